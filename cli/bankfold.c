@@ -1,0 +1,43 @@
+/* bankfold: the command table and the way into it. */
+#include "cli.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+const cli_command *const cli_commands[] = {&cli_check,  &cli_classify, &cli_solve,    &cli_align,
+                                           &cli_convert, &cli_emit,    &cli_draw,     &cli_report,
+                                           &cli_machines, &cli_help,   NULL};
+
+const cli_command *cli_find(const char *name) {
+  for (size_t i = 0; cli_commands[i]; i++)
+    if (strcmp(cli_commands[i]->name, name) == 0)
+      return cli_commands[i];
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN);
+  const char *name = argc > 1 ? argv[1] : "help";
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+    name = "help";
+  if (strcmp(name, "--version") == 0) {
+    printf("bankfold %s\n", bf_version());
+    return CLI_OK;
+  }
+  const cli_command *command = cli_find(name);
+  if (!command)
+    return cli_usage_error(NULL, "unknown command '%s'", name);
+  void *settings = calloc(1, command->settings_size);
+  if (!settings) {
+    fputs("bankfold: error: out of memory\n", stderr);
+    return CLI_BAD_INPUT;
+  }
+  int count = 0;
+  char **rest = argv + (argc > 1 ? 2 : 1);
+  int status = cli_parse(command, settings, argc > 2 ? argc - 2 : 0, rest, &count);
+  if (status < 0)
+    status = command->run(settings, count, rest);
+  free(settings);
+  return status;
+}

@@ -1,0 +1,257 @@
+/* What all commands share: options, help, diagnostics, output, Ctrl-C. */
+#include "cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Help ---- */
+
+static void write_indented(bf_text *text, const char *lines) {
+  while (*lines) {
+    size_t length = strcspn(lines, "\n");
+    bf_text_puts(text, "  ");
+    bf_text_add(text, lines, length);
+    bf_text_puts(text, "\n");
+    lines += length + (lines[length] == '\n');
+  }
+}
+
+void cli_write_help(const cli_command *command, bf_text *text) {
+  bf_text_addf(text, "bankfold %s - %s\n\nUsage: bankfold %s %s%s[options]\n\n", command->name,
+               command->summary, command->name, command->arguments,
+               *command->arguments ? " " : "");
+  if (command->details)
+    bf_text_addf(text, "%s\n\n", command->details);
+  bf_text_puts(text, "Options:\n");
+  for (size_t i = 0; i < command->option_count; i++) {
+    const cli_option *option = &command->options[i];
+    char left[64];
+    snprintf(left, sizeof left, "--%s%s%s", option->name, option->value ? " " : "",
+             option->value ? option->value : "");
+    bf_text_addf(text, "  %-24s %s", left, option->help);
+    if (option->choices)
+      bf_text_addf(text, " [%s]", option->choices);
+    bf_text_puts(text, "\n");
+  }
+  bf_text_addf(text, "  %-24s %s\n", "--help", "print this help");
+  if (command->examples) {
+    bf_text_puts(text, "\nExamples:\n");
+    write_indented(text, command->examples);
+  }
+}
+
+/* ---- Diagnostics ---- */
+
+static bool stderr_has_color(void) { return isatty(2) && !getenv("NO_COLOR"); }
+
+static void complain_prefix(void) {
+  fputs(stderr_has_color() ? "\033[1;31merror:\033[0m " : "error: ", stderr);
+}
+
+int cli_complain(const bf_diagnostic *diagnostic) {
+  if (diagnostic->file[0]) {
+    fputs(diagnostic->file, stderr);
+    if (diagnostic->line)
+      fprintf(stderr, ":%llu", (unsigned long long)diagnostic->line);
+    if (diagnostic->line && diagnostic->column)
+      fprintf(stderr, ":%u", diagnostic->column);
+    fputs(": ", stderr);
+  } else {
+    fputs("bankfold: ", stderr);
+  }
+  complain_prefix();
+  fprintf(stderr, "%s\n", diagnostic->message);
+  if (diagnostic->caret >= 0 && diagnostic->excerpt[0])
+    fprintf(stderr, "  %s\n  %*s^\n", diagnostic->excerpt, (int)diagnostic->caret, "");
+  return CLI_BAD_INPUT;
+}
+
+int cli_usage_error(const cli_command *command, const char *format, ...) {
+  fputs("bankfold: ", stderr);
+  complain_prefix();
+  va_list arguments;
+  va_start(arguments, format);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fprintf(stderr, " (see bankfold %s%s--help)\n", command ? command->name : "",
+          command ? " " : "");
+  return CLI_BAD_INPUT;
+}
+
+/* ---- Options ---- */
+
+static const cli_option *find_option(const cli_command *command, const char *name, size_t length) {
+  for (size_t i = 0; i < command->option_count; i++) {
+    const char *own = command->options[i].name;
+    if (strlen(own) == length && strncmp(own, name, length) == 0)
+      return &command->options[i];
+  }
+  return NULL;
+}
+
+static bool is_choice(const char *choices, const char *value) {
+  size_t length = strlen(value);
+  for (const char *at = choices; *at;) {
+    size_t word = strcspn(at, " ");
+    if (word == length && strncmp(at, value, length) == 0)
+      return true;
+    at += word + (at[word] == ' ');
+  }
+  return false;
+}
+
+static int set_option(const cli_command *command, const cli_option *option, const char *value,
+                      void *settings) {
+  char *target = (char *)settings + option->offset;
+  const char *cursor = value;
+  char *end;
+  switch (option->kind) {
+  case CLI_FLAG:
+    *(bool *)target = true;
+    return -1;
+  case CLI_TEXT:
+    if (option->choices && !is_choice(option->choices, value))
+      return cli_usage_error(command, "--%s takes one of: %s; not '%s'", option->name,
+                             option->choices, value);
+    *(const char **)target = value;
+    return -1;
+  case CLI_NUMBER:
+    if (!bf_parse_number(&cursor, (uint64_t *)target) || *cursor)
+      return cli_usage_error(command, "--%s takes a whole number, not '%s'", option->name, value);
+    return -1;
+  case CLI_REAL:
+    errno = 0;
+    *(double *)target = strtod(value, &end);
+    if (end == value || *end || errno || !(*(double *)target >= 0) || *(double *)target > 1e15)
+      return cli_usage_error(command, "--%s takes a number of at least 0, not '%s'", option->name,
+                             value);
+    return -1;
+  }
+  return -1;
+}
+
+static int parse_option(const cli_command *command, void *settings, int argc, char **argv,
+                        int *index) {
+  const char *text = argv[*index] + 2;
+  size_t length = strcspn(text, "=");
+  const cli_option *option = find_option(command, text, length);
+  if (!option)
+    return cli_usage_error(command, "unknown option '--%.*s'", (int)length, text);
+  const char *value = NULL;
+  if (option->kind == CLI_FLAG && text[length] == '=')
+    return cli_usage_error(command, "--%s takes no value", option->name);
+  if (option->kind != CLI_FLAG) {
+    if (text[length] == '=')
+      value = text + length + 1;
+    else if (*index + 1 < argc)
+      value = argv[++*index];
+    else
+      return cli_usage_error(command, "--%s needs a value (%s)", option->name, option->value);
+  }
+  return set_option(command, option, value, settings);
+}
+
+int cli_parse(const cli_command *command, void *settings, int argc, char **argv, int *count) {
+  bool options_end = false;
+  *count = 0;
+  for (int i = 0; i < argc; i++) {
+    if (!options_end && strcmp(argv[i], "--help") == 0) {
+      bf_text text = {0};
+      cli_write_help(command, &text);
+      return cli_print(&text);
+    }
+    if (!options_end && strcmp(argv[i], "--") == 0) {
+      options_end = true;
+    } else if (!options_end && strncmp(argv[i], "--", 2) == 0) {
+      int status = parse_option(command, settings, argc, argv, &i);
+      if (status >= 0)
+        return status;
+    } else if (!options_end && argv[i][0] == '-' && argv[i][1] != 0) {
+      return cli_usage_error(command, "unknown option '%s'", argv[i]);
+    } else {
+      argv[(*count)++] = argv[i];
+    }
+  }
+  if (*count < command->least_arguments)
+    return cli_usage_error(command, "missing argument: %s", command->arguments);
+  if (*count > command->most_arguments)
+    return cli_usage_error(command, "unexpected argument '%s'", argv[command->most_arguments]);
+  return -1;
+}
+
+/* ---- Loading ---- */
+
+int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnostic *diagnostic) {
+  const uint64_t values[] = {common->banks, common->word_bytes, common->lanes,
+                             common->address_bits};
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    if (values[i] > UINT32_MAX)
+      return bf_fail(diagnostic, BF_BAD_INPUT, "override %llu is too large",
+                     (unsigned long long)values[i]);
+  bf_overrides overrides = {(unsigned)common->banks, (unsigned)common->word_bytes,
+                            (unsigned)common->lanes, (unsigned)common->address_bits};
+  return bf_machine_load(common->machine ? common->machine : "hopper", &overrides, machine,
+                         diagnostic);
+}
+
+int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
+                  bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  return bf_hash_parse(text ? text : "none", &geometry, hash, diagnostic);
+}
+
+/* ---- Output ---- */
+
+bool cli_wants_color(const cli_common *common) {
+  const char *when = common->color ? common->color : "auto";
+  if (strcmp(when, "auto") == 0)
+    return isatty(1) && !getenv("NO_COLOR");
+  return strcmp(when, "always") == 0;
+}
+
+int cli_print(bf_text *text) {
+  int status = CLI_OK;
+  if (text->failed) {
+    fputs("bankfold: error: out of memory\n", stderr);
+    status = CLI_BAD_INPUT;
+  } else if ((text->size && fwrite(text->data, 1, text->size, stdout) != text->size) ||
+             fflush(stdout) != 0) {
+    if (errno != EPIPE) {
+      fprintf(stderr, "bankfold: error: cannot write to standard output: %s\n", strerror(errno));
+      status = CLI_BAD_INPUT;
+    }
+  }
+  bf_text_free(text);
+  return status;
+}
+
+int cli_write(const char *path, bf_text *text) {
+  if (!path || strcmp(path, "-") == 0)
+    return cli_print(text);
+  bf_diagnostic diagnostic;
+  int error = text->failed ? bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory")
+                           : bf_write_file(path, text->data ? text->data : "", text->size,
+                                           &diagnostic);
+  bf_text_free(text);
+  return error == BF_OK ? CLI_OK : cli_complain(&diagnostic);
+}
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number) {
+  (void)signal_number;
+  interrupted = 1;
+}
+
+void cli_watch_interrupt(void) {
+  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+}
+
+bool cli_interrupted(void) { return interrupted != 0; }

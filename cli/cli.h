@@ -1,0 +1,94 @@
+/* cli: the command line. bankfold.c holds the command table; each cmd_*.c one command. A command
+ * describes its options in a table, from which parsing, --help, man pages and shell completion all
+ * come. Commands hold no logic of their own: they read, call the library, and print. */
+#ifndef BF_CLI_H
+#define BF_CLI_H
+
+#include "access/access.h"
+#include "base/base.h"
+#include "hash/hash.h"
+#include "memory/memory.h"
+
+/* Exit statuses. */
+enum { CLI_OK = 0, CLI_FINDINGS = 1, CLI_BAD_INPUT = 2 };
+
+typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_REAL } cli_kind;
+
+/* One option. Its value goes to settings + offset: bool, const char *, uint64_t or double. */
+typedef struct cli_option {
+  const char *name;    /* without "--" */
+  cli_kind kind;
+  size_t offset;
+  const char *value;   /* how the value is called in help, NULL for flags */
+  const char *choices; /* the values allowed, separated by spaces, or NULL */
+  const char *help;
+} cli_option;
+
+/* Options every command has; the first member of each command's settings. */
+typedef struct cli_common {
+  const char *machine;
+  const char *color; /* auto, always, never */
+  uint64_t banks, word_bytes, lanes, address_bits;
+  bool json;
+} cli_common;
+
+#define CLI_COMMON(type)                                                                           \
+  {"machine", CLI_TEXT, offsetof(type, common.machine), "NAME", NULL,                              \
+   "memory model: a built-in name or a machine file (default hopper)"},                            \
+      {"banks", CLI_NUMBER, offsetof(type, common.banks), "N", NULL, "override the banks"},        \
+      {"word-bytes", CLI_NUMBER, offsetof(type, common.word_bytes), "N", NULL,                     \
+       "override the bytes per word"},                                                             \
+      {"lanes", CLI_NUMBER, offsetof(type, common.lanes), "N", NULL, "override the lanes"},        \
+      {"address-bits", CLI_NUMBER, offsetof(type, common.address_bits), "N", NULL,                 \
+       "override the allocation: 2^N words"},                                                      \
+      {"json", CLI_FLAG, offsetof(type, common.json), NULL, NULL, "print one JSON object"},        \
+      {"color", CLI_TEXT, offsetof(type, common.color), "WHEN", "auto always never",               \
+       "colour the output (default auto: only in a terminal)"}
+
+typedef struct cli_command {
+  const char *name;
+  const char *summary;   /* one line */
+  const char *arguments; /* as in the usage line, e.g. "FILE" */
+  const char *details;   /* a paragraph or more */
+  const char *examples;  /* lines "command # what it shows" */
+  const cli_option *options;
+  size_t option_count;
+  size_t settings_size;
+  int least_arguments, most_arguments;
+  /* Returns the exit status. */
+  int (*run)(const void *settings, int count, char **arguments);
+} cli_command;
+
+extern const cli_command cli_check, cli_classify, cli_solve, cli_align, cli_convert, cli_emit,
+    cli_draw, cli_report, cli_machines, cli_help;
+/* All commands, ending with NULL. */
+extern const cli_command *const cli_commands[];
+const cli_command *cli_find(const char *name);
+
+/* Fills settings from argv and moves the arguments that are not options to the front of argv;
+ * *count is their number. Returns -1 to go on or an exit status (after --help or an error). */
+int cli_parse(const cli_command *command, void *settings, int argc, char **argv, int *count);
+/* Help of one command, as --help prints it. */
+void cli_write_help(const cli_command *command, bf_text *text);
+
+/* Prints a diagnostic to stderr (file:line:column: error: message, excerpt, caret) and returns the
+ * exit status that goes with it. */
+int cli_complain(const bf_diagnostic *diagnostic);
+/* The same for a message about the command line itself. */
+int cli_usage_error(const cli_command *command, const char *format, ...) BF_PRINTF(2, 3);
+
+/* Loads the machine that the common options name. */
+int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnostic *diagnostic);
+/* Parses hash text (NULL: none) for machine. */
+int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
+                  bf_diagnostic *diagnostic);
+bool cli_wants_color(const cli_common *common);
+/* Writes text to standard output and frees it. Returns the exit status (a closed pipe is fine). */
+int cli_print(bf_text *text);
+/* Writes text to path ("-" or NULL: standard output) by temporary file and rename, and frees it. */
+int cli_write(const char *path, bf_text *text);
+/* Set once the user pressed Ctrl-C; long work looks at it. cli_watch_interrupt installs that. */
+bool cli_interrupted(void);
+void cli_watch_interrupt(void);
+
+#endif

@@ -1,0 +1,290 @@
+/* Bankfold: find, explain and remove bank conflicts in GPU scratchpad memory.
+ *
+ * This is the one public header. It needs only libc and compiles as C11 and as C++17.
+ * Types that are only named here are opaque; create, use and free them with the functions below.
+ * Functions that can fail return 0 or a negative bf_error and, where a bf_diagnostic is given,
+ * say there what is wrong and where. Inputs are borrowed and const; what a function hands out
+ * through a pointer to a pointer belongs to the caller, who frees it with the matching _free.
+ *
+ * Words used throughout: a word is the unit that banks hold (4 bytes on most GPUs); an access is
+ * what one warp does in one instruction; wavefronts are the serial passes the memory needs for an
+ * access; ideal is the fewest that any placement of data could need; conflicts = wavefronts - ideal.
+ */
+#ifndef BANKFOLD_H
+#define BANKFOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BF_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define BF_API __attribute__((visibility("default")))
+#else
+#define BF_API
+#endif
+
+typedef enum bf_error {
+  BF_OK = 0,
+  BF_BAD_INPUT = -1,   /* what the caller gave is wrong; the diagnostic says where */
+  BF_NO_MEMORY = -2,   /* an allocation failed */
+  BF_IO = -3,          /* a file could not be read or written */
+  BF_UNSUPPORTED = -4, /* valid, but outside what this function handles */
+} bf_error;
+
+/* Where and what went wrong. line and column start at 1; 0 means not applicable. excerpt holds the
+ * part of the input around the fault and caret the offset of the fault in it (-1: no excerpt). */
+typedef struct bf_diagnostic {
+  char file[256];
+  uint64_t line;
+  uint32_t column;
+  int32_t caret;
+  char message[512];
+  char excerpt[128];
+} bf_diagnostic;
+
+BF_API const char *bf_version(void);
+
+/* ---- Machines: banked memories read from data files ---- */
+
+typedef struct bf_machine bf_machine;
+
+/* Number of banks (2^bank_bits), words in the allocation (2^address_bits) and bytes in a word. */
+typedef struct bf_geometry {
+  unsigned bank_bits;
+  unsigned address_bits;
+  unsigned word_bytes;
+} bf_geometry;
+
+/* Values that replace a machine's own; 0 leaves the machine's. */
+typedef struct bf_overrides {
+  unsigned banks;
+  unsigned word_bytes;
+  unsigned lanes;
+  unsigned address_bits;
+} bf_overrides;
+
+/* Loads a built-in machine by name ("hopper"), or a machine file by path (a name with '/' or '.').
+ * overrides may be NULL. */
+BF_API int bf_machine_load(const char *name, const bf_overrides *overrides, bf_machine **machine,
+                           bf_diagnostic *diagnostic);
+BF_API void bf_machine_free(bf_machine *machine);
+BF_API const char *bf_machine_name(const bf_machine *machine);
+BF_API const char *bf_machine_title(const bf_machine *machine);
+BF_API bf_geometry bf_machine_geometry(const bf_machine *machine);
+BF_API unsigned bf_machine_lanes(const bf_machine *machine);
+BF_API uint64_t bf_machine_capacity_bytes(const bf_machine *machine);
+/* Name of built-in machine number index, or NULL past the last. */
+BF_API const char *bf_machine_builtin(unsigned index);
+
+/* ---- Hash functions: from a word address to a bank ---- */
+
+typedef struct bf_hash bf_hash;
+
+/* Text forms: none | pad:ROW+P | perm:K | xor:K1,K2,MASK | bits:0,4,1^5,... | fixed | add | mod:N |
+ * cute:B,M,S[/ELEMENT_BYTES] | tma:32|64|128 | rows:HEX,... (docs/hash.md). */
+BF_API int bf_hash_parse(const char *text, const bf_geometry *geometry, bf_hash **hash,
+                         bf_diagnostic *diagnostic);
+/* The XOR hash whose bank bit i is the parity of (word address & row[i]); row has bank_bits entries. */
+BF_API int bf_hash_from_rows(const uint64_t *row, const bf_geometry *geometry, bf_hash **hash,
+                             bf_diagnostic *diagnostic);
+BF_API void bf_hash_free(bf_hash *hash);
+/* Canonical text, owned by the hash. */
+BF_API const char *bf_hash_text(const bf_hash *hash);
+/* The ONE function from word address to bank. */
+BF_API uint32_t bf_hash_bank(const bf_hash *hash, uint64_t word);
+/* Where the word is put: a word address whose low bank_bits are bf_hash_bank(word). For XOR hashes
+ * and `add` a bijection on the allocation; for pad and mod injective into a larger one. */
+BF_API uint64_t bf_hash_place(const bf_hash *hash, uint64_t word);
+/* Inverse of bf_hash_place; BF_BAD_INPUT where no word is put at that place. */
+BF_API int bf_hash_unplace(const bf_hash *hash, uint64_t place, uint64_t *word);
+
+/* What a hash costs: 2-input XOR gates' inputs counted as terms beyond the first per bank bit,
+ * integer instructions per address in software, and levels of 2-input XOR gates. */
+typedef struct bf_hash_cost {
+  unsigned xor_inputs;
+  unsigned instructions;
+  unsigned gate_depth;
+} bf_hash_cost;
+BF_API bf_hash_cost bf_hash_get_cost(const bf_hash *hash);
+
+/* ---- Accesses ---- */
+
+#define BF_MAX_LANES 64
+
+/* Every operation on scratchpad memory: enum, text name, what its wavefronts count as, fixed width
+ * in bytes (0: any), meaning. */
+#define BF_OPS(X)                                                                                  \
+  X(LD, "ld", LOAD, 0, "load")                                                                     \
+  X(ST, "st", STORE, 0, "store")                                                                   \
+  X(ATOM, "atom", ATOMIC, 4, "integer atomic add, result used")                                    \
+  X(RED, "red", ATOMIC, 4, "integer reduction of a constant, result unused")                       \
+  X(FATOM, "fatom", ATOMIC, 4, "float atomic add")                                                 \
+  X(CAS, "cas", ATOMIC, 4, "compare and swap")                                                     \
+  X(MAX, "max", ATOMIC, 4, "integer atomic maximum")                                               \
+  X(EXCH, "exch", ATOMIC, 4, "atomic exchange")                                                    \
+  X(INC, "inc", ATOMIC, 4, "atomic increment with wrap")                                           \
+  X(ADD64, "add64", ATOMIC, 8, "64-bit integer atomic add")                                        \
+  X(REDV, "redv", ATOMIC, 4, "integer reduction of a value that differs per lane")                 \
+  X(REDMAX, "redmax", ATOMIC, 4, "integer maximum, result unused")                                 \
+  X(F16X2, "f16x2", ATOMIC, 4, "atomic add of two halves")                                         \
+  X(F64, "f64", ATOMIC, 8, "double atomic add")                                                    \
+  X(REDF, "redf", ATOMIC, 4, "float reduction, result unused")                                     \
+  X(LDMATRIX1, "ldmatrix1", LOAD, 16, "ldmatrix of one 8x8 matrix; lanes 0-7 give rows")           \
+  X(LDMATRIX2, "ldmatrix2", LOAD, 16, "ldmatrix of two 8x8 matrices; lanes 0-15 give rows")        \
+  X(LDMATRIX4, "ldmatrix4", LOAD, 16, "ldmatrix of four 8x8 matrices")                             \
+  X(LDMATRIXT4, "ldmatrixt4", LOAD, 16, "ldmatrix of four 8x8 matrices, transposed")               \
+  X(STMATRIX4, "stmatrix4", STORE, 16, "stmatrix of four 8x8 matrices")                            \
+  X(CP4, "cp4", STORE, 4, "cp.async of 4 bytes per lane")                                          \
+  X(CP8, "cp8", STORE, 8, "cp.async of 8 bytes per lane")                                          \
+  X(CP16, "cp16", STORE, 16, "cp.async of 16 bytes per lane")
+
+typedef enum bf_op {
+#define X(symbol, name, side, width, meaning) BF_OP_##symbol,
+  BF_OPS(X)
+#undef X
+      BF_OP_COUNT
+} bf_op;
+
+/* One warp access. address[lane] is a byte address; lanes outside mask are ignored. site may be
+ * NULL; it is borrowed. line is the line of the trace it came from, 0 if none. */
+typedef struct bf_access {
+  bf_op op;
+  unsigned width_bytes;
+  uint64_t mask;
+  uint64_t count;
+  uint64_t line;
+  const char *site;
+  uint32_t address[BF_MAX_LANES];
+} bf_access;
+
+/* Name of op, and the op of a name (-1: no such op). */
+BF_API const char *bf_op_name(bf_op op);
+BF_API int bf_op_find(const char *name);
+
+/* A weighted set of accesses: identical accesses are merged and their counts added. */
+typedef struct bf_workload bf_workload;
+BF_API int bf_workload_create(bf_workload **workload);
+BF_API void bf_workload_free(bf_workload *workload);
+BF_API int bf_workload_add(bf_workload *workload, const bf_access *access);
+/* Reads a trace file (text or packed, zstd or not; "-" is standard input) that must fit machine. */
+BF_API int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **workload,
+                            bf_diagnostic *diagnostic);
+BF_API size_t bf_workload_size(const bf_workload *workload);
+BF_API const bf_access *bf_workload_get(const bf_workload *workload, size_t index);
+
+/* ---- Counting ---- */
+
+/* What one execution of an access costs. latency_cycles is 0 where the machine gives no estimate;
+ * estimated says that the machine's rule for this op is an estimate, not a measured or published
+ * rule. */
+typedef struct bf_count {
+  uint32_t wavefronts_load;
+  uint32_t wavefronts_store;
+  uint32_t wavefronts_atomic;
+  uint32_t lock_iterations;
+  uint32_t ideal;
+  uint32_t conflicts;
+  uint32_t latency_cycles;
+  bool estimated;
+} bf_count;
+
+/* The ONE function that counts wavefronts. */
+BF_API int bf_memory_count(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
+                           bf_count *count, bf_diagnostic *diagnostic);
+
+/* ---- Search ---- */
+
+typedef enum bf_method {
+  BF_METHOD_BIT_VECTOR,    /* perm:K and xor:K1,K2,MASK, exhaustively */
+  BF_METHOD_GIVARGIS,      /* Givargis heuristic over bits or bit pairs */
+  BF_METHOD_MIN_IMBALANCE, /* Minimum Imbalance heuristic over bits or bit pairs */
+  BF_METHOD_PADDING,       /* pad:ROW+P */
+  BF_METHOD_EXACT,         /* minimum over a whole class, with proof */
+} bf_method;
+
+typedef enum bf_class {
+  BF_CLASS_GENERAL,  /* every XOR hash */
+  BF_CLASS_ROW,      /* a ^ L(a >> bank bits) on the bank bits: stays inside its row */
+  BF_CLASS_CUTE,     /* Swizzle<B,M,S> */
+  BF_CLASS_ONE_TERM, /* a ^ ((a >> s) & m) */
+  BF_CLASS_TWO_TERM, /* a ^ ((a >> s) & m) ^ ((a >> t) & k) */
+} bf_class;
+
+/* Called now and then by long searches from the calling thread; lower and upper bound the answer.
+ * Return false to stop: the best found so far is returned with its bounds. */
+typedef bool (*bf_progress)(void *context, double seconds, uint64_t lower, uint64_t upper);
+
+typedef struct bf_solve_options {
+  bf_method method;
+  bf_class class_;             /* exact only */
+  bool pairs;                  /* givargis, min-imbalance: choose among bit pairs too */
+  bool all_candidates;         /* bit-vector: do not use the paper's candidate reduction */
+  unsigned granule_bytes;      /* bytes that stay together: 4, 8 or 16; 0 = one word */
+  double time_limit_seconds;   /* exact only; 0 = none */
+  unsigned threads;            /* 0 = one per core */
+  bf_progress progress;        /* may be NULL */
+  void *progress_context;
+} bf_solve_options;
+
+typedef struct bf_solution {
+  bf_hash *hash;              /* owned by the solution */
+  uint64_t conflicts_before;  /* with no hash */
+  uint64_t conflicts_after;   /* with hash, by bf_memory_count */
+  uint64_t lower_bound;       /* no hash of the class leaves fewer */
+  bool proven;                /* lower_bound == conflicts_after within the class searched */
+  uint64_t bytes_wasted;      /* padding only */
+  uint64_t candidates_tested; /* bit-vector only */
+  uint64_t candidates_total;  /* bit-vector only */
+  unsigned chosen_count;      /* heuristics: functionals in the order chosen, as masks */
+  uint64_t chosen[16];
+  bf_hash_cost cost;
+  double seconds;
+} bf_solution;
+
+BF_API int bf_solve(const bf_machine *machine, const bf_workload *workload,
+                    const bf_solve_options *options, bf_solution *solution,
+                    bf_diagnostic *diagnostic);
+BF_API void bf_solution_clear(bf_solution *solution);
+
+/* ---- Alignment: base addresses under an XOR hash ---- */
+
+/* A pattern of word addresses: patterns_count strided patterns of `count` words, `stride` apart,
+ * whose bases are `distance` apart; with also_transposed the same words read the other way too
+ * (rows and columns of a matrix: stride = distance_transposed and so on). */
+typedef struct bf_align_pattern {
+  uint64_t stride;
+  uint64_t count;
+  uint64_t distance;
+  uint64_t patterns;
+  bool also_transposed;
+} bf_align_pattern;
+
+typedef struct bf_align_range {
+  uint64_t from, to; /* both inclusive */
+} bf_align_range;
+
+typedef struct bf_alignment {
+  bf_align_range *optimal; /* ascending, disjoint */
+  size_t optimal_count;
+  uint64_t conflicts;      /* at an optimal base */
+  uint64_t worst;          /* at the worst base of the range */
+  double *symmetry_points; /* inside the range, ascending; a centre may lie between two bases */
+  size_t symmetry_count;
+  uint64_t bases;     /* bases in the range */
+  uint64_t evaluated; /* bases whose conflicts had to be computed */
+} bf_alignment;
+
+BF_API int bf_align(const bf_hash *hash, const bf_align_pattern *pattern, uint64_t from,
+                    uint64_t to, bf_alignment *alignment, bf_diagnostic *diagnostic);
+BF_API void bf_alignment_clear(bf_alignment *alignment);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

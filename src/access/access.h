@@ -1,0 +1,86 @@
+/* access: warp accesses, trace files that hold them, weighted sets of them (workloads), and what
+ * kind of pattern an access is. Limits that come from a machine (lanes, allocation) are passed in
+ * as bf_trace_limits, so that this room knows nothing of memories. */
+#ifndef BF_ACCESS_H
+#define BF_ACCESS_H
+
+#include "base/base.h"
+
+typedef enum bf_side { BF_SIDE_LOAD, BF_SIDE_STORE, BF_SIDE_ATOMIC, BF_SIDE_COUNT } bf_side;
+
+/* Which counter the wavefronts of op belong to. */
+bf_side bf_op_side(bf_op op);
+/* Bytes per lane that op always has, or 0. */
+unsigned bf_op_fixed_width(bf_op op);
+const char *bf_op_meaning(bf_op op);
+
+/* What an access must fit into. */
+typedef struct bf_trace_limits {
+  unsigned lanes;
+  uint64_t allocation_bytes;
+} bf_trace_limits;
+
+/* Checks op, width, mask, alignment and range of an access; *fault is the lane at fault or -1. */
+int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int *fault,
+                    bf_diagnostic *diagnostic);
+
+/* ---- Trace files ---- */
+
+/* Reads accesses one by one from a text or packed trace (docs/traces.md), zstd-compressed or not,
+ * in bounded memory. */
+typedef struct bf_trace bf_trace;
+int bf_trace_open(const char *path, const bf_trace_limits *limits, bf_trace **trace,
+                  bf_diagnostic *diagnostic);
+/* 1 with the next access in *access (its site stays valid until the trace is closed), 0 at the end,
+ * or a negative bf_error. A trace without any access is an error. */
+int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic);
+void bf_trace_close(bf_trace *trace);
+
+/* Writes accesses as text or in the packed form (always zstd-compressed). */
+typedef struct bf_trace_writer bf_trace_writer;
+int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **writer,
+                         bf_diagnostic *diagnostic);
+int bf_trace_writer_add(bf_trace_writer *writer, const bf_access *access,
+                        bf_diagnostic *diagnostic);
+int bf_trace_writer_commit(bf_trace_writer *writer, bf_diagnostic *diagnostic);
+void bf_trace_writer_close(bf_trace_writer *writer);
+
+/* Parses one line of the text form; used by the trace reader and by commands that take an access
+ * on the command line. 1: an access; 0: blank or comment; negative: error. The site, if any, is
+ * copied into arena. */
+int bf_trace_parse_line(const char *file, uint64_t line_number, const char *line,
+                        const bf_trace_limits *limits, bf_arena *arena, bf_access *access,
+                        bf_diagnostic *diagnostic);
+
+/* ---- Pattern classes ---- */
+
+typedef enum bf_pattern_class {
+  BF_PATTERN_BROADCAST, /* all lanes the same address */
+  BF_PATTERN_LINEAR,    /* consecutive elements */
+  BF_PATTERN_STRIDE,    /* elements a constant distance apart */
+  BF_PATTERN_BLOCK,     /* two strides: one along tx, one along ty */
+  BF_PATTERN_RANDOM,    /* none of these */
+} bf_pattern_class;
+
+/* element(lane) = stride_x * tx + stride_y * ty + offset, tx = lane % width_x, ty = lane / width_x,
+ * counted in elements of the access's width. As in s = M (ty, tx) + o on an array with rows of
+ * `columns` elements: m[0] = {M00, M01}, m[1] = {M10, M11}, origin = {o0, o1}. */
+typedef struct bf_pattern {
+  bf_pattern_class class_;
+  unsigned width_x;   /* lanes along tx; the number of lanes unless block */
+  unsigned height_y;  /* lanes along ty; 1 unless block */
+  int64_t stride_x, stride_y;
+  int64_t offset;
+  int64_t columns;
+  int64_t m[2][2];
+  int64_t origin[2];
+} bf_pattern;
+
+const char *bf_pattern_class_name(bf_pattern_class class_);
+/* Classifies access on a machine with that many lanes. columns is the length of a row of the array
+ * in elements, 1 if unknown. */
+bf_pattern bf_access_classify(const bf_access *access, unsigned lanes, int64_t columns);
+/* A sentence for people. */
+void bf_pattern_explain(const bf_pattern *pattern, const bf_access *access, bf_text *text);
+
+#endif

@@ -1,0 +1,65 @@
+/* The table of operations, expanded from the one list in bankfold.h. */
+#include "access/access.h"
+
+#include <string.h>
+
+static const struct {
+  const char *name;
+  bf_side side;
+  unsigned width;
+  const char *meaning;
+} ops[BF_OP_COUNT] = {
+#define X(symbol, name, side, width, meaning) {name, BF_SIDE_##side, width, meaning},
+    BF_OPS(X)
+#undef X
+};
+
+const char *bf_op_name(bf_op op) { return ops[op].name; }
+bf_side bf_op_side(bf_op op) { return ops[op].side; }
+unsigned bf_op_fixed_width(bf_op op) { return ops[op].width; }
+const char *bf_op_meaning(bf_op op) { return ops[op].meaning; }
+
+int bf_op_find(const char *name) {
+  for (int op = 0; op < BF_OP_COUNT; op++)
+    if (strcmp(name, ops[op].name) == 0)
+      return op;
+  return -1;
+}
+
+static bool is_width(unsigned width) {
+  return width == 1 || width == 2 || width == 4 || width == 8 || width == 16;
+}
+
+int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int *fault,
+                    bf_diagnostic *diagnostic) {
+  *fault = -1;
+  if ((unsigned)access->op >= BF_OP_COUNT)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "unknown operation %d", (int)access->op);
+  unsigned width = access->width_bytes, fixed = bf_op_fixed_width(access->op);
+  if (!is_width(width))
+    return bf_fail(diagnostic, BF_BAD_INPUT, "width is 1, 2, 4, 8 or 16 bytes, not %u", width);
+  if (fixed && width != fixed)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%s accesses %u bytes per lane, not %u",
+                   bf_op_name(access->op), fixed, width);
+  if (access->mask == 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "no lane is active");
+  if (limits->lanes < 64 && access->mask >> limits->lanes)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "the mask uses lane %d, but there are %u lanes",
+                   63 - __builtin_clzll(access->mask), limits->lanes);
+  if (access->count == 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "the count is 0");
+  for (uint64_t left = access->mask; left; left &= left - 1) {
+    int lane = __builtin_ctzll(left);
+    uint64_t address = access->address[lane];
+    *fault = lane;
+    if (address % width)
+      return bf_fail(diagnostic, BF_BAD_INPUT, "address %llu is not aligned to %u bytes",
+                     (unsigned long long)address, width);
+    if (address + width > limits->allocation_bytes)
+      return bf_fail(diagnostic, BF_BAD_INPUT,
+                     "address %llu is past the allocation of %llu bytes",
+                     (unsigned long long)address, (unsigned long long)limits->allocation_bytes);
+  }
+  *fault = -1;
+  return BF_OK;
+}

@@ -1,0 +1,102 @@
+/* base: what every room needs - diagnostics, growing text, JSON, files, threads, time.
+ * Nothing here knows about banks. */
+#ifndef BF_BASE_H
+#define BF_BASE_H
+
+#include "bankfold.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define BF_PRINTF(format, first) __attribute__((format(printf, format, first)))
+
+/* ---- Arena: many allocations, freed at once ---- */
+
+typedef struct bf_arena {
+  struct bf_arena_block *head;
+} bf_arena;
+
+/* size zeroed bytes aligned for any type, or NULL when memory is exhausted. */
+void *bf_arena_alloc(bf_arena *arena, size_t size);
+char *bf_arena_copy(bf_arena *arena, const char *text);
+void bf_arena_free(bf_arena *arena);
+
+/* ---- Diagnostics ---- */
+
+/* Fills diagnostic (ignored when NULL) and returns error. */
+int bf_fail(bf_diagnostic *diagnostic, bf_error error, const char *format, ...) BF_PRINTF(3, 4);
+/* The same for a fault at `at` inside the NUL-terminated line `text` of file:line. */
+int bf_fail_at(bf_diagnostic *diagnostic, const char *file, uint64_t line, const char *text,
+               const char *at, const char *format, ...) BF_PRINTF(6, 7);
+
+/* ---- Growing text ---- */
+
+typedef struct bf_text {
+  char *data; /* NUL-terminated once anything was added */
+  size_t size;
+  size_t capacity;
+  bool failed; /* an allocation failed; everything after it was dropped */
+} bf_text;
+
+void bf_text_add(bf_text *text, const char *bytes, size_t size);
+void bf_text_puts(bf_text *text, const char *string);
+void bf_text_addf(bf_text *text, const char *format, ...) BF_PRINTF(2, 3);
+void bf_text_free(bf_text *text);
+
+/* ---- Numbers in text ---- */
+
+/* Parses an unsigned number, decimal or 0x, at *cursor and moves *cursor behind it.
+ * Returns false on no digits or overflow and leaves *cursor. */
+bool bf_parse_number(const char **cursor, uint64_t *value);
+/* The same for hexadecimal digits with or without 0x. */
+bool bf_parse_hex(const char **cursor, uint64_t *value);
+
+/* ---- JSON ---- */
+
+/* Writes one JSON document with two-space indentation into text. Keys are given inside objects and
+ * must be NULL inside arrays. Lists whose members are small are kept on one line. */
+typedef struct bf_json {
+  bf_text *text;
+  unsigned depth;
+  bool has_member[32];
+  bool flat[32]; /* members of this level go on one line */
+} bf_json;
+
+void bf_json_begin(bf_json *json, const char *key, char bracket, bool flat); /* '{' or '[' */
+void bf_json_end(bf_json *json, char bracket);                              /* '}' or ']' */
+void bf_json_string(bf_json *json, const char *key, const char *value);     /* NULL writes null */
+void bf_json_number(bf_json *json, const char *key, uint64_t value);
+void bf_json_real(bf_json *json, const char *key, double value);
+void bf_json_bool(bf_json *json, const char *key, bool value);
+
+/* ---- Files ---- */
+
+/* Reads bytes from a file ("-": standard input), decompressing zstd when the content starts with
+ * its magic number. */
+typedef struct bf_reader bf_reader;
+int bf_reader_open(const char *path, bf_reader **reader, bf_diagnostic *diagnostic);
+/* Up to size bytes into buffer; *got is 0 only at the end. */
+int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
+                   bf_diagnostic *diagnostic);
+void bf_reader_close(bf_reader *reader);
+
+/* Writes a file under a temporary name beside path; bf_writer_commit renames it to path and
+ * bf_writer_close without commit removes it. "-" writes to standard output. */
+typedef struct bf_writer bf_writer;
+int bf_writer_open(const char *path, bool compress, bf_writer **writer, bf_diagnostic *diagnostic);
+int bf_writer_write(bf_writer *writer, const void *bytes, size_t size, bf_diagnostic *diagnostic);
+int bf_writer_commit(bf_writer *writer, bf_diagnostic *diagnostic);
+void bf_writer_close(bf_writer *writer);
+/* Open, write, commit and close in one. */
+int bf_write_file(const char *path, const char *bytes, size_t size, bf_diagnostic *diagnostic);
+
+/* ---- Threads and time ---- */
+
+unsigned bf_cores(void);
+/* Runs work(context, index) for index 0..threads-1, each on its own thread, and waits for all.
+ * Falls back to running on the calling thread where a thread cannot be had. */
+void bf_run_threads(unsigned threads, void (*work)(void *context, unsigned index), void *context);
+/* Seconds on a clock that never goes back. */
+double bf_seconds(void);
+
+#endif

@@ -1,0 +1,52 @@
+/* Diagnostics: what is wrong, where, and the piece of input around it. */
+#include "base/base.h"
+
+#include <string.h>
+
+const char *bf_version(void) { return BF_VERSION; }
+
+static void set_message(bf_diagnostic *diagnostic, const char *format, va_list arguments) {
+  vsnprintf(diagnostic->message, sizeof diagnostic->message, format, arguments);
+}
+
+int bf_fail(bf_diagnostic *diagnostic, bf_error error, const char *format, ...) {
+  if (diagnostic) {
+    memset(diagnostic, 0, sizeof *diagnostic);
+    diagnostic->caret = -1;
+    va_list arguments;
+    va_start(arguments, format);
+    set_message(diagnostic, format, arguments);
+    va_end(arguments);
+  }
+  return error;
+}
+
+/* Copies at most the 96 bytes of text around offset; unprintable bytes become '?'. */
+static void set_excerpt(bf_diagnostic *diagnostic, const char *text, size_t offset) {
+  const size_t width = 96;
+  size_t from = offset > width / 2 ? offset - width / 2 : 0;
+  size_t length = 0;
+  const char *start = text + from;
+  while (length < width && start[length] && start[length] != '\n') {
+    unsigned char c = (unsigned char)start[length];
+    diagnostic->excerpt[length++] = c < 32 || c > 126 ? '?' : (char)c;
+  }
+  diagnostic->excerpt[length] = 0;
+  diagnostic->caret = (int32_t)(offset - from);
+}
+
+int bf_fail_at(bf_diagnostic *diagnostic, const char *file, uint64_t line, const char *text,
+               const char *at, const char *format, ...) {
+  if (diagnostic) {
+    memset(diagnostic, 0, sizeof *diagnostic);
+    snprintf(diagnostic->file, sizeof diagnostic->file, "%s", file);
+    diagnostic->line = line;
+    diagnostic->column = (uint32_t)(at - text) + 1;
+    set_excerpt(diagnostic, text, (size_t)(at - text));
+    va_list arguments;
+    va_start(arguments, format);
+    set_message(diagnostic, format, arguments);
+    va_end(arguments);
+  }
+  return BF_BAD_INPUT;
+}

@@ -1,0 +1,241 @@
+/* Files: streaming reads that see through zstd, and writes that appear whole or not at all. */
+#include "base/base.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+struct bf_reader {
+  FILE *file;
+  char path[256];
+  ZSTD_DStream *stream; /* NULL for plain content */
+  unsigned char *buffer;
+  size_t begin, end, capacity;
+  size_t frame_pending; /* zstd's hint: not 0 inside a frame */
+  bool at_end;
+};
+
+enum { READ_BUFFER_BYTES = 1 << 17 };
+
+static int refill(bf_reader *reader, bf_diagnostic *diagnostic) {
+  reader->begin = 0;
+  reader->end = fread(reader->buffer, 1, reader->capacity, reader->file);
+  if (reader->end == 0) {
+    if (ferror(reader->file))
+      return bf_fail(diagnostic, BF_IO, "%s: cannot read: %s", reader->path, strerror(errno));
+    reader->at_end = true;
+  }
+  return BF_OK;
+}
+
+static bool starts_with_zstd_magic(const bf_reader *reader) {
+  static const unsigned char magic[4] = {0x28, 0xB5, 0x2F, 0xFD};
+  return reader->end >= 4 && memcmp(reader->buffer, magic, 4) == 0;
+}
+
+int bf_reader_open(const char *path, bf_reader **out, bf_diagnostic *diagnostic) {
+  *out = NULL;
+  bf_reader *reader = calloc(1, sizeof *reader);
+  if (!reader || !(reader->buffer = malloc(READ_BUFFER_BYTES))) {
+    free(reader);
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
+  reader->capacity = READ_BUFFER_BYTES;
+  bool standard = strcmp(path, "-") == 0;
+  snprintf(reader->path, sizeof reader->path, "%s", standard ? "standard input" : path);
+  reader->file = standard ? stdin : fopen(path, "rb");
+  struct stat status;
+  int error = BF_OK;
+  if (!reader->file)
+    error = bf_fail(diagnostic, BF_IO, "%s: cannot open: %s", path, strerror(errno));
+  else if (fstat(fileno(reader->file), &status) == 0 && S_ISDIR(status.st_mode))
+    error = bf_fail(diagnostic, BF_IO, "%s: is a directory", path);
+  else
+    error = refill(reader, diagnostic);
+  if (error == BF_OK && starts_with_zstd_magic(reader)) {
+    reader->stream = ZSTD_createDStream();
+    reader->frame_pending = 1;
+    if (!reader->stream)
+      error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
+  if (error != BF_OK) {
+    bf_reader_close(reader);
+    return error;
+  }
+  *out = reader;
+  return BF_OK;
+}
+
+static int read_plain(bf_reader *reader, void *buffer, size_t size, size_t *got,
+                      bf_diagnostic *diagnostic) {
+  if (reader->begin == reader->end && !reader->at_end) {
+    int error = refill(reader, diagnostic);
+    if (error != BF_OK)
+      return error;
+  }
+  size_t available = reader->end - reader->begin;
+  *got = available < size ? available : size;
+  memcpy(buffer, reader->buffer + reader->begin, *got);
+  reader->begin += *got;
+  return BF_OK;
+}
+
+static int read_zstd(bf_reader *reader, void *buffer, size_t size, size_t *got,
+                     bf_diagnostic *diagnostic) {
+  ZSTD_outBuffer out = {buffer, size, 0};
+  while (out.pos == 0) {
+    if (reader->begin == reader->end && !reader->at_end) {
+      int error = refill(reader, diagnostic);
+      if (error != BF_OK)
+        return error;
+    }
+    bool drained = reader->begin == reader->end;
+    if (drained && reader->frame_pending == 0)
+      break;
+    ZSTD_inBuffer in = {reader->buffer, reader->end, reader->begin};
+    size_t result = ZSTD_decompressStream(reader->stream, &out, &in);
+    reader->begin = in.pos;
+    if (ZSTD_isError(result))
+      return bf_fail(diagnostic, BF_BAD_INPUT, "%s: damaged zstd data: %s", reader->path,
+                     ZSTD_getErrorName(result));
+    reader->frame_pending = result;
+    if (drained && out.pos == 0 && result != 0)
+      return bf_fail(diagnostic, BF_BAD_INPUT, "%s: zstd data is cut off", reader->path);
+  }
+  *got = out.pos;
+  return BF_OK;
+}
+
+int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
+                   bf_diagnostic *diagnostic) {
+  *got = 0;
+  return reader->stream ? read_zstd(reader, buffer, size, got, diagnostic)
+                        : read_plain(reader, buffer, size, got, diagnostic);
+}
+
+void bf_reader_close(bf_reader *reader) {
+  if (!reader)
+    return;
+  if (reader->file && reader->file != stdin)
+    fclose(reader->file);
+  ZSTD_freeDStream(reader->stream);
+  free(reader->buffer);
+  free(reader);
+}
+
+/* ---- Writing ---- */
+
+struct bf_writer {
+  FILE *file;
+  char *path, *temporary; /* both NULL for standard output */
+  ZSTD_CStream *stream;
+};
+
+int bf_writer_open(const char *path, bool compress, bf_writer **out, bf_diagnostic *diagnostic) {
+  *out = NULL;
+  bf_writer *writer = calloc(1, sizeof *writer);
+  if (!writer)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (strcmp(path, "-") == 0) {
+    writer->file = stdout;
+  } else {
+    writer->path = malloc(strlen(path) + 1);
+    writer->temporary = malloc(strlen(path) + 32);
+    if (!writer->path || !writer->temporary) {
+      bf_writer_close(writer);
+      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    }
+    strcpy(writer->path, path);
+    sprintf(writer->temporary, "%s.tmp.%ld", path, (long)getpid());
+    writer->file = fopen(writer->temporary, "wbx");
+    if (!writer->file) {
+      int error = bf_fail(diagnostic, BF_IO, "%s: cannot write: %s", path, strerror(errno));
+      free(writer->temporary);
+      writer->temporary = NULL;
+      bf_writer_close(writer);
+      return error;
+    }
+  }
+  if (compress && !(writer->stream = ZSTD_createCStream())) {
+    bf_writer_close(writer);
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
+  *out = writer;
+  return BF_OK;
+}
+
+static int write_failed(const bf_writer *writer, bf_diagnostic *diagnostic) {
+  return bf_fail(diagnostic, BF_IO, "%s: cannot write: %s",
+                 writer->path ? writer->path : "standard output", strerror(errno));
+}
+
+static int compress_some(bf_writer *writer, const void *bytes, size_t size,
+                         ZSTD_EndDirective mode, bf_diagnostic *diagnostic) {
+  char buffer[1 << 14];
+  ZSTD_inBuffer in = {bytes, size, 0};
+  for (;;) {
+    ZSTD_outBuffer out = {buffer, sizeof buffer, 0};
+    size_t left = ZSTD_compressStream2(writer->stream, &out, &in, mode);
+    if (ZSTD_isError(left))
+      return bf_fail(diagnostic, BF_IO, "zstd: %s", ZSTD_getErrorName(left));
+    if (fwrite(buffer, 1, out.pos, writer->file) != out.pos)
+      return write_failed(writer, diagnostic);
+    if (mode == ZSTD_e_end ? left == 0 : in.pos == in.size)
+      return BF_OK;
+  }
+}
+
+int bf_writer_write(bf_writer *writer, const void *bytes, size_t size, bf_diagnostic *diagnostic) {
+  if (writer->stream)
+    return compress_some(writer, bytes, size, ZSTD_e_continue, diagnostic);
+  if (fwrite(bytes, 1, size, writer->file) != size)
+    return write_failed(writer, diagnostic);
+  return BF_OK;
+}
+
+int bf_writer_commit(bf_writer *writer, bf_diagnostic *diagnostic) {
+  if (writer->stream) {
+    int error = compress_some(writer, "", 0, ZSTD_e_end, diagnostic);
+    if (error != BF_OK)
+      return error;
+  }
+  if (fflush(writer->file) != 0)
+    return write_failed(writer, diagnostic);
+  if (!writer->path)
+    return BF_OK;
+  int closed = fclose(writer->file);
+  writer->file = NULL;
+  if (closed != 0 || rename(writer->temporary, writer->path) != 0)
+    return write_failed(writer, diagnostic);
+  free(writer->temporary);
+  writer->temporary = NULL;
+  return BF_OK;
+}
+
+void bf_writer_close(bf_writer *writer) {
+  if (!writer)
+    return;
+  if (writer->file && writer->file != stdout)
+    fclose(writer->file);
+  if (writer->temporary)
+    remove(writer->temporary);
+  ZSTD_freeCStream(writer->stream);
+  free(writer->temporary);
+  free(writer->path);
+  free(writer);
+}
+
+int bf_write_file(const char *path, const char *bytes, size_t size, bf_diagnostic *diagnostic) {
+  bf_writer *writer;
+  int error = bf_writer_open(path, false, &writer, diagnostic);
+  if (error != BF_OK)
+    return error;
+  error = bf_writer_write(writer, bytes, size, diagnostic);
+  if (error == BF_OK)
+    error = bf_writer_commit(writer, diagnostic);
+  bf_writer_close(writer);
+  return error;
+}

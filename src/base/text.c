@@ -1,0 +1,174 @@
+/* Growing text, numbers in text, and the JSON writer on top of them. */
+#include "base/base.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bf_text_add(bf_text *text, const char *bytes, size_t size) {
+  if (text->failed)
+    return;
+  if (text->capacity - text->size <= size) {
+    size_t capacity = text->capacity ? text->capacity : 256;
+    while (capacity - text->size <= size)
+      capacity *= 2;
+    char *data = realloc(text->data, capacity);
+    if (!data) {
+      text->failed = true;
+      return;
+    }
+    text->data = data;
+    text->capacity = capacity;
+  }
+  memcpy(text->data + text->size, bytes, size);
+  text->size += size;
+  text->data[text->size] = 0;
+}
+
+void bf_text_puts(bf_text *text, const char *string) { bf_text_add(text, string, strlen(string)); }
+
+void bf_text_addf(bf_text *text, const char *format, ...) {
+  char small[512];
+  va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  int size = vsnprintf(small, sizeof small, format, arguments);
+  va_end(arguments);
+  if (size >= 0 && (size_t)size < sizeof small) {
+    bf_text_add(text, small, (size_t)size);
+  } else if (size >= 0) {
+    char *large = malloc((size_t)size + 1);
+    if (large) {
+      vsnprintf(large, (size_t)size + 1, format, again);
+      bf_text_add(text, large, (size_t)size);
+      free(large);
+    } else {
+      text->failed = true;
+    }
+  }
+  va_end(again);
+}
+
+void bf_text_free(bf_text *text) {
+  free(text->data);
+  memset(text, 0, sizeof *text);
+}
+
+static int digit_value(char c) {
+  if (c >= '0' && c <= '9')
+    return c - '0';
+  if (c >= 'a' && c <= 'f')
+    return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F')
+    return c - 'A' + 10;
+  return 99;
+}
+
+static bool parse_digits(const char **cursor, unsigned base, uint64_t *value) {
+  const char *at = *cursor;
+  uint64_t result = 0;
+  if (digit_value(*at) >= (int)base)
+    return false;
+  for (; digit_value(*at) < (int)base; at++) {
+    uint64_t digit = (uint64_t)digit_value(*at);
+    if (result > (UINT64_MAX - digit) / base)
+      return false;
+    result = result * base + digit;
+  }
+  *value = result;
+  *cursor = at;
+  return true;
+}
+
+static bool has_hex_prefix(const char *at) {
+  return at[0] == '0' && (at[1] == 'x' || at[1] == 'X') && digit_value(at[2]) < 16;
+}
+
+bool bf_parse_hex(const char **cursor, uint64_t *value) {
+  const char *at = *cursor;
+  if (has_hex_prefix(at))
+    at += 2;
+  if (!parse_digits(&at, 16, value))
+    return false;
+  *cursor = at;
+  return true;
+}
+
+bool bf_parse_number(const char **cursor, uint64_t *value) {
+  return has_hex_prefix(*cursor) ? bf_parse_hex(cursor, value) : parse_digits(cursor, 10, value);
+}
+
+/* ---- JSON ---- */
+
+static void json_string(bf_text *text, const char *value) {
+  bf_text_puts(text, "\"");
+  for (const char *at = value; *at; at++) {
+    unsigned char c = (unsigned char)*at;
+    if (c == '"' || c == '\\')
+      bf_text_addf(text, "\\%c", c);
+    else if (c < 32)
+      bf_text_addf(text, "\\u%04x", c);
+    else
+      bf_text_add(text, at, 1);
+  }
+  bf_text_puts(text, "\"");
+}
+
+/* Comma, line break, indentation and key before the next member. */
+static void json_member(bf_json *json, const char *key) {
+  unsigned depth = json->depth;
+  if (json->has_member[depth])
+    bf_text_puts(json->text, json->flat[depth] ? ", " : ",");
+  if (depth && !json->flat[depth])
+    bf_text_addf(json->text, "\n%*s", (int)depth * 2, "");
+  json->has_member[depth] = true;
+  if (key) {
+    json_string(json->text, key);
+    bf_text_puts(json->text, ": ");
+  }
+}
+
+void bf_json_begin(bf_json *json, const char *key, char bracket, bool flat) {
+  json_member(json, key);
+  bf_text_add(json->text, &bracket, 1);
+  flat = flat || json->flat[json->depth];
+  json->depth++;
+  json->has_member[json->depth] = false;
+  json->flat[json->depth] = flat;
+}
+
+void bf_json_end(bf_json *json, char bracket) {
+  bool line_break = json->has_member[json->depth] && !json->flat[json->depth];
+  json->depth--;
+  if (line_break)
+    bf_text_addf(json->text, "\n%*s", (int)json->depth * 2, "");
+  bf_text_add(json->text, &bracket, 1);
+  if (json->depth == 0)
+    bf_text_puts(json->text, "\n");
+}
+
+void bf_json_string(bf_json *json, const char *key, const char *value) {
+  json_member(json, key);
+  if (value)
+    json_string(json->text, value);
+  else
+    bf_text_puts(json->text, "null");
+}
+
+void bf_json_number(bf_json *json, const char *key, uint64_t value) {
+  json_member(json, key);
+  bf_text_addf(json->text, "%llu", (unsigned long long)value);
+}
+
+void bf_json_real(bf_json *json, const char *key, double value) {
+  json_member(json, key);
+  if (isfinite(value))
+    bf_text_addf(json->text, "%.10g", value);
+  else
+    bf_text_puts(json->text, "null");
+}
+
+void bf_json_bool(bf_json *json, const char *key, bool value) {
+  json_member(json, key);
+  bf_text_puts(json->text, value ? "true" : "false");
+}

@@ -1,0 +1,53 @@
+/* hash: maps from word addresses to banks, in every text form people use, and the one function
+ * that computes a bank. An XOR hash is kept as an invertible matrix over the address bits whose
+ * first bank_bits rows give the bank, so that it can always place and recover every word. */
+#ifndef BF_HASH_H
+#define BF_HASH_H
+
+#include "base/base.h"
+#include "gf2/gf2.h"
+
+typedef enum bf_hash_kind { BF_HASH_LINEAR, BF_HASH_PAD, BF_HASH_ADD, BF_HASH_MOD } bf_hash_kind;
+
+enum { BF_HASH_CHUNKS = 5, BF_HASH_MAX_BANK_BITS = 16, BF_HASH_MAX_ADDRESS_BITS = 40 };
+
+struct bf_hash {
+  bf_hash_kind kind;
+  bf_geometry geometry;
+  bf_gf2_matrix forward, inverse; /* linear: word -> place and back, address_bits square */
+  uint64_t row_words, pad_words;  /* pad: after every row_words words, pad_words unused ones */
+  uint64_t modulus;               /* mod */
+  char text[2048];
+  uint32_t bank_of_byte[BF_HASH_CHUNKS][256]; /* linear: bank = XOR over the address's bytes */
+};
+
+/* The geometry a hash can live in; a diagnostic otherwise. */
+int bf_hash_check_geometry(const bf_geometry *geometry, bf_diagnostic *diagnostic);
+
+/* The forms `convert` knows, in the order they are tried; NULL ends the list. */
+extern const char *const bf_hash_forms[];
+
+/* Writes hash in the given form ("cute", "rows", ...) into text. BF_UNSUPPORTED and a diagnostic
+ * when no hash of that form gives every word the same bank. */
+int bf_hash_convert(const bf_hash *hash, const char *form, bf_text *text,
+                    bf_diagnostic *diagnostic);
+
+/* Swizzle<bits, base, shift> on byte offsets that gives the same banks; false if there is none. */
+bool bf_hash_find_swizzle(const bf_hash *hash, unsigned *bits, unsigned *base, int *shift);
+/* The smallest k1, k2, mask with bank = (a >> k1) ^ ((a >> k2) & mask); false if there is none. */
+bool bf_hash_find_bit_vector(const bf_hash *hash, unsigned *k1, unsigned *k2, uint64_t *mask);
+
+/* One term of the map in software: place ^= (shift >= 0 ? word >> shift : word << -shift) & mask. */
+typedef struct bf_hash_term {
+  int shift;
+  uint64_t mask;
+} bf_hash_term;
+
+/* The diagonals of matrix: word -> XOR of all terms. Returns their number, at most 2*64-1. */
+unsigned bf_hash_terms(const bf_gf2_matrix *matrix, bf_hash_term *terms);
+
+/* True if the map stays inside each row of banks: place = word ^ L(word >> bank_bits) on the bank
+ * bits only. */
+bool bf_hash_is_row_preserving(const bf_hash *hash);
+
+#endif

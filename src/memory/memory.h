@@ -1,0 +1,116 @@
+/* memory: banked memories as data (machines/) and the one function that counts wavefronts.
+ *
+ * A machine says how many lanes, banks and bytes per word it has, which lanes are served together
+ * for each access width, and by which rule each operation is served. Counting walks the phases of
+ * an access: each phase is a set of words served together, and costs as many wavefronts as its
+ * fullest bank has words (docs/memory.md). */
+#ifndef BF_MEMORY_H
+#define BF_MEMORY_H
+
+#include "access/access.h"
+#include "base/base.h"
+#include "hash/hash.h"
+
+/* How a bank serves what a phase asks of it. */
+typedef enum bf_serve {
+  BF_SERVE_DISTINCT_WORDS, /* one word per wavefront, to any number of lanes */
+  BF_SERVE_ROW_PAIRS,      /* two words 1 row apart in an aligned pair of rows count as one */
+  BF_SERVE_ONE_BROADCAST,  /* one lane per wavefront, but one word of the machine to all its lanes */
+} bf_serve;
+
+typedef enum bf_rule {
+  BF_RULE_NONE,             /* the machine has no such operation */
+  BF_RULE_WORDS,            /* fullest bank, distinct words */
+  BF_RULE_ACCESSES,         /* fullest bank, every lane's access counted */
+  BF_RULE_LOCK_LOOP,        /* one lock per bank; losers try again */
+  BF_RULE_LOCK_LOOP_HALVES, /* the same, half-warp after half-warp, one lock per pair of banks */
+  BF_RULE_LOCK_TABLE,       /* a table of locks and four states: read, update, write, branch */
+} bf_rule;
+
+/* The lanes served together for one side and width. */
+typedef struct bf_groups {
+  unsigned contiguous; /* that many neighbouring lanes, or 0: as listed in mask */
+  unsigned count;
+  uint64_t mask[BF_MAX_LANES];
+  bool pair_merge;  /* groups double when lanes pair up on the same address */
+  bool split_words; /* a wide access is one request per word, lane groups by lane groups */
+  unsigned extra;   /* wavefronts on top, per group */
+} bf_groups;
+
+typedef struct bf_op_rule {
+  bf_rule rule;
+  unsigned times;       /* wavefronts per counted wavefront */
+  bf_groups groups;     /* own lane groups; count 0: those of side and width */
+  unsigned locks;       /* lock table: number of locks */
+  unsigned cycles[4];   /* lock table: read, update, write, branch */
+  bool estimated;
+} bf_op_rule;
+
+enum { BF_WIDTHS = 5 }; /* 1, 2, 4, 8 and 16 bytes */
+
+/* One line of a machine file, for people who ask where a number comes from. */
+typedef struct bf_machine_fact {
+  char *key, *value, *basis, *source;
+} bf_machine_fact;
+
+struct bf_machine {
+  bf_arena arena;
+  char *name, *title;
+  unsigned lanes, bank_bits, word_bytes, address_bits;
+  uint64_t capacity_bytes;
+  bf_serve serve;
+  bf_groups groups[BF_SIDE_COUNT][BF_WIDTHS];
+  bf_op_rule op[BF_OP_COUNT];
+  bf_machine_fact *facts;
+  size_t fact_count;
+  char **source_name, **source_text;
+  size_t source_count;
+};
+
+/* One built-in machine file, embedded by the build. */
+typedef struct bf_embedded_machine {
+  const char *name, *text;
+} bf_embedded_machine;
+extern const bf_embedded_machine bf_embedded_machines[]; /* ends with a NULL name */
+
+/* Reads the text of a machine file. */
+int bf_machine_parse(const char *file, const char *text, bf_machine **machine,
+                     bf_diagnostic *diagnostic);
+bf_trace_limits bf_machine_limits(const bf_machine *machine);
+/* The index of a width in groups[side]. */
+unsigned bf_width_index(unsigned width_bytes);
+
+/* Hash of the lock table's upper part: which lock of its bank a word uses. */
+typedef enum bf_lock_hash { BF_LOCK_PLAIN, BF_LOCK_XOR, BF_LOCK_ADD } bf_lock_hash;
+
+/* bf_memory_count with a choice of lock hash (lock tables only). */
+int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
+                           const bf_access *access, bf_count *count, bf_diagnostic *diagnostic);
+
+enum { BF_PHASE_WORDS = 256 };
+
+/* Words served together, one entry per lane and word: duplicates are kept. The phase's wavefronts
+ * are times * (fullest bank + extra) under the rule. */
+typedef struct bf_phase {
+  unsigned words;
+  unsigned extra, times;
+  bool count_duplicates;
+  uint32_t word[BF_PHASE_WORDS];
+} bf_phase;
+
+/* Walks the phases of an access whose rule is WORDS or ACCESSES. */
+typedef struct bf_phase_walk {
+  const bf_machine *machine;
+  const bf_access *access;
+  bf_groups groups;
+  bool merged;
+  unsigned group, word, words_per_lane;
+} bf_phase_walk;
+void bf_phase_begin(bf_phase_walk *walk, const bf_machine *machine, const bf_access *access);
+bool bf_phase_next(bf_phase_walk *walk, bf_phase *phase);
+
+/* The fewest passes in which banks can serve words with these multiplicities, each word in one
+ * bank and each pass serving one access per bank: exact. */
+unsigned bf_memory_best_packing(const unsigned *multiplicity, unsigned words, unsigned banks);
+
+#endif
