@@ -164,6 +164,35 @@ uint64_t bf_hash_block_words(const bf_hash *hash) {
   return (uint64_t)1 << bits;
 }
 
+/* Address bits that are placed as they are and move no other bit: a run from bit 0 up. */
+static unsigned untouched_bits(const bf_hash *hash) {
+  unsigned n = hash->geometry.address_bits, bits = 0;
+  for (; bits < n; bits++)
+    for (unsigned i = 0; i < n; i++)
+      if ((hash->forward.row[i] >> bits & 1) != (i == bits) ||
+          (i == bits && hash->forward.row[i] != (uint64_t)1 << i))
+        return bits;
+  return bits;
+}
+
+uint64_t bf_hash_granule_words(const bf_hash *hash) {
+  uint64_t words = (uint64_t)1 << hash->geometry.address_bits;
+  switch (hash->kind) {
+  case BF_HASH_LINEAR:
+    return (uint64_t)1 << untouched_bits(hash);
+  case BF_HASH_PAD:
+  case BF_HASH_MOD:
+    if (hash->pad_words) { /* the largest power of two that divides row and padding */
+      uint64_t both = hash->row_words | hash->pad_words;
+      return both & -both;
+    }
+    return words;
+  case BF_HASH_ADD:
+    return hash->geometry.bank_bits == 0 ? words : 1;
+  }
+  return 1;
+}
+
 uint64_t bf_hash_capacity_words(const bf_hash *hash, uint64_t words) {
   uint64_t block = bf_hash_block_words(hash);
   if (words == 0)

@@ -65,6 +65,8 @@ bool bf_hash_is_row_preserving(const bf_hash *hash);
 /* Aligned blocks of that many words are each mapped onto themselves; a power of two. 0 for pad and
  * mod, which map into a larger memory. */
 uint64_t bf_hash_block_words(const bf_hash *hash);
+/* Aligned groups of that many words stay together and in order; a power of two, at least 1. */
+uint64_t bf_hash_granule_words(const bf_hash *hash);
 /* Words of memory that hold the first `words` words of the allocation. */
 uint64_t bf_hash_capacity_words(const bf_hash *hash, uint64_t words);
 

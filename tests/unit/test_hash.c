@@ -689,6 +689,37 @@ static void capacity_is_tight(void **state) {
   }
 }
 
+/* Whether every aligned group of `words` words lies together, in order and aligned. */
+static bool stays_whole(const bf_hash *hash, uint64_t words) {
+  for (uint64_t word = 0; word < words_of(hash); word++)
+    if (bf_hash_place(hash, word) != bf_hash_place(hash, word - word % words) + word % words ||
+        bf_hash_place(hash, word) % words != word % words)
+      return false;
+  return true;
+}
+
+static void granule_is_largest(void **state) {
+  (void)state;
+  test_random random = {17};
+  for (int round = 0; round < 2000; round++) {
+    unsigned n = 1 + (unsigned)random_below(&random, 9);
+    reference r = {
+        .bank_bits = (unsigned)random_below(&random, n + 1), .address_bits = n, .word_bytes = 4};
+    char text[2048];
+    if (!random_reference(&random, bf_hash_forms[random_below(&random, 11)], &r))
+      continue;
+    print_reference(&r, text, sizeof text);
+    bf_hash *hash = parse_in(text, r.bank_bits, n, 4);
+    uint64_t granule = bf_hash_granule_words(hash);
+    if (!stays_whole(hash, granule))
+      fail_msg("%s (%u of %u bits): granule %u is split", text, r.bank_bits, n, (unsigned)granule);
+    if (hash->kind == BF_HASH_LINEAR && granule < words_of(hash) && stays_whole(hash, 2 * granule))
+      fail_msg("%s (%u of %u bits): granule %u is too small", text, r.bank_bits, n,
+               (unsigned)granule);
+    bf_hash_free(hash);
+  }
+}
+
 /* ---- Errors ---- */
 
 #define KNOWN                                                                                      \
@@ -854,6 +885,7 @@ int main(void) {
       cmocka_unit_test(instructions_compute_the_place),
       cmocka_unit_test(row_preserving),
       cmocka_unit_test(capacity_is_tight),
+      cmocka_unit_test(granule_is_largest),
       cmocka_unit_test(every_error_message),
       cmocka_unit_test(every_geometry_error),
       cmocka_unit_test(bad_rows),
