@@ -30,6 +30,38 @@ void bf_groups_fill(bf_groups *groups, unsigned lanes) {
   }
 }
 
+/* The most words that one group of lanes asks for at once when each lane accesses width_bytes. */
+static unsigned words_at_once(const bf_machine *machine, const bf_groups *groups,
+                              unsigned width_bytes) {
+  unsigned lanes = 0;
+  for (unsigned i = 0; i < groups->count; i++) {
+    unsigned here = (unsigned)__builtin_popcountll(groups->mask[i]);
+    lanes = here > lanes ? here : lanes;
+  }
+  unsigned words = width_bytes > machine->word_bytes ? width_bytes / machine->word_bytes : 1;
+  return lanes * (groups->split_words ? 1 : words) * (groups->pair_merge ? 2 : 1);
+}
+
+/* Counting holds the words of one group of lanes in a phase of BF_PHASE_WORDS. */
+static int check_phases(const bf_machine *machine, bf_diagnostic *diagnostic) {
+  unsigned most = 0;
+  for (unsigned i = 0; i < BF_WIDTHS; i++)
+    for (unsigned side = 0; side < BF_SIDE_COUNT; side++) {
+      unsigned words = words_at_once(machine, &machine->groups[side][i], 1u << i);
+      most = words > most ? words : most;
+    }
+  for (unsigned op = 0; op < BF_OP_COUNT; op++) {
+    unsigned fixed = bf_op_fixed_width((bf_op)op);
+    unsigned words = words_at_once(machine, &machine->op[op].groups, fixed ? fixed : 16);
+    most = words > most ? words : most;
+  }
+  if (most > BF_PHASE_WORDS)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "lanes served together ask for up to %u words, more than %d", most,
+                   BF_PHASE_WORDS);
+  return BF_OK;
+}
+
 int bf_machine_measure(bf_machine *machine, bf_diagnostic *diagnostic) {
   uint64_t words = (machine->capacity_bytes + machine->word_bytes - 1) / machine->word_bytes;
   machine->address_bits = words > 1 ? 64 - (unsigned)__builtin_clzll(words - 1) : 0;
@@ -38,7 +70,13 @@ int bf_machine_measure(bf_machine *machine, bf_diagnostic *diagnostic) {
                    "%u banks of %u-byte words do not fit into an allocation of %llu bytes",
                    1u << machine->bank_bits, machine->word_bytes,
                    (unsigned long long)machine->capacity_bytes);
-  return BF_OK;
+  for (unsigned op = 0; op < BF_OP_COUNT; op++) {
+    unsigned locks = machine->op[op].locks;
+    if (locks && locks < 1u << machine->bank_bits)
+      return bf_fail(diagnostic, BF_BAD_INPUT, "%u banks share only %u locks for %s",
+                     1u << machine->bank_bits, locks, bf_op_name((bf_op)op));
+  }
+  return check_phases(machine, diagnostic);
 }
 
 /* ---- Overrides ---- */
@@ -89,17 +127,6 @@ static int override_lanes(bf_machine *machine, unsigned lanes, bf_diagnostic *di
   return BF_OK;
 }
 
-/* Every bank needs at least one lock of its own. */
-static int check_locks(const bf_machine *machine, bf_diagnostic *diagnostic) {
-  for (unsigned op = 0; op < BF_OP_COUNT; op++) {
-    unsigned locks = machine->op[op].locks;
-    if (machine->op[op].rule == BF_RULE_LOCK_TABLE && locks < 1u << machine->bank_bits)
-      return bf_fail(diagnostic, BF_BAD_INPUT, "%u banks share only %u locks for %s",
-                     1u << machine->bank_bits, locks, bf_op_name((bf_op)op));
-  }
-  return BF_OK;
-}
-
 static int check_overrides(const bf_overrides *overrides, bf_diagnostic *diagnostic) {
   const struct {
     const char *quantity;
@@ -141,9 +168,7 @@ static int apply_overrides(bf_machine *machine, const bf_overrides *overrides,
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   if (overrides->lanes)
     error = override_lanes(machine, overrides->lanes, diagnostic);
-  if (error == BF_OK)
-    error = bf_machine_measure(machine, diagnostic);
-  return error == BF_OK ? check_locks(machine, diagnostic) : error;
+  return error == BF_OK ? bf_machine_measure(machine, diagnostic) : error;
 }
 
 /* ---- Loading ---- */

@@ -185,6 +185,9 @@ static int parse_serve(reader *r) {
 
 /* ---- groups ---- */
 
+/* True if the fact of this line is assumed. */
+static bool is_assumed(const reader *r) { return strcmp(r->word[r->words], "assumed") == 0; }
+
 /* One lane set: lanes and ranges of lanes joined by '+', as in 0-3+20-23. */
 static int take_lane_set(reader *r, uint64_t taken, uint64_t *mask) {
   const char *start = r->word[r->next], *cursor = start;
@@ -262,7 +265,7 @@ static int take_widths(reader *r, unsigned *set) {
 static int parse_groups(reader *r) {
   static const char *const sides[] = {
       [BF_SIDE_LOAD] = "load", [BF_SIDE_STORE] = "store", [BF_SIDE_ATOMIC] = "atomic", NULL};
-  bf_groups groups = {0};
+  bf_groups groups = {.estimated = is_assumed(r)};
   unsigned side, widths;
   TRY(take_choice(r, "a side", sides, &side));
   TRY(take_widths(r, &widths));
@@ -337,7 +340,7 @@ static int parse_op(reader *r) {
     TRY(take_op_option(r, &rule, &found));
   if ((rule.rule == BF_RULE_LOCK_TABLE) != (rule.locks != 0))
     return FAIL(2, "a lock-table, and only that, has 'locks N'");
-  rule.estimated = strcmp(r->word[r->words], "assumed") == 0;
+  rule.estimated = is_assumed(r);
   r->machine->op[op] = rule;
   return BF_OK;
 }
@@ -476,8 +479,6 @@ static int check_complete(reader *r) {
     const bf_op_rule *rule = &machine->op[op];
     if (rule->rule && !rule->groups.count && !has_groups(machine, bf_op_side((bf_op)op), (bf_op)op))
       return FAIL(0, "the file ends without groups for operation '%s'", bf_op_name((bf_op)op));
-    if (rule->locks && rule->locks < 1u << machine->bank_bits)
-      return FAIL(0, "operation '%s' has fewer locks than there are banks", bf_op_name((bf_op)op));
   }
   bf_diagnostic *diagnostic = r->diagnostic, problem;
   if (bf_machine_measure(r->machine, &problem) != BF_OK)

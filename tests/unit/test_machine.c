@@ -65,8 +65,76 @@ static void builtin_machines_are_sorted_and_load(void **state) {
     assert_true(bf_machine_limits(machine).allocation_bytes == machine->capacity_bytes);
     bf_machine_free(machine);
   }
-  assert_true(count >= 2);
+  assert_int_equal(count, 14);
   assert_null(bf_machine_builtin(count + 5));
+}
+
+/* What lanes, banks and capacities are known to be, and how banks serve. */
+static void builtin_machines_have_their_sizes(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    unsigned lanes, banks, word_bytes, capacity_bytes;
+    bf_serve serve;
+  } known[] = {
+      {"tesla", 32, 16, 4, 16 << 10, BF_SERVE_ONE_BROADCAST},
+      {"fermi", 32, 32, 4, 48 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"kepler", 32, 32, 4, 48 << 10, BF_SERVE_ROW_PAIRS},
+      {"kepler8", 32, 32, 8, 48 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"maxwell", 32, 32, 4, 48 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"pascal", 32, 32, 4, 48 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"volta", 32, 32, 4, 96 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"turing", 32, 32, 4, 64 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"ampere", 32, 32, 4, 163 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"ada", 32, 32, 4, 99 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"hopper", 32, 32, 4, 227 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"gcn", 64, 32, 4, 32 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"cdna3", 64, 32, 4, 64 << 10, BF_SERVE_DISTINCT_WORDS},
+      {"rdna3", 64, 32, 4, 64 << 10, BF_SERVE_DISTINCT_WORDS},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    bf_machine *machine = load(known[i].name, NULL);
+    assert_int_equal(machine->lanes, known[i].lanes);
+    assert_int_equal(1u << machine->bank_bits, known[i].banks);
+    assert_int_equal(machine->word_bytes, known[i].word_bytes);
+    assert_int_equal(machine->capacity_bytes, known[i].capacity_bytes);
+    assert_int_equal(machine->serve, known[i].serve);
+    bf_machine_free(machine);
+  }
+}
+
+/* Wavefronts of a 64-lane load of 16 bytes whose lanes in `same` read other words of one bank. */
+static bf_count count_cdna3(uint64_t same) {
+  bf_machine *machine = load("cdna3", NULL);
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_hash *hash;
+  assert_int_equal(bf_hash_parse("none", &geometry, &hash, NULL), BF_OK);
+  bf_access access = {.op = BF_OP_LD, .width_bytes = 16, .mask = same, .count = 1};
+  for (unsigned lane = 0; lane < 64; lane++)
+    access.address[lane] = lane * 128;
+  bf_count count;
+  assert_int_equal(bf_memory_count(machine, hash, &access, &count, NULL), BF_OK);
+  bf_hash_free(hash);
+  bf_machine_free(machine);
+  return count;
+}
+
+/* Lanes 0 and 20 share a phase of ds_read_b128, lanes 0 and 4 do not. */
+static void cdna3_groups_distant_lanes(void **state) {
+  (void)state;
+  assert_int_equal(count_cdna3(1 | 1 << 20).conflicts, 1);
+  assert_int_equal(count_cdna3(1 | 1 << 4).conflicts, 0);
+  assert_int_equal(count_cdna3(UINT64_MAX).wavefronts_load, 64);
+  assert_false(count_cdna3(1).estimated);
+}
+
+static void assumed_groups_make_estimates(void **state) {
+  (void)state;
+  bf_machine *machine = load("ampere", NULL);
+  assert_false(machine->op[BF_OP_LD].estimated);
+  assert_false(machine->groups[BF_SIDE_LOAD][2].estimated);
+  assert_true(machine->groups[BF_SIDE_LOAD][4].estimated);
+  bf_machine_free(machine);
 }
 
 static void hopper_is_as_measured(void **state) {
@@ -203,7 +271,7 @@ static void faults_are_located(void **state) {
       {SMALL "op cas lock-table locks 3 measured s\n", SMALL_LINES + 1, 25, "a power of two"},
       {SMALL "op cas words measured s\n", SMALL_LINES + 1, 1, "without groups for operation 'cas'"},
       {SMALL "groups atomic 4 8 measured s\nop cas lock-table locks 2 measured s\n",
-       SMALL_LINES + 2, 1, "fewer locks than there are banks"},
+       SMALL_LINES + 2, 1, "4 banks share only 2 locks for cas"},
   };
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     bf_machine *machine;
@@ -295,6 +363,8 @@ static void wrong_overrides_are_refused(void **state) {
       {"hopper", {.address_bits = 4}, "32 banks of 4-byte words do not fit"},
       {"hopper", {.banks = 65536, .word_bytes = 16}, "do not fit into an allocation of 232448"},
       {"fermi", {.banks = 2048}, "2048 banks share only 1024 locks"},
+      {"kepler", {.lanes = 64, .word_bytes = 1}, "ask for up to 512 words, more than 256"},
+      {"cdna3", {.lanes = 32}, "lists its lane groups lane by lane for 64 lanes"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     bf_machine *machine;
@@ -358,6 +428,9 @@ static void unknown_machines_and_files_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(builtin_machines_are_sorted_and_load),
+      cmocka_unit_test(builtin_machines_have_their_sizes),
+      cmocka_unit_test(cdna3_groups_distant_lanes),
+      cmocka_unit_test(assumed_groups_make_estimates),
       cmocka_unit_test(hopper_is_as_measured),
       cmocka_unit_test(fermi_has_a_lock_table),
       cmocka_unit_test(reads_every_part_of_the_syntax),
