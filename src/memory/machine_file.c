@@ -177,7 +177,7 @@ static int parse_serve(reader *r) {
                                       [BF_SERVE_ROW_PAIRS] = "row-pairs",
                                       [BF_SERVE_ONE_BROADCAST] = "one-broadcast",
                                       NULL};
-  unsigned choice;
+  unsigned choice = 0;
   TRY(take_choice(r, "how banks serve", names, &choice));
   r->machine->serve = (bf_serve)choice;
   return BF_OK;
@@ -266,7 +266,7 @@ static int parse_groups(reader *r) {
   static const char *const sides[] = {
       [BF_SIDE_LOAD] = "load", [BF_SIDE_STORE] = "store", [BF_SIDE_ATOMIC] = "atomic", NULL};
   bf_groups groups = {.estimated = is_assumed(r)};
-  unsigned side, widths;
+  unsigned side = 0, widths = 0;
   TRY(take_choice(r, "a side", sides, &side));
   TRY(take_widths(r, &widths));
   unsigned lanes_word = r->next;
@@ -333,7 +333,7 @@ static int parse_op(reader *r) {
     return FAIL(r->next, "operation '%s' is given twice", bf_op_name((bf_op)op));
   r->next++;
   bf_op_rule rule = {.times = 1};
-  unsigned choice;
+  unsigned choice = 0;
   TRY(take_choice(r, "a rule", rules, &choice));
   rule.rule = (bf_rule)choice;
   for (bool found = true; found;)
