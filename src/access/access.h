@@ -20,6 +20,22 @@ typedef struct bf_trace_limits {
   uint64_t allocation_bytes;
 } bf_trace_limits;
 
+/* Counts of a trace or workload add up to at most this, so that wavefronts times counts never
+ * overflow 64 bits: an access costs fewer than 2^13 wavefronts. */
+#define BF_EXECUTIONS_MAX ((uint64_t)1 << 50)
+
+/* True if a lane can access width_bytes (a power of two) at address. */
+static inline bool bf_address_fits(uint64_t address, unsigned width_bytes,
+                                   const bf_trace_limits *limits) {
+  return (address & (width_bytes - 1)) == 0 && address <= UINT32_MAX &&
+         address + width_bytes <= limits->allocation_bytes;
+}
+
+/* The parts of bf_access_check, for readers that know where each part was written. */
+int bf_access_check_width(bf_op op, unsigned width_bytes, bf_diagnostic *diagnostic);
+int bf_access_check_mask(uint64_t mask, const bf_trace_limits *limits, bf_diagnostic *diagnostic);
+int bf_access_check_address(uint64_t address, unsigned width_bytes, const bf_trace_limits *limits,
+                            bf_diagnostic *diagnostic);
 /* Checks op, width, mask, alignment and range of an access; *fault is the lane at fault or -1. */
 int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int *fault,
                     bf_diagnostic *diagnostic);
@@ -67,8 +83,8 @@ typedef enum bf_pattern_class {
  * `columns` elements: m[0] = {M00, M01}, m[1] = {M10, M11}, origin = {o0, o1}. */
 typedef struct bf_pattern {
   bf_pattern_class class_;
-  unsigned width_x;   /* lanes along tx; the number of lanes unless block */
-  unsigned height_y;  /* lanes along ty; 1 unless block */
+  unsigned width_x;  /* lanes along tx; the number of lanes unless block */
+  unsigned height_y; /* lanes along ty; 1 unless block */
   int64_t stride_x, stride_y;
   int64_t offset;
   int64_t columns;
