@@ -281,13 +281,16 @@ static int generate_addresses(parser *p) {
 }
 
 static int wrong_number(parser *p, unsigned active) {
-  const char *at = p->addresses ? p->addresses_end : p->at;
+  unsigned lanes = p->limits->lanes;
   if (p->addresses == 0)
-    return FAIL_AT(at, "expected addresses or a generator");
-  if (active == p->limits->lanes)
-    return FAIL_AT(at, "%u addresses, but %u lanes are active", p->addresses, active);
-  return FAIL_AT(at, "%u addresses, but there are %u active lanes of %u: give %u or %u",
-                 p->addresses, active, p->limits->lanes, active, p->limits->lanes);
+    return FAIL_AT(p->at, "expected addresses or a generator");
+  const char *plural = p->addresses == 1 ? "" : "es";
+  if (active == lanes)
+    return FAIL_AT(p->addresses_end, "%u address%s, but %u lanes are active", p->addresses, plural,
+                   active);
+  return FAIL_AT(p->addresses_end,
+                 "%u address%s, but there are %u active lanes of %u: give %u or %u", p->addresses,
+                 plural, active, lanes, active, lanes);
 }
 
 /* Gives the lanes their addresses: all lanes, or only the active ones in lane order. */

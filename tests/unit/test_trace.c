@@ -187,7 +187,7 @@ static void faults_are_located(void **state) {
       {"ld 4 1ffffffff 0", 6, "the mask uses lane 32, but there are 32 lanes"},
       {"ld 4 11111111111111111 0", 6, "expected the mask"},
       {"ld 4 1", 7, "expected addresses or a generator"},
-      {"ld 4 3 0 # 4", 9, "1 addresses, but there are 2 active lanes of 32: give 2 or 32"},
+      {"ld 4 3 0 # 4", 9, "1 address, but there are 2 active lanes of 32: give 2 or 32"},
       {"ld 4 3 0 4 8", 13, "3 addresses"},
       {"ld 4 ffffffff 0 4", 18, "2 addresses, but 32 lanes are active"},
       {"ld 4 3 0 -4", 10, "address -4 is negative"},
@@ -609,12 +609,9 @@ static void workloads_of_the_project_are_read(void **state) {
   (void)state;
   const char *names[] = {"dct8",   "fft1024", "fft512", "nw17",        "reduce", "strides64",
                          "tile32", "tile64",  "walsh",  "transpose16", "tile128"};
-  const char *folder = getenv("BANKFOLD_TEST_DATA");
-  if (!folder)
-    skip();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/workloads/%s.trace", folder, names[i]);
+    char path[64];
+    snprintf(path, sizeof path, "tests/data/workloads/%s.trace", names[i]);
     bf_diagnostic found;
     if (walk(path, &found) <= 0)
       fail_msg("%s: %s", path, found.message);
