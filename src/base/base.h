@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define BF_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define BF_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 /* ---- Arena: many allocations, freed at once ---- */
 

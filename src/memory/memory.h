@@ -96,13 +96,14 @@ typedef struct bf_phase {
   unsigned extra, times;
   bool count_duplicates;
   uint32_t word[BF_PHASE_WORDS];
+  uint8_t lane[BF_PHASE_WORDS]; /* the lane that asks for word[i] */
 } bf_phase;
 
 /* Walks the phases of an access whose rule is WORDS or ACCESSES. */
 typedef struct bf_phase_walk {
   const bf_machine *machine;
   const bf_access *access;
-  bf_groups groups;
+  const bf_groups *groups;
   bool merged;
   unsigned group, word, words_per_lane;
 } bf_phase_walk;
