@@ -30,7 +30,7 @@ static void write_overview(bf_text *text) {
   }
   bf_text_puts(
       text, "\nA first look:\n"
-            "  bankfold draw 'ld 4 ffffffff stride:128'   # one warp reads a column of a tile\n"
+            "  bankfold draw 'ld 4 ffffffff stride:32'    # one warp reads a column of a tile\n"
             "  bankfold check FILE                        # conflicts of every access of a trace\n"
             "  bankfold solve FILE                        # ways to remove them, best one named\n"
             "\nbankfold COMMAND --help says what a command takes and shows examples.\n");

@@ -7,4 +7,4 @@ if ldd "$program" >/dev/null 2>&1; then
   ldd "$program"
   exit 1
 fi
-"$program" machines >/dev/null && echo 'ld 4 ffffffff stride:128' | "$program" check - >/dev/null
+"$program" machines >/dev/null && echo 'ld 4 ffffffff stride:32' | "$program" check - >/dev/null
