@@ -36,6 +36,23 @@ static void write_overview(bf_text *text) {
             "\nbankfold COMMAND --help says what a command takes and shows examples.\n");
 }
 
+/* Words separated by spaces as a list; null where there are none to choose from. */
+static void write_choices_json(bf_json *json, const char *choices) {
+  if (!choices) {
+    bf_json_string(json, "choices", NULL);
+    return;
+  }
+  bf_json_begin(json, "choices", '[', true);
+  while (*choices) {
+    char word[64];
+    size_t length = strcspn(choices, " ");
+    snprintf(word, sizeof word, "%.*s", (int)length, choices);
+    bf_json_string(json, NULL, word);
+    choices += length + (choices[length] == ' ');
+  }
+  bf_json_end(json, ']');
+}
+
 static void write_command_json(bf_json *json, const cli_command *command, const char *group) {
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "name", command->name);
@@ -48,7 +65,7 @@ static void write_command_json(bf_json *json, const cli_command *command, const 
     bf_json_begin(json, NULL, '{', true);
     bf_json_string(json, "name", option->name);
     bf_json_string(json, "value", option->value);
-    bf_json_string(json, "choices", option->choices);
+    write_choices_json(json, option->choices);
     bf_json_string(json, "help", option->help);
     bf_json_end(json, '}');
   }
