@@ -104,7 +104,8 @@ static void write_zsh_action(const char *placeholder, const char *choices, bf_te
   bf_text_puts(text, ":");
   write_quoted(placeholder, ":", text);
   if (words.size && files)
-    bf_text_addf(text, ": _alternative \"word:word:(%s)\" \"file:file:_files\"", words.data);
+    bf_text_addf(text, ": _alternative \"word\\:word\\:(%s)\" \"file\\:file\\:_files\"",
+                 words.data);
   else if (words.size)
     bf_text_addf(text, ":(%s)", words.data);
   else
