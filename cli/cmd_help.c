@@ -29,11 +29,13 @@ static void write_overview(bf_text *text) {
       bf_text_addf(text, "  %-10s %s\n", group->commands[i]->name, group->commands[i]->summary);
   }
   bf_text_puts(
-      text, "\nA first look:\n"
-            "  bankfold draw 'ld 4 ffffffff stride:32'    # one warp reads a column of a tile\n"
-            "  bankfold check FILE                        # conflicts of every access of a trace\n"
-            "  bankfold solve FILE                        # ways to remove them, best one named\n"
-            "\nbankfold COMMAND --help says what a command takes and shows examples.\n");
+      text,
+      "\nA first look:\n"
+      "  bankfold draw --access 'ld 4 ffffffff stride:32'   # a warp reads a column of a tile\n"
+      "  bankfold check FILE                                # conflicts of every access of a "
+      "trace\n"
+      "  bankfold solve FILE                                # ways to remove them, best one named\n"
+      "\nbankfold COMMAND --help says what a command takes and shows examples.\n");
 }
 
 /* Words separated by spaces as a list; null where there are none to choose from. */
