@@ -60,15 +60,18 @@ install_missing() {
     fi
   fi
   echo "Installing: ${packages[*]}"
+  local log
+  log=$(mktemp)
+  # A list of packages that cannot be refreshed may still be good enough.
   # shellcheck disable=SC2086 # as_root is empty or two words
-  if ! { $as_root apt-get update -q && $as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -q -y --no-install-recommends "${packages[@]}"; } >/tmp/bankfold-setup.$$ 2>&1; then
-    tail -n 20 /tmp/bankfold-setup.$$ >&2
-    rm -f /tmp/bankfold-setup.$$
+  if ! { $as_root apt-get update -q; $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends "${packages[@]}"; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
     echo "Could not install: ${packages[*]}" >&2
     exit 2
   fi
-  rm -f /tmp/bankfold-setup.$$
+  rm -f "$log"
 }
 
 # The files that meson.build finds by pattern; a change in this list needs a new configuration.
