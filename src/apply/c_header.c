@@ -300,7 +300,8 @@ static int emit_header(const bf_hash *hash, const bf_emit_options *options, bool
   bf_emit_upper(options->name, w.upper);
   write_properties(&w);
   write_usage(&w, cuda);
-  bf_text_addf(text, "#ifndef %s_HASH_H\n#define %s_HASH_H\n\n#include <stdint.h>\n\n", w.upper, w.upper);
+  bf_text_addf(text, "#ifndef %s_HASH_H\n#define %s_HASH_H\n\n#include <stdint.h>\n\n", w.upper,
+               w.upper);
   write_qualifiers(&w, cuda);
   write_macros(&w);
   write_functions(&w);
