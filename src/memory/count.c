@@ -267,7 +267,7 @@ static unsigned spread(const bf_phase *phase, unsigned banks, demand *d, unsigne
   return words;
 }
 
-static unsigned phase_ideal(const bf_machine *machine, const bf_phase *phase) {
+unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase) {
   unsigned banks = 1u << machine->bank_bits, multiplicity[BF_PHASE_WORDS];
   demand d;
   unsigned words = spread(phase, banks, &d, multiplicity), passes;
@@ -279,7 +279,11 @@ static unsigned phase_ideal(const bf_machine *machine, const bf_phase *phase) {
     passes = (words + 2 * banks - 1) / (2 * banks);
   else
     passes = (words + banks - 1) / banks;
-  return phase->times * (passes + phase->extra);
+  return passes;
+}
+
+static unsigned phase_ideal(const bf_machine *machine, const bf_phase *phase) {
+  return phase->times * (bf_memory_phase_passes(machine, phase) + phase->extra);
 }
 
 /* ---- The one count ---- */

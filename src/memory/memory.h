@@ -110,6 +110,9 @@ typedef struct bf_phase_walk {
 void bf_phase_begin(bf_phase_walk *walk, const bf_machine *machine, const bf_access *access);
 bool bf_phase_next(bf_phase_walk *walk, bf_phase *phase);
 
+/* The fewest passes that any placement of the phase's words could need. */
+unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase);
+
 /* The fewest passes in which banks can serve words with these multiplicities, each word in one
  * bank and each pass serving one access per bank: exact. */
 unsigned bf_memory_best_packing(const unsigned *multiplicity, unsigned words, unsigned banks);
