@@ -379,6 +379,16 @@ void bf_alignment_clear(bf_alignment *alignment) {
   memset(alignment, 0, sizeof *alignment);
 }
 
+bool bf_align_same(const bf_alignment *a, const bf_alignment *b) {
+  if (a->conflicts != b->conflicts || a->worst != b->worst || a->bases != b->bases ||
+      a->optimal_count != b->optimal_count)
+    return false;
+  for (size_t i = 0; i < a->optimal_count; i++)
+    if (a->optimal[i].from != b->optimal[i].from || a->optimal[i].to != b->optimal[i].to)
+      return false;
+  return true;
+}
+
 /* ---- Text forms ---- */
 
 /* Parses "FIRST<separator>SECOND", two numbers and nothing else. */

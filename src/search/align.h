@@ -62,6 +62,9 @@ int bf_align_search(const bf_hash *hash, const bf_align_pattern *pattern, uint64
                     uint64_t to, bool use_symmetry, bf_alignment *alignment,
                     bf_diagnostic *diagnostic);
 
+/* True if both found the same bases and conflicts, in whatever way. */
+bool bf_align_same(const bf_alignment *a, const bf_alignment *b);
+
 /* Offset of the last word of the pattern from its base; UINT64_MAX if 2^62 or more. */
 uint64_t bf_align_extent(const bf_align_pattern *pattern);
 
