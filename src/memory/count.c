@@ -189,8 +189,8 @@ static unsigned serve(bf_serve serve_rule, const demand *d, bool duplicates) {
                                               : fullest_bank(d, duplicates);
 }
 
-static unsigned phase_wavefronts(const bf_machine *machine, const bf_hash *hash,
-                                 const bf_phase *phase) {
+unsigned bf_phase_wavefronts(const bf_machine *machine, const bf_hash *hash,
+                             const bf_phase *phase) {
   demand d = {.entries = phase->words};
   for (unsigned i = 0; i < phase->words; i++) {
     d.bank[i] = bf_hash_bank(hash, phase->word[i]);
@@ -267,7 +267,7 @@ static unsigned spread(const bf_phase *phase, unsigned banks, demand *d, unsigne
   return words;
 }
 
-static unsigned phase_ideal(const bf_machine *machine, const bf_phase *phase) {
+unsigned bf_phase_ideal(const bf_machine *machine, const bf_phase *phase) {
   unsigned banks = 1u << machine->bank_bits, multiplicity[BF_PHASE_WORDS];
   demand d;
   unsigned words = spread(phase, banks, &d, multiplicity), passes;
@@ -291,7 +291,7 @@ unsigned bf_memory_phase_sum(const bf_machine *machine, const bf_hash *hash,
   unsigned sum = 0;
   bf_phase_begin(&walk, machine, access);
   while (bf_phase_next(&walk, &phase))
-    sum += phase_wavefronts(machine, hash, &phase);
+    sum += bf_phase_wavefronts(machine, hash, &phase);
   return sum;
 }
 
@@ -304,7 +304,7 @@ unsigned bf_memory_read_ideal(const bf_machine *machine, const bf_access *access
   load.mask = lanes;
   bf_phase_begin(&walk, machine, &load);
   while (bf_phase_next(&walk, &phase))
-    sum += phase_ideal(machine, &phase);
+    sum += bf_phase_ideal(machine, &phase);
   return sum;
 }
 
@@ -315,10 +315,10 @@ static void count_phases(const bf_machine *machine, const bf_hash *hash, const b
   unsigned sum = 0;
   bf_phase_begin(&walk, machine, access);
   while (bf_phase_next(&walk, &phase)) {
-    unsigned wavefronts = phase_wavefronts(machine, hash, &phase);
+    unsigned wavefronts = bf_phase_wavefronts(machine, hash, &phase);
     unsigned best = phase.times * (1 + phase.extra);
     sum += wavefronts;
-    count->ideal += wavefronts == best ? best : phase_ideal(machine, &phase);
+    count->ideal += wavefronts == best ? best : bf_phase_ideal(machine, &phase);
   }
   bf_side side = bf_op_side(access->op);
   if (side == BF_SIDE_LOAD)

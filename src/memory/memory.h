@@ -109,6 +109,10 @@ typedef struct bf_phase_walk {
 } bf_phase_walk;
 void bf_phase_begin(bf_phase_walk *walk, const bf_machine *machine, const bf_access *access);
 bool bf_phase_next(bf_phase_walk *walk, bf_phase *phase);
+/* Wavefronts of one phase under hash, and the fewest that any placement of its words could need. */
+unsigned bf_phase_wavefronts(const bf_machine *machine, const bf_hash *hash,
+                             const bf_phase *phase);
+unsigned bf_phase_ideal(const bf_machine *machine, const bf_phase *phase);
 
 /* The fewest passes in which banks can serve words with these multiplicities, each word in one
  * bank and each pass serving one access per bank: exact. */
