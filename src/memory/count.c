@@ -185,8 +185,8 @@ static unsigned one_broadcast_passes(const demand *d) {
 }
 
 static unsigned serve(bf_serve serve_rule, const demand *d, bool duplicates) {
-  return serve_rule == BF_SERVE_ONE_BROADCAST ? one_broadcast_passes(d)
-                                              : fullest_bank(d, duplicates);
+  return serve_rule == BF_SERVE_ONE_BROADCAST && !duplicates ? one_broadcast_passes(d)
+                                                             : fullest_bank(d, duplicates);
 }
 
 unsigned bf_phase_wavefronts(const bf_machine *machine, const bf_hash *hash,

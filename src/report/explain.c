@@ -102,11 +102,11 @@ static void explain_without_conflict(const bf_picture *picture, bf_text *text) {
   else if (words == 1)
     bf_text_addf(text, "All %u lanes want the same word: ", lanes);
   else if (picture->rows == 1)
-    bf_text_addf(text, "%u lanes want %u different words, no two from the same bank: ", lanes,
-                 words);
+    bf_text_addf(text, "%u lanes want %u different words, no two in one bank: ", lanes, words);
   else
     bf_text_addf(text, "%u lanes want %u different words: ", lanes, words);
-  bf_text_addf(text, "%u wavefront%s, the fewest possible.", wavefronts, plural(wavefronts));
+  bf_text_addf(text, "%u wavefront%s, %s.", wavefronts, plural(wavefronts),
+               wavefronts == 1 ? "no conflict" : "the fewest possible");
 }
 
 static void explain_conflict(const bf_picture *picture, bf_text *text) {

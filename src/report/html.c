@@ -98,9 +98,10 @@ static void write_summary(const part *p) {
            percent(total->conflicts, total->wavefronts));
   card(total->conflicts, total->conflicts ? "bad" : "good", caption, p->text);
   if (!is_none(p->hash[1])) {
+    bool better = total->conflicts_after < total->conflicts;
     snprintf(caption, sizeof caption, "conflicts left with the recommended hash, %.1f%% removed",
-             100 - percent(total->conflicts_after, total->conflicts));
-    card(total->conflicts_after, "good", caption, p->text);
+             better ? percent(total->conflicts - total->conflicts_after, total->conflicts) : 0);
+    card(total->conflicts_after, better ? "good" : "bad", caption, p->text);
   }
   bf_text_puts(p->text, "</div>\n");
 }
@@ -252,6 +253,18 @@ static int write_pictures(part *p, bf_diagnostic *diagnostic) {
   return error;
 }
 
+/* The access that has the most conflicts left, if any has. */
+static int write_rest(part *p, bf_diagnostic *diagnostic) {
+  size_t worst = 0;
+  for (size_t i = 0; i < bf_workload_size(p->input->workload); i++)
+    if (p->tally->conflicts_after[i] > p->tally->conflicts_after[worst])
+      worst = i;
+  if (is_none(p->hash[1]) || p->tally->conflicts_after[worst] == 0 || !p->options->pictures)
+    return BF_OK;
+  bf_text_puts(p->text, "<h3>The worst access that is left</h3>\n");
+  return write_picture(p, bf_workload_get(p->input->workload, worst), diagnostic);
+}
+
 /* ---- Bank load ---- */
 
 typedef struct ranked {
@@ -271,15 +284,17 @@ static int by_index(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Indices of the worst accesses that have any conflict, in the workload's order; returns how many
- * or a negative bf_error. */
+/* Indices of the accesses with the most conflicts before or after, in the workload's order; returns
+ * how many or a negative bf_error. */
 static int choose_worst(const part *p, size_t *index, bf_diagnostic *diagnostic) {
   size_t size = bf_workload_size(p->input->workload), count = 0;
   ranked *order = calloc(size ? size : 1, sizeof *order);
   if (!order)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   for (size_t i = 0; i < size; i++)
-    order[i] = (ranked){i, p->tally->conflicts[i]};
+    order[i] = (ranked){i, p->tally->conflicts[i] > p->tally->conflicts_after[i]
+                               ? p->tally->conflicts[i]
+                               : p->tally->conflicts_after[i]};
   qsort(order, size, sizeof *order, worst_first);
   for (; count < size && count < MOST_HEAT_ROWS && order[count].conflicts; count++)
     index[count] = order[count].index;
@@ -339,6 +354,8 @@ static int write_part(part *p, bf_diagnostic *diagnostic) {
     write_sites(p);
     error = write_pictures(p, diagnostic);
   }
+  if (error == BF_OK)
+    error = write_rest(p, diagnostic);
   if (error == BF_OK)
     error = write_heat_map(p, diagnostic);
   bf_text_puts(p->text, "</section>\n");

@@ -97,7 +97,7 @@ static void broadcast_bank(schedule *s, uint32_t bank, unsigned rows, bool *broa
   unsigned requests = 0;
   for (unsigned i = 0; i < s->items; i++)
     if (s->item[i].cell.bank == bank)
-      requests += s->item[i].entries;
+      requests += broadcast[i] ? 1 : s->item[i].entries;
   while (requests > rows) {
     int best = most_wanted(s, bank, broadcast);
     if (best < 0)
@@ -168,9 +168,9 @@ static int by_row_and_bank(const void *a, const void *b) {
 
 static void schedule_phase(const bf_picture *picture, const bf_phase *phase, schedule *s) {
   const bf_machine *machine = picture->machine;
-  bool one_broadcast = machine->serve == BF_SERVE_ONE_BROADCAST;
-  list_servings(machine, picture->hash, phase, one_broadcast || !phase->count_duplicates, s);
-  if (one_broadcast)
+  bool share = !phase->count_duplicates;
+  list_servings(machine, picture->hash, phase, share, s);
+  if (machine->serve == BF_SERVE_ONE_BROADCAST && share)
     schedule_one_broadcast(s, bf_phase_wavefronts(machine, picture->hash, phase) / phase->times -
                                   phase->extra);
   else
@@ -349,10 +349,21 @@ unsigned bf_picture_shown_rows(const bf_picture *picture, const bf_picture_phase
                                unsigned most) {
   if (most == 0 || picture->rows <= most)
     return phase->rows;
-  unsigned share = most / picture->phases;
+  unsigned share = most / 2 / picture->phases;
   if (share < 2)
     share = 2;
   return phase->rows <= share + 1 ? phase->rows : share;
+}
+
+bool bf_picture_shares(const bf_picture *picture) {
+  for (unsigned p = 0; p < picture->phases; p++)
+    for (unsigned r = 0; r < picture->phase[p].rows; r++)
+      for (unsigned c = 0; c < picture->phase[p].row[r].cells; c++) {
+        uint64_t lanes = picture->phase[p].row[r].cell[c].lanes;
+        if (lanes & (lanes - 1))
+          return true;
+      }
+  return false;
 }
 
 void bf_picture_lanes(uint64_t lanes, bf_text *text) {

@@ -65,7 +65,10 @@ unsigned bf_picture_wavefronts(const bf_picture *picture);
 /* How far a bank's load is above what its phase needs anyway: 0 not at all, 1 by one, 2 by 2-3,
  * 3 by 4-7, 4 by 8 or more. */
 unsigned bf_picture_severity(const bf_picture_phase *phase, const bf_picture_cell *cell);
-/* Rows of phase to draw when a picture should have about `most` (0: no limit). */
+/* True if any cell serves more than one lane. */
+bool bf_picture_shares(const bf_picture *picture);
+/* Rows of phase to draw: all, unless the picture has more than `most` rows (0: no limit); then the
+ * first ones, about half of `most` for all phases together. */
 unsigned bf_picture_shown_rows(const bf_picture *picture, const bf_picture_phase *phase,
                                unsigned most);
 /* One sentence that says what happens, without a line break. */
@@ -126,7 +129,7 @@ typedef struct bf_tally {
   bf_tally_site *site; /* most conflicts first */
   size_t sites;
   bf_tally_site total;
-  uint32_t *conflicts; /* per access and execution, before */
+  uint32_t *conflicts, *conflicts_after; /* per execution of each access */
 } bf_tally;
 
 int bf_tally_create(const bf_machine *machine, const bf_workload *workload, const bf_hash *before,

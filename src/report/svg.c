@@ -170,7 +170,7 @@ static unsigned draw_grid(const bf_picture *picture, unsigned most_rows, unsigne
     unsigned shown = bf_picture_shown_rows(picture, phase, most_rows);
     if (picture->phases > 1) {
       bf_text_addf(text, "<text x=\"%u\" y=\"%u\" class=\"bf-dim bf-small\">lanes ", x + LABEL,
-                   y + 11);
+                   y + 12);
       bf_picture_lanes(phase->lanes, text);
       bf_text_puts(text, "</text>\n");
       y += PITCH;
@@ -219,11 +219,16 @@ static void draw_head(const bf_picture *picture, const char *when, unsigned x, u
                picture->count.conflicts == 1 ? "" : "s");
 }
 
-static void draw_legend(unsigned x, unsigned y, bool lock_turns, bf_text *text) {
+static void draw_legend(unsigned x, unsigned y, const bf_picture *const *pictures, unsigned count,
+                        bf_text *text) {
+  bool shared = false;
+  for (unsigned i = 0; i < count; i++)
+    shared = shared || bf_picture_shares(pictures[i]);
   bf_text_addf(text,
                "<text x=\"%u\" y=\"%u\" class=\"bf-dim bf-small\">Banks across, %s down; a number "
                "is the lane served%s</text>\n",
-               x, y, lock_turns ? "turns at the lock" : "wavefronts", ", + more lanes with it.");
+               x, y, pictures[0]->lock_turns ? "turns at the lock" : "wavefronts",
+               shared ? ", + more lanes with it." : ".");
   y += LINE;
   for (unsigned severity = 0; severity < BF_SEVERITIES; severity++) {
     bf_text_addf(text,
@@ -307,7 +312,7 @@ static void draw_document(const bf_picture *const *pictures, unsigned count, uns
   draw_wrapped(MARGIN, MARGIN + 10, "bf-dim", title, characters_in(l.width - 2 * MARGIN), text);
   for (unsigned i = 0; i < count; i++)
     draw_panel(pictures, count, i, most_rows, &l, sentences[i].data, text);
-  draw_legend(MARGIN, l.height - MARGIN - LINE, pictures[0]->lock_turns, text);
+  draw_legend(MARGIN, l.height - MARGIN - LINE, pictures, count, text);
   bf_text_puts(text, "</svg>\n");
 }
 

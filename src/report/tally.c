@@ -84,8 +84,10 @@ static int fill_records(const bf_machine *machine, const bf_workload *workload,
 
 /* Sums records, which stand site by site, into the tally. */
 static void sum_sites(bf_tally *tally, const record *records, size_t size) {
-  for (size_t i = 0; i < size; i++)
+  for (size_t i = 0; i < size; i++) {
     tally->conflicts[records[i].index] = records[i].before.conflicts;
+    tally->conflicts_after[records[i].index] = records[i].after.conflicts;
+  }
   for (size_t i = 0; i < size; i++) {
     const bf_access *access = records[i].access;
     if (i == 0 || compare_keys(&records[i - 1], &records[i]) != 0)
@@ -107,8 +109,9 @@ int bf_tally_create(const bf_machine *machine, const bf_workload *workload, cons
   if (tally) {
     tally->site = bf_arena_alloc(&tally->arena, size * sizeof *tally->site);
     tally->conflicts = bf_arena_alloc(&tally->arena, size * sizeof *tally->conflicts);
+    tally->conflicts_after = bf_arena_alloc(&tally->arena, size * sizeof *tally->conflicts_after);
   }
-  if (!tally || !records || !tally->site || !tally->conflicts)
+  if (!tally || !records || !tally->site || !tally->conflicts || !tally->conflicts_after)
     error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   if (error == BF_OK)
     error = fill_records(machine, workload, before, after, records, diagnostic);

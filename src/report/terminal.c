@@ -220,20 +220,11 @@ static void draw_side_by_side(const bf_picture *const *pictures, const bf_draw_o
 
 /* ---- Sentences and legend ---- */
 
-static bool any_cell_shared(const bf_picture *picture) {
-  for (unsigned p = 0; p < picture->phases; p++)
-    for (unsigned r = 0; r < picture->phase[p].rows; r++)
-      for (unsigned c = 0; c < picture->phase[p].row[r].cells; c++)
-        if (picture->phase[p].row[r].cell[c].lanes & (picture->phase[p].row[r].cell[c].lanes - 1))
-          return true;
-  return false;
-}
-
 static void draw_legend(const bf_picture *const *pictures, unsigned count,
                         const bf_draw_options *options, bf_text *text) {
   bool shared = false;
   for (unsigned i = 0; i < count; i++)
-    shared = shared || any_cell_shared(pictures[i]);
+    shared = shared || bf_picture_shares(pictures[i]);
   bf_text_addf(text, "%s down, banks across; a number is the lane served%s, a dot an idle bank.\n",
                pictures[0]->lock_turns ? "Turns at the lock" : "Wavefronts",
                shared ? ", + more lanes with it" : "");

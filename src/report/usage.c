@@ -25,7 +25,7 @@ static void write_expression(const bf_hash *hash, bf_text *text) {
   uint64_t all = bf_gf2_low_bits(hash->forward.columns);
   bf_text expression = {0};
   for (unsigned i = 0; i < count; i++) {
-    bf_text_puts(&expression, i ? "\n      ^ " : "");
+    bf_text_puts(&expression, i == 0 ? "" : count <= 3 ? " ^ " : "\n      ^ ");
     write_term(&terms[i], all, &expression);
   }
   bf_text_puts(text, "<pre><code>place = ");
