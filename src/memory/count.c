@@ -21,11 +21,15 @@ static bool lanes_pair_up(const bf_access *access, unsigned step) {
   return true;
 }
 
+/* The lane groups that serve access: the operation's own, or those of its side and width. */
+static const bf_groups *groups_of(const bf_machine *machine, const bf_access *access) {
+  const bf_groups *own = &machine->op[access->op].groups;
+  return own->count ? own
+                    : &machine->groups[bf_op_side(access->op)][bf_width_index(access->width_bytes)];
+}
+
 void bf_phase_begin(bf_phase_walk *walk, const bf_machine *machine, const bf_access *access) {
-  const bf_op_rule *rule = &machine->op[access->op];
-  const bf_groups *groups = &rule->groups;
-  if (groups->count == 0)
-    groups = &machine->groups[bf_op_side(access->op)][bf_width_index(access->width_bytes)];
+  const bf_groups *groups = groups_of(machine, access);
   walk->machine = machine;
   walk->access = access;
   walk->groups = groups;
@@ -267,7 +271,7 @@ static unsigned spread(const bf_phase *phase, unsigned banks, demand *d, unsigne
   return words;
 }
 
-unsigned bf_phase_ideal(const bf_machine *machine, const bf_phase *phase) {
+unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase) {
   unsigned banks = 1u << machine->bank_bits, multiplicity[BF_PHASE_WORDS];
   demand d;
   unsigned words = spread(phase, banks, &d, multiplicity), passes;
@@ -279,7 +283,11 @@ unsigned bf_phase_ideal(const bf_machine *machine, const bf_phase *phase) {
     passes = (words + 2 * banks - 1) / (2 * banks);
   else
     passes = (words + banks - 1) / banks;
-  return phase->times * (passes + phase->extra);
+  return passes;
+}
+
+static unsigned phase_ideal(const bf_machine *machine, const bf_phase *phase) {
+  return phase->times * (bf_memory_phase_passes(machine, phase) + phase->extra);
 }
 
 /* ---- The one count ---- */
@@ -304,7 +312,7 @@ unsigned bf_memory_read_ideal(const bf_machine *machine, const bf_access *access
   load.mask = lanes;
   bf_phase_begin(&walk, machine, &load);
   while (bf_phase_next(&walk, &phase))
-    sum += bf_phase_ideal(machine, &phase);
+    sum += phase_ideal(machine, &phase);
   return sum;
 }
 
@@ -318,7 +326,7 @@ static void count_phases(const bf_machine *machine, const bf_hash *hash, const b
     unsigned wavefronts = bf_phase_wavefronts(machine, hash, &phase);
     unsigned best = phase.times * (1 + phase.extra);
     sum += wavefronts;
-    count->ideal += wavefronts == best ? best : bf_phase_ideal(machine, &phase);
+    count->ideal += wavefronts == best ? best : phase_ideal(machine, &phase);
   }
   bf_side side = bf_op_side(access->op);
   if (side == BF_SIDE_LOAD)
@@ -357,7 +365,7 @@ int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lo
     bf_locks_table(machine, hash, lock_hash, access, count);
     break;
   }
-  count->estimated = rule->estimated;
+  count->estimated = rule->estimated || groups_of(machine, access)->estimated;
   uint32_t wavefronts = count->wavefronts_load + count->wavefronts_store + count->wavefronts_atomic;
   count->conflicts = wavefronts > count->ideal ? wavefronts - count->ideal : 0;
   return BF_OK;

@@ -200,7 +200,7 @@ static bool fill_rows(bf_picture *picture, const schedule *s, const bf_phase *ph
   }
   result->row = row;
   result->rows = rows;
-  result->ideal = bf_phase_ideal(picture->machine, phase) / phase->times - phase->extra;
+  result->ideal = bf_memory_phase_passes(picture->machine, phase);
   picture->rows += rows;
   return true;
 }
@@ -219,18 +219,16 @@ static bool is_lock_rule(const bf_picture *picture) {
   return rule != BF_RULE_WORDS && rule != BF_RULE_ACCESSES;
 }
 
-/* Under locks, the requests of each bank in lane order: they take turns at its lock. */
+/* Under locks, the requests of each bank in lane order: they take turns at its lock. A lane takes
+ * the lock of its first word. */
 static bool add_lock_turns(bf_picture *picture, unsigned *wavefront) {
   const bf_access *access = picture->access;
-  unsigned word_bytes = picture->machine->word_bytes;
-  unsigned words = access->width_bytes > word_bytes ? access->width_bytes / word_bytes : 1;
   bf_phase phase = {.times = 1, .count_duplicates = true};
-  for (uint64_t left = access->mask; left; left &= left - 1)
-    for (unsigned k = 0; k < words; k++) {
-      unsigned lane = (unsigned)__builtin_ctzll(left);
-      phase.lane[phase.words] = (uint8_t)lane;
-      phase.word[phase.words++] = access->address[lane] / word_bytes + k;
-    }
+  for (uint64_t left = access->mask; left; left &= left - 1) {
+    unsigned lane = (unsigned)__builtin_ctzll(left);
+    phase.lane[phase.words] = (uint8_t)lane;
+    phase.word[phase.words++] = access->address[lane] / picture->machine->word_bytes;
+  }
   picture->lock_turns = true;
   return add_phase(picture, &phase, wavefront);
 }

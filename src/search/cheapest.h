@@ -1,0 +1,13 @@
+/* Inside room search: among hashes of equal cost, the cheapest to compute. */
+#ifndef BF_SEARCH_CHEAPEST_H
+#define BF_SEARCH_CHEAPEST_H
+
+#include "search/exact.h"
+
+/* Rows of a hash that costs no more than exact->functional: the best of that hash itself, written
+ * with the fewest XOR inputs, and of all hashes of one and two terms; fewest instructions first,
+ * then XOR inputs. */
+int bf_cheapest(const bf_exact *exact, const bf_solve_options *options, uint64_t *row,
+                bf_diagnostic *diagnostic);
+
+#endif

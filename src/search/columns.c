@@ -1,0 +1,375 @@
+/* Branch and bound over functionals.
+ *
+ * A hash up to names of banks is the space its functionals span. In echelon order - each functional
+ * leads with a higher coordinate than the one before and is 0 at the leads before it - every space
+ * is met once. A space of dimension k meets every coordinate subspace of codimension k-1, so the
+ * first functional can be asked to avoid k-1 chosen coordinates: those are put on top, and chosen
+ * such that few functionals that avoid them are alive (their bound is below the best cost).
+ *
+ * In a row search, functional i is coordinate i plus a choice of coordinates from m on, and the
+ * levels are simply i = fixed, fixed+1, ... In both, the sum of two functionals of a hash belongs
+ * to its space, so a candidate whose sum with a chosen one is not alive is dropped. */
+#include "search/exact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct first_choice {
+  uint64_t bound;
+  uint32_t index; /* into the candidates of the first level */
+  atomic_bool done;
+} first_choice;
+
+struct bf_columns {
+  bf_exact *exact;
+  bf_coordinates coordinates; /* permuted: the avoided ones last */
+  bf_planes planes;
+  unsigned d, k; /* free coordinates and functionals to choose */
+  uint32_t *candidate; /* alive functionals, ascending, over free coordinates */
+  uint32_t candidates;
+  uint8_t *alive; /* [2^d]: bound below the best cost at the start */
+  first_choice *choice; /* lowest bound first */
+  uint32_t choices;
+  atomic_uint next, finished;
+};
+
+/* Buffers of one worker: what each level has split and which candidates it left. */
+typedef struct worker {
+  bf_columns *columns;
+  uint32_t *blocks[BF_MAX_FUNCTIONALS + 1], *sizes[BF_MAX_FUNCTIONALS + 1];
+  uint32_t *passes[BF_MAX_FUNCTIONALS + 1];
+  uint32_t *candidate[BF_MAX_FUNCTIONALS + 1];
+  uint8_t *alive[BF_MAX_FUNCTIONALS + 1];
+  uint32_t chosen[BF_MAX_FUNCTIONALS]; /* free functionals over free coordinates */
+} worker;
+
+static unsigned lead_of(uint32_t f) { return 31 - (unsigned)__builtin_clz(f); }
+
+/* The functional over the planes' coordinates: the fixed ones come first there. */
+static uint32_t full(const bf_columns *c, uint32_t f) { return f << c->exact->fixed; }
+
+static void free_worker(worker *w) {
+  for (unsigned level = 0; level <= BF_MAX_FUNCTIONALS; level++) {
+    free(w->blocks[level]);
+    free(w->sizes[level]);
+    free(w->passes[level]);
+    if (level > 0) {
+      free(w->candidate[level]);
+      free(w->alive[level]);
+    }
+  }
+  free(w);
+}
+
+/* A worker whose level 0 holds the blocks after the fixed functionals. */
+static worker *new_worker(bf_columns *c) {
+  worker *w = calloc(1, sizeof *w);
+  unsigned fixed = c->exact->fixed;
+  size_t stride = c->planes.stride;
+  bool failed = !w;
+  for (unsigned level = 0; !failed && level <= c->k; level++) {
+    failed |= !(w->blocks[level] = bf_planes_array(stride << (fixed + level)));
+    failed |= !(w->sizes[level] = bf_planes_array(stride << (fixed + level)));
+    failed |= !(w->passes[level] = bf_planes_array(stride));
+    if (level > 0 && level < c->k) {
+      failed |= !(w->candidate[level] = malloc(((size_t)c->candidates + 1) * sizeof(uint32_t)));
+      failed |= !(w->alive[level] = calloc((size_t)1 << c->d, 1));
+    }
+  }
+  if (failed) {
+    if (w)
+      free_worker(w);
+    return NULL;
+  }
+  w->columns = c;
+  w->candidate[0] = c->candidate;
+  w->alive[0] = c->alive;
+  uint32_t *from = bf_planes_array(stride << fixed);
+  if (!from) {
+    free_worker(w);
+    return NULL;
+  }
+  memcpy(w->blocks[0], c->planes.active, stride * sizeof *from);
+  for (size_t at = 0; at < stride; at++)
+    w->sizes[0][at] = (uint32_t)__builtin_popcount(c->planes.active[at]);
+  for (unsigned j = 0; j < fixed; j++) {
+    memcpy(from, w->blocks[0], (stride << j) * sizeof *from);
+    c->exact->kernel->split(&c->planes, from, j, 1u << j, w->blocks[0], w->sizes[0]);
+  }
+  free(from);
+  return w;
+}
+
+/* Splits level `level` by f into the next and returns the bound. */
+static uint64_t descend(worker *w, unsigned level, uint32_t f) {
+  const bf_columns *c = w->columns;
+  const bf_kernel *kernel = c->exact->kernel;
+  unsigned depth = c->exact->fixed + level;
+  w->chosen[level] = f;
+  kernel->split(&c->planes, w->blocks[level], depth, full(c, f), w->blocks[level + 1],
+                w->sizes[level + 1]);
+  return kernel->passes(&c->planes, w->sizes[level + 1], depth + 1, c->exact->m,
+                        w->passes[level + 1]);
+}
+
+static uint64_t bound_at(const worker *w, unsigned level, uint32_t f, uint64_t parent) {
+  const bf_columns *c = w->columns;
+  return c->exact->kernel->bound(&c->planes, w->blocks[level], w->sizes[level],
+                                 c->exact->fixed + level, c->exact->m, full(c, f),
+                                 w->passes[level], parent, atomic_load(&c->exact->best));
+}
+
+/* Hands over the chosen functionals, in the coordinates of the shared problem. */
+static void offer(worker *w, uint64_t cost) {
+  const bf_columns *c = w->columns;
+  bf_exact *exact = c->exact;
+  uint32_t functional[BF_MAX_FUNCTIONALS] = {0};
+  for (unsigned j = 0; j < exact->m; j++) {
+    uint32_t own = j < exact->fixed ? 1u << j : full(c, w->chosen[j - exact->fixed]);
+    for (unsigned i = 0; i < c->planes.dimension; i++) {
+      unsigned position = 0;
+      while (exact->coordinates.bit[position] != c->coordinates.bit[i])
+        position++;
+      functional[j] |= (own >> i & 1) << position;
+    }
+  }
+  bf_exact_offer(exact, functional, cost);
+}
+
+/* ---- General search ---- */
+
+static void explore(worker *w, unsigned level, uint32_t count);
+
+/* Chooses candidate number i of a level and goes on with the candidates behind it. */
+static void take(worker *w, unsigned level, uint32_t i, uint32_t count) {
+  const bf_columns *c = w->columns;
+  const uint32_t *candidate = w->candidate[level];
+  uint32_t g = candidate[i], kept = 0;
+  unsigned lead = lead_of(g);
+  bool last = level + 2 == c->k;
+  uint64_t parent = descend(w, level, g);
+  if (parent >= atomic_load(&c->exact->best))
+    return;
+  if (c->k == 1) {
+    offer(w, parent);
+    return;
+  }
+  for (uint32_t x = i + 1; x < count; x++) {
+    uint32_t f = candidate[x];
+    if (lead_of(f) <= lead || (f >> lead & 1) || !w->alive[level][f ^ g])
+      continue;
+    uint64_t bound = bound_at(w, level + 1, f, parent);
+    if (bound >= atomic_load(&c->exact->best))
+      continue;
+    if (last) {
+      w->chosen[level + 1] = f;
+      offer(w, bound);
+    } else {
+      w->candidate[level + 1][kept++] = f;
+    }
+  }
+  if (last || kept < c->k - level - 1)
+    return;
+  for (uint32_t x = 0; x < kept; x++)
+    w->alive[level + 1][w->candidate[level + 1][x]] = 1;
+  explore(w, level + 1, kept);
+  for (uint32_t x = 0; x < kept; x++)
+    w->alive[level + 1][w->candidate[level + 1][x]] = 0;
+}
+
+static void explore(worker *w, unsigned level, uint32_t count) {
+  const bf_columns *c = w->columns;
+  for (uint32_t i = 0; i < count && !atomic_load(&c->exact->stop); i++) {
+    if (lead_of(w->candidate[level][i]) > c->d - c->k + level)
+      return;
+    take(w, level, i, count);
+  }
+}
+
+/* ---- Row search ---- */
+
+/* True if f plus every sum of chosen functionals is alive. */
+static bool sums_alive(const worker *w, unsigned level, uint32_t f) {
+  for (uint32_t pick = 0; pick < 1u << level; pick++) {
+    uint32_t sum = f;
+    for (unsigned j = 0; j < level; j++)
+      if (pick >> j & 1)
+        sum ^= w->chosen[j];
+    if (!w->columns->alive[sum])
+      return false;
+  }
+  return true;
+}
+
+static void explore_rows(worker *w, unsigned level, uint64_t parent) {
+  const bf_columns *c = w->columns;
+  bool last = level + 1 == c->k;
+  for (uint32_t high = 0; high < 1u << (c->d - c->k); high++) {
+    uint32_t f = 1u << level | high << c->k;
+    if (atomic_load(&c->exact->stop))
+      return;
+    if (!sums_alive(w, level, f))
+      continue;
+    uint64_t bound = bound_at(w, level, f, parent);
+    if (bound >= atomic_load(&c->exact->best))
+      continue;
+    if (last) {
+      w->chosen[level] = f;
+      offer(w, bound);
+    } else {
+      explore_rows(w, level + 1, descend(w, level, f));
+    }
+  }
+}
+
+static void take_row(worker *w, uint32_t f) {
+  uint64_t bound = descend(w, 0, f);
+  if (bound >= atomic_load(&w->columns->exact->best))
+    return;
+  if (w->columns->k == 1)
+    offer(w, bound);
+  else
+    explore_rows(w, 1, bound);
+}
+
+/* ---- Preparation ---- */
+
+/* The k-1 free coordinates to avoid first: as few alive functionals as possible without them. */
+static uint32_t choose_avoided(const uint8_t *alive, unsigned d, unsigned k) {
+  uint32_t best = 0, fewest = UINT32_MAX, all = (uint32_t)bf_gf2_low_bits(d);
+  for (uint32_t mask = 0; mask <= all; mask++) {
+    if ((unsigned)__builtin_popcount(mask) != k - 1)
+      continue;
+    uint32_t count = 0, rest = all & ~mask;
+    for (uint32_t f = rest; f && count < fewest; f = (f - 1) & rest)
+      count += alive[f];
+    if (count < fewest) {
+      fewest = count;
+      best = mask;
+    }
+  }
+  return best;
+}
+
+static void permute(bf_columns *c, uint32_t avoided) {
+  unsigned fixed = c->exact->fixed, at = fixed;
+  for (unsigned pass = 0; pass < 2; pass++)
+    for (unsigned i = 0; i < c->d; i++)
+      if ((avoided >> i & 1) == pass) {
+        c->coordinates.basis[at] = c->exact->coordinates.basis[fixed + i];
+        c->coordinates.bit[at++] = c->exact->coordinates.bit[fixed + i];
+      }
+}
+
+static int compare_choices(const void *a, const void *b) {
+  const first_choice *x = a, *y = b;
+  return x->bound != y->bound ? (x->bound < y->bound ? -1 : 1) : (x->index < y->index ? -1 : 1);
+}
+
+/* Bounds all functionals at the root: fills alive, candidates and, where they can come first, the
+ * choices. */
+static void list_candidates(bf_columns *c, worker *root, bool choices) {
+  const bf_kernel *kernel = c->exact->kernel;
+  uint64_t parent = kernel->passes(&c->planes, root->sizes[0], c->exact->fixed, c->exact->m,
+                                   root->passes[0]);
+  c->candidates = c->choices = 0;
+  for (uint32_t f = 1; f < 1u << c->d; f++) {
+    uint64_t bound = bound_at(root, 0, f, parent);
+    c->alive[f] = bound < atomic_load(&c->exact->best);
+    if (!c->alive[f])
+      continue;
+    bool first = c->exact->row ? (f & bf_gf2_low_bits(c->k)) == 1 : lead_of(f) <= c->d - c->k;
+    if (choices && first)
+      c->choice[c->choices++] = (first_choice){.bound = bound, .index = c->candidates};
+    c->candidate[c->candidates++] = f;
+  }
+}
+
+static int prepare(bf_columns *c, bf_diagnostic *diagnostic) {
+  size_t all = (size_t)1 << c->d;
+  c->coordinates = c->exact->coordinates;
+  c->candidate = malloc(all * sizeof *c->candidate);
+  c->alive = calloc(all, 1);
+  c->choice = calloc(all, sizeof *c->choice);
+  if (!c->candidate || !c->alive || !c->choice)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  for (unsigned pass = c->exact->row ? 1 : 0; pass < 2; pass++) {
+    bf_planes_free(&c->planes);
+    int error = bf_planes_build(c->exact->problem, &c->coordinates, &c->planes, diagnostic);
+    if (error != BF_OK)
+      return error;
+    worker *root = new_worker(c);
+    if (!root)
+      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    list_candidates(c, root, pass == 1);
+    free_worker(root);
+    if (pass == 0)
+      permute(c, choose_avoided(c->alive, c->d, c->k));
+  }
+  qsort(c->choice, c->choices, sizeof *c->choice, compare_choices);
+  return BF_OK;
+}
+
+int bf_columns_prepare(bf_exact *exact, bf_columns **out, bf_diagnostic *diagnostic) {
+  *out = NULL;
+  bf_columns *c = calloc(1, sizeof *c);
+  if (!c)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  c->exact = exact;
+  c->d = exact->coordinates.dimension - exact->fixed;
+  c->k = exact->m - exact->fixed;
+  int error = prepare(c, diagnostic);
+  if (error != BF_OK) {
+    bf_columns_free(c);
+    return error;
+  }
+  *out = c;
+  return BF_OK;
+}
+
+void bf_columns_work(bf_columns *c) {
+  worker *w = new_worker(c);
+  if (!w) {
+    atomic_store(&c->exact->out_of_memory, true);
+    return;
+  }
+  for (;;) {
+    uint32_t number = atomic_fetch_add(&c->next, 1);
+    if (number >= c->choices || atomic_load(&c->exact->stop))
+      break;
+    first_choice *choice = &c->choice[number];
+    if (choice->bound < atomic_load(&c->exact->best)) {
+      if (c->exact->row)
+        take_row(w, c->candidate[choice->index]);
+      else
+        take(w, 0, choice->index, c->candidates);
+    }
+    if (atomic_load(&c->exact->stop))
+      break;
+    atomic_store(&choice->done, true);
+    atomic_fetch_add(&c->finished, 1);
+  }
+  if (atomic_load(&c->finished) == c->choices && !atomic_load(&c->exact->stop)) {
+    atomic_store(&c->exact->proven, true);
+    atomic_store(&c->exact->stop, true);
+  }
+  free_worker(w);
+}
+
+uint64_t bf_columns_lower(const bf_columns *c) {
+  uint64_t best = atomic_load(&c->exact->best);
+  for (uint32_t i = 0; i < c->choices; i++)
+    if (!atomic_load(&c->choice[i].done))
+      return c->choice[i].bound < best ? c->choice[i].bound : best;
+  return best;
+}
+
+void bf_columns_free(bf_columns *c) {
+  if (!c)
+    return;
+  bf_planes_free(&c->planes);
+  free(c->candidate);
+  free(c->alive);
+  free(c->choice);
+  free(c);
+}

@@ -1,0 +1,239 @@
+/* The exact search: a hash of minimum cost over a whole class, with proof.
+ *
+ * General and row-preserving hashes: local search for a good hash, then two branch-and-bounds side
+ * by side, one over functionals and one over the null space, which share the best hash; the first
+ * to finish has proven it. CuTe, one-term and two-term hashes are few enough to try all. Last, of
+ * the hashes found that cost the same, the cheapest to compute is returned. */
+#include "search/exact.h"
+#include "search/cheapest.h"
+#include "search/search.h"
+#include "search/terms.h"
+
+#include <string.h>
+#include <time.h>
+
+void bf_exact_offer(bf_exact *exact, const uint32_t *functional, uint64_t cost) {
+  pthread_mutex_lock(&exact->lock);
+  if (cost < atomic_load(&exact->best)) {
+    memcpy(exact->functional, functional, sizeof exact->functional);
+    atomic_store(&exact->best, cost);
+  }
+  pthread_mutex_unlock(&exact->lock);
+}
+
+/* ---- The two branch-and-bounds and their clock ---- */
+
+typedef struct race {
+  bf_exact *exact;
+  bf_columns *columns; /* NULL where the dimension is too large for it */
+  bf_nulls *nulls;
+  const bf_solve_options *options;
+  double started, deadline; /* deadline 0: none */
+  atomic_uint working;
+  uint64_t lower;
+} race;
+
+static uint64_t race_lower(const race *r) {
+  uint64_t lower = 0;
+  if (r->columns)
+    lower = bf_columns_lower(r->columns);
+  if (r->nulls && bf_nulls_lower(r->nulls) > lower)
+    lower = bf_nulls_lower(r->nulls);
+  return lower;
+}
+
+/* Runs on the calling thread: reports progress, and stops the others when time is up. */
+static void watch(race *r) {
+  const struct timespec pause = {.tv_nsec = 2000000};
+  double reported = 0;
+  while (atomic_load(&r->working)) {
+    nanosleep(&pause, NULL);
+    double now = bf_seconds();
+    if (r->deadline && now >= r->deadline)
+      atomic_store(&r->exact->stop, true);
+    if (r->options->progress && now - reported > 0.1) {
+      reported = now;
+      if (!r->options->progress(r->options->progress_context, now - r->started, race_lower(r),
+                                atomic_load(&r->exact->best)))
+        atomic_store(&r->exact->stop, true);
+    }
+  }
+}
+
+static void run_racer(void *context, unsigned index) {
+  race *r = context;
+  if (index == 0) {
+    watch(r);
+    return;
+  }
+  bool columns_first = index % 2 == 0;
+  if (r->columns && (columns_first || !r->nulls))
+    bf_columns_work(r->columns);
+  else if (r->nulls)
+    bf_nulls_work(r->nulls);
+  atomic_fetch_sub(&r->working, 1);
+}
+
+static int branch_and_bound(bf_exact *exact, race *r, bf_diagnostic *diagnostic) {
+  unsigned d = exact->coordinates.dimension;
+  int error = BF_OK;
+  if (d - exact->fixed <= BF_COLUMNS_MAX_DIMENSION)
+    error = bf_columns_prepare(exact, &r->columns, diagnostic);
+  if (error == BF_OK && d <= BF_NULLS_MAX_DIMENSION)
+    error = bf_nulls_prepare(exact, &r->nulls, diagnostic);
+  if (error == BF_OK && (r->columns || r->nulls)) {
+    unsigned workers = r->options->threads ? r->options->threads : bf_cores();
+    if (workers < 2)
+      workers = 2;
+    atomic_store(&r->working, workers);
+    bf_run_threads(workers + 1, run_racer, r);
+    r->lower = atomic_load(&exact->proven) ? atomic_load(&exact->best) : race_lower(r);
+    if (atomic_load(&exact->out_of_memory) && !atomic_load(&exact->proven))
+      error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
+  bf_columns_free(r->columns);
+  bf_nulls_free(r->nulls);
+  return error;
+}
+
+/* ---- Start ---- */
+
+/* Starts from "no hash": its functionals, made independent with further coordinates. */
+static void seed_identity(bf_exact *exact) {
+  uint32_t functional[BF_MAX_FUNCTIONALS] = {0};
+  bf_gf2_basis basis = {0};
+  for (unsigned i = 0; i < exact->m; i++) {
+    functional[i] = bf_coordinates_project(&exact->coordinates, (uint64_t)1 << i);
+    for (unsigned c = 0; !bf_gf2_insert(&basis, functional[i]) && c < exact->coordinates.dimension;
+         c++)
+      functional[i] = 1u << c;
+  }
+  bf_exact_offer(exact, functional, exact->kernel->cost(&exact->planes, functional, exact->m));
+}
+
+static bf_terms_query terms_query(const bf_exact *exact, const bf_solve_options *options,
+                                  unsigned terms) {
+  return (bf_terms_query){.problem = exact->problem,
+                          .coordinates = &exact->coordinates,
+                          .planes = &exact->planes,
+                          .kernel = exact->kernel,
+                          .terms = terms,
+                          .row_only = exact->row,
+                          .threads = options->threads ? options->threads : bf_cores(),
+                          .most = UINT64_MAX,
+                          .stop = &exact->stop};
+}
+
+/* Starts from the best one-term hash where it is independent on the space of the problem. */
+static int seed_terms(bf_exact *exact, const bf_solve_options *options,
+                      bf_diagnostic *diagnostic) {
+  bf_terms_query query = terms_query(exact, options, 1);
+  bf_terms best;
+  int error = bf_terms_search(&query, &best, diagnostic);
+  if (error != BF_OK || !best.found)
+    return error;
+  uint64_t row[BF_HASH_MAX_BANK_BITS], projected[BF_MAX_FUNCTIONALS];
+  uint32_t functional[BF_MAX_FUNCTIONALS] = {0};
+  bf_terms_rows(&best, &exact->problem->geometry, row);
+  for (unsigned i = 0; i < exact->m; i++)
+    projected[i] = functional[i] = bf_coordinates_project(&exact->coordinates, row[i]);
+  if (bf_gf2_rank(projected, exact->m) == exact->m)
+    bf_exact_offer(exact, functional, best.cost);
+  return BF_OK;
+}
+
+/* ---- General and row-preserving hashes ---- */
+
+/* Every word of the space its own bank: as many coordinates as banks have bits, or fewer. */
+static bool fits_without_conflict(bf_exact *exact) {
+  if (exact->row || exact->coordinates.dimension > exact->m)
+    return false;
+  for (unsigned i = 0; i < exact->m; i++)
+    exact->functional[i] = i < exact->coordinates.dimension ? 1u << i : 0;
+  atomic_store(&exact->best, 0);
+  atomic_store(&exact->proven, true);
+  return true;
+}
+
+static int solve_space(bf_exact *exact, const bf_solve_options *options, bf_found *found,
+                       bf_diagnostic *diagnostic) {
+  race r = {.exact = exact, .options = options, .started = bf_seconds()};
+  if (options->time_limit_seconds > 0)
+    r.deadline = r.started + options->time_limit_seconds;
+  int error = BF_OK;
+  if (!fits_without_conflict(exact)) {
+    seed_identity(exact);
+    error = seed_terms(exact, options, diagnostic);
+    if (error == BF_OK)
+      error = bf_exact_local_search(exact, diagnostic);
+    if (atomic_load(&exact->best) == 0)
+      atomic_store(&exact->proven, true);
+    else if (error == BF_OK)
+      error = branch_and_bound(exact, &r, diagnostic);
+  }
+  if (error != BF_OK)
+    return error;
+  found->complete = atomic_load(&exact->proven);
+  found->lower_bound = found->complete ? atomic_load(&exact->best) : r.lower;
+  atomic_store(&exact->stop, false);
+  return bf_cheapest(exact, options, found->row, diagnostic);
+}
+
+/* ---- Small classes ---- */
+
+static int solve_terms(const bf_exact *exact, const bf_solve_options *options, bf_found *found,
+                       bf_diagnostic *diagnostic) {
+  bf_terms_query query = terms_query(exact, options, options->class_ == BF_CLASS_TWO_TERM ? 2 : 1);
+  query.contiguous = options->class_ == BF_CLASS_CUTE;
+  query.row_only = false;
+  bf_terms best;
+  int error = bf_terms_search(&query, &best, diagnostic);
+  if (error != BF_OK)
+    return error;
+  bf_terms_rows(&best, &exact->problem->geometry, found->row);
+  found->lower_bound = best.cost;
+  found->complete = true;
+  return BF_OK;
+}
+
+/* ---- Entry ---- */
+
+static int solve_prepared(bf_exact *exact, const bf_solve_options *options, bf_found *found,
+                          bf_diagnostic *diagnostic) {
+  int error = bf_planes_build(exact->problem, &exact->coordinates, &exact->planes, diagnostic);
+  if (error != BF_OK)
+    return error;
+  bool space = options->class_ == BF_CLASS_GENERAL || options->class_ == BF_CLASS_ROW;
+  error = space ? solve_space(exact, options, found, diagnostic)
+                : solve_terms(exact, options, found, diagnostic);
+  bf_planes_free(&exact->planes);
+  return error;
+}
+
+int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, bf_found *found,
+                    bf_diagnostic *diagnostic) {
+  unsigned m = problem->geometry.bank_bits;
+  for (unsigned i = 0; i < m; i++)
+    found->row[i] = (uint64_t)1 << i;
+  found->complete = true;
+  if (problem->count == 0 || m == problem->granule_bits)
+    return BF_OK;
+  if (m > BF_MAX_FUNCTIONALS)
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "the exact search handles up to %u banks, not %u",
+                   1u << BF_MAX_FUNCTIONALS, 1u << m);
+  bf_exact exact = {.problem = problem,
+                    .kernel = bf_kernel_best(),
+                    .m = m,
+                    .fixed = problem->granule_bits,
+                    .row = options->class_ == BF_CLASS_ROW};
+  exact.coordinates = bf_problem_coordinates(problem, exact.row ? m : exact.fixed);
+  if (exact.coordinates.dimension > 24)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "the exact search handles workloads that span up to 24 address bits, not %u",
+                   exact.coordinates.dimension);
+  atomic_init(&exact.best, UINT64_MAX);
+  pthread_mutex_init(&exact.lock, NULL);
+  int error = solve_prepared(&exact, options, found, diagnostic);
+  pthread_mutex_destroy(&exact.lock);
+  return error;
+}

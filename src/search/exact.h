@@ -1,0 +1,53 @@
+/* Inside room search: the parts of the exact solver and what they share. */
+#ifndef BF_SEARCH_EXACT_H
+#define BF_SEARCH_EXACT_H
+
+#include "search/kernel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* One search for m functionals over coordinates. The first `fixed` of them are coordinates
+ * 0..fixed-1 themselves and the others do not use these (a granule stays together). In a row
+ * search functional i is coordinate i plus coordinates from m on. */
+typedef struct bf_exact {
+  const bf_problem *problem;
+  const bf_kernel *kernel;
+  bf_coordinates coordinates;
+  bf_planes planes;
+  unsigned m, fixed;
+  bool row;
+  pthread_mutex_t lock;
+  atomic_uint_fast64_t best;               /* cost of functional[], the upper bound */
+  uint32_t functional[BF_MAX_FUNCTIONALS]; /* best so far, under lock */
+  atomic_bool stop;                        /* asked to stop, or proven */
+  atomic_bool proven;
+  atomic_bool out_of_memory;
+} bf_exact;
+
+/* Takes the functionals if they cost less than the best so far. */
+void bf_exact_offer(bf_exact *exact, const uint32_t *functional, uint64_t cost);
+
+/* Local search: replaces one functional at a time by the best of all. Bounded work, the same
+ * result on every run. */
+int bf_exact_local_search(bf_exact *exact, bf_diagnostic *diagnostic);
+
+/* Branch and bound over functionals. prepare lists the first functionals; work takes them one by
+ * one until all are done or stop; lower says what is proven of the cost so far. */
+typedef struct bf_columns bf_columns;
+int bf_columns_prepare(bf_exact *exact, bf_columns **columns, bf_diagnostic *diagnostic);
+void bf_columns_work(bf_columns *columns);
+uint64_t bf_columns_lower(const bf_columns *columns);
+void bf_columns_free(bf_columns *columns);
+
+/* Branch and bound over the null space: the words that share word 0's bank. */
+typedef struct bf_nulls bf_nulls;
+int bf_nulls_prepare(bf_exact *exact, bf_nulls **nulls, bf_diagnostic *diagnostic);
+void bf_nulls_work(bf_nulls *nulls);
+uint64_t bf_nulls_lower(const bf_nulls *nulls);
+void bf_nulls_free(bf_nulls *nulls);
+
+/* The largest dimension each can handle. */
+enum { BF_COLUMNS_MAX_DIMENSION = 20, BF_NULLS_MAX_DIMENSION = 16 };
+
+#endif

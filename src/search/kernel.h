@@ -1,0 +1,62 @@
+/* Inside room search: the inner loops of the exact solver on bit planes.
+ *
+ * A functional is a mask over coordinates; its value on a word is a parity. For each shape the
+ * plane of a functional is a 32-bit mask: bit i is the functional's value on word i of the shape.
+ * Choosing functionals one by one splits each shape's words into blocks, and after all bank_bits
+ * of them a block is what one bank serves. With r functionals still to come a block of c words
+ * needs at least ceil(c / 2^r) wavefronts, which bounds the cost from below.
+ *
+ * Planes of all functionals are the XOR of two table entries. Arrays that run over shapes are
+ * padded to a multiple of 16 and aligned to 64 bytes; padding has weight 0. The same body
+ * (kernel_body.h) is compiled for scalars, AVX2 and AVX-512; bf_kernel_best picks at run time. */
+#ifndef BF_SEARCH_KERNEL_H
+#define BF_SEARCH_KERNEL_H
+
+#include "search/problem.h"
+
+enum { BF_MAX_FUNCTIONALS = 6, BF_PLANE_WORDS = 32, BF_PLANE_ALIGN = 64 };
+
+typedef struct bf_planes {
+  unsigned dimension, low_dimension;
+  size_t stride;   /* shapes, padded */
+  uint32_t *low;   /* [2^low_dimension][stride] */
+  uint32_t *high;  /* [2^(dimension - low_dimension)][stride] */
+  uint32_t *active; /* which words exist */
+  uint32_t *ideal;
+  uint32_t *weight;
+} bf_planes;
+
+/* Planes of a problem in coordinates; BF_UNSUPPORTED where a shape has more than 32 words. */
+int bf_planes_build(const bf_problem *problem, const bf_coordinates *coordinates,
+                    bf_planes *planes, bf_diagnostic *diagnostic);
+void bf_planes_free(bf_planes *planes);
+/* count zeroed 32-bit numbers at the alignment kernels need; free with free(). */
+uint32_t *bf_planes_array(size_t count);
+
+typedef struct bf_kernel {
+  const char *name;
+  /* Cost of a full hash of m functionals. */
+  uint64_t (*cost)(const bf_planes *planes, const uint32_t *functional, unsigned m);
+  /* Splits the 2^level blocks by one functional into 2^(level+1), with their sizes. */
+  void (*split)(const bf_planes *planes, const uint32_t *blocks, unsigned level,
+                uint32_t functional, uint32_t *out_blocks, uint32_t *out_sizes);
+  /* Wavefronts that each shape needs at least, given sizes of 2^level blocks of m functionals;
+   * returns the weighted sum above ideal. */
+  uint64_t (*passes)(const bf_planes *planes, const uint32_t *sizes, unsigned level, unsigned m,
+                     uint32_t *passes);
+  /* The same sum after one more functional, from the parent's passes and sum; stops early with a
+   * value of at least limit. With level + 1 == m it is the exact cost. */
+  uint64_t (*bound)(const bf_planes *planes, const uint32_t *blocks, const uint32_t *sizes,
+                    unsigned level, unsigned m, uint32_t functional, const uint32_t *parent,
+                    uint64_t parent_sum, uint64_t limit);
+} bf_kernel;
+
+extern const bf_kernel bf_kernel_scalar;
+#if defined(__x86_64__)
+extern const bf_kernel bf_kernel_avx2, bf_kernel_avx512;
+#endif
+/* All kernels this CPU can run, slowest first; NULL past the last. */
+const bf_kernel *bf_kernel_available(unsigned index);
+const bf_kernel *bf_kernel_best(void);
+
+#endif

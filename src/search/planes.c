@@ -1,0 +1,107 @@
+/* Building bit planes, and choosing the kernel for this CPU. */
+#include "search/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t *bf_planes_array(size_t count) {
+  size_t bytes = (count * sizeof(uint32_t) + BF_PLANE_ALIGN - 1) / BF_PLANE_ALIGN * BF_PLANE_ALIGN;
+  uint32_t *array = aligned_alloc(BF_PLANE_ALIGN, bytes ? bytes : BF_PLANE_ALIGN);
+  return array ? memset(array, 0, bytes ? bytes : BF_PLANE_ALIGN) : NULL;
+}
+
+/* Rows of a problem: a shape whose weight does not fit 32 bits takes several. */
+static size_t rows_of(uint64_t weight) { return (size_t)((weight + UINT32_MAX - 1) / UINT32_MAX); }
+
+/* Entry f of a table over `bits` coordinates from `first`: entry f without its lowest bit, XOR the
+ * plane of that coordinate alone. */
+static void fill_table(uint32_t *table, size_t stride, unsigned bits, const uint32_t *unit) {
+  for (size_t f = 1; f < (size_t)1 << bits; f++) {
+    const uint32_t *rest = table + (f & (f - 1)) * stride;
+    const uint32_t *own = unit + (size_t)__builtin_ctzll(f) * stride;
+    for (size_t at = 0; at < stride; at++)
+      table[f * stride + at] = rest[at] ^ own[at];
+  }
+}
+
+static void fill_shape(const bf_shape *shape, const bf_coordinates *coordinates, uint32_t weight,
+                       size_t at, bf_planes *planes, uint32_t *unit) {
+  planes->active[at] = (uint32_t)bf_gf2_low_bits(shape->words);
+  planes->ideal[at] = shape->ideal;
+  planes->weight[at] = weight;
+  for (unsigned i = 0; i < shape->words; i++) {
+    uint32_t value = bf_coordinates_of(coordinates, shape->word[i]);
+    for (unsigned c = 0; c < planes->dimension; c++)
+      unit[c * planes->stride + at] |= (value >> c & 1) << i;
+  }
+}
+
+int bf_planes_build(const bf_problem *problem, const bf_coordinates *coordinates,
+                    bf_planes *planes, bf_diagnostic *diagnostic) {
+  memset(planes, 0, sizeof *planes);
+  size_t rows = 0;
+  for (size_t s = 0; s < problem->count; s++) {
+    rows += rows_of(problem->shape[s].weight);
+    if (problem->shape[s].words > BF_PLANE_WORDS)
+      return bf_fail(diagnostic, BF_UNSUPPORTED,
+                     "the exact search handles up to %d words served together, not %u",
+                     BF_PLANE_WORDS, problem->shape[s].words);
+  }
+  planes->dimension = coordinates->dimension;
+  planes->low_dimension = planes->dimension / 2;
+  planes->stride = (rows + 15) / 16 * 16;
+  size_t stride = planes->stride;
+  unsigned high_dimension = planes->dimension - planes->low_dimension;
+  uint32_t *unit = bf_planes_array(stride * (planes->dimension + 1));
+  planes->low = bf_planes_array(stride << planes->low_dimension);
+  planes->high = bf_planes_array(stride << high_dimension);
+  planes->active = bf_planes_array(stride);
+  planes->ideal = bf_planes_array(stride);
+  planes->weight = bf_planes_array(stride);
+  if (!unit || !planes->low || !planes->high || !planes->active || !planes->ideal ||
+      !planes->weight) {
+    free(unit);
+    bf_planes_free(planes);
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
+  size_t at = 0;
+  for (size_t s = 0; s < problem->count; s++)
+    for (uint64_t left = problem->shape[s].weight; left;) {
+      uint32_t weight = left > UINT32_MAX ? UINT32_MAX : (uint32_t)left;
+      fill_shape(&problem->shape[s], coordinates, weight, at++, planes, unit);
+      left -= weight;
+    }
+  fill_table(planes->low, stride, planes->low_dimension, unit);
+  fill_table(planes->high, stride, high_dimension, unit + planes->low_dimension * stride);
+  free(unit);
+  return BF_OK;
+}
+
+void bf_planes_free(bf_planes *planes) {
+  free(planes->low);
+  free(planes->high);
+  free(planes->active);
+  free(planes->ideal);
+  free(planes->weight);
+  memset(planes, 0, sizeof *planes);
+}
+
+const bf_kernel *bf_kernel_available(unsigned index) {
+  const bf_kernel *available[3] = {&bf_kernel_scalar};
+  unsigned count = 1;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2"))
+    available[count++] = &bf_kernel_avx2;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vpopcntdq"))
+    available[count++] = &bf_kernel_avx512;
+#endif
+  return index < count ? available[index] : NULL;
+}
+
+const bf_kernel *bf_kernel_best(void) {
+  unsigned index = 0;
+  while (bf_kernel_available(index + 1))
+    index++;
+  return bf_kernel_available(index);
+}

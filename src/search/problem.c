@@ -1,0 +1,315 @@
+/* From accesses to shapes. */
+#include "search/problem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Canonical shapes ---- */
+
+static int compare_words(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static void sort_words(uint32_t *word, unsigned count) {
+  for (unsigned i = 1; i < count; i++) {
+    uint32_t value = word[i];
+    unsigned j = i;
+    for (; j > 0 && word[j - 1] > value; j--)
+      word[j] = word[j - 1];
+    word[j] = value;
+  }
+}
+
+/* The smallest nonzero distance (by XOR) of word[i] to another word. */
+static uint32_t nearest(const uint32_t *word, unsigned count, unsigned i) {
+  uint32_t best = UINT32_MAX;
+  for (unsigned j = 0; j < count; j++) {
+    uint32_t distance = word[i] ^ word[j];
+    if (distance && distance < best)
+      best = distance;
+  }
+  return best;
+}
+
+/* Of all XOR moves that bring a word to 0, the one whose sorted words come first in dictionary
+ * order. Only moves by words with the nearest neighbour can be first. */
+static void make_canonical(uint32_t *word, unsigned count) {
+  uint32_t distance[BF_SHAPE_WORDS], least = UINT32_MAX;
+  uint32_t best[BF_SHAPE_WORDS], moved[BF_SHAPE_WORDS];
+  bool have = false;
+  for (unsigned i = 0; i < count; i++) {
+    distance[i] = nearest(word, count, i);
+    if (distance[i] < least)
+      least = distance[i];
+  }
+  for (unsigned i = 0; i < count; i++) {
+    if (distance[i] != least)
+      continue;
+    for (unsigned j = 0; j < count; j++)
+      moved[j] = word[j] ^ word[i];
+    sort_words(moved, count);
+    bool first = !have;
+    for (unsigned j = 0; have && j < count; j++)
+      if (moved[j] != best[j]) {
+        first = moved[j] < best[j];
+        break;
+      }
+    if (first)
+      memcpy(best, moved, count * sizeof *best);
+    have = true;
+  }
+  memcpy(word, best, count * sizeof *word);
+}
+
+/* ---- Merging ---- */
+
+typedef struct builder {
+  bf_problem *problem;
+  size_t capacity;
+  size_t *slot; /* open addressing, index + 1 into problem->shape */
+  size_t slots;
+  bf_diagnostic *diagnostic;
+} builder;
+
+static uint64_t hash_words(const uint32_t *word, unsigned count, uint32_t ideal) {
+  uint64_t h = 0x9E3779B97F4A7C15u ^ ideal;
+  for (unsigned i = 0; i < count; i++)
+    h = (h ^ word[i]) * 0xD6E8FEB86659FD93u, h ^= h >> 29;
+  return h;
+}
+
+static size_t find_slot(const builder *b, const uint32_t *word, unsigned count, uint32_t ideal) {
+  size_t at = hash_words(word, count, ideal) & (b->slots - 1);
+  for (; b->slot[at]; at = (at + 1) & (b->slots - 1)) {
+    const bf_shape *shape = &b->problem->shape[b->slot[at] - 1];
+    if (shape->words == count && shape->ideal == ideal &&
+        memcmp(shape->word, word, count * sizeof *word) == 0)
+      break;
+  }
+  return at;
+}
+
+static int grow(builder *b) {
+  size_t capacity = b->capacity ? b->capacity * 2 : 256;
+  bf_shape *shape = realloc(b->problem->shape, capacity * sizeof *shape);
+  if (!shape)
+    return bf_fail(b->diagnostic, BF_NO_MEMORY, "out of memory");
+  b->problem->shape = shape;
+  b->capacity = capacity;
+  free(b->slot);
+  b->slots = capacity * 2;
+  b->slot = calloc(b->slots, sizeof *b->slot);
+  if (!b->slot)
+    return bf_fail(b->diagnostic, BF_NO_MEMORY, "out of memory");
+  for (size_t i = 0; i < b->problem->count; i++) {
+    const bf_shape *old = &b->problem->shape[i];
+    b->slot[find_slot(b, old->word, old->words, old->ideal)] = i + 1;
+  }
+  return BF_OK;
+}
+
+/* Adds weight to the shape of these words; sets that can never conflict are left out. */
+static int add_shape(builder *b, uint32_t *word, unsigned count, uint32_t ideal, uint64_t weight) {
+  bf_problem *problem = b->problem;
+  if (count <= ideal)
+    return BF_OK;
+  make_canonical(word, count);
+  if (word[count - 1] == 0)
+    return BF_OK;
+  if (problem->count == b->capacity) {
+    int error = grow(b);
+    if (error != BF_OK)
+      return error;
+  }
+  size_t at = find_slot(b, word, count, ideal);
+  if (b->slot[at]) {
+    problem->shape[b->slot[at] - 1].weight += weight;
+    return BF_OK;
+  }
+  bf_shape *shape = &problem->shape[problem->count];
+  *shape = (bf_shape){.words = count, .ideal = ideal, .weight = weight};
+  shape->word = bf_arena_alloc(&problem->arena, count * sizeof *word);
+  if (!shape->word)
+    return bf_fail(b->diagnostic, BF_NO_MEMORY, "out of memory");
+  memcpy(shape->word, word, count * sizeof *word);
+  b->slot[at] = ++problem->count;
+  for (unsigned i = 0; i < count; i++)
+    problem->used_bits |= word[i];
+  return BF_OK;
+}
+
+/* ---- Accesses ---- */
+
+static unsigned drop_repeats(uint32_t *word, unsigned count) {
+  qsort(word, count, sizeof *word, compare_words);
+  unsigned kept = 0;
+  for (unsigned i = 0; i < count; i++)
+    if (kept == 0 || word[kept - 1] != word[i])
+      word[kept++] = word[i];
+  return kept;
+}
+
+static int add_phase(builder *b, const bf_machine *machine, bf_phase *phase, uint64_t weight) {
+  unsigned ideal = bf_memory_phase_passes(machine, phase);
+  unsigned count = phase->count_duplicates ? phase->words : drop_repeats(phase->word, phase->words);
+  for (unsigned i = 0; i < phase->words; i++)
+    if (phase->word[i] > b->problem->highest_word)
+      b->problem->highest_word = phase->word[i];
+  if (count > BF_SHAPE_WORDS)
+    return bf_fail(b->diagnostic, BF_UNSUPPORTED,
+                   "searches handle up to %d words served together, not %u", BF_SHAPE_WORDS, count);
+  return add_shape(b, phase->word, count, ideal, weight * phase->times);
+}
+
+/* An access that takes locks is searched by a simpler access that costs no more: for a lock per
+ * bank, every iteration beyond the ideal costs at least three wavefronts; else the first read. */
+static int add_access(builder *b, const bf_machine *machine, const bf_access *access) {
+  const bf_op_rule *rule = &machine->op[access->op];
+  bf_access stand_in = *access;
+  uint64_t weight = access->count;
+  if (rule->rule == BF_RULE_LOCK_LOOP) {
+    b->problem->exact_model = false;
+    weight *= 3;
+    bf_phase phase = {.times = 1, .count_duplicates = true};
+    for (uint64_t left = access->mask; left; left &= left - 1)
+      phase.word[phase.words++] =
+          access->address[__builtin_ctzll(left)] / machine->word_bytes;
+    return add_phase(b, machine, &phase, weight);
+  }
+  if (rule->rule != BF_RULE_WORDS && rule->rule != BF_RULE_ACCESSES) {
+    b->problem->exact_model = false;
+    stand_in.op = BF_OP_LD;
+  }
+  bf_phase_walk walk;
+  bf_phase phase;
+  bf_phase_begin(&walk, machine, &stand_in);
+  while (bf_phase_next(&walk, &phase)) {
+    int error = add_phase(b, machine, &phase, weight);
+    if (error != BF_OK)
+      return error;
+  }
+  return BF_OK;
+}
+
+/* Heaviest first, so that bounds grow early: weight * words^2, then by content. */
+static int compare_shapes(const void *a, const void *b) {
+  const bf_shape *x = a, *y = b;
+  double heavy_x = (double)x->weight * x->words * x->words;
+  double heavy_y = (double)y->weight * y->words * y->words;
+  if (heavy_x != heavy_y)
+    return heavy_x < heavy_y ? 1 : -1;
+  if (x->words != y->words)
+    return x->words < y->words ? 1 : -1;
+  for (unsigned i = 0; i < x->words; i++)
+    if (x->word[i] != y->word[i])
+      return x->word[i] < y->word[i] ? -1 : 1;
+  return x->ideal < y->ideal ? -1 : x->ideal > y->ideal;
+}
+
+int bf_problem_build(const bf_machine *machine, const bf_workload *workload,
+                     unsigned granule_bytes, bf_problem *problem, bf_diagnostic *diagnostic) {
+  memset(problem, 0, sizeof *problem);
+  problem->geometry = bf_machine_geometry(machine);
+  problem->exact_model = machine->serve == BF_SERVE_DISTINCT_WORDS;
+  problem->bound_valid = machine->serve != BF_SERVE_ROW_PAIRS;
+  unsigned word_bytes = problem->geometry.word_bytes;
+  if (granule_bytes > word_bytes)
+    problem->granule_bits = (unsigned)__builtin_ctz(granule_bytes / word_bytes);
+  if (problem->granule_bits > problem->geometry.bank_bits)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "a granule of %u bytes is wider than all banks",
+                   granule_bytes);
+  builder b = {.problem = problem, .diagnostic = diagnostic};
+  int error = BF_OK;
+  for (size_t i = 0; i < bf_workload_size(workload) && error == BF_OK; i++)
+    error = add_access(&b, machine, bf_workload_get(workload, i));
+  free(b.slot);
+  if (error != BF_OK)
+    bf_problem_free(problem);
+  else if (problem->count)
+    qsort(problem->shape, problem->count, sizeof *problem->shape, compare_shapes);
+  return error;
+}
+
+void bf_problem_free(bf_problem *problem) {
+  free(problem->shape);
+  bf_arena_free(&problem->arena);
+  memset(problem, 0, sizeof *problem);
+}
+
+/* ---- Cost ---- */
+
+uint64_t bf_problem_cost(const bf_problem *problem, const uint64_t *row) {
+  uint64_t cost = 0;
+  unsigned bits = problem->geometry.bank_bits;
+  uint32_t bank[BF_SHAPE_WORDS];
+  for (size_t s = 0; s < problem->count; s++) {
+    const bf_shape *shape = &problem->shape[s];
+    unsigned fullest = shape->ideal;
+    for (unsigned i = 0; i < shape->words; i++) {
+      bank[i] = 0;
+      for (unsigned j = 0; j < bits; j++)
+        bank[i] |= bf_gf2_parity(row[j] & shape->word[i]) << j;
+    }
+    for (unsigned i = 0; i < shape->words; i++) {
+      unsigned same = 0;
+      for (unsigned j = 0; j <= i; j++)
+        same += bank[j] == bank[i];
+      fullest = same > fullest ? same : fullest;
+    }
+    cost += shape->weight * (fullest - shape->ideal);
+  }
+  return cost;
+}
+
+int bf_problem_conflicts(const bf_machine *machine, const bf_workload *workload,
+                         const bf_hash *hash, uint64_t *conflicts, bf_diagnostic *diagnostic) {
+  *conflicts = 0;
+  for (size_t i = 0; i < bf_workload_size(workload); i++) {
+    const bf_access *access = bf_workload_get(workload, i);
+    bf_count count;
+    int error = bf_memory_count(machine, hash, access, &count, diagnostic);
+    if (error != BF_OK)
+      return error;
+    *conflicts += access->count * count.conflicts;
+  }
+  return BF_OK;
+}
+
+/* The lowest set bits of an echelon basis: words of the space differ already in those bits. */
+bf_coordinates bf_problem_coordinates(const bf_problem *problem, unsigned kept) {
+  bf_gf2_basis basis = {0};
+  uint64_t low = bf_gf2_low_bits(kept);
+  for (size_t s = 0; s < problem->count; s++)
+    for (unsigned i = 0; i < problem->shape[s].words; i++)
+      bf_gf2_insert(&basis, problem->shape[s].word[i] & ~low);
+  bf_gf2_make_reduced(&basis);
+  bf_coordinates coordinates = {.kept = kept};
+  for (unsigned bit = 0; bit < BF_GF2_MAX; bit++)
+    if (bit < kept || basis.vector[bit]) {
+      coordinates.basis[coordinates.dimension] = bit < kept ? (uint64_t)1 << bit : basis.vector[bit];
+      coordinates.bit[coordinates.dimension++] = (uint8_t)bit;
+    }
+  return coordinates;
+}
+
+uint32_t bf_coordinates_of(const bf_coordinates *coordinates, uint32_t word) {
+  uint32_t result = 0;
+  for (unsigned i = 0; i < coordinates->dimension; i++)
+    result |= (uint32_t)((uint64_t)word >> coordinates->bit[i] & 1) << i;
+  return result;
+}
+
+uint64_t bf_coordinates_lift(const bf_coordinates *coordinates, uint32_t functional) {
+  uint64_t result = 0;
+  for (unsigned i = 0; i < coordinates->dimension; i++)
+    result |= (uint64_t)(functional >> i & 1) << coordinates->bit[i];
+  return result;
+}
+
+uint32_t bf_coordinates_project(const bf_coordinates *coordinates, uint64_t row) {
+  uint32_t result = 0;
+  for (unsigned i = 0; i < coordinates->dimension; i++)
+    result |= bf_gf2_parity(row & coordinates->basis[i]) << i;
+  return result;
+}

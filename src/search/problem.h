@@ -1,0 +1,59 @@
+/* Inside room search: a workload as the searches see it.
+ *
+ * Every phase of every access becomes a shape: the words served together, moved by XOR so that one
+ * of them is 0 (a linear hash only renames banks under such a move) and merged with equal ones. The
+ * cost of a hash is the sum over shapes of weight * (fullest bank - ideal). */
+#ifndef BF_SEARCH_PROBLEM_H
+#define BF_SEARCH_PROBLEM_H
+
+#include "memory/memory.h"
+
+enum { BF_SHAPE_WORDS = 64 };
+
+typedef struct bf_shape {
+  uint32_t words;  /* entries of word; repeated ones where every access counts */
+  uint32_t ideal;  /* wavefronts any placement needs */
+  uint64_t weight; /* wavefronts saved per wavefront less */
+  uint32_t *word;  /* ascending; word[0] is 0 */
+} bf_shape;
+
+typedef struct bf_problem {
+  bf_arena arena;
+  bf_geometry geometry;
+  unsigned granule_bits; /* low word-address bits that a hash must keep */
+  bf_shape *shape;       /* heaviest first */
+  size_t count;
+  uint64_t used_bits;     /* address bits in which words of the workload differ */
+  uint64_t highest_word;  /* largest word address accessed */
+  bool exact_model;       /* the cost is the number of conflicts, not only a lower bound of it */
+  bool bound_valid;       /* the cost is never more than the number of conflicts */
+} bf_problem;
+
+/* Builds the problem of a workload on a machine. granule_bytes as in bf_solve_options. */
+int bf_problem_build(const bf_machine *machine, const bf_workload *workload,
+                     unsigned granule_bytes, bf_problem *problem, bf_diagnostic *diagnostic);
+void bf_problem_free(bf_problem *problem);
+
+/* Cost of the XOR hash with the given rows: the reference, one histogram per shape. */
+uint64_t bf_problem_cost(const bf_problem *problem, const uint64_t *row);
+/* Conflicts of the whole workload under a hash, by bf_memory_count. */
+int bf_problem_conflicts(const bf_machine *machine, const bf_workload *workload,
+                         const bf_hash *hash, uint64_t *conflicts, bf_diagnostic *diagnostic);
+
+/* Coordinates of the space that the shapes span: coordinate i of a word is its bit number bit[i],
+ * and a functional over coordinates reads just those address bits. The first `kept` coordinates are
+ * the address bits 0..kept-1 whether used or not. */
+typedef struct bf_coordinates {
+  unsigned dimension, kept;
+  uint8_t bit[BF_GF2_MAX];
+  uint64_t basis[BF_GF2_MAX]; /* the word whose only coordinate is i */
+} bf_coordinates;
+bf_coordinates bf_problem_coordinates(const bf_problem *problem, unsigned kept);
+/* The coordinates of a word of a shape. */
+uint32_t bf_coordinates_of(const bf_coordinates *coordinates, uint32_t word);
+/* The functional over address bits that a functional over coordinates stands for. */
+uint64_t bf_coordinates_lift(const bf_coordinates *coordinates, uint32_t functional);
+/* What a functional over address bits is on the space. */
+uint32_t bf_coordinates_project(const bf_coordinates *coordinates, uint64_t row);
+
+#endif

@@ -1,0 +1,38 @@
+/* search: one file per method. Each takes a problem (accesses as shapes) and finds a hash; bf_solve
+ * in solve.c builds the problem, calls the method and checks the result with bf_memory_count. */
+#ifndef BF_SEARCH_H
+#define BF_SEARCH_H
+
+#include "search/problem.h"
+
+/* What a method found: rows of a linear hash, or padding. */
+typedef struct bf_found {
+  uint64_t row[BF_HASH_MAX_BANK_BITS];
+  char text[64]; /* a form to print it in, "" for rows */
+  uint64_t lower_bound;
+  bool complete; /* every hash of the class was considered */
+  uint64_t candidates_tested, candidates_total;
+  unsigned chosen_count;
+  uint64_t chosen[BF_HASH_MAX_BANK_BITS];
+} bf_found;
+
+int bf_search_bit_vector(const bf_problem *problem, const bf_machine *machine,
+                         const bf_workload *workload, bool all_candidates, bf_found *found,
+                         bf_diagnostic *diagnostic);
+int bf_search_givargis(const bf_problem *problem, bool pairs, bf_found *found,
+                       bf_diagnostic *diagnostic);
+int bf_search_min_imbalance(const bf_problem *problem, bool pairs, bf_found *found,
+                            bf_diagnostic *diagnostic);
+int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, bf_found *found,
+                    bf_diagnostic *diagnostic);
+/* pad:ROW+P with the fewest conflicts, then the fewest bytes wasted; text is "none" if no padding
+ * helps. */
+int bf_search_padding(const bf_machine *machine, const bf_workload *workload, bf_found *found,
+                      uint64_t *bytes_wasted, bf_diagnostic *diagnostic);
+
+/* The single bits, and with pairs also the XORs of two, that heuristics choose from: n, or
+ * n(n+1)/2, in the order of Table 3 of document 000 - single bits first, then 0^1, 0^2, ... */
+size_t bf_search_candidates(unsigned address_bits, bool pairs, uint64_t *candidate);
+enum { BF_MAX_CANDIDATES = BF_HASH_MAX_ADDRESS_BITS * (BF_HASH_MAX_ADDRESS_BITS + 1) / 2 };
+
+#endif
