@@ -20,6 +20,22 @@ typedef struct bf_trace_limits {
   uint64_t allocation_bytes;
 } bf_trace_limits;
 
+/* Counts of a trace or workload add up to at most this, so that wavefronts times counts never
+ * overflow 64 bits: an access costs fewer than 2^13 wavefronts. */
+#define BF_EXECUTIONS_MAX ((uint64_t)1 << 50)
+
+/* True if a lane can access width_bytes (a power of two) at address. */
+static inline bool bf_address_fits(uint64_t address, unsigned width_bytes,
+                                   const bf_trace_limits *limits) {
+  return (address & (width_bytes - 1)) == 0 && address <= UINT32_MAX &&
+         address + width_bytes <= limits->allocation_bytes;
+}
+
+/* The parts of bf_access_check, for readers that know where each part was written. */
+int bf_access_check_width(bf_op op, unsigned width_bytes, bf_diagnostic *diagnostic);
+int bf_access_check_mask(uint64_t mask, const bf_trace_limits *limits, bf_diagnostic *diagnostic);
+int bf_access_check_address(uint64_t address, unsigned width_bytes, const bf_trace_limits *limits,
+                            bf_diagnostic *diagnostic);
 /* Checks op, width, mask, alignment and range of an access; *fault is the lane at fault or -1. */
 int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int *fault,
                     bf_diagnostic *diagnostic);
@@ -63,12 +79,15 @@ typedef enum bf_pattern_class {
 } bf_pattern_class;
 
 /* element(lane) = stride_x * tx + stride_y * ty + offset, tx = lane % width_x, ty = lane / width_x,
- * counted in elements of the access's width. As in s = M (ty, tx) + o on an array with rows of
- * `columns` elements: m[0] = {M00, M01}, m[1] = {M10, M11}, origin = {o0, o1}. */
+ * counted in elements of the access's width, for all active lanes. As in s = M (ty, tx) + o on an
+ * array with rows of `columns` elements: m[0] = {M00, M01}, m[1] = {M10, M11}, origin = {o0, o1},
+ * so that stride_x = M01 * columns + M11, stride_y = M00 * columns + M10 and offset = o0 * columns
+ * + o1, with M11, M10 and o1 in 0..columns-1. With columns = 1 (unknown) M is
+ * {{stride_y, 0}, {0, stride_x}} and the origin {0, offset}. All are 0 when random. */
 typedef struct bf_pattern {
   bf_pattern_class class_;
-  unsigned width_x;   /* lanes along tx; the number of lanes unless block */
-  unsigned height_y;  /* lanes along ty; 1 unless block */
+  unsigned width_x;  /* lanes along tx: all of them unless block or reshaped */
+  unsigned height_y; /* lanes along ty: 1 unless block or reshaped */
   int64_t stride_x, stride_y;
   int64_t offset;
   int64_t columns;
@@ -77,10 +96,15 @@ typedef struct bf_pattern {
 } bf_pattern;
 
 const char *bf_pattern_class_name(bf_pattern_class class_);
-/* Classifies access on a machine with that many lanes. columns is the length of a row of the array
- * in elements, 1 if unknown. */
+/* Classifies access on a machine with that many lanes. Lanes outside the mask fit any pattern; of
+ * several blocks that fit, the one with the least |stride_x| + |stride_y| is given. columns is the
+ * length of a row of the array in elements, 1 if unknown; a linear access of more lanes than
+ * columns is given as rows of width_x = columns lanes where that divides the lanes. */
 bf_pattern bf_access_classify(const bf_access *access, unsigned lanes, int64_t columns);
-/* A sentence for people. */
+/* Describes the same accesses with rows of width_x lanes, as a thread block of that width has them.
+ * False where there is no such description: random ones, and blocks of another width. */
+bool bf_pattern_reshape(bf_pattern *pattern, unsigned width_x);
+/* A sentence for people, without a full stop. */
 void bf_pattern_explain(const bf_pattern *pattern, const bf_access *access, bf_text *text);
 
 #endif

@@ -30,35 +30,58 @@ static bool is_width(unsigned width) {
   return width == 1 || width == 2 || width == 4 || width == 8 || width == 16;
 }
 
+int bf_access_check_width(bf_op op, unsigned width_bytes, bf_diagnostic *diagnostic) {
+  unsigned fixed = bf_op_fixed_width(op);
+  if (!is_width(width_bytes))
+    return bf_fail(diagnostic, BF_BAD_INPUT, "width is 1, 2, 4, 8 or 16 bytes, not %u",
+                   width_bytes);
+  if (fixed && width_bytes != fixed)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%s accesses %u bytes per lane, not %u",
+                   bf_op_name(op), fixed, width_bytes);
+  return BF_OK;
+}
+
+int bf_access_check_mask(uint64_t mask, const bf_trace_limits *limits, bf_diagnostic *diagnostic) {
+  if (mask == 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "no lane is active");
+  if (limits->lanes < 64 && mask >> limits->lanes)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "the mask uses lane %d, but there are %u lanes",
+                   63 - __builtin_clzll(mask), limits->lanes);
+  return BF_OK;
+}
+
+int bf_access_check_address(uint64_t address, unsigned width_bytes, const bf_trace_limits *limits,
+                            bf_diagnostic *diagnostic) {
+  if (bf_address_fits(address, width_bytes, limits))
+    return BF_OK;
+  unsigned long long shown = address;
+  if (address & (width_bytes - 1))
+    return bf_fail(diagnostic, BF_BAD_INPUT, "address %llu is not aligned to %u bytes", shown,
+                   width_bytes);
+  if (limits->allocation_bytes > UINT32_MAX && address > UINT32_MAX)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "address %llu does not fit in 32 bits", shown);
+  return bf_fail(diagnostic, BF_BAD_INPUT, "address %llu is past the allocation of %llu bytes",
+                 shown, (unsigned long long)limits->allocation_bytes);
+}
+
 int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int *fault,
                     bf_diagnostic *diagnostic) {
   *fault = -1;
   if ((unsigned)access->op >= BF_OP_COUNT)
     return bf_fail(diagnostic, BF_BAD_INPUT, "unknown operation %d", (int)access->op);
-  unsigned width = access->width_bytes, fixed = bf_op_fixed_width(access->op);
-  if (!is_width(width))
-    return bf_fail(diagnostic, BF_BAD_INPUT, "width is 1, 2, 4, 8 or 16 bytes, not %u", width);
-  if (fixed && width != fixed)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "%s accesses %u bytes per lane, not %u",
-                   bf_op_name(access->op), fixed, width);
-  if (access->mask == 0)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "no lane is active");
-  if (limits->lanes < 64 && access->mask >> limits->lanes)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "the mask uses lane %d, but there are %u lanes",
-                   63 - __builtin_clzll(access->mask), limits->lanes);
+  int error = bf_access_check_width(access->op, access->width_bytes, diagnostic);
+  if (error == BF_OK)
+    error = bf_access_check_mask(access->mask, limits, diagnostic);
+  if (error != BF_OK)
+    return error;
   if (access->count == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT, "the count is 0");
   for (uint64_t left = access->mask; left; left &= left - 1) {
-    int lane = __builtin_ctzll(left);
-    uint64_t address = access->address[lane];
-    *fault = lane;
-    if (address % width)
-      return bf_fail(diagnostic, BF_BAD_INPUT, "address %llu is not aligned to %u bytes",
-                     (unsigned long long)address, width);
-    if (address + width > limits->allocation_bytes)
-      return bf_fail(diagnostic, BF_BAD_INPUT,
-                     "address %llu is past the allocation of %llu bytes",
-                     (unsigned long long)address, (unsigned long long)limits->allocation_bytes);
+    *fault = __builtin_ctzll(left);
+    error =
+        bf_access_check_address(access->address[*fault], access->width_bytes, limits, diagnostic);
+    if (error != BF_OK)
+      return error;
   }
   *fault = -1;
   return BF_OK;

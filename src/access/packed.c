@@ -1,0 +1,385 @@
+/* The packed form of traces: records of bytes, byte by byte in docs/traces.md.
+ *
+ * A record says only what differs from the access before. Numbers are varints: 7 bits a byte, low
+ * ones first, the top bit set on all bytes but the last; signed numbers are folded first
+ * (0, -1, 1, -2, ... become 0, 1, 2, 3, ...). The file around the records is zstd-compressed, which
+ * makes long repetitions almost free. */
+#include "access/trace.h"
+
+#include <string.h>
+
+static const unsigned char magic[8] = {0x89, 'B', 'F', 'T', 'R', 'A', 'C', 'E'};
+
+enum {
+  VERSION = 1,
+  /* The first byte of a record. */
+  TAG_END = 0x00,
+  TAG_SITE = 0x01,
+  TAG_ACCESS = 0x80, /* and some of these bits: */
+  HAS_OP = 0x01,
+  HAS_MASK = 0x02,
+  HAS_COUNT = 0x04,
+  HAS_SITE = 0x08,
+  ADDRESSES = 0x30, /* one of: */
+  ADDRESSES_SAME = 0x00,
+  ADDRESSES_MOVED = 0x10,
+  ADDRESSES_LISTED = 0x20,
+  TAG_UNUSED = 0x40,
+  /* No record is longer. */
+  RECORD_MAX_BYTES = BF_SITE_MAX_BYTES + 1024,
+};
+
+/* ---- Writing ---- */
+
+static void put_byte(bf_text *text, unsigned byte) {
+  char c = (char)byte;
+  bf_text_add(text, &c, 1);
+}
+
+static void put_varint(bf_text *text, uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    put_byte(text, (unsigned)(value & 0x7F) | 0x80);
+  put_byte(text, (unsigned)value);
+}
+
+static void put_signed(bf_text *text, int64_t value) {
+  put_varint(text, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+}
+
+static void put_string(bf_text *text, const char *string) {
+  size_t length = strlen(string);
+  put_varint(text, length);
+  bf_text_add(text, string, length);
+}
+
+void bf_packed_put_header(bf_text *text) {
+  bf_text_add(text, (const char *)magic, sizeof magic);
+  put_byte(text, VERSION);
+}
+
+void bf_packed_put_end(bf_trace_writer *writer) {
+  put_byte(&writer->buffer, TAG_END);
+  put_varint(&writer->buffer, writer->accesses);
+}
+
+/* Sets *number to 0 for no site and else to 1 + the site's number, and writes the record that
+ * defines the site if it is new. */
+static int put_site(bf_trace_writer *writer, const char *site, uint32_t *number,
+                    bf_diagnostic *diagnostic) {
+  *number = 0;
+  if (!site)
+    return BF_OK;
+  uint32_t known = writer->sites.count;
+  int error = bf_sites_intern(&writer->sites, site, strlen(site), number);
+  if (error == BF_UNSUPPORTED)
+    return bf_fail(diagnostic, error, "too many distinct sites");
+  if (error != BF_OK)
+    return bf_fail(diagnostic, error, "out of memory");
+  if (*number == known) {
+    put_byte(&writer->buffer, TAG_SITE);
+    put_string(&writer->buffer, site);
+  }
+  ++*number;
+  return BF_OK;
+}
+
+static bool same_site(const char *a, const char *b) {
+  return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* How the addresses follow from those of the access before, which has the same mask. */
+static unsigned address_form(const bf_access *access, const bf_access *before) {
+  int first = __builtin_ctzll(access->mask);
+  uint32_t distance = access->address[first] - before->address[first];
+  for (uint64_t left = access->mask; left; left &= left - 1) {
+    int lane = __builtin_ctzll(left);
+    int64_t moved = (int64_t)before->address[lane] + (int32_t)distance;
+    if (moved != access->address[lane])
+      return ADDRESSES_LISTED;
+  }
+  return distance ? ADDRESSES_MOVED : ADDRESSES_SAME;
+}
+
+static unsigned choose_tag(const bf_trace_writer *writer, const bf_access *access) {
+  const bf_access *before = &writer->previous;
+  unsigned tag = TAG_ACCESS;
+  if (writer->accesses == 0)
+    return tag | HAS_OP | HAS_MASK | HAS_COUNT | HAS_SITE | ADDRESSES_LISTED;
+  if (access->op != before->op || access->width_bytes != before->width_bytes)
+    tag |= HAS_OP;
+  if (access->count != before->count)
+    tag |= HAS_COUNT;
+  if (!same_site(access->site, before->site))
+    tag |= HAS_SITE;
+  if (access->mask != before->mask)
+    return tag | HAS_MASK | ADDRESSES_LISTED;
+  return tag | address_form(access, before);
+}
+
+/* The lowest active lane's address less that of the access before; listed ones then each less the
+ * active lane's before it. */
+static void put_addresses(bf_text *text, unsigned form, const bf_access *access,
+                          const bf_access *before) {
+  if (form == ADDRESSES_SAME)
+    return;
+  uint64_t left = access->mask;
+  int64_t last = before->mask ? before->address[__builtin_ctzll(before->mask)] : 0;
+  do {
+    int64_t address = access->address[__builtin_ctzll(left)];
+    put_signed(text, address - last);
+    last = address;
+    left &= left - 1;
+  } while (left && form == ADDRESSES_LISTED);
+}
+
+int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
+                         bf_diagnostic *diagnostic) {
+  uint32_t site;
+  int error = put_site(writer, access->site, &site, diagnostic);
+  if (error != BF_OK)
+    return error;
+  bf_text *text = &writer->buffer;
+  unsigned tag = choose_tag(writer, access);
+  put_byte(text, tag);
+  if (tag & HAS_OP) {
+    put_string(text, bf_op_name(access->op));
+    put_byte(text, access->width_bytes);
+  }
+  if (tag & HAS_MASK)
+    put_varint(text, access->mask);
+  if (tag & HAS_COUNT)
+    put_varint(text, access->count);
+  if (tag & HAS_SITE)
+    put_varint(text, site);
+  put_addresses(text, tag & ADDRESSES, access, &writer->previous);
+  writer->previous = *access;
+  writer->previous.site = site ? bf_sites_text(&writer->sites, site - 1) : NULL;
+  return BF_OK;
+}
+
+/* ---- Reading ---- */
+
+/* The bytes of a record; a fault is remembered, after it everything reads as 0. */
+typedef struct record {
+  const unsigned char *at, *end;
+  const char *fault;
+} record;
+
+static uint64_t broken(record *r, const char *fault) {
+  if (!r->fault)
+    r->fault = fault;
+  r->at = r->end;
+  return 0;
+}
+
+static unsigned get_byte(record *r) {
+  return r->at < r->end ? *r->at++ : (unsigned)broken(r, "the file is cut off");
+}
+
+static uint64_t get_varint(record *r) {
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    unsigned byte = get_byte(r);
+    uint64_t part = (uint64_t)(byte & 0x7F) << shift;
+    if (part >> shift != (byte & 0x7F))
+      break;
+    value |= part;
+    if (!(byte & 0x80))
+      return value;
+  }
+  return broken(r, "a number needs more than 64 bits");
+}
+
+static int64_t get_signed(record *r) {
+  uint64_t value = get_varint(r);
+  return (int64_t)(value >> 1 ^ -(value & 1));
+}
+
+/* The bytes of a string inside the record. */
+static const char *get_string(record *r, size_t most, size_t *length) {
+  uint64_t size = get_varint(r);
+  const char *bytes = (const char *)r->at;
+  if (size > most)
+    broken(r, "a string is too long");
+  else if (size > (size_t)(r->end - r->at))
+    broken(r, "the file is cut off");
+  *length = r->fault ? 0 : (size_t)size;
+  r->at += *length;
+  return bytes;
+}
+
+static void get_op(record *r, bf_access *access) {
+  char name[16] = "";
+  size_t length;
+  const char *bytes = get_string(r, sizeof name - 1, &length);
+  memcpy(name, bytes, length);
+  int op = bf_op_find(name);
+  if (op < 0)
+    broken(r, "an unknown operation");
+  else
+    access->op = (bf_op)op;
+  access->width_bytes = get_byte(r);
+}
+
+static void get_site(record *r, const bf_sites *sites, bf_access *access) {
+  uint64_t number = get_varint(r);
+  if (number > sites->count)
+    broken(r, "a site that is not defined");
+  else
+    access->site = number ? bf_sites_text(sites, (uint32_t)number - 1) : NULL;
+}
+
+/* Adds distance to *address, which stays a 32-bit address. */
+static void move_address(record *r, uint32_t *address, int64_t distance) {
+  if (distance < -(int64_t)*address || distance > (int64_t)(UINT32_MAX - *address))
+    broken(r, "an address that is negative or needs more than 32 bits");
+  else
+    *address = (uint32_t)((int64_t)*address + distance);
+}
+
+/* Addresses of the active lanes; access still has those of the access before, whose lowest active
+ * lane had `first`. */
+static void get_addresses(record *r, unsigned form, uint32_t first, bf_access *access) {
+  if (form == ADDRESSES_SAME)
+    return;
+  int64_t distance = form == ADDRESSES_MOVED ? get_signed(r) : 0;
+  if (form == ADDRESSES_LISTED)
+    memset(access->address, 0, sizeof access->address);
+  for (uint64_t left = access->mask; left && !r->fault; left &= left - 1) {
+    uint32_t *address = &access->address[__builtin_ctzll(left)];
+    if (form == ADDRESSES_LISTED) {
+      *address = first;
+      distance = get_signed(r);
+    }
+    move_address(r, address, distance);
+    first = *address;
+  }
+}
+
+/* What follows an access's tag; access holds the access before. */
+static void get_access(record *r, unsigned tag, bf_trace *trace, bf_access *access) {
+  const unsigned first_needs = HAS_OP | HAS_MASK | ADDRESSES_LISTED;
+  unsigned form = tag & ADDRESSES;
+  if (tag & TAG_UNUSED || form == ADDRESSES)
+    broken(r, "a record of unknown kind");
+  if (trace->accesses == 0 && (tag & first_needs) != first_needs)
+    broken(r, "a first access that refers to one before it");
+  if (tag & HAS_MASK && form != ADDRESSES_LISTED)
+    broken(r, "a new mask without addresses");
+  uint32_t first = access->mask ? access->address[__builtin_ctzll(access->mask)] : 0;
+  if (tag & HAS_OP)
+    get_op(r, access);
+  if (tag & HAS_MASK)
+    access->mask = get_varint(r);
+  if (tag & HAS_COUNT)
+    access->count = get_varint(r);
+  if (tag & HAS_SITE)
+    get_site(r, &trace->sites, access);
+  if (!r->fault)
+    get_addresses(r, form, first, access);
+}
+
+/* A fault in the record that starts at the window's begin. */
+static int damaged(const bf_trace *trace, bf_diagnostic *diagnostic, const char *fault) {
+  return bf_trace_fail(diagnostic, BF_BAD_INPUT, trace->file,
+                       "damaged packed trace: %s (access %llu, byte %llu)", fault,
+                       (unsigned long long)trace->accesses + 1,
+                       (unsigned long long)(trace->window.passed_bytes + trace->window.begin));
+}
+
+static int read_end(record *r, const bf_trace *trace, bf_diagnostic *diagnostic) {
+  uint64_t accesses = get_varint(r);
+  if (r->fault)
+    return damaged(trace, diagnostic, r->fault);
+  if (accesses != trace->accesses)
+    return damaged(trace, diagnostic, "the end record tells another number of accesses");
+  if (r->at != r->end)
+    return damaged(trace, diagnostic, "something follows the end record");
+  return BF_OK;
+}
+
+static int read_site(record *r, bf_trace *trace, bf_diagnostic *diagnostic) {
+  size_t length, offset;
+  const char *bytes = get_string(r, BF_SITE_MAX_BYTES, &length);
+  const char *fault = r->fault ? r->fault : bf_site_fault(bytes, length, &offset);
+  if (fault)
+    return damaged(trace, diagnostic, fault);
+  uint32_t known = trace->sites.count;
+  const char *site;
+  int error = bf_trace_intern(&trace->sites, trace->file, bytes, length, &site, diagnostic);
+  if (error == BF_OK && trace->sites.count == known)
+    return damaged(trace, diagnostic, "a site is defined twice");
+  return error;
+}
+
+static int read_access(record *r, unsigned tag, bf_trace *trace, bf_access *access,
+                       bf_diagnostic *diagnostic) {
+  *access = trace->previous;
+  if (trace->accesses == 0)
+    access->count = 1;
+  get_access(r, tag, trace, access);
+  if (r->fault)
+    return damaged(trace, diagnostic, r->fault);
+  bf_diagnostic found;
+  int lane;
+  if (bf_access_check(access, &trace->limits, &lane, &found) != BF_OK)
+    return bf_trace_fail(diagnostic, BF_BAD_INPUT, trace->file, "access %llu: %s",
+                         (unsigned long long)trace->accesses + 1, found.message);
+  if (!bf_trace_tally(trace, access))
+    return bf_trace_fail(diagnostic, BF_BAD_INPUT, trace->file,
+                         "the counts up to access %llu add up to more than %llu",
+                         (unsigned long long)trace->accesses,
+                         (unsigned long long)BF_EXECUTIONS_MAX);
+  access->line = trace->accesses;
+  trace->previous = *access;
+  return BF_OK;
+}
+
+/* Reads one record: 1 for an access, 0 for the end, 2 for a record without an access. */
+static int read_record(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic) {
+  bf_window *window = &trace->window;
+  int error = bf_window_fill(window, RECORD_MAX_BYTES, diagnostic);
+  if (error != BF_OK)
+    return error;
+  record r = {window->data + window->begin, window->data + window->end, NULL};
+  unsigned tag = get_byte(&r);
+  int result = 1;
+  if (r.fault)
+    error = damaged(trace, diagnostic, r.fault);
+  else if (tag & TAG_ACCESS)
+    error = read_access(&r, tag, trace, access, diagnostic);
+  else if (tag == TAG_SITE && (result = 2))
+    error = read_site(&r, trace, diagnostic);
+  else if (tag == TAG_END && (result = 0) == 0)
+    error = read_end(&r, trace, diagnostic);
+  else
+    error = damaged(trace, diagnostic, "a record of unknown kind");
+  window->begin = (size_t)(r.at - window->data);
+  return error == BF_OK ? result : error;
+}
+
+bool bf_packed_recognise(const bf_window *window) {
+  return window->end - window->begin >= sizeof magic &&
+         memcmp(window->data + window->begin, magic, sizeof magic) == 0;
+}
+
+int bf_packed_begin(bf_trace *trace, bf_diagnostic *diagnostic) {
+  bf_window *window = &trace->window;
+  window->begin += sizeof magic;
+  if (window->begin == window->end)
+    return damaged(trace, diagnostic, "the file is cut off");
+  unsigned version = window->data[window->begin++];
+  if (version != VERSION)
+    return bf_trace_fail(diagnostic, BF_BAD_INPUT, trace->file,
+                         "a packed trace of version %u, but only version %d can be read", version,
+                         VERSION);
+  return BF_OK;
+}
+
+int bf_packed_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic) {
+  int result = trace->finished ? 0 : 2;
+  while (result == 2)
+    result = read_record(trace, access, diagnostic);
+  trace->finished = trace->finished || result == 0;
+  return result;
+}

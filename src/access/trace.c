@@ -1,0 +1,270 @@
+/* Trace files: opening them, walking them access by access in bounded memory, and writing them.
+ * line.c knows the text form and packed.c the packed one. */
+#include "access/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for a line of the greatest length, and for reading in large pieces. */
+enum { WINDOW_BYTES = 4 * BF_LINE_MAX_BYTES, WRITE_BYTES = 1 << 16 };
+
+int bf_trace_fail(bf_diagnostic *diagnostic, bf_error error, const char *file, const char *format,
+                  ...) {
+  char message[sizeof diagnostic->message];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  bf_fail(diagnostic, error, "%s", message);
+  if (diagnostic)
+    snprintf(diagnostic->file, sizeof diagnostic->file, "%s", file);
+  return error;
+}
+
+static int no_memory(bf_diagnostic *diagnostic) {
+  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+}
+
+int bf_trace_intern(bf_sites *sites, const char *file, const char *bytes, size_t length,
+                    const char **site, bf_diagnostic *diagnostic) {
+  uint32_t number;
+  int error = bf_sites_intern(sites, bytes, length, &number);
+  if (error == BF_UNSUPPORTED)
+    return bf_trace_fail(diagnostic, BF_UNSUPPORTED, file,
+                         "more than %d distinct sites, or %d bytes of them", BF_SITES_MAX,
+                         BF_SITES_MAX_BYTES);
+  if (error != BF_OK)
+    return no_memory(diagnostic);
+  *site = bf_sites_text(sites, number);
+  return BF_OK;
+}
+
+bool bf_trace_tally(bf_trace *trace, const bf_access *access) {
+  trace->accesses++;
+  if (access->count > BF_EXECUTIONS_MAX - trace->executions)
+    return false;
+  trace->executions += access->count;
+  return true;
+}
+
+/* ---- Reading ---- */
+
+int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic) {
+  if (window->end - window->begin >= wanted || window->at_end)
+    return BF_OK;
+  memmove(window->data, window->data + window->begin, window->end - window->begin);
+  window->passed_bytes += window->begin;
+  window->end -= window->begin;
+  window->begin = 0;
+  while (window->end < wanted && !window->at_end) {
+    size_t got;
+    int error = bf_reader_read(window->reader, window->data + window->end,
+                               WINDOW_BYTES - window->end, &got, diagnostic);
+    if (error != BF_OK)
+      return error;
+    window->end += got;
+    window->at_end = got == 0;
+  }
+  return BF_OK;
+}
+
+/* Opens the file and looks at its first bytes. */
+static int begin(bf_trace *trace, const char *path, bf_diagnostic *diagnostic) {
+  snprintf(trace->file, sizeof trace->file, "%s", strcmp(path, "-") ? path : "standard input");
+  trace->window.data = malloc(WINDOW_BYTES + 1); /* one more for the NUL behind a last line */
+  if (!trace->window.data)
+    return no_memory(diagnostic);
+  int error = bf_reader_open(path, &trace->window.reader, diagnostic);
+  if (error == BF_OK)
+    error = bf_window_fill(&trace->window, 16, diagnostic);
+  if (error != BF_OK)
+    return error;
+  trace->packed = bf_packed_recognise(&trace->window);
+  return trace->packed ? bf_packed_begin(trace, diagnostic) : BF_OK;
+}
+
+int bf_trace_open(const char *path, const bf_trace_limits *limits, bf_trace **out,
+                  bf_diagnostic *diagnostic) {
+  *out = NULL;
+  bf_trace *trace = calloc(1, sizeof *trace);
+  if (!trace)
+    return no_memory(diagnostic);
+  trace->limits = *limits;
+  int error = begin(trace, path, diagnostic);
+  if (error != BF_OK) {
+    bf_trace_close(trace);
+    return error;
+  }
+  *out = trace;
+  return BF_OK;
+}
+
+void bf_trace_close(bf_trace *trace) {
+  if (!trace)
+    return;
+  bf_reader_close(trace->window.reader);
+  bf_sites_free(&trace->sites);
+  free(trace->window.data);
+  free(trace);
+}
+
+static int line_too_long(bf_trace *trace, bf_diagnostic *diagnostic) {
+  char *text = (char *)trace->window.data + trace->window.begin;
+  text[BF_LINE_MAX_BYTES] = 0;
+  return bf_fail_at(diagnostic, trace->file, trace->lines, text, text + BF_LINE_MAX_BYTES,
+                    "a line is longer than %d bytes", BF_LINE_MAX_BYTES);
+}
+
+/* Takes the next line out of the window: 1 with *text NUL-terminated, 0 at the end. The text is
+ * valid until the next call. */
+static int next_line(bf_trace *trace, char **text, bf_diagnostic *diagnostic) {
+  bf_window *window = &trace->window;
+  char *start = (char *)window->data + window->begin;
+  char *newline = memchr(start, '\n', window->end - window->begin);
+  if (!newline) {
+    int error = bf_window_fill(window, BF_LINE_MAX_BYTES + 2, diagnostic);
+    if (error != BF_OK)
+      return error;
+    start = (char *)window->data + window->begin;
+    newline = memchr(start, '\n', window->end - window->begin);
+  }
+  size_t length = newline ? (size_t)(newline - start) : window->end - window->begin;
+  if (length == 0 && !newline)
+    return 0;
+  trace->lines++;
+  if (length > BF_LINE_MAX_BYTES)
+    return line_too_long(trace, diagnostic);
+  start[length] = 0;
+  window->begin += length + (newline != NULL);
+  if (memchr(start, 0, length)) {
+    char *fault = start + strlen(start);
+    return bf_fail_at(diagnostic, trace->file, trace->lines, start, fault,
+                      "a NUL byte: this is not a text trace");
+  }
+  *text = start;
+  return 1;
+}
+
+/* Parses lines up to the next access. */
+static int next_text(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic) {
+  char *text = NULL;
+  int result;
+  while ((result = next_line(trace, &text, diagnostic)) > 0) {
+    const char *site;
+    size_t site_length;
+    bf_line line = {trace->file, trace->lines, text};
+    result = bf_line_parse(&line, &trace->limits, access, &site, &site_length, diagnostic);
+    if (result == 0)
+      continue;
+    if (result < 0)
+      return result;
+    if (!bf_trace_tally(trace, access))
+      return bf_fail_at(diagnostic, trace->file, trace->lines, text, text,
+                        "the counts up to here add up to more than %llu",
+                        (unsigned long long)BF_EXECUTIONS_MAX);
+    int error = site ? bf_trace_intern(&trace->sites, trace->file, site, site_length, &access->site,
+                                       diagnostic)
+                     : BF_OK;
+    return error == BF_OK ? 1 : error;
+  }
+  return result;
+}
+
+int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic) {
+  int result = trace->packed ? bf_packed_next(trace, access, diagnostic)
+                             : next_text(trace, access, diagnostic);
+  if (result == 0 && trace->accesses == 0)
+    return bf_trace_fail(diagnostic, BF_BAD_INPUT, trace->file, "the trace holds no access");
+  return result;
+}
+
+int bf_trace_parse_line(const char *file, uint64_t line_number, const char *line,
+                        const bf_trace_limits *limits, bf_arena *arena, bf_access *access,
+                        bf_diagnostic *diagnostic) {
+  const char *site;
+  size_t site_length;
+  bf_line place = {file, line_number, line};
+  int result = bf_line_parse(&place, limits, access, &site, &site_length, diagnostic);
+  if (result != 1 || !site)
+    return result;
+  char *copy = bf_arena_alloc(arena, site_length + 1);
+  if (!copy)
+    return no_memory(diagnostic);
+  access->site = memcpy(copy, site, site_length);
+  return 1;
+}
+
+/* ---- Writing ---- */
+
+int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **out,
+                         bf_diagnostic *diagnostic) {
+  *out = NULL;
+  bf_trace_writer *writer = calloc(1, sizeof *writer);
+  if (!writer)
+    return no_memory(diagnostic);
+  writer->packed = packed;
+  int error = bf_writer_open(path, packed, &writer->writer, diagnostic);
+  if (error != BF_OK) {
+    bf_trace_writer_close(writer);
+    return error;
+  }
+  if (packed)
+    bf_packed_put_header(&writer->buffer);
+  *out = writer;
+  return BF_OK;
+}
+
+/* Hands the buffer on if it holds at least `least` bytes. */
+static int flush(bf_trace_writer *writer, size_t least, bf_diagnostic *diagnostic) {
+  bf_text *buffer = &writer->buffer;
+  if (buffer->failed)
+    return no_memory(diagnostic);
+  if (buffer->size < least)
+    return BF_OK;
+  int error = bf_writer_write(writer->writer, buffer->data, buffer->size, diagnostic);
+  buffer->size = 0;
+  return error;
+}
+
+/* What no trace file can hold. */
+static int check_writable(const bf_access *access, bf_diagnostic *diagnostic) {
+  const bf_trace_limits any = {BF_MAX_LANES, (uint64_t)UINT32_MAX + 1};
+  int fault;
+  int error = bf_access_check(access, &any, &fault, diagnostic);
+  if (error != BF_OK || !access->site)
+    return error;
+  size_t offset;
+  const char *reason = bf_site_fault(access->site, strlen(access->site), &offset);
+  return reason ? bf_fail(diagnostic, BF_BAD_INPUT, "%s", reason) : BF_OK;
+}
+
+int bf_trace_writer_add(bf_trace_writer *writer, const bf_access *access,
+                        bf_diagnostic *diagnostic) {
+  int error = check_writable(access, diagnostic);
+  if (error == BF_OK && writer->packed)
+    error = bf_packed_put_access(writer, access, diagnostic);
+  else if (error == BF_OK)
+    bf_line_print(access, &writer->buffer);
+  if (error != BF_OK)
+    return error;
+  writer->accesses++;
+  return flush(writer, WRITE_BYTES, diagnostic);
+}
+
+int bf_trace_writer_commit(bf_trace_writer *writer, bf_diagnostic *diagnostic) {
+  if (writer->accesses == 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "a trace without any access cannot be written");
+  if (writer->packed)
+    bf_packed_put_end(writer);
+  int error = flush(writer, 1, diagnostic);
+  return error == BF_OK ? bf_writer_commit(writer->writer, diagnostic) : error;
+}
+
+void bf_trace_writer_close(bf_trace_writer *writer) {
+  if (!writer)
+    return;
+  bf_writer_close(writer->writer);
+  bf_sites_free(&writer->sites);
+  bf_text_free(&writer->buffer);
+  free(writer);
+}

@@ -1,0 +1,85 @@
+/* Inside room access: what the text and the packed form of traces share. */
+#ifndef BF_ACCESS_TRACE_H
+#define BF_ACCESS_TRACE_H
+
+#include "access/access.h"
+#include "access/intern.h"
+
+/* A longer line is refused without reading all of it. */
+enum { BF_LINE_MAX_BYTES = 65536 };
+
+/* The unread part of a file, data[begin..end): at least as much of it as was asked for. */
+typedef struct bf_window {
+  bf_reader *reader;
+  unsigned char *data;
+  size_t begin, end;
+  uint64_t passed_bytes; /* bytes of the file before data[0] */
+  bool at_end;           /* nothing is left to read into the window */
+} bf_window;
+
+/* Makes wanted bytes (at most BF_LINE_MAX_BYTES + 2) available, or all up to the end of the file.
+ */
+int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic);
+
+struct bf_trace {
+  char file[256];
+  bf_trace_limits limits;
+  bf_window window;
+  bf_sites sites;
+  bool packed;
+  bool finished;       /* packed: the end record was read */
+  uint64_t lines;      /* text: lines read */
+  uint64_t accesses;   /* accesses read */
+  uint64_t executions; /* the sum of their counts */
+  bf_access previous;  /* packed: the access before */
+};
+
+struct bf_trace_writer {
+  bf_writer *writer;
+  bool packed;
+  bf_text buffer; /* what is not yet handed to writer */
+  bf_sites sites;
+  uint64_t accesses;
+  bf_access previous; /* packed: the access before */
+};
+
+/* Fills diagnostic with a fault of a whole file. */
+int bf_trace_fail(bf_diagnostic *diagnostic, bf_error error, const char *file, const char *format,
+                  ...) BF_PRINTF(4, 5);
+/* bf_sites_intern with a diagnostic; *site becomes the kept string. */
+int bf_trace_intern(bf_sites *sites, const char *file, const char *bytes, size_t length,
+                    const char **site, bf_diagnostic *diagnostic);
+/* Adds an access to the totals of a trace; false where the counts become too large. */
+bool bf_trace_tally(bf_trace *trace, const bf_access *access);
+
+/* ---- Text (line.c) ---- */
+
+/* A line of a text trace and where it stands. */
+typedef struct bf_line {
+  const char *file;
+  uint64_t number;
+  const char *text; /* NUL-terminated */
+} bf_line;
+
+/* Parses a line: 1 with *access filled (but for its site, which is *site of *site_length bytes
+ * inside the line, NULL if none), 0 for a blank line or comment, or a negative bf_error. */
+int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access *access,
+                  const char **site, size_t *site_length, bf_diagnostic *diagnostic);
+/* The line of an access, with its newline. */
+void bf_line_print(const bf_access *access, bf_text *text);
+
+/* ---- Packed (packed.c) ---- */
+
+/* True if the file starts with the packed form's magic number. */
+bool bf_packed_recognise(const bf_window *window);
+/* Reads magic and version. */
+int bf_packed_begin(bf_trace *trace, bf_diagnostic *diagnostic);
+/* As bf_trace_next. */
+int bf_packed_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic);
+/* Append magic and version, a record (and before it that of a new site), and the end record. */
+void bf_packed_put_header(bf_text *text);
+int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
+                         bf_diagnostic *diagnostic);
+void bf_packed_put_end(bf_trace_writer *writer);
+
+#endif

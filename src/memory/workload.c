@@ -1,0 +1,42 @@
+/* Reading a whole trace into a workload: the one step from files to weighted sets that needs to
+ * know a machine. */
+#include "memory/memory.h"
+
+static int explain(int error, const char *path, bf_diagnostic *diagnostic) {
+  if (error == BF_UNSUPPORTED)
+    return bf_fail(diagnostic, error, "%s: too many distinct accesses or sites to keep in memory",
+                   path);
+  return bf_fail(diagnostic, error, "out of memory");
+}
+
+static int add_all(bf_trace *trace, const char *path, bf_workload *workload,
+                   bf_diagnostic *diagnostic) {
+  bf_access access;
+  int result;
+  while ((result = bf_trace_next(trace, &access, diagnostic)) > 0) {
+    int error = bf_workload_add(workload, &access);
+    if (error != BF_OK)
+      return explain(error, path, diagnostic);
+  }
+  return result;
+}
+
+int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **out,
+                     bf_diagnostic *diagnostic) {
+  *out = NULL;
+  bf_trace_limits limits = bf_machine_limits(machine);
+  bf_trace *trace;
+  int error = bf_trace_open(path, &limits, &trace, diagnostic);
+  if (error != BF_OK)
+    return error;
+  bf_workload *workload;
+  error = bf_workload_create(&workload) == BF_OK
+              ? add_all(trace, path, workload, diagnostic)
+              : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  bf_trace_close(trace);
+  if (error != BF_OK)
+    bf_workload_free(workload);
+  else
+    *out = workload;
+  return error;
+}

@@ -1,0 +1,141 @@
+/* Workloads: what is merged, what is kept apart, and limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access/access.h"
+
+static bf_access make(uint32_t first, const char *site) {
+  return (bf_access){
+      .width_bytes = 4, .mask = 3, .count = 1, .site = site, .address = {first, first + 4}};
+}
+
+static bf_workload *create(void) {
+  bf_workload *workload;
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  return workload;
+}
+
+static void equal_accesses_are_merged(void **state) {
+  (void)state;
+  bf_workload *workload = create();
+  bf_access a = make(0, NULL), b = make(8, NULL);
+  a.line = 3;
+  assert_int_equal(bf_workload_add(workload, &a), BF_OK);
+  assert_int_equal(bf_workload_add(workload, &b), BF_OK);
+  a.count = 5;
+  a.line = 9;
+  a.address[2] = 77; /* an inactive lane */
+  assert_int_equal(bf_workload_add(workload, &a), BF_OK);
+  assert_int_equal(bf_workload_size(workload), 2);
+  assert_int_equal(bf_workload_get(workload, 0)->count, 6);
+  assert_int_equal(bf_workload_get(workload, 0)->line, 3);
+  assert_int_equal(bf_workload_get(workload, 0)->address[2], 0);
+  assert_int_equal(bf_workload_get(workload, 1)->count, 1);
+  assert_null(bf_workload_get(workload, 2));
+  bf_workload_free(workload);
+}
+
+static void what_differs_is_kept_apart(void **state) {
+  (void)state;
+  bf_access variants[6];
+  for (int i = 0; i < 6; i++)
+    variants[i] = make(0, NULL);
+  variants[1].op = BF_OP_ST;
+  variants[2].width_bytes = 2;
+  variants[3].mask = 1;
+  variants[4].address[1] = 8;
+  variants[5].site = "k.cu:3";
+  bf_workload *workload = create();
+  for (int round = 0; round < 2; round++)
+    for (int i = 0; i < 6; i++)
+      assert_int_equal(bf_workload_add(workload, &variants[i]), BF_OK);
+  assert_int_equal(bf_workload_size(workload), 6);
+  for (size_t i = 0; i < 6; i++)
+    assert_int_equal(bf_workload_get(workload, i)->count, 2);
+  bf_workload_free(workload);
+}
+
+static void sites_belong_to_the_workload(void **state) {
+  (void)state;
+  bf_workload *workload = create();
+  char site[] = "here";
+  bf_access access = make(0, site);
+  assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  strcpy(site, "gone");
+  assert_string_equal(bf_workload_get(workload, 0)->site, "here");
+  bf_workload_free(workload);
+}
+
+/* Many accesses: all found again, none moved. */
+static void many_accesses_stay_where_they_are(void **state) {
+  (void)state;
+  enum { DISTINCT = 20000 };
+  bf_workload *workload = create();
+  const bf_access *first = NULL;
+  for (uint32_t i = 0; i < 3 * DISTINCT; i++) {
+    char site[16];
+    sprintf(site, "s%u", i % 100);
+    bf_access access = make(i % DISTINCT * 4, site);
+    assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+    if (i == 0)
+      first = bf_workload_get(workload, 0);
+  }
+  assert_int_equal(bf_workload_size(workload), DISTINCT);
+  assert_ptr_equal(first, bf_workload_get(workload, 0));
+  for (uint32_t i = 0; i < DISTINCT; i++) {
+    const bf_access *access = bf_workload_get(workload, i);
+    assert_int_equal(access->address[0], i * 4);
+    assert_int_equal(access->count, 3);
+  }
+  bf_workload_free(workload);
+}
+
+static void bad_accesses_are_refused(void **state) {
+  (void)state;
+  bf_workload *workload = create();
+  bf_access bad[5];
+  for (int i = 0; i < 5; i++)
+    bad[i] = make(0, NULL);
+  bad[0].op = BF_OP_COUNT;
+  bad[1].width_bytes = 3;
+  bad[2].mask = 0;
+  bad[3].count = 0;
+  bad[4].address[0] = 1;
+  for (int i = 0; i < 5; i++)
+    assert_int_equal(bf_workload_add(workload, &bad[i]), BF_BAD_INPUT);
+  assert_int_equal(bf_workload_size(workload), 0);
+  bf_workload_free(workload);
+}
+
+static void counts_do_not_overflow(void **state) {
+  (void)state;
+  bf_workload *workload = create();
+  bf_access access = make(0, NULL);
+  access.count = BF_EXECUTIONS_MAX;
+  assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  access.count = 1;
+  assert_int_equal(bf_workload_add(workload, &access), BF_BAD_INPUT);
+  access.count = UINT64_MAX;
+  assert_int_equal(bf_workload_add(workload, &access), BF_BAD_INPUT);
+  assert_int_equal(bf_workload_get(workload, 0)->count, BF_EXECUTIONS_MAX);
+  bf_workload_free(workload);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(equal_accesses_are_merged),
+      cmocka_unit_test(what_differs_is_kept_apart),
+      cmocka_unit_test(sites_belong_to_the_workload),
+      cmocka_unit_test(many_accesses_stay_where_they_are),
+      cmocka_unit_test(bad_accesses_are_refused),
+      cmocka_unit_test(counts_do_not_overflow),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
