@@ -34,19 +34,24 @@ static bool go_on(void *context, double seconds, uint64_t lower, uint64_t upper)
   return !cli_interrupted();
 }
 
-static int examine(findings *f, const settings *given, const char *path,
-                   bf_diagnostic *diagnostic) {
-  size_t i = f->count;
+/* Reads every trace before the first search starts, so that a bad one is known at once. */
+static int read_all(findings *f, int count, char **paths, bf_diagnostic *diagnostic) {
+  int error = BF_OK;
+  for (int i = 0; i < count && error == BF_OK; i++) {
+    error = bf_workload_read(paths[i], f->machine, &f->workload[i], diagnostic);
+    f->part[i] = (bf_report_part){paths[i], f->workload[i], &f->ladder[i]};
+    f->count++;
+  }
+  return error;
+}
+
+static int solve_all(findings *f, const settings *given, bf_diagnostic *diagnostic) {
   bf_solve_options options = {
       .time_limit_seconds = given->time_limit > 0 ? given->time_limit : default_time_limit_seconds,
       .progress = go_on};
-  int error = bf_workload_read(path, f->machine, &f->workload[i], diagnostic);
-  if (error == BF_OK)
+  int error = BF_OK;
+  for (size_t i = 0; i < f->count && error == BF_OK; i++)
     error = bf_solve_ladder(f->machine, f->workload[i], &options, &f->ladder[i], diagnostic);
-  if (error == BF_OK) {
-    f->part[i] = (bf_report_part){path, f->workload[i], &f->ladder[i]};
-    f->count++;
-  }
   return error;
 }
 
@@ -89,8 +94,10 @@ static int run(const void *given, int count, char **arguments) {
   cli_watch_interrupt();
   if (error == BF_OK)
     error = cli_load_machine(&options->common, &f->machine, &diagnostic);
-  for (int i = 0; i < count && error == BF_OK; i++)
-    error = examine(f, options, arguments[i], &diagnostic);
+  if (error == BF_OK)
+    error = read_all(f, count, arguments, &diagnostic);
+  if (error == BF_OK)
+    error = solve_all(f, options, &diagnostic);
   if (error != BF_OK)
     status = cli_complain(&diagnostic);
   if (status == CLI_OK && (options->output || !options->common.json))

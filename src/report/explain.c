@@ -18,6 +18,14 @@ void bf_picture_describe(const bf_access *access, bf_text *text) {
     bf_text_addf(text, "%c", (unsigned char)*at < 32 || *at == 127 ? '?' : *at);
 }
 
+void bf_picture_note_columns(const bf_picture *picture, bf_text *text) {
+  if (picture->columns < BF_PICTURE_COLUMNS)
+    bf_text_addf(text, "Of the %u banks, those not drawn are idle.", picture->banks);
+  else
+    bf_text_addf(text, "Of the %u banks, the %u fullest are drawn.", picture->banks,
+                 picture->columns);
+}
+
 /* The bank that is furthest above what its phase needs anyway. */
 typedef struct hot_bank {
   const bf_picture_phase *phase;
@@ -136,4 +144,6 @@ void bf_picture_explain(const bf_picture *picture, bf_text *text) {
     explain_conflict(picture, text);
   else
     explain_without_conflict(picture, text);
+  if (picture->count.estimated)
+    bf_text_puts(text, " The machine's rule for this access is assumed, not known.");
 }

@@ -210,13 +210,19 @@ static void write_sites(const part *p) {
 
 /* ---- Pictures ---- */
 
+/* Where the access is and what pattern it has. */
 static void write_explanation(const part *p, const bf_access *access) {
   bf_pattern pattern = bf_access_classify(access, p->machine->lanes, 1);
   bf_text sentence = {0};
   bf_pattern_explain(&pattern, access, &sentence);
   bf_text_puts(p->text, "<p>");
+  if (access->site) {
+    bf_text_puts(p->text, "<strong>");
+    bf_markup_escape(access->site, p->text);
+    bf_text_puts(p->text, "</strong>, ");
+  }
   bf_markup_escape(sentence.data ? sentence.data : "", p->text);
-  bf_text_puts(p->text, "</p>\n");
+  bf_text_puts(p->text, ".</p>\n");
   p->text->failed = p->text->failed || sentence.failed;
   bf_text_free(&sentence);
 }

@@ -10,6 +10,12 @@ typedef struct search_state {
   bf_access best;
 } search_state;
 
+static int locate(bf_diagnostic *diagnostic, const char *path, uint64_t line, int error) {
+  snprintf(diagnostic->file, sizeof diagnostic->file, "%s", path);
+  diagnostic->line = line;
+  return error;
+}
+
 /* Looks at one access; keeps it if it is the one asked for or the worst so far. */
 static int consider(search_state *s, const bf_access *access, const char *path,
                     bf_diagnostic *diagnostic) {
@@ -17,11 +23,8 @@ static int consider(search_state *s, const bf_access *access, const char *path,
   if (s->line && access->line != s->line)
     return BF_OK;
   int error = bf_memory_count(s->machine, s->hash, access, &count, diagnostic);
-  if (error != BF_OK) {
-    snprintf(diagnostic->file, sizeof diagnostic->file, "%s", path);
-    diagnostic->line = access->line;
-    return error;
-  }
+  if (error != BF_OK)
+    return locate(diagnostic, path, access->line, error);
   if (!s->found || count.conflicts > s->most) {
     s->found = true;
     s->most = count.conflicts;
@@ -38,8 +41,8 @@ static int search_trace(bf_trace *trace, const char *path, search_state *s,
          (status = bf_trace_next(trace, &access, diagnostic)) != 0)
     error = status < 0 ? status : consider(s, &access, path, diagnostic);
   if (error == BF_OK && !s->found)
-    error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: line %llu holds no access", path,
-                    (unsigned long long)s->line);
+    error = locate(diagnostic, path, s->line,
+                   bf_fail(diagnostic, BF_BAD_INPUT, "there is no access at this line"));
   return error;
 }
 

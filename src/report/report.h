@@ -75,6 +75,8 @@ unsigned bf_picture_shown_rows(const bf_picture *picture, const bf_picture_phase
 void bf_picture_explain(const bf_picture *picture, bf_text *text);
 /* "ld of 4 bytes, 32 lanes, line 7, at tile.cu:12"; unprintable bytes of the site become '?'. */
 void bf_picture_describe(const bf_access *access, bf_text *text);
+/* Which banks a picture with fewer columns than banks leaves out. */
+void bf_picture_note_columns(const bf_picture *picture, bf_text *text);
 /* Lanes as ranges: "0-15,20". */
 void bf_picture_lanes(uint64_t lanes, bf_text *text);
 /* Members hash, sentence, counts and rows of a JSON object that the caller has begun. */

@@ -226,9 +226,12 @@ static void draw_legend(unsigned x, unsigned y, const bf_picture *const *picture
     shared = shared || bf_picture_shares(pictures[i]);
   bf_text_addf(text,
                "<text x=\"%u\" y=\"%u\" class=\"bf-dim bf-small\">Banks across, %s down; a number "
-               "is the lane served%s</text>\n",
+               "is the lane served%s. ",
                x, y, pictures[0]->lock_turns ? "turns at the lock" : "wavefronts",
-               shared ? ", + more lanes with it." : ".");
+               shared ? ", + more lanes with it" : "");
+  if (pictures[0]->columns < pictures[0]->banks)
+    bf_picture_note_columns(pictures[0], text);
+  bf_text_puts(text, "</text>\n");
   y += LINE;
   for (unsigned severity = 0; severity < BF_SEVERITIES; severity++) {
     bf_text_addf(text,

@@ -228,8 +228,10 @@ static void draw_legend(const bf_picture *const *pictures, unsigned count,
   bf_text_addf(text, "%s down, banks across; a number is the lane served%s, a dot an idle bank.\n",
                pictures[0]->lock_turns ? "Turns at the lock" : "Wavefronts",
                shared ? ", + more lanes with it" : "");
-  if (pictures[0]->columns < pictures[0]->banks)
-    bf_text_addf(text, "Only the fullest of the %u banks are drawn.\n", pictures[0]->banks);
+  if (pictures[0]->columns < pictures[0]->banks) {
+    bf_picture_note_columns(pictures[0], text);
+    bf_text_puts(text, "\n");
+  }
   if (!options->color)
     return;
   bf_text_puts(text, "Words in a bank: ");
