@@ -8,8 +8,8 @@
 
 typedef struct bf_emit_options {
   const char *name;       /* starts every name in the text; NULL: "bankfold" */
-  uint64_t element_bytes; /* triton: bytes of one element of the tile, 0: not given */
-  uint64_t columns;       /* triton: elements in one row of the tile, 0: not given */
+  uint64_t element_bytes; /* triton: bytes of one element of the tile, 0: one word */
+  uint64_t columns;       /* triton: elements in one row of the tile, 0: as the hash needs it */
   bool testbench;         /* verilog: add a module that tests the module */
 } bf_emit_options;
 

@@ -12,18 +12,20 @@ static bool is_power_of_two(uint64_t x) { return x && (x & (x - 1)) == 0; }
 
 static unsigned log2_exact(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
 
-/* vec, perPhase, maxPhase. */
-typedef struct triple {
+/* A row-major tile of 2^row_bits bytes per row, and vec, perPhase, maxPhase on it. */
+typedef struct layout {
+  unsigned element_bits, row_bits;
   unsigned long long vec, per_phase, max_phase;
-} triple;
+} layout;
 
-static int check_tile(const bf_hash *hash, const bf_emit_options *options,
-                      bf_diagnostic *diagnostic) {
-  uint64_t bytes = options->element_bytes, columns = options->columns;
-  uint64_t most = ((uint64_t)1 << hash->geometry.address_bits) * hash->geometry.word_bytes;
-  if (bytes == 0 || columns == 0)
-    return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "a Triton layout needs the tile: --element-bytes and --columns");
+/* Elements of one word and rows as long as one row of banks, where nothing else is asked for. */
+static int read_tile(const bf_hash *hash, const bf_emit_options *options, layout *found,
+                     bf_diagnostic *diagnostic) {
+  const bf_geometry *g = &hash->geometry;
+  uint64_t bytes = options->element_bytes ? options->element_bytes : g->word_bytes;
+  uint64_t bank_row = (uint64_t)g->word_bytes << g->bank_bits;
+  uint64_t most = (uint64_t)g->word_bytes << g->address_bits;
+  uint64_t columns = options->columns ? options->columns : bytes < bank_row ? bank_row / bytes : 1;
   if (!is_power_of_two(bytes) || bytes > 16)
     return bf_fail(diagnostic, BF_BAD_INPUT, "an element has 1, 2, 4, 8 or 16 bytes, not %llu",
                    (unsigned long long)bytes);
@@ -32,75 +34,94 @@ static int check_tile(const bf_hash *hash, const bf_emit_options *options,
                    (unsigned long long)columns);
   if (columns > most / bytes)
     return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "a row of %llu bytes does not fit the allocation of %llu",
-                   (unsigned long long)(columns * bytes), (unsigned long long)most);
+                   "a row of %llu elements of %llu bytes does not fit the allocation of %llu bytes",
+                   (unsigned long long)columns, (unsigned long long)bytes,
+                   (unsigned long long)most);
+  found->element_bits = log2_exact(bytes);
+  found->row_bits = found->element_bits + log2_exact(columns);
   return BF_OK;
 }
 
 /* Why Swizzle<bits, base, shift> is no Triton layout of the tile, or NULL if it is. */
-static const char *objection(unsigned bits, unsigned base, int shift, unsigned element_bits,
-                             unsigned row_bits) {
+static const char *objection(const layout *tile, unsigned bits, unsigned base, int shift) {
   if (bits == 0)
     return NULL;
   if (shift < 0)
     return "it moves rows by their columns, not columns by their rows";
-  if (base < element_bits)
+  if (base < tile->element_bits)
     return "it splits elements";
-  if (base + bits > row_bits)
+  if (base + bits > tile->row_bits)
     return "it moves elements out of their row";
-  if (base + (unsigned)shift < row_bits)
+  if (base + (unsigned)shift < tile->row_bits)
     return "it takes bits of the column, not of the row";
   return NULL;
 }
 
-static int find_triple(const bf_hash *hash, const bf_emit_options *options, triple *found,
+/* Makes rows as long as the swizzle needs them, or as short. */
+static void fit_rows(layout *tile, unsigned bits, unsigned base, int shift) {
+  if (bits == 0 || shift < 0 || base < tile->element_bits)
+    return;
+  if (tile->row_bits < base + bits)
+    tile->row_bits = base + bits;
+  if (tile->row_bits > base + (unsigned)shift)
+    tile->row_bits = base + (unsigned)shift;
+}
+
+static unsigned long long columns_of(const layout *tile) {
+  return 1ull << (tile->row_bits - tile->element_bits);
+}
+
+static int find_layout(const bf_hash *hash, bool choose_rows, layout *found,
                        bf_diagnostic *diagnostic) {
-  unsigned bits, base, element_bits = log2_exact(options->element_bytes);
-  unsigned row_bits = element_bits + log2_exact(options->columns);
+  unsigned bits, base;
   int shift;
   if (!bf_hash_find_swizzle(hash, &bits, &base, &shift))
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "no such form: no (vec, perPhase, maxPhase) gives the same banks as %.200s",
                    hash->text);
-  const char *why = objection(bits, base, shift, element_bits, row_bits);
+  if (choose_rows)
+    fit_rows(found, bits, base, shift);
+  const char *why = objection(found, bits, base, shift);
   if (why) { /* a swizzle that does not touch what lies above the banks may still do */
     bf_hash_find_bank_swizzle(hash, &bits, &base, &shift);
-    why = objection(bits, base, shift, element_bits, row_bits);
+    why = objection(found, bits, base, shift);
   }
   if (why)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "no such form: on rows of %llu elements of %llu bytes, %.200s has no (vec, "
+                   "no such form: on rows of %llu elements of %u bytes, %.200s has no (vec, "
                    "perPhase, maxPhase): %s",
-                   (unsigned long long)options->columns, (unsigned long long)options->element_bytes,
-                   hash->text, why);
-  if (bits)
-    *found = (triple){1ull << (base - element_bits), 1ull << (base + (unsigned)shift - row_bits),
-                      1ull << bits};
+                   columns_of(found), 1u << found->element_bits, hash->text, why);
+  found->vec = found->per_phase = found->max_phase = 1;
+  if (bits) {
+    found->vec = 1ull << (base - found->element_bits);
+    found->per_phase = 1ull << (base + (unsigned)shift - found->row_bits);
+    found->max_phase = 1ull << bits;
+  }
   return BF_OK;
 }
 
 int bf_emit_triton(const bf_hash *hash, const bf_emit_options *options, bf_text *text,
                    bf_diagnostic *diagnostic) {
-  triple t = {1, 1, 1}; /* no swizzle */
-  int error = check_tile(hash, options, diagnostic);
+  layout l = {0};
+  int error = read_tile(hash, options, &l, diagnostic);
   if (error == BF_OK)
-    error = find_triple(hash, options, &t, diagnostic);
+    error = find_layout(hash, options->columns == 0, &l, diagnostic);
   if (error != BF_OK)
     return error;
-  unsigned long long columns = options->columns, bytes = options->element_bytes;
-  unsigned long long period = t.per_phase * t.max_phase * columns * bytes;
   bf_text_addf(text,
                "# %s: hash %s\n# for %u banks of %u-byte words, as a Triton layout.\n#\n"
                "# For a row-major tile of any number of rows (a power of two) of exactly %llu\n"
-               "# elements of %llu bytes, that starts at a multiple of %llu bytes.\n#\n"
+               "# elements of %u bytes, that starts at a multiple of %llu bytes.\n#\n"
                "# TritonGPU dialect:\n"
                "#   #ttg.swizzled_shared<{vec = %llu, perPhase = %llu, maxPhase = %llu, "
-               "order = [1, 0]}>\n"
+               "order = [1, 0]}>\n",
+               options->name, hash->text, 1u << hash->geometry.bank_bits, hash->geometry.word_bytes,
+               columns_of(&l), 1u << l.element_bits, (l.per_phase * l.max_phase) << l.row_bits,
+               l.vec, l.per_phase, l.max_phase);
+  bf_text_addf(text,
                "from triton.experimental.gluon import language as gl\n\n"
                "%s_layout = gl.SwizzledSharedLayout(vec=%llu, per_phase=%llu, max_phase=%llu, "
                "order=[1, 0])\n",
-               options->name, hash->text, 1u << hash->geometry.bank_bits, hash->geometry.word_bytes,
-               columns, bytes, period, t.vec, t.per_phase, t.max_phase, options->name, t.vec,
-               t.per_phase, t.max_phase);
+               options->name, l.vec, l.per_phase, l.max_phase);
   return BF_OK;
 }
