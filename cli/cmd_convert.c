@@ -42,6 +42,30 @@ static int write_form(const bf_hash *hash, const char *form, bf_json *json, bool
   return error;
 }
 
+/* What the hash costs and what it keeps together. */
+static void write_properties(const bf_hash *hash, bf_json *json, bool wants_json) {
+  bf_hash_cost cost = bf_hash_get_cost(hash);
+  uint64_t word_bytes = hash->geometry.word_bytes;
+  uint64_t words = (uint64_t)1 << hash->geometry.address_bits;
+  uint64_t wasted = bf_hash_capacity_words(hash, words) - words;
+  if (wants_json) {
+    bf_json_begin(json, "cost", '{', true);
+    bf_json_number(json, "xor_inputs", cost.xor_inputs);
+    bf_json_number(json, "instructions", cost.instructions);
+    bf_json_number(json, "gate_depth", cost.gate_depth);
+    bf_json_number(json, "bytes_wasted", wasted * word_bytes);
+    bf_json_end(json, '}');
+    bf_json_number(json, "granule_bytes", bf_hash_granule_words(hash) * word_bytes);
+    bf_json_number(json, "block_bytes", bf_hash_block_words(hash) * word_bytes);
+    return;
+  }
+  bf_text_addf(json->text,
+               "cost: %u XOR inputs, %u gate levels, %u instructions per address, %llu bytes "
+               "unused\n",
+               cost.xor_inputs, cost.gate_depth, cost.instructions,
+               (unsigned long long)(wasted * word_bytes));
+}
+
 static int list_forms(const settings *s, const bf_hash *hash, bf_text *text,
                       bf_diagnostic *diagnostic) {
   bf_json json = {.text = text};
@@ -54,10 +78,11 @@ static int list_forms(const settings *s, const bf_hash *hash, bf_text *text,
   }
   for (unsigned i = 0; bf_hash_forms[i] && error == BF_OK; i++)
     error = write_form(hash, bf_hash_forms[i], &json, wants_json, diagnostic);
-  if (wants_json) {
+  if (wants_json)
     bf_json_end(&json, '}');
+  write_properties(hash, &json, wants_json);
+  if (wants_json)
     bf_json_end(&json, '}');
-  }
   return error;
 }
 
@@ -72,6 +97,7 @@ static int one_form(const settings *s, const bf_hash *hash, bf_text *text,
     bf_json_begin(&json, "forms", '{', false);
     bf_json_string(&json, s->to, converted.data);
     bf_json_end(&json, '}');
+    write_properties(hash, &json, true);
     bf_json_end(&json, '}');
   } else if (error == BF_OK) {
     bf_text_addf(text, "%s\n", converted.data);
@@ -181,10 +207,11 @@ const cli_command cli_convert = {
     .name = "convert",
     .summary = "convert a hash to its other forms, or a trace to its other form",
     .arguments = "[TRACE]",
-    .details = "With --hash, lists every text form that gives each word the same bank, or prints\n"
-               "the one that --to asks for (error \"no such form\" where there is none). With a\n"
-               "TRACE (\"-\": standard input), text or packed, writes the same accesses in the\n"
-               "packed form, which is much smaller, or as text.",
+    .details =
+        "With --hash, lists every text form that gives each word the same bank and what the\n"
+        "hash costs, or prints the one form that --to asks for (error \"no such form\" where\n"
+        "there is none). With a TRACE (\"-\": standard input), text or packed, writes the\n"
+        "same accesses in the packed form, which is much smaller, or as text.",
     .examples = "bankfold convert --hash tma:128                       # all its forms\n"
                 "bankfold convert --hash bits:0,1,2^5,3^6,4^7 --to cute # is it a CuTe swizzle?\n"
                 "bankfold convert kernel.trace --output kernel.bft     # pack a trace\n"
