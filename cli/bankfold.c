@@ -5,14 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-const cli_command *const cli_commands[] = {&cli_check,  &cli_classify, &cli_solve,    &cli_align,
-                                           &cli_convert, &cli_emit,    &cli_draw,     &cli_report,
-                                           &cli_machines, &cli_help,   NULL};
+const cli_group cli_groups[] = {
+    {"Find conflicts", {&cli_check, &cli_classify, &cli_draw}},
+    {"Remove them", {&cli_solve, &cli_align}},
+    {"Use a hash", {&cli_convert, &cli_emit}},
+    {"Learn more", {&cli_report, &cli_machines, &cli_help}},
+    {NULL, {NULL}},
+};
 
 const cli_command *cli_find(const char *name) {
-  for (size_t i = 0; cli_commands[i]; i++)
-    if (strcmp(cli_commands[i]->name, name) == 0)
-      return cli_commands[i];
+  for (const cli_group *group = cli_groups; group->title; group++)
+    for (size_t i = 0; group->commands[i]; i++)
+      if (strcmp(group->commands[i]->name, name) == 0)
+        return group->commands[i];
   return NULL;
 }
 

@@ -21,8 +21,7 @@ static void write_indented(bf_text *text, const char *lines) {
 
 void cli_write_help(const cli_command *command, bf_text *text) {
   bf_text_addf(text, "bankfold %s - %s\n\nUsage: bankfold %s %s%s[options]\n\n", command->name,
-               command->summary, command->name, command->arguments,
-               *command->arguments ? " " : "");
+               command->summary, command->name, command->arguments, *command->arguments ? " " : "");
   if (command->details)
     bf_text_addf(text, "%s\n\n", command->details);
   bf_text_puts(text, "Options:\n");
@@ -76,8 +75,7 @@ int cli_usage_error(const cli_command *command, const char *format, ...) {
   va_start(arguments, format);
   vfprintf(stderr, format, arguments);
   va_end(arguments);
-  fprintf(stderr, " (see bankfold %s%s--help)\n", command ? command->name : "",
-          command ? " " : "");
+  fprintf(stderr, " (see bankfold %s%s--help)\n", command ? command->name : "", command ? " " : "");
   return CLI_BAD_INPUT;
 }
 
@@ -232,9 +230,9 @@ int cli_write(const char *path, bf_text *text) {
   if (!path || strcmp(path, "-") == 0)
     return cli_print(text);
   bf_diagnostic diagnostic;
-  int error = text->failed ? bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory")
-                           : bf_write_file(path, text->data ? text->data : "", text->size,
-                                           &diagnostic);
+  int error = text->failed
+                  ? bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory")
+                  : bf_write_file(path, text->data ? text->data : "", text->size, &diagnostic);
   bf_text_free(text);
   return error == BF_OK ? CLI_OK : cli_complain(&diagnostic);
 }

@@ -16,7 +16,7 @@ typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_REAL } cli_kind;
 
 /* One option. Its value goes to settings + offset: bool, const char *, uint64_t or double. */
 typedef struct cli_option {
-  const char *name;    /* without "--" */
+  const char *name; /* without "--" */
   cli_kind kind;
   size_t offset;
   const char *value;   /* how the value is called in help, NULL for flags */
@@ -33,17 +33,22 @@ typedef struct cli_common {
 } cli_common;
 
 #define CLI_COMMON(type)                                                                           \
-  {"machine", CLI_TEXT, offsetof(type, common.machine), "NAME", NULL,                              \
-   "memory model: a built-in name or a machine file (default hopper)"},                            \
+  {"machine", CLI_TEXT, offsetof(type, common.machine),                                            \
+   "NAME",    NULL,     "memory model: a built-in name or a machine file (default hopper)"},       \
       {"banks", CLI_NUMBER, offsetof(type, common.banks), "N", NULL, "override the banks"},        \
-      {"word-bytes", CLI_NUMBER, offsetof(type, common.word_bytes), "N", NULL,                     \
-       "override the bytes per word"},                                                             \
+      {"word-bytes", CLI_NUMBER, offsetof(type, common.word_bytes),                                \
+       "N",          NULL,       "override the bytes per word"},                                   \
       {"lanes", CLI_NUMBER, offsetof(type, common.lanes), "N", NULL, "override the lanes"},        \
-      {"address-bits", CLI_NUMBER, offsetof(type, common.address_bits), "N", NULL,                 \
+      {"address-bits",                                                                             \
+       CLI_NUMBER,                                                                                 \
+       offsetof(type, common.address_bits),                                                        \
+       "N",                                                                                        \
+       NULL,                                                                                       \
        "override the allocation: 2^N words"},                                                      \
-      {"json", CLI_FLAG, offsetof(type, common.json), NULL, NULL, "print one JSON object"},        \
-      {"color", CLI_TEXT, offsetof(type, common.color), "WHEN", "auto always never",               \
-       "colour the output (default auto: only in a terminal)"}
+      {"json", CLI_FLAG, offsetof(type, common.json), NULL, NULL, "print one JSON object"}, {      \
+    "color", CLI_TEXT, offsetof(type, common.color), "WHEN", "auto always never",                  \
+        "colour the output (default auto: only in a terminal)"                                     \
+  }
 
 typedef struct cli_command {
   const char *name;
@@ -61,8 +66,13 @@ typedef struct cli_command {
 
 extern const cli_command cli_check, cli_classify, cli_solve, cli_align, cli_convert, cli_emit,
     cli_draw, cli_report, cli_machines, cli_help;
-/* All commands, ending with NULL. */
-extern const cli_command *const cli_commands[];
+/* Commands that belong together. */
+typedef struct cli_group {
+  const char *title;
+  const cli_command *commands[8]; /* ending with NULL */
+} cli_group;
+/* All commands, ending with a NULL title. */
+extern const cli_group cli_groups[];
 const cli_command *cli_find(const char *name);
 
 /* Fills settings from argv and moves the arguments that are not options to the front of argv;
@@ -70,6 +80,10 @@ const cli_command *cli_find(const char *name);
 int cli_parse(const cli_command *command, void *settings, int argc, char **argv, int *count);
 /* Help of one command, as --help prints it. */
 void cli_write_help(const cli_command *command, bf_text *text);
+/* The man page of a command, or of the program for NULL, as roff. */
+void cli_write_man(const cli_command *command, bf_text *text);
+/* The completion script of "bash", "zsh" or "fish". */
+void cli_write_completion(const char *shell, bf_text *text);
 
 /* Prints a diagnostic to stderr (file:line:column: error: message, excerpt, caret) and returns the
  * exit status that goes with it. */

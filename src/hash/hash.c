@@ -1,5 +1,6 @@
 /* Building, evaluating and inverting hashes. */
 #include "hash/hash.h"
+#include "hash/parse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -21,11 +21,15 @@ static bool lanes_pair_up(const bf_access *access, unsigned step) {
   return true;
 }
 
+/* The lane groups that serve access: the operation's own, or those of its side and width. */
+static const bf_groups *groups_of(const bf_machine *machine, const bf_access *access) {
+  const bf_groups *own = &machine->op[access->op].groups;
+  return own->count ? own
+                    : &machine->groups[bf_op_side(access->op)][bf_width_index(access->width_bytes)];
+}
+
 void bf_phase_begin(bf_phase_walk *walk, const bf_machine *machine, const bf_access *access) {
-  const bf_op_rule *rule = &machine->op[access->op];
-  const bf_groups *groups = &rule->groups;
-  if (groups->count == 0)
-    groups = &machine->groups[bf_op_side(access->op)][bf_width_index(access->width_bytes)];
+  const bf_groups *groups = groups_of(machine, access);
   walk->machine = machine;
   walk->access = access;
   walk->groups = groups;
@@ -361,7 +365,7 @@ int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lo
     bf_locks_table(machine, hash, lock_hash, access, count);
     break;
   }
-  count->estimated = rule->estimated;
+  count->estimated = rule->estimated || groups_of(machine, access)->estimated;
   uint32_t wavefronts = count->wavefronts_load + count->wavefronts_store + count->wavefronts_atomic;
   count->conflicts = wavefronts > count->ideal ? wavefronts - count->ideal : 0;
   return BF_OK;

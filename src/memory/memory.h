@@ -35,6 +35,7 @@ typedef struct bf_groups {
   bool pair_merge;  /* groups double when lanes pair up on the same address */
   bool split_words; /* a wide access is one request per word, lane groups by lane groups */
   unsigned extra;   /* wavefronts on top, per group */
+  bool estimated;   /* assumed, neither measured nor published */
 } bf_groups;
 
 typedef struct bf_op_rule {
@@ -73,9 +74,17 @@ typedef struct bf_embedded_machine {
 } bf_embedded_machine;
 extern const bf_embedded_machine bf_embedded_machines[]; /* ends with a NULL name */
 
-/* Reads the text of a machine file. */
+/* Reads the text of a machine file; file is its name in diagnostics. */
 int bf_machine_parse(const char *file, const char *text, bf_machine **machine,
                      bf_diagnostic *diagnostic);
+/* Which values lanes, banks, word_bytes, capacity_bytes or address_bits may have, in words, when
+ * value is not one of them; NULL when it is. */
+const char *bf_machine_refuses(const char *quantity, uint64_t value);
+/* Sets count and masks of groups of neighbouring lanes; the last group may be smaller. */
+void bf_groups_fill(bf_groups *groups, unsigned lanes);
+/* Sets address_bits from the capacity and checks that the parts of the machine fit each other: banks
+ * and allocation, banks and locks, lane groups and BF_PHASE_WORDS. */
+int bf_machine_measure(bf_machine *machine, bf_diagnostic *diagnostic);
 bf_trace_limits bf_machine_limits(const bf_machine *machine);
 /* The index of a width in groups[side]. */
 unsigned bf_width_index(unsigned width_bytes);

@@ -1,0 +1,126 @@
+/* bf_solve: builds the problem, calls the method, and judges its hash by bf_memory_count. */
+#include "search/search.h"
+
+#include <string.h>
+
+/* The hash in the form people read best. */
+static int name_hash(const bf_found *found, const bf_solve_options *options,
+                     const bf_geometry *geometry, bf_hash **hash, bf_diagnostic *diagnostic) {
+  if (found->text[0])
+    return bf_hash_parse(found->text, geometry, hash, diagnostic);
+  bf_hash *rows;
+  int error = bf_hash_from_rows(found->row, geometry, &rows, diagnostic);
+  if (error != BF_OK)
+    return error;
+  bool heuristic = options->method != BF_METHOD_EXACT;
+  bool cute = options->class_ == BF_CLASS_CUTE;
+  const char *const forms[] = {"none", cute ? "cute" : "xor", heuristic ? "bits" : "xor", "bits"};
+  bf_text text = {0};
+  error = BF_UNSUPPORTED;
+  for (size_t i = 0; i < sizeof forms / sizeof *forms && error == BF_UNSUPPORTED; i++) {
+    if (heuristic && i < 2)
+      continue;
+    error = bf_hash_convert(rows, forms[i], &text, diagnostic);
+  }
+  if (error == BF_OK)
+    error = text.failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory")
+                        : bf_hash_parse(text.data, geometry, hash, diagnostic);
+  bf_text_free(&text);
+  bf_hash_free(rows);
+  return error;
+}
+
+static int run_method(const bf_machine *machine, const bf_workload *workload,
+                      const bf_problem *problem, const bf_solve_options *options, bf_found *found,
+                      bf_solution *solution, bf_diagnostic *diagnostic) {
+  switch (options->method) {
+  case BF_METHOD_BIT_VECTOR:
+    return bf_search_bit_vector(problem, machine, workload, options->all_candidates, found,
+                                diagnostic);
+  case BF_METHOD_GIVARGIS:
+    return bf_search_givargis(problem, options->pairs, found, diagnostic);
+  case BF_METHOD_MIN_IMBALANCE:
+    return bf_search_min_imbalance(problem, options->pairs, found, diagnostic);
+  case BF_METHOD_PADDING:
+    return bf_search_padding(machine, workload, found, &solution->bytes_wasted, diagnostic);
+  case BF_METHOD_EXACT:
+    return bf_search_exact(problem, options, found, diagnostic);
+  }
+  return bf_fail(diagnostic, BF_BAD_INPUT, "unknown method %d", (int)options->method);
+}
+
+static int check_options(const bf_machine *machine, const bf_solve_options *options,
+                         bf_diagnostic *diagnostic) {
+  unsigned granule = options->granule_bytes;
+  if (granule && granule != 4 && granule != 8 && granule != 16)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "the granule is 4, 8 or 16 bytes, not %u", granule);
+  (void)machine;
+  return BF_OK;
+}
+
+static int before(const bf_machine *machine, const bf_workload *workload, uint64_t *conflicts,
+                  bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_hash *none;
+  int error = bf_hash_parse("none", &geometry, &none, diagnostic);
+  if (error != BF_OK)
+    return error;
+  error = bf_problem_conflicts(machine, workload, none, conflicts, diagnostic);
+  bf_hash_free(none);
+  return error;
+}
+
+/* Conflicts and bounds of what was found. The method's bound holds for conflicts where the model
+ * never counts more than they are; no conflicts at all is always proven. */
+static int judge(const bf_machine *machine, const bf_workload *workload, const bf_problem *problem,
+                 const bf_found *found, bf_solution *solution, bf_diagnostic *diagnostic) {
+  int error = bf_problem_conflicts(machine, workload, solution->hash, &solution->conflicts_after,
+                                   diagnostic);
+  if (error != BF_OK)
+    return error;
+  solution->lower_bound = problem->bound_valid ? found->lower_bound : 0;
+  if (solution->lower_bound > solution->conflicts_after)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "internal error: lower bound %llu above %llu conflicts",
+                   (unsigned long long)solution->lower_bound,
+                   (unsigned long long)solution->conflicts_after);
+  solution->proven = solution->conflicts_after == 0 ||
+                     (found->complete && solution->lower_bound == solution->conflicts_after);
+  solution->candidates_tested = found->candidates_tested;
+  solution->candidates_total = found->candidates_total;
+  solution->chosen_count = found->chosen_count;
+  memcpy(solution->chosen, found->chosen, sizeof solution->chosen);
+  solution->cost = bf_hash_get_cost(solution->hash);
+  return BF_OK;
+}
+
+int bf_solve(const bf_machine *machine, const bf_workload *workload,
+             const bf_solve_options *options, bf_solution *solution, bf_diagnostic *diagnostic) {
+  double started = bf_seconds();
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_found found = {0};
+  bf_problem problem;
+  memset(solution, 0, sizeof *solution);
+  int error = check_options(machine, options, diagnostic);
+  if (error == BF_OK)
+    error = before(machine, workload, &solution->conflicts_before, diagnostic);
+  if (error == BF_OK)
+    error = bf_problem_build(machine, workload, options->granule_bytes, &problem, diagnostic);
+  if (error != BF_OK)
+    return error;
+  error = run_method(machine, workload, &problem, options, &found, solution, diagnostic);
+  if (error == BF_OK)
+    error = name_hash(&found, options, &geometry, &solution->hash, diagnostic);
+  if (error == BF_OK)
+    error = judge(machine, workload, &problem, &found, solution, diagnostic);
+  bf_problem_free(&problem);
+  solution->seconds = bf_seconds() - started;
+  if (error != BF_OK)
+    bf_solution_clear(solution);
+  return error;
+}
+
+void bf_solution_clear(bf_solution *solution) {
+  bf_hash_free(solution->hash);
+  memset(solution, 0, sizeof *solution);
+}

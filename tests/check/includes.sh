@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# A room includes only its own headers and those of the rooms it may know. Libraries know nothing of
+# cli; the public header knows nothing at all.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+
+# may_know ROOM: the rooms below it in the building.
+may_know() {
+  case $1 in
+  base | gf2) echo '' ;;
+  hash) echo 'base gf2' ;;
+  access) echo 'base gf2 hash' ;;
+  memory) echo 'base gf2 hash access' ;;
+  search) echo 'base gf2 hash access memory' ;;
+  apply | report) echo 'base gf2 hash access memory search' ;;
+  esac
+}
+
+faults=0
+complain() {
+  echo "$*"
+  faults=$((faults + 1))
+}
+
+# room_of FILE INCLUDED: the room that an #include "..." in FILE leads to.
+room_of() {
+  case $2 in
+  */*) echo "${2%%/*}" ;;
+  *) if [ -e "$(dirname "$1")/$2" ]; then basename "$(dirname "$1")"; else echo "$2"; fi ;;
+  esac
+}
+
+for directory in src/*/; do
+  room=$(basename "$directory")
+  allowed=" $room bankfold.h $(may_know "$room") "
+  while IFS=: read -r file line included; do
+    target=$(room_of "$file" "$included")
+    case $allowed in
+    *" $target "*) ;;
+    *) complain "$file:$line: room $room must not include \"$included\"" ;;
+    esac
+  done < <(grep -Hn '^ *# *include *"' "$directory"*.[ch] |
+    sed 's/^\([^:]*:[^:]*\):.*"\(.*\)".*/\1:\2/')
+done
+if grep -n '^ *# *include *"' include/bankfold.h; then
+  complain 'include/bankfold.h: the public header must not include headers of the project'
+fi
+[ $faults = 0 ]

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# The project's scripts give shellcheck nothing to say.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+command -v shellcheck >/dev/null || exit 77
+shellcheck -x run test bankfold .ci/run tools/*.sh tests/*/*.sh

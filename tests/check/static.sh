@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# -Dstatic=true gives one executable that needs no library. $1 is such a build folder.
+set -u
+program=$1/bankfold
+# ldd fails, and says so, for what is not dynamic.
+if ldd "$program" >/dev/null 2>&1; then
+  ldd "$program"
+  exit 1
+fi
+"$program" machines >/dev/null && echo 'ld 4 ffffffff stride:32' | "$program" check - >/dev/null

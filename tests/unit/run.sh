@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs the unit tests of a build folder and counts their cases: tests/unit/run.sh BUILD
+# A program that ends without reporting all its cases counts as one failure more.
+set -u
+build=$(readlink -f "$1")
+cd "$(dirname "$0")/../.." || exit 2
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+for source in tests/unit/test_*.c; do
+  name=$(basename "$source" .c)
+  CMOCKA_MESSAGE_OUTPUT=TAP timeout 300 "$build/tests/$name" >"$log" 2>&1
+  status=$?
+  good=$(grep -c '^ok ' "$log")
+  left_out=$(grep -c '^not ok .*# SKIP' "$log")
+  bad=$(($(grep -c '^not ok ' "$log") - left_out))
+  planned=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$log" | awk '{ sum += $1 } END { print sum + 0 }')
+  if [ $status != 0 ] && [ $bad = 0 ] || [ $((good + bad + left_out)) != "$planned" ]; then
+    bad=$((bad + 1))
+  fi
+  if [ $bad != 0 ]; then
+    echo "FAILED $name (status $status)"
+    grep -v '^ok ' "$log" | head -n 40
+  fi
+  passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left_out))
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]

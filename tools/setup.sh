@@ -1,0 +1,104 @@
+# Sourced by ./run and ./test: finds out which tools are missing, installs them where it may, and
+# configures build folders. Packages are named as Debian and Ubuntu name them.
+# shellcheck shell=bash
+
+missing=''
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# need PACKAGE CHECK...: PACKAGE is missing unless the command CHECK succeeds.
+need() {
+  local package=$1
+  shift
+  "$@" >/dev/null 2>&1 || missing="$missing $package"
+}
+
+need_to_build() {
+  need gcc has gcc
+  need libc6-dev test -e /usr/include/stdio.h
+  need meson has meson
+  need ninja-build has ninja
+  need pkg-config has pkg-config
+  need libzstd-dev pkg-config --exists libzstd
+}
+
+need_to_test() {
+  need_to_build
+  need g++ has g++
+  need clang has clang
+  need clang-format has clang-format
+  need libclang-rt-dev clang_has_sanitizers
+  need libcmocka-dev pkg-config --exists cmocka
+  need python3 has python3
+  need iverilog has iverilog
+  need z3 has z3
+  need zstd has zstd
+  need man-db has man
+}
+
+# The runtime libraries of clang's sanitizers come in a package of their own.
+clang_has_sanitizers() {
+  local runtime
+  runtime=$(clang -print-file-name=libclang_rt.asan-x86_64.a 2>/dev/null) && test -e "$runtime" && return
+  echo 'int main(void) { return 0; }' | clang -fsanitize=address -x c - -o /dev/null
+}
+
+# Installs what is missing, or says how and exits with status 2.
+install_missing() {
+  [ -n "$missing" ] || return 0
+  local as_root='' packages
+  read -ra packages <<<"$missing"
+  if ! has apt-get; then
+    echo "Missing, by their Debian names: ${packages[*]}. Please install them." >&2
+    exit 2
+  elif [ "$(id -u)" != 0 ]; then
+    as_root='sudo -n'
+    if ! has sudo || ! sudo -n true 2>/dev/null; then
+      echo "Some tools are missing. Please run:" >&2
+      echo "  sudo apt-get update && sudo apt-get install -y ${packages[*]}" >&2
+      exit 2
+    fi
+  fi
+  echo "Installing: ${packages[*]}"
+  local log
+  log=$(mktemp)
+  # A list of packages that cannot be refreshed may still be good enough.
+  # shellcheck disable=SC2086 # as_root is empty or two words
+  if ! { $as_root apt-get update -q; $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends "${packages[@]}"; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    echo "Could not install: ${packages[*]}" >&2
+    exit 2
+  fi
+  rm -f "$log"
+}
+
+# The files that meson.build finds by pattern; a change in this list needs a new configuration.
+found_files() {
+  ls machines/*.machine tests/unit/test_*.c tests/check/check_*.c tests/fuzz/fuzz_*.c \
+    bench/bench_*.c 2>/dev/null
+}
+
+# configure FOLDER OPTION...: a build folder with these options. Starts afresh where the options
+# changed, and looks for files again where files came or went.
+configure() {
+  local folder=$1 how=''
+  shift
+  if [ "$(cat "$folder/options" 2>/dev/null)" != "${CC-} $*" ]; then
+    rm -rf "$folder"
+  elif [ "$(cat "$folder/found" 2>/dev/null)" = "$(found_files)" ]; then
+    return 0
+  else
+    how=--reconfigure
+  fi
+  # shellcheck disable=SC2086 # how is empty or one word
+  meson setup $how "$folder" "$@" >"$folder.log" 2>&1 || {
+    cat "$folder.log" >&2
+    rm -f "$folder.log"
+    return 1
+  }
+  rm -f "$folder.log"
+  found_files >"$folder/found"
+  echo "${CC-} $*" >"$folder/options"
+}
