@@ -1,6 +1,8 @@
 /* bankfold classify: what pattern each access of a trace follows, in words and numbers. */
 #include "cli.h"
 
+#include <string.h>
+
 typedef struct settings {
   cli_common common;
   uint64_t columns, block_x;
@@ -29,7 +31,7 @@ typedef struct run_state {
 } run_state;
 
 static int open_all(run_state *s, const char *path, bf_diagnostic *diagnostic) {
-  s->file = path;
+  s->file = strcmp(path, "-") == 0 ? "standard input" : path;
   int error = cli_load_machine(&s->settings->common, &s->machine, diagnostic);
   if (error != BF_OK)
     return error;

@@ -1,6 +1,7 @@
 /* bankfold pack: turns a trace into the packed form, or back into text. */
 #include "cli.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,6 +50,8 @@ static int pack(const settings *s, const char *path, totals *sum, bf_diagnostic 
     error = bf_trace_writer_open(s->output ? s->output : "-", !s->text, &writer, diagnostic);
   if (error == BF_OK)
     error = copy(trace, writer, sum, diagnostic);
+  if (error == BF_IO && errno == EPIPE)
+    error = BF_OK; /* whoever reads has seen enough */
   bf_trace_writer_close(writer);
   bf_trace_close(trace);
   return error;
