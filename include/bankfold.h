@@ -252,11 +252,15 @@ BF_API int bf_solve(const bf_machine *machine, const bf_workload *workload,
                     bf_diagnostic *diagnostic);
 BF_API void bf_solution_clear(bf_solution *solution);
 
-/* ---- Alignment: base addresses under an XOR hash ---- */
+/* ---- Alignment: where to put a pattern of word addresses ---- */
 
-/* A pattern of word addresses: patterns_count strided patterns of `count` words, `stride` apart,
- * whose bases are `distance` apart; with also_transposed the same words read the other way too
- * (rows and columns of a matrix: stride = distance_transposed and so on). */
+/* `patterns` strided patterns: number p < patterns reads, at base address b, the `count` words
+ * b + distance * p + stride * i, i < count. A word conflicts if an earlier word of the same strided
+ * pattern is in its bank; the conflicts of all patterns are summed. With also_transposed the same
+ * words are read the other way as well: `count` strided patterns, number i reads the `patterns`
+ * words b + stride * i + distance * p. Rows and columns of a row-major matrix of R rows and C
+ * columns: stride C, count R, distance 1, patterns C, also_transposed. distance is ignored where
+ * patterns is 1. */
 typedef struct bf_align_pattern {
   uint64_t stride;
   uint64_t count;
@@ -280,6 +284,9 @@ typedef struct bf_alignment {
   uint64_t evaluated; /* bases whose conflicts had to be computed */
 } bf_alignment;
 
+/* All base addresses in from..to (both inclusive) at which the pattern has the fewest conflicts.
+ * Under an XOR hash addresses wrap at the end of the allocation, and the symmetry of the hash saves
+ * most of the work; other hashes have no symmetry points and every base is evaluated. */
 BF_API int bf_align(const bf_hash *hash, const bf_align_pattern *pattern, uint64_t from,
                     uint64_t to, bf_alignment *alignment, bf_diagnostic *diagnostic);
 BF_API void bf_alignment_clear(bf_alignment *alignment);

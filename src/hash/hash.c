@@ -38,11 +38,11 @@ int bf_hash_finish_linear(bf_hash *hash, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-static void print_rows(const bf_hash *hash, char *text, size_t size) {
+void bf_hash_print_rows(const uint64_t *rows, unsigned count, char *text, size_t size) {
   size_t used = (size_t)snprintf(text, size, "rows:");
-  for (unsigned i = 0; i < hash->geometry.bank_bits && used < size; i++)
+  for (unsigned i = 0; i < count && used < size; i++)
     used += (size_t)snprintf(text + used, size - used, "%s0x%llx", i ? "," : "",
-                             (unsigned long long)hash->forward.row[i]);
+                             (unsigned long long)rows[i]);
 }
 
 int bf_hash_from_rows(const uint64_t *row, const bf_geometry *geometry, bf_hash **out,
@@ -51,13 +51,17 @@ int bf_hash_from_rows(const uint64_t *row, const bf_geometry *geometry, bf_hash 
   int error = bf_hash_check_geometry(geometry, diagnostic);
   if (error != BF_OK)
     return error;
+  bf_gf2_matrix banks = {.rows = geometry->bank_bits, .columns = geometry->address_bits};
+  for (unsigned i = 0; i < geometry->bank_bits; i++) {
+    if (row[i] & ~bf_gf2_low_bits(geometry->address_bits))
+      return bf_fail(diagnostic, BF_BAD_INPUT, "mask 0x%llx uses bits past the %u address bits",
+                     (unsigned long long)row[i], geometry->address_bits);
+    banks.row[i] = row[i];
+  }
   bf_hash *hash = calloc(1, sizeof *hash);
   if (!hash)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   hash->geometry = *geometry;
-  bf_gf2_matrix banks = {.rows = geometry->bank_bits, .columns = geometry->address_bits};
-  for (unsigned i = 0; i < geometry->bank_bits; i++)
-    banks.row[i] = row[i] & bf_gf2_low_bits(geometry->address_bits);
   if (!bf_gf2_complete(&banks, &hash->forward)) {
     unsigned rank = bf_gf2_rank(banks.row, banks.rows);
     bf_hash_free(hash);
@@ -70,7 +74,7 @@ int bf_hash_from_rows(const uint64_t *row, const bf_geometry *geometry, bf_hash 
     bf_hash_free(hash);
     return error;
   }
-  print_rows(hash, hash->text, sizeof hash->text);
+  bf_hash_print_rows(hash->forward.row, geometry->bank_bits, hash->text, sizeof hash->text);
   *out = hash;
   return BF_OK;
 }
@@ -79,9 +83,7 @@ void bf_hash_free(bf_hash *hash) { free(hash); }
 
 const char *bf_hash_text(const bf_hash *hash) { return hash->text; }
 
-static uint64_t bank_mask(const bf_hash *hash) {
-  return bf_gf2_low_bits(hash->geometry.bank_bits);
-}
+static uint64_t bank_mask(const bf_hash *hash) { return bf_gf2_low_bits(hash->geometry.bank_bits); }
 
 uint32_t bf_hash_bank(const bf_hash *hash, uint64_t word) {
   unsigned bits = hash->geometry.bank_bits;
@@ -93,28 +95,25 @@ uint32_t bf_hash_bank(const bf_hash *hash, uint64_t word) {
     return bank;
   }
   case BF_HASH_PAD:
+  case BF_HASH_MOD:
     return (uint32_t)((word + word / hash->row_words * hash->pad_words) & bank_mask(hash));
   case BF_HASH_ADD:
     return (uint32_t)((word + (word >> bits)) & bank_mask(hash));
-  case BF_HASH_MOD:
-    return (uint32_t)(word % hash->modulus);
   }
   return 0;
 }
 
 uint64_t bf_hash_place(const bf_hash *hash, uint64_t word) {
-  unsigned bits = hash->geometry.bank_bits;
   switch (hash->kind) {
   case BF_HASH_LINEAR: {
     uint64_t outside = word & ~bf_gf2_low_bits(hash->geometry.address_bits);
     return outside | bf_gf2_apply(&hash->forward, word);
   }
   case BF_HASH_PAD:
+  case BF_HASH_MOD:
     return word + word / hash->row_words * hash->pad_words;
   case BF_HASH_ADD:
     return (word & ~bank_mask(hash)) | bf_hash_bank(hash, word);
-  case BF_HASH_MOD:
-    return (word / hash->modulus << bits) | word % hash->modulus;
   }
   return 0;
 }
@@ -128,7 +127,8 @@ int bf_hash_unplace(const bf_hash *hash, uint64_t place, uint64_t *word) {
     *word = outside | bf_gf2_apply(&hash->inverse, place);
     return BF_OK;
   }
-  case BF_HASH_PAD: {
+  case BF_HASH_PAD:
+  case BF_HASH_MOD: {
     uint64_t pitch = hash->row_words + hash->pad_words;
     *word = place / pitch * hash->row_words + place % pitch;
     return place % pitch < hash->row_words ? BF_OK : BF_BAD_INPUT;
@@ -136,17 +136,12 @@ int bf_hash_unplace(const bf_hash *hash, uint64_t place, uint64_t *word) {
   case BF_HASH_ADD:
     *word = (row << bits) | ((bank - row) & bank_mask(hash));
     return BF_OK;
-  case BF_HASH_MOD:
-    *word = row * hash->modulus + bank;
-    return bank < hash->modulus ? BF_OK : BF_BAD_INPUT;
   }
   return BF_BAD_INPUT;
 }
 
 bool bf_hash_is_row_preserving(const bf_hash *hash) {
   unsigned bits = hash->geometry.bank_bits;
-  if (hash->kind == BF_HASH_ADD)
-    return true;
   if (hash->kind != BF_HASH_LINEAR)
     return false;
   for (unsigned i = 0; i < hash->geometry.address_bits; i++) {
@@ -158,64 +153,49 @@ bool bf_hash_is_row_preserving(const bf_hash *hash) {
   return true;
 }
 
-/* ---- Cost ---- */
-
-unsigned bf_hash_terms(const bf_gf2_matrix *matrix, bf_hash_term *terms) {
-  unsigned count = 0;
-  int size = (int)matrix->columns;
-  for (int step = 0; step < 2 * size - 1; step++) {
-    int shift = step == 0 ? 0 : step % 2 ? (step + 1) / 2 : -step / 2; /* 0, 1, -1, 2, -2, ... */
-    uint64_t mask = 0;
-    for (int i = 0; i < size; i++)
-      if (i + shift >= 0 && i + shift < size && (matrix->row[i] >> (i + shift) & 1))
-        mask |= (uint64_t)1 << i;
-    if (mask)
-      terms[count++] = (bf_hash_term){shift, mask};
-  }
-  return count;
+uint64_t bf_hash_block_words(const bf_hash *hash) {
+  if (hash->kind == BF_HASH_ADD)
+    return (uint64_t)1 << hash->geometry.bank_bits;
+  if (hash->kind != BF_HASH_LINEAR)
+    return 0;
+  unsigned bits = hash->geometry.address_bits;
+  while (bits && hash->forward.row[bits - 1] == (uint64_t)1 << (bits - 1))
+    bits--;
+  return (uint64_t)1 << bits;
 }
 
-/* Instructions with a three-input logic instruction: a shifted term is a shift and (x & m) ^ y.
- * Dropping bits of the word itself costs one more unless the first term fills just those bits. */
-static unsigned count_instructions(const bf_gf2_matrix *matrix) {
-  bf_hash_term terms[2 * BF_GF2_MAX];
-  unsigned count = bf_hash_terms(matrix, terms);
-  uint64_t all = bf_gf2_low_bits(matrix->columns);
-  bool keeps = count && terms[0].shift == 0;
-  unsigned shifted = count - keeps;
-  uint64_t own = keeps ? terms[0].mask : 0;
-  bool selects = shifted && own && own != all && terms[1].mask == (all & ~own);
-  return 2 * shifted + (own != 0 && own != all && !selects);
+/* Address bits that are placed as they are and move no other bit: a run from bit 0 up. */
+static unsigned untouched_bits(const bf_hash *hash) {
+  unsigned n = hash->geometry.address_bits, bits = 0;
+  for (; bits < n; bits++)
+    for (unsigned i = 0; i < n; i++)
+      if ((hash->forward.row[i] >> bits & 1) != (i == bits) ||
+          (i == bits && hash->forward.row[i] != (uint64_t)1 << i))
+        return bits;
+  return bits;
 }
 
-static unsigned ceil_log2(unsigned x) {
-  unsigned result = 0;
-  while ((1u << result) < x)
-    result++;
-  return result;
-}
-
-bf_hash_cost bf_hash_get_cost(const bf_hash *hash) {
-  bf_hash_cost cost = {0};
-  unsigned bits = hash->geometry.bank_bits;
+uint64_t bf_hash_granule_words(const bf_hash *hash) {
+  uint64_t words = (uint64_t)1 << hash->geometry.address_bits;
   switch (hash->kind) {
   case BF_HASH_LINEAR:
-    for (unsigned i = 0; i < bits; i++) {
-      unsigned terms = (unsigned)__builtin_popcountll(hash->forward.row[i]);
-      cost.xor_inputs += terms - 1;
-      if (ceil_log2(terms) > cost.gate_depth)
-        cost.gate_depth = ceil_log2(terms);
+    return (uint64_t)1 << untouched_bits(hash);
+  case BF_HASH_PAD:
+  case BF_HASH_MOD:
+    if (hash->pad_words) { /* the largest power of two that divides row and padding */
+      uint64_t both = hash->row_words | hash->pad_words;
+      return both & -both;
     }
-    cost.instructions = count_instructions(&hash->forward);
-    break;
-  case BF_HASH_PAD: /* a longer declared row: the address arithmetic stays as it was */
-    break;
-  case BF_HASH_ADD: /* shift, add, insert; a ripple-carry adder of two XORs per bit */
-    cost = (bf_hash_cost){.xor_inputs = 2 * bits, .instructions = 3, .gate_depth = bits};
-    break;
-  case BF_HASH_MOD: /* multiply-high, shift, multiply-subtract, insert; hardware: not XOR gates */
-    cost.instructions = (hash->modulus & (hash->modulus - 1)) ? 4 : 0;
-    break;
+    return words;
+  case BF_HASH_ADD:
+    return hash->geometry.bank_bits == 0 ? words : 1;
   }
-  return cost;
+  return 1;
+}
+
+uint64_t bf_hash_capacity_words(const bf_hash *hash, uint64_t words) {
+  uint64_t block = bf_hash_block_words(hash);
+  if (words == 0)
+    return 0;
+  return block ? (words + block - 1) & ~(block - 1) : bf_hash_place(hash, words - 1) + 1;
 }

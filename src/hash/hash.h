@@ -15,8 +15,8 @@ struct bf_hash {
   bf_hash_kind kind;
   bf_geometry geometry;
   bf_gf2_matrix forward, inverse; /* linear: word -> place and back, address_bits square */
-  uint64_t row_words, pad_words;  /* pad: after every row_words words, pad_words unused ones */
-  uint64_t modulus;               /* mod */
+  uint64_t row_words, pad_words;  /* pad: after every row_words words, pad_words unused ones;
+                                     mod:N is the same with N and banks - N */
   char text[2048];
   uint32_t bank_of_byte[BF_HASH_CHUNKS][256]; /* linear: bank = XOR over the address's bytes */
 };
@@ -32,22 +32,42 @@ extern const char *const bf_hash_forms[];
 int bf_hash_convert(const bf_hash *hash, const char *form, bf_text *text,
                     bf_diagnostic *diagnostic);
 
-/* Swizzle<bits, base, shift> on byte offsets that gives the same banks; false if there is none. */
+/* The banks of hash as an XOR hash: bank bit i = parity of (word & row[i]). False if no XOR hash
+ * gives every word of the allocation the same bank. Arithmetic hashes can be XOR hashes too:
+ * pad:32+16 on 32 banks flips bank bit 4 with address bit 5. */
+bool bf_hash_bank_rows(const bf_hash *hash, uint64_t row[BF_HASH_MAX_BANK_BITS]);
+/* The banks of hash as padding: bank = (word + word / *row_words * *pad_words) mod banks with the
+ * smallest pad_words; row_words = banks and pad_words = 0 where bank = word mod banks. False if no
+ * padding gives every word of the allocation the same bank. */
+bool bf_hash_find_padding(const bf_hash *hash, uint64_t *row_words, uint64_t *pad_words);
+/* Swizzle<bits, base, shift> on byte offsets that puts every word where hash puts it or, failing
+ * that, gives every word the same bank; false if there is none. */
 bool bf_hash_find_swizzle(const bf_hash *hash, unsigned *bits, unsigned *base, int *shift);
-/* The smallest k1, k2, mask with bank = (a >> k1) ^ ((a >> k2) & mask); false if there is none. */
+/* The smallest k1, k2, mask with bank = (a >> k1) ^ ((a >> k2) & mask) and k1 != k2; false if there
+ * is none. */
 bool bf_hash_find_bit_vector(const bf_hash *hash, unsigned *k1, unsigned *k2, uint64_t *mask);
 
-/* One term of the map in software: place ^= (shift >= 0 ? word >> shift : word << -shift) & mask. */
+/* One term of the map in software: place ^= (shift >= 0 ? word >> shift : word << -shift) & mask.
+ */
 typedef struct bf_hash_term {
   int shift;
   uint64_t mask;
 } bf_hash_term;
 
-/* The diagonals of matrix: word -> XOR of all terms. Returns their number, at most 2*64-1. */
+/* The diagonals of matrix: word -> XOR of all terms. The term with shift 0, if any, comes first;
+ * terms with equal masks are neighbours. Returns their number, at most 2*64-1. */
 unsigned bf_hash_terms(const bf_gf2_matrix *matrix, bf_hash_term *terms);
 
-/* True if the map stays inside each row of banks: place = word ^ L(word >> bank_bits) on the bank
- * bits only. */
+/* True if place = word ^ L(word >> bank_bits) on the bank bits only: an XOR hash that keeps every
+ * word in its row of banks and is its own inverse. (`add` keeps rows too but is no XOR hash.) */
 bool bf_hash_is_row_preserving(const bf_hash *hash);
+
+/* Aligned blocks of that many words are each mapped onto themselves; a power of two. 0 for pad and
+ * mod, which map into a larger memory. */
+uint64_t bf_hash_block_words(const bf_hash *hash);
+/* Aligned groups of that many words stay together and in order; a power of two, at least 1. */
+uint64_t bf_hash_granule_words(const bf_hash *hash);
+/* Words of memory that hold the first `words` words of the allocation. */
+uint64_t bf_hash_capacity_words(const bf_hash *hash, uint64_t words);
 
 #endif

@@ -1,14 +1,15 @@
 /* The text forms of hashes. Each form is parsed by the function named after it, which fills the
  * forward matrix (or the parameters of an arithmetic hash) and the canonical text. */
-#include "hash/hash.h"
 #include "hash/parse.h"
+#include "hash/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct parser {
-  const char *text;   /* the whole form, for diagnostics */
-  const char *cursor; /* what is left */
+  const char *text;                         /* the whole form, for diagnostics */
+  const char *cursor;                       /* what is left */
+  const char *entry[BF_HASH_MAX_BANK_BITS]; /* bits, rows: where each bank bit is written */
   bf_hash *hash;
   bf_diagnostic *diagnostic;
 } parser;
@@ -39,6 +40,15 @@ static int expect(parser *p, char c) {
       return try_error;                                                                            \
   } while (0)
 
+/* The first row that the rows before it add up to. */
+static unsigned first_dependent(const bf_gf2_matrix *matrix) {
+  bf_gf2_basis basis = {0};
+  unsigned i = 0;
+  while (i < matrix->rows && bf_gf2_insert(&basis, matrix->row[i]))
+    i++;
+  return i;
+}
+
 /* Completes forward from its first bank_bits rows. */
 static int complete(parser *p) {
   bf_hash *hash = p->hash;
@@ -46,7 +56,7 @@ static int complete(parser *p) {
   banks.rows = hash->geometry.bank_bits;
   banks.columns = hash->geometry.address_bits;
   if (!bf_gf2_complete(&banks, &hash->forward))
-    return FAIL_AT(p->text,
+    return FAIL_AT(p->entry[first_dependent(&banks)],
                    "bank bits depend on each other: rank %u, but %u banks need rank %u",
                    bf_gf2_rank(banks.row, banks.rows), 1u << banks.rows, banks.rows);
   return bf_hash_finish_linear(hash, p->diagnostic);
@@ -58,15 +68,22 @@ static int form_none(parser *p) {
   return bf_hash_finish_linear(p->hash, p->diagnostic);
 }
 
-/* bank bit i = a[i + k1] ^ (mask bit i & a[i + k2]); address bits past the top are 0. */
-static void set_bit_vector_rows(bf_hash *hash, unsigned k1, unsigned k2, uint64_t mask) {
-  unsigned n = hash->geometry.address_bits;
-  for (unsigned i = 0; i < hash->geometry.bank_bits; i++) {
-    uint64_t row = i + k1 < n ? (uint64_t)1 << (i + k1) : 0;
+void bf_hash_bit_vector_rows(const bf_geometry *geometry, unsigned k1, unsigned k2, uint64_t mask,
+                             uint64_t *rows) {
+  unsigned n = geometry->address_bits;
+  for (unsigned i = 0; i < geometry->bank_bits; i++) {
+    rows[i] = i + k1 < n ? (uint64_t)1 << (i + k1) : 0;
     if ((mask >> i & 1) && i + k2 < n)
-      row ^= (uint64_t)1 << (i + k2);
-    hash->forward.row[i] = row;
+      rows[i] ^= (uint64_t)1 << (i + k2);
   }
+}
+
+/* Completes the bit-vector hash; its rows have different top or bottom bits, so they never depend
+ * on each other. */
+static int bit_vector(parser *p, uint64_t k1, uint64_t k2, uint64_t mask) {
+  bf_hash *hash = p->hash;
+  bf_hash_bit_vector_rows(&hash->geometry, (unsigned)k1, (unsigned)k2, mask, hash->forward.row);
+  return complete(p);
 }
 
 static int first_shift(parser *p, const char *what, uint64_t *k) {
@@ -77,9 +94,8 @@ static int first_shift(parser *p, const char *what, uint64_t *k) {
 static int form_perm(parser *p) {
   uint64_t k;
   TRY(first_shift(p, "K", &k));
-  set_bit_vector_rows(p->hash, (unsigned)k, 0, 0);
   snprintf(p->hash->text, sizeof p->hash->text, "perm:%u", (unsigned)k);
-  return complete(p);
+  return bit_vector(p, k, 0, 0);
 }
 
 static int form_xor(parser *p) {
@@ -91,19 +107,17 @@ static int form_xor(parser *p) {
   TRY(number(p, "K2", g->address_bits ? g->address_bits - 1 : 0, &k2));
   TRY(expect(p, ','));
   TRY(number(p, "MASK", bf_gf2_low_bits(g->bank_bits), &mask));
-  if (k1 == k2 && mask)
+  if (k1 == k2)
     return FAIL_AT(second, "K2 equals K1: those bits cancel each other");
-  set_bit_vector_rows(p->hash, (unsigned)k1, (unsigned)k2, mask);
   snprintf(p->hash->text, sizeof p->hash->text, "xor:%u,%u,%llu", (unsigned)k1, (unsigned)k2,
            (unsigned long long)mask);
-  return complete(p);
+  return bit_vector(p, k1, k2, mask);
 }
 
 static int form_fixed(parser *p) {
   unsigned m = p->hash->geometry.bank_bits;
-  set_bit_vector_rows(p->hash, 0, m, bf_gf2_low_bits(m));
   strcpy(p->hash->text, "fixed");
-  return complete(p);
+  return bit_vector(p, 0, m, bf_gf2_low_bits(m));
 }
 
 /* One bank bit: address bits joined by '^'. */
@@ -125,8 +139,7 @@ void bf_hash_print_bits(const uint64_t *rows, unsigned count, char *text, size_t
   for (unsigned i = 0; i < count; i++) {
     const char *separator = i ? "," : "";
     for (uint64_t left = rows[i]; left && used < size; left &= left - 1, separator = "^")
-      used += (size_t)snprintf(text + used, size - used, "%s%d", separator,
-                               __builtin_ctzll(left));
+      used += (size_t)snprintf(text + used, size - used, "%s%d", separator, __builtin_ctzll(left));
   }
 }
 
@@ -136,6 +149,7 @@ static int row_list(parser *p, int (*entry)(parser *, uint64_t *)) {
     if (i > 0 && *p->cursor != ',')
       return FAIL_AT(p->cursor, "%u entries given, but %u banks need %u", i, 1u << m, m);
     p->cursor += i > 0;
+    p->entry[i] = p->cursor;
     TRY(entry(p, &p->hash->forward.row[i]));
   }
   if (*p->cursor == ',')
@@ -162,25 +176,23 @@ static int hex_row(parser *p, uint64_t *row) {
 
 static int form_rows(parser *p) {
   TRY(row_list(p, hex_row));
-  size_t used = (size_t)snprintf(p->hash->text, sizeof p->hash->text, "rows:");
-  for (unsigned i = 0; i < p->hash->geometry.bank_bits; i++)
-    used += (size_t)snprintf(p->hash->text + used, sizeof p->hash->text - used, "%s0x%llx",
-                             i ? "," : "", (unsigned long long)p->hash->forward.row[i]);
+  bf_hash_print_rows(p->hash->forward.row, p->hash->geometry.bank_bits, p->hash->text,
+                     sizeof p->hash->text);
   return complete(p);
 }
 
-bool bf_hash_swizzle_matrix(const bf_geometry *geometry, unsigned bits, int base, int shift,
-                            bf_gf2_matrix *matrix) {
+bf_gf2_matrix bf_hash_swizzle_matrix(const bf_geometry *geometry, unsigned bits, int base,
+                                     int shift) {
   unsigned n = geometry->address_bits;
   int distance = shift < 0 ? -shift : shift;
-  *matrix = bf_gf2_identity(n);
+  bf_gf2_matrix matrix = bf_gf2_identity(n);
   for (unsigned i = 0; i < bits; i++) {
     int low = base + (int)i, high = low + distance;
     int target = shift >= 0 ? low : high, source = shift >= 0 ? high : low;
     if (target < (int)n && source < (int)n)
-      matrix->row[target] |= (uint64_t)1 << source;
+      matrix.row[target] |= (uint64_t)1 << source;
   }
-  return distance >= (int)bits;
+  return matrix;
 }
 
 static unsigned log2_exact(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
@@ -210,11 +222,12 @@ static int form_cute(parser *p) {
   int signed_shift = negative ? -(int)shift : (int)shift;
   int word_base = (int)base + (int)log2_exact(element) - (int)log2_exact(g->word_bytes);
   if (bits && word_base < 0)
-    return FAIL_AT(base_at, "M = %llu on offsets of %llu byte%s moves bytes inside a %u-byte word; "
-                            "append /%u to swizzle %u-byte elements",
+    return FAIL_AT(base_at,
+                   "M = %llu on offsets of %llu byte%s moves bytes inside a %u-byte word; "
+                   "append /%u to swizzle %u-byte elements",
                    (unsigned long long)base, (unsigned long long)element, element == 1 ? "" : "s",
                    g->word_bytes, g->word_bytes, g->word_bytes);
-  bf_hash_swizzle_matrix(g, (unsigned)bits, word_base, signed_shift, &p->hash->forward);
+  p->hash->forward = bf_hash_swizzle_matrix(g, (unsigned)bits, word_base, signed_shift);
   int printed = snprintf(p->hash->text, sizeof p->hash->text, "cute:%u,%u,%d", (unsigned)bits,
                          (unsigned)base, signed_shift);
   if (element > 1)
@@ -230,21 +243,28 @@ static int form_tma(parser *p) {
   if (bytes != 32 && bytes != 64 && bytes != 128)
     return FAIL_AT(start, "a TMA swizzle spans 32, 64 or 128 bytes");
   const bf_geometry *g = &p->hash->geometry;
-  bf_hash_swizzle_matrix(g, log2_exact(bytes) - 4, 4 - (int)log2_exact(g->word_bytes), 3,
-                         &p->hash->forward);
+  p->hash->forward =
+      bf_hash_swizzle_matrix(g, log2_exact(bytes) - 4, 4 - (int)log2_exact(g->word_bytes), 3);
   snprintf(p->hash->text, sizeof p->hash->text, "tma:%u", (unsigned)bytes);
   return bf_hash_finish_linear(p->hash, p->diagnostic);
 }
 
+/* Largest padded allocation, so that byte offsets still fit 64 bits with room to spare. */
+static const uint64_t most_padded_words = (uint64_t)1 << 56;
+
 static int form_pad(parser *p) {
   bf_hash *hash = p->hash;
-  uint64_t most = bf_gf2_low_bits(hash->geometry.address_bits) + 1;
+  uint64_t words = (uint64_t)1 << hash->geometry.address_bits, padding;
   const char *start = p->cursor;
-  TRY(number(p, "ROW", most, &hash->row_words));
+  TRY(number(p, "ROW", words, &hash->row_words));
   if (hash->row_words == 0)
     return FAIL_AT(start, "ROW must be at least 1 word");
   TRY(expect(p, '+'));
-  TRY(number(p, "P", most, &hash->pad_words));
+  start = p->cursor;
+  TRY(number(p, "P", words, &hash->pad_words));
+  if (__builtin_mul_overflow((words - 1) / hash->row_words, hash->pad_words, &padding) ||
+      padding > most_padded_words)
+    return FAIL_AT(start, "P makes the allocation larger than 2^56 words");
   hash->kind = BF_HASH_PAD;
   snprintf(hash->text, sizeof hash->text, "pad:%llu+%llu", (unsigned long long)hash->row_words,
            (unsigned long long)hash->pad_words);
@@ -257,14 +277,17 @@ static int form_add(parser *p) {
   return BF_OK;
 }
 
+/* bank = word mod N: banks N and above stay empty, as if each row of N words were padded. */
 static int form_mod(parser *p) {
+  bf_hash *hash = p->hash;
   const char *start = p->cursor;
-  uint64_t banks = (uint64_t)1 << p->hash->geometry.bank_bits;
-  TRY(number(p, "N", banks, &p->hash->modulus));
-  if (p->hash->modulus == 0)
+  uint64_t banks = (uint64_t)1 << hash->geometry.bank_bits;
+  TRY(number(p, "N", banks, &hash->row_words));
+  if (hash->row_words == 0)
     return FAIL_AT(start, "N must be at least 1");
-  p->hash->kind = BF_HASH_MOD;
-  snprintf(p->hash->text, sizeof p->hash->text, "mod:%u", (unsigned)p->hash->modulus);
+  hash->pad_words = banks - hash->row_words;
+  hash->kind = BF_HASH_MOD;
+  snprintf(hash->text, sizeof hash->text, "mod:%u", (unsigned)hash->row_words);
   return BF_OK;
 }
 
@@ -272,7 +295,7 @@ static const struct form {
   const char *prefix; /* with ':' when arguments follow */
   int (*parse)(parser *p);
 } forms[] = {
-    {"none", form_none}, {"pad:", form_pad},     {"perm:", form_perm}, {"xor:", form_xor},
+    {"none", form_none},  {"pad:", form_pad},    {"perm:", form_perm}, {"xor:", form_xor},
     {"bits:", form_bits}, {"fixed", form_fixed}, {"add", form_add},    {"mod:", form_mod},
     {"cute:", form_cute}, {"tma:", form_tma},    {"rows:", form_rows},
 };
@@ -291,10 +314,14 @@ static int parse_any(parser *p) {
       return FAIL_AT(p->cursor, "unexpected text after the hash");
     return BF_OK;
   }
-  return FAIL_AT(p->text, "unknown hash '%.40s'; known: none, pad:ROW+P, perm:K, xor:K1,K2,MASK, "
-                          "bits:B0,B1^C1,..., fixed, add, mod:N, cute:B,M,S[/BYTES], "
-                          "tma:32|64|128, rows:HEX,...",
-                 p->text);
+  int printable = 0;
+  while (printable < 40 && p->text[printable] > 31 && p->text[printable] < 127)
+    printable++;
+  return FAIL_AT(p->text,
+                 "unknown hash '%.*s'; known: none, pad:ROW+P, perm:K, xor:K1,K2,MASK, "
+                 "bits:B0,B1^C1,..., fixed, add, mod:N, cute:B,M,S[/BYTES], "
+                 "tma:32|64|128, rows:HEX,...",
+                 printable, p->text);
 }
 
 int bf_hash_parse(const char *text, const bf_geometry *geometry, bf_hash **out,

@@ -189,12 +189,12 @@ static unsigned one_broadcast_passes(const demand *d) {
 }
 
 static unsigned serve(bf_serve serve_rule, const demand *d, bool duplicates) {
-  return serve_rule == BF_SERVE_ONE_BROADCAST ? one_broadcast_passes(d)
-                                              : fullest_bank(d, duplicates);
+  return serve_rule == BF_SERVE_ONE_BROADCAST && !duplicates ? one_broadcast_passes(d)
+                                                             : fullest_bank(d, duplicates);
 }
 
-static unsigned phase_wavefronts(const bf_machine *machine, const bf_hash *hash,
-                                 const bf_phase *phase) {
+unsigned bf_phase_wavefronts(const bf_machine *machine, const bf_hash *hash,
+                             const bf_phase *phase) {
   demand d = {.entries = phase->words};
   for (unsigned i = 0; i < phase->words; i++) {
     d.bank[i] = bf_hash_bank(hash, phase->word[i]);
@@ -299,7 +299,7 @@ unsigned bf_memory_phase_sum(const bf_machine *machine, const bf_hash *hash,
   unsigned sum = 0;
   bf_phase_begin(&walk, machine, access);
   while (bf_phase_next(&walk, &phase))
-    sum += phase_wavefronts(machine, hash, &phase);
+    sum += bf_phase_wavefronts(machine, hash, &phase);
   return sum;
 }
 
@@ -323,7 +323,7 @@ static void count_phases(const bf_machine *machine, const bf_hash *hash, const b
   unsigned sum = 0;
   bf_phase_begin(&walk, machine, access);
   while (bf_phase_next(&walk, &phase)) {
-    unsigned wavefronts = phase_wavefronts(machine, hash, &phase);
+    unsigned wavefronts = bf_phase_wavefronts(machine, hash, &phase);
     unsigned best = phase.times * (1 + phase.extra);
     sum += wavefronts;
     count->ideal += wavefronts == best ? best : phase_ideal(machine, &phase);

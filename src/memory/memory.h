@@ -119,6 +119,9 @@ typedef struct bf_phase_walk {
 void bf_phase_begin(bf_phase_walk *walk, const bf_machine *machine, const bf_access *access);
 bool bf_phase_next(bf_phase_walk *walk, bf_phase *phase);
 
+/* Wavefronts of one phase under hash. */
+unsigned bf_phase_wavefronts(const bf_machine *machine, const bf_hash *hash,
+                             const bf_phase *phase);
 /* The fewest passes that any placement of the phase's words could need. */
 unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase);
 

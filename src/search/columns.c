@@ -203,7 +203,7 @@ static bool sums_alive(const worker *w, unsigned level, uint32_t f) {
 
 static void explore_rows(worker *w, unsigned level, uint64_t parent) {
   const bf_columns *c = w->columns;
-  bool last = level + 1 == c->k;
+  bool last = level + 1 == c->k || level + 1 >= BF_MAX_FUNCTIONALS;
   for (uint32_t high = 0; high < 1u << (c->d - c->k); high++) {
     uint32_t f = 1u << level | high << c->k;
     if (atomic_load(&c->exact->stop))

@@ -1,0 +1,160 @@
+/* Runs the ladder and recommends a step.
+ *
+ * A step is worth what it saves less what it costs, in wavefronts: an instruction costs a quarter of
+ * one per access (a multiprocessor issues four instructions in the cycle of one wavefront), wasted
+ * bytes cost their share of the memory in use (less fits beside it). The step worth most wins; the
+ * earlier one among equals; nothing if none is worth anything. */
+#include "search/ladder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const double instruction_wavefronts = 0.25;
+
+typedef struct plan {
+  const char *name;
+  bf_method method;
+  bf_class class_;
+} plan;
+
+static const plan plans[] = {
+    {"padding", BF_METHOD_PADDING, BF_CLASS_GENERAL},
+    {"cute", BF_METHOD_EXACT, BF_CLASS_CUTE},
+    {"bit-vector", BF_METHOD_BIT_VECTOR, BF_CLASS_GENERAL},
+    {"bitwise", BF_METHOD_MIN_IMBALANCE, BF_CLASS_GENERAL},
+    {"exact", BF_METHOD_EXACT, BF_CLASS_GENERAL},
+};
+
+static void add_step(bf_ladder *ladder, const char *name, const bf_solution *solution) {
+  bf_ladder_step *step = &ladder->step[ladder->count++];
+  step->name = name;
+  snprintf(step->hash, sizeof step->hash, "%s", bf_hash_text(solution->hash));
+  step->conflicts = solution->conflicts_after;
+  step->bytes_wasted = solution->bytes_wasted;
+  step->instructions = solution->cost.instructions;
+  step->proven = solution->proven;
+}
+
+/* Bitwise hashes are found by two heuristics; the step is the better of them. */
+static int solve_step(const bf_machine *machine, const bf_workload *workload,
+                      const bf_solve_options *base, const plan *p, bf_solution *solution,
+                      bf_diagnostic *diagnostic) {
+  bf_solve_options options = *base;
+  options.method = p->method;
+  options.class_ = p->class_;
+  options.pairs = true;
+  int error = bf_solve(machine, workload, &options, solution, diagnostic);
+  if (error != BF_OK || p->method != BF_METHOD_MIN_IMBALANCE)
+    return error;
+  bf_solution other;
+  options.method = BF_METHOD_GIVARGIS;
+  error = bf_solve(machine, workload, &options, &other, diagnostic);
+  if (error != BF_OK) {
+    bf_solution_clear(solution);
+    return error;
+  }
+  bf_solution swap = other;
+  if (other.conflicts_after < solution->conflicts_after) {
+    other = *solution;
+    *solution = swap;
+  }
+  bf_solution_clear(&other);
+  return BF_OK;
+}
+
+static int count_before(const bf_machine *machine, const bf_workload *workload, bf_ladder *ladder,
+                        uint64_t *bytes_used, bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_hash *none;
+  int error = bf_hash_parse("none", &geometry, &none, diagnostic);
+  if (error != BF_OK)
+    return error;
+  for (size_t i = 0; i < bf_workload_size(workload) && error == BF_OK; i++) {
+    const bf_access *access = bf_workload_get(workload, i);
+    bf_count count;
+    error = bf_memory_count(machine, none, access, &count, diagnostic);
+    uint64_t wavefronts =
+        (uint64_t)count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
+    ladder->accesses += access->count;
+    ladder->conflicts_before += access->count * count.conflicts;
+    ladder->wavefronts_before += access->count * wavefronts;
+    for (uint64_t left = access->mask; left; left &= left - 1) {
+      uint64_t end = (uint64_t)access->address[__builtin_ctzll(left)] + access->width_bytes;
+      *bytes_used = end > *bytes_used ? end : *bytes_used;
+    }
+  }
+  bf_hash_free(none);
+  return error;
+}
+
+/* Wavefronts saved less what the step costs, in wavefronts. */
+static double worth(const bf_ladder *ladder, const bf_ladder_step *step, uint64_t bytes_used) {
+  double saved = (double)ladder->conflicts_before - (double)step->conflicts;
+  double instructions = instruction_wavefronts * step->instructions * (double)ladder->accesses;
+  double ideal = (double)(ladder->wavefronts_before - ladder->conflicts_before);
+  double wasted = ideal * (double)step->bytes_wasted / (double)(bytes_used ? bytes_used : 1);
+  return saved - instructions - wasted;
+}
+
+static void recommend(bf_ladder *ladder, uint64_t bytes_used) {
+  double most = 0;
+  uint64_t fewest = ladder->conflicts_before;
+  for (unsigned i = 1; i < ladder->count; i++) {
+    double own = worth(ladder, &ladder->step[i], bytes_used);
+    if (own > most) {
+      most = own;
+      ladder->recommended = i;
+    }
+    fewest = ladder->step[i].conflicts < fewest ? ladder->step[i].conflicts : fewest;
+  }
+  const bf_ladder_step *step = &ladder->step[ladder->recommended];
+  char *reason = ladder->reason;
+  size_t size = sizeof ladder->reason;
+  if (ladder->conflicts_before == 0)
+    snprintf(reason, size, "there are no conflicts to remove");
+  else if (ladder->recommended == 0 && fewest == ladder->conflicts_before)
+    snprintf(reason, size, "no step removes any of the %llu conflicts",
+             (unsigned long long)ladder->conflicts_before);
+  else if (ladder->recommended == 0)
+    snprintf(reason, size,
+             "the best step saves %llu of %llu wavefronts, less than its instructions or unused "
+             "bytes cost",
+             (unsigned long long)(ladder->conflicts_before - fewest),
+             (unsigned long long)ladder->wavefronts_before);
+  else
+    snprintf(reason, size,
+             "it leaves %llu of %llu conflicts for %u instruction%s per access and %llu unused "
+             "bytes: the best trade of the ladder",
+             (unsigned long long)step->conflicts, (unsigned long long)ladder->conflicts_before,
+             step->instructions, step->instructions == 1 ? "" : "s",
+             (unsigned long long)step->bytes_wasted);
+}
+
+int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
+                    const bf_solve_options *options, bf_ladder *ladder,
+                    bf_diagnostic *diagnostic) {
+  double started = bf_seconds();
+  uint64_t bytes_used = 0;
+  memset(ladder, 0, sizeof *ladder);
+  int error = count_before(machine, workload, ladder, &bytes_used, diagnostic);
+  if (error != BF_OK)
+    return error;
+  ladder->step[ladder->count++] = (bf_ladder_step){.name = "nothing",
+                                                   .hash = "none",
+                                                   .conflicts = ladder->conflicts_before,
+                                                   .proven = ladder->conflicts_before == 0};
+  for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+    bf_solution solution;
+    error = solve_step(machine, workload, options, &plans[i], &solution, diagnostic);
+    if (error == BF_UNSUPPORTED)
+      continue;
+    if (error != BF_OK)
+      return error;
+    add_step(ladder, plans[i].name, &solution);
+    ladder->lower_bound = solution.lower_bound;
+    bf_solution_clear(&solution);
+  }
+  recommend(ladder, bytes_used);
+  ladder->seconds = bf_seconds() - started;
+  return BF_OK;
+}

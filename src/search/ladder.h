@@ -1,0 +1,34 @@
+/* The ladder of fixes: from doing nothing to the provably best hash, each with what it costs, and
+ * which of them to take. */
+#ifndef BF_SEARCH_LADDER_H
+#define BF_SEARCH_LADDER_H
+
+#include "search/search.h"
+
+typedef struct bf_ladder_step {
+  const char *name;
+  char hash[512];
+  uint64_t conflicts, bytes_wasted;
+  unsigned instructions;
+  bool proven; /* no hash at all (exact) or of the step's class (others) leaves fewer */
+} bf_ladder_step;
+
+enum { BF_LADDER_STEPS = 8 };
+
+typedef struct bf_ladder {
+  bf_ladder_step step[BF_LADDER_STEPS]; /* nothing, padding, CuTe, bit-vector, bitwise, exact */
+  unsigned count;
+  unsigned recommended; /* index into step; 0 is "nothing" */
+  char reason[512];
+  uint64_t conflicts_before;
+  uint64_t wavefronts_before, accesses;
+  uint64_t lower_bound; /* of the exact step */
+  double seconds;
+} bf_ladder;
+
+/* Runs every step. options gives granule, time limit, threads and progress. */
+int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
+                    const bf_solve_options *options, bf_ladder *ladder,
+                    bf_diagnostic *diagnostic);
+
+#endif

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The picture in the documentation is what the documented command of build folder $1 draws, and
+# SVG and HTML are well-formed for a parser, where one is here.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+faults=0
+"$1/bankfold" draw examples/tile.trace:39 --hash xor:0,5,31 --svg "$work/column.svg" || faults=1
+cmp docs/img/tile-column.svg "$work/column.svg" || faults=1
+"$1/bankfold" draw --access 'ld 16 ffffffff stride:8 @<&">' --hash fixed --svg "$work/wide.svg" ||
+  faults=1
+"$1/bankfold" report examples/tile.trace --output "$work/page.html" >/dev/null || faults=1
+if command -v xmllint >/dev/null; then
+  xmllint --noout "$work"/*.svg || faults=1
+  # The parser knows no HTML 5 elements; everything else it finds is a fault.
+  xmllint --html --noout "$work/page.html" 2>&1 |
+    grep 'error' | grep -vE 'Tag (section|figure|footer|svg|g|rect|path|text|tspan|title|desc) ' &&
+    faults=1
+fi
+exit $faults
