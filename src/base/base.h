@@ -83,7 +83,8 @@ int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
 void bf_reader_close(bf_reader *reader);
 
 /* Writes a file under a temporary name beside path; bf_writer_commit renames it to path and
- * bf_writer_close without commit removes it. "-" writes to standard output. */
+ * bf_writer_close without commit removes it. "-" writes to standard output; devices and pipes are
+ * written in place. */
 typedef struct bf_writer bf_writer;
 int bf_writer_open(const char *path, bool compress, bf_writer **writer, bf_diagnostic *diagnostic);
 int bf_writer_write(bf_writer *writer, const void *bytes, size_t size, bf_diagnostic *diagnostic);
