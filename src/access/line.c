@@ -169,6 +169,17 @@ static int parse_site(parser *p) {
   return fault ? FAIL_AT(p->site_at + offset, "%s", fault) : BF_OK;
 }
 
+/* The token is no number that fits 64 bits. */
+static int wrong_address(parser *p, const char *at) {
+  bool hex = at[0] == '0' && (at[1] | 32) == 'x';
+  const char *digits = hex ? at + 2 : at;
+  size_t length = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+  if (length && ends_token(digits[length]))
+    return FAIL_AT(at, "address %s is past the allocation of %llu bytes", show(at).text,
+                   (unsigned long long)p->limits->allocation_bytes);
+  return FAIL_AT(at, "expected a byte address, not '%s'", show(at).text);
+}
+
 /* The next token starts with a digit, or a sign and a digit. */
 static int parse_address(parser *p) {
   const char *start = p->at;
@@ -180,7 +191,7 @@ static int parse_address(parser *p) {
   if (*start == '-')
     return FAIL_AT(start, "address %s is negative", show(start).text);
   if (!scan_number(&p->at, &p->address[p->addresses]) || !ends_token(*p->at))
-    return FAIL_AT(start, "expected a byte address, not '%s'", show(start).text);
+    return wrong_address(p, start);
   p->address_at[p->addresses++] = start;
   p->addresses_end = p->at;
   return BF_OK;

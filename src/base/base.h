@@ -54,7 +54,8 @@ bool bf_parse_hex(const char **cursor, uint64_t *value);
 /* ---- JSON ---- */
 
 /* Writes one JSON document with two-space indentation into text. Keys are given inside objects and
- * must be NULL inside arrays. Lists whose members are small are kept on one line. */
+ * must be NULL inside arrays. Bytes of strings that are not UTF-8 become U+FFFD. Lists whose members
+ * are small are kept on one line. */
 typedef struct bf_json {
   bf_text *text;
   unsigned depth;
@@ -66,6 +67,7 @@ void bf_json_begin(bf_json *json, const char *key, char bracket, bool flat); /* 
 void bf_json_end(bf_json *json, char bracket);                              /* '}' or ']' */
 void bf_json_string(bf_json *json, const char *key, const char *value);     /* NULL writes null */
 void bf_json_number(bf_json *json, const char *key, uint64_t value);
+void bf_json_integer(bf_json *json, const char *key, int64_t value);
 void bf_json_real(bf_json *json, const char *key, double value);
 void bf_json_bool(bf_json *json, const char *key, bool value);
 
@@ -81,7 +83,8 @@ int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
 void bf_reader_close(bf_reader *reader);
 
 /* Writes a file under a temporary name beside path; bf_writer_commit renames it to path and
- * bf_writer_close without commit removes it. "-" writes to standard output. */
+ * bf_writer_close without commit removes it. "-" writes to standard output; devices and pipes are
+ * written in place. */
 typedef struct bf_writer bf_writer;
 int bf_writer_open(const char *path, bool compress, bf_writer **writer, bf_diagnostic *diagnostic);
 int bf_writer_write(bf_writer *writer, const void *bytes, size_t size, bf_diagnostic *diagnostic);
