@@ -6,7 +6,7 @@
 #include <string.h>
 
 const cli_group cli_groups[] = {
-    {"Find conflicts", {&cli_check, &cli_classify, &cli_draw, &cli_pack}},
+    {"Find conflicts", {&cli_check, &cli_classify, &cli_draw}},
     {"Remove them", {&cli_solve, &cli_align}},
     {"Use a hash", {&cli_convert, &cli_emit}},
     {"Learn more", {&cli_report, &cli_machines, &cli_help}},
