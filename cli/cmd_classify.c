@@ -1,5 +1,5 @@
 /* bankfold classify: what pattern each access of a trace follows, in words and numbers. */
-#include "cli.h"
+#include "spool.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const cli_option options[] = {
     CLI_COMMON(settings),
 };
 
-/* Output is handed on in pieces of this size, so that traces of any length fit. */
+/* Output is handed to the spool in pieces of this size. */
 enum { PIECE_BYTES = 1 << 20, COLUMNS_MAX = 1 << 30 };
 
 /* Everything that a run has open. */
@@ -28,6 +28,7 @@ typedef struct run_state {
   bf_trace *trace;
   bf_text text;
   bf_json json;
+  cli_spool spool; /* kept until the whole trace is known to be good */
 } run_state;
 
 static int open_all(run_state *s, const char *path, bf_diagnostic *diagnostic) {
@@ -53,6 +54,7 @@ static void close_all(run_state *s) {
   bf_hash_free(s->hash);
   bf_machine_free(s->machine);
   bf_text_free(&s->text);
+  cli_spool_free(&s->spool);
 }
 
 /* ---- One access ---- */
@@ -171,19 +173,38 @@ static int classify(run_state *s, const bf_access *access, bf_diagnostic *diagno
 
 /* ---- The whole trace ---- */
 
-/* Classifies every access; returns an exit status, with what is not yet printed in s->text. */
-static int classify_all(run_state *s) {
-  bf_diagnostic diagnostic;
+/* Classifies every access into the spool. */
+static int classify_all(run_state *s, bf_diagnostic *diagnostic) {
   bf_access access;
   int result;
-  while ((result = bf_trace_next(s->trace, &access, &diagnostic)) > 0) {
-    if (classify(s, &access, &diagnostic) != BF_OK)
-      return cli_complain(&diagnostic);
-    int status = s->text.size < PIECE_BYTES ? CLI_OK : cli_print(&s->text);
-    if (status != CLI_OK)
-      return status;
+  while ((result = bf_trace_next(s->trace, &access, diagnostic)) > 0) {
+    int error = classify(s, &access, diagnostic);
+    if (error == BF_OK && s->text.size >= PIECE_BYTES)
+      error = cli_spool_add(&s->spool, &s->text, diagnostic);
+    if (error != BF_OK)
+      return error;
   }
-  return result < 0 ? cli_complain(&diagnostic) : CLI_OK;
+  return result;
+}
+
+static int classify_trace(run_state *s, const char *path, bf_diagnostic *diagnostic) {
+  int error = open_all(s, path, diagnostic);
+  if (error != BF_OK)
+    return error;
+  bool json = s->settings->common.json;
+  if (json) {
+    bf_json_begin(&s->json, NULL, '{', false);
+    bf_json_string(&s->json, "machine", bf_machine_name(s->machine));
+    bf_json_begin(&s->json, "accesses", '[', false);
+  }
+  error = classify_all(s, diagnostic);
+  if (error != BF_OK)
+    return error;
+  if (json) {
+    bf_json_end(&s->json, ']');
+    bf_json_end(&s->json, '}');
+  }
+  return cli_spool_add(&s->spool, &s->text, diagnostic);
 }
 
 static int run(const void *given, int count, char **arguments) {
@@ -191,23 +212,8 @@ static int run(const void *given, int count, char **arguments) {
   run_state s = {.settings = given};
   s.json.text = &s.text;
   bf_diagnostic diagnostic;
-  if (open_all(&s, arguments[0], &diagnostic) != BF_OK) {
-    close_all(&s);
-    return cli_complain(&diagnostic);
-  }
-  bool json = s.settings->common.json;
-  if (json) {
-    bf_json_begin(&s.json, NULL, '{', false);
-    bf_json_string(&s.json, "machine", bf_machine_name(s.machine));
-    bf_json_begin(&s.json, "accesses", '[', false);
-  }
-  int status = classify_all(&s);
-  if (status == CLI_OK && json) {
-    bf_json_end(&s.json, ']');
-    bf_json_end(&s.json, '}');
-  }
-  if (status == CLI_OK)
-    status = cli_print(&s.text);
+  int error = classify_trace(&s, arguments[0], &diagnostic);
+  int status = error == BF_OK ? cli_spool_print(&s.spool) : cli_complain(&diagnostic);
   close_all(&s);
   return status;
 }

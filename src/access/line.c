@@ -355,11 +355,22 @@ int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access 
   return error == BF_OK ? 1 : error;
 }
 
+/* Adds a space and a number; traces are full of them, so this is not left to printf. */
+static void add_number(bf_text *text, uint32_t value) {
+  char digits[11];
+  char *at = digits + sizeof digits;
+  do
+    *--at = (char)('0' + value % 10);
+  while (value /= 10);
+  *--at = ' ';
+  bf_text_add(text, at, (size_t)(digits + sizeof digits - at));
+}
+
 void bf_line_print(const bf_access *access, bf_text *text) {
   bf_text_addf(text, "%s %u %08llx", bf_op_name(access->op), access->width_bytes,
                (unsigned long long)access->mask);
   for (uint64_t left = access->mask; left; left &= left - 1)
-    bf_text_addf(text, " %u", access->address[__builtin_ctzll(left)]);
+    add_number(text, access->address[__builtin_ctzll(left)]);
   if (access->count != 1)
     bf_text_addf(text, " x%llu", (unsigned long long)access->count);
   if (access->site) {
