@@ -25,7 +25,7 @@ static int refill(bf_reader *reader, bf_diagnostic *diagnostic) {
   reader->end = fread(reader->buffer, 1, reader->capacity, reader->file);
   if (reader->end == 0) {
     if (ferror(reader->file))
-      return bf_fail(diagnostic, BF_IO, "%s: cannot read: %s", reader->path, strerror(errno));
+      return bf_fail_file(diagnostic, BF_IO, reader->path, "cannot read: %s", strerror(errno));
     reader->at_end = true;
   }
   return BF_OK;
@@ -50,9 +50,9 @@ int bf_reader_open(const char *path, bf_reader **out, bf_diagnostic *diagnostic)
   struct stat status;
   int error = BF_OK;
   if (!reader->file)
-    error = bf_fail(diagnostic, BF_IO, "%s: cannot open: %s", path, strerror(errno));
+    error = bf_fail_file(diagnostic, BF_IO, path, "cannot open: %s", strerror(errno));
   else if (fstat(fileno(reader->file), &status) == 0 && S_ISDIR(status.st_mode))
-    error = bf_fail(diagnostic, BF_IO, "%s: is a directory", path);
+    error = bf_fail_file(diagnostic, BF_IO, path, "is a directory");
   else
     error = refill(reader, diagnostic);
   if (error == BF_OK && starts_with_zstd_magic(reader)) {
@@ -99,11 +99,11 @@ static int read_zstd(bf_reader *reader, void *buffer, size_t size, size_t *got,
     size_t result = ZSTD_decompressStream(reader->stream, &out, &in);
     reader->begin = in.pos;
     if (ZSTD_isError(result))
-      return bf_fail(diagnostic, BF_BAD_INPUT, "%s: damaged zstd data: %s", reader->path,
-                     ZSTD_getErrorName(result));
+      return bf_fail_file(diagnostic, BF_BAD_INPUT, reader->path, "damaged zstd data: %s",
+                          ZSTD_getErrorName(result));
     reader->frame_pending = result;
     if (drained && out.pos == 0 && result != 0)
-      return bf_fail(diagnostic, BF_BAD_INPUT, "%s: zstd data is cut off", reader->path);
+      return bf_fail_file(diagnostic, BF_BAD_INPUT, reader->path, "zstd data is cut off");
   }
   *got = out.pos;
   return BF_OK;
@@ -156,7 +156,7 @@ static int open_target(bf_writer *writer, const char *path, bf_diagnostic *diagn
   writer->file = in_place ? fopen(path, "wb") : fopen(temporary, "wbx");
   if (!writer->file) {
     free(temporary);
-    return bf_fail(diagnostic, BF_IO, "%s: cannot write: %s", path, strerror(errno));
+    return bf_fail_file(diagnostic, BF_IO, path, "cannot write: %s", strerror(errno));
   }
   writer->temporary = temporary;
   return BF_OK;
@@ -183,8 +183,8 @@ int bf_writer_open(const char *path, bool compress, bf_writer **out, bf_diagnost
 }
 
 static int write_failed(const bf_writer *writer, bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_IO, "%s: cannot write: %s",
-                 writer->path ? writer->path : "standard output", strerror(errno));
+  return bf_fail_file(diagnostic, BF_IO, writer->path ? writer->path : "standard output",
+                      "cannot write: %s", strerror(errno));
 }
 
 static int compress_some(bf_writer *writer, const void *bytes, size_t size, ZSTD_EndDirective mode,

@@ -347,7 +347,7 @@ static void missing_files_are_reported(void **state) {
   (void)state;
   bf_diagnostic found;
   assert_int_equal(walk("/nonexistent/file.trace", &found), BF_IO);
-  assert_non_null(strstr(found.message, "/nonexistent/file.trace"));
+  assert_string_equal(found.file, "/nonexistent/file.trace");
 }
 
 /* ---- The packed form ---- */
