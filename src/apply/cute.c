@@ -45,18 +45,19 @@ int bf_emit_cute(const bf_hash *hash, const bf_emit_options *options, bf_text *t
   const char *name = options->name, *mode = tma_mode(bits, base, shift);
   char upper[BF_EMIT_NAME_MAX + 1];
   bf_emit_upper(name, upper);
-  unsigned long alignment = bits ? 1ul << top : hash->geometry.word_bytes;
+  unsigned word = hash->geometry.word_bytes;
+  unsigned long alignment = bits ? 1ul << top : word;
   bf_text_addf(text,
                "// %s: hash %s\n// for %u banks of %u-byte words, as CuTe types.\n//\n"
                "// Swizzled offsets count from a base at a multiple of %s_alignment bytes; then\n"
                "// swizzling addresses and swizzling offsets is the same.\n//\n"
-               "// Use it in a layout, for example 8 rows of 64 two-byte elements:\n"
-               "//   auto layout = cute::composition(%s_swizzle_2b{},\n"
+               "// Use it in a layout, for example 8 rows of 64 elements of %u bytes:\n"
+               "//   auto layout = cute::composition(%s_swizzle_%ub{},\n"
                "//       cute::Layout<cute::Shape<cute::_8, cute::_64>,\n"
                "//                    cute::Stride<cute::_64, cute::_1>>{});\n"
                "#ifndef %s_CUTE_HPP\n#define %s_CUTE_HPP\n\n#include <cute/swizzle.hpp>\n\n",
-               name, hash->text, 1u << hash->geometry.bank_bits, hash->geometry.word_bytes, name,
-               name, upper, upper);
+               name, hash->text, 1u << hash->geometry.bank_bits, word, name, word, name, word,
+               upper, upper);
   write_types(text, name, bits, base, shift);
   bf_text_addf(text, "constexpr unsigned %s_alignment = %lu; // bytes\n", name, alignment);
   if (mode)

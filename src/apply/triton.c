@@ -63,6 +63,10 @@ static int find_triple(const bf_hash *hash, const bf_emit_options *options, trip
                    "no such form: no (vec, perPhase, maxPhase) gives the same banks as %.200s",
                    hash->text);
   const char *why = objection(bits, base, shift, element_bits, row_bits);
+  if (why) { /* a swizzle that does not touch what lies above the banks may still do */
+    bf_hash_find_bank_swizzle(hash, &bits, &base, &shift);
+    why = objection(bits, base, shift, element_bits, row_bits);
+  }
   if (why)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "no such form: on rows of %llu elements of %llu bytes, %.200s has no (vec, "

@@ -66,10 +66,12 @@ static void write_linear(const module *m) {
   }
 }
 
-/* Sums are formed as wide as the place, so that no bit is lost. */
+/* Sums are formed as wide as the place and the constants, so that no bit is lost. */
 static void write_arithmetic(const module *m) {
   const bf_hash *hash = m->hash;
   unsigned width = m->place_bits;
+  while (width < 64 && (hash->row_words | hash->pad_words) >> width)
+    width++;
   bf_text_addf(m->text, "  wire [%u:0] wide = word;\n  wire [%u:0] place = ", width - 1, width - 1);
   if (hash->kind == BF_HASH_ADD)
     bf_text_addf(m->text, "wide + (wide >> %u);\n", m->bank_bits);
@@ -78,9 +80,9 @@ static void write_arithmetic(const module *m) {
                  (unsigned long long)hash->row_words, width, (unsigned long long)hash->pad_words);
   if (m->bank_bits)
     bf_text_addf(m->text, "  assign bank = place[%u:0];\n", m->bank_bits - 1);
-  if (width > m->bank_bits)
+  if (m->place_bits > m->bank_bits)
     bf_text_addf(m->text, "  assign row = %s[%u:%u];\n",
-                 hash->kind == BF_HASH_ADD ? "wide" : "place", width - 1, m->bank_bits);
+                 hash->kind == BF_HASH_ADD ? "wide" : "place", m->place_bits - 1, m->bank_bits);
 }
 
 /* ---- The test bench ---- */

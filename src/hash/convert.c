@@ -127,15 +127,11 @@ static bool rows_to_swizzle(const uint64_t *row, unsigned rows, unsigned *bits, 
   return (unsigned)(*shift < 0 ? -*shift : *shift) >= *bits;
 }
 
-/* The identity is written Swizzle<0,4,3>, as CuTe does. */
-bool bf_hash_find_swizzle(const bf_hash *hash, unsigned *bits, unsigned *base, int *shift) {
-  const bf_geometry *g = &hash->geometry;
-  uint64_t row[BF_HASH_MAX_BANK_BITS];
+/* From words to bytes. The identity is written Swizzle<0,4,3>, as CuTe does. */
+static bool byte_swizzle(const bf_geometry *g, const uint64_t *row, unsigned rows, unsigned *bits,
+                         unsigned *base, int *shift) {
   int word_base;
-  bool whole = hash->kind == BF_HASH_LINEAR &&
-               rows_to_swizzle(hash->forward.row, g->address_bits, bits, &word_base, shift);
-  if (!whole && !(bf_hash_bank_rows(hash, row) &&
-                  rows_to_swizzle(row, g->bank_bits, bits, &word_base, shift)))
+  if (!rows_to_swizzle(row, rows, bits, &word_base, shift))
     return false;
   *base = (unsigned)word_base + (unsigned)__builtin_ctz(g->word_bytes);
   if (*bits == 0) {
@@ -143,6 +139,19 @@ bool bf_hash_find_swizzle(const bf_hash *hash, unsigned *bits, unsigned *base, i
     *shift = 3;
   }
   return true;
+}
+
+bool bf_hash_find_bank_swizzle(const bf_hash *hash, unsigned *bits, unsigned *base, int *shift) {
+  uint64_t row[BF_HASH_MAX_BANK_BITS];
+  return bf_hash_bank_rows(hash, row) &&
+         byte_swizzle(&hash->geometry, row, hash->geometry.bank_bits, bits, base, shift);
+}
+
+bool bf_hash_find_swizzle(const bf_hash *hash, unsigned *bits, unsigned *base, int *shift) {
+  const bf_geometry *g = &hash->geometry;
+  return (hash->kind == BF_HASH_LINEAR &&
+          byte_swizzle(g, hash->forward.row, g->address_bits, bits, base, shift)) ||
+         bf_hash_find_bank_swizzle(hash, bits, base, shift);
 }
 
 /* The mask with which k1 and k2 give these rows; false if there is none. */

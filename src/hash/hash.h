@@ -40,8 +40,10 @@ bool bf_hash_bank_rows(const bf_hash *hash, uint64_t row[BF_HASH_MAX_BANK_BITS])
  * smallest pad_words; row_words = banks and pad_words = 0 where bank = word mod banks. False if no
  * padding gives every word of the allocation the same bank. */
 bool bf_hash_find_padding(const bf_hash *hash, uint64_t *row_words, uint64_t *pad_words);
-/* Swizzle<bits, base, shift> on byte offsets that puts every word where hash puts it or, failing
- * that, gives every word the same bank; false if there is none. */
+/* The Swizzle<bits, base, shift> of fewest bits on byte offsets that gives every word the same
+ * bank; false if there is none. */
+bool bf_hash_find_bank_swizzle(const bf_hash *hash, unsigned *bits, unsigned *base, int *shift);
+/* The same, but if there is one that also puts every word where hash puts it, that one. */
 bool bf_hash_find_swizzle(const bf_hash *hash, unsigned *bits, unsigned *base, int *shift);
 /* The smallest k1, k2, mask with bank = (a >> k1) ^ ((a >> k2) & mask) and k1 != k2; false if there
  * is none. */
