@@ -76,6 +76,7 @@ static void set_default_range(align_job *job) {
   job->to = extent <= last ? last - extent : last;
 }
 
+/* Loads machine and hash and reads the range. */
 static int load(align_job *job, bf_diagnostic *diagnostic) {
   int error = cli_load_machine(&job->options->common, &job->machine, diagnostic);
   if (error == BF_OK)
@@ -88,6 +89,7 @@ static int load(align_job *job, bf_diagnostic *diagnostic) {
   return error;
 }
 
+/* One search, with its time. */
 static int search(align_job *job, bool use_symmetry, bf_alignment *alignment, double *seconds,
                   bf_diagnostic *diagnostic) {
   double start = bf_seconds();
@@ -97,6 +99,7 @@ static int search(align_job *job, bool use_symmetry, bf_alignment *alignment, do
   return error;
 }
 
+/* The search that was asked for, and the check. */
 static int search_all(align_job *job, bf_diagnostic *diagnostic) {
   int error = search(job, true, &job->found, &job->seconds, diagnostic);
   if (error == BF_OK && job->options->brute_force)
@@ -106,6 +109,7 @@ static int search_all(align_job *job, bf_diagnostic *diagnostic) {
 
 /* ---- Output ---- */
 
+/* How many bases one evaluation stands for. */
 static double factor(const bf_alignment *alignment) {
   return (double)alignment->bases / (double)alignment->evaluated;
 }

@@ -44,7 +44,7 @@ static uint64_t wavefronts_of(const bf_count *count) {
 
 static void write_json_access(const run *r, const bf_access *access, const bf_count *count,
                               bf_text *text) {
-  bf_json json = {.text = text, .depth = 2};
+  bf_json json = {.text = text, .depth = 2, .flat = {[2] = true}};
   bf_pattern pattern = bf_access_classify(access, bf_machine_lanes(r->machine), 1);
   bf_text_puts(text, r->listed ? ",\n    " : "\n    ");
   bf_json_begin(&json, NULL, '{', true);

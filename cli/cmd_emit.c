@@ -15,7 +15,7 @@ static const cli_option options[] = {
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL, "the hash to write"},
     {"as", CLI_TEXT, offsetof(settings, form), "FORM", "cuda c cute triton verilog",
      "what to write"},
-    {"name", CLI_TEXT, offsetof(settings, name), "NAME", NULL,
+    {"name", CLI_TEXT, offsetof(settings, name), "PREFIX", NULL,
      "what all names in the text start with (default bankfold)"},
     {"element-bytes", CLI_NUMBER, offsetof(settings, element_bytes), "N", NULL,
      "triton: bytes of one element of the tile (default one word)"},

@@ -169,6 +169,17 @@ static int parse_site(parser *p) {
   return fault ? FAIL_AT(p->site_at + offset, "%s", fault) : BF_OK;
 }
 
+/* The token is no number that fits 64 bits. */
+static int wrong_address(parser *p, const char *at) {
+  bool hex = at[0] == '0' && (at[1] | 32) == 'x';
+  const char *digits = hex ? at + 2 : at;
+  size_t length = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+  if (length && ends_token(digits[length]))
+    return FAIL_AT(at, "address %s is past the allocation of %llu bytes", show(at).text,
+                   (unsigned long long)p->limits->allocation_bytes);
+  return FAIL_AT(at, "expected a byte address, not '%s'", show(at).text);
+}
+
 /* The next token starts with a digit, or a sign and a digit. */
 static int parse_address(parser *p) {
   const char *start = p->at;
@@ -180,7 +191,7 @@ static int parse_address(parser *p) {
   if (*start == '-')
     return FAIL_AT(start, "address %s is negative", show(start).text);
   if (!scan_number(&p->at, &p->address[p->addresses]) || !ends_token(*p->at))
-    return FAIL_AT(start, "expected a byte address, not '%s'", show(start).text);
+    return wrong_address(p, start);
   p->address_at[p->addresses++] = start;
   p->addresses_end = p->at;
   return BF_OK;
@@ -344,11 +355,22 @@ int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access 
   return error == BF_OK ? 1 : error;
 }
 
+/* Adds a space and a number; traces are full of them, so this is not left to printf. */
+static void add_number(bf_text *text, uint32_t value) {
+  char digits[11];
+  char *at = digits + sizeof digits;
+  do
+    *--at = (char)('0' + value % 10);
+  while (value /= 10);
+  *--at = ' ';
+  bf_text_add(text, at, (size_t)(digits + sizeof digits - at));
+}
+
 void bf_line_print(const bf_access *access, bf_text *text) {
   bf_text_addf(text, "%s %u %08llx", bf_op_name(access->op), access->width_bytes,
                (unsigned long long)access->mask);
   for (uint64_t left = access->mask; left; left &= left - 1)
-    bf_text_addf(text, " %u", access->address[__builtin_ctzll(left)]);
+    add_number(text, access->address[__builtin_ctzll(left)]);
   if (access->count != 1)
     bf_text_addf(text, " x%llu", (unsigned long long)access->count);
   if (access->site) {

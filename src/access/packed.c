@@ -281,10 +281,10 @@ static void get_access(record *r, unsigned tag, bf_trace *trace, bf_access *acce
 
 /* A fault in the record that starts at the window's begin. */
 static int damaged(const bf_trace *trace, bf_diagnostic *diagnostic, const char *fault) {
-  return bf_trace_fail(diagnostic, BF_BAD_INPUT, trace->file,
-                       "damaged packed trace: %s (access %llu, byte %llu)", fault,
-                       (unsigned long long)trace->accesses + 1,
-                       (unsigned long long)(trace->window.passed_bytes + trace->window.begin));
+  return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file,
+                      "damaged packed trace: %s (access %llu, byte %llu)", fault,
+                      (unsigned long long)trace->accesses + 1,
+                      (unsigned long long)(trace->window.passed_bytes + trace->window.begin));
 }
 
 static int read_end(record *r, const bf_trace *trace, bf_diagnostic *diagnostic) {
@@ -323,13 +323,12 @@ static int read_access(record *r, unsigned tag, bf_trace *trace, bf_access *acce
   bf_diagnostic found;
   int lane;
   if (bf_access_check(access, &trace->limits, &lane, &found) != BF_OK)
-    return bf_trace_fail(diagnostic, BF_BAD_INPUT, trace->file, "access %llu: %s",
-                         (unsigned long long)trace->accesses + 1, found.message);
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file, "access %llu: %s",
+                        (unsigned long long)trace->accesses + 1, found.message);
   if (!bf_trace_tally(trace, access))
-    return bf_trace_fail(diagnostic, BF_BAD_INPUT, trace->file,
-                         "the counts up to access %llu add up to more than %llu",
-                         (unsigned long long)trace->accesses,
-                         (unsigned long long)BF_EXECUTIONS_MAX);
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file,
+                        "the counts up to access %llu add up to more than %llu",
+                        (unsigned long long)trace->accesses, (unsigned long long)BF_EXECUTIONS_MAX);
   access->line = trace->accesses;
   trace->previous = *access;
   return BF_OK;
@@ -370,9 +369,9 @@ int bf_packed_begin(bf_trace *trace, bf_diagnostic *diagnostic) {
     return damaged(trace, diagnostic, "the file is cut off");
   unsigned version = window->data[window->begin++];
   if (version != VERSION)
-    return bf_trace_fail(diagnostic, BF_BAD_INPUT, trace->file,
-                         "a packed trace of version %u, but only version %d can be read", version,
-                         VERSION);
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file,
+                        "a packed trace of version %u, but only version %d can be read", version,
+                        VERSION);
   return BF_OK;
 }
 

@@ -8,19 +8,6 @@
 /* Room for a line of the greatest length, and for reading in large pieces. */
 enum { WINDOW_BYTES = 4 * BF_LINE_MAX_BYTES, WRITE_BYTES = 1 << 16 };
 
-int bf_trace_fail(bf_diagnostic *diagnostic, bf_error error, const char *file, const char *format,
-                  ...) {
-  char message[sizeof diagnostic->message];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
-  va_end(arguments);
-  bf_fail(diagnostic, error, "%s", message);
-  if (diagnostic)
-    snprintf(diagnostic->file, sizeof diagnostic->file, "%s", file);
-  return error;
-}
-
 static int no_memory(bf_diagnostic *diagnostic) {
   return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
 }
@@ -30,9 +17,9 @@ int bf_trace_intern(bf_sites *sites, const char *file, const char *bytes, size_t
   uint32_t number;
   int error = bf_sites_intern(sites, bytes, length, &number);
   if (error == BF_UNSUPPORTED)
-    return bf_trace_fail(diagnostic, BF_UNSUPPORTED, file,
-                         "more than %d distinct sites, or %d bytes of them", BF_SITES_MAX,
-                         BF_SITES_MAX_BYTES);
+    return bf_fail_file(diagnostic, BF_UNSUPPORTED, file,
+                        "more than %d distinct sites, or %d bytes of them", BF_SITES_MAX,
+                        BF_SITES_MAX_BYTES);
   if (error != BF_OK)
     return no_memory(diagnostic);
   *site = bf_sites_text(sites, number);
@@ -174,7 +161,7 @@ int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic)
   int result = trace->packed ? bf_packed_next(trace, access, diagnostic)
                              : next_text(trace, access, diagnostic);
   if (result == 0 && trace->accesses == 0)
-    return bf_trace_fail(diagnostic, BF_BAD_INPUT, trace->file, "the trace holds no access");
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file, "the trace holds no access");
   return result;
 }
 

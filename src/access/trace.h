@@ -43,9 +43,6 @@ struct bf_trace_writer {
   bf_access previous; /* packed: the access before */
 };
 
-/* Fills diagnostic with a fault of a whole file. */
-int bf_trace_fail(bf_diagnostic *diagnostic, bf_error error, const char *file, const char *format,
-                  ...) BF_PRINTF(4, 5);
 /* bf_sites_intern with a diagnostic; *site becomes the kept string. */
 int bf_trace_intern(bf_sites *sites, const char *file, const char *bytes, size_t length,
                     const char **site, bf_diagnostic *diagnostic);

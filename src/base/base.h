@@ -25,6 +25,9 @@ void bf_arena_free(bf_arena *arena);
 
 /* Fills diagnostic (ignored when NULL) and returns error. */
 int bf_fail(bf_diagnostic *diagnostic, bf_error error, const char *format, ...) BF_PRINTF(3, 4);
+/* The same for a fault of a whole file. */
+int bf_fail_file(bf_diagnostic *diagnostic, bf_error error, const char *file, const char *format,
+                 ...) BF_PRINTF(4, 5);
 /* The same for a fault at `at` inside the NUL-terminated line `text` of file:line. */
 int bf_fail_at(bf_diagnostic *diagnostic, const char *file, uint64_t line, const char *text,
                const char *at, const char *format, ...) BF_PRINTF(6, 7);
@@ -54,7 +57,8 @@ bool bf_parse_hex(const char **cursor, uint64_t *value);
 /* ---- JSON ---- */
 
 /* Writes one JSON document with two-space indentation into text. Keys are given inside objects and
- * must be NULL inside arrays. Lists whose members are small are kept on one line. */
+ * must be NULL inside arrays. Bytes of strings that are not UTF-8 become U+FFFD. Lists whose
+ * members are small are kept on one line. */
 typedef struct bf_json {
   bf_text *text;
   unsigned depth;
@@ -63,9 +67,10 @@ typedef struct bf_json {
 } bf_json;
 
 void bf_json_begin(bf_json *json, const char *key, char bracket, bool flat); /* '{' or '[' */
-void bf_json_end(bf_json *json, char bracket);                              /* '}' or ']' */
-void bf_json_string(bf_json *json, const char *key, const char *value);     /* NULL writes null */
+void bf_json_end(bf_json *json, char bracket);                               /* '}' or ']' */
+void bf_json_string(bf_json *json, const char *key, const char *value);      /* NULL writes null */
 void bf_json_number(bf_json *json, const char *key, uint64_t value);
+void bf_json_integer(bf_json *json, const char *key, int64_t value);
 void bf_json_real(bf_json *json, const char *key, double value);
 void bf_json_bool(bf_json *json, const char *key, bool value);
 
@@ -81,7 +86,8 @@ int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
 void bf_reader_close(bf_reader *reader);
 
 /* Writes a file under a temporary name beside path; bf_writer_commit renames it to path and
- * bf_writer_close without commit removes it. "-" writes to standard output. */
+ * bf_writer_close without commit removes it. "-" writes to standard output; devices and pipes are
+ * written in place. */
 typedef struct bf_writer bf_writer;
 int bf_writer_open(const char *path, bool compress, bf_writer **writer, bf_diagnostic *diagnostic);
 int bf_writer_write(bf_writer *writer, const void *bytes, size_t size, bf_diagnostic *diagnostic);

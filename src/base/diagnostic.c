@@ -9,10 +9,28 @@ static void set_message(bf_diagnostic *diagnostic, const char *format, va_list a
   vsnprintf(diagnostic->message, sizeof diagnostic->message, format, arguments);
 }
 
+/* Forgets what was there; the fault is in file. */
+static void start(bf_diagnostic *diagnostic, const char *file) {
+  memset(diagnostic, 0, sizeof *diagnostic);
+  diagnostic->caret = -1;
+  snprintf(diagnostic->file, sizeof diagnostic->file, "%s", file);
+}
+
 int bf_fail(bf_diagnostic *diagnostic, bf_error error, const char *format, ...) {
   if (diagnostic) {
-    memset(diagnostic, 0, sizeof *diagnostic);
-    diagnostic->caret = -1;
+    start(diagnostic, "");
+    va_list arguments;
+    va_start(arguments, format);
+    set_message(diagnostic, format, arguments);
+    va_end(arguments);
+  }
+  return error;
+}
+
+int bf_fail_file(bf_diagnostic *diagnostic, bf_error error, const char *file, const char *format,
+                 ...) {
+  if (diagnostic) {
+    start(diagnostic, file);
     va_list arguments;
     va_start(arguments, format);
     set_message(diagnostic, format, arguments);
@@ -38,8 +56,7 @@ static void set_excerpt(bf_diagnostic *diagnostic, const char *text, size_t offs
 int bf_fail_at(bf_diagnostic *diagnostic, const char *file, uint64_t line, const char *text,
                const char *at, const char *format, ...) {
   if (diagnostic) {
-    memset(diagnostic, 0, sizeof *diagnostic);
-    snprintf(diagnostic->file, sizeof diagnostic->file, "%s", file);
+    start(diagnostic, file);
     diagnostic->line = line;
     diagnostic->column = (uint32_t)(at - text) + 1;
     set_excerpt(diagnostic, text, (size_t)(at - text));

@@ -25,7 +25,7 @@ static int refill(bf_reader *reader, bf_diagnostic *diagnostic) {
   reader->end = fread(reader->buffer, 1, reader->capacity, reader->file);
   if (reader->end == 0) {
     if (ferror(reader->file))
-      return bf_fail(diagnostic, BF_IO, "%s: cannot read: %s", reader->path, strerror(errno));
+      return bf_fail_file(diagnostic, BF_IO, reader->path, "cannot read: %s", strerror(errno));
     reader->at_end = true;
   }
   return BF_OK;
@@ -50,9 +50,9 @@ int bf_reader_open(const char *path, bf_reader **out, bf_diagnostic *diagnostic)
   struct stat status;
   int error = BF_OK;
   if (!reader->file)
-    error = bf_fail(diagnostic, BF_IO, "%s: cannot open: %s", path, strerror(errno));
+    error = bf_fail_file(diagnostic, BF_IO, path, "cannot open: %s", strerror(errno));
   else if (fstat(fileno(reader->file), &status) == 0 && S_ISDIR(status.st_mode))
-    error = bf_fail(diagnostic, BF_IO, "%s: is a directory", path);
+    error = bf_fail_file(diagnostic, BF_IO, path, "is a directory");
   else
     error = refill(reader, diagnostic);
   if (error == BF_OK && starts_with_zstd_magic(reader)) {
@@ -99,11 +99,11 @@ static int read_zstd(bf_reader *reader, void *buffer, size_t size, size_t *got,
     size_t result = ZSTD_decompressStream(reader->stream, &out, &in);
     reader->begin = in.pos;
     if (ZSTD_isError(result))
-      return bf_fail(diagnostic, BF_BAD_INPUT, "%s: damaged zstd data: %s", reader->path,
-                     ZSTD_getErrorName(result));
+      return bf_fail_file(diagnostic, BF_BAD_INPUT, reader->path, "damaged zstd data: %s",
+                          ZSTD_getErrorName(result));
     reader->frame_pending = result;
     if (drained && out.pos == 0 && result != 0)
-      return bf_fail(diagnostic, BF_BAD_INPUT, "%s: zstd data is cut off", reader->path);
+      return bf_fail_file(diagnostic, BF_BAD_INPUT, reader->path, "zstd data is cut off");
   }
   *got = out.pos;
   return BF_OK;
@@ -130,50 +130,65 @@ void bf_reader_close(bf_reader *reader) {
 
 struct bf_writer {
   FILE *file;
-  char *path, *temporary; /* both NULL for standard output */
+  char *path;      /* NULL for standard output */
+  char *temporary; /* NULL for standard output and where path is written in place */
   ZSTD_CStream *stream;
 };
+
+/* Devices and pipes are written in place: a rename would put a file where they were. */
+static bool is_special_file(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/* Opens the file that is written: path itself, or the temporary one beside it. */
+static int open_target(bf_writer *writer, const char *path, bf_diagnostic *diagnostic) {
+  bool in_place = is_special_file(path);
+  writer->path = malloc(strlen(path) + 1);
+  if (!writer->path)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  strcpy(writer->path, path);
+  char *temporary = in_place ? NULL : malloc(strlen(path) + 32);
+  if (!in_place && !temporary)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (temporary)
+    sprintf(temporary, "%s.tmp.%ld", path, (long)getpid());
+  writer->file = in_place ? fopen(path, "wb") : fopen(temporary, "wbx");
+  if (!writer->file) {
+    free(temporary);
+    return bf_fail_file(diagnostic, BF_IO, path, "cannot write: %s", strerror(errno));
+  }
+  writer->temporary = temporary;
+  return BF_OK;
+}
 
 int bf_writer_open(const char *path, bool compress, bf_writer **out, bf_diagnostic *diagnostic) {
   *out = NULL;
   bf_writer *writer = calloc(1, sizeof *writer);
   if (!writer)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (strcmp(path, "-") == 0) {
+  int error = BF_OK;
+  if (strcmp(path, "-") == 0)
     writer->file = stdout;
-  } else {
-    writer->path = malloc(strlen(path) + 1);
-    writer->temporary = malloc(strlen(path) + 32);
-    if (!writer->path || !writer->temporary) {
-      bf_writer_close(writer);
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-    }
-    strcpy(writer->path, path);
-    sprintf(writer->temporary, "%s.tmp.%ld", path, (long)getpid());
-    writer->file = fopen(writer->temporary, "wbx");
-    if (!writer->file) {
-      int error = bf_fail(diagnostic, BF_IO, "%s: cannot write: %s", path, strerror(errno));
-      free(writer->temporary);
-      writer->temporary = NULL;
-      bf_writer_close(writer);
-      return error;
-    }
-  }
-  if (compress && !(writer->stream = ZSTD_createCStream())) {
+  else
+    error = open_target(writer, path, diagnostic);
+  if (error == BF_OK && compress && !(writer->stream = ZSTD_createCStream()))
+    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (error != BF_OK) {
     bf_writer_close(writer);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return error;
   }
   *out = writer;
   return BF_OK;
 }
 
 static int write_failed(const bf_writer *writer, bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_IO, "%s: cannot write: %s",
-                 writer->path ? writer->path : "standard output", strerror(errno));
+  return bf_fail_file(diagnostic, BF_IO, writer->path ? writer->path : "standard output",
+                      "cannot write: %s", strerror(errno));
 }
 
-static int compress_some(bf_writer *writer, const void *bytes, size_t size,
-                         ZSTD_EndDirective mode, bf_diagnostic *diagnostic) {
+static int compress_some(bf_writer *writer, const void *bytes, size_t size, ZSTD_EndDirective mode,
+                         bf_diagnostic *diagnostic) {
   char buffer[1 << 14];
   ZSTD_inBuffer in = {bytes, size, 0};
   for (;;) {
@@ -208,7 +223,7 @@ int bf_writer_commit(bf_writer *writer, bf_diagnostic *diagnostic) {
     return BF_OK;
   int closed = fclose(writer->file);
   writer->file = NULL;
-  if (closed != 0 || rename(writer->temporary, writer->path) != 0)
+  if (closed != 0 || (writer->temporary && rename(writer->temporary, writer->path) != 0))
     return write_failed(writer, diagnostic);
   free(writer->temporary);
   writer->temporary = NULL;

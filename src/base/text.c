@@ -100,16 +100,35 @@ bool bf_parse_number(const char **cursor, uint64_t *value) {
 
 /* ---- JSON ---- */
 
+/* Bytes of the UTF-8 character at `at`, or 0 where there is none (RFC 3629). */
+static size_t utf8_length(const char *at) {
+  const unsigned char *c = (const unsigned char *)at;
+  size_t length = c[0] < 0x80 ? 1 : c[0] < 0xC2 ? 0 : c[0] < 0xE0 ? 2 : c[0] < 0xF0 ? 3 : 4;
+  if (c[0] > 0xF4)
+    return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((c[i] & 0xC0) != 0x80)
+      return 0;
+  bool overlong = (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xF0 && c[1] < 0x90);
+  bool surrogate = c[0] == 0xED && c[1] > 0x9F;
+  bool too_large = c[0] == 0xF4 && c[1] > 0x8F;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
 static void json_string(bf_text *text, const char *value) {
   bf_text_puts(text, "\"");
-  for (const char *at = value; *at; at++) {
+  for (const char *at = value; *at;) {
     unsigned char c = (unsigned char)*at;
+    size_t length = utf8_length(at);
     if (c == '"' || c == '\\')
       bf_text_addf(text, "\\%c", c);
     else if (c < 32)
       bf_text_addf(text, "\\u%04x", c);
+    else if (length == 0)
+      bf_text_puts(text, "\\ufffd");
     else
-      bf_text_add(text, at, 1);
+      bf_text_add(text, at, length);
+    at += length ? length : 1;
   }
   bf_text_puts(text, "\"");
 }
@@ -158,6 +177,11 @@ void bf_json_string(bf_json *json, const char *key, const char *value) {
 void bf_json_number(bf_json *json, const char *key, uint64_t value) {
   json_member(json, key);
   bf_text_addf(json->text, "%llu", (unsigned long long)value);
+}
+
+void bf_json_integer(bf_json *json, const char *key, int64_t value) {
+  json_member(json, key);
+  bf_text_addf(json->text, "%lld", (long long)value);
 }
 
 void bf_json_real(bf_json *json, const char *key, double value) {

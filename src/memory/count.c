@@ -274,6 +274,9 @@ static unsigned spread(const bf_phase *phase, unsigned banks, demand *d, unsigne
 unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase) {
   unsigned banks = 1u << machine->bank_bits, multiplicity[BF_PHASE_WORDS];
   demand d;
+  if (!phase->count_duplicates && machine->serve == BF_SERVE_DISTINCT_WORDS &&
+      phase->words <= banks)
+    return 1;
   unsigned words = spread(phase, banks, &d, multiplicity), passes;
   if (phase->count_duplicates)
     passes = bf_memory_best_packing(multiplicity, words, banks);

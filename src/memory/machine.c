@@ -204,14 +204,14 @@ static int read_all(bf_reader *reader, const char *path, bf_text *text, bf_diagn
     if (error != BF_OK || got == 0)
       return error;
     if (memchr(buffer, 0, got))
-      return bf_fail(diagnostic, BF_BAD_INPUT, "%s: not a machine file: it holds a zero byte",
-                     path);
+      return bf_fail_file(diagnostic, BF_BAD_INPUT, path,
+                          "not a machine file: it holds a zero byte");
     bf_text_add(text, buffer, got);
     if (text->failed)
       return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
     if (text->size > MOST_FILE_BYTES)
-      return bf_fail(diagnostic, BF_BAD_INPUT, "%s: not a machine file: it is larger than 1 MiB",
-                     path);
+      return bf_fail_file(diagnostic, BF_BAD_INPUT, path,
+                          "not a machine file: it is larger than 1 MiB");
   }
 }
 

@@ -4,8 +4,8 @@
 
 static int explain(int error, const char *path, bf_diagnostic *diagnostic) {
   if (error == BF_UNSUPPORTED)
-    return bf_fail(diagnostic, error, "%s: too many distinct accesses or sites to keep in memory",
-                   path);
+    return bf_fail_file(diagnostic, error, path,
+                        "too many distinct accesses or sites to keep in memory");
   return bf_fail(diagnostic, error, "out of memory");
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const bf_page_style =
+static const char *const page_style =
     ":root{color-scheme:light dark;--paper:#fff;--ink:#1f2328;--dim:#656d76;--line:#d8dee4;"
     "--soft:#f6f8fa;--accent:#0969da;--good:#1a7f37;--bad:#cf222e;--pick:#ddf4e4}\n"
     "@media (prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--dim:#8d96a0;"
@@ -133,13 +133,27 @@ static void write_step(const bf_ladder_step *step, bool recommended, uint64_t mo
   bf_text_puts(text, "</tr>\n");
 }
 
+static void write_advice(const part *p) {
+  if (is_none(p->hash[1])) {
+    bf_text_puts(p->text, "<strong>Do nothing</strong>: ");
+  } else {
+    bf_text_puts(p->text, "Take <strong>");
+    bf_markup_escape(p->advice->name, p->text);
+    bf_text_puts(p->text, "</strong>, <code>");
+    bf_markup_escape(p->advice->hash, p->text);
+    bf_text_puts(p->text, "</code>: ");
+  }
+  bf_markup_escape(p->input->ladder->reason, p->text);
+  bf_text_puts(p->text, ".");
+}
+
 static void write_ladder(const part *p) {
   const bf_ladder *ladder = p->input->ladder;
   uint64_t most = ladder->conflicts_before;
   for (unsigned i = 0; i < ladder->count; i++)
     most = ladder->step[i].conflicts > most ? ladder->step[i].conflicts : most;
   bf_text_puts(p->text, "<h3>What to do</h3>\n<div class=\"advice\"><p>");
-  bf_markup_escape(ladder->reason, p->text);
+  write_advice(p);
   bf_text_puts(p->text, "</p>\n");
   bf_page_usage(p->hash[1], p->text);
   bf_text_puts(p->text,
@@ -374,7 +388,7 @@ static void write_head(const bf_machine *machine, bf_text *text) {
   bf_text_puts(text, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                      "<title>Bank conflicts</title>\n<style>\n");
-  bf_text_puts(text, bf_page_style);
+  bf_text_puts(text, page_style);
   bf_text_puts(text, bf_svg_style);
   bf_text_puts(text, "</style>\n</head>\n<body>\n<h1>Bank conflicts</h1>\n<p class=\"dim\">On ");
   bf_markup_escape(bf_machine_title(machine), text);

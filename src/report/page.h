@@ -4,8 +4,6 @@
 
 #include "report/report.h"
 
-extern const char *const bf_page_style;
-
 /* Thousands set apart: 1,234,567. */
 void bf_page_number(uint64_t number, bf_text *text);
 /* How a programmer puts hash to use, as paragraphs and code. */

@@ -57,9 +57,10 @@ static void use_padding(const bf_hash *hash, bf_text *text) {
   unsigned long long row = (unsigned long long)hash->row_words;
   unsigned long long pad = (unsigned long long)hash->pad_words;
   bf_text_addf(text,
-               "<p>Leave %llu word%s unused after every %llu: declare rows of %llu words instead "
-               "of %llu.</p>\n<pre><code>place = word + word / %llu * %llu;</code></pre>\n",
-               pad, pad == 1 ? "" : "s", row, row + pad, row, row, pad);
+               "<p>Leave %llu word%s unused after every %llu: an array with rows of %llu words is "
+               "declared with rows of %llu.</p>\n"
+               "<pre><code>place = word + word / %llu * %llu;</code></pre>\n",
+               pad, pad == 1 ? "" : "s", row, row, row + pad, row, pad);
 }
 
 void bf_page_usage(const bf_hash *hash, bf_text *text) {
@@ -67,10 +68,12 @@ void bf_page_usage(const bf_hash *hash, bf_text *text) {
     bf_text_puts(text, "<p>Leave the kernel as it is.</p>\n");
     return;
   }
+  if (hash->kind == BF_HASH_PAD) {
+    use_padding(hash, text);
+    return;
+  }
   if (hash->kind == BF_HASH_LINEAR)
     use_linear(hash, text);
-  else if (hash->kind == BF_HASH_PAD)
-    use_padding(hash, text);
   bf_text_puts(text, "<p>A header to include:</p>\n<pre><code>bankfold emit --hash ");
   bf_markup_escape(bf_hash_text(hash), text);
   bf_text_puts(text, " --as cuda</code></pre>\n");

@@ -35,6 +35,7 @@ uint64_t bf_align_extent(const bf_align_pattern *pattern) {
   return multiply_add(pattern->stride, pattern->count - 1, last_base);
 }
 
+/* The same words read the other way. */
 static bf_align_pattern transposed(const bf_align_pattern *pattern) {
   return (bf_align_pattern){.stride = pattern->distance,
                             .count = pattern->patterns,
@@ -59,9 +60,10 @@ static int check(const bf_align_pattern *pattern, uint64_t from, uint64_t to,
                    (unsigned long long)from, (unsigned long long)to);
   uint64_t extent = bf_align_extent(plain);
   if (to >= LARGEST_ADDRESS || extent >= LARGEST_ADDRESS)
-    return bf_fail(diagnostic, BF_UNSUPPORTED, "word addresses of 2^62 or more");
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "word addresses must stay below 2^62");
   if (multiply_add(pattern->count, pattern->patterns, 0) > UINT32_MAX / 2)
-    return bf_fail(diagnostic, BF_UNSUPPORTED, "more than %u words in a pattern", UINT32_MAX / 2);
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "the pattern has more than %u words",
+                   UINT32_MAX / 2);
   return BF_OK;
 }
 
@@ -74,6 +76,7 @@ typedef struct composite_sum {
   uint32_t *total;
 } composite_sum;
 
+/* True if neighbouring composites among `length` bases share strided patterns. */
 static bool slides(uint64_t length, uint64_t distance, uint64_t patterns) {
   return patterns > 1 && distance < length;
 }
@@ -153,10 +156,11 @@ static expense need_all_singles(const bf_align_zones *zones, const bf_align_patt
   return sum;
 }
 
+/* Refuses what would take too much time or memory. */
 static int check_expense(const expense *cost, const bf_align_pattern *pattern,
                          const bf_align_zones *single, bf_diagnostic *diagnostic) {
   if (pattern->count > LARGEST_COUNT)
-    return bf_fail(diagnostic, BF_UNSUPPORTED, "more than %llu words in one strided pattern",
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "a strided pattern has more than %llu words",
                    (unsigned long long)LARGEST_COUNT);
   if (cost->work > LARGEST_WORK)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
@@ -219,6 +223,7 @@ static int append(range_list *list, uint64_t from, uint64_t to) {
   return BF_OK;
 }
 
+/* Fewest and most conflicts of all representatives. */
 static void find_extremes(const bf_align_zones *zones, bf_alignment *alignment) {
   alignment->conflicts = UINT64_MAX;
   alignment->worst = 0;
@@ -283,6 +288,7 @@ static int collect(const bf_align_zones *zones, const range_list *best, uint64_t
   return BF_OK;
 }
 
+/* Fills conflicts, worst and the optimal bases. */
 static int find_optimal(const bf_align_zones *zones, uint64_t from, uint64_t to,
                         bf_alignment *alignment, bf_diagnostic *diagnostic) {
   range_list optimal = {0}, best[BF_ALIGN_MAX_ZONES] = {{0}};

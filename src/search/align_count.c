@@ -24,6 +24,7 @@ typedef struct bank_marks {
   uint32_t start, next;
 } bank_marks;
 
+/* Marks for the banks of a hash, none met. */
 static int marks_create(bank_marks *marks, const bf_hash *hash) {
   marks->banks = (size_t)1 << hash->geometry.bank_bits;
   marks->position = calloc(marks->banks, sizeof *marks->position);
@@ -41,14 +42,17 @@ static void marks_begin(bank_marks *marks, uint64_t positions) {
   marks->next += (uint32_t)positions;
 }
 
+/* True if the current walk met the bank. */
 static inline bool marks_met(const bank_marks *marks, uint32_t bank) {
   return marks->position[bank] >= marks->start;
 }
 
+/* Where it did. */
 static inline uint32_t marks_get(const bank_marks *marks, uint32_t bank) {
   return marks->position[bank] - marks->start;
 }
 
+/* Notes that it does so now. */
 static inline void marks_set(bank_marks *marks, uint32_t bank, uint32_t position) {
   marks->position[bank] = marks->start + position;
 }
@@ -74,6 +78,7 @@ static void counter_free(strided_counter *counter) {
   free(counter->change);
 }
 
+/* Tables for patterns of count words; counter_free also after a failure. */
 static int counter_create(strided_counter *counter, const bf_hash *hash, uint64_t stride,
                           uint64_t count) {
   *counter = (strided_counter){.hash = hash, .stride = stride, .count = count};
@@ -114,6 +119,7 @@ static void slide_class(strided_counter *counter, uint64_t base, uint64_t bases,
     out[stride * k] += out[stride * (k - 1)];
 }
 
+/* Fills the needed conflicts of a zone, class by class. */
 static void slide_zone(strided_counter *counter, bf_align_zone *zone) {
   uint64_t length = zone->last - zone->first + 1;
   for (uint64_t i = 0; i < length && i < counter->stride; i++)
@@ -128,6 +134,7 @@ typedef struct word_span {
   uint64_t least, most; /* least > most: no base */
 } word_span;
 
+/* The span of a zone: bases split - 1 - class - stride * k have k + 1 words below the split. */
 static word_span span_of(const strided_counter *counter, const bf_align_zone *zone,
                          uint64_t class) {
   uint64_t nearest = zone->split - 1 - zone->last, farthest = zone->split - 1 - zone->first;
@@ -206,6 +213,7 @@ static void write_class(const strided_counter *counter, bf_align_zone *zone, wor
   }
 }
 
+/* Fills the conflicts of all needed bases of one class, in all zones given. */
 static void count_class(strided_counter *counter, bf_align_zone *zones, unsigned zone_count,
                         uint64_t class) {
   uint64_t most_left = 0, most_right = 0;

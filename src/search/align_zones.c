@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Adds a zone unless it is empty. */
 static void add_zone(bf_align_zones *zones, bf_align_zone zone) {
   if (zone.low <= zone.high)
     zones->zone[zones->count++] = zone;
@@ -108,6 +109,7 @@ void bf_align_need(bf_align_zones *zones, uint64_t from, uint64_t to) {
   }
 }
 
+/* Number of representatives needed of one zone. */
 static uint64_t needed_of(const bf_align_zone *zone) {
   return zone->needed ? zone->last - zone->first + 1 : 0;
 }

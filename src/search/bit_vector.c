@@ -84,15 +84,16 @@ typedef struct choice {
   bool valid;
 } choice;
 
-/* Lowest cost, then fewest mask bits, then smallest numbers. */
+/* Lowest cost; then the smallest k1, since software computes k1 = 0 in the fewest instructions;
+ * then the fewest mask bits and the smallest numbers. */
 static bool better(const choice *a, const choice *b) {
   int bits_a = __builtin_popcountll(a->mask), bits_b = __builtin_popcountll(b->mask);
   if (!b->valid || a->cost != b->cost)
     return !b->valid || a->cost < b->cost;
-  if (bits_a != bits_b)
-    return bits_a < bits_b;
   if (a->k1 != b->k1)
     return a->k1 < b->k1;
+  if (bits_a != bits_b)
+    return bits_a < bits_b;
   return a->k2 != b->k2 ? a->k2 < b->k2 : a->mask < b->mask;
 }
 

@@ -6,19 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t bf_search_candidates(unsigned address_bits, bool pairs, uint64_t *candidate) {
+/* The order decides ties, which go to the first. Minimum Imbalance prefers single bits; Givargis is
+ * published with the rows of Table 3 one after another: a, a^b, a^c, ..., b, b^c, ... */
+typedef enum order { SINGLES_FIRST, BY_LOWEST_BIT } order;
+
+/* Fills candidate with all single bits and, if asked, all XORs of two: n(n+1)/2 in all. */
+static size_t list_candidates(unsigned address_bits, bool pairs, order by, uint64_t *candidate) {
   size_t count = 0;
-  for (unsigned i = 0; i < address_bits; i++)
+  for (unsigned i = 0; i < address_bits; i++) {
     candidate[count++] = (uint64_t)1 << i;
-  for (unsigned i = 0; pairs && i < address_bits; i++)
+    for (unsigned j = i + 1; pairs && by == BY_LOWEST_BIT && j < address_bits; j++)
+      candidate[count++] = (uint64_t)1 << i | (uint64_t)1 << j;
+  }
+  for (unsigned i = 0; pairs && by == SINGLES_FIRST && i < address_bits; i++)
     for (unsigned j = i + 1; j < address_bits; j++)
       candidate[count++] = (uint64_t)1 << i | (uint64_t)1 << j;
   return count;
 }
 
+enum { MAX_CANDIDATES = BF_HASH_MAX_ADDRESS_BITS * (BF_HASH_MAX_ADDRESS_BITS + 1) / 2 };
+
 typedef struct chooser {
   const bf_problem *problem;
-  uint64_t candidate[BF_MAX_CANDIDATES];
+  uint64_t candidate[MAX_CANDIDATES];
   size_t candidates;
   bf_gf2_basis taken; /* a bit that depends on chosen ones cannot be chosen */
   double *score;      /* per candidate, higher is better; set before each choice */
@@ -45,11 +55,11 @@ static void take(chooser *c, uint64_t functional, bf_found *found) {
   found->chosen[found->chosen_count++] = functional;
 }
 
-static int start(const bf_problem *problem, bool pairs, chooser *c, bf_found *found,
+static int start(const bf_problem *problem, bool pairs, order by, chooser *c, bf_found *found,
                  bf_diagnostic *diagnostic) {
   memset(c, 0, sizeof *c);
   c->problem = problem;
-  c->candidates = bf_search_candidates(problem->geometry.address_bits, pairs, c->candidate);
+  c->candidates = list_candidates(problem->geometry.address_bits, pairs, by, c->candidate);
   c->score = calloc(c->candidates + 1, sizeof *c->score);
   if (!c->score)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
@@ -75,7 +85,7 @@ int bf_search_givargis(const bf_problem *problem, bool pairs, bf_found *found,
   chooser *c = malloc(sizeof *c);
   if (!c)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  int error = start(problem, pairs, c, found, diagnostic);
+  int error = start(problem, pairs, BY_LOWEST_BIT, c, found, diagnostic);
   double *quality = NULL;
   if (error == BF_OK &&
       !(quality = malloc((problem->count * c->candidates + 1) * sizeof *quality)))
@@ -134,7 +144,7 @@ int bf_search_min_imbalance(const bf_problem *problem, bool pairs, bf_found *fou
   chooser *c = malloc(sizeof *c);
   if (!c)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  int error = start(problem, pairs, c, found, diagnostic);
+  int error = start(problem, pairs, SINGLES_FIRST, c, found, diagnostic);
   uint32_t(*bin)[BF_SHAPE_WORDS] = NULL;
   if (error == BF_OK && !(bin = calloc(problem->count + 1, sizeof *bin)))
     error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");

@@ -30,9 +30,4 @@ int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, 
 int bf_search_padding(const bf_machine *machine, const bf_workload *workload, bf_found *found,
                       uint64_t *bytes_wasted, bf_diagnostic *diagnostic);
 
-/* The single bits, and with pairs also the XORs of two, that heuristics choose from: n, or
- * n(n+1)/2, in the order of Table 3 of document 000 - single bits first, then 0^1, 0^2, ... */
-size_t bf_search_candidates(unsigned address_bits, bool pairs, uint64_t *candidate);
-enum { BF_MAX_CANDIDATES = BF_HASH_MAX_ADDRESS_BITS * (BF_HASH_MAX_ADDRESS_BITS + 1) / 2 };
-
 #endif

@@ -36,10 +36,10 @@ listing() { find . -mindepth 1 -printf '%P %s\n' | sort; }
 prefixed() {
   [ -s "$2" ] || return 0
   if [ -n "$(tail -c 1 "$2")" ]; then
-    sed -e "s/^/$1 /" -e "\$s/^$1 /: /" -e 's/ $//' "$2"
+    sed -e "s/^/$1 /" -e "s/^$1 \$/$1/" -e "\$s/^$1/:/" "$2"
     echo
   else
-    sed -e "s/^/$1 /" -e 's/ $//' "$2"
+    sed -e "s/^/$1 /" -e "s/^$1 \$/$1/" "$2"
   fi
 }
 

@@ -128,6 +128,57 @@ static void counts_do_not_overflow(void **state) {
   bf_workload_free(workload);
 }
 
+/* Lines and distinct accesses of the project's workloads, counted by
+ * grep -vc '^#' FILE; grep -v '^#' FILE | sort -u | wc -l. */
+static void traces_are_read(void **state) {
+  (void)state;
+  static const struct {
+    const char *path;
+    size_t lines, distinct;
+  } table[] = {
+      {"tests/data/workloads/dct8.trace", 32, 32},
+      {"tests/data/workloads/fft1024.trace", 704, 448},
+      {"tests/data/workloads/fft512.trace", 320, 224},
+      {"tests/data/workloads/nw17.trace", 155, 154},
+      {"tests/data/workloads/reduce.trace", 70, 70},
+      {"tests/data/workloads/strides64.trace", 64, 64},
+      {"tests/data/workloads/tile128.trace", 2048, 2048},
+      {"tests/data/workloads/tile32.trace", 128, 128},
+      {"tests/data/workloads/tile64.trace", 512, 512},
+      {"tests/data/workloads/transpose16.trace", 16, 16},
+      {"tests/data/workloads/walsh.trace", 384, 256},
+  };
+  bf_machine *machine;
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    bf_workload *workload;
+    assert_int_equal(bf_workload_read(table[i].path, machine, &workload, NULL), BF_OK);
+    assert_int_equal(bf_workload_size(workload), table[i].distinct);
+    uint64_t executions = 0;
+    for (size_t k = 0; k < bf_workload_size(workload); k++)
+      executions += bf_workload_get(workload, k)->count;
+    assert_int_equal(executions, table[i].lines);
+    bf_workload_free(workload);
+  }
+  bf_machine_free(machine);
+}
+
+static void bad_traces_are_not_read(void **state) {
+  (void)state;
+  bf_machine *machine;
+  bf_workload *workload;
+  bf_diagnostic found;
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  assert_int_equal(bf_workload_read("tests/golden/err_width_3.trace", machine, &workload, &found),
+                   BF_BAD_INPUT);
+  assert_null(workload);
+  assert_int_equal(found.line, 1);
+  assert_int_equal(found.column, 4);
+  assert_int_equal(bf_workload_read("nowhere.trace", machine, &workload, &found), BF_IO);
+  assert_null(workload);
+  bf_machine_free(machine);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(equal_accesses_are_merged),
@@ -136,6 +187,8 @@ int main(void) {
       cmocka_unit_test(many_accesses_stay_where_they_are),
       cmocka_unit_test(bad_accesses_are_refused),
       cmocka_unit_test(counts_do_not_overflow),
+      cmocka_unit_test(traces_are_read),
+      cmocka_unit_test(bad_traces_are_not_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

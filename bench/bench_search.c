@@ -1,0 +1,139 @@
+/* Speed of the exact search: full evaluations of random hashes per second and core by every kernel
+ * this CPU runs, on workloads of different size, and the time to the proven optimum of every
+ * workload in tests/data. Prints one JSON line each. */
+#include "search/kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {"strides64", "tile32",      "tile64", "tile128", "reduce", "walsh",
+                                    "transpose16", "dct8", "nw17",   "fft512",  "fft1024"};
+enum { NAMES = sizeof names / sizeof *names };
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint32_t random_below(uint32_t below) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (uint32_t)((random_state >> 16) % below);
+}
+
+static void die(const bf_diagnostic *diagnostic) {
+  fprintf(stderr, "bench_search: %s\n", diagnostic->message);
+  exit(2);
+}
+
+/* Shape evaluations per second of one kernel. */
+static double measure(const bf_kernel *kernel, const bf_planes *planes, size_t shapes) {
+  enum { HASHES = 512 };
+  uint32_t functional[HASHES][BF_MAX_FUNCTIONALS];
+  for (unsigned h = 0; h < HASHES; h++)
+    for (unsigned i = 0; i < 5; i++)
+      functional[h][i] = 1 + random_below((1u << planes->dimension) - 1);
+  uint64_t evaluations = 0, sum = 0;
+  double started = bf_seconds(), now;
+  do {
+    for (unsigned h = 0; h < HASHES; h++)
+      sum += kernel->cost(planes, functional[h], 5);
+    evaluations += HASHES * shapes;
+    now = bf_seconds();
+  } while (now - started < 0.5);
+  if (sum == 0)
+    fputs("bench_search: nothing conflicts\n", stderr);
+  return (double)evaluations / (now - started);
+}
+
+/* The reference: one histogram per shape. */
+static double measure_reference(const bf_problem *problem) {
+  uint64_t evaluations = 0, sum = 0, row[5];
+  double started = bf_seconds(), now;
+  do {
+    for (unsigned i = 0; i < 5; i++)
+      row[i] = 1 + random_below(1u << 13);
+    sum += bf_problem_cost(problem, row);
+    evaluations += problem->count;
+    now = bf_seconds();
+  } while (now - started < 0.5);
+  return sum ? (double)evaluations / (now - started) : 0;
+}
+
+static void bench_kernels(const char *name, const bf_machine *machine,
+                          const bf_workload *workload) {
+  bf_problem problem;
+  bf_planes planes;
+  bf_diagnostic diagnostic;
+  if (bf_problem_build(machine, workload, 0, &problem, &diagnostic) != BF_OK)
+    die(&diagnostic);
+  bf_coordinates coordinates = bf_problem_coordinates(&problem, 0);
+  if (bf_planes_build(&problem, &coordinates, &planes, &diagnostic) != BF_OK)
+    die(&diagnostic);
+  printf("{\"bench\": \"evaluate\", \"workload\": \"%s\", \"accesses\": %zu, \"dimension\": %u, "
+         "\"unit\": \"million access evaluations per second and core\", \"reference\": %.1f",
+         name, problem.count, coordinates.dimension, measure_reference(&problem) / 1e6);
+  for (unsigned k = 0; bf_kernel_available(k); k++)
+    printf(", \"%s\": %.0f", bf_kernel_available(k)->name,
+           measure(bf_kernel_available(k), &planes, problem.count) / 1e6);
+  printf("}\n");
+  bf_planes_free(&planes);
+  bf_problem_free(&problem);
+}
+
+static void bench_solve(const char *name, const bf_machine *machine, const bf_workload *workload) {
+  bf_solve_options options = {.method = BF_METHOD_EXACT, .time_limit_seconds = 120};
+  bf_solution solution;
+  bf_diagnostic diagnostic;
+  if (bf_solve(machine, workload, &options, &solution, &diagnostic) != BF_OK)
+    die(&diagnostic);
+  printf("{\"bench\": \"solve\", \"workload\": \"%s\", \"before\": %llu, \"after\": %llu, "
+         "\"lower_bound\": %llu, \"proven\": %s, \"seconds\": %.3f, \"hash\": \"%s\"}\n",
+         name, (unsigned long long)solution.conflicts_before,
+         (unsigned long long)solution.conflicts_after, (unsigned long long)solution.lower_bound,
+         solution.proven ? "true" : "false", solution.seconds, bf_hash_text(solution.hash));
+  fflush(stdout);
+  bf_solution_clear(&solution);
+}
+
+/* Accesses of random words: many shapes, as a histogram's trace has. */
+static bf_workload *random_workload(unsigned accesses) {
+  bf_workload *workload;
+  if (bf_workload_create(&workload) != BF_OK)
+    exit(2);
+  for (unsigned a = 0; a < accesses; a++) {
+    bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = 0xffffffff, .count = 1};
+    for (unsigned lane = 0; lane < 32; lane++)
+      access.address[lane] = 4 * random_below(1 << 12);
+    if (bf_workload_add(workload, &access) != BF_OK)
+      exit(2);
+  }
+  return workload;
+}
+
+int main(void) {
+  bf_machine *machine;
+  bf_diagnostic diagnostic;
+  bf_workload *workload[NAMES];
+  if (bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK)
+    die(&diagnostic);
+  for (unsigned i = 0; i < NAMES; i++) {
+    char path[256];
+    snprintf(path, sizeof path, "tests/data/workloads/%s.trace", names[i]);
+    if (bf_workload_read(path, machine, &workload[i], &diagnostic) != BF_OK)
+      die(&diagnostic);
+  }
+  bench_kernels("strides64", machine, workload[0]);
+  for (unsigned accesses = 256; accesses <= 16384; accesses *= 8) {
+    char name[32];
+    bf_workload *many = random_workload(accesses);
+    snprintf(name, sizeof name, "random%u", accesses);
+    bench_kernels(name, machine, many);
+    bf_workload_free(many);
+  }
+  for (unsigned i = 0; i < NAMES; i++) {
+    bench_solve(names[i], machine, workload[i]);
+    bf_workload_free(workload[i]);
+  }
+  bf_machine_free(machine);
+  return 0;
+}

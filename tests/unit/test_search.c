@@ -1,0 +1,582 @@
+/* Searches against brute force, against the documents' examples, and against each other. */
+#include "search/evaluate.h"
+#include "search/ladder.h"
+#include "search/search.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t random_state;
+
+static uint32_t random_below(uint32_t below) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (uint32_t)((random_state >> 16) % below);
+}
+
+static bf_machine *machine_with(const char *name, unsigned banks, unsigned lanes,
+                                unsigned address_bits) {
+  bf_overrides overrides = {.banks = banks, .lanes = lanes, .address_bits = address_bits};
+  bf_machine *machine;
+  bf_diagnostic diagnostic;
+  if (bf_machine_load(name, &overrides, &machine, &diagnostic) != BF_OK)
+    fail_msg("%s", diagnostic.message);
+  return machine;
+}
+
+static void add_words(bf_workload *workload, bf_op op, const uint32_t *word, unsigned count,
+                      uint64_t times) {
+  bf_access access = {.op = op, .width_bytes = 4, .count = times};
+  access.mask = bf_gf2_low_bits(count);
+  for (unsigned i = 0; i < count; i++)
+    access.address[i] = word[i] * 4;
+  assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+}
+
+static void add_stride(bf_workload *workload, uint32_t stride, unsigned lanes) {
+  uint32_t word[BF_MAX_LANES];
+  for (unsigned i = 0; i < lanes; i++)
+    word[i] = i * stride;
+  add_words(workload, BF_OP_LD, word, lanes, 1);
+}
+
+static bf_workload *new_workload(void) {
+  bf_workload *workload;
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  return workload;
+}
+
+static bf_workload *read_workload(const bf_machine *machine, const char *name) {
+  char path[256];
+  bf_workload *workload;
+  bf_diagnostic diagnostic;
+  snprintf(path, sizeof path, "tests/data/workloads/%s.trace", name);
+  if (bf_workload_read(path, machine, &workload, &diagnostic) != BF_OK)
+    fail_msg("%s:%llu: %s", path, (unsigned long long)diagnostic.line, diagnostic.message);
+  return workload;
+}
+
+static bf_solution solve(const bf_machine *machine, const bf_workload *workload,
+                         bf_solve_options options) {
+  bf_solution solution;
+  bf_diagnostic diagnostic;
+  if (bf_solve(machine, workload, &options, &solution, &diagnostic) != BF_OK)
+    fail_msg("%s", diagnostic.message);
+  assert_true(solution.lower_bound <= solution.conflicts_after);
+  return solution;
+}
+
+static uint64_t conflicts_under(const bf_machine *machine, const bf_workload *workload,
+                                const char *text) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_hash *hash;
+  uint64_t conflicts;
+  bf_diagnostic diagnostic;
+  if (bf_hash_parse(text, &geometry, &hash, &diagnostic) != BF_OK)
+    fail_msg("%s", diagnostic.message);
+  assert_int_equal(bf_problem_conflicts(machine, workload, hash, &conflicts, NULL), BF_OK);
+  bf_hash_free(hash);
+  return conflicts;
+}
+
+/* ---- Kernels ---- */
+
+static bf_workload *random_workload(const bf_machine *machine, unsigned accesses, bool atomics) {
+  bf_workload *workload = new_workload();
+  unsigned lanes = bf_machine_lanes(machine);
+  bf_geometry geometry = bf_machine_geometry(machine);
+  for (unsigned a = 0; a < accesses; a++) {
+    uint32_t word[BF_MAX_LANES];
+    unsigned count = 1 + random_below(lanes);
+    uint32_t stride = random_below(9), noise = 1 + random_below(8);
+    for (unsigned i = 0; i < count; i++)
+      word[i] = (i * stride + random_below(noise)) & (uint32_t)bf_gf2_low_bits(geometry.address_bits);
+    bf_op op = atomics && random_below(2) ? BF_OP_ATOM : random_below(2) ? BF_OP_LD : BF_OP_ST;
+    add_words(workload, op, word, count, 1 + random_below(5));
+  }
+  return workload;
+}
+
+static uint64_t true_cost(const bf_machine *machine, const bf_workload *workload,
+                          const uint64_t *row) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_hash *hash;
+  uint64_t conflicts;
+  assert_int_equal(bf_hash_from_rows(row, &geometry, &hash, NULL), BF_OK);
+  assert_int_equal(bf_problem_conflicts(machine, workload, hash, &conflicts, NULL), BF_OK);
+  bf_hash_free(hash);
+  return conflicts;
+}
+
+/* A random hash that keeps the low granule bits. */
+static void random_rows(const bf_geometry *geometry, unsigned granule_bits, uint64_t *row) {
+  do {
+    for (unsigned i = 0; i < geometry->bank_bits; i++)
+      row[i] = i < granule_bits
+                   ? (uint64_t)1 << i
+                   : random_below(1u << geometry->address_bits) & ~bf_gf2_low_bits(granule_bits);
+  } while (bf_gf2_rank(row, geometry->bank_bits) < geometry->bank_bits);
+}
+
+/* The count by bf_memory_count, the reference cost of the problem and every kernel agree. */
+static void all_costs_agree(void **state) {
+  (void)state;
+  random_state = 11;
+  for (unsigned round = 0; round < 60; round++) {
+    unsigned bank_bits = 1 + random_below(6);
+    bf_machine *machine = machine_with("hopper", 1u << bank_bits, 32, bank_bits + 1 + random_below(8));
+    bf_geometry geometry = bf_machine_geometry(machine);
+    bf_workload *workload = random_workload(machine, 1 + random_below(60), true);
+    bf_problem problem;
+    assert_int_equal(bf_problem_build(machine, workload, 0, &problem, NULL), BF_OK);
+    for (unsigned trial = 0; trial < 20; trial++) {
+      uint64_t row[BF_HASH_MAX_BANK_BITS];
+      random_rows(&geometry, 0, row);
+      uint64_t expected = true_cost(machine, workload, row);
+      assert_int_equal(bf_problem_cost(&problem, row), expected);
+      bf_coordinates coordinates = bf_problem_coordinates(&problem, trial % 2);
+      bf_planes planes;
+      assert_int_equal(bf_planes_build(&problem, &coordinates, &planes, NULL), BF_OK);
+      uint32_t functional[BF_MAX_FUNCTIONALS];
+      for (unsigned i = 0; i < bank_bits; i++)
+        functional[i] = bf_coordinates_project(&coordinates, row[i]);
+      for (unsigned k = 0; bf_kernel_available(k); k++)
+        assert_int_equal(bf_kernel_available(k)->cost(&planes, functional, bank_bits), expected);
+      bf_planes_free(&planes);
+    }
+    bf_problem_free(&problem);
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+}
+
+/* Bounds on the way down never exceed what lies below, and the last one is the cost. */
+static void bounds_hold(void **state) {
+  (void)state;
+  random_state = 5;
+  for (unsigned round = 0; round < 40; round++) {
+    bf_machine *machine = machine_with("hopper", 32, 32, 10);
+    bf_geometry geometry = bf_machine_geometry(machine);
+    bf_workload *workload = random_workload(machine, 40, true);
+    bf_problem problem;
+    assert_int_equal(bf_problem_build(machine, workload, 0, &problem, NULL), BF_OK);
+    bf_coordinates coordinates = bf_problem_coordinates(&problem, 0);
+    bf_planes planes;
+    assert_int_equal(bf_planes_build(&problem, &coordinates, &planes, NULL), BF_OK);
+    uint64_t row[BF_HASH_MAX_BANK_BITS];
+    random_rows(&geometry, 0, row);
+    for (unsigned k = 0; bf_kernel_available(k); k++) {
+      const bf_kernel *kernel = bf_kernel_available(k);
+      uint32_t *blocks[6], *sizes[6], *passes = bf_planes_array(planes.stride);
+      for (unsigned level = 0; level < 6; level++) {
+        blocks[level] = bf_planes_array(planes.stride << level);
+        sizes[level] = bf_planes_array(planes.stride << level);
+      }
+      memcpy(blocks[0], planes.active, planes.stride * sizeof *passes);
+      for (size_t at = 0; at < planes.stride; at++)
+        sizes[0][at] = (uint32_t)__builtin_popcount(planes.active[at]);
+      uint64_t before = 0;
+      for (unsigned level = 0; level < 5; level++) {
+        uint32_t f = bf_coordinates_project(&coordinates, row[level]);
+        uint64_t parent = kernel->passes(&planes, sizes[level], level, 5, passes);
+        uint64_t bound = kernel->bound(&planes, blocks[level], sizes[level], level, 5, f, passes,
+                                       parent, UINT64_MAX);
+        assert_true(parent >= before && bound >= parent);
+        kernel->split(&planes, blocks[level], level, f, blocks[level + 1], sizes[level + 1]);
+        before = bound;
+      }
+      assert_int_equal(before, bf_problem_cost(&problem, row));
+      for (unsigned level = 0; level < 6; level++) {
+        free(blocks[level]);
+        free(sizes[level]);
+      }
+      free(passes);
+    }
+    bf_planes_free(&planes);
+    bf_problem_free(&problem);
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+}
+
+/* ---- Exact against brute force ---- */
+
+typedef struct brute {
+  const bf_machine *machine;
+  const bf_workload *workload;
+  bf_geometry geometry;
+  unsigned granule_bits;
+  bool row;
+  uint64_t best;
+} brute;
+
+/* Tries every choice of rows from number i on. */
+static void try_rows(brute *b, uint64_t *row, unsigned i) {
+  unsigned m = b->geometry.bank_bits, n = b->geometry.address_bits;
+  if (i == m) {
+    if (bf_gf2_rank(row, m) == m) {
+      uint64_t cost = true_cost(b->machine, b->workload, row);
+      b->best = cost < b->best ? cost : b->best;
+    }
+    return;
+  }
+  for (uint64_t mask = 1; mask < (uint64_t)1 << n; mask++) {
+    bool fits = i < b->granule_bits ? mask == (uint64_t)1 << i
+                                    : (mask & bf_gf2_low_bits(b->granule_bits)) == 0;
+    if (b->row)
+      fits = fits && (mask & bf_gf2_low_bits(m)) == (uint64_t)1 << i;
+    /* without a granule or rows, the order of rows does not matter */
+    if (!fits || (!b->row && i > b->granule_bits && mask <= row[i - 1]))
+      continue;
+    row[i] = mask;
+    try_rows(b, row, i + 1);
+  }
+}
+
+static void exact_equals_brute_force(void **state) {
+  (void)state;
+  random_state = 77;
+  for (unsigned round = 0; round < 120; round++) {
+    unsigned bank_bits = 2 + random_below(2);
+    unsigned address_bits = bank_bits == 3 ? 5 : 4 + random_below(3);
+    bf_machine *machine = machine_with("hopper", 1u << bank_bits, 8, address_bits);
+    bf_workload *workload = random_workload(machine, 1 + random_below(12), round % 2);
+    unsigned granule = round % 3 == 2 ? 8 : 0;
+    bool row = round % 4 == 3;
+    brute b = {.machine = machine,
+               .workload = workload,
+               .geometry = bf_machine_geometry(machine),
+               .granule_bits = granule == 8,
+               .row = row,
+               .best = UINT64_MAX};
+    uint64_t rows[BF_HASH_MAX_BANK_BITS];
+    try_rows(&b, rows, 0);
+    bf_solution solution = solve(machine, workload,
+                                 (bf_solve_options){.method = BF_METHOD_EXACT,
+                                                    .class_ = row ? BF_CLASS_ROW : BF_CLASS_GENERAL,
+                                                    .granule_bytes = granule});
+    assert_int_equal(solution.conflicts_after, b.best);
+    assert_int_equal(solution.lower_bound, b.best);
+    assert_true(solution.proven);
+    if (row)
+      assert_true(bf_hash_is_row_preserving(solution.hash));
+    if (granule)
+      assert_int_equal(solution.hash->forward.row[0], 1);
+    bf_solution_clear(&solution);
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+}
+
+/* Each branch-and-bound alone proves the same optimum as both together. */
+static void small_classes_equal_brute_force(void **state) {
+  (void)state;
+  random_state = 1234;
+  for (unsigned round = 0; round < 40; round++) {
+    bf_machine *machine = machine_with("hopper", 8, 8, 7);
+    bf_workload *workload = random_workload(machine, 1 + random_below(10), false);
+    unsigned n = 7, m = 3;
+    uint64_t one = UINT64_MAX, two = UINT64_MAX, cute = UINT64_MAX;
+    for (unsigned s = 1; s < n; s++)
+      for (unsigned t = 1; t < n; t++)
+        for (unsigned a = 0; a < 8; a++)
+          for (unsigned b = 0; b < 8; b++) {
+            uint64_t row[3];
+            bool valid = true;
+            for (unsigned i = 0; i < m; i++) {
+              row[i] = (uint64_t)1 << i;
+              if (a >> i & 1)
+                row[i] ^= (uint64_t)1 << (i + s);
+              if (b >> i & 1)
+                row[i] ^= (uint64_t)1 << (i + t);
+              valid = valid && row[i] < (uint64_t)1 << n;
+            }
+            if (!valid)
+              continue;
+            uint64_t cost = true_cost(machine, workload, row);
+            two = cost < two ? cost : two;
+            if (b == 0)
+              one = cost < one ? cost : one;
+            unsigned low = a & -a;
+            if (b == 0 && ((a + low) & a) == 0 && s >= (unsigned)__builtin_popcount(a))
+              cute = cost < cute ? cost : cute;
+          }
+    const struct {
+      bf_class class_;
+      uint64_t best;
+    } expected[] = {{BF_CLASS_ONE_TERM, one}, {BF_CLASS_TWO_TERM, two}, {BF_CLASS_CUTE, cute}};
+    for (size_t i = 0; i < 3; i++) {
+      bf_solution solution =
+          solve(machine, workload,
+                (bf_solve_options){.method = BF_METHOD_EXACT, .class_ = expected[i].class_});
+      assert_int_equal(solution.conflicts_after, expected[i].best);
+      assert_true(solution.proven);
+      bf_solution_clear(&solution);
+    }
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+}
+
+/* ---- The documents' examples ---- */
+
+static void workloads_reach_their_optimum(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint64_t before, optimum;
+  } expected[] = {
+      {"tile32", 992, 32},  {"tile64", 3968, 128}, {"tile128", 15872, 512}, {"reduce", 310, 0},
+      {"walsh", 448, 0},    {"transpose16", 56, 0}, {"dct8", 136, 0},       {"nw17", 420, 0},
+      {"fft512", 1536, 0},  {"fft1024", 3136, 0},  {"strides64", 160, 71},
+  };
+  bf_machine *machine = machine_with("hopper", 0, 0, 0);
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    bf_workload *workload = read_workload(machine, expected[i].name);
+    bf_solution solution =
+        solve(machine, workload, (bf_solve_options){.method = BF_METHOD_EXACT});
+    assert_int_equal(solution.conflicts_before, expected[i].before);
+    assert_int_equal(solution.conflicts_after, expected[i].optimum);
+    assert_true(solution.proven);
+    bf_solution_clear(&solution);
+    bf_workload_free(workload);
+  }
+  bf_machine_free(machine);
+}
+
+static void bit_vector_leaves_what_is_known(void **state) {
+  (void)state;
+  bf_machine *machine = machine_with("fermi", 0, 0, 0);
+  const struct {
+    const char *name;
+    uint64_t left;
+  } expected[] = {{"fft512", 128}, {"fft1024", 256}, {"strides64", 83}, {"walsh", 64}};
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    bf_workload *workload = read_workload(machine, expected[i].name);
+    bf_solution solution =
+        solve(machine, workload,
+              (bf_solve_options){.method = BF_METHOD_BIT_VECTOR, .all_candidates = true});
+    assert_int_equal(solution.conflicts_after, expected[i].left);
+    assert_int_equal(solution.candidates_total, 4480);
+    bf_solution_clear(&solution);
+    bf_workload_free(workload);
+  }
+  bf_machine_free(machine);
+}
+
+/* Strides 4 and 6: 188 of 4480 candidates; equal k: the permutation alone. */
+static void bit_vector_reduces_candidates(void **state) {
+  (void)state;
+  bf_machine *machine = machine_with("fermi", 0, 0, 0);
+  bf_workload *workload = new_workload();
+  add_stride(workload, 4, 32);
+  add_stride(workload, 6, 32);
+  bf_solution solution =
+      solve(machine, workload, (bf_solve_options){.method = BF_METHOD_BIT_VECTOR});
+  bf_solution all =
+      solve(machine, workload,
+            (bf_solve_options){.method = BF_METHOD_BIT_VECTOR, .all_candidates = true});
+  assert_int_equal(solution.candidates_tested, 188);
+  assert_int_equal(solution.candidates_total, 4480);
+  assert_int_equal(solution.conflicts_after, all.conflicts_after);
+  bf_solution_clear(&solution);
+  bf_solution_clear(&all);
+  bf_workload_free(workload);
+  workload = new_workload();
+  add_stride(workload, 8, 32);
+  add_stride(workload, 24, 32);
+  solution = solve(machine, workload, (bf_solve_options){.method = BF_METHOD_BIT_VECTOR});
+  assert_string_equal(bf_hash_text(solution.hash), "perm:3");
+  assert_int_equal(solution.candidates_tested, 1);
+  assert_int_equal(solution.conflicts_after, 0);
+  bf_solution_clear(&solution);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
+static void check_chosen(const bf_solution *solution, const unsigned *bit, unsigned count) {
+  assert_int_equal(solution->chosen_count, count);
+  for (unsigned i = 0; i < count; i++)
+    assert_int_equal(solution->chosen[i], (uint64_t)1 << bit[i]);
+}
+
+static void givargis_examples(void **state) {
+  (void)state;
+  bf_machine *machine = machine_with("fermi", 0, 0, 0);
+  const struct {
+    uint32_t stride[2];
+    unsigned bit[5];
+  } example[] = {{{8, 45}, {3, 4, 5, 6, 7}}, {{8, 13}, {3, 4, 6, 5, 7}}};
+  for (size_t i = 0; i < 2; i++) {
+    bf_workload *workload = new_workload();
+    add_stride(workload, example[i].stride[0], 32);
+    add_stride(workload, example[i].stride[1], 32);
+    bf_solution solution =
+        solve(machine, workload, (bf_solve_options){.method = BF_METHOD_GIVARGIS});
+    check_chosen(&solution, example[i].bit, 5);
+    bf_solution_clear(&solution);
+    bf_workload_free(workload);
+  }
+  bf_machine_free(machine);
+}
+
+static void minimum_imbalance_example(void **state) {
+  (void)state;
+  bf_machine *machine = machine_with("fermi", 8, 8, 5);
+  bf_workload *workload = new_workload();
+  const uint32_t word[8] = {27, 12, 6, 19, 11, 4, 28, 3};
+  const unsigned chosen[3] = {0, 3, 4};
+  add_words(workload, BF_OP_LD, word, 8, 1);
+  bf_solution solution =
+      solve(machine, workload, (bf_solve_options){.method = BF_METHOD_MIN_IMBALANCE});
+  check_chosen(&solution, chosen, 3);
+  bf_solution_clear(&solution);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
+/* ---- Other promises ---- */
+
+static void padding_frees_a_column_read(void **state) {
+  (void)state;
+  bf_machine *machine = machine_with("hopper", 0, 0, 0);
+  bf_workload *workload = new_workload();
+  for (uint32_t i = 0; i < 32; i++) {
+    uint32_t column[32], row[32];
+    for (uint32_t lane = 0; lane < 32; lane++) {
+      column[lane] = lane * 32 + i;
+      row[lane] = i * 32 + lane;
+    }
+    add_words(workload, BF_OP_LD, column, 32, 1);
+    add_words(workload, BF_OP_ST, row, 32, 1);
+  }
+  bf_solution solution = solve(machine, workload, (bf_solve_options){.method = BF_METHOD_PADDING});
+  assert_string_equal(bf_hash_text(solution.hash), "pad:32+1");
+  assert_int_equal(solution.conflicts_after, 0);
+  assert_int_equal(solution.bytes_wasted, 31 * 4);
+  bf_solution_clear(&solution);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
+static bool stop_at_once(void *context, double seconds, uint64_t lower, uint64_t upper) {
+  ++*(unsigned *)context;
+  assert_true(lower <= upper && seconds >= 0);
+  return false;
+}
+
+/* Stopped early, the search still returns a hash and bounds that hold. */
+static void stopping_gives_bounds(void **state) {
+  (void)state;
+  bf_machine *machine = machine_with("hopper", 0, 0, 0);
+  bf_workload *workload = new_workload();
+  random_state = 99;
+  for (unsigned a = 0; a < 300; a++) {
+    uint32_t word[32];
+    for (unsigned i = 0; i < 32; i++)
+      word[i] = random_below(1 << 13);
+    add_words(workload, BF_OP_LD, word, 32, 1);
+  }
+  unsigned called = 0;
+  bf_solution solution = solve(machine, workload,
+                               (bf_solve_options){.method = BF_METHOD_EXACT,
+                                                  .progress = stop_at_once,
+                                                  .progress_context = &called});
+  assert_true(called >= 1);
+  assert_false(solution.proven);
+  assert_true(solution.lower_bound <= solution.conflicts_after);
+  assert_true(solution.conflicts_after <= solution.conflicts_before);
+  bf_solution_clear(&solution);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
+/* Lock loops and machines with other rules: the bound stays below what bf_memory_count says. */
+static void bounds_hold_for_locks(void **state) {
+  (void)state;
+  static const char *const machines[] = {"hopper", "fermi", "kepler", "tesla"};
+  random_state = 31;
+  for (unsigned round = 0; round < 40; round++) {
+    bf_machine *machine = machine_with(machines[round % 4], 0, 0, 0);
+    unsigned lanes = bf_machine_lanes(machine);
+    bf_workload *workload = new_workload();
+    for (unsigned a = 0; a < 6; a++) {
+      uint32_t word[BF_MAX_LANES];
+      uint32_t stride = 1 + random_below(40);
+      for (unsigned i = 0; i < lanes; i++)
+        word[i] = (i * stride + random_below(3)) % 4096;
+      add_words(workload, a % 2 && round % 4 != 3 ? BF_OP_FATOM : BF_OP_LD, word, lanes, 1);
+    }
+    bf_solution solution = solve(
+        machine, workload,
+        (bf_solve_options){.method = BF_METHOD_EXACT, .time_limit_seconds = 0.2});
+    for (unsigned trial = 0; trial < 30; trial++) {
+      uint64_t row[BF_HASH_MAX_BANK_BITS];
+      bf_geometry geometry = bf_machine_geometry(machine);
+      random_rows(&geometry, 0, row);
+      assert_true(true_cost(machine, workload, row) >= solution.lower_bound);
+    }
+    bf_solution_clear(&solution);
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+}
+
+static void published_transpose_parameters(void **state) {
+  (void)state;
+  bf_machine *machine = machine_with("fermi", 0, 0, 0);
+  bf_workload *workload = read_workload(machine, "transpose16");
+  assert_int_equal(conflicts_under(machine, workload, "none"), 56);
+  assert_int_equal(conflicts_under(machine, workload, "xor:0,4,14"), 0);
+  assert_int_equal(conflicts_under(machine, workload, "bits:0,4,1^5,2^6,3^7"), 0);
+  assert_int_equal(conflicts_under(machine, workload, "bits:0,0^4,1^4,1^5,2^6"), 16);
+  assert_int_equal(conflicts_under(machine, workload, "bits:0,4,1,2,3"), 56);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
+static void ladder_recommends(void **state) {
+  (void)state;
+  bf_machine *machine = machine_with("hopper", 0, 0, 0);
+  bf_workload *workload = read_workload(machine, "fft512");
+  bf_solve_options options = {.time_limit_seconds = 5};
+  bf_ladder ladder;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_solve_ladder(machine, workload, &options, &ladder, &diagnostic), BF_OK);
+  assert_int_equal(ladder.count, 6);
+  assert_string_equal(ladder.step[0].name, "nothing");
+  assert_int_equal(ladder.step[5].conflicts, 0);
+  assert_true(ladder.recommended > 0);
+  bf_workload_free(workload);
+  workload = new_workload();
+  add_stride(workload, 1, 32);
+  assert_int_equal(bf_solve_ladder(machine, workload, &options, &ladder, &diagnostic), BF_OK);
+  assert_int_equal(ladder.recommended, 0);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_costs_agree),
+      cmocka_unit_test(bounds_hold),
+      cmocka_unit_test(exact_equals_brute_force),
+      cmocka_unit_test(small_classes_equal_brute_force),
+      cmocka_unit_test(workloads_reach_their_optimum),
+      cmocka_unit_test(bit_vector_leaves_what_is_known),
+      cmocka_unit_test(bit_vector_reduces_candidates),
+      cmocka_unit_test(givargis_examples),
+      cmocka_unit_test(minimum_imbalance_example),
+      cmocka_unit_test(padding_frees_a_column_read),
+      cmocka_unit_test(stopping_gives_bounds),
+      cmocka_unit_test(bounds_hold_for_locks),
+      cmocka_unit_test(published_transpose_parameters),
+      cmocka_unit_test(ladder_recommends),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
