@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""The keys that docs/json.md lists are those that the program prints: json_keys.py BUILD."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAM = os.path.join(os.path.abspath(sys.argv[1]), "bankfold")
+TILE = "examples/tile.trace"
+
+# Per command, invocations that together print every key.
+INVOCATIONS = {
+    "check": [[TILE], ["-", "--machine", "fermi"]],
+    "classify": [[TILE]],
+    "solve": [[TILE], [TILE, "--method", "bit-vector"]],
+    "align": ["--hash fixed --stride 6 --count 32 --range 0:1023 --brute-force".split()],
+    "convert": [["--hash", "fixed"], [TILE, "--output", "{folder}/tile.packed"]],
+    "emit": [["--hash", "fixed", "--as", "c"]],
+    "draw": [[TILE, "--hash", "fixed"]],
+    "report": [[TILE]],
+    "machines": [[], ["hopper"]],
+    "help": [[]],
+}
+# Standard input of all: atomics, one of them by a rule that the machine assumes.
+TRACE = "atom 4 ffffffff stride:32\nexch 4 ffffffff stride:32\n"
+# Objects whose members are names of things.
+OPEN_OBJECTS = {"forms", "sources"}
+
+
+def documented():
+    """Keys per command, from the first columns of the tables."""
+    keys, command = {}, None
+    with open(os.path.join(ROOT, "docs/json.md"), encoding="utf-8") as page:
+        for line in page:
+            if line.startswith("## "):
+                command = line[3:].strip()
+                keys[command] = set()
+            elif match := re.match(r"\| `([^`]+)` \|", line):
+                keys[command].add(match.group(1))
+    return keys
+
+
+def keys_of(value, prefix=""):
+    """All keys inside value, members joined by dots."""
+    if isinstance(value, list):
+        return {key for member in value for key in keys_of(member, prefix)}
+    found = set()
+    for name, member in value.items() if isinstance(value, dict) else ():
+        found.add(prefix + name)
+        if name not in OPEN_OBJECTS:
+            found |= keys_of(member, prefix + name + ".")
+    return found
+
+
+def printed(command, folder):
+    found = set()
+    for arguments in INVOCATIONS[command]:
+        line = [PROGRAM, command, *(a.format(folder=folder) for a in arguments), "--json"]
+        result = subprocess.run(line, input=TRACE, cwd=ROOT, check=True, text=True,
+                                stdout=subprocess.PIPE)
+        found |= keys_of(json.loads(result.stdout))
+    return found
+
+
+def main():
+    faults = 0
+    pages = documented()
+    listing = subprocess.run([PROGRAM, "help", "--json"], check=True, stdout=subprocess.PIPE)
+    commands = {command["name"] for command in json.loads(listing.stdout)["commands"]}
+    for command in sorted(commands | set(pages)):
+        with tempfile.TemporaryDirectory() as folder:
+            found = printed(command, folder) if command in INVOCATIONS else set()
+        for key in sorted(found ^ pages.get(command, set())):
+            where = "not documented" if key in found else "documented but not printed"
+            print(f"{command}: {key} is {where}")
+            faults += 1
+        if command not in pages or command not in commands:
+            print(f"{command}: only in {'the program' if command in commands else 'docs/json.md'}")
+            faults += 1
+    return 1 if faults else 0
+
+
+sys.exit(main())
