@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"strides64", "tile32",      "tile64", "tile128", "reduce", "walsh",
-                                    "transpose16", "dct8", "nw17",   "fft512",  "fft1024"};
+static const char *const names[] = {"strides64",   "tile32", "tile64", "tile128", "reduce", "walsh",
+                                    "transpose16", "dct8",   "nw17",   "fft512",  "fft1024"};
 enum { NAMES = sizeof names / sizeof *names };
 
 static uint64_t random_state = 88172645463325252u;

@@ -13,7 +13,8 @@ typedef struct settings {
 
 static const cli_option options[] = {
     CLI_COMMON(settings),
-    {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL, "hash to check under (default none)"},
+    {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
+     "hash to check under (default none)"},
     {"lock-hash", CLI_TEXT, offsetof(settings, lock_hash), "KIND", "none xor add",
      "hash of the lock table on machines that have one (default none)"},
     {"max-conflicts", CLI_TEXT, offsetof(settings, max_conflicts), "N", NULL,

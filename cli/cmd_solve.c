@@ -37,8 +37,10 @@ static const struct {
   const char *name;
   bf_method method;
 } methods[] = {
-    {"bit-vector", BF_METHOD_BIT_VECTOR},       {"givargis", BF_METHOD_GIVARGIS},
-    {"min-imbalance", BF_METHOD_MIN_IMBALANCE}, {"padding", BF_METHOD_PADDING},
+    {"bit-vector", BF_METHOD_BIT_VECTOR},
+    {"givargis", BF_METHOD_GIVARGIS},
+    {"min-imbalance", BF_METHOD_MIN_IMBALANCE},
+    {"padding", BF_METHOD_PADDING},
     {"exact", BF_METHOD_EXACT},
 };
 
@@ -86,8 +88,7 @@ static void write_solution_json(const settings *own, const bf_solution *solution
   if (solution->chosen_count)
     write_bits(&json, solution->chosen, solution->chosen_count);
   else
-    write_bits(&json, solution->hash->forward.row,
-               linear ? solution->hash->geometry.bank_bits : 0);
+    write_bits(&json, solution->hash->forward.row, linear ? solution->hash->geometry.bank_bits : 0);
   bf_json_number(&json, "conflicts_before", solution->conflicts_before);
   bf_json_number(&json, "conflicts_after", solution->conflicts_after);
   bf_json_real(&json, "removed", removed(solution->conflicts_before, solution->conflicts_after));
@@ -117,8 +118,7 @@ static int write_ladder_json(const bf_machine *machine, const bf_ladder *ladder,
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "method", "ladder");
   bf_json_string(&json, "hash", chosen->hash);
-  write_bits(&json, hash->forward.row,
-             hash->kind == BF_HASH_LINEAR ? hash->geometry.bank_bits : 0);
+  write_bits(&json, hash->forward.row, hash->kind == BF_HASH_LINEAR ? hash->geometry.bank_bits : 0);
   bf_json_number(&json, "conflicts_before", ladder->conflicts_before);
   bf_json_number(&json, "conflicts_after", chosen->conflicts);
   bf_json_real(&json, "removed", removed(ladder->conflicts_before, chosen->conflicts));
@@ -225,9 +225,8 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
   return -1;
 }
 
-static int solve_ladder(const settings *own, const bf_machine *machine,
-                        const bf_workload *workload, const bf_solve_options *to,
-                        bf_text *text, bf_diagnostic *diagnostic) {
+static int solve_ladder(const settings *own, const bf_machine *machine, const bf_workload *workload,
+                        const bf_solve_options *to, bf_text *text, bf_diagnostic *diagnostic) {
   bf_ladder ladder;
   int error = bf_solve_ladder(machine, workload, to, &ladder, diagnostic);
   if (error != BF_OK)
@@ -292,10 +291,11 @@ const cli_command cli_solve = {
                "bit-vector and\nbitwise hashes, and the provably best hash - and recommends one, "
                "or recommends doing nothing.\nThe exact search gives bounds and says whether they "
                "meet; Ctrl-C takes the best so far.",
-    .examples = "bankfold solve kernel.trace\n"
-                "bankfold solve kernel.trace --method exact --class row --json\n"
-                "bankfold solve kernel.trace --method exact --granule 16   # keep 16-byte accesses\n"
-                "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi",
+    .examples =
+        "bankfold solve kernel.trace\n"
+        "bankfold solve kernel.trace --method exact --class row --json\n"
+        "bankfold solve kernel.trace --method exact --granule 16   # keep 16-byte accesses\n"
+        "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

@@ -8,7 +8,8 @@
  *
  * Words used throughout: a word is the unit that banks hold (4 bytes on most GPUs); an access is
  * what one warp does in one instruction; wavefronts are the serial passes the memory needs for an
- * access; ideal is the fewest that any placement of data could need; conflicts = wavefronts - ideal.
+ * access; ideal is the fewest that any placement of data could need; conflicts = wavefronts -
+ * ideal.
  */
 #ifndef BANKFOLD_H
 #define BANKFOLD_H
@@ -90,7 +91,8 @@ typedef struct bf_hash bf_hash;
  * cute:B,M,S[/ELEMENT_BYTES] | tma:32|64|128 | rows:HEX,... (docs/hash.md). */
 BF_API int bf_hash_parse(const char *text, const bf_geometry *geometry, bf_hash **hash,
                          bf_diagnostic *diagnostic);
-/* The XOR hash whose bank bit i is the parity of (word address & row[i]); row has bank_bits entries. */
+/* The XOR hash whose bank bit i is the parity of (word address & row[i]); row has bank_bits
+ * entries. */
 BF_API int bf_hash_from_rows(const uint64_t *row, const bf_geometry *geometry, bf_hash **hash,
                              bf_diagnostic *diagnostic);
 BF_API void bf_hash_free(bf_hash *hash);
@@ -222,13 +224,13 @@ typedef bool (*bf_progress)(void *context, double seconds, uint64_t lower, uint6
 
 typedef struct bf_solve_options {
   bf_method method;
-  bf_class class_;             /* exact only */
-  bool pairs;                  /* givargis, min-imbalance: choose among bit pairs too */
-  bool all_candidates;         /* bit-vector: do not use the paper's candidate reduction */
-  unsigned granule_bytes;      /* bytes that stay together: 4, 8 or 16; 0 = one word */
-  double time_limit_seconds;   /* exact only; 0 = none */
-  unsigned threads;            /* 0 = one per core */
-  bf_progress progress;        /* may be NULL */
+  bf_class class_;           /* exact only */
+  bool pairs;                /* givargis, min-imbalance: choose among bit pairs too */
+  bool all_candidates;       /* bit-vector: do not use the paper's candidate reduction */
+  unsigned granule_bytes;    /* bytes that stay together: 4, 8 or 16; 0 = one word */
+  double time_limit_seconds; /* exact only; 0 = none */
+  unsigned threads;          /* 0 = one per core */
+  bf_progress progress;      /* may be NULL */
   void *progress_context;
 } bf_solve_options;
 

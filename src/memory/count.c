@@ -35,12 +35,12 @@ void bf_phase_begin(bf_phase_walk *walk, const bf_machine *machine, const bf_acc
   walk->groups = groups;
   walk->merged = groups->pair_merge && (lanes_pair_up(access, 1) || lanes_pair_up(access, 2));
   walk->group = walk->word = 0;
-  walk->words_per_lane = access->width_bytes > machine->word_bytes
-                             ? access->width_bytes / machine->word_bytes
-                             : 1;
+  walk->words_per_lane =
+      access->width_bytes > machine->word_bytes ? access->width_bytes / machine->word_bytes : 1;
 }
 
-/* Lanes of the group the walk stands at. A machine that lists no groups serves all lanes at once. */
+/* Lanes of the group the walk stands at. A machine that lists no groups serves all lanes at once.
+ */
 static uint64_t group_lanes(const bf_phase_walk *walk) {
   const bf_groups *groups = walk->groups;
   if (groups->count == 0)

@@ -180,8 +180,8 @@ void bf_locks_table(const bf_machine *machine, const bf_hash *hash, bf_lock_hash
   for (uint64_t left = access->mask; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t word = word_of(machine, access, lane);
-    lock[lane] = bf_hash_bank(hash, word) +
-                 banks * lock_in_bank(machine, lock_hash, word, locks_per_bank);
+    lock[lane] =
+        bf_hash_bank(hash, word) + banks * lock_in_bank(machine, lock_hash, word, locks_per_bank);
   }
   for (uint64_t waiting = access->mask; waiting; count->lock_iterations++) {
     uint64_t winners = lowest_per_lock(lock, waiting);

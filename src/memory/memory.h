@@ -15,7 +15,7 @@
 typedef enum bf_serve {
   BF_SERVE_DISTINCT_WORDS, /* one word per wavefront, to any number of lanes */
   BF_SERVE_ROW_PAIRS,      /* two words 1 row apart in an aligned pair of rows count as one */
-  BF_SERVE_ONE_BROADCAST,  /* one lane per wavefront, but one word of the machine to all its lanes */
+  BF_SERVE_ONE_BROADCAST, /* one lane per wavefront, but one word of the machine to all its lanes */
 } bf_serve;
 
 typedef enum bf_rule {
@@ -40,10 +40,10 @@ typedef struct bf_groups {
 
 typedef struct bf_op_rule {
   bf_rule rule;
-  unsigned times;       /* wavefronts per counted wavefront */
-  bf_groups groups;     /* own lane groups; count 0: those of side and width */
-  unsigned locks;       /* lock table: number of locks */
-  unsigned cycles[4];   /* lock table: read, update, write, branch */
+  unsigned times;     /* wavefronts per counted wavefront */
+  bf_groups groups;   /* own lane groups; count 0: those of side and width */
+  unsigned locks;     /* lock table: number of locks */
+  unsigned cycles[4]; /* lock table: read, update, write, branch */
   bool estimated;
 } bf_op_rule;
 
@@ -82,8 +82,8 @@ int bf_machine_parse(const char *file, const char *text, bf_machine **machine,
 const char *bf_machine_refuses(const char *quantity, uint64_t value);
 /* Sets count and masks of groups of neighbouring lanes; the last group may be smaller. */
 void bf_groups_fill(bf_groups *groups, unsigned lanes);
-/* Sets address_bits from the capacity and checks that the parts of the machine fit each other: banks
- * and allocation, banks and locks, lane groups and BF_PHASE_WORDS. */
+/* Sets address_bits from the capacity and checks that the parts of the machine fit each other:
+ * banks and allocation, banks and locks, lane groups and BF_PHASE_WORDS. */
 int bf_machine_measure(bf_machine *machine, bf_diagnostic *diagnostic);
 bf_trace_limits bf_machine_limits(const bf_machine *machine);
 /* The index of a width in groups[side]. */
@@ -120,8 +120,7 @@ void bf_phase_begin(bf_phase_walk *walk, const bf_machine *machine, const bf_acc
 bool bf_phase_next(bf_phase_walk *walk, bf_phase *phase);
 
 /* Wavefronts of one phase under hash. */
-unsigned bf_phase_wavefronts(const bf_machine *machine, const bf_hash *hash,
-                             const bf_phase *phase);
+unsigned bf_phase_wavefronts(const bf_machine *machine, const bf_hash *hash, const bf_phase *phase);
 /* The fewest passes that any placement of the phase's words could need. */
 unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase);
 

@@ -116,8 +116,7 @@ static void try_choice(const bf_evaluator *evaluator, choice *candidate, choice 
     *best = *candidate;
 }
 
-static void try_all(const bf_evaluator *evaluator, const ranges *r, choice *best,
-                    bf_found *found) {
+static void try_all(const bf_evaluator *evaluator, const ranges *r, choice *best, bf_found *found) {
   unsigned m = evaluator->problem->geometry.bank_bits;
   for (uint64_t left = r->first_shifts; left; left &= left - 1) {
     choice candidate = {.k1 = (unsigned)__builtin_ctzll(left), .valid = true};
@@ -142,8 +141,8 @@ int bf_search_bit_vector(const bf_problem *problem, const bf_machine *machine,
   ranges r;
   if (g->bank_bits > 10)
     return bf_fail(diagnostic, BF_UNSUPPORTED, "bit-vector search handles up to 1024 banks");
-  bool reduced = !all_candidates && problem->granule_bits == 0 &&
-                 reduced_ranges(machine, workload, &r);
+  bool reduced =
+      !all_candidates && problem->granule_bits == 0 && reduced_ranges(machine, workload, &r);
   if (!reduced)
     r = all_ranges(g);
   bf_evaluator evaluator;
@@ -157,8 +156,8 @@ int bf_search_bit_vector(const bf_problem *problem, const bf_machine *machine,
     try_choice(&evaluator, &best, &best, found);
   }
   bf_evaluator_free(&evaluator);
-  found->candidates_total =
-      (uint64_t)(g->address_bits - g->bank_bits + 1) * g->address_bits << g->bank_bits;
+  found->candidates_total = (uint64_t)(g->address_bits - g->bank_bits + 1) * g->address_bits
+                            << g->bank_bits;
   bit_vector_rows(g, best.k1, best.k2, best.mask, found->row);
   if (best.mask)
     snprintf(found->text, sizeof found->text, "xor:%u,%u,%llu", best.k1, best.k2,

@@ -29,9 +29,9 @@ static bool price(const bf_geometry *geometry, priced *candidate) {
 static void keep_cheaper(priced *best, const priced *candidate) {
   if (!candidate->valid)
     return;
-  bool fewer = candidate->instructions < best->instructions ||
-               (candidate->instructions == best->instructions &&
-                candidate->xor_inputs < best->xor_inputs);
+  bool fewer =
+      candidate->instructions < best->instructions ||
+      (candidate->instructions == best->instructions && candidate->xor_inputs < best->xor_inputs);
   if (!best->valid || fewer)
     *best = *candidate;
 }

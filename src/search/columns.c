@@ -24,10 +24,10 @@ struct bf_columns {
   bf_exact *exact;
   bf_coordinates coordinates; /* permuted: the avoided ones last */
   bf_planes planes;
-  unsigned d, k; /* free coordinates and functionals to choose */
+  unsigned d, k;       /* free coordinates and functionals to choose */
   uint32_t *candidate; /* alive functionals, ascending, over free coordinates */
   uint32_t candidates;
-  uint8_t *alive; /* [2^d]: bound below the best cost at the start */
+  uint8_t *alive;       /* [2^d]: bound below the best cost at the start */
   first_choice *choice; /* lowest bound first */
   uint32_t choices;
   atomic_uint next, finished;
@@ -115,8 +115,8 @@ static uint64_t descend(worker *w, unsigned level, uint32_t f) {
 static uint64_t bound_at(const worker *w, unsigned level, uint32_t f, uint64_t parent) {
   const bf_columns *c = w->columns;
   return c->exact->kernel->bound(&c->planes, w->blocks[level], w->sizes[level],
-                                 c->exact->fixed + level, c->exact->m, full(c, f),
-                                 w->passes[level], parent, atomic_load(&c->exact->best));
+                                 c->exact->fixed + level, c->exact->m, full(c, f), w->passes[level],
+                                 parent, atomic_load(&c->exact->best));
 }
 
 /* Hands over the chosen functionals, in the coordinates of the shared problem. */
@@ -270,8 +270,8 @@ static int compare_choices(const void *a, const void *b) {
  * choices. */
 static void list_candidates(bf_columns *c, worker *root, bool choices) {
   const bf_kernel *kernel = c->exact->kernel;
-  uint64_t parent = kernel->passes(&c->planes, root->sizes[0], c->exact->fixed, c->exact->m,
-                                   root->passes[0]);
+  uint64_t parent =
+      kernel->passes(&c->planes, root->sizes[0], c->exact->fixed, c->exact->m, root->passes[0]);
   c->candidates = c->choices = 0;
   for (uint32_t f = 1; f < 1u << c->d; f++) {
     uint64_t bound = bound_at(root, 0, f, parent);

@@ -125,8 +125,7 @@ static bf_terms_query terms_query(const bf_exact *exact, const bf_solve_options 
 }
 
 /* Starts from the best one-term hash where it is independent on the space of the problem. */
-static int seed_terms(bf_exact *exact, const bf_solve_options *options,
-                      bf_diagnostic *diagnostic) {
+static int seed_terms(bf_exact *exact, const bf_solve_options *options, bf_diagnostic *diagnostic) {
   bf_terms_query query = terms_query(exact, options, 1);
   bf_terms best;
   int error = bf_terms_search(&query, &best, diagnostic);

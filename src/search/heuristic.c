@@ -68,7 +68,8 @@ static int start(const bf_problem *problem, bool pairs, order by, chooser *c, bf
   return BF_OK;
 }
 
-/* smaller / larger of the two parts into which a functional splits a shape: 1 even, 0 not at all. */
+/* smaller / larger of the two parts into which a functional splits a shape: 1 even, 0 not at all.
+ */
 static double evenness(const bf_shape *shape, uint64_t functional) {
   unsigned ones = 0;
   for (unsigned i = 0; i < shape->words; i++)
@@ -87,8 +88,7 @@ int bf_search_givargis(const bf_problem *problem, bool pairs, bf_found *found,
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   int error = start(problem, pairs, BY_LOWEST_BIT, c, found, diagnostic);
   double *quality = NULL;
-  if (error == BF_OK &&
-      !(quality = malloc((problem->count * c->candidates + 1) * sizeof *quality)))
+  if (error == BF_OK && !(quality = malloc((problem->count * c->candidates + 1) * sizeof *quality)))
     error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   for (size_t s = 0; error == BF_OK && s < problem->count; s++)
     for (size_t i = 0; i < c->candidates; i++) {
@@ -155,9 +155,9 @@ int bf_search_min_imbalance(const bf_problem *problem, bool pairs, bf_found *fou
     for (size_t i = 0; i < c->candidates; i++) {
       c->score[i] = 0;
       for (size_t s = 0; s < problem->count; s++)
-        c->score[i] -= (double)problem->shape[s].weight *
-                       imbalance(&problem->shape[s], bin[s], c->candidate[i],
-                                 found->chosen_count + 1);
+        c->score[i] -=
+            (double)problem->shape[s].weight *
+            imbalance(&problem->shape[s], bin[s], c->candidate[i], found->chosen_count + 1);
     }
     uint64_t chosen = c->candidate[best_candidate(c)];
     take(c, chosen, found);

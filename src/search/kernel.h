@@ -18,17 +18,17 @@ enum { BF_MAX_FUNCTIONALS = 6, BF_PLANE_WORDS = 32, BF_PLANE_ALIGN = 64 };
 
 typedef struct bf_planes {
   unsigned dimension, low_dimension;
-  size_t stride;   /* shapes, padded */
-  uint32_t *low;   /* [2^low_dimension][stride] */
-  uint32_t *high;  /* [2^(dimension - low_dimension)][stride] */
+  size_t stride;    /* shapes, padded */
+  uint32_t *low;    /* [2^low_dimension][stride] */
+  uint32_t *high;   /* [2^(dimension - low_dimension)][stride] */
   uint32_t *active; /* which words exist */
   uint32_t *ideal;
   uint32_t *weight;
 } bf_planes;
 
 /* Planes of a problem in coordinates; BF_UNSUPPORTED where a shape has more than 32 words. */
-int bf_planes_build(const bf_problem *problem, const bf_coordinates *coordinates,
-                    bf_planes *planes, bf_diagnostic *diagnostic);
+int bf_planes_build(const bf_problem *problem, const bf_coordinates *coordinates, bf_planes *planes,
+                    bf_diagnostic *diagnostic);
 void bf_planes_free(bf_planes *planes);
 /* count zeroed 32-bit numbers at the alignment kernels need; free with free(). */
 uint32_t *bf_planes_array(size_t count);

@@ -36,8 +36,7 @@ static inline sum s_add(sum total, vec weight, vec value) {
   return _mm256_add_epi64(total, _mm256_add_epi64(even, odd));
 }
 static inline uint64_t s_total(sum total) {
-  __m128i half =
-      _mm_add_epi64(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1));
+  __m128i half = _mm_add_epi64(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1));
   return (uint64_t)_mm_cvtsi128_si64(half) + (uint64_t)_mm_extract_epi64(half, 1);
 }
 

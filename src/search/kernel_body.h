@@ -1,6 +1,6 @@
 /* The solver's inner loops, written once over a vector type. The including file defines:
- *   vec            LANES neighbouring shapes' 32-bit values        sum     accumulator of 64-bit sums
- *   v_load v_store v_set1 v_and v_andnot(a,b) = ~a & b  v_xor v_add v_sub v_max v_shift_right
+ *   vec            LANES neighbouring shapes' 32-bit values        sum     accumulator of 64-bit
+ * sums v_load v_store v_set1 v_and v_andnot(a,b) = ~a & b  v_xor v_add v_sub v_max v_shift_right
  *   v_popcount     bits set in each value
  *   s_zero s_add(sum, weight, value) = sum + weight * value        s_total
  * and KERNEL(name) for the names of functions. */
@@ -18,9 +18,8 @@ static inline vec larger_part(vec block, vec size, vec p) {
   return v_max(ones, v_sub(size, ones));
 }
 
-static inline __attribute__((always_inline)) uint64_t cost_of(const bf_planes *planes,
-                                                              const uint32_t *functional,
-                                                              const unsigned m) {
+static inline __attribute__((always_inline)) uint64_t
+cost_of(const bf_planes *planes, const uint32_t *functional, const unsigned m) {
   sum total = s_zero();
   for (size_t at = 0; at < planes->stride; at += LANES) {
     vec block[1u << (BF_MAX_FUNCTIONALS - 1)];
@@ -44,12 +43,18 @@ static inline __attribute__((always_inline)) uint64_t cost_of(const bf_planes *p
 
 static uint64_t KERNEL(cost)(const bf_planes *planes, const uint32_t *functional, unsigned m) {
   switch (m) {
-  case 1: return cost_of(planes, functional, 1);
-  case 2: return cost_of(planes, functional, 2);
-  case 3: return cost_of(planes, functional, 3);
-  case 4: return cost_of(planes, functional, 4);
-  case 5: return cost_of(planes, functional, 5);
-  default: return cost_of(planes, functional, 6);
+  case 1:
+    return cost_of(planes, functional, 1);
+  case 2:
+    return cost_of(planes, functional, 2);
+  case 3:
+    return cost_of(planes, functional, 3);
+  case 4:
+    return cost_of(planes, functional, 4);
+  case 5:
+    return cost_of(planes, functional, 5);
+  default:
+    return cost_of(planes, functional, 6);
   }
 }
 
@@ -119,12 +124,18 @@ static uint64_t KERNEL(bound)(const bf_planes *planes, const uint32_t *blocks,
 #define BOUND(level)                                                                               \
   bound_of(planes, blocks, sizes, level, m, functional, parent, parent_sum, limit)
   switch (level) {
-  case 0: return BOUND(0);
-  case 1: return BOUND(1);
-  case 2: return BOUND(2);
-  case 3: return BOUND(3);
-  case 4: return BOUND(4);
-  default: return BOUND(5);
+  case 0:
+    return BOUND(0);
+  case 1:
+    return BOUND(1);
+  case 2:
+    return BOUND(2);
+  case 3:
+    return BOUND(3);
+  case 4:
+    return BOUND(4);
+  default:
+    return BOUND(5);
   }
 #undef BOUND
 }

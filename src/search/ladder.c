@@ -1,9 +1,9 @@
 /* Runs the ladder and recommends a step.
  *
- * A step is worth what it saves less what it costs, in wavefronts: an instruction costs a quarter of
- * one per access (a multiprocessor issues four instructions in the cycle of one wavefront), wasted
- * bytes cost their share of the memory in use (less fits beside it). The step worth most wins; the
- * earlier one among equals; nothing if none is worth anything. */
+ * A step is worth what it saves less what it costs, in wavefronts: an instruction costs a quarter
+ * of one per access (a multiprocessor issues four instructions in the cycle of one wavefront),
+ * wasted bytes cost their share of the memory in use (less fits beside it). The step worth most
+ * wins; the earlier one among equals; nothing if none is worth anything. */
 #include "search/ladder.h"
 
 #include <stdio.h>
@@ -131,8 +131,7 @@ static void recommend(bf_ladder *ladder, uint64_t bytes_used) {
 }
 
 int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
-                    const bf_solve_options *options, bf_ladder *ladder,
-                    bf_diagnostic *diagnostic) {
+                    const bf_solve_options *options, bf_ladder *ladder, bf_diagnostic *diagnostic) {
   double started = bf_seconds();
   uint64_t bytes_used = 0;
   memset(ladder, 0, sizeof *ladder);

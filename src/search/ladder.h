@@ -28,7 +28,6 @@ typedef struct bf_ladder {
 
 /* Runs every step. options gives granule, time limit, threads and progress. */
 int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
-                    const bf_solve_options *options, bf_ladder *ladder,
-                    bf_diagnostic *diagnostic);
+                    const bf_solve_options *options, bf_ladder *ladder, bf_diagnostic *diagnostic);
 
 #endif

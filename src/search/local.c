@@ -104,7 +104,8 @@ static void change_basis(local *self) {
   const bf_exact *exact = self->exact;
   unsigned count = free_count(exact);
   for (unsigned i = 0; i < 3 * count && count > 1 && !exact->row; i++) {
-    unsigned a = exact->fixed + next_random(self, count), b = exact->fixed + next_random(self, count);
+    unsigned a = exact->fixed + next_random(self, count),
+             b = exact->fixed + next_random(self, count);
     if (a != b)
       self->functional[a] ^= self->functional[b];
   }
@@ -118,7 +119,8 @@ static bool perturb(local *self, bool restart) {
   for (unsigned i = exact->fixed; i < exact->m && d > from; i++) {
     uint32_t noise = next_random(self, 1u << (d - from)) << from;
     if (restart || next_random(self, free_count(exact)) < 2)
-      self->functional[i] = restart ? noise | (exact->row ? 1u << i : 0) : self->functional[i] ^ noise;
+      self->functional[i] =
+          restart ? noise | (exact->row ? 1u << i : 0) : self->functional[i] ^ noise;
   }
   for (unsigned i = 0; i < exact->m; i++)
     rows[i] = self->functional[i];

@@ -7,7 +7,8 @@
  *
  * Adding a vector v merges, in every shape, the classes c and c ^ v of words known to share a bank.
  * Classes only grow, so the cost so far is a lower bound, and a vector that is too expensive now
- * stays so below: it is marked dead. The next coordinate is the one with the fewest live vectors. */
+ * stays so below: it is marked dead. The next coordinate is the one with the fewest live vectors.
+ */
 #include "search/exact.h"
 
 #include <stdlib.h>
@@ -268,8 +269,7 @@ static void explore(worker *w, unsigned depth, const decisions *node) {
     }
     if (node->free_count < nulls->exact->m) {
       decisions child = with_free(node, pivot);
-      memcpy(w->state[depth + 1], w->state[depth],
-             nulls->exact->problem->count * sizeof(classes));
+      memcpy(w->state[depth + 1], w->state[depth], nulls->exact->problem->count * sizeof(classes));
       explore(w, depth + 1, &child);
     }
   }

@@ -36,8 +36,8 @@ static void fill_shape(const bf_shape *shape, const bf_coordinates *coordinates,
   }
 }
 
-int bf_planes_build(const bf_problem *problem, const bf_coordinates *coordinates,
-                    bf_planes *planes, bf_diagnostic *diagnostic) {
+int bf_planes_build(const bf_problem *problem, const bf_coordinates *coordinates, bf_planes *planes,
+                    bf_diagnostic *diagnostic) {
   memset(planes, 0, sizeof *planes);
   size_t rows = 0;
   for (size_t s = 0; s < problem->count; s++) {

@@ -173,8 +173,7 @@ static int add_access(builder *b, const bf_machine *machine, const bf_access *ac
     weight *= 3;
     bf_phase phase = {.times = 1, .count_duplicates = true};
     for (uint64_t left = access->mask; left; left &= left - 1)
-      phase.word[phase.words++] =
-          access->address[__builtin_ctzll(left)] / machine->word_bytes;
+      phase.word[phase.words++] = access->address[__builtin_ctzll(left)] / machine->word_bytes;
     return add_phase(b, machine, &phase, weight);
   }
   if (rule->rule != BF_RULE_WORDS && rule->rule != BF_RULE_ACCESSES) {
@@ -207,8 +206,8 @@ static int compare_shapes(const void *a, const void *b) {
   return x->ideal < y->ideal ? -1 : x->ideal > y->ideal;
 }
 
-int bf_problem_build(const bf_machine *machine, const bf_workload *workload,
-                     unsigned granule_bytes, bf_problem *problem, bf_diagnostic *diagnostic) {
+int bf_problem_build(const bf_machine *machine, const bf_workload *workload, unsigned granule_bytes,
+                     bf_problem *problem, bf_diagnostic *diagnostic) {
   memset(problem, 0, sizeof *problem);
   problem->geometry = bf_machine_geometry(machine);
   problem->exact_model = machine->serve == BF_SERVE_DISTINCT_WORDS;
@@ -287,7 +286,8 @@ bf_coordinates bf_problem_coordinates(const bf_problem *problem, unsigned kept) 
   bf_coordinates coordinates = {.kept = kept};
   for (unsigned bit = 0; bit < BF_GF2_MAX; bit++)
     if (bit < kept || basis.vector[bit]) {
-      coordinates.basis[coordinates.dimension] = bit < kept ? (uint64_t)1 << bit : basis.vector[bit];
+      coordinates.basis[coordinates.dimension] =
+          bit < kept ? (uint64_t)1 << bit : basis.vector[bit];
       coordinates.bit[coordinates.dimension++] = (uint8_t)bit;
     }
   return coordinates;

@@ -23,15 +23,15 @@ typedef struct bf_problem {
   unsigned granule_bits; /* low word-address bits that a hash must keep */
   bf_shape *shape;       /* heaviest first */
   size_t count;
-  uint64_t used_bits;     /* address bits in which words of the workload differ */
-  uint64_t highest_word;  /* largest word address accessed */
-  bool exact_model;       /* the cost is the number of conflicts, not only a lower bound of it */
-  bool bound_valid;       /* the cost is never more than the number of conflicts */
+  uint64_t used_bits;    /* address bits in which words of the workload differ */
+  uint64_t highest_word; /* largest word address accessed */
+  bool exact_model;      /* the cost is the number of conflicts, not only a lower bound of it */
+  bool bound_valid;      /* the cost is never more than the number of conflicts */
 } bf_problem;
 
 /* Builds the problem of a workload on a machine. granule_bytes as in bf_solve_options. */
-int bf_problem_build(const bf_machine *machine, const bf_workload *workload,
-                     unsigned granule_bytes, bf_problem *problem, bf_diagnostic *diagnostic);
+int bf_problem_build(const bf_machine *machine, const bf_workload *workload, unsigned granule_bytes,
+                     bf_problem *problem, bf_diagnostic *diagnostic);
 void bf_problem_free(bf_problem *problem);
 
 /* Cost of the XOR hash with the given rows: the reference, one histogram per shape. */

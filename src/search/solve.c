@@ -80,10 +80,9 @@ static int judge(const bf_machine *machine, const bf_workload *workload, const b
     return error;
   solution->lower_bound = problem->bound_valid ? found->lower_bound : 0;
   if (solution->lower_bound > solution->conflicts_after)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "internal error: lower bound %llu above %llu conflicts",
-                   (unsigned long long)solution->lower_bound,
-                   (unsigned long long)solution->conflicts_after);
+    return bf_fail(
+        diagnostic, BF_UNSUPPORTED, "internal error: lower bound %llu above %llu conflicts",
+        (unsigned long long)solution->lower_bound, (unsigned long long)solution->conflicts_after);
   solution->proven = solution->conflicts_after == 0 ||
                      (found->complete && solution->lower_bound == solution->conflicts_after);
   solution->candidates_tested = found->candidates_tested;

@@ -147,7 +147,8 @@ static void work(void *context, unsigned index) {
         break;
       w.current = (bf_terms){.shift = {number / shifts, number % shifts}};
       bool one = query->terms == 1 && w.current.shift[1] == 0 && w.current.shift[0] > 0;
-      bool two = query->terms == 2 && w.current.shift[0] > 0 && w.current.shift[0] < w.current.shift[1];
+      bool two =
+          query->terms == 2 && w.current.shift[0] > 0 && w.current.shift[0] < w.current.shift[1];
       if (one || two)
         explore(&w, 0, parent);
     }

@@ -20,15 +20,16 @@ typedef struct bf_terms_query {
   const bf_coordinates *coordinates;
   const bf_planes *planes;
   const bf_kernel *kernel;
-  unsigned terms;    /* 1 or 2 */
-  bool row_only;     /* sources at or above the bank bits only */
-  bool contiguous;   /* the mask is one run no longer than the shift: a CuTe swizzle */
+  unsigned terms;  /* 1 or 2 */
+  bool row_only;   /* sources at or above the bank bits only */
+  bool contiguous; /* the mask is one run no longer than the shift: a CuTe swizzle */
   unsigned threads;
-  uint64_t most;     /* only hashes of at most this cost */
+  uint64_t most; /* only hashes of at most this cost */
   const atomic_bool *stop;
 } bf_terms_query;
 
-/* The cheapest by (cost, XOR inputs, shifts, masks); found is false if none costs at most `most`. */
+/* The cheapest by (cost, XOR inputs, shifts, masks); found is false if none costs at most `most`.
+ */
 int bf_terms_search(const bf_terms_query *query, bf_terms *best, bf_diagnostic *diagnostic);
 /* Rows of the hash. */
 void bf_terms_rows(const bf_terms *terms, const bf_geometry *geometry, uint64_t *row);

@@ -35,8 +35,7 @@ static void parse_row(char *line, unsigned columns, row *out) {
 
 typedef void (*row_check)(const row *r, const bf_count *count, unsigned *wrong);
 
-static unsigned for_each_row(const char *name, unsigned columns, row_check check,
-                             unsigned *wrong) {
+static unsigned for_each_row(const char *name, unsigned columns, row_check check, unsigned *wrong) {
   char path[1024], line[4096];
   snprintf(path, sizeof path, "tests/data/h200/%s", name);
   FILE *file = fopen(path, "r");

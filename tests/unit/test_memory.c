@@ -93,8 +93,9 @@ static unsigned plain_count(const bf_hash *hash, const bf_access *access) {
 
 static void hopper_equals_plain_count(void **state) {
   (void)state;
-  static const char *const texts[] = {"none", "fixed", "xor:2,7,21", "add", "mod:31", "pad:32+1",
-                                      "cute:3,4,3", "bits:0^6,1^5^9,2^8,3^7,4"};
+  static const char *const texts[] = {
+      "none",   "fixed",    "xor:2,7,21", "add",
+      "mod:31", "pad:32+1", "cute:3,4,3", "bits:0^6,1^5^9,2^8,3^7,4"};
   bf_machine *machine = load("hopper");
   random_state = 3;
   for (unsigned round = 0; round < 4000; round++) {
@@ -245,7 +246,8 @@ static void fermi_bank_conflicts(void **state) {
 }
 
 /* Stride 256: a lock conflict more every four bank conflicts (a stair). The hashes remove all lock
- * conflicts but only move some bank conflicts: 256 to bank 8, where lane 8 is, and 512 to bank 16. */
+ * conflicts but only move some bank conflicts: 256 to bank 8, where lane 8 is, and 512 to bank 16.
+ */
 static void fermi_lock_conflicts(void **state) {
   (void)state;
   bf_machine *fermi = load("fermi");

@@ -95,7 +95,8 @@ static bf_workload *random_workload(const bf_machine *machine, unsigned accesses
     unsigned count = 1 + random_below(lanes);
     uint32_t stride = random_below(9), noise = 1 + random_below(8);
     for (unsigned i = 0; i < count; i++)
-      word[i] = (i * stride + random_below(noise)) & (uint32_t)bf_gf2_low_bits(geometry.address_bits);
+      word[i] =
+          (i * stride + random_below(noise)) & (uint32_t)bf_gf2_low_bits(geometry.address_bits);
     bf_op op = atomics && random_below(2) ? BF_OP_ATOM : random_below(2) ? BF_OP_LD : BF_OP_ST;
     add_words(workload, op, word, count, 1 + random_below(5));
   }
@@ -129,7 +130,8 @@ static void all_costs_agree(void **state) {
   random_state = 11;
   for (unsigned round = 0; round < 60; round++) {
     unsigned bank_bits = 1 + random_below(6);
-    bf_machine *machine = machine_with("hopper", 1u << bank_bits, 32, bank_bits + 1 + random_below(8));
+    bf_machine *machine =
+        machine_with("hopper", 1u << bank_bits, 32, bank_bits + 1 + random_below(8));
     bf_geometry geometry = bf_machine_geometry(machine);
     bf_workload *workload = random_workload(machine, 1 + random_below(60), true);
     bf_problem problem;
@@ -331,15 +333,14 @@ static void workloads_reach_their_optimum(void **state) {
     const char *name;
     uint64_t before, optimum;
   } expected[] = {
-      {"tile32", 992, 32},  {"tile64", 3968, 128}, {"tile128", 15872, 512}, {"reduce", 310, 0},
-      {"walsh", 448, 0},    {"transpose16", 56, 0}, {"dct8", 136, 0},       {"nw17", 420, 0},
-      {"fft512", 1536, 0},  {"fft1024", 3136, 0},  {"strides64", 160, 71},
+      {"tile32", 992, 32}, {"tile64", 3968, 128},  {"tile128", 15872, 512}, {"reduce", 310, 0},
+      {"walsh", 448, 0},   {"transpose16", 56, 0}, {"dct8", 136, 0},        {"nw17", 420, 0},
+      {"fft512", 1536, 0}, {"fft1024", 3136, 0},   {"strides64", 160, 71},
   };
   bf_machine *machine = machine_with("hopper", 0, 0, 0);
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     bf_workload *workload = read_workload(machine, expected[i].name);
-    bf_solution solution =
-        solve(machine, workload, (bf_solve_options){.method = BF_METHOD_EXACT});
+    bf_solution solution = solve(machine, workload, (bf_solve_options){.method = BF_METHOD_EXACT});
     assert_int_equal(solution.conflicts_before, expected[i].before);
     assert_int_equal(solution.conflicts_after, expected[i].optimum);
     assert_true(solution.proven);
@@ -483,10 +484,10 @@ static void stopping_gives_bounds(void **state) {
     add_words(workload, BF_OP_LD, word, 32, 1);
   }
   unsigned called = 0;
-  bf_solution solution = solve(machine, workload,
-                               (bf_solve_options){.method = BF_METHOD_EXACT,
-                                                  .progress = stop_at_once,
-                                                  .progress_context = &called});
+  bf_solution solution =
+      solve(machine, workload,
+            (bf_solve_options){
+                .method = BF_METHOD_EXACT, .progress = stop_at_once, .progress_context = &called});
   assert_true(called >= 1);
   assert_false(solution.proven);
   assert_true(solution.lower_bound <= solution.conflicts_after);
@@ -512,9 +513,9 @@ static void bounds_hold_for_locks(void **state) {
         word[i] = (i * stride + random_below(3)) % 4096;
       add_words(workload, a % 2 && round % 4 != 3 ? BF_OP_FATOM : BF_OP_LD, word, lanes, 1);
     }
-    bf_solution solution = solve(
-        machine, workload,
-        (bf_solve_options){.method = BF_METHOD_EXACT, .time_limit_seconds = 0.2});
+    bf_solution solution =
+        solve(machine, workload,
+              (bf_solve_options){.method = BF_METHOD_EXACT, .time_limit_seconds = 0.2});
     for (unsigned trial = 0; trial < 30; trial++) {
       uint64_t row[BF_HASH_MAX_BANK_BITS];
       bf_geometry geometry = bf_machine_geometry(machine);
