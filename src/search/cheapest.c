@@ -68,15 +68,15 @@ static uint64_t lightest(uint64_t row, const uint64_t *zero, unsigned count) {
 
 /* The lightest basis of the space: greedily, lightest functional first (a matroid). The first
  * `fixed` rows stay. */
-static void lightest_basis(const bf_exact *exact, const uint64_t *zero, unsigned zeros,
-                           uint64_t *row) {
+static void lightest_basis(const bf_exact *exact, const uint32_t *functional, const uint64_t *zero,
+                           unsigned zeros, uint64_t *row) {
   uint64_t option[1u << BF_MAX_FUNCTIONALS];
   unsigned k = exact->m - exact->fixed, options = (1u << k) - 1;
   for (unsigned pick = 1; pick <= options; pick++) {
     uint32_t sum = 0;
     for (unsigned j = 0; j < k; j++)
       if (pick >> j & 1)
-        sum ^= exact->functional[exact->fixed + j];
+        sum ^= functional[exact->fixed + j];
     option[pick - 1] = lightest(bf_coordinates_lift(&exact->coordinates, sum), zero, zeros);
   }
   for (unsigned i = 1; i < options; i++) {
@@ -119,7 +119,8 @@ static void order_rows(const bf_geometry *geometry, priced *current, unsigned fr
   }
 }
 
-static void own_functionals(const bf_exact *exact, priced *best) {
+/* The hash of these functionals, written as cheaply as can be. */
+static void price_functionals(const bf_exact *exact, const uint32_t *functional, priced *best) {
   uint64_t zero[BF_GF2_MAX];
   unsigned zeros = vanishing(exact, zero);
   if (zeros > 12)
@@ -128,13 +129,21 @@ static void own_functionals(const bf_exact *exact, priced *best) {
   if (exact->row) {
     for (unsigned i = 0; i < exact->m; i++)
       candidate.row[i] =
-          lightest(bf_coordinates_lift(&exact->coordinates, exact->functional[i]), zero, zeros);
+          lightest(bf_coordinates_lift(&exact->coordinates, functional[i]), zero, zeros);
     if (price(&exact->problem->geometry, &candidate))
       keep_cheaper(best, &candidate);
   } else {
-    lightest_basis(exact, zero, zeros, candidate.row);
+    lightest_basis(exact, functional, zero, zeros, candidate.row);
     order_rows(&exact->problem->geometry, &candidate, exact->fixed, best);
   }
+}
+
+/* The best hash itself, and a lighter one of the same cost if the null-space search finds one. */
+static void own_functionals(bf_exact *exact, priced *best) {
+  uint32_t lighter[BF_MAX_FUNCTIONALS] = {0};
+  price_functionals(exact, exact->functional, best);
+  if (best->valid && best->xor_inputs && bf_nulls_lightest(exact, best->xor_inputs, lighter))
+    price_functionals(exact, lighter, best);
 }
 
 /* ---- Hashes of one and two terms ---- */
@@ -160,7 +169,7 @@ static int by_terms(const bf_exact *exact, const bf_solve_options *options, unsi
   return BF_OK;
 }
 
-int bf_cheapest(const bf_exact *exact, const bf_solve_options *options, uint64_t *row,
+int bf_cheapest(bf_exact *exact, const bf_solve_options *options, uint64_t *row,
                 bf_diagnostic *diagnostic) {
   priced best = {0};
   own_functionals(exact, &best);

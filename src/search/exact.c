@@ -29,6 +29,7 @@ typedef struct race {
   bf_nulls *nulls;
   const bf_solve_options *options;
   double started, deadline; /* deadline 0: none */
+  unsigned workers;
   atomic_uint working;
   uint64_t lower;
 } race;
@@ -58,12 +59,26 @@ static void watch(race *r) {
         atomic_store(&r->exact->stop, true);
     }
   }
+  atomic_store(&r->exact->stop, true);
+}
+
+/* What is not proven soon may take for ever: meanwhile local search goes on for a better hash. */
+static void search_on(race *r) {
+  const struct timespec pause = {.tv_nsec = 2000000};
+  while (bf_seconds() - r->started < 1 && !atomic_load(&r->exact->stop))
+    nanosleep(&pause, NULL);
+  if (!atomic_load(&r->exact->stop))
+    bf_exact_local_search(r->exact, true, NULL);
 }
 
 static void run_racer(void *context, unsigned index) {
   race *r = context;
   if (index == 0) {
     watch(r);
+    return;
+  }
+  if (index == r->workers + 1) {
+    search_on(r);
     return;
   }
   bool columns_first = index % 2 == 0;
@@ -82,11 +97,11 @@ static int branch_and_bound(bf_exact *exact, race *r, bf_diagnostic *diagnostic)
   if (error == BF_OK && d <= BF_NULLS_MAX_DIMENSION)
     error = bf_nulls_prepare(exact, &r->nulls, diagnostic);
   if (error == BF_OK && (r->columns || r->nulls)) {
-    unsigned workers = r->options->threads ? r->options->threads : bf_cores();
-    if (workers < 2)
-      workers = 2;
-    atomic_store(&r->working, workers);
-    bf_run_threads(workers + 1, run_racer, r);
+    r->workers = r->options->threads ? r->options->threads : bf_cores();
+    if (r->workers < 2)
+      r->workers = 2;
+    atomic_store(&r->working, r->workers);
+    bf_run_threads(r->workers + 2, run_racer, r);
     r->lower = atomic_load(&exact->proven) ? atomic_load(&exact->best) : race_lower(r);
     if (atomic_load(&exact->out_of_memory) && !atomic_load(&exact->proven))
       error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
@@ -164,7 +179,7 @@ static int solve_space(bf_exact *exact, const bf_solve_options *options, bf_foun
     seed_identity(exact);
     error = seed_terms(exact, options, diagnostic);
     if (error == BF_OK)
-      error = bf_exact_local_search(exact, diagnostic);
+      error = bf_exact_local_search(exact, false, diagnostic);
     if (atomic_load(&exact->best) == 0)
       atomic_store(&exact->proven, true);
     else if (error == BF_OK)

@@ -28,9 +28,9 @@ typedef struct bf_exact {
 /* Takes the functionals if they cost less than the best so far. */
 void bf_exact_offer(bf_exact *exact, const uint32_t *functional, uint64_t cost);
 
-/* Local search: replaces one functional at a time by the best of all. Bounded work, the same
- * result on every run. */
-int bf_exact_local_search(bf_exact *exact, bf_diagnostic *diagnostic);
+/* Local search: replaces one functional at a time by the best of all. Bounded work and the same
+ * result on every run, or, with until_stopped, until somebody stops the search. */
+int bf_exact_local_search(bf_exact *exact, bool until_stopped, bf_diagnostic *diagnostic);
 
 /* Branch and bound over functionals. prepare lists the first functionals; work takes them one by
  * one until all are done or stop; lower says what is proven of the cost so far. */
@@ -46,6 +46,10 @@ int bf_nulls_prepare(bf_exact *exact, bf_nulls **nulls, bf_diagnostic *diagnosti
 void bf_nulls_work(bf_nulls *nulls);
 uint64_t bf_nulls_lower(const bf_nulls *nulls);
 void bf_nulls_free(bf_nulls *nulls);
+/* Among hashes that cost at most exact->best, one with the fewest coordinates XORed into its
+ * functionals, looked for through a bounded number of nodes. False if there is none with fewer
+ * than `most`. */
+bool bf_nulls_lightest(bf_exact *exact, unsigned most, uint32_t *functional);
 
 /* The largest dimension each can handle. */
 enum { BF_COLUMNS_MAX_DIMENSION = 20, BF_NULLS_MAX_DIMENSION = 16 };

@@ -24,6 +24,7 @@ typedef struct bf_planes {
   uint32_t *active; /* which words exist */
   uint32_t *ideal;
   uint32_t *weight;
+  uint32_t *square; /* NULL if no shape has any */
 } bf_planes;
 
 /* Planes of a problem in coordinates; BF_UNSUPPORTED where a shape has more than 32 words. */

@@ -29,6 +29,9 @@ static inline vec v_popcount(vec a) {
   vec pairs = _mm256_maddubs_epi16(_mm256_add_epi8(low, high), _mm256_set1_epi8(1));
   return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
+static inline vec v_pairs(vec a) {
+  return _mm256_srli_epi32(_mm256_mullo_epi32(a, _mm256_sub_epi32(a, _mm256_set1_epi32(1))), 1);
+}
 static inline sum s_zero(void) { return _mm256_setzero_si256(); }
 static inline sum s_add(sum total, vec weight, vec value) {
   sum even = _mm256_mul_epu32(weight, value);

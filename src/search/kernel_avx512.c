@@ -20,6 +20,9 @@ static inline vec v_shift_right(vec a, unsigned shift) {
   return _mm512_srl_epi32(a, _mm_cvtsi32_si128((int)shift));
 }
 static inline vec v_popcount(vec a) { return _mm512_popcnt_epi32(a); }
+static inline vec v_pairs(vec a) {
+  return _mm512_srli_epi32(_mm512_mullo_epi32(a, _mm512_sub_epi32(a, _mm512_set1_epi32(1))), 1);
+}
 static inline sum s_zero(void) { return _mm512_setzero_si512(); }
 static inline sum s_add(sum total, vec weight, vec value) {
   sum even = _mm512_mul_epu32(weight, value);

@@ -2,6 +2,7 @@
  *   vec            LANES neighbouring shapes' 32-bit values        sum     accumulator of 64-bit
  * sums v_load v_store v_set1 v_and v_andnot(a,b) = ~a & b  v_xor v_add v_sub v_max v_shift_right
  *   v_popcount     bits set in each value
+ *   v_pairs(x) = x * (x - 1) / 2
  *   s_zero s_add(sum, weight, value) = sum + weight * value        s_total
  * and KERNEL(name) for the names of functions. */
 
@@ -16,6 +17,14 @@ static inline vec plane(const bf_planes *planes, uint32_t functional, size_t at)
 static inline vec larger_part(vec block, vec size, vec p) {
   vec ones = v_popcount(v_and(block, p));
   return v_max(ones, v_sub(size, ones));
+}
+
+/* total plus what it costs shapes at `at` to go from `from` to `to` in the fullest bank. */
+static inline sum add_cost(const bf_planes *planes, size_t at, sum total, vec from, vec to) {
+  total = s_add(total, v_load(planes->weight + at), v_sub(to, from));
+  if (planes->square)
+    total = s_add(total, v_load(planes->square + at), v_sub(v_pairs(to), v_pairs(from)));
+  return total;
 }
 
 static inline __attribute__((always_inline)) uint64_t
@@ -36,7 +45,7 @@ cost_of(const bf_planes *planes, const uint32_t *functional, const unsigned m) {
     vec p = plane(planes, functional[m - 1], at);
     for (unsigned i = 0; i < 1u << (m - 1); i++)
       fullest = v_max(fullest, larger_part(block[i], v_popcount(block[i]), p));
-    total = s_add(total, v_load(planes->weight + at), v_sub(fullest, ideal));
+    total = add_cost(planes, at, total, ideal, fullest);
   }
   return s_total(total);
 }
@@ -86,7 +95,7 @@ static uint64_t KERNEL(passes)(const bf_planes *planes, const uint32_t *sizes, u
       largest = v_max(largest, v_load(sizes + i * stride + at));
     vec needed = v_max(ideal, v_shift_right(v_add(largest, round_up), shift));
     v_store(passes + at, needed);
-    total = s_add(total, v_load(planes->weight + at), v_sub(needed, ideal));
+    total = add_cost(planes, at, total, ideal, needed);
   }
   return s_total(total);
 }
@@ -107,7 +116,7 @@ bound_of(const bf_planes *planes, const uint32_t *blocks, const uint32_t *sizes,
                                            v_load(sizes + i * stride + at), p));
     vec before = v_load(parent + at);
     vec needed = v_max(before, v_shift_right(v_add(largest, round_up), shift));
-    total = s_add(total, v_load(planes->weight + at), v_sub(needed, before));
+    total = add_cost(planes, at, total, before, needed);
     if (++since_check == 4) {
       since_check = 0;
       if (parent_sum + s_total(total) >= limit)

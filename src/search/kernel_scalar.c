@@ -16,6 +16,7 @@ static inline vec v_sub(vec a, vec b) { return a - b; }
 static inline vec v_max(vec a, vec b) { return a > b ? a : b; }
 static inline vec v_shift_right(vec a, unsigned shift) { return a >> shift; }
 static inline vec v_popcount(vec a) { return (vec)__builtin_popcount(a); }
+static inline vec v_pairs(vec a) { return a * (a - 1) / 2; }
 static inline sum s_zero(void) { return 0; }
 static inline sum s_add(sum total, vec weight, vec value) { return total + (sum)weight * value; }
 static inline uint64_t s_total(sum total) { return total; }

@@ -8,11 +8,11 @@
 #include <string.h>
 
 /* Shape evaluations to spend: a fraction of a second with vector units. */
-static const uint64_t work_budget = 100000000;
+static const uint64_t usual_budget = 100000000;
 
 typedef struct local {
   bf_exact *exact;
-  uint64_t random, spent;
+  uint64_t random, spent, budget;
   uint32_t *blocks[BF_MAX_FUNCTIONALS], *sizes, *passes;
   uint32_t functional[BF_MAX_FUNCTIONALS];
 } local;
@@ -132,7 +132,7 @@ static void descend(local *self) {
   bf_exact *exact = self->exact;
   uint64_t cost = exact->kernel->cost(&exact->planes, self->functional, exact->m);
   unsigned tries = exact->row ? 2 * free_count(exact) : 6;
-  for (unsigned failed = 0; failed < tries && self->spent < work_budget;) {
+  for (unsigned failed = 0; failed < tries && self->spent < self->budget;) {
     change_basis(self);
     unsigned index = exact->fixed + next_random(self, free_count(exact));
     uint64_t better = improve(self, index, cost);
@@ -146,8 +146,11 @@ static void descend(local *self) {
 
 static void search(local *self) {
   bf_exact *exact = self->exact;
-  for (unsigned round = 0; self->spent < work_budget && round < 400; round++) {
+  for (unsigned round = 0; self->spent < self->budget; round++) {
+    pthread_mutex_lock(&exact->lock);
     memcpy(self->functional, exact->functional, sizeof self->functional);
+    pthread_mutex_unlock(&exact->lock);
+    self->spent += exact->planes.stride;
     if (round > 0 && !perturb(self, round % 3 == 0))
       continue;
     descend(self);
@@ -156,10 +159,12 @@ static void search(local *self) {
   }
 }
 
-int bf_exact_local_search(bf_exact *exact, bf_diagnostic *diagnostic) {
+int bf_exact_local_search(bf_exact *exact, bool until_stopped, bf_diagnostic *diagnostic) {
   if (free_count(exact) == 0)
     return BF_OK;
-  local self = {.exact = exact, .random = 88172645463325252u};
+  local self = {.exact = exact,
+                .random = until_stopped ? 2685821657736338717u : 88172645463325252u,
+                .budget = until_stopped ? UINT64_MAX : usual_budget};
   size_t stride = exact->planes.stride;
   bool failed = false;
   self.blocks[0] = exact->planes.active;

@@ -26,7 +26,7 @@ typedef struct classes {
 /* What is decided: which coordinates are free, and the vectors of the pivots. */
 typedef struct decisions {
   uint32_t decided, free;
-  unsigned free_count, vectors;
+  unsigned free_count, vectors, xor_inputs;
   uint16_t vector[BF_NULLS_MAX_DIMENSION], pivot[BF_NULLS_MAX_DIMENSION];
   uint64_t cost;
 } decisions;
@@ -52,6 +52,11 @@ typedef struct worker {
   uint8_t *dead;                 /* [2^d] */
   uint16_t *trail;               /* dead vectors in the order they died */
   uint32_t trail_length;
+  bool lightest;     /* look for the lightest hash at the best cost, not for a better one */
+  uint64_t nodes;    /* still to visit, when looking for the lightest */
+  unsigned most;     /* XOR inputs to stay below */
+  decisions lighter; /* the lightest so far */
+  bool found;
 } worker;
 
 /* A child of a node: a vector and its cost. */
@@ -60,12 +65,13 @@ typedef struct choice {
   uint64_t cost;
 } choice;
 
-static uint64_t limit(const worker *w) { return atomic_load(&w->nulls->exact->best); }
+/* Costs from here on are not wanted. */
+static uint64_t limit(const worker *w) { return atomic_load(&w->nulls->exact->best) + w->lightest; }
 
 /* ---- Bounds ---- */
 
 /* Adds to cost[t] what merging by vector(t) costs one shape, for every live t. */
-static void bound_shape(worker *w, const classes *shape, uint64_t weight, unsigned pivot,
+static void bound_shape(worker *w, const classes *shape, const bf_shape *price, unsigned pivot,
                         const uint16_t *vector, unsigned choices, uint64_t *cost) {
   uint16_t moving[BF_PLANE_WORDS];
   uint8_t moving_size[BF_PLANE_WORDS];
@@ -86,7 +92,9 @@ static void bound_shape(worker *w, const classes *shape, uint64_t weight, unsign
       unsigned together = moving_size[i] + w->size_of[moving[i] ^ vector[t]];
       fullest = together > fullest ? together : fullest;
     }
-    cost[t] += weight * (fullest - shape->fullest);
+    cost[t] += price->weight * (fullest - shape->fullest);
+    if (price->square)
+      cost[t] += price->square * (bf_shape_pairs(fullest) - bf_shape_pairs(shape->fullest));
   }
   for (unsigned i = 0; i < shape->count; i++)
     w->size_of[shape->code[i]] = 0;
@@ -112,8 +120,7 @@ static unsigned bound_pivot(worker *w, unsigned depth, const decisions *node, un
     living += !w->dead[vector[t]];
   }
   for (size_t s = 0; s < exact->problem->count && living; s++) {
-    bound_shape(w, &w->state[depth][s], exact->problem->shape[s].weight, pivot, vector, choices,
-                cost);
+    bound_shape(w, &w->state[depth][s], &exact->problem->shape[s], pivot, vector, choices, cost);
     if (s % 4 != 3 && s + 1 < exact->problem->count)
       continue;
     uint64_t most = limit(w);
@@ -167,6 +174,7 @@ static decisions with_vector(const decisions *node, unsigned pivot, choice taken
   child.decided |= 1u << pivot;
   child.pivot[child.vectors] = (uint16_t)pivot;
   child.vector[child.vectors++] = taken.vector;
+  child.xor_inputs += (unsigned)__builtin_popcount(taken.vector) - 1;
   child.cost = taken.cost;
   return child;
 }
@@ -181,9 +189,7 @@ static decisions with_free(const decisions *node, unsigned coordinate) {
 
 /* Free coordinate number j gives functional j: that coordinate, plus every pivot whose vector has
  * it. */
-static void offer(const bf_nulls *nulls, const decisions *node) {
-  bf_exact *exact = nulls->exact;
-  uint32_t functional[BF_MAX_FUNCTIONALS] = {0};
+static void functionals_of(const bf_nulls *nulls, const decisions *node, uint32_t *functional) {
   unsigned j = 0;
   for (unsigned c = 0; c < nulls->d; c++) {
     if (!(node->free >> c & 1))
@@ -194,7 +200,12 @@ static void offer(const bf_nulls *nulls, const decisions *node) {
         functional[j] |= 1u << node->pivot[i];
     j++;
   }
-  bf_exact_offer(exact, functional, node->cost);
+}
+
+static void offer(const bf_nulls *nulls, const decisions *node) {
+  uint32_t functional[BF_MAX_FUNCTIONALS] = {0};
+  functionals_of(nulls, node, functional);
+  bf_exact_offer(nulls->exact, functional, node->cost);
 }
 
 /* All coordinates decided, or as many left as must be free: a hash. */
@@ -212,6 +223,12 @@ static bool is_leaf(const bf_nulls *nulls, const decisions *node, decisions *lea
 static int compare_choices(const void *a, const void *b) {
   const choice *x = a, *y = b;
   return x->cost != y->cost ? (x->cost < y->cost ? -1 : 1) : (int)x->vector - (int)y->vector;
+}
+
+static int compare_weights(const void *a, const void *b) {
+  const choice *x = a, *y = b;
+  int difference = __builtin_popcount(x->vector) - __builtin_popcount(y->vector);
+  return difference ? difference : compare_choices(a, b);
 }
 
 /* Finds the coordinate to decide next and its live vectors, cheapest first. Returns false if some
@@ -240,13 +257,24 @@ static bool choose_pivot(worker *w, unsigned depth, const decisions *node, unsig
       memcpy(alive, own, living * sizeof *own);
     }
   }
-  qsort(alive, *count, sizeof *alive, compare_choices);
+  qsort(alive, *count, sizeof *alive, w->lightest ? compare_weights : compare_choices);
   return true;
 }
 
 static void revive(worker *w, uint32_t length) {
   while (w->trail_length > length)
     w->dead[w->trail[--w->trail_length]] = 0;
+}
+
+/* A hash: better than the best, or lighter. */
+static void reach(worker *w, const decisions *leaf) {
+  if (!w->lightest) {
+    offer(w->nulls, leaf);
+    return;
+  }
+  w->lighter = *leaf;
+  w->most = leaf->xor_inputs;
+  w->found = true;
 }
 
 static void explore(worker *w, unsigned depth, const decisions *node) {
@@ -257,13 +285,18 @@ static void explore(worker *w, unsigned depth, const decisions *node) {
   uint32_t trail = w->trail_length;
   if (atomic_load(&nulls->exact->stop) || node->cost >= limit(w))
     return;
+  if (w->lightest && (node->xor_inputs >= w->most || w->nodes == 0))
+    return;
   if (is_leaf(nulls, node, &leaf)) {
-    offer(nulls, &leaf);
+    reach(w, &leaf);
     return;
   }
+  w->nodes -= w->lightest;
   if (choose_pivot(w, depth, node, &pivot, alive, &count)) {
-    for (unsigned i = 0; i < count && alive[i].cost < limit(w); i++) {
+    for (unsigned i = 0; i < count; i++) {
       decisions child = with_vector(node, pivot, alive[i]);
+      if (child.cost >= limit(w) || (w->lightest && child.xor_inputs >= w->most))
+        continue;
       merge(w, depth, pivot, alive[i].vector);
       explore(w, depth + 1, &child);
     }
@@ -459,4 +492,32 @@ void bf_nulls_free(bf_nulls *nulls) {
   free(nulls->tasks);
   free(nulls->root);
   free(nulls);
+}
+
+/* Nodes to visit for a lighter hash: well under a second for workloads of some tens of shapes. */
+static const uint64_t lightest_work = 4000000;
+
+bool bf_nulls_lightest(bf_exact *exact, unsigned most, uint32_t *functional) {
+  bf_nulls nulls = {.exact = exact, .d = exact->coordinates.dimension};
+  decisions root;
+  if (nulls.d > BF_NULLS_MAX_DIMENSION || nulls.d < exact->m)
+    return false;
+  nulls.root = malloc((exact->problem->count + 1) * sizeof(classes));
+  if (!nulls.root)
+    return false;
+  fill_root(&nulls, &root);
+  worker *w = new_worker(&nulls);
+  bool found = false;
+  if (w) {
+    w->lightest = true;
+    w->nodes = lightest_work / (exact->problem->count + 1);
+    w->most = most;
+    explore(w, 0, &root);
+    found = w->found;
+    if (found)
+      functionals_of(&nulls, &w->lighter, functional);
+    free_worker(w);
+  }
+  free(nulls.root);
+  return found;
 }

@@ -13,6 +13,13 @@ uint32_t *bf_planes_array(size_t count) {
 /* Rows of a problem: a shape whose weight does not fit 32 bits takes several. */
 static size_t rows_of(uint64_t weight) { return (size_t)((weight + UINT32_MAX - 1) / UINT32_MAX); }
 
+/* Takes what fits 32 bits off *left. */
+static uint32_t part_of(uint64_t *left) {
+  uint32_t part = *left > UINT32_MAX ? UINT32_MAX : (uint32_t)*left;
+  *left -= part;
+  return part;
+}
+
 /* Entry f of a table over `bits` coordinates from `first`: entry f without its lowest bit, XOR the
  * plane of that coordinate alone. */
 static void fill_table(uint32_t *table, size_t stride, unsigned bits, const uint32_t *unit) {
@@ -24,11 +31,10 @@ static void fill_table(uint32_t *table, size_t stride, unsigned bits, const uint
   }
 }
 
-static void fill_shape(const bf_shape *shape, const bf_coordinates *coordinates, uint32_t weight,
-                       size_t at, bf_planes *planes, uint32_t *unit) {
+static void fill_shape(const bf_shape *shape, const bf_coordinates *coordinates, size_t at,
+                       bf_planes *planes, uint32_t *unit) {
   planes->active[at] = (uint32_t)bf_gf2_low_bits(shape->words);
   planes->ideal[at] = shape->ideal;
-  planes->weight[at] = weight;
   for (unsigned i = 0; i < shape->words; i++) {
     uint32_t value = bf_coordinates_of(coordinates, shape->word[i]);
     for (unsigned c = 0; c < planes->dimension; c++)
@@ -40,8 +46,10 @@ int bf_planes_build(const bf_problem *problem, const bf_coordinates *coordinates
                     bf_diagnostic *diagnostic) {
   memset(planes, 0, sizeof *planes);
   size_t rows = 0;
+  bool squares = false;
   for (size_t s = 0; s < problem->count; s++) {
     rows += rows_of(problem->shape[s].weight);
+    squares = squares || problem->shape[s].square;
     if (problem->shape[s].words > BF_PLANE_WORDS)
       return bf_fail(diagnostic, BF_UNSUPPORTED,
                      "the exact search handles up to %d words served together, not %u",
@@ -58,18 +66,21 @@ int bf_planes_build(const bf_problem *problem, const bf_coordinates *coordinates
   planes->active = bf_planes_array(stride);
   planes->ideal = bf_planes_array(stride);
   planes->weight = bf_planes_array(stride);
-  if (!unit || !planes->low || !planes->high || !planes->active || !planes->ideal ||
-      !planes->weight) {
+  if (squares)
+    planes->square = bf_planes_array(stride);
+  if ((squares && !planes->square) || !unit || !planes->low || !planes->high || !planes->active ||
+      !planes->ideal || !planes->weight) {
     free(unit);
     bf_planes_free(planes);
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   }
   size_t at = 0;
   for (size_t s = 0; s < problem->count; s++)
-    for (uint64_t left = problem->shape[s].weight; left;) {
-      uint32_t weight = left > UINT32_MAX ? UINT32_MAX : (uint32_t)left;
-      fill_shape(&problem->shape[s], coordinates, weight, at++, planes, unit);
-      left -= weight;
+    for (uint64_t left = problem->shape[s].weight, square = problem->shape[s].square; left; at++) {
+      fill_shape(&problem->shape[s], coordinates, at, planes, unit);
+      planes->weight[at] = part_of(&left);
+      if (planes->square)
+        planes->square[at] = part_of(&square);
     }
   fill_table(planes->low, stride, planes->low_dimension, unit);
   fill_table(planes->high, stride, high_dimension, unit + planes->low_dimension * stride);
@@ -83,6 +94,7 @@ void bf_planes_free(bf_planes *planes) {
   free(planes->active);
   free(planes->ideal);
   free(planes->weight);
+  free(planes->square);
   memset(planes, 0, sizeof *planes);
 }
 

@@ -110,7 +110,8 @@ static int grow(builder *b) {
 }
 
 /* Adds weight to the shape of these words; sets that can never conflict are left out. */
-static int add_shape(builder *b, uint32_t *word, unsigned count, uint32_t ideal, uint64_t weight) {
+static int add_shape(builder *b, uint32_t *word, unsigned count, uint32_t ideal, uint64_t weight,
+                     uint64_t square) {
   bf_problem *problem = b->problem;
   if (count <= ideal)
     return BF_OK;
@@ -125,10 +126,11 @@ static int add_shape(builder *b, uint32_t *word, unsigned count, uint32_t ideal,
   size_t at = find_slot(b, word, count, ideal);
   if (b->slot[at]) {
     problem->shape[b->slot[at] - 1].weight += weight;
+    problem->shape[b->slot[at] - 1].square += square;
     return BF_OK;
   }
   bf_shape *shape = &problem->shape[problem->count];
-  *shape = (bf_shape){.words = count, .ideal = ideal, .weight = weight};
+  *shape = (bf_shape){.words = count, .ideal = ideal, .weight = weight, .square = square};
   shape->word = bf_arena_alloc(&problem->arena, count * sizeof *word);
   if (!shape->word)
     return bf_fail(b->diagnostic, BF_NO_MEMORY, "out of memory");
@@ -150,7 +152,8 @@ static unsigned drop_repeats(uint32_t *word, unsigned count) {
   return kept;
 }
 
-static int add_phase(builder *b, const bf_machine *machine, bf_phase *phase, uint64_t weight) {
+static int add_phase(builder *b, const bf_machine *machine, bf_phase *phase, uint64_t weight,
+                     uint64_t square) {
   unsigned ideal = bf_memory_phase_passes(machine, phase);
   unsigned count = phase->count_duplicates ? phase->words : drop_repeats(phase->word, phase->words);
   for (unsigned i = 0; i < phase->words; i++)
@@ -159,23 +162,37 @@ static int add_phase(builder *b, const bf_machine *machine, bf_phase *phase, uin
   if (count > BF_SHAPE_WORDS)
     return bf_fail(b->diagnostic, BF_UNSUPPORTED,
                    "searches handle up to %d words served together, not %u", BF_SHAPE_WORDS, count);
-  return add_shape(b, phase->word, count, ideal, weight * phase->times);
+  return add_shape(b, phase->word, count, ideal, weight * phase->times, square);
 }
 
-/* An access that takes locks is searched by a simpler access that costs no more: for a lock per
- * bank, every iteration beyond the ideal costs at least three wavefronts; else the first read. */
+/* True if two lanes want the same word. */
+static bool has_repeats(const bf_phase *phase) {
+  for (unsigned i = 0; i < phase->words; i++)
+    for (unsigned j = 0; j < i; j++)
+      if (phase->word[i] == phase->word[j])
+        return true;
+  return false;
+}
+
+/* A lock per bank: the loop runs once per access of the fullest bank, L times, and reads L + (L-1)
+ * + ... + 1 times; with two atomic wavefronts an iteration that is 3 (L - 1) + L (L - 1) / 2 above
+ * the ideal of 3. Where lanes share words, reads merge, and only the first term is sure. */
+static int add_lock_loop(builder *b, const bf_machine *machine, const bf_access *access) {
+  bf_phase phase = {.times = 1, .count_duplicates = true};
+  for (uint64_t left = access->mask; left; left &= left - 1)
+    phase.word[phase.words++] = access->address[__builtin_ctzll(left)] / machine->word_bytes;
+  bool repeats = has_repeats(&phase);
+  if (repeats)
+    b->problem->exact_model = false;
+  return add_phase(b, machine, &phase, 3 * access->count, repeats ? 0 : access->count);
+}
+
+/* Other accesses that take locks are searched by their first read, which costs no more. */
 static int add_access(builder *b, const bf_machine *machine, const bf_access *access) {
   const bf_op_rule *rule = &machine->op[access->op];
   bf_access stand_in = *access;
-  uint64_t weight = access->count;
-  if (rule->rule == BF_RULE_LOCK_LOOP) {
-    b->problem->exact_model = false;
-    weight *= 3;
-    bf_phase phase = {.times = 1, .count_duplicates = true};
-    for (uint64_t left = access->mask; left; left &= left - 1)
-      phase.word[phase.words++] = access->address[__builtin_ctzll(left)] / machine->word_bytes;
-    return add_phase(b, machine, &phase, weight);
-  }
+  if (rule->rule == BF_RULE_LOCK_LOOP)
+    return add_lock_loop(b, machine, access);
   if (rule->rule != BF_RULE_WORDS && rule->rule != BF_RULE_ACCESSES) {
     b->problem->exact_model = false;
     stand_in.op = BF_OP_LD;
@@ -184,7 +201,7 @@ static int add_access(builder *b, const bf_machine *machine, const bf_access *ac
   bf_phase phase;
   bf_phase_begin(&walk, machine, &stand_in);
   while (bf_phase_next(&walk, &phase)) {
-    int error = add_phase(b, machine, &phase, weight);
+    int error = add_phase(b, machine, &phase, access->count, 0);
     if (error != BF_OK)
       return error;
   }
@@ -256,7 +273,8 @@ uint64_t bf_problem_cost(const bf_problem *problem, const uint64_t *row) {
         same += bank[j] == bank[i];
       fullest = same > fullest ? same : fullest;
     }
-    cost += shape->weight * (fullest - shape->ideal);
+    cost += shape->weight * (fullest - shape->ideal) +
+            shape->square * (bf_shape_pairs(fullest) - bf_shape_pairs(shape->ideal));
   }
   return cost;
 }

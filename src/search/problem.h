@@ -2,7 +2,8 @@
  *
  * Every phase of every access becomes a shape: the words served together, moved by XOR so that one
  * of them is 0 (a linear hash only renames banks under such a move) and merged with equal ones. The
- * cost of a hash is the sum over shapes of weight * (fullest bank - ideal). */
+ * cost of a hash is the sum over shapes of weight * (f - ideal), f being the fullest bank, plus
+ * square * (f * (f - 1) - ideal * (ideal - 1)) / 2. */
 #ifndef BF_SEARCH_PROBLEM_H
 #define BF_SEARCH_PROBLEM_H
 
@@ -13,7 +14,8 @@ enum { BF_SHAPE_WORDS = 64 };
 typedef struct bf_shape {
   uint32_t words;  /* entries of word; repeated ones where every access counts */
   uint32_t ideal;  /* wavefronts any placement needs */
-  uint64_t weight; /* wavefronts saved per wavefront less */
+  uint64_t weight; /* what one more in the fullest bank costs */
+  uint64_t square; /* lock loops: what each pair in the fullest bank costs on top; at most weight */
   uint32_t *word;  /* ascending; word[0] is 0 */
 } bf_shape;
 
@@ -33,6 +35,9 @@ typedef struct bf_problem {
 int bf_problem_build(const bf_machine *machine, const bf_workload *workload, unsigned granule_bytes,
                      bf_problem *problem, bf_diagnostic *diagnostic);
 void bf_problem_free(bf_problem *problem);
+
+/* f * (f - 1) / 2. */
+static inline uint64_t bf_shape_pairs(uint64_t f) { return f * (f - 1) / 2; }
 
 /* Cost of the XOR hash with the given rows: the reference, one histogram per shape. */
 uint64_t bf_problem_cost(const bf_problem *problem, const uint64_t *row);

@@ -14,7 +14,7 @@ static int name_hash(const bf_found *found, const bf_solve_options *options,
     return error;
   bool heuristic = options->method != BF_METHOD_EXACT;
   bool cute = options->class_ == BF_CLASS_CUTE;
-  const char *const forms[] = {"none", cute ? "cute" : "xor", heuristic ? "bits" : "xor", "bits"};
+  const char *const forms[] = {"none", cute ? "cute" : "perm", heuristic ? "bits" : "xor", "bits"};
   bf_text text = {0};
   error = BF_UNSUPPORTED;
   for (size_t i = 0; i < sizeof forms / sizeof *forms && error == BF_UNSUPPORTED; i++) {
