@@ -1,6 +1,8 @@
 /* bankfold machines: the memory models and where their numbers come from. */
 #include "cli.h"
+#include "search/search.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct settings {
@@ -108,6 +110,28 @@ static void fact_widths(const bf_machine *machine, int most, int *key, int *valu
   }
 }
 
+/* A number given by its decimal logarithm: whole up to a million, else like 9.7e7. */
+static void write_size(bf_text *text, const char *name, double logarithm) {
+  double exponent = floor(logarithm + 1e-9);
+  if (exponent < 6)
+    bf_text_addf(text, "  %-28s %.0f\n", name, pow(10, logarithm));
+  else
+    bf_text_addf(text, "  %-28s %.1fe%.0f\n", name, pow(10, logarithm - exponent), exponent);
+}
+
+static void write_class_sizes(const bf_machine *machine, bf_text *text) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_class_sizes sizes = bf_search_class_sizes(&geometry);
+  bf_text_puts(text, "\nHash functions from its address bits to its banks:\n");
+  write_size(text, "bit-vector permutations", sizes.bit_vector);
+  write_size(text, "bit-vector XORs", sizes.bit_vector_xor);
+  write_size(text, "bitwise permutations", sizes.permutation);
+  write_size(text, "bitwise XORs", sizes.bitwise_xor);
+  write_size(text, "XORs up to names of banks", sizes.unique_xor);
+  write_size(text, "XORs", sizes.xor_based);
+  write_size(text, "all functions", sizes.all);
+}
+
 static void write_machine(const bf_machine *machine, bf_text *text) {
   char size[32];
   int key_width, value_width;
@@ -121,6 +145,7 @@ static void write_machine(const bf_machine *machine, bf_text *text) {
     bf_text_addf(text, "  %-*s  %-*s  %-9s %s\n", key_width, fact->key, value_width, fact->value,
                  fact->basis, fact->source);
   }
+  write_class_sizes(machine, text);
   bf_text_puts(text, "\nSources:\n");
   for (size_t i = 0; i < machine->source_count; i++)
     bf_text_addf(text, "  %s: %s\n", machine->source_name[i], machine->source_text[i]);

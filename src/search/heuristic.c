@@ -114,16 +114,14 @@ int bf_search_givargis(const bf_problem *problem, bool pairs, bf_found *found,
   return error;
 }
 
-/* Imbalance of a shape split by the chosen bits and one more: how far the bins are from equal, as a
- * share of the shape's words. Only bins that hold words need a look; empty ones add the average. */
-static double imbalance(const bf_shape *shape, const uint32_t *bin, uint64_t functional,
-                        unsigned bits) {
-  uint16_t load[BF_SHAPE_WORDS] = {0};
+double bf_search_imbalance(const bf_shape *shape, const uint32_t *bin, uint64_t functional,
+                           unsigned chosen, unsigned *histogram) {
   uint32_t number[BF_SHAPE_WORDS];
+  uint16_t load[BF_SHAPE_WORDS] = {0};
   unsigned occupied = 0;
-  double average = (double)shape->words / (double)((uint64_t)1 << bits), sum = 0;
+  double bins = (double)((uint64_t)2 << chosen), average = shape->words / bins, sum = 0;
   for (unsigned i = 0; i < shape->words; i++) {
-    uint32_t own = bin[i] << 1 | bf_gf2_parity(functional & shape->word[i]);
+    uint32_t own = bin[i] | bf_gf2_parity(functional & shape->word[i]) << chosen;
     unsigned at = 0;
     while (at < occupied && number[at] != own)
       at++;
@@ -131,9 +129,12 @@ static double imbalance(const bf_shape *shape, const uint32_t *bin, uint64_t fun
       number[occupied++] = own;
     load[at]++;
   }
-  for (unsigned at = 0; at < occupied; at++)
+  for (unsigned at = 0; at < occupied; at++) {
     sum += load[at] > average ? load[at] - average : average - load[at];
-  sum += average * (double)(((uint64_t)1 << bits) - occupied);
+    if (histogram)
+      histogram[number[at]] = load[at];
+  }
+  sum += average * (bins - occupied);
   return sum / shape->words;
 }
 
@@ -155,15 +156,15 @@ int bf_search_min_imbalance(const bf_problem *problem, bool pairs, bf_found *fou
     for (size_t i = 0; i < c->candidates; i++) {
       c->score[i] = 0;
       for (size_t s = 0; s < problem->count; s++)
-        c->score[i] -=
-            (double)problem->shape[s].weight *
-            imbalance(&problem->shape[s], bin[s], c->candidate[i], found->chosen_count + 1);
+        c->score[i] -= (double)problem->shape[s].weight *
+                       bf_search_imbalance(&problem->shape[s], bin[s], c->candidate[i],
+                                           found->chosen_count, NULL);
     }
     uint64_t chosen = c->candidate[best_candidate(c)];
     take(c, chosen, found);
     for (size_t s = 0; s < problem->count; s++)
       for (unsigned i = 0; i < problem->shape[s].words; i++)
-        bin[s][i] = bin[s][i] << 1 | bf_gf2_parity(chosen & problem->shape[s].word[i]);
+        bin[s][i] |= bf_gf2_parity(chosen & problem->shape[s].word[i]) << (found->chosen_count - 1);
   }
   free(bin);
   free(c->score);

@@ -3,6 +3,7 @@
 #include "search/ladder.h"
 #include "search/search.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -441,6 +442,67 @@ static void minimum_imbalance_example(void **state) {
   bf_machine_free(machine);
 }
 
+/* Figure 6: every histogram and imbalance of the three steps. The last histogram of bit 2 is
+ * printed with bins 5 and 6 exchanged; no word of the example has bits 2 and 0 set and bit 3 clear.
+ */
+static void figure_6_step_by_step(void **state) {
+  (void)state;
+  static uint32_t word[8] = {27, 12, 6, 19, 11, 4, 28, 3};
+  static const struct {
+    unsigned step, bit;
+    double imbalance;
+    unsigned histogram[8];
+  } expected[] = {
+      {0, 0, 0, {4, 4}},
+      {0, 1, 0.25, {3, 5}},
+      {0, 2, 0, {4, 4}},
+      {0, 3, 0, {4, 4}},
+      {0, 4, 0.25, {5, 3}},
+      {1, 1, 0.75, {3, 0, 1, 4}},
+      {1, 2, 1, {0, 4, 4, 0}},
+      {1, 3, 0, {2, 2, 2, 2}},
+      {1, 4, 0.25, {3, 2, 1, 2}},
+      {2, 1, 0.75, {1, 0, 2, 0, 1, 2, 0, 2}},
+      {2, 2, 1, {0, 2, 0, 2, 2, 0, 2, 0}},
+      {2, 4, 0.25, {2, 1, 1, 1, 0, 1, 1, 1}},
+  };
+  const unsigned chosen[2] = {0, 3};
+  const bf_shape shape = {.words = 8, .ideal = 1, .weight = 1, .word = word};
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    uint32_t bin[8] = {0};
+    unsigned histogram[8] = {0};
+    for (unsigned w = 0; w < 8; w++)
+      for (unsigned s = 0; s < expected[i].step; s++)
+        bin[w] |= (word[w] >> chosen[s] & 1) << s;
+    double imbalance = bf_search_imbalance(&shape, bin, (uint64_t)1 << expected[i].bit,
+                                           expected[i].step, histogram);
+    assert_true(imbalance == expected[i].imbalance);
+    assert_memory_equal(histogram, expected[i].histogram, sizeof histogram);
+  }
+}
+
+/* Table 1 for 14 address bits and 32 banks; its first number is cut, not rounded. */
+static void class_sizes_of_table_1(void **state) {
+  (void)state;
+  const bf_geometry geometry = {.bank_bits = 5, .address_bits = 14, .word_bytes = 4};
+  bf_class_sizes sizes = bf_search_class_sizes(&geometry);
+  const struct {
+    double found, mantissa, exponent;
+  } expected[] = {
+      {sizes.all, 2.3, 24660},     {sizes.xor_based, 1.2, 21},     {sizes.unique_xor, 1.2, 14},
+      {sizes.bit_vector, 1.0, 1},  {sizes.bit_vector_xor, 4.5, 3}, {sizes.permutation, 2.0, 3},
+      {sizes.bitwise_xor, 9.7, 7},
+  };
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    double exponent = floor(expected[i].found + 1e-9);
+    double mantissa = pow(10, expected[i].found - exponent);
+    assert_int_equal(exponent, expected[i].exponent);
+    assert_true(fabs(mantissa - expected[i].mantissa) <= 0.09);
+  }
+  assert_true(fabs(pow(10, sizes.bit_vector_xor) - 4480) < 0.01);
+  assert_true(fabs(pow(10, sizes.permutation) - 2002) < 0.01);
+}
+
 /* ---- Other promises ---- */
 
 static void padding_frees_a_column_read(void **state) {
@@ -573,6 +635,8 @@ int main(void) {
       cmocka_unit_test(bit_vector_reduces_candidates),
       cmocka_unit_test(givargis_examples),
       cmocka_unit_test(minimum_imbalance_example),
+      cmocka_unit_test(figure_6_step_by_step),
+      cmocka_unit_test(class_sizes_of_table_1),
       cmocka_unit_test(padding_frees_a_column_read),
       cmocka_unit_test(stopping_gives_bounds),
       cmocka_unit_test(bounds_hold_for_locks),
