@@ -142,14 +142,15 @@ static void price_functionals(const bf_exact *exact, const uint32_t *functional,
 static void own_functionals(bf_exact *exact, priced *best) {
   uint32_t lighter[BF_MAX_FUNCTIONALS] = {0};
   price_functionals(exact, exact->functional, best);
-  if (best->valid && best->xor_inputs && bf_nulls_lightest(exact, best->xor_inputs, lighter))
+  if (best->valid && best->xor_inputs && !bf_exact_stopped(exact) &&
+      bf_nulls_lightest(exact, best->xor_inputs, lighter))
     price_functionals(exact, lighter, best);
 }
 
 /* ---- Hashes of one and two terms ---- */
 
-static int by_terms(const bf_exact *exact, const bf_solve_options *options, unsigned terms,
-                    priced *best, bf_diagnostic *diagnostic) {
+static int by_terms(bf_exact *exact, const bf_solve_options *options, unsigned terms, priced *best,
+                    bf_diagnostic *diagnostic) {
   bf_terms_query query = {.problem = exact->problem,
                           .coordinates = &exact->coordinates,
                           .planes = &exact->planes,
@@ -157,7 +158,8 @@ static int by_terms(const bf_exact *exact, const bf_solve_options *options, unsi
                           .terms = terms,
                           .row_only = exact->row,
                           .threads = options->threads ? options->threads : bf_cores(),
-                          .most = atomic_load(&exact->best)};
+                          .most = atomic_load(&exact->best),
+                          .exact = exact};
   bf_terms found;
   int error = bf_terms_search(&query, &found, diagnostic);
   if (error != BF_OK || !found.found)
@@ -173,7 +175,9 @@ int bf_cheapest(bf_exact *exact, const bf_solve_options *options, uint64_t *row,
                 bf_diagnostic *diagnostic) {
   priced best = {0};
   own_functionals(exact, &best);
-  for (unsigned terms = 1; terms <= 2 && !(best.valid && best.instructions < 2 * terms); terms++) {
+  for (unsigned terms = 1;
+       terms <= 2 && !(best.valid && best.instructions < 2 * terms) && !bf_exact_poll(exact);
+       terms++) {
     int error = by_terms(exact, options, terms, &best, diagnostic);
     if (error != BF_OK)
       return error;

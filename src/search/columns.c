@@ -274,6 +274,8 @@ static void list_candidates(bf_columns *c, worker *root, bool choices) {
       kernel->passes(&c->planes, root->sizes[0], c->exact->fixed, c->exact->m, root->passes[0]);
   c->candidates = c->choices = 0;
   for (uint32_t f = 1; f < 1u << c->d; f++) {
+    if (f % 64 == 0 && bf_exact_poll(c->exact))
+      return;
     uint64_t bound = bound_at(root, 0, f, parent);
     c->alive[f] = bound < atomic_load(&c->exact->best);
     if (!c->alive[f])

@@ -21,17 +21,32 @@ void bf_exact_offer(bf_exact *exact, const uint32_t *functional, uint64_t cost) 
   pthread_mutex_unlock(&exact->lock);
 }
 
+bool bf_exact_stopped(bf_exact *exact) {
+  if (exact->deadline && bf_seconds() >= exact->deadline)
+    atomic_store(&exact->stop, true);
+  return atomic_load(&exact->stop);
+}
+
+bool bf_exact_poll(bf_exact *exact) {
+  const bf_solve_options *options = exact->options;
+  double now = bf_seconds();
+  if (options->progress && now - exact->reported > 0.1) {
+    exact->reported = now;
+    if (!options->progress(options->progress_context, now - exact->started, exact->lower,
+                           atomic_load(&exact->best)))
+      atomic_store(&exact->stop, true);
+  }
+  return bf_exact_stopped(exact);
+}
+
 /* ---- The two branch-and-bounds and their clock ---- */
 
 typedef struct race {
   bf_exact *exact;
   bf_columns *columns; /* NULL where the dimension is too large for it */
   bf_nulls *nulls;
-  const bf_solve_options *options;
-  double started, deadline; /* deadline 0: none */
   unsigned workers;
   atomic_uint working;
-  uint64_t lower;
 } race;
 
 static uint64_t race_lower(const race *r) {
@@ -46,18 +61,10 @@ static uint64_t race_lower(const race *r) {
 /* Runs on the calling thread: reports progress, and stops the others when time is up. */
 static void watch(race *r) {
   const struct timespec pause = {.tv_nsec = 2000000};
-  double reported = 0;
   while (atomic_load(&r->working)) {
     nanosleep(&pause, NULL);
-    double now = bf_seconds();
-    if (r->deadline && now >= r->deadline)
-      atomic_store(&r->exact->stop, true);
-    if (r->options->progress && now - reported > 0.1) {
-      reported = now;
-      if (!r->options->progress(r->options->progress_context, now - r->started, race_lower(r),
-                                atomic_load(&r->exact->best)))
-        atomic_store(&r->exact->stop, true);
-    }
+    r->exact->lower = race_lower(r);
+    bf_exact_poll(r->exact);
   }
   atomic_store(&r->exact->stop, true);
 }
@@ -65,7 +72,7 @@ static void watch(race *r) {
 /* What is not proven soon may take for ever: meanwhile local search goes on for a better hash. */
 static void search_on(race *r) {
   const struct timespec pause = {.tv_nsec = 2000000};
-  while (bf_seconds() - r->started < 1 && !atomic_load(&r->exact->stop))
+  while (bf_seconds() - r->exact->started < 1 && !atomic_load(&r->exact->stop))
     nanosleep(&pause, NULL);
   if (!atomic_load(&r->exact->stop))
     bf_exact_local_search(r->exact, true, NULL);
@@ -89,25 +96,27 @@ static void run_racer(void *context, unsigned index) {
   atomic_fetch_sub(&r->working, 1);
 }
 
-static int branch_and_bound(bf_exact *exact, race *r, bf_diagnostic *diagnostic) {
+static int branch_and_bound(bf_exact *exact, bf_diagnostic *diagnostic) {
+  race r = {.exact = exact, .workers = exact->options->threads};
   unsigned d = exact->coordinates.dimension;
   int error = BF_OK;
   if (d - exact->fixed <= BF_COLUMNS_MAX_DIMENSION)
-    error = bf_columns_prepare(exact, &r->columns, diagnostic);
+    error = bf_columns_prepare(exact, &r.columns, diagnostic);
   if (error == BF_OK && d <= BF_NULLS_MAX_DIMENSION)
-    error = bf_nulls_prepare(exact, &r->nulls, diagnostic);
-  if (error == BF_OK && (r->columns || r->nulls)) {
-    r->workers = r->options->threads ? r->options->threads : bf_cores();
-    if (r->workers < 2)
-      r->workers = 2;
-    atomic_store(&r->working, r->workers);
-    bf_run_threads(r->workers + 2, run_racer, r);
-    r->lower = atomic_load(&exact->proven) ? atomic_load(&exact->best) : race_lower(r);
+    error = bf_nulls_prepare(exact, &r.nulls, diagnostic);
+  if (error == BF_OK && (r.columns || r.nulls) && !bf_exact_poll(exact)) {
+    if (r.workers == 0)
+      r.workers = bf_cores();
+    if (r.workers < 2)
+      r.workers = 2;
+    atomic_store(&r.working, r.workers);
+    bf_run_threads(r.workers + 2, run_racer, &r);
+    exact->lower = atomic_load(&exact->proven) ? atomic_load(&exact->best) : race_lower(&r);
     if (atomic_load(&exact->out_of_memory) && !atomic_load(&exact->proven))
       error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   }
-  bf_columns_free(r->columns);
-  bf_nulls_free(r->nulls);
+  bf_columns_free(r.columns);
+  bf_nulls_free(r.nulls);
   return error;
 }
 
@@ -126,7 +135,7 @@ static void seed_identity(bf_exact *exact) {
   bf_exact_offer(exact, functional, exact->kernel->cost(&exact->planes, functional, exact->m));
 }
 
-static bf_terms_query terms_query(const bf_exact *exact, const bf_solve_options *options,
+static bf_terms_query terms_query(bf_exact *exact, const bf_solve_options *options,
                                   unsigned terms) {
   return (bf_terms_query){.problem = exact->problem,
                           .coordinates = &exact->coordinates,
@@ -136,7 +145,7 @@ static bf_terms_query terms_query(const bf_exact *exact, const bf_solve_options 
                           .row_only = exact->row,
                           .threads = options->threads ? options->threads : bf_cores(),
                           .most = UINT64_MAX,
-                          .stop = &exact->stop};
+                          .exact = exact};
 }
 
 /* Starts from the best one-term hash where it is independent on the space of the problem. */
@@ -171,9 +180,6 @@ static bool fits_without_conflict(bf_exact *exact) {
 
 static int solve_space(bf_exact *exact, const bf_solve_options *options, bf_found *found,
                        bf_diagnostic *diagnostic) {
-  race r = {.exact = exact, .options = options, .started = bf_seconds()};
-  if (options->time_limit_seconds > 0)
-    r.deadline = r.started + options->time_limit_seconds;
   int error = BF_OK;
   if (!fits_without_conflict(exact)) {
     seed_identity(exact);
@@ -182,20 +188,21 @@ static int solve_space(bf_exact *exact, const bf_solve_options *options, bf_foun
       error = bf_exact_local_search(exact, false, diagnostic);
     if (atomic_load(&exact->best) == 0)
       atomic_store(&exact->proven, true);
-    else if (error == BF_OK)
-      error = branch_and_bound(exact, &r, diagnostic);
+    else if (error == BF_OK && !bf_exact_poll(exact))
+      error = branch_and_bound(exact, diagnostic);
   }
   if (error != BF_OK)
     return error;
   found->complete = atomic_load(&exact->proven);
-  found->lower_bound = found->complete ? atomic_load(&exact->best) : r.lower;
-  atomic_store(&exact->stop, false);
+  found->lower_bound = found->complete ? atomic_load(&exact->best) : exact->lower;
+  if (found->complete)
+    atomic_store(&exact->stop, false);
   return bf_cheapest(exact, options, found->row, diagnostic);
 }
 
 /* ---- Small classes ---- */
 
-static int solve_terms(const bf_exact *exact, const bf_solve_options *options, bf_found *found,
+static int solve_terms(bf_exact *exact, const bf_solve_options *options, bf_found *found,
                        bf_diagnostic *diagnostic) {
   bf_terms_query query = terms_query(exact, options, options->class_ == BF_CLASS_TWO_TERM ? 2 : 1);
   query.contiguous = options->class_ == BF_CLASS_CUTE;
@@ -205,8 +212,8 @@ static int solve_terms(const bf_exact *exact, const bf_solve_options *options, b
   if (error != BF_OK)
     return error;
   bf_terms_rows(&best, &exact->problem->geometry, found->row);
-  found->lower_bound = best.cost;
-  found->complete = true;
+  found->complete = !bf_exact_stopped(exact);
+  found->lower_bound = found->complete ? best.cost : 0;
   return BF_OK;
 }
 
@@ -239,7 +246,11 @@ int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, 
                     .kernel = bf_kernel_best(),
                     .m = m,
                     .fixed = problem->granule_bits,
-                    .row = options->class_ == BF_CLASS_ROW};
+                    .row = options->class_ == BF_CLASS_ROW,
+                    .options = options,
+                    .started = bf_seconds()};
+  if (options->time_limit_seconds > 0)
+    exact.deadline = exact.started + options->time_limit_seconds;
   exact.coordinates = bf_problem_coordinates(problem, exact.row ? m : exact.fixed);
   if (exact.coordinates.dimension > 24)
     return bf_fail(diagnostic, BF_UNSUPPORTED,

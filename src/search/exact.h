@@ -23,7 +23,16 @@ typedef struct bf_exact {
   atomic_bool stop;                        /* asked to stop, or proven */
   atomic_bool proven;
   atomic_bool out_of_memory;
+  const bf_solve_options *options;
+  double started, deadline; /* deadline 0: none */
+  double reported;          /* when progress was last told; calling thread only */
+  uint64_t lower;           /* what is proven so far; calling thread only */
 } bf_exact;
+
+/* True once the search must end: asked to, or the time is up. Any thread. */
+bool bf_exact_stopped(bf_exact *exact);
+/* The same, and now and then reports progress, which may ask to stop. Calling thread only. */
+bool bf_exact_poll(bf_exact *exact);
 
 /* Takes the functionals if they cost less than the best so far. */
 void bf_exact_offer(bf_exact *exact, const uint32_t *functional, uint64_t cost);

@@ -73,6 +73,11 @@ static candidates list_candidates(const local *self, unsigned index) {
   return (candidates){1u << __builtin_popcount(positions), 0, positions};
 }
 
+/* The bounded search runs on the calling thread and reports progress too. */
+static bool stopped(local *self) {
+  return self->budget == UINT64_MAX ? bf_exact_stopped(self->exact) : bf_exact_poll(self->exact);
+}
+
 /* Replaces functional `index` by the best; ties are broken at random to move on plateaus. */
 static uint64_t improve(local *self, unsigned index, uint64_t cost) {
   bf_exact *exact = self->exact;
@@ -83,6 +88,8 @@ static uint64_t improve(local *self, unsigned index, uint64_t cost) {
     uint32_t f = list.base | (uint32_t)bf_gf2_scatter(k, list.positions);
     if (f == 0)
       continue;
+    if (k % 64 == 0 && stopped(self))
+      break;
     uint64_t value =
         exact->kernel->bound(&exact->planes, self->blocks[exact->m - 1], self->sizes, exact->m - 1,
                              exact->m, f, self->passes, parent, cost + 1);

@@ -121,6 +121,8 @@ static unsigned bound_pivot(worker *w, unsigned depth, const decisions *node, un
   }
   for (size_t s = 0; s < exact->problem->count && living; s++) {
     bound_shape(w, &w->state[depth][s], &exact->problem->shape[s], pivot, vector, choices, cost);
+    if (s % 1024 == 1023 && bf_exact_stopped(w->nulls->exact))
+      return 0;
     if (s % 4 != 3 && s + 1 < exact->problem->count)
       continue;
     uint64_t most = limit(w);
@@ -245,7 +247,7 @@ static bool choose_pivot(worker *w, unsigned depth, const decisions *node, unsig
       continue;
     unsigned living = bound_pivot(w, depth, node, c, own), ways = living + may_be_free;
     uint64_t heavy = 0;
-    if (ways == 0 || atomic_load(&nulls->exact->stop))
+    if (ways == 0 || bf_exact_stopped(nulls->exact))
       return false;
     for (unsigned i = 0; i < living; i++)
       heavy += own[i].cost;

@@ -80,7 +80,8 @@ static void explore(worker *w, unsigned i, uint64_t parent) {
         valid = valid && allowed(query, i, w->current.shift[t]);
         row ^= (uint64_t)1 << (i + w->current.shift[t]);
       }
-    if (!valid || (query->contiguous && use && !stays_contiguous(w->current.mask[0], i)))
+    if (!valid || atomic_load(&query->exact->stop) ||
+        (query->contiguous && use && !stays_contiguous(w->current.mask[0], i)))
       continue;
     uint32_t f = bf_coordinates_project(query->coordinates, row);
     uint64_t bound = query->kernel->bound(query->planes, w->blocks[i], w->sizes[i], i, m, f,
@@ -143,7 +144,7 @@ static void work(void *context, unsigned index) {
     unsigned shifts = g->address_bits;
     for (;;) {
       unsigned number = atomic_fetch_add(&all->next, 1);
-      if (number >= shifts * shifts || (query->stop && atomic_load(query->stop)))
+      if (number >= shifts * shifts || bf_exact_stopped(query->exact))
         break;
       w.current = (bf_terms){.shift = {number / shifts, number % shifts}};
       bool one = query->terms == 1 && w.current.shift[1] == 0 && w.current.shift[0] > 0;

@@ -2,9 +2,7 @@
 #ifndef BF_SEARCH_TERMS_H
 #define BF_SEARCH_TERMS_H
 
-#include "search/kernel.h"
-
-#include <stdatomic.h>
+#include "search/exact.h"
 
 /* a ^ ((a >> shift[0]) & mask[0]) ^ ((a >> shift[1]) & mask[1]) on bank bits. */
 typedef struct bf_terms {
@@ -24,11 +22,12 @@ typedef struct bf_terms_query {
   bool row_only;   /* sources at or above the bank bits only */
   bool contiguous; /* the mask is one run no longer than the shift: a CuTe swizzle */
   unsigned threads;
-  uint64_t most; /* only hashes of at most this cost */
-  const atomic_bool *stop;
+  uint64_t most;   /* only hashes of at most this cost */
+  bf_exact *exact; /* whose clock ends the search early */
 } bf_terms_query;
 
-/* The cheapest by (cost, XOR inputs, shifts, masks); found is false if none costs at most `most`.
+/* Ended early, the best so far. The cheapest by (cost, XOR inputs, shifts, masks); found is false
+ * if none costs at most `most`.
  */
 int bf_terms_search(const bf_terms_query *query, bf_terms *best, bf_diagnostic *diagnostic);
 /* Rows of the hash. */

@@ -19,23 +19,24 @@ static const char *const names[OPS] = {
     "f64 8", "redf 4", "ldmatrix1 16", "ldmatrix2 16", "ldmatrix4 16", "ldmatrixt4 16",
     "stmatrix4 16"};
 
-// One execution of the operation at shared address a; results are folded into sum.
-template <int op> __device__ void execute(unsigned a, unsigned lane, unsigned turn, unsigned &sum) {
+// One execution of the operation at shared address a; returns what it loaded. Loads and stores are
+// volatile, or the assembler would merge those of one address.
+template <int op> __device__ unsigned execute(unsigned a, unsigned lane, unsigned turn) {
   unsigned v = 0, w = 0, x = 0, y = 0;
   unsigned short h = 0;
   double d;
-  if (op == LD1) { asm volatile("ld.shared.u8 %0, [%1];" : "=h"(h) : "r"(a)); v = h; }
-  if (op == LD2) { asm volatile("ld.shared.u16 %0, [%1];" : "=h"(h) : "r"(a)); v = h; }
-  if (op == LD4) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(a));
-  if (op == LD8) asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v), "=r"(w) : "r"(a));
+  if (op == LD1) { asm volatile("ld.volatile.shared.u8 %0, [%1];" : "=h"(h) : "r"(a)); v = h; }
+  if (op == LD2) { asm volatile("ld.volatile.shared.u16 %0, [%1];" : "=h"(h) : "r"(a)); v = h; }
+  if (op == LD4) asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"(a));
+  if (op == LD8) asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v), "=r"(w) : "r"(a));
   if (op == LD16)
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v), "=r"(w), "=r"(x), "=r"(y) : "r"(a));
-  if (op == ST1) asm volatile("st.shared.u8 [%0], %1;" ::"r"(a), "h"((unsigned short)turn));
-  if (op == ST2) asm volatile("st.shared.u16 [%0], %1;" ::"r"(a), "h"((unsigned short)turn));
-  if (op == ST4) asm volatile("st.shared.u32 [%0], %1;" ::"r"(a), "r"(turn));
-  if (op == ST8) asm volatile("st.shared.v2.u32 [%0], {%1, %1};" ::"r"(a), "r"(turn));
-  if (op == ST16) asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(a), "r"(turn));
+  if (op == ST1) asm volatile("st.volatile.shared.u8 [%0], %1;" ::"r"(a), "h"((unsigned short)turn));
+  if (op == ST2) asm volatile("st.volatile.shared.u16 [%0], %1;" ::"r"(a), "h"((unsigned short)turn));
+  if (op == ST4) asm volatile("st.volatile.shared.u32 [%0], %1;" ::"r"(a), "r"(turn));
+  if (op == ST8) asm volatile("st.volatile.shared.v2.u32 [%0], {%1, %1};" ::"r"(a), "r"(turn));
+  if (op == ST16) asm volatile("st.volatile.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(a), "r"(turn));
   if (op == ATOM) asm volatile("atom.shared.add.u32 %0, [%1], 1;" : "=r"(v) : "r"(a));
   if (op == RED) asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(a));
   if (op == FATOM) {
@@ -71,22 +72,27 @@ template <int op> __device__ void execute(unsigned a, unsigned lane, unsigned tu
   if (op == STM4)
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %1, %1, %1};" ::"r"(a),
                  "r"(turn));
-  sum ^= v ^ w ^ x ^ y;
+  return v ^ w ^ x ^ y;
 }
 
-template <int op> __global__ void access(const unsigned *address, unsigned mask, unsigned *out) {
+// zero is 0: it makes each address depend on the load before it.
+template <int op>
+__global__ void access(const unsigned *address, unsigned mask, unsigned zero, unsigned *out) {
   extern __shared__ __align__(1024) unsigned char memory[];
   unsigned lane = threadIdx.x, sum = 0;
   unsigned a = (unsigned)__cvta_generic_to_shared(memory) + address[lane];
   if (mask >> lane & 1) {
 #pragma unroll
-    for (int turn = 0; turn < repeats; turn++)
-      execute<op>(a, lane, turn, sum);
+    for (int turn = 0; turn < repeats; turn++) {
+      unsigned loaded = execute<op>(a, lane, turn);
+      sum ^= loaded;
+      a ^= loaded & zero;
+    }
     out[lane] = sum;
   }
 }
 
-typedef void (*Kernel)(const unsigned *, unsigned, unsigned *);
+typedef void (*Kernel)(const unsigned *, unsigned, unsigned, unsigned *);
 template <int... op> struct List {};
 template <int n, int... op> struct Count : Count<n - 1, n - 1, op...> {};
 template <int... op> struct Count<0, op...> { typedef List<op...> type; };
@@ -124,7 +130,7 @@ int main() {
     Kernel kernel = pick(wanted, Count<OPS>::type());
     must(cudaMemcpy(address, host, sizeof host, cudaMemcpyHostToDevice));
     must(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    kernel<<<1, 32, bytes>>>(address, mask, out);
+    kernel<<<1, 32, bytes>>>(address, mask, 0, out);
     must(cudaGetLastError());
     must(cudaDeviceSynchronize());
   }
