@@ -149,17 +149,9 @@ static void own_functionals(bf_exact *exact, priced *best) {
 
 /* ---- Hashes of one and two terms ---- */
 
-static int by_terms(bf_exact *exact, const bf_solve_options *options, unsigned terms, priced *best,
-                    bf_diagnostic *diagnostic) {
-  bf_terms_query query = {.problem = exact->problem,
-                          .coordinates = &exact->coordinates,
-                          .planes = &exact->planes,
-                          .kernel = exact->kernel,
-                          .terms = terms,
-                          .row_only = exact->row,
-                          .threads = options->threads ? options->threads : bf_cores(),
-                          .most = atomic_load(&exact->best),
-                          .exact = exact};
+static int by_terms(bf_exact *exact, unsigned terms, priced *best, bf_diagnostic *diagnostic) {
+  bf_terms_query query = bf_terms_query_of(exact, terms);
+  query.most = atomic_load(&exact->best);
   bf_terms found;
   int error = bf_terms_search(&query, &found, diagnostic);
   if (error != BF_OK || !found.found)
@@ -171,14 +163,13 @@ static int by_terms(bf_exact *exact, const bf_solve_options *options, unsigned t
   return BF_OK;
 }
 
-int bf_cheapest(bf_exact *exact, const bf_solve_options *options, uint64_t *row,
-                bf_diagnostic *diagnostic) {
+int bf_cheapest(bf_exact *exact, uint64_t *row, bf_diagnostic *diagnostic) {
   priced best = {0};
   own_functionals(exact, &best);
   for (unsigned terms = 1;
        terms <= 2 && !(best.valid && best.instructions < 2 * terms) && !bf_exact_poll(exact);
        terms++) {
-    int error = by_terms(exact, options, terms, &best, diagnostic);
+    int error = by_terms(exact, terms, &best, diagnostic);
     if (error != BF_OK)
       return error;
   }

@@ -7,7 +7,6 @@
 /* Rows of a hash that costs no more than exact->functional: the best of that hash itself, written
  * with the fewest XOR inputs, of a lighter one of equal cost, and of all hashes of one and two
  * terms; fewest instructions first, then XOR inputs. */
-int bf_cheapest(bf_exact *exact, const bf_solve_options *options, uint64_t *row,
-                bf_diagnostic *diagnostic);
+int bf_cheapest(bf_exact *exact, uint64_t *row, bf_diagnostic *diagnostic);
 
 #endif

@@ -36,8 +36,7 @@ struct bf_columns {
 /* Buffers of one worker: what each level has split and which candidates it left. */
 typedef struct worker {
   bf_columns *columns;
-  uint32_t *blocks[BF_MAX_FUNCTIONALS + 1], *sizes[BF_MAX_FUNCTIONALS + 1];
-  uint32_t *passes[BF_MAX_FUNCTIONALS + 1];
+  bf_levels levels; /* from level `fixed` on: the free functionals */
   uint32_t *candidate[BF_MAX_FUNCTIONALS + 1];
   uint8_t *alive[BF_MAX_FUNCTIONALS + 1];
   uint32_t chosen[BF_MAX_FUNCTIONALS]; /* free functionals over free coordinates */
@@ -49,54 +48,35 @@ static unsigned lead_of(uint32_t f) { return 31 - (unsigned)__builtin_clz(f); }
 static uint32_t full(const bf_columns *c, uint32_t f) { return f << c->exact->fixed; }
 
 static void free_worker(worker *w) {
-  for (unsigned level = 0; level <= BF_MAX_FUNCTIONALS; level++) {
-    free(w->blocks[level]);
-    free(w->sizes[level]);
-    free(w->passes[level]);
-    if (level > 0) {
-      free(w->candidate[level]);
-      free(w->alive[level]);
-    }
+  bf_levels_free(&w->levels);
+  for (unsigned level = 1; level <= BF_MAX_FUNCTIONALS; level++) {
+    free(w->candidate[level]);
+    free(w->alive[level]);
   }
   free(w);
 }
 
-/* A worker whose level 0 holds the blocks after the fixed functionals. */
+/* A worker that has split by the fixed functionals. */
 static worker *new_worker(bf_columns *c) {
   worker *w = calloc(1, sizeof *w);
-  unsigned fixed = c->exact->fixed;
-  size_t stride = c->planes.stride;
-  bool failed = !w;
-  for (unsigned level = 0; !failed && level <= c->k; level++) {
-    failed |= !(w->blocks[level] = bf_planes_array(stride << (fixed + level)));
-    failed |= !(w->sizes[level] = bf_planes_array(stride << (fixed + level)));
-    failed |= !(w->passes[level] = bf_planes_array(stride));
-    if (level > 0 && level < c->k) {
-      failed |= !(w->candidate[level] = malloc(((size_t)c->candidates + 1) * sizeof(uint32_t)));
-      failed |= !(w->alive[level] = calloc((size_t)1 << c->d, 1));
-    }
-  }
-  if (failed) {
-    if (w)
-      free_worker(w);
+  if (!w || !bf_levels_make(&c->planes, c->exact->m, &w->levels)) {
+    free(w);
     return NULL;
+  }
+  for (unsigned level = 1; level < c->k; level++) {
+    w->candidate[level] = malloc(((size_t)c->candidates + 1) * sizeof(uint32_t));
+    w->alive[level] = calloc((size_t)1 << c->d, 1);
+    if (!w->candidate[level] || !w->alive[level]) {
+      free_worker(w);
+      return NULL;
+    }
   }
   w->columns = c;
   w->candidate[0] = c->candidate;
   w->alive[0] = c->alive;
-  uint32_t *from = bf_planes_array(stride << fixed);
-  if (!from) {
-    free_worker(w);
-    return NULL;
-  }
-  memcpy(w->blocks[0], c->planes.active, stride * sizeof *from);
-  for (size_t at = 0; at < stride; at++)
-    w->sizes[0][at] = (uint32_t)__builtin_popcount(c->planes.active[at]);
-  for (unsigned j = 0; j < fixed; j++) {
-    memcpy(from, w->blocks[0], (stride << j) * sizeof *from);
-    c->exact->kernel->split(&c->planes, from, j, 1u << j, w->blocks[0], w->sizes[0]);
-  }
-  free(from);
+  for (unsigned j = 0; j < c->exact->fixed; j++)
+    c->exact->kernel->split(&c->planes, w->levels.blocks[j], j, 1u << j, w->levels.blocks[j + 1],
+                            w->levels.sizes[j + 1]);
   return w;
 }
 
@@ -106,17 +86,18 @@ static uint64_t descend(worker *w, unsigned level, uint32_t f) {
   const bf_kernel *kernel = c->exact->kernel;
   unsigned depth = c->exact->fixed + level;
   w->chosen[level] = f;
-  kernel->split(&c->planes, w->blocks[level], depth, full(c, f), w->blocks[level + 1],
-                w->sizes[level + 1]);
-  return kernel->passes(&c->planes, w->sizes[level + 1], depth + 1, c->exact->m,
-                        w->passes[level + 1]);
+  kernel->split(&c->planes, w->levels.blocks[depth], depth, full(c, f), w->levels.blocks[depth + 1],
+                w->levels.sizes[depth + 1]);
+  return kernel->passes(&c->planes, w->levels.sizes[depth + 1], depth + 1, c->exact->m,
+                        w->levels.passes[depth + 1]);
 }
 
 static uint64_t bound_at(const worker *w, unsigned level, uint32_t f, uint64_t parent) {
   const bf_columns *c = w->columns;
-  return c->exact->kernel->bound(&c->planes, w->blocks[level], w->sizes[level],
-                                 c->exact->fixed + level, c->exact->m, full(c, f), w->passes[level],
-                                 parent, atomic_load(&c->exact->best));
+  unsigned depth = c->exact->fixed + level;
+  return c->exact->kernel->bound(&c->planes, w->levels.blocks[depth], w->levels.sizes[depth], depth,
+                                 c->exact->m, full(c, f), w->levels.passes[depth], parent,
+                                 atomic_load(&c->exact->best));
 }
 
 /* Hands over the chosen functionals, in the coordinates of the shared problem. */
@@ -270,8 +251,8 @@ static int compare_choices(const void *a, const void *b) {
  * choices. */
 static void list_candidates(bf_columns *c, worker *root, bool choices) {
   const bf_kernel *kernel = c->exact->kernel;
-  uint64_t parent =
-      kernel->passes(&c->planes, root->sizes[0], c->exact->fixed, c->exact->m, root->passes[0]);
+  uint64_t parent = kernel->passes(&c->planes, root->levels.sizes[c->exact->fixed], c->exact->fixed,
+                                   c->exact->m, root->levels.passes[c->exact->fixed]);
   c->candidates = c->choices = 0;
   for (uint32_t f = 1; f < 1u << c->d; f++) {
     if (f % 64 == 0 && bf_exact_poll(c->exact))

@@ -135,22 +135,9 @@ static void seed_identity(bf_exact *exact) {
   bf_exact_offer(exact, functional, exact->kernel->cost(&exact->planes, functional, exact->m));
 }
 
-static bf_terms_query terms_query(bf_exact *exact, const bf_solve_options *options,
-                                  unsigned terms) {
-  return (bf_terms_query){.problem = exact->problem,
-                          .coordinates = &exact->coordinates,
-                          .planes = &exact->planes,
-                          .kernel = exact->kernel,
-                          .terms = terms,
-                          .row_only = exact->row,
-                          .threads = options->threads ? options->threads : bf_cores(),
-                          .most = UINT64_MAX,
-                          .exact = exact};
-}
-
 /* Starts from the best one-term hash where it is independent on the space of the problem. */
-static int seed_terms(bf_exact *exact, const bf_solve_options *options, bf_diagnostic *diagnostic) {
-  bf_terms_query query = terms_query(exact, options, 1);
+static int seed_terms(bf_exact *exact, bf_diagnostic *diagnostic) {
+  bf_terms_query query = bf_terms_query_of(exact, 1);
   bf_terms best;
   int error = bf_terms_search(&query, &best, diagnostic);
   if (error != BF_OK || !best.found)
@@ -178,12 +165,11 @@ static bool fits_without_conflict(bf_exact *exact) {
   return true;
 }
 
-static int solve_space(bf_exact *exact, const bf_solve_options *options, bf_found *found,
-                       bf_diagnostic *diagnostic) {
+static int solve_space(bf_exact *exact, bf_found *found, bf_diagnostic *diagnostic) {
   int error = BF_OK;
   if (!fits_without_conflict(exact)) {
     seed_identity(exact);
-    error = seed_terms(exact, options, diagnostic);
+    error = seed_terms(exact, diagnostic);
     if (error == BF_OK)
       error = bf_exact_local_search(exact, false, diagnostic);
     if (atomic_load(&exact->best) == 0)
@@ -197,15 +183,15 @@ static int solve_space(bf_exact *exact, const bf_solve_options *options, bf_foun
   found->lower_bound = found->complete ? atomic_load(&exact->best) : exact->lower;
   if (found->complete)
     atomic_store(&exact->stop, false);
-  return bf_cheapest(exact, options, found->row, diagnostic);
+  return bf_cheapest(exact, found->row, diagnostic);
 }
 
 /* ---- Small classes ---- */
 
-static int solve_terms(bf_exact *exact, const bf_solve_options *options, bf_found *found,
-                       bf_diagnostic *diagnostic) {
-  bf_terms_query query = terms_query(exact, options, options->class_ == BF_CLASS_TWO_TERM ? 2 : 1);
-  query.contiguous = options->class_ == BF_CLASS_CUTE;
+static int solve_terms(bf_exact *exact, bf_found *found, bf_diagnostic *diagnostic) {
+  bf_class class_ = exact->options->class_;
+  bf_terms_query query = bf_terms_query_of(exact, class_ == BF_CLASS_TWO_TERM ? 2 : 1);
+  query.contiguous = class_ == BF_CLASS_CUTE;
   query.row_only = false;
   bf_terms best;
   int error = bf_terms_search(&query, &best, diagnostic);
@@ -219,14 +205,12 @@ static int solve_terms(bf_exact *exact, const bf_solve_options *options, bf_foun
 
 /* ---- Entry ---- */
 
-static int solve_prepared(bf_exact *exact, const bf_solve_options *options, bf_found *found,
-                          bf_diagnostic *diagnostic) {
+static int solve_prepared(bf_exact *exact, bf_found *found, bf_diagnostic *diagnostic) {
   int error = bf_planes_build(exact->problem, &exact->coordinates, &exact->planes, diagnostic);
   if (error != BF_OK)
     return error;
-  bool space = options->class_ == BF_CLASS_GENERAL || options->class_ == BF_CLASS_ROW;
-  error = space ? solve_space(exact, options, found, diagnostic)
-                : solve_terms(exact, options, found, diagnostic);
+  bool space = exact->options->class_ == BF_CLASS_GENERAL || exact->row;
+  error = space ? solve_space(exact, found, diagnostic) : solve_terms(exact, found, diagnostic);
   bf_planes_free(&exact->planes);
   return error;
 }
@@ -258,7 +242,7 @@ int bf_search_exact(const bf_problem *problem, const bf_solve_options *options, 
                    exact.coordinates.dimension);
   atomic_init(&exact.best, UINT64_MAX);
   pthread_mutex_init(&exact.lock, NULL);
-  int error = solve_prepared(&exact, options, found, diagnostic);
+  int error = solve_prepared(&exact, found, diagnostic);
   pthread_mutex_destroy(&exact.lock);
   return error;
 }

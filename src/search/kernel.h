@@ -34,6 +34,16 @@ void bf_planes_free(bf_planes *planes);
 /* count zeroed 32-bit numbers at the alignment kernels need; free with free(). */
 uint32_t *bf_planes_array(size_t count);
 
+/* What a search has split on the way down: at each level 2^level blocks per shape, their sizes, and
+ * room for the wavefronts each shape needs at least. Level 0 is the shapes themselves. */
+typedef struct bf_levels {
+  uint32_t *blocks[BF_MAX_FUNCTIONALS + 1], *sizes[BF_MAX_FUNCTIONALS + 1];
+  uint32_t *passes[BF_MAX_FUNCTIONALS + 1];
+} bf_levels;
+/* Levels 0..deepest; false, with nothing to free, when out of memory. */
+bool bf_levels_make(const bf_planes *planes, unsigned deepest, bf_levels *levels);
+void bf_levels_free(bf_levels *levels);
+
 typedef struct bf_kernel {
   const char *name;
   /* Cost of a full hash of m functionals. */

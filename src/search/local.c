@@ -9,11 +9,13 @@
 
 /* Shape evaluations to spend: a fraction of a second with vector units. */
 static const uint64_t usual_budget = 100000000;
+/* Starts to descend from: enough for small problems, where evaluations are too cheap to count. */
+static const unsigned usual_rounds = 400;
 
 typedef struct local {
   bf_exact *exact;
   uint64_t random, spent, budget;
-  uint32_t *blocks[BF_MAX_FUNCTIONALS], *sizes, *passes;
+  bf_levels levels;
   uint32_t functional[BF_MAX_FUNCTIONALS];
 } local;
 
@@ -30,18 +32,17 @@ static unsigned free_count(const bf_exact *exact) { return exact->m - exact->fix
 /* Splits by all functionals except number `left_out`. Returns the bound's parent sum. */
 static uint64_t split_others(local *self, unsigned left_out) {
   const bf_exact *exact = self->exact;
+  bf_levels *levels = &self->levels;
   unsigned level = 0;
   for (unsigned j = 0; j < exact->m; j++) {
     if (j == left_out)
       continue;
-    exact->kernel->split(&exact->planes, self->blocks[level], level, self->functional[j],
-                         self->blocks[level + 1], self->sizes);
+    exact->kernel->split(&exact->planes, levels->blocks[level], level, self->functional[j],
+                         levels->blocks[level + 1], levels->sizes[level + 1]);
     level++;
   }
-  if (level == 0)
-    for (size_t at = 0; at < exact->planes.stride; at++)
-      self->sizes[at] = (uint32_t)__builtin_popcount(exact->planes.active[at]);
-  return exact->kernel->passes(&exact->planes, self->sizes, level, exact->m, self->passes);
+  return exact->kernel->passes(&exact->planes, levels->sizes[level], level, exact->m,
+                               levels->passes[level]);
 }
 
 /* Candidate number k for functional `index`: all of them modulo the span of the others. */
@@ -82,6 +83,7 @@ static bool stopped(local *self) {
 static uint64_t improve(local *self, unsigned index, uint64_t cost) {
   bf_exact *exact = self->exact;
   uint64_t parent = split_others(self, index);
+  unsigned last = exact->m - 1;
   candidates list = list_candidates(self, index);
   uint32_t best = self->functional[index], ties = 1;
   for (uint32_t k = 0; k < list.count; k++) {
@@ -91,8 +93,8 @@ static uint64_t improve(local *self, unsigned index, uint64_t cost) {
     if (k % 64 == 0 && stopped(self))
       break;
     uint64_t value =
-        exact->kernel->bound(&exact->planes, self->blocks[exact->m - 1], self->sizes, exact->m - 1,
-                             exact->m, f, self->passes, parent, cost + 1);
+        exact->kernel->bound(&exact->planes, self->levels.blocks[last], self->levels.sizes[last],
+                             last, exact->m, f, self->levels.passes[last], parent, cost + 1);
     if (value < cost) {
       cost = value;
       best = f;
@@ -153,7 +155,9 @@ static void descend(local *self) {
 
 static void search(local *self) {
   bf_exact *exact = self->exact;
-  for (unsigned round = 0; self->spent < self->budget; round++) {
+  bool forever = self->budget == UINT64_MAX;
+  for (unsigned round = 0; self->spent < self->budget && (forever || round < usual_rounds);
+       round++) {
     pthread_mutex_lock(&exact->lock);
     memcpy(self->functional, exact->functional, sizeof self->functional);
     pthread_mutex_unlock(&exact->lock);
@@ -172,18 +176,9 @@ int bf_exact_local_search(bf_exact *exact, bool until_stopped, bf_diagnostic *di
   local self = {.exact = exact,
                 .random = until_stopped ? 2685821657736338717u : 88172645463325252u,
                 .budget = until_stopped ? UINT64_MAX : usual_budget};
-  size_t stride = exact->planes.stride;
-  bool failed = false;
-  self.blocks[0] = exact->planes.active;
-  for (unsigned level = 1; level < exact->m; level++)
-    failed |= !(self.blocks[level] = bf_planes_array(stride << level));
-  failed |= !(self.sizes = bf_planes_array(stride << (exact->m - 1)));
-  failed |= !(self.passes = bf_planes_array(stride));
-  if (!failed)
-    search(&self);
-  for (unsigned level = 1; level < exact->m; level++)
-    free(self.blocks[level]);
-  free(self.sizes);
-  free(self.passes);
-  return failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+  if (!bf_levels_make(&exact->planes, exact->m - 1, &self.levels))
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  search(&self);
+  bf_levels_free(&self.levels);
+  return BF_OK;
 }

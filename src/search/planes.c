@@ -98,6 +98,32 @@ void bf_planes_free(bf_planes *planes) {
   memset(planes, 0, sizeof *planes);
 }
 
+bool bf_levels_make(const bf_planes *planes, unsigned deepest, bf_levels *levels) {
+  memset(levels, 0, sizeof *levels);
+  for (unsigned level = 0; level <= deepest; level++) {
+    levels->blocks[level] = bf_planes_array(planes->stride << level);
+    levels->sizes[level] = bf_planes_array(planes->stride << level);
+    levels->passes[level] = bf_planes_array(planes->stride);
+    if (!levels->blocks[level] || !levels->sizes[level] || !levels->passes[level]) {
+      bf_levels_free(levels);
+      return false;
+    }
+  }
+  memcpy(levels->blocks[0], planes->active, planes->stride * sizeof *planes->active);
+  for (size_t at = 0; at < planes->stride; at++)
+    levels->sizes[0][at] = (uint32_t)__builtin_popcount(planes->active[at]);
+  return true;
+}
+
+void bf_levels_free(bf_levels *levels) {
+  for (unsigned level = 0; level <= BF_MAX_FUNCTIONALS; level++) {
+    free(levels->blocks[level]);
+    free(levels->sizes[level]);
+    free(levels->passes[level]);
+  }
+  memset(levels, 0, sizeof *levels);
+}
+
 const bf_kernel *bf_kernel_available(unsigned index) {
   const bf_kernel *available[3] = {&bf_kernel_scalar};
   unsigned count = 1;

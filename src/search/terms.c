@@ -17,8 +17,7 @@ typedef struct shared {
 
 typedef struct worker {
   shared *all;
-  uint32_t *blocks[BF_MAX_FUNCTIONALS + 1], *sizes[BF_MAX_FUNCTIONALS + 1];
-  uint32_t *passes[BF_MAX_FUNCTIONALS + 1];
+  bf_levels levels;
   bf_terms current;
 } worker;
 
@@ -58,8 +57,8 @@ static void offer(worker *w, uint64_t cost) {
 
 /* True if bank bit i may use the source bit `shift` above it. */
 static bool allowed(const bf_terms_query *query, unsigned i, unsigned shift) {
-  const bf_geometry *g = &query->problem->geometry;
-  if (i < query->problem->granule_bits || i + shift >= g->address_bits)
+  const bf_geometry *g = &query->exact->problem->geometry;
+  if (i < query->exact->problem->granule_bits || i + shift >= g->address_bits)
     return false;
   return !query->row_only || i + shift >= g->bank_bits;
 }
@@ -71,7 +70,7 @@ static bool stays_contiguous(uint64_t mask, unsigned i) {
 
 static void explore(worker *w, unsigned i, uint64_t parent) {
   const bf_terms_query *query = w->all->query;
-  unsigned m = query->problem->geometry.bank_bits;
+  unsigned m = query->exact->problem->geometry.bank_bits;
   for (unsigned use = 0; use < 1u << query->terms; use++) {
     uint64_t row = (uint64_t)1 << i;
     bool valid = true;
@@ -83,9 +82,10 @@ static void explore(worker *w, unsigned i, uint64_t parent) {
     if (!valid || atomic_load(&query->exact->stop) ||
         (query->contiguous && use && !stays_contiguous(w->current.mask[0], i)))
       continue;
-    uint32_t f = bf_coordinates_project(query->coordinates, row);
-    uint64_t bound = query->kernel->bound(query->planes, w->blocks[i], w->sizes[i], i, m, f,
-                                          w->passes[i], parent, atomic_load(&w->all->limit));
+    uint32_t f = bf_coordinates_project(&query->exact->coordinates, row);
+    uint64_t bound = query->exact->kernel->bound(&query->exact->planes, w->levels.blocks[i],
+                                                 w->levels.sizes[i], i, m, f, w->levels.passes[i],
+                                                 parent, atomic_load(&w->all->limit));
     if (bound >= atomic_load(&w->all->limit))
       continue;
     for (unsigned t = 0; t < query->terms; t++)
@@ -96,8 +96,10 @@ static void explore(worker *w, unsigned i, uint64_t parent) {
     } else if (i + 1 == m) {
       offer(w, bound);
     } else {
-      query->kernel->split(query->planes, w->blocks[i], i, f, w->blocks[i + 1], w->sizes[i + 1]);
-      query->kernel->passes(query->planes, w->sizes[i + 1], i + 1, m, w->passes[i + 1]);
+      query->exact->kernel->split(&query->exact->planes, w->levels.blocks[i], i, f,
+                                  w->levels.blocks[i + 1], w->levels.sizes[i + 1]);
+      query->exact->kernel->passes(&query->exact->planes, w->levels.sizes[i + 1], i + 1, m,
+                                   w->levels.passes[i + 1]);
       explore(w, i + 1, bound);
     }
     for (unsigned t = 0; t < query->terms; t++)
@@ -105,42 +107,17 @@ static void explore(worker *w, unsigned i, uint64_t parent) {
   }
 }
 
-static void free_buffers(worker *w) {
-  for (unsigned level = 0; level <= BF_MAX_FUNCTIONALS; level++) {
-    free(w->blocks[level]);
-    free(w->sizes[level]);
-    free(w->passes[level]);
-  }
-}
-
-static bool make_buffers(worker *w) {
-  const bf_planes *planes = w->all->query->planes;
-  size_t stride = planes->stride;
-  unsigned m = w->all->query->problem->geometry.bank_bits;
-  for (unsigned level = 0; level < m; level++) {
-    w->blocks[level] = bf_planes_array(stride << level);
-    w->sizes[level] = bf_planes_array(stride << level);
-    w->passes[level] = bf_planes_array(stride);
-    if (!w->blocks[level] || !w->sizes[level] || !w->passes[level])
-      return false;
-  }
-  memcpy(w->blocks[0], planes->active, stride * sizeof(uint32_t));
-  for (size_t at = 0; at < stride; at++)
-    w->sizes[0][at] = (uint32_t)__builtin_popcount(planes->active[at]);
-  return true;
-}
-
 static void work(void *context, unsigned index) {
   shared *all = context;
   const bf_terms_query *query = all->query;
-  const bf_geometry *g = &query->problem->geometry;
+  const bf_geometry *g = &query->exact->problem->geometry;
   worker w = {.all = all};
   (void)index;
-  if (!make_buffers(&w)) {
+  if (!bf_levels_make(&query->exact->planes, g->bank_bits, &w.levels)) {
     atomic_store(&all->out_of_memory, true);
   } else {
-    uint64_t parent =
-        query->kernel->passes(query->planes, w.sizes[0], 0, g->bank_bits, w.passes[0]);
+    uint64_t parent = query->exact->kernel->passes(&query->exact->planes, w.levels.sizes[0], 0,
+                                                   g->bank_bits, w.levels.passes[0]);
     unsigned shifts = g->address_bits;
     for (;;) {
       unsigned number = atomic_fetch_add(&all->next, 1);
@@ -154,14 +131,20 @@ static void work(void *context, unsigned index) {
         explore(&w, 0, parent);
     }
   }
-  free_buffers(&w);
+  bf_levels_free(&w.levels);
+}
+
+bf_terms_query bf_terms_query_of(bf_exact *exact, unsigned terms) {
+  return (bf_terms_query){
+      .exact = exact, .terms = terms, .row_only = exact->row, .most = UINT64_MAX};
 }
 
 int bf_terms_search(const bf_terms_query *query, bf_terms *best, bf_diagnostic *diagnostic) {
   shared all = {.query = query};
   atomic_init(&all.limit, query->most < UINT64_MAX ? query->most + 1 : UINT64_MAX);
   pthread_mutex_init(&all.lock, NULL);
-  bf_run_threads(query->threads ? query->threads : 1, work, &all);
+  unsigned threads = query->exact->options->threads;
+  bf_run_threads(threads ? threads : bf_cores(), work, &all);
   pthread_mutex_destroy(&all.lock);
   *best = all.best;
   return atomic_load(&all.out_of_memory) ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory")

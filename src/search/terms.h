@@ -14,18 +14,15 @@ typedef struct bf_terms {
 } bf_terms;
 
 typedef struct bf_terms_query {
-  const bf_problem *problem;
-  const bf_coordinates *coordinates;
-  const bf_planes *planes;
-  const bf_kernel *kernel;
+  bf_exact *exact; /* the problem, and the clock that ends the search early */
   unsigned terms;  /* 1 or 2 */
   bool row_only;   /* sources at or above the bank bits only */
   bool contiguous; /* the mask is one run no longer than the shift: a CuTe swizzle */
-  unsigned threads;
   uint64_t most;   /* only hashes of at most this cost */
-  bf_exact *exact; /* whose clock ends the search early */
 } bf_terms_query;
 
+/* All hashes of that many terms that the search allows. */
+bf_terms_query bf_terms_query_of(bf_exact *exact, unsigned terms);
 /* Ended early, the best so far. The cheapest by (cost, XOR inputs, shifts, masks); found is false
  * if none costs at most `most`.
  */
