@@ -18,6 +18,7 @@ const char *bf_op_meaning(bf_op op);
 typedef struct bf_trace_limits {
   unsigned lanes;
   uint64_t allocation_bytes;
+  uint64_t missing_ops; /* bit op set: the machine has no such operation */
 } bf_trace_limits;
 
 /* Counts of a trace or workload add up to at most this, so that wavefronts times counts never
@@ -32,6 +33,7 @@ static inline bool bf_address_fits(uint64_t address, unsigned width_bytes,
 }
 
 /* The parts of bf_access_check, for readers that know where each part was written. */
+int bf_access_check_op(bf_op op, const bf_trace_limits *limits, bf_diagnostic *diagnostic);
 int bf_access_check_width(bf_op op, unsigned width_bytes, bf_diagnostic *diagnostic);
 int bf_access_check_mask(uint64_t mask, const bf_trace_limits *limits, bf_diagnostic *diagnostic);
 int bf_access_check_address(uint64_t address, unsigned width_bytes, const bf_trace_limits *limits,

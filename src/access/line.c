@@ -102,9 +102,11 @@ static int parse_op(parser *p) {
   for (int op = 0; op < BF_OP_COUNT; op++) {
     const char *name = bf_op_name((bf_op)op);
     if (strncmp(name, p->at, length) == 0 && name[length] == 0) {
+      const char *start = p->at;
+      bf_diagnostic found;
       p->access->op = (bf_op)op;
       p->at += length;
-      return BF_OK;
+      return place(p, start, bf_access_check_op((bf_op)op, p->limits, &found), &found);
     }
   }
   return unknown_op(p);

@@ -30,6 +30,12 @@ static bool is_width(unsigned width) {
   return width == 1 || width == 2 || width == 4 || width == 8 || width == 16;
 }
 
+int bf_access_check_op(bf_op op, const bf_trace_limits *limits, bf_diagnostic *diagnostic) {
+  if (limits->missing_ops >> op & 1)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "the machine has no operation '%s'", bf_op_name(op));
+  return BF_OK;
+}
+
 int bf_access_check_width(bf_op op, unsigned width_bytes, bf_diagnostic *diagnostic) {
   unsigned fixed = bf_op_fixed_width(op);
   if (!is_width(width_bytes))
@@ -69,7 +75,9 @@ int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int 
   *fault = -1;
   if ((unsigned)access->op >= BF_OP_COUNT)
     return bf_fail(diagnostic, BF_BAD_INPUT, "unknown operation %d", (int)access->op);
-  int error = bf_access_check_width(access->op, access->width_bytes, diagnostic);
+  int error = bf_access_check_op(access->op, limits, diagnostic);
+  if (error == BF_OK)
+    error = bf_access_check_width(access->op, access->width_bytes, diagnostic);
   if (error == BF_OK)
     error = bf_access_check_mask(access->mask, limits, diagnostic);
   if (error != BF_OK)

@@ -215,7 +215,7 @@ static int flush(bf_trace_writer *writer, size_t least, bf_diagnostic *diagnosti
 
 /* What no trace file can hold. */
 static int check_writable(const bf_access *access, bf_diagnostic *diagnostic) {
-  const bf_trace_limits any = {BF_MAX_LANES, (uint64_t)UINT32_MAX + 1};
+  const bf_trace_limits any = {.lanes = BF_MAX_LANES, .allocation_bytes = (uint64_t)UINT32_MAX + 1};
   int fault;
   int error = bf_access_check(access, &any, &fault, diagnostic);
   if (error != BF_OK || !access->site)

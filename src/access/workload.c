@@ -143,7 +143,7 @@ static int insert(bf_workload *workload, const bf_access *own, uint32_t hash, sl
 }
 
 int bf_workload_add(bf_workload *workload, const bf_access *access) {
-  const bf_trace_limits any = {BF_MAX_LANES, UINT64_MAX};
+  const bf_trace_limits any = {.lanes = BF_MAX_LANES, .allocation_bytes = UINT64_MAX};
   int fault;
   if (bf_access_check(access, &any, &fault, NULL) != BF_OK ||
       access->count > BF_EXECUTIONS_MAX - workload->executions)

@@ -352,8 +352,7 @@ int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lo
   const bf_op_rule *rule = &machine->op[access->op];
   switch (rule->rule) {
   case BF_RULE_NONE:
-    return bf_fail(diagnostic, BF_BAD_INPUT, "machine %s has no operation '%s'", machine->name,
-                   bf_op_name(access->op));
+    break; /* refused by bf_access_check */
   case BF_RULE_WORDS:
   case BF_RULE_ACCESSES:
     count_phases(machine, hash, access, count);

@@ -264,7 +264,11 @@ bf_geometry bf_machine_geometry(const bf_machine *machine) {
 }
 
 bf_trace_limits bf_machine_limits(const bf_machine *machine) {
-  return (bf_trace_limits){machine->lanes, machine->capacity_bytes};
+  bf_trace_limits limits = {.lanes = machine->lanes, .allocation_bytes = machine->capacity_bytes};
+  for (int op = 0; op < BF_OP_COUNT; op++)
+    if (machine->op[op].rule == BF_RULE_NONE)
+      limits.missing_ops |= (uint64_t)1 << op;
+  return limits;
 }
 
 unsigned bf_width_index(unsigned width_bytes) { return (unsigned)__builtin_ctz(width_bytes); }

@@ -11,7 +11,7 @@
 
 #include "access/access.h"
 
-static const bf_trace_limits limits = {32, (uint64_t)1 << 32};
+static const bf_trace_limits limits = {.lanes = 32, .allocation_bytes = (uint64_t)1 << 32};
 
 static bf_access parse(const char *line) {
   bf_arena arena = {0};

@@ -14,7 +14,7 @@
 
 #include "access/access.h"
 
-static const bf_trace_limits limits = {32, 65536};
+static const bf_trace_limits limits = {.lanes = 32, .allocation_bytes = 65536};
 
 /* ---- Helpers ---- */
 
