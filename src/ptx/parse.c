@@ -257,8 +257,7 @@ static const char *trim(const char *from, const char *to, size_t *size) {
 static int section_lines(parser *p, lexer *l, const char **line, unsigned *lines) {
   for (*lines = 0;;) {
     size_t length = strcspn(l->cursor, "\n}"), size;
-    const char *comment = strstr(l->cursor, "//");
-    if (comment && comment < l->cursor + length)
+    if (memmem(l->cursor, length, "//", 2)) /* a brace in the comment does not count */
       length = strcspn(l->cursor, "\n");
     const char *start = trim(l->cursor, l->cursor + length, &size);
     if (size && line && !(line[*lines] = bf_ptx_intern(&p->names, start, size)))

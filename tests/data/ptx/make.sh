@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles the .cu files of this folder to PTX: tests/data/ptx/make.sh OUTPUT-FOLDER
-# Needs nvcc; clang.cu is compiled where clang is. hand.ptx is written by hand.
+# Needs nvcc; clang.cu is compiled where clang is. hand.ptx and hopper.ptx are written by hand.
 set -eu
 out=$(readlink -f "$1")
 cd "$(dirname "$0")"
