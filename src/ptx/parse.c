@@ -209,14 +209,23 @@ static int parse_address_size(parser *p) {
 
 /* ---- Items ---- */
 
-static int add_item(parser *p, bf_ptx_item_kind kind, const void *what) {
+/* A new item behind the last one, or NULL. */
+static bf_ptx_item *new_item(parser *p, bf_ptx_item_kind kind) {
   bf_ptx_item *item = bf_ptx_new(p, sizeof *item);
+  if (item) {
+    item->kind = kind;
+    *p->last_item = item;
+    p->last_item = &item->next;
+  }
+  return item;
+}
+
+/* An item of a kind that is one pointer. */
+static int add_item(parser *p, bf_ptx_item_kind kind, const void *what) {
+  bf_ptx_item *item = new_item(p, kind);
   if (!item)
     return bf_ptx_no_memory(p);
-  item->kind = kind;
   memcpy(&item->variable, &what, sizeof what);
-  *p->last_item = item;
-  p->last_item = &item->next;
   return BF_OK;
 }
 
@@ -300,19 +309,17 @@ static int parse_section(parser *p) {
 
 /* .alias name, function; */
 static int parse_alias(parser *p) {
-  bf_ptx_item item = {.kind = BF_PTX_ITEM_ALIAS};
-  TRY(bf_ptx_take_name(p, "a name", &item.alias[0]));
+  bf_ptx_item *item = new_item(p, BF_PTX_ITEM_ALIAS);
+  if (!item)
+    return bf_ptx_no_memory(p);
+  TRY(bf_ptx_take_name(p, "a name", &item->alias[0]));
   TRY(bf_ptx_expect(p, ","));
   token word = p->token;
-  TRY(bf_ptx_take_name(p, "the name of a function", &item.alias[1]));
-  const bf_ptx_symbol *symbol = bf_ptx_lookup(&p->names, p->scope, item.alias[1]);
+  TRY(bf_ptx_take_name(p, "the name of a function", &item->alias[1]));
+  const bf_ptx_symbol *symbol = bf_ptx_lookup(&p->names, p->scope, item->alias[1]);
   if (!symbol || symbol->kind != BF_PTX_SYMBOL_FUNCTION)
-    return FAIL_TOKEN(word, "no function '%s'", item.alias[1]);
-  TRY(bf_ptx_expect(p, ";"));
-  TRY(add_item(p, BF_PTX_ITEM_ALIAS, NULL));
-  bf_ptx_item *last = (bf_ptx_item *)((char *)p->last_item - offsetof(bf_ptx_item, next));
-  memcpy(last->alias, item.alias, sizeof item.alias);
-  return BF_OK;
+    return FAIL_TOKEN(word, "no function '%s'", item->alias[1]);
+  return bf_ptx_expect(p, ";");
 }
 
 static int parse_pragma(parser *p) {

@@ -6,14 +6,22 @@
 
 /* ---- Statements of all kinds ---- */
 
-static int add_statement(parser *p, bf_ptx_statement_kind kind, const void *what) {
+/* A new statement behind the last one, or NULL. */
+static bf_ptx_statement *new_statement(parser *p, bf_ptx_statement_kind kind) {
   bf_ptx_statement *statement = bf_ptx_new(p, sizeof *statement);
+  if (statement) {
+    statement->kind = kind;
+    *p->last_statement = statement;
+    p->last_statement = &statement->next;
+  }
+  return statement;
+}
+
+static int add_statement(parser *p, bf_ptx_statement_kind kind, const void *what) {
+  bf_ptx_statement *statement = new_statement(p, kind);
   if (!statement)
     return bf_ptx_no_memory(p);
-  statement->kind = kind;
   memcpy(&statement->variable, &what, sizeof what);
-  *p->last_statement = statement;
-  p->last_statement = &statement->next;
   return BF_OK;
 }
 
@@ -321,10 +329,10 @@ static int parse_statements(parser *p);
 
 /* { ... } inside a function */
 static int parse_scope(parser *p) {
-  TRY(add_statement(p, BF_PTX_STATEMENT_SCOPE, NULL));
+  bf_ptx_statement *statement = new_statement(p, BF_PTX_STATEMENT_SCOPE);
   bf_ptx_statement **outer = p->last_statement;
-  bf_ptx_statement *statement =
-      (bf_ptx_statement *)((char *)outer - offsetof(bf_ptx_statement, next));
+  if (!statement)
+    return bf_ptx_no_memory(p);
   if (++p->depth > MOST_DEPTH)
     return FAIL("more than %d levels of nesting", MOST_DEPTH);
   TRY(bf_ptx_open_scope(p));

@@ -65,12 +65,9 @@ static int parse_quality(parser *p, bf_ptx_variable *variable) {
   token word = p->token;
   if (bf_ptx_is_dotted(p, "attribute"))
     return bf_ptx_parse_attribute(p, &variable->attribute);
-  TRY(bf_ptx_next(p));
-  token next = p->token;
-  p->token = word;
   bool is_align = bf_ptx_is_dotted(p, "align"), is_pointer = bf_ptx_is_dotted(p, "ptr");
   bool is_vector = at_vector(p);
-  p->token = next;
+  TRY(bf_ptx_next(p));
   if (is_align)
     return parse_alignment(p, &variable->alignment_bytes);
   if (is_pointer)

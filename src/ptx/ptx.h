@@ -260,7 +260,8 @@ typedef enum bf_ptx_symbol_kind {
   BF_PTX_SYMBOL_PROTOTYPE, /* label of .callprototype */
 } bf_ptx_symbol_kind;
 
-/* What a name stands for in the scope that declares it. */
+/* What a name stands for in the scope that declares it. A name used before its declaration has a
+ * copy of the symbol: compare what symbols lead to, not their addresses. */
 typedef struct bf_ptx_symbol {
   const char *name;
   bf_ptx_symbol_kind kind;
@@ -268,7 +269,7 @@ typedef struct bf_ptx_symbol {
   union {
     const bf_ptx_registers *registers;
     const bf_ptx_variable *variable;
-    const struct bf_ptx_function *function; /* its first declaration */
+    const struct bf_ptx_function *function; /* its definition where the module has one */
     const struct bf_ptx_targets *targets;
     const struct bf_ptx_prototype *prototype;
     uint32_t instruction; /* LABEL: index of the instruction behind it in its function */
