@@ -117,8 +117,9 @@ static int set_option(const cli_command *command, const cli_option *option, cons
     *(const char **)target = value;
     return -1;
   case CLI_NUMBER:
-    if (!bf_parse_number(&cursor, (uint64_t *)target) || *cursor)
-      return cli_usage_error(command, "--%s takes a whole number, not '%s'", option->name, value);
+    if (!bf_parse_number(&cursor, (uint64_t *)target) || *cursor || *(uint64_t *)target == 0)
+      return cli_usage_error(command, "--%s takes a whole number of at least 1, not '%s'",
+                             option->name, value);
     return -1;
   case CLI_REAL:
     errno = 0;

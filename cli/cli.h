@@ -12,6 +12,7 @@
 /* Exit statuses. */
 enum { CLI_OK = 0, CLI_FINDINGS = 1, CLI_BAD_INPUT = 2 };
 
+/* Numbers are whole and at least 1: 0 in settings means not given. */
 typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_REAL } cli_kind;
 
 /* One option. Its value goes to settings + offset: bool, const char *, uint64_t or double. */
