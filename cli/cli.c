@@ -202,6 +202,12 @@ int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
   return bf_hash_parse(text ? text : "none", &geometry, hash, diagnostic);
 }
 
+bf_trace_form cli_trace_form(const char *from) {
+  if (!from || strcmp(from, "bankfold") == 0)
+    return BF_TRACE_OWN;
+  return strcmp(from, "nvbit") == 0 ? BF_TRACE_NVBIT : BF_TRACE_ACCELSIM;
+}
+
 /* ---- Output ---- */
 
 bool cli_wants_color(const cli_common *common) {

@@ -51,6 +51,14 @@ typedef struct cli_common {
         "colour the output (default auto: only in a terminal)"                                     \
   }
 
+/* --from, for commands that read traces; settings have a `const char *from`. */
+#define CLI_FROM(type)                                                                             \
+  {                                                                                                \
+    "from", CLI_TEXT, offsetof(type, from), "TOOL", "bankfold nvbit accelsim",                     \
+        "who wrote the trace: bankfold (default), NVBit's mem_trace, or Accel-Sim's tracer"        \
+  }
+bf_trace_form cli_trace_form(const char *from);
+
 typedef struct cli_command {
   const char *name;
   const char *summary;   /* one line */

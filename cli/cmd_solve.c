@@ -8,7 +8,7 @@
 
 typedef struct settings {
   cli_common common;
-  const char *method, *class_, *granule;
+  const char *from, *method, *class_, *granule;
   bool pairs, all_candidates;
   const char *time_limit;
   uint64_t threads;
@@ -16,6 +16,7 @@ typedef struct settings {
 
 static const cli_option options[] = {
     CLI_COMMON(settings),
+    CLI_FROM(settings),
     {"method", CLI_TEXT, offsetof(settings, method), "METHOD",
      "ladder bit-vector givargis min-imbalance padding exact",
      "how to search (default ladder: all of them, with a recommendation)"},
@@ -272,7 +273,8 @@ static int solve(const void *given, int count, char **arguments) {
   bf_text text = {0};
   int error = cli_load_machine(&own.common, &machine, &diagnostic);
   if (error == BF_OK)
-    error = bf_workload_read(arguments[0], machine, &workload, &diagnostic);
+    error = bf_workload_read_form(arguments[0], cli_trace_form(own.from), machine, &workload,
+                                  &diagnostic);
   if (error == BF_OK) {
     cli_progress_begin(&progress, to.time_limit_seconds);
     error = ladder ? solve_ladder(&own, machine, workload, &to, &text, &diagnostic)
