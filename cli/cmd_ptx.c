@@ -240,7 +240,8 @@ static int keep_kernel(const char *name, selection *found, bf_text *others) {
     chosen *one = &found->members[i];
     bf_kernel_text kernel;
     bf_text body = {0};
-    for (const char *at = one->text.data; bf_kernel_next(&at, &kernel);) {
+    const char *end = one->text.data + one->text.size;
+    for (const char *at = one->text.data; bf_kernel_next(&at, end, &kernel);) {
       if (kernel.name_size == strlen(name) && memcmp(kernel.name, name, kernel.name_size) == 0) {
         bf_text_add(&body, kernel.begin, kernel.size);
         bf_text_puts(&body, "\n");

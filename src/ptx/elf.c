@@ -31,37 +31,77 @@ bool bf_elf_is(const unsigned char *bytes, uint64_t size) {
 
 /* ---- Ranges ---- */
 
+typedef struct range_list {
+  bf_elf_range *ranges;
+  size_t count;
+} range_list;
+
 static int compare_ranges(const void *left, const void *right) {
   uint64_t a = ((const bf_elf_range *)left)->begin, b = ((const bf_elf_range *)right)->begin;
   return a < b ? -1 : a > b;
 }
 
 /* Sorts sections, which must not overlap: each byte belongs to one image. */
-static int order_sections(const reader *r, bf_elf *elf) {
-  qsort(elf->ranges, elf->range_count, sizeof *elf->ranges, compare_ranges);
-  for (size_t i = 1; i < elf->range_count; i++) {
-    const bf_elf_range *before = &elf->ranges[i - 1];
-    if (elf->ranges[i].begin < before->begin + before->size)
-      return bf_fail_byte(r->diagnostic, BF_BAD_INPUT, r->name, elf->ranges[i].begin,
-                          "section %s overlaps section %s", elf->ranges[i].section,
-                          before->section);
-  }
+static int order_sections(const reader *r, range_list *sections) {
+  bf_elf_range *ranges = sections->ranges;
+  qsort(ranges, sections->count, sizeof *ranges, compare_ranges);
+  for (size_t i = 1; i < sections->count; i++)
+    if (ranges[i].begin < ranges[i - 1].begin + ranges[i - 1].size)
+      return bf_fail_byte(r->diagnostic, BF_BAD_INPUT, r->name, ranges[i].begin,
+                          "section %s overlaps section %s", ranges[i].section,
+                          ranges[i - 1].section);
   return BF_OK;
 }
 
 /* Sorts segments and joins those that overlap, so that no byte is searched twice. */
-static void merge_segments(bf_elf *elf) {
-  qsort(elf->ranges, elf->range_count, sizeof *elf->ranges, compare_ranges);
+static void merge_segments(range_list *segments) {
+  qsort(segments->ranges, segments->count, sizeof *segments->ranges, compare_ranges);
   size_t kept = 0;
-  for (size_t i = 0; i < elf->range_count; i++) {
-    bf_elf_range next = elf->ranges[i];
-    bf_elf_range *last = kept ? &elf->ranges[kept - 1] : NULL;
+  for (size_t i = 0; i < segments->count; i++) {
+    bf_elf_range next = segments->ranges[i];
+    bf_elf_range *last = kept ? &segments->ranges[kept - 1] : NULL;
     if (!last || next.begin > last->begin + last->size)
-      elf->ranges[kept++] = next;
+      segments->ranges[kept++] = next;
     else if (next.begin + next.size > last->begin + last->size)
       last->size = next.begin + next.size - last->begin;
   }
-  elf->range_count = kept;
+  segments->count = kept;
+}
+
+/* Appends the section and the part of [*from, ...) before it; *from moves behind the section. */
+static void add_around(bf_elf *elf, const bf_elf_range *section, uint64_t *from) {
+  if (*from < section->begin) {
+    bf_elf_range before = {*from, section->begin - *from, NULL};
+    elf->ranges[elf->range_count++] = before;
+  }
+  elf->ranges[elf->range_count++] = *section;
+  if (*from < section->begin + section->size)
+    *from = section->begin + section->size;
+}
+
+/* The sections, and the segments with the sections cut out, by offset. */
+static int combine(const reader *r, const range_list *sections, const range_list *segments,
+                   bf_arena *arena, bf_elf *elf) {
+  size_t most = segments->count + 2 * sections->count, next = 0;
+  uint64_t covered = 0;
+  elf->ranges = bf_arena_alloc(arena, most * sizeof *elf->ranges);
+  if (!elf->ranges)
+    return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
+  for (size_t i = 0; i < segments->count; i++) {
+    uint64_t end = segments->ranges[i].begin + segments->ranges[i].size;
+    uint64_t from = segments->ranges[i].begin > covered ? segments->ranges[i].begin : covered;
+    while (next < sections->count && sections->ranges[next].begin < end) {
+      add_around(elf, &sections->ranges[next++], &from);
+      covered = from;
+    }
+    if (from < end) {
+      bf_elf_range rest = {from, end - from, NULL};
+      elf->ranges[elf->range_count++] = rest;
+    }
+  }
+  while (next < sections->count)
+    elf->ranges[elf->range_count++] = sections->ranges[next++];
+  return BF_OK;
 }
 
 /* ---- Sections ---- */
@@ -127,7 +167,7 @@ static const char *fatbin_section(const reader *r, const section_table *table,
 }
 
 static int add_section(const reader *r, const unsigned char *header, const char *section,
-                       bf_elf *elf) {
+                       range_list *sections) {
   bf_elf_range range = {bf_read_u64(header + 24), bf_read_u64(header + 32), section};
   uint64_t at = (uint64_t)(header - r->bytes);
   if (bf_read_u32(header + 4) == SECTION_NOBITS || range.size == 0)
@@ -141,12 +181,12 @@ static int add_section(const reader *r, const unsigned char *header, const char 
                         "section %s is compressed as a whole; decompress it first (objcopy "
                         "--decompress-debug-sections)",
                         section);
-  elf->ranges[elf->range_count++] = range;
+  sections->ranges[sections->count++] = range;
   return BF_OK;
 }
 
 /* Lists the sections that hold modules. */
-static int list_sections(const reader *r, bf_arena *arena, bf_elf *elf) {
+static int list_sections(const reader *r, bf_arena *arena, range_list *sections) {
   section_table table;
   int error = find_sections(r, &table);
   if (error != BF_OK)
@@ -154,22 +194,22 @@ static int list_sections(const reader *r, bf_arena *arena, bf_elf *elf) {
   uint64_t count = 0;
   for (uint64_t i = 0; i < table.count; i++)
     count += fatbin_section(r, &table, section_at(r, &table, i)) != NULL;
-  elf->ranges = bf_arena_alloc(arena, count * sizeof *elf->ranges);
-  if (!elf->ranges)
+  sections->ranges = bf_arena_alloc(arena, count * sizeof *sections->ranges);
+  if (!sections->ranges)
     return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
   for (uint64_t i = 0; i < table.count && error == BF_OK; i++) {
     const unsigned char *header = section_at(r, &table, i);
     const char *section = fatbin_section(r, &table, header);
     if (section)
-      error = add_section(r, header, section, elf);
+      error = add_section(r, header, section, sections);
   }
-  return error == BF_OK ? order_sections(r, elf) : error;
+  return error == BF_OK ? order_sections(r, sections) : error;
 }
 
 /* ---- Segments ---- */
 
 /* Lists what the file loads into memory. */
-static int list_segments(const reader *r, bf_arena *arena, bf_elf *elf) {
+static int list_segments(const reader *r, bf_arena *arena, range_list *segments) {
   uint64_t offset = bf_read_u64(r->bytes + 32), count = bf_read_u16(r->bytes + 56);
   if (offset == 0 || count == 0)
     return BF_OK;
@@ -178,8 +218,8 @@ static int list_segments(const reader *r, bf_arena *arena, bf_elf *elf) {
     return bf_fail_byte(r->diagnostic, BF_BAD_INPUT, r->name, 32,
                         "%llu program headers at byte %llu reach past the end of the file",
                         (unsigned long long)count, (unsigned long long)offset);
-  elf->ranges = bf_arena_alloc(arena, count * sizeof *elf->ranges);
-  if (!elf->ranges)
+  segments->ranges = bf_arena_alloc(arena, count * sizeof *segments->ranges);
+  if (!segments->ranges)
     return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
   for (uint64_t i = 0; i < count; i++) {
     const unsigned char *header = r->bytes + offset + i * SEGMENT_BYTES;
@@ -190,9 +230,9 @@ static int list_segments(const reader *r, bf_arena *arena, bf_elf *elf) {
       return bf_fail_byte(r->diagnostic, BF_BAD_INPUT, r->name, (uint64_t)(header - r->bytes),
                           "a segment (byte %llu, %llu bytes) reaches past the end of the file",
                           (unsigned long long)range.begin, (unsigned long long)range.size);
-    elf->ranges[elf->range_count++] = range;
+    segments->ranges[segments->count++] = range;
   }
-  merge_segments(elf);
+  merge_segments(segments);
   return BF_OK;
 }
 
@@ -220,6 +260,9 @@ int bf_elf_read(const char *name, const unsigned char *bytes, uint64_t size, bf_
     elf->arch = cubin_arch(bytes);
     return BF_OK;
   }
-  int error = list_sections(&r, arena, elf);
-  return error == BF_OK && elf->range_count == 0 ? list_segments(&r, arena, elf) : error;
+  range_list sections = {0}, segments = {0};
+  int error = list_sections(&r, arena, &sections);
+  if (error == BF_OK)
+    error = list_segments(&r, arena, &segments);
+  return error == BF_OK ? combine(&r, &sections, &segments, arena, elf) : error;
 }

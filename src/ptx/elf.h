@@ -12,8 +12,8 @@ typedef struct bf_elf_range {
 typedef struct bf_elf {
   bool is_cubin;
   bf_arch arch; /* of a cubin */
-  /* Ascending and disjoint. Sections hold modules one after another; where there are no such
-   * sections, the loadable segments, in which modules may be anywhere. */
+  /* Ascending and disjoint: sections, which hold modules one after another, and the rest of what
+   * the file loads, in which modules may be anywhere. */
   bf_elf_range *ranges;
   size_t range_count;
 } bf_elf;

@@ -108,7 +108,8 @@ typedef struct bf_kernel_text {
   const char *name; /* borrowed from the text */
   size_t name_size;
 } bf_kernel_text;
-/* The first kernel at or behind *cursor, which moves behind it. Returns false at the end. */
-bool bf_kernel_next(const char **cursor, bf_kernel_text *kernel);
+/* The first kernel of the text [*cursor, end); *cursor moves behind it. Returns false where there
+ * is none. */
+bool bf_kernel_next(const char **cursor, const char *end, bf_kernel_text *kernel);
 
 #endif

@@ -122,8 +122,8 @@ static bool is_linking(token t) {
   return is(t, ".visible") || is(t, ".weak") || is(t, ".extern") || is(t, ".common");
 }
 
-bool bf_kernel_next(const char **cursor, bf_kernel_text *kernel) {
-  const char *at = *cursor, *end = at + strlen(at), *linking = NULL;
+bool bf_kernel_next(const char **cursor, const char *end, bf_kernel_text *kernel) {
+  const char *at = *cursor, *linking = NULL;
   for (token t = next_token(&at, end); t.size; t = next_token(&at, end)) {
     if (is(t, ".entry")) {
       token name = next_token(&at, end);

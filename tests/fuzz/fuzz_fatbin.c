@@ -16,8 +16,9 @@ static void read_text(const bf_fatbin *fatbin, const bf_image *image) {
     return;
   }
   assert(strlen(text.data) == text.size);
-  for (const char *at = text.data; bf_kernel_next(&at, &kernel);)
-    assert(kernel.begin >= text.data && kernel.begin + kernel.size <= text.data + text.size);
+  const char *end = text.data + text.size;
+  for (const char *at = text.data; bf_kernel_next(&at, end, &kernel);)
+    assert(kernel.begin >= text.data && kernel.begin + kernel.size <= end);
   bf_text_free(&text);
 }
 

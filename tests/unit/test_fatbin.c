@@ -380,6 +380,30 @@ static void refuses_damaged_sections(void **state) {
   free(bytes);
 }
 
+/* A module outside the sections is found by searching the segments around them. */
+static void searches_around_sections(void **state) {
+  (void)state;
+  size_t size;
+  unsigned char *bytes = load("library.so", &size);
+  bf_fatbin *fatbin = open_data("library.so");
+  uint64_t first = fatbin->images[0].offset - 16, second = fatbin->images[1].offset - 16;
+  bf_fatbin_close(fatbin);
+  size_t header = section_header(bytes, size, first);
+  bf_diagnostic diagnostic;
+  for (int shown = 0; shown < 2; shown++) { /* the one that the section holds */
+    put_u64(bytes + header + 24, shown ? second : first);
+    put_u64(bytes + header + 32, bf_fatbin_module_bytes(bytes + (shown ? second : first)));
+    assert_int_equal(bf_fatbin_read("input", bytes, size, &fatbin, &diagnostic), BF_OK);
+    assert_int_equal(fatbin->image_count, 2);
+    assert_int_equal(fatbin->images[0].offset, first + 16);
+    assert_int_equal(fatbin->images[1].offset, second + 16);
+    assert_string_equal(fatbin->images[shown].section, ".nv_fatbin");
+    assert_null(fatbin->images[1 - shown].section);
+    bf_fatbin_close(fatbin);
+  }
+  free(bytes);
+}
+
 /* A second section header for the same bytes. */
 static void refuses_overlapping_sections(void **state) {
   (void)state;
@@ -491,16 +515,17 @@ static void finds_kernels(void **state) {
                      ".func f { }\n.entry b(.param .u32 x)\n.maxntid 32 { ret; } .entry c() {";
   static const char *const bodies[] = {".weak .entry a() { { \"}\" } /* } */ }",
                                        ".entry b(.param .u32 x)\n.maxntid 32 { ret; }"};
+  const char *end = text + strlen(text);
   bf_kernel_text kernel;
   for (size_t i = 0; i < 2; i++) {
-    assert_true(bf_kernel_next(&text, &kernel));
+    assert_true(bf_kernel_next(&text, end, &kernel));
     assert_int_equal(kernel.size, strlen(bodies[i]));
     assert_memory_equal(kernel.begin, bodies[i], kernel.size);
     assert_int_equal(kernel.name_size, 1);
     assert_int_equal(kernel.name[0], "ab"[i]);
   }
-  assert_false(bf_kernel_next(&text, &kernel));
-  assert_int_equal(*text, 0);
+  assert_false(bf_kernel_next(&text, end, &kernel));
+  assert_ptr_equal(text, end);
 }
 
 int main(void) {
@@ -519,6 +544,7 @@ int main(void) {
       cmocka_unit_test(refuses_nul_in_text),
       cmocka_unit_test(refuses_damaged_elf),
       cmocka_unit_test(refuses_damaged_sections),
+      cmocka_unit_test(searches_around_sections),
       cmocka_unit_test(refuses_overlapping_sections),
       cmocka_unit_test(refuses_other_files),
       cmocka_unit_test(survives_truncation),
