@@ -127,7 +127,7 @@ bool bf_kernel_next(const char **cursor, const char *end, bf_kernel_text *kernel
   for (token t = next_token(&at, end); t.size; t = next_token(&at, end)) {
     if (is(t, ".entry")) {
       token name = next_token(&at, end);
-      const char *behind = skip_body(at, end);
+      const char *behind = name.size && is_word(*name.begin) ? skip_body(at, end) : NULL;
       if (!behind)
         break;
       kernel->begin = linking ? linking : t.begin;

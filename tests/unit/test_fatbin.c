@@ -526,6 +526,8 @@ static void finds_kernels(void **state) {
   }
   assert_false(bf_kernel_next(&text, end, &kernel));
   assert_ptr_equal(text, end);
+  const char *nameless = ".entry \"x\" { }";
+  assert_false(bf_kernel_next(&nameless, nameless + strlen(nameless), &kernel));
 }
 
 int main(void) {
