@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.." || exit 2
 may_know() {
   case $1 in
   base | gf2) echo '' ;;
+  ptx) echo 'base' ;;
   hash) echo 'base gf2' ;;
   access) echo 'base gf2 hash' ;;
   memory) echo 'base gf2 hash access' ;;
