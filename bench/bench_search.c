@@ -83,15 +83,20 @@ static void bench_kernels(const char *name, const bf_machine *machine,
 static void bench_solve(const char *name, const bf_machine *machine, const bf_workload *workload) {
   bf_solve_options options = {.method = BF_METHOD_EXACT, .time_limit_seconds = 120};
   bf_solution solution;
+  bf_problem problem;
   bf_diagnostic diagnostic;
-  if (bf_solve(machine, workload, &options, &solution, &diagnostic) != BF_OK)
+  if (bf_solve(machine, workload, &options, &solution, &diagnostic) != BF_OK ||
+      bf_problem_build(machine, workload, 0, &problem, &diagnostic) != BF_OK)
     die(&diagnostic);
-  printf("{\"bench\": \"solve\", \"workload\": \"%s\", \"before\": %llu, \"after\": %llu, "
+  printf("{\"bench\": \"solve\", \"workload\": \"%s\", \"accesses\": %zu, \"shapes\": %zu, "
+         "\"before\": %llu, \"after\": %llu, "
          "\"lower_bound\": %llu, \"proven\": %s, \"seconds\": %.3f, \"hash\": \"%s\"}\n",
-         name, (unsigned long long)solution.conflicts_before,
+         name, bf_workload_size(workload), problem.count,
+         (unsigned long long)solution.conflicts_before,
          (unsigned long long)solution.conflicts_after, (unsigned long long)solution.lower_bound,
          solution.proven ? "true" : "false", solution.seconds, bf_hash_text(solution.hash));
   fflush(stdout);
+  bf_problem_free(&problem);
   bf_solution_clear(&solution);
 }
 

@@ -117,8 +117,9 @@ static int set_option(const cli_command *command, const cli_option *option, cons
     *(const char **)target = value;
     return -1;
   case CLI_NUMBER:
-    if (!bf_parse_number(&cursor, (uint64_t *)target) || *cursor)
-      return cli_usage_error(command, "--%s takes a whole number, not '%s'", option->name, value);
+    if (!bf_parse_number(&cursor, (uint64_t *)target) || *cursor || *(uint64_t *)target == 0)
+      return cli_usage_error(command, "--%s takes a whole number of at least 1, not '%s'",
+                             option->name, value);
     return -1;
   case CLI_REAL:
     errno = 0;
@@ -199,6 +200,12 @@ int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
                   bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(machine);
   return bf_hash_parse(text ? text : "none", &geometry, hash, diagnostic);
+}
+
+bf_trace_form cli_trace_form(const char *from) {
+  if (!from || strcmp(from, "bankfold") == 0)
+    return BF_TRACE_OWN;
+  return strcmp(from, "nvbit") == 0 ? BF_TRACE_NVBIT : BF_TRACE_ACCELSIM;
 }
 
 /* ---- Output ---- */

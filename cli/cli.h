@@ -12,6 +12,7 @@
 /* Exit statuses. */
 enum { CLI_OK = 0, CLI_FINDINGS = 1, CLI_BAD_INPUT = 2 };
 
+/* Numbers are whole and at least 1: 0 in settings means not given. */
 typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_REAL } cli_kind;
 
 /* One option. Its value goes to settings + offset: bool, const char *, uint64_t or double. */
@@ -50,6 +51,14 @@ typedef struct cli_common {
         "colour the output (default auto: only in a terminal)"                                     \
   }
 
+/* --from, for commands that read traces; settings have a `const char *from`. */
+#define CLI_FROM(type)                                                                             \
+  {                                                                                                \
+    "from", CLI_TEXT, offsetof(type, from), "TOOL", "bankfold nvbit accelsim",                     \
+        "who wrote the trace: bankfold (default), NVBit's mem_trace, or Accel-Sim's tracer"        \
+  }
+bf_trace_form cli_trace_form(const char *from);
+
 typedef struct cli_command {
   const char *name;
   const char *summary;   /* one line */
@@ -65,7 +74,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_check, cli_classify, cli_solve, cli_align, cli_convert, cli_emit,
-    cli_draw, cli_report, cli_machines, cli_help;
+    cli_draw, cli_report, cli_machines, cli_ptx, cli_help;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;

@@ -7,12 +7,13 @@
 
 typedef struct settings {
   cli_common common;
-  const char *hash, *lock_hash, *max_conflicts;
+  const char *from, *hash, *lock_hash, *max_conflicts;
   bool accesses;
 } settings;
 
 static const cli_option options[] = {
     CLI_COMMON(settings),
+    CLI_FROM(settings),
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
      "hash to check under (default none)"},
     {"lock-hash", CLI_TEXT, offsetof(settings, lock_hash), "KIND", "none xor add",
@@ -109,7 +110,7 @@ static int add_access(run *r, const bf_access *access, bf_diagnostic *diagnostic
 static int read_all(run *r, const char *path, bf_diagnostic *diagnostic) {
   bf_trace_limits limits = bf_machine_limits(r->machine);
   bf_trace *trace;
-  int status = bf_trace_open(path, &limits, &trace, diagnostic);
+  int status = bf_trace_open_form(path, cli_trace_form(r->own->from), &limits, &trace, diagnostic);
   if (status != BF_OK)
     return status;
   bf_access access;

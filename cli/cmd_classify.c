@@ -5,6 +5,7 @@
 
 typedef struct settings {
   cli_common common;
+  const char *from;
   uint64_t columns, block_x;
 } settings;
 
@@ -14,6 +15,7 @@ static const cli_option options[] = {
     {"block-x", CLI_NUMBER, offsetof(settings, block_x), "N", NULL,
      "threads in a row of the thread block (blockDim.x), if fewer than the lanes"},
     CLI_COMMON(settings),
+    CLI_FROM(settings),
 };
 
 /* Output is handed to the spool in pieces of this size. */
@@ -46,7 +48,8 @@ static int open_all(run_state *s, const char *path, bf_diagnostic *diagnostic) {
   if (error != BF_OK)
     return error;
   bf_trace_limits limits = bf_machine_limits(s->machine);
-  return bf_trace_open(path, &limits, &s->trace, diagnostic);
+  return bf_trace_open_form(path, cli_trace_form(s->settings->from), &limits, &s->trace,
+                            diagnostic);
 }
 
 static void close_all(run_state *s) {

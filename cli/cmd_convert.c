@@ -7,7 +7,7 @@
 
 typedef struct settings {
   cli_common common;
-  const char *hash, *to, *output;
+  const char *from, *hash, *to, *output;
   bool packed, text;
 } settings;
 
@@ -21,6 +21,7 @@ static const cli_option options[] = {
      "write the trace in the packed form (default)"},
     {"text", CLI_FLAG, offsetof(settings, text), NULL, NULL, "write the trace as text"},
     CLI_COMMON(settings),
+    CLI_FROM(settings),
 };
 
 /* ---- Hashes ---- */
@@ -151,7 +152,7 @@ static int copy_trace(const settings *s, const char *path, uint64_t *accesses,
   bf_machine_free(machine);
   bf_trace *trace = NULL;
   bf_trace_writer *writer = NULL;
-  error = bf_trace_open(path, &limits, &trace, diagnostic);
+  error = bf_trace_open_form(path, cli_trace_form(s->from), &limits, &trace, diagnostic);
   if (error == BF_OK)
     error = bf_trace_writer_open(s->output ? s->output : "-", !s->text, &writer, diagnostic);
   if (error == BF_OK)

@@ -8,7 +8,7 @@
 
 typedef struct settings {
   cli_common common;
-  const char *method, *class_, *granule;
+  const char *from, *method, *class_, *granule;
   bool pairs, all_candidates;
   const char *time_limit;
   uint64_t threads;
@@ -16,15 +16,16 @@ typedef struct settings {
 
 static const cli_option options[] = {
     CLI_COMMON(settings),
+    CLI_FROM(settings),
     {"method", CLI_TEXT, offsetof(settings, method), "METHOD",
      "ladder bit-vector givargis min-imbalance padding exact",
      "how to search (default ladder: all of them, with a recommendation)"},
     {"pairs", CLI_FLAG, offsetof(settings, pairs), NULL, NULL,
      "givargis, min-imbalance: choose among XORs of two bits too"},
     {"class", CLI_TEXT, offsetof(settings, class_), "CLASS", "general row cute one-term two-term",
-     "exact: the hashes to search (default general: all of them)"},
+     "the hashes that exact searches (default general: all of them)"},
     {"granule", CLI_TEXT, offsetof(settings, granule), "BYTES", "4 8 16",
-     "bytes that must stay together, for wide accesses (default 4)"},
+     "bytes that must stay together (default 4; in the ladder, the widest access)"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
      "exact: stop after this long with the best so far (default 10; 0 = no limit)"},
     {"all-candidates", CLI_FLAG, offsetof(settings, all_candidates), NULL, NULL,
@@ -126,6 +127,7 @@ static int write_ladder_json(const bf_machine *machine, const bf_ladder *ladder,
   bf_json_bool(&json, "proven", chosen->conflicts == ladder->lower_bound && chosen->proven);
   write_cost(&json, hash, chosen->bytes_wasted);
   bf_json_real(&json, "seconds", ladder->seconds);
+  bf_json_number(&json, "granule", ladder->granule_bytes);
   bf_json_string(&json, "recommended", chosen->name);
   bf_json_string(&json, "reason", ladder->reason);
   bf_json_begin(&json, "ladder", '[', false);
@@ -188,6 +190,9 @@ static void write_ladder_text(const bf_ladder *ladder, bool color, bf_text *text
                  color && chosen ? "\033[0m" : "");
   }
   const bf_ladder_step *best = &ladder->step[ladder->recommended];
+  if (ladder->granule_bytes > 4)
+    bf_text_addf(text, "\nEvery step keeps %u bytes together (--granule 4 allows more).\n",
+                 ladder->granule_bytes);
   bf_text_addf(text, "\nrecommended: %s%s%s%s - %s\n",
                ladder->recommended ? best->name : "do nothing", ladder->recommended ? " (" : "",
                ladder->recommended ? best->hash : "", ladder->recommended ? ")" : "",
@@ -203,7 +208,7 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
   for (size_t i = 0; own->class_ && i < sizeof class_names / sizeof *class_names; i++)
     if (strcmp(own->class_, class_names[i]) == 0)
       to->class_ = (bf_class)i;
-  if (own->class_ && to->method != BF_METHOD_EXACT)
+  if (own->class_ && strcmp(own->method, "exact") != 0)
     return cli_usage_error(&cli_solve, "--class goes with --method exact");
   if (own->granule)
     to->granule_bytes = own->granule[0] == '1' ? 16 : (unsigned)(own->granule[0] - '0');
@@ -254,7 +259,8 @@ static int solve_one(const settings *own, const bf_machine *machine, const bf_wo
 static int solve(const void *given, int count, char **arguments) {
   settings own = *(const settings *)given;
   (void)count;
-  own.method = own.method ? own.method : "ladder";
+  if (!own.method)
+    own.method = own.class_ ? "exact" : "ladder";
   bool ladder = strcmp(own.method, "ladder") == 0;
   bf_solve_options to = {.method = BF_METHOD_EXACT};
   cli_progress progress;
@@ -267,7 +273,8 @@ static int solve(const void *given, int count, char **arguments) {
   bf_text text = {0};
   int error = cli_load_machine(&own.common, &machine, &diagnostic);
   if (error == BF_OK)
-    error = bf_workload_read(arguments[0], machine, &workload, &diagnostic);
+    error = bf_workload_read_form(arguments[0], cli_trace_form(own.from), machine, &workload,
+                                  &diagnostic);
   if (error == BF_OK) {
     cli_progress_begin(&progress, to.time_limit_seconds);
     error = ladder ? solve_ladder(&own, machine, workload, &to, &text, &diagnostic)

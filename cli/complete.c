@@ -1,6 +1,7 @@
 /* Shell completion, written from the command tables. What a value completes to follows from its
  * placeholder in the tables: NAME is a machine (a built-in one or a file), FILE and DIR are paths,
- * COMMAND and PAGE are commands; a list of choices completes to those. */
+ * COMMAND and PAGE are commands; a list of choices, also one like "list|show" at the start of a
+ * placeholder, completes to those. */
 #include "cli.h"
 
 #include <string.h>
@@ -21,10 +22,22 @@ static void write_commands(bf_text *text) {
       bf_text_addf(text, "%s ", group->commands[i]->name);
 }
 
+/* The words of "one|other FILE", each followed by a space. */
+static void write_alternatives(const char *placeholder, bf_text *text) {
+  size_t size = strcspn(placeholder, " ");
+  if (!memchr(placeholder, '|', size) || *placeholder < 'a' || *placeholder > 'z')
+    return;
+  for (size_t i = 0; i < size; i++)
+    bf_text_addf(text, "%c", placeholder[i] == '|' ? ' ' : placeholder[i]);
+  bf_text_puts(text, " ");
+}
+
 /* The words that a value can be, separated by spaces. */
 static void write_words(const char *placeholder, const char *choices, bf_text *text) {
   if (choices)
     bf_text_puts(text, choices);
+  else if (placeholder)
+    write_alternatives(placeholder, text);
   if (mentions(placeholder, "NAME"))
     for (unsigned i = 0; bf_machine_builtin(i); i++)
       bf_text_addf(text, "%s%s", i ? " " : "", bf_machine_builtin(i));

@@ -177,6 +177,16 @@ BF_API int bf_workload_add(bf_workload *workload, const bf_access *access);
 /* Reads a trace file (text or packed, zstd or not; "-" is standard input) that must fit machine. */
 BF_API int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **workload,
                             bf_diagnostic *diagnostic);
+
+/* Who wrote a trace file. */
+typedef enum bf_trace_form {
+  BF_TRACE_OWN,      /* Bankfold: text or packed (docs/traces.md) */
+  BF_TRACE_NVBIT,    /* NVBit's mem_trace: its text output */
+  BF_TRACE_ACCELSIM, /* Accel-Sim's tracer: a kernel trace, post-processed or not */
+} bf_trace_form;
+/* The same for a trace in another form. */
+BF_API int bf_workload_read_form(const char *path, bf_trace_form form, const bf_machine *machine,
+                                 bf_workload **workload, bf_diagnostic *diagnostic);
 BF_API size_t bf_workload_size(const bf_workload *workload);
 BF_API const bf_access *bf_workload_get(const bf_workload *workload, size_t index);
 

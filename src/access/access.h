@@ -49,6 +49,9 @@ int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int 
 typedef struct bf_trace bf_trace;
 int bf_trace_open(const char *path, const bf_trace_limits *limits, bf_trace **trace,
                   bf_diagnostic *diagnostic);
+/* The same for a trace that another tool has written. */
+int bf_trace_open_form(const char *path, bf_trace_form form, const bf_trace_limits *limits,
+                       bf_trace **trace, bf_diagnostic *diagnostic);
 /* 1 with the next access in *access (its site stays valid until the trace is closed), 0 at the end,
  * or a negative bf_error. A trace without any access is an error. */
 int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic);

@@ -66,17 +66,23 @@ static int begin(bf_trace *trace, const char *path, bf_diagnostic *diagnostic) {
     error = bf_window_fill(&trace->window, 16, diagnostic);
   if (error != BF_OK)
     return error;
-  trace->packed = bf_packed_recognise(&trace->window);
+  trace->packed = trace->foreign.form == BF_TRACE_OWN && bf_packed_recognise(&trace->window);
   return trace->packed ? bf_packed_begin(trace, diagnostic) : BF_OK;
 }
 
 int bf_trace_open(const char *path, const bf_trace_limits *limits, bf_trace **out,
                   bf_diagnostic *diagnostic) {
+  return bf_trace_open_form(path, BF_TRACE_OWN, limits, out, diagnostic);
+}
+
+int bf_trace_open_form(const char *path, bf_trace_form form, const bf_trace_limits *limits,
+                       bf_trace **out, bf_diagnostic *diagnostic) {
   *out = NULL;
   bf_trace *trace = calloc(1, sizeof *trace);
   if (!trace)
     return no_memory(diagnostic);
   trace->limits = *limits;
+  trace->foreign.form = form;
   int error = begin(trace, path, diagnostic);
   if (error != BF_OK) {
     bf_trace_close(trace);
@@ -140,7 +146,10 @@ static int next_text(bf_trace *trace, bf_access *access, bf_diagnostic *diagnost
     const char *site;
     size_t site_length;
     bf_line line = {trace->file, trace->lines, text};
-    result = bf_line_parse(&line, &trace->limits, access, &site, &site_length, diagnostic);
+    result = trace->foreign.form == BF_TRACE_OWN
+                 ? bf_line_parse(&line, &trace->limits, access, &site, &site_length, diagnostic)
+                 : bf_foreign_parse(&line, &trace->foreign, &trace->limits, access, &site,
+                                    &site_length, diagnostic);
     if (result == 0)
       continue;
     if (result < 0)

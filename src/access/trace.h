@@ -21,11 +21,20 @@ typedef struct bf_window {
  */
 int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic);
 
+/* What is known of a trace of another tool so far. */
+typedef struct bf_foreign {
+  bf_trace_form form;
+  uint64_t shared_base; /* address at which shared memory begins; 0: addresses count from it */
+  char kernel[128];     /* Accel-Sim: the kernel's name */
+  char site[192];       /* of the access just read */
+} bf_foreign;
+
 struct bf_trace {
   char file[256];
   bf_trace_limits limits;
   bf_window window;
   bf_sites sites;
+  bf_foreign foreign;
   bool packed;
   bool finished;       /* packed: the end record was read */
   uint64_t lines;      /* text: lines read */
@@ -62,6 +71,10 @@ typedef struct bf_line {
  * inside the line, NULL if none), 0 for a blank line or comment, or a negative bf_error. */
 int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access *access,
                   const char **site, size_t *site_length, bf_diagnostic *diagnostic);
+/* The same for a line of another tool's trace (foreign.c); lines without a shared access give 0. */
+int bf_foreign_parse(const bf_line *line, bf_foreign *state, const bf_trace_limits *limits,
+                     bf_access *access, const char **site, size_t *site_length,
+                     bf_diagnostic *diagnostic);
 /* The line of an access, with its newline. */
 void bf_line_print(const bf_access *access, bf_text *text);
 

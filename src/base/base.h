@@ -99,8 +99,9 @@ int bf_write_file(const char *path, const char *bytes, size_t size, bf_diagnosti
 /* ---- Threads and time ---- */
 
 unsigned bf_cores(void);
-/* Runs work(context, index) for index 0..threads-1, each on its own thread, and waits for all.
- * Falls back to running on the calling thread where a thread cannot be had. */
+/* Runs work(context, index) for index 0..threads-1 and waits for all: index 0 on the calling
+ * thread, the others each on its own, or on the calling thread before index 0 where none can be
+ * had. */
 void bf_run_threads(unsigned threads, void (*work)(void *context, unsigned index), void *context);
 /* Seconds on a clock that never goes back. */
 double bf_seconds(void);

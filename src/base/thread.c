@@ -36,14 +36,16 @@ static void *run_job(void *argument) {
 
 void bf_run_threads(unsigned threads, void (*work)(void *context, unsigned index), void *context) {
   job *jobs = calloc(threads, sizeof *jobs);
-  for (unsigned i = 0; jobs && i < threads; i++) {
+  for (unsigned i = 1; jobs && i < threads; i++) {
     jobs[i] = (job){.work = work, .context = context, .index = i};
-    jobs[i].started = i > 0 && pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]) == 0;
+    jobs[i].started = pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]) == 0;
   }
-  for (unsigned i = 0; i < threads; i++)
+  for (unsigned i = 1; i < threads; i++)
     if (!jobs || !jobs[i].started)
       work(context, i);
-  for (unsigned i = 0; jobs && i < threads; i++)
+  if (threads)
+    work(context, 0);
+  for (unsigned i = 1; jobs && i < threads; i++)
     if (jobs[i].started)
       pthread_join(jobs[i].thread, NULL);
   free(jobs);

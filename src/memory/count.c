@@ -366,6 +366,9 @@ int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lo
   case BF_RULE_LOCK_TABLE:
     bf_locks_table(machine, hash, lock_hash, access, count);
     break;
+  case BF_RULE_SECTOR_COPY:
+    bf_copies_count(machine, hash, access, count);
+    break;
   }
   count->estimated = rule->estimated || groups_of(machine, access)->estimated;
   uint32_t wavefronts = count->wavefronts_load + count->wavefronts_store + count->wavefronts_atomic;

@@ -1,5 +1,5 @@
-/* Inside room memory: atomic operations that take locks. Each function adds its wavefronts, lock
- * iterations, ideal and latency to *count. */
+/* Inside room memory: operations that are not served in phases, most of them because they lock.
+ * Each function adds its wavefronts, lock iterations, ideal and latency to *count. */
 #ifndef BF_MEMORY_LOCKS_H
 #define BF_MEMORY_LOCKS_H
 
@@ -17,5 +17,9 @@ void bf_locks_loop_halves(const bf_machine *machine, const bf_hash *hash, const 
                           bf_count *count);
 void bf_locks_table(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                     const bf_access *access, bf_count *count);
+
+/* Copies of 16 bytes per lane (copies.c). */
+void bf_copies_count(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
+                     bf_count *count);
 
 #endif

@@ -325,6 +325,7 @@ static int parse_op(reader *r) {
                                       [BF_RULE_LOCK_LOOP] = "lock-loop",
                                       [BF_RULE_LOCK_LOOP_HALVES] = "lock-loop-halves",
                                       [BF_RULE_LOCK_TABLE] = "lock-table",
+                                      [BF_RULE_SECTOR_COPY] = "sector-copy",
                                       NULL};
   int op = bf_op_find(peek(r));
   if (op < 0)

@@ -25,6 +25,7 @@ typedef enum bf_rule {
   BF_RULE_LOCK_LOOP,        /* one lock per bank; losers try again */
   BF_RULE_LOCK_LOOP_HALVES, /* the same, half-warp after half-warp, one lock per pair of banks */
   BF_RULE_LOCK_TABLE,       /* a table of locks and four states: read, update, write, branch */
+  BF_RULE_SECTOR_COPY,      /* 16 bytes per lane, written sector by sector */
 } bf_rule;
 
 /* The lanes served together for one side and width. */
@@ -121,6 +122,11 @@ bool bf_phase_next(bf_phase_walk *walk, bf_phase *phase);
 
 /* Wavefronts of one phase under hash. */
 unsigned bf_phase_wavefronts(const bf_machine *machine, const bf_hash *hash, const bf_phase *phase);
+/* For rule SECTOR_COPY: the number of wavefronts, and for each active lane which of them writes its
+ * 16 bytes. */
+unsigned bf_copy_wavefronts(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
+                            uint8_t *wavefront);
+
 /* The fewest passes that any placement of the phase's words could need. */
 unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase);
 

@@ -23,10 +23,15 @@ static int add_all(bf_trace *trace, const char *path, bf_workload *workload,
 
 int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **out,
                      bf_diagnostic *diagnostic) {
+  return bf_workload_read_form(path, BF_TRACE_OWN, machine, out, diagnostic);
+}
+
+int bf_workload_read_form(const char *path, bf_trace_form form, const bf_machine *machine,
+                          bf_workload **out, bf_diagnostic *diagnostic) {
   *out = NULL;
   bf_trace_limits limits = bf_machine_limits(machine);
   bf_trace *trace;
-  int error = bf_trace_open(path, &limits, &trace, diagnostic);
+  int error = bf_trace_open_form(path, form, &limits, &trace, diagnostic);
   if (error != BF_OK)
     return error;
   bf_workload *workload;

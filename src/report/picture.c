@@ -214,9 +214,35 @@ static bool add_phase(bf_picture *picture, const bf_phase *phase, unsigned *wave
          fill_rows(picture, &s, phase, wavefront, &picture->phase[picture->phases++]);
 }
 
+static bf_rule rule_of(const bf_picture *picture) {
+  return picture->machine->op[picture->access->op].rule;
+}
+
 static bool is_lock_rule(const bf_picture *picture) {
-  bf_rule rule = picture->machine->op[picture->access->op].rule;
-  return rule != BF_RULE_WORDS && rule != BF_RULE_ACCESSES;
+  bf_rule rule = rule_of(picture);
+  return rule == BF_RULE_LOCK_LOOP || rule == BF_RULE_LOCK_LOOP_HALVES ||
+         rule == BF_RULE_LOCK_TABLE;
+}
+
+/* Copies by sectors: each wavefront by itself, with the words of its lanes. */
+static bool add_copies(bf_picture *picture, unsigned *wavefront) {
+  const bf_access *access = picture->access;
+  unsigned word_bytes = picture->machine->word_bytes;
+  uint8_t own[BF_MAX_LANES];
+  unsigned count = bf_copy_wavefronts(picture->machine, picture->hash, access, own);
+  for (unsigned number = 0; number < count; number++) {
+    bf_phase phase = {.times = 1};
+    for (uint64_t left = access->mask; left; left &= left - 1) {
+      unsigned lane = (unsigned)__builtin_ctzll(left);
+      for (unsigned k = 0; own[lane] == number && k < access->width_bytes / word_bytes; k++) {
+        phase.lane[phase.words] = (uint8_t)lane;
+        phase.word[phase.words++] = access->address[lane] / word_bytes + k;
+      }
+    }
+    if (!add_phase(picture, &phase, wavefront))
+      return false;
+  }
+  return true;
 }
 
 /* Under locks, the requests of each bank in lane order: they take turns at its lock. A lane takes
@@ -240,6 +266,8 @@ static bool add_phases(bf_picture *picture) {
     return false;
   if (is_lock_rule(picture))
     return add_lock_turns(picture, &wavefront);
+  if (rule_of(picture) == BF_RULE_SECTOR_COPY)
+    return add_copies(picture, &wavefront);
   bf_phase_walk walk;
   bf_phase phase;
   bf_phase_begin(&walk, picture->machine, picture->access);

@@ -160,7 +160,7 @@ static void take(worker *w, unsigned level, uint32_t i, uint32_t count) {
 
 static void explore(worker *w, unsigned level, uint32_t count) {
   const bf_columns *c = w->columns;
-  for (uint32_t i = 0; i < count && !atomic_load(&c->exact->stop); i++) {
+  for (uint32_t i = 0; i < count && !bf_exact_stopped(c->exact); i++) {
     if (lead_of(w->candidate[level][i]) > c->d - c->k + level)
       return;
     take(w, level, i, count);
@@ -187,7 +187,7 @@ static void explore_rows(worker *w, unsigned level, uint64_t parent) {
   bool last = level + 1 == c->k || level + 1 >= BF_MAX_FUNCTIONALS;
   for (uint32_t high = 0; high < 1u << (c->d - c->k); high++) {
     uint32_t f = 1u << level | high << c->k;
-    if (atomic_load(&c->exact->stop))
+    if (high % 64 == 0 && bf_exact_stopped(c->exact))
       return;
     if (!sums_alive(w, level, f))
       continue;

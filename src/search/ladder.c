@@ -78,6 +78,8 @@ static int count_before(const bf_machine *machine, const bf_workload *workload, 
     ladder->accesses += access->count;
     ladder->conflicts_before += access->count * count.conflicts;
     ladder->wavefronts_before += access->count * wavefronts;
+    if (access->width_bytes > ladder->granule_bytes)
+      ladder->granule_bytes = access->width_bytes;
     for (uint64_t left = access->mask; left; left &= left - 1) {
       uint64_t end = (uint64_t)access->address[__builtin_ctzll(left)] + access->width_bytes;
       *bytes_used = end > *bytes_used ? end : *bytes_used;
@@ -138,13 +140,19 @@ int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
   int error = count_before(machine, workload, ladder, &bytes_used, diagnostic);
   if (error != BF_OK)
     return error;
+  bf_solve_options kept = *options;
+  if (options->granule_bytes)
+    ladder->granule_bytes = options->granule_bytes;
+  else if (ladder->granule_bytes < 4)
+    ladder->granule_bytes = 4;
+  kept.granule_bytes = ladder->granule_bytes;
   ladder->step[ladder->count++] = (bf_ladder_step){.name = "nothing",
                                                    .hash = "none",
                                                    .conflicts = ladder->conflicts_before,
                                                    .proven = ladder->conflicts_before == 0};
   for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
     bf_solution solution;
-    error = solve_step(machine, workload, options, &plans[i], &solution, diagnostic);
+    error = solve_step(machine, workload, &kept, &plans[i], &solution, diagnostic);
     if (error == BF_UNSUPPORTED)
       continue;
     if (error != BF_OK)

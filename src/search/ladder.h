@@ -22,11 +22,13 @@ typedef struct bf_ladder {
   char reason[512];
   uint64_t conflicts_before;
   uint64_t wavefronts_before, accesses;
-  uint64_t lower_bound; /* of the exact step */
+  unsigned granule_bytes; /* bytes that every step keeps together */
+  uint64_t lower_bound;   /* of the exact step */
   double seconds;
 } bf_ladder;
 
-/* Runs every step. options gives granule, time limit, threads and progress. */
+/* Runs every step. options gives granule, time limit, threads and progress; without a granule, the
+ * widest access stays whole, since software cannot load a vector from several places. */
 int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
                     const bf_solve_options *options, bf_ladder *ladder, bf_diagnostic *diagnostic);
 

@@ -187,7 +187,17 @@ static int add_lock_loop(builder *b, const bf_machine *machine, const bf_access 
   return add_phase(b, machine, &phase, 3 * access->count, repeats ? 0 : access->count);
 }
 
-/* Other accesses that take locks are searched by their first read, which costs no more. */
+/* True if two lanes have the same address. */
+static bool has_shared_address(const bf_access *access) {
+  for (uint64_t left = access->mask; left; left &= left - 1)
+    for (uint64_t rest = left & (left - 1); rest; rest &= rest - 1)
+      if (access->address[__builtin_ctzll(left)] == access->address[__builtin_ctzll(rest)])
+        return true;
+  return false;
+}
+
+/* Other accesses that take locks, and copies by sectors, are searched by their first read, which
+ * costs no more. */
 static int add_access(builder *b, const bf_machine *machine, const bf_access *access) {
   const bf_op_rule *rule = &machine->op[access->op];
   bf_access stand_in = *access;
@@ -197,6 +207,10 @@ static int add_access(builder *b, const bf_machine *machine, const bf_access *ac
     b->problem->exact_model = false;
     stand_in.op = BF_OP_LD;
   }
+  /* a copy of half sectors has another ideal than a load */
+  bool halves = ((access->mask ^ access->mask >> 1) & 0x5555555555555555u) != 0;
+  if (rule->rule == BF_RULE_SECTOR_COPY && (halves || has_shared_address(access)))
+    b->problem->bound_valid = false;
   bf_phase_walk walk;
   bf_phase phase;
   bf_phase_begin(&walk, machine, &stand_in);

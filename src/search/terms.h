@@ -23,9 +23,8 @@ typedef struct bf_terms_query {
 
 /* All hashes of that many terms that the search allows. */
 bf_terms_query bf_terms_query_of(bf_exact *exact, unsigned terms);
-/* Ended early, the best so far. The cheapest by (cost, XOR inputs, shifts, masks); found is false
- * if none costs at most `most`.
- */
+/* The cheapest by (cost, XOR inputs, shifts, masks), or the best so far where time ran out; found
+ * is false if none costs at most `most`. */
 int bf_terms_search(const bf_terms_query *query, bf_terms *best, bf_diagnostic *diagnostic);
 /* Rows of the hash. */
 void bf_terms_rows(const bf_terms *terms, const bf_geometry *geometry, uint64_t *row);

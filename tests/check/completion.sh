@@ -35,6 +35,7 @@ for command in json.load(sys.stdin)["commands"]:
     for option in command["options"]:
         print(command["name"], option["name"])')
 completes 'bankfold che' check
+completes 'bankfold ptx ext' extract
 completes 'bankfold check --machine ' hopper
 completes 'bankfold check --machine = hop' hopper
 completes 'bankfold check --color a' always

@@ -10,6 +10,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.join(os.path.abspath(sys.argv[1]), "bankfold")
 TILE = "examples/tile.trace"
+FATBIN = "tests/data/fatbin/lz4.fatbin"
 
 # Per command, invocations that together print every key.
 INVOCATIONS = {
@@ -20,6 +21,7 @@ INVOCATIONS = {
     "convert": [["--hash", "fixed"], [TILE, "--output", "{folder}/tile.packed"]],
     "emit": [["--hash", "fixed", "--as", "c"]],
     "draw": [[TILE, "--hash", "fixed"]],
+    "ptx": [["list", FATBIN], ["show", FATBIN], ["extract", FATBIN, "--output", "{folder}/a.ptx"]],
     "report": [[TILE]],
     "machines": [[], ["hopper"]],
     "help": [[]],

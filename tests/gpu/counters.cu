@@ -10,18 +10,20 @@ constexpr int repeats = 8;
 
 enum Op {
   LD1, LD2, LD4, LD8, LD16, ST1, ST2, ST4, ST8, ST16, ATOM, RED, FATOM, CAS, MAX, EXCH, INC, REDV,
-  REDMAX, F16X2, F64, REDF, LDM1, LDM2, LDM4, LDMT4, STM4, OPS
+  REDMAX, F16X2, F64, REDF, LDM1, LDM2, LDM4, LDMT4, STM4, CP4, CP8,
+  CP16, OPS
 };
 
 static const char *const names[OPS] = {
     "ld 1", "ld 2", "ld 4", "ld 8", "ld 16", "st 1", "st 2", "st 4", "st 8", "st 16", "atom 4",
     "red 4", "fatom 4", "cas 4", "max 4", "exch 4", "inc 4", "redv 4", "redmax 4", "f16x2 4",
     "f64 8", "redf 4", "ldmatrix1 16", "ldmatrix2 16", "ldmatrix4 16", "ldmatrixt4 16",
-    "stmatrix4 16"};
+    "stmatrix4 16", "cp4 4", "cp8 8", "cp16 16"};
 
 // One execution of the operation at shared address a; returns what it loaded. Loads and stores are
 // volatile, or the assembler would merge those of one address.
-template <int op> __device__ unsigned execute(unsigned a, unsigned lane, unsigned turn) {
+template <int op>
+__device__ unsigned execute(unsigned a, const char *source, unsigned lane, unsigned turn) {
   unsigned v = 0, w = 0, x = 0, y = 0;
   unsigned short h = 0;
   double d;
@@ -72,27 +74,35 @@ template <int op> __device__ unsigned execute(unsigned a, unsigned lane, unsigne
   if (op == STM4)
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %1, %1, %1};" ::"r"(a),
                  "r"(turn));
+  if (op == CP4)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(a), "l"(source + 4 * lane));
+  if (op == CP8)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(a), "l"(source + 8 * lane));
+  if (op == CP16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(a), "l"(source + 16 * lane));
   return v ^ w ^ x ^ y;
 }
 
 // zero is 0: it makes each address depend on the load before it.
 template <int op>
-__global__ void access(const unsigned *address, unsigned mask, unsigned zero, unsigned *out) {
+__global__ void access(const unsigned *address, unsigned mask, unsigned zero, const char *source,
+                       unsigned *out) {
   extern __shared__ __align__(1024) unsigned char memory[];
   unsigned lane = threadIdx.x, sum = 0;
   unsigned a = (unsigned)__cvta_generic_to_shared(memory) + address[lane];
   if (mask >> lane & 1) {
 #pragma unroll
     for (int turn = 0; turn < repeats; turn++) {
-      unsigned loaded = execute<op>(a, lane, turn);
+      unsigned loaded = execute<op>(a, source, lane, turn);
       sum ^= loaded;
       a ^= loaded & zero;
     }
+    asm volatile("cp.async.wait_all;");
     out[lane] = sum;
   }
 }
 
-typedef void (*Kernel)(const unsigned *, unsigned, unsigned, unsigned *);
+typedef void (*Kernel)(const unsigned *, unsigned, unsigned, const char *, unsigned *);
 template <int... op> struct List {};
 template <int n, int... op> struct Count : Count<n - 1, n - 1, op...> {};
 template <int... op> struct Count<0, op...> { typedef List<op...> type; };
@@ -111,8 +121,11 @@ static void must(cudaError_t error) {
 int main() {
   const int bytes = 200 * 1024;
   unsigned *address, *out, mask, host[32];
+  char *source;
   must(cudaMalloc(&address, sizeof host));
   must(cudaMalloc(&out, sizeof host));
+  must(cudaMalloc(&source, 4096));
+  must(cudaMemset(source, 0, 4096));
   char op[32], full[48];
   int width;
   while (scanf("%31s %d %x", op, &width, &mask) == 3) {
@@ -130,7 +143,7 @@ int main() {
     Kernel kernel = pick(wanted, Count<OPS>::type());
     must(cudaMemcpy(address, host, sizeof host, cudaMemcpyHostToDevice));
     must(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    kernel<<<1, 32, bytes>>>(address, mask, 0, out);
+    kernel<<<1, 32, bytes>>>(address, mask, 0, source, out);
     must(cudaGetLastError());
     must(cudaDeviceSynchronize());
   }

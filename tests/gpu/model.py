@@ -16,13 +16,14 @@ import sys
 import tempfile
 
 REPEATS = 8  # as in counters.cu
-METRIC = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_"
-SIDES = ["ld", "st", "atom"]
+LSU = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_"
+COPY = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"
+METRICS = [LSU + "ld.sum", LSU + "st.sum", LSU + "atom.sum", COPY]
 OPS = [("ld", 1), ("ld", 2), ("ld", 4), ("ld", 8), ("ld", 16), ("st", 1), ("st", 2), ("st", 4),
        ("st", 8), ("st", 16), ("atom", 4), ("red", 4), ("fatom", 4), ("cas", 4), ("max", 4),
        ("exch", 4), ("inc", 4), ("redv", 4), ("redmax", 4), ("f16x2", 4), ("f64", 8), ("redf", 4),
        ("ldmatrix1", 16), ("ldmatrix2", 16), ("ldmatrix4", 16), ("ldmatrixt4", 16),
-       ("stmatrix4", 16)]
+       ("stmatrix4", 16), ("cp4", 4), ("cp8", 8), ("cp16", 16)]
 
 
 def addresses(rng, width):
@@ -76,16 +77,15 @@ def measure(folder, lines):
     program = os.path.join(folder, "counters")
     subprocess.run(["nvcc", "-arch=sm_90", "-O2", "-o", program, os.path.join(here, "counters.cu")],
                    check=True)
-    metrics = ",".join(f"{METRIC}{side}.sum" for side in SIDES)
     run = subprocess.run(["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--metrics",
-                          metrics, program], input="".join(lines), capture_output=True, text=True,
+                          ",".join(METRICS), program], input="".join(lines), capture_output=True, text=True,
                          check=False)
     if run.returncode != 0:
         sys.exit(f"ncu failed:\n{run.stdout[-2000:]}\n{run.stderr[-2000:]}")
     table = run.stdout[run.stdout.index('"ID"'):]
     rows = list(csv.DictReader(io.StringIO(table)))[1:]  # the second line holds units
-    return [tuple(float(row[f"{METRIC}{side}.sum"].replace(",", "")) / REPEATS for side in SIDES)
-            for row in rows]
+    counts = [[float(row[m].replace(",", "")) / REPEATS for m in METRICS] for row in rows]
+    return [(load, store + copy, atomic) for load, store, atomic, copy in counts]
 
 
 def main():
