@@ -1,6 +1,7 @@
 /* bankfold ptx: the PTX inside programs, libraries, object files and fat binaries. */
 #include "cli.h"
 #include "ptx/fatbin.h"
+#include "ptx/ptx.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +17,9 @@ typedef struct settings {
 
 static const cli_option options[] = {
     {"arch", CLI_TEXT, offsetof(settings, arch), "ARCH", NULL,
-     "extract, show: the best PTX that runs on it, e.g. sm_90 (default: the highest)"},
+     "not list: the best PTX that runs on it, e.g. sm_90 (default: the highest)"},
     {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
-     "extract, show: only this module, numbered as in the list"},
+     "not list: only this module, numbered as in the list"},
     {"all", CLI_FLAG, offsetof(settings, all), NULL, NULL,
      "extract: every PTX image, not the best one of each module"},
     {"output", CLI_TEXT, offsetof(settings, output), "FILE|DIR", NULL,
@@ -303,18 +304,103 @@ static int show(const settings *s, const bf_fatbin *fatbin, selection *found) {
   return cli_print(&text);
 }
 
+/* ---- kernels ---- */
+
+static void write_kernel_json(bf_json *json, const bf_ptx_function *kernel,
+                              const bf_ptx_summary *sum) {
+  bf_json_begin(json, NULL, '{', true);
+  bf_json_string(json, "name", kernel->name);
+  bf_json_number(json, "line", kernel->line);
+  bf_json_number(json, "parameters", sum->parameters);
+  bf_json_number(json, "parameter_bytes", sum->parameter_bytes);
+  bf_json_number(json, "shared_bytes", sum->shared_bytes);
+  bf_json_bool(json, "dynamic_shared", sum->has_dynamic_shared);
+  bf_json_number(json, "instructions", sum->instructions);
+  bf_json_number(json, "shared_loads", sum->shared_loads);
+  bf_json_number(json, "shared_stores", sum->shared_stores);
+  bf_json_number(json, "shared_atomics", sum->shared_atomics);
+  bf_json_number(json, "shared_copies", sum->shared_copies);
+  bf_json_end(json, '}');
+}
+
+static void write_kernel_row(bf_text *text, const bf_ptx_function *kernel,
+                             const bf_ptx_summary *sum) {
+  bf_text_addf(text, "%12u %10u %10llu%s %8u %8u %8u %8u  ", sum->instructions, sum->parameters,
+               (unsigned long long)sum->shared_bytes, sum->has_dynamic_shared ? "+" : " ",
+               sum->shared_loads, sum->shared_stores, sum->shared_atomics, sum->shared_copies);
+  write_printable(text, kernel->name);
+  bf_text_puts(text, "\n");
+}
+
+/* Every kernel of one image, as rows or as members of a JSON list. */
+static int write_kernels(const chosen *one, const char *file, bool wants_json, bf_json *json,
+                         bf_diagnostic *diagnostic) {
+  bf_ptx_module *module;
+  int error =
+      bf_ptx_parse(file, one->text.data ? one->text.data : "", one->text.size, &module, diagnostic);
+  if (error != BF_OK)
+    return error;
+  for (const bf_ptx_item *item = module->first; item; item = item->next) {
+    if (item->kind != BF_PTX_ITEM_FUNCTION || !item->function->is_entry ||
+        !item->function->has_body)
+      continue;
+    bf_ptx_summary sum = bf_ptx_summarise(module, item->function);
+    if (wants_json)
+      write_kernel_json(json, item->function, &sum);
+    else
+      write_kernel_row(json->text, item->function, &sum);
+  }
+  bf_ptx_free(module);
+  return BF_OK;
+}
+
+static int kernels(const settings *s, const bf_fatbin *fatbin, selection *found) {
+  bf_diagnostic diagnostic;
+  bf_text text = {0};
+  bf_json json = {.text = &text};
+  int error = BF_OK;
+  if (s->common.json)
+    begin_json(&json, fatbin);
+  else
+    bf_text_addf(&text, "%12s %10s %11s %8s %8s %8s %8s  %s\n", "instructions", "parameters",
+                 "shared", "loads", "stores", "atomics", "copies", "kernel");
+  for (size_t i = 0; i < found->count && error == BF_OK; i++) {
+    const chosen *one = &found->members[i];
+    if (s->common.json) {
+      begin_json_image(&json, one->image);
+      bf_json_begin(&json, "kernels", '[', false);
+    }
+    error = write_kernels(one, fatbin->name, s->common.json, &json, &diagnostic);
+    if (s->common.json) {
+      bf_json_end(&json, ']');
+      bf_json_end(&json, '}');
+    }
+  }
+  if (error != BF_OK) {
+    bf_text_free(&text);
+    return cli_complain(&diagnostic);
+  }
+  if (s->common.json)
+    end_json(&json);
+  else
+    bf_text_puts(&text, "shared: bytes that the kernel declares, + where the launch adds more; "
+                        "loads to copies: instructions on shared memory\n");
+  return cli_print(&text);
+}
+
 /* ---- The command ---- */
 
 /* Options that belong to another verb. */
 static int check_usage(const settings *s, const char *verb, bf_arch *wanted) {
   bool lists = strcmp(verb, "list") == 0, extracts = strcmp(verb, "extract") == 0;
-  if (!lists && !extracts && strcmp(verb, "show") != 0)
-    return cli_usage_error(&cli_ptx, "ptx list, ptx extract or ptx show; not '%s'", verb);
+  bool shows = strcmp(verb, "show") == 0, counts = strcmp(verb, "kernels") == 0;
+  if (!lists && !extracts && !shows && !counts)
+    return cli_usage_error(&cli_ptx, "ptx list, kernels, extract or show; not '%s'", verb);
   if (lists && (s->arch || s->module))
-    return cli_usage_error(&cli_ptx, "--arch and --module are for extract and show");
+    return cli_usage_error(&cli_ptx, "--arch and --module are not for list");
   if (!extracts && (s->all || s->output))
     return cli_usage_error(&cli_ptx, "--all and --output are for extract");
-  if (s->kernel && (lists || extracts))
+  if (s->kernel && !shows)
     return cli_usage_error(&cli_ptx, "--kernel is for show");
   if (extracts && (!s->output || !*s->output))
     return cli_usage_error(&cli_ptx, "extract needs --output, a file or a folder");
@@ -344,9 +430,12 @@ static int run(const void *given, int count, char **arguments) {
                              (unsigned long long)s->module, fatbin->module_count);
   else if (choose(s, fatbin, wanted, &found, &diagnostic) != BF_OK)
     status = cli_complain(&diagnostic);
+  else if (strcmp(arguments[0], "show") == 0)
+    status = show(s, fatbin, &found);
+  else if (strcmp(arguments[0], "kernels") == 0)
+    status = kernels(s, fatbin, &found);
   else
-    status =
-        strcmp(arguments[0], "show") == 0 ? show(s, fatbin, &found) : extract(s, fatbin, &found);
+    status = extract(s, fatbin, &found);
   free_selection(&found);
   bf_fatbin_close(fatbin);
   return status;
@@ -354,15 +443,18 @@ static int run(const void *given, int count, char **arguments) {
 
 const cli_command cli_ptx = {
     .name = "ptx",
-    .summary = "list, extract or show the PTX inside a program, library or fat binary",
-    .arguments = "list|extract|show FILE",
+    .summary = "list, extract or show the PTX and kernels of a program, library or fat binary",
+    .arguments = "list|kernels|extract|show FILE",
     .details =
         "FILE (\"-\": standard input) is an ELF program, library or object file made by nvcc, a\n"
         "fat binary, PTX text, or a cubin. A file holds modules, one per source file; a module\n"
-        "holds images, one per architecture. \"list\" prints a table of the images. \"extract\"\n"
+        "holds images, one per architecture. \"list\" prints a table of the images. \"kernels\"\n"
+        "parses the best PTX of each module and counts what its kernels do to shared memory. "
+        "\"extract\"\n"
         "writes the best PTX of each module to a file, or to files in a folder. \"show\" prints\n"
         "it. The best PTX is the one for the highest architecture that runs on --arch.",
     .examples = "bankfold ptx list ./app                             # what is inside\n"
+                "bankfold ptx kernels ./app                          # shared memory per kernel\n"
                 "bankfold ptx show ./app --kernel transpose          # one kernel\n"
                 "bankfold ptx extract ./app --arch sm_80 --output app.ptx\n"
                 "bankfold ptx extract libkernels.so --all --output ptx/  # every PTX image\n",
