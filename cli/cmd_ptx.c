@@ -306,9 +306,39 @@ static int show(const settings *s, const bf_fatbin *fatbin, selection *found) {
 
 /* ---- kernels ---- */
 
-static void write_kernel_json(bf_json *json, const bf_ptx_function *kernel,
-                              const bf_ptx_summary *sum) {
-  bf_json_begin(json, NULL, '{', true);
+/* The shared accesses of a kernel and the variables they can address. */
+static int write_accesses(bf_json *json, const bf_ptx_module *module, const bf_ptx_function *kernel,
+                          bf_diagnostic *diagnostic) {
+  bf_ptx_origins *origins;
+  int error = bf_ptx_origins_create(module, kernel, &origins, diagnostic);
+  if (error != BF_OK)
+    return error;
+  bf_json_begin(json, "accesses", '[', false);
+  for (uint32_t i = 0; i < origins->accesses; i++) {
+    const bf_ptx_origin *origin = &origins->access[i];
+    const bf_ptx_instruction *instruction = kernel->instruction[origin->instruction];
+    bf_json_begin(json, NULL, '{', true);
+    bf_json_number(json, "line", instruction->line);
+    bf_json_string(json, "opcode", bf_ptx_op_get(instruction->opcode)->name);
+    if (origin->variables == 0)
+      bf_json_string(json, "variables", NULL);
+    else
+      bf_json_begin(json, "variables", '[', true);
+    for (uint64_t left = origin->variables; left; left &= left - 1)
+      bf_json_string(json, NULL, origins->variable[__builtin_ctzll(left)]->name);
+    if (origin->variables)
+      bf_json_end(json, ']');
+    bf_json_end(json, '}');
+  }
+  bf_json_end(json, ']');
+  bf_ptx_origins_free(origins);
+  return BF_OK;
+}
+
+static int write_kernel_json(bf_json *json, const bf_ptx_module *module,
+                             const bf_ptx_function *kernel, const bf_ptx_summary *sum,
+                             bf_diagnostic *diagnostic) {
+  bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "name", kernel->name);
   bf_json_number(json, "line", kernel->line);
   bf_json_number(json, "parameters", sum->parameters);
@@ -320,7 +350,9 @@ static void write_kernel_json(bf_json *json, const bf_ptx_function *kernel,
   bf_json_number(json, "shared_stores", sum->shared_stores);
   bf_json_number(json, "shared_atomics", sum->shared_atomics);
   bf_json_number(json, "shared_copies", sum->shared_copies);
+  int error = write_accesses(json, module, kernel, diagnostic);
   bf_json_end(json, '}');
+  return error;
 }
 
 static void write_kernel_row(bf_text *text, const bf_ptx_function *kernel,
@@ -340,18 +372,18 @@ static int write_kernels(const chosen *one, const char *file, bool wants_json, b
       bf_ptx_parse(file, one->text.data ? one->text.data : "", one->text.size, &module, diagnostic);
   if (error != BF_OK)
     return error;
-  for (const bf_ptx_item *item = module->first; item; item = item->next) {
+  for (const bf_ptx_item *item = module->first; item && error == BF_OK; item = item->next) {
     if (item->kind != BF_PTX_ITEM_FUNCTION || !item->function->is_entry ||
         !item->function->has_body)
       continue;
     bf_ptx_summary sum = bf_ptx_summarise(module, item->function);
     if (wants_json)
-      write_kernel_json(json, item->function, &sum);
+      error = write_kernel_json(json, module, item->function, &sum, diagnostic);
     else
       write_kernel_row(json->text, item->function, &sum);
   }
   bf_ptx_free(module);
-  return BF_OK;
+  return error;
 }
 
 static int kernels(const settings *s, const bf_fatbin *fatbin, selection *found) {

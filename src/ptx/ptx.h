@@ -455,6 +455,28 @@ typedef struct bf_ptx_summary {
 
 bf_ptx_summary bf_ptx_summarise(const bf_ptx_module *module, const bf_ptx_function *function);
 
+/* ---- Origins of addresses ---- */
+
+/* An instruction on shared memory, and the variables from whose addresses its own is computed: bit
+ * i stands for variable[i] of bf_ptx_origins; 0 where that cannot be proven. */
+typedef struct bf_ptx_origin {
+  uint32_t instruction;
+  uint64_t variables;
+} bf_ptx_origin;
+
+typedef struct bf_ptx_origins {
+  bf_arena arena;
+  uint32_t accesses;
+  bf_ptx_origin *access; /* in the order of instructions */
+  unsigned variables;
+  const bf_ptx_variable **variable;
+} bf_ptx_origins;
+
+/* The shared accesses of a function and what they can address; origin.c says how it is known. */
+int bf_ptx_origins_create(const bf_ptx_module *module, const bf_ptx_function *function,
+                          bf_ptx_origins **origins, bf_diagnostic *diagnostic);
+void bf_ptx_origins_free(bf_ptx_origins *origins);
+
 /* ---- Control flow ---- */
 
 /* Instructions first to end-1; control enters at first and leaves behind end-1. */

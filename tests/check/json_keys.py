@@ -21,7 +21,7 @@ INVOCATIONS = {
     "convert": [["--hash", "fixed"], [TILE, "--output", "{folder}/tile.packed"]],
     "emit": [["--hash", "fixed", "--as", "c"]],
     "draw": [[TILE, "--hash", "fixed"]],
-    "ptx": [["list", FATBIN], ["show", FATBIN], ["kernels", FATBIN], ["extract", FATBIN, "--output", "{folder}/a.ptx"]],
+    "ptx": [["list", FATBIN], ["show", FATBIN], ["kernels", "tests/data/ptx/tile.sm_90.ptx"], ["extract", FATBIN, "--output", "{folder}/a.ptx"]],
     "report": [[TILE]],
     "machines": [[], ["hopper"]],
     "help": [[]],
