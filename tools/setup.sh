@@ -40,7 +40,12 @@ need_to_test() {
 clang_has_sanitizers() {
   local runtime
   runtime=$(clang -print-file-name=libclang_rt.asan-x86_64.a 2>/dev/null) && test -e "$runtime" && return
-  echo 'int main(void) { return 0; }' | clang -fsanitize=address -x c - -o /dev/null
+  local program status
+  program=$(mktemp)
+  echo 'int main(void) { return 0; }' | clang -fsanitize=address -x c - -o "$program"
+  status=$?
+  rm -f "$program"
+  return $status
 }
 
 # Installs what is missing, or says how and exits with status 2.

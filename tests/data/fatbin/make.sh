@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
 # Makes the files of this folder from twice.cu and other.cu with nvcc: make.sh FOLDER
+# Line information holds the path of the source, so sources are compiled in a place of fixed name.
 set -eu
 folder=$(readlink -f "$1")
-cd "$(dirname "$0")"
+here=$(dirname "$(readlink -f "$0")")
+place=${TMPDIR:-/tmp}/bankfold-fatbin
+mkdir "$place" || exit
+trap 'rm -rf "$place"' EXIT
+cp "$here"/*.cu "$place"
+cd "$place"
 one=-gencode=arch=compute_90,code=compute_90
 small=(-cudart none -Xcompiler -fPIC -Xlinker -s,-z,norelro,-z,noseparate-code,-nostdlib,--build-id=none)
 
