@@ -125,7 +125,7 @@ static int read_all(run *r, const char *path, bf_diagnostic *diagnostic) {
     }
   }
   if (status == 0)
-    status = cli_summary_finish(&r->summary, diagnostic);
+    cli_summary_sort(&r->summary);
   bf_trace_close(trace);
   return status;
 }

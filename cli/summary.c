@@ -90,11 +90,9 @@ static int compare_rows(const void *a, const void *b) {
   return strcmp(x->key, y->key);
 }
 
-int cli_summary_finish(cli_summary *summary, bf_diagnostic *diagnostic) {
-  (void)diagnostic;
+void cli_summary_sort(cli_summary *summary) {
   if (summary->count)
     qsort(summary->row, summary->count, sizeof *summary->row, compare_rows);
-  return BF_OK;
 }
 
 /* Red from eight conflicts per access on, yellow below, green for none. */

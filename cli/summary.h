@@ -24,7 +24,7 @@ typedef struct cli_summary {
 int cli_summary_add(cli_summary *summary, const bf_machine *machine, const bf_access *access,
                     const bf_count *count, bf_diagnostic *diagnostic);
 /* Sorts by conflicts, most first. */
-int cli_summary_finish(cli_summary *summary, bf_diagnostic *diagnostic);
+void cli_summary_sort(cli_summary *summary);
 void cli_summary_write(const cli_summary *summary, bool color, bf_text *text);
 void cli_summary_free(cli_summary *summary);
 

@@ -12,7 +12,6 @@ typedef enum bf_side { BF_SIDE_LOAD, BF_SIDE_STORE, BF_SIDE_ATOMIC, BF_SIDE_COUN
 bf_side bf_op_side(bf_op op);
 /* Bytes per lane that op always has, or 0. */
 unsigned bf_op_fixed_width(bf_op op);
-const char *bf_op_meaning(bf_op op);
 
 /* What an access must fit into. */
 typedef struct bf_trace_limits {

@@ -27,13 +27,6 @@ typedef struct parser {
 #define FAIL_AT(place, ...)                                                                        \
   bf_fail_at(p->diagnostic, p->line->file, p->line->number, p->line->text, place, __VA_ARGS__)
 
-#define TRY(call)                                                                                  \
-  do {                                                                                             \
-    int try_error = (call);                                                                        \
-    if (try_error != BF_OK)                                                                        \
-      return try_error;                                                                            \
-  } while (0)
-
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 static bool ends_token(char c) { return c == 0 || is_space(c); }
@@ -229,10 +222,10 @@ static int parse_stride(parser *p) {
 
 /* block:TX,SX,SY - lane i accesses element SX*(i % TX) + SY*(i / TX). */
 static int parse_block(parser *p) {
-  TRY(parse_element(p, "the width TX", 1, &p->width_x));
-  TRY(expect_comma(p));
-  TRY(parse_element(p, "the stride SX", INT64_MIN, &p->stride_x));
-  TRY(expect_comma(p));
+  BF_TRY(parse_element(p, "the width TX", 1, &p->width_x));
+  BF_TRY(expect_comma(p));
+  BF_TRY(parse_element(p, "the stride SX", INT64_MIN, &p->stride_x));
+  BF_TRY(expect_comma(p));
   return parse_element(p, "the stride SY", INT64_MIN, &p->stride_y);
 }
 
@@ -243,16 +236,16 @@ static int parse_generator(parser *p) {
   p->generator_at = start;
   p->at += strcspn(start, ":") + 1;
   if (strncmp(start, "stride:", 7) == 0)
-    TRY(parse_stride(p));
+    BF_TRY(parse_stride(p));
   else if (strncmp(start, "block:", 6) == 0)
-    TRY(parse_block(p));
+    BF_TRY(parse_block(p));
   else
     return FAIL_AT(start, "unknown generator '%s'; known: stride:S and block:TX,SX,SY",
                    show(start).text);
   p->offset = 0;
   if (*p->at == '+') {
     p->at++;
-    TRY(parse_element(p, "the offset", INT64_MIN, &p->offset));
+    BF_TRY(parse_element(p, "the offset", INT64_MIN, &p->offset));
   }
   if (!ends_token(*p->at))
     return FAIL_AT(p->at, "unexpected text in a generator");
@@ -329,11 +322,11 @@ static int assign_addresses(parser *p) {
 }
 
 static int parse_access(parser *p) {
-  TRY(parse_op(p));
-  TRY(parse_width(p));
-  TRY(parse_mask(p));
+  BF_TRY(parse_op(p));
+  BF_TRY(parse_width(p));
+  BF_TRY(parse_mask(p));
   while (find_token(p))
-    TRY(parse_item(p));
+    BF_TRY(parse_item(p));
   return p->generator_at ? generate_addresses(p) : assign_addresses(p);
 }
 

@@ -7,9 +7,8 @@ static const struct {
   const char *name;
   bf_side side;
   unsigned width;
-  const char *meaning;
 } ops[BF_OP_COUNT] = {
-#define X(symbol, name, side, width, meaning) {name, BF_SIDE_##side, width, meaning},
+#define X(symbol, name, side, width, meaning) {name, BF_SIDE_##side, width},
     BF_OPS(X)
 #undef X
 };
@@ -17,7 +16,6 @@ static const struct {
 const char *bf_op_name(bf_op op) { return ops[op].name; }
 bf_side bf_op_side(bf_op op) { return ops[op].side; }
 unsigned bf_op_fixed_width(bf_op op) { return ops[op].width; }
-const char *bf_op_meaning(bf_op op) { return ops[op].meaning; }
 
 int bf_op_find(const char *name) {
   for (int op = 0; op < BF_OP_COUNT; op++)

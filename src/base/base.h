@@ -23,6 +23,14 @@ void bf_arena_free(bf_arena *arena);
 
 /* ---- Diagnostics ---- */
 
+/* Leaves the function with the error of call, if it has one. */
+#define BF_TRY(call)                                                                               \
+  do {                                                                                             \
+    int try_error = (call);                                                                        \
+    if (try_error != BF_OK)                                                                        \
+      return try_error;                                                                            \
+  } while (0)
+
 /* Fills diagnostic (ignored when NULL) and returns error. */
 int bf_fail(bf_diagnostic *diagnostic, bf_error error, const char *format, ...) BF_PRINTF(3, 4);
 /* The same for a fault of a whole file. */

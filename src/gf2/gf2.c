@@ -117,13 +117,6 @@ bool bf_gf2_complete(const bf_gf2_matrix *matrix, bf_gf2_matrix *completed) {
   return true;
 }
 
-uint64_t bf_gf2_gather(uint64_t x, uint64_t mask) {
-  uint64_t result = 0;
-  for (unsigned i = 0; mask; mask &= mask - 1, i++)
-    result |= (x >> __builtin_ctzll(mask) & 1) << i;
-  return result;
-}
-
 uint64_t bf_gf2_scatter(uint64_t x, uint64_t mask) {
   uint64_t result = 0;
   for (; mask; mask &= mask - 1, x >>= 1)

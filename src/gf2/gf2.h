@@ -48,8 +48,7 @@ bool bf_gf2_invert(const bf_gf2_matrix *matrix, bf_gf2_matrix *inverse);
  * its first: each further row is a single coordinate, row j staying coordinate j where it can. */
 bool bf_gf2_complete(const bf_gf2_matrix *matrix, bf_gf2_matrix *completed);
 
-/* The bits of x selected by mask, packed to the low end; and the reverse. */
-uint64_t bf_gf2_gather(uint64_t x, uint64_t mask);
+/* The low bits of x, put at the bits of mask from low to high. */
 uint64_t bf_gf2_scatter(uint64_t x, uint64_t mask);
 
 #endif

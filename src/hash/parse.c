@@ -33,13 +33,6 @@ static int expect(parser *p, char c) {
   return BF_OK;
 }
 
-#define TRY(call)                                                                                  \
-  do {                                                                                             \
-    int try_error = (call);                                                                        \
-    if (try_error != BF_OK)                                                                        \
-      return try_error;                                                                            \
-  } while (0)
-
 /* The first row that the rows before it add up to. */
 static unsigned first_dependent(const bf_gf2_matrix *matrix) {
   bf_gf2_basis basis = {0};
@@ -93,7 +86,7 @@ static int first_shift(parser *p, const char *what, uint64_t *k) {
 
 static int form_perm(parser *p) {
   uint64_t k;
-  TRY(first_shift(p, "K", &k));
+  BF_TRY(first_shift(p, "K", &k));
   snprintf(p->hash->text, sizeof p->hash->text, "perm:%u", (unsigned)k);
   return bit_vector(p, k, 0, 0);
 }
@@ -101,12 +94,12 @@ static int form_perm(parser *p) {
 static int form_xor(parser *p) {
   const bf_geometry *g = &p->hash->geometry;
   uint64_t k1, k2, mask;
-  TRY(first_shift(p, "K1", &k1));
-  TRY(expect(p, ','));
+  BF_TRY(first_shift(p, "K1", &k1));
+  BF_TRY(expect(p, ','));
   const char *second = p->cursor;
-  TRY(number(p, "K2", g->address_bits ? g->address_bits - 1 : 0, &k2));
-  TRY(expect(p, ','));
-  TRY(number(p, "MASK", bf_gf2_low_bits(g->bank_bits), &mask));
+  BF_TRY(number(p, "K2", g->address_bits ? g->address_bits - 1 : 0, &k2));
+  BF_TRY(expect(p, ','));
+  BF_TRY(number(p, "MASK", bf_gf2_low_bits(g->bank_bits), &mask));
   if (k1 == k2)
     return FAIL_AT(second, "K2 equals K1: those bits cancel each other");
   snprintf(p->hash->text, sizeof p->hash->text, "xor:%u,%u,%llu", (unsigned)k1, (unsigned)k2,
@@ -126,7 +119,7 @@ static int bit_term(parser *p, uint64_t *row) {
   do {
     const char *start = p->cursor;
     uint64_t bit;
-    TRY(number(p, "an address bit", p->hash->geometry.address_bits - 1, &bit));
+    BF_TRY(number(p, "an address bit", p->hash->geometry.address_bits - 1, &bit));
     if (*row >> bit & 1)
       return FAIL_AT(start, "address bit %u occurs twice and cancels", (unsigned)bit);
     *row |= (uint64_t)1 << bit;
@@ -150,7 +143,7 @@ static int row_list(parser *p, int (*entry)(parser *, uint64_t *)) {
       return FAIL_AT(p->cursor, "%u entries given, but %u banks need %u", i, 1u << m, m);
     p->cursor += i > 0;
     p->entry[i] = p->cursor;
-    TRY(entry(p, &p->hash->forward.row[i]));
+    BF_TRY(entry(p, &p->hash->forward.row[i]));
   }
   if (*p->cursor == ',')
     return FAIL_AT(p->cursor, "more than %u entries, but %u banks need %u", m, 1u << m, m);
@@ -158,7 +151,7 @@ static int row_list(parser *p, int (*entry)(parser *, uint64_t *)) {
 }
 
 static int form_bits(parser *p) {
-  TRY(row_list(p, bit_term));
+  BF_TRY(row_list(p, bit_term));
   bf_hash_print_bits(p->hash->forward.row, p->hash->geometry.bank_bits, p->hash->text,
                      sizeof p->hash->text);
   return complete(p);
@@ -175,7 +168,7 @@ static int hex_row(parser *p, uint64_t *row) {
 }
 
 static int form_rows(parser *p) {
-  TRY(row_list(p, hex_row));
+  BF_TRY(row_list(p, hex_row));
   bf_hash_print_rows(p->hash->forward.row, p->hash->geometry.bank_bits, p->hash->text,
                      sizeof p->hash->text);
   return complete(p);
@@ -202,18 +195,18 @@ static unsigned log2_exact(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
 static int form_cute(parser *p) {
   bf_geometry *g = &p->hash->geometry;
   uint64_t bits, base, shift, element = 1;
-  TRY(number(p, "B", 32, &bits));
-  TRY(expect(p, ','));
+  BF_TRY(number(p, "B", 32, &bits));
+  BF_TRY(expect(p, ','));
   const char *base_at = p->cursor;
-  TRY(number(p, "M", 32, &base));
-  TRY(expect(p, ','));
+  BF_TRY(number(p, "M", 32, &base));
+  BF_TRY(expect(p, ','));
   const char *shift_at = p->cursor;
   bool negative = *p->cursor == '-';
   p->cursor += negative;
-  TRY(number(p, "S", 32, &shift));
+  BF_TRY(number(p, "S", 32, &shift));
   if (*p->cursor == '/') {
     const char *start = ++p->cursor;
-    TRY(number(p, "the element size", 16, &element));
+    BF_TRY(number(p, "the element size", 16, &element));
     if (element == 0 || (element & (element - 1)))
       return FAIL_AT(start, "an element has 1, 2, 4, 8 or 16 bytes");
   }
@@ -239,7 +232,7 @@ static int form_cute(parser *p) {
 static int form_tma(parser *p) {
   const char *start = p->cursor;
   uint64_t bytes;
-  TRY(number(p, "the swizzle span", 128, &bytes));
+  BF_TRY(number(p, "the swizzle span", 128, &bytes));
   if (bytes != 32 && bytes != 64 && bytes != 128)
     return FAIL_AT(start, "a TMA swizzle spans 32, 64 or 128 bytes");
   const bf_geometry *g = &p->hash->geometry;
@@ -256,12 +249,12 @@ static int form_pad(parser *p) {
   bf_hash *hash = p->hash;
   uint64_t words = (uint64_t)1 << hash->geometry.address_bits, padding;
   const char *start = p->cursor;
-  TRY(number(p, "ROW", words, &hash->row_words));
+  BF_TRY(number(p, "ROW", words, &hash->row_words));
   if (hash->row_words == 0)
     return FAIL_AT(start, "ROW must be at least 1 word");
-  TRY(expect(p, '+'));
+  BF_TRY(expect(p, '+'));
   start = p->cursor;
-  TRY(number(p, "P", words, &hash->pad_words));
+  BF_TRY(number(p, "P", words, &hash->pad_words));
   if (__builtin_mul_overflow((words - 1) / hash->row_words, hash->pad_words, &padding) ||
       padding > most_padded_words)
     return FAIL_AT(start, "P makes the allocation larger than 2^56 words");
@@ -282,7 +275,7 @@ static int form_mod(parser *p) {
   bf_hash *hash = p->hash;
   const char *start = p->cursor;
   uint64_t banks = (uint64_t)1 << hash->geometry.bank_bits;
-  TRY(number(p, "N", banks, &hash->row_words));
+  BF_TRY(number(p, "N", banks, &hash->row_words));
   if (hash->row_words == 0)
     return FAIL_AT(start, "N must be at least 1");
   hash->pad_words = banks - hash->row_words;
@@ -309,7 +302,7 @@ static int parse_any(parser *p) {
     if (!takes_arguments && p->text[length] != 0)
       continue;
     p->cursor = p->text + length;
-    TRY(forms[i].parse(p));
+    BF_TRY(forms[i].parse(p));
     if (*p->cursor != 0)
       return FAIL_AT(p->cursor, "unexpected text after the hash");
     return BF_OK;

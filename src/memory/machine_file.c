@@ -21,13 +21,6 @@ typedef struct reader {
   uint64_t seen;  /* bit i: keys[i] was given */
 } reader;
 
-#define TRY(call)                                                                                  \
-  do {                                                                                             \
-    int try_error = (call);                                                                        \
-    if (try_error != BF_OK)                                                                        \
-      return try_error;                                                                            \
-  } while (0)
-
 #define FAIL_AT(at, ...)                                                                           \
   bf_fail_at(r->diagnostic, r->file, r->line_number, r->line, at, __VA_ARGS__)
 /* A fault in word number index. */
@@ -114,8 +107,8 @@ static int parse_source(reader *r) {
   if (is_source(machine, peek(r)))
     return FAIL(r->next, "source '%.40s' is declared twice", peek(r));
   char *name, *text;
-  TRY(take_name(r, "the name of the source", &name));
-  TRY(take_rest(r, "what the source is", &text));
+  BF_TRY(take_name(r, "the name of the source", &name));
+  BF_TRY(take_rest(r, "what the source is", &text));
   machine->source_name[machine->source_count] = name;
   machine->source_text[machine->source_count++] = text;
   return BF_OK;
@@ -137,21 +130,21 @@ static int take_quantity(reader *r, uint64_t *value) {
 
 static int parse_lanes(reader *r) {
   uint64_t value;
-  TRY(take_quantity(r, &value));
+  BF_TRY(take_quantity(r, &value));
   r->machine->lanes = (unsigned)value;
   return BF_OK;
 }
 
 static int parse_banks(reader *r) {
   uint64_t value;
-  TRY(take_quantity(r, &value));
+  BF_TRY(take_quantity(r, &value));
   r->machine->bank_bits = (unsigned)__builtin_ctzll(value);
   return BF_OK;
 }
 
 static int parse_word_bytes(reader *r) {
   uint64_t value;
-  TRY(take_quantity(r, &value));
+  BF_TRY(take_quantity(r, &value));
   r->machine->word_bytes = (unsigned)value;
   return BF_OK;
 }
@@ -178,7 +171,7 @@ static int parse_serve(reader *r) {
                                       [BF_SERVE_ONE_BROADCAST] = "one-broadcast",
                                       NULL};
   unsigned choice = 0;
-  TRY(take_choice(r, "how banks serve", names, &choice));
+  BF_TRY(take_choice(r, "how banks serve", names, &choice));
   r->machine->serve = (bf_serve)choice;
   return BF_OK;
 }
@@ -220,14 +213,14 @@ static int take_lanes(reader *r, bf_groups *groups) {
     return FAIL(r->next, "the line with the number of lanes must come first");
   const char *first = peek(r);
   if (strspn(first, "0123456789") == strlen(first)) {
-    TRY(take_number(r, "lanes served together", 1, lanes, &groups->contiguous));
+    BF_TRY(take_number(r, "lanes served together", 1, lanes, &groups->contiguous));
     bf_groups_fill(groups, lanes);
     return BF_OK;
   }
   uint64_t taken = 0;
   do {
     uint64_t mask;
-    TRY(take_lane_set(r, taken, &mask));
+    BF_TRY(take_lane_set(r, taken, &mask));
     taken |= mask;
     groups->mask[groups->count++] = mask;
   } while (*peek(r) >= '0' && *peek(r) <= '9');
@@ -267,18 +260,18 @@ static int parse_groups(reader *r) {
       [BF_SIDE_LOAD] = "load", [BF_SIDE_STORE] = "store", [BF_SIDE_ATOMIC] = "atomic", NULL};
   bf_groups groups = {.estimated = is_assumed(r)};
   unsigned side = 0, widths = 0;
-  TRY(take_choice(r, "a side", sides, &side));
-  TRY(take_widths(r, &widths));
+  BF_TRY(take_choice(r, "a side", sides, &side));
+  BF_TRY(take_widths(r, &widths));
   unsigned lanes_word = r->next;
-  TRY(take_lanes(r, &groups));
-  TRY(check_all_lanes(r, &groups, lanes_word));
+  BF_TRY(take_lanes(r, &groups));
+  BF_TRY(check_all_lanes(r, &groups, lanes_word));
   for (bool more = true; more;) {
     if (take(r, "pair-merge"))
       groups.pair_merge = true;
     else if (take(r, "split-words"))
       groups.split_words = true;
     else if (take(r, "extra"))
-      TRY(take_number(r, "extra", 0, MOST_TIMES, &groups.extra));
+      BF_TRY(take_number(r, "extra", 0, MOST_TIMES, &groups.extra));
     else
       more = false;
   }
@@ -301,7 +294,7 @@ static int take_op_option(reader *r, bf_op_rule *rule, bool *found) {
   if (take(r, "times"))
     return take_number(r, "times", 1, MOST_TIMES, &rule->times);
   if (take(r, "locks")) {
-    TRY(take_number(r, "locks", 1, MOST_LOCKS, &rule->locks));
+    BF_TRY(take_number(r, "locks", 1, MOST_LOCKS, &rule->locks));
     if (rule->locks & (rule->locks - 1))
       return FAIL(r->next - 1, "the number of locks must be a power of two");
     return BF_OK;
@@ -335,10 +328,10 @@ static int parse_op(reader *r) {
   r->next++;
   bf_op_rule rule = {.times = 1};
   unsigned choice = 0;
-  TRY(take_choice(r, "a rule", rules, &choice));
+  BF_TRY(take_choice(r, "a rule", rules, &choice));
   rule.rule = (bf_rule)choice;
   for (bool found = true; found;)
-    TRY(take_op_option(r, &rule, &found));
+    BF_TRY(take_op_option(r, &rule, &found));
   if ((rule.rule == BF_RULE_LOCK_TABLE) != (rule.locks != 0))
     return FAIL(2, "a lock-table, and only that, has 'locks N'");
   rule.estimated = is_assumed(r);
@@ -435,7 +428,7 @@ static int add_fact(reader *r, const key *k) {
 }
 
 static int parse_line(reader *r) {
-  TRY(split_line(r));
+  BF_TRY(split_line(r));
   if (r->words == 0)
     return BF_OK;
   unsigned index = 0;
@@ -448,10 +441,10 @@ static int parse_line(reader *r) {
     return FAIL(0, "%s is given twice", k->name);
   r->seen |= (uint64_t)1 << index;
   if (k->is_fact)
-    TRY(check_basis(r));
+    BF_TRY(check_basis(r));
   r->next = 1;
-  TRY(k->parse(r));
-  TRY(expect_end(r));
+  BF_TRY(k->parse(r));
+  BF_TRY(expect_end(r));
   return k->is_fact ? add_fact(r, k) : BF_OK;
 }
 
@@ -508,13 +501,13 @@ static int make_room(reader *r, const char *text) {
 }
 
 static int parse_text(reader *r, const char *text) {
-  TRY(make_room(r, text));
+  BF_TRY(make_room(r, text));
   while (*text) {
     size_t length = strcspn(text, "\n");
     memcpy(r->line, text, length);
     r->line[length] = 0;
     r->line_number++;
-    TRY(parse_line(r));
+    BF_TRY(parse_line(r));
     text += length + (text[length] == '\n');
   }
   return check_complete(r);

@@ -49,7 +49,7 @@ static int skip_blanks(lexer *l) {
       while (l->cursor < l->end && *l->cursor != '\n')
         l->cursor++;
     } else if (c == '/' && l->cursor[1] == '*') {
-      TRY(skip_block(l));
+      BF_TRY(skip_block(l));
     } else {
       break;
     }

@@ -186,8 +186,8 @@ static int parse_target(parser *p) {
   while (more) {
     if (count == sizeof target / sizeof *target)
       return FAIL("more than %u targets", count);
-    TRY(bf_ptx_take_name(p, "a target such as sm_90", &target[count++]));
-    TRY(bf_ptx_accept(p, ",", &more));
+    BF_TRY(bf_ptx_take_name(p, "a target such as sm_90", &target[count++]));
+    BF_TRY(bf_ptx_accept(p, ",", &more));
   }
   p->module->target = bf_ptx_new_array(p, count, sizeof *target);
   if (!p->module->target)
@@ -200,7 +200,7 @@ static int parse_target(parser *p) {
 static int parse_address_size(parser *p) {
   uint64_t bits = 0;
   token word = p->token;
-  TRY(bf_ptx_take_number(p, "the address size", 64, &bits));
+  BF_TRY(bf_ptx_take_number(p, "the address size", 64, &bits));
   if (bits != 32 && bits != 64)
     return FAIL_TOKEN(word, "the address size must be 32 or 64");
   p->module->address_bits = (unsigned)bits;
@@ -238,13 +238,13 @@ static int parse_file(parser *p) {
   bf_ptx_file *file = bf_ptx_new(p, sizeof *file);
   if (!file)
     return bf_ptx_no_memory(p);
-  TRY(bf_ptx_take_number(p, "the number of the file", UINT32_MAX, &file->number));
-  TRY(bf_ptx_take_string(p, &file->name));
-  TRY(bf_ptx_accept(p, ",", &file->has_time));
+  BF_TRY(bf_ptx_take_number(p, "the number of the file", UINT32_MAX, &file->number));
+  BF_TRY(bf_ptx_take_string(p, &file->name));
+  BF_TRY(bf_ptx_accept(p, ",", &file->has_time));
   if (file->has_time) {
-    TRY(bf_ptx_take_number(p, "a time stamp", UINT64_MAX, &file->time));
-    TRY(bf_ptx_expect(p, ","));
-    TRY(bf_ptx_take_number(p, "a file size", UINT64_MAX, &file->size_bytes));
+    BF_TRY(bf_ptx_take_number(p, "a time stamp", UINT64_MAX, &file->time));
+    BF_TRY(bf_ptx_expect(p, ","));
+    BF_TRY(bf_ptx_take_number(p, "a file size", UINT64_MAX, &file->size_bytes));
   }
   return add_item(p, BF_PTX_ITEM_FILE, file);
 }
@@ -292,18 +292,18 @@ static int parse_section(parser *p) {
   section->name = bf_ptx_intern(&p->names, p->token.at, p->token.size + 1);
   if (!section->name)
     return bf_ptx_no_memory(p);
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   if (!bf_ptx_is_sign(p, "{"))
     return FAIL("expected '{'");
   lexer ahead = p->lexer;
-  TRY(section_lines(p, &ahead, NULL, &section->lines));
+  BF_TRY(section_lines(p, &ahead, NULL, &section->lines));
   const char **line = bf_ptx_new_array(p, section->lines ? section->lines : 1, sizeof *line);
   if (!line)
     return bf_ptx_no_memory(p);
-  TRY(section_lines(p, &p->lexer, line, &section->lines));
+  BF_TRY(section_lines(p, &p->lexer, line, &section->lines));
   section->text = line;
-  TRY(bf_ptx_next(p));
-  TRY(bf_ptx_expect(p, "}"));
+  BF_TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_expect(p, "}"));
   return add_item(p, BF_PTX_ITEM_SECTION, section);
 }
 
@@ -312,10 +312,10 @@ static int parse_alias(parser *p) {
   bf_ptx_item *item = new_item(p, BF_PTX_ITEM_ALIAS);
   if (!item)
     return bf_ptx_no_memory(p);
-  TRY(bf_ptx_take_name(p, "a name", &item->alias[0]));
-  TRY(bf_ptx_expect(p, ","));
+  BF_TRY(bf_ptx_take_name(p, "a name", &item->alias[0]));
+  BF_TRY(bf_ptx_expect(p, ","));
   token word = p->token;
-  TRY(bf_ptx_take_name(p, "the name of a function", &item->alias[1]));
+  BF_TRY(bf_ptx_take_name(p, "the name of a function", &item->alias[1]));
   const bf_ptx_symbol *symbol = bf_ptx_lookup(&p->names, p->scope, item->alias[1]);
   if (!symbol || symbol->kind != BF_PTX_SYMBOL_FUNCTION)
     return FAIL_TOKEN(word, "no function '%s'", item->alias[1]);
@@ -324,8 +324,8 @@ static int parse_alias(parser *p) {
 
 static int parse_pragma(parser *p) {
   const char *text = NULL;
-  TRY(bf_ptx_take_string(p, &text));
-  TRY(bf_ptx_expect(p, ";"));
+  BF_TRY(bf_ptx_take_string(p, &text));
+  BF_TRY(bf_ptx_expect(p, ";"));
   return add_item(p, BF_PTX_ITEM_PRAGMA, text);
 }
 
@@ -334,14 +334,14 @@ static int parse_pragma(parser *p) {
 /* Name, parameters and directives; the name belongs to the module, the rest to the function. */
 static int parse_header(parser *p, bf_ptx_function *function, token *word) {
   if (!function->is_entry) {
-    TRY(bf_ptx_parse_attribute(p, &function->attribute));
+    BF_TRY(bf_ptx_parse_attribute(p, &function->attribute));
     if (bf_ptx_is_sign(p, "("))
-      TRY(bf_ptx_parse_parameters(p, false, &function->returns));
+      BF_TRY(bf_ptx_parse_parameters(p, false, &function->returns));
   }
   *word = p->token;
-  TRY(bf_ptx_take_name(p, "the name of a function", &function->name));
+  BF_TRY(bf_ptx_take_name(p, "the name of a function", &function->name));
   if (bf_ptx_is_sign(p, "("))
-    TRY(bf_ptx_parse_parameters(p, false, &function->parameters));
+    BF_TRY(bf_ptx_parse_parameters(p, false, &function->parameters));
   return bf_ptx_parse_directives(p, &function->directives);
 }
 
@@ -364,13 +364,13 @@ static int parse_function(parser *p, bf_ptx_linkage linkage, bool is_entry) {
   function->linkage = linkage;
   function->is_entry = is_entry;
   p->function = function;
-  TRY(bf_ptx_open_scope(p));
-  TRY(parse_header(p, function, &word));
-  TRY(declare_function(p, &word, function));
+  BF_TRY(bf_ptx_open_scope(p));
+  BF_TRY(parse_header(p, function, &word));
+  BF_TRY(declare_function(p, &word, function));
   if (function->has_body)
-    TRY(bf_ptx_parse_body(p, function));
+    BF_TRY(bf_ptx_parse_body(p, function));
   else
-    TRY(bf_ptx_expect(p, ";"));
+    BF_TRY(bf_ptx_expect(p, ";"));
   bf_ptx_close_scope(p);
   p->function = NULL;
   return add_item(p, BF_PTX_ITEM_FUNCTION, function);
@@ -394,10 +394,10 @@ static int refuse_register(parser *p, const bf_ptx_registers *registers) {
 static int parse_declared(parser *p) {
   bf_ptx_linkage linkage = linkage_of(p);
   if (linkage != BF_PTX_PRIVATE)
-    TRY(bf_ptx_next(p));
+    BF_TRY(bf_ptx_next(p));
   bool is_entry = bf_ptx_is_dotted(p, "entry");
   if (is_entry || bf_ptx_is_dotted(p, "func")) {
-    TRY(bf_ptx_next(p));
+    BF_TRY(bf_ptx_next(p));
     return parse_function(p, linkage, is_entry);
   }
   if (bf_ptx_at_declaration(p))
@@ -421,7 +421,7 @@ static int parse_item(parser *p) {
     if (bf_ptx_is_dotted(p, directives[i].name)) {
       if (i > 0 && !p->module->version_major)
         return FAIL("expected .version first");
-      TRY(bf_ptx_next(p));
+      BF_TRY(bf_ptx_next(p));
       return directives[i].parse(p);
     }
   if (!p->module->version_major)
@@ -430,11 +430,11 @@ static int parse_item(parser *p) {
 }
 
 static int parse_module(parser *p) {
-  TRY(bf_ptx_open_scope(p));
+  BF_TRY(bf_ptx_open_scope(p));
   p->module_scope = p->scope;
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   do {
-    TRY(parse_item(p));
+    BF_TRY(parse_item(p));
   } while (p->token.kind != TOKEN_END);
   return bf_ptx_resolve(p);
 }
@@ -467,7 +467,7 @@ static int parse_text(parser *p, const char *file, const char *text, size_t size
   p->lexer = (lexer){p->module->file, copy, copy + size, 1, copy, diagnostic};
   p->names.arena = &p->module->arena;
   p->last_item = &p->module->first;
-  TRY(check_zeros(p, copy, size));
+  BF_TRY(check_zeros(p, copy, size));
   return parse_module(p);
 }
 

@@ -38,17 +38,17 @@ static int parse_inlined(parser *p, bf_ptx_location *location) {
   bool plus;
   if (!bf_ptx_is_word(p, "function_name"))
     return FAIL("expected 'function_name'");
-  TRY(bf_ptx_next(p));
-  TRY(bf_ptx_take_name(p, "a label", &location->function_name));
-  TRY(bf_ptx_accept(p, "+", &plus));
+  BF_TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_take_name(p, "a label", &location->function_name));
+  BF_TRY(bf_ptx_accept(p, "+", &plus));
   if (plus)
-    TRY(bf_ptx_take_number(p, "an offset", UINT32_MAX, &location->function_offset));
-  TRY(bf_ptx_expect(p, ","));
+    BF_TRY(bf_ptx_take_number(p, "an offset", UINT32_MAX, &location->function_offset));
+  BF_TRY(bf_ptx_expect(p, ","));
   if (!bf_ptx_is_word(p, "inlined_at"))
     return FAIL("expected 'inlined_at'");
-  TRY(bf_ptx_next(p));
-  TRY(bf_ptx_take_number(p, "the number of a file", UINT32_MAX, &location->inlined_file));
-  TRY(bf_ptx_take_number(p, "a line", UINT32_MAX, &location->inlined_line));
+  BF_TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_take_number(p, "the number of a file", UINT32_MAX, &location->inlined_file));
+  BF_TRY(bf_ptx_take_number(p, "a line", UINT32_MAX, &location->inlined_line));
   return bf_ptx_take_number(p, "a column", UINT32_MAX, &location->inlined_column);
 }
 
@@ -58,20 +58,20 @@ static int parse_location(parser *p) {
   bf_ptx_location *location = bf_ptx_new(p, sizeof *location);
   if (!location)
     return bf_ptx_no_memory(p);
-  TRY(bf_ptx_take_number(p, "the number of a file", UINT32_MAX, &location->file));
-  TRY(bf_ptx_take_number(p, "a line", UINT32_MAX, &location->line));
-  TRY(bf_ptx_take_number(p, "a column", UINT32_MAX, &location->column));
-  TRY(bf_ptx_accept(p, ",", &inlined));
+  BF_TRY(bf_ptx_take_number(p, "the number of a file", UINT32_MAX, &location->file));
+  BF_TRY(bf_ptx_take_number(p, "a line", UINT32_MAX, &location->line));
+  BF_TRY(bf_ptx_take_number(p, "a column", UINT32_MAX, &location->column));
+  BF_TRY(bf_ptx_accept(p, ",", &inlined));
   if (inlined)
-    TRY(parse_inlined(p, location));
+    BF_TRY(parse_inlined(p, location));
   p->location = location;
   return add_statement(p, BF_PTX_STATEMENT_LOCATION, location);
 }
 
 static int parse_pragma(parser *p) {
   const char *text = NULL;
-  TRY(bf_ptx_take_string(p, &text));
-  TRY(bf_ptx_expect(p, ";"));
+  BF_TRY(bf_ptx_take_string(p, &text));
+  BF_TRY(bf_ptx_expect(p, ";"));
   return add_statement(p, BF_PTX_STATEMENT_PRAGMA, text);
 }
 
@@ -82,12 +82,12 @@ static int parse_targets(parser *p, const token *word, const char *name, bool ca
     return bf_ptx_no_memory(p);
   targets->name = name;
   targets->calls = calls;
-  TRY(bf_ptx_next(p));
-  TRY(bf_ptx_parse_list(p, ";", calls ? USE_ANY : USE_LABEL, &targets->item, &targets->count));
+  BF_TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_parse_list(p, ";", calls ? USE_ANY : USE_LABEL, &targets->item, &targets->count));
   for (unsigned i = 0; i < targets->count; i++)
     if (targets->item[i].kind != BF_PTX_SYMBOL)
       return FAIL_TOKEN(*word, "a list of targets holds names only");
-  TRY(bf_ptx_add_symbol(p, word, name, BF_PTX_SYMBOL_TARGETS, targets, NULL));
+  BF_TRY(bf_ptx_add_symbol(p, word, name, BF_PTX_SYMBOL_TARGETS, targets, NULL));
   return add_statement(p, BF_PTX_STATEMENT_TARGETS, targets);
 }
 
@@ -97,17 +97,17 @@ static int parse_prototype(parser *p, const token *word, const char *name) {
   if (!prototype)
     return bf_ptx_no_memory(p);
   prototype->name = name;
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   if (bf_ptx_is_sign(p, "("))
-    TRY(bf_ptx_parse_parameters(p, true, &prototype->returns));
+    BF_TRY(bf_ptx_parse_parameters(p, true, &prototype->returns));
   if (!bf_ptx_is_word(p, "_"))
     return FAIL("expected '_'");
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   if (bf_ptx_is_sign(p, "("))
-    TRY(bf_ptx_parse_parameters(p, true, &prototype->parameters));
-  TRY(bf_ptx_parse_directives(p, &prototype->directives));
-  TRY(bf_ptx_expect(p, ";"));
-  TRY(bf_ptx_add_symbol(p, word, name, BF_PTX_SYMBOL_PROTOTYPE, prototype, NULL));
+    BF_TRY(bf_ptx_parse_parameters(p, true, &prototype->parameters));
+  BF_TRY(bf_ptx_parse_directives(p, &prototype->directives));
+  BF_TRY(bf_ptx_expect(p, ";"));
+  BF_TRY(bf_ptx_add_symbol(p, word, name, BF_PTX_SYMBOL_PROTOTYPE, prototype, NULL));
   return add_statement(p, BF_PTX_STATEMENT_PROTOTYPE, prototype);
 }
 
@@ -120,7 +120,7 @@ static int parse_label(parser *p, const token *word, const char *name) {
     return parse_targets(p, word, name, true);
   if (bf_ptx_is_dotted(p, "callprototype"))
     return parse_prototype(p, word, name);
-  TRY(bf_ptx_add_symbol(p, word, name, BF_PTX_SYMBOL_LABEL, NULL, &label));
+  BF_TRY(bf_ptx_add_symbol(p, word, name, BF_PTX_SYMBOL_LABEL, NULL, &label));
   label->instruction = (uint32_t)p->instructions;
   return add_statement(p, BF_PTX_STATEMENT_LABEL, label);
 }
@@ -152,7 +152,7 @@ static int parse_modifiers(parser *p, bf_ptx_instruction *instruction) {
     if (!modifier[count])
       return bf_ptx_no_memory(p);
     note_modifier(instruction, &p->token);
-    TRY(bf_ptx_next(p));
+    BF_TRY(bf_ptx_next(p));
   }
   copy = bf_ptx_new_array(p, count ? count : 1, sizeof *copy);
   if (!copy)
@@ -210,7 +210,7 @@ static int check_branch(parser *p, const token *word, const bf_ptx_instruction *
 /* One operand of call: a list in parentheses, or any other. */
 static int parse_call_operand(parser *p, bf_ptx_operand *operand) {
   bool taken;
-  TRY(bf_ptx_accept(p, "(", &taken));
+  BF_TRY(bf_ptx_accept(p, "(", &taken));
   if (!taken)
     return bf_ptx_parse_operand(p, USE_ANY, operand);
   operand->kind = BF_PTX_ARGUMENTS;
@@ -224,17 +224,17 @@ static int parse_operands(parser *p, bf_ptx_instruction *instruction) {
   while (more) {
     bf_ptx_operand operand = {0};
     if (instruction->opcode == BF_PTX_OP_CALL)
-      TRY(parse_call_operand(p, &operand));
+      BF_TRY(parse_call_operand(p, &operand));
     else
-      TRY(bf_ptx_parse_operand(p, use_of(instruction->opcode, p->operands - from), &operand));
-    TRY(bf_ptx_push_operand(p, &operand));
-    TRY(bf_ptx_accept(p, ",", &more));
+      BF_TRY(bf_ptx_parse_operand(p, use_of(instruction->opcode, p->operands - from), &operand));
+    BF_TRY(bf_ptx_push_operand(p, &operand));
+    BF_TRY(bf_ptx_accept(p, ",", &more));
   }
   if (!bf_ptx_is_sign(p, ";"))
     return FAIL("expected ',' or ';'");
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   uint32_t count;
-  TRY(bf_ptx_pop_operands(p, from, &instruction->operand, &count));
+  BF_TRY(bf_ptx_pop_operands(p, from, &instruction->operand, &count));
   instruction->operands = count;
   return BF_OK;
 }
@@ -260,14 +260,14 @@ static int split_call(parser *p, const token *word, bf_ptx_instruction *call) {
 
 static int parse_guard(parser *p, bf_ptx_instruction *instruction) {
   bool taken;
-  TRY(bf_ptx_accept(p, "@", &taken));
+  BF_TRY(bf_ptx_accept(p, "@", &taken));
   if (!taken)
     return BF_OK;
   token word = p->token;
   bf_ptx_operand *guard = bf_ptx_new(p, sizeof *guard);
   if (!guard)
     return bf_ptx_no_memory(p);
-  TRY(bf_ptx_parse_operand(p, USE_ANY, guard));
+  BF_TRY(bf_ptx_parse_operand(p, USE_ANY, guard));
   if (guard->kind == BF_PTX_SYMBOL)
     return FAIL_TOKEN(word, "register '%s' is not declared", guard->symbol->name);
   if (guard->kind != BF_PTX_REGISTER || guard->registers->type != BF_PTX_PRED)
@@ -299,12 +299,12 @@ static int parse_instruction(parser *p, const token *word, const char *name,
   instruction->line = word->line;
   instruction->column = (uint32_t)(word->at - word->line_start) + 1;
   instruction->location = p->location;
-  TRY(parse_modifiers(p, instruction));
-  TRY(parse_operands(p, instruction));
+  BF_TRY(parse_modifiers(p, instruction));
+  BF_TRY(parse_operands(p, instruction));
   if (opcode == BF_PTX_OP_CALL)
-    TRY(split_call(p, word, instruction));
-  TRY(check_count(p, word, instruction));
-  TRY(check_branch(p, word, instruction));
+    BF_TRY(split_call(p, word, instruction));
+  BF_TRY(check_count(p, word, instruction));
+  BF_TRY(check_branch(p, word, instruction));
   return push_instruction(p, instruction);
 }
 
@@ -315,11 +315,11 @@ static int parse_worded(parser *p) {
   bf_ptx_instruction *instruction = bf_ptx_new(p, sizeof *instruction);
   if (!instruction)
     return bf_ptx_no_memory(p);
-  TRY(parse_guard(p, instruction));
+  BF_TRY(parse_guard(p, instruction));
   token word = p->token;
-  TRY(bf_ptx_take_name(p, "a statement", &name));
+  BF_TRY(bf_ptx_take_name(p, "a statement", &name));
   if (!instruction->guard)
-    TRY(bf_ptx_accept(p, ":", &colon));
+    BF_TRY(bf_ptx_accept(p, ":", &colon));
   return colon ? parse_label(p, &word, name) : parse_instruction(p, &word, name, instruction);
 }
 
@@ -335,9 +335,9 @@ static int parse_scope(parser *p) {
     return bf_ptx_no_memory(p);
   if (++p->depth > MOST_DEPTH)
     return FAIL("more than %d levels of nesting", MOST_DEPTH);
-  TRY(bf_ptx_open_scope(p));
+  BF_TRY(bf_ptx_open_scope(p));
   p->last_statement = &statement->scope;
-  TRY(parse_statements(p));
+  BF_TRY(parse_statements(p));
   p->last_statement = outer;
   bf_ptx_close_scope(p);
   p->depth--;
@@ -351,7 +351,7 @@ static int parse_statement(parser *p) {
     return bf_ptx_parse_declaration(p, BF_PTX_PRIVATE, add_variable, add_registers);
   if (bf_ptx_is_dotted(p, "loc") || bf_ptx_is_dotted(p, "pragma")) {
     bool is_location = bf_ptx_is_dotted(p, "loc");
-    TRY(bf_ptx_next(p));
+    BF_TRY(bf_ptx_next(p));
     return is_location ? parse_location(p) : parse_pragma(p);
   }
   if (p->token.kind == TOKEN_DOTTED)
@@ -364,9 +364,9 @@ static int parse_statement(parser *p) {
 
 /* { statement ... } */
 static int parse_statements(parser *p) {
-  TRY(bf_ptx_expect(p, "{"));
+  BF_TRY(bf_ptx_expect(p, "{"));
   while (!bf_ptx_is_sign(p, "}"))
-    TRY(parse_statement(p));
+    BF_TRY(parse_statement(p));
   return bf_ptx_next(p);
 }
 
@@ -376,8 +376,8 @@ int bf_ptx_parse_body(parser *p, bf_ptx_function *function) {
   p->last_statement = &function->body;
   unresolved *of_module = p->pending;
   p->pending = NULL;
-  TRY(parse_statements(p));
-  TRY(bf_ptx_resolve(p));
+  BF_TRY(parse_statements(p));
+  BF_TRY(bf_ptx_resolve(p));
   p->pending = of_module;
   const bf_ptx_instruction **list = bf_ptx_new_array(p, p->instructions + 1, sizeof *list);
   if (!list)

@@ -14,9 +14,9 @@ bool bf_ptx_at_declaration(const parser *p) {
 int bf_ptx_parse_attribute(parser *p, const char **attribute) {
   if (!bf_ptx_is_dotted(p, "attribute"))
     return BF_OK;
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   const char *start = p->lexer.cursor;
-  TRY(bf_ptx_expect(p, "("));
+  BF_TRY(bf_ptx_expect(p, "("));
   for (unsigned depth = 1;;) {
     if (p->token.kind == TOKEN_END || bf_ptx_is_sign(p, ";"))
       return FAIL("attribute without end");
@@ -24,7 +24,7 @@ int bf_ptx_parse_attribute(parser *p, const char **attribute) {
     depth -= bf_ptx_is_sign(p, ")");
     if (depth == 0)
       break;
-    TRY(bf_ptx_next(p));
+    BF_TRY(bf_ptx_next(p));
   }
   *attribute = bf_ptx_intern(&p->names, start, (size_t)(p->token.at - start));
   if (!*attribute)
@@ -35,7 +35,7 @@ int bf_ptx_parse_attribute(parser *p, const char **attribute) {
 static int parse_alignment(parser *p, unsigned *bytes) {
   uint64_t value;
   token word = p->token;
-  TRY(bf_ptx_take_number(p, "an alignment", 1 << 20, &value));
+  BF_TRY(bf_ptx_take_number(p, "an alignment", 1 << 20, &value));
   if (value == 0 || (value & (value - 1)))
     return FAIL_TOKEN(word, "an alignment must be a power of two");
   *bytes = (unsigned)value;
@@ -47,11 +47,11 @@ static int parse_pointer(parser *p, bf_ptx_variable *variable) {
   variable->is_pointer = true;
   if (bf_ptx_at_declaration(p)) {
     variable->pointer_space = bf_ptx_space_find(p->token.text, p->token.size);
-    TRY(bf_ptx_next(p));
+    BF_TRY(bf_ptx_next(p));
   }
   if (!bf_ptx_is_dotted(p, "align"))
     return BF_OK;
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   return parse_alignment(p, &variable->pointer_alignment_bytes);
 }
 
@@ -67,7 +67,7 @@ static int parse_quality(parser *p, bf_ptx_variable *variable) {
     return bf_ptx_parse_attribute(p, &variable->attribute);
   bool is_align = bf_ptx_is_dotted(p, "align"), is_pointer = bf_ptx_is_dotted(p, "ptr");
   bool is_vector = at_vector(p);
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   if (is_align)
     return parse_alignment(p, &variable->alignment_bytes);
   if (is_pointer)
@@ -88,9 +88,9 @@ static int parse_qualities(parser *p, bf_ptx_variable *variable) {
   if (!bf_ptx_at_declaration(p))
     return FAIL("expected a state space such as .param");
   variable->space = bf_ptx_space_find(p->token.text, p->token.size);
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   while (p->token.kind == TOKEN_DOTTED)
-    TRY(parse_quality(p, variable));
+    BF_TRY(parse_quality(p, variable));
   if (variable->type == BF_PTX_TYPE_NONE)
     return FAIL("expected a type");
   return BF_OK;
@@ -99,7 +99,7 @@ static int parse_qualities(parser *p, bf_ptx_variable *variable) {
 /* [N][M]...; the first may be open. */
 static int parse_dimensions(parser *p, bf_ptx_variable *variable) {
   bool more;
-  TRY(bf_ptx_accept(p, "[", &more));
+  BF_TRY(bf_ptx_accept(p, "[", &more));
   while (more) {
     if (variable->dimensions == BF_PTX_MOST_DIMENSIONS)
       return FAIL("more than %d dimensions", BF_PTX_MOST_DIMENSIONS);
@@ -107,15 +107,15 @@ static int parse_dimensions(parser *p, bf_ptx_variable *variable) {
     if (!bf_ptx_is_sign(p, "]")) {
       token word = p->token;
       bf_ptx_operand constant = {0};
-      TRY(bf_ptx_parse_constant(p, &constant));
+      BF_TRY(bf_ptx_parse_constant(p, &constant));
       if (constant.kind != BF_PTX_INTEGER || constant.bits == 0 || constant.bits > most_bytes)
         return FAIL_TOKEN(word, "a dimension must be from 1 to 2^48");
       *dimension = constant.bits;
     } else if (variable->dimensions > 1) {
       return FAIL("only the first dimension may be open");
     }
-    TRY(bf_ptx_expect(p, "]"));
-    TRY(bf_ptx_accept(p, "[", &more));
+    BF_TRY(bf_ptx_expect(p, "]"));
+    BF_TRY(bf_ptx_accept(p, "[", &more));
   }
   return BF_OK;
 }
@@ -123,7 +123,7 @@ static int parse_dimensions(parser *p, bf_ptx_variable *variable) {
 /* = initialiser */
 static int parse_initial_value(parser *p, bf_ptx_variable *variable) {
   bool taken;
-  TRY(bf_ptx_accept(p, "=", &taken));
+  BF_TRY(bf_ptx_accept(p, "=", &taken));
   if (!taken)
     return BF_OK;
   bf_ptx_operand *initialiser = bf_ptx_new(p, sizeof *initialiser);
@@ -173,11 +173,11 @@ static int declare_registers(parser *p, const token *word, bf_ptx_registers *reg
 /* <N> behind the name of registers */
 static int parse_range(parser *p, bf_ptx_registers *registers) {
   uint64_t count;
-  TRY(bf_ptx_accept(p, "<", &registers->range));
+  BF_TRY(bf_ptx_accept(p, "<", &registers->range));
   registers->count = 1;
   if (!registers->range)
     return BF_OK;
-  TRY(bf_ptx_take_number(p, "the number of registers", MOST_REGISTERS, &count));
+  BF_TRY(bf_ptx_take_number(p, "the number of registers", MOST_REGISTERS, &count));
   registers->count = (uint32_t)count;
   return bf_ptx_expect(p, ">");
 }
@@ -188,11 +188,11 @@ static int parse_registers(parser *p, const bf_ptx_variable *common,
   bf_ptx_registers *registers = bf_ptx_new(p, sizeof *registers);
   if (!registers)
     return bf_ptx_no_memory(p);
-  TRY(bf_ptx_take_name(p, "the name of a register", &registers->name));
+  BF_TRY(bf_ptx_take_name(p, "the name of a register", &registers->name));
   registers->line = word.line;
   registers->type = common->type;
   registers->vector = common->vector;
-  TRY(parse_range(p, registers));
+  BF_TRY(parse_range(p, registers));
   *result = registers;
   return declare_registers(p, &word, registers);
 }
@@ -205,10 +205,10 @@ static int parse_variable(parser *p, const bf_ptx_variable *common,
     return bf_ptx_no_memory(p);
   *variable = *common;
   variable->line = word.line;
-  TRY(bf_ptx_take_name(p, "the name of a variable", &variable->name));
-  TRY(parse_dimensions(p, variable));
-  TRY(bf_ptx_add_symbol(p, &word, variable->name, BF_PTX_SYMBOL_VARIABLE, variable, NULL));
-  TRY(parse_initial_value(p, variable));
+  BF_TRY(bf_ptx_take_name(p, "the name of a variable", &variable->name));
+  BF_TRY(parse_dimensions(p, variable));
+  BF_TRY(bf_ptx_add_symbol(p, &word, variable->name, BF_PTX_SYMBOL_VARIABLE, variable, NULL));
+  BF_TRY(parse_initial_value(p, variable));
   *result = variable;
   return set_size(p, &word, variable);
 }
@@ -218,18 +218,18 @@ int bf_ptx_parse_declaration(parser *p, bf_ptx_linkage linkage,
                              int (*add_registers)(parser *, const bf_ptx_registers *)) {
   bf_ptx_variable common = {.linkage = linkage};
   bool more = true;
-  TRY(parse_qualities(p, &common));
+  BF_TRY(parse_qualities(p, &common));
   while (more) {
     const bf_ptx_variable *variable = NULL;
     const bf_ptx_registers *registers = NULL;
     if (common.space == BF_PTX_SPACE_REG) {
-      TRY(parse_registers(p, &common, &registers));
-      TRY(add_registers(p, registers));
+      BF_TRY(parse_registers(p, &common, &registers));
+      BF_TRY(add_registers(p, registers));
     } else {
-      TRY(parse_variable(p, &common, &variable));
-      TRY(add_variable(p, variable));
+      BF_TRY(parse_variable(p, &common, &variable));
+      BF_TRY(add_variable(p, variable));
     }
-    TRY(bf_ptx_accept(p, ",", &more));
+    BF_TRY(bf_ptx_accept(p, ",", &more));
   }
   return bf_ptx_expect(p, ";");
 }
@@ -237,17 +237,17 @@ int bf_ptx_parse_declaration(parser *p, bf_ptx_linkage linkage,
 /* ---- Parameters ---- */
 
 static int parse_parameter(parser *p, bool prototype, bf_ptx_variable *parameter) {
-  TRY(parse_qualities(p, parameter));
+  BF_TRY(parse_qualities(p, parameter));
   if (parameter->space == BF_PTX_SPACE_REG && !prototype) {
-    TRY(parse_registers(p, parameter, &parameter->registers));
+    BF_TRY(parse_registers(p, parameter, &parameter->registers));
     parameter->name = parameter->registers->name;
     parameter->line = parameter->registers->line;
     return BF_OK;
   }
   token word = p->token;
   parameter->line = word.line;
-  TRY(bf_ptx_take_name(p, "the name of a parameter", &parameter->name));
-  TRY(parse_dimensions(p, parameter));
+  BF_TRY(bf_ptx_take_name(p, "the name of a parameter", &parameter->name));
+  BF_TRY(parse_dimensions(p, parameter));
   return set_size(p, &word, parameter);
 }
 
@@ -272,7 +272,7 @@ static int declare_parameters(parser *p, const token *word, const bf_ptx_variabl
   for (unsigned i = 0; i < list->count; i++) {
     const bf_ptx_variable *parameter = &list->item[i];
     if (!parameter->registers && strcmp(parameter->name, "_") != 0)
-      TRY(bf_ptx_add_symbol(p, word, parameter->name, BF_PTX_SYMBOL_VARIABLE, parameter, NULL));
+      BF_TRY(bf_ptx_add_symbol(p, word, parameter->name, BF_PTX_SYMBOL_VARIABLE, parameter, NULL));
   }
   return BF_OK;
 }
@@ -281,21 +281,21 @@ int bf_ptx_parse_parameters(parser *p, bool prototype, bf_ptx_variables *list) {
   link *first = NULL, **last = &first;
   unsigned count = 0;
   token word = p->token;
-  TRY(bf_ptx_expect(p, "("));
+  BF_TRY(bf_ptx_expect(p, "("));
   bool more = !bf_ptx_is_sign(p, ")");
   while (more) {
     *last = bf_ptx_new(p, sizeof **last);
     if (!*last)
       return bf_ptx_no_memory(p);
-    TRY(parse_parameter(p, prototype, &(*last)->variable));
+    BF_TRY(parse_parameter(p, prototype, &(*last)->variable));
     last = &(*last)->next;
     count++;
-    TRY(bf_ptx_accept(p, ",", &more));
+    BF_TRY(bf_ptx_accept(p, ",", &more));
   }
   if (!bf_ptx_is_sign(p, ")"))
     return FAIL("expected ',' or ')'");
-  TRY(bf_ptx_next(p));
-  TRY(copy_chain(p, first, count, list));
+  BF_TRY(bf_ptx_next(p));
+  BF_TRY(copy_chain(p, first, count, list));
   return prototype ? BF_OK : declare_parameters(p, &word, list);
 }
 
@@ -328,16 +328,16 @@ static int parse_directive(parser *p, bf_ptx_directive *directive) {
   directive->name = bf_ptx_intern(&p->names, p->token.text, p->token.size);
   if (!directive->name)
     return bf_ptx_no_memory(p);
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   if (is_pragma) {
-    TRY(bf_ptx_take_string(p, &directive->text));
+    BF_TRY(bf_ptx_take_string(p, &directive->text));
     return bf_ptx_expect(p, ";");
   }
   for (bool more = p->token.kind == TOKEN_INTEGER; more;) {
     if (directive->numbers == 3)
       return FAIL("more than three numbers");
-    TRY(bf_ptx_take_number(p, "a number", UINT32_MAX, &directive->number[directive->numbers++]));
-    TRY(bf_ptx_accept(p, ",", &more));
+    BF_TRY(bf_ptx_take_number(p, "a number", UINT32_MAX, &directive->number[directive->numbers++]));
+    BF_TRY(bf_ptx_accept(p, ",", &more));
   }
   return BF_OK;
 }
@@ -349,7 +349,7 @@ int bf_ptx_parse_directives(parser *p, bf_ptx_directives *list) {
     if (count == sizeof directive / sizeof *directive)
       return FAIL("more than %u directives", count);
     directive[count] = (bf_ptx_directive){0};
-    TRY(parse_directive(p, &directive[count]));
+    BF_TRY(parse_directive(p, &directive[count]));
   }
   if (p->token.kind == TOKEN_DOTTED)
     return FAIL("unknown directive '.%.*s'", (int)(p->token.size < 60 ? p->token.size : 60),

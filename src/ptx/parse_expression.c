@@ -94,20 +94,20 @@ static int parse_unary(parser *p, value *result);
 static int parse_parenthesis(parser *p, value *result) {
   bool to_unsigned = bf_ptx_is_dotted(p, "u64");
   if (to_unsigned || bf_ptx_is_dotted(p, "s64")) {
-    TRY(bf_ptx_next(p));
-    TRY(bf_ptx_expect(p, ")"));
-    TRY(parse_unary(p, result));
+    BF_TRY(bf_ptx_next(p));
+    BF_TRY(bf_ptx_expect(p, ")"));
+    BF_TRY(parse_unary(p, result));
     result->is_unsigned = to_unsigned;
     return BF_OK;
   }
-  TRY(parse_choice(p, result));
+  BF_TRY(parse_choice(p, result));
   return bf_ptx_expect(p, ")");
 }
 
 static int parse_nested(parser *p, value *result, char sign) {
   if (++p->depth > MOST_DEPTH)
     return FAIL("more than %d levels of nesting", MOST_DEPTH);
-  TRY(sign == '(' ? parse_parenthesis(p, result) : parse_unary(p, result));
+  BF_TRY(sign == '(' ? parse_parenthesis(p, result) : parse_unary(p, result));
   p->depth--;
   if (sign == '-')
     result->bits = 0 - result->bits;
@@ -126,7 +126,7 @@ static int parse_unary(parser *p, value *result) {
   if (p->token.kind != TOKEN_SIGN || p->token.sign[1] || !strchr("+-!~(", p->token.sign[0]))
     return FAIL("expected a constant");
   char sign = p->token.sign[0];
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   return parse_nested(p, result, sign);
 }
 
@@ -140,12 +140,12 @@ static int rank_here(const parser *p) {
 
 /* Operators of at least rank, applied from left to right. */
 static int parse_binary(parser *p, int rank, value *result) {
-  TRY(parse_unary(p, result));
+  BF_TRY(parse_unary(p, result));
   for (int here = rank_here(p); here >= rank && here > 0; here = rank_here(p)) {
     token word = p->token;
     value right;
-    TRY(bf_ptx_next(p));
-    TRY(parse_binary(p, here + 1, &right));
+    BF_TRY(bf_ptx_next(p));
+    BF_TRY(parse_binary(p, here + 1, &right));
     if ((word.sign[0] == '/' || word.sign[0] == '%') && right.bits == 0)
       return FAIL_TOKEN(word, "division by zero");
     *result = apply(*result, word.sign, right);
@@ -157,15 +157,15 @@ static int parse_binary(parser *p, int rank, value *result) {
 static int parse_choice(parser *p, value *result) {
   bool taken;
   value yes, no;
-  TRY(parse_binary(p, 1, result));
-  TRY(bf_ptx_accept(p, "?", &taken));
+  BF_TRY(parse_binary(p, 1, result));
+  BF_TRY(bf_ptx_accept(p, "?", &taken));
   if (!taken)
     return BF_OK;
   if (++p->depth > MOST_DEPTH)
     return FAIL("more than %d levels of nesting", MOST_DEPTH);
-  TRY(parse_choice(p, &yes));
-  TRY(bf_ptx_expect(p, ":"));
-  TRY(parse_choice(p, &no));
+  BF_TRY(parse_choice(p, &yes));
+  BF_TRY(bf_ptx_expect(p, ":"));
+  BF_TRY(parse_choice(p, &no));
   p->depth--;
   *result = result->bits ? yes : no;
   return BF_OK;
@@ -193,13 +193,13 @@ int bf_ptx_parse_constant(parser *p, bf_ptx_operand *operand) {
   if (bf_ptx_is_sign(p, "-")) {
     lexer before = p->lexer;
     token sign = p->token;
-    TRY(bf_ptx_next(p));
+    BF_TRY(bf_ptx_next(p));
     if (at_float(p))
       return parse_float(p, true, operand);
     p->lexer = before;
     p->token = sign;
   }
-  TRY(parse_choice(p, &result));
+  BF_TRY(parse_choice(p, &result));
   operand->kind = BF_PTX_INTEGER;
   operand->bits = result.bits;
   /* The smallest signed value reads as an unsigned one: its digits without sign are. */

@@ -54,14 +54,14 @@ static int parse_items(parser *p, const char *close, name_use use, parse_functio
     return FAIL("more than %d levels of nesting", MOST_DEPTH);
   while (more) {
     bf_ptx_operand operand = {0};
-    TRY(parse(p, use, &operand));
-    TRY(bf_ptx_push_operand(p, &operand));
-    TRY(bf_ptx_accept(p, ",", &more));
+    BF_TRY(parse(p, use, &operand));
+    BF_TRY(bf_ptx_push_operand(p, &operand));
+    BF_TRY(bf_ptx_accept(p, ",", &more));
   }
   p->depth--;
   if (!bf_ptx_is_sign(p, close))
     return FAIL("expected ',' or '%s'", close);
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   return bf_ptx_pop_operands(p, from, item, count);
 }
 
@@ -163,7 +163,7 @@ static int bind_name(parser *p, const token *word, const char *name, name_use us
   uint32_t index = 0;
   if (use != USE_ANY)
     return postpone(p, word, name, use, operand);
-  TRY(find_name(p, name, &symbol, &index));
+  BF_TRY(find_name(p, name, &symbol, &index));
   if (symbol && symbol->kind == BF_PTX_SYMBOL_REGISTERS) {
     operand->kind = BF_PTX_REGISTER;
     operand->registers = symbol->registers;
@@ -197,12 +197,12 @@ static int parse_component(parser *p, bf_ptx_operand *operand) {
 /* + constant or - constant behind a symbol or the base of an address */
 static int parse_offset(parser *p, int64_t *offset) {
   bool plus;
-  TRY(bf_ptx_accept(p, "+", &plus));
+  BF_TRY(bf_ptx_accept(p, "+", &plus));
   if (!plus && !bf_ptx_is_sign(p, "-"))
     return BF_OK;
   token word = p->token;
   bf_ptx_operand constant = {0};
-  TRY(bf_ptx_parse_constant(p, &constant));
+  BF_TRY(bf_ptx_parse_constant(p, &constant));
   if (constant.kind != BF_PTX_INTEGER)
     return FAIL_TOKEN(word, "expected a whole number of bytes");
   *offset = (int64_t)((uint64_t)*offset + constant.bits);
@@ -212,12 +212,12 @@ static int parse_offset(parser *p, int64_t *offset) {
 static int parse_name(parser *p, name_use use, bf_ptx_operand *operand) {
   token word = p->token;
   const char *name;
-  TRY(bf_ptx_take_name(p, "an operand", &name));
+  BF_TRY(bf_ptx_take_name(p, "an operand", &name));
   if (strcmp(name, "_") == 0) {
     operand->kind = BF_PTX_SINK;
     return BF_OK;
   }
-  TRY(bind_name(p, &word, name, use, operand));
+  BF_TRY(bind_name(p, &word, name, use, operand));
   return parse_component(p, operand);
 }
 
@@ -233,7 +233,7 @@ static int parse_address_item(parser *p, name_use use, bf_ptx_operand *operand) 
   if (p->token.kind != TOKEN_WORD)
     return bf_ptx_parse_operand(p, use, operand);
   set_place(p, operand);
-  TRY(parse_name(p, use, operand));
+  BF_TRY(parse_name(p, use, operand));
   return parse_offset(p, &operand->offset);
 }
 
@@ -242,7 +242,7 @@ static int parse_address(parser *p, bf_ptx_operand *operand) {
   bf_ptx_operand *base;
   operand->kind = BF_PTX_ADDRESS;
   token word = p->token;
-  TRY(parse_items(p, "]", USE_ANY, parse_address_item, &operand->item, &operand->count));
+  BF_TRY(parse_items(p, "]", USE_ANY, parse_address_item, &operand->item, &operand->count));
   if (operand->count == 0)
     return FAIL_TOKEN(word, "expected an address");
   base = (bf_ptx_operand *)&operand->item[0];
@@ -259,8 +259,8 @@ static int parse_pair(parser *p, bf_ptx_operand *operand) {
   if (!item)
     return bf_ptx_no_memory(p);
   item[0] = *operand;
-  TRY(bf_ptx_accept(p, "!", &taken));
-  TRY(parse_name(p, USE_ANY, &item[1]));
+  BF_TRY(bf_ptx_accept(p, "!", &taken));
+  BF_TRY(parse_name(p, USE_ANY, &item[1]));
   item[1].negated = taken;
   operand->kind = BF_PTX_PAIR;
   operand->negated = false;
@@ -274,9 +274,9 @@ static int parse_pair(parser *p, bf_ptx_operand *operand) {
 /* name, !name, name + offset, name | name */
 static int parse_named(parser *p, name_use use, bf_ptx_operand *operand) {
   bool pair;
-  TRY(bf_ptx_accept(p, "!", &operand->negated));
-  TRY(parse_name(p, use, operand));
-  TRY(bf_ptx_accept(p, "|", &pair));
+  BF_TRY(bf_ptx_accept(p, "!", &operand->negated));
+  BF_TRY(parse_name(p, use, operand));
+  BF_TRY(bf_ptx_accept(p, "|", &pair));
   if (pair)
     return parse_pair(p, operand);
   return operand->kind == BF_PTX_SYMBOL ? parse_offset(p, &operand->offset) : BF_OK;
@@ -294,10 +294,10 @@ int bf_ptx_parse_operand(parser *p, name_use use, bf_ptx_operand *operand) {
   set_place(p, operand);
   if (p->token.kind == TOKEN_WORD || at_negated_name(p))
     return parse_named(p, use, operand);
-  TRY(bf_ptx_accept(p, "[", &taken));
+  BF_TRY(bf_ptx_accept(p, "[", &taken));
   if (taken)
     return parse_address(p, operand);
-  TRY(bf_ptx_accept(p, "{", &taken));
+  BF_TRY(bf_ptx_accept(p, "{", &taken));
   if (taken) {
     operand->kind = BF_PTX_VECTOR;
     return bf_ptx_parse_list(p, "}", use, &operand->item, &operand->count);
@@ -312,7 +312,7 @@ int bf_ptx_parse_operand(parser *p, name_use use, bf_ptx_operand *operand) {
 
 /* symbol [+ offset] */
 static int parse_initialiser_symbol(parser *p, bf_ptx_operand *operand) {
-  TRY(parse_name(p, USE_ANY, operand));
+  BF_TRY(parse_name(p, USE_ANY, operand));
   if (operand->kind != BF_PTX_SYMBOL)
     return FAIL("expected a constant or the name of a variable or function");
   return parse_offset(p, &operand->offset);
@@ -322,12 +322,12 @@ static int parse_initialiser_symbol(parser *p, bf_ptx_operand *operand) {
  * offset. */
 static int parse_generic(parser *p, bf_ptx_operand *operand);
 static int parse_wrapped(parser *p, bf_ptx_operand *operand) {
-  TRY(bf_ptx_expect(p, "("));
+  BF_TRY(bf_ptx_expect(p, "("));
   if (bf_ptx_is_word(p, "generic") && !operand->generic)
-    TRY(parse_generic(p, operand));
+    BF_TRY(parse_generic(p, operand));
   else
-    TRY(parse_initialiser_symbol(p, operand));
-  TRY(bf_ptx_expect(p, ")"));
+    BF_TRY(parse_initialiser_symbol(p, operand));
+  BF_TRY(bf_ptx_expect(p, ")"));
   return parse_offset(p, &operand->offset);
 }
 
@@ -337,14 +337,14 @@ static int parse_initialiser_item(parser *p, name_use unused, bf_ptx_operand *op
 }
 
 static int parse_generic(parser *p, bf_ptx_operand *operand) {
-  TRY(bf_ptx_next(p));
+  BF_TRY(bf_ptx_next(p));
   operand->generic = true;
   return parse_wrapped(p, operand);
 }
 
 /* A constant, or mask(symbol). */
 static int parse_initialiser_constant(parser *p, bf_ptx_operand *operand) {
-  TRY(bf_ptx_parse_constant(p, operand));
+  BF_TRY(bf_ptx_parse_constant(p, operand));
   if (operand->kind != BF_PTX_INTEGER || !bf_ptx_is_sign(p, "("))
     return BF_OK;
   operand->mask = operand->bits;
@@ -357,7 +357,7 @@ static int parse_initialiser_constant(parser *p, bf_ptx_operand *operand) {
 int bf_ptx_parse_initialiser(parser *p, bf_ptx_operand *operand) {
   bool taken;
   set_place(p, operand);
-  TRY(bf_ptx_accept(p, "{", &taken));
+  BF_TRY(bf_ptx_accept(p, "{", &taken));
   if (taken) {
     operand->kind = BF_PTX_VECTOR;
     return parse_items(p, "}", USE_ANY, parse_initialiser_item, &operand->item, &operand->count);

@@ -104,13 +104,6 @@ typedef struct parser {
   size_t instructions, instruction_capacity;
 } parser;
 
-#define TRY(call)                                                                                  \
-  do {                                                                                             \
-    int try_error = (call);                                                                        \
-    if (try_error != BF_OK)                                                                        \
-      return try_error;                                                                            \
-  } while (0)
-
 #define FAIL_TOKEN(word, ...)                                                                      \
   bf_fail_at(p->lexer.diagnostic, p->lexer.file, (word).line, (word).line_start, (word).at,        \
              __VA_ARGS__)

@@ -49,12 +49,10 @@ static int run_method(const bf_machine *machine, const bf_workload *workload,
   return bf_fail(diagnostic, BF_BAD_INPUT, "unknown method %d", (int)options->method);
 }
 
-static int check_options(const bf_machine *machine, const bf_solve_options *options,
-                         bf_diagnostic *diagnostic) {
+static int check_options(const bf_solve_options *options, bf_diagnostic *diagnostic) {
   unsigned granule = options->granule_bytes;
   if (granule && granule != 4 && granule != 8 && granule != 16)
     return bf_fail(diagnostic, BF_BAD_INPUT, "the granule is 4, 8 or 16 bytes, not %u", granule);
-  (void)machine;
   return BF_OK;
 }
 
@@ -100,7 +98,7 @@ int bf_solve(const bf_machine *machine, const bf_workload *workload,
   bf_found found = {0};
   bf_problem problem;
   memset(solution, 0, sizeof *solution);
-  int error = check_options(machine, options, diagnostic);
+  int error = check_options(options, diagnostic);
   if (error == BF_OK)
     error = before(machine, workload, &solution->conflicts_before, diagnostic);
   if (error == BF_OK)

@@ -228,7 +228,7 @@ static void completion_keeps_rows(void **state) {
   }
 }
 
-static void gather_and_scatter(void **state) {
+static void scatter(void **state) {
   (void)state;
   test_random random = {9};
   for (int round = 0; round < 5000; round++) {
@@ -238,20 +238,22 @@ static void gather_and_scatter(void **state) {
     for (unsigned i = 0; i < 64; i++)
       if (bit(mask, i))
         gathered |= (uint64_t)bit(x, i) << next++;
-    assert_true(bf_gf2_gather(x, mask) == gathered);
     assert_true(bf_gf2_scatter(gathered, mask) == (x & mask));
   }
-  assert_true(bf_gf2_gather(5, UINT64_MAX) == 5);
   assert_true(bf_gf2_scatter(5, UINT64_MAX) == 5);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parity_and_low_bits),      cmocka_unit_test(basis_spans_what_was_inserted),
-      cmocka_unit_test(reduced_basis_is_reduced), cmocka_unit_test(rank_equals_reference),
-      cmocka_unit_test(apply_and_multiply),       cmocka_unit_test(inverse_undoes),
-      cmocka_unit_test(completion_is_invertible), cmocka_unit_test(completion_keeps_rows),
-      cmocka_unit_test(gather_and_scatter),
+      cmocka_unit_test(parity_and_low_bits),
+      cmocka_unit_test(basis_spans_what_was_inserted),
+      cmocka_unit_test(reduced_basis_is_reduced),
+      cmocka_unit_test(rank_equals_reference),
+      cmocka_unit_test(apply_and_multiply),
+      cmocka_unit_test(inverse_undoes),
+      cmocka_unit_test(completion_is_invertible),
+      cmocka_unit_test(completion_keeps_rows),
+      cmocka_unit_test(scatter),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

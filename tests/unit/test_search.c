@@ -1,5 +1,6 @@
 /* Searches against brute force, against the documents' examples, and against each other. */
 #include "search/evaluate.h"
+#include "search/exact.h"
 #include "search/ladder.h"
 #include "search/search.h"
 
@@ -276,7 +277,65 @@ static void exact_equals_brute_force(void **state) {
   }
 }
 
-/* Each branch-and-bound alone proves the same optimum as both together. */
+/* One branch-and-bound by itself: the cost it proves. */
+static uint64_t prove_alone(const bf_problem *problem, bool row, bool by_columns) {
+  bf_solve_options options = {.method = BF_METHOD_EXACT};
+  unsigned m = problem->geometry.bank_bits;
+  bf_exact exact = {.problem = problem,
+                    .kernel = bf_kernel_best(),
+                    .m = m,
+                    .fixed = problem->granule_bits,
+                    .row = row,
+                    .options = &options};
+  exact.coordinates = bf_problem_coordinates(problem, row ? m : exact.fixed);
+  if (problem->count == 0 || exact.coordinates.dimension <= m)
+    return 0;
+  atomic_init(&exact.best, UINT64_MAX - 1);
+  pthread_mutex_init(&exact.lock, NULL);
+  assert_int_equal(bf_planes_build(problem, &exact.coordinates, &exact.planes, NULL), BF_OK);
+  if (by_columns) {
+    bf_columns *columns;
+    assert_int_equal(bf_columns_prepare(&exact, &columns, NULL), BF_OK);
+    bf_columns_work(columns);
+    bf_columns_free(columns);
+  } else {
+    bf_nulls *nulls;
+    assert_int_equal(bf_nulls_prepare(&exact, &nulls, NULL), BF_OK);
+    bf_nulls_work(nulls);
+    bf_nulls_free(nulls);
+  }
+  assert_true(atomic_load(&exact.proven));
+  bf_planes_free(&exact.planes);
+  pthread_mutex_destroy(&exact.lock);
+  return atomic_load(&exact.best);
+}
+
+/* Each branch-and-bound alone, with no hash to start from, proves what both together do. */
+static void each_proof_alone_agrees(void **state) {
+  (void)state;
+  random_state = 4321;
+  for (unsigned round = 0; round < 60; round++) {
+    bf_machine *machine = machine_with("hopper", 1u << (2 + round % 3), 16, 8);
+    bf_workload *workload = random_workload(machine, 1 + random_below(20), round % 2);
+    bool row = round % 4 == 3;
+    unsigned granule = round % 5 == 4 ? 8 : 0;
+    bf_problem problem;
+    assert_int_equal(bf_problem_build(machine, workload, granule, &problem, NULL), BF_OK);
+    bf_solution solution = solve(machine, workload,
+                                 (bf_solve_options){.method = BF_METHOD_EXACT,
+                                                    .class_ = row ? BF_CLASS_ROW : BF_CLASS_GENERAL,
+                                                    .granule_bytes = granule});
+    assert_true(solution.proven);
+    assert_int_equal(prove_alone(&problem, row, true), solution.conflicts_after);
+    assert_int_equal(prove_alone(&problem, row, false), solution.conflicts_after);
+    bf_solution_clear(&solution);
+    bf_problem_free(&problem);
+    bf_workload_free(workload);
+    bf_machine_free(machine);
+  }
+}
+
+/* All hashes of one and two terms, and all swizzles, tried here one by one. */
 static void small_classes_equal_brute_force(void **state) {
   (void)state;
   random_state = 1234;
@@ -629,6 +688,7 @@ int main(void) {
       cmocka_unit_test(all_costs_agree),
       cmocka_unit_test(bounds_hold),
       cmocka_unit_test(exact_equals_brute_force),
+      cmocka_unit_test(each_proof_alone_agrees),
       cmocka_unit_test(small_classes_equal_brute_force),
       cmocka_unit_test(workloads_reach_their_optimum),
       cmocka_unit_test(bit_vector_leaves_what_is_known),
