@@ -1,0 +1,103 @@
+/* kernels: benchmark kernels written here, each with its PTX, a driver and a CPU reference.
+ *
+ * A driver prepares inputs, launches through a bf_device, reads results back and compares them with
+ * its own reference. The same driver runs on the emulator, on a simulator, and on a real GPU: each
+ * is a bf_device. corpus.c lists all benchmarks. */
+#ifndef BF_CORPUS_H
+#define BF_CORPUS_H
+
+#include "base/base.h"
+
+/* ---- What runs kernels ---- */
+
+typedef struct bf_device_launch {
+  const char *kernel; /* name in the PTX */
+  uint32_t grid[3], block[3];
+  uint64_t dynamic_shared_bytes;
+  unsigned parameters;
+  const void *const *parameter; /* pointers to the values, as cuLaunchKernel takes them */
+} bf_device_launch;
+
+/* One small interface: the PTX of the benchmark is loaded when the device is made. Addresses are
+ * device addresses; functions return 0 or a negative bf_error. */
+typedef struct bf_device {
+  void *context;
+  int (*alloc)(void *context, uint64_t bytes, uint64_t *address, bf_diagnostic *diagnostic);
+  int (*write)(void *context, uint64_t address, const void *bytes, uint64_t size,
+               bf_diagnostic *diagnostic);
+  int (*read)(void *context, uint64_t address, void *bytes, uint64_t size,
+              bf_diagnostic *diagnostic);
+  /* Address and size of a .global or .const variable. */
+  int (*symbol)(void *context, const char *name, uint64_t *address, uint64_t *bytes,
+                bf_diagnostic *diagnostic);
+  int (*launch)(void *context, const bf_device_launch *launch, bf_diagnostic *diagnostic);
+} bf_device;
+
+/* ---- Benchmarks ---- */
+
+/* How the results of a benchmark compare with its reference. Elements are what the benchmark
+ * computes: numbers, bytes, votes. */
+typedef struct bf_corpus_outcome {
+  uint64_t elements;
+  uint64_t wrong;        /* elements further off than the benchmark allows */
+  double worst_error;    /* largest |result - reference|, relative where |reference| > 1 */
+  double allowed_error;  /* 0: must be equal */
+  char first_wrong[160]; /* which, with both values; empty when all are right */
+} bf_corpus_outcome;
+
+/* scale 1 is what tests run, a few milliseconds to a second on the emulator; larger values ask for
+ * larger inputs. seed chooses the data: 0 is the usual one, for histograms the training image. */
+typedef struct bf_corpus_run {
+  const bf_device *device;
+  unsigned scale;
+  unsigned seed;
+} bf_corpus_run;
+
+typedef struct bf_corpus_benchmark {
+  const char *name;    /* as on the command line: transpose, transpose-padded */
+  const char *folder;  /* kernels/FOLDER/FOLDER.cu and .ptx */
+  const char *summary; /* one line */
+  /* The row of Tables 5 and 6 of document 000 it stands for, or NULL. */
+  const char *published_name;
+  const char *difference; /* how it differs from the published kernel, or NULL */
+  bool is_control;        /* conflict-free by design */
+  bool is_padded;         /* the hand-padded version of another benchmark */
+  bool is_data_dependent; /* shared addresses depend on the data */
+  /* Prepares, launches, reads back, compares. */
+  int (*run)(const bf_corpus_run *run, bf_corpus_outcome *outcome, bf_diagnostic *diagnostic);
+} bf_corpus_benchmark;
+
+/* All benchmarks, ending with a NULL. */
+extern const bf_corpus_benchmark *const bf_corpus[];
+/* The benchmark called name, or NULL. */
+const bf_corpus_benchmark *bf_corpus_find(const char *name);
+/* The PTX of a folder, embedded by the build, or NULL. */
+const char *bf_corpus_ptx(const char *folder);
+
+/* ---- What drivers share (corpus.c) ---- */
+
+/* A stream of numbers that is the same everywhere: xorshift64*, never 0. */
+typedef struct bf_corpus_random {
+  uint64_t state;
+} bf_corpus_random;
+
+bf_corpus_random bf_corpus_seed(uint64_t seed);
+uint32_t bf_corpus_next(bf_corpus_random *random); /* any 32 bits */
+float bf_corpus_uniform(bf_corpus_random *random); /* in [0, 1) */
+
+/* Device memory with the given content (NULL: zeros). */
+int bf_corpus_upload(const bf_device *device, const void *bytes, uint64_t size, uint64_t *address,
+                     bf_diagnostic *diagnostic);
+
+/* Compare results with references element by element and fill *outcome; may be called several times
+ * for one outcome, which must start zeroed. Relative errors count where |reference| > 1. */
+void bf_corpus_compare_u32(const uint32_t *result, const uint32_t *reference, uint64_t count,
+                           bf_corpus_outcome *outcome);
+void bf_corpus_compare_bytes(const uint8_t *result, const uint8_t *reference, uint64_t count,
+                             bf_corpus_outcome *outcome);
+void bf_corpus_compare_f32(const float *result, const float *reference, uint64_t count,
+                           double allowed_error, bf_corpus_outcome *outcome);
+void bf_corpus_compare_f64(const double *result, const double *reference, uint64_t count,
+                           double allowed_error, bf_corpus_outcome *outcome);
+
+#endif

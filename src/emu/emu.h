@@ -1,0 +1,240 @@
+/* emu: runs PTX kernels on the CPU and says what they do to memory. It knows nothing of time.
+ *
+ * A device (bf_emu) holds allocations and loaded modules. Addresses of global memory are those of
+ * the host process, so that memory is shared with the program that launches; every access of a
+ * kernel is checked against the allocations. A launch runs to its end on the calling thread and as
+ * many others as asked for; what it finds wrong is a bf_emu_fault, not an error of the function.
+ *
+ * Generic addresses: shared memory lies at BF_EMU_SHARED_WINDOW, local memory at
+ * BF_EMU_LOCAL_WINDOW, where no memory of a process can be; all else is global.
+ */
+#ifndef BF_EMU_H
+#define BF_EMU_H
+
+#include "memory/memory.h"
+#include "ptx/ptx.h"
+
+#define BF_EMU_SHARED_WINDOW (UINT64_C(1) << 47)
+#define BF_EMU_LOCAL_WINDOW (UINT64_C(3) << 46)
+/* Bytes in each window. */
+#define BF_EMU_WINDOW_BYTES (UINT64_C(1) << 32)
+
+enum { BF_EMU_LANES = 32, BF_EMU_MOST_THREADS = 1024 };
+
+/* ---- Devices and their memory ---- */
+
+typedef struct bf_emu bf_emu;
+
+int bf_emu_create(bf_emu **emu, bf_diagnostic *diagnostic);
+void bf_emu_free(bf_emu *emu);
+
+/* What an address belongs to. */
+typedef enum bf_emu_memory {
+  BF_EMU_DEVICE,   /* allocated by bf_emu_alloc */
+  BF_EMU_HOST,     /* memory of the program, made known by bf_emu_register */
+  BF_EMU_VARIABLE, /* .global or .const of a module */
+} bf_emu_memory;
+
+typedef struct bf_emu_range {
+  uint64_t address, bytes;
+  bf_emu_memory memory;
+  unsigned flags; /* as given to bf_emu_alloc or bf_emu_register; for the caller's use */
+} bf_emu_range;
+
+/* bytes of device memory (0 counts as 1) aligned to 512 bytes; BF_NO_MEMORY where there is none.
+ * Its content is undefined, as on a GPU. */
+int bf_emu_alloc(bf_emu *emu, uint64_t bytes, unsigned flags, uint64_t *address,
+                 bf_diagnostic *diagnostic);
+/* Lets kernels use memory of the program. BF_BAD_INPUT where it overlaps what is known. */
+int bf_emu_register(bf_emu *emu, void *memory, uint64_t bytes, unsigned flags,
+                    bf_diagnostic *diagnostic);
+/* Takes back what starts at address: device memory is freed, memory of the program forgotten.
+ * BF_BAD_INPUT where nothing of that kind starts there. */
+int bf_emu_release(bf_emu *emu, uint64_t address, bf_diagnostic *diagnostic);
+/* The range that holds address; false where there is none. */
+bool bf_emu_find(const bf_emu *emu, uint64_t address, bf_emu_range *range);
+/* Bytes of device memory in use. */
+uint64_t bf_emu_used_bytes(const bf_emu *emu);
+
+/* ---- Modules ---- */
+
+typedef struct bf_emu_module bf_emu_module;
+typedef struct bf_emu_kernel bf_emu_kernel;
+
+/* Places and initialises the variables of a module, which is borrowed and must live longer.
+ * Functions are made ready at their first launch. */
+int bf_emu_load(bf_emu *emu, const bf_ptx_module *ptx, bf_emu_module **module,
+                bf_diagnostic *diagnostic);
+void bf_emu_unload(bf_emu_module *module);
+/* The .global or .const variable called name; false where there is none. */
+bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range *range);
+
+/* What a kernel needs. registers is an estimate: the most 32-bit values alive at once. */
+typedef struct bf_emu_needs {
+  uint64_t parameter_bytes;
+  uint64_t shared_bytes; /* declared in the PTX */
+  uint64_t local_bytes;  /* per thread */
+  uint64_t const_bytes;  /* of the module */
+  unsigned registers;
+  unsigned most_threads;   /* per block: .maxntid, or 1024 */
+  uint32_t exact_block[3]; /* .reqntid, or 0 */
+  bool has_dynamic_shared;
+} bf_emu_needs;
+
+/* Makes an entry ready to run. BF_BAD_INPUT where there is none of that name; BF_UNSUPPORTED where
+ * it, or a function it can call, holds instructions that the emulator does not run: the message
+ * lists them all with their lines. The kernel belongs to the module. */
+int bf_emu_kernel_get(bf_emu_module *module, const char *name, const bf_emu_kernel **kernel,
+                      bf_diagnostic *diagnostic);
+const bf_emu_needs *bf_emu_kernel_needs(const bf_emu_kernel *kernel);
+const char *bf_emu_kernel_name(const bf_emu_kernel *kernel);
+/* Offset and bytes of parameter index in the parameter block. */
+bool bf_emu_kernel_parameter(const bf_emu_kernel *kernel, unsigned index, uint64_t *offset,
+                             uint64_t *bytes);
+
+/* ---- Sites: the instructions that touch memory ---- */
+
+/* Numbered from 0 within a kernel and the functions it can call. */
+typedef struct bf_emu_site {
+  const bf_ptx_function *function;
+  const bf_ptx_instruction *instruction;
+  uint64_t line;           /* in the PTX */
+  const char *source_file; /* from .loc, or NULL */
+  uint64_t source_line;    /* 0: not known */
+} bf_emu_site;
+
+unsigned bf_emu_kernel_sites(const bf_emu_kernel *kernel);
+bf_emu_site bf_emu_kernel_site(const bf_emu_kernel *kernel, unsigned index);
+
+/* ---- Access events ---- */
+
+/* What one warp does in one instruction. op, width_bytes, mask and address are as in bf_access; for
+ * shared memory addresses count from the start of the block's shared memory. Addresses of lanes
+ * outside mask mean nothing. */
+typedef struct bf_emu_event {
+  unsigned site;
+  unsigned worker;    /* which of the launch's threads says this: 0 to workers-1 */
+  uint64_t block;     /* x + grid_x * (y + grid_y * z) */
+  unsigned warp;      /* in its block */
+  bf_ptx_space space; /* SHARED or GLOBAL */
+  bf_op op;
+  unsigned width_bytes; /* per lane */
+  uint32_t mask;
+  const uint32_t *shared_address; /* 32 lanes; NULL for global memory */
+  const uint64_t *global_address; /* 32 lanes; NULL for shared memory */
+} bf_emu_event;
+
+/* Called from several threads at once, never at once with the same worker. */
+typedef struct bf_emu_observer {
+  void (*access)(void *context, const bf_emu_event *event);
+  void *context;
+  bool wants_global; /* else shared memory only */
+  /* Shared loads and stores as ptxas merges them into wider ones (ptx/merge.c), else as written. */
+  bool as_merged;
+} bf_emu_observer;
+
+/* ---- Launches ---- */
+
+typedef enum bf_emu_fault_kind {
+  BF_EMU_NO_FAULT,
+  BF_EMU_OUT_OF_BOUNDS,
+  BF_EMU_USE_AFTER_FREE,
+  BF_EMU_MISALIGNED,
+  BF_EMU_READ_ONLY,     /* store to constant memory or parameters */
+  BF_EMU_UNINITIALISED, /* shared memory read before it was written */
+  BF_EMU_RACE,          /* two threads, one of them writing, without a barrier between */
+  BF_EMU_TRAP,
+  BF_EMU_ASSERT, /* __assertfail; text says which */
+  BF_EMU_STACK_OVERFLOW,
+  BF_EMU_BAD_CALL, /* through a pointer to no function */
+  BF_EMU_BAD_BARRIER,
+  BF_EMU_BAD_INSTRUCTION,
+  BF_EMU_DEADLOCK,
+  BF_EMU_INTERRUPTED, /* the progress callback said stop */
+  BF_EMU_FAULT_COUNT
+} bf_emu_fault_kind;
+
+/* One word or two for a fault: "out of bounds". */
+const char *bf_emu_fault_name(bf_emu_fault_kind kind);
+
+typedef struct bf_emu_fault {
+  bf_emu_fault_kind kind;
+  const char *kernel;
+  uint64_t line; /* in the PTX */
+  const char *source_file;
+  uint64_t source_line;
+  uint32_t block[3], thread[3];
+  bf_ptx_space space;
+  uint64_t address;
+  unsigned width_bytes;
+  bool is_write;
+  char text[200]; /* what else is known, or empty */
+} bf_emu_fault;
+
+/* A sentence about the fault with all that is known, without a full stop. */
+void bf_emu_fault_explain(const bf_emu_fault *fault, bf_text *text);
+
+typedef struct bf_emu_launch {
+  const bf_emu_kernel *kernel;
+  uint32_t grid[3], block[3];
+  uint64_t dynamic_shared_bytes;
+  const void *parameters; /* the parameter block, laid out as in the PTX */
+  uint64_t parameter_bytes;
+  bool cooperative;                /* all blocks are in flight at once */
+  unsigned workers;                /* threads of the host to use; 0: one per core */
+  bool check_uninitialised;        /* shared memory read before it was written */
+  bool check_races;                /* shared memory, between barriers */
+  uint64_t stack_bytes;            /* local memory and calls per thread; 0: 64 KiB */
+  const bf_emu_observer *observer; /* or NULL */
+  /* Text that the kernel prints, whole calls of printf at a time; NULL: dropped. */
+  void (*print)(void *context, const char *text, size_t bytes);
+  void *print_context;
+  /* Called now and then with the number of blocks done; false stops the launch. NULL: none. */
+  bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks);
+  void *progress_context;
+} bf_emu_launch;
+
+typedef struct bf_emu_result {
+  bf_emu_fault fault; /* the first one; kind BF_EMU_NO_FAULT when all went well */
+  uint64_t warp_instructions;
+  uint64_t thread_instructions; /* lanes that executed them, summed */
+  unsigned workers;             /* that ran */
+} bf_emu_result;
+
+/* Runs a kernel. Errors are those of the launch itself (BF_BAD_INPUT: sizes that do not fit;
+ * BF_NO_MEMORY); faults of the kernel are in *result. */
+int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
+               bf_diagnostic *diagnostic);
+
+/* ---- Conflict profile ---- */
+
+/* Counts wavefronts of shared accesses while a kernel runs: per site, and nothing is stored per
+ * access. */
+typedef struct bf_profile bf_profile;
+
+/* What a site has cost, summed over all its executions. */
+typedef struct bf_profile_row {
+  uint64_t executions; /* accesses: warp instructions with at least one lane */
+  uint64_t wavefronts_load, wavefronts_store, wavefronts_atomic;
+  uint64_t wavefronts; /* the three together */
+  uint64_t ideal;
+  uint64_t conflicts;
+  uint32_t worst; /* most wavefronts of one execution */
+  bf_op op;
+  unsigned width_bytes;
+  bool estimated;
+  bool has_worst_access;
+  bf_access worst_access; /* the first that cost so much */
+} bf_profile_row;
+
+/* machine and hash (NULL: none) are borrowed. workers: as many as launches will have (0: one per
+ * core). */
+int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_emu_kernel *kernel,
+                      unsigned workers, bf_profile **profile, bf_diagnostic *diagnostic);
+/* The observer that feeds the profile. */
+bf_emu_observer bf_profile_observer(bf_profile *profile);
+/* The sums of all workers for a site. */
+bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site);
+void bf_profile_free(bf_profile *profile);
+
+#endif
