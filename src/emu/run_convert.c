@@ -126,6 +126,17 @@ static const bf_emu_step to_f64[INTEGER_COUNT] = {
 #undef X
 };
 
+/* The integral value next to x, ties to even: adding 2^23 (2^52) leaves no bits for a fraction.
+ * rint does the same, but not as vector code. */
+static inline float nearestf(float x) {
+  float large = copysignf(0x1p23f, x);
+  return fabsf(x) < 0x1p23f ? copysignf((x + large) - large, x) : x;
+}
+static inline double nearest(double x) {
+  double large = copysign(0x1p52, x);
+  return fabs(x) < 0x1p52 ? copysign((x + large) - large, x) : x;
+}
+
 /* Floating point to integer: rounded, clamped to [LOW, HIGH], where HIGH is the largest float not
  * above MOST; what lies above is MOST. NaN gives the value that the PTX ISA (9.0, cvt) says.
  * Cutting (rzi) needs no rounding first: clamping and the cast do it. */
@@ -141,7 +152,7 @@ static const bf_emu_step to_f64[INTEGER_COUNT] = {
   }                                                                                                \
   STEP(step_##F##_##D##_##mode, f, place_d, one_##F##_##D##_##mode)
 #define TO_INTEGER_MODES(F, f, D, d, place_d, LOW, HIGH, MOST, NAN_VALUE, s)                       \
-  TO_INTEGER(F, f, D, d, place_d, LOW, HIGH, MOST, NAN_VALUE, rni, rint##s)                        \
+  TO_INTEGER(F, f, D, d, place_d, LOW, HIGH, MOST, NAN_VALUE, rni, nearest##s)                     \
   TO_INTEGER(F, f, D, d, place_d, LOW, HIGH, MOST, NAN_VALUE, rzi, KEEP)                           \
   TO_INTEGER(F, f, D, d, place_d, LOW, HIGH, MOST, NAN_VALUE, rmi, floor##s)                       \
   TO_INTEGER(F, f, D, d, place_d, LOW, HIGH, MOST, NAN_VALUE, rpi, ceil##s)
@@ -193,7 +204,7 @@ static inline float flush(float x) {
 /* To [0, 1]; NaN becomes 0. */
 static inline float saturate_float(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
 static inline double saturate_double(double x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
-static inline float integral_rni(float x) { return canonical(rintf(x)); }
+static inline float integral_rni(float x) { return canonical(nearestf(x)); }
 static inline float integral_rzi(float x) { return canonical(truncf(x)); }
 static inline float integral_rmi(float x) { return canonical(floorf(x)); }
 static inline float integral_rpi(float x) { return canonical(ceilf(x)); }
@@ -207,7 +218,7 @@ STEP(f32_rni, float, float, integral_rni)
 STEP(f32_rzi, float, float, integral_rzi)
 STEP(f32_rmi, float, float, integral_rmi)
 STEP(f32_rpi, float, float, integral_rpi)
-STEP(f64_rni, double, double, rint)
+STEP(f64_rni, double, double, nearest)
 STEP(f64_rzi, double, double, trunc)
 STEP(f64_rmi, double, double, floor)
 STEP(f64_rpi, double, double, ceil)
