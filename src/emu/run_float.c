@@ -2,7 +2,7 @@
  * results are those of IEEE 754. An f32 that is not a number is always 0x7fffffff; in f64 it is
  * what the host makes. */
 #include "emu/bind.h"
-#include "emu/control.h"
+#include "emu/rounding.h"
 
 #include <math.h>
 
@@ -62,12 +62,12 @@ static inline float finished(float x, uint32_t keep, bool saturates) {
     float *d = BF_LANES(float, op->d);                                                             \
     const float *a = BF_LANES(float, op->a), *b = BF_LANES(float, op->b),                          \
                 *c = BF_LANES(float, op->c);                                                       \
-    bf_emu_control saved = bf_emu_control_set((bf_emu_rounding)op->small[ROUNDING]);               \
+    bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
     BF_SET_LANES(BF_MASK(), d,                                                                     \
                  finished(function##_one(flushed(a[lane], keep), flushed(b[lane], keep),           \
                                          flushed(c[lane], keep)),                                  \
                           keep, saturates));                                                       \
-    bf_emu_control_restore(saved);                                                                 \
+    bf_emu_rounding_restore(saved);                                                                \
     return op + 1;                                                                                 \
   }
 FLOAT_ANY(add_float_any, x + y)
@@ -81,9 +81,9 @@ FLOAT_ANY(rcp_float_any, 1.0f / x)
 /* The same in 64 bits, where there is only rounding. */
 #define DOUBLE_ANY(function, nearest)                                                              \
   static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
-    bf_emu_control saved = bf_emu_control_set((bf_emu_rounding)op->small[ROUNDING]);               \
+    bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
     const bf_emu_op *next = nearest(warp, op);                                                     \
-    bf_emu_control_restore(saved);                                                                 \
+    bf_emu_rounding_restore(saved);                                                                \
     return next;                                                                                   \
   }
 DOUBLE_ANY(add_double_any, add_double)
