@@ -1,14 +1,15 @@
 /* atom and red.
  *
- * Lanes act one after the other, in order. Shared memory belongs to one thread of the host, so plain
- * reads and writes are atomic there; global memory is shared by all, and is changed by
+ * Lanes act one after the other, in order. Shared memory belongs to one thread of the host, so
+ * plain reads and writes are atomic there; global memory is shared by all, and is changed by
  * compare-and-swap where the launch has several threads. */
 #include "emu/decode.h"
 #include "emu/half.h"
 
 enum { MOST_VECTOR = 8 };
 
-/* The new value of a place that holds old, for operand b (and c). Values are bits in the low part. */
+/* The new value of a place that holds old, for operand b (and c). Values are bits in the low part.
+ */
 typedef uint64_t (*combine)(uint64_t old, uint64_t b, uint64_t c);
 
 typedef struct atomic {
@@ -116,7 +117,8 @@ static uint16_t half_least(uint16_t x, uint16_t y, bool bf16, float sign) {
     return sign > 0 ? (x | y) : (x & y);
   return left <= right ? x : y;
 }
-/* A float holds enough bits that rounding twice gives what rounding once would: 24 >= 2 * 11 + 2. */
+/* A float holds enough bits that rounding twice gives what rounding once would: 24 >= 2 * 11 + 2.
+ */
 HALVES(add_f16, bf_emu_float_to_half(bf_emu_half_to_float(x) + bf_emu_half_to_float(y), BF_EMU_RN))
 HALVES(add_bf16, bf_emu_float_to_bf16(bf_emu_bf16_to_float(x) + bf_emu_bf16_to_float(y), BF_EMU_RN))
 HALVES(min_f16, half_least(x, y, false, 1))
@@ -126,27 +128,43 @@ HALVES(max_bf16, half_least(x, y, true, -1))
 
 static combine find_sum(bf_ptx_type type) {
   switch (type) {
-  case BF_PTX_F32: return add_f32;
-  case BF_PTX_F64: return add_f64;
-  case BF_PTX_F16: return add_f16;
-  case BF_PTX_F16X2: return add_f16x2;
-  case BF_PTX_BF16: return add_bf16;
-  case BF_PTX_BF16X2: return add_bf16x2;
-  default: return add_bits;
+  case BF_PTX_F32:
+    return add_f32;
+  case BF_PTX_F64:
+    return add_f64;
+  case BF_PTX_F16:
+    return add_f16;
+  case BF_PTX_F16X2:
+    return add_f16x2;
+  case BF_PTX_BF16:
+    return add_bf16;
+  case BF_PTX_BF16X2:
+    return add_bf16x2;
+  default:
+    return add_bits;
   }
 }
 
 static combine find_extreme(bf_ptx_type type, bool is_max) {
   switch (type) {
-  case BF_PTX_U32: return is_max ? max_u32 : min_u32;
-  case BF_PTX_S32: return is_max ? max_s32 : min_s32;
-  case BF_PTX_U64: return is_max ? max_u64 : min_u64;
-  case BF_PTX_S64: return is_max ? max_s64 : min_s64;
-  case BF_PTX_F16: return is_max ? max_f16 : min_f16;
-  case BF_PTX_F16X2: return is_max ? max_f16x2 : min_f16x2;
-  case BF_PTX_BF16: return is_max ? max_bf16 : min_bf16;
-  case BF_PTX_BF16X2: return is_max ? max_bf16x2 : min_bf16x2;
-  default: return NULL;
+  case BF_PTX_U32:
+    return is_max ? max_u32 : min_u32;
+  case BF_PTX_S32:
+    return is_max ? max_s32 : min_s32;
+  case BF_PTX_U64:
+    return is_max ? max_u64 : min_u64;
+  case BF_PTX_S64:
+    return is_max ? max_s64 : min_s64;
+  case BF_PTX_F16:
+    return is_max ? max_f16 : min_f16;
+  case BF_PTX_F16X2:
+    return is_max ? max_f16x2 : min_f16x2;
+  case BF_PTX_BF16:
+    return is_max ? max_bf16 : min_bf16;
+  case BF_PTX_BF16X2:
+    return is_max ? max_bf16x2 : min_bf16x2;
+  default:
+    return NULL;
   }
 }
 
