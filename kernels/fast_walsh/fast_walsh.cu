@@ -1,6 +1,6 @@
 // Walsh-Hadamard transforms of POINTS floats, one per block, in shared memory: result[i] is the sum
 // of input[j] with sign (-1)^(number of ones in i & j). Each pass does two levels at once on four
-// elements that lie stride apart; where stride is less than a warp, threads conflict 4 or 8 ways.
+// elements that lie stride apart; where stride is less than a warp, threads conflict 4 ways.
 
 constexpr int POINTS = 2048;
 constexpr int THREADS = POINTS / 4;

@@ -2,7 +2,7 @@
 // replaces samples 2^n apart by their scaled sum, and writes their difference to the output; the
 // samples in use lie ever further apart, so that threads conflict up to 16 ways.
 
-constexpr int SAMPLES = 1024;
+constexpr int SAMPLES = 512;
 constexpr int THREADS = SAMPLES / 2;
 
 // PAD inserts a word behind every 32, which keeps strides that are powers of two from conflicting.
