@@ -18,20 +18,21 @@ __device__ void walsh4(float *data, int i, int stride) {
 extern "C" __global__ void fast_walsh(const float *input, float *output) {
   __shared__ float data[POINTS];
   int position = threadIdx.x, first = blockIdx.x * POINTS;
-  for (int i = position; i < POINTS; i += THREADS)
-    data[i] = input[first + i];
+  for (int i = 0; i < POINTS; i += THREADS)
+    data[i + position] = input[first + i + position];
   for (int stride = POINTS / 4; stride > 1; stride /= 4) { // 512, 128, 32, 8, 2
     __syncthreads();
     int low = position & (stride - 1);
     walsh4(data, (position - low) * 4 + low, stride);
   }
   __syncthreads();
-  for (int pair = position; pair < POINTS / 2; pair += THREADS) { // the last level
+  for (int i = 0; i < POINTS / 2; i += THREADS) { // the last level
+    int pair = i + position;
     float a = data[2 * pair], b = data[2 * pair + 1];
     data[2 * pair] = a + b;
     data[2 * pair + 1] = a - b;
   }
   __syncthreads();
-  for (int i = position; i < POINTS; i += THREADS)
-    output[first + i] = data[i];
+  for (int i = 0; i < POINTS; i += THREADS)
+    output[first + i + position] = data[i + position];
 }

@@ -5,7 +5,8 @@
 
 #include <cuda_fp16.h>
 
-constexpr int TILE = 64, DEPTH = 32; // blocks of 4 warps, each with 32 x 32 results
+constexpr int TILE = 64, DEPTH = 32;
+constexpr int THREADS = 128; // 4 warps, each with 32 x 32 results
 
 // Four 8 x 8 matrices; lane n gives the address of row n % 8 of matrix n / 8.
 __device__ void load_matrices(unsigned (&to)[4], const half *row) {
@@ -37,7 +38,8 @@ __device__ void multiply_add(float (&sums)[4], const unsigned (&left)[4], unsign
 template <int ROWS, int COLUMNS, int PITCH>
 __device__ void copy_tile(half *to, const half *from, int from_pitch) {
   constexpr int PER_ROW = COLUMNS / 8;
-  for (int i = threadIdx.x; i < ROWS * PER_ROW; i += 128) {
+  for (int first = 0; first < ROWS * PER_ROW; first += THREADS) {
+    int i = first + threadIdx.x;
     int row = i / PER_ROW, column = i % PER_ROW * 8;
     *(uint4 *)&to[row * PITCH + column] = *(const uint4 *)&from[row * from_pitch + column];
   }

@@ -26,8 +26,8 @@ template <bool PAD> __device__ void scan_rows(const unsigned *input, unsigned *o
   int tx = threadIdx.x, ty = threadIdx.y, row = (blockIdx.x * ROWS + ty) * width;
   unsigned before = 0; // sum of the chunks before
   for (int first = 0; first < width; first += CHUNK) {
-    for (int i = tx; i < CHUNK; i += 32)
-      data[ty][place<PAD>(i)] = input[row + first + i];
+    for (int i = 0; i < CHUNK; i += 32)
+      data[ty][place<PAD>(i + tx)] = input[row + first + i + tx];
     __syncthreads();
     unsigned sum = 0;
     for (int i = 0; i < EACH; i++) {
@@ -42,8 +42,8 @@ template <bool PAD> __device__ void scan_rows(const unsigned *input, unsigned *o
       data[ty][place<PAD>(tx * EACH + i)] += left;
     before += totals[ty][31];
     __syncthreads();
-    for (int i = tx; i < CHUNK; i += 32)
-      output[row + first + i] = data[ty][place<PAD>(i)];
+    for (int i = 0; i < CHUNK; i += 32)
+      output[row + first + i + tx] = data[ty][place<PAD>(i + tx)];
     __syncthreads();
   }
 }

@@ -42,8 +42,8 @@ template <bool PAD>
 __device__ void sort(const unsigned *input, unsigned *output, unsigned *counters) {
   __shared__ unsigned keys[KEYS], totals[THREADS];
   int tx = threadIdx.x, first = blockIdx.x * KEYS;
-  for (int i = tx; i < KEYS; i += THREADS)
-    keys[i] = input[first + i];
+  for (int i = 0; i < KEYS; i += THREADS)
+    keys[i + tx] = input[first + i + tx];
   __syncthreads();
   for (int shift = 0; shift < 32; shift += DIGIT_BITS) {
     unsigned own[EACH]; // neighbours, so that equal digits keep their order
@@ -60,8 +60,8 @@ __device__ void sort(const unsigned *input, unsigned *output, unsigned *counters
       keys[counters[place<PAD>((own[i] >> shift) % DIGITS * THREADS + tx)]++] = own[i];
     __syncthreads();
   }
-  for (int i = tx; i < KEYS; i += THREADS)
-    output[first + i] = keys[i];
+  for (int i = 0; i < KEYS; i += THREADS)
+    output[first + i + tx] = keys[i + tx];
 }
 
 extern "C" __global__ void radix_sort(const unsigned *input, unsigned *output) {

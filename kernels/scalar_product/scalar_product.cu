@@ -9,11 +9,11 @@ extern "C" __global__ void scalar_product(const float *left, const float *right,
                                           int elements) {
   __shared__ float sums[SUMS];
   int first = blockIdx.x * elements;
-  for (int i = threadIdx.x; i < SUMS; i += THREADS) {
+  for (int i = 0; i < SUMS; i += THREADS) {
     float sum = 0;
-    for (int k = i; k < elements; k += SUMS)
+    for (int k = i + threadIdx.x; k < elements; k += SUMS)
       sum += left[first + k] * right[first + k];
-    sums[i] = sum;
+    sums[i + threadIdx.x] = sum;
   }
   for (int half = SUMS / 2; half > 0; half /= 2) {
     __syncthreads();
