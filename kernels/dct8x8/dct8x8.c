@@ -53,7 +53,7 @@ static int apply_matrix(const bf_device *device, const bf_corpus_map *map, doubl
 static int run_dct(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                    bf_diagnostic *diagnostic) {
   const dct_variant *variant = run->benchmark->variant;
-  const uint32_t width = 256, height = 128 * run->scale;
+  const uint32_t width = 256, height = 256 * run->scale;
   const uint64_t elements = (uint64_t)width * height, bytes = elements * sizeof(float);
   float *input, *reference, *result;
   double matrix[8][8];

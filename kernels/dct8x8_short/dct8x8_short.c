@@ -47,7 +47,7 @@ static void transform_image(int16_t *image, size_t width, size_t height, bool is
 static int run_short(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                      bf_diagnostic *diagnostic) {
   const short_variant *variant = run->benchmark->variant;
-  const uint32_t width = 256, height = 128 * run->scale;
+  const uint32_t width = 256, height = 256 * run->scale;
   const uint64_t elements = (uint64_t)width * height, bytes = elements * sizeof(int16_t);
   int16_t *input, *reference, *result;
   BF_TRY(BF_CORPUS_ALLOC(run, &input, elements, diagnostic));

@@ -54,7 +54,7 @@ static int run_fft(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                    bf_diagnostic *diagnostic) {
   const fft_variant *variant = run->benchmark->variant;
   const bf_device *device = run->device;
-  const uint32_t points = variant->points, blocks = 16 * run->scale;
+  const uint32_t points = variant->points, blocks = 24 * run->scale;
   const uint64_t elements = (uint64_t)points * blocks, bytes = elements * sizeof(fft_complex);
   fft_complex *input, *reference, *result, *roots;
   BF_TRY(BF_CORPUS_ALLOC(run, &input, elements, diagnostic));

@@ -1,5 +1,6 @@
 /* The benchmarks of kernels/: their list, and the references that results are compared with. */
 #include "kernels/corpus.h"
+#include "kernels/published.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -25,6 +26,33 @@ static void every_benchmark_is_complete(void **state) {
   }
   assert_null(bf_corpus_find("no such benchmark"));
   assert_null(bf_corpus_ptx("no such folder"));
+}
+
+/* ---- The published tables ---- */
+
+/* Every hash can be used, but for bitwise XOR hashes whose bits depend on each other. */
+static void published_hashes_are_hashes(void **state) {
+  (void)state;
+  const bf_geometry geometry = {.bank_bits = 5, .address_bits = 14, .word_bytes = 4};
+  unsigned rows = 0;
+  for (const bf_published_row *row = bf_published_rows; row->name; row++, rows++)
+    for (unsigned i = 0; i < BF_PUBLISHED_METHODS; i++) {
+      bf_hash *hash;
+      bf_diagnostic diagnostic;
+      if (bf_hash_parse(row->hash[i], &geometry, &hash, &diagnostic) == BF_OK)
+        bf_hash_free(hash);
+      else if (i < 3 || !strstr(diagnostic.message, "depend"))
+        fail_msg("%s: %s: %s", row->name, row->hash[i], diagnostic.message);
+    }
+  assert_int_equal(rows, 22);
+}
+
+static void published_names_are_rows(void **state) {
+  (void)state;
+  const bf_corpus_benchmark *at;
+  for (unsigned i = 0; (at = bf_corpus_get(i)) != NULL; i++)
+    if (at->published_name && !bf_published_find(at->published_name))
+      fail_msg("%s: no row %s", at->name, at->published_name);
 }
 
 /* ---- What drivers share ---- */
@@ -154,6 +182,8 @@ static void errors_of_the_device_end_the_run(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_benchmark_is_complete),
+      cmocka_unit_test(published_hashes_are_hashes),
+      cmocka_unit_test(published_names_are_rows),
       cmocka_unit_test(uniform_numbers_fill_the_interval),
       cmocka_unit_test(comparison_counts_what_is_too_far_off),
       cmocka_unit_test(a_device_that_computes_nothing_is_noticed),
