@@ -31,7 +31,7 @@ const bf_emu_op *bf_emu_step_branch(bf_emu_warp *warp, const bf_emu_op *op) {
     return op + 1;
   const bf_emu_branch *branch = op->detail;
   if (mask != warp->active)
-    return bf_emu_split(warp, op, mask, branch->target[0], branch->join);
+    return bf_emu_split(warp, op, mask, branch->target[0], branch->ends ? NULL : branch->join);
   if (branch->is_backward)
     return go_back(warp, op, branch->target[0]);
   return bf_emu_jump(warp, op, branch->target[0]);
@@ -52,7 +52,8 @@ const bf_emu_op *bf_emu_step_branch_list(bf_emu_warp *warp, const bf_emu_op *op)
   BF_EACH_LANE(mask, lane) same |= (uint32_t)(index[lane] == index[first]) << lane;
   const bf_emu_op *target = branch->target[index[first]];
   if (same != warp->active) {
-    const bf_emu_op *next = bf_emu_split(warp, op, warp->active & ~same, op, branch->join);
+    const bf_emu_op *next =
+        bf_emu_split(warp, op, warp->active & ~same, op, branch->ends ? NULL : branch->join);
     if (!next)
       return NULL;
     warp->segment = target;
@@ -365,6 +366,16 @@ const bf_emu_op *bf_emu_step_parameter_address(bf_emu_warp *warp, const bf_emu_o
 
 /* ---- Finding the operation of an instruction ---- */
 
+bool bf_emu_ends_at(const bf_ptx_function *function, uint32_t index) {
+  if (!function->is_entry)
+    return false;
+  if (index >= function->instructions)
+    return true;
+  const bf_ptx_instruction *instruction = function->instruction[index];
+  return !instruction->guard &&
+         (instruction->opcode == BF_PTX_OP_RET || instruction->opcode == BF_PTX_OP_EXIT);
+}
+
 /* A branch that can go to targets, given as labels. */
 static bf_emu_branch *make_branch(bf_emu_decoder *decoder, uint32_t targets) {
   bf_emu_branch *branch = bf_emu_detail(decoder, sizeof *branch);
@@ -377,6 +388,7 @@ static bf_emu_branch *make_branch(bf_emu_decoder *decoder, uint32_t targets) {
   uint32_t meet = flow->block[flow->block_of[decoder->index]].post_dominator;
   branch->join_instruction =
       meet == flow->blocks ? decoder->function->instructions : flow->block[meet].first;
+  branch->ends = bf_emu_ends_at(decoder->function, branch->join_instruction);
   return decoder->failed ? NULL : branch;
 }
 

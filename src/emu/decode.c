@@ -454,14 +454,15 @@ static void place_variables(bf_emu_decoder *decoder, const bf_ptx_statement *sta
 }
 
 /* Marks the instructions before which lanes meet; the number of instructions stands for the end. */
-static void mark_joins(const bf_ptx_flow *flow, uint32_t end, bool *is_join) {
+static void mark_joins(const bf_ptx_function *function, const bf_ptx_flow *flow, bool *is_join) {
+  uint32_t end = function->instructions;
   for (uint32_t i = 0; i < flow->blocks; i++) {
     const bf_ptx_block *block = &flow->block[i];
     if (block->successors < 2)
       continue;
     uint32_t at =
         block->post_dominator == flow->blocks ? end : flow->block[block->post_dominator].first;
-    is_join[at] = true;
+    is_join[at] |= !bf_emu_ends_at(function, at);
   }
 }
 
@@ -590,7 +591,7 @@ static int decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
     place_registers(decoder, function->body, true);
     place_registers(decoder, function->body, false);
     place_variables(decoder, function->body);
-    mark_joins(flow, function->instructions, is_join);
+    mark_joins(function, flow, is_join);
     mark_reads(function, decoder->reads);
   }
   if (!decoder->failed)

@@ -26,6 +26,7 @@ typedef struct bf_emu_branch {
   uint32_t join_instruction;
   const bf_emu_op *join;
   bool is_backward;
+  bool ends; /* the ways meet only where threads end: nobody waits there */
 } bf_emu_branch;
 
 /* Bytes that a call copies: between a region of the caller and one of the function called. */
@@ -94,6 +95,8 @@ const bf_emu_region *bf_emu_region_of(const bf_emu_decoder *decoder,
 bool bf_emu_kernel_parameter_of(const bf_emu_decoder *decoder, const bf_ptx_variable *variable,
                                 uint64_t *offset);
 
+/* Whether threads of a kernel end at once at an instruction. */
+bool bf_emu_ends_at(const bf_ptx_function *function, uint32_t index);
 /* Whether some instruction reads the register. */
 bool bf_emu_is_read(const bf_emu_decoder *decoder, const bf_ptx_operand *operand);
 

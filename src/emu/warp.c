@@ -71,14 +71,14 @@ const bf_emu_op *bf_emu_split(bf_emu_warp *warp, const bf_emu_op *op, uint32_t t
                               const bf_emu_op *target, const bf_emu_op *join_at) {
   bf_emu_account(warp, op + 1);
   bf_emu_join *join = warp->join;
-  if (!join || join->at != join_at || join->frame != warp->frame) {
+  if (join_at && (!join || join->at != join_at || join->frame != warp->frame)) {
     join = new_join(warp, join_at);
     if (!join)
       return bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, 0, "out of memory");
   }
   warp->join = join;
   warp->active &= ~taken;
-  if (target == join_at) {
+  if (join_at && target == join_at) {
     join->arrived |= taken;
   } else {
     bf_emu_path *path = &warp->path[warp->paths++];

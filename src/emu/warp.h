@@ -21,7 +21,7 @@ static inline const bf_emu_op *bf_emu_jump(bf_emu_warp *warp, const bf_emu_op *o
 }
 
 /* Splits the running path: lanes of taken go to target, the others go on behind op; both meet at
- * join. Returns where to go on. */
+ * join (NULL: nowhere before they end). Returns where to go on. */
 const bf_emu_op *bf_emu_split(bf_emu_warp *warp, const bf_emu_op *op, uint32_t taken,
                               const bf_emu_op *target, const bf_emu_op *join);
 /* Puts the running path, at op, aside in a state; its operations must be accounted for. */
