@@ -19,7 +19,7 @@ void bf_mri_scan(uint32_t *words, uint32_t count);
 void bf_mri_reorder(const uint32_t *sorted, const uint32_t *source, uint32_t blocks,
                     const uint32_t *first_place, const float *from, float *to);
 /* Adds one sample to a cell: sums[0] and [1] grow by the weighted value, magnitude[0] and [1] by
- * its absolute. */
+ * the absolute value. */
 void bf_mri_add(const float *coordinate, const float *value, uint32_t x, uint32_t y, double *sums,
                 double *magnitude);
 
