@@ -23,10 +23,10 @@ void bf_histogram_weighted_reference(const uint8_t *pixels, const float *weights
     bins[pixels[i]] += (double)weights[i];
 }
 
-/* An image of 512 x 512 pixels, higher at larger scales. */
+/* An image of 1024 x 1024 pixels, higher at larger scales. */
 static int make_image(const bf_corpus_run *run, uint8_t **pixels, uint32_t *pixel_count,
                       bf_diagnostic *diagnostic) {
-  const uint32_t width = 512, height = 512 * run->scale;
+  const uint32_t width = 1024, height = 1024 * run->scale;
   *pixel_count = width * height;
   BF_TRY(BF_CORPUS_ALLOC(run, pixels, *pixel_count, diagnostic));
   bf_image_make(run->seed, width, height, *pixels);
@@ -103,7 +103,7 @@ const bf_corpus_benchmark bf_corpus_histogram[] = {
         .published_name = "hist64",
         .difference = difference,
         .is_data_dependent = true,
-        .variant = &(const histogram_variant){"histogram64_major", 64, 256, 128},
+        .variant = &(const histogram_variant){"histogram64_major", 64, 256, 1024},
         .run = run_histogram,
     },
     {
@@ -112,7 +112,7 @@ const bf_corpus_benchmark bf_corpus_histogram[] = {
         .summary = "64 bins, 32 copies, copy by copy with a spare word",
         .is_padded = true,
         .is_data_dependent = true,
-        .variant = &(const histogram_variant){"histogram64_padded", 64, 256, 128},
+        .variant = &(const histogram_variant){"histogram64_padded", 64, 256, 1024},
         .run = run_histogram,
     },
     {
@@ -120,7 +120,7 @@ const bf_corpus_benchmark bf_corpus_histogram[] = {
         .folder = "histogram",
         .summary = "64 bins, 32 copies, bin by bin: a bank for each lane",
         .is_data_dependent = true,
-        .variant = &(const histogram_variant){"histogram64_binmajor", 64, 256, 128},
+        .variant = &(const histogram_variant){"histogram64_binmajor", 64, 256, 1024},
         .run = run_histogram,
     },
     {
@@ -138,7 +138,7 @@ const bf_corpus_benchmark bf_corpus_histogram[] = {
         .published_name = "hist256",
         .difference = difference,
         .is_data_dependent = true,
-        .variant = &(const histogram_variant){"histogram256_major", 256, 256, 128},
+        .variant = &(const histogram_variant){"histogram256_major", 256, 256, 1024},
         .run = run_histogram,
     },
     {
@@ -147,7 +147,7 @@ const bf_corpus_benchmark bf_corpus_histogram[] = {
         .summary = "256 bins, 32 copies, copy by copy with a spare word",
         .is_padded = true,
         .is_data_dependent = true,
-        .variant = &(const histogram_variant){"histogram256_padded", 256, 256, 128},
+        .variant = &(const histogram_variant){"histogram256_padded", 256, 256, 1024},
         .run = run_histogram,
     },
     {
@@ -155,7 +155,7 @@ const bf_corpus_benchmark bf_corpus_histogram[] = {
         .folder = "histogram",
         .summary = "256 bins, 32 copies, bin by bin: a bank for each lane",
         .is_data_dependent = true,
-        .variant = &(const histogram_variant){"histogram256_binmajor", 256, 256, 128},
+        .variant = &(const histogram_variant){"histogram256_binmajor", 256, 256, 1024},
         .run = run_histogram,
     },
     {
@@ -163,7 +163,7 @@ const bf_corpus_benchmark bf_corpus_histogram[] = {
         .folder = "histogram",
         .summary = "256 sums of floats, 32 copies, copy by copy",
         .is_data_dependent = true,
-        .variant = &(const histogram_variant){"weighted_major", 256, 256, 128},
+        .variant = &(const histogram_variant){"weighted_major", 256, 256, 1024},
         .run = run_weighted,
     },
     {
@@ -172,7 +172,7 @@ const bf_corpus_benchmark bf_corpus_histogram[] = {
         .summary = "256 sums of floats, 32 copies, copy by copy with a spare word",
         .is_padded = true,
         .is_data_dependent = true,
-        .variant = &(const histogram_variant){"weighted_padded", 256, 256, 128},
+        .variant = &(const histogram_variant){"weighted_padded", 256, 256, 1024},
         .run = run_weighted,
     },
     {
@@ -180,7 +180,7 @@ const bf_corpus_benchmark bf_corpus_histogram[] = {
         .folder = "histogram",
         .summary = "256 sums of floats, 32 copies, bin by bin: a bank for each lane",
         .is_data_dependent = true,
-        .variant = &(const histogram_variant){"weighted_binmajor", 256, 256, 128},
+        .variant = &(const histogram_variant){"weighted_binmajor", 256, 256, 1024},
         .run = run_weighted,
     },
     {0},

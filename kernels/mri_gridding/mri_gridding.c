@@ -137,7 +137,7 @@ static int check_words(const bf_corpus_run *run, uint64_t address, const uint32_
 
 /* ---- Drivers ---- */
 
-/* The first kernel: samples are sorted by tile within each block. */
+/* Samples are sorted by tile within each block. */
 static int run_sort(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                     bf_diagnostic *diagnostic) {
   const bf_device *device = run->device;
@@ -157,9 +157,9 @@ static int run_sort(const bf_corpus_run *run, bf_corpus_outcome *outcome,
   return check_words(run, counts, g.counts, BF_MRI_TILES * g.blocks, outcome, diagnostic);
 }
 
-/* The second kernel: the counts become places. */
-static int run_scan(const bf_corpus_run *run, bf_corpus_outcome *outcome,
-                    bf_diagnostic *diagnostic) {
+/* The first published kernel: the counts become places. */
+static int run_scan_words(const bf_corpus_run *run, bf_corpus_outcome *outcome,
+                          bf_diagnostic *diagnostic) {
   const bf_device *device = run->device;
   gridding g;
   BF_TRY(prepare(run, 65536, &g, diagnostic));
@@ -171,7 +171,33 @@ static int run_scan(const bf_corpus_run *run, bf_corpus_outcome *outcome,
   return check_words(run, words, g.first_place, count, outcome, diagnostic);
 }
 
-/* The third kernel: coordinates and values move to their places. */
+/* The second: running sums of how many samples each block has in a tile, and of how many squares of
+ * counts, a measure of density. */
+static int run_scan_pairs(const bf_corpus_run *run, bf_corpus_outcome *outcome,
+                          bf_diagnostic *diagnostic) {
+  const bf_device *device = run->device;
+  gridding g;
+  BF_TRY(prepare(run, 65536, &g, diagnostic));
+  const uint32_t count = BF_MRI_TILES * g.blocks;
+  uint32_t *pairs, *reference, sums[2] = {0};
+  BF_TRY(BF_CORPUS_ALLOC(run, &pairs, 2 * count, diagnostic));
+  BF_TRY(BF_CORPUS_ALLOC(run, &reference, 2 * count, diagnostic));
+  for (uint32_t i = 0; i < count; i++) {
+    pairs[2 * i] = g.counts[i];
+    pairs[2 * i + 1] = g.counts[i] * g.counts[i];
+    for (unsigned c = 0; c < 2; c++) {
+      reference[2 * i + c] = sums[c];
+      sums[c] += pairs[2 * i + c];
+    }
+  }
+  uint64_t words;
+  BF_TRY(bf_corpus_upload(device, pairs, 2 * count * sizeof *pairs, &words, diagnostic));
+  BF_TRY(BF_CORPUS_LAUNCH(device, run->benchmark->variant, 1, 1, THREADS, 1, diagnostic, &words,
+                          &count));
+  return check_words(run, words, reference, 2 * count, outcome, diagnostic);
+}
+
+/* The third: coordinates and values move to their places. */
 static int run_reorder(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                        bf_diagnostic *diagnostic) {
   const bf_device *device = run->device;
@@ -221,7 +247,7 @@ static void compare_cell(const gridding *g, uint32_t x, uint32_t y, const float 
   bf_corpus_compare_f64(parts, sums, 2, (terms + 24) * 0x1p-24, outcome);
 }
 
-/* The fourth kernel: the cells sum up the samples around them. */
+/* The fourth: the cells sum up the samples around them. */
 static int run_grid(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                     bf_diagnostic *diagnostic) {
   const bf_device *device = run->device;
@@ -256,17 +282,15 @@ static const char difference[] =
 
 const bf_corpus_benchmark bf_corpus_mri_gridding[] = {
     {
-        .name = "mri-gridding-1",
+        .name = "mri-gridding-sort",
         .folder = "mri_gridding",
         .summary = "samples sorted by tile within a block, with a tree of sums",
-        .published_name = "MRI-grid-1",
-        .difference = difference,
         .is_data_dependent = true,
         .variant = "mri_sort",
         .run = run_sort,
     },
     {
-        .name = "mri-gridding-1-padded",
+        .name = "mri-gridding-sort-padded",
         .folder = "mri_gridding",
         .summary = "samples sorted by tile within a block, every 33rd word of the tree spare",
         .is_padded = true,
@@ -275,21 +299,38 @@ const bf_corpus_benchmark bf_corpus_mri_gridding[] = {
         .run = run_sort,
     },
     {
+        .name = "mri-gridding-1",
+        .folder = "mri_gridding",
+        .summary = "prefix sums, with a tree of sums",
+        .published_name = "MRI-grid-1",
+        .difference = difference,
+        .variant = "mri_scan_words",
+        .run = run_scan_words,
+    },
+    {
+        .name = "mri-gridding-1-padded",
+        .folder = "mri_gridding",
+        .summary = "prefix sums, every 33rd word of the tree spare",
+        .is_padded = true,
+        .variant = "mri_scan_words_padded",
+        .run = run_scan_words,
+    },
+    {
         .name = "mri-gridding-2",
         .folder = "mri_gridding",
-        .summary = "prefix sums, two words for each thread",
+        .summary = "prefix sums of pairs of words, two pairs for each thread",
         .published_name = "MRI-grid-2",
         .difference = difference,
-        .variant = "mri_scan",
-        .run = run_scan,
+        .variant = "mri_scan_pairs",
+        .run = run_scan_pairs,
     },
     {
         .name = "mri-gridding-2-padded",
         .folder = "mri_gridding",
-        .summary = "prefix sums, two words for each thread, every 33rd word spare",
+        .summary = "prefix sums of pairs of words, every 33rd word spare",
         .is_padded = true,
-        .variant = "mri_scan_padded",
-        .run = run_scan,
+        .variant = "mri_scan_pairs_padded",
+        .run = run_scan_pairs,
     },
     {
         .name = "mri-gridding-3",

@@ -1,6 +1,7 @@
 // Gridding of MRI samples: samples at any place of the plane are sorted by the tile of the grid
-// they fall in, and every tile then sums what the samples around it add to its cells. Four kernels:
-// sort (within a block), scan (of the counts), reorder (of the samples) and grid.
+// they fall in, and every tile then sums what the samples around it add to its cells. The kernels:
+// sort (within a block), prefix sums of counts with a tree, prefix sums of pairs, reordering of the
+// samples, and gridding.
 //
 // volatile keeps neighbouring accesses of a thread apart; otherwise they become one wider access.
 enum { THREADS = 256, ITEMS = 2 * THREADS, TILES = 64, TILE_BITS = 6, TILES_X = 8, CELLS = 8 };
@@ -84,59 +85,96 @@ __device__ void sort(const unsigned *tiles, unsigned *sorted, unsigned *source, 
 }
 
 // Replaces count words, a multiple of ITEMS, by the sums of the words before each. One block goes
-// over them, ITEMS at a time; a thread adds two neighbours, at a stride of two words.
-template <bool PADDED> __device__ void scan(unsigned *words, unsigned count) {
-  __shared__ volatile unsigned pairs[at<PADDED>(ITEMS)];
-  __shared__ unsigned sums[2][THREADS];
+// over them, ITEMS at a time.
+template <bool PADDED> __device__ void scan_words(unsigned *words, unsigned count) {
+  __shared__ volatile unsigned sums[at<PADDED>(ITEMS)];
   unsigned t = threadIdx.x, carry = 0;
   for (unsigned base = 0; base < count; base += ITEMS) {
     for (unsigned i = t; i < ITEMS; i += THREADS)
-      pairs[at<PADDED>(i)] = words[base + i];
-    __syncthreads();
-    unsigned first = pairs[at<PADDED>(2 * t)], second = pairs[at<PADDED>(2 * t + 1)];
-    unsigned from = 0;
-    sums[0][t] = first + second;
-    for (unsigned distance = 1; distance < THREADS; distance *= 2) {
-      __syncthreads();
-      sums[!from][t] = sums[from][t] + (t >= distance ? sums[from][t - distance] : 0);
-      from = !from;
-    }
-    __syncthreads();
-    unsigned before = carry + sums[from][t] - first - second;
-    pairs[at<PADDED>(2 * t)] = before;
-    pairs[at<PADDED>(2 * t + 1)] = before + first;
-    carry += sums[from][THREADS - 1];
-    __syncthreads();
+      sums[at<PADDED>(i)] = words[base + i];
+    unsigned total = scan_tree<PADDED>(sums);
     for (unsigned i = t; i < ITEMS; i += THREADS)
-      words[base + i] = pairs[at<PADDED>(i)];
+      words[base + i] = carry + sums[at<PADDED>(i)];
+    carry += total;
+    __syncthreads();
   }
 }
 
-// Moves pairs of floats (coordinates, or real and imaginary part) to their final places. Pairs are
-// gathered by a thread each, at a stride of two words, and leave word by word.
-// first_place[tile * blocks + block] is where the first item of that tile of this block goes.
+// The sum over the lanes up to this one, for each member of a pair.
+__device__ void add_lanes_before(unsigned *sum) {
+  for (unsigned distance = 1; distance < 32; distance *= 2)
+    for (unsigned c = 0; c < 2; c++) {
+      unsigned other = __shfl_up_sync(0xffffffff, sum[c], distance);
+      sum[c] += threadIdx.x % 32 >= distance ? other : 0;
+    }
+}
+
+// The same for pairs of words, each member by itself; count, in pairs, is a multiple of ITEMS. A
+// thread moves one pair at a time, at a stride of two words, and adds two neighbouring pairs, at a
+// stride of four.
+template <bool PADDED> __device__ void scan_pairs(unsigned *words, unsigned count) {
+  __shared__ volatile unsigned pairs[at<PADDED>(2 * ITEMS)];
+  __shared__ unsigned of_warp[2 * THREADS / 32];
+  unsigned t = threadIdx.x, carry[2] = {0, 0};
+  for (unsigned base = 0; base < count; base += ITEMS) {
+    for (unsigned i = t; i < ITEMS; i += THREADS)
+      for (unsigned c = 0; c < 2; c++)
+        pairs[at<PADDED>(2 * i + c)] = words[2 * (base + i) + c];
+    __syncthreads();
+    unsigned first[2], both[2], before[2];
+    for (unsigned c = 0; c < 2; c++) {
+      first[c] = pairs[at<PADDED>(4 * t + c)];
+      before[c] = both[c] = first[c] + pairs[at<PADDED>(4 * t + 2 + c)];
+    }
+    add_lanes_before(before);
+    if (t % 32 == 31)
+      for (unsigned c = 0; c < 2; c++)
+        of_warp[t / 32 * 2 + c] = before[c];
+    __syncthreads();
+    for (unsigned c = 0; c < 2; c++) {
+      before[c] += carry[c] - both[c];
+      for (unsigned warp = 0; warp < THREADS / 32; warp++) {
+        before[c] += warp < t / 32 ? of_warp[2 * warp + c] : 0;
+        carry[c] += of_warp[2 * warp + c];
+      }
+      pairs[at<PADDED>(4 * t + c)] = before[c];
+      pairs[at<PADDED>(4 * t + 2 + c)] = before[c] + first[c];
+    }
+    __syncthreads();
+    for (unsigned i = t; i < ITEMS; i += THREADS)
+      for (unsigned c = 0; c < 2; c++)
+        words[2 * (base + i) + c] = pairs[at<PADDED>(2 * i + c)];
+    __syncthreads();
+  }
+}
+
+// Moves pairs of floats (coordinates, or real and imaginary part) to their final places. A thread
+// gathers two neighbouring pairs, at a stride of four words, and sends out one at a time, at a
+// stride of two. first_place[tile * blocks + block] is where the first item of a tile of this block
+// goes.
 template <bool PADDED>
 __device__ void reorder(const unsigned *sorted, const unsigned *source, const unsigned *first_place,
                         const float *from, float *to) {
   __shared__ volatile float pairs[at<PADDED>(2 * ITEMS)];
-  __shared__ unsigned start[TILES], place[ITEMS];
-  unsigned t = threadIdx.x, first = blockIdx.x * ITEMS;
-  for (unsigned i = t; i < ITEMS; i += THREADS) {
-    unsigned tile = sorted[first + i];
-    if (i == 0 || sorted[first + i - 1] != tile)
-      start[tile] = i;
-    unsigned item = source[first + i];
-    pairs[at<PADDED>(2 * i)] = from[2 * item];
-    pairs[at<PADDED>(2 * i + 1)] = from[2 * item + 1];
+  __shared__ volatile unsigned
+      tiles[2 * TILES]; // for each: its first item here, and that one's place
+  unsigned t = threadIdx.x, base = blockIdx.x * ITEMS;
+  for (unsigned i = 2 * t; i < 2 * t + 2; i++) {
+    unsigned tile = sorted[base + i], item = source[base + i];
+    if (i == 0 || sorted[base + i - 1] != tile) {
+      tiles[2 * tile] = i;
+      tiles[2 * tile + 1] = first_place[tile * gridDim.x + blockIdx.x];
+    }
+    for (unsigned c = 0; c < 2; c++)
+      pairs[at<PADDED>(2 * i + c)] = from[2 * item + c];
   }
   __syncthreads();
   for (unsigned i = t; i < ITEMS; i += THREADS) {
-    unsigned tile = sorted[first + i];
-    place[i] = first_place[tile * gridDim.x + blockIdx.x] + i - start[tile];
+    unsigned tile = sorted[base + i];
+    unsigned place = tiles[2 * tile + 1] + i - tiles[2 * tile];
+    for (unsigned c = 0; c < 2; c++)
+      to[2 * place + c] = pairs[at<PADDED>(2 * i + c)];
   }
-  __syncthreads();
-  for (unsigned i = t; i < 2 * ITEMS; i += THREADS)
-    to[2 * place[i / 2] + i % 2] = pairs[at<PADDED>(i)];
 }
 
 // (1 - (d / 2)^2)^2 for |d| < 2, the weight of a sample at distance d in one direction.
@@ -191,10 +229,20 @@ extern "C" __global__ void mri_sort_padded(const unsigned *tiles, unsigned *sort
   sort<true>(tiles, sorted, source, counts);
 }
 
-extern "C" __global__ void mri_scan(unsigned *words, unsigned count) { scan<false>(words, count); }
+extern "C" __global__ void mri_scan_words(unsigned *words, unsigned count) {
+  scan_words<false>(words, count);
+}
 
-extern "C" __global__ void mri_scan_padded(unsigned *words, unsigned count) {
-  scan<true>(words, count);
+extern "C" __global__ void mri_scan_words_padded(unsigned *words, unsigned count) {
+  scan_words<true>(words, count);
+}
+
+extern "C" __global__ void mri_scan_pairs(unsigned *words, unsigned count) {
+  scan_pairs<false>(words, count);
+}
+
+extern "C" __global__ void mri_scan_pairs_padded(unsigned *words, unsigned count) {
+  scan_pairs<true>(words, count);
 }
 
 extern "C" __global__ void mri_reorder(const unsigned *sorted, const unsigned *source,
