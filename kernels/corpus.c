@@ -63,6 +63,17 @@ float bf_corpus_uniform(bf_corpus_random *random) {
   return (float)(bf_corpus_next(random) >> 8) * 0x1p-24f;
 }
 
+void bf_corpus_fill_f32(bf_corpus_random *random, float low, float high, float *values,
+                        uint64_t count) {
+  for (uint64_t i = 0; i < count; i++)
+    values[i] = low + (high - low) * bf_corpus_uniform(random);
+}
+
+void bf_corpus_fill_u32(bf_corpus_random *random, uint32_t *values, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++)
+    values[i] = bf_corpus_next(random);
+}
+
 /* ---- Devices ---- */
 
 int bf_corpus_launch(const bf_device *device, const char *kernel, const uint32_t *sizes,
@@ -91,6 +102,18 @@ int bf_corpus_upload(const bf_device *device, const void *bytes, uint64_t size, 
   return error;
 }
 
+int bf_corpus_apply(const bf_device *device, const bf_corpus_map *map, bf_diagnostic *diagnostic) {
+  uint64_t from, to;
+  BF_TRY(bf_corpus_upload(device, map->input, map->input_bytes, &from, diagnostic));
+  BF_TRY(bf_corpus_upload(device, NULL, map->result_bytes, &to, diagnostic));
+  const void *parameter[2 + sizeof map->number / sizeof *map->number] = {&from, &to};
+  for (unsigned i = 0; i < map->numbers; i++)
+    parameter[2 + i] = &map->number[i];
+  const uint32_t sizes[] = {map->grid[0], map->grid[1], map->block[0], map->block[1]};
+  BF_TRY(bf_corpus_launch(device, map->kernel, sizes, parameter, 2 + map->numbers, diagnostic));
+  return device->read(device->context, to, map->result, map->result_bytes, diagnostic);
+}
+
 /* ---- Comparison ---- */
 
 /* Adds one element to *outcome: its error, and whether that is too much. NaN equals only NaN. */
@@ -113,6 +136,12 @@ static void add_element(double result, double reference, double allowed_error, u
 }
 
 void bf_corpus_compare_u32(const uint32_t *result, const uint32_t *reference, uint64_t count,
+                           bf_corpus_outcome *outcome) {
+  for (uint64_t i = 0; i < count; i++)
+    add_element(result[i], reference[i], 0, i, outcome);
+}
+
+void bf_corpus_compare_i16(const int16_t *result, const int16_t *reference, uint64_t count,
                            bf_corpus_outcome *outcome) {
   for (uint64_t i = 0; i < count; i++)
     add_element(result[i], reference[i], 0, i, outcome);

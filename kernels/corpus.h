@@ -109,6 +109,10 @@ typedef struct bf_corpus_random {
 bf_corpus_random bf_corpus_seed(uint64_t seed);
 uint32_t bf_corpus_next(bf_corpus_random *random); /* any 32 bits */
 float bf_corpus_uniform(bf_corpus_random *random); /* in [0, 1) */
+/* Fills an array with uniform numbers from low to high, or with any 32 bits. */
+void bf_corpus_fill_f32(bf_corpus_random *random, float low, float high, float *values,
+                        uint64_t count);
+void bf_corpus_fill_u32(bf_corpus_random *random, uint32_t *values, uint64_t count);
 
 /* Runs kernel in a grid of blocks; the parameters are pointers to their values. */
 #define BF_CORPUS_LAUNCH(device, kernel_name, grid_x, grid_y, block_x, block_y, diagnostic, ...)   \
@@ -124,9 +128,26 @@ int bf_corpus_launch(const bf_device *device, const char *kernel, const uint32_t
 int bf_corpus_upload(const bf_device *device, const void *bytes, uint64_t size, uint64_t *address,
                      bf_diagnostic *diagnostic);
 
+/* A kernel that makes one array from another: its first parameters are the addresses of input and
+ * result, the others 32-bit numbers. */
+typedef struct bf_corpus_map {
+  const char *kernel;
+  uint32_t grid[2], block[2];
+  const void *input;
+  uint64_t input_bytes;
+  void *result;
+  uint64_t result_bytes;
+  unsigned numbers;
+  uint32_t number[4];
+} bf_corpus_map;
+/* Uploads the input, runs the kernel and reads the result. */
+int bf_corpus_apply(const bf_device *device, const bf_corpus_map *map, bf_diagnostic *diagnostic);
+
 /* Compare results with references element by element and fill *outcome; may be called several times
  * for one outcome, which must start zeroed. Relative errors count where |reference| > 1. */
 void bf_corpus_compare_u32(const uint32_t *result, const uint32_t *reference, uint64_t count,
+                           bf_corpus_outcome *outcome);
+void bf_corpus_compare_i16(const int16_t *result, const int16_t *reference, uint64_t count,
                            bf_corpus_outcome *outcome);
 void bf_corpus_compare_bytes(const uint8_t *result, const uint8_t *reference, uint64_t count,
                              bf_corpus_outcome *outcome);

@@ -20,7 +20,6 @@ static void prepare(uint32_t width, uint32_t height, unsigned seed, float *input
 static int run_transpose(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                          bf_diagnostic *diagnostic) {
   const transpose_variant *variant = run->benchmark->variant;
-  const bf_device *device = run->device;
   const uint32_t width = 512, height = 256 * run->scale, tile = variant->tile;
   const uint64_t elements = (uint64_t)width * height, bytes = elements * sizeof(float);
   float *input, *reference, *result;
@@ -28,13 +27,18 @@ static int run_transpose(const bf_corpus_run *run, bf_corpus_outcome *outcome,
   BF_TRY(BF_CORPUS_ALLOC(run, &reference, elements, diagnostic));
   BF_TRY(BF_CORPUS_ALLOC(run, &result, elements, diagnostic));
   prepare(width, height, run->seed, input, reference);
-
-  uint64_t from, to;
-  BF_TRY(bf_corpus_upload(device, input, bytes, &from, diagnostic));
-  BF_TRY(bf_corpus_upload(device, NULL, bytes, &to, diagnostic));
-  BF_TRY(BF_CORPUS_LAUNCH(device, variant->kernel, width / tile, height / tile, tile, variant->rows,
-                          diagnostic, &from, &to, &width, &height));
-  BF_TRY(device->read(device->context, to, result, bytes, diagnostic));
+  const bf_corpus_map map = {
+      .kernel = variant->kernel,
+      .grid = {width / tile, height / tile},
+      .block = {tile, variant->rows},
+      .input = input,
+      .input_bytes = bytes,
+      .result = result,
+      .result_bytes = bytes,
+      .numbers = 2,
+      .number = {width, height},
+  };
+  BF_TRY(bf_corpus_apply(run->device, &map, diagnostic));
   bf_corpus_compare_f32(result, reference, elements, 0, outcome);
   return BF_OK;
 }

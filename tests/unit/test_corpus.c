@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -54,11 +55,109 @@ static void comparison_counts_what_is_too_far_off(void **state) {
   assert_true(isinf(outcome.worst_error));
 }
 
+/* ---- Drivers ---- */
+
+/* A device that has memory but computes nothing, and whose calls fail when their count is fails_at
+ * (0: never). */
+typedef struct idle_device {
+  unsigned calls, fails_at, launches;
+  void *memory[64];
+  unsigned allocations;
+  uint8_t variable[1 << 16];
+} idle_device;
+
+static int count_call(idle_device *idle, bf_diagnostic *diagnostic) {
+  return ++idle->calls == idle->fails_at ? bf_fail(diagnostic, BF_IO, "call %u", idle->calls)
+                                         : BF_OK;
+}
+
+static int idle_alloc(void *context, uint64_t bytes, uint64_t *address, bf_diagnostic *diagnostic) {
+  idle_device *idle = context;
+  assert_true(idle->allocations < sizeof idle->memory / sizeof *idle->memory);
+  void *memory = idle->memory[idle->allocations++] = calloc(1, bytes);
+  *address = (uint64_t)(uintptr_t)memory;
+  return count_call(idle, diagnostic);
+}
+
+static int idle_write(void *context, uint64_t address, const void *bytes, uint64_t size,
+                      bf_diagnostic *diagnostic) {
+  memcpy((void *)(uintptr_t)address, bytes, size);
+  return count_call(context, diagnostic);
+}
+
+static int idle_read(void *context, uint64_t address, void *bytes, uint64_t size,
+                     bf_diagnostic *diagnostic) {
+  memcpy(bytes, (const void *)(uintptr_t)address, size);
+  return count_call(context, diagnostic);
+}
+
+static int idle_symbol(void *context, const char *name, uint64_t *address, uint64_t *bytes,
+                       bf_diagnostic *diagnostic) {
+  (void)name;
+  idle_device *idle = context;
+  *address = (uint64_t)(uintptr_t)idle->variable;
+  *bytes = sizeof idle->variable;
+  return count_call(idle, diagnostic);
+}
+
+/* Sizes must be such that a GPU accepts them, and parameters must be there. */
+static int idle_launch(void *context, const bf_device_launch *launch, bf_diagnostic *diagnostic) {
+  idle_device *idle = context;
+  idle->launches++;
+  assert_non_null(launch->kernel);
+  for (int i = 0; i < 3; i++)
+    assert_true(launch->grid[i] > 0 && launch->block[i] > 0);
+  assert_true(launch->block[0] * launch->block[1] * launch->block[2] <= 1024);
+  for (unsigned i = 0; i < launch->parameters; i++)
+    assert_non_null(launch->parameter[i]);
+  return count_call(idle, diagnostic);
+}
+
+/* Runs a benchmark on an idle device whose call number fails_at fails. */
+static int run_idle(const bf_corpus_benchmark *benchmark, unsigned fails_at, idle_device *idle,
+                    bf_corpus_outcome *outcome) {
+  *idle = (idle_device){.fails_at = fails_at};
+  const bf_device device = {idle, idle_alloc, idle_write, idle_read, idle_symbol, idle_launch};
+  bf_diagnostic diagnostic;
+  int error = bf_corpus_execute(benchmark, &device, 1, 0, outcome, &diagnostic);
+  for (unsigned i = 0; i < idle->allocations; i++)
+    free(idle->memory[i]);
+  return error;
+}
+
+/* Results left at zero are never taken for right ones. */
+static void a_device_that_computes_nothing_is_noticed(void **state) {
+  (void)state;
+  static idle_device idle;
+  const bf_corpus_benchmark *at;
+  for (unsigned i = 0; (at = bf_corpus_get(i)) != NULL; i++) {
+    bf_corpus_outcome outcome;
+    assert_int_equal(run_idle(at, 0, &idle, &outcome), BF_OK);
+    assert_true(idle.launches > 0);
+    if (outcome.elements == 0 || outcome.wrong == 0 || outcome.first_wrong[0] == 0)
+      fail_msg("%s does not notice", at->name);
+  }
+}
+
+static void errors_of_the_device_end_the_run(void **state) {
+  (void)state;
+  static idle_device idle;
+  bf_corpus_outcome outcome;
+  const bf_corpus_benchmark *benchmark = bf_corpus_find("convolution-rows");
+  assert_int_equal(run_idle(benchmark, 0, &idle, &outcome), BF_OK);
+  for (unsigned calls = idle.calls, n = 1; n <= calls; n++) {
+    assert_int_equal(run_idle(benchmark, n, &idle, &outcome), BF_IO);
+    assert_int_equal(idle.calls, n);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_benchmark_is_complete),
       cmocka_unit_test(uniform_numbers_fill_the_interval),
       cmocka_unit_test(comparison_counts_what_is_too_far_off),
+      cmocka_unit_test(a_device_that_computes_nothing_is_noticed),
+      cmocka_unit_test(errors_of_the_device_end_the_run),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
