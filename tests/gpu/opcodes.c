@@ -5,9 +5,12 @@
  * \ -o opcodes -ldl -lm && ./opcodes opcodes.bin
  *
  * The file: "BFOPCODE", 56 bytes of text that name GPU and driver, then for each form its key
- * (8 bytes), the number of bytes (4), 4 zero bytes, and the bytes. It is written form by form, so
+ * (8 bytes), the number of bytes (4), 4 zero bytes, and the bytes. Behind them the first
+ * PROGRAM_RECORDED random programs in the same way, with the hash of their text as key and the hash
+ * of their output (8 bytes) as bytes. It is written form by form, so
  * that a kernel that hangs loses only itself and what comes behind. */
 #include "cases.h"
+#include "programs.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -113,26 +116,39 @@ static void open_device(recorder *r) {
   fwrite(head, sizeof head, 1, r->file);
 }
 
-/* Assembles kernels first to first + count - 1; prints what the assembler says against them. */
-static int load(recorder *r, size_t first, size_t count, void **module) {
+/* Assembles a text. */
+static int assemble(recorder *r, const char *text, const char *name, bool says_why, void **module) {
   char log[4096] = "";
   int option[] = {5, 6}; /* error log, its size */
   void *value[] = {log, (void *)sizeof log};
+  int error = r->d.cuModuleLoadDataEx(module, text, 2, option, value);
+  if (error && says_why)
+    printf("%s: error %d: %s\n", name, error, log);
+  return error;
+}
+
+/* Assembles kernels first to first + count - 1; prints what the assembler says against them. */
+static int load(recorder *r, size_t first, size_t count, void **module) {
   char *text = case_module(&r->list, first, count);
   if (!text)
     stop("memory", 0);
-  int error = r->d.cuModuleLoadDataEx(module, text, 2, option, value);
-  if (error && count == 1)
-    printf("k%zu: error %d: %s\n%s\n", first, error, r->list.form[first].body, log);
+  int error = assemble(r, text, r->list.form[first].body, count == 1, module);
   free(text);
   return error;
+}
+
+static void put_record(recorder *r, uint64_t key, const void *data, size_t size) {
+  uint32_t bytes[2] = {(uint32_t)size, 0};
+  fwrite(&key, 8, 1, r->file);
+  fwrite(bytes, 8, 1, r->file);
+  fwrite(data, 1, size, r->file);
+  r->done++;
 }
 
 /* Runs one kernel and writes its output. */
 static void record(recorder *r, void *module, size_t index) {
   const case_form *form = &r->list.form[index];
-  uint64_t key = case_key(form);
-  uint32_t bytes[2] = {(uint32_t)case_output_bytes(form), 0};
+  size_t bytes = case_output_bytes(form);
   void *function, *parameters[] = {&r->input, &r->output, &r->scratch};
   char name[24];
   snprintf(name, sizeof name, "k%zu", index);
@@ -147,11 +163,8 @@ static void record(recorder *r, void *module, size_t index) {
     printf("%s faults: %s\n", name, form->body);
     stop("kernel", error);
   }
-  MUST(r->d.cuMemcpyDtoH(r->output_bytes, r->output, bytes[0]));
-  fwrite(&key, 8, 1, r->file);
-  fwrite(bytes, 8, 1, r->file);
-  fwrite(r->output_bytes, 1, bytes[0], r->file);
-  r->done++;
+  MUST(r->d.cuMemcpyDtoH(r->output_bytes, r->output, bytes));
+  put_record(r, case_key(form), r->output_bytes, bytes);
 }
 
 /* A batch of kernels; where the module is refused, one by one. */
@@ -170,6 +183,33 @@ static void record_batch(recorder *r, size_t first, size_t count) {
   fflush(r->file);
 }
 
+/* Runs a random program and writes the hash of its output. */
+static void record_program(recorder *r, uint64_t seed) {
+  unsigned statements;
+  char *text = program_make(seed, NULL, &statements);
+  void *module, *function, *parameters[] = {&r->input, &r->output};
+  if (!text)
+    stop("memory", 0);
+  if (assemble(r, text, "program", true, &module) != 0) {
+    r->failed++;
+  } else {
+    program_fill_input(seed, r->input_bytes);
+    MUST(r->d.cuModuleGetFunction(&function, module, "program"));
+    MUST(r->d.cuMemcpyHtoD(r->input, r->input_bytes, PROGRAM_INPUT_BYTES));
+    MUST(r->d.cuMemsetD8(r->output, 0, PROGRAM_OUTPUT_BYTES));
+    MUST(r->d.cuLaunchKernel(function, PROGRAM_BLOCKS, 1, 1, PROGRAM_BLOCK_THREADS, 1, 1, 0, NULL,
+                             parameters, NULL));
+    MUST(r->d.cuCtxSynchronize());
+    MUST(r->d.cuMemcpyDtoH(r->output_bytes, r->output, PROGRAM_OUTPUT_BYTES));
+    MUST(r->d.cuModuleUnload(module));
+    program_same_nan(r->output_bytes);
+    uint64_t hash = case_hash(CASE_HASH_START, r->output_bytes, PROGRAM_OUTPUT_BYTES);
+    put_record(r, case_hash(CASE_HASH_START, text, strlen(text)), &hash, sizeof hash);
+  }
+  free(text);
+  fflush(r->file);
+}
+
 int main(int count, char **argument) {
   static recorder r;
   if (count != 2) {
@@ -185,7 +225,9 @@ int main(int count, char **argument) {
   open_device(&r);
   for (size_t i = 0; i < r.list.count; i += BATCH)
     record_batch(&r, i, r.list.count - i < BATCH ? r.list.count - i : BATCH);
-  printf("%u forms recorded, %u refused by the driver\n", r.done, r.failed);
+  for (uint64_t seed = 0; seed < PROGRAM_RECORDED; seed++)
+    record_program(&r, seed);
+  printf("%u recorded, %u refused by the driver\n", r.done, r.failed);
   int error = fclose(r.file);
   case_list_free(&r.list);
   return error || r.failed ? 1 : 0;

@@ -117,26 +117,25 @@ void case_add_approximate(case_list *list, case_bound bound, const char *text, c
   va_end(arguments);
 }
 
-/* FNV-1a over bytes. */
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size) {
+uint64_t case_hash(uint64_t hash, const void *bytes, size_t size) {
   for (size_t i = 0; i < size; i++)
     hash = (hash ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3;
   return hash;
 }
 
 uint64_t case_key(const case_form *form) {
-  uint64_t hash = hash_bytes(0xcbf29ce484222325 + INPUT_VERSION, form->body, strlen(form->body));
+  uint64_t hash = case_hash(CASE_HASH_START + INPUT_VERSION, form->body, strlen(form->body));
   for (unsigned i = 0; i < form->inputs; i++)
-    hash = hash_bytes(hash, kinds[form->input[i]].name, strlen(kinds[form->input[i]].name) + 1);
+    hash = case_hash(hash, kinds[form->input[i]].name, strlen(kinds[form->input[i]].name) + 1);
   for (unsigned i = 0; i < form->results; i++)
-    hash = hash_bytes(hash, kinds[form->result[i]].name, strlen(kinds[form->result[i]].name) + 1);
+    hash = case_hash(hash, kinds[form->result[i]].name, strlen(kinds[form->result[i]].name) + 1);
   return hash;
 }
 
 /* ---- Inputs ---- */
 
-/* A well mixed 64-bit number of n (splitmix64). */
-static uint64_t mix(uint64_t n) {
+/* splitmix64 */
+uint64_t case_mix(uint64_t n) {
   n += 0x9e3779b97f4a7c15;
   n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9;
   n = (n ^ n >> 27) * 0x94d049bb133111eb;
@@ -359,14 +358,14 @@ static uint64_t random_element(case_kind kind, uint64_t bits) {
 /* Which element of a kind lane gets in operand, of operands. */
 static uint64_t element(case_kind kind, unsigned operand, unsigned operands, unsigned lane) {
   edge_list edges = edges_of(kind);
-  uint64_t bits = mix((uint64_t)kind << 40 | (uint64_t)operand << 32 | lane);
+  uint64_t bits = case_mix((uint64_t)kind << 40 | (uint64_t)operand << 32 | lane);
   if (operands == 1 && lane < edges.count)
     return edges.value[lane];
   if (operands > 1 && lane < 256) {
     unsigned third = (lane * 7 + lane / 16 * 3 + operand) % edges.count;
     return edges.value[operand == 0 ? lane % 16 : operand == 1 ? lane / 16 : third];
   }
-  return bits & 1 ? edges.value[(bits >> 8) % edges.count] : random_element(kind, mix(bits));
+  return bits & 1 ? edges.value[(bits >> 8) % edges.count] : random_element(kind, case_mix(bits));
 }
 
 /* A multiple of 1/2 between -2 and 2, so that sums of products are exact in any order. */
@@ -391,7 +390,7 @@ static uint64_t tame_bf16(uint64_t bits) {
 
 /* What lane gets in operand. */
 static uint64_t input_value(case_kind kind, unsigned operand, unsigned operands, unsigned lane) {
-  uint64_t bits = mix(mix((uint64_t)kind << 40 | (uint64_t)operand << 32 | lane) + 1);
+  uint64_t bits = case_mix(case_mix((uint64_t)kind << 40 | (uint64_t)operand << 32 | lane) + 1);
   uint64_t first = element(kind, operand, operands, lane);
   uint64_t second = element(kind, operand, operands, CASE_LANES - 1 - lane);
   float f32 = (float)tame(bits);
@@ -444,13 +443,7 @@ size_t case_output_bytes(const case_form *form) { return case_output_offset(form
 
 /* ---- PTX ---- */
 
-/* Text that grows; data is NULL once memory is exhausted. */
-typedef struct text {
-  char *data;
-  size_t size, capacity;
-} text;
-
-__attribute__((format(printf, 2, 3))) static void put(text *out, const char *format, ...) {
+void case_put(case_text *out, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   int size = out->data
@@ -502,52 +495,54 @@ static const char prelude[] =
     "ret;\n}\n";
 
 /* Loads operand index, named 'a' + index, of a kind. */
-static void put_load(text *out, case_kind kind, unsigned index) {
+static void put_load(case_text *out, case_kind kind, unsigned index) {
   unsigned offset = index * CASE_LANES * 8;
   if (kind == CASE_PRED)
-    put(out, "ld.global.u8 %%t0, [%%in+%u];\nsetp.ne.u32 %%%c, %%t0, 0;\n", offset, 'a' + index);
+    case_put(out, "ld.global.u8 %%t0, [%%in+%u];\nsetp.ne.u32 %%%c, %%t0, 0;\n", offset,
+             'a' + index);
   else
-    put(out, "ld.global.%s %%%c, [%%in+%u];\n", kinds[kind].load, 'a' + index, offset);
+    case_put(out, "ld.global.%s %%%c, [%%in+%u];\n", kinds[kind].load, 'a' + index, offset);
 }
 
 /* Stores result index of a form. */
-static void put_store(text *out, const case_form *form, unsigned index) {
+static void put_store(case_text *out, const case_form *form, unsigned index) {
   case_kind kind = form->result[index];
-  put(out, "mad.wide.u32 %%l15, %%lane, %u, %%out;\n", kinds[kind].bytes);
+  case_put(out, "mad.wide.u32 %%l15, %%lane, %u, %%out;\n", kinds[kind].bytes);
   if (kind == CASE_PRED)
-    put(out, "selp.b32 %%t15, 1, 0, %%r%u;\nst.global.u8 [%%l15+%zu], %%t15;\n", index,
-        case_output_offset(form, index));
+    case_put(out, "selp.b32 %%t15, 1, 0, %%r%u;\nst.global.u8 [%%l15+%zu], %%t15;\n", index,
+             case_output_offset(form, index));
   else
-    put(out, "st.global.%s [%%l15+%zu], %%r%u;\n", kinds[kind].load,
-        case_output_offset(form, index), index);
+    case_put(out, "st.global.%s [%%l15+%zu], %%r%u;\n", kinds[kind].load,
+             case_output_offset(form, index), index);
 }
 
-static void put_kernel(text *out, const case_form *form, size_t number) {
-  put(out, ".visible .entry k%zu(.param .u64 in, .param .u64 out, .param .u64 scratch)\n{\n",
-      number);
-  put(out, ".reg .pred %%p<8>;\n.reg .b16 %%h<8>;\n.reg .b32 %%t<16>;\n.reg .b64 %%l<16>;\n"
-           ".reg .b32 %%lane, %%s;\n.reg .b64 %%in, %%out, %%m;\n");
+static void put_kernel(case_text *out, const case_form *form, size_t number) {
+  case_put(out, ".visible .entry k%zu(.param .u64 in, .param .u64 out, .param .u64 scratch)\n{\n",
+           number);
+  case_put(out, ".reg .pred %%p<8>;\n.reg .b16 %%h<8>;\n.reg .b32 %%t<16>;\n.reg .b64 %%l<16>;\n"
+                ".reg .b32 %%lane, %%s;\n.reg .b64 %%in, %%out, %%m;\n");
   for (unsigned i = 0; i < form->inputs; i++)
-    put(out, ".reg .%s %%%c;\n", kinds[form->input[i]].reg, 'a' + i);
+    case_put(out, ".reg .%s %%%c;\n", kinds[form->input[i]].reg, 'a' + i);
   for (unsigned i = 0; i < form->results; i++)
-    put(out, ".reg .%s %%r%u;\n", kinds[form->result[i]].reg, i);
-  put(out, ".shared .align 128 .b8 sh[%u];\n", CASE_SCRATCH_BYTES);
-  put(out,
+    case_put(out, ".reg .%s %%r%u;\n", kinds[form->result[i]].reg, i);
+  case_put(out, ".shared .align 128 .b8 sh[%u];\n", CASE_SCRATCH_BYTES);
+  case_put(
+      out,
       "ld.param.u64 %%in, [in];\nld.param.u64 %%out, [out];\nld.param.u64 %%m, [scratch];\n"
       "mov.u32 %%lane, %%tid.x;\nmad.wide.u32 %%in, %%lane, 8, %%in;\n"
       "mad.wide.u32 %%m, %%lane, %u, %%m;\nmov.u32 %%t0, sh;\nmad.lo.u32 %%s, %%lane, %u, %%t0;\n",
       CASE_PLACE_BYTES, CASE_PLACE_BYTES);
   for (unsigned i = 0; i < form->inputs; i++)
     put_load(out, form->input[i], i);
-  put(out, "%s\n", form->body);
+  case_put(out, "%s\n", form->body);
   for (unsigned i = 0; i < form->results; i++)
     put_store(out, form, i);
-  put(out, "ret;\n}\n");
+  case_put(out, "ret;\n}\n");
 }
 
 char *case_module(const case_list *list, size_t first, size_t count) {
-  text out = {malloc(4096), 0, 4096};
-  put(&out, "%s", prelude);
+  case_text out = {malloc(4096), 0, 4096};
+  case_put(&out, "%s", prelude);
   for (size_t i = first; i < first + count && i < list->count; i++)
     put_kernel(&out, &list->form[i], i);
   return out.data;

@@ -91,6 +91,19 @@ char *case_module(const case_list *list, size_t first, size_t count);
 
 /* ---- For the files that list forms ---- */
 
+/* Text that grows; data is NULL once memory is exhausted. */
+typedef struct case_text {
+  char *data;
+  size_t size, capacity;
+} case_text;
+
+void case_put(case_text *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A well mixed 64-bit number of n. */
+uint64_t case_mix(uint64_t n);
+/* FNV-1a over bytes, going on from hash. */
+uint64_t case_hash(uint64_t hash, const void *bytes, size_t size);
+#define CASE_HASH_START 0xcbf29ce484222325
+
 /* Runs the statement behind it for every text item of an array of texts. */
 #define EACH(item, list)                                                                           \
   for (const char *const *item##_at = (list), *item = *item##_at;                                  \

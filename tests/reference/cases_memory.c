@@ -203,8 +203,8 @@ static void hints(case_list *list) {
       "griddepcontrol.wait;",
       "griddepcontrol.launch_dependents;",
       "ld.param.u64 %l0, [scratch];\napplypriority.global.L2::evict_normal [%l0], 128;",
-      "createpolicy.fractional.L2::evict_last.b64 %l0, 1.0;\n"
-      "st.global.L2::cache_hint.u32 [%m], %a, %l0;",
+      ("createpolicy.fractional.L2::evict_last.b64 %l0, 1.0;\n"
+       "st.global.L2::cache_hint.u32 [%m], %a, %l0;"),
       "barrier.cluster.arrive;\nbarrier.cluster.wait;",
   };
   EACH(text, texts)

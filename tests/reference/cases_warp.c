@@ -61,7 +61,7 @@ static void reductions(case_list *list) {
 static void halves(case_list *list) {
   static const char *const bodies[] = {
       "shfl.sync.bfly.b32 %r0, %a, 2, 0x1f, MASK;",
-      "shfl.sync.idx.b32 %r0, %a, 12, 0x1f, MASK;",
+      "xor.b32 %t3, %t1, 1;\nshfl.sync.idx.b32 %r0, %a, %t3, 0x1f, MASK;",
       "setp.gt.s32 %p1, %a, 1;\nvote.sync.ballot.b32 %r0, %p1, MASK;",
       "setp.gt.u32 %p1, %a, 1;\nvote.sync.any.pred %p2, %p1, MASK;\nselp.u32 %r0, 1, 0, %p2;",
       "match.any.sync.b32 %r0, %b, MASK;",
