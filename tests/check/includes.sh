@@ -13,6 +13,7 @@ may_know() {
   access) echo 'base gf2 hash' ;;
   memory) echo 'base gf2 hash access' ;;
   search) echo 'base gf2 hash access memory' ;;
+  emu) echo 'base gf2 hash access memory ptx' ;;
   apply | report) echo 'base gf2 hash access memory search' ;;
   esac
 }
