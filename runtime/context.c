@@ -127,10 +127,20 @@ static void read_settings(rt_settings *settings) {
   settings->quiet = variable("BANKFOLD_QUIET") != NULL;
 }
 
+/* "banks,word bytes,lanes,address bits"; 0 leaves the machine's own. */
+static bf_overrides read_overrides(const char *text) {
+  uint64_t value[4] = {0};
+  for (size_t i = 0; text && i < 4 && bf_parse_number(&text, &value[i]); i++)
+    text += *text == ',';
+  return (bf_overrides){(unsigned)value[0], (unsigned)value[1], (unsigned)value[2],
+                        (unsigned)value[3]};
+}
+
 /* Loads the machine and the hash and starts the emulator. */
 static int start(rt_context *context, bf_diagnostic *diagnostic) {
   const char *name = context->settings.machine ? context->settings.machine : "hopper";
-  BF_TRY(bf_machine_load(name, NULL, &context->machine, diagnostic));
+  bf_overrides overrides = read_overrides(variable("BANKFOLD_OVERRIDES"));
+  BF_TRY(bf_machine_load(name, &overrides, &context->machine, diagnostic));
   if (bf_machine_lanes(context->machine) != BF_EMU_LANES)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "CUDA programs have warps of %d threads; machine '%s' has %u", BF_EMU_LANES,
