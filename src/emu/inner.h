@@ -16,6 +16,7 @@
 
 #include "emu/emu.h"
 
+#include <pthread.h>
 #include <string.h>
 
 typedef struct bf_emu_op bf_emu_op;
@@ -180,10 +181,13 @@ struct bf_emu_worker;
 typedef struct bf_emu_frame {
   struct bf_emu_frame *caller;
   const bf_emu_code *code;
-  const bf_emu_op *back; /* where the caller goes on */
+  const bf_emu_op *call; /* that made it; the caller goes on behind it */
   uint64_t local_base;   /* of the function's own variables in local memory */
+  uint32_t lanes;        /* that have not returned */
+  unsigned depth;
   uint8_t *registers;
-  struct bf_emu_frame *next_free;
+  struct bf_emu_frame *next; /* of all frames of the warp */
+  bool is_free;
 } bf_emu_frame;
 
 /* Where lanes that went different ways meet again. */
@@ -193,6 +197,7 @@ typedef struct bf_emu_join {
   uint32_t expected, arrived;
   struct bf_emu_join *outer;
   struct bf_emu_join *next_free;
+  struct bf_emu_join *next_made; /* of all joins of the warp */
 } bf_emu_join;
 
 /* Lanes that are at the same place. */
@@ -228,10 +233,11 @@ struct bf_emu_warp {
   unsigned spins;  /* backward branches since the last switch of paths, in loops that poll memory */
   unsigned budget; /* backward branches left before other warps run */
   bool polled;     /* memory was read in a way that waits for others */
-  bool yields;
-  bf_emu_frame *free_frames;
-  bf_emu_join *free_joins;
-  struct bf_emu_async *async; /* of run_async.c: copies not yet waited for */
+  bool is_meeting; /* the operation that runs has met all it waited for */
+  bf_emu_frame first_frame;
+  bf_emu_frame *frames;            /* all but the first, in use or not */
+  bf_emu_join *free_joins, *joins; /* those not in use; all */
+  struct bf_emu_async *async;      /* of run_async.c: copies not yet waited for */
 };
 
 typedef struct bf_emu_barrier {
@@ -254,8 +260,10 @@ typedef struct bf_emu_block {
   unsigned warps, warps_done;
   uint32_t threads_alive;
   bf_emu_barrier barrier[BF_EMU_BARRIERS];
+  uint64_t epoch;               /* barriers completed */
   struct bf_emu_shadow *shadow; /* what is known of each byte, or NULL */
-  uint8_t *memory;              /* everything of the block, freed whole */
+  uint8_t *local;               /* of all its threads, or NULL */
+  uint64_t local_bytes;
   struct bf_emu_block *next;
 } bf_emu_block;
 
@@ -272,7 +280,6 @@ typedef struct bf_emu_worker {
   unsigned index;
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
   uint64_t warp_instructions, thread_instructions;
-  bf_emu_block *free_blocks;
 } bf_emu_worker;
 
 /* A launch in progress. */
@@ -282,14 +289,20 @@ typedef struct bf_emu_flight {
   const bf_emu_kernel *kernel;
   uint8_t *parameters; /* a copy */
   uint64_t blocks;
-  uint64_t stack_bytes;
+  uint64_t stack_bytes;  /* of local memory per thread */
+  uint64_t shared_bytes; /* per block */
+  bf_emu_worker *worker;
   unsigned workers;
   bool alone; /* one worker: atomics need no locks */
   const bf_emu_observer *observer;
-  _Atomic uint64_t next_block, blocks_done;
-  _Atomic int stop; /* a fault, or interrupted */
-  _Atomic int fault_taken;
+  /* Changed by several threads, with atomic operations. */
+  uint64_t next_block, blocks_done;
+  int stop; /* a fault, or interrupted */
+  int fault_taken, out_of_memory;
   bf_emu_fault fault;
+  pthread_mutex_t lock; /* of what follows, and of printing */
+  uint64_t *garbage;    /* memory that the kernel has freed, given back at the end */
+  size_t garbage_count, garbage_capacity;
 } bf_emu_flight;
 
 static inline void bf_emu_set_predicate(bf_emu_warp *warp, uint32_t offset, uint32_t mask,
@@ -297,6 +310,9 @@ static inline void bf_emu_set_predicate(bf_emu_warp *warp, uint32_t offset, uint
   uint32_t *predicate = BF_LANES(uint32_t, offset);
   *predicate = (*predicate & ~mask) | (value & mask);
 }
+
+/* Frees what asynchronous copies hold of a warp (async.c). */
+void bf_emu_async_free(bf_emu_warp *warp);
 
 /* ---- What operations ask for ---- */
 
@@ -327,6 +343,10 @@ void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
 bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf_op kind,
                   unsigned width_bytes, unsigned align_bytes, bool is_write, uint32_t mask,
                   const uint64_t *address, uint8_t **pointer);
+
+/* The memory behind a generic address of a lane; NULL: the launch has ended with a fault. */
+uint8_t *bf_emu_reach_one(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address,
+                          unsigned width_bytes, bool is_write);
 
 /* The addresses of an operand [register + offset] as 64-bit values: a is the place of the register,
  * register_bytes its size, offset what is added. */

@@ -11,5 +11,7 @@ typedef struct bf_emu_isa {
 
 /* The set called name, or the best one for NULL; NULL where this host cannot run it. */
 const bf_emu_isa *bf_emu_isa_find(const char *name);
+/* Decodes kernels for that set from now on; false where this host cannot run it. For tests. */
+bool bf_emu_choose(bf_emu *emu, const char *name);
 
 #endif
