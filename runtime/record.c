@@ -141,7 +141,7 @@ static void write_site(const rt_function *function, unsigned index, bf_text *tex
                (unsigned long long)row.wavefronts_store, (unsigned long long)row.wavefronts_atomic,
                (unsigned long long)row.ideal, (unsigned long long)row.conflicts, row.worst,
                row.estimated, site.source_file ? site.source_file : "");
-  if (row.has_worst_access) {
+  if (row.worst) {
     bf_access access = row.worst_access;
     access.count = 1;
     access.site = NULL;
