@@ -137,6 +137,27 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   return cudaSuccess;
 }
 
+/* Where the blocks of a cooperative launch meet: CUDA's cooperative groups look for its address in
+ * %envreg1 (high half) and %envreg2, and count arrivals in its second word. */
+typedef struct grid_workspace {
+  uint32_t bytes, barrier, unused[2];
+} grid_workspace;
+
+static int run_cooperative(rt_context *context, rt_function *function, bf_emu_launch *launch) {
+  uint32_t environment[32] = {0};
+  uint64_t address;
+  bf_diagnostic diagnostic;
+  if (bf_emu_alloc(context->emu, sizeof(grid_workspace), 0, &address, &diagnostic) != BF_OK)
+    return cudaErrorMemoryAllocation;
+  *(grid_workspace *)(uintptr_t)address = (grid_workspace){.bytes = sizeof(grid_workspace)};
+  environment[2] = (uint32_t)address;
+  environment[1] = (uint32_t)(address >> 32);
+  launch->environment = environment;
+  int error = run(context, function, launch);
+  bf_emu_release(context->emu, address, &diagnostic);
+  return error;
+}
+
 /* The parameter block of a kernel from the addresses of its arguments; NULL where memory is
  * exhausted. */
 static void *pack_arguments(const bf_emu_kernel *kernel, void **arguments) {
@@ -172,7 +193,8 @@ static int start(rt_context *context, rt_function *function, const rt_configurat
       .print = keep_printed,
       .print_context = &context->printed,
   };
-  int error = run(context, function, &launch);
+  int error =
+      cooperative ? run_cooperative(context, function, &launch) : run(context, function, &launch);
   free(block);
   return error;
 }
