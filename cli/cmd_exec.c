@@ -259,6 +259,16 @@ static int make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
+/* Fails now where a file could not be written after the run. */
+static int check_writable(const char *path, bf_diagnostic *diagnostic) {
+  bf_writer *writer;
+  if (!path || strcmp(path, "-") == 0)
+    return BF_OK;
+  BF_TRY(bf_writer_open(path, false, &writer, diagnostic));
+  bf_writer_close(writer);
+  return BF_OK;
+}
+
 /* ---- The command ---- */
 
 static int load(const settings *s, const char *name, cli_program *program, bf_machine **machine,
@@ -271,6 +281,8 @@ static int load(const settings *s, const char *name, cli_program *program, bf_ma
   BF_TRY(cli_load_hash(s->hash, *machine, hash, diagnostic));
   BF_TRY(cli_program_inspect(name, program, diagnostic));
   BF_TRY(check_program(program, diagnostic));
+  BF_TRY(check_writable(s->profile, diagnostic));
+  BF_TRY(check_writable(s->trace, diagnostic));
   return find_runtime(s, runtime, diagnostic);
 }
 

@@ -123,28 +123,38 @@ int cli_hotspots_write_text(const cli_run *run, const cli_record *record, bool c
 
 /* ---- JSON ---- */
 
+/* What the worst access of a line is, or null. */
+static void write_pattern_json(const cli_run *run, const cli_record_line *line, bf_json *json) {
+  if (!line->has_access) {
+    bf_json_string(json, "class", NULL);
+    bf_json_string(json, "explanation", NULL);
+    return;
+  }
+  bf_pattern pattern = bf_access_classify(&line->access, bf_machine_lanes(run->machine), 1);
+  bf_text explanation = {0};
+  bf_pattern_explain(&pattern, &line->access, &explanation);
+  bf_json_string(json, "class", bf_pattern_class_name(pattern.class_));
+  bf_json_string(json, "explanation", explanation.data);
+  bf_text_free(&explanation);
+}
+
 static void write_line_json(const cli_run *run, const cli_record_line *line, bf_json *json) {
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "file", line->file);
-  if (line->file)
+  if (line->file) {
     bf_json_number(json, "line", line->line);
-  else
+    bf_json_string(json, "ptx_line", NULL);
+  } else {
+    bf_json_string(json, "line", NULL);
     bf_json_number(json, "ptx_line", line->line);
+  }
   bf_json_number(json, "accesses", line->accesses);
   bf_json_number(json, "wavefronts", line->wavefronts);
   bf_json_number(json, "ideal", line->ideal);
   bf_json_number(json, "conflicts", line->conflicts);
   bf_json_number(json, "worst", line->worst);
-  if (line->has_access) {
-    bf_pattern pattern = bf_access_classify(&line->access, bf_machine_lanes(run->machine), 1);
-    bf_text explanation = {0};
-    bf_pattern_explain(&pattern, &line->access, &explanation);
-    bf_json_string(json, "class", bf_pattern_class_name(pattern.class_));
-    bf_json_string(json, "explanation", explanation.data);
-    bf_text_free(&explanation);
-  }
-  if (line->estimated)
-    bf_json_bool(json, "estimated", true);
+  bf_json_bool(json, "estimated", line->estimated);
+  write_pattern_json(run, line, json);
   bf_json_end(json, '}');
 }
 
