@@ -1,7 +1,7 @@
 /* analyze: what a kernel does to shared memory, found out from its PTX without running it.
  *
  * The registers of a block's threads are followed as expressions of the thread index, the block
- * index, parameters and loop counters (value.h). Loops whose ends are known are gone through
+ * index, parameters and loop counters (expression.h). Loops whose ends are known are gone through
  * iteration by iteration; others once, with their counter as an unknown. What remains unknown is
  * named. Warps have 32 lanes. */
 #ifndef BF_ANALYZE_H

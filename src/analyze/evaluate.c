@@ -1,27 +1,27 @@
 /* The value of an expression in each thread of the block. Results are kept per expression as long
  * as there is room for them. */
-#include "analyze/value.h"
+#include "analyze/expression.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_MEMO_BYTES = 1 << 26 };
 
-bool bf_lanes_all_known(const bf_values *values, const bf_lanes *lanes) {
+bool bf_lanes_all_known(const bf_expressions *values, const bf_lanes *lanes) {
   return memcmp(lanes->known, values->mask[1], values->mask_words * sizeof *lanes->known) == 0;
 }
 
-static void set_known(const bf_values *values, bf_lanes *lanes, bool known) {
+static void set_known(const bf_expressions *values, bf_lanes *lanes, bool known) {
   for (unsigned i = 0; i < BF_MASK_WORDS; i++)
     lanes->known[i] = known ? values->mask[1][i] : 0;
 }
 
-static void fill(const bf_values *values, bf_lanes *lanes, uint64_t number) {
+static void fill(const bf_expressions *values, bf_lanes *lanes, uint64_t number) {
   for (unsigned i = 0; i < values->threads; i++)
     lanes->value[i] = number;
 }
 
-static void evaluate_atom(const bf_values *values, const bf_node *node, bf_lanes *lanes) {
+static void evaluate_atom(const bf_expressions *values, const bf_node *node, bf_lanes *lanes) {
   const bf_atom *atom = &values->atom[node->number];
   const uint32_t *block = values->block;
   set_known(values, lanes, atom->is_known);
@@ -32,9 +32,9 @@ static void evaluate_atom(const bf_values *values, const bf_node *node, bf_lanes
                                           : i / (block[0] * block[1]);
 }
 
-static const bf_lanes *evaluate(bf_values *values, bf_value value);
+static const bf_lanes *evaluate(bf_expressions *values, bf_expression value);
 
-static bool evaluate_sum(bf_values *values, bf_value value, bf_lanes *lanes) {
+static bool evaluate_sum(bf_expressions *values, bf_expression value, bf_lanes *lanes) {
   unsigned bits = values->node[value].bits;
   fill(values, lanes, values->node[value].number);
   set_known(values, lanes, true);
@@ -74,9 +74,9 @@ static void operate_unknown(const bf_node *node, const bf_lanes *const *in, unsi
   forget(lanes, thread);
 }
 
-static bool evaluate_operation(bf_values *values, bf_value value, bf_lanes *lanes) {
+static bool evaluate_operation(bf_expressions *values, bf_expression value, bf_lanes *lanes) {
   bf_node node = values->node[value];
-  const bf_value operand[3] = {node.a, node.b, node.c};
+  const bf_expression operand[3] = {node.a, node.b, node.c};
   const bf_lanes *in[3] = {0};
   bool known = true;
   for (unsigned k = 0; k < 3; k++)
@@ -112,7 +112,7 @@ static void copy_thread(bf_lanes *lanes, const bf_lanes *from, unsigned thread) 
     forget(lanes, thread);
 }
 
-static bool evaluate_blend(bf_values *values, bf_value value, bf_lanes *lanes) {
+static bool evaluate_blend(bf_expressions *values, bf_expression value, bf_lanes *lanes) {
   bf_node node = values->node[value];
   const bf_lanes *a = evaluate(values, node.a);
   const bf_lanes *b = a ? evaluate(values, node.b) : NULL;
@@ -125,7 +125,7 @@ static bool evaluate_blend(bf_values *values, bf_value value, bf_lanes *lanes) {
   return true;
 }
 
-static bool evaluate_select(bf_values *values, bf_value value, bf_lanes *lanes) {
+static bool evaluate_select(bf_expressions *values, bf_expression value, bf_lanes *lanes) {
   bf_node node = values->node[value];
   const bf_lanes *p = evaluate(values, node.a);
   const bf_lanes *a = p ? evaluate(values, node.b) : NULL;
@@ -142,29 +142,29 @@ static bool evaluate_select(bf_values *values, bf_value value, bf_lanes *lanes) 
   return true;
 }
 
-static bool evaluate_node(bf_values *values, bf_value value, bf_lanes *lanes) {
+static bool evaluate_node(bf_expressions *values, bf_expression value, bf_lanes *lanes) {
   const bf_node *node = &values->node[value];
   switch (node->kind) {
-  case BF_VALUE_UNDEFINED:
+  case BF_EXPRESSION_UNDEFINED:
     fill(values, lanes, 0);
     set_known(values, lanes, false);
     return true;
-  case BF_VALUE_CONSTANT:
+  case BF_EXPRESSION_CONSTANT:
     fill(values, lanes, node->number);
     set_known(values, lanes, true);
     return true;
-  case BF_VALUE_ATOM:
+  case BF_EXPRESSION_ATOM:
     evaluate_atom(values, node, lanes);
     return true;
-  case BF_VALUE_SUM:
+  case BF_EXPRESSION_SUM:
     return evaluate_sum(values, value, lanes);
-  case BF_VALUE_OPERATION:
+  case BF_EXPRESSION_OPERATION:
     return evaluate_operation(values, value, lanes);
-  case BF_VALUE_BLEND:
+  case BF_EXPRESSION_BLEND:
     return evaluate_blend(values, value, lanes);
-  case BF_VALUE_SELECT:
+  case BF_EXPRESSION_SELECT:
     return evaluate_select(values, value, lanes);
-  case BF_VALUE_LANES:
+  case BF_EXPRESSION_LANES:
     memcpy(lanes->value, node->lane, values->threads * sizeof *node->lane);
     set_known(values, lanes, true);
     return true;
@@ -173,7 +173,7 @@ static bool evaluate_node(bf_values *values, bf_value value, bf_lanes *lanes) {
 }
 
 /* Room in memo for every node there is. */
-static bool reserve(bf_values *values) {
+static bool reserve(bf_expressions *values) {
   if (values->memo_capacity >= values->node_capacity)
     return true;
   bf_lanes **larger = realloc(values->memo, values->node_capacity * sizeof(bf_lanes *));
@@ -186,11 +186,11 @@ static bool reserve(bf_values *values) {
   return true;
 }
 
-static size_t lanes_bytes(const bf_values *values) {
+static size_t lanes_bytes(const bf_expressions *values) {
   return sizeof(bf_lanes) + values->threads * sizeof(uint64_t);
 }
 
-static const bf_lanes *evaluate(bf_values *values, bf_value value) {
+static const bf_lanes *evaluate(bf_expressions *values, bf_expression value) {
   if (values->memo[value])
     return values->memo[value];
   bf_lanes *lanes = malloc(lanes_bytes(values));
@@ -203,7 +203,7 @@ static const bf_lanes *evaluate(bf_values *values, bf_value value) {
   return values->memo[value] = lanes;
 }
 
-const bf_lanes *bf_value_evaluate(bf_values *values, bf_value value) {
+const bf_lanes *bf_expression_evaluate(bf_expressions *values, bf_expression value) {
   if (values->failed || !reserve(values)) {
     values->failed = true;
     return NULL;

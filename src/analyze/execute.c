@@ -23,7 +23,7 @@ bool bf_operand_register(const bf_ptx_operand *operand, uint32_t *number) {
 }
 
 /* What the conditions say about a predicate: 1 true, 0 false, -1 nothing. */
-static int told(const bf_condition *condition, bf_value predicate) {
+static int told(const bf_condition *condition, bf_expression predicate) {
   for (; condition; condition = condition->up)
     if (condition->predicate == predicate)
       return condition->is_true;
@@ -31,25 +31,25 @@ static int told(const bf_condition *condition, bf_value predicate) {
 }
 
 /* The part of value that counts for the threads of place. */
-static bf_value resolve(const bf_walk *walk, bf_value value, bf_place place) {
-  const bf_values *values = &walk->values;
+static bf_expression resolve(const bf_walk *walk, bf_expression value, bf_place place) {
+  const bf_expressions *values = &walk->values;
   for (;;) {
     const bf_node *node = bf_node_of(values, value);
-    if (node->kind == BF_VALUE_BLEND &&
+    if (node->kind == BF_EXPRESSION_BLEND &&
         bf_mask_contains(values, (uint32_t)node->number, place.mask))
       value = node->a;
-    else if (node->kind == BF_VALUE_BLEND &&
+    else if (node->kind == BF_EXPRESSION_BLEND &&
              !bf_mask_meets(values, (uint32_t)node->number, place.mask))
       value = node->b;
-    else if (node->kind == BF_VALUE_SELECT && told(place.conditions, node->a) >= 0)
+    else if (node->kind == BF_EXPRESSION_SELECT && told(place.conditions, node->a) >= 0)
       value = told(place.conditions, node->a) ? node->b : node->c;
     else
       return value;
   }
 }
 
-static bf_value unknown(bf_walk *walk, bf_atom_kind kind, unsigned bits, bool is_uniform,
-                        const bf_ptx_instruction *instruction) {
+static bf_expression unknown(bf_walk *walk, bf_atom_kind kind, unsigned bits, bool is_uniform,
+                             const bf_ptx_instruction *instruction) {
   bf_atom atom = {.kind = kind, .bits = bits, .is_uniform = is_uniform};
   atom.line = instruction ? instruction->line : 0;
   unsigned long long line = (unsigned long long)atom.line;
@@ -64,22 +64,22 @@ static bf_value unknown(bf_walk *walk, bf_atom_kind kind, unsigned bits, bool is
     snprintf(atom.name, sizeof atom.name, "?");
     snprintf(atom.why, sizeof atom.why, "a register that is read before it is written");
   }
-  return bf_value_atom(&walk->values, &atom);
+  return bf_expression_atom(&walk->values, &atom);
 }
 
-bf_value bf_walk_register(bf_walk *walk, uint32_t number, unsigned bits, bf_place place) {
-  bf_value value = resolve(walk, walk->reg[number], place);
+bf_expression bf_walk_register(bf_walk *walk, uint32_t number, unsigned bits, bf_place place) {
+  bf_expression value = resolve(walk, walk->reg[number], place);
   return value == BF_UNDEFINED ? unknown(walk, BF_ATOM_COMPUTED, bits, false, NULL) : value;
 }
 
 /* Gives a register a value in the threads of place. */
-static void write_register(bf_walk *walk, uint32_t number, bf_value value, bf_place place) {
-  bf_values *values = &walk->values;
-  bf_value old = walk->reg[number];
+static void write_register(bf_walk *walk, uint32_t number, bf_expression value, bf_place place) {
+  bf_expressions *values = &walk->values;
+  bf_expression old = walk->reg[number];
   for (const bf_condition *c = place.conditions; c; c = c->up)
-    value = c->is_true ? bf_value_select(values, c->predicate, value, old)
-                       : bf_value_select(values, c->predicate, old, value);
-  walk->reg[number] = bf_value_blend(values, place.mask, value, old);
+    value = c->is_true ? bf_expression_select(values, c->predicate, value, old)
+                       : bf_expression_select(values, c->predicate, old, value);
+  walk->reg[number] = bf_expression_blend(values, place.mask, value, old);
 }
 
 /* ---- Operands ---- */
@@ -95,21 +95,23 @@ static unsigned type_bits(bf_ptx_type type) {
 }
 
 /* tid.x + ntid.x * (tid.y + ntid.y * tid.z) */
-static bf_value linear_thread(bf_walk *walk) {
-  bf_values *values = &walk->values;
-  bf_value plane = bf_value_add(values, values->thread[1], values->thread[2], values->block[1]);
-  return bf_value_add(values, values->thread[0], plane, values->block[0]);
+static bf_expression linear_thread(bf_walk *walk) {
+  bf_expressions *values = &walk->values;
+  bf_expression plane =
+      bf_expression_add(values, values->thread[1], values->thread[2], values->block[1]);
+  return bf_expression_add(values, values->thread[0], plane, values->block[0]);
 }
 
 /* 1 << lane, and the masks made of it. */
-static bf_value lane_mask(bf_walk *walk, bf_ptx_special special) {
-  bf_values *values = &walk->values;
-  bf_value lane = bf_value_operate(values, BF_DO_AND, 32, linear_thread(walk),
-                                   bf_value_constant(values, 32, 31), 0);
-  bf_value bit = bf_value_operate(values, BF_DO_SHL, 32, bf_value_constant(values, 32, 1), lane, 0);
-  bf_value ones = bf_value_constant(values, 32, UINT32_MAX);
-  bf_value below = bf_value_add(values, bit, ones, 1);
-  bf_value up_to = bf_value_add(values, bf_value_scale(values, bit, 2), ones, 1);
+static bf_expression lane_mask(bf_walk *walk, bf_ptx_special special) {
+  bf_expressions *values = &walk->values;
+  bf_expression lane = bf_expression_operate(values, BF_DO_AND, 32, linear_thread(walk),
+                                             bf_expression_constant(values, 32, 31), 0);
+  bf_expression bit =
+      bf_expression_operate(values, BF_DO_SHL, 32, bf_expression_constant(values, 32, 1), lane, 0);
+  bf_expression ones = bf_expression_constant(values, 32, UINT32_MAX);
+  bf_expression below = bf_expression_add(values, bit, ones, 1);
+  bf_expression up_to = bf_expression_add(values, bf_expression_scale(values, bit, 2), ones, 1);
   switch (special) {
   case BF_PTX_SPECIAL_LANEMASK_EQ:
     return bit;
@@ -118,33 +120,33 @@ static bf_value lane_mask(bf_walk *walk, bf_ptx_special special) {
   case BF_PTX_SPECIAL_LANEMASK_LE:
     return up_to;
   case BF_PTX_SPECIAL_LANEMASK_GE:
-    return bf_value_not(values, below);
+    return bf_expression_not(values, below);
   default:
-    return bf_value_not(values, up_to);
+    return bf_expression_not(values, up_to);
   }
 }
 
-static bf_value read_special(bf_walk *walk, const bf_ptx_operand *operand) {
-  bf_values *values = &walk->values;
+static bf_expression read_special(bf_walk *walk, const bf_ptx_operand *operand) {
+  bf_expressions *values = &walk->values;
   unsigned dimension = operand->component == 'y' ? 1 : operand->component == 'z' ? 2 : 0;
   bool has_dimension = operand->component >= 'x' && operand->component <= 'z';
   switch (operand->special) {
   case BF_PTX_SPECIAL_TID:
     return has_dimension ? values->thread[dimension] : 0;
   case BF_PTX_SPECIAL_NTID:
-    return has_dimension ? bf_value_constant(values, 32, values->block[dimension]) : 0;
+    return has_dimension ? bf_expression_constant(values, 32, values->block[dimension]) : 0;
   case BF_PTX_SPECIAL_CTAID:
     return has_dimension ? walk->block_index[dimension] : 0;
   case BF_PTX_SPECIAL_NCTAID:
     return has_dimension ? walk->grid[dimension] : 0;
   case BF_PTX_SPECIAL_WARP_SZ:
-    return bf_value_constant(values, 32, 32);
+    return bf_expression_constant(values, 32, 32);
   case BF_PTX_SPECIAL_LANEID:
-    return bf_value_operate(values, BF_DO_AND, 32, linear_thread(walk),
-                            bf_value_constant(values, 32, 31), 0);
+    return bf_expression_operate(values, BF_DO_AND, 32, linear_thread(walk),
+                                 bf_expression_constant(values, 32, 31), 0);
   case BF_PTX_SPECIAL_WARPID:
-    return bf_value_operate(values, BF_DO_SHR_U, 32, linear_thread(walk),
-                            bf_value_constant(values, 32, 5), 0);
+    return bf_expression_operate(values, BF_DO_SHR_U, 32, linear_thread(walk),
+                                 bf_expression_constant(values, 32, 5), 0);
   case BF_PTX_SPECIAL_LANEMASK_EQ:
   case BF_PTX_SPECIAL_LANEMASK_LE:
   case BF_PTX_SPECIAL_LANEMASK_LT:
@@ -157,20 +159,21 @@ static bf_value read_special(bf_walk *walk, const bf_ptx_operand *operand) {
 }
 
 /* The address of a variable, in its own space. */
-static bf_value read_symbol(bf_walk *walk, const bf_ptx_operand *operand) {
+static bf_expression read_symbol(bf_walk *walk, const bf_ptx_operand *operand) {
   if (operand->symbol->kind != BF_PTX_SYMBOL_VARIABLE)
     return 0;
   const bf_ptx_variable *variable = operand->symbol->variable;
   for (unsigned i = 0; i < walk->variables; i++)
     if (walk->variable[i].variable->name == variable->name &&
         walk->variable[i].variable->line == variable->line)
-      return bf_value_add(&walk->values, walk->variable[i].value,
-                          bf_value_constant(&walk->values, 32, (uint64_t)operand->offset), 1);
+      return bf_expression_add(&walk->values, walk->variable[i].value,
+                               bf_expression_constant(&walk->values, 32, (uint64_t)operand->offset),
+                               1);
   return 0;
 }
 
 /* The operand's value, or 0 where it is nothing that is followed. */
-static bf_value read_known(bf_walk *walk, const bf_ptx_operand *operand, bf_place place) {
+static bf_expression read_known(bf_walk *walk, const bf_ptx_operand *operand, bf_place place) {
   uint32_t number;
   switch (operand->kind) {
   case BF_PTX_REGISTER:
@@ -180,7 +183,7 @@ static bf_value read_known(bf_walk *walk, const bf_ptx_operand *operand, bf_plac
   case BF_PTX_INTEGER:
   case BF_PTX_FLOAT32:
   case BF_PTX_FLOAT64:
-    return bf_value_constant(&walk->values, 64, operand->bits);
+    return bf_expression_constant(&walk->values, 64, operand->bits);
   case BF_PTX_SPECIAL:
     return read_special(walk, operand);
   case BF_PTX_SYMBOL:
@@ -190,8 +193,9 @@ static bf_value read_known(bf_walk *walk, const bf_ptx_operand *operand, bf_plac
   }
 }
 
-bf_value bf_walk_read(bf_walk *walk, const bf_ptx_operand *operand, bf_place place, unsigned bits) {
-  bf_value value = read_known(walk, operand, place);
+bf_expression bf_walk_read(bf_walk *walk, const bf_ptx_operand *operand, bf_place place,
+                           unsigned bits) {
+  bf_expression value = read_known(walk, operand, place);
   if (value == 0) {
     bool is_symbol = operand->kind == BF_PTX_SYMBOL;
     bf_atom atom = {.kind = BF_ATOM_COMPUTED, .bits = bits, .is_uniform = is_symbol};
@@ -199,20 +203,21 @@ bf_value bf_walk_read(bf_walk *walk, const bf_ptx_operand *operand, bf_place pla
     snprintf(atom.why, sizeof atom.why, "%s%s at line %u",
              is_symbol ? "the address of " : "an operand",
              is_symbol ? operand->symbol->name : " that is not followed", operand->line);
-    return bf_value_atom(&walk->values, &atom);
+    return bf_expression_atom(&walk->values, &atom);
   }
-  return bf_value_convert(&walk->values, value, bits, false);
+  return bf_expression_convert(&walk->values, value, bits, false);
 }
 
-bf_value bf_walk_guard(bf_walk *walk, const bf_ptx_operand *guard, bf_place place) {
-  bf_value predicate = bf_walk_read(walk, guard, place, 1);
-  return guard->negated ? bf_value_not(&walk->values, predicate) : predicate;
+bf_expression bf_walk_guard(bf_walk *walk, const bf_ptx_operand *guard, bf_place place) {
+  bf_expression predicate = bf_walk_read(walk, guard, place, 1);
+  return guard->negated ? bf_expression_not(&walk->values, predicate) : predicate;
 }
 
 /* ---- Splitting threads ---- */
 
 static bf_place on_condition(bf_walk *walk, bf_place place, const uint64_t *threads,
-                             bf_value predicate, bool is_true, bool is_unknown, uint64_t line) {
+                             bf_expression predicate, bool is_true, bool is_unknown,
+                             uint64_t line) {
   bf_place result = {bf_mask_intern(&walk->values, threads), place.conditions};
   if (!is_unknown || result.mask == 0)
     return result;
@@ -226,13 +231,13 @@ static bf_place on_condition(bf_walk *walk, bf_place place, const uint64_t *thre
   return result;
 }
 
-bf_split bf_walk_split(bf_walk *walk, bf_value predicate, bf_place place, uint64_t line) {
-  bf_values *values = &walk->values;
+bf_split bf_walk_split(bf_walk *walk, bf_expression predicate, bf_place place, uint64_t line) {
+  bf_expressions *values = &walk->values;
   bool positive = true;
   uint64_t one;
   const bf_node *node = bf_node_of(values, predicate);
-  if (node->kind == BF_VALUE_OPERATION && node->operation == BF_DO_XOR &&
-      bf_value_is_constant(values, node->b, &one) && one == 1) {
+  if (node->kind == BF_EXPRESSION_OPERATION && node->operation == BF_DO_XOR &&
+      bf_expression_is_constant(values, node->b, &one) && one == 1) {
     positive = false;
     predicate = node->a;
   }
@@ -240,7 +245,7 @@ bf_split bf_walk_split(bf_walk *walk, bf_value predicate, bf_place place, uint64
   int known = told(place.conditions, predicate);
   if (known >= 0)
     return known == positive ? (bf_split){place, none, false} : (bf_split){none, place, false};
-  const bf_lanes *lanes = bf_value_evaluate(values, predicate);
+  const bf_lanes *lanes = bf_expression_evaluate(values, predicate);
   if (!lanes)
     return (bf_split){none, none, false};
   uint64_t yes[BF_MASK_WORDS] = {0}, no[BF_MASK_WORDS] = {0}, open = 0;
@@ -264,7 +269,7 @@ bf_split bf_walk_split(bf_walk *walk, bf_value predicate, bf_place place, uint64
 /* An instruction with its operands being followed. */
 typedef struct step {
   bf_walk *walk;
-  bf_values *values;
+  bf_expressions *values;
   const bf_ptx_instruction *instruction;
   bf_place place;
   bf_ptx_type type;
@@ -272,44 +277,46 @@ typedef struct step {
   bool is_signed;
 } step;
 
-static bf_value operand(const step *s, unsigned index, unsigned bits) {
+static bf_expression operand(const step *s, unsigned index, unsigned bits) {
   return bf_walk_read(s->walk, &s->instruction->operand[index], s->place, bits);
 }
 
-static bf_value operate(const step *s, bf_operation operation, bf_value a, bf_value b) {
-  return bf_value_operate(s->values, operation, s->bits, a, b, 0);
+static bf_expression operate(const step *s, bf_operation operation, bf_expression a,
+                             bf_expression b) {
+  return bf_expression_operate(s->values, operation, s->bits, a, b, 0);
 }
 
-static bf_value constant(const step *s, unsigned bits, uint64_t number) {
-  return bf_value_constant(s->values, bits, number);
+static bf_expression constant(const step *s, unsigned bits, uint64_t number) {
+  return bf_expression_constant(s->values, bits, number);
 }
 
 static bool has(const step *s, const char *modifier) {
   return bf_ptx_has(s->instruction, modifier);
 }
 
-static bf_value multiply(const step *s) {
+static bf_expression multiply(const step *s) {
   bool wide = has(s, "wide");
   unsigned bits = wide ? s->bits * 2 : s->bits;
-  bf_value a = operand(s, 1, s->bits), b = operand(s, 2, s->bits);
+  bf_expression a = operand(s, 1, s->bits), b = operand(s, 2, s->bits);
   if (bits > 64)
     return 0;
   if (has(s, "hi"))
     return operate(s, s->is_signed ? BF_DO_MUL_HIGH_S : BF_DO_MUL_HIGH_U, a, b);
-  return bf_value_multiply(s->values, bf_value_convert(s->values, a, bits, s->is_signed),
-                           bf_value_convert(s->values, b, bits, s->is_signed));
+  return bf_expression_multiply(s->values, bf_expression_convert(s->values, a, bits, s->is_signed),
+                                bf_expression_convert(s->values, b, bits, s->is_signed));
 }
 
-static bf_value multiply_add(const step *s) {
-  bf_value product = multiply(s);
+static bf_expression multiply_add(const step *s) {
+  bf_expression product = multiply(s);
   if (product == 0 || has(s, "cc") || has(s, "sat"))
     return 0;
-  return bf_value_add(s->values, product, operand(s, 3, bf_node_of(s->values, product)->bits), 1);
+  return bf_expression_add(s->values, product, operand(s, 3, bf_node_of(s->values, product)->bits),
+                           1);
 }
 
 /* a < b, a <= b and so on as LESS and EQUAL, perhaps negated; 0 where it is no comparison of
  * integers. */
-static bf_value compare(const step *s, bf_value a, bf_value b) {
+static bf_expression compare(const step *s, bf_expression a, bf_expression b) {
   static const struct {
     const char *name;
     bool swaps, negates, is_equal;
@@ -329,62 +336,67 @@ static bf_value compare(const step *s, bf_value a, bf_value b) {
     bf_operation operation = comparisons[i].is_equal ? BF_DO_EQUAL
                              : is_signed_less        ? BF_DO_LESS_S
                                                      : BF_DO_LESS_U;
-    bf_value result = bf_value_operate(s->values, operation, 1, comparisons[i].swaps ? b : a,
-                                       comparisons[i].swaps ? a : b, 0);
-    return comparisons[i].negates ? bf_value_not(s->values, result) : result;
+    bf_expression result = bf_expression_operate(
+        s->values, operation, 1, comparisons[i].swaps ? b : a, comparisons[i].swaps ? a : b, 0);
+    return comparisons[i].negates ? bf_expression_not(s->values, result) : result;
   }
   return 0;
 }
 
 /* The predicate of setp and set: a comparison, perhaps combined with operand 3. */
-static bf_value predicate_of(const step *s, bf_ptx_type type) {
+static bf_expression predicate_of(const step *s, bf_ptx_type type) {
   step with = *s;
   with.type = type;
   with.bits = type_bits(type);
   with.is_signed = is_signed(type);
   if (!is_integer(type))
     return 0;
-  bf_value result = compare(&with, operand(s, 1, with.bits), operand(s, 2, with.bits));
+  bf_expression result = compare(&with, operand(s, 1, with.bits), operand(s, 2, with.bits));
   if (result == 0 || s->instruction->operands < 4)
     return result;
-  bf_value other = operand(s, 3, 1);
+  bf_expression other = operand(s, 3, 1);
   if (s->instruction->operand[3].negated)
-    other = bf_value_not(s->values, other);
+    other = bf_expression_not(s->values, other);
   bf_operation operation = has(s, "and") ? BF_DO_AND : has(s, "or") ? BF_DO_OR : BF_DO_XOR;
-  return bf_value_operate(s->values, operation, 1, result, other, 0);
+  return bf_expression_operate(s->values, operation, 1, result, other, 0);
 }
 
-static bf_value choose(const step *s) {
-  bf_value predicate = operand(s, 3, 1);
+static bf_expression choose(const step *s) {
+  bf_expression predicate = operand(s, 3, 1);
   if (s->instruction->operand[3].negated)
-    predicate = bf_value_not(s->values, predicate);
-  bf_value a = operand(s, 1, s->bits), b = operand(s, 2, s->bits);
+    predicate = bf_expression_not(s->values, predicate);
+  bf_expression a = operand(s, 1, s->bits), b = operand(s, 2, s->bits);
   bf_split split = bf_walk_split(s->walk, predicate, s->place, s->instruction->line);
   if (split.yes.mask == 0)
     return b;
-  return split.no.mask == 0 ? a : bf_value_select(s->values, predicate, a, b);
+  return split.no.mask == 0 ? a : bf_expression_select(s->values, predicate, a, b);
 }
 
-static bf_value insert_field(const step *s) {
-  bf_value a = operand(s, 1, s->bits), b = operand(s, 2, s->bits);
-  bf_value position = operand(s, 3, 32), length = operand(s, 4, 32);
-  bf_value mask = bf_value_operate(s->values, BF_DO_BFI_MASK, s->bits, position, length, 0);
-  bf_value low = bf_value_operate(s->values, BF_DO_AND, 32, position, constant(s, 32, 255), 0);
-  bf_value moved = operate(s, BF_DO_SHL, a, bf_value_convert(s->values, low, s->bits, false));
-  bf_value kept = operate(s, BF_DO_AND, b, bf_value_not(s->values, mask));
+static bf_expression insert_field(const step *s) {
+  bf_expression a = operand(s, 1, s->bits), b = operand(s, 2, s->bits);
+  bf_expression position = operand(s, 3, 32), length = operand(s, 4, 32);
+  bf_expression mask =
+      bf_expression_operate(s->values, BF_DO_BFI_MASK, s->bits, position, length, 0);
+  bf_expression low =
+      bf_expression_operate(s->values, BF_DO_AND, 32, position, constant(s, 32, 255), 0);
+  bf_expression moved =
+      operate(s, BF_DO_SHL, a, bf_expression_convert(s->values, low, s->bits, false));
+  bf_expression kept = operate(s, BF_DO_AND, b, bf_expression_not(s->values, mask));
   return operate(s, BF_DO_OR, kept, operate(s, BF_DO_AND, moved, mask));
 }
 
 /* x ? yes : no, bit by bit. */
-static bf_value choose_bits(const step *s, bf_value x, bf_value yes, bf_value no) {
+static bf_expression choose_bits(const step *s, bf_expression x, bf_expression yes,
+                                 bf_expression no) {
   if (yes == no)
     return yes;
   return operate(s, BF_DO_OR, operate(s, BF_DO_AND, x, yes),
-                 operate(s, BF_DO_AND, bf_value_not(s->values, x), no));
+                 operate(s, BF_DO_AND, bf_expression_not(s->values, x), no));
 }
 
 /* The bitwise function of inputs first to 2 that the low 2^(3-first) bits of table give. */
-static bf_value look_up(const step *s, const bf_value *input, unsigned first, unsigned table) {
+static bf_expression look_up(const step *s, const bf_expression *input, unsigned first,
+                             unsigned table) {
   if (first == 3)
     return constant(s, s->bits, table & 1 ? UINT64_MAX : 0);
   unsigned half = 1u << (2 - first);
@@ -393,11 +405,12 @@ static bf_value look_up(const step *s, const bf_value *input, unsigned first, un
 }
 
 /* lop3: the common functions as they are, the others by their table. */
-static bf_value three_inputs(const step *s) {
+static bf_expression three_inputs(const step *s) {
   uint64_t table;
-  if (s->instruction->operands != 5 || !bf_value_is_constant(s->values, operand(s, 4, 32), &table))
+  if (s->instruction->operands != 5 ||
+      !bf_expression_is_constant(s->values, operand(s, 4, 32), &table))
     return 0;
-  bf_value in[3] = {operand(s, 1, s->bits), operand(s, 2, s->bits), operand(s, 3, s->bits)};
+  bf_expression in[3] = {operand(s, 1, s->bits), operand(s, 2, s->bits), operand(s, 3, s->bits)};
   switch (table & 255) {
   case 0x96:
     return operate(s, BF_DO_XOR, operate(s, BF_DO_XOR, in[0], in[1]), in[2]);
@@ -419,57 +432,59 @@ static bf_value three_inputs(const step *s) {
 }
 
 /* shf: operand 2 : operand 1 shifted as one number of 64 bits. */
-static bf_value funnel(const step *s) {
-  bf_values *values = s->values;
-  bf_value low = bf_value_convert(values, operand(s, 1, 32), 64, false);
-  bf_value high = bf_value_convert(values, operand(s, 2, 32), 64, false);
-  bf_value both = bf_value_add(values, low, high, (int64_t)1 << 32);
-  bf_value count = operand(s, 3, 32);
-  count = has(s, "wrap") ? bf_value_operate(values, BF_DO_AND, 32, count, constant(s, 32, 31), 0)
-                         : bf_value_operate(values, BF_DO_MIN_U, 32, count, constant(s, 32, 32), 0);
-  count = bf_value_convert(values, count, 64, false);
-  bf_value shifted = has(s, "l") ? bf_value_operate(values, BF_DO_SHL, 64, both, count, 0)
-                                 : bf_value_operate(values, BF_DO_SHR_U, 64, both, count, 0);
+static bf_expression funnel(const step *s) {
+  bf_expressions *values = s->values;
+  bf_expression low = bf_expression_convert(values, operand(s, 1, 32), 64, false);
+  bf_expression high = bf_expression_convert(values, operand(s, 2, 32), 64, false);
+  bf_expression both = bf_expression_add(values, low, high, (int64_t)1 << 32);
+  bf_expression count = operand(s, 3, 32);
+  count = has(s, "wrap")
+              ? bf_expression_operate(values, BF_DO_AND, 32, count, constant(s, 32, 31), 0)
+              : bf_expression_operate(values, BF_DO_MIN_U, 32, count, constant(s, 32, 32), 0);
+  count = bf_expression_convert(values, count, 64, false);
+  bf_expression shifted = has(s, "l")
+                              ? bf_expression_operate(values, BF_DO_SHL, 64, both, count, 0)
+                              : bf_expression_operate(values, BF_DO_SHR_U, 64, both, count, 0);
   if (has(s, "l"))
-    shifted = bf_value_operate(values, BF_DO_SHR_U, 64, shifted, constant(s, 64, 32), 0);
-  return bf_value_convert(values, shifted, 32, false);
+    shifted = bf_expression_operate(values, BF_DO_SHR_U, 64, shifted, constant(s, 64, 32), 0);
+  return bf_expression_convert(values, shifted, 32, false);
 }
 
-static bf_value convert(const step *s) {
+static bf_expression convert(const step *s) {
   if (s->instruction->types < 2 || !is_integer(s->instruction->type[0]) ||
       !is_integer(s->instruction->type[1]) || has(s, "sat"))
     return 0;
   bf_ptx_type from = s->instruction->type[1];
-  bf_value value = operand(s, 1, type_bits(from));
-  return bf_value_convert(s->values, value, s->bits, is_signed(from));
+  bf_expression value = operand(s, 1, type_bits(from));
+  return bf_expression_convert(s->values, value, s->bits, is_signed(from));
 }
 
-static bf_value convert_address(const step *s) {
-  bf_value address = operand(s, 1, s->bits);
+static bf_expression convert_address(const step *s) {
+  bf_expression address = operand(s, 1, s->bits);
   if (s->instruction->space == BF_PTX_SPACE_GLOBAL)
     return address;
   if (s->instruction->space != BF_PTX_SPACE_SHARED)
     return 0;
-  return bf_value_add(s->values, address,
-                      bf_value_convert(s->values, s->walk->window, s->bits, false),
-                      has(s, "to") ? -1 : 1);
+  return bf_expression_add(s->values, address,
+                           bf_expression_convert(s->values, s->walk->window, s->bits, false),
+                           has(s, "to") ? -1 : 1);
 }
 
 /* Several registers as one, lowest first. */
-static bf_value pack(const step *s, const bf_ptx_operand *list) {
+static bf_expression pack(const step *s, const bf_ptx_operand *list) {
   unsigned part = list->count ? s->bits / list->count : 0;
-  bf_value sum = constant(s, s->bits, 0);
+  bf_expression sum = constant(s, s->bits, 0);
   if (part != 8 && part != 16 && part != 32)
     return 0;
   for (uint32_t i = 0; i < list->count; i++) {
-    bf_value item = bf_walk_read(s->walk, &list->item[i], s->place, part);
-    sum = bf_value_add(s->values, sum, bf_value_convert(s->values, item, s->bits, false),
-                       (int64_t)((uint64_t)1 << part * i));
+    bf_expression item = bf_walk_read(s->walk, &list->item[i], s->place, part);
+    sum = bf_expression_add(s->values, sum, bf_expression_convert(s->values, item, s->bits, false),
+                            (int64_t)((uint64_t)1 << part * i));
   }
   return sum;
 }
 
-static bf_value move(const step *s) {
+static bf_expression move(const step *s) {
   const bf_ptx_operand *from = &s->instruction->operand[1];
   if (s->bits > 64)
     return 0;
@@ -477,12 +492,12 @@ static bf_value move(const step *s) {
 }
 
 /* The sign of a shift amount or field does not matter, its 32 bits do. */
-static bf_value shift(const step *s) {
-  bf_value count = bf_value_convert(s->values, operand(s, 2, 32), s->bits, false);
+static bf_expression shift(const step *s) {
+  bf_expression count = bf_expression_convert(s->values, operand(s, 2, 32), s->bits, false);
   if (s->bits < 32) {
-    bf_value least = bf_value_operate(s->values, BF_DO_MIN_U, 32, operand(s, 2, 32),
-                                      constant(s, 32, s->bits), 0);
-    count = bf_value_convert(s->values, least, s->bits, false);
+    bf_expression least = bf_expression_operate(s->values, BF_DO_MIN_U, 32, operand(s, 2, 32),
+                                                constant(s, 32, s->bits), 0);
+    count = bf_expression_convert(s->values, least, s->bits, false);
   }
   bf_operation operation = s->instruction->opcode == BF_PTX_OP_SHL ? BF_DO_SHL
                            : s->is_signed                          ? BF_DO_SHR_S
@@ -491,7 +506,7 @@ static bf_value shift(const step *s) {
 }
 
 /* Instructions on any type. */
-static bf_value follow_any(const step *s) {
+static bf_expression follow_any(const step *s) {
   switch (s->instruction->opcode) {
   case BF_PTX_OP_MOV:
     return move(s);
@@ -509,37 +524,37 @@ static bf_value follow_any(const step *s) {
 }
 
 /* a + b or a - b without carry or saturation. */
-static bf_value add(const step *s, int64_t sign) {
+static bf_expression add(const step *s, int64_t sign) {
   if (has(s, "cc") || has(s, "sat"))
     return 0;
-  return bf_value_add(s->values, operand(s, 1, s->bits), operand(s, 2, s->bits), sign);
+  return bf_expression_add(s->values, operand(s, 1, s->bits), operand(s, 2, s->bits), sign);
 }
 
-static bf_value two(const step *s, bf_operation if_signed, bf_operation if_unsigned) {
+static bf_expression two(const step *s, bf_operation if_signed, bf_operation if_unsigned) {
   return operate(s, s->is_signed ? if_signed : if_unsigned, operand(s, 1, s->bits),
                  operand(s, 2, s->bits));
 }
 
 /* One operand of the instruction's type, a result of 32 bits. */
-static bf_value count_bits(const step *s, bf_operation operation) {
-  return bf_value_operate(s->values, operation, 32, operand(s, 1, s->bits), 0, 0);
+static bf_expression count_bits(const step *s, bf_operation operation) {
+  return bf_expression_operate(s->values, operation, 32, operand(s, 1, s->bits), 0, 0);
 }
 
-static bf_value extract_field(const step *s) {
-  return bf_value_operate(s->values, s->is_signed ? BF_DO_BFE_S : BF_DO_BFE_U, s->bits,
-                          operand(s, 1, s->bits), operand(s, 2, 32), operand(s, 3, 32));
+static bf_expression extract_field(const step *s) {
+  return bf_expression_operate(s->values, s->is_signed ? BF_DO_BFE_S : BF_DO_BFE_U, s->bits,
+                               operand(s, 1, s->bits), operand(s, 2, 32), operand(s, 3, 32));
 }
 
-static bf_value follow_set(const step *s) {
+static bf_expression follow_set(const step *s) {
   bf_ptx_type compared = s->instruction->types > 1 ? s->instruction->type[1] : s->type;
-  bf_value predicate = predicate_of(s, compared);
-  return predicate ? bf_value_select(s->values, predicate, constant(s, s->bits, UINT64_MAX),
-                                     constant(s, s->bits, 0))
+  bf_expression predicate = predicate_of(s, compared);
+  return predicate ? bf_expression_select(s->values, predicate, constant(s, s->bits, UINT64_MAX),
+                                          constant(s, s->bits, 0))
                    : 0;
 }
 
 /* Instructions on integers and predicates. */
-static bf_value follow_integer(const step *s) {
+static bf_expression follow_integer(const step *s) {
   switch (s->instruction->opcode) {
   case BF_PTX_OP_ADD:
     return add(s, 1);
@@ -550,9 +565,9 @@ static bf_value follow_integer(const step *s) {
   case BF_PTX_OP_MAD:
     return multiply_add(s);
   case BF_PTX_OP_NEG:
-    return bf_value_scale(s->values, operand(s, 1, s->bits), -1);
+    return bf_expression_scale(s->values, operand(s, 1, s->bits), -1);
   case BF_PTX_OP_NOT:
-    return bf_value_not(s->values, operand(s, 1, s->bits));
+    return bf_expression_not(s->values, operand(s, 1, s->bits));
   case BF_PTX_OP_ABS:
     return operate(s, BF_DO_ABS, operand(s, 1, s->bits), 0);
   case BF_PTX_OP_DIV:
@@ -583,8 +598,8 @@ static bf_value follow_integer(const step *s) {
   case BF_PTX_OP_PRMT:
     return s->instruction->modifiers > 1
                ? 0
-               : bf_value_operate(s->values, BF_DO_PRMT, 32, operand(s, 1, 32), operand(s, 2, 32),
-                                  operand(s, 3, 32));
+               : bf_expression_operate(s->values, BF_DO_PRMT, 32, operand(s, 1, 32),
+                                       operand(s, 2, 32), operand(s, 3, 32));
   case BF_PTX_OP_POPC:
     return count_bits(s, BF_DO_POPC);
   case BF_PTX_OP_CLZ:
@@ -601,10 +616,10 @@ static bf_value follow_integer(const step *s) {
 }
 
 /* What operand 0 gets, or 0 where that is not followed. */
-static bf_value follow(const step *s) {
+static bf_expression follow(const step *s) {
   if (s->instruction->types == 0)
     return 0;
-  bf_value value = follow_any(s);
+  bf_expression value = follow_any(s);
   if (value == 0 && (is_integer(s->type) || s->type == BF_PTX_PRED))
     value = follow_integer(s);
   return value;
@@ -647,11 +662,11 @@ struct bf_seen_parameter {
   struct bf_seen_parameter *up;
   unsigned index, bits;
   int64_t offset;
-  bf_value value;
+  bf_expression value;
 };
 
 /* bits of a parameter from its byte offset on. */
-static bf_value read_parameter(bf_walk *walk, unsigned index, int64_t offset, unsigned bits) {
+static bf_expression read_parameter(bf_walk *walk, unsigned index, int64_t offset, unsigned bits) {
   const bf_analyze_options *o = walk->options;
   uint64_t start, bytes, number = 0;
   bf_analyze_parameter(walk->function, index, &start, &bytes);
@@ -663,7 +678,7 @@ static bf_value read_parameter(bf_walk *walk, unsigned index, int64_t offset, un
     number |= (uint64_t)o->parameter[start + (uint64_t)offset + i] << 8 * i;
   }
   if (is_known)
-    return bf_value_constant(&walk->values, bits, number);
+    return bf_expression_constant(&walk->values, bits, number);
   for (struct bf_seen_parameter *seen = walk->parameter; seen; seen = seen->up)
     if (seen->index == index && seen->offset == offset && seen->bits == bits)
       return seen->value;
@@ -675,7 +690,7 @@ static bf_value read_parameter(bf_walk *walk, unsigned index, int64_t offset, un
     return BF_UNDEFINED;
   }
   *seen = (struct bf_seen_parameter){walk->parameter, index, bits, offset, 0};
-  seen->value = bf_value_atom(&walk->values, &atom);
+  seen->value = bf_expression_atom(&walk->values, &atom);
   walk->parameter = seen;
   return seen->value;
 }
@@ -782,38 +797,40 @@ void bf_walk_written(const bf_ptx_instruction *instruction,
   visit_registers(&instruction->operand[0], visit, context);
 }
 
-static void write_scalar(const step *s, const bf_ptx_operand *to, bf_value value) {
+static void write_scalar(const step *s, const bf_ptx_operand *to, bf_expression value) {
   uint32_t number;
   if (!bf_operand_register(to, &number))
     return;
   unsigned bits = bf_register_bits(to->registers);
-  write_register(s->walk, number, bf_value_convert(s->values, value, bits, s->is_signed), s->place);
+  write_register(s->walk, number, bf_expression_convert(s->values, value, bits, s->is_signed),
+                 s->place);
 }
 
 /* A value into the registers of a list, lowest bits first. */
-static void write_parts(const step *s, const bf_ptx_operand *list, bf_value value) {
+static void write_parts(const step *s, const bf_ptx_operand *list, bf_expression value) {
   unsigned total = bf_node_of(s->values, value)->bits, part = list->count ? total / list->count : 0;
   for (uint32_t i = 0; i < list->count && part >= 8; i++) {
-    bf_value shifted = bf_value_operate(s->values, BF_DO_SHR_U, total, value,
-                                        bf_value_constant(s->values, total, part * i), 0);
-    write_scalar(s, &list->item[i], bf_value_convert(s->values, shifted, part, false));
+    bf_expression shifted =
+        bf_expression_operate(s->values, BF_DO_SHR_U, total, value,
+                              bf_expression_constant(s->values, total, part * i), 0);
+    write_scalar(s, &list->item[i], bf_expression_convert(s->values, shifted, part, false));
   }
 }
 
 /* setp p|q: q is the comparison negated, before it is combined; only known without a third. */
-static void write_pair(const step *s, const bf_ptx_operand *pair, bf_value value) {
+static void write_pair(const step *s, const bf_ptx_operand *pair, bf_expression value) {
   if (pair->count != 2)
     return;
   write_scalar(s, &pair->item[0], value);
   if (s->instruction->operands == 3) {
-    write_scalar(s, &pair->item[1], bf_value_not(s->values, value));
+    write_scalar(s, &pair->item[1], bf_expression_not(s->values, value));
   } else {
     target t = {s->walk, s->instruction, s->place, BF_ATOM_COMPUTED, false};
     visit_registers(&pair->item[1], write_unknown, &t);
   }
 }
 
-static void write_result(const step *s, bf_value value) {
+static void write_result(const step *s, bf_expression value) {
   const bf_ptx_operand *to = &s->instruction->operand[0];
   if (to->kind == BF_PTX_VECTOR)
     write_parts(s, to, value);
@@ -827,7 +844,7 @@ static void load_parameter(const step *s, unsigned index, int64_t offset) {
   const bf_ptx_operand *to = &s->instruction->operand[0];
   unsigned count = to->kind == BF_PTX_VECTOR ? to->count : 1;
   for (unsigned i = 0; i < count; i++) {
-    bf_value value = read_parameter(s->walk, index, offset + s->bits / 8 * i, s->bits);
+    bf_expression value = read_parameter(s->walk, index, offset + s->bits / 8 * i, s->bits);
     write_scalar(s, to->kind == BF_PTX_VECTOR ? &to->item[i] : to, value);
   }
 }
@@ -840,7 +857,7 @@ static void follow_and_write(const step *s) {
     load_parameter(s, index, offset);
     return;
   }
-  bf_value value = follow(s);
+  bf_expression value = follow(s);
   if (value != 0) {
     write_result(s, value);
     return;
@@ -871,13 +888,23 @@ static bool may_be_shared(const bf_ptx_instruction *instruction) {
   return instruction->space == BF_PTX_SPACE_SHARED || instruction->space == BF_PTX_SPACE_NONE;
 }
 
-/* Whether a generic address lies in shared memory: it is the start of its window plus what is
- * computed. */
-static bool is_in_window(const bf_walk *walk, bf_value address) {
-  return bf_node_of(&walk->values, address)->is_named;
+/* Whether a generic address lies in shared memory whatever its unknowns are: the start of the
+ * window plus something, on every way that it was chosen. */
+static bool is_in_window(const bf_walk *walk, bf_expression address) {
+  const bf_node *node = bf_node_of(&walk->values, address);
+  if (!node->is_named)
+    return false;
+  if (node->kind == BF_EXPRESSION_SELECT)
+    return is_in_window(walk, node->b) && is_in_window(walk, node->c);
+  if (node->kind == BF_EXPRESSION_BLEND)
+    return is_in_window(walk, node->a) && is_in_window(walk, node->b);
+  for (uint32_t i = 0; i < node->terms; i++)
+    if (node->term[i].coefficient == 1 && is_in_window(walk, node->term[i].value))
+      return true;
+  return address == walk->window;
 }
 
-static void add_record(bf_walk *walk, uint32_t index, bf_place place, bf_value address) {
+static void add_record(bf_walk *walk, uint32_t index, bf_place place, bf_expression address) {
   if (walk->records == walk->record_capacity) {
     uint32_t wanted = walk->record_capacity ? walk->record_capacity * 2 : 256;
     bf_record *larger = realloc(walk->record, wanted * sizeof *larger);
@@ -901,12 +928,15 @@ static void record_access(bf_walk *walk, uint32_t index, bf_place place) {
     bits = bf_register_bits(address->item[0].registers);
   if (bits < 32)
     bits = 32;
-  bf_value value = bf_walk_read(walk, &address->item[0], place, bits);
-  value = bf_value_add(&walk->values, value,
-                       bf_value_constant(&walk->values, bits, (uint64_t)address->offset), 1);
-  if (walk->values.failed || (is_generic && !is_in_window(walk, value)))
+  bf_expression value = bf_walk_read(walk, &address->item[0], place, bits);
+  value =
+      bf_expression_add(&walk->values, value,
+                        bf_expression_constant(&walk->values, bits, (uint64_t)address->offset), 1);
+  if (walk->values.failed || (is_generic && !bf_node_of(&walk->values, value)->is_named))
     return;
-  add_record(walk, index, place, bf_value_convert(&walk->values, value, 32, false));
+  if (is_generic && !is_in_window(walk, value))
+    value = walk->values.too_large[3]; /* it may be shared memory */
+  add_record(walk, index, place, bf_expression_convert(&walk->values, value, 32, false));
 }
 
 void bf_walk_execute(bf_walk *walk, uint32_t index, bf_place place) {
@@ -917,7 +947,7 @@ void bf_walk_execute(bf_walk *walk, uint32_t index, bf_place place) {
   if (!walk->is_needed[index] || walk->values.failed)
     return;
   if (instruction->guard) {
-    bf_value guard = bf_walk_guard(walk, instruction->guard, place);
+    bf_expression guard = bf_walk_guard(walk, instruction->guard, place);
     place = bf_walk_split(walk, guard, place, instruction->line).yes;
     if (place.mask == 0)
       return;

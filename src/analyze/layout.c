@@ -1,5 +1,5 @@
-/* Where shared variables and parameters lie: one after the other, each at its alignment; what the
- * launch sizes comes last. */
+/* Where shared variables and parameters lie, as the emulator has it: variables in the order in
+ * which instructions name them, each at its alignment, and last what the launch sizes. */
 #include "analyze/walk.h"
 
 #include <ctype.h>
@@ -58,7 +58,7 @@ static void set_name(const bf_walk *walk, const bf_ptx_variable *variable, bf_at
     snprintf(atom->name, sizeof atom->name, "%.*s", length, name);
   for (unsigned i = 0; name && i < walk->variables; i++) {
     const bf_node *node = bf_node_of(&walk->values, walk->variable[i].value);
-    if (node->kind == BF_VALUE_ATOM &&
+    if (node->kind == BF_EXPRESSION_ATOM &&
         strcmp(walk->values.atom[node->number].name, atom->name) == 0)
       name = NULL;
   }
@@ -68,70 +68,71 @@ static void set_name(const bf_walk *walk, const bf_ptx_variable *variable, bf_at
 
 /* ---- Shared variables ---- */
 
-static bool operand_names(const bf_ptx_operand *operand, const bf_ptx_variable *variable) {
-  if (operand->kind == BF_PTX_SYMBOL)
-    return operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
-           operand->symbol->variable->name == variable->name;
-  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
-                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
-  for (uint32_t i = 0; has_items && i < operand->count; i++)
-    if (operand_names(&operand->item[i], variable))
+static bool is_placed(const bf_walk *walk, const bf_ptx_variable *variable) {
+  for (unsigned i = 0; i < walk->variables; i++)
+    if (walk->variable[i].variable == variable)
       return true;
   return false;
 }
 
-static bool is_named(const bf_ptx_function *function, const bf_ptx_variable *variable) {
+/* Adds the shared variables that an operand names. */
+static void add_named(bf_walk *walk, const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_SYMBOL) {
+    const bf_ptx_symbol *symbol = operand->symbol;
+    if (symbol->kind == BF_PTX_SYMBOL_VARIABLE && symbol->variable->space == BF_PTX_SPACE_SHARED &&
+        walk->variables < BF_MOST_LAYOUT && !is_placed(walk, symbol->variable))
+      walk->variable[walk->variables++].variable = symbol->variable;
+    return;
+  }
+  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
+  for (uint32_t i = 0; has_items && i < operand->count; i++)
+    add_named(walk, &operand->item[i]);
+}
+
+static void add_variables(bf_walk *walk, const bf_ptx_function *function) {
   for (uint32_t i = 0; i < function->instructions; i++)
     for (unsigned k = 0; k < function->instruction[i]->operands; k++)
-      if (operand_names(&function->instruction[i]->operand[k], variable))
-        return true;
+      add_named(walk, &function->instruction[i]->operand[k]);
+}
+
+static bool has_calls(const bf_ptx_function *function) {
+  for (uint32_t i = 0; i < function->instructions; i++)
+    if (function->instruction[i]->opcode == BF_PTX_OP_CALL)
+      return true;
   return false;
 }
 
-static void place(bf_walk *walk, const bf_ptx_variable *variable, uint64_t *end) {
-  if (walk->variables == BF_MOST_LAYOUT)
-    return;
+static void name_variable(bf_walk *walk, bf_placed_variable *placed) {
   bf_atom atom = {.kind = BF_ATOM_SHARED, .bits = 32, .is_uniform = true, .is_known = true};
-  uint64_t offset = align(*end, alignment_of(variable));
-  set_name(walk, variable, &atom);
-  atom.number = offset;
-  atom.line = variable->line;
-  walk->variable[walk->variables] = (bf_placed_variable){.variable = variable, .offset = offset};
-  walk->variable[walk->variables++].value = bf_value_atom(&walk->values, &atom);
-  *end = offset + variable->bytes;
-}
-
-static void place_declared(bf_walk *walk, const bf_ptx_statement *statement, bool is_open,
-                           uint64_t *end) {
-  for (; statement; statement = statement->next)
-    if (statement->kind == BF_PTX_STATEMENT_SCOPE)
-      place_declared(walk, statement->scope, is_open, end);
-    else if (statement->kind == BF_PTX_STATEMENT_VARIABLE &&
-             statement->variable->space == BF_PTX_SPACE_SHARED &&
-             (statement->variable->bytes == 0) == is_open)
-      place(walk, statement->variable, end);
-}
-
-static void place_module(bf_walk *walk, bool is_open, uint64_t *end) {
-  uint64_t start = *end;
-  for (const bf_ptx_item *item = walk->module->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->space == BF_PTX_SPACE_SHARED &&
-        (item->variable->bytes == 0) == is_open && is_named(walk->function, item->variable)) {
-      if (is_open)
-        *end = start;
-      place(walk, item->variable, end);
-    }
+  set_name(walk, placed->variable, &atom);
+  atom.number = placed->offset;
+  atom.line = placed->variable->line;
+  placed->value = bf_expression_atom(&walk->values, &atom);
 }
 
 int bf_walk_layout(bf_walk *walk) {
-  uint64_t end = 0;
+  uint64_t end = 0, open_alignment = 16;
   walk->variable = bf_arena_alloc(&walk->arena, BF_MOST_LAYOUT * sizeof *walk->variable);
   if (!walk->variable)
     return BF_NO_MEMORY;
-  place_module(walk, false, &end);
-  place_declared(walk, walk->function->body, false, &end);
-  end = align(end, 16); /* all arrays without a size begin at the same place */
-  place_module(walk, true, &end);
-  place_declared(walk, walk->function->body, true, &end);
+  add_variables(walk, walk->function);
+  for (const bf_ptx_item *item = walk->module->first; item && has_calls(walk->function);
+       item = item->next)
+    if (item->kind == BF_PTX_ITEM_FUNCTION && !item->function->is_entry)
+      add_variables(walk, item->function);
+  for (unsigned i = 0; i < walk->variables; i++) {
+    bf_placed_variable *placed = &walk->variable[i];
+    unsigned alignment = alignment_of(placed->variable);
+    if (placed->variable->bytes == 0 && alignment > open_alignment)
+      open_alignment = alignment;
+    placed->offset = placed->variable->bytes ? align(end, alignment) : 0;
+    end = placed->variable->bytes ? placed->offset + placed->variable->bytes : end;
+  }
+  for (unsigned i = 0; i < walk->variables; i++) {
+    if (walk->variable[i].variable->bytes == 0)
+      walk->variable[i].offset = align(end, open_alignment);
+    name_variable(walk, &walk->variable[i]);
+  }
   return walk->values.failed ? BF_NO_MEMORY : BF_OK;
 }

@@ -1,5 +1,5 @@
 /* What each operation computes on the numbers of one thread, as the PTX ISA defines it. */
-#include "analyze/value.h"
+#include "analyze/expression.h"
 
 __extension__ typedef __int128 signed_pair;
 __extension__ typedef unsigned __int128 unsigned_pair;

@@ -9,39 +9,68 @@
 
 /* ---- Operations ---- */
 
-/* How an atomic operation counts; false where no trace can hold it. */
-static bool atomic_op(const bf_ptx_instruction *instruction, bf_op *op) {
-  bf_ptx_type type =
-      instruction->types ? instruction->type[instruction->types - 1] : BF_PTX_TYPE_NONE;
-  bool returns = instruction->opcode == BF_PTX_OP_ATOM;
-  bool adds = bf_ptx_has(instruction, "add");
-  bool is_constant =
-      !returns && instruction->operands > 1 && instruction->operand[1].kind == BF_PTX_INTEGER;
-  unsigned bytes = bf_ptx_type_bytes(type);
-  if (bytes == 8)
-    *op = type == BF_PTX_F64 ? BF_OP_F64 : BF_OP_ADD64;
-  else if (type == BF_PTX_F16X2 || type == BF_PTX_BF16X2)
-    *op = BF_OP_F16X2;
-  else if (type == BF_PTX_F32)
-    *op = returns ? BF_OP_FATOM : BF_OP_REDF;
-  else if (bf_ptx_has(instruction, "cas"))
-    *op = BF_OP_CAS;
-  else if (bf_ptx_has(instruction, "exch"))
-    *op = BF_OP_EXCH;
-  else if (bf_ptx_has(instruction, "inc") || bf_ptx_has(instruction, "dec"))
-    *op = BF_OP_INC;
-  else if (bf_ptx_has(instruction, "max") || bf_ptx_has(instruction, "min"))
-    *op = returns ? BF_OP_MAX : BF_OP_REDMAX;
-  else
-    *op = returns ? BF_OP_ATOM : adds && is_constant ? BF_OP_RED : BF_OP_REDV;
-  return bytes == 4 || bytes == 8;
+static bool reads_register(const bf_ptx_operand *operand, uint32_t number) {
+  uint32_t other;
+  if (bf_operand_register(operand, &other))
+    return other == number;
+  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
+  for (uint32_t i = 0; has_items && i < operand->count; i++)
+    if (reads_register(&operand->item[i], number))
+      return true;
+  return false;
+}
+
+/* Whether something reads the result of an atomic; ptxas makes a reduction of one that is not
+ * read. */
+static bool is_result_used(const bf_ptx_function *function, const bf_ptx_instruction *atomic) {
+  uint32_t number;
+  if (atomic->opcode != BF_PTX_OP_ATOM || atomic->operand[0].kind == BF_PTX_SINK)
+    return false;
+  if (!bf_operand_register(&atomic->operand[0], &number))
+    return true;
+  for (uint32_t i = 0; i < function->instructions; i++) {
+    const bf_ptx_instruction *instruction = function->instruction[i];
+    bool writes = bf_ptx_op_get(instruction->opcode)->operands[0] == 'd';
+    if (instruction->guard && reads_register(instruction->guard, number))
+      return true;
+    for (unsigned k = writes ? 1 : 0; k < instruction->operands; k++)
+      if (reads_register(&instruction->operand[k], number))
+        return true;
+  }
+  return false;
+}
+
+/* How an atomic operation counts. */
+static bf_op atomic_op(const bf_ptx_function *function, const bf_ptx_instruction *instruction) {
+  bf_ptx_type type = instruction->types ? instruction->type[0] : BF_PTX_TYPE_NONE;
+  bool returns = is_result_used(function, instruction);
+  unsigned value = instruction->opcode == BF_PTX_OP_ATOM ? 2 : 1;
+  bool adds_one = value < instruction->operands &&
+                  instruction->operand[value].kind == BF_PTX_INTEGER &&
+                  instruction->operand[value].bits == 1;
+  if (bf_ptx_type_bytes(type) == 8)
+    return type == BF_PTX_F64 ? BF_OP_F64 : BF_OP_ADD64;
+  if (type == BF_PTX_F32)
+    return returns ? BF_OP_FATOM : BF_OP_REDF;
+  if (type == BF_PTX_F16X2 || type == BF_PTX_BF16X2)
+    return BF_OP_F16X2;
+  if (bf_ptx_has(instruction, "cas"))
+    return BF_OP_CAS;
+  if (bf_ptx_has(instruction, "exch"))
+    return BF_OP_EXCH;
+  if (bf_ptx_has(instruction, "inc") || bf_ptx_has(instruction, "dec"))
+    return BF_OP_INC;
+  if (!bf_ptx_has(instruction, "add"))
+    return returns ? BF_OP_MAX : BF_OP_REDMAX;
+  return returns ? BF_OP_ATOM : adds_one ? BF_OP_RED : BF_OP_REDV;
 }
 
 static bool matrix_op(const bf_ptx_instruction *instruction, bf_op *op) {
   bool stores = instruction->opcode == BF_PTX_OP_STMATRIX;
   if (stores) {
-    *op = BF_OP_STMATRIX4;
-    return bf_ptx_has(instruction, "x4");
+    *op = bf_ptx_has(instruction, "x4") ? BF_OP_STMATRIX4 : BF_OP_ST;
+    return true;
   }
   if (bf_ptx_has(instruction, "x4"))
     *op = bf_ptx_has(instruction, "trans") ? BF_OP_LDMATRIXT4 : BF_OP_LDMATRIX4;
@@ -60,7 +89,8 @@ static bool copy_op(const bf_ptx_instruction *instruction, bf_op *op, unsigned *
 }
 
 /* What an instruction is in a trace; false where a trace cannot hold it. */
-static bool find_op(const bf_ptx_instruction *instruction, bf_op *op, unsigned *width) {
+static bool find_op(const bf_ptx_function *function, const bf_ptx_instruction *instruction,
+                    bf_op *op, unsigned *width) {
   unsigned bytes = instruction->types ? bf_ptx_type_bytes(instruction->type[0]) : 0;
   *width = bytes * (instruction->vector ? instruction->vector : 1);
   bool is_plain = !bf_ptx_has(instruction, "async");
@@ -74,7 +104,8 @@ static bool find_op(const bf_ptx_instruction *instruction, bf_op *op, unsigned *
     break;
   case BF_PTX_OP_ATOM:
   case BF_PTX_OP_RED:
-    return is_plain && atomic_op(instruction, op) && *width == bf_op_fixed_width(*op);
+    *op = atomic_op(function, instruction);
+    return is_plain && *width == bf_op_fixed_width(*op);
   case BF_PTX_OP_LDMATRIX:
   case BF_PTX_OP_STMATRIX:
     *width = 16;
@@ -87,9 +118,13 @@ static bool find_op(const bf_ptx_instruction *instruction, bf_op *op, unsigned *
   return is_plain && (*width == 1 || *width == 2 || *width == 4 || *width == 8 || *width == 16);
 }
 
-/* The lanes whose addresses count: ldmatrix of one matrix reads those of lanes 0 to 7. */
-static uint32_t counted_lanes(bf_op op) {
-  return op == BF_OP_LDMATRIX1 ? 0xff : op == BF_OP_LDMATRIX2 ? 0xffff : UINT32_MAX;
+/* The lanes whose addresses count: those of one matrix are lanes 0 to 7. */
+static uint32_t counted_lanes(const bf_ptx_instruction *instruction) {
+  if (instruction->opcode != BF_PTX_OP_LDMATRIX && instruction->opcode != BF_PTX_OP_STMATRIX)
+    return UINT32_MAX;
+  if (bf_ptx_has(instruction, "x4"))
+    return UINT32_MAX;
+  return bf_ptx_has(instruction, "x2") ? 0xffff : 0xff;
 }
 
 /* ---- Building ---- */
@@ -128,7 +163,7 @@ enum { MOST_REASONS = 3 };
 
 /* The atoms that something depends on, as text: "parameter n and the value loaded at line 12". */
 typedef struct reasons {
-  const bf_values *values;
+  const bf_expressions *values;
   char text[400];
   unsigned count;
   bool skips_counters;
@@ -150,13 +185,13 @@ static bool add_reason(void *context, const bf_atom *atom, uint32_t number) {
 
 /* Why value is unknown: what it depends on besides loop counters, or those where there is nothing
  * else. */
-static void find_reasons(const bf_values *values, bf_value value, reasons *r) {
+static void find_reasons(const bf_expressions *values, bf_expression value, reasons *r) {
   *r = (reasons){.values = values, .skips_counters = true};
-  bf_value_unknowns(values, value, add_reason, r);
+  bf_expression_unknowns(values, value, add_reason, r);
   if (r->count)
     return;
   r->skips_counters = false;
-  bf_value_unknowns(values, value, add_reason, r);
+  bf_expression_unknowns(values, value, add_reason, r);
   if (!r->count)
     snprintf(r->text, sizeof r->text, "a division by zero");
 }
@@ -177,10 +212,10 @@ static void explain_loop(builder *b, uint32_t number) {
   unsigned long long line = (unsigned long long)loop->line;
   reasons all = {.values = &b->walk->values, .skips_counters = true};
   for (unsigned i = 0; i < loop->causes; i++)
-    bf_value_unknowns(&b->walk->values, loop->cause[i], add_reason, &all);
+    bf_expression_unknowns(&b->walk->values, loop->cause[i], add_reason, &all);
   for (unsigned i = 0; i < loop->causes && !all.count; i++) {
     all.skips_counters = false;
-    bf_value_unknowns(&b->walk->values, loop->cause[i], add_reason, &all);
+    bf_expression_unknowns(&b->walk->values, loop->cause[i], add_reason, &all);
   }
   if (loop->is_too_long)
     snprintf(text, sizeof text, "the loop at line %llu, which is too long to go through", line);
@@ -208,25 +243,25 @@ static bool is_cause(const builder *b, const bf_repeat *repeat, const bf_conditi
 
 /* An address as what is known in each lane and what is the same, but unknown, for all of a warp. */
 typedef struct parts {
-  bf_value lanes, offset;
+  bf_expression lanes, offset;
   uint64_t step_bytes; /* the power of two that divides the offset; 0: there is none */
 } parts;
 
-static parts take_apart(bf_values *values, bf_value address) {
-  parts p = {bf_value_constant(values, 32, 0), bf_value_constant(values, 32, 0), 0};
+static parts take_apart(bf_expressions *values, bf_expression address) {
+  parts p = {bf_expression_constant(values, 32, 0), bf_expression_constant(values, 32, 0), 0};
   bf_node node = *bf_node_of(values, address);
   bf_term whole = {address, 1};
-  bool is_sum = node.kind == BF_VALUE_SUM;
+  bool is_sum = node.kind == BF_EXPRESSION_SUM;
   if (is_sum)
-    p.lanes = bf_value_constant(values, 32, node.number);
+    p.lanes = bf_expression_constant(values, 32, node.number);
   uint64_t coefficients = 0;
   for (uint32_t i = 0; i < (is_sum ? node.terms : 1); i++) {
     bf_term term = is_sum ? node.term[i] : whole;
     const bf_node *of = bf_node_of(values, term.value);
     if (of->is_known || !of->is_uniform) {
-      p.lanes = bf_value_add(values, p.lanes, term.value, term.coefficient);
+      p.lanes = bf_expression_add(values, p.lanes, term.value, term.coefficient);
     } else {
-      p.offset = bf_value_add(values, p.offset, term.value, term.coefficient);
+      p.offset = bf_expression_add(values, p.offset, term.value, term.coefficient);
       coefficients |= (uint64_t)term.coefficient;
     }
   }
@@ -265,13 +300,12 @@ static uint32_t warp_mask(const uint64_t *threads, unsigned warp) {
 }
 
 static void add_warps(builder *b, const bf_record *record, const bf_lanes *lanes, bool has_offset) {
-  const bf_values *values = &b->walk->values;
+  const bf_expressions *values = &b->walk->values;
   const uint64_t *threads = bf_mask_of(values, record->place.mask);
   for (unsigned warp = 0; warp < b->analysis->warps; warp++) {
     bf_analyze_access access = {.warp = warp};
     access.mask = warp_mask(threads, warp);
-    if (b->site->has_op)
-      access.mask &= counted_lanes(b->site->op);
+    access.mask &= counted_lanes(b->walk->function->instruction[record->instruction]);
     if (access.mask == 0)
       continue;
     for (unsigned i = 0; i < BF_ANALYZE_LANES && warp * 32 + i < values->threads; i++)
@@ -283,7 +317,7 @@ static void add_warps(builder *b, const bf_record *record, const bf_lanes *lanes
 }
 
 /* Whether value is known for all threads of mask. */
-static bool is_known_in(const bf_values *values, const bf_lanes *lanes, uint32_t mask) {
+static bool is_known_in(const bf_expressions *values, const bf_lanes *lanes, uint32_t mask) {
   const uint64_t *threads = bf_mask_of(values, mask);
   for (unsigned i = 0; i < values->mask_words; i++)
     if (threads[i] & ~lanes->known[i])
@@ -297,7 +331,7 @@ static void note_offset(builder *b, const parts *p) {
   find_reasons(&b->walk->values, p->offset, &r);
   add_unknown(b, BF_UNKNOWN_OFFSET, r.text);
   uint64_t step = p->step_bytes;
-  if (site->has_op && step < site->width_bytes)
+  if (step < site->width_bytes)
     step = site->width_bytes; /* an access is aligned to its width */
   if (step > 1 << 16)
     step = 1 << 16;
@@ -307,14 +341,18 @@ static void note_offset(builder *b, const parts *p) {
 
 /* Adds one execution to its site. */
 static void add_execution(builder *b, const bf_record *record) {
-  bf_values *values = &b->walk->values;
+  bf_expressions *values = &b->walk->values;
   for (const bf_condition *c = record->place.conditions; c; c = c->up)
     if (!is_cause(b, record->repeats, c))
       explain_condition(b, c);
   for (const bf_repeat *repeat = record->repeats; repeat; repeat = repeat->up)
     explain_loop(b, repeat->loop);
+  if (!b->site->has_op) {
+    add_unknown(b, BF_UNKNOWN_ADDRESS, "an instruction whose accesses are not modelled");
+    return;
+  }
   parts p = take_apart(values, record->address);
-  const bf_lanes *lanes = bf_value_evaluate(values, p.lanes);
+  const bf_lanes *lanes = bf_expression_evaluate(values, p.lanes);
   if (!lanes) {
     b->failed = true;
     return;
@@ -332,18 +370,18 @@ static void add_execution(builder *b, const bf_record *record) {
 
 /* ---- Formulas ---- */
 
-static int dimension_of(const bf_values *values, bf_value value) {
+static int dimension_of(const bf_expressions *values, bf_expression value) {
   for (int i = 0; i < 3; i++)
-    if (values->thread[i] == value && bf_node_of(values, value)->kind == BF_VALUE_ATOM)
+    if (values->thread[i] == value && bf_node_of(values, value)->kind == BF_EXPRESSION_ATOM)
       return i;
   return -1;
 }
 
 /* Whether address is a sum of thread indices and of what is the same for all lanes. */
-static bool find_steps(const bf_values *values, bf_value address, int64_t step[3]) {
+static bool find_steps(const bf_expressions *values, bf_expression address, int64_t step[3]) {
   const bf_node *node = bf_node_of(values, address);
   bf_term whole = {address, 1};
-  bool is_sum = node->kind == BF_VALUE_SUM;
+  bool is_sum = node->kind == BF_EXPRESSION_SUM;
   step[0] = step[1] = step[2] = 0;
   for (uint32_t i = 0; i < (is_sum ? node->terms : 1); i++) {
     bf_term term = is_sum ? node->term[i] : whole;
@@ -356,9 +394,9 @@ static bool find_steps(const bf_values *values, bf_value address, int64_t step[3
   return true;
 }
 
-static void set_formula(builder *b, bf_value address) {
+static void set_formula(builder *b, bf_expression address) {
   bf_text text = {0};
-  bf_value_print(&b->walk->values, address, &text);
+  bf_expression_print(&b->walk->values, address, &text);
   b->site->formula = text.failed ? NULL : bf_arena_copy(&b->analysis->arena, text.data);
   b->failed |= !b->site->formula;
   bf_text_free(&text);
@@ -391,7 +429,7 @@ static void begin_site(builder *b, uint32_t index) {
     b->site->source_file = source_file(b->walk->module, instruction->location->file);
     b->site->source_line = instruction->location->line;
   }
-  b->site->has_op = find_op(instruction, &b->site->op, &b->site->width_bytes);
+  b->site->has_op = find_op(b->walk->function, instruction, &b->site->op, &b->site->width_bytes);
 }
 
 static void end_site(builder *b) {
@@ -558,18 +596,18 @@ static void set_values(bf_walk *walk) {
     snprintf(block.why, sizeof block.why, "block index %c", axis[i]);
     snprintf(grid.name, sizeof grid.name, "grid%c", axis[i]);
     snprintf(grid.why, sizeof grid.why, "grid size %c", axis[i]);
-    walk->grid[i] = o->grid[i] ? bf_value_constant(&walk->values, 32, o->grid[i])
-                               : bf_value_atom(&walk->values, &grid);
+    walk->grid[i] = o->grid[i] ? bf_expression_constant(&walk->values, 32, o->grid[i])
+                               : bf_expression_atom(&walk->values, &grid);
     if (o->has_block_index)
-      walk->block_index[i] = bf_value_constant(&walk->values, 32, o->block_index[i]);
+      walk->block_index[i] = bf_expression_constant(&walk->values, 32, o->block_index[i]);
     else
-      walk->block_index[i] = o->grid[i] == 1 ? bf_value_constant(&walk->values, 32, 0)
-                                             : bf_value_atom(&walk->values, &block);
+      walk->block_index[i] = o->grid[i] == 1 ? bf_expression_constant(&walk->values, 32, 0)
+                                             : bf_expression_atom(&walk->values, &block);
   }
   bf_atom window = {.kind = BF_ATOM_WINDOW, .bits = 64, .is_uniform = true, .is_known = true};
   window.number = (uint64_t)1 << 47; /* any multiple of 2^32 will do */
   snprintf(window.name, sizeof window.name, "shared");
-  walk->window = bf_value_atom(&walk->values, &window);
+  walk->window = bf_expression_atom(&walk->values, &window);
 }
 
 /* Starts again at the first instruction. */
@@ -628,7 +666,7 @@ static int check_options(const bf_analyze_options *options, bf_diagnostic *diagn
 static void free_walk(bf_walk *walk) {
   bf_ptx_flow_free(walk->flow);
   bf_loops_free(&walk->loops);
-  bf_values_free(&walk->values);
+  bf_expressions_free(&walk->values);
   bf_arena_free(&walk->arena);
   free(walk->reg);
   free(walk->is_needed);
@@ -642,7 +680,7 @@ static int run(builder *b, bf_diagnostic *diagnostic) {
   BF_TRY(bf_ptx_flow_create(walk->function, &walk->flow, diagnostic));
   size_t sites = (size_t)walk->function->instructions + 1;
   b->analysis->site = bf_arena_alloc(&b->analysis->arena, sites * sizeof *b->analysis->site);
-  if (!b->analysis->site || bf_values_create(&walk->values, walk->options->block) != BF_OK ||
+  if (!b->analysis->site || bf_expressions_create(&walk->values, walk->options->block) != BF_OK ||
       bf_loops_find(walk->function, walk->flow, &walk->loops) != BF_OK ||
       bf_walk_layout(walk) != BF_OK || !set_up(walk))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");

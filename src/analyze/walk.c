@@ -41,7 +41,7 @@ typedef struct attempt {
   uint32_t loop;
   group *stack; /* as it was when the loop began */
   uint32_t depth;
-  bf_value *reg;
+  bf_expression *reg;
   uint32_t records;
   uint64_t lanes_recorded, steps;
 } attempt;
@@ -227,10 +227,10 @@ static void add_indexed_ways(bf_walk *walk, const bf_ptx_instruction *instructio
   const bf_ptx_operand *list = &instruction->operand[1];
   if (list->kind != BF_PTX_SYMBOL || list->symbol->kind != BF_PTX_SYMBOL_TARGETS)
     return;
-  bf_value index = bf_walk_read(walk, &instruction->operand[0], place, 32);
+  bf_expression index = bf_walk_read(walk, &instruction->operand[0], place, 32);
   for (unsigned i = 0; i < list->symbol->targets->count && place.mask; i++) {
-    bf_value is_this = bf_value_operate(&walk->values, BF_DO_EQUAL, 1, index,
-                                        bf_value_constant(&walk->values, 32, i), 0);
+    bf_expression is_this = bf_expression_operate(&walk->values, BF_DO_EQUAL, 1, index,
+                                                  bf_expression_constant(&walk->values, 32, i), 0);
     bf_split split = bf_walk_split(walk, is_this, place, instruction->line);
     add_way(w, label_block(walk, &list->symbol->targets->item[i]), split.yes);
     w->is_unknown |= split.is_unknown;
@@ -296,7 +296,7 @@ typedef struct carried {
   uint32_t count;
   uint32_t *reg;
   unsigned *bits;
-  bf_value *start, *atom, *end;
+  bf_expression *start, *atom, *end;
   bool *is_uniform;
 } carried;
 
@@ -345,25 +345,25 @@ static bool collect_carried(const bf_walk *walk, uint32_t loop, carried *list) {
   return fine;
 }
 
-static bf_value loop_atom(bf_walk *walk, bf_atom_kind kind, uint32_t loop, unsigned bits,
-                          bool is_uniform, const char *name, const char *why) {
+static bf_expression loop_atom(bf_walk *walk, bf_atom_kind kind, uint32_t loop, unsigned bits,
+                               bool is_uniform, const char *name, const char *why) {
   bf_atom atom = {.kind = kind, .bits = bits, .is_uniform = is_uniform};
   unsigned long long line = (unsigned long long)walk->loops.loop[loop].line;
   atom.line = line;
   atom.number = loop;
   snprintf(atom.name, sizeof atom.name, "%s%llu", name, line);
   snprintf(atom.why, sizeof atom.why, "%s the loop at line %llu", why, line);
-  return bf_value_atom(&walk->values, &atom);
+  return bf_expression_atom(&walk->values, &atom);
 }
 
 /* What a register holds at the end of an iteration; BF_UNDEFINED where that depends on how the
  * header was reached. */
-static bf_value merged(bf_walk *walk, const arrivals *list, uint32_t reg, unsigned bits) {
-  bf_value value = BF_UNDEFINED;
+static bf_expression merged(bf_walk *walk, const arrivals *list, uint32_t reg, unsigned bits) {
+  bf_expression value = BF_UNDEFINED;
   if (walk->reg[reg] == BF_UNDEFINED)
     return BF_UNDEFINED;
   for (uint32_t i = 0; i < list->count; i++) {
-    bf_value here = bf_walk_register(walk, reg, bits, list->item[i].place);
+    bf_expression here = bf_walk_register(walk, reg, bits, list->item[i].place);
     if (i > 0 && here != value)
       return BF_UNDEFINED;
     value = here;
@@ -412,20 +412,20 @@ static void learn(region *r, uint32_t loop, group start, carried *list) {
 }
 
 /* The value of a register when iteration `counter` begins. */
-static bf_value value_in_loop(region *r, uint32_t loop, const carried *list, uint32_t i,
-                              bf_value counter, uint32_t atoms_before) {
+static bf_expression value_in_loop(region *r, uint32_t loop, const carried *list, uint32_t i,
+                                   bf_expression counter, uint32_t atoms_before) {
   bf_walk *walk = r->walk;
-  bf_values *values = &walk->values;
-  bf_value start = list->start[i], atom = list->atom[i], end = list->end[i];
+  bf_expressions *values = &walk->values;
+  bf_expression start = list->start[i], atom = list->atom[i], end = list->end[i];
   if (start == BF_UNDEFINED)
     return BF_UNDEFINED;
   if (end == atom)
     return start;
   if (end != BF_UNDEFINED && list->bits[i] > 1) {
-    bf_value step = bf_value_add(values, end, atom, -1);
-    if (bf_value_is_older(values, step, atoms_before)) {
-      bf_value count = bf_value_convert(values, counter, list->bits[i], false);
-      return bf_value_add(values, start, bf_value_multiply(values, count, step), 1);
+    bf_expression step = bf_expression_add(values, end, atom, -1);
+    if (bf_expression_is_older(values, step, atoms_before)) {
+      bf_expression count = bf_expression_convert(values, counter, list->bits[i], false);
+      return bf_expression_add(values, start, bf_expression_multiply(values, count, step), 1);
     }
   }
   return loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i], list->is_uniform[i], "v",
@@ -459,24 +459,24 @@ static bool leaves_together(const bf_walk *walk, const arrivals *exits, group st
  * than that of the iteration that accesses are in. Where lanes leave one by one, what the loop made
  * differs between them. */
 static void leave(region *r, uint32_t loop, const carried *list, const arrivals *exits, group start,
-                  bf_value counter, uint32_t atoms_before) {
+                  bf_expression counter, uint32_t atoms_before) {
   bf_walk *walk = r->walk;
-  bf_values *values = &walk->values;
+  bf_expressions *values = &walk->values;
   bool together = leaves_together(walk, exits, start);
-  bf_value last = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "n", "the iterations of");
-  bf_value zero = bf_value_constant(values, 32, 0);
+  bf_expression last = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "n", "the iterations of");
+  bf_expression zero = bf_expression_constant(values, 32, 0);
   for (uint32_t i = 0; i < list->count && !is_over(walk); i++) {
     uint32_t reg = list->reg[i];
-    bf_value value = merged(walk, exits, reg, list->bits[i]);
+    bf_expression value = merged(walk, exits, reg, list->bits[i]);
     bool is_fresh = value == BF_UNDEFINED;
     if (!is_fresh && !together)
-      is_fresh = !bf_value_is_older(values, bf_value_substitute(values, value, &counter, &zero, 1),
-                                    atoms_before);
+      is_fresh = !bf_expression_is_older(
+          values, bf_expression_substitute(values, value, &counter, &zero, 1), atoms_before);
     if (!is_fresh)
-      value = bf_value_substitute(values, value, &counter, &last, 1);
+      value = bf_expression_substitute(values, value, &counter, &last, 1);
     else if (walk->reg[reg] != BF_UNDEFINED)
       value = loop_atom(walk, BF_ATOM_AFTER, loop, list->bits[i], false, "v", "what is left by");
-    walk->reg[reg] = bf_value_blend(values, start.place.mask, value, list->start[i]);
+    walk->reg[reg] = bf_expression_blend(values, start.place.mask, value, list->start[i]);
   }
 }
 
@@ -523,10 +523,10 @@ static void go_on(region *r, uint32_t loop, const arrivals *exits, group start) 
     return;
   }
   bool together = leaves_together(walk, exits, start);
-  bf_value which = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "way", "the way out of");
+  bf_expression which = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "way", "the way out of");
   for (unsigned i = 0; i < w.count; i++) {
-    bf_value is_this = bf_value_operate(&walk->values, BF_DO_EQUAL, 1, which,
-                                        bf_value_constant(&walk->values, 32, i), 0);
+    bf_expression is_this = bf_expression_operate(&walk->values, BF_DO_EQUAL, 1, which,
+                                                  bf_expression_constant(&walk->values, 32, i), 0);
     w.place[i] = bf_walk_split(walk, is_this, start.place, walk->loops.loop[loop].line).yes;
   }
   part(r, &w, reconvergence);
@@ -545,7 +545,7 @@ static void walk_loop(region *r, uint32_t loop) {
     return;
   }
   for (uint32_t i = 0; i < list.count; i++) {
-    bf_value value = walk->reg[list.reg[i]];
+    bf_expression value = walk->reg[list.reg[i]];
     list.start[i] = value == BF_UNDEFINED
                         ? value
                         : bf_walk_register(walk, list.reg[i], list.bits[i], start.place);
@@ -554,7 +554,7 @@ static void walk_loop(region *r, uint32_t loop) {
   walk->muted++;
   learn(r, loop, start, &list);
   walk->muted--;
-  bf_value counter =
+  bf_expression counter =
       loop_atom(walk, BF_ATOM_COUNTER, loop, 32, true, "k", "the number of the iteration of");
   for (uint32_t i = 0; i < list.count && !is_over(walk); i++)
     walk->reg[list.reg[i]] = value_in_loop(r, loop, &list, i, counter, atoms_before);

@@ -3,7 +3,7 @@
 #define BF_ANALYZE_WALK_H
 
 #include "analyze/analyze.h"
-#include "analyze/value.h"
+#include "analyze/expression.h"
 
 /* ---- Loops (loops.c) ---- */
 
@@ -17,7 +17,7 @@ typedef struct bf_loop {
   bool is_symbolic; /* to be gone through once, with an unknown counter */
   bool is_too_long; /* because it has too many iterations */
   unsigned causes;  /* on what its end depends */
-  bf_value cause[BF_MOST_CAUSES];
+  bf_expression cause[BF_MOST_CAUSES];
 } bf_loop;
 
 typedef struct bf_loops {
@@ -38,7 +38,7 @@ bool bf_loops_contain(const bf_loops *loops, uint32_t loop, uint32_t block);
 /* What must hold for the threads to be here: predicate is_true, and up. */
 typedef struct bf_condition {
   const struct bf_condition *up;
-  bf_value predicate;
+  bf_expression predicate;
   bool is_true;
   uint64_t line; /* of the branch or guard */
 } bf_condition;
@@ -60,7 +60,7 @@ typedef struct bf_record {
   uint32_t instruction;
   bf_place place;
   const bf_repeat *repeats;
-  bf_value address; /* 32 bits */
+  bf_expression address; /* 32 bits */
 } bf_record;
 
 enum { BF_MOST_LAYOUT = 1024 };
@@ -69,7 +69,7 @@ enum { BF_MOST_LAYOUT = 1024 };
 typedef struct bf_placed_variable {
   const bf_ptx_variable *variable;
   uint64_t offset;
-  bf_value value;
+  bf_expression value;
 } bf_placed_variable;
 
 typedef struct bf_walk {
@@ -78,12 +78,12 @@ typedef struct bf_walk {
   const bf_analyze_options *options;
   bf_ptx_flow *flow;
   bf_loops loops;
-  bf_values values;
+  bf_expressions values;
   bf_arena arena;
-  bf_value *reg;   /* per register of the function */
-  bool *is_needed; /* per instruction: it has a part in an address or a branch */
-  bf_value window; /* where shared memory begins among generic addresses */
-  bf_value block_index[3], grid[3];
+  bf_expression *reg;   /* per register of the function */
+  bool *is_needed;      /* per instruction: it has a part in an address or a branch */
+  bf_expression window; /* where shared memory begins among generic addresses */
+  bf_expression block_index[3], grid[3];
   bf_placed_variable *variable;
   unsigned variables;
   struct bf_seen_parameter *parameter; /* what was read of parameters, the latest first */
@@ -108,10 +108,11 @@ int bf_walk_mark(bf_walk *walk);
 /* Follows one instruction that is no branch. */
 void bf_walk_execute(bf_walk *walk, uint32_t index, bf_place place);
 /* What an operand is worth here. */
-bf_value bf_walk_read(bf_walk *walk, const bf_ptx_operand *operand, bf_place place, unsigned bits);
-bf_value bf_walk_register(bf_walk *walk, uint32_t number, unsigned bits, bf_place place);
+bf_expression bf_walk_read(bf_walk *walk, const bf_ptx_operand *operand, bf_place place,
+                           unsigned bits);
+bf_expression bf_walk_register(bf_walk *walk, uint32_t number, unsigned bits, bf_place place);
 /* The predicate of a guard. */
-bf_value bf_walk_guard(bf_walk *walk, const bf_ptx_operand *guard, bf_place place);
+bf_expression bf_walk_guard(bf_walk *walk, const bf_ptx_operand *guard, bf_place place);
 unsigned bf_register_bits(const bf_ptx_registers *registers);
 /* The number of a scalar register that operand is; false for everything else. */
 bool bf_operand_register(const bf_ptx_operand *operand, uint32_t *number);
@@ -124,7 +125,7 @@ typedef struct bf_split {
   bf_place yes, no; /* where it is not known, both have the thread, each on its condition */
   bool is_unknown;  /* for some thread */
 } bf_split;
-bf_split bf_walk_split(bf_walk *walk, bf_value predicate, bf_place place, uint64_t line);
+bf_split bf_walk_split(bf_walk *walk, bf_expression predicate, bf_place place, uint64_t line);
 
 /* ---- Layout (layout.c) ---- */
 

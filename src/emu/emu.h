@@ -223,8 +223,8 @@ typedef struct bf_profile_row {
   bf_op op;
   unsigned width_bytes;
   bool estimated;
-  bool has_worst_access;
-  bf_access worst_access; /* the first that cost so much */
+  uint64_t failed;        /* accesses that the machine cannot make, not counted above */
+  bf_access worst_access; /* one that cost so much; with worst > 0 */
 } bf_profile_row;
 
 /* machine and hash (NULL: none) are borrowed. workers: as many as launches will have (0: one per

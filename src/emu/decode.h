@@ -1,0 +1,107 @@
+/* emu/decode: what decoding and control flow share. */
+#ifndef BF_EMU_DECODE_H
+#define BF_EMU_DECODE_H
+
+#include "emu/device.h"
+#include "emu/isa.h"
+
+/* A parameter or return value in a frame: stride bytes per lane, lane after lane. */
+typedef struct bf_emu_region {
+  const bf_ptx_variable *variable;
+  uint32_t place, stride;
+} bf_emu_region;
+
+/* A variable in local memory: offset from the frame's base; or in shared memory: from its start. */
+typedef struct bf_emu_offset {
+  const bf_ptx_variable *variable;
+  uint64_t offset;
+} bf_emu_offset;
+
+/* Where a branch can go, first as indices of instructions (their number stands for the end), then
+ * as operations. */
+typedef struct bf_emu_branch {
+  uint32_t targets;
+  uint32_t *target_instruction;
+  const bf_emu_op **target;
+  uint32_t join_instruction;
+  const bf_emu_op *join;
+  bool is_backward;
+  bool ends; /* the ways meet only where threads end: nobody waits there */
+} bf_emu_branch;
+
+/* Bytes that a call copies: between a region of the caller and one of the function called. */
+typedef struct bf_emu_copy {
+  uint32_t from, from_stride, to, to_stride, bytes;
+} bf_emu_copy;
+
+/* What a call passes, by position; places are those of the caller. */
+typedef struct bf_emu_call {
+  const bf_ptx_function *function; /* NULL: through a register */
+  bf_emu_code *code;               /* of function */
+  int (*builtin)(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask);
+  unsigned arguments, returns;
+  bf_emu_region *argument, *result;
+} bf_emu_call;
+
+struct bf_emu_decoder {
+  bf_emu_module *module;
+  bf_emu_kernel *kernel;
+  bf_emu_code *code;
+  const bf_ptx_function *function;
+  const bf_ptx_instruction *instruction; /* the one being decoded, and its index */
+  uint32_t index;
+  const bf_ptx_flow *flow;
+  const bf_emu_isa *isa;
+  uint32_t *place; /* per register */
+  bool *reads;     /* per register: some instruction reads it */
+  bf_emu_op *op;
+  uint32_t *instruction_of; /* per op */
+  uint32_t ops, capacity;
+  uint32_t guard, guard_flip;
+  struct constant {
+    uint64_t bits;
+    unsigned bytes;
+    uint32_t place;
+  } * constant;
+  unsigned constants, constant_capacity;
+  uint32_t frame_bytes;
+  bf_emu_region *region;
+  unsigned regions;
+  bf_emu_offset *local;
+  unsigned locals;
+  bf_emu_offset *shared; /* of the whole kernel */
+  unsigned shareds;
+  char refused_why[100]; /* of the current instruction; empty: not refused */
+  bool failed;           /* out of memory */
+};
+
+/* Control flow: bra, brx, call, ret, exit, trap, bar, barrier (control.c). */
+bool bf_emu_select_control(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                           bf_emu_op *op);
+/* The operations that decoding adds by itself. */
+const bf_emu_op *bf_emu_step_join(bf_emu_warp *warp, const bf_emu_op *op);
+const bf_emu_op *bf_emu_step_end(bf_emu_warp *warp, const bf_emu_op *op);
+const bf_emu_op *bf_emu_step_exit(bf_emu_warp *warp, const bf_emu_op *op);
+const bf_emu_op *bf_emu_step_special(bf_emu_warp *warp, const bf_emu_op *op);
+const bf_emu_op *bf_emu_step_local_address(bf_emu_warp *warp, const bf_emu_op *op);
+const bf_emu_op *bf_emu_step_parameter_address(bf_emu_warp *warp, const bf_emu_op *op);
+const bf_emu_op *bf_emu_step_branch(bf_emu_warp *warp, const bf_emu_op *op);
+const bf_emu_op *bf_emu_step_branch_list(bf_emu_warp *warp, const bf_emu_op *op);
+
+/* The region of a parameter of a function or of a call; NULL: none. */
+const bf_emu_region *bf_emu_region_of(const bf_emu_decoder *decoder,
+                                      const bf_ptx_variable *variable);
+/* Index of a parameter of the kernel; false where variable is none. */
+bool bf_emu_kernel_parameter_of(const bf_emu_decoder *decoder, const bf_ptx_variable *variable,
+                                uint64_t *offset);
+
+/* Whether threads of a kernel end at once at an instruction. */
+bool bf_emu_ends_at(const bf_ptx_function *function, uint32_t index);
+/* Whether some instruction reads the register. */
+bool bf_emu_is_read(const bf_emu_decoder *decoder, const bf_ptx_operand *operand);
+
+/* Functions of the device's library that the emulator has (builtin.c); NULL: not known. */
+typedef int (*bf_emu_builtin)(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask);
+bf_emu_builtin bf_emu_builtin_find(const char *name);
+
+#endif

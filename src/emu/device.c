@@ -1,0 +1,196 @@
+/* Memory that kernels may use: ranges of the host's address space, sorted by address. Small blocks
+ * are kept for a while after they are freed, so that a kernel that still uses one is caught. */
+#include "emu/device.h"
+#include "emu/isa.h"
+
+#include <stdlib.h>
+
+enum { SMALL_BYTES = 1 << 20 };
+
+int bf_emu_create(bf_emu **emu, bf_diagnostic *diagnostic) {
+  bf_emu *made = calloc(1, sizeof *made);
+  if (!made)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  pthread_rwlock_init(&made->lock, NULL);
+  made->isa = bf_emu_isa_find(NULL);
+  *emu = made;
+  return BF_OK;
+}
+
+bool bf_emu_choose(bf_emu *emu, const char *name) {
+  const bf_emu_isa *isa = bf_emu_isa_find(name);
+  if (isa)
+    emu->isa = isa;
+  return isa != NULL;
+}
+
+void bf_emu_free(bf_emu *emu) {
+  if (!emu)
+    return;
+  while (emu->modules)
+    bf_emu_unload(emu->modules);
+  for (size_t i = 0; i < emu->ranges; i++)
+    if (emu->range[i].public.memory == BF_EMU_DEVICE)
+      free((void *)(uintptr_t)emu->range[i].public.address);
+  for (unsigned i = 0; i < BF_EMU_FREED; i++)
+    if (emu->freed[i].is_kept)
+      free((void *)(uintptr_t)emu->freed[i].first);
+  free(emu->range);
+  pthread_rwlock_destroy(&emu->lock);
+  free(emu);
+}
+
+/* Index of the first range that ends behind address. */
+static size_t search(const bf_emu *emu, uint64_t address) {
+  size_t low = 0, high = emu->ranges;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const bf_emu_range *range = &emu->range[middle].public;
+    if (range->address + range->bytes <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Adds a range; the lock is held. */
+static int add_range(bf_emu *emu, const bf_emu_entry *entry, bf_diagnostic *diagnostic) {
+  size_t at = search(emu, entry->public.address);
+  if (at < emu->ranges &&
+      emu->range[at].public.address < entry->public.address + entry->public.bytes)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "the memory overlaps memory that is known already");
+  if (emu->ranges == emu->capacity) {
+    size_t capacity = emu->capacity ? 2 * emu->capacity : 64;
+    bf_emu_entry *grown = realloc(emu->range, capacity * sizeof *grown);
+    if (!grown)
+      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    emu->range = grown;
+    emu->capacity = capacity;
+  }
+  memmove(emu->range + at + 1, emu->range + at, (emu->ranges - at) * sizeof *emu->range);
+  emu->range[at] = *entry;
+  emu->ranges++;
+  return BF_OK;
+}
+
+/* Forgets that [first, first + bytes) was freed: it is in use again. */
+static void forget_freed(bf_emu *emu, uint64_t first, uint64_t bytes) {
+  for (unsigned i = 0; i < BF_EMU_FREED; i++)
+    if (!emu->freed[i].is_kept && emu->freed[i].first < first + bytes && first < emu->freed[i].end)
+      emu->freed[i] = (bf_emu_freed){0};
+}
+
+int bf_emu_add(bf_emu *emu, const bf_emu_entry *entry, bf_diagnostic *diagnostic) {
+  pthread_rwlock_wrlock(&emu->lock);
+  int error = add_range(emu, entry, diagnostic);
+  if (!error) {
+    forget_freed(emu, entry->public.address, entry->public.bytes);
+    if (entry->public.memory == BF_EMU_DEVICE)
+      emu->used_bytes += entry->public.bytes;
+  }
+  pthread_rwlock_unlock(&emu->lock);
+  return error;
+}
+
+int bf_emu_alloc(bf_emu *emu, uint64_t bytes, unsigned flags, uint64_t *address,
+                 bf_diagnostic *diagnostic) {
+  void *memory = NULL;
+  if (bytes == 0)
+    bytes = 1;
+  if (bytes > (UINT64_C(1) << 46) || posix_memalign(&memory, 512, (size_t)(bytes + 511) & ~511ul))
+    return bf_fail(diagnostic, BF_NO_MEMORY, "no %llu bytes of device memory",
+                   (unsigned long long)bytes);
+  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_DEVICE, flags},
+                        .writable = true};
+  int error = bf_emu_add(emu, &entry, diagnostic);
+  if (error)
+    free(memory);
+  else
+    *address = (uintptr_t)memory;
+  return error;
+}
+
+int bf_emu_register(bf_emu *emu, void *memory, uint64_t bytes, unsigned flags,
+                    bf_diagnostic *diagnostic) {
+  if (!memory || bytes == 0 || (uintptr_t)memory + bytes < (uintptr_t)memory)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "no memory to register");
+  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_HOST, flags}, .writable = true};
+  return bf_emu_add(emu, &entry, diagnostic);
+}
+
+/* Remembers freed device memory; returns what should really be freed now. */
+static void *remember_freed(bf_emu *emu, const bf_emu_range *range) {
+  bf_emu_freed *slot = &emu->freed[emu->next_freed++ % BF_EMU_FREED];
+  void *old = slot->is_kept ? (void *)(uintptr_t)slot->first : NULL;
+  bool is_small = range->bytes <= SMALL_BYTES;
+  *slot = (bf_emu_freed){range->address, range->address + range->bytes, is_small};
+  if (is_small)
+    return old;
+  free(old);
+  return (void *)(uintptr_t)range->address;
+}
+
+int bf_emu_release(bf_emu *emu, uint64_t address, bf_diagnostic *diagnostic) {
+  pthread_rwlock_wrlock(&emu->lock);
+  size_t at = search(emu, address);
+  void *garbage = NULL;
+  int error = BF_OK;
+  if (at == emu->ranges || emu->range[at].public.address != address ||
+      emu->range[at].public.memory == BF_EMU_VARIABLE) {
+    error = bf_fail(diagnostic, BF_BAD_INPUT, "no memory starts at 0x%llx",
+                    (unsigned long long)address);
+  } else {
+    bf_emu_range range = emu->range[at].public;
+    emu->ranges--;
+    memmove(emu->range + at, emu->range + at + 1, (emu->ranges - at) * sizeof *emu->range);
+    if (range.memory == BF_EMU_DEVICE) {
+      emu->used_bytes -= range.bytes;
+      garbage = remember_freed(emu, &range);
+    }
+  }
+  pthread_rwlock_unlock(&emu->lock);
+  free(garbage);
+  return error;
+}
+
+void bf_emu_remove_variables(bf_emu *emu, uint64_t first, uint64_t end) {
+  pthread_rwlock_wrlock(&emu->lock);
+  size_t kept = 0;
+  for (size_t i = 0; i < emu->ranges; i++) {
+    const bf_emu_range *range = &emu->range[i].public;
+    if (range->memory != BF_EMU_VARIABLE || range->address < first || range->address >= end)
+      emu->range[kept++] = emu->range[i];
+  }
+  emu->ranges = kept;
+  pthread_rwlock_unlock(&emu->lock);
+}
+
+bool bf_emu_find_entry(bf_emu *emu, uint64_t address, bf_emu_entry *entry) {
+  pthread_rwlock_rdlock(&emu->lock);
+  size_t at = search(emu, address);
+  bool found = at < emu->ranges && emu->range[at].public.address <= address;
+  if (found)
+    *entry = emu->range[at];
+  pthread_rwlock_unlock(&emu->lock);
+  return found;
+}
+
+bool bf_emu_find(const bf_emu *emu, uint64_t address, bf_emu_range *range) {
+  bf_emu_entry entry;
+  bool found = bf_emu_find_entry((bf_emu *)(uintptr_t)emu, address, &entry);
+  if (found)
+    *range = entry.public;
+  return found;
+}
+
+bool bf_emu_was_freed(bf_emu *emu, uint64_t address) {
+  bool found = false;
+  pthread_rwlock_rdlock(&emu->lock);
+  for (unsigned i = 0; i < BF_EMU_FREED && !found; i++)
+    found = emu->freed[i].first <= address && address < emu->freed[i].end;
+  pthread_rwlock_unlock(&emu->lock);
+  return found;
+}
+
+uint64_t bf_emu_used_bytes(const bf_emu *emu) { return emu->used_bytes; }

@@ -1,0 +1,71 @@
+/* emu/device: the memory and modules of a device. */
+#ifndef BF_EMU_DEVICE_H
+#define BF_EMU_DEVICE_H
+
+#include "emu/inner.h"
+
+#include <pthread.h>
+
+enum { BF_EMU_FREED = 256 };
+
+typedef struct bf_emu_entry {
+  bf_emu_range public;
+  bool writable; /* by kernels */
+} bf_emu_entry;
+
+/* Memory that was given back; kept: the host has not got it back yet. */
+typedef struct bf_emu_freed {
+  uint64_t first, end;
+  bool is_kept;
+} bf_emu_freed;
+
+struct bf_emu {
+  pthread_rwlock_t lock;
+  bf_emu_entry *range; /* sorted, without overlap */
+  size_t ranges, capacity;
+  uint64_t used_bytes;
+  bf_emu_freed freed[BF_EMU_FREED];
+  unsigned next_freed;
+  bf_emu_module *modules;
+  const struct bf_emu_isa *isa; /* that kernels are decoded for */
+};
+
+/* Where a variable of a module lies; bytes as declared. */
+typedef struct bf_emu_placed {
+  const bf_ptx_variable *variable;
+  uint64_t address;
+} bf_emu_placed;
+
+struct bf_emu_module {
+  bf_emu *emu;
+  const bf_ptx_module *ptx;
+  uint8_t *memory; /* of all its variables */
+  uint64_t memory_bytes;
+  bf_emu_placed *placed;
+  unsigned variables;
+  uint64_t const_bytes;
+  bf_emu_kernel *kernels;
+  pthread_mutex_t lock; /* of kernels */
+  bf_emu_module *next;
+};
+
+/* Adds a range to the device. */
+int bf_emu_add(bf_emu *emu, const bf_emu_entry *entry, bf_diagnostic *diagnostic);
+/* Forgets the variables between two addresses. */
+void bf_emu_remove_variables(bf_emu *emu, uint64_t first, uint64_t end);
+/* The range that holds address; false: none. */
+bool bf_emu_find_entry(bf_emu *emu, uint64_t address, bf_emu_entry *entry);
+/* Whether address was in device memory that has been freed. */
+bool bf_emu_was_freed(bf_emu *emu, uint64_t address);
+/* The address of a variable of the module; false where it has none. */
+bool bf_emu_place_of(const bf_emu_module *module, const bf_ptx_variable *variable,
+                     uint64_t *address);
+/* What a pointer to function holds. */
+static inline uint64_t bf_emu_function_address(const bf_ptx_function *function) {
+  return (uint64_t)(uintptr_t)function;
+}
+/* Makes a kernel ready (decode.c). */
+int bf_emu_decode(bf_emu_module *module, const bf_ptx_function *function, bf_emu_kernel **kernel,
+                  bf_diagnostic *diagnostic);
+
+#endif

@@ -1,0 +1,103 @@
+/* Faults: the first one ends the launch. */
+#include "emu/inner.h"
+
+#include <stdarg.h>
+
+static const char *const names[BF_EMU_FAULT_COUNT] = {
+    [BF_EMU_NO_FAULT] = "no fault",
+    [BF_EMU_OUT_OF_BOUNDS] = "out of bounds",
+    [BF_EMU_USE_AFTER_FREE] = "use after free",
+    [BF_EMU_MISALIGNED] = "misaligned",
+    [BF_EMU_READ_ONLY] = "read-only memory",
+    [BF_EMU_UNINITIALISED] = "uninitialised shared memory",
+    [BF_EMU_RACE] = "race",
+    [BF_EMU_TRAP] = "trap",
+    [BF_EMU_ASSERT] = "assertion failed",
+    [BF_EMU_STACK_OVERFLOW] = "stack overflow",
+    [BF_EMU_BAD_CALL] = "bad call",
+    [BF_EMU_BAD_BARRIER] = "bad barrier",
+    [BF_EMU_BAD_INSTRUCTION] = "bad instruction",
+    [BF_EMU_DEADLOCK] = "deadlock",
+    [BF_EMU_INTERRUPTED] = "interrupted",
+};
+
+const char *bf_emu_fault_name(bf_emu_fault_kind kind) {
+  return kind < BF_EMU_FAULT_COUNT ? names[kind] : "unknown fault";
+}
+
+void bf_emu_fault_explain(const bf_emu_fault *fault, bf_text *text) {
+  bf_text_addf(text, "%s", bf_emu_fault_name(fault->kind));
+  if (fault->width_bytes) {
+    const char *space =
+        fault->space == BF_PTX_SPACE_NONE ? "generic" : bf_ptx_space_name(fault->space);
+    bf_text_addf(text, ": %s of %u byte%s at %s address 0x%llx", fault->is_write ? "write" : "read",
+                 fault->width_bytes, fault->width_bytes == 1 ? "" : "s", space,
+                 (unsigned long long)fault->address);
+  }
+  if (fault->text[0])
+    bf_text_addf(text, ": %s", fault->text);
+  if (fault->kernel)
+    bf_text_addf(text, ", kernel %s", fault->kernel);
+  if (fault->line)
+    bf_text_addf(text, ", PTX line %llu", (unsigned long long)fault->line);
+  if (fault->source_line)
+    bf_text_addf(text, ", %s:%llu", fault->source_file ? fault->source_file : "source line",
+                 (unsigned long long)fault->source_line);
+  if (fault->kind != BF_EMU_INTERRUPTED)
+    bf_text_addf(text, ", block (%u,%u,%u), thread (%u,%u,%u)", fault->block[0], fault->block[1],
+                 fault->block[2], fault->thread[0], fault->thread[1], fault->thread[2]);
+}
+
+/* Claims the launch's fault; NULL where another came first. */
+static bf_emu_fault *claim(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind,
+                           unsigned lane) {
+  bf_emu_flight *flight = warp->worker->flight;
+  int none = 0;
+  bool first = __atomic_compare_exchange_n(&flight->fault_taken, &none, 1, false, __ATOMIC_SEQ_CST,
+                                           __ATOMIC_SEQ_CST);
+  __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
+  if (!first)
+    return NULL;
+  bf_emu_fault *fault = &flight->fault;
+  *fault = (bf_emu_fault){.kind = kind, .kernel = flight->kernel->function->name};
+  const bf_emu_code *code = warp->frame->code;
+  uint32_t index = code->instruction[op - code->op];
+  if (index < code->function->instructions) {
+    const bf_ptx_instruction *instruction = code->function->instruction[index];
+    fault->line = instruction->line;
+    const bf_ptx_location *location = instruction->location;
+    fault->source_line = location ? location->line : 0;
+    for (unsigned i = 0; location && i < flight->kernel->site_count; i++)
+      if (flight->kernel->sites[i].instruction == instruction)
+        fault->source_file = flight->kernel->sites[i].source_file;
+  }
+  memcpy(fault->block, warp->block->id, sizeof fault->block);
+  for (unsigned k = 0; k < 3; k++)
+    fault->thread[k] = warp->tid[k][lane];
+  return fault;
+}
+
+const bf_emu_op *bf_emu_fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind,
+                             unsigned lane, const char *format, ...) {
+  bf_emu_fault *fault = claim(warp, op, kind, lane);
+  if (fault) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fault->text, sizeof fault->text, format, arguments);
+    va_end(arguments);
+  }
+  return NULL;
+}
+
+const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
+                                    unsigned lane, uint64_t address, unsigned width_bytes,
+                                    bool is_write, bf_emu_fault_kind kind) {
+  bf_emu_fault *fault = claim(warp, op, kind, lane);
+  if (fault) {
+    fault->space = space;
+    fault->address = address;
+    fault->width_bytes = width_bytes;
+    fault->is_write = is_write;
+  }
+  return NULL;
+}

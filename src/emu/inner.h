@@ -1,0 +1,378 @@
+/* emu/inner: what the files of this room share.
+ *
+ * A function of the PTX is decoded once (decode.c) into an array of operations (bf_emu_op). An
+ * operation is a function to call, the places of its operands in the frame, and a guard. A frame
+ * holds the registers of a function for the 32 lanes of a warp, lane after lane: a 32-bit register
+ * is uint32_t[32], a 64-bit one uint64_t[32], 8- and 16-bit ones uint16_t[32], 128-bit ones
+ * bf_emu_wide[32]; a predicate is one uint32_t with a bit per lane. Constants lie in the frame like
+ * registers, written once. Operations change only lanes of warp->active whose guard holds.
+ *
+ * The files run_*.c hold what operations do. They are compiled once per instruction set, with
+ * BF_EMU_ISA naming it, and hand out one function each that finds the operation of an instruction;
+ * isa.c collects them. Everything else is compiled once.
+ */
+#ifndef BF_EMU_INNER_H
+#define BF_EMU_INNER_H
+
+#include "emu/emu.h"
+
+#include <pthread.h>
+#include <string.h>
+
+typedef struct bf_emu_op bf_emu_op;
+typedef struct bf_emu_warp bf_emu_warp;
+typedef struct bf_emu_decoder bf_emu_decoder;
+
+typedef struct bf_emu_wide {
+  uint64_t low, high;
+} bf_emu_wide;
+
+/* ---- Operations ---- */
+
+/* Executes op and returns the next operation, or NULL where the warp cannot go on with its current
+ * path (warp.c has the ways to say so). */
+typedef const bf_emu_op *(*bf_emu_step)(bf_emu_warp *warp, const bf_emu_op *op);
+
+/* d to e are byte offsets into the frame; what they, immediate and detail mean is up to run. */
+struct bf_emu_op {
+  bf_emu_step run;
+  uint32_t guard, guard_flip; /* offset of the predicate; ~0 where it is negated */
+  uint32_t d, a, b, c, e;
+  uint32_t site; /* number of the memory access, else unused */
+  union {
+    uint64_t immediate;
+    int64_t offset;
+    const void *detail; /* in the arena of the kernel */
+    const bf_emu_op *target;
+  };
+  uint8_t small[8]; /* sizes, modes */
+};
+
+/* Places that every frame has. */
+enum {
+  BF_EMU_TRUE = 0,    /* predicate that always holds */
+  BF_EMU_CARRY = 4,   /* carry flags of add.cc and the like */
+  BF_EMU_FALSE = 8,   /* predicate that never holds */
+  BF_EMU_NOWHERE = 64 /* 512 bytes for results that nobody wants (_) */
+};
+
+/* The operand of an operation as an array over the lanes, and the lanes that it changes. */
+#define BF_LANES(type, offset) ((type *)(void *)(warp->registers + (offset)))
+#define BF_PREDICATE(offset) (*BF_LANES(uint32_t, offset))
+#define BF_MASK() (warp->active & (BF_PREDICATE(op->guard) ^ op->guard_flip))
+
+/* For every lane of mask: statement, which sees the lane as `lane`. The loop over all 32 lanes is
+ * one that compilers turn into vector code. value is computed for lanes outside mask too, so it
+ * must not trap: no integer division, no memory access. */
+#if defined(__clang__)
+#define BF_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define BF_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define BF_SET_LANES(mask, destination, value)                                                     \
+  do {                                                                                             \
+    uint32_t set_mask = (mask);                                                                    \
+    if (set_mask == UINT32_MAX) {                                                                  \
+      BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)(destination)[lane] =     \
+          (value);                                                                                 \
+    } else {                                                                                       \
+      BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)(destination)[lane] =     \
+          set_mask >> lane & 1 ? (value) : (destination)[lane];                                    \
+    }                                                                                              \
+  } while (0)
+/* The same one lane after the other, only for lanes of mask: for what cannot be computed blindly.
+ */
+#define BF_EACH_LANE(mask, lane)                                                                   \
+  for (uint32_t left_##lane = (mask), lane = 0;                                                    \
+       left_##lane && (lane = (uint32_t)__builtin_ctz(left_##lane), 1);                            \
+       left_##lane &= left_##lane - 1)
+/* Changes the bits of mask in a predicate. */
+static inline void bf_emu_set_predicate(bf_emu_warp *warp, uint32_t offset, uint32_t mask,
+                                        uint32_t value);
+
+/* ---- Decoding: what run_*.c ask of decode.c ---- */
+
+/* The place of an operand that an instruction reads as type: a register, or a constant made for it.
+ * A register narrower or wider than type is given as it is: see bf_emu_register_bytes. Special
+ * registers and addresses that are not constants are read by operations emitted before. */
+uint32_t bf_emu_source(bf_emu_decoder *decoder, const bf_ptx_operand *operand, bf_ptx_type type);
+/* The place of a register that an instruction writes; _ is BF_EMU_NOWHERE. */
+uint32_t bf_emu_destination(bf_emu_decoder *decoder, const bf_ptx_operand *operand);
+/* A constant by its bits; bytes is 2, 4, 8 or 16 (high half 0). */
+uint32_t bf_emu_constant(bf_emu_decoder *decoder, uint64_t bits, unsigned bytes);
+/* A new place of 32 times bytes that nothing else uses. */
+uint32_t bf_emu_temporary(bf_emu_decoder *decoder, unsigned bytes);
+/* Bytes per lane of a place that holds operand: 2, 4, 8, 16; 0 for a predicate. For constants those
+ * of type. */
+unsigned bf_emu_register_bytes(const bf_ptx_operand *operand, bf_ptx_type type);
+/* Where operand is a predicate register: its offset, with *flip ~0 where it is negated (!p). */
+uint32_t bf_emu_predicate(bf_emu_decoder *decoder, const bf_ptx_operand *operand, uint32_t *flip);
+/* size zeroed bytes that live as long as the kernel; NULL marks the decoder as failed. */
+void *bf_emu_detail(bf_emu_decoder *decoder, size_t size);
+/* Adds an operation before the one being selected, with the same guard. Pointers to operations got
+ * before are no longer valid after it; the op given to select stays valid. NULL: out of memory. */
+bf_emu_op *bf_emu_emit(bf_emu_decoder *decoder);
+/* Says why the instruction cannot be run ("shape m8n8k128"): returns true, as select does when it
+ * has dealt with an instruction. text is copied. */
+bool bf_emu_refuse(bf_emu_decoder *decoder, const char *text);
+
+/* Finds the operation of an instruction: fills *op (zeroed but for guard, guard_flip and site) and
+ * returns true, or returns false where the instruction belongs to another file. */
+typedef bool (*bf_emu_select)(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                              bf_emu_op *op);
+
+#define BF_EMU_JOIN2(a, b) a##_##b
+#define BF_EMU_JOIN(a, b) BF_EMU_JOIN2(a, b)
+/* BF_EMU_NAME(bf_emu_select_integer) is bf_emu_select_integer_avx512 in the files for AVX-512. */
+#define BF_EMU_NAME(name) BF_EMU_JOIN(name, BF_EMU_ISA)
+
+/* The files compiled per instruction set. */
+#define BF_EMU_SELECTS(X)                                                                          \
+  X(integer)                                                                                       \
+  X(logic)                                                                                         \
+  X(float)                                                                                         \
+  X(half)                                                                                          \
+  X(math)                                                                                          \
+  X(compare)                                                                                       \
+  X(convert)                                                                                       \
+  X(move)                                                                                          \
+  X(video)                                                                                         \
+  X(memory)                                                                                        \
+  X(atomic)                                                                                        \
+  X(warp)                                                                                          \
+  X(matrix)                                                                                        \
+  X(async)
+
+/* ---- Devices and code ---- */
+
+/* A function made ready for one kernel. */
+typedef struct bf_emu_code {
+  const bf_ptx_function *function;
+  bf_emu_op *op;
+  uint32_t ops;
+  uint32_t *counted;     /* per op: PTX instructions before it in the array */
+  uint32_t *instruction; /* per op: index of its instruction */
+  uint32_t frame_bytes;
+  uint8_t *first_frame;     /* what a frame holds when it is made: the constants */
+  uint64_t local_bytes;     /* of its own variables, per lane */
+  uint32_t *formal;         /* places of parameters and returns, lane-major */
+  struct bf_emu_code *next; /* of the same kernel */
+} bf_emu_code;
+
+struct bf_emu_kernel {
+  bf_emu_module *module;
+  const bf_ptx_function *function;
+  bf_arena arena;
+  bf_emu_needs needs;
+  bf_emu_code *code; /* of the entry, then of the functions it can call */
+  bf_emu_site *sites;
+  unsigned site_count;
+  bf_ptx_merged *merged; /* per site: what ptxas makes of it; leader 0 leads, 1 does not */
+  uint64_t *parameter_offset, *parameter_bytes;
+  uint64_t dynamic_offset; /* of dynamic shared memory in the block's shared memory */
+  struct bf_emu_kernel *next;
+};
+
+/* ---- A warp at work ---- */
+
+struct bf_emu_block;
+struct bf_emu_worker;
+
+/* A call in progress. Lanes that made it together share it. */
+typedef struct bf_emu_frame {
+  struct bf_emu_frame *caller;
+  const bf_emu_code *code;
+  const bf_emu_op *call; /* that made it; the caller goes on behind it */
+  uint64_t local_base;   /* of the function's own variables in local memory */
+  uint32_t lanes;        /* that have not returned */
+  unsigned depth;
+  uint8_t *registers;
+  struct bf_emu_frame *next; /* of all frames of the warp */
+  bool is_free;
+} bf_emu_frame;
+
+/* Where lanes that went different ways meet again. */
+typedef struct bf_emu_join {
+  const bf_emu_op *at;
+  bf_emu_frame *frame;
+  uint32_t expected, arrived;
+  struct bf_emu_join *outer;
+  struct bf_emu_join *next_free;
+  struct bf_emu_join *next_made; /* of all joins of the warp */
+} bf_emu_join;
+
+/* Lanes that are at the same place. */
+typedef struct bf_emu_path {
+  const bf_emu_op *at;
+  uint32_t mask;
+  bf_emu_frame *frame;
+  bf_emu_join *join;
+  enum { BF_EMU_READY, BF_EMU_AT_BARRIER, BF_EMU_AT_MEETING } state;
+  uint32_t meeting; /* AT_MEETING: lanes that must come */
+  unsigned barrier; /* AT_BARRIER: which */
+  bool yielded;
+} bf_emu_path;
+
+struct bf_emu_warp {
+  /* What operations use most: the path that runs. */
+  uint8_t *registers; /* of frame */
+  uint32_t active;    /* lanes of the path */
+  uint32_t alive;     /* lanes of the warp that have not exited */
+  struct bf_emu_block *block;
+  struct bf_emu_worker *worker;
+  bf_emu_frame *frame;
+  bf_emu_join *join;
+  const bf_emu_op *segment; /* operations from here on are not counted yet */
+
+  unsigned index; /* in its block */
+  uint32_t lanes; /* that exist */
+  uint8_t *local; /* local memory: stack_bytes per lane, lane after lane; NULL: none */
+  uint32_t tid[3][BF_EMU_LANES];
+  uint64_t instructions;          /* executed by the warp */
+  bf_emu_path path[BF_EMU_LANES]; /* those that do not run now */
+  unsigned paths;
+  unsigned spins;  /* backward branches since the last switch of paths, in loops that poll memory */
+  unsigned budget; /* backward branches left before other warps run */
+  bool polled;     /* memory was read in a way that waits for others */
+  bool is_meeting; /* the operation that runs has met all it waited for */
+  bf_emu_frame first_frame;
+  bf_emu_frame *frames;            /* all but the first, in use or not */
+  bf_emu_join *free_joins, *joins; /* those not in use; all */
+  struct bf_emu_async *async;      /* of run_async.c: copies not yet waited for */
+};
+
+typedef struct bf_emu_barrier {
+  uint32_t arrived;         /* threads */
+  uint32_t expected;        /* threads; 0: all of the block that are alive */
+  uint32_t ands, ors, sums; /* bar.red: over the predicates of those that arrived */
+  uint32_t result_and, result_or, result_sum; /* of the last completed phase */
+  uint64_t phase;
+} bf_emu_barrier;
+
+enum { BF_EMU_BARRIERS = 16 };
+
+typedef struct bf_emu_block {
+  struct bf_emu_worker *worker;
+  uint64_t index;
+  uint32_t id[3];
+  uint8_t *shared;
+  uint64_t shared_bytes; /* that accesses may touch */
+  bf_emu_warp *warp;
+  unsigned warps, warps_done;
+  uint32_t threads_alive;
+  bf_emu_barrier barrier[BF_EMU_BARRIERS];
+  uint64_t epoch;               /* barriers completed */
+  struct bf_emu_shadow *shadow; /* what is known of each byte, or NULL */
+  uint8_t *local;               /* of all its threads, or NULL */
+  uint64_t local_bytes;
+  struct bf_emu_block *next;
+} bf_emu_block;
+
+/* A range of memory that was found to hold an address before. */
+typedef struct bf_emu_known {
+  uint64_t first, end;
+  bool writable;
+} bf_emu_known;
+
+enum { BF_EMU_KNOWN = 64 };
+
+typedef struct bf_emu_worker {
+  struct bf_emu_flight *flight;
+  unsigned index;
+  bf_emu_known known[BF_EMU_KNOWN]; /* by site */
+  uint64_t warp_instructions, thread_instructions;
+} bf_emu_worker;
+
+/* A launch in progress. */
+typedef struct bf_emu_flight {
+  bf_emu *emu;
+  const bf_emu_launch *launch;
+  const bf_emu_kernel *kernel;
+  uint8_t *parameters; /* a copy */
+  uint64_t blocks;
+  uint64_t stack_bytes;  /* of local memory per thread */
+  uint64_t shared_bytes; /* per block */
+  bf_emu_worker *worker;
+  unsigned workers;
+  bool alone; /* one worker: atomics need no locks */
+  const bf_emu_observer *observer;
+  /* Changed by several threads, with atomic operations. */
+  uint64_t next_block, blocks_done;
+  int stop; /* a fault, or interrupted */
+  int fault_taken, out_of_memory;
+  bf_emu_fault fault;
+  pthread_mutex_t lock; /* of what follows, and of printing */
+  uint64_t *garbage;    /* memory that the kernel has freed, given back at the end */
+  size_t garbage_count, garbage_capacity;
+} bf_emu_flight;
+
+static inline void bf_emu_set_predicate(bf_emu_warp *warp, uint32_t offset, uint32_t mask,
+                                        uint32_t value) {
+  uint32_t *predicate = BF_LANES(uint32_t, offset);
+  *predicate = (*predicate & ~mask) | (value & mask);
+}
+
+/* Frees what asynchronous copies hold of a warp (async.c). */
+void bf_emu_async_free(bf_emu_warp *warp);
+
+/* ---- What operations ask for ---- */
+
+/* Ends the launch: the first fault of all counts. lane is the one at fault. Returns NULL. */
+const bf_emu_op *bf_emu_fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind,
+                             unsigned lane, const char *format, ...) BF_PRINTF(5, 6);
+/* The same for an access to memory. */
+const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
+                                    unsigned lane, uint64_t address, unsigned width_bytes,
+                                    bool is_write, bf_emu_fault_kind kind);
+
+/* For operations of several lanes (shfl.sync and the like): true where all lanes of members that
+ * are alive take part now; warp->active may then hold more lanes than before, for this operation
+ * only. Otherwise the path waits, and the operation must return NULL at once; it is executed again
+ * when the others have come. lanes are those that execute the operation (BF_MASK). */
+bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members);
+
+/* Tells the observer, if there is one, of a shared access of mask at the given addresses. */
+void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                        uint32_t mask, const uint32_t *address);
+void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                        uint32_t mask, const uint64_t *address);
+
+/* Turns addresses of a space (NONE: generic) into pointers of the host and checks them: bounds,
+ * alignment to align_bytes, freed memory, constant memory. Tells the observer (op kind as in
+ * bf_op; width_bytes per lane). False: the launch has ended with a fault. pointer[lane] is valid
+ * for width_bytes at lanes of mask. */
+bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf_op kind,
+                  unsigned width_bytes, unsigned align_bytes, bool is_write, uint32_t mask,
+                  const uint64_t *address, uint8_t **pointer);
+
+/* The memory behind a generic address of a lane; NULL: the launch has ended with a fault. */
+uint8_t *bf_emu_reach_one(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address,
+                          unsigned width_bytes, bool is_write);
+
+/* The addresses of an operand [register + offset] as 64-bit values: a is the place of the register,
+ * register_bytes its size, offset what is added. */
+static inline void bf_emu_addresses(const bf_emu_warp *warp, uint32_t a, unsigned register_bytes,
+                                    int64_t offset, uint64_t *address) {
+  if (register_bytes == 4) {
+    const uint32_t *from = (const uint32_t *)(const void *)(warp->registers + a);
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      address[lane] = (uint32_t)(from[lane] + (uint32_t)offset);
+  } else {
+    const uint64_t *from = (const uint64_t *)(const void *)(warp->registers + a);
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      address[lane] = from[lane] + (uint64_t)offset;
+  }
+}
+
+/* Binds the address operand [base + offset] of an instruction: the place and size of the register
+ * (a constant where the base is a symbol or number), and the offset. */
+typedef struct bf_emu_address {
+  uint32_t place;
+  unsigned register_bytes;
+  int64_t offset;
+  bf_ptx_space space; /* as the instruction says; NONE: generic */
+} bf_emu_address;
+bf_emu_address bf_emu_bind_address(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                                   const bf_ptx_operand *operand, bf_ptx_space space);
+
+#endif

@@ -1,0 +1,110 @@
+/* The conflict profile: wavefronts per site, counted while a kernel runs. Every worker of the
+ * launch has sums of its own; they are added up when asked for. */
+#include "emu/inner.h"
+
+#include <stdlib.h>
+
+struct bf_profile {
+  const bf_machine *machine;
+  const bf_hash *hash;
+  bf_hash *own_hash;
+  unsigned workers, sites;
+  bf_profile_row *sum; /* [worker][site] */
+  bf_access *access;   /* per worker: scratch */
+};
+
+static int parse_none(const bf_machine *machine, bf_hash **hash, bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  return bf_hash_parse("none", &geometry, hash, diagnostic);
+}
+
+int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_emu_kernel *kernel,
+                      unsigned workers, bf_profile **profile, bf_diagnostic *diagnostic) {
+  bf_profile *made = calloc(1, sizeof *made);
+  if (!made)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  made->machine = machine;
+  made->workers = workers ? workers : bf_cores();
+  made->sites = bf_emu_kernel_sites(kernel);
+  made->sum = calloc((size_t)made->workers * (made->sites ? made->sites : 1), sizeof *made->sum);
+  made->access = calloc(made->workers, sizeof *made->access);
+  int error =
+      made->sum && made->access ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (!error && !hash)
+    error = parse_none(machine, &made->own_hash, diagnostic);
+  made->hash = hash ? hash : made->own_hash;
+  if (error)
+    bf_profile_free(made);
+  else
+    *profile = made;
+  return error;
+}
+
+void bf_profile_free(bf_profile *profile) {
+  if (!profile)
+    return;
+  bf_hash_free(profile->own_hash);
+  free(profile->sum);
+  free(profile->access);
+  free(profile);
+}
+
+/* Adds one access to the sums of its worker. */
+static void count_access(void *context, const bf_emu_event *event) {
+  bf_profile *profile = context;
+  if (event->space != BF_PTX_SPACE_SHARED || event->worker >= profile->workers)
+    return;
+  bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
+  bf_access *access = &profile->access[event->worker];
+  access->op = event->op;
+  access->width_bytes = event->width_bytes;
+  access->mask = event->mask;
+  access->count = 1;
+  memcpy(access->address, event->shared_address, BF_EMU_LANES * sizeof *access->address);
+  bf_count count;
+  if (bf_memory_count(profile->machine, profile->hash, access, &count, NULL) != BF_OK) {
+    row->failed++;
+    return;
+  }
+  row->executions++;
+  row->wavefronts_load += count.wavefronts_load;
+  row->wavefronts_store += count.wavefronts_store;
+  row->wavefronts_atomic += count.wavefronts_atomic;
+  row->ideal += count.ideal;
+  row->conflicts += count.conflicts;
+  row->estimated |= count.estimated;
+  uint32_t wavefronts = count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
+  if (wavefronts > row->worst) {
+    row->worst = wavefronts;
+    row->op = event->op;
+    row->width_bytes = event->width_bytes;
+    row->worst_access = *access;
+  }
+}
+
+bf_emu_observer bf_profile_observer(bf_profile *profile) {
+  return (bf_emu_observer){.access = count_access, .context = profile, .as_merged = true};
+}
+
+bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site) {
+  bf_profile_row total = {0};
+  for (unsigned i = 0; i < profile->workers; i++) {
+    const bf_profile_row *row = &profile->sum[(size_t)i * profile->sites + site];
+    total.executions += row->executions;
+    total.failed += row->failed;
+    total.wavefronts_load += row->wavefronts_load;
+    total.wavefronts_store += row->wavefronts_store;
+    total.wavefronts_atomic += row->wavefronts_atomic;
+    total.ideal += row->ideal;
+    total.conflicts += row->conflicts;
+    total.estimated |= row->estimated;
+    if (row->worst > total.worst) {
+      total.worst = row->worst;
+      total.op = row->op;
+      total.width_bytes = row->width_bytes;
+      total.worst_access = row->worst_access;
+    }
+  }
+  total.wavefronts = total.wavefronts_load + total.wavefronts_store + total.wavefronts_atomic;
+  return total;
+}

@@ -1,0 +1,178 @@
+/* From the addresses of a kernel to memory of the host, with all checks; and telling observers. */
+#include "emu/device.h"
+#include "emu/shadow.h"
+
+static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                        uint32_t mask, const uint32_t *address) {
+  const bf_emu_observer *observer = warp->worker->flight->observer;
+  bf_emu_event event = {.site = op->site,
+                        .worker = warp->worker->index,
+                        .block = warp->block->index,
+                        .warp = warp->index,
+                        .space = BF_PTX_SPACE_SHARED,
+                        .op = kind,
+                        .width_bytes = width_bytes,
+                        .mask = mask,
+                        .shared_address = address};
+  observer->access(observer->context, &event);
+}
+
+/* Tells of a load or store that ptxas has made of several, or of which it has made several. */
+static void tell_merged(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, uint32_t mask,
+                        const uint32_t *address, const bf_ptx_merged *merged) {
+  if (merged->dropped || merged->leader)
+    return;
+  uint32_t moved[BF_EMU_LANES];
+  for (unsigned i = 0; i < merged->times; i++) {
+    int64_t offset = merged->offset_bytes + (int64_t)i * merged->width_bytes;
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      moved[lane] = address[lane] + (uint32_t)offset;
+    tell_shared(warp, op, kind, merged->width_bytes, mask, moved);
+  }
+}
+
+void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                        uint32_t mask, const uint32_t *address) {
+  const bf_emu_flight *flight = warp->worker->flight;
+  if (!flight->observer || !mask)
+    return;
+  const bf_ptx_merged *merged = &flight->kernel->merged[op->site];
+  bool is_changed = merged->dropped || merged->leader || merged->offset_bytes ||
+                    merged->times > 1 || merged->width_bytes != width_bytes;
+  if (flight->observer->as_merged && merged->width_bytes && is_changed &&
+      (kind == BF_OP_LD || kind == BF_OP_ST))
+    tell_merged(warp, op, kind, mask, address, merged);
+  else
+    tell_shared(warp, op, kind, width_bytes, mask, address);
+}
+
+void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                        uint32_t mask, const uint64_t *address) {
+  const bf_emu_observer *observer = warp->worker->flight->observer;
+  if (!observer || !observer->wants_global || !mask)
+    return;
+  bf_emu_event event = {.site = op->site,
+                        .worker = warp->worker->index,
+                        .block = warp->block->index,
+                        .warp = warp->index,
+                        .space = BF_PTX_SPACE_GLOBAL,
+                        .op = kind,
+                        .width_bytes = width_bytes,
+                        .mask = mask,
+                        .global_address = address};
+  observer->access(observer->context, &event);
+}
+
+/* A global address: the range it lies in is remembered by the worker. */
+static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, uint64_t address,
+                                      unsigned width_bytes, bool is_write, uint8_t **pointer) {
+  bf_emu_flight *flight = warp->worker->flight;
+  bf_emu_known *known = &warp->worker->known[op->site % BF_EMU_KNOWN];
+  *pointer = (uint8_t *)(uintptr_t)address;
+  if (address < known->first || address + width_bytes > known->end) {
+    bf_emu_entry entry;
+    uint64_t parameters = (uintptr_t)flight->parameters;
+    if (address >= parameters &&
+        address + width_bytes <= parameters + flight->launch->parameter_bytes) {
+      *known = (bf_emu_known){parameters, parameters + flight->launch->parameter_bytes, false};
+    } else if (bf_emu_find_entry(flight->emu, address, &entry) &&
+               address + width_bytes <= entry.public.address + entry.public.bytes) {
+      *known = (bf_emu_known){entry.public.address, entry.public.address + entry.public.bytes,
+                              entry.writable};
+    } else {
+      return bf_emu_was_freed(flight->emu, address) ? BF_EMU_USE_AFTER_FREE : BF_EMU_OUT_OF_BOUNDS;
+    }
+  }
+  return is_write && !known->writable ? BF_EMU_READ_ONLY : BF_EMU_NO_FAULT;
+}
+
+/* One address of one lane, of a given space. */
+static bf_emu_fault_kind reach_lane(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
+                                    unsigned lane, uint64_t address, unsigned width_bytes,
+                                    bool is_write, uint8_t **pointer) {
+  uint64_t limit;
+  switch (space) {
+  case BF_PTX_SPACE_SHARED:
+    limit = warp->block->shared_bytes;
+    *pointer = warp->block->shared + address;
+    break;
+  case BF_PTX_SPACE_LOCAL:
+    limit = warp->local ? warp->worker->flight->stack_bytes : 0;
+    *pointer = warp->local + lane * limit + address;
+    break;
+  default:
+    return reach_global(warp, op, address, width_bytes, is_write, pointer);
+  }
+  return address >= limit || width_bytes > limit - address ? BF_EMU_OUT_OF_BOUNDS : BF_EMU_NO_FAULT;
+}
+
+/* The space a generic address lies in; *inside is the address there. */
+static bf_ptx_space split_generic(uint64_t address, uint64_t *inside) {
+  *inside = address;
+  if (address - BF_EMU_SHARED_WINDOW < BF_EMU_WINDOW_BYTES) {
+    *inside = address - BF_EMU_SHARED_WINDOW;
+    return BF_PTX_SPACE_SHARED;
+  }
+  if (address - BF_EMU_LOCAL_WINDOW < BF_EMU_WINDOW_BYTES) {
+    *inside = address - BF_EMU_LOCAL_WINDOW;
+    return BF_PTX_SPACE_LOCAL;
+  }
+  return BF_PTX_SPACE_GLOBAL;
+}
+
+/* Tells of the lanes in shared memory, and of those in global memory. */
+static void tell(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                 uint32_t shared, uint32_t global, const uint64_t *inside) {
+  if (!warp->worker->flight->observer)
+    return;
+  uint32_t address[BF_EMU_LANES];
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    address[lane] = (uint32_t)inside[lane];
+  bf_emu_tell_shared(warp, op, kind, width_bytes, shared, address);
+  bf_emu_tell_global(warp, op, kind, width_bytes, global, inside);
+}
+
+bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf_op kind,
+                  unsigned width_bytes, unsigned align_bytes, bool is_write, uint32_t mask,
+                  const uint64_t *address, uint8_t **pointer) {
+  uint64_t inside[BF_EMU_LANES] = {0};
+  uint32_t shared = 0, global = 0;
+  BF_EACH_LANE(mask, lane) {
+    bf_ptx_space own = space;
+    inside[lane] = address[lane];
+    if (space == BF_PTX_SPACE_NONE)
+      own = split_generic(address[lane], &inside[lane]);
+    bf_emu_fault_kind fault =
+        inside[lane] & (align_bytes - 1)
+            ? BF_EMU_MISALIGNED
+            : reach_lane(warp, op, own, lane, inside[lane], width_bytes, is_write, &pointer[lane]);
+    if (fault) {
+      bf_emu_fail_access(warp, op, own, lane, inside[lane], width_bytes, is_write, fault);
+      return false;
+    }
+    shared |= (uint32_t)(own == BF_PTX_SPACE_SHARED) << lane;
+    global |= (uint32_t)(own == BF_PTX_SPACE_GLOBAL) << lane;
+  }
+  if (shared && warp->block->shadow) {
+    uint32_t offset[BF_EMU_LANES];
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      offset[lane] = (uint32_t)inside[lane];
+    if (!bf_emu_shadow_access(warp, op, kind, width_bytes, is_write, shared, offset))
+      return false;
+  }
+  tell(warp, op, kind, width_bytes, shared, global, inside);
+  return true;
+}
+
+uint8_t *bf_emu_reach_one(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address,
+                          unsigned width_bytes, bool is_write) {
+  uint64_t inside;
+  uint8_t *pointer;
+  bf_ptx_space space = split_generic(address, &inside);
+  bf_emu_fault_kind fault =
+      reach_lane(warp, op, space, lane, inside, width_bytes, is_write, &pointer);
+  if (!fault)
+    return pointer;
+  bf_emu_fail_access(warp, op, space, lane, inside, width_bytes, is_write, fault);
+  return NULL;
+}

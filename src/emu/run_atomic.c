@@ -1,0 +1,403 @@
+/* atom and red.
+ *
+ * Lanes act one after the other, in order. Shared memory belongs to one thread of the host, so
+ * plain reads and writes are atomic there; global memory is shared by all, and is changed by
+ * compare-and-swap where the launch has several threads. */
+#include "emu/decode.h"
+#include "emu/half.h"
+
+enum { MOST_VECTOR = 8 };
+
+/* The new value of a place that holds old, for operand b (and c). Values are bits in the low part.
+ */
+typedef uint64_t (*combine)(uint64_t old, uint64_t b, uint64_t c);
+
+typedef struct atomic {
+  bf_emu_address address;
+  bf_ptx_space space;
+  bf_op kind; /* as observers see it */
+  unsigned event_bytes;
+  unsigned size; /* bytes of an element */
+  unsigned count;
+  bool has_result, is_swap; /* swap: compare b with the old value, c is the new one */
+  uint32_t d[MOST_VECTOR], b[MOST_VECTOR], c;
+  combine apply; /* NULL for 16-byte exchange and swap */
+  bool polls;
+} atomic;
+
+/* ---- Combining ---- */
+
+#define COMBINE(name, type, expression)                                                            \
+  static uint64_t name(uint64_t old_bits, uint64_t b_bits, uint64_t c_bits) {                      \
+    type old = (type)old_bits, b = (type)b_bits, c = (type)c_bits;                                 \
+    (void)old, (void)b, (void)c;                                                                   \
+    return (uint64_t)(expression);                                                                 \
+  }
+COMBINE(add_bits, uint64_t, old + b)
+COMBINE(and_bits, uint64_t, old &b)
+COMBINE(or_bits, uint64_t, old | b)
+COMBINE(xor_bits, uint64_t, old ^ b)
+COMBINE(exchange, uint64_t, b)
+COMBINE(swap_16, uint16_t, old == b ? c : old)
+COMBINE(swap_32, uint32_t, old == b ? c : old)
+COMBINE(swap_64, uint64_t, old == b ? c : old)
+COMBINE(min_u32, uint32_t, b < old ? b : old)
+COMBINE(max_u32, uint32_t, b > old ? b : old)
+COMBINE(min_s32, int32_t, (uint32_t)(b < old ? b : old))
+COMBINE(max_s32, int32_t, (uint32_t)(b > old ? b : old))
+COMBINE(min_u64, uint64_t, b < old ? b : old)
+COMBINE(max_u64, uint64_t, b > old ? b : old)
+COMBINE(min_s64, int64_t, b < old ? b : old)
+COMBINE(max_s64, int64_t, b > old ? b : old)
+COMBINE(inc_u32, uint32_t, old >= b ? 0 : old + 1)
+COMBINE(dec_u32, uint32_t, old == 0 || old > b ? b : old - 1)
+
+static float as_float(uint64_t bits) {
+  union {
+    uint32_t u;
+    float f;
+  } value = {.u = (uint32_t)bits};
+  return value.f;
+}
+
+static uint64_t from_float(float f) {
+  union {
+    float f;
+    uint32_t u;
+  } value = {.f = f};
+  return f != f ? 0x7fffffffu : value.u;
+}
+
+/* Float atomics of hardware flush denormals in global memory only; results here keep them. */
+static uint64_t add_f32(uint64_t old, uint64_t b, uint64_t c) {
+  (void)c;
+  return from_float(as_float(old) + as_float(b));
+}
+
+static uint64_t add_f64(uint64_t old, uint64_t b, uint64_t c) {
+  (void)c;
+  union {
+    uint64_t u;
+    double d;
+  } left = {.u = old}, right = {.u = b};
+  left.d += right.d;
+  return left.u;
+}
+
+/* One half of a pair, at a shift. */
+#define HALVES(name, expression)                                                                   \
+  static uint64_t name##_one(uint64_t old, uint64_t b) {                                           \
+    uint16_t x = (uint16_t)old, y = (uint16_t)b;                                                   \
+    return (uint16_t)(expression);                                                                 \
+  }                                                                                                \
+  static uint64_t name(uint64_t old, uint64_t b, uint64_t c) {                                     \
+    (void)c;                                                                                       \
+    return name##_one(old, b);                                                                     \
+  }                                                                                                \
+  static uint64_t name##x2(uint64_t old, uint64_t b, uint64_t c) {                                 \
+    (void)c;                                                                                       \
+    return name##_one(old, b) | name##_one(old >> 16, b >> 16) << 16;                              \
+  }
+
+static bool half_is_nan(uint16_t x, bool bf16) {
+  return bf16 ? (x & 0x7fff) > 0x7f80 : (x & 0x7fff) > 0x7c00;
+}
+static float half_value(uint16_t x, bool bf16) {
+  return bf16 ? bf_emu_bf16_to_float(x) : bf_emu_half_to_float(x);
+}
+/* The smaller (sign 1) or larger (sign -1) of two; a NaN loses against a number. */
+static uint16_t half_least(uint16_t x, uint16_t y, bool bf16, float sign) {
+  if (half_is_nan(x, bf16))
+    return half_is_nan(y, bf16) ? 0x7fff : y;
+  if (half_is_nan(y, bf16))
+    return x;
+  float left = sign * half_value(x, bf16), right = sign * half_value(y, bf16);
+  bool negative_zero = left == 0 && right == 0;
+  if (negative_zero)
+    return sign > 0 ? (x | y) : (x & y);
+  return left <= right ? x : y;
+}
+/* A float holds enough bits that rounding twice gives what rounding once would: 24 >= 2 * 11 + 2.
+ */
+HALVES(add_f16, bf_emu_float_to_half(bf_emu_half_to_float(x) + bf_emu_half_to_float(y), BF_EMU_RN))
+HALVES(add_bf16, bf_emu_float_to_bf16(bf_emu_bf16_to_float(x) + bf_emu_bf16_to_float(y), BF_EMU_RN))
+HALVES(min_f16, half_least(x, y, false, 1))
+HALVES(max_f16, half_least(x, y, false, -1))
+HALVES(min_bf16, half_least(x, y, true, 1))
+HALVES(max_bf16, half_least(x, y, true, -1))
+
+static combine find_sum(bf_ptx_type type) {
+  switch (type) {
+  case BF_PTX_F32:
+    return add_f32;
+  case BF_PTX_F64:
+    return add_f64;
+  case BF_PTX_F16:
+    return add_f16;
+  case BF_PTX_F16X2:
+    return add_f16x2;
+  case BF_PTX_BF16:
+    return add_bf16;
+  case BF_PTX_BF16X2:
+    return add_bf16x2;
+  default:
+    return add_bits;
+  }
+}
+
+static combine find_extreme(bf_ptx_type type, bool is_max) {
+  switch (type) {
+  case BF_PTX_U32:
+    return is_max ? max_u32 : min_u32;
+  case BF_PTX_S32:
+    return is_max ? max_s32 : min_s32;
+  case BF_PTX_U64:
+    return is_max ? max_u64 : min_u64;
+  case BF_PTX_S64:
+    return is_max ? max_s64 : min_s64;
+  case BF_PTX_F16:
+    return is_max ? max_f16 : min_f16;
+  case BF_PTX_F16X2:
+    return is_max ? max_f16x2 : min_f16x2;
+  case BF_PTX_BF16:
+    return is_max ? max_bf16 : min_bf16;
+  case BF_PTX_BF16X2:
+    return is_max ? max_bf16x2 : min_bf16x2;
+  default:
+    return NULL;
+  }
+}
+
+/* ---- Places in memory and in registers ---- */
+
+static uint64_t read_register(const bf_emu_warp *warp, uint32_t place, unsigned size,
+                              unsigned lane) {
+  uint64_t value = 0;
+  memcpy(&value, warp->registers + place + lane * size, size);
+  return value;
+}
+
+/* Changes *at, alone. */
+static uint64_t change_alone(uint8_t *at, unsigned size, combine apply, uint64_t b, uint64_t c) {
+  uint64_t old = 0;
+  memcpy(&old, at, size);
+  uint64_t new = apply(old, b, c);
+  memcpy(at, &new, size);
+  return old;
+}
+
+#define CHANGE(bits)                                                                               \
+  static uint64_t change_##bits(uint8_t *at, combine apply, uint64_t b, uint64_t c) {              \
+    uint##bits##_t *place = (uint##bits##_t *)(void *)at;                                          \
+    uint##bits##_t old = __atomic_load_n(place, __ATOMIC_RELAXED), new;                            \
+    do                                                                                             \
+      new = (uint##bits##_t)apply(old, b, c);                                                      \
+    while (!__atomic_compare_exchange_n(place, &old, new, false, __ATOMIC_SEQ_CST,                 \
+                                        __ATOMIC_SEQ_CST));                                        \
+    return old;                                                                                    \
+  }
+CHANGE(16)
+CHANGE(32)
+CHANGE(64)
+
+static uint64_t change_together(uint8_t *at, unsigned size, combine apply, uint64_t b, uint64_t c) {
+  if (size == 4 && apply == add_bits)
+    return __atomic_fetch_add((uint32_t *)(void *)at, (uint32_t)b, __ATOMIC_SEQ_CST);
+  return size == 2   ? change_16(at, apply, b, c)
+         : size == 4 ? change_32(at, apply, b, c)
+                     : change_64(at, apply, b, c);
+}
+
+/* ---- Operations ---- */
+
+/* Pointers of all lanes; false: the launch has ended. */
+static bool reach(bf_emu_warp *warp, const bf_emu_op *op, const atomic *what, uint32_t mask,
+                  uint8_t **pointer) {
+  uint64_t address[BF_EMU_LANES];
+  bf_emu_addresses(warp, what->address.place, what->address.register_bytes, what->address.offset,
+                   address);
+  unsigned width = what->size * what->count;
+  return bf_emu_reach(warp, op, what->space, what->kind, width, width, true, mask, address,
+                      pointer);
+}
+
+static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t mask = BF_MASK();
+  const atomic *what = op->detail;
+  uint8_t *pointer[BF_EMU_LANES];
+  if (mask == 0)
+    return op + 1;
+  if (!reach(warp, op, what, mask, pointer))
+    return NULL;
+  bool alone = warp->worker->flight->alone || what->space == BF_PTX_SPACE_SHARED;
+  BF_EACH_LANE(mask, lane)
+  for (unsigned i = 0; i < what->count; i++) {
+    uint64_t b = read_register(warp, what->b[i], what->size, lane);
+    uint64_t c = what->is_swap ? read_register(warp, what->c, what->size, lane) : 0;
+    uint8_t *at = pointer[lane] + i * what->size;
+    uint64_t old = alone ? change_alone(at, what->size, what->apply, b, c)
+                         : change_together(at, what->size, what->apply, b, c);
+    if (what->has_result)
+      memcpy(warp->registers + what->d[i] + lane * what->size, &old, what->size);
+  }
+  warp->polled |= what->polls;
+  return op + 1;
+}
+
+/* Integer sums in shared memory of 32 bits, which histograms are made of. */
+static const bf_emu_op *add_shared_32(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t mask = BF_MASK(), wrong = 0, address[BF_EMU_LANES];
+  const atomic *what = op->detail;
+  const uint32_t *from = BF_LANES(uint32_t, what->address.place);
+  uint64_t bytes = warp->block->shared_bytes;
+  uint32_t last = (uint32_t)(bytes < 4 ? 0 : bytes - 4);
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    address[lane] = from[lane] + (uint32_t)what->address.offset;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    wrong |= mask >> lane & 1 ? (uint32_t)(address[lane] > last) | (address[lane] & 3) : 0;
+  if (wrong || bytes < 4 || warp->block->shadow)
+    return run_atomic(warp, op);
+  bf_emu_tell_shared(warp, op, what->kind, 4, mask, address);
+  const uint32_t *b = BF_LANES(uint32_t, what->b[0]);
+  uint32_t *d = BF_LANES(uint32_t, what->has_result ? what->d[0] : BF_EMU_NOWHERE);
+  uint8_t *shared = warp->block->shared;
+  BF_EACH_LANE(mask, lane) {
+    uint32_t *at = (uint32_t *)(void *)(shared + address[lane]), value = b[lane];
+    d[lane] = *at;
+    *at += value;
+  }
+  return op + 1;
+}
+
+/* exch and cas of 16 bytes. */
+static const bf_emu_op *run_wide(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t mask = BF_MASK();
+  const atomic *what = op->detail;
+  uint8_t *pointer[BF_EMU_LANES];
+  if (mask == 0)
+    return op + 1;
+  if (!reach(warp, op, what, mask, pointer))
+    return NULL;
+  pthread_mutex_lock(&warp->worker->flight->lock);
+  BF_EACH_LANE(mask, lane) {
+    const bf_emu_wide *b = BF_LANES(bf_emu_wide, what->b[0]) + lane;
+    const bf_emu_wide *c = what->is_swap ? BF_LANES(bf_emu_wide, what->c) + lane : b;
+    bf_emu_wide old, new = *c;
+    memcpy(&old, pointer[lane], sizeof old);
+    if (!what->is_swap || (old.low == b->low && old.high == b->high))
+      memcpy(pointer[lane], &new, sizeof new);
+    if (what->has_result)
+      BF_LANES(bf_emu_wide, what->d[0])[lane] = old;
+  }
+  pthread_mutex_unlock(&warp->worker->flight->lock);
+  warp->polled |= what->polls;
+  return op + 1;
+}
+
+/* ---- Finding the operation of an instruction ---- */
+
+/* What an observer is told: ptxas makes a reduction of an atomic whose result nobody reads. */
+static bf_op event_kind(const bf_ptx_instruction *instruction, const bf_ptx_operand *value,
+                        bf_ptx_type type, bool has_result) {
+  unsigned bytes = bf_ptx_type_bytes(type);
+  if (type == BF_PTX_F64)
+    return BF_OP_F64;
+  if (bytes >= 8)
+    return BF_OP_ADD64;
+  if (type == BF_PTX_F32)
+    return has_result ? BF_OP_FATOM : BF_OP_REDF;
+  if (bytes == 2 || type == BF_PTX_F16X2 || type == BF_PTX_BF16X2)
+    return BF_OP_F16X2;
+  if (bf_ptx_has(instruction, "cas"))
+    return BF_OP_CAS;
+  if (bf_ptx_has(instruction, "exch"))
+    return BF_OP_EXCH;
+  if (bf_ptx_has(instruction, "inc") || bf_ptx_has(instruction, "dec"))
+    return BF_OP_INC;
+  if (!bf_ptx_has(instruction, "add"))
+    return has_result ? BF_OP_MAX : BF_OP_REDMAX;
+  if (has_result)
+    return BF_OP_ATOM;
+  return value->kind == BF_PTX_INTEGER && value->bits == 1 ? BF_OP_RED : BF_OP_REDV;
+}
+
+static combine find_combine(const bf_ptx_instruction *instruction, bf_ptx_type type) {
+  unsigned bytes = bf_ptx_type_bytes(type);
+  if (bf_ptx_has(instruction, "cas"))
+    return bytes == 2 ? swap_16 : bytes == 4 ? swap_32 : swap_64;
+  if (bf_ptx_has(instruction, "exch"))
+    return exchange;
+  if (bf_ptx_has(instruction, "add"))
+    return find_sum(type);
+  if (bf_ptx_has(instruction, "and"))
+    return and_bits;
+  if (bf_ptx_has(instruction, "or"))
+    return or_bits;
+  if (bf_ptx_has(instruction, "xor"))
+    return xor_bits;
+  if (bf_ptx_has(instruction, "inc"))
+    return inc_u32;
+  if (bf_ptx_has(instruction, "dec"))
+    return dec_u32;
+  bool is_max = bf_ptx_has(instruction, "max");
+  return is_max || bf_ptx_has(instruction, "min") ? find_extreme(type, is_max) : NULL;
+}
+
+/* The places of one operand, which may be a vector. */
+static bool bind(bf_emu_decoder *decoder, const bf_ptx_operand *operand, bf_ptx_type type,
+                 bool is_destination, uint32_t *place, unsigned *count) {
+  const bf_ptx_operand *item = operand->kind == BF_PTX_VECTOR ? operand->item : operand;
+  *count = operand->kind == BF_PTX_VECTOR ? operand->count : 1;
+  if (*count > MOST_VECTOR)
+    return bf_emu_refuse(decoder, "vector of this size"), false;
+  for (unsigned i = 0; i < *count; i++) {
+    unsigned bytes = bf_emu_register_bytes(&item[i], type);
+    if (item[i].kind == BF_PTX_REGISTER && bytes != bf_ptx_type_bytes(type))
+      return bf_emu_refuse(decoder, "register of another size"), false;
+    place[i] = is_destination ? bf_emu_destination(decoder, &item[i])
+                              : bf_emu_source(decoder, &item[i], type);
+  }
+  return true;
+}
+
+bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
+                                       const bf_ptx_instruction *instruction, bf_emu_op *op);
+
+bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
+                                       const bf_ptx_instruction *instruction, bf_emu_op *op) {
+  bool is_atom = instruction->opcode == BF_PTX_OP_ATOM;
+  if (!is_atom && instruction->opcode != BF_PTX_OP_RED)
+    return false;
+  if (instruction->types != 1)
+    return bf_emu_refuse(decoder, "no type");
+  if (bf_ptx_has(instruction, "async") || bf_ptx_has(instruction, "shared::cluster"))
+    return bf_emu_refuse(decoder, "clusters");
+  atomic *what = bf_emu_detail(decoder, sizeof *what);
+  if (!what)
+    return true;
+  const bf_ptx_operand *operand = instruction->operand + (is_atom ? 1 : 0);
+  bf_ptx_type type = instruction->type[0];
+  unsigned results = 0, swaps = 0;
+  what->size = bf_ptx_type_bytes(type);
+  what->space = instruction->space;
+  what->is_swap = bf_ptx_has(instruction, "cas");
+  what->has_result = is_atom && instruction->operand[0].kind != BF_PTX_SINK;
+  bool is_used = what->has_result && (instruction->operand[0].kind == BF_PTX_VECTOR ||
+                                      bf_emu_is_read(decoder, &instruction->operand[0]));
+  what->kind = event_kind(instruction, &operand[1], type, is_used);
+  what->polls = what->is_swap || bf_ptx_has(instruction, "exch");
+  what->apply = what->size == 16 ? NULL : find_combine(instruction, type);
+  if (!what->apply && (what->size != 16 || !what->polls))
+    return bf_emu_refuse(decoder, "operation of this type");
+  if (!bind(decoder, &operand[1], type, false, what->b, &what->count) ||
+      (what->has_result &&
+       !bind(decoder, &instruction->operand[0], type, true, what->d, &results)) ||
+      (what->is_swap && !bind(decoder, &operand[2], type, false, &what->c, &swaps)))
+    return true;
+  what->address = bf_emu_bind_address(decoder, instruction, &operand[0], what->space);
+  op->detail = what;
+  bool is_plain_sum = what->apply == add_bits && what->size == 4 && what->count == 1 &&
+                      what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4;
+  op->run = what->size == 16 ? run_wide : is_plain_sum ? add_shared_32 : run_atomic;
+  return true;
+}

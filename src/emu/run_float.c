@@ -1,0 +1,270 @@
+/* Floating point in 32 and 64 bits: add, sub, mul, fma, div, sqrt, rcp, min, max, neg, abs. All
+ * results are those of IEEE 754. An f32 that is not a number is always 0x7fffffff; in f64 it is
+ * what the host makes. */
+#include "emu/bind.h"
+#include "emu/rounding.h"
+
+#include <math.h>
+
+/* ---- To the nearest ---- */
+
+/* x, with the one NaN that there is */
+static inline float canonical(float x) { return x == x ? x : bf_emu_bits_float(0x7fffffff); }
+
+BF_EMU_BINARY(add_float, float, canonical(a[lane] + b[lane]))
+BF_EMU_BINARY(sub_float, float, canonical(a[lane] - b[lane]))
+BF_EMU_BINARY(mul_float, float, canonical(a[lane] * b[lane]))
+BF_EMU_BINARY(div_float, float, canonical(a[lane] / b[lane]))
+BF_EMU_TERNARY(fma_float, float, canonical(__builtin_fmaf(a[lane], b[lane], c[lane])))
+BF_EMU_UNARY(sqrt_float, float, canonical(__builtin_sqrtf(a[lane])))
+BF_EMU_UNARY(rcp_float, float, canonical(1.0f / a[lane]))
+BF_EMU_BINARY(add_double, double, a[lane] + b[lane])
+BF_EMU_BINARY(sub_double, double, a[lane] - b[lane])
+BF_EMU_BINARY(mul_double, double, a[lane] * b[lane])
+BF_EMU_BINARY(div_double, double, a[lane] / b[lane])
+BF_EMU_TERNARY(fma_double, double, __builtin_fma(a[lane], b[lane], c[lane]))
+BF_EMU_UNARY(sqrt_double, double, __builtin_sqrt(a[lane]))
+BF_EMU_UNARY(rcp_double, double, 1.0 / a[lane])
+
+/* ---- With modifiers ---- */
+
+/* Modifiers, in small[]. */
+enum { ROUNDING, FLUSHES, SATURATES, WANTS_NAN, WANTS_ABS, WANTS_SIGN };
+
+/* x, with denormal numbers as zeros of their sign: keep is the sign bit then, else all bits. */
+static inline float flushed(float x, uint32_t keep) {
+  uint32_t bits = bf_emu_float_bits(x);
+  return bf_emu_bits_float(bits & 0x7f800000 ? bits : bits & keep);
+}
+
+static inline uint32_t kept_bits(const bf_emu_op *op) {
+  return op->small[FLUSHES] ? 0x80000000 : UINT32_MAX;
+}
+
+/* x in the range 0 to 1; NaN is 0 */
+static inline float saturated(float x) { return !(x > 0) ? 0 : x > 1 ? 1 : x; }
+
+/* What an operation with modifiers does with a result. */
+static inline float finished(float x, uint32_t keep, bool saturates) {
+  float result = flushed(canonical(x), keep);
+  return saturates ? saturated(result) : result;
+}
+
+/* d = expression of x, y and z, the operands of a lane, by all modifiers. */
+#define FLOAT_ANY(function, expression)                                                            \
+  static inline float function##_one(float x, float y, float z) {                                  \
+    (void)y, (void)z;                                                                              \
+    return expression;                                                                             \
+  }                                                                                                \
+  static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
+    uint32_t keep = kept_bits(op);                                                                 \
+    bool saturates = op->small[SATURATES];                                                         \
+    float *d = BF_LANES(float, op->d);                                                             \
+    const float *a = BF_LANES(float, op->a), *b = BF_LANES(float, op->b),                          \
+                *c = BF_LANES(float, op->c);                                                       \
+    bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
+    BF_SET_LANES(BF_MASK(), d,                                                                     \
+                 finished(function##_one(flushed(a[lane], keep), flushed(b[lane], keep),           \
+                                         flushed(c[lane], keep)),                                  \
+                          keep, saturates));                                                       \
+    bf_emu_rounding_restore(saved);                                                                \
+    return op + 1;                                                                                 \
+  }
+FLOAT_ANY(add_float_any, x + y)
+FLOAT_ANY(sub_float_any, x - y)
+FLOAT_ANY(mul_float_any, x *y)
+FLOAT_ANY(div_float_any, x / y)
+FLOAT_ANY(fma_float_any, __builtin_fmaf(x, y, z))
+FLOAT_ANY(sqrt_float_any, __builtin_sqrtf(x))
+FLOAT_ANY(rcp_float_any, 1.0f / x)
+
+/* The same in 64 bits, where there is only rounding. */
+#define DOUBLE_ANY(function, nearest)                                                              \
+  static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
+    bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
+    const bf_emu_op *next = nearest(warp, op);                                                     \
+    bf_emu_rounding_restore(saved);                                                                \
+    return next;                                                                                   \
+  }
+DOUBLE_ANY(add_double_any, add_double)
+DOUBLE_ANY(sub_double_any, sub_double)
+DOUBLE_ANY(mul_double_any, mul_double)
+DOUBLE_ANY(div_double_any, div_double)
+DOUBLE_ANY(fma_double_any, fma_double)
+DOUBLE_ANY(sqrt_double_any, sqrt_double)
+DOUBLE_ANY(rcp_double_any, rcp_double)
+
+/* Whether one of these modifiers asks for more than rounding to the nearest. */
+static bool bind_modifiers(const bf_ptx_instruction *instruction, bf_emu_op *op) {
+  op->small[ROUNDING] = bf_ptx_has(instruction, "rz")   ? BF_EMU_RZ
+                        : bf_ptx_has(instruction, "rm") ? BF_EMU_RM
+                        : bf_ptx_has(instruction, "rp") ? BF_EMU_RP
+                                                        : BF_EMU_RN;
+  op->small[FLUSHES] = bf_ptx_has(instruction, "ftz");
+  op->small[SATURATES] = bf_ptx_has(instruction, "sat");
+  return op->small[ROUNDING] != BF_EMU_RN || op->small[FLUSHES] || op->small[SATURATES];
+}
+
+/* The operations of an opcode: f32, f64, each to the nearest and with modifiers. */
+typedef struct family {
+  bf_emu_step of_float, of_float_any, of_double, of_double_any;
+} family;
+
+#define FAMILY(name)                                                                               \
+  static const family name##_family = {name##_float, name##_float_any, name##_double,              \
+                                       name##_double_any}
+FAMILY(add);
+FAMILY(sub);
+FAMILY(mul);
+FAMILY(div);
+FAMILY(fma);
+FAMILY(sqrt);
+FAMILY(rcp);
+
+static bool select_family(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                          bf_emu_op *op, const family *of) {
+  bf_ptx_type type = instruction->type[0];
+  bool any = bind_modifiers(instruction, op);
+  if (instruction->types != 1)
+    return bf_emu_refuse(decoder, "operands of several types");
+  if (type == BF_PTX_F32)
+    return bf_emu_bind(decoder, instruction, op, type, any ? of->of_float_any : of->of_float);
+  if (op->small[FLUSHES] || op->small[SATURATES])
+    return bf_emu_refuse(decoder, ".ftz or .sat of f64");
+  return bf_emu_bind(decoder, instruction, op, type, any ? of->of_double_any : of->of_double);
+}
+
+/* ---- Extremes ---- */
+
+/* The smaller of two numbers; -0 is smaller than 0; a NaN only where both are. */
+#define EXTREMES(type, unsigned_type, to_bits, from_bits)                                          \
+  static inline type min_##type##_one(type x, type y) {                                            \
+    type same = from_bits((unsigned_type)(to_bits(x) | to_bits(y)));                               \
+    type of_numbers = x < y ? x : y < x ? y : same;                                                \
+    return x != x ? y : y != y ? x : of_numbers;                                                   \
+  }                                                                                                \
+  static inline type max_##type##_one(type x, type y) {                                            \
+    type same = from_bits((unsigned_type)(to_bits(x) & to_bits(y)));                               \
+    type of_numbers = x > y ? x : y > x ? y : same;                                                \
+    return x != x ? y : y != y ? x : of_numbers;                                                   \
+  }
+EXTREMES(float, uint32_t, bf_emu_float_bits, bf_emu_bits_float)
+EXTREMES(double, uint64_t, bf_emu_double_bits, bf_emu_bits_double)
+
+BF_EMU_BINARY(min_float, float, canonical(min_float_one(a[lane], b[lane])))
+BF_EMU_BINARY(max_float, float, canonical(max_float_one(a[lane], b[lane])))
+BF_EMU_BINARY(min_double, double, min_double_one(a[lane], b[lane]))
+BF_EMU_BINARY(max_double, double, max_double_one(a[lane], b[lane]))
+
+static inline float without_sign(float x) {
+  return bf_emu_bits_float(bf_emu_float_bits(x) & 0x7fffffff);
+}
+
+/* The extreme of two numbers by all modifiers. */
+#define EXTREME_ANY(name)                                                                          \
+  static float name##_modified(const bf_emu_op *op, float x, float y) {                            \
+    uint32_t keep = kept_bits(op), sign = 0;                                                       \
+    if (op->small[WANTS_SIGN])                                                                     \
+      sign = (bf_emu_float_bits(x) ^ bf_emu_float_bits(y)) & 0x80000000;                           \
+    if (op->small[WANTS_ABS]) {                                                                    \
+      x = without_sign(x);                                                                         \
+      y = without_sign(y);                                                                         \
+    }                                                                                              \
+    float result = name##_float_one(flushed(x, keep), flushed(y, keep));                           \
+    if ((op->small[WANTS_NAN] && (x != x || y != y)) || result != result)                          \
+      return bf_emu_bits_float(0x7fffffff);                                                        \
+    return bf_emu_bits_float(bf_emu_float_bits(result) | sign);                                    \
+  }                                                                                                \
+  static const bf_emu_op *name##_float_any(bf_emu_warp *warp, const bf_emu_op *op) {               \
+    float *d = BF_LANES(float, op->d);                                                             \
+    const float *a = BF_LANES(float, op->a), *b = BF_LANES(float, op->b);                          \
+    BF_EACH_LANE(BF_MASK(), lane) d[lane] = name##_modified(op, a[lane], b[lane]);                 \
+    return op + 1;                                                                                 \
+  }                                                                                                \
+  static const bf_emu_op *name##_float_three(bf_emu_warp *warp, const bf_emu_op *op) {             \
+    float *d = BF_LANES(float, op->d);                                                             \
+    const float *a = BF_LANES(float, op->a), *b = BF_LANES(float, op->b),                          \
+                *c = BF_LANES(float, op->c);                                                       \
+    BF_EACH_LANE(BF_MASK(), lane)                                                                  \
+    d[lane] = name##_modified(op, name##_modified(op, a[lane], b[lane]), c[lane]);                 \
+    return op + 1;                                                                                 \
+  }
+EXTREME_ANY(min)
+EXTREME_ANY(max)
+
+static bool select_extreme(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                           bf_emu_op *op) {
+  bool is_min = instruction->opcode == BF_PTX_OP_MIN, three = instruction->operands == 4;
+  bf_ptx_type type = instruction->type[0];
+  bool any = bind_modifiers(instruction, op) || instruction->modifiers > 1;
+  op->small[WANTS_NAN] = bf_ptx_has(instruction, "NaN");
+  op->small[WANTS_ABS] = bf_ptx_has(instruction, "abs");
+  op->small[WANTS_SIGN] = bf_ptx_has(instruction, "xorsign");
+  if (type == BF_PTX_F64 && (any || three))
+    return bf_emu_refuse(decoder, "this form of f64");
+  if (type == BF_PTX_F64)
+    return bf_emu_bind(decoder, instruction, op, type, is_min ? min_double : max_double);
+  bf_emu_step of_two =
+      any ? (is_min ? min_float_any : max_float_any) : (is_min ? min_float : max_float);
+  bf_emu_step of_three = is_min ? min_float_three : max_float_three;
+  return bf_emu_bind(decoder, instruction, op, type, three ? of_three : of_two);
+}
+
+/* ---- Signs ---- */
+
+/* Only the sign changes, of a NaN too; with .ftz denormal numbers become zero. */
+BF_EMU_UNARY(neg_float, uint32_t, a[lane] ^ 0x80000000)
+BF_EMU_UNARY(abs_float, uint32_t, a[lane] & 0x7fffffff)
+BF_EMU_UNARY(neg_float_flushed, uint32_t,
+             (a[lane] & 0x7f800000 ? a[lane] : a[lane] & 0x80000000) ^ 0x80000000)
+BF_EMU_UNARY(abs_float_flushed, uint32_t, a[lane] & 0x7f800000 ? a[lane] & 0x7fffffff : 0)
+BF_EMU_UNARY(neg_double, uint64_t, a[lane] ^ UINT64_C(1) << 63)
+BF_EMU_UNARY(abs_double, uint64_t, a[lane] & (UINT64_MAX >> 1))
+
+static bool select_sign(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        bf_emu_op *op) {
+  bool negates = instruction->opcode == BF_PTX_OP_NEG, flushes = bf_ptx_has(instruction, "ftz");
+  bf_ptx_type type = instruction->type[0];
+  if (type == BF_PTX_F64)
+    return bf_emu_bind(decoder, instruction, op, type, negates ? neg_double : abs_double);
+  bf_emu_step exact = negates ? neg_float : abs_float;
+  bf_emu_step to_zero = negates ? neg_float_flushed : abs_float_flushed;
+  return bf_emu_bind(decoder, instruction, op, type, flushes ? to_zero : exact);
+}
+
+bool BF_EMU_NAME(bf_emu_select_float)(bf_emu_decoder *decoder,
+                                      const bf_ptx_instruction *instruction, bf_emu_op *op);
+
+bool BF_EMU_NAME(bf_emu_select_float)(bf_emu_decoder *decoder,
+                                      const bf_ptx_instruction *instruction, bf_emu_op *op) {
+  bf_ptx_type type = instruction->type[0];
+  if (type != BF_PTX_F32 && type != BF_PTX_F64)
+    return false;
+  if (bf_ptx_has(instruction, "approx") || bf_ptx_has(instruction, "full"))
+    return false;
+  switch (instruction->opcode) {
+  case BF_PTX_OP_ADD:
+    return select_family(decoder, instruction, op, &add_family);
+  case BF_PTX_OP_SUB:
+    return select_family(decoder, instruction, op, &sub_family);
+  case BF_PTX_OP_MUL:
+    return select_family(decoder, instruction, op, &mul_family);
+  case BF_PTX_OP_FMA:
+  case BF_PTX_OP_MAD:
+    return select_family(decoder, instruction, op, &fma_family);
+  case BF_PTX_OP_DIV:
+    return select_family(decoder, instruction, op, &div_family);
+  case BF_PTX_OP_SQRT:
+    return select_family(decoder, instruction, op, &sqrt_family);
+  case BF_PTX_OP_RCP:
+    return select_family(decoder, instruction, op, &rcp_family);
+  case BF_PTX_OP_MIN:
+  case BF_PTX_OP_MAX:
+    return select_extreme(decoder, instruction, op);
+  case BF_PTX_OP_NEG:
+  case BF_PTX_OP_ABS:
+    return select_sign(decoder, instruction, op);
+  default:
+    return false;
+  }
+}

@@ -1,0 +1,362 @@
+/* mov, packing and unpacking of vectors, cvta, isspacep, and what only orders or hints. */
+#include "emu/bind.h"
+#include "emu/device.h"
+
+/* ---- mov of one value ---- */
+
+BF_EMU_UNARY(move_16, uint16_t, a[lane])
+BF_EMU_UNARY(move_32, uint32_t, a[lane])
+BF_EMU_UNARY(move_64, uint64_t, a[lane])
+
+static const bf_emu_op *move_128(bf_emu_warp *warp, const bf_emu_op *op) {
+  bf_emu_wide *d = BF_LANES(bf_emu_wide, op->d);
+  const bf_emu_wide *a = BF_LANES(bf_emu_wide, op->a);
+  BF_EACH_LANE(BF_MASK(), lane) d[lane] = a[lane];
+  return op + 1;
+}
+
+/* Special registers have at least 32 bits. */
+static const bf_emu_op *move_32_to_16(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint16_t *d = BF_LANES(uint16_t, op->d);
+  const uint32_t *a = BF_LANES(uint32_t, op->a);
+  BF_SET_LANES(BF_MASK(), d, (uint16_t)a[lane]);
+  return op + 1;
+}
+
+/* d = a ^ b of predicates, where b is ~0 for a negated a. */
+static const bf_emu_op *move_predicate(bf_emu_warp *warp, const bf_emu_op *op) {
+  bf_emu_set_predicate(warp, op->d, BF_MASK(), BF_PREDICATE(op->a) ^ op->b);
+  return op + 1;
+}
+
+/* The operation that copies values of a size in bytes, or NULL. */
+static bf_emu_step move_of(unsigned bytes) {
+  switch (bytes) {
+  case 2:
+    return move_16;
+  case 4:
+    return move_32;
+  case 8:
+    return move_64;
+  case 16:
+    return move_128;
+  default:
+    return NULL;
+  }
+}
+
+/* ---- Packing and unpacking ---- */
+
+enum { MOST_ELEMENTS = 8 };
+
+/* The elements of a vector operand, the lowest bits first. */
+typedef struct vector {
+  unsigned count;
+  unsigned whole_bytes, element_bytes;
+  uint32_t place[MOST_ELEMENTS];
+} vector;
+
+#define PACK(function, whole, part)                                                                \
+  static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
+    whole *d = BF_LANES(whole, op->d);                                                             \
+    const part *low = BF_LANES(part, op->a), *high = BF_LANES(part, op->b);                        \
+    BF_SET_LANES(BF_MASK(), d, (whole)low[lane] | (whole)high[lane] << 8 * sizeof(part));          \
+    return op + 1;                                                                                 \
+  }
+PACK(pack_32, uint32_t, uint16_t)
+PACK(pack_64, uint64_t, uint32_t)
+
+/* low and high may be the place that nobody reads. */
+#define UNPACK(function, whole, part)                                                              \
+  static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
+    const whole *a = BF_LANES(whole, op->a);                                                       \
+    part *low = BF_LANES(part, op->d), *high = BF_LANES(part, op->e);                              \
+    BF_SET_LANES(BF_MASK(), low, (part)a[lane]);                                                   \
+    BF_SET_LANES(BF_MASK(), high, (part)(a[lane] >> 8 * sizeof(part)));                            \
+    return op + 1;                                                                                 \
+  }
+UNPACK(unpack_32, uint32_t, uint16_t)
+UNPACK(unpack_64, uint64_t, uint32_t)
+
+/* Where the bytes of a lane lie in a place; 8-bit values take two bytes. */
+static uint8_t *element_at(bf_emu_warp *warp, uint32_t place, unsigned bytes, uint32_t lane) {
+  return warp->registers + place + (bytes < 2 ? 2 : bytes) * lane;
+}
+
+static const bf_emu_op *pack_any(bf_emu_warp *warp, const bf_emu_op *op) {
+  const vector *v = op->detail;
+  BF_EACH_LANE(BF_MASK(), lane) {
+    uint8_t whole[sizeof(bf_emu_wide)];
+    for (unsigned i = 0; i < v->count; i++)
+      memcpy(whole + i * v->element_bytes, element_at(warp, v->place[i], v->element_bytes, lane),
+             v->element_bytes);
+    memcpy(element_at(warp, op->d, v->whole_bytes, lane), whole, v->whole_bytes);
+  }
+  return op + 1;
+}
+
+static const bf_emu_op *unpack_any(bf_emu_warp *warp, const bf_emu_op *op) {
+  const vector *v = op->detail;
+  BF_EACH_LANE(BF_MASK(), lane) {
+    uint8_t whole[sizeof(bf_emu_wide)];
+    memcpy(whole, element_at(warp, op->a, v->whole_bytes, lane), v->whole_bytes);
+    for (unsigned i = 0; i < v->count; i++) {
+      uint8_t *element = element_at(warp, v->place[i], v->element_bytes, lane);
+      if (v->element_bytes == 1)
+        element[1] = 0;
+      memcpy(element, whole + i * v->element_bytes, v->element_bytes);
+    }
+  }
+  return op + 1;
+}
+
+/* The type of bits in elements of a vector, or NONE. */
+static bf_ptx_type element_type(unsigned bytes) {
+  switch (bytes) {
+  case 1:
+    return BF_PTX_B8;
+  case 2:
+    return BF_PTX_B16;
+  case 4:
+    return BF_PTX_B32;
+  case 8:
+    return BF_PTX_B64;
+  default:
+    return BF_PTX_TYPE_NONE;
+  }
+}
+
+/* Binds the elements of operand, which together have the given type; false where that cannot be. */
+static bool bind_vector(bf_emu_decoder *decoder, const bf_ptx_operand *operand, bf_ptx_type type,
+                        bool is_written, vector *v) {
+  v->count = operand->count;
+  v->whole_bytes = bf_ptx_type_bytes(type);
+  if (v->count < 2 || v->count > MOST_ELEMENTS || v->whole_bytes % v->count)
+    return false;
+  v->element_bytes = v->whole_bytes / v->count;
+  bf_ptx_type part = element_type(v->element_bytes);
+  if (part == BF_PTX_TYPE_NONE)
+    return false;
+  for (unsigned i = 0; i < v->count; i++)
+    v->place[i] = is_written ? bf_emu_bind_destination(decoder, &operand->item[i], part)
+                             : bf_emu_bind_source(decoder, &operand->item[i], part);
+  return true;
+}
+
+/* Whether a vector is a pair that pack_32 and the like can deal with. */
+static bool is_pair(const vector *v) {
+  return v->count == 2 && (v->element_bytes == 2 || v->element_bytes == 4);
+}
+
+static const void *copy_vector(bf_emu_decoder *decoder, const vector *v) {
+  vector *copy = bf_emu_detail(decoder, sizeof *copy);
+  if (copy)
+    *copy = *v;
+  return copy;
+}
+
+static bool select_pack(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        bf_ptx_type type, bf_emu_op *op) {
+  vector v;
+  if (!bind_vector(decoder, &instruction->operand[1], type, false, &v))
+    return bf_emu_refuse(decoder, "elements that do not fill the type");
+  op->d = bf_emu_bind_destination(decoder, &instruction->operand[0], type);
+  if (is_pair(&v)) {
+    op->a = v.place[0];
+    op->b = v.place[1];
+    op->run = v.element_bytes == 2 ? pack_32 : pack_64;
+  } else {
+    op->detail = copy_vector(decoder, &v);
+    op->run = pack_any;
+  }
+  return true;
+}
+
+static bool select_unpack(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                          bf_ptx_type type, bf_emu_op *op) {
+  vector v;
+  if (!bind_vector(decoder, &instruction->operand[0], type, true, &v))
+    return bf_emu_refuse(decoder, "elements that do not fill the type");
+  op->a = bf_emu_bind_source(decoder, &instruction->operand[1], type);
+  if (is_pair(&v)) {
+    op->d = v.place[0];
+    op->e = v.place[1];
+    op->run = v.element_bytes == 2 ? unpack_32 : unpack_64;
+  } else {
+    op->detail = copy_vector(decoder, &v);
+    op->run = unpack_any;
+  }
+  return true;
+}
+
+static bool select_mov(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                       bf_emu_op *op) {
+  const bf_ptx_operand *d = &instruction->operand[0], *a = &instruction->operand[1];
+  bf_ptx_type type = instruction->type[0];
+  if (type == BF_PTX_PRED) {
+    op->d = bf_emu_bind_truth(decoder, d);
+    op->a = bf_emu_predicate(decoder, a, &op->b);
+    op->run = move_predicate;
+    return true;
+  }
+  if (a->kind == BF_PTX_VECTOR && d->kind == BF_PTX_VECTOR)
+    return bf_emu_refuse(decoder, "mov of a vector to a vector");
+  if (a->kind == BF_PTX_VECTOR)
+    return select_pack(decoder, instruction, type, op);
+  if (d->kind == BF_PTX_VECTOR)
+    return select_unpack(decoder, instruction, type, op);
+  bf_emu_step run = move_of(bf_ptx_type_bytes(type));
+  if (run == move_16 && a->kind == BF_PTX_SPECIAL) {
+    op->d = bf_emu_bind_destination(decoder, d, type);
+    op->a = bf_emu_bind_source(decoder, a, BF_PTX_U32);
+    op->run = move_32_to_16;
+    return true;
+  }
+  if (!run)
+    return bf_emu_refuse(decoder, "mov of this type");
+  return bf_emu_bind(decoder, instruction, op, type, run);
+}
+
+/* ---- Generic addresses ---- */
+
+/* d = a + immediate */
+static const bf_emu_op *shift_address(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint64_t *d = BF_LANES(uint64_t, op->d), by = op->immediate;
+  const uint64_t *a = BF_LANES(uint64_t, op->a);
+  BF_SET_LANES(BF_MASK(), d, a[lane] + by);
+  return op + 1;
+}
+
+static bool select_cvta(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        bf_emu_op *op) {
+  if (bf_ptx_type_bytes(instruction->type[0]) != 8)
+    return bf_emu_refuse(decoder, "32-bit generic addresses");
+  bool back = bf_ptx_has(instruction, "to");
+  uint64_t by = instruction->space == BF_PTX_SPACE_SHARED  ? BF_EMU_SHARED_WINDOW
+                : instruction->space == BF_PTX_SPACE_LOCAL ? BF_EMU_LOCAL_WINDOW
+                                                           : 0;
+  bf_emu_bind(decoder, instruction, op, BF_PTX_U64, by ? shift_address : move_64);
+  op->immediate = back ? 0 - by : by;
+  return true;
+}
+
+/* ---- Spaces ---- */
+
+static bool is_inside(uint64_t address, uint64_t first, uint64_t bytes) {
+  return address - first < bytes;
+}
+
+/* Whether a generic address lies in a space. What is neither shared nor local memory, parameter nor
+ * constant counts as global, whether anything is there or not. */
+static bool is_in(const bf_emu_flight *flight, uint64_t address, bf_ptx_space space) {
+  bf_emu_entry entry;
+  switch (space) {
+  case BF_PTX_SPACE_SHARED:
+    return is_inside(address, BF_EMU_SHARED_WINDOW, BF_EMU_WINDOW_BYTES);
+  case BF_PTX_SPACE_LOCAL:
+    return is_inside(address, BF_EMU_LOCAL_WINDOW, BF_EMU_WINDOW_BYTES);
+  case BF_PTX_SPACE_PARAM:
+    return is_inside(address, (uintptr_t)flight->parameters, flight->launch->parameter_bytes);
+  case BF_PTX_SPACE_CONST:
+    return bf_emu_find_entry(flight->emu, address, &entry) && !entry.writable;
+  default:
+    return !is_in(flight, address, BF_PTX_SPACE_SHARED) &&
+           !is_in(flight, address, BF_PTX_SPACE_LOCAL) &&
+           !is_in(flight, address, BF_PTX_SPACE_PARAM) &&
+           !is_in(flight, address, BF_PTX_SPACE_CONST);
+  }
+}
+
+static const bf_emu_op *isspacep(bf_emu_warp *warp, const bf_emu_op *op) {
+  const uint64_t *a = BF_LANES(uint64_t, op->a);
+  uint32_t mask = BF_MASK(), truth = 0;
+  BF_EACH_LANE(mask, lane)
+  truth |= (uint32_t)is_in(warp->worker->flight, a[lane], (bf_ptx_space)op->small[0]) << lane;
+  bf_emu_set_predicate(warp, op->d, mask, truth);
+  return op + 1;
+}
+
+static bool select_isspacep(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                            bf_emu_op *op) {
+  op->d = bf_emu_bind_truth(decoder, &instruction->operand[0]);
+  op->a = bf_emu_bind_source(decoder, &instruction->operand[1], BF_PTX_U64);
+  op->small[0] = (uint8_t)instruction->space;
+  op->run = isspacep;
+  return true;
+}
+
+/* ---- Order, waiting, hints ---- */
+
+static const bf_emu_op *do_nothing(bf_emu_warp *warp, const bf_emu_op *op) {
+  (void)warp;
+  return op + 1;
+}
+
+static const bf_emu_op *order_memory(bf_emu_warp *warp, const bf_emu_op *op) {
+  (void)warp;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  return op + 1;
+}
+
+/* Who sleeps waits for others. */
+static const bf_emu_op *sleep_a_little(bf_emu_warp *warp, const bf_emu_op *op) {
+  warp->polled = true;
+  return op + 1;
+}
+
+static bool select_fence(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                         bf_emu_op *op) {
+  if (instruction->operands > 0)
+    return bf_emu_refuse(decoder, "fence.proxy.tensormap");
+  /* A block runs on one thread of the host, so its own accesses are in order. */
+  op->run = bf_ptx_has(instruction, "cta") ? do_nothing : order_memory;
+  return true;
+}
+
+/* Cache policies mean nothing here: the value is 0. */
+static bool select_policy(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                          bf_emu_op *op) {
+  op->d = bf_emu_bind_destination(decoder, &instruction->operand[0], BF_PTX_B64);
+  op->a = bf_emu_constant(decoder, 0, 8);
+  op->run = move_64;
+  return true;
+}
+
+bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                                     bf_emu_op *op);
+
+bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                                     bf_emu_op *op) {
+  switch (instruction->opcode) {
+  case BF_PTX_OP_MOV:
+    return select_mov(decoder, instruction, op);
+  case BF_PTX_OP_CVTA:
+    return select_cvta(decoder, instruction, op);
+  case BF_PTX_OP_ISSPACEP:
+    return select_isspacep(decoder, instruction, op);
+  case BF_PTX_OP_FENCE:
+  case BF_PTX_OP_MEMBAR:
+    return select_fence(decoder, instruction, op);
+  case BF_PTX_OP_CREATEPOLICY:
+    return select_policy(decoder, instruction, op);
+  case BF_PTX_OP_NANOSLEEP:
+    op->run = sleep_a_little;
+    return true;
+  case BF_PTX_OP_PMEVENT:
+  case BF_PTX_OP_PREFETCH:
+  case BF_PTX_OP_PREFETCHU:
+  case BF_PTX_OP_APPLYPRIORITY:
+  case BF_PTX_OP_DISCARD:
+  case BF_PTX_OP_GRIDDEPCONTROL:
+  case BF_PTX_OP_SETMAXNREG:
+  case BF_PTX_OP_BRKPT:
+    op->run = do_nothing;
+    return true;
+  case BF_PTX_OP_ALLOCA:
+  case BF_PTX_OP_STACKSAVE:
+  case BF_PTX_OP_STACKRESTORE:
+    return bf_emu_refuse(decoder, "memory reserved on the stack");
+  default:
+    return false;
+  }
+}

@@ -1,0 +1,326 @@
+/* Lanes that go different ways and meet again.
+ *
+ * The lanes of a warp are spread over paths: sets of lanes at the same place. One path runs; the
+ * others are ready, or wait at a barrier, or wait for lanes to take part in an operation. When a
+ * branch sends lanes two ways, a join is made for the place where the ways meet (the nearest
+ * post-dominator of the branch). A path that comes to its join waits there until all lanes that the
+ * join expects have come, and then they go on as one path. So lanes are together wherever they can
+ * be, and still every path gets its turn: one that has polled memory for a while is set aside, and
+ * where nobody else can run, the lanes that wait for it at a join are let go without it. That is
+ * how a lock that one lane holds and the others of its warp wait for is released. */
+#include "emu/warp.h"
+
+#include <stdlib.h>
+
+void bf_emu_account(bf_emu_warp *warp, const bf_emu_op *end) {
+  const bf_emu_code *code = warp->frame->code;
+  uint32_t count = code->counted[end - code->op] - code->counted[warp->segment - code->op];
+  warp->instructions += count;
+  warp->worker->warp_instructions += count;
+  warp->worker->thread_instructions += (uint64_t)count * (unsigned)__builtin_popcount(warp->active);
+}
+
+/* ---- Joins ---- */
+
+static bf_emu_join *new_join(bf_emu_warp *warp, const bf_emu_op *at) {
+  bf_emu_join *join = warp->free_joins;
+  if (join)
+    warp->free_joins = join->next_free;
+  else if ((join = calloc(1, sizeof *join))) {
+    join->next_made = warp->joins;
+    warp->joins = join;
+  } else
+    return NULL;
+  join->at = at;
+  join->frame = warp->frame;
+  join->expected = warp->active;
+  join->arrived = 0;
+  join->outer = warp->join;
+  return join;
+}
+
+static void free_join(bf_emu_warp *warp, bf_emu_join *join) {
+  join->next_free = warp->free_joins;
+  warp->free_joins = join;
+}
+
+/* Makes a path out of the lanes that have arrived at a join. */
+static void release(bf_emu_warp *warp, bf_emu_join *join) {
+  bf_emu_path *path = &warp->path[warp->paths++];
+  *path = (bf_emu_path){.at = join->at,
+                        .mask = join->arrived,
+                        .frame = join->frame,
+                        .join = join->outer,
+                        .state = BF_EMU_READY};
+  join->expected &= ~join->arrived;
+  join->arrived = 0;
+}
+
+bf_emu_path *bf_emu_set_aside(bf_emu_warp *warp, const bf_emu_op *at) {
+  bf_emu_path *path = &warp->path[warp->paths++];
+  *path = (bf_emu_path){.at = at,
+                        .mask = warp->active,
+                        .frame = warp->frame,
+                        .join = warp->join,
+                        .state = BF_EMU_READY};
+  warp->active = 0;
+  return path;
+}
+
+const bf_emu_op *bf_emu_split(bf_emu_warp *warp, const bf_emu_op *op, uint32_t taken,
+                              const bf_emu_op *target, const bf_emu_op *join_at) {
+  bf_emu_account(warp, op + 1);
+  bf_emu_join *join = warp->join;
+  if (join_at && (!join || join->at != join_at || join->frame != warp->frame)) {
+    join = new_join(warp, join_at);
+    if (!join)
+      return bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, 0, "out of memory");
+  }
+  warp->join = join;
+  warp->active &= ~taken;
+  if (join_at && target == join_at) {
+    join->arrived |= taken;
+  } else {
+    bf_emu_path *path = &warp->path[warp->paths++];
+    *path = (bf_emu_path){
+        .at = target, .mask = taken, .frame = warp->frame, .join = join, .state = BF_EMU_READY};
+  }
+  warp->segment = op + 1;
+  return op + 1;
+}
+
+const bf_emu_op *bf_emu_arrive(bf_emu_warp *warp, const bf_emu_op *op) {
+  bf_emu_join *join = warp->join;
+  bf_emu_account(warp, op);
+  join->arrived |= warp->active;
+  warp->segment = op;
+  if (join->arrived != join->expected) {
+    warp->active = 0;
+    return bf_emu_next_path(warp);
+  }
+  warp->active = join->arrived;
+  warp->join = join->outer;
+  free_join(warp, join);
+  return op; /* perhaps the place of the outer join too */
+}
+
+/* ---- Choosing a path ---- */
+
+bool bf_emu_can_run(const bf_emu_warp *warp) {
+  for (unsigned i = 0; i < warp->paths; i++)
+    if (warp->path[i].state == BF_EMU_READY)
+      return true;
+  return false;
+}
+
+/* Index of the path to run: the youngest that has not yielded, or else the oldest; -1: none is
+ * ready. */
+static int ready_path(bf_emu_warp *warp) {
+  int oldest = -1;
+  for (unsigned i = warp->paths; i-- > 0;) {
+    if (warp->path[i].state != BF_EMU_READY)
+      continue;
+    if (!warp->path[i].yielded)
+      return (int)i;
+    oldest = (int)i;
+  }
+  return oldest;
+}
+
+/* Takes path index out of the list and makes it the running one. */
+static const bf_emu_op *resume(bf_emu_warp *warp, unsigned index) {
+  bf_emu_path path = warp->path[index];
+  warp->paths--;
+  memmove(warp->path + index, warp->path + index + 1, (warp->paths - index) * sizeof *warp->path);
+  warp->active = path.mask;
+  warp->frame = path.frame;
+  warp->registers = path.frame->registers;
+  warp->join = path.join;
+  warp->segment = path.at;
+  warp->spins = 0;
+  return path.at;
+}
+
+/* The lanes that wait where path waits. */
+static uint32_t gathered(const bf_emu_warp *warp, const bf_emu_path *path) {
+  uint32_t lanes = 0;
+  for (unsigned i = 0; i < warp->paths; i++)
+    if (warp->path[i].state == BF_EMU_AT_MEETING && warp->path[i].at == path->at &&
+        warp->path[i].frame == path->frame)
+      lanes |= warp->path[i].mask;
+  return lanes;
+}
+
+/* Executes the operation that the paths at `at` have met for, once for all of them, and lets them
+ * go on behind it. */
+static bool hold_meeting(bf_emu_warp *warp, const bf_emu_path *meeting) {
+  const bf_emu_op *at = meeting->at;
+  bf_emu_frame *frame = meeting->frame;
+  warp->active = gathered(warp, meeting);
+  warp->frame = frame;
+  warp->registers = frame->registers;
+  warp->segment = at;
+  warp->is_meeting = true;
+  const bf_emu_op *next = at->run(warp, at);
+  warp->is_meeting = false;
+  if (!next)
+    return false;
+  bf_emu_account(warp, next);
+  warp->active = 0;
+  for (unsigned i = 0; i < warp->paths; i++)
+    if (warp->path[i].state == BF_EMU_AT_MEETING && warp->path[i].at == at &&
+        warp->path[i].frame == frame) {
+      warp->path[i].at = next;
+      warp->path[i].state = BF_EMU_READY;
+    }
+  return true;
+}
+
+/* Holds a meeting whose lanes have all come; if none is complete and nobody of the warp can bring
+ * more, one of those who came. False: there is none. */
+static bool meet_somewhere(bf_emu_warp *warp) {
+  const bf_emu_path *any = NULL;
+  bool somebody_waits = false;
+  for (unsigned i = 0; i < warp->paths; i++) {
+    const bf_emu_path *path = &warp->path[i];
+    somebody_waits |= path->state == BF_EMU_AT_BARRIER;
+    if (path->state != BF_EMU_AT_MEETING)
+      continue;
+    any = path;
+    if ((path->meeting & warp->alive & ~gathered(warp, path)) == 0)
+      return hold_meeting(warp, path);
+  }
+  return any && !somebody_waits && hold_meeting(warp, any);
+}
+
+/* Whether every ready path has yielded. */
+static bool all_yielded(const bf_emu_warp *warp) {
+  for (unsigned i = 0; i < warp->paths; i++)
+    if (warp->path[i].state == BF_EMU_READY && !warp->path[i].yielded)
+      return false;
+  return true;
+}
+
+const bf_emu_op *bf_emu_next_path(bf_emu_warp *warp) {
+  for (;;) {
+    int index = ready_path(warp);
+    if (index >= 0 && warp->path[index].yielded && all_yielded(warp) && warp->budget == 0)
+      return NULL;
+    if (index >= 0)
+      return resume(warp, (unsigned)index);
+    if (!meet_somewhere(warp))
+      return NULL;
+  }
+}
+
+bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members) {
+  if (warp->is_meeting || (members & warp->alive & ~lanes) == 0)
+    return true;
+  bf_emu_account(warp, op);
+  bf_emu_path *path = bf_emu_set_aside(warp, op);
+  path->state = BF_EMU_AT_MEETING;
+  path->meeting = members;
+  return false;
+}
+
+/* ---- Turns ---- */
+
+const bf_emu_op *bf_emu_yield(bf_emu_warp *warp, const bf_emu_op *at, bool is_spinning) {
+  bf_emu_join *join = warp->join;
+  bf_emu_path *path = bf_emu_set_aside(warp, at);
+  path->yielded = true;
+  warp->spins = 0;
+  bool others = false;
+  for (unsigned i = 0; i + 1 < warp->paths; i++)
+    others |= warp->path[i].state == BF_EMU_READY && !warp->path[i].yielded;
+  if (is_spinning && !others) {
+    while (join && !join->arrived)
+      join = join->outer;
+    if (join)
+      release(warp, join);
+  }
+  for (unsigned i = 0; i < warp->paths; i++)
+    if (warp->path[i].state == BF_EMU_READY && !warp->path[i].yielded)
+      return bf_emu_next_path(warp);
+  warp->budget = 0;
+  return NULL;
+}
+
+/* ---- Ends ---- */
+
+/* Takes lanes that are gone out of the joins around the running path. */
+static void leave_joins(bf_emu_warp *warp, uint32_t lanes) {
+  for (bf_emu_join *join = warp->join, *outer; join; join = outer) {
+    outer = join->outer;
+    join->expected &= ~lanes;
+    if (join->arrived && join->arrived == join->expected)
+      release(warp, join);
+    if (join->expected == 0) {
+      if (warp->join == join)
+        warp->join = outer;
+      free_join(warp, join);
+    }
+  }
+}
+
+const bf_emu_op *bf_emu_end_lanes(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes) {
+  bf_emu_block *block = warp->block;
+  bf_emu_account(warp, op + 1);
+  warp->segment = op + 1;
+  warp->alive &= ~lanes;
+  warp->active &= ~lanes;
+  block->threads_alive -= (uint32_t)__builtin_popcount(lanes);
+  leave_joins(warp, lanes);
+  for (bf_emu_frame *frame = warp->frame; frame; frame = frame->caller)
+    frame->lanes &= ~lanes;
+  for (unsigned i = 0; i < BF_EMU_BARRIERS; i++)
+    bf_emu_barrier_check(block, i);
+  if (warp->active)
+    return op + 1;
+  return bf_emu_next_path(warp);
+}
+
+/* ---- Calls ---- */
+
+bf_emu_frame *bf_emu_frame_get(bf_emu_warp *warp, const bf_emu_code *code) {
+  for (bf_emu_frame *frame = warp->frames; frame; frame = frame->next)
+    if (frame->is_free && frame->code == code) {
+      frame->is_free = false;
+      return frame;
+    }
+  bf_emu_frame *frame = calloc(1, sizeof *frame);
+  void *registers = NULL;
+  if (!frame || posix_memalign(&registers, 64, code->frame_bytes)) {
+    free(frame);
+    return NULL;
+  }
+  memcpy(registers, code->first_frame, code->frame_bytes);
+  frame->registers = registers;
+  frame->code = code;
+  frame->next = warp->frames;
+  warp->frames = frame;
+  return frame;
+}
+
+/* ---- Barriers ---- */
+
+void bf_emu_barrier_check(bf_emu_block *block, unsigned number) {
+  bf_emu_barrier *barrier = &block->barrier[number];
+  uint32_t expected = barrier->expected ? barrier->expected : block->threads_alive;
+  if (barrier->arrived == 0 || barrier->arrived < expected)
+    return;
+  barrier->result_and = barrier->ands;
+  barrier->result_or = barrier->ors;
+  barrier->result_sum = barrier->sums;
+  barrier->arrived = barrier->expected = 0;
+  barrier->ands = 1;
+  barrier->ors = barrier->sums = 0;
+  barrier->phase++;
+  for (unsigned w = 0; w < block->warps; w++) {
+    bf_emu_warp *warp = &block->warp[w];
+    for (unsigned i = 0; i < warp->paths; i++)
+      if (warp->path[i].state == BF_EMU_AT_BARRIER && warp->path[i].barrier == number)
+        warp->path[i].state = BF_EMU_READY;
+  }
+  block->epoch++;
+}

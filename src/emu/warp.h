@@ -1,0 +1,45 @@
+/* emu/warp: lanes that go different ways and meet again. */
+#ifndef BF_EMU_WARP_H
+#define BF_EMU_WARP_H
+
+#include "emu/inner.h"
+
+enum {
+  BF_EMU_MOST_SPINS = 256,     /* backward branches of a loop that polls before others run */
+  BF_EMU_SLICE = 1 << 20,      /* backward branches before other warps run */
+  BF_EMU_MOST_DEPTH = 1 << 13, /* calls inside calls */
+};
+
+/* Counts the operations from warp->segment up to, but without, end. */
+void bf_emu_account(bf_emu_warp *warp, const bf_emu_op *end);
+/* Goes on at target after op. */
+static inline const bf_emu_op *bf_emu_jump(bf_emu_warp *warp, const bf_emu_op *op,
+                                           const bf_emu_op *target) {
+  bf_emu_account(warp, op + 1);
+  warp->segment = target;
+  return target;
+}
+
+/* Splits the running path: lanes of taken go to target, the others go on behind op; both meet at
+ * join (NULL: nowhere before they end). Returns where to go on. */
+const bf_emu_op *bf_emu_split(bf_emu_warp *warp, const bf_emu_op *op, uint32_t taken,
+                              const bf_emu_op *target, const bf_emu_op *join);
+/* Puts the running path, at op, aside in a state; its operations must be accounted for. */
+bf_emu_path *bf_emu_set_aside(bf_emu_warp *warp, const bf_emu_op *at);
+/* Makes another path of the warp run and returns its operation; NULL: none can. */
+const bf_emu_op *bf_emu_next_path(bf_emu_warp *warp);
+/* The lanes of the running path wait at the join where it is; NULL as for bf_emu_next_path. */
+const bf_emu_op *bf_emu_arrive(bf_emu_warp *warp, const bf_emu_op *op);
+/* Ends lanes of the running path. Returns op + 1, or where another path goes on. */
+const bf_emu_op *bf_emu_end_lanes(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes);
+/* Lets other paths, warps and blocks run before the running path goes on at `at`; is_spinning:
+ * lanes that wait for this path at a join are let go. Returns NULL. */
+const bf_emu_op *bf_emu_yield(bf_emu_warp *warp, const bf_emu_op *at, bool is_spinning);
+/* A frame for a call of code; NULL: out of memory. */
+bf_emu_frame *bf_emu_frame_get(bf_emu_warp *warp, const bf_emu_code *code);
+/* Whether some path can run. */
+bool bf_emu_can_run(const bf_emu_warp *warp);
+/* Checks whether barrier number of the block is complete, and lets its paths go. */
+void bf_emu_barrier_check(bf_emu_block *block, unsigned number);
+
+#endif
