@@ -889,17 +889,18 @@ static bool may_be_shared(const bf_ptx_instruction *instruction) {
 }
 
 /* Whether a generic address lies in shared memory whatever its unknowns are: the start of the
- * window plus something, on every way that it was chosen. */
-static bool is_in_window(const bf_walk *walk, bf_expression address) {
+ * window plus something, on every way that it was chosen. looks bounds the work. */
+static bool is_in_window(const bf_walk *walk, bf_expression address, unsigned *looks) {
   const bf_node *node = bf_node_of(&walk->values, address);
-  if (!node->is_named)
+  if (!node->is_named || *looks == 0)
     return false;
+  --*looks;
   if (node->kind == BF_EXPRESSION_SELECT)
-    return is_in_window(walk, node->b) && is_in_window(walk, node->c);
+    return is_in_window(walk, node->b, looks) && is_in_window(walk, node->c, looks);
   if (node->kind == BF_EXPRESSION_BLEND)
-    return is_in_window(walk, node->a) && is_in_window(walk, node->b);
+    return is_in_window(walk, node->a, looks) && is_in_window(walk, node->b, looks);
   for (uint32_t i = 0; i < node->terms; i++)
-    if (node->term[i].coefficient == 1 && is_in_window(walk, node->term[i].value))
+    if (node->term[i].coefficient == 1 && is_in_window(walk, node->term[i].value, looks))
       return true;
   return address == walk->window;
 }
@@ -934,7 +935,8 @@ static void record_access(bf_walk *walk, uint32_t index, bf_place place) {
                         bf_expression_constant(&walk->values, bits, (uint64_t)address->offset), 1);
   if (walk->values.failed || (is_generic && !bf_node_of(&walk->values, value)->is_named))
     return;
-  if (is_generic && !is_in_window(walk, value))
+  unsigned looks = 1000;
+  if (is_generic && !is_in_window(walk, value, &looks))
     value = walk->values.too_large[3]; /* it may be shared memory */
   add_record(walk, index, place, bf_expression_convert(&walk->values, value, 32, false));
 }

@@ -117,8 +117,8 @@ int bf_walk_layout(bf_walk *walk) {
   if (!walk->variable)
     return BF_NO_MEMORY;
   add_variables(walk, walk->function);
-  for (const bf_ptx_item *item = walk->module->first; item && has_calls(walk->function);
-       item = item->next)
+  bool calls = has_calls(walk->function);
+  for (const bf_ptx_item *item = walk->module->first; item && calls; item = item->next)
     if (item->kind == BF_PTX_ITEM_FUNCTION && !item->function->is_entry)
       add_variables(walk, item->function);
   for (unsigned i = 0; i < walk->variables; i++) {
