@@ -74,8 +74,7 @@ typedef struct cli_command {
   int (*run)(const void *settings, int count, char **arguments);
 } cli_command;
 
-extern const cli_command cli_check, cli_classify, cli_solve, cli_align, cli_convert, cli_emit,
-    cli_draw, cli_report, cli_machines, cli_ptx, cli_exec, cli_corpus, cli_help;
+    cli_draw, cli_report, cli_machines, cli_ptx, cli_exec, cli_analyze, cli_corpus, cli_help;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;
