@@ -23,9 +23,9 @@ static inline char *lanes_text(const char *before, const char *body, size_t in_s
   int size = snprintf(text, MOST,
                       ".version 8.6\n.target sm_90\n.address_size 64\n%s\n"
                       ".visible .entry lanes(.param .u64 from, .param .u64 to) {\n"
-                      ".reg .b64 %%in, %%out, %%wide; .reg .b32 %%index, %%a1, %%a2;\n"
-                      "mov.u32 %%a1, %%ctaid.x; mov.u32 %%a2, %%ntid.x;\n"
-                      "mov.u32 %%index, %%tid.x; mad.lo.u32 %%index, %%a1, %%a2, %%index;\n"
+                      ".reg .b64 %%in, %%out, %%wide; .reg .b32 %%index, %%block, %%threads;\n"
+                      "mov.u32 %%block, %%ctaid.x; mov.u32 %%threads, %%ntid.x;\n"
+                      "mov.u32 %%index, %%tid.x; mad.lo.u32 %%index, %%block, %%threads, %%index;\n"
                       "ld.param.u64 %%in, [from]; ld.param.u64 %%out, [to];\n"
                       "cvta.to.global.u64 %%in, %%in; cvta.to.global.u64 %%out, %%out;\n"
                       "mul.wide.u32 %%wide, %%index, %zu; add.u64 %%in, %%in, %%wide;\n"
