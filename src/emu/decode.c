@@ -342,6 +342,18 @@ static const char *file_name(const bf_ptx_module *ptx, uint64_t number) {
   return NULL;
 }
 
+void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
+                        const char **file, uint64_t *line) {
+  const bf_ptx_location *location = instruction->location;
+  *file = location ? file_name(ptx, location->file) : NULL;
+  *line = location ? location->line : 0;
+  bool is_library = *file && strstr(*file, "include/");
+  if (is_library && location->function_name && location->inlined_line) {
+    *file = file_name(ptx, location->inlined_file);
+    *line = location->inlined_line;
+  }
+}
+
 static bool add_site(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                      unsigned *capacity) {
   bf_emu_kernel *kernel = decoder->kernel;

@@ -278,6 +278,11 @@ static bool stop_at_once(void *context, uint64_t done, uint64_t blocks) {
   return done < 3;
 }
 
+static bool stop_after_some(void *context, uint64_t done, uint64_t blocks) {
+  (void)done, (void)blocks;
+  return ++*(unsigned *)context < 10;
+}
+
 static void a_launch_can_be_stopped(void **state) {
   (void)state;
   bed at;
@@ -285,6 +290,13 @@ static void a_launch_can_be_stopped(void **state) {
   uint64_t out = bed_alloc(&at, 8, 0);
   bf_emu_launch launch = bed_launch(&at, "many_blocks", 100000000, 32, &out, sizeof out);
   launch.progress = stop_at_once;
+  assert_int_equal(bed_run(&at, &launch).fault.kind, BF_EMU_INTERRUPTED);
+  /* Kernels that never end: one polls memory, in blocks of several warps, on several threads. */
+  unsigned calls = 0;
+  launch = bed_launch(&at, "forever", 3, 64, &out, sizeof out);
+  *(uint64_t *)(uintptr_t)out = 0;
+  launch.progress = stop_after_some;
+  launch.progress_context = &calls;
   assert_int_equal(bed_run(&at, &launch).fault.kind, BF_EMU_INTERRUPTED);
   bed_close(&at);
 }
