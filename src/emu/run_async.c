@@ -1,11 +1,544 @@
-/* Asynchronous copies and barrier objects: cp.async, mbarrier. */
+/* Asynchronous copies in groups (cp.async) and barrier objects in shared memory (mbarrier).
+ *
+ * A copy is noted when it is issued and done when its lane waits for it, so that a program that
+ * forgets to wait reads old data. Addresses are checked when it is issued. Lanes have groups of
+ * their own. Copies that cannot be noted are done at once, which PTX allows as well.
+ *
+ * An mbarrier is a 64-bit word: bits 0-19 the arrivals still expected in this phase, 20-39 those of
+ * a whole phase, 40-60 the transaction count as a signed number, 63 the parity of the phase. The
+ * state that arrive hands out is the word before it. */
 #include "emu/inner.h"
+
+#include <stdlib.h>
 
 bool BF_EMU_NAME(bf_emu_select_async)(bf_emu_decoder *decoder,
                                       const bf_ptx_instruction *instruction, bf_emu_op *op);
 
+/* ---- Copies ---- */
+
+/* The copy of one lane; bytes behind source_bytes are filled with zeros. */
+typedef struct lane_copy {
+  uint8_t *to;
+  const uint8_t *from;
+  uint32_t group; /* of the lane */
+  uint8_t lane, bytes, source_bytes;
+} lane_copy;
+
+enum { FIRST_COPIES = 256, MOST_COPIES = 1 << 16 };
+
+/* Copies of a warp in the order they were issued, as one piece of memory (emu/async.c frees it). */
+struct bf_emu_async {
+  uint64_t block;               /* whose copies these are: warps are used for many blocks */
+  uint32_t group[BF_EMU_LANES]; /* that copies are put into: as many were committed */
+  uint32_t count, capacity;
+  lane_copy copy[];
+};
+
+static void do_copy(const lane_copy *copy) {
+  if (copy->source_bytes)
+    memcpy(copy->to, copy->from, copy->source_bytes);
+  memset(copy->to + copy->source_bytes, 0, (size_t)(copy->bytes - copy->source_bytes));
+}
+
+/* The list of the warp with room for more copies; NULL: there is none. */
+static struct bf_emu_async *room_for(bf_emu_warp *warp, uint32_t more) {
+  struct bf_emu_async *list = warp->async;
+  if (list && list->block != warp->block->index) {
+    list->block = warp->block->index;
+    list->count = 0;
+    memset(list->group, 0, sizeof list->group);
+  }
+  uint32_t count = list ? list->count : 0, capacity = list ? list->capacity : 0;
+  if (list && count + more <= capacity)
+    return list;
+  uint32_t wanted = capacity ? 2 * capacity : FIRST_COPIES;
+  if (wanted > MOST_COPIES)
+    return NULL;
+  struct bf_emu_async *larger = realloc(list, sizeof *list + wanted * sizeof(lane_copy));
+  if (!larger)
+    return NULL;
+  if (!list)
+    *larger = (struct bf_emu_async){.block = warp->block->index};
+  larger->capacity = wanted;
+  warp->async = larger;
+  return larger;
+}
+
+/* Does the copies of lanes whose group is before before[lane], in order. */
+static void finish(bf_emu_warp *warp, uint32_t lanes, const uint32_t *before) {
+  struct bf_emu_async *list = warp->async;
+  if (!list || list->block != warp->block->index)
+    return;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < list->count; i++) {
+    const lane_copy *copy = &list->copy[i];
+    if (lanes >> copy->lane & 1 && copy->group < before[copy->lane])
+      do_copy(copy);
+    else
+      list->copy[kept++] = *copy;
+  }
+  list->count = kept;
+}
+
+/* Does all copies of lanes, committed or not. */
+static void finish_all(bf_emu_warp *warp, uint32_t lanes) {
+  uint32_t before[BF_EMU_LANES];
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    before[lane] = UINT32_MAX;
+  finish(warp, lanes, before);
+}
+
+typedef struct copy_detail {
+  bf_emu_address to, from;
+  uint32_t source_bytes;          /* place, where has_source_bytes */
+  uint32_t ignored, ignored_flip; /* predicate: write zeros instead */
+  unsigned bytes;
+  bool has_source_bytes;
+} copy_detail;
+
+/* How many bytes each lane reads. */
+static void read_sizes(const bf_emu_warp *warp, const copy_detail *detail, uint8_t *size) {
+  const uint32_t *wanted = BF_LANES(const uint32_t, detail->source_bytes);
+  uint32_t ignored = BF_PREDICATE(detail->ignored) ^ detail->ignored_flip;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+    uint32_t bytes = detail->bytes;
+    if (detail->has_source_bytes && wanted[lane] < bytes)
+      bytes = wanted[lane];
+    size[lane] = ignored >> lane & 1 ? 0 : (uint8_t)bytes;
+  }
+}
+
+/* Finds the sources, size by size; lanes that read nothing have none. */
+static bool reach_sources(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
+                          const uint8_t *size, uint8_t **pointer) {
+  const copy_detail *detail = op->detail;
+  uint64_t address[BF_EMU_LANES];
+  const bf_emu_address *from = &detail->from;
+  bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, address);
+  for (unsigned bytes = 1; bytes <= detail->bytes; bytes++) {
+    uint32_t same = 0;
+    BF_EACH_LANE(lanes, lane) same |= (uint32_t)(size[lane] == bytes) << lane;
+    if (same && !bf_emu_reach(warp, op, from->space, BF_OP_LD, bytes, detail->bytes, false, same,
+                              address, pointer))
+      return false;
+  }
+  return true;
+}
+
+/* cp.async: notes the copies. */
+static const bf_emu_op *run_copy(bf_emu_warp *warp, const bf_emu_op *op) {
+  const copy_detail *detail = op->detail;
+  const bf_emu_address *at = &detail->to;
+  uint32_t lanes = BF_MASK();
+  uint64_t address[BF_EMU_LANES];
+  uint8_t *to[BF_EMU_LANES], *from[BF_EMU_LANES] = {NULL}, size[BF_EMU_LANES];
+  bf_op kind = detail->bytes == 16 ? BF_OP_CP16 : detail->bytes == 8 ? BF_OP_CP8 : BF_OP_CP4;
+  if (!lanes)
+    return op + 1;
+  bf_emu_addresses(warp, at->place, at->register_bytes, at->offset, address);
+  read_sizes(warp, detail, size);
+  if (!reach_sources(warp, op, lanes, size, from) ||
+      !bf_emu_reach(warp, op, at->space, kind, detail->bytes, detail->bytes, true, lanes, address,
+                    to))
+    return NULL;
+  struct bf_emu_async *list = room_for(warp, BF_EMU_LANES);
+  if (!list)
+    finish_all(warp, lanes);
+  BF_EACH_LANE(lanes, lane) {
+    lane_copy copy = {.to = to[lane],
+                      .from = from[lane],
+                      .group = list ? list->group[lane] : 0,
+                      .lane = (uint8_t)lane,
+                      .bytes = (uint8_t)detail->bytes,
+                      .source_bytes = size[lane]};
+    if (list)
+      list->copy[list->count++] = copy;
+    else
+      do_copy(&copy);
+  }
+  return op + 1;
+}
+
+/* cp.async.commit_group. */
+static const bf_emu_op *run_commit(bf_emu_warp *warp, const bf_emu_op *op) {
+  struct bf_emu_async *list = room_for(warp, 0);
+  if (list)
+    BF_EACH_LANE(BF_MASK(), lane) list->group[lane]++;
+  return op + 1;
+}
+
+/* cp.async.wait_group: all but the last `immediate` groups. */
+static const bf_emu_op *run_wait(bf_emu_warp *warp, const bf_emu_op *op) {
+  const struct bf_emu_async *list = warp->async;
+  uint32_t before[BF_EMU_LANES] = {0};
+  for (unsigned lane = 0; list && lane < BF_EMU_LANES; lane++)
+    if (list->group[lane] > op->immediate)
+      before[lane] = list->group[lane] - (uint32_t)op->immediate;
+  finish(warp, BF_MASK(), before);
+  return op + 1;
+}
+
+/* cp.async.wait_all. */
+static const bf_emu_op *run_wait_all(bf_emu_warp *warp, const bf_emu_op *op) {
+  finish_all(warp, BF_MASK());
+  return op + 1;
+}
+
+/* ---- Barrier objects ---- */
+
+enum { COUNT_BITS = 20, TRANSACTION_BITS = 21 };
+#define MOST_COUNT ((UINT64_C(1) << COUNT_BITS) - 1)
+
+typedef struct phase_barrier {
+  uint64_t pending, expected; /* arrivals */
+  int64_t transactions;
+  bool parity;
+} phase_barrier;
+
+static phase_barrier unpack_barrier(uint64_t word) {
+  int64_t shifted = (int64_t)(word << (64 - 2 * COUNT_BITS - TRANSACTION_BITS));
+  return (phase_barrier){
+      .pending = word & MOST_COUNT,
+      .expected = word >> COUNT_BITS & MOST_COUNT,
+      .transactions = shifted >> (64 - TRANSACTION_BITS),
+      .parity = word >> 63,
+  };
+}
+
+static uint64_t pack_barrier(const phase_barrier *barrier) {
+  uint64_t transactions = (uint64_t)barrier->transactions & ((UINT64_C(1) << TRANSACTION_BITS) - 1);
+  return barrier->pending | barrier->expected << COUNT_BITS | transactions << 2 * COUNT_BITS |
+         (uint64_t)barrier->parity << 63;
+}
+
+enum barrier_kind {
+  INIT,
+  INVALIDATE,
+  ARRIVE,
+  DROP,     /* arrive_drop */
+  EXPECT,   /* expect_tx */
+  COMPLETE, /* complete_tx */
+  TEST,     /* test_wait and try_wait */
+  ARRIVE_AFTER_COPIES,
+};
+
+/* What an operation on an mbarrier needs beside a lane's address. */
+typedef struct barrier_detail {
+  enum barrier_kind kind;
+  bf_emu_address address;
+  uint32_t count;        /* place: arrivals, or transactions of EXPECT, COMPLETE */
+  uint32_t transactions; /* place: arrive.expect_tx */
+  uint32_t wanted;       /* place: TEST: state, or parity */
+  uint32_t d;            /* state or predicate */
+  bool by_parity;
+  bool counted; /* ARRIVE_AFTER_COPIES: the arrival was counted on (.noinc) */
+} barrier_detail;
+
+/* Ends the phase if nothing is missing. Data written before is in order now. */
+static void complete(bf_emu_warp *warp, phase_barrier *barrier) {
+  if (barrier->pending || barrier->transactions)
+    return;
+  barrier->parity = !barrier->parity;
+  barrier->pending = barrier->expected;
+  warp->block->epoch++;
+}
+
+/* What arrive and the like do to the barrier of one lane; NULL, or what is wrong. */
+static const char *change(bf_emu_warp *warp, const barrier_detail *detail, unsigned lane,
+                          phase_barrier *barrier) {
+  uint64_t count = BF_LANES(const uint32_t, detail->count)[lane];
+  uint64_t added = BF_LANES(const uint32_t, detail->transactions)[lane];
+  switch (detail->kind) {
+  case INIT:
+    if (!count || count > MOST_COUNT)
+      return "mbarrier initialised with a count of 0 or above 2^20 - 1";
+    *barrier = (phase_barrier){.pending = count, .expected = count};
+    return NULL;
+  case INVALIDATE:
+    *barrier = (phase_barrier){0};
+    return NULL;
+  case EXPECT:
+    barrier->transactions += (int64_t)count;
+    return NULL;
+  case COMPLETE:
+    barrier->transactions -= (int64_t)count;
+    complete(warp, barrier);
+    return NULL;
+  case ARRIVE_AFTER_COPIES:
+    if (!detail->counted)
+      return NULL;
+    count = 1;
+    break;
+  case DROP:
+  case ARRIVE:
+  case TEST:
+    break;
+  }
+  if (barrier->pending < count)
+    return "more arrivals at an mbarrier than it expects";
+  barrier->transactions += (int64_t)added;
+  barrier->pending -= count;
+  if (detail->kind == DROP)
+    barrier->expected -= count < barrier->expected ? count : barrier->expected;
+  complete(warp, barrier);
+  return NULL;
+}
+
+/* The word of a lane's barrier; NULL: the launch has ended with a fault. */
+static uint8_t *reach_barrier(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                              uint64_t address) {
+  const barrier_detail *detail = op->detail;
+  if (detail->address.space == BF_PTX_SPACE_SHARED)
+    address += BF_EMU_SHARED_WINDOW;
+  if (address % 8) {
+    bf_emu_fail_access(warp, op, BF_PTX_SPACE_SHARED, lane, address, 8, true, BF_EMU_MISALIGNED);
+    return NULL;
+  }
+  return bf_emu_reach_one(warp, op, lane, address, 8, true);
+}
+
+/* Operations that change barriers, lane after lane. */
+static const bf_emu_op *run_change(bf_emu_warp *warp, const bf_emu_op *op) {
+  const barrier_detail *detail = op->detail;
+  const bf_emu_address *at = &detail->address;
+  uint64_t address[BF_EMU_LANES];
+  uint32_t lanes = BF_MASK();
+  bf_emu_addresses(warp, at->place, at->register_bytes, at->offset, address);
+  if (detail->kind == ARRIVE_AFTER_COPIES)
+    finish_all(warp, lanes);
+  BF_EACH_LANE(lanes, lane) {
+    uint8_t *pointer = reach_barrier(warp, op, lane, address[lane]);
+    if (!pointer)
+      return NULL;
+    uint64_t word;
+    memcpy(&word, pointer, sizeof word);
+    phase_barrier barrier = unpack_barrier(word);
+    const char *wrong = change(warp, detail, lane, &barrier);
+    if (wrong)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane, "%s", wrong);
+    BF_LANES(uint64_t, detail->d)[lane] = word;
+    word = pack_barrier(&barrier);
+    memcpy(pointer, &word, sizeof word);
+  }
+  return op + 1;
+}
+
+/* test_wait, try_wait: whether the phase of the state, or of that parity, is over. */
+static const bf_emu_op *run_test(bf_emu_warp *warp, const bf_emu_op *op) {
+  const barrier_detail *detail = op->detail;
+  const bf_emu_address *at = &detail->address;
+  uint64_t address[BF_EMU_LANES];
+  uint32_t lanes = BF_MASK(), over = 0;
+  bf_emu_addresses(warp, at->place, at->register_bytes, at->offset, address);
+  BF_EACH_LANE(lanes, lane) {
+    uint8_t *pointer = reach_barrier(warp, op, lane, address[lane]);
+    if (!pointer)
+      return NULL;
+    uint64_t word;
+    memcpy(&word, pointer, sizeof word);
+    uint64_t parity = detail->by_parity ? BF_LANES(const uint32_t, detail->wanted)[lane] & 1
+                                        : BF_LANES(const uint64_t, detail->wanted)[lane] >> 63;
+    over |= (uint32_t)(word >> 63 != parity) << lane;
+  }
+  bf_emu_set_predicate(warp, detail->d, lanes, over);
+  if (lanes & ~over)
+    warp->polled = true;
+  return op + 1;
+}
+
+/* mbarrier.pending_count: of a state. */
+static const bf_emu_op *run_pending(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t mask = BF_MASK(), *d = BF_LANES(uint32_t, op->d);
+  const uint64_t *a = BF_LANES(const uint64_t, op->a);
+  BF_SET_LANES(mask, d, (uint32_t)(a[lane] & MOST_COUNT));
+  return op + 1;
+}
+
+/* ---- Selection ---- */
+
+static bool has_prefix(const bf_ptx_instruction *instruction, const char *prefix) {
+  for (unsigned i = 0; i < instruction->modifiers; i++)
+    if (!strncmp(instruction->modifier[i], prefix, strlen(prefix)))
+      return true;
+  return false;
+}
+
+/* cp.async [to], [from], bytes{, source bytes or predicate}{, cache policy} */
+static bool select_copy(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        bf_emu_op *op) {
+  const bf_ptx_operand *operand = instruction->operand;
+  unsigned operands = instruction->operands;
+  if (bf_ptx_has(instruction, "L2::cache_hint"))
+    operands--;
+  if (operands < 3 || operands > 4 || operand[2].kind != BF_PTX_INTEGER ||
+      (operand[2].bits != 4 && operand[2].bits != 8 && operand[2].bits != 16))
+    return bf_emu_refuse(decoder, "cp.async of this form");
+  copy_detail *detail = bf_emu_detail(decoder, sizeof *detail);
+  if (!detail)
+    return true;
+  detail->bytes = (unsigned)operand[2].bits;
+  detail->ignored = BF_EMU_FALSE;
+  detail->to = bf_emu_bind_address(decoder, instruction, &operand[0], BF_PTX_SPACE_SHARED);
+  detail->from = bf_emu_bind_address(decoder, instruction, &operand[1], BF_PTX_SPACE_GLOBAL);
+  if (operands == 4) {
+    unsigned bytes = bf_emu_register_bytes(&operand[3], BF_PTX_U32);
+    if (bytes == 0) {
+      detail->ignored = bf_emu_predicate(decoder, &operand[3], &detail->ignored_flip);
+    } else if (bytes == 4) {
+      detail->has_source_bytes = true;
+      detail->source_bytes = bf_emu_source(decoder, &operand[3], BF_PTX_U32);
+    } else {
+      return bf_emu_refuse(decoder, "cp.async with a source size that does not have 32 bits");
+    }
+  }
+  op->detail = detail;
+  op->run = run_copy;
+  return true;
+}
+
+/* A barrier_detail with the address of operand; NULL: out of memory. */
+static barrier_detail *new_barrier(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                                   enum barrier_kind kind, const bf_ptx_operand *operand) {
+  barrier_detail *detail = bf_emu_detail(decoder, sizeof *detail);
+  if (!detail)
+    return NULL;
+  detail->kind = kind;
+  detail->address = bf_emu_bind_address(decoder, instruction, operand, instruction->space);
+  detail->count = bf_emu_constant(decoder, 1, 4);
+  detail->transactions = bf_emu_constant(decoder, 0, 4);
+  detail->d = BF_EMU_NOWHERE;
+  return detail;
+}
+
+static bool select_async(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                         bf_emu_op *op) {
+  if (!bf_ptx_has(instruction, "async") || has_prefix(instruction, "bulk") ||
+      bf_ptx_has(instruction, "reduce"))
+    return false;
+  if (bf_ptx_has(instruction, "mbarrier")) {
+    barrier_detail *detail =
+        new_barrier(decoder, instruction, ARRIVE_AFTER_COPIES, &instruction->operand[0]);
+    if (detail)
+      detail->counted = bf_ptx_has(instruction, "noinc");
+    op->detail = detail;
+    op->run = run_change;
+    return true;
+  }
+  if (bf_ptx_has(instruction, "commit_group")) {
+    op->run = run_commit;
+  } else if (bf_ptx_has(instruction, "wait_all")) {
+    op->run = run_wait_all;
+  } else if (bf_ptx_has(instruction, "wait_group")) {
+    if (instruction->operands != 1 || instruction->operand[0].kind != BF_PTX_INTEGER)
+      return bf_emu_refuse(decoder, "cp.async.wait_group of something that is no number");
+    op->immediate = instruction->operand[0].bits;
+    op->run = run_wait;
+  } else {
+    return select_copy(decoder, instruction, op);
+  }
+  return true;
+}
+
+/* Reads operand as a 32-bit value into *place. */
+static bool bind_word(bf_emu_decoder *decoder, const bf_ptx_operand *operand, uint32_t *place) {
+  if (bf_emu_register_bytes(operand, BF_PTX_B32) != 4)
+    return false;
+  *place = bf_emu_source(decoder, operand, BF_PTX_B32);
+  return true;
+}
+
+/* init, inval, expect_tx, complete_tx: [address]{, count}. */
+static bool select_simple(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                          enum barrier_kind kind, bf_emu_op *op) {
+  const bf_ptx_operand *operand = instruction->operand;
+  barrier_detail *detail = new_barrier(decoder, instruction, kind, &operand[0]);
+  if (!detail)
+    return true;
+  if (kind != INVALIDATE &&
+      (instruction->operands != 2 || !bind_word(decoder, &operand[1], &detail->count)))
+    return bf_emu_refuse(decoder, "mbarrier of this form");
+  op->detail = detail;
+  op->run = run_change;
+  return true;
+}
+
+/* arrive, arrive_drop: {state,} [address]{, count or transactions}. */
+static bool select_arrive(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                          bf_emu_op *op) {
+  const bf_ptx_operand *operand = instruction->operand;
+  unsigned address = operand[0].kind == BF_PTX_ADDRESS ? 0 : 1;
+  bool drops = bf_ptx_has(instruction, "arrive_drop");
+  if (address >= instruction->operands || instruction->operands > address + 2)
+    return bf_emu_refuse(decoder, "mbarrier.arrive of this form");
+  barrier_detail *detail =
+      new_barrier(decoder, instruction, drops ? DROP : ARRIVE, &operand[address]);
+  if (!detail)
+    return true;
+  if (address == 1 && operand[0].kind != BF_PTX_SINK) {
+    if (bf_emu_register_bytes(&operand[0], BF_PTX_B64) != 8)
+      return bf_emu_refuse(decoder, "mbarrier.arrive with a state that does not have 64 bits");
+    detail->d = bf_emu_destination(decoder, &operand[0]);
+  }
+  bool expects = bf_ptx_has(instruction, "expect_tx");
+  if (instruction->operands == address + 2 &&
+      !bind_word(decoder, &operand[address + 1], expects ? &detail->transactions : &detail->count))
+    return bf_emu_refuse(decoder, "mbarrier.arrive with a count that does not have 32 bits");
+  op->detail = detail;
+  op->run = run_change;
+  return true;
+}
+
+/* test_wait, try_wait: predicate, [address], state or parity{, time}. */
+static bool select_test(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        bf_emu_op *op) {
+  const bf_ptx_operand *operand = instruction->operand;
+  if (instruction->operands < 3 || operand[1].kind != BF_PTX_ADDRESS)
+    return bf_emu_refuse(decoder, "mbarrier.test_wait of this form");
+  barrier_detail *detail = new_barrier(decoder, instruction, TEST, &operand[1]);
+  if (!detail)
+    return true;
+  detail->by_parity = bf_ptx_has(instruction, "parity");
+  bf_ptx_type type = detail->by_parity ? BF_PTX_B32 : BF_PTX_B64;
+  if (bf_emu_register_bytes(&operand[2], type) != bf_ptx_type_bytes(type))
+    return bf_emu_refuse(decoder, "mbarrier.test_wait with a state of another size");
+  detail->wanted = bf_emu_source(decoder, &operand[2], type);
+  detail->d = bf_emu_destination(decoder, &operand[0]);
+  op->detail = detail;
+  op->run = run_test;
+  return true;
+}
+
+static bool select_barrier(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                           bf_emu_op *op) {
+  const bf_ptx_operand *operand = instruction->operand;
+  if (bf_ptx_has(instruction, "shared::cluster"))
+    return bf_emu_refuse(decoder, "mbarrier of another block of a cluster");
+  if (bf_ptx_has(instruction, "pending_count")) {
+    op->d = bf_emu_destination(decoder, &operand[0]);
+    op->a = bf_emu_source(decoder, &operand[1], BF_PTX_B64);
+    op->run = run_pending;
+    return true;
+  }
+  if (bf_ptx_has(instruction, "init"))
+    return select_simple(decoder, instruction, INIT, op);
+  if (bf_ptx_has(instruction, "inval"))
+    return select_simple(decoder, instruction, INVALIDATE, op);
+  if (bf_ptx_has(instruction, "arrive") || bf_ptx_has(instruction, "arrive_drop"))
+    return select_arrive(decoder, instruction, op);
+  if (bf_ptx_has(instruction, "test_wait") || bf_ptx_has(instruction, "try_wait"))
+    return select_test(decoder, instruction, op);
+  if (bf_ptx_has(instruction, "expect_tx"))
+    return select_simple(decoder, instruction, EXPECT, op);
+  if (bf_ptx_has(instruction, "complete_tx"))
+    return select_simple(decoder, instruction, COMPLETE, op);
+  return bf_emu_refuse(decoder, "mbarrier of this form");
+}
+
 bool BF_EMU_NAME(bf_emu_select_async)(bf_emu_decoder *decoder,
                                       const bf_ptx_instruction *instruction, bf_emu_op *op) {
-  (void)decoder, (void)instruction, (void)op;
+  if (instruction->opcode == BF_PTX_OP_CP)
+    return select_async(decoder, instruction, op);
+  if (instruction->opcode == BF_PTX_OP_MBARRIER)
+    return select_barrier(decoder, instruction, op);
   return false;
 }

@@ -1,11 +1,684 @@
-/* Matrix operations of a warp: mma, wmma, ldmatrix, stmatrix, movmatrix. */
+/* Matrix products of a warp: mma, wmma, ldmatrix, stmatrix, movmatrix.
+ *
+ * A fragment is a matrix spread over the registers of the 32 lanes. With g = lane / 4 and
+ * t = lane % 4, and E elements per register, the layouts of mma in the PTX ISA are all of one kind:
+ *   A: a register holds row g of 8 rows and columns tE .. tE+E-1 of 4E columns; the registers of a
+ *      tile of 16 rows go down first, then right, and tiles follow each other downwards.
+ *   B: the same with rows and columns exchanged; columns of 8, registers down, then right.
+ *   C, D: elements 2t and 2t+1 of row g of an 8x8 block; blocks down a tile of 16 rows, tiles
+ * right. wmma uses the same layouts, tile after tile; where it has more registers than that needs
+ * (f16), the others are copies. Programs see that only through load, store and mma.
+ *
+ * Products and sums of floating point are computed in double, c first, then k upwards, and rounded
+ * once to the type of d: hardware leaves order and inner precision open. tf32 takes the high 19
+ * bits. f64 is a chain of fused multiply-adds. Integers are exact, then wrapped or saturated. */
+#include "emu/format.h"
 #include "emu/inner.h"
+
+#include <math.h>
 
 bool BF_EMU_NAME(bf_emu_select_matrix)(bf_emu_decoder *decoder,
                                        const bf_ptx_instruction *instruction, bf_emu_op *op);
 
+enum { MOST_REGISTERS = 8, MOST_ELEMENTS = 1024 };
+
+typedef enum matrix_role { ROLE_A, ROLE_B, ROLE_C } matrix_role;
+
+typedef struct fragment {
+  matrix_role role;
+  bf_ptx_type type;
+  unsigned rows, columns;
+  unsigned bits;           /* of an element */
+  unsigned per_register;   /* elements */
+  unsigned register_bytes; /* 4 or 8 */
+  unsigned registers;      /* that hold the matrix */
+  unsigned copies;         /* how often; the first counts */
+  uint32_t place[MOST_REGISTERS];
+} fragment;
+
+typedef struct spot {
+  unsigned row, column;
+} spot;
+
+/* Rows of 8 in a tile. */
+static unsigned tile_height(const fragment *f) { return f->rows >= 16 ? 2 : 1; }
+
+/* Where element i of register r lies for lane 0. */
+static spot spot_of_register(const fragment *f, unsigned r, unsigned i) {
+  unsigned height = tile_height(f), span = 4 * f->per_register;
+  if (f->role == ROLE_B) {
+    unsigned down = f->rows / span;
+    return (spot){r % down * span + i, r / down * 8};
+  }
+  if (f->role == ROLE_A) {
+    unsigned per_tile = height * (f->columns / span), in_tile = r % per_tile;
+    return (spot){r / per_tile * 16 + in_tile % height * 8, in_tile / height * span + i};
+  }
+  unsigned element = r * f->per_register + i, per_tile = 2 * height, across = f->columns / 8;
+  unsigned tile = element / per_tile, in_tile = element % per_tile;
+  return (spot){tile / across * 16 + in_tile / 2 * 8, tile % across * 8 + in_tile % 2};
+}
+
+/* How far lane is from lane 0. */
+static spot spot_of_lane(const fragment *f, unsigned lane) {
+  unsigned g = lane / 4, t = lane % 4;
+  if (f->role == ROLE_B)
+    return (spot){t * f->per_register, g};
+  return (spot){g, t * (f->role == ROLE_A ? f->per_register : 2)};
+}
+
+/* ---- Registers to and from numbers ---- */
+
+#define UNPACK(lane_value)                                                                         \
+  do {                                                                                             \
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                           \
+      value[lane] = (lane_value);                                                                  \
+    return;                                                                                        \
+  } while (0)
+
+/* Element i of a register, for all lanes, as double: exact for all types but b1. */
+static void unpack(const bf_emu_warp *warp, const fragment *f, unsigned r, unsigned i,
+                   double *value) {
+  const uint32_t *word = BF_LANES(const uint32_t, f->place[r]);
+  const double *wide = BF_LANES(const double, f->place[r]);
+  unsigned shift = i * f->bits;
+  switch (f->type) {
+  case BF_PTX_F16:
+    UNPACK(bf_emu_half_to_float((uint16_t)(word[lane] >> shift)));
+  case BF_PTX_BF16:
+    UNPACK(bf_emu_bf16_to_float((uint16_t)(word[lane] >> shift)));
+  case BF_PTX_TF32:
+    UNPACK(bf_emu_bits_float(word[lane] & 0xffffe000));
+  case BF_PTX_F32:
+    UNPACK(bf_emu_bits_float(word[lane]));
+  case BF_PTX_F64:
+    UNPACK(wide[lane]);
+  case BF_PTX_E4M3:
+    UNPACK(bf_emu_decode_byte(&bf_emu_format_e4m3, (uint8_t)(word[lane] >> shift)));
+  case BF_PTX_E5M2:
+    UNPACK(bf_emu_decode_byte(&bf_emu_format_e5m2, (uint8_t)(word[lane] >> shift)));
+  case BF_PTX_S8:
+    UNPACK((int8_t)(word[lane] >> shift));
+  case BF_PTX_U8:
+    UNPACK((uint8_t)(word[lane] >> shift));
+  case BF_PTX_S4:
+    UNPACK((int32_t)(word[lane] >> shift << 28) >> 28);
+  case BF_PTX_U4:
+    UNPACK(word[lane] >> shift & 15);
+  default:
+    UNPACK((int32_t)word[lane]);
+  }
+}
+
+/* The whole matrix, row after row. */
+static void gather(const bf_emu_warp *warp, const fragment *f, double *matrix) {
+  double value[BF_EMU_LANES];
+  for (unsigned r = 0; r < f->registers; r++)
+    for (unsigned i = 0; i < f->per_register; i++) {
+      spot from = spot_of_register(f, r, i);
+      unpack(warp, f, r, i, value);
+      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+        spot at = spot_of_lane(f, lane);
+        matrix[(from.row + at.row) * f->columns + from.column + at.column] = value[lane];
+      }
+    }
+}
+
+static float canonical(float x) { return x != x ? bf_emu_bits_float(0x7fffffff) : x; }
+
+/* The s32 of an exact integer: clamped, or its low bits. */
+static uint32_t to_s32(double value, bool saturate) {
+  int64_t integer = (int64_t)value;
+  if (saturate && integer > INT32_MAX)
+    integer = INT32_MAX;
+  if (saturate && integer < INT32_MIN)
+    integer = INT32_MIN;
+  return (uint32_t)integer;
+}
+
+/* Bits of value as the type of an accumulator. */
+static uint64_t to_bits(const fragment *f, double value, bool saturate) {
+  switch (f->type) {
+  case BF_PTX_F16:
+    return bf_emu_float_to_half(bf_emu_double_to_float_odd(value), BF_EMU_RN);
+  case BF_PTX_F64:
+    return bf_emu_double_bits(value);
+  case BF_PTX_F32:
+    return bf_emu_float_bits(canonical((float)value));
+  default:
+    return to_s32(value, saturate);
+  }
+}
+
+/* Writes an accumulator matrix to the registers of the lanes of mask. */
+static void scatter(bf_emu_warp *warp, const fragment *f, uint32_t mask, const double *matrix,
+                    bool saturate) {
+  for (unsigned r = 0; r < f->registers; r++)
+    BF_EACH_LANE(mask, lane) {
+      spot at = spot_of_lane(f, lane);
+      uint64_t bits = 0;
+      for (unsigned i = 0; i < f->per_register; i++) {
+        spot from = spot_of_register(f, r, i);
+        double value = matrix[(from.row + at.row) * f->columns + from.column + at.column];
+        bits |= to_bits(f, value, saturate) << i * f->bits;
+      }
+      if (f->register_bytes == 8)
+        BF_LANES(uint64_t, f->place[r])[lane] = bits;
+      else
+        BF_LANES(uint32_t, f->place[r])[lane] = (uint32_t)bits;
+    }
+}
+
+/* ---- Products ---- */
+
+typedef struct product {
+  fragment a, b, c, d;
+  bool saturate;
+  bool by_and; /* b1: and instead of xor */
+} product;
+
+/* d += a b; all row after row, b and d with columns a multiple of 8. */
+static void multiply(const product *p, const double *a, const double *b, double *d) {
+  unsigned n = p->b.columns, depth = p->a.columns;
+  for (unsigned row = 0; row < p->a.rows; row++)
+    for (unsigned block = 0; block < n; block += 8) {
+      double sum[8];
+      memcpy(sum, d + row * n + block, sizeof sum);
+      for (unsigned k = 0; k < depth; k++)
+        for (unsigned j = 0; j < 8; j++)
+          sum[j] += a[row * depth + k] * b[k * n + block + j];
+      memcpy(d + row * n + block, sum, sizeof sum);
+    }
+}
+
+/* The same with fused multiply-adds. */
+static void multiply_fused(const product *p, const double *a, const double *b, double *d) {
+  unsigned n = p->b.columns, depth = p->a.columns;
+  for (unsigned row = 0; row < p->a.rows; row++)
+    for (unsigned column = 0; column < n; column++)
+      for (unsigned k = 0; k < depth; k++)
+        d[row * n + column] = fma(a[row * depth + k], b[k * n + column], d[row * n + column]);
+}
+
+/* b1: the words of row `row` of a (or column of b): word w of the lane and register that hold it.
+ */
+static uint32_t word_of(const bf_emu_warp *warp, const fragment *f, unsigned line, unsigned w) {
+  unsigned r = f->role == ROLE_A ? w / 4 * tile_height(f) + line / 8 : w / 4;
+  return BF_LANES(const uint32_t, f->place[r])[line % 8 * 4 + w % 4];
+}
+
+/* d += number of ones in a xor b, or a and b, over the bits of a row and a column. */
+static void multiply_bits(const bf_emu_warp *warp, const product *p, double *d) {
+  for (unsigned row = 0; row < p->a.rows; row++)
+    for (unsigned column = 0; column < 8; column++)
+      for (unsigned w = 0; w < p->a.columns / 32; w++) {
+        uint32_t a = word_of(warp, &p->a, row, w), b = word_of(warp, &p->b, column, w);
+        d[row * 8 + column] += __builtin_popcount(p->by_and ? a & b : a ^ b);
+      }
+}
+
+/* Waits for all lanes of the warp; *lanes are then those that execute op. */
+static bool meet_all(bf_emu_warp *warp, const bf_emu_op *op, uint32_t *lanes) {
+  *lanes = BF_MASK();
+  if (!*lanes)
+    return true;
+  if (!bf_emu_meet(warp, op, *lanes, UINT32_MAX))
+    return false;
+  *lanes = BF_MASK();
+  return true;
+}
+
+/* mma and wmma.mma. */
+static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
+  const product *p = op->detail;
+  uint32_t lanes;
+  if (!meet_all(warp, op, &lanes))
+    return NULL;
+  double a[MOST_ELEMENTS], b[MOST_ELEMENTS], d[MOST_ELEMENTS];
+  gather(warp, &p->c, d);
+  if (p->a.type == BF_PTX_B1) {
+    multiply_bits(warp, p, d);
+  } else {
+    gather(warp, &p->a, a);
+    gather(warp, &p->b, b);
+    if (p->d.type == BF_PTX_F64)
+      multiply_fused(p, a, b, d);
+    else
+      multiply(p, a, b, d);
+  }
+  scatter(warp, &p->d, lanes, d, p->saturate);
+  return op + 1;
+}
+
+/* ---- wmma.load and wmma.store ---- */
+
+typedef struct matrix_transfer {
+  fragment fragment;
+  bf_emu_address address;
+  uint32_t stride; /* place of the distance of rows (or columns) in elements */
+  bool by_rows;    /* layout in memory */
+  bool is_store;
+} matrix_transfer;
+
+/* Whether the elements of a register lie side by side in memory. */
+static bool is_contiguous(const matrix_transfer *transfer) {
+  return transfer->fragment.per_register == 1 ||
+         transfer->by_rows == (transfer->fragment.role != ROLE_B);
+}
+
+/* Addresses of element i of register r for all lanes. */
+static void element_addresses(const bf_emu_warp *warp, const matrix_transfer *transfer, unsigned r,
+                              unsigned i, const uint64_t *start, uint64_t *address) {
+  const uint32_t *stride = BF_LANES(const uint32_t, transfer->stride);
+  const fragment *f = &transfer->fragment;
+  spot from = spot_of_register(f, r, i);
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+    spot at = spot_of_lane(f, lane);
+    uint64_t row = from.row + at.row, column = from.column + at.column;
+    uint64_t index = transfer->by_rows ? row * stride[lane] + column : column * stride[lane] + row;
+    address[lane] = start[lane] + index * f->bits / 8;
+  }
+}
+
+/* Moves bytes between the registers, at a byte offset in each lane, and memory. */
+static void move(bf_emu_warp *warp, const matrix_transfer *transfer, unsigned r, unsigned offset,
+                 unsigned bytes, uint32_t lanes, uint8_t *const *pointer) {
+  const fragment *f = &transfer->fragment;
+  BF_EACH_LANE(lanes, lane) {
+    uint8_t *in_register = warp->registers + f->place[r] + lane * f->register_bytes + offset;
+    if (transfer->is_store)
+      memcpy(pointer[lane], in_register, bytes);
+    else
+      memcpy(in_register, pointer[lane], bytes);
+  }
+}
+
+/* Makes the copies of the registers just loaded. */
+static void fill_copies(bf_emu_warp *warp, const fragment *f, uint32_t lanes) {
+  for (unsigned r = f->registers; r < f->registers * f->copies; r++) {
+    const uint32_t *from = BF_LANES(const uint32_t, f->place[r % f->registers]);
+    uint32_t *to = BF_LANES(uint32_t, f->place[r]);
+    BF_SET_LANES(lanes, to, from[lane]);
+  }
+}
+
+/* wmma.load, wmma.store: a register is one access where its elements lie side by side in memory,
+ * else one access per element. */
+static const bf_emu_op *run_transfer(bf_emu_warp *warp, const bf_emu_op *op) {
+  const matrix_transfer *transfer = op->detail;
+  const fragment *f = &transfer->fragment;
+  const bf_emu_address *from = &transfer->address;
+  uint64_t start[BF_EMU_LANES], address[BF_EMU_LANES];
+  uint8_t *pointer[BF_EMU_LANES];
+  uint32_t lanes;
+  if (!meet_all(warp, op, &lanes))
+    return NULL;
+  bool whole = is_contiguous(transfer);
+  unsigned bytes = whole ? f->register_bytes : f->bits / 8;
+  bf_op kind = transfer->is_store ? BF_OP_ST : BF_OP_LD;
+  bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, start);
+  for (unsigned r = 0; r < f->registers; r++)
+    for (unsigned i = 0; i < (whole ? 1 : f->per_register); i++) {
+      element_addresses(warp, transfer, r, i, start, address);
+      if (!bf_emu_reach(warp, op, from->space, kind, bytes, bytes, transfer->is_store, lanes,
+                        address, pointer))
+        return NULL;
+      move(warp, transfer, r, i * bytes, bytes, lanes, pointer);
+    }
+  if (!transfer->is_store)
+    fill_copies(warp, f, lanes);
+  return op + 1;
+}
+
+/* ---- ldmatrix, stmatrix, movmatrix: 8x8 matrices of 16 bits ---- */
+
+typedef struct matrix_rows {
+  bf_emu_address address;
+  unsigned matrices;
+  bool transposed;
+  bool is_store;
+  uint32_t place[4];
+} matrix_rows;
+
+/* What the access is called; the ops of include/bankfold.h do not name all forms. */
+static bf_op kind_of_rows(const matrix_rows *rows) {
+  if (rows->is_store)
+    return rows->matrices == 4 ? BF_OP_STMATRIX4 : BF_OP_ST;
+  if (rows->matrices == 4)
+    return rows->transposed ? BF_OP_LDMATRIXT4 : BF_OP_LDMATRIX4;
+  return rows->matrices == 2 ? BF_OP_LDMATRIX2 : BF_OP_LDMATRIX1;
+}
+
+/* The place of element i of lane in a matrix whose rows start at row[0..7]. */
+static uint8_t *element_of(uint8_t *const *row, bool transposed, unsigned lane, unsigned i) {
+  unsigned down = lane / 4, across = lane % 4 * 2 + i;
+  return transposed ? row[across] + 2 * down : row[down] + 2 * across;
+}
+
+/* Moves one matrix between the registers and the rows in memory. */
+static void move_matrix(bf_emu_warp *warp, const matrix_rows *rows, unsigned matrix, uint32_t lanes,
+                        uint8_t *const *row) {
+  BF_EACH_LANE(lanes, lane) {
+    uint8_t *in_register = warp->registers + rows->place[matrix] + lane * 4;
+    for (unsigned i = 0; i < 2; i++) {
+      uint8_t *in_memory = element_of(row, rows->transposed, lane, i);
+      if (rows->is_store)
+        memcpy(in_memory, in_register + 2 * i, 2);
+      else
+        memcpy(in_register + 2 * i, in_memory, 2);
+    }
+  }
+}
+
+/* ldmatrix, stmatrix: lanes 8i to 8i+7 give the addresses of the rows of matrix i. */
+static const bf_emu_op *run_rows(bf_emu_warp *warp, const bf_emu_op *op) {
+  const matrix_rows *rows = op->detail;
+  const bf_emu_address *from = &rows->address;
+  uint64_t address[BF_EMU_LANES];
+  uint8_t *pointer[BF_EMU_LANES];
+  uint32_t lanes, needed = UINT32_MAX >> (32 - 8 * rows->matrices);
+  if (!meet_all(warp, op, &lanes))
+    return NULL;
+  if (!lanes)
+    return op + 1;
+  if (needed & ~lanes)
+    return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, (unsigned)__builtin_ctz(lanes),
+                       "lane %u, which must give the address of a row, takes no part",
+                       (unsigned)__builtin_ctz(needed & ~lanes));
+  bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, address);
+  if (!bf_emu_reach(warp, op, from->space, kind_of_rows(rows), 16, 16, rows->is_store, needed,
+                    address, pointer))
+    return NULL;
+  for (unsigned matrix = 0; matrix < rows->matrices; matrix++)
+    move_matrix(warp, rows, matrix, lanes, pointer + 8 * matrix);
+  return op + 1;
+}
+
+/* movmatrix: the matrix of the warp, transposed. */
+static const bf_emu_op *run_transpose(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t lanes, result[BF_EMU_LANES];
+  if (!meet_all(warp, op, &lanes))
+    return NULL;
+  const uint32_t *a = BF_LANES(const uint32_t, op->a);
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+    unsigned row = lane / 4, column = lane % 4 * 2;
+    unsigned low = column * 4 + row / 2, shift = row % 2 * 16;
+    result[lane] = (a[low] >> shift & 0xffff) | (a[low + 4] >> shift & 0xffff) << 16;
+  }
+  uint32_t *d = BF_LANES(uint32_t, op->d);
+  BF_SET_LANES(lanes, d, result[lane]);
+  return op + 1;
+}
+
+/* ---- Selection ---- */
+
+typedef struct matrix_shape {
+  unsigned m, n, k;
+} matrix_shape;
+
+/* Reads the modifier mMnNkK; false where there is none. */
+static bool read_shape(const bf_ptx_instruction *instruction, matrix_shape *shape) {
+  for (unsigned i = 0; i < instruction->modifiers; i++)
+    if (sscanf(instruction->modifier[i], "m%3un%3uk%3u", &shape->m, &shape->n, &shape->k) == 3)
+      return true;
+  return false;
+}
+
+static unsigned element_bits(bf_ptx_type type) {
+  switch (type) {
+  case BF_PTX_S4:
+  case BF_PTX_U4:
+    return 4;
+  case BF_PTX_B1:
+    return 1;
+  default:
+    return bf_ptx_type_bytes(type) * 8;
+  }
+}
+
+/* The fragment of a role. False where the matrix does not fill whole registers. */
+static bool make_fragment(matrix_role role, bf_ptx_type type, matrix_shape shape, fragment *f) {
+  *f = (fragment){
+      .role = role,
+      .type = type,
+      .rows = role == ROLE_B ? shape.k : shape.m,
+      .columns = role == ROLE_A ? shape.k : shape.n,
+      .bits = element_bits(type),
+  };
+  if (!f->bits)
+    return false;
+  f->register_bytes = f->bits == 64 ? 8 : 4;
+  f->per_register = f->register_bytes * 8 / f->bits;
+  unsigned elements = f->rows * f->columns, per_register = 32 * f->per_register;
+  f->registers = elements / per_register;
+  unsigned span = 4 * f->per_register;
+  unsigned down = role == ROLE_B ? 8 : f->rows, across = role == ROLE_A ? 8 : f->columns;
+  if (elements % per_register || !f->registers || f->registers > MOST_REGISTERS)
+    return false;
+  if ((down != 8 && down % 16) || across % 8 || (elements > MOST_ELEMENTS && f->bits > 1))
+    return false;
+  return role == ROLE_C || (role == ROLE_A ? f->columns : f->rows) % span == 0;
+}
+
+/* Binds the registers of a fragment: a vector, or one register. More registers than needed are
+ * copies. */
+static bool bind_fragment(bf_emu_decoder *decoder, const bf_ptx_operand *operand, bool is_written,
+                          fragment *f) {
+  bool is_vector = operand->kind == BF_PTX_VECTOR;
+  const bf_ptx_operand *item = is_vector ? operand->item : operand;
+  unsigned count = is_vector ? operand->count : 1;
+  bf_ptx_type type = f->register_bytes == 8 ? BF_PTX_B64 : BF_PTX_B32;
+  if (count > MOST_REGISTERS || count < f->registers || count % f->registers)
+    return false;
+  for (unsigned i = 0; i < count; i++) {
+    if (item[i].kind != BF_PTX_SINK && bf_emu_register_bytes(&item[i], type) != f->register_bytes)
+      return false;
+    f->place[i] =
+        is_written ? bf_emu_destination(decoder, &item[i]) : bf_emu_source(decoder, &item[i], type);
+  }
+  f->copies = count / f->registers;
+  return true;
+}
+
+static bool is_integer(bf_ptx_type type) {
+  return type == BF_PTX_S8 || type == BF_PTX_U8 || type == BF_PTX_S4 || type == BF_PTX_U4 ||
+         type == BF_PTX_B1;
+}
+
+/* Whether types of a, b, c and d go together. */
+static bool types_fit(bf_ptx_type a, bf_ptx_type b, bf_ptx_type c, bf_ptx_type d) {
+  if (is_integer(a))
+    return element_bits(a) == element_bits(b) && is_integer(b) && c == BF_PTX_S32 &&
+           d == BF_PTX_S32;
+  switch (a) {
+  case BF_PTX_F16:
+    return b == a && (c == BF_PTX_F16 || c == BF_PTX_F32) && (d == BF_PTX_F16 || d == BF_PTX_F32);
+  case BF_PTX_BF16:
+  case BF_PTX_TF32:
+    return b == a && c == BF_PTX_F32 && d == BF_PTX_F32;
+  case BF_PTX_F64:
+    return b == a && c == BF_PTX_F64 && d == BF_PTX_F64;
+  case BF_PTX_E4M3:
+  case BF_PTX_E5M2:
+    return (b == BF_PTX_E4M3 || b == BF_PTX_E5M2) && c == d && (d == BF_PTX_F16 || d == BF_PTX_F32);
+  default:
+    return false;
+  }
+}
+
+/* Whether the modifiers ask for something that is not done here: sparse matrices, scales, other
+ * kinds and roundings. */
+static bool has_unknown(const bf_ptx_instruction *instruction) {
+  static const char *const unknown[] = {"sp", "sp::", "kind::", "block_scale", "rz", "rm", "rp"};
+  for (unsigned i = 0; i < instruction->modifiers; i++)
+    for (unsigned j = 0; j < sizeof unknown / sizeof *unknown; j++) {
+      const char *colons = strchr(unknown[j], ':');
+      size_t size = strlen(unknown[j]);
+      if (colons ? !strncmp(instruction->modifier[i], unknown[j], size)
+                 : !strcmp(instruction->modifier[i], unknown[j]))
+        return true;
+    }
+  return false;
+}
+
+static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                           bf_emu_op *op) {
+  bool is_wmma = instruction->opcode == BF_PTX_OP_WMMA;
+  const bf_ptx_type *type = instruction->type;
+  bf_ptx_type d = type[0], a = type[1], b = type[2], c = type[3];
+  /* wmma of f16 names the types of d and c only. */
+  if (is_wmma && instruction->types == 2)
+    a = b = BF_PTX_F16, c = type[1];
+  else if (instruction->types != 4)
+    return bf_emu_refuse(decoder, "matrix product with these types");
+  matrix_shape shape;
+  if (!read_shape(instruction, &shape) || instruction->operands != 4 || has_unknown(instruction) ||
+      !types_fit(a, b, c, d))
+    return bf_emu_refuse(decoder, "matrix product of this form");
+  bool narrow = !is_wmma || a == BF_PTX_B1;
+  if (narrow && (shape.n != 8 || (shape.m != 8 && shape.m != 16) ||
+                 (shape.m == 8 && !is_integer(a) && a != BF_PTX_F64)))
+    return bf_emu_refuse(decoder, "mma of this shape and type");
+  product *p = bf_emu_detail(decoder, sizeof *p);
+  if (!p)
+    return true;
+  const bf_ptx_operand *operand = instruction->operand;
+  if (!make_fragment(ROLE_A, a, shape, &p->a) || !make_fragment(ROLE_B, b, shape, &p->b) ||
+      !make_fragment(ROLE_C, c, shape, &p->c) || !make_fragment(ROLE_C, d, shape, &p->d) ||
+      !bind_fragment(decoder, &operand[0], true, &p->d) ||
+      !bind_fragment(decoder, &operand[1], false, &p->a) ||
+      !bind_fragment(decoder, &operand[2], false, &p->b) ||
+      !bind_fragment(decoder, &operand[3], false, &p->c))
+    return bf_emu_refuse(decoder, "matrix product of this shape and type");
+  p->saturate = bf_ptx_has(instruction, "satfinite");
+  p->by_and = bf_ptx_has(instruction, "and");
+  if (p->saturate && !is_integer(a))
+    return bf_emu_refuse(decoder, "matrix product of floating point with satfinite");
+  op->detail = p;
+  op->run = run_product;
+  return true;
+}
+
+/* The role of the matrix that a wmma.load or wmma.store names: the modifier behind load or store.
+ */
+static bool read_role(const bf_ptx_instruction *instruction, matrix_role *role) {
+  for (unsigned i = 0; i + 1 < instruction->modifiers; i++) {
+    if (strcmp(instruction->modifier[i], "load") && strcmp(instruction->modifier[i], "store"))
+      continue;
+    switch (instruction->modifier[i + 1][0]) {
+    case 'a':
+      *role = ROLE_A;
+      return true;
+    case 'b':
+      *role = ROLE_B;
+      return true;
+    case 'c':
+    case 'd':
+      *role = ROLE_C;
+      return true;
+    default:
+      return false;
+    }
+  }
+  return false;
+}
+
+static bool select_transfer(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                            bf_emu_op *op) {
+  bool is_store = bf_ptx_has(instruction, "store"), by_rows = bf_ptx_has(instruction, "row");
+  matrix_shape shape;
+  matrix_role role;
+  if (!read_shape(instruction, &shape) || !read_role(instruction, &role) ||
+      instruction->types != 1 || instruction->operands < 2 ||
+      by_rows == bf_ptx_has(instruction, "col"))
+    return bf_emu_refuse(decoder, "wmma of this form");
+  const bf_ptx_operand *address = &instruction->operand[is_store ? 0 : 1];
+  const bf_ptx_operand *registers = &instruction->operand[is_store ? 1 : 0];
+  matrix_transfer *transfer = bf_emu_detail(decoder, sizeof *transfer);
+  if (!transfer)
+    return true;
+  fragment *f = &transfer->fragment;
+  /* Elements of less than 8 bits can only be moved in whole registers. */
+  transfer->by_rows = by_rows;
+  transfer->is_store = is_store;
+  if (!make_fragment(role, instruction->type[0], shape, f) ||
+      !bind_fragment(decoder, registers, !is_store, f) || (f->bits < 8 && !is_contiguous(transfer)))
+    return bf_emu_refuse(decoder, "wmma of this shape and type");
+  transfer->address = bf_emu_bind_address(decoder, instruction, address, instruction->space);
+  if (instruction->operands == 3) {
+    if (bf_emu_register_bytes(&instruction->operand[2], BF_PTX_U32) != 4)
+      return bf_emu_refuse(decoder, "wmma with a stride that does not have 32 bits");
+    transfer->stride = bf_emu_source(decoder, &instruction->operand[2], BF_PTX_U32);
+  } else {
+    transfer->stride = bf_emu_constant(decoder, by_rows ? f->columns : f->rows, 4);
+  }
+  op->detail = transfer;
+  op->run = run_transfer;
+  return true;
+}
+
+static bool select_rows(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        bf_emu_op *op) {
+  bool is_store = instruction->opcode == BF_PTX_OP_STMATRIX;
+  unsigned matrices = bf_ptx_has(instruction, "x4")   ? 4
+                      : bf_ptx_has(instruction, "x2") ? 2
+                      : bf_ptx_has(instruction, "x1") ? 1
+                                                      : 0;
+  if (!matrices || !bf_ptx_has(instruction, "m8n8") || has_unknown(instruction) ||
+      instruction->types != 1 || instruction->type[0] != BF_PTX_B16)
+    return bf_emu_refuse(decoder, "matrices of this shape and type");
+  matrix_rows *rows = bf_emu_detail(decoder, sizeof *rows);
+  if (!rows)
+    return true;
+  const bf_ptx_operand *address = &instruction->operand[is_store ? 0 : 1];
+  const bf_ptx_operand *registers = &instruction->operand[is_store ? 1 : 0];
+  bool is_vector = registers->kind == BF_PTX_VECTOR;
+  const bf_ptx_operand *item = is_vector ? registers->item : registers;
+  if ((is_vector ? registers->count : 1) != matrices)
+    return bf_emu_refuse(decoder, "matrices in another number of registers");
+  for (unsigned i = 0; i < matrices; i++) {
+    if (item[i].kind != BF_PTX_SINK && bf_emu_register_bytes(&item[i], BF_PTX_B32) != 4)
+      return bf_emu_refuse(decoder, "matrices in registers that do not have 32 bits");
+    rows->place[i] = is_store ? bf_emu_source(decoder, &item[i], BF_PTX_B32)
+                              : bf_emu_destination(decoder, &item[i]);
+  }
+  rows->matrices = matrices;
+  rows->transposed = bf_ptx_has(instruction, "trans");
+  rows->is_store = is_store;
+  rows->address = bf_emu_bind_address(decoder, instruction, address, instruction->space);
+  op->detail = rows;
+  op->run = run_rows;
+  return true;
+}
+
+static bool select_transpose(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                             bf_emu_op *op) {
+  const bf_ptx_operand *operand = instruction->operand;
+  if (!bf_ptx_has(instruction, "m8n8") || instruction->types != 1 ||
+      instruction->type[0] != BF_PTX_B16 || bf_emu_register_bytes(&operand[0], BF_PTX_B32) != 4 ||
+      bf_emu_register_bytes(&operand[1], BF_PTX_B32) != 4)
+    return bf_emu_refuse(decoder, "movmatrix of this shape and type");
+  op->d = bf_emu_destination(decoder, &operand[0]);
+  op->a = bf_emu_source(decoder, &operand[1], BF_PTX_B32);
+  op->run = run_transpose;
+  return true;
+}
+
 bool BF_EMU_NAME(bf_emu_select_matrix)(bf_emu_decoder *decoder,
                                        const bf_ptx_instruction *instruction, bf_emu_op *op) {
-  (void)decoder, (void)instruction, (void)op;
-  return false;
+  switch (instruction->opcode) {
+  case BF_PTX_OP_MMA:
+    return select_product(decoder, instruction, op);
+  case BF_PTX_OP_WMMA:
+    if (bf_ptx_has(instruction, "mma"))
+      return select_product(decoder, instruction, op);
+    return select_transfer(decoder, instruction, op);
+  case BF_PTX_OP_LDMATRIX:
+  case BF_PTX_OP_STMATRIX:
+    return select_rows(decoder, instruction, op);
+  case BF_PTX_OP_MOVMATRIX:
+    return select_transpose(decoder, instruction, op);
+  default:
+    return false;
+  }
 }
