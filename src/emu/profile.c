@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 struct bf_profile {
-  unsigned workers, sites;
-  bf_profile_row *sum;  /* [worker][site] */
   bf_counter **counter; /* per worker */
+  unsigned workers, sites;
+  bf_profile_row *sum; /* [worker][site] */
 };
 
 int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_emu_kernel *kernel,
@@ -21,7 +21,7 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
   made->counter = calloc(made->workers, sizeof *made->counter);
   int error =
       made->sum && made->counter ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  for (unsigned i = 0; !error && i < made->workers; i++)
+  for (unsigned i = 0; i < made->workers && !error; i++)
     error = bf_counter_create(machine, hash, &made->counter[i], diagnostic);
   if (error)
     bf_profile_free(made);
@@ -35,15 +35,20 @@ void bf_profile_free(bf_profile *profile) {
     return;
   for (unsigned i = 0; profile->counter && i < profile->workers; i++)
     bf_counter_free(profile->counter[i]);
-  free(profile->sum);
   free(profile->counter);
+  free(profile->sum);
   free(profile);
 }
 
-static void keep_access(const bf_emu_event *event, bf_access *access) {
-  *access = (bf_access){
+/* Keeps an access as the worst so far. */
+static void keep_worst(bf_profile_row *row, const bf_emu_event *event, uint32_t wavefronts) {
+  row->worst = wavefronts;
+  row->op = event->op;
+  row->width_bytes = event->width_bytes;
+  row->worst_access = (bf_access){
       .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
-  memcpy(access->address, event->shared_address, BF_EMU_LANES * sizeof *access->address);
+  memcpy(row->worst_access.address, event->shared_address,
+         BF_EMU_LANES * sizeof *event->shared_address);
 }
 
 /* Adds one access to the sums of its worker. */
@@ -66,12 +71,8 @@ static void count_access(void *context, const bf_emu_event *event) {
   row->conflicts += count.conflicts;
   row->estimated |= count.estimated;
   uint32_t wavefronts = count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
-  if (wavefronts > row->worst) {
-    row->worst = wavefronts;
-    row->op = event->op;
-    row->width_bytes = event->width_bytes;
-    keep_access(event, &row->worst_access);
-  }
+  if (wavefronts > row->worst)
+    keep_worst(row, event, wavefronts);
 }
 
 bf_emu_observer bf_profile_observer(bf_profile *profile) {
