@@ -5,6 +5,7 @@
  * The common types have steps that compilers vectorise; the rest goes through emu/format.h, value
  * by value. Types of 8 bits live in 16-bit places. */
 #include "emu/format.h"
+#include "emu/half_lanes.h"
 #include "emu/inner.h"
 
 #include <math.h>
@@ -194,9 +195,6 @@ static const bf_emu_step from_f64[INTEGER_COUNT][4] = {
 
 /* ---- Between floating-point types ---- */
 
-/* A NaN that an operation gives as f32 is always this one. */
-static inline float canonical(float x) { return x != x ? bf_emu_bits_float(0x7fffffff) : x; }
-
 static inline float flush(float x) {
   uint32_t bits = bf_emu_float_bits(x);
   return bf_emu_bits_float(bits & 0x7f800000 ? bits : bits & 0x80000000);
@@ -204,12 +202,12 @@ static inline float flush(float x) {
 /* To [0, 1]; NaN becomes 0. */
 static inline float saturate_float(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
 static inline double saturate_double(double x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
-static inline float integral_rni(float x) { return canonical(nearestf(x)); }
-static inline float integral_rzi(float x) { return canonical(truncf(x)); }
-static inline float integral_rmi(float x) { return canonical(floorf(x)); }
-static inline float integral_rpi(float x) { return canonical(ceilf(x)); }
+static inline float integral_rni(float x) { return bf_emu_canonical(nearestf(x)); }
+static inline float integral_rzi(float x) { return bf_emu_canonical(truncf(x)); }
+static inline float integral_rmi(float x) { return bf_emu_canonical(floorf(x)); }
+static inline float integral_rpi(float x) { return bf_emu_canonical(ceilf(x)); }
 static inline double widen_float(float x) { return x; }
-static inline float narrow_double(double x) { return canonical((float)x); }
+static inline float narrow_double(double x) { return bf_emu_canonical((float)x); }
 
 STEP(flush_f32, float, float, flush)
 STEP(saturate_f32, float, float, saturate_float)
@@ -225,8 +223,20 @@ STEP(f64_rpi, double, double, ceil)
 STEP(f32_to_f64, float, double, widen_float)
 STEP(f64_to_f32, double, float, narrow_double)
 STEP(f64_to_f32_odd, double, float, bf_emu_double_to_float_odd)
-STEP(f16_to_f32, uint16_t, float, bf_emu_half_to_float)
-STEP(bf16_to_f32, uint16_t, float, bf_emu_bf16_to_float)
+
+/* The same a row at a time. */
+#define ROW_STEP(name, A, D, convert)                                                              \
+  static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
+    uint32_t mask = BF_MASK();                                                                     \
+    D row[BF_EMU_LANES], *d = BF_LANES(D, op->d);                                                  \
+    convert(BF_LANES(const A, op->a), row, BF_EMU_LANES);                                          \
+    BF_SET_LANES(mask, d, row[lane]);                                                              \
+    return op + 1;                                                                                 \
+  }
+ROW_STEP(f16_to_f32, uint16_t, float, bf_emu_halves_to_floats)
+ROW_STEP(bf16_to_f32, uint16_t, float, bf_emu_bf16s_to_floats)
+ROW_STEP(f32_to_f16_RN, float, uint16_t, bf_emu_floats_to_halves)
+ROW_STEP(f32_to_bf16_RN, float, uint16_t, bf_emu_floats_to_bf16s)
 
 static const bf_emu_step integral_f32[4] = {f32_rni, f32_rzi, f32_rmi, f32_rpi};
 static const bf_emu_step integral_f64[4] = {f64_rni, f64_rzi, f64_rmi, f64_rpi};
@@ -236,7 +246,6 @@ static const bf_emu_step integral_f64[4] = {f64_rni, f64_rzi, f64_rmi, f64_rpi};
   static inline uint16_t bf16_##mode(float x) { return bf_emu_float_to_bf16(x, BF_EMU_##mode); }   \
   STEP(f32_to_f16_##mode, float, uint16_t, half_##mode)                                            \
   STEP(f32_to_bf16_##mode, float, uint16_t, bf16_##mode)
-TO_HALF(RN)
 TO_HALF(RZ)
 TO_HALF(RM)
 TO_HALF(RP)
@@ -247,16 +256,17 @@ static const bf_emu_step f32_to_bf16[4] = {f32_to_bf16_RN, f32_to_bf16_RZ, f32_t
                                            f32_to_bf16_RP};
 
 /* cvt.f16x2.f32 and cvt.bf16x2.f32: a is the high half, b the low one. */
-#define PACK_HALVES(name, one)                                                                     \
+#define PACK_HALVES(name, convert)                                                                 \
   static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
-    uint32_t mask = BF_MASK();                                                                     \
-    const float *a = BF_LANES(const float, op->a), *b = BF_LANES(const float, op->b);              \
-    uint32_t *d = BF_LANES(uint32_t, op->d);                                                       \
-    BF_SET_LANES(mask, d, (uint32_t)one(a[lane]) << 16 | one(b[lane]));                            \
+    uint32_t mask = BF_MASK(), *d = BF_LANES(uint32_t, op->d);                                     \
+    uint16_t high[BF_EMU_LANES], low[BF_EMU_LANES];                                                \
+    convert(BF_LANES(const float, op->a), high, BF_EMU_LANES);                                     \
+    convert(BF_LANES(const float, op->b), low, BF_EMU_LANES);                                      \
+    BF_SET_LANES(mask, d, (uint32_t)high[lane] << 16 | low[lane]);                                 \
     return op + 1;                                                                                 \
   }
-PACK_HALVES(pack_f16x2, half_RN)
-PACK_HALVES(pack_bf16x2, bf16_RN)
+PACK_HALVES(pack_f16x2, bf_emu_floats_to_halves)
+PACK_HALVES(pack_bf16x2, bf_emu_floats_to_bf16s)
 
 /* ---- One value at a time: small[0] source type, [1] result type, [2] rounding, [3] flags ---- */
 
