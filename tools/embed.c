@@ -1,12 +1,33 @@
-/* embed OUTPUT INPUT...: writes C source that holds the machine files as bf_embedded_machines[],
- * sorted by name. A machine is named after its file: machines/hopper.machine is hopper. The text is
+/* embed machines|kernels OUTPUT INPUT...: writes C source that holds the machine files as
+ * bf_embedded_machines[], or the PTX of kernels with their benchmarks as bf_corpus_folders[],
+ * sorted by name. An entry is named after its file: machines/hopper.machine is hopper. The text is
  * written byte by byte, because C promises string literals of only 4095 characters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The name of the machine in path; *length is its length. */
-static const char *machine_name(const char *path, int *length) {
+/* What to write. In row, the name stands for every @ and the number of the text for every #. */
+typedef struct embed_form {
+  const char *word; /* as given on the command line */
+  const char *head;
+  const char *declaration; /* for each entry, like row */
+  const char *table;
+  const char *row;
+  const char *end;
+} embed_form;
+
+static const embed_form forms[] = {
+    {"machines", "/* Written by tools/embed.c from machines/. */\n#include \"memory/memory.h\"\n\n",
+     "", "const bf_embedded_machine bf_embedded_machines[] = {\n", "    {\"@\", text_#},\n",
+     "    {NULL, NULL},\n};\n"},
+    {"kernels", "/* Written by tools/embed.c from kernels/. */\n#include \"kernels/corpus.h\"\n\n",
+     "extern const bf_corpus_benchmark bf_corpus_@[];\n",
+     "const bf_corpus_folder bf_corpus_folders[] = {\n", "    {\"@\", text_#, bf_corpus_@},\n",
+     "    {NULL, NULL, NULL},\n};\n"},
+};
+
+/* The name of the entry in path; *length is its length. */
+static const char *entry_name(const char *path, int *length) {
   const char *slash = strrchr(path, '/');
   const char *name = slash ? slash + 1 : path;
   const char *dot = strrchr(name, '.');
@@ -16,8 +37,8 @@ static const char *machine_name(const char *path, int *length) {
 
 static int compare_names(const void *left, const void *right) {
   int left_length, right_length;
-  const char *left_name = machine_name(*(char *const *)left, &left_length);
-  const char *right_name = machine_name(*(char *const *)right, &right_length);
+  const char *left_name = entry_name(*(char *const *)left, &left_length);
+  const char *right_name = entry_name(*(char *const *)right, &right_length);
   int shorter = left_length < right_length ? left_length : right_length;
   int order = memcmp(left_name, right_name, (size_t)shorter);
   return order ? order : left_length - right_length;
@@ -38,38 +59,64 @@ static int write_text(FILE *output, const char *path, int index) {
   return good;
 }
 
-static void write_table(FILE *output, char **paths, int count) {
-  fputs("const bf_embedded_machine bf_embedded_machines[] = {\n", output);
+/* Writes pattern with the name of path for @ and index for #. */
+static void write_row(FILE *output, const char *pattern, const char *path, int index) {
+  int length;
+  const char *name = entry_name(path, &length);
+  for (const char *at = pattern; *at; at++)
+    if (*at == '@')
+      fprintf(output, "%.*s", length, name);
+    else if (*at == '#')
+      fprintf(output, "%d", index);
+    else
+      putc(*at, output);
+}
+
+/* Writes everything; returns the path of an input that cannot be read, or NULL. */
+static const char *write_all(FILE *output, const embed_form *form, char **paths, int count) {
+  fputs(form->head, output);
   for (int i = 0; i < count; i++) {
-    int length;
-    const char *name = machine_name(paths[i], &length);
-    fprintf(output, "    {\"%.*s\", text_%d},\n", length, name, i);
+    if (!write_text(output, paths[i], i))
+      return paths[i];
+    write_row(output, form->declaration, paths[i], i);
   }
-  fputs("    {NULL, NULL},\n};\n", output);
+  fputs(form->table, output);
+  for (int i = 0; i < count; i++)
+    write_row(output, form->row, paths[i], i);
+  fputs(form->end, output);
+  return NULL;
+}
+
+/* The form called word, or NULL. */
+static const embed_form *find_form(const char *word) {
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+    if (strcmp(forms[i].word, word) == 0)
+      return &forms[i];
+  return NULL;
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3) {
-    fputs("usage: embed OUTPUT INPUT...\n", stderr);
+  const embed_form *form = argc < 4 ? NULL : find_form(argv[1]);
+  if (!form) {
+    fputs("usage: embed machines|kernels OUTPUT INPUT...\n", stderr);
     return 2;
   }
-  char **paths = argv + 2;
-  int count = argc - 2;
+  char **paths = argv + 3;
+  int count = argc - 3;
   qsort(paths, (size_t)count, sizeof *paths, compare_names);
-  FILE *output = fopen(argv[1], "wb");
+  FILE *output = fopen(argv[2], "wb");
   if (!output) {
-    perror(argv[1]);
+    perror(argv[2]);
     return 1;
   }
-  fputs("/* Written by tools/embed.c from machines/. */\n#include \"memory/memory.h\"\n\n", output);
-  for (int i = 0; i < count; i++)
-    if (!write_text(output, paths[i], i)) {
-      perror(paths[i]);
-      return 1;
-    }
-  write_table(output, paths, count);
+  const char *unreadable = write_all(output, form, paths, count);
+  if (unreadable) {
+    perror(unreadable);
+    fclose(output);
+    return 1;
+  }
   if (fclose(output) != 0) {
-    perror(argv[1]);
+    perror(argv[2]);
     return 1;
   }
   return 0;

@@ -11,10 +11,9 @@ static inline unsigned bf_emu_place_bytes(bf_ptx_type type) {
   return bytes < 2 ? 2 : bytes;
 }
 
-/* Whether operand, where it is a register, has the size of type. */
+/* Whether the place of operand has the size of type. */
 static inline bool bf_emu_fits(const bf_ptx_operand *operand, bf_ptx_type type) {
-  return operand->kind != BF_PTX_REGISTER ||
-         bf_emu_register_bytes(operand, type) == bf_emu_place_bytes(type);
+  return bf_emu_register_bytes(operand, type) == bf_emu_place_bytes(type);
 }
 
 /* The place of what an instruction reads as type, or of what it writes. Operands of another size
@@ -31,15 +30,6 @@ static inline uint32_t bf_emu_bind_destination(bf_emu_decoder *decoder,
   if (!bf_emu_fits(operand, type))
     bf_emu_refuse(decoder, "result of another size than the type");
   return bf_emu_destination(decoder, operand);
-}
-
-/* The place of a predicate that is read; numbers stand for true and false. */
-static inline uint32_t bf_emu_bind_predicate(bf_emu_decoder *decoder, const bf_ptx_operand *operand,
-                                             uint32_t *flip) {
-  *flip = 0;
-  if (operand->kind == BF_PTX_INTEGER)
-    return operand->bits ? BF_EMU_TRUE : BF_EMU_FALSE;
-  return bf_emu_predicate(decoder, operand, flip);
 }
 
 /* The place of a predicate that is written; _ is a place that nobody reads. */

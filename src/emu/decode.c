@@ -9,7 +9,11 @@
 
 #include <stdlib.h>
 
-enum { MOST_FRAME_BYTES = 1 << 30, REFUSED_LISTED = 12 };
+enum {
+  MOST_FRAME_BYTES = 1 << 30,
+  REFUSED_LISTED = 12,
+  MERGES_AS = 90, /* the architecture whose ptxas is modelled */
+};
 
 /* ---- Places ---- */
 
@@ -548,6 +552,28 @@ static void decode_body(bf_emu_decoder *decoder, const bool *is_join, uint32_t *
     end->run = bf_emu_step_end;
 }
 
+/* What ptxas makes of the shared accesses of a function whose sites start at first_site. */
+static int merge_sites(bf_emu_decoder *decoder, unsigned first_site, bf_diagnostic *diagnostic) {
+  bf_emu_kernel *kernel = decoder->kernel;
+  bf_ptx_merges *merges;
+  BF_TRY(bf_ptx_merges_create(decoder->module->ptx, decoder->function, MERGES_AS, &merges,
+                              diagnostic));
+  bf_ptx_merged *grown = bf_emu_detail(decoder, kernel->site_count * sizeof *grown);
+  if (grown && first_site)
+    memcpy(grown, kernel->merged, first_site * sizeof *grown);
+  unsigned site = first_site;
+  for (uint32_t i = 0; grown && i < merges->instructions && site < kernel->site_count; i++) {
+    if (kernel->sites[site].instruction != decoder->function->instruction[i])
+      continue;
+    grown[site] = merges->instruction[i];
+    grown[site].leader = merges->instruction[i].leader != i;
+    site++;
+  }
+  kernel->merged = grown;
+  bf_ptx_merges_free(merges);
+  return grown ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+}
+
 /* The formal parameters and returns of a function called, in this order: returns first. */
 static void place_formals(bf_emu_decoder *decoder) {
   const bf_ptx_function *function = decoder->function;
@@ -749,9 +775,11 @@ static int decode_all(bf_emu_decoder *common, bf_text *refused, unsigned *refuse
     decoder.code = code;
     decoder.function = code->function;
     size_t before = refused->size;
+    unsigned first_site = common->kernel->site_count;
     BF_TRY(decode_function(&decoder, refused, refused_count, &site_capacity, diagnostic));
     if (refused->size > before && code != common->kernel->code)
       bf_text_addf(refused, " in '%s'", code->function->name);
+    BF_TRY(merge_sites(&decoder, first_site, diagnostic));
     common->kernel->needs.local_bytes += (code->local_bytes + 15) & ~UINT64_C(15);
   }
   return BF_OK;

@@ -167,6 +167,7 @@ struct bf_emu_kernel {
   bf_emu_code *code; /* of the entry, then of the functions it can call */
   bf_emu_site *sites;
   unsigned site_count;
+  bf_ptx_merged *merged; /* per site: what ptxas makes of it; leader 0 leads, 1 does not */
   uint64_t *parameter_offset, *parameter_bytes;
   uint64_t dynamic_offset; /* of dynamic shared memory in the block's shared memory */
   struct bf_emu_kernel *next;

@@ -2,11 +2,9 @@
 #include "emu/device.h"
 #include "emu/shadow.h"
 
-void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                         uint32_t mask, const uint32_t *address) {
   const bf_emu_observer *observer = warp->worker->flight->observer;
-  if (!observer || !mask)
-    return;
   bf_emu_event event = {.site = op->site,
                         .worker = warp->worker->index,
                         .block = warp->block->index,
@@ -17,6 +15,35 @@ void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
                         .mask = mask,
                         .shared_address = address};
   observer->access(observer->context, &event);
+}
+
+/* Tells of a load or store that ptxas has made of several, or of which it has made several. */
+static void tell_merged(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, uint32_t mask,
+                        const uint32_t *address, const bf_ptx_merged *merged) {
+  if (merged->dropped || merged->leader)
+    return;
+  uint32_t moved[BF_EMU_LANES];
+  for (unsigned i = 0; i < merged->times; i++) {
+    int64_t offset = merged->offset_bytes + (int64_t)i * merged->width_bytes;
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      moved[lane] = address[lane] + (uint32_t)offset;
+    tell_shared(warp, op, kind, merged->width_bytes, mask, moved);
+  }
+}
+
+void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                        uint32_t mask, const uint32_t *address) {
+  const bf_emu_flight *flight = warp->worker->flight;
+  if (!flight->observer || !mask)
+    return;
+  const bf_ptx_merged *merged = &flight->kernel->merged[op->site];
+  bool is_changed = merged->dropped || merged->leader || merged->offset_bytes ||
+                    merged->times > 1 || merged->width_bytes != width_bytes;
+  if (flight->observer->as_merged && merged->width_bytes && is_changed &&
+      (kind == BF_OP_LD || kind == BF_OP_ST))
+    tell_merged(warp, op, kind, mask, address, merged);
+  else
+    tell_shared(warp, op, kind, width_bytes, mask, address);
 }
 
 void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,

@@ -218,7 +218,7 @@ static bool bind_comparison(bf_emu_decoder *decoder, const bf_ptx_instruction *i
     f->with = bf_ptx_has(instruction, "and")  ? WITH_AND
               : bf_ptx_has(instruction, "or") ? WITH_OR
                                               : WITH_XOR;
-    f->c = bf_emu_bind_predicate(decoder, &operand[3], &f->c_flip);
+    f->c = bf_emu_predicate(decoder, &operand[3], &f->c_flip);
   }
   return true;
 }
@@ -318,7 +318,7 @@ static bool select_selp(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
   op->d = bf_emu_bind_destination(decoder, &instruction->operand[0], type);
   op->a = bf_emu_bind_source(decoder, &instruction->operand[1], type);
   op->b = bf_emu_bind_source(decoder, &instruction->operand[2], type);
-  op->c = bf_emu_bind_predicate(decoder, &instruction->operand[3], &op->e);
+  op->c = bf_emu_predicate(decoder, &instruction->operand[3], &op->e);
   return true;
 }
 

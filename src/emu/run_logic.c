@@ -24,10 +24,10 @@ PREDICATES(xor_predicate, ^)
 static bool select_predicate(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                              bf_emu_op *op, bf_emu_step run) {
   op->d = bf_emu_bind_truth(decoder, &instruction->operand[0]);
-  op->a = bf_emu_bind_predicate(decoder, &instruction->operand[1], &op->c);
+  op->a = bf_emu_predicate(decoder, &instruction->operand[1], &op->c);
   op->b = BF_EMU_TRUE;
   if (instruction->operands > 2)
-    op->b = bf_emu_bind_predicate(decoder, &instruction->operand[2], &op->e);
+    op->b = bf_emu_predicate(decoder, &instruction->operand[2], &op->e);
   op->run = run;
   return true;
 }
@@ -152,7 +152,7 @@ static bool select_lop3(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
     if (!more || d->count != 2 || instruction->operands != 6)
       return bf_emu_refuse(decoder, "two results without a predicate");
     more->p = bf_emu_bind_truth(decoder, &d->item[1]);
-    more->q = bf_emu_bind_predicate(decoder, &operand[5], &more->q_flip);
+    more->q = bf_emu_predicate(decoder, &operand[5], &more->q_flip);
     more->is_or = bf_ptx_has(instruction, "or");
     op->detail = more;
     op->run = lop3_with_predicate;

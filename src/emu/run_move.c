@@ -1,5 +1,6 @@
 /* mov, packing and unpacking of vectors, cvta, isspacep, and what only orders or hints. */
 #include "emu/bind.h"
+#include "emu/device.h"
 
 /* ---- mov of one value ---- */
 
@@ -11,6 +12,14 @@ static const bf_emu_op *move_128(bf_emu_warp *warp, const bf_emu_op *op) {
   bf_emu_wide *d = BF_LANES(bf_emu_wide, op->d);
   const bf_emu_wide *a = BF_LANES(bf_emu_wide, op->a);
   BF_EACH_LANE(BF_MASK(), lane) d[lane] = a[lane];
+  return op + 1;
+}
+
+/* Special registers have at least 32 bits. */
+static const bf_emu_op *move_32_to_16(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint16_t *d = BF_LANES(uint16_t, op->d);
+  const uint32_t *a = BF_LANES(uint32_t, op->a);
+  BF_SET_LANES(BF_MASK(), d, (uint16_t)a[lane]);
   return op + 1;
 }
 
@@ -186,7 +195,7 @@ static bool select_mov(bf_emu_decoder *decoder, const bf_ptx_instruction *instru
   bf_ptx_type type = instruction->type[0];
   if (type == BF_PTX_PRED) {
     op->d = bf_emu_bind_truth(decoder, d);
-    op->a = bf_emu_bind_predicate(decoder, a, &op->b);
+    op->a = bf_emu_predicate(decoder, a, &op->b);
     op->run = move_predicate;
     return true;
   }
@@ -197,6 +206,12 @@ static bool select_mov(bf_emu_decoder *decoder, const bf_ptx_instruction *instru
   if (d->kind == BF_PTX_VECTOR)
     return select_unpack(decoder, instruction, type, op);
   bf_emu_step run = move_of(bf_ptx_type_bytes(type));
+  if (run == move_16 && a->kind == BF_PTX_SPECIAL) {
+    op->d = bf_emu_bind_destination(decoder, d, type);
+    op->a = bf_emu_bind_source(decoder, a, BF_PTX_U32);
+    op->run = move_32_to_16;
+    return true;
+  }
   if (!run)
     return bf_emu_refuse(decoder, "mov of this type");
   return bf_emu_bind(decoder, instruction, op, type, run);
@@ -212,83 +227,61 @@ static const bf_emu_op *shift_address(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
-/* Parameters lie in the host's memory; immediate is 1 where generic addresses are made, and -1
- * where they are undone. */
-static const bf_emu_op *shift_parameter(bf_emu_warp *warp, const bf_emu_op *op) {
-  uint64_t *d = BF_LANES(uint64_t, op->d);
-  uint64_t by = op->immediate * (uint64_t)(uintptr_t)warp->worker->flight->parameters;
-  const uint64_t *a = BF_LANES(uint64_t, op->a);
-  BF_SET_LANES(BF_MASK(), d, a[lane] + by);
-  return op + 1;
-}
-
 static bool select_cvta(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                         bf_emu_op *op) {
   if (bf_ptx_type_bytes(instruction->type[0]) != 8)
     return bf_emu_refuse(decoder, "32-bit generic addresses");
   bool back = bf_ptx_has(instruction, "to");
-  uint64_t by = 0;
-  bf_emu_step run = shift_address;
-  switch (instruction->space) {
-  case BF_PTX_SPACE_SHARED:
-    by = BF_EMU_SHARED_WINDOW;
-    break;
-  case BF_PTX_SPACE_LOCAL:
-    by = BF_EMU_LOCAL_WINDOW;
-    break;
-  case BF_PTX_SPACE_PARAM:
-    by = 1;
-    run = shift_parameter;
-    break;
-  default:
-    run = move_64;
-    break;
-  }
-  bf_emu_bind(decoder, instruction, op, BF_PTX_U64, run);
+  uint64_t by = instruction->space == BF_PTX_SPACE_SHARED  ? BF_EMU_SHARED_WINDOW
+                : instruction->space == BF_PTX_SPACE_LOCAL ? BF_EMU_LOCAL_WINDOW
+                                                           : 0;
+  bf_emu_bind(decoder, instruction, op, BF_PTX_U64, by ? shift_address : move_64);
   op->immediate = back ? 0 - by : by;
   return true;
 }
 
-/* Lanes whose generic address lies in the immediate bytes from first on. */
-static uint32_t inside(const uint64_t *address, uint64_t first, uint64_t bytes) {
-  uint32_t truth = 0;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    truth |= (uint32_t)(address[lane] - first < bytes) << lane;
-  return truth;
+/* ---- Spaces ---- */
+
+static bool is_inside(uint64_t address, uint64_t first, uint64_t bytes) {
+  return address - first < bytes;
 }
 
-/* Lanes whose generic address lies in a space. */
-static uint32_t in_space(const bf_emu_warp *warp, const uint64_t *address, bf_ptx_space space) {
-  const bf_emu_flight *flight = warp->worker->flight;
+/* Whether a generic address lies in a space. What is neither shared nor local memory, parameter nor
+ * constant counts as global, whether anything is there or not. */
+static bool is_in(const bf_emu_flight *flight, uint64_t address, bf_ptx_space space) {
+  bf_emu_entry entry;
   switch (space) {
   case BF_PTX_SPACE_SHARED:
-    return inside(address, BF_EMU_SHARED_WINDOW, BF_EMU_WINDOW_BYTES);
+    return is_inside(address, BF_EMU_SHARED_WINDOW, BF_EMU_WINDOW_BYTES);
   case BF_PTX_SPACE_LOCAL:
-    return inside(address, BF_EMU_LOCAL_WINDOW, BF_EMU_WINDOW_BYTES);
+    return is_inside(address, BF_EMU_LOCAL_WINDOW, BF_EMU_WINDOW_BYTES);
   case BF_PTX_SPACE_PARAM:
-    return inside(address, (uint64_t)(uintptr_t)flight->parameters,
-                  flight->kernel->needs.parameter_bytes);
+    return is_inside(address, (uintptr_t)flight->parameters, flight->launch->parameter_bytes);
+  case BF_PTX_SPACE_CONST:
+    return bf_emu_find_entry(flight->emu, address, &entry) && !entry.writable;
   default:
-    return ~(in_space(warp, address, BF_PTX_SPACE_SHARED) |
-             in_space(warp, address, BF_PTX_SPACE_LOCAL) |
-             in_space(warp, address, BF_PTX_SPACE_PARAM));
+    return !is_in(flight, address, BF_PTX_SPACE_SHARED) &&
+           !is_in(flight, address, BF_PTX_SPACE_LOCAL) &&
+           !is_in(flight, address, BF_PTX_SPACE_PARAM) &&
+           !is_in(flight, address, BF_PTX_SPACE_CONST);
   }
 }
 
-static const bf_emu_op *is_in_space(bf_emu_warp *warp, const bf_emu_op *op) {
-  uint32_t truth = in_space(warp, BF_LANES(uint64_t, op->a), (bf_ptx_space)op->small[0]);
-  bf_emu_set_predicate(warp, op->d, BF_MASK(), truth);
+static const bf_emu_op *isspacep(bf_emu_warp *warp, const bf_emu_op *op) {
+  const uint64_t *a = BF_LANES(uint64_t, op->a);
+  uint32_t mask = BF_MASK(), truth = 0;
+  BF_EACH_LANE(mask, lane)
+  truth |= (uint32_t)is_in(warp->worker->flight, a[lane], (bf_ptx_space)op->small[0]) << lane;
+  bf_emu_set_predicate(warp, op->d, mask, truth);
   return op + 1;
 }
 
 static bool select_isspacep(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                             bf_emu_op *op) {
-  if (instruction->space == BF_PTX_SPACE_CONST)
-    return bf_emu_refuse(decoder, "isspacep.const");
   op->d = bf_emu_bind_truth(decoder, &instruction->operand[0]);
   op->a = bf_emu_bind_source(decoder, &instruction->operand[1], BF_PTX_U64);
   op->small[0] = (uint8_t)instruction->space;
-  op->run = is_in_space;
+  op->run = isspacep;
   return true;
 }
 

@@ -525,7 +525,8 @@ static size_t most_elements(const bf_ptx_function *function) {
   return sum;
 }
 
-static int merge(merger *m, const bf_ptx_module *module, bf_diagnostic *diagnostic) {
+static int merge(merger *m, const bf_ptx_module *module, unsigned architecture,
+                 bf_diagnostic *diagnostic) {
   const bf_ptx_function *function = m->function;
   BF_TRY(bf_ptx_flow_create(function, &m->flow, diagnostic));
   m->live = bf_ptx_live_registers(function, &m->arena);
@@ -533,7 +534,8 @@ static int merge(merger *m, const bf_ptx_module *module, bf_diagnostic *diagnost
   m->element = bf_arena_alloc(&m->arena, (most_elements(function) + 1) * sizeof *m->element);
   if (!m->live || !m->is_extended || !m->element || !bf_ptx_tree_fill(m->flow, &m->arena, &m->tree))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  BF_TRY(bf_ptx_places_fill(module, function, m->flow, &m->tree, &m->arena, &m->place, diagnostic));
+  BF_TRY(bf_ptx_places_fill(module, function, m->flow, &m->tree, architecture, &m->arena, &m->place,
+                            diagnostic));
   mark_extended(m);
   if (!merge_loads(m))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
@@ -557,7 +559,7 @@ int bf_ptx_merges_create(const bf_ptx_module *module, const bf_ptx_function *fun
   }
   leave_as_written(&m);
   if (architecture)
-    error = merge(&m, module, diagnostic);
+    error = merge(&m, module, architecture, diagnostic);
   bf_ptx_flow_free(m.flow);
   bf_arena_free(&m.arena);
   if (error == BF_OK)

@@ -16,7 +16,7 @@
 
 enum {
   MEMORY = 0,           /* the slot of shared memory */
-  MOST_CELLS = 1 << 22, /* blocks times slots; registers are left out beyond */
+  MOST_CELLS = 1 << 20, /* blocks times slots; registers are left out beyond */
   PATIENT_PASSES = 16,  /* later on, a value that changes again becomes a new one */
 };
 
@@ -31,6 +31,7 @@ typedef struct analysis {
   const bf_ptx_function *function;
   const bf_ptx_flow *flow;
   const bf_ptx_tree *tree;
+  unsigned architecture;
   bf_nodes nodes;
   uint8_t *definitions; /* per register: 0, 1, or 2 for more */
   bool *matters;        /* per register: addresses depend on it */
@@ -283,13 +284,17 @@ static bf_value opaque(analysis *a, uint32_t instruction, unsigned what) {
   return bf_value_node(&a->nodes, node, 0);
 }
 
-/* The address of a variable. Low bits come from its place, for shared ones of a kernel. */
+/* The address of a variable. That of a shared variable of a kernel is known: a number up to sm_89,
+ * from sm_90 on an offset from where the block's shared memory begins, of which ptxas keeps no more
+ * than the low bits that are 0. */
 static bf_value read_symbol(analysis *a, const bf_ptx_operand *operand) {
   bf_node node = {.kind = BF_NODE_SYMBOL, .extra = (uintptr_t)operand->symbol->name};
   unsigned zeros = 0;
   if (operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
       operand->symbol->variable->space == BF_PTX_SPACE_SHARED && a->function->is_entry) {
     uint64_t place = variable_place(a, operand->symbol->variable);
+    if (a->architecture < 90)
+      return bf_value_constant((int64_t)place + operand->offset);
     node.arg[0].offset = (int64_t)place;
     node.arg[1].offset = 1; /* the place is known */
     zeros = place ? (unsigned)__builtin_ctzll(place) : BF_MOST_ZEROS;
@@ -634,9 +639,10 @@ static bool analyse(analysis *a) {
 }
 
 int bf_ptx_places_fill(const bf_ptx_module *module, const bf_ptx_function *function,
-                       const bf_ptx_flow *flow, const bf_ptx_tree *tree, bf_arena *arena,
-                       bf_ptx_place **places, bf_diagnostic *diagnostic) {
+                       const bf_ptx_flow *flow, const bf_ptx_tree *tree, unsigned architecture,
+                       bf_arena *arena, bf_ptx_place **places, bf_diagnostic *diagnostic) {
   analysis a = {.module = module, .function = function, .flow = flow, .tree = tree};
+  a.architecture = architecture;
   a.place = bf_arena_alloc(arena, ((size_t)function->instructions + 1) * sizeof *a.place);
   bool fine = a.place && analyse(&a);
   release(&a);

@@ -48,8 +48,8 @@ typedef struct bf_ptx_place {
 
 /* One entry per instruction, from the arena; those without a shared address are empty. */
 int bf_ptx_places_fill(const bf_ptx_module *module, const bf_ptx_function *function,
-                       const bf_ptx_flow *flow, const bf_ptx_tree *tree, bf_arena *arena,
-                       bf_ptx_place **places, bf_diagnostic *diagnostic);
+                       const bf_ptx_flow *flow, const bf_ptx_tree *tree, unsigned architecture,
+                       bf_arena *arena, bf_ptx_place **places, bf_diagnostic *diagnostic);
 
 /* The address operand of an instruction, or NULL. */
 const bf_ptx_operand *bf_ptx_address_of(const bf_ptx_instruction *instruction);

@@ -160,12 +160,27 @@ static void merge_terms(const sum *a, const sum *b, int64_t factor, sum *out) {
   }
 }
 
-/* A sum with too many terms, as a node of its own: a + factor * b. */
+/* Whether a node has a rounder factor in the sum than in the parts. ptxas does not see that: the
+ * sum of 68 * x and -4 * x is no multiple of 64 to it. */
+static bool hides_alignment(const sum *a, const sum *b, int64_t factor) {
+  for (unsigned i = 0; i < a->terms; i++)
+    for (unsigned k = 0; k < b->terms; k++) {
+      int64_t right = times(factor, b->factor[k]), both = plus(a->factor[i], right);
+      if (a->node[i] == b->node[k] && both && right &&
+          __builtin_ctzll((uint64_t)both) > __builtin_ctzll((uint64_t)(a->factor[i] | right)))
+        return true;
+    }
+  return false;
+}
+
+/* A sum with too many terms, or to be left as it is, as a node of its own: a + factor * b. */
 static bf_value opaque_sum(bf_nodes *nodes, bf_value a, bf_value b, int64_t factor) {
   bf_node node = {.kind = BF_NODE_OPERATION, .form = UINT32_MAX, .extra = (uint64_t)factor};
   node.arg[0].base = a.base;
   node.arg[1].base = b.base;
   unsigned left = nodes->zeros[a.base], right = nodes->zeros[b.base];
+  if (factor)
+    right += (unsigned)__builtin_ctzll((uint64_t)factor);
   return bf_value_node(nodes, node, left < right ? left : right);
 }
 
@@ -175,7 +190,7 @@ bf_value bf_value_add(bf_nodes *nodes, bf_value a, bf_value b, int64_t factor) {
   expand(nodes, a.base, &left);
   expand(nodes, b.base, &right);
   merge_terms(&left, &right, factor, &both);
-  if (both.terms > MOST_TERMS) {
+  if (both.terms > MOST_TERMS || hides_alignment(&left, &right, factor)) {
     result = opaque_sum(nodes, a, b, factor);
   } else {
     uint32_t base = 0;
@@ -386,8 +401,10 @@ static unsigned shr_zeros(const bf_nodes *nodes, const bf_node *node) {
 
 static unsigned operation_zeros(const bf_nodes *nodes, const bf_node *node) {
   unsigned a = bf_value_zeros(nodes, node->arg[0]), b = bf_value_zeros(nodes, node->arg[1]);
+  if (node->form == UINT32_MAX && node->arg[2].offset)
+    return least(a + b, BF_MOST_ZEROS);
   if (node->form == UINT32_MAX)
-    return node->arg[2].offset ? least(a + b, BF_MOST_ZEROS) : least(a, b);
+    return least(a, b + (node->extra ? (unsigned)__builtin_ctzll(node->extra) : 0));
   switch (nodes->function->instruction[node->form]->opcode) {
   case BF_PTX_OP_AND:
     return a > b ? a : b;

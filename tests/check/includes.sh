@@ -14,6 +14,7 @@ may_know() {
   memory) echo 'base gf2 hash access' ;;
   search) echo 'base gf2 hash access memory' ;;
   emu) echo 'base gf2 hash access memory ptx' ;;
+  kernels) echo 'base emu' ;;
   apply | report) echo 'base gf2 hash access memory search' ;;
   esac
 }
@@ -32,8 +33,9 @@ room_of() {
   esac
 }
 
-for directory in src/*/; do
+for directory in src/*/ kernels/ kernels/*/; do
   room=$(basename "$directory")
+  case $directory in kernels/*) room=kernels ;; esac
   allowed=" $room bankfold.h $(may_know "$room") "
   while IFS=: read -r file line included; do
     target=$(room_of "$file" "$included")

@@ -3,4 +3,4 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 command -v shellcheck >/dev/null || exit 77
-shellcheck -x run test bankfold .ci/run tools/*.sh tests/*/*.sh
+shellcheck -x run test bankfold .ci/run tools/*.sh kernels/*.sh tests/*/*.sh

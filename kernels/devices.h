@@ -1,0 +1,36 @@
+/* What can run the benchmarks: devices made here are handed to drivers as a bf_device. */
+#ifndef BF_DEVICES_H
+#define BF_DEVICES_H
+
+#include "kernels/corpus.h"
+
+/* ---- A CUDA GPU, through its driver (cuda_device.c) ---- */
+
+/* Loads PTX on the first GPU. BF_UNSUPPORTED where there is no driver or no GPU. */
+int bf_cuda_device_create(const char *ptx, bf_device *device, bf_diagnostic *diagnostic);
+/* Frees all memory of the device. */
+void bf_cuda_device_free(bf_device *device);
+
+/* ---- The emulator (emu_device.c) ---- */
+
+struct bf_emu_launch;
+struct bf_emu_result;
+
+typedef struct bf_emu_device_options {
+  unsigned workers; /* threads of the host; 0: one per core */
+  bool check_uninitialised, check_races;
+  /* Called before and after every launch, unless NULL: the first can set an observer. An error ends
+   * the benchmark. */
+  int (*before)(void *context, struct bf_emu_launch *launch, bf_diagnostic *diagnostic);
+  int (*after)(void *context, const struct bf_emu_launch *launch,
+               const struct bf_emu_result *result, bf_diagnostic *diagnostic);
+  void *context;
+} bf_emu_device_options;
+
+/* Loads PTX; name is what diagnostics call it. A fault of a kernel is BF_BAD_INPUT with the fault
+ * explained. options (NULL: none) are copied. */
+int bf_emu_device_create(const char *name, const char *ptx, const bf_emu_device_options *options,
+                         bf_device *device, bf_diagnostic *diagnostic);
+void bf_emu_device_free(bf_device *device);
+
+#endif
