@@ -75,8 +75,8 @@ static inline uint16_t extreme_xorsign(uint16_t a, uint16_t b, uint16_t infinity
   X(T, sub, store(load(a) - load(b)))                                                              \
   X(T, mul, store(load(a) * load(b)))                                                              \
   X(T, fma, fma_##T(a, b, c))                                                                      \
-  X(T, neg, a ^ 0x8000)                                                                            \
-  X(T, abs, a & 0x7fff)                                                                            \
+  X(T, neg, (a & 0x7fff) > infinity ? 0x7fff : a ^ 0x8000)                                         \
+  X(T, abs, (a & 0x7fff) > infinity ? 0x7fff : a & 0x7fff)                                         \
   X(T, min, extreme(a, b, infinity, true, false))                                                  \
   X(T, max, extreme(a, b, infinity, false, false))                                                 \
   X(T, min_nan, extreme(a, b, infinity, true, true))                                               \
@@ -209,8 +209,22 @@ static const half_function functions_bf16[] = {
 #define HIGH(x) ((uint16_t)((x) >> 16))
 #define LOW(x) ((uint16_t)(x))
 
+/* Products of f16 before they are rounded; NULL for functions that are exact where results are
+ * small. */
+typedef float (*unrounded_f16)(uint16_t a, uint16_t b, uint16_t c);
+
+static float unrounded_mul(uint16_t a, uint16_t b, uint16_t c) {
+  (void)c;
+  return bf_emu_half_to_float(a) * bf_emu_half_to_float(b);
+}
+
+static float unrounded_fma(uint16_t a, uint16_t b, uint16_t c) {
+  return add_odd(bf_emu_half_to_float(a) * bf_emu_half_to_float(b), bf_emu_half_to_float(c));
+}
+
 typedef struct flagged {
   const half_function *function;
+  unrounded_f16 unrounded;
   uint16_t exponent; /* bits of the exponent: those of infinity */
   uint16_t one;
   bool pair, ftz, sat, relu;
@@ -220,9 +234,13 @@ static uint16_t flush(const flagged *how, uint16_t bits) {
   return how->ftz && !(bits & how->exponent) ? bits & 0x8000 : bits;
 }
 
-/* The function with its flags. */
+/* The function with its flags. What is below the smallest normal number before it is rounded is
+ * flushed, as an H200 does. */
 static uint16_t apply(const flagged *how, uint16_t a, uint16_t b, uint16_t c) {
-  uint16_t bits = flush(how, how->function->value(flush(how, a), flush(how, b), flush(how, c)));
+  a = flush(how, a), b = flush(how, b), c = flush(how, c);
+  uint16_t bits = flush(how, how->function->value(a, b, c));
+  if (how->ftz && how->unrounded && fabsf(how->unrounded(a, b, c)) < 0x1p-14f)
+    bits &= 0x8000;
   bool is_nan = (bits & 0x7fff) > how->exponent;
   if (how->sat)
     return is_nan || bits & 0x8000 ? 0 : bits > how->one ? how->one : bits;
@@ -316,6 +334,9 @@ bool BF_EMU_NAME(bf_emu_select_half)(bf_emu_decoder *decoder, const bf_ptx_instr
   bool pair = type == BF_PTX_F16X2 || type == BF_PTX_BF16X2;
   flagged how = {
       .function = function,
+      .unrounded = instruction->opcode == BF_PTX_OP_MUL   ? unrounded_mul
+                   : instruction->opcode == BF_PTX_OP_FMA ? unrounded_fma
+                                                          : NULL,
       .exponent = is_f16 ? 0x7c00 : 0x7f80,
       .one = is_f16 ? 0x3c00 : 0x3f80,
       .pair = pair,
