@@ -69,12 +69,13 @@ typedef struct cli_command {
   size_t option_count;
   size_t settings_size;
   int least_arguments, most_arguments;
+  bool passes_rest; /* what follows the first argument is not for this program */
   /* Returns the exit status. */
   int (*run)(const void *settings, int count, char **arguments);
 } cli_command;
 
-extern const cli_command cli_check, cli_classify, cli_solve, cli_align, cli_convert, cli_emit,
-    cli_draw, cli_report, cli_machines, cli_ptx, cli_corpus, cli_help;
+extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
+    cli_draw, cli_emit, cli_exec, cli_help, cli_machines, cli_ptx, cli_report, cli_solve;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;

@@ -402,7 +402,7 @@ const cli_command cli_corpus = {
         "percentage of conflicts it\nremoves, beside what was published. Exit status 1 where a "
         "result is wrong.",
     .examples = "bankfold corpus\n"
-                "bankfold corpus transpose fft-512 --launches\n"
+                "bankfold corpus transpose16 fft512 --launches\n"
                 "bankfold corpus --all --json\n"
                 "bankfold corpus --table --time-limit 5",
     .options = options,

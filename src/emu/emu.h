@@ -185,6 +185,7 @@ typedef struct bf_emu_launch {
   bool check_uninitialised;        /* shared memory read before it was written */
   bool check_races;                /* shared memory, between barriers */
   uint64_t stack_bytes;            /* local memory and calls per thread; 0: 64 KiB */
+  const uint32_t *environment;     /* %envreg0 to %envreg31, or NULL: all 0 */
   const bf_emu_observer *observer; /* or NULL */
   /* Text that the kernel prints, whole calls of printf at a time; NULL: dropped. */
   void (*print)(void *context, const char *text, size_t bytes);

@@ -61,7 +61,6 @@ typedef struct case_form {
   unsigned inputs, results;
   case_kind input[CASE_MOST_INPUTS], result[CASE_MOST_RESULTS];
   case_bound bound;
-  bool hardware_only; /* depends on the machine: is run, but not compared */
 } case_form;
 
 typedef struct case_list {

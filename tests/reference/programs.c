@@ -204,7 +204,9 @@ static const char *const plain[] = {
     "and.b32 %t0, $i, 12;\nadd.u32 %t0, %t0, %counters;\natom.shared.or.b32 %t1, [%t0+48], $i;",
     "and.b32 %t0, $i, 8;\nadd.u32 %t0, %t0, %counters;\nred.shared.add.u64 [%t0+64], $w;",
     "and.b32 %t0, $i, 8;\nadd.u32 %t0, %t0, %counters;\nred.shared.min.u64 [%t0+80], $w;",
-    "call.uni ($I), mixed, ($i, $i);",
+    "{\n.param .b32 first;\n.param .b32 second;\n.param .b32 value;\nst.param.b32 [first], $i;\n"
+    "st.param.b32 [second], $i;\ncall (value), mixed, (first, second);\nld.param.b32 $I, "
+    "[value];\n}",
 };
 
 /* Where the lanes of $m are together. */
@@ -314,7 +316,7 @@ static void put_leaf(maker *m) {
   fill(m, form, text, sizeof text);
   bool guarded = kind > 2 && below(m, 6) == 0;
   unsigned guard = below(m, 4), negated = below(m, 2);
-  if (guarded && !strchr(text, '\n') && strncmp(text, "call", 4) != 0)
+  if (guarded && !strchr(text, '\n'))
     emit(m, "@%s%%p%u ", negated ? "!" : "", guard);
   emit(m, "%s\n", text);
 }
@@ -381,9 +383,11 @@ static void put_statements(maker *m, unsigned count) {
 
 static const char head[] =
     ".version 8.5\n.target sm_90\n.address_size 64\n"
-    ".func (.reg .b32 %result) mixed(.reg .b32 %x, .reg .b32 %y)\n{\n.reg .pred %q;\n"
-    ".reg .b32 %t;\nshf.l.wrap.b32 %t, %x, %x, 13;\nsetp.lt.s32 %q, %t, %y;\n@%q bra less;\n"
-    "sub.u32 %result, %t, %y;\nret;\nless:\nmad.lo.u32 %result, %t, 5, %y;\nret;\n}\n"
+    ".func (.param .b32 result) mixed(.param .b32 first, .param .b32 second)\n{\n.reg .pred %q;\n"
+    ".reg .b32 %t, %x, %y;\nld.param.b32 %x, [first];\nld.param.b32 %y, [second];\n"
+    "shf.l.wrap.b32 %t, %x, %x, 13;\nsetp.lt.s32 %q, %t, %y;\n@%q bra less;\n"
+    "sub.u32 %t, %t, %y;\nst.param.b32 [result], %t;\nret;\nless:\nmad.lo.u32 %t, %t, 5, %y;\n"
+    "st.param.b32 [result], %t;\nret;\n}\n"
     ".visible .entry program(.param .u64 in, .param .u64 out)\n{\n"
     ".reg .b32 %i<8>, %f<6>, %t<4>, %m<8>, %e<8>, %c<8>;\n.reg .b64 %w<4>, %d<3>, %x<4>;\n"
     ".reg .b16 %h<5>;\n.reg .pred %p<4>, %q<8>;\n.reg .b32 %own, %counters, %exchange, %place;\n"

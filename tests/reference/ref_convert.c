@@ -14,8 +14,8 @@ static ref_exact from_integer(ref_signed value) {
 
 /* The whole number next to a finite one in a direction, as a magnitude that is cut off at 2^100. */
 static ref_bits whole(ref_exact value, ref_rounding rounding) {
-  if (value.exponent >= 0)
-    return value.exponent < 40 ? value.mantissa << value.exponent : (ref_bits)1 << 100;
+  if (value.exponent >= 0) /* mantissas have at most 53 bits */
+    return value.exponent < 70 ? value.mantissa << value.exponent : (ref_bits)1 << 100;
   unsigned shift = (unsigned)-value.exponent;
   ref_bits rest = shift < 128 ? ref_low(value.mantissa, shift) : value.mantissa;
   ref_bits integer = shift < 128 ? value.mantissa >> shift : 0;
