@@ -176,11 +176,13 @@ static inline double flushed_double(double x) {
   return bf_emu_bits_double(bits & UINT64_C(0x7ff) << 52 ? bits : bits & UINT64_C(1) << 63);
 }
 
-/* x rounded so that its low 32 bits are 0; infinities and what is not a number stay so. */
+/* x rounded so that its low 32 bits are 0, with the one NaN that PTX has for such numbers. */
 static inline double upper_half(double x) {
+  const uint64_t not_a_number = UINT64_C(0x7fffffff00000000);
   uint64_t bits = bf_emu_double_bits(x);
   uint64_t rounded = __builtin_fabs(x) < INFINITY ? bits + UINT64_C(0x80000000) : bits;
-  return flushed_double(bf_emu_bits_double(rounded & ~(uint64_t)UINT32_MAX));
+  double upper = flushed_double(bf_emu_bits_double(rounded & ~(uint64_t)UINT32_MAX));
+  return x == x ? upper : bf_emu_bits_double(not_a_number);
 }
 
 /* Of .approx.ftz only the upper 32 bits mean anything; the lower ones are 0. The hardware does not
