@@ -72,8 +72,7 @@ bf_expression bf_walk_register(bf_walk *walk, uint32_t number, unsigned bits, bf
   return value == BF_UNDEFINED ? unknown(walk, BF_ATOM_COMPUTED, bits, false, NULL) : value;
 }
 
-/* Gives a register a value in the threads of place. */
-static void write_register(bf_walk *walk, uint32_t number, bf_expression value, bf_place place) {
+void bf_walk_write(bf_walk *walk, uint32_t number, bf_expression value, bf_place place) {
   bf_expressions *values = &walk->values;
   bf_expression old = walk->reg[number];
   for (const bf_condition *c = place.conditions; c; c = c->up)
@@ -767,7 +766,7 @@ static void write_unknown(void *context, const bf_ptx_operand *to) {
   target *t = context;
   uint32_t number;
   if (bf_operand_register(to, &number))
-    write_register(
+    bf_walk_write(
         t->walk, number,
         unknown(t->walk, t->kind, bf_register_bits(to->registers), t->is_uniform, t->instruction),
         t->place);
@@ -802,8 +801,8 @@ static void write_scalar(const step *s, const bf_ptx_operand *to, bf_expression 
   if (!bf_operand_register(to, &number))
     return;
   unsigned bits = bf_register_bits(to->registers);
-  write_register(s->walk, number, bf_expression_convert(s->values, value, bits, s->is_signed),
-                 s->place);
+  bf_walk_write(s->walk, number, bf_expression_convert(s->values, value, bits, s->is_signed),
+                s->place);
 }
 
 /* A value into the registers of a list, lowest bits first. */

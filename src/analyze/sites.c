@@ -224,6 +224,10 @@ static void explain_loop(builder *b, uint32_t number) {
   else
     snprintf(text, sizeof text, "the loop at line %llu, which is not left", line);
   add_unknown(b, BF_UNKNOWN_COUNT, text);
+  if (loop->leaves_apart) {
+    snprintf(text, sizeof text, "the loop at line %llu, which lanes leave one by one", line);
+    add_unknown(b, BF_UNKNOWN_LANES, text);
+  }
 }
 
 /* Whether a condition is only that a loop taken as a whole goes on: the loop explains that. */
@@ -614,7 +618,7 @@ static void set_values(bf_walk *walk) {
 static void rewind_walk(bf_walk *walk) {
   memset(walk->reg, 0, ((size_t)walk->function->registers + 1) * sizeof *walk->reg);
   for (uint32_t i = 0; i < walk->loops.count; i++)
-    walk->loops.loop[i].causes = 0;
+    walk->loops.loop[i].causes = walk->loops.loop[i].leaves_apart = 0;
   walk->record = NULL;
   walk->records = walk->record_capacity = 0;
   walk->lanes_recorded = walk->steps = 0;

@@ -296,7 +296,9 @@ typedef struct carried {
   uint32_t count;
   uint32_t *reg;
   unsigned *bits;
-  bf_expression *start, *atom, *end;
+  bf_expression *before; /* in all threads */
+  bf_expression *start;  /* in those that enter the loop */
+  bf_expression *atom, *end;
   bool *is_uniform;
 } carried;
 
@@ -318,6 +320,7 @@ static void collect_register(void *context, const bf_ptx_operand *operand) {
 static void free_carried(carried *list) {
   free(list->reg);
   free(list->bits);
+  free(list->before);
   free(list->start);
   free(list->atom);
   free(list->end);
@@ -329,12 +332,13 @@ static bool collect_carried(const bf_walk *walk, uint32_t loop, carried *list) {
   *list = (carried){0};
   list->reg = malloc(most * sizeof *list->reg);
   list->bits = malloc(most * sizeof *list->bits);
+  list->before = malloc(most * sizeof *list->before);
   list->start = malloc(most * sizeof *list->start);
   list->atom = malloc(most * sizeof *list->atom);
   list->end = malloc(most * sizeof *list->end);
   list->is_uniform = malloc(most * sizeof *list->is_uniform);
   collector c = {list, calloc(most, sizeof *c.seen)};
-  bool fine = list->reg && list->bits && list->start && list->atom && list->end &&
+  bool fine = list->reg && list->bits && list->before && list->start && list->atom && list->end &&
               list->is_uniform && c.seen;
   for (uint32_t b = 0; fine && b < walk->flow->blocks; b++)
     if (bf_loops_contain(&walk->loops, loop, b))
@@ -476,7 +480,8 @@ static void leave(region *r, uint32_t loop, const carried *list, const arrivals 
       value = bf_expression_substitute(values, value, &counter, &last, 1);
     else if (walk->reg[reg] != BF_UNDEFINED)
       value = loop_atom(walk, BF_ATOM_AFTER, loop, list->bits[i], false, "v", "what is left by");
-    walk->reg[reg] = bf_expression_blend(values, start.place.mask, value, list->start[i]);
+    walk->reg[reg] = list->before[i];
+    bf_walk_write(walk, reg, value, start.place);
   }
 }
 
@@ -545,7 +550,7 @@ static void walk_loop(region *r, uint32_t loop) {
     return;
   }
   for (uint32_t i = 0; i < list.count; i++) {
-    bf_expression value = walk->reg[list.reg[i]];
+    bf_expression value = list.before[i] = walk->reg[list.reg[i]];
     list.start[i] = value == BF_UNDEFINED
                         ? value
                         : bf_walk_register(walk, list.reg[i], list.bits[i], start.place);
@@ -565,6 +570,7 @@ static void walk_loop(region *r, uint32_t loop) {
     walk_body(r, loop, start, &latches, &exits);
     walk->repeats = repeat->up;
     note_causes(walk, loop, &exits, start.place.conditions);
+    walk->loops.loop[loop].leaves_apart |= !leaves_together(walk, &exits, start);
     leave(r, loop, &list, &exits, start, counter, atoms_before);
     if (exits.count == 0)
       r->stack.count--; /* a loop that nobody leaves */

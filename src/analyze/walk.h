@@ -12,11 +12,12 @@ enum { BF_NO_LOOP = UINT32_MAX, BF_MOST_CAUSES = 4 };
 /* A natural loop: blocks that reach the header, which dominates them, without leaving. */
 typedef struct bf_loop {
   uint32_t header;
-  uint32_t parent;  /* the loop around it, or BF_NO_LOOP */
-  uint64_t line;    /* of its first instruction */
-  bool is_symbolic; /* to be gone through once, with an unknown counter */
-  bool is_too_long; /* because it has too many iterations */
-  unsigned causes;  /* on what its end depends */
+  uint32_t parent;   /* the loop around it, or BF_NO_LOOP */
+  uint64_t line;     /* of its first instruction */
+  bool is_symbolic;  /* to be gone through once, with an unknown counter */
+  bool is_too_long;  /* because it has too many iterations */
+  bool leaves_apart; /* lanes of a warp may leave it in different iterations */
+  unsigned causes;   /* on what its end depends */
   bf_expression cause[BF_MOST_CAUSES];
 } bf_loop;
 
@@ -111,6 +112,8 @@ void bf_walk_execute(bf_walk *walk, uint32_t index, bf_place place);
 bf_expression bf_walk_read(bf_walk *walk, const bf_ptx_operand *operand, bf_place place,
                            unsigned bits);
 bf_expression bf_walk_register(bf_walk *walk, uint32_t number, unsigned bits, bf_place place);
+/* Gives a register a value in the threads of place. */
+void bf_walk_write(bf_walk *walk, uint32_t number, bf_expression value, bf_place place);
 /* The predicate of a guard. */
 bf_expression bf_walk_guard(bf_walk *walk, const bf_ptx_operand *guard, bf_place place);
 unsigned bf_register_bits(const bf_ptx_registers *registers);
