@@ -611,7 +611,7 @@ bf_expression bf_expression_blend(bf_expressions *values, uint32_t mask, bf_expr
                                   bf_expression b) {
   if (a == b || b == BF_UNDEFINED || mask == 1)
     return a;
-  if (mask == 0)
+  if (mask == 0 || a == BF_UNDEFINED)
     return b;
   const bf_node *x = &values->node[a], *y = &values->node[b];
   while (y->kind == BF_EXPRESSION_BLEND && bf_mask_contains(values, mask, (uint32_t)y->number)) {

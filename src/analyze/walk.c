@@ -285,7 +285,7 @@ static void part(region *r, const ways *w, uint32_t reconvergence) {
   } else {
     top->block = reconvergence;
   }
-  for (unsigned i = w->count; i-- > 0 && !is_over(walk);)
+  for (unsigned i = 0; i < w->count && !is_over(walk); i++) /* those that do not branch go first */
     push(r, w->target[i], reconvergence, w->place[i]);
 }
 
@@ -446,27 +446,26 @@ static void note_causes(bf_walk *walk, uint32_t number, const arrivals *exits,
         loop->cause[loop->causes++] = c->predicate;
 }
 
-/* Whether all lanes of a warp leave the loop together: at the conditions of its exits. */
-static bool leaves_together(const bf_walk *walk, const arrivals *exits, group start) {
-  for (uint32_t i = 0; i < exits->count; i++) {
-    if (exits->item[i].place.mask != start.place.mask)
+/* Whether all lanes of a warp arrive together: their conditions are the same for all of them. */
+static bool arrive_together(const bf_walk *walk, const arrivals *list, group start) {
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (list->item[i].place.mask != start.place.mask)
       return false;
-    for (const bf_condition *c = exits->item[i].place.conditions; c && c != start.place.conditions;
+    for (const bf_condition *c = list->item[i].place.conditions; c && c != start.place.conditions;
          c = c->up)
       if (!bf_node_of(&walk->values, c->predicate)->is_uniform)
         return false;
   }
-  return !exits->overflows;
+  return !list->overflows;
 }
 
 /* What registers hold behind the loop: as in its last iteration, whose number is another unknown
  * than that of the iteration that accesses are in. Where lanes leave one by one, what the loop made
  * differs between them. */
 static void leave(region *r, uint32_t loop, const carried *list, const arrivals *exits, group start,
-                  bf_expression counter, uint32_t atoms_before) {
+                  bool together, bf_expression counter, uint32_t atoms_before) {
   bf_walk *walk = r->walk;
   bf_expressions *values = &walk->values;
-  bool together = leaves_together(walk, exits, start);
   bf_expression last = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "n", "the iterations of");
   bf_expression zero = bf_expression_constant(values, 32, 0);
   for (uint32_t i = 0; i < list->count && !is_over(walk); i++) {
@@ -498,36 +497,33 @@ static uint32_t common_post_dominator(const bf_ptx_flow *flow, uint32_t a, uint3
   return flow->blocks;
 }
 
-/* The blocks to which a loop was left, each once. */
-static void list_targets(const bf_walk *walk, const arrivals *exits, ways *w,
+/* The blocks to which a loop was left, each once, and the nearest that lanes must pass which leave
+ * it in different ways and iterations. */
+static void list_targets(const bf_walk *walk, uint32_t header, const arrivals *exits, ways *w,
                          uint32_t *reconvergence) {
   w->count = 0;
-  *reconvergence = walk->flow->blocks;
+  *reconvergence = walk->flow->block[header].post_dominator;
   for (uint32_t i = 0; i < exits->count; i++) {
     unsigned k = 0;
     while (k < w->count && w->target[k] != exits->item[i].block)
       k++;
     if (k < w->count)
       continue;
-    *reconvergence = w->count
-                         ? common_post_dominator(walk->flow, *reconvergence, exits->item[i].block)
-                         : exits->item[i].block;
     w->target[w->count++] = exits->item[i].block;
+    *reconvergence = common_post_dominator(walk->flow, *reconvergence, exits->item[i].block);
   }
 }
 
 /* Lets the threads that were at the header go on behind the loop. */
-static void go_on(region *r, uint32_t loop, const arrivals *exits, group start) {
+static void go_on(region *r, uint32_t loop, const arrivals *exits, group start, bool together) {
   bf_walk *walk = r->walk;
   ways w = {.is_unknown = true};
   uint32_t reconvergence;
-  list_targets(walk, exits, &w, &reconvergence);
-  if (w.count == 1) {
-    group *top = &r->stack.item[r->stack.count - 1];
-    top->block = w.target[0];
+  list_targets(walk, start.block, exits, &w, &reconvergence);
+  if (w.count == 1 && (together || reconvergence == w.target[0])) {
+    r->stack.item[r->stack.count - 1].block = w.target[0];
     return;
   }
-  bool together = leaves_together(walk, exits, start);
   bf_expression which = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "way", "the way out of");
   for (unsigned i = 0; i < w.count; i++) {
     bf_expression is_this = bf_expression_operate(&walk->values, BF_DO_EQUAL, 1, which,
@@ -570,12 +566,13 @@ static void walk_loop(region *r, uint32_t loop) {
     walk_body(r, loop, start, &latches, &exits);
     walk->repeats = repeat->up;
     note_causes(walk, loop, &exits, start.place.conditions);
-    walk->loops.loop[loop].leaves_apart |= !leaves_together(walk, &exits, start);
-    leave(r, loop, &list, &exits, start, counter, atoms_before);
+    bool together = arrive_together(walk, &exits, start) && arrive_together(walk, &latches, start);
+    walk->loops.loop[loop].leaves_apart |= !together;
+    leave(r, loop, &list, &exits, start, together, counter, atoms_before);
     if (exits.count == 0)
       r->stack.count--; /* a loop that nobody leaves */
     else
-      go_on(r, loop, &exits, start);
+      go_on(r, loop, &exits, start, together);
   } else {
     walk->values.failed = true;
   }
