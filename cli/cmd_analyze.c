@@ -211,7 +211,8 @@ static void print_unknowns(run_state *s, const finding *f) {
                        ? ", which does not change the conflicts"
                        : "");
     else if (u->kind == BF_UNKNOWN_ADDRESS)
-      bf_text_puts(&s->text, "; only a trace can tell");
+      bf_text_puts(&s->text, strstr(u->because, "parameter") ? "; --param or a trace can tell"
+                                                             : "; only a trace can tell");
     bf_text_puts(&s->text, "\n");
   }
 }

@@ -131,6 +131,7 @@ static bf_expression add_node(bf_expressions *values, bf_node *node, uint64_t ha
 static bf_expression intern(bf_expressions *values, bf_node *node) {
   if (values->failed)
     return BF_UNDEFINED;
+  values->work += 16;
   uint64_t hash = hash_node(values, node);
   bf_expression found = find_node(values, node, hash);
   if (found)
@@ -186,6 +187,7 @@ void bf_expressions_free(bf_expressions *values) {
 
 uint32_t bf_mask_intern(bf_expressions *values, const uint64_t *words) {
   size_t bytes = values->mask_words * sizeof *words;
+  values->work += values->masks;
   for (uint32_t i = values->masks; i-- > 0;)
     if (memcmp(values->mask[i], words, bytes) == 0)
       return i;

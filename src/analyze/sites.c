@@ -135,6 +135,8 @@ typedef struct builder {
   bf_analyze_site *site;
   bf_analyze_unknown unknown[32];
   unsigned unknowns;
+  uint64_t explained[64]; /* conditions and loops whose reasons the site already has */
+  unsigned explanations;
   bf_analyze_access *access; /* of all sites so far */
   size_t accesses, capacity;
   bool failed;
@@ -196,7 +198,19 @@ static void find_reasons(const bf_expressions *values, bf_expression value, reas
     snprintf(r->text, sizeof r->text, "a division by zero");
 }
 
+/* Whether the site has the reasons of what is numbered so; from now on it has. */
+static bool is_explained(builder *b, uint64_t number) {
+  for (unsigned i = 0; i < b->explanations; i++)
+    if (b->explained[i] == number)
+      return true;
+  if (b->explanations < sizeof b->explained / sizeof *b->explained)
+    b->explained[b->explanations++] = number;
+  return false;
+}
+
 static void explain_condition(builder *b, const bf_condition *condition) {
+  if (is_explained(b, condition->predicate))
+    return;
   const bf_node *node = bf_node_of(&b->walk->values, condition->predicate);
   reasons r;
   char text[600];
@@ -207,6 +221,8 @@ static void explain_condition(builder *b, const bf_condition *condition) {
 }
 
 static void explain_loop(builder *b, uint32_t number) {
+  if (is_explained(b, (uint64_t)1 << 32 | number))
+    return;
   const bf_loop *loop = &b->walk->loops.loop[number];
   char text[600];
   unsigned long long line = (unsigned long long)loop->line;
@@ -331,9 +347,11 @@ static bool is_known_in(const bf_expressions *values, const bf_lanes *lanes, uin
 
 static void note_offset(builder *b, const parts *p) {
   bf_analyze_site *site = b->site;
-  reasons r;
-  find_reasons(&b->walk->values, p->offset, &r);
-  add_unknown(b, BF_UNKNOWN_OFFSET, r.text);
+  if (!is_explained(b, (uint64_t)3 << 32 | p->offset)) {
+    reasons r;
+    find_reasons(&b->walk->values, p->offset, &r);
+    add_unknown(b, BF_UNKNOWN_OFFSET, r.text);
+  }
   uint64_t step = p->step_bytes;
   if (step < site->width_bytes)
     step = site->width_bytes; /* an access is aligned to its width */
@@ -363,6 +381,8 @@ static void add_execution(builder *b, const bf_record *record) {
   }
   if (!is_known_in(values, lanes, record->place.mask)) {
     reasons r;
+    if (is_explained(b, (uint64_t)2 << 32 | p.lanes))
+      return;
     find_reasons(values, p.lanes, &r);
     add_unknown(b, BF_UNKNOWN_ADDRESS, r.text);
     return;
@@ -427,13 +447,18 @@ static bool says_shared(const bf_ptx_instruction *instruction) {
 static void begin_site(builder *b, uint32_t index) {
   const bf_ptx_instruction *instruction = b->walk->function->instruction[index];
   b->site = &b->analysis->site[b->analysis->sites++];
-  b->unknowns = 0;
+  b->unknowns = b->explanations = 0;
   *b->site = (bf_analyze_site){.instruction = index, .line = instruction->line};
   if (instruction->location) {
     b->site->source_file = source_file(b->walk->module, instruction->location->file);
     b->site->source_line = instruction->location->line;
   }
   b->site->has_op = find_op(b->walk->function, instruction, &b->site->op, &b->site->width_bytes);
+}
+
+static int compare_unknowns(const void *x, const void *y) {
+  const bf_analyze_unknown *a = x, *b = y;
+  return a->kind != b->kind ? (a->kind < b->kind ? -1 : 1) : strcmp(a->because, b->because);
 }
 
 static void end_site(builder *b) {
@@ -444,6 +469,7 @@ static void end_site(builder *b) {
     b->failed = true;
     return;
   }
+  qsort(b->unknown, b->unknowns, sizeof *b->unknown, compare_unknowns);
   memcpy(copy, b->unknown, b->unknowns * sizeof *copy);
   b->site->unknown = copy;
   b->site->unknowns = b->unknowns;
@@ -622,6 +648,7 @@ static void rewind_walk(bf_walk *walk) {
   walk->record = NULL;
   walk->records = walk->record_capacity = 0;
   walk->lanes_recorded = walk->steps = 0;
+  walk->values.work = 0;
   walk->too_much = walk->values.is_full = false;
 }
 

@@ -8,8 +8,9 @@
  * A loop is walked iteration by iteration as long as it is known which threads stay in it. Where
  * that turns out not to be known, the walk goes back to where the loop began and treats it as a
  * whole. A first walk through its body finds what each register becomes from one iteration to the
- * next: those that grow by the same amount each time are start + counter * step, and all others
- * that change are unknown. A second walk, with these values, finds its accesses. */
+ * next: those that grow by the same amount each time are start + counter * step, those that are
+ * doubled or halved are start shifted by the counter, and all others that change are unknown. A
+ * second walk, with these values, finds its accesses. */
 #include "analyze/walk.h"
 
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 enum {
   MOST_STEPS = 4000000,     /* instructions followed in all */
   MOST_LOOP_STEPS = 800000, /* and in one loop */
+  MOST_WORK = 1 << 29,      /* values computed in single threads in all */
+  MOST_LOOP_WORK = 1 << 27, /* and in one loop */
   MOST_RECORDED_LANES = 1 << 23,
   MOST_STACK = 1 << 16,
   MOST_NESTING = 24, /* loops taken as a whole inside each other */
@@ -43,7 +46,7 @@ typedef struct attempt {
   uint32_t depth;
   bf_expression *reg;
   uint32_t records;
-  uint64_t lanes_recorded, steps;
+  uint64_t lanes_recorded, steps, work;
 } attempt;
 
 /* Threads that have left a region, or come back to its header. */
@@ -124,6 +127,7 @@ static void begin_attempt(region *r, uint32_t loop) {
   *a = (attempt){.loop = loop, .depth = r->stack.count, .records = walk->records};
   a->lanes_recorded = walk->lanes_recorded;
   a->steps = walk->steps;
+  a->work = walk->values.work;
   a->stack = malloc(r->stack.count * sizeof *a->stack);
   a->reg = malloc(registers * sizeof *a->reg);
   if (!a->stack || !a->reg) {
@@ -188,13 +192,14 @@ static bool check_limits(region *r) {
   bool too_many = walk->lanes_recorded > MOST_RECORDED_LANES || walk->values.is_full;
   if (r->attempt_count > 0) {
     const attempt *a = &r->attempts[r->attempt_count - 1];
-    if (too_many || walk->steps - a->steps > MOST_LOOP_STEPS) {
+    if (too_many || walk->steps - a->steps > MOST_LOOP_STEPS ||
+        walk->values.work - a->work > MOST_LOOP_WORK) {
       walk->values.is_full = false;
       give_up(r, r->attempt_count - 1, true);
       return true;
     }
   }
-  walk->too_much |= too_many || walk->steps > MOST_STEPS;
+  walk->too_much |= too_many || walk->steps > MOST_STEPS || walk->values.work > MOST_WORK;
   return false;
 }
 
@@ -415,6 +420,31 @@ static void learn(region *r, uint32_t loop, group start, carried *list) {
   }
 }
 
+/* What start becomes after `counter` shifts, where end is atom shifted by the same number of bits;
+ * BF_UNDEFINED where it is not. */
+static bf_expression shifted(bf_walk *walk, bf_expression start, bf_expression atom,
+                             bf_expression end, bf_expression counter) {
+  bf_expressions *values = &walk->values;
+  const bf_node *node = bf_node_of(values, end);
+  unsigned bits = node->bits;
+  uint64_t count;
+  bf_operation operation = BF_DO_SHL;
+  if (node->kind == BF_EXPRESSION_SUM && node->terms == 1 && node->number == 0 &&
+      node->term[0].value == atom && node->term[0].coefficient > 0 &&
+      (node->term[0].coefficient & (node->term[0].coefficient - 1)) == 0) {
+    count = (uint64_t)__builtin_ctzll((uint64_t)node->term[0].coefficient);
+  } else if (node->kind == BF_EXPRESSION_OPERATION && node->a == atom &&
+             (node->operation == BF_DO_SHR_S || node->operation == BF_DO_SHR_U) &&
+             bf_expression_is_constant(values, node->b, &count) && count < 64) {
+    operation = node->operation;
+  } else {
+    return BF_UNDEFINED;
+  }
+  bf_expression times = bf_expression_convert(values, counter, bits, false);
+  return bf_expression_operate(values, operation, bits, start,
+                               bf_expression_scale(values, times, (int64_t)count), 0);
+}
+
 /* The value of a register when iteration `counter` begins. */
 static bf_expression value_in_loop(region *r, uint32_t loop, const carried *list, uint32_t i,
                                    bf_expression counter, uint32_t atoms_before) {
@@ -431,6 +461,9 @@ static bf_expression value_in_loop(region *r, uint32_t loop, const carried *list
       bf_expression count = bf_expression_convert(values, counter, list->bits[i], false);
       return bf_expression_add(values, start, bf_expression_multiply(values, count, step), 1);
     }
+    bf_expression value = shifted(walk, start, atom, end, counter);
+    if (value != BF_UNDEFINED)
+      return value;
   }
   return loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i], list->is_uniform[i], "v",
                    "what changes in");
