@@ -289,13 +289,14 @@ static parts take_apart(bf_expressions *values, bf_expression address) {
   return p;
 }
 
-/* Moves addresses that may be shifted by any multiple of two rows to where none is negative. */
+/* Moves addresses whose offset is unknown by a multiple of 1024 bytes, which is four rows of 32
+ * banks of 8 bytes, to where none is negative. */
 static void settle_addresses(uint32_t mask, uint32_t *address) {
   int32_t least = INT32_MAX;
   for (unsigned i = 0; i < BF_ANALYZE_LANES; i++)
     if (mask >> i & 1 && (int32_t)address[i] < least)
       least = (int32_t)address[i];
-  uint32_t shift = (uint32_t)least & ~(uint32_t)255;
+  uint32_t shift = (uint32_t)least & ~(uint32_t)1023;
   for (unsigned i = 0; i < BF_ANALYZE_LANES; i++)
     address[i] -= shift;
 }

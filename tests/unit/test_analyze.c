@@ -358,7 +358,7 @@ static void costs_and_patterns_come_from_the_formula(void **state) {
   assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
   bf_geometry geometry = bf_machine_geometry(machine);
   assert_int_equal(bf_hash_parse("none", &geometry, &hash, NULL), BF_OK);
-  assert_int_equal(bf_analyze_count(analysis, site, machine, hash, &cost, NULL), BF_OK);
+  assert_int_equal(bf_analyze_count(site, machine, hash, &cost, NULL), BF_OK);
   assert_int_equal(cost.accesses, 8);
   assert_int_equal(cost.wavefronts, 8 * 8);
   assert_int_equal(cost.most_wavefronts, 8 * 8);
