@@ -165,7 +165,6 @@ enum { MOST_REASONS = 3 };
 
 /* The atoms that something depends on, as text: "parameter n and the value loaded at line 12". */
 typedef struct reasons {
-  const bf_expressions *values;
   char text[400];
   unsigned count;
   bool skips_counters;
@@ -187,8 +186,8 @@ static bool add_reason(void *context, const bf_atom *atom, uint32_t number) {
 
 /* Why value is unknown: what it depends on besides loop counters, or those where there is nothing
  * else. */
-static void find_reasons(const bf_expressions *values, bf_expression value, reasons *r) {
-  *r = (reasons){.values = values, .skips_counters = true};
+static void find_reasons(bf_expressions *values, bf_expression value, reasons *r) {
+  *r = (reasons){.skips_counters = true};
   bf_expression_unknowns(values, value, add_reason, r);
   if (r->count)
     return;
@@ -226,7 +225,7 @@ static void explain_loop(builder *b, uint32_t number) {
   const bf_loop *loop = &b->walk->loops.loop[number];
   char text[600];
   unsigned long long line = (unsigned long long)loop->line;
-  reasons all = {.values = &b->walk->values, .skips_counters = true};
+  reasons all = {.skips_counters = true};
   for (unsigned i = 0; i < loop->causes; i++)
     bf_expression_unknowns(&b->walk->values, loop->cause[i], add_reason, &all);
   for (unsigned i = 0; i < loop->causes && !all.count; i++) {
