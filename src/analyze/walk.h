@@ -7,7 +7,8 @@
 
 /* ---- Loops (loops.c) ---- */
 
-enum { BF_NO_LOOP = UINT32_MAX, BF_MOST_CAUSES = 4 };
+#define BF_NO_LOOP UINT32_MAX
+enum { BF_MOST_CAUSES = 4 };
 
 /* A natural loop: blocks that reach the header, which dominates them, without leaving. */
 typedef struct bf_loop {
