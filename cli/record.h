@@ -38,7 +38,4 @@ int cli_record_read(const char *folder, const bf_machine *machine, cli_record *r
 void cli_record_sort(cli_record *record);
 void cli_record_free(cli_record *record);
 
-/* The name that a mangled C++ name stands for, without its parameters; other names as they are. */
-void cli_readable_name(const char *mangled, bf_text *text);
-
 #endif
