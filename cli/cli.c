@@ -265,3 +265,15 @@ void cli_watch_interrupt(void) {
 }
 
 bool cli_interrupted(void) { return interrupted != 0; }
+
+int cli_seconds(const cli_command *command, const char *option, const char *value,
+                double *seconds) {
+  if (!value)
+    return -1;
+  char *end;
+  double given = strtod(value, &end);
+  if (end == value || *end || !(given >= 0) || given > 1e9)
+    return cli_usage_error(command, "--%s takes seconds, not '%s'", option, value);
+  *seconds = given;
+  return -1;
+}

@@ -108,6 +108,8 @@ bf_pattern bf_access_classify(const bf_access *access, unsigned lanes, int64_t c
 /* Describes the same accesses with rows of width_x lanes, as a thread block of that width has them.
  * False where there is no such description: random ones, and blocks of another width. */
 bool bf_pattern_reshape(bf_pattern *pattern, unsigned width_x);
+/* Sets m and origin from strides, offset and columns. */
+void bf_pattern_set_matrix(bf_pattern *pattern);
 /* A sentence for people, without a full stop. */
 void bf_pattern_explain(const bf_pattern *pattern, const bf_access *access, bf_text *text);
 

@@ -138,8 +138,7 @@ static int64_t floor_divide(int64_t value, int64_t divisor) {
   return (value - (rest < 0 ? rest + divisor : rest)) / divisor;
 }
 
-/* Splits the strides and the offset into rows and columns of the array. */
-static void set_matrix(bf_pattern *pattern) {
+void bf_pattern_set_matrix(bf_pattern *pattern) {
   int64_t columns = pattern->columns;
   if (columns == 1) {
     pattern->m[0][0] = pattern->stride_y;
@@ -164,7 +163,7 @@ bool bf_pattern_reshape(bf_pattern *pattern, unsigned width_x) {
   pattern->width_x = width_x;
   pattern->height_y = (lanes + width_x - 1) / width_x;
   pattern->stride_y = width_x == lanes ? 0 : pattern->stride_x * width_x;
-  set_matrix(pattern);
+  bf_pattern_set_matrix(pattern);
   return true;
 }
 
@@ -186,7 +185,7 @@ bf_pattern bf_access_classify(const bf_access *access, unsigned lanes, int64_t c
   pattern.stride_x = f.stride_x;
   pattern.stride_y = f.stride_y;
   pattern.offset = f.offset;
-  set_matrix(&pattern);
+  bf_pattern_set_matrix(&pattern);
   if (pattern.class_ == BF_PATTERN_LINEAR && columns > 1 && columns < lanes && lanes % columns == 0)
     bf_pattern_reshape(&pattern, (unsigned)columns);
   return pattern;

@@ -3,21 +3,19 @@
  * what the host makes. */
 #include "emu/bind.h"
 #include "emu/rounding.h"
+#include "emu/single.h"
 
 #include <math.h>
 
 /* ---- To the nearest ---- */
 
-/* x, with the one NaN that there is */
-static inline float canonical(float x) { return x == x ? x : bf_emu_bits_float(0x7fffffff); }
-
-BF_EMU_BINARY(add_float, float, canonical(a[lane] + b[lane]))
-BF_EMU_BINARY(sub_float, float, canonical(a[lane] - b[lane]))
-BF_EMU_BINARY(mul_float, float, canonical(a[lane] * b[lane]))
-BF_EMU_BINARY(div_float, float, canonical(a[lane] / b[lane]))
-BF_EMU_TERNARY(fma_float, float, canonical(__builtin_fmaf(a[lane], b[lane], c[lane])))
-BF_EMU_UNARY(sqrt_float, float, canonical(__builtin_sqrtf(a[lane])))
-BF_EMU_UNARY(rcp_float, float, canonical(1.0f / a[lane]))
+BF_EMU_BINARY(add_float, float, bf_emu_canonical(a[lane] + b[lane]))
+BF_EMU_BINARY(sub_float, float, bf_emu_canonical(a[lane] - b[lane]))
+BF_EMU_BINARY(mul_float, float, bf_emu_canonical(a[lane] * b[lane]))
+BF_EMU_BINARY(div_float, float, bf_emu_canonical(a[lane] / b[lane]))
+BF_EMU_TERNARY(fma_float, float, bf_emu_canonical(__builtin_fmaf(a[lane], b[lane], c[lane])))
+BF_EMU_UNARY(sqrt_float, float, bf_emu_canonical(__builtin_sqrtf(a[lane])))
+BF_EMU_UNARY(rcp_float, float, bf_emu_canonical(1.0f / a[lane]))
 BF_EMU_BINARY(add_double, double, a[lane] + b[lane])
 BF_EMU_BINARY(sub_double, double, a[lane] - b[lane])
 BF_EMU_BINARY(mul_double, double, a[lane] * b[lane])
@@ -31,14 +29,8 @@ BF_EMU_UNARY(rcp_double, double, 1.0 / a[lane])
 /* Modifiers, in small[]. */
 enum { ROUNDING, FLUSHES, SATURATES, WANTS_NAN, WANTS_ABS, WANTS_SIGN };
 
-/* x, with denormal numbers as zeros of their sign: keep is the sign bit then, else all bits. */
-static inline float flushed(float x, uint32_t keep) {
-  uint32_t bits = bf_emu_float_bits(x);
-  return bf_emu_bits_float(bits & 0x7f800000 ? bits : bits & keep);
-}
-
 static inline uint32_t kept_bits(const bf_emu_op *op) {
-  return op->small[FLUSHES] ? 0x80000000 : UINT32_MAX;
+  return bf_emu_kept_bits(op->small[FLUSHES]);
 }
 
 /* x in the range 0 to 1; NaN is 0 */
@@ -46,7 +38,7 @@ static inline float saturated(float x) { return !(x > 0) ? 0 : x > 1 ? 1 : x; }
 
 /* What an operation with modifiers does with a result. */
 static inline float finished(float x, uint32_t keep, bool saturates) {
-  float result = flushed(canonical(x), keep);
+  float result = bf_emu_flushed(bf_emu_canonical(x), keep);
   return saturates ? saturated(result) : result;
 }
 
@@ -63,10 +55,11 @@ static inline float finished(float x, uint32_t keep, bool saturates) {
     const float *a = BF_LANES(float, op->a), *b = BF_LANES(float, op->b),                          \
                 *c = BF_LANES(float, op->c);                                                       \
     bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
-    BF_SET_LANES(BF_MASK(), d,                                                                     \
-                 finished(function##_one(flushed(a[lane], keep), flushed(b[lane], keep),           \
-                                         flushed(c[lane], keep)),                                  \
-                          keep, saturates));                                                       \
+    BF_SET_LANES(                                                                                  \
+        BF_MASK(), d,                                                                              \
+        finished(function##_one(bf_emu_flushed(a[lane], keep), bf_emu_flushed(b[lane], keep),      \
+                                bf_emu_flushed(c[lane], keep)),                                    \
+                 keep, saturates));                                                                \
     bf_emu_rounding_restore(saved);                                                                \
     return op + 1;                                                                                 \
   }
@@ -151,8 +144,8 @@ static bool select_family(bf_emu_decoder *decoder, const bf_ptx_instruction *ins
 EXTREMES(float, uint32_t, bf_emu_float_bits, bf_emu_bits_float)
 EXTREMES(double, uint64_t, bf_emu_double_bits, bf_emu_bits_double)
 
-BF_EMU_BINARY(min_float, float, canonical(min_float_one(a[lane], b[lane])))
-BF_EMU_BINARY(max_float, float, canonical(max_float_one(a[lane], b[lane])))
+BF_EMU_BINARY(min_float, float, bf_emu_canonical(min_float_one(a[lane], b[lane])))
+BF_EMU_BINARY(max_float, float, bf_emu_canonical(max_float_one(a[lane], b[lane])))
 BF_EMU_BINARY(min_double, double, min_double_one(a[lane], b[lane]))
 BF_EMU_BINARY(max_double, double, max_double_one(a[lane], b[lane]))
 
@@ -170,7 +163,7 @@ static inline float without_sign(float x) {
       x = without_sign(x);                                                                         \
       y = without_sign(y);                                                                         \
     }                                                                                              \
-    float result = name##_float_one(flushed(x, keep), flushed(y, keep));                           \
+    float result = name##_float_one(bf_emu_flushed(x, keep), bf_emu_flushed(y, keep));             \
     if ((op->small[WANTS_NAN] && (x != x || y != y)) || result != result)                          \
       return bf_emu_bits_float(0x7fffffff);                                                        \
     return bf_emu_bits_float(bf_emu_float_bits(result) | sign);                                    \

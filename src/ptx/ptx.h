@@ -188,7 +188,10 @@ typedef struct bf_ptx_operand {
   bool generic;     /* generic(symbol) */
   bool unified;     /* [...].unified */
   bool is_unsigned; /* INTEGER above the largest signed 64-bit value */
+  bool minus;       /* -a, of vmad */
   char component;   /* x, y, z, w; 0: none */
+  /* Video instructions: which bytes or halves of a register, "b0", "h1", "b3210"; else NULL. */
+  const char *selector;
   union {
     uint64_t bits;
     const struct bf_ptx_registers *registers;

@@ -1,0 +1,122 @@
+/* analyze: what a kernel does to shared memory, found out from its PTX without running it.
+ *
+ * The registers of a block's threads are followed as expressions of the thread index, the block
+ * index, parameters and loop counters (expression.h). Loops whose ends are known are gone through
+ * iteration by iteration; others once, with their counter as an unknown. What remains unknown is
+ * named. Warps have 32 lanes. */
+#ifndef BF_ANALYZE_H
+#define BF_ANALYZE_H
+
+#include "access/access.h"
+#include "memory/memory.h"
+#include "ptx/ptx.h"
+
+enum { BF_ANALYZE_LANES = 32 };
+
+/* What is known of a launch. */
+typedef struct bf_analyze_options {
+  uint32_t block[3];    /* threads of a block, together 1 to 1024 */
+  uint32_t grid[3];     /* 0: unknown */
+  bool has_block_index; /* one block is asked for: */
+  uint32_t block_index[3];
+  /* The parameter block, laid out as in the PTX, and which of its bytes are known (not 0); both
+   * parameter_bytes long, or NULL. */
+  const uint8_t *parameter, *is_known;
+  uint64_t parameter_bytes;
+} bf_analyze_options;
+
+/* Offset and bytes of parameter index in the parameter block. */
+bool bf_analyze_parameter(const bf_ptx_function *kernel, unsigned index, uint64_t *offset,
+                          uint64_t *bytes);
+
+typedef enum bf_analyze_unknown_kind {
+  BF_UNKNOWN_ADDRESS, /* lanes' addresses relative to each other */
+  BF_UNKNOWN_OFFSET,  /* what is added to the addresses of all lanes of a warp */
+  BF_UNKNOWN_LANES,   /* which lanes take part */
+  BF_UNKNOWN_COUNT,   /* how often it is executed */
+} bf_analyze_unknown_kind;
+
+/* "address", "offset", "lanes", "count". */
+const char *bf_analyze_unknown_name(bf_analyze_unknown_kind kind);
+
+typedef struct bf_analyze_unknown {
+  bf_analyze_unknown_kind kind;
+  const char *because; /* "parameter n", "the value loaded at line 12" */
+} bf_analyze_unknown;
+
+/* What one warp does in one execution. Addresses are bytes from the start of shared memory; where
+ * the offset is unknown, those that the offset 0 would give, moved by whole pairs of rows so that
+ * none is negative; where the lanes are unknown, those that may take part are in mask. */
+typedef struct bf_analyze_access {
+  uint32_t warp;
+  uint32_t mask;
+  uint32_t address[BF_ANALYZE_LANES];
+} bf_analyze_access;
+
+/* An instruction on shared memory. */
+typedef struct bf_analyze_site {
+  uint32_t instruction;    /* in the kernel */
+  uint64_t line;           /* in the PTX */
+  const char *source_file; /* from .loc, or NULL */
+  uint64_t source_line;
+  bool has_op; /* op and width_bytes say what it is; else no trace can hold it */
+  bf_op op;
+  unsigned width_bytes; /* per lane */
+  bool is_reached;      /* the block executes it, or may */
+  const char *formula;  /* of the address, or NULL where it was not reached */
+  bool is_affine;       /* address = steps times thread index + what is the same for all lanes */
+  int64_t step_bytes[3];
+  uint32_t offset_step_bytes; /* an unknown offset is a multiple of this; 0: it is known */
+  bool is_exact;              /* nothing is unknown: accesses are all there are, in order */
+  unsigned unknowns;
+  const bf_analyze_unknown *unknown;
+  size_t accesses; /* warp after warp within an execution, in the order of executions */
+  const bf_analyze_access *access;
+} bf_analyze_site;
+
+typedef struct bf_analysis {
+  bf_arena arena;
+  const bf_ptx_function *kernel;
+  uint32_t block[3];
+  unsigned warps;
+  uint32_t sites; /* in the order of instructions */
+  bf_analyze_site *site;
+  unsigned notes; /* sentences about what was left out */
+  const char **note;
+  uint64_t steps; /* instructions followed */
+} bf_analysis;
+
+/* The shared accesses of a kernel of module. BF_BAD_INPUT for a block that no GPU has. */
+int bf_analyze(const bf_ptx_module *module, const bf_ptx_function *kernel,
+               const bf_analyze_options *options, bf_analysis **analysis,
+               bf_diagnostic *diagnostic);
+void bf_analysis_free(bf_analysis *analysis);
+
+/* ---- What it costs ---- */
+
+/* The accesses of a site, each counted once. Where the offset is unknown, wavefronts and conflicts
+ * are the fewest that an offset can give, and most_ the most; else both are the same. */
+typedef struct bf_analyze_cost {
+  uint64_t accesses;
+  uint64_t wavefronts, most_wavefronts;
+  uint64_t ideal;
+  uint64_t conflicts, most_conflicts;
+  bool estimated;
+  const bf_analyze_access *worst; /* the first with the most conflicts, or NULL */
+} bf_analyze_cost;
+
+/* BF_BAD_INPUT, with the line of the site, where an access does not fit the machine: it lies
+ * outside shared memory or is not aligned. */
+int bf_analyze_count(const bf_analysis *analysis, const bf_analyze_site *site,
+                     const bf_machine *machine, const bf_hash *hash, bf_analyze_cost *cost,
+                     bf_diagnostic *diagnostic);
+/* An access as traces have it; site is borrowed text. */
+bf_access bf_analyze_as_access(const bf_analyze_site *site, const bf_analyze_access *access,
+                               const char *text);
+/* The class of an access of a site. Where the site is affine, strides, M and origin are those of
+ * the formula, with tx and ty the thread index; else those of the lanes, in rows as wide as the
+ * block. columns: as in bf_access_classify. */
+bf_pattern bf_analyze_classify(const bf_analysis *analysis, const bf_analyze_site *site,
+                               const bf_analyze_access *access, unsigned lanes, int64_t columns);
+
+#endif

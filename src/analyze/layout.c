@@ -1,0 +1,138 @@
+/* Where shared variables and parameters lie, as the emulator has it: variables in the order in
+ * which instructions name them, each at its alignment, and last what the launch sizes. */
+#include "analyze/walk.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t align(uint64_t offset, uint64_t alignment) {
+  return alignment ? (offset + alignment - 1) / alignment * alignment : offset;
+}
+
+static unsigned alignment_of(const bf_ptx_variable *variable) {
+  if (variable->alignment_bytes)
+    return variable->alignment_bytes;
+  return bf_ptx_type_bytes(variable->type) * (variable->vector ? variable->vector : 1);
+}
+
+bool bf_analyze_parameter(const bf_ptx_function *kernel, unsigned index, uint64_t *offset,
+                          uint64_t *bytes) {
+  uint64_t at = 0;
+  for (unsigned i = 0; i < kernel->parameters.count && i <= index; i++) {
+    const bf_ptx_variable *parameter = &kernel->parameters.item[i];
+    at = align(at, alignment_of(parameter));
+    *offset = at;
+    *bytes = parameter->bytes;
+    at += parameter->bytes;
+  }
+  return index < kernel->parameters.count;
+}
+
+/* ---- Names ---- */
+
+/* The part of a mangled name behind E<length>, as in _ZZ6kernelvE4tile: what the source calls a
+ * variable inside a function. NULL where there is none. */
+static const char *source_name(const char *name, int *length) {
+  size_t size = strlen(name);
+  if (size < 4 || strncmp(name, "_ZZ", 3) != 0)
+    return NULL;
+  for (const char *at = name + size; at > name + 3; at--) {
+    if (at[-1] != 'E' || !isdigit((unsigned char)*at))
+      continue;
+    char *text;
+    unsigned long count = strtoul(at, &text, 10);
+    size_t left = strlen(text);
+    if (count == 0 || count > left || (count < left && text[count] != '_'))
+      continue;
+    *length = (int)count;
+    return text;
+  }
+  return NULL;
+}
+
+static void set_name(const bf_walk *walk, const bf_ptx_variable *variable, bf_atom *atom) {
+  int length = 0;
+  const char *name = source_name(variable->name, &length);
+  if (name)
+    snprintf(atom->name, sizeof atom->name, "%.*s", length, name);
+  for (unsigned i = 0; name && i < walk->variables; i++) {
+    const bf_node *node = bf_node_of(&walk->values, walk->variable[i].value);
+    if (node->kind == BF_EXPRESSION_ATOM &&
+        strcmp(walk->values.atom[node->number].name, atom->name) == 0)
+      name = NULL;
+  }
+  if (!name)
+    snprintf(atom->name, sizeof atom->name, "%s", variable->name);
+}
+
+/* ---- Shared variables ---- */
+
+static bool is_placed(const bf_walk *walk, const bf_ptx_variable *variable) {
+  for (unsigned i = 0; i < walk->variables; i++)
+    if (walk->variable[i].variable == variable)
+      return true;
+  return false;
+}
+
+/* Adds the shared variables that an operand names. */
+static void add_named(bf_walk *walk, const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_SYMBOL) {
+    const bf_ptx_symbol *symbol = operand->symbol;
+    if (symbol->kind == BF_PTX_SYMBOL_VARIABLE && symbol->variable->space == BF_PTX_SPACE_SHARED &&
+        walk->variables < BF_MOST_LAYOUT && !is_placed(walk, symbol->variable))
+      walk->variable[walk->variables++].variable = symbol->variable;
+    return;
+  }
+  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
+  for (uint32_t i = 0; has_items && i < operand->count; i++)
+    add_named(walk, &operand->item[i]);
+}
+
+static void add_variables(bf_walk *walk, const bf_ptx_function *function) {
+  for (uint32_t i = 0; i < function->instructions; i++)
+    for (unsigned k = 0; k < function->instruction[i]->operands; k++)
+      add_named(walk, &function->instruction[i]->operand[k]);
+}
+
+static bool has_calls(const bf_ptx_function *function) {
+  for (uint32_t i = 0; i < function->instructions; i++)
+    if (function->instruction[i]->opcode == BF_PTX_OP_CALL)
+      return true;
+  return false;
+}
+
+static void name_variable(bf_walk *walk, bf_placed_variable *placed) {
+  bf_atom atom = {.kind = BF_ATOM_SHARED, .bits = 32, .is_uniform = true, .is_known = true};
+  set_name(walk, placed->variable, &atom);
+  atom.number = placed->offset;
+  atom.line = placed->variable->line;
+  placed->value = bf_expression_atom(&walk->values, &atom);
+}
+
+int bf_walk_layout(bf_walk *walk) {
+  uint64_t end = 0, open_alignment = 16;
+  walk->variable = bf_arena_alloc(&walk->arena, BF_MOST_LAYOUT * sizeof *walk->variable);
+  if (!walk->variable)
+    return BF_NO_MEMORY;
+  add_variables(walk, walk->function);
+  bool calls = has_calls(walk->function);
+  for (const bf_ptx_item *item = walk->module->first; item && calls; item = item->next)
+    if (item->kind == BF_PTX_ITEM_FUNCTION && !item->function->is_entry)
+      add_variables(walk, item->function);
+  for (unsigned i = 0; i < walk->variables; i++) {
+    bf_placed_variable *placed = &walk->variable[i];
+    unsigned alignment = alignment_of(placed->variable);
+    if (placed->variable->bytes == 0 && alignment > open_alignment)
+      open_alignment = alignment;
+    placed->offset = placed->variable->bytes ? align(end, alignment) : 0;
+    end = placed->variable->bytes ? placed->offset + placed->variable->bytes : end;
+  }
+  for (unsigned i = 0; i < walk->variables; i++) {
+    if (walk->variable[i].variable->bytes == 0)
+      walk->variable[i].offset = align(end, open_alignment);
+    name_variable(walk, &walk->variable[i]);
+  }
+  return walk->values.failed ? BF_NO_MEMORY : BF_OK;
+}

@@ -1,0 +1,727 @@
+/* From the walk to what is said about each instruction on shared memory.
+ *
+ * The kernel is walked twice: once with every loop taken as a whole, for formulas in loop counters,
+ * and once iteration by iteration, for the accesses. */
+#include "analyze/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Operations ---- */
+
+static bool reads_register(const bf_ptx_operand *operand, uint32_t number) {
+  uint32_t other;
+  if (bf_operand_register(operand, &other))
+    return other == number;
+  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
+  for (uint32_t i = 0; has_items && i < operand->count; i++)
+    if (reads_register(&operand->item[i], number))
+      return true;
+  return false;
+}
+
+/* Whether something reads the result of an atomic; ptxas makes a reduction of one that is not
+ * read. */
+static bool is_result_used(const bf_ptx_function *function, const bf_ptx_instruction *atomic) {
+  uint32_t number;
+  if (atomic->opcode != BF_PTX_OP_ATOM || atomic->operand[0].kind == BF_PTX_SINK)
+    return false;
+  if (!bf_operand_register(&atomic->operand[0], &number))
+    return true;
+  for (uint32_t i = 0; i < function->instructions; i++) {
+    const bf_ptx_instruction *instruction = function->instruction[i];
+    bool writes = bf_ptx_op_get(instruction->opcode)->operands[0] == 'd';
+    if (instruction->guard && reads_register(instruction->guard, number))
+      return true;
+    for (unsigned k = writes ? 1 : 0; k < instruction->operands; k++)
+      if (reads_register(&instruction->operand[k], number))
+        return true;
+  }
+  return false;
+}
+
+/* How an atomic operation counts. */
+static bf_op atomic_op(const bf_ptx_function *function, const bf_ptx_instruction *instruction) {
+  bf_ptx_type type = instruction->types ? instruction->type[0] : BF_PTX_TYPE_NONE;
+  bool returns = is_result_used(function, instruction);
+  unsigned value = instruction->opcode == BF_PTX_OP_ATOM ? 2 : 1;
+  bool adds_one = value < instruction->operands &&
+                  instruction->operand[value].kind == BF_PTX_INTEGER &&
+                  instruction->operand[value].bits == 1;
+  if (bf_ptx_type_bytes(type) == 8)
+    return type == BF_PTX_F64 ? BF_OP_F64 : BF_OP_ADD64;
+  if (type == BF_PTX_F32)
+    return returns ? BF_OP_FATOM : BF_OP_REDF;
+  if (type == BF_PTX_F16X2 || type == BF_PTX_BF16X2)
+    return BF_OP_F16X2;
+  if (bf_ptx_has(instruction, "cas"))
+    return BF_OP_CAS;
+  if (bf_ptx_has(instruction, "exch"))
+    return BF_OP_EXCH;
+  if (bf_ptx_has(instruction, "inc") || bf_ptx_has(instruction, "dec"))
+    return BF_OP_INC;
+  if (!bf_ptx_has(instruction, "add"))
+    return returns ? BF_OP_MAX : BF_OP_REDMAX;
+  return returns ? BF_OP_ATOM : adds_one ? BF_OP_RED : BF_OP_REDV;
+}
+
+static bool matrix_op(const bf_ptx_instruction *instruction, bf_op *op) {
+  bool stores = instruction->opcode == BF_PTX_OP_STMATRIX;
+  if (stores) {
+    *op = bf_ptx_has(instruction, "x4") ? BF_OP_STMATRIX4 : BF_OP_ST;
+    return true;
+  }
+  if (bf_ptx_has(instruction, "x4"))
+    *op = bf_ptx_has(instruction, "trans") ? BF_OP_LDMATRIXT4 : BF_OP_LDMATRIX4;
+  else
+    *op = bf_ptx_has(instruction, "x2") ? BF_OP_LDMATRIX2 : BF_OP_LDMATRIX1;
+  return true;
+}
+
+static bool copy_op(const bf_ptx_instruction *instruction, bf_op *op, unsigned *width) {
+  if (!bf_ptx_has(instruction, "async") || bf_ptx_has(instruction, "bulk") ||
+      instruction->operands < 3 || instruction->operand[2].kind != BF_PTX_INTEGER)
+    return false;
+  *width = (unsigned)instruction->operand[2].bits;
+  *op = *width == 4 ? BF_OP_CP4 : *width == 8 ? BF_OP_CP8 : BF_OP_CP16;
+  return *width == 4 || *width == 8 || *width == 16;
+}
+
+/* What an instruction is in a trace; false where a trace cannot hold it. */
+static bool find_op(const bf_ptx_function *function, const bf_ptx_instruction *instruction,
+                    bf_op *op, unsigned *width) {
+  unsigned bytes = instruction->types ? bf_ptx_type_bytes(instruction->type[0]) : 0;
+  *width = bytes * (instruction->vector ? instruction->vector : 1);
+  bool is_plain = !bf_ptx_has(instruction, "async");
+  switch (instruction->opcode) {
+  case BF_PTX_OP_LD:
+  case BF_PTX_OP_LDU:
+    *op = BF_OP_LD;
+    break;
+  case BF_PTX_OP_ST:
+    *op = BF_OP_ST;
+    break;
+  case BF_PTX_OP_ATOM:
+  case BF_PTX_OP_RED:
+    *op = atomic_op(function, instruction);
+    return is_plain && *width == bf_op_fixed_width(*op);
+  case BF_PTX_OP_LDMATRIX:
+  case BF_PTX_OP_STMATRIX:
+    *width = 16;
+    return matrix_op(instruction, op);
+  case BF_PTX_OP_CP:
+    return copy_op(instruction, op, width);
+  default:
+    return false;
+  }
+  return is_plain && (*width == 1 || *width == 2 || *width == 4 || *width == 8 || *width == 16);
+}
+
+/* The lanes whose addresses count: those of one matrix are lanes 0 to 7. */
+static uint32_t counted_lanes(const bf_ptx_instruction *instruction) {
+  if (instruction->opcode != BF_PTX_OP_LDMATRIX && instruction->opcode != BF_PTX_OP_STMATRIX)
+    return UINT32_MAX;
+  if (bf_ptx_has(instruction, "x4"))
+    return UINT32_MAX;
+  return bf_ptx_has(instruction, "x2") ? 0xffff : 0xff;
+}
+
+/* ---- Building ---- */
+
+typedef struct builder {
+  bf_walk *walk;
+  bf_analysis *analysis;
+  bf_analyze_site *site;
+  bf_analyze_unknown unknown[32];
+  unsigned unknowns;
+  bf_analyze_access *access; /* of all sites so far */
+  size_t accesses, capacity;
+  bool failed;
+} builder;
+
+const char *bf_analyze_unknown_name(bf_analyze_unknown_kind kind) {
+  static const char *const names[] = {"address", "offset", "lanes", "count"};
+  return names[kind];
+}
+
+static void add_unknown(builder *b, bf_analyze_unknown_kind kind, const char *because) {
+  for (unsigned i = 0; i < b->unknowns; i++)
+    if (b->unknown[i].kind == kind && strcmp(b->unknown[i].because, because) == 0)
+      return;
+  if (b->unknowns == sizeof b->unknown / sizeof *b->unknown)
+    return;
+  char *copy = bf_arena_copy(&b->analysis->arena, because);
+  b->failed |= !copy;
+  if (copy)
+    b->unknown[b->unknowns++] = (bf_analyze_unknown){kind, copy};
+}
+
+/* ---- Reasons ---- */
+
+enum { MOST_REASONS = 3 };
+
+/* The atoms that something depends on, as text: "parameter n and the value loaded at line 12". */
+typedef struct reasons {
+  const bf_expressions *values;
+  char text[400];
+  unsigned count;
+  bool skips_counters;
+} reasons;
+
+static bool add_reason(void *context, const bf_atom *atom, uint32_t number) {
+  reasons *r = context;
+  (void)number;
+  bool is_counter = atom->kind == BF_ATOM_COUNTER || atom->kind == BF_ATOM_CARRIED;
+  if ((r->skips_counters && is_counter) || strstr(r->text, atom->why))
+    return true;
+  if (r->count == MOST_REASONS)
+    return false;
+  size_t used = strlen(r->text);
+  snprintf(r->text + used, sizeof r->text - used, "%s%s", used ? " and " : "", atom->why);
+  r->count++;
+  return true;
+}
+
+/* Why value is unknown: what it depends on besides loop counters, or those where there is nothing
+ * else. */
+static void find_reasons(const bf_expressions *values, bf_expression value, reasons *r) {
+  *r = (reasons){.values = values, .skips_counters = true};
+  bf_expression_unknowns(values, value, add_reason, r);
+  if (r->count)
+    return;
+  r->skips_counters = false;
+  bf_expression_unknowns(values, value, add_reason, r);
+  if (!r->count)
+    snprintf(r->text, sizeof r->text, "a division by zero");
+}
+
+static void explain_condition(builder *b, const bf_condition *condition) {
+  const bf_node *node = bf_node_of(&b->walk->values, condition->predicate);
+  reasons r;
+  char text[600];
+  find_reasons(&b->walk->values, condition->predicate, &r);
+  snprintf(text, sizeof text, "the condition at line %llu, which depends on %s",
+           (unsigned long long)condition->line, r.text);
+  add_unknown(b, node->is_uniform ? BF_UNKNOWN_COUNT : BF_UNKNOWN_LANES, text);
+}
+
+static void explain_loop(builder *b, uint32_t number) {
+  const bf_loop *loop = &b->walk->loops.loop[number];
+  char text[600];
+  unsigned long long line = (unsigned long long)loop->line;
+  reasons all = {.values = &b->walk->values, .skips_counters = true};
+  for (unsigned i = 0; i < loop->causes; i++)
+    bf_expression_unknowns(&b->walk->values, loop->cause[i], add_reason, &all);
+  for (unsigned i = 0; i < loop->causes && !all.count; i++) {
+    all.skips_counters = false;
+    bf_expression_unknowns(&b->walk->values, loop->cause[i], add_reason, &all);
+  }
+  if (loop->is_too_long)
+    snprintf(text, sizeof text, "the loop at line %llu, which is too long to go through", line);
+  else if (all.count)
+    snprintf(text, sizeof text, "the loop at line %llu, whose end depends on %s", line, all.text);
+  else
+    snprintf(text, sizeof text, "the loop at line %llu, which is not left", line);
+  add_unknown(b, BF_UNKNOWN_COUNT, text);
+}
+
+/* Whether a condition is only that a loop taken as a whole goes on: the loop explains that. */
+static bool is_cause(const builder *b, const bf_repeat *repeat, const bf_condition *condition) {
+  if (!bf_node_of(&b->walk->values, condition->predicate)->is_uniform)
+    return false;
+  for (; repeat; repeat = repeat->up) {
+    const bf_loop *loop = &b->walk->loops.loop[repeat->loop];
+    for (unsigned i = 0; i < loop->causes; i++)
+      if (loop->cause[i] == condition->predicate)
+        return true;
+  }
+  return false;
+}
+
+/* ---- Addresses ---- */
+
+/* An address as what is known in each lane and what is the same, but unknown, for all of a warp. */
+typedef struct parts {
+  bf_expression lanes, offset;
+  uint64_t step_bytes; /* the power of two that divides the offset; 0: there is none */
+} parts;
+
+static parts take_apart(bf_expressions *values, bf_expression address) {
+  parts p = {bf_expression_constant(values, 32, 0), bf_expression_constant(values, 32, 0), 0};
+  bf_node node = *bf_node_of(values, address);
+  bf_term whole = {address, 1};
+  bool is_sum = node.kind == BF_EXPRESSION_SUM;
+  if (is_sum)
+    p.lanes = bf_expression_constant(values, 32, node.number);
+  uint64_t coefficients = 0;
+  for (uint32_t i = 0; i < (is_sum ? node.terms : 1); i++) {
+    bf_term term = is_sum ? node.term[i] : whole;
+    const bf_node *of = bf_node_of(values, term.value);
+    if (of->is_known || !of->is_uniform) {
+      p.lanes = bf_expression_add(values, p.lanes, term.value, term.coefficient);
+    } else {
+      p.offset = bf_expression_add(values, p.offset, term.value, term.coefficient);
+      coefficients |= (uint64_t)term.coefficient;
+    }
+  }
+  p.step_bytes = coefficients & (0 - coefficients);
+  return p;
+}
+
+/* Moves addresses that may be shifted by any multiple of two rows to where none is negative. */
+static void settle_addresses(uint32_t mask, uint32_t *address) {
+  int32_t least = INT32_MAX;
+  for (unsigned i = 0; i < BF_ANALYZE_LANES; i++)
+    if (mask >> i & 1 && (int32_t)address[i] < least)
+      least = (int32_t)address[i];
+  uint32_t shift = (uint32_t)least & ~(uint32_t)255;
+  for (unsigned i = 0; i < BF_ANALYZE_LANES; i++)
+    address[i] -= shift;
+}
+
+static void add_access(builder *b, const bf_analyze_access *access) {
+  if (b->accesses == b->capacity) {
+    size_t wanted = b->capacity ? b->capacity * 2 : 256;
+    bf_analyze_access *larger = realloc(b->access, wanted * sizeof *larger);
+    if (!larger) {
+      b->failed = true;
+      return;
+    }
+    b->access = larger;
+    b->capacity = wanted;
+  }
+  b->access[b->accesses++] = *access;
+  b->site->accesses++;
+}
+
+static uint32_t warp_mask(const uint64_t *threads, unsigned warp) {
+  return (uint32_t)(threads[warp / 2] >> 32 * (warp % 2));
+}
+
+static void add_warps(builder *b, const bf_record *record, const bf_lanes *lanes, bool has_offset) {
+  const bf_expressions *values = &b->walk->values;
+  const uint64_t *threads = bf_mask_of(values, record->place.mask);
+  for (unsigned warp = 0; warp < b->analysis->warps; warp++) {
+    bf_analyze_access access = {.warp = warp};
+    access.mask = warp_mask(threads, warp);
+    access.mask &= counted_lanes(b->walk->function->instruction[record->instruction]);
+    if (access.mask == 0)
+      continue;
+    for (unsigned i = 0; i < BF_ANALYZE_LANES && warp * 32 + i < values->threads; i++)
+      access.address[i] = access.mask >> i & 1 ? (uint32_t)lanes->value[warp * 32 + i] : 0;
+    if (has_offset)
+      settle_addresses(access.mask, access.address);
+    add_access(b, &access);
+  }
+}
+
+/* Whether value is known for all threads of mask. */
+static bool is_known_in(const bf_expressions *values, const bf_lanes *lanes, uint32_t mask) {
+  const uint64_t *threads = bf_mask_of(values, mask);
+  for (unsigned i = 0; i < values->mask_words; i++)
+    if (threads[i] & ~lanes->known[i])
+      return false;
+  return true;
+}
+
+static void note_offset(builder *b, const parts *p) {
+  bf_analyze_site *site = b->site;
+  reasons r;
+  find_reasons(&b->walk->values, p->offset, &r);
+  add_unknown(b, BF_UNKNOWN_OFFSET, r.text);
+  uint64_t step = p->step_bytes;
+  if (step < site->width_bytes)
+    step = site->width_bytes; /* an access is aligned to its width */
+  if (step > 1 << 16)
+    step = 1 << 16;
+  if (site->offset_step_bytes == 0 || step < site->offset_step_bytes)
+    site->offset_step_bytes = (uint32_t)step;
+}
+
+/* Adds one execution to its site. */
+static void add_execution(builder *b, const bf_record *record) {
+  bf_expressions *values = &b->walk->values;
+  for (const bf_condition *c = record->place.conditions; c; c = c->up)
+    if (!is_cause(b, record->repeats, c))
+      explain_condition(b, c);
+  for (const bf_repeat *repeat = record->repeats; repeat; repeat = repeat->up)
+    explain_loop(b, repeat->loop);
+  if (!b->site->has_op) {
+    add_unknown(b, BF_UNKNOWN_ADDRESS, "an instruction whose accesses are not modelled");
+    return;
+  }
+  parts p = take_apart(values, record->address);
+  const bf_lanes *lanes = bf_expression_evaluate(values, p.lanes);
+  if (!lanes) {
+    b->failed = true;
+    return;
+  }
+  if (!is_known_in(values, lanes, record->place.mask)) {
+    reasons r;
+    find_reasons(values, p.lanes, &r);
+    add_unknown(b, BF_UNKNOWN_ADDRESS, r.text);
+    return;
+  }
+  if (p.step_bytes)
+    note_offset(b, &p);
+  add_warps(b, record, lanes, p.step_bytes != 0);
+}
+
+/* ---- Formulas ---- */
+
+static int dimension_of(const bf_expressions *values, bf_expression value) {
+  for (int i = 0; i < 3; i++)
+    if (values->thread[i] == value && bf_node_of(values, value)->kind == BF_EXPRESSION_ATOM)
+      return i;
+  return -1;
+}
+
+/* Whether address is a sum of thread indices and of what is the same for all lanes. */
+static bool find_steps(const bf_expressions *values, bf_expression address, int64_t step[3]) {
+  const bf_node *node = bf_node_of(values, address);
+  bf_term whole = {address, 1};
+  bool is_sum = node->kind == BF_EXPRESSION_SUM;
+  step[0] = step[1] = step[2] = 0;
+  for (uint32_t i = 0; i < (is_sum ? node->terms : 1); i++) {
+    bf_term term = is_sum ? node->term[i] : whole;
+    int dimension = dimension_of(values, term.value);
+    if (dimension >= 0)
+      step[dimension] = term.coefficient;
+    else if (!bf_node_of(values, term.value)->is_uniform)
+      return false;
+  }
+  return true;
+}
+
+static void set_formula(builder *b, bf_expression address) {
+  bf_text text = {0};
+  bf_expression_print(&b->walk->values, address, &text);
+  b->site->formula = text.failed ? NULL : bf_arena_copy(&b->analysis->arena, text.data);
+  b->failed |= !b->site->formula;
+  bf_text_free(&text);
+  b->site->is_affine = find_steps(&b->walk->values, address, b->site->step_bytes);
+}
+
+/* ---- Sites ---- */
+
+static const char *source_file(const bf_ptx_module *module, uint64_t number) {
+  for (const bf_ptx_item *item = module->first; item; item = item->next)
+    if (item->kind == BF_PTX_ITEM_FILE && item->file->number == number)
+      return item->file->name;
+  return NULL;
+}
+
+static bool says_shared(const bf_ptx_instruction *instruction) {
+  bool has_address = false;
+  for (unsigned i = 0; i < instruction->operands; i++)
+    has_address |= instruction->operand[i].kind == BF_PTX_ADDRESS && instruction->operand[i].count;
+  return has_address && instruction->space == BF_PTX_SPACE_SHARED &&
+         bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS;
+}
+
+static void begin_site(builder *b, uint32_t index) {
+  const bf_ptx_instruction *instruction = b->walk->function->instruction[index];
+  b->site = &b->analysis->site[b->analysis->sites++];
+  b->unknowns = 0;
+  *b->site = (bf_analyze_site){.instruction = index, .line = instruction->line};
+  if (instruction->location) {
+    b->site->source_file = source_file(b->walk->module, instruction->location->file);
+    b->site->source_line = instruction->location->line;
+  }
+  b->site->has_op = find_op(b->walk->function, instruction, &b->site->op, &b->site->width_bytes);
+}
+
+static void end_site(builder *b) {
+  if (b->walk->too_much)
+    add_unknown(b, BF_UNKNOWN_COUNT, "the rest of the kernel, which is too long to go through");
+  bf_analyze_unknown *copy = bf_arena_alloc(&b->analysis->arena, (b->unknowns + 1) * sizeof *copy);
+  if (!copy) {
+    b->failed = true;
+    return;
+  }
+  memcpy(copy, b->unknown, b->unknowns * sizeof *copy);
+  b->site->unknown = copy;
+  b->site->unknowns = b->unknowns;
+  b->site->is_exact = b->unknowns == 0;
+}
+
+/* Copies the accesses of all sites into the analysis. */
+static void keep_accesses(builder *b) {
+  bf_analysis *analysis = b->analysis;
+  bf_analyze_access *all = bf_arena_alloc(&analysis->arena, (b->accesses + 1) * sizeof *all);
+  if (!all) {
+    b->failed = true;
+    return;
+  }
+  if (b->accesses)
+    memcpy(all, b->access, b->accesses * sizeof *all);
+  for (uint32_t i = 0; i < analysis->sites; i++) {
+    analysis->site[i].access = all;
+    all += analysis->site[i].accesses;
+  }
+}
+
+/* ---- Notes ---- */
+
+static void add_note(builder *b, const char *text) {
+  bf_analysis *analysis = b->analysis;
+  char *copy = bf_arena_copy(&analysis->arena, text);
+  const char **list = bf_arena_alloc(&analysis->arena, (analysis->notes + 1) * sizeof *list);
+  if (!copy || !list) {
+    b->failed = true;
+    return;
+  }
+  if (analysis->notes)
+    memcpy(list, analysis->note, analysis->notes * sizeof *list);
+  list[analysis->notes++] = copy;
+  analysis->note = list;
+}
+
+/* The function that a call names, or NULL where it goes through a register. */
+static const bf_ptx_function *callee(const bf_ptx_instruction *call) {
+  for (unsigned i = 0; i < call->operands; i++)
+    if (call->operand[i].kind == BF_PTX_SYMBOL &&
+        call->operand[i].symbol->kind == BF_PTX_SYMBOL_FUNCTION)
+      return call->operand[i].symbol->function;
+  return NULL;
+}
+
+enum { MOST_NOTES = 16 };
+
+static void note_calls(builder *b) {
+  const bf_walk *walk = b->walk;
+  for (uint32_t i = 0; i < walk->function->instructions && b->analysis->notes < MOST_NOTES; i++) {
+    const bf_ptx_instruction *call = walk->function->instruction[i];
+    const bf_ptx_function *function = walk->is_called[i] ? callee(call) : NULL;
+    if (!walk->is_called[i] || (function && !function->has_body))
+      continue;
+    char text[400];
+    snprintf(text, sizeof text, "line %llu calls %s, which is not followed",
+             (unsigned long long)call->line, function ? function->name : "through a register");
+    add_note(b, text);
+  }
+}
+
+/* Generic accesses that were not seen to be on shared memory. */
+static void note_generic(builder *b) {
+  const bf_ptx_function *function = b->walk->function;
+  uint32_t count = 0, site = 0;
+  uint64_t first = 0;
+  for (uint32_t i = 0; i < function->instructions; i++) {
+    const bf_ptx_instruction *instruction = function->instruction[i];
+    while (site < b->analysis->sites && b->analysis->site[site].instruction < i)
+      site++;
+    bool is_site = site < b->analysis->sites && b->analysis->site[site].instruction == i;
+    bool touches = bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS &&
+                   instruction->opcode != BF_PTX_OP_CP;
+    if (is_site || !touches || instruction->space != BF_PTX_SPACE_NONE)
+      continue;
+    first = count++ ? first : instruction->line;
+  }
+  if (count == 0)
+    return;
+  char text[200];
+  snprintf(text, sizeof text,
+           "%u access%s with generic addresses, the first at line %llu, %s taken to be on other "
+           "memory",
+           count, count == 1 ? "" : "es", (unsigned long long)first, count == 1 ? "is" : "are");
+  add_note(b, text);
+}
+
+/* ---- All together ---- */
+
+/* Whether instruction i has a record in the list, which is sorted by instruction: from *at on. */
+static bool has_records(const bf_record *record, uint32_t count, uint32_t *at, uint32_t i) {
+  while (*at < count && record[*at].instruction < i)
+    ++*at;
+  return *at < count && record[*at].instruction == i;
+}
+
+/* Records in the order of instructions, and of executions within one. */
+static bool sort_records(bf_record *record, uint32_t count, uint32_t instructions) {
+  uint32_t *place = calloc((size_t)instructions + 2, sizeof *place);
+  bf_record *sorted = malloc(((size_t)count + 1) * sizeof *sorted);
+  bool fine = place && sorted;
+  for (uint32_t i = 0; fine && i < count; i++)
+    place[record[i].instruction + 1]++;
+  for (uint32_t i = 0; fine && i < instructions; i++)
+    place[i + 1] += place[i];
+  for (uint32_t i = 0; fine && i < count; i++)
+    sorted[place[record[i].instruction]++] = record[i];
+  if (fine && count)
+    memcpy(record, sorted, count * sizeof *sorted);
+  free(place);
+  free(sorted);
+  return fine;
+}
+
+/* Sites from the records of both walks, which are sorted. */
+static void build_sites(builder *b, const bf_record *whole, uint32_t wholes) {
+  bf_walk *walk = b->walk;
+  uint32_t at = 0, formula_at = 0;
+  for (uint32_t i = 0; i < walk->function->instructions && !b->failed; i++) {
+    bool recorded = has_records(walk->record, walk->records, &at, i);
+    bool has_formula = has_records(whole, wholes, &formula_at, i);
+    if (!recorded && !has_formula && !says_shared(walk->function->instruction[i]))
+      continue;
+    begin_site(b, i);
+    b->site->is_reached = recorded;
+    if (has_formula)
+      set_formula(b, whole[formula_at].address);
+    else if (recorded)
+      set_formula(b, walk->record[at].address);
+    for (; recorded && at < walk->records && walk->record[at].instruction == i; at++)
+      add_execution(b, &walk->record[at]);
+    end_site(b);
+  }
+}
+
+static bool set_up(bf_walk *walk) {
+  const bf_ptx_function *function = walk->function;
+  walk->reg = calloc((size_t)function->registers + 1, sizeof *walk->reg);
+  walk->is_needed = calloc((size_t)function->instructions + 1, sizeof *walk->is_needed);
+  walk->is_called = calloc((size_t)function->instructions + 1, sizeof *walk->is_called);
+  return walk->reg && walk->is_needed && walk->is_called && bf_walk_mark(walk) == BF_OK;
+}
+
+/* The values that every kernel has: block index, grid and window. */
+static void set_values(bf_walk *walk) {
+  static const char axis[] = "xyz";
+  const bf_analyze_options *o = walk->options;
+  for (unsigned i = 0; i < 3; i++) {
+    bf_atom block = {.kind = BF_ATOM_BLOCK, .bits = 32, .is_uniform = true, .number = i};
+    bf_atom grid = {.kind = BF_ATOM_GRID, .bits = 32, .is_uniform = true, .number = i};
+    snprintf(block.name, sizeof block.name, "b%c", axis[i]);
+    snprintf(block.why, sizeof block.why, "block index %c", axis[i]);
+    snprintf(grid.name, sizeof grid.name, "grid%c", axis[i]);
+    snprintf(grid.why, sizeof grid.why, "grid size %c", axis[i]);
+    walk->grid[i] = o->grid[i] ? bf_expression_constant(&walk->values, 32, o->grid[i])
+                               : bf_expression_atom(&walk->values, &grid);
+    if (o->has_block_index)
+      walk->block_index[i] = bf_expression_constant(&walk->values, 32, o->block_index[i]);
+    else
+      walk->block_index[i] = o->grid[i] == 1 ? bf_expression_constant(&walk->values, 32, 0)
+                                             : bf_expression_atom(&walk->values, &block);
+  }
+  bf_atom window = {.kind = BF_ATOM_WINDOW, .bits = 64, .is_uniform = true, .is_known = true};
+  window.number = (uint64_t)1 << 47; /* any multiple of 2^32 will do */
+  snprintf(window.name, sizeof window.name, "shared");
+  walk->window = bf_expression_atom(&walk->values, &window);
+}
+
+/* Starts again at the first instruction. */
+static void rewind_walk(bf_walk *walk) {
+  memset(walk->reg, 0, ((size_t)walk->function->registers + 1) * sizeof *walk->reg);
+  for (uint32_t i = 0; i < walk->loops.count; i++)
+    walk->loops.loop[i].causes = 0;
+  walk->record = NULL;
+  walk->records = walk->record_capacity = 0;
+  walk->lanes_recorded = walk->steps = 0;
+  walk->too_much = walk->values.is_full = false;
+}
+
+/* Both walks, and what they found. */
+static bool analyze(builder *b) {
+  bf_walk *walk = b->walk;
+  walk->all_symbolic = true;
+  bf_walk_run(walk);
+  bf_record *whole = walk->record;
+  uint32_t wholes = walk->records;
+  uint64_t steps = walk->steps;
+  rewind_walk(walk);
+  walk->all_symbolic = false;
+  bf_walk_run(walk);
+  b->analysis->steps = steps + walk->steps;
+  bool fine = !walk->values.failed && sort_records(whole, wholes, walk->function->instructions) &&
+              sort_records(walk->record, walk->records, walk->function->instructions);
+  if (fine) {
+    build_sites(b, whole, wholes);
+    keep_accesses(b);
+    note_calls(b);
+    note_generic(b);
+  }
+  free(whole);
+  return fine && !b->failed && !walk->values.failed;
+}
+
+static int check_options(const bf_analyze_options *options, bf_diagnostic *diagnostic) {
+  const uint32_t *block = options->block;
+  uint64_t threads = (uint64_t)block[0] * block[1];
+  bool fits = block[0] && block[1] && block[2] && block[0] <= BF_MOST_BLOCK_THREADS &&
+              block[1] <= BF_MOST_BLOCK_THREADS && block[2] <= 64 &&
+              threads * block[2] <= BF_MOST_BLOCK_THREADS;
+  if (!fits)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "a block of %ux%ux%u threads; a block has 1 to %d threads, at most 64 along z",
+                   block[0], block[1], block[2], BF_MOST_BLOCK_THREADS);
+  for (unsigned i = 0; i < 3; i++)
+    if (options->has_block_index && options->grid[i] && options->block_index[i] >= options->grid[i])
+      return bf_fail(diagnostic, BF_BAD_INPUT,
+                     "block index %u along %c, but the grid has %u blocks", options->block_index[i],
+                     "xyz"[i], options -> grid[i]);
+  return BF_OK;
+}
+
+static void free_walk(bf_walk *walk) {
+  bf_ptx_flow_free(walk->flow);
+  bf_loops_free(&walk->loops);
+  bf_expressions_free(&walk->values);
+  bf_arena_free(&walk->arena);
+  free(walk->reg);
+  free(walk->is_needed);
+  free(walk->is_called);
+  free(walk->record);
+}
+
+/* Prepares the walk and does it. */
+static int run(builder *b, bf_diagnostic *diagnostic) {
+  bf_walk *walk = b->walk;
+  BF_TRY(bf_ptx_flow_create(walk->function, &walk->flow, diagnostic));
+  size_t sites = (size_t)walk->function->instructions + 1;
+  b->analysis->site = bf_arena_alloc(&b->analysis->arena, sites * sizeof *b->analysis->site);
+  if (!b->analysis->site || bf_expressions_create(&walk->values, walk->options->block) != BF_OK ||
+      bf_loops_find(walk->function, walk->flow, &walk->loops) != BF_OK ||
+      bf_walk_layout(walk) != BF_OK || !set_up(walk))
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (walk->loops.irreducible_line) {
+    bf_fail(diagnostic, BF_UNSUPPORTED,
+            "kernel '%s' jumps into the middle of a loop; such control flow is not analysed",
+            walk->function->name);
+    snprintf(diagnostic->file, sizeof diagnostic->file, "%s", walk->module->file);
+    diagnostic->line = walk->loops.irreducible_line;
+    return BF_UNSUPPORTED;
+  }
+  set_values(walk);
+  return analyze(b) ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+}
+
+int bf_analyze(const bf_ptx_module *module, const bf_ptx_function *kernel,
+               const bf_analyze_options *options, bf_analysis **analysis,
+               bf_diagnostic *diagnostic) {
+  *analysis = NULL;
+  BF_TRY(check_options(options, diagnostic));
+  bf_walk walk = {.module = module, .function = kernel, .options = options};
+  bf_analysis *result = calloc(1, sizeof *result);
+  if (!result)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  result->kernel = kernel;
+  memcpy(result->block, options->block, sizeof result->block);
+  result->warps = (options->block[0] * options->block[1] * options->block[2] + 31) / 32;
+  builder b = {.walk = &walk, .analysis = result};
+  int error = run(&b, diagnostic);
+  free_walk(&walk);
+  free(b.access);
+  if (error == BF_OK)
+    *analysis = result;
+  else
+    bf_analysis_free(result);
+  return error;
+}
+
+void bf_analysis_free(bf_analysis *analysis) {
+  if (!analysis)
+    return;
+  bf_arena_free(&analysis->arena);
+  free(analysis);
+}

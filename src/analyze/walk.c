@@ -1,0 +1,659 @@
+/* The walk of all threads of a block through a kernel.
+ *
+ * Threads go together as far as they can. Where a branch parts them, one side goes first to the
+ * nearest point that both must pass (the post-dominator), then the other, then all go on from
+ * there; what a side writes to registers counts for its threads only (execute.c). Where it is not
+ * known which way threads go, all of them go both ways, each on its condition.
+ *
+ * A loop is walked iteration by iteration as long as it is known which threads stay in it. Where
+ * that turns out not to be known, the walk goes back to where the loop began and treats it as a
+ * whole. A first walk through its body finds what each register becomes from one iteration to the
+ * next: those that grow by the same amount each time are start + counter * step, and all others
+ * that change are unknown. A second walk, with these values, finds its accesses. */
+#include "analyze/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MOST_STEPS = 4000000,     /* instructions followed in all */
+  MOST_LOOP_STEPS = 800000, /* and in one loop */
+  MOST_RECORDED_LANES = 1 << 23,
+  MOST_STACK = 1 << 16,
+  MOST_NESTING = 24, /* loops taken as a whole inside each other */
+  MOST_EXITS = 16,
+  MOST_CARRIED_PASSES = 4,
+};
+
+/* Threads that go on at block until they reach stop. */
+typedef struct group {
+  uint32_t block, stop;
+  bf_place place;
+} group;
+
+typedef struct groups {
+  group *item;
+  uint32_t count, capacity;
+} groups;
+
+/* A loop that is being walked iteration by iteration, and all that is needed to begin it again. */
+typedef struct attempt {
+  uint32_t loop;
+  group *stack; /* as it was when the loop began */
+  uint32_t depth;
+  bf_expression *reg;
+  uint32_t records;
+  uint64_t lanes_recorded, steps;
+} attempt;
+
+/* Threads that have left a region, or come back to its header. */
+typedef struct arrivals {
+  uint32_t count;
+  group item[MOST_EXITS];
+  bool overflows;
+} arrivals;
+
+/* Part of the kernel being walked: all of it, or the body of one loop taken as a whole. */
+typedef struct region {
+  bf_walk *walk;
+  uint32_t loop; /* or BF_NO_LOOP */
+  groups stack;
+  attempt *attempts;
+  uint32_t attempt_count, attempt_capacity;
+  arrivals latches, exits;
+  bool has_begun;
+  unsigned nesting;
+} region;
+
+static void walk_region(region *r, group start);
+
+static bool is_over(const bf_walk *walk) { return walk->values.failed || walk->too_much; }
+
+/* ---- Groups ---- */
+
+static void push(region *r, uint32_t block, uint32_t stop, bf_place place) {
+  groups *stack = &r->stack;
+  if (place.mask == 0)
+    return;
+  if (stack->count == stack->capacity) {
+    uint32_t wanted = stack->capacity ? stack->capacity * 2 : 16;
+    group *larger = wanted <= MOST_STACK ? realloc(stack->item, wanted * sizeof *larger) : NULL;
+    if (!larger) {
+      r->walk->too_much = wanted > MOST_STACK;
+      r->walk->values.failed = wanted <= MOST_STACK;
+      return;
+    }
+    stack->item = larger;
+    stack->capacity = wanted;
+  }
+  stack->item[stack->count++] = (group){block, stop, place};
+}
+
+static void add_arrival(arrivals *list, group g) {
+  if (list->count == MOST_EXITS)
+    list->overflows = true;
+  else
+    list->item[list->count++] = g;
+}
+
+/* ---- Attempts ---- */
+
+static void drop_attempts(region *r, uint32_t count) {
+  while (r->attempt_count > count) {
+    attempt *a = &r->attempts[--r->attempt_count];
+    free(a->stack);
+    free(a->reg);
+  }
+}
+
+/* Remembers the state at the header of a loop; the top group is about to enter it. */
+static void begin_attempt(region *r, uint32_t loop) {
+  bf_walk *walk = r->walk;
+  if (r->attempt_count == r->attempt_capacity) {
+    uint32_t wanted = r->attempt_capacity ? r->attempt_capacity * 2 : 8;
+    attempt *larger = realloc(r->attempts, wanted * sizeof *larger);
+    if (!larger) {
+      walk->values.failed = true;
+      return;
+    }
+    r->attempts = larger;
+    r->attempt_capacity = wanted;
+  }
+  attempt *a = &r->attempts[r->attempt_count++];
+  size_t registers = (size_t)walk->function->registers + 1;
+  *a = (attempt){.loop = loop, .depth = r->stack.count, .records = walk->records};
+  a->lanes_recorded = walk->lanes_recorded;
+  a->steps = walk->steps;
+  a->stack = malloc(r->stack.count * sizeof *a->stack);
+  a->reg = malloc(registers * sizeof *a->reg);
+  if (!a->stack || !a->reg) {
+    walk->values.failed = true;
+    return;
+  }
+  memcpy(a->stack, r->stack.item, r->stack.count * sizeof *a->stack);
+  memcpy(a->reg, walk->reg, registers * sizeof *a->reg);
+  walk->steps += registers / 8;
+}
+
+/* Ends attempts whose loops all threads have left. */
+static void end_attempts(region *r) {
+  while (r->attempt_count > 0) {
+    const attempt *a = &r->attempts[r->attempt_count - 1];
+    const group *top = r->stack.count ? &r->stack.item[r->stack.count - 1] : NULL;
+    bool is_inside = r->stack.count > a->depth ||
+                     (r->stack.count == a->depth && top->block < r->walk->flow->blocks &&
+                      bf_loops_contain(&r->walk->loops, a->loop, top->block));
+    if (is_inside)
+      return;
+    drop_attempts(r, r->attempt_count - 1);
+  }
+}
+
+/* Goes back to where attempt number `which` began; its loop is then taken as a whole. */
+static void give_up(region *r, uint32_t which, bool is_too_long) {
+  bf_walk *walk = r->walk;
+  const attempt *a = &r->attempts[which];
+  bf_loop *loop = &walk->loops.loop[a->loop];
+  loop->is_symbolic = true;
+  loop->is_too_long = is_too_long;
+  memcpy(r->stack.item, a->stack, a->depth * sizeof *a->stack);
+  r->stack.count = a->depth;
+  memcpy(walk->reg, a->reg, ((size_t)walk->function->registers + 1) * sizeof *a->reg);
+  walk->records = a->records;
+  walk->lanes_recorded = a->lanes_recorded;
+  drop_attempts(r, which);
+}
+
+/* The innermost attempt whose loop holds some of the targets and not others; false if none. */
+static bool find_parted(const region *r, const uint32_t *target, unsigned targets,
+                        uint32_t *which) {
+  const bf_walk *walk = r->walk;
+  for (uint32_t i = r->attempt_count; i-- > 0;) {
+    unsigned inside = 0;
+    for (unsigned k = 0; k < targets; k++)
+      inside += target[k] < walk->flow->blocks &&
+                bf_loops_contain(&walk->loops, r->attempts[i].loop, target[k]);
+    if (inside > 0 && inside < targets) {
+      *which = i;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Gives up the innermost loop that goes on for too long; false where that is not so, or the loop
+ * cannot be given up. */
+static bool check_limits(region *r) {
+  bf_walk *walk = r->walk;
+  bool too_many = walk->lanes_recorded > MOST_RECORDED_LANES || walk->values.is_full;
+  if (r->attempt_count > 0) {
+    const attempt *a = &r->attempts[r->attempt_count - 1];
+    if (too_many || walk->steps - a->steps > MOST_LOOP_STEPS) {
+      walk->values.is_full = false;
+      give_up(r, r->attempt_count - 1, true);
+      return true;
+    }
+  }
+  walk->too_much |= too_many || walk->steps > MOST_STEPS;
+  return false;
+}
+
+/* ---- Branches ---- */
+
+/* Ways out of a block: at most one per target. */
+typedef struct ways {
+  unsigned count;
+  uint32_t target[BF_MOST_CAUSES * 64];
+  bf_place place[BF_MOST_CAUSES * 64];
+  bool is_unknown;
+} ways;
+
+static void add_way(ways *w, uint32_t target, bf_place place) {
+  if (place.mask == 0 || w->count == sizeof w->target / sizeof *w->target)
+    return;
+  w->target[w->count] = target;
+  w->place[w->count++] = place;
+}
+
+static uint32_t label_block(const bf_walk *walk, const bf_ptx_operand *label) {
+  if (label->kind != BF_PTX_SYMBOL || label->symbol->kind != BF_PTX_SYMBOL_LABEL)
+    return walk->flow->blocks;
+  return walk->flow->block_of[label->symbol->instruction];
+}
+
+/* brx: one way per entry of the list that the index can be. */
+static void add_indexed_ways(bf_walk *walk, const bf_ptx_instruction *instruction, bf_place place,
+                             ways *w) {
+  const bf_ptx_operand *list = &instruction->operand[1];
+  if (list->kind != BF_PTX_SYMBOL || list->symbol->kind != BF_PTX_SYMBOL_TARGETS)
+    return;
+  bf_expression index = bf_walk_read(walk, &instruction->operand[0], place, 32);
+  for (unsigned i = 0; i < list->symbol->targets->count && place.mask; i++) {
+    bf_expression is_this = bf_expression_operate(&walk->values, BF_DO_EQUAL, 1, index,
+                                                  bf_expression_constant(&walk->values, 32, i), 0);
+    bf_split split = bf_walk_split(walk, is_this, place, instruction->line);
+    add_way(w, label_block(walk, &list->symbol->targets->item[i]), split.yes);
+    w->is_unknown |= split.is_unknown;
+    place = split.no;
+  }
+}
+
+/* Where the threads of place go from the end of a block. */
+static void find_ways(bf_walk *walk, const bf_ptx_block *block, bf_place place, ways *w) {
+  const bf_ptx_instruction *last = walk->function->instruction[block->end - 1];
+  uint32_t next = walk->flow->block_of[block->end], exit = walk->flow->blocks;
+  bool branches = last->opcode == BF_PTX_OP_BRA, indexes = last->opcode == BF_PTX_OP_BRX;
+  bool leaves = last->opcode == BF_PTX_OP_RET || last->opcode == BF_PTX_OP_EXIT ||
+                last->opcode == BF_PTX_OP_TRAP;
+  w->count = 0;
+  w->is_unknown = false;
+  bf_split split = {.yes = place, .no = {0, place.conditions}};
+  if (!branches && !indexes && !leaves)
+    split = (bf_split){.yes = {0, place.conditions}, .no = place};
+  else if (last->guard)
+    split = bf_walk_split(walk, bf_walk_guard(walk, last->guard, place), place, last->line);
+  w->is_unknown = split.is_unknown;
+  if (indexes)
+    add_indexed_ways(walk, last, split.yes, w);
+  else
+    add_way(w, branches ? label_block(walk, &last->operand[0]) : exit, split.yes);
+  add_way(w, next, split.no);
+}
+
+static bool is_in_region(const region *r, uint32_t block) {
+  return r->loop == BF_NO_LOOP ||
+         (block < r->walk->flow->blocks && bf_loops_contain(&r->walk->loops, r->loop, block));
+}
+
+/* Sends the top group on its ways; reconvergence is where they meet again. */
+static void part(region *r, const ways *w, uint32_t reconvergence) {
+  bf_walk *walk = r->walk;
+  uint32_t which;
+  if (w->is_unknown && w->count > 1 && find_parted(r, w->target, w->count, &which)) {
+    give_up(r, which, false);
+    return;
+  }
+  group *top = &r->stack.item[r->stack.count - 1];
+  if (w->count == 1 && w->place[0].mask == top->place.mask &&
+      w->place[0].conditions == top->place.conditions) {
+    top->block = w->target[0];
+    return;
+  }
+  if (w->count == 0 || !is_in_region(r, reconvergence)) {
+    reconvergence = top->stop; /* they meet nowhere in this region */
+    r->stack.count--;
+  } else {
+    top->block = reconvergence;
+  }
+  for (unsigned i = w->count; i-- > 0 && !is_over(walk);)
+    push(r, w->target[i], reconvergence, w->place[i]);
+}
+
+/* ---- Loops as a whole ---- */
+
+/* The registers that a loop writes. */
+typedef struct carried {
+  uint32_t count;
+  uint32_t *reg;
+  unsigned *bits;
+  bf_expression *start, *atom, *end;
+  bool *is_uniform;
+} carried;
+
+typedef struct collector {
+  carried *list;
+  bool *seen;
+} collector;
+
+static void collect_register(void *context, const bf_ptx_operand *operand) {
+  collector *c = context;
+  uint32_t number;
+  if (!bf_operand_register(operand, &number) || c->seen[number])
+    return;
+  c->seen[number] = true;
+  c->list->reg[c->list->count] = number;
+  c->list->bits[c->list->count++] = bf_register_bits(operand->registers);
+}
+
+static void free_carried(carried *list) {
+  free(list->reg);
+  free(list->bits);
+  free(list->start);
+  free(list->atom);
+  free(list->end);
+  free(list->is_uniform);
+}
+
+static bool collect_carried(const bf_walk *walk, uint32_t loop, carried *list) {
+  size_t most = (size_t)walk->function->registers + 1;
+  *list = (carried){0};
+  list->reg = malloc(most * sizeof *list->reg);
+  list->bits = malloc(most * sizeof *list->bits);
+  list->start = malloc(most * sizeof *list->start);
+  list->atom = malloc(most * sizeof *list->atom);
+  list->end = malloc(most * sizeof *list->end);
+  list->is_uniform = malloc(most * sizeof *list->is_uniform);
+  collector c = {list, calloc(most, sizeof *c.seen)};
+  bool fine = list->reg && list->bits && list->start && list->atom && list->end &&
+              list->is_uniform && c.seen;
+  for (uint32_t b = 0; fine && b < walk->flow->blocks; b++)
+    if (bf_loops_contain(&walk->loops, loop, b))
+      for (uint32_t i = walk->flow->block[b].first; i < walk->flow->block[b].end; i++)
+        if (walk->is_needed[i])
+          bf_walk_written(walk->function->instruction[i], collect_register, &c);
+  free(c.seen);
+  return fine;
+}
+
+static bf_expression loop_atom(bf_walk *walk, bf_atom_kind kind, uint32_t loop, unsigned bits,
+                               bool is_uniform, const char *name, const char *why) {
+  bf_atom atom = {.kind = kind, .bits = bits, .is_uniform = is_uniform};
+  unsigned long long line = (unsigned long long)walk->loops.loop[loop].line;
+  atom.line = line;
+  atom.number = loop;
+  snprintf(atom.name, sizeof atom.name, "%s%llu", name, line);
+  snprintf(atom.why, sizeof atom.why, "%s the loop at line %llu", why, line);
+  return bf_expression_atom(&walk->values, &atom);
+}
+
+/* What a register holds at the end of an iteration; BF_UNDEFINED where that depends on how the
+ * header was reached. */
+static bf_expression merged(bf_walk *walk, const arrivals *list, uint32_t reg, unsigned bits) {
+  bf_expression value = BF_UNDEFINED;
+  if (walk->reg[reg] == BF_UNDEFINED)
+    return BF_UNDEFINED;
+  for (uint32_t i = 0; i < list->count; i++) {
+    bf_expression here = bf_walk_register(walk, reg, bits, list->item[i].place);
+    if (i > 0 && here != value)
+      return BF_UNDEFINED;
+    value = here;
+  }
+  return list->overflows ? BF_UNDEFINED : value;
+}
+
+/* Walks the body of a loop once from the group at its header. */
+static void walk_body(region *r, uint32_t loop, group start, arrivals *latches, arrivals *exits) {
+  region body = {.walk = r->walk, .loop = loop, .nesting = r->nesting + 1};
+  if (body.nesting > MOST_NESTING)
+    r->walk->too_much = true;
+  start.stop = r->walk->flow->blocks + 1;
+  if (!is_over(r->walk))
+    walk_region(&body, start);
+  *latches = body.latches;
+  *exits = body.exits;
+}
+
+/* Finds how registers change, and which are the same in all lanes of a warp: assumed of those that
+ * are when the loop begins, until an iteration shows otherwise. */
+static void learn(region *r, uint32_t loop, group start, carried *list) {
+  bf_walk *walk = r->walk;
+  arrivals latches, exits;
+  bool changed = true;
+  for (unsigned pass = 0; changed && !is_over(walk); pass++) {
+    changed = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+      list->is_uniform[i] = list->is_uniform[i] && pass + 1 < MOST_CARRIED_PASSES;
+      list->atom[i] = list->start[i] == BF_UNDEFINED
+                          ? BF_UNDEFINED
+                          : loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i],
+                                      list->is_uniform[i], "v", "what changes in");
+      walk->reg[list->reg[i]] = list->atom[i];
+    }
+    walk_body(r, loop, start, &latches, &exits);
+    for (uint32_t i = 0; i < list->count && !is_over(walk); i++) {
+      list->end[i] = merged(walk, &latches, list->reg[i], list->bits[i]);
+      bool stays = list->end[i] && bf_node_of(&walk->values, list->end[i])->is_uniform;
+      changed |= list->is_uniform[i] && !stays && latches.count;
+      list->is_uniform[i] = list->is_uniform[i] && (stays || !latches.count);
+      if (!latches.count)
+        list->end[i] = list->atom[i];
+    }
+  }
+}
+
+/* The value of a register when iteration `counter` begins. */
+static bf_expression value_in_loop(region *r, uint32_t loop, const carried *list, uint32_t i,
+                                   bf_expression counter, uint32_t atoms_before) {
+  bf_walk *walk = r->walk;
+  bf_expressions *values = &walk->values;
+  bf_expression start = list->start[i], atom = list->atom[i], end = list->end[i];
+  if (start == BF_UNDEFINED)
+    return BF_UNDEFINED;
+  if (end == atom)
+    return start;
+  if (end != BF_UNDEFINED && list->bits[i] > 1) {
+    bf_expression step = bf_expression_add(values, end, atom, -1);
+    if (bf_expression_is_older(values, step, atoms_before)) {
+      bf_expression count = bf_expression_convert(values, counter, list->bits[i], false);
+      return bf_expression_add(values, start, bf_expression_multiply(values, count, step), 1);
+    }
+  }
+  return loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i], list->is_uniform[i], "v",
+                   "what changes in");
+}
+
+/* Notes on what the end of a loop depends: the conditions under which it was left. */
+static void note_causes(bf_walk *walk, uint32_t number, const arrivals *exits,
+                        const bf_condition *outer) {
+  bf_loop *loop = &walk->loops.loop[number];
+  for (uint32_t i = 0; i < exits->count; i++)
+    for (const bf_condition *c = exits->item[i].place.conditions; c && c != outer; c = c->up)
+      if (loop->causes < BF_MOST_CAUSES)
+        loop->cause[loop->causes++] = c->predicate;
+}
+
+/* Whether all lanes of a warp leave the loop together: at the conditions of its exits. */
+static bool leaves_together(const bf_walk *walk, const arrivals *exits, group start) {
+  for (uint32_t i = 0; i < exits->count; i++) {
+    if (exits->item[i].place.mask != start.place.mask)
+      return false;
+    for (const bf_condition *c = exits->item[i].place.conditions; c && c != start.place.conditions;
+         c = c->up)
+      if (!bf_node_of(&walk->values, c->predicate)->is_uniform)
+        return false;
+  }
+  return !exits->overflows;
+}
+
+/* What registers hold behind the loop: as in its last iteration, whose number is another unknown
+ * than that of the iteration that accesses are in. Where lanes leave one by one, what the loop made
+ * differs between them. */
+static void leave(region *r, uint32_t loop, const carried *list, const arrivals *exits, group start,
+                  bf_expression counter, uint32_t atoms_before) {
+  bf_walk *walk = r->walk;
+  bf_expressions *values = &walk->values;
+  bool together = leaves_together(walk, exits, start);
+  bf_expression last = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "n", "the iterations of");
+  bf_expression zero = bf_expression_constant(values, 32, 0);
+  for (uint32_t i = 0; i < list->count && !is_over(walk); i++) {
+    uint32_t reg = list->reg[i];
+    bf_expression value = merged(walk, exits, reg, list->bits[i]);
+    bool is_fresh = value == BF_UNDEFINED;
+    if (!is_fresh && !together)
+      is_fresh = !bf_expression_is_older(
+          values, bf_expression_substitute(values, value, &counter, &zero, 1), atoms_before);
+    if (!is_fresh)
+      value = bf_expression_substitute(values, value, &counter, &last, 1);
+    else if (walk->reg[reg] != BF_UNDEFINED)
+      value = loop_atom(walk, BF_ATOM_AFTER, loop, list->bits[i], false, "v", "what is left by");
+    walk->reg[reg] = bf_expression_blend(values, start.place.mask, value, list->start[i]);
+  }
+}
+
+/* The nearest block that all ways from a and b to the exit pass. */
+static uint32_t common_post_dominator(const bf_ptx_flow *flow, uint32_t a, uint32_t b) {
+  for (uint32_t i = 0, x = a; i <= flow->blocks; i++) {
+    uint32_t y = b;
+    for (uint32_t k = 0; k <= flow->blocks && y != x && y < flow->blocks; k++)
+      y = flow->block[y].post_dominator;
+    if (x == y || x >= flow->blocks)
+      return x;
+    x = flow->block[x].post_dominator;
+  }
+  return flow->blocks;
+}
+
+/* The blocks to which a loop was left, each once. */
+static void list_targets(const bf_walk *walk, const arrivals *exits, ways *w,
+                         uint32_t *reconvergence) {
+  w->count = 0;
+  *reconvergence = walk->flow->blocks;
+  for (uint32_t i = 0; i < exits->count; i++) {
+    unsigned k = 0;
+    while (k < w->count && w->target[k] != exits->item[i].block)
+      k++;
+    if (k < w->count)
+      continue;
+    *reconvergence = w->count
+                         ? common_post_dominator(walk->flow, *reconvergence, exits->item[i].block)
+                         : exits->item[i].block;
+    w->target[w->count++] = exits->item[i].block;
+  }
+}
+
+/* Lets the threads that were at the header go on behind the loop. */
+static void go_on(region *r, uint32_t loop, const arrivals *exits, group start) {
+  bf_walk *walk = r->walk;
+  ways w = {.is_unknown = true};
+  uint32_t reconvergence;
+  list_targets(walk, exits, &w, &reconvergence);
+  if (w.count == 1) {
+    group *top = &r->stack.item[r->stack.count - 1];
+    top->block = w.target[0];
+    return;
+  }
+  bool together = leaves_together(walk, exits, start);
+  bf_expression which = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "way", "the way out of");
+  for (unsigned i = 0; i < w.count; i++) {
+    bf_expression is_this = bf_expression_operate(&walk->values, BF_DO_EQUAL, 1, which,
+                                                  bf_expression_constant(&walk->values, 32, i), 0);
+    w.place[i] = bf_walk_split(walk, is_this, start.place, walk->loops.loop[loop].line).yes;
+  }
+  part(r, &w, reconvergence);
+}
+
+/* Takes the loop at whose header the top group is as a whole. */
+static void walk_loop(region *r, uint32_t loop) {
+  bf_walk *walk = r->walk;
+  group start = r->stack.item[r->stack.count - 1];
+  uint32_t atoms_before = walk->values.atoms;
+  carried list;
+  arrivals latches, exits;
+  if (!collect_carried(walk, loop, &list)) {
+    walk->values.failed = true;
+    free_carried(&list);
+    return;
+  }
+  for (uint32_t i = 0; i < list.count; i++) {
+    bf_expression value = walk->reg[list.reg[i]];
+    list.start[i] = value == BF_UNDEFINED
+                        ? value
+                        : bf_walk_register(walk, list.reg[i], list.bits[i], start.place);
+    list.is_uniform[i] = bf_node_of(&walk->values, list.start[i])->is_uniform;
+  }
+  walk->muted++;
+  learn(r, loop, start, &list);
+  walk->muted--;
+  bf_expression counter =
+      loop_atom(walk, BF_ATOM_COUNTER, loop, 32, true, "k", "the number of the iteration of");
+  for (uint32_t i = 0; i < list.count && !is_over(walk); i++)
+    walk->reg[list.reg[i]] = value_in_loop(r, loop, &list, i, counter, atoms_before);
+  bf_repeat *repeat = bf_arena_alloc(&walk->arena, sizeof *repeat);
+  if (repeat) {
+    *repeat = (bf_repeat){walk->repeats, loop};
+    walk->repeats = repeat;
+    walk_body(r, loop, start, &latches, &exits);
+    walk->repeats = repeat->up;
+    note_causes(walk, loop, &exits, start.place.conditions);
+    leave(r, loop, &list, &exits, start, counter, atoms_before);
+    if (exits.count == 0)
+      r->stack.count--; /* a loop that nobody leaves */
+    else
+      go_on(r, loop, &exits, start);
+  } else {
+    walk->values.failed = true;
+  }
+  free_carried(&list);
+}
+
+/* ---- The walk ---- */
+
+/* Takes the top group off where it is at its end; true if so. */
+static bool has_arrived(region *r) {
+  const bf_walk *walk = r->walk;
+  group top = r->stack.item[r->stack.count - 1];
+  bool is_outside = top.block >= walk->flow->blocks;
+  if (top.block == top.stop || (is_outside && r->loop == BF_NO_LOOP)) {
+    r->stack.count--;
+    return true;
+  }
+  if (r->loop == BF_NO_LOOP)
+    return false;
+  if (is_outside || !bf_loops_contain(&walk->loops, r->loop, top.block))
+    add_arrival(&r->exits, top);
+  else if (r->has_begun && top.block == walk->loops.loop[r->loop].header)
+    add_arrival(&r->latches, top);
+  else
+    return false;
+  r->stack.count--;
+  return true;
+}
+
+/* At the header of a loop: begins an attempt, or takes it as a whole; true in the second case. */
+static bool enter_loop(region *r, uint32_t block) {
+  bf_walk *walk = r->walk;
+  uint32_t loop = walk->loops.headed[block];
+  if (loop == BF_NO_LOOP || loop == r->loop)
+    return false;
+  for (uint32_t i = 0; i < r->attempt_count; i++)
+    if (r->attempts[i].loop == loop)
+      return false;
+  if (walk->all_symbolic || walk->loops.loop[loop].is_symbolic) {
+    walk_loop(r, loop);
+    return true;
+  }
+  begin_attempt(r, loop);
+  return false;
+}
+
+static void walk_block(region *r) {
+  bf_walk *walk = r->walk;
+  group top = r->stack.item[r->stack.count - 1];
+  const bf_ptx_block *block = &walk->flow->block[top.block];
+  const bf_ptx_instruction *last = walk->function->instruction[block->end - 1];
+  bool is_branch = last->opcode == BF_PTX_OP_BRA || last->opcode == BF_PTX_OP_BRX ||
+                   last->opcode == BF_PTX_OP_RET || last->opcode == BF_PTX_OP_EXIT ||
+                   last->opcode == BF_PTX_OP_TRAP;
+  uint32_t end = is_branch ? block->end - 1 : block->end;
+  uint32_t records = walk->records;
+  for (uint32_t i = block->first; i < end && !is_over(walk); i++)
+    bf_walk_execute(walk, i, top.place);
+  walk->steps++;
+  walk->lanes_recorded += (uint64_t)(walk->records - records) * walk->values.threads;
+  ways w;
+  find_ways(walk, block, top.place, &w);
+  if (!is_over(walk))
+    part(r, &w, block->post_dominator);
+}
+
+static void walk_region(region *r, group start) {
+  bf_walk *walk = r->walk;
+  push(r, start.block, start.stop, start.place);
+  while (r->stack.count > 0 && !is_over(walk)) {
+    end_attempts(r);
+    if (has_arrived(r) || check_limits(r) || enter_loop(r, r->stack.item[r->stack.count - 1].block))
+      continue;
+    r->has_begun = true;
+    walk_block(r);
+  }
+  drop_attempts(r, 0);
+  free(r->attempts);
+  free(r->stack.item);
+}
+
+void bf_walk_run(bf_walk *walk) {
+  if (walk->flow->blocks == 0)
+    return;
+  region whole = {.walk = walk, .loop = BF_NO_LOOP};
+  walk_region(&whole, (group){0, walk->flow->blocks, {1, NULL}});
+}
