@@ -42,7 +42,4 @@ int cli_record_add(cli_record *record, const bf_emu_kernel *kernel, const bf_pro
 void cli_record_sort(cli_record *record);
 void cli_record_free(cli_record *record);
 
-/* The name that a mangled C++ name stands for, without its parameters; other names as they are. */
-void cli_readable_name(const char *mangled, bf_text *text);
-
 #endif
