@@ -74,7 +74,8 @@ typedef struct cli_command {
   int (*run)(const void *settings, int count, char **arguments);
 } cli_command;
 
-    cli_draw, cli_report, cli_machines, cli_ptx, cli_exec, cli_analyze, cli_corpus, cli_help;
+extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
+    cli_draw, cli_emit, cli_exec, cli_help, cli_machines, cli_ptx, cli_report, cli_solve;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;

@@ -13,7 +13,8 @@ __extension__ typedef __int128 ref_signed;
 /* Modifiers that are not types, spaces or vectors. WORD_x is set where .x stands. */
 #define REF_WORDS(X)                                                                               \
   X(lo)                                                                                            \
-  X(hi) X(wide) X(sat) X(ftz) X(rn) X(rz) X(rm) X(rp) X(rna) X(rni) X(rzi) X(rmi) X(rpi) X(approx) \
+  X(hi)                                                                                            \
+  X(wide) X(sat) X(ftz) X(rn) X(rz) X(rm) X(rp) X(rna) X(rni) X(rzi) X(rmi) X(rpi) X(approx)       \
       X(full) X(cc) X(relu) X(NaN) X(xorsign) X(abs) X(oob) X(satfinite) X(pack) X(noftz) X(eq)    \
           X(ne) X(lt) X(le) X(gt) X(ge) X(ls) X(hs) X(equ) X(neu) X(ltu) X(leu) X(gtu) X(geu)      \
               X(num) X(nan) X(and) X(or) X(xor) X(add) X(min) X(max) X(inc) X(dec) X(exch) X(cas)  \
