@@ -302,14 +302,14 @@ static double function(const ref_op *op, double x) {
   }
 }
 
-/* Approximations: the true value, rounded. Those of binary64 keep the upper half only. */
+/* Approximations: the true value, rounded. With .ftz those of binary64 look at the upper half of
+ * the number only, and give no more. */
 static uint64_t approximate(const ref_op *op, bf_ptx_type type, uint64_t a) {
-  if (type == BF_PTX_F64 && (op->opcode == BF_PTX_OP_RCP || HAS(op, ftz)))
-    a = ref_float_flush(type, a);
-  double value = function(op, ref_float_double(type, a));
-  if (type == BF_PTX_F64 && op->opcode == BF_PTX_OP_RCP)
-    return ref_float_flush(type, from_double(type, value, false, REF_RN));
-  return from_double(type, value, false, REF_RN);
+  bool upper = type == BF_PTX_F64 && HAS(op, ftz);
+  if (upper)
+    a = ref_float_flush(type, a & ~UINT64_C(0xffffffff));
+  uint64_t result = from_double(type, function(op, ref_float_double(type, a)), false, REF_RN);
+  return upper ? ref_float_flush(type, result & ~UINT64_C(0xffffffff)) : result;
 }
 
 static basic basic_of(bf_ptx_opcode opcode) {

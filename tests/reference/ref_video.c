@@ -125,9 +125,8 @@ ref_bits ref_video_compute(const ref_op *op, ref_bits a, ref_bits b, ref_bits c)
         compute(op, part_number(a >> i, bits, a_signed), part_number(b >> i, bits, b_signed));
     if (HAS(op, sat))
       value = clamp(value, bits, d_signed);
-    if (bits == 32)
-      return (ref_bits)second(op, part_number((ref_bits)value, 32, d_signed),
-                              part_number(c, 32, d_signed));
+    if (bits == 32) /* the second operation sees all 34 bits of the first one's result */
+      return (ref_bits)second(op, value, part_number(c, 32, d_signed));
     sum += value;
     result |= ref_low((ref_bits)value, bits) << i;
   }
