@@ -209,9 +209,13 @@ static inline float integral_rzi(float x) { return canonical(truncf(x)); }
 static inline float integral_rmi(float x) { return canonical(floorf(x)); }
 static inline float integral_rpi(float x) { return canonical(ceilf(x)); }
 static inline double widen_float(float x) { return x; }
-static inline float narrow_double(double x) { return canonical((float)x); }
+/* A NaN keeps its sign and upper bits and becomes quiet, as on the host. */
+static inline float narrow_double(double x) { return (float)x; }
+static inline float flush_canonical(float x) { return canonical(flush(x)); }
+static inline float widen_half(uint16_t x) { return canonical(bf_emu_half_to_float(x)); }
 
 STEP(flush_f32, float, float, flush)
+STEP(flush_f32_canonical, float, float, flush_canonical)
 STEP(saturate_f32, float, float, saturate_float)
 STEP(saturate_f64, double, double, saturate_double)
 STEP(f32_rni, float, float, integral_rni)
@@ -224,8 +228,7 @@ STEP(f64_rmi, double, double, floor)
 STEP(f64_rpi, double, double, ceil)
 STEP(f32_to_f64, float, double, widen_float)
 STEP(f64_to_f32, double, float, narrow_double)
-STEP(f64_to_f32_odd, double, float, bf_emu_double_to_float_odd)
-STEP(f16_to_f32, uint16_t, float, bf_emu_half_to_float)
+STEP(f16_to_f32, uint16_t, float, widen_half)
 STEP(bf16_to_f32, uint16_t, float, bf_emu_bf16_to_float)
 
 static const bf_emu_step integral_f32[4] = {f32_rni, f32_rzi, f32_rmi, f32_rpi};
@@ -337,20 +340,51 @@ static bf_emu_encoding encoding_of(const bf_emu_op *op) {
   };
 }
 
+/* A NaN of f64 in a smaller format: its sign and upper bits, made quiet (measured on an H200). */
+static uint64_t narrow_nan(const bf_emu_format *format, uint64_t bits) {
+  uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
+  return (bits >> 63 ? format->sign : 0) | format->infinity |
+         UINT64_C(1) << (format->mantissa_bits - 1) | fraction >> (52 - format->mantissa_bits);
+}
+
+/* A NaN of f32 as tf32. cvt.rna works on the bits alone, and .satfinite takes one from what is not
+ * below infinity (measured on an H200). */
+static uint32_t tf32_nan(const bf_emu_op *op, uint32_t bits) {
+  if (op->small[2] != BF_EMU_RNA)
+    return 0x7fffe000;
+  return (bits & 0xffffe000) - (op->small[3] & FLAG_SAT_FINITE ? 0x2000 : 0);
+}
+
+/* What lane gets of a NaN in op's source; false: it has no NaN, or one like any other. */
+static bool special_nan(const bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                        uint64_t *bits) {
+  bf_ptx_type from = (bf_ptx_type)op->small[0], to = (bf_ptx_type)op->small[1];
+  bool narrows = from == BF_PTX_F64 && to != BF_PTX_F64 && !(op->small[3] & FLAG_SAT);
+  if (!narrows && to != BF_PTX_TF32)
+    return false;
+  *bits = narrows ? BF_LANES(const uint64_t, op->a)[lane] : BF_LANES(const uint32_t, op->a)[lane];
+  uint64_t infinity = narrows ? UINT64_C(0x7ff0000000000000) : 0x7f800000;
+  if ((*bits & (narrows ? UINT64_MAX >> 1 : 0x7fffffff)) <= infinity)
+    return false;
+  *bits = narrows ? narrow_nan(format_of(to), *bits) : tf32_nan(op, (uint32_t)*bits);
+  return true;
+}
+
 /* Any number to any floating-point type of 16 bits and more. */
 static const bf_emu_op *convert_any(bf_emu_warp *warp, const bf_emu_op *op) {
   bf_ptx_type type = (bf_ptx_type)op->small[1];
   const bf_emu_format *format = format_of(type);
   bf_emu_encoding encoding = encoding_of(op);
   BF_EACH_LANE(BF_MASK(), lane) {
-    uint64_t bits = bf_emu_encode(format, read_number(warp, op, lane), encoding);
+    uint64_t bits;
+    if (!special_nan(warp, op, lane, &bits)) {
+      bits = bf_emu_encode(format, read_number(warp, op, lane), encoding);
+      bits <<= type == BF_PTX_TF32 ? 13 : 0;
+    }
     if (type == BF_PTX_F64)
       BF_LANES(uint64_t, op->d)[lane] = bits;
-    else if (type == BF_PTX_F32)
+    else if (type == BF_PTX_F32 || type == BF_PTX_TF32)
       BF_LANES(uint32_t, op->d)[lane] = (uint32_t)bits;
-    else if (type == BF_PTX_TF32)
-      /* A NaN is that of f32, in all its bits. */
-      BF_LANES(uint32_t, op->d)[lane] = bits == format->nan ? 0x7fffffff : (uint32_t)bits << 13;
     else
       BF_LANES(uint16_t, op->d)[lane] = (uint16_t)bits;
   }
@@ -606,12 +640,11 @@ static bool plan_plain_floats(step_chain *chain, const cvt_request *request) {
   bool to_half = request->to == BF_PTX_F16 || request->to == BF_PTX_BF16;
   if (rounding == BF_EMU_RNA || request->to == BF_PTX_TF32)
     return false;
-  if (request->from == BF_PTX_F64 && request->to == BF_PTX_F32 && rounding != BF_EMU_RN)
+  if (request->from == BF_PTX_F64 &&
+      (to_half || (request->to == BF_PTX_F32 && rounding != BF_EMU_RN)))
     return false;
   bf_ptx_type from = plan_from_half(chain, request->from);
   if (to_half) {
-    if (from == BF_PTX_F64)
-      add(chain, f64_to_f32_odd, 4);
     add(chain, (request->to == BF_PTX_F16 ? f32_to_f16 : f32_to_bf16)[rounding], 2);
   } else if (from == BF_PTX_F32 && request->to == BF_PTX_F64) {
     add(chain, f32_to_f64, 8);
@@ -628,7 +661,7 @@ static void plan_floats(step_chain *chain, const cvt_request *request) {
   bool flags = request->relu || request->sat_finite;
   bool half_sat = request->sat && request->to != BF_PTX_F32 && request->to != BF_PTX_F64;
   if (request->ftz && request->from == BF_PTX_F32 && !flags && !half_sat)
-    add(chain, flush_f32, 4);
+    add(chain, request->to == BF_PTX_F32 ? flush_f32_canonical : flush_f32, 4);
   if (flags || half_sat || !plan_plain_floats(chain, request)) {
     chain->count = before;
     add_any(chain, request);

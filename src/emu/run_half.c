@@ -75,8 +75,8 @@ static inline uint16_t extreme_xorsign(uint16_t a, uint16_t b, uint16_t infinity
   X(T, sub, store(load(a) - load(b)))                                                              \
   X(T, mul, store(load(a) * load(b)))                                                              \
   X(T, fma, fma_##T(a, b, c))                                                                      \
-  X(T, neg, a ^ 0x8000)                                                                            \
-  X(T, abs, a & 0x7fff)                                                                            \
+  X(T, neg, (a & 0x7fff) > infinity ? 0x7fff : a ^ 0x8000)                                         \
+  X(T, abs, (a & 0x7fff) > infinity ? 0x7fff : a & 0x7fff)                                         \
   X(T, min, extreme(a, b, infinity, true, false))                                                  \
   X(T, max, extreme(a, b, infinity, false, false))                                                 \
   X(T, min_nan, extreme(a, b, infinity, true, true))                                               \
@@ -145,15 +145,32 @@ typedef struct flagged {
   uint16_t exponent; /* bits of the exponent: those of infinity */
   uint16_t one;
   bool pair, ftz, sat, relu;
+  bool multiplies, adds; /* mul has the first, fma both */
 } flagged;
 
 static uint16_t flush(const flagged *how, uint16_t bits) {
   return how->ftz && !(bits & how->exponent) ? bits & 0x8000 : bits;
 }
 
+/* Whether an f16 result is the smallest normal number only by rounding. .ftz flushes what lies
+ * below that before it is rounded (measured on an H200). Doubles hold products and sums so small
+ * exactly. */
+static bool is_rounded_to_normal(const flagged *how, uint16_t a, uint16_t b, uint16_t c,
+                                 uint16_t bits) {
+  if (!how->multiplies || (bits & 0x7fff) != 0x0400)
+    return false;
+  double exact = (double)bf_emu_half_to_float(a) * bf_emu_half_to_float(b);
+  return fabs(exact + (how->adds ? bf_emu_half_to_float(c) : 0)) < 0x1p-14;
+}
+
 /* The function with its flags. */
 static uint16_t apply(const flagged *how, uint16_t a, uint16_t b, uint16_t c) {
-  uint16_t bits = flush(how, how->function->value(flush(how, a), flush(how, b), flush(how, c)));
+  a = flush(how, a);
+  b = flush(how, b);
+  c = flush(how, c);
+  uint16_t bits = flush(how, how->function->value(a, b, c));
+  if (how->ftz && is_rounded_to_normal(how, a, b, c, bits))
+    bits &= 0x8000;
   bool is_nan = (bits & 0x7fff) > how->exponent;
   if (how->sat)
     return is_nan || bits & 0x8000 ? 0 : bits > how->one ? how->one : bits;
@@ -253,6 +270,8 @@ bool BF_EMU_NAME(bf_emu_select_half)(bf_emu_decoder *decoder, const bf_ptx_instr
       .ftz = bf_ptx_has(instruction, "ftz"),
       .sat = bf_ptx_has(instruction, "sat"),
       .relu = bf_ptx_has(instruction, "relu"),
+      .multiplies = instruction->opcode == BF_PTX_OP_MUL || instruction->opcode == BF_PTX_OP_FMA,
+      .adds = instruction->opcode == BF_PTX_OP_FMA,
   };
   if (!how.ftz && !how.sat && !how.relu) {
     op->run = pair ? function->two : function->one;
