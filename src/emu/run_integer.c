@@ -124,16 +124,14 @@ static inline uint32_t remainder_of(uint32_t a, uint32_t b) {
   return b ? a - quotient(a, b) * b : UINT32_MAX;
 }
 
-static inline uint32_t magnitude(int32_t a) { return a < 0 ? 0u - (uint32_t)a : (uint32_t)a; }
-
-static inline uint32_t signed_quotient(int32_t a, int32_t b) {
-  uint32_t cut = quotient(magnitude(a), magnitude(b));
-  return b && (a ^ b) < 0 ? 0u - cut : cut;
+/* The quotient by -1 need not fit; -a is what is left of it. */
+static inline int32_t signed_quotient(int32_t a, int32_t b) {
+  int32_t cut = (int32_t)((double)a / (double)(b == 0 || b == -1 ? 1 : b));
+  return b == 0 ? -1 : b == -1 ? -a : cut;
 }
 
-static inline uint32_t signed_remainder(int32_t a, int32_t b) {
-  uint32_t left = remainder_of(magnitude(a), magnitude(b));
-  return b && a < 0 ? 0u - left : left;
+static inline int32_t signed_remainder(int32_t a, int32_t b) {
+  return b == 0 ? -1 : a - signed_quotient(a, b) * b;
 }
 
 BF_EMU_BINARY(div_uint16_t, uint16_t, quotient(a[lane], b[lane]))

@@ -319,19 +319,9 @@ static inline uint32_t ones_in_64(uint64_t x) {
 }
 
 /* Number of zeros above the highest one. */
-static inline uint32_t zeros_above(uint32_t x) {
-  x |= x >> 1;
-  x |= x >> 2;
-  x |= x >> 4;
-  x |= x >> 8;
-  x |= x >> 16;
-  return ones_in(~x);
-}
+static inline uint32_t zeros_above(uint32_t x) { return x ? (uint32_t)__builtin_clz(x) : 32; }
 
-static inline uint32_t zeros_above_64(uint64_t x) {
-  uint32_t high = (uint32_t)(x >> 32);
-  return high ? zeros_above(high) : 32 + zeros_above((uint32_t)x);
-}
+static inline uint32_t zeros_above_64(uint64_t x) { return x ? (uint32_t)__builtin_clzll(x) : 64; }
 
 static inline uint32_t reversed(uint32_t x) {
   x = (x >> 1 & 0x55555555) | (x & 0x55555555) << 1;
