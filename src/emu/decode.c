@@ -367,11 +367,10 @@ static bool add_site(bf_emu_decoder *decoder, const bf_ptx_instruction *instruct
     kernel->sites = sites;
     *capacity = grown;
   }
-  const bf_ptx_location *location = instruction->location;
-  kernel->sites[kernel->site_count++] =
-      (bf_emu_site){decoder->function, instruction, instruction->line,
-                    location ? file_name(decoder->module->ptx, location->file) : NULL,
-                    location ? location->line : 0};
+  bf_emu_site *site = &kernel->sites[kernel->site_count++];
+  *site = (bf_emu_site){
+      .function = decoder->function, .instruction = instruction, .line = instruction->line};
+  bf_emu_source_line(decoder->module->ptx, instruction, &site->source_file, &site->source_line);
   return true;
 }
 
