@@ -47,6 +47,12 @@ static void free_join(bf_emu_warp *warp, bf_emu_join *join) {
   warp->free_joins = join;
 }
 
+/* Whether a is further behind than b in a call. */
+static bool is_behind(const bf_emu_frame *frame, const bf_emu_op *a, const bf_emu_op *b) {
+  const bf_emu_code *code = frame->code;
+  return code->order[a - code->op] < code->order[b - code->op];
+}
+
 /* Adds a path of the running call that is ready. */
 static void add_path(bf_emu_warp *warp, const bf_emu_op *at, uint32_t mask, bf_emu_join *join) {
   warp->path[warp->paths++] = (bf_emu_path){
@@ -81,31 +87,37 @@ bf_emu_path *bf_emu_set_aside(bf_emu_warp *warp, const bf_emu_op *at) {
   return path;
 }
 
-const bf_emu_op *bf_emu_split(bf_emu_warp *warp, const bf_emu_op *op, uint32_t taken,
-                              const bf_emu_op *target, const bf_emu_op *join_at) {
+bool bf_emu_split_off(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, const bf_emu_op *at,
+                      const bf_emu_op *join_at) {
   bf_emu_account(warp, op + 1);
   bf_emu_join *join = warp->join;
   if (join_at && (!join || join->at != join_at || join->frame != warp->frame)) {
     join = new_join(warp, join_at);
     if (!join)
-      return bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, 0, "out of memory");
+      return bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, 0, "out of memory") != NULL;
   }
   warp->join = join;
-  uint32_t others = warp->active & ~taken;
+  warp->active &= ~lanes;
+  if (join_at && at == join_at)
+    join->arrived |= lanes;
+  else
+    add_path(warp, at, lanes, join);
+  return true;
+}
+
+const bf_emu_op *bf_emu_split(bf_emu_warp *warp, const bf_emu_op *op, uint32_t taken,
+                              const bf_emu_op *target, const bf_emu_op *join_at) {
   const bf_emu_op *first = op + 1, *second = target;
-  warp->active = others;
-  if (target < op) { /* the way back is further behind */
+  uint32_t later = taken;
+  if (is_behind(warp->frame, target, op + 1)) {
     first = target;
     second = op + 1;
-    warp->active = taken;
-    taken = others;
+    later = warp->active & ~taken;
   }
-  if (join_at && second == join_at)
-    join->arrived |= taken;
-  else
-    add_path(warp, second, taken, join);
+  if (!bf_emu_split_off(warp, op, later, second, join_at))
+    return NULL;
   warp->segment = first;
-  return first;
+  return bf_emu_let_pass(warp, first);
 }
 
 void bf_emu_absorb(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -126,8 +138,8 @@ const bf_emu_op *bf_emu_let_pass(bf_emu_warp *warp, const bf_emu_op *target) {
   for (unsigned i = 0; i < warp->paths; i++) {
     const bf_emu_path *path = &warp->path[i];
     if (path->state == BF_EMU_READY && !path->yielded && path->join == warp->join &&
-        path->frame == warp->frame && path->at < target &&
-        (behind < 0 || path->at < warp->path[behind].at))
+        path->frame == warp->frame && is_behind(path->frame, path->at, target) &&
+        (behind < 0 || is_behind(path->frame, path->at, warp->path[behind].at)))
       behind = (int)i;
   }
   if (behind < 0)
@@ -171,7 +183,7 @@ static int furthest_behind(const bf_emu_warp *warp, int index) {
   for (unsigned i = 0; i < warp->paths; i++) {
     const bf_emu_path *other = &warp->path[i];
     if (other->state == BF_EMU_READY && !other->yielded && other->join == path->join &&
-        other->frame == path->frame && other->at < warp->path[found].at)
+        other->frame == path->frame && is_behind(path->frame, other->at, warp->path[found].at))
       found = (int)i;
   }
   return found;

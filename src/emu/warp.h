@@ -20,8 +20,12 @@ static inline const bf_emu_op *bf_emu_jump(bf_emu_warp *warp, const bf_emu_op *o
   return target;
 }
 
-/* Splits the running path: lanes of taken go to target, the others go on behind op; both meet at
- * join (NULL: nowhere before they end). Returns where to go on. */
+/* Takes lanes out of the running path, which has executed op, and leaves them at `at`; they meet
+ * the others at join (NULL: nowhere before they end). False: the launch has ended. */
+bool bf_emu_split_off(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, const bf_emu_op *at,
+                      const bf_emu_op *join);
+/* Splits the running path at the branch op: lanes of taken go to target, the others go on behind
+ * op; both meet at join. Returns where to go on. */
 const bf_emu_op *bf_emu_split(bf_emu_warp *warp, const bf_emu_op *op, uint32_t taken,
                               const bf_emu_op *target, const bf_emu_op *join);
 /* Puts the running path, at op, aside in a state; its operations must be accounted for. */

@@ -13,12 +13,9 @@ KNOWN = {
     "convolution_rows": "ptxas unrolls the loop over rows and drops loads that two turns share",
     "convolution_columns": "ptxas unrolls the loop over columns and drops loads that two turns share",
     "convolution_columns_padded": "ptxas unrolls the loop over columns and drops loads",
-    "dxtc": "ptxas unrolls the loop over colours and drops loads and stores",
     "weighted_major": "locks of float atomics are also taken by other warps",
     "weighted_padded": "locks of float atomics are also taken by other warps",
     "weighted_binmajor": "locks of float atomics are also taken by other warps",
-    "mri_reorder": "lanes that leave a loop in different turns store together",
-    "mri_reorder_padded": "lanes that leave a loop in different turns store together",
 }
 
 
