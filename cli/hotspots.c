@@ -1,5 +1,6 @@
 /* Tables of kernels. */
 #include "hotspots.h"
+#include "ptx/ptx.h"
 #include "search/ladder.h"
 
 #include <string.h>
@@ -87,7 +88,7 @@ static int write_kernel(const cli_run *run, const cli_record_kernel *kernel, boo
                (unsigned long long)kernel->conflicts, (unsigned long long)kernel->launches,
                (unsigned long long)kernel->accesses, (unsigned long long)kernel->wavefronts,
                (unsigned long long)kernel->ideal);
-  cli_readable_name(kernel->name, text);
+  bf_ptx_readable_name(kernel->name, text);
   bf_text_puts(text, color && is_bad ? "\033[0m\n" : "\n");
   size_t shown = 0;
   while (shown < kernel->lines && shown < LINES_SHOWN && kernel->line[shown].conflicts)
@@ -177,7 +178,7 @@ static int write_kernel_json(const cli_run *run, const cli_record_kernel *kernel
   cli_remedy remedy;
   bf_text name = {0};
   BF_TRY(cli_remedy_find(run->machine, kernel, &remedy, diagnostic));
-  cli_readable_name(kernel->name, &name);
+  bf_ptx_readable_name(kernel->name, &name);
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "name", name.data);
   bf_json_string(json, "mangled", kernel->name);

@@ -440,6 +440,10 @@ void bf_ptx_print_instruction(const bf_ptx_instruction *instruction, bf_text *te
 int bf_ptx_equal(const bf_ptx_module *a, const bf_ptx_module *b, bool *equal);
 /* The function with a body called name, or NULL. */
 const bf_ptx_function *bf_ptx_find(const bf_ptx_module *module, const char *name);
+/* Appends the name that a mangled C++ name (Itanium ABI) stands for, without its parameters:
+ * reduce<int, 64>. Template arguments that refer to earlier parts of the name become "...". Other
+ * names are left as they are. */
+void bf_ptx_readable_name(const char *mangled, bf_text *text);
 
 /* ---- Summaries ---- */
 
