@@ -23,7 +23,7 @@ enum {
   MOST_LOOP_WORK = 1 << 27, /* and in one loop */
   MOST_RECORDED_LANES = 1 << 23,
   MOST_STACK = 1 << 16,
-  MOST_NESTING = 24, /* loops taken as a whole inside each other */
+  MOST_NESTING = 10, /* loops taken as a whole inside each other */
   MOST_EXITS = 16,
   MOST_CARRIED_PASSES = 4,
 };
@@ -332,8 +332,9 @@ static void free_carried(carried *list) {
   free(list->is_uniform);
 }
 
-static bool collect_carried(const bf_walk *walk, uint32_t loop, carried *list) {
+static bool collect_carried(bf_walk *walk, uint32_t loop, carried *list) {
   size_t most = (size_t)walk->function->registers + 1;
+  walk->values.work += most + walk->flow->blocks;
   *list = (carried){0};
   list->reg = malloc(most * sizeof *list->reg);
   list->bits = malloc(most * sizeof *list->bits);
@@ -354,9 +355,12 @@ static bool collect_carried(const bf_walk *walk, uint32_t loop, carried *list) {
   return fine;
 }
 
+/* A new unknown of a loop. from: what it may be computed from, or BF_UNDEFINED. */
 static bf_expression loop_atom(bf_walk *walk, bf_atom_kind kind, uint32_t loop, unsigned bits,
-                               bool is_uniform, const char *name, const char *why) {
+                               bool is_uniform, bf_expression from, const char *name,
+                               const char *why) {
   bf_atom atom = {.kind = kind, .bits = bits, .is_uniform = is_uniform};
+  atom.is_named = bf_node_of(&walk->values, from)->is_named;
   unsigned long long line = (unsigned long long)walk->loops.loop[loop].line;
   atom.line = line;
   atom.number = loop;
@@ -405,7 +409,7 @@ static void learn(region *r, uint32_t loop, group start, carried *list) {
       list->atom[i] = list->start[i] == BF_UNDEFINED
                           ? BF_UNDEFINED
                           : loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i],
-                                      list->is_uniform[i], "v", "what changes in");
+                                      list->is_uniform[i], list->start[i], "v", "what changes in");
       walk->reg[list->reg[i]] = list->atom[i];
     }
     walk_body(r, loop, start, &latches, &exits);
@@ -465,8 +469,9 @@ static bf_expression value_in_loop(region *r, uint32_t loop, const carried *list
     if (value != BF_UNDEFINED)
       return value;
   }
-  return loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i], list->is_uniform[i], "v",
-                   "what changes in");
+  bool is_named = bf_node_of(values, start)->is_named;
+  return loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i], list->is_uniform[i],
+                   is_named || end == BF_UNDEFINED ? walk->window : end, "v", "what changes in");
 }
 
 /* Notes on what the end of a loop depends: the conditions under which it was left. */
@@ -499,7 +504,8 @@ static void leave(region *r, uint32_t loop, const carried *list, const arrivals 
                   bool together, bf_expression counter, uint32_t atoms_before) {
   bf_walk *walk = r->walk;
   bf_expressions *values = &walk->values;
-  bf_expression last = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "n", "the iterations of");
+  bf_expression last =
+      loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, BF_UNDEFINED, "n", "the iterations of");
   bf_expression zero = bf_expression_constant(values, 32, 0);
   for (uint32_t i = 0; i < list->count && !is_over(walk); i++) {
     uint32_t reg = list->reg[i];
@@ -511,7 +517,8 @@ static void leave(region *r, uint32_t loop, const carried *list, const arrivals 
     if (!is_fresh)
       value = bf_expression_substitute(values, value, &counter, &last, 1);
     else if (walk->reg[reg] != BF_UNDEFINED)
-      value = loop_atom(walk, BF_ATOM_AFTER, loop, list->bits[i], false, "v", "what is left by");
+      value = loop_atom(walk, BF_ATOM_AFTER, loop, list->bits[i], false, walk->reg[reg], "v",
+                        "what is left by");
     walk->reg[reg] = list->before[i];
     bf_walk_write(walk, reg, value, start.place);
   }
@@ -557,7 +564,8 @@ static void go_on(region *r, uint32_t loop, const arrivals *exits, group start, 
     r->stack.item[r->stack.count - 1].block = w.target[0];
     return;
   }
-  bf_expression which = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "way", "the way out of");
+  bf_expression which =
+      loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, BF_UNDEFINED, "way", "the way out of");
   for (unsigned i = 0; i < w.count; i++) {
     bf_expression is_this = bf_expression_operate(&walk->values, BF_DO_EQUAL, 1, which,
                                                   bf_expression_constant(&walk->values, 32, i), 0);
@@ -588,8 +596,8 @@ static void walk_loop(region *r, uint32_t loop) {
   walk->muted++;
   learn(r, loop, start, &list);
   walk->muted--;
-  bf_expression counter =
-      loop_atom(walk, BF_ATOM_COUNTER, loop, 32, true, "k", "the number of the iteration of");
+  bf_expression counter = loop_atom(walk, BF_ATOM_COUNTER, loop, 32, true, BF_UNDEFINED, "k",
+                                    "the number of the iteration of");
   for (uint32_t i = 0; i < list.count && !is_over(walk); i++)
     walk->reg[list.reg[i]] = value_in_loop(r, loop, &list, i, counter, atoms_before);
   bf_repeat *repeat = bf_arena_alloc(&walk->arena, sizeof *repeat);
