@@ -350,7 +350,7 @@ static int compare_unknowns(const void *x, const void *y) {
 
 static void end_site(builder *b) {
   if (b->walk->too_much)
-    add_unknown(b, BF_UNKNOWN_COUNT, "the rest of the kernel, which is too long to go through");
+    add_unknown(b, BF_UNKNOWN_ADDRESS, "the rest of the kernel, which is too long to go through");
   bf_analyze_unknown *copy = bf_arena_alloc(&b->analysis->arena, (b->unknowns + 1) * sizeof *copy);
   if (!copy) {
     b->failed = true;

@@ -24,7 +24,8 @@ enum {
   MOST_RECORDED_LANES = 1 << 23,
   MOST_STACK = 1 << 16,
   MOST_NESTING = 10, /* loops taken as a whole inside each other */
-  MOST_EXITS = 16,
+  MOST_EXITS = 32,
+  MOST_WAYS = 256,
   MOST_CARRIED_PASSES = 4,
 };
 
@@ -92,11 +93,17 @@ static void push(region *r, uint32_t block, uint32_t stop, bf_place place) {
   stack->item[stack->count++] = (group){block, stop, place};
 }
 
-static void add_arrival(arrivals *list, group g) {
-  if (list->count == MOST_EXITS)
-    list->overflows = true;
-  else
+/* Adds a group; where there is no room, at least one for its block must be there. */
+static void add_arrival(bf_walk *walk, arrivals *list, group g) {
+  if (list->count < MOST_EXITS) {
     list->item[list->count++] = g;
+    return;
+  }
+  list->overflows = true;
+  for (uint32_t i = 0; i < list->count; i++)
+    if (list->item[i].block == g.block)
+      return;
+  walk->too_much = true;
 }
 
 /* ---- Attempts ---- */
@@ -208,14 +215,18 @@ static bool check_limits(region *r) {
 /* Ways out of a block: at most one per target. */
 typedef struct ways {
   unsigned count;
-  uint32_t target[BF_MOST_CAUSES * 64];
-  bf_place place[BF_MOST_CAUSES * 64];
+  uint32_t target[MOST_WAYS];
+  bf_place place[MOST_WAYS];
   bool is_unknown;
 } ways;
 
-static void add_way(ways *w, uint32_t target, bf_place place) {
-  if (place.mask == 0 || w->count == sizeof w->target / sizeof *w->target)
+static void add_way(bf_walk *walk, ways *w, uint32_t target, bf_place place) {
+  if (place.mask == 0)
     return;
+  if (w->count == MOST_WAYS) {
+    walk->too_much = true;
+    return;
+  }
   w->target[w->count] = target;
   w->place[w->count++] = place;
 }
@@ -237,7 +248,7 @@ static void add_indexed_ways(bf_walk *walk, const bf_ptx_instruction *instructio
     bf_expression is_this = bf_expression_operate(&walk->values, BF_DO_EQUAL, 1, index,
                                                   bf_expression_constant(&walk->values, 32, i), 0);
     bf_split split = bf_walk_split(walk, is_this, place, instruction->line);
-    add_way(w, label_block(walk, &list->symbol->targets->item[i]), split.yes);
+    add_way(walk, w, label_block(walk, &list->symbol->targets->item[i]), split.yes);
     w->is_unknown |= split.is_unknown;
     place = split.no;
   }
@@ -261,8 +272,8 @@ static void find_ways(bf_walk *walk, const bf_ptx_block *block, bf_place place, 
   if (indexes)
     add_indexed_ways(walk, last, split.yes, w);
   else
-    add_way(w, branches ? label_block(walk, &last->operand[0]) : exit, split.yes);
-  add_way(w, next, split.no);
+    add_way(walk, w, branches ? label_block(walk, &last->operand[0]) : exit, split.yes);
+  add_way(walk, w, next, split.no);
 }
 
 static bool is_in_region(const region *r, uint32_t block) {
@@ -624,7 +635,7 @@ static void walk_loop(region *r, uint32_t loop) {
 
 /* Takes the top group off where it is at its end; true if so. */
 static bool has_arrived(region *r) {
-  const bf_walk *walk = r->walk;
+  bf_walk *walk = r->walk;
   group top = r->stack.item[r->stack.count - 1];
   bool is_outside = top.block >= walk->flow->blocks;
   if (top.block == top.stop || (is_outside && r->loop == BF_NO_LOOP)) {
@@ -634,9 +645,9 @@ static bool has_arrived(region *r) {
   if (r->loop == BF_NO_LOOP)
     return false;
   if (is_outside || !bf_loops_contain(&walk->loops, r->loop, top.block))
-    add_arrival(&r->exits, top);
+    add_arrival(walk, &r->exits, top);
   else if (r->has_begun && top.block == walk->loops.loop[r->loop].header)
-    add_arrival(&r->latches, top);
+    add_arrival(walk, &r->latches, top);
   else
     return false;
   r->stack.count--;
