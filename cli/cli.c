@@ -20,8 +20,12 @@ static void write_indented(bf_text *text, const char *lines) {
 }
 
 void cli_write_help(const cli_command *command, bf_text *text) {
-  bf_text_addf(text, "bankfold %s - %s\n\nUsage: bankfold %s %s%s[options]\n\n", command->name,
-               command->summary, command->name, command->arguments, *command->arguments ? " " : "");
+  bf_text_addf(text, "bankfold %s - %s\n\nUsage: bankfold %s ", command->name, command->summary,
+               command->name);
+  if (command->passes_rest)
+    bf_text_addf(text, "[options] %s\n\n", command->arguments);
+  else
+    bf_text_addf(text, "%s%s[options]\n\n", command->arguments, *command->arguments ? " " : "");
   if (command->details)
     bf_text_addf(text, "%s\n\n", command->details);
   bf_text_puts(text, "Options:\n");
@@ -172,11 +176,12 @@ int cli_parse(const cli_command *command, void *settings, int argc, char **argv,
       return cli_usage_error(command, "unknown option '%s'", argv[i]);
     } else {
       argv[(*count)++] = argv[i];
+      options_end |= command->passes_rest;
     }
   }
   if (*count < command->least_arguments)
     return cli_usage_error(command, "missing argument: %s", command->arguments);
-  if (*count > command->most_arguments)
+  if (*count > command->most_arguments && !command->passes_rest)
     return cli_usage_error(command, "unexpected argument '%s'", argv[command->most_arguments]);
   return -1;
 }
@@ -260,3 +265,15 @@ void cli_watch_interrupt(void) {
 }
 
 bool cli_interrupted(void) { return interrupted != 0; }
+
+int cli_seconds(const cli_command *command, const char *option, const char *value,
+                double *seconds) {
+  if (!value)
+    return -1;
+  char *end;
+  double given = strtod(value, &end);
+  if (end == value || *end || !(given >= 0) || given > 1e9)
+    return cli_usage_error(command, "--%s takes seconds, not '%s'", option, value);
+  *seconds = given;
+  return -1;
+}

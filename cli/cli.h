@@ -69,12 +69,14 @@ typedef struct cli_command {
   size_t option_count;
   size_t settings_size;
   int least_arguments, most_arguments;
+  bool passes_rest; /* what follows the first argument is not for this program */
   /* Returns the exit status. */
   int (*run)(const void *settings, int count, char **arguments);
 } cli_command;
 
-extern const cli_command cli_analyze, cli_check, cli_classify, cli_solve, cli_align, cli_convert,
-    cli_emit, cli_draw, cli_report, cli_machines, cli_ptx, cli_help;
+extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
+    cli_draw, cli_emit, cli_exec, cli_help, cli_machines, cli_profile, cli_ptx, cli_report,
+    cli_solve, cli_trace;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;
@@ -99,6 +101,10 @@ void cli_write_completion(const char *shell, bf_text *text);
 int cli_complain(const bf_diagnostic *diagnostic);
 /* The same for a message about the command line itself. */
 int cli_usage_error(const cli_command *command, const char *format, ...) BF_PRINTF(2, 3);
+
+/* Reads seconds from the value of an option (NULL: leaves *seconds). Returns -1 to go on or an exit
+ * status. */
+int cli_seconds(const cli_command *command, const char *option, const char *value, double *seconds);
 
 /* Loads the machine that the common options name. */
 int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnostic *diagnostic);

@@ -215,13 +215,9 @@ static int fill_options(const settings *own, bf_solve_options *to, cli_progress 
   to->pairs = own->pairs;
   to->all_candidates = own->all_candidates;
   to->time_limit_seconds = 10;
-  if (own->time_limit) {
-    char *end;
-    to->time_limit_seconds = strtod(own->time_limit, &end);
-    if (end == own->time_limit || *end || !(to->time_limit_seconds >= 0) ||
-        to->time_limit_seconds > 1e9)
-      return cli_usage_error(&cli_solve, "--time-limit takes seconds, not '%s'", own->time_limit);
-  }
+  int status = cli_seconds(&cli_solve, "time-limit", own->time_limit, &to->time_limit_seconds);
+  if (status >= 0)
+    return status;
   if (own->threads > 1024)
     return cli_usage_error(&cli_solve, "--threads takes at most 1024");
   to->threads = (unsigned)own->threads;

@@ -12,7 +12,7 @@ static bool mentions(const char *placeholder, const char *word) {
 
 static bool takes_files(const char *placeholder) {
   return mentions(placeholder, "FILE") || mentions(placeholder, "DIR") ||
-         mentions(placeholder, "NAME");
+         mentions(placeholder, "NAME") || mentions(placeholder, "PROGRAM");
 }
 
 /* The commands' names, each followed by a space. */

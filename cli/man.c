@@ -63,7 +63,12 @@ static void write_options(bf_text *text, const cli_command *command) {
   bf_text_puts(text, ".TP\n.B \\-\\-help\nprint a summary of this page\n");
 }
 
-static void write_exit_status(bf_text *text) {
+static void write_exit_status(const cli_command *command, bf_text *text) {
+  if (command && command->passes_rest) {
+    bf_text_puts(text, ".SH EXIT STATUS\nThat of the program; 128 and the number of the signal "
+                       "that ended it; 2 where it was not run.\n");
+    return;
+  }
   bf_text_puts(text, ".SH EXIT STATUS\n"
                      ".TP\n.B 0\nfine\n"
                      ".TP\n.B 1\nfindings above the threshold that was asked for\n"
@@ -78,11 +83,13 @@ static void write_command_page(const cli_command *command, bf_text *text) {
   bf_text_puts(text, " \\- ");
   write_literal(text, command->summary);
   bf_text_addf(text, "\n.SH SYNOPSIS\n.B bankfold %s\n", command->name);
+  bf_text_puts(text, command->passes_rest ? "[options] " : "");
   write_literal(text, command->arguments);
-  bf_text_puts(text, " [options]\n.SH DESCRIPTION\n");
+  bf_text_puts(text, command->passes_rest ? "" : " [options]");
+  bf_text_puts(text, "\n.SH DESCRIPTION\n");
   write_paragraphs(text, command->details ? command->details : command->summary);
   write_options(text, command);
-  write_exit_status(text);
+  write_exit_status(command, text);
   if (command->examples) {
     bf_text_puts(text, ".SH EXAMPLES\n.nf\n");
     write_literal(text, command->examples);
@@ -110,7 +117,7 @@ static void write_program_page(bf_text *text) {
       bf_text_puts(text, "\n");
     }
   }
-  write_exit_status(text);
+  write_exit_status(NULL, text);
   bf_text_puts(text, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhen set, output is not coloured unless "
                      "asked for with \\-\\-color always\n");
 }

@@ -47,7 +47,7 @@ static int check(const cuda_gpu *gpu, int error, const char *what, bf_diagnostic
   if (error == 0)
     return BF_OK;
   gpu->driver.error_name(error, &name);
-  return bf_fail(diagnostic, BF_UNSUPPORTED, "the GPU's driver: %s: %s (%d)", what,
+  return bf_fail(diagnostic, BF_IO, "the GPU's driver: %s: %s (%d)", what,
                  name ? name : "unknown error", error);
 }
 
@@ -136,8 +136,8 @@ static int open_gpu(cuda_gpu *gpu, const char *ptx, bf_diagnostic *diagnostic) {
   if (!gpu->library || !find_functions(gpu->library, &gpu->driver))
     return bf_fail(diagnostic, BF_UNSUPPORTED, "no driver for NVIDIA GPUs (libcuda.so.1)");
   void *context;
-  BF_TRY(check(gpu, gpu->driver.init(0), "cuInit", diagnostic));
-  BF_TRY(check(gpu, gpu->driver.device_get(&gpu->ordinal, 0), "cuDeviceGet", diagnostic));
+  if (gpu->driver.init(0) != 0 || gpu->driver.device_get(&gpu->ordinal, 0) != 0)
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "no NVIDIA GPU that its driver can use");
   BF_TRY(check(gpu, gpu->driver.context_retain(&context, gpu->ordinal), "cuDevicePrimaryCtxRetain",
                diagnostic));
   gpu->has_context = true;

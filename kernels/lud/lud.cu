@@ -28,19 +28,36 @@ template <int PITCH> __device__ void factor(float *corner, unsigned width) {
     corner[row * width + t] = tile[row][t];
 }
 
+// Rows first to last - 1 of a tile, a column for each thread.
+template <int PITCH>
+__device__ void load(float (*tile)[PITCH], const float *source, unsigned width, unsigned first,
+                     unsigned last) {
+  for (unsigned row = first; row < last; row++)
+    tile[row][threadIdx.x % TILE] = source[row * width + threadIdx.x % TILE];
+}
+
+template <int PITCH>
+__device__ void store(float *target, unsigned width, const float (*tile)[PITCH]) {
+  for (unsigned row = 0; row < TILE; row++)
+    target[row * width + threadIdx.x % TILE] = tile[row][threadIdx.x % TILE];
+}
+
 // Solves a tile to the right of the factored tile at offset (threads 0 to 15, a column each) and
-// one below it (threads 16 to 31, a row each).
+// one below it (threads 16 to 31, a row each). Each half of the warp goes its own way.
 template <int PITCH> __device__ void solve(float *matrix, unsigned width, unsigned offset) {
   __shared__ float diagonal[TILE][PITCH], right[TILE][PITCH], below[TILE][PITCH];
   unsigned t = threadIdx.x % TILE;
   bool is_below = threadIdx.x >= TILE;
   unsigned distance = (blockIdx.x + 1) * TILE;
   float *corner = matrix + (size_t)offset * width + offset;
-  float *tile = is_below ? corner + (size_t)distance * width : corner + distance;
-  for (unsigned row = is_below ? TILE / 2 : 0; row < (is_below ? TILE : TILE / 2); row++)
-    diagonal[row][t] = corner[row * width + t];
-  for (unsigned row = 0; row < TILE; row++)
-    (is_below ? below : right)[row][t] = tile[row * width + t];
+  float *at_right = corner + distance, *at_below = corner + (size_t)distance * width;
+  if (is_below) {
+    load<PITCH>(diagonal, corner, width, TILE / 2, TILE);
+    load<PITCH>(below, at_below, width, 0, TILE);
+  } else {
+    load<PITCH>(diagonal, corner, width, 0, TILE / 2);
+    load<PITCH>(right, at_right, width, 0, TILE);
+  }
   __syncthreads();
   if (is_below)
     for (unsigned i = 0; i < TILE; i++) {
@@ -53,8 +70,10 @@ template <int PITCH> __device__ void solve(float *matrix, unsigned width, unsign
       for (unsigned k = 0; k < i; k++)
         right[i][t] -= diagonal[i][k] * right[k][t];
   __syncthreads();
-  for (unsigned row = 0; row < TILE; row++)
-    tile[row * width + t] = (is_below ? below : right)[row][t];
+  if (is_below)
+    store<PITCH>(at_below, width, below);
+  else
+    store<PITCH>(at_right, width, right);
 }
 
 // The tile at row and column offset of a matrix; with several blocks, of matrices that lie

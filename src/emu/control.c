@@ -299,6 +299,12 @@ static uint64_t uniform_special(const bf_emu_warp *warp, bf_ptx_special special,
   }
 }
 
+/* %envreg and its number. */
+static uint64_t environment(const bf_emu_warp *warp, uint32_t number) {
+  const uint32_t *value = warp->worker->flight->launch->environment;
+  return value && number < 32 ? value[number] : 0;
+}
+
 /* The value of a special register in one lane. */
 static uint64_t lane_special(const bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) {
   uint32_t bit = UINT32_C(1) << lane;
@@ -334,7 +340,10 @@ const bf_emu_op *bf_emu_step_special(bf_emu_warp *warp, const bf_emu_op *op) {
     memcpy(narrow, warp->tid[op->b], sizeof warp->tid[0]);
     return op + 1;
   }
-  uint64_t value = lanes ? 0 : uniform_special(warp, (bf_ptx_special)op->a, op->b);
+  uint64_t value = lanes ? 0
+                   : op->a == BF_PTX_SPECIAL_ENVREG
+                       ? environment(warp, op->c)
+                       : uniform_special(warp, (bf_ptx_special)op->a, op->b);
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
     uint64_t own = lanes ? lane_special(warp, op, lane) : value;
     if (op->small[0] == 8)

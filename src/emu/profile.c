@@ -5,34 +5,24 @@
 #include <stdlib.h>
 
 struct bf_profile {
-  const bf_machine *machine;
-  const bf_hash *hash;
-  bf_hash *own_hash;
+  bf_counter **counter; /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
-  bf_access *access;   /* per worker: scratch */
 };
-
-static int parse_none(const bf_machine *machine, bf_hash **hash, bf_diagnostic *diagnostic) {
-  bf_geometry geometry = bf_machine_geometry(machine);
-  return bf_hash_parse("none", &geometry, hash, diagnostic);
-}
 
 int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_emu_kernel *kernel,
                       unsigned workers, bf_profile **profile, bf_diagnostic *diagnostic) {
   bf_profile *made = calloc(1, sizeof *made);
   if (!made)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  made->machine = machine;
   made->workers = workers ? workers : bf_cores();
   made->sites = bf_emu_kernel_sites(kernel);
   made->sum = calloc((size_t)made->workers * (made->sites ? made->sites : 1), sizeof *made->sum);
-  made->access = calloc(made->workers, sizeof *made->access);
+  made->counter = calloc(made->workers, sizeof *made->counter);
   int error =
-      made->sum && made->access ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (!error && !hash)
-    error = parse_none(machine, &made->own_hash, diagnostic);
-  made->hash = hash ? hash : made->own_hash;
+      made->sum && made->counter ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  for (unsigned i = 0; i < made->workers && !error; i++)
+    error = bf_counter_create(machine, hash, &made->counter[i], diagnostic);
   if (error)
     bf_profile_free(made);
   else
@@ -43,10 +33,22 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
 void bf_profile_free(bf_profile *profile) {
   if (!profile)
     return;
-  bf_hash_free(profile->own_hash);
+  for (unsigned i = 0; profile->counter && i < profile->workers; i++)
+    bf_counter_free(profile->counter[i]);
+  free(profile->counter);
   free(profile->sum);
-  free(profile->access);
   free(profile);
+}
+
+/* Keeps an access as the worst so far. */
+static void keep_worst(bf_profile_row *row, const bf_emu_event *event, uint32_t wavefronts) {
+  row->worst = wavefronts;
+  row->op = event->op;
+  row->width_bytes = event->width_bytes;
+  row->worst_access = (bf_access){
+      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+  memcpy(row->worst_access.address, event->shared_address,
+         BF_EMU_LANES * sizeof *event->shared_address);
 }
 
 /* Adds one access to the sums of its worker. */
@@ -55,14 +57,9 @@ static void count_access(void *context, const bf_emu_event *event) {
   if (event->space != BF_PTX_SPACE_SHARED || event->worker >= profile->workers)
     return;
   bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
-  bf_access *access = &profile->access[event->worker];
-  access->op = event->op;
-  access->width_bytes = event->width_bytes;
-  access->mask = event->mask;
-  access->count = 1;
-  memcpy(access->address, event->shared_address, BF_EMU_LANES * sizeof *access->address);
   bf_count count;
-  if (bf_memory_count(profile->machine, profile->hash, access, &count, NULL) != BF_OK) {
+  if (bf_counter_count_lanes(profile->counter[event->worker], event->op, event->width_bytes,
+                             event->mask, event->shared_address, &count, NULL) != BF_OK) {
     row->failed++;
     return;
   }
@@ -74,12 +71,8 @@ static void count_access(void *context, const bf_emu_event *event) {
   row->conflicts += count.conflicts;
   row->estimated |= count.estimated;
   uint32_t wavefronts = count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
-  if (wavefronts > row->worst) {
-    row->worst = wavefronts;
-    row->op = event->op;
-    row->width_bytes = event->width_bytes;
-    row->worst_access = *access;
-  }
+  if (wavefronts > row->worst)
+    keep_worst(row, event, wavefronts);
 }
 
 bf_emu_observer bf_profile_observer(bf_profile *profile) {

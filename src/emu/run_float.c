@@ -3,21 +3,19 @@
  * what the host makes. */
 #include "emu/bind.h"
 #include "emu/rounding.h"
+#include "emu/single.h"
 
 #include <math.h>
 
 /* ---- To the nearest ---- */
 
-/* x, with the one NaN that there is */
-static inline float canonical(float x) { return x == x ? x : bf_emu_bits_float(0x7fffffff); }
-
-BF_EMU_BINARY(add_float, float, canonical(a[lane] + b[lane]))
-BF_EMU_BINARY(sub_float, float, canonical(a[lane] - b[lane]))
-BF_EMU_BINARY(mul_float, float, canonical(a[lane] * b[lane]))
-BF_EMU_BINARY(div_float, float, canonical(a[lane] / b[lane]))
-BF_EMU_TERNARY(fma_float, float, canonical(__builtin_fmaf(a[lane], b[lane], c[lane])))
-BF_EMU_UNARY(sqrt_float, float, canonical(__builtin_sqrtf(a[lane])))
-BF_EMU_UNARY(rcp_float, float, canonical(1.0f / a[lane]))
+BF_EMU_BINARY(add_float, float, bf_emu_canonical(a[lane] + b[lane]))
+BF_EMU_BINARY(sub_float, float, bf_emu_canonical(a[lane] - b[lane]))
+BF_EMU_BINARY(mul_float, float, bf_emu_canonical(a[lane] * b[lane]))
+BF_EMU_BINARY(div_float, float, bf_emu_canonical(a[lane] / b[lane]))
+BF_EMU_TERNARY(fma_float, float, bf_emu_canonical(__builtin_fmaf(a[lane], b[lane], c[lane])))
+BF_EMU_UNARY(sqrt_float, float, bf_emu_canonical(__builtin_sqrtf(a[lane])))
+BF_EMU_UNARY(rcp_float, float, bf_emu_canonical(1.0f / a[lane]))
 BF_EMU_BINARY(add_double, double, a[lane] + b[lane])
 BF_EMU_BINARY(sub_double, double, a[lane] - b[lane])
 BF_EMU_BINARY(mul_double, double, a[lane] * b[lane])
@@ -31,14 +29,8 @@ BF_EMU_UNARY(rcp_double, double, 1.0 / a[lane])
 /* Modifiers, in small[]. */
 enum { ROUNDING, FLUSHES, SATURATES, WANTS_NAN, WANTS_ABS, WANTS_SIGN };
 
-/* x, with denormal numbers as zeros of their sign: keep is the sign bit then, else all bits. */
-static inline float flushed(float x, uint32_t keep) {
-  uint32_t bits = bf_emu_float_bits(x);
-  return bf_emu_bits_float(bits & 0x7f800000 ? bits : bits & keep);
-}
-
 static inline uint32_t kept_bits(const bf_emu_op *op) {
-  return op->small[FLUSHES] ? 0x80000000 : UINT32_MAX;
+  return bf_emu_kept_bits(op->small[FLUSHES]);
 }
 
 /* x in the range 0 to 1; NaN is 0 */
@@ -46,9 +38,20 @@ static inline float saturated(float x) { return !(x > 0) ? 0 : x > 1 ? 1 : x; }
 
 /* What an operation with modifiers does with a result. */
 static inline float finished(float x, uint32_t keep, bool saturates) {
-  float result = flushed(canonical(x), keep);
+  float result = bf_emu_flushed(bf_emu_canonical(x), keep);
   return saturates ? saturated(result) : result;
 }
+
+/* nearest, by the rounding that op asks for. */
+#define ROUNDED(function, nearest)                                                                 \
+  static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
+    if (op->small[ROUNDING] == BF_EMU_RN)                                                          \
+      return nearest(warp, op);                                                                    \
+    bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
+    const bf_emu_op *next = nearest(warp, op);                                                     \
+    bf_emu_rounding_restore(saved);                                                                \
+    return next;                                                                                   \
+  }
 
 /* d = expression of x, y and z, the operands of a lane, by all modifiers. */
 #define FLOAT_ANY(function, expression)                                                            \
@@ -56,43 +59,35 @@ static inline float finished(float x, uint32_t keep, bool saturates) {
     (void)y, (void)z;                                                                              \
     return expression;                                                                             \
   }                                                                                                \
-  static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
+  static const bf_emu_op *function##_nearest(bf_emu_warp *warp, const bf_emu_op *op) {             \
     uint32_t keep = kept_bits(op);                                                                 \
     bool saturates = op->small[SATURATES];                                                         \
     float *d = BF_LANES(float, op->d);                                                             \
     const float *a = BF_LANES(float, op->a), *b = BF_LANES(float, op->b),                          \
                 *c = BF_LANES(float, op->c);                                                       \
-    bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
-    BF_SET_LANES(BF_MASK(), d,                                                                     \
-                 finished(function##_one(flushed(a[lane], keep), flushed(b[lane], keep),           \
-                                         flushed(c[lane], keep)),                                  \
-                          keep, saturates));                                                       \
-    bf_emu_rounding_restore(saved);                                                                \
+    BF_SET_LANES(                                                                                  \
+        BF_MASK(), d,                                                                              \
+        finished(function##_one(bf_emu_flushed(a[lane], keep), bf_emu_flushed(b[lane], keep),      \
+                                bf_emu_flushed(c[lane], keep)),                                    \
+                 keep, saturates));                                                                \
     return op + 1;                                                                                 \
-  }
+  }                                                                                                \
+  ROUNDED(function, function##_nearest)
 FLOAT_ANY(add_float_any, x + y)
 FLOAT_ANY(sub_float_any, x - y)
-FLOAT_ANY(mul_float_any, x *y)
+FLOAT_ANY(mul_float_any, (x * y))
 FLOAT_ANY(div_float_any, x / y)
 FLOAT_ANY(fma_float_any, __builtin_fmaf(x, y, z))
 FLOAT_ANY(sqrt_float_any, __builtin_sqrtf(x))
 FLOAT_ANY(rcp_float_any, 1.0f / x)
-
-/* The same in 64 bits, where there is only rounding. */
-#define DOUBLE_ANY(function, nearest)                                                              \
-  static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
-    bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
-    const bf_emu_op *next = nearest(warp, op);                                                     \
-    bf_emu_rounding_restore(saved);                                                                \
-    return next;                                                                                   \
-  }
-DOUBLE_ANY(add_double_any, add_double)
-DOUBLE_ANY(sub_double_any, sub_double)
-DOUBLE_ANY(mul_double_any, mul_double)
-DOUBLE_ANY(div_double_any, div_double)
-DOUBLE_ANY(fma_double_any, fma_double)
-DOUBLE_ANY(sqrt_double_any, sqrt_double)
-DOUBLE_ANY(rcp_double_any, rcp_double)
+/* In 64 bits there is only rounding. */
+ROUNDED(add_double_any, add_double)
+ROUNDED(sub_double_any, sub_double)
+ROUNDED(mul_double_any, mul_double)
+ROUNDED(div_double_any, div_double)
+ROUNDED(fma_double_any, fma_double)
+ROUNDED(sqrt_double_any, sqrt_double)
+ROUNDED(rcp_double_any, rcp_double)
 
 /* Whether one of these modifiers asks for more than rounding to the nearest. */
 static bool bind_modifiers(const bf_ptx_instruction *instruction, bf_emu_op *op) {
@@ -151,8 +146,8 @@ static bool select_family(bf_emu_decoder *decoder, const bf_ptx_instruction *ins
 EXTREMES(float, uint32_t, bf_emu_float_bits, bf_emu_bits_float)
 EXTREMES(double, uint64_t, bf_emu_double_bits, bf_emu_bits_double)
 
-BF_EMU_BINARY(min_float, float, canonical(min_float_one(a[lane], b[lane])))
-BF_EMU_BINARY(max_float, float, canonical(max_float_one(a[lane], b[lane])))
+BF_EMU_BINARY(min_float, float, bf_emu_canonical(min_float_one(a[lane], b[lane])))
+BF_EMU_BINARY(max_float, float, bf_emu_canonical(max_float_one(a[lane], b[lane])))
 BF_EMU_BINARY(min_double, double, min_double_one(a[lane], b[lane]))
 BF_EMU_BINARY(max_double, double, max_double_one(a[lane], b[lane]))
 
@@ -170,7 +165,7 @@ static inline float without_sign(float x) {
       x = without_sign(x);                                                                         \
       y = without_sign(y);                                                                         \
     }                                                                                              \
-    float result = name##_float_one(flushed(x, keep), flushed(y, keep));                           \
+    float result = name##_float_one(bf_emu_flushed(x, keep), bf_emu_flushed(y, keep));             \
     if ((op->small[WANTS_NAN] && (x != x || y != y)) || result != result)                          \
       return bf_emu_bits_float(0x7fffffff);                                                        \
     return bf_emu_bits_float(bf_emu_float_bits(result) | sign);                                    \
@@ -212,12 +207,16 @@ static bool select_extreme(bf_emu_decoder *decoder, const bf_ptx_instruction *in
 
 /* ---- Signs ---- */
 
-/* Only the sign changes, of a NaN too; with .ftz denormal numbers become zero. */
-BF_EMU_UNARY(neg_float, uint32_t, a[lane] ^ 0x80000000)
-BF_EMU_UNARY(abs_float, uint32_t, a[lane] & 0x7fffffff)
+/* NaN becomes the canonical one (measured on an H200), bits otherwise unchanged but the sign; with
+ * .ftz denormal numbers become zero. */
+#define WITH_NAN(x, value) (((x)&0x7fffffff) > 0x7f800000 ? 0x7fffffff : (value))
+BF_EMU_UNARY(neg_float, uint32_t, WITH_NAN(a[lane], a[lane] ^ 0x80000000))
+BF_EMU_UNARY(abs_float, uint32_t, WITH_NAN(a[lane], a[lane] & 0x7fffffff))
 BF_EMU_UNARY(neg_float_flushed, uint32_t,
-             (a[lane] & 0x7f800000 ? a[lane] : a[lane] & 0x80000000) ^ 0x80000000)
-BF_EMU_UNARY(abs_float_flushed, uint32_t, a[lane] & 0x7f800000 ? a[lane] & 0x7fffffff : 0)
+             WITH_NAN(a[lane],
+                      (a[lane] & 0x7f800000 ? a[lane] : a[lane] & 0x80000000) ^ 0x80000000))
+BF_EMU_UNARY(abs_float_flushed, uint32_t,
+             WITH_NAN(a[lane], a[lane] & 0x7f800000 ? a[lane] & 0x7fffffff : 0))
 BF_EMU_UNARY(neg_double, uint64_t, a[lane] ^ UINT64_C(1) << 63)
 BF_EMU_UNARY(abs_double, uint64_t, a[lane] & (UINT64_MAX >> 1))
 

@@ -12,28 +12,30 @@
 /* ---- Phases ---- */
 
 /* True if every active lane's partner (lane ^ step) is inactive or has the same address. */
-static bool lanes_pair_up(const bf_access *access, unsigned step) {
-  for (uint64_t left = access->mask; left; left &= left - 1) {
+static bool lanes_pair_up(uint64_t mask, const uint32_t *address, unsigned step) {
+  for (uint64_t left = mask; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left), partner = lane ^ step;
-    if ((access->mask >> partner & 1) && access->address[partner] != access->address[lane])
+    if ((mask >> partner & 1) && address[partner] != address[lane])
       return false;
   }
   return true;
 }
 
-/* The lane groups that serve access: the operation's own, or those of its side and width. */
-static const bf_groups *groups_of(const bf_machine *machine, const bf_access *access) {
-  const bf_groups *own = &machine->op[access->op].groups;
-  return own->count ? own
-                    : &machine->groups[bf_op_side(access->op)][bf_width_index(access->width_bytes)];
+bool bf_groups_double(const bf_groups *groups, uint64_t mask, const uint32_t *address) {
+  return groups->pair_merge && (lanes_pair_up(mask, address, 1) || lanes_pair_up(mask, address, 2));
+}
+
+const bf_groups *bf_groups_of(const bf_machine *machine, bf_op op, unsigned width_bytes) {
+  const bf_groups *own = &machine->op[op].groups;
+  return own->count ? own : &machine->groups[bf_op_side(op)][bf_width_index(width_bytes)];
 }
 
 void bf_phase_begin(bf_phase_walk *walk, const bf_machine *machine, const bf_access *access) {
-  const bf_groups *groups = groups_of(machine, access);
+  const bf_groups *groups = bf_groups_of(machine, access->op, access->width_bytes);
   walk->machine = machine;
   walk->access = access;
   walk->groups = groups;
-  walk->merged = groups->pair_merge && (lanes_pair_up(access, 1) || lanes_pair_up(access, 2));
+  walk->merged = bf_groups_double(groups, access->mask, access->address);
   walk->group = walk->word = 0;
   walk->words_per_lane =
       access->width_bytes > machine->word_bytes ? access->width_bytes / machine->word_bytes : 1;
@@ -370,7 +372,8 @@ int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lo
     bf_copies_count(machine, hash, access, count);
     break;
   }
-  count->estimated = rule->estimated || groups_of(machine, access)->estimated;
+  count->estimated =
+      rule->estimated || bf_groups_of(machine, access->op, access->width_bytes)->estimated;
   uint32_t wavefronts = count->wavefronts_load + count->wavefronts_store + count->wavefronts_atomic;
   count->conflicts = wavefronts > count->ideal ? wavefronts - count->ideal : 0;
   return BF_OK;

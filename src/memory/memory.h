@@ -97,6 +97,11 @@ typedef enum bf_lock_hash { BF_LOCK_PLAIN, BF_LOCK_XOR, BF_LOCK_ADD } bf_lock_ha
 int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                            const bf_access *access, bf_count *count, bf_diagnostic *diagnostic);
 
+/* The lane groups that serve an operation of that width: its own, or those of its side. */
+const bf_groups *bf_groups_of(const bf_machine *machine, bf_op op, unsigned width_bytes);
+/* Whether two groups are served together: they pair-merge, and all lanes pair up. */
+bool bf_groups_double(const bf_groups *groups, uint64_t mask, const uint32_t *address);
+
 enum { BF_PHASE_WORDS = 256 };
 
 /* Words served together, one entry per lane and word: duplicates are kept. The phase's wavefronts
@@ -133,5 +138,20 @@ unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase
 /* The fewest passes in which banks can serve words with these multiplicities, each word in one
  * bank and each pass serving one access per bank: exact. */
 unsigned bf_memory_best_packing(const unsigned *multiplicity, unsigned words, unsigned banks);
+
+/* ---- Counting many accesses ---- */
+
+/* Gives what bf_memory_count gives, several times as fast (counter.c). For one thread at a time;
+ * machine and hash (NULL: none) are borrowed. */
+typedef struct bf_counter bf_counter;
+int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter **counter,
+                      bf_diagnostic *diagnostic);
+void bf_counter_free(bf_counter *counter);
+int bf_counter_count(bf_counter *counter, const bf_access *access, bf_count *count,
+                     bf_diagnostic *diagnostic);
+/* The same for an access of at most 32 lanes, once. address has 32 entries; those of lanes outside
+ * mask mean nothing. */
+int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, uint32_t mask,
+                           const uint32_t *address, bf_count *count, bf_diagnostic *diagnostic);
 
 #endif

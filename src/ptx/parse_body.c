@@ -217,9 +217,15 @@ static int parse_call_operand(parser *p, bf_ptx_operand *operand) {
   return bf_ptx_parse_list(p, ")", USE_ANY, &operand->item, &operand->count);
 }
 
+/* Video instructions: those whose names start with v, but for vote. */
+static bool is_video(bf_ptx_opcode opcode) {
+  return bf_ptx_op_get(opcode)->name[0] == 'v' && opcode != BF_PTX_OP_VOTE;
+}
+
 /* Operands up to and with ';'. */
 static int parse_operands(parser *p, bf_ptx_instruction *instruction) {
   size_t from = p->operands;
+  p->is_video = is_video(instruction->opcode);
   bool more = !bf_ptx_is_sign(p, ";");
   while (more) {
     bf_ptx_operand operand = {0};
@@ -230,6 +236,7 @@ static int parse_operands(parser *p, bf_ptx_instruction *instruction) {
     BF_TRY(bf_ptx_push_operand(p, &operand));
     BF_TRY(bf_ptx_accept(p, ",", &more));
   }
+  p->is_video = false;
   if (!bf_ptx_is_sign(p, ";"))
     return FAIL("expected ',' or ';'");
   BF_TRY(bf_ptx_next(p));

@@ -179,12 +179,28 @@ static int bind_name(parser *p, const token *word, const char *name, name_use us
   return BF_OK;
 }
 
-/* .x .y .z .w, or .r .g .b .a for the same, behind a register */
+/* Whether a word selects parts of a register: b and up to four digits, h and up to two. */
+static bool is_selector(const token *word) {
+  size_t most = word->text[0] == 'b' ? 4 : word->text[0] == 'h' ? 2 : 0;
+  bool all_digits = word->size > 1 && word->size - 1 <= most;
+  for (size_t i = 1; all_digits && i < word->size; i++)
+    all_digits = word->text[i] >= '0' && word->text[i] <= '7';
+  return all_digits;
+}
+
+static int take_selector(parser *p, bf_ptx_operand *operand) {
+  operand->selector = bf_ptx_intern(&p->names, p->token.text, p->token.size);
+  return operand->selector ? bf_ptx_next(p) : bf_ptx_no_memory(p);
+}
+
+/* .x .y .z .w, or .r .g .b .a for the same, behind a register; or a selector */
 static int parse_component(parser *p, bf_ptx_operand *operand) {
   static const char from[] = "xyzwrgba", to[] = "xyzwxyzw";
   bool special = operand->kind == BF_PTX_SPECIAL;
   if (p->token.kind != TOKEN_DOTTED || (!special && operand->kind != BF_PTX_REGISTER))
     return BF_OK;
+  if (p->is_video && operand->kind == BF_PTX_REGISTER && is_selector(&p->token))
+    return take_selector(p, operand);
   const char *found = p->token.size == 1 ? strchr(from, p->token.text[0]) : NULL;
   bool has = special ? specials[operand->special].vector : operand->registers->vector > 0;
   if (!found || !has)
@@ -282,17 +298,19 @@ static int parse_named(parser *p, name_use use, bf_ptx_operand *operand) {
   return operand->kind == BF_PTX_SYMBOL ? parse_offset(p, &operand->offset) : BF_OK;
 }
 
-/* '!' in front of a name; before anything else it is an operator on constants. */
-static bool at_negated_name(const parser *p) {
+/* A sign in front of a name; before anything else it is an operator on constants. */
+static bool at_signed_name(const parser *p, const char *sign) {
   const char *at = p->lexer.cursor;
-  return bf_ptx_is_sign(p, "!") &&
+  return bf_ptx_is_sign(p, sign) &&
          (isalpha((unsigned char)*at) || *at == '%' || *at == '_' || *at == '$');
 }
 
 int bf_ptx_parse_operand(parser *p, name_use use, bf_ptx_operand *operand) {
   bool taken;
   set_place(p, operand);
-  if (p->token.kind == TOKEN_WORD || at_negated_name(p))
+  if (p->is_video && at_signed_name(p, "-"))
+    BF_TRY(bf_ptx_accept(p, "-", &operand->minus));
+  if (p->token.kind == TOKEN_WORD || at_signed_name(p, "!"))
     return parse_named(p, use, operand);
   BF_TRY(bf_ptx_accept(p, "[", &taken));
   if (taken)

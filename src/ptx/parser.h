@@ -94,6 +94,7 @@ typedef struct parser {
   unresolved *pending;
   bf_ptx_function *function; /* whose body is being parsed */
   const bf_ptx_location *location;
+  bool is_video; /* the operands being parsed may have selectors and signs */
   bf_ptx_item **last_item;
   bf_ptx_statement **last_statement; /* of the innermost scope */
   unsigned depth;

@@ -140,9 +140,13 @@ static void print_plain(const bf_ptx_operand *operand, bf_text *text) {
 static void print_operand(const bf_ptx_operand *operand, bf_text *text) {
   if (operand->negated)
     bf_text_puts(text, "!");
+  if (operand->minus)
+    bf_text_puts(text, "-");
   print_plain(operand, text);
   if (operand->component)
     bf_text_addf(text, ".%c", operand->component);
+  if (operand->selector)
+    bf_text_addf(text, ".%s", operand->selector);
 }
 
 /* ---- Declarations ---- */

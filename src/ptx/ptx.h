@@ -188,7 +188,10 @@ typedef struct bf_ptx_operand {
   bool generic;     /* generic(symbol) */
   bool unified;     /* [...].unified */
   bool is_unsigned; /* INTEGER above the largest signed 64-bit value */
+  bool minus;       /* -a, of vmad */
   char component;   /* x, y, z, w; 0: none */
+  /* Video instructions: which bytes or halves of a register, "b0", "h1", "b3210"; else NULL. */
+  const char *selector;
   union {
     uint64_t bits;
     const struct bf_ptx_registers *registers;
@@ -437,6 +440,10 @@ void bf_ptx_print_instruction(const bf_ptx_instruction *instruction, bf_text *te
 int bf_ptx_equal(const bf_ptx_module *a, const bf_ptx_module *b, bool *equal);
 /* The function with a body called name, or NULL. */
 const bf_ptx_function *bf_ptx_find(const bf_ptx_module *module, const char *name);
+/* Appends the name that a mangled C++ name (Itanium ABI) stands for, without its parameters:
+ * reduce<int, 64>. Template arguments that refer to earlier parts of the name become "...". Other
+ * names are left as they are. */
+void bf_ptx_readable_name(const char *mangled, bf_text *text);
 
 /* ---- Summaries ---- */
 

@@ -23,6 +23,7 @@ INVOCATIONS = {
     "emit": [["--hash", "fixed", "--as", "c"]],
     "draw": [[TILE, "--hash", "fixed"]],
     "ptx": [["list", FATBIN], ["show", FATBIN], ["kernels", "tests/data/ptx/tile.sm_90.ptx"], ["extract", FATBIN, "--output", "{folder}/a.ptx"]],
+    "exec": [["tests/data/programs/transpose"]],
     "report": [[TILE]],
     "machines": [[], ["hopper"]],
     "help": [[]],
@@ -61,9 +62,9 @@ def keys_of(value, prefix=""):
 def printed(command, folder):
     found = set()
     for arguments in INVOCATIONS[command]:
-        line = [PROGRAM, command, *(a.format(folder=folder) for a in arguments), "--json"]
+        line = [PROGRAM, command, "--json", *(a.format(folder=folder) for a in arguments)]
         result = subprocess.run(line, input=TRACE, cwd=ROOT, check=True, text=True,
-                                stdout=subprocess.PIPE)
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         found |= keys_of(json.loads(result.stdout))
     return found
 

@@ -1,5 +1,5 @@
 /* The references that benchmarks are compared with, held against properties that do not follow from
- * how they are written; and drivers, run on devices that do nothing. */
+ * how they are written. */
 #include "kernels/aes/aes.h"
 #include "kernels/backprop/backprop.h"
 #include "kernels/corpus.h"
@@ -343,85 +343,6 @@ static void heat_is_neither_made_nor_lost(void **state) {
   assert_near(after, before, 1e-12);
 }
 
-/* ---- Drivers ---- */
-
-/* Memory in an arena; launches return launch_error and do nothing. */
-typedef struct idle_device {
-  bf_arena arena;
-  int launch_error;
-} idle_device;
-
-static int idle_alloc(void *context, uint64_t bytes, uint64_t *address, bf_diagnostic *diagnostic) {
-  idle_device *idle = context;
-  void *memory = bf_arena_alloc(&idle->arena, bytes ? bytes : 1);
-  *address = (uint64_t)(uintptr_t)memory;
-  return memory ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-}
-
-static int idle_write(void *context, uint64_t address, const void *bytes, uint64_t size,
-                      bf_diagnostic *diagnostic) {
-  (void)context;
-  (void)diagnostic;
-  memcpy((void *)(uintptr_t)address, bytes, size);
-  return BF_OK;
-}
-
-static int idle_read(void *context, uint64_t address, void *bytes, uint64_t size,
-                     bf_diagnostic *diagnostic) {
-  (void)context;
-  (void)diagnostic;
-  memcpy(bytes, (const void *)(uintptr_t)address, size);
-  return BF_OK;
-}
-
-static int idle_launch(void *context, const bf_device_launch *launch, bf_diagnostic *diagnostic) {
-  (void)launch;
-  const idle_device *idle = context;
-  return idle->launch_error ? bf_fail(diagnostic, (bf_error)idle->launch_error, "idle") : BF_OK;
-}
-
-static int run_idle(const bf_corpus_benchmark *benchmark, int launch_error,
-                    bf_corpus_outcome *outcome) {
-  idle_device idle = {.launch_error = launch_error};
-  const bf_device device = {
-      .context = &idle,
-      .alloc = idle_alloc,
-      .write = idle_write,
-      .read = idle_read,
-      .launch = idle_launch,
-  };
-  bf_diagnostic diagnostic;
-  int error = bf_corpus_execute(benchmark, &device, 1, 0, outcome, &diagnostic);
-  bf_arena_free(&idle.arena);
-  return error;
-}
-
-static const char *const folders[] = {"histogram",    "hough",     "lavamd", "lud",
-                                      "mri_gridding", "needleman", "dxtc",   "aes",
-                                      "backprop",     "srad",      "hotspot"};
-
-static bool is_mine(const bf_corpus_benchmark *benchmark) {
-  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-    if (strcmp(benchmark->folder, folders[i]) == 0)
-      return true;
-  return false;
-}
-
-/* Kernels that do nothing are wrong, and an error of the device is passed on. */
-static void a_device_that_does_nothing_is_found_out(void **state) {
-  (void)state;
-  const bf_corpus_benchmark *at;
-  for (unsigned i = 0; (at = bf_corpus_get(i)) != NULL; i++) {
-    bf_corpus_outcome outcome;
-    if (!is_mine(at))
-      continue;
-    assert_int_equal(run_idle(at, BF_OK, &outcome), BF_OK);
-    if (outcome.wrong == 0 || outcome.first_wrong[0] == 0)
-      fail_msg("%s finds nothing wrong", at->name);
-    assert_int_equal(run_idle(at, BF_UNSUPPORTED, &outcome), BF_UNSUPPORTED);
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(images_look_natural),
@@ -439,7 +360,6 @@ int main(void) {
       cmocka_unit_test(unit_weights_pass_inputs_on),
       cmocka_unit_test(diffusion_keeps_the_sum),
       cmocka_unit_test(heat_is_neither_made_nor_lost),
-      cmocka_unit_test(a_device_that_does_nothing_is_found_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

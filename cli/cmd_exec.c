@@ -1,0 +1,343 @@
+/* exec: runs a CUDA program on the emulator and tells what it does to shared memory. */
+#include "cli.h"
+#include "hotspots.h"
+#include "program.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct settings {
+  cli_common common;
+  const char *hash, *profile, *trace, *check, *runtime;
+  uint64_t workers;
+  bool quiet;
+} settings;
+
+static const cli_option options[] = {
+    {"profile", CLI_TEXT, offsetof(settings, profile), "FILE", NULL,
+     "write the profile as JSON to FILE instead of the table"},
+    {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
+     "write every shared access to FILE, for solve and check"},
+    {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
+     "count as if shared memory had this hash (default none)"},
+    {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
+     "more faults to look for: uninitialised, races, or both with a comma"},
+    {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
+     "threads that run a kernel (default one per core)"},
+    {"runtime", CLI_TEXT, offsetof(settings, runtime), "DIR", NULL,
+     "where libcudart.so.12 and .13 of Bankfold are (default: where they were installed)"},
+    {"quiet", CLI_FLAG, offsetof(settings, quiet), NULL, NULL,
+     "print nothing but what the program prints"},
+    CLI_COMMON(settings),
+};
+
+/* The status that shells give a program that a signal ended. */
+enum { STATUS_SIGNAL = 128, STATUS_NOT_RUN = 127 };
+
+/* ---- The libraries ---- */
+
+/* Where the libraries are, from the folder of this program: in the build folder, and where they are
+ * installed. */
+static const char *const runtime_places[] = {"runtime", BF_RUNTIME_FROM_BIN};
+
+static bool has_runtime(const char *folder) {
+  char path[4200];
+  snprintf(path, sizeof path, "%s/libcudart.so.13", folder);
+  return access(path, R_OK) == 0;
+}
+
+/* The folder of the libraries, as an absolute path. */
+static int find_runtime(const settings *s, char folder[PATH_MAX], bf_diagnostic *diagnostic) {
+  char place[PATH_MAX], self[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (s->runtime) {
+    if (!has_runtime(s->runtime) || !realpath(s->runtime, folder))
+      return bf_fail(diagnostic, BF_IO, "no libcudart.so.13 in %s", s->runtime);
+    return BF_OK;
+  }
+  self[length > 0 ? length : 0] = 0;
+  char *slash = strrchr(self, '/');
+  if (slash)
+    *slash = 0;
+  for (size_t i = 0; i < sizeof runtime_places / sizeof *runtime_places; i++) {
+    bool is_absolute = runtime_places[i][0] == '/';
+    int written = snprintf(place, sizeof place, "%s%s%s", is_absolute ? "" : self,
+                           is_absolute ? "" : "/", runtime_places[i]);
+    if (written < (int)sizeof place && has_runtime(place) && realpath(place, folder))
+      return BF_OK;
+  }
+  return bf_fail(diagnostic, BF_IO,
+                 "Bankfold's libcudart.so.13 was not found beside the program; give its folder "
+                 "with --runtime");
+}
+
+/* ---- Programs that cannot be run ---- */
+
+static int check_program(const cli_program *program, bf_diagnostic *diagnostic) {
+  const char *library = program->cuda_library;
+  if (program->needs_driver)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s calls the CUDA driver (libcuda.so.1) itself, which is not supported",
+                   program->path);
+  if (program->is_linked)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s was compiled separately (nvcc -rdc=true or -dc), which is not supported: "
+                   "build it in one piece, without -rdc=true",
+                   program->path);
+  if (!*library && program->has_fatbin)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s holds the CUDA runtime itself (statically linked): rebuild it with nvcc "
+                   "-cudart shared",
+                   program->path);
+  if (*library && strcmp(library, "libcudart.so.12") != 0 &&
+      strcmp(library, "libcudart.so.13") != 0)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s needs %s; Bankfold has libcudart.so.12 and libcudart.so.13: rebuild it "
+                   "with CUDA 12 or 13",
+                   program->path, library);
+  return BF_OK;
+}
+
+/* Words of --check. */
+static int check_words(const char *list) {
+  while (list && *list) {
+    size_t length = strcspn(list, ",");
+    if (!(length == 13 && strncmp(list, "uninitialised", 13) == 0) &&
+        !(length == 5 && strncmp(list, "races", 5) == 0))
+      return cli_usage_error(&cli_exec, "--check takes uninitialised and races, not '%.*s'",
+                             (int)length, list);
+    list += length + (list[length] == ',');
+  }
+  return -1;
+}
+
+/* ---- The environment of the program ---- */
+
+/* Sets name to "value:what it was". */
+static bool prepend(const char *name, const char *value) {
+  const char *old = getenv(name);
+  bf_text text = {0};
+  bf_text_addf(&text, "%s%s%s", value, old && *old ? ":" : "", old ? old : "");
+  bool done = !text.failed && setenv(name, text.data, 1) == 0;
+  bf_text_free(&text);
+  return done;
+}
+
+/* Sets name to value, or to nothing where value is NULL. */
+static bool put(const char *name, const char *value) {
+  return value ? setenv(name, value, 1) == 0 : unsetenv(name) == 0;
+}
+
+/* The same for a file, as an absolute path: the program may change its folder. */
+static bool put_path(const char *name, const char *path) {
+  char folder[PATH_MAX], whole[2 * PATH_MAX];
+  if (!path || *path == '/')
+    return put(name, path);
+  if (!getcwd(folder, sizeof folder))
+    return false;
+  snprintf(whole, sizeof whole, "%s/%s", folder, path);
+  return put(name, whole);
+}
+
+static bool put_overrides(const cli_common *common) {
+  char text[128];
+  snprintf(text, sizeof text, "%llu,%llu,%llu,%llu", (unsigned long long)common->banks,
+           (unsigned long long)common->word_bytes, (unsigned long long)common->lanes,
+           (unsigned long long)common->address_bits);
+  return put("BANKFOLD_OVERRIDES", text);
+}
+
+static bool is_path(const char *machine) { return machine && strpbrk(machine, "/."); }
+
+static bool set_environment(const settings *s, const cli_program *program, const char *runtime,
+                            const char *record) {
+  char library[PATH_MAX + 80], workers[24];
+  snprintf(library, sizeof library, "%s/%s", runtime, program->cuda_library);
+  snprintf(workers, sizeof workers, "%llu", (unsigned long long)s->workers);
+  /* LD_PRELOAD also wins over a path inside the program (RPATH); it cannot name every path. */
+  bool preloads = *program->cuda_library && !strpbrk(library, " :");
+  return prepend("LD_LIBRARY_PATH", runtime) && (!preloads || prepend("LD_PRELOAD", library)) &&
+         (is_path(s->common.machine) ? put_path("BANKFOLD_MACHINE", s->common.machine)
+                                     : put("BANKFOLD_MACHINE", s->common.machine)) &&
+         put_overrides(&s->common) && put("BANKFOLD_HASH", s->hash) &&
+         put("BANKFOLD_RECORD", record) && put_path("BANKFOLD_TRACE", s->trace) &&
+         put("BANKFOLD_CHECK", s->check) && put("BANKFOLD_QUIET", s->quiet ? "1" : NULL) &&
+         put("BANKFOLD_WORKERS", s->workers ? workers : NULL);
+}
+
+/* ---- Running ---- */
+
+/* Replaces this process by the program; with JSON its standard output goes to standard error. */
+static void become(const settings *s, const cli_program *program, char **arguments) {
+  signal(SIGPIPE, SIG_DFL);
+  if (s->common.json)
+    dup2(2, 1);
+  execv(program->path, arguments);
+  fprintf(stderr, "bankfold: error: cannot run %s: %s\n", program->path, strerror(errno));
+  _exit(STATUS_NOT_RUN);
+}
+
+/* Runs the program and waits for it; its exit status as a shell gives it. */
+static int run_program(const settings *s, const cli_program *program, char **arguments) {
+  struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
+  int status = 0;
+  sigaction(SIGINT, &ignore, &interrupt); /* Ctrl-C is for the program */
+  sigaction(SIGQUIT, &ignore, &quit);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
+    become(s, program, arguments);
+  }
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    continue;
+  sigaction(SIGINT, &interrupt, NULL);
+  sigaction(SIGQUIT, &quit, NULL);
+  if (child < 0)
+    return STATUS_NOT_RUN;
+  return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* ---- What it did ---- */
+
+/* Whether the table, which goes to standard error, is coloured. */
+static bool wants_color(const cli_common *common) {
+  const char *when = common->color ? common->color : "auto";
+  if (strcmp(when, "auto") == 0)
+    return isatty(2) && !getenv("NO_COLOR");
+  return strcmp(when, "always") == 0;
+}
+
+static int write_results(const settings *s, const cli_run *run, const char *folder,
+                         bf_diagnostic *diagnostic) {
+  cli_record record = {0};
+  bf_text text = {0};
+  bool wants_json = s->common.json || s->profile;
+  int error = cli_record_read(folder, run->machine, &record, diagnostic);
+  cli_record_sort(&record);
+  if (error == BF_OK && wants_json)
+    error = cli_hotspots_write_json(run, &record, &text, diagnostic);
+  else if (error == BF_OK && record.kernels && !s->quiet)
+    error = cli_hotspots_write_text(run, &record, wants_color(&s->common), &text, diagnostic);
+  if (error == BF_OK && text.failed)
+    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (error == BF_OK && s->profile)
+    error = bf_write_file(s->profile, text.data, text.size, diagnostic);
+  if (error == BF_OK && s->common.json)
+    cli_print(&text);
+  else if (error == BF_OK && !wants_json && text.size)
+    fwrite(text.data, 1, text.size, stderr);
+  bf_text_free(&text);
+  cli_record_free(&record);
+  return error;
+}
+
+/* Removes a folder of plain files. */
+static void remove_folder(const char *folder) {
+  DIR *directory = opendir(folder);
+  for (struct dirent *entry; directory && (entry = readdir(directory));)
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      unlinkat(dirfd(directory), entry->d_name, 0);
+  if (directory)
+    closedir(directory);
+  rmdir(folder);
+}
+
+/* A folder of its own for the records of the run. */
+static int make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
+  const char *place = getenv("TMPDIR");
+  snprintf(folder, PATH_MAX, "%s/bankfold.XXXXXX", place && *place == '/' ? place : "/tmp");
+  if (!mkdtemp(folder))
+    return bf_fail(diagnostic, BF_IO, "cannot make %s: %s", folder, strerror(errno));
+  return BF_OK;
+}
+
+/* Fails now where a file could not be written after the run. */
+static int check_writable(const char *path, bf_diagnostic *diagnostic) {
+  bf_writer *writer;
+  if (!path || strcmp(path, "-") == 0)
+    return BF_OK;
+  BF_TRY(bf_writer_open(path, false, &writer, diagnostic));
+  bf_writer_close(writer);
+  return BF_OK;
+}
+
+/* ---- The command ---- */
+
+static int load(const settings *s, const char *name, cli_program *program, bf_machine **machine,
+                bf_hash **hash, char runtime[PATH_MAX], bf_diagnostic *diagnostic) {
+  BF_TRY(cli_load_machine(&s->common, machine, diagnostic));
+  if (bf_machine_lanes(*machine) != 32)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "CUDA programs have warps of 32 threads; machine '%s' has %u",
+                   bf_machine_name(*machine), bf_machine_lanes(*machine));
+  BF_TRY(cli_load_hash(s->hash, *machine, hash, diagnostic));
+  BF_TRY(cli_program_inspect(name, program, diagnostic));
+  BF_TRY(check_program(program, diagnostic));
+  BF_TRY(check_writable(s->profile, diagnostic));
+  BF_TRY(check_writable(s->trace, diagnostic));
+  return find_runtime(s, runtime, diagnostic);
+}
+
+static int run(const void *given, int count, char **arguments) {
+  const settings *s = given;
+  cli_program program;
+  bf_machine *machine = NULL;
+  bf_hash *hash = NULL;
+  bf_diagnostic diagnostic = {.caret = -1};
+  char runtime[PATH_MAX], folder[PATH_MAX];
+  int status = check_words(s->check);
+  if (status >= 0)
+    return status;
+  int error = load(s, arguments[0], &program, &machine, &hash, runtime, &diagnostic);
+  if (error == BF_OK)
+    error = make_folder(folder, &diagnostic);
+  if (error == BF_OK) {
+    arguments[count] = NULL;
+    if (set_environment(s, &program, runtime, folder)) {
+      cli_run done = {arguments[0], run_program(s, &program, arguments), machine,
+                      bf_hash_text(hash)};
+      status = done.status;
+      error = write_results(s, &done, folder, &diagnostic);
+    } else {
+      error = bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory");
+    }
+    remove_folder(folder);
+  }
+  bf_hash_free(hash);
+  bf_machine_free(machine);
+  return error == BF_OK ? status : cli_complain(&diagnostic);
+}
+
+const cli_command cli_exec = {
+    .name = "exec",
+    .summary = "run a CUDA program without a GPU and show its bank conflicts",
+    .arguments = "PROGRAM [ARGUMENT...]",
+    .details =
+        "PROGRAM is one that nvcc 12 or 13 built with -cudart shared, and with PTX inside (as\n"
+        "nvcc -arch=sm_90 puts it). Its kernels run on the emulator; what it prints and its exit\n"
+        "status are its own. Then a table on standard error shows for each kernel what its\n"
+        "accesses to shared memory cost, the source lines with the most conflicts (where it was\n"
+        "built with -lineinfo), and what would remove them. With --json the table is an object on\n"
+        "standard output, and what the program prints goes to standard error. Options stand\n"
+        "before PROGRAM; all that follows it is for the program.",
+    .examples = "bankfold exec ./app 1024                     # run it\n"
+                "bankfold exec --profile app.json ./app       # the profile as JSON\n"
+                "bankfold exec --hash fixed ./app             # as if memory were hashed\n"
+                "bankfold exec --trace app.trace ./app && bankfold solve app.trace\n"
+                "bankfold exec --check races,uninitialised ./app\n",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .settings_size = sizeof(settings),
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .passes_rest = true,
+    .run = run,
+};

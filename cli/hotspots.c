@@ -1,0 +1,217 @@
+/* Tables of kernels. */
+#include "hotspots.h"
+#include "ptx/ptx.h"
+#include "search/ladder.h"
+
+#include <string.h>
+
+/* Seconds that the exact search may take per kernel, and lines that the table shows of each. */
+#define REMEDY_SECONDS 0.5
+enum { LINES_SHOWN = 3 };
+
+/* ---- Remedies ---- */
+
+static int add_accesses(const cli_record_kernel *kernel, bf_workload *workload) {
+  for (size_t i = 0; i < kernel->lines; i++) {
+    const cli_record_line *line = &kernel->line[i];
+    bf_access access = line->access;
+    access.count = line->accesses;
+    access.site = NULL;
+    if (line->has_access && line->accesses)
+      BF_TRY(bf_workload_add(workload, &access));
+  }
+  return BF_OK;
+}
+
+int cli_remedy_find(const bf_machine *machine, const cli_record_kernel *kernel, cli_remedy *remedy,
+                    bf_diagnostic *diagnostic) {
+  *remedy = (cli_remedy){0};
+  if (kernel->conflicts == 0)
+    return BF_OK;
+  bf_workload *workload;
+  bf_ladder ladder;
+  bf_solve_options options = {.method = BF_METHOD_EXACT, .time_limit_seconds = REMEDY_SECONDS};
+  int error = bf_workload_create(&workload);
+  if (error != BF_OK)
+    return bf_fail(diagnostic, error, "out of memory");
+  error = add_accesses(kernel, workload);
+  if (error == BF_OK && bf_workload_size(workload))
+    error = bf_solve_ladder(machine, workload, &options, &ladder, diagnostic);
+  if (error == BF_OK && bf_workload_size(workload)) {
+    const bf_ladder_step *step = &ladder.step[ladder.recommended];
+    remedy->exists = ladder.recommended != 0;
+    snprintf(remedy->name, sizeof remedy->name, "%s", step->name);
+    snprintf(remedy->hash, sizeof remedy->hash, "%s", step->hash);
+    snprintf(remedy->reason, sizeof remedy->reason, "%s", ladder.reason);
+    remedy->before = ladder.conflicts_before;
+    remedy->after = step->conflicts;
+  }
+  bf_workload_free(workload);
+  return error;
+}
+
+/* ---- Text ---- */
+
+/* "transpose.cu:12" or "PTX line 40". */
+static void write_place(const cli_record_line *line, bf_text *text) {
+  if (line->file)
+    bf_text_addf(text, "%s:%llu", line->file, (unsigned long long)line->line);
+  else
+    bf_text_addf(text, "PTX line %llu", (unsigned long long)line->line);
+}
+
+static void write_line(const cli_run *run, const cli_record_line *line, bf_text *text) {
+  bf_text_addf(text, "%12llu  ", (unsigned long long)line->conflicts);
+  write_place(line, text);
+  if (line->has_access) {
+    bf_pattern pattern = bf_access_classify(&line->access, bf_machine_lanes(run->machine), 1);
+    bf_text_puts(text, ": ");
+    bf_pattern_explain(&pattern, &line->access, text);
+  }
+  bf_text_puts(text, "\n");
+}
+
+static void write_remedy(const cli_remedy *remedy, bf_text *text) {
+  if (remedy->exists)
+    bf_text_addf(text, "         fix  %s (%s): conflicts of these accesses %llu -> %llu\n",
+                 remedy->name, remedy->hash, (unsigned long long)remedy->before,
+                 (unsigned long long)remedy->after);
+  else
+    bf_text_addf(text, "         fix  none: %s\n", remedy->reason);
+}
+
+static int write_kernel(const cli_run *run, const cli_record_kernel *kernel, bool color,
+                        bf_text *text, bf_diagnostic *diagnostic) {
+  cli_remedy remedy;
+  bool is_bad = kernel->conflicts != 0;
+  bf_text_addf(text, "%s%12llu %10llu %12llu %12llu %12llu  ", color && is_bad ? "\033[1m" : "",
+               (unsigned long long)kernel->conflicts, (unsigned long long)kernel->launches,
+               (unsigned long long)kernel->accesses, (unsigned long long)kernel->wavefronts,
+               (unsigned long long)kernel->ideal);
+  bf_ptx_readable_name(kernel->name, text);
+  bf_text_puts(text, color && is_bad ? "\033[0m\n" : "\n");
+  size_t shown = 0;
+  while (shown < kernel->lines && shown < LINES_SHOWN && kernel->line[shown].conflicts)
+    write_line(run, &kernel->line[shown++], text);
+  BF_TRY(cli_remedy_find(run->machine, kernel, &remedy, diagnostic));
+  if (kernel->conflicts && remedy.before)
+    write_remedy(&remedy, text);
+  return BF_OK;
+}
+
+/* Whether a line of the record has no source line. */
+static bool lacks_source(const cli_record *record) {
+  for (size_t i = 0; i < record->kernels; i++)
+    for (size_t j = 0; j < record->kernel[i].lines; j++)
+      if (!record->kernel[i].line[j].file)
+        return true;
+  return false;
+}
+
+int cli_hotspots_write_text(const cli_run *run, const cli_record *record, bool color, bf_text *text,
+                            bf_diagnostic *diagnostic) {
+  bf_text_addf(text, "\nshared memory on %s%s%s:\n", bf_machine_name(run->machine),
+               strcmp(run->hash, "none") == 0 ? "" : ", hash ",
+               strcmp(run->hash, "none") == 0 ? "" : run->hash);
+  bf_text_addf(text, "%12s %10s %12s %12s %12s  %s\n", "conflicts", "launches", "accesses",
+               "wavefronts", "ideal", "kernel");
+  for (size_t i = 0; i < record->kernels; i++)
+    BF_TRY(write_kernel(run, &record->kernel[i], color, text, diagnostic));
+  if (lacks_source(record))
+    bf_text_puts(text, "Build with nvcc -lineinfo to see source lines.\n");
+  return BF_OK;
+}
+
+/* ---- JSON ---- */
+
+/* What the worst access of a line is, or null. */
+static void write_pattern_json(const cli_run *run, const cli_record_line *line, bf_json *json) {
+  if (!line->has_access) {
+    bf_json_string(json, "class", NULL);
+    bf_json_string(json, "explanation", NULL);
+    return;
+  }
+  bf_pattern pattern = bf_access_classify(&line->access, bf_machine_lanes(run->machine), 1);
+  bf_text explanation = {0};
+  bf_pattern_explain(&pattern, &line->access, &explanation);
+  bf_json_string(json, "class", bf_pattern_class_name(pattern.class_));
+  bf_json_string(json, "explanation", explanation.data);
+  bf_text_free(&explanation);
+}
+
+static void write_line_json(const cli_run *run, const cli_record_line *line, bf_json *json) {
+  bf_json_begin(json, NULL, '{', false);
+  bf_json_string(json, "file", line->file);
+  if (line->file) {
+    bf_json_number(json, "line", line->line);
+    bf_json_string(json, "ptx_line", NULL);
+  } else {
+    bf_json_string(json, "line", NULL);
+    bf_json_number(json, "ptx_line", line->line);
+  }
+  bf_json_number(json, "accesses", line->accesses);
+  bf_json_number(json, "wavefronts", line->wavefronts);
+  bf_json_number(json, "ideal", line->ideal);
+  bf_json_number(json, "conflicts", line->conflicts);
+  bf_json_number(json, "worst", line->worst);
+  bf_json_bool(json, "estimated", line->estimated);
+  write_pattern_json(run, line, json);
+  bf_json_end(json, '}');
+}
+
+static void write_remedy_json(const cli_remedy *remedy, bf_json *json) {
+  if (!remedy->exists) {
+    bf_json_string(json, "fix", NULL);
+    return;
+  }
+  bf_json_begin(json, "fix", '{', false);
+  bf_json_string(json, "name", remedy->name);
+  bf_json_string(json, "hash", remedy->hash);
+  bf_json_number(json, "conflicts_before", remedy->before);
+  bf_json_number(json, "conflicts_after", remedy->after);
+  bf_json_string(json, "reason", remedy->reason);
+  bf_json_end(json, '}');
+}
+
+static int write_kernel_json(const cli_run *run, const cli_record_kernel *kernel, bf_json *json,
+                             bf_diagnostic *diagnostic) {
+  cli_remedy remedy;
+  bf_text name = {0};
+  BF_TRY(cli_remedy_find(run->machine, kernel, &remedy, diagnostic));
+  bf_ptx_readable_name(kernel->name, &name);
+  bf_json_begin(json, NULL, '{', false);
+  bf_json_string(json, "name", name.data);
+  bf_json_string(json, "mangled", kernel->name);
+  bf_text_free(&name);
+  bf_json_number(json, "launches", kernel->launches);
+  bf_json_number(json, "accesses", kernel->accesses);
+  bf_json_number(json, "wavefronts", kernel->wavefronts);
+  bf_json_number(json, "ideal", kernel->ideal);
+  bf_json_number(json, "conflicts", kernel->conflicts);
+  bf_json_number(json, "warp_instructions", kernel->warp_instructions);
+  bf_json_number(json, "thread_instructions", kernel->thread_instructions);
+  bf_json_real(json, "seconds", kernel->seconds);
+  bf_json_begin(json, "lines", '[', false);
+  for (size_t i = 0; i < kernel->lines; i++)
+    write_line_json(run, &kernel->line[i], json);
+  bf_json_end(json, ']');
+  write_remedy_json(&remedy, json);
+  bf_json_end(json, '}');
+  return BF_OK;
+}
+
+int cli_hotspots_write_json(const cli_run *run, const cli_record *record, bf_text *text,
+                            bf_diagnostic *diagnostic) {
+  bf_json json = {.text = text};
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_string(&json, "program", run->program);
+  bf_json_integer(&json, "status", run->status);
+  bf_json_string(&json, "machine", bf_machine_name(run->machine));
+  bf_json_string(&json, "hash", run->hash);
+  bf_json_begin(&json, "kernels", '[', false);
+  for (size_t i = 0; i < record->kernels; i++)
+    BF_TRY(write_kernel_json(run, &record->kernel[i], &json, diagnostic));
+  bf_json_end(&json, ']');
+  bf_json_end(&json, '}');
+  return BF_OK;
+}

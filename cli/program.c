@@ -1,0 +1,141 @@
+/* Looking into ELF files: sections that nvcc makes, and the libraries that a program needs. */
+#include "program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Finding the file ---- */
+
+static bool is_program(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The path of name: itself where it has a slash, else in a folder of PATH. */
+static bool find_path(const char *name, char *path, size_t bytes) {
+  if (strchr(name, '/')) {
+    snprintf(path, bytes, "%s", name);
+    return is_program(path);
+  }
+  const char *folder = getenv("PATH");
+  while (folder && *folder) {
+    size_t length = strcspn(folder, ":");
+    snprintf(path, bytes, "%.*s%s%s", (int)length, folder, length ? "/" : "", name);
+    if (is_program(path))
+      return true;
+    folder += length + (folder[length] == ':');
+  }
+  return false;
+}
+
+/* ---- ELF ---- */
+
+/* A file in memory. */
+typedef struct image {
+  const unsigned char *bytes;
+  uint64_t size;
+} image;
+
+/* size bytes at offset, or NULL where the file has no such bytes. */
+static const void *part(const image *file, uint64_t offset, uint64_t size) {
+  return offset <= file->size && size <= file->size - offset ? file->bytes + offset : NULL;
+}
+
+/* The string at offset in the bytes [table, table + size); empty where it has no end. */
+static const char *string_at(const image *file, uint64_t table, uint64_t size, uint64_t offset) {
+  const char *text = offset < size ? part(file, table + offset, size - offset) : NULL;
+  return text && memchr(text, 0, size - offset) ? text : "";
+}
+
+/* Looks for the sections of nvcc. */
+static void read_sections(const image *file, const Elf64_Ehdr *header, cli_program *program) {
+  const Elf64_Shdr *section =
+      part(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof *section);
+  if (!section || header->e_shentsize != sizeof *section || header->e_shstrndx >= header->e_shnum ||
+      header->e_shoff % 8)
+    return;
+  const Elf64_Shdr *names = &section[header->e_shstrndx];
+  for (unsigned i = 0; i < header->e_shnum; i++) {
+    const char *name = string_at(file, names->sh_offset, names->sh_size, section[i].sh_name);
+    program->has_fatbin |= strcmp(name, ".nv_fatbin") == 0 || strcmp(name, ".nvFatBinSegment") == 0;
+    program->is_linked |= strcmp(name, "__nv_relfatbin") == 0;
+  }
+}
+
+/* The offset in the file of what is loaded at address; 0 where there is nothing. */
+static uint64_t offset_of(const Elf64_Phdr *segment, unsigned count, uint64_t address) {
+  for (unsigned i = 0; i < count; i++)
+    if (segment[i].p_type == PT_LOAD && address >= segment[i].p_vaddr &&
+        address - segment[i].p_vaddr < segment[i].p_filesz)
+      return segment[i].p_offset + (address - segment[i].p_vaddr);
+  return 0;
+}
+
+static void note_library(const char *name, cli_program *program) {
+  if (strncmp(name, "libcudart.so", 12) == 0)
+    snprintf(program->cuda_library, sizeof program->cuda_library, "%.*s",
+             (int)sizeof program->cuda_library - 1, name);
+  program->needs_driver |= strcmp(name, "libcuda.so.1") == 0;
+}
+
+/* Looks through the libraries that the program needs. */
+static void read_libraries(const image *file, const Elf64_Ehdr *header, cli_program *program) {
+  const Elf64_Phdr *segment =
+      part(file, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segment);
+  const Elf64_Dyn *entry = NULL;
+  uint64_t entries = 0, table = 0, table_bytes = 0;
+  if (!segment || header->e_phentsize != sizeof *segment || header->e_phoff % 8)
+    return;
+  for (unsigned i = 0; i < header->e_phnum; i++)
+    if (segment[i].p_type == PT_DYNAMIC && segment[i].p_offset % 8 == 0) {
+      entry = part(file, segment[i].p_offset, segment[i].p_filesz);
+      entries = entry ? segment[i].p_filesz / sizeof *entry : 0;
+    }
+  for (uint64_t i = 0; i < entries; i++) {
+    if (entry[i].d_tag == DT_STRTAB)
+      table = offset_of(segment, header->e_phnum, entry[i].d_un.d_ptr);
+    if (entry[i].d_tag == DT_STRSZ)
+      table_bytes = entry[i].d_un.d_val;
+  }
+  for (uint64_t i = 0; i < entries && table; i++)
+    if (entry[i].d_tag == DT_NEEDED)
+      note_library(string_at(file, table, table_bytes, entry[i].d_un.d_val), program);
+}
+
+static void read_elf(const image *file, cli_program *program) {
+  const Elf64_Ehdr *header = part(file, 0, sizeof *header);
+  program->is_elf = header && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+                    header->e_ident[EI_CLASS] == ELFCLASS64 &&
+                    header->e_ident[EI_DATA] == ELFDATA2LSB;
+  if (!program->is_elf)
+    return;
+  read_sections(file, header, program);
+  read_libraries(file, header, program);
+}
+
+int cli_program_inspect(const char *name, cli_program *program, bf_diagnostic *diagnostic) {
+  *program = (cli_program){0};
+  if (!find_path(name, program->path, sizeof program->path))
+    return bf_fail(diagnostic, BF_IO, "no program '%s'", name);
+  int descriptor = open(program->path, O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  if (descriptor < 0 || fstat(descriptor, &status) != 0) { /* it may still run */
+    if (descriptor >= 0)
+      close(descriptor);
+    return BF_OK;
+  }
+  size_t size = (size_t)status.st_size;
+  void *bytes = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : MAP_FAILED;
+  close(descriptor);
+  if (bytes == MAP_FAILED)
+    return BF_OK;
+  read_elf(&(image){bytes, size}, program);
+  munmap(bytes, size);
+  return BF_OK;
+}

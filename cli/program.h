@@ -1,0 +1,19 @@
+/* What a program file says about CUDA before it is run. */
+#ifndef BF_CLI_PROGRAM_H
+#define BF_CLI_PROGRAM_H
+
+#include "cli.h"
+
+typedef struct cli_program {
+  char path[4096];       /* where it was found */
+  bool is_elf;           /* a program or library for this kind of machine */
+  bool has_fatbin;       /* nvcc put device code into it */
+  bool is_linked;        /* with separately compiled device code */
+  bool needs_driver;     /* libcuda.so.1 */
+  char cuda_library[64]; /* the libcudart.so.N that it needs, or empty */
+} cli_program;
+
+/* Finds name as a shell would, and looks into the file. BF_IO where there is none. */
+int cli_program_inspect(const char *name, cli_program *program, bf_diagnostic *diagnostic);
+
+#endif

@@ -1,0 +1,212 @@
+/* Inside runtime: the one context of the process, and what its files offer each other. A program
+ * calls from any thread; every call enters the context, which takes its lock, and leaves it with an
+ * error code, which becomes the last error of the thread.
+ *
+ * Work runs to its end inside the call that asks for it, so that streams are always idle. What
+ * programs can see of asynchrony is kept: text that kernels print and faults of kernels appear at
+ * the next synchronisation. */
+#ifndef RT_CONTEXT_H
+#define RT_CONTEXT_H
+
+#include "abi.h"
+#include "emu/emu.h"
+#include "map.h"
+
+#include <pthread.h>
+
+/* Flags of memory in the emulator. */
+enum {
+  RT_MANAGED = 1,    /* cudaMallocManaged */
+  RT_PINNED = 2,     /* cudaMallocHost, cudaHostAlloc: ours to free */
+  RT_REGISTERED = 4, /* cudaHostRegister */
+  RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
+};
+
+/* The GPU that programs see: numbers of the machine's best known product. */
+typedef struct rt_device {
+  const char *machine, *product;
+  int major, minor, multiprocessors;
+  int clock_khz, memory_clock_khz, memory_bus_bits;
+  uint64_t memory_bytes, l2_bytes;
+  int shared_per_multiprocessor_bytes, shared_per_block_bytes, shared_opt_in_bytes;
+  int registers, threads_per_multiprocessor, blocks_per_multiprocessor, threads_per_block;
+  int single_to_double;
+} rt_device;
+
+/* What the environment says (docs/runtime.md). */
+typedef struct rt_settings {
+  const char *machine, *hash, *record, *trace;
+  unsigned workers;
+  bool check_uninitialised, check_races, quiet;
+} rt_settings;
+
+/* A fat binary that the program registered. */
+typedef struct rt_module {
+  struct rt_module *next;
+  const rt_fatbin_wrapper *wrapper; /* NULL once unregistered */
+  bool is_tried;                    /* loading was tried; error says how it went */
+  int error;
+  bf_ptx_module *ptx;
+  bf_emu_module *loaded;
+  int ptx_version, ptx_arch; /* e.g. 90, 90 */
+  struct rt_variable *variables;
+} rt_module;
+
+/* A kernel that the program registered. */
+typedef struct rt_function {
+  struct rt_function *next;
+  rt_module *module;
+  const void *host; /* the stub that the program calls */
+  char *name;
+  const bf_emu_kernel *kernel; /* NULL until its first use */
+  int error;                   /* of making it ready */
+  int dynamic_shared_limit;    /* -1: as the device has it */
+  int carveout;
+  uint64_t launches, warp_instructions, thread_instructions;
+  double seconds;
+  bf_profile *profile;
+} rt_function;
+
+/* A variable that the program registered. */
+typedef struct rt_variable {
+  struct rt_variable *next; /* of the module */
+  rt_module *module;
+  const void *host;
+  char *name;
+  size_t bytes;
+  void **managed; /* where the program keeps its address, or NULL */
+} rt_variable;
+
+/* Streams, events and pools; what they are must be known when a program hands one over. */
+typedef struct rt_object {
+  enum { RT_STREAM = 1, RT_EVENT, RT_POOL } kind;
+  unsigned flags;
+  int priority;
+  uint64_t number;
+  bool is_recorded;
+  double seconds; /* when it was recorded */
+  uint64_t threshold;
+} rt_object;
+
+typedef struct rt_trace rt_trace;
+
+typedef struct rt_context {
+  pthread_mutex_t lock;
+  bool is_set_up;
+  int set_up_error;
+  rt_settings settings;
+  const rt_device *device;
+  bf_machine *machine;
+  bf_hash *hash;
+  bf_emu *emu;
+  bf_text printed; /* by kernels, not yet handed to stdout */
+  int pending;     /* a fault that no synchronisation has seen yet */
+  int sticky;      /* a fault that every call returns from now on */
+  rt_module *modules;
+  rt_function *functions;
+  rt_map by_host;   /* stub or handle to rt_function */
+  rt_map variables; /* host address to rt_variable */
+  rt_map objects;
+  rt_map allocations; /* of device memory: address to itself */
+  rt_map refused;     /* names already said */
+  uint64_t objects_made;
+  rt_object *default_pool;
+  size_t limit[8];
+  int cache_config, shared_config;
+  unsigned device_flags;
+  rt_trace *trace;
+} rt_context;
+
+/* ---- Calls (context.c) ---- */
+
+/* Takes the lock. */
+rt_context *rt_enter(void);
+/* The same at a synchronisation: text of kernels is written and pending faults become sticky. */
+rt_context *rt_enter_synchronised(void);
+/* Notes the error as the thread's last one unless it is a success, gives the lock back, returns the
+ * error. */
+int rt_leave(rt_context *context, int error);
+/* Starts the emulator at its first use. */
+int rt_set_up(rt_context *context);
+/* Enters; leaves at once where a fault has ended all work. */
+#define RT_ENTER(context)                                                                          \
+  rt_context *context = rt_enter();                                                                \
+  if (context->sticky != cudaSuccess)                                                              \
+  return rt_leave(context, context->sticky)
+/* The same, with the emulator running. */
+#define RT_ENTER_DEVICE(context)                                                                   \
+  RT_ENTER(context);                                                                               \
+  do {                                                                                             \
+    int set_up_error = rt_set_up(context);                                                         \
+    if (set_up_error != cudaSuccess)                                                               \
+      return rt_leave(context, set_up_error);                                                      \
+  } while (0)
+/* The same at a synchronisation. */
+#define RT_SYNCHRONISE(context)                                                                    \
+  rt_context *context = rt_enter_synchronised();                                                   \
+  do {                                                                                             \
+    int fault = context->sticky != cudaSuccess ? context->sticky : rt_set_up(context);             \
+    if (fault != cudaSuccess)                                                                      \
+      return rt_leave(context, fault);                                                             \
+  } while (0)
+/* A line on stderr that begins with "bankfold: ". */
+void rt_say(const rt_context *context, const char *format, ...) BF_PRINTF(2, 3);
+/* Says once that a call is not supported; returns cudaErrorNotSupported. Takes the lock. */
+int rt_refuse(const char *name);
+
+/* A configuration that <<<>>> left for the kernel's stub, per thread. */
+typedef struct rt_configuration {
+  rt_dim3 grid, block;
+  size_t dynamic_shared_bytes;
+  void *stream;
+} rt_configuration;
+bool rt_push_configuration(rt_configuration configuration);
+bool rt_pop_configuration(rt_configuration *configuration);
+
+/* ---- Device (device.c) ---- */
+
+/* The product that stands for a machine. */
+const rt_device *rt_device_of(const char *machine);
+uint64_t rt_memory_bytes(const rt_context *context);
+
+/* ---- Modules (modules.c) ---- */
+
+rt_function *rt_find_function(const rt_context *context, const void *host);
+/* Parses and loads what a function needs at its first use; a cudaError. */
+int rt_make_ready(rt_context *context, rt_function *function);
+/* The range of a variable in device memory; a cudaError. */
+int rt_locate(rt_context *context, const void *symbol, bf_emu_range *range);
+
+/* ---- Memory (memory.c, copy.c) ---- */
+
+/* Gives all device memory back. */
+void rt_free_all(rt_context *context);
+/* Whether bytes at address are memory that the device may use; says what is wrong where not. */
+bool rt_holds(const rt_context *context, const void *address, uint64_t bytes, const char *call);
+
+/* ---- Streams (stream.c) ---- */
+
+/* Whether handle is a stream: one of the defaults, or made and not destroyed. */
+bool rt_is_stream(const rt_context *context, const void *handle);
+/* Forgets all streams, events and pools. */
+void rt_destroy_objects(rt_context *context);
+
+/* ---- Occupancy (occupancy.c) ---- */
+
+/* Blocks of a kernel that fit on a multiprocessor at once. */
+int rt_blocks_per_multiprocessor(const rt_device *device, const bf_emu_needs *needs,
+                                 unsigned threads, uint64_t dynamic_shared_bytes);
+
+/* ---- Records for bankfold exec (record.c) ---- */
+
+/* The observer of a launch, or NULL. *both must live as long as the launch. */
+typedef struct rt_observers {
+  rt_context *context;
+  rt_function *function;
+  bf_emu_observer profile, outer;
+} rt_observers;
+const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_observers *both);
+/* Writes what was recorded; at the end of the process. */
+void rt_write_record(rt_context *context);
+
+#endif

@@ -1,0 +1,349 @@
+/* Copies and fills. All end up as rows of bytes; every row is checked against what the emulator
+ * knows before anything moves. */
+#include "context.h"
+
+#include <string.h>
+
+/* A box of rows: bytes per row, rows per slice, slices; and where rows and slices lie. */
+typedef struct side {
+  char *address;
+  size_t pitch_bytes, slice_bytes;
+} side;
+
+/* ---- Checks ---- */
+
+bool rt_holds(const rt_context *context, const void *address, uint64_t bytes, const char *call) {
+  bf_emu_range range;
+  uint64_t at = (uint64_t)(uintptr_t)address;
+  if (!bf_emu_find(context->emu, at, &range)) {
+    rt_say(context, "%s: %p is no device memory", call, address);
+    return false;
+  }
+  if (bytes <= range.bytes - (at - range.address))
+    return true;
+  rt_say(context, "%s: %llu bytes at %p run past the end of an allocation of %llu bytes at 0x%llx",
+         call, (unsigned long long)bytes, address, (unsigned long long)range.bytes,
+         (unsigned long long)range.address);
+  return false;
+}
+
+/* Whether address is memory that only the device may touch. */
+static bool is_device_only(const rt_context *context, const void *address) {
+  bf_emu_range range;
+  return bf_emu_find(context->emu, (uint64_t)(uintptr_t)address, &range) &&
+         range.memory == BF_EMU_DEVICE && !(range.flags & RT_MANAGED);
+}
+
+/* Bytes from the first to the last one of a box; false where that is more than memory can hold. */
+static bool span(const side *at, rt_extent box, uint64_t *bytes) {
+  uint64_t rows, slices;
+  return !__builtin_mul_overflow(box.height - 1, at->pitch_bytes, &rows) &&
+         !__builtin_mul_overflow(box.depth - 1, at->slice_bytes, &slices) &&
+         !__builtin_add_overflow(rows, slices, bytes) &&
+         !__builtin_add_overflow(*bytes, box.width, bytes);
+}
+
+/* Checks one side of a copy: on_device where the direction says so, or where the pointer does. */
+static int check_side(const rt_context *context, const side *at, rt_extent box, bool on_device,
+                      bool by_pointer, const char *call) {
+  uint64_t bytes;
+  bf_emu_range range;
+  if (!at->address || !span(at, box, &bytes))
+    return cudaErrorInvalidValue;
+  if (by_pointer)
+    on_device = bf_emu_find(context->emu, (uint64_t)(uintptr_t)at->address, &range);
+  if (on_device)
+    return rt_holds(context, at->address, bytes, call) ? cudaSuccess : cudaErrorInvalidValue;
+  if (!is_device_only(context, at->address))
+    return cudaSuccess;
+  rt_say(context, "%s: %p is device memory, but the direction says host", call,
+         (void *)at->address);
+  return cudaErrorInvalidValue;
+}
+
+/* ---- Copies ---- */
+
+static void move_box(const side *to, const side *from, rt_extent box) {
+  for (size_t z = 0; z < box.depth; z++)
+    for (size_t y = 0; y < box.height; y++)
+      memmove(to->address + z * to->slice_bytes + y * to->pitch_bytes,
+              from->address + z * from->slice_bytes + y * from->pitch_bytes, box.width);
+}
+
+/* Copies a box of box.width bytes per row; a cudaError. */
+static int copy_box(rt_context *context, side to, side from, rt_extent box, int direction,
+                    const char *call) {
+  if (direction < RT_HOST_TO_HOST || direction > RT_DEFAULT)
+    return cudaErrorInvalidMemcpyDirection;
+  if (box.width == 0 || box.height == 0 || box.depth == 0)
+    return cudaSuccess;
+  if ((box.height > 1 || box.depth > 1) &&
+      (box.width > to.pitch_bytes || box.width > from.pitch_bytes))
+    return cudaErrorInvalidPitchValue;
+  bool to_device = direction == RT_HOST_TO_DEVICE || direction == RT_DEVICE_TO_DEVICE;
+  bool from_device = direction == RT_DEVICE_TO_HOST || direction == RT_DEVICE_TO_DEVICE;
+  bool by_pointer = direction == RT_DEFAULT;
+  int error = check_side(context, &to, box, to_device, by_pointer, call);
+  if (error == cudaSuccess)
+    error = check_side(context, &from, box, from_device, by_pointer, call);
+  if (error == cudaSuccess && context->pending == cudaSuccess)
+    move_box(&to, &from, box);
+  return error;
+}
+
+/* Copies bytes in a row. */
+static int copy(rt_context *context, void *to, const void *from, size_t bytes, int direction,
+                const char *call) {
+  return copy_box(context, (side){to, 0, 0}, (side){(char *)(uintptr_t)from, 0, 0},
+                  (rt_extent){bytes, 1, 1}, direction, call);
+}
+
+API(cudaMemcpy, void *to, const void *from, size_t bytes, int direction) {
+  RT_SYNCHRONISE(context);
+  return rt_leave(context, copy(context, to, from, bytes, direction, "cudaMemcpy"));
+}
+PER_THREAD(cudaMemcpy, ptds);
+
+API(cudaMemcpyAsync, void *to, const void *from, size_t bytes, int direction, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, copy(context, to, from, bytes, direction, "cudaMemcpyAsync"));
+}
+PER_THREAD(cudaMemcpyAsync, ptsz);
+
+API(cudaMemcpyPeer, void *to, int to_device, const void *from, int from_device, size_t bytes) {
+  RT_SYNCHRONISE(context);
+  if (to_device != 0 || from_device != 0)
+    return rt_leave(context, cudaErrorInvalidDevice);
+  return rt_leave(context, copy(context, to, from, bytes, RT_DEVICE_TO_DEVICE, "cudaMemcpyPeer"));
+}
+
+API(cudaMemcpyPeerAsync, void *to, int to_device, const void *from, int from_device, size_t bytes,
+    void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (to_device != 0 || from_device != 0)
+    return rt_leave(context, cudaErrorInvalidDevice);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context,
+                  copy(context, to, from, bytes, RT_DEVICE_TO_DEVICE, "cudaMemcpyPeerAsync"));
+}
+
+static int copy_2d(rt_context *context, void *to, size_t to_pitch, const void *from,
+                   size_t from_pitch, size_t width_bytes, size_t rows, int direction) {
+  if (width_bytes > to_pitch || width_bytes > from_pitch)
+    return cudaErrorInvalidPitchValue;
+  return copy_box(context, (side){to, to_pitch, 0}, (side){(char *)(uintptr_t)from, from_pitch, 0},
+                  (rt_extent){width_bytes, rows, 1}, direction, "cudaMemcpy2D");
+}
+
+API(cudaMemcpy2D, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+    size_t width_bytes, size_t rows, int direction) {
+  RT_SYNCHRONISE(context);
+  return rt_leave(context,
+                  copy_2d(context, to, to_pitch, from, from_pitch, width_bytes, rows, direction));
+}
+PER_THREAD(cudaMemcpy2D, ptds);
+
+API(cudaMemcpy2DAsync, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+    size_t width_bytes, size_t rows, int direction, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context,
+                  copy_2d(context, to, to_pitch, from, from_pitch, width_bytes, rows, direction));
+}
+PER_THREAD(cudaMemcpy2DAsync, ptsz);
+
+/* The place in pitched memory at a position, whose x counts bytes. */
+static side pitched_side(const rt_pitched *memory, rt_position position) {
+  size_t slice = memory->pitch * memory->height;
+  char *base = memory->pointer;
+  return (side){base ? base + position.z * slice + position.y * memory->pitch + position.x : NULL,
+                memory->pitch, slice};
+}
+
+static int copy_3d(rt_context *context, const rt_copy_3d *how) {
+  if (!how)
+    return cudaErrorInvalidValue;
+  if (how->source_array || how->target_array) {
+    rt_say(context, "cudaMemcpy3D: arrays are not supported");
+    return cudaErrorNotSupported;
+  }
+  return copy_box(context, pitched_side(&how->target, how->target_position),
+                  pitched_side(&how->source, how->source_position), how->extent, how->direction,
+                  "cudaMemcpy3D");
+}
+
+API(cudaMemcpy3D, const rt_copy_3d *how) {
+  RT_SYNCHRONISE(context);
+  return rt_leave(context, copy_3d(context, how));
+}
+PER_THREAD(cudaMemcpy3D, ptds);
+
+API(cudaMemcpy3DAsync, const rt_copy_3d *how, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, copy_3d(context, how));
+}
+PER_THREAD(cudaMemcpy3DAsync, ptsz);
+
+/* The same copy between devices, of which there is one. */
+static int copy_3d_peer(rt_context *context, const rt_copy_3d_peer *how) {
+  if (!how)
+    return cudaErrorInvalidValue;
+  if (how->source_device != 0 || how->target_device != 0)
+    return cudaErrorInvalidDevice;
+  rt_copy_3d plain = {how->source_array,    how->source_position, how->source, how->target_array,
+                      how->target_position, how->target,          how->extent, RT_DEVICE_TO_DEVICE};
+  return copy_3d(context, &plain);
+}
+
+API(cudaMemcpy3DPeer, const rt_copy_3d_peer *how) {
+  RT_SYNCHRONISE(context);
+  return rt_leave(context, copy_3d_peer(context, how));
+}
+PER_THREAD(cudaMemcpy3DPeer, ptds);
+
+API(cudaMemcpy3DPeerAsync, const rt_copy_3d_peer *how, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, copy_3d_peer(context, how));
+}
+PER_THREAD(cudaMemcpy3DPeerAsync, ptsz);
+
+/* ---- Variables ---- */
+
+/* The place of bytes at offset in a variable; a cudaError. */
+static int in_symbol(rt_context *context, const void *symbol, size_t bytes, size_t offset,
+                     char **place) {
+  bf_emu_range range;
+  int error = rt_locate(context, symbol, &range);
+  if (error != cudaSuccess)
+    return error;
+  if (offset > range.bytes || bytes > range.bytes - offset)
+    return cudaErrorInvalidValue;
+  *place = (char *)(uintptr_t)range.address + offset;
+  return cudaSuccess;
+}
+
+static int copy_to_symbol(rt_context *context, const void *symbol, const void *from, size_t bytes,
+                          size_t offset, int direction) {
+  char *place;
+  if (direction == RT_DEVICE_TO_HOST || direction == RT_HOST_TO_HOST)
+    return cudaErrorInvalidMemcpyDirection;
+  int error = in_symbol(context, symbol, bytes, offset, &place);
+  return error == cudaSuccess ? copy(context, place, from, bytes, direction, "cudaMemcpyToSymbol")
+                              : error;
+}
+
+static int copy_from_symbol(rt_context *context, void *to, const void *symbol, size_t bytes,
+                            size_t offset, int direction) {
+  char *place;
+  if (direction == RT_HOST_TO_DEVICE || direction == RT_HOST_TO_HOST)
+    return cudaErrorInvalidMemcpyDirection;
+  int error = in_symbol(context, symbol, bytes, offset, &place);
+  return error == cudaSuccess ? copy(context, to, place, bytes, direction, "cudaMemcpyFromSymbol")
+                              : error;
+}
+
+API(cudaMemcpyToSymbol, const void *symbol, const void *from, size_t bytes, size_t offset,
+    int direction) {
+  RT_SYNCHRONISE(context);
+  return rt_leave(context, copy_to_symbol(context, symbol, from, bytes, offset, direction));
+}
+PER_THREAD(cudaMemcpyToSymbol, ptds);
+
+API(cudaMemcpyToSymbolAsync, const void *symbol, const void *from, size_t bytes, size_t offset,
+    int direction, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, copy_to_symbol(context, symbol, from, bytes, offset, direction));
+}
+PER_THREAD(cudaMemcpyToSymbolAsync, ptsz);
+
+API(cudaMemcpyFromSymbol, void *to, const void *symbol, size_t bytes, size_t offset,
+    int direction) {
+  RT_SYNCHRONISE(context);
+  return rt_leave(context, copy_from_symbol(context, to, symbol, bytes, offset, direction));
+}
+PER_THREAD(cudaMemcpyFromSymbol, ptds);
+
+API(cudaMemcpyFromSymbolAsync, void *to, const void *symbol, size_t bytes, size_t offset,
+    int direction, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, copy_from_symbol(context, to, symbol, bytes, offset, direction));
+}
+PER_THREAD(cudaMemcpyFromSymbolAsync, ptsz);
+
+/* ---- Fills ---- */
+
+/* Fills a box with the low byte of value; a cudaError. */
+static int fill_box(rt_context *context, side to, int value, rt_extent box, const char *call) {
+  if (box.width == 0 || box.height == 0 || box.depth == 0)
+    return cudaSuccess;
+  if (box.height > 1 && box.width > to.pitch_bytes)
+    return cudaErrorInvalidValue;
+  int error = check_side(context, &to, box, true, false, call);
+  if (error != cudaSuccess || context->pending != cudaSuccess)
+    return error;
+  for (size_t z = 0; z < box.depth; z++)
+    for (size_t y = 0; y < box.height; y++)
+      memset(to.address + z * to.slice_bytes + y * to.pitch_bytes, value, box.width);
+  return cudaSuccess;
+}
+
+API(cudaMemset, void *to, int value, size_t bytes) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(
+      context, fill_box(context, (side){to, 0, 0}, value, (rt_extent){bytes, 1, 1}, "cudaMemset"));
+}
+PER_THREAD(cudaMemset, ptds);
+
+API(cudaMemsetAsync, void *to, int value, size_t bytes, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, fill_box(context, (side){to, 0, 0}, value, (rt_extent){bytes, 1, 1},
+                                    "cudaMemsetAsync"));
+}
+PER_THREAD(cudaMemsetAsync, ptsz);
+
+API(cudaMemset2D, void *to, size_t pitch, int value, size_t width_bytes, size_t rows) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context, fill_box(context, (side){to, pitch, 0}, value,
+                                    (rt_extent){width_bytes, rows, 1}, "cudaMemset2D"));
+}
+PER_THREAD(cudaMemset2D, ptds);
+
+API(cudaMemset2DAsync, void *to, size_t pitch, int value, size_t width_bytes, size_t rows,
+    void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, fill_box(context, (side){to, pitch, 0}, value,
+                                    (rt_extent){width_bytes, rows, 1}, "cudaMemset2DAsync"));
+}
+PER_THREAD(cudaMemset2DAsync, ptsz);
+
+API(cudaMemset3D, rt_pitched to, int value, rt_extent extent) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context, fill_box(context, pitched_side(&to, (rt_position){0, 0, 0}), value,
+                                    extent, "cudaMemset3D"));
+}
+PER_THREAD(cudaMemset3D, ptds);
+
+API(cudaMemset3DAsync, rt_pitched to, int value, rt_extent extent, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, fill_box(context, pitched_side(&to, (rt_position){0, 0, 0}), value,
+                                    extent, "cudaMemset3DAsync"));
+}
+PER_THREAD(cudaMemset3DAsync, ptsz);

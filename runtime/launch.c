@@ -1,0 +1,394 @@
+/* Launches and what programs may ask or set about a kernel. */
+#include "context.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Checks ---- */
+
+/* What a wrong grid or block gives: CUDA 13 was seen to return cudaErrorInvalidValue on an H200. */
+enum { BAD_SHAPE = CUDART_MAJOR >= 13 ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration };
+
+static uint64_t volume(rt_dim3 size) { return (uint64_t)size.x * size.y * size.z; }
+
+static int check_shape(const rt_device *device, rt_dim3 grid, rt_dim3 block) {
+  unsigned most = (unsigned)device->threads_per_block;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > INT32_MAX || grid.y > 65535 ||
+      grid.z > 65535)
+    return BAD_SHAPE;
+  if (block.x == 0 || block.y == 0 || block.z == 0 || block.x > most || block.y > most ||
+      block.z > 64 || volume(block) > most)
+    return BAD_SHAPE;
+  return cudaSuccess;
+}
+
+/* The most dynamic shared memory that a function may be launched with. */
+static uint64_t dynamic_shared_limit(const rt_context *context, const rt_function *function) {
+  const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
+  uint64_t limit = (uint64_t)context->device->shared_per_block_bytes;
+  if (function->dynamic_shared_limit >= 0)
+    return (uint64_t)function->dynamic_shared_limit;
+  return limit > needs->shared_bytes ? limit - needs->shared_bytes : 0;
+}
+
+static int check_needs(const rt_context *context, const rt_function *function, rt_dim3 block,
+                       uint64_t dynamic_shared_bytes) {
+  const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
+  const uint32_t *exact = needs->exact_block;
+  if (dynamic_shared_bytes > dynamic_shared_limit(context, function))
+    return cudaErrorInvalidValue;
+  if (volume(block) > needs->most_threads)
+    return cudaErrorLaunchOutOfResources;
+  if (exact[0] && (block.x != exact[0] || block.y != exact[1] || block.z != exact[2]))
+    return cudaErrorInvalidValue;
+  return cudaSuccess;
+}
+
+/* ---- Running ---- */
+
+/* A bar on stderr while a kernel runs for long. */
+typedef struct progress {
+  const char *kernel;
+  double begun, drawn; /* seconds */
+  bool is_shown;
+} progress;
+
+enum { BAR_CELLS = 24 };
+
+static bool draw_progress(void *context, uint64_t done, uint64_t blocks) {
+  progress *own = context;
+  double now = bf_seconds();
+  if (now - own->begun < 1 || now - own->drawn < 0.1)
+    return true;
+  own->drawn = now;
+  own->is_shown = true;
+  int filled = blocks ? (int)((double)done / (double)blocks * BAR_CELLS) : 0;
+  char bar[BAR_CELLS + 1];
+  for (int i = 0; i < BAR_CELLS; i++)
+    bar[i] = i < filled ? '#' : '.';
+  bar[BAR_CELLS] = 0;
+  fprintf(stderr, "\r\033[K[%s] %.0f s  block %llu of %llu of %s", bar, now - own->begun,
+          (unsigned long long)done, (unsigned long long)blocks, own->kernel);
+  fflush(stderr);
+  return true;
+}
+
+static void keep_printed(void *context, const char *text, size_t bytes) {
+  bf_text_add(context, text, bytes);
+}
+
+/* The error that a fault becomes, as NVIDIA's driver reports it. */
+static int fault_error(bf_emu_fault_kind kind) {
+  switch (kind) {
+  case BF_EMU_NO_FAULT:
+    return cudaSuccess;
+  case BF_EMU_OUT_OF_BOUNDS:
+  case BF_EMU_USE_AFTER_FREE:
+  case BF_EMU_READ_ONLY:
+    return cudaErrorIllegalAddress;
+  case BF_EMU_MISALIGNED:
+    return cudaErrorMisalignedAddress;
+  case BF_EMU_ASSERT:
+    return cudaErrorAssert;
+  case BF_EMU_BAD_CALL:
+    return cudaErrorInvalidPc;
+  case BF_EMU_BAD_INSTRUCTION:
+    return cudaErrorIllegalInstruction;
+  case BF_EMU_DEADLOCK:
+  case BF_EMU_INTERRUPTED:
+    return cudaErrorLaunchTimeout;
+  default:
+    return cudaErrorLaunchFailure;
+  }
+}
+
+/* Runs the launch and keeps what it tells. */
+static int run(rt_context *context, rt_function *function, bf_emu_launch *launch) {
+  bf_emu_result result;
+  bf_diagnostic diagnostic = {.caret = -1};
+  rt_observers observers;
+  progress shown = {.kernel = function->name, .begun = bf_seconds()};
+  launch->observer = rt_observe(context, function, &observers);
+  if (isatty(2) && !context->settings.quiet) {
+    launch->progress = draw_progress;
+    launch->progress_context = &shown;
+  }
+  int failure = bf_emu_run(context->emu, launch, &result, &diagnostic);
+  if (shown.is_shown)
+    fputs("\r\033[K", stderr);
+  if (failure != BF_OK) {
+    rt_say(context, "kernel %s: %s", function->name, diagnostic.message);
+    return failure == BF_NO_MEMORY     ? cudaErrorMemoryAllocation
+           : failure == BF_UNSUPPORTED ? cudaErrorNotSupported
+                                       : cudaErrorInvalidValue;
+  }
+  function->launches++;
+  function->warp_instructions += result.warp_instructions;
+  function->thread_instructions += result.thread_instructions;
+  function->seconds += bf_seconds() - shown.begun;
+  if (result.fault.kind != BF_EMU_NO_FAULT) {
+    bf_text text = {0};
+    bf_emu_fault_explain(&result.fault, &text);
+    rt_say(context, "%s", text.data ? text.data : bf_emu_fault_name(result.fault.kind));
+    bf_text_free(&text);
+    context->pending = fault_error(result.fault.kind);
+  }
+  return cudaSuccess;
+}
+
+/* Where the blocks of a cooperative launch meet: CUDA's cooperative groups look for its address in
+ * %envreg1 (high half) and %envreg2, and count arrivals in its second word. */
+typedef struct grid_workspace {
+  uint32_t bytes, barrier, unused[2];
+} grid_workspace;
+
+static int run_cooperative(rt_context *context, rt_function *function, bf_emu_launch *launch) {
+  uint32_t environment[32] = {0};
+  uint64_t address;
+  bf_diagnostic diagnostic;
+  if (bf_emu_alloc(context->emu, sizeof(grid_workspace), 0, &address, &diagnostic) != BF_OK)
+    return cudaErrorMemoryAllocation;
+  *(grid_workspace *)(uintptr_t)address = (grid_workspace){.bytes = sizeof(grid_workspace)};
+  environment[2] = (uint32_t)address;
+  environment[1] = (uint32_t)(address >> 32);
+  launch->environment = environment;
+  int error = run(context, function, launch);
+  bf_emu_release(context->emu, address, &diagnostic);
+  return error;
+}
+
+/* The parameter block of a kernel from the addresses of its arguments; NULL where memory is
+ * exhausted. */
+static void *pack_arguments(const bf_emu_kernel *kernel, void **arguments) {
+  uint64_t offset, bytes, all = bf_emu_kernel_needs(kernel)->parameter_bytes;
+  char *block = calloc(1, all ? all : 1);
+  for (unsigned i = 0; block && bf_emu_kernel_parameter(kernel, i, &offset, &bytes); i++)
+    memcpy(block + offset, arguments[i], bytes);
+  return block;
+}
+
+static int start(rt_context *context, rt_function *function, const rt_configuration *how,
+                 void **arguments, bool cooperative) {
+  const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
+  if (needs->parameter_bytes && !arguments)
+    return cudaErrorInvalidValue;
+  if (context->pending != cudaSuccess)
+    return cudaSuccess; /* a fault has ended all work; the next synchronisation will tell */
+  void *block = pack_arguments(function->kernel, arguments);
+  if (!block)
+    return cudaErrorMemoryAllocation;
+  bf_emu_launch launch = {
+      .kernel = function->kernel,
+      .grid = {how->grid.x, how->grid.y, how->grid.z},
+      .block = {how->block.x, how->block.y, how->block.z},
+      .dynamic_shared_bytes = how->dynamic_shared_bytes,
+      .parameters = block,
+      .parameter_bytes = needs->parameter_bytes,
+      .cooperative = cooperative,
+      .workers = context->settings.workers,
+      .check_uninitialised = context->settings.check_uninitialised,
+      .check_races = context->settings.check_races,
+      .stack_bytes = context->limit[0] > 65536 ? context->limit[0] : 0,
+      .print = keep_printed,
+      .print_context = &context->printed,
+  };
+  int error =
+      cooperative ? run_cooperative(context, function, &launch) : run(context, function, &launch);
+  free(block);
+  return error;
+}
+
+/* Whether all blocks of a cooperative launch fit on the device at once. */
+static bool fits_at_once(const rt_context *context, const rt_function *function,
+                         const rt_configuration *how) {
+  int blocks =
+      rt_blocks_per_multiprocessor(context->device, bf_emu_kernel_needs(function->kernel),
+                                   (unsigned)volume(how->block), how->dynamic_shared_bytes);
+  return volume(how->grid) <= (uint64_t)blocks * (uint64_t)context->device->multiprocessors;
+}
+
+/* Checks and runs a launch; a cudaError. */
+static int launch(rt_context *context, const void *host, const rt_configuration *how,
+                  void **arguments, bool cooperative) {
+  rt_function *function = rt_find_function(context, host);
+  if (!function)
+    return cudaErrorInvalidDeviceFunction;
+  if (!rt_is_stream(context, how->stream))
+    return cudaErrorInvalidResourceHandle;
+  int error = rt_make_ready(context, function);
+  if (error == cudaSuccess)
+    error = check_shape(context->device, how->grid, how->block);
+  if (error == cudaSuccess)
+    error = check_needs(context, function, how->block, how->dynamic_shared_bytes);
+  if (error == cudaSuccess && cooperative && !fits_at_once(context, function, how))
+    error = cudaErrorCooperativeLaunchTooLarge;
+  return error == cudaSuccess ? start(context, function, how, arguments, cooperative) : error;
+}
+
+/* ---- Calls ---- */
+
+unsigned __cudaPushCallConfiguration(rt_dim3 grid, rt_dim3 block, size_t dynamic_shared_bytes,
+                                     void *stream);
+unsigned __cudaPushCallConfiguration(rt_dim3 grid, rt_dim3 block, size_t dynamic_shared_bytes,
+                                     void *stream) {
+  return !rt_push_configuration((rt_configuration){grid, block, dynamic_shared_bytes, stream});
+}
+
+API(__cudaPopCallConfiguration, rt_dim3 *grid, rt_dim3 *block, size_t *dynamic_shared_bytes,
+    void *stream) {
+  rt_configuration configuration;
+  if (!rt_pop_configuration(&configuration))
+    return cudaErrorMissingConfiguration;
+  *grid = configuration.grid;
+  *block = configuration.block;
+  *dynamic_shared_bytes = configuration.dynamic_shared_bytes;
+  *(void **)stream = configuration.stream;
+  return cudaSuccess;
+}
+
+API(cudaLaunchKernel, const void *host, rt_dim3 grid, rt_dim3 block, void **arguments,
+    size_t dynamic_shared_bytes, void *stream) {
+  RT_ENTER_DEVICE(context);
+  rt_configuration how = {grid, block, dynamic_shared_bytes, stream};
+  return rt_leave(context, launch(context, host, &how, arguments, false));
+}
+PER_THREAD(cudaLaunchKernel, ptsz);
+extern __typeof__(cudaLaunchKernel) __cudaLaunchKernel __attribute__((alias("cudaLaunchKernel")));
+PER_THREAD(__cudaLaunchKernel, ptsz);
+
+API(cudaLaunchCooperativeKernel, const void *host, rt_dim3 grid, rt_dim3 block, void **arguments,
+    size_t dynamic_shared_bytes, void *stream) {
+  RT_ENTER_DEVICE(context);
+  rt_configuration how = {grid, block, dynamic_shared_bytes, stream};
+  return rt_leave(context, launch(context, host, &how, arguments, true));
+}
+PER_THREAD(cudaLaunchCooperativeKernel, ptsz);
+
+API(cudaLaunchKernelExC, const rt_launch_config *config, const void *host, void **arguments) {
+  RT_ENTER_DEVICE(context);
+  if (!config || (config->attributes && !config->attribute))
+    return rt_leave(context, cudaErrorInvalidValue);
+  bool cooperative = false;
+  for (unsigned i = 0; i < config->attributes; i++) {
+    const rt_launch_attribute *attribute = &config->attribute[i];
+    if (attribute->number == RT_ATTRIBUTE_COOPERATIVE)
+      cooperative = attribute->value.cooperative != 0;
+    if (attribute->number == RT_ATTRIBUTE_CLUSTER && volume(attribute->value.cluster) > 1) {
+      rt_say(context, "cudaLaunchKernelExC: clusters of blocks are not supported");
+      return rt_leave(context, cudaErrorNotSupported);
+    }
+  }
+  rt_configuration how = {config->grid, config->block, config->dynamic_shared_bytes,
+                          config->stream};
+  return rt_leave(context, launch(context, host, &how, arguments, cooperative));
+}
+PER_THREAD(cudaLaunchKernelExC, ptsz);
+
+/* ---- Functions ---- */
+
+API(__cudaGetKernel, void **handle, const void *host) {
+  rt_context *context = rt_enter();
+  rt_function *function = rt_find_function(context, host);
+  if (!handle || !function)
+    return rt_leave(context, handle ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
+  *handle = function;
+  return rt_leave(context, cudaSuccess);
+}
+extern __typeof__(__cudaGetKernel) cudaGetKernel __attribute__((alias("__cudaGetKernel")));
+extern __typeof__(__cudaGetKernel) cudaGetFuncBySymbol __attribute__((alias("__cudaGetKernel")));
+
+API(cudaFuncGetName, const char **name, const void *host) {
+  RT_ENTER_DEVICE(context);
+  rt_function *function = rt_find_function(context, host);
+  if (!name || !function)
+    return rt_leave(context, name ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
+  *name = function->name;
+  return rt_leave(context, cudaSuccess);
+}
+
+/* Finds a function and makes it ready; a cudaError. */
+static int find_ready(rt_context *context, const void *host, rt_function **function) {
+  *function = rt_find_function(context, host);
+  return *function ? rt_make_ready(context, *function) : cudaErrorInvalidDeviceFunction;
+}
+
+API(cudaFuncGetAttributes, rt_function_attributes *to, const void *host) {
+  RT_ENTER_DEVICE(context);
+  rt_function *function;
+  int error = find_ready(context, host, &function);
+  if (!to)
+    error = cudaErrorInvalidValue;
+  if (error != cudaSuccess)
+    return rt_leave(context, error);
+  const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
+  *to = (rt_function_attributes){
+      .shared_bytes = needs->shared_bytes,
+      .const_bytes = needs->const_bytes,
+      .local_bytes = needs->local_bytes,
+      .most_threads = (int)needs->most_threads,
+      .registers = (int)needs->registers,
+      .ptx_version = function->module->ptx_arch,
+      .binary_version = context->device->major * 10 + context->device->minor,
+      .most_dynamic_shared_bytes = (int)dynamic_shared_limit(context, function),
+      .carveout = function->carveout,
+  };
+  return rt_leave(context, cudaSuccess);
+}
+
+API(cudaFuncGetParamInfo, const void *host, size_t index, size_t *offset, size_t *bytes) {
+  RT_ENTER_DEVICE(context);
+  rt_function *function;
+  uint64_t at, size;
+  int error = find_ready(context, host, &function);
+  if (error == cudaSuccess &&
+      (index > UINT32_MAX ||
+       !bf_emu_kernel_parameter(function->kernel, (unsigned)index, &at, &size)))
+    error = cudaErrorInvalidValue;
+  if (error == cudaSuccess && offset)
+    *offset = at;
+  if (error == cudaSuccess && bytes)
+    *bytes = size;
+  return rt_leave(context, error);
+}
+
+API(cudaFuncSetAttribute, const void *host, int attribute, int value) {
+  RT_ENTER_DEVICE(context);
+  rt_function *function;
+  int error = find_ready(context, host, &function);
+  if (error != cudaSuccess)
+    return rt_leave(context, error);
+  uint64_t declared = bf_emu_kernel_needs(function->kernel)->shared_bytes;
+  uint64_t most = (uint64_t)context->device->shared_opt_in_bytes;
+  if (attribute < RT_SET_DYNAMIC_SHARED || attribute > RT_SET_LAST)
+    error = cudaErrorInvalidValue;
+  else if (attribute == RT_SET_DYNAMIC_SHARED && (value < 0 || declared + (uint64_t)value > most))
+    error = cudaErrorInvalidValue;
+  else if (attribute == RT_SET_DYNAMIC_SHARED)
+    function->dynamic_shared_limit = value;
+  else if (attribute == RT_SET_CARVEOUT && (value < -1 || value > 100))
+    error = cudaErrorInvalidValue;
+  else if (attribute == RT_SET_CARVEOUT)
+    function->carveout = value;
+  return rt_leave(context, error);
+}
+
+API(cudaKernelSetAttributeForDevice, void *kernel, int attribute, int value, int device) {
+  if (device == 0)
+    return cudaFuncSetAttribute(kernel, attribute, value);
+  RT_ENTER(context);
+  return rt_leave(context, cudaErrorInvalidDevice);
+}
+
+/* Preferences: accepted for any known function. */
+API(cudaFuncSetCacheConfig, const void *host, int config) {
+  RT_ENTER(context);
+  bool known = rt_find_function(context, host) != NULL;
+  return rt_leave(context, !known                     ? cudaErrorInvalidDeviceFunction
+                           : config < 0 || config > 3 ? cudaErrorInvalidValue
+                                                      : cudaSuccess);
+}
+
+API(cudaFuncSetSharedMemConfig, const void *host, int config) {
+  return cudaFuncSetCacheConfig(host, config);
+}

@@ -1,0 +1,326 @@
+/* Memory: allocation on the device and of pinned memory on the host, and what a pointer is. Device
+ * memory is memory of the process, so that unified addressing and managed memory follow. */
+#include "context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PITCH_BYTES = 512 };
+
+/* ---- Device memory ---- */
+
+static int allocate(rt_context *context, void **address, uint64_t bytes, unsigned flags) {
+  bf_diagnostic diagnostic;
+  uint64_t at, total = rt_memory_bytes(context), used = bf_emu_used_bytes(context->emu);
+  if (!address)
+    return cudaErrorInvalidValue;
+  *address = NULL;
+  if (bytes == 0)
+    return cudaSuccess;
+  if (used > total || bytes > total - used ||
+      bf_emu_alloc(context->emu, bytes, flags, &at, &diagnostic) != BF_OK)
+    return cudaErrorMemoryAllocation;
+  *address = (void *)(uintptr_t)at;
+  if (!rt_map_put(&context->allocations, *address, *address)) {
+    bf_emu_release(context->emu, at, &diagnostic);
+    return cudaErrorMemoryAllocation;
+  }
+  return cudaSuccess;
+}
+
+/* Releases device memory that starts at address; NULL is fine. */
+static int release(rt_context *context, void *address) {
+  bf_diagnostic diagnostic;
+  if (!address)
+    return cudaSuccess;
+  if (!rt_map_get(&context->allocations, address))
+    return cudaErrorInvalidValue;
+  rt_map_remove(&context->allocations, address);
+  bf_emu_release(context->emu, (uint64_t)(uintptr_t)address, &diagnostic);
+  return cudaSuccess;
+}
+
+void rt_free_all(rt_context *context) {
+  size_t cursor = 0;
+  for (void *address; (address = rt_map_next(&context->allocations, &cursor));)
+    release(context, address);
+}
+
+API(cudaMalloc, void **address, size_t bytes) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context, allocate(context, address, bytes, 0));
+}
+
+API(cudaMallocManaged, void **address, size_t bytes, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  if (bytes == 0 || (flags != 1 && flags != 2))
+    return rt_leave(context, cudaErrorInvalidValue);
+  return rt_leave(context, allocate(context, address, bytes, RT_MANAGED));
+}
+
+API(cudaFree, void *address) {
+  RT_SYNCHRONISE(context);
+  return rt_leave(context, release(context, address));
+}
+
+/* bytes = pitch * rows, where that can be. */
+static bool pitch_of(size_t width_bytes, size_t rows, size_t *pitch, uint64_t *bytes) {
+  if (width_bytes > SIZE_MAX - PITCH_BYTES)
+    return false;
+  *pitch = (width_bytes + PITCH_BYTES - 1) / PITCH_BYTES * PITCH_BYTES;
+  return !__builtin_mul_overflow(*pitch, rows, bytes);
+}
+
+API(cudaMallocPitch, void **address, size_t *pitch, size_t width_bytes, size_t rows) {
+  RT_ENTER_DEVICE(context);
+  uint64_t bytes;
+  if (!pitch)
+    return rt_leave(context, cudaErrorInvalidValue);
+  if (!pitch_of(width_bytes, rows, pitch, &bytes))
+    return rt_leave(context, cudaErrorMemoryAllocation);
+  return rt_leave(context, allocate(context, address, bytes, 0));
+}
+
+API(cudaMalloc3D, rt_pitched *to, rt_extent extent) {
+  RT_ENTER_DEVICE(context);
+  uint64_t bytes, rows;
+  if (!to)
+    return rt_leave(context, cudaErrorInvalidValue);
+  if (__builtin_mul_overflow(extent.height, extent.depth, &rows) ||
+      !pitch_of(extent.width, rows, &to->pitch, &bytes))
+    return rt_leave(context, cudaErrorMemoryAllocation);
+  to->width_bytes = extent.width;
+  to->height = extent.height;
+  return rt_leave(context, allocate(context, &to->pointer, bytes, 0));
+}
+
+API(cudaMemGetInfo, size_t *available, size_t *total) {
+  RT_ENTER_DEVICE(context);
+  uint64_t all = rt_memory_bytes(context), used = bf_emu_used_bytes(context->emu);
+  if (!available || !total)
+    return rt_leave(context, cudaErrorInvalidValue);
+  *total = all;
+  *available = used < all ? all - used : 0;
+  return rt_leave(context, cudaSuccess);
+}
+
+API(cudaDeviceReset, void) {
+  RT_SYNCHRONISE(context);
+  rt_free_all(context);
+  rt_destroy_objects(context);
+  memset(context->limit, 0, sizeof context->limit);
+  return rt_leave(context, cudaSuccess);
+}
+
+#if CUDART_MAJOR == 12
+extern __typeof__(cudaDeviceReset) cudaThreadExit __attribute__((alias("cudaDeviceReset")));
+#endif
+
+/* ---- In the order of a stream, and from pools ---- */
+
+API(cudaMallocAsync, void **address, size_t bytes, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, allocate(context, address, bytes, 0));
+}
+PER_THREAD(cudaMallocAsync, ptsz);
+
+API(cudaMallocFromPoolAsync, void **address, size_t bytes, void *pool, void *stream) {
+  RT_ENTER_DEVICE(context);
+  const rt_object *object = rt_map_get(&context->objects, pool);
+  if (!rt_is_stream(context, stream) || !object || object->kind != RT_POOL)
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, allocate(context, address, bytes, 0));
+}
+PER_THREAD(cudaMallocFromPoolAsync, ptsz);
+
+API(cudaFreeAsync, void *address, void *stream) {
+  RT_ENTER_DEVICE(context);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, release(context, address));
+}
+PER_THREAD(cudaFreeAsync, ptsz);
+
+/* ---- Pinned memory ---- */
+
+static int allocate_pinned(rt_context *context, void **address, size_t bytes, unsigned flags) {
+  bf_diagnostic diagnostic;
+  if (!address || flags > 7)
+    return cudaErrorInvalidValue;
+  *address = NULL;
+  if (bytes == 0)
+    return cudaSuccess;
+  if (bytes > SIZE_MAX - 4095 || !(*address = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096)))
+    return cudaErrorMemoryAllocation;
+  if (bf_emu_register(context->emu, *address, bytes, RT_PINNED | flags << RT_FLAGS_SHIFT,
+                      &diagnostic) != BF_OK) {
+    free(*address);
+    *address = NULL;
+    return cudaErrorMemoryAllocation;
+  }
+  return cudaSuccess;
+}
+
+API(cudaHostAlloc, void **address, size_t bytes, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context, allocate_pinned(context, address, bytes, flags));
+}
+
+API(cudaMallocHost, void **address, size_t bytes) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context, allocate_pinned(context, address, bytes, 0));
+}
+
+/* The range that starts at address and has a flag; false where there is none. */
+static bool find_start(const rt_context *context, const void *address, unsigned flag,
+                       bf_emu_range *range) {
+  uint64_t at = (uint64_t)(uintptr_t)address;
+  return bf_emu_find(context->emu, at, range) && range->address == at &&
+         range->memory == BF_EMU_HOST && (range->flags & flag);
+}
+
+API(cudaFreeHost, void *address) {
+  RT_SYNCHRONISE(context);
+  bf_emu_range range;
+  bf_diagnostic diagnostic;
+  if (!address)
+    return rt_leave(context, cudaSuccess);
+  if (!find_start(context, address, RT_PINNED, &range))
+    return rt_leave(context, cudaErrorInvalidValue);
+  bf_emu_release(context->emu, range.address, &diagnostic);
+  free(address);
+  return rt_leave(context, cudaSuccess);
+}
+
+API(cudaHostRegister, void *address, size_t bytes, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  bf_diagnostic diagnostic;
+  if (!address || bytes == 0 || flags > 15)
+    return rt_leave(context, cudaErrorInvalidValue);
+  int error = bf_emu_register(context->emu, address, bytes, RT_REGISTERED | flags << RT_FLAGS_SHIFT,
+                              &diagnostic);
+  return rt_leave(context, error == BF_OK          ? cudaSuccess
+                           : error == BF_NO_MEMORY ? cudaErrorMemoryAllocation
+                                                   : cudaErrorHostMemoryAlreadyRegistered);
+}
+
+API(cudaHostUnregister, void *address) {
+  RT_SYNCHRONISE(context);
+  bf_emu_range range;
+  bf_diagnostic diagnostic;
+  if (!address)
+    return rt_leave(context, cudaErrorInvalidValue);
+  if (!find_start(context, address, RT_REGISTERED, &range))
+    return rt_leave(context, cudaErrorHostMemoryNotRegistered);
+  bf_emu_release(context->emu, range.address, &diagnostic);
+  return rt_leave(context, cudaSuccess);
+}
+
+API(cudaHostGetDevicePointer, void **device, void *host, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  bf_emu_range range;
+  if (!device || flags != 0 || !bf_emu_find(context->emu, (uint64_t)(uintptr_t)host, &range) ||
+      range.memory != BF_EMU_HOST)
+    return rt_leave(context, cudaErrorInvalidValue);
+  *device = host;
+  return rt_leave(context, cudaSuccess);
+}
+
+API(cudaHostGetFlags, unsigned *flags, void *host) {
+  RT_ENTER_DEVICE(context);
+  bf_emu_range range;
+  if (!flags || !bf_emu_find(context->emu, (uint64_t)(uintptr_t)host, &range) ||
+      range.memory != BF_EMU_HOST)
+    return rt_leave(context, cudaErrorInvalidValue);
+  *flags = (range.flags >> RT_FLAGS_SHIFT) | 2; /* always mapped */
+  return rt_leave(context, cudaSuccess);
+}
+
+/* ---- What a pointer is ---- */
+
+API(cudaPointerGetAttributes, rt_pointer_attributes *to, const void *address) {
+  RT_ENTER_DEVICE(context);
+  enum { UNREGISTERED, HOST, DEVICE, MANAGED };
+  bf_emu_range range;
+  if (!to)
+    return rt_leave(context, cudaErrorInvalidValue);
+  *to = (rt_pointer_attributes){.type = UNREGISTERED, .device = -2};
+  if (bf_emu_find(context->emu, (uint64_t)(uintptr_t)address, &range)) {
+    to->type = range.flags & RT_MANAGED ? MANAGED : range.memory == BF_EMU_HOST ? HOST : DEVICE;
+    to->device = 0;
+    to->device_pointer = (void *)(uintptr_t)address;
+    to->host_pointer = to->type == DEVICE ? NULL : to->device_pointer;
+  }
+#if CUDART_MAJOR < 13
+  else
+    to->host_pointer = (void *)(uintptr_t)address;
+#endif
+  return rt_leave(context, cudaSuccess);
+}
+
+/* ---- Managed memory: advice is accepted and changes nothing ---- */
+
+static int check_managed(const rt_context *context, const void *address, size_t bytes,
+                         const char *call) {
+  return address && bytes && rt_holds(context, address, bytes, call) ? cudaSuccess
+                                                                     : cudaErrorInvalidValue;
+}
+
+#if CUDART_MAJOR >= 13
+API(cudaMemPrefetchAsync, const void *address, size_t bytes, rt_location location, unsigned flags,
+    void *stream) {
+#else
+API(cudaMemPrefetchAsync_v2, const void *address, size_t bytes, rt_location location,
+    unsigned flags, void *stream) {
+#endif
+  RT_ENTER_DEVICE(context);
+  (void)location;
+  if (flags != 0 || !rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidValue);
+  return rt_leave(context, check_managed(context, address, bytes, "cudaMemPrefetchAsync"));
+}
+
+#if CUDART_MAJOR >= 13
+API(cudaMemAdvise, const void *address, size_t bytes, int advice, rt_location location) {
+#else
+API(cudaMemAdvise_v2, const void *address, size_t bytes, int advice, rt_location location) {
+#endif
+  RT_ENTER_DEVICE(context);
+  (void)location;
+  if (advice < 1 || advice > 6)
+    return rt_leave(context, cudaErrorInvalidValue);
+  return rt_leave(context, check_managed(context, address, bytes, "cudaMemAdvise"));
+}
+
+#if CUDART_MAJOR >= 13
+PER_THREAD(cudaMemPrefetchAsync, ptsz);
+#else
+PER_THREAD(cudaMemPrefetchAsync_v2, ptsz);
+
+API(cudaMemPrefetchAsync, const void *address, size_t bytes, int device, void *stream) {
+  return cudaMemPrefetchAsync_v2(address, bytes, (rt_location){1, device}, 0, stream);
+}
+PER_THREAD(cudaMemPrefetchAsync, ptsz);
+
+API(cudaMemAdvise, const void *address, size_t bytes, int advice, int device) {
+  return cudaMemAdvise_v2(address, bytes, advice, (rt_location){1, device});
+}
+#endif
+
+API(cudaStreamAttachMemAsync, void *stream, void *address, size_t bytes, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  (void)bytes;
+  if (!rt_is_stream(context, stream) || !address || (flags != 1 && flags != 2 && flags != 4))
+    return rt_leave(context, cudaErrorInvalidValue);
+  return rt_leave(context, check_managed(context, address, 1, "cudaStreamAttachMemAsync"));
+}
+PER_THREAD(cudaStreamAttachMemAsync, ptsz);
+
+/* ---- Channels ---- */
+
+rt_channel cudaCreateChannelDesc(int x, int y, int z, int w, int kind);
+rt_channel cudaCreateChannelDesc(int x, int y, int z, int w, int kind) {
+  return (rt_channel){x, y, z, w, kind};
+}

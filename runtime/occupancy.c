@@ -1,0 +1,77 @@
+/* How many blocks of a kernel a multiprocessor holds at once. */
+#include "context.h"
+
+/* Warps get registers in units of REGISTER_UNIT, and blocks get warps in units of WARP_UNIT; shared
+ * memory comes in units of SHARED_UNIT bytes (compute capability 7.0 and later). */
+enum { REGISTER_UNIT = 256, WARP_UNIT = 4, SHARED_UNIT = 128 };
+
+static uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+int rt_blocks_per_multiprocessor(const rt_device *device, const bf_emu_needs *needs,
+                                 unsigned threads, uint64_t dynamic_shared_bytes) {
+  if (threads == 0 || threads > (unsigned)device->threads_per_block ||
+      threads > needs->most_threads)
+    return 0;
+  uint64_t warps = round_up(threads, BF_EMU_LANES) / BF_EMU_LANES;
+  uint64_t blocks = least((uint64_t)device->blocks_per_multiprocessor,
+                          (uint64_t)device->threads_per_multiprocessor / (warps * BF_EMU_LANES));
+  uint64_t per_warp = round_up((uint64_t)needs->registers * BF_EMU_LANES, REGISTER_UNIT);
+  if (per_warp) {
+    uint64_t held = (uint64_t)device->registers / per_warp / WARP_UNIT * WARP_UNIT;
+    blocks = least(blocks, held / round_up(warps, WARP_UNIT));
+  }
+  uint64_t shared = needs->shared_bytes + dynamic_shared_bytes;
+  if (shared > (uint64_t)device->shared_opt_in_bytes)
+    return 0;
+  shared = round_up(shared + (device->major >= 8 ? 1024 : 0), SHARED_UNIT);
+  if (shared)
+    blocks = least(blocks, (uint64_t)device->shared_per_multiprocessor_bytes / shared);
+  return (int)blocks;
+}
+
+/* The function of a query, made ready; NULL with an error in *error. */
+static const bf_emu_needs *needs_of(rt_context *context, const void *host, int *error) {
+  rt_function *function = rt_find_function(context, host);
+  *error = function ? rt_make_ready(context, function) : cudaErrorInvalidDeviceFunction;
+  return *error == cudaSuccess ? bf_emu_kernel_needs(function->kernel) : NULL;
+}
+
+API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, const void *host,
+    int threads, size_t dynamic_shared_bytes, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  int error;
+  const bf_emu_needs *needs = needs_of(context, host, &error);
+  if (!blocks || threads <= 0 || flags > 1)
+    error = cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    *blocks = rt_blocks_per_multiprocessor(context->device, needs, (unsigned)threads,
+                                           dynamic_shared_bytes);
+  return rt_leave(context, error);
+}
+
+API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, const void *host, int threads,
+    size_t dynamic_shared_bytes) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, threads,
+                                                                dynamic_shared_bytes, 0);
+}
+
+/* The most dynamic shared memory with which `blocks` blocks still fit. */
+API(cudaOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, const void *host, int blocks,
+    int threads) {
+  RT_ENTER_DEVICE(context);
+  int error;
+  const bf_emu_needs *needs = needs_of(context, host, &error);
+  if (!bytes || blocks <= 0 || threads <= 0)
+    error = cudaErrorInvalidValue;
+  if (error != cudaSuccess)
+    return rt_leave(context, error);
+  const rt_device *device = context->device;
+  uint64_t reserved = device->major >= 8 ? 1024 : 0;
+  uint64_t share = (uint64_t)device->shared_per_multiprocessor_bytes / (uint64_t)blocks /
+                   SHARED_UNIT * SHARED_UNIT;
+  share = share > reserved ? least(share - reserved, (uint64_t)device->shared_opt_in_bytes) : 0;
+  *bytes = share > needs->shared_bytes ? share - needs->shared_bytes : 0;
+  return rt_leave(context, cudaSuccess);
+}

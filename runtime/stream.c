@@ -1,0 +1,325 @@
+/* Streams, events and memory pools. Work is done when the call that asks for it returns, so every
+ * stream is idle and every recorded event has happened; events hold the host's clock. */
+#include "context.h"
+
+#include <stdlib.h>
+
+/* ---- Objects ---- */
+
+static int make(rt_context *context, int kind, unsigned flags, int priority, void **handle) {
+  rt_object *object = handle ? calloc(1, sizeof *object) : NULL;
+  if (!handle)
+    return cudaErrorInvalidValue;
+  if (!object || !rt_map_put(&context->objects, object, object)) {
+    free(object);
+    return cudaErrorMemoryAllocation;
+  }
+  *object = (rt_object){
+      .kind = kind, .flags = flags, .priority = priority, .number = 2 + ++context->objects_made};
+  *handle = object;
+  return cudaSuccess;
+}
+
+/* The object behind a handle; NULL where it is no such thing. */
+static rt_object *find(const rt_context *context, const void *handle, int kind) {
+  rt_object *object = rt_map_get(&context->objects, handle);
+  return object && (int)object->kind == kind ? object : NULL;
+}
+
+static int destroy(rt_context *context, void *handle, int kind) {
+  rt_object *object = find(context, handle, kind);
+  if (!object)
+    return cudaErrorInvalidResourceHandle;
+  rt_map_remove(&context->objects, handle);
+  free(object);
+  return cudaSuccess;
+}
+
+void rt_destroy_objects(rt_context *context) {
+  size_t cursor = 0;
+  for (rt_object *object; (object = rt_map_next(&context->objects, &cursor));) {
+    rt_map_remove(&context->objects, object);
+    free(object);
+  }
+  context->default_pool = NULL;
+}
+
+/* ---- Streams ---- */
+
+/* Handles of the default stream: as such, the legacy one, the thread's own. */
+enum { LEGACY = 1, THREADS_OWN = 2 };
+enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
+
+bool rt_is_stream(const rt_context *context, const void *handle) {
+  return (uintptr_t)handle <= THREADS_OWN || find(context, handle, RT_STREAM);
+}
+
+/* cudaSuccess for a stream. */
+static int check_stream(const rt_context *context, const void *handle) {
+  return rt_is_stream(context, handle) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+API(cudaStreamCreateWithPriority, void **stream, unsigned flags, int priority) {
+  RT_ENTER_DEVICE(context);
+  if (flags > 1)
+    return rt_leave(context, cudaErrorInvalidValue);
+  if (priority > LEAST_PRIORITY)
+    priority = LEAST_PRIORITY;
+  if (priority < GREATEST_PRIORITY)
+    priority = GREATEST_PRIORITY;
+  return rt_leave(context, make(context, RT_STREAM, flags, priority, stream));
+}
+
+API(cudaStreamCreateWithFlags, void **stream, unsigned flags) {
+  return cudaStreamCreateWithPriority(stream, flags, LEAST_PRIORITY);
+}
+
+API(cudaStreamCreate, void **stream) {
+  return cudaStreamCreateWithPriority(stream, 0, LEAST_PRIORITY);
+}
+
+API(cudaStreamDestroy, void *stream) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context, destroy(context, stream, RT_STREAM));
+}
+
+API(cudaStreamSynchronize, void *stream) {
+  RT_SYNCHRONISE(context);
+  return rt_leave(context, check_stream(context, stream));
+}
+PER_THREAD(cudaStreamSynchronize, ptsz);
+
+API(cudaStreamQuery, void *stream) {
+  RT_SYNCHRONISE(context);
+  return rt_leave(context, check_stream(context, stream));
+}
+PER_THREAD(cudaStreamQuery, ptsz);
+
+API(cudaStreamWaitEvent, void *stream, void *event, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  if (flags > 1)
+    return rt_leave(context, cudaErrorInvalidValue);
+  if (!find(context, event, RT_EVENT))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, check_stream(context, stream));
+}
+PER_THREAD(cudaStreamWaitEvent, ptsz);
+
+API(cudaStreamGetPriority, void *stream, int *priority) {
+  RT_ENTER_DEVICE(context);
+  const rt_object *object = find(context, stream, RT_STREAM);
+  int error = priority ? check_stream(context, stream) : cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    *priority = object ? object->priority : 0;
+  return rt_leave(context, error);
+}
+PER_THREAD(cudaStreamGetPriority, ptsz);
+
+API(cudaStreamGetFlags, void *stream, unsigned *flags) {
+  RT_ENTER_DEVICE(context);
+  const rt_object *object = find(context, stream, RT_STREAM);
+  int error = flags ? check_stream(context, stream) : cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    *flags = object ? object->flags : 0;
+  return rt_leave(context, error);
+}
+PER_THREAD(cudaStreamGetFlags, ptsz);
+
+API(cudaStreamGetId, void *stream, unsigned long long *number) {
+  RT_ENTER_DEVICE(context);
+  const rt_object *object = find(context, stream, RT_STREAM);
+  int error = number ? check_stream(context, stream) : cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    *number = object ? object->number : (unsigned long long)(uintptr_t)stream;
+  return rt_leave(context, error);
+}
+PER_THREAD(cudaStreamGetId, ptsz);
+
+API(cudaStreamGetDevice, void *stream, int *device) {
+  RT_ENTER_DEVICE(context);
+  int error = device ? check_stream(context, stream) : cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    *device = 0;
+  return rt_leave(context, error);
+}
+PER_THREAD(cudaStreamGetDevice, ptsz);
+
+/* Streams never capture: recording graphs is refused. */
+API(cudaStreamIsCapturing, void *stream, int *status) {
+  RT_ENTER_DEVICE(context);
+  int error = status ? check_stream(context, stream) : cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    *status = 0;
+  return rt_leave(context, error);
+}
+PER_THREAD(cudaStreamIsCapturing, ptsz);
+
+API(cudaThreadExchangeStreamCaptureMode, int *mode) {
+  RT_ENTER(context);
+  return rt_leave(context, mode && *mode >= 0 && *mode <= 2 ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+/* ---- Functions of the program in a stream ---- */
+
+/* Checks a stream at a synchronisation; the lock is given back, so that the function may call. */
+static int before_function(void *stream, const void *function) {
+  RT_SYNCHRONISE(context);
+  return rt_leave(context, function ? check_stream(context, stream) : cudaErrorInvalidValue);
+}
+
+API(cudaLaunchHostFunc, void *stream, void (*function)(void *), void *data) {
+  int error = before_function(stream, (const void *)(uintptr_t)function);
+  if (error == cudaSuccess)
+    function(data);
+  return error;
+}
+PER_THREAD(cudaLaunchHostFunc, ptsz);
+
+API(cudaStreamAddCallback, void *stream, void (*function)(void *stream, int status, void *data),
+    void *data, unsigned flags) {
+  int error = before_function(stream, (const void *)(uintptr_t)function);
+  (void)flags;
+  if (error == cudaSuccess)
+    function(stream, cudaSuccess, data);
+  return error;
+}
+PER_THREAD(cudaStreamAddCallback, ptsz);
+
+/* ---- Events ---- */
+
+enum { NO_TIMING = 2, EVENT_FLAGS = 7 };
+
+API(cudaEventCreateWithFlags, void **event, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  if (flags & ~(unsigned)EVENT_FLAGS)
+    return rt_leave(context, cudaErrorInvalidValue);
+  return rt_leave(context, make(context, RT_EVENT, flags, 0, event));
+}
+
+API(cudaEventCreate, void **event) { return cudaEventCreateWithFlags(event, 0); }
+
+API(cudaEventDestroy, void *event) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context, destroy(context, event, RT_EVENT));
+}
+
+API(cudaEventRecordWithFlags, void *event, void *stream, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  rt_object *object = find(context, event, RT_EVENT);
+  if (!object || !rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (flags > 1)
+    return rt_leave(context, cudaErrorInvalidValue);
+  object->is_recorded = true;
+  object->seconds = bf_seconds();
+  return rt_leave(context, cudaSuccess);
+}
+PER_THREAD(cudaEventRecordWithFlags, ptsz);
+
+API(cudaEventRecord, void *event, void *stream) {
+  return cudaEventRecordWithFlags(event, stream, 0);
+}
+PER_THREAD(cudaEventRecord, ptsz);
+
+API(cudaEventSynchronize, void *event) {
+  RT_SYNCHRONISE(context);
+  bool known = find(context, event, RT_EVENT) != NULL;
+  return rt_leave(context, known ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+API(cudaEventQuery, void *event) { return cudaEventSynchronize(event); }
+
+API(cudaEventElapsedTime, float *milliseconds, void *from, void *to) {
+  RT_SYNCHRONISE(context);
+  const rt_object *a = find(context, from, RT_EVENT), *b = find(context, to, RT_EVENT);
+  if (!milliseconds)
+    return rt_leave(context, cudaErrorInvalidValue);
+  if (!a || !b || ((a->flags | b->flags) & NO_TIMING) || !a->is_recorded || !b->is_recorded)
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  *milliseconds = (float)((b->seconds - a->seconds) * 1e3);
+  return rt_leave(context, cudaSuccess);
+}
+
+#if CUDART_MAJOR == 12
+extern __typeof__(cudaEventElapsedTime) cudaEventElapsedTime_v2
+    __attribute__((alias("cudaEventElapsedTime")));
+#endif
+
+/* ---- Memory pools: a name for all of device memory ---- */
+
+enum { POOL_THRESHOLD = 4, POOL_RESERVED = 5, POOL_USED = 7, POOL_ATTRIBUTES = 8 };
+
+API(cudaMemPoolCreate, void **pool, const void *properties) {
+  RT_ENTER_DEVICE(context);
+  if (!properties)
+    return rt_leave(context, cudaErrorInvalidValue);
+  return rt_leave(context, make(context, RT_POOL, 0, 0, pool));
+}
+
+API(cudaMemPoolDestroy, void *pool) {
+  RT_ENTER_DEVICE(context);
+  if (pool && pool == context->default_pool)
+    return rt_leave(context, cudaErrorInvalidValue);
+  return rt_leave(context, destroy(context, pool, RT_POOL));
+}
+
+API(cudaDeviceGetDefaultMemPool, void **pool, int device) {
+  RT_ENTER_DEVICE(context);
+  if (!pool || device != 0)
+    return rt_leave(context, pool ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  void *made = context->default_pool;
+  int error = made ? cudaSuccess : make(context, RT_POOL, 0, 0, &made);
+  if (error == cudaSuccess) {
+    context->default_pool = made;
+    *pool = made;
+  }
+  return rt_leave(context, error);
+}
+
+API(cudaDeviceGetMemPool, void **pool, int device) {
+  return cudaDeviceGetDefaultMemPool(pool, device);
+}
+
+API(cudaDeviceSetMemPool, int device, void *pool) {
+  RT_ENTER_DEVICE(context);
+  bool known = find(context, pool, RT_POOL) != NULL;
+  return rt_leave(context, device != 0 ? cudaErrorInvalidDevice
+                           : known     ? cudaSuccess
+                                       : cudaErrorInvalidValue);
+}
+
+API(cudaMemPoolTrimTo, void *pool, size_t bytes) {
+  RT_ENTER_DEVICE(context);
+  (void)bytes;
+  return rt_leave(context, find(context, pool, RT_POOL) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+/* Attributes 1 to 3 are flags of 32 bits, the others numbers of 64. */
+API(cudaMemPoolSetAttribute, void *pool, int attribute, void *value) {
+  RT_ENTER_DEVICE(context);
+  rt_object *object = find(context, pool, RT_POOL);
+  if (!object || !value || attribute < 1 || attribute > POOL_ATTRIBUTES)
+    return rt_leave(context, cudaErrorInvalidValue);
+  if (attribute == POOL_THRESHOLD)
+    object->threshold = *(uint64_t *)value;
+  return rt_leave(context, cudaSuccess);
+}
+
+API(cudaMemPoolGetAttribute, void *pool, int attribute, void *value) {
+  RT_ENTER_DEVICE(context);
+  const rt_object *object = find(context, pool, RT_POOL);
+  if (!object || !value || attribute < 1 || attribute > POOL_ATTRIBUTES)
+    return rt_leave(context, cudaErrorInvalidValue);
+  if (attribute < POOL_THRESHOLD)
+    *(int *)value = 1;
+  else
+    *(uint64_t *)value =
+        attribute == POOL_THRESHOLD ? object->threshold : bf_emu_used_bytes(context->emu);
+  return rt_leave(context, cudaSuccess);
+}
+
+API(cudaMemPoolSetAccess, void *pool, const void *access, size_t count) {
+  RT_ENTER_DEVICE(context);
+  bool fine = find(context, pool, RT_POOL) && (access || count == 0);
+  return rt_leave(context, fine ? cudaSuccess : cudaErrorInvalidValue);
+}

@@ -1,0 +1,11 @@
+/* Every name that libcudart exports and no other file here defines: the definitions below are weak,
+ * so that a real one takes their place. names.def is made by tools/cudart_names.sh. */
+int rt_refuse(const char *name);
+
+#define X(name)                                                                                    \
+  int name(void);                                                                                  \
+  __attribute__((weak)) int name(void) { return rt_refuse(#name); }
+#include "names.def"
+#if CUDART_MAJOR == 12
+#include "names_12.def"
+#endif

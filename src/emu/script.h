@@ -1,0 +1,24 @@
+/* emu/script: launch descriptions, for PTX without a program around it (docs/profile.md). Line by
+ * line:
+ *   buffer NAME TYPE COUNT zero | value V | index [START [STEP]] | random LOW HIGH [SEED] | file
+ * PATH launch KERNEL grid X [Y [Z]] block X [Y [Z]] [shared BYTES] [with ARGUMENT...] An argument
+ * is the name of a buffer, or TYPE:VALUE. */
+#ifndef BF_EMU_SCRIPT_H
+#define BF_EMU_SCRIPT_H
+
+#include "emu/emu.h"
+
+typedef struct bf_script bf_script;
+
+/* Reads a description; file is its name in diagnostics, and where files it names are looked for. */
+int bf_script_read(const char *file, const char *text, bf_script **script,
+                   bf_diagnostic *diagnostic);
+void bf_script_free(bf_script *script);
+
+/* Makes the buffers and runs the launches in order: launch is called for each, with everything set
+ * but workers, checks and callbacks, and returns a bf_error. */
+int bf_script_run(const bf_script *script, bf_emu *emu, bf_emu_module *module,
+                  int (*launch)(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic),
+                  void *context, bf_diagnostic *diagnostic);
+
+#endif

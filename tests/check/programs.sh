@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# CUDA programs of tests/programs, built by nvcc and run by exec of build folder $1, print what they
+# must and end as they must. Skipped without nvcc. A program may say in comments at its top:
+#   // flags: for nvcc (default -cudart shared -arch=sm_90)
+#   // status: its exit status (default 0)
+#   // says: a pattern that standard error must hold
+# Further arguments name the programs to run; all are without.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=$(readlink -f "$1")
+shift
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+command -v nvcc >/dev/null || exit 77
+[ -e "$build/runtime/libcudart.so.13" ] || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+faults=0
+
+complain() {
+  echo "$*"
+  faults=$((faults + 1))
+}
+
+# said PROGRAM WORD: what the comment "// WORD: ..." of a program says.
+said() { sed -n "s,^// $2: ,,p" "tests/programs/$1.cu"; }
+
+# compile PROGRAM
+compile() {
+  local flags
+  read -ra flags <<<"-cudart shared $(said "$1" flags)"
+  case "${flags[*]}" in
+  *arch*) ;;
+  *) flags+=(-arch=sm_90) ;;
+  esac
+  nvcc "${flags[@]}" -o "$work/$1" "tests/programs/$1.cu" 2>"$work/nvcc" || {
+    complain "$1: nvcc fails"
+    cat "$work/nvcc"
+    return 1
+  }
+}
+
+# run PROGRAM
+run() {
+  local status wanted pattern
+  timeout 120 "$build/bankfold" exec "$work/$1" >"$work/out" 2>"$work/err"
+  status=$?
+  wanted=$(said "$1" status)
+  pattern=$(said "$1" says)
+  if [ $status != "${wanted:-0}" ]; then
+    complain "$1: status $status, not ${wanted:-0}"
+    cat "$work/err"
+  fi
+  diff "tests/programs/$1.out" "$work/out" || complain "$1: another output"
+  if [ -n "$pattern" ] && ! grep -Eq "$pattern" "$work/err"; then
+    complain "$1: standard error does not say '$pattern'"
+    cat "$work/err"
+  fi
+}
+
+[ $# -gt 0 ] || for file in tests/programs/*.cu; do set -- "$@" "$(basename "$file" .cu)"; done
+for program; do
+  compile "$program" && run "$program"
+done
+echo "$# programs, $faults faults"
+[ $faults = 0 ]

@@ -1,0 +1,19 @@
+// Calls that Bankfold does not have: they say so and the program goes on.
+// only: exec
+// says: cudaGraphCreate is not supported
+#include "check.h"
+
+int main() {
+  cudaGraph_t graph;
+  cudaArray_t array;
+  cudaChannelFormatDesc desc = cudaCreateChannelDesc<float>();
+  printf("graph: %s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
+  printf("again: %s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
+  printf("array: %s\n", cudaGetErrorName(cudaMallocArray(&array, &desc, 16, 16)));
+  printf("channel of %d bits\n", desc.x);
+  cudaStream_t stream;
+  CHECK(cudaStreamCreate(&stream));
+  printf("capture: %s\n",
+         cudaGetErrorName(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal)));
+  return 0;
+}
