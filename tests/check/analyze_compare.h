@@ -154,7 +154,7 @@ static const seen *find_events(const checker *c, const bf_analyze_site *site, ui
       first = first ? first : &c->event[i];
       ++*count;
     }
-  return first;
+  return first ? first : c->event;
 }
 
 static bool compare_exact(checker *c, const bf_analyze_site *site, unsigned warps, const seen *s,
