@@ -8,6 +8,8 @@
 /* ---- Joins, branches ---- */
 
 const bf_emu_op *bf_emu_step_join(bf_emu_warp *warp, const bf_emu_op *op) {
+  if (warp->paths)
+    bf_emu_absorb(warp, op);
   if (!warp->join || warp->join->at != op || warp->join->frame != warp->frame)
     return op + 1;
   return bf_emu_arrive(warp, op);
@@ -34,7 +36,8 @@ const bf_emu_op *bf_emu_step_branch(bf_emu_warp *warp, const bf_emu_op *op) {
     return bf_emu_split(warp, op, mask, branch->target[0], branch->ends ? NULL : branch->join);
   if (branch->is_backward)
     return go_back(warp, op, branch->target[0]);
-  return bf_emu_jump(warp, op, branch->target[0]);
+  bf_emu_jump(warp, op, branch->target[0]);
+  return warp->paths ? bf_emu_let_pass(warp, branch->target[0]) : branch->target[0];
 }
 
 /* brx.idx: lanes go to the target that their index in a chooses. Lanes with another target than the

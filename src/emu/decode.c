@@ -468,11 +468,16 @@ static void place_variables(bf_emu_decoder *decoder, const bf_ptx_statement *sta
   }
 }
 
-/* Marks the instructions before which lanes meet; the number of instructions stands for the end. */
-static void mark_joins(const bf_ptx_function *function, const bf_ptx_flow *flow, bool *is_join) {
+/* Marks the instructions before which lanes can meet: nearest post-dominators of branches, and
+ * blocks to which several ways lead. The number of instructions stands for the end. */
+static void mark_joins(const bf_ptx_function *function, const bf_ptx_flow *flow, uint32_t *ways,
+                       bool *is_join) {
   uint32_t end = function->instructions;
   for (uint32_t i = 0; i < flow->blocks; i++) {
     const bf_ptx_block *block = &flow->block[i];
+    for (uint32_t k = 0; k < block->successors; k++)
+      if (block->successor[k] < flow->blocks && ++ways[block->successor[k]] == 2)
+        is_join[flow->block[block->successor[k]].first] = true;
     if (block->successors < 2)
       continue;
     uint32_t at =
@@ -619,8 +624,9 @@ static int decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
   decoder->place = calloc(function->registers + 1, sizeof *decoder->place);
   uint32_t *first_op = calloc(function->instructions + 1, sizeof *first_op);
   bool *is_join = calloc(function->instructions + 1, sizeof *is_join);
+  uint32_t *ways = calloc(flow->blocks + 1, sizeof *ways);
   decoder->reads = calloc(function->registers + 1, sizeof *decoder->reads);
-  if (!decoder->place || !decoder->reads || !first_op || !is_join)
+  if (!decoder->place || !decoder->reads || !first_op || !is_join || !ways)
     decoder->failed = true;
   if (!decoder->failed) {
     if (!function->is_entry)
@@ -628,7 +634,7 @@ static int decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
     place_registers(decoder, function->body, true);
     place_registers(decoder, function->body, false);
     place_variables(decoder, function->body);
-    mark_joins(function, flow, is_join);
+    mark_joins(function, flow, ways, is_join);
     mark_reads(function, decoder->reads);
   }
   if (!decoder->failed)
@@ -637,6 +643,7 @@ static int decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
     keep_code(decoder, first_op);
   free(first_op);
   free(is_join);
+  free(ways);
   bf_ptx_flow_free(flow);
   free_decoder(decoder);
   return decoder->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
