@@ -65,6 +65,7 @@ typedef struct rt_function {
   uint64_t launches, warp_instructions, thread_instructions;
   double seconds;
   bf_profile *profile;
+  char **site_name; /* of a traced kernel, else NULL */
 } rt_function;
 
 /* A variable that the program registered. */
