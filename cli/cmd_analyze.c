@@ -8,7 +8,7 @@
 
 typedef struct settings {
   cli_common common;
-  const char *block, *grid, *index, *kernel, *param, *trace, *hash;
+  const char *block, *grid, *index, *kernel, *param, *trace;
   uint64_t columns;
 } settings;
 
@@ -25,8 +25,6 @@ static const cli_option options[] = {
      "one block: its index, each part from 0 (default: any block)"},
     {"columns", CLI_NUMBER, offsetof(settings, columns), "N", NULL,
      "elements in a row of the 2-D array that is accessed, for M"},
-    {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
-     "hash to count under (default none)"},
     {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write the accesses found as a trace"},
     CLI_COMMON(settings),
@@ -45,7 +43,7 @@ typedef struct run_state {
   const settings *settings;
   const char *file;
   bf_machine *machine;
-  bf_hash *hash;
+  bf_hash *hash;         /* none */
   bf_workload *workload; /* accesses for --trace */
   bf_arena arena;        /* texts of their sites */
   uint32_t block[3], grid[3], index[3];
@@ -211,7 +209,8 @@ static void print_unknowns(run_state *s, const finding *f) {
                        ? ", which does not change the conflicts"
                        : "");
     else if (u->kind == BF_UNKNOWN_ADDRESS)
-      bf_text_puts(&s->text, "; only a trace can tell");
+      bf_text_puts(&s->text, strstr(u->because, "parameter") ? "; --param or a trace can tell"
+                                                             : "; only a trace can tell");
     bf_text_puts(&s->text, "\n");
   }
 }
@@ -308,7 +307,7 @@ static void write_site(run_state *s, const finding *f) {
 
 /* Counts and classifies a site. */
 static int look(run_state *s, finding *f, bf_diagnostic *diagnostic) {
-  int error = bf_analyze_count(f->analysis, f->site, s->machine, s->hash, &f->cost, &f->fault);
+  int error = bf_analyze_count(f->site, s->machine, s->hash, &f->cost, &f->fault);
   f->has_cost = error == BF_OK;
   if (error == BF_NO_MEMORY)
     return bf_fail(diagnostic, error, "out of memory");
@@ -409,11 +408,12 @@ static void end_kernel(run_state *s, const bf_analysis *analysis, const totals *
     bf_text_puts(&s->text, "  no access to shared memory\n");
   else
     bf_text_addf(&s->text,
-                 "  %u of %u instructions on shared memory are fully known; %llu accesses, %llu "
-                 "wavefronts, ideal %llu, %llu conflicts on %s\n",
-                 t->exact, t->sites, (unsigned long long)t->accesses,
-                 (unsigned long long)t->wavefronts, (unsigned long long)t->ideal,
-                 (unsigned long long)t->conflicts, bf_machine_name(s->machine));
+                 "  %u of %u instructions on shared memory are fully known; %llu access%s, %llu "
+                 "wavefront%s, ideal %llu, %llu conflict%s on %s\n",
+                 t->exact, t->sites, (unsigned long long)t->accesses, t->accesses == 1 ? "" : "es",
+                 (unsigned long long)t->wavefronts, plural(t->wavefronts),
+                 (unsigned long long)t->ideal, (unsigned long long)t->conflicts,
+                 plural(t->conflicts), bf_machine_name(s->machine));
 }
 
 /* The block that the kernel requires (.reqntid), where none was given. */
@@ -525,7 +525,7 @@ static int analyze_file(run_state *s, const char *path, bf_diagnostic *diagnosti
   bool json = s->settings->common.json;
   BF_TRY(parse_options(s, diagnostic));
   BF_TRY(cli_load_machine(&s->settings->common, &s->machine, diagnostic));
-  BF_TRY(cli_load_hash(s->settings->hash, s->machine, &s->hash, diagnostic));
+  BF_TRY(cli_load_hash(NULL, s->machine, &s->hash, diagnostic));
   if (bf_workload_create(&s->workload) != BF_OK)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   BF_TRY(bf_fatbin_open(path, &fatbin, diagnostic));
@@ -534,7 +534,6 @@ static int analyze_file(run_state *s, const char *path, bf_diagnostic *diagnosti
     bf_json_begin(&s->json, NULL, '{', false);
     bf_json_string(&s->json, "file", s->file);
     bf_json_string(&s->json, "machine", bf_machine_name(s->machine));
-    bf_json_string(&s->json, "hash", bf_hash_text(s->hash));
     bf_json_begin(&s->json, "kernels", '[', false);
   }
   int error = analyze_all(s, fatbin, diagnostic);

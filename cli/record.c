@@ -168,6 +168,49 @@ int cli_record_read(const char *folder, const bf_machine *machine, cli_record *r
   return error;
 }
 
+/* ---- Adding launches of this process ---- */
+
+static int add_row(cli_record *record, cli_record_kernel *kernel, const bf_emu_site *site,
+                   const bf_profile_row *row, bf_diagnostic *diagnostic) {
+  cli_record_line *line = find_line(record, kernel, site->source_file,
+                                    site->source_file ? site->source_line : site->line);
+  if (!line)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  line->accesses += row->executions;
+  line->wavefronts += row->wavefronts;
+  line->ideal += row->ideal;
+  line->conflicts += row->conflicts;
+  line->estimated |= row->estimated;
+  kernel->accesses += row->executions;
+  kernel->wavefronts += row->wavefronts;
+  kernel->ideal += row->ideal;
+  kernel->conflicts += row->conflicts;
+  if (row->worst > line->worst || !line->has_access) {
+    line->worst = row->worst;
+    line->access = row->worst_access;
+    line->has_access = true;
+  }
+  return BF_OK;
+}
+
+int cli_record_add(cli_record *record, const bf_emu_kernel *kernel, const bf_profile *profile,
+                   const bf_emu_result *result, double seconds, bf_diagnostic *diagnostic) {
+  cli_record_kernel *to = find_kernel(record, bf_emu_kernel_name(kernel));
+  if (!to)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  to->launches++;
+  to->warp_instructions += result->warp_instructions;
+  to->thread_instructions += result->thread_instructions;
+  to->seconds += seconds;
+  for (unsigned i = 0; i < bf_emu_kernel_sites(kernel); i++) {
+    bf_profile_row row = bf_profile_get(profile, i);
+    bf_emu_site site = bf_emu_kernel_site(kernel, i);
+    if (row.executions)
+      BF_TRY(add_row(record, to, &site, &row, diagnostic));
+  }
+  return BF_OK;
+}
+
 /* ---- Order ---- */
 
 static int compare_lines(const void *a, const void *b) {

@@ -4,6 +4,7 @@
 #define BF_CLI_RECORD_H
 
 #include "cli.h"
+#include "emu/emu.h"
 
 /* A source line, or a line of the PTX where the source is not known (file NULL). */
 typedef struct cli_record_line {
@@ -34,6 +35,9 @@ typedef struct cli_record {
 /* Adds the files of a folder to an empty record. */
 int cli_record_read(const char *folder, const bf_machine *machine, cli_record *record,
                     bf_diagnostic *diagnostic);
+/* Adds a launch. */
+int cli_record_add(cli_record *record, const bf_emu_kernel *kernel, const bf_profile *profile,
+                   const bf_emu_result *result, double seconds, bf_diagnostic *diagnostic);
 /* Kernels and lines by conflicts, most first, then by name and line. */
 void cli_record_sort(cli_record *record);
 void cli_record_free(cli_record *record);

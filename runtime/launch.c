@@ -120,7 +120,9 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   bf_emu_result result;
   bf_diagnostic diagnostic = {.caret = -1};
   rt_observers observers;
-  progress shown = {.kernel = function->name, .begun = bf_seconds()};
+  bf_text name = {0};
+  bf_ptx_readable_name(function->name, &name);
+  progress shown = {.kernel = name.data ? name.data : "", .begun = bf_seconds()};
   launch->observer = rt_observe(context, function, &observers);
   if (isatty(2) && !context->settings.quiet) {
     launch->progress = draw_progress;
@@ -129,6 +131,7 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   int failure = bf_emu_run(context->emu, launch, &result, &diagnostic);
   if (shown.is_shown)
     fputs("\r\033[K", stderr);
+  bf_text_free(&name);
   if (failure != BF_OK) {
     rt_say(context, "kernel %s: %s", function->name, diagnostic.message);
     return failure == BF_NO_MEMORY     ? cudaErrorMemoryAllocation

@@ -45,8 +45,8 @@ typedef struct bf_analyze_unknown {
 } bf_analyze_unknown;
 
 /* What one warp does in one execution. Addresses are bytes from the start of shared memory; where
- * the offset is unknown, those that the offset 0 would give, moved by whole pairs of rows so that
- * none is negative; where the lanes are unknown, those that may take part are in mask. */
+ * the offset is unknown, those that the offset 0 would give, moved by multiples of 1024 bytes so
+ * that none is negative; where the lanes are unknown, those that may take part are in mask. */
 typedef struct bf_analyze_access {
   uint32_t warp;
   uint32_t mask;
@@ -105,11 +105,11 @@ typedef struct bf_analyze_cost {
   const bf_analyze_access *worst; /* the first with the most conflicts, or NULL */
 } bf_analyze_cost;
 
-/* BF_BAD_INPUT, with the line of the site, where an access does not fit the machine: it lies
- * outside shared memory or is not aligned. */
-int bf_analyze_count(const bf_analysis *analysis, const bf_analyze_site *site,
-                     const bf_machine *machine, const bf_hash *hash, bf_analyze_cost *cost,
-                     bf_diagnostic *diagnostic);
+/* Counts without a hash: none is the hash `none` of the machine. BF_BAD_INPUT, with the line of the
+ * site, where an access does not fit the machine: it lies outside shared memory or is not aligned.
+ */
+int bf_analyze_count(const bf_analyze_site *site, const bf_machine *machine, const bf_hash *none,
+                     bf_analyze_cost *cost, bf_diagnostic *diagnostic);
 /* An access as traces have it; site is borrowed text. */
 bf_access bf_analyze_as_access(const bf_analyze_site *site, const bf_analyze_access *access,
                                const char *text);

@@ -1,9 +1,12 @@
 /* What the accesses of a site cost, and which pattern they follow. */
 #include "analyze/analyze.h"
 
-/* Offsets that differ by a multiple of this give the same wavefronts: two rows of 32 words, as
+/* Offsets that differ by a multiple of this give the same wavefronts without a hash: two rows, as
  * memories that serve pairs of rows need. */
-enum { OFFSET_PERIOD_BYTES = 256 };
+static uint32_t offset_period_bytes(const bf_machine *machine) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  return 2u * geometry.word_bytes << geometry.bank_bits;
+}
 
 bf_access bf_analyze_as_access(const bf_analyze_site *site, const bf_analyze_access *access,
                                const char *text) {
@@ -22,14 +25,15 @@ typedef struct spread {
 } spread;
 
 static int count_access(const bf_analyze_site *site, const bf_analyze_access *access,
-                        const bf_machine *machine, const bf_hash *hash, spread *result,
+                        const bf_machine *machine, const bf_hash *none, spread *result,
                         bf_diagnostic *diagnostic) {
-  uint32_t step = site->offset_step_bytes ? site->offset_step_bytes : OFFSET_PERIOD_BYTES;
+  uint32_t period = offset_period_bytes(machine);
+  uint32_t step = site->offset_step_bytes ? site->offset_step_bytes : period;
   bf_access moved = bf_analyze_as_access(site, access, NULL);
   *result = (spread){.least = UINT32_MAX};
-  for (uint32_t offset = 0; offset < OFFSET_PERIOD_BYTES; offset += step) {
+  for (uint32_t offset = 0; offset < period; offset += step) {
     bf_count count;
-    BF_TRY(bf_memory_count(machine, hash, &moved, &count, diagnostic));
+    BF_TRY(bf_memory_count(machine, none, &moved, &count, diagnostic));
     uint32_t wavefronts = count.ideal + count.conflicts;
     result->least = wavefronts < result->least ? wavefronts : result->least;
     result->most = wavefronts > result->most ? wavefronts : result->most;
@@ -41,14 +45,13 @@ static int count_access(const bf_analyze_site *site, const bf_analyze_access *ac
   return BF_OK;
 }
 
-int bf_analyze_count(const bf_analysis *analysis, const bf_analyze_site *site,
-                     const bf_machine *machine, const bf_hash *hash, bf_analyze_cost *cost,
-                     bf_diagnostic *diagnostic) {
+int bf_analyze_count(const bf_analyze_site *site, const bf_machine *machine, const bf_hash *none,
+                     bf_analyze_cost *cost, bf_diagnostic *diagnostic) {
   *cost = (bf_analyze_cost){0};
   uint32_t worst = 0;
   for (size_t i = 0; site->has_op && i < site->accesses; i++) {
     spread s;
-    int error = count_access(site, &site->access[i], machine, hash, &s, diagnostic);
+    int error = count_access(site, &site->access[i], machine, none, &s, diagnostic);
     if (error != BF_OK) {
       if (diagnostic)
         diagnostic->line = site->line;
@@ -66,7 +69,6 @@ int bf_analyze_count(const bf_analysis *analysis, const bf_analyze_site *site,
   }
   cost->conflicts = cost->wavefronts - cost->ideal;
   cost->most_conflicts = cost->most_wavefronts - cost->ideal;
-  (void)analysis;
   return BF_OK;
 }
 

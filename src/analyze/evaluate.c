@@ -200,6 +200,7 @@ static const bf_lanes *evaluate(bf_expressions *values, bf_expression value) {
     return NULL;
   }
   values->memos++;
+  values->work += values->threads;
   return values->memo[value] = lanes;
 }
 

@@ -131,6 +131,7 @@ static bf_expression add_node(bf_expressions *values, bf_node *node, uint64_t ha
 static bf_expression intern(bf_expressions *values, bf_node *node) {
   if (values->failed)
     return BF_UNDEFINED;
+  values->work += 16;
   uint64_t hash = hash_node(values, node);
   bf_expression found = find_node(values, node, hash);
   if (found)
@@ -186,6 +187,7 @@ void bf_expressions_free(bf_expressions *values) {
 
 uint32_t bf_mask_intern(bf_expressions *values, const uint64_t *words) {
   size_t bytes = values->mask_words * sizeof *words;
+  values->work += values->masks;
   for (uint32_t i = values->masks; i-- > 0;)
     if (memcmp(values->mask[i], words, bytes) == 0)
       return i;
@@ -611,7 +613,7 @@ bf_expression bf_expression_blend(bf_expressions *values, uint32_t mask, bf_expr
                                   bf_expression b) {
   if (a == b || b == BF_UNDEFINED || mask == 1)
     return a;
-  if (mask == 0)
+  if (mask == 0 || a == BF_UNDEFINED)
     return b;
   const bf_node *x = &values->node[a], *y = &values->node[b];
   while (y->kind == BF_EXPRESSION_BLEND && bf_mask_contains(values, mask, (uint32_t)y->number)) {

@@ -139,6 +139,7 @@ typedef struct bf_expressions {
   uint32_t memo_capacity;
   uint32_t memos;
   uint32_t listed; /* LANES nodes */
+  uint64_t work;   /* values computed in single threads, and nodes looked up */
   bool failed;     /* out of memory: all values are undefined from then on */
   bool is_full;    /* out of room: new values are unknown */
   bf_expression thread[3];
@@ -199,11 +200,11 @@ bool bf_lanes_all_known(const bf_expressions *values, const bf_lanes *lanes);
 bool bf_operate(bf_operation operation, unsigned bits, unsigned operand_bits, const uint64_t *in,
                 uint64_t *out);
 /* Calls found for each unknown atom in value, once; stops when it returns false. */
-void bf_expression_unknowns(const bf_expressions *values, bf_expression value,
+void bf_expression_unknowns(bf_expressions *values, bf_expression value,
                             bool (*found)(void *context, const bf_atom *atom, uint32_t number),
                             void *context);
 /* Whether all atoms in value are older than atom number `before`. */
-bool bf_expression_is_older(const bf_expressions *values, bf_expression value, uint32_t before);
+bool bf_expression_is_older(bf_expressions *values, bf_expression value, uint32_t before);
 /* The formula, factors of sums taken out. */
 void bf_expression_print(const bf_expressions *values, bf_expression value, bf_text *text);
 

@@ -32,13 +32,15 @@ static void visit(walk *w, bf_expression value) {
     visit(w, node->term[i].value);
 }
 
-void bf_expression_unknowns(const bf_expressions *values, bf_expression value,
+void bf_expression_unknowns(bf_expressions *values, bf_expression value,
                             bool (*found)(void *context, const bf_atom *atom, uint32_t number),
                             void *context) {
   walk w = {.values = values, .found = found, .context = context};
   w.seen = calloc(values->nodes / 64 + 1, sizeof *w.seen);
   if (w.seen)
     visit(&w, value);
+  else
+    values->failed = true;
   free(w.seen);
 }
 
@@ -54,15 +56,16 @@ static bool compare_age(void *context, const bf_atom *atom, uint32_t number) {
   return a->is_older;
 }
 
-bool bf_expression_is_older(const bf_expressions *values, bf_expression value, uint32_t before) {
+bool bf_expression_is_older(bf_expressions *values, bf_expression value, uint32_t before) {
   age a = {.before = before, .is_older = true};
   walk w = {.values = values, .found = compare_age, .context = &a};
   w.seen = calloc(values->nodes / 64 + 1, sizeof *w.seen);
-  if (!w.seen)
-    return false;
-  visit(&w, value);
+  if (w.seen)
+    visit(&w, value);
+  else
+    values->failed = true;
   free(w.seen);
-  return a.is_older;
+  return a.is_older && !values->failed;
 }
 
 /* ---- Substitution ---- */

@@ -7,126 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Operations ---- */
-
-static bool reads_register(const bf_ptx_operand *operand, uint32_t number) {
-  uint32_t other;
-  if (bf_operand_register(operand, &other))
-    return other == number;
-  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
-                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
-  for (uint32_t i = 0; has_items && i < operand->count; i++)
-    if (reads_register(&operand->item[i], number))
-      return true;
-  return false;
-}
-
-/* Whether something reads the result of an atomic; ptxas makes a reduction of one that is not
- * read. */
-static bool is_result_used(const bf_ptx_function *function, const bf_ptx_instruction *atomic) {
-  uint32_t number;
-  if (atomic->opcode != BF_PTX_OP_ATOM || atomic->operand[0].kind == BF_PTX_SINK)
-    return false;
-  if (!bf_operand_register(&atomic->operand[0], &number))
-    return true;
-  for (uint32_t i = 0; i < function->instructions; i++) {
-    const bf_ptx_instruction *instruction = function->instruction[i];
-    bool writes = bf_ptx_op_get(instruction->opcode)->operands[0] == 'd';
-    if (instruction->guard && reads_register(instruction->guard, number))
-      return true;
-    for (unsigned k = writes ? 1 : 0; k < instruction->operands; k++)
-      if (reads_register(&instruction->operand[k], number))
-        return true;
-  }
-  return false;
-}
-
-/* How an atomic operation counts. */
-static bf_op atomic_op(const bf_ptx_function *function, const bf_ptx_instruction *instruction) {
-  bf_ptx_type type = instruction->types ? instruction->type[0] : BF_PTX_TYPE_NONE;
-  bool returns = is_result_used(function, instruction);
-  unsigned value = instruction->opcode == BF_PTX_OP_ATOM ? 2 : 1;
-  bool adds_one = value < instruction->operands &&
-                  instruction->operand[value].kind == BF_PTX_INTEGER &&
-                  instruction->operand[value].bits == 1;
-  if (bf_ptx_type_bytes(type) == 8)
-    return type == BF_PTX_F64 ? BF_OP_F64 : BF_OP_ADD64;
-  if (type == BF_PTX_F32)
-    return returns ? BF_OP_FATOM : BF_OP_REDF;
-  if (type == BF_PTX_F16X2 || type == BF_PTX_BF16X2)
-    return BF_OP_F16X2;
-  if (bf_ptx_has(instruction, "cas"))
-    return BF_OP_CAS;
-  if (bf_ptx_has(instruction, "exch"))
-    return BF_OP_EXCH;
-  if (bf_ptx_has(instruction, "inc") || bf_ptx_has(instruction, "dec"))
-    return BF_OP_INC;
-  if (!bf_ptx_has(instruction, "add"))
-    return returns ? BF_OP_MAX : BF_OP_REDMAX;
-  return returns ? BF_OP_ATOM : adds_one ? BF_OP_RED : BF_OP_REDV;
-}
-
-static bool matrix_op(const bf_ptx_instruction *instruction, bf_op *op) {
-  bool stores = instruction->opcode == BF_PTX_OP_STMATRIX;
-  if (stores) {
-    *op = bf_ptx_has(instruction, "x4") ? BF_OP_STMATRIX4 : BF_OP_ST;
-    return true;
-  }
-  if (bf_ptx_has(instruction, "x4"))
-    *op = bf_ptx_has(instruction, "trans") ? BF_OP_LDMATRIXT4 : BF_OP_LDMATRIX4;
-  else
-    *op = bf_ptx_has(instruction, "x2") ? BF_OP_LDMATRIX2 : BF_OP_LDMATRIX1;
-  return true;
-}
-
-static bool copy_op(const bf_ptx_instruction *instruction, bf_op *op, unsigned *width) {
-  if (!bf_ptx_has(instruction, "async") || bf_ptx_has(instruction, "bulk") ||
-      instruction->operands < 3 || instruction->operand[2].kind != BF_PTX_INTEGER)
-    return false;
-  *width = (unsigned)instruction->operand[2].bits;
-  *op = *width == 4 ? BF_OP_CP4 : *width == 8 ? BF_OP_CP8 : BF_OP_CP16;
-  return *width == 4 || *width == 8 || *width == 16;
-}
-
-/* What an instruction is in a trace; false where a trace cannot hold it. */
-static bool find_op(const bf_ptx_function *function, const bf_ptx_instruction *instruction,
-                    bf_op *op, unsigned *width) {
-  unsigned bytes = instruction->types ? bf_ptx_type_bytes(instruction->type[0]) : 0;
-  *width = bytes * (instruction->vector ? instruction->vector : 1);
-  bool is_plain = !bf_ptx_has(instruction, "async");
-  switch (instruction->opcode) {
-  case BF_PTX_OP_LD:
-  case BF_PTX_OP_LDU:
-    *op = BF_OP_LD;
-    break;
-  case BF_PTX_OP_ST:
-    *op = BF_OP_ST;
-    break;
-  case BF_PTX_OP_ATOM:
-  case BF_PTX_OP_RED:
-    *op = atomic_op(function, instruction);
-    return is_plain && *width == bf_op_fixed_width(*op);
-  case BF_PTX_OP_LDMATRIX:
-  case BF_PTX_OP_STMATRIX:
-    *width = 16;
-    return matrix_op(instruction, op);
-  case BF_PTX_OP_CP:
-    return copy_op(instruction, op, width);
-  default:
-    return false;
-  }
-  return is_plain && (*width == 1 || *width == 2 || *width == 4 || *width == 8 || *width == 16);
-}
-
-/* The lanes whose addresses count: those of one matrix are lanes 0 to 7. */
-static uint32_t counted_lanes(const bf_ptx_instruction *instruction) {
-  if (instruction->opcode != BF_PTX_OP_LDMATRIX && instruction->opcode != BF_PTX_OP_STMATRIX)
-    return UINT32_MAX;
-  if (bf_ptx_has(instruction, "x4"))
-    return UINT32_MAX;
-  return bf_ptx_has(instruction, "x2") ? 0xffff : 0xff;
-}
-
 /* ---- Building ---- */
 
 typedef struct builder {
@@ -135,6 +15,8 @@ typedef struct builder {
   bf_analyze_site *site;
   bf_analyze_unknown unknown[32];
   unsigned unknowns;
+  uint64_t explained[64]; /* conditions and loops whose reasons the site already has */
+  unsigned explanations;
   bf_analyze_access *access; /* of all sites so far */
   size_t accesses, capacity;
   bool failed;
@@ -163,7 +45,6 @@ enum { MOST_REASONS = 3 };
 
 /* The atoms that something depends on, as text: "parameter n and the value loaded at line 12". */
 typedef struct reasons {
-  const bf_expressions *values;
   char text[400];
   unsigned count;
   bool skips_counters;
@@ -185,8 +66,8 @@ static bool add_reason(void *context, const bf_atom *atom, uint32_t number) {
 
 /* Why value is unknown: what it depends on besides loop counters, or those where there is nothing
  * else. */
-static void find_reasons(const bf_expressions *values, bf_expression value, reasons *r) {
-  *r = (reasons){.values = values, .skips_counters = true};
+static void find_reasons(bf_expressions *values, bf_expression value, reasons *r) {
+  *r = (reasons){.skips_counters = true};
   bf_expression_unknowns(values, value, add_reason, r);
   if (r->count)
     return;
@@ -196,7 +77,19 @@ static void find_reasons(const bf_expressions *values, bf_expression value, reas
     snprintf(r->text, sizeof r->text, "a division by zero");
 }
 
+/* Whether the site has the reasons of what is numbered so; from now on it has. */
+static bool is_explained(builder *b, uint64_t number) {
+  for (unsigned i = 0; i < b->explanations; i++)
+    if (b->explained[i] == number)
+      return true;
+  if (b->explanations < sizeof b->explained / sizeof *b->explained)
+    b->explained[b->explanations++] = number;
+  return false;
+}
+
 static void explain_condition(builder *b, const bf_condition *condition) {
+  if (is_explained(b, condition->predicate))
+    return;
   const bf_node *node = bf_node_of(&b->walk->values, condition->predicate);
   reasons r;
   char text[600];
@@ -207,10 +100,12 @@ static void explain_condition(builder *b, const bf_condition *condition) {
 }
 
 static void explain_loop(builder *b, uint32_t number) {
+  if (is_explained(b, (uint64_t)1 << 32 | number))
+    return;
   const bf_loop *loop = &b->walk->loops.loop[number];
   char text[600];
   unsigned long long line = (unsigned long long)loop->line;
-  reasons all = {.values = &b->walk->values, .skips_counters = true};
+  reasons all = {.skips_counters = true};
   for (unsigned i = 0; i < loop->causes; i++)
     bf_expression_unknowns(&b->walk->values, loop->cause[i], add_reason, &all);
   for (unsigned i = 0; i < loop->causes && !all.count; i++) {
@@ -224,6 +119,10 @@ static void explain_loop(builder *b, uint32_t number) {
   else
     snprintf(text, sizeof text, "the loop at line %llu, which is not left", line);
   add_unknown(b, BF_UNKNOWN_COUNT, text);
+  if (loop->leaves_apart) {
+    snprintf(text, sizeof text, "the loop at line %llu, which lanes leave one by one", line);
+    add_unknown(b, BF_UNKNOWN_LANES, text);
+  }
 }
 
 /* Whether a condition is only that a loop taken as a whole goes on: the loop explains that. */
@@ -269,13 +168,14 @@ static parts take_apart(bf_expressions *values, bf_expression address) {
   return p;
 }
 
-/* Moves addresses that may be shifted by any multiple of two rows to where none is negative. */
+/* Moves addresses whose offset is unknown by a multiple of 1024 bytes, which is four rows of 32
+ * banks of 8 bytes, to where none is negative. */
 static void settle_addresses(uint32_t mask, uint32_t *address) {
   int32_t least = INT32_MAX;
   for (unsigned i = 0; i < BF_ANALYZE_LANES; i++)
     if (mask >> i & 1 && (int32_t)address[i] < least)
       least = (int32_t)address[i];
-  uint32_t shift = (uint32_t)least & ~(uint32_t)255;
+  uint32_t shift = (uint32_t)least & ~(uint32_t)1023;
   for (unsigned i = 0; i < BF_ANALYZE_LANES; i++)
     address[i] -= shift;
 }
@@ -305,7 +205,7 @@ static void add_warps(builder *b, const bf_record *record, const bf_lanes *lanes
   for (unsigned warp = 0; warp < b->analysis->warps; warp++) {
     bf_analyze_access access = {.warp = warp};
     access.mask = warp_mask(threads, warp);
-    access.mask &= counted_lanes(b->walk->function->instruction[record->instruction]);
+    access.mask &= bf_walk_counted_lanes(b->walk->function->instruction[record->instruction]);
     if (access.mask == 0)
       continue;
     for (unsigned i = 0; i < BF_ANALYZE_LANES && warp * 32 + i < values->threads; i++)
@@ -327,9 +227,11 @@ static bool is_known_in(const bf_expressions *values, const bf_lanes *lanes, uin
 
 static void note_offset(builder *b, const parts *p) {
   bf_analyze_site *site = b->site;
-  reasons r;
-  find_reasons(&b->walk->values, p->offset, &r);
-  add_unknown(b, BF_UNKNOWN_OFFSET, r.text);
+  if (!is_explained(b, (uint64_t)3 << 32 | p->offset)) {
+    reasons r;
+    find_reasons(&b->walk->values, p->offset, &r);
+    add_unknown(b, BF_UNKNOWN_OFFSET, r.text);
+  }
   uint64_t step = p->step_bytes;
   if (step < site->width_bytes)
     step = site->width_bytes; /* an access is aligned to its width */
@@ -359,6 +261,8 @@ static void add_execution(builder *b, const bf_record *record) {
   }
   if (!is_known_in(values, lanes, record->place.mask)) {
     reasons r;
+    if (is_explained(b, (uint64_t)2 << 32 | p.lanes))
+      return;
     find_reasons(values, p.lanes, &r);
     add_unknown(b, BF_UNKNOWN_ADDRESS, r.text);
     return;
@@ -423,13 +327,19 @@ static bool says_shared(const bf_ptx_instruction *instruction) {
 static void begin_site(builder *b, uint32_t index) {
   const bf_ptx_instruction *instruction = b->walk->function->instruction[index];
   b->site = &b->analysis->site[b->analysis->sites++];
-  b->unknowns = 0;
+  b->unknowns = b->explanations = 0;
   *b->site = (bf_analyze_site){.instruction = index, .line = instruction->line};
   if (instruction->location) {
     b->site->source_file = source_file(b->walk->module, instruction->location->file);
     b->site->source_line = instruction->location->line;
   }
-  b->site->has_op = find_op(b->walk->function, instruction, &b->site->op, &b->site->width_bytes);
+  b->site->has_op =
+      bf_walk_kind(b->walk->function, instruction, &b->site->op, &b->site->width_bytes);
+}
+
+static int compare_unknowns(const void *x, const void *y) {
+  const bf_analyze_unknown *a = x, *b = y;
+  return a->kind != b->kind ? (a->kind < b->kind ? -1 : 1) : strcmp(a->because, b->because);
 }
 
 static void end_site(builder *b) {
@@ -440,6 +350,7 @@ static void end_site(builder *b) {
     b->failed = true;
     return;
   }
+  qsort(b->unknown, b->unknowns, sizeof *b->unknown, compare_unknowns);
   memcpy(copy, b->unknown, b->unknowns * sizeof *copy);
   b->site->unknown = copy;
   b->site->unknowns = b->unknowns;
@@ -614,10 +525,11 @@ static void set_values(bf_walk *walk) {
 static void rewind_walk(bf_walk *walk) {
   memset(walk->reg, 0, ((size_t)walk->function->registers + 1) * sizeof *walk->reg);
   for (uint32_t i = 0; i < walk->loops.count; i++)
-    walk->loops.loop[i].causes = 0;
+    walk->loops.loop[i].causes = walk->loops.loop[i].leaves_apart = 0;
   walk->record = NULL;
   walk->records = walk->record_capacity = 0;
   walk->lanes_recorded = walk->steps = 0;
+  walk->values.work = 0;
   walk->too_much = walk->values.is_full = false;
 }
 

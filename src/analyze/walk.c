@@ -8,8 +8,9 @@
  * A loop is walked iteration by iteration as long as it is known which threads stay in it. Where
  * that turns out not to be known, the walk goes back to where the loop began and treats it as a
  * whole. A first walk through its body finds what each register becomes from one iteration to the
- * next: those that grow by the same amount each time are start + counter * step, and all others
- * that change are unknown. A second walk, with these values, finds its accesses. */
+ * next: those that grow by the same amount each time are start + counter * step, those that are
+ * doubled or halved are start shifted by the counter, and all others that change are unknown. A
+ * second walk, with these values, finds its accesses. */
 #include "analyze/walk.h"
 
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 enum {
   MOST_STEPS = 4000000,     /* instructions followed in all */
   MOST_LOOP_STEPS = 800000, /* and in one loop */
+  MOST_WORK = 1 << 29,      /* values computed in single threads in all */
+  MOST_LOOP_WORK = 1 << 27, /* and in one loop */
   MOST_RECORDED_LANES = 1 << 23,
   MOST_STACK = 1 << 16,
   MOST_NESTING = 24, /* loops taken as a whole inside each other */
@@ -43,7 +46,7 @@ typedef struct attempt {
   uint32_t depth;
   bf_expression *reg;
   uint32_t records;
-  uint64_t lanes_recorded, steps;
+  uint64_t lanes_recorded, steps, work;
 } attempt;
 
 /* Threads that have left a region, or come back to its header. */
@@ -124,6 +127,7 @@ static void begin_attempt(region *r, uint32_t loop) {
   *a = (attempt){.loop = loop, .depth = r->stack.count, .records = walk->records};
   a->lanes_recorded = walk->lanes_recorded;
   a->steps = walk->steps;
+  a->work = walk->values.work;
   a->stack = malloc(r->stack.count * sizeof *a->stack);
   a->reg = malloc(registers * sizeof *a->reg);
   if (!a->stack || !a->reg) {
@@ -188,13 +192,14 @@ static bool check_limits(region *r) {
   bool too_many = walk->lanes_recorded > MOST_RECORDED_LANES || walk->values.is_full;
   if (r->attempt_count > 0) {
     const attempt *a = &r->attempts[r->attempt_count - 1];
-    if (too_many || walk->steps - a->steps > MOST_LOOP_STEPS) {
+    if (too_many || walk->steps - a->steps > MOST_LOOP_STEPS ||
+        walk->values.work - a->work > MOST_LOOP_WORK) {
       walk->values.is_full = false;
       give_up(r, r->attempt_count - 1, true);
       return true;
     }
   }
-  walk->too_much |= too_many || walk->steps > MOST_STEPS;
+  walk->too_much |= too_many || walk->steps > MOST_STEPS || walk->values.work > MOST_WORK;
   return false;
 }
 
@@ -285,7 +290,7 @@ static void part(region *r, const ways *w, uint32_t reconvergence) {
   } else {
     top->block = reconvergence;
   }
-  for (unsigned i = w->count; i-- > 0 && !is_over(walk);)
+  for (unsigned i = 0; i < w->count && !is_over(walk); i++) /* those that do not branch go first */
     push(r, w->target[i], reconvergence, w->place[i]);
 }
 
@@ -296,7 +301,9 @@ typedef struct carried {
   uint32_t count;
   uint32_t *reg;
   unsigned *bits;
-  bf_expression *start, *atom, *end;
+  bf_expression *before; /* in all threads */
+  bf_expression *start;  /* in those that enter the loop */
+  bf_expression *atom, *end;
   bool *is_uniform;
 } carried;
 
@@ -318,6 +325,7 @@ static void collect_register(void *context, const bf_ptx_operand *operand) {
 static void free_carried(carried *list) {
   free(list->reg);
   free(list->bits);
+  free(list->before);
   free(list->start);
   free(list->atom);
   free(list->end);
@@ -329,12 +337,13 @@ static bool collect_carried(const bf_walk *walk, uint32_t loop, carried *list) {
   *list = (carried){0};
   list->reg = malloc(most * sizeof *list->reg);
   list->bits = malloc(most * sizeof *list->bits);
+  list->before = malloc(most * sizeof *list->before);
   list->start = malloc(most * sizeof *list->start);
   list->atom = malloc(most * sizeof *list->atom);
   list->end = malloc(most * sizeof *list->end);
   list->is_uniform = malloc(most * sizeof *list->is_uniform);
   collector c = {list, calloc(most, sizeof *c.seen)};
-  bool fine = list->reg && list->bits && list->start && list->atom && list->end &&
+  bool fine = list->reg && list->bits && list->before && list->start && list->atom && list->end &&
               list->is_uniform && c.seen;
   for (uint32_t b = 0; fine && b < walk->flow->blocks; b++)
     if (bf_loops_contain(&walk->loops, loop, b))
@@ -411,6 +420,31 @@ static void learn(region *r, uint32_t loop, group start, carried *list) {
   }
 }
 
+/* What start becomes after `counter` shifts, where end is atom shifted by the same number of bits;
+ * BF_UNDEFINED where it is not. */
+static bf_expression shifted(bf_walk *walk, bf_expression start, bf_expression atom,
+                             bf_expression end, bf_expression counter) {
+  bf_expressions *values = &walk->values;
+  const bf_node *node = bf_node_of(values, end);
+  unsigned bits = node->bits;
+  uint64_t count;
+  bf_operation operation = BF_DO_SHL;
+  if (node->kind == BF_EXPRESSION_SUM && node->terms == 1 && node->number == 0 &&
+      node->term[0].value == atom && node->term[0].coefficient > 0 &&
+      (node->term[0].coefficient & (node->term[0].coefficient - 1)) == 0) {
+    count = (uint64_t)__builtin_ctzll((uint64_t)node->term[0].coefficient);
+  } else if (node->kind == BF_EXPRESSION_OPERATION && node->a == atom &&
+             (node->operation == BF_DO_SHR_S || node->operation == BF_DO_SHR_U) &&
+             bf_expression_is_constant(values, node->b, &count) && count < 64) {
+    operation = node->operation;
+  } else {
+    return BF_UNDEFINED;
+  }
+  bf_expression times = bf_expression_convert(values, counter, bits, false);
+  return bf_expression_operate(values, operation, bits, start,
+                               bf_expression_scale(values, times, (int64_t)count), 0);
+}
+
 /* The value of a register when iteration `counter` begins. */
 static bf_expression value_in_loop(region *r, uint32_t loop, const carried *list, uint32_t i,
                                    bf_expression counter, uint32_t atoms_before) {
@@ -427,6 +461,9 @@ static bf_expression value_in_loop(region *r, uint32_t loop, const carried *list
       bf_expression count = bf_expression_convert(values, counter, list->bits[i], false);
       return bf_expression_add(values, start, bf_expression_multiply(values, count, step), 1);
     }
+    bf_expression value = shifted(walk, start, atom, end, counter);
+    if (value != BF_UNDEFINED)
+      return value;
   }
   return loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i], list->is_uniform[i], "v",
                    "what changes in");
@@ -442,27 +479,26 @@ static void note_causes(bf_walk *walk, uint32_t number, const arrivals *exits,
         loop->cause[loop->causes++] = c->predicate;
 }
 
-/* Whether all lanes of a warp leave the loop together: at the conditions of its exits. */
-static bool leaves_together(const bf_walk *walk, const arrivals *exits, group start) {
-  for (uint32_t i = 0; i < exits->count; i++) {
-    if (exits->item[i].place.mask != start.place.mask)
+/* Whether all lanes of a warp arrive together: their conditions are the same for all of them. */
+static bool arrive_together(const bf_walk *walk, const arrivals *list, group start) {
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (list->item[i].place.mask != start.place.mask)
       return false;
-    for (const bf_condition *c = exits->item[i].place.conditions; c && c != start.place.conditions;
+    for (const bf_condition *c = list->item[i].place.conditions; c && c != start.place.conditions;
          c = c->up)
       if (!bf_node_of(&walk->values, c->predicate)->is_uniform)
         return false;
   }
-  return !exits->overflows;
+  return !list->overflows;
 }
 
 /* What registers hold behind the loop: as in its last iteration, whose number is another unknown
  * than that of the iteration that accesses are in. Where lanes leave one by one, what the loop made
  * differs between them. */
 static void leave(region *r, uint32_t loop, const carried *list, const arrivals *exits, group start,
-                  bf_expression counter, uint32_t atoms_before) {
+                  bool together, bf_expression counter, uint32_t atoms_before) {
   bf_walk *walk = r->walk;
   bf_expressions *values = &walk->values;
-  bool together = leaves_together(walk, exits, start);
   bf_expression last = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "n", "the iterations of");
   bf_expression zero = bf_expression_constant(values, 32, 0);
   for (uint32_t i = 0; i < list->count && !is_over(walk); i++) {
@@ -476,7 +512,8 @@ static void leave(region *r, uint32_t loop, const carried *list, const arrivals 
       value = bf_expression_substitute(values, value, &counter, &last, 1);
     else if (walk->reg[reg] != BF_UNDEFINED)
       value = loop_atom(walk, BF_ATOM_AFTER, loop, list->bits[i], false, "v", "what is left by");
-    walk->reg[reg] = bf_expression_blend(values, start.place.mask, value, list->start[i]);
+    walk->reg[reg] = list->before[i];
+    bf_walk_write(walk, reg, value, start.place);
   }
 }
 
@@ -493,36 +530,33 @@ static uint32_t common_post_dominator(const bf_ptx_flow *flow, uint32_t a, uint3
   return flow->blocks;
 }
 
-/* The blocks to which a loop was left, each once. */
-static void list_targets(const bf_walk *walk, const arrivals *exits, ways *w,
+/* The blocks to which a loop was left, each once, and the nearest that lanes must pass which leave
+ * it in different ways and iterations. */
+static void list_targets(const bf_walk *walk, uint32_t header, const arrivals *exits, ways *w,
                          uint32_t *reconvergence) {
   w->count = 0;
-  *reconvergence = walk->flow->blocks;
+  *reconvergence = walk->flow->block[header].post_dominator;
   for (uint32_t i = 0; i < exits->count; i++) {
     unsigned k = 0;
     while (k < w->count && w->target[k] != exits->item[i].block)
       k++;
     if (k < w->count)
       continue;
-    *reconvergence = w->count
-                         ? common_post_dominator(walk->flow, *reconvergence, exits->item[i].block)
-                         : exits->item[i].block;
     w->target[w->count++] = exits->item[i].block;
+    *reconvergence = common_post_dominator(walk->flow, *reconvergence, exits->item[i].block);
   }
 }
 
 /* Lets the threads that were at the header go on behind the loop. */
-static void go_on(region *r, uint32_t loop, const arrivals *exits, group start) {
+static void go_on(region *r, uint32_t loop, const arrivals *exits, group start, bool together) {
   bf_walk *walk = r->walk;
   ways w = {.is_unknown = true};
   uint32_t reconvergence;
-  list_targets(walk, exits, &w, &reconvergence);
-  if (w.count == 1) {
-    group *top = &r->stack.item[r->stack.count - 1];
-    top->block = w.target[0];
+  list_targets(walk, start.block, exits, &w, &reconvergence);
+  if (w.count == 1 && (together || reconvergence == w.target[0])) {
+    r->stack.item[r->stack.count - 1].block = w.target[0];
     return;
   }
-  bool together = leaves_together(walk, exits, start);
   bf_expression which = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "way", "the way out of");
   for (unsigned i = 0; i < w.count; i++) {
     bf_expression is_this = bf_expression_operate(&walk->values, BF_DO_EQUAL, 1, which,
@@ -545,7 +579,7 @@ static void walk_loop(region *r, uint32_t loop) {
     return;
   }
   for (uint32_t i = 0; i < list.count; i++) {
-    bf_expression value = walk->reg[list.reg[i]];
+    bf_expression value = list.before[i] = walk->reg[list.reg[i]];
     list.start[i] = value == BF_UNDEFINED
                         ? value
                         : bf_walk_register(walk, list.reg[i], list.bits[i], start.place);
@@ -565,11 +599,13 @@ static void walk_loop(region *r, uint32_t loop) {
     walk_body(r, loop, start, &latches, &exits);
     walk->repeats = repeat->up;
     note_causes(walk, loop, &exits, start.place.conditions);
-    leave(r, loop, &list, &exits, start, counter, atoms_before);
+    bool together = arrive_together(walk, &exits, start) && arrive_together(walk, &latches, start);
+    walk->loops.loop[loop].leaves_apart |= !together;
+    leave(r, loop, &list, &exits, start, together, counter, atoms_before);
     if (exits.count == 0)
       r->stack.count--; /* a loop that nobody leaves */
     else
-      go_on(r, loop, &exits, start);
+      go_on(r, loop, &exits, start, together);
   } else {
     walk->values.failed = true;
   }

@@ -7,16 +7,18 @@
 
 /* ---- Loops (loops.c) ---- */
 
-enum { BF_NO_LOOP = UINT32_MAX, BF_MOST_CAUSES = 4 };
+#define BF_NO_LOOP UINT32_MAX
+enum { BF_MOST_CAUSES = 4 };
 
 /* A natural loop: blocks that reach the header, which dominates them, without leaving. */
 typedef struct bf_loop {
   uint32_t header;
-  uint32_t parent;  /* the loop around it, or BF_NO_LOOP */
-  uint64_t line;    /* of its first instruction */
-  bool is_symbolic; /* to be gone through once, with an unknown counter */
-  bool is_too_long; /* because it has too many iterations */
-  unsigned causes;  /* on what its end depends */
+  uint32_t parent;   /* the loop around it, or BF_NO_LOOP */
+  uint64_t line;     /* of its first instruction */
+  bool is_symbolic;  /* to be gone through once, with an unknown counter */
+  bool is_too_long;  /* because it has too many iterations */
+  bool leaves_apart; /* lanes of a warp may leave it in different iterations */
+  unsigned causes;   /* on what its end depends */
   bf_expression cause[BF_MOST_CAUSES];
 } bf_loop;
 
@@ -101,24 +103,27 @@ typedef struct bf_walk {
 /* Follows all paths from the start of the kernel. */
 void bf_walk_run(bf_walk *walk);
 
-/* ---- Instructions (execute.c) ---- */
+/* ---- Operands (operand.c) ---- */
 
-/* Marks the instructions that addresses of shared accesses and branches depend on. */
-int bf_walk_mark(bf_walk *walk);
-/* Follows one instruction that is no branch. */
-void bf_walk_execute(bf_walk *walk, uint32_t index, bf_place place);
 /* What an operand is worth here. */
 bf_expression bf_walk_read(bf_walk *walk, const bf_ptx_operand *operand, bf_place place,
                            unsigned bits);
 bf_expression bf_walk_register(bf_walk *walk, uint32_t number, unsigned bits, bf_place place);
+/* Gives a register a value in the threads of place. */
+void bf_walk_write(bf_walk *walk, uint32_t number, bf_expression value, bf_place place);
+/* A new unknown: what the instruction (NULL: nobody) loads or computes. */
+bf_expression bf_walk_unknown(bf_walk *walk, bf_atom_kind kind, unsigned bits, bool is_uniform,
+                              const bf_ptx_instruction *instruction);
 /* The predicate of a guard. */
 bf_expression bf_walk_guard(bf_walk *walk, const bf_ptx_operand *guard, bf_place place);
+/* Whether an instruction loads a parameter of the kernel, which, and from which byte on. */
+bool bf_walk_is_parameter(const bf_walk *walk, const bf_ptx_instruction *instruction,
+                          unsigned *index, int64_t *offset);
+/* bits of a parameter from its byte offset on. */
+bf_expression bf_walk_parameter(bf_walk *walk, unsigned index, int64_t offset, unsigned bits);
 unsigned bf_register_bits(const bf_ptx_registers *registers);
 /* The number of a scalar register that operand is; false for everything else. */
 bool bf_operand_register(const bf_ptx_operand *operand, uint32_t *number);
-/* Calls visit for each register that an instruction writes. */
-void bf_walk_written(const bf_ptx_instruction *instruction,
-                     void (*visit)(void *context, const bf_ptx_operand *operand), void *context);
 
 /* Threads of place for which a predicate is true, false, or not known. */
 typedef struct bf_split {
@@ -126,6 +131,31 @@ typedef struct bf_split {
   bool is_unknown;  /* for some thread */
 } bf_split;
 bf_split bf_walk_split(bf_walk *walk, bf_expression predicate, bf_place place, uint64_t line);
+
+/* ---- Instructions (execute.c) ---- */
+
+/* Follows one instruction that is no branch. */
+void bf_walk_execute(bf_walk *walk, uint32_t index, bf_place place);
+/* Calls visit for each register that an instruction writes. */
+void bf_walk_written(const bf_ptx_instruction *instruction,
+                     void (*visit)(void *context, const bf_ptx_operand *operand), void *context);
+
+/* ---- Shared memory (touch.c) ---- */
+
+/* Marks the instructions that addresses of shared accesses and branches depend on. */
+int bf_walk_mark(bf_walk *walk);
+/* Whether an instruction may touch shared memory: it says so, or its address is generic. */
+bool bf_may_be_shared(const bf_ptx_instruction *instruction);
+/* Notes that the threads of place execute an instruction that may touch shared memory. */
+void bf_walk_record(bf_walk *walk, uint32_t index, bf_place place);
+
+/* ---- Operations (kinds.c) ---- */
+
+/* What an instruction is in a trace; false where a trace cannot hold it. */
+bool bf_walk_kind(const bf_ptx_function *function, const bf_ptx_instruction *instruction, bf_op *op,
+                  unsigned *width_bytes);
+/* The lanes whose addresses count: those of one matrix are lanes 0 to 7. */
+uint32_t bf_walk_counted_lanes(const bf_ptx_instruction *instruction);
 
 /* ---- Layout (layout.c) ---- */
 

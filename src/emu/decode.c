@@ -342,6 +342,18 @@ static const char *file_name(const bf_ptx_module *ptx, uint64_t number) {
   return NULL;
 }
 
+void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
+                        const char **file, uint64_t *line) {
+  const bf_ptx_location *location = instruction->location;
+  *file = location ? file_name(ptx, location->file) : NULL;
+  *line = location ? location->line : 0;
+  bool is_library = *file && strstr(*file, "include/");
+  if (is_library && location->function_name && location->inlined_line) {
+    *file = file_name(ptx, location->inlined_file);
+    *line = location->inlined_line;
+  }
+}
+
 static bool add_site(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                      unsigned *capacity) {
   bf_emu_kernel *kernel = decoder->kernel;
@@ -355,11 +367,10 @@ static bool add_site(bf_emu_decoder *decoder, const bf_ptx_instruction *instruct
     kernel->sites = sites;
     *capacity = grown;
   }
-  const bf_ptx_location *location = instruction->location;
-  kernel->sites[kernel->site_count++] =
-      (bf_emu_site){decoder->function, instruction, instruction->line,
-                    location ? file_name(decoder->module->ptx, location->file) : NULL,
-                    location ? location->line : 0};
+  bf_emu_site *site = &kernel->sites[kernel->site_count++];
+  *site = (bf_emu_site){
+      .function = decoder->function, .instruction = instruction, .line = instruction->line};
+  bf_emu_source_line(decoder->module->ptx, instruction, &site->source_file, &site->source_line);
   return true;
 }
 
@@ -692,13 +703,44 @@ static void add_shared_of_operand(bf_emu_decoder *decoder, const bf_ptx_operand 
       add_shared_of_operand(decoder, &operand->item[i]);
 }
 
-/* Lays out the shared variables that instructions of the kernel name: those of fixed size in the
- * order in which they are named, then dynamic shared memory. */
+/* Moves a variable, if it is one of those named, to the place behind the first `ordered`. */
+static unsigned order_shared(bf_emu_decoder *decoder, const bf_ptx_variable *variable,
+                             unsigned ordered) {
+  for (unsigned i = ordered; i < decoder->shareds; i++)
+    if (decoder->shared[i].variable == variable) {
+      bf_emu_offset found = decoder->shared[i];
+      memmove(&decoder->shared[ordered + 1], &decoder->shared[ordered],
+              (i - ordered) * sizeof found);
+      decoder->shared[ordered] = found;
+      return ordered + 1;
+    }
+  return ordered;
+}
+
+static unsigned order_shared_of_body(bf_emu_decoder *decoder, const bf_ptx_statement *statement,
+                                     unsigned ordered) {
+  for (; statement; statement = statement->next)
+    if (statement->kind == BF_PTX_STATEMENT_SCOPE)
+      ordered = order_shared_of_body(decoder, statement->scope, ordered);
+    else if (statement->kind == BF_PTX_STATEMENT_VARIABLE)
+      ordered = order_shared(decoder, statement->variable, ordered);
+  return ordered;
+}
+
+/* Lays out the shared variables that instructions of the kernel name, as ptxas does
+ * (docs/merging.md): those of fixed size in the order of their declarations, inside functions
+ * first, then dynamic shared memory. What is merged is aligned only at these places. */
 static void place_shared(bf_emu_decoder *decoder) {
+  unsigned ordered = 0;
   for (bf_emu_code *code = decoder->kernel->code; code; code = code->next)
     for (uint32_t i = 0; i < code->function->instructions; i++)
       for (unsigned k = 0; k < code->function->instruction[i]->operands; k++)
         add_shared_of_operand(decoder, &code->function->instruction[i]->operand[k]);
+  for (bf_emu_code *code = decoder->kernel->code; code; code = code->next)
+    ordered = order_shared_of_body(decoder, code->function->body, ordered);
+  for (const bf_ptx_item *item = decoder->module->ptx->first; item; item = item->next)
+    if (item->kind == BF_PTX_ITEM_VARIABLE)
+      ordered = order_shared(decoder, item->variable, ordered);
   uint64_t at = 0, dynamic_alignment = 16;
   bf_emu_needs *needs = &decoder->kernel->needs;
   for (unsigned i = 0; i < decoder->shareds; i++) {

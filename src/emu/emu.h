@@ -190,7 +190,8 @@ typedef struct bf_emu_launch {
   /* Text that the kernel prints, whole calls of printf at a time; NULL: dropped. */
   void (*print)(void *context, const char *text, size_t bytes);
   void *print_context;
-  /* Called now and then with the number of blocks done; false stops the launch. NULL: none. */
+  /* Called now and then with the number of blocks done, by one thread at a time; false stops the
+   * launch, also one that would never end. NULL: none. */
   bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks);
   void *progress_context;
 } bf_emu_launch;
@@ -237,5 +238,19 @@ bf_emu_observer bf_profile_observer(bf_profile *profile);
 /* The sums of all workers for a site. */
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site);
 void bf_profile_free(bf_profile *profile);
+
+/* ---- Traces of launches ---- */
+
+/* Writes the shared accesses of launches as a trace (docs/traces.md), with the source line of each
+ * as its site. Equal accesses of a launch are written once, with a count. */
+typedef struct bf_tracer bf_tracer;
+
+int bf_tracer_open(const char *path, bool packed, bf_tracer **tracer, bf_diagnostic *diagnostic);
+/* The observer for launches of kernel; ends the one before. */
+int bf_tracer_begin(bf_tracer *tracer, const bf_emu_kernel *kernel, bf_emu_observer *observer,
+                    bf_diagnostic *diagnostic);
+/* Writes what is left and makes the file appear. */
+int bf_tracer_commit(bf_tracer *tracer, bf_diagnostic *diagnostic);
+void bf_tracer_close(bf_tracer *tracer);
 
 #endif

@@ -1,5 +1,5 @@
 /* Faults: the first one ends the launch. */
-#include "emu/inner.h"
+#include "emu/device.h"
 
 #include <stdarg.h>
 
@@ -65,11 +65,8 @@ static bf_emu_fault *claim(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_
   if (index < code->function->instructions) {
     const bf_ptx_instruction *instruction = code->function->instruction[index];
     fault->line = instruction->line;
-    const bf_ptx_location *location = instruction->location;
-    fault->source_line = location ? location->line : 0;
-    for (unsigned i = 0; location && i < flight->kernel->site_count; i++)
-      if (flight->kernel->sites[i].instruction == instruction)
-        fault->source_file = flight->kernel->sites[i].source_file;
+    bf_emu_source_line(flight->kernel->module->ptx, instruction, &fault->source_file,
+                       &fault->source_line);
   }
   memcpy(fault->block, warp->block->id, sizeof fault->block);
   for (unsigned k = 0; k < 3; k++)

@@ -312,6 +312,11 @@ static inline void bf_emu_set_predicate(bf_emu_warp *warp, uint32_t offset, uint
   *predicate = (*predicate & ~mask) | (value & mask);
 }
 
+/* The line of the source that an instruction comes from (file NULL: not known). What was inlined
+ * from a header of the compiler (atomicAdd and the like) counts as the line that called it. */
+void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
+                        const char **file, uint64_t *line);
+
 /* Frees what asynchronous copies hold of a warp (async.c). */
 void bf_emu_async_free(bf_emu_warp *warp);
 

@@ -228,21 +228,22 @@ static bool is_stopped(const bf_emu_flight *flight) {
   return __atomic_load_n(&flight->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Reports progress from worker 0 about as often as blocks end; false: stop. */
-static void block_done(bf_emu_worker *worker) {
-  bf_emu_flight *flight = worker->flight;
-  uint64_t done = __atomic_add_fetch(&flight->blocks_done, 1, __ATOMIC_RELAXED);
+/* Reports progress; where the answer is to stop, the launch ends. */
+static void report(bf_emu_flight *flight) {
   const bf_emu_launch *launch = flight->launch;
-  if (worker->index || !launch->progress)
+  if (!launch->progress || pthread_mutex_trylock(&flight->lock))
+    return; /* somebody else reports, or prints */
+  uint64_t done = __atomic_load_n(&flight->blocks_done, __ATOMIC_RELAXED);
+  bool goes_on = launch->progress(launch->progress_context, done, flight->blocks);
+  pthread_mutex_unlock(&flight->lock);
+  if (goes_on)
     return;
-  if (!launch->progress(launch->progress_context, done, flight->blocks)) {
-    int none = 0;
-    if (__atomic_compare_exchange_n(&flight->fault_taken, &none, 1, false, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_SEQ_CST))
-      flight->fault =
-          (bf_emu_fault){.kind = BF_EMU_INTERRUPTED, .kernel = flight->kernel->function->name};
-    __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
-  }
+  int none = 0;
+  if (__atomic_compare_exchange_n(&flight->fault_taken, &none, 1, false, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST))
+    flight->fault =
+        (bf_emu_fault){.kind = BF_EMU_INTERRUPTED, .kernel = flight->kernel->function->name};
+  __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
 }
 
 /* The blocks of a worker that have begun and wait, first in first out. */
@@ -308,10 +309,14 @@ static void work(void *context, unsigned index) {
       fail_stuck(block);
     if (end == WAITS) {
       push(&waiting, block);
+      report(flight);
       continue;
     }
-    if (end == DONE)
-      block_done(worker);
+    if (end == DONE) {
+      __atomic_add_fetch(&flight->blocks_done, 1, __ATOMIC_RELAXED);
+      if (index == 0)
+        report(flight);
+    }
     block->next = spare;
     spare = block;
   }

@@ -16,68 +16,97 @@ bool BF_EMU_NAME(bf_emu_select_async)(bf_emu_decoder *decoder,
 
 /* ---- Copies ---- */
 
-/* The copy of one lane; bytes behind source_bytes are filled with zeros. */
-typedef struct lane_copy {
-  uint8_t *to;
-  const uint8_t *from;
-  uint32_t group; /* of the lane */
-  uint8_t lane, bytes, source_bytes;
-} lane_copy;
+/* The copies of one instruction; bytes behind source_bytes are filled with zeros. */
+typedef struct warp_copy {
+  uint32_t lanes; /* whose copy is not done yet */
+  uint32_t bytes;
+  uint32_t group[BF_EMU_LANES]; /* of the lane */
+  uint8_t *to[BF_EMU_LANES];
+  const uint8_t *from[BF_EMU_LANES];
+  uint8_t source_bytes[BF_EMU_LANES];
+} warp_copy;
 
-enum { FIRST_COPIES = 256, MOST_COPIES = 1 << 16 };
+enum { FIRST_COPIES = 16, MOST_COPIES = 1024 };
 
 /* Copies of a warp in the order they were issued, as one piece of memory (emu/async.c frees it). */
 struct bf_emu_async {
   uint64_t block;               /* whose copies these are: warps are used for many blocks */
   uint32_t group[BF_EMU_LANES]; /* that copies are put into: as many were committed */
-  uint32_t count, capacity;
-  lane_copy copy[];
+  uint32_t first, end;          /* copies from first to end may hold some that are not done */
+  uint32_t capacity;
+  warp_copy copy[];
 };
 
-static void do_copy(const lane_copy *copy) {
-  if (copy->source_bytes)
-    memcpy(copy->to, copy->from, copy->source_bytes);
-  memset(copy->to + copy->source_bytes, 0, (size_t)(copy->bytes - copy->source_bytes));
+/* Does the copies of lanes. */
+static void do_copies(warp_copy *copy, uint32_t lanes) {
+  lanes &= copy->lanes;
+  copy->lanes &= ~lanes;
+  BF_EACH_LANE(lanes, lane) {
+    uint8_t *to = copy->to[lane];
+    const uint8_t *from = copy->from[lane];
+    uint32_t bytes = copy->source_bytes[lane];
+    if (bytes == 16)
+      memcpy(to, from, 16);
+    else if (bytes == copy->bytes && bytes == 4)
+      memcpy(to, from, 4);
+    else {
+      if (bytes)
+        memcpy(to, from, bytes);
+      memset(to + bytes, 0, copy->bytes - bytes);
+    }
+  }
 }
 
-/* The list of the warp with room for more copies; NULL: there is none. */
-static struct bf_emu_async *room_for(bf_emu_warp *warp, uint32_t more) {
+/* The list of the warp, as the block needs it; NULL: there is none. */
+static struct bf_emu_async *list_of(bf_emu_warp *warp) {
   struct bf_emu_async *list = warp->async;
   if (list && list->block != warp->block->index) {
     list->block = warp->block->index;
-    list->count = 0;
+    list->first = list->end = 0;
     memset(list->group, 0, sizeof list->group);
   }
-  uint32_t count = list ? list->count : 0, capacity = list ? list->capacity : 0;
-  if (list && count + more <= capacity)
+  return list;
+}
+
+/* The list with room for one more; NULL: there is none. */
+static struct bf_emu_async *list_with_room(bf_emu_warp *warp) {
+  struct bf_emu_async *list = list_of(warp);
+  if (list && list->first > 0 && list->end == list->capacity) {
+    memmove(list->copy, list->copy + list->first, (list->end - list->first) * sizeof *list->copy);
+    list->end -= list->first;
+    list->first = 0;
+  }
+  if (list && list->end < list->capacity)
     return list;
-  uint32_t wanted = capacity ? 2 * capacity : FIRST_COPIES;
-  if (wanted > MOST_COPIES)
+  uint32_t capacity = list ? 2 * list->capacity : FIRST_COPIES;
+  if (capacity > MOST_COPIES)
     return NULL;
-  struct bf_emu_async *larger = realloc(list, sizeof *list + wanted * sizeof(lane_copy));
+  struct bf_emu_async *larger = realloc(list, sizeof *list + capacity * sizeof *list->copy);
   if (!larger)
     return NULL;
   if (!list)
     *larger = (struct bf_emu_async){.block = warp->block->index};
-  larger->capacity = wanted;
+  larger->capacity = capacity;
   warp->async = larger;
   return larger;
 }
 
 /* Does the copies of lanes whose group is before before[lane], in order. */
 static void finish(bf_emu_warp *warp, uint32_t lanes, const uint32_t *before) {
-  struct bf_emu_async *list = warp->async;
-  if (!list || list->block != warp->block->index)
+  struct bf_emu_async *list = list_of(warp);
+  if (!list)
     return;
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < list->count; i++) {
-    const lane_copy *copy = &list->copy[i];
-    if (lanes >> copy->lane & 1 && copy->group < before[copy->lane])
-      do_copy(copy);
-    else
-      list->copy[kept++] = *copy;
+  for (uint32_t i = list->first; i < list->end; i++) {
+    const uint32_t *group = list->copy[i].group;
+    uint32_t over = 0;
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      over |= (uint32_t)(group[lane] < before[lane]) << lane;
+    do_copies(&list->copy[i], lanes & over);
   }
-  list->count = kept;
+  while (list->first < list->end && !list->copy[list->first].lanes)
+    list->first++;
+  if (list->first == list->end)
+    list->first = list->end = 0;
 }
 
 /* Does all copies of lanes, committed or not. */
@@ -110,70 +139,69 @@ static void read_sizes(const bf_emu_warp *warp, const copy_detail *detail, uint8
 
 /* Finds the sources, size by size; lanes that read nothing have none. */
 static bool reach_sources(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
-                          const uint8_t *size, uint8_t **pointer) {
+                          const uint8_t *size, const uint8_t **from) {
   const copy_detail *detail = op->detail;
+  const bf_emu_address *at = &detail->from;
   uint64_t address[BF_EMU_LANES];
-  const bf_emu_address *from = &detail->from;
-  bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, address);
-  for (unsigned bytes = 1; bytes <= detail->bytes; bytes++) {
+  uint8_t *pointer[BF_EMU_LANES] = {NULL};
+  bf_emu_addresses(warp, at->place, at->register_bytes, at->offset, address);
+  for (uint32_t left = lanes; left;) {
+    unsigned bytes = size[__builtin_ctz(left)];
     uint32_t same = 0;
-    BF_EACH_LANE(lanes, lane) same |= (uint32_t)(size[lane] == bytes) << lane;
-    if (same && !bf_emu_reach(warp, op, from->space, BF_OP_LD, bytes, detail->bytes, false, same,
-                              address, pointer))
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      same |= (uint32_t)(size[lane] == bytes) << lane;
+    same &= left;
+    left &= ~same;
+    if (bytes && !bf_emu_reach(warp, op, at->space, BF_OP_LD, bytes, detail->bytes, false, same,
+                               address, pointer))
       return false;
   }
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    from[lane] = pointer[lane];
   return true;
 }
 
-/* cp.async: notes the copies. */
+/* cp.async: notes the copies. Where there is no room they are done at once, behind those before. */
 static const bf_emu_op *run_copy(bf_emu_warp *warp, const bf_emu_op *op) {
   const copy_detail *detail = op->detail;
   const bf_emu_address *at = &detail->to;
-  uint32_t lanes = BF_MASK();
-  uint64_t address[BF_EMU_LANES];
-  uint8_t *to[BF_EMU_LANES], *from[BF_EMU_LANES] = {NULL}, size[BF_EMU_LANES];
   bf_op kind = detail->bytes == 16 ? BF_OP_CP16 : detail->bytes == 8 ? BF_OP_CP8 : BF_OP_CP4;
-  if (!lanes)
+  uint64_t address[BF_EMU_LANES];
+  warp_copy now = {.lanes = BF_MASK(), .bytes = detail->bytes};
+  if (!now.lanes)
     return op + 1;
   bf_emu_addresses(warp, at->place, at->register_bytes, at->offset, address);
-  read_sizes(warp, detail, size);
-  if (!reach_sources(warp, op, lanes, size, from) ||
-      !bf_emu_reach(warp, op, at->space, kind, detail->bytes, detail->bytes, true, lanes, address,
-                    to))
+  read_sizes(warp, detail, now.source_bytes);
+  if (!reach_sources(warp, op, now.lanes, now.source_bytes, now.from) ||
+      !bf_emu_reach(warp, op, at->space, kind, detail->bytes, detail->bytes, true, now.lanes,
+                    address, now.to))
     return NULL;
-  struct bf_emu_async *list = room_for(warp, BF_EMU_LANES);
-  if (!list)
-    finish_all(warp, lanes);
-  BF_EACH_LANE(lanes, lane) {
-    lane_copy copy = {.to = to[lane],
-                      .from = from[lane],
-                      .group = list ? list->group[lane] : 0,
-                      .lane = (uint8_t)lane,
-                      .bytes = (uint8_t)detail->bytes,
-                      .source_bytes = size[lane]};
-    if (list)
-      list->copy[list->count++] = copy;
-    else
-      do_copy(&copy);
+  struct bf_emu_async *list = list_with_room(warp);
+  if (list) {
+    memcpy(now.group, list->group, sizeof now.group);
+    list->copy[list->end++] = now;
+  } else {
+    finish_all(warp, now.lanes);
+    do_copies(&now, now.lanes);
   }
   return op + 1;
 }
 
-/* cp.async.commit_group. */
+/* cp.async.commit_group. Without a list nothing was ever copied. */
 static const bf_emu_op *run_commit(bf_emu_warp *warp, const bf_emu_op *op) {
-  struct bf_emu_async *list = room_for(warp, 0);
-  if (list)
-    BF_EACH_LANE(BF_MASK(), lane) list->group[lane]++;
+  struct bf_emu_async *list = list_of(warp);
+  uint32_t lanes = BF_MASK();
+  for (unsigned lane = 0; list && lane < BF_EMU_LANES; lane++)
+    list->group[lane] += lanes >> lane & 1;
   return op + 1;
 }
 
 /* cp.async.wait_group: all but the last `immediate` groups. */
 static const bf_emu_op *run_wait(bf_emu_warp *warp, const bf_emu_op *op) {
-  const struct bf_emu_async *list = warp->async;
-  uint32_t before[BF_EMU_LANES] = {0};
+  const struct bf_emu_async *list = list_of(warp);
+  uint32_t before[BF_EMU_LANES] = {0}, but = (uint32_t)op->immediate;
   for (unsigned lane = 0; list && lane < BF_EMU_LANES; lane++)
-    if (list->group[lane] > op->immediate)
-      before[lane] = list->group[lane] - (uint32_t)op->immediate;
+    before[lane] = list->group[lane] > but ? list->group[lane] - but : 0;
   finish(warp, BF_MASK(), before);
   return op + 1;
 }

@@ -68,10 +68,17 @@ static uint64_t from_float(float f) {
   return f != f ? 0x7fffffffu : value.u;
 }
 
-/* Float atomics of hardware flush denormals in global memory only; results here keep them. */
+/* Denormal numbers as zero, with their sign. */
+static uint64_t flush_f32(uint64_t bits) { return bits & 0x7f800000 ? bits : bits & 0x80000000; }
+
+/* Sums of floats keep denormal numbers in shared memory and flush them in global memory. */
 static uint64_t add_f32(uint64_t old, uint64_t b, uint64_t c) {
   (void)c;
   return from_float(as_float(old) + as_float(b));
+}
+
+static uint64_t add_f32_flushed(uint64_t old, uint64_t b, uint64_t c) {
+  return flush_f32(add_f32(flush_f32(old), flush_f32(b), c));
 }
 
 static uint64_t add_f64(uint64_t old, uint64_t b, uint64_t c) {
@@ -221,6 +228,12 @@ static bool reach(bf_emu_warp *warp, const bf_emu_op *op, const atomic *what, ui
                       pointer);
 }
 
+/* Whether a pointer leads into the shared memory of the block. */
+static bool is_shared(const bf_emu_warp *warp, const uint8_t *pointer) {
+  uintptr_t start = (uintptr_t)warp->block->shared;
+  return (uintptr_t)pointer - start < warp->block->shared_bytes;
+}
+
 static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t mask = BF_MASK();
   const atomic *what = op->detail;
@@ -232,11 +245,14 @@ static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
   bool alone = warp->worker->flight->alone || what->space == BF_PTX_SPACE_SHARED;
   BF_EACH_LANE(mask, lane)
   for (unsigned i = 0; i < what->count; i++) {
+    combine apply = what->apply;
+    if (apply == add_f32 && !is_shared(warp, pointer[lane]))
+      apply = add_f32_flushed;
     uint64_t b = read_register(warp, what->b[i], what->size, lane);
     uint64_t c = what->is_swap ? read_register(warp, what->c, what->size, lane) : 0;
     uint8_t *at = pointer[lane] + i * what->size;
-    uint64_t old = alone ? change_alone(at, what->size, what->apply, b, c)
-                         : change_together(at, what->size, what->apply, b, c);
+    uint64_t old = alone ? change_alone(at, what->size, apply, b, c)
+                         : change_together(at, what->size, apply, b, c);
     if (what->has_result)
       memcpy(warp->registers + what->d[i] + lane * what->size, &old, what->size);
   }

@@ -379,8 +379,8 @@ static inline bool is_of_class(uint64_t magnitude, uint64_t infinity, uint64_t s
     return magnitude <= infinity;
   case NOT_A_NUMBER:
     return magnitude > infinity;
-  case NORMAL:
-    return magnitude >= smallest && magnitude < infinity;
+  case NORMAL: /* 0 counts as normal */
+    return magnitude == 0 || (magnitude >= smallest && magnitude < infinity);
   case SUBNORMAL:
     return magnitude != 0 && magnitude < smallest;
   }

@@ -5,6 +5,7 @@
  * The common types have steps that compilers vectorise; the rest goes through emu/format.h, value
  * by value. Types of 8 bits live in 16-bit places. */
 #include "emu/format.h"
+#include "emu/half_lanes.h"
 #include "emu/inner.h"
 
 #include <math.h>
@@ -134,7 +135,8 @@ static inline float nearestf(float x) {
 }
 static inline double nearest(double x) {
   double large = copysign(0x1p52, x);
-  return fabs(x) < 0x1p52 ? copysign((x + large) - large, x) : x;
+  double kept = x != x ? x + x : x; /* quiet */
+  return fabs(x) < 0x1p52 ? copysign((x + large) - large, x) : kept;
 }
 
 /* Floating point to integer: rounded, clamped to [LOW, HIGH], where HIGH is the largest float not
@@ -194,24 +196,24 @@ static const bf_emu_step from_f64[INTEGER_COUNT][4] = {
 
 /* ---- Between floating-point types ---- */
 
-/* A NaN that an operation gives as f32 is always this one. */
-static inline float canonical(float x) { return x != x ? bf_emu_bits_float(0x7fffffff) : x; }
-
 static inline float flush(float x) {
   uint32_t bits = bf_emu_float_bits(x);
   return bf_emu_bits_float(bits & 0x7f800000 ? bits : bits & 0x80000000);
 }
+/* What .ftz does to a source. */
+static inline float flush_canonical(float x) { return flush(bf_emu_canonical(x)); }
 /* To [0, 1]; NaN becomes 0. */
 static inline float saturate_float(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
 static inline double saturate_double(double x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
-static inline float integral_rni(float x) { return canonical(nearestf(x)); }
-static inline float integral_rzi(float x) { return canonical(truncf(x)); }
-static inline float integral_rmi(float x) { return canonical(floorf(x)); }
-static inline float integral_rpi(float x) { return canonical(ceilf(x)); }
+static inline float integral_rni(float x) { return bf_emu_canonical(nearestf(x)); }
+static inline float integral_rzi(float x) { return bf_emu_canonical(truncf(x)); }
+static inline float integral_rmi(float x) { return bf_emu_canonical(floorf(x)); }
+static inline float integral_rpi(float x) { return bf_emu_canonical(ceilf(x)); }
 static inline double widen_float(float x) { return x; }
-static inline float narrow_double(double x) { return canonical((float)x); }
+static inline float narrow_double(double x) { return (float)x; }
 
 STEP(flush_f32, float, float, flush)
+STEP(flush_source, float, float, flush_canonical)
 STEP(saturate_f32, float, float, saturate_float)
 STEP(saturate_f64, double, double, saturate_double)
 STEP(f32_rni, float, float, integral_rni)
@@ -224,9 +226,21 @@ STEP(f64_rmi, double, double, floor)
 STEP(f64_rpi, double, double, ceil)
 STEP(f32_to_f64, float, double, widen_float)
 STEP(f64_to_f32, double, float, narrow_double)
-STEP(f64_to_f32_odd, double, float, bf_emu_double_to_float_odd)
-STEP(f16_to_f32, uint16_t, float, bf_emu_half_to_float)
+STEP(f16_to_f32_quiet, uint16_t, float, bf_emu_half_to_float)
 STEP(bf16_to_f32, uint16_t, float, bf_emu_bf16_to_float)
+
+/* The same a row at a time. */
+#define ROW_STEP(name, A, D, convert)                                                              \
+  static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
+    uint32_t mask = BF_MASK();                                                                     \
+    D row[BF_EMU_LANES], *d = BF_LANES(D, op->d);                                                  \
+    convert(BF_LANES(const A, op->a), row, BF_EMU_LANES);                                          \
+    BF_SET_LANES(mask, d, row[lane]);                                                              \
+    return op + 1;                                                                                 \
+  }
+ROW_STEP(f16_to_f32, uint16_t, float, bf_emu_halves_to_floats)
+ROW_STEP(f32_to_f16_RN, float, uint16_t, bf_emu_floats_to_halves)
+ROW_STEP(f32_to_bf16_RN, float, uint16_t, bf_emu_floats_to_bf16s)
 
 static const bf_emu_step integral_f32[4] = {f32_rni, f32_rzi, f32_rmi, f32_rpi};
 static const bf_emu_step integral_f64[4] = {f64_rni, f64_rzi, f64_rmi, f64_rpi};
@@ -236,27 +250,54 @@ static const bf_emu_step integral_f64[4] = {f64_rni, f64_rzi, f64_rmi, f64_rpi};
   static inline uint16_t bf16_##mode(float x) { return bf_emu_float_to_bf16(x, BF_EMU_##mode); }   \
   STEP(f32_to_f16_##mode, float, uint16_t, half_##mode)                                            \
   STEP(f32_to_bf16_##mode, float, uint16_t, bf16_##mode)
-TO_HALF(RN)
 TO_HALF(RZ)
 TO_HALF(RM)
 TO_HALF(RP)
 
+/* f64 to a 16-bit type; a NaN keeps its sign and the high bits of its mantissa, and is quiet. */
+static inline uint16_t nan_of_double(uint64_t bits, unsigned mantissa_bits, uint16_t quiet) {
+  uint64_t fraction = bits >> (52 - mantissa_bits) & ((1u << mantissa_bits) - 1);
+  return (uint16_t)((bits >> 63) << 15 | quiet | fraction);
+}
+#define FROM_DOUBLE(mode)                                                                          \
+  static inline uint16_t double_f16_##mode(double x) {                                             \
+    float odd = bf_emu_double_to_float_odd(x);                                                     \
+    return x != x ? nan_of_double(bf_emu_double_bits(x), 10, 0x7e00)                               \
+                  : bf_emu_float_to_half(odd, BF_EMU_##mode);                                      \
+  }                                                                                                \
+  static inline uint16_t double_bf16_##mode(double x) {                                            \
+    float odd = bf_emu_double_to_float_odd(x);                                                     \
+    return x != x ? nan_of_double(bf_emu_double_bits(x), 7, 0x7fc0)                                \
+                  : bf_emu_float_to_bf16(odd, BF_EMU_##mode);                                      \
+  }                                                                                                \
+  STEP(f64_to_f16_##mode, double, uint16_t, double_f16_##mode)                                     \
+  STEP(f64_to_bf16_##mode, double, uint16_t, double_bf16_##mode)
+FROM_DOUBLE(RN)
+FROM_DOUBLE(RZ)
+FROM_DOUBLE(RM)
+FROM_DOUBLE(RP)
+
+static const bf_emu_step f64_to_f16[4] = {f64_to_f16_RN, f64_to_f16_RZ, f64_to_f16_RM,
+                                          f64_to_f16_RP};
+static const bf_emu_step f64_to_bf16[4] = {f64_to_bf16_RN, f64_to_bf16_RZ, f64_to_bf16_RM,
+                                           f64_to_bf16_RP};
 static const bf_emu_step f32_to_f16[4] = {f32_to_f16_RN, f32_to_f16_RZ, f32_to_f16_RM,
                                           f32_to_f16_RP};
 static const bf_emu_step f32_to_bf16[4] = {f32_to_bf16_RN, f32_to_bf16_RZ, f32_to_bf16_RM,
                                            f32_to_bf16_RP};
 
 /* cvt.f16x2.f32 and cvt.bf16x2.f32: a is the high half, b the low one. */
-#define PACK_HALVES(name, one)                                                                     \
+#define PACK_HALVES(name, convert)                                                                 \
   static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
-    uint32_t mask = BF_MASK();                                                                     \
-    const float *a = BF_LANES(const float, op->a), *b = BF_LANES(const float, op->b);              \
-    uint32_t *d = BF_LANES(uint32_t, op->d);                                                       \
-    BF_SET_LANES(mask, d, (uint32_t)one(a[lane]) << 16 | one(b[lane]));                            \
+    uint32_t mask = BF_MASK(), *d = BF_LANES(uint32_t, op->d);                                     \
+    uint16_t high[BF_EMU_LANES], low[BF_EMU_LANES];                                                \
+    convert(BF_LANES(const float, op->a), high, BF_EMU_LANES);                                     \
+    convert(BF_LANES(const float, op->b), low, BF_EMU_LANES);                                      \
+    BF_SET_LANES(mask, d, (uint32_t)high[lane] << 16 | low[lane]);                                 \
     return op + 1;                                                                                 \
   }
-PACK_HALVES(pack_f16x2, half_RN)
-PACK_HALVES(pack_bf16x2, bf16_RN)
+PACK_HALVES(pack_f16x2, bf_emu_floats_to_halves)
+PACK_HALVES(pack_bf16x2, bf_emu_floats_to_bf16s)
 
 /* ---- One value at a time: small[0] source type, [1] result type, [2] rounding, [3] flags ---- */
 
@@ -337,20 +378,32 @@ static bf_emu_encoding encoding_of(const bf_emu_op *op) {
   };
 }
 
+/* The bits of a tf32 in their place. With rna, NaN is treated as if it were a number: an H200 cuts
+ * off its low bits and, with satfinite, takes 1 off, as it does to infinity. */
+static uint32_t place_tf32(const bf_emu_op *op, uint32_t source, uint64_t bits) {
+  bool is_nan = (source & 0x7fffffff) > 0x7f800000;
+  if (op->small[2] != BF_EMU_RNA || !is_nan)
+    return (uint32_t)bits << 13;
+  uint32_t cut = source & 0xffffe000;
+  return op->small[3] & FLAG_SAT_FINITE ? cut - 0x2000 : cut;
+}
+
 /* Any number to any floating-point type of 16 bits and more. */
 static const bf_emu_op *convert_any(bf_emu_warp *warp, const bf_emu_op *op) {
   bf_ptx_type type = (bf_ptx_type)op->small[1];
   const bf_emu_format *format = format_of(type);
   bf_emu_encoding encoding = encoding_of(op);
   BF_EACH_LANE(BF_MASK(), lane) {
-    uint64_t bits = bf_emu_encode(format, read_number(warp, op, lane), encoding);
+    bf_emu_number number = read_number(warp, op, lane);
+    uint64_t bits = bf_emu_encode(format, number, encoding);
     if (type == BF_PTX_F64)
       BF_LANES(uint64_t, op->d)[lane] = bits;
+    else if (type == BF_PTX_F32 && number.is_nan && !encoding.sat)
+      BF_LANES(float, op->d)[lane] = (float)BF_LANES(const double, op->a)[lane];
     else if (type == BF_PTX_F32)
       BF_LANES(uint32_t, op->d)[lane] = (uint32_t)bits;
     else if (type == BF_PTX_TF32)
-      /* A NaN is that of f32, in all its bits. */
-      BF_LANES(uint32_t, op->d)[lane] = bits == format->nan ? 0x7fffffff : (uint32_t)bits << 13;
+      BF_LANES(uint32_t, op->d)[lane] = place_tf32(op, BF_LANES(const uint32_t, op->a)[lane], bits);
     else
       BF_LANES(uint16_t, op->d)[lane] = (uint16_t)bits;
   }
@@ -577,7 +630,7 @@ static bf_ptx_type plan_from_half(step_chain *chain, bf_ptx_type from) {
 static void plan_to_integer(step_chain *chain, const cvt_request *request) {
   int to = integer_of(request->to);
   if (request->ftz && request->from == BF_PTX_F32)
-    add(chain, flush_f32, 4);
+    add(chain, flush_source, 4);
   bf_ptx_type from = plan_from_half(chain, request->from);
   add(chain, (from == BF_PTX_F64 ? from_f64 : from_f32)[to][request->integral],
       place_bytes(request->to));
@@ -586,7 +639,7 @@ static void plan_to_integer(step_chain *chain, const cvt_request *request) {
 /* The same type, rounded to integral values. */
 static void plan_integral(step_chain *chain, const cvt_request *request) {
   if (request->ftz && request->from == BF_PTX_F32)
-    add(chain, flush_f32, 4);
+    add(chain, flush_source, 4);
   bf_ptx_type type = plan_from_half(chain, request->from);
   if (type == BF_PTX_F64)
     add(chain, integral_f64[request->integral], 8);
@@ -608,11 +661,18 @@ static bool plan_plain_floats(step_chain *chain, const cvt_request *request) {
     return false;
   if (request->from == BF_PTX_F64 && request->to == BF_PTX_F32 && rounding != BF_EMU_RN)
     return false;
+  if (request->from == BF_PTX_F16 && request->to == BF_PTX_F64) {
+    add(chain, f16_to_f32_quiet, 4);
+    add(chain, f32_to_f64, 8);
+    return true;
+  }
   bf_ptx_type from = plan_from_half(chain, request->from);
   if (to_half) {
+    bool is_f16 = request->to == BF_PTX_F16;
     if (from == BF_PTX_F64)
-      add(chain, f64_to_f32_odd, 4);
-    add(chain, (request->to == BF_PTX_F16 ? f32_to_f16 : f32_to_bf16)[rounding], 2);
+      add(chain, (is_f16 ? f64_to_f16 : f64_to_bf16)[rounding], 2);
+    else
+      add(chain, (is_f16 ? f32_to_f16 : f32_to_bf16)[rounding], 2);
   } else if (from == BF_PTX_F32 && request->to == BF_PTX_F64) {
     add(chain, f32_to_f64, 8);
   } else if (from == BF_PTX_F64 && request->to == BF_PTX_F32) {
@@ -628,7 +688,7 @@ static void plan_floats(step_chain *chain, const cvt_request *request) {
   bool flags = request->relu || request->sat_finite;
   bool half_sat = request->sat && request->to != BF_PTX_F32 && request->to != BF_PTX_F64;
   if (request->ftz && request->from == BF_PTX_F32 && !flags && !half_sat)
-    add(chain, flush_f32, 4);
+    add(chain, flush_source, 4);
   if (flags || half_sat || !plan_plain_floats(chain, request)) {
     chain->count = before;
     add_any(chain, request);

@@ -42,50 +42,52 @@ static inline float finished(float x, uint32_t keep, bool saturates) {
   return saturates ? saturated(result) : result;
 }
 
+/* nearest, by the rounding that op asks for. */
+#define ROUNDED(function, nearest)                                                                 \
+  static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
+    if (op->small[ROUNDING] == BF_EMU_RN)                                                          \
+      return nearest(warp, op);                                                                    \
+    bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
+    const bf_emu_op *next = nearest(warp, op);                                                     \
+    bf_emu_rounding_restore(saved);                                                                \
+    return next;                                                                                   \
+  }
+
 /* d = expression of x, y and z, the operands of a lane, by all modifiers. */
 #define FLOAT_ANY(function, expression)                                                            \
   static inline float function##_one(float x, float y, float z) {                                  \
     (void)y, (void)z;                                                                              \
     return expression;                                                                             \
   }                                                                                                \
-  static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
+  static const bf_emu_op *function##_nearest(bf_emu_warp *warp, const bf_emu_op *op) {             \
     uint32_t keep = kept_bits(op);                                                                 \
     bool saturates = op->small[SATURATES];                                                         \
     float *d = BF_LANES(float, op->d);                                                             \
     const float *a = BF_LANES(float, op->a), *b = BF_LANES(float, op->b),                          \
                 *c = BF_LANES(float, op->c);                                                       \
-    bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
     BF_SET_LANES(                                                                                  \
         BF_MASK(), d,                                                                              \
         finished(function##_one(bf_emu_flushed(a[lane], keep), bf_emu_flushed(b[lane], keep),      \
                                 bf_emu_flushed(c[lane], keep)),                                    \
                  keep, saturates));                                                                \
-    bf_emu_rounding_restore(saved);                                                                \
     return op + 1;                                                                                 \
-  }
+  }                                                                                                \
+  ROUNDED(function, function##_nearest)
 FLOAT_ANY(add_float_any, x + y)
 FLOAT_ANY(sub_float_any, x - y)
-FLOAT_ANY(mul_float_any, x *y)
+FLOAT_ANY(mul_float_any, (x * y))
 FLOAT_ANY(div_float_any, x / y)
 FLOAT_ANY(fma_float_any, __builtin_fmaf(x, y, z))
 FLOAT_ANY(sqrt_float_any, __builtin_sqrtf(x))
 FLOAT_ANY(rcp_float_any, 1.0f / x)
-
-/* The same in 64 bits, where there is only rounding. */
-#define DOUBLE_ANY(function, nearest)                                                              \
-  static const bf_emu_op *function(bf_emu_warp *warp, const bf_emu_op *op) {                       \
-    bf_emu_saved_rounding saved = bf_emu_rounding_set((bf_emu_rounding)op->small[ROUNDING]);       \
-    const bf_emu_op *next = nearest(warp, op);                                                     \
-    bf_emu_rounding_restore(saved);                                                                \
-    return next;                                                                                   \
-  }
-DOUBLE_ANY(add_double_any, add_double)
-DOUBLE_ANY(sub_double_any, sub_double)
-DOUBLE_ANY(mul_double_any, mul_double)
-DOUBLE_ANY(div_double_any, div_double)
-DOUBLE_ANY(fma_double_any, fma_double)
-DOUBLE_ANY(sqrt_double_any, sqrt_double)
-DOUBLE_ANY(rcp_double_any, rcp_double)
+/* In 64 bits there is only rounding. */
+ROUNDED(add_double_any, add_double)
+ROUNDED(sub_double_any, sub_double)
+ROUNDED(mul_double_any, mul_double)
+ROUNDED(div_double_any, div_double)
+ROUNDED(fma_double_any, fma_double)
+ROUNDED(sqrt_double_any, sqrt_double)
+ROUNDED(rcp_double_any, rcp_double)
 
 /* Whether one of these modifiers asks for more than rounding to the nearest. */
 static bool bind_modifiers(const bf_ptx_instruction *instruction, bf_emu_op *op) {
@@ -205,12 +207,16 @@ static bool select_extreme(bf_emu_decoder *decoder, const bf_ptx_instruction *in
 
 /* ---- Signs ---- */
 
-/* Only the sign changes, of a NaN too; with .ftz denormal numbers become zero. */
-BF_EMU_UNARY(neg_float, uint32_t, a[lane] ^ 0x80000000)
-BF_EMU_UNARY(abs_float, uint32_t, a[lane] & 0x7fffffff)
+/* NaN becomes the canonical one (measured on an H200), bits otherwise unchanged but the sign; with
+ * .ftz denormal numbers become zero. */
+#define WITH_NAN(x, value) (((x)&0x7fffffff) > 0x7f800000 ? 0x7fffffff : (value))
+BF_EMU_UNARY(neg_float, uint32_t, WITH_NAN(a[lane], a[lane] ^ 0x80000000))
+BF_EMU_UNARY(abs_float, uint32_t, WITH_NAN(a[lane], a[lane] & 0x7fffffff))
 BF_EMU_UNARY(neg_float_flushed, uint32_t,
-             (a[lane] & 0x7f800000 ? a[lane] : a[lane] & 0x80000000) ^ 0x80000000)
-BF_EMU_UNARY(abs_float_flushed, uint32_t, a[lane] & 0x7f800000 ? a[lane] & 0x7fffffff : 0)
+             WITH_NAN(a[lane],
+                      (a[lane] & 0x7f800000 ? a[lane] : a[lane] & 0x80000000) ^ 0x80000000))
+BF_EMU_UNARY(abs_float_flushed, uint32_t,
+             WITH_NAN(a[lane], a[lane] & 0x7f800000 ? a[lane] & 0x7fffffff : 0))
 BF_EMU_UNARY(neg_double, uint64_t, a[lane] ^ UINT64_C(1) << 63)
 BF_EMU_UNARY(abs_double, uint64_t, a[lane] & (UINT64_MAX >> 1))
 

@@ -10,7 +10,7 @@
  *   hold); the sum is rounded to odd with the help of its exact error, which makes the rounding to
  *   the type, at least two bits narrower, the only one that counts.
  * - ex2, tanh: as accurate as the host's float functions, rounded to the type. */
-#include "emu/half.h"
+#include "emu/half_lanes.h"
 #include "emu/inner.h"
 
 #include <math.h>
@@ -75,8 +75,8 @@ static inline uint16_t extreme_xorsign(uint16_t a, uint16_t b, uint16_t infinity
   X(T, sub, store(load(a) - load(b)))                                                              \
   X(T, mul, store(load(a) * load(b)))                                                              \
   X(T, fma, fma_##T(a, b, c))                                                                      \
-  X(T, neg, a ^ 0x8000)                                                                            \
-  X(T, abs, a & 0x7fff)                                                                            \
+  X(T, neg, (a & 0x7fff) > infinity ? 0x7fff : a ^ 0x8000)                                         \
+  X(T, abs, (a & 0x7fff) > infinity ? 0x7fff : a & 0x7fff)                                         \
   X(T, min, extreme(a, b, infinity, true, false))                                                  \
   X(T, max, extreme(a, b, infinity, false, false))                                                 \
   X(T, min_nan, extreme(a, b, infinity, true, true))                                               \
@@ -101,26 +101,92 @@ ALL_FUNCTIONS(X)
 
 /* ---- Over the lanes, without flags ---- */
 
-#define HIGH(x) ((uint16_t)((x) >> 16))
-#define LOW(x) ((uint16_t)(x))
+/* Places hold 32 or 64 halves, one after the other: a row. */
+enum { MOST_HALVES = 2 * BF_EMU_LANES };
+
+/* Gives the lanes of op their part of a row of results. */
+static const bf_emu_op *deliver(bf_emu_warp *warp, const bf_emu_op *op, const uint16_t *row,
+                                bool pair) {
+  uint32_t mask = BF_MASK();
+  if (pair) {
+    uint32_t *d = BF_LANES(uint32_t, op->d), pairs[BF_EMU_LANES];
+    memcpy(pairs, row, sizeof pairs);
+    BF_SET_LANES(mask, d, pairs[lane]);
+  } else {
+    uint16_t *d = BF_LANES(uint16_t, op->d);
+    BF_SET_LANES(mask, d, row[lane]);
+  }
+  return op + 1;
+}
+
+/* Functions of bits, value by value. */
+#define BY_BITS(T, name)                                                                           \
+  static inline void row_##T##_##name(const uint16_t *a, const uint16_t *b, const uint16_t *c,     \
+                                      uint16_t *d, unsigned count) {                               \
+    for (unsigned i = 0; i < count; i++)                                                           \
+      d[i] = T##_##name(a[i], b[i], c[i]);                                                         \
+  }
+/* Functions of floats x, y, z: a row of floats at a time. */
+#define BY_FLOATS(T, name, load, store, value)                                                     \
+  static inline void row_##T##_##name(const uint16_t *a, const uint16_t *b, const uint16_t *c,     \
+                                      uint16_t *d, unsigned count) {                               \
+    float x[MOST_HALVES], y[MOST_HALVES], z[MOST_HALVES], result[MOST_HALVES];                     \
+    load(a, x, count);                                                                             \
+    load(b, y, count);                                                                             \
+    load(c, z, count);                                                                             \
+    for (unsigned i = 0; i < count; i++)                                                           \
+      result[i] = (value);                                                                         \
+    store(result, d, count);                                                                       \
+  }
+#define BY_FLOATS_OF(T, load, store)                                                               \
+  BY_FLOATS(T, add, load, store, x[i] + y[i])                                                      \
+  BY_FLOATS(T, sub, load, store, x[i] - y[i])                                                      \
+  BY_FLOATS(T, mul, load, store, x[i] * y[i])
+#define BY_BITS_OF(T)                                                                              \
+  BY_BITS(T, neg)                                                                                  \
+  BY_BITS(T, abs)                                                                                  \
+  BY_BITS(T, min)                                                                                  \
+  BY_BITS(T, max)                                                                                  \
+  BY_BITS(T, min_nan)                                                                              \
+  BY_BITS(T, max_nan)                                                                              \
+  BY_BITS(T, min_xorsign)                                                                          \
+  BY_BITS(T, max_xorsign)                                                                          \
+  BY_BITS(T, min_nan_xorsign)                                                                      \
+  BY_BITS(T, max_nan_xorsign)                                                                      \
+  BY_BITS(T, ex2)                                                                                  \
+  BY_BITS(T, tanh)
+BY_FLOATS_OF(f16, bf_emu_halves_to_floats, bf_emu_floats_to_halves)
+BY_FLOATS(f16, fma, bf_emu_halves_to_floats, bf_emu_floats_to_halves, add_odd(x[i] * y[i], z[i]))
+BY_FLOATS_OF(bf16, bf_emu_bf16s_to_floats, bf_emu_floats_to_bf16s)
+BY_BITS_OF(f16)
+BY_BITS_OF(bf16)
+
+/* In steps, so that each of them is vector code. */
+static inline void row_bf16_fma(const uint16_t *a, const uint16_t *b, const uint16_t *c,
+                                uint16_t *d, unsigned count) {
+  double sum[MOST_HALVES];
+  float result[MOST_HALVES];
+  for (unsigned i = 0; i < count; i++) {
+    double product = (double)bf_emu_bf16_to_float(a[i]) * (double)bf_emu_bf16_to_float(b[i]);
+    sum[i] = add_odd_double(product, bf_emu_bf16_to_float(c[i]));
+  }
+  for (unsigned i = 0; i < count; i++)
+    result[i] = bf_emu_double_to_float_odd(sum[i]);
+  bf_emu_floats_to_bf16s(result, d, count);
+}
+
 #define X(T, name, value)                                                                          \
   static const bf_emu_op *one_##T##_##name(bf_emu_warp *warp, const bf_emu_op *op) {               \
-    uint32_t mask = BF_MASK();                                                                     \
-    const uint16_t *a = BF_LANES(const uint16_t, op->a), *b = BF_LANES(const uint16_t, op->b);     \
-    const uint16_t *c = BF_LANES(const uint16_t, op->c);                                           \
-    uint16_t *d = BF_LANES(uint16_t, op->d);                                                       \
-    BF_SET_LANES(mask, d, T##_##name(a[lane], b[lane], c[lane]));                                  \
-    return op + 1;                                                                                 \
+    uint16_t row[BF_EMU_LANES];                                                                    \
+    row_##T##_##name(BF_LANES(const uint16_t, op->a), BF_LANES(const uint16_t, op->b),             \
+                     BF_LANES(const uint16_t, op->c), row, BF_EMU_LANES);                          \
+    return deliver(warp, op, row, false);                                                          \
   }                                                                                                \
   static const bf_emu_op *two_##T##_##name(bf_emu_warp *warp, const bf_emu_op *op) {               \
-    uint32_t mask = BF_MASK();                                                                     \
-    const uint32_t *a = BF_LANES(const uint32_t, op->a), *b = BF_LANES(const uint32_t, op->b);     \
-    const uint32_t *c = BF_LANES(const uint32_t, op->c);                                           \
-    uint32_t *d = BF_LANES(uint32_t, op->d);                                                       \
-    BF_SET_LANES(mask, d,                                                                          \
-                 (uint32_t)T##_##name(HIGH(a[lane]), HIGH(b[lane]), HIGH(c[lane])) << 16 |         \
-                     T##_##name(LOW(a[lane]), LOW(b[lane]), LOW(c[lane])));                        \
-    return op + 1;                                                                                 \
+    uint16_t row[MOST_HALVES];                                                                     \
+    row_##T##_##name(BF_LANES(const uint16_t, op->a), BF_LANES(const uint16_t, op->b),             \
+                     BF_LANES(const uint16_t, op->c), row, MOST_HALVES);                           \
+    return deliver(warp, op, row, true);                                                           \
   }
 ALL_FUNCTIONS(X)
 #undef X
@@ -140,8 +206,25 @@ static const half_function functions_bf16[] = {
 
 /* ---- With flags, one value at a time ---- */
 
+#define HIGH(x) ((uint16_t)((x) >> 16))
+#define LOW(x) ((uint16_t)(x))
+
+/* Products of f16 before they are rounded; NULL for functions that are exact where results are
+ * small. */
+typedef float (*unrounded_f16)(uint16_t a, uint16_t b, uint16_t c);
+
+static float unrounded_mul(uint16_t a, uint16_t b, uint16_t c) {
+  (void)c;
+  return bf_emu_half_to_float(a) * bf_emu_half_to_float(b);
+}
+
+static float unrounded_fma(uint16_t a, uint16_t b, uint16_t c) {
+  return add_odd(bf_emu_half_to_float(a) * bf_emu_half_to_float(b), bf_emu_half_to_float(c));
+}
+
 typedef struct flagged {
   const half_function *function;
+  unrounded_f16 unrounded;
   uint16_t exponent; /* bits of the exponent: those of infinity */
   uint16_t one;
   bool pair, ftz, sat, relu;
@@ -151,9 +234,13 @@ static uint16_t flush(const flagged *how, uint16_t bits) {
   return how->ftz && !(bits & how->exponent) ? bits & 0x8000 : bits;
 }
 
-/* The function with its flags. */
+/* The function with its flags. What is below the smallest normal number before it is rounded is
+ * flushed, as an H200 does. */
 static uint16_t apply(const flagged *how, uint16_t a, uint16_t b, uint16_t c) {
-  uint16_t bits = flush(how, how->function->value(flush(how, a), flush(how, b), flush(how, c)));
+  a = flush(how, a), b = flush(how, b), c = flush(how, c);
+  uint16_t bits = flush(how, how->function->value(a, b, c));
+  if (how->ftz && how->unrounded && fabsf(how->unrounded(a, b, c)) < 0x1p-14f)
+    bits &= 0x8000;
   bool is_nan = (bits & 0x7fff) > how->exponent;
   if (how->sat)
     return is_nan || bits & 0x8000 ? 0 : bits > how->one ? how->one : bits;
@@ -247,6 +334,9 @@ bool BF_EMU_NAME(bf_emu_select_half)(bf_emu_decoder *decoder, const bf_ptx_instr
   bool pair = type == BF_PTX_F16X2 || type == BF_PTX_BF16X2;
   flagged how = {
       .function = function,
+      .unrounded = instruction->opcode == BF_PTX_OP_MUL   ? unrounded_mul
+                   : instruction->opcode == BF_PTX_OP_FMA ? unrounded_fma
+                                                          : NULL,
       .exponent = is_f16 ? 0x7c00 : 0x7f80,
       .one = is_f16 ? 0x3c00 : 0x3f80,
       .pair = pair,

@@ -124,16 +124,14 @@ static inline uint32_t remainder_of(uint32_t a, uint32_t b) {
   return b ? a - quotient(a, b) * b : UINT32_MAX;
 }
 
-static inline uint32_t magnitude(int32_t a) { return a < 0 ? 0u - (uint32_t)a : (uint32_t)a; }
-
-static inline uint32_t signed_quotient(int32_t a, int32_t b) {
-  uint32_t cut = quotient(magnitude(a), magnitude(b));
-  return b && (a ^ b) < 0 ? 0u - cut : cut;
+/* The quotient by -1 need not fit; -a is what is left of it. */
+static inline int32_t signed_quotient(int32_t a, int32_t b) {
+  int32_t cut = (int32_t)((double)a / (double)(b == 0 || b == -1 ? 1 : b));
+  return b == 0 ? -1 : b == -1 ? -a : cut;
 }
 
-static inline uint32_t signed_remainder(int32_t a, int32_t b) {
-  uint32_t left = remainder_of(magnitude(a), magnitude(b));
-  return b && a < 0 ? 0u - left : left;
+static inline int32_t signed_remainder(int32_t a, int32_t b) {
+  return b == 0 ? -1 : a - signed_quotient(a, b) * b;
 }
 
 BF_EMU_BINARY(div_uint16_t, uint16_t, quotient(a[lane], b[lane]))
@@ -250,18 +248,19 @@ enum {
   static const bf_emu_op *carry_add_##type(bf_emu_warp *warp, const bf_emu_op *op) {               \
     return sum_##type(warp, op, BF_LANES(type, op->a), BF_LANES(type, op->b));                     \
   }
-/* a - b - borrow */
+/* a - b - 1 + carry: GPUs keep "no borrow" in the carry flag, which shows where an addition gives
+ * and a subtraction takes it (measured on an H200) */
 #define CARRY_SUB(type)                                                                            \
   static const bf_emu_op *carry_sub_##type(bf_emu_warp *warp, const bf_emu_op *op) {               \
     const type *a = BF_LANES(type, op->a), *b = BF_LANES(type, op->b);                             \
-    uint32_t in = op->small[TAKES_CARRY] ? BF_PREDICATE(BF_EMU_CARRY) : 0, out = 0;                \
+    uint32_t borrows = op->small[TAKES_CARRY] ? ~BF_PREDICATE(BF_EMU_CARRY) : 0, out = 0;          \
     type result[BF_EMU_LANES];                                                                     \
     for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                         \
-      type difference = a[lane] - b[lane], borrow = in >> lane & 1;                                \
+      type difference = a[lane] - b[lane], borrow = borrows >> lane & 1;                           \
       result[lane] = difference - borrow;                                                          \
       out |= (uint32_t)((a[lane] < b[lane]) | (difference < borrow)) << lane;                      \
     }                                                                                              \
-    return store_##type(warp, op, result, out);                                                    \
+    return store_##type(warp, op, result, ~out);                                                   \
   }
 /* half of a * b, + c + carry */
 #define CARRY_MAD(type, wide, signed_type, signed_wide)                                            \

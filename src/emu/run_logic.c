@@ -211,8 +211,9 @@ static bool select_prmt(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
 
 /* ---- Fields of bits ---- */
 
-/* Positions and lengths are the low 8 bits of b and c. A field that reaches beyond the number is
- * filled with zeros, or with the sign. */
+/* Positions and lengths are the low 8 bits of b and c for words, and all of them for 64 bits
+ * (measured on an H200). A field that reaches beyond the number is filled with zeros, or with the
+ * sign. */
 #define FIELD_U(type, bits)                                                                        \
   static inline type field_##type(type x, uint32_t position, uint32_t length) {                    \
     type shifted = position < bits ? x >> (position & (bits - 1)) : 0;                             \
@@ -229,21 +230,21 @@ FIELD_U(uint32_t, 32)
 FIELD_U(uint64_t, 64)
 FIELD_S(int32_t, 32)
 FIELD_S(int64_t, 64)
-#define BFE(type)                                                                                  \
+#define BFE(type, counts)                                                                          \
   static const bf_emu_op *bfe_##type(bf_emu_warp *warp, const bf_emu_op *op) {                     \
     type *d = BF_LANES(type, op->d);                                                               \
     const type *a = BF_LANES(type, op->a);                                                         \
     const uint32_t *b = BF_LANES(uint32_t, op->b), *c = BF_LANES(uint32_t, op->c);                 \
-    BF_SET_LANES(BF_MASK(), d, field_##type(a[lane], b[lane] & 0xff, c[lane] & 0xff));             \
+    BF_SET_LANES(BF_MASK(), d, field_##type(a[lane], b[lane] & counts, c[lane] & counts));         \
     return op + 1;                                                                                 \
   }
-BFE(uint32_t)
-BFE(int32_t)
-BFE(uint64_t)
-BFE(int64_t)
+BFE(uint32_t, 0xff)
+BFE(int32_t, 0xff)
+BFE(uint64_t, UINT32_MAX)
+BFE(int64_t, UINT32_MAX)
 
 /* b with the low e bits of a put in at bit c */
-#define BFI(type, bits)                                                                            \
+#define BFI(type, bits, counts)                                                                    \
   static inline type inserted_##type(type x, type into, uint32_t position, uint32_t length) {      \
     type ones = length < bits ? ((type)1 << (length & (bits - 1))) - 1 : (type)-1;                 \
     type place = position < bits ? ones << (position & (bits - 1)) : 0;                            \
@@ -253,11 +254,12 @@ BFE(int64_t)
     type *d = BF_LANES(type, op->d);                                                               \
     const type *a = BF_LANES(type, op->a), *b = BF_LANES(type, op->b);                             \
     const uint32_t *c = BF_LANES(uint32_t, op->c), *e = BF_LANES(uint32_t, op->e);                 \
-    BF_SET_LANES(BF_MASK(), d, inserted_##type(a[lane], b[lane], c[lane] & 0xff, e[lane] & 0xff)); \
+    BF_SET_LANES(BF_MASK(), d,                                                                     \
+                 inserted_##type(a[lane], b[lane], c[lane] & counts, e[lane] & counts));           \
     return op + 1;                                                                                 \
   }
-BFI(uint32_t, 32)
-BFI(uint64_t, 64)
+BFI(uint32_t, 32, 0xff)
+BFI(uint64_t, 64, UINT32_MAX)
 
 static bool select_field(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                          bf_emu_op *op) {
@@ -317,19 +319,9 @@ static inline uint32_t ones_in_64(uint64_t x) {
 }
 
 /* Number of zeros above the highest one. */
-static inline uint32_t zeros_above(uint32_t x) {
-  x |= x >> 1;
-  x |= x >> 2;
-  x |= x >> 4;
-  x |= x >> 8;
-  x |= x >> 16;
-  return ones_in(~x);
-}
+static inline uint32_t zeros_above(uint32_t x) { return x ? (uint32_t)__builtin_clz(x) : 32; }
 
-static inline uint32_t zeros_above_64(uint64_t x) {
-  uint32_t high = (uint32_t)(x >> 32);
-  return high ? zeros_above(high) : 32 + zeros_above((uint32_t)x);
-}
+static inline uint32_t zeros_above_64(uint64_t x) { return x ? (uint32_t)__builtin_clzll(x) : 64; }
 
 static inline uint32_t reversed(uint32_t x) {
   x = (x >> 1 & 0x55555555) | (x & 0x55555555) << 1;
@@ -395,8 +387,11 @@ static bool select_bfind(bf_emu_decoder *decoder, const bf_ptx_instruction *inst
 }
 
 /* Position of the offset-th one of mask, counted from bit base upwards or downwards; all ones where
- * there is none. Offset 0 asks for bit base itself. */
+ * there is none. Offset 0 asks for bit base itself; the one offset that has no absolute value gives
+ * 0 on an H200. */
 static uint32_t nth_one(uint32_t mask, uint32_t base, int32_t offset) {
+  if (offset == INT32_MIN)
+    return 0;
   if (offset == 0)
     return base < 32 && mask >> base & 1 ? base : UINT32_MAX;
   int64_t left = offset < 0 ? -(int64_t)offset : offset;

@@ -13,6 +13,7 @@
  * once to the type of d: hardware leaves order and inner precision open. tf32 takes the high 19
  * bits. f64 is a chain of fused multiply-adds. Integers are exact, then wrapped or saturated. */
 #include "emu/format.h"
+#include "emu/half_lanes.h"
 #include "emu/inner.h"
 
 #include <math.h>
@@ -69,62 +70,80 @@ static spot spot_of_lane(const fragment *f, unsigned lane) {
 
 /* ---- Registers to and from numbers ---- */
 
-#define UNPACK(lane_value)                                                                         \
+/* Elements of a register over the lanes: those of a lane side by side. */
+enum { MOST_IN_REGISTER = 8 * BF_EMU_LANES };
+
+#define UNPACK(count, element)                                                                     \
   do {                                                                                             \
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                           \
-      value[lane] = (lane_value);                                                                  \
+    for (unsigned i = 0; i < (count)*BF_EMU_LANES; i++)                                            \
+      value[i] = (element);                                                                        \
     return;                                                                                        \
   } while (0)
 
-/* Element i of a register, for all lanes, as double: exact for all types but b1. */
-static void unpack(const bf_emu_warp *warp, const fragment *f, unsigned r, unsigned i,
-                   double *value) {
-  const uint32_t *word = BF_LANES(const uint32_t, f->place[r]);
-  const double *wide = BF_LANES(const double, f->place[r]);
-  unsigned shift = i * f->bits;
-  switch (f->type) {
+/* All elements of a register as double: exact. b1 is not for this. */
+static void unpack(const bf_emu_warp *warp, uint32_t place, bf_ptx_type type, double *value) {
+  const uint32_t *word = BF_LANES(const uint32_t, place);
+  const uint16_t *half = BF_LANES(const uint16_t, place);
+  const uint8_t *byte = BF_LANES(const uint8_t, place);
+  const double *wide = BF_LANES(const double, place);
+  float single[2 * BF_EMU_LANES];
+  switch (type) {
   case BF_PTX_F16:
-    UNPACK(bf_emu_half_to_float((uint16_t)(word[lane] >> shift)));
+    bf_emu_halves_to_floats(half, single, 2 * BF_EMU_LANES);
+    UNPACK(2, single[i]);
   case BF_PTX_BF16:
-    UNPACK(bf_emu_bf16_to_float((uint16_t)(word[lane] >> shift)));
+    UNPACK(2, bf_emu_bf16_to_float(half[i]));
   case BF_PTX_TF32:
-    UNPACK(bf_emu_bits_float(word[lane] & 0xffffe000));
+    UNPACK(1, bf_emu_bits_float(word[i] & 0xffffe000));
   case BF_PTX_F32:
-    UNPACK(bf_emu_bits_float(word[lane]));
+    UNPACK(1, bf_emu_bits_float(word[i]));
   case BF_PTX_F64:
-    UNPACK(wide[lane]);
+    UNPACK(1, wide[i]);
   case BF_PTX_E4M3:
-    UNPACK(bf_emu_decode_byte(&bf_emu_format_e4m3, (uint8_t)(word[lane] >> shift)));
+    UNPACK(4, bf_emu_decode_byte(&bf_emu_format_e4m3, byte[i]));
   case BF_PTX_E5M2:
-    UNPACK(bf_emu_decode_byte(&bf_emu_format_e5m2, (uint8_t)(word[lane] >> shift)));
+    UNPACK(4, bf_emu_decode_byte(&bf_emu_format_e5m2, byte[i]));
   case BF_PTX_S8:
-    UNPACK((int8_t)(word[lane] >> shift));
+    UNPACK(4, (int8_t)byte[i]);
   case BF_PTX_U8:
-    UNPACK((uint8_t)(word[lane] >> shift));
+    UNPACK(4, byte[i]);
   case BF_PTX_S4:
-    UNPACK((int32_t)(word[lane] >> shift << 28) >> 28);
+    UNPACK(8, (int8_t)(byte[i / 2] << (i % 2 ? 0 : 4)) >> 4);
   case BF_PTX_U4:
-    UNPACK(word[lane] >> shift & 15);
+    UNPACK(8, byte[i / 2] >> (i % 2 ? 4 : 0) & 15);
   default:
-    UNPACK((int32_t)word[lane]);
+    UNPACK(1, (int32_t)word[i]);
   }
+}
+
+/* Where the first element of register r of lane 0 lies in a matrix stored row after row, and the
+ * distances to the next element, the next g and the next t. */
+typedef struct element_walk {
+  unsigned first, next, g, t;
+} element_walk;
+
+static element_walk walk_of(const fragment *f, unsigned r) {
+  spot from = spot_of_register(f, r, 0);
+  unsigned pitch = f->columns, first = from.row * pitch + from.column;
+  if (f->role == ROLE_B)
+    return (element_walk){first, pitch, 1, f->per_register * pitch};
+  return (element_walk){first, 1, pitch, f->role == ROLE_A ? f->per_register : 2};
 }
 
 /* The whole matrix, row after row. */
 static void gather(const bf_emu_warp *warp, const fragment *f, double *matrix) {
-  double value[BF_EMU_LANES];
-  for (unsigned r = 0; r < f->registers; r++)
-    for (unsigned i = 0; i < f->per_register; i++) {
-      spot from = spot_of_register(f, r, i);
-      unpack(warp, f, r, i, value);
-      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-        spot at = spot_of_lane(f, lane);
-        matrix[(from.row + at.row) * f->columns + from.column + at.column] = value[lane];
-      }
+  double value[MOST_IN_REGISTER];
+  for (unsigned r = 0; r < f->registers; r++) {
+    element_walk walk = walk_of(f, r);
+    const double *from = value;
+    unpack(warp, f->place[r], f->type, value);
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+      double *to = matrix + walk.first + lane / 4 * walk.g + lane % 4 * walk.t;
+      for (unsigned i = 0; i < f->per_register; i++)
+        to[i * walk.next] = *from++;
     }
+  }
 }
-
-static float canonical(float x) { return x != x ? bf_emu_bits_float(0x7fffffff) : x; }
 
 /* The s32 of an exact integer: clamped, or its low bits. */
 static uint32_t to_s32(double value, bool saturate) {
@@ -136,37 +155,45 @@ static uint32_t to_s32(double value, bool saturate) {
   return (uint32_t)integer;
 }
 
-/* Bits of value as the type of an accumulator. */
-static uint64_t to_bits(const fragment *f, double value, bool saturate) {
+/* Writes the elements of an accumulator register to the lanes of mask. */
+static void pack(bf_emu_warp *warp, const fragment *f, unsigned r, uint32_t mask,
+                 const double *value, bool saturate) {
+  uint32_t *word = BF_LANES(uint32_t, f->place[r]), pair[BF_EMU_LANES];
+  float *single = BF_LANES(float, f->place[r]), odd[2 * BF_EMU_LANES];
+  double *wide = BF_LANES(double, f->place[r]);
   switch (f->type) {
   case BF_PTX_F16:
-    return bf_emu_float_to_half(bf_emu_double_to_float_odd(value), BF_EMU_RN);
+    for (unsigned i = 0; i < 2 * BF_EMU_LANES; i++)
+      odd[i] = bf_emu_double_to_float_odd(value[i]);
+    bf_emu_floats_to_halves(odd, (uint16_t *)pair, 2 * BF_EMU_LANES);
+    BF_SET_LANES(mask, word, pair[lane]);
+    break;
   case BF_PTX_F64:
-    return bf_emu_double_bits(value);
+    BF_SET_LANES(mask, wide, value[lane]);
+    break;
   case BF_PTX_F32:
-    return bf_emu_float_bits(canonical((float)value));
+    BF_SET_LANES(mask, single, bf_emu_canonical((float)value[lane]));
+    break;
   default:
-    return to_s32(value, saturate);
+    BF_SET_LANES(mask, word, to_s32(value[lane], saturate));
+    break;
   }
 }
 
 /* Writes an accumulator matrix to the registers of the lanes of mask. */
 static void scatter(bf_emu_warp *warp, const fragment *f, uint32_t mask, const double *matrix,
                     bool saturate) {
-  for (unsigned r = 0; r < f->registers; r++)
-    BF_EACH_LANE(mask, lane) {
-      spot at = spot_of_lane(f, lane);
-      uint64_t bits = 0;
-      for (unsigned i = 0; i < f->per_register; i++) {
-        spot from = spot_of_register(f, r, i);
-        double value = matrix[(from.row + at.row) * f->columns + from.column + at.column];
-        bits |= to_bits(f, value, saturate) << i * f->bits;
-      }
-      if (f->register_bytes == 8)
-        BF_LANES(uint64_t, f->place[r])[lane] = bits;
-      else
-        BF_LANES(uint32_t, f->place[r])[lane] = (uint32_t)bits;
+  double value[2 * BF_EMU_LANES];
+  for (unsigned r = 0; r < f->registers; r++) {
+    element_walk walk = walk_of(f, r);
+    double *to = value;
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+      const double *from = matrix + walk.first + lane / 4 * walk.g + lane % 4 * walk.t;
+      for (unsigned i = 0; i < f->per_register; i++)
+        *to++ = from[i];
     }
+    pack(warp, f, r, mask, value, saturate);
+  }
 }
 
 /* ---- Products ---- */
@@ -177,18 +204,31 @@ typedef struct product {
   bool by_and; /* b1: and instead of xor */
 } product;
 
-/* d += a b; all row after row, b and d with columns a multiple of 8. */
+/* Eight numbers that are computed with at once. */
+typedef double eight __attribute__((vector_size(64)));
+
+/* Four rows of eight columns of d += a b, at row and column; n columns, a sum over depth. */
+static inline void multiply_block(const double *a, const double *b, double *d, unsigned n,
+                                  unsigned depth) {
+  eight sum[4];
+  for (unsigned row = 0; row < 4; row++)
+    memcpy(&sum[row], d + row * n, sizeof sum[row]);
+  for (unsigned k = 0; k < depth; k++) {
+    eight line;
+    memcpy(&line, b + k * n, sizeof line);
+    for (unsigned row = 0; row < 4; row++)
+      sum[row] += a[row * depth + k] * line;
+  }
+  for (unsigned row = 0; row < 4; row++)
+    memcpy(d + row * n, &sum[row], sizeof sum[row]);
+}
+
+/* d += a b; all row after row, with a multiple of 4 rows and of 8 columns. */
 static void multiply(const product *p, const double *a, const double *b, double *d) {
   unsigned n = p->b.columns, depth = p->a.columns;
-  for (unsigned row = 0; row < p->a.rows; row++)
-    for (unsigned block = 0; block < n; block += 8) {
-      double sum[8];
-      memcpy(sum, d + row * n + block, sizeof sum);
-      for (unsigned k = 0; k < depth; k++)
-        for (unsigned j = 0; j < 8; j++)
-          sum[j] += a[row * depth + k] * b[k * n + block + j];
-      memcpy(d + row * n + block, sum, sizeof sum);
-    }
+  for (unsigned row = 0; row < p->a.rows; row += 4)
+    for (unsigned column = 0; column < n; column += 8)
+      multiply_block(a + row * depth, b + column, d + row * n + column, n, depth);
 }
 
 /* The same with fused multiply-adds. */
@@ -349,24 +389,26 @@ static bf_op kind_of_rows(const matrix_rows *rows) {
   return rows->matrices == 2 ? BF_OP_LDMATRIX2 : BF_OP_LDMATRIX1;
 }
 
-/* The place of element i of lane in a matrix whose rows start at row[0..7]. */
-static uint8_t *element_of(uint8_t *const *row, bool transposed, unsigned lane, unsigned i) {
-  unsigned down = lane / 4, across = lane % 4 * 2 + i;
-  return transposed ? row[across] + 2 * down : row[down] + 2 * across;
-}
-
-/* Moves one matrix between the registers and the rows in memory. */
+/* Moves one matrix between the registers of lanes and the rows in memory. Lane by lane, a register
+ * holds the matrix row after row, 16 bytes each: lanes 4r to 4r+3 have row r. */
 static void move_matrix(bf_emu_warp *warp, const matrix_rows *rows, unsigned matrix, uint32_t lanes,
                         uint8_t *const *row) {
-  BF_EACH_LANE(lanes, lane) {
-    uint8_t *in_register = warp->registers + rows->place[matrix] + lane * 4;
-    for (unsigned i = 0; i < 2; i++) {
-      uint8_t *in_memory = element_of(row, rows->transposed, lane, i);
-      if (rows->is_store)
-        memcpy(in_memory, in_register + 2 * i, 2);
-      else
-        memcpy(in_register + 2 * i, in_memory, 2);
-    }
+  uint16_t half[64], across[64];
+  uint32_t word[BF_EMU_LANES], *place = BF_LANES(uint32_t, rows->place[matrix]);
+  if (rows->is_store)
+    memcpy(half, place, sizeof half);
+  else
+    for (unsigned r = 0; r < 8; r++)
+      memcpy(half + 8 * r, row[r], 16);
+  for (unsigned i = 0; i < 64; i++)
+    across[i] = half[i % 8 * 8 + i / 8];
+  const uint16_t *from = rows->transposed ? across : half;
+  if (rows->is_store) {
+    for (unsigned r = 0; r < 8; r++)
+      memcpy(row[r], from + 8 * r, 16);
+  } else {
+    memcpy(word, from, sizeof word);
+    BF_SET_LANES(lanes, place, word[lane]);
   }
 }
 

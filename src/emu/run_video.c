@@ -3,7 +3,8 @@
  * They are rare, so one routine does them all, lane after lane, on exact integers. */
 #include "emu/bind.h"
 
-__extension__ typedef __int128 number; /* holds every intermediate result */
+typedef int64_t number;                 /* holds every intermediate result */
+__extension__ typedef __int128 product; /* but those of vmad */
 
 typedef enum action {
   ADD,
@@ -57,7 +58,7 @@ static uint32_t insert(uint32_t into, field to, number value) {
   return (into & ~ones) | ((uint32_t)value << to.first & ones);
 }
 
-/* value brought into the range of integers of so many bits. */
+/* value brought into the range of integers of so many bits, 32 at most. */
 static number clamp(number value, unsigned bits, bool is_signed) {
   number top = is_signed ? ((number)1 << (bits - 1)) - 1 : ((number)1 << bits) - 1;
   number bottom = is_signed ? -top - 1 : 0;
@@ -86,6 +87,13 @@ static unsigned shift_count(const video *v, number y) {
   return v->wraps ? (unsigned)y & 31 : y > 32 ? 32 : (unsigned)y;
 }
 
+/* x shifted left by 32 at most, as far as it fits: what does not is large, and 0 in its low bits.
+ */
+static number shifted_left(number x, unsigned count) {
+  const number largest = INT64_MAX >> 32 << 32;
+  return x > INT64_MAX >> count ? largest : (number)((uint64_t)x << count);
+}
+
 /* Averages are rounded up, negative ones towards zero. */
 static number act(const video *v, number x, number y) {
   switch (v->action) {
@@ -102,7 +110,7 @@ static number act(const video *v, number x, number y) {
   case AVERAGE:
     return (x + y + (x + y >= 0)) >> 1;
   case LEFT:
-    return x * ((number)1 << shift_count(v, y));
+    return shifted_left(x, shift_count(v, y));
   case RIGHT:
     return x >> shift_count(v, y);
   case COMPARE:
@@ -110,7 +118,7 @@ static number act(const video *v, number x, number y) {
   case PRODUCT:
     break;
   }
-  return x * y;
+  return 0;
 }
 
 /* x with c added, or the extreme of both. */
@@ -135,8 +143,10 @@ static uint32_t run_scalar(const video *v, uint32_t a, uint32_t b, uint32_t c) {
   number result = act(v, extract(a, v->a, v->a_signed), extract(b, v->b, v->b_signed));
   if (v->saturates)
     result = clamp(result, v->d.bits, v->d_signed);
+  /* The second operation takes the result as the 32-bit number that it would be. */
   if (v->second != NO_SECOND)
-    return (uint32_t)act_again(v, result, extract(c, whole, v->d_signed));
+    return (uint32_t)act_again(v, extract((uint32_t)result, whole, v->d_signed),
+                               extract(c, whole, v->d_signed));
   return insert(v->has_c ? c : 0, v->d, result);
 }
 
@@ -163,15 +173,18 @@ static uint32_t run_parts(const video *v, uint32_t a, uint32_t b, uint32_t c) {
 static uint32_t run_product(const video *v, uint32_t a, uint32_t b, uint32_t c) {
   const field whole = {0, 32};
   bool is_signed = v->a_signed || v->b_signed || v->minus_product || v->minus_c;
-  number product = act(v, extract(a, v->a, v->a_signed), extract(b, v->b, v->b_signed));
-  /* The complement and one more is the negative; -c is complemented as a word. */
-  number sum = v->minus_product ? -product : product;
+  product sum = (product)extract(a, v->a, v->a_signed) * extract(b, v->b, v->b_signed);
+  if (v->minus_product)
+    sum = -sum;
+  /* -c is the complement of a word, and one more. */
   if (v->minus_c)
     sum += extract(~c, whole, is_signed) + 1;
   else
     sum += extract(c, whole, is_signed) + v->plus_one;
   sum >>= v->shift;
-  return (uint32_t)(v->saturates ? clamp(sum, 32, is_signed) : sum);
+  if (v->saturates)
+    sum = sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : sum;
+  return (uint32_t)(v->saturates ? clamp((number)sum, 32, is_signed) : (number)sum);
 }
 
 static const bf_emu_op *run_video(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -188,6 +201,29 @@ static const bf_emu_op *run_video(bf_emu_warp *warp, const bf_emu_op *op) {
       d[lane] = run_scalar(v, a[lane], b[lane], c[lane]);
   }
   return op + 1;
+}
+
+/* ---- The one that compilers use: differences of unsigned bytes ---- */
+
+static inline uint32_t byte_difference(uint32_t a, uint32_t b, unsigned index) {
+  uint32_t x = a >> 8 * index & 0xff, y = b >> 8 * index & 0xff;
+  return x < y ? y - x : x - y;
+}
+
+BF_EMU_BINARY(byte_differences, uint32_t,
+              byte_difference(a[lane], b[lane], 0) | byte_difference(a[lane], b[lane], 1) << 8 |
+                  byte_difference(a[lane], b[lane], 2) << 16 |
+                  byte_difference(a[lane], b[lane], 3) << 24)
+BF_EMU_TERNARY(sum_of_byte_differences, uint32_t,
+               c[lane] + byte_difference(a[lane], b[lane], 0) +
+                   byte_difference(a[lane], b[lane], 1) + byte_difference(a[lane], b[lane], 2) +
+                   byte_difference(a[lane], b[lane], 3))
+
+/* Whether v is one of these: all bytes, in order. */
+static bool is_byte_difference(const video *v, const bf_ptx_instruction *instruction) {
+  const bf_ptx_operand *operand = instruction->operand;
+  return v->action == DIFFERENCE && v->parts == 4 && !v->a_signed && !v->b_signed &&
+         !v->saturates && !operand[0].selector && !operand[1].selector && !operand[2].selector;
 }
 
 /* ---- Decoding ---- */
@@ -327,5 +363,8 @@ bool BF_EMU_NAME(bf_emu_select_video)(bf_emu_decoder *decoder,
   if (!read_modifiers(instruction, v) || !read_operands(instruction, v))
     return bf_emu_refuse(decoder, "this form");
   op->detail = v;
-  return bf_emu_bind(decoder, instruction, op, BF_PTX_B32, run_video);
+  bf_emu_step run = !is_byte_difference(v, instruction) ? run_video
+                    : v->second == SECOND_ADD           ? sum_of_byte_differences
+                                                        : byte_differences;
+  return bf_emu_bind(decoder, instruction, op, BF_PTX_B32, run);
 }

@@ -5,7 +5,7 @@
  * have exited take no part. */
 #include "emu/inner.h"
 
-#if defined(__AVX512F__) || defined(__AVX2__)
+#if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
@@ -47,38 +47,40 @@ typedef struct shuffle {
 
 enum shuffle_mode { UP, DOWN, BUTTERFLY, INDEX };
 
-/* The source lane of PTX's shfl for one lane: b is the distance or index, c holds the clamp in bits
- * 0-4 and the mask of segments in bits 8-12. */
-static inline uint32_t source_lane(enum shuffle_mode mode, uint32_t lane, uint32_t b, uint32_t c,
-                                   bool *in_range) {
-  uint32_t distance = b & 31, segment = c >> 8 & 31, clamp = c & 31;
-  int32_t first = (int32_t)(lane & segment), last = first | (int32_t)(clamp & ~segment), from = 0;
-  switch (mode) {
-  case UP:
-    from = (int32_t)lane - (int32_t)distance;
-    break;
-  case DOWN:
-    from = (int32_t)(lane + distance);
-    break;
-  case BUTTERFLY:
-    from = (int32_t)(lane ^ distance);
-    break;
-  case INDEX:
-    from = first | (int32_t)(distance & ~segment);
-    break;
-  }
-  *in_range = mode == UP ? from >= last : from <= last;
-  return *in_range ? (uint32_t)from : lane;
+/* A predicate of bits 0 or 1 of an array over the lanes. */
+static inline uint32_t gather_bits(const uint32_t *bit_of) {
+  uint32_t bits = 0;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    bits |= bit_of[lane] << lane;
+  return bits;
 }
 
-/* The whole warp's source lanes. */
-static void plan(enum shuffle_mode mode, const uint32_t *b, const uint32_t *c, shuffle *result) {
-  result->in_range = 0;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    bool in_range;
-    result->from[lane] = source_lane(mode, lane, b[lane], c[lane], &in_range);
-    result->in_range |= (uint32_t)in_range << lane;
+/* The whole warp's source lanes as PTX defines them: b is the distance or index, c holds the clamp
+ * in bits 0-4 and the mask of segments in bits 8-12. wish is the lane asked for, allowed whether it
+ * may be. */
+#define PLAN(name, wish, allowed)                                                                  \
+  static void name(const uint32_t *b, const uint32_t *c, shuffle *result) {                        \
+    uint32_t found[BF_EMU_LANES];                                                                  \
+    for (unsigned i = 0; i < BF_EMU_LANES; i++) {                                                  \
+      int32_t lane = (int32_t)i, distance = (int32_t)(b[i] & 31);                                  \
+      int32_t segment = (int32_t)(c[i] >> 8 & 31), clamp = (int32_t)(c[i] & 31);                   \
+      int32_t first = lane & segment, last = first | (clamp & ~segment);                           \
+      int32_t from = (wish);                                                                       \
+      found[i] = (allowed);                                                                        \
+      result->from[i] = (uint32_t)(found[i] ? from : lane);                                        \
+      (void)first, (void)distance;                                                                 \
+    }                                                                                              \
+    result->in_range = gather_bits(found);                                                         \
   }
+PLAN(plan_up, lane - distance, from >= last)
+PLAN(plan_down, lane + distance, from <= last)
+PLAN(plan_butterfly, lane ^ distance, from <= last)
+PLAN(plan_index, first | (distance & ~segment), from <= last)
+
+static void plan(enum shuffle_mode mode, const uint32_t *b, const uint32_t *c, shuffle *result) {
+  static void (*const plans[])(const uint32_t *, const uint32_t *, shuffle *) = {
+      [UP] = plan_up, [DOWN] = plan_down, [BUTTERFLY] = plan_butterfly, [INDEX] = plan_index};
+  plans[mode](b, c, result);
 }
 
 /* value[lane] = a[from[lane]] for all lanes. */
@@ -217,18 +219,20 @@ static const bf_emu_op *vote_here(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
-/* The value of a lane for match: small[0] is its bytes. */
-static uint64_t match_value(const bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) {
-  return op->small[0] == 8 ? BF_LANES(const uint64_t, op->a)[lane]
-                           : BF_LANES(const uint32_t, op->a)[lane];
-}
-
-/* The lanes of group that hold value. */
-static uint32_t lanes_with(const bf_emu_warp *warp, const bf_emu_op *op, uint32_t group,
-                           uint64_t value) {
-  uint32_t found = 0;
-  BF_EACH_LANE(group, lane) if (match_value(warp, op, lane) == value) found |= bit(lane);
-  return found;
+/* The lanes of group that hold what lane holds; small[0] is its bytes. */
+static uint32_t lanes_like(const bf_emu_warp *warp, const bf_emu_op *op, uint32_t group,
+                           unsigned lane) {
+  uint32_t same[BF_EMU_LANES];
+  if (op->small[0] == 8) {
+    const uint64_t *a = BF_LANES(const uint64_t, op->a);
+    for (unsigned i = 0; i < BF_EMU_LANES; i++)
+      same[i] = a[i] == a[lane];
+  } else {
+    const uint32_t *a = BF_LANES(const uint32_t, op->a);
+    for (unsigned i = 0; i < BF_EMU_LANES; i++)
+      same[i] = a[i] == a[lane];
+  }
+  return gather_bits(same) & group;
 }
 
 /* match.any: the lanes of the group that hold the same as the lane. d may be a. */
@@ -239,8 +243,8 @@ static const bf_emu_op *match_any(bf_emu_warp *warp, const bf_emu_op *op) {
   const uint32_t *member = BF_LANES(const uint32_t, op->c);
   for (lane_group group = first_group(lanes); next_group(member, lanes, &group);) {
     for (uint32_t left = group.takers; left;) {
-      uint64_t value = match_value(warp, op, (unsigned)__builtin_ctz(left));
-      uint32_t same = lanes_with(warp, op, group.lanes, value), takers = same & left;
+      uint32_t same = lanes_like(warp, op, group.lanes, (unsigned)__builtin_ctz(left));
+      uint32_t takers = same & left;
       BF_EACH_LANE(takers, lane) result[lane] = same;
       left &= ~takers & (left - 1);
     }
@@ -258,9 +262,9 @@ static const bf_emu_op *match_all(bf_emu_warp *warp, const bf_emu_op *op) {
   const uint32_t *member = BF_LANES(const uint32_t, op->c);
   for (lane_group group = first_group(lanes); next_group(member, lanes, &group);) {
     unsigned first = group.lanes ? (unsigned)__builtin_ctz(group.lanes) : 0;
-    if (lanes_with(warp, op, group.lanes, match_value(warp, op, first)) == group.lanes) {
+    if (lanes_like(warp, op, group.lanes, first) == group.lanes) {
       agreed |= group.takers;
-      BF_EACH_LANE(group.takers, lane) result[lane] = group.lanes;
+      BF_SET_LANES(group.takers, result, group.lanes);
     }
   }
   uint32_t *d = BF_LANES(uint32_t, op->d);
@@ -288,42 +292,46 @@ static uint32_t combine_floats(bool is_min, bool keep_nan, uint32_t x, uint32_t 
   return (key_x < key_y) == is_min ? x : y;
 }
 
-/* The reduction of two values. */
-static uint32_t combine(enum redux_mode mode, unsigned flags, uint32_t x, uint32_t y) {
-  switch (mode) {
-  case AND:
-    return x & y;
-  case OR:
-    return x | y;
-  case XOR:
-    return x ^ y;
-  case ADD:
-    return x + y;
-  case MIN_U:
-    return x < y ? x : y;
-  case MAX_U:
-    return x > y ? x : y;
-  case MIN_S:
-    return (int32_t)x < (int32_t)y ? x : y;
-  case MAX_S:
-    return (int32_t)x > (int32_t)y ? x : y;
-  case MIN_F:
-  case MAX_F:
-    break;
-  }
-  return combine_floats(mode == MIN_F, flags & REDUX_NAN, x, y);
-}
+/* The reduction of lanes, where every other lane counts as neutral. */
+#define REDUCE(type, neutral, combined)                                                            \
+  do {                                                                                             \
+    type x = (type)(neutral);                                                                      \
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                         \
+      type y = lanes >> lane & 1 ? (type)a[lane] : (type)(neutral);                                \
+      x = (combined);                                                                              \
+    }                                                                                              \
+    return (uint32_t)x;                                                                            \
+  } while (0)
 
 /* redux of lanes (at least one): small[0] is the mode, small[1] the flags. */
 static uint32_t reduce(const bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes) {
   const uint32_t *a = BF_LANES(const uint32_t, op->a);
-  enum redux_mode mode = (enum redux_mode)op->small[0];
+  switch ((enum redux_mode)op->small[0]) {
+  case AND:
+    REDUCE(uint32_t, UINT32_MAX, x & y);
+  case OR:
+    REDUCE(uint32_t, 0, x | y);
+  case XOR:
+    REDUCE(uint32_t, 0, x ^ y);
+  case ADD:
+    REDUCE(uint32_t, 0, x + y);
+  case MIN_U:
+    REDUCE(uint32_t, UINT32_MAX, x < y ? x : y);
+  case MAX_U:
+    REDUCE(uint32_t, 0, x > y ? x : y);
+  case MIN_S:
+    REDUCE(int32_t, INT32_MAX, x < y ? x : y);
+  case MAX_S:
+    REDUCE(int32_t, INT32_MIN, x > y ? x : y);
+  case MIN_F:
+  case MAX_F:
+    break;
+  }
+  /* The first lane twice, so that a lone NaN becomes the canonical one. */
   uint32_t kept = op->small[1] & REDUX_ABS ? 0x7fffffff : UINT32_MAX;
-  uint32_t value = a[__builtin_ctz(lanes)] & kept, others = lanes & (lanes - 1);
-  /* Floats: the first lane twice, so that a lone NaN becomes the canonical one. */
-  if (mode >= MIN_F)
-    others = lanes;
-  BF_EACH_LANE(others, lane) value = combine(mode, op->small[1], value, a[lane] & kept);
+  uint32_t value = a[__builtin_ctz(lanes)] & kept;
+  BF_EACH_LANE(lanes, lane)
+  value = combine_floats(op->small[0] == MIN_F, op->small[1] & REDUX_NAN, value, a[lane] & kept);
   return value;
 }
 
@@ -334,7 +342,7 @@ static const bf_emu_op *redux(bf_emu_warp *warp, const bf_emu_op *op) {
   const uint32_t *member = BF_LANES(const uint32_t, op->c);
   for (lane_group group = first_group(lanes); next_group(member, lanes, &group);) {
     uint32_t value = group.lanes ? reduce(warp, op, group.lanes) : 0;
-    BF_EACH_LANE(group.takers, lane) result[lane] = value;
+    BF_SET_LANES(group.takers, result, value);
   }
   uint32_t *d = BF_LANES(uint32_t, op->d);
   BF_SET_LANES(lanes, d, result[lane]);
@@ -358,7 +366,7 @@ static const bf_emu_op *elect(bf_emu_warp *warp, const bf_emu_op *op) {
   for (lane_group group = first_group(lanes); next_group(member, lanes, &group);) {
     uint32_t first = group.lanes ? (uint32_t)__builtin_ctz(group.lanes) : 0;
     elected |= bit(first) & group.takers;
-    BF_EACH_LANE(group.takers, lane) leader[lane] = first;
+    BF_SET_LANES(group.takers, leader, first);
   }
   uint32_t *d = BF_LANES(uint32_t, op->d);
   BF_SET_LANES(lanes, d, leader[lane]);

@@ -29,6 +29,7 @@ enum {
 typedef struct count_plan {
   bool is_possible; /* the machine has the operation, and it that width */
   bool is_direct;
+  bool is_one_phase; /* direct: all lanes at once, a word of 32 banks each */
   bool count_duplicates;
   bool estimated;
   uint32_t base_mask; /* of the first address: from where a pattern is kept */
@@ -88,6 +89,7 @@ static void make_direct(const bf_counter *counter, unsigned width_bytes, count_p
   bool whole = unit_words <= banks && bf_hash_granule_words(counter->hash) >= unit_words;
   plan->is_direct =
       machine->serve == BF_SERVE_DISTINCT_WORDS && whole && !plan->groups->split_words;
+  plan->is_one_phase = plan->groups->count <= 1 && plan->unit_bank_mask == 31;
 }
 
 static void make_plan(const bf_counter *counter, bf_op op, unsigned width_bytes, count_plan *plan) {
@@ -125,7 +127,7 @@ static bool allocate(bf_counter *counter) {
     return false;
   if (counter->own_hash)
     return true;
-  counter->bank_of_word = malloc(words);
+  counter->bank_of_word = malloc(words + 3); /* kernels read 4 bytes at a time */
   for (uint64_t word = 0; counter->bank_of_word && word < words; word++)
     counter->bank_of_word[word] = (uint8_t)bf_hash_bank(counter->hash, word);
   return counter->bank_of_word != NULL;
@@ -240,6 +242,25 @@ static passes count_all(bf_counter *counter, const count_plan *plan, const uint3
   return (passes){fullest, distinct <= banks ? most : 0};
 }
 
+/* All lanes at once, where the kernel can. */
+static passes count_at_once(const bf_counter *counter, const count_plan *plan,
+                            const uint32_t *address, uint32_t lanes) {
+  bf_served served =
+      counter->kernel->serve(address, lanes, plan->unit_shift, counter->bank_of_word);
+  if (plan->count_duplicates)
+    return (passes){served.accesses, served.sharing};
+  return (passes){served.words, 1};
+}
+
+/* Counts one phase. */
+static passes count_phase(bf_counter *counter, const count_plan *plan, const uint32_t *address,
+                          uint32_t lanes) {
+  if (plan->is_one_phase && counter->kernel->serve)
+    return count_at_once(counter, plan, address, lanes);
+  return plan->count_duplicates ? count_all(counter, plan, address, lanes)
+                                : count_distinct(counter, plan, address, lanes);
+}
+
 /* Counts an access whose addresses are known to be right; false where only the reference can. */
 static bool count_directly(bf_counter *counter, const count_plan *plan, uint32_t mask,
                            const uint32_t *address, bf_count *count) {
@@ -253,8 +274,7 @@ static bool count_directly(bf_counter *counter, const count_plan *plan, uint32_t
     lanes &= mask;
     if (!lanes)
       continue;
-    passes p = plan->count_duplicates ? count_all(counter, plan, address, lanes)
-                                      : count_distinct(counter, plan, address, lanes);
+    passes p = count_phase(counter, plan, address, lanes);
     if (p.best == 0)
       return false;
     sum += plan->times * (p.needed + groups->extra);

@@ -32,7 +32,7 @@ static bf_memo *find(bf_memo *table, const uint32_t *address, uint64_t key, uint
   return memo;
 }
 
-const bf_memo_kernel bf_memo_scalar = {"scalar", find};
+const bf_memo_kernel bf_memo_scalar = {"scalar", find, NULL};
 
 const bf_memo_kernel *bf_memo_available(unsigned index) {
   const bf_memo_kernel *usable[3] = {&bf_memo_scalar};
@@ -41,8 +41,9 @@ const bf_memo_kernel *bf_memo_available(unsigned index) {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
     usable[count++] = &bf_memo_avx2;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vpopcntdq"))
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512vpopcntdq"))
     usable[count++] = &bf_memo_avx512;
 #endif
   return index < count ? usable[index] : NULL;

@@ -21,9 +21,22 @@ typedef struct bf_memo {
 typedef bf_memo *bf_memo_find(bf_memo *table, const uint32_t *address, uint64_t key, uint32_t base,
                               bool *found);
 
+/* What 32 banks do for one word of each lane, all lanes at once. */
+typedef struct bf_served {
+  unsigned words;    /* distinct words in the bank that has most */
+  unsigned accesses; /* in the bank that has most */
+  unsigned sharing;  /* lanes of the word that most lanes want */
+} bf_served;
+
+/* Serves the lanes of a mask that is not 0. Words are address >> shift; their banks are the low 5
+ * bits or, under a hash, bank_of_word[word]. */
+typedef bf_served bf_serve_lanes(const uint32_t *address, uint32_t mask, unsigned shift,
+                                 const uint8_t *bank_of_word);
+
 typedef struct bf_memo_kernel {
   const char *name;
   bf_memo_find *find;
+  bf_serve_lanes *serve; /* NULL: no better way than counter.c has */
 } bf_memo_kernel;
 
 extern const bf_memo_kernel bf_memo_scalar;

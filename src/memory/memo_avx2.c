@@ -59,4 +59,4 @@ static bf_memo *find(bf_memo *table, const uint32_t *address, uint64_t key, uint
   return memo;
 }
 
-const bf_memo_kernel bf_memo_avx2 = {"avx2", find};
+const bf_memo_kernel bf_memo_avx2 = {"avx2", find, NULL};

@@ -29,4 +29,87 @@ static bf_memo *find(bf_memo *table, const uint32_t *address, uint64_t key, uint
   return memo;
 }
 
-const bf_memo_kernel bf_memo_avx512 = {"avx512", find};
+/* 32 numbers, of lanes or of banks. */
+typedef struct pair {
+  __m512i low, high;
+} pair;
+
+/* Per bank, which lanes want a word of it: the lanes whose five bank bits are those of the bank.
+ * Bit planes of the lanes, inverted where the bank's bit is 0, are and-ed. */
+static inline pair lanes_of_banks(pair bank, uint32_t mask) {
+  const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i all = _mm512_set1_epi32((int)mask);
+  pair lanes = {all, all};
+  for (int bit = 0; bit < 5; bit++) {
+    __m512i one = _mm512_set1_epi32(1 << bit);
+    uint32_t plane = _mm512_test_epi32_mask(bank.low, one) |
+                     (uint32_t)_mm512_test_epi32_mask(bank.high, one) << 16;
+    __m512i with = _mm512_set1_epi32((int)plane), without = _mm512_set1_epi32((int)~plane);
+    if (bit == 4) {
+      lanes.low = _mm512_and_si512(lanes.low, without);
+      lanes.high = _mm512_and_si512(lanes.high, with);
+    } else {
+      __m512i chosen = _mm512_mask_mov_epi32(without, _mm512_test_epi32_mask(number, one), with);
+      lanes.low = _mm512_and_si512(lanes.low, chosen);
+      lanes.high = _mm512_and_si512(lanes.high, chosen);
+    }
+  }
+  return lanes;
+}
+
+static inline unsigned most_lanes(__m512i low, __m512i high) {
+  return (unsigned)_mm512_reduce_max_epi32(
+      _mm512_max_epi32(_mm512_popcnt_epi32(low), _mm512_popcnt_epi32(high)));
+}
+
+/* The banks of 16 words. */
+static inline __m512i banks_of(__m512i word, __mmask16 mask, const uint8_t *bank_of_word) {
+  if (bank_of_word)
+    word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), mask, word, bank_of_word, 1);
+  return _mm512_and_si512(word, _mm512_set1_epi32(31));
+}
+
+/* Per lane of high, how many lanes of low have the same number. */
+static inline __m512i equal_across(__m512i high, __m512i low) {
+  const __m512i next = _mm512_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
+  const __m512i one = _mm512_set1_epi32(1);
+  __m512i even = _mm512_setzero_si512(), odd = even;
+  __m512i turned = _mm512_permutexvar_epi32(next, low);
+  for (int i = 0; i < 8; i++) {
+    even = _mm512_mask_add_epi32(even, _mm512_cmpeq_epi32_mask(high, low), even, one);
+    odd = _mm512_mask_add_epi32(odd, _mm512_cmpeq_epi32_mask(high, turned), odd, one);
+    low = _mm512_alignr_epi32(low, low, 2);
+    turned = _mm512_alignr_epi32(turned, turned, 2);
+  }
+  return _mm512_add_epi32(even, odd);
+}
+
+/* Lanes are marked that want a word which no lane before them wants; a bank needs as many
+ * wavefronts as it has marked lanes. Lanes that are not active want words of their own, beyond all
+ * memory. */
+static bf_served serve(const uint32_t *address, uint32_t mask, unsigned shift,
+                       const uint8_t *bank_of_word) {
+  const __m512i beyond =
+      _mm512_setr_epi32(-1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15, -16);
+  __mmask16 low_mask = (__mmask16)mask, high_mask = (__mmask16)(mask >> 16);
+  __m128i by = _mm_cvtsi32_si128((int)shift);
+  pair word = {_mm512_mask_srl_epi32(beyond, low_mask, _mm512_loadu_si512(address), by),
+               _mm512_mask_srl_epi32(_mm512_sub_epi32(beyond, _mm512_set1_epi32(16)), high_mask,
+                                     _mm512_loadu_si512(address + 16), by)};
+  pair bank = {banks_of(word.low, low_mask, bank_of_word),
+               banks_of(word.high, high_mask, bank_of_word)};
+  pair lanes = lanes_of_banks(bank, mask);
+  __m512i before_low = _mm512_popcnt_epi32(_mm512_conflict_epi32(word.low));
+  __m512i before_high = _mm512_add_epi32(_mm512_popcnt_epi32(_mm512_conflict_epi32(word.high)),
+                                         equal_across(word.high, word.low));
+  uint32_t first = _mm512_testn_epi32_mask(before_low, before_low) |
+                   (uint32_t)_mm512_testn_epi32_mask(before_high, before_high) << 16;
+  __m512i marked = _mm512_set1_epi32((int)first);
+  return (bf_served){
+      .words =
+          most_lanes(_mm512_and_si512(lanes.low, marked), _mm512_and_si512(lanes.high, marked)),
+      .accesses = most_lanes(lanes.low, lanes.high),
+      .sharing = 1 + (unsigned)_mm512_reduce_max_epi32(_mm512_max_epi32(before_low, before_high))};
+}
+
+const bf_memo_kernel bf_memo_avx512 = {"avx512", find, serve};

@@ -143,10 +143,12 @@ static unsigned window_bytes(const bf_ptx_place *place, const pieces *p) {
   return p->is_mergeable && window > p->size_bytes ? window : p->size_bytes;
 }
 
-/* The multiple of step at or below value. */
-static int64_t round_down(int64_t value, unsigned step) {
-  int64_t rest = value % (int64_t)step;
-  return value - (rest < 0 ? rest + (int64_t)step : rest);
+/* Where the window around an element starts; what cannot be merged is a window of its own. */
+static int64_t window_start(int64_t offset, unsigned window, unsigned size_bytes) {
+  int64_t rest = offset % (int64_t)window;
+  if (window == size_bytes)
+    return offset;
+  return offset - (rest < 0 ? rest + (int64_t)window : rest);
 }
 
 /* ---- Registers of 16 bits ---- */
@@ -253,7 +255,7 @@ static void add_load(merger *m, uint32_t number, uint32_t block) {
                    .size_bytes = p.size_bytes,
                    .window_bytes = window,
                    .kind = p.size_bytes < 4 ? load->type[0] : 0,
-                   .window = round_down(offset, window),
+                   .window = window_start(offset, window, p.size_bytes),
                    .offset_bytes = offset,
                    .order = m->elements,
                    .guarded = load->guard != NULL};
@@ -425,7 +427,7 @@ static void end_run(merger *m, run *r) {
 static void begin_run(const bf_ptx_place *place, const pieces *p, run *r) {
   *r = (run){.base = place->base, .size_bytes = p->size_bytes};
   r->window_bytes = window_bytes(place, p);
-  r->window = round_down(place->offset_bytes, r->window_bytes);
+  r->window = window_start(place->offset_bytes, r->window_bytes, p->size_bytes);
 }
 
 /* The places of the window that a store fills. */
@@ -441,7 +443,7 @@ static unsigned store_slots(const run *r, const bf_ptx_place *place, const piece
 static bool fits_run(const run *r, const bf_ptx_place *place, const pieces *p) {
   return r->stores && r->base == place->base && r->size_bytes == p->size_bytes &&
          r->window_bytes == window_bytes(place, p) &&
-         r->window == round_down(place->offset_bytes, r->window_bytes);
+         r->window == window_start(place->offset_bytes, r->window_bytes, p->size_bytes);
 }
 
 static void add_to_run(run *r, uint32_t number, const bf_ptx_place *place, unsigned slots) {

@@ -1,290 +1,55 @@
 /* The analysis against the emulator: every benchmark of the corpus runs on the emulator, and what
- * the analysis says about each launch, without running it, must be what the emulator has seen.
- *
- * Each launch is analysed twice: with parameters, grid and block index known, and with nothing but
- * the block size. Of a site that is called exact, the accesses of every block looked at must be
- * equal, in order. Where the addresses are known but for an offset, lanes or count, every access
- * must be one of those listed, moved by a multiple of the step. */
-#include "analyze/analyze.h"
-#include "emu/emu.h"
+ * the analysis says about each launch, without running it, must be what the emulator has seen. */
+#include "analyze_compare.h"
 #include "kernels/corpus.h"
 #include "kernels/devices.h"
 
-#include <stdlib.h>
-#include <string.h>
+enum { MOST_KERNELS = 64, MOST_LAUNCHES = 3 };
 
-enum { MOST_EVENTS = 1 << 20, MOST_LAUNCHES = 3, MOST_BLOCKS = 3 };
-
-typedef struct seen {
-  uint64_t line, block;
-  uint32_t warp, order;
-  uint32_t mask;
-  bf_op op;
-  unsigned width_bytes;
-  uint32_t address[BF_ANALYZE_LANES];
-} seen;
-
-typedef struct tally {
-  unsigned sites, exact, partial;
-  uint64_t accesses;
-  unsigned faults;
-} tally;
-
-typedef struct checker {
-  const char *benchmark;
-  const bf_ptx_module *ptx;
-  const bf_emu_kernel *kernel;
-  bf_emu_observer observer;
-  uint64_t blocks[MOST_BLOCKS]; /* that are looked at */
-  unsigned block_count;
-  seen *event;
-  size_t events;
-  bool overflows, is_active;
-  char names[64][128]; /* kernels and how often each was analysed */
-  unsigned times[64], kernels;
-  tally known, open;
-} checker;
-
-static bool is_looked_at(const checker *c, uint64_t block) {
-  for (unsigned i = 0; i < c->block_count; i++)
-    if (c->blocks[i] == block)
-      return true;
-  return false;
-}
-
-static void observe(void *context, const bf_emu_event *event) {
-  checker *c = context;
-  if (event->space != BF_PTX_SPACE_SHARED || !is_looked_at(c, event->block))
-    return;
-  bf_emu_site site = bf_emu_kernel_site(c->kernel, event->site);
-  if (strcmp(site.function->name, bf_emu_kernel_name(c->kernel)) != 0)
-    return;
-  if (c->events == MOST_EVENTS) {
-    c->overflows = true;
-    return;
-  }
-  seen *s = &c->event[c->events];
-  *s = (seen){.line = site.line, .block = event->block, .warp = event->warp};
-  s->order = (uint32_t)c->events++;
-  s->mask = event->mask;
-  s->op = event->op;
-  s->width_bytes = event->width_bytes;
-  memcpy(s->address, event->shared_address, sizeof s->address);
-}
-
-static int compare_seen(const void *x, const void *y) {
-  const seen *a = x, *b = y;
-  if (a->line != b->line)
-    return a->line < b->line ? -1 : 1;
-  if (a->block != b->block)
-    return a->block < b->block ? -1 : 1;
-  if (a->warp != b->warp)
-    return a->warp < b->warp ? -1 : 1;
-  return a->order < b->order ? -1 : 1;
-}
-
-/* ---- Comparing ---- */
-
-static bool lists(const bf_analyze_site *site, bf_analyze_unknown_kind kind) {
-  for (unsigned i = 0; i < site->unknowns; i++)
-    if (site->unknown[i].kind == kind)
-      return true;
-  return false;
-}
-
-/* Whether listed, moved by a multiple of the site's step, is the access seen. */
-static bool agrees(const bf_analyze_site *site, const bf_analyze_access *listed, const seen *s) {
-  bool open = lists(site, BF_UNKNOWN_LANES);
-  uint32_t step = site->offset_step_bytes;
-  if (open ? (s->mask & ~listed->mask) != 0 : s->mask != listed->mask)
-    return false;
-  unsigned first = (unsigned)__builtin_ctz(s->mask);
-  uint32_t moved = s->address[first] - listed->address[first];
-  if (step ? moved % step != 0 : moved != 0)
-    return false;
-  for (unsigned i = 0; i < BF_ANALYZE_LANES; i++)
-    if (s->mask >> i & 1 && s->address[i] != listed->address[i] + moved)
-      return false;
-  return true;
-}
-
-static void complain(const checker *c, const bf_analyze_site *site, const char *what,
-                     const seen *s) {
-  printf("%s: %s, line %llu (%s): %s", c->benchmark, bf_emu_kernel_name(c->kernel),
-         (unsigned long long)site->line, site->formula ? site->formula : "not reached", what);
-  if (s)
-    printf("; block %llu, warp %u, mask %08x, first address %u", (unsigned long long)s->block,
-           s->warp, s->mask, s->address[__builtin_ctz(s->mask)]);
-  printf("\n");
-}
-
-/* The accesses of one warp of one block against those of an exact site. */
-static bool compare_warp(const checker *c, const bf_analyze_site *site, const seen *s, size_t count,
-                         unsigned warp) {
-  size_t at = 0;
-  for (size_t i = 0; i < site->accesses; i++) {
-    if (site->access[i].warp != warp)
-      continue;
-    if (at == count || !agrees(site, &site->access[i], &s[at])) {
-      complain(c, site, "not what the emulator did", at < count ? &s[at] : NULL);
-      return false;
-    }
-    at++;
-  }
-  if (at < count)
-    complain(c, site, "the emulator did more", &s[at]);
-  return at == count;
-}
-
-static bool is_listed(const bf_analyze_site *site, const seen *s) {
-  for (size_t i = 0; i < site->accesses; i++)
-    if (site->access[i].warp == s->warp && agrees(site, &site->access[i], s))
-      return true;
-  return false;
-}
-
-/* The events of site in block: a run of the sorted list. */
-static const seen *find_events(const checker *c, const bf_analyze_site *site, uint64_t block,
-                               size_t *count) {
-  const seen *first = NULL;
-  *count = 0;
-  for (size_t i = 0; i < c->events; i++)
-    if (c->event[i].line == site->line && c->event[i].block == block) {
-      first = first ? first : &c->event[i];
-      ++*count;
-    }
-  return first;
-}
-
-static bool compare_exact(const checker *c, const bf_analyze_site *site, unsigned warps,
-                          const seen *s, size_t count) {
-  for (unsigned warp = 0; warp < warps; warp++) {
-    size_t begin = 0, end;
-    while (begin < count && s[begin].warp < warp)
-      begin++;
-    for (end = begin; end < count && s[end].warp == warp;)
-      end++;
-    if (!compare_warp(c, site, s + begin, end - begin, warp))
-      return false;
-  }
-  return true;
-}
-
-static void compare_site(checker *c, const bf_analysis *analysis, const bf_analyze_site *site,
-                         uint64_t block, tally *t) {
-  size_t count;
-  const seen *s = find_events(c, site, block, &count);
-  t->sites++;
-  for (size_t i = 0; i < count; i++)
-    if (site->has_op && (s[i].op != site->op || s[i].width_bytes != site->width_bytes)) {
-      complain(c, site, "another operation", &s[i]);
-      t->faults++;
-      return;
-    }
-  if (site->is_exact) {
-    t->exact++;
-    t->accesses += count;
-    t->faults += !compare_exact(c, site, analysis->warps, s, count);
-    return;
-  }
-  if (lists(site, BF_UNKNOWN_ADDRESS) || !site->has_op)
-    return;
-  t->partial++;
-  for (size_t i = 0; i < count; i++)
-    if (!is_listed(site, &s[i])) {
-      complain(c, site, "an access that is not listed", &s[i]);
-      t->faults++;
-      return;
-    }
-}
-
-static int compare_block(checker *c, const bf_emu_launch *launch, uint64_t block, bool is_known,
-                         uint8_t *known_bytes, bf_diagnostic *diagnostic) {
-  const bf_ptx_function *kernel = bf_ptx_find(c->ptx, bf_emu_kernel_name(c->kernel));
-  bf_analyze_options o = {.has_block_index = is_known};
-  memcpy(o.block, launch->block, sizeof o.block);
-  if (is_known) {
-    memcpy(o.grid, launch->grid, sizeof o.grid);
-    o.block_index[0] = (uint32_t)(block % launch->grid[0]);
-    o.block_index[1] = (uint32_t)(block / launch->grid[0] % launch->grid[1]);
-    o.block_index[2] = (uint32_t)(block / launch->grid[0] / launch->grid[1]);
-    o.parameter = launch->parameters;
-    o.is_known = known_bytes;
-    o.parameter_bytes = launch->parameter_bytes;
-  }
-  bf_analysis *analysis;
-  BF_TRY(bf_analyze(c->ptx, kernel, &o, &analysis, diagnostic));
-  for (uint32_t i = 0; i < analysis->sites; i++)
-    compare_site(c, analysis, &analysis->site[i], block, is_known ? &c->known : &c->open);
-  bf_analysis_free(analysis);
-  return BF_OK;
-}
-
-/* ---- Launches ---- */
+typedef struct session {
+  checker checker;
+  bool is_active;                /* the launch in progress is compared */
+  char names[MOST_KERNELS][128]; /* kernels, and how often each was launched */
+  unsigned times[MOST_KERNELS], kernels;
+} session;
 
 /* Whether this launch of the kernel is one of the first few. */
-static bool is_new(checker *c, const char *name) {
+static bool is_new(session *s, const char *name) {
   unsigned i = 0;
-  while (i < c->kernels && strcmp(c->names[i], name) != 0)
+  while (i < s->kernels && strcmp(s->names[i], name) != 0)
     i++;
-  if (i == sizeof c->names / sizeof *c->names)
+  if (i == MOST_KERNELS)
     return false;
-  if (i == c->kernels)
-    snprintf(c->names[c->kernels++], sizeof *c->names, "%s", name);
-  return c->times[i]++ < MOST_LAUNCHES;
+  if (i == s->kernels)
+    snprintf(s->names[s->kernels++], sizeof *s->names, "%s", name);
+  return s->times[i]++ < MOST_LAUNCHES;
 }
 
 static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  checker *c = context;
+  session *s = context;
   (void)diagnostic;
-  c->kernel = launch->kernel;
-  c->is_active = is_new(c, bf_emu_kernel_name(launch->kernel));
-  if (!c->is_active)
-    return BF_OK;
-  uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-  c->events = 0;
-  c->overflows = false;
-  c->block_count = 0;
-  const uint64_t wanted[MOST_BLOCKS] = {0, blocks / 2, blocks - 1};
-  for (unsigned i = 0; i < MOST_BLOCKS; i++)
-    if (!is_looked_at(c, wanted[i]))
-      c->blocks[c->block_count++] = wanted[i];
-  c->observer = (bf_emu_observer){.access = observe, .context = c};
-  launch->observer = &c->observer;
-  launch->workers = 1;
+  s->is_active = is_new(s, bf_emu_kernel_name(launch->kernel));
+  if (s->is_active)
+    watch(&s->checker, launch);
   return BF_OK;
 }
 
 static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
                  bf_diagnostic *diagnostic) {
-  checker *c = context;
-  if (!c->is_active || result->fault.kind != BF_EMU_NO_FAULT || c->overflows)
+  session *s = context;
+  if (!s->is_active || result->fault.kind != BF_EMU_NO_FAULT)
     return BF_OK;
-  qsort(c->event, c->events, sizeof *c->event, compare_seen);
-  uint8_t *all = malloc(launch->parameter_bytes + 1);
-  if (!all)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  memset(all, 1, launch->parameter_bytes + 1);
-  int error = BF_OK;
-  for (unsigned i = 0; i < c->block_count && error == BF_OK; i++) {
-    error = compare_block(c, launch, c->blocks[i], true, all, diagnostic);
-    if (error == BF_OK)
-      error = compare_block(c, launch, c->blocks[i], false, all, diagnostic);
-  }
-  free(all);
-  return error;
+  return compare_launch(&s->checker, launch, diagnostic);
 }
 
-/* ---- Benchmarks ---- */
-
-static int run_benchmark(const bf_corpus_benchmark *benchmark, checker *c,
+static int run_benchmark(const bf_corpus_benchmark *benchmark, session *s,
                          bf_diagnostic *diagnostic) {
   const char *text = bf_corpus_ptx(benchmark->folder);
   bf_ptx_module *ptx;
   BF_TRY(bf_ptx_parse(benchmark->folder, text, strlen(text), &ptx, diagnostic));
-  c->benchmark = benchmark->name;
-  c->ptx = ptx;
-  bf_emu_device_options options = {.workers = 1, .before = before, .after = after, .context = c};
+  s->checker.program = benchmark->name;
+  s->checker.ptx = ptx;
+  bf_emu_device_options options = {.workers = 1, .before = before, .after = after, .context = s};
   bf_device device;
   int error = bf_emu_device_create(benchmark->folder, text, &options, &device, diagnostic);
   if (error == BF_OK) {
@@ -296,32 +61,33 @@ static int run_benchmark(const bf_corpus_benchmark *benchmark, checker *c,
   return error;
 }
 
-static void print_tally(const char *what, const tally *t) {
-  printf("  %s: of %u sites, %u exact (%llu accesses equal), %u in part", what, t->sites, t->exact,
-         (unsigned long long)t->accesses, t->partial);
+/* Runs a benchmark and says how much was compared; the number of faults. */
+static unsigned check_benchmark(const bf_corpus_benchmark *benchmark, seen *event) {
+  bf_diagnostic diagnostic = {0};
+  session *s = calloc(1, sizeof *s);
+  if (!s)
+    return 1;
+  s->checker.event = event;
+  int error = run_benchmark(benchmark, s, &diagnostic);
+  printf("%-24s", benchmark->name);
+  print_tally("known", &s->checker.known);
+  print_tally("open", &s->checker.open);
+  printf("%s%s\n", error == BF_OK ? "" : "; ", diagnostic.message);
+  unsigned faults = s->checker.known.faults + s->checker.open.faults;
+  faults += error != BF_OK && error != BF_UNSUPPORTED; /* the emulator lacks an instruction */
+  free(s);
+  return faults;
 }
 
 int main(int argc, char **argv) {
   unsigned faults = 0;
-  seen *event = malloc(MOST_EVENTS * sizeof *event);
   const bf_corpus_benchmark *benchmark;
-  for (unsigned i = 0; event && (benchmark = bf_corpus_get(i)) != NULL; i++) {
-    if (argc > 1 && strcmp(argv[1], benchmark->name) != 0)
-      continue;
-    checker *c = calloc(1, sizeof *c);
-    bf_diagnostic diagnostic = {0};
-    if (!c)
-      return 1;
-    c->event = event;
-    int error = run_benchmark(benchmark, c, &diagnostic);
-    printf("%-24s", benchmark->name);
-    print_tally("known", &c->known);
-    print_tally("open", &c->open);
-    printf("%s%s\n", error == BF_OK ? "" : "; ", error == BF_OK ? "" : diagnostic.message);
-    faults += c->known.faults + c->open.faults;
-    faults += error != BF_OK && error != BF_UNSUPPORTED; /* the emulator lacks an instruction */
-    free(c);
-  }
+  seen *event = malloc(MOST_EVENTS * sizeof *event);
+  if (!event)
+    return 1;
+  for (unsigned i = 0; (benchmark = bf_corpus_get(i)) != NULL; i++)
+    if (argc == 1 || strcmp(argv[1], benchmark->name) == 0)
+      faults += check_benchmark(benchmark, event);
   free(event);
-  return faults || !event ? 1 : 0;
+  return faults ? 1 : 0;
 }

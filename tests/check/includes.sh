@@ -13,7 +13,7 @@ may_know() {
   access) echo 'base gf2 hash' ;;
   memory) echo 'base gf2 hash access' ;;
   search) echo 'base gf2 hash access memory' ;;
-  emu) echo 'base gf2 hash access memory ptx' ;;
+  analyze | emu) echo 'base gf2 hash access memory ptx' ;;
   kernels) echo 'base emu' ;;
   apply | report) echo 'base gf2 hash access memory search' ;;
   esac

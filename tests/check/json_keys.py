@@ -16,6 +16,7 @@ FATBIN = "tests/data/fatbin/lz4.fatbin"
 INVOCATIONS = {
     "check": [[TILE], ["-", "--machine", "fermi"]],
     "classify": [[TILE]],
+    "analyze": [["tests/data/ptx/tile.sm_90.ptx", "--block", "16x16"]],
     "solve": [[TILE], [TILE, "--method", "bit-vector"]],
     "align": ["--hash fixed --stride 6 --count 32 --range 0:1023 --brute-force".split()],
     "convert": [["--hash", "fixed"], [TILE, "--output", "{folder}/tile.packed"]],

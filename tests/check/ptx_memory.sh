@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Room ptx takes every failed allocation for what it is: tests/check/ptx/memory.c, with the sanitizers
-# where the compiler has them.
+# Rooms ptx and analyze take every failed allocation for what it is: tests/check/ptx/memory.c, with the
+# sanitizers where the compiler has them.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 work=$(mktemp -d)
@@ -9,11 +9,12 @@ compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/ptx/memory.c \
     src/ptx/{ops,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow}.c \
-    src/base/{arena,text,diagnostic}.c -lm -o "$work/memory"
+    src/analyze/{operate,expression,evaluate,formula,loops,layout,operand,execute,touch,walk,kinds,sites}.c \
+    src/access/op.c src/base/{arena,text,diagnostic}.c -lm -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1
 faults=0
-for file in hand calls.sm_90 debug.lineinfo; do
-  "$work/memory" "tests/data/ptx/$file.ptx" || faults=1
+for file in ptx/hand ptx/calls.sm_90 ptx/debug.lineinfo analyze/patterns; do
+  "$work/memory" "tests/data/$file.ptx" || faults=1
 done
 exit $faults

@@ -6,7 +6,7 @@ build=$(readlink -f "$1")
 root=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-ln -s "$root/examples" "$work"
+ln -s "$root/examples" "$root/kernels" "$work"
 cd "$work" || exit 2
 PATH=$build:$PATH
 faults=0

@@ -1,5 +1,6 @@
 /* PTX: whatever parses is printed as text that parses again to the same, its functions have graphs
- * whose post-dominators lead to the exit, and what does not parse says where. */
+ * whose post-dominators lead to the exit, accesses are merged into ones that happen, and what does
+ * not parse says where. */
 #include "ptx/ptx.h"
 
 #include <assert.h>
@@ -19,6 +20,19 @@ static void check_flow(const bf_ptx_function *function) {
   bf_ptx_flow_free(flow);
 }
 
+/* Every shared access is dropped, leads, or follows one that leads. */
+static void check_merges(const bf_ptx_module *module, const bf_ptx_function *function) {
+  bf_ptx_merges *merges;
+  assert(bf_ptx_merges_create(module, function, 90, &merges, NULL) == BF_OK);
+  for (uint32_t i = 0; i < merges->instructions; i++) {
+    const bf_ptx_merged *merged = &merges->instruction[i];
+    const bf_ptx_merged *leader = &merges->instruction[merged->leader];
+    assert(merged->leader < merges->instructions && leader->leader == merged->leader);
+    assert(merged->dropped || merged->width_bytes == 0 || leader->times > 0);
+  }
+  bf_ptx_merges_free(merges);
+}
+
 static void check_module(const bf_ptx_module *module) {
   bf_text text = {0};
   bf_ptx_module *again;
@@ -33,6 +47,7 @@ static void check_module(const bf_ptx_module *module) {
     if (item->kind == BF_PTX_ITEM_FUNCTION) {
       bf_ptx_summarise(module, item->function);
       check_flow(item->function);
+      check_merges(module, item->function);
     }
 }
 

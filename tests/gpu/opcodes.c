@@ -1,14 +1,15 @@
-/* Runs every kernel of tests/reference/cases*.c on the GPU of this machine and writes what it
- * stores: the truth that tests/check/check_emu.c compares with. Needs nothing but a C compiler and
- * the driver (libcuda.so.1). From the root of the project:
- *   gcc -std=gnu11 -D_GNU_SOURCE -O2 -Itests/reference tests/gpu/opcodes.c tests/reference/cases*.c
- * \ -o opcodes -ldl -lm && ./opcodes opcodes.bin
+/* Runs every kernel of tests/reference/cases*.c and some random programs on the GPU of this machine
+ * and writes what they store: the truth that tests/check/check_emu.c compares with. Needs nothing
+ * but a C compiler and the driver (libcuda.so.1). From the root of the project, in bash:
+ *
+ *   gcc -std=gnu11 -D_GNU_SOURCE -O2 -Itests/reference tests/gpu/opcodes.c
+ *     tests/reference/{cases*,programs}.c -o opcodes -ldl -lm && ./opcodes opcodes.bin
  *
  * The file: "BFOPCODE", 56 bytes of text that name GPU and driver, then for each form its key
  * (8 bytes), the number of bytes (4), 4 zero bytes, and the bytes. Behind them the first
  * PROGRAM_RECORDED random programs in the same way, with the hash of their text as key and the hash
- * of their output (8 bytes) as bytes. It is written form by form, so
- * that a kernel that hangs loses only itself and what comes behind. */
+ * of their output (8 bytes) as bytes. A kernel that faults or hangs takes the process that runs it
+ * with it, and another goes on behind it. */
 #include "cases.h"
 #include "programs.h"
 
@@ -16,10 +17,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Kernels per module: few enough that an assembler error leaves most, many enough to be quick. */
-enum { BATCH = 100, MOST_SECONDS = 300, MOST_OUTPUT_BYTES = CASE_MOST_RESULTS * CASE_LANES * 8 };
+enum {
+  BATCH = 100,
+  MOST_SECONDS = 100,
+  MOST_LOST = 8,
+  MOST_OUTPUT_BYTES = CASE_MOST_RESULTS * CASE_LANES * 8
+};
 
 /* The part of the driver's interface that is used here. */
 typedef struct driver {
@@ -47,7 +55,8 @@ typedef struct recorder {
   uint64_t input, output, scratch;
   uint8_t input_bytes[CASE_INPUT_BYTES], output_bytes[MOST_OUTPUT_BYTES];
   FILE *file;
-  unsigned done, failed;
+  unsigned failed;
+  size_t *next; /* form or, behind them, program; shared with the process that started this one */
 } recorder;
 
 static void stop(const char *what, int error) {
@@ -112,6 +121,8 @@ static void open_device(recorder *r) {
   MUST(r->d.cuMemAlloc(&r->output, MOST_OUTPUT_BYTES));
   MUST(r->d.cuMemAlloc(&r->scratch, CASE_SCRATCH_BYTES));
   snprintf(head + 8, sizeof head - 8, "%s, driver %d", name, version);
+  if (*r->next > 0)
+    return;
   puts(head + 8);
   fwrite(head, sizeof head, 1, r->file);
 }
@@ -142,7 +153,7 @@ static void put_record(recorder *r, uint64_t key, const void *data, size_t size)
   fwrite(&key, 8, 1, r->file);
   fwrite(bytes, 8, 1, r->file);
   fwrite(data, 1, size, r->file);
-  r->done++;
+  fflush(r->file);
 }
 
 /* Runs one kernel and writes its output. */
@@ -171,16 +182,18 @@ static void record(recorder *r, void *module, size_t index) {
 static void record_batch(recorder *r, size_t first, size_t count) {
   void *module;
   if (load(r, first, count, &module) == 0) {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
       record(r, module, first + i);
+      *r->next = first + i + 1;
+    }
     MUST(r->d.cuModuleUnload(module));
   } else if (count > 1) {
     for (size_t i = 0; i < count; i++)
       record_batch(r, first + i, 1);
   } else {
     r->failed++;
+    *r->next = first + 1;
   }
-  fflush(r->file);
 }
 
 /* Runs a random program and writes the hash of its output. */
@@ -207,28 +220,51 @@ static void record_program(recorder *r, uint64_t seed) {
     put_record(r, case_hash(CASE_HASH_START, text, strlen(text)), &hash, sizeof hash);
   }
   free(text);
-  fflush(r->file);
+}
+
+/* Records all that is left; the number of what the driver refused. */
+static unsigned record_rest(recorder *r) {
+  size_t forms = r->list.count;
+  open_device(r);
+  while (*r->next < forms)
+    record_batch(r, *r->next, forms - *r->next < BATCH ? forms - *r->next : BATCH);
+  for (; *r->next < forms + PROGRAM_RECORDED; ++*r->next)
+    record_program(r, *r->next - forms);
+  return r->failed;
 }
 
 int main(int count, char **argument) {
   static recorder r;
+  unsigned lost = 0;
+  int status = 0;
   if (count != 2) {
     fprintf(stderr, "usage: opcodes FILE\n");
     return 2;
   }
   open_driver(&r.d);
   case_list_make(&r.list);
+  r.next = mmap(NULL, sizeof *r.next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   r.file = fopen(argument[1], "wb");
-  if (!r.file || r.list.failed)
+  if (!r.file || r.list.failed || r.next == MAP_FAILED)
     stop(argument[1], 0);
-  alarm(MOST_SECONDS);
-  open_device(&r);
-  for (size_t i = 0; i < r.list.count; i += BATCH)
-    record_batch(&r, i, r.list.count - i < BATCH ? r.list.count - i : BATCH);
-  for (uint64_t seed = 0; seed < PROGRAM_RECORDED; seed++)
-    record_program(&r, seed);
-  printf("%u recorded, %u refused by the driver\n", r.done, r.failed);
-  int error = fclose(r.file);
+  size_t all = r.list.count + PROGRAM_RECORDED;
+  while (*r.next < all && lost < MOST_LOST) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(MOST_SECONDS);
+      unsigned failed = record_rest(&r);
+      fflush(NULL);
+      _exit(failed > 0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+      stop("fork", 0);
+    if (*r.next < all) { /* it ended early: that one is left out */
+      printf("lost number %zu\n", (*r.next)++);
+      lost++;
+    }
+  }
+  printf("%zu of %zu done, %u lost\n", *r.next, all, lost);
   case_list_free(&r.list);
-  return error || r.failed ? 1 : 0;
+  return fclose(r.file) || lost || status ? 1 : 0;
 }

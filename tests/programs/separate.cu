@@ -1,5 +1,5 @@
 // Separate compilation is refused before the program runs.
-// gpu: no
+// only: exec
 // flags: -rdc=true
 // status: 2
 // says: build it in one piece

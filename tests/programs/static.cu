@@ -1,5 +1,5 @@
 // A program that holds the CUDA runtime itself is refused before the program runs.
-// gpu: no
+// only: exec
 // flags: -cudart static
 // status: 2
 // says: rebuild it with nvcc -cudart shared

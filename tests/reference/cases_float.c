@@ -96,12 +96,57 @@ static void approximations(case_list *list) {
   case_add_approximate(list, (case_bound){0x1p-20, 0}, "f64 > f64", "rsqrt.approx.f64 %%r0, %%a;");
 }
 
+/* Results that are just below the smallest normal number, and are rounded to it: flushed or not? */
+static void tiny(case_list *list) {
+  EACH(rounding, roundings) {
+    case_add(list, "f32 > f32", "mul.%s.ftz.f32 %%r0, %%a, 0f3F7FFFFF;", rounding);
+    case_add(list, "f32 > f32", "mul.%s.ftz.f32 %%r0, %%a, 0fBF7FFFFE;", rounding);
+    case_add(list, "f32 > f32", "fma.%s.ftz.f32 %%r0, %%a, 0f3F7FFFFF, 0f80000000;", rounding);
+    case_add(list, "f32 > f32", "fma.%s.ftz.f32 %%r0, 0f20000000, 0f9EFFFFFF, %%a;", rounding);
+    case_add(list, "f32 > f32", "div.%s.ftz.f32 %%r0, %%a, 0f3F800001;", rounding);
+  }
+  static const char *const factors[] = {"0x3bff", "0x3bfe", "0xbbff"};
+  EACH(factor, factors) {
+    case_add(list, "f16 > f16", "mov.b16 %%h0, %s;\nmul.rn.ftz.f16 %%r0, %%a, %%h0;", factor);
+    case_add(list, "f16 > f16",
+             "mov.b16 %%h0, %s;\nmov.b16 %%h1, 0;\nfma.rn.ftz.f16 %%r0, %%a, %%h0, %%h1;", factor);
+    case_add(list, "f16 > f16",
+             "mov.b16 %%h0, %s;\nmov.b16 %%h1, 0x8400;\nmov.b16 %%h2, 0x1000;\n"
+             "fma.rn.ftz.f16 %%r0, %%h2, %%h1, %%a;",
+             factor);
+  }
+}
+
+/* NaN of all payloads through conversions; values that fma.oob may take for out of bounds. */
+static void nans(case_list *list) {
+  case_add(list, "b64 > f32", "or.b64 %%l0, %%a, 0x7ff0000000000000;\ncvt.rn.f32.f64 %%r0, %%l0;");
+  case_add(list, "b64 > f16", "or.b64 %%l0, %%a, 0x7ff0000000000000;\ncvt.rn.f16.f64 %%r0, %%l0;");
+  case_add(list, "b64 > bf16",
+           "or.b64 %%l0, %%a, 0x7ff0000000000000;\ncvt.rn.bf16.f64 %%r0, %%l0;");
+  case_add(list, "b32 > f32", "or.b32 %%t0, %%a, 0x7f800000;\ncvt.rna.tf32.f32 %%r0, %%t0;");
+  case_add(list, "b32 > f32", "or.b32 %%t0, %%a, 0x7f800000;\ncvt.rzi.f32.f32 %%r0, %%t0;");
+  case_add(list, "b16 > f32", "or.b16 %%h0, %%a, 0x7c00;\ncvt.f32.f16 %%r0, %%h0;");
+  case_add(list, "b16 > f32", "or.b16 %%h0, %%a, 0x7f80;\ncvt.f32.bf16 %%r0, %%h0;");
+  case_add(list, "b16 > b32", "or.b16 %%h0, %%a, 0x7c00;\ncvt.rni.s32.f16 %%r0, %%h0;");
+  static const char *const values[] = {"0x7fff", "0xffff", "0x7e00", "0x7c01"};
+  EACH(value, values) {
+    case_add(list, "f16 f16 > f16", "mov.b16 %%h0, %s;\nfma.rn.oob.f16 %%r0, %%a, %%h0, %%b;",
+             value);
+    case_add(list, "bf16 bf16 > bf16", "mov.b16 %%h0, %s;\nfma.rn.oob.bf16 %%r0, %%a, %%h0, %%b;",
+             value);
+    case_add(list, "f16 f16 > f16", "mov.b16 %%h0, %s;\nfma.rn.oob.f16 %%r0, %%a, %%b, %%h0;",
+             value);
+  }
+}
+
 void case_float_forms(case_list *list) {
   arithmetic32(list);
   arithmetic64(list);
   limits32(list);
   classes(list);
   approximations(list);
+  tiny(list);
+  nans(list);
 }
 
 /* ---- binary16 and bfloat16 ---- */

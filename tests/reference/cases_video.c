@@ -79,6 +79,47 @@ static void parts(case_list *list, const char *operation) {
   }
 }
 
+/* Bytes and halves of operands, and results that replace a part of c. */
+static void selections(case_list *list) {
+  static const char *const one[] = {"vadd", "vsub", "vabsdiff", "vmin", "vmax"};
+  static const char *const parts_of_one[] = {"b0", "b1", "b2", "b3", "h0", "h1"};
+  unsigned turn = 0;
+  EACH(operation, one)
+  EACH(part, parts_of_one) {
+    const char *other = parts_of_one[(turn + 2) % 6], *d = signs[turn & 1],
+               *a = signs[turn >> 1 & 1];
+    turn++;
+    case_add(list, "b32 b32 > b32", "%s.%s.%s.s32 %%r0, %%a.%s, %%b.%s;", operation, d, a, part,
+             other);
+    case_add(list, "b32 b32 b32 > b32", "%s.%s.%s.u32 %%r0.%s, %%a.%s, %%b.h0, %%c;", operation, d,
+             a, part, other);
+    case_add(list, "b32 b32 b32 > b32", "%s.%s.%s.s32.sat %%r0.%s, %%a, %%b.%s, %%c;", operation, d,
+             a, part, other);
+  }
+  case_add(list, "b32 b32 b32 > b32", "vmad.s32.s32.s32 %%r0, %%a.h0, %%b.h1, %%c;");
+  case_add(list, "b32 b32 b32 > b32", "vmad.u32.u32.u32.shr7 %%r0, %%a.b0, %%b.b3, %%c;");
+  case_add(list, "b32 count > b32", "vshl.u32.u32.u32.clamp %%r0, %%a.b1, %%b;");
+  case_add(list, "b32 b32 b32 > b32", "vset.s32.u32.lt %%r0.b1, %%a.h1, %%b.b0, %%c;");
+  static const char *const two[] = {"vadd2", "vsub2", "vavrg2", "vabsdiff2", "vmin2", "vmax2"};
+  static const char *const four[] = {"vadd4", "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4"};
+  EACH(operation, two) {
+    case_add(list, "b32 b32 b32 > b32", "%s.s32.s32.u32.sat %%r0.h1, %%a.h03, %%b.h20, %%c;",
+             operation);
+    case_add(list, "b32 b32 b32 > b32", "%s.u32.u32.s32 %%r0.h0, %%a.h10, %%b.h32, %%c;",
+             operation);
+    case_add(list, "b32 b32 b32 > b32", "%s.s32.s32.s32.add %%r0.h0, %%a.h21, %%b.h33, %%c;",
+             operation);
+  }
+  EACH(operation, four) {
+    case_add(list, "b32 b32 b32 > b32", "%s.s32.s32.u32.sat %%r0.b20, %%a.b7531, %%b.b0246, %%c;",
+             operation);
+    case_add(list, "b32 b32 b32 > b32", "%s.u32.u32.s32 %%r0.b3, %%a.b3210, %%b.b7654, %%c;",
+             operation);
+    case_add(list, "b32 b32 b32 > b32", "%s.s32.s32.s32.add %%r0.b310, %%a.b1111, %%b.b4567, %%c;",
+             operation);
+  }
+}
+
 void case_video_forms(case_list *list) {
   static const char *const one[] = {"vadd", "vsub", "vabsdiff", "vmin", "vmax"};
   static const char *const many[] = {"vadd", "vsub", "vabsdiff", "vmin", "vmax", "vavrg"};
@@ -89,4 +130,5 @@ void case_video_forms(case_list *list) {
   comparisons(list);
   EACH(operation, many)
   parts(list, operation);
+  selections(list);
 }

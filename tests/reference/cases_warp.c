@@ -91,8 +91,8 @@ static void barriers(case_list *list) {
            "mov.u32 %%t0, sh;\nmad.lo.u32 %%t1, %%t1, 16, %%t0;\nld.shared.u32 %%r0, [%%t1];",
            CASE_LANES - 1);
   case_add(list, "b32 > b32",
-           "st.shared.u32 [%%s], %%a;\nbarrier.sync 3, %u;\nxor.b32 %%t1, %%s, 1024;\n"
-           "ld.shared.u32 %%r0, [%%t1];",
+           "st.shared.u32 [%%s], %%a;\nbarrier.sync 3, %u;\nxor.b32 %%t1, %%lane, 64;\n"
+           "mov.u32 %%t2, sh;\nmad.lo.u32 %%t1, %%t1, 16, %%t2;\nld.shared.u32 %%r0, [%%t1];",
            CASE_LANES);
   case_add(list, "b32 > b32 pred pred",
            "setp.gt.s32 %%p0, %%a, 0;\nbar.red.popc.u32 %%r0, 0, %%p0;\n"
@@ -108,8 +108,9 @@ static void barriers(case_list *list) {
   /* Two groups of warps at barriers of their own. */
   case_add(list, "b32 > b32",
            "{\nst.shared.u32 [%%s], %%a;\nsetp.ge.u32 %%p0, %%lane, 128;\n@%%p0 bra second;\n"
-           "bar.sync 1, 128;\nxor.b32 %%t1, %%s, 1024;\nbra done;\nsecond:\nbar.sync 2, 256;\n"
-           "xor.b32 %%t1, %%s, 16;\ndone:\nld.shared.u32 %%r0, [%%t1];\n}");
+           "bar.sync 1, 128;\nxor.b32 %%t1, %%lane, 64;\nbra done;\nsecond:\nbar.sync 2, 256;\n"
+           "xor.b32 %%t1, %%lane, 1;\ndone:\nmov.u32 %%t2, sh;\nmad.lo.u32 %%t1, %%t1, 16, %%t2;\n"
+           "ld.shared.u32 %%r0, [%%t1];\n}");
 }
 
 void case_warp_forms(case_list *list) {

@@ -10,6 +10,7 @@ __extension__ typedef __int128 ref_signed;
 
 /* ---- Decoded instructions (ref_decode.c) ---- */
 
+/* clang-format off */
 /* Modifiers that are not types, spaces or vectors. WORD_x is set where .x stands. */
 #define REF_WORDS(X)                                                                               \
   X(lo)                                                                                            \
@@ -26,6 +27,7 @@ __extension__ typedef __int128 ref_signed;
                                       X(mbarrier) X(cluster) X(x1) X(x2) X(x4) X(trans) X(m8n8)    \
                                           X(row) X(col) X(load) X(store) X(mma) X(a) X(b) X(c)     \
                                               X(d)
+/* clang-format on */
 
 typedef enum ref_word {
 #define X(word) WORD_##word,

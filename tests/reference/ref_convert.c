@@ -76,11 +76,32 @@ static bool too_large(bf_ptx_type to, uint64_t bits) {
   return value.class == REF_INFINITE;
 }
 
+/* What becomes of NaN: the canonical one, but from binary64 its sign and upper bits, made quiet;
+ * mere copies keep it; and rounding to tf32 away from zero looks at bits only. */
+static uint64_t convert_nan(const ref_op *op, bf_ptx_type to, bf_ptx_type from, uint64_t bits) {
+  bool plain = !HAS(op, ftz) && !HAS(op, sat) && !rounds_to_whole(op);
+  if (from == BF_PTX_F32 && to == BF_PTX_F32 && plain)
+    return bits;
+  if (from == BF_PTX_BF16 && to == BF_PTX_F32)
+    return bits << 16;
+  if (from == BF_PTX_F64 && to == BF_PTX_F32)
+    return (bits >> 32 & 0x80000000) | 0x7fc00000 | (bits >> 29 & 0x3fffff);
+  if (from == BF_PTX_F64 && to == BF_PTX_F16)
+    return (bits >> 48 & 0x8000) | 0x7e00 | (bits >> 42 & 0x1ff);
+  if (from == BF_PTX_F64 && to == BF_PTX_BF16)
+    return (bits >> 48 & 0x8000) | 0x7fc0 | (bits >> 45 & 0x3f);
+  if (to == BF_PTX_TF32 && HAS(op, rna))
+    return (bits & 0xffffe000) - (HAS(op, satfinite) ? 0x2000 : 0);
+  return to == BF_PTX_TF32 ? 0x7fffe000 : ref_float_nan(to);
+}
+
 /* Between floating-point types. */
 static uint64_t to_float(const ref_op *op, bf_ptx_type to, bf_ptx_type from, uint64_t bits) {
   if (HAS(op, ftz) && from == BF_PTX_F32)
     bits = ref_float_flush(from, bits);
   ref_exact value = ref_float_decode(from, bits);
+  if (value.class == REF_NAN && !HAS(op, sat))
+    return convert_nan(op, to, from, bits);
   if (value.class == REF_FINITE && rounds_to_whole(op)) {
     if (value.exponent < 0) {
       value.mantissa = whole(value, ref_rounding_of(op));

@@ -243,8 +243,9 @@ static uint64_t of_f32(float value) {
   return isnan(value) ? ref_float_nan(BF_PTX_F32) : bits;
 }
 
+/* flush: of the 16-bit formats what is subnormal before it is rounded becomes 0. */
 static uint64_t compute_basic(basic operation, bf_ptx_type type, uint64_t a, uint64_t b, uint64_t c,
-                              ref_rounding rounding) {
+                              ref_rounding rounding, bool flush) {
   bool inexact;
   if (type == BF_PTX_F32)
     return of_f32(basic32(operation, to_f32(a), to_f32(b), to_f32(c), rounding, &inexact));
@@ -253,12 +254,14 @@ static uint64_t compute_basic(basic operation, bf_ptx_type type, uint64_t a, uin
   if (type == BF_PTX_F64)
     return from_double(type, basic64(operation, x, y, z, rounding, &inexact), false, REF_RN);
   double toward_zero = basic64(operation, x, y, z, REF_RZ, &inexact);
+  if (flush && fabs(toward_zero) < 0x1p-14)
+    return from_double(type, copysign(0, toward_zero), false, REF_RN);
   /* Exact zeros of opposite signs add to +0 in every rounding but rm, so here too. */
   return from_double(type, toward_zero, inexact, rounding);
 }
 
 uint64_t ref_float_add(bf_ptx_type type, uint64_t a, uint64_t b) {
-  return compute_basic(ADD, type, a, b, 0, REF_RN);
+  return compute_basic(ADD, type, a, b, 0, REF_RN, false);
 }
 
 /* min and max: a number wins over NaN unless .NaN says otherwise, and -0 is below +0. */
@@ -302,14 +305,14 @@ static double function(const ref_op *op, double x) {
   }
 }
 
-/* Approximations: the true value, rounded. Those of binary64 keep the upper half only. */
+/* Approximations: the true value, rounded. With .ftz those of binary64 look at the upper half of
+ * the number only, and give no more. */
 static uint64_t approximate(const ref_op *op, bf_ptx_type type, uint64_t a) {
-  if (type == BF_PTX_F64 && (op->opcode == BF_PTX_OP_RCP || HAS(op, ftz)))
-    a = ref_float_flush(type, a);
-  double value = function(op, ref_float_double(type, a));
-  if (type == BF_PTX_F64 && op->opcode == BF_PTX_OP_RCP)
-    return ref_float_flush(type, from_double(type, value, false, REF_RN));
-  return from_double(type, value, false, REF_RN);
+  bool upper = type == BF_PTX_F64 && HAS(op, ftz);
+  if (upper)
+    a = ref_float_flush(type, a & ~UINT64_C(0xffffffff));
+  uint64_t result = from_double(type, function(op, ref_float_double(type, a)), false, REF_RN);
+  return upper ? ref_float_flush(type, result & ~UINT64_C(0xffffffff)) : result;
 }
 
 static basic basic_of(bf_ptx_opcode opcode) {
@@ -339,22 +342,23 @@ static uint64_t compute(const ref_op *op, bf_ptx_type type, uint64_t a, uint64_t
   case BF_PTX_OP_FMA:
   case BF_PTX_OP_MAD:
   case BF_PTX_OP_DIV:
-    return compute_basic(basic_of(op->opcode), type, a, b, c, ref_rounding_of(op));
+    return compute_basic(basic_of(op->opcode), type, a, b, c, ref_rounding_of(op), HAS(op, ftz));
   case BF_PTX_OP_RCP:
     if (HAS(op, approx))
       return approximate(op, type, a);
-    return compute_basic(DIV, type, from_double(type, 1, false, REF_RN), a, 0, ref_rounding_of(op));
+    return compute_basic(DIV, type, from_double(type, 1, false, REF_RN), a, 0, ref_rounding_of(op),
+                         HAS(op, ftz));
   case BF_PTX_OP_SQRT:
     if (HAS(op, approx))
       return approximate(op, type, a);
-    return compute_basic(SQRT, type, a, 0, 0, ref_rounding_of(op));
+    return compute_basic(SQRT, type, a, 0, 0, ref_rounding_of(op), HAS(op, ftz));
   case BF_PTX_OP_MIN:
   case BF_PTX_OP_MAX:
     return limit(op, type, a, b);
   case BF_PTX_OP_NEG:
-    return a ^ sign;
+    return ref_float_is_nan(type, a) ? ref_float_nan(type) : a ^ sign;
   case BF_PTX_OP_ABS:
-    return a & ~sign;
+    return ref_float_is_nan(type, a) ? ref_float_nan(type) : a & ~sign;
   case BF_PTX_OP_COPYSIGN:
     return (b & ~sign) | (a & sign);
   default:
@@ -370,8 +374,6 @@ static uint64_t rectify(bf_ptx_type type, uint64_t bits) {
 
 uint64_t ref_float_compute(const ref_op *op, bf_ptx_type type, uint64_t a, uint64_t b, uint64_t c) {
   bool flush = HAS(op, ftz) && type != BF_PTX_F64;
-  if (HAS(op, oob) && (a == 0xffff || b == 0xffff))
-    return 0;
   if (flush) {
     a = ref_float_flush(type, a);
     b = ref_float_flush(type, b);

@@ -37,22 +37,20 @@ static ref_bits add_with_carry(const ref_op *op, ref_bits a, ref_bits b, bool in
   return sum;
 }
 
-/* a - b - borrow; the carry flag holds the borrow. */
+/* a - b - 1 + carry, which is how GPUs subtract: the carry flag says that there was no borrow, and
+ * that shows where additions and subtractions share it. */
 static ref_bits subtract_with_borrow(const ref_op *op, ref_bits a, ref_bits b, bool in,
                                      bool *carry) {
   unsigned bits = ref_type_bits(op->type);
-  ref_bits difference = ref_low(a, bits) - ref_low(b, bits) - in;
-  if (HAS(op, cc))
-    *carry = difference >> bits & 1;
-  return difference;
+  return add_with_carry(op, a, ref_low(~b, bits), in, carry);
 }
 
 static ref_signed absolute(ref_signed value) { return value < 0 ? -value : value; }
 
-/* What GPUs give where the divisor is 0: all bits for the quotient, a for the remainder. */
+/* Where the divisor is 0 GPUs give all bits. */
 static ref_signed divide(const ref_op *op, ref_signed a, ref_signed b) {
   if (b == 0)
-    return op->opcode == BF_PTX_OP_DIV ? -1 : a;
+    return -1;
   return op->opcode == BF_PTX_OP_DIV ? a / b : a % b;
 }
 
@@ -124,12 +122,19 @@ static ref_bits reverse(ref_bits a, unsigned bits) {
   return result;
 }
 
-/* bfe: position and length count modulo 256; what lies beyond the top is the sign of the field, and
+/* Positions and lengths of bfe and bfi count modulo 256 for words; for 64 bits, which GPUs do in
+ * several steps, they do not. */
+static uint64_t field_count(const ref_op *op, ref_bits value) {
+  return ref_type_bits(op->type) == 32 ? (uint64_t)(value & 255) : (uint64_t)ref_low(value, 32);
+}
+
+/* bfe: what lies beyond the top is the sign of the field, and
  * the field's sign is that of its highest bit inside a. */
 static ref_bits extract(const ref_op *op, ref_bits a, ref_bits b, ref_bits c) {
-  unsigned bits = ref_type_bits(op->type), position = b & 255, length = c & 255;
+  uint64_t bits = ref_type_bits(op->type), position = field_count(op, b),
+           length = field_count(op, c);
   bool is_signed = ref_type_is_signed(op->type) && length > 0;
-  unsigned last = position + length - 1 < bits - 1 ? position + length - 1 : bits - 1;
+  uint64_t last = position + length - 1 < bits - 1 ? position + length - 1 : bits - 1;
   bool sign = is_signed && (a >> last & 1);
   ref_bits result = 0;
   for (unsigned i = 0; i < bits; i++) {
@@ -141,7 +146,8 @@ static ref_bits extract(const ref_op *op, ref_bits a, ref_bits b, ref_bits c) {
 
 /* bfi: b with the low d bits of a put in at c. */
 static ref_bits insert(const ref_op *op, ref_bits a, ref_bits b, ref_bits c, ref_bits d) {
-  unsigned bits = ref_type_bits(op->type), position = c & 255, length = d & 255;
+  uint64_t bits = ref_type_bits(op->type), position = field_count(op, c),
+           length = field_count(op, d);
   for (unsigned i = 0; i < length && position + i < bits; i++) {
     ref_bits one = (ref_bits)1 << (position + i);
     b = a >> i & 1 ? b | one : b & ~one;
@@ -230,10 +236,12 @@ static ref_bits extend(const ref_op *op, ref_bits a, ref_bits b) {
 }
 
 /* fns: the c-th set bit from b on, upwards or, with negative c, downwards; c = 0 asks for b itself.
- */
+ * The c without a positive counterpart gives 0 on GPUs. */
 static ref_bits find_nth(ref_bits a, ref_bits b, ref_bits c) {
   int64_t nth = (int64_t)ref_sign(c, 32), position = (int64_t)ref_low(b, 32);
   int step = nth < 0 ? -1 : 1;
+  if (nth == INT32_MIN)
+    return 0;
   int64_t wanted = nth < 0 ? -nth : nth == 0 ? 1 : nth;
   for (int64_t i = position; i >= 0 && i < 32; i += step) {
     if (a >> i & 1 && --wanted == 0)
@@ -261,7 +269,7 @@ ref_bits ref_integer_compute(const ref_op *op, ref_bits a, ref_bits b, ref_bits 
   case BF_PTX_OP_SUB:
     if (HAS(op, sat))
       return (ref_bits)ref_clamp(ref_number(a, type) - ref_number(b, type), type);
-    return subtract_with_borrow(op, a, b, false, carry);
+    return subtract_with_borrow(op, a, b, true, carry);
   case BF_PTX_OP_SUBC:
     return subtract_with_borrow(op, a, b, *carry, carry);
   case BF_PTX_OP_MUL:

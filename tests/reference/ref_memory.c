@@ -38,6 +38,15 @@ static bool inside(uint64_t address, uint64_t bytes, uint64_t start, uint64_t si
   return address >= start && address - start <= size && bytes <= size - (address - start);
 }
 
+static uint64_t window_of(bf_ptx_space space) { return ref_generic(space, 0); }
+
+static bool is_in_space(uint64_t address, bf_ptx_space space) {
+  if (space == BF_PTX_SPACE_GLOBAL)
+    return !inside(address, 0, REF_SHARED_WINDOW, REF_WINDOW_BYTES) &&
+           !inside(address, 0, REF_LOCAL_WINDOW, REF_WINDOW_BYTES);
+  return inside(address, 0, window_of(space), REF_WINDOW_BYTES);
+}
+
 uint8_t *ref_bytes(ref_thread *thread, uint64_t address, uint64_t bytes) {
   ref_machine *machine = thread->block->machine;
   if (bytes && address % bytes) {
@@ -104,12 +113,16 @@ static bool execute_store(ref_thread *thread, const ref_op *op) {
 /* ---- atom and red ---- */
 
 /* What is left in memory that held old. */
-static ref_bits combine(const ref_op *op, bf_ptx_type type, ref_bits old, ref_bits b, ref_bits c) {
+static ref_bits combine(const ref_op *op, bf_ptx_type type, ref_bits old, ref_bits b, ref_bits c,
+                        bool flush) {
   ref_signed x = ref_number(old, type), y = ref_number(b, type);
   if (HAS(op, cas))
     return old == b ? c : old;
   if (HAS(op, exch))
     return b;
+  if (HAS(op, add) && flush)
+    return ref_float_flush(type, ref_float_add(type, ref_float_flush(type, (uint64_t)old),
+                                               ref_float_flush(type, (uint64_t)b)));
   if (HAS(op, add) && ref_type_is_float(type))
     return ref_float_add(type, (uint64_t)old, (uint64_t)b);
   if (HAS(op, add))
@@ -127,14 +140,15 @@ static ref_bits combine(const ref_op *op, bf_ptx_type type, ref_bits old, ref_bi
   return HAS(op, or) ? old | b : old ^ b;
 }
 
-/* Atomics of packed types are one for each half; of binary32 in global memory they flush. */
-static ref_bits combine_parts(const ref_op *op, ref_bits old, ref_bits b, ref_bits c) {
+/* Atomics of packed types are one for each half; those of binary32 in global memory flush. */
+static ref_bits combine_parts(const ref_op *op, ref_bits old, ref_bits b, ref_bits c,
+                              bool is_global) {
   bf_ptx_type part = ref_type_scalar(op->type);
   unsigned bits = ref_type_bits(part);
   if (part == op->type)
-    return combine(op, part, old, b, c);
-  return ref_low(combine(op, part, ref_low(old, bits), ref_low(b, bits), 0), bits) |
-         combine(op, part, old >> bits, b >> bits, 0) << bits;
+    return combine(op, part, old, b, c, is_global && part == BF_PTX_F32);
+  return ref_low(combine(op, part, ref_low(old, bits), ref_low(b, bits), 0, false), bits) |
+         combine(op, part, old >> bits, b >> bits, 0, false) << bits;
 }
 
 static bool execute_atomic(ref_thread *thread, const ref_op *op) {
@@ -143,6 +157,7 @@ static bool execute_atomic(ref_thread *thread, const ref_op *op) {
   unsigned bytes = bf_ptx_type_bytes(op->type), count = op->in->vector;
   uint64_t address = ref_address(thread, &operand[0], op->space);
   uint8_t *place = ref_bytes(thread, address, (uint64_t)bytes * count);
+  bool is_global = is_in_space(address, BF_PTX_SPACE_GLOBAL);
   ref_bits old[8];
   if (!place)
     return false;
@@ -152,7 +167,7 @@ static bool execute_atomic(ref_thread *thread, const ref_op *op) {
     if (HAS(op, cas))
       c = ref_get(thread, &operand[2], op->type);
     old[i] = load(place + i * bytes, bytes);
-    ref_bits value = combine_parts(op, old[i], ref_low(b, 8 * bytes), c);
+    ref_bits value = combine_parts(op, old[i], ref_low(b, 8 * bytes), c, is_global);
     memcpy(place + i * bytes, &value, bytes);
   }
   for (unsigned i = 0; returns && i < count; i++) {
@@ -232,16 +247,7 @@ static bool execute_copy(ref_thread *thread, const ref_op *op) {
   return true;
 }
 
-/* ---- Addresses ---- */
-
-static uint64_t window_of(bf_ptx_space space) { return ref_generic(space, 0); }
-
-static bool is_in_space(uint64_t address, bf_ptx_space space) {
-  if (space == BF_PTX_SPACE_GLOBAL)
-    return !inside(address, 0, REF_SHARED_WINDOW, REF_WINDOW_BYTES) &&
-           !inside(address, 0, REF_LOCAL_WINDOW, REF_WINDOW_BYTES);
-  return inside(address, 0, window_of(space), REF_WINDOW_BYTES);
-}
+/* ---- All of them ---- */
 
 bool ref_memory_step(ref_thread *thread, const ref_op *op) {
   const bf_ptx_operand *operand = op->in->operand;

@@ -349,8 +349,8 @@ static bool test(const ref_op *op, uint64_t bits) {
          : HAS(op, infinite)   ? value.class == REF_INFINITE
          : HAS(op, number)     ? value.class != REF_NAN
          : HAS(op, notanumber) ? value.class == REF_NAN
-         : HAS(op, normal)     ? value.class == REF_FINITE && !subnormal
-                               : subnormal;
+         : HAS(op, normal) ? value.class == REF_ZERO || (value.class == REF_FINITE && !subnormal)
+                           : subnormal;
 }
 
 /* Arithmetic on one number, or on both halves of a packed register. */

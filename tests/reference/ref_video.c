@@ -1,6 +1,8 @@
-/* Video instructions, of whole words and of two or four parts of a word; without selectors of
- * bytes. The types stand in the order d, a, b; those of vset are a, b. */
+/* Video instructions, of whole words and of two or four parts of a word. The types
+ * stand in the order d, a, b; those of vset are a, b. */
 #include "ref.h"
+
+#include <string.h>
 
 /* Width of the parts that an opcode works on. */
 static unsigned part_bits(bf_ptx_opcode opcode) {
@@ -110,26 +112,77 @@ static ref_signed second(const ref_op *op, ref_signed value, ref_signed c) {
   return HAS(op, min) ? (value < c ? value : c) : HAS(op, max) ? (value > c ? value : c) : value;
 }
 
-ref_bits ref_video_compute(const ref_op *op, ref_bits a, ref_bits b, ref_bits c) {
-  const bf_ptx_type *type = op->in->type;
-  bool set = is_set(op->opcode), d_signed = !set && ref_type_is_signed(type[0]);
-  bool a_signed = ref_type_is_signed(type[set ? 0 : 1]),
-       b_signed = ref_type_is_signed(type[set ? 1 : 2]);
-  unsigned bits = part_bits(op->opcode);
+/* ---- Selectors ---- */
+
+/* The part of a word that b0 to b3, h0, h1 or nothing selects: first bit and width. */
+static unsigned selected(const char *selector, unsigned *width) {
+  *width = !selector ? 32 : selector[0] == 'h' ? 16 : 8;
+  return selector ? (unsigned)(selector[1] - '0') * *width : 0;
+}
+
+static ref_signed selected_number(ref_bits value, const char *selector, bool is_signed) {
+  unsigned width, first = selected(selector, &width);
+  return part_number(value >> first, width, is_signed);
+}
+
+/* Whole words, or one part of each. */
+static ref_bits compute_word(const ref_op *op, ref_bits a, ref_bits b, ref_bits c,
+                             const bool is_signed[3]) {
+  const bf_ptx_operand *operand = op->in->operand;
+  unsigned width, first = selected(operand[0].selector, &width);
+  ref_signed x = selected_number(a, operand[1].selector, is_signed[1]);
+  ref_signed y = selected_number(b, operand[2].selector, is_signed[2]);
   if (op->opcode == BF_PTX_OP_VMAD)
-    return multiply(op, part_number(a, 32, a_signed), part_number(b, 32, b_signed), c);
-  ref_bits result = 0;
+    return multiply(op, x, y, c);
+  ref_signed value = compute(op, x, y);
+  if (HAS(op, sat))
+    value = clamp(value, width, is_signed[0]);
+  if (width < 32) {
+    ref_bits part = ref_low(~(ref_bits)0, width) << first;
+    return (c & ~part) | (ref_low((ref_bits)value, width) << first);
+  }
+  /* The second operation sees all 34 bits of the first one's result. */
+  return (ref_bits)second(op, value, part_number(c, 32, is_signed[0]));
+}
+
+/* Digit i from the right of a selector like b3210; standard where there is none. */
+static unsigned digit(const char *selector, const char *standard, unsigned parts, unsigned i) {
+  return (unsigned)((selector ? selector + 1 : standard)[parts - 1 - i] - '0');
+}
+
+/* Whether a mask like b20 has part i; no mask has all. */
+static bool has_part(const char *mask, unsigned i) {
+  return !mask || strchr(mask + 1, (char)('0' + i)) != NULL;
+}
+
+/* Two halves or four bytes, each out of any place of a and b. */
+static ref_bits compute_parts(const ref_op *op, ref_bits a, ref_bits b, ref_bits c,
+                              const bool is_signed[3]) {
+  const bf_ptx_operand *operand = op->in->operand;
+  unsigned bits = part_bits(op->opcode), parts = 32 / bits;
+  ref_bits both = ref_low(b, 32) << 32 | ref_low(a, 32), result = c;
   ref_signed sum = (ref_signed)ref_low(c, 32);
-  for (unsigned i = 0; i < 32; i += bits) {
-    ref_signed value =
-        compute(op, part_number(a >> i, bits, a_signed), part_number(b >> i, bits, b_signed));
+  for (unsigned i = 0; i < parts; i++) {
+    unsigned x = digit(operand[1].selector, parts == 2 ? "10" : "3210", parts, i);
+    unsigned y = digit(operand[2].selector, parts == 2 ? "32" : "7654", parts, i);
+    ref_signed value = compute(op, part_number(both >> x * bits, bits, is_signed[1]),
+                               part_number(both >> y * bits, bits, is_signed[2]));
     if (HAS(op, sat))
-      value = clamp(value, bits, d_signed);
-    if (bits == 32)
-      return (ref_bits)second(op, part_number((ref_bits)value, 32, d_signed),
-                              part_number(c, 32, d_signed));
+      value = clamp(value, bits, is_signed[0]);
+    if (!has_part(operand[0].selector, i))
+      continue;
     sum += value;
-    result |= ref_low((ref_bits)value, bits) << i;
+    result &= ~(ref_low(~(ref_bits)0, bits) << i * bits);
+    result |= ref_low((ref_bits)value, bits) << i * bits;
   }
   return HAS(op, add) ? (ref_bits)sum : result;
+}
+
+ref_bits ref_video_compute(const ref_op *op, ref_bits a, ref_bits b, ref_bits c) {
+  const bf_ptx_type *type = op->in->type;
+  bool set = is_set(op->opcode);
+  bool is_signed[3] = {!set && ref_type_is_signed(type[0]), ref_type_is_signed(type[set ? 0 : 1]),
+                       ref_type_is_signed(type[set ? 1 : 2])};
+  return part_bits(op->opcode) == 32 ? compute_word(op, a, b, c, is_signed)
+                                     : compute_parts(op, a, b, c, is_signed);
 }

@@ -278,6 +278,11 @@ static bool stop_at_once(void *context, uint64_t done, uint64_t blocks) {
   return done < 3;
 }
 
+static bool stop_after_some(void *context, uint64_t done, uint64_t blocks) {
+  (void)done, (void)blocks;
+  return ++*(unsigned *)context < 10;
+}
+
 static void a_launch_can_be_stopped(void **state) {
   (void)state;
   bed at;
@@ -285,6 +290,13 @@ static void a_launch_can_be_stopped(void **state) {
   uint64_t out = bed_alloc(&at, 8, 0);
   bf_emu_launch launch = bed_launch(&at, "many_blocks", 100000000, 32, &out, sizeof out);
   launch.progress = stop_at_once;
+  assert_int_equal(bed_run(&at, &launch).fault.kind, BF_EMU_INTERRUPTED);
+  /* Kernels that never end: one polls memory, in blocks of several warps, on several threads. */
+  unsigned calls = 0;
+  launch = bed_launch(&at, "forever", 3, 64, &out, sizeof out);
+  *(uint64_t *)(uintptr_t)out = 0;
+  launch.progress = stop_after_some;
+  launch.progress_context = &calls;
   assert_int_equal(bed_run(&at, &launch).fault.kind, BF_EMU_INTERRUPTED);
   bed_close(&at);
 }
@@ -359,6 +371,44 @@ static void transpose_has_a_profile(void **state) {
   }
 }
 
+/* The table is named second but declared first: there two loads of 4 bytes become one of 8. */
+static void merged_loads_are_aligned(void **state) {
+  (void)state;
+  static const char text[] =
+      ".version 8.0\n.target sm_90\n.address_size 64\n"
+      ".shared .align 4 .b8 table[512];\n.shared .align 4 .b8 word[4];\n"
+      ".visible .entry k(.param .u64 p) {\n"
+      "  .reg .b32 %r<8>;\n  .reg .b64 %d<2>;\n"
+      "  ld.param.u64 %d1, [p];\n  mov.u32 %r1, %tid.x;\n  st.shared.u32 [word], %r1;\n"
+      "  shl.b32 %r2, %r1, 3;\n  mov.u32 %r3, table;\n  add.s32 %r4, %r3, %r2;\n"
+      "  ld.shared.u32 %r5, [%r4];\n  ld.shared.u32 %r6, [%r4+4];\n  add.s32 %r5, %r5, %r6;\n"
+      "  st.global.u32 [%d1], %r5;\n  ret;\n}\n";
+  bed at;
+  bed_open_text(&at, "k.ptx", text, sizeof text - 1, NULL);
+  bf_machine *machine;
+  bf_profile *profile;
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  uint64_t parameter = bed_alloc(&at, 4, 0);
+  bf_emu_launch launch = bed_launch(&at, "k", 1, 32, &parameter, sizeof parameter);
+  assert_int_equal(bf_profile_create(machine, NULL, launch.kernel, 1, &profile, NULL), BF_OK);
+  bf_emu_observer observer = bf_profile_observer(profile);
+  launch.observer = &observer;
+  launch.workers = 1;
+  bed_run_well(&at, &launch);
+  uint64_t loads = 0, executions = 0;
+  for (unsigned i = 0; i < bf_emu_kernel_sites(launch.kernel); i++) {
+    bf_profile_row row = bf_profile_get(profile, i);
+    assert_int_equal(row.failed, 0);
+    loads += row.wavefronts_load;
+    executions += row.executions;
+  }
+  assert_int_equal(loads, 2);
+  assert_int_equal(executions, 2);
+  bf_profile_free(profile);
+  bf_machine_free(machine);
+  bed_close(&at);
+}
+
 /* All kernels of the benchmark, on every instruction set and on one and two threads. */
 static void sets_agree(void **state) {
   (void)state;
@@ -427,6 +477,7 @@ int main(void) {
       cmocka_unit_test(a_launch_can_be_stopped),
       cmocka_unit_test(unknown_instructions_are_refused_together),
       cmocka_unit_test(transpose_has_a_profile),
+      cmocka_unit_test(merged_loads_are_aligned),
       cmocka_unit_test(sets_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,14 +4,7 @@
  * are 16, 32 and 64 bits wide, %p predicates; 1 to 4 hold the operands, 0 takes the result, %p5 a
  * second one. Rows with the same instructions are run together, one per lane; then again with a
  * guard that holds in odd lanes only, and the even ones must keep what they had. */
-#include "emu/device.h"
-#include "emu/isa.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "emu.h"
 
 enum { SLOTS = 16, SENTINEL_SLOT = 4, GUARD_SLOT = 5, RESULT_SLOT = 8 };
 
@@ -67,39 +60,16 @@ static void write_kernel(bf_text *ptx, const char *text, bool guarded) {
 static void run_lanes(const char *isa, const char *text, bool guarded,
                       uint64_t lanes[BF_EMU_LANES][SLOTS]) {
   bf_text ptx = {0};
-  bf_diagnostic diagnostic = {0};
-  bf_ptx_module *parsed = NULL;
-  bf_emu *emu = NULL;
-  bf_emu_module *module = NULL;
-  const bf_emu_kernel *kernel = NULL;
-  write_kernel(&ptx, text, guarded);
-  int error = bf_ptx_parse("row", ptx.data, ptx.size, &parsed, &diagnostic);
-  if (!error)
-    error = bf_emu_create(&emu, &diagnostic);
-  if (!error)
-    assert_true(bf_emu_choose(emu, isa));
-  if (!error)
-    error = bf_emu_register(emu, lanes, sizeof(uint64_t[BF_EMU_LANES][SLOTS]), 0, &diagnostic);
-  if (!error)
-    error = bf_emu_load(emu, parsed, &module, &diagnostic);
-  if (!error)
-    error = bf_emu_kernel_get(module, "k", &kernel, &diagnostic);
+  bed at;
   uint64_t address = (uintptr_t)lanes;
-  bf_emu_launch launch = {.kernel = kernel,
-                          .grid = {1, 1, 1},
-                          .block = {BF_EMU_LANES, 1, 1},
-                          .parameters = &address,
-                          .parameter_bytes = sizeof address,
-                          .workers = 1};
-  bf_emu_result result = {0};
-  if (!error)
-    error = bf_emu_run(emu, &launch, &result, &diagnostic);
-  if (error)
-    fail_msg("%s: %s", text, diagnostic.message);
-  if (result.fault.kind != BF_EMU_NO_FAULT)
-    fail_msg("%s: %s", text, bf_emu_fault_name(result.fault.kind));
-  bf_emu_free(emu);
-  bf_ptx_free(parsed);
+  write_kernel(&ptx, text, guarded);
+  bed_open_text(&at, text, ptx.data, ptx.size, isa);
+  assert_int_equal(bf_emu_register(at.emu, lanes, sizeof(uint64_t[BF_EMU_LANES][SLOTS]), 0, NULL),
+                   BF_OK);
+  bf_emu_launch launch = bed_launch(&at, "k", 1, BF_EMU_LANES, &address, sizeof address);
+  launch.workers = 1;
+  bed_run_well(&at, &launch);
+  bed_close(&at);
   bf_text_free(&ptx);
 }
 

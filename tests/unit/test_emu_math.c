@@ -1,16 +1,9 @@
 /* The approximations of the emulator against the host's library in double precision, for every
  * instruction set: the errors in units in the last place stay below what docs/emulator.md says. */
-#include "emu/device.h"
+#include "emu.h"
 #include "emu/half.h"
-#include "emu/isa.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { VALUES = 1 << 16 };
 
@@ -40,13 +33,11 @@ static const struct function {
 
 static const double most_units = 0.501;
 
+/* Replaces values by what the function called name makes of them. */
 static void run(const char *isa, const char *name, float *values) {
   bf_text ptx = {0};
-  bf_diagnostic diagnostic = {0};
-  bf_ptx_module *parsed = NULL;
-  bf_emu *emu = NULL;
-  bf_emu_module *module = NULL;
-  const bf_emu_kernel *kernel = NULL;
+  bed at;
+  uint64_t address = (uintptr_t)values;
   bf_text_addf(&ptx,
                ".version 8.0\n.target sm_90\n.address_size 64\n"
                ".visible .entry k(.param .u64 values)\n{\n"
@@ -57,24 +48,11 @@ static void run(const char *isa, const char *name, float *values) {
                "  ld.global.f32 %%f0, [%%d1];\n  %s %%f1, %%f0;\n  st.global.f32 [%%d1], %%f1;\n"
                "  ret;\n}\n",
                name);
-  assert_int_equal(bf_ptx_parse("math", ptx.data, ptx.size, &parsed, &diagnostic), 0);
-  assert_int_equal(bf_emu_create(&emu, &diagnostic), 0);
-  assert_true(bf_emu_choose(emu, isa));
-  assert_int_equal(bf_emu_register(emu, values, VALUES * sizeof *values, 0, &diagnostic), 0);
-  assert_int_equal(bf_emu_load(emu, parsed, &module, &diagnostic), 0);
-  assert_int_equal(bf_emu_kernel_get(module, "k", &kernel, &diagnostic), 0);
-  uint64_t address = (uintptr_t)values;
-  bf_emu_launch launch = {.kernel = kernel,
-                          .grid = {VALUES / 256, 1, 1},
-                          .block = {256, 1, 1},
-                          .parameters = &address,
-                          .parameter_bytes = sizeof address,
-                          .workers = 1};
-  bf_emu_result result = {0};
-  assert_int_equal(bf_emu_run(emu, &launch, &result, &diagnostic), 0);
-  assert_int_equal(result.fault.kind, BF_EMU_NO_FAULT);
-  bf_emu_free(emu);
-  bf_ptx_free(parsed);
+  bed_open_text(&at, name, ptx.data, ptx.size, isa);
+  assert_int_equal(bf_emu_register(at.emu, values, VALUES * sizeof *values, 0, NULL), BF_OK);
+  bf_emu_launch launch = bed_launch(&at, "k", VALUES / 256, 256, &address, sizeof address);
+  bed_run_well(&at, &launch);
+  bed_close(&at);
   bf_text_free(&ptx);
 }
 

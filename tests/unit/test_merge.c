@@ -89,6 +89,13 @@ static const known cases[] = {
     {"not used", HEAD "ld.shared.f32 %f1, [%r4];\n" TAIL, "-"},
     {"part of a vector", HEAD "ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%r4];\n" KEEP(3) TAIL,
      "0@8:4"},
+    {"a vector whose alignment is not known",
+     HEAD "ld.global.u32 %r5, [%d1]; ld.shared.v2.f32 {%f1, %f2}, [%r5+4];\n" KEEP(1) KEEP(2) TAIL,
+     "0@0:8"},
+    {"stores of vectors whose alignment is not known",
+     HEAD "ld.global.u32 %r5, [%d1]; st.shared.v2.f32 [%r5+4], {%f1, %f2};\n"
+          "st.shared.v2.f32 [%r5+12], {%f1, %f2};\n" TAIL,
+     "0@0:8 1@0:8"},
     {"three stores",
      HEAD "st.shared.f32 [%r4+4], %f1; st.shared.f32 [%r4+8], %f2; st.shared.f32 [%r4+12], "
           "%f3;\n" TAIL,

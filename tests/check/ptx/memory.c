@@ -1,6 +1,7 @@
-/* Lets allocation number 0, 1, 2, ... fail while a PTX file is parsed, printed and cut into blocks:
- * each time the answer is that memory ran out. Linked with --wrap so that malloc, calloc and
- * realloc come here first. Leaks are found by the sanitizer. */
+/* Lets allocation number 0, 1, 2, ... fail while a PTX file is parsed, printed and cut into blocks,
+ * and its kernels are analysed: each time the answer is that memory ran out. Linked with --wrap so
+ * that malloc, calloc and realloc come here first. Leaks are found by the sanitizer. */
+#include "analyze/analyze.h"
 #include "ptx/ptx.h"
 
 #include <stdlib.h>
@@ -59,6 +60,21 @@ static int try_flow(const void *function) {
   return result;
 }
 
+/* A kernel and its module. */
+typedef struct subject {
+  const bf_ptx_module *module;
+  const bf_ptx_function *kernel;
+} subject;
+
+static int try_analyze(const void *given) {
+  const subject *s = given;
+  bf_analyze_options options = {.block = {16, 4, 1}};
+  bf_analysis *analysis;
+  int result = verdict(bf_analyze(s->module, s->kernel, &options, &analysis, NULL));
+  bf_analysis_free(analysis);
+  return result;
+}
+
 /* Fails one allocation after the other until none is reached; false where an answer is wrong. */
 static bool all_fail_well(const char *what, int (*attempt)(const void *), const void *input) {
   for (long number = 0;; number++) {
@@ -83,8 +99,11 @@ int main(int count, char **argument) {
     return 1;
   fine &= all_fail_well("print", try_print, module);
   for (const bf_ptx_item *item = module->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FUNCTION)
+    if (item->kind == BF_PTX_ITEM_FUNCTION) {
+      subject s = {module, item->function};
       fine &= all_fail_well(item->function->name, try_flow, item->function);
+      fine &= all_fail_well(item->function->name, try_analyze, &s);
+    }
   bf_ptx_free(module);
   return !fine;
 }

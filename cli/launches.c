@@ -1,0 +1,154 @@
+/* Launches of bare PTX. */
+#include "launches.h"
+
+#include "emu/script.h"
+#include "ptx/fatbin.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BAR_CELLS = 24, MOST_DESCRIPTION_BYTES = 1 << 24 };
+
+bool cli_check_words(const char *list) {
+  while (list && *list) {
+    size_t length = strcspn(list, ",");
+    if (!(length == 13 && strncmp(list, "uninitialised", 13) == 0) &&
+        !(length == 5 && strncmp(list, "races", 5) == 0))
+      return false;
+    list += length + (list[length] == ',');
+  }
+  return true;
+}
+
+/* ---- The progress bar ---- */
+
+typedef struct bar {
+  bool is_visible, is_shown;
+  double started, drawn;
+  const char *kernel;
+} bar;
+
+static bool draw_bar(void *context, uint64_t done, uint64_t blocks) {
+  bar *to = context;
+  double now = to->is_visible ? bf_seconds() : 0;
+  if (!to->is_visible || now - to->started < 0.5 || now - to->drawn < 0.1)
+    return !cli_interrupted();
+  char cells[BAR_CELLS + 1];
+  for (unsigned i = 0; i < BAR_CELLS; i++)
+    cells[i] = (double)i * (double)blocks < (double)done * BAR_CELLS ? '#' : '.';
+  cells[BAR_CELLS] = 0;
+  fprintf(stderr, "\r\033[K[%s] %s  %llu of %llu blocks  %.0f s", cells, to->kernel,
+          (unsigned long long)done, (unsigned long long)blocks, now - to->started);
+  fflush(stderr);
+  to->drawn = now;
+  to->is_shown = true;
+  return !cli_interrupted();
+}
+
+/* ---- Running ---- */
+
+typedef struct running {
+  const cli_launches *launches;
+  bf_emu *emu;
+  FILE *printed;
+} running;
+
+static void print(void *context, const char *text, size_t bytes) {
+  fwrite(text, 1, bytes, context);
+}
+
+static int run_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
+  running *work = context;
+  const cli_launches *launches = work->launches;
+  bar progress = {.is_visible = isatty(2) != 0,
+                  .started = bf_seconds(),
+                  .kernel = bf_emu_kernel_name(launch->kernel)};
+  bf_emu_result result;
+  launch->workers = (unsigned)launches->workers;
+  launch->check_uninitialised = launches->check && strstr(launches->check, "uninitialised");
+  launch->check_races = launches->check && strstr(launches->check, "races");
+  launch->print = print;
+  launch->print_context = work->printed;
+  launch->progress = draw_bar;
+  launch->progress_context = &progress;
+  BF_TRY(launches->before(launches->context, launch, diagnostic));
+  int error = bf_emu_run(work->emu, launch, &result, diagnostic);
+  double seconds = bf_seconds() - progress.started;
+  if (progress.is_shown)
+    fputs("\r\033[K", stderr);
+  BF_TRY(error);
+  if (result.fault.kind) {
+    bf_text text = {0};
+    bf_emu_fault_explain(&result.fault, &text);
+    error = bf_fail_file(diagnostic, BF_BAD_INPUT, launches->ptx, "%s",
+                         text.data ? text.data : "fault");
+    bf_text_free(&text);
+    return error;
+  }
+  return launches->after(launches->context, launch, &result, seconds, diagnostic);
+}
+
+/* The PTX of a file that may be a program or fat binary. */
+static int read_ptx(const cli_launches *launches, bf_ptx_module **ptx, bf_diagnostic *diagnostic) {
+  bf_fatbin *fatbin;
+  BF_TRY(bf_fatbin_open(launches->ptx, &fatbin, diagnostic));
+  bf_arch any = {0};
+  bf_text text = {0};
+  unsigned module = launches->module ? (unsigned)launches->module : 1;
+  const bf_image *image = bf_fatbin_pick(fatbin, module, any);
+  int error = image ? bf_fatbin_text(fatbin, image, &text, diagnostic)
+                    : bf_fatbin_no_ptx(fatbin, module, any, diagnostic);
+  if (!error)
+    error = bf_ptx_parse(launches->ptx, text.data ? text.data : "", text.size, ptx, diagnostic);
+  bf_text_free(&text);
+  bf_fatbin_close(fatbin);
+  return error;
+}
+
+/* The launch description as text. */
+static int read_description(const char *path, bf_text *text, bf_diagnostic *diagnostic) {
+  bf_reader *reader;
+  char piece[1 << 14];
+  size_t got = 1;
+  BF_TRY(bf_reader_open(path, &reader, diagnostic));
+  int error = BF_OK;
+  while (!error && got && text->size < MOST_DESCRIPTION_BYTES) {
+    error = bf_reader_read(reader, piece, sizeof piece, &got, diagnostic);
+    bf_text_add(text, piece, got);
+  }
+  bf_reader_close(reader);
+  if (!error && text->size >= MOST_DESCRIPTION_BYTES)
+    error = bf_fail_file(diagnostic, BF_BAD_INPUT, path, "too large for a launch description");
+  if (!error && text->failed)
+    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (!error && text->size && memchr(text->data, 0, text->size))
+    error = bf_fail_file(diagnostic, BF_BAD_INPUT, path, "a launch description is text");
+  return error;
+}
+
+int cli_launches_run(const cli_launches *launches, bool prints_to_stderr,
+                     bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  bf_script *script = NULL;
+  bf_ptx_module *ptx = NULL;
+  bf_emu_module *module = NULL;
+  running work = {.launches = launches, .printed = prints_to_stderr ? stderr : stdout};
+  cli_watch_interrupt();
+  int error = read_description(launches->description, &text, diagnostic);
+  if (!error)
+    error = bf_script_read(launches->description, text.data ? text.data : "", &script, diagnostic);
+  if (!error)
+    error = read_ptx(launches, &ptx, diagnostic);
+  if (!error)
+    error = bf_emu_create(&work.emu, diagnostic);
+  if (!error)
+    error = bf_emu_load(work.emu, ptx, &module, diagnostic);
+  if (!error)
+    error = bf_script_run(script, work.emu, module, run_launch, &work, diagnostic);
+  bf_emu_free(work.emu);
+  bf_ptx_free(ptx);
+  bf_script_free(script);
+  bf_text_free(&text);
+  return error;
+}

@@ -1,0 +1,27 @@
+/* Launches of bare PTX from a launch description, for profile and trace. */
+#ifndef BF_CLI_LAUNCHES_H
+#define BF_CLI_LAUNCHES_H
+
+#include "cli.h"
+#include "emu/emu.h"
+
+typedef struct cli_launches {
+  const char *ptx, *description; /* files */
+  uint64_t module;               /* of a fat binary; 0: the first */
+  const char *check;             /* uninitialised, races, or both; NULL: none */
+  uint64_t workers;
+  /* Called before and after every launch. */
+  int (*before)(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic);
+  int (*after)(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
+               double seconds, bf_diagnostic *diagnostic);
+  void *context;
+} cli_launches;
+
+/* Runs all launches. What kernels print goes to standard output (to standard error where
+ * prints_to_stderr); a fault of a kernel is an error. A progress bar shows long launches. */
+int cli_launches_run(const cli_launches *launches, bool prints_to_stderr,
+                     bf_diagnostic *diagnostic);
+/* Whether a value of --check is made of the words it takes. */
+bool cli_check_words(const char *list);
+
+#endif
