@@ -4,6 +4,7 @@
 #   // flags: for nvcc (default -cudart shared -arch=sm_90)
 #   // with: more source files
 #   // status: its exit status (default 0)
+#   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
 #   // says: a pattern that standard error must hold
 # Further arguments name the programs to run; all are without.
 set -u
