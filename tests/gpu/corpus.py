@@ -16,9 +16,11 @@ import sys
 
 SASS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_"
 LSU = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_"
-COPY = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"
+MORE = [("ld", "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum"),
+        ("st", "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_stsm.sum"),
+        ("st", "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum")]
 KINDS = ("ld", "st", "atom")
-METRICS = [SASS + k + ".sum" for k in KINDS] + [LSU + k + ".sum" for k in KINDS] + [COPY]
+METRICS = [SASS + k + ".sum" for k in KINDS] + [LSU + k + ".sum" for k in KINDS] + [m for _, m in MORE]
 
 
 def missing():
@@ -48,8 +50,9 @@ def measure(command):
     launches = []
     for row in rows:
         count = [int(float(row[m].replace(",", ""))) for m in METRICS]
-        sass, lsu, copy = count[0:3], count[3:6], count[6]
-        sass[1] += copy
+        sass, lsu = count[0:3], count[3:6]
+        for (kind, _), wavefronts in zip(MORE, count[6:]):
+            sass[KINDS.index(kind)] += wavefronts
         launches.append((row["Kernel Name"].split("(")[0], sass, lsu))
     return launches
 

@@ -1,4 +1,5 @@
 // A kernel that writes behind its array; the program goes on and says what it was told.
+// only: exec
 // says: out of bounds
 // status: 3
 #include "check.h"

@@ -1,4 +1,5 @@
 // Separate compilation is refused before the program runs.
+// only: exec
 // flags: -rdc=true
 // status: 2
 // says: build it in one piece

@@ -1,4 +1,5 @@
 // A program that holds the CUDA runtime itself is refused before the program runs.
+// only: exec
 // flags: -cudart static
 // status: 2
 // says: rebuild it with nvcc -cudart shared

@@ -1,4 +1,5 @@
 // Calls that Bankfold does not have: they say so and the program goes on.
+// only: exec
 // says: cudaGraphCreate is not supported
 #include "check.h"
 
