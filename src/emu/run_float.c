@@ -207,6 +207,7 @@ static bool select_extreme(bf_emu_decoder *decoder, const bf_ptx_instruction *in
 
 /* ---- Signs ---- */
 
+<<<<<<< HEAD
 /* f32 that is not a number becomes the one NaN that there is; of f64 only the sign changes. */
 static inline uint32_t canonical_bits(uint32_t x) {
   return (x & 0x7fffffff) > 0x7f800000 ? 0x7fffffff : x;
@@ -218,6 +219,18 @@ BF_EMU_UNARY(neg_float_flushed, uint32_t,
              canonical_bits((a[lane] & 0x7f800000 ? a[lane] : a[lane] & 0x80000000) ^ 0x80000000))
 BF_EMU_UNARY(abs_float_flushed, uint32_t,
              canonical_bits(a[lane] & 0x7f800000 ? a[lane] & 0x7fffffff : 0))
+=======
+/* NaN becomes the canonical one (measured on an H200), bits otherwise unchanged but the sign; with
+ * .ftz denormal numbers become zero. */
+#define WITH_NAN(x, value) (((x)&0x7fffffff) > 0x7f800000 ? 0x7fffffff : (value))
+BF_EMU_UNARY(neg_float, uint32_t, WITH_NAN(a[lane], a[lane] ^ 0x80000000))
+BF_EMU_UNARY(abs_float, uint32_t, WITH_NAN(a[lane], a[lane] & 0x7fffffff))
+BF_EMU_UNARY(neg_float_flushed, uint32_t,
+             WITH_NAN(a[lane],
+                      (a[lane] & 0x7f800000 ? a[lane] : a[lane] & 0x80000000) ^ 0x80000000))
+BF_EMU_UNARY(abs_float_flushed, uint32_t,
+             WITH_NAN(a[lane], a[lane] & 0x7f800000 ? a[lane] & 0x7fffffff : 0))
+>>>>>>> arith
 BF_EMU_UNARY(neg_double, uint64_t, a[lane] ^ UINT64_C(1) << 63)
 BF_EMU_UNARY(abs_double, uint64_t, a[lane] & (UINT64_MAX >> 1))
 

@@ -211,9 +211,9 @@ static bool select_prmt(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
 
 /* ---- Fields of bits ---- */
 
-/* A field that reaches beyond the number is filled with zeros, or with the sign. Positions and
- * lengths are the low 8 bits of operands where the number has 32 bits, and all of them where it has
- * 64: so does an H200, though the PTX ISA speaks of 8 bits for both. */
+/* Positions and lengths are the low 8 bits of b and c for words, and all of them for 64 bits
+ * (measured on an H200). A field that reaches beyond the number is filled with zeros, or with the
+ * sign. */
 #define FIELD_U(type, bits)                                                                        \
   static inline type field_##type(type x, uint32_t position, uint32_t length) {                    \
     type shifted = position < bits ? x >> (position & (bits - 1)) : 0;                             \
@@ -230,12 +230,12 @@ FIELD_U(uint32_t, 32)
 FIELD_U(uint64_t, 64)
 FIELD_S(int32_t, 32)
 FIELD_S(int64_t, 64)
-#define BFE(type, used)                                                                            \
+#define BFE(type, counts)                                                                          \
   static const bf_emu_op *bfe_##type(bf_emu_warp *warp, const bf_emu_op *op) {                     \
     type *d = BF_LANES(type, op->d);                                                               \
     const type *a = BF_LANES(type, op->a);                                                         \
     const uint32_t *b = BF_LANES(uint32_t, op->b), *c = BF_LANES(uint32_t, op->c);                 \
-    BF_SET_LANES(BF_MASK(), d, field_##type(a[lane], b[lane] & used, c[lane] & used));             \
+    BF_SET_LANES(BF_MASK(), d, field_##type(a[lane], b[lane] & counts, c[lane] & counts));         \
     return op + 1;                                                                                 \
   }
 BFE(uint32_t, 0xff)
@@ -244,7 +244,7 @@ BFE(uint64_t, UINT32_MAX)
 BFE(int64_t, UINT32_MAX)
 
 /* b with the low e bits of a put in at bit c */
-#define BFI(type, bits, used)                                                                      \
+#define BFI(type, bits, counts)                                                                    \
   static inline type inserted_##type(type x, type into, uint32_t position, uint32_t length) {      \
     type ones = length < bits ? ((type)1 << (length & (bits - 1))) - 1 : (type)-1;                 \
     type place = position < bits ? ones << (position & (bits - 1)) : 0;                            \
@@ -254,7 +254,8 @@ BFE(int64_t, UINT32_MAX)
     type *d = BF_LANES(type, op->d);                                                               \
     const type *a = BF_LANES(type, op->a), *b = BF_LANES(type, op->b);                             \
     const uint32_t *c = BF_LANES(uint32_t, op->c), *e = BF_LANES(uint32_t, op->e);                 \
-    BF_SET_LANES(BF_MASK(), d, inserted_##type(a[lane], b[lane], c[lane] & used, e[lane] & used)); \
+    BF_SET_LANES(BF_MASK(), d,                                                                     \
+                 inserted_##type(a[lane], b[lane], c[lane] & counts, e[lane] & counts));           \
     return op + 1;                                                                                 \
   }
 BFI(uint32_t, 32, 0xff)
@@ -386,7 +387,8 @@ static bool select_bfind(bf_emu_decoder *decoder, const bf_ptx_instruction *inst
 }
 
 /* Position of the offset-th one of mask, counted from bit base upwards or downwards; all ones where
- * there is none. Offset 0 asks for bit base itself; the smallest offset gives 0 on an H200. */
+ * there is none. Offset 0 asks for bit base itself; the one offset that has no absolute value gives
+ * 0 on an H200. */
 static uint32_t nth_one(uint32_t mask, uint32_t base, int32_t offset) {
   if (offset == INT32_MIN)
     return 0;
