@@ -379,11 +379,7 @@ static inline bool is_of_class(uint64_t magnitude, uint64_t infinity, uint64_t s
     return magnitude <= infinity;
   case NOT_A_NUMBER:
     return magnitude > infinity;
-<<<<<<< HEAD
-  case NORMAL: /* zero counts as such on an H200 */
-=======
   case NORMAL: /* 0 counts as normal */
->>>>>>> arith
     return magnitude == 0 || (magnitude >= smallest && magnitude < infinity);
   case SUBNORMAL:
     return magnitude != 0 && magnitude < smallest;

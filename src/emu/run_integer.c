@@ -248,24 +248,15 @@ enum {
   static const bf_emu_op *carry_add_##type(bf_emu_warp *warp, const bf_emu_op *op) {               \
     return sum_##type(warp, op, BF_LANES(type, op->a), BF_LANES(type, op->b));                     \
   }
-<<<<<<< HEAD
-/* a - b - borrow. The flag holds the opposite of a borrow, as on the hardware: it is the carry of
- * a + ~b + 1, which shows where additions and subtractions are mixed. */
-#define CARRY_SUB(type)                                                                            \
-  static const bf_emu_op *carry_sub_##type(bf_emu_warp *warp, const bf_emu_op *op) {               \
-    const type *a = BF_LANES(type, op->a), *b = BF_LANES(type, op->b);                             \
-    uint32_t in = op->small[TAKES_CARRY] ? ~BF_PREDICATE(BF_EMU_CARRY) : 0, out = 0;               \
-=======
 /* a - b - 1 + carry: GPUs keep "no borrow" in the carry flag, which shows where an addition gives
  * and a subtraction takes it (measured on an H200) */
 #define CARRY_SUB(type)                                                                            \
   static const bf_emu_op *carry_sub_##type(bf_emu_warp *warp, const bf_emu_op *op) {               \
     const type *a = BF_LANES(type, op->a), *b = BF_LANES(type, op->b);                             \
     uint32_t borrows = op->small[TAKES_CARRY] ? ~BF_PREDICATE(BF_EMU_CARRY) : 0, out = 0;          \
->>>>>>> arith
     type result[BF_EMU_LANES];                                                                     \
     for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                         \
-      type difference = a[lane] - b[lane], borrow = in >> lane & 1;                                \
+      type difference = a[lane] - b[lane], borrow = borrows >> lane & 1;                           \
       result[lane] = difference - borrow;                                                          \
       out |= (uint32_t)((a[lane] < b[lane]) | (difference < borrow)) << lane;                      \
     }                                                                                              \
