@@ -95,6 +95,7 @@ typedef struct rt_context {
   pthread_mutex_t lock;
   bool is_set_up;
   int set_up_error;
+  long process; /* that set it up; a forked one has nothing of its own to record */
   rt_settings settings;
   const rt_device *device;
   bf_machine *machine;
