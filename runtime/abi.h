@@ -120,6 +120,28 @@ typedef struct rt_channel {
   int x, y, z, w, kind;
 } rt_channel;
 
+/* What a texture or surface reads and writes: cudaResourceDesc. */
+enum { RT_RESOURCE_ARRAY, RT_RESOURCE_MIPMAPPED, RT_RESOURCE_LINEAR, RT_RESOURCE_PITCHED };
+typedef struct rt_resource {
+  int type;
+  union {
+    void *array;
+    struct {
+      void *address;
+      rt_channel channel;
+      size_t bytes_or_width; /* LINEAR: bytes; PITCHED: texels */
+      size_t height, pitch_bytes;
+    } memory;
+  };
+} rt_resource;
+
+/* How a texture is read: the beginning of cudaTextureDesc. */
+typedef struct rt_sampler {
+  int outside[3], filter, read_mode, srgb;
+  float border[4];
+  int is_normalised;
+} rt_sampler;
+
 /* What nvcc puts in section .nvFatBinSegment for each translation unit. */
 typedef struct rt_fatbin_wrapper {
   uint32_t magic, version;

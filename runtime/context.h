@@ -109,6 +109,8 @@ typedef struct rt_context {
   rt_map by_host;   /* stub or handle to rt_function */
   rt_map variables; /* host address to rt_variable */
   rt_map objects;
+  rt_map arrays;      /* handle to rt_array */
+  rt_map textures;    /* handles of textures and surfaces */
   rt_map allocations; /* of device memory: address to itself */
   rt_map refused;     /* names already said */
   uint64_t objects_made;
@@ -185,6 +187,24 @@ int rt_locate(rt_context *context, const void *symbol, bf_emu_range *range);
 void rt_free_all(rt_context *context);
 /* Whether bytes at address are memory that the device may use; says what is wrong where not. */
 bool rt_holds(const rt_context *context, const void *address, uint64_t bytes, const char *call);
+
+/* A box of rows in memory: where rows and slices lie. */
+typedef struct rt_side {
+  char *address;
+  size_t pitch_bytes, slice_bytes;
+} rt_side;
+/* Copies a box of box.width bytes per row, box.height rows and box.depth slices; a cudaError. */
+int rt_copy_box(rt_context *context, rt_side to, rt_side from, rt_extent box, int direction,
+                const char *call);
+
+/* ---- Arrays and textures (array.c) ---- */
+
+typedef struct rt_array rt_array;
+/* The place of a texel in an array, and the bytes of one; false where there is no such array. */
+bool rt_array_side(const rt_context *context, const void *handle, rt_position position,
+                   rt_side *side, size_t *texel_bytes);
+/* Frees all arrays and forgets all textures. */
+void rt_destroy_arrays(rt_context *context);
 
 /* ---- Streams (stream.c) ---- */
 

@@ -4,11 +4,7 @@
 
 #include <string.h>
 
-/* A box of rows: bytes per row, rows per slice, slices; and where rows and slices lie. */
-typedef struct side {
-  char *address;
-  size_t pitch_bytes, slice_bytes;
-} side;
+typedef rt_side side;
 
 /* ---- Checks ---- */
 
@@ -70,9 +66,8 @@ static void move_box(const side *to, const side *from, rt_extent box) {
               from->address + z * from->slice_bytes + y * from->pitch_bytes, box.width);
 }
 
-/* Copies a box of box.width bytes per row; a cudaError. */
-static int copy_box(rt_context *context, side to, side from, rt_extent box, int direction,
-                    const char *call) {
+int rt_copy_box(rt_context *context, side to, side from, rt_extent box, int direction,
+                const char *call) {
   if (direction < RT_HOST_TO_HOST || direction > RT_DEFAULT)
     return cudaErrorInvalidMemcpyDirection;
   if (box.width == 0 || box.height == 0 || box.depth == 0)
@@ -94,8 +89,8 @@ static int copy_box(rt_context *context, side to, side from, rt_extent box, int 
 /* Copies bytes in a row. */
 static int copy(rt_context *context, void *to, const void *from, size_t bytes, int direction,
                 const char *call) {
-  return copy_box(context, (side){to, 0, 0}, (side){(char *)(uintptr_t)from, 0, 0},
-                  (rt_extent){bytes, 1, 1}, direction, call);
+  return rt_copy_box(context, (side){to, 0, 0}, (side){(char *)(uintptr_t)from, 0, 0},
+                     (rt_extent){bytes, 1, 1}, direction, call);
 }
 
 API(cudaMemcpy, void *to, const void *from, size_t bytes, int direction) {
@@ -134,8 +129,9 @@ static int copy_2d(rt_context *context, void *to, size_t to_pitch, const void *f
                    size_t from_pitch, size_t width_bytes, size_t rows, int direction) {
   if (width_bytes > to_pitch || width_bytes > from_pitch)
     return cudaErrorInvalidPitchValue;
-  return copy_box(context, (side){to, to_pitch, 0}, (side){(char *)(uintptr_t)from, from_pitch, 0},
-                  (rt_extent){width_bytes, rows, 1}, direction, "cudaMemcpy2D");
+  return rt_copy_box(context, (side){to, to_pitch, 0},
+                     (side){(char *)(uintptr_t)from, from_pitch, 0},
+                     (rt_extent){width_bytes, rows, 1}, direction, "cudaMemcpy2D");
 }
 
 API(cudaMemcpy2D, void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -164,16 +160,31 @@ static side pitched_side(const rt_pitched *memory, rt_position position) {
                 memory->pitch, slice};
 }
 
+/* One side of a copy: a place in an array, or in pitched memory. The texels of an array set the
+ * unit of the box. */
+static int side_of(const rt_context *context, const void *array, const rt_pitched *memory,
+                   rt_position position, side *at, size_t *unit_bytes) {
+  if (array)
+    return rt_array_side(context, array, position, at, unit_bytes) ? cudaSuccess
+                                                                   : cudaErrorInvalidValue;
+  *at = pitched_side(memory, position);
+  return cudaSuccess;
+}
+
 static int copy_3d(rt_context *context, const rt_copy_3d *how) {
+  side to, from;
+  size_t unit_bytes = 1;
   if (!how)
     return cudaErrorInvalidValue;
-  if (how->source_array || how->target_array) {
-    rt_say(context, "cudaMemcpy3D: arrays are not supported");
-    return cudaErrorNotSupported;
-  }
-  return copy_box(context, pitched_side(&how->target, how->target_position),
-                  pitched_side(&how->source, how->source_position), how->extent, how->direction,
-                  "cudaMemcpy3D");
+  int error =
+      side_of(context, how->target_array, &how->target, how->target_position, &to, &unit_bytes);
+  if (error == cudaSuccess)
+    error =
+        side_of(context, how->source_array, &how->source, how->source_position, &from, &unit_bytes);
+  rt_extent box = how->extent;
+  if (error != cudaSuccess || __builtin_mul_overflow(box.width, unit_bytes, &box.width))
+    return cudaErrorInvalidValue;
+  return rt_copy_box(context, to, from, box, how->direction, "cudaMemcpy3D");
 }
 
 API(cudaMemcpy3D, const rt_copy_3d *how) {

@@ -107,6 +107,7 @@ API(cudaMemGetInfo, size_t *available, size_t *total) {
 API(cudaDeviceReset, void) {
   RT_SYNCHRONISE(context);
   rt_free_all(context);
+  rt_destroy_arrays(context);
   rt_destroy_objects(context);
   memset(context->limit, 0, sizeof context->limit);
   return rt_leave(context, cudaSuccess);

@@ -35,6 +35,9 @@ void bf_emu_free(bf_emu *emu) {
   for (unsigned i = 0; i < BF_EMU_FREED; i++)
     if (emu->freed[i].is_kept)
       free((void *)(uintptr_t)emu->freed[i].first);
+  for (size_t i = 0; i < emu->textures; i++)
+    free(emu->texture[i]);
+  free(emu->texture);
   free(emu->range);
   pthread_rwlock_destroy(&emu->lock);
   free(emu);
@@ -194,3 +197,54 @@ bool bf_emu_was_freed(bf_emu *emu, uint64_t address) {
 }
 
 uint64_t bf_emu_used_bytes(const bf_emu *emu) { return emu->used_bytes; }
+
+/* ---- Textures ---- */
+
+/* A free place in the table of textures; false where memory is exhausted. */
+static bool find_place(bf_emu *emu, size_t *place) {
+  for (*place = 0; *place < emu->textures; ++*place)
+    if (!emu->texture[*place])
+      return true;
+  if (emu->textures == emu->texture_capacity) {
+    size_t capacity = emu->texture_capacity ? 2 * emu->texture_capacity : 16;
+    bf_emu_texture **grown = realloc(emu->texture, capacity * sizeof *grown);
+    if (!grown)
+      return false;
+    emu->texture = grown;
+    emu->texture_capacity = capacity;
+  }
+  emu->texture[emu->textures++] = NULL;
+  return true;
+}
+
+int bf_emu_texture_add(bf_emu *emu, const bf_emu_texture *texture, uint64_t *handle,
+                       bf_diagnostic *diagnostic) {
+  size_t place;
+  unsigned bits = texture->channel_bits, channels = texture->channels;
+  if ((bits != 8 && bits != 16 && bits != 32) ||
+      (channels != 1 && channels != 2 && channels != 4) ||
+      (texture->kind == BF_EMU_TEXEL_FLOAT && bits == 8) || texture->width == 0 ||
+      texture->height == 0 || texture->depth == 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "texels of a form that no texture has");
+  bf_emu_texture *made = malloc(sizeof *made);
+  if (!made || !find_place(emu, &place)) {
+    free(made);
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
+  *made = *texture;
+  emu->texture[place] = made;
+  *handle = place + 1;
+  return BF_OK;
+}
+
+const bf_emu_texture *bf_emu_texture_find(const bf_emu *emu, uint64_t handle) {
+  return handle - 1 < emu->textures ? emu->texture[handle - 1] : NULL;
+}
+
+bool bf_emu_texture_remove(bf_emu *emu, uint64_t handle) {
+  if (!bf_emu_texture_find(emu, handle))
+    return false;
+  free(emu->texture[handle - 1]);
+  emu->texture[handle - 1] = NULL;
+  return true;
+}

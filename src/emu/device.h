@@ -27,6 +27,8 @@ struct bf_emu {
   bf_emu_freed freed[BF_EMU_FREED];
   unsigned next_freed;
   bf_emu_module *modules;
+  bf_emu_texture **texture; /* by handle - 1; NULL: removed */
+  size_t textures, texture_capacity;
   const struct bf_emu_isa *isa; /* that kernels are decoded for */
 };
 
@@ -57,6 +59,8 @@ void bf_emu_remove_variables(bf_emu *emu, uint64_t first, uint64_t end);
 bool bf_emu_find_entry(bf_emu *emu, uint64_t address, bf_emu_entry *entry);
 /* Whether address was in device memory that has been freed. */
 bool bf_emu_was_freed(bf_emu *emu, uint64_t address);
+/* The texture of a handle, or NULL. */
+const bf_emu_texture *bf_emu_texture_find(const bf_emu *emu, uint64_t handle);
 /* The address of a variable of the module; false where it has none. */
 bool bf_emu_place_of(const bf_emu_module *module, const bf_ptx_variable *variable,
                      uint64_t *address);

@@ -56,6 +56,45 @@ bool bf_emu_find(const bf_emu *emu, uint64_t address, bf_emu_range *range);
 /* Bytes of device memory in use. */
 uint64_t bf_emu_used_bytes(const bf_emu *emu);
 
+/* ---- Textures and surfaces ---- */
+
+typedef enum bf_emu_texel {
+  BF_EMU_TEXEL_SIGNED,
+  BF_EMU_TEXEL_UNSIGNED,
+  BF_EMU_TEXEL_FLOAT
+} bf_emu_texel;
+
+/* What coordinates outside a texture mean. WRAP and MIRROR need normalised coordinates; without
+ * them they are CLAMP. */
+typedef enum bf_emu_outside {
+  BF_EMU_OUTSIDE_WRAP,
+  BF_EMU_OUTSIDE_CLAMP,
+  BF_EMU_OUTSIDE_MIRROR,
+  BF_EMU_OUTSIDE_BORDER
+} bf_emu_outside;
+
+/* Texels in memory of the device, and how tex reads them. Surfaces use only the first part. */
+typedef struct bf_emu_texture {
+  uint64_t address;
+  uint64_t pitch_bytes, slice_bytes; /* from row to row, and from slice or layer to the next */
+  uint32_t width, height, depth;     /* texels, 1 where there is no such dimension; depth: layers */
+  bf_emu_texel kind;
+  unsigned channels, channel_bits; /* 1, 2 or 4 of 8, 16 or 32 */
+  bool is_linear;                  /* 1D memory read by index: 0 outside */
+  bf_emu_outside outside[3];
+  bool is_filtered;    /* linear interpolation between texels, else the nearest one */
+  bool is_normalised;  /* coordinates from 0 to 1, else in texels */
+  bool reads_fraction; /* integers become numbers from 0 or -1 to 1 */
+  float border[4];
+} bf_emu_texture;
+
+/* Makes a texture or surface known under a handle that kernels can be given. Neither may be called
+ * while a launch that uses textures runs. */
+int bf_emu_texture_add(bf_emu *emu, const bf_emu_texture *texture, uint64_t *handle,
+                       bf_diagnostic *diagnostic);
+/* False where there is no such handle. */
+bool bf_emu_texture_remove(bf_emu *emu, uint64_t handle);
+
 /* ---- Modules ---- */
 
 typedef struct bf_emu_module bf_emu_module;

@@ -141,6 +141,7 @@ typedef bool (*bf_emu_select)(bf_emu_decoder *decoder, const bf_ptx_instruction 
   X(atomic)                                                                                        \
   X(warp)                                                                                          \
   X(matrix)                                                                                        \
+  X(texture)                                                                                       \
   X(async)
 
 /* ---- Devices and code ---- */
