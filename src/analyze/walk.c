@@ -67,6 +67,7 @@ typedef struct region {
   uint32_t attempt_count, attempt_capacity;
   arrivals latches, exits;
   bool has_begun;
+  bool may_switch; /* another group may go before the one on top */
   unsigned nesting;
 } region;
 
@@ -92,6 +93,11 @@ static void push(region *r, uint32_t block, uint32_t stop, bf_place place) {
     stack->capacity = wanted;
   }
   stack->item[stack->count++] = (group){block, stop, place};
+}
+
+static void pop(region *r) {
+  r->stack.count--;
+  r->may_switch = true;
 }
 
 /* Adds a group; where there is no room, at least one for its block must be there. */
@@ -223,6 +229,7 @@ typedef struct ways {
   uint32_t target[MOST_WAYS];
   bf_place place[MOST_WAYS];
   bool is_unknown;
+  bool jumps; /* does not fall through */
 } ways;
 
 static void add_way(bf_walk *walk, ways *w, uint32_t target, bf_place place) {
@@ -279,6 +286,7 @@ static void find_ways(bf_walk *walk, const bf_ptx_block *block, bf_place place, 
   else
     add_way(walk, w, branches ? label_block(walk, &last->operand[0]) : exit, split.yes);
   add_way(walk, w, next, split.no);
+  w->jumps = split.no.mask == 0 && branches;
 }
 
 static bool is_in_region(const region *r, uint32_t block) {
@@ -295,8 +303,10 @@ static void part(region *r, const ways *w, uint32_t reconvergence) {
     return;
   }
   group *top = &r->stack.item[r->stack.count - 1];
+  uint32_t from = top->block;
   if (w->count == 1 && w->place[0].mask == top->place.mask &&
       w->place[0].conditions == top->place.conditions) {
+    r->may_switch = w->jumps && w->target[0] > top->block;
     top->block = w->target[0];
     return;
   }
@@ -304,11 +314,14 @@ static void part(region *r, const ways *w, uint32_t reconvergence) {
       !is_in_region(r, reconvergence)) {
     reconvergence = top->stop; /* they meet nowhere before */
     r->stack.count--;
+    r->may_switch = w->count == 0;
   } else {
     top->block = reconvergence;
   }
-  for (unsigned i = 0; i < w->count && !is_over(walk); i++) /* those that do not branch go first */
-    push(r, w->target[i], reconvergence, w->place[i]);
+  /* those that do not branch go first, unless the others go back */
+  bool goes_back = w->count == 2 && w->target[0] <= from;
+  for (unsigned i = 0; i < w->count && !is_over(walk); i++)
+    push(r, w->target[goes_back ? 1 - i : i], reconvergence, w->place[goes_back ? 1 - i : i]);
 }
 
 /* ---- Loops as a whole ---- */
@@ -628,7 +641,7 @@ static void walk_loop(region *r, uint32_t loop) {
     walk->loops.loop[loop].leaves_apart |= !together;
     leave(r, loop, &list, &exits, start, together, counter, atoms_before);
     if (exits.count == 0)
-      r->stack.count--; /* a loop that nobody leaves */
+      pop(r); /* a loop that nobody leaves */
     else
       go_on(r, loop, &exits, start, together);
   } else {
@@ -678,28 +691,34 @@ static bf_place united(bf_walk *walk, bf_place a, bf_place b, uint64_t line) {
   return bf_walk_split(walk, bf_expression_atom(&walk->values, &atom), both, line).yes;
 }
 
-/* Of the groups that go to the same point, puts the one that is furthest behind on top, together
- * with those that are at the same place. */
+/* Of the groups that go to the same point, puts the one that is furthest behind on top. */
 static void choose_group(region *r) {
-  bf_walk *walk = r->walk;
   group *item = r->stack.item;
-  uint32_t last = r->stack.count - 1, first = last;
-  for (uint32_t i = last; i-- > 0 && item[i].stop == item[last].stop;)
+  uint32_t last = r->stack.count - 1, first = last, begin = last;
+  while (begin > 0 && item[begin - 1].stop == item[last].stop)
+    begin--;
+  for (uint32_t i = begin; i < last; i++)
     if (item[i].block < item[first].block)
       first = i;
   group chosen = item[first];
   memmove(&item[first], &item[first + 1], (last - first) * sizeof *item);
   item[last] = chosen;
-  for (uint32_t i = last; i-- > 0 && item[i].stop == chosen.stop;)
-    if (item[i].block == chosen.block && chosen.block < walk->flow->blocks &&
-        chosen.block != chosen.stop) {
-      uint32_t at = walk->flow->block[chosen.block].first;
-      chosen.place =
-          united(walk, chosen.place, item[i].place, walk->function->instruction[at]->line);
+}
+
+/* Takes groups that are at the same place as the top one into it, where several ways lead there. */
+static void absorb(region *r) {
+  bf_walk *walk = r->walk;
+  group *item = r->stack.item, top = item[r->stack.count - 1];
+  if (top.block >= walk->flow->blocks || top.block == top.stop || walk->ways[top.block] < 2)
+    return;
+  uint32_t last = r->stack.count - 1, at = walk->flow->block[top.block].first;
+  for (uint32_t i = last; i-- > 0 && item[i].stop == top.stop;)
+    if (item[i].block == top.block) {
+      top.place = united(walk, top.place, item[i].place, walk->function->instruction[at]->line);
       memmove(&item[i], &item[i + 1], (last - i) * sizeof *item);
       last--;
     }
-  item[last] = chosen;
+  item[last] = top;
   r->stack.count = last + 1;
 }
 
@@ -711,7 +730,7 @@ static bool has_arrived(region *r) {
   group top = r->stack.item[r->stack.count - 1];
   bool is_outside = top.block >= walk->flow->blocks;
   if (top.block == top.stop || (is_outside && r->loop == BF_NO_LOOP)) {
-    r->stack.count--;
+    pop(r);
     return true;
   }
   if (r->loop == BF_NO_LOOP)
@@ -722,7 +741,7 @@ static bool has_arrived(region *r) {
     add_arrival(walk, &r->latches, top);
   else
     return false;
-  r->stack.count--;
+  pop(r);
   return true;
 }
 
@@ -767,7 +786,10 @@ static void walk_region(region *r, group start) {
   bf_walk *walk = r->walk;
   push(r, start.block, start.stop, start.place);
   while (r->stack.count > 0 && !is_over(walk)) {
-    choose_group(r);
+    if (r->may_switch)
+      choose_group(r);
+    r->may_switch = false;
+    absorb(r);
     end_attempts(r);
     if (has_arrived(r) || check_limits(r) || enter_loop(r, r->stack.item[r->stack.count - 1].block))
       continue;
