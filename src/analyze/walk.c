@@ -23,7 +23,7 @@ enum {
   MOST_WORK = 1 << 29,      /* values computed in single threads in all */
   MOST_LOOP_WORK = 1 << 27, /* and in one loop */
   MOST_RECORDED_LANES = 1 << 23,
-  MOST_STACK = 1 << 16,
+  MOST_STACK = 1 << 12,
   MOST_NESTING = 10, /* loops taken as a whole inside each other */
   MOST_EXITS = 32,
   MOST_WAYS = 256,
@@ -786,6 +786,7 @@ static void walk_region(region *r, group start) {
   bf_walk *walk = r->walk;
   push(r, start.block, start.stop, start.place);
   while (r->stack.count > 0 && !is_over(walk)) {
+    walk->values.work += r->stack.count;
     if (r->may_switch)
       choose_group(r);
     r->may_switch = false;
