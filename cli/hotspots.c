@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-/* Seconds that the exact search may take per kernel, and lines that the table shows of each. */
+/* Seconds that the exact search may take per kernel, kernels for which it is made, and lines that
+ * the table shows of each. */
 #define REMEDY_SECONDS 0.5
-enum { LINES_SHOWN = 3 };
+enum { REMEDIES = 16, LINES_SHOWN = 3 };
 
 /* ---- Remedies ---- */
 
@@ -47,7 +48,19 @@ int cli_remedy_find(const bf_machine *machine, const cli_record_kernel *kernel, 
     remedy->after = step->conflicts;
   }
   bf_workload_free(workload);
-  return error;
+  if (error == BF_OK || error == BF_NO_MEMORY)
+    return error;
+  snprintf(remedy->reason, sizeof remedy->reason, "%s", diagnostic->message);
+  return BF_OK;
+}
+
+/* The remedy of kernel number index of a sorted record; none beyond the worst ones. */
+static int find_remedy(const cli_run *run, const cli_record *record, size_t index,
+                       cli_remedy *remedy, bf_diagnostic *diagnostic) {
+  *remedy = (cli_remedy){0};
+  return index < REMEDIES
+             ? cli_remedy_find(run->machine, &record->kernel[index], remedy, diagnostic)
+             : BF_OK;
 }
 
 /* ---- Text ---- */
@@ -80,8 +93,9 @@ static void write_remedy(const cli_remedy *remedy, bf_text *text) {
     bf_text_addf(text, "         fix  none: %s\n", remedy->reason);
 }
 
-static int write_kernel(const cli_run *run, const cli_record_kernel *kernel, bool color,
+static int write_kernel(const cli_run *run, const cli_record *record, size_t index, bool color,
                         bf_text *text, bf_diagnostic *diagnostic) {
+  const cli_record_kernel *kernel = &record->kernel[index];
   cli_remedy remedy;
   bool is_bad = kernel->conflicts != 0;
   bf_text_addf(text, "%s%12llu %10llu %12llu %12llu %12llu  ", color && is_bad ? "\033[1m" : "",
@@ -93,8 +107,8 @@ static int write_kernel(const cli_run *run, const cli_record_kernel *kernel, boo
   size_t shown = 0;
   while (shown < kernel->lines && shown < LINES_SHOWN && kernel->line[shown].conflicts)
     write_line(run, &kernel->line[shown++], text);
-  BF_TRY(cli_remedy_find(run->machine, kernel, &remedy, diagnostic));
-  if (kernel->conflicts && remedy.before)
+  BF_TRY(find_remedy(run, record, index, &remedy, diagnostic));
+  if (remedy.exists || *remedy.reason)
     write_remedy(&remedy, text);
   return BF_OK;
 }
@@ -116,7 +130,7 @@ int cli_hotspots_write_text(const cli_run *run, const cli_record *record, bool c
   bf_text_addf(text, "%12s %10s %12s %12s %12s  %s\n", "conflicts", "launches", "accesses",
                "wavefronts", "ideal", "kernel");
   for (size_t i = 0; i < record->kernels; i++)
-    BF_TRY(write_kernel(run, &record->kernel[i], color, text, diagnostic));
+    BF_TRY(write_kernel(run, record, i, color, text, diagnostic));
   if (lacks_source(record))
     bf_text_puts(text, "Build with nvcc -lineinfo to see source lines.\n");
   return BF_OK;
@@ -173,11 +187,12 @@ static void write_remedy_json(const cli_remedy *remedy, bf_json *json) {
   bf_json_end(json, '}');
 }
 
-static int write_kernel_json(const cli_run *run, const cli_record_kernel *kernel, bf_json *json,
-                             bf_diagnostic *diagnostic) {
+static int write_kernel_json(const cli_run *run, const cli_record *record, size_t index,
+                             bf_json *json, bf_diagnostic *diagnostic) {
+  const cli_record_kernel *kernel = &record->kernel[index];
   cli_remedy remedy;
   bf_text name = {0};
-  BF_TRY(cli_remedy_find(run->machine, kernel, &remedy, diagnostic));
+  BF_TRY(find_remedy(run, record, index, &remedy, diagnostic));
   bf_ptx_readable_name(kernel->name, &name);
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "name", name.data);
@@ -210,7 +225,7 @@ int cli_hotspots_write_json(const cli_run *run, const cli_record *record, bf_tex
   bf_json_string(&json, "hash", run->hash);
   bf_json_begin(&json, "kernels", '[', false);
   for (size_t i = 0; i < record->kernels; i++)
-    BF_TRY(write_kernel_json(run, &record->kernel[i], &json, diagnostic));
+    BF_TRY(write_kernel_json(run, record, i, &json, diagnostic));
   bf_json_end(&json, ']');
   bf_json_end(&json, '}');
   return BF_OK;

@@ -5,7 +5,8 @@
 #include "record.h"
 
 /* What would remove the conflicts of a kernel: the ladder's advice for the worst access of each
- * line, weighted by how often the line accesses memory. */
+ * line, weighted by how often the line accesses memory. Without a recommendation reason says why,
+ * and is empty where there are no conflicts. */
 typedef struct cli_remedy {
   bool exists; /* a step of the ladder is worth taking */
   char name[32], hash[512];

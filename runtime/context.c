@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static rt_context the_context = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -157,6 +158,7 @@ int rt_set_up(rt_context *context) {
   if (context->is_set_up)
     return context->set_up_error;
   context->is_set_up = true;
+  context->process = (long)getpid();
   read_settings(&context->settings);
   context->device = rt_device_of("hopper");
   bf_diagnostic diagnostic = {.caret = -1};
@@ -175,7 +177,8 @@ int rt_set_up(rt_context *context) {
 __attribute__((destructor)) static void finish(void) {
   if (pthread_mutex_trylock(&the_context.lock) != 0)
     return; /* another thread is inside a call and will never leave it */
-  if (the_context.is_set_up && the_context.set_up_error == cudaSuccess)
+  if (the_context.is_set_up && the_context.set_up_error == cudaSuccess &&
+      the_context.process == (long)getpid())
     rt_write_record(&the_context);
   pthread_mutex_unlock(&the_context.lock);
 }

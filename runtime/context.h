@@ -48,7 +48,7 @@ typedef struct rt_module {
   int error;
   bf_ptx_module *ptx;
   bf_emu_module *loaded;
-  int ptx_version, ptx_arch; /* e.g. 90, 90 */
+  int ptx_arch; /* e.g. 90 */
   struct rt_variable *variables;
 } rt_module;
 
@@ -65,6 +65,7 @@ typedef struct rt_function {
   uint64_t launches, warp_instructions, thread_instructions;
   double seconds;
   bf_profile *profile;
+  char **site_name; /* of a traced kernel, else NULL */
 } rt_function;
 
 /* A variable that the program registered. */
@@ -94,6 +95,7 @@ typedef struct rt_context {
   pthread_mutex_t lock;
   bool is_set_up;
   int set_up_error;
+  long process; /* that set it up; a forked one has nothing of its own to record */
   rt_settings settings;
   const rt_device *device;
   bf_machine *machine;
@@ -112,7 +114,7 @@ typedef struct rt_context {
   uint64_t objects_made;
   rt_object *default_pool;
   size_t limit[8];
-  int cache_config, shared_config;
+  int cache_config;
   unsigned device_flags;
   rt_trace *trace;
 } rt_context;
@@ -199,12 +201,13 @@ int rt_blocks_per_multiprocessor(const rt_device *device, const bf_emu_needs *ne
 
 /* ---- Records for bankfold exec (record.c) ---- */
 
-/* The observer of a launch, or NULL. *both must live as long as the launch. */
+/* What watches a launch: the profile, and around it the trace. */
 typedef struct rt_observers {
   rt_context *context;
   rt_function *function;
   bf_emu_observer profile, outer;
 } rt_observers;
+/* The observer of a launch, or NULL. *both must live as long as the launch. */
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_observers *both);
 /* Writes what was recorded; at the end of the process. */
 void rt_write_record(rt_context *context);

@@ -103,12 +103,26 @@ static int fault_error(bf_emu_fault_kind kind) {
   }
 }
 
+/* Says what a kernel did wrong, and keeps the error for the next synchronisation. */
+static void report_fault(rt_context *context, bf_emu_fault *fault) {
+  bf_text text = {0}, name = {0};
+  bf_ptx_readable_name(fault->kernel ? fault->kernel : "?", &name);
+  fault->kernel = name.data ? name.data : "?";
+  bf_emu_fault_explain(fault, &text);
+  rt_say(context, "%s", text.data ? text.data : bf_emu_fault_name(fault->kind));
+  bf_text_free(&text);
+  bf_text_free(&name);
+  context->pending = fault_error(fault->kind);
+}
+
 /* Runs the launch and keeps what it tells. */
 static int run(rt_context *context, rt_function *function, bf_emu_launch *launch) {
   bf_emu_result result;
   bf_diagnostic diagnostic = {.caret = -1};
   rt_observers observers;
-  progress shown = {.kernel = function->name, .begun = bf_seconds()};
+  bf_text name = {0};
+  bf_ptx_readable_name(function->name, &name);
+  progress shown = {.kernel = name.data ? name.data : "", .begun = bf_seconds()};
   launch->observer = rt_observe(context, function, &observers);
   if (isatty(2) && !context->settings.quiet) {
     launch->progress = draw_progress;
@@ -117,6 +131,7 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   int failure = bf_emu_run(context->emu, launch, &result, &diagnostic);
   if (shown.is_shown)
     fputs("\r\033[K", stderr);
+  bf_text_free(&name);
   if (failure != BF_OK) {
     rt_say(context, "kernel %s: %s", function->name, diagnostic.message);
     return failure == BF_NO_MEMORY     ? cudaErrorMemoryAllocation
@@ -127,13 +142,8 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   function->warp_instructions += result.warp_instructions;
   function->thread_instructions += result.thread_instructions;
   function->seconds += bf_seconds() - shown.begun;
-  if (result.fault.kind != BF_EMU_NO_FAULT) {
-    bf_text text = {0};
-    bf_emu_fault_explain(&result.fault, &text);
-    rt_say(context, "%s", text.data ? text.data : bf_emu_fault_name(result.fault.kind));
-    bf_text_free(&text);
-    context->pending = fault_error(result.fault.kind);
-  }
+  if (result.fault.kind != BF_EMU_NO_FAULT)
+    report_fault(context, &result.fault);
   return cudaSuccess;
 }
 

@@ -142,7 +142,6 @@ static int load_image(rt_context *context, rt_module *module, const bf_fatbin *f
   bf_text_free(&text);
   if (error != BF_OK)
     return error;
-  module->ptx_version = (int)image->arch.sm;
   module->ptx_arch = (int)image->arch.sm;
   BF_TRY(bf_emu_load(context->emu, module->ptx, &module->loaded, diagnostic));
   publish_managed(module);

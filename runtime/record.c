@@ -55,25 +55,40 @@ static int write_kept(rt_trace *trace) {
 }
 
 /* "kernel:file.cu:12", or with the line of the PTX where the source is not known. */
-static void name_site(const rt_function *function, unsigned index, char *name, size_t bytes) {
+static char *name_site(const rt_function *function, unsigned index) {
   bf_emu_site site = bf_emu_kernel_site(function->kernel, index);
   const char *file = site.source_file ? strrchr(site.source_file, '/') : NULL;
   file = file ? file + 1 : site.source_file;
-  snprintf(name, bytes, "%s:%s:%llu", function->name, file ? file : "ptx",
-           (unsigned long long)(file ? site.source_line : site.line));
-  for (char *c = name; *c; c++)
-    if (*c <= ' ')
-      *c = '_';
+  bf_text text = {0};
+  bf_ptx_readable_name(function->name, &text);
+  bf_text_addf(&text, ":%s:%llu", file ? file : "ptx",
+               (unsigned long long)(file ? site.source_line : site.line));
+  for (size_t i = 0; i < text.size; i++)
+    if (text.data[i] <= ' ' || text.data[i] > '~')
+      text.data[i] = '_';
+  if (text.failed)
+    bf_text_free(&text);
+  return text.data;
+}
+
+/* Names all sites of a function before its first traced launch; false where memory is exhausted. */
+static bool name_sites(rt_function *function) {
+  unsigned sites = bf_emu_kernel_sites(function->kernel);
+  if (function->site_name)
+    return true;
+  char **name = calloc(sites + 1, sizeof *name);
+  for (unsigned i = 0; name && i < sites; i++)
+    name[i] = name_site(function, i);
+  function->site_name = name;
+  return name != NULL;
 }
 
 static void trace_event(rt_trace *trace, const rt_function *function, const bf_emu_event *event) {
-  char site[256];
   bf_access access = {.op = event->op,
                       .width_bytes = event->width_bytes,
                       .mask = event->mask,
                       .count = 1,
-                      .site = site};
-  name_site(function, event->site, site, sizeof site);
+                      .site = function->site_name[event->site]};
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
   pthread_mutex_lock(&trace->lock);
@@ -120,7 +135,7 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
   }
   if (function->profile)
     both->profile = bf_profile_observer(function->profile);
-  if (!context->settings.trace || !open_trace(context))
+  if (!context->settings.trace || !open_trace(context) || !name_sites(function))
     return function->profile ? &both->profile : NULL;
   both->outer = both->profile;
   both->outer.access = observe;

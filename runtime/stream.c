@@ -46,8 +46,8 @@ void rt_destroy_objects(rt_context *context) {
 
 /* ---- Streams ---- */
 
-/* Handles of the default stream: as such, the legacy one, the thread's own. */
-enum { LEGACY = 1, THREADS_OWN = 2 };
+/* Handles of the default stream are 0, 1 (the legacy one) and 2 (the thread's own). */
+enum { THREADS_OWN = 2 };
 enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
 
 bool rt_is_stream(const rt_context *context, const void *handle) {
@@ -247,7 +247,8 @@ extern __typeof__(cudaEventElapsedTime) cudaEventElapsedTime_v2
 
 /* ---- Memory pools: a name for all of device memory ---- */
 
-enum { POOL_THRESHOLD = 4, POOL_RESERVED = 5, POOL_USED = 7, POOL_ATTRIBUTES = 8 };
+/* The attribute that says how much a pool keeps, and the number of attributes. */
+enum { POOL_THRESHOLD = 4, POOL_ATTRIBUTES = 8 };
 
 API(cudaMemPoolCreate, void **pool, const void *properties) {
   RT_ENTER_DEVICE(context);

@@ -3,6 +3,7 @@
 # build folder $1 with a program linked to the shared and to the static library.
 set -eu
 build=$(readlink -f "$1")
+here=$(dirname "$(readlink -f "$0")")
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 DESTDIR=$root meson install -C "$build" --quiet --no-rebuild
@@ -54,3 +55,6 @@ done
 for file in bankfold.1 bankfold.bash _bankfold bankfold.fish bankfold.h; do
   test -n "$(find "$root" -name "$file")"
 done
+# exec finds its libraries where they were installed.
+find "$root" -path '*/bin/bankfold' -exec {} exec --quiet "$here/../data/programs/transpose" \; |
+  grep -qx 'plain: 0 wrong'

@@ -2,7 +2,9 @@
 # CUDA programs of tests/programs, built by nvcc and run by exec of build folder $1, print what they
 # must and end as they must. Skipped without nvcc. A program may say in comments at its top:
 #   // flags: for nvcc (default -cudart shared -arch=sm_90)
+#   // with: more source files
 #   // status: its exit status (default 0)
+#   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
 #   // says: a pattern that standard error must hold
 # Further arguments name the programs to run; all are without.
 set -u
@@ -24,16 +26,19 @@ complain() {
 # said PROGRAM WORD: what the comment "// WORD: ..." of a program says.
 said() { sed -n "s,^// $2: ,,p" "tests/programs/$1.cu"; }
 
-# compile PROGRAM
+# compile PROGRAM FLAG...
 compile() {
-  local flags
-  read -ra flags <<<"-cudart shared $(said "$1" flags)"
+  local program=$1 flags more
+  shift
+  read -ra flags <<<"$* $(said "$program" flags)"
+  read -ra more <<<"$(said "$program" with)"
   case "${flags[*]}" in
   *arch*) ;;
   *) flags+=(-arch=sm_90) ;;
   esac
-  nvcc "${flags[@]}" -o "$work/$1" "tests/programs/$1.cu" 2>"$work/nvcc" || {
-    complain "$1: nvcc fails"
+  nvcc "${flags[@]}" -o "$work/$program" "tests/programs/$program.cu" \
+    "${more[@]/#/tests/programs/}" 2>"$work/nvcc" || {
+    complain "$program: nvcc fails"
     cat "$work/nvcc"
     return 1
   }
@@ -57,9 +62,17 @@ run() {
   fi
 }
 
+if [ $# = 0 ]; then
+  # The same programs with the library for CUDA 12, and with a path inside that leads elsewhere.
+  for program in templates managed streams; do
+    compile $program -cudart none -L"$build/runtime" -l:libcudart.so.12 && run $program
+  done
+  compile templates -cudart shared -Xlinker -rpath,/usr/local/cuda/lib64,--disable-new-dtags &&
+    run templates
+fi
 [ $# -gt 0 ] || for file in tests/programs/*.cu; do set -- "$@" "$(basename "$file" .cu)"; done
 for program; do
-  compile "$program" && run "$program"
+  compile "$program" -cudart shared && run "$program"
 done
 echo "$# programs, $faults faults"
 [ $faults = 0 ]

@@ -25,7 +25,8 @@ def run(name, source, folder):
     if not any("arch" in flag for flag in flags):
         flags.append("-arch=sm_90")
     program = os.path.join(folder, name)
-    built = subprocess.run(["nvcc", *flags, "-o", program, f"tests/programs/{name}.cu"],
+    sources = [name + ".cu", *said(source, "with").split()]
+    built = subprocess.run(["nvcc", *flags, "-o", program, *("tests/programs/" + s for s in sources)],
                            capture_output=True, text=True, check=False)
     if built.returncode:
         return "nvcc fails: " + built.stderr[-500:]
