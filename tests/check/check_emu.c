@@ -564,8 +564,10 @@ static bool write_all(const case_list *list, const char *folder) {
   bool fine = true;
   for (size_t i = 0; fine && i < list->count; i += BATCH)
     fine = write_text(folder, "forms", (unsigned)i, case_module(list, i, BATCH));
-  for (unsigned i = 0; fine && i < WRITTEN_PROGRAMS; i++)
-    fine = write_text(folder, "program", i, program_make(i, NULL, &statements));
+  for (unsigned i = 0; fine && i < WRITTEN_PROGRAMS; i++) {
+    unsigned seed = PROGRAM_RECORDED - WRITTEN_PROGRAMS / 2 + i; /* of both kinds */
+    fine = write_text(folder, "program", seed, program_make(seed, NULL, &statements));
+  }
   return fine;
 }
 
