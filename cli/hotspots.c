@@ -43,7 +43,9 @@ int cli_remedy_find(const bf_machine *machine, const cli_record_kernel *kernel, 
     remedy->exists = ladder.recommended != 0;
     snprintf(remedy->name, sizeof remedy->name, "%s", step->name);
     snprintf(remedy->hash, sizeof remedy->hash, "%s", step->hash);
-    snprintf(remedy->reason, sizeof remedy->reason, "%s", ladder.reason);
+    snprintf(remedy->reason, sizeof remedy->reason, "%s",
+             ladder.conflicts_before ? ladder.reason
+                                     : "without the hash these accesses have no conflicts");
     remedy->before = ladder.conflicts_before;
     remedy->after = step->conflicts;
   }
