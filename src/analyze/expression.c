@@ -165,7 +165,7 @@ int bf_expressions_create(bf_expressions *values, const uint32_t block[3]) {
         block[i] == 1 ? bf_expression_constant(values, 32, 0) : bf_expression_atom(values, &atom);
   }
   for (unsigned i = 0; i < 5; i++) {
-    bf_atom atom = {.kind = BF_ATOM_COMPUTED, .bits = widths[i], .name = "?"};
+    bf_atom atom = {.kind = BF_ATOM_COMPUTED, .bits = widths[i], .is_named = true, .name = "?"};
     snprintf(atom.why, sizeof atom.why, "an expression too large to keep");
     values->too_large[i] = bf_expression_atom(values, &atom);
   }
@@ -242,7 +242,7 @@ bf_expression bf_expression_atom(bf_expressions *values, const bf_atom *atom) {
   bf_node node = {.kind = BF_EXPRESSION_ATOM, .bits = atom->bits, .number = values->atoms++};
   node.is_uniform = atom->is_uniform;
   node.is_known = atom->is_known;
-  node.is_named = atom->kind == BF_ATOM_SHARED || atom->kind == BF_ATOM_WINDOW;
+  node.is_named = atom->is_named || atom->kind == BF_ATOM_SHARED || atom->kind == BF_ATOM_WINDOW;
   return intern(values, &node);
 }
 

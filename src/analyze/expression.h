@@ -89,6 +89,7 @@ typedef struct bf_atom {
   unsigned bits;
   bool is_uniform; /* the same in all threads of the block */
   bool is_known;
+  bool is_named;   /* may hold the address of a variable */
   uint64_t line;   /* in the PTX: where it comes from; 0 if nowhere */
   uint64_t number; /* known and uniform: its value; else what kind says */
   char name[64];   /* in formulas */

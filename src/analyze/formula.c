@@ -37,6 +37,7 @@ void bf_expression_unknowns(bf_expressions *values, bf_expression value,
                             void *context) {
   walk w = {.values = values, .found = found, .context = context};
   w.seen = calloc(values->nodes / 64 + 1, sizeof *w.seen);
+  values->work += values->nodes / 64 + 64;
   if (w.seen)
     visit(&w, value);
   else
@@ -60,6 +61,7 @@ bool bf_expression_is_older(bf_expressions *values, bf_expression value, uint32_
   age a = {.before = before, .is_older = true};
   walk w = {.values = values, .found = compare_age, .context = &a};
   w.seen = calloc(values->nodes / 64 + 1, sizeof *w.seen);
+  values->work += values->nodes / 64 + 64;
   if (w.seen)
     visit(&w, value);
   else
@@ -125,6 +127,7 @@ bf_expression bf_expression_substitute(bf_expressions *values, bf_expression val
                                        unsigned count) {
   exchange e = {.values = values, .from = from, .to = to, .count = count};
   e.done = calloc(values->nodes, sizeof *e.done);
+  values->work += values->nodes / 2 + 64;
   if (!e.done) {
     values->failed = true;
     return BF_UNDEFINED;

@@ -96,11 +96,76 @@ static void add_variables(bf_walk *walk, const bf_ptx_function *function) {
       add_named(walk, &function->instruction[i]->operand[k]);
 }
 
-static bool has_calls(const bf_ptx_function *function) {
-  for (uint32_t i = 0; i < function->instructions; i++)
-    if (function->instruction[i]->opcode == BF_PTX_OP_CALL)
-      return true;
-  return false;
+/* ---- Functions that a kernel can call ---- */
+
+enum { MOST_FUNCTIONS = 1024 };
+
+typedef struct functions {
+  unsigned count;
+  const bf_ptx_function *item[MOST_FUNCTIONS];
+} functions;
+
+static void add_function(functions *list, const bf_ptx_function *function) {
+  for (unsigned i = 0; i < list->count; i++)
+    if (list->item[i] == function)
+      return;
+  if (function->has_body && list->count < MOST_FUNCTIONS)
+    list->item[list->count++] = function;
+}
+
+/* Adds what a function calls by name; a call through a register can reach all of the module. */
+static void add_callees(const bf_ptx_module *module, const bf_ptx_function *function,
+                        functions *list) {
+  for (uint32_t i = 0; i < function->instructions; i++) {
+    const bf_ptx_instruction *call = function->instruction[i];
+    if (call->opcode != BF_PTX_OP_CALL)
+      continue;
+    const bf_ptx_operand *callee = &call->operand[call->operand[0].kind == BF_PTX_ARGUMENTS];
+    if (callee->kind == BF_PTX_SYMBOL && callee->symbol->kind == BF_PTX_SYMBOL_FUNCTION) {
+      if (callee->symbol->function)
+        add_function(list, callee->symbol->function);
+      continue;
+    }
+    for (const bf_ptx_item *item = module->first; item; item = item->next)
+      if (item->kind == BF_PTX_ITEM_FUNCTION && !item->function->is_entry)
+        add_function(list, item->function);
+  }
+}
+
+/* ---- Places ---- */
+
+/* Moves a variable, if it is one of those named, to the place behind the first `ordered`. */
+static unsigned order_variable(bf_walk *walk, const bf_ptx_variable *variable, unsigned ordered) {
+  for (unsigned i = ordered; i < walk->variables; i++)
+    if (walk->variable[i].variable == variable) {
+      memmove(&walk->variable[ordered + 1], &walk->variable[ordered],
+              (i - ordered) * sizeof *walk->variable);
+      walk->variable[ordered].variable = variable;
+      return ordered + 1;
+    }
+  return ordered;
+}
+
+static unsigned order_declared(bf_walk *walk, const bf_ptx_statement *statement, unsigned ordered) {
+  for (; statement; statement = statement->next)
+    if (statement->kind == BF_PTX_STATEMENT_SCOPE)
+      ordered = order_declared(walk, statement->scope, ordered);
+    else if (statement->kind == BF_PTX_STATEMENT_VARIABLE)
+      ordered = order_variable(walk, statement->variable, ordered);
+  return ordered;
+}
+
+/* The variables that the functions name, in the order of their declarations: inside functions
+ * first. */
+static void list_variables(bf_walk *walk, const functions *list) {
+  unsigned ordered = 0;
+  for (unsigned i = 0; i < list->count; i++)
+    add_variables(walk, list->item[i]);
+  for (unsigned i = 0; i < list->count; i++)
+    ordered = order_declared(walk, list->item[i]->body, ordered);
+  for (const bf_ptx_item *item = walk->module->first; item; item = item->next)
+    if (item->kind == BF_PTX_ITEM_VARIABLE)
+      ordered = order_variable(walk, item->variable, ordered);
 }
 
 static void name_variable(bf_walk *walk, bf_placed_variable *placed) {
@@ -116,11 +181,14 @@ int bf_walk_layout(bf_walk *walk) {
   walk->variable = bf_arena_alloc(&walk->arena, BF_MOST_LAYOUT * sizeof *walk->variable);
   if (!walk->variable)
     return BF_NO_MEMORY;
-  add_variables(walk, walk->function);
-  bool calls = has_calls(walk->function);
-  for (const bf_ptx_item *item = walk->module->first; item && calls; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FUNCTION && !item->function->is_entry)
-      add_variables(walk, item->function);
+  functions *list = calloc(1, sizeof *list);
+  if (!list)
+    return BF_NO_MEMORY;
+  add_function(list, walk->function);
+  for (unsigned i = 0; i < list->count; i++)
+    add_callees(walk->module, list->item[i], list);
+  list_variables(walk, list);
+  free(list);
   for (unsigned i = 0; i < walk->variables; i++) {
     bf_placed_variable *placed = &walk->variable[i];
     unsigned alignment = alignment_of(placed->variable);

@@ -9,11 +9,13 @@
 
 /* ---- Building ---- */
 
+enum { MOST_OF_A_KIND = 6 }; /* reasons that a site gives */
+
 typedef struct builder {
   bf_walk *walk;
   bf_analysis *analysis;
   bf_analyze_site *site;
-  bf_analyze_unknown unknown[32];
+  bf_analyze_unknown unknown[MOST_OF_A_KIND * (BF_UNKNOWN_COUNT + 1)];
   unsigned unknowns;
   uint64_t explained[64]; /* conditions and loops whose reasons the site already has */
   unsigned explanations;
@@ -27,11 +29,15 @@ const char *bf_analyze_unknown_name(bf_analyze_unknown_kind kind) {
   return names[kind];
 }
 
+/* Adds a reason unless the site has it, or has enough of its kind. */
 static void add_unknown(builder *b, bf_analyze_unknown_kind kind, const char *because) {
-  for (unsigned i = 0; i < b->unknowns; i++)
+  unsigned same_kind = 0;
+  for (unsigned i = 0; i < b->unknowns; i++) {
     if (b->unknown[i].kind == kind && strcmp(b->unknown[i].because, because) == 0)
       return;
-  if (b->unknowns == sizeof b->unknown / sizeof *b->unknown)
+    same_kind += b->unknown[i].kind == kind;
+  }
+  if (same_kind == MOST_OF_A_KIND)
     return;
   char *copy = bf_arena_copy(&b->analysis->arena, because);
   b->failed |= !copy;
@@ -344,7 +350,7 @@ static int compare_unknowns(const void *x, const void *y) {
 
 static void end_site(builder *b) {
   if (b->walk->too_much)
-    add_unknown(b, BF_UNKNOWN_COUNT, "the rest of the kernel, which is too long to go through");
+    add_unknown(b, BF_UNKNOWN_ADDRESS, "the rest of the kernel, which is too long to go through");
   bf_analyze_unknown *copy = bf_arena_alloc(&b->analysis->arena, (b->unknowns + 1) * sizeof *copy);
   if (!copy) {
     b->failed = true;

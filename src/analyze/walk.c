@@ -23,8 +23,9 @@ enum {
   MOST_LOOP_WORK = 1 << 27, /* and in one loop */
   MOST_RECORDED_LANES = 1 << 23,
   MOST_STACK = 1 << 16,
-  MOST_NESTING = 24, /* loops taken as a whole inside each other */
-  MOST_EXITS = 16,
+  MOST_NESTING = 10, /* loops taken as a whole inside each other */
+  MOST_EXITS = 32,
+  MOST_WAYS = 256,
   MOST_CARRIED_PASSES = 4,
 };
 
@@ -92,11 +93,17 @@ static void push(region *r, uint32_t block, uint32_t stop, bf_place place) {
   stack->item[stack->count++] = (group){block, stop, place};
 }
 
-static void add_arrival(arrivals *list, group g) {
-  if (list->count == MOST_EXITS)
-    list->overflows = true;
-  else
+/* Adds a group; where there is no room, at least one for its block must be there. */
+static void add_arrival(bf_walk *walk, arrivals *list, group g) {
+  if (list->count < MOST_EXITS) {
     list->item[list->count++] = g;
+    return;
+  }
+  list->overflows = true;
+  for (uint32_t i = 0; i < list->count; i++)
+    if (list->item[i].block == g.block)
+      return;
+  walk->too_much = true;
 }
 
 /* ---- Attempts ---- */
@@ -208,14 +215,18 @@ static bool check_limits(region *r) {
 /* Ways out of a block: at most one per target. */
 typedef struct ways {
   unsigned count;
-  uint32_t target[BF_MOST_CAUSES * 64];
-  bf_place place[BF_MOST_CAUSES * 64];
+  uint32_t target[MOST_WAYS];
+  bf_place place[MOST_WAYS];
   bool is_unknown;
 } ways;
 
-static void add_way(ways *w, uint32_t target, bf_place place) {
-  if (place.mask == 0 || w->count == sizeof w->target / sizeof *w->target)
+static void add_way(bf_walk *walk, ways *w, uint32_t target, bf_place place) {
+  if (place.mask == 0)
     return;
+  if (w->count == MOST_WAYS) {
+    walk->too_much = true;
+    return;
+  }
   w->target[w->count] = target;
   w->place[w->count++] = place;
 }
@@ -237,7 +248,7 @@ static void add_indexed_ways(bf_walk *walk, const bf_ptx_instruction *instructio
     bf_expression is_this = bf_expression_operate(&walk->values, BF_DO_EQUAL, 1, index,
                                                   bf_expression_constant(&walk->values, 32, i), 0);
     bf_split split = bf_walk_split(walk, is_this, place, instruction->line);
-    add_way(w, label_block(walk, &list->symbol->targets->item[i]), split.yes);
+    add_way(walk, w, label_block(walk, &list->symbol->targets->item[i]), split.yes);
     w->is_unknown |= split.is_unknown;
     place = split.no;
   }
@@ -261,8 +272,8 @@ static void find_ways(bf_walk *walk, const bf_ptx_block *block, bf_place place, 
   if (indexes)
     add_indexed_ways(walk, last, split.yes, w);
   else
-    add_way(w, branches ? label_block(walk, &last->operand[0]) : exit, split.yes);
-  add_way(w, next, split.no);
+    add_way(walk, w, branches ? label_block(walk, &last->operand[0]) : exit, split.yes);
+  add_way(walk, w, next, split.no);
 }
 
 static bool is_in_region(const region *r, uint32_t block) {
@@ -332,8 +343,9 @@ static void free_carried(carried *list) {
   free(list->is_uniform);
 }
 
-static bool collect_carried(const bf_walk *walk, uint32_t loop, carried *list) {
+static bool collect_carried(bf_walk *walk, uint32_t loop, carried *list) {
   size_t most = (size_t)walk->function->registers + 1;
+  walk->values.work += most + walk->flow->blocks;
   *list = (carried){0};
   list->reg = malloc(most * sizeof *list->reg);
   list->bits = malloc(most * sizeof *list->bits);
@@ -354,9 +366,12 @@ static bool collect_carried(const bf_walk *walk, uint32_t loop, carried *list) {
   return fine;
 }
 
+/* A new unknown of a loop. from: what it may be computed from, or BF_UNDEFINED. */
 static bf_expression loop_atom(bf_walk *walk, bf_atom_kind kind, uint32_t loop, unsigned bits,
-                               bool is_uniform, const char *name, const char *why) {
+                               bool is_uniform, bf_expression from, const char *name,
+                               const char *why) {
   bf_atom atom = {.kind = kind, .bits = bits, .is_uniform = is_uniform};
+  atom.is_named = bf_node_of(&walk->values, from)->is_named;
   unsigned long long line = (unsigned long long)walk->loops.loop[loop].line;
   atom.line = line;
   atom.number = loop;
@@ -405,7 +420,7 @@ static void learn(region *r, uint32_t loop, group start, carried *list) {
       list->atom[i] = list->start[i] == BF_UNDEFINED
                           ? BF_UNDEFINED
                           : loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i],
-                                      list->is_uniform[i], "v", "what changes in");
+                                      list->is_uniform[i], list->start[i], "v", "what changes in");
       walk->reg[list->reg[i]] = list->atom[i];
     }
     walk_body(r, loop, start, &latches, &exits);
@@ -465,8 +480,9 @@ static bf_expression value_in_loop(region *r, uint32_t loop, const carried *list
     if (value != BF_UNDEFINED)
       return value;
   }
-  return loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i], list->is_uniform[i], "v",
-                   "what changes in");
+  bool is_named = bf_node_of(values, start)->is_named;
+  return loop_atom(walk, BF_ATOM_CARRIED, loop, list->bits[i], list->is_uniform[i],
+                   is_named || end == BF_UNDEFINED ? walk->window : end, "v", "what changes in");
 }
 
 /* Notes on what the end of a loop depends: the conditions under which it was left. */
@@ -499,7 +515,8 @@ static void leave(region *r, uint32_t loop, const carried *list, const arrivals 
                   bool together, bf_expression counter, uint32_t atoms_before) {
   bf_walk *walk = r->walk;
   bf_expressions *values = &walk->values;
-  bf_expression last = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "n", "the iterations of");
+  bf_expression last =
+      loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, BF_UNDEFINED, "n", "the iterations of");
   bf_expression zero = bf_expression_constant(values, 32, 0);
   for (uint32_t i = 0; i < list->count && !is_over(walk); i++) {
     uint32_t reg = list->reg[i];
@@ -511,7 +528,8 @@ static void leave(region *r, uint32_t loop, const carried *list, const arrivals 
     if (!is_fresh)
       value = bf_expression_substitute(values, value, &counter, &last, 1);
     else if (walk->reg[reg] != BF_UNDEFINED)
-      value = loop_atom(walk, BF_ATOM_AFTER, loop, list->bits[i], false, "v", "what is left by");
+      value = loop_atom(walk, BF_ATOM_AFTER, loop, list->bits[i], false, walk->reg[reg], "v",
+                        "what is left by");
     walk->reg[reg] = list->before[i];
     bf_walk_write(walk, reg, value, start.place);
   }
@@ -557,7 +575,8 @@ static void go_on(region *r, uint32_t loop, const arrivals *exits, group start, 
     r->stack.item[r->stack.count - 1].block = w.target[0];
     return;
   }
-  bf_expression which = loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, "way", "the way out of");
+  bf_expression which =
+      loop_atom(walk, BF_ATOM_AFTER, loop, 32, together, BF_UNDEFINED, "way", "the way out of");
   for (unsigned i = 0; i < w.count; i++) {
     bf_expression is_this = bf_expression_operate(&walk->values, BF_DO_EQUAL, 1, which,
                                                   bf_expression_constant(&walk->values, 32, i), 0);
@@ -588,8 +607,8 @@ static void walk_loop(region *r, uint32_t loop) {
   walk->muted++;
   learn(r, loop, start, &list);
   walk->muted--;
-  bf_expression counter =
-      loop_atom(walk, BF_ATOM_COUNTER, loop, 32, true, "k", "the number of the iteration of");
+  bf_expression counter = loop_atom(walk, BF_ATOM_COUNTER, loop, 32, true, BF_UNDEFINED, "k",
+                                    "the number of the iteration of");
   for (uint32_t i = 0; i < list.count && !is_over(walk); i++)
     walk->reg[list.reg[i]] = value_in_loop(r, loop, &list, i, counter, atoms_before);
   bf_repeat *repeat = bf_arena_alloc(&walk->arena, sizeof *repeat);
@@ -616,7 +635,7 @@ static void walk_loop(region *r, uint32_t loop) {
 
 /* Takes the top group off where it is at its end; true if so. */
 static bool has_arrived(region *r) {
-  const bf_walk *walk = r->walk;
+  bf_walk *walk = r->walk;
   group top = r->stack.item[r->stack.count - 1];
   bool is_outside = top.block >= walk->flow->blocks;
   if (top.block == top.stop || (is_outside && r->loop == BF_NO_LOOP)) {
@@ -626,9 +645,9 @@ static bool has_arrived(region *r) {
   if (r->loop == BF_NO_LOOP)
     return false;
   if (is_outside || !bf_loops_contain(&walk->loops, r->loop, top.block))
-    add_arrival(&r->exits, top);
+    add_arrival(walk, &r->exits, top);
   else if (r->has_begun && top.block == walk->loops.loop[r->loop].header)
-    add_arrival(&r->latches, top);
+    add_arrival(walk, &r->latches, top);
   else
     return false;
   r->stack.count--;

@@ -8,6 +8,8 @@
 /* ---- Joins, branches ---- */
 
 const bf_emu_op *bf_emu_step_join(bf_emu_warp *warp, const bf_emu_op *op) {
+  if (warp->paths)
+    bf_emu_absorb(warp, op);
   if (!warp->join || warp->join->at != op || warp->join->frame != warp->frame)
     return op + 1;
   return bf_emu_arrive(warp, op);
@@ -22,7 +24,7 @@ static const bf_emu_op *go_back(bf_emu_warp *warp, const bf_emu_op *op, const bf
     return bf_emu_yield(warp, target, true);
   if (warp->budget == 0 || --warp->budget == 0)
     return bf_emu_yield(warp, target, false);
-  return target;
+  return warp->paths ? bf_emu_let_pass(warp, target) : target;
 }
 
 const bf_emu_op *bf_emu_step_branch(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -34,7 +36,8 @@ const bf_emu_op *bf_emu_step_branch(bf_emu_warp *warp, const bf_emu_op *op) {
     return bf_emu_split(warp, op, mask, branch->target[0], branch->ends ? NULL : branch->join);
   if (branch->is_backward)
     return go_back(warp, op, branch->target[0]);
-  return bf_emu_jump(warp, op, branch->target[0]);
+  bf_emu_jump(warp, op, branch->target[0]);
+  return warp->paths ? bf_emu_let_pass(warp, branch->target[0]) : branch->target[0];
 }
 
 /* brx.idx: lanes go to the target that their index in a chooses. Lanes with another target than the
@@ -52,9 +55,7 @@ const bf_emu_op *bf_emu_step_branch_list(bf_emu_warp *warp, const bf_emu_op *op)
   BF_EACH_LANE(mask, lane) same |= (uint32_t)(index[lane] == index[first]) << lane;
   const bf_emu_op *target = branch->target[index[first]];
   if (same != warp->active) {
-    const bf_emu_op *next =
-        bf_emu_split(warp, op, warp->active & ~same, op, branch->ends ? NULL : branch->join);
-    if (!next)
+    if (!bf_emu_split_off(warp, op, warp->active & ~same, op, branch->ends ? NULL : branch->join))
       return NULL;
     warp->segment = target;
     return target;
@@ -162,7 +163,7 @@ static const bf_emu_op *step_call_pointer(bf_emu_warp *warp, const bf_emu_op *op
   if (!code || code->function->is_entry)
     return bf_emu_fail(warp, op, BF_EMU_BAD_CALL, first, "call of 0x%llx, which is no function",
                        (unsigned long long)pointer[first]);
-  if (same != warp->active && !bf_emu_split(warp, op, warp->active & ~same, op, op + 1))
+  if (same != warp->active && !bf_emu_split_off(warp, op, warp->active & ~same, op, op + 1))
     return NULL;
   warp->segment = op;
   return enter(warp, op, code);

@@ -468,16 +468,52 @@ static void place_variables(bf_emu_decoder *decoder, const bf_ptx_statement *sta
   }
 }
 
-/* Marks the instructions before which lanes meet; the number of instructions stands for the end. */
-static void mark_joins(const bf_ptx_function *function, const bf_ptx_flow *flow, bool *is_join) {
+/* Marks the instructions before which lanes can meet: nearest post-dominators of branches, and
+ * blocks to which several ways lead. The number of instructions stands for the end. */
+static void mark_joins(const bf_ptx_function *function, const bf_ptx_flow *flow, uint32_t *ways,
+                       bool *is_join) {
   uint32_t end = function->instructions;
   for (uint32_t i = 0; i < flow->blocks; i++) {
     const bf_ptx_block *block = &flow->block[i];
+    for (uint32_t k = 0; k < block->successors; k++)
+      if (block->successor[k] < flow->blocks && ++ways[block->successor[k]] == 2)
+        is_join[flow->block[block->successor[k]].first] = true;
     if (block->successors < 2)
       continue;
     uint32_t at =
         block->post_dominator == flow->blocks ? end : flow->block[block->post_dominator].first;
     is_join[at] |= !bf_emu_ends_at(function, at);
+  }
+}
+
+/* Numbers blocks so that a block comes behind those that lead to it, loops aside, and what follows
+ * a loop behind the loop: backwards, as a walk that takes the later of two ways first leaves them.
+ */
+static void number_blocks(const bf_ptx_flow *flow, uint32_t *order, uint32_t *stack) {
+  uint32_t depth = 0, next = flow->blocks;
+  for (uint32_t i = 0; i < flow->blocks; i++)
+    order[i] = UINT32_MAX; /* not met yet */
+  for (uint32_t root = 0; root < flow->blocks; root++) {
+    if (order[root] != UINT32_MAX)
+      continue;
+    order[root] = 0;
+    stack[depth++] = root;
+    while (depth) {
+      uint32_t block = stack[depth - 1], latest = UINT32_MAX;
+      const bf_ptx_block *from = &flow->block[block];
+      for (uint32_t k = 0; k < from->successors; k++) {
+        uint32_t to = from->successor[k];
+        if (to < flow->blocks && order[to] == UINT32_MAX && (latest == UINT32_MAX || to > latest))
+          latest = to;
+      }
+      if (latest == UINT32_MAX) {
+        order[block] = --next;
+        depth--;
+      } else {
+        order[latest] = 0;
+        stack[depth++] = latest;
+      }
+    }
   }
 }
 
@@ -517,6 +553,7 @@ static void keep_code(bf_emu_decoder *decoder, const uint32_t *first_op) {
   code->op = bf_emu_detail(decoder, decoder->ops * sizeof *code->op);
   code->counted = bf_emu_detail(decoder, (decoder->ops + 1) * sizeof *code->counted);
   code->instruction = bf_emu_detail(decoder, decoder->ops * sizeof *code->instruction);
+  code->order = bf_emu_detail(decoder, decoder->ops * sizeof *code->order);
   code->frame_bytes = (uint32_t)align_up(decoder->frame_bytes, 64);
   decoder->frame_bytes = code->frame_bytes;
   code->first_frame = bf_emu_detail(decoder, code->frame_bytes);
@@ -526,6 +563,9 @@ static void keep_code(bf_emu_decoder *decoder, const uint32_t *first_op) {
   memcpy(code->op, decoder->op, decoder->ops * sizeof *code->op);
   memcpy(code->instruction, decoder->instruction_of, decoder->ops * sizeof *code->instruction);
   for (uint32_t i = 0; i < code->ops; i++) {
+    uint32_t own = code->instruction[i];
+    bool is_inside = own < decoder->function->instructions;
+    code->order[i] = is_inside ? decoder->block_order[decoder->flow->block_of[own]] : UINT32_MAX;
     bool is_last = i + 1 == code->ops || code->instruction[i + 1] != code->instruction[i];
     bool is_real = code->instruction[i] < decoder->function->instructions;
     code->counted[i + 1] = code->counted[i] + (is_last && is_real);
@@ -601,6 +641,7 @@ static void place_formals(bf_emu_decoder *decoder) {
 static void free_decoder(bf_emu_decoder *decoder) {
   free(decoder->place);
   free(decoder->reads);
+  free(decoder->block_order);
   free(decoder->op);
   free(decoder->instruction_of);
   free(decoder->constant);
@@ -619,8 +660,10 @@ static int decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
   decoder->place = calloc(function->registers + 1, sizeof *decoder->place);
   uint32_t *first_op = calloc(function->instructions + 1, sizeof *first_op);
   bool *is_join = calloc(function->instructions + 1, sizeof *is_join);
+  uint32_t *ways = calloc(flow->blocks + 1, sizeof *ways);
   decoder->reads = calloc(function->registers + 1, sizeof *decoder->reads);
-  if (!decoder->place || !decoder->reads || !first_op || !is_join)
+  decoder->block_order = calloc(flow->blocks + 1, sizeof *decoder->block_order);
+  if (!decoder->place || !decoder->reads || !decoder->block_order || !first_op || !is_join || !ways)
     decoder->failed = true;
   if (!decoder->failed) {
     if (!function->is_entry)
@@ -628,7 +671,8 @@ static int decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
     place_registers(decoder, function->body, true);
     place_registers(decoder, function->body, false);
     place_variables(decoder, function->body);
-    mark_joins(function, flow, is_join);
+    mark_joins(function, flow, ways, is_join);
+    number_blocks(flow, decoder->block_order, ways);
     mark_reads(function, decoder->reads);
   }
   if (!decoder->failed)
@@ -637,6 +681,7 @@ static int decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
     keep_code(decoder, first_op);
   free(first_op);
   free(is_join);
+  free(ways);
   bf_ptx_flow_free(flow);
   free_decoder(decoder);
   return decoder->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;

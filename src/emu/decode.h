@@ -52,8 +52,9 @@ struct bf_emu_decoder {
   uint32_t index;
   const bf_ptx_flow *flow;
   const bf_emu_isa *isa;
-  uint32_t *place; /* per register */
-  bool *reads;     /* per register: some instruction reads it */
+  uint32_t *place;       /* per register */
+  bool *reads;           /* per register: some instruction reads it */
+  uint32_t *block_order; /* per block: see bf_emu_code.order */
   bf_emu_op *op;
   uint32_t *instruction_of; /* per op */
   uint32_t ops, capacity;

@@ -152,6 +152,7 @@ typedef struct bf_emu_code {
   uint32_t ops;
   uint32_t *counted;     /* per op: PTX instructions before it in the array */
   uint32_t *instruction; /* per op: index of its instruction */
+  uint32_t *order;       /* per op: its block's place in an order that follows control flow */
   uint32_t frame_bytes;
   uint8_t *first_frame;     /* what a frame holds when it is made: the constants */
   uint64_t local_bytes;     /* of its own variables, per lane */

@@ -53,33 +53,51 @@ static inline float finished(float x, uint32_t keep, bool saturates) {
     return next;                                                                                   \
   }
 
-/* d = expression of x, y and z, the operands of a lane, by all modifiers. */
-#define FLOAT_ANY(function, expression)                                                            \
+/* The smallest normal number. */
+static const double smallest_normal = 0x1p-126;
+
+/* d = expression of x, y and z, the operands of a lane, by all modifiers. With .ftz a result that
+ * is denormal before it is rounded becomes zero (measured on an H200), so where it is the smallest
+ * normal number, of sign s, is_below says of the operands as doubles whether the exact result is
+ * nearer to zero than that. */
+#define FLOAT_ANY(function, expression, is_below)                                                  \
   static inline float function##_one(float x, float y, float z) {                                  \
     (void)y, (void)z;                                                                              \
     return expression;                                                                             \
   }                                                                                                \
+  static inline bool function##_is_below(double x, double y, double z, double s) {                 \
+    (void)x, (void)y, (void)z, (void)s;                                                            \
+    return is_below;                                                                               \
+  }                                                                                                \
   static const bf_emu_op *function##_nearest(bf_emu_warp *warp, const bf_emu_op *op) {             \
-    uint32_t keep = kept_bits(op);                                                                 \
+    uint32_t keep = kept_bits(op), smallest = 0;                                                   \
     bool saturates = op->small[SATURATES];                                                         \
-    float *d = BF_LANES(float, op->d);                                                             \
+    float *d = BF_LANES(float, op->d), result[BF_EMU_LANES];                                       \
     const float *a = BF_LANES(float, op->a), *b = BF_LANES(float, op->b),                          \
                 *c = BF_LANES(float, op->c);                                                       \
-    BF_SET_LANES(                                                                                  \
-        BF_MASK(), d,                                                                              \
-        finished(function##_one(bf_emu_flushed(a[lane], keep), bf_emu_flushed(b[lane], keep),      \
-                                bf_emu_flushed(c[lane], keep)),                                    \
-                 keep, saturates));                                                                \
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                         \
+      float x = bf_emu_flushed(a[lane], keep), y = bf_emu_flushed(b[lane], keep);                  \
+      float z = bf_emu_flushed(c[lane], keep);                                                     \
+      result[lane] = finished(function##_one(x, y, z), keep, saturates);                           \
+      smallest |= (bf_emu_float_bits(result[lane]) & 0x7fffffff) == 0x00800000;                    \
+    }                                                                                              \
+    if (smallest && op->small[FLUSHES])                                                            \
+      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                         \
+        if (fabsf(result[lane]) == (float)smallest_normal &&                                       \
+            function##_is_below(bf_emu_flushed(a[lane], keep), bf_emu_flushed(b[lane], keep),      \
+                                bf_emu_flushed(c[lane], keep), result[lane] < 0 ? -1 : 1))         \
+          result[lane] = copysignf(0, result[lane]);                                               \
+    BF_SET_LANES(BF_MASK(), d, result[lane]);                                                      \
     return op + 1;                                                                                 \
   }                                                                                                \
   ROUNDED(function, function##_nearest)
-FLOAT_ANY(add_float_any, x + y)
-FLOAT_ANY(sub_float_any, x - y)
-FLOAT_ANY(mul_float_any, (x * y))
-FLOAT_ANY(div_float_any, x / y)
-FLOAT_ANY(fma_float_any, __builtin_fmaf(x, y, z))
-FLOAT_ANY(sqrt_float_any, __builtin_sqrtf(x))
-FLOAT_ANY(rcp_float_any, 1.0f / x)
+FLOAT_ANY(add_float_any, x + y, false) /* so small a sum is exact */
+FLOAT_ANY(sub_float_any, x - y, false)
+FLOAT_ANY(mul_float_any, (x * y), fabs(x *y) < smallest_normal)
+FLOAT_ANY(div_float_any, x / y, fabs(x) < smallest_normal * fabs(y))
+FLOAT_ANY(fma_float_any, __builtin_fmaf(x, y, z), s *fma(x, y, z - s * smallest_normal) < 0)
+FLOAT_ANY(sqrt_float_any, __builtin_sqrtf(x), false)
+FLOAT_ANY(rcp_float_any, 1.0f / x, 1 < smallest_normal * fabs(x))
 /* In 64 bits there is only rounding. */
 ROUNDED(add_double_any, add_double)
 ROUNDED(sub_double_any, sub_double)

@@ -170,25 +170,23 @@ static const bf_emu_op *divide(bf_emu_warp *warp, const bf_emu_op *op) {
 
 /* ---- f64 ---- */
 
-/* x, with zero of its sign for denormal numbers */
-static inline double flushed_double(double x) {
-  uint64_t bits = bf_emu_double_bits(x);
+/* x without its low 32 bits, and zero of its sign where it is denormal. */
+static inline double upper_half(double x) {
+  uint64_t bits = bf_emu_double_bits(x) & ~(uint64_t)UINT32_MAX;
   return bf_emu_bits_double(bits & UINT64_C(0x7ff) << 52 ? bits : bits & UINT64_C(1) << 63);
 }
 
-/* x rounded so that its low 32 bits are 0, with the one NaN that PTX has for such numbers. */
-static inline double upper_half(double x) {
+/* x rounded to its upper half, with the one NaN that PTX has for such numbers. */
+static inline double rounded_half(double x) {
   const uint64_t not_a_number = UINT64_C(0x7fffffff00000000);
   uint64_t bits = bf_emu_double_bits(x);
   uint64_t rounded = __builtin_fabs(x) < INFINITY ? bits + UINT64_C(0x80000000) : bits;
-  double upper = flushed_double(bf_emu_bits_double(rounded & ~(uint64_t)UINT32_MAX));
-  return x == x ? upper : bf_emu_bits_double(not_a_number);
+  return x == x ? upper_half(bf_emu_bits_double(rounded)) : bf_emu_bits_double(not_a_number);
 }
 
-/* Of .approx.ftz only the upper 32 bits mean anything; the lower ones are 0. The hardware does not
- * look at the lower bits of the operand either. */
-BF_EMU_UNARY(rcp_upper, double, upper_half(1 / flushed_double(a[lane])))
-BF_EMU_UNARY(rsqrt_upper, double, upper_half(1 / __builtin_sqrt(flushed_double(a[lane]))))
+/* .approx.ftz works on the upper 32 bits of operand and result; the lower ones are 0. */
+BF_EMU_UNARY(rcp_upper, double, rounded_half(1 / upper_half(a[lane])))
+BF_EMU_UNARY(rsqrt_upper, double, rounded_half(1 / __builtin_sqrt(upper_half(a[lane]))))
 BF_EMU_UNARY(rsqrt_double, double, 1 / __builtin_sqrt(a[lane]))
 
 static bool select_double(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,

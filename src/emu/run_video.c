@@ -143,10 +143,8 @@ static uint32_t run_scalar(const video *v, uint32_t a, uint32_t b, uint32_t c) {
   number result = act(v, extract(a, v->a, v->a_signed), extract(b, v->b, v->b_signed));
   if (v->saturates)
     result = clamp(result, v->d.bits, v->d_signed);
-  /* The second operation takes the result as the 32-bit number that it would be. */
   if (v->second != NO_SECOND)
-    return (uint32_t)act_again(v, extract((uint32_t)result, whole, v->d_signed),
-                               extract(c, whole, v->d_signed));
+    return (uint32_t)act_again(v, result, extract(c, whole, v->d_signed));
   return insert(v->has_c ? c : 0, v->d, result);
 }
 

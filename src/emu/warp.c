@@ -4,10 +4,13 @@
  * others are ready, or wait at a barrier, or wait for lanes to take part in an operation. When a
  * branch sends lanes two ways, a join is made for the place where the ways meet (the nearest
  * post-dominator of the branch). A path that comes to its join waits there until all lanes that the
- * join expects have come, and then they go on as one path. So lanes are together wherever they can
- * be, and still every path gets its turn: one that has polled memory for a while is set aside, and
- * where nobody else can run, the lanes that wait for it at a join are let go without it. That is
- * how a lock that one lane holds and the others of its warp wait for is released. */
+ * join expects have come, and then they go on as one path. Between the branch and its join, the
+ * path that is furthest behind runs first, and paths that come to the same place go on as one: that
+ * is where both halves of `if (a || b)` meet, and where ptxas lets them meet too. So lanes are
+ * together wherever they can be, and still every path gets its turn: one that has polled memory for
+ * a while is set aside, and where nobody else can run, the lanes that wait for it at a join are let
+ * go without it. That is how a lock that one lane holds and the others of its warp wait for is
+ * released. */
 #include "emu/warp.h"
 
 #include <stdlib.h>
@@ -44,6 +47,23 @@ static void free_join(bf_emu_warp *warp, bf_emu_join *join) {
   warp->free_joins = join;
 }
 
+/* Whether a is further behind than b in a call. */
+static bool is_behind(const bf_emu_frame *frame, const bf_emu_op *a, const bf_emu_op *b) {
+  const bf_emu_code *code = frame->code;
+  return code->order[a - code->op] < code->order[b - code->op];
+}
+
+/* Adds a path of the running call that is ready. */
+static void add_path(bf_emu_warp *warp, const bf_emu_op *at, uint32_t mask, bf_emu_join *join) {
+  warp->path[warp->paths++] = (bf_emu_path){
+      .at = at, .mask = mask, .frame = warp->frame, .join = join, .state = BF_EMU_READY};
+}
+
+static void remove_path(bf_emu_warp *warp, unsigned index) {
+  warp->paths--;
+  memmove(warp->path + index, warp->path + index + 1, (warp->paths - index) * sizeof *warp->path);
+}
+
 /* Makes a path out of the lanes that have arrived at a join. */
 static void release(bf_emu_warp *warp, bf_emu_join *join) {
   bf_emu_path *path = &warp->path[warp->paths++];
@@ -67,26 +87,69 @@ bf_emu_path *bf_emu_set_aside(bf_emu_warp *warp, const bf_emu_op *at) {
   return path;
 }
 
-const bf_emu_op *bf_emu_split(bf_emu_warp *warp, const bf_emu_op *op, uint32_t taken,
-                              const bf_emu_op *target, const bf_emu_op *join_at) {
+bool bf_emu_split_off(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, const bf_emu_op *at,
+                      const bf_emu_op *join_at) {
   bf_emu_account(warp, op + 1);
   bf_emu_join *join = warp->join;
   if (join_at && (!join || join->at != join_at || join->frame != warp->frame)) {
     join = new_join(warp, join_at);
     if (!join)
-      return bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, 0, "out of memory");
+      return bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, 0, "out of memory") != NULL;
   }
   warp->join = join;
-  warp->active &= ~taken;
-  if (join_at && target == join_at) {
-    join->arrived |= taken;
-  } else {
-    bf_emu_path *path = &warp->path[warp->paths++];
-    *path = (bf_emu_path){
-        .at = target, .mask = taken, .frame = warp->frame, .join = join, .state = BF_EMU_READY};
+  warp->active &= ~lanes;
+  if (join_at && at == join_at)
+    join->arrived |= lanes;
+  else
+    add_path(warp, at, lanes, join);
+  return true;
+}
+
+const bf_emu_op *bf_emu_split(bf_emu_warp *warp, const bf_emu_op *op, uint32_t taken,
+                              const bf_emu_op *target, const bf_emu_op *join_at) {
+  const bf_emu_op *first = op + 1, *second = target;
+  uint32_t later = taken;
+  if (is_behind(warp->frame, target, op + 1)) {
+    first = target;
+    second = op + 1;
+    later = warp->active & ~taken;
   }
-  warp->segment = op + 1;
-  return op + 1;
+  if (!bf_emu_split_off(warp, op, later, second, join_at))
+    return NULL;
+  warp->segment = first;
+  return bf_emu_let_pass(warp, first);
+}
+
+void bf_emu_absorb(bf_emu_warp *warp, const bf_emu_op *op) {
+  for (unsigned i = warp->paths; i-- > 0;) {
+    const bf_emu_path *path = &warp->path[i];
+    if (path->at != op || path->state != BF_EMU_READY || path->join != warp->join ||
+        path->frame != warp->frame)
+      continue;
+    bf_emu_account(warp, op);
+    warp->segment = op;
+    warp->active |= path->mask;
+    remove_path(warp, i);
+  }
+}
+
+const bf_emu_op *bf_emu_let_pass(bf_emu_warp *warp, const bf_emu_op *target) {
+  int behind = -1;
+  for (unsigned i = 0; i < warp->paths; i++) {
+    const bf_emu_path *path = &warp->path[i];
+    if (path->state == BF_EMU_READY && !path->yielded && path->join == warp->join &&
+        path->frame == warp->frame && is_behind(path->frame, path->at, target) &&
+        (behind < 0 || is_behind(path->frame, path->at, warp->path[behind].at)))
+      behind = (int)i;
+  }
+  if (behind < 0)
+    return target;
+  bf_emu_path next = warp->path[behind];
+  remove_path(warp, (unsigned)behind);
+  add_path(warp, target, warp->active, warp->join);
+  warp->active = next.mask;
+  warp->segment = next.at;
+  return next.at;
 }
 
 const bf_emu_op *bf_emu_arrive(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -113,15 +176,28 @@ bool bf_emu_can_run(const bf_emu_warp *warp) {
   return false;
 }
 
-/* Index of the path to run: the youngest that has not yielded, or else the oldest; -1: none is
- * ready. */
+/* The path with the same join and call as path index that is furthest behind. */
+static int furthest_behind(const bf_emu_warp *warp, int index) {
+  const bf_emu_path *path = &warp->path[index];
+  int found = index;
+  for (unsigned i = 0; i < warp->paths; i++) {
+    const bf_emu_path *other = &warp->path[i];
+    if (other->state == BF_EMU_READY && !other->yielded && other->join == path->join &&
+        other->frame == path->frame && is_behind(path->frame, other->at, warp->path[found].at))
+      found = (int)i;
+  }
+  return found;
+}
+
+/* Index of the path to run: the youngest that has not yielded, or one beside it that is further
+ * behind; or else the oldest; -1: none is ready. */
 static int ready_path(bf_emu_warp *warp) {
   int oldest = -1;
   for (unsigned i = warp->paths; i-- > 0;) {
     if (warp->path[i].state != BF_EMU_READY)
       continue;
     if (!warp->path[i].yielded)
-      return (int)i;
+      return furthest_behind(warp, (int)i);
     oldest = (int)i;
   }
   return oldest;
@@ -130,8 +206,7 @@ static int ready_path(bf_emu_warp *warp) {
 /* Takes path index out of the list and makes it the running one. */
 static const bf_emu_op *resume(bf_emu_warp *warp, unsigned index) {
   bf_emu_path path = warp->path[index];
-  warp->paths--;
-  memmove(warp->path + index, warp->path + index + 1, (warp->paths - index) * sizeof *warp->path);
+  remove_path(warp, index);
   warp->active = path.mask;
   warp->frame = path.frame;
   warp->registers = path.frame->registers;

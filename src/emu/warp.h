@@ -20,14 +20,24 @@ static inline const bf_emu_op *bf_emu_jump(bf_emu_warp *warp, const bf_emu_op *o
   return target;
 }
 
-/* Splits the running path: lanes of taken go to target, the others go on behind op; both meet at
- * join (NULL: nowhere before they end). Returns where to go on. */
+/* Takes lanes out of the running path, which has executed op, and leaves them at `at`; they meet
+ * the others at join (NULL: nowhere before they end). False: the launch has ended. */
+bool bf_emu_split_off(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, const bf_emu_op *at,
+                      const bf_emu_op *join);
+/* Splits the running path at the branch op: lanes of taken go to target, the others go on behind
+ * op; both meet at join. Returns where to go on. */
 const bf_emu_op *bf_emu_split(bf_emu_warp *warp, const bf_emu_op *op, uint32_t taken,
                               const bf_emu_op *target, const bf_emu_op *join);
 /* Puts the running path, at op, aside in a state; its operations must be accounted for. */
 bf_emu_path *bf_emu_set_aside(bf_emu_warp *warp, const bf_emu_op *at);
 /* Makes another path of the warp run and returns its operation; NULL: none can. */
 const bf_emu_op *bf_emu_next_path(bf_emu_warp *warp);
+/* Takes paths that are ready at op, in the same call and with the same join, into the running one.
+ */
+void bf_emu_absorb(bf_emu_warp *warp, const bf_emu_op *op);
+/* Where to go on after a jump to target: there, or at a path with the same join that is further
+ * behind, so that it can catch up. */
+const bf_emu_op *bf_emu_let_pass(bf_emu_warp *warp, const bf_emu_op *target);
 /* The lanes of the running path wait at the join where it is; NULL as for bf_emu_next_path. */
 const bf_emu_op *bf_emu_arrive(bf_emu_warp *warp, const bf_emu_op *op);
 /* Ends lanes of the running path. Returns op + 1, or where another path goes on. */

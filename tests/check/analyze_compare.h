@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_EVENTS = 1 << 20, MOST_BLOCKS = 3 };
+enum { MOST_EVENTS = 1 << 20, MOST_BLOCKS = 3, MOST_COMPLAINTS = 4 };
 
 typedef struct seen {
   uint64_t line, block;
@@ -41,6 +41,7 @@ typedef struct checker {
   size_t events;
   bool overflows;
   tally known, open;
+  unsigned complaints;
 } checker;
 
 static bool is_looked_at(const checker *c, uint64_t block) {
@@ -106,8 +107,10 @@ static bool agrees(const bf_analyze_site *site, const bf_analyze_access *listed,
   return true;
 }
 
-static void complain(const checker *c, const bf_analyze_site *site, const char *what,
-                     const seen *s) {
+/* Says what is wrong, for the first few faults. */
+static void complain(checker *c, const bf_analyze_site *site, const char *what, const seen *s) {
+  if (c->complaints++ >= MOST_COMPLAINTS)
+    return;
   printf("%s: %s, line %llu (%s): %s", c->program, bf_emu_kernel_name(c->kernel),
          (unsigned long long)site->line, site->formula ? site->formula : "not reached", what);
   if (s)
@@ -117,7 +120,7 @@ static void complain(const checker *c, const bf_analyze_site *site, const char *
 }
 
 /* The accesses of one warp of one block against those of an exact site. */
-static bool compare_warp(const checker *c, const bf_analyze_site *site, const seen *s, size_t count,
+static bool compare_warp(checker *c, const bf_analyze_site *site, const seen *s, size_t count,
                          unsigned warp) {
   size_t at = 0;
   for (size_t i = 0; i < site->accesses; i++) {
@@ -151,11 +154,11 @@ static const seen *find_events(const checker *c, const bf_analyze_site *site, ui
       first = first ? first : &c->event[i];
       ++*count;
     }
-  return first;
+  return first ? first : c->event;
 }
 
-static bool compare_exact(const checker *c, const bf_analyze_site *site, unsigned warps,
-                          const seen *s, size_t count) {
+static bool compare_exact(checker *c, const bf_analyze_site *site, unsigned warps, const seen *s,
+                          size_t count) {
   for (unsigned warp = 0; warp < warps; warp++) {
     size_t begin = 0, end;
     while (begin < count && s[begin].warp < warp)

@@ -235,7 +235,7 @@ static unsigned check_seed(uint64_t seed, seen *event, tally *known, tally *open
 
 int main(int argc, char **argv) {
   uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : argc > 1 ? 1 : 300;
+  uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : argc > 1 ? 1 : 1000;
   unsigned faults = 0;
   tally known = {0}, open = {0};
   seen *event = malloc(MOST_EVENTS * sizeof *event);

@@ -349,6 +349,18 @@ static void count_opcodes(checker *c, const bf_ptx_module *ptx, const char *kern
     c->runs[function->instruction[i]->opcode]++;
 }
 
+/* Video instructions of whole words are software on sm_90, which does not follow the PTX ISA where
+ * results need more than 32 bits, are compared with c, or go to a part of d. The emulator follows
+ * it: these are compared with the reference only. */
+static bool is_like_gpu(const char *text) {
+  static const char *const opcodes[] = {"vadd.", "vsub.", "vabsdiff.", "vmin.", "vmax.",
+                                        "vshl.", "vshr.", "vmad.",     "vset."};
+  for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++)
+    if (strstr(text, opcodes[i]))
+      return false;
+  return true;
+}
+
 static void check_form(checker *c, const bf_ptx_module *ptx, bf_emu_module *const *module,
                        const case_form *form, size_t index) {
   char name[24];
@@ -358,7 +370,7 @@ static void check_form(checker *c, const bf_ptx_module *ptx, bf_emu_module *cons
   s.parameter[0] = (uint64_t)(uintptr_t)c->input;
   s.parameter[2] = (uint64_t)(uintptr_t)c->scratch;
   const recorded *gpu = recording_find(&c->gpu, case_key(form));
-  if (gpu && gpu->size != case_output_bytes(form))
+  if (gpu && (gpu->size != case_output_bytes(form) || !is_like_gpu(form->body)))
     gpu = NULL;
   bool known = form_on_reference(c, ptx, form, &s);
   if (known && gpu)
@@ -480,7 +492,7 @@ static void check_program(checker *c, uint64_t seed) {
   const recorded *gpu =
       text ? recording_find(&c->gpu, case_hash(CASE_HASH_START, text, strlen(text))) : NULL;
   uint64_t hash = case_hash(CASE_HASH_START, c->by_emu, PROGRAM_OUTPUT_BYTES);
-  if (gpu) {
+  if (gpu && is_like_gpu(text)) {
     c->with_gpu++;
     if (memcmp(gpu->bytes, &hash, 8) != 0 && complain(c))
       printf("seed %" PRIu64 ": differs from the GPU\n", seed);

@@ -243,10 +243,16 @@ static uint64_t of_f32(float value) {
   return isnan(value) ? ref_float_nan(BF_PTX_F32) : bits;
 }
 
-/* flush: of the 16-bit formats what is subnormal before it is rounded becomes 0. */
+/* flush: what is subnormal before it is rounded becomes 0, even where rounding would make it
+ * normal. */
 static uint64_t compute_basic(basic operation, bf_ptx_type type, uint64_t a, uint64_t b, uint64_t c,
                               ref_rounding rounding, bool flush) {
   bool inexact;
+  if (type == BF_PTX_F32 && flush) {
+    float cut = basic32(operation, to_f32(a), to_f32(b), to_f32(c), REF_RZ, &inexact);
+    if (cut != 0 && fabsf(cut) < 0x1p-126f)
+      return of_f32(copysignf(0, cut));
+  }
   if (type == BF_PTX_F32)
     return of_f32(basic32(operation, to_f32(a), to_f32(b), to_f32(c), rounding, &inexact));
   double x = ref_float_double(type, a), y = ref_float_double(type, b),

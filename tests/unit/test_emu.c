@@ -39,6 +39,16 @@ static void ways_meet_again(void **state) {
   bed_close(&at);
 }
 
+static void halves_of_a_condition_meet(void **state) {
+  (void)state;
+  bed at;
+  bed_open(&at, core, NULL);
+  int32_t *out = run_ints(&at, "either", 1, 32, 64, 0);
+  for (int t = 0; t < 32; t++)
+    assert_int_equal(out[t], t % 4 == 1 || t % 4 == 2 ? 16 : 0);
+  bed_close(&at);
+}
+
 static void a_lock_inside_a_warp_is_released(void **state) {
   (void)state;
   bed at;
@@ -462,6 +472,7 @@ static void sets_agree(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ways_meet_again),
+      cmocka_unit_test(halves_of_a_condition_meet),
       cmocka_unit_test(a_lock_inside_a_warp_is_released),
       cmocka_unit_test(warps_and_blocks_wait_for_each_other),
       cmocka_unit_test(calls_and_pointers),

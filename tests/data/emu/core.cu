@@ -25,6 +25,15 @@ KERNEL ways(int *out) {
   out[blockIdx.x * blockDim.x + t] = r * 1000 + __popc(__activemask());
 }
 
+// Both halves of a condition lead to the same place, where their lanes are together.
+KERNEL either(int *out) {
+  int t = threadIdx.x, r = 0;
+  volatile int *table = out + 32;
+  if (t % 4 == 1 || (table[t] == 0 && t % 4 == 2))
+    r = __popc(__activemask());
+  out[t] = r;
+}
+
 // A lock that lanes of one warp fight for: whoever has it must get on while the others spin.
 KERNEL spin_lock(int *lock, int *count) {
   while (atomicCAS(lock, 0, 1) != 0)
