@@ -114,6 +114,7 @@ static const char *variable(const char *name) {
   return value && *value ? value : NULL;
 }
 
+/* Reads what the environment says (docs/runtime.md). */
 static void read_settings(rt_settings *settings) {
   const char *check = variable("BANKFOLD_CHECK"), *workers = variable("BANKFOLD_WORKERS");
   uint64_t number = 0;

@@ -12,6 +12,7 @@ enum { BAD_SHAPE = CUDART_MAJOR >= 13 ? cudaErrorInvalidValue : cudaErrorInvalid
 
 static uint64_t volume(rt_dim3 size) { return (uint64_t)size.x * size.y * size.z; }
 
+/* Whether a grid and its blocks are within the limits of the device; a cudaError. */
 static int check_shape(const rt_device *device, rt_dim3 grid, rt_dim3 block) {
   unsigned most = (unsigned)device->threads_per_block;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > INT32_MAX || grid.y > 65535 ||
@@ -32,6 +33,7 @@ static uint64_t dynamic_shared_limit(const rt_context *context, const rt_functio
   return limit > needs->shared_bytes ? limit - needs->shared_bytes : 0;
 }
 
+/* Whether a kernel may be launched with such blocks and that much memory; a cudaError. */
 static int check_needs(const rt_context *context, const rt_function *function, rt_dim3 block,
                        uint64_t dynamic_shared_bytes) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
@@ -56,6 +58,7 @@ typedef struct progress {
 
 enum { BAR_CELLS = 24 };
 
+/* Draws the bar once a second has passed, ten times a second at most; the launch always goes on. */
 static bool draw_progress(void *context, uint64_t done, uint64_t blocks) {
   progress *own = context;
   double now = bf_seconds();
@@ -74,6 +77,7 @@ static bool draw_progress(void *context, uint64_t done, uint64_t blocks) {
   return true;
 }
 
+/* Keeps text of a kernel for the next synchronisation. */
 static void keep_printed(void *context, const char *text, size_t bytes) {
   bf_text_add(context, text, bytes);
 }
@@ -153,6 +157,7 @@ typedef struct grid_workspace {
   uint32_t bytes, barrier, unused[2];
 } grid_workspace;
 
+/* Runs a cooperative launch with a workspace of its own. */
 static int run_cooperative(rt_context *context, rt_function *function, bf_emu_launch *launch) {
   uint32_t environment[32] = {0};
   uint64_t address;
@@ -178,6 +183,7 @@ static void *pack_arguments(const bf_emu_kernel *kernel, void **arguments) {
   return block;
 }
 
+/* Runs a launch whose shape is right; a cudaError. */
 static int start(rt_context *context, rt_function *function, const rt_configuration *how,
                  void **arguments, bool cooperative) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);

@@ -132,6 +132,7 @@ static void publish_managed(const rt_module *module) {
       *v->managed = (void *)(uintptr_t)range.address;
 }
 
+/* Unpacks, parses and loads one PTX image; a bf_error. */
 static int load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbin,
                       const bf_image *image, bf_diagnostic *diagnostic) {
   bf_text text = {0};
@@ -192,6 +193,7 @@ static int load(rt_context *context, rt_module *module) {
   return error;
 }
 
+/* Loads a module at its first use; a cudaError, the same every time. */
 static int load_once(rt_context *context, rt_module *module) {
   if (!module->is_tried) {
     module->is_tried = true;

@@ -83,6 +83,7 @@ static bool name_sites(rt_function *function) {
   return name != NULL;
 }
 
+/* Adds an access to the trace. */
 static void trace_event(rt_trace *trace, const rt_function *function, const bf_emu_event *event) {
   bf_access access = {.op = event->op,
                       .width_bytes = event->width_bytes,
@@ -107,6 +108,7 @@ static void observe(void *given, const bf_emu_event *event) {
     trace_event(both->context->trace, both->function, event);
 }
 
+/* Writes the rest of the trace; says so where it failed. */
 static void close_trace(rt_context *context) {
   rt_trace *trace = context->trace;
   if (!trace)
@@ -145,6 +147,7 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
 
 /* ---- Record ---- */
 
+/* The lines of a site that was executed. */
 static void write_site(const rt_function *function, unsigned index, bf_text *text) {
   bf_profile_row row = bf_profile_get(function->profile, index);
   bf_emu_site site = bf_emu_kernel_site(function->kernel, index);
@@ -165,6 +168,7 @@ static void write_site(const rt_function *function, unsigned index, bf_text *tex
   }
 }
 
+/* The lines of a kernel that was launched. */
 static void write_kernel(const rt_function *function, bf_text *text) {
   bf_text_addf(text, "kernel\t%s\t%llu\t%llu\t%llu\t%.6f\n", function->name,
                (unsigned long long)function->launches,
