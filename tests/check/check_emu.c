@@ -1,9 +1,11 @@
 /* The emulator against the reference interpreter of tests/reference, and both against what a GPU
  * has stored (tests/data/h200/opcodes.bin.zst, recorded by tests/gpu/opcodes.c): every form of
- * every instruction with edge values, and random programs. check_emu                   all forms,
- * and random programs for some 15 seconds check_emu --forms TEXT      only the forms that contain
- * the text; says more check_emu --program SEED    only one program check_emu --write FOLDER writes
- * the forms and some programs as PTX files, for ptxas */
+ * every instruction with edge values, and random programs.
+ *
+ * - check_emu: all forms, and random programs for some 15 seconds
+ * - check_emu --forms TEXT: the forms that contain the text; says more
+ * - check_emu --program SEED [COUNT]: one program, or as many
+ * - check_emu --write FOLDER: writes the forms and some programs as PTX files, for ptxas */
 #include "../reference/cases.h"
 #include "../reference/programs.h"
 #include "../reference/reference.h"
@@ -626,7 +628,7 @@ int main(int count, char **argument) {
   static checker c;
   case_list list;
   bool write = count == 3 && strcmp(argument[1], "--write") == 0;
-  bool program = count == 3 && strcmp(argument[1], "--program") == 0;
+  bool program = count >= 3 && strcmp(argument[1], "--program") == 0;
   if (count == 3 && strcmp(argument[1], "--forms") == 0)
     c.filter = argument[2];
   case_list_make(&list);
@@ -639,8 +641,12 @@ int main(int count, char **argument) {
   for (size_t i = 0; !program && i < list.count; i += BATCH)
     check_batch(&c, &list, i);
   printf("%u forms, %u of them refused by the emulator\n", c.compared, c.refused);
-  if (program)
-    check_program(&c, strtoull(argument[2], NULL, 0));
+  if (program) {
+    uint64_t first = strtoull(argument[2], NULL, 0);
+    uint64_t programs = count > 3 ? strtoull(argument[3], NULL, 0) : 1;
+    for (uint64_t i = 0; i < programs; i++)
+      check_program(&c, first + i);
+  }
   if (!program && !c.filter) {
     check_rows(&c);
     check_programs(&c);
