@@ -375,6 +375,10 @@ static int corpus(const void *given, int count, char **arguments) {
   bf_text text = {0};
   unsigned wrong = 0;
   int error = cli_load_machine(&own->common, &machine, &diagnostic);
+  if (error == BF_OK && bf_machine_lanes(machine) != BF_EMU_LANES)
+    error = bf_fail(&diagnostic, BF_UNSUPPORTED,
+                    "CUDA kernels have warps of 32 threads; machine '%s' has %u",
+                    bf_machine_name(machine), bf_machine_lanes(machine));
   if (error == BF_OK)
     error = cli_load_hash(own->hash, machine, &hash, &diagnostic);
   if (error == BF_OK)

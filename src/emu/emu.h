@@ -251,6 +251,8 @@ int bf_tracer_begin(bf_tracer *tracer, const bf_emu_kernel *kernel, bf_emu_obser
                     bf_diagnostic *diagnostic);
 /* Writes what is left and makes the file appear. */
 int bf_tracer_commit(bf_tracer *tracer, bf_diagnostic *diagnostic);
+/* After that: lines written, and the executions they stand for. */
+void bf_tracer_count(const bf_tracer *tracer, uint64_t *lines, uint64_t *executions);
 void bf_tracer_close(bf_tracer *tracer);
 
 #endif

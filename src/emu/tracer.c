@@ -13,6 +13,7 @@ struct bf_tracer {
   bf_workload *kept;
   bf_arena names;
   const char **site; /* of the kernel that runs */
+  uint64_t lines, executions;
   bool has_failed;
   bf_diagnostic diagnostic;
 };
@@ -34,8 +35,12 @@ int bf_tracer_open(const char *path, bool packed, bf_tracer **tracer, bf_diagnos
 
 /* Writes the accesses kept and forgets them. */
 static int flush(bf_tracer *tracer, bf_diagnostic *diagnostic) {
-  for (size_t i = 0; i < bf_workload_size(tracer->kept); i++)
-    BF_TRY(bf_trace_writer_add(tracer->writer, bf_workload_get(tracer->kept, i), diagnostic));
+  for (size_t i = 0; i < bf_workload_size(tracer->kept); i++) {
+    const bf_access *access = bf_workload_get(tracer->kept, i);
+    BF_TRY(bf_trace_writer_add(tracer->writer, access, diagnostic));
+    tracer->lines++;
+    tracer->executions += access->count;
+  }
   bf_workload_free(tracer->kept);
   tracer->kept = NULL;
   if (bf_workload_create(&tracer->kept) != BF_OK)
@@ -108,4 +113,9 @@ void bf_tracer_close(bf_tracer *tracer) {
   bf_arena_free(&tracer->names);
   pthread_mutex_destroy(&tracer->lock);
   free(tracer);
+}
+
+void bf_tracer_count(const bf_tracer *tracer, uint64_t *lines, uint64_t *executions) {
+  *lines = tracer->lines;
+  *executions = tracer->executions;
 }
