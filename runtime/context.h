@@ -195,6 +195,8 @@ void rt_destroy_objects(rt_context *context);
 
 /* ---- Occupancy (occupancy.c) ---- */
 
+/* The most dynamic shared memory that a function may be launched with. */
+uint64_t rt_dynamic_shared_limit(const rt_context *context, const rt_function *function);
 /* Blocks of a kernel that fit on a multiprocessor at once. */
 int rt_blocks_per_multiprocessor(const rt_device *device, const bf_emu_needs *needs,
                                  unsigned threads, uint64_t dynamic_shared_bytes);

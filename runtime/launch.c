@@ -24,8 +24,7 @@ static int check_shape(const rt_device *device, rt_dim3 grid, rt_dim3 block) {
   return cudaSuccess;
 }
 
-/* The most dynamic shared memory that a function may be launched with. */
-static uint64_t dynamic_shared_limit(const rt_context *context, const rt_function *function) {
+uint64_t rt_dynamic_shared_limit(const rt_context *context, const rt_function *function) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
   uint64_t limit = (uint64_t)context->device->shared_per_block_bytes;
   if (function->dynamic_shared_limit >= 0)
@@ -38,7 +37,7 @@ static int check_needs(const rt_context *context, const rt_function *function, r
                        uint64_t dynamic_shared_bytes) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
   const uint32_t *exact = needs->exact_block;
-  if (dynamic_shared_bytes > dynamic_shared_limit(context, function))
+  if (dynamic_shared_bytes > rt_dynamic_shared_limit(context, function))
     return cudaErrorInvalidValue;
   if (volume(block) > needs->most_threads)
     return cudaErrorLaunchOutOfResources;
@@ -346,7 +345,7 @@ API(cudaFuncGetAttributes, rt_function_attributes *to, const void *host) {
       .registers = (int)needs->registers,
       .ptx_version = function->module->ptx_arch,
       .binary_version = context->device->major * 10 + context->device->minor,
-      .most_dynamic_shared_bytes = (int)dynamic_shared_limit(context, function),
+      .most_dynamic_shared_bytes = (int)rt_dynamic_shared_limit(context, function),
       .carveout = function->carveout,
   };
   return rt_leave(context, cudaSuccess);
