@@ -11,7 +11,7 @@ typedef struct settings {
   cli_common common;
   bool all, table, gpu, as_written, launches;
   uint64_t scale, seed, threads;
-  const char *time_limit, *hash;
+  const char *time_limit, *hash, *trace;
 } settings;
 
 static const cli_option options[] = {
@@ -22,6 +22,8 @@ static const cli_option options[] = {
     {"gpu", CLI_FLAG, offsetof(settings, gpu), NULL, NULL,
      "run on the first CUDA GPU, without counting"},
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL, "count under this hash"},
+    {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
+     "write the shared accesses of one benchmark to FILE instead"},
     {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
      "count accesses as the PTX has them, not as ptxas merges them"},
     {"launches", CLI_FLAG, offsetof(settings, launches), NULL, NULL, "show every launch"},
@@ -298,6 +300,26 @@ static void write_averages_json(bf_json *json, const averages *of) {
   bf_json_end(json, '}');
 }
 
+/* ---- Traces ---- */
+
+static int write_trace(const settings *own, const bf_machine *machine,
+                       const bf_corpus_benchmark *benchmark, bf_diagnostic *diagnostic) {
+  bf_corpus_settings with = corpus_settings(own, machine, NULL);
+  bf_workload *workload;
+  bf_trace_writer *writer;
+  BF_TRY(bf_corpus_record(benchmark, &with, &workload, diagnostic));
+  int error = bf_trace_writer_open(own->trace, false, &writer, diagnostic);
+  if (error == BF_OK) {
+    for (size_t i = 0; error == BF_OK && i < bf_workload_size(workload); i++)
+      error = bf_trace_writer_add(writer, bf_workload_get(workload, i), diagnostic);
+    if (error == BF_OK)
+      error = bf_trace_writer_commit(writer, diagnostic);
+    bf_trace_writer_close(writer);
+  }
+  bf_workload_free(workload);
+  return error;
+}
+
 /* ---- Choosing ---- */
 
 /* Benchmark number index of those asked for; NULL behind the last. */
@@ -365,6 +387,9 @@ static int corpus(const void *given, int count, char **arguments) {
     if (!bf_corpus_find(arguments[i]))
       return cli_usage_error(&cli_corpus, "no benchmark '%s'; bankfold corpus lists them",
                              arguments[i]);
+  if (own->trace && (count != 1 || own->gpu || own->table || own->common.json))
+    return cli_usage_error(&cli_corpus, "--trace takes one benchmark, and neither --gpu, --table "
+                                        "nor --json");
   int status = cli_seconds(&cli_corpus, "time-limit", own->time_limit, &time_limit_seconds);
   if (status >= 0)
     return status;
@@ -375,9 +400,15 @@ static int corpus(const void *given, int count, char **arguments) {
   bf_text text = {0};
   unsigned wrong = 0;
   int error = cli_load_machine(&own->common, &machine, &diagnostic);
+  if (error == BF_OK && bf_machine_lanes(machine) != BF_EMU_LANES)
+    error = bf_fail(&diagnostic, BF_UNSUPPORTED,
+                    "CUDA kernels have warps of 32 threads; machine '%s' has %u",
+                    bf_machine_name(machine), bf_machine_lanes(machine));
   if (error == BF_OK)
     error = cli_load_hash(own->hash, machine, &hash, &diagnostic);
-  if (error == BF_OK)
+  if (error == BF_OK && own->trace)
+    error = write_trace(own, machine, bf_corpus_find(arguments[0]), &diagnostic);
+  else if (error == BF_OK)
     error = run_chosen(own, machine, own->hash ? hash : NULL, time_limit_seconds, count, arguments,
                        &text, &wrong, &diagnostic);
   bf_hash_free(hash);
@@ -404,7 +435,8 @@ const cli_command cli_corpus = {
     .examples = "bankfold corpus\n"
                 "bankfold corpus transpose16 fft512 --launches\n"
                 "bankfold corpus --all --json\n"
-                "bankfold corpus --table --time-limit 5",
+                "bankfold corpus --table --time-limit 5\n"
+                "bankfold corpus fft512 --trace fft.trace && bankfold solve fft.trace",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

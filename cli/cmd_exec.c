@@ -46,6 +46,7 @@ enum { STATUS_SIGNAL = 128, STATUS_NOT_RUN = 127 };
  * installed. */
 static const char *const runtime_places[] = {"runtime", BF_RUNTIME_FROM_BIN};
 
+/* Whether the libraries are in folder. */
 static bool has_runtime(const char *folder) {
   char path[4200];
   snprintf(path, sizeof path, "%s/libcudart.so.13", folder);
@@ -79,6 +80,7 @@ static int find_runtime(const settings *s, char folder[PATH_MAX], bf_diagnostic 
 
 /* ---- Programs that cannot be run ---- */
 
+/* Refuses programs that cannot work, and says what to do. */
 static int check_program(const cli_program *program, bf_diagnostic *diagnostic) {
   const char *library = program->cuda_library;
   if (program->needs_driver)
@@ -145,6 +147,7 @@ static bool put_path(const char *name, const char *path) {
   return put(name, whole);
 }
 
+/* The options that change a machine, as one variable. */
 static bool put_overrides(const cli_common *common) {
   char text[128];
   snprintf(text, sizeof text, "%llu,%llu,%llu,%llu", (unsigned long long)common->banks,
@@ -155,6 +158,7 @@ static bool put_overrides(const cli_common *common) {
 
 static bool is_path(const char *machine) { return machine && strpbrk(machine, "/."); }
 
+/* Sets all that the library reads; false where memory is exhausted. */
 static bool set_environment(const settings *s, const cli_program *program, const char *runtime,
                             const char *record) {
   char library[PATH_MAX + 80], workers[24];
@@ -215,6 +219,7 @@ static bool wants_color(const cli_common *common) {
   return strcmp(when, "always") == 0;
 }
 
+/* Reads the records of the run and writes the table or JSON. */
 static int write_results(const settings *s, const cli_run *run, const char *folder,
                          bf_diagnostic *diagnostic) {
   cli_record record = {0};
@@ -271,6 +276,7 @@ static int check_writable(const char *path, bf_diagnostic *diagnostic) {
 
 /* ---- The command ---- */
 
+/* Loads and checks all that the run needs. */
 static int load(const settings *s, const char *name, cli_program *program, bf_machine **machine,
                 bf_hash **hash, char runtime[PATH_MAX], bf_diagnostic *diagnostic) {
   BF_TRY(cli_load_machine(&s->common, machine, diagnostic));

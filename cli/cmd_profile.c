@@ -113,15 +113,12 @@ const cli_command cli_profile = {
     .arguments = "FILE",
     .details =
         "FILE is PTX, or a program, library or fat binary that holds PTX. A launch description "
-        "says\n"
-        "which kernels to run and on what data, line by line:\n"
-        "  buffer in f32 65536 random 0 1\n"
-        "  buffer out f32 65536 zero\n"
-        "  launch transpose grid 8 8 block 32 8 with in out s32:256\n"
-        "The table shows what accesses to shared memory cost, the source lines with the most\n"
-        "conflicts (where the PTX was made with -lineinfo), and what would remove them. A fault of "
-        "a\n"
-        "kernel is said with its source line, block and thread, and the exit status is 2.",
+        "says which\nkernels to run and on what data, line by line: 'buffer in f32 65536 random 0 "
+        "1' makes a buffer,\n'launch transpose grid 8 8 block 32 8 with in out s32:256' runs a "
+        "kernel (docs/profile.md).\nThe table shows what accesses to shared memory cost, the "
+        "source lines with the most conflicts\n(where the PTX was made with -lineinfo), and what "
+        "would remove them. A fault of a kernel is said\nwith its source line, block and thread, "
+        "and the exit status is 2.",
     .examples = "bankfold profile kernel.ptx --launch kernel.launch\n"
                 "bankfold profile kernel.ptx --launch kernel.launch --hash fixed --json\n"
                 "bankfold profile kernel.ptx --launch kernel.launch --check races",

@@ -46,6 +46,19 @@ static int after(void *context, const bf_emu_launch *launch, const bf_emu_result
   return BF_OK;
 }
 
+static int print_json(const char *output, const bf_tracer *tracer) {
+  bf_text text = {0};
+  bf_json json = {.text = &text};
+  uint64_t lines, executions;
+  bf_tracer_count(tracer, &lines, &executions);
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_string(&json, "trace", output);
+  bf_json_number(&json, "lines", lines);
+  bf_json_number(&json, "accesses", executions);
+  bf_json_end(&json, '}');
+  return cli_print(&text);
+}
+
 static int trace(const void *given, int count, char **arguments) {
   const settings *s = given;
   (void)count;
@@ -54,6 +67,8 @@ static int trace(const void *given, int count, char **arguments) {
     return cli_usage_error(&cli_trace, "--launch is needed: which kernels to run, and on what");
   if (s->workers > 1024)
     return cli_usage_error(&cli_trace, "--workers takes at most 1024");
+  if (s->common.json && !s->output)
+    return cli_usage_error(&cli_trace, "--json needs --output: standard output has the trace");
   tracing work = {.settings = s};
   bool packed = s->form && strcmp(s->form, "packed") == 0;
   int error = bf_tracer_open(s->output ? s->output : "-", packed, &work.tracer, &diagnostic);
@@ -68,8 +83,11 @@ static int trace(const void *given, int count, char **arguments) {
     error = cli_launches_run(&launches, true, &diagnostic);
   if (!error)
     error = bf_tracer_commit(work.tracer, &diagnostic);
+  int status = CLI_OK;
+  if (!error && s->common.json)
+    status = print_json(s->output, work.tracer);
   bf_tracer_close(work.tracer);
-  return error ? cli_complain(&diagnostic) : CLI_OK;
+  return error ? cli_complain(&diagnostic) : status;
 }
 
 const cli_command cli_trace = {

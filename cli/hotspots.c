@@ -12,6 +12,7 @@ enum { REMEDIES = 16, LINES_SHOWN = 3 };
 
 /* ---- Remedies ---- */
 
+/* The worst access of every line, as often as the line ran. */
 static int add_accesses(const cli_record_kernel *kernel, bf_workload *workload) {
   for (size_t i = 0; i < kernel->lines; i++) {
     const cli_record_line *line = &kernel->line[i];
@@ -43,7 +44,9 @@ int cli_remedy_find(const bf_machine *machine, const cli_record_kernel *kernel, 
     remedy->exists = ladder.recommended != 0;
     snprintf(remedy->name, sizeof remedy->name, "%s", step->name);
     snprintf(remedy->hash, sizeof remedy->hash, "%s", step->hash);
-    snprintf(remedy->reason, sizeof remedy->reason, "%s", ladder.reason);
+    snprintf(remedy->reason, sizeof remedy->reason, "%s",
+             ladder.conflicts_before ? ladder.reason
+                                     : "without the hash these accesses have no conflicts");
     remedy->before = ladder.conflicts_before;
     remedy->after = step->conflicts;
   }
@@ -73,6 +76,7 @@ static void write_place(const cli_record_line *line, bf_text *text) {
     bf_text_addf(text, "PTX line %llu", (unsigned long long)line->line);
 }
 
+/* A row of the table for a line of a kernel. */
 static void write_line(const cli_run *run, const cli_record_line *line, bf_text *text) {
   bf_text_addf(text, "%12llu  ", (unsigned long long)line->conflicts);
   write_place(line, text);
@@ -84,6 +88,7 @@ static void write_line(const cli_run *run, const cli_record_line *line, bf_text 
   bf_text_puts(text, "\n");
 }
 
+/* A row of the table for what helps. */
 static void write_remedy(const cli_remedy *remedy, bf_text *text) {
   if (remedy->exists)
     bf_text_addf(text, "         fix  %s (%s): conflicts of these accesses %llu -> %llu\n",
@@ -93,6 +98,7 @@ static void write_remedy(const cli_remedy *remedy, bf_text *text) {
     bf_text_addf(text, "         fix  none: %s\n", remedy->reason);
 }
 
+/* The rows of the table for one kernel. */
 static int write_kernel(const cli_run *run, const cli_record *record, size_t index, bool color,
                         bf_text *text, bf_diagnostic *diagnostic) {
   const cli_record_kernel *kernel = &record->kernel[index];
@@ -153,6 +159,7 @@ static void write_pattern_json(const cli_run *run, const cli_record_line *line, 
   bf_text_free(&explanation);
 }
 
+/* A line of a kernel. */
 static void write_line_json(const cli_run *run, const cli_record_line *line, bf_json *json) {
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "file", line->file);
@@ -173,6 +180,7 @@ static void write_line_json(const cli_run *run, const cli_record_line *line, bf_
   bf_json_end(json, '}');
 }
 
+/* What helps, or null. */
 static void write_remedy_json(const cli_remedy *remedy, bf_json *json) {
   if (!remedy->exists) {
     bf_json_string(json, "fix", NULL);
@@ -187,6 +195,7 @@ static void write_remedy_json(const cli_remedy *remedy, bf_json *json) {
   bf_json_end(json, '}');
 }
 
+/* One kernel. */
 static int write_kernel_json(const cli_run *run, const cli_record *record, size_t index,
                              bf_json *json, bf_diagnostic *diagnostic) {
   const cli_record_kernel *kernel = &record->kernel[index];

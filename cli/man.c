@@ -29,8 +29,10 @@ static void write_paragraphs(bf_text *text, const char *string) {
       char line[1024];
       snprintf(line, sizeof line, "%.*s", (int)length, rest);
       write_literal(text, line);
-      /* Indented lines are lists and tables: keep their line breaks. */
-      bf_text_puts(text, rest[0] == ' ' ? "\n.br\n" : "\n");
+      /* Indented lines are lists and tables: keep their line breaks. A leading blank is a break
+       * of its own. */
+      bool ends = rest[0] == ' ' && rest[length] == '\n' && rest[length + 1] != ' ';
+      bf_text_puts(text, ends ? "\n.br\n" : "\n");
     }
     rest += length + (rest[length] == '\n');
   }

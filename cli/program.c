@@ -12,6 +12,7 @@
 
 /* ---- Finding the file ---- */
 
+/* Whether path is a file that can be run. */
 static bool is_program(const char *path) {
   struct stat status;
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
@@ -77,6 +78,7 @@ static uint64_t offset_of(const Elf64_Phdr *segment, unsigned count, uint64_t ad
   return 0;
 }
 
+/* Notes a library that matters here. */
 static void note_library(const char *name, cli_program *program) {
   if (strncmp(name, "libcudart.so", 12) == 0)
     snprintf(program->cuda_library, sizeof program->cuda_library, "%.*s",
@@ -108,6 +110,7 @@ static void read_libraries(const image *file, const Elf64_Ehdr *header, cli_prog
       note_library(string_at(file, table, table_bytes, entry[i].d_un.d_val), program);
 }
 
+/* Fills what an ELF file says; other files say nothing. */
 static void read_elf(const image *file, cli_program *program) {
   const Elf64_Ehdr *header = part(file, 0, sizeof *header);
   program->is_elf = header && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&

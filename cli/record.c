@@ -78,6 +78,7 @@ static uint64_t number(const char *field) {
   return bf_parse_number(&field, &value) ? value : 0;
 }
 
+/* A line "kernel". */
 static int read_kernel(reading *r, char **field, unsigned fields, bf_diagnostic *diagnostic) {
   if (fields != 6)
     return bf_fail(diagnostic, BF_BAD_INPUT, "a damaged record of the run");
@@ -92,6 +93,7 @@ static int read_kernel(reading *r, char **field, unsigned fields, bf_diagnostic 
   return BF_OK;
 }
 
+/* A line "site". */
 static int read_site(reading *r, char **field, unsigned fields, bf_diagnostic *diagnostic) {
   if (fields != 12 || !r->kernel)
     return bf_fail(diagnostic, BF_BAD_INPUT, "a damaged record of the run");
@@ -115,6 +117,7 @@ static int read_site(reading *r, char **field, unsigned fields, bf_diagnostic *d
   return BF_OK;
 }
 
+/* Any line; an access belongs to the site before it. */
 static int read_line(reading *r, const char *path, char *text, bf_diagnostic *diagnostic) {
   char *field[12];
   if (strncmp(text, "access\t", 7) == 0) {
@@ -131,6 +134,7 @@ static int read_line(reading *r, const char *path, char *text, bf_diagnostic *di
   return read_site(r, field, fields, diagnostic);
 }
 
+/* Adds the record of one process. */
 static int read_file(cli_record *record, const bf_machine *machine, const char *path,
                      bf_diagnostic *diagnostic) {
   reading r = {.record = record, .limits = bf_machine_limits(machine)};
@@ -213,6 +217,7 @@ int cli_record_add(cli_record *record, const bf_emu_kernel *kernel, const bf_pro
 
 /* ---- Order ---- */
 
+/* Most conflicts first, then by file and line. */
 static int compare_lines(const void *a, const void *b) {
   const cli_record_line *x = a, *y = b;
   if (x->conflicts != y->conflicts)
@@ -221,6 +226,7 @@ static int compare_lines(const void *a, const void *b) {
   return files ? files : (x->line > y->line) - (x->line < y->line);
 }
 
+/* Most conflicts first, then by name. */
 static int compare_kernels(const void *a, const void *b) {
   const cli_record_kernel *x = a, *y = b;
   if (x->conflicts != y->conflicts)

@@ -44,7 +44,7 @@ int rt_leave(rt_context *context, int error) {
 
 API(cudaGetLastError, void) {
   rt_context *context = rt_enter();
-  int error = context->sticky != cudaSuccess ? context->sticky : the_thread.last_error;
+  int error = the_thread.last_error;
   the_thread.last_error = cudaSuccess;
   pthread_mutex_unlock(&context->lock);
   return error;
@@ -52,7 +52,7 @@ API(cudaGetLastError, void) {
 
 API(cudaPeekAtLastError, void) {
   rt_context *context = rt_enter();
-  int error = context->sticky != cudaSuccess ? context->sticky : the_thread.last_error;
+  int error = the_thread.last_error;
   pthread_mutex_unlock(&context->lock);
   return error;
 }
@@ -114,6 +114,7 @@ static const char *variable(const char *name) {
   return value && *value ? value : NULL;
 }
 
+/* Reads what the environment says (docs/runtime.md). */
 static void read_settings(rt_settings *settings) {
   const char *check = variable("BANKFOLD_CHECK"), *workers = variable("BANKFOLD_WORKERS");
   uint64_t number = 0;

@@ -65,7 +65,6 @@ typedef struct rt_function {
   uint64_t launches, warp_instructions, thread_instructions;
   double seconds;
   bf_profile *profile;
-  char **site_name; /* of a traced kernel, else NULL */
 } rt_function;
 
 /* A variable that the program registered. */
@@ -88,8 +87,6 @@ typedef struct rt_object {
   double seconds; /* when it was recorded */
   uint64_t threshold;
 } rt_object;
-
-typedef struct rt_trace rt_trace;
 
 typedef struct rt_context {
   pthread_mutex_t lock;
@@ -118,7 +115,8 @@ typedef struct rt_context {
   size_t limit[8];
   int cache_config;
   unsigned device_flags;
-  rt_trace *trace;
+  bf_tracer *trace; /* open from the first launch on */
+  bool trace_failed;
 } rt_context;
 
 /* ---- Calls (context.c) ---- */
@@ -215,6 +213,8 @@ void rt_destroy_objects(rt_context *context);
 
 /* ---- Occupancy (occupancy.c) ---- */
 
+/* The most dynamic shared memory that a function may be launched with. */
+uint64_t rt_dynamic_shared_limit(const rt_context *context, const rt_function *function);
 /* Blocks of a kernel that fit on a multiprocessor at once. */
 int rt_blocks_per_multiprocessor(const rt_device *device, const bf_emu_needs *needs,
                                  unsigned threads, uint64_t dynamic_shared_bytes);
@@ -223,9 +223,7 @@ int rt_blocks_per_multiprocessor(const rt_device *device, const bf_emu_needs *ne
 
 /* What watches a launch: the profile, and around it the trace. */
 typedef struct rt_observers {
-  rt_context *context;
-  rt_function *function;
-  bf_emu_observer profile, outer;
+  bf_emu_observer profile, trace, outer; /* outer hands an access to both */
 } rt_observers;
 /* The observer of a launch, or NULL. *both must live as long as the launch. */
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_observers *both);

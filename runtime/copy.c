@@ -59,6 +59,7 @@ static int check_side(const rt_context *context, const side *at, rt_extent box, 
 
 /* ---- Copies ---- */
 
+/* Moves the rows of a box, one by one; they may overlap. */
 static void move_box(const side *to, const side *from, rt_extent box) {
   for (size_t z = 0; z < box.depth; z++)
     for (size_t y = 0; y < box.height; y++)
@@ -125,6 +126,7 @@ API(cudaMemcpyPeerAsync, void *to, int to_device, const void *from, int from_dev
                   copy(context, to, from, bytes, RT_DEVICE_TO_DEVICE, "cudaMemcpyPeerAsync"));
 }
 
+/* Copies rows; a cudaError. */
 static int copy_2d(rt_context *context, void *to, size_t to_pitch, const void *from,
                    size_t from_pitch, size_t width_bytes, size_t rows, int direction) {
   if (width_bytes > to_pitch || width_bytes > from_pitch)
@@ -171,6 +173,7 @@ static int side_of(const rt_context *context, const void *array, const rt_pitche
   return cudaSuccess;
 }
 
+/* Copies a box between pitched memories and arrays; a cudaError. */
 static int copy_3d(rt_context *context, const rt_copy_3d *how) {
   side to, from;
   size_t unit_bytes = 1;
@@ -241,6 +244,7 @@ static int in_symbol(rt_context *context, const void *symbol, size_t bytes, size
   return cudaSuccess;
 }
 
+/* Copies into a variable; a cudaError. */
 static int copy_to_symbol(rt_context *context, const void *symbol, const void *from, size_t bytes,
                           size_t offset, int direction) {
   char *place;
@@ -251,6 +255,7 @@ static int copy_to_symbol(rt_context *context, const void *symbol, const void *f
                               : error;
 }
 
+/* Copies out of a variable; a cudaError. */
 static int copy_from_symbol(rt_context *context, void *to, const void *symbol, size_t bytes,
                             size_t offset, int direction) {
   char *place;

@@ -52,12 +52,14 @@ static int reserved_shared_bytes(const rt_device *device) { return device->major
 
 /* ---- Properties ---- */
 
+/* Three numbers of a property. */
 static void set(int *to, int a, int b, int c) {
   to[0] = a;
   to[1] = b;
   to[2] = c;
 }
 
+/* Two numbers of a property. */
 static void set_two(int *to, int a, int b) {
   to[0] = a;
   to[1] = b;
@@ -103,6 +105,7 @@ static void fill_old(const rt_device *device, rt_properties *to) {
 #endif
 }
 
+/* All properties, for the structure of this version of CUDA. */
 static void fill_properties(const rt_context *context, rt_properties *to) {
   const rt_device *device = context->device;
   memset(to, 0, sizeof *to);

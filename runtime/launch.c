@@ -12,6 +12,7 @@ enum { BAD_SHAPE = CUDART_MAJOR >= 13 ? cudaErrorInvalidValue : cudaErrorInvalid
 
 static uint64_t volume(rt_dim3 size) { return (uint64_t)size.x * size.y * size.z; }
 
+/* Whether a grid and its blocks are within the limits of the device; a cudaError. */
 static int check_shape(const rt_device *device, rt_dim3 grid, rt_dim3 block) {
   unsigned most = (unsigned)device->threads_per_block;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > INT32_MAX || grid.y > 65535 ||
@@ -23,8 +24,7 @@ static int check_shape(const rt_device *device, rt_dim3 grid, rt_dim3 block) {
   return cudaSuccess;
 }
 
-/* The most dynamic shared memory that a function may be launched with. */
-static uint64_t dynamic_shared_limit(const rt_context *context, const rt_function *function) {
+uint64_t rt_dynamic_shared_limit(const rt_context *context, const rt_function *function) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
   uint64_t limit = (uint64_t)context->device->shared_per_block_bytes;
   if (function->dynamic_shared_limit >= 0)
@@ -32,11 +32,12 @@ static uint64_t dynamic_shared_limit(const rt_context *context, const rt_functio
   return limit > needs->shared_bytes ? limit - needs->shared_bytes : 0;
 }
 
+/* Whether a kernel may be launched with such blocks and that much memory; a cudaError. */
 static int check_needs(const rt_context *context, const rt_function *function, rt_dim3 block,
                        uint64_t dynamic_shared_bytes) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
   const uint32_t *exact = needs->exact_block;
-  if (dynamic_shared_bytes > dynamic_shared_limit(context, function))
+  if (dynamic_shared_bytes > rt_dynamic_shared_limit(context, function))
     return cudaErrorInvalidValue;
   if (volume(block) > needs->most_threads)
     return cudaErrorLaunchOutOfResources;
@@ -56,6 +57,7 @@ typedef struct progress {
 
 enum { BAR_CELLS = 24 };
 
+/* Draws the bar once a second has passed, ten times a second at most; the launch always goes on. */
 static bool draw_progress(void *context, uint64_t done, uint64_t blocks) {
   progress *own = context;
   double now = bf_seconds();
@@ -74,6 +76,7 @@ static bool draw_progress(void *context, uint64_t done, uint64_t blocks) {
   return true;
 }
 
+/* Keeps text of a kernel for the next synchronisation. */
 static void keep_printed(void *context, const char *text, size_t bytes) {
   bf_text_add(context, text, bytes);
 }
@@ -153,6 +156,7 @@ typedef struct grid_workspace {
   uint32_t bytes, barrier, unused[2];
 } grid_workspace;
 
+/* Runs a cooperative launch with a workspace of its own. */
 static int run_cooperative(rt_context *context, rt_function *function, bf_emu_launch *launch) {
   uint32_t environment[32] = {0};
   uint64_t address;
@@ -178,6 +182,7 @@ static void *pack_arguments(const bf_emu_kernel *kernel, void **arguments) {
   return block;
 }
 
+/* Runs a launch whose shape is right; a cudaError. */
 static int start(rt_context *context, rt_function *function, const rt_configuration *how,
                  void **arguments, bool cooperative) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
@@ -340,7 +345,7 @@ API(cudaFuncGetAttributes, rt_function_attributes *to, const void *host) {
       .registers = (int)needs->registers,
       .ptx_version = function->module->ptx_arch,
       .binary_version = context->device->major * 10 + context->device->minor,
-      .most_dynamic_shared_bytes = (int)dynamic_shared_limit(context, function),
+      .most_dynamic_shared_bytes = (int)rt_dynamic_shared_limit(context, function),
       .carveout = function->carveout,
   };
   return rt_leave(context, cudaSuccess);

@@ -17,6 +17,7 @@ static rt_map_slot *find(rt_map_slot *slot, size_t slots, const void *key) {
   return &slot[at];
 }
 
+/* Doubles the table and leaves removed keys behind. */
 static bool grow(rt_map *map) {
   size_t slots = map->slots ? map->slots * 2 : 64;
   rt_map_slot *slot = calloc(slots, sizeof *slot);

@@ -9,6 +9,7 @@ enum { PITCH_BYTES = 512 };
 
 /* ---- Device memory ---- */
 
+/* Device memory, none for 0 bytes; a cudaError. */
 static int allocate(rt_context *context, void **address, uint64_t bytes, unsigned flags) {
   bf_diagnostic diagnostic;
   uint64_t at, total = rt_memory_bytes(context), used = bf_emu_used_bytes(context->emu);
@@ -146,6 +147,7 @@ PER_THREAD(cudaFreeAsync, ptsz);
 
 /* ---- Pinned memory ---- */
 
+/* Memory of the host that kernels may use; a cudaError. */
 static int allocate_pinned(rt_context *context, void **address, size_t bytes, unsigned flags) {
   bf_diagnostic diagnostic;
   if (!address || flags > 7)
@@ -263,6 +265,7 @@ API(cudaPointerGetAttributes, rt_pointer_attributes *to, const void *address) {
 
 /* ---- Managed memory: advice is accepted and changes nothing ---- */
 
+/* cudaSuccess for memory that the device knows. */
 static int check_managed(const rt_context *context, const void *address, size_t bytes,
                          const char *call) {
   return address && bytes && rt_holds(context, address, bytes, call) ? cudaSuccess

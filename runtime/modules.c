@@ -132,6 +132,7 @@ static void publish_managed(const rt_module *module) {
       *v->managed = (void *)(uintptr_t)range.address;
 }
 
+/* Unpacks, parses and loads one PTX image; a bf_error. */
 static int load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbin,
                       const bf_image *image, bf_diagnostic *diagnostic) {
   bf_text text = {0};
@@ -192,6 +193,7 @@ static int load(rt_context *context, rt_module *module) {
   return error;
 }
 
+/* Loads a module at its first use; a cudaError, the same every time. */
 static int load_once(rt_context *context, rt_module *module) {
   if (!module->is_tried) {
     module->is_tried = true;
@@ -210,6 +212,20 @@ char __cudaInitModule(void **handle) {
   return rt_leave(context, error) == cudaSuccess;
 }
 
+/* Whether a kernel was compiled for clusters of more than one block (__cluster_dims__). */
+static bool needs_clusters(const rt_function *function) {
+  const bf_ptx_function *entry = bf_ptx_find(function->module->ptx, function->name);
+  for (unsigned i = 0; entry && i < entry->directives.count; i++) {
+    const bf_ptx_directive *directive = &entry->directives.item[i];
+    if (strcmp(directive->name, "reqnctapercluster") != 0)
+      continue;
+    for (unsigned k = 0; k < directive->numbers; k++)
+      if (directive->number[k] > 1)
+        return true;
+  }
+  return false;
+}
+
 int rt_make_ready(rt_context *context, rt_function *function) {
   if (function->kernel || function->error != cudaSuccess)
     return function->error;
@@ -217,6 +233,10 @@ int rt_make_ready(rt_context *context, rt_function *function) {
   function->error = load_once(context, function->module);
   if (function->error != cudaSuccess)
     return function->error;
+  if (needs_clusters(function)) {
+    rt_say(context, "kernel %s: clusters of blocks are not supported", function->name);
+    return function->error = cudaErrorNotSupported;
+  }
   int failure =
       bf_emu_kernel_get(function->module->loaded, function->name, &function->kernel, &diagnostic);
   if (failure != BF_OK) {

@@ -32,22 +32,25 @@ int rt_blocks_per_multiprocessor(const rt_device *device, const bf_emu_needs *ne
 }
 
 /* The function of a query, made ready; NULL with an error in *error. */
-static const bf_emu_needs *needs_of(rt_context *context, const void *host, int *error) {
+static const rt_function *function_of(rt_context *context, const void *host, int *error) {
   rt_function *function = rt_find_function(context, host);
   *error = function ? rt_make_ready(context, function) : cudaErrorInvalidDeviceFunction;
-  return *error == cudaSuccess ? bf_emu_kernel_needs(function->kernel) : NULL;
+  return *error == cudaSuccess ? function : NULL;
 }
 
 API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, const void *host,
     int threads, size_t dynamic_shared_bytes, unsigned flags) {
   RT_ENTER_DEVICE(context);
   int error;
-  const bf_emu_needs *needs = needs_of(context, host, &error);
+  const rt_function *function = function_of(context, host, &error);
   if (!blocks || threads <= 0 || flags > 1)
     error = cudaErrorInvalidValue;
   if (error == cudaSuccess)
-    *blocks = rt_blocks_per_multiprocessor(context->device, needs, (unsigned)threads,
-                                           dynamic_shared_bytes);
+    *blocks =
+        dynamic_shared_bytes > rt_dynamic_shared_limit(context, function)
+            ? 0
+            : rt_blocks_per_multiprocessor(context->device, bf_emu_kernel_needs(function->kernel),
+                                           (unsigned)threads, dynamic_shared_bytes);
   return rt_leave(context, error);
 }
 
@@ -62,12 +65,13 @@ API(cudaOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, const void *host, 
     int threads) {
   RT_ENTER_DEVICE(context);
   int error;
-  const bf_emu_needs *needs = needs_of(context, host, &error);
+  const rt_function *function = function_of(context, host, &error);
   if (!bytes || blocks <= 0 || threads <= 0)
     error = cudaErrorInvalidValue;
   if (error != cudaSuccess)
     return rt_leave(context, error);
   const rt_device *device = context->device;
+  const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
   uint64_t reserved = device->major >= 8 ? 1024 : 0;
   uint64_t share = (uint64_t)device->shared_per_multiprocessor_bytes / (uint64_t)blocks /
                    SHARED_UNIT * SHARED_UNIT;

@@ -14,88 +14,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Trace ---- */
+/* ---- Profile and trace ---- */
 
-/* Accesses are merged before they are written; this many distinct ones at most are kept. */
-enum { MOST_KEPT = 1 << 18 };
-
-struct rt_trace {
-  pthread_mutex_t lock; /* kernels run on several threads */
-  bf_trace_writer *writer;
-  bf_workload *kept;
-  bool has_failed;
-  bf_diagnostic diagnostic;
-};
-
-/* Opens the trace at the first launch; NULL where that fails, which is said once. */
-static rt_trace *open_trace(rt_context *context) {
-  if (context->trace)
-    return context->trace;
-  rt_trace *trace = calloc(1, sizeof *trace);
-  if (!trace)
-    return NULL;
-  pthread_mutex_init(&trace->lock, NULL);
-  if (bf_trace_writer_open(context->settings.trace, false, &trace->writer, &trace->diagnostic) !=
-          BF_OK ||
-      bf_workload_create(&trace->kept) != BF_OK) {
-    rt_say(context, "cannot write %s: %s", context->settings.trace, trace->diagnostic.message);
-    trace->has_failed = true;
-  }
-  context->trace = trace;
-  return trace;
-}
-
-/* Writes the accesses kept and forgets them. */
-static int write_kept(rt_trace *trace) {
-  for (size_t i = 0; i < bf_workload_size(trace->kept); i++)
-    BF_TRY(bf_trace_writer_add(trace->writer, bf_workload_get(trace->kept, i), &trace->diagnostic));
-  bf_workload_free(trace->kept);
-  trace->kept = NULL;
-  return bf_workload_create(&trace->kept);
-}
-
-/* "kernel:file.cu:12", or with the line of the PTX where the source is not known. */
-static char *name_site(const rt_function *function, unsigned index) {
-  bf_emu_site site = bf_emu_kernel_site(function->kernel, index);
-  const char *file = site.source_file ? strrchr(site.source_file, '/') : NULL;
-  file = file ? file + 1 : site.source_file;
-  bf_text text = {0};
-  bf_ptx_readable_name(function->name, &text);
-  bf_text_addf(&text, ":%s:%llu", file ? file : "ptx",
-               (unsigned long long)(file ? site.source_line : site.line));
-  for (size_t i = 0; i < text.size; i++)
-    if (text.data[i] <= ' ' || text.data[i] > '~')
-      text.data[i] = '_';
-  if (text.failed)
-    bf_text_free(&text);
-  return text.data;
-}
-
-/* Names all sites of a function before its first traced launch; false where memory is exhausted. */
-static bool name_sites(rt_function *function) {
-  unsigned sites = bf_emu_kernel_sites(function->kernel);
-  if (function->site_name)
+/* Opens the trace at the first launch; false where that fails, which is said once. */
+static bool open_trace(rt_context *context) {
+  bf_diagnostic diagnostic = {0};
+  if (context->trace || context->trace_failed)
+    return context->trace != NULL;
+  if (bf_tracer_open(context->settings.trace, false, &context->trace, &diagnostic) == BF_OK)
     return true;
-  char **name = calloc(sites + 1, sizeof *name);
-  for (unsigned i = 0; name && i < sites; i++)
-    name[i] = name_site(function, i);
-  function->site_name = name;
-  return name != NULL;
-}
-
-static void trace_event(rt_trace *trace, const rt_function *function, const bf_emu_event *event) {
-  bf_access access = {.op = event->op,
-                      .width_bytes = event->width_bytes,
-                      .mask = event->mask,
-                      .count = 1,
-                      .site = function->site_name[event->site]};
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
-  pthread_mutex_lock(&trace->lock);
-  if (!trace->has_failed)
-    trace->has_failed = bf_workload_add(trace->kept, &access) != BF_OK ||
-                        (bf_workload_size(trace->kept) >= MOST_KEPT && write_kept(trace) != BF_OK);
-  pthread_mutex_unlock(&trace->lock);
+  rt_say(context, "cannot write %s: %s", context->settings.trace, diagnostic.message);
+  context->trace_failed = true;
+  return false;
 }
 
 /* Hands an access to the profile and to the trace. */
@@ -103,30 +33,26 @@ static void observe(void *given, const bf_emu_event *event) {
   rt_observers *both = given;
   if (both->profile.access)
     both->profile.access(both->profile.context, event);
-  if (both->context->trace && event->shared_address)
-    trace_event(both->context->trace, both->function, event);
+  both->trace.access(both->trace.context, event);
 }
 
+/* Writes the rest of the trace; says so where it failed. */
 static void close_trace(rt_context *context) {
-  rt_trace *trace = context->trace;
-  if (!trace)
+  bf_diagnostic diagnostic = {0};
+  if (!context->trace)
     return;
-  if (trace->has_failed || write_kept(trace) != BF_OK ||
-      bf_trace_writer_commit(trace->writer, &trace->diagnostic) != BF_OK)
-    rt_say(context, "the trace %s was not written", context->settings.trace);
-  bf_trace_writer_close(trace->writer);
-  bf_workload_free(trace->kept);
-  free(trace);
+  if (bf_tracer_commit(context->trace, &diagnostic) != BF_OK)
+    rt_say(context, "the trace %s was not written: %s", context->settings.trace,
+           diagnostic.message);
+  bf_tracer_close(context->trace);
   context->trace = NULL;
 }
-
-/* ---- Profile ---- */
 
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_observers *both) {
   bf_diagnostic diagnostic;
   if (!context->settings.record && !context->settings.trace)
     return NULL;
-  *both = (rt_observers){.context = context, .function = function};
+  *both = (rt_observers){0};
   if (!function->profile &&
       bf_profile_create(context->machine, context->hash, function->kernel,
                         context->settings.workers, &function->profile, &diagnostic) != BF_OK) {
@@ -135,9 +61,10 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
   }
   if (function->profile)
     both->profile = bf_profile_observer(function->profile);
-  if (!context->settings.trace || !open_trace(context) || !name_sites(function))
+  if (!context->settings.trace || !open_trace(context) ||
+      bf_tracer_begin(context->trace, function->kernel, &both->trace, &diagnostic) != BF_OK)
     return function->profile ? &both->profile : NULL;
-  both->outer = both->profile;
+  both->outer = both->trace;
   both->outer.access = observe;
   both->outer.context = both;
   return &both->outer;
@@ -145,6 +72,7 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
 
 /* ---- Record ---- */
 
+/* The lines of a site that was executed. */
 static void write_site(const rt_function *function, unsigned index, bf_text *text) {
   bf_profile_row row = bf_profile_get(function->profile, index);
   bf_emu_site site = bf_emu_kernel_site(function->kernel, index);
@@ -165,6 +93,7 @@ static void write_site(const rt_function *function, unsigned index, bf_text *tex
   }
 }
 
+/* The lines of a kernel that was launched. */
 static void write_kernel(const rt_function *function, bf_text *text) {
   bf_text_addf(text, "kernel\t%s\t%llu\t%llu\t%llu\t%.6f\n", function->name,
                (unsigned long long)function->launches,

@@ -6,6 +6,7 @@
 
 /* ---- Objects ---- */
 
+/* A new stream, event or pool; a cudaError. */
 static int make(rt_context *context, int kind, unsigned flags, int priority, void **handle) {
   rt_object *object = handle ? calloc(1, sizeof *object) : NULL;
   if (!handle)
@@ -26,6 +27,7 @@ static rt_object *find(const rt_context *context, const void *handle, int kind) 
   return object && (int)object->kind == kind ? object : NULL;
 }
 
+/* The end of one; a cudaError. */
 static int destroy(rt_context *context, void *handle, int kind) {
   rt_object *object = find(context, handle, kind);
   if (!object)

@@ -499,7 +499,16 @@ static bool set_up(bf_walk *walk) {
   walk->reg = calloc((size_t)function->registers + 1, sizeof *walk->reg);
   walk->is_needed = calloc((size_t)function->instructions + 1, sizeof *walk->is_needed);
   walk->is_called = calloc((size_t)function->instructions + 1, sizeof *walk->is_called);
-  return walk->reg && walk->is_needed && walk->is_called && bf_walk_mark(walk) == BF_OK;
+  walk->ways = calloc((size_t)walk->flow->blocks + 1, sizeof *walk->ways);
+  for (uint32_t i = 0; walk->ways && i < walk->flow->blocks; i++) {
+    const bf_ptx_block *block = &walk->flow->block[i];
+    for (uint32_t k = 0; k < block->successors; k++)
+      walk->ways[block->successor[k]]++;
+    if (block->successors > 1)
+      walk->ways[block->post_dominator] += 2;
+  }
+  return walk->ways && walk->reg && walk->is_needed && walk->is_called &&
+         bf_walk_mark(walk) == BF_OK;
 }
 
 /* The values that every kernel has: block index, grid and window. */
@@ -587,6 +596,7 @@ static void free_walk(bf_walk *walk) {
   bf_expressions_free(&walk->values);
   bf_arena_free(&walk->arena);
   free(walk->reg);
+  free(walk->ways);
   free(walk->is_needed);
   free(walk->is_called);
   free(walk->record);

@@ -1,9 +1,10 @@
 /* The walk of all threads of a block through a kernel.
  *
- * Threads go together as far as they can. Where a branch parts them, one side goes first to the
- * nearest point that both must pass (the post-dominator), then the other, then all go on from
- * there; what a side writes to registers counts for its threads only (execute.c). Where it is not
- * known which way threads go, all of them go both ways, each on its condition.
+ * Threads go together as far as they can. Where a branch parts them, each side goes to the nearest
+ * point that both must pass (the post-dominator), and from there all go on; on the way the side
+ * that is furthest behind goes first, so that they also meet where their ways do. What a side
+ * writes to registers counts for its threads only (execute.c). Where it is not known which way
+ * threads go, all of them go both ways, each on its condition.
  *
  * A loop is walked iteration by iteration as long as it is known which threads stay in it. Where
  * that turns out not to be known, the walk goes back to where the loop began and treats it as a
@@ -22,7 +23,7 @@ enum {
   MOST_WORK = 1 << 29,      /* values computed in single threads in all */
   MOST_LOOP_WORK = 1 << 27, /* and in one loop */
   MOST_RECORDED_LANES = 1 << 23,
-  MOST_STACK = 1 << 16,
+  MOST_STACK = 1 << 12,
   MOST_NESTING = 10, /* loops taken as a whole inside each other */
   MOST_EXITS = 32,
   MOST_WAYS = 256,
@@ -43,8 +44,8 @@ typedef struct groups {
 /* A loop that is being walked iteration by iteration, and all that is needed to begin it again. */
 typedef struct attempt {
   uint32_t loop;
-  group *stack; /* as it was when the loop began */
-  uint32_t depth;
+  group *stack;         /* as it was when the loop began */
+  uint32_t depth, base; /* its groups, and the first that goes to the same point */
   bf_expression *reg;
   uint32_t records;
   uint64_t lanes_recorded, steps, work;
@@ -66,6 +67,7 @@ typedef struct region {
   uint32_t attempt_count, attempt_capacity;
   arrivals latches, exits;
   bool has_begun;
+  bool may_switch; /* another group may go before the one on top */
   unsigned nesting;
 } region;
 
@@ -91,6 +93,11 @@ static void push(region *r, uint32_t block, uint32_t stop, bf_place place) {
     stack->capacity = wanted;
   }
   stack->item[stack->count++] = (group){block, stop, place};
+}
+
+static void pop(region *r) {
+  r->stack.count--;
+  r->may_switch = true;
 }
 
 /* Adds a group; where there is no room, at least one for its block must be there. */
@@ -132,6 +139,9 @@ static void begin_attempt(region *r, uint32_t loop) {
   attempt *a = &r->attempts[r->attempt_count++];
   size_t registers = (size_t)walk->function->registers + 1;
   *a = (attempt){.loop = loop, .depth = r->stack.count, .records = walk->records};
+  a->base = a->depth - 1;
+  while (a->base > 0 && r->stack.item[a->base - 1].stop == r->stack.item[a->depth - 1].stop)
+    a->base--;
   a->lanes_recorded = walk->lanes_recorded;
   a->steps = walk->steps;
   a->work = walk->values.work;
@@ -146,18 +156,19 @@ static void begin_attempt(region *r, uint32_t loop) {
   walk->steps += registers / 8;
 }
 
+/* Whether a group that was there when the attempt began, or came after it, is in its loop. */
+static bool is_inside(const region *r, const attempt *a) {
+  for (uint32_t i = r->stack.count; i-- > a->base;)
+    if (r->stack.item[i].block < r->walk->flow->blocks &&
+        bf_loops_contain(&r->walk->loops, a->loop, r->stack.item[i].block))
+      return true;
+  return false;
+}
+
 /* Ends attempts whose loops all threads have left. */
 static void end_attempts(region *r) {
-  while (r->attempt_count > 0) {
-    const attempt *a = &r->attempts[r->attempt_count - 1];
-    const group *top = r->stack.count ? &r->stack.item[r->stack.count - 1] : NULL;
-    bool is_inside = r->stack.count > a->depth ||
-                     (r->stack.count == a->depth && top->block < r->walk->flow->blocks &&
-                      bf_loops_contain(&r->walk->loops, a->loop, top->block));
-    if (is_inside)
-      return;
+  while (r->attempt_count > 0 && !is_inside(r, &r->attempts[r->attempt_count - 1]))
     drop_attempts(r, r->attempt_count - 1);
-  }
 }
 
 /* Goes back to where attempt number `which` began; its loop is then taken as a whole. */
@@ -218,6 +229,7 @@ typedef struct ways {
   uint32_t target[MOST_WAYS];
   bf_place place[MOST_WAYS];
   bool is_unknown;
+  bool jumps; /* does not fall through */
 } ways;
 
 static void add_way(bf_walk *walk, ways *w, uint32_t target, bf_place place) {
@@ -274,6 +286,7 @@ static void find_ways(bf_walk *walk, const bf_ptx_block *block, bf_place place, 
   else
     add_way(walk, w, branches ? label_block(walk, &last->operand[0]) : exit, split.yes);
   add_way(walk, w, next, split.no);
+  w->jumps = split.no.mask == 0 && branches;
 }
 
 static bool is_in_region(const region *r, uint32_t block) {
@@ -290,19 +303,25 @@ static void part(region *r, const ways *w, uint32_t reconvergence) {
     return;
   }
   group *top = &r->stack.item[r->stack.count - 1];
+  uint32_t from = top->block;
   if (w->count == 1 && w->place[0].mask == top->place.mask &&
       w->place[0].conditions == top->place.conditions) {
+    r->may_switch = w->jumps && w->target[0] > top->block;
     top->block = w->target[0];
     return;
   }
-  if (w->count == 0 || !is_in_region(r, reconvergence)) {
-    reconvergence = top->stop; /* they meet nowhere in this region */
+  if (w->count == 0 || reconvergence >= walk->flow->blocks || reconvergence == top->stop ||
+      !is_in_region(r, reconvergence)) {
+    reconvergence = top->stop; /* they meet nowhere before */
     r->stack.count--;
+    r->may_switch = w->count == 0;
   } else {
     top->block = reconvergence;
   }
-  for (unsigned i = 0; i < w->count && !is_over(walk); i++) /* those that do not branch go first */
-    push(r, w->target[i], reconvergence, w->place[i]);
+  /* those that do not branch go first, unless the others go back */
+  bool goes_back = w->count == 2 && w->target[0] <= from;
+  for (unsigned i = 0; i < w->count && !is_over(walk); i++)
+    push(r, w->target[goes_back ? 1 - i : i], reconvergence, w->place[goes_back ? 1 - i : i]);
 }
 
 /* ---- Loops as a whole ---- */
@@ -622,13 +641,85 @@ static void walk_loop(region *r, uint32_t loop) {
     walk->loops.loop[loop].leaves_apart |= !together;
     leave(r, loop, &list, &exits, start, together, counter, atoms_before);
     if (exits.count == 0)
-      r->stack.count--; /* a loop that nobody leaves */
+      pop(r); /* a loop that nobody leaves */
     else
       go_on(r, loop, &exits, start, together);
   } else {
     walk->values.failed = true;
   }
   free_carried(&list);
+}
+
+/* ---- Who goes next ---- */
+
+/* Whether a and b are the two sides of one branch on which no thread was lost: each is on both, or
+ * it is known on which. */
+static bool are_sides(bf_walk *walk, bf_place a, bf_place b) {
+  const bf_condition *x = a.conditions, *y = b.conditions;
+  if (!x || !y || x->up != y->up || x->predicate != y->predicate || x->is_true == y->is_true)
+    return false;
+  const bf_lanes *lanes = bf_expression_evaluate(&walk->values, x->predicate);
+  const uint64_t *in_a = bf_mask_of(&walk->values, a.mask);
+  const uint64_t *in_b = bf_mask_of(&walk->values, b.mask);
+  for (unsigned i = 0; lanes && i < walk->values.mask_words; i++)
+    if ((in_a[i] ^ in_b[i]) & ~lanes->known[i])
+      return false;
+  return lanes != NULL;
+}
+
+/* The conditions under which threads are here that came in two groups: what both have in common,
+ * and nothing more where they are the two sides of one branch; else it is not known who came. */
+static bf_place united(bf_walk *walk, bf_place a, bf_place b, uint64_t line) {
+  uint64_t words[BF_MASK_WORDS];
+  for (unsigned i = 0; i < BF_MASK_WORDS; i++)
+    words[i] = bf_mask_of(&walk->values, a.mask)[i] | bf_mask_of(&walk->values, b.mask)[i];
+  bf_place both = {bf_mask_intern(&walk->values, words), a.conditions};
+  const bf_condition *x = a.conditions, *y = b.conditions;
+  if (x == y)
+    return both;
+  if (are_sides(walk, a, b)) {
+    both.conditions = x->up;
+    return both;
+  }
+  const bf_condition *common = NULL;
+  for (const bf_condition *i = x; i && !common; i = i->up)
+    for (const bf_condition *k = y; k && !common; k = k->up)
+      common = i == k ? i : NULL;
+  both.conditions = common;
+  bf_atom atom = {.kind = BF_ATOM_COMPUTED, .bits = 1, .line = line, .name = "?"};
+  snprintf(atom.why, sizeof atom.why, "the ways that lead to line %llu", (unsigned long long)line);
+  return bf_walk_split(walk, bf_expression_atom(&walk->values, &atom), both, line).yes;
+}
+
+/* Of the groups that go to the same point, puts the one that is furthest behind on top. */
+static void choose_group(region *r) {
+  group *item = r->stack.item;
+  uint32_t last = r->stack.count - 1, first = last, begin = last;
+  while (begin > 0 && item[begin - 1].stop == item[last].stop)
+    begin--;
+  for (uint32_t i = begin; i < last; i++)
+    if (item[i].block < item[first].block)
+      first = i;
+  group chosen = item[first];
+  memmove(&item[first], &item[first + 1], (last - first) * sizeof *item);
+  item[last] = chosen;
+}
+
+/* Takes groups that are at the same place as the top one into it, where several ways lead there. */
+static void absorb(region *r) {
+  bf_walk *walk = r->walk;
+  group *item = r->stack.item, top = item[r->stack.count - 1];
+  if (top.block >= walk->flow->blocks || top.block == top.stop || walk->ways[top.block] < 2)
+    return;
+  uint32_t last = r->stack.count - 1, at = walk->flow->block[top.block].first;
+  for (uint32_t i = last; i-- > 0 && item[i].stop == top.stop;)
+    if (item[i].block == top.block) {
+      top.place = united(walk, top.place, item[i].place, walk->function->instruction[at]->line);
+      memmove(&item[i], &item[i + 1], (last - i) * sizeof *item);
+      last--;
+    }
+  item[last] = top;
+  r->stack.count = last + 1;
 }
 
 /* ---- The walk ---- */
@@ -639,7 +730,7 @@ static bool has_arrived(region *r) {
   group top = r->stack.item[r->stack.count - 1];
   bool is_outside = top.block >= walk->flow->blocks;
   if (top.block == top.stop || (is_outside && r->loop == BF_NO_LOOP)) {
-    r->stack.count--;
+    pop(r);
     return true;
   }
   if (r->loop == BF_NO_LOOP)
@@ -650,7 +741,7 @@ static bool has_arrived(region *r) {
     add_arrival(walk, &r->latches, top);
   else
     return false;
-  r->stack.count--;
+  pop(r);
   return true;
 }
 
@@ -695,6 +786,11 @@ static void walk_region(region *r, group start) {
   bf_walk *walk = r->walk;
   push(r, start.block, start.stop, start.place);
   while (r->stack.count > 0 && !is_over(walk)) {
+    walk->values.work += r->stack.count;
+    if (r->may_switch)
+      choose_group(r);
+    r->may_switch = false;
+    absorb(r);
     end_attempts(r);
     if (has_arrived(r) || check_limits(r) || enter_loop(r, r->stack.item[r->stack.count - 1].block))
       continue;

@@ -82,6 +82,7 @@ typedef struct bf_walk {
   bf_loops loops;
   bf_expressions values;
   bf_arena arena;
+  uint32_t *ways;       /* per block: how many blocks lead to it; 2 where branches meet */
   bf_expression *reg;   /* per register of the function */
   bool *is_needed;      /* per instruction: it has a part in an address or a branch */
   bf_expression window; /* where shared memory begins among generic addresses */

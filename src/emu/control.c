@@ -113,6 +113,10 @@ static const bf_emu_op *enter(bf_emu_warp *warp, const bf_emu_op *op, const bf_e
   const bf_emu_call *call = op->detail;
   const bf_ptx_function *function = code->function;
   bf_emu_frame *caller = warp->frame;
+  if (warp->budget == 0 || --warp->budget == 0) { /* recursion takes time as loops do */
+    bf_emu_account(warp, op);
+    return bf_emu_yield(warp, op, false);
+  }
   unsigned first = (unsigned)__builtin_ctz(warp->active);
   uint64_t base = caller->local_base + ((caller->code->local_bytes + 15) & ~UINT64_C(15));
   if (base + code->local_bytes > warp->worker->flight->stack_bytes ||

@@ -281,15 +281,17 @@ void bf_profile_free(bf_profile *profile);
 /* ---- Traces of launches ---- */
 
 /* Writes the shared accesses of launches as a trace (docs/traces.md), with the source line of each
- * as its site. Equal accesses of a launch are written once, with a count. */
+ * as its site. Equal accesses are written once, with a count. */
 typedef struct bf_tracer bf_tracer;
 
 int bf_tracer_open(const char *path, bool packed, bf_tracer **tracer, bf_diagnostic *diagnostic);
-/* The observer for launches of kernel; ends the one before. */
+/* The observer for a launch of kernel, one launch at a time. */
 int bf_tracer_begin(bf_tracer *tracer, const bf_emu_kernel *kernel, bf_emu_observer *observer,
                     bf_diagnostic *diagnostic);
 /* Writes what is left and makes the file appear. */
 int bf_tracer_commit(bf_tracer *tracer, bf_diagnostic *diagnostic);
+/* After that: lines written, and the executions they stand for. */
+void bf_tracer_count(const bf_tracer *tracer, uint64_t *lines, uint64_t *executions);
 void bf_tracer_close(bf_tracer *tracer);
 
 #endif

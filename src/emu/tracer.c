@@ -13,6 +13,7 @@ struct bf_tracer {
   bf_workload *kept;
   bf_arena names;
   const char **site; /* of the kernel that runs */
+  uint64_t lines, executions;
   bool has_failed;
   bf_diagnostic diagnostic;
 };
@@ -34,8 +35,12 @@ int bf_tracer_open(const char *path, bool packed, bf_tracer **tracer, bf_diagnos
 
 /* Writes the accesses kept and forgets them. */
 static int flush(bf_tracer *tracer, bf_diagnostic *diagnostic) {
-  for (size_t i = 0; i < bf_workload_size(tracer->kept); i++)
-    BF_TRY(bf_trace_writer_add(tracer->writer, bf_workload_get(tracer->kept, i), diagnostic));
+  for (size_t i = 0; i < bf_workload_size(tracer->kept); i++) {
+    const bf_access *access = bf_workload_get(tracer->kept, i);
+    BF_TRY(bf_trace_writer_add(tracer->writer, access, diagnostic));
+    tracer->lines++;
+    tracer->executions += access->count;
+  }
   bf_workload_free(tracer->kept);
   tracer->kept = NULL;
   if (bf_workload_create(&tracer->kept) != BF_OK)
@@ -47,14 +52,17 @@ static int flush(bf_tracer *tracer, bf_diagnostic *diagnostic) {
 static char *name_site(bf_arena *arena, const bf_emu_kernel *kernel, unsigned index) {
   bf_emu_site site = kernel->sites[index];
   const char *file = site.source_file ? strrchr(site.source_file, '/') : NULL;
-  char name[256];
+  bf_text name = {0};
   file = file ? file + 1 : site.source_file;
-  snprintf(name, sizeof name, "%s:%s:%llu", kernel->function->name, file ? file : "ptx",
-           (unsigned long long)(file ? site.source_line : site.line));
-  for (char *c = name; *c; c++)
-    if (*c <= ' ')
-      *c = '_';
-  return bf_arena_copy(arena, name);
+  bf_ptx_readable_name(kernel->function->name, &name);
+  bf_text_addf(&name, ":%s:%llu", file ? file : "ptx",
+               (unsigned long long)(file ? site.source_line : site.line));
+  for (size_t i = 0; i < name.size; i++)
+    if (name.data[i] <= ' ' || name.data[i] > '~')
+      name.data[i] = '_';
+  char *copy = name.failed ? NULL : bf_arena_copy(arena, name.data);
+  bf_text_free(&name);
+  return copy;
 }
 
 static void trace_access(void *context, const bf_emu_event *event) {
@@ -78,7 +86,6 @@ static void trace_access(void *context, const bf_emu_event *event) {
 
 int bf_tracer_begin(bf_tracer *tracer, const bf_emu_kernel *kernel, bf_emu_observer *observer,
                     bf_diagnostic *diagnostic) {
-  BF_TRY(flush(tracer, diagnostic));
   tracer->site = bf_arena_alloc(&tracer->names, (kernel->site_count + 1) * sizeof *tracer->site);
   for (unsigned i = 0; tracer->site && i < kernel->site_count; i++)
     if (!(tracer->site[i] = name_site(&tracer->names, kernel, i)))
@@ -108,4 +115,9 @@ void bf_tracer_close(bf_tracer *tracer) {
   bf_arena_free(&tracer->names);
   pthread_mutex_destroy(&tracer->lock);
   free(tracer);
+}
+
+void bf_tracer_count(const bf_tracer *tracer, uint64_t *lines, uint64_t *executions) {
+  *lines = tracer->lines;
+  *executions = tracer->executions;
 }

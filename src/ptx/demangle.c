@@ -70,6 +70,7 @@ static bool read_literal(const char **cursor, bf_text *text) {
   return true;
 }
 
+/* A template argument: a number or a type. */
 static bool read_argument(const char **cursor, unsigned depth, bf_text *text) {
   if (**cursor != 'L')
     return read_type(cursor, depth, text);

@@ -49,6 +49,30 @@ static int run_method(const bf_machine *machine, const bf_workload *workload,
   return bf_fail(diagnostic, BF_BAD_INPUT, "unknown method %d", (int)options->method);
 }
 
+/* Takes the hash whose bank bits are bits k, k+1, ... of the address, each XORed with the one that
+ * many bank bits further up where is_xor, if it is better than what was found. */
+static void try_shift(const bf_problem *problem, unsigned k, bool is_xor, bf_found *found) {
+  uint64_t row[BF_HASH_MAX_BANK_BITS] = {0};
+  const bf_geometry *geometry = &problem->geometry;
+  for (unsigned i = 0; i < geometry->bank_bits; i++) {
+    unsigned partner = k + i + geometry->bank_bits;
+    row[i] = (uint64_t)1 << (k + i);
+    if (is_xor && partner < geometry->address_bits)
+      row[i] |= (uint64_t)1 << partner;
+  }
+  if (bf_problem_cost(problem, row) < bf_problem_cost(problem, found->row))
+    memcpy(found->row, row, sizeof found->row);
+}
+
+/* Where the exact search ran out of time, the plainest hashes may be better than what it has. */
+static void improve(const bf_problem *problem, bf_found *found) {
+  const bf_geometry *geometry = &problem->geometry;
+  for (unsigned k = 0; k + geometry->bank_bits <= geometry->address_bits; k++) {
+    try_shift(problem, k, false, found);
+    try_shift(problem, k, true, found);
+  }
+}
+
 static int check_options(const bf_solve_options *options, bf_diagnostic *diagnostic) {
   unsigned granule = options->granule_bytes;
   if (granule && granule != 4 && granule != 8 && granule != 16)
@@ -106,6 +130,9 @@ int bf_solve(const bf_machine *machine, const bf_workload *workload,
   if (error != BF_OK)
     return error;
   error = run_method(machine, workload, &problem, options, &found, solution, diagnostic);
+  bool is_free = options->class_ == BF_CLASS_GENERAL && options->granule_bytes <= 4;
+  if (error == BF_OK && options->method == BF_METHOD_EXACT && is_free && !found.complete)
+    improve(&problem, &found);
   if (error == BF_OK)
     error = name_hash(&found, options, &geometry, &solution->hash, diagnostic);
   if (error == BF_OK)

@@ -143,8 +143,6 @@ static void write_statements(writer *w, unsigned depth) {
       write_arithmetic(w);
     else if (kind < 8)
       write_access(w);
-    else if (kind == 8 && below(w, 12) == 0)
-      bf_text_addf(&w->text, "@%%p%u ret;\n", below(w, 2));
     else if (kind == 8)
       write_comparison(w, below(w, 2) ? "%p0" : "%p1");
     else if (kind < 11)

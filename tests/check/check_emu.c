@@ -1,9 +1,11 @@
 /* The emulator against the reference interpreter of tests/reference, and both against what a GPU
  * has stored (tests/data/h200/opcodes.bin.zst, recorded by tests/gpu/opcodes.c): every form of
- * every instruction with edge values, and random programs. check_emu                   all forms,
- * and random programs for some 15 seconds check_emu --forms TEXT      only the forms that contain
- * the text; says more check_emu --program SEED    only one program check_emu --write FOLDER writes
- * the forms and some programs as PTX files, for ptxas */
+ * every instruction with edge values, and random programs.
+ *
+ * - check_emu: all forms, and random programs for some 15 seconds
+ * - check_emu --forms TEXT: the forms that contain the text; says more
+ * - check_emu --program SEED [COUNT]: one program, or as many
+ * - check_emu --write FOLDER: writes the forms and some programs as PTX files, for ptxas */
 #include "../reference/cases.h"
 #include "../reference/programs.h"
 #include "../reference/reference.h"
@@ -478,6 +480,46 @@ static void shrink(checker *c, uint64_t seed) {
   free(text);
 }
 
+/* Whether min or max has the same register twice. */
+static bool has_twin_operands(const char *instruction) {
+  const char *operands = strchr(instruction, ' ');
+  unsigned a, b;
+  return (strncmp(instruction, "min.", 4) == 0 || strncmp(instruction, "max.", 4) == 0) &&
+         operands && sscanf(operands, " %%f%*u, %%f%u, %%f%u", &a, &b) == 2 && a == b;
+}
+
+/* Whether a bit field has a constant position or length of 32 or more. */
+static bool has_wide_field(const char *instruction) {
+  unsigned commas = 0, count;
+  if (strncmp(instruction, "bfe.", 4) != 0 && strncmp(instruction, "bfi.", 4) != 0)
+    return false;
+  for (const char *at = instruction; *at && *at != '\n'; at++)
+    if (*at == ',' && ++commas > 1 && sscanf(at, ", %u", &count) == 1 && count >= 32)
+      return true;
+  return false;
+}
+
+/* Whether the driver's assembler makes something else of a line than of the instruction alone. It
+ * forgets the guard of testp, does not treat that of set as it should either, takes min(x, x) for x
+ * even if x is NaN, and counts constant lengths of bfi, and somehow those of bfe, modulo 32. */
+static bool is_assembled_otherwise(const char *line) {
+  const char *instruction = line[0] == '@' && strchr(line, ' ') ? strchr(line, ' ') + 1 : line;
+  bool guarded = instruction != line;
+  if (guarded && (strncmp(instruction, "testp.", 6) == 0 || strncmp(instruction, "set.", 4) == 0))
+    return true;
+  return has_twin_operands(instruction) || has_wide_field(instruction);
+}
+
+/* Whether a GPU does with a program what its instructions say. */
+static bool is_program_like_gpu(const char *text) {
+  if (!is_like_gpu(text))
+    return false;
+  for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+    if (is_assembled_otherwise(line))
+      return false;
+  return true;
+}
+
 static void check_program(checker *c, uint64_t seed) {
   unsigned statements;
   char message[512];
@@ -492,7 +534,7 @@ static void check_program(checker *c, uint64_t seed) {
   const recorded *gpu =
       text ? recording_find(&c->gpu, case_hash(CASE_HASH_START, text, strlen(text))) : NULL;
   uint64_t hash = case_hash(CASE_HASH_START, c->by_emu, PROGRAM_OUTPUT_BYTES);
-  if (gpu && is_like_gpu(text)) {
+  if (gpu && is_program_like_gpu(text)) {
     c->with_gpu++;
     if (memcmp(gpu->bytes, &hash, 8) != 0 && complain(c))
       printf("seed %" PRIu64 ": differs from the GPU\n", seed);
@@ -524,8 +566,10 @@ static bool write_all(const case_list *list, const char *folder) {
   bool fine = true;
   for (size_t i = 0; fine && i < list->count; i += BATCH)
     fine = write_text(folder, "forms", (unsigned)i, case_module(list, i, BATCH));
-  for (unsigned i = 0; fine && i < WRITTEN_PROGRAMS; i++)
-    fine = write_text(folder, "program", i, program_make(i, NULL, &statements));
+  for (unsigned i = 0; fine && i < WRITTEN_PROGRAMS; i++) {
+    unsigned seed = PROGRAM_RECORDED - WRITTEN_PROGRAMS / 2 + i; /* of both kinds */
+    fine = write_text(folder, "program", seed, program_make(seed, NULL, &statements));
+  }
   return fine;
 }
 
@@ -584,7 +628,7 @@ int main(int count, char **argument) {
   static checker c;
   case_list list;
   bool write = count == 3 && strcmp(argument[1], "--write") == 0;
-  bool program = count == 3 && strcmp(argument[1], "--program") == 0;
+  bool program = count >= 3 && strcmp(argument[1], "--program") == 0;
   if (count == 3 && strcmp(argument[1], "--forms") == 0)
     c.filter = argument[2];
   case_list_make(&list);
@@ -597,8 +641,12 @@ int main(int count, char **argument) {
   for (size_t i = 0; !program && i < list.count; i += BATCH)
     check_batch(&c, &list, i);
   printf("%u forms, %u of them refused by the emulator\n", c.compared, c.refused);
-  if (program)
-    check_program(&c, strtoull(argument[2], NULL, 0));
+  if (program) {
+    uint64_t first = strtoull(argument[2], NULL, 0);
+    uint64_t programs = count > 3 ? strtoull(argument[3], NULL, 0) : 1;
+    for (uint64_t i = 0; i < programs; i++)
+      check_program(&c, first + i);
+  }
   if (!program && !c.filter) {
     check_rows(&c);
     check_programs(&c);

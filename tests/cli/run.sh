@@ -9,7 +9,7 @@
 #   | a line of its standard output       (: the last line, where the newline is missing)
 #   ! a line of its standard error
 #   ? its exit status, where not 0
-# Every transcript runs in an empty folder of its own, in which golden, data, examples and machines
+# Every transcript runs in an empty folder of its own, in which golden, data, examples, kernels and machines
 # lead to the project's folders. A command that ends with status 2 must leave the folder as it was.
 # "# skip when sanitized" leaves a transcript out where $SANITIZED is set.
 # --update writes what was printed into the transcripts.
@@ -75,7 +75,7 @@ for file in "$@"; do
     continue
   fi
   mkdir "$work/run"
-  ln -s "$root/tests/golden" "$root/tests/data" "$root/examples" "$root/machines" "$work/run"
+  ln -s "$root/tests/golden" "$root/tests/data" "$root/examples" "$root/machines" "$root/kernels" "$work/run"
   (cd "$work/run" && run_transcript "$file") >"$work/actual"
   rm -rf "$work/run"
   if [ -n "$update" ]; then

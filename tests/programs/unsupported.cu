@@ -3,6 +3,8 @@
 // says: cudaGraphCreate is not supported
 #include "check.h"
 
+__global__ void __cluster_dims__(2, 1, 1) clustered(int *out) { out[0] = 1; }
+
 int main() {
   cudaGraph_t graph;
   cudaArray_t array;
@@ -15,5 +17,8 @@ int main() {
   CHECK(cudaStreamCreate(&stream));
   printf("capture: %s\n",
          cudaGetErrorName(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal)));
+  cudaGetLastError();
+  clustered<<<2, 32>>>(NULL);
+  printf("clusters: %s\n", cudaGetErrorName(cudaGetLastError()));
   return 0;
 }

@@ -2,8 +2,11 @@
  * draws its random numbers whether or not it is written, so that leaving one out changes no other.
  *
  * Registers: %i0-7 (32-bit integers), %w0-3 (64), %h0-3 (16 bits), %f0-5 (binary32), %d0-2
- * (binary64), %p0-3. At depth n of branches and loops %m<n> holds the lanes that are together and
- * %c<n> counts the turns of a loop. */
+ * (binary64), %p0-3. At depth n of branches and loops %m<n> holds the lanes that are together,
+ * %c<n> counts the turns of a loop, and %g<n> holds the lanes that are still in it.
+ *
+ * Seeds below PROGRAM_RECORDED make the programs that a GPU has run; the others have, besides,
+ * switches, and loops that lanes leave or start anew from within. */
 #include "programs.h"
 #include "cases.h"
 
@@ -21,6 +24,7 @@ typedef struct maker {
   const bool *skip;
   unsigned muted; /* statements around this one that are left out */
   unsigned statements, labels, depth;
+  bool jumps; /* switches, breaks and continues too */
 } maker;
 
 static uint64_t draw(maker *m) { return m->state = case_mix(m->state); }
@@ -360,12 +364,68 @@ static void put_loop(maker *m) {
   emit(m, "bra again_%u;\ndone_%u:\nbar.warp.sync %%m%u;\n", label, label, depth - 1);
 }
 
+/* In the middle of a loop: some lanes leave it, or start their next turn. Those that stay behind
+ * know who is left. */
+static void put_jump(maker *m, unsigned label, unsigned depth) {
+  bool leaves = below(m, 2);
+  unsigned predicate = below(m, 4);
+  emit(m,
+       "vote.sync.ballot.b32 %%t3, %%p%u, %%m%u;\nnot.b32 %%t3, %%t3;\nand.b32 %%m%u, %%m%u, "
+       "%%t3;\n",
+       predicate, depth, depth, depth);
+  if (leaves)
+    emit(m, "and.b32 %%g%u, %%g%u, %%t3;\n@%%p%u bra done_%u;\n", depth, depth, predicate, label);
+  else
+    emit(m, "@%%p%u bra again_%u;\n", predicate, label);
+}
+
+/* A loop with jumps in it. Lanes that start their next turn early wait at its head for the others;
+ * those that have left are not waited for. */
+static void put_loop_with_jumps(maker *m) {
+  unsigned label = m->labels++, depth = m->depth + 1;
+  emit(m, "and.b32 %%c%u, %%i%u, 7;\nmov.b32 %%g%u, %%m%u;\nagain_%u:\n", depth, below(m, 8), depth,
+       depth - 1, label);
+  emit(m, "setp.ne.u32 %%q%u, %%c%u, 0;\nvote.sync.ballot.b32 %%g%u, %%q%u, %%g%u;\n", depth, depth,
+       depth, depth, depth);
+  emit(m, "@!%%q%u bra done_%u;\nsub.u32 %%c%u, %%c%u, 1;\nmov.b32 %%m%u, %%g%u;\n", depth, label,
+       depth, depth, depth, depth);
+  m->depth++;
+  put_statements(m, 1 + below(m, 3));
+  put_jump(m, label, depth);
+  put_statements(m, 1 + below(m, 3));
+  m->depth--;
+  emit(m, "bra again_%u;\ndone_%u:\nbar.warp.sync %%m%u;\n", label, label, depth - 1);
+}
+
+/* brx.idx to one of four places, of which one runs into the next. */
+static void put_switch(maker *m) {
+  unsigned label = m->labels++, depth = m->depth + 1, through = below(m, 3);
+  emit(m, "and.b32 %%k%u, %%i%u, 3;\nmatch.any.sync.b32 %%m%u, %%k%u, %%m%u;\n", depth, below(m, 8),
+       depth, depth, depth - 1);
+  emit(m, "places_%u: .branchtargets place_%u_0, place_%u_1, place_%u_2, place_%u_3;\n", label,
+       label, label, label, label);
+  emit(m, "brx.idx %%k%u, places_%u;\n", depth, label);
+  m->depth++;
+  for (unsigned i = 0; i < 4; i++) {
+    emit(m, "place_%u_%u:\n", label, i);
+    put_statements(m, 1 + below(m, 2));
+    if (i != through)
+      emit(m, "bra join_%u;\n", label);
+  }
+  m->depth--;
+  emit(m, "join_%u:\nbar.warp.sync %%m%u;\n", label, depth - 1);
+}
+
 static void put_statement(maker *m) {
   bool left_out = m->skip && m->statements < PROGRAM_MOST_STATEMENTS && m->skip[m->statements];
   unsigned kind = below(m, 12);
   m->statements++;
   m->muted += left_out;
-  if (kind == 0 && m->depth < MOST_DEPTH)
+  if (kind == 3 && m->jumps && m->depth < MOST_DEPTH)
+    put_switch(m);
+  else if (kind <= 1 && m->jumps && m->depth < MOST_DEPTH)
+    put_loop_with_jumps(m);
+  else if (kind == 0 && m->depth < MOST_DEPTH)
     put_loop(m);
   else if (kind <= 2 && m->depth < MOST_DEPTH)
     put_branch(m);
@@ -429,7 +489,8 @@ static const char tail[] =
 
 char *program_make(uint64_t seed, const bool *skip, unsigned *statements) {
   maker m = {.out = {malloc(8192), 0, 8192}, .state = case_mix(seed + 1), .skip = skip};
-  case_put(&m.out, "%s", head);
+  m.jumps = seed >= PROGRAM_RECORDED;
+  case_put(&m.out, "%s%s", head, m.jumps ? ".reg .b32 %g<8>, %k<8>;\n" : "");
   put_statements(&m, 6 + below(&m, 20));
   case_put(&m.out, "%s", tail);
   *statements = m.statements;

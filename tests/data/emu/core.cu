@@ -76,6 +76,7 @@ KERNEL chain(volatile int *flag, int *order) {
 __device__ __noinline__ int fibonacci(int n) {
   return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
+KERNEL endless_recursion(int *out) { out[threadIdx.x] = fibonacci(60 + threadIdx.x); }
 KERNEL recursion(int *out) { out[threadIdx.x] = fibonacci(threadIdx.x % 13); }
 
 __device__ __noinline__ int twice(int x) { return 2 * x; }
