@@ -846,13 +846,6 @@ static void read_directives(bf_emu_kernel *kernel) {
   }
 }
 
-/* An estimate of the 32-bit registers a thread needs: declared ones, as far as hardware has them.
- */
-static unsigned estimate_registers(const bf_ptx_function *function) {
-  unsigned count = 8 + function->registers / 2;
-  return count < 16 ? 16 : count > 255 ? 255 : count;
-}
-
 /* Decodes the functions of the kernel, of which there may become more on the way. */
 static int decode_all(bf_emu_decoder *common, bf_text *refused, unsigned *refused_count,
                       bf_diagnostic *diagnostic) {
@@ -889,7 +882,7 @@ int bf_emu_decode(bf_emu_module *module, const bf_ptx_function *function, bf_emu
     add_callees(&common, code->function);
   if (!common.failed)
     place_shared(&common);
-  made->needs.registers = estimate_registers(function);
+  made->needs.registers = bf_emu_estimate_registers(made);
   made->needs.const_bytes = module->const_bytes;
   bf_text refused = {0};
   unsigned refused_count = 0;
