@@ -75,10 +75,23 @@ static const bf_emu_texture *find_texture(bf_emu_warp *warp, const bf_emu_op *op
 
 /* ---- One texel ---- */
 
+/* A channel as it lies in memory. */
+static inline uint32_t load_channel(const uint8_t *at, unsigned channel_bits) {
+  uint32_t word;
+  uint16_t half;
+  if (channel_bits == 8)
+    return *at;
+  if (channel_bits == 16) {
+    memcpy(&half, at, sizeof half);
+    return half;
+  }
+  memcpy(&word, at, sizeof word);
+  return word;
+}
+
 /* A channel as tex returns it: bits of an integer or of a float. */
 static uint32_t read_channel(const bf_emu_texture *texture, const uint8_t *at) {
-  uint32_t bits = 0;
-  memcpy(&bits, at, texture->channel_bits / 8);
+  uint32_t bits = load_channel(at, texture->channel_bits);
   unsigned unused = 32 - texture->channel_bits;
   float value;
   if (texture->kind == BF_EMU_TEXEL_FLOAT) {
@@ -139,17 +152,28 @@ static float bounded(float x) {
   return x != x ? 0 : x > most ? most : x < -most ? -most : x;
 }
 
-/* The sample at coordinates in texels; the mean of up to eight texels where it is filtered. */
-static texel sample(const bf_emu_texture *texture, unsigned dimensions, const float x[3],
-                    int64_t layer) {
+/* The texel that holds coordinates in texels. */
+static texel sample_nearest(const bf_emu_texture *texture, unsigned dimensions, const float x[3],
+                            int64_t layer) {
+  const uint32_t size[3] = {texture->width, texture->height, texture->depth};
+  int64_t index[3] = {0, 0, layer};
+  for (unsigned i = 0; i < dimensions; i++)
+    index[i] =
+        fold(texture->outside[i], texture->is_normalised, (int64_t)floorf(bounded(x[i])), size[i]);
+  return read_texel(texture, index);
+}
+
+/* The mean of the two, four or eight texels around coordinates in texels. */
+static texel sample_filtered(const bf_emu_texture *texture, unsigned dimensions, const float x[3],
+                             int64_t layer) {
   const uint32_t size[3] = {texture->width, texture->height, texture->depth};
   int64_t low[3], index[3] = {0, 0, layer};
   float weight[3] = {0, 0, 0};
   texel result = {.u = {0}};
   for (unsigned i = 0; i < dimensions; i++) {
-    float place = bounded(x[i]) - (texture->is_filtered ? 0.5f : 0);
+    float place = bounded(x[i]) - 0.5f;
     low[i] = (int64_t)floorf(place);
-    weight[i] = texture->is_filtered ? rintf((place - floorf(place)) * 256) / 256 : 0;
+    weight[i] = rintf((place - floorf(place)) * 256) / 256;
   }
   for (unsigned corner = 0; corner < 1u << dimensions; corner++) {
     float part = 1;
@@ -158,8 +182,6 @@ static texel sample(const bf_emu_texture *texture, unsigned dimensions, const fl
       part *= is_high ? weight[i] : 1 - weight[i];
       index[i] = fold(texture->outside[i], texture->is_normalised, low[i] + is_high, size[i]);
     }
-    if (!texture->is_filtered)
-      return read_texel(texture, index);
     if (part == 0)
       continue;
     texel one = read_texel(texture, index);
@@ -201,16 +223,23 @@ static texel sample_lane(const bf_emu_warp *warp, const sampling *what,
     if (texture->is_normalised)
       x[i] *= (float)size[i];
   }
-  return what->is_integer ? fetch(texture, what->dimensions, whole, layer)
-                          : sample(texture, what->dimensions, x, layer);
+  if (what->is_integer)
+    return fetch(texture, what->dimensions, whole, layer);
+  return texture->is_filtered ? sample_filtered(texture, what->dimensions, x, layer)
+                              : sample_nearest(texture, what->dimensions, x, layer);
 }
 
 static const bf_emu_op *run_tex(bf_emu_warp *warp, const bf_emu_op *op) {
   const sampling *what = op->detail;
+  const uint64_t *handle = BF_LANES(const uint64_t, what->handle);
+  const bf_emu_texture *texture = NULL;
+  uint64_t found = 0; /* the handle of texture: mostly all lanes have the same */
   BF_EACH_LANE(BF_MASK(), lane) {
-    const bf_emu_texture *texture = find_texture(warp, op, what, lane);
+    if (!texture || handle[lane] != found)
+      texture = find_texture(warp, op, what, lane);
     if (!texture)
       return NULL;
+    found = handle[lane];
     texel result = sample_lane(warp, what, texture, lane);
     for (unsigned i = 0; i < what->count; i++)
       BF_LANES(uint32_t, what->value[i])[lane] = result.u[i];
