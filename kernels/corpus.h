@@ -156,4 +156,13 @@ void bf_corpus_compare_f32(const float *result, const float *reference, uint64_t
 void bf_corpus_compare_f64(const double *result, const double *reference, uint64_t count,
                            double allowed_error, bf_corpus_outcome *outcome);
 
+/* ---- Drivers of several folders (common.c); the variant is the name of the kernel ---- */
+
+/* Sorts blocks of 1024 keys, of which many are equal, with that many threads each. */
+int bf_corpus_run_sort(const bf_corpus_run *run, uint32_t threads, bf_corpus_outcome *outcome,
+                       bf_diagnostic *diagnostic);
+/* Multiplies matrices of floats in tiles of tile x tile, with threads x threads threads each. */
+int bf_corpus_run_multiply(const bf_corpus_run *run, uint32_t tile, uint32_t threads,
+                           bf_corpus_outcome *outcome, bf_diagnostic *diagnostic);
+
 #endif

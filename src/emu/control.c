@@ -234,7 +234,7 @@ static const bf_emu_op *step_barrier_result(bf_emu_warp *warp, const bf_emu_op *
   const bf_emu_barrier *barrier = &warp->block->barrier[number % BF_EMU_BARRIERS];
   if (op->small[0] == RED_POPC) {
     uint32_t *sum = BF_LANES(uint32_t, op->d);
-    BF_SET_LANES(mask, sum, barrier->result_sum);
+    BF_EACH_LANE(mask, lane) sum[lane] = barrier->result_sum;
   } else {
     bool is_true = op->small[0] == RED_AND ? barrier->result_and : barrier->result_or;
     bf_emu_set_predicate(warp, op->d, mask, is_true ? UINT32_MAX : 0);
