@@ -6,7 +6,7 @@
 
 enum {
   BF_EMU_MOST_SPINS = 256,     /* backward branches of a loop that polls before others run */
-  BF_EMU_SLICE = 1 << 20,      /* backward branches before other warps run */
+  BF_EMU_SLICE = 1 << 16,      /* backward branches before other warps run */
   BF_EMU_MOST_DEPTH = 1 << 13, /* calls inside calls */
 };
 

@@ -9,19 +9,32 @@ cd "$(dirname "$0")/../.." || exit 2
 passed=0 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for source in tests/fuzz/fuzz_*.c; do
-  name=$(basename "$source" .c)
-  mkdir -p "$work/$name"
-  seeds=tests/fuzz/corpus/${name#fuzz_}
+
+# fuzz NAME: leaves its output in $work/NAME.log and its status in $work/NAME.status.
+fuzz() {
+  local name=$1 seeds=tests/fuzz/corpus/${1#fuzz_}
   [ "$name" = fuzz_machine ] && seeds=machines
-  if "$build/tests/$name" -runs="$runs" -max_total_time=40 -seed=1 -max_len=4096 -timeout=10 \
-    -artifact_prefix="$work/" "$work/$name" "$seeds" >"$work/log" 2>&1; then
+  mkdir -p "$work/$name"
+  "$build/tests/$name" -runs="$runs" -max_total_time=30 -seed=1 -max_len=4096 -timeout=10 \
+    -artifact_prefix="$work/" "$work/$name" "$seeds" >"$work/$name.log" 2>&1
+  echo $? >"$work/$name.status"
+}
+
+# Two at a time.
+names=$(basename -s .c tests/fuzz/fuzz_*.c)
+for name in $names; do
+  while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
+  fuzz "$name" &
+done
+wait
+for name in $names; do
+  if [ "$(cat "$work/$name.status")" = 0 ]; then
     passed=$((passed + 1))
-    echo "$name: $(grep -o 'Done [0-9]* runs.*' "$work/log")"
+    echo "$name: $(grep -o 'Done [0-9]* runs.*' "$work/$name.log")"
   else
     failed=$((failed + 1))
     echo "FAILED $name"
-    tail -n 40 "$work/log"
+    tail -n 40 "$work/$name.log"
   fi
 done
 echo "$passed passed, $failed failed, 0 skipped"

@@ -5,17 +5,25 @@ set -u
 build=$(readlink -f "$1")
 cd "$(dirname "$0")/../.." || exit 2
 passed=0 failed=0 skipped=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# One process per core, the largest sources first; each leaves its output and its status.
+export CMOCKA_MESSAGE_OUTPUT=TAP
+# shellcheck disable=SC2016 # the inner shell expands these
+find tests/unit -name 'test_*.c' -printf '%s %f\n' | sort -rn | sed 's/.* //; s/\.c$//' |
+  xargs -P "$(nproc)" -I '{}' sh -c '"$1/tests/$3" >"$2/$3" 2>&1; echo $? >"$2/$3.status"' \
+    sh "$build" "$work" '{}'
+
 for source in tests/unit/test_*.c; do
   name=$(basename "$source" .c)
-  CMOCKA_MESSAGE_OUTPUT=TAP "$build/tests/$name" >"$log" 2>&1
-  status=$?
+  log=$work/$name
+  status=$(cat "$log.status")
   good=$(grep -c '^ok ' "$log")
   left_out=$(grep -c '^not ok .*# SKIP' "$log")
   bad=$(($(grep -c '^not ok ' "$log") - left_out))
   planned=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$log" | awk '{ sum += $1 } END { print sum + 0 }')
-  if [ $status != 0 ] && [ $bad = 0 ] || [ $((good + bad + left_out)) != "$planned" ]; then
+  if [ "$status" != 0 ] && [ $bad = 0 ] || [ $((good + bad + left_out)) != "$planned" ]; then
     bad=$((bad + 1))
   fi
   if [ $bad != 0 ]; then
