@@ -76,6 +76,28 @@ struct bf_emu_decoder {
   bool failed;           /* out of memory */
 };
 
+enum { BF_EMU_REFUSED_LISTED = 12 }; /* instructions that a message lists */
+
+static inline uint64_t bf_emu_align(uint64_t value, uint64_t alignment) {
+  return alignment > 1 ? (value + alignment - 1) / alignment * alignment : value;
+}
+
+static inline unsigned bf_emu_alignment(const bf_ptx_variable *variable) {
+  unsigned own = bf_ptx_type_bytes(variable->type) * (variable->vector ? variable->vector : 1);
+  return variable->alignment_bytes ? variable->alignment_bytes : own ? own : 1;
+}
+
+/* Bytes per lane of a register: 0 for a predicate. */
+unsigned bf_emu_lane_bytes(bf_ptx_type type);
+/* Room in the frame. */
+uint32_t bf_emu_take(bf_emu_decoder *decoder, uint64_t bytes, uint32_t alignment);
+/* Marks the registers that some instruction reads: all operands but the first of an opcode that
+ * writes it. */
+void bf_emu_mark_reads(const bf_ptx_function *function, bool *reads);
+/* Decodes one function (decode.c); what cannot be run is added to refused. */
+int bf_emu_decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *refused_count,
+                           unsigned *site_capacity, bf_diagnostic *diagnostic);
+
 /* Control flow: bra, brx, call, ret, exit, trap, bar, barrier (control.c). */
 bool bf_emu_select_control(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                            bf_emu_op *op);
