@@ -200,8 +200,6 @@ static int run_one(const settings *own, const bf_machine *machine, const bf_hash
 /* ---- The table ---- */
 
 static void write_row_json(bf_json *json, const bf_corpus_row *row) {
-  const bf_published_row *published =
-      row->benchmark->published_name ? bf_published_find(row->benchmark->published_name) : NULL;
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "name", row->benchmark->name);
   bf_json_string(json, "kind", kind_of(row->benchmark));
@@ -211,15 +209,17 @@ static void write_row_json(bf_json *json, const bf_corpus_row *row) {
   bf_json_begin(json, "methods", '[', false);
   for (unsigned i = 0; i < BF_CORPUS_COLUMNS; i++) {
     const bf_corpus_cell *cell = &row->cell[i];
-    bool is_published = published && i >= BF_CORPUS_BIT_VECTOR && i <= BF_CORPUS_XOR_IMBALANCE;
     bf_json_begin(json, NULL, '{', true);
     bf_json_string(json, "name", bf_corpus_column_names[i]);
     bf_json_string(json, "hash", cell->has ? cell->hash : NULL);
     bf_json_number(json, "conflicts", cell->has ? cell->conflicts : row->conflicts);
-    bf_json_real(json, "removed", cell->has ? bf_corpus_removed(row, (bf_corpus_column)i) : 0);
+    bf_json_real(json, "removed", cell->has ? bf_corpus_removed(row, cell->conflicts) : 0);
     bf_json_bool(json, "proven", cell->proven);
-    bf_json_string(json, "published_hash",
-                   is_published ? published->hash[i - BF_CORPUS_BIT_VECTOR] : NULL);
+    bf_json_string(json, "published_hash", cell->published);
+    if (cell->judged)
+      bf_json_real(json, "published_removed", bf_corpus_removed(row, cell->published_conflicts));
+    else
+      bf_json_string(json, "published_removed", NULL);
     bf_json_end(json, '}');
   }
   bf_json_end(json, ']');
@@ -234,10 +234,26 @@ static void write_row_text(bf_text *text, const bf_corpus_row *row) {
     else if (!row->cell[i].has)
       bf_text_addf(text, " %10s", "none");
     else
-      bf_text_addf(text, " %9.1f%s", 100 * bf_corpus_removed(row, (bf_corpus_column)i),
+      bf_text_addf(text, " %9.1f%s", 100 * bf_corpus_removed(row, row->cell[i].conflicts),
                    i == BF_CORPUS_EXACT && row->cell[i].proven ? "*" : "%");
   }
   bf_text_puts(text, "\n");
+}
+
+/* Hashes found beside the document's, and what these remove here. */
+static void write_hashes(bf_text *text, const bf_corpus_row *row) {
+  for (unsigned i = 0; i < BF_CORPUS_COLUMNS; i++) {
+    const bf_corpus_cell *cell = &row->cell[i];
+    if (!cell->published)
+      continue;
+    bf_text_addf(text, "%-24s %-10s %-32s", row->benchmark->name, bf_corpus_column_names[i],
+                 cell->has ? cell->hash : "-");
+    if (cell->judged)
+      bf_text_addf(text, " %-26s %9.1f%%\n", cell->published,
+                   100 * bf_corpus_removed(row, cell->published_conflicts));
+    else
+      bf_text_addf(text, " %-26s %10s\n", cell->published, "no hash");
+  }
 }
 
 /* Sums for the last lines of the table. */
@@ -252,7 +268,7 @@ static void add_average(averages *to, const bf_corpus_row *row) {
     return;
   to->rows++;
   for (unsigned i = 0; i < BF_CORPUS_COLUMNS; i++)
-    to->sum[i] += row->cell[i].has ? bf_corpus_removed(row, (bf_corpus_column)i) : 0;
+    to->sum[i] += row->cell[i].has ? bf_corpus_removed(row, row->cell[i].conflicts) : 0;
 }
 
 static double published_percent(unsigned column) {
@@ -334,6 +350,7 @@ static int run_chosen(const settings *own, const bf_machine *machine, const bf_h
                       double time_limit_seconds, int count, char **names, bf_text *text,
                       unsigned *wrong, bf_diagnostic *diagnostic) {
   bf_json json = {.text = text};
+  bf_text hashes = {0};
   averages average = {0};
   if (own->common.json) {
     bf_json_begin(&json, NULL, '{', false);
@@ -358,9 +375,14 @@ static int run_chosen(const settings *own, const bf_machine *machine, const bf_h
     bf_corpus_settings with = corpus_settings(own, machine, NULL);
     with.as_written = true;
     say(at->name);
-    BF_TRY(bf_corpus_tabulate(at, &with, time_limit_seconds, &row, diagnostic));
+    int error = bf_corpus_tabulate(at, &with, time_limit_seconds, &row, diagnostic);
+    if (error) {
+      bf_text_free(&hashes);
+      return error;
+    }
     say("");
     add_average(&average, &row);
+    write_hashes(&hashes, &row);
     if (own->common.json)
       write_row_json(&json, &row);
     else
@@ -372,6 +394,11 @@ static int run_chosen(const settings *own, const bf_machine *machine, const bf_h
     write_averages_json(&json, &average);
   else if (own->table)
     write_averages(text, &average);
+  if (own->table && !own->common.json && hashes.size)
+    bf_text_addf(text, "\n%-24s %-10s %-32s %-26s %10s\n%s", "benchmark", "method", "hash found",
+                 "the document's hash", "removes", hashes.data);
+  text->failed |= hashes.failed;
+  bf_text_free(&hashes);
   if (own->common.json)
     bf_json_end(&json, '}');
   return BF_OK;

@@ -60,7 +60,10 @@ typedef struct bf_corpus_cell {
   bool has; /* the method has an answer */
   uint64_t conflicts;
   char hash[120];
-  bool proven; /* no hash of the class leaves fewer on what it was made for */
+  bool proven;           /* no hash of the class leaves fewer on what it was made for */
+  const char *published; /* the document's hash, or NULL */
+  bool judged;           /* it is a hash: its bits do not depend on each other */
+  uint64_t published_conflicts;
 } bf_corpus_cell;
 
 /* Hashes found on the benchmark's accesses (seed 0) and what they leave. Where addresses depend on
@@ -77,7 +80,7 @@ typedef struct bf_corpus_row {
 int bf_corpus_tabulate(const bf_corpus_benchmark *benchmark, const bf_corpus_settings *settings,
                        double time_limit_seconds, bf_corpus_row *row, bf_diagnostic *diagnostic);
 
-/* Share of the conflicts removed; 1 where there were none. */
-double bf_corpus_removed(const bf_corpus_row *row, bf_corpus_column column);
+/* Share of the conflicts removed where that many are left; 1 where there were none. */
+double bf_corpus_removed(const bf_corpus_row *row, uint64_t conflicts);
 
 #endif

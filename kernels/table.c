@@ -61,6 +61,17 @@ static int find_hash(const bf_machine *machine, const bf_workload *training, uns
   return BF_OK;
 }
 
+/* Adds what the hash that text describes leaves of one workload. */
+static int judge_hash(const bf_machine *machine, const char *text, const bf_workload *workload,
+                      uint64_t *conflicts, bf_diagnostic *diagnostic) {
+  bf_hash *hash;
+  uint64_t ignored = 0;
+  BF_TRY(parse(machine, text, &hash, diagnostic));
+  int error = count_all(machine, hash, workload, conflicts, &ignored, diagnostic);
+  bf_hash_free(hash);
+  return error;
+}
+
 /* Adds what the hashes leave of one workload. */
 static int judge(const bf_machine *machine, const bf_workload *workload, bf_corpus_row *row,
                  bf_diagnostic *diagnostic) {
@@ -69,17 +80,28 @@ static int judge(const bf_machine *machine, const bf_workload *workload, bf_corp
   int error = count_all(machine, none, workload, &row->conflicts, &row->accesses, diagnostic);
   bf_hash_free(none);
   for (unsigned i = 0; i < BF_CORPUS_COLUMNS && !error; i++) {
-    bf_hash *hash;
-    uint64_t ignored = 0;
-    if (!row->cell[i].has)
-      continue;
-    error = parse(machine, row->cell[i].hash, &hash, diagnostic);
-    if (error)
-      break;
-    error = count_all(machine, hash, workload, &row->cell[i].conflicts, &ignored, diagnostic);
-    bf_hash_free(hash);
+    bf_corpus_cell *cell = &row->cell[i];
+    if (cell->has)
+      error = judge_hash(machine, cell->hash, workload, &cell->conflicts, diagnostic);
+    if (cell->judged && !error)
+      error =
+          judge_hash(machine, cell->published, workload, &cell->published_conflicts, diagnostic);
   }
   return error;
+}
+
+/* Looks up the document's hashes. Some have bits that depend on each other, or do not fit the
+ * machine: these cannot be judged. */
+static void find_published(const bf_machine *machine, bf_corpus_row *row) {
+  const char *name = row->benchmark->published_name;
+  const bf_published_row *published = name ? bf_published_find(name) : NULL;
+  for (unsigned i = 0; published && i < BF_PUBLISHED_METHODS; i++) {
+    bf_corpus_cell *cell = &row->cell[BF_CORPUS_BIT_VECTOR + i];
+    bf_hash *hash = NULL;
+    cell->published = published->hash[i];
+    cell->judged = parse(machine, cell->published, &hash, NULL) == BF_OK;
+    bf_hash_free(hash);
+  }
 }
 
 static unsigned widest(const bf_workload *workload) {
@@ -111,6 +133,7 @@ int bf_corpus_tabulate(const bf_corpus_benchmark *benchmark, const bf_corpus_set
   double start = bf_seconds();
   BF_TRY(bf_corpus_record(benchmark, settings, &training, diagnostic));
   row->granule_bytes = widest(training);
+  find_published(settings->machine, row);
   int error = BF_OK;
   for (unsigned i = 0; i < BF_CORPUS_COLUMNS && !error && bf_workload_size(training); i++)
     error = find_hash(settings->machine, training, i, time_limit_seconds, row, diagnostic);
@@ -123,8 +146,6 @@ int bf_corpus_tabulate(const bf_corpus_benchmark *benchmark, const bf_corpus_set
   return error;
 }
 
-double bf_corpus_removed(const bf_corpus_row *row, bf_corpus_column column) {
-  if (row->conflicts == 0)
-    return 1;
-  return 1 - (double)row->cell[column].conflicts / (double)row->conflicts;
+double bf_corpus_removed(const bf_corpus_row *row, uint64_t conflicts) {
+  return row->conflicts ? 1 - (double)conflicts / (double)row->conflicts : 1;
 }
