@@ -163,6 +163,16 @@ static texel sample_nearest(const bf_emu_texture *texture, unsigned dimensions, 
   return read_texel(texture, index);
 }
 
+/* What the filter makes of bytes read as fractions: 16 bits, rounded (seen on an H200: half way
+ * between 0 and 51 it gives 6554 / 65535). */
+static void round_fractions(const bf_emu_texture *texture, texel *result) {
+  if (texture->kind != BF_EMU_TEXEL_UNSIGNED || !texture->reads_fraction ||
+      texture->channel_bits != 8)
+    return;
+  for (unsigned i = 0; i < MOST_CHANNELS; i++)
+    result->f[i] = (float)(floor((double)result->f[i] * 65535 + 0.5) / 65535);
+}
+
 /* The mean of the two, four or eight texels around coordinates in texels. */
 static texel sample_filtered(const bf_emu_texture *texture, unsigned dimensions, const float x[3],
                              int64_t layer) {
@@ -188,6 +198,7 @@ static texel sample_filtered(const bf_emu_texture *texture, unsigned dimensions,
     for (unsigned i = 0; i < MOST_CHANNELS; i++)
       result.f[i] += part * one.f[i];
   }
+  round_fractions(texture, &result);
   return result;
 }
 
