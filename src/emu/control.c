@@ -497,6 +497,19 @@ static bool select_callee(bf_emu_decoder *decoder, const bf_ptx_function *functi
   return bf_emu_refuse(decoder, why);
 }
 
+/* Lets lanes whose guard does not hold go round the call that follows; all meet behind it. */
+static void branch_over(bf_emu_decoder *decoder) {
+  bf_emu_branch *branch = make_branch(decoder, 1);
+  bf_emu_op *over = branch ? bf_emu_emit(decoder) : NULL;
+  if (!over)
+    return;
+  branch->target_instruction[0] = branch->join_instruction = decoder->index + 1;
+  branch->ends = false;
+  over->run = bf_emu_step_branch;
+  over->detail = branch;
+  over->guard_flip = ~over->guard_flip;
+}
+
 static bool select_call(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                         bf_emu_op *op) {
   unsigned at = instruction->operand[0].kind == BF_PTX_ARGUMENTS ? 1 : 0;
@@ -511,7 +524,9 @@ static bool select_call(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
   op->detail = call;
   bool is_pointer = callee->kind == BF_PTX_REGISTER;
   if (instruction->guard)
-    return bf_emu_refuse(decoder, "call with a guard");
+    branch_over(decoder);
+  op->guard = BF_EMU_TRUE;
+  op->guard_flip = 0;
   if (!is_pointer && (callee->kind != BF_PTX_SYMBOL ||
                       callee->symbol->kind != BF_PTX_SYMBOL_FUNCTION || !callee->symbol->function))
     return bf_emu_refuse(decoder, "call of what is no function");

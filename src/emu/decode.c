@@ -168,6 +168,9 @@ static void place_variables(bf_emu_decoder *decoder, const bf_ptx_statement *sta
 static void mark_joins(const bf_ptx_function *function, const bf_ptx_flow *flow, uint32_t *ways,
                        bool *is_join) {
   uint32_t end = function->instructions;
+  for (uint32_t i = 0; i < end; i++) /* behind a call that some lanes go round */
+    is_join[i + 1] |=
+        function->instruction[i]->opcode == BF_PTX_OP_CALL && function->instruction[i]->guard;
   for (uint32_t i = 0; i < flow->blocks; i++) {
     const bf_ptx_block *block = &flow->block[i];
     for (uint32_t k = 0; k < block->successors; k++)

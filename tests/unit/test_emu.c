@@ -336,6 +336,30 @@ static void unknown_instructions_are_refused_together(void **state) {
   bed_close(&at);
 }
 
+static void guarded_calls(void **state) {
+  (void)state;
+  static const char text[] =
+      ".version 8.0\n.target sm_80\n.address_size 64\n"
+      ".func (.param .b32 r) f(.param .b32 x) {\n"
+      "  .reg .b32 %a; ld.param.b32 %a, [x]; add.u32 %a, %a, 100; st.param.b32 [r], %a; ret;\n}\n"
+      ".visible .entry k(.param .u64 out) {\n"
+      "  .reg .b32 %r<6>; .reg .b64 %d<4>; .reg .pred %p;\n"
+      "  mov.u32 %r1, %tid.x; mov.u32 %r2, 7; setp.lt.u32 %p, %r1, 10;\n"
+      "  { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; st.param.b32 [b], %r2;\n"
+      "    @%p call (b), f, (a); ld.param.b32 %r2, [b]; }\n"
+      "  activemask.b32 %r3; popc.b32 %r3, %r3; shl.b32 %r3, %r3, 16; or.b32 %r2, %r2, %r3;\n"
+      "  ld.param.u64 %d1, [out]; mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2;\n"
+      "  st.global.u32 [%d1], %r2; ret;\n}\n";
+  bed at;
+  bed_open_text(&at, "k.ptx", text, sizeof text - 1, NULL);
+  uint64_t out = bed_alloc(&at, 128, 0);
+  bf_emu_launch launch = bed_launch(&at, "k", 1, 32, &out, sizeof out);
+  bed_run_well(&at, &launch);
+  for (uint32_t t = 0; t < 32; t++)
+    assert_int_equal(((uint32_t *)(uintptr_t)out)[t], (32u << 16 | (t < 10 ? t + 100 : 7)));
+  bed_close(&at);
+}
+
 /* ---- Events, profile, instruction sets ---- */
 
 /* A tile transpose reads columns: 32 wavefronts instead of 1 for each of its loads. */
@@ -492,6 +516,7 @@ int main(void) {
       cmocka_unit_test(bad_launches_are_refused),
       cmocka_unit_test(a_launch_can_be_stopped),
       cmocka_unit_test(unknown_instructions_are_refused_together),
+      cmocka_unit_test(guarded_calls),
       cmocka_unit_test(transpose_has_a_profile),
       cmocka_unit_test(merged_loads_are_aligned),
       cmocka_unit_test(sets_agree),
