@@ -7,11 +7,12 @@ __global__ void __cluster_dims__(2, 1, 1) clustered(int *out) { out[0] = 1; }
 
 int main() {
   cudaGraph_t graph;
-  cudaArray_t array;
+  cudaMipmappedArray_t array;
   cudaChannelFormatDesc desc = cudaCreateChannelDesc<float>();
   printf("graph: %s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
   printf("again: %s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
-  printf("array: %s\n", cudaGetErrorName(cudaMallocArray(&array, &desc, 16, 16)));
+  printf("array: %s\n",
+         cudaGetErrorName(cudaMallocMipmappedArray(&array, &desc, make_cudaExtent(16, 16, 0), 2)));
   printf("channel of %d bits\n", desc.x);
   cudaStream_t stream;
   CHECK(cudaStreamCreate(&stream));
