@@ -6,15 +6,15 @@
 
 enum { MOST_KERNELS = 64, MOST_LAUNCHES = 3 };
 
-typedef struct session {
+typedef struct comparison {
   checker checker;
   bool is_active;                /* the launch in progress is compared */
   char names[MOST_KERNELS][128]; /* kernels, and how often each was launched */
   unsigned times[MOST_KERNELS], kernels;
-} session;
+} comparison;
 
 /* Whether this launch of the kernel is one of the first few. */
-static bool is_new(session *s, const char *name) {
+static bool is_new(comparison *s, const char *name) {
   unsigned i = 0;
   while (i < s->kernels && strcmp(s->names[i], name) != 0)
     i++;
@@ -26,7 +26,7 @@ static bool is_new(session *s, const char *name) {
 }
 
 static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  session *s = context;
+  comparison *s = context;
   (void)diagnostic;
   s->is_active = is_new(s, bf_emu_kernel_name(launch->kernel));
   if (s->is_active)
@@ -36,13 +36,13 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
 
 static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
                  bf_diagnostic *diagnostic) {
-  session *s = context;
+  comparison *s = context;
   if (!s->is_active || result->fault.kind != BF_EMU_NO_FAULT)
     return BF_OK;
   return compare_launch(&s->checker, launch, diagnostic);
 }
 
-static int run_benchmark(const bf_corpus_benchmark *benchmark, session *s,
+static int run_benchmark(const bf_corpus_benchmark *benchmark, comparison *s,
                          bf_diagnostic *diagnostic) {
   const char *text = bf_corpus_ptx(benchmark->folder);
   bf_ptx_module *ptx;
@@ -64,7 +64,7 @@ static int run_benchmark(const bf_corpus_benchmark *benchmark, session *s,
 /* Runs a benchmark and says how much was compared; the number of faults. */
 static unsigned check_benchmark(const bf_corpus_benchmark *benchmark, seen *event) {
   bf_diagnostic diagnostic = {0};
-  session *s = calloc(1, sizeof *s);
+  comparison *s = calloc(1, sizeof *s);
   if (!s)
     return 1;
   s->checker.event = event;
