@@ -12,7 +12,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { DEFAULT_STACK_BYTES = 1 << 16, LEAST_STACK_BYTES = 1 << 10, IN_FLIGHT = 4096 };
+enum {
+  ROUNDS = 1 << 12, /* of all warps of a block between two reports */
+  DEFAULT_STACK_BYTES = 1 << 16,
+  LEAST_STACK_BYTES = 1 << 10,
+  IN_FLIGHT = 4096
+};
 
 /* ---- Blocks ---- */
 
@@ -182,12 +187,32 @@ static bool has_hope(const bf_emu_warp *warp) {
   return false;
 }
 
+/* Reports progress; where the answer is to stop, the launch ends. */
+static void report(bf_emu_flight *flight) {
+  const bf_emu_launch *launch = flight->launch;
+  if (!launch->progress || pthread_mutex_trylock(&flight->lock))
+    return; /* somebody else reports, or prints */
+  uint64_t done = __atomic_load_n(&flight->blocks_done, __ATOMIC_RELAXED);
+  bool goes_on = launch->progress(launch->progress_context, done, flight->blocks);
+  pthread_mutex_unlock(&flight->lock);
+  if (goes_on)
+    return;
+  int none = 0;
+  if (__atomic_compare_exchange_n(&flight->fault_taken, &none, 1, false, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST))
+    flight->fault =
+        (bf_emu_fault){.kind = BF_EMU_INTERRUPTED, .kernel = flight->kernel->function->name};
+  __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
+}
+
 /* Runs the warps of a block in turn until the block is done, or until a whole round has only made
  * warps give up their turn: then others should run. */
 static outcome run_block(bf_emu_block *block) {
-  const bf_emu_flight *flight = block->worker->flight;
-  for (;;) {
+  bf_emu_flight *flight = block->worker->flight;
+  for (unsigned round = 1;; round++) {
     bool waits = false, moved = false;
+    if (round % ROUNDS == 0) /* a block may pass barriers for ever */
+      report(flight);
     for (unsigned i = 0; i < block->warps; i++) {
       bf_emu_warp *warp = &block->warp[i];
       if (warp->paths == 0 || !bf_emu_can_run(warp))
@@ -226,24 +251,6 @@ static void fail_stuck(bf_emu_block *block) {
 
 static bool is_stopped(const bf_emu_flight *flight) {
   return __atomic_load_n(&flight->stop, __ATOMIC_RELAXED) != 0;
-}
-
-/* Reports progress; where the answer is to stop, the launch ends. */
-static void report(bf_emu_flight *flight) {
-  const bf_emu_launch *launch = flight->launch;
-  if (!launch->progress || pthread_mutex_trylock(&flight->lock))
-    return; /* somebody else reports, or prints */
-  uint64_t done = __atomic_load_n(&flight->blocks_done, __ATOMIC_RELAXED);
-  bool goes_on = launch->progress(launch->progress_context, done, flight->blocks);
-  pthread_mutex_unlock(&flight->lock);
-  if (goes_on)
-    return;
-  int none = 0;
-  if (__atomic_compare_exchange_n(&flight->fault_taken, &none, 1, false, __ATOMIC_SEQ_CST,
-                                  __ATOMIC_SEQ_CST))
-    flight->fault =
-        (bf_emu_fault){.kind = BF_EMU_INTERRUPTED, .kernel = flight->kernel->function->name};
-  __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
 }
 
 /* The blocks of a worker that have begun and wait, first in first out. */

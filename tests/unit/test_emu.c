@@ -309,6 +309,11 @@ static void a_launch_can_be_stopped(void **state) {
   launch.progress_context = &calls;
   assert_int_equal(bed_run(&at, &launch).fault.kind, BF_EMU_INTERRUPTED);
   calls = 0;
+  launch = bed_launch(&at, "barriers_forever", 2, 64, &out, sizeof out);
+  launch.progress = stop_after_some;
+  launch.progress_context = &calls;
+  assert_int_equal(bed_run(&at, &launch).fault.kind, BF_EMU_INTERRUPTED);
+  calls = 0;
   launch = bed_launch(&at, "endless_recursion", 1, 32, &out, sizeof out);
   launch.progress = stop_after_some;
   launch.progress_context = &calls;

@@ -196,6 +196,10 @@ KERNEL heap(int *out) {
   out[threadIdx.x] = sum;
   free(memory);
 }
+KERNEL barriers_forever(volatile int *flag) {
+  while (*flag == 0)
+    __syncthreads();
+}
 KERNEL forever(volatile int *flag) {
   while (*flag == 0)
     ;
