@@ -1,6 +1,7 @@
 /* exec: runs a CUDA program on the emulator and tells what it does to shared memory. */
 #include "cli.h"
 #include "hotspots.h"
+#include "launches.h"
 #include "program.h"
 
 #include <dirent.h>
@@ -104,19 +105,6 @@ static int check_program(const cli_program *program, bf_diagnostic *diagnostic) 
                    "with CUDA 12 or 13",
                    program->path, library);
   return BF_OK;
-}
-
-/* Words of --check. */
-static int check_words(const char *list) {
-  while (list && *list) {
-    size_t length = strcspn(list, ",");
-    if (!(length == 13 && strncmp(list, "uninitialised", 13) == 0) &&
-        !(length == 5 && strncmp(list, "races", 5) == 0))
-      return cli_usage_error(&cli_exec, "--check takes uninitialised and races, not '%.*s'",
-                             (int)length, list);
-    list += length + (list[length] == ',');
-  }
-  return -1;
 }
 
 /* ---- The environment of the program ---- */
@@ -299,7 +287,7 @@ static int run(const void *given, int count, char **arguments) {
   bf_hash *hash = NULL;
   bf_diagnostic diagnostic = {.caret = -1};
   char runtime[PATH_MAX], folder[PATH_MAX];
-  int status = check_words(s->check);
+  int status = cli_check_words(&cli_exec, s->check);
   if (status >= 0)
     return status;
   int error = load(s, arguments[0], &program, &machine, &hash, runtime, &diagnostic);

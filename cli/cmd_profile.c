@@ -80,8 +80,9 @@ static int profile(const void *given, int count, char **arguments) {
   bf_hash *hash = NULL;
   if (!s->launch)
     return cli_usage_error(&cli_profile, "--launch is needed: which kernels to run, and on what");
-  if (!cli_check_words(s->check))
-    return cli_usage_error(&cli_profile, "--check takes uninitialised and races");
+  int status = cli_check_words(&cli_profile, s->check);
+  if (status >= 0)
+    return status;
   if (s->workers > 1024)
     return cli_usage_error(&cli_profile, "--workers takes at most 1024");
   profiling work = {.settings = s};

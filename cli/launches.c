@@ -8,17 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAR_CELLS = 24, MOST_DESCRIPTION_BYTES = 1 << 24 };
+enum { MOST_DESCRIPTION_BYTES = 1 << 24 };
 
-bool cli_check_words(const char *list) {
+int cli_check_words(const cli_command *command, const char *list) {
   while (list && *list) {
     size_t length = strcspn(list, ",");
     if (!(length == 13 && strncmp(list, "uninitialised", 13) == 0) &&
         !(length == 5 && strncmp(list, "races", 5) == 0))
-      return false;
+      return cli_usage_error(command, "--check takes uninitialised and races, not '%.*s'",
+                             (int)length, list);
     list += length + (list[length] == ',');
   }
-  return true;
+  return -1;
 }
 
 /* ---- The progress bar ---- */
@@ -34,10 +35,8 @@ static bool draw_bar(void *context, uint64_t done, uint64_t blocks) {
   double now = to->is_visible ? bf_seconds() : 0;
   if (!to->is_visible || now - to->started < 0.5 || now - to->drawn < 0.1)
     return !cli_interrupted();
-  char cells[BAR_CELLS + 1];
-  for (unsigned i = 0; i < BAR_CELLS; i++)
-    cells[i] = (double)i * (double)blocks < (double)done * BAR_CELLS ? '#' : '.';
-  cells[BAR_CELLS] = 0;
+  char cells[BF_BAR_CELLS + 1];
+  bf_bar_fill(blocks ? (double)done / (double)blocks : 0, cells);
   fprintf(stderr, "\r\033[K[%s] %s  %llu of %llu blocks  %.0f s", cells, to->kernel,
           (unsigned long long)done, (unsigned long long)blocks, now - to->started);
   fflush(stderr);

@@ -21,7 +21,7 @@ typedef struct cli_launches {
  * prints_to_stderr); a fault of a kernel is an error. A progress bar shows long launches. */
 int cli_launches_run(const cli_launches *launches, bool prints_to_stderr,
                      bf_diagnostic *diagnostic);
-/* Whether a value of --check is made of the words it takes. */
-bool cli_check_words(const char *list);
+/* Checks the words of --check (NULL: none). Returns -1 to go on or an exit status. */
+int cli_check_words(const cli_command *command, const char *list);
 
 #endif

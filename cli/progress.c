@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-enum { BAR_CELLS = 24 };
-
 void cli_progress_begin(cli_progress *progress, double time_limit_seconds) {
   *progress = (cli_progress){.visible = isatty(2) != 0, .time_limit_seconds = time_limit_seconds};
   cli_watch_interrupt();
@@ -14,11 +12,8 @@ bool cli_progress_step(void *context, double seconds, uint64_t lower, uint64_t u
   cli_progress *progress = context;
   if (progress->visible) {
     double share = progress->time_limit_seconds > 0 ? seconds / progress->time_limit_seconds : 0;
-    int filled = (int)(share * BAR_CELLS);
-    char bar[BAR_CELLS + 1];
-    for (int i = 0; i < BAR_CELLS; i++)
-      bar[i] = i < filled ? '#' : '.';
-    bar[BAR_CELLS] = 0;
+    char bar[BF_BAR_CELLS + 1];
+    bf_bar_fill(share, bar);
     fprintf(stderr, "\r\033[K[%s] %.1f s  conflicts between %llu and %llu  (Ctrl-C: take the best)",
             bar, seconds, (unsigned long long)lower, (unsigned long long)upper);
     fflush(stderr);

@@ -55,8 +55,6 @@ typedef struct progress {
   bool is_shown;
 } progress;
 
-enum { BAR_CELLS = 24 };
-
 /* Draws the bar once a second has passed, ten times a second at most; the launch always goes on. */
 static bool draw_progress(void *context, uint64_t done, uint64_t blocks) {
   progress *own = context;
@@ -65,11 +63,8 @@ static bool draw_progress(void *context, uint64_t done, uint64_t blocks) {
     return true;
   own->drawn = now;
   own->is_shown = true;
-  int filled = blocks ? (int)((double)done / (double)blocks * BAR_CELLS) : 0;
-  char bar[BAR_CELLS + 1];
-  for (int i = 0; i < BAR_CELLS; i++)
-    bar[i] = i < filled ? '#' : '.';
-  bar[BAR_CELLS] = 0;
+  char bar[BF_BAR_CELLS + 1];
+  bf_bar_fill(blocks ? (double)done / (double)blocks : 0, bar);
   fprintf(stderr, "\r\033[K[%s] %.0f s  block %llu of %llu of %s", bar, now - own->begun,
           (unsigned long long)done, (unsigned long long)blocks, own->kernel);
   fflush(stderr);

@@ -54,6 +54,12 @@ void bf_text_free(bf_text *text) {
   memset(text, 0, sizeof *text);
 }
 
+void bf_bar_fill(double share, char cells[BF_BAR_CELLS + 1]) {
+  for (int i = 0; i < BF_BAR_CELLS; i++)
+    cells[i] = i < (int)(share * BF_BAR_CELLS) ? '#' : '.';
+  cells[BF_BAR_CELLS] = 0;
+}
+
 static int digit_value(char c) {
   if (c >= '0' && c <= '9')
     return c - '0';
