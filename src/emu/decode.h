@@ -29,11 +29,6 @@ typedef struct bf_emu_branch {
   bool ends; /* the ways meet only where threads end: nobody waits there */
 } bf_emu_branch;
 
-/* Bytes that a call copies: between a region of the caller and one of the function called. */
-typedef struct bf_emu_copy {
-  uint32_t from, from_stride, to, to_stride, bytes;
-} bf_emu_copy;
-
 /* What a call passes, by position; places are those of the caller. */
 typedef struct bf_emu_call {
   const bf_ptx_function *function; /* NULL: through a register */

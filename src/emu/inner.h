@@ -43,7 +43,6 @@ struct bf_emu_op {
     uint64_t immediate;
     int64_t offset;
     const void *detail; /* in the arena of the kernel */
-    const bf_emu_op *target;
   };
   uint8_t small[8]; /* sizes, modes */
 };
@@ -248,7 +247,6 @@ typedef struct bf_emu_barrier {
   uint32_t expected;        /* threads; 0: all of the block that are alive */
   uint32_t ands, ors, sums; /* bar.red: over the predicates of those that arrived */
   uint32_t result_and, result_or, result_sum; /* of the last completed phase */
-  uint64_t phase;
 } bf_emu_barrier;
 
 enum { BF_EMU_BARRIERS = 16 };

@@ -306,7 +306,8 @@ static void work(void *context, unsigned index) {
   bf_emu_block *spare = NULL;
   queue waiting = {.last = &waiting.first};
   while (!is_stopped(flight)) {
-    bf_emu_block *block = waiting.count < IN_FLIGHT ? next_block(worker, &spare) : NULL;
+    bool has_room = waiting.count < IN_FLIGHT || flight->launch->cooperative;
+    bf_emu_block *block = has_room ? next_block(worker, &spare) : NULL;
     if (!block)
       block = pop(&waiting);
     if (!block)

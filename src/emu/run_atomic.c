@@ -15,8 +15,7 @@ typedef uint64_t (*combine)(uint64_t old, uint64_t b, uint64_t c);
 typedef struct atomic {
   bf_emu_address address;
   bf_ptx_space space;
-  bf_op kind; /* as observers see it */
-  unsigned event_bytes;
+  bf_op kind;    /* as observers see it */
   unsigned size; /* bytes of an element */
   unsigned count;
   bool has_result, is_swap; /* swap: compare b with the old value, c is the new one */

@@ -390,7 +390,6 @@ void bf_emu_barrier_check(bf_emu_block *block, unsigned number) {
   barrier->arrived = barrier->expected = 0;
   barrier->ands = 1;
   barrier->ors = barrier->sums = 0;
-  barrier->phase++;
   for (unsigned w = 0; w < block->warps; w++) {
     bf_emu_warp *warp = &block->warp[w];
     for (unsigned i = 0; i < warp->paths; i++)

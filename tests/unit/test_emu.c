@@ -77,6 +77,16 @@ static void warps_and_blocks_wait_for_each_other(void **state) {
     for (int i = 0; i < 100; i++)
       assert_int_equal(((int32_t *)(uintptr_t)parameters[1])[i], i + 1);
   }
+  /* More blocks than are otherwise begun ahead of those that wait. */
+  enum { MANY = 5000 };
+  parameters[0] = bed_alloc(&at, 4, 0);
+  parameters[1] = bed_alloc(&at, MANY * 4, 0);
+  bf_emu_launch launch = bed_launch(&at, "everybody", MANY, 32, parameters, sizeof parameters);
+  launch.workers = 1;
+  launch.cooperative = true;
+  bed_run_well(&at, &launch);
+  for (int i = 0; i < MANY; i++)
+    assert_int_equal(((int32_t *)(uintptr_t)parameters[1])[i], 1);
   bed_close(&at);
 }
 

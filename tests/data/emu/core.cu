@@ -73,6 +73,16 @@ KERNEL chain(volatile int *flag, int *order) {
   }
 }
 
+// Every block waits for all others.
+KERNEL everybody(int *count, int *out) {
+  if (threadIdx.x == 0) {
+    atomicAdd(count, 1);
+    while (*(volatile int *)count < (int)gridDim.x)
+      ;
+    out[blockIdx.x] = 1;
+  }
+}
+
 __device__ __noinline__ int fibonacci(int n) {
   return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
