@@ -286,12 +286,18 @@ static uint64_t uniform_special(const bf_emu_warp *warp, bf_ptx_special special,
     return flight->workers;
   case BF_PTX_SPECIAL_CLOCK:
   case BF_PTX_SPECIAL_CLOCK64:
+    if (warp->worker->clock)
+      return *warp->worker->clock;
     return warp->worker->warp_instructions + warp->instructions + 1;
   case BF_PTX_SPECIAL_GLOBALTIMER:
   case BF_PTX_SPECIAL_GLOBALTIMER_LO:
+    if (warp->worker->clock)
+      return *warp->worker->clock;
     clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
   case BF_PTX_SPECIAL_GLOBALTIMER_HI:
+    if (warp->worker->clock)
+      return *warp->worker->clock >> 32;
     clock_gettime(CLOCK_REALTIME, &now);
     return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) >> 32;
   case BF_PTX_SPECIAL_TOTAL_SMEM_SIZE:

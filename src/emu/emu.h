@@ -213,6 +213,8 @@ typedef struct bf_emu_fault {
 /* A sentence about the fault with all that is known, without a full stop. */
 void bf_emu_fault_explain(const bf_emu_fault *fault, bf_text *text);
 
+struct bf_emu_result;
+
 typedef struct bf_emu_launch {
   const bf_emu_kernel *kernel;
   uint32_t grid[3], block[3];
@@ -233,6 +235,10 @@ typedef struct bf_emu_launch {
    * launch, also one that would never end. NULL: none. */
   bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks);
   void *progress_context;
+  /* Executes the launch in place of bf_emu_run, which calls it: a simulator. NULL: none. */
+  int (*runner)(void *context, bf_emu *emu, const struct bf_emu_launch *launch,
+                struct bf_emu_result *result, bf_diagnostic *diagnostic);
+  void *runner_context;
 } bf_emu_launch;
 
 typedef struct bf_emu_result {

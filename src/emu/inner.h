@@ -148,6 +148,7 @@ typedef bool (*bf_emu_select)(bf_emu_decoder *decoder, const bf_ptx_instruction 
 /* A function made ready for one kernel. */
 typedef struct bf_emu_code {
   const bf_ptx_function *function;
+  uint32_t first_instruction; /* where the numbers of its instructions start in the kernel */
   bf_emu_op *op;
   uint32_t ops;
   uint32_t *counted;     /* per op: PTX instructions before it in the array */
@@ -224,6 +225,7 @@ struct bf_emu_warp {
   bf_emu_frame *frame;
   bf_emu_join *join;
   const bf_emu_op *segment; /* operations from here on are not counted yet */
+  const bf_emu_op *at;      /* step.c: where the running path goes on; NULL: none runs */
 
   unsigned index; /* in its block */
   uint32_t lanes; /* that exist */
@@ -281,6 +283,7 @@ typedef struct bf_emu_worker {
   unsigned index;
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
   uint64_t warp_instructions, thread_instructions;
+  const uint64_t *clock; /* of a simulator, or NULL: instructions count as cycles */
 } bf_emu_worker;
 
 /* A launch in progress. */

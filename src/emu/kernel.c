@@ -189,7 +189,10 @@ static void read_directives(bf_emu_kernel *kernel) {
 static int decode_all(bf_emu_decoder *common, bf_text *refused, unsigned *refused_count,
                       bf_diagnostic *diagnostic) {
   unsigned site_capacity = 0;
+  uint32_t instructions = 0;
   for (bf_emu_code *code = common->kernel->code; code; code = code->next) {
+    code->first_instruction = instructions;
+    instructions += code->function->instructions;
     bf_emu_decoder decoder = *common;
     decoder.code = code;
     decoder.function = code->function;

@@ -5,12 +5,10 @@
  * another one is begun or taken up again, so that blocks may wait for each other; of a cooperative
  * launch all blocks can be in flight. Memory is needed only for blocks in flight; a block that is
  * done leaves its memory to the next. */
-#include "emu/device.h"
-#include "emu/shadow.h"
+#include "emu/block.h"
 #include "emu/warp.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 enum {
   ROUNDS = 1 << 12, /* of all warps of a block between two reports */
@@ -18,145 +16,6 @@ enum {
   LEAST_STACK_BYTES = 1 << 10,
   IN_FLIGHT = 4096
 };
-
-/* ---- Blocks ---- */
-
-static void free_warp(bf_emu_warp *warp) {
-  for (bf_emu_frame *frame = warp->frames, *next; frame; frame = next) {
-    next = frame->next;
-    free(frame->registers);
-    free(frame);
-  }
-  for (bf_emu_join *join = warp->joins, *next; join; join = next) {
-    next = join->next_made;
-    free(join);
-  }
-  free(warp->first_frame.registers);
-  bf_emu_async_free(warp);
-}
-
-static void free_block(bf_emu_block *block) {
-  if (!block)
-    return;
-  for (unsigned i = 0; block->warp && i < block->warps; i++)
-    free_warp(&block->warp[i]);
-  if (block->local)
-    munmap(block->local, block->local_bytes);
-  bf_emu_shadow_free(block->shadow);
-  free(block->shared);
-  free(block->warp);
-  free(block);
-}
-
-/* Lanes and thread indices of a warp: the same in every block. */
-static void number_threads(bf_emu_warp *warp, const bf_emu_launch *launch) {
-  uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    uint64_t linear = (uint64_t)warp->index * BF_EMU_LANES + lane;
-    if (linear < threads)
-      warp->lanes |= UINT32_C(1) << lane;
-    warp->tid[0][lane] = (uint32_t)(linear % launch->block[0]);
-    warp->tid[1][lane] = (uint32_t)(linear / launch->block[0] % launch->block[1]);
-    warp->tid[2][lane] = (uint32_t)(linear / launch->block[0] / launch->block[1]);
-  }
-}
-
-/* Frame and thread numbers of one warp. */
-static bool make_warp(bf_emu_block *block, unsigned index, const bf_emu_flight *flight) {
-  bf_emu_warp *warp = &block->warp[index];
-  const bf_emu_code *code = flight->kernel->code;
-  warp->block = block;
-  warp->index = index;
-  void *registers = NULL;
-  if (posix_memalign(&registers, 64, code->frame_bytes))
-    return false;
-  memcpy(registers, code->first_frame, code->frame_bytes);
-  warp->first_frame = (bf_emu_frame){.code = code, .registers = registers};
-  if (block->local)
-    warp->local = block->local + (uint64_t)index * BF_EMU_LANES * flight->stack_bytes;
-  number_threads(warp, flight->launch);
-  return true;
-}
-
-static bool fill_block(bf_emu_block *block, const bf_emu_flight *flight) {
-  const bf_emu_launch *launch = flight->launch;
-  uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
-  unsigned warps = (unsigned)((threads + BF_EMU_LANES - 1) / BF_EMU_LANES);
-  block->shared_bytes = flight->shared_bytes;
-  void *shared = NULL, *memory = NULL;
-  if (posix_memalign(&shared, 4096, (size_t)(block->shared_bytes + 4096) & ~(size_t)4095))
-    return false;
-  block->shared = shared;
-  if (posix_memalign(&memory, 64, warps * sizeof *block->warp))
-    return false;
-  block->warp = memory;
-  memset(memory, 0, warps * sizeof *block->warp);
-  block->warps = warps;
-  if (flight->stack_bytes) {
-    block->local_bytes = (uint64_t)warps * BF_EMU_LANES * flight->stack_bytes;
-    void *local = mmap(NULL, block->local_bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (local == MAP_FAILED)
-      return false;
-    block->local = local;
-  }
-  if (launch->check_uninitialised || launch->check_races) {
-    block->shadow =
-        bf_emu_shadow_create(block->shared_bytes, launch->check_uninitialised, launch->check_races);
-    if (!block->shadow)
-      return false;
-  }
-  for (unsigned i = 0; i < warps; i++)
-    if (!make_warp(block, i, flight))
-      return false;
-  return true;
-}
-
-static bf_emu_block *make_block(const bf_emu_flight *flight) {
-  bf_emu_block *block = calloc(1, sizeof *block);
-  if (block && fill_block(block, flight))
-    return block;
-  free_block(block);
-  return NULL;
-}
-
-/* Makes a block start as block number index of the grid. */
-static void begin_block(bf_emu_block *block, bf_emu_worker *worker, uint64_t index) {
-  const bf_emu_launch *launch = worker->flight->launch;
-  block->worker = worker;
-  block->index = index;
-  block->id[0] = (uint32_t)(index % launch->grid[0]);
-  block->id[1] = (uint32_t)(index / launch->grid[0] % launch->grid[1]);
-  block->id[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);
-  block->threads_alive = 0;
-  block->epoch = 0;
-  memset(block->barrier, 0, sizeof block->barrier);
-  memset(block->shared, 0, block->shared_bytes);
-  if (block->shadow)
-    bf_emu_shadow_reset(block->shadow, block->shared_bytes);
-  for (unsigned i = 0; i < block->warps; i++) {
-    bf_emu_warp *warp = &block->warp[i];
-    warp->worker = worker;
-    warp->alive = warp->lanes;
-    warp->active = 0;
-    warp->join = NULL;
-    warp->free_joins = NULL;
-    for (bf_emu_join *join = warp->joins; join; join = join->next_made) {
-      join->next_free = warp->free_joins;
-      warp->free_joins = join;
-    }
-    warp->polled = warp->is_meeting = false;
-    warp->instructions = 0;
-    for (bf_emu_frame *frame = warp->frames; frame; frame = frame->next)
-      frame->is_free = true;
-    warp->path[0] = (bf_emu_path){.at = warp->first_frame.code->op,
-                                  .mask = warp->lanes,
-                                  .frame = &warp->first_frame,
-                                  .state = BF_EMU_READY};
-    warp->paths = 1;
-    block->threads_alive += (uint32_t)__builtin_popcount(warp->lanes);
-  }
-}
 
 /* ---- Running ---- */
 
@@ -287,13 +146,13 @@ static bf_emu_block *next_block(bf_emu_worker *worker, bf_emu_block **spare) {
   if (block)
     *spare = block->next;
   else
-    block = make_block(flight);
+    block = bf_emu_block_make(flight);
   if (!block) {
     __atomic_store_n(&flight->out_of_memory, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
     return NULL;
   }
-  begin_block(block, worker, index);
+  bf_emu_block_begin(block, worker, index);
   return block;
 }
 
@@ -301,8 +160,6 @@ static bf_emu_block *next_block(bf_emu_worker *worker, bf_emu_block **spare) {
 static void work(void *context, unsigned index) {
   bf_emu_flight *flight = context;
   bf_emu_worker *worker = &flight->worker[index];
-  worker->flight = flight;
-  worker->index = index;
   bf_emu_block *spare = NULL;
   queue waiting = {.last = &waiting.first};
   while (!is_stopped(flight)) {
@@ -329,10 +186,10 @@ static void work(void *context, unsigned index) {
     spare = block;
   }
   for (bf_emu_block *block; (block = pop(&waiting));)
-    free_block(block);
+    bf_emu_block_free(block);
   for (bf_emu_block *block = spare, *next; block; block = next) {
     next = block->next;
-    free_block(block);
+    bf_emu_block_free(block);
   }
 }
 
@@ -393,9 +250,21 @@ static void prepare(bf_emu_flight *flight, bf_emu *emu, const bf_emu_launch *lau
   flight->alone = flight->workers == 1;
 }
 
-int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
-               bf_diagnostic *diagnostic) {
-  *result = (bf_emu_result){0};
+void bf_emu_flight_close(bf_emu_flight *flight) {
+  if (!flight)
+    return;
+  for (size_t i = 0; i < flight->garbage_count; i++)
+    bf_emu_release(flight->emu, flight->garbage[i], NULL);
+  free(flight->garbage);
+  pthread_mutex_destroy(&flight->lock);
+  free(flight->parameters);
+  free(flight->worker);
+  free(flight);
+}
+
+int bf_emu_flight_open(bf_emu *emu, const bf_emu_launch *launch, bf_emu_flight **opened,
+                       bf_diagnostic *diagnostic) {
+  *opened = NULL;
   BF_TRY(check_sizes(launch, diagnostic));
   bf_emu_flight *flight = calloc(1, sizeof *flight);
   if (!flight)
@@ -404,28 +273,41 @@ int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
   pthread_mutex_init(&flight->lock, NULL);
   flight->worker = calloc(flight->workers, sizeof *flight->worker);
   flight->parameters = calloc(1, launch->parameter_bytes + 16);
-  int error = BF_OK;
   if (!flight->worker || !flight->parameters) {
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  } else {
-    if (launch->parameter_bytes)
-      memcpy(flight->parameters, launch->parameters, launch->parameter_bytes);
-    bf_run_threads(flight->workers, work, flight);
-    for (unsigned i = 0; i < flight->workers; i++) {
-      result->warp_instructions += flight->worker[i].warp_instructions;
-      result->thread_instructions += flight->worker[i].thread_instructions;
-    }
-    result->workers = flight->workers;
-    result->fault = flight->fault;
-    if (flight->out_of_memory)
-      error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory for the blocks of a launch");
+    bf_emu_flight_close(flight);
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   }
-  for (size_t i = 0; i < flight->garbage_count; i++)
-    bf_emu_release(emu, flight->garbage[i], NULL);
-  free(flight->garbage);
-  pthread_mutex_destroy(&flight->lock);
-  free(flight->parameters);
-  free(flight->worker);
-  free(flight);
+  if (launch->parameter_bytes)
+    memcpy(flight->parameters, launch->parameters, launch->parameter_bytes);
+  for (unsigned i = 0; i < flight->workers; i++) {
+    flight->worker[i].flight = flight;
+    flight->worker[i].index = i;
+  }
+  *opened = flight;
+  return BF_OK;
+}
+
+int bf_emu_flight_result(const bf_emu_flight *flight, bf_emu_result *result,
+                         bf_diagnostic *diagnostic) {
+  *result = (bf_emu_result){.fault = flight->fault, .workers = flight->workers};
+  for (unsigned i = 0; i < flight->workers; i++) {
+    result->warp_instructions += flight->worker[i].warp_instructions;
+    result->thread_instructions += flight->worker[i].thread_instructions;
+  }
+  return flight->out_of_memory
+             ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory for the blocks of a launch")
+             : BF_OK;
+}
+
+int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
+               bf_diagnostic *diagnostic) {
+  *result = (bf_emu_result){0};
+  if (launch->runner)
+    return launch->runner(launch->runner_context, emu, launch, result, diagnostic);
+  bf_emu_flight *flight;
+  BF_TRY(bf_emu_flight_open(emu, launch, &flight, diagnostic));
+  bf_run_threads(flight->workers, work, flight);
+  int error = bf_emu_flight_result(flight, result, diagnostic);
+  bf_emu_flight_close(flight);
   return error;
 }

@@ -14,7 +14,8 @@ may_know() {
   memory) echo 'base gf2 hash access' ;;
   search) echo 'base gf2 hash access memory' ;;
   analyze | emu) echo 'base gf2 hash access memory ptx' ;;
-  kernels) echo 'base emu' ;;
+  sim) echo 'base gf2 hash access memory ptx emu' ;;
+  kernels) echo 'base emu sim' ;;
   apply | report) echo 'base gf2 hash access memory search' ;;
   esac
 }

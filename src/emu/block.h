@@ -1,0 +1,21 @@
+/* emu/block: blocks of a launch in progress, and the launch itself. */
+#ifndef BF_EMU_BLOCK_H
+#define BF_EMU_BLOCK_H
+
+#include "emu/device.h"
+
+/* Memory for a block of the launch; NULL: there is none. */
+bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight);
+/* Makes a block start as block number index of the grid. */
+void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t index);
+void bf_emu_block_free(bf_emu_block *block);
+
+/* Checks the sizes of a launch and prepares it; launch is borrowed. */
+int bf_emu_flight_open(bf_emu *emu, const bf_emu_launch *launch, bf_emu_flight **opened,
+                       bf_diagnostic *diagnostic);
+/* What the launch has done so far; an error where memory ran out. */
+int bf_emu_flight_result(const bf_emu_flight *flight, bf_emu_result *result,
+                         bf_diagnostic *diagnostic);
+void bf_emu_flight_close(bf_emu_flight *flight);
+
+#endif

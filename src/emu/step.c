@@ -1,0 +1,193 @@
+/* One instruction at a time.
+ *
+ * Between two steps the running path of a warp is not in its list of paths; warp->at says where it
+ * goes on. Operations that are no instructions (joins, the end of a function) happen while looking
+ * for the next instruction, so that what peek shows is what step executes. */
+#include "emu/step.h"
+
+#include "emu/block.h"
+#include "emu/decode.h"
+#include "emu/warp.h"
+
+#include <stdlib.h>
+
+struct bf_emu_stepper {
+  bf_emu_flight *flight;
+  bf_emu_launch launch;
+  bf_emu_observer observer;
+  bf_emu_block **spare; /* per place: blocks not in use */
+};
+
+int bf_emu_stepper_create(bf_emu *emu, const bf_emu_launch *launch, bf_emu_stepper **stepper,
+                          bf_diagnostic *diagnostic) {
+  *stepper = calloc(1, sizeof **stepper);
+  if (!*stepper)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  (*stepper)->launch = *launch;
+  if (launch->observer) {
+    (*stepper)->observer = *launch->observer;
+    (*stepper)->launch.observer = &(*stepper)->observer;
+  }
+  int error = bf_emu_flight_open(emu, &(*stepper)->launch, &(*stepper)->flight, diagnostic);
+  if (!error) {
+    (*stepper)->launch.workers = (*stepper)->flight->workers;
+    (*stepper)->spare = calloc((*stepper)->launch.workers, sizeof *(*stepper)->spare);
+    if (!(*stepper)->spare)
+      error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
+  if (error) {
+    bf_emu_stepper_free(*stepper);
+    *stepper = NULL;
+  }
+  return error;
+}
+
+int bf_emu_stepper_result(const bf_emu_stepper *stepper, bf_emu_result *result,
+                          bf_diagnostic *diagnostic) {
+  return bf_emu_flight_result(stepper->flight, result, diagnostic);
+}
+
+void bf_emu_stepper_free(bf_emu_stepper *stepper) {
+  if (!stepper)
+    return;
+  for (unsigned i = 0; stepper->spare && i < stepper->launch.workers; i++)
+    for (bf_emu_block *block = stepper->spare[i], *next; block; block = next) {
+      next = block->next;
+      bf_emu_block_free(block);
+    }
+  bf_emu_flight_close(stepper->flight);
+  free(stepper->spare);
+  free(stepper);
+}
+
+bool bf_emu_stepper_stopped(const bf_emu_stepper *stepper) {
+  return __atomic_load_n(&stepper->flight->stop, __ATOMIC_RELAXED) != 0;
+}
+
+void bf_emu_stepper_clock(bf_emu_stepper *stepper, unsigned place, const uint64_t *clock) {
+  stepper->flight->worker[place].clock = clock;
+}
+
+/* ---- Blocks ---- */
+
+bf_emu_block *bf_emu_stepper_begin(bf_emu_stepper *stepper, unsigned place, uint64_t index) {
+  bf_emu_block *block = stepper->spare[place];
+  if (block)
+    stepper->spare[place] = block->next;
+  else
+    block = bf_emu_block_make(stepper->flight);
+  if (block)
+    bf_emu_block_begin(block, &stepper->flight->worker[place], index);
+  return block;
+}
+
+void bf_emu_stepper_end(bf_emu_stepper *stepper, unsigned place, bf_emu_block *block) {
+  block->next = stepper->spare[place];
+  stepper->spare[place] = block;
+}
+
+unsigned bf_emu_block_warps(const bf_emu_block *block) { return block->warps; }
+
+bf_emu_warp *bf_emu_block_warp(bf_emu_block *block, unsigned index) { return &block->warp[index]; }
+
+uint64_t bf_emu_block_bytes(const bf_emu_block *block) {
+  const bf_emu_flight *flight = block->worker->flight;
+  uint64_t per_warp = sizeof *block->warp + flight->kernel->code->frame_bytes;
+  return sizeof *block + block->shared_bytes + block->warps * per_warp;
+}
+
+/* ---- Steps ---- */
+
+/* Whether an operation is no instruction of the program. */
+static bool is_pseudo(const bf_emu_op *op) {
+  return op->run == bf_emu_step_join || op->run == bf_emu_step_end;
+}
+
+bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next) {
+  for (;;) {
+    if (!warp->at) {
+      warp->budget = BF_EMU_SLICE;
+      warp->at = bf_emu_next_path(warp);
+    }
+    if (!warp->at)
+      return warp->paths ? BF_EMU_TURN_WAITS : BF_EMU_TURN_ENDED;
+    if (!is_pseudo(warp->at))
+      break;
+    warp->at = warp->at->run(warp, warp->at);
+  }
+  const bf_emu_code *code = warp->frame->code;
+  next->instruction = code->first_instruction + code->instruction[warp->at - code->op];
+  next->active = warp->active;
+  return BF_EMU_TURN_READY;
+}
+
+void bf_emu_warp_step(bf_emu_warp *warp) {
+  const bf_emu_op *op = warp->at;
+  const bf_emu_code *code = warp->frame->code;
+  uint32_t instruction = code->instruction[op - code->op];
+  warp->budget = BF_EMU_SLICE;
+  for (;;) {
+    const bf_emu_op *next = op->run(warp, op);
+    bool is_same =
+        next == op + 1 && code->instruction[next - code->op] == instruction && !is_pseudo(next);
+    op = next;
+    if (!is_same)
+      break;
+  }
+  warp->at = op;
+}
+
+void bf_emu_warp_explain(const bf_emu_warp *warp, bf_text *text) {
+  if (warp->paths == 0) {
+    bf_text_addf(text, "has ended");
+    return;
+  }
+  const bf_emu_path *path = &warp->path[0];
+  const bf_emu_code *code = path->frame->code;
+  const bf_emu_op *at = path->at > code->op ? path->at - 1 : path->at;
+  uint32_t index = code->instruction[at - code->op];
+  if (path->state == BF_EMU_AT_BARRIER)
+    bf_text_addf(text, "waits at barrier %u", path->barrier);
+  else if (path->state == BF_EMU_AT_MEETING)
+    bf_text_addf(text, "waits for other lanes");
+  else
+    bf_text_addf(text, "is ready");
+  if (index < code->function->instructions)
+    bf_text_addf(text, " (line %llu)",
+                 (unsigned long long)code->function->instruction[index]->line);
+}
+
+/* ---- Instructions ---- */
+
+uint32_t bf_emu_kernel_instructions(const bf_emu_kernel *kernel) {
+  uint32_t count = 0;
+  for (const bf_emu_code *code = kernel->code; code; code = code->next)
+    count += code->function->instructions;
+  return count;
+}
+
+uint32_t bf_emu_kernel_registers(const bf_emu_kernel *kernel) {
+  uint32_t count = 0;
+  for (const bf_emu_code *code = kernel->code; code; code = code->next)
+    count += code->function->registers;
+  return count;
+}
+
+bf_emu_instruction bf_emu_kernel_instruction(const bf_emu_kernel *kernel, uint32_t index) {
+  bf_emu_instruction found = {.site = UINT32_MAX};
+  for (const bf_emu_code *code = kernel->code; code; code = code->next) {
+    if (index >= code->first_instruction + code->function->instructions) {
+      found.register_base += code->function->registers;
+      continue;
+    }
+    found.function = code->function;
+    found.instruction = code->function->instruction[index - code->first_instruction];
+    break;
+  }
+  for (unsigned i = 0; i < kernel->site_count; i++)
+    if (kernel->sites[i].instruction == found.instruction) {
+      found.site = i;
+      found.merged = &kernel->merged[i];
+    }
+  return found;
+}

@@ -1,0 +1,71 @@
+/* emu/step: a launch executed one instruction at a time, in the order that the caller chooses. This
+ * is what the simulator drives: it looks at the next instruction of a warp, decides when it issues,
+ * and lets it happen then.
+ *
+ * Each place (a multiprocessor) is used by one thread at a time; places may be used side by side.
+ */
+#ifndef BF_EMU_STEP_H
+#define BF_EMU_STEP_H
+
+#include "emu/emu.h"
+
+typedef struct bf_emu_stepper bf_emu_stepper;
+typedef struct bf_emu_block bf_emu_block;
+typedef struct bf_emu_warp bf_emu_warp;
+
+/* launch is copied; its workers are the places (no more than it has blocks), its observer is told
+ * of accesses during bf_emu_warp_step with the place as worker. */
+int bf_emu_stepper_create(bf_emu *emu, const bf_emu_launch *launch, bf_emu_stepper **stepper,
+                          bf_diagnostic *diagnostic);
+/* What has been executed, and the first fault. */
+int bf_emu_stepper_result(const bf_emu_stepper *stepper, bf_emu_result *result,
+                          bf_diagnostic *diagnostic);
+void bf_emu_stepper_free(bf_emu_stepper *stepper);
+/* A fault has ended the launch. */
+bool bf_emu_stepper_stopped(const bf_emu_stepper *stepper);
+/* What %clock and the like read at a place: *clock must live as long as the stepper. */
+void bf_emu_stepper_clock(bf_emu_stepper *stepper, unsigned place, const uint64_t *clock);
+
+/* Begins block index of the grid at a place; NULL: out of memory. */
+bf_emu_block *bf_emu_stepper_begin(bf_emu_stepper *stepper, unsigned place, uint64_t index);
+/* Gives a block back; its memory serves the next one at that place. */
+void bf_emu_stepper_end(bf_emu_stepper *stepper, unsigned place, bf_emu_block *block);
+
+unsigned bf_emu_block_warps(const bf_emu_block *block);
+bf_emu_warp *bf_emu_block_warp(bf_emu_block *block, unsigned index);
+/* Bytes of host memory that a block in flight takes, registers and shared memory together. */
+uint64_t bf_emu_block_bytes(const bf_emu_block *block);
+
+typedef enum bf_emu_turn {
+  BF_EMU_TURN_READY, /* there is a next instruction */
+  BF_EMU_TURN_WAITS, /* for other warps of its block */
+  BF_EMU_TURN_ENDED, /* all threads have exited */
+} bf_emu_turn;
+
+/* Instructions of a kernel and the functions it can call are numbered from 0 on. */
+typedef struct bf_emu_next {
+  uint32_t instruction;
+  uint32_t active; /* lanes that are there; a guard may leave out some */
+} bf_emu_next;
+
+/* Looks at the next instruction of a warp. */
+bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next);
+/* Executes it; only after a peek that said READY. */
+void bf_emu_warp_step(bf_emu_warp *warp);
+/* Says what a warp that waits is waiting for: "waits at barrier 0 (line 12)". */
+void bf_emu_warp_explain(const bf_emu_warp *warp, bf_text *text);
+
+typedef struct bf_emu_instruction {
+  const bf_ptx_function *function;
+  const bf_ptx_instruction *instruction;
+  uint32_t register_base;      /* of the function: its registers are numbered from here on */
+  uint32_t site;               /* UINT32_MAX: does not touch memory */
+  const bf_ptx_merged *merged; /* what ptxas makes of a shared access, or NULL */
+} bf_emu_instruction;
+
+uint32_t bf_emu_kernel_instructions(const bf_emu_kernel *kernel);
+/* Registers of all functions of the kernel together. */
+uint32_t bf_emu_kernel_registers(const bf_emu_kernel *kernel);
+bf_emu_instruction bf_emu_kernel_instruction(const bf_emu_kernel *kernel, uint32_t index);
+
+#endif

@@ -1,0 +1,214 @@
+/* sim/inner: what the files of this room share.
+ *
+ * engine.c     moves time on, spreads multiprocessors over threads, hands out blocks
+ * sm.c         what all multiprocessors have: warps in slots, blocks, executing an instruction and
+ *              what it touched, loads in flight
+ * scoreboard.c the pipeline of a modern multiprocessor, barrel.c the in-order ones of document 004:
+ *              each is a bf_sim_core
+ * program.c    what the timing model must know of each instruction, worked out once per launch
+ * l1.c, l2.c, dram.c, cache.c: hierarchy.h
+ */
+#ifndef BF_SIM_INNER_H
+#define BF_SIM_INNER_H
+
+#include "emu/step.h"
+#include "sim/hierarchy.h"
+
+/* ---- Programs ---- */
+
+typedef enum bf_sim_unit {
+  BF_SIM_UNIT_NONE, /* free: takes no issue slot */
+  BF_SIM_UNIT_INT,
+  BF_SIM_UNIT_MUL,
+  BF_SIM_UNIT_FLOAT,
+  BF_SIM_UNIT_DOUBLE,
+  BF_SIM_UNIT_SPECIAL,
+  BF_SIM_UNIT_CONVERT,
+  BF_SIM_UNIT_MATRIX,
+  BF_SIM_UNIT_BRANCH,
+  BF_SIM_UNIT_BARRIER,
+  BF_SIM_UNIT_MEMORY, /* shared, global, local, constant, textures: what is touched says which */
+  BF_SIM_UNITS
+} bf_sim_unit;
+
+/* An instruction as the timing model sees it. */
+typedef struct bf_sim_op {
+  uint8_t unit;
+  uint8_t slots;        /* issue slots: more than 1 where it becomes several instructions */
+  bool is_memory;       /* of any kind; in document 004 a "memory warp" */
+  bool is_shared;       /* names shared memory */
+  bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
+  bool may_free_others; /* barriers, exits: other warps may go on after it */
+  bool is_absorbed;     /* a shared access that ptxas has merged into another one */
+  uint16_t sources, results;
+  const uint32_t *source; /* registers read, then (from source + sources on) registers written */
+  uint32_t site;          /* UINT32_MAX: none */
+} bf_sim_op;
+
+typedef struct bf_sim_program {
+  bf_arena arena;
+  bf_sim_op *op; /* by number of the instruction */
+  uint32_t instructions, registers;
+} bf_sim_program;
+
+int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
+                          bf_sim_program **program, bf_diagnostic *diagnostic);
+void bf_sim_program_free(bf_sim_program *program);
+
+/* ---- Warps and blocks on a multiprocessor ---- */
+
+struct bf_sim_sm;
+
+typedef struct bf_sim_block {
+  bf_emu_block *emu; /* NULL: not in use */
+  uint64_t index;
+  unsigned warps, warps_left;
+  unsigned first_slot; /* its warps are in slots first_slot, first_slot + 1, ... */
+} bf_sim_block;
+
+typedef struct bf_sim_warp {
+  bf_emu_warp *emu; /* NULL: the slot is free */
+  bf_sim_block *block;
+  unsigned slot, index; /* index: in its block */
+  uint64_t age;         /* warps that came before it */
+  /* The next instruction, as bf_sim_look found it. */
+  bf_emu_turn turn;
+  const bf_sim_op *next; /* turn READY */
+  uint32_t instruction, active;
+  unsigned loads;  /* global loads in flight */
+  void *core_data; /* of the core */
+} bf_sim_warp;
+
+/* What the instruction just executed did to memory. A merged shared access may be several. */
+typedef struct bf_sim_touched {
+  unsigned shared_accesses;
+  bf_count shared;                /* summed over them */
+  unsigned shared_latency_cycles; /* lock tables: of all four states */
+  bf_op shared_op;
+  unsigned lines; /* of global memory */
+  struct {
+    uint64_t line;
+    uint8_t sectors;
+    uint16_t operations;
+  } line[2 * BF_EMU_LANES];
+  bool is_store, is_atomic;
+} bf_sim_touched;
+
+/* A global load in flight; token = its index. */
+typedef struct bf_sim_load {
+  bf_sim_warp *warp; /* NULL: not in use */
+  const bf_sim_op *op;
+  uint64_t warp_age; /* of the warp when it was issued */
+  unsigned lines;    /* not answered yet */
+  uint64_t issued;
+} bf_sim_load;
+
+typedef struct bf_sim_answer {
+  uint64_t cycle;
+  bf_sim_request request;
+} bf_sim_answer;
+
+/* ---- Pipelines ---- */
+
+typedef struct bf_sim_core {
+  int (*create)(struct bf_sim_sm *sm, bf_diagnostic *diagnostic);
+  void (*free)(struct bf_sim_sm *sm);
+  /* A warp has come to its slot; its first instruction can issue at sm->now or later. */
+  void (*admit)(struct bf_sim_sm *sm, bf_sim_warp *warp);
+  /* Simulates up to, but without, cycle until, starting at sm->now; skips cycles in which nothing
+   * can happen. Returns early, with sm->is_paused, where bf_sim_must_pause says so: it is then
+   * called again and goes on with the same instruction of the same warp. Leaves sm->now at until,
+   * or where it paused. */
+  void (*run)(struct bf_sim_sm *sm, uint64_t until);
+  /* The data of a load has come, at sm->now; called from within run by bf_sim_take_answers. */
+  void (*loaded)(struct bf_sim_sm *sm, bf_sim_load *load);
+  /* The next cycle at which something happens by itself; UINT64_MAX: only an answer or a block can
+   * wake it. */
+  uint64_t (*next_event)(const struct bf_sim_sm *sm);
+  /* For the message about a deadlock: what the warp waits for. */
+  void (*explain)(const struct bf_sim_sm *sm, const bf_sim_warp *warp, bf_text *text);
+  /* Host memory per warp. */
+  uint64_t (*warp_bytes)(const struct bf_sim_sm *sm);
+} bf_sim_core;
+
+extern const bf_sim_core bf_sim_scoreboard_core, bf_sim_barrel_core;
+
+typedef struct bf_sim_sm {
+  unsigned index;
+  uint64_t now;
+  const bf_sim_gpu *gpu;
+  const bf_sim_settings *settings;
+  const bf_sim_program *program;
+  const bf_emu_launch *launch;
+  bf_emu_stepper *stepper;
+  const bf_sim_core *core;
+  void *core_data;
+  /* Blocks and warps. */
+  unsigned blocks, warps_per_block;
+  bf_sim_block *block;
+  unsigned slots;
+  bf_sim_warp *warp;
+  unsigned warps_alive;
+  uint64_t next_age;
+  unsigned *ended; /* blocks that have ended in this span, with the cycle: handed to the engine */
+  uint64_t *ended_cycle;
+  unsigned ended_count;
+  /* Memory. */
+  bf_counter *counter;
+  bf_sim_touched touched;
+  bf_sim_l1 *l1;
+  bf_sim_load *load;
+  unsigned loads, free_loads; /* size of the table; entries not in use */
+  uint32_t *free_load;        /* stack of them */
+  bf_sim_request *outbox;     /* to hierarchy, in the order of cycles */
+  size_t outbox_count, outbox_capacity;
+  bf_sim_answer *answer; /* heap by cycle */
+  size_t answer_count, answer_capacity;
+  /* Order between multiprocessors. */
+  bool may_order; /* the next ordered instruction may happen */
+  bool is_alone;  /* no other multiprocessor has work: order needs no care */
+  bool is_paused;
+  bool failed; /* out of memory */
+  /* Counts; the engine adds them up. */
+  bf_sim_result count;
+} bf_sim_sm;
+
+/* Whether the instruction has to wait for other multiprocessors; sets is_paused. */
+bool bf_sim_must_pause(bf_sim_sm *sm, const bf_sim_op *op);
+/* Looks at the next instruction of a warp (turn, next, ...). Where the warp has ended it leaves its
+ * slot, and with the last one its block ends. */
+void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp);
+/* Executes the next instruction of a warp at sm->now; sm->touched says what it did. Does not look
+ * at what comes then. */
+void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp);
+/* After an instruction with may_free_others: calls freed for every other warp of the block that
+ * waited and can go on. Call it before bf_sim_look at the warp itself. */
+void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp,
+                        void (*freed)(bf_sim_sm *sm, bf_sim_warp *warp));
+/* Sends what was touched in global memory. The first line leaves at cycle `first`, the others one
+ * by one behind it. Returns the number of lines whose answer must be waited for (0: done at once,
+ * the first-level cache had them all, or nobody waits); *token is then that of the load.
+ * BF_SIM_NO_ROOM: nothing was done, the table of loads or lines is full. */
+enum { BF_SIM_NO_ROOM = -1 };
+int bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t first);
+/* Room for an instruction that may load from global memory: checked before it is executed. */
+bool bf_sim_has_room(const bf_sim_sm *sm);
+/* Takes all answers that are due at sm->now or before, and calls core->loaded for complete loads.
+ */
+void bf_sim_take_answers(bf_sim_sm *sm);
+/* The cycle of the next answer; UINT64_MAX: none is on its way. */
+uint64_t bf_sim_next_answer(const bf_sim_sm *sm);
+/* Tells the watch, if there is one. */
+void bf_sim_tell(bf_sim_sm *sm, const bf_sim_warp *warp, unsigned scheduler, uint32_t instruction,
+                 uint64_t issued, uint64_t done, unsigned wavefronts);
+
+int bf_sim_sm_create(bf_sim_sm *sm, bf_diagnostic *diagnostic);
+void bf_sim_sm_free(bf_sim_sm *sm);
+/* Puts block index of the grid on the multiprocessor at sm->now. */
+int bf_sim_sm_begin(bf_sim_sm *sm, uint64_t index, bf_diagnostic *diagnostic);
+
+/* Blocks that fit on a multiprocessor at once, and what limits them. 0: not even one. */
+unsigned bf_sim_blocks_per_sm(const bf_sim_gpu *gpu, const bf_emu_launch *launch,
+                              const char **limit);
+
+#endif

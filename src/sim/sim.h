@@ -1,0 +1,171 @@
+/* sim: how long kernels take. A cycle-level model of GPUs over the emulator.
+ *
+ * The simulator decides which warp issues when, and the emulator executes the instruction at that
+ * moment (emu/step.h); so programs compute what they compute elsewhere, and the order in which
+ * warps come to memory is that of the modelled machine. Wavefronts come from src/memory under any
+ * hash. docs/simulator.md explains the model.
+ *
+ * Results are the same for any number of host threads (engine.c says how). */
+#ifndef BF_SIM_H
+#define BF_SIM_H
+
+#include "emu/emu.h"
+
+/* ---- GPUs: parameters from machines/NAME.gpu ---- */
+
+#define BF_SIM_TYPE_NUMBER uint64_t
+#define BF_SIM_TYPE_REAL double
+#define BF_SIM_TYPE_CHOICE unsigned
+
+/* Words of the choices, in the order of gpu.def. */
+typedef enum bf_sim_pipeline {
+  BF_SIM_SCOREBOARD,
+  BF_SIM_UNIFIED,
+  BF_SIM_SPLIT,
+  BF_SIM_ELASTIC
+} bf_sim_pipeline;
+typedef enum bf_sim_scheduler {
+  BF_SIM_LRR,
+  BF_SIM_GTO,
+  BF_SIM_OLDEST,
+  BF_SIM_TWO_LEVEL,
+  BF_SIM_CONFLICT_AWARE
+} bf_sim_scheduler;
+
+typedef struct bf_sim_gpu {
+  bf_arena arena;
+  char *name, *title;
+  bf_machine *machine; /* its shared memory; owned */
+#define X(kind, name, value, least, most, meaning) BF_SIM_TYPE_##kind name;
+#include "sim/gpu.def"
+#undef X
+  /* Where values come from, as in machine files: key, value, basis, source. */
+  bf_machine_fact *facts;
+  size_t fact_count;
+  char **source_name, **source_text;
+  size_t source_count;
+} bf_sim_gpu;
+
+/* One parameter, as tables and messages show it. */
+typedef enum bf_sim_kind { BF_SIM_NUMBER, BF_SIM_REAL, BF_SIM_CHOICE } bf_sim_kind;
+typedef struct bf_sim_parameter {
+  const char *name, *meaning, *words; /* words: of a choice, separated by spaces; else NULL */
+  bf_sim_kind kind;
+  size_t offset; /* in bf_sim_gpu */
+  double value, least, most;
+} bf_sim_parameter;
+extern const bf_sim_parameter bf_sim_parameters[]; /* ends with a NULL name */
+
+/* Built-in GPU files; ends with a NULL name. */
+extern const bf_embedded_machine bf_embedded_gpus[];
+
+/* A built-in name, or a path to a GPU file (it has a '/' or ends in ".gpu"). */
+int bf_sim_gpu_load(const char *name, bf_sim_gpu **gpu, bf_diagnostic *diagnostic);
+/* Reads the text of a GPU file; file is its name in diagnostics. */
+int bf_sim_gpu_parse(const char *file, const char *text, bf_sim_gpu **gpu,
+                     bf_diagnostic *diagnostic);
+/* Changes one parameter: "schedulers=4"; the message lists what is near a name that is unknown. */
+int bf_sim_gpu_set(bf_sim_gpu *gpu, const char *assignment, bf_diagnostic *diagnostic);
+/* Refuses configurations that cannot work together, with the reason. */
+int bf_sim_gpu_check(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic);
+/* The value of a parameter as text. */
+void bf_sim_gpu_get(const bf_sim_gpu *gpu, const bf_sim_parameter *parameter, bf_text *text);
+void bf_sim_gpu_free(bf_sim_gpu *gpu);
+
+/* ---- Results ---- */
+
+/* Why a scheduler did not issue in a turn, in the order in which reasons are looked for. The first
+ * five together are "scheduling failed" in the words of document 004. */
+typedef enum bf_sim_stall {
+  BF_SIM_EMPTY,      /* it has no warps */
+  BF_SIM_BARRIER,    /* all its warps wait at barriers */
+  BF_SIM_GLOBAL,     /* for data of global memory */
+  BF_SIM_DEPENDENCY, /* for results of other instructions */
+  BF_SIM_MASKED,     /* conflict-aware scheduling keeps memory instructions back */
+  BF_SIM_CONFLICT,   /* shared memory is busy with bank conflicts */
+  BF_SIM_WRITEBACK,  /* two results want to be written at once */
+  BF_SIM_UNIT,       /* the unit is busy */
+  BF_SIM_OTHER,      /* a queue or table is full */
+  BF_SIM_STALLS
+} bf_sim_stall;
+extern const char *const bf_sim_stall_names[BF_SIM_STALLS];
+
+/* What an instruction that accesses shared memory has cost. */
+typedef struct bf_sim_site {
+  uint64_t executions, wavefronts, conflicts;
+  uint64_t waited_cycles; /* that its accesses waited for shared memory, summed */
+} bf_sim_site;
+
+typedef struct bf_sim_result {
+  bf_arena arena;
+  bf_emu_result emu; /* the fault, and instructions */
+  uint64_t cycles;
+  double seconds;                 /* of the GPU */
+  uint64_t issued;                /* warp instructions that took an issue slot */
+  uint64_t turns;                 /* of schedulers, from the first to the last cycle */
+  uint64_t stalls[BF_SIM_STALLS]; /* turns without issue, by reason */
+  uint64_t blocks;
+  unsigned sms; /* that had work */
+  unsigned blocks_per_sm;
+  const char *occupancy_limit;   /* "warps", "blocks", "registers", "shared memory" */
+  uint64_t resident_warp_cycles; /* warps on multiprocessors, summed over cycles */
+  uint64_t shared_instructions, shared_wavefronts, shared_conflicts;
+  uint64_t global_instructions, global_sectors, l1_hits, l1_misses, l2_hits, l2_misses;
+  uint64_t dram_read_bytes, dram_written_bytes, dram_row_hits, dram_row_misses;
+  uint64_t history_right, history_wrong, history_unknown; /* conflict history cache */
+  uint64_t host_bytes_per_warp; /* of memory that the simulation needs for a warp in flight */
+  double host_seconds;
+  unsigned sites;
+  bf_sim_site *site;   /* per site of the kernel */
+  char deadlock[2000]; /* what waits on what, or empty */
+} bf_sim_result;
+
+/* ---- Running ---- */
+
+struct bf_sim_watch;
+
+typedef struct bf_sim_settings {
+  const bf_sim_gpu *gpu;
+  const bf_hash *hash;              /* of the banks; NULL: none */
+  bf_lock_hash lock_hash;           /* of the lock table */
+  unsigned workers;                 /* threads of the host; 0: one per core */
+  uint64_t most_cycles;             /* 0: no limit; beyond it the launch ends with a fault */
+  const struct bf_sim_watch *watch; /* or NULL */
+} bf_sim_settings;
+
+/* Simulates a launch. Errors are those of bf_emu_run, and GPUs that cannot hold a block. */
+int bf_sim_run(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_launch *launch,
+               bf_sim_result *result, bf_diagnostic *diagnostic);
+
+/* ---- Watching single instructions: timelines and pipeline diagrams ---- */
+
+/* An instruction of a warp on its way. Cycles count from the start of the launch. */
+typedef struct bf_sim_event {
+  unsigned sm, scheduler, slot; /* slot: the warp's place on the multiprocessor */
+  uint64_t block;
+  unsigned warp;         /* in its block */
+  uint32_t instruction;  /* as bf_emu_kernel_instruction counts */
+  uint64_t issued, done; /* cycles */
+  unsigned wavefronts;   /* of a shared access; 0: none */
+} bf_sim_event;
+
+/* In-order pipelines also tell where parts of warps are, cycle by cycle. */
+typedef struct bf_sim_stage {
+  unsigned sm;
+  uint64_t cycle;
+  const char *stage; /* "MEM0", "NONMEM1", "WB" */
+  unsigned slot, part;
+  uint64_t number; /* of the warp instruction, in the order of issue */
+  bool is_stalled;
+} bf_sim_stage;
+
+/* Called in the order of cycles for each multiprocessor; with a watch, multiprocessors are
+ * simulated by one thread. */
+typedef struct bf_sim_watch {
+  void *context;
+  uint64_t first_cycle, last_cycle; /* only what is issued between them */
+  void (*event)(void *context, const bf_sim_event *event);
+  void (*stage)(void *context, const bf_sim_stage *stage); /* or NULL */
+} bf_sim_watch;
+
+#endif
