@@ -194,7 +194,7 @@ static void faults_are_reported_where_they_are(void **state) {
       {SMALL "sms 18446744073709551615 measured s\n", SMALL_LINES + 1, 5,
        "sms must be from 1 to 256"},
       {SMALL "sms 1 2 measured s\n", SMALL_LINES + 1, 7, "unexpected '2'"},
-      {SMALL "sms measured s\n", SMALL_LINES + 1, 5, "sms must be a whole number, not ''"},
+      {SMALL "sms measured s\n", SMALL_LINES + 1, 4, "sms must be a whole number, not ''"},
       {SMALL "sms 1\n", SMALL_LINES + 1, 6,
        "a fact ends in measured, published or assumed and the name of a source"},
       {SMALL "sms 1 measured t\n", SMALL_LINES + 1, 16, "no source line above declares 't'"},
