@@ -28,7 +28,7 @@ INVOCATIONS = {
     "trace": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--output", "{folder}/t.trace"]],
     "corpus": [[], ["transpose16"], ["transpose16", "--table"]],
     "report": [[TILE]],
-    "machines": [[], ["hopper"]],
+    "machines": [[], ["hopper"], ["gtx580"]],
     "help": [[]],
 }
 # Standard input of all: atomics, one of them by a rule that the machine assumes.

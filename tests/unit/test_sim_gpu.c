@@ -233,12 +233,12 @@ static void overrides_change_values_and_their_facts(void **state) {
   bf_sim_gpu *gpu = load("gtx580");
   size_t facts = gpu->fact_count;
   set(gpu, "sms=2");
-  set(gpu, "hash_cycles=0"); /* the file does not give it */
+  set(gpu, "simd_width=4"); /* the file does not give it */
   set(gpu, "scheduler=oldest");
   set(gpu, "dram_sector_cycles=0.5");
   set(gpu, "machine=kepler8");
   assert_int_equal(gpu->sms, 2);
-  assert_int_equal(gpu->hash_cycles, 0);
+  assert_int_equal(gpu->simd_width, 4);
   assert_int_equal(gpu->scheduler, BF_SIM_OLDEST);
   assert_value(gpu, "dram_sector_cycles", "0.5");
   assert_string_equal(bf_machine_name(gpu->machine), "kepler8");
