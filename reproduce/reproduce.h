@@ -44,6 +44,12 @@ bf_arena *bf_reproduce_arena(bf_reproduce_run *run);
 int bf_reproduce_step(bf_reproduce_run *run, unsigned done, unsigned total, const char *next,
                       bf_diagnostic *diagnostic);
 
+/* Does work(context, index) for index 0 to count-1 on all workers, with progress. The first error
+ * ends it. work must not touch the run. */
+int bf_reproduce_parallel(bf_reproduce_run *run, unsigned count, const char *what,
+                          int (*work)(void *context, unsigned index, bf_diagnostic *diagnostic),
+                          void *context, bf_diagnostic *diagnostic);
+
 /* ---- Tables: NAME.csv, and a table of the report ---- */
 
 typedef struct bf_reproduce_table bf_reproduce_table;

@@ -154,6 +154,43 @@ static void test_no_folder(void **state) {
   bf_reproduce_free(run);
 }
 
+/* ---- Parallel work ---- */
+
+typedef struct tally {
+  unsigned char done[100];
+  unsigned bad;
+} tally;
+
+static int do_piece(void *context, unsigned index, bf_diagnostic *diagnostic) {
+  tally *all = context;
+  if (index == all->bad)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "piece %u is bad", index);
+  all->done[index]++;
+  return BF_OK;
+}
+
+static int do_all(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
+  tally all = {.bad = 100};
+  BF_TRY(bf_reproduce_parallel(run, 100, "pieces", do_piece, &all, diagnostic));
+  for (unsigned i = 0; i < 100; i++)
+    assert_int_equal(all.done[i], 1);
+  all.bad = 40;
+  return bf_reproduce_parallel(run, 100, "pieces", do_piece, &all, diagnostic);
+}
+
+static void test_parallel(void **state) {
+  (void)state;
+  static const bf_reproduction pieces = {"pieces", "Pieces", "999", "Many.", do_all};
+  char name[] = "/tmp/bankfold-test-XXXXXX";
+  bf_reproduce_settings settings = {.folder = folder_for_test(name), .workers = 4};
+  bf_reproduce_run *run;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_reproduce_execute(&pieces, &settings, &run, &diagnostic), BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message, "piece 40 is bad");
+  bf_reproduce_free(run);
+  remove_folder(name);
+}
+
 /* What the build has found can be found by name, once. */
 static void test_list(void **state) {
   (void)state;
@@ -173,7 +210,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_files),   cmocka_unit_test(test_quick_and_json),
       cmocka_unit_test(test_stopped), cmocka_unit_test(test_no_folder),
-      cmocka_unit_test(test_list),
+      cmocka_unit_test(test_list),    cmocka_unit_test(test_parallel),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
