@@ -105,6 +105,14 @@ static bool is_choice(const char *choices, const char *value) {
   return false;
 }
 
+static int add_text(const cli_command *command, const cli_option *option, const char *value,
+                    cli_texts *texts) {
+  if (texts->count == CLI_MOST_TEXTS)
+    return cli_usage_error(command, "--%s can be given %d times", option->name, CLI_MOST_TEXTS);
+  texts->text[texts->count++] = value;
+  return -1;
+}
+
 static int set_option(const cli_command *command, const cli_option *option, const char *value,
                       void *settings) {
   char *target = (char *)settings + option->offset;
@@ -120,6 +128,8 @@ static int set_option(const cli_command *command, const cli_option *option, cons
                              option->choices, value);
     *(const char **)target = value;
     return -1;
+  case CLI_TEXTS:
+    return add_text(command, option, value, (cli_texts *)target);
   case CLI_NUMBER:
     if (!bf_parse_number(&cursor, (uint64_t *)target) || *cursor || *(uint64_t *)target == 0)
       return cli_usage_error(command, "--%s takes a whole number of at least 1, not '%s'",
