@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* ---- Help ---- */
@@ -230,6 +231,16 @@ bool cli_wants_color(const cli_common *common) {
   if (strcmp(when, "auto") == 0)
     return isatty(1) && !getenv("NO_COLOR");
   return strcmp(when, "always") == 0;
+}
+
+unsigned cli_columns(uint64_t asked) {
+  enum { PIPE_COLUMNS = 120, MOST_COLUMNS = 10000 };
+  struct winsize size;
+  if (asked)
+    return asked < MOST_COLUMNS ? (unsigned)asked : MOST_COLUMNS;
+  if (isatty(1) && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col)
+    return size.ws_col;
+  return PIPE_COLUMNS;
 }
 
 int cli_print(bf_text *text) {

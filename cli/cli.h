@@ -124,6 +124,8 @@ int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnost
 int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
                   bf_diagnostic *diagnostic);
 bool cli_wants_color(const cli_common *common);
+/* Characters in a line of standard output: as asked for (0: not), or as wide as the terminal. */
+unsigned cli_columns(uint64_t asked);
 /* Writes text to standard output and frees it. Returns the exit status (a closed pipe is fine). */
 int cli_print(bf_text *text);
 /* Writes text to path ("-" or NULL: standard output) by temporary file and rename, and frees it. */

@@ -80,18 +80,19 @@ void bf_diagram_free(bf_diagram *diagram) {
 
 /* ---- Rows of stages ---- */
 
-/* Where a stage stands from front to back: by the word before its number, then the number. Words
- * that are not known stand before the memory stages. */
+/* Where a stage stands from front to back: by the word before its number, then the number; a word
+ * without number is behind those that have one. Words that are not known stand before the memory
+ * stages. */
 static unsigned stage_rank(const char *name) {
-  static const char *const words[] = {"FETCH",  "ISSUE", "READ",   "EXE", "",
-                                      "PREMEM", "MEM",   "NONMEM", "WB"};
-  enum { WORDS = sizeof words / sizeof *words, UNKNOWN = 4 };
+  static const char *const words[] = {"IF", "ID", "EXE", "", "PREMEM", "MEM", "NONMEM", "WB"};
+  enum { WORDS = sizeof words / sizeof *words, UNKNOWN = 3, LAST = 999 };
   size_t length = strcspn(name, "0123456789");
   unsigned rank = UNKNOWN;
   for (unsigned i = 0; i < WORDS; i++)
     if (strlen(words[i]) == length && strncmp(words[i], name, length) == 0)
       rank = i;
-  return rank * 1000 + (unsigned)strtoul(name + length, NULL, 10);
+  unsigned number = name[length] ? (unsigned)strtoul(name + length, NULL, 10) : LAST;
+  return rank * (LAST + 1) + (number < LAST ? number : LAST);
 }
 
 static int compare_stages(const void *left, const void *right) {

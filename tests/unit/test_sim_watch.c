@@ -255,9 +255,10 @@ static void diagram_of_stages(void **state) {
   bf_sim_watch watch;
   assert_int_equal(bf_diagram_create(0, 7, &diagram, NULL), BF_OK);
   assert_int_equal(bf_diagram_begin(diagram, made->kernel, &watch, NULL), BF_OK);
-  tell(&watch, 0, "FETCH", 0, 0, false);
+  tell(&watch, 0, "IF", 0, 0, false);
   tell(&watch, 1, "EXE", 0, 0, false);
-  tell(&watch, 1, "FETCH", 1, 0, false);
+  tell(&watch, 1, "EXE3", 5, 0, false);
+  tell(&watch, 1, "IF", 1, 0, false);
   tell(&watch, 2, "MEM0", 0, 0, true);
   tell(&watch, 2, "EXE", 1, 0, false);
   tell(&watch, 3, "MEM0", 0, 0, false);
@@ -271,7 +272,8 @@ static void diagram_of_stages(void **state) {
   check_text(diagram, 80,
              "SM 0, tile: stages by cycles; * stalled, + and others\n"
              "cycle 0   1   2   3   4   5   6\n"
-             "FETCH W0  W1  .   .   .   .   .\n"
+             "IF    W0  W1  .   .   .   .   .\n"
+             "EXE3  .   W5  .   .   .   .   .\n"
              "EXE   .   W0  W1  W1* .   .   .\n"
              "MEM0  .   .   W0* W0  W1  .   .\n"
              "MEM1  .   .   .   .   W0  W1  .\n"
