@@ -13,7 +13,15 @@ static const char style[] =
     ".grid{stroke:#1c2129}.waits{fill:#262c36}}\n";
 
 /* Lengths in user units (pixels at natural size). */
-enum { MARGIN = 16, TITLE = 40, NAME = 72, STAGE_CELL = 34, WARP_CELL = 12, LINE = 16 };
+enum {
+  MARGIN = 16,
+  TITLE = 40,
+  NAME = 72,
+  STAGE_CELL = 34,
+  WARP_CELL = 12,
+  LINE = 16,
+  LEAST_WIDTH = 640
+};
 
 static const char *cell_class(const bf_diagram_cell *cell) {
   static const char *const warps[] = {"w0", "w1", "w2", "w3", "w4", "w5", "w6", "w7"};
@@ -99,6 +107,7 @@ int bf_diagram_svg(bf_diagram *diagram, bf_text *text, bf_diagnostic *diagnostic
   bool has_stages = diagram->stages != 0;
   int cell_width = has_stages ? STAGE_CELL : WARP_CELL;
   int width = 2 * MARGIN + NAME + (int)grid.columns * cell_width;
+  width = width < LEAST_WIDTH ? LEAST_WIDTH : width;
   int height = 2 * MARGIN + TITLE + LINE + (int)grid.rows * LINE;
   bf_text_addf(text,
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "

@@ -213,7 +213,7 @@ int bf_sim_record_total(bf_sim_record *record, bf_sim_launched *total, bf_diagno
     for (size_t j = 0; j < from->lines; j++)
       add_line(total, from->line[j].file, from->line[j].line, &from->line[j].cost);
   }
-  if (record->launches) {
+  if (record->launches == 1) {
     total->result.blocks_per_sm = record->launch[0].result.blocks_per_sm;
     total->result.occupancy_limit = record->launch[0].result.occupancy_limit;
   }
