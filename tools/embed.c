@@ -114,11 +114,7 @@ static const embed_form *find_form(const char *word) {
 int main(int argc, char **argv) {
   const embed_form *form = argc < 4 ? NULL : find_form(argv[1]);
   if (!form) {
-<<<<<<< HEAD
-    fputs("usage: embed machines|gpus|kernels OUTPUT INPUT...\n", stderr);
-=======
-    fputs("usage: embed machines|kernels|reproduce|reproduce-ptx OUTPUT INPUT...\n", stderr);
->>>>>>> w-frame
+    fputs("usage: embed machines|gpus|kernels|reproduce|reproduce-ptx OUTPUT INPUT...\n", stderr);
     return 2;
   }
   char **paths = argv + 3;

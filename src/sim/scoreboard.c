@@ -52,8 +52,9 @@ typedef struct board {
   uint64_t unit_ticks[BF_SIM_UNITS];      /* that an instruction takes its unit */
   uint64_t unit_cycles[BF_SIM_UNITS];     /* to the result */
   uint64_t memory_free;                   /* ticks: the load/store unit */
-  uint64_t *queue;                        /* ticks at which queued accesses start, a ring */
-  unsigned queue_first, queue_count;
+  uint64_t *queue;                        /* ticks at which queued accesses start */
+  uint64_t queue_first;                   /* the earliest of them */
+  unsigned queue_count;
   uint64_t blocked_until; /* ticks: when the unit is free that a ready warp waits for */
   bf_sim_stall blocked_by;
   bool queue_has_conflicts;
@@ -227,24 +228,32 @@ static void freed(bf_sim_sm *sm, bf_sim_warp *warp) {
 /* Forgets queued accesses that have started. */
 static void drain_queue(bf_sim_sm *sm, board *own) {
   uint64_t now = sm->now * TICKS;
-  while (own->queue_count && own->queue[own->queue_first] <= now) {
-    own->queue_first = (own->queue_first + 1) % (unsigned)sm->gpu->shared_queue;
-    own->queue_count--;
-  }
-  if (own->queue_count == 0)
+  unsigned left = 0;
+  own->queue_first = UINT64_MAX;
+  for (unsigned i = 0; i < own->queue_count; i++)
+    if (own->queue[i] > now) {
+      own->queue[left++] = own->queue[i];
+      if (own->queue[i] < own->queue_first)
+        own->queue_first = own->queue[i];
+    }
+  own->queue_count = left;
+  if (left == 0)
     own->queue_has_conflicts = false;
 }
 
-/* Takes the load/store unit for duration ticks, not before earliest, and returns when it starts, in
- * ticks. */
+/* Gives duration ticks of the load/store unit to an access that cannot start before earliest, and
+ * returns when it starts, in ticks. The unit works for others until then: only work that is there
+ * makes it busy. */
 static uint64_t take_memory(bf_sim_sm *sm, board *own, uint64_t earliest, uint64_t duration,
                             bool conflicts) {
   uint64_t now = sm->now * TICKS;
-  uint64_t start = own->memory_free > earliest ? own->memory_free : earliest;
-  own->memory_free = start + duration;
+  uint64_t free_at = own->memory_free > now ? own->memory_free : now;
+  uint64_t start = free_at > earliest ? free_at : earliest;
+  own->memory_free = free_at + duration;
   if (start > now && own->queue_count < sm->gpu->shared_queue) {
-    unsigned at = (own->queue_first + own->queue_count++) % (unsigned)sm->gpu->shared_queue;
-    own->queue[at] = start;
+    own->queue[own->queue_count++] = start;
+    if (start < own->queue_first)
+      own->queue_first = start;
   }
   own->queue_has_conflicts |= conflicts;
   return start;
@@ -378,8 +387,7 @@ static void note_blocked(board *own, uint64_t until, bf_sim_stall reason) {
 /* Whether the load/store unit takes another instruction; notes what keeps it. */
 static bool memory_takes(bf_sim_sm *sm, board *own, const bf_sim_op *op) {
   if (own->queue_count >= sm->gpu->shared_queue) {
-    note_blocked(own, own->queue[own->queue_first],
-                 own->queue_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
+    note_blocked(own, own->queue_first, own->queue_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
     return false;
   }
   if (op->is_memory && !op->is_shared && !bf_sim_has_room(sm)) {
@@ -560,7 +568,8 @@ static bool run_cycle(bf_sim_sm *sm, bool *issued_any) {
   if (own->next_scheduler == 0) {
     bf_sim_take_answers(sm);
     wake_due(sm);
-    drain_queue(sm, own);
+    if (own->queue_count)
+      drain_queue(sm, own);
     own->blocked_until = UINT64_MAX;
   }
   for (; own->next_scheduler < own->schedulers; own->next_scheduler++) {
