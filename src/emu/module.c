@@ -203,7 +203,7 @@ bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range
   for (unsigned i = 0; i < module->variables; i++)
     if (strcmp(module->placed[i].variable->name, name) == 0) {
       *range = (bf_emu_range){module->placed[i].address, module->placed[i].variable->bytes,
-                              BF_EMU_VARIABLE, 0};
+                              BF_EMU_VARIABLE, 0, 0};
       return true;
     }
   return false;
