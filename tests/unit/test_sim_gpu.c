@@ -332,7 +332,7 @@ static void impossible_combinations_are_refused(void **state) {
        {"l2_slices=5"},
        "l2_bytes=786432 is no multiple of l2_slices * l2_ways * 128 = 10240"},
       {"gtx580", {"dram_row_bytes=1000"}, "dram_row_bytes=1000 is no multiple of 128"},
-      {"gtx580", {"dram_miss_cycles=10"}, "dram_miss_cycles=10 are fewer than dram_hit_cycles=200"},
+      {"gtx580", {"dram_miss_cycles=10"}, "dram_miss_cycles=10 are fewer than dram_hit_cycles=220"},
       {"gtx580", {"l1_bytes=0", "l2_bytes=0"}, NULL},
       {"elastic", {"stages=9"}, NULL},
       {"elastic", {"let_through=yes"}, NULL},
