@@ -29,7 +29,7 @@ INVOCATIONS = {
     "corpus": [[], ["transpose16"], ["transpose16", "--table"]],
     "reproduce": [[], ["genindex", "--quick", "--output", "{folder}/reproduction"]],
     "report": [[TILE]],
-    "machines": [[], ["hopper"]],
+    "machines": [[], ["hopper"], ["gtx580"]],
     "help": [[]],
 }
 # Standard input of all: atomics, one of them by a rule that the machine assumes.
