@@ -165,7 +165,7 @@ static void send_answer(bf_sim_memory *memory, uint32_t index) {
   bf_sim_request request = memory->node[index].request;
   uint64_t *port = &memory->port_free[request.sm];
   *port = later_of(*port, memory->event.now * CYCLE) +
-          (unsigned)__builtin_popcount(request.sectors) * memory->return_ticks;
+          bf_sim_sectors(request.sectors) * memory->return_ticks;
   uint64_t cycle = bf_sim_cycle_after(*port) + memory->return_cycles;
   assert(cycle >= memory->until);
   release(memory, index);
@@ -262,7 +262,7 @@ static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request)
   if (request->kind == BF_SIM_ATOMIC || request->kind == BF_SIM_REDUCE)
     work = later_of(request->operations, 1) * memory->atomic_ticks;
   else
-    work = (unsigned)__builtin_popcount(request->sectors) * memory->sector_ticks;
+    work = bf_sim_sectors(request->sectors) * memory->sector_ticks;
   *slice = later_of(*slice, memory->event.now * CYCLE) + work;
   return bf_sim_cycle_after(*slice);
 }
@@ -272,8 +272,8 @@ static uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request
   uint8_t present =
       memory->cache ? bf_sim_cache_look(memory->cache, request->line, request->sectors) : 0;
   uint8_t missing = request->sectors & (uint8_t)~present;
-  memory->hits += memory->cache ? (unsigned)__builtin_popcount(present) : 0;
-  memory->misses += memory->cache ? (unsigned)__builtin_popcount(missing) : 0;
+  memory->hits += memory->cache ? bf_sim_sectors(present) : 0;
+  memory->misses += memory->cache ? bf_sim_sectors(missing) : 0;
   return missing;
 }
 
