@@ -460,9 +460,10 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     sm->count.turns += turn - from;
     own->scheduler[scheduler].turn = turn;
   }
-  bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready < LOADING_FROM ? ready : sm->now + 1,
-              sm->touched.shared.wavefronts_load + sm->touched.shared.wavefronts_store +
-                  sm->touched.shared.wavefronts_atomic);
+  if (ready < LOADING_FROM) /* else when the data has come */
+    bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,
+                sm->touched.shared.wavefronts_load + sm->touched.shared.wavefronts_store +
+                    sm->touched.shared.wavefronts_atomic);
   if (op->may_free_others)
     bf_sim_free_others(sm, warp, freed);
   uint64_t earliest = op->unit == BF_SIM_UNIT_BARRIER ? behind_barrier(sm) : busy;
@@ -695,6 +696,8 @@ static void loaded(bf_sim_sm *sm, bf_sim_load *load) {
   for (uint32_t i = 0; i < sm->program->registers; i++)
     if (score->ready[i] == code)
       score->ready[i] = sm->now;
+  bf_sim_tell(sm, warp, warp->slot % (unsigned)sm->gpu->schedulers,
+              (uint32_t)(load->op - sm->program->op), load->issued, sm->now, 0);
   if (score->state == LOADING && score->loading == code)
     settle(sm, warp, sm->now);
 }
