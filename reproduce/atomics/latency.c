@@ -7,7 +7,6 @@
  * 5.1.3: 108 cycles, 120 more for each position conflict, and steps of 32 for each level of bank
  * conflicts in a read or write. */
 #include "reproduce/atomics/figures.h"
-#include "reproduce/atomics/tasks.h"
 #include "reproduce/atomics/vote.h"
 
 #include <math.h>
@@ -213,8 +212,8 @@ int bf_reproduce_atomic_latency(bf_reproduce_run *run, bf_diagnostic *diagnostic
   latency_figure *figure = bf_arena_alloc(bf_reproduce_arena(run), sizeof *figure);
   if (!figure)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  BF_TRY(
-      bf_tasks_run(run, "synthetic tests", BF_VOTE_HASHES * TESTS, find_test, figure, diagnostic));
+  BF_TRY(bf_reproduce_parallel(run, BF_VOTE_HASHES * TESTS, "synthetic tests", find_test, figure,
+                               diagnostic));
   add_table(run, figure);
   for (unsigned test = 0; test < TESTS; test++)
     BF_TRY(draw_test(run, figure, test, diagnostic));

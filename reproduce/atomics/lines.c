@@ -5,7 +5,6 @@
 #include "reproduce/atomics/edges.h"
 #include "reproduce/atomics/figures.h"
 #include "reproduce/atomics/photo.h"
-#include "reproduce/atomics/tasks.h"
 #include "reproduce/atomics/vote.h"
 
 #include <math.h>
@@ -119,8 +118,8 @@ static void claim_all(bf_reproduce_run *run, const lines_figure *figure) {
 int bf_reproduce_hough_hash(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   lines_figure figure = {.angles = bf_reproduce_is_quick(run) ? 1 : 8};
   BF_TRY(make_points(run, &figure, diagnostic));
-  BF_TRY(bf_tasks_run(run, "Hough transform", BF_VOTE_LAYOUTS * MOST_COPIES * BF_VOTE_HASHES,
-                      find_point, &figure, diagnostic));
+  BF_TRY(bf_reproduce_parallel(run, BF_VOTE_LAYOUTS * MOST_COPIES * BF_VOTE_HASHES,
+                               "Hough transform", find_point, &figure, diagnostic));
   add_table(run, &figure);
   BF_TRY(draw(run, &figure, diagnostic));
   claim_all(run, &figure);

@@ -2,7 +2,6 @@
 #include "reproduce/atomics/pictures.h"
 
 #include "reproduce/atomics/photo.h"
-#include "reproduce/atomics/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +61,7 @@ int bf_pictures_make(bf_reproduce_run *run, unsigned count, uint32_t first_row,
     if (!pictures->pixels[i])
       return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   }
-  BF_TRY(bf_tasks_run(run, "pictures", count, make_picture, &work, diagnostic));
+  BF_TRY(bf_reproduce_parallel(run, count, "pictures", make_picture, &work, diagnostic));
   add_table(run, &work);
   return BF_OK;
 }

@@ -4,7 +4,6 @@
  * more different words to serve. */
 #include "reproduce/atomics/figures.h"
 #include "reproduce/atomics/pictures.h"
-#include "reproduce/atomics/tasks.h"
 #include "reproduce/atomics/vote.h"
 
 enum { STEPS = 8, BINS = 64, THREADS = 256 };
@@ -77,7 +76,8 @@ int bf_reproduce_replication(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   replication_figure figure = {0};
   BF_TRY(bf_pictures_make(run, quick ? 2 : 8, 448, quick ? BF_PICTURE_SHARE / 8 : BF_PICTURE_SHARE,
                           &figure.pictures, diagnostic));
-  BF_TRY(bf_tasks_run(run, "64 bins", BF_VOTE_LAYOUTS * STEPS, find_point, &figure, diagnostic));
+  BF_TRY(bf_reproduce_parallel(run, BF_VOTE_LAYOUTS * STEPS, "64 bins", find_point, &figure,
+                               diagnostic));
   BF_TRY(show(run, &figure, diagnostic));
   unsigned best = best_step(figure.cycles[BF_VOTE_PLAIN]);
   bf_reproduce_fact(run, "best number of copies, 64 bins", "16", best == 4, true, NULL, "%u",

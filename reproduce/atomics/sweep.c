@@ -2,7 +2,6 @@
  * layouts, without a hash and with XOR and ADD on banks and locks. */
 #include "reproduce/atomics/figures.h"
 #include "reproduce/atomics/pictures.h"
-#include "reproduce/atomics/tasks.h"
 #include "reproduce/atomics/vote.h"
 
 #include <math.h>
@@ -186,8 +185,8 @@ int bf_reproduce_histogram_hash(bf_reproduce_run *run, bf_diagnostic *diagnostic
   BF_TRY(bf_pictures_make(run, quick ? 1 : BF_PICTURES, 448,
                           quick ? BF_PICTURE_SHARE / 8 : BF_PICTURE_SHARE, &figure->pictures,
                           diagnostic));
-  BF_TRY(bf_tasks_run(run, "histograms", figure->points * BF_VOTE_HASHES, find_point, figure,
-                      diagnostic));
+  BF_TRY(bf_reproduce_parallel(run, figure->points * BF_VOTE_HASHES, "histograms", find_point,
+                               figure, diagnostic));
   add_table(run, figure);
   for (unsigned layout = 0; layout < BF_VOTE_LAYOUTS; layout++)
     BF_TRY(draw_layout(run, figure, (bf_vote_layout)layout, diagnostic));
