@@ -1,7 +1,8 @@
-/* embed machines|kernels OUTPUT INPUT...: writes C source that holds the machine files as
- * bf_embedded_machines[], or the PTX of kernels with their benchmarks as bf_corpus_folders[],
- * sorted by name. An entry is named after its file: machines/hopper.machine is hopper. The text is
- * written byte by byte, because C promises string literals of only 4095 characters. */
+/* embed machines|gpus|kernels OUTPUT INPUT...: writes C source that holds the machine files as
+ * bf_embedded_machines[], the GPU files as bf_embedded_gpus[], or the PTX of kernels with their
+ * benchmarks as bf_corpus_folders[], sorted by name. An entry is named after its file:
+ * machines/hopper.machine is hopper. The text is written byte by byte, because C promises string
+ * literals of only 4095 characters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@ typedef struct embed_form {
 static const embed_form forms[] = {
     {"machines", "/* Written by tools/embed.c from machines/. */\n#include \"memory/memory.h\"\n\n",
      "", "const bf_embedded_machine bf_embedded_machines[] = {\n", "    {\"@\", text_#},\n",
+     "    {NULL, NULL},\n};\n"},
+    {"gpus", "/* Written by tools/embed.c from machines/. */\n#include \"sim/sim.h\"\n\n", "",
+     "const bf_embedded_machine bf_embedded_gpus[] = {\n", "    {\"@\", text_#},\n",
      "    {NULL, NULL},\n};\n"},
     {"kernels", "/* Written by tools/embed.c from kernels/. */\n#include \"kernels/corpus.h\"\n\n",
      "extern const bf_corpus_benchmark bf_corpus_@[];\n",
@@ -98,7 +102,7 @@ static const embed_form *find_form(const char *word) {
 int main(int argc, char **argv) {
   const embed_form *form = argc < 4 ? NULL : find_form(argv[1]);
   if (!form) {
-    fputs("usage: embed machines|kernels OUTPUT INPUT...\n", stderr);
+    fputs("usage: embed machines|gpus|kernels OUTPUT INPUT...\n", stderr);
     return 2;
   }
   char **paths = argv + 3;
