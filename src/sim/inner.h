@@ -6,7 +6,7 @@
  * scoreboard.c the pipeline of a modern multiprocessor, barrel.c the in-order ones of document 004:
  *              each is a bf_sim_core
  * program.c    what the timing model must know of each instruction, worked out once per launch
- * l1.c, l2.c, dram.c, cache.c: hierarchy.h
+ * l1.c, l2.c, dram.c, cache.c, flight.c: hierarchy.h
  */
 #ifndef BF_SIM_INNER_H
 #define BF_SIM_INNER_H

@@ -32,12 +32,12 @@ typedef struct scored {
 } scored;
 
 typedef struct issuer {
-  uint64_t mask;        /* slots that belong to it */
-  uint64_t turn;        /* cycle of its next turn */
-  unsigned last;        /* slot that issued last */
-  uint64_t active;      /* two-level: slots in the first group */
-  uint64_t shared_free; /* ticks: when it may start another shared access */
-  unsigned count[4];    /* its warps by state */
+  uint64_t mask;     /* slots that belong to it */
+  uint64_t turn;     /* cycle of its next turn */
+  unsigned last;     /* slot that issued last */
+  uint64_t active;   /* two-level: slots in the first group */
+  uint64_t way_free; /* ticks: when another of its shared accesses can start */
+  unsigned count[4]; /* its warps by state */
 } issuer;
 
 typedef struct board {
@@ -52,8 +52,9 @@ typedef struct board {
   uint64_t unit_ticks[BF_SIM_UNITS];      /* that an instruction takes its unit */
   uint64_t unit_cycles[BF_SIM_UNITS];     /* to the result */
   uint64_t memory_free;                   /* ticks: the load/store unit */
-  uint64_t *queue;                        /* ticks at which queued accesses start, a ring */
-  unsigned queue_first, queue_count;
+  uint64_t *queue;                        /* ticks at which queued accesses start */
+  uint64_t queue_first;                   /* the earliest of them */
+  unsigned queue_count;
   uint64_t blocked_until; /* ticks: when the unit is free that a ready warp waits for */
   bf_sim_stall blocked_by;
   bool queue_has_conflicts;
@@ -227,22 +228,32 @@ static void freed(bf_sim_sm *sm, bf_sim_warp *warp) {
 /* Forgets queued accesses that have started. */
 static void drain_queue(bf_sim_sm *sm, board *own) {
   uint64_t now = sm->now * TICKS;
-  while (own->queue_count && own->queue[own->queue_first] <= now) {
-    own->queue_first = (own->queue_first + 1) % (unsigned)sm->gpu->shared_queue;
-    own->queue_count--;
-  }
-  if (own->queue_count == 0)
+  unsigned left = 0;
+  own->queue_first = UINT64_MAX;
+  for (unsigned i = 0; i < own->queue_count; i++)
+    if (own->queue[i] > now) {
+      own->queue[left++] = own->queue[i];
+      if (own->queue[i] < own->queue_first)
+        own->queue_first = own->queue[i];
+    }
+  own->queue_count = left;
+  if (left == 0)
     own->queue_has_conflicts = false;
 }
 
-/* Takes the load/store unit for duration ticks and returns when it starts, in ticks. */
-static uint64_t take_memory(bf_sim_sm *sm, board *own, uint64_t duration, bool conflicts) {
+/* Gives duration ticks of the load/store unit to an access that cannot start before earliest, and
+ * returns when it starts, in ticks. The unit works for others until then: only work that is there
+ * makes it busy. */
+static uint64_t take_memory(bf_sim_sm *sm, board *own, uint64_t earliest, uint64_t duration,
+                            bool conflicts) {
   uint64_t now = sm->now * TICKS;
-  uint64_t start = own->memory_free > now ? own->memory_free : now;
-  own->memory_free = start + duration;
+  uint64_t free_at = own->memory_free > now ? own->memory_free : now;
+  uint64_t start = free_at > earliest ? free_at : earliest;
+  own->memory_free = free_at + duration;
   if (start > now && own->queue_count < sm->gpu->shared_queue) {
-    unsigned at = (own->queue_first + own->queue_count++) % (unsigned)sm->gpu->shared_queue;
-    own->queue[at] = start;
+    own->queue[own->queue_count++] = start;
+    if (start < own->queue_first)
+      own->queue_first = start;
   }
   own->queue_has_conflicts |= conflicts;
   return start;
@@ -259,41 +270,61 @@ static double lock_loop_cycles(const bf_sim_gpu *gpu, const bf_count *count) {
   return (double)gpu->lock_cycles * count->lock_iterations + gpu->lock_wavefront_cycles * further;
 }
 
-/* A shared access that was executed: when its result is there, in cycles; *busy is when the warp
- * can go on. */
+/* What a shared access takes, in cycles. */
+typedef struct shared_cost {
+  double memory;    /* of the memory, which all schedulers share */
+  double scheduler; /* of the way between its scheduler and the memory */
+  double result;    /* from its start to its result */
+  bool holds_warp;  /* the warp itself goes round a loop until then */
+} shared_cost;
+
+static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_count *count, bool is_hashed) {
+  uint32_t plain = count->wavefronts_load + count->wavefronts_store;
+  uint32_t atomic = count->wavefronts_atomic;
+  plain = (plain + (uint32_t)gpu->shared_ports - 1) / (uint32_t)gpu->shared_ports;
+  bool is_store = count->wavefronts_store && !atomic && !count->lock_iterations;
+  double each = gpu->shared_wavefront_cycles, back = gpu->shared_return_cycles;
+  shared_cost cost = {.result = is_hashed ? (double)gpu->hash_cycles : 0};
+  if (is_store) {
+    each = gpu->shared_store_cycles > 0 ? gpu->shared_store_cycles : each;
+    back = each;
+  } else if (back < each)
+    back = each;
+  if (count->lock_iterations) {
+    cost.memory = each * (plain + atomic);
+    cost.result += lock_loop_cycles(gpu, count);
+    cost.holds_warp = true;
+  } else if (atomic) {
+    cost.memory = gpu->atomic_wavefront_cycles * atomic + each * plain;
+    cost.scheduler = back * atomic;
+    cost.result += (double)gpu->atomic_cycles + back * (atomic - 1);
+  } else {
+    cost.memory = each * plain;
+    cost.scheduler = back * plain;
+    cost.result += (double)gpu->shared_cycles + back * (plain ? plain - 1 : 0);
+  }
+  if (cost.scheduler < gpu->shared_issue_cycles)
+    cost.scheduler = gpu->shared_issue_cycles;
+  return cost;
+}
+
+/* Times a shared access that was executed: when its result is there; *busy is when the warp can go
+ * on. */
 static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
   board *own = sm->core_data;
-  const bf_sim_gpu *gpu = sm->gpu;
   const bf_count *count = &sm->touched.shared;
-  bool hashed = sm->settings->hash != NULL;
-  double extra = hashed ? (double)gpu->hash_cycles : 0;
-  uint32_t plain = count->wavefronts_load + count->wavefronts_store;
-  plain = (plain + (uint32_t)gpu->shared_ports - 1) / (uint32_t)gpu->shared_ports;
-  bool is_atomic = count->wavefronts_atomic || count->lock_iterations;
-  bool is_store = count->wavefronts_store && !is_atomic;
-  double per_wavefront = is_store && gpu->shared_store_cycles > 0 ? gpu->shared_store_cycles
-                                                                  : gpu->shared_wavefront_cycles;
-  double taken = per_wavefront * plain + gpu->atomic_wavefront_cycles * count->wavefronts_atomic;
-  if (count->lock_iterations)
-    taken = per_wavefront * (plain + count->wavefronts_atomic);
-  uint64_t start = take_memory(sm, own, ticks(taken), count->conflicts > 0);
-  uint64_t waited = start / TICKS - sm->now;
+  shared_cost cost = cost_of_shared(sm->gpu, count, sm->settings->hash != NULL);
   issuer *its = &own->scheduler[scheduler_of(own, warp)];
-  double issue = gpu->shared_issue_cycles, back = gpu->shared_return_cycles * plain;
-  its->shared_free =
-      (start > its->shared_free ? start : its->shared_free) + ticks(back > issue ? back : issue);
+  uint64_t now = sm->now * TICKS;
+  uint64_t earliest = its->way_free > now ? its->way_free : now;
+  uint64_t start = take_memory(sm, own, earliest, ticks(cost.memory), count->conflicts > 0);
+  its->way_free = start + ticks(cost.scheduler);
   if (warp->next->site != UINT32_MAX)
-    sm->count.site[warp->next->site].waited_cycles += waited;
-  double cycles = (double)start / TICKS + extra;
-  if (count->lock_iterations) {
-    cycles += lock_loop_cycles(gpu, count);
-    *busy = (uint64_t)ceil(cycles);
-  } else if (count->wavefronts_atomic)
-    cycles +=
-        (double)gpu->atomic_cycles + gpu->atomic_wavefront_cycles * (count->wavefronts_atomic - 1);
-  else
-    cycles += (double)gpu->shared_cycles + per_wavefront * (plain ? plain - 1 : 0);
-  return (uint64_t)ceil(cycles);
+    sm->count.site[warp->next->site].waited_cycles += (start - now) / TICKS;
+  uint64_t ready = (uint64_t)ceil((double)start / TICKS + cost.result);
+  if (cost.holds_warp)
+    *busy = ready;
+  return ready;
 }
 
 /* Sets all results of an instruction. */
@@ -309,8 +340,9 @@ static uint64_t time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *o
   const bf_sim_touched *touched = &sm->touched;
   uint64_t ready = sm->now + (op->is_memory ? sm->gpu->l1_cycles : sm->gpu->shared_cycles);
   if (touched->lines) {
-    uint64_t start =
-        take_memory(sm, own, ticks(sm->gpu->global_line_cycles * touched->lines), false) / TICKS;
+    uint64_t start = take_memory(sm, own, sm->now * TICKS,
+                                 ticks(sm->gpu->global_line_cycles * touched->lines), false) /
+                     TICKS;
     const bf_sim_load *load = bf_sim_send(sm, warp, op, start);
     ready = load ? LOADING_FROM + (uint64_t)(load - sm->load) : start + sm->gpu->l1_cycles;
   }
@@ -320,7 +352,7 @@ static uint64_t time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *o
     if (!touched->lines)
       ready = shared;
   } else if (!touched->lines) /* local and constant memory, exchange between lanes */
-    take_memory(sm, own, TICKS, false);
+    take_memory(sm, own, sm->now * TICKS, TICKS, false);
   return ready;
 }
 
@@ -353,15 +385,9 @@ static void note_blocked(board *own, uint64_t until, bf_sim_stall reason) {
 }
 
 /* Whether the load/store unit takes another instruction; notes what keeps it. */
-static bool memory_takes(bf_sim_sm *sm, board *own, unsigned scheduler, const bf_sim_op *op) {
-  uint64_t now = sm->now * TICKS;
+static bool memory_takes(bf_sim_sm *sm, board *own, const bf_sim_op *op) {
   if (own->queue_count >= sm->gpu->shared_queue) {
-    note_blocked(own, own->queue[own->queue_first],
-                 own->queue_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
-    return false;
-  }
-  if (own->scheduler[scheduler].shared_free > now) {
-    note_blocked(own, own->scheduler[scheduler].shared_free, BF_SIM_UNIT);
+    note_blocked(own, own->queue_first, own->queue_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
     return false;
   }
   if (op->is_memory && !op->is_shared && !bf_sim_has_room(sm)) {
@@ -377,7 +403,7 @@ static bool can_issue(bf_sim_sm *sm, unsigned scheduler, const bf_sim_warp *warp
   unsigned unit = warp->next->unit;
   uint64_t free_at;
   if (unit == BF_SIM_UNIT_MEMORY)
-    return memory_takes(sm, own, scheduler, warp->next);
+    return memory_takes(sm, own, warp->next);
   if (unit == BF_SIM_UNIT_NONE || unit == BF_SIM_UNIT_BRANCH || unit == BF_SIM_UNIT_BARRIER)
     return true;
   if (free_set(sm, own, scheduler, unit, &free_at) < SETS)
@@ -542,7 +568,8 @@ static bool run_cycle(bf_sim_sm *sm, bool *issued_any) {
   if (own->next_scheduler == 0) {
     bf_sim_take_answers(sm);
     wake_due(sm);
-    drain_queue(sm, own);
+    if (own->queue_count)
+      drain_queue(sm, own);
     own->blocked_until = UINT64_MAX;
   }
   for (; own->next_scheduler < own->schedulers; own->next_scheduler++) {
