@@ -8,8 +8,8 @@
 extern __shared__ unsigned votes[];
 
 // The latency of an atomic addition of a warp: thread id adds 1 to word index[id]. cycles gets, for
-// each thread, the time between two readings of the clock with nothing but a dependent instruction
-// between them, then the time with the addition, the difference being its latency, and the number of
+// each thread, the time between two readings of the clock with nothing but an instruction between
+// them, then the time with the addition, the difference being its latency, and the number of
 // additions to its word so far.
 extern "C" __global__ void latency(const unsigned *index, unsigned words, unsigned *cycles,
                                    unsigned *result) {
@@ -18,12 +18,14 @@ extern "C" __global__ void latency(const unsigned *index, unsigned words, unsign
   __syncthreads();
   unsigned word = (unsigned)__cvta_generic_to_shared(&votes[index[threadIdx.x]]);
   unsigned start, end, next;
+  __syncthreads();
   asm volatile("mov.u32 %0, %%clock;\n\tadd.u32 %2, %3, 1;\n\tmov.u32 %1, %%clock;"
                : "=&r"(start), "=&r"(end), "=&r"(next)
                : "r"(word)
                : "memory");
   cycles[threadIdx.x] = end - start;
   cycles[2 * blockDim.x + threadIdx.x] = next;
+  __syncthreads();
   asm volatile("{\n\t.reg .u32 old;\n\tmov.u32 %0, %%clock;\n\t"
                "atom.shared.add.u32 old, [%3], 1;\n\tadd.u32 %2, old, 1;\n\t"
                "mov.u32 %1, %%clock;\n\t}"
