@@ -1,8 +1,9 @@
 /* Shell completion, written from the command tables. What a value completes to follows from its
  * placeholder in the tables: NAME is a machine and GPU a GPU (a built-in one or a file), FILE and
  * DIR are paths, COMMAND and PAGE are commands; a list of choices, also one like "list|show" at the
- * start of a placeholder, completes to those. */
+ * start of a placeholder, completes to those; BENCHMARK is a benchmark of the corpus. */
 #include "cli.h"
+#include "kernels/corpus.h"
 #include "sim/sim.h"
 
 #include <string.h>
@@ -50,6 +51,9 @@ static void write_words(const char *placeholder, const char *choices, bf_text *t
     write_commands(text);
   if (mentions(placeholder, "PAGE"))
     bf_text_puts(text, "bankfold");
+  if (mentions(placeholder, "BENCHMARK"))
+    for (unsigned i = 0; bf_corpus_get(i); i++)
+      bf_text_addf(text, "%s ", bf_corpus_get(i)->name);
 }
 
 /* ---- bash ---- */
