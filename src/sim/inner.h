@@ -100,6 +100,7 @@ typedef struct bf_sim_warp {
 typedef struct bf_sim_touched {
   unsigned shared_accesses;
   bf_count shared;                /* summed over them */
+  uint16_t part[BF_EMU_LANES];    /* in-order pipelines: wavefronts of each simd_width lanes */
   unsigned shared_latency_cycles; /* lock tables: of all four states */
   bf_op shared_op;
   unsigned lines; /* of global memory */

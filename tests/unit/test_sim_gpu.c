@@ -282,7 +282,7 @@ static void bad_overrides_are_refused(void **state) {
       {"dram=3", "unknown key 'dram'; near it: dram_channels, dram_banks, dram_row_bytes, "
                  "dram_sector_cycles"},
       {"name=x", "unknown key 'name'"},
-      {"barrel=loose", "barrel must be one of: strict relaxed"},
+      {"barrel=loose", "barrel must be one of: strict relaxed ordered"},
   };
   bf_sim_gpu *gpu = load("gtx580");
   bf_diagnostic diagnostic;
@@ -313,7 +313,8 @@ static void impossible_combinations_are_refused(void **state) {
        {"pipeline=unified", "dispatch=2"},
        "an in-order pipeline has schedulers=1 and dispatch=1, not 1 and 2"},
       {"elastic", {"simd_width=12"}, "simd_width=12 does not divide a warp of 32 lanes"},
-      {"elastic", {"stages=8"}, "memory_stages=4 leave fewer than 5 of 8 stages for the rest"},
+      {"elastic", {"stages=6"}, "memory_stages=4 leave fewer than 3 of 6 stages for the rest"},
+      {"elastic", {"scheduler=two-level"}, "an in-order pipeline has no scheduler=two-level"},
       {"elastic",
        {"pipeline=scoreboard"},
        "scheduler=conflict-aware needs pipeline=unified, split or elastic"},
