@@ -541,6 +541,24 @@ static void loads_join_what_is_on_its_way(void **state) {
   free(t);
 }
 
+/* A load that joins leaves its slice in its turn, also where the data has come before. */
+static void joined_loads_keep_their_turn(void **state) {
+  (void)state;
+  bf_sim_gpu gpu = default_gpu();
+  bf_sim_result result = {.cycles = 0};
+  traffic *t = create_traffic();
+  gpu.sms = 3;
+  gpu.l2_slices = 1;
+  ask(t, 0, 0, BF_SIM_LOAD, 0, 0x1);
+  ask(t, 1, 1, BF_SIM_REDUCE, 1, 0x1);
+  t->request[1].operations = 1000;
+  ask(t, 2, 2, BF_SIM_LOAD, 0, 0x1);
+  run_alone(t, &gpu, &result);
+  assert_int_equal(t->answered[0], 100 + 1 + 160 + 2 + 100 + 1);
+  assert_int_equal(t->answered[2], 100 + 1 + 1000 + 1 + 100 + 1);
+  free(t);
+}
+
 static void requests_are_served_by_cycle_then_multiprocessor(void **state) {
   (void)state;
   bf_sim_gpu gpu = default_gpu();
@@ -650,6 +668,33 @@ static void dirty_lines_are_written_back(void **state) {
   free(t);
 }
 
+/* Atomics and reductions change their sectors, whether they were there or not; without a cache they
+ * are written at once. */
+static void atomics_are_written_back(void **state) {
+  (void)state;
+  static const bf_sim_request_kind kinds[] = {BF_SIM_ATOMIC, BF_SIM_REDUCE};
+  for (unsigned way = 0; way < 8; way++) {
+    bf_sim_gpu gpu = default_gpu();
+    bf_sim_result result = {.cycles = 0};
+    traffic *t = create_traffic();
+    bool is_loaded_before = way & 2;
+    gpu.l2_bytes = way & 4 ? 2048 : 0; /* one set */
+    gpu.dram_channels = gpu.dram_queue = 1;
+    for (unsigned i = 0; i < 100; i++) {
+      if (is_loaded_before)
+        ask(t, 2000 * i, 0, BF_SIM_LOAD, i, 0x3);
+      ask(t, 2000 * i + 1000, 0, kinds[way & 1], i, 0x3);
+    }
+    run_alone(t, &gpu, &result);
+    /* What is not in the cache, except for the last in the queue. */
+    unsigned in_cache = gpu.l2_bytes ? 16 : 0, in_queue = 1;
+    assert_int_equal(result.dram_written_bytes, 64 * (100 - in_cache - in_queue));
+    unsigned read = 100 * (is_loaded_before && !gpu.l2_bytes ? 2 : 1);
+    assert_int_equal(result.dram_read_bytes, 64 * read);
+    free(t);
+  }
+}
+
 /* ---- Rows ---- */
 
 /* Cycles in which DRAM of one channel serves loads of `count` lines, line i by line_of(i). */
@@ -693,6 +738,45 @@ static void open_rows_are_cheaper(void **state) {
   assert_in_range(time_lines(&gpu, 200, new_row, &new), 199 * 300, 199 * 300 + 600);
   gpu.dram_banks = 16; /* opens rows meanwhile */
   assert_in_range(time_lines(&gpu, 200, new_row, &new), 200 * 300 / 16, 200 * 300 / 16 + 1000);
+}
+
+/* The same for stores, which wait for the row when they are written. */
+static void writes_wait_for_their_row(void **state) {
+  (void)state;
+  for (unsigned lines_apart = 1; lines_apart <= 16; lines_apart += 15) {
+    bf_sim_gpu gpu = one_channel();
+    bf_sim_result result = {.cycles = 0};
+    traffic *t = create_traffic();
+    for (unsigned i = 0; i < 232; i++)
+      ask(t, i, 0, BF_SIM_STORE, i * lines_apart, 0xf);
+    run_alone(t, &gpu, &result);
+    uint64_t lines = result.dram_written_bytes / 128;
+    assert_in_range(lines, 200, 231);
+    uint64_t expected = lines_apart == 1 ? lines * 8 + lines / 16 * 60 : lines * (60 + 8);
+    assert_in_range(t->until, expected + 100, expected + 400);
+    assert_int_equal(result.dram_row_misses, lines_apart == 1 ? (lines + 15) / 16 : lines);
+    free(t);
+  }
+}
+
+/* Writes that cannot wait close the row of reads, which is opened again. */
+static void writes_come_between_reads(void **state) {
+  (void)state;
+  bf_sim_gpu gpu = one_channel();
+  bf_sim_result result = {.cycles = 0};
+  traffic *t = create_traffic();
+  gpu.dram_queue = 4;
+  for (unsigned i = 0; i < 30; i++)
+    ask(t, i, 0, BF_SIM_LOAD, same_row(i), 0xf);
+  for (unsigned i = 0; i < 5; i++)
+    ask(t, 100, 0, BF_SIM_STORE, 16 + i, 0xf);
+  run_alone(t, &gpu, &result);
+  assert_int_equal(result.dram_written_bytes, 4 * 128);
+  assert_int_equal(result.dram_row_misses, 3);
+  assert_int_equal(result.dram_row_hits, 30 + 4 - 3);
+  /* All transfers, and twice the time to open a row behind another. */
+  assert_int_equal(t->last, 100 + 1 + 160 + 34 * 8 + 2 * 60 + 100 + 1);
+  free(t);
 }
 
 static void reads_of_open_rows_go_first(void **state) {
@@ -850,7 +934,8 @@ static void channels_do_as_the_plain_model(void **state) {
     plain_channel channel = {.gpu = &gpu, .read = reads, .reads = READS};
     uint64_t cycle = 0, rows = 1 + random_below(&random, 20);
     for (unsigned i = 0; i < READS; i++) {
-      uint64_t row = random_below(&random, rows), unused;
+      uint64_t row = round % 3 && random_below(&random, 8) ? 0 : random_below(&random, rows),
+               unused;
       cycle += random_below(&random, 3) ? 0 : random_below(&random, 60);
       ask(t, cycle, i, BF_SIM_LOAD, row * (gpu.dram_row_bytes / 128), 1);
       /* At its channel a cycle after it has reached its slice. */
@@ -1065,12 +1150,16 @@ int main(void) {
       cmocka_unit_test(flights_grow),
       cmocka_unit_test(latencies_are_those_of_the_parameters),
       cmocka_unit_test(loads_join_what_is_on_its_way),
+      cmocka_unit_test(joined_loads_keep_their_turn),
       cmocka_unit_test(requests_are_served_by_cycle_then_multiprocessor),
       cmocka_unit_test(streams_reach_the_rate_of_dram),
       cmocka_unit_test(streams_reach_the_rate_of_slices),
       cmocka_unit_test(streams_reach_the_rate_of_ports),
       cmocka_unit_test(dirty_lines_are_written_back),
+      cmocka_unit_test(atomics_are_written_back),
       cmocka_unit_test(open_rows_are_cheaper),
+      cmocka_unit_test(writes_wait_for_their_row),
+      cmocka_unit_test(writes_come_between_reads),
       cmocka_unit_test(reads_of_open_rows_go_first),
       cmocka_unit_test(no_read_waits_for_ever),
       cmocka_unit_test(channels_do_as_the_plain_model),
