@@ -227,7 +227,8 @@ static void waiting_loads_are_limited(void **state) {
   (void)state;
   bf_sim_gpu gpu = default_gpu();
   gpu.l1_bytes = 16384;
-  gpu.global_queue = 1;
+  gpu.global_queue = 1; /* of 64 lines at most */
+  gpu.l1_misses = 5;
   bf_sim_l1 *l1 = create_l1(&gpu);
   bf_sim_request request, first;
   told_tokens told = {.count = 0};
