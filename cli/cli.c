@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* ---- Help ---- */
@@ -105,6 +106,14 @@ static bool is_choice(const char *choices, const char *value) {
   return false;
 }
 
+static int add_text(const cli_command *command, const cli_option *option, const char *value,
+                    cli_texts *texts) {
+  if (texts->count == CLI_MOST_TEXTS)
+    return cli_usage_error(command, "--%s can be given %d times", option->name, CLI_MOST_TEXTS);
+  texts->text[texts->count++] = value;
+  return -1;
+}
+
 static int set_option(const cli_command *command, const cli_option *option, const char *value,
                       void *settings) {
   char *target = (char *)settings + option->offset;
@@ -120,6 +129,8 @@ static int set_option(const cli_command *command, const cli_option *option, cons
                              option->choices, value);
     *(const char **)target = value;
     return -1;
+  case CLI_TEXTS:
+    return add_text(command, option, value, (cli_texts *)target);
   case CLI_NUMBER:
     if (!bf_parse_number(&cursor, (uint64_t *)target) || *cursor || *(uint64_t *)target == 0)
       return cli_usage_error(command, "--%s takes a whole number of at least 1, not '%s'",
@@ -220,6 +231,16 @@ bool cli_wants_color(const cli_common *common) {
   if (strcmp(when, "auto") == 0)
     return isatty(1) && !getenv("NO_COLOR");
   return strcmp(when, "always") == 0;
+}
+
+unsigned cli_columns(uint64_t asked) {
+  enum { PIPE_COLUMNS = 120, MOST_COLUMNS = 10000 };
+  struct winsize size;
+  if (asked)
+    return asked < MOST_COLUMNS ? (unsigned)asked : MOST_COLUMNS;
+  if (isatty(1) && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col)
+    return size.ws_col;
+  return PIPE_COLUMNS;
 }
 
 int cli_print(bf_text *text) {

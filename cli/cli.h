@@ -13,9 +13,17 @@
 enum { CLI_OK = 0, CLI_FINDINGS = 1, CLI_BAD_INPUT = 2 };
 
 /* Numbers are whole and at least 1: 0 in settings means not given. */
-typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_REAL } cli_kind;
+typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_TEXTS, CLI_NUMBER, CLI_REAL } cli_kind;
 
-/* One option. Its value goes to settings + offset: bool, const char *, uint64_t or double. */
+/* The values of an option that can be given several times, in order. */
+enum { CLI_MOST_TEXTS = 64 };
+typedef struct cli_texts {
+  unsigned count;
+  const char *text[CLI_MOST_TEXTS];
+} cli_texts;
+
+/* One option. Its value goes to settings + offset: bool, const char *, cli_texts, uint64_t or
+ * double. */
 typedef struct cli_option {
   const char *name; /* without "--" */
   cli_kind kind;
@@ -46,7 +54,11 @@ typedef struct cli_common {
        "N",                                                                                        \
        NULL,                                                                                       \
        "override the allocation: 2^N words"},                                                      \
-      {"json", CLI_FLAG, offsetof(type, common.json), NULL, NULL, "print one JSON object"}, {      \
+      CLI_OUTPUT(type)
+
+/* Those of them for commands whose machine is not chosen by them. */
+#define CLI_OUTPUT(type)                                                                           \
+  {"json", CLI_FLAG, offsetof(type, common.json), NULL, NULL, "print one JSON object"}, {          \
     "color", CLI_TEXT, offsetof(type, common.color), "WHEN", "auto always never",                  \
         "colour the output (default auto: only in a terminal)"                                     \
   }
@@ -76,7 +88,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
     cli_draw, cli_emit, cli_exec, cli_help, cli_machines, cli_profile, cli_ptx, cli_report,
-    cli_solve, cli_trace;
+    cli_reproduce, cli_solve, cli_trace;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;
@@ -112,6 +124,8 @@ int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnost
 int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
                   bf_diagnostic *diagnostic);
 bool cli_wants_color(const cli_common *common);
+/* Characters in a line of standard output: as asked for (0: not), or as wide as the terminal. */
+unsigned cli_columns(uint64_t asked);
 /* Writes text to standard output and frees it. Returns the exit status (a closed pipe is fine). */
 int cli_print(bf_text *text);
 /* Writes text to path ("-" or NULL: standard output) by temporary file and rename, and frees it. */

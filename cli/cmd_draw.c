@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 typedef struct settings {
@@ -15,7 +14,7 @@ typedef struct settings {
   bool all;
 } settings;
 
-enum { PIPE_COLUMNS = 120, TERMINAL_ROWS = 16, SVG_ROWS = 32 };
+enum { TERMINAL_ROWS = 16, SVG_ROWS = 32 };
 
 /* Everything draw loads and makes. */
 typedef struct drawing {
@@ -78,15 +77,6 @@ static void unload(drawing *d) {
   bf_machine_free(d->machine);
 }
 
-static unsigned line_columns(const settings *options) {
-  struct winsize size;
-  if (options->width)
-    return options->width < 10000 ? (unsigned)options->width : 10000;
-  if (isatty(1) && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col)
-    return size.ws_col;
-  return PIPE_COLUMNS;
-}
-
 static int write_svg(const drawing *d) {
   bf_text text = {0};
   bf_draw_svg((const bf_picture *const *)d->picture, d->count, d->options->all ? 0 : SVG_ROWS,
@@ -122,7 +112,7 @@ static int print_json(const drawing *d) {
 static int print_picture(const drawing *d) {
   bf_text text = {0};
   bf_draw_options options = {.color = cli_wants_color(&d->options->common),
-                             .width_columns = line_columns(d->options),
+                             .width_columns = cli_columns(d->options->width),
                              .most_rows = d->options->all ? 0 : TERMINAL_ROWS};
   bf_draw_terminal((const bf_picture *const *)d->picture, d->count, &options, &text);
   return cli_print(&text);

@@ -1,12 +1,13 @@
 /* Launches of bare PTX. */
 #include "launches.h"
 
+#include "progress.h"
+
 #include "emu/script.h"
 #include "ptx/fatbin.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_DESCRIPTION_BYTES = 1 << 24 };
 
@@ -20,29 +21,6 @@ int cli_check_words(const cli_command *command, const char *list) {
     list += length + (list[length] == ',');
   }
   return -1;
-}
-
-/* ---- The progress bar ---- */
-
-typedef struct bar {
-  bool is_visible, is_shown;
-  double started, drawn;
-  const char *kernel;
-} bar;
-
-static bool draw_bar(void *context, uint64_t done, uint64_t blocks) {
-  bar *to = context;
-  double now = to->is_visible ? bf_seconds() : 0;
-  if (!to->is_visible || now - to->started < 0.5 || now - to->drawn < 0.1)
-    return !cli_interrupted();
-  char cells[BF_BAR_CELLS + 1];
-  bf_bar_fill(blocks ? (double)done / (double)blocks : 0, cells);
-  fprintf(stderr, "\r\033[K[%s] %s  %llu of %llu blocks  %.0f s", cells, to->kernel,
-          (unsigned long long)done, (unsigned long long)blocks, now - to->started);
-  fflush(stderr);
-  to->drawn = now;
-  to->is_shown = true;
-  return !cli_interrupted();
 }
 
 /* ---- Running ---- */
@@ -60,22 +38,19 @@ static void print(void *context, const char *text, size_t bytes) {
 static int run_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   running *work = context;
   const cli_launches *launches = work->launches;
-  bar progress = {.is_visible = isatty(2) != 0,
-                  .started = bf_seconds(),
-                  .kernel = bf_emu_kernel_name(launch->kernel)};
+  cli_block_bar bar = cli_block_bar_begin(bf_emu_kernel_name(launch->kernel));
   bf_emu_result result;
   launch->workers = (unsigned)launches->workers;
   launch->check_uninitialised = launches->check && strstr(launches->check, "uninitialised");
   launch->check_races = launches->check && strstr(launches->check, "races");
   launch->print = print;
   launch->print_context = work->printed;
-  launch->progress = draw_bar;
-  launch->progress_context = &progress;
+  launch->progress = cli_block_bar_step;
+  launch->progress_context = &bar;
   BF_TRY(launches->before(launches->context, launch, diagnostic));
   int error = bf_emu_run(work->emu, launch, &result, diagnostic);
-  double seconds = bf_seconds() - progress.started;
-  if (progress.is_shown)
-    fputs("\r\033[K", stderr);
+  double seconds = bf_seconds() - bar.started;
+  cli_block_bar_end(&bar);
   BF_TRY(error);
   if (result.fault.kind) {
     bf_text text = {0};

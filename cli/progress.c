@@ -1,4 +1,4 @@
-/* The progress line. */
+/* Progress lines. */
 #include "progress.h"
 
 #include <unistd.h>
@@ -24,5 +24,29 @@ bool cli_progress_step(void *context, double seconds, uint64_t lower, uint64_t u
 
 void cli_progress_end(cli_progress *progress) {
   if (progress->shown)
+    fputs("\r\033[K", stderr);
+}
+
+cli_block_bar cli_block_bar_begin(const char *name) {
+  return (cli_block_bar){.visible = isatty(2) != 0, .started = bf_seconds(), .name = name};
+}
+
+bool cli_block_bar_step(void *context, uint64_t blocks_done, uint64_t blocks) {
+  cli_block_bar *bar = context;
+  double now = bar->visible ? bf_seconds() : 0;
+  if (!bar->visible || now - bar->started < 0.5 || now - bar->drawn < 0.1)
+    return !cli_interrupted();
+  char cells[BF_BAR_CELLS + 1];
+  bf_bar_fill(blocks ? (double)blocks_done / (double)blocks : 0, cells);
+  fprintf(stderr, "\r\033[K[%s] %s  %llu of %llu blocks  %.0f s", cells, bar->name,
+          (unsigned long long)blocks_done, (unsigned long long)blocks, now - bar->started);
+  fflush(stderr);
+  bar->drawn = now;
+  bar->shown = true;
+  return !cli_interrupted();
+}
+
+void cli_block_bar_end(cli_block_bar *bar) {
+  if (bar->shown)
     fputs("\r\033[K", stderr);
 }

@@ -1,4 +1,4 @@
-/* A progress line on stderr while a search runs, in a terminal only. */
+/* Progress lines on stderr, in a terminal only: of a search, and of a launch. */
 #ifndef BF_CLI_PROGRESS_H
 #define BF_CLI_PROGRESS_H
 
@@ -16,5 +16,19 @@ void cli_progress_begin(cli_progress *progress, double time_limit_seconds);
 bool cli_progress_step(void *context, double seconds, uint64_t lower, uint64_t upper);
 /* Removes the line. */
 void cli_progress_end(cli_progress *progress);
+
+/* How many blocks of a launch are done; drawn once it takes longer. */
+typedef struct cli_block_bar {
+  bool visible, shown;
+  double started, drawn;
+  const char *name;
+} cli_block_bar;
+
+/* name: of the kernel. */
+cli_block_bar cli_block_bar_begin(const char *name);
+/* bf_emu_launch.progress, with a cli_block_bar as context; stops the launch on Ctrl-C. */
+bool cli_block_bar_step(void *context, uint64_t blocks_done, uint64_t blocks);
+/* Removes the line. */
+void cli_block_bar_end(cli_block_bar *bar);
 
 #endif

@@ -1,7 +1,11 @@
-/* embed machines|kernels OUTPUT INPUT...: writes C source that holds the machine files as
- * bf_embedded_machines[], or the PTX of kernels with their benchmarks as bf_corpus_folders[],
- * sorted by name. An entry is named after its file: machines/hopper.machine is hopper. The text is
- * written byte by byte, because C promises string literals of only 4095 characters. */
+/* embed WHAT OUTPUT INPUT...: writes C source that holds, sorted by name,
+ *   machines       the machine files as bf_embedded_machines[],
+ *   gpus           the GPU files as bf_embedded_gpus[],
+ *   kernels        the PTX of kernels with their benchmarks as bf_corpus_folders[],
+ *   reproduce      the reproductions of reproduce/ as bf_reproduce_files[],
+ *   reproduce-ptx  their PTX as bf_reproduce_kernels[].
+ * An entry is named after its file: machines/hopper.machine is hopper. The text is written byte by
+ * byte, because C promises string literals of only 4095 characters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +16,7 @@ typedef struct embed_form {
   const char *head;
   const char *declaration; /* for each entry, like row */
   const char *table;
-  const char *row;
+  const char *row; /* the text of the input is written where it has a # */
   const char *end;
 } embed_form;
 
@@ -20,10 +24,22 @@ static const embed_form forms[] = {
     {"machines", "/* Written by tools/embed.c from machines/. */\n#include \"memory/memory.h\"\n\n",
      "", "const bf_embedded_machine bf_embedded_machines[] = {\n", "    {\"@\", text_#},\n",
      "    {NULL, NULL},\n};\n"},
+    {"gpus", "/* Written by tools/embed.c from machines/. */\n#include \"sim/sim.h\"\n\n", "",
+     "const bf_embedded_machine bf_embedded_gpus[] = {\n", "    {\"@\", text_#},\n",
+     "    {NULL, NULL},\n};\n"},
     {"kernels", "/* Written by tools/embed.c from kernels/. */\n#include \"kernels/corpus.h\"\n\n",
      "extern const bf_corpus_benchmark bf_corpus_@[];\n",
      "const bf_corpus_folder bf_corpus_folders[] = {\n", "    {\"@\", text_#, bf_corpus_@},\n",
      "    {NULL, NULL, NULL},\n};\n"},
+    {"reproduce-ptx",
+     "/* Written by tools/embed.c from reproduce/. */\n#include \"reproduce/frame/frame.h\"\n\n",
+     "", "const bf_reproduce_kernel bf_reproduce_kernels[] = {\n", "    {\"@\", text_#},\n",
+     "    {NULL, NULL},\n};\n"},
+    {"reproduce",
+     "/* Written by tools/embed.c from reproduce/. */\n#include \"reproduce/frame/frame.h\"\n\n",
+     "extern const bf_reproduction bf_reproduce_@[];\n",
+     "const bf_reproduce_file bf_reproduce_files[] = {\n", "    {\"@\", bf_reproduce_@},\n",
+     "    {NULL, NULL},\n};\n"},
 };
 
 /* The name of the entry in path; *length is its length. */
@@ -76,7 +92,7 @@ static void write_row(FILE *output, const char *pattern, const char *path, int i
 static const char *write_all(FILE *output, const embed_form *form, char **paths, int count) {
   fputs(form->head, output);
   for (int i = 0; i < count; i++) {
-    if (!write_text(output, paths[i], i))
+    if (strchr(form->row, '#') && !write_text(output, paths[i], i))
       return paths[i];
     write_row(output, form->declaration, paths[i], i);
   }
@@ -98,7 +114,7 @@ static const embed_form *find_form(const char *word) {
 int main(int argc, char **argv) {
   const embed_form *form = argc < 4 ? NULL : find_form(argv[1]);
   if (!form) {
-    fputs("usage: embed machines|kernels OUTPUT INPUT...\n", stderr);
+    fputs("usage: embed machines|gpus|kernels|reproduce|reproduce-ptx OUTPUT INPUT...\n", stderr);
     return 2;
   }
   char **paths = argv + 3;

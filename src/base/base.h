@@ -54,6 +54,9 @@ void bf_text_puts(bf_text *text, const char *string);
 void bf_text_addf(bf_text *text, const char *format, ...) BF_PRINTF(2, 3);
 void bf_text_free(bf_text *text);
 
+/* Adds string with markup characters of XML escaped; bytes that XML cannot hold become U+FFFD. */
+void bf_markup_escape(const char *string, bf_text *text);
+
 /* A bar of BF_BAR_CELLS cells, of which share (0 to 1) are filled. */
 enum { BF_BAR_CELLS = 24 };
 void bf_bar_fill(double share, char cells[BF_BAR_CELLS + 1]);

@@ -73,6 +73,7 @@ static int add_range(bf_emu *emu, const bf_emu_entry *entry, bf_diagnostic *diag
   }
   memmove(emu->range + at + 1, emu->range + at, (emu->ranges - at) * sizeof *emu->range);
   emu->range[at] = *entry;
+  emu->range[at].public.serial = emu->next_serial++;
   emu->ranges++;
   return BF_OK;
 }
@@ -104,7 +105,7 @@ int bf_emu_alloc(bf_emu *emu, uint64_t bytes, unsigned flags, uint64_t *address,
   if (bytes > (UINT64_C(1) << 46) || posix_memalign(&memory, 512, (size_t)(bytes + 511) & ~511ul))
     return bf_fail(diagnostic, BF_NO_MEMORY, "no %llu bytes of device memory",
                    (unsigned long long)bytes);
-  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_DEVICE, flags},
+  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_DEVICE, flags, 0},
                         .writable = true};
   int error = bf_emu_add(emu, &entry, diagnostic);
   if (error)
@@ -118,8 +119,19 @@ int bf_emu_register(bf_emu *emu, void *memory, uint64_t bytes, unsigned flags,
                     bf_diagnostic *diagnostic) {
   if (!memory || bytes == 0 || (uintptr_t)memory + bytes < (uintptr_t)memory)
     return bf_fail(diagnostic, BF_BAD_INPUT, "no memory to register");
-  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_HOST, flags}, .writable = true};
+  bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_HOST, flags, 0},
+                        .writable = true};
   return bf_emu_add(emu, &entry, diagnostic);
+}
+
+size_t bf_emu_ranges(const bf_emu *emu, bf_emu_range *list, size_t most) {
+  pthread_rwlock_t *lock = (pthread_rwlock_t *)(uintptr_t)&emu->lock;
+  pthread_rwlock_rdlock(lock);
+  size_t count = emu->ranges;
+  for (size_t i = 0; i < count && i < most; i++)
+    list[i] = emu->range[i].public;
+  pthread_rwlock_unlock(lock);
+  return count;
 }
 
 /* Remembers freed device memory; returns what should really be freed now. */

@@ -23,6 +23,7 @@ struct bf_emu {
   pthread_rwlock_t lock;
   bf_emu_entry *range; /* sorted, without overlap */
   size_t ranges, capacity;
+  uint64_t next_serial;
   uint64_t used_bytes;
   bf_emu_freed freed[BF_EMU_FREED];
   unsigned next_freed;

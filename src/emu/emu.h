@@ -38,7 +38,8 @@ typedef enum bf_emu_memory {
 typedef struct bf_emu_range {
   uint64_t address, bytes;
   bf_emu_memory memory;
-  unsigned flags; /* as given to bf_emu_alloc or bf_emu_register; for the caller's use */
+  unsigned flags;  /* as given to bf_emu_alloc or bf_emu_register; for the caller's use */
+  uint64_t serial; /* grows with every range added to the device */
 } bf_emu_range;
 
 /* bytes of device memory (0 counts as 1) aligned to 512 bytes; BF_NO_MEMORY where there is none.
@@ -53,6 +54,9 @@ int bf_emu_register(bf_emu *emu, void *memory, uint64_t bytes, unsigned flags,
 int bf_emu_release(bf_emu *emu, uint64_t address, bf_diagnostic *diagnostic);
 /* The range that holds address; false where there is none. */
 bool bf_emu_find(const bf_emu *emu, uint64_t address, bf_emu_range *range);
+/* Copies the ranges, sorted by address, to list, which has room for most; returns how many there
+ * are. */
+size_t bf_emu_ranges(const bf_emu *emu, bf_emu_range *list, size_t most);
 /* Bytes of device memory in use. */
 uint64_t bf_emu_used_bytes(const bf_emu *emu);
 

@@ -182,6 +182,8 @@ bf_emu_instruction bf_emu_kernel_instruction(const bf_emu_kernel *kernel, uint32
     }
     found.function = code->function;
     found.instruction = code->function->instruction[index - code->first_instruction];
+    bf_emu_source_line(kernel->module->ptx, found.instruction, &found.source_file,
+                       &found.source_line);
     break;
   }
   for (unsigned i = 0; i < kernel->site_count; i++)

@@ -58,6 +58,8 @@ void bf_emu_warp_explain(const bf_emu_warp *warp, bf_text *text);
 typedef struct bf_emu_instruction {
   const bf_ptx_function *function;
   const bf_ptx_instruction *instruction;
+  const char *source_file;     /* from .loc, or NULL */
+  uint64_t source_line;        /* 0: not known */
   uint32_t register_base;      /* of the function: its registers are numbered from here on */
   uint32_t site;               /* UINT32_MAX: does not touch memory */
   const bf_ptx_merged *merged; /* what ptxas makes of a shared access, or NULL */

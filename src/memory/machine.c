@@ -1,11 +1,11 @@
 /* Machines: finding one by name, what a caller may override, and what others ask of it. The text
  * of machine files is read in machine_file.c. */
-#include "memory/memory.h"
+#include "memory/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILE_BYTES = 1 << 20, MOST_BANKS = 1 << BF_HASH_MAX_BANK_BITS };
+enum { MOST_BANKS = 1 << BF_HASH_MAX_BANK_BITS };
 
 static bool is_power_of_two(uint64_t value) { return value && (value & (value - 1)) == 0; }
 
@@ -196,36 +196,12 @@ static int load_builtin(const char *name, bf_machine **machine, bf_diagnostic *d
   return unknown_machine(name, diagnostic);
 }
 
-static int read_all(bf_reader *reader, const char *path, bf_text *text, bf_diagnostic *diagnostic) {
-  char buffer[4096];
-  for (;;) {
-    size_t got;
-    int error = bf_reader_read(reader, buffer, sizeof buffer, &got, diagnostic);
-    if (error != BF_OK || got == 0)
-      return error;
-    if (memchr(buffer, 0, got))
-      return bf_fail_file(diagnostic, BF_BAD_INPUT, path,
-                          "not a machine file: it holds a zero byte");
-    bf_text_add(text, buffer, got);
-    if (text->failed)
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-    if (text->size > MOST_FILE_BYTES)
-      return bf_fail_file(diagnostic, BF_BAD_INPUT, path,
-                          "not a machine file: it is larger than 1 MiB");
-  }
-}
-
 static int load_file(const char *path, bf_machine **machine, bf_diagnostic *diagnostic) {
-  bf_reader *reader;
-  int error = bf_reader_open(path, &reader, diagnostic);
-  if (error != BF_OK)
-    return error;
   bf_text text = {0};
-  error = read_all(reader, path, &text, diagnostic);
+  int error = bf_lines_read_file(path, "machine", &text, diagnostic);
   if (error == BF_OK)
-    error = bf_machine_parse(path, text.data ? text.data : "", machine, diagnostic);
+    error = bf_machine_parse(path, text.data, machine, diagnostic);
   bf_text_free(&text);
-  bf_reader_close(reader);
   return error;
 }
 

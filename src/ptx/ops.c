@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const bf_ptx_op ops[] = {
-#define X(symbol, name, access, operands, meaning) {name, BF_PTX_##access, operands, meaning},
+#define X(symbol, name, access, work, operands, meaning)                                           \
+  {name, BF_PTX_##access, BF_PTX_WORK_##work, operands, meaning},
 #include "ptx/ops.def"
 #undef X
 };

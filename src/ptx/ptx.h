@@ -94,8 +94,27 @@ typedef enum bf_ptx_access {
   BF_PTX_MATRIX, /* wmma: load or store, said by a modifier */
 } bf_ptx_access;
 
+/* What kind of work an opcode is, for timing; the types of the instruction say the rest. */
+typedef enum bf_ptx_work {
+  BF_PTX_WORK_NOTHING,
+  BF_PTX_WORK_MOVE,
+  BF_PTX_WORK_LOGIC,      /* on integers, whatever the type says */
+  BF_PTX_WORK_ARITHMETIC, /* addition and the like, and fused multiply-add of floats */
+  BF_PTX_WORK_MULTIPLY,
+  BF_PTX_WORK_DIVIDE,
+  BF_PTX_WORK_SPECIAL, /* reciprocal, roots, sine, logarithm */
+  BF_PTX_WORK_CONVERT, /* between types; counting bits */
+  BF_PTX_WORK_VIDEO,
+  BF_PTX_WORK_MATRIX,
+  BF_PTX_WORK_EXCHANGE, /* between the lanes of a warp */
+  BF_PTX_WORK_BRANCH,
+  BF_PTX_WORK_BARRIER,
+  BF_PTX_WORK_FENCE,
+  BF_PTX_WORK_MEMORY,
+} bf_ptx_work;
+
 typedef enum bf_ptx_opcode {
-#define X(symbol, name, access, operands, meaning) BF_PTX_OP_##symbol,
+#define X(symbol, name, access, work, operands, meaning) BF_PTX_OP_##symbol,
 #include "ptx/ops.def"
 #undef X
   BF_PTX_OPCODE_COUNT
@@ -105,6 +124,7 @@ typedef enum bf_ptx_opcode {
 typedef struct bf_ptx_op {
   const char *name;
   bf_ptx_access access;
+  bf_ptx_work work;
   const char *operands;
   const char *meaning;
 } bf_ptx_op;

@@ -104,9 +104,6 @@ void bf_draw_svg_inline(const bf_picture *const *pictures, unsigned count, unsig
 /* Style rules for pictures, light and dark. */
 extern const char *const bf_svg_style;
 
-/* Adds string with markup characters escaped; bytes that XML cannot hold become U+FFFD. */
-void bf_markup_escape(const char *string, bf_text *text);
-
 /* ---- Choosing an access ---- */
 
 /* Reads from the trace at path the access of that line, or, with line 0, the first one with the

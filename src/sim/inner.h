@@ -6,7 +6,7 @@
  * scoreboard.c the pipeline of a modern multiprocessor, barrel.c the in-order ones of document 004:
  *              each is a bf_sim_core
  * program.c    what the timing model must know of each instruction, worked out once per launch
- * l1.c, l2.c, dram.c, cache.c: hierarchy.h
+ * l1.c, l2.c, dram.c, cache.c, flight.c: hierarchy.h
  */
 #ifndef BF_SIM_INNER_H
 #define BF_SIM_INNER_H
@@ -54,6 +54,23 @@ typedef struct bf_sim_program {
 int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
                           bf_sim_program **program, bf_diagnostic *diagnostic);
 void bf_sim_program_free(bf_sim_program *program);
+
+/* ---- Addresses ---- */
+
+/* Addresses of the host differ from run to run; the memory below is given addresses that do not:
+ * ranges follow each other in the order in which they were made. */
+typedef struct bf_sim_map {
+  size_t count;
+  struct bf_sim_range {
+    uint64_t first, end; /* on the host */
+    uint64_t moved;      /* what to add */
+  } * range;             /* sorted */
+} bf_sim_map;
+
+int bf_sim_map_create(const bf_emu *emu, bf_sim_map *map, bf_diagnostic *diagnostic);
+void bf_sim_map_free(bf_sim_map *map);
+/* The range that holds address, or NULL. */
+const struct bf_sim_range *bf_sim_map_find(const bf_sim_map *map, uint64_t address);
 
 /* ---- Warps and blocks on a multiprocessor ---- */
 
@@ -150,17 +167,24 @@ typedef struct bf_sim_sm {
   bf_sim_warp *warp;
   unsigned warps_alive;
   uint64_t next_age;
-  unsigned *ended; /* blocks that have ended in this span, with the cycle: handed to the engine */
-  uint64_t *ended_cycle;
+  uint64_t *ended; /* cycles at which blocks have ended in this span: for the engine */
   unsigned ended_count;
+  struct bf_sim_begin {
+    uint64_t cycle, index;
+  } * begin; /* blocks on their way here, in the order of cycles */
+  unsigned begins;
   /* Memory. */
   bf_counter *counter;
+  const bf_sim_map *map;
+  const struct bf_sim_range *last_range; /* that an address was found in */
   bf_sim_touched touched;
   bf_sim_l1 *l1;
   bf_sim_load *load;
-  unsigned loads, free_loads; /* size of the table; entries not in use */
-  uint32_t *free_load;        /* stack of them */
-  bf_sim_request *outbox;     /* to hierarchy, in the order of cycles */
+  unsigned loads, free_loads;            /* size of the table; entries not in use */
+  uint32_t *free_load;                   /* stack of them */
+  bf_sim_request held[2 * BF_EMU_LANES]; /* lines of the last load that found no room */
+  unsigned held_count;
+  bf_sim_request *outbox; /* to hierarchy, in the order of cycles */
   size_t outbox_count, outbox_capacity;
   bf_sim_answer *answer; /* heap by cycle */
   size_t answer_count, answer_capacity;
@@ -168,7 +192,8 @@ typedef struct bf_sim_sm {
   bool may_order; /* the next ordered instruction may happen */
   bool is_alone;  /* no other multiprocessor has work: order needs no care */
   bool is_paused;
-  bool failed; /* out of memory */
+  bool is_stopped; /* a fault has ended the launch */
+  bool failed;     /* out of memory */
   /* Counts; the engine adds them up. */
   bf_sim_result count;
 } bf_sim_sm;
@@ -186,26 +211,30 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp);
 void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp,
                         void (*freed)(bf_sim_sm *sm, bf_sim_warp *warp));
 /* Sends what was touched in global memory. The first line leaves at cycle `first`, the others one
- * by one behind it. Returns the number of lines whose answer must be waited for (0: done at once,
- * the first-level cache had them all, or nobody waits); *token is then that of the load.
- * BF_SIM_NO_ROOM: nothing was done, the table of loads or lines is full. */
-enum { BF_SIM_NO_ROOM = -1 };
-int bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t first);
+ * by one behind it, global_line_cycles apart. Returns the load to wait for; NULL: none, because
+ * nobody waits or the first-level cache had all. Call it only where bf_sim_has_room said so before
+ * the instruction was executed. */
+bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t first);
 /* Room for an instruction that may load from global memory: checked before it is executed. */
 bool bf_sim_has_room(const bf_sim_sm *sm);
-/* Takes all answers that are due at sm->now or before, and calls core->loaded for complete loads.
- */
+/* Takes all answers that are due at sm->now or before, and calls core->loaded for complete loads;
+ * begins the blocks that are due, and calls core->admit for their warps. */
 void bf_sim_take_answers(bf_sim_sm *sm);
-/* The cycle of the next answer; UINT64_MAX: none is on its way. */
+/* The cycle of the next answer or block; UINT64_MAX: none is on its way. */
 uint64_t bf_sim_next_answer(const bf_sim_sm *sm);
 /* Tells the watch, if there is one. */
 void bf_sim_tell(bf_sim_sm *sm, const bf_sim_warp *warp, unsigned scheduler, uint32_t instruction,
                  uint64_t issued, uint64_t done, unsigned wavefronts);
 
-int bf_sim_sm_create(bf_sim_sm *sm, bf_diagnostic *diagnostic);
+/* The multiprocessor has gpu, settings, program, launch, stepper, map and index set. */
+int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic);
 void bf_sim_sm_free(bf_sim_sm *sm);
-/* Puts block index of the grid on the multiprocessor at sm->now. */
-int bf_sim_sm_begin(bf_sim_sm *sm, uint64_t index, bf_diagnostic *diagnostic);
+/* Lets block index of the grid begin at a cycle that is not before that of blocks given before. */
+void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index);
+/* An answer is on its way. False: out of memory. */
+bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle);
+/* The observer of the stepper; sms is the array of multiprocessors. */
+bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged);
 
 /* Blocks that fit on a multiprocessor at once, and what limits them. 0: not even one. */
 unsigned bf_sim_blocks_per_sm(const bf_sim_gpu *gpu, const bf_emu_launch *launch,

@@ -16,6 +16,7 @@ may_know() {
   analyze | emu) echo 'base gf2 hash access memory ptx' ;;
   sim) echo 'base gf2 hash access memory ptx emu' ;;
   kernels) echo 'base emu sim' ;;
+  reproduce) echo 'base gf2 hash access memory search ptx emu sim kernels report' ;;
   apply | report) echo 'base gf2 hash access memory search' ;;
   esac
 }
@@ -34,9 +35,9 @@ room_of() {
   esac
 }
 
-for directory in src/*/ kernels/ kernels/*/; do
+for directory in src/*/ kernels/ kernels/*/ reproduce/ reproduce/*/; do
   room=$(basename "$directory")
-  case $directory in kernels/*) room=kernels ;; esac
+  case $directory in kernels/* | reproduce/*) room=${directory%%/*} ;; esac
   allowed=" $room bankfold.h $(may_know "$room") "
   while IFS=: read -r file line included; do
     target=$(room_of "$file" "$included")

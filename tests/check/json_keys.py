@@ -27,6 +27,7 @@ INVOCATIONS = {
     "profile": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch"]],
     "trace": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--output", "{folder}/t.trace"]],
     "corpus": [[], ["transpose16"], ["transpose16", "--table"]],
+    "reproduce": [[], ["genindex", "--quick", "--output", "{folder}/reproduction"]],
     "report": [[TILE]],
     "machines": [[], ["hopper"]],
     "help": [[]],

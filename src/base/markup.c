@@ -1,5 +1,5 @@
 /* Text from the input inside XML and HTML. */
-#include "report/report.h"
+#include "base/base.h"
 
 #include <string.h>
 

@@ -1,0 +1,201 @@
+/* reproduce: computes published tables and figures and compares them with what was published. */
+#include "cli.h"
+#include "reproduce/frame/frame.h"
+
+#include <string.h>
+#include <unistd.h>
+
+typedef struct settings {
+  cli_common common;
+  bool quick;
+  uint64_t workers;
+  const char *output;
+} settings;
+
+static const cli_option options[] = {
+    {"output", CLI_TEXT, offsetof(settings, output), "DIR", NULL,
+     "write CSV, SVG and index.md of each reproduction to DIR/NAME (default reproduction)"},
+    {"quick", CLI_FLAG, offsetof(settings, quick), NULL, NULL,
+     "smaller inputs and fewer points, to see that it works"},
+    {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
+     "threads to use (default one per core)"},
+    {"json", CLI_FLAG, offsetof(settings, common.json), NULL, NULL, "print one JSON object"},
+};
+
+/* ---- Listing ---- */
+
+static int list_all(const settings *own) {
+  bf_text text = {0};
+  bf_json json = {.text = &text};
+  const bf_reproduction *at;
+  if (own->common.json) {
+    bf_json_begin(&json, NULL, '{', false);
+    bf_json_begin(&json, "reproductions", '[', false);
+  } else {
+    bf_text_addf(&text, "%-20s %-28s %s\n", "reproduction", "document", "what it is");
+  }
+  for (unsigned i = 0; (at = bf_reproduce_get(i)); i++) {
+    if (!own->common.json) {
+      bf_text_addf(&text, "%-20s %-28s %s\n", at->name, at->document, at->title);
+      continue;
+    }
+    bf_json_begin(&json, NULL, '{', false);
+    bf_json_string(&json, "name", at->name);
+    bf_json_string(&json, "document", at->document);
+    bf_json_string(&json, "title", at->title);
+    bf_json_string(&json, "summary", at->summary);
+    bf_json_end(&json, '}');
+  }
+  if (own->common.json) {
+    bf_json_end(&json, ']');
+    bf_json_end(&json, '}');
+  }
+  return cli_print(&text);
+}
+
+/* ---- Running ---- */
+
+/* Shows how far the reproduction called context is, on a terminal only; false after Ctrl-C. */
+static bool show_progress(void *context, unsigned done, unsigned total, const char *next) {
+  if (isatty(2)) {
+    char bar[BF_BAR_CELLS + 1];
+    bf_bar_fill(total ? (double)done / total : 0, bar);
+    fprintf(stderr, "\r\033[K[%s] %s: %s", bar, (const char *)context, next);
+    fflush(stderr);
+  }
+  return !cli_interrupted();
+}
+
+static void clear_progress(void) {
+  if (isatty(2))
+    fputs("\r\033[K", stderr);
+}
+
+static void write_claim(bf_text *text, const bf_reproduce_claim *claim) {
+  bf_text column[3] = {0};
+  bf_reproduce_claim_text(claim, &column[0], &column[1], &column[2]);
+  bool failed = column[0].failed || column[1].failed || column[2].failed;
+  if (!failed)
+    bf_text_addf(text, "  %-44s %-24s %-24s %10s  %s\n", claim->name, column[0].data,
+                 column[1].data, column[2].data,
+                 claim->holds       ? "yes"
+                 : claim->must_hold ? "NO"
+                                    : "no");
+  text->failed = text->failed || failed;
+  for (unsigned i = 0; i < 3; i++)
+    bf_text_free(&column[i]);
+}
+
+static void write_run(bf_text *text, const bf_reproduce_run *run) {
+  bf_text_addf(text, "%s: %s (document %s)\n", run->reproduction->name, run->reproduction->title,
+               run->reproduction->document);
+  if (run->claim)
+    bf_text_addf(text, "  %-44s %-24s %-24s %10s  %s\n", "claim", "published", "ours", "difference",
+                 "holds");
+  for (const frame_claim *at = run->claim; at; at = at->next)
+    write_claim(text, &at->claim);
+  for (const frame_claim *at = run->claim; at; at = at->next)
+    if (!at->claim.holds && at->claim.why)
+      bf_text_addf(text, "  - %s: %s\n", at->claim.name, at->claim.why);
+  bf_text_addf(text, "  written to %s\n", run->settings.folder);
+}
+
+/* Runs one reproduction and adds what it found to the output. */
+static int run_one(const settings *own, const bf_reproduction *reproduction, bf_text *text,
+                   bf_json *json, unsigned *failures, bf_diagnostic *diagnostic) {
+  bf_text folder = {0};
+  bf_text_addf(&folder, "%s/%s", own->output ? own->output : "reproduction", reproduction->name);
+  if (folder.failed)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  bf_reproduce_settings with = {.folder = folder.data,
+                                .workers = (unsigned)own->workers,
+                                .quick = own->quick,
+                                .progress = show_progress,
+                                .context = (void *)(uintptr_t)reproduction->name};
+  bf_reproduce_run *run;
+  int error = bf_reproduce_execute(reproduction, &with, &run, diagnostic);
+  clear_progress();
+  if (error == BF_OK && own->common.json) {
+    bf_json_begin(json, NULL, '{', false);
+    bf_reproduce_json(run, json);
+    bf_json_end(json, '}');
+  } else if (error == BF_OK) {
+    write_run(text, run);
+  }
+  if (error == BF_OK)
+    *failures += bf_reproduce_failures(run);
+  bf_reproduce_free(run);
+  bf_text_free(&folder);
+  return error;
+}
+
+/* Reproduction number index of those asked for; NULL behind the last. */
+static const bf_reproduction *chosen(int count, char **names, unsigned index) {
+  if (strcmp(names[0], "all") == 0)
+    return bf_reproduce_get(index);
+  return index < (unsigned)count ? bf_reproduce_find(names[index]) : NULL;
+}
+
+static int run_chosen(const settings *own, int count, char **names, bf_text *text,
+                      unsigned *failures, bf_diagnostic *diagnostic) {
+  bf_json json = {.text = text};
+  const bf_reproduction *at;
+  if (own->common.json) {
+    bf_json_begin(&json, NULL, '{', false);
+    bf_json_begin(&json, "reproductions", '[', false);
+  }
+  for (unsigned i = 0; (at = chosen(count, names, i)); i++)
+    BF_TRY(run_one(own, at, text, &json, failures, diagnostic));
+  if (own->common.json) {
+    bf_json_end(&json, ']');
+    bf_json_number(&json, "failures", *failures);
+    bf_json_end(&json, '}');
+  }
+  return BF_OK;
+}
+
+static int reproduce(const void *given, int count, char **arguments) {
+  const settings *own = given;
+  bf_diagnostic diagnostic = {.caret = -1};
+  if (count == 0)
+    return list_all(own);
+  bool all = strcmp(arguments[0], "all") == 0;
+  if (all && count > 1)
+    return cli_usage_error(&cli_reproduce, "'all' stands for every reproduction; '%s' is too much",
+                           arguments[1]);
+  for (int i = 0; i < count && !all; i++)
+    if (!bf_reproduce_find(arguments[i]))
+      return cli_usage_error(&cli_reproduce, "no reproduction '%s'; bankfold reproduce lists them",
+                             arguments[i]);
+  if (own->workers > 1024)
+    return cli_usage_error(&cli_reproduce, "--workers takes at most 1024");
+  bf_text text = {0};
+  unsigned failures = 0;
+  cli_watch_interrupt();
+  if (run_chosen(own, count, arguments, &text, &failures, &diagnostic) != BF_OK) {
+    bf_text_free(&text);
+    return cli_complain(&diagnostic);
+  }
+  int status = cli_print(&text);
+  return status == CLI_OK && failures ? CLI_FINDINGS : status;
+}
+
+const cli_command cli_reproduce = {
+    .name = "reproduce",
+    .summary = "compute published tables and figures and compare them",
+    .arguments = "[NAME... | all]",
+    .details =
+        "Without names, lists what can be reproduced. With names, or with 'all', computes those "
+        "tables and\nfigures, prints each published claim beside what is found here, and writes "
+        "tables (CSV), charts (SVG)\nand a report (index.md). Exit status 1 where a claim that "
+        "must hold does not (NO).",
+    .examples = "bankfold reproduce\n"
+                "bankfold reproduce genindex --output results\n"
+                "bankfold reproduce all --quick --json",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .settings_size = sizeof(settings),
+    .least_arguments = 0,
+    .most_arguments = 1000,
+    .run = reproduce,
+};

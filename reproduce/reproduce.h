@@ -1,0 +1,95 @@
+/* reproduce: published tables and figures, computed here and compared with what was published.
+ *
+ * A file reproduce/NAME.c defines `const bf_reproduction bf_reproduce_NAME[]`, ending with a NULL
+ * name. The build finds the files; there is no other list. A reproduction that needs more files
+ * keeps them in a folder reproduce/NAME/. Kernels are reproduce/NAME.cu with the NAME.ptx made
+ * from it by kernels/make.sh; bf_reproduce_ptx gives their text.
+ *
+ * What a reproduction adds to its run is copied. Allocation failures are kept in the run and
+ * reported by the next bf_reproduce_step or at the end, so that most calls need no checks. */
+#ifndef BF_REPRODUCE_H
+#define BF_REPRODUCE_H
+
+#include "base/base.h"
+#include "report/chart.h"
+
+typedef struct bf_reproduce_run bf_reproduce_run;
+
+typedef struct bf_reproduction {
+  const char *name;     /* as on the command line: genindex */
+  const char *title;    /* a line: the GenIndex microbenchmark */
+  const char *document; /* what is reproduced: "000, Figs. 1-2" */
+  const char *summary;  /* a sentence or two: what is run and how */
+  int (*run)(bf_reproduce_run *run, bf_diagnostic *diagnostic);
+} bf_reproduction;
+
+/* Reproduction number index, by file; NULL behind the last one. */
+const bf_reproduction *bf_reproduce_get(unsigned index);
+/* The reproduction called name, or NULL. */
+const bf_reproduction *bf_reproduce_find(const char *name);
+/* The text of reproduce/NAME.ptx or reproduce/FOLDER/NAME.ptx, or NULL. */
+const char *bf_reproduce_ptx(const char *name);
+
+/* ---- What a reproduction asks of its run ---- */
+
+/* Quick runs are for tests: smaller inputs and fewer points, the same code. Claims whose numbers
+ * need the full size are left out. */
+bool bf_reproduce_is_quick(const bf_reproduce_run *run);
+/* Threads of the host; never 0. */
+unsigned bf_reproduce_workers(const bf_reproduce_run *run);
+/* Memory that lives as long as the run. */
+bf_arena *bf_reproduce_arena(bf_reproduce_run *run);
+/* Between two parts of the work: says that done of total parts are finished and what comes next.
+ * Its errors end the reproduction: the user wants to stop, or memory is exhausted. */
+int bf_reproduce_step(bf_reproduce_run *run, unsigned done, unsigned total, const char *next,
+                      bf_diagnostic *diagnostic);
+
+/* Does work(context, index) for index 0 to count-1 on all workers, with progress. The first error
+ * ends it. work must not touch the run. */
+int bf_reproduce_parallel(bf_reproduce_run *run, unsigned count, const char *what,
+                          int (*work)(void *context, unsigned index, bf_diagnostic *diagnostic),
+                          void *context, bf_diagnostic *diagnostic);
+
+/* ---- Tables: NAME.csv, and a table of the report ---- */
+
+typedef struct bf_reproduce_table bf_reproduce_table;
+
+/* A table; columns are separated by '|', as in "stride|ways|cycles". Never NULL. */
+bf_reproduce_table *bf_reproduce_table_add(bf_reproduce_run *run, const char *name,
+                                           const char *title, const char *columns);
+/* The next cell, by rows. */
+void bf_reproduce_cell(bf_reproduce_table *table, const char *format, ...) BF_PRINTF(2, 3);
+/* Long tables are only written as CSV: the report links to them. */
+void bf_reproduce_table_csv_only(bf_reproduce_table *table);
+
+/* ---- Charts: NAME.svg ---- */
+
+/* Draws chart now; nothing of it is kept. */
+int bf_reproduce_chart(bf_reproduce_run *run, const char *name, const bf_chart *chart,
+                       bf_diagnostic *diagnostic);
+
+/* ---- Claims ---- */
+
+/* A statement of the document beside what we find. With a published_text, ours_text and holds say
+ * how it came out; otherwise the numbers do: it holds where they differ by no more than
+ * allowed * |published|. */
+typedef struct bf_reproduce_claim {
+  const char *name;           /* "best replication, 64 bins" */
+  const char *published_text; /* or NULL: the numbers */
+  const char *ours_text;
+  bool holds;
+  double published, ours;
+  const char *unit; /* printed behind the numbers, as "%" or " cycles"; or NULL */
+  double allowed;   /* 0.1: may differ by 10% */
+  bool must_hold;   /* the command fails where it does not */
+  const char *why;  /* where it does not hold: a sentence; shown only then */
+} bf_reproduce_claim;
+
+void bf_reproduce_claim_add(bf_reproduce_run *run, const bf_reproduce_claim *claim);
+/* The same with text formatted for ours. */
+void bf_reproduce_fact(bf_reproduce_run *run, const char *name, const char *published, bool holds,
+                       bool must_hold, const char *why, const char *ours, ...) BF_PRINTF(7, 8);
+/* A paragraph of the report. */
+void bf_reproduce_note(bf_reproduce_run *run, const char *format, ...) BF_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,441 @@
+/* Time. Multiprocessors run for a span of cycles by themselves; then what they asked of global
+ * memory is put in order and served, and blocks that have ended are replaced. A span is no longer
+ * than the way back from the second-level cache and than the launch of a block, so nothing that
+ * happens in a span can depend on what another multiprocessor did in the same span - with one
+ * exception: global atomics and volatile accesses. A multiprocessor that comes to one of them
+ * pauses; when all have run or paused, those that paused go on one after the other, always the one
+ * whose cycle is the earliest (and of equals the one with the lowest number), each until it comes
+ * to the next such instruction or to the end of the span.
+ *
+ * So the order of all that one multiprocessor can see of another follows from cycles and numbers
+ * alone, and any number of threads gives the same result. (Programs with data races on plain
+ * accesses see them in the order in which the host happens to execute them.) */
+#include "sim/inner.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const bf_sim_stall_names[BF_SIM_STALLS] = {"no warps",   "barrier",   "global memory",
+                                                       "dependency", "kept back", "conflict",
+                                                       "writeback",  "unit busy", "queue full"};
+
+enum { REPORT_SPANS = 256, MOST_SPINS = 4000 };
+
+/* Where threads meet between spans. How many there are may be set after some have come. A span is
+ * short, so a thread looks for the others for a moment before it sleeps. */
+typedef struct meeting {
+  pthread_mutex_t lock;
+  pthread_cond_t all_here;
+  unsigned threads, here;
+  unsigned number; /* of the meeting */
+} meeting;
+
+typedef struct ended {
+  uint64_t cycle;
+  unsigned sm;
+} ended;
+
+typedef struct engine {
+  const bf_sim_settings *settings;
+  const bf_emu_launch *launch;
+  bf_emu_stepper *stepper;
+  bf_sim_program *program;
+  bf_sim_map map;
+  bf_sim_memory *memory;
+  bf_sim_sm *sm;
+  unsigned sms;
+  uint64_t blocks, next_block, blocks_done;
+  uint64_t span, until; /* length of a span; the end of the current one */
+  uint64_t last_end;    /* cycle at which the last block so far has ended */
+  ended *ended;
+  bool is_over, failed, was_interrupted, timed_out;
+  /* Threads. */
+  unsigned next_sm; /* to be simulated in this span */
+  meeting meeting;
+} engine;
+
+/* Waits until all threads have come. */
+static void meet(meeting *own) {
+  pthread_mutex_lock(&own->lock);
+  unsigned number = own->number;
+  if (++own->here == own->threads) {
+    own->here = 0;
+    __atomic_store_n(&own->number, number + 1, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&own->all_here);
+    pthread_mutex_unlock(&own->lock);
+    return;
+  }
+  pthread_mutex_unlock(&own->lock);
+  for (unsigned i = 0; i < MOST_SPINS; i++)
+    if (__atomic_load_n(&own->number, __ATOMIC_ACQUIRE) != number)
+      return;
+  pthread_mutex_lock(&own->lock);
+  while (own->number == number)
+    pthread_cond_wait(&own->all_here, &own->lock);
+  pthread_mutex_unlock(&own->lock);
+}
+
+/* ---- Blocks ---- */
+
+static void give_first_blocks(engine *own, unsigned blocks_per_sm) {
+  for (unsigned round = 0; round < blocks_per_sm; round++)
+    for (unsigned i = 0; i < own->sms && own->next_block < own->blocks; i++)
+      bf_sim_sm_give(&own->sm[i], own->settings->gpu->launch_cycles, own->next_block++);
+}
+
+static int by_cycle(const void *a, const void *b) {
+  const ended *x = a, *y = b;
+  if (x->cycle != y->cycle)
+    return x->cycle < y->cycle ? -1 : 1;
+  return (x->sm > y->sm) - (x->sm < y->sm);
+}
+
+/* Replaces the blocks that have ended in this span, in the order of cycles. */
+static void replace_blocks(engine *own) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < own->sms; i++) {
+    bf_sim_sm *sm = &own->sm[i];
+    for (unsigned k = 0; k < sm->ended_count; k++)
+      own->ended[count++] = (ended){sm->ended[k], i};
+    sm->ended_count = 0;
+  }
+  qsort(own->ended, count, sizeof *own->ended, by_cycle);
+  own->blocks_done += count;
+  for (unsigned i = 0; i < count; i++) {
+    if (own->ended[i].cycle > own->last_end)
+      own->last_end = own->ended[i].cycle;
+    if (own->next_block < own->blocks)
+      bf_sim_sm_give(&own->sm[own->ended[i].sm],
+                     own->ended[i].cycle + own->settings->gpu->block_launch_cycles,
+                     own->next_block++);
+  }
+}
+
+/* ---- Spans ---- */
+
+static bool has_work(const bf_sim_sm *sm) { return sm->warps_alive || sm->begins; }
+
+/* Lets multiprocessors that have paused go on, in the order of cycles. */
+static void run_paused(engine *own) {
+  for (;;) {
+    bf_sim_sm *first = NULL;
+    for (unsigned i = 0; i < own->sms; i++)
+      if (own->sm[i].is_paused && (!first || own->sm[i].now < first->now))
+        first = &own->sm[i];
+    if (!first)
+      return;
+    first->is_paused = false;
+    first->may_order = true;
+    first->core->run(first, own->until);
+    if (first->is_stopped || first->failed)
+      return;
+  }
+}
+
+static void take_answer(void *context, const bf_sim_request *request, uint64_t cycle) {
+  engine *own = context;
+  if (!bf_sim_sm_answer(&own->sm[request->sm], request, cycle))
+    own->failed = true;
+}
+
+/* Serves global memory. */
+static void serve(engine *own) {
+  for (unsigned i = 0; i < own->sms; i++) {
+    bf_sim_sm *sm = &own->sm[i];
+    for (size_t k = 0; k < sm->outbox_count; k++)
+      own->failed |= bf_sim_memory_add(own->memory, &sm->outbox[k]) != BF_OK;
+    sm->outbox_count = 0;
+  }
+  own->failed |= bf_sim_memory_advance(own->memory, own->until, take_answer, own) != BF_OK;
+}
+
+/* The first cycle from which on anything can happen; UINT64_MAX: nothing ever will. */
+static uint64_t next_cycle(const engine *own) {
+  uint64_t next = bf_sim_memory_next(own->memory);
+  for (unsigned i = 0; i < own->sms; i++) {
+    const bf_sim_sm *sm = &own->sm[i];
+    uint64_t event = sm->core->next_event(sm), answer = bf_sim_next_answer(sm);
+    if (event < next)
+      next = event;
+    if (answer < next)
+      next = answer;
+  }
+  return next;
+}
+
+static void report(engine *own) {
+  const bf_emu_launch *launch = own->launch;
+  if (launch->progress &&
+      !launch->progress(launch->progress_context, own->blocks_done, own->blocks))
+    own->was_interrupted = own->is_over = true;
+}
+
+/* What follows a span; done by one thread. */
+static void end_span(engine *own) {
+  run_paused(own);
+  for (unsigned i = 0; i < own->sms; i++) {
+    own->is_over |= own->sm[i].is_stopped;
+    own->failed |= own->sm[i].failed;
+  }
+  serve(own);
+  replace_blocks(own);
+  if (own->until / own->span % REPORT_SPANS == 0)
+    report(own);
+  if (own->failed || own->blocks_done == own->blocks)
+    own->is_over = true;
+  if (own->is_over)
+    return;
+  uint64_t next = next_cycle(own), most = own->settings->most_cycles;
+  own->timed_out = most && own->until > most;
+  if (next == UINT64_MAX || own->timed_out) {
+    own->is_over = true;
+    return;
+  }
+  /* Spans begin at multiples of their length, so that skipping does not move them. */
+  uint64_t start = next > own->until ? next : own->until;
+  own->until = (start / own->span + 1) * own->span;
+  own->next_sm = 0;
+}
+
+/* Simulates multiprocessors until none is left in this span. */
+static void run_some(engine *own) {
+  for (;;) {
+    unsigned index = __atomic_fetch_add(&own->next_sm, 1, __ATOMIC_RELAXED);
+    if (index >= own->sms)
+      return;
+    if (has_work(&own->sm[index]))
+      own->sm[index].core->run(&own->sm[index], own->until);
+    else
+      own->sm[index].now = own->until;
+  }
+}
+
+static void *work(void *context) {
+  engine *own = context;
+  for (;;) {
+    meet(&own->meeting); /* a span begins */
+    if (own->is_over)
+      return NULL;
+    run_some(own);
+    meet(&own->meeting);
+  }
+}
+
+/* The spans of the thread that leads; the others are in work. */
+static void lead(engine *own) {
+  for (;;) {
+    meet(&own->meeting);
+    if (own->is_over)
+      return;
+    run_some(own);
+    meet(&own->meeting);
+    end_span(own);
+  }
+}
+
+/* Runs all spans on as many threads as can be had. */
+static int run_all(engine *own, unsigned workers, bf_diagnostic *diagnostic) {
+  pthread_t *thread = calloc(workers, sizeof *thread);
+  if (!thread)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  meeting *place = &own->meeting;
+  pthread_mutex_init(&place->lock, NULL);
+  pthread_cond_init(&place->all_here, NULL);
+  place->threads = workers;
+  unsigned started = 1;
+  while (started < workers && pthread_create(&thread[started], NULL, work, own) == 0)
+    started++;
+  pthread_mutex_lock(&place->lock);
+  place->threads = started;
+  pthread_mutex_unlock(&place->lock);
+  lead(own);
+  for (unsigned i = 1; i < started; i++)
+    pthread_join(thread[i], NULL);
+  pthread_cond_destroy(&place->all_here);
+  pthread_mutex_destroy(&place->lock);
+  free(thread);
+  return BF_OK;
+}
+
+/* ---- Results ---- */
+
+/* Says which warps wait on what: at most a few of them. */
+static void explain_deadlock(const engine *own, bf_sim_result *result) {
+  enum { MOST = 8 };
+  bf_text text = {0};
+  unsigned told = 0, alive = 0;
+  for (unsigned i = 0; i < own->sms; i++)
+    for (unsigned k = 0; k < own->sm[i].slots; k++) {
+      const bf_sim_warp *warp = &own->sm[i].warp[k];
+      if (!warp->emu)
+        continue;
+      alive++;
+      if (told++ >= MOST)
+        continue;
+      bf_text_addf(&text, "%sblock %llu, warp %u ", told > 1 ? "; " : "",
+                   (unsigned long long)warp->block->index, warp->index);
+      own->sm[i].core->explain(&own->sm[i], warp, &text);
+    }
+  if (alive > MOST)
+    bf_text_addf(&text, "; and %u more", alive - MOST);
+  snprintf(result->deadlock, sizeof result->deadlock, "%s", text.data ? text.data : "");
+  bf_text_free(&text);
+}
+
+static void add_counts(bf_sim_result *sum, const bf_sim_result *own) {
+  sum->issued += own->issued;
+  sum->turns += own->turns;
+  for (unsigned i = 0; i < BF_SIM_STALLS; i++) {
+    sum->stalls[i] += own->stalls[i];
+    sum->turns += own->stalls[i];
+  }
+  sum->resident_warp_cycles += own->resident_warp_cycles;
+  sum->shared_instructions += own->shared_instructions;
+  sum->shared_wavefronts += own->shared_wavefronts;
+  sum->shared_conflicts += own->shared_conflicts;
+  sum->global_instructions += own->global_instructions;
+  sum->global_sectors += own->global_sectors;
+  sum->history_right += own->history_right;
+  sum->history_wrong += own->history_wrong;
+  sum->history_unknown += own->history_unknown;
+  if (own->host_bytes_per_warp > sum->host_bytes_per_warp)
+    sum->host_bytes_per_warp = own->host_bytes_per_warp;
+  for (unsigned i = 0; i < own->sites; i++) {
+    sum->site[i].executions += own->site[i].executions;
+    sum->site[i].wavefronts += own->site[i].wavefronts;
+    sum->site[i].conflicts += own->site[i].conflicts;
+    sum->site[i].waited_cycles += own->site[i].waited_cycles;
+  }
+}
+
+static void set_fault(const engine *own, bf_sim_result *result) {
+  bf_emu_fault *fault = &result->emu.fault;
+  if (fault->kind != BF_EMU_NO_FAULT || own->blocks_done == own->blocks)
+    return;
+  fault->kernel = bf_emu_kernel_name(own->launch->kernel);
+  if (own->was_interrupted) {
+    fault->kind = BF_EMU_INTERRUPTED;
+    return;
+  }
+  explain_deadlock(own, result);
+  fault->kind = BF_EMU_DEADLOCK;
+  snprintf(fault->text, sizeof fault->text, "%s%.170s",
+           own->timed_out ? "not done after the most cycles allowed: " : "", result->deadlock);
+}
+
+static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic) {
+  BF_TRY(bf_emu_stepper_result(own->stepper, &result->emu, diagnostic));
+  if (own->failed)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory in the simulator");
+  result->sites = bf_emu_kernel_sites(own->launch->kernel);
+  result->site = bf_arena_alloc(&result->arena, (result->sites + 1) * sizeof *result->site);
+  if (!result->site)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  result->cycles = own->last_end;
+  result->seconds = (double)result->cycles / (own->settings->gpu->clock_mhz * 1e6);
+  result->blocks = own->blocks;
+  result->sms = own->sms;
+  for (unsigned i = 0; i < own->sms; i++) {
+    add_counts(result, &own->sm[i].count);
+    bf_sim_l1_count(own->sm[i].l1, result);
+  }
+  bf_sim_memory_count(own->memory, result);
+  set_fault(own, result);
+  return BF_OK;
+}
+
+/* ---- Launching ---- */
+
+static const bf_sim_core *core_of(const bf_sim_gpu *gpu) {
+  return gpu->pipeline == BF_SIM_SCOREBOARD ? &bf_sim_scoreboard_core : NULL;
+}
+
+static int make_sms(engine *own, unsigned blocks_per_sm, bf_diagnostic *diagnostic) {
+  for (unsigned i = 0; i < own->sms; i++) {
+    bf_sim_sm *sm = &own->sm[i];
+    sm->index = i;
+    sm->gpu = own->settings->gpu;
+    sm->settings = own->settings;
+    sm->program = own->program;
+    sm->launch = own->launch;
+    sm->stepper = own->stepper;
+    sm->map = &own->map;
+    sm->core = core_of(sm->gpu);
+    sm->is_alone = own->sms == 1;
+    BF_TRY(bf_sim_sm_create(sm, blocks_per_sm, diagnostic));
+  }
+  return BF_OK;
+}
+
+/* Prepares all parts; what is made is freed by close_engine. */
+static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf_sim_result *result,
+                       bf_diagnostic *diagnostic) {
+  const bf_sim_gpu *gpu = own->settings->gpu;
+  own->launch = launch;
+  if (!core_of(gpu))
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "this pipeline is not built in");
+  result->blocks_per_sm = bf_sim_blocks_per_sm(gpu, launch, &result->occupancy_limit);
+  if (result->blocks_per_sm == 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "kernel '%s': a multiprocessor of %s cannot hold one of its blocks: too little "
+                   "room for %s",
+                   bf_emu_kernel_name(launch->kernel), gpu->name, result->occupancy_limit);
+  own->blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+  if (launch->cooperative && own->blocks > (uint64_t)result->blocks_per_sm * gpu->sms)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "kernel '%s': a cooperative launch of %llu blocks does not fit on %s at once",
+                   bf_emu_kernel_name(launch->kernel), (unsigned long long)own->blocks, gpu->name);
+  own->sms = gpu->sms < own->blocks ? (unsigned)gpu->sms : (unsigned)own->blocks;
+  own->span =
+      gpu->return_cycles < gpu->block_launch_cycles ? gpu->return_cycles : gpu->block_launch_cycles;
+  own->until = (gpu->launch_cycles / own->span + 1) * own->span;
+  own->sm = calloc(own->sms, sizeof *own->sm);
+  own->ended = calloc((size_t)own->sms * result->blocks_per_sm, sizeof *own->ended);
+  if (!own->sm || !own->ended)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  bf_emu_observer observer = bf_sim_observer(own->sm, gpu->merge != 0);
+  bf_emu_launch stepped = *launch;
+  stepped.observer = &observer;
+  stepped.workers = own->sms;
+  stepped.runner = NULL;
+  BF_TRY(bf_emu_stepper_create(emu, &stepped, &own->stepper, diagnostic));
+  BF_TRY(bf_sim_map_create(emu, &own->map, diagnostic));
+  BF_TRY(bf_sim_program_create(gpu, launch->kernel, &own->program, diagnostic));
+  BF_TRY(bf_sim_memory_create(gpu, &own->memory, diagnostic));
+  return make_sms(own, result->blocks_per_sm, diagnostic);
+}
+
+static void close_engine(engine *own) {
+  for (unsigned i = 0; own->sm && i < own->sms; i++)
+    bf_sim_sm_free(&own->sm[i]);
+  bf_sim_memory_free(own->memory);
+  bf_sim_program_free(own->program);
+  bf_sim_map_free(&own->map);
+  bf_emu_stepper_free(own->stepper);
+  free(own->ended);
+  free(own->sm);
+}
+
+int bf_sim_run(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_launch *launch,
+               bf_sim_result *result, bf_diagnostic *diagnostic) {
+  *result = (bf_sim_result){0};
+  double start = bf_seconds();
+  BF_TRY(bf_sim_gpu_check(settings->gpu, diagnostic));
+  engine own = {.settings = settings};
+  int error = open_engine(&own, emu, launch, result, diagnostic);
+  if (!error) {
+    unsigned workers = settings->workers ? settings->workers : bf_cores();
+    if (settings->watch)
+      workers = 1;
+    give_first_blocks(&own, result->blocks_per_sm);
+    error = run_all(&own, workers < own.sms ? workers : own.sms, diagnostic);
+  }
+  if (!error)
+    error = collect(&own, result, diagnostic);
+  close_engine(&own);
+  if (error)
+    bf_arena_free(&result->arena);
+  result->host_seconds = bf_seconds() - start;
+  return error;
+}

@@ -1,0 +1,178 @@
+/* Lines in flight: a hash table with chains, and a list of waiters for each line. Entries that are
+ * not in use are linked from free_flight and free_waiter. */
+#include "sim/flight.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { NONE = UINT32_MAX };
+
+typedef struct bf_sim_flight {
+  uint64_t line;
+  uint32_t next; /* in its bucket, or free */
+  uint32_t first, last;
+  uint8_t sectors; /* that are on their way: the union of what its waiters wait for */
+} bf_sim_flight;
+
+typedef struct bf_sim_waiter {
+  uint32_t next; /* of the same line, or free */
+  uint32_t token;
+  uint8_t sectors; /* that have not come yet */
+} bf_sim_waiter;
+
+static uint32_t *bucket_of(const bf_sim_flights *flights, uint64_t line) {
+  return &flights->bucket[line * UINT64_C(0x9e3779b97f4a7c15) >> 32 & flights->bucket_mask];
+}
+
+/* Where the index of the line's entry is written, or the end of its chain. */
+static uint32_t *find(const bf_sim_flights *flights, uint64_t line) {
+  uint32_t *link = bucket_of(flights, line);
+  while (*link != NONE && flights->flight[*link].line != line)
+    link = &flights->flight[*link].next;
+  return link;
+}
+
+/* Replaces the buckets by `count` and puts all lines in flight there. */
+static int rebuild(bf_sim_flights *flights, uint32_t count) {
+  uint32_t *old = flights->bucket, old_mask = flights->bucket_mask;
+  uint32_t *made = malloc(count * sizeof *made);
+  if (!made)
+    return BF_NO_MEMORY;
+  flights->bucket = made;
+  flights->bucket_mask = count - 1;
+  for (uint32_t i = 0; i < count; i++)
+    made[i] = NONE;
+  for (uint32_t i = 0; old && i <= old_mask; i++)
+    for (uint32_t at = old[i], next; at != NONE; at = next) {
+      uint32_t *head = bucket_of(flights, flights->flight[at].line);
+      next = flights->flight[at].next;
+      flights->flight[at].next = *head;
+      *head = at;
+    }
+  free(old);
+  return BF_OK;
+}
+
+/* Room for lines: the entries first, then the buckets. */
+static int reserve_lines(bf_sim_flights *flights, uint32_t lines) {
+  bf_sim_flight *made = realloc(flights->flight, lines * sizeof *made);
+  if (!made)
+    return BF_NO_MEMORY;
+  flights->flight = made;
+  uint32_t buckets = 1;
+  while (buckets < lines)
+    buckets *= 2;
+  BF_TRY(rebuild(flights, buckets));
+  if (flights->most_lines == 0)
+    flights->free_flight = NONE;
+  for (uint32_t i = lines; i-- > flights->most_lines;) {
+    made[i].next = flights->free_flight;
+    flights->free_flight = i;
+  }
+  flights->most_lines = lines;
+  return BF_OK;
+}
+
+static int reserve_waiters(bf_sim_flights *flights, uint32_t waiters) {
+  bf_sim_waiter *made = realloc(flights->waiter, waiters * sizeof *made);
+  if (!made)
+    return BF_NO_MEMORY;
+  flights->waiter = made;
+  if (flights->most_waiters == 0)
+    flights->free_waiter = NONE;
+  for (uint32_t i = waiters; i-- > flights->most_waiters;) {
+    made[i].next = flights->free_waiter;
+    flights->free_waiter = i;
+  }
+  flights->most_waiters = waiters;
+  return BF_OK;
+}
+
+int bf_sim_flights_reserve(bf_sim_flights *flights, uint32_t lines, uint32_t waiters) {
+  if (lines > flights->most_lines)
+    BF_TRY(reserve_lines(flights, lines));
+  if (waiters > flights->most_waiters)
+    BF_TRY(reserve_waiters(flights, waiters));
+  return BF_OK;
+}
+
+void bf_sim_flights_free(bf_sim_flights *flights) {
+  free(flights->flight);
+  free(flights->waiter);
+  free(flights->bucket);
+  *flights = (bf_sim_flights){0};
+}
+
+uint8_t bf_sim_flights_find(const bf_sim_flights *flights, uint64_t line) {
+  uint32_t at = *find(flights, line);
+  return at == NONE ? 0 : flights->flight[at].sectors;
+}
+
+void bf_sim_flights_wait(bf_sim_flights *flights, uint64_t line, uint8_t sectors, uint32_t token) {
+  uint32_t *link = find(flights, line), place = flights->free_waiter;
+  assert(sectors && place != NONE);
+  if (*link == NONE) {
+    *link = flights->free_flight;
+    assert(*link != NONE);
+    flights->free_flight = flights->flight[*link].next;
+    flights->flight[*link] =
+        (bf_sim_flight){.line = line, .next = NONE, .first = NONE, .last = NONE};
+    flights->lines++;
+  }
+  bf_sim_flight *flight = &flights->flight[*link];
+  flights->free_waiter = flights->waiter[place].next;
+  flights->waiter[place] = (bf_sim_waiter){.next = NONE, .token = token, .sectors = sectors};
+  flights->waiters++;
+  if (flight->first == NONE)
+    flight->first = place;
+  else
+    flights->waiter[flight->last].next = place;
+  flight->last = place;
+  flight->sectors |= sectors;
+}
+
+/* Takes the waiters of a line that miss nothing any more out of its list; returns the first of
+ * them, linked in their order. */
+static uint32_t take_complete(bf_sim_flights *flights, bf_sim_flight *flight, uint8_t sectors) {
+  uint32_t complete = NONE, *complete_end = &complete, *link = &flight->first;
+  flight->last = NONE;
+  for (uint32_t at = flight->first, next; at != NONE; at = next) {
+    bf_sim_waiter *waiter = &flights->waiter[at];
+    next = waiter->next;
+    waiter->sectors &= (uint8_t)~sectors;
+    if (waiter->sectors) {
+      *link = flight->last = at;
+      link = &waiter->next;
+    } else {
+      *complete_end = at;
+      complete_end = &waiter->next;
+    }
+  }
+  *link = *complete_end = NONE;
+  return complete;
+}
+
+void bf_sim_flights_land(bf_sim_flights *flights, uint64_t line, uint8_t sectors,
+                         void (*done)(void *context, uint32_t token), void *context) {
+  uint32_t *link = find(flights, line), at = *link;
+  if (at == NONE)
+    return;
+  bf_sim_flight *flight = &flights->flight[at];
+  uint32_t complete = take_complete(flights, flight, sectors);
+  flight->sectors &= (uint8_t)~sectors;
+  if (flight->first == NONE) {
+    *link = flight->next;
+    flight->next = flights->free_flight;
+    flights->free_flight = at;
+    flights->lines--;
+  }
+  while (complete != NONE) { /* done may begin to wait anew */
+    bf_sim_waiter *waiter = &flights->waiter[complete];
+    uint32_t token = waiter->token, next = waiter->next;
+    waiter->next = flights->free_waiter;
+    flights->free_waiter = complete;
+    flights->waiters--;
+    complete = next;
+    done(context, token);
+  }
+}

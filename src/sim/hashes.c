@@ -1,0 +1,166 @@
+/* Hashes of kernels, read from a file. */
+#include "sim/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BYTES = 1 << 20 };
+
+typedef struct entry {
+  char *kernel;
+  bf_hash *hash;
+  struct entry *next;
+} entry;
+
+struct bf_sim_hashes {
+  bf_arena arena;
+  entry *first;
+};
+
+static const char blanks[] = " \t\r";
+
+static const entry *find(const bf_sim_hashes *hashes, const char *kernel) {
+  for (const entry *at = hashes->first; at; at = at->next)
+    if (strcmp(at->kernel, kernel) == 0)
+      return at;
+  return NULL;
+}
+
+/* What is being read. */
+typedef struct reading {
+  bf_sim_hashes *hashes;
+  bf_geometry geometry;
+  const char *file, *line;
+  uint64_t number; /* of the line */
+  bf_diagnostic *diagnostic;
+} reading;
+
+#define FAIL(at, ...) bf_fail_at(r->diagnostic, r->file, r->number, r->line, at, __VA_ARGS__)
+
+/* A copy of the word of length characters at `at`. */
+static char *copy_word(reading *r, const char *at, size_t length) {
+  char *copy = bf_arena_alloc(&r->hashes->arena, length + 1);
+  if (copy)
+    memcpy(copy, at, length);
+  return copy;
+}
+
+/* Adds the hash that stands at `at` in the line; form is a copy of it. */
+static int add(reading *r, char *kernel, const char *form, const char *at) {
+  bf_diagnostic fault;
+  entry *made = bf_arena_alloc(&r->hashes->arena, sizeof *made);
+  if (!made)
+    return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
+  int error = bf_hash_parse(form, &r->geometry, &made->hash, &fault);
+  if (error == BF_BAD_INPUT)
+    return FAIL(at + (fault.column ? fault.column - 1 : 0), "%s", fault.message);
+  if (error)
+    return bf_fail(r->diagnostic, error, "%s", fault.message);
+  made->kernel = kernel;
+  made->next = r->hashes->first;
+  r->hashes->first = made;
+  return BF_OK;
+}
+
+static int read_line(reading *r) {
+  const char *kernel = r->line + strspn(r->line, blanks);
+  size_t kernel_length = strcspn(kernel, " \t\r#");
+  if (kernel_length == 0)
+    return BF_OK;
+  const char *hash = kernel + kernel_length + strspn(kernel + kernel_length, blanks);
+  size_t hash_length = strcspn(hash, " \t\r#");
+  const char *rest = hash + hash_length + strspn(hash + hash_length, blanks);
+  if (hash_length == 0)
+    return FAIL(hash, "the hash of '%.*s' is missing", (int)kernel_length, kernel);
+  if (*rest && *rest != '#')
+    return FAIL(rest, "a line is a kernel and its hash, and nothing more");
+  char *name = copy_word(r, kernel, kernel_length), *form = copy_word(r, hash, hash_length);
+  if (!name || !form)
+    return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
+  if (find(r->hashes, name))
+    return FAIL(kernel, "'%s' has a hash already", name);
+  return add(r, name, form, hash);
+}
+
+static int read_lines(reading *r, const char *text) {
+  bf_text line = {0};
+  int error = BF_OK;
+  for (const char *at = text; !error && *at;) {
+    size_t length = strcspn(at, "\n");
+    line.size = 0;
+    bf_text_add(&line, at, length);
+    r->line = line.data;
+    r->number++;
+    error = line.failed ? bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory") : read_line(r);
+    at += length + (at[length] == '\n');
+  }
+  bf_text_free(&line);
+  return error;
+}
+
+int bf_sim_hashes_parse(const char *file, const char *text, const bf_machine *machine,
+                        bf_sim_hashes **hashes, bf_diagnostic *diagnostic) {
+  bf_sim_hashes *made = calloc(1, sizeof *made);
+  if (!made)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  reading r = {.hashes = made,
+               .geometry = bf_machine_geometry(machine),
+               .file = file,
+               .diagnostic = diagnostic};
+  int error = read_lines(&r, text);
+  if (!error && !made->first)
+    error = bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel has a hash");
+  if (error)
+    bf_sim_hashes_free(made);
+  else
+    *hashes = made;
+  return error;
+}
+
+/* The whole file as text. */
+static int read_text(const char *path, bf_text *text, bf_diagnostic *diagnostic) {
+  bf_reader *reader;
+  BF_TRY(bf_reader_open(path, &reader, diagnostic));
+  char piece[1 << 12];
+  size_t got = 1;
+  int error = BF_OK;
+  while (!error && got && text->size <= MOST_BYTES) {
+    error = bf_reader_read(reader, piece, sizeof piece, &got, diagnostic);
+    if (!error)
+      bf_text_add(text, piece, got);
+  }
+  bf_reader_close(reader);
+  if (!error && text->failed)
+    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (!error && text->size > MOST_BYTES)
+    error = bf_fail_file(diagnostic, BF_BAD_INPUT, path, "too large for a file of hashes");
+  if (!error && text->size && memchr(text->data, 0, text->size))
+    error = bf_fail_file(diagnostic, BF_BAD_INPUT, path, "a file of hashes is text");
+  return error;
+}
+
+int bf_sim_hashes_read(const char *path, const bf_machine *machine, bf_sim_hashes **hashes,
+                       bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  int error = read_text(path, &text, diagnostic);
+  if (!error)
+    error = bf_sim_hashes_parse(path, text.data ? text.data : "", machine, hashes, diagnostic);
+  bf_text_free(&text);
+  return error;
+}
+
+const bf_hash *bf_sim_hashes_find(const bf_sim_hashes *hashes, const char *kernel) {
+  const entry *found = find(hashes, kernel);
+  if (!found)
+    found = find(hashes, "*");
+  return found ? found->hash : NULL;
+}
+
+void bf_sim_hashes_free(bf_sim_hashes *hashes) {
+  if (!hashes)
+    return;
+  for (entry *at = hashes->first; at; at = at->next)
+    bf_hash_free(at->hash);
+  bf_arena_free(&hashes->arena);
+  free(hashes);
+}

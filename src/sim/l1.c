@@ -1,0 +1,120 @@
+/* The first-level cache of a multiprocessor: a cache, and the lines that are on their way to it.
+ * Without a cache nothing is joined: every load is a request of its own. */
+#include "sim/flight.h"
+#include "sim/hierarchy.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct bf_sim_l1 {
+  bf_sim_cache *cache; /* NULL: none */
+  bf_sim_flights flights;
+  unsigned most_lines;
+  unsigned requests;     /* in flight, without a cache */
+  uint64_t hits, misses; /* sectors of loads */
+};
+
+/* The cache, and room for as many waiters as loads can wait: the lines of all loads in flight. */
+static int make_room(const bf_sim_gpu *gpu, bf_sim_l1 *l1, bf_diagnostic *diagnostic) {
+  uint64_t lines = gpu->l1_bytes / BF_SIM_LINE_BYTES / gpu->l1_ways * gpu->l1_ways;
+  if (gpu->l1_bytes == 0)
+    return BF_OK;
+  if (lines == 0)
+    return bf_fail(
+        diagnostic, BF_BAD_INPUT, "l1_bytes=%llu does not hold l1_ways=%llu lines of %d bytes",
+        (unsigned long long)gpu->l1_bytes, (unsigned long long)gpu->l1_ways, BF_SIM_LINE_BYTES);
+  BF_TRY(bf_sim_cache_create(lines, (unsigned)gpu->l1_ways, &l1->cache, diagnostic));
+  if (bf_sim_flights_reserve(&l1->flights, l1->most_lines,
+                             (uint32_t)(gpu->global_queue * 2 * BF_EMU_LANES)) != BF_OK)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return BF_OK;
+}
+
+int bf_sim_l1_create(const bf_sim_gpu *gpu, bf_sim_l1 **l1, bf_diagnostic *diagnostic) {
+  bf_sim_l1 *made = calloc(1, sizeof *made);
+  if (!made)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  made->most_lines = (unsigned)gpu->l1_misses;
+  int error = make_room(gpu, made, diagnostic);
+  if (error != BF_OK) {
+    bf_sim_l1_free(made);
+    return error;
+  }
+  *l1 = made;
+  return BF_OK;
+}
+
+void bf_sim_l1_free(bf_sim_l1 *l1) {
+  if (!l1)
+    return;
+  bf_sim_cache_free(l1->cache);
+  bf_sim_flights_free(&l1->flights);
+  free(l1);
+}
+
+static bf_sim_l1_outcome miss(uint64_t line, uint8_t sectors, uint32_t token,
+                              bf_sim_request *request) {
+  request->line = line;
+  request->sectors = sectors;
+  request->token = token;
+  request->kind = BF_SIM_LOAD;
+  return BF_SIM_L1_MISS;
+}
+
+static bf_sim_l1_outcome load_uncached(bf_sim_l1 *l1, uint64_t line, uint8_t sectors,
+                                       uint32_t token, bf_sim_request *request) {
+  if (l1->requests == l1->most_lines)
+    return BF_SIM_L1_FULL;
+  l1->requests++;
+  l1->misses += (unsigned)__builtin_popcount(sectors);
+  return miss(line, sectors, token, request);
+}
+
+bf_sim_l1_outcome bf_sim_l1_load(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t token,
+                                 bf_sim_request *request) {
+  if (!l1->cache)
+    return load_uncached(l1, line, sectors, token, request);
+  uint8_t present = bf_sim_cache_look(l1->cache, line, sectors);
+  uint8_t missing = sectors & (uint8_t)~present;
+  uint8_t coming = missing ? bf_sim_flights_find(&l1->flights, line) : 0;
+  if (missing && ((!coming && l1->flights.lines == l1->most_lines) ||
+                  l1->flights.waiters == l1->flights.most_waiters))
+    return BF_SIM_L1_FULL;
+  l1->hits += (unsigned)__builtin_popcount(present);
+  l1->misses += (unsigned)__builtin_popcount(missing);
+  if (!missing)
+    return BF_SIM_L1_HIT;
+  bf_sim_flights_wait(&l1->flights, line, missing, token);
+  missing &= (uint8_t)~coming;
+  return missing ? miss(line, missing, token, request) : BF_SIM_L1_JOINED;
+}
+
+void bf_sim_l1_store(bf_sim_l1 *l1, uint64_t line, uint8_t sectors) {
+  if (l1->cache)
+    bf_sim_cache_look(l1->cache, line, sectors);
+}
+
+void bf_sim_l1_fill(bf_sim_l1 *l1, const bf_sim_request *request,
+                    void (*done)(void *context, uint32_t token), void *context) {
+  uint64_t evicted;
+  uint8_t dirty;
+  if (request->kind != BF_SIM_LOAD) { /* an atomic: it went past this cache */
+    done(context, request->token);
+  } else if (l1->cache) {
+    bf_sim_cache_fill(l1->cache, request->line, request->sectors, false, &evicted, &dirty);
+    bf_sim_flights_land(&l1->flights, request->line, request->sectors, done, context);
+  } else {
+    assert(l1->requests > 0);
+    l1->requests--;
+    done(context, request->token);
+  }
+}
+
+unsigned bf_sim_l1_waiting(const bf_sim_l1 *l1) {
+  return l1->cache ? l1->flights.lines : l1->requests;
+}
+
+void bf_sim_l1_count(const bf_sim_l1 *l1, bf_sim_result *result) {
+  result->l1_hits += l1->hits;
+  result->l1_misses += l1->misses;
+}

@@ -1,0 +1,493 @@
+/* Memory as all multiprocessors share it: slices of the second-level cache, the way back, and DRAM
+ * behind it. docs/sim_memory.md explains the model.
+ *
+ * Everything happens at a cycle of one of two calendars: requests that are on their way to the
+ * slices, and events. Within a cycle events come first, in the order in which they were set down,
+ * then requests, by multiprocessor. Neither depends on how the caller cuts time into spans, so
+ * answers do not either. */
+#include "sim/calendar.h"
+#include "sim/dram.h"
+#include "sim/flight.h"
+#include "sim/spread.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define CYCLE (UINT64_C(1) << BF_SIM_TICK_BITS)
+
+/* What happens to a node when it is due. The first nodes belong to the channels, one each. */
+typedef enum stage {
+  CHANNEL, /* the channel may be able to serve a read */
+  FETCH,   /* the read reaches its channel */
+  DATA,    /* its data has come from DRAM */
+  READY,   /* it leaves for its multiprocessor */
+} stage;
+
+struct bf_sim_memory {
+  bf_sim_calendar arriving, event;
+  bf_sim_node *node; /* of channels, then of requests in flight */
+  uint32_t nodes, most_nodes, free_node;
+  uint32_t order;      /* requests added, modulo 2^32 */
+  bf_sim_cache *cache; /* NULL: none */
+  bf_sim_flights flights;
+  bf_sim_dram *dram;
+  unsigned slices, channels, sms;
+  uint64_t request_cycles, return_cycles;
+  uint64_t sector_ticks, atomic_ticks, return_ticks; /* return_ticks: of a sector */
+  uint64_t *slice_free, *port_free;                  /* in ticks */
+  uint64_t until;                                    /* of the last call */
+  uint64_t hits, misses;                             /* sectors of loads and atomics */
+  void (*answer)(void *context, const bf_sim_request *request, uint64_t cycle);
+  void *context;
+  bf_arena arena;
+};
+
+static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* ---- Nodes ---- */
+
+/* Room for `nodes`, in all tables that have an entry for each. */
+static int reserve(bf_sim_memory *memory, uint32_t nodes) {
+  bf_sim_node *made = realloc(memory->node, nodes * sizeof *made);
+  if (!made)
+    return BF_NO_MEMORY;
+  memory->node = made;
+  BF_TRY(bf_sim_flights_reserve(&memory->flights, nodes, nodes));
+  BF_TRY(bf_sim_dram_reserve(memory->dram, nodes));
+  for (uint32_t i = nodes; i-- > memory->nodes;) {
+    made[i].next = memory->free_node;
+    memory->free_node = i;
+  }
+  memory->nodes = nodes;
+  return BF_OK;
+}
+
+/* Twice the room, up to the most. */
+static int grow(bf_sim_memory *memory) {
+  if (memory->nodes == memory->most_nodes)
+    return BF_NO_MEMORY;
+  bool is_last = memory->nodes > memory->most_nodes / 2;
+  return reserve(memory, is_last ? memory->most_nodes : 2 * memory->nodes);
+}
+
+static void release(bf_sim_memory *memory, uint32_t index) {
+  memory->node[index].next = memory->free_node;
+  memory->free_node = index;
+}
+
+/* Sets down what happens to a node at `cycle`. */
+static void post(bf_sim_memory *memory, uint32_t index, stage next, uint64_t cycle) {
+  memory->node[index].stage = (uint8_t)next;
+  memory->node[index].due = cycle;
+  bf_sim_calendar_add(&memory->event, memory->node, index);
+}
+
+/* ---- Creation ---- */
+
+/* Requests that multiprocessors can have in flight: the lines of all accesses in their queues,
+ * lines on their way to their caches, each in up to four requests, and stores, of which four can
+ * leave in a cycle, on their way here. */
+static uint64_t most_requests(const bf_sim_gpu *gpu) {
+  uint64_t of_one = 2 * BF_EMU_LANES * gpu->global_queue + 4 * gpu->l1_misses +
+                    4 * (gpu->request_cycles + gpu->return_cycles);
+  return gpu->sms * of_one;
+}
+
+static int create_cache(const bf_sim_gpu *gpu, bf_sim_memory *memory, bf_diagnostic *diagnostic) {
+  uint64_t lines = gpu->l2_bytes / BF_SIM_LINE_BYTES / gpu->l2_ways * gpu->l2_ways;
+  if (gpu->l2_bytes == 0)
+    return BF_OK;
+  if (lines == 0)
+    return bf_fail(
+        diagnostic, BF_BAD_INPUT, "l2_bytes=%llu does not hold l2_ways=%llu lines of %d bytes",
+        (unsigned long long)gpu->l2_bytes, (unsigned long long)gpu->l2_ways, BF_SIM_LINE_BYTES);
+  return bf_sim_cache_create(lines, (unsigned)gpu->l2_ways, &memory->cache, diagnostic);
+}
+
+/* Tables, and the nodes of the channels. */
+static int create_tables(const bf_sim_gpu *gpu, bf_sim_memory *memory) {
+  enum { FIRST_NODES = 1024 };
+  uint64_t most = memory->channels + most_requests(gpu);
+  memory->most_nodes = most < UINT32_MAX / 2 ? (uint32_t)most : UINT32_MAX / 2;
+  memory->free_node = BF_SIM_NO_NODE;
+  memory->slice_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
+  memory->port_free = bf_arena_alloc(&memory->arena, memory->sms * sizeof(uint64_t));
+  uint32_t nodes = memory->channels + FIRST_NODES;
+  if (!memory->slice_free || !memory->port_free ||
+      reserve(memory, nodes < memory->most_nodes ? nodes : memory->most_nodes) != BF_OK)
+    return BF_NO_MEMORY;
+  memory->free_node = memory->channels;
+  for (unsigned i = 0; i < memory->channels; i++)
+    memory->node[i] = (bf_sim_node){.stage = CHANNEL, .due = UINT64_MAX};
+  return BF_OK;
+}
+
+int bf_sim_memory_create(const bf_sim_gpu *gpu, bf_sim_memory **memory, bf_diagnostic *diagnostic) {
+  bf_sim_memory *made = calloc(1, sizeof *made);
+  if (!made)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  made->slices = (unsigned)gpu->l2_slices;
+  made->channels = (unsigned)gpu->dram_channels;
+  made->sms = (unsigned)gpu->sms;
+  made->request_cycles = gpu->request_cycles;
+  made->return_cycles = gpu->return_cycles;
+  made->sector_ticks = bf_sim_ticks(gpu->l2_sector_cycles);
+  made->atomic_ticks = bf_sim_ticks(gpu->l2_atomic_cycles);
+  made->return_ticks = bf_sim_ticks(BF_SIM_SECTOR_BYTES / gpu->return_bytes_per_cycle);
+  int error = create_cache(gpu, made, diagnostic);
+  if (error == BF_OK)
+    error = bf_sim_dram_create(gpu, &made->dram, diagnostic);
+  if (error == BF_OK && create_tables(gpu, made) != BF_OK)
+    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (error != BF_OK) {
+    bf_sim_memory_free(made);
+    return error;
+  }
+  *memory = made;
+  return BF_OK;
+}
+
+void bf_sim_memory_free(bf_sim_memory *memory) {
+  if (!memory)
+    return;
+  bf_sim_cache_free(memory->cache);
+  bf_sim_flights_free(&memory->flights);
+  bf_sim_dram_free(memory->dram);
+  bf_arena_free(&memory->arena);
+  free(memory->node);
+  free(memory);
+}
+
+/* ---- The way back ---- */
+
+/* Sends the answer of a request, whose sectors pass the port of its multiprocessor one by one. */
+static void send_answer(bf_sim_memory *memory, uint32_t index) {
+  bf_sim_request request = memory->node[index].request;
+  uint64_t *port = &memory->port_free[request.sm];
+  *port = later_of(*port, memory->event.now * CYCLE) +
+          (unsigned)__builtin_popcount(request.sectors) * memory->return_ticks;
+  uint64_t cycle = bf_sim_cycle_after(*port) + memory->return_cycles;
+  assert(cycle >= memory->until);
+  release(memory, index);
+  memory->answer(memory->context, &request, cycle);
+}
+
+/* A request has its data: it leaves as soon as its slice is done with it. */
+static void finish(bf_sim_memory *memory, uint32_t index) {
+  if (memory->node[index].served > memory->event.now)
+    post(memory, index, READY, memory->node[index].served);
+  else
+    send_answer(memory, index);
+}
+
+/* ---- DRAM ---- */
+
+/* Sees to it that a channel is looked at at `cycle`, or before. */
+static void wake_channel(bf_sim_memory *memory, unsigned channel, uint64_t cycle) {
+  bf_sim_node *node = &memory->node[channel];
+  uint64_t farthest = memory->event.now + BF_SIM_CALENDAR_CYCLES - 1;
+  cycle = cycle < farthest ? cycle : farthest;
+  if (node->due <= cycle)
+    return;
+  if (node->due != UINT64_MAX)
+    bf_sim_calendar_remove(&memory->event, memory->node, channel);
+  post(memory, channel, CHANNEL, cycle);
+}
+
+/* Lets a channel begin all reads that it can in this cycle. */
+static void run_channel(bf_sim_memory *memory, unsigned channel) {
+  uint64_t now = memory->event.now, cycle;
+  uint32_t ticket;
+  memory->node[channel].due = UINT64_MAX;
+  while (bf_sim_dram_serve(memory->dram, channel, now, &ticket, &cycle))
+    post(memory, ticket, DATA, cycle);
+  if (cycle != UINT64_MAX)
+    wake_channel(memory, channel, cycle);
+}
+
+/* A read reaches its channel. */
+static void fetch(bf_sim_memory *memory, uint32_t index) {
+  const bf_sim_node *node = &memory->node[index];
+  unsigned channel;
+  uint64_t cycle = bf_sim_dram_read(memory->dram, node->request.line, node->fetched, index,
+                                    memory->event.now, &channel);
+  if (cycle != UINT64_MAX)
+    wake_channel(memory, channel, cycle);
+}
+
+/* Puts sectors into the cache; what has to go for them is written to DRAM if it is dirty. */
+static void put(bf_sim_memory *memory, uint64_t line, uint8_t sectors, bool is_dirty) {
+  uint64_t evicted;
+  uint8_t dirty;
+  bf_sim_cache_fill(memory->cache, line, sectors, is_dirty, &evicted, &dirty);
+  if (dirty)
+    bf_sim_dram_later(memory->dram, evicted, dirty, true, memory->event.now);
+}
+
+/* Stores and reductions leave their sectors in the cache, or, without one, write them. */
+static void write_sectors(bf_sim_memory *memory, uint64_t line, uint8_t sectors) {
+  if (memory->cache)
+    put(memory, line, sectors, true);
+  else
+    bf_sim_dram_later(memory->dram, line, sectors, true, memory->event.now);
+}
+
+/* All sectors of a request have come. */
+static void complete(void *context, uint32_t index) {
+  bf_sim_memory *memory = context;
+  const bf_sim_request *request = &memory->node[index].request;
+  if (request->kind == BF_SIM_ATOMIC)
+    write_sectors(memory, request->line, request->sectors);
+  finish(memory, index);
+}
+
+/* Sectors have come from DRAM: who waits for them goes on. */
+static void take_data(bf_sim_memory *memory, uint32_t index) {
+  uint64_t line = memory->node[index].request.line;
+  uint8_t fetched = memory->node[index].fetched;
+  if (!memory->cache) {
+    complete(memory, index);
+    return;
+  }
+  put(memory, line, fetched, false);
+  bf_sim_flights_land(&memory->flights, line, fetched, complete, memory);
+}
+
+/* ---- Slices ---- */
+
+/* The cycle at which the slice of a request is done with it. */
+static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request) {
+  uint64_t round, work;
+  uint64_t *slice = &memory->slice_free[bf_sim_spread(request->line, memory->slices, &round)];
+  if (request->kind == BF_SIM_ATOMIC || request->kind == BF_SIM_REDUCE)
+    work = later_of(request->operations, 1) * memory->atomic_ticks;
+  else
+    work = (unsigned)__builtin_popcount(request->sectors) * memory->sector_ticks;
+  *slice = later_of(*slice, memory->event.now * CYCLE) + work;
+  return bf_sim_cycle_after(*slice);
+}
+
+/* The sectors of a request that the cache does not have. */
+static uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request) {
+  uint8_t present =
+      memory->cache ? bf_sim_cache_look(memory->cache, request->line, request->sectors) : 0;
+  uint8_t missing = request->sectors & (uint8_t)~present;
+  memory->hits += memory->cache ? (unsigned)__builtin_popcount(present) : 0;
+  memory->misses += memory->cache ? (unsigned)__builtin_popcount(missing) : 0;
+  return missing;
+}
+
+/* A request that is answered. What is missing and not on its way yet is fetched. */
+static void serve_load(bf_sim_memory *memory, uint32_t index) {
+  bf_sim_node *node = &memory->node[index];
+  uint8_t missing = find_missing(memory, &node->request);
+  node->fetched = missing;
+  if (!missing) {
+    if (node->request.kind == BF_SIM_ATOMIC)
+      put(memory, node->request.line, node->request.sectors, true);
+    post(memory, index, READY, node->served);
+    return;
+  }
+  if (memory->cache) {
+    node->fetched &= (uint8_t)~bf_sim_flights_find(&memory->flights, node->request.line);
+    bf_sim_flights_wait(&memory->flights, node->request.line, missing, index);
+  }
+  if (node->fetched)
+    post(memory, index, FETCH, node->served);
+}
+
+/* A reduction. What is missing is fetched, but nobody waits for that. */
+static void serve_reduction(bf_sim_memory *memory, const bf_sim_request *request) {
+  uint8_t missing = find_missing(memory, request);
+  if (memory->cache && missing)
+    missing &= (uint8_t)~bf_sim_flights_find(&memory->flights, request->line);
+  if (missing)
+    bf_sim_dram_later(memory->dram, request->line, missing, false, memory->event.now);
+  write_sectors(memory, request->line, request->sectors);
+}
+
+/* A request has reached its slice. */
+static void serve(bf_sim_memory *memory, uint32_t index) {
+  bf_sim_node *node = &memory->node[index];
+  node->served = pass_slice(memory, &node->request);
+  switch ((bf_sim_request_kind)node->request.kind) {
+  case BF_SIM_LOAD:
+  case BF_SIM_ATOMIC:
+    serve_load(memory, index);
+    return;
+  case BF_SIM_STORE:
+    write_sectors(memory, node->request.line, node->request.sectors);
+    break;
+  case BF_SIM_REDUCE:
+    serve_reduction(memory, &node->request);
+    break;
+  }
+  release(memory, index);
+}
+
+/* ---- Order ---- */
+
+/* Whether request a is served before b, where both arrive in one cycle. */
+static bool is_before(const bf_sim_node *a, const bf_sim_node *b) {
+  if (a->request.sm != b->request.sm)
+    return a->request.sm < b->request.sm;
+  return (int32_t)(a->order - b->order) < 0;
+}
+
+/* Merges two lists that are in order. */
+static uint32_t merge(bf_sim_node *node, uint32_t a, uint32_t b) {
+  uint32_t first = BF_SIM_NO_NODE, *end = &first;
+  while (a != BF_SIM_NO_NODE && b != BF_SIM_NO_NODE) {
+    uint32_t *from = is_before(&node[b], &node[a]) ? &b : &a;
+    *end = *from;
+    end = &node[*from].next;
+    *from = *end;
+  }
+  *end = a != BF_SIM_NO_NODE ? a : b;
+  return first;
+}
+
+/* Puts a list in order: pile[i] is empty or a list of 2^i nodes in order. */
+static uint32_t sort(bf_sim_node *node, uint32_t list) {
+  uint32_t pile[32], next;
+  for (unsigned i = 0; i < 32; i++)
+    pile[i] = BF_SIM_NO_NODE;
+  for (; list != BF_SIM_NO_NODE; list = next) {
+    next = node[list].next;
+    node[list].next = BF_SIM_NO_NODE;
+    uint32_t made = list;
+    unsigned i = 0;
+    for (; pile[i] != BF_SIM_NO_NODE; i++) {
+      made = merge(node, pile[i], made);
+      pile[i] = BF_SIM_NO_NODE;
+    }
+    pile[i] = made;
+  }
+  uint32_t all = BF_SIM_NO_NODE;
+  for (unsigned i = 0; i < 32; i++)
+    all = merge(node, pile[i], all);
+  return all;
+}
+
+/* Takes the requests that arrive in this cycle, in order; those that are due later go back. */
+static uint32_t take_arriving(bf_sim_memory *memory) {
+  bf_sim_node *node = memory->node;
+  uint32_t first = BF_SIM_NO_NODE, last = BF_SIM_NO_NODE, next;
+  bool is_sorted = true;
+  for (uint32_t i = bf_sim_calendar_take(&memory->arriving); i != BF_SIM_NO_NODE; i = next) {
+    next = node[i].next;
+    if (node[i].due > memory->arriving.now) {
+      bf_sim_calendar_add(&memory->arriving, node, i);
+      continue;
+    }
+    node[i].next = BF_SIM_NO_NODE;
+    if (first == BF_SIM_NO_NODE) {
+      first = i;
+    } else {
+      is_sorted = is_sorted && is_before(&node[last], &node[i]);
+      node[last].next = i;
+    }
+    last = i;
+  }
+  return is_sorted ? first : sort(node, first);
+}
+
+static void serve_arriving(bf_sim_memory *memory) {
+  uint32_t next;
+  for (uint32_t i = take_arriving(memory); i != BF_SIM_NO_NODE; i = next) {
+    next = memory->node[i].next;
+    serve(memory, i);
+  }
+}
+
+static void happen(bf_sim_memory *memory, uint32_t index) {
+  bf_sim_node *node = &memory->node[index];
+  if (node->due > memory->event.now) {
+    bf_sim_calendar_add(&memory->event, memory->node, index);
+    return;
+  }
+  switch ((stage)node->stage) {
+  case CHANNEL:
+    run_channel(memory, index);
+    break;
+  case FETCH:
+    fetch(memory, index);
+    break;
+  case DATA:
+    take_data(memory, index);
+    break;
+  case READY:
+    send_answer(memory, index);
+    break;
+  }
+}
+
+/* All events of this cycle, also those that are set down for it meanwhile. */
+static void run_events(bf_sim_memory *memory) {
+  uint32_t index, next;
+  while ((index = bf_sim_calendar_take(&memory->event)) != BF_SIM_NO_NODE)
+    for (; index != BF_SIM_NO_NODE; index = next) {
+      next = memory->node[index].next;
+      happen(memory, index);
+    }
+}
+
+/* ---- What the multiprocessors see ---- */
+
+int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request) {
+  assert(request->sm < memory->sms);
+  if (memory->free_node == BF_SIM_NO_NODE)
+    BF_TRY(grow(memory));
+  uint32_t index = memory->free_node;
+  bf_sim_node *node = &memory->node[index];
+  memory->free_node = node->next;
+  node->request = *request;
+  node->order = memory->order++;
+  node->due = later_of(request->cycle + memory->request_cycles, memory->until);
+  bf_sim_calendar_add(&memory->arriving, memory->node, index);
+  return BF_OK;
+}
+
+/* The cycle of the next event or arrival. */
+static uint64_t next_cycle(const bf_sim_memory *memory) {
+  uint64_t event = bf_sim_calendar_next(&memory->event);
+  uint64_t arriving = bf_sim_calendar_next(&memory->arriving);
+  return event < arriving ? event : arriving;
+}
+
+static void move_to(bf_sim_memory *memory, uint64_t cycle) {
+  memory->event.now = memory->arriving.now = cycle;
+}
+
+int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
+                          void (*answer)(void *context, const bf_sim_request *request,
+                                         uint64_t cycle),
+                          void *context) {
+  uint64_t cycle;
+  memory->until = later_of(memory->until, until);
+  memory->answer = answer;
+  memory->context = context;
+  while ((cycle = next_cycle(memory)) < until) {
+    move_to(memory, cycle);
+    run_events(memory);
+    serve_arriving(memory);
+  }
+  move_to(memory, memory->until);
+  return BF_OK;
+}
+
+uint64_t bf_sim_memory_next(const bf_sim_memory *memory) {
+  uint64_t cycle = next_cycle(memory);
+  if (cycle != UINT64_MAX)
+    return cycle;
+  uint64_t busy = bf_sim_dram_free_at(memory->dram);
+  for (unsigned i = 0; i < memory->slices; i++)
+    busy = later_of(busy, bf_sim_cycle_after(memory->slice_free[i]));
+  return busy > memory->until ? busy : UINT64_MAX;
+}
+
+void bf_sim_memory_count(const bf_sim_memory *memory, bf_sim_result *result) {
+  result->l2_hits += memory->hits;
+  result->l2_misses += memory->misses;
+  bf_sim_dram_count(memory->dram, result);
+}

@@ -1,0 +1,235 @@
+/* Simulating all launches of a program. */
+#include "sim/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Lines ---- */
+
+static bool is_same_line(const bf_sim_line *line, const char *file, uint64_t number) {
+  if (line->line != number || !line->file != !file)
+    return false;
+  return !file || strcmp(line->file, file) == 0;
+}
+
+static void add_cost(bf_sim_site *to, const bf_sim_site *from) {
+  to->executions += from->executions;
+  to->wavefronts += from->wavefronts;
+  to->conflicts += from->conflicts;
+  to->waited_cycles += from->waited_cycles;
+}
+
+/* Adds cost to a line of launched, which has room for one more. */
+static void add_line(bf_sim_launched *launched, const char *file, uint64_t number,
+                     const bf_sim_site *cost) {
+  size_t at = 0;
+  while (at < launched->lines && !is_same_line(&launched->line[at], file, number))
+    at++;
+  if (at == launched->lines)
+    launched->line[launched->lines++] = (bf_sim_line){.file = file, .line = number};
+  add_cost(&launched->line[at].cost, cost);
+}
+
+static int compare_lines(const void *left, const void *right) {
+  const bf_sim_line *a = left, *b = right;
+  if (a->cost.conflicts != b->cost.conflicts)
+    return a->cost.conflicts < b->cost.conflicts ? 1 : -1;
+  if (a->cost.waited_cycles != b->cost.waited_cycles)
+    return a->cost.waited_cycles < b->cost.waited_cycles ? 1 : -1;
+  int order = strcmp(a->file ? a->file : "", b->file ? b->file : "");
+  return order ? order : a->line < b->line ? -1 : a->line > b->line;
+}
+
+static void sort_lines(bf_sim_launched *launched) {
+  if (launched->lines)
+    qsort(launched->line, launched->lines, sizeof *launched->line, compare_lines);
+}
+
+/* The copy of a file name in the arena; NULL where there is none, or memory is exhausted. */
+static const char *keep_name(bf_arena *arena, const bf_sim_launched *launched, const char *name) {
+  for (size_t i = 0; i < launched->lines; i++)
+    if (launched->line[i].file && strcmp(launched->line[i].file, name) == 0)
+      return launched->line[i].file;
+  return bf_arena_copy(arena, name);
+}
+
+/* What the sites of the kernel have cost, by line. */
+static bool find_lines(bf_arena *arena, const bf_emu_kernel *kernel, bf_sim_launched *launched) {
+  const bf_sim_result *result = &launched->result;
+  launched->line = bf_arena_alloc(arena, (result->sites + 1) * sizeof *launched->line);
+  for (unsigned i = 0; launched->line && i < result->sites; i++) {
+    if (!result->site[i].executions)
+      continue;
+    bf_emu_site site = bf_emu_kernel_site(kernel, i);
+    const char *file = site.source_file ? keep_name(arena, launched, site.source_file) : NULL;
+    if (site.source_file && !file)
+      return false;
+    add_line(launched, file, file ? site.source_line : site.line, &result->site[i]);
+  }
+  if (launched->line)
+    sort_lines(launched);
+  return launched->line != NULL;
+}
+
+/* ---- Launches ---- */
+
+/* Room for one more launch, zeroed. */
+static bf_sim_launched *add_launch(bf_sim_record *record) {
+  if (record->launches == record->capacity) {
+    size_t capacity = record->capacity ? 2 * record->capacity : 8;
+    bf_sim_launched *grown = realloc(record->launch, capacity * sizeof *grown);
+    if (!grown)
+      return NULL;
+    record->launch = grown;
+    record->capacity = capacity;
+  }
+  bf_sim_launched *made = &record->launch[record->launches++];
+  memset(made, 0, sizeof *made);
+  return made;
+}
+
+/* The watch that timeline and diagram want for this launch, or NULL. */
+static int make_watch(bf_sim_record *record, const bf_emu_kernel *kernel, bf_watch_pair *pair,
+                      bf_sim_watch *watch, const bf_sim_watch **used, bf_diagnostic *diagnostic) {
+  unsigned count = 0;
+  if (record->timeline)
+    BF_TRY(bf_timeline_begin(record->timeline, kernel, record->timeline_cycles,
+                             &pair->watch[count++], diagnostic));
+  if (record->diagram && record->launches == 1)
+    BF_TRY(bf_diagram_begin(record->diagram, kernel, &pair->watch[count++], diagnostic));
+  *watch = count == 2 ? bf_watch_both(pair) : pair->watch[0];
+  *used = count ? watch : NULL;
+  return BF_OK;
+}
+
+/* A copy of what says which launch this is. */
+static bool describe(bf_sim_record *record, const bf_emu_launch *launch, const bf_hash *hash,
+                     bf_sim_launched *launched) {
+  memcpy(launched->grid, launch->grid, sizeof launched->grid);
+  memcpy(launched->block, launch->block, sizeof launched->block);
+  launched->kernel = bf_arena_copy(&record->arena, bf_emu_kernel_name(launch->kernel));
+  launched->hash = bf_arena_copy(&record->arena, hash ? bf_hash_text(hash) : "none");
+  return launched->kernel && launched->hash;
+}
+
+/* The hash of the kernel; NULL: none. */
+static const bf_hash *choose_hash(const bf_sim_record *record, const bf_emu_kernel *kernel) {
+  const bf_hash *hash = NULL;
+  if (record->hashes)
+    hash = bf_sim_hashes_find(record->hashes, bf_emu_kernel_name(kernel));
+  if (!hash)
+    hash = record->settings.hash;
+  return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
+}
+
+/* bf_emu_launch.runner */
+static int run(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
+               bf_diagnostic *diagnostic) {
+  bf_sim_record *record = context;
+  bf_sim_settings settings = record->settings;
+  bf_watch_pair pair = {0};
+  bf_sim_watch watch;
+  bf_sim_launched *launched = add_launch(record);
+  settings.hash = choose_hash(record, launch->kernel);
+  if (!launched || !describe(record, launch, settings.hash, launched))
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  BF_TRY(make_watch(record, launch->kernel, &pair, &watch, &settings.watch, diagnostic));
+  BF_TRY(bf_sim_run(&settings, emu, launch, &launched->result, diagnostic));
+  if (record->timeline)
+    bf_timeline_end(record->timeline, launched->result.cycles);
+  launched->sm_cycles = launched->result.cycles * launched->result.sms;
+  if (!find_lines(&record->arena, launch->kernel, launched))
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (launched->result.deadlock[0])
+    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on after %llu cycles",
+                   launched->kernel, (unsigned long long)launched->result.cycles);
+  *result = launched->result.emu;
+  return BF_OK;
+}
+
+void bf_sim_record_attach(bf_sim_record *record, bf_emu_launch *launch) {
+  launch->runner = run;
+  launch->runner_context = record;
+  if (record->progress) {
+    launch->progress = record->progress;
+    launch->progress_context = record->progress_context;
+  }
+}
+
+void bf_sim_record_free(bf_sim_record *record) {
+  for (size_t i = 0; i < record->launches; i++)
+    bf_arena_free(&record->launch[i].result.arena);
+  free(record->launch);
+  bf_arena_free(&record->arena);
+}
+
+/* ---- Sums ---- */
+
+static void add_result(bf_sim_result *to, const bf_sim_result *from) {
+  to->emu.warp_instructions += from->emu.warp_instructions;
+  to->emu.thread_instructions += from->emu.thread_instructions;
+  to->cycles += from->cycles;
+  to->seconds += from->seconds;
+  to->issued += from->issued;
+  to->turns += from->turns;
+  for (unsigned i = 0; i < BF_SIM_STALLS; i++)
+    to->stalls[i] += from->stalls[i];
+  to->blocks += from->blocks;
+  to->sms = from->sms > to->sms ? from->sms : to->sms;
+  to->resident_warp_cycles += from->resident_warp_cycles;
+  to->shared_instructions += from->shared_instructions;
+  to->shared_wavefronts += from->shared_wavefronts;
+  to->shared_conflicts += from->shared_conflicts;
+  to->global_instructions += from->global_instructions;
+  to->global_sectors += from->global_sectors;
+  to->l1_hits += from->l1_hits;
+  to->l1_misses += from->l1_misses;
+  to->l2_hits += from->l2_hits;
+  to->l2_misses += from->l2_misses;
+  to->dram_read_bytes += from->dram_read_bytes;
+  to->dram_written_bytes += from->dram_written_bytes;
+  to->dram_row_hits += from->dram_row_hits;
+  to->dram_row_misses += from->dram_row_misses;
+  to->history_right += from->history_right;
+  to->history_wrong += from->history_wrong;
+  to->history_unknown += from->history_unknown;
+  if (from->host_bytes_per_warp > to->host_bytes_per_warp)
+    to->host_bytes_per_warp = from->host_bytes_per_warp;
+  to->host_seconds += from->host_seconds;
+}
+
+int bf_sim_record_total(bf_sim_record *record, bf_sim_launched *total, bf_diagnostic *diagnostic) {
+  *total = (bf_sim_launched){0};
+  size_t lines = 0;
+  for (size_t i = 0; i < record->launches; i++)
+    lines += record->launch[i].lines;
+  total->line = bf_arena_alloc(&record->arena, (lines + 1) * sizeof *total->line);
+  if (!total->line)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  for (size_t i = 0; i < record->launches; i++) {
+    const bf_sim_launched *from = &record->launch[i];
+    add_result(&total->result, &from->result);
+    total->sm_cycles += from->sm_cycles;
+    for (size_t j = 0; j < from->lines; j++)
+      add_line(total, from->line[j].file, from->line[j].line, &from->line[j].cost);
+  }
+  if (record->launches == 1) {
+    total->result.blocks_per_sm = record->launch[0].result.blocks_per_sm;
+    total->result.occupancy_limit = record->launch[0].result.occupancy_limit;
+  }
+  sort_lines(total);
+  return BF_OK;
+}
+
+/* ---- Rates ---- */
+
+static double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+double bf_sim_ipc_per_sm(const bf_sim_launched *launched) {
+  return ratio((double)launched->result.issued, (double)launched->sm_cycles);
+}
+
+double bf_sim_occupancy(const bf_sim_gpu *gpu, const bf_sim_launched *launched) {
+  return ratio((double)launched->result.resident_warp_cycles,
+               (double)launched->sm_cycles * (double)gpu->warps_per_sm);
+}

@@ -1,0 +1,70 @@
+/* sim/record: all launches of a program, simulated one after another: which hash each kernel has,
+ * and what each launch has cost. */
+#ifndef BF_SIM_RECORD_H
+#define BF_SIM_RECORD_H
+
+#include "sim/sim.h"
+#include "sim/watch.h"
+
+/* ---- Hashes of kernels ---- */
+
+/* A file of lines "KERNEL HASH": a kernel as the PTX names it, and the hash of the banks in its
+ * launches. "*" stands for all kernels without a line of their own; '#' starts a comment. */
+typedef struct bf_sim_hashes bf_sim_hashes;
+
+int bf_sim_hashes_read(const char *path, const bf_machine *machine, bf_sim_hashes **hashes,
+                       bf_diagnostic *diagnostic);
+/* The same for text; file is its name in diagnostics. */
+int bf_sim_hashes_parse(const char *file, const char *text, const bf_machine *machine,
+                        bf_sim_hashes **hashes, bf_diagnostic *diagnostic);
+/* The hash of a kernel; NULL: the file has none for it. */
+const bf_hash *bf_sim_hashes_find(const bf_sim_hashes *hashes, const char *kernel);
+void bf_sim_hashes_free(bf_sim_hashes *hashes);
+
+/* ---- Records ---- */
+
+/* The shared accesses of a source line, or of a line of the PTX where the source is not known. */
+typedef struct bf_sim_line {
+  const char *file; /* NULL: PTX */
+  uint64_t line;
+  bf_sim_site cost; /* of all its instructions */
+} bf_sim_line;
+
+typedef struct bf_sim_launched {
+  const char *kernel, *hash; /* hash: canonical text */
+  uint32_t grid[3], block[3];
+  bf_sim_result result; /* sites are the kernel's */
+  uint64_t sm_cycles;   /* cycles times multiprocessors that had work */
+  bf_sim_line *line;    /* most conflicts first */
+  size_t lines;
+} bf_sim_launched;
+
+typedef struct bf_sim_record {
+  /* How to simulate; borrowed. */
+  bf_sim_settings settings;    /* its hash is for kernels that hashes does not name */
+  const bf_sim_hashes *hashes; /* or NULL */
+  bf_timeline *timeline;       /* of all launches, or NULL */
+  uint64_t timeline_cycles;    /* of each launch */
+  bf_diagram *diagram;         /* of the first launch, or NULL */
+  bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks); /* or NULL */
+  void *progress_context;
+  /* What was found. */
+  bf_arena arena;
+  bf_sim_launched *launch;
+  size_t launches, capacity;
+} bf_sim_record;
+
+/* Makes bf_emu_run simulate the launch and add it to the record. A launch that a fault has ended is
+ * in the record too, with what was found until then; a deadlock is an error. */
+void bf_sim_record_attach(bf_sim_record *record, bf_emu_launch *launch);
+/* The sums over all launches; lines are in the arena of the record. blocks_per_sm and
+ * occupancy_limit are 0 and NULL where there are several. */
+int bf_sim_record_total(bf_sim_record *record, bf_sim_launched *total, bf_diagnostic *diagnostic);
+void bf_sim_record_free(bf_sim_record *record);
+
+/* Warp instructions that a multiprocessor issued in a cycle, on average. */
+double bf_sim_ipc_per_sm(const bf_sim_launched *launched);
+/* Warps on a multiprocessor, on average, as a share of those it can hold. */
+double bf_sim_occupancy(const bf_sim_gpu *gpu, const bf_sim_launched *launched);
+
+#endif

@@ -1,0 +1,468 @@
+/* What all multiprocessors have, whatever their pipeline: warps in slots, blocks that come and go,
+ * executing an instruction and seeing what it touched, and loads in flight. */
+#include "sim/inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What an instruction touches ---- */
+
+/* Adds one shared access to what was touched. */
+static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
+  bf_sim_touched *touched = &sm->touched;
+  bf_count count = {0};
+  bf_lock_hash lock_hash = sm->settings->lock_hash;
+  int error;
+  if (lock_hash == BF_LOCK_PLAIN)
+    error = bf_counter_count_lanes(sm->counter, event->op, event->width_bytes, event->mask,
+                                   event->shared_address, &count, NULL);
+  else {
+    bf_access access = {.op = event->op,
+                        .width_bytes = (uint8_t)event->width_bytes,
+                        .mask = event->mask,
+                        .count = 1};
+    memcpy(access.address, event->shared_address, BF_EMU_LANES * sizeof *event->shared_address);
+    error = bf_memory_count_locked(sm->gpu->machine, sm->settings->hash, lock_hash, &access, &count,
+                                   NULL);
+  }
+  if (error) /* the machine has no such operation: it takes a turn like any other */
+    count = (bf_count){.wavefronts_load = 1, .ideal = 1};
+  uint32_t wavefronts = count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
+  touched->shared_accesses++;
+  touched->shared_op = event->op;
+  touched->shared.wavefronts_load += count.wavefronts_load;
+  touched->shared.wavefronts_store += count.wavefronts_store;
+  touched->shared.wavefronts_atomic += count.wavefronts_atomic;
+  touched->shared.lock_iterations += count.lock_iterations;
+  touched->shared.conflicts += count.conflicts;
+  touched->shared.ideal += count.ideal;
+  touched->shared.latency_cycles += count.latency_cycles;
+  sm->count.shared_instructions++;
+  sm->count.shared_wavefronts += wavefronts;
+  sm->count.shared_conflicts += count.conflicts;
+  bf_sim_site *site = &sm->count.site[event->site];
+  site->executions++;
+  site->wavefronts += wavefronts;
+  site->conflicts += count.conflicts;
+}
+
+/* The simulated address of a byte of global memory. */
+static uint64_t moved_address(bf_sim_sm *sm, uint64_t address) {
+  const struct bf_sim_range *range = sm->last_range;
+  if (!range || address < range->first || address >= range->end) {
+    range = bf_sim_map_find(sm->map, address);
+    if (!range)
+      return address; /* made by the kernel itself */
+    sm->last_range = range;
+  }
+  return address + range->moved;
+}
+
+/* Adds sectors of a line. */
+static void add_line(bf_sim_touched *touched, uint64_t line, uint8_t sectors) {
+  for (unsigned i = touched->lines; i-- > 0;)
+    if (touched->line[i].line == line) {
+      touched->line[i].sectors |= sectors;
+      touched->line[i].operations++;
+      return;
+    }
+  if (touched->lines < 2 * BF_EMU_LANES) {
+    touched->line[touched->lines].line = line;
+    touched->line[touched->lines].sectors = sectors;
+    touched->line[touched->lines++].operations = 1;
+  }
+}
+
+static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
+  bf_sim_touched *touched = &sm->touched;
+  for (uint32_t left = event->mask; left; left &= left - 1) {
+    uint64_t address = moved_address(sm, event->global_address[__builtin_ctz(left)]);
+    unsigned first = (unsigned)(address % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
+    unsigned last =
+        (unsigned)((address + event->width_bytes - 1) % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
+    uint8_t sectors =
+        last >= first ? (uint8_t)((2u << last) - (1u << first)) : (uint8_t)(1u << first);
+    add_line(touched, address / BF_SIM_LINE_BYTES, sectors);
+  }
+  touched->is_store |= event->op == BF_OP_ST;
+  touched->is_atomic |= event->op != BF_OP_ST && event->op != BF_OP_LD;
+}
+
+static void touch(void *context, const bf_emu_event *event) {
+  bf_sim_sm *sm = (bf_sim_sm *)context + event->worker;
+  if (event->space == BF_PTX_SPACE_SHARED)
+    touch_shared(sm, event);
+  else
+    touch_global(sm, event);
+}
+
+bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged) {
+  return (bf_emu_observer){
+      .access = touch, .context = sms, .wants_global = true, .as_merged = merged};
+}
+
+/* ---- Executing ---- */
+
+bool bf_sim_must_pause(bf_sim_sm *sm, const bf_sim_op *op) {
+  if (!op->is_ordered || sm->is_alone)
+    return false;
+  if (sm->may_order) {
+    sm->may_order = false;
+    return false;
+  }
+  sm->is_paused = true;
+  return true;
+}
+
+/* The block of a warp that has ended is over when it was the last one. */
+static void leave(bf_sim_sm *sm, bf_sim_warp *warp) {
+  bf_sim_block *block = warp->block;
+  warp->emu = NULL;
+  warp->next = NULL;
+  sm->warps_alive--;
+  if (--block->warps_left)
+    return;
+  bf_emu_stepper_end(sm->stepper, sm->index, block->emu);
+  block->emu = NULL;
+  sm->ended[sm->ended_count++] = sm->now;
+}
+
+void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
+  bf_emu_next next;
+  warp->turn = bf_emu_warp_peek(warp->emu, &next);
+  warp->next = NULL;
+  if (warp->turn == BF_EMU_TURN_READY) {
+    warp->instruction = next.instruction;
+    warp->active = next.active;
+    warp->next = &sm->program->op[next.instruction];
+  } else if (warp->turn == BF_EMU_TURN_ENDED)
+    leave(sm, warp);
+}
+
+void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
+  sm->touched.shared_accesses = 0;
+  sm->touched.shared = (bf_count){0};
+  sm->touched.lines = 0;
+  sm->touched.is_store = sm->touched.is_atomic = false;
+  bf_emu_warp_step(warp->emu);
+  if (bf_emu_stepper_stopped(sm->stepper))
+    sm->is_stopped = true;
+}
+
+void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp,
+                        void (*freed)(bf_sim_sm *sm, bf_sim_warp *warp)) {
+  bf_sim_block *block = warp->block;
+  for (unsigned i = 0; i < block->warps; i++) {
+    bf_sim_warp *other = &sm->warp[block->first_slot + i];
+    if (other == warp || !other->emu || other->turn != BF_EMU_TURN_WAITS)
+      continue;
+    bf_sim_look(sm, other);
+    if (other->emu && other->turn == BF_EMU_TURN_READY)
+      freed(sm, other);
+  }
+}
+
+/* ---- Global memory ---- */
+
+static bool add_to_outbox(bf_sim_sm *sm, const bf_sim_request *request) {
+  if (sm->outbox_count == sm->outbox_capacity) {
+    size_t capacity = sm->outbox_capacity ? 2 * sm->outbox_capacity : 256;
+    bf_sim_request *grown = realloc(sm->outbox, capacity * sizeof *grown);
+    if (!grown) {
+      sm->failed = true;
+      return false;
+    }
+    sm->outbox = grown;
+    sm->outbox_capacity = capacity;
+  }
+  sm->outbox[sm->outbox_count++] = *request;
+  return true;
+}
+
+bool bf_sim_has_room(const bf_sim_sm *sm) { return sm->free_loads > 0 && sm->held_count == 0; }
+
+/* Sends one line of a load; whether an answer will come. A line for which the first-level cache has
+ * no room is held back, and with it all that follow. */
+static bool send_load(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t token,
+                      uint64_t cycle) {
+  bf_sim_request request = {.cycle = cycle, .sm = sm->index, .kind = BF_SIM_LOAD};
+  bf_sim_l1_outcome outcome = BF_SIM_L1_FULL;
+  if (sm->held_count == 0)
+    outcome = bf_sim_l1_load(sm->l1, line, sectors, token, &request);
+  if (outcome == BF_SIM_L1_MISS)
+    add_to_outbox(sm, &request);
+  if (outcome == BF_SIM_L1_FULL)
+    sm->held[sm->held_count++] =
+        (bf_sim_request){.line = line, .sectors = sectors, .token = token, .cycle = cycle};
+  return outcome != BF_SIM_L1_HIT;
+}
+
+bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t first) {
+  bf_sim_touched *touched = &sm->touched;
+  bool is_answered = !touched->is_store && (!touched->is_atomic || op->results > 0);
+  uint32_t token = is_answered ? sm->free_load[--sm->free_loads] : 0;
+  bf_sim_load *load = is_answered ? &sm->load[token] : NULL;
+  if (load)
+    *load = (bf_sim_load){.warp = warp, .op = op, .warp_age = warp->age, .issued = sm->now};
+  double cycle = (double)first;
+  for (unsigned i = 0; i < touched->lines; i++, cycle += sm->gpu->global_line_cycles) {
+    uint64_t line = touched->line[i].line;
+    uint8_t sectors = touched->line[i].sectors;
+    sm->count.global_sectors += (unsigned)__builtin_popcount(sectors);
+    bf_sim_request request = {.cycle = (uint64_t)cycle,
+                              .line = line,
+                              .sm = sm->index,
+                              .token = token,
+                              .sectors = sectors,
+                              .kind = (uint8_t)(touched->is_store ? BF_SIM_STORE
+                                                : load            ? BF_SIM_ATOMIC
+                                                                  : BF_SIM_REDUCE),
+                              .operations = touched->line[i].operations};
+    if (touched->is_store)
+      bf_sim_l1_store(sm->l1, line, sectors);
+    if (touched->is_store || touched->is_atomic) {
+      add_to_outbox(sm, &request);
+      if (load)
+        load->lines++;
+    } else if (send_load(sm, line, sectors, token, (uint64_t)cycle))
+      load->lines++;
+  }
+  sm->count.global_instructions++;
+  if (load && load->lines == 0) { /* all in the cache */
+    load->warp = NULL;
+    sm->free_load[sm->free_loads++] = token;
+    return NULL;
+  }
+  if (load)
+    warp->loads++;
+  return load;
+}
+
+/* One line of a load has come. The warp may have ended without waiting for it. */
+static void line_done(void *context, uint32_t token) {
+  bf_sim_sm *sm = context;
+  bf_sim_load *load = &sm->load[token];
+  if (--load->lines)
+    return;
+  if (load->warp->emu && load->warp->age == load->warp_age) {
+    load->warp->loads--;
+    sm->core->loaded(sm, load);
+  }
+  load->warp = NULL;
+  sm->free_load[sm->free_loads++] = token;
+}
+
+/* Sends lines that were held back, as far as there is room now. */
+static void send_held(bf_sim_sm *sm) {
+  unsigned sent = 0;
+  for (; sent < sm->held_count; sent++) {
+    bf_sim_request held = sm->held[sent];
+    bf_sim_request request = {
+        .cycle = held.cycle > sm->now ? held.cycle : sm->now, .sm = sm->index, .kind = BF_SIM_LOAD};
+    bf_sim_l1_outcome outcome =
+        bf_sim_l1_load(sm->l1, held.line, held.sectors, held.token, &request);
+    if (outcome == BF_SIM_L1_FULL)
+      break;
+    if (outcome == BF_SIM_L1_MISS)
+      add_to_outbox(sm, &request);
+    if (outcome == BF_SIM_L1_HIT)
+      line_done(sm, held.token);
+  }
+  sm->held_count -= sent;
+  memmove(sm->held, sm->held + sent, sm->held_count * sizeof *sm->held);
+}
+
+bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle) {
+  if (sm->answer_count == sm->answer_capacity) {
+    size_t capacity = sm->answer_capacity ? 2 * sm->answer_capacity : 256;
+    bf_sim_answer *grown = realloc(sm->answer, capacity * sizeof *grown);
+    if (!grown)
+      return false;
+    sm->answer = grown;
+    sm->answer_capacity = capacity;
+  }
+  size_t at = sm->answer_count++;
+  for (; at > 0 && sm->answer[(at - 1) / 2].cycle > cycle; at = (at - 1) / 2)
+    sm->answer[at] = sm->answer[(at - 1) / 2];
+  sm->answer[at] = (bf_sim_answer){cycle, *request};
+  return true;
+}
+
+/* Takes the first answer out of the heap. */
+static bf_sim_answer pop_answer(bf_sim_sm *sm) {
+  bf_sim_answer first = sm->answer[0], last = sm->answer[--sm->answer_count];
+  size_t at = 0;
+  for (;;) {
+    size_t child = 2 * at + 1;
+    if (child >= sm->answer_count)
+      break;
+    if (child + 1 < sm->answer_count && sm->answer[child + 1].cycle < sm->answer[child].cycle)
+      child++;
+    if (sm->answer[child].cycle >= last.cycle)
+      break;
+    sm->answer[at] = sm->answer[child];
+    at = child;
+  }
+  sm->answer[at] = last;
+  return first;
+}
+
+uint64_t bf_sim_next_answer(const bf_sim_sm *sm) {
+  uint64_t next = sm->answer_count ? sm->answer[0].cycle : UINT64_MAX;
+  return sm->begins && sm->begin[0].cycle < next ? sm->begin[0].cycle : next;
+}
+
+/* ---- Blocks ---- */
+
+void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index) {
+  sm->begin[sm->begins++] = (struct bf_sim_begin){cycle, index};
+}
+
+/* Puts the warps of a block into the slots of a place that is free. */
+static void begin_block(bf_sim_sm *sm, uint64_t index) {
+  bf_sim_block *block = sm->block;
+  while (block->emu)
+    block++;
+  block->emu = bf_emu_stepper_begin(sm->stepper, sm->index, index);
+  if (!block->emu) {
+    sm->failed = true;
+    return;
+  }
+  block->index = index;
+  block->warps_left = block->warps;
+  sm->count.host_bytes_per_warp = bf_emu_block_bytes(block->emu) / block->warps +
+                                  sizeof(bf_sim_warp) + sm->core->warp_bytes(sm);
+  for (unsigned i = 0; i < block->warps; i++) {
+    bf_sim_warp *warp = &sm->warp[block->first_slot + i];
+    warp->emu = bf_emu_block_warp(block->emu, i);
+    warp->block = block;
+    warp->index = i;
+    warp->age = sm->next_age++;
+    warp->loads = 0;
+    sm->warps_alive++;
+  }
+  for (unsigned i = 0; i < block->warps; i++) {
+    bf_sim_look(sm, &sm->warp[block->first_slot + i]);
+    if (sm->warp[block->first_slot + i].emu)
+      sm->core->admit(sm, &sm->warp[block->first_slot + i]);
+  }
+}
+
+void bf_sim_take_answers(bf_sim_sm *sm) {
+  while (sm->answer_count && sm->answer[0].cycle <= sm->now) {
+    bf_sim_answer answer = pop_answer(sm);
+    if (answer.request.kind == BF_SIM_ATOMIC)
+      line_done(sm, answer.request.token);
+    else
+      bf_sim_l1_fill(sm->l1, &answer.request, line_done, sm);
+    if (sm->held_count)
+      send_held(sm);
+  }
+  while (sm->begins && sm->begin[0].cycle <= sm->now && !sm->failed) {
+    uint64_t index = sm->begin[0].index;
+    memmove(sm->begin, sm->begin + 1, --sm->begins * sizeof *sm->begin);
+    begin_block(sm, index);
+  }
+}
+
+/* ---- Making and freeing ---- */
+
+/* Rounds up to a multiple. */
+static uint64_t round_up(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+unsigned bf_sim_blocks_per_sm(const bf_sim_gpu *gpu, const bf_emu_launch *launch,
+                              const char **limit) {
+  const bf_emu_needs *needs = bf_emu_kernel_needs(launch->kernel);
+  uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+  uint64_t warps = (threads + BF_EMU_LANES - 1) / BF_EMU_LANES;
+  uint64_t registers = needs->registers;
+  if (registers > gpu->registers_per_thread)
+    registers = gpu->registers_per_thread;
+  registers = round_up(registers * BF_EMU_LANES, gpu->register_granule) * warps;
+  uint64_t shared = needs->shared_bytes + launch->dynamic_shared_bytes;
+  struct {
+    const char *name;
+    uint64_t blocks;
+  } limits[] = {
+      {"blocks", gpu->blocks_per_sm},
+      {"warps", gpu->warps_per_sm / (warps ? warps : 1)},
+      {"registers", registers ? gpu->registers_per_sm / registers : UINT64_MAX},
+      {"shared memory",
+       shared ? gpu->shared_bytes_per_sm / round_up(shared, gpu->shared_granule) : UINT64_MAX}};
+  uint64_t fewest = UINT64_MAX;
+  for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++)
+    if (limits[i].blocks < fewest) {
+      fewest = limits[i].blocks;
+      *limit = limits[i].name;
+    }
+  return (unsigned)fewest;
+}
+
+int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic) {
+  uint64_t threads = (uint64_t)sm->launch->block[0] * sm->launch->block[1] * sm->launch->block[2];
+  sm->warps_per_block = (unsigned)((threads + BF_EMU_LANES - 1) / BF_EMU_LANES);
+  sm->blocks = blocks;
+  sm->slots = blocks * sm->warps_per_block;
+  sm->loads = (unsigned)sm->gpu->global_queue;
+  sm->block = calloc(blocks, sizeof *sm->block);
+  sm->warp = calloc(sm->slots, sizeof *sm->warp);
+  sm->ended = calloc(blocks, sizeof *sm->ended);
+  sm->begin = calloc(blocks, sizeof *sm->begin);
+  sm->load = calloc(sm->loads, sizeof *sm->load);
+  sm->free_load = calloc(sm->loads, sizeof *sm->free_load);
+  sm->count.sites = bf_emu_kernel_sites(sm->launch->kernel);
+  sm->count.site = calloc(sm->count.sites + 1, sizeof *sm->count.site);
+  if (!sm->block || !sm->warp || !sm->ended || !sm->begin || !sm->load || !sm->free_load ||
+      !sm->count.site)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  for (unsigned i = 0; i < blocks; i++) {
+    sm->block[i].warps = sm->warps_per_block;
+    sm->block[i].first_slot = i * sm->warps_per_block;
+  }
+  for (unsigned i = 0; i < sm->slots; i++)
+    sm->warp[i].slot = i;
+  for (unsigned i = 0; i < sm->loads; i++)
+    sm->free_load[sm->free_loads++] = sm->loads - 1 - i;
+  BF_TRY(bf_counter_create(sm->gpu->machine, sm->settings->hash, &sm->counter, diagnostic));
+  BF_TRY(bf_sim_l1_create(sm->gpu, &sm->l1, diagnostic));
+  bf_emu_stepper_clock(sm->stepper, sm->index, &sm->now);
+  return sm->core->create(sm, diagnostic);
+}
+
+void bf_sim_sm_free(bf_sim_sm *sm) {
+  if (sm->core && sm->core_data)
+    sm->core->free(sm);
+  for (unsigned i = 0; sm->block && i < sm->blocks; i++)
+    if (sm->block[i].emu)
+      bf_emu_stepper_end(sm->stepper, sm->index, sm->block[i].emu);
+  bf_sim_l1_free(sm->l1);
+  bf_counter_free(sm->counter);
+  free(sm->block);
+  free(sm->warp);
+  free(sm->ended);
+  free(sm->begin);
+  free(sm->load);
+  free(sm->free_load);
+  free(sm->outbox);
+  free(sm->answer);
+  free(sm->count.site);
+}
+
+void bf_sim_tell(bf_sim_sm *sm, const bf_sim_warp *warp, unsigned scheduler, uint32_t instruction,
+                 uint64_t issued, uint64_t done, unsigned wavefronts) {
+  const bf_sim_watch *watch = sm->settings->watch;
+  if (!watch || !watch->event || issued < watch->first_cycle || issued > watch->last_cycle)
+    return;
+  bf_sim_event event = {.sm = sm->index,
+                        .scheduler = scheduler,
+                        .slot = warp->slot,
+                        .block = warp->block->index,
+                        .warp = warp->index,
+                        .instruction = instruction,
+                        .issued = issued,
+                        .done = done,
+                        .wavefronts = wavefronts};
+  watch->event(watch->context, &event);
+}

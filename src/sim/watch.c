@@ -1,0 +1,95 @@
+/* Labels of instructions, and two watches as one. */
+#include "sim/watch.h"
+
+#include <string.h>
+
+/* ---- Labels ---- */
+
+/* The instruction as PTX has it, with blanks for tabs and without the semicolon. */
+static char *instruction_text(bf_arena *arena, const bf_ptx_instruction *instruction) {
+  bf_text text = {0};
+  bf_ptx_print_instruction(instruction, &text);
+  if (!text.failed)
+    text.data[text.size - 1] = 0;
+  size_t kept = 0;
+  for (size_t i = 0; !text.failed && text.data[i]; i++)
+    if (text.data[i] != '\t')
+      text.data[kept++] = text.data[i];
+  if (!text.failed)
+    text.data[kept] = 0;
+  char *copy = text.failed ? NULL : bf_arena_copy(arena, text.data);
+  bf_text_free(&text);
+  return copy;
+}
+
+/* Opcode and modifiers of an instruction text: its first word behind the guard. */
+static char *instruction_name(bf_arena *arena, const char *text) {
+  if (*text == '@')
+    text += strcspn(text, " ") + 1;
+  char *name = bf_arena_copy(arena, text);
+  if (name)
+    name[strcspn(name, " ")] = 0;
+  return name;
+}
+
+/* "tile.cu:19" without folders; NULL where memory is exhausted. */
+static char *source_text(bf_arena *arena, const char *file, uint64_t line) {
+  const char *slash = strrchr(file, '/');
+  bf_text text = {0};
+  bf_text_addf(&text, "%s:%llu", slash ? slash + 1 : file, (unsigned long long)line);
+  char *copy = text.failed ? NULL : bf_arena_copy(arena, text.data);
+  bf_text_free(&text);
+  return copy;
+}
+
+static bool make_label(bf_arena *arena, const bf_emu_instruction *from, bf_watch_label *label) {
+  label->text = instruction_text(arena, from->instruction);
+  label->name = label->text ? instruction_name(arena, label->text) : NULL;
+  label->line = from->instruction->line;
+  label->is_memory = from->site != UINT32_MAX && from->instruction->space != BF_PTX_SPACE_PARAM;
+  if (from->source_file)
+    label->source = source_text(arena, from->source_file, from->source_line);
+  return label->name && (label->source || !from->source_file);
+}
+
+const bf_watch_label *bf_watch_labels(bf_arena *arena, const bf_emu_kernel *kernel) {
+  uint32_t count = bf_emu_kernel_instructions(kernel);
+  bf_watch_label *label = bf_arena_alloc(arena, (count + 1) * sizeof *label);
+  for (uint32_t i = 0; label && i < count; i++) {
+    bf_emu_instruction from = bf_emu_kernel_instruction(kernel, i);
+    if (!make_label(arena, &from, &label[i]))
+      return NULL;
+  }
+  return label;
+}
+
+/* ---- Two watches ---- */
+
+static bool wants(const bf_sim_watch *watch, uint64_t cycle) {
+  return cycle >= watch->first_cycle && cycle <= watch->last_cycle;
+}
+
+static void tell_event(void *context, const bf_sim_event *event) {
+  const bf_watch_pair *pair = context;
+  for (unsigned i = 0; i < 2; i++)
+    if (wants(&pair->watch[i], event->issued))
+      pair->watch[i].event(pair->watch[i].context, event);
+}
+
+static void tell_stage(void *context, const bf_sim_stage *stage) {
+  const bf_watch_pair *pair = context;
+  for (unsigned i = 0; i < 2; i++)
+    if (pair->watch[i].stage)
+      pair->watch[i].stage(pair->watch[i].context, stage);
+}
+
+bf_sim_watch bf_watch_both(bf_watch_pair *pair) {
+  const bf_sim_watch *a = &pair->watch[0], *b = &pair->watch[1];
+  return (bf_sim_watch){
+      .context = pair,
+      .first_cycle = a->first_cycle < b->first_cycle ? a->first_cycle : b->first_cycle,
+      .last_cycle = a->last_cycle > b->last_cycle ? a->last_cycle : b->last_cycle,
+      .event = tell_event,
+      .stage = a->stage || b->stage ? tell_stage : NULL,
+  };
+}

@@ -1,0 +1,216 @@
+/* Runs of reproductions: claims, tables, files. */
+#include "reproduce/frame/frame.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- A reproduction to try things with ---- */
+
+static int try_things(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
+  BF_TRY(bf_reproduce_step(run, 0, 1, "things", diagnostic));
+  assert_true(bf_reproduce_workers(run) > 0);
+  bf_reproduce_table *table = bf_reproduce_table_add(run, "numbers", "Some numbers", "name|value");
+  bf_reproduce_cell(table, "%s", "a, b");
+  bf_reproduce_cell(table, "%d", 1);
+  bf_reproduce_cell(table, "%s", "say \"x|y\"");
+  bf_reproduce_cell(table, "%d", 2);
+  bf_reproduce_table *rows = bf_reproduce_table_add(run, "rows", "Many rows", "row");
+  bf_reproduce_cell(rows, "7");
+  bf_reproduce_table_csv_only(rows);
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){
+               .name = "near", .published = 100, .ours = 109, .allowed = 0.1, .must_hold = true});
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "far",
+                                                    .published = 4,
+                                                    .ours = 5,
+                                                    .unit = "%",
+                                                    .allowed = 0.1,
+                                                    .must_hold = !bf_reproduce_is_quick(run),
+                                                    .why = "it is too far."});
+  bf_reproduce_fact(run, "shape", "it rises", true, true, "never shown", "by %d", 3);
+  bf_reproduce_note(run, "A note about %s.", "numbers");
+  static const double values[] = {1, 2};
+  const bf_chart_series series = {.name = "s", .x = values, .y = values, .count = 2};
+  return bf_reproduce_chart(run, "line",
+                            &(bf_chart){.title = "A line", .series = &series, .series_count = 1},
+                            diagnostic);
+}
+
+static const bf_reproduction things = {"things", "Things", "999, Fig. 0", "Tries things.",
+                                       try_things};
+
+/* ---- Helpers ---- */
+
+static char *folder_for_test(char *name) {
+  assert_non_null(mkdtemp(name));
+  return name;
+}
+
+static char *read_text(const char *folder, const char *name) {
+  char path[300];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  static char text[20000];
+  text[fread(text, 1, sizeof text - 1, file)] = 0;
+  fclose(file);
+  return text;
+}
+
+static void remove_folder(const char *folder) {
+  static const char *const names[] = {"numbers.csv", "rows.csv", "line.svg", "index.md"};
+  for (unsigned i = 0; i < 4; i++) {
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    unlink(path);
+  }
+  assert_int_equal(rmdir(folder), 0);
+}
+
+/* ---- Tests ---- */
+
+static void test_files(void **state) {
+  (void)state;
+  char name[] = "/tmp/bankfold-test-XXXXXX", inner[64], deeper[80];
+  snprintf(inner, sizeof inner, "%s/a", folder_for_test(name));
+  snprintf(deeper, sizeof deeper, "%s/b", inner);
+  bf_reproduce_run *run;
+  bf_diagnostic diagnostic;
+  bf_reproduce_settings settings = {.folder = deeper};
+  assert_int_equal(bf_reproduce_execute(&things, &settings, &run, &diagnostic), BF_OK);
+  assert_int_equal(bf_reproduce_failures(run), 1);
+  assert_string_equal(read_text(deeper, "numbers.csv"),
+                      "name,value\n\"a, b\",1\n\"say \"\"x|y\"\"\",2\n");
+  assert_string_equal(read_text(deeper, "rows.csv"), "row\n7\n");
+  assert_non_null(strstr(read_text(deeper, "line.svg"), "</svg>"));
+  assert_string_equal(read_text(deeper, "index.md"),
+                      "# Things\n\nDocument 999, Fig. 0. Tries things.\n\n"
+                      "| claim | published | ours | difference | holds |\n|---|---|---|---|---|\n"
+                      "| near | 100 | 109 | +9.0% | yes |\n"
+                      "| far | 4% | 5% | +25.0% | **no** |\n"
+                      "| shape | it rises | by 3 | - | yes |\n\n"
+                      "- Why not \"far\": it is too far.\n\n"
+                      "A note about numbers.\n\n"
+                      "![A line](line.svg)\n\n"
+                      "Some numbers ([numbers.csv](numbers.csv))\n\n"
+                      "| name | value |\n|---|---|\n| a, b | 1 |\n| say \"x\\|y\" | 2 |\n\n"
+                      "Many rows ([rows.csv](rows.csv))\n\n");
+  bf_reproduce_free(run);
+  remove_folder(deeper);
+  assert_int_equal(rmdir(inner), 0);
+  assert_int_equal(rmdir(name), 0);
+}
+
+static void test_quick_and_json(void **state) {
+  (void)state;
+  char name[] = "/tmp/bankfold-test-XXXXXX";
+  bf_reproduce_run *run;
+  bf_diagnostic diagnostic;
+  bf_reproduce_settings settings = {.folder = folder_for_test(name), .quick = true};
+  assert_int_equal(bf_reproduce_execute(&things, &settings, &run, &diagnostic), BF_OK);
+  assert_int_equal(bf_reproduce_failures(run), 0);
+  bf_text text = {0};
+  bf_json json = {.text = &text};
+  bf_json_begin(&json, NULL, '{', false);
+  bf_reproduce_json(run, &json);
+  bf_json_end(&json, '}');
+  assert_non_null(strstr(text.data, "\"holds\": false"));
+  assert_non_null(strstr(text.data, "\"why\": \"it is too far.\""));
+  assert_null(strstr(text.data, "never shown"));
+  assert_non_null(strstr(text.data, "[\"numbers.csv\", \"rows.csv\", \"line.svg\", \"index.md\"]"));
+  bf_text_free(&text);
+  bf_reproduce_free(run);
+  remove_folder(name);
+}
+
+static bool refuse(void *context, unsigned done, unsigned total, const char *next) {
+  (void)context, (void)done, (void)total, (void)next;
+  return false;
+}
+
+static void test_stopped(void **state) {
+  (void)state;
+  char name[] = "/tmp/bankfold-test-XXXXXX";
+  bf_reproduce_run *run;
+  bf_diagnostic diagnostic;
+  bf_reproduce_settings settings = {.folder = folder_for_test(name), .progress = refuse};
+  assert_int_equal(bf_reproduce_execute(&things, &settings, &run, &diagnostic), BF_UNSUPPORTED);
+  assert_string_equal(diagnostic.message, "things: stopped");
+  bf_reproduce_free(run);
+  remove_folder(name);
+}
+
+static void test_no_folder(void **state) {
+  (void)state;
+  bf_reproduce_run *run;
+  bf_diagnostic diagnostic;
+  bf_reproduce_settings settings = {.folder = "/dev/null/results"};
+  assert_int_equal(bf_reproduce_execute(&things, &settings, &run, &diagnostic), BF_IO);
+  assert_string_equal(diagnostic.message, "cannot make the folder: Not a directory");
+  bf_reproduce_free(run);
+}
+
+/* ---- Parallel work ---- */
+
+typedef struct tally {
+  unsigned char done[100];
+  unsigned bad;
+} tally;
+
+static int do_piece(void *context, unsigned index, bf_diagnostic *diagnostic) {
+  tally *all = context;
+  if (index == all->bad)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "piece %u is bad", index);
+  all->done[index]++;
+  return BF_OK;
+}
+
+static int do_all(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
+  tally all = {.bad = 100};
+  BF_TRY(bf_reproduce_parallel(run, 100, "pieces", do_piece, &all, diagnostic));
+  for (unsigned i = 0; i < 100; i++)
+    assert_int_equal(all.done[i], 1);
+  all.bad = 40;
+  return bf_reproduce_parallel(run, 100, "pieces", do_piece, &all, diagnostic);
+}
+
+static void test_parallel(void **state) {
+  (void)state;
+  static const bf_reproduction pieces = {"pieces", "Pieces", "999", "Many.", do_all};
+  char name[] = "/tmp/bankfold-test-XXXXXX";
+  bf_reproduce_settings settings = {.folder = folder_for_test(name), .workers = 4};
+  bf_reproduce_run *run;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_reproduce_execute(&pieces, &settings, &run, &diagnostic), BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message, "piece 40 is bad");
+  bf_reproduce_free(run);
+  remove_folder(name);
+}
+
+/* What the build has found can be found by name, once. */
+static void test_list(void **state) {
+  (void)state;
+  const bf_reproduction *at;
+  unsigned count = 0;
+  for (; (at = bf_reproduce_get(count)); count++) {
+    assert_ptr_equal(bf_reproduce_find(at->name), at);
+    assert_true(at->title && at->document && at->summary && at->run);
+  }
+  assert_true(count > 0);
+  assert_null(bf_reproduce_find("no such thing"));
+  assert_null(bf_reproduce_ptx("no such thing"));
+  assert_non_null(strstr(bf_reproduce_ptx("genindex"), ".entry genindex"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_files),   cmocka_unit_test(test_quick_and_json),
+      cmocka_unit_test(test_stopped), cmocka_unit_test(test_no_folder),
+      cmocka_unit_test(test_list),    cmocka_unit_test(test_parallel),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

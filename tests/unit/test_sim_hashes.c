@@ -1,0 +1,100 @@
+/* Files that give kernels their hashes. */
+#include "sim/record.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bf_machine *machine;
+
+static int load_machine(void **state) {
+  (void)state;
+  return bf_machine_load("hopper", NULL, &machine, NULL);
+}
+
+static int free_machine(void **state) {
+  (void)state;
+  bf_machine_free(machine);
+  return 0;
+}
+
+static const char *text_of(const bf_sim_hashes *hashes, const char *kernel) {
+  const bf_hash *hash = bf_sim_hashes_find(hashes, kernel);
+  return hash ? bf_hash_text(hash) : NULL;
+}
+
+static void kernels_have_their_own_hash(void **state) {
+  (void)state;
+  bf_sim_hashes *hashes;
+  assert_int_equal(bf_sim_hashes_parse("a.hashes",
+                                       "# hashes\n\n  transpose32\txor:0,5,31 # a column\r\n"
+                                       "histogram none",
+                                       machine, &hashes, NULL),
+                   BF_OK);
+  assert_string_equal(text_of(hashes, "transpose32"), "xor:0,5,31");
+  assert_string_equal(text_of(hashes, "histogram"), "none");
+  assert_null(text_of(hashes, "transpose"));
+  assert_null(text_of(hashes, "*"));
+  bf_sim_hashes_free(hashes);
+}
+
+static void a_star_is_all_others(void **state) {
+  (void)state;
+  bf_sim_hashes *hashes;
+  assert_int_equal(
+      bf_sim_hashes_parse("a.hashes", "* fixed\nhistogram add\n", machine, &hashes, NULL), BF_OK);
+  assert_string_equal(text_of(hashes, "transpose32"), "fixed");
+  assert_string_equal(text_of(hashes, "histogram"), "add");
+  bf_sim_hashes_free(hashes);
+}
+
+static void faults_are_located(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    unsigned line, column;
+    const char *message;
+  } row[] = {
+      {"a fixed\nb\n", 2, 2, "the hash of 'b' is missing"},
+      {"a # fixed\n", 1, 3, "the hash of 'a' is missing"},
+      {"a fixed b\n", 1, 9, "a line is a kernel and its hash, and nothing more"},
+      {"a fixed\n\n a none\n", 3, 2, "'a' has a hash already"},
+      {"* fixed\n* none\n", 2, 1, "'*' has a hash already"},
+      {"a  xor:0,0,31\n", 1, 10, "K2 equals K1: those bits cancel each other"},
+      {"a nonsense\n", 1, 3, ""},
+      {"# nothing\n", 0, 0, "no kernel has a hash"},
+  };
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    bf_sim_hashes *hashes;
+    bf_diagnostic diagnostic;
+    assert_int_equal(bf_sim_hashes_parse("a.hashes", row[i].text, machine, &hashes, &diagnostic),
+                     BF_BAD_INPUT);
+    assert_string_equal(diagnostic.file, "a.hashes");
+    assert_int_equal(diagnostic.line, row[i].line);
+    assert_int_equal(diagnostic.column, row[i].column);
+    if (*row[i].message)
+      assert_string_equal(diagnostic.message, row[i].message);
+  }
+}
+
+static void files_that_are_none(void **state) {
+  (void)state;
+  bf_sim_hashes *hashes;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_sim_hashes_read("no/such/file", machine, &hashes, &diagnostic), BF_IO);
+  assert_int_equal(
+      bf_sim_hashes_read("tests/data/fatbin/lz4.fatbin", machine, &hashes, &diagnostic),
+      BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message, "a file of hashes is text");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(kernels_have_their_own_hash),
+      cmocka_unit_test(a_star_is_all_others),
+      cmocka_unit_test(faults_are_located),
+      cmocka_unit_test(files_that_are_none),
+  };
+  return cmocka_run_group_tests(tests, load_machine, free_machine);
+}
