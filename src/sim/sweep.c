@@ -56,8 +56,10 @@ static int ask(const parser *p, const char *at, const char *name, const char *va
       *p->diagnostic = inner;
     return error;
   }
-  if (value && inner.line == 1 && inner.column > 0 && inner.column <= strlen(at))
-    at += inner.column - 1;
+  bool is_inside = value && inner.column > 0 && (int32_t)inner.column == inner.caret + 1 &&
+                   strncmp(inner.excerpt, value, strlen(value)) == 0;
+  if (is_inside && strncmp(at, value, strlen(value)) == 0)
+    at += inner.caret;
   return fail_at(p, at, "%s", inner.message);
 }
 
