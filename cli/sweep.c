@@ -16,9 +16,9 @@
 
 /* Ranks need no messages, since they share the result file: they only have to know who prints, and
  * how many of them share a host. */
-typedef struct ranks {
+typedef struct rank_counts {
   unsigned own, all, on_this_host;
-} ranks;
+} rank_counts;
 
 /* A number that Open MPI's mpirun gives to the processes it starts. */
 static unsigned from_environment(const char *name, unsigned otherwise) {
@@ -29,17 +29,17 @@ static unsigned from_environment(const char *name, unsigned otherwise) {
   return (unsigned)number;
 }
 
-static ranks find_ranks(void) {
-  ranks found = {.own = from_environment("OMPI_COMM_WORLD_RANK", 0),
-                 .all = from_environment("OMPI_COMM_WORLD_SIZE", 1),
-                 .on_this_host = from_environment("OMPI_COMM_WORLD_LOCAL_SIZE", 1)};
+static rank_counts find_ranks(void) {
+  rank_counts found = {.own = from_environment("OMPI_COMM_WORLD_RANK", 0),
+                       .all = from_environment("OMPI_COMM_WORLD_SIZE", 1),
+                       .on_this_host = from_environment("OMPI_COMM_WORLD_LOCAL_SIZE", 1)};
   if (found.on_this_host == 0)
     found.on_this_host = 1;
   return found;
 }
 
 /* Threads for a rank: its part of the host's cores, of those it may use. */
-static unsigned rank_workers(const ranks *ranks) {
+static unsigned rank_workers(const rank_counts *ranks) {
   long host = sysconf(_SC_NPROCESSORS_ONLN);
   unsigned own = bf_cores(), part = host > 0 ? (unsigned)host / ranks->on_this_host : 1;
   return part < 1 ? 1 : part < own ? part : own;
@@ -60,7 +60,7 @@ static bool is_local(const char *path) {
 }
 
 /* Hosts that do not share the file do not know of each other. */
-static void warn_of_local_file(const ranks *ranks, const char *path) {
+static void warn_of_local_file(const rank_counts *ranks, const char *path) {
   if (ranks->all > ranks->on_this_host && is_local(path))
     fprintf(stderr,
             "bankfold: warning: rank %u has %s on a local disk; hosts that do not share the file "
@@ -73,7 +73,7 @@ static void warn_of_local_file(const ranks *ranks, const char *path) {
 typedef struct sweeping {
   const cli_sweep *request;
   bf_sim_sweep *sweep;
-  ranks ranks;
+  rank_counts ranks;
   double began; /* seconds */
   uint64_t shown_tenths;
   bool is_terminal, has_line;
@@ -263,8 +263,8 @@ static int print_json(const sweeping *work, const bf_sim_sweep_outcome *outcome)
 
 static int print_text(const sweeping *work, const bf_sim_sweep_outcome *outcome) {
   bf_text text = {0};
-  bf_text_addf(&text, "%s: %llu points", work->request->output,
-               (unsigned long long)outcome->count.points);
+  bf_text_addf(&text, "%s: %llu point%s", work->request->output,
+               (unsigned long long)outcome->count.points, outcome->count.points == 1 ? "" : "s");
   if (outcome->before && work->ranks.all == 1)
     bf_text_addf(&text, ", of which %llu were finished before",
                  (unsigned long long)outcome->before);

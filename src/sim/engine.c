@@ -319,6 +319,7 @@ static void set_fault(const engine *own, bf_sim_result *result) {
     return;
   }
   explain_deadlock(own, result);
+  result->timed_out = own->timed_out;
   fault->kind = BF_EMU_DEADLOCK;
   snprintf(fault->text, sizeof fault->text, "%s%.170s",
            own->timed_out ? "not done after the most cycles allowed: " : "", result->deadlock);

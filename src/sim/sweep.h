@@ -86,8 +86,8 @@ bool bf_sim_row_read(const bf_sim_sweep_form *form, const char *line, size_t siz
 
 typedef struct bf_sim_sweep_file bf_sim_sweep_file;
 
-/* Opens or creates the file; the form is borrowed. What was half written is dropped. A file that is
- * not of this sweep is refused. */
+/* Opens or creates the file; path and form are borrowed. What was half written is dropped. A file
+ * that is not of this sweep is refused. */
 int bf_sim_sweep_file_open(const char *path, const bf_sim_sweep_form *form,
                            bf_sim_sweep_file **file, bf_diagnostic *diagnostic);
 void bf_sim_sweep_file_close(bf_sim_sweep_file *file);

@@ -28,7 +28,8 @@ typedef struct place {
 struct bf_sim_sweep_file {
   pthread_mutex_t mutex; /* for all below */
   const bf_sim_sweep_form *form;
-  char *path;
+  const char *name; /* as it was given, for messages */
+  char *path;       /* without symbolic links: a rename must not replace one */
   int descriptor;
   place *place;          /* by point */
   uint64_t read_to;      /* whole lines before this offset are known */
@@ -43,7 +44,7 @@ struct bf_sim_sweep_file {
 /* ---- Faults ---- */
 
 static int io_failed(const bf_sim_sweep_file *file, const char *what, bf_diagnostic *diagnostic) {
-  return bf_fail_file(diagnostic, BF_IO, file->path, "%s: %s", what, strerror(errno));
+  return bf_fail_file(diagnostic, BF_IO, file->name, "%s: %s", what, strerror(errno));
 }
 
 static int out_of_memory(bf_diagnostic *diagnostic) {
@@ -211,7 +212,7 @@ static int refuse(const bf_sim_sweep_file *file, size_t size, bf_diagnostic *dia
   size_t length = 0;
   while (length < size && length < 160 && (unsigned char)file->buffer[length] >= 32)
     length++;
-  return bf_fail_file(diagnostic, BF_BAD_INPUT, file->path,
+  return bf_fail_file(diagnostic, BF_BAD_INPUT, file->name,
                       "is not the result file of this sweep, but begins with '%.*s'; give another "
                       "name, or remove it",
                       (int)length, file->buffer);
@@ -265,7 +266,7 @@ static int open_file(bf_sim_sweep_file *file, const char *path, bf_diagnostic *d
   if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, path,
                         "results of a sweep need a regular file, which can be resumed");
-  file->path = realpath(path, NULL); /* a rename must not replace a symbolic link */
+  file->path = realpath(path, NULL);
   return file->path ? BF_OK
                     : bf_fail_file(diagnostic, BF_IO, path, "cannot open: %s", strerror(errno));
 }
@@ -294,6 +295,7 @@ int bf_sim_sweep_file_open(const char *path, const bf_sim_sweep_form *form, bf_s
     return out_of_memory(diagnostic);
   pthread_mutex_init(&file->mutex, NULL);
   file->form = form;
+  file->name = path;
   file->descriptor = -1;
   file->place = calloc(form->sweep->points, sizeof *file->place);
   int error = file->place ? grow_buffer(file, diagnostic) : out_of_memory(diagnostic);
