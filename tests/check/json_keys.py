@@ -29,9 +29,9 @@ INVOCATIONS = {
     "corpus": [[], ["transpose16"], ["transpose16", "--table"]],
     "reproduce": [[], ["genindex", "--quick", "--output", "{folder}/reproduction"]],
     "report": [[TILE]],
+    "machines": [[], ["hopper"], ["gtx580"]],
     "sim": [["--benchmark", "transpose16", "--gpu", "examples/small.gpu"],
             ["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--gpu", "examples/small.gpu"]],
-    "machines": [[], ["hopper"]],
     "help": [[]],
 }
 # Standard input of all: atomics, one of them by a rule that the machine assumes.
