@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SUBJECTS = 22, INPUTS = 10, MOST_SCALE = 32, ENOUGH = 300000 };
+enum { SUBJECTS = 22, INPUTS = 10, MOST_SCALE = 32 };
 
 typedef enum hashes_method {
   NONE,
@@ -68,8 +68,8 @@ typedef struct hashes_study {
 
 /* A GTX 480 on which a hashed access takes one cycle more of the clock that schedulers and banks
  * have, as in the document's simulator; cycles are those of the shader clock, twice as fast. */
-static int set_up(hashes_setup *setup, bool quick, bf_diagnostic *diagnostic) {
-  setup->instructions = quick ? 0 : ENOUGH;
+static int set_up(hashes_setup *setup, uint64_t instructions, bf_diagnostic *diagnostic) {
+  setup->instructions = instructions;
   BF_TRY(bf_sim_gpu_load("gtx480", &setup->gpu, diagnostic));
   return bf_sim_gpu_set(setup->gpu, "hash_cycles=2", diagnostic);
 }
@@ -339,7 +339,7 @@ static int reproduce_hashes(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   study->search_seconds = quick ? 0.2 : 5;
   choose_subjects(study, quick);
-  int error = set_up(&study->setup, quick, diagnostic);
+  int error = set_up(&study->setup, quick ? 0 : 300000, diagnostic);
   if (error == BF_OK)
     error = bf_reproduce_parallel(run, study->subjects, "searching hashes", find_hashes, study,
                                   diagnostic);
@@ -418,7 +418,7 @@ static int report_controls(bf_reproduce_run *run, const controls_study *study,
 
 static int reproduce_controls(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   controls_study study = {0};
-  int error = set_up(&study.setup, bf_reproduce_is_quick(run), diagnostic);
+  int error = set_up(&study.setup, bf_reproduce_is_quick(run) ? 0 : 2000000, diagnostic);
   if (error == BF_OK)
     error = bf_reproduce_parallel(run, 2 * CONTROLS, "simulating", simulate_control, &study,
                                   diagnostic);

@@ -13,7 +13,9 @@
  * A pattern that is new is counted directly where banks serve distinct words, or every access, of
  * whole words: in one pass over the lanes, with a stamp per word that says when it was last met.
  * An access of several words fills as many neighbouring banks; it counts as one unit in one group
- * of banks, where no hash takes its words apart. All else goes to bf_memory_count. */
+ * of banks, where no hash takes its words apart. Tables of locks have a counter of their own
+ * (lock_counter.c). All else goes to bf_memory_count_locked. */
+#include "memory/locks.h"
 #include "memory/memo.h"
 
 #include <stdlib.h>
@@ -29,6 +31,7 @@ enum {
 typedef struct count_plan {
   bool is_possible; /* the machine has the operation, and it that width */
   bool is_direct;
+  bool is_locking;   /* by lock_counter.c */
   bool is_one_phase; /* direct: all lanes at once, a word of 32 banks each */
   bool count_duplicates;
   bool estimated;
@@ -46,6 +49,8 @@ struct bf_counter {
   const bf_machine *machine;
   const bf_hash *hash;
   bf_hash *own_hash; /* "none" where the caller gave none */
+  bf_lock_hash lock_hash;
+  bf_lock_counter *locks; /* NULL: the machine has no table of locks */
   const bf_memo_kernel *kernel;
   bf_memo *memo;
   uint32_t *stamp;       /* per unit; NULL where the memory is too large */
@@ -108,6 +113,24 @@ static void make_plan(const bf_counter *counter, bf_op op, unsigned width_bytes,
   plan->key = 1 + (uint32_t)op * BF_WIDTHS + bf_width_index(width_bytes);
   if (counter->stamp && (rule->rule == BF_RULE_WORDS || rule->rule == BF_RULE_ACCESSES))
     make_direct(counter, width_bytes, plan);
+  plan->is_locking = counter->locks && bf_lock_counter_serves(machine, op, width_bytes) &&
+                     rule->locks == bf_lock_counter_locks(counter->locks);
+}
+
+/* Makes the counter of the table of locks, where the machine has one that it can count. */
+static int make_locks(bf_counter *counter, bf_diagnostic *diagnostic) {
+  const bf_machine *machine = counter->machine;
+  bf_lock_counter_free(counter->locks);
+  counter->locks = NULL;
+  for (int op = 0; op < BF_OP_COUNT && !counter->locks; op++) {
+    if (!bf_lock_counter_serves(machine, (bf_op)op, machine->word_bytes))
+      continue;
+    counter->locks =
+        bf_lock_counter_create(machine, counter->hash, counter->lock_hash, machine->op[op].locks);
+    if (!counter->locks)
+      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
+  return BF_OK;
 }
 
 static bool allocate(bf_counter *counter) {
@@ -150,6 +173,8 @@ int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter
   counter->lanes_mask = machine->lanes >= 32 ? UINT32_MAX : (1U << machine->lanes) - 1;
   if (error == BF_OK && !allocate(counter))
     error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (error == BF_OK)
+    error = make_locks(counter, diagnostic);
   for (int op = 0; error == BF_OK && op < BF_OP_COUNT; op++)
     for (unsigned w = 0; w < BF_WIDTHS; w++)
       make_plan(counter, (bf_op)op, 1U << w, &counter->plans[op][w]);
@@ -164,10 +189,20 @@ void bf_counter_free(bf_counter *counter) {
   if (!counter)
     return;
   bf_hash_free(counter->own_hash);
+  bf_lock_counter_free(counter->locks);
   free(counter->memo);
   free(counter->stamp);
   free(counter->bank_of_word);
   free(counter);
+}
+
+int bf_counter_set_lock_hash(bf_counter *counter, bf_lock_hash lock_hash,
+                             bf_diagnostic *diagnostic) {
+  if (lock_hash == counter->lock_hash)
+    return BF_OK;
+  counter->lock_hash = lock_hash;
+  bf_counter_forget(counter);
+  return make_locks(counter, diagnostic);
 }
 
 void bf_counter_use(bf_counter *counter, const bf_memo_kernel *kernel) { counter->kernel = kernel; }
@@ -300,7 +335,22 @@ static int count_by_reference(bf_counter *counter, bf_op op, unsigned width_byte
   access->count = 1;
   for (unsigned lane = 0; lane < BF_MEMO_LANES; lane++)
     access->address[lane] = address[lane];
-  return bf_memory_count(counter->machine, counter->hash, access, count, diagnostic);
+  return bf_memory_count_locked(counter->machine, counter->hash, counter->lock_hash, access, count,
+                                diagnostic);
+}
+
+/* A pattern that is new: by the fastest way that there is. */
+static int count_new(bf_counter *counter, const count_plan *plan, bool right, bf_op op,
+                     unsigned width_bytes, uint32_t mask, const uint32_t *address, bf_count *count,
+                     bf_diagnostic *diagnostic) {
+  if (right && plan->is_locking && counter->locks) {
+    bf_lock_counter_count(counter->locks, &counter->machine->op[op], mask, address, count);
+    count->estimated = plan->estimated;
+    return BF_OK;
+  }
+  if (right && plan->is_direct && count_directly(counter, plan, mask, address, count))
+    return BF_OK;
+  return count_by_reference(counter, op, width_bytes, mask, address, count, diagnostic);
 }
 
 /* Whether all addresses of the pattern, starting at base, are aligned and inside the memory. Base
@@ -327,9 +377,7 @@ int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, 
     *count = memo->count;
     return BF_OK;
   }
-  int error = BF_OK;
-  if (!right || !plan->is_direct || !count_directly(counter, plan, mask, address, count))
-    error = count_by_reference(counter, op, width_bytes, mask, address, count, diagnostic);
+  int error = count_new(counter, plan, right, op, width_bytes, mask, address, count, diagnostic);
   if (error == BF_OK)
     memo->count = *count;
   else if (!found)
@@ -340,7 +388,8 @@ int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, 
 int bf_counter_count(bf_counter *counter, const bf_access *access, bf_count *count,
                      bf_diagnostic *diagnostic) {
   if (access->mask > UINT32_MAX || access->count == 0)
-    return bf_memory_count(counter->machine, counter->hash, access, count, diagnostic);
+    return bf_memory_count_locked(counter->machine, counter->hash, counter->lock_hash, access,
+                                  count, diagnostic);
   return bf_counter_count_lanes(counter, access->op, access->width_bytes, (uint32_t)access->mask,
                                 access->address, count, diagnostic);
 }

@@ -168,20 +168,24 @@ static uint32_t lock_in_bank(const bf_machine *machine, bf_lock_hash lock_hash, 
   return high % locks_per_bank;
 }
 
+uint32_t bf_locks_number(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
+                         unsigned locks, uint32_t word) {
+  uint32_t banks = 1u << machine->bank_bits;
+  uint32_t locks_per_bank = locks / banks ? locks / banks : 1;
+  return bf_hash_bank(hash, word) + banks * lock_in_bank(machine, lock_hash, word, locks_per_bank);
+}
+
 /* A table of locks shared by the words that map to them, and four states per iteration. Reads and
  * writes cost their latency once per bank-conflict level; the write of the winners is a store. */
 void bf_locks_table(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                     const bf_access *access, bf_count *count) {
   const bf_op_rule *rule = &machine->op[access->op];
-  uint32_t banks = 1u << machine->bank_bits;
-  uint32_t locks_per_bank = rule->locks / banks ? rule->locks / banks : 1;
   uint32_t lock[BF_MAX_LANES];
   unsigned multiplicity[BF_MAX_LANES];
   for (uint64_t left = access->mask; left; left &= left - 1) {
     unsigned lane = (unsigned)__builtin_ctzll(left);
     uint32_t word = word_of(machine, access, lane);
-    lock[lane] =
-        bf_hash_bank(hash, word) + banks * lock_in_bank(machine, lock_hash, word, locks_per_bank);
+    lock[lane] = bf_locks_number(machine, hash, lock_hash, rule->locks, word);
   }
   for (uint64_t waiting = access->mask; waiting; count->lock_iterations++) {
     uint64_t winners = lowest_per_lock(lock, waiting);

@@ -18,6 +18,25 @@ void bf_locks_loop_halves(const bf_machine *machine, const bf_hash *hash, const 
 void bf_locks_table(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                     const bf_access *access, bf_count *count);
 
+/* The lock that a word uses, of a table of that many locks. */
+uint32_t bf_locks_number(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
+                         unsigned locks, uint32_t word);
+
+/* Counts as bf_locks_table does, but faster and only for accesses of a word per lane, at most 32
+ * lanes (lock_counter.c). */
+typedef struct bf_lock_counter bf_lock_counter;
+/* Whether it can count the operation. */
+bool bf_lock_counter_serves(const bf_machine *machine, bf_op op, unsigned width_bytes);
+/* NULL: out of memory. */
+bf_lock_counter *bf_lock_counter_create(const bf_machine *machine, const bf_hash *hash,
+                                        bf_lock_hash lock_hash, unsigned locks);
+void bf_lock_counter_free(bf_lock_counter *counter);
+unsigned bf_lock_counter_locks(const bf_lock_counter *counter);
+/* The addresses must be known to be right, and the rule to have as many locks; estimated is left
+ * out. */
+void bf_lock_counter_count(bf_lock_counter *counter, const bf_op_rule *rule, uint32_t mask,
+                           const uint32_t *address, bf_count *count);
+
 /* Copies of 16 bytes per lane (copies.c). */
 void bf_copies_count(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
                      bf_count *count);

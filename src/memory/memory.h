@@ -147,6 +147,9 @@ typedef struct bf_counter bf_counter;
 int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter **counter,
                       bf_diagnostic *diagnostic);
 void bf_counter_free(bf_counter *counter);
+/* From now on it gives what bf_memory_count_locked gives with that hash. */
+int bf_counter_set_lock_hash(bf_counter *counter, bf_lock_hash lock_hash,
+                             bf_diagnostic *diagnostic);
 int bf_counter_count(bf_counter *counter, const bf_access *access, bf_count *count,
                      bf_diagnostic *diagnostic);
 /* The same for an access of at most 32 lanes, once. address has 32 entries; those of lanes outside

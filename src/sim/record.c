@@ -140,9 +140,12 @@ static int run(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_r
   launched->sm_cycles = launched->result.cycles * launched->result.sms;
   if (!find_lines(&record->arena, launch->kernel, launched))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (launched->result.timed_out)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s is not done after %llu cycles",
+                   launched->kernel, (unsigned long long)settings.most_cycles);
   if (launched->result.deadlock[0])
-    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on after %llu cycles",
-                   launched->kernel, (unsigned long long)launched->result.cycles);
+    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on: warps wait for each other",
+                   launched->kernel);
   *result = launched->result.emu;
   return BF_OK;
 }
@@ -180,6 +183,8 @@ static void add_result(bf_sim_result *to, const bf_sim_result *from) {
   to->shared_instructions += from->shared_instructions;
   to->shared_wavefronts += from->shared_wavefronts;
   to->shared_conflicts += from->shared_conflicts;
+  to->shared_lanes += from->shared_lanes;
+  to->shared_parts += from->shared_parts;
   to->global_instructions += from->global_instructions;
   to->global_sectors += from->global_sectors;
   to->l1_hits += from->l1_hits;

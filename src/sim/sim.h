@@ -110,6 +110,8 @@ typedef struct bf_sim_result {
   const char *occupancy_limit;   /* "warps", "blocks", "registers", "shared memory" */
   uint64_t resident_warp_cycles; /* warps on multiprocessors, summed over cycles */
   uint64_t shared_instructions, shared_wavefronts, shared_conflicts;
+  uint64_t shared_lanes; /* threads that accessed shared memory, summed over instructions */
+  uint64_t shared_parts; /* in-order pipelines: parts of warps with at least one such thread */
   uint64_t global_instructions, global_sectors, l1_hits, l1_misses, l2_hits, l2_misses;
   uint64_t dram_read_bytes, dram_written_bytes, dram_row_hits, dram_row_misses;
   uint64_t history_right, history_wrong, history_unknown; /* conflict history cache */
@@ -117,7 +119,8 @@ typedef struct bf_sim_result {
   double host_seconds;
   unsigned sites;
   bf_sim_site *site;   /* per site of the kernel */
-  char deadlock[2000]; /* what waits on what, or empty */
+  bool timed_out;      /* most_cycles have passed */
+  char deadlock[2000]; /* what waits on what, also where it timed out; or empty */
 } bf_sim_result;
 
 /* ---- Running ---- */
@@ -159,8 +162,8 @@ typedef struct bf_sim_stage {
   bool is_stalled;
 } bf_sim_stage;
 
-/* Called in the order of cycles for each multiprocessor; with a watch, multiprocessors are
- * simulated by one thread. */
+/* Called in the order of cycles for each multiprocessor, for loads from global memory when their
+ * data has come; with a watch, multiprocessors are simulated by one thread. */
 typedef struct bf_sim_watch {
   void *context;
   uint64_t first_cycle, last_cycle; /* only what is issued between them */

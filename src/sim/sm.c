@@ -7,29 +7,50 @@
 
 /* ---- What an instruction touches ---- */
 
+/* Counts what each part of a warp needs: in-order pipelines serve simd_width lanes at a time. total
+ * is what all need together, which says it where the machine serves the same groups of lanes and
+ * there are no conflicts. */
+static void touch_parts(bf_sim_sm *sm, const bf_emu_event *event, uint32_t total) {
+  unsigned width = (unsigned)sm->gpu->simd_width, parts = BF_EMU_LANES / width;
+  uint32_t lanes = width < BF_EMU_LANES ? (1U << width) - 1 : UINT32_MAX;
+  const bf_groups *groups = bf_groups_of(sm->gpu->machine, event->op, event->width_bytes);
+  unsigned active = 0;
+  for (unsigned i = 0; i < parts; i++)
+    active += (event->mask >> i * width & lanes) != 0;
+  bool is_plain = groups->contiguous == width && total == active;
+  sm->count.shared_parts += active;
+  for (unsigned i = 0; i < parts; i++) {
+    uint32_t mask = event->mask & lanes << i * width;
+    bf_count count = {.wavefronts_load = 1};
+    if (mask == 0)
+      continue;
+    if (!is_plain && bf_counter_count_lanes(sm->counter, event->op, event->width_bytes, mask,
+                                            event->shared_address, &count, NULL))
+      count = (bf_count){.wavefronts_load = 1};
+    sm->touched.part[i] +=
+        (uint16_t)(count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic);
+  }
+}
+
+static bool is_lock_rule(bf_rule rule) {
+  return rule == BF_RULE_LOCK_LOOP || rule == BF_RULE_LOCK_LOOP_HALVES ||
+         rule == BF_RULE_LOCK_TABLE;
+}
+
 /* Adds one shared access to what was touched. */
 static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   bf_sim_touched *touched = &sm->touched;
   bf_count count = {0};
-  bf_lock_hash lock_hash = sm->settings->lock_hash;
-  int error;
-  if (lock_hash == BF_LOCK_PLAIN)
-    error = bf_counter_count_lanes(sm->counter, event->op, event->width_bytes, event->mask,
-                                   event->shared_address, &count, NULL);
-  else {
-    bf_access access = {.op = event->op,
-                        .width_bytes = (uint8_t)event->width_bytes,
-                        .mask = event->mask,
-                        .count = 1};
-    memcpy(access.address, event->shared_address, BF_EMU_LANES * sizeof *event->shared_address);
-    error = bf_memory_count_locked(sm->gpu->machine, sm->settings->hash, lock_hash, &access, &count,
-                                   NULL);
-  }
+  int error = bf_counter_count_lanes(sm->counter, event->op, event->width_bytes, event->mask,
+                                     event->shared_address, &count, NULL);
   if (error) /* the machine has no such operation: it takes a turn like any other */
     count = (bf_count){.wavefronts_load = 1, .ideal = 1};
   uint32_t wavefronts = count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
   touched->shared_accesses++;
   touched->shared_op = event->op;
+  touched->has_locks |= is_lock_rule(sm->gpu->machine->op[event->op].rule);
+  if (event->width_bytes > touched->width_bytes)
+    touched->width_bytes = event->width_bytes;
   touched->shared.wavefronts_load += count.wavefronts_load;
   touched->shared.wavefronts_store += count.wavefronts_store;
   touched->shared.wavefronts_atomic += count.wavefronts_atomic;
@@ -37,7 +58,10 @@ static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   touched->shared.conflicts += count.conflicts;
   touched->shared.ideal += count.ideal;
   touched->shared.latency_cycles += count.latency_cycles;
+  if (sm->gpu->pipeline != BF_SIM_SCOREBOARD)
+    touch_parts(sm, event, wavefronts);
   sm->count.shared_instructions++;
+  sm->count.shared_lanes += (unsigned)__builtin_popcount(event->mask);
   sm->count.shared_wavefronts += wavefronts;
   sm->count.shared_conflicts += count.conflicts;
   bf_sim_site *site = &sm->count.site[event->site];
@@ -141,7 +165,11 @@ void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
 
 void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->touched.shared_accesses = 0;
+  sm->touched.has_locks = false;
+  sm->touched.width_bytes = 0;
   sm->touched.shared = (bf_count){0};
+  if (sm->gpu->pipeline != BF_SIM_SCOREBOARD)
+    memset(sm->touched.part, 0, sizeof sm->touched.part);
   sm->touched.lines = 0;
   sm->touched.is_store = sm->touched.is_atomic = false;
   bf_emu_warp_step(warp->emu);
@@ -426,6 +454,7 @@ int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic) 
   for (unsigned i = 0; i < sm->loads; i++)
     sm->free_load[sm->free_loads++] = sm->loads - 1 - i;
   BF_TRY(bf_counter_create(sm->gpu->machine, sm->settings->hash, &sm->counter, diagnostic));
+  BF_TRY(bf_counter_set_lock_hash(sm->counter, sm->settings->lock_hash, diagnostic));
   BF_TRY(bf_sim_l1_create(sm->gpu, &sm->l1, diagnostic));
   bf_emu_stepper_clock(sm->stepper, sm->index, &sm->now);
   return sm->core->create(sm, diagnostic);

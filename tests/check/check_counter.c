@@ -1,6 +1,6 @@
-/* The fast counter gives what bf_memory_count gives: on every machine, with several hashes, for all
- * operations and widths, by every kernel this CPU runs. Patterns are of many kinds, come again, and
- * come again elsewhere; some are wrong and must be refused alike. */
+/* The fast counter gives what bf_memory_count_locked gives: on every machine, with several hashes
+ * of banks and of locks, for all operations and widths, by every kernel this CPU runs. Patterns are
+ * of many kinds, come again, and come again elsewhere; some are wrong and must be refused alike. */
 #include "../unit/random.h"
 #include "memory/memo.h"
 
@@ -76,11 +76,11 @@ static bool equal(const bf_count *a, const bf_count *b) {
 }
 
 /* Compares both counts of one access. */
-static bool check_access(const bf_machine *machine, const bf_hash *hash, bf_counter *counter,
-                         const bf_access *access) {
+static bool check_access(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
+                         bf_counter *counter, const bf_access *access) {
   bf_count expected, found;
   bf_diagnostic reference = {0}, fast = {0};
-  int error = bf_memory_count(machine, hash, access, &expected, &reference);
+  int error = bf_memory_count_locked(machine, hash, lock_hash, access, &expected, &reference);
   int again = bf_counter_count(counter, access, &found, &fast);
   bool fine = error == again && (error == BF_OK ? equal(&expected, &found)
                                                 : strcmp(reference.message, fast.message) == 0);
@@ -99,6 +99,7 @@ static bool check_pair(const bf_machine *machine, const bf_hash *hash,
   static bf_access kept[KEPT];
   bf_counter *counter;
   bf_diagnostic diagnostic;
+  bf_lock_hash lock_hash = BF_LOCK_PLAIN;
   bool fine = true;
   if (bf_counter_create(machine, hash, &counter, &diagnostic) != BF_OK)
     return false;
@@ -112,7 +113,11 @@ static bool check_pair(const bf_machine *machine, const bf_hash *hash,
       *access = make_access(machine);
     else if (what == 1)
       move(access);
-    fine = check_access(machine, hash, counter, access);
+    fine = check_access(machine, hash, lock_hash, counter, access);
+    if (below(400) == 0) {
+      lock_hash = (bf_lock_hash)below(BF_LOCK_ADD + 1);
+      fine = fine && bf_counter_set_lock_hash(counter, lock_hash, &diagnostic) == BF_OK;
+    }
   }
   bf_counter_free(counter);
   return fine;

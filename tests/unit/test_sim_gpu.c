@@ -233,12 +233,12 @@ static void overrides_change_values_and_their_facts(void **state) {
   bf_sim_gpu *gpu = load("gtx580");
   size_t facts = gpu->fact_count;
   set(gpu, "sms=2");
-  set(gpu, "hash_cycles=0"); /* the file does not give it */
+  set(gpu, "simd_width=4"); /* the file does not give it */
   set(gpu, "scheduler=oldest");
   set(gpu, "dram_sector_cycles=0.5");
   set(gpu, "machine=kepler8");
   assert_int_equal(gpu->sms, 2);
-  assert_int_equal(gpu->hash_cycles, 0);
+  assert_int_equal(gpu->simd_width, 4);
   assert_int_equal(gpu->scheduler, BF_SIM_OLDEST);
   assert_value(gpu, "dram_sector_cycles", "0.5");
   assert_string_equal(bf_machine_name(gpu->machine), "kepler8");
@@ -282,7 +282,8 @@ static void bad_overrides_are_refused(void **state) {
       {"dram=3", "unknown key 'dram'; near it: dram_channels, dram_banks, dram_row_bytes, "
                  "dram_sector_cycles"},
       {"name=x", "unknown key 'name'"},
-      {"barrel=loose", "barrel must be one of: strict relaxed"},
+      {"merge=maybe", "merge must be one of: no yes"},
+      {"barrel=loose", "barrel must be one of: strict relaxed ordered"},
   };
   bf_sim_gpu *gpu = load("gtx580");
   bf_diagnostic diagnostic;
@@ -312,11 +313,9 @@ static void impossible_combinations_are_refused(void **state) {
       {"elastic",
        {"pipeline=unified", "dispatch=2"},
        "an in-order pipeline has schedulers=1 and dispatch=1, not 1 and 2"},
+      {"elastic", {"scheduler=two-level"}, "scheduler=two-level needs pipeline=scoreboard"},
       {"elastic", {"simd_width=12"}, "simd_width=12 does not divide a warp of 32 lanes"},
-      {"elastic", {"stages=8"}, "memory_stages=4 leave fewer than 5 of 8 stages for the rest"},
-      {"elastic",
-       {"pipeline=scoreboard"},
-       "scheduler=conflict-aware needs pipeline=unified, split or elastic"},
+      {"elastic", {"stages=6"}, "memory_stages=4 leave fewer than 3 of 6 stages for the rest"},
       {"elastic",
        {"scheduler=lrr", "let_through=yes"},
        "let_through=yes needs scheduler=conflict-aware"},
@@ -332,7 +331,7 @@ static void impossible_combinations_are_refused(void **state) {
        {"l2_slices=5"},
        "l2_bytes=786432 is no multiple of l2_slices * l2_ways * 128 = 10240"},
       {"gtx580", {"dram_row_bytes=1000"}, "dram_row_bytes=1000 is no multiple of 128"},
-      {"gtx580", {"dram_miss_cycles=10"}, "dram_miss_cycles=10 are fewer than dram_hit_cycles=200"},
+      {"gtx580", {"dram_miss_cycles=10"}, "dram_miss_cycles=10 are fewer than dram_hit_cycles=220"},
       {"gtx580", {"l1_bytes=0", "l2_bytes=0"}, NULL},
       {"elastic", {"stages=9"}, NULL},
       {"elastic", {"let_through=yes"}, NULL},
@@ -348,6 +347,17 @@ static void impossible_combinations_are_refused(void **state) {
       assert_string_equal(diagnostic.message, cases[i].message);
     bf_sim_gpu_free(gpu);
   }
+}
+
+static void a_machine_must_take_a_whole_warp(void **state) {
+  (void)state;
+  bf_sim_gpu *gpu = load("gtx580");
+  bf_diagnostic diagnostic;
+  gpu->machine->lanes = 16;
+  assert_int_equal(bf_sim_gpu_check(gpu, &diagnostic), BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message,
+                      "machine fermi has 16 lanes, fewer than the 32 of a warp");
+  bf_sim_gpu_free(gpu);
 }
 
 /* ---- Files ---- */
@@ -420,6 +430,7 @@ int main(void) {
       cmocka_unit_test(every_parameter_can_be_set_to_its_bounds),
       cmocka_unit_test(bad_overrides_are_refused),
       cmocka_unit_test(impossible_combinations_are_refused),
+      cmocka_unit_test(a_machine_must_take_a_whole_warp),
       cmocka_unit_test(files_name_files_beside_them),
       cmocka_unit_test(unknown_gpus_are_refused),
   };
