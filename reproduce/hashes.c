@@ -290,8 +290,22 @@ static void claim_means(bf_reproduce_run *run, const hashes_study *study) {
     bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
                                                       .published = methods[m].speedup,
                                                       .ours = mean_speedup(study, m),
-                                                      .allowed = 0.1});
+                                                      .allowed = 0.1,
+                                                      .must_hold = true});
   }
+}
+
+/* The order of the methods. */
+static void claim_order(bf_reproduce_run *run, const hashes_study *study) {
+  double permuted = fmax(mean_speedup(study, PERM_GIVARGIS), mean_speedup(study, PERM_IMBALANCE));
+  double configured = mean_speedup(study, BIT_VECTOR), fixed = mean_speedup(study, FIXED);
+  double givargis = mean_speedup(study, XOR_GIVARGIS), best = mean_speedup(study, XOR_IMBALANCE);
+  bf_reproduce_fact(run, "permutations gain least", "1.14 < 1.21", permuted < fixed, true, NULL,
+                    "%.3f < %.3f", permuted, fixed);
+  bf_reproduce_fact(run, "bit-vector XOR gains more than fixed", "1.24 > 1.21", configured > fixed,
+                    true, NULL, "%.3f > %.3f", configured, fixed);
+  bf_reproduce_fact(run, "minimum imbalance gains more than Givargis", "1.24 > 1.18",
+                    best > givargis, true, NULL, "%.3f > %.3f", best, givargis);
 }
 
 /* What the document says about single benchmarks. */
@@ -307,18 +321,28 @@ static void claim_benchmarks(bf_reproduce_run *run, const hashes_study *study) {
                                                     .unit = " of 22",
                                                     .allowed = 0.1});
   if (hist256)
-    bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "hist256, bitwise XOR",
-                                                      .published = 2.5,
-                                                      .ours = speedup_of(hist256, XOR_IMBALANCE),
-                                                      .allowed = 0.2});
+    bf_reproduce_claim_add(
+        run, &(bf_reproduce_claim){
+                 .name = "hist256, bitwise XOR",
+                 .published = 2.5,
+                 .ours = speedup_of(hist256, XOR_IMBALANCE),
+                 .allowed = 0.2,
+                 .why = "ours adds by atomics, whose loop with locks takes its time without "
+                        "conflicts too, and the copies of its bins leave room for one block on a "
+                        "multiprocessor; the published one is said to consist mainly of loads and "
+                        "stores."});
   if (lavamd)
     bf_reproduce_fact(run, "lavaMD, bit-vector XOR", "slower", speedup_of(lavamd, BIT_VECTOR) < 1,
-                      false, NULL, "%.3f times as fast", speedup_of(lavamd, BIT_VECTOR));
+                      false,
+                      "here the conflicts that are gone weigh more than the extra cycle; the "
+                      "document does not say how much of the time of its kernel they are.",
+                      "%.3f times as fast", speedup_of(lavamd, BIT_VECTOR));
 }
 
 static int report(bf_reproduce_run *run, const hashes_study *study, bf_diagnostic *diagnostic) {
   if (!bf_reproduce_is_quick(run)) {
     claim_means(run, study);
+    claim_order(run, study);
     claim_benchmarks(run, study);
   }
   BF_TRY(draw(run, study, "removed", "Conflicts removed (Fig. 8)", "percent", 0, removed_of,
@@ -354,15 +378,15 @@ static int reproduce_hashes(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
 
 /* ---- The cost of the extra cycle ---- */
 
-enum { CONTROLS = 5 };
+enum { SRAD = 1, CONTROLS = 5 };
 
 typedef struct controls_study {
   hashes_setup setup;
   double cycles[2][CONTROLS]; /* without and with the extra cycle */
 } controls_study;
 
-static const char *const controls[CONTROLS] = {"backprop", "srad", "hotspot", "scalar-product",
-                                               "matrix-multiply"};
+static const char *const controls[CONTROLS] = {"backprop", [SRAD] = "srad", "hotspot",
+                                               "scalar-product", "matrix-multiply"};
 
 /* The bits of the bank chosen by a hash, but those that they are without one: it changes nothing
  * and takes its cycle. */
@@ -384,6 +408,19 @@ static double loss_of(const controls_study *study, unsigned control) {
   return 100 * (study->cycles[1][control] / study->cycles[0][control] - 1);
 }
 
+static void claim_losses(bf_reproduce_run *run, const double *losses, double average,
+                         unsigned worst) {
+  bf_reproduce_fact(run, "average loss of five kernels", "1%", fabs(average - 1) <= 1, true, NULL,
+                    "%.2f%%", average);
+  bf_reproduce_fact(run, "worst loss", "at most 4.5%", losses[worst] <= 4.5, true, NULL,
+                    "%.2f%% (%s)", losses[worst], controls[worst]);
+  bf_reproduce_fact(run, "loss of srad", "4.5%", fabs(losses[SRAD] - 4.5) <= 1, false,
+                    "two thirds of the turns of schedulers issue an instruction of ours, so that "
+                    "other warps fill the cycle; the published one keeps its temporaries in shared "
+                    "memory too and accesses it more often.",
+                    "%.2f%%", losses[SRAD]);
+}
+
 static int report_controls(bf_reproduce_run *run, const controls_study *study,
                            bf_diagnostic *diagnostic) {
   bf_reproduce_table *table = bf_reproduce_table_add(
@@ -400,10 +437,8 @@ static int report_controls(bf_reproduce_run *run, const controls_study *study,
     bf_reproduce_cell(table, "%.0f", study->cycles[1][i]);
     bf_reproduce_cell(table, "%.2f", losses[i]);
   }
-  bf_reproduce_fact(run, "average loss of five kernels", "1%", fabs(sum / CONTROLS - 1) <= 1, true,
-                    NULL, "%.2f%%", sum / CONTROLS);
-  bf_reproduce_fact(run, "worst loss", "4.5% (srad)", losses[worst] <= 4.5, true, NULL,
-                    "%.2f%% (%s)", losses[worst], controls[worst]);
+  if (!bf_reproduce_is_quick(run))
+    claim_losses(run, losses, sum / CONTROLS, worst);
   const bf_chart_series series = {.name = "loss", .y = losses, .count = CONTROLS};
   return bf_reproduce_chart(run, "loss",
                             &(bf_chart){.kind = BF_CHART_BARS,
