@@ -236,14 +236,14 @@ static int check_in_order(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {
   if (gpu->schedulers != 1 || gpu->dispatch != 1)
     REFUSE("an in-order pipeline has schedulers=1 and dispatch=1, not %llu and %llu",
            AS_LONG(gpu->schedulers), AS_LONG(gpu->dispatch));
+  if (gpu->scheduler == BF_SIM_TWO_LEVEL)
+    REFUSE("scheduler=two-level needs pipeline=scoreboard");
   if (BF_EMU_LANES % gpu->simd_width)
     REFUSE("simd_width=%llu does not divide a warp of %d lanes", AS_LONG(gpu->simd_width),
            BF_EMU_LANES);
   if (gpu->memory_stages + 3 > gpu->stages)
     REFUSE("memory_stages=%llu leave fewer than 3 of %llu stages for the rest",
            AS_LONG(gpu->memory_stages), AS_LONG(gpu->stages));
-  if (gpu->scheduler == BF_SIM_TWO_LEVEL)
-    REFUSE("an in-order pipeline has no scheduler=two-level");
   return BF_OK;
 }
 
@@ -260,7 +260,8 @@ static int check_scheduling(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-/* A warp of threads with as many registers as a thread can have, and a row of all banks, fit. */
+/* A warp of threads with as many registers as a thread can have, its lanes, and a row of all banks
+ * fit. */
 static int check_room(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {
   uint64_t registers = gpu->registers_per_thread * BF_EMU_LANES;
   uint64_t given =
@@ -268,6 +269,9 @@ static int check_room(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {
   if (given > gpu->registers_per_sm)
     REFUSE("registers_per_sm=%llu are fewer than the %llu of a warp with registers_per_thread=%llu",
            AS_LONG(gpu->registers_per_sm), AS_LONG(given), AS_LONG(gpu->registers_per_thread));
+  if (gpu->machine->lanes < BF_EMU_LANES)
+    REFUSE("machine %s has %u lanes, fewer than the %d of a warp", gpu->machine->name,
+           gpu->machine->lanes, BF_EMU_LANES);
   uint64_t row_bytes = (uint64_t)gpu->machine->word_bytes << gpu->machine->bank_bits;
   if (gpu->shared_bytes_per_sm < row_bytes)
     REFUSE("shared_bytes_per_sm=%llu is less than one row of the banks of %s, %llu bytes",

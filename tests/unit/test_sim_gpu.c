@@ -282,7 +282,7 @@ static void bad_overrides_are_refused(void **state) {
       {"dram=3", "unknown key 'dram'; near it: dram_channels, dram_banks, dram_row_bytes, "
                  "dram_sector_cycles"},
       {"name=x", "unknown key 'name'"},
-      {"barrel=loose", "barrel must be one of: strict relaxed ordered"},
+      {"merge=maybe", "merge must be one of: no yes"},
   };
   bf_sim_gpu *gpu = load("gtx580");
   bf_diagnostic diagnostic;
@@ -312,9 +312,9 @@ static void impossible_combinations_are_refused(void **state) {
       {"elastic",
        {"pipeline=unified", "dispatch=2"},
        "an in-order pipeline has schedulers=1 and dispatch=1, not 1 and 2"},
+      {"elastic", {"scheduler=two-level"}, "scheduler=two-level needs pipeline=scoreboard"},
       {"elastic", {"simd_width=12"}, "simd_width=12 does not divide a warp of 32 lanes"},
       {"elastic", {"stages=6"}, "memory_stages=4 leave fewer than 3 of 6 stages for the rest"},
-      {"elastic", {"scheduler=two-level"}, "an in-order pipeline has no scheduler=two-level"},
       {"elastic",
        {"pipeline=scoreboard"},
        "scheduler=conflict-aware needs pipeline=unified, split or elastic"},
@@ -349,6 +349,17 @@ static void impossible_combinations_are_refused(void **state) {
       assert_string_equal(diagnostic.message, cases[i].message);
     bf_sim_gpu_free(gpu);
   }
+}
+
+static void a_machine_must_take_a_whole_warp(void **state) {
+  (void)state;
+  bf_sim_gpu *gpu = load("gtx580");
+  bf_diagnostic diagnostic;
+  gpu->machine->lanes = 16;
+  assert_int_equal(bf_sim_gpu_check(gpu, &diagnostic), BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message,
+                      "machine fermi has 16 lanes, fewer than the 32 of a warp");
+  bf_sim_gpu_free(gpu);
 }
 
 /* ---- Files ---- */
@@ -421,6 +432,7 @@ int main(void) {
       cmocka_unit_test(every_parameter_can_be_set_to_its_bounds),
       cmocka_unit_test(bad_overrides_are_refused),
       cmocka_unit_test(impossible_combinations_are_refused),
+      cmocka_unit_test(a_machine_must_take_a_whole_warp),
       cmocka_unit_test(files_name_files_beside_them),
       cmocka_unit_test(unknown_gpus_are_refused),
   };
