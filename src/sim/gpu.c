@@ -253,8 +253,6 @@ static int check_scheduling(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {
            AS_LONG(gpu->warps_per_sm), AS_LONG(gpu->schedulers));
   if (gpu->pipeline != BF_SIM_SCOREBOARD)
     BF_TRY(check_in_order(gpu, diagnostic));
-  else if (gpu->scheduler == BF_SIM_CONFLICT_AWARE)
-    REFUSE("scheduler=conflict-aware needs pipeline=unified, split or elastic");
   if (gpu->let_through && gpu->scheduler != BF_SIM_CONFLICT_AWARE)
     REFUSE("let_through=yes needs scheduler=conflict-aware");
   return BF_OK;

@@ -283,6 +283,7 @@ static void bad_overrides_are_refused(void **state) {
                  "dram_sector_cycles"},
       {"name=x", "unknown key 'name'"},
       {"merge=maybe", "merge must be one of: no yes"},
+      {"barrel=loose", "barrel must be one of: strict relaxed ordered"},
   };
   bf_sim_gpu *gpu = load("gtx580");
   bf_diagnostic diagnostic;
@@ -315,9 +316,6 @@ static void impossible_combinations_are_refused(void **state) {
       {"elastic", {"scheduler=two-level"}, "scheduler=two-level needs pipeline=scoreboard"},
       {"elastic", {"simd_width=12"}, "simd_width=12 does not divide a warp of 32 lanes"},
       {"elastic", {"stages=6"}, "memory_stages=4 leave fewer than 3 of 6 stages for the rest"},
-      {"elastic",
-       {"pipeline=scoreboard"},
-       "scheduler=conflict-aware needs pipeline=unified, split or elastic"},
       {"elastic",
        {"scheduler=lrr", "let_through=yes"},
        "let_through=yes needs scheduler=conflict-aware"},
