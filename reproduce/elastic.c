@@ -229,17 +229,37 @@ static void claim_degree(bf_reproduce_run *run, const elastic_results *results, 
                                                     .why = why});
 }
 
+/* The degree that a transform would have if each thread made as many shared accesses as the
+ * published kernel does, those that it makes more being free of conflicts. */
+static void claim_more_accesses(bf_reproduce_run *run, const elastic_results *results,
+                                unsigned index, double published_accesses) {
+  enum { THREADS = 64 }; /* of a block */
+  const bf_sim_result *result = &results->at[index][BASELINE];
+  double accesses = (double)result->shared_lanes / (double)(result->blocks * THREADS);
+  double more = published_accesses - accesses;
+  char name[120];
+  snprintf(name, sizeof name, "the same, with %.0f accesses without conflicts more", more);
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = name,
+                                 .published = benchmarks[index].degree,
+                                 .ours = (degree(result) * accesses + more) / published_accesses,
+                                 .allowed = 0.002,
+                                 .must_hold = true});
+}
+
 static void claim_table_5(bf_reproduce_run *run, const elastic_results *results) {
   static const char *const fewer_passes =
       "the kernel here writes its results from registers to global memory, where the published one "
-      "passes them through shared memory once more, without conflicts; the accesses that both have "
-      "conflict alike.";
+      "passes them through shared memory once more, without conflicts; with as many accesses the "
+      "degree is the published one, see the next claim.";
   claim_degree(run, results, AES_ENCRYPT, 0.05, NULL);
   claim_degree(run, results, AES_DECRYPT, 0.05, NULL);
   claim_degree(run, results, REDUCTION, 0.002, NULL);
   claim_degree(run, results, TRANSPOSE, 0.002, NULL);
   claim_degree(run, results, DCT, 0.1, fewer_passes);
+  claim_more_accesses(run, results, DCT, 48);
   claim_degree(run, results, DCT_SHORT, 0.1, fewer_passes);
+  claim_more_accesses(run, results, DCT_SHORT, 32);
   double most = 0, off = 0;
   for (unsigned i = 0; i < BENCHMARKS; i++) {
     const elastic_benchmark *own = &benchmarks[i];

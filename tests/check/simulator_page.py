@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/simulator.md shows of commands is what they print: simulator_page.py BUILD. In an indented
+"""What pages about the simulator show of commands is what they print: simulator_page.py BUILD. In an indented
 block, a line "$ bankfold ..." is a command and the lines below it, to the end of the block, its output."""
 import os
 import subprocess
@@ -8,6 +8,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(sys.argv[1])
 INDENT = "    "
+PAGES = ["docs/simulator.md", "docs/elastic.md"]
 
 
 def blocks(path):
@@ -32,13 +33,14 @@ def output_of(command):
 
 def main():
     faults = 0
-    for start, block in blocks(os.path.join(ROOT, "docs/simulator.md")):
-        if not block[0].startswith("$ bankfold "):
-            continue
-        printed = output_of(block[0][2:])
-        if printed != block[1:]:
-            print(f"docs/simulator.md:{start}: {block[0]} prints", *printed, sep="\n")
-            faults += 1
+    for page in PAGES:
+        for start, block in blocks(os.path.join(ROOT, page)):
+            if not block[0].startswith("$ bankfold "):
+                continue
+            printed = output_of(block[0][2:])
+            if printed != block[1:]:
+                print(f"{page}:{start}: {block[0]} prints", *printed, sep="\n")
+                faults += 1
     return 1 if faults else 0
 
 
