@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX /* no flight */
 /* Words of gpu.def. */
 enum { BARREL_STRICT, BARREL_RELAXED, BARREL_ORDERED };
 
