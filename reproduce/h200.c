@@ -1,5 +1,5 @@
 /* The model of Hopper against an H200: cycles of single accesses, and times of the benchmarks. */
-#include "kernels/corpus.h"
+#include "kernels/sim_device.h"
 #include "reproduce/h200/bench.h"
 #include "reproduce/reproduce.h"
 
@@ -153,10 +153,166 @@ static int reproduce_shared(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   return error;
 }
 
+/* ---- Benchmarks ---- */
+
+/* A line of times.csv, and what the simulator finds for it. */
+typedef struct timed {
+  char name[64];
+  unsigned scale;
+  double measured, simulated; /* cycles of all launches */
+  double instructions;        /* measured, warp instructions */
+  double simulated_instructions;
+} timed;
+
+static bool read_timed(const char **text, timed *row) {
+  const char *line = *text, *end = strchr(line, '\n');
+  if (!end)
+    return false;
+  *text = end + 1;
+  *row = (timed){0};
+  return sscanf(line, "%63[^,],%u,%*u,%lf,%*f,%lf", row->name, &row->scale, &row->measured,
+                &row->instructions) == 4;
+}
+
+typedef struct timed_work {
+  const bf_sim_gpu *gpu;
+  timed *row;
+} timed_work;
+
+static int simulate_one(void *context, unsigned index, bf_diagnostic *diagnostic) {
+  timed_work *work = context;
+  timed *row = &work->row[index];
+  const bf_corpus_benchmark *benchmark = bf_corpus_find(row->name);
+  if (!benchmark)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "no benchmark '%s'", row->name);
+  bf_sim_record record = {.settings = {.gpu = work->gpu, .workers = 1}};
+  bf_corpus_outcome outcome = {0};
+  int error = bf_corpus_simulate(benchmark, row->scale, 0, &record, &outcome, diagnostic);
+  if (!error && outcome.wrong)
+    error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: wrong: %s", row->name, outcome.first_wrong);
+  for (size_t i = 0; i < record.launches && !error; i++) {
+    row->simulated += (double)record.launch[i].result.cycles;
+    row->simulated_instructions += (double)record.launch[i].result.issued;
+  }
+  bf_sim_record_free(&record);
+  return error;
+}
+
+/* The row of the hand-padded version of a benchmark; NULL: there is none. */
+static const timed *padded_of(const timed *rows, unsigned count, const timed *row) {
+  char name[80];
+  snprintf(name, sizeof name, "%s-padded", row->name);
+  for (unsigned i = 0; i < count; i++)
+    if (rows[i].scale == row->scale && strcmp(rows[i].name, name) == 0)
+      return &rows[i];
+  return NULL;
+}
+
+/* Compares speed-ups of padding, measured and simulated. */
+static int report_speedups(bf_reproduce_run *run, const timed *rows, unsigned count,
+                           bf_diagnostic *diagnostic) {
+  enum { MOST = 64 };
+  bf_reproduce_table *table = bf_reproduce_table_add(
+      run, "h200_speedups", "Speed-up of the hand-padded version over the plain one",
+      "benchmark|scale|measured|simulated|error");
+  double sum = 0, worst = 0, measured[MOST], simulated[MOST];
+  const char *names[MOST];
+  unsigned pairs = 0, drawn = 0;
+  for (unsigned i = 0; i < count; i++) {
+    const timed *padded = padded_of(rows, count, &rows[i]);
+    if (!padded)
+      continue;
+    double real = rows[i].measured / padded->measured;
+    double ours = rows[i].simulated / padded->simulated;
+    double error = ours / real - 1;
+    sum += fabs(error);
+    worst = fmax(worst, fabs(error));
+    pairs++;
+    bf_reproduce_cell(table, "%s", rows[i].name);
+    bf_reproduce_cell(table, "%u", rows[i].scale);
+    bf_reproduce_cell(table, "%.2f", real);
+    bf_reproduce_cell(table, "%.2f", ours);
+    bf_reproduce_cell(table, "%+.0f%%", 100 * error);
+    if (rows[i].scale > 1 && drawn < MOST) {
+      names[drawn] = rows[i].name;
+      measured[drawn] = real;
+      simulated[drawn++] = ours;
+    }
+  }
+  double mean = pairs ? sum / pairs : 0;
+  bf_reproduce_fact(run, "mean error of speed-ups by padding", "at most 15%", mean <= 0.15, true,
+                    NULL, "%.1f%% over %u pairs, worst %.0f%%", 100 * mean, pairs, 100 * worst);
+  if (drawn == 0)
+    return BF_OK;
+  bf_chart_series series[] = {{.name = "measured on an H200", .y = measured, .count = drawn},
+                              {.name = "simulated", .y = simulated, .count = drawn}};
+  return bf_reproduce_chart(run, "h200_speedups",
+                            &(bf_chart){.kind = BF_CHART_BARS,
+                                        .title = "Speed-up of padding",
+                                        .y_label = "speed-up",
+                                        .category = names,
+                                        .categories = drawn,
+                                        .series = series,
+                                        .series_count = 2,
+                                        .reference = 1},
+                            diagnostic);
+}
+
+static void report_times(bf_reproduce_run *run, const timed *rows, unsigned count) {
+  bf_reproduce_table *table =
+      bf_reproduce_table_add(run, "h200_times", "Cycles of all launches of each benchmark",
+                             "benchmark|scale|measured|simulated|ratio|instructions|issued");
+  double sum = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+  for (unsigned i = 0; i < count; i++) {
+    bf_reproduce_cell(table, "%s", rows[i].name);
+    bf_reproduce_cell(table, "%u", rows[i].scale);
+    bf_reproduce_cell(table, "%.0f", rows[i].measured);
+    bf_reproduce_cell(table, "%.0f", rows[i].simulated);
+    bf_reproduce_cell(table, "%.2f", rows[i].simulated / rows[i].measured);
+    bf_reproduce_cell(table, "%.0f", rows[i].instructions);
+    bf_reproduce_cell(table, "%.0f", rows[i].simulated_instructions);
+    double a = log(rows[i].measured), b = log(rows[i].simulated);
+    sum += fabs(rows[i].simulated / rows[i].measured - 1);
+    x += a, y += b, xx += a * a, yy += b * b, xy += a * b;
+  }
+  double n = count;
+  double correlation = (n * xy - x * y) / sqrt((n * xx - x * x) * (n * yy - y * y));
+  bf_reproduce_fact(run, "cycles of benchmarks", "no figure is asked for", true, false, NULL,
+                    "mean error %.0f%%, correlation of logarithms %.3f", 100 * sum / n,
+                    correlation);
+}
+
+static int reproduce_corpus(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
+  enum { MOST = 256 };
+  timed_work work = {.row = bf_arena_alloc(bf_reproduce_arena(run), MOST * sizeof *work.row)};
+  if (!work.row)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  unsigned count = 0;
+  const char *text = strchr(bf_reproduce_data("times"), '\n') + 1;
+  while (count < MOST && read_timed(&text, &work.row[count]))
+    if (!bf_reproduce_is_quick(run) || work.row[count].scale == 1)
+      count++;
+  bf_sim_gpu *gpu;
+  BF_TRY(bf_sim_gpu_load("h200", &gpu, diagnostic));
+  work.gpu = gpu;
+  int error = bf_reproduce_parallel(run, count, "benchmarks", simulate_one, &work, diagnostic);
+  if (!error) {
+    report_times(run, work.row, count);
+    error = report_speedups(run, work.row, count, diagnostic);
+  }
+  bf_sim_gpu_free(gpu);
+  return error;
+}
+
 const bf_reproduction bf_reproduce_h200[] = {
     {"h200-shared", "single shared accesses on an H200", "measured",
      "Every access of tests/data/h200/shared_access.csv, 32 times back to back by one warp: cycles "
      "per instruction beside those measured.",
      reproduce_shared},
+    {"h200-corpus", "benchmarks on an H200", "measured",
+     "Every benchmark at two sizes: cycles of its launches beside those that Nsight Compute "
+     "measured "
+     "(tests/data/h200/times.csv), and the speed-up that padding by hand brings.",
+     reproduce_corpus},
     {NULL, NULL, NULL, NULL, NULL},
 };

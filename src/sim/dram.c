@@ -87,6 +87,7 @@ static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static const read_list no_reads = {NO_TICKET, NO_TICKET};
 
+/* The tables of a channel; false: out of memory. */
 static bool create_channel(bf_sim_dram *dram, dram_channel *made) {
   made->bank = bf_arena_alloc(&dram->arena, dram->banks * sizeof *made->bank);
   made->open = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->open);
@@ -151,6 +152,7 @@ static dram_channel *locate(const bf_sim_dram *dram, uint64_t line, dram_place *
 
 /* ---- Lists of reads ---- */
 
+/* Puts a read at the end of a list. */
 static void append(bf_sim_dram *dram, read_list *list, uint32_t ticket) {
   dram->read[ticket].next = NO_TICKET;
   if (list->first == NO_TICKET)
@@ -177,6 +179,7 @@ static void insert_open(const bf_sim_dram *dram, dram_channel *channel, uint32_t
   channel->bank[read->place.bank].wanted++;
 }
 
+/* Takes read i from those whose row is open. */
 static void remove_open(dram_channel *channel, unsigned i) {
   channel->bank[channel->open[i].bank].wanted--;
   channel->open_count--;

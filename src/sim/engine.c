@@ -294,6 +294,8 @@ static void add_counts(bf_sim_result *sum, const bf_sim_result *own) {
   sum->shared_instructions += own->shared_instructions;
   sum->shared_wavefronts += own->shared_wavefronts;
   sum->shared_conflicts += own->shared_conflicts;
+  sum->shared_lanes += own->shared_lanes;
+  sum->shared_parts += own->shared_parts;
   sum->global_instructions += own->global_instructions;
   sum->global_sectors += own->global_sectors;
   sum->history_right += own->history_right;
@@ -349,7 +351,7 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
 /* ---- Launching ---- */
 
 static const bf_sim_core *core_of(const bf_sim_gpu *gpu) {
-  return gpu->pipeline == BF_SIM_SCOREBOARD ? &bf_sim_scoreboard_core : NULL;
+  return gpu->pipeline == BF_SIM_SCOREBOARD ? &bf_sim_scoreboard_core : &bf_sim_barrel_core;
 }
 
 static int make_sms(engine *own, unsigned blocks_per_sm, bf_diagnostic *diagnostic) {
@@ -374,8 +376,6 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
                        bf_diagnostic *diagnostic) {
   const bf_sim_gpu *gpu = own->settings->gpu;
   own->launch = launch;
-  if (!core_of(gpu))
-    return bf_fail(diagnostic, BF_UNSUPPORTED, "this pipeline is not built in");
   result->blocks_per_sm = bf_sim_blocks_per_sm(gpu, launch, &result->occupancy_limit);
   if (result->blocks_per_sm == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT,

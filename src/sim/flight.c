@@ -20,6 +20,7 @@ typedef struct bf_sim_waiter {
   uint8_t sectors; /* that have not come yet */
 } bf_sim_waiter;
 
+/* The first of the chain in which the line would be. */
 static uint32_t *bucket_of(const bf_sim_flights *flights, uint64_t line) {
   return &flights->bucket[line * UINT64_C(0x9e3779b97f4a7c15) >> 32 & flights->bucket_mask];
 }
@@ -73,6 +74,7 @@ static int reserve_lines(bf_sim_flights *flights, uint32_t lines) {
   return BF_OK;
 }
 
+/* Room for waiters. */
 static int reserve_waiters(bf_sim_flights *flights, uint32_t waiters) {
   bf_sim_waiter *made = realloc(flights->waiter, waiters * sizeof *made);
   if (!made)

@@ -230,7 +230,8 @@ int bf_sim_gpu_set(bf_sim_gpu *gpu, const char *assignment, bf_diagnostic *diagn
 #define AS_LONG(value) ((unsigned long long)(value))
 
 /* The pipelines of document 004 have one scheduler, one instruction at a time, and parts of warps
- * that follow each other. Before the memory stages come fetch, decode, operands and execution. */
+ * that follow each other. Beside the memory stages there are at least fetch, execution and
+ * writeback. */
 static int check_in_order(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {
   if (gpu->schedulers != 1 || gpu->dispatch != 1)
     REFUSE("an in-order pipeline has schedulers=1 and dispatch=1, not %llu and %llu",
@@ -240,8 +241,8 @@ static int check_in_order(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {
   if (BF_EMU_LANES % gpu->simd_width)
     REFUSE("simd_width=%llu does not divide a warp of %d lanes", AS_LONG(gpu->simd_width),
            BF_EMU_LANES);
-  if (gpu->memory_stages + 4 >= gpu->stages)
-    REFUSE("memory_stages=%llu leave fewer than 5 of %llu stages for the rest",
+  if (gpu->memory_stages + 3 > gpu->stages)
+    REFUSE("memory_stages=%llu leave fewer than 3 of %llu stages for the rest",
            AS_LONG(gpu->memory_stages), AS_LONG(gpu->stages));
   return BF_OK;
 }
@@ -252,8 +253,6 @@ static int check_scheduling(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {
            AS_LONG(gpu->warps_per_sm), AS_LONG(gpu->schedulers));
   if (gpu->pipeline != BF_SIM_SCOREBOARD)
     BF_TRY(check_in_order(gpu, diagnostic));
-  else if (gpu->scheduler == BF_SIM_CONFLICT_AWARE)
-    REFUSE("scheduler=conflict-aware needs pipeline=unified, split or elastic");
   if (gpu->let_through && gpu->scheduler != BF_SIM_CONFLICT_AWARE)
     REFUSE("let_through=yes needs scheduler=conflict-aware");
   return BF_OK;

@@ -42,16 +42,17 @@ void bf_sim_memory_free(bf_sim_memory *memory);
  * they are served in the order of (cycle, sm, order of adding for that sm). 0 or BF_NO_MEMORY. */
 int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request);
 /* Serves what reaches the second-level cache before cycle `until`, which grows from call to call
- * by no more than return_cycles. Calls answer for every LOAD and ATOMIC whose data is on its way
- * back by then, with the cycle at which it reaches the multiprocessor; that is never before
- * `until`. */
+ * by no more than return_cycles, or to no more than return_cycles behind what bf_sim_memory_next
+ * says. Calls answer for every LOAD and ATOMIC whose data is on its way back by then, with the
+ * cycle at which it reaches the multiprocessor; that is never before `until`. */
 int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
                           void (*answer)(void *context, const bf_sim_request *request,
                                          uint64_t cycle),
                           void *context);
-/* The first cycle at which advance would have something to do; UINT64_MAX: nothing is waiting. */
+/* The first cycle at which advance would have something to do; where only stores are left, the
+ * cycle at which the last of them is done. UINT64_MAX: nothing is waiting. */
 uint64_t bf_sim_memory_next(const bf_sim_memory *memory);
-/* Adds hits, misses and bytes to the result. */
+/* Adds hits, misses (both in sectors) and bytes to the result. */
 void bf_sim_memory_count(const bf_sim_memory *memory, bf_sim_result *result);
 
 /* ---- First-level cache of one multiprocessor ---- */
@@ -81,7 +82,8 @@ void bf_sim_l1_fill(bf_sim_l1 *l1, const bf_sim_request *request,
 unsigned bf_sim_l1_waiting(const bf_sim_l1 *l1);
 void bf_sim_l1_count(const bf_sim_l1 *l1, bf_sim_result *result);
 
-/* ---- Caches as such (cache.c): sectored, set-associative, least recently used goes first ---- */
+/* ---- Caches as such (cache.c): sectored, set-associative, least recently used goes first ----
+ * Lines are below 2^56. */
 
 typedef struct bf_sim_cache bf_sim_cache;
 

@@ -99,9 +99,10 @@ typedef struct bf_sim_warp {
 /* What the instruction just executed did to memory. A merged shared access may be several. */
 typedef struct bf_sim_touched {
   unsigned shared_accesses;
-  bf_count shared;                /* summed over them */
-  bool has_locks;       /* an atomic that goes round a loop */
-  unsigned width_bytes; /* of the widest */
+  bf_count shared;             /* summed over them */
+  uint16_t part[BF_EMU_LANES]; /* in-order pipelines: wavefronts of each simd_width lanes */
+  bool has_locks;              /* an atomic that goes round a loop */
+  unsigned width_bytes;        /* of the widest */
   bf_op shared_op;
   unsigned lines; /* of global memory */
   struct {

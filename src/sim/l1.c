@@ -9,13 +9,13 @@
 struct bf_sim_l1 {
   bf_sim_cache *cache; /* NULL: none */
   bf_sim_flights flights;
-  unsigned most_lines;
+  unsigned most_lines, most_waiters;
   unsigned requests;     /* in flight, without a cache */
   uint64_t hits, misses; /* sectors of loads */
 };
 
-/* The cache, and room for as many waiters as loads can wait: the lines of all loads in flight. */
-static int make_room(const bf_sim_gpu *gpu, bf_sim_l1 *l1, bf_diagnostic *diagnostic) {
+/* The cache, if there is one, and the table of lines on their way to it. */
+static int create_cache(const bf_sim_gpu *gpu, bf_sim_l1 *l1, bf_diagnostic *diagnostic) {
   uint64_t lines = gpu->l1_bytes / BF_SIM_LINE_BYTES / gpu->l1_ways * gpu->l1_ways;
   if (gpu->l1_bytes == 0)
     return BF_OK;
@@ -24,8 +24,7 @@ static int make_room(const bf_sim_gpu *gpu, bf_sim_l1 *l1, bf_diagnostic *diagno
         diagnostic, BF_BAD_INPUT, "l1_bytes=%llu does not hold l1_ways=%llu lines of %d bytes",
         (unsigned long long)gpu->l1_bytes, (unsigned long long)gpu->l1_ways, BF_SIM_LINE_BYTES);
   BF_TRY(bf_sim_cache_create(lines, (unsigned)gpu->l1_ways, &l1->cache, diagnostic));
-  if (bf_sim_flights_reserve(&l1->flights, l1->most_lines,
-                             (uint32_t)(gpu->global_queue * 2 * BF_EMU_LANES)) != BF_OK)
+  if (bf_sim_flights_reserve(&l1->flights, l1->most_lines, l1->most_lines) != BF_OK)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   return BF_OK;
 }
@@ -35,7 +34,8 @@ int bf_sim_l1_create(const bf_sim_gpu *gpu, bf_sim_l1 **l1, bf_diagnostic *diagn
   if (!made)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   made->most_lines = (unsigned)gpu->l1_misses;
-  int error = make_room(gpu, made, diagnostic);
+  made->most_waiters = (unsigned)gpu->global_queue * 2 * BF_EMU_LANES;
+  int error = create_cache(gpu, made, diagnostic);
   if (error != BF_OK) {
     bf_sim_l1_free(made);
     return error;
@@ -52,6 +52,7 @@ void bf_sim_l1_free(bf_sim_l1 *l1) {
   free(l1);
 }
 
+/* Fills the request for sectors that are missing. */
 static bf_sim_l1_outcome miss(uint64_t line, uint8_t sectors, uint32_t token,
                               bf_sim_request *request) {
   request->line = line;
@@ -61,6 +62,7 @@ static bf_sim_l1_outcome miss(uint64_t line, uint8_t sectors, uint32_t token,
   return BF_SIM_L1_MISS;
 }
 
+/* A load where there is no cache. */
 static bf_sim_l1_outcome load_uncached(bf_sim_l1 *l1, uint64_t line, uint8_t sectors,
                                        uint32_t token, bf_sim_request *request) {
   if (l1->requests == l1->most_lines)
@@ -70,6 +72,21 @@ static bf_sim_l1_outcome load_uncached(bf_sim_l1 *l1, uint64_t line, uint8_t sec
   return miss(line, sectors, token, request);
 }
 
+/* Whether another load can wait, for a line that is new or is not. The table of those that wait
+ * grows up to the lines of all loads that a multiprocessor can have in flight. */
+static bool has_room(bf_sim_l1 *l1, bool is_new_line) {
+  bf_sim_flights *flights = &l1->flights;
+  if (is_new_line && flights->lines == l1->most_lines)
+    return false;
+  if (flights->waiters == l1->most_waiters)
+    return false;
+  if (flights->waiters < flights->most_waiters)
+    return true;
+  uint32_t doubled = 2 * flights->most_waiters;
+  return bf_sim_flights_reserve(flights, l1->most_lines,
+                                doubled < l1->most_waiters ? doubled : l1->most_waiters) == BF_OK;
+}
+
 bf_sim_l1_outcome bf_sim_l1_load(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, uint32_t token,
                                  bf_sim_request *request) {
   if (!l1->cache)
@@ -77,8 +94,7 @@ bf_sim_l1_outcome bf_sim_l1_load(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, 
   uint8_t present = bf_sim_cache_look(l1->cache, line, sectors);
   uint8_t missing = sectors & (uint8_t)~present;
   uint8_t coming = missing ? bf_sim_flights_find(&l1->flights, line) : 0;
-  if (missing && ((!coming && l1->flights.lines == l1->most_lines) ||
-                  l1->flights.waiters == l1->flights.most_waiters))
+  if (missing && !has_room(l1, !coming))
     return BF_SIM_L1_FULL;
   l1->hits += bf_sim_sectors(present);
   l1->misses += bf_sim_sectors(missing);

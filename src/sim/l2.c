@@ -71,6 +71,7 @@ static int grow(bf_sim_memory *memory) {
   return reserve(memory, is_last ? memory->most_nodes : 2 * memory->nodes);
 }
 
+/* Gives back the node of a request that is done. */
 static void release(bf_sim_memory *memory, uint32_t index) {
   memory->node[index].next = memory->free_node;
   memory->free_node = index;
@@ -95,6 +96,7 @@ static uint64_t most_requests(const bf_sim_gpu *gpu) {
   return gpu->sms * of_one;
 }
 
+/* The cache, if there is one. */
 static int create_cache(const bf_sim_gpu *gpu, bf_sim_memory *memory, bf_diagnostic *diagnostic) {
   uint64_t lines = gpu->l2_bytes / BF_SIM_LINE_BYTES / gpu->l2_ways * gpu->l2_ways;
   if (gpu->l2_bytes == 0)
@@ -394,6 +396,7 @@ static uint32_t take_arriving(bf_sim_memory *memory) {
   return is_sorted ? first : sort(node, first);
 }
 
+/* All requests that arrive in this cycle. */
 static void serve_arriving(bf_sim_memory *memory) {
   uint32_t next;
   for (uint32_t i = take_arriving(memory); i != BF_SIM_NO_NODE; i = next) {
@@ -463,6 +466,7 @@ static uint64_t next_cycle(const bf_sim_memory *memory) {
   return event < arriving ? event : arriving;
 }
 
+/* Moves both calendars on. */
 static void move_to(bf_sim_memory *memory, uint64_t cycle) {
   memory->event.now = memory->arriving.now = cycle;
 }

@@ -183,6 +183,8 @@ static void add_result(bf_sim_result *to, const bf_sim_result *from) {
   to->shared_instructions += from->shared_instructions;
   to->shared_wavefronts += from->shared_wavefronts;
   to->shared_conflicts += from->shared_conflicts;
+  to->shared_lanes += from->shared_lanes;
+  to->shared_parts += from->shared_parts;
   to->global_instructions += from->global_instructions;
   to->global_sectors += from->global_sectors;
   to->l1_hits += from->l1_hits;

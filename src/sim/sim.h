@@ -110,6 +110,8 @@ typedef struct bf_sim_result {
   const char *occupancy_limit;   /* "warps", "blocks", "registers", "shared memory" */
   uint64_t resident_warp_cycles; /* warps on multiprocessors, summed over cycles */
   uint64_t shared_instructions, shared_wavefronts, shared_conflicts;
+  uint64_t shared_lanes; /* threads that accessed shared memory, summed over instructions */
+  uint64_t shared_parts; /* in-order pipelines: parts of warps with at least one such thread */
   uint64_t global_instructions, global_sectors, l1_hits, l1_misses, l2_hits, l2_misses;
   uint64_t dram_read_bytes, dram_written_bytes, dram_row_hits, dram_row_misses;
   uint64_t history_right, history_wrong, history_unknown; /* conflict history cache */

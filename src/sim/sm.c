@@ -7,6 +7,31 @@
 
 /* ---- What an instruction touches ---- */
 
+/* Counts what each part of a warp needs: in-order pipelines serve simd_width lanes at a time. total
+ * is what all need together, which says it where the machine serves the same groups of lanes and
+ * there are no conflicts. */
+static void touch_parts(bf_sim_sm *sm, const bf_emu_event *event, uint32_t total) {
+  unsigned width = (unsigned)sm->gpu->simd_width, parts = BF_EMU_LANES / width;
+  uint32_t lanes = width < BF_EMU_LANES ? (1U << width) - 1 : UINT32_MAX;
+  const bf_groups *groups = bf_groups_of(sm->gpu->machine, event->op, event->width_bytes);
+  unsigned active = 0;
+  for (unsigned i = 0; i < parts; i++)
+    active += (event->mask >> i * width & lanes) != 0;
+  bool is_plain = groups->contiguous == width && total == active;
+  sm->count.shared_parts += active;
+  for (unsigned i = 0; i < parts; i++) {
+    uint32_t mask = event->mask & lanes << i * width;
+    bf_count count = {.wavefronts_load = 1};
+    if (mask == 0)
+      continue;
+    if (!is_plain && bf_counter_count_lanes(sm->counter, event->op, event->width_bytes, mask,
+                                            event->shared_address, &count, NULL))
+      count = (bf_count){.wavefronts_load = 1};
+    sm->touched.part[i] +=
+        (uint16_t)(count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic);
+  }
+}
+
 static bool is_lock_rule(bf_rule rule) {
   return rule == BF_RULE_LOCK_LOOP || rule == BF_RULE_LOCK_LOOP_HALVES ||
          rule == BF_RULE_LOCK_TABLE;
@@ -33,7 +58,10 @@ static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   touched->shared.conflicts += count.conflicts;
   touched->shared.ideal += count.ideal;
   touched->shared.latency_cycles += count.latency_cycles;
+  if (sm->gpu->pipeline != BF_SIM_SCOREBOARD)
+    touch_parts(sm, event, wavefronts);
   sm->count.shared_instructions++;
+  sm->count.shared_lanes += (unsigned)__builtin_popcount(event->mask);
   sm->count.shared_wavefronts += wavefronts;
   sm->count.shared_conflicts += count.conflicts;
   bf_sim_site *site = &sm->count.site[event->site];
@@ -140,6 +168,8 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->touched.has_locks = false;
   sm->touched.width_bytes = 0;
   sm->touched.shared = (bf_count){0};
+  if (sm->gpu->pipeline != BF_SIM_SCOREBOARD)
+    memset(sm->touched.part, 0, sizeof sm->touched.part);
   sm->touched.lines = 0;
   sm->touched.is_store = sm->touched.is_atomic = false;
   bf_emu_warp_step(warp->emu);
