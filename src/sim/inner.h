@@ -119,6 +119,7 @@ typedef struct bf_sim_load {
   const bf_sim_op *op;
   uint64_t warp_age; /* of the warp when it was issued */
   unsigned lines;    /* not answered yet */
+  bool is_write;     /* a store or reduction: nobody waits for it, but it takes room */
   uint64_t issued;
 } bf_sim_load;
 
