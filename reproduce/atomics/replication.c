@@ -6,7 +6,7 @@
 #include "reproduce/atomics/pictures.h"
 #include "reproduce/atomics/vote.h"
 
-enum { STEPS = 8, BINS = 64, THREADS = 256 };
+enum { STEPS = 8, BINS = 64, THREADS = 1024 };
 
 typedef struct replication_figure {
   bf_pictures pictures;

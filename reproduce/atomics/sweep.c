@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SIZES = 8, FEWEST_BINS = 32, STEPS = 9, THREADS = 768, SHARED_WORDS = 12288 };
+enum { SIZES = 8, FEWEST_BINS = 32, STEPS = 9, THREADS = 1024, SHARED_WORDS = 12288 };
 
 /* Cycles, averages over the pictures; 0 where the copies do not fit. */
 typedef struct sweep_figure {
