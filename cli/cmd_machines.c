@@ -1,5 +1,5 @@
-/* bankfold machines: the memory models and where their numbers come from. */
-#include "cli.h"
+/* bankfold machines: the memory models and GPUs, and where their numbers come from. */
+#include "gpus.h"
 #include "search/search.h"
 
 #include <math.h>
@@ -70,30 +70,51 @@ static int add_to_list(unsigned index, bf_json *json, bool wants_json, bf_diagno
   return BF_OK;
 }
 
-static int list_machines(const settings *s) {
+/* Adds all built-in machines: rows of a table, or the member "machines" of an open object. */
+static int list_machines(bf_json *json, bool wants_json, bf_diagnostic *diagnostic) {
+  if (wants_json)
+    bf_json_begin(json, "machines", '[', false);
+  else
+    bf_text_addf(json->text, "%-10s %5s %5s %4s %9s %8s %9s %7s  %s\n", "name", "lanes", "banks",
+                 "word", "capacity", "measured", "published", "assumed", "title");
+  for (unsigned i = 0; bf_machine_builtin(i); i++) {
+    int error = add_to_list(i, json, wants_json, diagnostic);
+    if (error != BF_OK)
+      return error;
+  }
+  if (wants_json)
+    bf_json_end(json, ']');
+  return BF_OK;
+}
+
+static void write_lists_end(bf_text *text) {
+  bf_text_puts(text, "\nword: bytes per bank and row; SMs: multiprocessors; memory: the machine "
+                     "that is the GPU's shared memory;\nmeasured, published, assumed, default: on "
+                     "what the numbers rest. 'bankfold machines NAME' shows each\nof them with its "
+                     "source.\n");
+}
+
+static int list_all(const settings *s) {
   bf_text text = {0};
   bf_json json = {.text = &text};
   bf_diagnostic diagnostic;
-  if (s->common.json) {
+  if (s->common.json)
     bf_json_begin(&json, NULL, '{', false);
-    bf_json_begin(&json, "machines", '[', false);
-  } else {
-    bf_text_addf(&text, "%-10s %5s %5s %4s %9s %8s %9s %7s  %s\n", "name", "lanes", "banks", "word",
-                 "capacity", "measured", "published", "assumed", "title");
+  else
+    bf_text_puts(&text, "Machines: memories whose wavefronts are counted\n\n");
+  int error = list_machines(&json, s->common.json, &diagnostic);
+  if (!s->common.json)
+    bf_text_puts(&text, "\nGPUs: what the simulator needs beyond the memory\n\n");
+  if (error == BF_OK)
+    error = cli_list_gpus(&json, s->common.json, &diagnostic);
+  if (error != BF_OK) {
+    bf_text_free(&text);
+    return cli_complain(&diagnostic);
   }
-  for (unsigned i = 0; bf_machine_builtin(i); i++)
-    if (add_to_list(i, &json, s->common.json, &diagnostic) != BF_OK) {
-      bf_text_free(&text);
-      return cli_complain(&diagnostic);
-    }
-  if (s->common.json) {
-    bf_json_end(&json, ']');
+  if (s->common.json)
     bf_json_end(&json, '}');
-  } else {
-    bf_text_puts(&text, "\nword: bytes per bank and row; measured, published, assumed: on what the "
-                        "machine's numbers rest.\n'bankfold machines NAME' shows each of them with "
-                        "its source.\n");
-  }
+  else
+    write_lists_end(&text);
   return cli_print(&text);
 }
 
@@ -186,31 +207,54 @@ static int show_machine(const cli_common *common) {
   return cli_print(&text);
 }
 
+static int show_gpu(const char *name, bool wants_json) {
+  bf_sim_gpu *gpu;
+  bf_diagnostic diagnostic;
+  if (bf_sim_gpu_load(name, &gpu, &diagnostic) != BF_OK)
+    return cli_complain(&diagnostic);
+  bf_text text = {0};
+  if (wants_json)
+    cli_write_gpu_json(gpu, &text);
+  else
+    cli_write_gpu(gpu, &text);
+  bf_sim_gpu_free(gpu);
+  return cli_print(&text);
+}
+
 static int run(const void *given, int count, char **arguments) {
   const settings *s = given;
   cli_common common = s->common;
   if (count && common.machine)
     return cli_usage_error(&cli_machines, "give the machine as an argument or by --machine");
+  bool overrides = common.banks || common.word_bytes || common.lanes || common.address_bits;
+  if (count && cli_is_gpu(arguments[0])) {
+    if (overrides)
+      return cli_usage_error(&cli_machines, "overrides change a machine, not a GPU");
+    return show_gpu(arguments[0], common.json);
+  }
   if (count)
     common.machine = arguments[0];
   if (common.machine)
     return show_machine(&common);
-  if (common.banks || common.word_bytes || common.lanes || common.address_bits)
+  if (overrides)
     return cli_usage_error(&cli_machines, "overrides need a machine to change");
-  return list_machines(s);
+  return list_all(s);
 }
 
 const cli_command cli_machines = {
     .name = "machines",
-    .summary = "list the memory models and the source of each of their numbers",
-    .arguments = "[NAME]",
-    .details = "Without NAME, one line for each built-in machine. With the name of a built-in\n"
-               "machine or the path of a machine file, every number of that machine, whether it\n"
-               "was measured, published or is assumed, and its source.",
+    .summary = "list the memory models and GPUs and the source of each of their numbers",
+    .arguments = "[NAME|GPU]",
+    .details = "Without a name, one line for each built-in machine and GPU. With the name of a\n"
+               "built-in one, or the path of a machine file or of a GPU file (which ends in\n"
+               ".gpu), every number of it, whether it was measured, published or is assumed,\n"
+               "and its source.",
     .examples = "bankfold machines                  # all machines\n"
                 "bankfold machines hopper           # every number of one machine\n"
                 "bankfold machines ./mine.machine   # check a machine file of your own\n"
-                "bankfold machines fermi --banks 16 # what overrides change\n",
+                "bankfold machines fermi --banks 16 # what overrides change\n"
+                "bankfold machines gtx580           # every parameter of a GPU\n"
+                "bankfold machines ./mine.gpu       # check a GPU file of your own\n",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

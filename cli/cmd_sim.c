@@ -14,7 +14,7 @@ typedef struct settings {
   const char *launch, *benchmark, *check;
   uint64_t module, scale, seed;
   const char *timeline, *svg, *diagram_svg;
-  uint64_t timeline_cycles, diagram, width;
+  uint64_t timeline_cycles, diagram, diagram_from, width;
 } settings;
 
 enum { TIMELINE_CYCLES = 100000, DIAGRAM_CYCLES = 100 };
@@ -41,6 +41,8 @@ static const cli_option options[] = {
      "draw what schedulers did with their turns, a bar for each launch"},
     {"diagram", CLI_NUMBER, offsetof(settings, diagram), "N", NULL,
      "draw the pipeline in the first N cycles of the first launch, on SM 0"},
+    {"diagram-from", CLI_NUMBER, offsetof(settings, diagram_from), "CYCLE", NULL,
+     "draw N cycles from this one on"},
     {"diagram-svg", CLI_TEXT, offsetof(settings, diagram_svg), "FILE", NULL,
      "draw that as SVG, into a file (N: 100, unless --diagram is given)"},
     {"width", CLI_NUMBER, offsetof(settings, width), "N", NULL,
@@ -111,7 +113,7 @@ static int open_outputs(simulating *work, bf_diagnostic *diagnostic) {
   if (s->diagram_svg)
     BF_TRY(bf_writer_open(s->diagram_svg, false, &work->diagram_svg, diagnostic));
   if (s->diagram || s->diagram_svg)
-    BF_TRY(bf_diagram_create(0, s->diagram ? (unsigned)s->diagram : DIAGRAM_CYCLES,
+    BF_TRY(bf_diagram_create(0, s->diagram_from, s->diagram ? (unsigned)s->diagram : DIAGRAM_CYCLES,
                              &work->record.diagram, diagnostic));
   return BF_OK;
 }
@@ -196,16 +198,16 @@ static int check_usage(const settings *s, int count) {
   return cli_check_words(&cli_sim, s->check);
 }
 
-/* What waits on what, below the message about a deadlock. */
+/* What waits on what, line by line, below the message about a launch that did not end. */
 static void explain_deadlock(const bf_sim_record *record) {
   const bf_sim_launched *last = record->launches ? &record->launch[record->launches - 1] : NULL;
   if (!last || !last->result.deadlock[0])
     return;
   const char *at = last->result.deadlock;
   while (*at) {
-    size_t length = strcspn(at, "\n");
+    size_t length = strcspn(at, ";");
     fprintf(stderr, "  %.*s\n", (int)length, at);
-    at += length + (at[length] == '\n');
+    at += length + strspn(at + length, "; ");
   }
 }
 

@@ -1,8 +1,10 @@
 /* Shell completion, written from the command tables. What a value completes to follows from its
- * placeholder in the tables: NAME is a machine (a built-in one or a file), FILE and DIR are paths,
- * COMMAND and PAGE are commands; a list of choices, also one like "list|show" at the start of a
- * placeholder, completes to those. */
+ * placeholder in the tables: NAME is a machine and GPU a GPU (a built-in one or a file), FILE and
+ * DIR are paths, COMMAND and PAGE are commands; a list of choices, also one like "list|show" at the
+ * start of a placeholder, completes to those; BENCHMARK is a benchmark of the corpus. */
 #include "cli.h"
+#include "kernels/corpus.h"
+#include "sim/sim.h"
 
 #include <string.h>
 
@@ -12,7 +14,8 @@ static bool mentions(const char *placeholder, const char *word) {
 
 static bool takes_files(const char *placeholder) {
   return mentions(placeholder, "FILE") || mentions(placeholder, "DIR") ||
-         mentions(placeholder, "NAME") || mentions(placeholder, "PROGRAM");
+         mentions(placeholder, "NAME") || mentions(placeholder, "GPU") ||
+         mentions(placeholder, "PROGRAM");
 }
 
 /* The commands' names, each followed by a space. */
@@ -40,11 +43,17 @@ static void write_words(const char *placeholder, const char *choices, bf_text *t
     write_alternatives(placeholder, text);
   if (mentions(placeholder, "NAME"))
     for (unsigned i = 0; bf_machine_builtin(i); i++)
-      bf_text_addf(text, "%s%s", i ? " " : "", bf_machine_builtin(i));
+      bf_text_addf(text, "%s ", bf_machine_builtin(i));
+  if (mentions(placeholder, "GPU"))
+    for (const bf_embedded_machine *at = bf_embedded_gpus; at->name; at++)
+      bf_text_addf(text, "%s ", at->name);
   if (mentions(placeholder, "COMMAND") || mentions(placeholder, "PAGE"))
     write_commands(text);
   if (mentions(placeholder, "PAGE"))
     bf_text_puts(text, "bankfold");
+  if (mentions(placeholder, "BENCHMARK"))
+    for (unsigned i = 0; bf_corpus_get(i); i++)
+      bf_text_addf(text, "%s ", bf_corpus_get(i)->name);
 }
 
 /* ---- bash ---- */

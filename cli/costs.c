@@ -82,8 +82,8 @@ static void write_speed(const cli_costs *costs, bf_text *text) {
   bf_text_addf(text, "%-*s %11.1f%%", LABEL, "occupancy",
                100 * bf_sim_occupancy(costs->gpu, total));
   if (result->occupancy_limit)
-    bf_text_addf(text, "  %u block%s fit on an SM, limited by %s", result->blocks_per_sm,
-                 result->blocks_per_sm == 1 ? "" : "s", result->occupancy_limit);
+    bf_text_addf(text, "  %u %s on an SM, limited by %s", result->blocks_per_sm,
+                 result->blocks_per_sm == 1 ? "block fits" : "blocks fit", result->occupancy_limit);
   bf_text_puts(text, "\n");
 }
 

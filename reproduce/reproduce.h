@@ -29,6 +29,8 @@ const bf_reproduction *bf_reproduce_get(unsigned index);
 const bf_reproduction *bf_reproduce_find(const char *name);
 /* The text of reproduce/NAME.ptx or reproduce/FOLDER/NAME.ptx, or NULL. */
 const char *bf_reproduce_ptx(const char *name);
+/* The text of tests/data/h200/NAME.csv, for the files that meson.build names; or NULL. */
+const char *bf_reproduce_data(const char *name);
 
 /* ---- What a reproduction asks of its run ---- */
 

@@ -3,7 +3,8 @@
  *   gpus           the GPU files as bf_embedded_gpus[],
  *   kernels        the PTX of kernels with their benchmarks as bf_corpus_folders[],
  *   reproduce      the reproductions of reproduce/ as bf_reproduce_files[],
- *   reproduce-ptx  their PTX as bf_reproduce_kernels[].
+ *   reproduce-ptx  their PTX as bf_reproduce_kernels[],
+ *   reproduce-data measurements that they compare with, as bf_reproduce_measured[].
  * An entry is named after its file: machines/hopper.machine is hopper. The text is written byte by
  * byte, because C promises string literals of only 4095 characters. */
 #include <stdio.h>
@@ -34,6 +35,10 @@ static const embed_form forms[] = {
     {"reproduce-ptx",
      "/* Written by tools/embed.c from reproduce/. */\n#include \"reproduce/frame/frame.h\"\n\n",
      "", "const bf_reproduce_kernel bf_reproduce_kernels[] = {\n", "    {\"@\", text_#},\n",
+     "    {NULL, NULL},\n};\n"},
+    {"reproduce-data",
+     "/* Written by tools/embed.c from tests/data/. */\n#include \"reproduce/frame/frame.h\"\n\n",
+     "", "const bf_reproduce_kernel bf_reproduce_measured[] = {\n", "    {\"@\", text_#},\n",
      "    {NULL, NULL},\n};\n"},
     {"reproduce",
      "/* Written by tools/embed.c from reproduce/. */\n#include \"reproduce/frame/frame.h\"\n\n",
@@ -114,7 +119,9 @@ static const embed_form *find_form(const char *word) {
 int main(int argc, char **argv) {
   const embed_form *form = argc < 4 ? NULL : find_form(argv[1]);
   if (!form) {
-    fputs("usage: embed machines|gpus|kernels|reproduce|reproduce-ptx OUTPUT INPUT...\n", stderr);
+    fputs("usage: embed machines|gpus|kernels|reproduce|reproduce-ptx|reproduce-data OUTPUT "
+          "INPUT...\n",
+          stderr);
     return 2;
   }
   char **paths = argv + 3;

@@ -31,7 +31,7 @@ for report in "$results"/*/index.md; do
   done
   # The heading is the page's; charts are found in their folder, tables are files of the run.
   sed -e 1,2d -e "s|](\([^)]*\.svg\))|](img/reproduction/$name-\1)|" \
-    -e 's|(\[\([^]]*\.csv\)\]([^)]*))|(`\1`)|' "$report" >"$work/body"
+    -e 's|(\[\([^]]*\.csv\)\]([^)]*))|(\1)|' "$report" >"$work/body"
   awk -v mark="<!-- reproduce $name -->" -v body="$work/body" '
     $0 == "<!-- end -->" { skips = 0 }
     !skips { print }

@@ -16,6 +16,7 @@ typedef struct bf_reproduce_kernel {
   const char *name, *text;
 } bf_reproduce_kernel;
 extern const bf_reproduce_kernel bf_reproduce_kernels[];
+extern const bf_reproduce_kernel bf_reproduce_measured[]; /* measurements, as CSV */
 
 typedef struct frame_claim {
   struct frame_claim *next;

@@ -25,12 +25,17 @@ const bf_reproduction *bf_reproduce_find(const char *name) {
   return NULL;
 }
 
-const char *bf_reproduce_ptx(const char *name) {
-  for (const bf_reproduce_kernel *at = bf_reproduce_kernels; at->name; at++)
+/* The text of an embedded file, or NULL. */
+static const char *find_text(const bf_reproduce_kernel *at, const char *name) {
+  for (; at->name; at++)
     if (strcmp(at->name, name) == 0)
       return at->text;
   return NULL;
 }
+
+const char *bf_reproduce_ptx(const char *name) { return find_text(bf_reproduce_kernels, name); }
+
+const char *bf_reproduce_data(const char *name) { return find_text(bf_reproduce_measured, name); }
 
 /* ---- What a reproduction asks ---- */
 

@@ -131,7 +131,7 @@ static int fill(bf_emu_module *module, bf_diagnostic *diagnostic) {
                         diagnostic));
     bool is_const = variable->space == BF_PTX_SPACE_CONST;
     bf_emu_entry entry = {
-        .public = {module->placed[i].address, variable->bytes, BF_EMU_VARIABLE, 0},
+        .public = {module->placed[i].address, variable->bytes, BF_EMU_VARIABLE, 0, 0},
         .writable = !is_const};
     BF_TRY(bf_emu_add(module->emu, &entry, diagnostic));
     module->const_bytes += is_const ? variable->bytes : 0;
@@ -203,7 +203,7 @@ bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range
   for (unsigned i = 0; i < module->variables; i++)
     if (strcmp(module->placed[i].variable->name, name) == 0) {
       *range = (bf_emu_range){module->placed[i].address, module->placed[i].variable->bytes,
-                              BF_EMU_VARIABLE, 0};
+                              BF_EMU_VARIABLE, 0, 0};
       return true;
     }
   return false;

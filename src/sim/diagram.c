@@ -6,12 +6,13 @@
 
 /* ---- What is told ---- */
 
-int bf_diagram_create(unsigned sm, unsigned cycles, bf_diagram **diagram,
+int bf_diagram_create(unsigned sm, uint64_t from, unsigned cycles, bf_diagram **diagram,
                       bf_diagnostic *diagnostic) {
   bf_diagram *made = calloc(1, sizeof *made);
   if (!made)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   made->sm = sm;
+  made->from = from;
   made->cycles = cycles < BF_DIAGRAM_MOST_CYCLES ? cycles : BF_DIAGRAM_MOST_CYCLES;
   *diagram = made;
   return BF_OK;
@@ -32,9 +33,9 @@ static bool grow(bf_diagram *diagram, void **list, size_t count, size_t *capacit
   return true;
 }
 
-/* Whether cycle is in the diagram, which starts with the first cycle told. */
+/* Whether cycle is in the diagram, which starts with the first cycle told from `from` on. */
 static bool is_inside(bf_diagram *diagram, unsigned sm, uint64_t cycle) {
-  if (sm != diagram->sm)
+  if (sm != diagram->sm || cycle < diagram->from)
     return false;
   if (!diagram->has_start)
     diagram->start = cycle;
@@ -64,8 +65,11 @@ int bf_diagram_begin(bf_diagram *diagram, const bf_emu_kernel *kernel, bf_sim_wa
   diagram->label = bf_watch_labels(&diagram->arena, kernel);
   if (!diagram->kernel || !diagram->label)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  *watch = (bf_sim_watch){
-      .context = diagram, .last_cycle = UINT64_MAX, .event = keep_event, .stage = keep_stage};
+  *watch = (bf_sim_watch){.context = diagram,
+                          .first_cycle = diagram->from,
+                          .last_cycle = UINT64_MAX,
+                          .event = keep_event,
+                          .stage = keep_stage};
   return BF_OK;
 }
 

@@ -1,9 +1,10 @@
 /* Memory channels. Each has a bus, banks with one open row, and two queues: reads, of which the
  * first dram_queue are its window, and what nobody waits for.
  *
- * Every bank with reads in the window has a row open, or on its way to being open, that one of them
- * wants (settle). So a channel need only look for the first read in its window whose row is open.
- */
+ * The reads in the window are those whose row is open, in the order of their age, and for each bank
+ * a list of the others. A bank with reads in the window always has a row open, or on its way to
+ * being open, that one of them wants. So the next read to serve is found among those whose row is
+ * open. */
 #include "sim/dram.h"
 #include "sim/spread.h"
 
@@ -16,47 +17,67 @@ enum { CHUNK_LINES = 2 }; /* what follows in one channel: 256 bytes */
 #define NO_TICKET UINT32_MAX
 #define CYCLE (UINT64_C(1) << BF_SIM_TICK_BITS)
 
+/* First and last of reads that are linked by next. */
+typedef struct read_list {
+  uint32_t first, last; /* tickets; first NO_TICKET: empty */
+} read_list;
+
 /* Times are in ticks. */
 typedef struct dram_bank {
-  uint64_t open_row;    /* or NO_ROW */
-  uint64_t ready;       /* when the row is open */
-  uint64_t next_row;    /* when another row can begin to open */
-  uint64_t last_used;   /* end of its last transfer */
-  unsigned wanted;      /* reads in the window that want the open row */
-  bool is_newly_opened; /* nothing was transferred from the row yet */
+  uint64_t open_row;  /* or NO_ROW */
+  uint64_t ready;     /* when the row is open */
+  uint64_t next_row;  /* when another row can begin to open */
+  uint64_t last_used; /* end of its last transfer */
+  unsigned wanted;    /* reads in the window that want the open row */
+  unsigned passed;    /* reads of the open row that were served while others waited */
+  bool is_unused;     /* nothing was transferred from the row yet */
+  read_list others;   /* reads in the window that want other rows, in the order of their turns */
 } dram_bank;
 
-/* Sectors to transfer. Rows of all banks of a channel are numbered together. */
-typedef struct dram_transfer {
+/* Rows of all banks of a channel are numbered together. */
+typedef struct dram_place {
   uint64_t row;
-  uint32_t ticket; /* of a read; else NO_TICKET */
   uint16_t bank;
+} dram_place;
+
+/* A read that waits. */
+typedef struct dram_read {
+  dram_place place;
+  uint64_t age; /* reads of the channel that came before it */
+  uint32_t next;
+  uint8_t sectors;
+} dram_read;
+
+/* A read in the window whose row is open. */
+typedef struct open_read {
+  uint64_t age;
+  uint32_t ticket;
+  uint16_t bank;
+} open_read;
+
+/* Sectors that nobody waits for. */
+typedef struct dram_later {
+  dram_place place;
+  uint64_t since; /* ticks */
   uint8_t sectors;
   bool is_write;
-} dram_transfer;
-
-/* A read that waits behind the window. */
-typedef struct waiting_read {
-  dram_transfer transfer;
-  uint32_t next;
-} waiting_read;
+} dram_later;
 
 typedef struct dram_channel {
   uint64_t bus_free; /* ticks */
+  uint64_t reads;    /* that have come */
   dram_bank *bank;
-  dram_transfer *window; /* oldest first */
-  dram_transfer *later;  /* the same for what nobody waits for */
-  uint64_t *later_since;
-  unsigned window_count, later_count;
-  unsigned passed;      /* reads served since the oldest became the oldest */
-  uint32_t first, last; /* tickets of reads behind the window */
+  open_read *open; /* oldest first */
+  dram_later *later;
+  unsigned open_count, window_count, later_count;
+  read_list behind; /* the window */
 } dram_channel;
 
 struct bf_sim_dram {
   unsigned channels, banks, queue, row_chunks;
   uint64_t sector_ticks, hit_ticks, open_ticks, bank_ticks;
   dram_channel *channel;
-  waiting_read *waiting; /* by ticket */
+  dram_read *read; /* by ticket */
   uint32_t tickets;
   uint64_t row_hits, row_misses, sectors_read, sectors_written;
   bf_arena arena;
@@ -64,15 +85,16 @@ struct bf_sim_dram {
 
 static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+static const read_list no_reads = {NO_TICKET, NO_TICKET};
+
 static bool create_channel(bf_sim_dram *dram, dram_channel *made) {
   made->bank = bf_arena_alloc(&dram->arena, dram->banks * sizeof *made->bank);
-  made->window = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->window);
+  made->open = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->open);
   made->later = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->later);
-  made->later_since = bf_arena_alloc(&dram->arena, dram->queue * sizeof *made->later_since);
-  made->first = made->last = NO_TICKET;
+  made->behind = no_reads;
   for (unsigned i = 0; made->bank && i < dram->banks; i++)
-    made->bank[i].open_row = NO_ROW;
-  return made->bank && made->window && made->later && made->later_since;
+    made->bank[i] = (dram_bank){.open_row = NO_ROW, .others = no_reads};
+  return made->bank && made->open && made->later;
 }
 
 int bf_sim_dram_create(const bf_sim_gpu *gpu, bf_sim_dram **dram, bf_diagnostic *diagnostic) {
@@ -102,7 +124,7 @@ int bf_sim_dram_create(const bf_sim_gpu *gpu, bf_sim_dram **dram, bf_diagnostic 
 void bf_sim_dram_free(bf_sim_dram *dram) {
   if (!dram)
     return;
-  free(dram->waiting);
+  free(dram->read);
   bf_arena_free(&dram->arena);
   free(dram);
 }
@@ -110,141 +132,176 @@ void bf_sim_dram_free(bf_sim_dram *dram) {
 int bf_sim_dram_reserve(bf_sim_dram *dram, uint32_t tickets) {
   if (tickets <= dram->tickets)
     return BF_OK;
-  waiting_read *made = realloc(dram->waiting, tickets * sizeof *made);
+  dram_read *made = realloc(dram->read, tickets * sizeof *made);
   if (!made)
     return BF_NO_MEMORY;
-  dram->waiting = made;
+  dram->read = made;
   dram->tickets = tickets;
   return BF_OK;
 }
 
-/* Where a line is: its channel; bank and row are written to *place. */
-static unsigned locate(const bf_sim_dram *dram, uint64_t line, dram_transfer *place) {
+/* Where a line is: its channel; *place is bank and row. */
+static dram_channel *locate(const bf_sim_dram *dram, uint64_t line, dram_place *place) {
   uint64_t round, unused;
-  uint64_t number = bf_sim_spread(line / CHUNK_LINES, dram->channels, &round);
+  uint64_t channel = bf_sim_spread(line / CHUNK_LINES, dram->channels, &round);
   place->row = round / dram->row_chunks;
   place->bank = (uint16_t)bf_sim_spread(place->row, dram->banks, &unused);
-  return (unsigned)number;
+  return &dram->channel[channel];
+}
+
+/* ---- Lists of reads ---- */
+
+static void append(bf_sim_dram *dram, read_list *list, uint32_t ticket) {
+  dram->read[ticket].next = NO_TICKET;
+  if (list->first == NO_TICKET)
+    list->first = ticket;
+  else
+    dram->read[list->last].next = ticket;
+  list->last = ticket;
+}
+
+/* Takes all reads out of a list; returns the first, linked to the others. */
+static uint32_t take_all(read_list *list) {
+  uint32_t first = list->first;
+  *list = no_reads;
+  return first;
+}
+
+/* Puts a read among those whose row is open. */
+static void insert_open(const bf_sim_dram *dram, dram_channel *channel, uint32_t ticket) {
+  const dram_read *read = &dram->read[ticket];
+  unsigned i = channel->open_count++;
+  for (; i > 0 && channel->open[i - 1].age > read->age; i--)
+    channel->open[i] = channel->open[i - 1];
+  channel->open[i] = (open_read){.age = read->age, .ticket = ticket, .bank = read->place.bank};
+  channel->bank[read->place.bank].wanted++;
+}
+
+static void remove_open(dram_channel *channel, unsigned i) {
+  channel->bank[channel->open[i].bank].wanted--;
+  channel->open_count--;
+  memmove(&channel->open[i], &channel->open[i + 1],
+          (channel->open_count - i) * sizeof *channel->open);
 }
 
 /* ---- Rows ---- */
 
 /* Begins to open a row at `time`, or when the bank can. */
 static void open_row(const bf_sim_dram *dram, dram_bank *bank, uint64_t row, uint64_t time) {
-  uint64_t begin = later_of(time, bank->next_row);
+  uint64_t begin = later_of(later_of(time, bank->last_used), bank->next_row);
   bank->open_row = row;
   bank->ready = begin + dram->open_ticks;
   bank->next_row = begin + dram->bank_ticks;
-  bank->is_newly_opened = true;
+  bank->passed = 0;
+  bank->is_unused = true;
 }
 
-/* Reads in the window that want the open row of a bank. */
-static unsigned count_wanted(const dram_channel *channel, const dram_bank *bank) {
-  unsigned wanted = 0;
-  for (unsigned i = 0; i < channel->window_count; i++)
-    wanted += channel->window[i].row == bank->open_row;
-  return wanted;
+/* Where no read in the window wants the open row of a bank, but some want others, opens the row of
+ * the oldest. */
+static void open_next(bf_sim_dram *dram, dram_channel *channel, dram_bank *bank, uint64_t time) {
+  uint32_t ticket = bank->others.first, next;
+  if (bank->wanted || ticket == NO_TICKET)
+    return;
+  if (dram->read[ticket].place.row != bank->open_row)
+    open_row(dram, bank, dram->read[ticket].place.row, time);
+  for (ticket = take_all(&bank->others); ticket != NO_TICKET; ticket = next) {
+    next = dram->read[ticket].next;
+    if (dram->read[ticket].place.row == bank->open_row)
+      insert_open(dram, channel, ticket);
+    else
+      append(dram, &bank->others, ticket);
+  }
 }
 
-/* Where no read in the window wants the open row of bank `number`, opens that of the oldest. */
-static void settle(const bf_sim_dram *dram, dram_channel *channel, unsigned number, uint64_t time) {
+/* The reads that want the open row of bank `number` have to wait behind the others of the bank
+ * (is_last) or before them. */
+static void close_row(bf_sim_dram *dram, dram_channel *channel, unsigned number, bool is_last) {
   dram_bank *bank = &channel->bank[number];
-  bank->wanted = count_wanted(channel, bank);
-  for (unsigned i = 0; !bank->wanted && i < channel->window_count; i++)
-    if (channel->window[i].bank == number) {
-      open_row(dram, bank, channel->window[i].row, time);
-      bank->wanted = count_wanted(channel, bank);
+  uint32_t others = is_last ? NO_TICKET : take_all(&bank->others), next;
+  for (unsigned i = 0; bank->wanted;)
+    if (channel->open[i].bank == number) {
+      append(dram, &bank->others, channel->open[i].ticket);
+      remove_open(channel, i);
+    } else {
+      i++;
     }
+  for (; others != NO_TICKET; others = next) {
+    next = dram->read[others].next;
+    append(dram, &bank->others, others);
+  }
 }
 
-/* The bus carries a transfer, from `start` on at the earliest. */
-static void carry(bf_sim_dram *dram, dram_channel *channel, const dram_transfer *transfer,
-                  uint64_t start) {
-  dram_bank *bank = &channel->bank[transfer->bank];
-  unsigned sectors = (unsigned)__builtin_popcount(transfer->sectors);
-  channel->bus_free = later_of(channel->bus_free, later_of(start, bank->ready));
-  channel->bus_free += sectors * dram->sector_ticks;
-  bank->last_used = channel->bus_free;
-  *(bank->is_newly_opened ? &dram->row_misses : &dram->row_hits) += 1;
-  bank->is_newly_opened = false;
-  *(transfer->is_write ? &dram->sectors_written : &dram->sectors_read) += sectors;
+/* The bus carries sectors of the open row of a bank, at `time` at the earliest. */
+static void carry(bf_sim_dram *dram, dram_channel *channel, dram_bank *bank, unsigned sectors,
+                  uint64_t time) {
+  uint64_t start = later_of(channel->bus_free, later_of(time, bank->ready));
+  channel->bus_free = bank->last_used = start + sectors * dram->sector_ticks;
+  *(bank->is_unused ? &dram->row_misses : &dram->row_hits) += 1;
+  bank->is_unused = false;
 }
 
 /* ---- Reads ---- */
 
-/* Puts a read at the end of the window. */
-static void admit(const bf_sim_dram *dram, dram_channel *channel, const dram_transfer *read,
-                  uint64_t time) {
-  dram_bank *bank = &channel->bank[read->bank];
-  channel->window[channel->window_count++] = *read;
-  if (bank->open_row == read->row) {
-    bank->wanted++;
-  } else if (!bank->wanted) {
-    open_row(dram, bank, read->row, later_of(time, bank->last_used));
-    bank->wanted = 1;
+/* Puts a read into the window, as the youngest. */
+static void admit(bf_sim_dram *dram, dram_channel *channel, uint32_t ticket, uint64_t time) {
+  const dram_place *place = &dram->read[ticket].place;
+  dram_bank *bank = &channel->bank[place->bank];
+  channel->window_count++;
+  if (bank->open_row == place->row) {
+    insert_open(dram, channel, ticket);
+  } else {
+    append(dram, &bank->others, ticket);
+    open_next(dram, channel, bank, time);
   }
 }
 
 uint64_t bf_sim_dram_read(bf_sim_dram *dram, uint64_t line, uint8_t sectors, uint32_t ticket,
                           uint64_t cycle, unsigned *number) {
-  dram_transfer read = {.ticket = ticket, .sectors = sectors};
-  *number = locate(dram, line, &read);
-  dram_channel *channel = &dram->channel[*number];
+  assert(ticket < dram->tickets);
+  dram_read *read = &dram->read[ticket];
+  dram_channel *channel = locate(dram, line, &read->place);
+  *number = (unsigned)(channel - dram->channel);
+  read->age = channel->reads++;
+  read->sectors = sectors;
   if (channel->window_count == dram->queue) {
-    assert(ticket < dram->tickets);
-    dram->waiting[ticket] = (waiting_read){.transfer = read, .next = NO_TICKET};
-    if (channel->first == NO_TICKET)
-      channel->first = ticket;
-    else
-      dram->waiting[channel->last].next = ticket;
-    channel->last = ticket;
+    append(dram, &channel->behind, ticket);
     return UINT64_MAX;
   }
-  admit(dram, channel, &read, cycle * CYCLE);
-  const dram_bank *bank = &channel->bank[read.bank];
-  if (bank->open_row != read.row)
+  admit(dram, channel, ticket, cycle * CYCLE);
+  const dram_bank *bank = &channel->bank[read->place.bank];
+  if (bank->open_row != read->place.row)
     return UINT64_MAX;
   return later_of(cycle, later_of(bank->ready, channel->bus_free) / CYCLE);
 }
 
-/* The oldest read whose row is open before `end`; else window_count, and *ready is when the first
- * row that is wanted will be open. A read that dram_queue others have passed is the only one. */
-static unsigned choose(const bf_sim_dram *dram, dram_channel *channel, uint64_t end,
-                       uint64_t *ready) {
-  unsigned count = channel->window_count;
-  if (channel->passed >= dram->queue) {
-    dram_bank *bank = &channel->bank[channel->window[0].bank];
-    if (bank->open_row != channel->window[0].row) {
-      open_row(dram, bank, channel->window[0].row, later_of(end - CYCLE, bank->last_used));
-      bank->wanted = count_wanted(channel, bank);
-    }
-    count = 1;
-  }
+/* The oldest read whose row is open before `end`; else open_count, and *ready is when the first row
+ * that is wanted will be open. */
+static unsigned choose(const dram_channel *channel, uint64_t end, uint64_t *ready) {
   *ready = UINT64_MAX;
-  for (unsigned i = 0; i < count; i++) {
-    const dram_bank *bank = &channel->bank[channel->window[i].bank];
-    if (bank->open_row != channel->window[i].row)
-      continue;
-    if (bank->ready < end)
+  for (unsigned i = 0; i < channel->open_count; i++) {
+    uint64_t bank_ready = channel->bank[channel->open[i].bank].ready;
+    if (bank_ready < end)
       return i;
-    *ready = bank->ready < *ready ? bank->ready : *ready;
+    *ready = bank_ready < *ready ? bank_ready : *ready;
   }
-  return channel->window_count;
+  return channel->open_count;
 }
 
-/* Takes read i out of the window; the first read behind it moves up. */
+/* Takes read i of those whose row is open out of the window; the first behind it moves up. The bank
+ * goes on to its next row when nobody wants this one any more, or when dram_queue reads have passed
+ * the others. */
 static void leave_window(bf_sim_dram *dram, dram_channel *channel, unsigned i, uint64_t time) {
-  unsigned number = channel->window[i].bank;
+  unsigned number = channel->open[i].bank;
+  dram_bank *bank = &channel->bank[number];
+  remove_open(channel, i);
   channel->window_count--;
-  memmove(&channel->window[i], &channel->window[i + 1],
-          (channel->window_count - i) * sizeof *channel->window);
-  channel->passed = i == 0 ? 0 : channel->passed + 1;
-  if (--channel->bank[number].wanted == 0)
-    settle(dram, channel, number, channel->bus_free);
-  if (channel->first != NO_TICKET) {
-    const waiting_read *next = &dram->waiting[channel->first];
-    channel->first = next->next;
-    admit(dram, channel, &next->transfer, time);
+  if (bank->others.first != NO_TICKET && ++bank->passed > dram->queue)
+    close_row(dram, channel, number, true);
+  open_next(dram, channel, bank, time);
+  uint32_t next = channel->behind.first;
+  if (next != NO_TICKET) {
+    channel->behind.first = dram->read[next].next;
+    admit(dram, channel, next, time);
   }
 }
 
@@ -255,13 +312,15 @@ bool bf_sim_dram_serve(bf_sim_dram *dram, unsigned number, uint64_t cycle, uint3
   *ready = channel->window_count ? channel->bus_free / CYCLE : UINT64_MAX;
   if (channel->window_count == 0 || channel->bus_free >= end)
     return false;
-  unsigned i = choose(dram, channel, end, ready);
-  if (i == channel->window_count) {
+  unsigned i = choose(channel, end, ready);
+  if (i == channel->open_count) {
     *ready /= CYCLE;
     return false;
   }
-  *ticket = channel->window[i].ticket;
-  carry(dram, channel, &channel->window[i], cycle * CYCLE);
+  *ticket = channel->open[i].ticket;
+  unsigned sectors = bf_sim_sectors(dram->read[*ticket].sectors);
+  carry(dram, channel, &channel->bank[channel->open[i].bank], sectors, cycle * CYCLE);
+  dram->sectors_read += sectors;
   *ready = bf_sim_cycle_after(channel->bus_free + dram->hit_ticks);
   leave_window(dram, channel, i, cycle * CYCLE);
   return true;
@@ -269,34 +328,36 @@ bool bf_sim_dram_serve(bf_sim_dram *dram, unsigned number, uint64_t cycle, uint3
 
 /* ---- What nobody waits for ---- */
 
-/* Carries the oldest transfer and all others of its row, in the time since the bus and the bank
- * were last used, or now if there was none. */
+/* Carries the oldest and all others of its row, in the time since the bus and the bank were last
+ * used, or now if there was none. */
 static void carry_row(bf_sim_dram *dram, dram_channel *channel) {
-  dram_transfer oldest = channel->later[0];
-  dram_bank *bank = &channel->bank[oldest.bank];
-  bool was_open = bank->open_row == oldest.row;
+  dram_later oldest = channel->later[0];
+  dram_bank *bank = &channel->bank[oldest.place.bank];
   unsigned kept = 0;
-  if (!was_open)
-    open_row(dram, bank, oldest.row, later_of(channel->later_since[0], bank->last_used));
-  for (unsigned i = 0; i < channel->later_count; i++)
-    if (channel->later[i].row == oldest.row) {
-      carry(dram, channel, &channel->later[i], channel->later_since[i]);
+  if (bank->open_row != oldest.place.row) {
+    close_row(dram, channel, oldest.place.bank, false);
+    open_row(dram, bank, oldest.place.row, oldest.since);
+  }
+  for (unsigned i = 0; i < channel->later_count; i++) {
+    const dram_later *later = &channel->later[i];
+    if (later->place.row == oldest.place.row) {
+      unsigned sectors = bf_sim_sectors(later->sectors);
+      carry(dram, channel, bank, sectors, later->since);
+      *(later->is_write ? &dram->sectors_written : &dram->sectors_read) += sectors;
     } else {
-      channel->later_since[kept] = channel->later_since[i];
-      channel->later[kept++] = channel->later[i];
+      channel->later[kept++] = *later;
     }
+  }
   channel->later_count = kept;
-  if (!was_open)
-    settle(dram, channel, oldest.bank, channel->bus_free);
+  open_next(dram, channel, bank, channel->bus_free);
 }
 
 void bf_sim_dram_later(bf_sim_dram *dram, uint64_t line, uint8_t sectors, bool is_write,
                        uint64_t cycle) {
-  dram_transfer made = {.ticket = NO_TICKET, .sectors = sectors, .is_write = is_write};
-  dram_channel *channel = &dram->channel[locate(dram, line, &made)];
+  dram_later made = {.since = cycle * CYCLE, .sectors = sectors, .is_write = is_write};
+  dram_channel *channel = locate(dram, line, &made.place);
   if (channel->later_count == dram->queue)
     carry_row(dram, channel);
-  channel->later_since[channel->later_count] = cycle * CYCLE;
   channel->later[channel->later_count++] = made;
 }
 

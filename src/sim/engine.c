@@ -319,6 +319,7 @@ static void set_fault(const engine *own, bf_sim_result *result) {
     return;
   }
   explain_deadlock(own, result);
+  result->timed_out = own->timed_out;
   fault->kind = BF_EMU_DEADLOCK;
   snprintf(fault->text, sizeof fault->text, "%s%.170s",
            own->timed_out ? "not done after the most cycles allowed: " : "", result->deadlock);
@@ -348,7 +349,7 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
 /* ---- Launching ---- */
 
 static const bf_sim_core *core_of(const bf_sim_gpu *gpu) {
-  return gpu->pipeline == BF_SIM_SCOREBOARD ? &bf_sim_scoreboard_core : &bf_sim_barrel_core;
+  return gpu->pipeline == BF_SIM_SCOREBOARD ? &bf_sim_scoreboard_core : NULL;
 }
 
 static int make_sms(engine *own, unsigned blocks_per_sm, bf_diagnostic *diagnostic) {
@@ -373,6 +374,8 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
                        bf_diagnostic *diagnostic) {
   const bf_sim_gpu *gpu = own->settings->gpu;
   own->launch = launch;
+  if (!core_of(gpu))
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "this pipeline is not built in");
   result->blocks_per_sm = bf_sim_blocks_per_sm(gpu, launch, &result->occupancy_limit);
   if (result->blocks_per_sm == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT,

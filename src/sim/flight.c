@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 typedef struct bf_sim_flight {
   uint64_t line;

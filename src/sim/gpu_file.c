@@ -13,11 +13,11 @@ typedef struct reader {
   bf_lines lines;
   bf_sim_gpu *gpu;
   const struct reader *outer; /* reads the file that has this one as its base */
-  bool has_base, has_machine, has_values;
-  bool *given; /* parameters that this file gives */
+  bool has_machine;           /* this file names one */
+  bool is_late;               /* for base: a line that must follow it was read */
+  bool *given;                /* parameters that this file gives */
 } reader;
 
-static int parse_text(reader *r, const char *text);
 static int read_gpu(const char *file, const char *text, const reader *outer, bf_sim_gpu **gpu,
                     bf_diagnostic *diagnostic);
 
@@ -36,7 +36,7 @@ static int parse_title(reader *r) {
 }
 
 static int parse_source(reader *r) {
-  r->has_values = true;
+  r->is_late = true;
   return bf_lines_take_source(&r->lines);
 }
 
@@ -76,7 +76,7 @@ static int parse_machine(reader *r) {
                          *problem.file ? ": " : "", problem.message);
   bf_machine_free(r->gpu->machine);
   r->gpu->machine = machine;
-  r->has_machine = true;
+  r->has_machine = r->is_late = true;
   r->lines.next++;
   return BF_OK;
 }
@@ -141,7 +141,7 @@ static int parse_base(reader *r) {
   const char *name = bf_lines_peek(&r->lines);
   if (!*name)
     return BF_LINES_FAIL(&r->lines, r->lines.next, "expected the name of a GPU");
-  if (r->has_base || r->has_machine || r->has_values)
+  if (r->is_late)
     return BF_LINES_FAIL(&r->lines, 0, "base comes once, before all but name and title");
   char *path = is_path(name) ? beside(r, name) : bf_arena_copy(&r->gpu->arena, name);
   if (!path)
@@ -156,7 +156,7 @@ static int parse_base(reader *r) {
   BF_TRY(load_gpu(path, r, &base, r->lines.diagnostic));
   int error = inherit(r, base);
   bf_sim_gpu_free(base);
-  r->has_base = true;
+  r->is_late = true;
   r->lines.next++;
   return error;
 }
@@ -168,7 +168,7 @@ static int parse_parameter(reader *r, const bf_sim_parameter *parameter) {
   bool *given = &r->given[parameter - bf_sim_parameters];
   if (*given)
     return BF_LINES_FAIL(lines, 0, "%s is given twice", parameter->name);
-  *given = r->has_values = true;
+  *given = r->is_late = true;
   BF_TRY(bf_lines_take_basis(lines));
   char problem[BF_SIM_GPU_PROBLEM];
   if (!bf_sim_gpu_assign(r->gpu, parameter, bf_lines_peek(lines), problem))

@@ -11,6 +11,11 @@
 
 enum { BF_SIM_SECTOR_BYTES = 32, BF_SIM_LINE_BYTES = 128 };
 
+/* The number of sectors in a mask of four: digit `mask` of a table. */
+static inline unsigned bf_sim_sectors(uint8_t mask) {
+  return (unsigned)(UINT64_C(0x4332322132212110) >> 4 * (mask & 15) & 15);
+}
+
 typedef enum bf_sim_request_kind {
   BF_SIM_LOAD,
   BF_SIM_STORE,

@@ -100,7 +100,8 @@ typedef struct bf_sim_warp {
 typedef struct bf_sim_touched {
   unsigned shared_accesses;
   bf_count shared;                /* summed over them */
-  unsigned shared_latency_cycles; /* lock tables: of all four states */
+  bool has_locks;       /* an atomic that goes round a loop */
+  unsigned width_bytes; /* of the widest */
   bf_op shared_op;
   unsigned lines; /* of global memory */
   struct {

@@ -66,7 +66,7 @@ static bf_sim_l1_outcome load_uncached(bf_sim_l1 *l1, uint64_t line, uint8_t sec
   if (l1->requests == l1->most_lines)
     return BF_SIM_L1_FULL;
   l1->requests++;
-  l1->misses += (unsigned)__builtin_popcount(sectors);
+  l1->misses += bf_sim_sectors(sectors);
   return miss(line, sectors, token, request);
 }
 
@@ -80,8 +80,8 @@ bf_sim_l1_outcome bf_sim_l1_load(bf_sim_l1 *l1, uint64_t line, uint8_t sectors, 
   if (missing && ((!coming && l1->flights.lines == l1->most_lines) ||
                   l1->flights.waiters == l1->flights.most_waiters))
     return BF_SIM_L1_FULL;
-  l1->hits += (unsigned)__builtin_popcount(present);
-  l1->misses += (unsigned)__builtin_popcount(missing);
+  l1->hits += bf_sim_sectors(present);
+  l1->misses += bf_sim_sectors(missing);
   if (!missing)
     return BF_SIM_L1_HIT;
   bf_sim_flights_wait(&l1->flights, line, missing, token);

@@ -21,6 +21,7 @@ typedef enum stage {
   FETCH,   /* the read reaches its channel */
   DATA,    /* its data has come from DRAM */
   READY,   /* it leaves for its multiprocessor */
+  LATER,   /* nothing yet */
 } stage;
 
 struct bf_sim_memory {
@@ -84,12 +85,13 @@ static void post(bf_sim_memory *memory, uint32_t index, stage next, uint64_t cyc
 
 /* ---- Creation ---- */
 
-/* Requests that multiprocessors can have in flight: the lines of all accesses in their queues,
- * lines on their way to their caches, each in up to four requests, and stores, of which four can
- * leave in a cycle, on their way here. */
+/* Requests that multiprocessors can have in flight: the lines of loads and atomics that are not
+ * answered yet and of accesses that wait for the load/store unit, lines on their way to first-level
+ * caches, each in up to four requests, and stores, of which four can leave in a cycle, on their way
+ * here. */
 static uint64_t most_requests(const bf_sim_gpu *gpu) {
-  uint64_t of_one = 2 * BF_EMU_LANES * gpu->global_queue + 4 * gpu->l1_misses +
-                    4 * (gpu->request_cycles + gpu->return_cycles);
+  uint64_t of_one = 2 * BF_EMU_LANES * (gpu->global_queue + gpu->shared_queue) +
+                    4 * gpu->l1_misses + 4 * (gpu->request_cycles + gpu->return_cycles);
   return gpu->sms * of_one;
 }
 
@@ -165,7 +167,7 @@ static void send_answer(bf_sim_memory *memory, uint32_t index) {
   bf_sim_request request = memory->node[index].request;
   uint64_t *port = &memory->port_free[request.sm];
   *port = later_of(*port, memory->event.now * CYCLE) +
-          (unsigned)__builtin_popcount(request.sectors) * memory->return_ticks;
+          bf_sim_sectors(request.sectors) * memory->return_ticks;
   uint64_t cycle = bf_sim_cycle_after(*port) + memory->return_cycles;
   assert(cycle >= memory->until);
   release(memory, index);
@@ -262,7 +264,7 @@ static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request)
   if (request->kind == BF_SIM_ATOMIC || request->kind == BF_SIM_REDUCE)
     work = later_of(request->operations, 1) * memory->atomic_ticks;
   else
-    work = (unsigned)__builtin_popcount(request->sectors) * memory->sector_ticks;
+    work = bf_sim_sectors(request->sectors) * memory->sector_ticks;
   *slice = later_of(*slice, memory->event.now * CYCLE) + work;
   return bf_sim_cycle_after(*slice);
 }
@@ -272,8 +274,8 @@ static uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request
   uint8_t present =
       memory->cache ? bf_sim_cache_look(memory->cache, request->line, request->sectors) : 0;
   uint8_t missing = request->sectors & (uint8_t)~present;
-  memory->hits += memory->cache ? (unsigned)__builtin_popcount(present) : 0;
-  memory->misses += memory->cache ? (unsigned)__builtin_popcount(missing) : 0;
+  memory->hits += memory->cache ? bf_sim_sectors(present) : 0;
+  memory->misses += memory->cache ? bf_sim_sectors(missing) : 0;
   return missing;
 }
 
@@ -400,15 +402,11 @@ static void serve_arriving(bf_sim_memory *memory) {
   }
 }
 
+/* An event of this cycle, other than those of channels; what is due later goes back. */
 static void happen(bf_sim_memory *memory, uint32_t index) {
-  bf_sim_node *node = &memory->node[index];
-  if (node->due > memory->event.now) {
+  switch (memory->node[index].due > memory->event.now ? LATER : memory->node[index].stage) {
+  case LATER:
     bf_sim_calendar_add(&memory->event, memory->node, index);
-    return;
-  }
-  switch ((stage)node->stage) {
-  case CHANNEL:
-    run_channel(memory, index);
     break;
   case FETCH:
     fetch(memory, index);
@@ -422,14 +420,24 @@ static void happen(bf_sim_memory *memory, uint32_t index) {
   }
 }
 
-/* All events of this cycle, also those that are set down for it meanwhile. */
+/* All events of this cycle, also those that are set down for it meanwhile; channels come last, when
+ * all reads that reach them in this cycle are there. */
 static void run_events(bf_sim_memory *memory) {
-  uint32_t index, next;
+  uint32_t index, next, channels = BF_SIM_NO_NODE;
   while ((index = bf_sim_calendar_take(&memory->event)) != BF_SIM_NO_NODE)
     for (; index != BF_SIM_NO_NODE; index = next) {
       next = memory->node[index].next;
-      happen(memory, index);
+      if (memory->node[index].stage == CHANNEL) {
+        memory->node[index].next = channels;
+        channels = index;
+      } else {
+        happen(memory, index);
+      }
     }
+  for (; channels != BF_SIM_NO_NODE; channels = next) {
+    next = memory->node[channels].next;
+    run_channel(memory, channels);
+  }
 }
 
 /* ---- What the multiprocessors see ---- */

@@ -84,6 +84,13 @@ static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruct
   }
 }
 
+/* Whether a move reads the time: it must happen in its turn. */
+static bool reads_clock(const bf_ptx_instruction *instruction) {
+  const bf_ptx_operand *from = &instruction->operand[instruction->operands - 1];
+  return from->kind == BF_PTX_SPECIAL && from->special >= BF_PTX_SPECIAL_CLOCK &&
+         from->special <= BF_PTX_SPECIAL_GLOBALTIMER_HI;
+}
+
 /* The unit and slots of an instruction. */
 static void set_unit(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_sim_op *op) {
   const bf_ptx_instruction *instruction = found->instruction;
@@ -94,7 +101,8 @@ static void set_unit(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
     op->unit = BF_SIM_UNIT_NONE;
     break;
   case BF_PTX_WORK_MOVE:
-    op->unit = gpu->moves == MOVES_FREE ? BF_SIM_UNIT_NONE : BF_SIM_UNIT_INT;
+    op->unit =
+        gpu->moves == MOVES_FREE && !reads_clock(instruction) ? BF_SIM_UNIT_NONE : BF_SIM_UNIT_INT;
     break;
   case BF_PTX_WORK_LOGIC:
   case BF_PTX_WORK_FENCE:

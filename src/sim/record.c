@@ -140,9 +140,12 @@ static int run(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_r
   launched->sm_cycles = launched->result.cycles * launched->result.sms;
   if (!find_lines(&record->arena, launch->kernel, launched))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (launched->result.timed_out)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s is not done after %llu cycles",
+                   launched->kernel, (unsigned long long)settings.most_cycles);
   if (launched->result.deadlock[0])
-    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on after %llu cycles",
-                   launched->kernel, (unsigned long long)launched->result.cycles);
+    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on: warps wait for each other",
+                   launched->kernel);
   *result = launched->result.emu;
   return BF_OK;
 }

@@ -55,7 +55,8 @@ typedef struct bf_sim_record {
 } bf_sim_record;
 
 /* Makes bf_emu_run simulate the launch and add it to the record. A launch that a fault has ended is
- * in the record too, with what was found until then; a deadlock is an error. */
+ * in the record too, with what was found until then; a deadlock, and the end of most_cycles, are
+ * errors. */
 void bf_sim_record_attach(bf_sim_record *record, bf_emu_launch *launch);
 /* The sums over all launches; lines are in the arena of the record. blocks_per_sm and
  * occupancy_limit are 0 and NULL where there are several. */

@@ -36,7 +36,8 @@ typedef struct issuer {
   uint64_t turn;     /* cycle of its next turn */
   unsigned last;     /* slot that issued last */
   uint64_t active;   /* two-level: slots in the first group */
-  uint64_t way_free; /* ticks: when another of its shared accesses can start */
+  uint64_t way_free; /* ticks: when another of its accesses can go to memory */
+  bool way_has_conflicts;
   unsigned count[4]; /* its warps by state */
 } issuer;
 
@@ -278,22 +279,32 @@ typedef struct shared_cost {
   bool holds_warp;  /* the warp itself goes round a loop until then */
 } shared_cost;
 
-static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_count *count, bool is_hashed) {
+/* Cycles that a store of so many wavefronts takes its scheduler's way. */
+static double store_way(const bf_sim_gpu *gpu, double each, uint32_t wavefronts, unsigned bytes) {
+  double most = gpu->shared_store_most_cycles * (bytes > 8 ? bytes / 8 : 1);
+  double own = gpu->shared_return_cycles > each ? gpu->shared_return_cycles * (wavefronts - 1)
+                                                : each * wavefronts;
+  return most > 0 && own > most ? most : own;
+}
+
+static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_sim_touched *touched,
+                                  bool is_hashed) {
+  const bf_count *count = &touched->shared;
   uint32_t plain = count->wavefronts_load + count->wavefronts_store;
   uint32_t atomic = count->wavefronts_atomic;
   plain = (plain + (uint32_t)gpu->shared_ports - 1) / (uint32_t)gpu->shared_ports;
-  bool is_store = count->wavefronts_store && !atomic && !count->lock_iterations;
-  double each = gpu->shared_wavefront_cycles, back = gpu->shared_return_cycles;
+  double each = gpu->shared_wavefront_cycles;
+  double back = gpu->shared_return_cycles > each ? gpu->shared_return_cycles : each;
   shared_cost cost = {.result = is_hashed ? (double)gpu->hash_cycles : 0};
-  if (is_store) {
-    each = gpu->shared_store_cycles > 0 ? gpu->shared_store_cycles : each;
-    back = each;
-  } else if (back < each)
-    back = each;
-  if (count->lock_iterations) {
+  if (touched->has_locks) {
     cost.memory = each * (plain + atomic);
     cost.result += lock_loop_cycles(gpu, count);
     cost.holds_warp = true;
+  } else if (touched->shared_op == BF_OP_ST || touched->shared_op == BF_OP_RED) {
+    each = gpu->shared_store_cycles > 0 ? gpu->shared_store_cycles : each;
+    cost.memory = each * (plain + atomic);
+    cost.scheduler = store_way(gpu, each, plain + atomic, touched->width_bytes);
+    cost.result += (double)gpu->shared_cycles;
   } else if (atomic) {
     cost.memory = gpu->atomic_wavefront_cycles * atomic + each * plain;
     cost.scheduler = back * atomic;
@@ -313,12 +324,13 @@ static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_count *count, 
 static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
   board *own = sm->core_data;
   const bf_count *count = &sm->touched.shared;
-  shared_cost cost = cost_of_shared(sm->gpu, count, sm->settings->hash != NULL);
+  shared_cost cost = cost_of_shared(sm->gpu, &sm->touched, sm->settings->hash != NULL);
   issuer *its = &own->scheduler[scheduler_of(own, warp)];
   uint64_t now = sm->now * TICKS;
   uint64_t earliest = its->way_free > now ? its->way_free : now;
   uint64_t start = take_memory(sm, own, earliest, ticks(cost.memory), count->conflicts > 0);
-  its->way_free = start + ticks(cost.scheduler);
+  its->way_free = earliest + ticks(cost.scheduler);
+  its->way_has_conflicts = count->conflicts > 0;
   if (warp->next->site != UINT32_MAX)
     sm->count.site[warp->next->site].waited_cycles += (start - now) / TICKS;
   uint64_t ready = (uint64_t)ceil((double)start / TICKS + cost.result);
@@ -385,7 +397,13 @@ static void note_blocked(board *own, uint64_t until, bf_sim_stall reason) {
 }
 
 /* Whether the load/store unit takes another instruction; notes what keeps it. */
-static bool memory_takes(bf_sim_sm *sm, board *own, const bf_sim_op *op) {
+static bool memory_takes(bf_sim_sm *sm, board *own, unsigned scheduler, const bf_sim_op *op) {
+  uint64_t way_free = own->scheduler[scheduler].way_free;
+  if (way_free > sm->now * TICKS) {
+    note_blocked(own, way_free,
+                 own->scheduler[scheduler].way_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
+    return false;
+  }
   if (own->queue_count >= sm->gpu->shared_queue) {
     note_blocked(own, own->queue_first, own->queue_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
     return false;
@@ -403,7 +421,7 @@ static bool can_issue(bf_sim_sm *sm, unsigned scheduler, const bf_sim_warp *warp
   unsigned unit = warp->next->unit;
   uint64_t free_at;
   if (unit == BF_SIM_UNIT_MEMORY)
-    return memory_takes(sm, own, warp->next);
+    return memory_takes(sm, own, scheduler, warp->next);
   if (unit == BF_SIM_UNIT_NONE || unit == BF_SIM_UNIT_BRANCH || unit == BF_SIM_UNIT_BARRIER)
     return true;
   if (free_set(sm, own, scheduler, unit, &free_at) < SETS)
@@ -442,9 +460,10 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     sm->count.turns += turn - from;
     own->scheduler[scheduler].turn = turn;
   }
-  bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready < LOADING_FROM ? ready : sm->now + 1,
-              sm->touched.shared.wavefronts_load + sm->touched.shared.wavefronts_store +
-                  sm->touched.shared.wavefronts_atomic);
+  if (ready < LOADING_FROM) /* else when the data has come */
+    bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,
+                sm->touched.shared.wavefronts_load + sm->touched.shared.wavefronts_store +
+                    sm->touched.shared.wavefronts_atomic);
   if (op->may_free_others)
     bf_sim_free_others(sm, warp, freed);
   uint64_t earliest = op->unit == BF_SIM_UNIT_BARRIER ? behind_barrier(sm) : busy;
@@ -677,6 +696,8 @@ static void loaded(bf_sim_sm *sm, bf_sim_load *load) {
   for (uint32_t i = 0; i < sm->program->registers; i++)
     if (score->ready[i] == code)
       score->ready[i] = sm->now;
+  bf_sim_tell(sm, warp, warp->slot % (unsigned)sm->gpu->schedulers,
+              (uint32_t)(load->op - sm->program->op), load->issued, sm->now, 0);
   if (score->state == LOADING && score->loading == code)
     settle(sm, warp, sm->now);
 }

@@ -117,7 +117,8 @@ typedef struct bf_sim_result {
   double host_seconds;
   unsigned sites;
   bf_sim_site *site;   /* per site of the kernel */
-  char deadlock[2000]; /* what waits on what, or empty */
+  bool timed_out;      /* most_cycles have passed */
+  char deadlock[2000]; /* what waits on what, also where it timed out; or empty */
 } bf_sim_result;
 
 /* ---- Running ---- */
@@ -159,8 +160,8 @@ typedef struct bf_sim_stage {
   bool is_stalled;
 } bf_sim_stage;
 
-/* Called in the order of cycles for each multiprocessor; with a watch, multiprocessors are
- * simulated by one thread. */
+/* Called in the order of cycles for each multiprocessor, for loads from global memory when their
+ * data has come; with a watch, multiprocessors are simulated by one thread. */
 typedef struct bf_sim_watch {
   void *context;
   uint64_t first_cycle, last_cycle; /* only what is issued between them */

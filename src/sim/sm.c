@@ -7,6 +7,11 @@
 
 /* ---- What an instruction touches ---- */
 
+static bool is_lock_rule(bf_rule rule) {
+  return rule == BF_RULE_LOCK_LOOP || rule == BF_RULE_LOCK_LOOP_HALVES ||
+         rule == BF_RULE_LOCK_TABLE;
+}
+
 /* Adds one shared access to what was touched. */
 static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   bf_sim_touched *touched = &sm->touched;
@@ -18,6 +23,9 @@ static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   uint32_t wavefronts = count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
   touched->shared_accesses++;
   touched->shared_op = event->op;
+  touched->has_locks |= is_lock_rule(sm->gpu->machine->op[event->op].rule);
+  if (event->width_bytes > touched->width_bytes)
+    touched->width_bytes = event->width_bytes;
   touched->shared.wavefronts_load += count.wavefronts_load;
   touched->shared.wavefronts_store += count.wavefronts_store;
   touched->shared.wavefronts_atomic += count.wavefronts_atomic;
@@ -129,6 +137,8 @@ void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
 
 void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->touched.shared_accesses = 0;
+  sm->touched.has_locks = false;
+  sm->touched.width_bytes = 0;
   sm->touched.shared = (bf_count){0};
   sm->touched.lines = 0;
   sm->touched.is_store = sm->touched.is_atomic = false;

@@ -52,14 +52,14 @@ void bf_timeline_close(bf_timeline *timeline);
 
 /* ---- Pipeline diagrams ---- */
 
-/* What one multiprocessor does in the first cycles of a launch, counted from its first instruction.
- * Rows are the stages of an in-order pipeline, with parts of warps in the cells; other pipelines
- * have a row for each warp slot. */
+/* What one multiprocessor does in some cycles of a launch. Rows are the stages of an in-order
+ * pipeline, with parts of warps in the cells; other pipelines have a row for each warp slot. */
 typedef struct bf_diagram bf_diagram;
 
 enum { BF_DIAGRAM_MOST_CYCLES = 4096 };
 
-int bf_diagram_create(unsigned sm, unsigned cycles, bf_diagram **diagram,
+/* Of the cycles from the first instruction that is issued at cycle `from` or later. */
+int bf_diagram_create(unsigned sm, uint64_t from, unsigned cycles, bf_diagram **diagram,
                       bf_diagnostic *diagnostic);
 /* The watch for a launch. */
 int bf_diagram_begin(bf_diagram *diagram, const bf_emu_kernel *kernel, bf_sim_watch *watch,

@@ -44,6 +44,9 @@ completes 'bankfold check exam' examples
 completes 'bankfold help dra' draw
 completes 'bankfold help --man b' bankfold
 completes 'bankfold machines fer' fermi
+completes 'bankfold machines gtx5' gtx580
+completes 'bankfold sim --benchmark fft' fft512
+completes 'bankfold sim --lock-hash ' xor
 
 if command -v zsh >/dev/null; then
   zsh -n "$build/_bankfold" || faults=1

@@ -29,13 +29,15 @@ INVOCATIONS = {
     "corpus": [[], ["transpose16"], ["transpose16", "--table"]],
     "reproduce": [[], ["genindex", "--quick", "--output", "{folder}/reproduction"]],
     "report": [[TILE]],
-    "machines": [[], ["hopper"]],
+    "machines": [[], ["hopper"], ["gtx580"]],
+    "sim": [["--benchmark", "transpose16", "--gpu", "examples/small.gpu"],
+            ["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--gpu", "examples/small.gpu"]],
     "help": [[]],
 }
 # Standard input of all: atomics, one of them by a rule that the machine assumes.
 TRACE = "atom 4 ffffffff stride:32\nexch 4 ffffffff stride:32\n"
 # Objects whose members are names of things.
-OPEN_OBJECTS = {"forms", "sources"}
+OPEN_OBJECTS = {"forms", "parameters", "sources"}
 
 
 def documented():

@@ -233,12 +233,12 @@ static void overrides_change_values_and_their_facts(void **state) {
   bf_sim_gpu *gpu = load("gtx580");
   size_t facts = gpu->fact_count;
   set(gpu, "sms=2");
-  set(gpu, "hash_cycles=0"); /* the file does not give it */
+  set(gpu, "simd_width=4"); /* the file does not give it */
   set(gpu, "scheduler=oldest");
   set(gpu, "dram_sector_cycles=0.5");
   set(gpu, "machine=kepler8");
   assert_int_equal(gpu->sms, 2);
-  assert_int_equal(gpu->hash_cycles, 0);
+  assert_int_equal(gpu->simd_width, 4);
   assert_int_equal(gpu->scheduler, BF_SIM_OLDEST);
   assert_value(gpu, "dram_sector_cycles", "0.5");
   assert_string_equal(bf_machine_name(gpu->machine), "kepler8");
@@ -332,7 +332,7 @@ static void impossible_combinations_are_refused(void **state) {
        {"l2_slices=5"},
        "l2_bytes=786432 is no multiple of l2_slices * l2_ways * 128 = 10240"},
       {"gtx580", {"dram_row_bytes=1000"}, "dram_row_bytes=1000 is no multiple of 128"},
-      {"gtx580", {"dram_miss_cycles=10"}, "dram_miss_cycles=10 are fewer than dram_hit_cycles=200"},
+      {"gtx580", {"dram_miss_cycles=10"}, "dram_miss_cycles=10 are fewer than dram_hit_cycles=220"},
       {"gtx580", {"l1_bytes=0", "l2_bytes=0"}, NULL},
       {"elastic", {"stages=9"}, NULL},
       {"elastic", {"let_through=yes"}, NULL},

@@ -25,6 +25,29 @@ static bf_sim_gpu default_gpu(void) {
   return gpu;
 }
 
+/* A GPU with global memory of any kind. */
+static bf_sim_gpu random_gpu(test_random *random) {
+  bf_sim_gpu gpu = default_gpu();
+  gpu.sms = 1 + random_below(random, 12);
+  gpu.global_queue = 1024;
+  gpu.request_cycles = 1 + random_below(random, 120);
+  gpu.return_cycles = 1 + random_below(random, 120);
+  gpu.return_bytes_per_cycle = 8 + (double)random_below(random, 100) / 3;
+  gpu.l2_bytes = random_below(random, 4) ? 2048 * (1 + random_below(random, 300)) : 0;
+  gpu.l2_slices = 1 + random_below(random, 9);
+  gpu.l2_sector_cycles = 0.1 + (double)random_below(random, 20) / 10;
+  gpu.l2_atomic_cycles = 0.1 + (double)random_below(random, 20) / 10;
+  gpu.dram_channels = 1 + random_below(random, 9);
+  gpu.dram_banks = 1 + random_below(random, 16);
+  gpu.dram_row_bytes = 256 * (1 + random_below(random, 16));
+  gpu.dram_sector_cycles = 0.1 + (double)random_below(random, 40) / 10;
+  gpu.dram_queue = 1 + random_below(random, 40);
+  gpu.dram_hit_cycles = 1 + random_below(random, 150);
+  gpu.dram_miss_cycles = gpu.dram_hit_cycles + random_below(random, 100);
+  gpu.dram_bank_cycles = 1 + random_below(random, 100);
+  return gpu;
+}
+
 static bf_sim_memory *create(const bf_sim_gpu *gpu) {
   bf_sim_memory *memory;
   bf_diagnostic diagnostic;
@@ -701,6 +724,150 @@ static void no_read_waits_for_ever(void **state) {
   free(t);
 }
 
+/* ---- Rows against a model that looks at every read in every cycle ---- */
+
+/* A read of a channel as the rules of docs/sim_memory.md have it. */
+typedef struct plain_read {
+  uint64_t reached, row, bank, turn, data; /* turn: in its bank */
+  bool is_in_window, is_served;
+} plain_read;
+
+typedef struct plain_bank {
+  uint64_t row, ready, next_row, last_used, passed;
+} plain_bank;
+
+typedef struct plain_channel {
+  const bf_sim_gpu *gpu;
+  plain_read *read; /* in the order in which they come */
+  unsigned reads;
+  plain_bank bank[16];
+  uint64_t bus_free, turns, row_misses;
+} plain_channel;
+
+static uint64_t greater(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* Lets banks that no read in the window wants as they are open the row of the first in turn. */
+static void open_plain_rows(plain_channel *channel, uint64_t cycle) {
+  const bf_sim_gpu *gpu = channel->gpu;
+  for (unsigned b = 0; b < gpu->dram_banks; b++) {
+    plain_bank *bank = &channel->bank[b];
+    const plain_read *first = NULL;
+    bool is_wanted = false;
+    for (unsigned i = 0; i < channel->reads; i++) {
+      const plain_read *read = &channel->read[i];
+      if (!read->is_in_window || read->bank != b)
+        continue;
+      is_wanted |= read->row == bank->row;
+      if (!first || read->turn < first->turn)
+        first = read;
+    }
+    if (is_wanted || !first)
+      continue;
+    uint64_t begin = greater(cycle, greater(bank->last_used, bank->next_row));
+    *bank = (plain_bank){.row = first->row,
+                         .ready = begin + gpu->dram_miss_cycles - gpu->dram_hit_cycles,
+                         .next_row = begin + gpu->dram_bank_cycles,
+                         .last_used = bank->last_used};
+    channel->row_misses++;
+  }
+}
+
+/* Serves the oldest read whose row is open, if the bus is free. */
+static bool serve_plainly(plain_channel *channel, uint64_t cycle) {
+  const bf_sim_gpu *gpu = channel->gpu;
+  unsigned i = 0, others = 0;
+  for (; i < channel->reads; i++) {
+    const plain_bank *bank = &channel->bank[channel->read[i].bank];
+    if (channel->read[i].is_in_window && bank->row == channel->read[i].row && bank->ready <= cycle)
+      break;
+  }
+  if (i == channel->reads || channel->bus_free > cycle)
+    return false;
+  plain_read *served = &channel->read[i];
+  plain_bank *bank = &channel->bank[served->bank];
+  channel->bus_free = bank->last_used = cycle + (uint64_t)gpu->dram_sector_cycles;
+  served->data = channel->bus_free + gpu->dram_hit_cycles;
+  served->is_in_window = false;
+  served->is_served = true;
+  for (unsigned k = 0; k < channel->reads; k++)
+    others += channel->read[k].is_in_window && channel->read[k].bank == served->bank &&
+              channel->read[k].row != bank->row;
+  if (others && ++bank->passed > gpu->dram_queue) {
+    for (unsigned k = 0; k < channel->reads; k++)
+      if (channel->read[k].is_in_window && channel->read[k].row == bank->row)
+        channel->read[k].turn = channel->turns++;
+    bank->row = UINT64_MAX;
+  }
+  return true;
+}
+
+/* Lets reads that have come into the window as far as there is room. */
+static void admit_plainly(plain_channel *channel, uint64_t cycle) {
+  unsigned in_window = 0;
+  for (unsigned i = 0; i < channel->reads; i++)
+    in_window += channel->read[i].is_in_window;
+  for (unsigned i = 0; i < channel->reads && in_window < channel->gpu->dram_queue; i++) {
+    plain_read *read = &channel->read[i];
+    if (read->is_in_window || read->is_served || read->reached > cycle)
+      continue;
+    read->is_in_window = true;
+    read->turn = channel->turns++;
+    in_window++;
+    open_plain_rows(channel, cycle);
+  }
+}
+
+static void run_plainly(plain_channel *channel) {
+  for (unsigned b = 0; b < 16; b++)
+    channel->bank[b].row = UINT64_MAX;
+  for (uint64_t cycle = 0, left = channel->reads; left; cycle++) {
+    admit_plainly(channel, cycle);
+    if (serve_plainly(channel, cycle)) {
+      left--;
+      open_plain_rows(channel, cycle);
+      admit_plainly(channel, cycle);
+    }
+  }
+}
+
+static void channels_do_as_the_plain_model(void **state) {
+  (void)state;
+  enum { READS = 250 };
+  test_random random = {31};
+  for (unsigned round = 0; round < 60; round++) {
+    bf_sim_gpu gpu = random_gpu(&random);
+    gpu.l2_bytes = 0;
+    gpu.l2_slices = gpu.dram_channels = 1;
+    gpu.l2_sector_cycles = 0.01;
+    gpu.return_bytes_per_cycle = 1024;
+    gpu.dram_sector_cycles = (double)(1 + random_below(&random, 8));
+    gpu.dram_queue = 1 + random_below(&random, round % 2 ? 8 : 40);
+    gpu.sms = READS; /* so that ports do not matter */
+    gpu.global_queue = 1;
+    traffic *t = create_traffic();
+    bf_sim_result result = {.cycles = 0};
+    static plain_read reads[READS];
+    plain_channel channel = {.gpu = &gpu, .read = reads, .reads = READS};
+    uint64_t cycle = 0, rows = 1 + random_below(&random, 20);
+    for (unsigned i = 0; i < READS; i++) {
+      uint64_t row = random_below(&random, rows), unused;
+      cycle += random_below(&random, 3) ? 0 : random_below(&random, 60);
+      ask(t, cycle, i, BF_SIM_LOAD, row * (gpu.dram_row_bytes / 128), 1);
+      /* At its channel a cycle after it has reached its slice. */
+      reads[i] = (plain_read){.reached = cycle + gpu.request_cycles + 1,
+                              .row = row,
+                              .bank = bf_sim_spread(row, gpu.dram_banks, &unused)};
+    }
+    run_alone(t, &gpu, &result);
+    run_plainly(&channel);
+    for (unsigned i = 0; i < READS; i++)
+      assert_int_equal(t->answered[i], reads[i].data + gpu.return_cycles + 1);
+    assert_int_equal(result.dram_row_misses, channel.row_misses);
+    assert_int_equal(result.dram_row_hits, READS - channel.row_misses);
+    free(t);
+  }
+}
+
 /* ---- Sizes ---- */
 
 /* More reads than the window holds, for one channel: all are served, in their order. */
@@ -726,8 +893,8 @@ static void requests_in_flight_are_limited(void **state) {
   (void)state;
   bf_sim_gpu gpu = default_gpu();
   gpu.global_queue = 16;
-  uint64_t most =
-      64 * gpu.global_queue + 4 * gpu.l1_misses + 4 * (gpu.request_cycles + gpu.return_cycles);
+  uint64_t most = 64 * (gpu.global_queue + gpu.shared_queue) + 4 * gpu.l1_misses +
+                  4 * (gpu.request_cycles + gpu.return_cycles);
   bf_sim_memory *memory = create(&gpu);
   traffic *t = create_traffic();
   for (unsigned i = 0; i < most; i++)
@@ -802,28 +969,6 @@ static void fill_randomly(traffic *t, test_random *random, const bf_sim_gpu *gpu
         (uint8_t)(1 + random_below(random, 15)));
     t->request[i].operations = (uint16_t)(1 + random_below(random, 32));
   }
-}
-
-static bf_sim_gpu random_gpu(test_random *random) {
-  bf_sim_gpu gpu = default_gpu();
-  gpu.sms = 1 + random_below(random, 12);
-  gpu.global_queue = 1024;
-  gpu.request_cycles = 1 + random_below(random, 120);
-  gpu.return_cycles = 1 + random_below(random, 120);
-  gpu.return_bytes_per_cycle = 8 + (double)random_below(random, 100) / 3;
-  gpu.l2_bytes = random_below(random, 4) ? 2048 * (1 + random_below(random, 300)) : 0;
-  gpu.l2_slices = 1 + random_below(random, 9);
-  gpu.l2_sector_cycles = 0.1 + (double)random_below(random, 20) / 10;
-  gpu.l2_atomic_cycles = 0.1 + (double)random_below(random, 20) / 10;
-  gpu.dram_channels = 1 + random_below(random, 9);
-  gpu.dram_banks = 1 + random_below(random, 16);
-  gpu.dram_row_bytes = 256 * (1 + random_below(random, 16));
-  gpu.dram_sector_cycles = 0.1 + (double)random_below(random, 40) / 10;
-  gpu.dram_queue = 1 + random_below(random, 40);
-  gpu.dram_hit_cycles = 1 + random_below(random, 150);
-  gpu.dram_miss_cycles = gpu.dram_hit_cycles + random_below(random, 100);
-  gpu.dram_bank_cycles = 1 + random_below(random, 100);
-  return gpu;
 }
 
 /* How multiprocessors hand over their requests. */
@@ -928,6 +1073,7 @@ int main(void) {
       cmocka_unit_test(open_rows_are_cheaper),
       cmocka_unit_test(reads_of_open_rows_go_first),
       cmocka_unit_test(no_read_waits_for_ever),
+      cmocka_unit_test(channels_do_as_the_plain_model),
       cmocka_unit_test(the_queue_of_a_channel_fills),
       cmocka_unit_test(requests_in_flight_are_limited),
       cmocka_unit_test(far_times_are_kept),

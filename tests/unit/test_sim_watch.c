@@ -207,7 +207,7 @@ static void diagram_of_warps(void **state) {
   watched *made = *state;
   bf_diagram *diagram;
   bf_sim_watch watch;
-  assert_int_equal(bf_diagram_create(0, 20, &diagram, NULL), BF_OK);
+  assert_int_equal(bf_diagram_create(0, 0, 20, &diagram, NULL), BF_OK);
   assert_int_equal(bf_diagram_begin(diagram, made->kernel, &watch, NULL), BF_OK);
   const bf_sim_event told[] = {
       event(0, 0, 100, 101, 0), event(0, 1, 102, 106, 1),  event(2, 1, 103, 140, 8),
@@ -253,7 +253,7 @@ static void diagram_of_stages(void **state) {
   watched *made = *state;
   bf_diagram *diagram;
   bf_sim_watch watch;
-  assert_int_equal(bf_diagram_create(0, 7, &diagram, NULL), BF_OK);
+  assert_int_equal(bf_diagram_create(0, 0, 7, &diagram, NULL), BF_OK);
   assert_int_equal(bf_diagram_begin(diagram, made->kernel, &watch, NULL), BF_OK);
   tell(&watch, 0, "IF", 0, 0, false);
   tell(&watch, 1, "EXE", 0, 0, false);
@@ -291,7 +291,7 @@ static void diagram_of_parts_in_bands(void **state) {
   watched *made = *state;
   bf_diagram *diagram;
   bf_sim_watch watch;
-  assert_int_equal(bf_diagram_create(0, 12, &diagram, NULL), BF_OK);
+  assert_int_equal(bf_diagram_create(0, 0, 12, &diagram, NULL), BF_OK);
   assert_int_equal(bf_diagram_begin(diagram, made->kernel, &watch, NULL), BF_OK);
   for (unsigned part = 0; part < 4; part++) {
     tell(&watch, 8 + part, "MEM0", 1, part, false);
@@ -313,11 +313,29 @@ static void diagram_of_parts_in_bands(void **state) {
   bf_diagram_free(diagram);
 }
 
+/* What comes before the cycle asked for is left out. */
+static void diagram_from_a_cycle(void **state) {
+  watched *made = *state;
+  bf_diagram *diagram;
+  bf_sim_watch watch;
+  assert_int_equal(bf_diagram_create(0, 50, 10, &diagram, NULL), BF_OK);
+  assert_int_equal(bf_diagram_begin(diagram, made->kernel, &watch, NULL), BF_OK);
+  assert_int_equal(watch.first_cycle, 50);
+  const bf_sim_event told[] = {event(0, 2, 49, 55, 0), event(0, 2, 52, 54, 0)};
+  watch.event(watch.context, &told[0]);
+  watch.event(watch.context, &told[1]);
+  bf_text text = {0};
+  assert_int_equal(bf_diagram_text(diagram, false, 80, &text, NULL), BF_OK);
+  assert_non_null(strstr(text.data, "\ncycle 52\nW0    I-........\n"));
+  bf_text_free(&text);
+  bf_diagram_free(diagram);
+}
+
 static void diagram_of_nothing(void **state) {
   watched *made = *state;
   bf_diagram *diagram;
   bf_sim_watch watch;
-  assert_int_equal(bf_diagram_create(0, 5, &diagram, NULL), BF_OK);
+  assert_int_equal(bf_diagram_create(0, 0, 5, &diagram, NULL), BF_OK);
   assert_int_equal(bf_diagram_begin(diagram, made->kernel, &watch, NULL), BF_OK);
   check_text(diagram, 80, "SM 0, tile: nothing happens\n");
   bf_diagram_free(diagram);
@@ -332,7 +350,7 @@ static void both_are_told_what_they_want(void **state) {
   bf_watch_pair pair;
   assert_int_equal(bf_timeline_open(made->path, &timeline, NULL), BF_OK);
   assert_int_equal(bf_timeline_begin(timeline, made->kernel, 15, &pair.watch[0], NULL), BF_OK);
-  assert_int_equal(bf_diagram_create(0, 10, &diagram, NULL), BF_OK);
+  assert_int_equal(bf_diagram_create(0, 0, 10, &diagram, NULL), BF_OK);
   assert_int_equal(bf_diagram_begin(diagram, made->kernel, &pair.watch[1], NULL), BF_OK);
   bf_sim_watch watch = bf_watch_both(&pair);
   assert_int_equal(watch.first_cycle, 0);
@@ -361,6 +379,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(diagram_of_warps, setup, teardown),
       cmocka_unit_test_setup_teardown(diagram_of_stages, setup, teardown),
       cmocka_unit_test_setup_teardown(diagram_of_parts_in_bands, setup, teardown),
+      cmocka_unit_test_setup_teardown(diagram_from_a_cycle, setup, teardown),
       cmocka_unit_test_setup_teardown(diagram_of_nothing, setup, teardown),
       cmocka_unit_test_setup_teardown(both_are_told_what_they_want, setup, teardown),
   };

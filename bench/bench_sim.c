@@ -1,0 +1,88 @@
+/* Speed of the simulator: warp instructions per second of five kernels (bench/emu.cu) on one
+ * multiprocessor with one memory channel, and on 80 multiprocessors with 32 channels; on one core
+ * and on all. Prints one JSON line each, and geometric means. */
+#include "five.h"
+#include "sim/sim.h"
+
+#include <math.h>
+
+typedef struct speed {
+  double instructions_per_second;
+  uint64_t cycles, bytes_per_warp;
+} speed;
+
+static speed measure(const bench *at, unsigned index, const bf_sim_settings *settings) {
+  bf_diagnostic diagnostic = {0};
+  const bf_emu_kernel *code;
+  if (bf_emu_kernel_get(at->module, kernels[index].name, &code, &diagnostic))
+    die(&diagnostic);
+  unsigned char parameters[64];
+  bf_emu_launch launch = {
+      .kernel = code, .parameters = parameters, .parameter_bytes = pack(at, index, parameters)};
+  memcpy(launch.grid, kernels[index].grid, sizeof launch.grid);
+  memcpy(launch.block, kernels[index].block, sizeof launch.block);
+  bf_sim_result result;
+  if (bf_sim_run(settings, at->emu, &launch, &result, &diagnostic))
+    die(&diagnostic);
+  if (result.emu.fault.kind) {
+    fprintf(stderr, "bench_sim: %s: %s\n", bf_emu_fault_name(result.emu.fault.kind),
+            result.emu.fault.text);
+    exit(2);
+  }
+  speed found = {(double)result.emu.warp_instructions / result.host_seconds, result.cycles,
+                 result.host_bytes_per_warp};
+  bf_arena_free(&result.arena);
+  return found;
+}
+
+/* Runs the five kernels on a GPU with the given overrides. */
+static void run_five(const bench *at, const char *name, const char *const *overrides,
+                     const char *title, unsigned workers) {
+  bf_diagnostic diagnostic = {0};
+  bf_sim_gpu *gpu;
+  if (bf_sim_gpu_load(name, &gpu, &diagnostic))
+    die(&diagnostic);
+  for (; *overrides; overrides++)
+    if (bf_sim_gpu_set(gpu, *overrides, &diagnostic))
+      die(&diagnostic);
+  bf_sim_settings settings = {.gpu = gpu, .workers = workers};
+  double sum = 0;
+  for (unsigned i = 0; i < KERNELS; i++) {
+    speed found = measure(at, i, &settings);
+    sum += log(found.instructions_per_second);
+    printf("{\"bench\": \"sim\", \"kernel\": \"%s\", \"gpu\": \"%s\", \"size\": \"%s\", "
+           "\"cores\": %u, \"warp_instructions_per_second\": %.3g, \"cycles\": %llu, "
+           "\"bytes_per_warp\": %llu}\n",
+           kernels[i].name, name, title, workers, found.instructions_per_second,
+           (unsigned long long)found.cycles, (unsigned long long)found.bytes_per_warp);
+    fflush(stdout);
+  }
+  printf("{\"bench\": \"sim\", \"kernel\": \"geometric mean\", \"gpu\": \"%s\", \"size\": "
+         "\"%s\", \"cores\": %u, \"warp_instructions_per_second\": %.3g}\n",
+         name, title, workers, exp(sum / KERNELS));
+  bf_sim_gpu_free(gpu);
+}
+
+int main(void) {
+  bf_diagnostic diagnostic = {0};
+  size_t size;
+  char *text = read_all("bench/emu.ptx", &size);
+  bf_ptx_module *ptx;
+  if (bf_ptx_parse("bench/emu.ptx", text, size, &ptx, &diagnostic))
+    die(&diagnostic);
+  bench at = {0};
+  prepare(&at, ptx, NULL);
+  static const char *const one[] = {"sms=1", "dram_channels=1", NULL};
+  static const char *const many[] = {"sms=80", "dram_channels=32", NULL};
+  static const char *const gpus[] = {"gtx580", "h200"};
+  for (unsigned i = 0; i < 2; i++) {
+    run_five(&at, gpus[i], one, "1 multiprocessor, 1 channel", 1);
+    run_five(&at, gpus[i], many, "80 multiprocessors, 32 channels", 1);
+    if (bf_cores() > 1)
+      run_five(&at, gpus[i], many, "80 multiprocessors, 32 channels", bf_cores());
+  }
+  bf_emu_free(at.emu);
+  bf_ptx_free(ptx);
+  free(text);
+  return 0;
+}
