@@ -1,6 +1,6 @@
 // Kernels of documents 001 and 002 that vote by atomic additions in shared memory. Voting spaces
-// have several copies; thread t votes in copy t mod copies. Where the votes of a copy lie is given by
-// two strides, so that one kernel serves all layouts:
+// have several copies; thread t votes in copy t mod copies. Where the votes of a copy lie is given
+// by two strides, so that one kernel serves all layouts:
 //   copy by copy            bin_stride 1, copy_stride bins
 //   copy by copy, padded    bin_stride 1, copy_stride bins + 1
 //   bin by bin              bin_stride copies, copy_stride 1
