@@ -54,9 +54,12 @@ static int check_room(const rt_context *context, const rt_function *function, rt
   if (!context->gpu || rt_gpu_blocks(context, function->kernel, (unsigned)volume(block),
                                      dynamic_shared_bytes, &limit))
     return cudaSuccess;
+  bf_text name = {0};
+  bf_ptx_readable_name(function->name, &name);
   rt_say(context,
          "kernel %s: a multiprocessor of %s cannot hold one of its blocks: too little room for %s",
-         function->name, context->gpu->name, limit);
+         name.data ? name.data : function->name, context->gpu->name, limit);
+  bf_text_free(&name);
   return cudaErrorLaunchOutOfResources;
 }
 

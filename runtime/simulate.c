@@ -114,13 +114,25 @@ static int add(rt_context *context, rt_tally *tally, const bf_sim_result *result
   return BF_OK;
 }
 
-/* Says what waits on what, a line for each warp. */
-static void say_waits(const rt_context *context, const char *waits) {
-  while (*waits) {
-    int length = (int)strcspn(waits, ";");
-    rt_say(context, "%.*s", length, waits);
-    waits += length + (int)strspn(waits + length, "; ");
+/* Says that a launch cannot go on and what waits on what, a line for each warp, and keeps the error
+ * for the next synchronisation. */
+static void report_end(rt_context *context, const bf_emu_launch *launch,
+                       const bf_sim_result *result) {
+  bf_text name = {0};
+  bf_ptx_readable_name(bf_emu_kernel_name(launch->kernel), &name);
+  if (result->timed_out)
+    rt_say(context, "kernel %s is not done after %llu cycles", name.data ? name.data : "?",
+           (unsigned long long)context->settings.most_cycles);
+  else
+    rt_say(context, "kernel %s cannot go on: warps wait for each other",
+           name.data ? name.data : "?");
+  bf_text_free(&name);
+  for (const char *wait = result->deadlock; *wait;) {
+    size_t length = strcspn(wait, ";");
+    rt_say(context, "  %.*s", (int)length, wait);
+    wait += length + strspn(wait + length, "; ");
   }
+  context->pending = cudaErrorLaunchTimeout;
 }
 
 int rt_simulate(rt_context *context, rt_tally *tally, bf_emu_launch *launch, bf_emu_result *result,
@@ -134,11 +146,9 @@ int rt_simulate(rt_context *context, rt_tally *tally, bf_emu_launch *launch, bf_
   int error = bf_emu_run(context->emu, launch, result, diagnostic);
   const bf_sim_result *found = record.launches ? &record.launch[0].result : NULL;
   if (error && found && (found->timed_out || found->deadlock[0])) {
-    say_waits(context, found->deadlock);
+    report_end(context, launch, found);
     *result = found->emu;
-    snprintf(result->fault.text, sizeof result->fault.text, "%s",
-             found->timed_out ? "not done after the most cycles allowed"
-                              : "warps wait for each other");
+    result->fault.kind = BF_EMU_NO_FAULT; /* it is reported */
     error = BF_OK;
   }
   if (!error && found)
