@@ -95,8 +95,14 @@ static int profile(const void *given, int count, char **arguments) {
     error = cli_load_hash(s->hash, machine, &hash, &diagnostic);
   work.machine = machine;
   work.hash = hash;
-  cli_launches launches = {arguments[0], s->launch, s->module, s->check,
-                           s->workers,   before,    after,     &work};
+  cli_launches launches = {.ptx = arguments[0],
+                           .description = s->launch,
+                           .module = s->module,
+                           .check = s->check,
+                           .workers = s->workers,
+                           .before = before,
+                           .after = after,
+                           .context = &work};
   if (!error)
     error = cli_launches_run(&launches, s->common.json, &diagnostic);
   if (!error)

@@ -3,6 +3,7 @@
 #include "launches.h"
 #include "progress.h"
 #include "simulate.h"
+#include "sweep.h"
 
 #include "kernels/sim_device.h"
 
@@ -15,6 +16,7 @@ typedef struct settings {
   uint64_t module, scale, seed;
   const char *timeline, *svg, *diagram_svg;
   uint64_t timeline_cycles, diagram, diagram_from, width;
+  const char *sweep, *output;
 } settings;
 
 enum { TIMELINE_CYCLES = 100000, DIAGRAM_CYCLES = 100 };
@@ -47,6 +49,10 @@ static const cli_option options[] = {
      "draw that as SVG, into a file (N: 100, unless --diagram is given)"},
     {"width", CLI_NUMBER, offsetof(settings, width), "N", NULL,
      "characters in a line of the diagram (default: the terminal's)"},
+    {"sweep", CLI_TEXT, offsetof(settings, sweep), "AXES", NULL,
+     "simulate every combination of values: 'hash=none|fixed;sms=1..8' (docs/sweeps.md)"},
+    {"output", CLI_TEXT, offsetof(settings, output), "FILE", NULL,
+     "--sweep: the results, CSV or with --json an object per line; resumed where it exists"},
     CLI_OUTPUT(settings),
 };
 
@@ -175,19 +181,32 @@ static int write_results(simulating *work, bf_text *text, bf_diagnostic *diagnos
 
 /* ---- The command ---- */
 
+/* What is wrong with a sweep: -1 to go on or an exit status. */
+static int check_sweep_usage(const settings *s, const char *file) {
+  if (!s->sweep != !s->output)
+    return cli_usage_error(&cli_sim, "--sweep and --output FILE go together");
+  if (s->sweep && (s->timeline || s->svg || s->diagram || s->diagram_svg))
+    return cli_usage_error(&cli_sim, "--timeline, --svg and --diagram show one simulation, not a "
+                                     "sweep");
+  if (s->sweep && file && strcmp(file, "-") == 0)
+    return cli_usage_error(&cli_sim, "a sweep reads its file more than once; standard input cannot "
+                                     "be");
+  return -1;
+}
+
 /* What is wrong with the command line: -1 to go on or an exit status. */
 static int check_usage(const settings *s, int count) {
   if (s->benchmark && count)
     return cli_usage_error(&cli_sim, "--benchmark and a file exclude each other");
-  if (!s->benchmark && !count)
+  if (!s->benchmark && !count && !s->sweep)
     return cli_usage_error(&cli_sim, "missing argument: FILE, or --benchmark");
   if (s->benchmark && !bf_corpus_find(s->benchmark))
     return cli_usage_error(&cli_sim, "no benchmark '%s'; bankfold corpus lists them", s->benchmark);
-  if (!s->benchmark && !s->launch)
+  if (count && !s->launch)
     return cli_usage_error(&cli_sim, "--launch is needed: which kernels to run, and on what");
-  if (s->benchmark && (s->launch || s->module || s->check))
+  if (!count && (s->launch || s->module || s->check))
     return cli_usage_error(&cli_sim, "--launch, --module and --check are for files");
-  if (!s->benchmark && (s->scale || s->seed))
+  if (count && (s->scale || s->seed))
     return cli_usage_error(&cli_sim, "--scale and --seed are for benchmarks");
   if (s->simulated.workers > 1024 || s->scale > 1024 || s->seed > UINT32_MAX)
     return cli_usage_error(&cli_sim, "--workers and --scale take at most 1024");
@@ -220,13 +239,32 @@ static void unload(simulating *work) {
   cli_simulation_free(&work->simulation);
 }
 
+static int run_sweep(const settings *s, const char *file) {
+  cli_sweep request = {.text = s->sweep,
+                       .output = s->output,
+                       .json = s->common.json,
+                       .simulated = &s->simulated,
+                       .file = file,
+                       .launch = s->launch,
+                       .check = s->check,
+                       .module = s->module,
+                       .benchmark = s->benchmark,
+                       .scale = s->scale,
+                       .seed = s->seed};
+  return cli_sweep_run(&request);
+}
+
 static int sim(const void *given, int count, char **arguments) {
   const settings *s = given;
   bf_diagnostic diagnostic = {.caret = -1};
   bf_text text = {0};
   int status = check_usage(s, count);
+  if (status < 0)
+    status = check_sweep_usage(s, count ? arguments[0] : NULL);
   if (status >= 0)
     return status;
+  if (s->sweep)
+    return run_sweep(s, count ? arguments[0] : NULL);
   simulating work = {.settings = s,
                      .file = s->benchmark ? NULL : arguments[0],
                      .benchmark = s->benchmark ? bf_corpus_find(s->benchmark) : NULL};
@@ -259,7 +297,9 @@ const cli_command cli_sim = {
         "GPUs; --set changes a\nparameter of one, as in --set schedulers=2 --set scheduler=gto. "
         "The banks of shared memory can be\nhashed, for all kernels or each on its own "
         "(docs/simulator.md).\n\nExit status 1 where results of a benchmark are wrong; 2 also "
-        "where a kernel faults or cannot go on.",
+        "where a kernel faults or cannot go on.\n\nWith --sweep, points "
+        "run in parallel, each in one thread. A sweep that was stopped goes on where\nit was when "
+        "the same command is given again. Exit status 1 where points have errors.",
     .examples =
         "bankfold sim kernels/transpose/transpose.ptx --launch examples/transpose.launch\n"
         "bankfold sim kernels/transpose/transpose.ptx --launch examples/transpose.launch --hash "
@@ -267,7 +307,8 @@ const cli_command cli_sim = {
         "bankfold sim --benchmark fft512 --gpu gtx580 --set scheduler=gto --svg stalls.svg\n"
         "bankfold sim --benchmark reduction --gpu elastic --set pipeline=unified --diagram 40\n"
         "bankfold sim --benchmark transpose32 --set sms=1 --timeline t.json # open in "
-        "ui.perfetto.dev",
+        "ui.perfetto.dev\n"
+        "bankfold sim --benchmark fft512 --sweep 'hash=none|fixed;sms=1..8' --output r.csv",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

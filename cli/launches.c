@@ -32,7 +32,8 @@ typedef struct running {
 } running;
 
 static void print(void *context, const char *text, size_t bytes) {
-  fwrite(text, 1, bytes, context);
+  if (context)
+    fwrite(text, 1, bytes, context);
 }
 
 static int run_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
@@ -45,7 +46,7 @@ static int run_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagn
   launch->check_races = launches->check && strstr(launches->check, "races");
   launch->print = print;
   launch->print_context = work->printed;
-  launch->progress = cli_block_bar_step;
+  launch->progress = launches->is_quiet ? NULL : cli_block_bar_step;
   launch->progress_context = &bar;
   BF_TRY(launches->before(launches->context, launch, diagnostic));
   int error = bf_emu_run(work->emu, launch, &result, diagnostic);
@@ -107,8 +108,12 @@ int cli_launches_run(const cli_launches *launches, bool prints_to_stderr,
   bf_script *script = NULL;
   bf_ptx_module *ptx = NULL;
   bf_emu_module *module = NULL;
-  running work = {.launches = launches, .printed = prints_to_stderr ? stderr : stdout};
-  cli_watch_interrupt();
+  running work = {.launches = launches,
+                  .printed = launches->is_quiet ? NULL
+                             : prints_to_stderr ? stderr
+                                                : stdout};
+  if (!launches->is_quiet)
+    cli_watch_interrupt();
   int error = read_description(launches->description, &text, diagnostic);
   if (!error)
     error = bf_script_read(launches->description, text.data ? text.data : "", &script, diagnostic);

@@ -10,6 +10,7 @@ typedef struct cli_launches {
   uint64_t module;               /* of a fat binary; 0: the first */
   const char *check;             /* uninitialised, races, or both; NULL: none */
   uint64_t workers;
+  bool is_quiet; /* no progress bar, no Ctrl-C, and nothing of what kernels print */
   /* Called before and after every launch. */
   int (*before)(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic);
   int (*after)(void *context, const bf_emu_launch *launch, const bf_emu_result *result,

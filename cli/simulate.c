@@ -11,7 +11,7 @@ bf_lock_hash cli_lock_hash(const char *word) {
 
 /* The GPU with its changed parameters. */
 static int load_gpu(const cli_simulated *options, bf_sim_gpu **gpu, bf_diagnostic *diagnostic) {
-  BF_TRY(bf_sim_gpu_load(options->gpu ? options->gpu : "h200", gpu, diagnostic));
+  BF_TRY(bf_sim_gpu_load(options->gpu ? options->gpu : CLI_DEFAULT_GPU, gpu, diagnostic));
   for (unsigned i = 0; i < options->set.count; i++)
     BF_TRY(bf_sim_gpu_set(*gpu, options->set.text[i], diagnostic));
   return bf_sim_gpu_check(*gpu, diagnostic);

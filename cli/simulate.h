@@ -12,9 +12,11 @@ typedef struct cli_simulated {
   uint64_t workers, most_cycles;
 } cli_simulated;
 
+#define CLI_DEFAULT_GPU "h200"
+
 #define CLI_SIMULATED(type)                                                                        \
   {"gpu", CLI_TEXT, offsetof(type, simulated.gpu),                                                 \
-   "GPU", NULL,     "the GPU: a built-in name or a GPU file (default h200)"},                      \
+   "GPU", NULL,     "the GPU: a built-in name or a GPU file (default " CLI_DEFAULT_GPU ")"},       \
       {"set",       CLI_TEXTS, offsetof(type, simulated.set),                                      \
        "KEY=VALUE", NULL,      "change a parameter of the GPU; may be repeated"},                  \
       {"hash", CLI_TEXT, offsetof(type, simulated.hash),                                           \

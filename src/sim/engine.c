@@ -48,6 +48,7 @@ typedef struct engine {
   uint64_t blocks, next_block, blocks_done;
   uint64_t span, until; /* length of a span; the end of the current one */
   uint64_t last_end;    /* cycle at which the last block so far has ended */
+  uint64_t last_answer; /* cycle at which the last access to global memory so far is done */
   ended *ended;
   bool is_over, failed, was_interrupted, timed_out;
   /* Threads. */
@@ -114,7 +115,9 @@ static void replace_blocks(engine *own) {
 
 /* ---- Spans ---- */
 
-static bool has_work(const bf_sim_sm *sm) { return sm->warps_alive || sm->begins; }
+static bool has_work(const bf_sim_sm *sm) {
+  return sm->warps_alive || sm->begins || sm->answer_count;
+}
 
 /* Lets multiprocessors that have paused go on, in the order of cycles. */
 static void run_paused(engine *own) {
@@ -135,6 +138,8 @@ static void run_paused(engine *own) {
 
 static void take_answer(void *context, const bf_sim_request *request, uint64_t cycle) {
   engine *own = context;
+  if (cycle > own->last_answer)
+    own->last_answer = cycle;
   if (!bf_sim_sm_answer(&own->sm[request->sm], request, cycle))
     own->failed = true;
 }
@@ -164,6 +169,17 @@ static uint64_t next_cycle(const engine *own) {
   return next;
 }
 
+/* Lets global memory finish: a launch ends when all its stores have happened. */
+static void finish_memory(engine *own) {
+  uint64_t next;
+  while (!own->failed && (next = bf_sim_memory_next(own->memory)) != UINT64_MAX) {
+    own->until = next > own->until ? next + own->span : own->until + own->span;
+    own->failed |= bf_sim_memory_advance(own->memory, own->until, take_answer, own) != BF_OK;
+  }
+  if (own->last_answer > own->last_end)
+    own->last_end = own->last_answer;
+}
+
 static void report(engine *own) {
   const bf_emu_launch *launch = own->launch;
   if (launch->progress &&
@@ -182,6 +198,8 @@ static void end_span(engine *own) {
   replace_blocks(own);
   if (own->until / own->span % REPORT_SPANS == 0)
     report(own);
+  if (own->blocks_done == own->blocks)
+    finish_memory(own);
   if (own->failed || own->blocks_done == own->blocks)
     own->is_over = true;
   if (own->is_over)

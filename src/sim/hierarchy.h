@@ -20,7 +20,7 @@ typedef enum bf_sim_request_kind {
   BF_SIM_LOAD,
   BF_SIM_STORE,
   BF_SIM_ATOMIC, /* is answered, as a load */
-  BF_SIM_REDUCE, /* is not */
+  BF_SIM_REDUCE, /* is not, but for the news that it has happened, as a store */
 } bf_sim_request_kind;
 
 /* Sectors of one 128-byte line. */
@@ -43,8 +43,9 @@ void bf_sim_memory_free(bf_sim_memory *memory);
 int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request);
 /* Serves what reaches the second-level cache before cycle `until`, which grows from call to call
  * by no more than return_cycles, or to no more than return_cycles behind what bf_sim_memory_next
- * says. Calls answer for every LOAD and ATOMIC whose data is on its way back by then, with the
- * cycle at which it reaches the multiprocessor; that is never before `until`. */
+ * says. Calls answer for every request whose data, or for stores and reductions the news that it
+ * has happened, is on its way back by then, with the cycle at which it reaches the multiprocessor;
+ * that is never before `until`. */
 int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
                           void (*answer)(void *context, const bf_sim_request *request,
                                          uint64_t cycle),

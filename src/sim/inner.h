@@ -38,6 +38,7 @@ typedef struct bf_sim_op {
   bool is_memory;       /* of any kind; in document 004 a "memory warp" */
   bool is_shared;       /* names shared memory */
   bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
+  bool reads_clock;     /* stays where it is */
   bool may_free_others; /* barriers, exits: other warps may go on after it */
   bool is_absorbed;     /* a shared access that ptxas has merged into another one */
   uint16_t sources, results;
@@ -119,6 +120,7 @@ typedef struct bf_sim_load {
   const bf_sim_op *op;
   uint64_t warp_age; /* of the warp when it was issued */
   unsigned lines;    /* not answered yet */
+  bool is_write;     /* a store or reduction: nobody waits for it, but it takes room */
   uint64_t issued;
 } bf_sim_load;
 

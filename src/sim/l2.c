@@ -164,13 +164,23 @@ void bf_sim_memory_free(bf_sim_memory *memory) {
 
 /* ---- The way back ---- */
 
-/* Sends the answer of a request, whose sectors pass the port of its multiprocessor one by one. */
+/* Whether the answer of a request carries data. */
+static bool has_data(const bf_sim_request *request) {
+  return request->kind == BF_SIM_LOAD || request->kind == BF_SIM_ATOMIC;
+}
+
+/* Sends the answer of a request. The sectors of its data pass the port of its multiprocessor one by
+ * one. */
 static void send_answer(bf_sim_memory *memory, uint32_t index) {
   bf_sim_request request = memory->node[index].request;
-  uint64_t *port = &memory->port_free[request.sm];
-  *port = later_of(*port, memory->event.now * CYCLE) +
-          bf_sim_sectors(request.sectors) * memory->return_ticks;
-  uint64_t cycle = bf_sim_cycle_after(*port) + memory->return_cycles;
+  uint64_t leaves = memory->event.now;
+  if (has_data(&request)) {
+    uint64_t *port = &memory->port_free[request.sm];
+    *port = later_of(*port, memory->event.now * CYCLE) +
+            bf_sim_sectors(request.sectors) * memory->return_ticks;
+    leaves = bf_sim_cycle_after(*port);
+  }
+  uint64_t cycle = leaves + memory->return_cycles;
   assert(cycle >= memory->until);
   release(memory, index);
   memory->answer(memory->context, &request, cycle);
@@ -326,7 +336,7 @@ static void serve(bf_sim_memory *memory, uint32_t index) {
     serve_reduction(memory, &node->request);
     break;
   }
-  release(memory, index);
+  post(memory, index, READY, node->served);
 }
 
 /* ---- Order ---- */

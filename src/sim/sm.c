@@ -225,44 +225,51 @@ static bool send_load(bf_sim_sm *sm, uint64_t line, uint8_t sectors, uint32_t to
   return outcome != BF_SIM_L1_HIT;
 }
 
+/* The kind of request that the instruction just executed makes. */
+static bf_sim_request_kind kind_of(const bf_sim_touched *touched, const bf_sim_op *op) {
+  if (touched->is_store)
+    return BF_SIM_STORE;
+  if (touched->is_atomic)
+    return op->results ? BF_SIM_ATOMIC : BF_SIM_REDUCE;
+  return BF_SIM_LOAD;
+}
+
 bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t first) {
   bf_sim_touched *touched = &sm->touched;
-  bool is_answered = !touched->is_store && (!touched->is_atomic || op->results > 0);
-  uint32_t token = is_answered ? sm->free_load[--sm->free_loads] : 0;
-  bf_sim_load *load = is_answered ? &sm->load[token] : NULL;
-  if (load)
-    *load = (bf_sim_load){.warp = warp, .op = op, .warp_age = warp->age, .issued = sm->now};
+  bf_sim_request_kind kind = kind_of(touched, op);
+  uint32_t token = sm->free_load[--sm->free_loads];
+  bf_sim_load *load = &sm->load[token];
+  *load = (bf_sim_load){.warp = warp,
+                        .op = op,
+                        .warp_age = warp->age,
+                        .issued = sm->now,
+                        .is_write = kind == BF_SIM_STORE || kind == BF_SIM_REDUCE};
   double cycle = (double)first;
   for (unsigned i = 0; i < touched->lines; i++, cycle += sm->gpu->global_line_cycles) {
-    uint64_t line = touched->line[i].line;
-    uint8_t sectors = touched->line[i].sectors;
-    sm->count.global_sectors += (unsigned)__builtin_popcount(sectors);
     bf_sim_request request = {.cycle = (uint64_t)cycle,
-                              .line = line,
+                              .line = touched->line[i].line,
                               .sm = sm->index,
                               .token = token,
-                              .sectors = sectors,
-                              .kind = (uint8_t)(touched->is_store ? BF_SIM_STORE
-                                                : load            ? BF_SIM_ATOMIC
-                                                                  : BF_SIM_REDUCE),
+                              .sectors = touched->line[i].sectors,
+                              .kind = (uint8_t)kind,
                               .operations = touched->line[i].operations};
-    if (touched->is_store)
-      bf_sim_l1_store(sm->l1, line, sectors);
-    if (touched->is_store || touched->is_atomic) {
-      add_to_outbox(sm, &request);
-      if (load)
-        load->lines++;
-    } else if (send_load(sm, line, sectors, token, (uint64_t)cycle))
-      load->lines++;
+    sm->count.global_sectors += bf_sim_sectors(request.sectors);
+    if (kind == BF_SIM_STORE)
+      bf_sim_l1_store(sm->l1, request.line, request.sectors);
+    if (kind == BF_SIM_LOAD)
+      load->lines += send_load(sm, request.line, request.sectors, token, request.cycle);
+    else
+      load->lines += add_to_outbox(sm, &request);
   }
   sm->count.global_instructions++;
-  if (load && load->lines == 0) { /* all in the cache */
+  if (load->lines == 0) { /* all in the cache */
     load->warp = NULL;
     sm->free_load[sm->free_loads++] = token;
     return NULL;
   }
-  if (load)
-    warp->loads++;
+  if (load->is_write)
+    return NULL;
+  warp->loads++;
   return load;
 }
 
@@ -272,7 +279,7 @@ static void line_done(void *context, uint32_t token) {
   bf_sim_load *load = &sm->load[token];
   if (--load->lines)
     return;
-  if (load->warp->emu && load->warp->age == load->warp_age) {
+  if (!load->is_write && load->warp->emu && load->warp->age == load->warp_age) {
     load->warp->loads--;
     sm->core->loaded(sm, load);
   }
@@ -379,10 +386,10 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
 void bf_sim_take_answers(bf_sim_sm *sm) {
   while (sm->answer_count && sm->answer[0].cycle <= sm->now) {
     bf_sim_answer answer = pop_answer(sm);
-    if (answer.request.kind == BF_SIM_ATOMIC)
-      line_done(sm, answer.request.token);
-    else
+    if (answer.request.kind == BF_SIM_LOAD)
       bf_sim_l1_fill(sm->l1, &answer.request, line_done, sm);
+    else
+      line_done(sm, answer.request.token);
     if (sm->held_count)
       send_held(sm);
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/simulator.md shows of commands is what they print: simulator_page.py BUILD [--update]. In an
+"""What pages about the simulator show of commands is what they print: simulator_page.py BUILD [--update]. In an
 indented block, a line "$ bankfold ..." is a command and the lines below it, to the end of the block, its output;
 --update writes what is printed now."""
 import difflib
@@ -9,7 +9,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(sys.argv[1])
-PAGE = os.path.join(ROOT, "docs/simulator.md")
+PAGES = ["docs/simulator.md", "docs/elastic.md"]
 INDENT = "    "
 
 
@@ -34,16 +34,22 @@ def with_output(lines):
             shown = False
 
 
-def main():
-    with open(PAGE, encoding="utf-8") as page:
+def check(name):
+    """Whether the page shows what is printed now; with --update it does afterwards."""
+    path = os.path.join(ROOT, name)
+    with open(path, encoding="utf-8") as page:
         lines = page.read().split("\n")
     now = list(with_output(lines))
     if "--update" in sys.argv:
-        with open(PAGE, "w", encoding="utf-8") as page:
+        with open(path, "w", encoding="utf-8") as page:
             page.write("\n".join(now))
-        return 0
-    print(*difflib.unified_diff(lines, now, "docs/simulator.md", "what is printed", lineterm=""), sep="\n", end="")
-    return 0 if now == lines else 1
+        return True
+    print(*difflib.unified_diff(lines, now, name, "what is printed", lineterm=""), sep="\n", end="")
+    return now == lines
+
+
+def main():
+    return 0 if all([check(name) for name in PAGES]) else 1
 
 
 sys.exit(main())
