@@ -17,6 +17,7 @@
 
 enum { WHEEL = 1024, TICKS = 256 }; /* cycles of the wheel; parts of a cycle that units count in */
 enum { SETS = 64 };
+enum { LOCK_HOLDS_LOOP = 1 }; /* the second word of lock_holds */
 
 /* Cycles from here on stand for loads in flight; the last one for all loads that are owed. */
 #define LOADING_FROM (UINT64_C(1) << 62)
@@ -375,8 +376,9 @@ static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_sim_touched *t
   double back = gpu->shared_return_cycles > each ? gpu->shared_return_cycles : each;
   shared_cost cost = {.result = is_hashed ? (double)gpu->hash_cycles : 0};
   if (touched->has_locks) {
-    cost.memory = each * (plain + atomic);
-    cost.result += lock_loop_cycles(gpu, count);
+    double loop = lock_loop_cycles(gpu, count);
+    cost.memory = gpu->lock_holds == LOCK_HOLDS_LOOP ? loop : each * (plain + atomic);
+    cost.result += loop;
     cost.holds_warp = true;
   } else if (touched->shared_op == BF_OP_ST || touched->shared_op == BF_OP_RED) {
     each = gpu->shared_store_cycles > 0 ? gpu->shared_store_cycles : each;
