@@ -9,17 +9,19 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.join(os.path.abspath(sys.argv[1]), "bankfold")
 ALL_CYCLES = "1000000000"
-# Launches with and without conflicts, several of them, several multiprocessors.
+SMALL = ["--gpu", "examples/small.gpu"]
+# Launches with and without conflicts, several of them, several multiprocessors, an in-order pipeline.
 RUNS = [
-    ["--benchmark", "transpose16"],
-    ["--benchmark", "lud-diagonal", "--set", "dispatch=2"],
-    ["--benchmark", "reduction", "--set", "sms=3", "--hash", "fixed"],
+    ["--benchmark", "transpose16", *SMALL],
+    ["--benchmark", "lud-diagonal", "--set", "dispatch=2", *SMALL],
+    ["--benchmark", "reduction", "--set", "sms=3", "--hash", "fixed", *SMALL],
+    ["--benchmark", "transpose16", "--gpu", "elastic"],
 ]
 
 
 def simulate(arguments, path):
     """The result of a run as JSON, and its timeline."""
-    line = [PROGRAM, "sim", *arguments, "--gpu", "examples/small.gpu", "--json", "--timeline", path,
+    line = [PROGRAM, "sim", *arguments, "--json", "--timeline", path,
             "--timeline-cycles", ALL_CYCLES]
     result = subprocess.run(line, cwd=ROOT, check=True, stdout=subprocess.PIPE)
     with open(path, encoding="utf-8") as file:
