@@ -48,8 +48,10 @@ def faults_of(result, events):
     wavefronts = sum(event["args"].get("wavefronts", 0) for event in instructions)
     if wavefronts != result["total"]["shared_wavefronts"]:
         yield f"{wavefronts} of {result['total']['shared_wavefronts']} wavefronts"
+    if len({tid for _, tid in threads}) < len(threads) or any(tid == 0 for _, tid in threads):
+        yield "numbers of threads occur twice or are 0"
     for thread, members in threads.items():
-        if thread not in named and "args" in members[0]:
+        if thread not in named:
             yield f"thread {thread} has no name"
         for first, second in overlaps(members)[:1]:
             yield f"thread {thread}: {first} and {second} overlap"

@@ -95,7 +95,7 @@ static void timeline_has_an_event_per_instruction(void **state) {
   bf_timeline_close(timeline);
   const char *text = read_whole(made->path);
   assert_non_null(strstr(text,
-                         "{\"ph\":\"X\",\"pid\":3,\"tid\":1,\"ts\":10,\"dur\":32,\"name\": "
+                         "{\"ph\":\"X\",\"pid\":3,\"tid\":2,\"ts\":10,\"dur\":32,\"name\": "
                          "\"ld.shared.u32\", \"args\": {\"instruction\": \"ld.shared.u32 %r2, "
                          "[a]\", \"ptx_line\": 12, \"source\": \"tile.cu:19\",\"block\":7,"
                          "\"warp\":3,\"scheduler\":0,\"wavefronts\":32}}"));
@@ -132,7 +132,7 @@ static void timeline_keeps_overlapping_events_apart(void **state) {
   bf_timeline_close(timeline);
   unsigned tid[8];
   assert_int_equal(threads_of(read_whole(made->path), tid), 6);
-  const unsigned expected[] = {1, 2, 2, 1, 3, 4};
+  const unsigned expected[] = {2, 3, 3, 2, 4, 5};
   for (size_t i = 0; i < 6; i++)
     assert_int_equal(tid[i], expected[i]);
 }
