@@ -141,9 +141,10 @@ static int check_name(const checking *with, const char *name, bf_diagnostic *dia
   static const char *const of_benchmarks[] = {"benchmark", "scale", "seed", NULL};
   static const char *const of_all[] = {"gpu", "machine", "hash", "lock-hash", NULL};
   if (is_option(with->request, name))
-    return bf_fail(diagnostic, BF_BAD_INPUT, "--%s is given, too", name);
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%s is an axis, but --%s is given as well", name,
+                   name);
   if (is_set(&with->request->simulated->set, name))
-    return bf_fail(diagnostic, BF_BAD_INPUT, "--set gives %s, too", name);
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%s is an axis, but --set changes it as well", name);
   if (is_word_of(name, of_benchmarks))
     return with->request->file ? bf_fail(diagnostic, BF_BAD_INPUT,
                                          "%s is for benchmarks, but a file is given", name)

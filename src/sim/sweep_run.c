@@ -89,20 +89,26 @@ static void work(sweep_crew *crew) {
   pthread_mutex_unlock(&crew->mutex);
 }
 
-/* Tells how far the sweep is, five times a second, until all workers have ended. */
+/* Tells how far the sweep is. */
+static void tell(const sweep_crew *crew) {
+  bf_sim_sweep_count count;
+  bf_diagnostic diagnostic;
+  if (crew->run->progress && !bf_sim_sweep_file_count(crew->file, &count, &diagnostic))
+    crew->run->progress(crew->run->context, &count, crew->before);
+}
+
+/* Tells it five times a second until all workers have ended, and then once more. */
 static void watch(sweep_crew *crew) {
-  pthread_mutex_lock(&crew->mutex);
-  while (crew->working > 0) {
-    bf_sim_sweep_count count;
-    bf_diagnostic diagnostic;
-    pthread_mutex_unlock(&crew->mutex);
-    if (crew->run->progress && !bf_sim_sweep_file_count(crew->file, &count, &diagnostic))
-      crew->run->progress(crew->run->context, &count, crew->before);
+  bool is_over = false;
+  while (!is_over) {
+    tell(crew);
     pthread_mutex_lock(&crew->mutex);
     if (crew->working > 0)
       wait_for_change(crew, 200);
+    is_over = crew->working == 0;
+    pthread_mutex_unlock(&crew->mutex);
   }
-  pthread_mutex_unlock(&crew->mutex);
+  tell(crew);
 }
 
 static void join_crew(void *context, unsigned index) {

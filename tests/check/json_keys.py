@@ -31,7 +31,8 @@ INVOCATIONS = {
     "report": [[TILE]],
     "machines": [[], ["hopper"], ["gtx580"]],
     "sim": [["--benchmark", "transpose16", "--gpu", "examples/small.gpu"],
-            ["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--gpu", "examples/small.gpu"]],
+            ["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--gpu", "examples/small.gpu"],
+            ["--benchmark", "transpose16", "--gpu", "examples/small.gpu", "--sweep", "sms=1", "--output", "{folder}/sweep"]],
     "help": [[]],
 }
 # Standard input of all: atomics, one of them by a rule that the machine assumes.

@@ -412,6 +412,35 @@ static void test_any_workers(void **state) {
   end(&own);
 }
 
+/* What progress has told. */
+typedef struct progress_told {
+  fixture own;
+  unsigned calls;
+  bf_sim_sweep_count last;
+} progress_told;
+
+static void note_progress(void *context, const bf_sim_sweep_count *count, uint64_t before) {
+  progress_told *told = context;
+  assert_int_equal(before, 0);
+  assert_int_equal(count->points, 30);
+  assert_true(count->finished >= told->last.finished && count->failed >= told->last.failed);
+  told->last = *count;
+  told->calls++;
+}
+
+static void test_progress(void **state) {
+  (void)state;
+  progress_told told = {0};
+  begin(&told.own, "n=1..30", false);
+  told.own.run.context = &told;
+  told.own.run.progress = note_progress;
+  finish(&told.own);
+  assert_in_range(told.calls, 2, 1000);
+  assert_int_equal(told.last.finished, 30);
+  assert_int_equal(told.last.failed, 1);
+  end(&told.own);
+}
+
 /* A symbolic link stays one, and the file keeps its permissions. */
 static void test_link(void **state) {
   (void)state;
@@ -651,10 +680,10 @@ int main(void) {
       cmocka_unit_test(test_cut_csv),     cmocka_unit_test(test_cut_json),
       cmocka_unit_test(test_damage),      cmocka_unit_test(test_other_files),
       cmocka_unit_test(test_other_words), cmocka_unit_test(test_any_workers),
-      cmocka_unit_test(test_link),        cmocka_unit_test(test_stop),
-      cmocka_unit_test(test_processes),   cmocka_unit_test(test_kills),
-      cmocka_unit_test(test_two_files),   cmocka_unit_test(test_takes_over),
-      cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_progress),    cmocka_unit_test(test_link),
+      cmocka_unit_test(test_stop),        cmocka_unit_test(test_processes),
+      cmocka_unit_test(test_kills),       cmocka_unit_test(test_two_files),
+      cmocka_unit_test(test_takes_over),  cmocka_unit_test(test_no_room),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
