@@ -76,7 +76,7 @@ static void write_claim(bf_text *text, const bf_reproduce_claim *claim) {
   bf_reproduce_claim_text(claim, &column[0], &column[1], &column[2]);
   bool failed = column[0].failed || column[1].failed || column[2].failed;
   if (!failed)
-    bf_text_addf(text, "  %-44s %-24s %-24s %10s  %s\n", claim->name, column[0].data,
+    bf_text_addf(text, "  %-48s %-16s %-26s %10s  %s\n", claim->name, column[0].data,
                  column[1].data, column[2].data,
                  claim->holds       ? "yes"
                  : claim->must_hold ? "NO"
@@ -90,7 +90,7 @@ static void write_run(bf_text *text, const bf_reproduce_run *run) {
   bf_text_addf(text, "%s: %s (document %s)\n", run->reproduction->name, run->reproduction->title,
                run->reproduction->document);
   if (run->claim)
-    bf_text_addf(text, "  %-44s %-24s %-24s %10s  %s\n", "claim", "published", "ours", "difference",
+    bf_text_addf(text, "  %-48s %-16s %-26s %10s  %s\n", "claim", "published", "ours", "difference",
                  "holds");
   for (const frame_claim *at = run->claim; at; at = at->next)
     write_claim(text, &at->claim);

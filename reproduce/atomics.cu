@@ -45,15 +45,13 @@ __device__ void clear(unsigned words) {
   __syncthreads();
 }
 
-// The votes of all copies for a bin. Bin by bin, threads begin at different copies, or they would
-// read the same bank.
+// The votes of all copies for a bin.
 __device__ unsigned sum_copies(unsigned bin, unsigned copies, unsigned bin_stride,
                                unsigned copy_stride) {
-  unsigned sum = 0, copy = bin_stride > 1 ? threadIdx.x % copies : 0;
-  for (unsigned i = 0; i < copies; i++) {
-    sum += votes[bin * bin_stride + copy * copy_stride];
-    copy = copy + 1 == copies ? 0 : copy + 1;
-  }
+  unsigned sum = 0, at = bin * bin_stride;
+#pragma unroll 1
+  for (unsigned i = 0; i < copies; i++, at += copy_stride)
+    sum += votes[at];
   return sum;
 }
 

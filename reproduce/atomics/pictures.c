@@ -29,9 +29,9 @@ static int make_picture(void *context, unsigned index, bf_diagnostic *diagnostic
   return error;
 }
 
-static void add_table(bf_reproduce_run *run, const picture_work *work) {
+static void add_table(bf_reproduce_run *run, const char *name, const picture_work *work) {
   bf_reproduce_table *table = bf_reproduce_table_add(
-      run, "pictures", "Pictures: 12 bits, 1536 x 1024",
+      run, name, "Pictures: 12 bits, 1536 x 1024",
       "seed|mean|deviation|difference of neighbours|correlation 1 apart|8 apart|64 apart|kurtosis "
       "of "
       "differences|entropy of 256 bins|bins in a warp|share of its fullest bin");
@@ -51,8 +51,9 @@ static void add_table(bf_reproduce_run *run, const picture_work *work) {
   }
 }
 
-int bf_pictures_make(bf_reproduce_run *run, unsigned count, uint32_t first_row,
-                     uint32_t pixel_count, bf_pictures *pictures, bf_diagnostic *diagnostic) {
+int bf_pictures_make(bf_reproduce_run *run, const char *table_name, unsigned count,
+                     uint32_t first_row, uint32_t pixel_count, bf_pictures *pictures,
+                     bf_diagnostic *diagnostic) {
   bf_arena *arena = bf_reproduce_arena(run);
   picture_work work = {.pictures = pictures, .first_row = first_row};
   *pictures = (bf_pictures){.count = count, .pixel_count = pixel_count};
@@ -62,6 +63,27 @@ int bf_pictures_make(bf_reproduce_run *run, unsigned count, uint32_t first_row,
       return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   }
   BF_TRY(bf_reproduce_parallel(run, count, "pictures", make_picture, &work, diagnostic));
-  add_table(run, &work);
+  if (table_name)
+    add_table(run, table_name, &work);
   return BF_OK;
+}
+
+int bf_pictures_count(const bf_pictures *pictures, const bf_picture_run *run, double *cycles,
+                      bf_diagnostic *diagnostic) {
+  bf_vote_histogram histogram = {.pixel_count = pictures->pixel_count,
+                                 .blocks = run->blocks,
+                                 .threads = BF_PICTURE_THREADS,
+                                 .space = run->space};
+  bf_vote_gpu gpu;
+  BF_TRY(bf_vote_gpu_create(run->gpu, run->changes, run->hash, &gpu, diagnostic));
+  int error = BF_OK;
+  *cycles = 0;
+  for (unsigned i = 0; i < pictures->count && error == BF_OK; i++) {
+    bf_vote_outcome outcome;
+    histogram.pixels = pictures->pixels[i];
+    error = bf_vote_histogram_run(&gpu, &histogram, &outcome, diagnostic);
+    *cycles += (double)outcome.cycles / pictures->count;
+  }
+  bf_vote_gpu_free(&gpu);
+  return error;
 }

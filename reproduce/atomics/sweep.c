@@ -1,25 +1,30 @@
 /* Document 001, Fig. 7: histograms of 32 to 4096 bins in as many copies as fit into 48 KB, in three
- * layouts, without a hash and with XOR and ADD on banks and locks. */
+ * layouts, without a hash and with XOR and ADD on banks and locks.
+ *
+ * Everything is run in two ways. On a GPU the load/store unit serves other warps while one is in
+ * its loop with locks; the times of document 002 on a GTX 470 say so. In the simulator of the
+ * document the unit is taken by an atomic operation as by any other memory instruction, until it is
+ * done (lock_holds=loop). */
 #include "reproduce/atomics/figures.h"
 #include "reproduce/atomics/pictures.h"
-#include "reproduce/atomics/vote.h"
+#include "reproduce/atomics/studies.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { SIZES = 8, FEWEST_BINS = 32, STEPS = 9, THREADS = 768, SHARED_WORDS = 12288 };
+enum { SIZES = 8, FEWEST_BINS = 32, STEPS = 9, SHARED_WORDS = 12288 };
+enum { WAYS = 2 }; /* the unit is shared, or held through the loop */
 
-/* Cycles, averages over the pictures; 0 where the copies do not fit. */
+typedef struct sweep_point {
+  bf_vote_space space;
+  double cycles[WAYS][BF_VOTE_HASHES]; /* averages over the pictures */
+} sweep_point;
+
 typedef struct sweep_figure {
   bf_pictures pictures;
   unsigned points;
-  struct sweep_point {
-    bf_vote_space space;
-    double cycles[BF_VOTE_HASHES];
-  } point[BF_VOTE_LAYOUTS * SIZES * STEPS];
+  sweep_point point[BF_VOTE_LAYOUTS * SIZES * STEPS];
 } sweep_figure;
-
-typedef struct sweep_point sweep_point;
 
 /* Lists all spaces that fit; quick runs have fewer. */
 static void list_points(sweep_figure *figure, bool quick) {
@@ -33,45 +38,41 @@ static void list_points(sweep_figure *figure, bool quick) {
       }
 }
 
-/* Task: one space under one hash. */
+/* Task: one space under one hash in one way. */
 static int find_point(void *context, unsigned index, bf_diagnostic *diagnostic) {
-  static const char *const changes[] = {"sms=1", NULL};
+  static const char *const shared[] = {"sms=1", NULL};
+  static const char *const held[] = {"sms=1", "lock_holds=loop", NULL};
   sweep_figure *figure = context;
-  sweep_point *point = &figure->point[index / BF_VOTE_HASHES];
-  bf_vote_hash hash = (bf_vote_hash)(index % BF_VOTE_HASHES);
-  bf_vote_histogram histogram = {
-      .pixel_count = figure->pictures.pixel_count, .threads = THREADS, .space = point->space};
-  bf_vote_gpu gpu;
-  BF_TRY(bf_vote_gpu_create("gtx580", changes, hash, &gpu, diagnostic));
-  histogram.blocks = bf_vote_blocks_per_sm(gpu.gpu, THREADS, &point->space);
-  int error = BF_OK;
-  for (unsigned i = 0; i < figure->pictures.count && error == BF_OK; i++) {
-    bf_vote_outcome outcome;
-    histogram.pixels = figure->pictures.pixels[i];
-    error = bf_vote_histogram_run(&gpu, &histogram, &outcome, diagnostic);
-    point->cycles[hash] += (double)outcome.cycles / figure->pictures.count;
-  }
-  bf_vote_gpu_free(&gpu);
-  return error;
+  sweep_point *point = &figure->point[index / BF_VOTE_HASHES / WAYS];
+  unsigned hash = index % BF_VOTE_HASHES, way = index / BF_VOTE_HASHES % WAYS;
+  bf_picture_run run = {.gpu = "gtx580",
+                        .changes = way ? held : shared,
+                        .hash = (bf_vote_hash)hash,
+                        .space = point->space,
+                        .blocks = 1};
+  return bf_pictures_count(&figure->pictures, &run, &point->cycles[way][hash], diagnostic);
 }
 
-static double speedup(const sweep_point *point, bf_vote_hash hash) {
-  return point->cycles[BF_VOTE_NONE] / point->cycles[hash];
+static double speedup(const sweep_point *point, unsigned way, bf_vote_hash hash) {
+  return point->cycles[way][BF_VOTE_NONE] / point->cycles[way][hash];
 }
 
 static void add_table(bf_reproduce_run *run, const sweep_figure *figure) {
   bf_reproduce_table *table = bf_reproduce_table_add(
-      run, "histogram", "Cycles of histograms, one multiprocessor's share of a picture",
-      "layout|bins|copies|none|XOR|ADD|speed-up XOR|speed-up ADD");
+      run, "histogram", "Cycles of histograms, 64 rows of a picture on a multiprocessor",
+      "layout|bins|copies|none|XOR|ADD|speed-up XOR|speed-up ADD|held: none|held: XOR|held: "
+      "ADD|held: speed-up XOR|held: speed-up ADD");
   for (unsigned i = 0; i < figure->points; i++) {
     const sweep_point *point = &figure->point[i];
     bf_reproduce_cell(table, "%s", bf_vote_layout_names[point->space.layout]);
     bf_reproduce_cell(table, "%u", point->space.bins);
     bf_reproduce_cell(table, "%u", point->space.copies);
-    for (unsigned hash = 0; hash < BF_VOTE_HASHES; hash++)
-      bf_reproduce_cell(table, "%.0f", point->cycles[hash]);
-    bf_reproduce_cell(table, "%.3f", speedup(point, BF_VOTE_XOR));
-    bf_reproduce_cell(table, "%.3f", speedup(point, BF_VOTE_ADD));
+    for (unsigned way = 0; way < WAYS; way++) {
+      for (unsigned hash = 0; hash < BF_VOTE_HASHES; hash++)
+        bf_reproduce_cell(table, "%.0f", point->cycles[way][hash]);
+      bf_reproduce_cell(table, "%.3f", speedup(point, way, BF_VOTE_XOR));
+      bf_reproduce_cell(table, "%.3f", speedup(point, way, BF_VOTE_ADD));
+    }
   }
   bf_reproduce_table_csv_only(table);
 }
@@ -90,7 +91,7 @@ static int draw_layout(bf_reproduce_run *run, const sweep_figure *figure, bf_vot
       if (point->space.layout != layout || point->space.bins != (uint32_t)FEWEST_BINS << size)
         continue;
       copies[lines][count] = point->space.copies;
-      speedups[lines][count++] = speedup(point, BF_VOTE_XOR);
+      speedups[lines][count++] = speedup(point, 0, BF_VOTE_XOR);
     }
     if (count == 0)
       continue;
@@ -115,15 +116,15 @@ static int draw_layout(bf_reproduce_run *run, const sweep_figure *figure, bf_vot
 /* ---- Claims ---- */
 
 /* The point of a layout with the largest speed-up by either hash. */
-static const sweep_point *best_point(const sweep_figure *figure, bf_vote_layout layout,
-                                     double *best) {
+static const sweep_point *best_point(const sweep_figure *figure, unsigned way,
+                                     bf_vote_layout layout, double *best) {
   const sweep_point *found = NULL;
   *best = 0;
   for (unsigned i = 0; i < figure->points; i++) {
     const sweep_point *point = &figure->point[i];
-    double xor = speedup(point, BF_VOTE_XOR), add = speedup(point, BF_VOTE_ADD);
-    if (point->space.layout == layout && fmax(xor, add) > *best) {
-      *best = fmax(xor, add);
+    double larger = fmax(speedup(point, way, BF_VOTE_XOR), speedup(point, way, BF_VOTE_ADD));
+    if (point->space.layout == layout && larger > *best) {
+      *best = larger;
       found = point;
     }
   }
@@ -140,40 +141,74 @@ static const sweep_point *find(const sweep_figure *figure, bf_vote_layout layout
   return NULL;
 }
 
-static void claim_largest(bf_reproduce_run *run, const sweep_figure *figure, bf_vote_layout layout,
-                          const char *name, const char *published, double size, const char *why) {
+/* A largest speed-up beside the published one; holds where it is as large to a quarter. */
+static void claim_largest(bf_reproduce_run *run, const sweep_figure *figure, unsigned way,
+                          bf_vote_layout layout, const char *published, double size,
+                          const char *why) {
   double best;
-  const sweep_point *point = best_point(figure, layout, &best);
+  char name[64];
+  const sweep_point *point = best_point(figure, way, layout, &best);
+  snprintf(name, sizeof name, "largest speed-up, %s%s", bf_vote_layout_names[layout],
+           way ? ", unit held" : "");
   bf_reproduce_fact(run, name, published, fabs(best - size) <= 0.25 * size, false, why,
                     "%.2f at %u bins, %u copies", best, point->space.bins, point->space.copies);
 }
 
-/* The slowest hash for a padded histogram of 32 bins. */
-static double slowest_padded(const sweep_figure *figure, bf_vote_hash hash) {
-  double slowest = INFINITY;
+/* The least speed-up of a padded histogram of 32 bins. */
+static double least_padded(const sweep_figure *figure, bf_vote_hash hash) {
+  double least = INFINITY;
   for (unsigned i = 0; i < figure->points; i++) {
     const sweep_point *point = &figure->point[i];
     if (point->space.layout == BF_VOTE_PADDED && point->space.bins == FEWEST_BINS)
-      slowest = fmin(slowest, speedup(point, hash));
+      least = fmin(least, fmin(speedup(point, 0, hash), speedup(point, 1, hash)));
   }
-  return slowest;
+  return least;
 }
 
-static void claim_all(bf_reproduce_run *run, const sweep_figure *figure) {
-  claim_largest(run, figure, BF_VOTE_PLAIN, "largest speed-up", "4.91 at 256 bins, 32 copies", 4.91,
-                NULL);
-  claim_largest(run, figure, BF_VOTE_PADDED, "largest speed-up, padded", "1.79", 1.79, NULL);
-  claim_largest(run, figure, BF_VOTE_BIN_MAJOR, "largest speed-up, bin-major", "1.80", 1.80, NULL);
-  const sweep_point *point = find(figure, BF_VOTE_PLAIN, 256, 32);
-  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "speed-up at 256 bins, 32 copies",
-                                                    .published = 4.91,
-                                                    .ours = speedup(point, BF_VOTE_XOR),
-                                                    .allowed = 0.25});
-  double xor = slowest_padded(figure, BF_VOTE_XOR), add = slowest_padded(figure, BF_VOTE_ADD);
-  bf_reproduce_fact(run, "padded, 32 bins, XOR", "slower than without", xor < 1, true, NULL,
-                    "down to %.2f", xor);
-  bf_reproduce_fact(run, "padded, 32 bins, ADD", "not slower", add > 0.98, true, NULL,
-                    "at least %.2f", add);
+static void claim_speedups(bf_reproduce_run *run, const sweep_figure *figure) {
+  static const char *const why[BF_VOTE_LAYOUTS] = {
+      "it depends on how many neighbouring pixels fall into one bin, which the document does not "
+      "tell: see the table of contrasts.",
+      "what a hash can remove here are conflicts between different bins, which depend on the "
+      "pictures.",
+      "voting itself gains nothing, because neighbouring lanes have neighbouring words; merging "
+      "the copies does, and its share depends on the number of blocks: see their table."};
+  for (unsigned way = 0; way < WAYS; way++) {
+    claim_largest(run, figure, way, BF_VOTE_PLAIN, "4.91 at 256 bins, 32 copies", 4.91,
+                  why[BF_VOTE_PLAIN]);
+    const sweep_point *point = find(figure, BF_VOTE_PLAIN, 256, 32);
+    bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = way ? "256 bins, 32 copies, unit held"
+                                                                  : "256 bins, 32 copies",
+                                                      .published = 4.91,
+                                                      .ours = speedup(point, way, BF_VOTE_XOR),
+                                                      .allowed = 0.25,
+                                                      .why = why[BF_VOTE_PLAIN]});
+    claim_largest(run, figure, way, BF_VOTE_PADDED, "1.79", 1.79, why[BF_VOTE_PADDED]);
+    claim_largest(run, figure, way, BF_VOTE_BIN_MAJOR, "1.80", 1.80, why[BF_VOTE_BIN_MAJOR]);
+  }
+}
+
+static void claim_padded(bf_reproduce_run *run, const sweep_figure *figure) {
+  double xor_least = least_padded(figure, BF_VOTE_XOR),
+         add_least = least_padded(figure, BF_VOTE_ADD);
+  double padded, by_bins;
+  best_point(figure, 0, BF_VOTE_PADDED, &padded);
+  best_point(figure, 0, BF_VOTE_BIN_MAJOR, &by_bins);
+  bf_reproduce_fact(run, "speed-up, padded", "at most 1.79", padded <= 1.79, true, NULL,
+                    "at most %.2f", padded);
+  bf_reproduce_fact(run, "speed-up, bin-major", "at most 1.80", by_bins <= 1.80, true, NULL,
+                    "at most %.2f", by_bins);
+  bf_reproduce_fact(run, "padded, 32 bins, XOR", "slower than without", xor_least < 0.95, true,
+                    NULL, "%.2f in the worst case", xor_least);
+  bf_reproduce_fact(run, "padded, 32 bins, ADD", "not slower", add_least > 0.97, true, NULL,
+                    "%.2f in the worst case", add_least);
+  const sweep_point *one = find(figure, BF_VOTE_PLAIN, 256, 1), *more;
+  more = find(figure, BF_VOTE_PLAIN, 256, 32);
+  bf_reproduce_fact(run, "speed-up with one copy", "low: position conflicts stay",
+                    fabs(speedup(one, 0, BF_VOTE_XOR) - 1) < 0.05 &&
+                        speedup(more, 0, BF_VOTE_XOR) > 2,
+                    true, NULL, "%.2f, against %.2f with 32", speedup(one, 0, BF_VOTE_XOR),
+                    speedup(more, 0, BF_VOTE_XOR));
 }
 
 int bf_reproduce_histogram_hash(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
@@ -182,14 +217,18 @@ int bf_reproduce_histogram_hash(bf_reproduce_run *run, bf_diagnostic *diagnostic
   if (!figure)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   list_points(figure, quick);
-  BF_TRY(bf_pictures_make(run, quick ? 1 : BF_PICTURES, 448,
-                          quick ? BF_PICTURE_SHARE / 8 : BF_PICTURE_SHARE, &figure->pictures,
+  BF_TRY(bf_pictures_make(run, "pictures", quick ? 1 : BF_PICTURES, BF_PICTURE_FIRST_ROW,
+                          quick ? BF_PICTURE_SHARE / 4 : BF_PICTURE_SHARE, &figure->pictures,
                           diagnostic));
-  BF_TRY(bf_reproduce_parallel(run, figure->points * BF_VOTE_HASHES, "histograms", find_point,
-                               figure, diagnostic));
+  BF_TRY(bf_reproduce_parallel(run, figure->points * BF_VOTE_HASHES * WAYS, "histograms",
+                               find_point, figure, diagnostic));
   add_table(run, figure);
   for (unsigned layout = 0; layout < BF_VOTE_LAYOUTS; layout++)
     BF_TRY(draw_layout(run, figure, (bf_vote_layout)layout, diagnostic));
-  claim_all(run, figure);
-  return BF_OK;
+  claim_speedups(run, figure);
+  claim_padded(run, figure);
+  figure->pictures.count = quick ? 1 : 4; /* the studies need fewer */
+  BF_TRY(bf_study_contrast(run, &figure->pictures, diagnostic));
+  BF_TRY(bf_study_blocks(run, &figure->pictures, diagnostic));
+  return quick ? BF_OK : bf_study_share(run, diagnostic);
 }

@@ -87,8 +87,10 @@ static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *di
 /* A device whose launches fill simulation->outcome. */
 static int create_device(const bf_vote_gpu *gpu, vote_simulation *simulation, bf_device *device,
                          bf_diagnostic *diagnostic) {
-  simulation->settings =
-      (bf_sim_settings){.gpu = gpu->gpu, .hash = gpu->banks, .lock_hash = gpu->locks, .workers = 1};
+  simulation->settings = (bf_sim_settings){.gpu = gpu->gpu,
+                                           .hash = gpu->locks == BF_LOCK_PLAIN ? NULL : gpu->banks,
+                                           .lock_hash = gpu->locks,
+                                           .workers = 1};
   bf_emu_device_options options = {.workers = 1, .before = before_launch, .context = simulation};
   return bf_emu_device_create("atomics.ptx", bf_reproduce_ptx("atomics"), &options, device,
                               diagnostic);
@@ -129,14 +131,6 @@ void bf_vote_histogram_reference(const uint16_t *pixels, uint32_t pixel_count, u
                                  uint32_t *bins) {
   for (uint32_t i = 0; i < pixel_count; i++)
     bins[pixels[i] / (LEVELS / bin_count)]++;
-}
-
-uint32_t bf_vote_blocks_per_sm(const bf_sim_gpu *gpu, uint32_t threads,
-                               const bf_vote_space *space) {
-  uint64_t by_warps = gpu->warps_per_sm * LANES / threads;
-  uint64_t by_memory = gpu->shared_bytes_per_sm / ((uint64_t)bf_vote_words(space) * 4);
-  uint64_t blocks = by_warps < by_memory ? by_warps : by_memory;
-  return (uint32_t)(blocks < gpu->blocks_per_sm ? blocks : gpu->blocks_per_sm);
 }
 
 static int run_histogram(const bf_device *device, const bf_vote_histogram *histogram,

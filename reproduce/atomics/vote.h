@@ -60,8 +60,6 @@ int bf_vote_histogram_run(const bf_vote_gpu *gpu, const bf_vote_histogram *histo
 /* Adds to bins what the pixels count for them. */
 void bf_vote_histogram_reference(const uint16_t *pixels, uint32_t pixel_count, uint32_t bin_count,
                                  uint32_t *bins);
-/* Blocks of the histogram that a multiprocessor can hold. */
-uint32_t bf_vote_blocks_per_sm(const bf_sim_gpu *gpu, uint32_t threads, const bf_vote_space *space);
 
 /* Votes for lines through points, x in the low and y in the high 16 bits, one block per angle.
  * Angles are first, first + step, ... of 120 between 0 and 180 degrees. Bin r of a line counts

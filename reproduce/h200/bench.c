@@ -61,7 +61,7 @@ static void write_kernel(const h200_access *access, bf_text *text) {
       "  setp.eq.u32 %%p, %%lanes, 0;\n  @%%p ret;\n"
       "  mad.wide.u32 %%from, %%thread, 4, %%from;\n  ld.global.u32 %%a, [%%from];\n"
       "  mov.u32 %%base, memory;\n  add.u32 %%a, %%a, %%base;\n"
-      "  mov.u64 %%start, %%clock64;\n",
+      "  bar.sync 0;\n  mov.u64 %%start, %%clock64;\n",
       MEMORY_BYTES);
   for (unsigned i = 0; i < H200_TIMES; i++)
     write_access(access, i, text);

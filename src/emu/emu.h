@@ -223,6 +223,8 @@ typedef struct bf_emu_launch {
   const bf_emu_kernel *kernel;
   uint32_t grid[3], block[3];
   uint64_t dynamic_shared_bytes;
+  const char *bank_hash;  /* the hash of the banks that the program asks for, as text; or NULL. It
+                             is for simulators: the emulator has no banks */
   const void *parameters; /* the parameter block, laid out as in the PTX */
   uint64_t parameter_bytes;
   bool cooperative;                /* all blocks are in flight at once */

@@ -33,6 +33,7 @@ typedef struct run {
   uint64_t line;
   uint32_t grid[3], block[3];
   uint64_t shared_bytes;
+  const char *hash; /* or NULL */
   unsigned arguments;
   argument argument[MOST_ARGUMENTS];
   struct run *next;
@@ -261,8 +262,10 @@ static int read_launch(line *from) {
       BF_TRY(read_sizes(from, "a size of the block", BF_EMU_MOST_THREADS, made->block));
     else if (next_is(from, "shared"))
       BF_TRY(next_count(from, "the bytes of shared memory", 0, 1 << 28, &made->shared_bytes));
+    else if (next_is(from, "hash"))
+      BF_TRY(next_word(from, "the hash of the banks", &made->hash));
     else
-      return FAIL(from, here(from), "a launch has grid, block, shared and with, not '%s'",
+      return FAIL(from, here(from), "a launch has grid, block, shared, hash and with, not '%s'",
                   from->word[from->at]);
   }
   if (!made->grid[0] || !made->block[0])
@@ -453,12 +456,17 @@ static int run_one(const bf_script *script, const run *from, bf_emu_module *modu
   int error = place_arguments(script, from, kernel, parameters, diagnostic);
   bf_emu_launch made = {.kernel = kernel,
                         .dynamic_shared_bytes = from->shared_bytes,
+                        .bank_hash = from->hash,
                         .parameters = parameters,
                         .parameter_bytes = bytes};
   memcpy(made.grid, from->grid, sizeof made.grid);
   memcpy(made.block, from->block, sizeof made.block);
   if (!error)
     error = launch(context, &made, diagnostic);
+  if (error && diagnostic && !diagnostic->file[0]) {
+    snprintf(diagnostic->file, sizeof diagnostic->file, "%s", script->file);
+    diagnostic->line = from->line;
+  }
   free(parameters);
   return error;
 }

@@ -1,7 +1,9 @@
-/* emu/script: launch descriptions, for PTX without a program around it (docs/profile.md). Line by
- * line:
- *   buffer NAME TYPE COUNT zero | value V | index [START [STEP]] | random LOW HIGH [SEED] | file
- * PATH launch KERNEL grid X [Y [Z]] block X [Y [Z]] [shared BYTES] [with ARGUMENT...] An argument
+/* emu/script: launch descriptions, for PTX without a program around it (docs/profile.md). Lines are
+ *
+ *   buffer NAME TYPE COUNT CONTENT
+ *   launch KERNEL grid X [Y [Z]] block X [Y [Z]] [shared BYTES] [hash HASH] [with ARGUMENT...]
+ *
+ * CONTENT is zero, value V, index [START [STEP]], random LOW HIGH [SEED] or file PATH; an argument
  * is the name of a buffer, or TYPE:VALUE. */
 #ifndef BF_EMU_SCRIPT_H
 #define BF_EMU_SCRIPT_H
@@ -16,7 +18,8 @@ int bf_script_read(const char *file, const char *text, bf_script **script,
 void bf_script_free(bf_script *script);
 
 /* Makes the buffers and runs the launches in order: launch is called for each, with everything set
- * but workers, checks and callbacks, and returns a bf_error. */
+ * but workers, checks and callbacks, and returns a bf_error. An error that says no place gets that
+ * of the launch in the description. */
 int bf_script_run(const bf_script *script, bf_emu *emu, bf_emu_module *module,
                   int (*launch)(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic),
                   void *context, bf_diagnostic *diagnostic);

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX /* no flight */
 /* Words of gpu.def. */
 enum { BARREL_STRICT, BARREL_RELAXED, BARREL_ORDERED };
 
@@ -75,6 +75,7 @@ typedef struct barrel {
   uint32_t *flight_of_load;
   unsigned flights, free_flights;
   uint32_t entering; /* flight whose parts are entering, or NONE */
+  uint32_t ended;    /* flight that was written in this cycle, or NONE: watchers still ask for it */
   uint64_t issues;
   uint64_t safe_from; /* cycle from which memory instructions may issue */
   uint32_t words;     /* of 64 registers */
@@ -205,7 +206,7 @@ static void end_flight(bf_sim_sm *sm, uint32_t index) {
     own->loading &= ~bit_of(warp);
   state->flights--;
   state->written++;
-  own->free_flight[own->free_flights++] = index;
+  own->ended = index;
   if (state->wait == ONE && state->branch == index) {
     state->wait = NOTHING;
     bf_sim_look(sm, warp);
@@ -514,6 +515,9 @@ static void tell(bf_sim_sm *sm) {
 /* What happens in a cycle before something may enter. */
 static void begin_cycle(bf_sim_sm *sm) {
   barrel *own = sm->core_data;
+  if (own->ended != NONE)
+    own->free_flight[own->free_flights++] = own->ended;
+  own->ended = NONE;
   if (bf_sim_next_answer(sm) <= sm->now)
     bf_sim_take_answers(sm);
   wake_due(sm);
@@ -636,7 +640,7 @@ static int create(bf_sim_sm *sm, bf_diagnostic *diagnostic) {
   if (!own)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   own->parts = BF_EMU_LANES / (unsigned)gpu->simd_width;
-  own->entering = NONE;
+  own->entering = own->ended = NONE;
   own->next_wake = UINT64_MAX;
   own->last = 63;
   /* Strict: one per warp. Else as many as the stages and queues hold, and loads in flight. */

@@ -38,6 +38,7 @@ typedef struct bf_sim_op {
   bool is_memory;       /* of any kind; in document 004 a "memory warp" */
   bool is_shared;       /* names shared memory */
   bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
+  bool reads_clock;     /* stays where it is */
   bool may_free_others; /* barriers, exits: other warps may go on after it */
   bool is_absorbed;     /* a shared access that ptxas has merged into another one */
   uint16_t sources, results;

@@ -101,8 +101,8 @@ static void set_unit(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
     op->unit = BF_SIM_UNIT_NONE;
     break;
   case BF_PTX_WORK_MOVE:
-    op->unit =
-        gpu->moves == MOVES_FREE && !reads_clock(instruction) ? BF_SIM_UNIT_NONE : BF_SIM_UNIT_INT;
+    op->reads_clock = reads_clock(instruction);
+    op->unit = gpu->moves == MOVES_FREE && !op->reads_clock ? BF_SIM_UNIT_NONE : BF_SIM_UNIT_INT;
     break;
   case BF_PTX_WORK_LOGIC:
   case BF_PTX_WORK_FENCE:

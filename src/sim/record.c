@@ -112,26 +112,36 @@ static bool describe(bf_sim_record *record, const bf_emu_launch *launch, const b
   return launched->kernel && launched->hash;
 }
 
-/* The hash of the kernel; NULL: none. */
-static const bf_hash *choose_hash(const bf_sim_record *record, const bf_emu_kernel *kernel) {
-  const bf_hash *hash = NULL;
-  if (record->hashes)
-    hash = bf_sim_hashes_find(record->hashes, bf_emu_kernel_name(kernel));
-  if (!hash)
-    hash = record->settings.hash;
-  return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
+/* The hash that the launch asks for itself; it lives in *own. */
+static int parse_own_hash(const bf_sim_record *record, const bf_emu_launch *launch, bf_hash **own,
+                          bf_diagnostic *diagnostic) {
+  bf_diagnostic fault;
+  bf_geometry geometry = bf_machine_geometry(record->settings.gpu->machine);
+  int error = bf_hash_parse(launch->bank_hash, &geometry, own, &fault);
+  if (error)
+    bf_fail(diagnostic, error, "hash '%s' of kernel '%s': %s", launch->bank_hash,
+            bf_emu_kernel_name(launch->kernel), fault.message);
+  return error;
 }
 
-/* bf_emu_launch.runner */
-static int run(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
-               bf_diagnostic *diagnostic) {
-  bf_sim_record *record = context;
+/* The hash of a launch, where it does not ask for its own; NULL: none. */
+static const bf_hash *hash_of(const bf_sim_record *record, const bf_emu_kernel *kernel) {
+  const bf_hash *hash =
+      record->hashes ? bf_sim_hashes_find(record->hashes, bf_emu_kernel_name(kernel)) : NULL;
+  return hash ? hash : record->settings.hash;
+}
+
+static bool is_none(const bf_hash *hash) { return strcmp(bf_hash_text(hash), "none") == 0; }
+
+/* Simulates a launch with a hash (NULL: none). */
+static int simulate(bf_sim_record *record, const bf_hash *hash, bf_emu *emu,
+                    const bf_emu_launch *launch, bf_sim_launched *launched,
+                    bf_diagnostic *diagnostic) {
   bf_sim_settings settings = record->settings;
   bf_watch_pair pair = {0};
   bf_sim_watch watch;
-  bf_sim_launched *launched = add_launch(record);
-  settings.hash = choose_hash(record, launch->kernel);
-  if (!launched || !describe(record, launch, settings.hash, launched))
+  settings.hash = hash;
+  if (!describe(record, launch, hash, launched))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   BF_TRY(make_watch(record, launch->kernel, &pair, &watch, &settings.watch, diagnostic));
   BF_TRY(bf_sim_run(&settings, emu, launch, &launched->result, diagnostic));
@@ -140,13 +150,31 @@ static int run(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_r
   launched->sm_cycles = launched->result.cycles * launched->result.sms;
   if (!find_lines(&record->arena, launch->kernel, launched))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return BF_OK;
+}
+
+/* bf_emu_launch.runner */
+static int run(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
+               bf_diagnostic *diagnostic) {
+  bf_sim_record *record = context;
+  bf_hash *own = NULL;
+  bf_sim_launched *launched = add_launch(record);
+  if (!launched)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (launch->bank_hash)
+    BF_TRY(parse_own_hash(record, launch, &own, diagnostic));
+  const bf_hash *hash = own ? own : hash_of(record, launch->kernel);
+  int error =
+      simulate(record, hash && !is_none(hash) ? hash : NULL, emu, launch, launched, diagnostic);
+  bf_hash_free(own);
+  BF_TRY(error);
+  *result = launched->result.emu;
   if (launched->result.timed_out)
     return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s is not done after %llu cycles",
-                   launched->kernel, (unsigned long long)settings.most_cycles);
+                   launched->kernel, (unsigned long long)record->settings.most_cycles);
   if (launched->result.deadlock[0])
     return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on: warps wait for each other",
                    launched->kernel);
-  *result = launched->result.emu;
   return BF_OK;
 }
 

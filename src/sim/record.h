@@ -41,7 +41,8 @@ typedef struct bf_sim_launched {
 
 typedef struct bf_sim_record {
   /* How to simulate; borrowed. */
-  bf_sim_settings settings;    /* its hash is for kernels that hashes does not name */
+  bf_sim_settings settings;    /* its hash is for kernels that hashes does not name, and both are
+                                  for launches that ask for none */
   const bf_sim_hashes *hashes; /* or NULL */
   bf_timeline *timeline;       /* of all launches, or NULL */
   uint64_t timeline_cycles;    /* of each launch */

@@ -17,9 +17,13 @@
 
 enum { WHEEL = 1024, TICKS = 256 }; /* cycles of the wheel; parts of a cycle that units count in */
 enum { SETS = 64 };
+enum { LOCK_HOLDS_LOOP = 1 }; /* the second word of lock_holds */
 
-/* Cycles from here on stand for loads in flight. */
+/* Cycles from here on stand for loads in flight; the last one for all loads that are owed. */
 #define LOADING_FROM (UINT64_C(1) << 62)
+#define LOADING_OWED UINT64_MAX
+
+enum { OWED = 16, LATE = 64 };
 
 typedef enum state { READY, TIMED, LOADING, WAITING } state;
 
@@ -29,6 +33,13 @@ typedef struct scored {
   uint64_t loading;   /* LOADING: what the scoreboard holds for the load */
   uint64_t shared_at; /* when the data of its last shared load is there */
   uint64_t *ready;    /* per register */
+  /* Instructions whose operands were not there and that others have passed (lookahead): the cycles
+   * at which operands will be there, in a ring, and the loads that must come. */
+  uint64_t late[LATE], late_until; /* late_until: when all of them are there */
+  unsigned late_first, late_count;
+  unsigned owed_count, owed_instructions;
+  uint64_t owed[OWED];
+  unsigned owed_by[OWED]; /* instructions that wait for that load */
 } scored;
 
 typedef struct issuer {
@@ -134,15 +145,76 @@ static void wake_due(bf_sim_sm *sm) {
   }
 }
 
-/* When the registers that an instruction names are free; at least `earliest`. A value from
- * LOADING_FROM on: that of a load that must come first. */
-static uint64_t registers_ready(const scored *score, const bf_sim_op *op, uint64_t earliest) {
+/* When the registers that an instruction names are free; at least `earliest`. A load that must come
+ * first is *loading; 0: none. */
+static uint64_t registers_ready(const scored *score, const bf_sim_op *op, uint64_t earliest,
+                                uint64_t *loading) {
   uint64_t ready = earliest;
   unsigned count = (unsigned)op->sources + op->results;
-  for (unsigned i = 0; i < count; i++)
-    if (score->ready[op->source[i]] > ready)
-      ready = score->ready[op->source[i]];
+  *loading = 0;
+  for (unsigned i = 0; i < count; i++) {
+    uint64_t own = score->ready[op->source[i]];
+    if (own >= LOADING_FROM)
+      *loading = own;
+    else if (own > ready)
+      ready = own;
+  }
   return ready;
+}
+
+/* Forgets instructions whose operands are there. */
+static void forget_late(scored *score, uint64_t now) {
+  while (score->late_count && score->late[score->late_first] <= now) {
+    score->late_first = (score->late_first + 1) % LATE;
+    score->late_count--;
+  }
+}
+
+static bool ends_block(const bf_sim_op *op) {
+  return op->unit == BF_SIM_UNIT_BRANCH || op->unit == BF_SIM_UNIT_BARRIER || op->is_ordered ||
+         op->reads_clock;
+}
+
+/* Whether those behind an instruction that must wait may pass it: arithmetic and stores, but not
+ * loads, whose data would come later, nor what ends the block of code. */
+static bool may_be_passed(const bf_sim_sm *sm, scored *score, const bf_sim_op *op) {
+  bool loads = op->unit == BF_SIM_UNIT_MEMORY && op->results > 0;
+  if (sm->gpu->lookahead == 0 || loads || ends_block(op) || score->owed_count == OWED)
+    return false;
+  forget_late(score, sm->now);
+  return score->late_count + score->owed_instructions < sm->gpu->lookahead;
+}
+
+/* Notes an instruction that is passed: its operands are there at cycle `ready`, and a load must
+ * come first (0: none). */
+static void be_passed(scored *score, uint64_t ready, uint64_t loading) {
+  if (ready > score->late_until)
+    score->late_until = ready;
+  if (!loading) {
+    score->late[(score->late_first + score->late_count++) % LATE] = ready;
+    return;
+  }
+  unsigned i = 0;
+  while (i < score->owed_count && score->owed[i] != loading)
+    i++;
+  if (i == score->owed_count) {
+    score->owed[score->owed_count++] = loading;
+    score->owed_by[i] = 0;
+  }
+  score->owed_by[i]++;
+  score->owed_instructions++;
+}
+
+/* A load has come. */
+static void pay(scored *score, uint64_t loading) {
+  for (unsigned i = 0; i < score->owed_count; i++)
+    if (score->owed[i] == loading) {
+      score->owed_instructions -= score->owed_by[i];
+      score->owed_count--;
+      score->owed[i] = score->owed[score->owed_count];
+      score->owed_by[i] = score->owed_by[score->owed_count];
+      return;
+    }
 }
 
 /* Puts a warp into the state that its next instruction asks for; it cannot issue before earliest.
@@ -154,9 +226,16 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
     set_state(sm, warp, WAITING);
     return;
   }
-  uint64_t ready = registers_ready(score, warp->next, earliest);
-  if (ready >= LOADING_FROM) {
-    score->loading = ready;
+  uint64_t loading, ready = registers_ready(score, warp->next, earliest, &loading);
+  if (ends_block(warp->next)) { /* what was passed must have happened */
+    ready = ready > score->late_until ? ready : score->late_until;
+    loading = score->owed_count ? LOADING_OWED : loading;
+  } else if ((loading || ready > earliest) && may_be_passed(sm, score, warp->next)) {
+    loading = 0;
+    ready = earliest;
+  }
+  if (loading) {
+    score->loading = loading;
     set_state(sm, warp, LOADING);
   } else if (ready > sm->now) {
     score->wake = ready;
@@ -297,8 +376,9 @@ static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_sim_touched *t
   double back = gpu->shared_return_cycles > each ? gpu->shared_return_cycles : each;
   shared_cost cost = {.result = is_hashed ? (double)gpu->hash_cycles : 0};
   if (touched->has_locks) {
-    cost.memory = each * (plain + atomic);
-    cost.result += lock_loop_cycles(gpu, count);
+    double loop = lock_loop_cycles(gpu, count);
+    cost.memory = gpu->lock_holds == LOCK_HOLDS_LOOP ? loop : each * (plain + atomic);
+    cost.result += loop;
     cost.holds_warp = true;
   } else if (touched->shared_op == BF_OP_ST || touched->shared_op == BF_OP_RED) {
     each = gpu->shared_store_cycles > 0 ? gpu->shared_store_cycles : each;
@@ -434,6 +514,7 @@ static bool can_issue(bf_sim_sm *sm, unsigned scheduler, const bf_sim_warp *warp
 static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   board *own = sm->core_data;
   const bf_sim_op *op = warp->next;
+  scored *score = &own->warp[warp->slot];
   if (bf_sim_must_pause(sm, op))
     return false;
   uint32_t instruction = warp->instruction;
@@ -450,7 +531,14 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   }
   if (op->unit == BF_SIM_UNIT_BRANCH)
     busy = sm->now + sm->gpu->branch_cycles;
-  set_results(&own->warp[warp->slot], op, ready);
+  uint64_t loading, operands = registers_ready(score, op, 0, &loading);
+  if (loading || operands > sm->now)
+    be_passed(score, operands, loading);
+  if (loading)
+    ready = loading;
+  else if (operands > sm->now)
+    ready += operands - sm->now;
+  set_results(score, op, ready);
   sm->count.issued++;
   own->scheduler[scheduler].last = warp->slot;
   uint64_t turn = sm->now + sm->gpu->issue_cycles * op->slots;
@@ -541,7 +629,9 @@ static bool issue_second(bf_sim_sm *sm, unsigned index, unsigned slot, bf_sim_un
       warp->next->unit == first || warp->next->unit == BF_SIM_UNIT_NONE || warp->next->is_ordered ||
       warp->next->may_free_others)
     return false;
-  if (registers_ready(score, warp->next, 0) > sm->now || !can_issue(sm, index, warp))
+  uint64_t loading;
+  if (registers_ready(score, warp->next, 0, &loading) > sm->now || loading ||
+      !can_issue(sm, index, warp))
     return false;
   set_state(sm, warp, READY);
   return issue(sm, index, warp);
@@ -676,6 +766,8 @@ static void admit(bf_sim_sm *sm, bf_sim_warp *warp) {
   scored *score = &own->warp[warp->slot];
   memset(score->ready, 0, sm->program->registers * sizeof *score->ready);
   score->shared_at = 0;
+  score->late_count = score->owed_count = score->owed_instructions = 0;
+  score->late_until = 0;
   score->state = WAITING;
   issuer *its = &own->scheduler[scheduler_of(own, warp)];
   its->count[WAITING]++;
@@ -698,7 +790,9 @@ static void loaded(bf_sim_sm *sm, bf_sim_load *load) {
       score->ready[i] = sm->now;
   bf_sim_tell(sm, warp, warp->slot % (unsigned)sm->gpu->schedulers,
               (uint32_t)(load->op - sm->program->op), load->issued, sm->now, 0);
-  if (score->state == LOADING && score->loading == code)
+  pay(score, code);
+  bool is_paid = score->loading == LOADING_OWED && score->owed_count == 0;
+  if (score->state == LOADING && (score->loading == code || is_paid))
     settle(sm, warp, sm->now);
 }
 

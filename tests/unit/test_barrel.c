@@ -269,7 +269,8 @@ typedef struct seen {
   unsigned stages;
   const char *stage[MOST_STAGES]; /* in this cycle */
   uint64_t parts, written;
-  uint64_t done[64]; /* per slot: when its last instruction ended */
+  uint64_t entered[LAST]; /* cycle of the first part of each instruction */
+  uint64_t done[64];      /* per slot: when its last instruction ended */
   unsigned events;
 } seen;
 
@@ -283,8 +284,15 @@ static void see_stage(void *context, const bf_sim_stage *stage) {
     assert_string_not_equal(own->stage[i], stage->stage);
   assert_true(own->stages < MOST_STAGES);
   own->stage[own->stages++] = stage->stage;
-  own->parts += strcmp(stage->stage, "IF") == 0 && !stage->is_stalled;
-  own->written += strcmp(stage->stage, "WB") == 0;
+  bool enters = strcmp(stage->stage, "IF") == 0 && !stage->is_stalled;
+  bool is_written = strcmp(stage->stage, "WB") == 0;
+  assert_true(stage->number < LAST);
+  if (enters && stage->part == 0)
+    own->entered[stage->number] = stage->cycle;
+  if (is_written) /* past the front at least */
+    assert_true(stage->cycle >= own->entered[stage->number] + stage->part + 19);
+  own->parts += enters;
+  own->written += is_written;
 }
 
 static void see_event(void *context, const bf_sim_event *event) {

@@ -1,0 +1,199 @@
+/* Small sweeps beside that of Fig. 7, each a table and a claim. */
+#include "reproduce/atomics/studies.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char *const one_sm[] = {"sms=1", NULL};
+
+/* ---- Contrast ---- */
+
+enum { CONTRASTS = 6, FLAT = CONTRASTS - 1, SPACES = 5 };
+
+static const bf_vote_space spaces[SPACES] = {{32, 32, BF_VOTE_PLAIN},
+                                             {64, 32, BF_VOTE_PLAIN},
+                                             {128, 32, BF_VOTE_PLAIN},
+                                             {256, 32, BF_VOTE_PLAIN},
+                                             {512, 16, BF_VOTE_PLAIN}};
+
+typedef struct contrast_study {
+  bf_pictures pictures[CONTRASTS];
+  double cycles[CONTRASTS][SPACES][2];
+} contrast_study;
+
+/* Pictures with grey levels divided by 2^halvings; flat ones are all 0. */
+static int dim(bf_arena *arena, const bf_pictures *from, unsigned halvings, bool flat,
+               bf_pictures *to, bf_diagnostic *diagnostic) {
+  *to = *from;
+  for (unsigned i = 0; i < from->count; i++) {
+    to->pixels[i] = bf_arena_alloc(arena, from->pixel_count * sizeof **to->pixels);
+    if (!to->pixels[i])
+      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    for (uint32_t p = 0; p < from->pixel_count; p++)
+      to->pixels[i][p] = flat ? 0 : (uint16_t)(from->pixels[i][p] >> halvings);
+  }
+  return BF_OK;
+}
+
+/* Task: one contrast and space, without and with XOR. */
+static int find_contrast(void *context, unsigned index, bf_diagnostic *diagnostic) {
+  contrast_study *study = context;
+  unsigned contrast = index / SPACES, space = index % SPACES;
+  for (unsigned hashed = 0; hashed < 2; hashed++) {
+    bf_picture_run run = {"gtx580", one_sm, hashed ? BF_VOTE_XOR : BF_VOTE_NONE, spaces[space], 1};
+    BF_TRY(bf_pictures_count(&study->pictures[contrast], &run,
+                             &study->cycles[contrast][space][hashed], diagnostic));
+  }
+  return BF_OK;
+}
+
+static double contrast_speedup(const contrast_study *study, unsigned contrast, unsigned space) {
+  return study->cycles[contrast][space][0] / study->cycles[contrast][space][1];
+}
+
+static unsigned best_space(const contrast_study *study, unsigned contrast) {
+  unsigned best = 0;
+  for (unsigned space = 1; space < SPACES; space++)
+    if (contrast_speedup(study, contrast, space) > contrast_speedup(study, contrast, best))
+      best = space;
+  return best;
+}
+
+static void show_contrasts(bf_reproduce_run *run, const contrast_study *study) {
+  bf_reproduce_table *table = bf_reproduce_table_add(
+      run, "contrast", "Speed-up by XOR, copy by copy, in pictures with less contrast",
+      "contrast|32 bins, 32 copies|64, 32|128, 32|256, 32|512, 16");
+  for (unsigned contrast = 0; contrast < CONTRASTS; contrast++) {
+    if (contrast == FLAT)
+      bf_reproduce_cell(table, "none");
+    else
+      bf_reproduce_cell(table, contrast ? "1/%u" : "full", 1U << contrast);
+    for (unsigned space = 0; space < SPACES; space++)
+      bf_reproduce_cell(table, "%.2f", contrast_speedup(study, contrast, space));
+  }
+  const unsigned published = 3; /* 256 bins, 32 copies */
+  double full = contrast_speedup(study, 0, published);
+  double flat = contrast_speedup(study, FLAT, published);
+  bf_reproduce_fact(run, "256 bins, 32 copies, pictures of full contrast to none", "4.91",
+                    full < 4.91 && flat > 4.91, true, NULL, "%.2f to %.2f", full, flat);
+  bf_reproduce_fact(run, "largest speed-up in flat pictures", "at 256 bins, 32 copies",
+                    best_space(study, FLAT) == published, true, NULL, "at %u bins, %u copies",
+                    spaces[best_space(study, FLAT)].bins, spaces[best_space(study, FLAT)].copies);
+}
+
+int bf_study_contrast(bf_reproduce_run *run, const bf_pictures *pictures,
+                      bf_diagnostic *diagnostic) {
+  bf_arena *arena = bf_reproduce_arena(run);
+  contrast_study study = {0};
+  for (unsigned contrast = 0; contrast < CONTRASTS; contrast++)
+    BF_TRY(dim(arena, pictures, contrast, contrast == FLAT, &study.pictures[contrast], diagnostic));
+  BF_TRY(bf_reproduce_parallel(run, CONTRASTS * SPACES, "contrasts", find_contrast, &study,
+                               diagnostic));
+  show_contrasts(run, &study);
+  return BF_OK;
+}
+
+/* ---- Blocks ---- */
+
+enum { BLOCK_STEPS = 5 };
+
+typedef struct block_study {
+  const bf_pictures *pictures;
+  double cycles[BLOCK_STEPS][2];
+} block_study;
+
+/* Task: 256 bins in 32 copies, bin by bin, by 1, 2, 4, ... blocks one after the other. */
+static int find_blocks(void *context, unsigned index, bf_diagnostic *diagnostic) {
+  block_study *study = context;
+  for (unsigned hashed = 0; hashed < 2; hashed++) {
+    bf_picture_run run = {"gtx580",
+                          one_sm,
+                          hashed ? BF_VOTE_XOR : BF_VOTE_NONE,
+                          {256, 32, BF_VOTE_BIN_MAJOR},
+                          1U << index};
+    BF_TRY(bf_pictures_count(study->pictures, &run, &study->cycles[index][hashed], diagnostic));
+  }
+  return BF_OK;
+}
+
+int bf_study_blocks(bf_reproduce_run *run, const bf_pictures *pictures, bf_diagnostic *diagnostic) {
+  block_study study = {.pictures = pictures};
+  BF_TRY(bf_reproduce_parallel(run, BLOCK_STEPS, "blocks", find_blocks, &study, diagnostic));
+  bf_reproduce_table *table = bf_reproduce_table_add(
+      run, "blocks", "256 bins, 32 copies, bin-major: blocks that a multiprocessor has in turn",
+      "blocks|cycles|cycles XOR|speed-up");
+  double most = 0;
+  for (unsigned step = 0; step < BLOCK_STEPS; step++) {
+    const double *cycles = study.cycles[step];
+    bf_reproduce_cell(table, "%u", 1U << step);
+    bf_reproduce_cell(table, "%.0f", cycles[0]);
+    bf_reproduce_cell(table, "%.0f", cycles[1]);
+    bf_reproduce_cell(table, "%.2f", cycles[0] / cycles[1]);
+    most = fmax(most, cycles[0] / cycles[1]);
+  }
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = "256 bins, 32 copies, bin-major, 16 blocks in turn",
+                                 .published = 1.80,
+                                 .ours = most,
+                                 .allowed = 0.25,
+                                 .why = "quick runs have fewer pixels for each block."});
+  return BF_OK;
+}
+
+/* ---- Share ---- */
+
+enum { SHARE_SPACES = 3 };
+
+typedef struct share_study {
+  bf_pictures whole, share;
+  double speedups[SHARE_SPACES][2];
+} share_study;
+
+/* Task: one space, on all multiprocessors or on one with its share. */
+static int find_share(void *context, unsigned index, bf_diagnostic *diagnostic) {
+  static const char *const all_sms[] = {"sms=16", NULL};
+  static const bf_vote_space tried[SHARE_SPACES] = {
+      {256, 32, BF_VOTE_PLAIN}, {1024, 8, BF_VOTE_PADDED}, {64, 16, BF_VOTE_BIN_MAJOR}};
+  share_study *study = context;
+  unsigned space = index / 2, is_share = index % 2;
+  double cycles[2];
+  for (unsigned hashed = 0; hashed < 2; hashed++) {
+    bf_picture_run run = {"gtx580", is_share ? one_sm : all_sms,
+                          hashed ? BF_VOTE_XOR : BF_VOTE_NONE, tried[space], is_share ? 1 : 16};
+    BF_TRY(bf_pictures_count(is_share ? &study->share : &study->whole, &run, &cycles[hashed],
+                             diagnostic));
+  }
+  study->speedups[space][is_share] = cycles[0] / cycles[1];
+  return BF_OK;
+}
+
+int bf_study_share(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
+  static const char *const names[SHARE_SPACES] = {
+      "256 bins, 32 copies, plain", "1024 bins, 8 copies, padded", "64 bins, 16 copies, bin-major"};
+  share_study study = {0};
+  const unsigned count = 4;
+  BF_TRY(bf_pictures_make(run, NULL, count, 0, BF_PICTURE_WIDTH * BF_PICTURE_HEIGHT, &study.whole,
+                          diagnostic));
+  BF_TRY(bf_pictures_make(run, NULL, count, BF_PICTURE_FIRST_ROW, BF_PICTURE_SHARE, &study.share,
+                          diagnostic));
+  BF_TRY(bf_reproduce_parallel(run, SHARE_SPACES * 2, "whole pictures", find_share, &study,
+                               diagnostic));
+  bf_reproduce_table *table = bf_reproduce_table_add(
+      run, "share", "Speed-up by XOR: 16 multiprocessors with a picture, and one with its share",
+      "histogram|16 with a picture|one with its share|difference");
+  double worst = 0;
+  for (unsigned space = 0; space < SHARE_SPACES; space++) {
+    const double *speedups = study.speedups[space];
+    double difference = 100 * (speedups[1] / speedups[0] - 1);
+    bf_reproduce_cell(table, "%s", names[space]);
+    bf_reproduce_cell(table, "%.3f", speedups[0]);
+    bf_reproduce_cell(table, "%.3f", speedups[1]);
+    bf_reproduce_cell(table, "%+.1f%%", difference);
+    worst = fmax(worst, fabs(difference));
+  }
+  bf_reproduce_note(run,
+                    "One multiprocessor with its share of a picture stands for 16 with the "
+                    "whole: speed-ups differ by %.1f%% at most.",
+                    worst);
+  return BF_OK;
+}

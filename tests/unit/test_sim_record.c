@@ -1,0 +1,213 @@
+/* Records of launches: benchmarks of the corpus on the simulator. */
+#include "kernels/sim_device.h"
+
+#include "emu.h"
+
+#include <string.h>
+
+static bf_sim_gpu *gpu;
+
+static int load_gpu(void **state) {
+  (void)state;
+  return bf_sim_gpu_load("examples/small.gpu", &gpu, NULL);
+}
+
+static int free_gpu(void **state) {
+  (void)state;
+  bf_sim_gpu_free(gpu);
+  return 0;
+}
+
+/* Simulates a benchmark into an empty record. */
+static void simulate(const char *name, bf_sim_record *record) {
+  bf_corpus_outcome outcome = {0};
+  bf_diagnostic diagnostic = {0};
+  record->settings.gpu = gpu;
+  if (bf_corpus_simulate(bf_corpus_find(name), 1, 0, record, &outcome, &diagnostic))
+    fail_msg("%s: %s", name, diagnostic.message);
+  assert_true(outcome.elements > 0);
+  assert_int_equal(outcome.wrong, 0);
+}
+
+static void results_are_right_and_complete(void **state) {
+  (void)state;
+  bf_sim_record record = {0};
+  simulate("transpose32", &record);
+  assert_int_equal(record.launches, 1);
+  const bf_sim_launched *only = &record.launch[0];
+  assert_string_equal(only->kernel, "transpose32");
+  assert_string_equal(only->hash, "none");
+  assert_int_equal(only->grid[0] * only->grid[1], only->result.blocks);
+  assert_int_equal(only->sm_cycles, only->result.cycles * 2);
+  uint64_t stalled = 0;
+  for (unsigned i = 0; i < BF_SIM_STALLS; i++)
+    stalled += only->result.stalls[i];
+  assert_true(stalled > 0 && stalled < only->result.turns);
+  assert_true(bf_sim_ipc_per_sm(only) > 0 && bf_sim_ipc_per_sm(only) <= 2);
+  assert_true(bf_sim_occupancy(gpu, only) > 0 && bf_sim_occupancy(gpu, only) <= 1);
+  bf_sim_record_free(&record);
+}
+
+/* The column of the tile has all conflicts and comes first; lines add up to the whole. */
+static void lines_are_sorted(void **state) {
+  (void)state;
+  bf_sim_record record = {0};
+  simulate("transpose32", &record);
+  const bf_sim_launched *only = &record.launch[0];
+  assert_int_equal(only->lines, 2);
+  assert_string_equal(only->line[0].file, "kernels/transpose/transpose.cu");
+  assert_int_equal(only->line[0].cost.conflicts, only->result.shared_conflicts);
+  assert_int_equal(only->line[1].cost.conflicts, 0);
+  assert_int_equal(only->line[0].cost.executions + only->line[1].cost.executions,
+                   only->result.shared_instructions);
+  assert_int_equal(only->line[0].cost.wavefronts + only->line[1].cost.wavefronts,
+                   only->result.shared_wavefronts);
+  bf_sim_record_free(&record);
+}
+
+static void totals_are_sums(void **state) {
+  (void)state;
+  bf_sim_record record = {0};
+  bf_sim_launched total;
+  simulate("lud", &record);
+  assert_true(record.launches > 8);
+  assert_int_equal(bf_sim_record_total(&record, &total, NULL), BF_OK);
+  uint64_t cycles = 0, issued = 0, conflicts = 0, turns = 0, of_lines = 0;
+  for (size_t i = 0; i < record.launches; i++) {
+    cycles += record.launch[i].result.cycles;
+    issued += record.launch[i].result.issued;
+    turns += record.launch[i].result.turns;
+    conflicts += record.launch[i].result.shared_conflicts;
+  }
+  for (size_t i = 0; i < total.lines; i++) {
+    of_lines += total.line[i].cost.conflicts;
+    for (size_t j = 0; j < i; j++)
+      assert_true(total.line[i].line != total.line[j].line);
+  }
+  assert_int_equal(total.result.cycles, cycles);
+  assert_int_equal(total.result.issued, issued);
+  assert_int_equal(total.result.turns, turns);
+  assert_int_equal(total.result.shared_conflicts, conflicts);
+  assert_int_equal(of_lines, conflicts);
+  assert_null(total.result.occupancy_limit);
+  bf_sim_record_free(&record);
+}
+
+/* Only the kernel that the file names has the hash; all others have the one of the settings. */
+static void hashes_are_chosen_per_kernel(void **state) {
+  (void)state;
+  bf_sim_record record = {0};
+  bf_sim_hashes *hashes;
+  bf_hash *fixed;
+  bf_geometry geometry = bf_machine_geometry(gpu->machine);
+  assert_int_equal(bf_hash_parse("fixed", &geometry, &fixed, NULL), BF_OK);
+  assert_int_equal(bf_sim_hashes_parse("hashes", "lud_perimeter add\nlud_interior none\n",
+                                       gpu->machine, &hashes, NULL),
+                   BF_OK);
+  record.settings.hash = fixed;
+  record.hashes = hashes;
+  simulate("lud", &record);
+  for (size_t i = 0; i < record.launches; i++) {
+    const char *kernel = record.launch[i].kernel, *hash = record.launch[i].hash;
+    assert_string_equal(hash, strcmp(kernel, "lud_perimeter") == 0  ? "add"
+                              : strcmp(kernel, "lud_interior") == 0 ? "none"
+                                                                    : "fixed");
+  }
+  bf_sim_record_free(&record);
+  bf_sim_hashes_free(hashes);
+  bf_hash_free(fixed);
+}
+
+/* Cycles of the first launch of a benchmark with a hash (NULL: not given). */
+static uint64_t cycles_with(const char *benchmark, const char *text) {
+  bf_sim_record record = {0};
+  bf_hash *hash = NULL;
+  bf_geometry geometry = bf_machine_geometry(gpu->machine);
+  if (text)
+    assert_int_equal(bf_hash_parse(text, &geometry, &hash, NULL), BF_OK);
+  record.settings.hash = hash;
+  simulate(benchmark, &record);
+  uint64_t cycles = record.launch[0].result.cycles;
+  bf_sim_record_free(&record);
+  bf_hash_free(hash);
+  return cycles;
+}
+
+/* A hash removes conflicts. Accesses take longer with it, also where it changes nothing: a warp on
+ * its own has to wait for that. */
+static void hashing_has_its_price(void **state) {
+  (void)state;
+  assert_true(cycles_with("transpose32", "fixed") < cycles_with("transpose32", NULL) * 3 / 4);
+  uint64_t without = cycles_with("lud-diagonal", NULL);
+  assert_int_equal(cycles_with("lud-diagonal", "none"), without);
+  assert_true(cycles_with("lud-diagonal", "perm:0") > without);
+}
+
+/* ---- Launches that do not end ---- */
+
+static int launch(const char *kernel, bf_sim_record *record, bf_diagnostic *diagnostic) {
+  bed at;
+  bf_emu_result result;
+  bf_emu_launch described = {.grid = {2, 1, 1}, .block = {64, 1, 1}};
+  bed_open(&at, "tests/golden/deadlock.ptx", NULL);
+  assert_int_equal(bf_emu_kernel_get(at.module, kernel, &described.kernel, NULL), BF_OK);
+  record->settings.gpu = gpu;
+  bf_sim_record_attach(record, &described);
+  int error = bf_emu_run(at.emu, &described, &result, diagnostic);
+  bed_close(&at);
+  return error;
+}
+
+static void deadlocks_are_explained(void **state) {
+  (void)state;
+  bf_sim_record record = {0};
+  bf_diagnostic diagnostic;
+  assert_int_equal(launch("crossed", &record, &diagnostic), BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message, "kernel crossed cannot go on: warps wait for each other");
+  assert_int_equal(record.launches, 1);
+  assert_false(record.launch[0].result.timed_out);
+  assert_non_null(
+      strstr(record.launch[0].result.deadlock, "block 1, warp 1 waits at barrier 1 (line 13)"));
+  bf_sim_record_free(&record);
+}
+
+static void endless_launches_end(void **state) {
+  (void)state;
+  bf_sim_record record = {.settings = {.most_cycles = 5000}};
+  bf_diagnostic diagnostic;
+  assert_int_equal(launch("endless", &record, &diagnostic), BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message, "kernel endless is not done after 5000 cycles");
+  assert_true(record.launch[0].result.timed_out);
+  bf_sim_record_free(&record);
+}
+
+static bool stop(void *context, uint64_t blocks_done, uint64_t blocks) {
+  (void)blocks_done, (void)blocks;
+  ++*(unsigned *)context;
+  return false;
+}
+
+static void progress_can_stop_a_launch(void **state) {
+  (void)state;
+  unsigned asked = 0;
+  bf_sim_record record = {.progress = stop, .progress_context = &asked};
+  bf_diagnostic diagnostic;
+  assert_int_equal(launch("endless", &record, &diagnostic), BF_OK);
+  assert_true(asked > 0);
+  assert_int_equal(record.launch[0].result.emu.fault.kind, BF_EMU_INTERRUPTED);
+  bf_sim_record_free(&record);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(results_are_right_and_complete),
+      cmocka_unit_test(lines_are_sorted),
+      cmocka_unit_test(totals_are_sums),
+      cmocka_unit_test(hashes_are_chosen_per_kernel),
+      cmocka_unit_test(hashing_has_its_price),
+      cmocka_unit_test(deadlocks_are_explained),
+      cmocka_unit_test(endless_launches_end),
+      cmocka_unit_test(progress_can_stop_a_launch),
+  };
+  return cmocka_run_group_tests(tests, load_gpu, free_gpu);
+}
