@@ -69,7 +69,7 @@ static void claim_time(bf_reproduce_run *run, const replication_figure *figure) 
   double share = (double)figure->pictures.pixel_count / (BF_PICTURE_WIDTH * BF_PICTURE_HEIGHT);
   double milliseconds = figure->best_cycles / share / 14 / 1215e3;
   bf_reproduce_claim_add(
-      run, &(bf_reproduce_claim){.name = "256 bins on a real GTX 470, 32 copies, bin-major",
+      run, &(bf_reproduce_claim){.name = "256 bins, 32 copies, bin-major, measured on a GTX 470",
                                  .published = 0.12,
                                  .ours = milliseconds,
                                  .unit = " ms",
@@ -90,6 +90,7 @@ int bf_reproduce_replication(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   unsigned best = best_step(figure.cycles[BF_VOTE_PLAIN]);
   bf_reproduce_fact(run, "best number of copies, 64 bins", "16", best == 4, true, NULL, "%u",
                     1U << best);
-  claim_time(run, &figure);
+  if (!quick)
+    claim_time(run, &figure);
   return BF_OK;
 }
