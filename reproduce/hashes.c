@@ -464,11 +464,11 @@ static int reproduce_controls(bf_reproduce_run *run, bf_diagnostic *diagnostic) 
 }
 
 const bf_reproduction bf_reproduce_hashes[] = {
-    {"hashes", "Hash functions of the banks", "000, Table 6 and Figs. 8-9",
+    {"hashes", "hash functions of the banks", "000, Table 6 and Figs. 8-9",
      "22 benchmarks on a GTX 480, each under hashes found by every method; a hashed access takes "
      "one cycle more.",
      reproduce_hashes},
-    {"hash-cycle", "The cost of the extra cycle", "000, section 7.1",
+    {"hash-cycle", "the cost of the extra cycle", "000, section 7.1",
      "Five kernels without bank conflicts on a GTX 480, with the hash that changes nothing but "
      "takes its cycle.",
      reproduce_controls},

@@ -524,6 +524,10 @@ static void begin_cycle(bf_sim_sm *sm) {
   own->ready |= own->rising;
   own->rising = 0;
   bf_sim_pipe_advance(own->pipe, sm->now);
+  if (is_watched(sm)) {
+    told to = {sm, sm->settings->watch};
+    bf_sim_pipe_tell_written(own->pipe, tell_part, &to);
+  }
 }
 
 /* The cycle after one in which nothing entered and nothing else happens before it. */

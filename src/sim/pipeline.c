@@ -391,13 +391,19 @@ static void tell_chain(const chain *own, const char *const *names, const teller 
       to->tell(to->context, &own->part[stage], names[stage], own->part[stage].since < to->now);
 }
 
+void bf_sim_pipe_tell_written(const bf_sim_pipe *pipe,
+                              void (*tell)(void *context, const bf_sim_part *part,
+                                           const char *stage, bool is_stalled),
+                              void *context) {
+  if (pipe->writes)
+    tell(context, &pipe->in_writeback, "WB", false);
+}
+
 void bf_sim_pipe_tell(bf_sim_pipe *pipe, uint64_t now,
                       void (*tell)(void *context, const bf_sim_part *part, const char *stage,
                                    bool is_stalled),
                       void *context) {
   teller to = {tell, context, now};
-  if (pipe->writes)
-    tell(context, &pipe->in_writeback, "WB", false);
   tell_chain(&pipe->memory, memory_names, &to);
   tell_queue(&pipe->premem, premem_names, &to);
   tell_chain(&pipe->beside, nonmem_names, &to);
