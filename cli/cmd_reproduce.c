@@ -32,11 +32,11 @@ static int list_all(const settings *own) {
     bf_json_begin(&json, NULL, '{', false);
     bf_json_begin(&json, "reproductions", '[', false);
   } else {
-    bf_text_addf(&text, "%-20s %-28s %s\n", "reproduction", "document", "what it is");
+    bf_text_addf(&text, "%-22s %-32s %s\n", "reproduction", "document", "what it is");
   }
   for (unsigned i = 0; (at = bf_reproduce_get(i)); i++) {
     if (!own->common.json) {
-      bf_text_addf(&text, "%-20s %-28s %s\n", at->name, at->document, at->title);
+      bf_text_addf(&text, "%-22s %-32s %s\n", at->name, at->document, at->title);
       continue;
     }
     bf_json_begin(&json, NULL, '{', false);
@@ -87,8 +87,9 @@ static void write_claim(bf_text *text, const bf_reproduce_claim *claim) {
 }
 
 static void write_run(bf_text *text, const bf_reproduce_run *run) {
-  bf_text_addf(text, "%s: %s (document %s)\n", run->reproduction->name, run->reproduction->title,
-               run->reproduction->document);
+  bf_text_addf(text, "%s: %s (", run->reproduction->name, run->reproduction->title);
+  bf_reproduce_source(run->reproduction, text);
+  bf_text_puts(text, ")\n");
   if (run->claim)
     bf_text_addf(text, "  %-48s %-16s %-26s %10s  %s\n", "claim", "published", "ours", "difference",
                  "holds");

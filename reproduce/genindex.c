@@ -252,7 +252,7 @@ static int reproduce_genindex(bf_reproduce_run *run, bf_diagnostic *diagnostic) 
 }
 
 const bf_reproduction bf_reproduce_genindex[] = {
-    {"genindex", "The GenIndex microbenchmark", "000, Figs. 1-2",
+    {"genindex", "the GenIndex microbenchmark", "000, Figs. 1-2",
      "Every lane reads shared memory again and again: the first of them (m-way) at a stride, the "
      "others side by side.",
      reproduce_genindex},

@@ -1,6 +1,7 @@
 /* A run as CSV, Markdown and JSON. */
 #include "reproduce/frame/frame.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,6 +21,11 @@ void bf_reproduce_claim_text(const bf_reproduce_claim *claim, bf_text *published
                  (claim->ours - claim->published) / fabs(claim->published) * 100);
   else
     bf_text_addf(difference, "%+.4g%s", claim->ours, unit);
+}
+
+void bf_reproduce_source(const bf_reproduction *reproduction, bf_text *text) {
+  bool is_number = reproduction->document[0] >= '0' && reproduction->document[0] <= '9';
+  bf_text_addf(text, "%s%s", is_number ? "document " : "", reproduction->document);
 }
 
 /* ---- CSV ---- */
@@ -110,8 +116,10 @@ static void write_table(const bf_reproduce_table *table, bf_text *text) {
 
 void bf_reproduce_markdown(const bf_reproduce_run *run, bf_text *text) {
   const bf_reproduction *reproduction = run->reproduction;
-  bf_text_addf(text, "# %s\n\n", reproduction->title);
-  bf_text_addf(text, "Document %s. %s\n\n", reproduction->document, reproduction->summary);
+  bf_text_addf(text, "# %c%s\n\n%s (", toupper((unsigned char)reproduction->title[0]),
+               reproduction->title + 1, reproduction->summary);
+  bf_reproduce_source(reproduction, text);
+  bf_text_puts(text, ")\n\n");
   if (run->settings.quick)
     bf_text_puts(text, "A quick run: smaller inputs and fewer points than the full one.\n\n");
   write_claims(run, text);

@@ -226,7 +226,7 @@ static const bf_emu_op *step_barrier(bf_emu_warp *warp, const bf_emu_op *op) {
 }
 
 /* The result of bar.red, after the barrier. */
-static const bf_emu_op *step_barrier_result(bf_emu_warp *warp, const bf_emu_op *op) {
+const bf_emu_op *bf_emu_step_barrier_result(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t mask = BF_MASK();
   if (mask == 0)
     return op + 1;
@@ -576,7 +576,7 @@ static bool select_barrier(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   bf_emu_op *added = bf_emu_emit(decoder);
   if (added)
     *added = *op;
-  op->run = step_barrier_result;
+  op->run = bf_emu_step_barrier_result;
   op->d = bf_emu_destination(decoder, &instruction->operand[0]);
   return true;
 }

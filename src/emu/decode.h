@@ -97,6 +97,7 @@ int bf_emu_decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
 bool bf_emu_select_control(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                            bf_emu_op *op);
 /* The operations that decoding adds by itself. */
+const bf_emu_op *bf_emu_step_barrier_result(bf_emu_warp *warp, const bf_emu_op *op);
 const bf_emu_op *bf_emu_step_join(bf_emu_warp *warp, const bf_emu_op *op);
 const bf_emu_op *bf_emu_step_end(bf_emu_warp *warp, const bf_emu_op *op);
 const bf_emu_op *bf_emu_step_exit(bf_emu_warp *warp, const bf_emu_op *op);

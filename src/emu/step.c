@@ -1,8 +1,9 @@
 /* One instruction at a time.
  *
  * Between two steps the running path of a warp is not in its list of paths; warp->at says where it
- * goes on. Operations that are no instructions (joins, the end of a function) happen while looking
- * for the next instruction, so that what peek shows is what step executes. */
+ * goes on. Operations that are no instructions (joins, the end of a function, taking the result of
+ * a barrier that the warp has passed) happen while looking for the next instruction, so that what
+ * peek shows is what step executes. */
 #include "emu/step.h"
 
 #include "emu/block.h"
@@ -100,21 +101,30 @@ uint64_t bf_emu_block_bytes(const bf_emu_block *block) {
 
 /* Whether an operation is no instruction of the program. */
 static bool is_pseudo(const bf_emu_op *op) {
-  return op->run == bf_emu_step_join || op->run == bf_emu_step_end;
+  return op->run == bf_emu_step_join || op->run == bf_emu_step_end ||
+         op->run == bf_emu_step_barrier_result;
 }
 
-bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next) {
+/* Goes on to the next instruction; false: there is none. */
+static bool find_instruction(bf_emu_warp *warp) {
   for (;;) {
     if (!warp->at) {
       warp->budget = BF_EMU_SLICE;
       warp->at = bf_emu_next_path(warp);
     }
     if (!warp->at)
-      return warp->paths ? BF_EMU_TURN_WAITS : BF_EMU_TURN_ENDED;
+      return false;
     if (!is_pseudo(warp->at))
-      break;
+      return true;
     warp->at = warp->at->run(warp, warp->at);
   }
+}
+
+bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next) {
+  bool found = find_instruction(warp);
+  next->barriers = warp->block->epoch;
+  if (!found)
+    return warp->paths ? BF_EMU_TURN_WAITS : BF_EMU_TURN_ENDED;
   const bf_emu_code *code = warp->frame->code;
   next->instruction = code->first_instruction + code->instruction[warp->at - code->op];
   next->active = warp->active;
@@ -125,7 +135,6 @@ void bf_emu_warp_step(bf_emu_warp *warp) {
   const bf_emu_op *op = warp->at;
   const bf_emu_code *code = warp->frame->code;
   uint32_t instruction = code->instruction[op - code->op];
-  warp->budget = BF_EMU_SLICE;
   for (;;) {
     const bf_emu_op *next = op->run(warp, op);
     bool is_same =

@@ -12,7 +12,8 @@ int bf_diagram_create(unsigned sm, uint64_t from, unsigned cycles, bf_diagram **
   if (!made)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   made->sm = sm;
-  made->from = from;
+  made->has_start = from > 0;
+  made->start = from;
   made->cycles = cycles < BF_DIAGRAM_MOST_CYCLES ? cycles : BF_DIAGRAM_MOST_CYCLES;
   *diagram = made;
   return BF_OK;
@@ -33,9 +34,10 @@ static bool grow(bf_diagram *diagram, void **list, size_t count, size_t *capacit
   return true;
 }
 
-/* Whether cycle is in the diagram, which starts with the first cycle told from `from` on. */
+/* Whether cycle is in the diagram, which starts where it was asked to, or with the first cycle
+ * told. */
 static bool is_inside(bf_diagram *diagram, unsigned sm, uint64_t cycle) {
-  if (sm != diagram->sm || cycle < diagram->from)
+  if (sm != diagram->sm)
     return false;
   if (!diagram->has_start)
     diagram->start = cycle;
@@ -45,7 +47,9 @@ static bool is_inside(bf_diagram *diagram, unsigned sm, uint64_t cycle) {
 
 static void keep_event(void *context, const bf_sim_event *event) {
   bf_diagram *diagram = context;
-  if (is_inside(diagram, event->sm, event->issued) &&
+  bool was_issued_before = event->sm == diagram->sm && diagram->has_start &&
+                           event->issued < diagram->start && event->done > diagram->start;
+  if ((was_issued_before || is_inside(diagram, event->sm, event->issued)) &&
       grow(diagram, (void **)&diagram->event, diagram->events, &diagram->event_capacity,
            sizeof *diagram->event))
     diagram->event[diagram->events++] = *event;
@@ -65,11 +69,8 @@ int bf_diagram_begin(bf_diagram *diagram, const bf_emu_kernel *kernel, bf_sim_wa
   diagram->label = bf_watch_labels(&diagram->arena, kernel);
   if (!diagram->kernel || !diagram->label)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  *watch = (bf_sim_watch){.context = diagram,
-                          .first_cycle = diagram->from,
-                          .last_cycle = UINT64_MAX,
-                          .event = keep_event,
-                          .stage = keep_stage};
+  *watch = (bf_sim_watch){
+      .context = diagram, .last_cycle = UINT64_MAX, .event = keep_event, .stage = keep_stage};
   return BF_OK;
 }
 
@@ -171,13 +172,16 @@ static void fill_warps(const bf_diagram *diagram, bf_diagram_grid *grid) {
   for (size_t i = 0; i < diagram->events; i++) {
     const bf_sim_event *event = &diagram->event[i];
     bf_diagram_cell *row = &grid->cell[(size_t)event->slot * grid->columns];
-    unsigned column = (unsigned)(event->issued - diagram->start);
     unsigned wavefronts = event->wavefronts < UINT16_MAX ? event->wavefronts : UINT16_MAX;
-    row[column] = (bf_diagram_cell){.mark = (uint8_t)event_mark(diagram, event),
-                                    .slot = (uint16_t)event->slot,
-                                    .wavefronts = (uint16_t)wavefronts,
-                                    .event = (uint32_t)i + 1};
-    for (column++; column < grid->columns && diagram->start + column < event->done; column++)
+    unsigned column = 0;
+    if (event->issued >= diagram->start) {
+      column = (unsigned)(event->issued - diagram->start);
+      row[column++] = (bf_diagram_cell){.mark = (uint8_t)event_mark(diagram, event),
+                                        .slot = (uint16_t)event->slot,
+                                        .wavefronts = (uint16_t)wavefronts,
+                                        .event = (uint32_t)i + 1};
+    }
+    for (; column < grid->columns && diagram->start + column < event->done; column++)
       if (!row[column].mark)
         row[column] = (bf_diagram_cell){
             .mark = BF_DIAGRAM_WAITS, .slot = (uint16_t)event->slot, .event = (uint32_t)i + 1};

@@ -36,7 +36,6 @@ typedef struct bf_diagram_grid {
 struct bf_diagram {
   bf_arena arena;
   unsigned sm, cycles;
-  uint64_t from; /* what is issued before is left out */
   char *kernel;
   const bf_watch_label *label;
   bool has_start;

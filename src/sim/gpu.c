@@ -238,6 +238,8 @@ static int check_in_order(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {
            AS_LONG(gpu->schedulers), AS_LONG(gpu->dispatch));
   if (gpu->scheduler == BF_SIM_TWO_LEVEL)
     REFUSE("scheduler=two-level needs pipeline=scoreboard");
+  if (gpu->lookahead)
+    REFUSE("lookahead=%llu needs pipeline=scoreboard", AS_LONG(gpu->lookahead));
   if (BF_EMU_LANES % gpu->simd_width)
     REFUSE("simd_width=%llu does not divide a warp of %d lanes", AS_LONG(gpu->simd_width),
            BF_EMU_LANES);

@@ -73,8 +73,14 @@ void bf_sim_pipe_return(bf_sim_pipe *pipe, uint32_t flight, unsigned parts);
 /* The next cycle after now in which something moves that can matter to others; UINT64_MAX: the
  * pipeline is empty. */
 uint64_t bf_sim_pipe_next(const bf_sim_pipe *pipe, uint64_t now);
-/* Tells where every part is in cycle now, after advance and enter; once per cycle, without leaving
- * out cycles while parts are there. */
+/* Tells which part is written back in a cycle, after advance: its flight may be over then, and be
+ * another one after enter. */
+void bf_sim_pipe_tell_written(const bf_sim_pipe *pipe,
+                              void (*tell)(void *context, const bf_sim_part *part,
+                                           const char *stage, bool is_stalled),
+                              void *context);
+/* Tells where all other parts are in cycle now, after advance and enter; once per cycle, without
+ * leaving out cycles while parts are there. */
 void bf_sim_pipe_tell(bf_sim_pipe *pipe, uint64_t now,
                       void (*tell)(void *context, const bf_sim_part *part, const char *stage,
                                    bool is_stalled),

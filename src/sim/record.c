@@ -81,7 +81,7 @@ static bf_sim_launched *add_launch(bf_sim_record *record) {
   return made;
 }
 
-/* The watch that timeline and diagram want for this launch, or NULL. */
+/* The watch that timeline and diagram want for this launch; without them, that of the settings. */
 static int make_watch(bf_sim_record *record, const bf_emu_kernel *kernel, bf_watch_pair *pair,
                       bf_sim_watch *watch, const bf_sim_watch **used, bf_diagnostic *diagnostic) {
   unsigned count = 0;
@@ -91,7 +91,7 @@ static int make_watch(bf_sim_record *record, const bf_emu_kernel *kernel, bf_wat
   if (record->diagram && record->launches == 1)
     BF_TRY(bf_diagram_begin(record->diagram, kernel, &pair->watch[count++], diagnostic));
   *watch = count == 2 ? bf_watch_both(pair) : pair->watch[0];
-  *used = count ? watch : NULL;
+  *used = count ? watch : record->settings.watch;
   return BF_OK;
 }
 

@@ -369,14 +369,17 @@ int bf_sim_sweep_file_claim(bf_sim_sweep_file *file, bf_sim_claim *claim, uint64
   return error;
 }
 
-/* Adds a line, by itself. */
-static int add_line(bf_sim_sweep_file *file, const bf_text *line, bf_diagnostic *diagnostic) {
+/* Adds the line of a point, which is then among those known. */
+static int add_line(bf_sim_sweep_file *file, uint64_t point, const bf_text *line,
+                    bf_diagnostic *diagnostic) {
   BF_TRY(begin_writing(file, diagnostic));
   int error = drop_half_line(file, diagnostic);
   if (!error)
     error = append(file, line, diagnostic);
   if (!error)
     error = read_new_lines(file, diagnostic);
+  if (!error && !file->place[point].offset)
+    error = bf_fail_file(diagnostic, BF_IO, file->name, "somebody else has changed the file");
   end_writing(file);
   return error;
 }
@@ -384,7 +387,7 @@ static int add_line(bf_sim_sweep_file *file, const bf_text *line, bf_diagnostic 
 int bf_sim_sweep_file_add(bf_sim_sweep_file *file, uint64_t point, const bf_sim_row *row,
                           bf_diagnostic *diagnostic) {
   pthread_mutex_lock(&file->mutex);
-  int error = add_line(file, &row->text, diagnostic);
+  int error = add_line(file, point, &row->text, diagnostic);
   pthread_mutex_unlock(&file->mutex);
   if (!error && fdatasync(file->descriptor) != 0)
     error = io_failed(file, "cannot write", diagnostic);

@@ -2,8 +2,9 @@
  *
  * Viewers want the events of a thread not to overlap, but a warp has several instructions on their
  * way at once. So a slot has lanes, each a thread of its own: an event goes to the first lane whose
- * events have all ended when it begins. Threads are numbered in the order in which they are needed;
- * their names and places are written as metadata. */
+ * events have all ended when it begins. Threads are numbered in the order in which they are needed,
+ * over all processes, because viewers do not like a number to occur twice, or to be 0; their names
+ * and places are written as metadata. Thread 1 shows launches. */
 #include "sim/watch.h"
 
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 enum {
   LAUNCHES_PROCESS = 1, /* one event for each launch */
+  LAUNCHES_THREAD = 1,
   FIRST_SM_PROCESS = 2,
   SLOTS_PER_SM = 64, /* the most that gpu.def allows */
   FLUSH_BYTES = 1 << 16
@@ -69,22 +71,6 @@ static void write_name(bf_timeline *timeline, const char *kind, unsigned pid, un
       ",\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"%s_sort_index\",\"args\":"
       "{\"sort_index\":%u}}",
       pid, tid, kind, name, pid, tid, kind, order);
-}
-
-int bf_timeline_open(const char *path, bf_timeline **timeline, bf_diagnostic *diagnostic) {
-  bf_timeline *made = calloc(1, sizeof *made);
-  if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  int error = bf_writer_open(path, false, &made->writer, diagnostic);
-  if (error) {
-    free(made);
-    return error;
-  }
-  bf_text_puts(&made->text, "{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"unit\":\"a microsecond "
-                            "stands for a cycle of the multiprocessors\"},\n\"traceEvents\":[");
-  write_name(made, "process", LAUNCHES_PROCESS, 0, "launches", 0);
-  *timeline = made;
-  return BF_OK;
 }
 
 /* ---- Lanes ---- */
@@ -150,6 +136,27 @@ static unsigned find_lane(bf_timeline *timeline, unsigned sm, unsigned slot, uin
 
 /* ---- Launches ---- */
 
+int bf_timeline_open(const char *path, bf_timeline **timeline, bf_diagnostic *diagnostic) {
+  bf_timeline *made = calloc(1, sizeof *made);
+  if (!made)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  int error = bf_writer_open(path, false, &made->writer, diagnostic);
+  if (!error && !grow_lanes(made))
+    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (error) {
+    bf_timeline_close(made);
+    return error;
+  }
+  bf_text_puts(&made->text, "{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"unit\":\"a microsecond "
+                            "stands for a cycle of the multiprocessors\"},\n\"traceEvents\":[");
+  write_name(made, "process", LAUNCHES_PROCESS, 0, "launches", 0);
+  write_name(made, "thread", LAUNCHES_PROCESS, LAUNCHES_THREAD, "kernels", 0);
+  made->lane[0] = (lane){0};
+  made->lanes = LAUNCHES_THREAD;
+  *timeline = made;
+  return BF_OK;
+}
+
 /* Name and arguments that are the same for all executions of an instruction. */
 static char *make_fragment(bf_arena *arena, const bf_watch_label *label) {
   bf_text text = {0};
@@ -212,7 +219,7 @@ void bf_timeline_end(bf_timeline *timeline, uint64_t cycles) {
   bf_json_begin(&json, NULL, '{', true);
   bf_json_string(&json, "ph", "X");
   bf_json_number(&json, "pid", LAUNCHES_PROCESS);
-  bf_json_number(&json, "tid", 0);
+  bf_json_number(&json, "tid", LAUNCHES_THREAD);
   bf_json_number(&json, "ts", timeline->start);
   bf_json_number(&json, "dur", cycles);
   bf_json_string(&json, "name", timeline->kernel);

@@ -58,7 +58,7 @@ typedef struct bf_diagram bf_diagram;
 
 enum { BF_DIAGRAM_MOST_CYCLES = 4096 };
 
-/* Of the cycles from the first instruction that is issued at cycle `from` or later. */
+/* Of the cycles from `from` on; 0: from the first instruction on. */
 int bf_diagram_create(unsigned sm, uint64_t from, unsigned cycles, bf_diagram **diagram,
                       bf_diagnostic *diagnostic);
 /* The watch for a launch. */

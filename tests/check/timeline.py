@@ -9,17 +9,19 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.join(os.path.abspath(sys.argv[1]), "bankfold")
 ALL_CYCLES = "1000000000"
-# Launches with and without conflicts, several of them, several multiprocessors.
+SMALL = ["--gpu", "examples/small.gpu"]
+# Launches with and without conflicts, several of them, several multiprocessors, an in-order pipeline.
 RUNS = [
-    ["--benchmark", "transpose16"],
-    ["--benchmark", "lud-diagonal", "--set", "dispatch=2"],
-    ["--benchmark", "reduction", "--set", "sms=3", "--hash", "fixed"],
+    ["--benchmark", "transpose16", *SMALL],
+    ["--benchmark", "lud-diagonal", "--set", "dispatch=2", *SMALL],
+    ["--benchmark", "reduction", "--set", "sms=3", "--hash", "fixed", *SMALL],
+    ["--benchmark", "transpose16", "--gpu", "elastic"],
 ]
 
 
 def simulate(arguments, path):
     """The result of a run as JSON, and its timeline."""
-    line = [PROGRAM, "sim", *arguments, "--gpu", "examples/small.gpu", "--json", "--timeline", path,
+    line = [PROGRAM, "sim", *arguments, "--json", "--timeline", path,
             "--timeline-cycles", ALL_CYCLES]
     result = subprocess.run(line, cwd=ROOT, check=True, stdout=subprocess.PIPE)
     with open(path, encoding="utf-8") as file:
@@ -46,8 +48,10 @@ def faults_of(result, events):
     wavefronts = sum(event["args"].get("wavefronts", 0) for event in instructions)
     if wavefronts != result["total"]["shared_wavefronts"]:
         yield f"{wavefronts} of {result['total']['shared_wavefronts']} wavefronts"
+    if len({tid for _, tid in threads}) < len(threads) or any(tid == 0 for _, tid in threads):
+        yield "numbers of threads occur twice or are 0"
     for thread, members in threads.items():
-        if thread not in named and "args" in members[0]:
+        if thread not in named:
             yield f"thread {thread} has no name"
         for first, second in overlaps(members)[:1]:
             yield f"thread {thread}: {first} and {second} overlap"

@@ -70,6 +70,15 @@ static const char program[] =
     "  ld.global.u32 %r4, [%d2];\n"
     "  add.s32 %r5, %r4, 1;\n"
     "  st.global.u32 [%d2], %r5;\n"
+    "  ret;\n}\n"
+    /* Every thread takes a number and stores 1 behind the counter, at its place. */
+    ".visible .entry number(.param .u64 at)\n{\n"
+    "  .reg .b32 %r<9>;\n  .reg .b64 %d<4>;\n"
+    "  ld.param.u64 %d0, [at];\n"
+    "  atom.global.add.u32 %r1, [%d0], 1;\n"
+    "  mul.wide.u32 %d1, %r1, 4;\n"
+    "  add.s64 %d2, %d0, %d1;\n"
+    "  st.global.u32 [%d2+4], 1;\n"
     "  ret;\n}\n";
 
 typedef struct setup {
@@ -372,6 +381,45 @@ static void test_global(void **state) {
   }
 }
 
+/* What the first-level cache has passes the memory stages like a shared access. */
+static void test_cached(void **state) {
+  (void)state;
+  bf_sim_result cached = run_increment("l1_bytes=16384 scheduler=lrr");
+  assert_int_equal(cached.stalls[BF_SIM_OTHER], 0);
+}
+
+/* Runs "number" on several multiprocessors with that many threads of the host. */
+static bf_sim_result run_number(const char *changes, unsigned workers) {
+  enum { BLOCKS = 12, THREADS = 64 };
+  setup own;
+  open_setup(&own, changes);
+  own.settings.workers = workers;
+  uint64_t at = bed_alloc(&own.at, (BLOCKS * THREADS + 1) * 4, 0);
+  const uint32_t *words = (const uint32_t *)(uintptr_t)at;
+  bf_emu_launch launch = bed_launch(&own.at, "number", BLOCKS, THREADS, &at, sizeof at);
+  bf_sim_result result = simulate(&own, &launch);
+  assert_int_equal(words[0], BLOCKS * THREADS);
+  for (unsigned i = 1; i <= BLOCKS * THREADS; i++)
+    assert_int_equal(words[i], 1);
+  bf_arena_free(&result.arena);
+  close_setup(&own);
+  return result;
+}
+
+/* Global atomics make multiprocessors wait for each other's time; the result does not depend on
+ * threads of the host. */
+static void test_atomics(void **state) {
+  (void)state;
+  const char *kinds[] = {"sms=3 pipeline=unified scheduler=lrr", "sms=3 scheduler=lrr",
+                         "sms=3 scheduler=conflict-aware barrel=relaxed"};
+  for (unsigned i = 0; i < 3; i++) {
+    bf_sim_result one = run_number(kinds[i], 1), three = run_number(kinds[i], 3);
+    assert_int_equal(one.cycles, three.cycles);
+    assert_memory_equal(one.stalls, three.stalls, sizeof one.stalls);
+    assert_int_equal(one.turns - all_stalls(&one), 4 * one.issued);
+  }
+}
+
 /* Several multiprocessors give the same with any number of threads. */
 static void test_threads(void **state) {
   (void)state;
@@ -421,7 +469,8 @@ int main(void) {
       cmocka_unit_test(test_hashed),        cmocka_unit_test(test_many_warps),
       cmocka_unit_test(test_small_history), cmocka_unit_test(test_all_kinds),
       cmocka_unit_test(test_watch),         cmocka_unit_test(test_global),
-      cmocka_unit_test(test_threads),       cmocka_unit_test(test_deadlock),
+      cmocka_unit_test(test_threads),       cmocka_unit_test(test_cached),
+      cmocka_unit_test(test_atomics),       cmocka_unit_test(test_deadlock),
       cmocka_unit_test(test_fault),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,7 @@ static void run_cycle(scene *own) {
                         .is_memory = next != '-'};
     bf_sim_pipe_enter(own->pipe, own->now, part);
   }
+  bf_sim_pipe_tell_written(own->pipe, tell, own);
   bf_sim_pipe_tell(own->pipe, own->now, tell, own);
   own->now++;
 }

@@ -40,7 +40,7 @@ static int try_things(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
                             diagnostic);
 }
 
-static const bf_reproduction things = {"things", "Things", "999, Fig. 0", "Tries things.",
+static const bf_reproduction things = {"things", "things", "999, Fig. 0", "Tries things.",
                                        try_things};
 
 /* ---- Helpers ---- */
@@ -88,7 +88,7 @@ static void test_files(void **state) {
   assert_string_equal(read_text(deeper, "rows.csv"), "row\n7\n");
   assert_non_null(strstr(read_text(deeper, "line.svg"), "</svg>"));
   assert_string_equal(read_text(deeper, "index.md"),
-                      "# Things\n\nDocument 999, Fig. 0. Tries things.\n\n"
+                      "# Things\n\nTries things. (document 999, Fig. 0)\n\n"
                       "| claim | published | ours | difference | holds |\n|---|---|---|---|---|\n"
                       "| near | 100 | 109 | +9.0% | yes |\n"
                       "| far | 4% | 5% | +25.0% | **no** |\n"

@@ -314,6 +314,7 @@ static void impossible_combinations_are_refused(void **state) {
        {"pipeline=unified", "dispatch=2"},
        "an in-order pipeline has schedulers=1 and dispatch=1, not 1 and 2"},
       {"elastic", {"scheduler=two-level"}, "scheduler=two-level needs pipeline=scoreboard"},
+      {"elastic", {"lookahead=4"}, "lookahead=4 needs pipeline=scoreboard"},
       {"elastic", {"simd_width=12"}, "simd_width=12 does not divide a warp of 32 lanes"},
       {"elastic", {"stages=6"}, "memory_stages=4 leave fewer than 3 of 6 stages for the rest"},
       {"elastic",

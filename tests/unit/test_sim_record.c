@@ -143,6 +143,53 @@ static void hashing_has_its_price(void **state) {
   assert_true(cycles_with("lud-diagonal", "perm:0") > without);
 }
 
+/* ---- Watches ---- */
+
+enum { MOST_NUMBERS = 1 << 16 };
+
+typedef struct stages {
+  uint16_t slot[MOST_NUMBERS]; /* + 1, of warp instructions, by number */
+  uint64_t told, written;
+} stages;
+
+/* An instruction belongs to the same warp in all stages, and is written back after others. */
+static void follow(void *context, const bf_sim_stage *stage) {
+  stages *seen = context;
+  bool is_written = strcmp(stage->stage, "WB") == 0;
+  assert_true(stage->number < MOST_NUMBERS);
+  assert_true(!is_written || seen->slot[stage->number]);
+  if (!seen->slot[stage->number])
+    seen->slot[stage->number] = (uint16_t)(stage->slot + 1);
+  assert_int_equal(seen->slot[stage->number], stage->slot + 1);
+  seen->told++;
+  seen->written += is_written;
+}
+
+static void ignore(void *context, const bf_sim_event *event) { (void)context, (void)event; }
+
+static void stages_follow_instructions(void **state) {
+  (void)state;
+  bf_sim_gpu *usual = gpu;
+  static const char *const pipelines[] = {"pipeline=unified", "pipeline=split", "pipeline=elastic"};
+  for (unsigned i = 0; i < 3; i++) {
+    stages *seen = calloc(1, sizeof *seen);
+    assert_non_null(seen);
+    bf_sim_watch watch = {
+        .context = seen, .last_cycle = UINT64_MAX, .event = ignore, .stage = follow};
+    bf_sim_record record = {.settings = {.watch = &watch}};
+    assert_int_equal(bf_sim_gpu_load("elastic", &gpu, NULL), BF_OK);
+    assert_int_equal(bf_sim_gpu_set(gpu, pipelines[i], NULL), BF_OK);
+    assert_int_equal(bf_sim_gpu_set(gpu, "sms=1", NULL), BF_OK);
+    simulate("reduction", &record);
+    assert_true(seen->told > 10 * seen->written);
+    assert_true(seen->written > record.launch[0].result.issued); /* in several parts */
+    bf_sim_record_free(&record);
+    bf_sim_gpu_free(gpu);
+    free(seen);
+  }
+  gpu = usual;
+}
+
 /* ---- Launches that do not end ---- */
 
 static int launch(const char *kernel, bf_sim_record *record, bf_diagnostic *diagnostic) {
@@ -205,6 +252,7 @@ int main(void) {
       cmocka_unit_test(totals_are_sums),
       cmocka_unit_test(hashes_are_chosen_per_kernel),
       cmocka_unit_test(hashing_has_its_price),
+      cmocka_unit_test(stages_follow_instructions),
       cmocka_unit_test(deadlocks_are_explained),
       cmocka_unit_test(endless_launches_end),
       cmocka_unit_test(progress_can_stop_a_launch),

@@ -130,7 +130,8 @@ typedef struct fixture {
   char folder[40], path[60], log[60];
   bf_sim_sweep *sweep;
   bf_sim_sweep_run run;
-  uint64_t stop_at; /* a point that cannot be run now; UINT64_MAX: none */
+  uint64_t stop_at;  /* a point that cannot be run now; UINT64_MAX: none */
+  uint64_t empty_at; /* one that empties the result file; UINT64_MAX: none */
   useconds_t microseconds;
 } fixture;
 
@@ -151,6 +152,8 @@ static int run_point(void *context, uint64_t point, bf_sim_row *row, bf_diagnost
   usleep(own->microseconds);
   if (point == own->stop_at)
     return bf_fail(diagnostic, BF_IO, "stopped");
+  if (point == own->empty_at)
+    assert_int_equal(truncate(own->path, 0), 0);
   bf_sim_row_number(row, 1000 + point * point);
   if (point == 3)
     return bf_fail(diagnostic, BF_BAD_INPUT, "three, \"as they say\",\nis bad");
@@ -161,7 +164,8 @@ static int run_point(void *context, uint64_t point, bf_sim_row *row, bf_diagnost
 
 static void begin(fixture *own, const char *text, bool json) {
   bf_diagnostic diagnostic;
-  *own = (fixture){.folder = "/tmp/bankfold-sweep-XXXXXX", .stop_at = UINT64_MAX};
+  *own = (fixture){
+      .folder = "/tmp/bankfold-sweep-XXXXXX", .stop_at = UINT64_MAX, .empty_at = UINT64_MAX};
   assert_non_null(mkdtemp(own->folder));
   snprintf(own->path, sizeof own->path, "%s/results", own->folder);
   snprintf(own->log, sizeof own->log, "%s/log", own->folder);
@@ -481,6 +485,20 @@ static void test_stop(void **state) {
   end(&own);
 }
 
+/* A file that loses its lines while the sweep runs ends the sweep, rather than to let it run for
+ * ever. */
+static void test_changed(void **state) {
+  (void)state;
+  fixture own;
+  bf_sim_sweep_outcome outcome;
+  bf_diagnostic diagnostic;
+  begin(&own, "n=1..10", false);
+  own.empty_at = 5;
+  assert_int_equal(bf_sim_sweep_all(&own.run, &outcome, &diagnostic), BF_IO);
+  assert_string_equal(diagnostic.message, "somebody else has changed the file");
+  end(&own);
+}
+
 /* ---- Several processes ---- */
 
 /* Starts a process that runs the sweep. */
@@ -681,9 +699,10 @@ int main(void) {
       cmocka_unit_test(test_damage),      cmocka_unit_test(test_other_files),
       cmocka_unit_test(test_other_words), cmocka_unit_test(test_any_workers),
       cmocka_unit_test(test_progress),    cmocka_unit_test(test_link),
-      cmocka_unit_test(test_stop),        cmocka_unit_test(test_processes),
-      cmocka_unit_test(test_kills),       cmocka_unit_test(test_two_files),
-      cmocka_unit_test(test_takes_over),  cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_stop),        cmocka_unit_test(test_changed),
+      cmocka_unit_test(test_processes),   cmocka_unit_test(test_kills),
+      cmocka_unit_test(test_two_files),   cmocka_unit_test(test_takes_over),
+      cmocka_unit_test(test_no_room),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
