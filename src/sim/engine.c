@@ -373,6 +373,7 @@ static int make_sms(engine *own, unsigned blocks_per_sm, bf_diagnostic *diagnost
   for (unsigned i = 0; i < own->sms; i++) {
     bf_sim_sm *sm = &own->sm[i];
     sm->index = i;
+    sm->now = own->settings->gpu->launch_cycles; /* nothing is counted before */
     sm->gpu = own->settings->gpu;
     sm->settings = own->settings;
     sm->program = own->program;
