@@ -47,6 +47,7 @@ typedef struct engine {
   unsigned sms;
   uint64_t blocks, next_block, blocks_done;
   uint64_t span, until; /* length of a span; the end of the current one */
+  uint64_t spans;       /* simulated so far */
   uint64_t last_end;    /* cycle at which the last block so far has ended */
   uint64_t last_answer; /* cycle at which the last access to global memory so far is done */
   ended *ended;
@@ -196,7 +197,7 @@ static void end_span(engine *own) {
   }
   serve(own);
   replace_blocks(own);
-  if (own->until / own->span % REPORT_SPANS == 0)
+  if (++own->spans % REPORT_SPANS == 0)
     report(own);
   if (own->blocks_done == own->blocks)
     finish_memory(own);

@@ -31,6 +31,7 @@ typedef struct scored {
   state state;
   uint64_t wake;      /* TIMED: the cycle */
   uint64_t loading;   /* LOADING: what the scoreboard holds for the load */
+  uint64_t earliest;  /* LOADING: and not before that cycle */
   uint64_t shared_at; /* when the data of its last shared load is there */
   uint64_t *ready;    /* per register */
   /* Instructions whose operands were not there and that others have passed (lookahead): the cycles
@@ -49,6 +50,7 @@ typedef struct issuer {
   uint64_t active;   /* two-level: slots in the first group */
   uint64_t way_free; /* ticks: when another of its accesses can go to memory */
   bool way_has_conflicts;
+  bf_sim_stall blocked_by;
   unsigned count[4]; /* its warps by state */
 } issuer;
 
@@ -68,7 +70,6 @@ typedef struct board {
   uint64_t queue_first;                   /* the earliest of them */
   unsigned queue_count;
   uint64_t blocked_until; /* ticks: when the unit is free that a ready warp waits for */
-  bf_sim_stall blocked_by;
   bool queue_has_conflicts;
 } board;
 
@@ -236,6 +237,7 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
   }
   if (loading) {
     score->loading = loading;
+    score->earliest = earliest;
     set_state(sm, warp, LOADING);
   } else if (ready > sm->now) {
     score->wake = ready;
@@ -247,6 +249,19 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
 
 /* ---- Instructions that take no time ---- */
 
+/* Sets all results of an instruction. */
+static void set_results(scored *score, const bf_sim_op *op, uint64_t ready) {
+  for (unsigned i = 0; i < op->results; i++)
+    score->ready[op->source[op->sources + i]] = ready;
+}
+
+/* The later of two entries of the scoreboard; of two loads the one issued later. */
+static uint64_t later(const bf_sim_sm *sm, uint64_t a, uint64_t b) {
+  if (a < LOADING_FROM || b < LOADING_FROM)
+    return a > b ? a : b;
+  return sm->load[a - LOADING_FROM].issued > sm->load[b - LOADING_FROM].issued ? a : b;
+}
+
 /* Executes what the hardware does not have as instructions: their results are there when their
  * sources are. An absorbed shared access has its data when the access that leads it has. */
 static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
@@ -257,11 +272,9 @@ static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
     const bf_sim_op *op = warp->next;
     uint64_t ready = op->is_absorbed ? score->shared_at : 0;
     for (unsigned i = 0; i < op->sources && !op->is_absorbed; i++)
-      if (score->ready[op->source[i]] > ready)
-        ready = score->ready[op->source[i]];
+      ready = later(sm, score->ready[op->source[i]], ready);
     bf_sim_execute(sm, warp);
-    for (unsigned i = 0; i < op->results; i++)
-      score->ready[op->source[op->sources + i]] = ready;
+    set_results(score, op, ready);
     bf_sim_look(sm, warp);
   }
 }
@@ -419,12 +432,6 @@ static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
   return ready;
 }
 
-/* Sets all results of an instruction. */
-static void set_results(scored *score, const bf_sim_op *op, uint64_t ready) {
-  for (unsigned i = 0; i < op->results; i++)
-    score->ready[op->source[op->sources + i]] = ready;
-}
-
 /* Times an instruction on memory that was executed; *busy is when the warp can go on. Returns when
  * its results are there, or what stands for a load in flight. */
 static uint64_t time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t *busy) {
@@ -470,26 +477,27 @@ static unsigned free_set(const bf_sim_sm *sm, const board *own, unsigned schedul
   return SETS;
 }
 
-static void note_blocked(board *own, uint64_t until, bf_sim_stall reason) {
+static void note_blocked(board *own, unsigned scheduler, uint64_t until, bf_sim_stall reason) {
   if (until < own->blocked_until)
     own->blocked_until = until;
-  own->blocked_by = reason;
+  own->scheduler[scheduler].blocked_by = reason;
 }
 
 /* Whether the load/store unit takes another instruction; notes what keeps it. */
 static bool memory_takes(bf_sim_sm *sm, board *own, unsigned scheduler, const bf_sim_op *op) {
   uint64_t way_free = own->scheduler[scheduler].way_free;
   if (way_free > sm->now * TICKS) {
-    note_blocked(own, way_free,
+    note_blocked(own, scheduler, way_free,
                  own->scheduler[scheduler].way_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
     return false;
   }
   if (own->queue_count >= sm->gpu->shared_queue) {
-    note_blocked(own, own->queue_first, own->queue_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
+    note_blocked(own, scheduler, own->queue_first,
+                 own->queue_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
     return false;
   }
   if (op->is_memory && !op->is_shared && !bf_sim_has_room(sm)) {
-    note_blocked(own, UINT64_MAX, BF_SIM_OTHER);
+    note_blocked(own, scheduler, UINT64_MAX, BF_SIM_OTHER);
     return false;
   }
   return true;
@@ -506,7 +514,7 @@ static bool can_issue(bf_sim_sm *sm, unsigned scheduler, const bf_sim_warp *warp
     return true;
   if (free_set(sm, own, scheduler, unit, &free_at) < SETS)
     return true;
-  note_blocked(own, free_at, BF_SIM_UNIT);
+  note_blocked(own, scheduler, free_at, BF_SIM_UNIT);
   return false;
 }
 
@@ -552,8 +560,6 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,
                 sm->touched.shared.wavefronts_load + sm->touched.shared.wavefronts_store +
                     sm->touched.shared.wavefronts_atomic);
-  if (op->may_free_others)
-    bf_sim_free_others(sm, warp, freed);
   uint64_t earliest = op->unit == BF_SIM_UNIT_BARRIER ? behind_barrier(sm) : busy;
   go_on(sm, warp, earliest);
   return true;
@@ -626,8 +632,8 @@ static bool issue_second(bf_sim_sm *sm, unsigned index, unsigned slot, bf_sim_un
   bf_sim_warp *warp = &sm->warp[slot];
   scored *score = &own->warp[slot];
   if (!warp->emu || warp->turn != BF_EMU_TURN_READY || score->state != TIMED ||
-      warp->next->unit == first || warp->next->unit == BF_SIM_UNIT_NONE || warp->next->is_ordered ||
-      warp->next->may_free_others)
+      score->wake > sm->now + sm->gpu->issue_cycles || warp->next->unit == first ||
+      warp->next->unit == BF_SIM_UNIT_NONE || warp->next->is_ordered || warp->next->may_free_others)
     return false;
   uint64_t loading;
   if (registers_ready(score, warp->next, 0, &loading) > sm->now || loading ||
@@ -661,7 +667,7 @@ static bool take_turn(bf_sim_sm *sm, unsigned index) {
 /* Why a scheduler did not issue. */
 static bf_sim_stall reason_of(const board *own, const issuer *its) {
   if (own->ready & its->mask)
-    return own->blocked_by;
+    return its->blocked_by;
   if (its->count[TIMED])
     return BF_SIM_DEPENDENCY;
   if (its->count[LOADING])
@@ -685,7 +691,7 @@ static bool run_cycle(bf_sim_sm *sm, bool *issued_any) {
     issuer *its = &own->scheduler[own->next_scheduler];
     if (its->turn > sm->now)
       continue;
-    own->blocked_by = BF_SIM_UNIT;
+    its->blocked_by = BF_SIM_UNIT;
     uint64_t before = sm->count.issued;
     if (own->ready & its->mask && !take_turn(sm, own->next_scheduler))
       return false;
@@ -793,7 +799,7 @@ static void loaded(bf_sim_sm *sm, bf_sim_load *load) {
   pay(score, code);
   bool is_paid = score->loading == LOADING_OWED && score->owed_count == 0;
   if (score->state == LOADING && (score->loading == code || is_paid))
-    settle(sm, warp, sm->now);
+    settle(sm, warp, score->earliest > sm->now ? score->earliest : sm->now);
 }
 
 static void explain(const bf_sim_sm *sm, const bf_sim_warp *warp, bf_text *text) {
@@ -866,6 +872,7 @@ const bf_sim_core bf_sim_scoreboard_core = {.create = create,
                                             .free = free_board,
                                             .admit = admit,
                                             .run = run,
+                                            .freed = freed,
                                             .loaded = loaded,
                                             .next_event = next_event,
                                             .explain = explain,

@@ -151,16 +151,51 @@ static void leave(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->ended[sm->ended_count++] = sm->now;
 }
 
-void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
+/* Looks at one warp alone. Whether its block has passed a barrier since it was last asked. */
+static bool look_alone(bf_sim_sm *sm, bf_sim_warp *warp) {
+  bf_sim_block *block = warp->block;
   bf_emu_next next;
   warp->turn = bf_emu_warp_peek(warp->emu, &next);
   warp->next = NULL;
+  bool passed = next.barriers != block->barriers;
+  block->barriers = next.barriers;
   if (warp->turn == BF_EMU_TURN_READY) {
     warp->instruction = next.instruction;
     warp->active = next.active;
     warp->next = &sm->program->op[next.instruction];
   } else if (warp->turn == BF_EMU_TURN_ENDED)
     leave(sm, warp);
+  return passed;
+}
+
+/* Looks at the warps of a block that wait, but for one. Whether a further barrier was passed. */
+static bool look_at_others(bf_sim_sm *sm, bf_sim_warp *but) {
+  const bf_sim_block *block = but->block;
+  uint64_t barriers = block->barriers;
+  for (unsigned i = 0; i < block->warps; i++) {
+    bf_sim_warp *other = &sm->warp[block->first_slot + i];
+    if (other == but || !other->emu || other->turn != BF_EMU_TURN_WAITS)
+      continue;
+    look_alone(sm, other);
+    if (!other->emu || other->turn == BF_EMU_TURN_READY)
+      sm->core->freed(sm, other);
+  }
+  return block->barriers != barriers;
+}
+
+void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp) {
+  if (sm->is_freeing) /* whoever frees others now goes on as long as there are any */
+    return;
+  sm->is_freeing = true;
+  while (look_at_others(sm, warp))
+    if (warp->emu && warp->turn == BF_EMU_TURN_WAITS)
+      look_alone(sm, warp);
+  sm->is_freeing = false;
+}
+
+void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
+  if (look_alone(sm, warp))
+    bf_sim_free_others(sm, warp);
 }
 
 void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
@@ -175,19 +210,6 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   bf_emu_warp_step(warp->emu);
   if (bf_emu_stepper_stopped(sm->stepper))
     sm->is_stopped = true;
-}
-
-void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp,
-                        void (*freed)(bf_sim_sm *sm, bf_sim_warp *warp)) {
-  bf_sim_block *block = warp->block;
-  for (unsigned i = 0; i < block->warps; i++) {
-    bf_sim_warp *other = &sm->warp[block->first_slot + i];
-    if (other == warp || !other->emu || other->turn != BF_EMU_TURN_WAITS)
-      continue;
-    bf_sim_look(sm, other);
-    if (other->emu && other->turn == BF_EMU_TURN_READY)
-      freed(sm, other);
-  }
 }
 
 /* ---- Global memory ---- */
@@ -365,6 +387,7 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   }
   block->index = index;
   block->warps_left = block->warps;
+  block->barriers = 0;
   sm->count.host_bytes_per_warp = bf_emu_block_bytes(block->emu) / block->warps +
                                   sizeof(bf_sim_warp) + sm->core->warp_bytes(sm);
   for (unsigned i = 0; i < block->warps; i++) {
