@@ -7,8 +7,9 @@ const bf_reproduction bf_reproduce_atomics[] = {
      "One warp adds to words that share a word, a bank or a lock; the clock is read before and "
      "after, on the GTX 580, without a hash and with XOR and ADD.",
      bf_reproduce_atomic_latency},
-    {"histogram-replication", "the best number of sub-histograms", "001, Fig. 4; 002, Fig. 5.4",
-     "A histogram of 64 bins in 1 to 128 copies on the GTX 470.", bf_reproduce_replication},
+    {"histogram-replication", "the best number of copies of a histogram",
+     "001, Fig. 4; 002, Fig. 5.4", "A histogram of 64 bins in 1 to 128 copies on the GTX 470.",
+     bf_reproduce_replication},
     {"histogram-hash", "histograms with hashed banks and locks", "001, Fig. 7; 002, Fig. 5.6",
      "Histograms of 32 to 4096 bins in 1 to 256 copies, in three layouts, on the GTX 580, without "
      "a hash and with XOR and ADD.",

@@ -225,7 +225,8 @@ int bf_reproduce_histogram_hash(bf_reproduce_run *run, bf_diagnostic *diagnostic
   add_table(run, figure);
   for (unsigned layout = 0; layout < BF_VOTE_LAYOUTS; layout++)
     BF_TRY(draw_layout(run, figure, (bf_vote_layout)layout, diagnostic));
-  claim_speedups(run, figure);
+  if (!quick)
+    claim_speedups(run, figure);
   claim_padded(run, figure);
   figure->pictures.count = quick ? 1 : 4; /* the studies need fewer */
   BF_TRY(bf_study_contrast(run, &figure->pictures, diagnostic));

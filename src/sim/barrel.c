@@ -105,6 +105,7 @@ static bool must_wait(const barrel *own, const bf_sim_warp *warp) {
   return false;
 }
 
+/* Notes that the results of an instruction are still to be written, or that they are there. */
 static void set_pending(barrel *own, const struct flight *flight, bool is_set) {
   if (!own->pending)
     return;
@@ -121,6 +122,7 @@ static void set_pending(barrel *own, const struct flight *flight, bool is_set) {
 
 /* ---- What warps do next ---- */
 
+/* Whether an instruction takes no time. */
 static bool is_free(const bf_sim_op *op) {
   return op->unit == BF_SIM_UNIT_NONE && !op->is_ordered && !op->may_free_others;
 }
@@ -191,6 +193,7 @@ static void go_on(bf_sim_sm *sm, bf_sim_warp *warp) {
     settle(sm, warp);
 }
 
+/* The last part of an instruction has been written. */
 static void end_flight(bf_sim_sm *sm, uint32_t index) {
   barrel *own = sm->core_data;
   struct flight *flight = &own->flight[index];
@@ -214,6 +217,7 @@ static void end_flight(bf_sim_sm *sm, uint32_t index) {
   go_on(sm, warp);
 }
 
+/* A part has been written. */
 static void written(void *context, const bf_sim_part *part) {
   bf_sim_sm *sm = context;
   barrel *own = sm->core_data;
@@ -253,6 +257,7 @@ static bool send(bf_sim_sm *sm, uint32_t index) {
   return true;
 }
 
+/* A memory part is in MEM0: global accesses are sent with the first one. */
 static bf_sim_reached reached(void *context, const bf_sim_part *part) {
   bf_sim_sm *sm = context;
   barrel *own = sm->core_data;
@@ -405,6 +410,7 @@ static void enter_part(bf_sim_sm *sm) {
 
 /* ---- The scheduler ---- */
 
+/* The slot whose warp came first. */
 static unsigned oldest_of(const bf_sim_sm *sm, uint64_t slots) {
   unsigned best = (unsigned)__builtin_ctzll(slots);
   for (uint64_t left = slots & (slots - 1); left; left &= left - 1) {
@@ -449,6 +455,7 @@ static bf_sim_stall why_none(const barrel *own) {
   return own->alive ? BF_SIM_BARRIER : BF_SIM_EMPTY;
 }
 
+/* Nothing enters in this cycle. */
 static void stall(bf_sim_sm *sm, bf_sim_stall reason) {
   barrel *own = sm->core_data;
   own->is_stalled = true;
@@ -486,6 +493,7 @@ typedef struct told {
   const bf_sim_watch *watch;
 } told;
 
+/* Tells the watch where a part is, if its instruction issued while it watches. */
 static void tell_part(void *context, const bf_sim_part *part, const char *stage, bool is_stalled) {
   const told *to = context;
   const barrel *own = to->sm->core_data;
@@ -544,6 +552,7 @@ static uint64_t skip_to(const bf_sim_sm *sm, uint64_t until) {
   return next < until ? next : until;
 }
 
+/* Cycle by cycle; those in which nothing can happen are skipped. */
 static void run(bf_sim_sm *sm, uint64_t until) {
   barrel *own = sm->core_data;
   while (sm->now < until && !sm->is_stopped && !sm->failed) {
@@ -619,6 +628,7 @@ static void free_barrel(bf_sim_sm *sm) {
   free(own);
 }
 
+/* The pipeline that the parameters describe. */
 static int make_pipe(bf_sim_sm *sm, barrel *own, bf_diagnostic *diagnostic) {
   const bf_sim_gpu *gpu = sm->gpu;
   bool hashed = sm->settings->hash != NULL;

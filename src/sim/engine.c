@@ -336,12 +336,8 @@ static void add_counts(bf_sim_result *sum, const bf_sim_result *own) {
   sum->history_unknown += own->history_unknown;
   if (own->host_bytes_per_warp > sum->host_bytes_per_warp)
     sum->host_bytes_per_warp = own->host_bytes_per_warp;
-  for (unsigned i = 0; i < own->sites; i++) {
-    sum->site[i].executions += own->site[i].executions;
-    sum->site[i].wavefronts += own->site[i].wavefronts;
-    sum->site[i].conflicts += own->site[i].conflicts;
-    sum->site[i].waited_cycles += own->site[i].waited_cycles;
-  }
+  for (unsigned i = 0; i < own->sites; i++)
+    bf_sim_site_add(&sum->site[i], &own->site[i]);
 }
 
 static void set_fault(const engine *own, bf_sim_result *result) {
@@ -392,6 +388,7 @@ static int make_sms(engine *own, unsigned blocks_per_sm, bf_diagnostic *diagnost
   for (unsigned i = 0; i < own->sms; i++) {
     bf_sim_sm *sm = &own->sm[i];
     sm->index = i;
+    sm->now = own->settings->gpu->launch_cycles; /* nothing is counted before */
     sm->gpu = own->settings->gpu;
     sm->settings = own->settings;
     sm->program = own->program;

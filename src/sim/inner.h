@@ -244,8 +244,4 @@ bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cyc
 /* The observer of the stepper; sms is the array of multiprocessors. */
 bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged);
 
-/* Blocks that fit on a multiprocessor at once, and what limits them. 0: not even one. */
-unsigned bf_sim_blocks_per_sm(const bf_sim_gpu *gpu, const bf_emu_launch *launch,
-                              const char **limit);
-
 #endif

@@ -59,6 +59,7 @@ static inline bf_sim_part *at(const queue *own, unsigned index) {
 
 static inline bool is_full(const queue *own) { return own->count == own->capacity; }
 
+/* Adds a part at the end. */
 static void push(queue *own, const bf_sim_part *part, uint64_t now) {
   bf_sim_part *place = at(own, own->count++);
   *place = *part;
@@ -66,6 +67,7 @@ static void push(queue *own, const bf_sim_part *part, uint64_t now) {
   place->place = 0;
 }
 
+/* Takes the oldest part out. */
 static void pop(queue *own) {
   if (++own->first == own->capacity)
     own->first = 0;
@@ -83,6 +85,7 @@ static void take_out(queue *own, unsigned index) {
 
 static inline bool holds(const chain *own, unsigned stage) { return own->full >> stage & 1; }
 
+/* Puts a part into a stage. */
 static void put(chain *own, unsigned stage, const bf_sim_part *part, uint64_t now) {
   own->part[stage] = *part;
   own->part[stage].since = now;
@@ -159,6 +162,7 @@ static bool is_served(const bf_sim_pipe *pipe, uint64_t now) {
   return pipe->reached != BF_SIM_WAITS && part->since + part->memory_cycles <= now;
 }
 
+/* Writes a part: it is in the writeback stage in this cycle. */
 static void write_part(bf_sim_pipe *pipe, const bf_sim_part *part, uint64_t now) {
   pipe->in_writeback = *part;
   pipe->in_writeback.since = now;
@@ -166,6 +170,7 @@ static void write_part(bf_sim_pipe *pipe, const bf_sim_part *part, uint64_t now)
   pipe->user.written(pipe->user.context, &pipe->in_writeback);
 }
 
+/* Writes the next part of data that has come back. */
 static bool write_returned(bf_sim_pipe *pipe, uint64_t now) {
   if (pipe->back_count == 0)
     return false;
@@ -213,6 +218,7 @@ static void write_past_memory(bf_sim_pipe *pipe, uint64_t now) {
   }
 }
 
+/* What the writeback stage takes in this cycle. */
 static void write_one(bf_sim_pipe *pipe, uint64_t now) {
   pipe->writes = false;
   if (write_returned(pipe, now) || write_last(pipe, &pipe->memory, now))
@@ -256,6 +262,7 @@ static void move_memory(bf_sim_pipe *pipe, uint64_t now) {
   clear(memory, 0);
 }
 
+/* Moves the oldest part of a queue into MEM0, which is empty. */
 static void enter_memory(bf_sim_pipe *pipe, queue *from, uint64_t now) {
   put(&pipe->memory, 0, at(from, 0), now);
   pop(from);

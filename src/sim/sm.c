@@ -37,6 +37,27 @@ static bool is_lock_rule(bf_rule rule) {
          rule == BF_RULE_LOCK_TABLE;
 }
 
+void bf_sim_site_add(bf_sim_site *to, const bf_sim_site *from) {
+  to->executions += from->executions;
+  to->wavefronts += from->wavefronts;
+  to->conflicts += from->conflicts;
+  to->waited_cycles += from->waited_cycles;
+  to->estimated |= from->estimated;
+  if (from->worst > to->worst) {
+    to->worst = from->worst;
+    to->worst_access = from->worst_access;
+  }
+}
+
+/* Keeps an access as the worst so far. */
+static void keep_worst(bf_sim_site *site, const bf_emu_event *event, uint32_t wavefronts) {
+  site->worst = wavefronts;
+  site->worst_access = (bf_access){
+      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+  memcpy(site->worst_access.address, event->shared_address,
+         BF_EMU_LANES * sizeof *event->shared_address);
+}
+
 /* Adds one shared access to what was touched. */
 static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   bf_sim_touched *touched = &sm->touched;
@@ -68,6 +89,9 @@ static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   site->executions++;
   site->wavefronts += wavefronts;
   site->conflicts += count.conflicts;
+  site->estimated |= count.estimated;
+  if (wavefronts > site->worst)
+    keep_worst(site, event, wavefronts);
 }
 
 /* The simulated address of a byte of global memory. */
@@ -114,10 +138,13 @@ static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
 
 static void touch(void *context, const bf_emu_event *event) {
   bf_sim_sm *sm = (bf_sim_sm *)context + event->worker;
+  const bf_emu_observer *other = sm->launch->observer;
   if (event->space == BF_PTX_SPACE_SHARED)
     touch_shared(sm, event);
   else
     touch_global(sm, event);
+  if (other && event->space == BF_PTX_SPACE_SHARED)
+    other->access(other->context, event);
 }
 
 bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged) {
