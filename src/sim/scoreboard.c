@@ -49,6 +49,7 @@ typedef struct issuer {
   uint64_t active;   /* two-level: slots in the first group */
   uint64_t way_free; /* ticks: when another of its accesses can go to memory */
   bool way_has_conflicts;
+  bf_sim_stall blocked_by; /* why its ready warps did not issue in its last turn */
   unsigned count[4]; /* its warps by state */
 } issuer;
 
@@ -661,7 +662,7 @@ static bool take_turn(bf_sim_sm *sm, unsigned index) {
 /* Why a scheduler did not issue. */
 static bf_sim_stall reason_of(const board *own, const issuer *its) {
   if (own->ready & its->mask)
-    return own->blocked_by;
+    return its->blocked_by;
   if (its->count[TIMED])
     return BF_SIM_DEPENDENCY;
   if (its->count[LOADING])
@@ -691,6 +692,7 @@ static bool run_cycle(bf_sim_sm *sm, bool *issued_any) {
       return false;
     if (sm->is_stopped || sm->failed)
       return false;
+    its->blocked_by = own->blocked_by;
     if (sm->count.issued != before)
       *issued_any = true;
     else
