@@ -160,7 +160,7 @@ static uint64_t next_cycle(const engine *own) {
   uint64_t next = bf_sim_memory_next(own->memory);
   for (unsigned i = 0; i < own->sms; i++) {
     const bf_sim_sm *sm = &own->sm[i];
-    uint64_t event = sm->core->next_event(sm), answer = bf_sim_next_answer(sm);
+    uint64_t event = sm->core->next_event(sm), answer = sm->next_answer;
     if (event < next)
       next = event;
     if (answer < next)
