@@ -1,8 +1,10 @@
-/* exec: runs a CUDA program on the emulator and tells what it does to shared memory. */
+/* exec: runs a CUDA program on the emulator or the simulator and tells what it does to shared
+ * memory, and how long it would take. */
 #include "cli.h"
 #include "hotspots.h"
 #include "launches.h"
 #include "program.h"
+#include "simulate.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,8 +17,8 @@
 
 typedef struct settings {
   cli_common common;
-  const char *hash, *profile, *trace, *check, *runtime;
-  uint64_t workers;
+  cli_simulated simulated; /* gpu NULL: emulated */
+  const char *profile, *trace, *check, *runtime;
   bool quiet;
 } settings;
 
@@ -25,11 +27,19 @@ static const cli_option options[] = {
      "write the profile as JSON to FILE instead of the table"},
     {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write every shared access to FILE, for solve and check"},
-    {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
-     "count as if shared memory had this hash (default none)"},
+    {"gpu", CLI_TEXT, offsetof(settings, simulated.gpu), "GPU", NULL,
+     "simulate every launch on this GPU: a built-in name or a GPU file"},
+    {"set", CLI_TEXTS, offsetof(settings, simulated.set), "KEY=VALUE", NULL,
+     "with --gpu: change a parameter of the GPU; may be repeated"},
+    {"hash", CLI_TEXT, offsetof(settings, simulated.hash), "HASH", NULL,
+     "hash of the banks, for launches without one of their own (default none)"},
+    {"lock-hash", CLI_TEXT, offsetof(settings, simulated.lock_hash), "HASH", "plain xor add",
+     "with --gpu: hash of the table of locks, for atomics that use one (default plain)"},
+    {"max-cycles", CLI_NUMBER, offsetof(settings, simulated.most_cycles), "N", NULL,
+     "with --gpu: give up a launch after this many cycles (default: never)"},
     {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
      "more faults to look for: uninitialised, races, or both with a comma"},
-    {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
+    {"workers", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
     {"runtime", CLI_TEXT, offsetof(settings, runtime), "DIR", NULL,
      "where libcudart.so.12 and .13 of Bankfold are (default: where they were installed)"},
@@ -135,6 +145,28 @@ static bool put_path(const char *name, const char *path) {
   return put(name, whole);
 }
 
+/* The same for what may be a name, or the path of a file. */
+static bool put_name(const char *name, const char *value) {
+  return value && strpbrk(value, "/.") ? put_path(name, value) : put(name, value);
+}
+
+/* The same for a number; 0: nothing. */
+static bool put_number(const char *name, uint64_t number) {
+  char text[24];
+  snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+  return put(name, number ? text : NULL);
+}
+
+/* The same for all values of an option, separated by commas. */
+static bool put_texts(const char *name, const cli_texts *texts) {
+  bf_text text = {0};
+  for (unsigned i = 0; i < texts->count; i++)
+    bf_text_addf(&text, "%s%s", i ? "," : "", texts->text[i]);
+  bool done = !text.failed && put(name, text.data);
+  bf_text_free(&text);
+  return done;
+}
+
 /* The options that change a machine, as one variable. */
 static bool put_overrides(const cli_common *common) {
   char text[128];
@@ -144,23 +176,26 @@ static bool put_overrides(const cli_common *common) {
   return put("BANKFOLD_OVERRIDES", text);
 }
 
-static bool is_path(const char *machine) { return machine && strpbrk(machine, "/."); }
+/* What decides how launches are run. */
+static bool put_simulated(const cli_simulated *simulated) {
+  return put_name("BANKFOLD_GPU", simulated->gpu) && put_texts("BANKFOLD_SET", &simulated->set) &&
+         put("BANKFOLD_HASH", simulated->hash) && put("BANKFOLD_LOCK_HASH", simulated->lock_hash) &&
+         put_number("BANKFOLD_MAX_CYCLES", simulated->most_cycles) &&
+         put_number("BANKFOLD_WORKERS", simulated->workers);
+}
 
 /* Sets all that the library reads; false where memory is exhausted. */
 static bool set_environment(const settings *s, const cli_program *program, const char *runtime,
                             const char *record) {
-  char library[PATH_MAX + 80], workers[24];
+  char library[PATH_MAX + 80];
   snprintf(library, sizeof library, "%s/%s", runtime, program->cuda_library);
-  snprintf(workers, sizeof workers, "%llu", (unsigned long long)s->workers);
   /* LD_PRELOAD also wins over a path inside the program (RPATH); it cannot name every path. */
   bool preloads = *program->cuda_library && !strpbrk(library, " :");
   return prepend("LD_LIBRARY_PATH", runtime) && (!preloads || prepend("LD_PRELOAD", library)) &&
-         (is_path(s->common.machine) ? put_path("BANKFOLD_MACHINE", s->common.machine)
-                                     : put("BANKFOLD_MACHINE", s->common.machine)) &&
-         put_overrides(&s->common) && put("BANKFOLD_HASH", s->hash) &&
-         put("BANKFOLD_RECORD", record) && put_path("BANKFOLD_TRACE", s->trace) &&
-         put("BANKFOLD_CHECK", s->check) && put("BANKFOLD_QUIET", s->quiet ? "1" : NULL) &&
-         put("BANKFOLD_WORKERS", s->workers ? workers : NULL);
+         put_name("BANKFOLD_MACHINE", s->common.machine) && put_overrides(&s->common) &&
+         put_simulated(&s->simulated) && put("BANKFOLD_RECORD", record) &&
+         put_path("BANKFOLD_TRACE", s->trace) && put("BANKFOLD_CHECK", s->check) &&
+         put("BANKFOLD_QUIET", s->quiet ? "1" : NULL);
 }
 
 /* ---- Running ---- */
@@ -264,49 +299,91 @@ static int check_writable(const char *path, bf_diagnostic *diagnostic) {
 
 /* ---- The command ---- */
 
-/* Loads and checks all that the run needs. */
-static int load(const settings *s, const char *name, cli_program *program, bf_machine **machine,
-                bf_hash **hash, char runtime[PATH_MAX], bf_diagnostic *diagnostic) {
-  BF_TRY(cli_load_machine(&s->common, machine, diagnostic));
-  if (bf_machine_lanes(*machine) != 32)
+/* All that a run needs. */
+typedef struct loaded {
+  cli_program program;
+  bf_machine *own_machine; /* of emulated launches */
+  const bf_machine *machine;
+  cli_simulation simulation; /* gpu NULL: emulated */
+  char runtime[PATH_MAX], folder[PATH_MAX];
+} loaded;
+
+/* Loads the machine and the hash, or the GPU that brings its own machine. */
+static int load_machine(const settings *s, loaded *to, bf_diagnostic *diagnostic) {
+  if (s->simulated.gpu) {
+    bf_sim_record unused = {0};
+    BF_TRY(cli_simulation_load(&s->simulated, &to->simulation, &unused, diagnostic));
+    to->machine = to->simulation.gpu->machine;
+  } else {
+    BF_TRY(cli_load_machine(&s->common, &to->own_machine, diagnostic));
+    to->machine = to->own_machine;
+  }
+  if (bf_machine_lanes(to->machine) != 32)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "CUDA programs have warps of 32 threads; machine '%s' has %u",
-                   bf_machine_name(*machine), bf_machine_lanes(*machine));
-  BF_TRY(cli_load_hash(s->hash, *machine, hash, diagnostic));
-  BF_TRY(cli_program_inspect(name, program, diagnostic));
-  BF_TRY(check_program(program, diagnostic));
+                   bf_machine_name(to->machine), bf_machine_lanes(to->machine));
+  if (to->simulation.hash)
+    return BF_OK;
+  return cli_load_hash(s->simulated.hash, to->machine, &to->simulation.hash, diagnostic);
+}
+
+/* Loads and checks all before the program is started. */
+static int load(const settings *s, const char *name, loaded *to, bf_diagnostic *diagnostic) {
+  BF_TRY(load_machine(s, to, diagnostic));
+  BF_TRY(cli_program_inspect(name, &to->program, diagnostic));
+  BF_TRY(check_program(&to->program, diagnostic));
   BF_TRY(check_writable(s->profile, diagnostic));
   BF_TRY(check_writable(s->trace, diagnostic));
-  return find_runtime(s, runtime, diagnostic);
+  BF_TRY(find_runtime(s, to->runtime, diagnostic));
+  return make_folder(to->folder, diagnostic);
+}
+
+/* What is wrong with the command line: -1 to go on or an exit status. */
+static int check_usage(const settings *s) {
+  const cli_common *common = &s->common;
+  const cli_simulated *simulated = &s->simulated;
+  if (simulated->gpu && (common->machine || common->banks || common->word_bytes || common->lanes ||
+                         common->address_bits))
+    return cli_usage_error(&cli_exec, "--gpu brings its own machine; --machine and what changes it "
+                                      "cannot be given");
+  if (!simulated->gpu && (simulated->set.count || simulated->lock_hash || simulated->most_cycles))
+    return cli_usage_error(&cli_exec, "--set, --lock-hash and --max-cycles need --gpu");
+  if (simulated->workers > 1024)
+    return cli_usage_error(&cli_exec, "--workers takes at most 1024");
+  return cli_check_words(&cli_exec, s->check);
+}
+
+/* Runs the program and tells what it did; *status is the program's. */
+static int run_and_tell(const settings *s, const loaded *from, int count, char **arguments,
+                        int *status, bf_diagnostic *diagnostic) {
+  arguments[count] = NULL;
+  if (!set_environment(s, &from->program, from->runtime, from->folder))
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  *status = run_program(s, &from->program, arguments);
+  const char *lock_hash = s->simulated.lock_hash;
+  cli_run run = {.program = arguments[0],
+                 .status = *status,
+                 .machine = from->machine,
+                 .hash = bf_hash_text(from->simulation.hash),
+                 .gpu = from->simulation.gpu,
+                 .lock_hash = lock_hash ? lock_hash : "plain"};
+  return write_results(s, &run, from->folder, diagnostic);
 }
 
 static int run(const void *given, int count, char **arguments) {
   const settings *s = given;
-  cli_program program;
-  bf_machine *machine = NULL;
-  bf_hash *hash = NULL;
+  loaded needed = {0};
   bf_diagnostic diagnostic = {.caret = -1};
-  char runtime[PATH_MAX], folder[PATH_MAX];
-  int status = cli_check_words(&cli_exec, s->check);
+  int status = check_usage(s);
   if (status >= 0)
     return status;
-  int error = load(s, arguments[0], &program, &machine, &hash, runtime, &diagnostic);
-  if (error == BF_OK)
-    error = make_folder(folder, &diagnostic);
+  int error = load(s, arguments[0], &needed, &diagnostic);
   if (error == BF_OK) {
-    arguments[count] = NULL;
-    if (set_environment(s, &program, runtime, folder)) {
-      cli_run done = {arguments[0], run_program(s, &program, arguments), machine,
-                      bf_hash_text(hash)};
-      status = done.status;
-      error = write_results(s, &done, folder, &diagnostic);
-    } else {
-      error = bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory");
-    }
-    remove_folder(folder);
+    error = run_and_tell(s, &needed, count, arguments, &status, &diagnostic);
+    remove_folder(needed.folder);
   }
-  bf_hash_free(hash);
-  bf_machine_free(machine);
+  cli_simulation_free(&needed.simulation);
+  bf_machine_free(needed.own_machine);
   return error == BF_OK ? status : cli_complain(&diagnostic);
 }
 
@@ -321,12 +398,18 @@ const cli_command cli_exec = {
         "accesses to shared memory cost, the source lines with the most conflicts (where it was\n"
         "built with -lineinfo), and what would remove them. With --json the table is an object on\n"
         "standard output, and what the program prints goes to standard error. Options stand\n"
-        "before PROGRAM; all that follows it is for the program.",
+        "before PROGRAM; all that follows it is for the program.\n\n"
+        "With --gpu every launch is simulated: the table shows cycles and time too, CUDA events\n"
+        "and clock64 show the time of the GPU, and the program sees its properties. A program\n"
+        "chooses the hash of the banks for its next launches by calling bankfoldSetHash\n"
+        "(bankfold_cuda.h), which comes before --hash.",
     .examples = "bankfold exec ./app 1024                     # run it\n"
                 "bankfold exec --profile app.json ./app       # the profile as JSON\n"
                 "bankfold exec --hash fixed ./app             # as if memory were hashed\n"
                 "bankfold exec --trace app.trace ./app && bankfold solve app.trace\n"
-                "bankfold exec --check races,uninitialised ./app\n",
+                "bankfold exec --check races,uninitialised ./app\n"
+                "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
+                "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

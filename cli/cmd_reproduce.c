@@ -32,11 +32,11 @@ static int list_all(const settings *own) {
     bf_json_begin(&json, NULL, '{', false);
     bf_json_begin(&json, "reproductions", '[', false);
   } else {
-    bf_text_addf(&text, "%-22s %-30s %s\n", "reproduction", "document", "what it is");
+    bf_text_addf(&text, "%-22s %-32s %s\n", "reproduction", "document", "what it is");
   }
   for (unsigned i = 0; (at = bf_reproduce_get(i)); i++) {
     if (!own->common.json) {
-      bf_text_addf(&text, "%-22s %-30s %s\n", at->name, at->document, at->title);
+      bf_text_addf(&text, "%-22s %-32s %s\n", at->name, at->document, at->title);
       continue;
     }
     bf_json_begin(&json, NULL, '{', false);

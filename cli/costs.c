@@ -59,8 +59,7 @@ static void write_launches(const cli_costs *costs, bf_text *text) {
   bf_text_puts(text, "\nall together:\n");
 }
 
-/* Seconds with a unit that suits them. */
-static void write_time(double seconds, bf_text *text) {
+void cli_write_time(double seconds, bf_text *text) {
   if (seconds < 1e-3)
     bf_text_addf(text, "%.2f us", seconds * 1e6);
   else if (seconds < 1)
@@ -74,7 +73,7 @@ static void write_speed(const cli_costs *costs, bf_text *text) {
   const bf_sim_launched *total = costs->total;
   const bf_sim_result *result = &total->result;
   bf_text_addf(text, "%-*s %12llu  ", LABEL, "cycles", (number)result->cycles);
-  write_time(result->seconds, text);
+  cli_write_time(result->seconds, text);
   bf_text_addf(text, " at %.0f MHz\n", costs->gpu->clock_mhz);
   bf_text_addf(text, "%-*s %12llu  %.2f a cycle on each of %u SM%s\n", LABEL, "instructions",
                (number)result->issued, bf_sim_ipc_per_sm(total), result->sms,

@@ -20,4 +20,7 @@ void cli_costs_write_json(const cli_costs *costs, bf_text *text);
 /* Scheduler turns of every launch, as an SVG document. */
 int cli_costs_write_svg(const cli_costs *costs, bf_text *text, bf_diagnostic *diagnostic);
 
+/* Seconds with a unit that suits them. */
+void cli_write_time(double seconds, bf_text *text);
+
 #endif

@@ -1,5 +1,6 @@
 /* Tables of kernels. */
 #include "hotspots.h"
+#include "costs.h"
 #include "ptx/ptx.h"
 #include "search/ladder.h"
 
@@ -98,17 +99,75 @@ static void write_remedy(const cli_remedy *remedy, bf_text *text) {
     bf_text_addf(text, "         fix  none: %s\n", remedy->reason);
 }
 
+/* The head of the table. */
+static void write_head(const cli_run *run, bf_text *text) {
+  if (run->gpu)
+    bf_text_addf(text, "\nsimulated on %s (%s)", run->gpu->name, run->gpu->title);
+  else
+    bf_text_addf(text, "\nshared memory on %s", bf_machine_name(run->machine));
+  if (strcmp(run->hash, "none") != 0)
+    bf_text_addf(text, ", hash %s", run->hash);
+  if (run->gpu && strcmp(run->lock_hash, "plain") != 0)
+    bf_text_addf(text, ", lock hash %s", run->lock_hash);
+  bf_text_addf(text, ":\n%12s %10s %12s %12s ", "conflicts", "launches", "accesses", "wavefronts");
+  if (run->gpu)
+    bf_text_addf(text, "%12s %12s  kernel\n", "cycles", "time");
+  else
+    bf_text_addf(text, "%12s  kernel\n", "ideal");
+}
+
+/* The numbers of a kernel, or of all of them together. */
+static void write_numbers(const cli_run *run, const cli_record_kernel *kernel, bf_text *text) {
+  bf_text_addf(text, "%12llu %10llu %12llu %12llu ", (unsigned long long)kernel->conflicts,
+               (unsigned long long)kernel->launches, (unsigned long long)kernel->accesses,
+               (unsigned long long)kernel->wavefronts);
+  if (!run->gpu) {
+    bf_text_addf(text, "%12llu  ", (unsigned long long)kernel->ideal);
+    return;
+  }
+  bf_text time = {0};
+  cli_write_time(kernel->simulated_seconds, &time);
+  bf_text_addf(text, "%12llu %12s  ", (unsigned long long)kernel->cycles,
+               time.data ? time.data : "");
+  bf_text_free(&time);
+}
+
+/* The name of a kernel, and its hashes where they are not those of the whole run. */
+static void write_name(const cli_run *run, const cli_record_kernel *kernel, bf_text *text) {
+  bf_ptx_readable_name(kernel->name, text);
+  if (kernel->hash && strcmp(kernel->hash, run->hash) != 0)
+    bf_text_addf(text, ", hash %s", kernel->hash);
+  if (run->gpu && kernel->lock_hash && strcmp(kernel->lock_hash, run->lock_hash) != 0)
+    bf_text_addf(text, ", lock hash %s", kernel->lock_hash);
+}
+
+/* A row with the sums of a simulated run, where there are several kernels. */
+static void write_sums(const cli_run *run, const cli_record *record, bf_text *text) {
+  cli_record_kernel sum = {0};
+  if (!run->gpu || record->kernels < 2)
+    return;
+  for (size_t i = 0; i < record->kernels; i++) {
+    const cli_record_kernel *kernel = &record->kernel[i];
+    sum.conflicts += kernel->conflicts;
+    sum.launches += kernel->launches;
+    sum.accesses += kernel->accesses;
+    sum.wavefronts += kernel->wavefronts;
+    sum.cycles += kernel->cycles;
+    sum.simulated_seconds += kernel->simulated_seconds;
+  }
+  write_numbers(run, &sum, text);
+  bf_text_puts(text, "all together\n");
+}
+
 /* The rows of the table for one kernel. */
 static int write_kernel(const cli_run *run, const cli_record *record, size_t index, bool color,
                         bf_text *text, bf_diagnostic *diagnostic) {
   const cli_record_kernel *kernel = &record->kernel[index];
   cli_remedy remedy;
   bool is_bad = kernel->conflicts != 0;
-  bf_text_addf(text, "%s%12llu %10llu %12llu %12llu %12llu  ", color && is_bad ? "\033[1m" : "",
-               (unsigned long long)kernel->conflicts, (unsigned long long)kernel->launches,
-               (unsigned long long)kernel->accesses, (unsigned long long)kernel->wavefronts,
-               (unsigned long long)kernel->ideal);
-  bf_ptx_readable_name(kernel->name, text);
+  bf_text_puts(text, color && is_bad ? "\033[1m" : "");
+  write_numbers(run, kernel, text);
+  write_name(run, kernel, text);
   bf_text_puts(text, color && is_bad ? "\033[0m\n" : "\n");
   size_t shown = 0;
   while (shown < kernel->lines && shown < LINES_SHOWN && kernel->line[shown].conflicts)
@@ -130,13 +189,10 @@ static bool lacks_source(const cli_record *record) {
 
 int cli_hotspots_write_text(const cli_run *run, const cli_record *record, bool color, bf_text *text,
                             bf_diagnostic *diagnostic) {
-  bf_text_addf(text, "\nshared memory on %s%s%s:\n", bf_machine_name(run->machine),
-               strcmp(run->hash, "none") == 0 ? "" : ", hash ",
-               strcmp(run->hash, "none") == 0 ? "" : run->hash);
-  bf_text_addf(text, "%12s %10s %12s %12s %12s  %s\n", "conflicts", "launches", "accesses",
-               "wavefronts", "ideal", "kernel");
+  write_head(run, text);
   for (size_t i = 0; i < record->kernels; i++)
     BF_TRY(write_kernel(run, record, i, color, text, diagnostic));
+  write_sums(run, record, text);
   if (lacks_source(record))
     bf_text_puts(text, "Build with nvcc -lineinfo to see source lines.\n");
   return BF_OK;
@@ -176,6 +232,8 @@ static void write_line_json(const cli_run *run, const cli_record_line *line, bf_
   bf_json_number(json, "conflicts", line->conflicts);
   bf_json_number(json, "worst", line->worst);
   bf_json_bool(json, "estimated", line->estimated);
+  if (run->gpu)
+    bf_json_number(json, "waited_cycles", line->waited_cycles);
   write_pattern_json(run, line, json);
   bf_json_end(json, '}');
 }
@@ -207,6 +265,7 @@ static int write_kernel_json(const cli_run *run, const cli_record *record, size_
   bf_json_string(json, "name", name.data);
   bf_json_string(json, "mangled", kernel->name);
   bf_text_free(&name);
+  bf_json_string(json, "hash", kernel->hash ? kernel->hash : run->hash);
   bf_json_number(json, "launches", kernel->launches);
   bf_json_number(json, "accesses", kernel->accesses);
   bf_json_number(json, "wavefronts", kernel->wavefronts);
@@ -215,6 +274,11 @@ static int write_kernel_json(const cli_run *run, const cli_record *record, size_
   bf_json_number(json, "warp_instructions", kernel->warp_instructions);
   bf_json_number(json, "thread_instructions", kernel->thread_instructions);
   bf_json_real(json, "seconds", kernel->seconds);
+  if (run->gpu) {
+    bf_json_string(json, "lock_hash", kernel->lock_hash);
+    bf_json_number(json, "cycles", kernel->cycles);
+    bf_json_real(json, "simulated_seconds", kernel->simulated_seconds);
+  }
   bf_json_begin(json, "lines", '[', false);
   for (size_t i = 0; i < kernel->lines; i++)
     write_line_json(run, &kernel->line[i], json);
@@ -232,6 +296,10 @@ int cli_hotspots_write_json(const cli_run *run, const cli_record *record, bf_tex
   bf_json_integer(&json, "status", run->status);
   bf_json_string(&json, "machine", bf_machine_name(run->machine));
   bf_json_string(&json, "hash", run->hash);
+  if (run->gpu) {
+    bf_json_string(&json, "gpu", run->gpu->name);
+    bf_json_string(&json, "lock_hash", run->lock_hash);
+  }
   bf_json_begin(&json, "kernels", '[', false);
   for (size_t i = 0; i < record->kernels; i++)
     BF_TRY(write_kernel_json(run, record, i, &json, diagnostic));

@@ -3,6 +3,7 @@
 #define BF_CLI_HOTSPOTS_H
 
 #include "record.h"
+#include "sim/sim.h"
 
 /* What would remove the conflicts of a kernel: the ladder's advice for the worst access of each
  * line, weighted by how often the line accesses memory. Without a recommendation reason says why,
@@ -22,7 +23,9 @@ typedef struct cli_run {
   const char *program;
   int status;
   const bf_machine *machine;
-  const char *hash; /* canonical text */
+  const char *hash;      /* canonical text */
+  const bf_sim_gpu *gpu; /* that it was simulated on; NULL: emulated */
+  const char *lock_hash; /* with gpu: "plain", "xor" or "add" */
 } cli_run;
 
 /* The record must be sorted. */

@@ -21,16 +21,32 @@ static bool grow(void **list, size_t count, size_t *capacity, size_t size) {
   return true;
 }
 
-/* The kernel called name, made where there is none yet; NULL where memory is exhausted. */
-static cli_record_kernel *find_kernel(cli_record *record, const char *name) {
-  for (size_t i = 0; i < record->kernels; i++)
-    if (strcmp(record->kernel[i].name, name) == 0)
+/* Whether two texts are equal; either may be NULL. */
+static bool is_same(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+/* A copy of text in the arena, NULL for NULL; false where memory is exhausted. */
+static bool copy_text(cli_record *record, const char *text, const char **copy) {
+  *copy = text ? bf_arena_copy(&record->arena, text) : NULL;
+  return *copy || !text;
+}
+
+/* The kernel of that name and hashes, made where there is none yet; NULL where memory is exhausted.
+ */
+static cli_record_kernel *find_kernel(cli_record *record, const char *name, const char *hash,
+                                      const char *lock_hash) {
+  for (size_t i = 0; i < record->kernels; i++) {
+    const cli_record_kernel *kernel = &record->kernel[i];
+    if (is_same(kernel->name, name) && is_same(kernel->hash, hash) &&
+        is_same(kernel->lock_hash, lock_hash))
       return &record->kernel[i];
-  char *copy = bf_arena_copy(&record->arena, name);
-  if (!copy || !grow((void **)&record->kernel, record->kernels, &record->kernel_capacity,
-                     sizeof *record->kernel))
+  }
+  cli_record_kernel made = {0};
+  if (!copy_text(record, name, &made.name) || !copy_text(record, hash, &made.hash) ||
+      !copy_text(record, lock_hash, &made.lock_hash) ||
+      !grow((void **)&record->kernel, record->kernels, &record->kernel_capacity,
+            sizeof *record->kernel))
     return NULL;
-  record->kernel[record->kernels] = (cli_record_kernel){.name = copy};
+  record->kernel[record->kernels] = made;
   return &record->kernel[record->kernels++];
 }
 
@@ -80,46 +96,48 @@ static uint64_t number(const char *field) {
 
 /* A line "kernel". */
 static int read_kernel(reading *r, char **field, unsigned fields, bf_diagnostic *diagnostic) {
-  if (fields != 6)
+  if (fields != 10)
     return bf_fail(diagnostic, BF_BAD_INPUT, "a damaged record of the run");
-  r->kernel = find_kernel(r->record, field[1]);
+  r->kernel = find_kernel(r->record, field[1], field[2], field[3]);
   r->line = NULL;
   if (!r->kernel)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  r->kernel->launches += number(field[2]);
-  r->kernel->warp_instructions += number(field[3]);
-  r->kernel->thread_instructions += number(field[4]);
-  r->kernel->seconds += strtod(field[5], NULL);
+  r->kernel->launches += number(field[4]);
+  r->kernel->warp_instructions += number(field[5]);
+  r->kernel->thread_instructions += number(field[6]);
+  r->kernel->seconds += strtod(field[7], NULL);
+  r->kernel->cycles += number(field[8]);
+  r->kernel->simulated_seconds += strtod(field[9], NULL);
   return BF_OK;
 }
 
 /* A line "site". */
 static int read_site(reading *r, char **field, unsigned fields, bf_diagnostic *diagnostic) {
-  if (fields != 12 || !r->kernel)
+  if (fields != 11 || !r->kernel)
     return bf_fail(diagnostic, BF_BAD_INPUT, "a damaged record of the run");
-  const char *file = *field[11] ? field[11] : NULL;
+  const char *file = *field[10] ? field[10] : NULL;
   cli_record_line *line = find_line(r->record, r->kernel, file, number(file ? field[2] : field[1]));
   if (!line)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  uint64_t wavefronts = number(field[4]) + number(field[5]) + number(field[6]);
   line->accesses += number(field[3]);
-  line->wavefronts += wavefronts;
-  line->ideal += number(field[7]);
-  line->conflicts += number(field[8]);
-  line->estimated |= number(field[10]) != 0;
+  line->wavefronts += number(field[4]);
+  line->ideal += number(field[5]);
+  line->conflicts += number(field[6]);
+  line->waited_cycles += number(field[7]);
+  line->estimated |= number(field[9]) != 0;
   r->kernel->accesses += number(field[3]);
-  r->kernel->wavefronts += wavefronts;
-  r->kernel->ideal += number(field[7]);
-  r->kernel->conflicts += number(field[8]);
-  r->line = !line->has_access || number(field[9]) > line->worst ? line : NULL;
+  r->kernel->wavefronts += number(field[4]);
+  r->kernel->ideal += number(field[5]);
+  r->kernel->conflicts += number(field[6]);
+  r->line = !line->has_access || number(field[8]) > line->worst ? line : NULL;
   if (r->line)
-    line->worst = number(field[9]);
+    line->worst = number(field[8]);
   return BF_OK;
 }
 
 /* Any line; an access belongs to the site before it. */
 static int read_line(reading *r, const char *path, char *text, bf_diagnostic *diagnostic) {
-  char *field[12];
+  char *field[11];
   if (strncmp(text, "access\t", 7) == 0) {
     if (!r->line)
       return BF_OK;
@@ -128,7 +146,7 @@ static int read_line(reading *r, const char *path, char *text, bf_diagnostic *di
     r->line->has_access = got == 1; /* one that does not fit the machine explains nothing */
     return got == BF_NO_MEMORY ? got : BF_OK;
   }
-  unsigned fields = split(text, field, 12);
+  unsigned fields = split(text, field, 11);
   if (strcmp(field[0], "kernel") == 0)
     return read_kernel(r, field, fields, diagnostic);
   return read_site(r, field, fields, diagnostic);
@@ -199,7 +217,7 @@ static int add_row(cli_record *record, cli_record_kernel *kernel, const bf_emu_s
 
 int cli_record_add(cli_record *record, const bf_emu_kernel *kernel, const bf_profile *profile,
                    const bf_emu_result *result, double seconds, bf_diagnostic *diagnostic) {
-  cli_record_kernel *to = find_kernel(record, bf_emu_kernel_name(kernel));
+  cli_record_kernel *to = find_kernel(record, bf_emu_kernel_name(kernel), NULL, NULL);
   if (!to)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   to->launches++;
@@ -226,12 +244,15 @@ static int compare_lines(const void *a, const void *b) {
   return files ? files : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Most conflicts first, then by name. */
+/* Most conflicts first, then by name and hash. */
 static int compare_kernels(const void *a, const void *b) {
   const cli_record_kernel *x = a, *y = b;
   if (x->conflicts != y->conflicts)
     return x->conflicts < y->conflicts ? 1 : -1;
-  return strcmp(x->name, y->name);
+  int order = strcmp(x->name, y->name);
+  if (order == 0)
+    order = strcmp(x->hash ? x->hash : "", y->hash ? y->hash : "");
+  return order ? order : strcmp(x->lock_hash ? x->lock_hash : "", y->lock_hash ? y->lock_hash : "");
 }
 
 void cli_record_sort(cli_record *record) {

@@ -11,16 +11,21 @@ typedef struct cli_record_line {
   const char *file;
   uint64_t line;
   uint64_t accesses, wavefronts, ideal, conflicts;
-  uint64_t worst; /* most wavefronts of one access */
+  uint64_t worst;         /* most wavefronts of one access */
+  uint64_t waited_cycles; /* simulated: that its accesses waited for shared memory, summed */
   bool estimated;
   bool has_access;
   bf_access access; /* the worst one */
 } cli_record_line;
 
+/* The launches of a kernel with one hash. */
 typedef struct cli_record_kernel {
-  const char *name; /* as in the PTX */
+  const char *name;             /* as in the PTX */
+  const char *hash, *lock_hash; /* canonical text; NULL: as the command line says */
   uint64_t launches, warp_instructions, thread_instructions;
-  double seconds;
+  double seconds;           /* of the host */
+  uint64_t cycles;          /* simulated, or 0 */
+  double simulated_seconds; /* the same as time of the GPU */
   uint64_t accesses, wavefronts, ideal, conflicts;
   cli_record_line *line; /* most conflicts first once sorted */
   size_t lines, line_capacity;

@@ -117,11 +117,17 @@ static const char *variable(const char *name) {
 /* Reads what the environment says (docs/runtime.md). */
 static void read_settings(rt_settings *settings) {
   const char *check = variable("BANKFOLD_CHECK"), *workers = variable("BANKFOLD_WORKERS");
+  const char *most_cycles = variable("BANKFOLD_MAX_CYCLES");
   uint64_t number = 0;
   if (workers && bf_parse_number(&workers, &number) && number <= 1024)
     settings->workers = (unsigned)number;
+  if (most_cycles)
+    bf_parse_number(&most_cycles, &settings->most_cycles);
   settings->machine = variable("BANKFOLD_MACHINE");
+  settings->gpu = variable("BANKFOLD_GPU");
+  settings->set = variable("BANKFOLD_SET");
   settings->hash = variable("BANKFOLD_HASH");
+  settings->lock_hash = variable("BANKFOLD_LOCK_HASH");
   settings->record = variable("BANKFOLD_RECORD");
   settings->trace = variable("BANKFOLD_TRACE");
   settings->check_uninitialised = lists(check, "uninitialised");
@@ -138,20 +144,27 @@ static bf_overrides read_overrides(const char *text) {
                         (unsigned)value[3]};
 }
 
-/* Loads the machine and the hash and starts the emulator. */
-static int start(rt_context *context, bf_diagnostic *diagnostic) {
+/* Loads the machine of emulated launches, and the device that stands for it. */
+static int load_machine(rt_context *context, bf_diagnostic *diagnostic) {
   const char *name = context->settings.machine ? context->settings.machine : "hopper";
   bf_overrides overrides = read_overrides(variable("BANKFOLD_OVERRIDES"));
-  BF_TRY(bf_machine_load(name, &overrides, &context->machine, diagnostic));
+  bf_machine *machine;
+  BF_TRY(bf_machine_load(name, &overrides, &machine, diagnostic));
+  context->machine = machine;
+  context->device = rt_device_of(bf_machine_name(machine));
+  return BF_OK;
+}
+
+/* Loads the machine or GPU and the hashes and starts the emulator. */
+static int start(rt_context *context, bf_diagnostic *diagnostic) {
+  BF_TRY(context->settings.gpu ? rt_load_gpu(context, diagnostic)
+                               : load_machine(context, diagnostic));
   if (bf_machine_lanes(context->machine) != BF_EMU_LANES)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "CUDA programs have warps of %d threads; machine '%s' has %u", BF_EMU_LANES,
                    bf_machine_name(context->machine), bf_machine_lanes(context->machine));
-  if (context->settings.hash) {
-    bf_geometry geometry = bf_machine_geometry(context->machine);
-    BF_TRY(bf_hash_parse(context->settings.hash, &geometry, &context->hash, diagnostic));
-  }
-  context->device = rt_device_of(bf_machine_name(context->machine));
+  BF_TRY(rt_choose_hash(context, context->settings.hash, diagnostic));
+  BF_TRY(rt_choose_lock_hash(context, context->settings.lock_hash, diagnostic));
   return bf_emu_create(&context->emu, diagnostic);
 }
 

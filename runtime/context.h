@@ -11,6 +11,7 @@
 #include "abi.h"
 #include "emu/emu.h"
 #include "map.h"
+#include "sim/sim.h"
 
 #include <pthread.h>
 
@@ -22,7 +23,8 @@ enum {
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 
-/* The GPU that programs see: numbers of the machine's best known product. */
+/* The GPU that programs see: numbers of the machine's best known product, or of the GPU that is
+ * simulated. */
 typedef struct rt_device {
   const char *machine, *product;
   int major, minor, multiprocessors;
@@ -35,7 +37,8 @@ typedef struct rt_device {
 
 /* What the environment says (docs/runtime.md). */
 typedef struct rt_settings {
-  const char *machine, *hash, *record, *trace;
+  const char *machine, *gpu, *set, *hash, *lock_hash, *record, *trace;
+  uint64_t most_cycles; /* of a simulated launch; 0: no limit */
   unsigned workers;
   bool check_uninitialised, check_races, quiet;
 } rt_settings;
@@ -52,6 +55,26 @@ typedef struct rt_module {
   struct rt_variable *variables;
 } rt_module;
 
+/* What the launches of a kernel with one hash have done. */
+typedef struct rt_tally {
+  struct rt_tally *next; /* of the kernel */
+  const bf_hash *hash;   /* of the banks; NULL: none */
+  bf_lock_hash lock_hash;
+  uint64_t launches, warp_instructions, thread_instructions;
+  double seconds;      /* of the host */
+  bf_profile *profile; /* of emulated launches, or NULL */
+  /* Of simulated launches. */
+  uint64_t cycles;
+  double simulated_seconds;
+  bf_sim_site *site; /* per site of the kernel; NULL: none was simulated */
+} rt_tally;
+
+/* A hash that the program, or exec, has chosen at some time; kept to the end of the process. */
+typedef struct rt_hash {
+  struct rt_hash *next;
+  bf_hash *hash;
+} rt_hash;
+
 /* A kernel that the program registered. */
 typedef struct rt_function {
   struct rt_function *next;
@@ -62,9 +85,7 @@ typedef struct rt_function {
   int error;                   /* of making it ready */
   int dynamic_shared_limit;    /* -1: as the device has it */
   int carveout;
-  uint64_t launches, warp_instructions, thread_instructions;
-  double seconds;
-  bf_profile *profile;
+  rt_tally *tallies;
 } rt_function;
 
 /* A variable that the program registered. */
@@ -84,7 +105,7 @@ typedef struct rt_object {
   int priority;
   uint64_t number;
   bool is_recorded;
-  double seconds; /* when it was recorded */
+  double seconds; /* when it was recorded, by rt_seconds */
   uint64_t threshold;
 } rt_object;
 
@@ -95,8 +116,14 @@ typedef struct rt_context {
   long process; /* that set it up; a forked one has nothing of its own to record */
   rt_settings settings;
   const rt_device *device;
-  bf_machine *machine;
-  bf_hash *hash;
+  const bf_machine *machine;
+  bf_sim_gpu *gpu;      /* launches are simulated on it; NULL: emulated */
+  rt_device gpu_device; /* what programs see of it */
+  char gpu_product[80];
+  double simulated_seconds; /* of all launches so far */
+  rt_hash *hashes;
+  const bf_hash *hash; /* of the banks in the launches to come; NULL: none */
+  bf_lock_hash lock_hash;
   bf_emu *emu;
   bf_text printed; /* by kernels, not yet handed to stdout */
   int pending;     /* a fault that no synchronisation has seen yet */
@@ -216,8 +243,31 @@ void rt_destroy_objects(rt_context *context);
 /* The most dynamic shared memory that a function may be launched with. */
 uint64_t rt_dynamic_shared_limit(const rt_context *context, const rt_function *function);
 /* Blocks of a kernel that fit on a multiprocessor at once. */
-int rt_blocks_per_multiprocessor(const rt_device *device, const bf_emu_needs *needs,
+int rt_blocks_per_multiprocessor(const rt_context *context, const bf_emu_kernel *kernel,
                                  unsigned threads, uint64_t dynamic_shared_bytes);
+
+/* ---- Hashes (hash.c) ---- */
+
+/* Chooses the hash of the banks, or of the table of locks, for the launches to come. NULL: none. */
+int rt_choose_hash(rt_context *context, const char *text, bf_diagnostic *diagnostic);
+int rt_choose_lock_hash(rt_context *context, const char *word, bf_diagnostic *diagnostic);
+const char *rt_lock_hash_word(bf_lock_hash hash);
+/* The tally of a function for the hashes chosen; NULL where memory is exhausted. */
+rt_tally *rt_tally_of(const rt_context *context, rt_function *function);
+
+/* ---- The simulator (simulate.c) ---- */
+
+/* Loads the GPU that the environment names, with its machine and device. */
+int rt_load_gpu(rt_context *context, bf_diagnostic *diagnostic);
+/* Blocks that fit on a multiprocessor of the GPU, and what limits them. */
+unsigned rt_gpu_blocks(const rt_context *context, const bf_emu_kernel *kernel, unsigned threads,
+                       uint64_t dynamic_shared_bytes, const char **limit);
+/* Simulates a launch in place of bf_emu_run and adds it to the tally. Where it cannot go on, that
+ * is said, and an error is pending. */
+int rt_simulate(rt_context *context, rt_tally *tally, bf_emu_launch *launch, bf_emu_result *result,
+                bf_diagnostic *diagnostic);
+/* The clock of events: of the host, or of the simulated GPU, which runs during launches only. */
+double rt_seconds(const rt_context *context);
 
 /* ---- Records for bankfold exec (record.c) ---- */
 
@@ -226,7 +276,8 @@ typedef struct rt_observers {
   bf_emu_observer profile, trace, outer; /* outer hands an access to both */
 } rt_observers;
 /* The observer of a launch, or NULL. *both must live as long as the launch. */
-const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_observers *both);
+const bf_emu_observer *rt_observe(rt_context *context, const rt_function *function, rt_tally *tally,
+                                  rt_observers *both);
 /* Writes what was recorded; at the end of the process. */
 void rt_write_record(rt_context *context);
 

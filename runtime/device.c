@@ -11,26 +11,26 @@
 /* Per machine one product. Sizes and limits: CUDA C++ Programming Guide, technical specifications
  * per compute capability. Multiprocessors, clocks, bus and memory: data sheets of the products. */
 static const rt_device devices[] = {
-    {"hopper", "H200", 9, 0, 132, 1980000, 3201000, 6144, GIB(141), MIB(60), KIB(228), KIB(48),
-     KIB(227), 65536, 2048, 32, 1024, 2},
-    {"ada", "RTX 4090", 8, 9, 128, 2520000, 10501000, 384, GIB(24), MIB(72), KIB(100), KIB(48),
-     KIB(99), 65536, 1536, 24, 1024, 64},
-    {"ampere", "A100", 8, 0, 108, 1410000, 1215000, 5120, GIB(40), MIB(40), KIB(164), KIB(48),
-     KIB(163), 65536, 2048, 32, 1024, 2},
-    {"turing", "T4", 7, 5, 40, 1590000, 5001000, 256, GIB(16), MIB(4), KIB(64), KIB(48), KIB(64),
-     65536, 1024, 16, 1024, 32},
-    {"volta", "V100", 7, 0, 80, 1380000, 877000, 4096, GIB(16), MIB(6), KIB(96), KIB(48), KIB(96),
-     65536, 2048, 32, 1024, 2},
-    {"pascal", "P100", 6, 0, 56, 1480000, 715000, 4096, GIB(16), MIB(4), KIB(64), KIB(48), KIB(48),
-     65536, 2048, 32, 1024, 2},
-    {"maxwell", "GTX 980", 5, 2, 16, 1216000, 3505000, 256, GIB(4), MIB(2), KIB(96), KIB(48),
+    {"hopper", "NVIDIA H200", 9, 0, 132, 1980000, 3201000, 6144, GIB(141), MIB(60), KIB(228),
+     KIB(48), KIB(227), 65536, 2048, 32, 1024, 2},
+    {"ada", "NVIDIA RTX 4090", 8, 9, 128, 2520000, 10501000, 384, GIB(24), MIB(72), KIB(100),
+     KIB(48), KIB(99), 65536, 1536, 24, 1024, 64},
+    {"ampere", "NVIDIA A100", 8, 0, 108, 1410000, 1215000, 5120, GIB(40), MIB(40), KIB(164),
+     KIB(48), KIB(163), 65536, 2048, 32, 1024, 2},
+    {"turing", "NVIDIA T4", 7, 5, 40, 1590000, 5001000, 256, GIB(16), MIB(4), KIB(64), KIB(48),
+     KIB(64), 65536, 1024, 16, 1024, 32},
+    {"volta", "NVIDIA V100", 7, 0, 80, 1380000, 877000, 4096, GIB(16), MIB(6), KIB(96), KIB(48),
+     KIB(96), 65536, 2048, 32, 1024, 2},
+    {"pascal", "NVIDIA P100", 6, 0, 56, 1480000, 715000, 4096, GIB(16), MIB(4), KIB(64), KIB(48),
+     KIB(48), 65536, 2048, 32, 1024, 2},
+    {"maxwell", "NVIDIA GTX 980", 5, 2, 16, 1216000, 3505000, 256, GIB(4), MIB(2), KIB(96), KIB(48),
      KIB(48), 65536, 2048, 32, 1024, 32},
-    {"kepler", "K20", 3, 5, 13, 706000, 2600000, 320, GIB(5), KIB(1280), KIB(48), KIB(48), KIB(48),
-     65536, 2048, 16, 1024, 3},
-    {"fermi", "GTX 580", 2, 0, 16, 1544000, 2004000, 384, MIB(1536), KIB(768), KIB(48), KIB(48),
-     KIB(48), 32768, 1536, 8, 1024, 8},
-    {"tesla", "GTX 280", 1, 3, 30, 1296000, 1107000, 512, GIB(1), 0, KIB(16), KIB(16), KIB(16),
-     16384, 1024, 8, 512, 8},
+    {"kepler", "NVIDIA K20", 3, 5, 13, 706000, 2600000, 320, GIB(5), KIB(1280), KIB(48), KIB(48),
+     KIB(48), 65536, 2048, 16, 1024, 3},
+    {"fermi", "NVIDIA GTX 580", 2, 0, 16, 1544000, 2004000, 384, MIB(1536), KIB(768), KIB(48),
+     KIB(48), KIB(48), 32768, 1536, 8, 1024, 8},
+    {"tesla", "NVIDIA GTX 280", 1, 3, 30, 1296000, 1107000, 512, GIB(1), 0, KIB(16), KIB(16),
+     KIB(16), 16384, 1024, 8, 512, 8},
 };
 
 const rt_device *rt_device_of(const char *machine) {
@@ -109,7 +109,7 @@ static void fill_old(const rt_device *device, rt_properties *to) {
 static void fill_properties(const rt_context *context, rt_properties *to) {
   const rt_device *device = context->device;
   memset(to, 0, sizeof *to);
-  snprintf(to->name, sizeof to->name, "NVIDIA %s (Bankfold)", device->product);
+  snprintf(to->name, sizeof to->name, "%s (Bankfold)", device->product);
   memcpy(to->uuid, "bankfold-device", 15);
   to->totalGlobalMem = rt_memory_bytes(context);
   to->sharedMemPerBlock = (size_t)device->shared_per_block_bytes;

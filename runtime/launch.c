@@ -46,6 +46,23 @@ static int check_needs(const rt_context *context, const rt_function *function, r
   return cudaSuccess;
 }
 
+/* Whether a multiprocessor of a simulated GPU can hold one block; says what there is too little of
+ * where not. */
+static int check_room(const rt_context *context, const rt_function *function, rt_dim3 block,
+                      uint64_t dynamic_shared_bytes) {
+  const char *limit;
+  if (!context->gpu || rt_gpu_blocks(context, function->kernel, (unsigned)volume(block),
+                                     dynamic_shared_bytes, &limit))
+    return cudaSuccess;
+  bf_text name = {0};
+  bf_ptx_readable_name(function->name, &name);
+  rt_say(context,
+         "kernel %s: a multiprocessor of %s cannot hold one of its blocks: too little room for %s",
+         name.data ? name.data : function->name, context->gpu->name, limit);
+  bf_text_free(&name);
+  return cudaErrorLaunchOutOfResources;
+}
+
 /* ---- Running ---- */
 
 /* A bar on stderr while a kernel runs for long. */
@@ -113,20 +130,36 @@ static void report_fault(rt_context *context, bf_emu_fault *fault) {
   context->pending = fault_error(fault->kind);
 }
 
+/* Emulates or simulates a launch and adds it to the tally. */
+static int execute(rt_context *context, rt_tally *tally, bf_emu_launch *launch,
+                   bf_emu_result *result, bf_diagnostic *diagnostic) {
+  double begun = bf_seconds();
+  BF_TRY(context->gpu ? rt_simulate(context, tally, launch, result, diagnostic)
+                      : bf_emu_run(context->emu, launch, result, diagnostic));
+  tally->launches++;
+  tally->warp_instructions += result->warp_instructions;
+  tally->thread_instructions += result->thread_instructions;
+  tally->seconds += bf_seconds() - begun;
+  return BF_OK;
+}
+
 /* Runs the launch and keeps what it tells. */
 static int run(rt_context *context, rt_function *function, bf_emu_launch *launch) {
   bf_emu_result result;
   bf_diagnostic diagnostic = {.caret = -1};
   rt_observers observers;
+  rt_tally *tally = rt_tally_of(context, function);
+  if (!tally)
+    return cudaErrorMemoryAllocation;
   bf_text name = {0};
   bf_ptx_readable_name(function->name, &name);
   progress shown = {.kernel = name.data ? name.data : "", .begun = bf_seconds()};
-  launch->observer = rt_observe(context, function, &observers);
+  launch->observer = rt_observe(context, function, tally, &observers);
   if (isatty(2) && !context->settings.quiet) {
     launch->progress = draw_progress;
     launch->progress_context = &shown;
   }
-  int failure = bf_emu_run(context->emu, launch, &result, &diagnostic);
+  int failure = execute(context, tally, launch, &result, &diagnostic);
   if (shown.is_shown)
     fputs("\r\033[K", stderr);
   bf_text_free(&name);
@@ -136,10 +169,6 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
            : failure == BF_UNSUPPORTED ? cudaErrorNotSupported
                                        : cudaErrorInvalidValue;
   }
-  function->launches++;
-  function->warp_instructions += result.warp_instructions;
-  function->thread_instructions += result.thread_instructions;
-  function->seconds += bf_seconds() - shown.begun;
   if (result.fault.kind != BF_EMU_NO_FAULT)
     report_fault(context, &result.fault);
   return cudaSuccess;
@@ -212,9 +241,8 @@ static int start(rt_context *context, rt_function *function, const rt_configurat
 /* Whether all blocks of a cooperative launch fit on the device at once. */
 static bool fits_at_once(const rt_context *context, const rt_function *function,
                          const rt_configuration *how) {
-  int blocks =
-      rt_blocks_per_multiprocessor(context->device, bf_emu_kernel_needs(function->kernel),
-                                   (unsigned)volume(how->block), how->dynamic_shared_bytes);
+  int blocks = rt_blocks_per_multiprocessor(context, function->kernel, (unsigned)volume(how->block),
+                                            how->dynamic_shared_bytes);
   return volume(how->grid) <= (uint64_t)blocks * (uint64_t)context->device->multiprocessors;
 }
 
@@ -231,6 +259,8 @@ static int launch(rt_context *context, const void *host, const rt_configuration 
     error = check_shape(context->device, how->grid, how->block);
   if (error == cudaSuccess)
     error = check_needs(context, function, how->block, how->dynamic_shared_bytes);
+  if (error == cudaSuccess)
+    error = check_room(context, function, how->block, how->dynamic_shared_bytes);
   if (error == cudaSuccess && cooperative && !fits_at_once(context, function, how))
     error = cudaErrorCooperativeLaunchTooLarge;
   return error == cudaSuccess ? start(context, function, how, arguments, cooperative) : error;

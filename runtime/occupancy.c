@@ -9,11 +9,9 @@ static uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit -
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-int rt_blocks_per_multiprocessor(const rt_device *device, const bf_emu_needs *needs,
-                                 unsigned threads, uint64_t dynamic_shared_bytes) {
-  if (threads == 0 || threads > (unsigned)device->threads_per_block ||
-      threads > needs->most_threads)
-    return 0;
+/* The blocks that NVIDIA's rules for a device allow. */
+static uint64_t count_blocks(const rt_device *device, const bf_emu_needs *needs, unsigned threads,
+                             uint64_t dynamic_shared_bytes) {
   uint64_t warps = round_up(threads, BF_EMU_LANES) / BF_EMU_LANES;
   uint64_t blocks = least((uint64_t)device->blocks_per_multiprocessor,
                           (uint64_t)device->threads_per_multiprocessor / (warps * BF_EMU_LANES));
@@ -23,12 +21,23 @@ int rt_blocks_per_multiprocessor(const rt_device *device, const bf_emu_needs *ne
     blocks = least(blocks, held / round_up(warps, WARP_UNIT));
   }
   uint64_t shared = needs->shared_bytes + dynamic_shared_bytes;
-  if (shared > (uint64_t)device->shared_opt_in_bytes)
-    return 0;
   shared = round_up(shared + (device->major >= 8 ? 1024 : 0), SHARED_UNIT);
   if (shared)
     blocks = least(blocks, (uint64_t)device->shared_per_multiprocessor_bytes / shared);
-  return (int)blocks;
+  return blocks;
+}
+
+int rt_blocks_per_multiprocessor(const rt_context *context, const bf_emu_kernel *kernel,
+                                 unsigned threads, uint64_t dynamic_shared_bytes) {
+  const rt_device *device = context->device;
+  const bf_emu_needs *needs = bf_emu_kernel_needs(kernel);
+  const char *limit;
+  if (threads == 0 || threads > (unsigned)device->threads_per_block ||
+      threads > needs->most_threads ||
+      needs->shared_bytes + dynamic_shared_bytes > (uint64_t)device->shared_opt_in_bytes)
+    return 0;
+  return context->gpu ? (int)rt_gpu_blocks(context, kernel, threads, dynamic_shared_bytes, &limit)
+                      : (int)count_blocks(device, needs, threads, dynamic_shared_bytes);
 }
 
 /* The function of a query, made ready; NULL with an error in *error. */
@@ -46,11 +55,10 @@ API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, const v
   if (!blocks || threads <= 0 || flags > 1)
     error = cudaErrorInvalidValue;
   if (error == cudaSuccess)
-    *blocks =
-        dynamic_shared_bytes > rt_dynamic_shared_limit(context, function)
-            ? 0
-            : rt_blocks_per_multiprocessor(context->device, bf_emu_kernel_needs(function->kernel),
-                                           (unsigned)threads, dynamic_shared_bytes);
+    *blocks = dynamic_shared_bytes > rt_dynamic_shared_limit(context, function)
+                  ? 0
+                  : rt_blocks_per_multiprocessor(context, function->kernel, (unsigned)threads,
+                                                 dynamic_shared_bytes);
   return rt_leave(context, error);
 }
 
@@ -73,8 +81,9 @@ API(cudaOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, const void *host, 
   const rt_device *device = context->device;
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
   uint64_t reserved = device->major >= 8 ? 1024 : 0;
-  uint64_t share = (uint64_t)device->shared_per_multiprocessor_bytes / (uint64_t)blocks /
-                   SHARED_UNIT * SHARED_UNIT;
+  uint64_t unit = context->gpu ? context->gpu->shared_granule : SHARED_UNIT;
+  uint64_t share =
+      (uint64_t)device->shared_per_multiprocessor_bytes / (uint64_t)blocks / unit * unit;
   share = share > reserved ? least(share - reserved, (uint64_t)device->shared_opt_in_bytes) : 0;
   *bytes = share > needs->shared_bytes ? share - needs->shared_bytes : 0;
   return rt_leave(context, cudaSuccess);

@@ -2,11 +2,13 @@
  * process to a file of the folder BANKFOLD_RECORD, and with BANKFOLD_TRACE the accesses themselves.
  *
  * The record is text, fields separated by tabs:
- *   kernel NAME LAUNCHES WARP-INSTRUCTIONS THREAD-INSTRUCTIONS SECONDS
- *   site PTX-LINE SOURCE-LINE EXECUTIONS LOAD STORE ATOMIC IDEAL CONFLICTS WORST ESTIMATED FILE
+ *   kernel NAME HASH LOCK-HASH LAUNCHES WARP-INSTRUCTIONS THREAD-INSTRUCTIONS SECONDS CYCLES
+ *     SIMULATED-SECONDS
+ *   site PTX-LINE SOURCE-LINE EXECUTIONS WAVEFRONTS IDEAL CONFLICTS WAITED WORST ESTIMATED FILE
  *   access LINE-OF-A-TRACE
- * A kernel is followed by its sites, and a site by the worst access it made. LOAD, STORE and ATOMIC
- * count wavefronts; FILE is empty where the source is not known. cli/record.c reads it. */
+ * A kernel stands there once for each hash that it was launched with, followed by its sites, and a
+ * site by the worst access it made. WAITED counts cycles of a simulator; FILE is empty where the
+ * source is not known. cli/record.c reads it. */
 #include "access/trace.h"
 #include "context.h"
 
@@ -48,22 +50,31 @@ static void close_trace(rt_context *context) {
   context->trace = NULL;
 }
 
-const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_observers *both) {
+/* The profile of emulated launches, made at the first one; NULL where that fails, which is said.
+ * The simulator counts by itself. */
+static bf_profile *profile_of(rt_context *context, const rt_function *function, rt_tally *tally) {
+  bf_diagnostic diagnostic;
+  if (!context->gpu && !tally->profile &&
+      bf_profile_create(context->machine, tally->hash, function->kernel, context->settings.workers,
+                        &tally->profile, &diagnostic) != BF_OK) {
+    rt_say(context, "no profile of kernel %s: %s", function->name, diagnostic.message);
+    tally->profile = NULL;
+  }
+  return tally->profile;
+}
+
+const bf_emu_observer *rt_observe(rt_context *context, const rt_function *function, rt_tally *tally,
+                                  rt_observers *both) {
   bf_diagnostic diagnostic;
   if (!context->settings.record && !context->settings.trace)
     return NULL;
   *both = (rt_observers){0};
-  if (!function->profile &&
-      bf_profile_create(context->machine, context->hash, function->kernel,
-                        context->settings.workers, &function->profile, &diagnostic) != BF_OK) {
-    rt_say(context, "no profile of kernel %s: %s", function->name, diagnostic.message);
-    function->profile = NULL;
-  }
-  if (function->profile)
-    both->profile = bf_profile_observer(function->profile);
+  bf_profile *profile = profile_of(context, function, tally);
+  if (profile)
+    both->profile = bf_profile_observer(profile);
   if (!context->settings.trace || !open_trace(context) ||
       bf_tracer_begin(context->trace, function->kernel, &both->trace, &diagnostic) != BF_OK)
-    return function->profile ? &both->profile : NULL;
+    return profile ? &both->profile : NULL;
   both->outer = both->trace;
   both->outer.access = observe;
   both->outer.context = both;
@@ -72,36 +83,55 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
 
 /* ---- Record ---- */
 
+/* What a site has cost, and the fewest wavefronts it could take. */
+static bf_sim_site cost_of(const rt_tally *tally, unsigned index, uint64_t *ideal) {
+  if (tally->site) {
+    *ideal = tally->site[index].wavefronts - tally->site[index].conflicts;
+    return tally->site[index];
+  }
+  bf_profile_row row = bf_profile_get(tally->profile, index);
+  *ideal = row.ideal;
+  return (bf_sim_site){.executions = row.executions,
+                       .wavefronts = row.wavefronts,
+                       .conflicts = row.conflicts,
+                       .worst = row.worst,
+                       .estimated = row.estimated,
+                       .worst_access = row.worst_access};
+}
+
 /* The lines of a site that was executed. */
-static void write_site(const rt_function *function, unsigned index, bf_text *text) {
-  bf_profile_row row = bf_profile_get(function->profile, index);
+static void write_site(const rt_function *function, const rt_tally *tally, unsigned index,
+                       bf_text *text) {
+  uint64_t ideal;
+  bf_sim_site cost = cost_of(tally, index, &ideal);
   bf_emu_site site = bf_emu_kernel_site(function->kernel, index);
-  if (row.executions == 0)
+  if (cost.executions == 0)
     return;
-  bf_text_addf(text, "site\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%u\t%d\t%s\n",
+  bf_text_addf(text, "site\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%u\t%d\t%s\n",
                (unsigned long long)site.line, (unsigned long long)site.source_line,
-               (unsigned long long)row.executions, (unsigned long long)row.wavefronts_load,
-               (unsigned long long)row.wavefronts_store, (unsigned long long)row.wavefronts_atomic,
-               (unsigned long long)row.ideal, (unsigned long long)row.conflicts, row.worst,
-               row.estimated, site.source_file ? site.source_file : "");
-  if (row.worst) {
-    bf_access access = row.worst_access;
-    access.count = 1;
-    access.site = NULL;
+               (unsigned long long)cost.executions, (unsigned long long)cost.wavefronts,
+               (unsigned long long)ideal, (unsigned long long)cost.conflicts,
+               (unsigned long long)cost.waited_cycles, cost.worst, cost.estimated,
+               site.source_file ? site.source_file : "");
+  if (cost.worst) {
+    cost.worst_access.count = 1;
+    cost.worst_access.site = NULL;
     bf_text_puts(text, "access\t");
-    bf_line_print(&access, text);
+    bf_line_print(&cost.worst_access, text);
   }
 }
 
-/* The lines of a kernel that was launched. */
-static void write_kernel(const rt_function *function, bf_text *text) {
-  bf_text_addf(text, "kernel\t%s\t%llu\t%llu\t%llu\t%.6f\n", function->name,
-               (unsigned long long)function->launches,
-               (unsigned long long)function->warp_instructions,
-               (unsigned long long)function->thread_instructions, function->seconds);
-  unsigned sites = function->profile ? bf_emu_kernel_sites(function->kernel) : 0;
+/* The lines of a kernel that was launched with a hash. */
+static void write_tally(const rt_function *function, const rt_tally *tally, bf_text *text) {
+  bf_text_addf(text, "kernel\t%s\t%s\t%s\t%llu\t%llu\t%llu\t%.6f\t%llu\t%.12g\n", function->name,
+               tally->hash ? bf_hash_text(tally->hash) : "none",
+               rt_lock_hash_word(tally->lock_hash), (unsigned long long)tally->launches,
+               (unsigned long long)tally->warp_instructions,
+               (unsigned long long)tally->thread_instructions, tally->seconds,
+               (unsigned long long)tally->cycles, tally->simulated_seconds);
+  unsigned sites = tally->profile || tally->site ? bf_emu_kernel_sites(function->kernel) : 0;
   for (unsigned i = 0; i < sites; i++)
-    write_site(function, i, text);
+    write_site(function, tally, i, text);
 }
 
 void rt_write_record(rt_context *context) {
@@ -112,8 +142,9 @@ void rt_write_record(rt_context *context) {
   char path[4096];
   bf_diagnostic diagnostic;
   for (const rt_function *f = context->functions; f; f = f->next)
-    if (f->launches)
-      write_kernel(f, &text);
+    for (const rt_tally *tally = f->tallies; tally; tally = tally->next)
+      if (tally->launches)
+        write_tally(f, tally, &text);
   snprintf(path, sizeof path, "%s/%ld", context->settings.record, (long)getpid());
   if (text.size && !text.failed && bf_write_file(path, text.data, text.size, &diagnostic) != BF_OK)
     rt_say(context, "%s", diagnostic.message);

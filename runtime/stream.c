@@ -1,5 +1,5 @@
 /* Streams, events and memory pools. Work is done when the call that asks for it returns, so every
- * stream is idle and every recorded event has happened; events hold the host's clock. */
+ * stream is idle and every recorded event has happened; events hold the clock of rt_seconds. */
 #include "context.h"
 
 #include <stdlib.h>
@@ -213,7 +213,7 @@ API(cudaEventRecordWithFlags, void *event, void *stream, unsigned flags) {
   if (flags > 1)
     return rt_leave(context, cudaErrorInvalidValue);
   object->is_recorded = true;
-  object->seconds = bf_seconds();
+  object->seconds = rt_seconds(context);
   return rt_leave(context, cudaSuccess);
 }
 PER_THREAD(cudaEventRecordWithFlags, ptsz);

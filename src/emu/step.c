@@ -155,18 +155,26 @@ static bool is_pseudo(const bf_emu_op *op) {
          op->run == bf_emu_step_barrier_result;
 }
 
-bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next) {
+/* Goes on to the next instruction; false: there is none. */
+static bool find_instruction(bf_emu_warp *warp) {
   for (;;) {
     if (!warp->at) {
       warp->budget = BF_EMU_SLICE;
       warp->at = bf_emu_next_path(warp);
     }
     if (!warp->at)
-      return warp->paths ? BF_EMU_TURN_WAITS : BF_EMU_TURN_ENDED;
+      return false;
     if (!is_pseudo(warp->at))
-      break;
+      return true;
     warp->at = warp->at->run(warp, warp->at);
   }
+}
+
+bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next) {
+  bool found = find_instruction(warp);
+  next->barriers = warp->block->epoch;
+  if (!found)
+    return warp->paths ? BF_EMU_TURN_WAITS : BF_EMU_TURN_ENDED;
   const bf_emu_code *code = warp->frame->code;
   next->instruction = code->first_instruction + code->instruction[warp->at - code->op];
   next->active = warp->active;

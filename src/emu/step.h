@@ -45,10 +45,12 @@ typedef enum bf_emu_turn {
 /* Instructions of a kernel and the functions it can call are numbered from 0 on. */
 typedef struct bf_emu_next {
   uint32_t instruction;
-  uint32_t active; /* lanes that are there; a guard may leave out some */
+  uint32_t active;   /* lanes that are there; a guard may leave out some */
+  uint64_t barriers; /* that the block has passed: when it grows, warps that wait may go on */
 } bf_emu_next;
 
-/* Looks at the next instruction of a warp. */
+/* Looks at the next instruction of a warp. Lanes that come to the end of the kernel end here, so
+ * barriers may be passed; next->barriers is set whatever the answer. */
 bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next);
 /* Executes it; only after a peek that said READY. */
 void bf_emu_warp_step(bf_emu_warp *warp);

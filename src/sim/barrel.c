@@ -151,7 +151,7 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp) {
 /* A barrier has let the warp go on. */
 static void freed(bf_sim_sm *sm, bf_sim_warp *warp) {
   barrel *own = sm->core_data;
-  if (sm->gpu->barrier_cycles == 0) {
+  if (sm->gpu->barrier_cycles == 0 || !warp->emu) {
     settle(sm, warp);
     return;
   }
@@ -203,7 +203,7 @@ static void end_flight(bf_sim_sm *sm, uint32_t index) {
   if (flight->is_late)
     bf_sim_execute(sm, warp);
   if (flight->op->may_free_others && !sm->is_stopped)
-    bf_sim_free_others(sm, warp, freed);
+    bf_sim_free_others(sm, warp);
   set_pending(own, flight, false);
   if (warp->loads == 0)
     own->loading &= ~bit_of(warp);
@@ -683,6 +683,7 @@ const bf_sim_core bf_sim_barrel_core = {.create = create,
                                         .free = free_barrel,
                                         .admit = admit,
                                         .run = run,
+                                        .freed = freed,
                                         .loaded = loaded,
                                         .next_event = next_event,
                                         .explain = explain,

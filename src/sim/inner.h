@@ -81,6 +81,7 @@ typedef struct bf_sim_block {
   bf_emu_block *emu; /* NULL: not in use */
   uint64_t index;
   unsigned warps, warps_left;
+  uint64_t barriers;   /* that it has passed, as far as its warps were told */
   unsigned first_slot; /* its warps are in slots first_slot, first_slot + 1, ... */
 } bf_sim_block;
 
@@ -141,6 +142,8 @@ typedef struct bf_sim_core {
    * called again and goes on with the same instruction of the same warp. Leaves sm->now at until,
    * or where it paused. */
   void (*run)(struct bf_sim_sm *sm, uint64_t until);
+  /* The warp waited for others, and can go on or has ended. */
+  void (*freed)(struct bf_sim_sm *sm, bf_sim_warp *warp);
   /* The data of a load has come, at sm->now; called from within run by bf_sim_take_answers. */
   void (*loaded)(struct bf_sim_sm *sm, bf_sim_load *load);
   /* The next cycle at which something happens by itself; UINT64_MAX: only an answer or a block can
@@ -199,6 +202,7 @@ typedef struct bf_sim_sm {
   bool is_paused;
   bool is_stopped; /* a fault has ended the launch */
   bool failed;     /* out of memory */
+  bool is_freeing; /* warps are being told that they can go on */
   /* Counts; the engine adds them up. */
   bf_sim_result count;
 } bf_sim_sm;
@@ -206,15 +210,15 @@ typedef struct bf_sim_sm {
 /* Whether the instruction has to wait for other multiprocessors; sets is_paused. */
 bool bf_sim_must_pause(bf_sim_sm *sm, const bf_sim_op *op);
 /* Looks at the next instruction of a warp (turn, next, ...). Where the warp has ended it leaves its
- * slot, and with the last one its block ends. */
+ * slot, and with the last one its block ends. Where its block has passed a barrier, other warps are
+ * freed. */
 void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp);
 /* Executes the next instruction of a warp at sm->now; sm->touched says what it did. Does not look
  * at what comes then. */
 void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp);
-/* After an instruction with may_free_others: calls freed for every other warp of the block that
- * waited and can go on. Call it before bf_sim_look at the warp itself. */
-void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp,
-                        void (*freed)(bf_sim_sm *sm, bf_sim_warp *warp));
+/* After an instruction that the warp has executed: where its block has passed a barrier, calls
+ * core->freed for every other warp that waited and can go on. bf_sim_look does it too. */
+void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp);
 /* Sends what was touched in global memory. The first line leaves at cycle `first`, the others one
  * by one behind it, global_line_cycles apart. Returns the load to wait for; NULL: none, because
  * nobody waits or the first-level cache had all. Call it only where bf_sim_has_room said so before
@@ -238,9 +242,5 @@ void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index);
 bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle);
 /* The observer of the stepper; sms is the array of multiprocessors. */
 bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged);
-
-/* Blocks that fit on a multiprocessor at once, and what limits them. 0: not even one. */
-unsigned bf_sim_blocks_per_sm(const bf_sim_gpu *gpu, const bf_emu_launch *launch,
-                              const char **limit);
 
 #endif

@@ -131,9 +131,10 @@ static void set_unit(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
     op->unit = BF_SIM_UNIT_MUL;
     break;
   case BF_PTX_WORK_MATRIX:
-    op->unit = BF_SIM_UNIT_MATRIX;
     op->is_memory = bf_ptx_op_get(instruction->opcode)->access == BF_PTX_MATRIX &&
                     !bf_ptx_has(instruction, "mma");
+    op->is_shared = op->is_memory && instruction->space == BF_PTX_SPACE_SHARED;
+    op->unit = op->is_memory ? BF_SIM_UNIT_MEMORY : BF_SIM_UNIT_MATRIX;
     break;
   case BF_PTX_WORK_BRANCH:
     op->unit = BF_SIM_UNIT_BRANCH;

@@ -12,13 +12,6 @@ static bool is_same_line(const bf_sim_line *line, const char *file, uint64_t num
   return !file || strcmp(line->file, file) == 0;
 }
 
-static void add_cost(bf_sim_site *to, const bf_sim_site *from) {
-  to->executions += from->executions;
-  to->wavefronts += from->wavefronts;
-  to->conflicts += from->conflicts;
-  to->waited_cycles += from->waited_cycles;
-}
-
 /* Adds cost to a line of launched, which has room for one more. */
 static void add_line(bf_sim_launched *launched, const char *file, uint64_t number,
                      const bf_sim_site *cost) {
@@ -27,7 +20,7 @@ static void add_line(bf_sim_launched *launched, const char *file, uint64_t numbe
     at++;
   if (at == launched->lines)
     launched->line[launched->lines++] = (bf_sim_line){.file = file, .line = number};
-  add_cost(&launched->line[at].cost, cost);
+  bf_sim_site_add(&launched->line[at].cost, cost);
 }
 
 static int compare_lines(const void *left, const void *right) {

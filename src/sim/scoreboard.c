@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum { WHEEL = 64, TICKS = 256 }; /* cycles of the wheel; parts of a cycle that units count in */
-enum { SETS = 64 };
+enum { SETS = 64, NO_SLOT = 64 };
 /* Instructions that find their unit busy together: those of a unit, and accesses to global memory,
  * which need room among the loads in flight. */
 enum { KIND_GLOBAL = BF_SIM_UNITS, KINDS };
@@ -41,7 +41,7 @@ typedef struct passed {
 /* A warp. What every instruction needs is in one line of the host's cache. */
 typedef struct scored {
   uint64_t *ready;     /* per register */
-  uint64_t wake;       /* TIMED: the cycle */
+  uint64_t wake;       /* TIMED: the cycle; LOADING: it cannot issue before */
   uint64_t loading;    /* LOADING: what the scoreboard holds for the load */
   uint64_t shared_at;  /* when the data of its last shared load is there */
   passed *passed;      /* NULL where lookahead is 0 */
@@ -59,7 +59,7 @@ typedef struct issuer {
   uint64_t turn;     /* cycle of its next turn */
   uint64_t active;   /* two-level: slots in the first group */
   uint64_t way_free; /* ticks: when another of its accesses can go to memory */
-  unsigned last;     /* slot that issued last */
+  unsigned last;     /* slot that issued last; NO_SLOT: none yet */
   bool way_has_conflicts;
   uint8_t blocked_by; /* bf_sim_stall: why its ready warps did not issue in its last turn */
 } issuer;
@@ -73,7 +73,6 @@ typedef struct board {
   uint64_t memory_free;    /* ticks: the load/store unit */
   uint64_t queue_first;    /* the earliest of the queue */
   unsigned queue_count;
-  bf_sim_stall blocked_by;
   uint64_t blocked_until; /* ticks: when the unit is free that a ready warp waits for */
   bool queue_has_conflicts;
   uint64_t of_kind[KINDS]; /* slots by the kind of the next instruction */
@@ -262,6 +261,7 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
   }
   if (loading) {
     score->loading = loading;
+    score->wake = earliest;
     set_state(sm, warp, LOADING);
   } else if (ready > sm->now) {
     score->wake = ready;
@@ -273,6 +273,19 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
 
 /* ---- Instructions that take no time ---- */
 
+/* Sets all results of an instruction. */
+static void set_results(scored *score, const bf_sim_op *op, uint64_t ready) {
+  for (unsigned i = 0; i < op->results; i++)
+    score->ready[op->source[op->sources + i]] = ready;
+}
+
+/* The later of two entries of the scoreboard; of two loads the one issued later. */
+static uint64_t later(const bf_sim_sm *sm, uint64_t a, uint64_t b) {
+  if (a < LOADING_FROM || b < LOADING_FROM)
+    return a > b ? a : b;
+  return sm->load[a - LOADING_FROM].issued > sm->load[b - LOADING_FROM].issued ? a : b;
+}
+
 /* Executes what the hardware does not have as instructions: their results are there when their
  * sources are. An absorbed shared access has its data when the access that leads it has. */
 static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
@@ -283,12 +296,10 @@ static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
     const bf_sim_op *op = warp->next;
     uint64_t ready = op->is_absorbed ? score->shared_at : 0;
     for (unsigned i = 0; i < op->sources && !op->is_absorbed; i++)
-      if (score->ready[op->source[i]] > ready)
-        ready = score->ready[op->source[i]];
+      ready = later(sm, score->ready[op->source[i]], ready);
     score->has_copies |= ready >= LOADING_FROM;
     bf_sim_execute(sm, warp);
-    for (unsigned i = 0; i < op->results; i++)
-      score->ready[op->source[op->sources + i]] = ready;
+    set_results(score, op, ready);
     bf_sim_look(sm, warp);
   }
 }
@@ -445,12 +456,6 @@ static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
   return ready;
 }
 
-/* Sets all results of an instruction. */
-static void set_results(scored *score, const bf_sim_op *op, uint64_t ready) {
-  for (unsigned i = 0; i < op->results; i++)
-    score->ready[op->source[op->sources + i]] = ready;
-}
-
 /* Times an instruction on memory that was executed; *busy is when the warp can go on. Returns when
  * its results are there, or what stands for a load in flight. */
 static uint64_t time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t *busy) {
@@ -496,26 +501,27 @@ static unsigned free_set(const bf_sim_sm *sm, const board *own, unsigned schedul
   return SETS;
 }
 
-static void note_blocked(board *own, uint64_t until, bf_sim_stall reason) {
+static void note_blocked(board *own, unsigned scheduler, uint64_t until, bf_sim_stall reason) {
   if (until < own->blocked_until)
     own->blocked_until = until;
-  own->blocked_by = reason;
+  own->scheduler[scheduler].blocked_by = (uint8_t)reason;
 }
 
 /* Whether the load/store unit takes another instruction; notes what keeps it. */
 static bool memory_takes(const bf_sim_sm *sm, board *own, unsigned scheduler, unsigned kind) {
   uint64_t way_free = own->scheduler[scheduler].way_free;
   if (way_free > sm->now * TICKS) {
-    note_blocked(own, way_free,
+    note_blocked(own, scheduler, way_free,
                  own->scheduler[scheduler].way_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
     return false;
   }
   if (own->queue_count >= sm->gpu->shared_queue) {
-    note_blocked(own, own->queue_first, own->queue_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
+    note_blocked(own, scheduler, own->queue_first,
+                 own->queue_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
     return false;
   }
   if (kind == KIND_GLOBAL && !bf_sim_has_room(sm)) {
-    note_blocked(own, UINT64_MAX, BF_SIM_OTHER);
+    note_blocked(own, scheduler, UINT64_MAX, BF_SIM_OTHER);
     return false;
   }
   return true;
@@ -528,7 +534,7 @@ static bool can_issue(const bf_sim_sm *sm, board *own, unsigned scheduler, unsig
     return memory_takes(sm, own, scheduler, kind);
   if (!own->unit_ticks[kind] || free_set(sm, own, scheduler, kind, &free_at) < SETS)
     return true;
-  note_blocked(own, free_at, BF_SIM_UNIT);
+  note_blocked(own, scheduler, free_at, BF_SIM_UNIT);
   return false;
 }
 
@@ -583,8 +589,6 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,
                 sm->touched.shared.wavefronts_load + sm->touched.shared.wavefronts_store +
                     sm->touched.shared.wavefronts_atomic);
-  if (op->may_free_others)
-    bf_sim_free_others(sm, warp, freed);
   uint64_t earliest = op->unit == BF_SIM_UNIT_BARRIER ? behind_barrier(sm) : busy;
   go_on(sm, warp, earliest);
   return true;
@@ -602,7 +606,7 @@ static unsigned oldest_of(const bf_sim_sm *sm, uint64_t slots) {
   return best;
 }
 
-/* The first slot behind last, going round. */
+/* The first slot behind last, going round; the first of all where last is NO_SLOT. */
 static unsigned next_of(uint64_t slots, unsigned last) {
   uint64_t behind = last < 63 ? slots & (~UINT64_C(0) << (last + 1)) : 0;
   return (unsigned)__builtin_ctzll(behind ? behind : slots);
@@ -624,7 +628,7 @@ static unsigned choose(bf_sim_sm *sm, issuer *its, uint64_t slots) {
   uint64_t others = 0;
   switch ((bf_sim_scheduler)sm->gpu->scheduler) {
   case BF_SIM_GTO:
-    if (slots >> its->last & 1)
+    if (its->last != NO_SLOT && slots >> its->last & 1)
       return its->last;
     return oldest_of(sm, slots);
   case BF_SIM_OLDEST:
@@ -657,8 +661,8 @@ static bool issue_second(bf_sim_sm *sm, unsigned index, unsigned slot, bf_sim_un
   bf_sim_warp *warp = &sm->warp[slot];
   scored *score = &own->warp[slot];
   if (!warp->emu || warp->turn != BF_EMU_TURN_READY || score->state != TIMED ||
-      warp->next->unit == first || warp->next->unit == BF_SIM_UNIT_NONE || warp->next->is_ordered ||
-      warp->next->may_free_others)
+      score->wake > sm->now + sm->gpu->issue_cycles || warp->next->unit == first ||
+      warp->next->unit == BF_SIM_UNIT_NONE || warp->next->is_ordered || warp->next->may_free_others)
     return false;
   uint64_t loading;
   if (registers_ready(score, warp->next, 0, &loading) > sm->now || loading ||
@@ -683,19 +687,19 @@ static bool find_warp(bf_sim_sm *sm, unsigned index, unsigned *slot) {
   board *own = sm->core_data;
   issuer *its = &own->scheduler[index];
   uint64_t all = own->in[READY] & its->mask, left = all;
-  bf_sim_stall reason[KINDS];
+  uint8_t reason[KINDS];
   unsigned kinds = 0;
   while (left) {
     *slot = choose(sm, its, left);
     unsigned kind = own->warp[*slot].kind;
     if (can_issue(sm, own, index, kind))
       return true;
-    reason[kind] = own->blocked_by;
+    reason[kind] = its->blocked_by;
     left &= ~own->of_kind[kind];
     kinds++;
   }
   if (kinds > 1)
-    own->blocked_by = reason[own->warp[choose_last(sm, its, all)].kind];
+    its->blocked_by = reason[own->warp[choose_last(sm, its, all)].kind];
   return false;
 }
 
@@ -742,13 +746,12 @@ static bool run_cycle(bf_sim_sm *sm, bool *issued_any) {
     issuer *its = &own->scheduler[own->next_scheduler];
     if (its->turn > sm->now)
       continue;
-    own->blocked_by = BF_SIM_UNIT;
+    its->blocked_by = BF_SIM_UNIT;
     uint64_t before = sm->count.issued;
     if (own->in[READY] & its->mask && !take_turn(sm, own->next_scheduler))
       return false;
     if (sm->is_stopped || sm->failed)
       return false;
-    its->blocked_by = (uint8_t)own->blocked_by;
     if (sm->count.issued != before)
       *issued_any = true;
     else
@@ -858,7 +861,7 @@ static void loaded(bf_sim_sm *sm, bf_sim_load *load) {
   pay(score, code);
   bool is_paid = score->loading == LOADING_OWED && score->owed_count == 0;
   if (score->state == LOADING && (score->loading == code || is_paid))
-    settle(sm, warp, sm->now);
+    settle(sm, warp, score->wake > sm->now ? score->wake : sm->now);
 }
 
 static void explain(const bf_sim_sm *sm, const bf_sim_warp *warp, bf_text *text) {
@@ -925,6 +928,8 @@ static int create(bf_sim_sm *sm, bf_diagnostic *diagnostic) {
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   own->schedulers = (unsigned)sm->gpu->schedulers;
   own->far_first = UINT64_MAX;
+  for (unsigned i = 0; i < own->schedulers; i++)
+    own->scheduler[i].last = NO_SLOT;
   for (unsigned i = 0; i < sm->slots; i++) {
     scored *score = &own->warp[i];
     score->ready = own->registers + (size_t)i * sm->program->registers;
@@ -940,6 +945,7 @@ const bf_sim_core bf_sim_scoreboard_core = {.create = create,
                                             .free = free_board,
                                             .admit = admit,
                                             .run = run,
+                                            .freed = freed,
                                             .loaded = loaded,
                                             .next_event = next_event,
                                             .explain = explain,

@@ -94,7 +94,13 @@ extern const char *const bf_sim_stall_names[BF_SIM_STALLS];
 typedef struct bf_sim_site {
   uint64_t executions, wavefronts, conflicts;
   uint64_t waited_cycles; /* that its accesses waited for shared memory, summed */
+  uint32_t worst;         /* most wavefronts of one access */
+  bool estimated;         /* a rule of the machine for these accesses is assumed */
+  bf_access worst_access; /* the first one that took so many; with worst > 0 */
 } bf_sim_site;
+
+/* Adds what a site, or another multiprocessor, has cost. */
+void bf_sim_site_add(bf_sim_site *to, const bf_sim_site *from);
 
 typedef struct bf_sim_result {
   bf_arena arena;
@@ -136,7 +142,14 @@ typedef struct bf_sim_settings {
   const struct bf_sim_watch *watch; /* or NULL */
 } bf_sim_settings;
 
-/* Simulates a launch. Errors are those of bf_emu_run, and GPUs that cannot hold a block. */
+/* Blocks of a launch that fit on a multiprocessor at once, and what limits them. 0: not even one.
+ */
+unsigned bf_sim_blocks_per_sm(const bf_sim_gpu *gpu, const bf_emu_launch *launch,
+                              const char **limit);
+
+/* Simulates a launch, whose observer is told of accesses to shared memory as the GPU makes them
+ * (merge), with the multiprocessor as worker. Errors are those of bf_emu_run, and GPUs that cannot
+ * hold a block. */
 int bf_sim_run(const bf_sim_settings *settings, bf_emu *emu, const bf_emu_launch *launch,
                bf_sim_result *result, bf_diagnostic *diagnostic);
 

@@ -37,6 +37,27 @@ static bool is_lock_rule(bf_rule rule) {
          rule == BF_RULE_LOCK_TABLE;
 }
 
+void bf_sim_site_add(bf_sim_site *to, const bf_sim_site *from) {
+  to->executions += from->executions;
+  to->wavefronts += from->wavefronts;
+  to->conflicts += from->conflicts;
+  to->waited_cycles += from->waited_cycles;
+  to->estimated |= from->estimated;
+  if (from->worst > to->worst) {
+    to->worst = from->worst;
+    to->worst_access = from->worst_access;
+  }
+}
+
+/* Keeps an access as the worst so far. */
+static void keep_worst(bf_sim_site *site, const bf_emu_event *event, uint32_t wavefronts) {
+  site->worst = wavefronts;
+  site->worst_access = (bf_access){
+      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+  memcpy(site->worst_access.address, event->shared_address,
+         BF_EMU_LANES * sizeof *event->shared_address);
+}
+
 /* Adds one shared access to what was touched. */
 static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   bf_sim_touched *touched = &sm->touched;
@@ -68,6 +89,9 @@ static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   site->executions++;
   site->wavefronts += wavefronts;
   site->conflicts += count.conflicts;
+  site->estimated |= count.estimated;
+  if (wavefronts > site->worst)
+    keep_worst(site, event, wavefronts);
 }
 
 /* The simulated address of a byte of global memory. */
@@ -114,10 +138,13 @@ static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
 
 static void touch(void *context, const bf_emu_event *event) {
   bf_sim_sm *sm = (bf_sim_sm *)context + event->worker;
+  const bf_emu_observer *other = sm->launch->observer;
   if (event->space == BF_PTX_SPACE_SHARED)
     touch_shared(sm, event);
   else
     touch_global(sm, event);
+  if (other && event->space == BF_PTX_SPACE_SHARED)
+    other->access(other->context, event);
 }
 
 bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged) {
@@ -151,16 +178,51 @@ static void leave(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->ended[sm->ended_count++] = sm->now;
 }
 
-void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
+/* Looks at one warp alone. Whether its block has passed a barrier since it was last asked. */
+static bool look_alone(bf_sim_sm *sm, bf_sim_warp *warp) {
+  bf_sim_block *block = warp->block;
   bf_emu_next next;
   warp->turn = bf_emu_warp_peek(warp->emu, &next);
   warp->next = NULL;
+  bool passed = next.barriers != block->barriers;
+  block->barriers = next.barriers;
   if (warp->turn == BF_EMU_TURN_READY) {
     warp->instruction = next.instruction;
     warp->active = next.active;
     warp->next = &sm->program->op[next.instruction];
   } else if (warp->turn == BF_EMU_TURN_ENDED)
     leave(sm, warp);
+  return passed;
+}
+
+/* Looks at the warps of a block that wait, but for one. Whether a further barrier was passed. */
+static bool look_at_others(bf_sim_sm *sm, bf_sim_warp *but) {
+  const bf_sim_block *block = but->block;
+  uint64_t barriers = block->barriers;
+  for (unsigned i = 0; i < block->warps; i++) {
+    bf_sim_warp *other = &sm->warp[block->first_slot + i];
+    if (other == but || !other->emu || other->turn != BF_EMU_TURN_WAITS)
+      continue;
+    look_alone(sm, other);
+    if (!other->emu || other->turn == BF_EMU_TURN_READY)
+      sm->core->freed(sm, other);
+  }
+  return block->barriers != barriers;
+}
+
+void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp) {
+  if (sm->is_freeing) /* whoever frees others now goes on as long as there are any */
+    return;
+  sm->is_freeing = true;
+  while (look_at_others(sm, warp))
+    if (warp->emu && warp->turn == BF_EMU_TURN_WAITS)
+      look_alone(sm, warp);
+  sm->is_freeing = false;
+}
+
+void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
+  if (look_alone(sm, warp))
+    bf_sim_free_others(sm, warp);
 }
 
 void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
@@ -175,19 +237,6 @@ void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   bf_emu_warp_step(warp->emu);
   if (bf_emu_stepper_stopped(sm->stepper))
     sm->is_stopped = true;
-}
-
-void bf_sim_free_others(bf_sim_sm *sm, bf_sim_warp *warp,
-                        void (*freed)(bf_sim_sm *sm, bf_sim_warp *warp)) {
-  bf_sim_block *block = warp->block;
-  for (unsigned i = 0; i < block->warps; i++) {
-    bf_sim_warp *other = &sm->warp[block->first_slot + i];
-    if (other == warp || !other->emu || other->turn != BF_EMU_TURN_WAITS)
-      continue;
-    bf_sim_look(sm, other);
-    if (other->emu && other->turn == BF_EMU_TURN_READY)
-      freed(sm, other);
-  }
 }
 
 /* ---- Global memory ---- */
@@ -364,6 +413,7 @@ static void begin_block(bf_sim_sm *sm, uint64_t index) {
   }
   block->index = index;
   block->warps_left = block->warps;
+  block->barriers = 0;
   sm->count.host_bytes_per_warp = bf_emu_block_bytes(block->emu) / block->warps +
                                   sizeof(bf_sim_warp) + sm->core->warp_bytes(sm);
   for (unsigned i = 0; i < block->warps; i++) {

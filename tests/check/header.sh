@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# The public header compiles alone, as strict C11 and as C++17, with every compiler that is here.
+# Each public header compiles alone, as strict C11 and as C++17, with every compiler that is here.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 failed=0
 compile() {
   command -v "$1" >/dev/null || return 0
-  echo '#include "bankfold.h"' | "$@" -Wall -Wextra -Werror -pedantic-errors -Iinclude \
-    -fsyntax-only - || { echo "failed: $*" && failed=1; }
+  for header in bankfold.h bankfold_cuda.h; do
+    echo "#include \"$header\"" | "$@" -Wall -Wextra -Werror -pedantic-errors -Iinclude \
+      -fsyntax-only - || { echo "failed: $header, $*" && failed=1; }
+  done
 }
 for compiler in gcc clang; do
   compile $compiler -std=c11 -x c

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # CUDA programs of tests/programs, built by nvcc and run by exec of build folder $1, print what they
-# must and end as they must. Skipped without nvcc. A program may say in comments at its top:
+# must and end as they must, on the emulator and on the simulator. Skipped without nvcc. A program may say in comments at its top:
 #   // flags: for nvcc (default -cudart shared -arch=sm_90)
 #   // with: more source files
 #   // status: its exit status (default 0)
 #   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
 #   // says: a pattern that standard error must hold
+#   // exec: options for exec; else it is run without and with --gpu h200
 # Further arguments name the programs to run; all are without.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -44,10 +45,11 @@ compile() {
   }
 }
 
-# run PROGRAM
+# run PROGRAM OPTION...
 run() {
-  local status wanted pattern
-  timeout 120 "$build/bankfold" exec "$work/$1" >"$work/out" 2>"$work/err"
+  local status wanted pattern options
+  read -ra options <<<"${*:2} $(said "$1" exec)"
+  timeout 120 "$build/bankfold" exec "${options[@]}" "$work/$1" >"$work/out" 2>"$work/err"
   status=$?
   wanted=$(said "$1" status)
   pattern=$(said "$1" says)
@@ -69,10 +71,16 @@ if [ $# = 0 ]; then
   done
   compile templates -cudart shared -Xlinker -rpath,/usr/local/cuda/lib64,--disable-new-dtags &&
     run templates
+  # The example of a program that chooses its hash.
+  nvcc -cudart shared -arch=sm_90 -lineinfo -Iinclude examples/hashed.cu -o "$work/hashed"
+  "$build/bankfold" exec --gpu gtx580 "$work/hashed" >/dev/null 2>"$work/err"
+  grep -q 'transpose, hash fixed' "$work/err" || complain 'examples/hashed.cu fails'
 fi
 [ $# -gt 0 ] || for file in tests/programs/*.cu; do set -- "$@" "$(basename "$file" .cu)"; done
 for program; do
-  compile "$program" -cudart shared && run "$program"
+  compile "$program" -cudart shared || continue
+  run "$program"
+  [ -n "$(said "$program" exec)" ] || run "$program" --gpu h200
 done
 echo "$# programs, $faults faults"
 [ $faults = 0 ]

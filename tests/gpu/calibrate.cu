@@ -53,7 +53,9 @@ template <int OP> __global__ void shared_access(unsigned stride) {
     if (OP == 5)
       asm volatile("red.shared.add.f32 [%0], 0f3F800000;" ::"r"(address));
     if (OP == 6)
-      asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(value[i % 8]) : "r"(lane));
+      asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, 0xffffffff;"
+                   : "=r"(value[i % 8])
+                   : "r"(lane));
   }
   for (int i = 0; i < 8; i++)
     sum += value[i];
@@ -76,28 +78,31 @@ __global__ void shared_chain(unsigned stride) {
   end(start, address);
 }
 
-#define UNIT(NAME, CODE, CONSTRAINT, TYPE)                                                          \
-  template <int CHAINS> __global__ void NAME(TYPE seed) {                                           \
-    TYPE x[CHAINS];                                                                                  \
-    for (int k = 0; k < CHAINS; k++)                                                                 \
-      x[k] = seed + (TYPE)(threadIdx.x + k);                                                         \
-    unsigned long long start;                                                                        \
-    begin(&start);                                                                                   \
-    _Pragma("unroll") for (int i = 0; i < TIMES; i++)                                                \
-        _Pragma("unroll") for (int k = 0; k < CHAINS; k++) asm volatile(CODE : "+" CONSTRAINT(x[k])); \
-    TYPE sum = 0;                                                                                    \
-    for (int k = 0; k < CHAINS; k++)                                                                 \
-      sum += x[k];                                                                                   \
-    end(start, (unsigned)sum);                                                                       \
+// CHAINS chains of dependent instructions; the other operands are known only when it runs, so that
+// nothing can be computed before.
+#define UNIT(NAME, CODE, CONSTRAINT, TYPE)                                                         \
+  template <int CHAINS> __global__ void NAME(TYPE seed, TYPE other) {                              \
+    TYPE x[CHAINS];                                                                                \
+    for (int k = 0; k < CHAINS; k++)                                                               \
+      x[k] = seed + (TYPE)(threadIdx.x + k);                                                       \
+    unsigned long long start;                                                                      \
+    begin(&start);                                                                                 \
+    _Pragma("unroll") for (int i = 0; i < TIMES; i++)                                              \
+        _Pragma("unroll") for (int k = 0; k < CHAINS;                                              \
+                               k++) asm volatile(CODE : "+" CONSTRAINT(x[k]) : CONSTRAINT(other)); \
+    TYPE sum = 0;                                                                                  \
+    for (int k = 0; k < CHAINS; k++)                                                               \
+      sum += x[k];                                                                                 \
+    end(start, (unsigned)sum);                                                                     \
   }
-UNIT(unit_add, "add.s32 %0, %0, 3;", "r", int)
-UNIT(unit_logic, "xor.b32 %0, %0, 11;", "r", int)
-UNIT(unit_mad, "mad.lo.s32 %0, %0, 7, 5;", "r", int)
-UNIT(unit_fma, "fma.rn.f32 %0, %0, 0f3F000000, 0f3F800000;", "f", float)
-UNIT(unit_double, "fma.rn.f64 %0, %0, 0d3FE0000000000000, 0d3FF0000000000000;", "d", double)
-UNIT(unit_special, "sin.approx.f32 %0, %0;", "f", float)
-UNIT(unit_rcp, "rcp.approx.ftz.f32 %0, %0;", "f", float)
+UNIT(unit_shift, "shf.l.wrap.b32 %0, %0, %1, 7;", "r", int)
+UNIT(unit_mad, "mad.lo.s32 %0, %0, %1, %0;", "r", int)
+UNIT(unit_min_add, "min.s32 %0, %0, %1; add.s32 %0, %0, %1;", "r", int)
+UNIT(unit_fma, "fma.rn.f32 %0, %0, %1, %1;", "f", float)
+UNIT(unit_double, "fma.rn.f64 %0, %0, %1, %1;", "d", double)
+UNIT(unit_special, "ex2.approx.ftz.f32 %0, %0;", "f", float)
 UNIT(unit_popc, "popc.b32 %0, %0;", "r", int)
+UNIT(unit_convert, "{ .reg .f32 f; cvt.rn.f32.s32 f, %0; cvt.rzi.s32.f32 %0, f; }", "r", int)
 
 __global__ void barrier_chain() {
   unsigned long long start;
@@ -162,17 +167,23 @@ template <int OP> static void shared_rows(const char *name) {
     }
 }
 
-#define UNIT_ROWS(NAME, SEED)                                                                       \
-  do {                                                                                               \
-    double a = best([&] { NAME<1><<<1, 32>>>(SEED); });                                              \
-    printf("latency,%s,,1,%.3f\n", #NAME, a / TIMES);                                                \
-    for (int w : {1, 4, 8, 16, 32}) {                                                                \
-      double b = best([&] { NAME<8><<<1, 32 * w>>>(SEED); });                                        \
-      printf("throughput,%s,,%d,%.3f\n", #NAME, w, b / TIMES / 8 / w);                               \
-    }                                                                                                \
+#define UNIT_ROWS(NAME, SEED)                                                                      \
+  do {                                                                                             \
+    double a = best([&] { NAME<1><<<1, 32>>>(SEED, SEED); });                                      \
+    printf("latency,%s,,1,%.3f\n", #NAME, a / TIMES);                                              \
+    for (int w : {1, 4, 8, 16, 32}) {                                                              \
+      double b = best([&] { NAME<8><<<1, 32 * w>>>(SEED, SEED); });                                \
+      printf("throughput,%s,,%d,%.3f\n", #NAME, w, b / TIMES / 8 / w);                             \
+    }                                                                                              \
   } while (0)
 
-static void chain_rows(const char *name, size_t bytes, size_t step, int times, bool l1) {
+// Loads that depend on each other, step bytes apart; with flush the second-level cache is filled
+// with something else before.
+static void chain_rows(const char *name, size_t bytes, size_t step, int times, bool l1,
+                       bool flush) {
+  size_t other_bytes = (size_t)256 << 20;
+  void *other;
+  cudaMalloc(&other, other_bytes);
   size_t count = bytes / 8, hop = step / 8;
   unsigned long long *host = (unsigned long long *)malloc(bytes), *device;
   cudaMalloc(&device, bytes);
@@ -180,6 +191,8 @@ static void chain_rows(const char *name, size_t bytes, size_t step, int times, b
     host[i] = (unsigned long long)(device + (i + hop) % count);
   cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice);
   double c = best([&] {
+    if (flush)
+      cudaMemset(other, 1, other_bytes);
     if (l1)
       l1_chain<<<1, 1>>>(device, times);
     else
@@ -187,6 +200,7 @@ static void chain_rows(const char *name, size_t bytes, size_t step, int times, b
   });
   printf("global,%s,%zu,1,%.3f\n", name, step, c / times);
   cudaFree(device);
+  cudaFree(other);
   free(host);
 }
 
@@ -206,19 +220,19 @@ int main() {
   for (unsigned stride : {1, 2, 4, 8, 16, 32})
     printf("latency,ld,%u,1,%.3f\n", stride,
            best([&] { shared_chain<<<1, 32, 65536>>>(stride); }) / TIMES);
-  UNIT_ROWS(unit_add, 1);
-  UNIT_ROWS(unit_logic, 1);
-  UNIT_ROWS(unit_mad, 1);
+  UNIT_ROWS(unit_shift, 1);
+  UNIT_ROWS(unit_mad, 3);
+  UNIT_ROWS(unit_min_add, 1);
   UNIT_ROWS(unit_fma, 1.0f);
   UNIT_ROWS(unit_double, 1.0);
   UNIT_ROWS(unit_special, 1.0f);
-  UNIT_ROWS(unit_rcp, 1.0f);
   UNIT_ROWS(unit_popc, 1);
+  UNIT_ROWS(unit_convert, 1);
   for (int w : {1, 2, 4, 8, 16, 32})
-    printf("barrier,bar.sync,,%d,%.3f\n", w,
-           best([&] { barrier_chain<<<1, 32 * w>>>(); }) / TIMES);
-  chain_rows("L1", 16 << 10, 128, 2000, true);
-  chain_rows("L2", 4 << 20, 4096, 2000, false);
-  chain_rows("DRAM", (size_t)2 << 30, 1 << 21, 1000, false);
+    printf("barrier,bar.sync,,%d,%.3f\n", w, best([&] { barrier_chain<<<1, 32 * w>>>(); }) / TIMES);
+  chain_rows("L1", 16 << 10, 128, 2000, true, false);
+  chain_rows("L2", 4 << 20, 4096, 2000, false, false);
+  chain_rows("DRAM, rows apart", (size_t)2 << 30, (1 << 20) + 4096, 1000, false, true);
+  chain_rows("DRAM, side by side", (size_t)64 << 20, 128, 1000, false, true);
   return cudaGetLastError() != cudaSuccess;
 }

@@ -2,7 +2,7 @@
 """Times of the benchmark corpus on the GPU in this machine, launch by launch, as CSV.
 
 Nsight Compute flushes the caches before every launch, so times are those of a cold start, as in the
-simulator. Skipped (status 77) without a GPU or ncu. Run as: timing.py BUILD_FOLDER SCALE [NAME...]
+simulator. Skipped (status 77) without a GPU or ncu. Run as: timing.py BUILD_FOLDER [SCALE [NAME...]]
 """
 import csv
 import io
@@ -21,7 +21,7 @@ def main():
         print("no NVIDIA GPU, or no ncu")
         return 77
     program = os.path.join(sys.argv[1], "bankfold")
-    scale = sys.argv[2]
+    scale = sys.argv[2] if len(sys.argv) > 2 else "1"
     chosen = sys.argv[3:] or ["--all"]
     listed = subprocess.run([program, "corpus", "--json"], capture_output=True, text=True, check=True)
     names = [b["name"] for b in json.loads(listed.stdout)["benchmarks"]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes transpose, a program for tests where there is no nvcc, from tests/programs: make.sh FOLDER
+# Makes programs for tests where there is no nvcc, from tests/programs: make.sh FOLDER
 # Line information holds the path of the source, so it is compiled in a place of fixed name.
 set -eu
 folder=$(readlink -f "$1")
@@ -7,7 +7,9 @@ here=$(dirname "$(readlink -f "$0")")
 place=/tmp/bankfold-programs
 mkdir "$place" || exit
 trap 'rm -rf "$place"' EXIT
-cp "$here"/../../programs/{transpose.cu,check.h} "$place"
+cp "$here"/../../programs/{transpose.cu,hashes.cu,check.h} "$here/../../../include/bankfold_cuda.h" "$place"
 cd "$place"
-nvcc -cudart shared -gencode=arch=compute_90,code=compute_90 -lineinfo transpose.cu \
-  -Xlinker -s,--build-id=none -o "$folder/transpose"
+for program in transpose hashes; do
+  nvcc -cudart shared -gencode=arch=compute_90,code=compute_90 -lineinfo -I. $program.cu \
+    -Xlinker -s,--build-id=none -o "$folder/$program"
+done

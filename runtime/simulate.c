@@ -1,0 +1,158 @@
+/* Launches on the simulator: the GPU that the environment names, what programs see of it, and what
+ * launches cost. */
+#include "context.h"
+#include "sim/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The GPU ---- */
+
+/* Changes parameters: "key=value,key=value". */
+static int set_parameters(bf_sim_gpu *gpu, const char *text, bf_diagnostic *diagnostic) {
+  while (text && *text) {
+    char assignment[256];
+    size_t length = strcspn(text, ",");
+    if (length >= sizeof assignment)
+      return bf_fail(diagnostic, BF_BAD_INPUT, "BANKFOLD_SET: '%.40s...' is too long", text);
+    memcpy(assignment, text, length);
+    assignment[length] = 0;
+    BF_TRY(bf_sim_gpu_set(gpu, assignment, diagnostic));
+    text += length + (text[length] == ',');
+  }
+  return BF_OK;
+}
+
+/* GPUs whose compute capability is not that of the product which stands for their machine. */
+static const struct {
+  const char *gpu;
+  int major, minor;
+} capabilities[] = {{"8800gt", 1, 1}, {"gtx750ti", 5, 0}};
+
+static int least(uint64_t a, uint64_t b) { return (int)(a < b ? a : b); }
+
+/* The clock at which the bus of the device has the bandwidth of the GPU's memory, in kHz; data is
+ * sent twice in a cycle. */
+static int memory_clock_khz(const bf_sim_gpu *gpu, const rt_device *device) {
+  double bits_per_cycle = 8.0 * 32 * (double)gpu->dram_channels / gpu->dram_sector_cycles;
+  return (int)(bits_per_cycle * gpu->clock_mhz * 1e3 / (2.0 * device->memory_bus_bits));
+}
+
+/* Makes the device that programs see: the product of the GPU's machine, with the GPU's numbers. */
+static void describe(rt_context *context) {
+  const bf_sim_gpu *gpu = context->gpu;
+  rt_device *device = &context->gpu_device;
+  *device = *rt_device_of(bf_machine_name(gpu->machine));
+  /* The title up to what it says in brackets. */
+  const char *title = gpu->title && *gpu->title ? gpu->title : gpu->name;
+  const char *end = strstr(title, " (");
+  snprintf(context->gpu_product, sizeof context->gpu_product, "%.*s",
+           (int)(end ? end - title : (ptrdiff_t)strlen(title)), title);
+  device->product = context->gpu_product;
+  for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
+    if (strcmp(gpu->name, capabilities[i].gpu) == 0) {
+      device->major = capabilities[i].major;
+      device->minor = capabilities[i].minor;
+    }
+  uint64_t reserved = device->major >= 8 ? 1024 : 0;
+  device->multiprocessors = (int)gpu->sms;
+  device->clock_khz = (int)(gpu->clock_mhz * 1e3);
+  device->memory_clock_khz = memory_clock_khz(gpu, device);
+  device->l2_bytes = gpu->l2_bytes;
+  device->shared_per_multiprocessor_bytes = (int)gpu->shared_bytes_per_sm;
+  device->shared_opt_in_bytes =
+      least((uint64_t)device->shared_opt_in_bytes, gpu->shared_bytes_per_sm - reserved);
+  device->shared_per_block_bytes =
+      least((uint64_t)device->shared_per_block_bytes, (uint64_t)device->shared_opt_in_bytes);
+  device->registers = (int)gpu->registers_per_sm;
+  device->threads_per_multiprocessor = (int)gpu->warps_per_sm * BF_EMU_LANES;
+  device->blocks_per_multiprocessor = (int)gpu->blocks_per_sm;
+  device->threads_per_block =
+      least((uint64_t)device->threads_per_block, gpu->warps_per_sm * BF_EMU_LANES);
+}
+
+int rt_load_gpu(rt_context *context, bf_diagnostic *diagnostic) {
+  bf_sim_gpu *gpu;
+  BF_TRY(bf_sim_gpu_load(context->settings.gpu, &gpu, diagnostic));
+  int error = set_parameters(gpu, context->settings.set, diagnostic);
+  if (!error)
+    error = bf_sim_gpu_check(gpu, diagnostic);
+  if (error) {
+    bf_sim_gpu_free(gpu);
+    return error;
+  }
+  context->gpu = gpu;
+  context->machine = gpu->machine;
+  describe(context);
+  context->device = &context->gpu_device;
+  return BF_OK;
+}
+
+unsigned rt_gpu_blocks(const rt_context *context, const bf_emu_kernel *kernel, unsigned threads,
+                       uint64_t dynamic_shared_bytes, const char **limit) {
+  bf_emu_launch launch = {
+      .kernel = kernel, .block = {threads, 1, 1}, .dynamic_shared_bytes = dynamic_shared_bytes};
+  return bf_sim_blocks_per_sm(context->gpu, &launch, limit);
+}
+
+double rt_seconds(const rt_context *context) {
+  return context->gpu ? context->simulated_seconds : bf_seconds();
+}
+
+/* ---- Launches ---- */
+
+/* Adds a launch to the tally, and its time to the clock. */
+static int add(rt_context *context, rt_tally *tally, const bf_sim_result *result,
+               bf_diagnostic *diagnostic) {
+  if (!tally->site && !(tally->site = calloc(result->sites + 1, sizeof *tally->site)))
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  for (unsigned i = 0; i < result->sites; i++)
+    bf_sim_site_add(&tally->site[i], &result->site[i]);
+  tally->cycles += result->cycles;
+  tally->simulated_seconds += result->seconds;
+  context->simulated_seconds += result->seconds;
+  return BF_OK;
+}
+
+/* Says that a launch cannot go on and what waits on what, a line for each warp, and keeps the error
+ * for the next synchronisation. */
+static void report_end(rt_context *context, const bf_emu_launch *launch,
+                       const bf_sim_result *result) {
+  bf_text name = {0};
+  bf_ptx_readable_name(bf_emu_kernel_name(launch->kernel), &name);
+  if (result->timed_out)
+    rt_say(context, "kernel %s is not done after %llu cycles", name.data ? name.data : "?",
+           (unsigned long long)context->settings.most_cycles);
+  else
+    rt_say(context, "kernel %s cannot go on: warps wait for each other",
+           name.data ? name.data : "?");
+  bf_text_free(&name);
+  for (const char *wait = result->deadlock; *wait;) {
+    size_t length = strcspn(wait, ";");
+    rt_say(context, "  %.*s", (int)length, wait);
+    wait += length + strspn(wait + length, "; ");
+  }
+  context->pending = cudaErrorLaunchTimeout;
+}
+
+int rt_simulate(rt_context *context, rt_tally *tally, bf_emu_launch *launch, bf_emu_result *result,
+                bf_diagnostic *diagnostic) {
+  bf_sim_record record = {.settings = {.gpu = context->gpu,
+                                       .hash = tally->hash,
+                                       .lock_hash = tally->lock_hash,
+                                       .workers = context->settings.workers,
+                                       .most_cycles = context->settings.most_cycles}};
+  bf_sim_record_attach(&record, launch);
+  int error = bf_emu_run(context->emu, launch, result, diagnostic);
+  const bf_sim_result *found = record.launches ? &record.launch[0].result : NULL;
+  if (error && found && (found->timed_out || found->deadlock[0])) {
+    report_end(context, launch, found);
+    *result = found->emu;
+    result->fault.kind = BF_EMU_NO_FAULT; /* it is reported */
+    error = BF_OK;
+  }
+  if (!error && found)
+    error = add(context, tally, found, diagnostic);
+  bf_sim_record_free(&record);
+  return error;
+}
