@@ -71,30 +71,55 @@ static void clear_progress(void) {
     fputs("\r\033[K", stderr);
 }
 
-static void write_claim(bf_text *text, const bf_reproduce_claim *claim) {
-  bf_text column[3] = {0};
-  bf_reproduce_claim_text(claim, &column[0], &column[1], &column[2]);
-  bool failed = column[0].failed || column[1].failed || column[2].failed;
-  if (!failed)
-    bf_text_addf(text, "  %-48s %-16s %-26s %10s  %s\n", claim->name, column[0].data,
-                 column[1].data, column[2].data,
-                 claim->holds       ? "yes"
-                 : claim->must_hold ? "NO"
-                                    : "no");
-  text->failed = text->failed || failed;
-  for (unsigned i = 0; i < 3; i++)
+enum { COLUMNS = 4 };
+
+/* Name, published and our value, and difference of a claim as text, which the caller frees. */
+static void describe_claim(const bf_reproduce_claim *claim, bf_text column[COLUMNS]) {
+  memset(column, 0, COLUMNS * sizeof *column);
+  bf_text_puts(&column[0], claim->name);
+  bf_reproduce_claim_text(claim, &column[1], &column[2], &column[3]);
+}
+
+/* Widens columns to hold the text of a claim. */
+static void fit_claim(const bf_reproduce_claim *claim, int width[COLUMNS]) {
+  bf_text column[COLUMNS];
+  describe_claim(claim, column);
+  for (unsigned i = 0; i < COLUMNS; i++) {
+    width[i] = (int)column[i].size > width[i] ? (int)column[i].size : width[i];
     bf_text_free(&column[i]);
+  }
+}
+
+/* Adds a claim as a row. Whether it holds comes first, because rows can be long; "NO" stands for
+ * one that must hold. */
+static void write_claim(bf_text *text, const bf_reproduce_claim *claim, const int width[COLUMNS]) {
+  bf_text column[COLUMNS];
+  describe_claim(claim, column);
+  bf_text_addf(text, "  %-5s", claim->holds ? "yes" : claim->must_hold ? "NO" : "no");
+  for (unsigned i = 0; i < COLUMNS; i++) {
+    bool is_last = i == COLUMNS - 1; /* numbers, to the right */
+    bf_text_addf(text, is_last ? "  %*s\n" : "  %-*s", width[i],
+                 column[i].failed ? "" : column[i].data);
+    text->failed = text->failed || column[i].failed;
+    bf_text_free(&column[i]);
+  }
 }
 
 static void write_run(bf_text *text, const bf_reproduce_run *run) {
+  static const char *const heads[COLUMNS] = {"claim", "published", "ours", "difference"};
+  int width[COLUMNS];
+  for (unsigned i = 0; i < COLUMNS; i++)
+    width[i] = (int)strlen(heads[i]);
+  for (const frame_claim *at = run->claim; at; at = at->next)
+    fit_claim(&at->claim, width);
   bf_text_addf(text, "%s: %s (", run->reproduction->name, run->reproduction->title);
   bf_reproduce_source(run->reproduction, text);
   bf_text_puts(text, ")\n");
   if (run->claim)
-    bf_text_addf(text, "  %-48s %-16s %-26s %10s  %s\n", "claim", "published", "ours", "difference",
-                 "holds");
+    bf_text_addf(text, "  holds  %-*s  %-*s  %-*s  %*s\n", width[0], heads[0], width[1], heads[1],
+                 width[2], heads[2], width[3], heads[3]);
   for (const frame_claim *at = run->claim; at; at = at->next)
-    write_claim(text, &at->claim);
+    write_claim(text, &at->claim, width);
   for (const frame_claim *at = run->claim; at; at = at->next)
     if (!at->claim.holds && at->claim.why)
       bf_text_addf(text, "  - %s: %s\n", at->claim.name, at->claim.why);
