@@ -675,6 +675,10 @@ static bool issue_second(bf_sim_sm *sm, unsigned index, unsigned slot, bf_sim_un
 /* The warp among slots that would be looked at last. */
 static unsigned choose_last(bf_sim_sm *sm, issuer *its, uint64_t slots) {
   unsigned slot = 0;
+  if (sm->gpu->scheduler == BF_SIM_LRR) {
+    uint64_t before = its->last < 63 ? slots & ((UINT64_C(2) << its->last) - 1) : slots;
+    return 63 - (unsigned)__builtin_clzll(before ? before : slots);
+  }
   for (; slots; slots &= ~(UINT64_C(1) << slot))
     slot = choose(sm, its, slots);
   return slot;
@@ -688,17 +692,19 @@ static bool find_warp(bf_sim_sm *sm, unsigned index, unsigned *slot) {
   issuer *its = &own->scheduler[index];
   uint64_t all = own->in[READY] & its->mask, left = all;
   uint8_t reason[KINDS];
-  unsigned kinds = 0;
+  uint8_t last_reason = 0;
+  bool differ = false;
   while (left) {
     *slot = choose(sm, its, left);
     unsigned kind = own->warp[*slot].kind;
     if (can_issue(sm, own, index, kind))
       return true;
     reason[kind] = its->blocked_by;
+    differ |= left != all && reason[kind] != last_reason;
+    last_reason = reason[kind];
     left &= ~own->of_kind[kind];
-    kinds++;
   }
-  if (kinds > 1)
+  if (differ)
     its->blocked_by = reason[own->warp[choose_last(sm, its, all)].kind];
   return false;
 }
