@@ -16,21 +16,19 @@ static void free_warp(bf_emu_warp *warp) {
     next = join->next_made;
     free(join);
   }
-  free(warp->first_frame.registers);
   bf_emu_async_free(warp);
 }
 
 void bf_emu_block_free(bf_emu_block *block) {
   if (!block)
     return;
-  for (unsigned i = 0; block->warp && i < block->warps; i++)
+  for (unsigned i = 0; i < block->warps; i++)
     free_warp(&block->warp[i]);
   if (block->local)
     munmap(block->local, block->local_bytes);
   bf_emu_shadow_free(block->shadow);
-  free(block->shared);
-  free(block->warp);
-  free(block);
+  if (!block->is_borrowed)
+    free(block);
 }
 
 /* Lanes and thread indices of a warp: the same in every block. */
@@ -46,39 +44,49 @@ static void number_threads(bf_emu_warp *warp, const bf_emu_launch *launch) {
   }
 }
 
-/* Frame and thread numbers of one warp. */
-static bool make_warp(bf_emu_block *block, unsigned index, const bf_emu_flight *flight) {
+/* Frame, which lies at registers, and thread numbers of one warp. */
+static void make_warp(bf_emu_block *block, unsigned index, const bf_emu_flight *flight,
+                      uint8_t *registers) {
   bf_emu_warp *warp = &block->warp[index];
   const bf_emu_code *code = flight->kernel->code;
   warp->block = block;
   warp->index = index;
-  void *registers = NULL;
-  if (posix_memalign(&registers, 64, code->frame_bytes))
-    return false;
   memcpy(registers, code->first_frame, code->frame_bytes);
   warp->first_frame = (bf_emu_frame){.code = code, .registers = registers};
   if (block->local)
     warp->local = block->local + (uint64_t)index * BF_EMU_LANES * flight->stack_bytes;
   number_threads(warp, flight->launch);
-  return true;
 }
 
-static bool fill_block(bf_emu_block *block, const bf_emu_flight *flight) {
+/* ---- Memory of a block: itself, its warps, their first frames, shared memory ---- */
+
+/* Where the parts begin, in bytes, each at a line of the host's cache. */
+typedef struct layout {
+  unsigned warps;
+  size_t warp, frame, frame_bytes, shared, end;
+} layout;
+
+static size_t to_line(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
+
+static layout lay_out(const bf_emu_flight *flight) {
   const bf_emu_launch *launch = flight->launch;
   uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
-  unsigned warps = (unsigned)((threads + BF_EMU_LANES - 1) / BF_EMU_LANES);
-  block->shared_bytes = flight->shared_bytes;
-  void *shared = NULL, *memory = NULL;
-  if (posix_memalign(&shared, 4096, (size_t)(block->shared_bytes + 4096) & ~(size_t)4095))
-    return false;
-  block->shared = shared;
-  if (posix_memalign(&memory, 64, warps * sizeof *block->warp))
-    return false;
-  block->warp = memory;
-  memset(memory, 0, warps * sizeof *block->warp);
-  block->warps = warps;
+  layout own = {.warps = (unsigned)((threads + BF_EMU_LANES - 1) / BF_EMU_LANES)};
+  own.frame_bytes = to_line(flight->kernel->code->frame_bytes);
+  own.warp = to_line(sizeof(bf_emu_block));
+  own.frame = own.warp + to_line(own.warps * sizeof(bf_emu_warp));
+  own.shared = own.frame + own.warps * own.frame_bytes;
+  own.end = own.shared + to_line(flight->shared_bytes + 64);
+  return own;
+}
+
+size_t bf_emu_block_room(const bf_emu_flight *flight) { return lay_out(flight).end; }
+
+/* Local memory, and what is noted of shared memory. */
+static bool add_extras(bf_emu_block *block, const bf_emu_flight *flight) {
+  const bf_emu_launch *launch = flight->launch;
   if (flight->stack_bytes) {
-    block->local_bytes = (uint64_t)warps * BF_EMU_LANES * flight->stack_bytes;
+    block->local_bytes = (uint64_t)block->warps * BF_EMU_LANES * flight->stack_bytes;
     void *local = mmap(NULL, block->local_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (local == MAP_FAILED)
@@ -91,18 +99,29 @@ static bool fill_block(bf_emu_block *block, const bf_emu_flight *flight) {
     if (!block->shadow)
       return false;
   }
-  for (unsigned i = 0; i < warps; i++)
-    if (!make_warp(block, i, flight))
-      return false;
   return true;
 }
 
-bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight) {
-  bf_emu_block *block = calloc(1, sizeof *block);
-  if (block && fill_block(block, flight))
-    return block;
-  bf_emu_block_free(block);
-  return NULL;
+bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight, void *memory) {
+  layout parts = lay_out(flight);
+  bool is_borrowed = memory != NULL;
+  if (!memory && posix_memalign(&memory, 64, parts.end))
+    return NULL;
+  memset(memory, 0, parts.frame);
+  bf_emu_block *block = memory;
+  uint8_t *bytes = memory;
+  block->is_borrowed = is_borrowed;
+  block->shared_bytes = flight->shared_bytes;
+  block->shared = bytes + parts.shared;
+  block->warp = (bf_emu_warp *)(void *)(bytes + parts.warp);
+  block->warps = parts.warps;
+  if (!add_extras(block, flight)) {
+    bf_emu_block_free(block);
+    return NULL;
+  }
+  for (unsigned i = 0; i < parts.warps; i++)
+    make_warp(block, i, flight, bytes + parts.frame + i * parts.frame_bytes);
+  return block;
 }
 
 /* Makes a block start as block number index of the grid. */

@@ -4,8 +4,11 @@
 
 #include "emu/device.h"
 
-/* Memory for a block of the launch; NULL: there is none. */
-bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight);
+/* Bytes that a block of the launch needs. */
+size_t bf_emu_block_room(const bf_emu_flight *flight);
+/* A block of the launch in that much memory of the caller's, aligned to 64 bytes, which must
+ * outlive it; or, with NULL, in its own. NULL: there is no memory. */
+bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight, void *memory);
 /* Makes a block start as block number index of the grid. */
 void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t index);
 void bf_emu_block_free(bf_emu_block *block);

@@ -226,18 +226,19 @@ struct bf_emu_warp {
   bf_emu_join *join;
   const bf_emu_op *segment; /* operations from here on are not counted yet */
   const bf_emu_op *at;      /* step.c: where the running path goes on; NULL: none runs */
-
-  unsigned index; /* in its block */
-  uint32_t lanes; /* that exist */
-  uint8_t *local; /* local memory: stack_bytes per lane, lane after lane; NULL: none */
-  uint32_t tid[3][BF_EMU_LANES];
-  uint64_t instructions;          /* executed by the warp */
-  bf_emu_path path[BF_EMU_LANES]; /* those that do not run now */
+  /* And what many of them use. */
+  uint64_t instructions; /* executed by the warp */
   unsigned paths;
   unsigned spins;  /* backward branches since the last switch of paths, in loops that poll memory */
   unsigned budget; /* backward branches left before other warps run */
+  unsigned index;  /* in its block */
+  uint32_t lanes;  /* that exist */
   bool polled;     /* memory was read in a way that waits for others */
   bool is_meeting; /* the operation that runs has met all it waited for */
+  uint8_t *local;  /* local memory: stack_bytes per lane, lane after lane; NULL: none */
+
+  bf_emu_path path[BF_EMU_LANES]; /* those that do not run now */
+  uint32_t tid[3][BF_EMU_LANES];
   bf_emu_frame first_frame;
   bf_emu_frame *frames;            /* all but the first, in use or not */
   bf_emu_join *free_joins, *joins; /* those not in use; all */
@@ -267,6 +268,7 @@ typedef struct bf_emu_block {
   struct bf_emu_shadow *shadow; /* what is known of each byte, or NULL */
   uint8_t *local;               /* of all its threads, or NULL */
   uint64_t local_bytes;
+  bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */
   struct bf_emu_block *next;
 } bf_emu_block;
 

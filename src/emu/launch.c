@@ -146,7 +146,7 @@ static bf_emu_block *next_block(bf_emu_worker *worker, bf_emu_block **spare) {
   if (block)
     *spare = block->next;
   else
-    block = bf_emu_block_make(flight);
+    block = bf_emu_block_make(flight, NULL);
   if (!block) {
     __atomic_store_n(&flight->out_of_memory, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);

@@ -11,12 +11,20 @@
 #include "emu/warp.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 struct bf_emu_stepper {
   bf_emu_flight *flight;
   bf_emu_launch launch;
   bf_emu_observer observer;
   bf_emu_block **spare; /* per place: blocks not in use */
+  /* Blocks of all places lie in few pieces of memory. */
+  pthread_mutex_t lock; /* of what follows */
+  struct piece {
+    struct piece *next;
+    void *memory;
+  } * pieces;
+  size_t piece_bytes, used; /* of the newest piece */
 };
 
 int bf_emu_stepper_create(bf_emu *emu, const bf_emu_launch *launch, bf_emu_stepper **stepper,
@@ -24,6 +32,7 @@ int bf_emu_stepper_create(bf_emu *emu, const bf_emu_launch *launch, bf_emu_stepp
   *stepper = calloc(1, sizeof **stepper);
   if (!*stepper)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  pthread_mutex_init(&(*stepper)->lock, NULL);
   (*stepper)->launch = *launch;
   if (launch->observer) {
     (*stepper)->observer = *launch->observer;
@@ -57,6 +66,12 @@ void bf_emu_stepper_free(bf_emu_stepper *stepper) {
       bf_emu_block_free(block);
     }
   bf_emu_flight_close(stepper->flight);
+  for (struct piece *piece = stepper->pieces, *next; piece; piece = next) {
+    next = piece->next;
+    free(piece->memory);
+    free(piece);
+  }
+  pthread_mutex_destroy(&stepper->lock);
   free(stepper->spare);
   free(stepper);
 }
@@ -71,12 +86,47 @@ void bf_emu_stepper_clock(bf_emu_stepper *stepper, unsigned place, const uint64_
 
 /* ---- Blocks ---- */
 
+/* Begins a piece of memory with room for a block. Each is twice as large as the one before, up to
+ * MOST_BYTES; large ones ask for large pages, because blocks of many places do not fit into what
+ * the host can remember of small ones. */
+static bool add_piece(bf_emu_stepper *stepper, size_t room) {
+  enum { HUGE_BYTES = 1 << 21, MOST_BYTES = 1 << 25 };
+  size_t bytes = 2 * stepper->piece_bytes < MOST_BYTES ? 2 * stepper->piece_bytes : MOST_BYTES;
+  if (bytes < room)
+    bytes = room;
+  struct piece *piece = malloc(sizeof *piece);
+  if (!piece || posix_memalign(&piece->memory, bytes < HUGE_BYTES ? 64 : HUGE_BYTES, bytes)) {
+    free(piece);
+    return false;
+  }
+  if (bytes >= HUGE_BYTES)
+    madvise(piece->memory, bytes, MADV_HUGEPAGE); /* a wish: nothing depends on it */
+  piece->next = stepper->pieces;
+  stepper->pieces = piece;
+  stepper->piece_bytes = bytes;
+  stepper->used = 0;
+  return true;
+}
+
+/* Makes one more block. */
+static bf_emu_block *make_block(bf_emu_stepper *stepper) {
+  size_t room = bf_emu_block_room(stepper->flight);
+  uint8_t *memory = NULL;
+  pthread_mutex_lock(&stepper->lock);
+  if (stepper->piece_bytes - stepper->used >= room || add_piece(stepper, room)) {
+    memory = (uint8_t *)stepper->pieces->memory + stepper->used;
+    stepper->used += room;
+  }
+  pthread_mutex_unlock(&stepper->lock);
+  return memory ? bf_emu_block_make(stepper->flight, memory) : NULL;
+}
+
 bf_emu_block *bf_emu_stepper_begin(bf_emu_stepper *stepper, unsigned place, uint64_t index) {
   bf_emu_block *block = stepper->spare[place];
   if (block)
     stepper->spare[place] = block->next;
   else
-    block = bf_emu_block_make(stepper->flight);
+    block = make_block(stepper);
   if (block)
     bf_emu_block_begin(block, &stepper->flight->worker[place], index);
   return block;

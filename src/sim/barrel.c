@@ -526,7 +526,7 @@ static void begin_cycle(bf_sim_sm *sm) {
   if (own->ended != NONE)
     own->free_flight[own->free_flights++] = own->ended;
   own->ended = NONE;
-  if (bf_sim_next_answer(sm) <= sm->now)
+  if (sm->next_answer <= sm->now)
     bf_sim_take_answers(sm);
   wake_due(sm);
   own->ready |= own->rising;
@@ -544,7 +544,7 @@ static uint64_t skip_to(const bf_sim_sm *sm, uint64_t until) {
   uint64_t next = own->rising ? sm->now + 1 : bf_sim_pipe_next(own->pipe, sm->now);
   if (is_watched(sm) && next != UINT64_MAX)
     next = sm->now + 1;
-  uint64_t answer = bf_sim_next_answer(sm);
+  uint64_t answer = sm->next_answer;
   next = answer < next ? answer : next;
   next = own->next_wake < next ? own->next_wake : next;
   next = own->ready && own->safe_from < next ? own->safe_from : next;

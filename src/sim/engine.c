@@ -20,16 +20,24 @@ const char *const bf_sim_stall_names[BF_SIM_STALLS] = {"no warps",   "barrier", 
                                                        "dependency", "kept back", "conflict",
                                                        "writeback",  "unit busy", "queue full"};
 
-enum { REPORT_SPANS = 256, MOST_SPINS = 4000 };
+enum { REPORT_SPANS = 256, MOST_SPINS = 1000 };
 
-/* Where threads meet between spans. How many there are may be set after some have come. A span is
- * short, so a thread looks for the others for a moment before it sleeps. */
+/* Where threads meet at the end of a span; the last to come does what follows a span before all go
+ * on. How many there are may be set after some have come. Most spans take all threads about as
+ * long, so a thread looks for the others for a moment before it sleeps. */
 typedef struct meeting {
   pthread_mutex_t lock;
   pthread_cond_t all_here;
   unsigned threads, here;
   unsigned number; /* of the meeting */
 } meeting;
+
+/* Multiprocessors that a thread simulates in a span; when it has no more it takes those of others.
+ * So a thread has the same ones again and again, and finds them in its cache. */
+typedef struct share {
+  unsigned next, end;
+  char apart[56]; /* a line of the host's cache for each */
+} share;
 
 typedef struct ended {
   uint64_t cycle;
@@ -51,32 +59,13 @@ typedef struct engine {
   uint64_t last_end;    /* cycle at which the last block so far has ended */
   uint64_t last_answer; /* cycle at which the last access to global memory so far is done */
   ended *ended;
+  unsigned *paused; /* heap of multiprocessors */
   bool is_over, failed, was_interrupted, timed_out;
   /* Threads. */
-  unsigned next_sm; /* to be simulated in this span */
+  unsigned shares;
+  share *share;
   meeting meeting;
 } engine;
-
-/* Waits until all threads have come. */
-static void meet(meeting *own) {
-  pthread_mutex_lock(&own->lock);
-  unsigned number = own->number;
-  if (++own->here == own->threads) {
-    own->here = 0;
-    __atomic_store_n(&own->number, number + 1, __ATOMIC_RELEASE);
-    pthread_cond_broadcast(&own->all_here);
-    pthread_mutex_unlock(&own->lock);
-    return;
-  }
-  pthread_mutex_unlock(&own->lock);
-  for (unsigned i = 0; i < MOST_SPINS; i++)
-    if (__atomic_load_n(&own->number, __ATOMIC_ACQUIRE) != number)
-      return;
-  pthread_mutex_lock(&own->lock);
-  while (own->number == number)
-    pthread_cond_wait(&own->all_here, &own->lock);
-  pthread_mutex_unlock(&own->lock);
-}
 
 /* ---- Blocks ---- */
 
@@ -120,20 +109,43 @@ static bool has_work(const bf_sim_sm *sm) {
   return sm->warps_alive || sm->begins || sm->answer_count;
 }
 
+/* Whether multiprocessor a goes on before b. */
+static bool is_before(const engine *own, unsigned a, unsigned b) {
+  uint64_t x = own->sm[a].now, y = own->sm[b].now;
+  return x < y || (x == y && a < b);
+}
+
+/* Moves the first of the heap of those that have paused down to where it belongs. */
+static void sift_paused(engine *own, unsigned at, unsigned count) {
+  unsigned *heap = own->paused, moved = heap[at];
+  for (unsigned child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && is_before(own, heap[child + 1], heap[child]))
+      child++;
+    if (!is_before(own, heap[child], moved))
+      break;
+    heap[at] = heap[child];
+  }
+  heap[at] = moved;
+}
+
 /* Lets multiprocessors that have paused go on, in the order of cycles. */
 static void run_paused(engine *own) {
-  for (;;) {
-    bf_sim_sm *first = NULL;
-    for (unsigned i = 0; i < own->sms; i++)
-      if (own->sm[i].is_paused && (!first || own->sm[i].now < first->now))
-        first = &own->sm[i];
-    if (!first)
-      return;
+  unsigned count = 0;
+  for (unsigned i = 0; i < own->sms; i++)
+    if (own->sm[i].is_paused)
+      own->paused[count++] = i;
+  for (unsigned i = count / 2; i-- > 0;)
+    sift_paused(own, i, count);
+  while (count) {
+    bf_sim_sm *first = &own->sm[own->paused[0]];
     first->is_paused = false;
     first->may_order = true;
     first->core->run(first, own->until);
     if (first->is_stopped || first->failed)
       return;
+    if (!first->is_paused)
+      own->paused[0] = own->paused[--count];
+    sift_paused(own, 0, count);
   }
 }
 
@@ -161,7 +173,7 @@ static uint64_t next_cycle(const engine *own) {
   uint64_t next = bf_sim_memory_next(own->memory);
   for (unsigned i = 0; i < own->sms; i++) {
     const bf_sim_sm *sm = &own->sm[i];
-    uint64_t event = sm->core->next_event(sm), answer = bf_sim_next_answer(sm);
+    uint64_t event = sm->core->next_event(sm), answer = sm->next_answer;
     if (event < next)
       next = event;
     if (answer < next)
@@ -188,7 +200,7 @@ static void report(engine *own) {
     own->was_interrupted = own->is_over = true;
 }
 
-/* What follows a span; done by one thread. */
+/* What follows a span; done by one thread while the others wait. */
 static void end_span(engine *own) {
   run_paused(own);
   for (unsigned i = 0; i < own->sms; i++) {
@@ -214,66 +226,111 @@ static void end_span(engine *own) {
   /* Spans begin at multiples of their length, so that skipping does not move them. */
   uint64_t start = next > own->until ? next : own->until;
   own->until = (start / own->span + 1) * own->span;
-  own->next_sm = 0;
 }
 
-/* Simulates multiprocessors until none is left in this span. */
-static void run_some(engine *own) {
-  for (;;) {
-    unsigned index = __atomic_fetch_add(&own->next_sm, 1, __ATOMIC_RELAXED);
-    if (index >= own->sms)
-      return;
-    if (has_work(&own->sm[index]))
-      own->sm[index].core->run(&own->sm[index], own->until);
-    else
-      own->sm[index].now = own->until;
+/* ---- Threads ---- */
+
+/* Simulates a multiprocessor to the end of the span. */
+static void run_one(engine *own, bf_sim_sm *sm) {
+  if (has_work(sm))
+    sm->core->run(sm, own->until);
+  else
+    sm->now = own->until;
+}
+
+/* Simulates multiprocessors until none is left in this span: those of thread `index` first. */
+static void run_some(engine *own, unsigned index) {
+  for (unsigned i = 0; i < own->shares; i++) {
+    share *from = &own->share[(index + i) % own->shares];
+    for (unsigned sm; (sm = __atomic_fetch_add(&from->next, 1, __ATOMIC_RELAXED)) < from->end;)
+      run_one(own, &own->sm[sm]);
   }
 }
 
-static void *work(void *context) {
-  engine *own = context;
-  for (;;) {
-    meet(&own->meeting); /* a span begins */
-    if (own->is_over)
-      return NULL;
-    run_some(own);
-    meet(&own->meeting);
-  }
+/* Divides multiprocessors among threads. */
+static void set_shares(engine *own) {
+  for (unsigned i = 0; i < own->shares; i++)
+    own->share[i] = (share){.next = (unsigned)((uint64_t)own->sms * i / own->shares),
+                            .end = (unsigned)((uint64_t)own->sms * (i + 1) / own->shares)};
 }
 
-/* The spans of the thread that leads; the others are in work. */
-static void lead(engine *own) {
-  for (;;) {
-    meet(&own->meeting);
-    if (own->is_over)
-      return;
-    run_some(own);
-    meet(&own->meeting);
+/* Lets the host's core rest for a moment. */
+static void rest(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/* Ends a span when all threads have come. */
+static void meet(engine *own) {
+  meeting *place = &own->meeting;
+  pthread_mutex_lock(&place->lock);
+  unsigned number = place->number;
+  bool is_last = ++place->here == place->threads;
+  pthread_mutex_unlock(&place->lock);
+  if (is_last) {
     end_span(own);
+    set_shares(own);
+    pthread_mutex_lock(&place->lock);
+    place->here = 0;
+    __atomic_store_n(&place->number, number + 1, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&place->all_here);
+    pthread_mutex_unlock(&place->lock);
+    return;
   }
+  for (unsigned i = 0; i < MOST_SPINS; i++, rest())
+    if (__atomic_load_n(&place->number, __ATOMIC_ACQUIRE) != number)
+      return;
+  pthread_mutex_lock(&place->lock);
+  while (place->number == number)
+    pthread_cond_wait(&place->all_here, &place->lock);
+  pthread_mutex_unlock(&place->lock);
+}
+
+typedef struct worker {
+  engine *engine;
+  unsigned index;
+  pthread_t thread;
+} worker;
+
+/* All spans, as one thread of several sees them. */
+static void *work(void *context) {
+  const worker *own = context;
+  do {
+    run_some(own->engine, own->index);
+    meet(own->engine);
+  } while (!own->engine->is_over);
+  return NULL;
 }
 
 /* Runs all spans on as many threads as can be had. */
 static int run_all(engine *own, unsigned workers, bf_diagnostic *diagnostic) {
-  pthread_t *thread = calloc(workers, sizeof *thread);
-  if (!thread)
+  worker *made = calloc(workers, sizeof *made);
+  own->share = calloc(workers, sizeof *own->share);
+  if (!made || !own->share) {
+    free(made);
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
   meeting *place = &own->meeting;
   pthread_mutex_init(&place->lock, NULL);
   pthread_cond_init(&place->all_here, NULL);
-  place->threads = workers;
+  own->shares = place->threads = workers;
+  set_shares(own);
+  for (unsigned i = 0; i < workers; i++)
+    made[i] = (worker){.engine = own, .index = i};
   unsigned started = 1;
-  while (started < workers && pthread_create(&thread[started], NULL, work, own) == 0)
+  while (started < workers &&
+         pthread_create(&made[started].thread, NULL, work, &made[started]) == 0)
     started++;
   pthread_mutex_lock(&place->lock);
   place->threads = started;
   pthread_mutex_unlock(&place->lock);
-  lead(own);
+  work(&made[0]);
   for (unsigned i = 1; i < started; i++)
-    pthread_join(thread[i], NULL);
+    pthread_join(made[i].thread, NULL);
   pthread_cond_destroy(&place->all_here);
   pthread_mutex_destroy(&place->lock);
-  free(thread);
+  free(made);
   return BF_OK;
 }
 
@@ -424,7 +481,8 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   own->until = (gpu->launch_cycles / own->span + 1) * own->span;
   own->sm = calloc(own->sms, sizeof *own->sm);
   own->ended = calloc((size_t)own->sms * result->blocks_per_sm, sizeof *own->ended);
-  if (!own->sm || !own->ended)
+  own->paused = calloc(own->sms, sizeof *own->paused);
+  if (!own->sm || !own->ended || !own->paused)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   bf_emu_observer observer = bf_sim_observer(own->sm, gpu->merge != 0);
   bf_emu_launch stepped = *launch;
@@ -446,6 +504,8 @@ static void close_engine(engine *own) {
   bf_sim_map_free(&own->map);
   bf_emu_stepper_free(own->stepper);
   free(own->ended);
+  free(own->paused);
+  free(own->share);
   free(own->sm);
 }
 

@@ -160,6 +160,7 @@ extern const bf_sim_core bf_sim_scoreboard_core, bf_sim_barrel_core;
 typedef struct bf_sim_sm {
   unsigned index;
   uint64_t now;
+  uint64_t next_answer; /* cycle of the next answer or block; UINT64_MAX: none is on its way */
   const bf_sim_gpu *gpu;
   const bf_sim_settings *settings;
   const bf_sim_program *program;
@@ -228,8 +229,6 @@ bool bf_sim_has_room(const bf_sim_sm *sm);
 /* Takes all answers that are due at sm->now or before, and calls core->loaded for complete loads;
  * begins the blocks that are due, and calls core->admit for their warps. */
 void bf_sim_take_answers(bf_sim_sm *sm);
-/* The cycle of the next answer or block; UINT64_MAX: none is on its way. */
-uint64_t bf_sim_next_answer(const bf_sim_sm *sm);
 /* Tells the watch, if there is one. */
 void bf_sim_tell(bf_sim_sm *sm, const bf_sim_warp *warp, unsigned scheduler, uint32_t instruction,
                  uint64_t issued, uint64_t done, unsigned wavefronts);

@@ -15,8 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHEEL = 1024, TICKS = 256 }; /* cycles of the wheel; parts of a cycle that units count in */
+enum { WHEEL = 64, TICKS = 256 }; /* cycles of the wheel; parts of a cycle that units count in */
 enum { SETS = 64, NO_SLOT = 64 };
+/* Instructions that find their unit busy together: those of a unit, and accesses to global memory,
+ * which need room among the loads in flight. */
+enum { KIND_GLOBAL = BF_SIM_UNITS, KINDS };
 enum { LOCK_HOLDS_LOOP = 1 }; /* the second word of lock_holds */
 
 /* Cycles from here on stand for loads in flight; the last one for all loads that are owed. */
@@ -25,84 +28,87 @@ enum { LOCK_HOLDS_LOOP = 1 }; /* the second word of lock_holds */
 
 enum { OWED = 16, LATE = 64 };
 
-typedef enum state { READY, TIMED, LOADING, WAITING } state;
+typedef enum state { READY, TIMED, LOADING, WAITING, STATES } state;
 
-typedef struct scored {
-  state state;
-  uint64_t wake;      /* TIMED: the cycle */
-  uint64_t loading;   /* LOADING: what the scoreboard holds for the load */
-  uint64_t earliest;  /* LOADING: and not before that cycle */
-  uint64_t shared_at; /* when the data of its last shared load is there */
-  uint64_t *ready;    /* per register */
-  /* Instructions whose operands were not there and that others have passed (lookahead): the cycles
-   * at which operands will be there, in a ring, and the loads that must come. */
-  uint64_t late[LATE], late_until; /* late_until: when all of them are there */
-  unsigned late_first, late_count;
-  unsigned owed_count, owed_instructions;
+/* Instructions of a warp whose operands were not there and that others have passed (lookahead): the
+ * cycles at which operands will be there, in a ring, and the loads that must come. */
+typedef struct passed {
+  uint64_t late[LATE];
   uint64_t owed[OWED];
   unsigned owed_by[OWED]; /* instructions that wait for that load */
+} passed;
+
+/* A warp. What every instruction needs is in one line of the host's cache. */
+typedef struct scored {
+  uint64_t *ready;     /* per register */
+  uint64_t wake;       /* TIMED: the cycle; LOADING: it cannot issue before */
+  uint64_t loading;    /* LOADING: what the scoreboard holds for the load */
+  uint64_t shared_at;  /* when the data of its last shared load is there */
+  passed *passed;      /* NULL where lookahead is 0 */
+  uint64_t late_until; /* when the operands of all instructions that were passed are there */
+  uint8_t state, scheduler, kind;
+  bool is_passed;  /* its next instruction issues without its operands */
+  bool has_copies; /* registers other than those of a load's own results may wait for the load */
+  uint8_t late_first, late_count;
+  uint8_t owed_count;
+  unsigned owed_instructions;
 } scored;
 
 typedef struct issuer {
   uint64_t mask;     /* slots that belong to it */
   uint64_t turn;     /* cycle of its next turn */
-  unsigned last;     /* slot that issued last; NO_SLOT: none yet */
   uint64_t active;   /* two-level: slots in the first group */
   uint64_t way_free; /* ticks: when another of its accesses can go to memory */
+  unsigned last;     /* slot that issued last; NO_SLOT: none yet */
   bool way_has_conflicts;
-  bf_sim_stall blocked_by;
-  unsigned count[4]; /* its warps by state */
+  uint8_t blocked_by; /* bf_sim_stall: why its ready warps did not issue in its last turn */
 } issuer;
 
 typedef struct board {
-  scored warp[64];
-  uint64_t *registers; /* of all slots */
-  issuer scheduler[8];
+  scored *warp;                        /* by slot */
+  uint64_t in[STATES];                 /* slots by state */
   unsigned schedulers, next_scheduler; /* the one whose turn is being taken in this cycle */
-  uint64_t ready;                      /* slots */
-  uint64_t wheel[WHEEL];
-  uint64_t filled[WHEEL / 64];            /* bits: entries of the wheel that are not empty */
-  uint64_t unit_free[SETS][BF_SIM_UNITS]; /* ticks */
-  uint64_t unit_ticks[BF_SIM_UNITS];      /* that an instruction takes its unit */
-  uint64_t unit_cycles[BF_SIM_UNITS];     /* to the result */
-  uint64_t memory_free;                   /* ticks: the load/store unit */
-  uint64_t *queue;                        /* ticks at which queued accesses start */
-  uint64_t queue_first;                   /* the earliest of them */
+  uint64_t filled;                     /* bits: entries of the wheel that are not empty */
+  uint64_t far, far_first; /* TIMED beyond the wheel: slots, and the earliest cycle of one */
+  uint64_t memory_free;    /* ticks: the load/store unit */
+  uint64_t queue_first;    /* the earliest of the queue */
   unsigned queue_count;
   uint64_t blocked_until; /* ticks: when the unit is free that a ready warp waits for */
   bool queue_has_conflicts;
+  uint64_t of_kind[KINDS]; /* slots by the kind of the next instruction */
+  issuer scheduler[8];
+  uint64_t wheel[WHEEL];                  /* slots by cycle */
+  uint64_t unit_ticks[BF_SIM_UNITS];      /* that an instruction takes its unit */
+  uint64_t unit_cycles[BF_SIM_UNITS];     /* to the result */
+  uint64_t *queue;                        /* ticks at which queued accesses start */
+  uint64_t *registers;                    /* of all slots */
+  passed *passed;                         /* of all slots, or NULL */
+  uint64_t unit_free[SETS][BF_SIM_UNITS]; /* ticks */
 } board;
 
 static uint64_t ticks(double cycles) { return (uint64_t)llround(cycles * TICKS); }
 
-static unsigned scheduler_of(const board *own, const bf_sim_warp *warp) {
-  return warp->slot % own->schedulers;
-}
-
 /* ---- The wheel ---- */
 
 static void sleep_until(board *own, unsigned slot, uint64_t now, uint64_t wake) {
-  uint64_t at = (wake - now < WHEEL ? wake : now + WHEEL - 1) % WHEEL;
-  own->wheel[at] |= UINT64_C(1) << slot;
-  own->filled[at / 64] |= UINT64_C(1) << at % 64;
+  uint64_t bit = UINT64_C(1) << slot;
+  if (wake - now < WHEEL) {
+    own->wheel[wake % WHEEL] |= bit;
+    own->filled |= UINT64_C(1) << wake % WHEEL;
+    return;
+  }
+  own->far |= bit;
+  if (wake < own->far_first)
+    own->far_first = wake;
 }
 
-/* The first cycle after now with somebody in it; UINT64_MAX: none. */
-static uint64_t next_wake(const board *own, uint64_t now) {
-  unsigned start = (unsigned)((now + 1) % WHEEL);
-  for (unsigned i = 0; i <= WHEEL / 64; i++) {
-    unsigned word = (start / 64 + i) % (WHEEL / 64);
-    uint64_t bits = own->filled[word];
-    if (i == 0)
-      bits &= ~UINT64_C(0) << start % 64;
-    else if (i == WHEEL / 64)
-      bits &= start % 64 ? (UINT64_C(1) << start % 64) - 1 : 0;
-    if (bits) {
-      unsigned at = word * 64 + (unsigned)__builtin_ctzll(bits);
-      return now + 1 + (at + WHEEL - start) % WHEEL;
-    }
-  }
-  return UINT64_MAX;
+/* The first cycle from `from` on with somebody in it; UINT64_MAX: none. No entry of the wheel lies
+ * before it. */
+static uint64_t next_wake(const board *own, uint64_t from) {
+  unsigned turn = (unsigned)(from % WHEEL);
+  uint64_t ahead = own->filled >> turn | (turn ? own->filled << (WHEEL - turn) : 0);
+  uint64_t near = ahead ? from + (unsigned)__builtin_ctzll(ahead) : UINT64_MAX;
+  return near < own->far_first ? near : own->far_first;
 }
 
 /* ---- States ---- */
@@ -110,19 +116,27 @@ static uint64_t next_wake(const board *own, uint64_t now) {
 static void set_state(bf_sim_sm *sm, bf_sim_warp *warp, state next) {
   board *own = sm->core_data;
   scored *score = &own->warp[warp->slot];
-  issuer *its = &own->scheduler[scheduler_of(own, warp)];
   uint64_t bit = UINT64_C(1) << warp->slot;
-  its->count[score->state]--;
-  its->count[next]++;
-  score->state = next;
-  if (next == READY)
-    own->ready |= bit;
-  else
-    own->ready &= ~bit;
-  if (sm->gpu->scheduler != BF_SIM_TWO_LEVEL)
-    return;
-  if (next == LOADING || next == WAITING) /* leaves the first group */
-    its->active &= ~bit;
+  own->in[score->state] &= ~bit;
+  own->in[next] |= bit;
+  score->state = (uint8_t)next;
+  if (next == LOADING || next == WAITING) /* leaves the first group of a two-level scheduler */
+    own->scheduler[score->scheduler].active &= ~bit;
+}
+
+/* Wakes those of `slots` whose cycle has come; the others go on sleeping. */
+static void wake(bf_sim_sm *sm, uint64_t slots) {
+  board *own = sm->core_data;
+  for (; slots; slots &= slots - 1) {
+    unsigned slot = (unsigned)__builtin_ctzll(slots);
+    const scored *score = &own->warp[slot];
+    if (!(own->in[TIMED] >> slot & 1))
+      continue;
+    if (score->wake > sm->now)
+      sleep_until(own, slot, sm->now, score->wake);
+    else
+      set_state(sm, &sm->warp[slot], READY);
+  }
 }
 
 /* Wakes those whose cycle has come. */
@@ -130,20 +144,14 @@ static void wake_due(bf_sim_sm *sm) {
   board *own = sm->core_data;
   unsigned at = (unsigned)(sm->now % WHEEL);
   uint64_t due = own->wheel[at];
-  if (!due)
-    return;
-  own->wheel[at] = 0;
-  own->filled[at / 64] &= ~(UINT64_C(1) << at % 64);
-  for (; due; due &= due - 1) {
-    unsigned slot = (unsigned)__builtin_ctzll(due);
-    scored *score = &own->warp[slot];
-    if (!sm->warp[slot].emu || score->state != TIMED)
-      continue;
-    if (score->wake > sm->now)
-      sleep_until(own, slot, sm->now, score->wake);
-    else
-      set_state(sm, &sm->warp[slot], READY);
+  if (own->far_first < sm->now + WHEEL) {
+    due |= own->far;
+    own->far = 0;
+    own->far_first = UINT64_MAX;
   }
+  own->wheel[at] = 0;
+  own->filled &= ~(UINT64_C(1) << at);
+  wake(sm, due);
 }
 
 /* When the registers that an instruction names are free; at least `earliest`. A load that must come
@@ -165,8 +173,8 @@ static uint64_t registers_ready(const scored *score, const bf_sim_op *op, uint64
 
 /* Forgets instructions whose operands are there. */
 static void forget_late(scored *score, uint64_t now) {
-  while (score->late_count && score->late[score->late_first] <= now) {
-    score->late_first = (score->late_first + 1) % LATE;
+  while (score->late_count && score->passed->late[score->late_first] <= now) {
+    score->late_first = (uint8_t)((score->late_first + 1) % LATE);
     score->late_count--;
   }
 }
@@ -189,33 +197,46 @@ static bool may_be_passed(const bf_sim_sm *sm, scored *score, const bf_sim_op *o
 /* Notes an instruction that is passed: its operands are there at cycle `ready`, and a load must
  * come first (0: none). */
 static void be_passed(scored *score, uint64_t ready, uint64_t loading) {
+  passed *own = score->passed;
   if (ready > score->late_until)
     score->late_until = ready;
   if (!loading) {
-    score->late[(score->late_first + score->late_count++) % LATE] = ready;
+    own->late[(score->late_first + score->late_count++) % LATE] = ready;
     return;
   }
+  score->has_copies = true;
   unsigned i = 0;
-  while (i < score->owed_count && score->owed[i] != loading)
+  while (i < score->owed_count && own->owed[i] != loading)
     i++;
   if (i == score->owed_count) {
-    score->owed[score->owed_count++] = loading;
-    score->owed_by[i] = 0;
+    own->owed[score->owed_count++] = loading;
+    own->owed_by[i] = 0;
   }
-  score->owed_by[i]++;
+  own->owed_by[i]++;
   score->owed_instructions++;
 }
 
 /* A load has come. */
 static void pay(scored *score, uint64_t loading) {
+  passed *own = score->passed;
   for (unsigned i = 0; i < score->owed_count; i++)
-    if (score->owed[i] == loading) {
-      score->owed_instructions -= score->owed_by[i];
+    if (own->owed[i] == loading) {
+      score->owed_instructions -= own->owed_by[i];
       score->owed_count--;
-      score->owed[i] = score->owed[score->owed_count];
-      score->owed_by[i] = score->owed_by[score->owed_count];
+      own->owed[i] = own->owed[score->owed_count];
+      own->owed_by[i] = own->owed_by[score->owed_count];
       return;
     }
+}
+
+/* Notes the kind of a warp's next instruction. */
+static void set_kind(board *own, scored *score, unsigned slot, const bf_sim_op *op) {
+  uint8_t kind =
+      op->unit == BF_SIM_UNIT_MEMORY && op->is_memory && !op->is_shared ? KIND_GLOBAL : op->unit;
+  uint64_t bit = UINT64_C(1) << slot;
+  own->of_kind[score->kind] &= ~bit;
+  own->of_kind[kind] |= bit;
+  score->kind = kind;
 }
 
 /* Puts a warp into the state that its next instruction asks for; it cannot issue before earliest.
@@ -228,16 +249,19 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
     return;
   }
   uint64_t loading, ready = registers_ready(score, warp->next, earliest, &loading);
+  set_kind(own, score, warp->slot, warp->next);
+  score->is_passed = false;
   if (ends_block(warp->next)) { /* what was passed must have happened */
     ready = ready > score->late_until ? ready : score->late_until;
     loading = score->owed_count ? LOADING_OWED : loading;
   } else if ((loading || ready > earliest) && may_be_passed(sm, score, warp->next)) {
+    score->is_passed = true;
     loading = 0;
     ready = earliest;
   }
   if (loading) {
     score->loading = loading;
-    score->earliest = earliest;
+    score->wake = earliest;
     set_state(sm, warp, LOADING);
   } else if (ready > sm->now) {
     score->wake = ready;
@@ -273,6 +297,7 @@ static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
     uint64_t ready = op->is_absorbed ? score->shared_at : 0;
     for (unsigned i = 0; i < op->sources && !op->is_absorbed; i++)
       ready = later(sm, score->ready[op->source[i]], ready);
+    score->has_copies |= ready >= LOADING_FROM;
     bf_sim_execute(sm, warp);
     set_results(score, op, ready);
     bf_sim_look(sm, warp);
@@ -282,11 +307,10 @@ static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
 /* Forgets a warp that has left its slot. */
 static void forget(bf_sim_sm *sm, const bf_sim_warp *warp) {
   board *own = sm->core_data;
+  scored *score = &own->warp[warp->slot];
   uint64_t bit = UINT64_C(1) << warp->slot;
-  issuer *its = &own->scheduler[scheduler_of(own, warp)];
-  its->count[own->warp[warp->slot].state]--;
-  its->active &= ~bit;
-  own->ready &= ~bit;
+  own->in[score->state] &= ~bit;
+  own->scheduler[score->scheduler].active &= ~bit;
 }
 
 /* The warp has executed an instruction: looks at what comes next. */
@@ -418,7 +442,7 @@ static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
   board *own = sm->core_data;
   const bf_count *count = &sm->touched.shared;
   shared_cost cost = cost_of_shared(sm->gpu, &sm->touched, sm->settings->hash != NULL);
-  issuer *its = &own->scheduler[scheduler_of(own, warp)];
+  issuer *its = &own->scheduler[own->warp[warp->slot].scheduler];
   uint64_t now = sm->now * TICKS;
   uint64_t earliest = its->way_free > now ? its->way_free : now;
   uint64_t start = take_memory(sm, own, earliest, ticks(cost.memory), count->conflicts > 0);
@@ -480,11 +504,11 @@ static unsigned free_set(const bf_sim_sm *sm, const board *own, unsigned schedul
 static void note_blocked(board *own, unsigned scheduler, uint64_t until, bf_sim_stall reason) {
   if (until < own->blocked_until)
     own->blocked_until = until;
-  own->scheduler[scheduler].blocked_by = reason;
+  own->scheduler[scheduler].blocked_by = (uint8_t)reason;
 }
 
 /* Whether the load/store unit takes another instruction; notes what keeps it. */
-static bool memory_takes(bf_sim_sm *sm, board *own, unsigned scheduler, const bf_sim_op *op) {
+static bool memory_takes(const bf_sim_sm *sm, board *own, unsigned scheduler, unsigned kind) {
   uint64_t way_free = own->scheduler[scheduler].way_free;
   if (way_free > sm->now * TICKS) {
     note_blocked(own, scheduler, way_free,
@@ -496,26 +520,43 @@ static bool memory_takes(bf_sim_sm *sm, board *own, unsigned scheduler, const bf
                  own->queue_has_conflicts ? BF_SIM_CONFLICT : BF_SIM_UNIT);
     return false;
   }
-  if (op->is_memory && !op->is_shared && !bf_sim_has_room(sm)) {
+  if (kind == KIND_GLOBAL && !bf_sim_has_room(sm)) {
     note_blocked(own, scheduler, UINT64_MAX, BF_SIM_OTHER);
     return false;
   }
   return true;
 }
 
-/* Whether the next instruction of a ready warp can issue now. */
-static bool can_issue(bf_sim_sm *sm, unsigned scheduler, const bf_sim_warp *warp) {
-  board *own = sm->core_data;
-  unsigned unit = warp->next->unit;
+/* Whether instructions of a kind can issue now; notes what keeps them. */
+static bool can_issue(const bf_sim_sm *sm, board *own, unsigned scheduler, unsigned kind) {
   uint64_t free_at;
-  if (unit == BF_SIM_UNIT_MEMORY)
-    return memory_takes(sm, own, scheduler, warp->next);
-  if (unit == BF_SIM_UNIT_NONE || unit == BF_SIM_UNIT_BRANCH || unit == BF_SIM_UNIT_BARRIER)
-    return true;
-  if (free_set(sm, own, scheduler, unit, &free_at) < SETS)
+  if (kind == BF_SIM_UNIT_MEMORY || kind == KIND_GLOBAL)
+    return memory_takes(sm, own, scheduler, kind);
+  if (!own->unit_ticks[kind] || free_set(sm, own, scheduler, kind, &free_at) < SETS)
     return true;
   note_blocked(own, scheduler, free_at, BF_SIM_UNIT);
   return false;
+}
+
+/* Notes that an instruction has issued before its operands were there, if so, and returns when its
+ * results will be there; ready: as if the operands were. */
+static uint64_t pass(const bf_sim_sm *sm, scored *score, const bf_sim_op *op, uint64_t ready) {
+  uint64_t loading, operands = registers_ready(score, op, 0, &loading);
+  if (loading || operands > sm->now)
+    be_passed(score, operands, loading);
+  if (loading)
+    return loading;
+  return operands > sm->now ? ready + (operands - sm->now) : ready;
+}
+
+/* The scheduler has issued an instruction: when its next turn is. */
+static void end_turn(bf_sim_sm *sm, issuer *its, unsigned slot, const bf_sim_op *op) {
+  uint64_t turn = sm->now + sm->gpu->issue_cycles * op->slots;
+  its->last = slot;
+  if (its->turn >= turn)
+    return;
+  sm->count.turns += turn - (its->turn > sm->now ? its->turn : sm->now);
+  its->turn = turn;
 }
 
 /* Issues the next instruction of a warp. False: it must wait for other multiprocessors. */
@@ -523,7 +564,7 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   board *own = sm->core_data;
   const bf_sim_op *op = warp->next;
   scored *score = &own->warp[warp->slot];
-  if (bf_sim_must_pause(sm, op))
+  if (op->is_ordered && bf_sim_must_pause(sm, op))
     return false;
   uint32_t instruction = warp->instruction;
   uint64_t busy = sm->now + sm->gpu->issue_cycles * op->slots;
@@ -539,24 +580,12 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   }
   if (op->unit == BF_SIM_UNIT_BRANCH)
     busy = sm->now + sm->gpu->branch_cycles;
-  uint64_t loading, operands = registers_ready(score, op, 0, &loading);
-  if (loading || operands > sm->now)
-    be_passed(score, operands, loading);
-  if (loading)
-    ready = loading;
-  else if (operands > sm->now)
-    ready += operands - sm->now;
+  if (score->is_passed)
+    ready = pass(sm, score, op, ready);
   set_results(score, op, ready);
   sm->count.issued++;
-  own->scheduler[scheduler].last = warp->slot;
-  uint64_t turn = sm->now + sm->gpu->issue_cycles * op->slots;
-  if (own->scheduler[scheduler].turn < turn) {
-    uint64_t from =
-        own->scheduler[scheduler].turn > sm->now ? own->scheduler[scheduler].turn : sm->now;
-    sm->count.turns += turn - from;
-    own->scheduler[scheduler].turn = turn;
-  }
-  if (ready < LOADING_FROM) /* else when the data has come */
+  end_turn(sm, &own->scheduler[scheduler], warp->slot, op);
+  if (sm->settings->watch && ready < LOADING_FROM) /* else when the data has come */
     bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,
                 sm->touched.shared.wavefronts_load + sm->touched.shared.wavefronts_store +
                     sm->touched.shared.wavefronts_atomic);
@@ -637,42 +666,73 @@ static bool issue_second(bf_sim_sm *sm, unsigned index, unsigned slot, bf_sim_un
     return false;
   uint64_t loading;
   if (registers_ready(score, warp->next, 0, &loading) > sm->now || loading ||
-      !can_issue(sm, index, warp))
+      !can_issue(sm, own, index, score->kind))
     return false;
   set_state(sm, warp, READY);
   return issue(sm, index, warp);
 }
 
-/* A turn of a scheduler. False: the multiprocessor has paused. */
-static bool take_turn(bf_sim_sm *sm, unsigned index) {
+/* The warp among slots that would be looked at last. */
+static unsigned choose_last(bf_sim_sm *sm, issuer *its, uint64_t slots) {
+  unsigned slot = 0;
+  if (sm->gpu->scheduler == BF_SIM_LRR) {
+    uint64_t before = its->last < 63 ? slots & ((UINT64_C(2) << its->last) - 1) : slots;
+    return 63 - (unsigned)__builtin_clzll(before ? before : slots);
+  }
+  for (; slots; slots &= ~(UINT64_C(1) << slot))
+    slot = choose(sm, its, slots);
+  return slot;
+}
+
+/* The warp of a scheduler that issues; false: none can, and blocked_by says why the one that was
+ * looked at last cannot. Where a warp cannot issue, no other with an instruction of the same kind
+ * can. */
+static bool find_warp(bf_sim_sm *sm, unsigned index, unsigned *slot) {
   board *own = sm->core_data;
   issuer *its = &own->scheduler[index];
-  for (uint64_t slots = own->ready & its->mask; slots;) {
-    unsigned slot = choose(sm, its, slots);
-    if (can_issue(sm, index, &sm->warp[slot])) {
-      const bf_sim_op *op = sm->warp[slot].next;
-      if (!issue(sm, index, &sm->warp[slot]))
-        return false;
-      bool pairs = sm->gpu->dispatch > 1 && op->slots == 1 && op->unit != BF_SIM_UNIT_BRANCH &&
-                   op->unit != BF_SIM_UNIT_BARRIER && !sm->is_stopped;
-      if (pairs)
-        issue_second(sm, index, slot, (bf_sim_unit)op->unit);
+  uint64_t all = own->in[READY] & its->mask, left = all;
+  uint8_t reason[KINDS];
+  uint8_t last_reason = 0;
+  bool differ = false;
+  while (left) {
+    *slot = choose(sm, its, left);
+    unsigned kind = own->warp[*slot].kind;
+    if (can_issue(sm, own, index, kind))
       return true;
-    }
-    slots &= ~(UINT64_C(1) << slot);
+    reason[kind] = its->blocked_by;
+    differ |= left != all && reason[kind] != last_reason;
+    last_reason = reason[kind];
+    left &= ~own->of_kind[kind];
   }
+  if (differ)
+    its->blocked_by = reason[own->warp[choose_last(sm, its, all)].kind];
+  return false;
+}
+
+/* A turn of a scheduler. False: the multiprocessor has paused. */
+static bool take_turn(bf_sim_sm *sm, unsigned index) {
+  unsigned slot;
+  if (!find_warp(sm, index, &slot))
+    return true;
+  const bf_sim_op *op = sm->warp[slot].next;
+  if (!issue(sm, index, &sm->warp[slot]))
+    return false;
+  bool pairs = sm->gpu->dispatch > 1 && op->slots == 1 && op->unit != BF_SIM_UNIT_BRANCH &&
+               op->unit != BF_SIM_UNIT_BARRIER && !sm->is_stopped;
+  if (pairs)
+    issue_second(sm, index, slot, (bf_sim_unit)op->unit);
   return true;
 }
 
 /* Why a scheduler did not issue. */
 static bf_sim_stall reason_of(const board *own, const issuer *its) {
-  if (own->ready & its->mask)
-    return its->blocked_by;
-  if (its->count[TIMED])
+  if (own->in[READY] & its->mask)
+    return (bf_sim_stall)its->blocked_by;
+  if (own->in[TIMED] & its->mask)
     return BF_SIM_DEPENDENCY;
-  if (its->count[LOADING])
+  if (own->in[LOADING] & its->mask)
     return BF_SIM_GLOBAL;
-  return its->count[WAITING] ? BF_SIM_BARRIER : BF_SIM_EMPTY;
+  return own->in[WAITING] & its->mask ? BF_SIM_BARRIER : BF_SIM_EMPTY;
 }
 
 /* ---- Time ---- */
@@ -681,7 +741,8 @@ static bf_sim_stall reason_of(const board *own, const issuer *its) {
 static bool run_cycle(bf_sim_sm *sm, bool *issued_any) {
   board *own = sm->core_data;
   if (own->next_scheduler == 0) {
-    bf_sim_take_answers(sm);
+    if (sm->next_answer <= sm->now)
+      bf_sim_take_answers(sm);
     wake_due(sm);
     if (own->queue_count)
       drain_queue(sm, own);
@@ -693,7 +754,7 @@ static bool run_cycle(bf_sim_sm *sm, bool *issued_any) {
       continue;
     its->blocked_by = BF_SIM_UNIT;
     uint64_t before = sm->count.issued;
-    if (own->ready & its->mask && !take_turn(sm, own->next_scheduler))
+    if (own->in[READY] & its->mask && !take_turn(sm, own->next_scheduler))
       return false;
     if (sm->is_stopped || sm->failed)
       return false;
@@ -706,20 +767,24 @@ static bool run_cycle(bf_sim_sm *sm, bool *issued_any) {
   return true;
 }
 
-/* The next cycle at which a warp can become able to issue, from what is known here. */
-static uint64_t next_cycle(const bf_sim_sm *sm) {
+/* The next cycle at which a warp can become able to issue, from what is known here. Where a warp
+ * has issued in this cycle, all others are looked at again in the next one. */
+static uint64_t next_cycle(const bf_sim_sm *sm, bool has_issued) {
   const board *own = sm->core_data;
-  uint64_t next = next_wake(own, sm->now);
-  for (unsigned i = 0; i < own->schedulers; i++)
-    if (own->ready & own->scheduler[i].mask) {
-      uint64_t turn = own->scheduler[i].turn;
-      uint64_t free_at =
-          own->blocked_until == UINT64_MAX ? UINT64_MAX : (own->blocked_until + TICKS - 1) / TICKS;
-      uint64_t at = turn > sm->now ? turn : free_at > sm->now ? free_at : sm->now + 1;
-      if (at < next)
-        next = at;
-    }
-  return next;
+  uint64_t soon = sm->now + 1, next = next_wake(own, soon);
+  for (unsigned i = 0; i < own->schedulers && next > soon; i++) {
+    const issuer *its = &own->scheduler[i];
+    if (!(own->in[READY] & its->mask))
+      continue;
+    uint64_t at = soon;
+    if (its->turn > sm->now)
+      at = its->turn;
+    else if (!has_issued && own->blocked_until > soon * TICKS)
+      at = own->blocked_until == UINT64_MAX ? UINT64_MAX : (own->blocked_until + TICKS - 1) / TICKS;
+    if (at < next)
+      next = at;
+  }
+  return next < sm->next_answer ? next : sm->next_answer;
 }
 
 /* Counts the turns of the cycles that are skipped. */
@@ -738,18 +803,13 @@ static void run(bf_sim_sm *sm, uint64_t until) {
     bool issued = false;
     if (!run_cycle(sm, &issued))
       return;
-    uint64_t next = sm->now + 1;
-    if (!issued) {
-      next = next_cycle(sm);
-      uint64_t answer = bf_sim_next_answer(sm);
-      if (answer < next)
-        next = answer;
-      if (next <= sm->now)
-        next = sm->now + 1;
-      if (next > until)
-        next = until;
+    uint64_t next = next_cycle(sm, issued);
+    if (next <= sm->now)
+      next = sm->now + 1;
+    if (next > until)
+      next = until;
+    if (next > sm->now + 1)
       count_skipped(sm, sm->now + 1, next);
-    }
     sm->count.resident_warp_cycles += (next - sm->now) * sm->warps_alive;
     sm->now = next;
   }
@@ -757,12 +817,9 @@ static void run(bf_sim_sm *sm, uint64_t until) {
 
 static uint64_t next_event(const bf_sim_sm *sm) {
   const board *own = sm->core_data;
-  if (own->ready)
+  if (own->in[READY])
     return sm->now;
-  for (unsigned i = 0; i < own->schedulers; i++)
-    if (own->scheduler[i].count[TIMED])
-      return next_wake(own, sm->now - 1);
-  return UINT64_MAX;
+  return own->in[TIMED] ? next_wake(own, sm->now) : UINT64_MAX;
 }
 
 /* ---- Warps that come, loads that end ---- */
@@ -771,12 +828,13 @@ static void admit(bf_sim_sm *sm, bf_sim_warp *warp) {
   board *own = sm->core_data;
   scored *score = &own->warp[warp->slot];
   memset(score->ready, 0, sm->program->registers * sizeof *score->ready);
-  score->shared_at = 0;
-  score->late_count = score->owed_count = score->owed_instructions = 0;
-  score->late_until = 0;
+  score->shared_at = score->late_until = 0;
+  score->late_count = score->owed_count = 0;
+  score->owed_instructions = 0;
+  score->has_copies = false;
   score->state = WAITING;
-  issuer *its = &own->scheduler[scheduler_of(own, warp)];
-  its->count[WAITING]++;
+  own->in[WAITING] |= UINT64_C(1) << warp->slot;
+  issuer *its = &own->scheduler[score->scheduler];
   if (its->turn < sm->now)
     its->turn = sm->now;
   run_free(sm, warp);
@@ -786,20 +844,30 @@ static void admit(bf_sim_sm *sm, bf_sim_warp *warp) {
     forget(sm, warp);
 }
 
+/* The registers that wait for a load have their data: its results, and what was made of them. */
+static void set_loaded(const bf_sim_sm *sm, const scored *score, const bf_sim_op *op,
+                       uint64_t code) {
+  for (unsigned i = 0; i < op->results; i++) {
+    uint64_t *own = &score->ready[op->source[op->sources + i]];
+    *own = *own == code ? sm->now : *own;
+  }
+  for (uint32_t i = 0; score->has_copies && i < sm->program->registers; i++)
+    score->ready[i] = score->ready[i] == code ? sm->now : score->ready[i];
+}
+
 static void loaded(bf_sim_sm *sm, bf_sim_load *load) {
   board *own = sm->core_data;
   bf_sim_warp *warp = load->warp;
   scored *score = &own->warp[warp->slot];
   uint64_t code = LOADING_FROM + (uint64_t)(load - sm->load);
-  for (uint32_t i = 0; i < sm->program->registers; i++)
-    if (score->ready[i] == code)
-      score->ready[i] = sm->now;
-  bf_sim_tell(sm, warp, warp->slot % (unsigned)sm->gpu->schedulers,
-              (uint32_t)(load->op - sm->program->op), load->issued, sm->now, 0);
+  set_loaded(sm, score, load->op, code);
+  score->has_copies &= warp->loads > 0;
+  bf_sim_tell(sm, warp, score->scheduler, (uint32_t)(load->op - sm->program->op), load->issued,
+              sm->now, 0);
   pay(score, code);
   bool is_paid = score->loading == LOADING_OWED && score->owed_count == 0;
   if (score->state == LOADING && (score->loading == code || is_paid))
-    settle(sm, warp, score->earliest > sm->now ? score->earliest : sm->now);
+    settle(sm, warp, score->wake > sm->now ? score->wake : sm->now);
 }
 
 static void explain(const bf_sim_sm *sm, const bf_sim_warp *warp, bf_text *text) {
@@ -821,7 +889,8 @@ static void explain(const bf_sim_sm *sm, const bf_sim_warp *warp, bf_text *text)
 }
 
 static uint64_t warp_bytes(const bf_sim_sm *sm) {
-  return sizeof(scored) + sm->program->registers * sizeof(uint64_t);
+  return sizeof(scored) + (sm->gpu->lookahead ? sizeof(passed) : 0) +
+         sm->program->registers * sizeof(uint64_t);
 }
 
 /* ---- Making and freeing ---- */
@@ -846,7 +915,9 @@ static void set_units(const bf_sim_gpu *gpu, board *own) {
 
 static void free_board(bf_sim_sm *sm) {
   board *own = sm->core_data;
+  free(own->warp);
   free(own->registers);
+  free(own->passed);
   free(own->queue);
   free(own);
 }
@@ -855,16 +926,22 @@ static int create(bf_sim_sm *sm, bf_diagnostic *diagnostic) {
   board *own = sm->core_data = calloc(1, sizeof *own);
   if (!own)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  own->warp = calloc(sm->slots, sizeof *own->warp);
   own->registers = calloc((size_t)sm->slots * sm->program->registers + 1, sizeof *own->registers);
+  own->passed = sm->gpu->lookahead ? calloc(sm->slots, sizeof *own->passed) : NULL;
   own->queue = calloc(sm->gpu->shared_queue, sizeof *own->queue);
-  if (!own->registers || !own->queue)
+  if (!own->warp || !own->registers || (sm->gpu->lookahead && !own->passed) || !own->queue)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   own->schedulers = (unsigned)sm->gpu->schedulers;
+  own->far_first = UINT64_MAX;
   for (unsigned i = 0; i < own->schedulers; i++)
     own->scheduler[i].last = NO_SLOT;
   for (unsigned i = 0; i < sm->slots; i++) {
-    own->warp[i].ready = own->registers + (size_t)i * sm->program->registers;
-    own->scheduler[i % own->schedulers].mask |= UINT64_C(1) << i;
+    scored *score = &own->warp[i];
+    score->ready = own->registers + (size_t)i * sm->program->registers;
+    score->passed = own->passed ? &own->passed[i] : NULL;
+    score->scheduler = (uint8_t)(i % own->schedulers);
+    own->scheduler[score->scheduler].mask |= UINT64_C(1) << i;
   }
   set_units(sm->gpu, own);
   return BF_OK;

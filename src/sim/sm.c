@@ -369,6 +369,8 @@ bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cyc
   for (; at > 0 && sm->answer[(at - 1) / 2].cycle > cycle; at = (at - 1) / 2)
     sm->answer[at] = sm->answer[(at - 1) / 2];
   sm->answer[at] = (bf_sim_answer){cycle, *request};
+  if (cycle < sm->next_answer)
+    sm->next_answer = cycle;
   return true;
 }
 
@@ -391,15 +393,12 @@ static bf_sim_answer pop_answer(bf_sim_sm *sm) {
   return first;
 }
 
-uint64_t bf_sim_next_answer(const bf_sim_sm *sm) {
-  uint64_t next = sm->answer_count ? sm->answer[0].cycle : UINT64_MAX;
-  return sm->begins && sm->begin[0].cycle < next ? sm->begin[0].cycle : next;
-}
-
 /* ---- Blocks ---- */
 
 void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index) {
   sm->begin[sm->begins++] = (struct bf_sim_begin){cycle, index};
+  if (cycle < sm->next_answer)
+    sm->next_answer = cycle;
 }
 
 /* Puts the warps of a block into the slots of a place that is free. */
@@ -448,6 +447,9 @@ void bf_sim_take_answers(bf_sim_sm *sm) {
     memmove(sm->begin, sm->begin + 1, --sm->begins * sizeof *sm->begin);
     begin_block(sm, index);
   }
+  sm->next_answer = sm->answer_count ? sm->answer[0].cycle : UINT64_MAX;
+  if (sm->begins && sm->begin[0].cycle < sm->next_answer)
+    sm->next_answer = sm->begin[0].cycle;
 }
 
 /* ---- Making and freeing ---- */
@@ -489,6 +491,7 @@ int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic) 
   uint64_t threads = (uint64_t)sm->launch->block[0] * sm->launch->block[1] * sm->launch->block[2];
   sm->warps_per_block = (unsigned)((threads + BF_EMU_LANES - 1) / BF_EMU_LANES);
   sm->blocks = blocks;
+  sm->next_answer = UINT64_MAX;
   sm->slots = blocks * sm->warps_per_block;
   sm->loads = (unsigned)sm->gpu->global_queue;
   sm->block = calloc(blocks, sizeof *sm->block);
