@@ -1,6 +1,6 @@
-/* Speed of counting wavefronts on hopper, one core: bf_memory_count, and the fast counter when a
- * pattern is known, when it is new each time, and with a hash. Prints one JSON line each, by every
- * kernel this CPU runs. */
+/* Speed of counting wavefronts, one core: bf_memory_count, and the fast counter when a pattern is
+ * known, when it is new each time, with a hash, and with a table of locks. Prints one JSON line
+ * each, by every kernel this CPU runs. */
 #include "memory/memo.h"
 
 #include <stdio.h>
@@ -9,20 +9,22 @@
 enum { SET = 4096 };
 
 typedef struct access_set {
-  const char *name;
+  const char *name, *machine;
   bf_op op;
   unsigned width_bytes;
   unsigned patterns; /* that come again and again; 0: every access is another */
   bool is_random;
 } access_set;
 
-static const access_set sets[] = {{"row", BF_OP_LD, 4, 1, false},
-                                  {"column", BF_OP_LD, 4, 1, false},
-                                  {"strides", BF_OP_LD, 4, 64, false},
-                                  {"float4", BF_OP_LD, 16, 16, false},
-                                  {"random", BF_OP_LD, 4, 0, true},
-                                  {"random float4", BF_OP_LD, 16, 0, true},
-                                  {"random atomics", BF_OP_ATOM, 4, 0, true}};
+static const access_set sets[] = {{"row", "hopper", BF_OP_LD, 4, 1, false},
+                                  {"column", "hopper", BF_OP_LD, 4, 1, false},
+                                  {"strides", "hopper", BF_OP_LD, 4, 64, false},
+                                  {"float4", "hopper", BF_OP_LD, 16, 16, false},
+                                  {"random", "hopper", BF_OP_LD, 4, 0, true},
+                                  {"random float4", "hopper", BF_OP_LD, 16, 0, true},
+                                  {"random atomics", "hopper", BF_OP_ATOM, 4, 0, true},
+                                  {"random atomics, locks", "fermi", BF_OP_ATOM, 4, 0, true},
+                                  {"column atomics, locks", "fermi", BF_OP_ATOM, 4, 0, false}};
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -72,12 +74,14 @@ static double measure(counting way, const bf_machine *machine, const bf_hash *ha
   return sum ? (double)done / (now - started) : 0;
 }
 
-static void bench(const access_set *set, const bf_machine *machine, const char *text,
-                  bf_access *access) {
-  bf_geometry geometry = bf_machine_geometry(machine);
+static void bench(const access_set *set, const char *text, bf_access *access) {
+  bf_machine *machine;
   bf_hash *hash;
   bf_counter *counter;
   bf_diagnostic diagnostic;
+  if (bf_machine_load(set->machine, NULL, &machine, &diagnostic) != BF_OK)
+    die(&diagnostic);
+  bf_geometry geometry = bf_machine_geometry(machine);
   if (bf_hash_parse(text, &geometry, &hash, &diagnostic) != BF_OK ||
       bf_counter_create(machine, hash, &counter, &diagnostic) != BF_OK)
     die(&diagnostic);
@@ -94,19 +98,19 @@ static void bench(const access_set *set, const bf_machine *machine, const char *
   printf("}\n");
   bf_counter_free(counter);
   bf_hash_free(hash);
+  bf_machine_free(machine);
 }
 
 int main(void) {
-  bf_machine *machine;
-  bf_diagnostic diagnostic;
   bf_access *access = malloc(SET * sizeof *access);
-  if (!access || bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK)
-    die(&diagnostic);
-  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-    bench(&sets[i], machine, "none", access);
-    bench(&sets[i], machine, "fixed", access);
+  if (!access) {
+    fprintf(stderr, "bench_counter: out of memory\n");
+    return 2;
   }
-  bf_machine_free(machine);
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    bench(&sets[i], "none", access);
+    bench(&sets[i], "fixed", access);
+  }
   free(access);
   return 0;
 }

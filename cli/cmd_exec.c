@@ -33,6 +33,8 @@ static const cli_option options[] = {
      "with --gpu: change a parameter of the GPU; may be repeated"},
     {"hash", CLI_TEXT, offsetof(settings, simulated.hash), "HASH", NULL,
      "hash of the banks, for launches without one of their own (default none)"},
+    {"hash-file", CLI_TEXT, offsetof(settings, simulated.hash_file), "FILE", NULL,
+     "hashes of single kernels: lines KERNEL HASH, * for all others"},
     {"lock-hash", CLI_TEXT, offsetof(settings, simulated.lock_hash), "HASH", "plain xor add",
      "with --gpu: hash of the table of locks, for atomics that use one (default plain)"},
     {"max-cycles", CLI_NUMBER, offsetof(settings, simulated.most_cycles), "N", NULL,
@@ -179,7 +181,9 @@ static bool put_overrides(const cli_common *common) {
 /* What decides how launches are run. */
 static bool put_simulated(const cli_simulated *simulated) {
   return put_name("BANKFOLD_GPU", simulated->gpu) && put_texts("BANKFOLD_SET", &simulated->set) &&
-         put("BANKFOLD_HASH", simulated->hash) && put("BANKFOLD_LOCK_HASH", simulated->lock_hash) &&
+         put("BANKFOLD_HASH", simulated->hash) &&
+         put_path("BANKFOLD_HASH_FILE", simulated->hash_file) &&
+         put("BANKFOLD_LOCK_HASH", simulated->lock_hash) &&
          put_number("BANKFOLD_MAX_CYCLES", simulated->most_cycles) &&
          put_number("BANKFOLD_WORKERS", simulated->workers);
 }
@@ -322,6 +326,9 @@ static int load_machine(const settings *s, loaded *to, bf_diagnostic *diagnostic
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "CUDA programs have warps of 32 threads; machine '%s' has %u",
                    bf_machine_name(to->machine), bf_machine_lanes(to->machine));
+  if (s->simulated.hash_file && !to->simulation.hashes)
+    BF_TRY(bf_sim_hashes_read(s->simulated.hash_file, to->machine, &to->simulation.hashes,
+                              diagnostic));
   if (to->simulation.hash)
     return BF_OK;
   return cli_load_hash(s->simulated.hash, to->machine, &to->simulation.hash, diagnostic);
@@ -348,6 +355,9 @@ static int check_usage(const settings *s) {
                                       "cannot be given");
   if (!simulated->gpu && (simulated->set.count || simulated->lock_hash || simulated->most_cycles))
     return cli_usage_error(&cli_exec, "--set, --lock-hash and --max-cycles need --gpu");
+  if (simulated->hash_file && strcmp(simulated->hash_file, "-") == 0)
+    return cli_usage_error(&cli_exec,
+                           "--hash-file cannot be standard input, which is the program's");
   if (simulated->workers > 1024)
     return cli_usage_error(&cli_exec, "--workers takes at most 1024");
   return cli_check_words(&cli_exec, s->check);

@@ -127,6 +127,7 @@ static void read_settings(rt_settings *settings) {
   settings->gpu = variable("BANKFOLD_GPU");
   settings->set = variable("BANKFOLD_SET");
   settings->hash = variable("BANKFOLD_HASH");
+  settings->hash_file = variable("BANKFOLD_HASH_FILE");
   settings->lock_hash = variable("BANKFOLD_LOCK_HASH");
   settings->record = variable("BANKFOLD_RECORD");
   settings->trace = variable("BANKFOLD_TRACE");
@@ -164,6 +165,9 @@ static int start(rt_context *context, bf_diagnostic *diagnostic) {
                    "CUDA programs have warps of %d threads; machine '%s' has %u", BF_EMU_LANES,
                    bf_machine_name(context->machine), bf_machine_lanes(context->machine));
   BF_TRY(rt_choose_hash(context, context->settings.hash, diagnostic));
+  if (context->settings.hash_file)
+    BF_TRY(bf_sim_hashes_read(context->settings.hash_file, context->machine,
+                              &context->kernel_hashes, diagnostic));
   BF_TRY(rt_choose_lock_hash(context, context->settings.lock_hash, diagnostic));
   return bf_emu_create(&context->emu, diagnostic);
 }

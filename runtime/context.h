@@ -11,7 +11,7 @@
 #include "abi.h"
 #include "emu/emu.h"
 #include "map.h"
-#include "sim/sim.h"
+#include "sim/record.h"
 
 #include <pthread.h>
 
@@ -37,7 +37,7 @@ typedef struct rt_device {
 
 /* What the environment says (docs/runtime.md). */
 typedef struct rt_settings {
-  const char *machine, *gpu, *set, *hash, *lock_hash, *record, *trace;
+  const char *machine, *gpu, *set, *hash, *hash_file, *lock_hash, *record, *trace;
   uint64_t most_cycles; /* of a simulated launch; 0: no limit */
   unsigned workers;
   bool check_uninitialised, check_races, quiet;
@@ -122,7 +122,9 @@ typedef struct rt_context {
   char gpu_product[80];
   double simulated_seconds; /* of all launches so far */
   rt_hash *hashes;
-  const bf_hash *hash; /* of the banks in the launches to come; NULL: none */
+  bf_sim_hashes *kernel_hashes; /* of a file, or NULL */
+  bool has_chosen_hash;         /* the program has, by a call */
+  const bf_hash *hash;          /* of the banks in the launches to come; NULL: none */
   bf_lock_hash lock_hash;
   bf_emu *emu;
   bf_text printed; /* by kernels, not yet handed to stdout */
@@ -252,7 +254,7 @@ int rt_blocks_per_multiprocessor(const rt_context *context, const bf_emu_kernel 
 int rt_choose_hash(rt_context *context, const char *text, bf_diagnostic *diagnostic);
 int rt_choose_lock_hash(rt_context *context, const char *word, bf_diagnostic *diagnostic);
 const char *rt_lock_hash_word(bf_lock_hash hash);
-/* The tally of a function for the hashes chosen; NULL where memory is exhausted. */
+/* The tally of a function for the hashes of its next launch; NULL where memory is exhausted. */
 rt_tally *rt_tally_of(const rt_context *context, rt_function *function);
 
 /* ---- The simulator (simulate.c) ---- */

@@ -48,12 +48,24 @@ int rt_choose_lock_hash(rt_context *context, const char *word, bf_diagnostic *di
                  word);
 }
 
+/* The hash of a function's next launch: what the program has chosen, or its line in the file, or
+ * what exec was given. NULL: none. */
+static const bf_hash *hash_of(const rt_context *context, const rt_function *function) {
+  const bf_hash *own = context->kernel_hashes && !context->has_chosen_hash
+                           ? bf_sim_hashes_find(context->kernel_hashes, function->name)
+                           : NULL;
+  if (!own)
+    return context->hash;
+  return strcmp(bf_hash_text(own), "none") == 0 ? NULL : own;
+}
+
 rt_tally *rt_tally_of(const rt_context *context, rt_function *function) {
+  const bf_hash *hash = hash_of(context, function);
   rt_tally **at = &function->tallies;
-  while (*at && ((*at)->hash != context->hash || (*at)->lock_hash != context->lock_hash))
+  while (*at && ((*at)->hash != hash || (*at)->lock_hash != context->lock_hash))
     at = &(*at)->next;
   if (!*at && (*at = calloc(1, sizeof **at))) {
-    (*at)->hash = context->hash;
+    (*at)->hash = hash;
     (*at)->lock_hash = context->lock_hash;
   }
   return *at;
@@ -72,6 +84,7 @@ API(bankfoldSetHash, const char *hash) {
   RT_ENTER_DEVICE(context);
   bf_diagnostic diagnostic = {.caret = -1};
   int error = rt_choose_hash(context, hash, &diagnostic);
+  context->has_chosen_hash |= error == BF_OK;
   return rt_leave(context,
                   error ? refuse(context, "bankfoldSetHash", error, &diagnostic) : cudaSuccess);
 }

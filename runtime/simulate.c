@@ -1,7 +1,6 @@
 /* Launches on the simulator: the GPU that the environment names, what programs see of it, and what
  * launches cost. */
 #include "context.h"
-#include "sim/record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -30,7 +30,7 @@ static uint32_t below(bf_corpus_random *random, uint32_t limit) {
   return (uint32_t)((uint64_t)bf_corpus_next(random) * limit >> 32);
 }
 
-/* Zero on average, about +-2 range / 3 at most: the sum of two dice. */
+/* From -range to range, 0 on average and most often: the sum of two dice. */
 static int32_t around_zero(bf_corpus_random *random, int32_t range) {
   return (int32_t)(below(random, (uint32_t)range + 1) + below(random, (uint32_t)range + 1)) - range;
 }
@@ -58,9 +58,9 @@ static void make_texture(photo_scene *scene, unsigned seed) {
   int16_t *texture = scene->texture;
   for (uint32_t y = 0; y < scene->height; y++)
     for (uint32_t x = 0; x < scene->width; x++)
-      *texture++ = (int16_t)((interpolate(seed, 32, x, y) * 4 + interpolate(seed, 16, x, y) * 4 +
-                              interpolate(seed, 8, x, y) * 4 + interpolate(seed, 4, x, y) * 4) /
-                             16);
+      *texture++ = (int16_t)((interpolate(seed, 32, x, y) + interpolate(seed, 16, x, y) +
+                              interpolate(seed, 8, x, y) + interpolate(seed, 4, x, y)) /
+                             4);
 }
 
 /* The square of a radius r with density r^-3: smallest^2 / (1 - u (1 - (smallest/largest)^2)). */
@@ -77,8 +77,8 @@ static int32_t at(const photo_scene *scene, int32_t x, int32_t y) {
   return scene->grey[(size_t)y * scene->width + (size_t)x];
 }
 
-/* A leaf anywhere on the picture or near it. Three of four are parts of what they lie on, with a
- * similar shade; some are smooth, some rough. */
+/* A leaf anywhere on the picture or near it. Eleven of twelve are parts of what they lie on,
+ * with a similar shade; some are smooth, some rough. */
 static photo_leaf some_leaf(photo_scene *scene) {
   bf_corpus_random *random = &scene->random;
   photo_leaf leaf;
@@ -117,8 +117,8 @@ static uint64_t paint(photo_scene *scene, const photo_leaf *leaf) {
       half--;
     int32_t first = leaf->x - half < 0 ? 0 : leaf->x - half;
     for (int32_t x = first; x <= leaf->x + half && x < (int32_t)scene->width; x++, covered++) {
-      const size_t at = (size_t)y * scene->width + (size_t)x;
-      scene->grey[at] = grey_of(leaf, x - leaf->x, (int32_t)dy, scene->texture[at]);
+      const size_t place = (size_t)y * scene->width + (size_t)x;
+      scene->grey[place] = grey_of(leaf, x - leaf->x, (int32_t)dy, scene->texture[place]);
     }
   }
   return covered;

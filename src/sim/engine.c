@@ -302,6 +302,20 @@ static void explain_deadlock(const engine *own, bf_sim_result *result) {
   bf_text_free(&text);
 }
 
+/* Turns are counted by spans, and not where a multiprocessor has nothing to do: makes those without
+ * warps as many as there are up to the last cycle. */
+static void fill_turns(const bf_sim_gpu *gpu, uint64_t cycles, bf_sim_result *count) {
+  uint64_t turns = cycles * (gpu->pipeline == BF_SIM_SCOREBOARD ? gpu->schedulers : 1);
+  uint64_t counted = count->turns;
+  for (unsigned i = 0; i < BF_SIM_STALLS; i++)
+    counted += count->stalls[i];
+  uint64_t *empty = &count->stalls[BF_SIM_EMPTY];
+  if (counted < turns)
+    *empty += turns - counted;
+  else
+    *empty -= counted - turns < *empty ? counted - turns : *empty;
+}
+
 static void add_counts(bf_sim_result *sum, const bf_sim_result *own) {
   sum->issued += own->issued;
   sum->turns += own->turns;
@@ -355,6 +369,7 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
   result->blocks = own->blocks;
   result->sms = own->sms;
   for (unsigned i = 0; i < own->sms; i++) {
+    fill_turns(own->settings->gpu, result->cycles, &own->sm[i].count);
     add_counts(result, &own->sm[i].count);
     bf_sim_l1_count(own->sm[i].l1, result);
   }

@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum { WHEEL = 1024, TICKS = 256 }; /* cycles of the wheel; parts of a cycle that units count in */
-enum { SETS = 64 };
+enum { SETS = 64, NO_SLOT = 64 };
 enum { LOCK_HOLDS_LOOP = 1 }; /* the second word of lock_holds */
 
 /* Cycles from here on stand for loads in flight; the last one for all loads that are owed. */
@@ -46,7 +46,7 @@ typedef struct scored {
 typedef struct issuer {
   uint64_t mask;     /* slots that belong to it */
   uint64_t turn;     /* cycle of its next turn */
-  unsigned last;     /* slot that issued last */
+  unsigned last;     /* slot that issued last; NO_SLOT: none yet */
   uint64_t active;   /* two-level: slots in the first group */
   uint64_t way_free; /* ticks: when another of its accesses can go to memory */
   bool way_has_conflicts;
@@ -577,7 +577,7 @@ static unsigned oldest_of(const bf_sim_sm *sm, uint64_t slots) {
   return best;
 }
 
-/* The first slot behind last, going round. */
+/* The first slot behind last, going round; the first of all where last is NO_SLOT. */
 static unsigned next_of(uint64_t slots, unsigned last) {
   uint64_t behind = last < 63 ? slots & (~UINT64_C(0) << (last + 1)) : 0;
   return (unsigned)__builtin_ctzll(behind ? behind : slots);
@@ -599,7 +599,7 @@ static unsigned choose(bf_sim_sm *sm, issuer *its, uint64_t slots) {
   uint64_t others = 0;
   switch ((bf_sim_scheduler)sm->gpu->scheduler) {
   case BF_SIM_GTO:
-    if (slots >> its->last & 1)
+    if (its->last != NO_SLOT && slots >> its->last & 1)
       return its->last;
     return oldest_of(sm, slots);
   case BF_SIM_OLDEST:
@@ -860,6 +860,8 @@ static int create(bf_sim_sm *sm, bf_diagnostic *diagnostic) {
   if (!own->registers || !own->queue)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   own->schedulers = (unsigned)sm->gpu->schedulers;
+  for (unsigned i = 0; i < own->schedulers; i++)
+    own->scheduler[i].last = NO_SLOT;
   for (unsigned i = 0; i < sm->slots; i++) {
     own->warp[i].ready = own->registers + (size_t)i * sm->program->registers;
     own->scheduler[i % own->schedulers].mask |= UINT64_C(1) << i;

@@ -1,11 +1,12 @@
 /* The libraries libcudart.so.12 and .13 as a program meets them, without nvcc: every name with its
- * version, memory, copies, streams, events, errors, properties, and a kernel from a fat binary.
- * Skipped where the build has no such libraries. */
+ * version, memory, copies, streams, events, errors, properties, and a kernel from a fat binary,
+ * emulated and simulated. Skipped where the build has no such libraries. */
 #include "ptx/fatbin.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static unsigned faults;
@@ -44,6 +45,7 @@ static const char *const names[] = {
 typedef struct library {
   void *handle;
   int major;
+  bool is_simulated;
   char version[32];
 } library;
 
@@ -171,6 +173,50 @@ static int launch(const library *from, unsigned blocks, unsigned threads, void *
               NULL);
 }
 
+/* Milliseconds between two events around so many launches. */
+static float time_launches(const library *from, unsigned launches, void **arguments) {
+  void *start, *stop;
+  float milliseconds = -1;
+  EXPECT(CALL(cudaEventCreate, (void *), &start) == SUCCESS);
+  EXPECT(CALL(cudaEventCreate, (void *), &stop) == SUCCESS);
+  EXPECT(CALL(cudaEventRecord, (void *, void *), start, NULL) == SUCCESS);
+  for (unsigned i = 0; i < launches; i++)
+    EXPECT(launch(from, 1, 32, arguments) == SUCCESS);
+  EXPECT(CALL(cudaEventRecord, (void *, void *), stop, NULL) == SUCCESS);
+  EXPECT(CALL(cudaEventElapsedTime, (void *, void *, void *), &milliseconds, start, stop) ==
+         SUCCESS);
+  return milliseconds;
+}
+
+/* The time of a simulated GPU runs during launches only, and depends on nothing else. */
+static void check_time(const library *from, void **arguments) {
+  int clock_khz = 0;
+  EXPECT(CALL(cudaDeviceGetAttribute, (int *, int, int), &clock_khz, 13, 0) == SUCCESS);
+  EXPECT(clock_khz == (from->is_simulated ? 1000000 : 1980000));
+  if (!from->is_simulated)
+    return;
+  float once = time_launches(from, 1, arguments), thrice = time_launches(from, 3, arguments);
+  EXPECT(time_launches(from, 0, arguments) == 0);
+  EXPECT(once > 0.0001F && once < 1);
+  EXPECT(thrice > 2.999F * once && thrice < 3.001F * once);
+  EXPECT(CALL(bankfoldSetHash, (const char *), "fixed") == SUCCESS);
+  EXPECT(launch(from, 1, 32, arguments) == SUCCESS);
+}
+
+/* Hashes that programs choose; also without a simulator. */
+static void check_hashes(const library *from) {
+  EXPECT(CALL(bankfoldSetHash, (const char *), "xor:0,5,31") == SUCCESS);
+  EXPECT(CALL(bankfoldSetHash, (const char *), "xor:0,5,") == INVALID_VALUE);
+  EXPECT(CALL(bankfoldSetHash, (const char *), "") == INVALID_VALUE);
+  EXPECT(last_error(from) == INVALID_VALUE);
+  EXPECT(CALL(bankfoldSetHash, (const char *), "none") == SUCCESS);
+  EXPECT(CALL(bankfoldSetHash, (const char *), NULL) == SUCCESS);
+  EXPECT(CALL(bankfoldSetLockHash, (const char *), "xor") == SUCCESS);
+  EXPECT(CALL(bankfoldSetLockHash, (const char *), "fixed") == INVALID_VALUE);
+  EXPECT(CALL(bankfoldSetLockHash, (const char *), NULL) == SUCCESS);
+  last_error(from);
+}
+
 /* twice of tests/data/fatbin/twice.cu, registered as a program registers it. */
 static void check_kernel(const library *from) {
   static char module[65536] __attribute__((aligned(16)));
@@ -199,6 +245,7 @@ static void check_kernel(const library *from) {
          SUCCESS);
   for (int i = 0; i < 32; i++)
     EXPECT(host[i] == 2 * i);
+  check_time(from, arguments);
   int bad_shape = from->major == 12 ? INVALID_CONFIGURATION : INVALID_VALUE;
   EXPECT(launch(from, 0, 32, arguments) == bad_shape);
   EXPECT(launch(from, 1, 1025, arguments) == bad_shape);
@@ -231,18 +278,35 @@ static bool open_library(library *from, int major) {
   return from->handle != NULL;
 }
 
-int main(void) {
-  setenv("BANKFOLD_QUIET", "1", 1);
+/* Checks both libraries; the exit status. */
+static int check_all(bool is_simulated) {
   for (int major = 12; major <= 13; major++) {
-    library from;
+    library from = {.is_simulated = is_simulated};
     if (!open_library(&from, major))
       return 77;
     check_names(&from);
     check_memory(&from);
     check_streams(&from);
     check_device(&from);
+    check_hashes(&from);
     check_kernel(&from);
   }
-  printf("%u faults\n", faults);
+  printf("%s: %u faults\n", is_simulated ? "simulated" : "emulated", faults);
+  fflush(stdout);
   return faults != 0;
+}
+
+/* The libraries read the environment once, so that each way needs a process of its own. */
+int main(void) {
+  setenv("BANKFOLD_QUIET", "1", 1);
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("BANKFOLD_GPU", "h200", 1);
+    setenv("BANKFOLD_SET", "scheduler=gto,clock_mhz=1000", 1);
+    _exit(check_all(true));
+  }
+  bool is_done = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
+  int emulated = check_all(false);
+  return !is_done ? 1 : emulated ? emulated : WEXITSTATUS(status);
 }

@@ -23,7 +23,7 @@ INVOCATIONS = {
     "emit": [["--hash", "fixed", "--as", "c"]],
     "draw": [[TILE, "--hash", "fixed"]],
     "ptx": [["list", FATBIN], ["show", FATBIN], ["kernels", "tests/data/ptx/tile.sm_90.ptx"], ["extract", FATBIN, "--output", "{folder}/a.ptx"]],
-    "exec": [["tests/data/programs/transpose"]],
+    "exec": [["tests/data/programs/transpose"], ["--gpu", "gtx580", "tests/data/programs/transpose"]],
     "profile": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch"]],
     "trace": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--output", "{folder}/t.trace"]],
     "corpus": [[], ["transpose16"], ["transpose16", "--table"]],

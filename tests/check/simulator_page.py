@@ -9,7 +9,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(sys.argv[1])
-PAGES = ["docs/simulator.md", "docs/elastic.md"]
+PAGES = ["docs/simulator.md", "docs/elastic.md", "docs/exec.md"]
 INDENT = "    "
 
 

@@ -58,6 +58,15 @@ static void lines_are_sorted(void **state) {
   assert_string_equal(only->line[0].file, "kernels/transpose/transpose.cu");
   assert_int_equal(only->line[0].cost.conflicts, only->result.shared_conflicts);
   assert_int_equal(only->line[1].cost.conflicts, 0);
+  /* The worst access is one of the column: 32 wavefronts, rows of 32 words apart. */
+  const bf_sim_site *worst = &only->line[0].cost;
+  assert_int_equal(worst->worst, 32);
+  assert_int_equal(worst->worst_access.op, BF_OP_LD);
+  assert_int_equal(worst->worst_access.mask, 0xffffffff);
+  for (unsigned lane = 1; lane < 32; lane++)
+    assert_int_equal(worst->worst_access.address[lane] - worst->worst_access.address[lane - 1],
+                     128);
+  assert_int_equal(only->line[1].cost.worst, 1);
   assert_int_equal(only->line[0].cost.executions + only->line[1].cost.executions,
                    only->result.shared_instructions);
   assert_int_equal(only->line[0].cost.wavefronts + only->line[1].cost.wavefronts,
