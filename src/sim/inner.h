@@ -40,6 +40,7 @@ typedef struct bf_sim_op {
   bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
   bool reads_clock;     /* stays where it is */
   bool may_free_others; /* barriers, exits: other warps may go on after it */
+  bool awaits_copies;   /* cp.async.wait_all, or wait_group 0: asynchronous copies must have come */
   bool is_absorbed;     /* a shared access that ptxas has merged into another one */
   uint16_t sources, results;
   const uint32_t *source; /* registers read, then (from source + sources on) registers written */

@@ -68,6 +68,16 @@ static bool is_ordered(const bf_ptx_instruction *instruction) {
   return access == BF_PTX_ATOMIC || (access != BF_PTX_NO_ACCESS && has_any(instruction, ordering));
 }
 
+/* Whether an instruction waits for all asynchronous copies of its thread. */
+static bool awaits_copies(const bf_ptx_instruction *instruction) {
+  if (instruction->opcode != BF_PTX_OP_CP)
+    return false;
+  if (bf_ptx_has(instruction, "wait_all"))
+    return true;
+  return bf_ptx_has(instruction, "wait_group") && instruction->operands == 1 &&
+         instruction->operand[0].kind == BF_PTX_INTEGER && instruction->operand[0].bits == 0;
+}
+
 static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruction,
                        const bf_ptx_merged *merged, bf_sim_op *op) {
   bool is_parameter = instruction->space == BF_PTX_SPACE_PARAM;
@@ -77,6 +87,7 @@ static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruct
   op->is_memory = !is_parameter;
   op->is_shared = instruction->space == BF_PTX_SPACE_SHARED;
   op->is_ordered = is_ordered(instruction);
+  op->awaits_copies = awaits_copies(instruction);
   op->may_free_others = instruction->opcode == BF_PTX_OP_MBARRIER;
   if (gpu->merge && merged && op->is_shared && (merged->dropped || merged->leader)) {
     op->is_absorbed = true;

@@ -22,9 +22,11 @@ enum { SETS = 64, NO_SLOT = 64 };
 enum { KIND_GLOBAL = BF_SIM_UNITS, KINDS };
 enum { LOCK_HOLDS_LOOP = 1 }; /* the second word of lock_holds */
 
-/* Cycles from here on stand for loads in flight; the last one for all loads that are owed. */
+/* Cycles from here on stand for loads in flight; the last ones for all loads that are owed, and for
+ * all of the warp. */
 #define LOADING_FROM (UINT64_C(1) << 62)
 #define LOADING_OWED UINT64_MAX
+#define LOADING_ALL (UINT64_MAX - 1)
 
 enum { OWED = 16, LATE = 64 };
 
@@ -259,6 +261,8 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
     loading = 0;
     ready = earliest;
   }
+  if (warp->next->awaits_copies && warp->loads)
+    loading = LOADING_ALL;
   if (loading) {
     score->loading = loading;
     score->wake = earliest;
@@ -866,7 +870,8 @@ static void loaded(bf_sim_sm *sm, bf_sim_load *load) {
               sm->now, 0);
   pay(score, code);
   bool is_paid = score->loading == LOADING_OWED && score->owed_count == 0;
-  if (score->state == LOADING && (score->loading == code || is_paid))
+  bool is_last = score->loading == LOADING_ALL && warp->loads == 0;
+  if (score->state == LOADING && (score->loading == code || is_paid || is_last))
     settle(sm, warp, score->wake > sm->now ? score->wake : sm->now);
 }
 

@@ -161,6 +161,29 @@ static void loads_do_not_shorten_barriers(void **state) {
   sim_bed_close(&own);
 }
 
+/* Asynchronous copies are there when wait_all, or wait_group 0, lets the warp go on. */
+static void copies_are_waited_for(void **state) {
+  (void)state;
+  static const char *const waits[] = {"cp.async.wait_all;", "cp.async.wait_group 0;",
+                                      "cp.async.wait_group 1;"};
+  uint64_t issued[3];
+  for (unsigned i = 0; i < 3; i++) {
+    bf_text lines = {0};
+    bf_text_addf(&lines,
+                 "cp.async.ca.shared.global [words], [%%d0], 4;\ncp.async.commit_group;\n%s\n"
+                 "add.s32 %%r1, %%r0, 1;\nret;",
+                 waits[i]);
+    sim_bed own;
+    sim_bed_make(&own, lines.data, "request_cycles=300 return_cycles=300");
+    sim_bed_run(&own, "made", 1, 32);
+    issued[i] = own.event[own.events - 2].issued; /* before ret */
+    sim_bed_close(&own);
+    bf_text_free(&lines);
+  }
+  assert_true(issued[0] > 600 && issued[1] == issued[0]);
+  assert_true(issued[2] < 100);
+}
+
 /* ---- What fits ---- */
 
 static void occupancy(void **state) {
@@ -369,6 +392,7 @@ int main(void) {
       cmocka_unit_test(barriers_wait_for_the_last),
       cmocka_unit_test(ends_free_those_who_wait),
       cmocka_unit_test(loads_do_not_shorten_barriers),
+      cmocka_unit_test(copies_are_waited_for),
       cmocka_unit_test(occupancy),
       cmocka_unit_test(blocks_follow_each_other),
       cmocka_unit_test(blocks_go_to_who_is_free),
