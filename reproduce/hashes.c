@@ -318,9 +318,8 @@ static void claim_order(bf_reproduce_run *run, const hashes_study *study) {
                     true, NULL, "%.3f > %.3f", configured, fixed);
   bf_reproduce_fact(run, "fixed XOR gains more than bitwise XOR, Givargis", "1.21 > 1.18",
                     fixed > givargis, false,
-                    "Givargis removes slightly more conflicts than the fixed hash, here as "
-                    "published; those that the fixed hash leaves are mostly in conv-1, conv-2 and "
-                    "the histograms, which gain much here.",
+                    "conv-1, conv-2 and the histograms keep conflicts under the fixed hash and "
+                    "gain much here; over the other benchmarks the two differ by less than 1%.",
                     "%.3f, %.3f", fixed, givargis);
   bf_reproduce_fact(run, "minimum imbalance gains more than Givargis", "1.24 > 1.18",
                     best > givargis, true, NULL, "%.3f > %.3f", best, givargis);
@@ -371,9 +370,9 @@ static void claim_benchmarks(bf_reproduce_run *run, const hashes_study *study) {
                  .published = 2.5,
                  .ours = speedup_of(hist256, XOR_IMBALANCE),
                  .allowed = 0.2,
-                 .why = "ours adds by atomics, whose loop with locks takes its time without "
-                        "conflicts too, and the copies of its bins leave room for one block on a "
-                        "multiprocessor; the published one is said to consist mainly of loads and "
+                 .why = "conflicts are less of its time: without any, in the layout of "
+                        "histogram256-binmajor, ours is hardly faster (see the note). It adds by "
+                        "atomics; the published one is said to consist mainly of loads and "
                         "stores."});
   if (lavamd)
     bf_reproduce_fact(run, "lavaMD, bit-vector XOR", "slower", speedup_of(lavamd, BIT_VECTOR) < 1,
@@ -409,6 +408,22 @@ static void claim_character(bf_reproduce_run *run, const hashes_study *study, co
                                  .why = "the code of the published kernel is not given."});
 }
 
+/* How fast hist256 would be without any conflict: bins of a lane in a bank of its own. */
+static int note_bound(bf_reproduce_run *run, const hashes_study *study, bf_diagnostic *diagnostic) {
+  const hashes_subject *hist256 = find_subject(study, "hist256");
+  hashes_time free_time;
+  if (!hist256)
+    return BF_OK;
+  BF_TRY(simulate(study->setup.gpu, bf_corpus_find("histogram256-binmajor"), hist256->scale, NULL,
+                  1, &free_time, diagnostic));
+  bf_reproduce_note(run,
+                    "Without any conflict (histogram256-binmajor: %.0f conflicts) hist256 is %.2f "
+                    "times as fast on its first input, %.2f with the hash.",
+                    free_time.conflicts, hist256->at[NONE][0].cycles / free_time.cycles,
+                    hist256->at[NONE][0].cycles / hist256->at[XOR_IMBALANCE][0].cycles);
+  return BF_OK;
+}
+
 static int report(bf_reproduce_run *run, const hashes_study *study, bf_diagnostic *diagnostic) {
   claim_cleared(run, study, XOR_IMBALANCE, true, NULL);
   claim_cleared(run, study, BIT_VECTOR, false,
@@ -419,6 +434,7 @@ static int report(bf_reproduce_run *run, const hashes_study *study, bf_diagnosti
     claim_benchmarks(run, study);
     claim_character(run, study, "conv-2", 35, 2.2);
     claim_character(run, study, "MRI-grid-1", 7.6, 16.3);
+    BF_TRY(note_bound(run, study, diagnostic));
   }
   BF_TRY(draw(run, study, "removed", "Conflicts removed (Fig. 8)", "percent", 0, removed_of,
               mean_removed, diagnostic));
@@ -453,87 +469,141 @@ static int reproduce_hashes(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
 
 /* ---- The cost of the extra cycle ---- */
 
-enum { SRAD = 1, CONTROLS = 5 };
-
-typedef struct controls_study {
-  hashes_setup setup;
-  double cycles[2][CONTROLS]; /* without and with the extra cycle */
-} controls_study;
+/* One cycle may cost less than times move by when anything changes; so more cycles are tried as
+ * well, and fewer warps, which would not hide them. */
+enum { SRAD = 1, CONTROLS = 5, EXTRAS = 6, FEW_WARPS = 8 };
 
 static const char *const controls[CONTROLS] = {"backprop", [SRAD] = "srad", "hotspot",
                                                "scalar-product", "matrix-multiply"};
+static const double extra_cycles[EXTRAS] = {0, 1, 2, 4, 8, 16};
 
-/* The bits of the bank chosen by a hash, but those that they are without one: it changes nothing
- * and takes its cycle. */
+typedef struct controls_study {
+  hashes_setup setup;
+  bf_sim_gpu *gpu[2][EXTRAS];         /* with all warps and with few, by extra cycles */
+  double cycles[2][EXTRAS][CONTROLS]; /* what they take */
+} controls_study;
+
+/* A hash that takes for each bit of the bank the one that it is without a hash: it changes nothing
+ * and takes its cycles. */
 static int simulate_control(void *context, unsigned index, bf_diagnostic *diagnostic) {
   controls_study *study = context;
-  unsigned is_hashed = index / CONTROLS, control = index % CONTROLS;
+  unsigned few = index / (EXTRAS * CONTROLS), extra = index / CONTROLS % EXTRAS;
+  unsigned control = index % CONTROLS, scale;
   const bf_corpus_benchmark *benchmark = bf_corpus_find(controls[control]);
   hashes_time time = {0};
-  unsigned scale;
   BF_TRY(choose_scale(&study->setup, benchmark, &scale, diagnostic));
-  BF_TRY(simulate(study->setup.gpu, benchmark, scale, is_hashed ? "bits:0,1,2,3,4" : NULL, 0, &time,
-                  diagnostic));
-  study->cycles[is_hashed][control] = time.cycles;
+  BF_TRY(
+      simulate(study->gpu[few][extra], benchmark, scale, "bits:0,1,2,3,4", 0, &time, diagnostic));
+  study->cycles[few][extra][control] = time.cycles;
   return BF_OK;
 }
 
-/* Percent that a control is slower with the cycle. */
-static double loss_of(const controls_study *study, unsigned control) {
-  return 100 * (study->cycles[1][control] / study->cycles[0][control] - 1);
+/* Percent that a control is slower with the extra cycles. */
+static double loss_of(const controls_study *study, unsigned few, unsigned extra, unsigned control) {
+  return 100 * (study->cycles[few][extra][control] / study->cycles[few][0][control] - 1);
 }
 
-static void claim_losses(bf_reproduce_run *run, const double *losses, double average,
-                         unsigned worst) {
-  bf_reproduce_fact(run, "average loss of five kernels", "1%", fabs(average - 1) <= 1, true, NULL,
-                    "%.2f%%", average);
-  bf_reproduce_fact(run, "worst loss", "at most 4.5%", losses[worst] <= 4.5, true, NULL,
-                    "%.2f%% (%s)", losses[worst], controls[worst]);
-  bf_reproduce_fact(run, "loss of srad", "4.5%", fabs(losses[SRAD] - 4.5) <= 1, false,
-                    "two thirds of the turns of schedulers issue an instruction of ours, so that "
-                    "other warps fill the cycle; the published one keeps its temporaries in shared "
-                    "memory too and accesses it more often.",
-                    "%.2f%%", losses[SRAD]);
+static double average_loss(const controls_study *study, unsigned few, unsigned extra) {
+  double sum = 0;
+  for (unsigned i = 0; i < CONTROLS; i++)
+    sum += loss_of(study, few, extra, i);
+  return sum / CONTROLS;
+}
+
+/* Loss is a number that has to be met: a cycle that is not there must not pass for a small one. */
+static void claim_loss(bf_reproduce_run *run, const char *name, double published, double ours) {
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = name,
+                                 .published = published,
+                                 .ours = ours,
+                                 .unit = "%",
+                                 .allowed = 0.5,
+                                 .why = "one cycle costs less here than what times move by when "
+                                        "anything changes; the losses of more cycles, below, show "
+                                        "its size. The cause of the difference is not known."});
+}
+
+static void claim_losses(bf_reproduce_run *run, const controls_study *study) {
+  double most = 0;
+  for (unsigned i = 0; i < CONTROLS; i++)
+    most = fmax(most, loss_of(study, 0, 1, i));
+  claim_loss(run, "average loss of five kernels", 1, average_loss(study, 0, 1));
+  claim_loss(run, "loss of srad, the worst published", 4.5, loss_of(study, 0, 1, SRAD));
+  bf_reproduce_fact(run, "loss of any kernel", "at most 4.5%", most <= 4.5, true, NULL, "%.2f%%",
+                    most);
+  bf_reproduce_note(
+      run,
+      "Average loss of %.0f cycles: %.2f%%, that is %.2f%% for each; with %d warps on "
+      "a multiprocessor %.2f%% for each.",
+      extra_cycles[EXTRAS - 1], average_loss(study, 0, EXTRAS - 1),
+      average_loss(study, 0, EXTRAS - 1) / extra_cycles[EXTRAS - 1], FEW_WARPS,
+      average_loss(study, 1, EXTRAS - 1) / extra_cycles[EXTRAS - 1]);
+}
+
+static void list_losses(bf_reproduce_run *run, const controls_study *study) {
+  bf_reproduce_table *table = bf_reproduce_table_add(
+      run, "loss", "Time lost, in percent, by extra cycles of every access to shared memory",
+      "kernel|warps on a multiprocessor|cycles without|1 more|2|4|8|16");
+  for (unsigned few = 0; few < 2; few++)
+    for (unsigned i = 0; i < CONTROLS; i++) {
+      bf_reproduce_cell(table, "%s", controls[i]);
+      bf_reproduce_cell(table, "%llu", (unsigned long long)study->gpu[few][0]->warps_per_sm);
+      bf_reproduce_cell(table, "%.0f", study->cycles[few][0][i]);
+      for (unsigned extra = 1; extra < EXTRAS; extra++)
+        bf_reproduce_cell(table, "%.2f", loss_of(study, few, extra, i));
+    }
 }
 
 static int report_controls(bf_reproduce_run *run, const controls_study *study,
                            bf_diagnostic *diagnostic) {
-  bf_reproduce_table *table = bf_reproduce_table_add(
-      run, "loss", "Time lost by one cycle more for every access to shared memory",
-      "kernel|cycles|with the extra cycle|loss in percent");
-  double losses[CONTROLS], sum = 0;
-  unsigned worst = 0;
-  for (unsigned i = 0; i < CONTROLS; i++) {
-    losses[i] = loss_of(study, i);
-    sum += losses[i];
-    worst = losses[i] > losses[worst] ? i : worst;
-    bf_reproduce_cell(table, "%s", controls[i]);
-    bf_reproduce_cell(table, "%.0f", study->cycles[0][i]);
-    bf_reproduce_cell(table, "%.0f", study->cycles[1][i]);
-    bf_reproduce_cell(table, "%.2f", losses[i]);
-  }
+  double losses[CONTROLS][EXTRAS];
+  bf_chart_series series[CONTROLS];
   if (!bf_reproduce_is_quick(run))
-    claim_losses(run, losses, sum / CONTROLS, worst);
-  const bf_chart_series series = {.name = "loss", .y = losses, .count = CONTROLS};
+    claim_losses(run, study);
+  list_losses(run, study);
+  for (unsigned i = 0; i < CONTROLS; i++) {
+    for (unsigned extra = 0; extra < EXTRAS; extra++)
+      losses[i][extra] = loss_of(study, 0, extra, i);
+    series[i] =
+        (bf_chart_series){.name = controls[i], .x = extra_cycles, .y = losses[i], .count = EXTRAS};
+  }
   return bf_reproduce_chart(run, "loss",
-                            &(bf_chart){.kind = BF_CHART_BARS,
-                                        .title = "Time lost by the extra cycle",
+                            &(bf_chart){.title = "Time lost by extra cycles",
+                                        .x_label = "cycles that a hashed access takes longer",
                                         .y_label = "percent",
-                                        .category = controls,
-                                        .categories = CONTROLS,
-                                        .series = &series,
-                                        .series_count = 1},
+                                        .series = series,
+                                        .series_count = CONTROLS},
                             diagnostic);
+}
+
+/* Loads a GPU for every point. */
+static int load_points(controls_study *study, bf_diagnostic *diagnostic) {
+  char assignment[40];
+  for (unsigned few = 0; few < 2; few++)
+    for (unsigned extra = 0; extra < EXTRAS; extra++) {
+      bf_sim_gpu **gpu = &study->gpu[few][extra];
+      BF_TRY(bf_sim_gpu_load("gtx480", gpu, diagnostic));
+      snprintf(assignment, sizeof assignment, "hash_cycles=%.0f", extra_cycles[extra]);
+      BF_TRY(bf_sim_gpu_set(*gpu, assignment, diagnostic));
+      snprintf(assignment, sizeof assignment, "warps_per_sm=%d", FEW_WARPS);
+      if (few)
+        BF_TRY(bf_sim_gpu_set(*gpu, assignment, diagnostic));
+    }
+  return BF_OK;
 }
 
 static int reproduce_controls(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   controls_study study = {0};
-  int error = set_up(&study.setup, bf_reproduce_is_quick(run) ? 0 : 2000000, diagnostic);
+  int error = set_up(&study.setup, bf_reproduce_is_quick(run) ? 0 : 1000000, diagnostic);
   if (error == BF_OK)
-    error = bf_reproduce_parallel(run, 2 * CONTROLS, "simulating", simulate_control, &study,
-                                  diagnostic);
+    error = load_points(&study, diagnostic);
+  if (error == BF_OK)
+    error = bf_reproduce_parallel(run, 2 * EXTRAS * CONTROLS, "simulating", simulate_control,
+                                  &study, diagnostic);
   if (error == BF_OK)
     error = report_controls(run, &study, diagnostic);
+  for (unsigned i = 0; i < 2 * EXTRAS; i++)
+    bf_sim_gpu_free(study.gpu[i / EXTRAS][i % EXTRAS]);
   tear_down(&study.setup);
   return error;
 }
@@ -544,8 +614,8 @@ const bf_reproduction bf_reproduce_hashes[] = {
      "cycle more, but with the fixed hash.",
      reproduce_hashes},
     {"hash-cycle", "the cost of the extra cycle", "000, section 7.1",
-     "Five kernels without bank conflicts on a GTX 480, with the hash that changes nothing but "
-     "takes its cycle.",
+     "Five kernels without bank conflicts on a GTX 480, with a hash that changes nothing but "
+     "takes its cycle, or more of them.",
      reproduce_controls},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -49,6 +49,7 @@ static void add_table(bf_reproduce_run *run, const char *name, const picture_wor
     bf_reproduce_cell(table, "%.2f", s->bins_per_warp);
     bf_reproduce_cell(table, "%.2f", s->largest_share);
   }
+  bf_reproduce_table_csv_only(table);
 }
 
 int bf_pictures_make(bf_reproduce_run *run, const char *table_name, unsigned count,

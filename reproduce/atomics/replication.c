@@ -86,8 +86,7 @@ int bf_reproduce_replication(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   bool quick = bf_reproduce_is_quick(run);
   replication_figure figure = {0};
   BF_TRY(bf_pictures_make(run, "pictures", quick ? 2 : BF_PICTURES, BF_PICTURE_FIRST_ROW,
-                          quick ? BF_PICTURE_SHARE / 4 : BF_PICTURE_SHARE, &figure.pictures,
-                          diagnostic));
+                          BF_PICTURE_SHARE, &figure.pictures, diagnostic));
   BF_TRY(bf_reproduce_parallel(run, BF_VOTE_LAYOUTS * STEPS + 1, "64 bins", find_point, &figure,
                                diagnostic));
   BF_TRY(show(run, &figure, diagnostic));
