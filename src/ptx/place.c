@@ -18,6 +18,7 @@ enum {
   MEMORY = 0,           /* the slot of shared memory */
   MOST_CELLS = 1 << 20, /* blocks times slots; registers are left out beyond */
   PATIENT_PASSES = 16,  /* later on, a value that changes again becomes a new one */
+  LAST_PASSES = 64,     /* and also that of a register written once */
 };
 
 /* A shared variable and where it starts. */
@@ -278,6 +279,10 @@ static uint64_t variable_place(const analysis *a, const bf_ptx_variable *variabl
 
 /* ---- Values of operands ---- */
 
+static bool equal_values(bf_value x, bf_value y) {
+  return x.base == y.base && x.offset == y.offset;
+}
+
 static bf_value opaque(analysis *a, uint32_t instruction, unsigned what) {
   bf_node node = {.kind = BF_NODE_OPAQUE, .extra = instruction};
   node.arg[0].offset = what;
@@ -393,10 +398,14 @@ static void write_register(analysis *a, uint32_t number, uint32_t instruction, b
     node.arg[1] = value;
     value = bf_value_node(&a->nodes, node, 0);
   }
-  if (a->slot[number])
+  if (a->slot[number]) {
     a->now[a->slot[number]] = value;
-  else
-    a->single[number] = value;
+    return;
+  }
+  /* Read before it is written, it may depend on itself. */
+  if (a->passes > LAST_PASSES && !equal_values(a->single[number], value))
+    value = opaque(a, instruction, 200 + number);
+  a->single[number] = value;
 }
 
 /* All registers inside an operand become unknown. */
@@ -442,10 +451,6 @@ static bf_value phi(analysis *a, uint32_t block, uint32_t slot) {
   return bf_value_node(&a->nodes, node, 0);
 }
 
-static bool equal_values(bf_value x, bf_value y) {
-  return x.base == y.base && x.offset == y.offset;
-}
-
 /* What a slot is on entry to a block: what all ways to it agree on, or its own. */
 static bf_value enter(analysis *a, uint32_t block, uint32_t slot) {
   size_t cell = (size_t)block * a->slots + slot;
@@ -485,8 +490,8 @@ static void visit_block(analysis *a, uint32_t block) {
   a->visited[block] = true;
 }
 
-/* Visits blocks until nothing changes. Each slot of a block can be made its own only once, so this
- * ends. */
+/* Visits blocks until nothing changes. Each slot of a block can be made its own only once, and each
+ * register written once becomes unknown only once, so this ends. */
 static void visit_all(analysis *a) {
   do {
     a->changed = false;
