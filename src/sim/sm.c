@@ -106,23 +106,57 @@ static uint64_t moved_address(bf_sim_sm *sm, uint64_t address) {
   return address + range->moved;
 }
 
-/* Adds sectors of a line. */
-static void add_line(bf_sim_touched *touched, uint64_t line, uint8_t sectors) {
+/* Adds sectors of a line that so many lanes touch. */
+static void add_line(bf_sim_touched *touched, uint64_t line, uint8_t sectors, uint16_t lanes) {
   for (unsigned i = touched->lines; i-- > 0;)
     if (touched->line[i].line == line) {
       touched->line[i].sectors |= sectors;
-      touched->line[i].operations++;
+      touched->line[i].operations = (uint16_t)(touched->line[i].operations + lanes);
       return;
     }
   if (touched->lines < 2 * BF_EMU_LANES) {
     touched->line[touched->lines].line = line;
     touched->line[touched->lines].sectors = sectors;
-    touched->line[touched->lines++].operations = 1;
+    touched->line[touched->lines++].operations = lanes;
+  }
+}
+
+/* Whether all lanes of a warp are there and access memory one behind the other. */
+static bool is_row(const bf_emu_event *event) {
+  if (event->mask != UINT32_MAX)
+    return false;
+  const uint64_t *address = event->global_address, first = address[0];
+  uint64_t differ = first & (event->width_bytes - 1);
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    differ |= (address[lane] - first) ^ (uint64_t)lane * event->width_bytes;
+  return differ == 0;
+}
+
+/* Adds the lines of such an access from its first byte on, each in one go. */
+static void touch_row(bf_sim_touched *touched, uint64_t first, unsigned width_bytes) {
+  uint64_t end = first + (uint64_t)BF_EMU_LANES * width_bytes;
+  for (uint64_t next; first < end; first = next) {
+    next = (first / BF_SIM_LINE_BYTES + 1) * BF_SIM_LINE_BYTES;
+    next = next < end ? next : end;
+    unsigned from = (unsigned)(first % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
+    unsigned to = (unsigned)((next - 1) % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
+    add_line(touched, first / BF_SIM_LINE_BYTES, (uint8_t)((2u << to) - (1u << from)),
+             (uint16_t)((next - first) / width_bytes));
   }
 }
 
 static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
   bf_sim_touched *touched = &sm->touched;
+  uint64_t behind = (BF_EMU_LANES - 1) * event->width_bytes;
+  touched->is_store |= event->op == BF_OP_ST;
+  touched->is_atomic |= event->op != BF_OP_ST && event->op != BF_OP_LD;
+  if (is_row(event)) {
+    uint64_t first = event->global_address[0], moved = moved_address(sm, first);
+    if (moved_address(sm, first + behind) == moved + behind) {
+      touch_row(touched, moved, event->width_bytes);
+      return;
+    }
+  }
   for (uint32_t left = event->mask; left; left &= left - 1) {
     uint64_t address = moved_address(sm, event->global_address[__builtin_ctz(left)]);
     unsigned first = (unsigned)(address % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
@@ -130,10 +164,8 @@ static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
         (unsigned)((address + event->width_bytes - 1) % BF_SIM_LINE_BYTES) / BF_SIM_SECTOR_BYTES;
     uint8_t sectors =
         last >= first ? (uint8_t)((2u << last) - (1u << first)) : (uint8_t)(1u << first);
-    add_line(touched, address / BF_SIM_LINE_BYTES, sectors);
+    add_line(touched, address / BF_SIM_LINE_BYTES, sectors, 1);
   }
-  touched->is_store |= event->op == BF_OP_ST;
-  touched->is_atomic |= event->op != BF_OP_ST && event->op != BF_OP_LD;
 }
 
 static void touch(void *context, const bf_emu_event *event) {
