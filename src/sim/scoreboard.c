@@ -9,86 +9,10 @@
  *
  * For each register of each warp the scoreboard holds the cycle from which it can be read; while a
  * global load is in flight it holds the number of the load instead. */
-#include "sim/inner.h"
+#include "sim/scoreboard.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { WHEEL = 64, TICKS = 256 }; /* cycles of the wheel; parts of a cycle that units count in */
-enum { SETS = 64, NO_SLOT = 64 };
-/* Instructions that find their unit busy together: those of a unit, and accesses to global memory,
- * which need room among the loads in flight. */
-enum { KIND_GLOBAL = BF_SIM_UNITS, KINDS };
-enum { LOCK_HOLDS_LOOP = 1 }; /* the second word of lock_holds */
-
-/* Cycles from here on stand for loads in flight; the last ones for all loads that are owed, and for
- * all of the warp. */
-#define LOADING_FROM (UINT64_C(1) << 62)
-#define LOADING_OWED UINT64_MAX
-#define LOADING_ALL (UINT64_MAX - 1)
-
-enum { OWED = 16, LATE = 64 };
-
-typedef enum state { READY, TIMED, LOADING, WAITING, STATES } state;
-
-/* Instructions of a warp whose operands were not there and that others have passed (lookahead): the
- * cycles at which operands will be there, in a ring, and the loads that must come. */
-typedef struct passed {
-  uint64_t late[LATE];
-  uint64_t owed[OWED];
-  unsigned owed_by[OWED]; /* instructions that wait for that load */
-} passed;
-
-/* A warp. What every instruction needs is in one line of the host's cache. */
-typedef struct scored {
-  uint64_t *ready;     /* per register */
-  uint64_t wake;       /* TIMED: the cycle; LOADING: it cannot issue before */
-  uint64_t loading;    /* LOADING: what the scoreboard holds for the load */
-  uint64_t shared_at;  /* when the data of its last shared load is there */
-  passed *passed;      /* NULL where lookahead is 0 */
-  uint64_t late_until; /* when the operands of all instructions that were passed are there */
-  uint8_t state, scheduler, kind;
-  bool is_passed;  /* its next instruction issues without its operands */
-  bool has_copies; /* registers other than those of a load's own results may wait for the load */
-  uint8_t late_first, late_count;
-  uint8_t owed_count;
-  unsigned owed_instructions;
-} scored;
-
-typedef struct issuer {
-  uint64_t mask;     /* slots that belong to it */
-  uint64_t turn;     /* cycle of its next turn */
-  uint64_t active;   /* two-level: slots in the first group */
-  uint64_t way_free; /* ticks: when another of its accesses can go to memory */
-  unsigned last;     /* slot that issued last; NO_SLOT: none yet */
-  bool way_has_conflicts;
-  uint8_t blocked_by; /* bf_sim_stall: why its ready warps did not issue in its last turn */
-} issuer;
-
-typedef struct board {
-  scored *warp;                        /* by slot */
-  uint64_t in[STATES];                 /* slots by state */
-  unsigned schedulers, next_scheduler; /* the one whose turn is being taken in this cycle */
-  uint64_t filled;                     /* bits: entries of the wheel that are not empty */
-  uint64_t far, far_first; /* TIMED beyond the wheel: slots, and the earliest cycle of one */
-  uint64_t memory_free;    /* ticks: the load/store unit */
-  uint64_t queue_first;    /* the earliest of the queue */
-  unsigned queue_count;
-  uint64_t blocked_until; /* ticks: when the unit is free that a ready warp waits for */
-  bool queue_has_conflicts;
-  uint64_t of_kind[KINDS]; /* slots by the kind of the next instruction */
-  issuer scheduler[8];
-  uint64_t wheel[WHEEL];                  /* slots by cycle */
-  uint64_t unit_ticks[BF_SIM_UNITS];      /* that an instruction takes its unit */
-  uint64_t unit_cycles[BF_SIM_UNITS];     /* to the result */
-  uint64_t *queue;                        /* ticks at which queued accesses start */
-  uint64_t *registers;                    /* of all slots */
-  passed *passed;                         /* of all slots, or NULL */
-  uint64_t unit_free[SETS][BF_SIM_UNITS]; /* ticks */
-} board;
-
-static uint64_t ticks(double cycles) { return (uint64_t)llround(cycles * TICKS); }
 
 /* ---- The wheel ---- */
 
@@ -344,145 +268,6 @@ static void freed(bf_sim_sm *sm, bf_sim_warp *warp) {
     forget(sm, warp);
 }
 
-/* ---- Memory ---- */
-
-/* Forgets queued accesses that have started. */
-static void drain_queue(bf_sim_sm *sm, board *own) {
-  uint64_t now = sm->now * TICKS;
-  unsigned left = 0;
-  own->queue_first = UINT64_MAX;
-  for (unsigned i = 0; i < own->queue_count; i++)
-    if (own->queue[i] > now) {
-      own->queue[left++] = own->queue[i];
-      if (own->queue[i] < own->queue_first)
-        own->queue_first = own->queue[i];
-    }
-  own->queue_count = left;
-  if (left == 0)
-    own->queue_has_conflicts = false;
-}
-
-/* Gives duration ticks of the load/store unit to an access that cannot start before earliest, and
- * returns when it starts, in ticks. The unit works for others until then: only work that is there
- * makes it busy. */
-static uint64_t take_memory(bf_sim_sm *sm, board *own, uint64_t earliest, uint64_t duration,
-                            bool conflicts) {
-  uint64_t now = sm->now * TICKS;
-  uint64_t free_at = own->memory_free > now ? own->memory_free : now;
-  uint64_t start = free_at > earliest ? free_at : earliest;
-  own->memory_free = free_at + duration;
-  if (start > now && own->queue_count < sm->gpu->shared_queue) {
-    own->queue[own->queue_count++] = start;
-    if (start < own->queue_first)
-      own->queue_first = start;
-  }
-  own->queue_has_conflicts |= conflicts;
-  return start;
-}
-
-/* Cycles that a lock loop holds its warp: from src/memory where the machine says it, else from the
- * iterations. */
-static double lock_loop_cycles(const bf_sim_gpu *gpu, const bf_count *count) {
-  if (count->latency_cycles)
-    return count->latency_cycles;
-  uint32_t further = count->wavefronts_load > count->lock_iterations
-                         ? count->wavefronts_load - count->lock_iterations
-                         : 0;
-  return (double)gpu->lock_cycles * count->lock_iterations + gpu->lock_wavefront_cycles * further;
-}
-
-/* What a shared access takes, in cycles. */
-typedef struct shared_cost {
-  double memory;    /* of the memory, which all schedulers share */
-  double scheduler; /* of the way between its scheduler and the memory */
-  double result;    /* from its start to its result */
-  bool holds_warp;  /* the warp itself goes round a loop until then */
-} shared_cost;
-
-/* Cycles that a store of so many wavefronts takes its scheduler's way. */
-static double store_way(const bf_sim_gpu *gpu, double each, uint32_t wavefronts, unsigned bytes) {
-  double most = gpu->shared_store_most_cycles * (bytes > 8 ? bytes / 8 : 1);
-  double own = gpu->shared_return_cycles > each ? gpu->shared_return_cycles * (wavefronts - 1)
-                                                : each * wavefronts;
-  return most > 0 && own > most ? most : own;
-}
-
-static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_sim_touched *touched,
-                                  bool is_hashed) {
-  const bf_count *count = &touched->shared;
-  uint32_t plain = count->wavefronts_load + count->wavefronts_store;
-  uint32_t atomic = count->wavefronts_atomic;
-  plain = (plain + (uint32_t)gpu->shared_ports - 1) / (uint32_t)gpu->shared_ports;
-  double each = gpu->shared_wavefront_cycles;
-  double back = gpu->shared_return_cycles > each ? gpu->shared_return_cycles : each;
-  shared_cost cost = {.result = is_hashed ? (double)gpu->hash_cycles : 0};
-  if (touched->has_locks) {
-    double loop = lock_loop_cycles(gpu, count);
-    cost.memory = gpu->lock_holds == LOCK_HOLDS_LOOP ? loop : each * (plain + atomic);
-    cost.result += loop;
-    cost.holds_warp = true;
-  } else if (touched->shared_op == BF_OP_ST || touched->shared_op == BF_OP_RED) {
-    each = gpu->shared_store_cycles > 0 ? gpu->shared_store_cycles : each;
-    cost.memory = each * (plain + atomic);
-    cost.scheduler = store_way(gpu, each, plain + atomic, touched->width_bytes);
-    cost.result += (double)gpu->shared_cycles;
-  } else if (atomic) {
-    cost.memory = gpu->atomic_wavefront_cycles * atomic + each * plain;
-    cost.scheduler = back * atomic;
-    cost.result += (double)gpu->atomic_cycles + back * (atomic - 1);
-  } else {
-    cost.memory = each * plain;
-    cost.scheduler = back * plain;
-    cost.result += (double)gpu->shared_cycles + back * (plain ? plain - 1 : 0);
-  }
-  if (cost.scheduler < gpu->shared_issue_cycles)
-    cost.scheduler = gpu->shared_issue_cycles;
-  return cost;
-}
-
-/* Times a shared access that was executed: when its result is there; *busy is when the warp can go
- * on. */
-static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
-  board *own = sm->core_data;
-  const bf_count *count = &sm->touched.shared;
-  shared_cost cost = cost_of_shared(sm->gpu, &sm->touched, sm->settings->hash != NULL);
-  issuer *its = &own->scheduler[own->warp[warp->slot].scheduler];
-  uint64_t now = sm->now * TICKS;
-  uint64_t earliest = its->way_free > now ? its->way_free : now;
-  uint64_t start = take_memory(sm, own, earliest, ticks(cost.memory), count->conflicts > 0);
-  its->way_free = earliest + ticks(cost.scheduler);
-  its->way_has_conflicts = count->conflicts > 0;
-  if (warp->next->site != UINT32_MAX)
-    sm->count.site[warp->next->site].waited_cycles += (start - now) / TICKS;
-  uint64_t ready = (uint64_t)ceil((double)start / TICKS + cost.result);
-  if (cost.holds_warp)
-    *busy = ready;
-  return ready;
-}
-
-/* Times an instruction on memory that was executed; *busy is when the warp can go on. Returns when
- * its results are there, or what stands for a load in flight. */
-static uint64_t time_memory(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t *busy) {
-  board *own = sm->core_data;
-  const bf_sim_touched *touched = &sm->touched;
-  uint64_t ready = sm->now + (op->is_memory ? sm->gpu->l1_cycles : sm->gpu->shared_cycles);
-  if (touched->lines) {
-    uint64_t start = take_memory(sm, own, sm->now * TICKS,
-                                 ticks(sm->gpu->global_line_cycles * touched->lines), false) /
-                     TICKS;
-    const bf_sim_load *load = bf_sim_send(sm, warp, op, start);
-    ready = load ? LOADING_FROM + (uint64_t)(load - sm->load) : start + sm->gpu->l1_cycles;
-  }
-  if (touched->shared_accesses) {
-    uint64_t shared = time_shared(sm, warp, busy);
-    own->warp[warp->slot].shared_at = shared;
-    if (!touched->lines)
-      ready = shared;
-  } else if (!touched->lines) /* local and constant memory, exchange between lanes */
-    take_memory(sm, own, sm->now * TICKS, TICKS, false);
-  return ready;
-}
-
 /* ---- Issue ---- */
 
 /* A set of units in which the unit is free at the latest by now; SETS: none, and *free_at is when
@@ -575,7 +360,7 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   uint64_t ready = sm->now + own->unit_cycles[op->unit] + (op->slots - 1) * sm->gpu->issue_cycles;
   bf_sim_execute(sm, warp);
   if (op->unit == BF_SIM_UNIT_MEMORY)
-    ready = time_memory(sm, warp, op, &busy);
+    ready = bf_sim_time_memory(sm, warp, op, &busy);
   else if (own->unit_ticks[op->unit]) {
     uint64_t free_at;
     unsigned set = free_set(sm, own, scheduler, op->unit, &free_at);
@@ -749,7 +534,7 @@ static bool run_cycle(bf_sim_sm *sm, bool *issued_any) {
       bf_sim_take_answers(sm);
     wake_due(sm);
     if (own->queue_count)
-      drain_queue(sm, own);
+      bf_sim_drain_queue(sm, own);
     own->blocked_until = UINT64_MAX;
   }
   for (; own->next_scheduler < own->schedulers; own->next_scheduler++) {
