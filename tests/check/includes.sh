@@ -17,7 +17,8 @@ may_know() {
   sim) echo 'base gf2 hash access memory ptx emu' ;;
   kernels) echo 'base emu sim' ;;
   reproduce) echo 'base gf2 hash access memory search ptx emu sim kernels report' ;;
-  apply | report) echo 'base gf2 hash access memory search' ;;
+  apply) echo 'base gf2 hash access memory search ptx' ;;
+  report) echo 'base gf2 hash access memory search' ;;
   esac
 }
 

@@ -1,0 +1,66 @@
+/* apply/rewrite: PTX in which every access to shared memory goes through a hash.
+ *
+ * Registers keep logical addresses; the hash is computed at the access. So pointer arithmetic,
+ * comparisons, aliasing, unions and spilled pointers stay valid, and the one obligation is that
+ * every dereference of shared memory uses the same bijection. The hash is row-preserving: it XORs
+ * address bits above the row (128 bytes) into the bank bits, on the absolute shared address, so
+ * that it needs no base, bounds or provenance; rows must belong to the kernel as a whole, which is
+ * why static arrays are padded and aligned to rows, and dynamic shared memory must be a multiple of
+ * a row. Its granule is the widest access of the kernel: aligned granules stay whole.
+ *
+ * What is not understood is refused, kernel by kernel, with the line and the reason; a refused
+ * kernel is left as it was. verify.h judges the result without sharing code with this. */
+#ifndef BF_APPLY_REWRITE_H
+#define BF_APPLY_REWRITE_H
+
+#include "hash/hash.h"
+#include "ptx/ptx.h"
+
+enum { BF_REWRITE_ROW_BYTES = 128 };
+
+/* Why a kernel is left alone. */
+typedef struct bf_rewrite_obstacle {
+  uint64_t line;    /* in the PTX; 0: the kernel as a whole */
+  const char *text; /* "wmma.load on shared memory" */
+} bf_rewrite_obstacle;
+
+typedef struct bf_rewrite_kernel {
+  const char *name;
+  bool is_rewritten;
+  const char *hash;       /* canonical text; NULL: none was asked for */
+  unsigned granule_bytes; /* of the widest access to shared memory; 0: it makes none */
+  unsigned accesses;      /* instructions on shared memory, in it and the functions it calls */
+  unsigned hashed, exempt;
+  unsigned added_instructions;
+  uint64_t shared_bytes, padded_bytes; /* static, before and after */
+  bool has_dynamic_shared;
+  unsigned obstacles;
+  bf_rewrite_obstacle *obstacle;
+} bf_rewrite_kernel;
+
+/* The hash of each kernel: NULL leaves it alone. */
+typedef struct bf_rewrite_options {
+  void *context;
+  const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel);
+} bf_rewrite_options;
+
+typedef struct bf_rewrite_result {
+  bf_arena arena;
+  unsigned kernels;
+  bf_rewrite_kernel *kernel; /* in the order of the module */
+  bool is_changed;           /* some kernel was rewritten */
+  bf_text text; /* the module as PTX; where nothing changed, as bf_ptx_print gives it */
+} bf_rewrite_result;
+
+/* Rewrites a module for 32 banks of 4 bytes. BF_BAD_INPUT for a hash that is not row-preserving or
+ * has another geometry; that a kernel is refused is no error. */
+int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
+               bf_rewrite_result *result, bf_diagnostic *diagnostic);
+void bf_rewrite_free(bf_rewrite_result *result);
+
+/* What stands in the way of each kernel, whatever the hash: as bf_rewrite would find it for a hash
+ * whose granule fits. text is empty. */
+int bf_rewrite_examine(const bf_ptx_module *module, bf_rewrite_result *result,
+                       bf_diagnostic *diagnostic);
+
+#endif
