@@ -2,11 +2,13 @@
  *
  * Benchmarks of the corpus, rewritten, give the results that their drivers expect; their wavefronts
  * without a hash equal those of the original under the hash, both counted as written, in the layout
- * of padded arrays. Random programs store the same with and without random hashes.
+ * of padded arrays. Random programs, of all instructions and of accesses, store the same with and
+ * without random hashes.
  *
  *   check_rewrite [PROGRAMS [FIRST_SEED]] */
 #include "../reference/programs.h"
 #include "../unit/random.h"
+#include "access_programs.h"
 #include "apply/rewrite.h"
 #include "emu/emu.h"
 #include "kernels/devices.h"
@@ -285,6 +287,26 @@ static void check_programs(uint64_t first, uint64_t programs) {
   printf("%llu random programs\n", (unsigned long long)programs);
 }
 
+/* Programs of accesses, with hashes that keep their widest together. */
+static void check_accesses(uint64_t first, uint64_t programs) {
+  static uint8_t input[PROGRAM_INPUT_BYTES];
+  for (uint64_t seed = first; seed < first + programs && complaints < 10; seed++) {
+    char name[40];
+    bf_text text = {0};
+    test_random random = {seed * 2 + 1};
+    unsigned granule_bits = (unsigned)random_below(&random, 3);
+    bf_hash *hash = random_hash(&random, granule_bits);
+    access_program(seed, 4U << granule_bits, &text);
+    snprintf(name, sizeof name, "accesses %llu", (unsigned long long)seed);
+    program_fill_input(seed, input);
+    if (hash && !text.failed)
+      compare_program(name, text.data, hash, input);
+    bf_hash_free(hash);
+    bf_text_free(&text);
+  }
+  printf("%llu programs of accesses\n", (unsigned long long)programs);
+}
+
 int main(int count, char **argument) {
   bf_machine *machine;
   bf_diagnostic diagnostic;
@@ -294,6 +316,7 @@ int main(int count, char **argument) {
     return complain("hopper", "cannot be loaded", &diagnostic) ? 0 : 1;
   check_corpus(machine);
   check_programs(first, programs);
+  check_accesses(first, programs);
   bf_machine_free(machine);
   printf("%u faults\n", complaints);
   return complaints ? 1 : 0;
