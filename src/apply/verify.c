@@ -69,6 +69,8 @@ const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_var
       original->linkage != rewritten->linkage || original->initialiser || rewritten->initialiser ||
       !bf_verify_same_text(original->attribute, rewritten->attribute))
     return "a variable differs from the original";
+  if (!bf_ptx_type_bytes(rewritten->type))
+    return "a shared variable has another type than bytes or numbers";
   if (!original->bytes != !rewritten->bytes || rewritten->bytes < original->bytes)
     return "a shared variable is smaller than in the original";
   if (rewritten->bytes % BF_VERIFY_ROW_BYTES)
@@ -150,13 +152,19 @@ static int judge_function(bf_verify_job *job, const char *kernel, const bf_ptx_f
   return job->no_memory ? BF_NO_MEMORY : BF_OK;
 }
 
-/* What was found of the function under hash before, or NULL. Hashes are the same where their texts
- * are. */
+/* Whether both are the same map, or both none. */
+static bool same_hash(const bf_hash *a, const bf_hash *b) {
+  if (!a || !b)
+    return a == b;
+  return a->forward.rows == b->forward.rows &&
+         !memcmp(a->forward.row, b->forward.row, a->forward.rows * sizeof *a->forward.row);
+}
+
+/* What was found of the function under hash before, or NULL. */
 static const judgement *find_judged(const bf_verify_job *job, const bf_ptx_function *original,
                                     const bf_hash *hash) {
   for (const judgement *entry = job->judged; entry; entry = entry->next)
-    if (entry->original == original && !entry->hash == !hash &&
-        (!hash || !strcmp(entry->hash->text, hash->text)))
+    if (entry->original == original && same_hash(entry->hash, hash))
       return entry;
   return NULL;
 }

@@ -520,19 +520,78 @@ static const char *random_token(test_random *random, const char *text, size_t *s
   return at;
 }
 
-/* A token of text in place of another, or a digit that changes. */
-static void mutate(test_random *random, const char *text, char *mutant) {
+/* Another token in place of one; where alike is set they start with the same character. */
+static void replace_token(test_random *random, const char *text, bool alike, char *mutant) {
   size_t size, other_size;
   const char *at = random_token(random, text, &size);
   const char *other = random_token(random, text, &other_size);
-  if (random_below(random, 2)) {
-    strcpy(mutant, text);
-    char *digit = mutant + (at - text) + size - 1;
-    if (isdigit((unsigned char)*digit))
-      *digit = (char)('0' + random_below(random, 10));
-    return;
-  }
+  for (unsigned i = 0; alike && *other != *at && i < 100; i++)
+    other = random_token(random, text, &other_size);
   sprintf(mutant, "%.*s%.*s%s", (int)(at - text), text, (int)other_size, other, at + size);
+}
+
+/* Another digit at the end of a token. */
+static void replace_digit(test_random *random, const char *text, char *mutant) {
+  size_t size;
+  const char *at = random_token(random, text, &size);
+  strcpy(mutant, text);
+  char *digit = mutant + (at - text) + size - 1;
+  if (isdigit((unsigned char)*digit))
+    *digit = (char)('0' + random_below(random, 10));
+}
+
+/* The start of a random line, and its size. */
+static const char *random_line(test_random *random, const char *text, size_t *size) {
+  const char *at = text + random_below(random, strlen(text));
+  while (at > text && at[-1] != '\n')
+    at--;
+  *size = (size_t)(strchr(at, '\n') - at) + 1;
+  return at;
+}
+
+/* Leaves out a line. */
+static void delete_line(test_random *random, const char *text, char *mutant) {
+  size_t size;
+  const char *at = random_line(random, text, &size);
+  sprintf(mutant, "%.*s%s", (int)(at - text), text, at + size);
+}
+
+/* Puts a copy of a line elsewhere. */
+static void copy_line(test_random *random, const char *text, char *mutant) {
+  size_t size, other_size;
+  const char *at = random_line(random, text, &size);
+  const char *other = random_line(random, text, &other_size);
+  sprintf(mutant, "%.*s%.*s%s", (int)(at - text), text, (int)other_size, other, at);
+}
+
+/* Swaps a line with the next. */
+static void swap_lines(test_random *random, const char *text, char *mutant) {
+  size_t size;
+  const char *at = random_line(random, text, &size), *next = at + size;
+  size_t next_size = *next ? (size_t)(strchr(next, '\n') - next) + 1 : 0;
+  sprintf(mutant, "%.*s%.*s%.*s%s", (int)(at - text), text, (int)next_size, next, (int)size, at,
+          next + next_size);
+}
+
+/* Text with one random change. */
+static void mutate(test_random *random, const char *text, char *mutant) {
+  switch (random_below(random, 8)) {
+  case 0:
+    delete_line(random, text, mutant);
+    break;
+  case 1:
+    copy_line(random, text, mutant);
+    break;
+  case 2:
+    swap_lines(random, text, mutant);
+    break;
+  case 3:
+  case 4:
+    replace_digit(random, text, mutant);
+    break;
+  default:
+    replace_token(random, text, random_below(random, 4) > 0, mutant);
+  }
 }
 
 /* Whether a mutant is a module at all and the verifier accepts it. */
