@@ -148,6 +148,7 @@ static int solve(const choosing *c, const placed *p, unsigned granule_bytes, bf_
   const bf_choose_options *o = c->options;
   bf_solve_options options = {.method = BF_METHOD_EXACT,
                               .class_ = class_,
+                              .keeps_rows = true,
                               .granule_bytes = granule_bytes,
                               .time_limit_seconds = o->time_limit_seconds,
                               .threads = o->threads,
@@ -182,10 +183,10 @@ static int predict(choosing *c, const placed *p, const bf_hash *hash, bf_predict
   return BF_OK;
 }
 
-/* Of the best row-preserving hash and the best swizzle, which needs fewer instructions, the one
- * that gains more; best->hash stays NULL where none gains anything. */
+/* Of the best row-preserving hash and the best ones of one and two terms, which need fewer
+ * instructions, the one that gains most; best->hash stays NULL where none gains anything. */
 static int find_best(choosing *c, const placed *p, unsigned granule_bytes, bf_candidate *best) {
-  static const bf_class classes[] = {BF_CLASS_ROW, BF_CLASS_CUTE};
+  static const bf_class classes[] = {BF_CLASS_ROW, BF_CLASS_ONE_TERM, BF_CLASS_TWO_TERM};
   double most = 0;
   for (unsigned i = 0; i < sizeof classes / sizeof *classes; i++) {
     bf_candidate own = {.granule_bytes = granule_bytes, .keeps_merging = p == &c->merged};

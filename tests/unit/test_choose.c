@@ -144,6 +144,25 @@ static void merging_is_broken_for_columns(void **state) {
   bf_choice_clear(&choice);
 }
 
+/* For an FFT, no hash of one term removes the last 128 conflicts, and no other is worth its
+ * instructions: 10 per access for the exact one, 4 for two terms. */
+static void few_instructions_win(void **state) {
+  (void)state;
+  bf_machine *machine = load("hopper");
+  bf_workload *fft;
+  bf_diagnostic diagnostic;
+  if (bf_workload_read("examples/fft512.trace", machine, &fft, &diagnostic) != BF_OK)
+    fail_msg("%s", diagnostic.message);
+  bf_choice choice = choose(fft, NULL, 4);
+  assert_int_equal(choice.candidates, 1);
+  assert_true(bf_hash_is_row_preserving(choice.candidate[0].hash));
+  assert_int_equal(choice.candidate[0].prediction.wavefronts_after,
+                   choice.wavefronts_before - choice.conflicts_before + 128);
+  assert_int_equal(bf_hash_get_cost(choice.candidate[0].hash).instructions, 2);
+  bf_choice_clear(&choice);
+  bf_machine_free(machine);
+}
+
 /* The widest access of the PTX stays whole even where no launch made it. */
 static void granule_of_the_kernel_holds(void **state) {
   (void)state;
@@ -207,6 +226,7 @@ int main(void) {
       cmocka_unit_test(merging_is_kept),
       cmocka_unit_test(merging_is_broken_for_columns),
       cmocka_unit_test(granule_of_the_kernel_holds),
+      cmocka_unit_test(few_instructions_win),
       cmocka_unit_test(hash_holds_at_both_places),
       cmocka_unit_test(other_banks_are_refused),
   };
