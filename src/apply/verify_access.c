@@ -11,8 +11,15 @@ static bool is_elsewhere(const bf_ptx_instruction *instruction) {
   return instruction->space != BF_PTX_SPACE_NONE && instruction->space != BF_PTX_SPACE_SHARED;
 }
 
-/* Special registers whose value changes with the size of shared memory. */
+/* Special registers whose value changes with the size of shared memory, also inside lists. */
 static const char *special_obstacle(const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+      operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
+    for (unsigned i = 0; i < operand->count; i++) {
+      const char *obstacle = special_obstacle(&operand->item[i]);
+      if (obstacle)
+        return obstacle;
+    }
   if (operand->kind != BF_PTX_SPECIAL)
     return NULL;
   switch (operand->special) {

@@ -263,7 +263,8 @@ static void seed(const seeded_fault *fault, const char *text, char *faulty) {
   if (!at)
     fail_msg("%s: nothing to replace", fault->name);
   assert_true(strlen(text) + strlen(fault->to) < MOST_TEXT);
-  sprintf(faulty, "%.*s%s%s", (int)(at - text), text, fault->to, at + strlen(fault->from));
+  snprintf(faulty, MOST_TEXT, "%.*s%s%s", (int)(at - text), text, fault->to,
+           at + strlen(fault->from));
 }
 
 /* The line that holds part, which must be at or behind the change. */
@@ -334,11 +335,11 @@ static void test_hashes_are_judged(void **state) {
 
 /* A body of one kernel around instructions, with registers of both sides. */
 static void make_kernel(const char *shared, const char *registers, const char *body, char *text) {
-  sprintf(text,
-          ".version 8.0\n.target sm_90\n.address_size 64\n%s\n"
-          ".visible .entry k(.param .u64 k_a)\n{\n.reg .pred %%p<3>;\n.reg .b32 %%r<9>;\n"
-          ".reg .b64 %%rd<9>;\n%s\n%s\nret;\n}\n",
-          shared, registers, body);
+  snprintf(text, MOST_TEXT,
+           ".version 8.0\n.target sm_90\n.address_size 64\n%s\n"
+           ".visible .entry k(.param .u64 k_a)\n{\n.reg .pred %%p<3>;\n.reg .b32 %%r<9>;\n"
+           ".reg .b64 %%rd<9>;\n%s\n%s\nret;\n}\n",
+           shared, registers, body);
 }
 
 /* One pair of kernels around instructions. */
@@ -415,6 +416,41 @@ static const small_pair small_pairs[] = {
      "and.b64 %w2, %w2, 124;\nselp.b64 %w2, %w2, 0, %q1;\nxor.b64 %w1, %w1, %w2;\n"
      "ld.u32 %r2, [%w1];",
      "isspacep asks about another address"},
+    {"an offset asked about with the offset", "fixed", "atom.add.u32 %r2, [%rd1+8], 1;",
+     "add.s64 %w1, %rd1, 8;\nisspacep.shared::cta %q1, %w1;\nshr.u64 %w2, %w1, 5;\n"
+     "and.b64 %w2, %w2, 124;\nselp.b64 %w2, %w2, 0, %q1;\nxor.b64 %w1, %w1, %w2;\n"
+     "atom.add.u32 %r2, [%w1], 1;",
+     NULL},
+    {"isspacep about a cluster", "fixed", "ld.u32 %r2, [%rd1];",
+     "isspacep.shared::cluster %q1, %rd1;\nshr.u64 %w2, %rd1, 5;\n"
+     "and.b64 %w2, %w2, 124;\nselp.b64 %w2, %w2, 0, %q1;\nxor.b64 %w1, %rd1, %w2;\n"
+     "ld.u32 %r2, [%w1];",
+     "isspacep.shared did not write"},
+    {"shared::cta", "fixed", "st.shared::cta.u32 [%r1], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "st.shared::cta.u32 [%h1], %r2;",
+     NULL},
+    {"shared::cta without the hash", "fixed",
+     "st.shared.u32 [%r1], %r2;\nst.shared::cta.u32 [%r1], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "st.shared.u32 [%h1], %r2;\nst.shared::cta.u32 [%r1], %r2;",
+     "access to shared memory without the hash"},
+    {"a matrix by a generic address", "cute:3,4,3",
+     "ldmatrix.sync.aligned.m8n8.x1.b16 {%r2}, [%rd1];",
+     "shr.u64 %w1, %rd1, 3;\nand.b64 %w1, %w1, 112;\nxor.b64 %w1, %rd1, %w1;\n"
+     "ldmatrix.sync.aligned.m8n8.x1.b16 {%r2}, [%w1];",
+     NULL},
+    {"a bulk copy", "fixed", "cp.async.bulk.commit_group;\nst.shared.u32 [%r1], %r2;",
+     "cp.async.bulk.commit_group;\nshr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\n"
+     "xor.b32 %h1, %r1, %t1;\nst.shared.u32 [%h1], %r2;",
+     "a bulk copy"},
+    {"a register chosen in place of a barrier object", "fixed",
+     "mov.u32 %r1, data;\nselp.b32 %r3, %r1, %r2, %p1;\nmbarrier.init.shared.b64 [%r3], 1;\n"
+     "st.shared.u32 [%r2], %r2;",
+     "mov.u32 %r1, data;\nselp.b32 %r3, %r1, %r2, %p1;\nmbarrier.init.shared.b64 [%r3], 1;\n"
+     "shr.u32 %t1, %r2, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r2, %t1;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "not in a variable of its own"},
     {"a barrier object amid data", "fixed",
      "mov.u32 %r1, data;\nmbarrier.init.shared.b64 [%r1], 1;\nst.shared.u32 [%r1], %r2;",
      "mov.u32 %r1, data;\nmbarrier.init.shared.b64 [%r1], 1;\nshr.u32 %t1, %r1, 5;\n"
@@ -442,6 +478,11 @@ static const small_pair small_pairs[] = {
     {"the size of shared memory", "fixed",
      "mov.u32 %r2, %total_smem_size;\nst.shared.u32 [%r1], %r2;",
      "mov.u32 %r2, %total_smem_size;\nshr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\n"
+     "xor.b32 %h1, %r1, %t1;\nst.shared.u32 [%h1], %r2;",
+     "the size of shared memory"},
+    {"the size of shared memory in a vector", "fixed",
+     "mov.b64 %rd2, {%r2, %dynamic_smem_size};\nst.shared.u32 [%r1], %r2;",
+     "mov.b64 %rd2, {%r2, %dynamic_smem_size};\nshr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\n"
      "xor.b32 %h1, %r1, %t1;\nst.shared.u32 [%h1], %r2;",
      "the size of shared memory"},
     {"a constant that the hash leaves alone", "fixed",
@@ -475,6 +516,65 @@ static void test_small_pairs(void **state) {
     bf_verify_free(&result);
   }
   assert_int_equal(wrong, 0);
+}
+
+/* ---- Several kernels ---- */
+
+#define PLAIN_LOAD "ld.shared.u32 %r2, [%r1];\n"
+#define HASHED_LOAD                                                                                \
+  ".reg .b32 %h<2>;\nshr.u32 %h1, %r1, 5;\nand.b32 %h1, %h1, 124;\nxor.b32 %h1, %h1, %r1;\n"       \
+  "ld.shared.u32 %r2, [%h1];\n"
+
+/* Kernels a and b, each with its own load, which both call f. */
+static void make_kernels(const char *in_f, const char *in_a, const char *in_b, char *text) {
+  snprintf(text, MOST_TEXT,
+           ".version 8.0\n.target sm_90\n.address_size 64\n"
+           ".func f()\n{\n.reg .b32 %%r<3>;\nmov.u32 %%r1, 256;\n%sret;\n}\n"
+           ".entry a()\n{\n.reg .b32 %%r<3>;\nmov.u32 %%r1, 256;\n%scall f;\nret;\n}\n"
+           ".entry b()\n{\n.reg .b32 %%r<3>;\nmov.u32 %%r1, 256;\n%scall f;\nret;\n}\n",
+           in_f, in_a, in_b);
+}
+
+/* hash[0] for kernel a, hash[1] for b. */
+static const bf_hash *one_for_each(void *context, const bf_ptx_function *kernel) {
+  bf_hash *const *hash = context;
+  return hash[kernel->name[0] == 'b'];
+}
+
+/* Judges the three bodies; fails unless the first finding holds message (NULL: accepted). */
+static void expect_kernels(const char *in_f, const char *in_a, const char *in_b,
+                           bf_hash *const hash[2], const char *message) {
+  char original[MOST_TEXT], rewritten[MOST_TEXT];
+  bf_hash *copy[2] = {hash[0], hash[1]};
+  bf_verify_result result;
+  make_kernels(PLAIN_LOAD, PLAIN_LOAD, PLAIN_LOAD, original);
+  make_kernels(in_f, in_a, in_b, rewritten);
+  bf_ptx_module *a = parse(original), *b = parse(rewritten);
+  assert_int_equal(bf_verify(a, b, copy, one_for_each, &result, NULL), BF_OK);
+  if (!message)
+    expect_accepted(&result);
+  else if (!result.findings || !strstr(result.finding[0].text, message))
+    fail_msg("%s", result.findings ? result.finding[0].text : "accepted");
+  bf_verify_free(&result);
+  bf_ptx_free(a);
+  bf_ptx_free(b);
+}
+
+static void test_kernels_share_functions(void **state) {
+  bf_hash *fixed = hash_from("fixed"), *other = hash_from("cute:3,4,3");
+  (void)state;
+  expect_kernels(HASHED_LOAD, HASHED_LOAD, HASHED_LOAD, (bf_hash *[]){fixed, fixed}, NULL);
+  expect_kernels(PLAIN_LOAD, PLAIN_LOAD, PLAIN_LOAD, (bf_hash *[]){fixed, other}, NULL);
+  expect_kernels(HASHED_LOAD, HASHED_LOAD, PLAIN_LOAD, (bf_hash *[]){fixed, NULL},
+                 "in a function that must not change");
+  expect_kernels(HASHED_LOAD, HASHED_LOAD, PLAIN_LOAD, (bf_hash *[]){fixed, fixed},
+                 "access to shared memory without the hash");
+  expect_kernels(HASHED_LOAD, HASHED_LOAD, HASHED_LOAD, (bf_hash *[]){fixed, other},
+                 "not the hash of the address");
+  expect_kernels(PLAIN_LOAD, HASHED_LOAD, PLAIN_LOAD, (bf_hash *[]){fixed, NULL},
+                 "access to shared memory without the hash");
+  bf_hash_free(fixed);
+  bf_hash_free(other);
 }
 
 /* ---- Mutants ---- */
@@ -527,7 +627,8 @@ static void replace_token(test_random *random, const char *text, bool alike, cha
   const char *other = random_token(random, text, &other_size);
   for (unsigned i = 0; alike && *other != *at && i < 100; i++)
     other = random_token(random, text, &other_size);
-  sprintf(mutant, "%.*s%.*s%s", (int)(at - text), text, (int)other_size, other, at + size);
+  snprintf(mutant, MOST_TEXT, "%.*s%.*s%s", (int)(at - text), text, (int)other_size, other,
+           at + size);
 }
 
 /* Another digit at the end of a token. */
@@ -553,7 +654,7 @@ static const char *random_line(test_random *random, const char *text, size_t *si
 static void delete_line(test_random *random, const char *text, char *mutant) {
   size_t size;
   const char *at = random_line(random, text, &size);
-  sprintf(mutant, "%.*s%s", (int)(at - text), text, at + size);
+  snprintf(mutant, MOST_TEXT, "%.*s%s", (int)(at - text), text, at + size);
 }
 
 /* Puts a copy of a line elsewhere. */
@@ -561,7 +662,7 @@ static void copy_line(test_random *random, const char *text, char *mutant) {
   size_t size, other_size;
   const char *at = random_line(random, text, &size);
   const char *other = random_line(random, text, &other_size);
-  sprintf(mutant, "%.*s%.*s%s", (int)(at - text), text, (int)other_size, other, at);
+  snprintf(mutant, MOST_TEXT, "%.*s%.*s%s", (int)(at - text), text, (int)other_size, other, at);
 }
 
 /* Swaps a line with the next. */
@@ -569,8 +670,8 @@ static void swap_lines(test_random *random, const char *text, char *mutant) {
   size_t size;
   const char *at = random_line(random, text, &size), *next = at + size;
   size_t next_size = *next ? (size_t)(strchr(next, '\n') - next) + 1 : 0;
-  sprintf(mutant, "%.*s%.*s%.*s%s", (int)(at - text), text, (int)next_size, next, (int)size, at,
-          next + next_size);
+  snprintf(mutant, MOST_TEXT, "%.*s%.*s%.*s%s", (int)(at - text), text, (int)next_size, next,
+           (int)size, at, next + next_size);
 }
 
 /* Text with one random change. */
@@ -644,13 +745,10 @@ static void test_mutants(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_narrow_is_accepted),
-      cmocka_unit_test(test_wide_is_accepted),
-      cmocka_unit_test(test_unchanged_is_accepted),
-      cmocka_unit_test(test_faults_are_rejected),
-      cmocka_unit_test(test_hashes_are_judged),
-      cmocka_unit_test(test_small_pairs),
-      cmocka_unit_test(test_mutants),
+      cmocka_unit_test(test_narrow_is_accepted),      cmocka_unit_test(test_wide_is_accepted),
+      cmocka_unit_test(test_unchanged_is_accepted),   cmocka_unit_test(test_faults_are_rejected),
+      cmocka_unit_test(test_hashes_are_judged),       cmocka_unit_test(test_small_pairs),
+      cmocka_unit_test(test_kernels_share_functions), cmocka_unit_test(test_mutants),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
