@@ -6,6 +6,7 @@
 #include "emu.h"
 #include "random.h"
 
+#include "apply/rewrite.h"
 #include "apply/verify.h"
 
 #include <ctype.h>
@@ -421,6 +422,21 @@ static const small_pair small_pairs[] = {
      "and.b64 %w2, %w2, 124;\nselp.b64 %w2, %w2, 0, %q1;\nxor.b64 %w1, %w1, %w2;\n"
      "atom.add.u32 %r2, [%w1], 1;",
      NULL},
+    {"a generic address that cannot be shared", "fixed",
+     "ld.u32 %r2, [%rd1];\nst.shared.u32 [%r1], %r2;",
+     "ld.u32 %r2, [%rd1];\nshr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\n"
+     "xor.b32 %h1, %r1, %t1;\nst.shared.u32 [%h1], %r2;",
+     NULL},
+    {"a generic address that can be shared", "fixed",
+     "cvta.shared.u64 %rd2, %rd3;\nld.u32 %r2, [%rd1];\nst.shared.u32 [%r1], %r2;",
+     "cvta.shared.u64 %rd2, %rd3;\nld.u32 %r2, [%rd1];\nshr.u32 %t1, %r1, 5;\n"
+     "and.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\nst.shared.u32 [%h1], %r2;",
+     "generic access without the hash"},
+    {"a matrix by a generic address without the hash", "cute:3,4,3",
+     "ldmatrix.sync.aligned.m8n8.x1.b16 {%r2}, [%rd1];\nst.shared.u32 [%r1], %r2;",
+     "ldmatrix.sync.aligned.m8n8.x1.b16 {%r2}, [%rd1];\nshr.u32 %t1, %r1, 3;\n"
+     "and.b32 %t1, %t1, 112;\nxor.b32 %h1, %r1, %t1;\nst.shared.u32 [%h1], %r2;",
+     "generic access without the hash"},
     {"isspacep about a cluster", "fixed", "ld.u32 %r2, [%rd1];",
      "isspacep.shared::cluster %q1, %rd1;\nshr.u64 %w2, %rd1, 5;\n"
      "and.b64 %w2, %w2, 124;\nselp.b64 %w2, %w2, 0, %q1;\nxor.b64 %w1, %rd1, %w2;\n"
@@ -712,18 +728,19 @@ static bool is_accepted(const bf_ptx_module *original, const bf_hash *hash, cons
   return accepted;
 }
 
-static void mutate_pair(const char *pair, bool is_wide, const char *hash_text, unsigned mutants) {
+/* Mutants of the rewritten text, which must itself be accepted. */
+static void try_mutants(const char *original, const char *rewritten, bool is_wide,
+                        const char *hash_text, unsigned mutants) {
   static unsigned char wanted[BUFFER_BYTES], memory[BUFFER_BYTES];
-  char original[MOST_TEXT], rewritten[MOST_TEXT], mutant[MOST_TEXT];
+  char mutant[MOST_TEXT];
   test_random random = {is_wide ? 77 : 99};
   unsigned accepted = 0;
-  pick_side(pair, '-', original);
-  pick_side(pair, '+', rewritten);
   bf_hash *hash = hash_from(hash_text);
   bf_ptx_module *module = parse(original);
   assert_true(execute(original, is_wide, wanted));
   assert_true(execute(rewritten, is_wide, memory));
   assert_memory_equal(memory, wanted, BUFFER_BYTES);
+  assert_true(is_accepted(module, hash, rewritten));
   for (unsigned i = 0; i < mutants; i++) {
     mutate(&random, rewritten, mutant);
     if (!strcmp(mutant, rewritten) || !is_accepted(module, hash, mutant))
@@ -738,9 +755,55 @@ static void mutate_pair(const char *pair, bool is_wide, const char *hash_text, u
 }
 
 static void test_mutants(void **state) {
+  char original[MOST_TEXT], rewritten[MOST_TEXT];
   (void)state;
-  mutate_pair(narrow_pair, false, "fixed", 6000);
-  mutate_pair(wide_pair, true, "cute:3,4,3", 6000);
+  for (unsigned is_wide = 0; is_wide < 2; is_wide++) {
+    pick_side(is_wide ? wide_pair : narrow_pair, '-', original);
+    pick_side(is_wide ? wide_pair : narrow_pair, '+', rewritten);
+    try_mutants(original, rewritten, is_wide, is_wide ? "cute:3,4,3" : "fixed", 6000);
+  }
+}
+
+/* ---- What the rewriter makes ---- */
+
+/* The text as the rewriter rewrites it. */
+static void rewrite(const char *original, const char *hash_text, char *rewritten) {
+  bf_diagnostic diagnostic = {0};
+  bf_ptx_module *module = parse(original);
+  bf_hash *hash = hash_from(hash_text);
+  bf_rewrite_result result;
+  const bf_rewrite_options options = {hash, same_for_all};
+  if (bf_rewrite(module, &options, &result, &diagnostic))
+    fail_msg("%s", diagnostic.message);
+  assert_true(result.is_changed);
+  assert_true(result.text.size < MOST_TEXT);
+  strcpy(rewritten, result.text.data);
+  bf_rewrite_free(&result);
+  bf_hash_free(hash);
+  bf_ptx_free(module);
+}
+
+/* Takes out the lines that hold part. */
+static void drop_lines(char *text, const char *part) {
+  for (char *at = strstr(text, part); at; at = strstr(text, part)) {
+    while (at > text && at[-1] != '\n')
+      at--;
+    char *next = strchr(at, '\n') + 1;
+    memmove(at, next, strlen(next) + 1);
+  }
+}
+
+static void test_mutants_of_the_rewriter(void **state) {
+  static const char *const hash[] = {"fixed", "cute:3,4,3"};
+  char original[MOST_TEXT], rewritten[MOST_TEXT];
+  (void)state;
+  for (unsigned is_wide = 0; is_wide < 2; is_wide++)
+    for (unsigned i = is_wide; i < 2; i++) {
+      pick_side(is_wide ? wide_pair : narrow_pair, '-', original);
+      drop_lines(original, "mbarrier");
+      rewrite(original, hash[i], rewritten);
+      try_mutants(original, rewritten, is_wide, hash[i], 3000);
+    }
 }
 
 int main(void) {
@@ -749,6 +812,7 @@ int main(void) {
       cmocka_unit_test(test_unchanged_is_accepted),   cmocka_unit_test(test_faults_are_rejected),
       cmocka_unit_test(test_hashes_are_judged),       cmocka_unit_test(test_small_pairs),
       cmocka_unit_test(test_kernels_share_functions), cmocka_unit_test(test_mutants),
+      cmocka_unit_test(test_mutants_of_the_rewriter),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
