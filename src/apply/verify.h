@@ -5,9 +5,9 @@
  * calls, uses an address register that was computed just before by the hash from the address of the
  * original access, or is exempt: a constant address that the hash leaves where it is, a barrier
  * object in a variable of its own. Generic accesses ask isspacep, unless no generic address of
- * shared memory can exist;
- * nothing else differs but new registers, and sizes and alignments of shared arrays, which are
- * whole rows; the map is a bijection on every row; no access crosses a granule. */
+ * shared memory can exist. Nothing else differs but new registers, and sizes and alignments of
+ * shared arrays, which are whole rows; the map is a bijection on every row; no access crosses a
+ * granule. */
 #ifndef BF_APPLY_VERIFY_H
 #define BF_APPLY_VERIFY_H
 
