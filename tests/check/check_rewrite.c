@@ -335,7 +335,7 @@ static void check_accesses(uint64_t first, uint64_t programs) {
 int main(int count, char **argument) {
   bf_machine *machine;
   bf_diagnostic diagnostic;
-  uint64_t programs = count > 1 ? strtoull(argument[1], NULL, 0) : 2000;
+  uint64_t programs = count > 1 ? strtoull(argument[1], NULL, 0) : 1000;
   uint64_t first = count > 2 ? strtoull(argument[2], NULL, 0) : 0;
   if (bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK)
     return complain("hopper", "cannot be loaded", &diagnostic) ? 0 : 1;
