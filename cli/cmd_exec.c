@@ -327,8 +327,8 @@ static int load_machine(const settings *s, loaded *to, bf_diagnostic *diagnostic
                    "CUDA programs have warps of 32 threads; machine '%s' has %u",
                    bf_machine_name(to->machine), bf_machine_lanes(to->machine));
   if (s->simulated.hash_file && !to->simulation.hashes)
-    BF_TRY(bf_sim_hashes_read(s->simulated.hash_file, to->machine, &to->simulation.hashes,
-                              diagnostic));
+    BF_TRY(bf_hash_list_read(s->simulated.hash_file, bf_machine_geometry(to->machine),
+                             &to->simulation.hashes, diagnostic));
   if (to->simulation.hash)
     return BF_OK;
   return cli_load_hash(s->simulated.hash, to->machine, &to->simulation.hash, diagnostic);

@@ -54,7 +54,7 @@ void cli_plans_free(cli_plans *plans) {
   free(plans->plan);
   bf_rewrite_free(&plans->examined);
   bf_hash_free(plans->hash);
-  bf_sim_hashes_free(plans->hashes);
+  bf_hash_list_free(plans->hashes);
   *plans = (cli_plans){0};
 }
 
@@ -84,10 +84,10 @@ int cli_plans_set_hash(cli_plans *plans, const char *hash, const bf_machine *mac
 
 int cli_plans_set_file(cli_plans *plans, const char *path, const bf_machine *machine,
                        bf_diagnostic *diagnostic) {
-  BF_TRY(bf_sim_hashes_read(path, machine, &plans->hashes, diagnostic));
+  BF_TRY(bf_hash_list_read(path, bf_machine_geometry(machine), &plans->hashes, diagnostic));
   for (unsigned i = 0; i < plans->count; i++) {
     cli_plan *plan = &plans->plan[i];
-    const bf_hash *hash = bf_sim_hashes_find(plans->hashes, plan->name);
+    const bf_hash *hash = bf_hash_list_find(plans->hashes, plan->name);
     if (plan->is_asked && hash)
       BF_TRY(set(plan, hash, path, diagnostic));
   }

@@ -3,7 +3,6 @@
 #define BF_CLI_PLANS_H
 
 #include "apply/rewrite.h"
-#include "sim/record.h"
 #include "trial.h"
 
 typedef struct cli_plan {
@@ -22,8 +21,8 @@ typedef struct cli_plans {
   bf_rewrite_result examined; /* what stands in the way of each kernel, in the order of plan */
   cli_plan *plan;
   unsigned count;
-  bf_hash *hash;         /* of --hash */
-  bf_sim_hashes *hashes; /* of --hash-file */
+  bf_hash *hash;        /* of --hash */
+  bf_hash_list *hashes; /* of --hash-file */
 } cli_plans;
 
 /* Examines a module and makes a plan without a hash for each kernel. kernel (NULL: all) is the name

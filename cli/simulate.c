@@ -24,7 +24,8 @@ int cli_simulation_load(const cli_simulated *options, cli_simulation *simulation
   if (options->hash)
     BF_TRY(cli_load_hash(options->hash, machine, &simulation->hash, diagnostic));
   if (options->hash_file)
-    BF_TRY(bf_sim_hashes_read(options->hash_file, machine, &simulation->hashes, diagnostic));
+    BF_TRY(bf_hash_list_read(options->hash_file, bf_machine_geometry(machine), &simulation->hashes,
+                             diagnostic));
   record->settings = (bf_sim_settings){.gpu = simulation->gpu,
                                        .hash = simulation->hash,
                                        .lock_hash = cli_lock_hash(options->lock_hash),
@@ -37,5 +38,5 @@ int cli_simulation_load(const cli_simulated *options, cli_simulation *simulation
 void cli_simulation_free(cli_simulation *simulation) {
   bf_sim_gpu_free(simulation->gpu);
   bf_hash_free(simulation->hash);
-  bf_sim_hashes_free(simulation->hashes);
+  bf_hash_list_free(simulation->hashes);
 }

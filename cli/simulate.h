@@ -40,7 +40,7 @@ typedef struct cli_simulated {
 typedef struct cli_simulation {
   bf_sim_gpu *gpu;
   bf_hash *hash;
-  bf_sim_hashes *hashes;
+  bf_hash_list *hashes;
 } cli_simulation;
 
 /* Loads all that the options name and puts it into an empty record. Free also after an error. */

@@ -166,8 +166,8 @@ static int start(rt_context *context, bf_diagnostic *diagnostic) {
                    bf_machine_name(context->machine), bf_machine_lanes(context->machine));
   BF_TRY(rt_choose_hash(context, context->settings.hash, diagnostic));
   if (context->settings.hash_file)
-    BF_TRY(bf_sim_hashes_read(context->settings.hash_file, context->machine,
-                              &context->kernel_hashes, diagnostic));
+    BF_TRY(bf_hash_list_read(context->settings.hash_file, bf_machine_geometry(context->machine),
+                             &context->kernel_hashes, diagnostic));
   BF_TRY(rt_choose_lock_hash(context, context->settings.lock_hash, diagnostic));
   return bf_emu_create(&context->emu, diagnostic);
 }

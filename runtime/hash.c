@@ -52,7 +52,7 @@ int rt_choose_lock_hash(rt_context *context, const char *word, bf_diagnostic *di
  * what exec was given. NULL: none. */
 static const bf_hash *hash_of(const rt_context *context, const rt_function *function) {
   const bf_hash *own = context->kernel_hashes && !context->has_chosen_hash
-                           ? bf_sim_hashes_find(context->kernel_hashes, function->name)
+                           ? bf_hash_list_find(context->kernel_hashes, function->name)
                            : NULL;
   if (!own)
     return context->hash;

@@ -72,4 +72,21 @@ uint64_t bf_hash_granule_words(const bf_hash *hash);
 /* Words of memory that hold the first `words` words of the allocation. */
 uint64_t bf_hash_capacity_words(const bf_hash *hash, uint64_t words);
 
+/* ---- Hashes of kernels ---- */
+
+/* A file of lines "KERNEL HASH": a kernel as the PTX names it, and its hash. "*" stands for all
+ * kernels without a line of their own; '#' starts a comment. */
+typedef struct bf_hash_list bf_hash_list;
+
+int bf_hash_list_read(const char *path, bf_geometry geometry, bf_hash_list **list,
+                      bf_diagnostic *diagnostic);
+/* The same for text; file is its name in diagnostics. */
+int bf_hash_list_parse(const char *file, const char *text, bf_geometry geometry,
+                       bf_hash_list **list, bf_diagnostic *diagnostic);
+/* Whether the kernel has a line of its own. */
+bool bf_hash_list_has(const bf_hash_list *list, const char *kernel);
+/* The hash of a kernel; NULL: the file has none for it. */
+const bf_hash *bf_hash_list_find(const bf_hash_list *list, const char *kernel);
+void bf_hash_list_free(bf_hash_list *list);
+
 #endif

@@ -120,7 +120,7 @@ static int parse_own_hash(const bf_sim_record *record, const bf_emu_launch *laun
 /* The hash of a launch, where it does not ask for its own; NULL: none. */
 static const bf_hash *hash_of(const bf_sim_record *record, const bf_emu_kernel *kernel) {
   const bf_hash *hash =
-      record->hashes ? bf_sim_hashes_find(record->hashes, bf_emu_kernel_name(kernel)) : NULL;
+      record->hashes ? bf_hash_list_find(record->hashes, bf_emu_kernel_name(kernel)) : NULL;
   return hash ? hash : record->settings.hash;
 }
 

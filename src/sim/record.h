@@ -3,23 +3,9 @@
 #ifndef BF_SIM_RECORD_H
 #define BF_SIM_RECORD_H
 
+#include "hash/hash.h"
 #include "sim/sim.h"
 #include "sim/watch.h"
-
-/* ---- Hashes of kernels ---- */
-
-/* A file of lines "KERNEL HASH": a kernel as the PTX names it, and the hash of the banks in its
- * launches. "*" stands for all kernels without a line of their own; '#' starts a comment. */
-typedef struct bf_sim_hashes bf_sim_hashes;
-
-int bf_sim_hashes_read(const char *path, const bf_machine *machine, bf_sim_hashes **hashes,
-                       bf_diagnostic *diagnostic);
-/* The same for text; file is its name in diagnostics. */
-int bf_sim_hashes_parse(const char *file, const char *text, const bf_machine *machine,
-                        bf_sim_hashes **hashes, bf_diagnostic *diagnostic);
-/* The hash of a kernel; NULL: the file has none for it. */
-const bf_hash *bf_sim_hashes_find(const bf_sim_hashes *hashes, const char *kernel);
-void bf_sim_hashes_free(bf_sim_hashes *hashes);
 
 /* ---- Records ---- */
 
@@ -41,12 +27,12 @@ typedef struct bf_sim_launched {
 
 typedef struct bf_sim_record {
   /* How to simulate; borrowed. */
-  bf_sim_settings settings;    /* its hash is for kernels that hashes does not name, and both are
-                                  for launches that ask for none */
-  const bf_sim_hashes *hashes; /* or NULL */
-  bf_timeline *timeline;       /* of all launches, or NULL */
-  uint64_t timeline_cycles;    /* of each launch */
-  bf_diagram *diagram;         /* of the first launch, or NULL */
+  bf_sim_settings settings;   /* its hash is for kernels that hashes does not name, and both are
+                                 for launches that ask for none */
+  const bf_hash_list *hashes; /* or NULL */
+  bf_timeline *timeline;      /* of all launches, or NULL */
+  uint64_t timeline_cycles;   /* of each launch */
+  bf_diagram *diagram;        /* of the first launch, or NULL */
   bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks); /* or NULL */
   void *progress_context;
   /* What was found. */

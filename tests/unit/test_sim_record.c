@@ -106,12 +106,12 @@ static void totals_are_sums(void **state) {
 static void hashes_are_chosen_per_kernel(void **state) {
   (void)state;
   bf_sim_record record = {0};
-  bf_sim_hashes *hashes;
+  bf_hash_list *hashes;
   bf_hash *fixed;
   bf_geometry geometry = bf_machine_geometry(gpu->machine);
   assert_int_equal(bf_hash_parse("fixed", &geometry, &fixed, NULL), BF_OK);
-  assert_int_equal(bf_sim_hashes_parse("hashes", "lud_perimeter add\nlud_interior none\n",
-                                       gpu->machine, &hashes, NULL),
+  assert_int_equal(bf_hash_list_parse("hashes", "lud_perimeter add\nlud_interior none\n",
+                                      bf_machine_geometry(gpu->machine), &hashes, NULL),
                    BF_OK);
   record.settings.hash = fixed;
   record.hashes = hashes;
@@ -123,7 +123,7 @@ static void hashes_are_chosen_per_kernel(void **state) {
                                                                     : "fixed");
   }
   bf_sim_record_free(&record);
-  bf_sim_hashes_free(hashes);
+  bf_hash_list_free(hashes);
   bf_hash_free(fixed);
 }
 

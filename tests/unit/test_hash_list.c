@@ -1,5 +1,5 @@
 /* Files that give kernels their hashes. */
-#include "sim/record.h"
+#include "hash/hash.h"
 
 #include <setjmp.h>
 #include <string.h>
@@ -19,34 +19,37 @@ static int free_machine(void **state) {
   return 0;
 }
 
-static const char *text_of(const bf_sim_hashes *hashes, const char *kernel) {
-  const bf_hash *hash = bf_sim_hashes_find(hashes, kernel);
+static const char *text_of(const bf_hash_list *hashes, const char *kernel) {
+  const bf_hash *hash = bf_hash_list_find(hashes, kernel);
   return hash ? bf_hash_text(hash) : NULL;
 }
 
 static void kernels_have_their_own_hash(void **state) {
   (void)state;
-  bf_sim_hashes *hashes;
-  assert_int_equal(bf_sim_hashes_parse("a.hashes",
-                                       "# hashes\n\n  transpose32\txor:0,5,31 # a column\r\n"
-                                       "histogram none",
-                                       machine, &hashes, NULL),
+  bf_hash_list *hashes;
+  assert_int_equal(bf_hash_list_parse("a.hashes",
+                                      "# hashes\n\n  transpose32\txor:0,5,31 # a column\r\n"
+                                      "histogram none",
+                                      bf_machine_geometry(machine), &hashes, NULL),
                    BF_OK);
   assert_string_equal(text_of(hashes, "transpose32"), "xor:0,5,31");
   assert_string_equal(text_of(hashes, "histogram"), "none");
   assert_null(text_of(hashes, "transpose"));
   assert_null(text_of(hashes, "*"));
-  bf_sim_hashes_free(hashes);
+  assert_true(bf_hash_list_has(hashes, "histogram"));
+  assert_false(bf_hash_list_has(hashes, "hist"));
+  bf_hash_list_free(hashes);
 }
 
 static void a_star_is_all_others(void **state) {
   (void)state;
-  bf_sim_hashes *hashes;
-  assert_int_equal(
-      bf_sim_hashes_parse("a.hashes", "* fixed\nhistogram add\n", machine, &hashes, NULL), BF_OK);
+  bf_hash_list *hashes;
+  assert_int_equal(bf_hash_list_parse("a.hashes", "* fixed\nhistogram add\n",
+                                      bf_machine_geometry(machine), &hashes, NULL),
+                   BF_OK);
   assert_string_equal(text_of(hashes, "transpose32"), "fixed");
   assert_string_equal(text_of(hashes, "histogram"), "add");
-  bf_sim_hashes_free(hashes);
+  bf_hash_list_free(hashes);
 }
 
 static void faults_are_located(void **state) {
@@ -66,9 +69,10 @@ static void faults_are_located(void **state) {
       {"# nothing\n", 0, 0, "no kernel has a hash"},
   };
   for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-    bf_sim_hashes *hashes;
+    bf_hash_list *hashes;
     bf_diagnostic diagnostic;
-    assert_int_equal(bf_sim_hashes_parse("a.hashes", row[i].text, machine, &hashes, &diagnostic),
+    assert_int_equal(bf_hash_list_parse("a.hashes", row[i].text, bf_machine_geometry(machine),
+                                        &hashes, &diagnostic),
                      BF_BAD_INPUT);
     assert_string_equal(diagnostic.file, "a.hashes");
     assert_int_equal(diagnostic.line, row[i].line);
@@ -80,12 +84,13 @@ static void faults_are_located(void **state) {
 
 static void files_that_are_none(void **state) {
   (void)state;
-  bf_sim_hashes *hashes;
+  bf_hash_list *hashes;
   bf_diagnostic diagnostic;
-  assert_int_equal(bf_sim_hashes_read("no/such/file", machine, &hashes, &diagnostic), BF_IO);
   assert_int_equal(
-      bf_sim_hashes_read("tests/data/fatbin/lz4.fatbin", machine, &hashes, &diagnostic),
-      BF_BAD_INPUT);
+      bf_hash_list_read("no/such/file", bf_machine_geometry(machine), &hashes, &diagnostic), BF_IO);
+  assert_int_equal(bf_hash_list_read("tests/data/fatbin/lz4.fatbin", bf_machine_geometry(machine),
+                                     &hashes, &diagnostic),
+                   BF_BAD_INPUT);
   assert_string_equal(diagnostic.message, "a file of hashes is text");
 }
 

@@ -1,5 +1,5 @@
 /* Hashes of kernels, read from a file. */
-#include "sim/record.h"
+#include "hash/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +12,15 @@ typedef struct entry {
   struct entry *next;
 } entry;
 
-struct bf_sim_hashes {
+struct bf_hash_list {
   bf_arena arena;
   entry *first;
 };
 
 static const char blanks[] = " \t\r";
 
-static const entry *find(const bf_sim_hashes *hashes, const char *kernel) {
-  for (const entry *at = hashes->first; at; at = at->next)
+static const entry *find(const bf_hash_list *list, const char *kernel) {
+  for (const entry *at = list->first; at; at = at->next)
     if (strcmp(at->kernel, kernel) == 0)
       return at;
   return NULL;
@@ -28,7 +28,7 @@ static const entry *find(const bf_sim_hashes *hashes, const char *kernel) {
 
 /* What is being read. */
 typedef struct reading {
-  bf_sim_hashes *hashes;
+  bf_hash_list *list;
   bf_geometry geometry;
   const char *file, *line;
   uint64_t number; /* of the line */
@@ -39,7 +39,7 @@ typedef struct reading {
 
 /* A copy of the word of length characters at `at`. */
 static char *copy_word(reading *r, const char *at, size_t length) {
-  char *copy = bf_arena_alloc(&r->hashes->arena, length + 1);
+  char *copy = bf_arena_alloc(&r->list->arena, length + 1);
   if (copy)
     memcpy(copy, at, length);
   return copy;
@@ -48,7 +48,7 @@ static char *copy_word(reading *r, const char *at, size_t length) {
 /* Adds the hash that stands at `at` in the line; form is a copy of it. */
 static int add(reading *r, char *kernel, const char *form, const char *at) {
   bf_diagnostic fault;
-  entry *made = bf_arena_alloc(&r->hashes->arena, sizeof *made);
+  entry *made = bf_arena_alloc(&r->list->arena, sizeof *made);
   if (!made)
     return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
   int error = bf_hash_parse(form, &r->geometry, &made->hash, &fault);
@@ -57,8 +57,8 @@ static int add(reading *r, char *kernel, const char *form, const char *at) {
   if (error)
     return bf_fail(r->diagnostic, error, "%s", fault.message);
   made->kernel = kernel;
-  made->next = r->hashes->first;
-  r->hashes->first = made;
+  made->next = r->list->first;
+  r->list->first = made;
   return BF_OK;
 }
 
@@ -77,7 +77,7 @@ static int read_line(reading *r) {
   char *name = copy_word(r, kernel, kernel_length), *form = copy_word(r, hash, hash_length);
   if (!name || !form)
     return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
-  if (find(r->hashes, name))
+  if (find(r->list, name))
     return FAIL(kernel, "'%s' has a hash already", name);
   return add(r, name, form, hash);
 }
@@ -98,22 +98,19 @@ static int read_lines(reading *r, const char *text) {
   return error;
 }
 
-int bf_sim_hashes_parse(const char *file, const char *text, const bf_machine *machine,
-                        bf_sim_hashes **hashes, bf_diagnostic *diagnostic) {
-  bf_sim_hashes *made = calloc(1, sizeof *made);
+int bf_hash_list_parse(const char *file, const char *text, bf_geometry geometry,
+                       bf_hash_list **list, bf_diagnostic *diagnostic) {
+  bf_hash_list *made = calloc(1, sizeof *made);
   if (!made)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  reading r = {.hashes = made,
-               .geometry = bf_machine_geometry(machine),
-               .file = file,
-               .diagnostic = diagnostic};
+  reading r = {.list = made, .geometry = geometry, .file = file, .diagnostic = diagnostic};
   int error = read_lines(&r, text);
   if (!error && !made->first)
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel has a hash");
   if (error)
-    bf_sim_hashes_free(made);
+    bf_hash_list_free(made);
   else
-    *hashes = made;
+    *list = made;
   return error;
 }
 
@@ -139,28 +136,30 @@ static int read_text(const char *path, bf_text *text, bf_diagnostic *diagnostic)
   return error;
 }
 
-int bf_sim_hashes_read(const char *path, const bf_machine *machine, bf_sim_hashes **hashes,
-                       bf_diagnostic *diagnostic) {
+int bf_hash_list_read(const char *path, bf_geometry geometry, bf_hash_list **list,
+                      bf_diagnostic *diagnostic) {
   bf_text text = {0};
   int error = read_text(path, &text, diagnostic);
   if (!error)
-    error = bf_sim_hashes_parse(path, text.data ? text.data : "", machine, hashes, diagnostic);
+    error = bf_hash_list_parse(path, text.data ? text.data : "", geometry, list, diagnostic);
   bf_text_free(&text);
   return error;
 }
 
-const bf_hash *bf_sim_hashes_find(const bf_sim_hashes *hashes, const char *kernel) {
-  const entry *found = find(hashes, kernel);
+bool bf_hash_list_has(const bf_hash_list *list, const char *kernel) { return find(list, kernel); }
+
+const bf_hash *bf_hash_list_find(const bf_hash_list *list, const char *kernel) {
+  const entry *found = find(list, kernel);
   if (!found)
-    found = find(hashes, "*");
+    found = find(list, "*");
   return found ? found->hash : NULL;
 }
 
-void bf_sim_hashes_free(bf_sim_hashes *hashes) {
-  if (!hashes)
+void bf_hash_list_free(bf_hash_list *list) {
+  if (!list)
     return;
-  for (entry *at = hashes->first; at; at = at->next)
+  for (entry *at = list->first; at; at = at->next)
     bf_hash_free(at->hash);
-  bf_arena_free(&hashes->arena);
-  free(hashes);
+  bf_arena_free(&list->arena);
+  free(list);
 }
