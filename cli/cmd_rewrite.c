@@ -129,7 +129,9 @@ static void take_best(cli_plan *plan, const best *found) {
   bool is_gain = found->candidate >= 0 && bf_prediction_gain(&found->prediction) > 0;
   plan->hash = is_gain ? plan->choice.candidate[found->candidate].hash : NULL;
   plan->has_prediction = false;
-  if (found->candidate >= 0 && !is_gain)
+  if (is_gain)
+    plan->reason[0] = 0;
+  else if (found->candidate >= 0)
     snprintf(plan->reason, sizeof plan->reason,
              "hashed, it would take %llu wavefronts, not %llu, and %lld more instructions",
              (unsigned long long)found->prediction.wavefronts_after,

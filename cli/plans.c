@@ -108,8 +108,9 @@ static int choose(cli_plan *plan, const bf_rewrite_kernel *examined, const cli_p
                                .threads = search->threads};
   BF_TRY(bf_choose(&options, &plan->choice, diagnostic));
   const bf_candidate *best = &plan->choice.candidate[0];
-  plan->hash = plan->choice.candidates ? best->hash : NULL;
-  plan->has_prediction = plan->choice.candidates > 0;
+  bool is_worth = plan->choice.candidates && !plan->choice.reason[0];
+  plan->hash = is_worth ? best->hash : NULL;
+  plan->has_prediction = is_worth;
   plan->prediction = best->prediction;
   memcpy(plan->reason, plan->choice.reason, sizeof plan->reason);
   return BF_OK;

@@ -46,7 +46,7 @@ typedef struct cli_plans_search {
 } cli_plans_search;
 
 /* Chooses candidates for every kernel asked for that can be rewritten, from the accesses of two
- * trials of the original, and takes the best. */
+ * trials of the original, and takes the best that is worth it. */
 int cli_plans_choose(cli_plans *plans, const cli_plans_search *search, const cli_trial *merged,
                      const cli_trial *written, bf_diagnostic *diagnostic);
 /* The same from a trace, whose sites say which kernel an access belongs to; where the module has
