@@ -28,7 +28,7 @@ static const cli_option options[] = {
     {"check", CLI_FLAG, offsetof(settings, check), NULL, NULL,
      "run original and rewritten on the launches and compare all memory"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
-     "auto: longest search for a kernel and granule (default 10; 0 = no limit)"},
+     "auto: longest single search; there are up to six per kernel (default 10; 0 = no limit)"},
     {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
      "module of a program or fat binary (default 1)"},
     {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,

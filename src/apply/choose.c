@@ -1,9 +1,10 @@
 /* The choice of a hash for a kernel.
  *
  * The rewritten code hashes absolute addresses. Shared memory of a block starts at 0 of them on
- * GPUs before compute capability 8.0 and on the emulator, and behind the kilobyte that the driver
- * reserves on later ones. That moves addresses by addition, which a XOR hash does not commute with,
- * so a hash is searched for both places at once, and the worse of the two is predicted. */
+ * older GPUs and on the emulator, and may start behind the kilobyte that CUDA reserves per block
+ * from compute capability 8.0 on (NVIDIA Ampere GPU Architecture Tuning Guide). That moves
+ * addresses by addition, which a XOR hash does not commute with, so a hash is searched for both
+ * places at once, and the worse of the two is predicted. */
 #include "apply/choose.h"
 
 #include "search/ladder.h"
@@ -52,8 +53,11 @@ static int add_moved(const bf_workload *from, uint32_t bytes, bf_workload *to,
     access.site = NULL;
     for (uint64_t left = access.mask; left; left &= left - 1)
       access.address[__builtin_ctzll(left)] += bytes;
-    if (bf_workload_add(to, &access) != BF_OK)
+    int error = bf_workload_add(to, &access);
+    if (error == BF_NO_MEMORY)
       return no_memory(diagnostic);
+    if (error != BF_OK)
+      return bf_fail(diagnostic, error, "too many different accesses to choose a hash for");
   }
   return BF_OK;
 }
