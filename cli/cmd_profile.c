@@ -87,10 +87,8 @@ static int profile(const void *given, int count, char **arguments) {
     return cli_usage_error(&cli_profile, "--workers takes at most 1024");
   profiling work = {.settings = s};
   int error = cli_load_machine(&s->common, &machine, &diagnostic);
-  if (!error && bf_machine_lanes(machine) != BF_EMU_LANES)
-    error = bf_fail(&diagnostic, BF_UNSUPPORTED,
-                    "CUDA kernels have warps of 32 threads; machine '%s' has %u",
-                    bf_machine_name(machine), bf_machine_lanes(machine));
+  if (!error)
+    error = cli_check_warps(machine, &diagnostic);
   if (!error)
     error = cli_load_hash(s->hash, machine, &hash, &diagnostic);
   work.machine = machine;

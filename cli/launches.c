@@ -3,7 +3,6 @@
 
 #include "progress.h"
 
-#include "emu/script.h"
 #include "ptx/fatbin.h"
 
 #include <stdlib.h>
@@ -21,6 +20,14 @@ int cli_check_words(const cli_command *command, const char *list) {
     list += length + (list[length] == ',');
   }
   return -1;
+}
+
+int cli_check_warps(const bf_machine *machine, bf_diagnostic *diagnostic) {
+  if (bf_machine_lanes(machine) == BF_EMU_LANES)
+    return BF_OK;
+  return bf_fail(diagnostic, BF_UNSUPPORTED,
+                 "CUDA kernels have warps of 32 threads; machine '%s' has %u",
+                 bf_machine_name(machine), bf_machine_lanes(machine));
 }
 
 /* ---- Running ---- */
@@ -64,18 +71,18 @@ static int run_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagn
   return launches->after(launches->context, launch, &result, seconds, diagnostic);
 }
 
-/* The PTX of a file that may be a program or fat binary. */
-static int read_ptx(const cli_launches *launches, bf_ptx_module **ptx, bf_diagnostic *diagnostic) {
+int cli_ptx_read(const char *path, uint64_t module, bf_ptx_module **ptx,
+                 bf_diagnostic *diagnostic) {
   bf_fatbin *fatbin;
-  BF_TRY(bf_fatbin_open(launches->ptx, &fatbin, diagnostic));
+  BF_TRY(bf_fatbin_open(path, &fatbin, diagnostic));
   bf_arch any = {0};
   bf_text text = {0};
-  unsigned module = launches->module ? (unsigned)launches->module : 1;
-  const bf_image *image = bf_fatbin_pick(fatbin, module, any);
+  unsigned number = module ? (unsigned)module : 1;
+  const bf_image *image = bf_fatbin_pick(fatbin, number, any);
   int error = image ? bf_fatbin_text(fatbin, image, &text, diagnostic)
-                    : bf_fatbin_no_ptx(fatbin, module, any, diagnostic);
+                    : bf_fatbin_no_ptx(fatbin, number, any, diagnostic);
   if (!error)
-    error = bf_ptx_parse(launches->ptx, text.data ? text.data : "", text.size, ptx, diagnostic);
+    error = bf_ptx_parse(path, text.data ? text.data : "", text.size, ptx, diagnostic);
   bf_text_free(&text);
   bf_fatbin_close(fatbin);
   return error;
@@ -117,14 +124,16 @@ int cli_launches_run(const cli_launches *launches, bool prints_to_stderr,
   int error = read_description(launches->description, &text, diagnostic);
   if (!error)
     error = bf_script_read(launches->description, text.data ? text.data : "", &script, diagnostic);
-  if (!error)
-    error = read_ptx(launches, &ptx, diagnostic);
+  if (!error && !launches->parsed)
+    error = cli_ptx_read(launches->ptx, launches->module, &ptx, diagnostic);
   if (!error)
     error = bf_emu_create(&work.emu, diagnostic);
   if (!error)
-    error = bf_emu_load(work.emu, ptx, &module, diagnostic);
+    error = bf_emu_load(work.emu, ptx ? ptx : launches->parsed, &module, diagnostic);
   if (!error)
     error = bf_script_run(script, work.emu, module, run_launch, &work, diagnostic);
+  if (!error && launches->done)
+    error = launches->done(launches->context, script, work.emu, module, diagnostic);
   bf_emu_free(work.emu);
   bf_ptx_free(ptx);
   bf_script_free(script);

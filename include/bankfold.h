@@ -235,6 +235,7 @@ typedef bool (*bf_progress)(void *context, double seconds, uint64_t lower, uint6
 typedef struct bf_solve_options {
   bf_method method;
   bf_class class_;           /* exact only */
+  bool keeps_rows;           /* cute, one and two terms: only hashes that stay in their rows */
   bool pairs;                /* givargis, min-imbalance: choose among bit pairs too */
   bool all_candidates;       /* bit-vector: do not use the paper's candidate reduction */
   unsigned granule_bytes;    /* bytes that stay together: 4, 8 or 16; 0 = one word */

@@ -300,6 +300,8 @@ int bf_tracer_open(const char *path, bool packed, bf_tracer **tracer, bf_diagnos
 /* The observer for a launch of kernel, one launch at a time. */
 int bf_tracer_begin(bf_tracer *tracer, const bf_emu_kernel *kernel, bf_emu_observer *observer,
                     bf_diagnostic *diagnostic);
+/* How the sites of a kernel's accesses start, before ":file:line". */
+void bf_tracer_kernel_name(const char *kernel, bf_text *name);
 /* Writes what is left and makes the file appear. */
 int bf_tracer_commit(bf_tracer *tracer, bf_diagnostic *diagnostic);
 /* After that: lines written, and the executions they stand for. */

@@ -480,3 +480,10 @@ int bf_script_run(const bf_script *script, bf_emu *emu, bf_emu_module *module,
     BF_TRY(run_one(script, at, module, launch, context, diagnostic));
   return BF_OK;
 }
+
+const char *bf_script_buffer_at(const bf_script *script, uint64_t address) {
+  for (const buffer *at = script->buffers; at; at = at->next)
+    if (at->address == address)
+      return at->name;
+  return NULL;
+}

@@ -23,5 +23,7 @@ void bf_script_free(bf_script *script);
 int bf_script_run(const bf_script *script, bf_emu *emu, bf_emu_module *module,
                   int (*launch)(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic),
                   void *context, bf_diagnostic *diagnostic);
+/* After that: the name of the buffer that starts at address, or NULL. */
+const char *bf_script_buffer_at(const bf_script *script, uint64_t address);
 
 #endif

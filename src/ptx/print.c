@@ -275,24 +275,69 @@ static void print_prototype(const bf_ptx_prototype *prototype, bf_text *text) {
   bf_text_puts(text, ";\n");
 }
 
-static void print_statements(const bf_ptx_statement *statement, unsigned depth, bf_text *text);
+/* ---- Hooks ---- */
 
-static void print_statement(const bf_ptx_statement *statement, unsigned depth, bf_text *text) {
+typedef struct printer {
+  bf_text *text;
+  const bf_ptx_print_hooks *hooks; /* or NULL */
+} printer;
+
+/* Lines, each ending with a line feed, at that depth. */
+static void print_lines(const char *lines, unsigned depth, bf_text *text) {
+  while (lines && *lines) {
+    size_t size = strcspn(lines, "\n") + 1;
+    indent(text, depth);
+    bf_text_add(text, lines, size);
+    lines += size;
+  }
+}
+
+/* A variable and what ends it, as the hooks want it. */
+static void print_declared(const printer *p, const bf_ptx_variable *variable) {
+  if (p->hooks && variable->space == BF_PTX_SPACE_SHARED) {
+    bf_ptx_variable changed = p->hooks->variable(p->hooks->context, variable);
+    print_variable(&changed, p->text);
+  } else {
+    print_variable(variable, p->text);
+  }
+  bf_text_puts(p->text, ";\n");
+}
+
+/* An instruction as the hooks want it. */
+static void print_changed(const printer *p, const bf_ptx_instruction *instruction, unsigned depth) {
+  const char *before = NULL;
+  if (p->hooks)
+    instruction = p->hooks->instruction(p->hooks->context, instruction, &before);
+  print_lines(before, depth, p->text);
+  indent(p->text, depth);
+  bf_ptx_print_instruction(instruction, p->text);
+  bf_text_puts(p->text, "\n");
+}
+
+/* ---- Bodies ---- */
+
+static void print_statements(const printer *p, const bf_ptx_statement *statement, unsigned depth);
+
+static void print_statement(const printer *p, const bf_ptx_statement *statement, unsigned depth) {
+  bf_text *text = p->text;
+  if (statement->kind == BF_PTX_STATEMENT_INSTRUCTION) {
+    print_changed(p, statement->instruction, depth);
+    return;
+  }
   indent(text, statement->kind == BF_PTX_STATEMENT_LABEL ? 0 : depth);
   switch (statement->kind) {
   case BF_PTX_STATEMENT_REGISTERS:
     print_registers(statement->registers, text);
     break;
   case BF_PTX_STATEMENT_VARIABLE:
-    print_variable(statement->variable, text);
-    bf_text_puts(text, ";\n");
+    print_declared(p, statement->variable);
     break;
   case BF_PTX_STATEMENT_LABEL:
     bf_text_addf(text, "%s:\n", statement->label->name);
     break;
   case BF_PTX_STATEMENT_SCOPE:
     bf_text_puts(text, "{\n");
-    print_statements(statement->scope, depth + 1, text);
+    print_statements(p, statement->scope, depth + 1);
     indent(text, depth);
     bf_text_puts(text, "}\n");
     break;
@@ -309,20 +354,19 @@ static void print_statement(const bf_ptx_statement *statement, unsigned depth, b
     print_prototype(statement->prototype, text);
     break;
   case BF_PTX_STATEMENT_INSTRUCTION:
-    bf_ptx_print_instruction(statement->instruction, text);
-    bf_text_puts(text, "\n");
     break;
   }
 }
 
-static void print_statements(const bf_ptx_statement *statement, unsigned depth, bf_text *text) {
+static void print_statements(const printer *p, const bf_ptx_statement *statement, unsigned depth) {
   for (; statement; statement = statement->next)
-    print_statement(statement, depth, text);
+    print_statement(p, statement, depth);
 }
 
 /* ---- Modules ---- */
 
-static void print_function(const bf_ptx_function *function, bf_text *text) {
+static void print_function(const printer *p, const bf_ptx_function *function) {
+  bf_text *text = p->text;
   bf_text_addf(text, "%s.%s ", linkage_text[function->linkage],
                function->is_entry ? "entry" : "func");
   if (function->attribute)
@@ -342,7 +386,9 @@ static void print_function(const bf_ptx_function *function, bf_text *text) {
     return;
   }
   bf_text_puts(text, "\n{\n");
-  print_statements(function->body, 1, text);
+  if (p->hooks)
+    print_lines(p->hooks->body(p->hooks->context, function), 1, text);
+  print_statements(p, function->body, 1);
   bf_text_puts(text, "}\n");
 }
 
@@ -361,14 +407,14 @@ static void print_section(const bf_ptx_section *section, bf_text *text) {
   bf_text_puts(text, "}\n");
 }
 
-static void print_item(const bf_ptx_item *item, bf_text *text) {
+static void print_item(const printer *p, const bf_ptx_item *item) {
+  bf_text *text = p->text;
   switch (item->kind) {
   case BF_PTX_ITEM_VARIABLE:
-    print_variable(item->variable, text);
-    bf_text_puts(text, ";\n");
+    print_declared(p, item->variable);
     break;
   case BF_PTX_ITEM_FUNCTION:
-    print_function(item->function, text);
+    print_function(p, item->function);
     break;
   case BF_PTX_ITEM_FILE:
     print_file(item->file, text);
@@ -385,7 +431,9 @@ static void print_item(const bf_ptx_item *item, bf_text *text) {
   }
 }
 
-void bf_ptx_print(const bf_ptx_module *module, bf_text *text) {
+void bf_ptx_print_hooked(const bf_ptx_module *module, const bf_ptx_print_hooks *hooks,
+                         bf_text *text) {
+  printer p = {text, hooks};
   bf_text_addf(text, ".version %u.%u\n", module->version_major, module->version_minor);
   for (unsigned i = 0; i < module->targets; i++)
     bf_text_addf(text, "%s%s", i ? ", " : ".target ", module->target[i]);
@@ -393,7 +441,11 @@ void bf_ptx_print(const bf_ptx_module *module, bf_text *text) {
   if (module->address_bits)
     bf_text_addf(text, ".address_size %u\n", module->address_bits);
   for (const bf_ptx_item *item = module->first; item; item = item->next)
-    print_item(item, text);
+    print_item(&p, item);
+}
+
+void bf_ptx_print(const bf_ptx_module *module, bf_text *text) {
+  bf_ptx_print_hooked(module, NULL, text);
 }
 
 int bf_ptx_equal(const bf_ptx_module *a, const bf_ptx_module *b, bool *equal) {

@@ -192,7 +192,7 @@ static int solve_terms(bf_exact *exact, bf_found *found, bf_diagnostic *diagnost
   bf_class class_ = exact->options->class_;
   bf_terms_query query = bf_terms_query_of(exact, class_ == BF_CLASS_TWO_TERM ? 2 : 1);
   query.contiguous = class_ == BF_CLASS_CUTE;
-  query.row_only = false;
+  query.row_only = exact->options->keeps_rows;
   bf_terms best;
   int error = bf_terms_search(&query, &best, diagnostic);
   if (error != BF_OK)

@@ -1,15 +1,13 @@
 /* Runs the ladder and recommends a step.
  *
- * A step is worth what it saves less what it costs, in wavefronts: an instruction costs a quarter
- * of one per access (a multiprocessor issues four instructions in the cycle of one wavefront),
- * wasted bytes cost their share of the memory in use (less fits beside it). The step worth most
- * wins; the earlier one among equals; nothing if none is worth anything. */
+ * A step is worth what it saves less what it costs, in wavefronts: instructions cost
+ * BF_INSTRUCTION_WAVEFRONTS each per access, wasted bytes cost their share of the memory in use
+ * (less fits beside it). The step worth most wins; the earlier one among equals; nothing if none is
+ * worth anything. */
 #include "search/ladder.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const double instruction_wavefronts = 0.25;
 
 typedef struct plan {
   const char *name;
@@ -92,7 +90,7 @@ static int count_before(const bf_machine *machine, const bf_workload *workload, 
 /* Wavefronts saved less what the step costs, in wavefronts. */
 static double worth(const bf_ladder *ladder, const bf_ladder_step *step, uint64_t bytes_used) {
   double saved = (double)ladder->conflicts_before - (double)step->conflicts;
-  double instructions = instruction_wavefronts * step->instructions * (double)ladder->accesses;
+  double instructions = BF_INSTRUCTION_WAVEFRONTS * step->instructions * (double)ladder->accesses;
   double ideal = (double)(ladder->wavefronts_before - ladder->conflicts_before);
   double wasted = ideal * (double)step->bytes_wasted / (double)(bytes_used ? bytes_used : 1);
   return saved - instructions - wasted;

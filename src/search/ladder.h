@@ -5,6 +5,10 @@
 
 #include "search/search.h"
 
+/* What an instruction costs, in wavefronts: a multiprocessor issues four instructions in the cycle
+ * of one wavefront. */
+#define BF_INSTRUCTION_WAVEFRONTS 0.25
+
 typedef struct bf_ladder_step {
   const char *name;
   char hash[512];

@@ -360,8 +360,9 @@ static void explain_deadlock(const engine *own, bf_sim_result *result) {
 }
 
 /* Turns are counted by spans, and not where a multiprocessor has nothing to do: makes those without
- * warps as many as there are up to the last cycle. */
+ * warps as many as there are from the first block to the last cycle. */
 static void fill_turns(const bf_sim_gpu *gpu, uint64_t cycles, bf_sim_result *count) {
+  cycles -= cycles < gpu->launch_cycles ? cycles : gpu->launch_cycles;
   uint64_t turns = cycles * (gpu->pipeline == BF_SIM_SCOREBOARD ? gpu->schedulers : 1);
   uint64_t counted = count->turns;
   for (unsigned i = 0; i < BF_SIM_STALLS; i++)

@@ -3,11 +3,12 @@
  * engine.c     moves time on, spreads multiprocessors over threads, hands out blocks
  * sm.c         what all multiprocessors have: warps in slots, blocks, executing an instruction and
  *              what it touched, loads in flight
- * scoreboard.c with loadstore.c is the pipeline of a modern multiprocessor, barrel.c with pipeline.c
- *              and history.c the in-order ones of document 004: each is a bf_sim_core
+ * scoreboard.c (with loadstore.c) the pipeline of a modern multiprocessor
+ * barrel.c     (with pipeline.c, history.c) the in-order pipelines of document 004
  * program.c    what the timing model must know of each instruction, worked out once per launch
  * l1.c, l2.c, dram.c, cache.c, flight.c: hierarchy.h
- */
+ *
+ * A pipeline is a bf_sim_core. */
 #ifndef BF_SIM_INNER_H
 #define BF_SIM_INNER_H
 

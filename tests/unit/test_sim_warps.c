@@ -306,7 +306,8 @@ static void stalls_have_reasons(void **state) {
        32, BF_SIM_CONFLICT},
       {"global_queue=1", "ld.global.u32 %r1, [%d0];\nld.global.u32 %r2, [%d0+128];\nret;", 32,
        BF_SIM_OTHER},
-      {"launch_cycles=1000", "ret;", 32, BF_SIM_EMPTY},
+      {"schedulers=4 launch_cycles=1000", "add.s32 %r1, %r0, 1;\nadd.s32 %r2, %r1, 1;\nret;", 32,
+       BF_SIM_EMPTY},
       /* Scheduler 0 waits for its one warp's load, and at the barrier is scheduler 1's. */
       {"schedulers=2",
        "mov.u32 %r0, %tid.x;\nsetp.ge.u32 %p1, %r0, 32;\n@%p1 bra on;\n"
@@ -322,6 +323,21 @@ static void stalls_have_reasons(void **state) {
       fail_msg("row %d: %d of %d stalls", (int)i, (int)own_share, (int)all_stalls(&result));
     sim_bed_close(&own);
   }
+}
+
+/* Nobody could issue before the first block has begun: that is not counted. */
+static void launching_is_no_stall(void **state) {
+  (void)state;
+  uint64_t stalls[2];
+  for (unsigned i = 0; i < 2; i++) {
+    sim_bed own;
+    sim_bed_make(&own, "add.s32 %r1, %r0, 1;\nadd.s32 %r2, %r1, 1;\nret;",
+                 i ? "launch_cycles=1000" : "launch_cycles=0");
+    bf_sim_result result = sim_bed_run(&own, "made", 1, 32);
+    stalls[i] = all_stalls(&result);
+    sim_bed_close(&own);
+  }
+  assert_int_equal(stalls[0], stalls[1]);
 }
 
 /* ---- Lookahead ---- */
@@ -398,6 +414,7 @@ int main(void) {
       cmocka_unit_test(blocks_go_to_who_is_free),
       cmocka_unit_test(turns_are_accounted_for),
       cmocka_unit_test(stalls_have_reasons),
+      cmocka_unit_test(launching_is_no_stall),
       cmocka_unit_test(lookahead),
       cmocka_unit_test(ordered_by_cycles_then_numbers),
   };

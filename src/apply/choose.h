@@ -1,0 +1,55 @@
+/* apply/choose: which hash to rewrite a kernel with, from what its warps do to shared memory.
+ *
+ * ptxas merges neighbouring scalar accesses into wider ones (docs/merging.md). A hash whose granule
+ * is that of the scalars takes their addresses apart and breaks the merging: there are more
+ * accesses then, each with its own hash. A hash whose granule is that of the merged accesses keeps
+ * them, but has fewer places to put things. Both are tried, and each is worth the wavefronts it
+ * saves less what its instructions cost. */
+#ifndef BF_APPLY_CHOOSE_H
+#define BF_APPLY_CHOOSE_H
+
+#include "memory/memory.h"
+
+typedef struct bf_choose_options {
+  const bf_machine *machine; /* 32 banks of 4 bytes */
+  /* The accesses of all launches of the kernel; addresses count from the start of the block's
+   * shared memory. */
+  const bf_workload *written; /* as the PTX has them */
+  const bf_workload *merged;  /* as ptxas merges them; NULL: not known, counted as written */
+  unsigned granule_bytes;     /* the widest access of the PTX (bf_rewrite_kernel); 0: as written */
+  double time_limit_seconds;  /* of each search; 0: none */
+  unsigned threads;           /* 0: one per core */
+  bf_progress progress;       /* or NULL */
+  void *progress_context;
+} bf_choose_options;
+
+/* What a hash does to the kernel. */
+typedef struct bf_prediction {
+  uint64_t wavefronts_before, wavefronts_after;
+  int64_t added_instructions; /* executed, per warp, in all launches; fewer where negative */
+} bf_prediction;
+
+/* The wavefronts that are saved less those that the instructions are worth. */
+double bf_prediction_gain(const bf_prediction *prediction);
+
+typedef struct bf_candidate {
+  bf_hash *hash; /* row-preserving, not none */
+  unsigned granule_bytes;
+  bool keeps_merging; /* its granule is that of the merged accesses */
+  bool is_proven;     /* no row-preserving hash of that granule has fewer conflicts */
+  bf_prediction prediction;
+} bf_candidate;
+
+enum { BF_CHOOSE_MOST = 2 };
+
+typedef struct bf_choice {
+  unsigned candidates; /* that gain something, the best first */
+  bf_candidate candidate[BF_CHOOSE_MOST];
+  uint64_t wavefronts_before, conflicts_before; /* merged */
+  char reason[200];                             /* why there is no candidate, or empty */
+} bf_choice;
+
+int bf_choose(const bf_choose_options *options, bf_choice *choice, bf_diagnostic *diagnostic);
+void bf_choice_clear(bf_choice *choice);
+
+#endif

@@ -1,0 +1,208 @@
+/* What stands in the way of rewriting a kernel: instructions that are refused, functions whose
+ * callers or bodies are not all known, variables that cannot be whole rows, barriers that cannot be
+ * told from data. */
+#include "apply/rewrite_inner.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* What is being looked at. */
+typedef struct search {
+  bf_rewrite_plan *plan;
+  bf_rewrite_kernel_plan *kernel;
+  bf_rewrite_kernel *out;
+} search;
+
+/* ---- The list ---- */
+
+static bool has_text(const bf_rewrite_kernel *out, const char *text) {
+  for (unsigned i = 0; i < out->obstacles; i++)
+    if (strcmp(out->obstacle[i].text, text) == 0)
+      return true;
+  return false;
+}
+
+/* Room for one more. */
+static bool grow(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel, bf_rewrite_kernel *out) {
+  if (out->obstacles < kernel->capacity)
+    return true;
+  unsigned capacity = kernel->capacity ? 2 * kernel->capacity : 8;
+  bf_rewrite_obstacle *grown = bf_arena_alloc(plan->arena, capacity * sizeof *grown);
+  if (!grown)
+    return false;
+  if (out->obstacles)
+    memcpy(grown, out->obstacle, out->obstacles * sizeof *grown);
+  out->obstacle = grown;
+  kernel->capacity = capacity;
+  return true;
+}
+
+bool bf_rewrite_add_obstacle(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
+                             bf_rewrite_kernel *out, uint64_t line, const char *format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  kernel->refused = true;
+  if (has_text(out, text))
+    return true;
+  const char *copy = bf_arena_copy(plan->arena, text);
+  if (!copy || !grow(plan, kernel, out))
+    return false;
+  out->obstacle[out->obstacles++] = (bf_rewrite_obstacle){line, copy};
+  return true;
+}
+
+#define ADD(s, line, ...)                                                                          \
+  bf_rewrite_add_obstacle((s)->plan, (s)->kernel, (s)->out, (line), __VA_ARGS__)
+
+/* ---- Calls ---- */
+
+/* Functions of the CUDA runtime that touch no shared memory unless they are given its address. */
+static bool is_known_outside(const char *name) {
+  static const char *const known[] = {"vprintf", "__assertfail", "malloc", "free"};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(known[i], name) == 0)
+      return true;
+  return false;
+}
+
+static bool check_call(search *s, const bf_ptx_instruction *instruction) {
+  const bf_ptx_operand *callee = bf_rewrite_callee(instruction);
+  if (!callee)
+    return true;
+  if (callee->kind != BF_PTX_SYMBOL || instruction->call_prototype)
+    return ADD(s, instruction->line, "a call through a register");
+  const char *name = callee->symbol->name;
+  if (bf_rewrite_find(s->plan, name) >= 0)
+    return true;
+  if (!is_known_outside(name))
+    return ADD(s, instruction->line, "a call of %s, which is not in the module", name);
+  if (s->kernel->reaches_generic)
+    return ADD(s, instruction->line, "a call of %s, which may be given shared memory", name);
+  return true;
+}
+
+/* Functions whose accesses are hashed must have no other callers. */
+static bool check_callers(search *s, const bf_rewrite_function *own) {
+  const bf_ptx_function *function = own->function;
+  if (function->is_entry || !bf_rewrite_has_accesses(own))
+    return true;
+  if (own->is_pointed_to)
+    return ADD(s, function->line, "function %s may be called through a pointer", function->name);
+  if (function->linkage != BF_PTX_PRIVATE)
+    return ADD(s, function->line, "function %s may be called from other modules", function->name);
+  return true;
+}
+
+/* ---- Variables ---- */
+
+static bool check_variable(search *s, const bf_ptx_variable *variable) {
+  bool is_open = variable->bytes == 0;
+  if (variable->linkage == BF_PTX_EXTERN && !is_open)
+    return ADD(s, variable->line, "shared variable %s is defined elsewhere", variable->name);
+  if (variable->linkage == BF_PTX_WEAK || variable->linkage == BF_PTX_COMMON)
+    return ADD(s, variable->line, "shared variable %s may be replaced by another module's",
+               variable->name);
+  if (variable->attribute)
+    return ADD(s, variable->line, "shared variable %s has attributes", variable->name);
+  return true;
+}
+
+static uint64_t align(uint64_t offset, uint64_t alignment) {
+  return alignment ? (offset + alignment - 1) / alignment * alignment : offset;
+}
+
+static unsigned own_alignment(const bf_ptx_variable *variable) {
+  if (variable->alignment_bytes)
+    return variable->alignment_bytes;
+  return bf_ptx_type_bytes(variable->type) * (variable->vector ? variable->vector : 1);
+}
+
+/* Adds up the variables that the kernel can reach. */
+static bool check_variables(search *s) {
+  const bf_rewrite_plan *plan = s->plan;
+  for (unsigned i = 0; i < plan->variables; i++) {
+    const bf_ptx_variable *variable = plan->variable[i];
+    if (!bf_rewrite_uses(plan, s->kernel, i))
+      continue;
+    if (!check_variable(s, variable))
+      return false;
+    if (variable->bytes == 0) {
+      s->out->has_dynamic_shared = true;
+      continue;
+    }
+    bf_ptx_variable padded = bf_rewrite_padded(variable);
+    s->out->shared_bytes = align(s->out->shared_bytes, own_alignment(variable)) + variable->bytes;
+    s->out->padded_bytes = align(s->out->padded_bytes, padded.alignment_bytes) + padded.bytes;
+  }
+  if (s->out->padded_bytes <= BF_REWRITE_MOST_STATIC_BYTES)
+    return true;
+  return ADD(s, 0, "%llu bytes of shared memory, padded to rows, are more than %u",
+             (unsigned long long)s->out->padded_bytes, BF_REWRITE_MOST_STATIC_BYTES);
+}
+
+/* ---- Kernels ---- */
+
+static bool check_instruction(search *s, const bf_rewrite_function *own, uint32_t index) {
+  const bf_ptx_instruction *instruction = own->function->instruction[index];
+  const char *text = bf_rewrite_refusal(instruction, own->guards_generic);
+  if (text && !ADD(s, instruction->line, "%s", text))
+    return false;
+  if (own->touch[index].kind == BF_TOUCH_BARRIER &&
+      !ADD(s, instruction->line, "mbarrier objects that cannot be told from data"))
+    return false;
+  if (bf_rewrite_is_hashed(own, index)) {
+    s->out->accesses++;
+    if (own->touch[index].width_bytes > s->out->granule_bytes)
+      s->out->granule_bytes = own->touch[index].width_bytes;
+  }
+  return check_call(s, instruction);
+}
+
+/* Blocks of a cluster see each other's shared memory. */
+static bool check_directives(search *s, const bf_ptx_function *function) {
+  static const char *const cluster[] = {"explicitcluster", "reqnctapercluster", "maxclusterrank"};
+  for (unsigned i = 0; i < function->directives.count; i++)
+    for (size_t k = 0; k < sizeof cluster / sizeof *cluster; k++)
+      if (strcmp(function->directives.item[i].name, cluster[k]) == 0 &&
+          !ADD(s, function->line, "a kernel of a cluster (.%s)", cluster[k]))
+        return false;
+  return true;
+}
+
+/* The hash must keep every access in one piece. */
+static bool check_granule(search *s) {
+  const bf_hash *hash = s->kernel->hash;
+  uint64_t granule = hash ? bf_hash_granule_words(hash) * BF_REWRITE_WORD_BYTES : UINT64_MAX;
+  if (s->out->granule_bytes <= granule)
+    return true;
+  for (unsigned f = 0; f < s->plan->functions; f++) {
+    const bf_rewrite_function *own = &s->plan->function[f];
+    for (uint32_t i = 0; s->kernel->reaches[f] && i < own->function->instructions; i++)
+      if (bf_rewrite_is_hashed(own, i) && own->touch[i].width_bytes > granule)
+        return ADD(s, own->function->instruction[i]->line,
+                   "an access of %u bytes, of which the hash keeps %llu together",
+                   own->touch[i].width_bytes, (unsigned long long)granule);
+  }
+  return true;
+}
+
+bool bf_rewrite_find_obstacles(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
+                               bf_rewrite_kernel *out) {
+  search s = {plan, kernel, out};
+  if (!check_directives(&s, plan->function[kernel->index].function))
+    return false;
+  for (unsigned f = 0; f < plan->functions; f++) {
+    const bf_rewrite_function *own = &plan->function[f];
+    if (!kernel->reaches[f])
+      continue;
+    for (uint32_t i = 0; i < own->function->instructions; i++)
+      if (!check_instruction(&s, own, i))
+        return false;
+    if (!check_callers(&s, own))
+      return false;
+  }
+  return check_variables(&s) && check_granule(&s);
+}

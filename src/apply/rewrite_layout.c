@@ -1,0 +1,25 @@
+/* Shared variables of a hashed kernel: whole rows, each starting with one, so that a row belongs to
+ * one variable and the hash, which moves words inside rows, never leaves it. */
+#include "apply/rewrite_inner.h"
+
+static unsigned element_bytes(const bf_ptx_variable *variable) {
+  unsigned bytes = bf_ptx_type_bytes(variable->type) * (variable->vector ? variable->vector : 1);
+  return bytes ? bytes : 1;
+}
+
+unsigned bf_rewrite_alignment(const bf_ptx_variable *variable) {
+  unsigned own = variable->alignment_bytes ? variable->alignment_bytes : element_bytes(variable);
+  return own > BF_REWRITE_ROW_BYTES ? own : BF_REWRITE_ROW_BYTES;
+}
+
+bf_ptx_variable bf_rewrite_padded(const bf_ptx_variable *variable) {
+  bf_ptx_variable padded = *variable;
+  padded.alignment_bytes = bf_rewrite_alignment(variable);
+  uint64_t over = variable->bytes % BF_REWRITE_ROW_BYTES;
+  if (over == 0)
+    return padded;
+  padded.bytes += BF_REWRITE_ROW_BYTES - over;
+  padded.dimensions = 1; /* elements are powers of two of bytes, and divide a row */
+  padded.dimension[0] = padded.bytes / element_bytes(variable);
+  return padded;
+}

@@ -1,0 +1,300 @@
+/* Rewritten PTX does what the original does, and has the conflicts that the hash predicts.
+ *
+ * Benchmarks of the corpus, rewritten, give the results that their drivers expect; their wavefronts
+ * without a hash equal those of the original under the hash, both counted as written, in the layout
+ * of padded arrays. Random programs store the same with and without random hashes.
+ *
+ *   check_rewrite [PROGRAMS [FIRST_SEED]] */
+#include "../reference/programs.h"
+#include "../unit/random.h"
+#include "apply/rewrite.h"
+#include "emu/emu.h"
+#include "kernels/devices.h"
+#include "kernels/measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const bf_geometry geometry = {5, 16, 4};
+
+static unsigned complaints;
+
+/* Says what went wrong; returns false. */
+static bool complain(const char *what, const char *how, const bf_diagnostic *diagnostic) {
+  complaints++;
+  printf("%s: %s%s%s\n", what, how, diagnostic ? ": " : "", diagnostic ? diagnostic->message : "");
+  return false;
+}
+
+static const bf_hash *same(void *context, const bf_ptx_function *kernel) {
+  (void)kernel;
+  return context;
+}
+
+/* ---- Rewriting text ---- */
+
+/* Parses and rewrites; *text, which the caller frees, is what came of it, and *refused tells
+ * whether a kernel was left alone. */
+static bool rewrite_text(const char *name, const char *ptx, const bf_hash *hash, bf_text *text,
+                         bool *refused) {
+  bf_ptx_module *module;
+  bf_rewrite_result result;
+  bf_diagnostic diagnostic;
+  bf_rewrite_options options = {(void *)(uintptr_t)hash, same};
+  if (bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) != BF_OK)
+    return complain(name, "does not parse", &diagnostic);
+  int error = bf_rewrite(module, &options, &result, &diagnostic);
+  bf_ptx_free(module);
+  if (error != BF_OK)
+    return complain(name, "is not rewritten", &diagnostic);
+  *refused = false;
+  for (unsigned i = 0; i < result.kernels; i++)
+    *refused |= result.kernel[i].obstacles > 0;
+  *text = result.text;
+  result.text = (bf_text){0};
+  bf_rewrite_free(&result);
+  return true;
+}
+
+static const char *keep_body(void *context, const bf_ptx_function *function) {
+  (void)context, (void)function;
+  return NULL;
+}
+
+static const bf_ptx_instruction *
+keep_instruction(void *context, const bf_ptx_instruction *instruction, const char **before) {
+  (void)context, (void)before;
+  return instruction;
+}
+
+/* Static arrays of bytes as whole rows. */
+static bf_ptx_variable pad(void *context, const bf_ptx_variable *variable) {
+  (void)context;
+  bf_ptx_variable padded = *variable;
+  padded.alignment_bytes = padded.alignment_bytes > 128 ? padded.alignment_bytes : 128;
+  if (padded.bytes % 128) {
+    unsigned element = bf_ptx_type_bytes(padded.type);
+    padded.dimensions = 1;
+    padded.dimension[0] = (padded.bytes + 127) / 128 * 128 / element;
+  }
+  return padded;
+}
+
+/* The module with padded arrays and nothing else changed. */
+static bool pad_text(const char *name, const char *ptx, bf_text *text) {
+  bf_ptx_module *module;
+  bf_diagnostic diagnostic;
+  bf_ptx_print_hooks hooks = {NULL, keep_body, keep_instruction, pad};
+  if (bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) != BF_OK)
+    return complain(name, "does not parse", &diagnostic);
+  bf_ptx_print_hooked(module, &hooks, text);
+  bf_ptx_free(module);
+  return true;
+}
+
+/* ---- Corpus ---- */
+
+typedef struct counting {
+  const bf_machine *machine;
+  const bf_hash *hash;
+  bf_profile *profile;
+  bf_emu_observer observer;
+  uint64_t accesses, wavefronts;
+} counting;
+
+static int before_launch(void *context, struct bf_emu_launch *launch, bf_diagnostic *diagnostic) {
+  counting *work = context;
+  BF_TRY(
+      bf_profile_create(work->machine, work->hash, launch->kernel, 1, &work->profile, diagnostic));
+  work->observer = bf_profile_observer(work->profile);
+  work->observer.as_merged = false;
+  launch->observer = &work->observer;
+  return BF_OK;
+}
+
+static int after_launch(void *context, const struct bf_emu_launch *launch,
+                        const struct bf_emu_result *result, bf_diagnostic *diagnostic) {
+  counting *work = context;
+  (void)result, (void)diagnostic;
+  for (unsigned i = 0; i < bf_emu_kernel_sites(launch->kernel); i++) {
+    bf_profile_row row = bf_profile_get(work->profile, i);
+    work->accesses += row.executions;
+    work->wavefronts += row.wavefronts;
+  }
+  bf_profile_free(work->profile);
+  work->profile = NULL;
+  return BF_OK;
+}
+
+/* Runs a benchmark with the given PTX and counts its wavefronts under the hash. */
+static bool run_benchmark(const bf_corpus_benchmark *benchmark, const char *ptx, counting *work) {
+  bf_device device;
+  bf_diagnostic diagnostic;
+  bf_corpus_outcome outcome = {0};
+  bf_emu_device_options options = {
+      .workers = 1, .before = before_launch, .after = after_launch, .context = work};
+  if (bf_emu_device_create(benchmark->name, ptx, &options, &device, &diagnostic) != BF_OK)
+    return complain(benchmark->name, "cannot be loaded", &diagnostic);
+  int error = bf_corpus_execute(benchmark, &device, 1, 0, &outcome, &diagnostic);
+  bf_profile_free(work->profile);
+  bf_emu_device_free(&device);
+  if (error != BF_OK)
+    return complain(benchmark->name, "does not run", &diagnostic);
+  return outcome.wrong == 0 || complain(benchmark->name, outcome.first_wrong, NULL);
+}
+
+/* Compares the rewritten benchmark with the original under the hash. Returns whether it was
+ * rewritten as a whole. */
+static bool check_benchmark(const bf_corpus_benchmark *benchmark, const bf_machine *machine,
+                            const bf_hash *hash) {
+  const char *ptx = bf_corpus_ptx(benchmark->folder);
+  bf_text rewritten = {0}, padded = {0};
+  counting before = {.machine = machine, .hash = hash}, after = {.machine = machine};
+  bool refused = true;
+  if (rewrite_text(benchmark->name, ptx, hash, &rewritten, &refused) && !refused &&
+      pad_text(benchmark->name, ptx, &padded) && run_benchmark(benchmark, padded.data, &before) &&
+      run_benchmark(benchmark, rewritten.data, &after) &&
+      (before.accesses != after.accesses || before.wavefronts != after.wavefronts)) {
+    complain(benchmark->name, "has other wavefronts than predicted", NULL);
+    printf("  %s: %llu accesses, %llu wavefronts; rewritten: %llu, %llu\n", bf_hash_text(hash),
+           (unsigned long long)before.accesses, (unsigned long long)before.wavefronts,
+           (unsigned long long)after.accesses, (unsigned long long)after.wavefronts);
+  }
+  bf_text_free(&rewritten);
+  bf_text_free(&padded);
+  return !refused;
+}
+
+/* Every benchmark with hashes of all granules; each must be rewritten with the widest. */
+static void check_corpus(const bf_machine *machine) {
+  static const char *const texts[] = {"fixed", "bits:0,1^5^9,2^7,3^6^11,4^8", "cute:3,4,3",
+                                      "bits:0,1,2^5^9,3^6^8,4^7"};
+  unsigned rewritten = 0, runs = 0;
+  bf_diagnostic diagnostic;
+  for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+    bf_hash *hash;
+    if (bf_hash_parse(texts[t], &geometry, &hash, &diagnostic) != BF_OK) {
+      complain(texts[t], "is no hash", &diagnostic);
+      continue;
+    }
+    for (unsigned i = 0; bf_corpus_get(i); i++, runs++) {
+      bool fine = check_benchmark(bf_corpus_get(i), machine, hash);
+      rewritten += fine;
+      if (!fine && bf_hash_granule_words(hash) == 4)
+        complain(bf_corpus_get(i)->name, "is refused", NULL);
+    }
+    bf_hash_free(hash);
+  }
+  printf("corpus: %u of %u runs rewritten\n", rewritten, runs);
+}
+
+/* ---- Random programs ---- */
+
+/* A row-preserving hash with at least that granule: each bank bit above it XORs a few bits. */
+static bf_hash *random_hash(test_random *random, unsigned granule_bits) {
+  uint64_t row[5];
+  bf_hash *hash;
+  bf_diagnostic diagnostic;
+  for (unsigned i = 0; i < 5; i++) {
+    row[i] = (uint64_t)1 << i;
+    for (unsigned k = 0; i >= granule_bits && k < 3; k++)
+      row[i] |= (uint64_t)(random_bits(random) & 1) << (5 + random_below(random, 6));
+  }
+  if (bf_hash_from_rows(row, &geometry, &hash, &diagnostic) == BF_OK)
+    return hash;
+  complain("random hash", "is none", &diagnostic);
+  return NULL;
+}
+
+/* Runs entry "program" with two buffers as parameters. */
+static bool run_program(const char *name, const char *ptx, uint8_t *input, size_t input_bytes,
+                        uint8_t *output, size_t output_bytes) {
+  bf_ptx_module *module = NULL;
+  bf_emu *emu = NULL;
+  bf_emu_module *loaded = NULL;
+  bf_emu_result result = {0};
+  bf_diagnostic diagnostic = {0};
+  void *parameters[2] = {input, output};
+  bf_emu_launch launch = {.grid = {PROGRAM_BLOCKS, 1, 1},
+                          .block = {PROGRAM_BLOCK_THREADS, 1, 1},
+                          .parameters = parameters,
+                          .parameter_bytes = sizeof parameters,
+                          .dynamic_shared_bytes = 8192,
+                          .workers = 1};
+  memset(output, 0, output_bytes);
+  bool fine = bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) == BF_OK &&
+              bf_emu_create(&emu, &diagnostic) == BF_OK &&
+              bf_emu_register(emu, input, input_bytes, 0, &diagnostic) == BF_OK &&
+              bf_emu_register(emu, output, output_bytes, 0, &diagnostic) == BF_OK &&
+              bf_emu_load(emu, module, &loaded, &diagnostic) == BF_OK &&
+              bf_emu_kernel_get(loaded, "program", &launch.kernel, &diagnostic) == BF_OK;
+  fine = fine && bf_emu_run(emu, &launch, &result, &diagnostic) == BF_OK;
+  if (!fine)
+    complain(name, "does not run", &diagnostic);
+  if (fine && result.fault.kind != BF_EMU_NO_FAULT) {
+    bf_text text = {0};
+    bf_emu_fault_explain(&result.fault, &text);
+    fine = complain(name, text.data ? text.data : "fault", NULL);
+    bf_text_free(&text);
+  }
+  if (emu)
+    bf_emu_free(emu);
+  if (module)
+    bf_ptx_free(module);
+  return fine;
+}
+
+enum { MOST_OUTPUT = PROGRAM_OUTPUT_BYTES > 1 << 14 ? PROGRAM_OUTPUT_BYTES : 1 << 14 };
+
+/* Compares what a program stores with and without a hash. */
+static void compare_program(const char *name, const char *ptx, const bf_hash *hash,
+                            uint8_t *input) {
+  static uint8_t plain[MOST_OUTPUT], hashed[MOST_OUTPUT];
+  bf_text text = {0};
+  bool refused = false;
+  if (!rewrite_text(name, ptx, hash, &text, &refused))
+    return;
+  if (refused)
+    complain(name, "is refused", NULL);
+  else if (run_program(name, ptx, input, PROGRAM_INPUT_BYTES, plain, sizeof plain) &&
+           run_program(name, text.data, input, PROGRAM_INPUT_BYTES, hashed, sizeof hashed) &&
+           memcmp(plain, hashed, sizeof plain) != 0)
+    complain(name, bf_hash_text(hash), NULL);
+  bf_text_free(&text);
+}
+
+/* The emulator's random programs, whose widest access has 8 bytes. */
+static void check_programs(uint64_t first, uint64_t programs) {
+  static uint8_t input[PROGRAM_INPUT_BYTES];
+  for (uint64_t seed = first; seed < first + programs && complaints < 10; seed++) {
+    unsigned statements;
+    char name[40];
+    test_random random = {seed * 2 + 1};
+    char *ptx = program_make(seed, NULL, &statements);
+    bf_hash *hash = random_hash(&random, 1 + (unsigned)random_below(&random, 2));
+    snprintf(name, sizeof name, "program %llu", (unsigned long long)seed);
+    program_fill_input(seed, input);
+    if (ptx && hash)
+      compare_program(name, ptx, hash, input);
+    else
+      complain(name, "no memory", NULL);
+    bf_hash_free(hash);
+    free(ptx);
+  }
+  printf("%llu random programs\n", (unsigned long long)programs);
+}
+
+int main(int count, char **argument) {
+  bf_machine *machine;
+  bf_diagnostic diagnostic;
+  uint64_t programs = count > 1 ? strtoull(argument[1], NULL, 0) : 2000;
+  uint64_t first = count > 2 ? strtoull(argument[2], NULL, 0) : 0;
+  if (bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK)
+    return complain("hopper", "cannot be loaded", &diagnostic) ? 0 : 1;
+  check_corpus(machine);
+  check_programs(first, programs);
+  bf_machine_free(machine);
+  printf("%u faults\n", complaints);
+  return complaints ? 1 : 0;
+}

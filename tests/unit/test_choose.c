@@ -1,0 +1,234 @@
+/* Which hash a kernel is rewritten with: workloads whose best hash is known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "apply/choose.h"
+
+enum { LANES = 32, ROW_BYTES = 128 };
+
+static bf_machine *load(const char *name) {
+  bf_diagnostic diagnostic;
+  bf_machine *machine;
+  if (bf_machine_load(name, NULL, &machine, &diagnostic) != BF_OK)
+    fail_msg("%s", diagnostic.message);
+  return machine;
+}
+
+static bf_workload *make(void) {
+  bf_workload *workload;
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  return workload;
+}
+
+/* Lane i accesses width bytes at first + i * stride bytes, count times. */
+static void add(bf_workload *to, bf_op op, unsigned width, unsigned first, unsigned stride,
+                uint64_t count) {
+  bf_access access = {.op = op, .width_bytes = width, .mask = UINT32_MAX, .count = count};
+  for (unsigned lane = 0; lane < LANES; lane++)
+    access.address[lane] = first + lane * stride;
+  assert_int_equal(bf_workload_add(to, &access), BF_OK);
+}
+
+/* Chooses and frees the workloads. */
+static bf_choice choose(bf_workload *written, bf_workload *merged, unsigned granule) {
+  bf_machine *machine = load("hopper");
+  bf_choose_options options = {
+      .machine = machine, .written = written, .merged = merged, .granule_bytes = granule};
+  bf_diagnostic diagnostic;
+  bf_choice choice;
+  if (bf_choose(&options, &choice, &diagnostic) != BF_OK)
+    fail_msg("%s", diagnostic.message);
+  bf_workload_free(written);
+  bf_workload_free(merged);
+  bf_machine_free(machine);
+  return choice;
+}
+
+/* ---- Tests ---- */
+
+/* A tile of 32x32 words is written by rows and read by columns. */
+static void tile_loses_all_conflicts(void **state) {
+  (void)state;
+  bf_workload *tile = make();
+  for (unsigned i = 0; i < LANES; i++) {
+    add(tile, BF_OP_ST, 4, i * ROW_BYTES, 4, 2);
+    add(tile, BF_OP_LD, 4, i * 4, ROW_BYTES, 2);
+  }
+  bf_choice choice = choose(tile, NULL, 4);
+  assert_int_equal(choice.candidates, 1);
+  const bf_candidate *best = &choice.candidate[0];
+  assert_true(bf_hash_is_row_preserving(best->hash));
+  assert_int_equal(best->prediction.wavefronts_before, 64 + 64 * 32);
+  assert_int_equal(best->prediction.wavefronts_after, 128);
+  unsigned instructions = bf_hash_get_cost(best->hash).instructions;
+  assert_int_equal(best->prediction.added_instructions, 128 * instructions);
+  assert_true(bf_prediction_gain(&best->prediction) == 64 * 31 - 0.25 * 128 * instructions);
+  assert_string_equal(choice.reason, "");
+  bf_choice_clear(&choice);
+}
+
+static void no_conflicts_no_hash(void **state) {
+  (void)state;
+  bf_workload *rows = make();
+  add(rows, BF_OP_LD, 4, 0, 4, 100);
+  bf_choice choice = choose(rows, NULL, 4);
+  assert_int_equal(choice.candidates, 0);
+  assert_int_equal(choice.wavefronts_before, 100);
+  assert_string_equal(choice.reason, "there are no conflicts to remove");
+  choice = choose(make(), NULL, 4);
+  assert_string_equal(choice.reason, "no access to shared memory was seen");
+}
+
+/* Few conflicts among many accesses: the instructions of the hash would cost more. */
+static void small_gain_is_left(void **state) {
+  (void)state;
+  bf_workload *mixed = make();
+  add(mixed, BF_OP_LD, 4, 0, 4, 1000);
+  add(mixed, BF_OP_LD, 4, 0, 8, 10);
+  bf_choice choice = choose(mixed, NULL, 4);
+  assert_int_equal(choice.candidates, 0);
+  assert_int_equal(choice.conflicts_before, 10);
+  assert_string_equal(choice.reason,
+                      "the best hash saves 10 of 1020 wavefronts, less than it costs");
+}
+
+/* Two warps sum rows of 32 floats, a row a thread: 32 scalar loads each, of which ptxas makes 8 of
+ * 16 bytes. */
+static void add_row_sums(bf_workload *written, bf_workload *merged) {
+  for (unsigned warp = 0; warp < 2; warp++)
+    for (unsigned byte = 0; byte < ROW_BYTES; byte += 4) {
+      add(written, BF_OP_LD, 4, warp * LANES * ROW_BYTES + byte, ROW_BYTES, 1);
+      if (byte % 16 == 0)
+        add(merged, BF_OP_LD, 16, warp * LANES * ROW_BYTES + byte, ROW_BYTES, 1);
+    }
+}
+
+/* Either granule leaves 64 of 512 wavefronts; the one that keeps the merging hashes a quarter of
+ * the addresses. */
+static void merging_is_kept(void **state) {
+  (void)state;
+  bf_workload *written = make(), *merged = make();
+  add_row_sums(written, merged);
+  bf_choice choice = choose(written, merged, 4);
+  assert_int_equal(choice.candidates, 2);
+  assert_int_equal(choice.wavefronts_before, 512);
+  assert_true(choice.candidate[0].keeps_merging);
+  assert_int_equal(choice.candidate[0].granule_bytes, 16);
+  assert_int_equal(choice.candidate[0].prediction.wavefronts_after, 64);
+  assert_int_equal(bf_hash_granule_words(choice.candidate[0].hash), 4);
+  assert_false(choice.candidate[1].keeps_merging);
+  assert_int_equal(choice.candidate[1].granule_bytes, 4);
+  assert_int_equal(choice.candidate[1].prediction.wavefronts_after, 64);
+  bf_choice_clear(&choice);
+}
+
+/* With columns of the same tile beside them, a granule of 16 bytes leaves conflicts 4 ways. */
+static void merging_is_broken_for_columns(void **state) {
+  (void)state;
+  bf_workload *written = make(), *merged = make();
+  add_row_sums(written, merged);
+  for (unsigned i = 0; i < LANES; i++) {
+    add(written, BF_OP_LD, 4, 4 * i, ROW_BYTES, 10);
+    add(merged, BF_OP_LD, 4, 4 * i, ROW_BYTES, 10);
+  }
+  bf_choice choice = choose(written, merged, 4);
+  assert_int_equal(choice.candidates, 2);
+  assert_false(choice.candidate[0].keeps_merging);
+  assert_int_equal(choice.candidate[0].prediction.wavefronts_after, 64 + 320);
+  assert_int_equal(choice.candidate[1].prediction.wavefronts_after, 64 + 4 * 320);
+  bf_choice_clear(&choice);
+}
+
+/* For an FFT, no hash of one term removes the last 128 conflicts, and no other is worth its
+ * instructions: 10 per access for the exact one, 4 for two terms. */
+static void few_instructions_win(void **state) {
+  (void)state;
+  bf_machine *machine = load("hopper");
+  bf_workload *fft;
+  bf_diagnostic diagnostic;
+  if (bf_workload_read("examples/fft512.trace", machine, &fft, &diagnostic) != BF_OK)
+    fail_msg("%s", diagnostic.message);
+  bf_choice choice = choose(fft, NULL, 4);
+  assert_int_equal(choice.candidates, 1);
+  assert_true(bf_hash_is_row_preserving(choice.candidate[0].hash));
+  assert_int_equal(choice.candidate[0].prediction.wavefronts_after,
+                   choice.wavefronts_before - choice.conflicts_before + 128);
+  assert_int_equal(bf_hash_get_cost(choice.candidate[0].hash).instructions, 2);
+  bf_choice_clear(&choice);
+  bf_machine_free(machine);
+}
+
+/* The widest access of the PTX stays whole even where no launch made it. */
+static void granule_of_the_kernel_holds(void **state) {
+  (void)state;
+  bf_workload *columns = make();
+  add(columns, BF_OP_LD, 4, 0, ROW_BYTES, 1000);
+  bf_choice choice = choose(columns, NULL, 16);
+  assert_int_equal(choice.candidates, 1);
+  assert_int_equal(bf_hash_granule_words(choice.candidate[0].hash), 4);
+  assert_int_equal(choice.candidate[0].prediction.wavefronts_after, 4000);
+  bf_choice_clear(&choice);
+}
+
+/* A hash must hold wherever shared memory starts: behind the reserved kilobyte too. */
+static void hash_holds_at_both_places(void **state) {
+  (void)state;
+  bf_workload *strides = make();
+  for (unsigned i = 0; i < 8; i++)
+    add(strides, BF_OP_LD, 4, 4 * i + 640, 3 * ROW_BYTES, 50);
+  bf_choice choice = choose(strides, NULL, 4);
+  assert_int_equal(choice.candidates, 1);
+  bf_machine *machine = load("hopper");
+  uint64_t worst = 0;
+  for (unsigned base = 0; base <= 1024; base += 1024) {
+    uint64_t wavefronts = 0;
+    for (unsigned i = 0; i < 8; i++) {
+      bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = UINT32_MAX, .count = 1};
+      bf_count count;
+      for (unsigned lane = 0; lane < LANES; lane++)
+        access.address[lane] = base + 4 * i + 640 + lane * 3 * ROW_BYTES;
+      assert_int_equal(bf_memory_count(machine, choice.candidate[0].hash, &access, &count, NULL),
+                       BF_OK);
+      wavefronts += 50 * count.wavefronts_load;
+    }
+    worst = wavefronts > worst ? wavefronts : worst;
+  }
+  assert_int_equal(choice.candidate[0].prediction.wavefronts_after, worst);
+  assert_int_equal(worst, 400);
+  bf_machine_free(machine);
+  bf_choice_clear(&choice);
+}
+
+static void other_banks_are_refused(void **state) {
+  (void)state;
+  bf_machine *machine = load("tesla");
+  bf_workload *empty = make();
+  bf_choose_options options = {.machine = machine, .written = empty};
+  bf_diagnostic diagnostic;
+  bf_choice choice;
+  assert_int_equal(bf_choose(&options, &choice, &diagnostic), BF_UNSUPPORTED);
+  assert_string_equal(diagnostic.message,
+                      "kernels are rewritten for 32 banks of 4 bytes; machine 'tesla' has 16 of 4");
+  bf_workload_free(empty);
+  bf_machine_free(machine);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(tile_loses_all_conflicts),
+      cmocka_unit_test(no_conflicts_no_hash),
+      cmocka_unit_test(small_gain_is_left),
+      cmocka_unit_test(merging_is_kept),
+      cmocka_unit_test(merging_is_broken_for_columns),
+      cmocka_unit_test(granule_of_the_kernel_holds),
+      cmocka_unit_test(few_instructions_win),
+      cmocka_unit_test(hash_holds_at_both_places),
+      cmocka_unit_test(other_banks_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
