@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The injection library of build folder $1 under a program that loads device code in every way, with
 # a driver that checks its calls: what is rewritten is, what cannot be is passed on untouched, and
-# the program notices nothing. The rewriter is tests/inject/fake_rewrite.c.
+# the program notices nothing. Most is tested with a rewriter that only marks its output
+# (tests/inject/fake_rewrite.c); the true one comes last.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
@@ -10,6 +11,7 @@ parts=$build/tests/inject
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 faults=0
+library=$parts/libbankfold-inject-test.so
 data=tests/data/fatbin
 
 complain() {
@@ -24,7 +26,7 @@ app() {
   while [[ $1 == *=* ]]; do settings+=("$1") && shift; done
   [ "$1" = linked ] && program=inject_app_linked
   rm -f "$work/calls" "$work/log"
-  env LD_LIBRARY_PATH="$parts" LD_PRELOAD="$parts/libbankfold-inject-test.so" BANKFOLD_HASH=fixed \
+  env LD_LIBRARY_PATH="$parts" LD_PRELOAD="$library" BANKFOLD_HASH=fixed \
     XDG_CACHE_HOME="$work/cache" BANKFOLD_LOG="$work/log" STUB_LOG="$work/calls" "${settings[@]}" \
     "$parts/$program" "$@" >"$work/out" 2>"$work/err"
   status=$?
@@ -117,7 +119,7 @@ app dlsym data $data/twice.cubin
 called 'cuModuleLoadData: cubin' 1
 
 # Refusals: of the rewriter, of the driver, for want of a hash.
-for again in 1 2; do # the second time from the cache
+for _ in 1 2; do # the second time from the cache
   app dlsym data "$work/refused.ptx"
   called 'cuModuleLoadData: PTX' 1
   called 'rewritten' 0
@@ -232,9 +234,29 @@ LD_PRELOAD=$parts/libbankfold-inject-test.so /bin/true || complain 'true fails'
   "$parts/inject_app" dlsym data "$work/dynamic.ptx")" = 'done' ] ||
   complain 'RTLD_NEXT is not the next library of who asks'
 
+# The rewriter itself: two kernels with arrays of their own, and one that moves 16 bytes at a time in
+# dynamic shared memory, which the second hash leaves together.
+library=$build/inject/libbankfold-inject.so
+tile=tests/data/ptx/tile.sm_90.ptx
+app KERNEL=rotate STUB_SAVE="$work/saved" dlsym data $tile
+logged '2 of 3 kernels rewritten'
+logged 'rotate: left alone: line 134'
+called '^cuLaunchKernel: rotate, 1000 bytes' 1
+[ "$(grep -c '%bf_place<2>' "$work/saved")" = 2 ] || complain 'another number of kernels was rewritten'
+app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym data $tile
+logged '3 of 3 kernels rewritten'
+called '^cuLaunchKernel: rotate, 1024 bytes' 1
+printf 'rotate cute:3,4,3\ntranspose<16> none\n' >"$work/hashes"
+app BANKFOLD_HASHES="$work/hashes" dlsym data $tile
+logged '2 of 3 kernels rewritten'
+logged '_Z9transposeILi16EEvPfPKf: left alone'
+logged '_Z9transposeILi32EEvPfPKf: fixed'
+app BANKFOLD_HASH=pad:32+1 STUB_SAVE="$work/saved" dlsym data $tile
+logged 'is left alone'
+cmp $tile "$work/saved" || complain 'PTX was changed by a hash that cannot be used'
+
 # libc is all that it needs, and the driver's functions all that it shows.
-for library in "$parts/libbankfold-inject-test.so" "$build"/inject/libbankfold-inject.so; do
-  [ -e "$library" ] || continue
+for library in "$parts/libbankfold-inject-test.so" "$build/inject/libbankfold-inject.so"; do
   readelf -d "$library" | grep NEEDED | grep -v 'libc\.so\|ld-linux\|libpthread\|libdl' &&
     complain "$library needs more than libc"
   nm -D --defined-only "$library" | grep -v ' T cu[A-Z]\| T dlsym$' &&

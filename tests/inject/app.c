@@ -7,7 +7,8 @@
  *   proc11    dlsym of cuGetProcAddress as CUDA 11 has it
  *   thread    as proc, with the functions for per-thread default streams
  *
- * app WAY JOB [FILE]: see the table of jobs at the end. */
+ * Its kernel is called twice, or as KERNEL says. app WAY JOB [FILE]: see the table of jobs at the
+ * end. */
 #include "abi.h"
 
 #include <dlfcn.h>
@@ -23,7 +24,7 @@
 
 enum { THREADS = 8, LOADS = 20, DYNAMIC_BYTES = 1000 };
 
-static const char *way;
+static const char *way, *kernel_name = "twice";
 
 /* Ends the program with a message. */
 static void fail(const char *what) {
@@ -158,7 +159,7 @@ static void job_data(const char *path) {
   if (CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, "missing") !=
       500)
     fail("a function that is not there was found");
-  must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, "twice"),
+  must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, kernel_name),
        "cuModuleGetFunction");
   launch(function);
   launch_graph(function);
@@ -210,7 +211,7 @@ static void *load_library(const char *path) {
 
 static void job_library(const char *path) {
   void *library = load_library(path), *kernel, *function, *module;
-  must(CALL(cuLibraryGetKernel, (void **, void *, const char *), &kernel, library, "twice"),
+  must(CALL(cuLibraryGetKernel, (void **, void *, const char *), &kernel, library, kernel_name),
        "cuLibraryGetKernel");
   must(CALL(cuKernelSetAttribute, (int, int, void *, int),
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, DYNAMIC_BYTES, kernel, 3),
@@ -219,7 +220,7 @@ static void job_library(const char *path) {
   must(CALL(cuKernelGetFunction, (void **, void *), &function, kernel), "cuKernelGetFunction");
   launch(function);
   must(CALL(cuLibraryGetModule, (void **, void *), &module, library), "cuLibraryGetModule");
-  must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, "twice"),
+  must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, kernel_name),
        "cuModuleGetFunction");
   launch(function);
   must(CALL(cuLibraryUnload, (void *), library), "cuLibraryUnload");
@@ -236,7 +237,7 @@ static void job_libraryfile(const char *path) {
 static void *load_often(void *path) {
   for (unsigned i = 0; i < LOADS; i++) {
     void *function, *module = load_data(path);
-    must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, "twice"),
+    must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, kernel_name),
          "cuModuleGetFunction");
     launch(function);
   }
@@ -344,6 +345,8 @@ int main(int argc, char **argv) {
   if (argc < 3)
     fail("usage: app WAY JOB [FILE]");
   way = argv[1];
+  if (getenv("KERNEL"))
+    kernel_name = getenv("KERNEL");
   must(CALL(cuInit, (unsigned), 0), "cuInit");
   for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
     if (strcmp(jobs[i].name, argv[2]) == 0) {

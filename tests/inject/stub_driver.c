@@ -1,7 +1,8 @@
 /* A libcuda.so.1 without a GPU. It checks what it is given, and writes a line for each call that
  * matters to the file that STUB_LOG names; a wrong call ends the program with status 99. STUB_ARCH
  * is the compute capability of its devices (90, or 90,80 for two), STUB_CUDA its version of CUDA
- * (13000). PTX with the words "// driver refuses" is refused when it was rewritten. */
+ * (13000). STUB_SAVE names a file that gets the last PTX. PTX with the words "// driver refuses" is
+ * refused when it was rewritten. */
 #include "abi.h"
 
 #include <fcntl.h>
@@ -107,6 +108,14 @@ API(cuDeviceGetAttribute, int *value, int attribute, int device) {
 
 /* ---- Loading ---- */
 
+/* Keeps PTX for the test to look at. */
+static void save(const char *text) {
+  const char *path = getenv("STUB_SAVE");
+  FILE *file = path ? fopen(path, "w") : NULL;
+  if (file && (fputs(text, file) < 0 || fclose(file) != 0))
+    _exit(STATUS);
+}
+
 /* Looks at an image; *result is what loading it gives. */
 static const char *judge(const void *image, int *result) {
   unsigned magic;
@@ -118,6 +127,7 @@ static const char *judge(const void *image, int *result) {
     return "fat binary";
   if (memcmp(image, "\177ELF", 4) == 0)
     return "cubin";
+  save(image);
   bool is_rewritten = strstr(image, "// rewritten"), is_ptx = strstr(image, ".version");
   if (is_rewritten && strstr(image, "// driver refuses"))
     *result = INVALID_PTX;
