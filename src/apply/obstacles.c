@@ -11,6 +11,7 @@ typedef struct search {
   bf_rewrite_plan *plan;
   bf_rewrite_kernel_plan *kernel;
   bf_rewrite_kernel *out;
+  bool knows_barriers; /* mbarrier objects, if any, have variables of their own */
 } search;
 
 /* ---- The list ---- */
@@ -150,9 +151,13 @@ static bool check_instruction(search *s, const bf_rewrite_function *own, uint32_
   const char *text = bf_rewrite_refusal(instruction, own->guards_generic);
   if (text && !ADD(s, instruction->line, "%s", text))
     return false;
-  if (own->touch[index].kind == BF_TOUCH_BARRIER &&
-      !ADD(s, instruction->line, "mbarrier objects that cannot be told from data"))
-    return false;
+  if (own->touch[index].kind == BF_TOUCH_BARRIER) {
+    s->out->accesses++;
+    s->out->exempt++;
+    if (!s->knows_barriers &&
+        !ADD(s, instruction->line, "mbarrier objects that cannot be told from data"))
+      return false;
+  }
   if (bf_rewrite_is_hashed(own, index)) {
     s->out->accesses++;
     if (own->touch[index].width_bytes > s->out->granule_bytes)
@@ -191,7 +196,9 @@ static bool check_granule(search *s) {
 
 bool bf_rewrite_find_obstacles(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
                                bf_rewrite_kernel *out) {
-  search s = {plan, kernel, out};
+  search s = {plan, kernel, out, false};
+  if (!bf_rewrite_knows_barriers(plan, kernel, &s.knows_barriers))
+    return false;
   if (!check_directives(&s, plan->function[kernel->index].function))
     return false;
   for (unsigned f = 0; f < plan->functions; f++) {

@@ -119,7 +119,7 @@ static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result) {
 static int write_code(bf_rewrite_plan *plan, bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   for (unsigned k = 0; k < plan->kernels; k++) {
     const bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
-    if (!is_rewritten(kernel) || result->kernel[k].accesses == 0)
+    if (!is_rewritten(kernel) || result->kernel[k].accesses == result->kernel[k].exempt)
       continue;
     for (unsigned f = 0; f < plan->functions; f++) {
       bf_rewrite_function *function = &plan->function[f];

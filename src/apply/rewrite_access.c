@@ -124,7 +124,7 @@ static bool same_base(const bf_ptx_operand *a, const bf_ptx_operand *b) {
   if (a->kind != b->kind)
     return false;
   if (a->kind == BF_PTX_REGISTER)
-    return a->registers == b->registers && a->index == b->index;
+    return a->registers->first + a->index == b->registers->first + b->index;
   return a->kind == BF_PTX_SYMBOL ? a->symbol->variable == b->symbol->variable : false;
 }
 

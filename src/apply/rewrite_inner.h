@@ -46,7 +46,6 @@ typedef struct bf_rewrite_function {
   bool is_pointed_to;  /* its address is taken: anyone may call it */
   bool guards_generic; /* some kernel that reaches it makes generic addresses */
   const bf_hash *hash; /* what its accesses go through, or NULL */
-  bool *exempt;        /* per instruction; NULL: none */
   struct bf_rewrite_code *code;
 } bf_rewrite_function;
 
@@ -94,6 +93,11 @@ bool bf_rewrite_find_obstacles(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *ke
 bool bf_rewrite_add_obstacle(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
                              bf_rewrite_kernel *out, uint64_t line, const char *format, ...)
     BF_PRINTF(5, 6);
+
+/* Whether the mbarrier objects of a kernel have variables that nothing else touches, so that they
+ * can stay where they are; false when memory is exhausted. (rewrite_barriers.c) */
+bool bf_rewrite_knows_barriers(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                               bool *knows);
 
 /* ---- Variables (rewrite_layout.c) ---- */
 

@@ -24,8 +24,6 @@ const bf_ptx_operand *bf_rewrite_callee(const bf_ptx_instruction *instruction) {
 
 bool bf_rewrite_is_hashed(const bf_rewrite_function *function, uint32_t instruction) {
   bf_touch_kind kind = function->touch[instruction].kind;
-  if (function->exempt && function->exempt[instruction])
-    return false;
   return kind == BF_TOUCH_SHARED || (kind == BF_TOUCH_GENERIC && function->guards_generic);
 }
 

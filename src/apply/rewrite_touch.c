@@ -77,6 +77,16 @@ bool bf_rewrite_makes_generic(const bf_ptx_instruction *instruction) {
 
 /* ---- Refusals ---- */
 
+/* Whether a modifier is .shared, or .shared:: and more. */
+static bool names_shared(const bf_ptx_instruction *instruction) {
+  for (unsigned i = 0; i < instruction->modifiers; i++) {
+    const char *modifier = instruction->modifier[i];
+    if (strncmp(modifier, "shared", 6) == 0 && (modifier[6] == 0 || modifier[6] == ':'))
+      return true;
+  }
+  return false;
+}
+
 static const struct {
   bf_ptx_opcode opcode;
   const char *text;
@@ -194,7 +204,7 @@ const char *bf_rewrite_refusal(const bf_ptx_instruction *instruction, bool reach
   if (instruction->opcode == BF_PTX_OP_WMMA)
     return refuse_matrix(instruction, reaches_generic);
   bool touches = bf_rewrite_touch(instruction).kind != BF_TOUCH_NONE;
-  if (instruction->space == BF_PTX_SPACE_SHARED && !touches && !is_bulk(instruction) &&
+  if (names_shared(instruction) && !touches && !is_bulk(instruction) &&
       !only_names_shared(instruction->opcode))
     return "an instruction on shared memory that is not understood";
   return refuse_access(instruction, reaches_generic);

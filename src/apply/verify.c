@@ -10,6 +10,7 @@ typedef struct judgement {
   struct judgement *next;
   const bf_ptx_function *original;
   const bf_hash *hash;
+  bool makes_generic; /* as it stood in the job */
   bool is_good;
 } judgement;
 
@@ -18,7 +19,8 @@ typedef struct bf_verify_job {
   bf_verify_result *result;
   bf_verify_twin *twins; /* variables of the module */
   judgement *judged;
-  bool is_trial; /* findings are not kept */
+  bool makes_generic; /* the kernel being judged can make generic addresses of shared memory */
+  bool is_trial;      /* findings are not kept */
   bool no_memory;
 } bf_verify_job;
 
@@ -144,6 +146,7 @@ static int judge_function(bf_verify_job *job, const char *kernel, const bf_ptx_f
                          .original = original,
                          .rewritten = rewritten,
                          .hash = hash,
+                         .makes_generic = job->makes_generic,
                          .twins = job->twins};
   BF_TRY(bf_verify_compare(job->rewritten, &body));
   *is_good = !body.failed && (!hash || judge_rows(job, kernel, rewritten));
@@ -164,7 +167,8 @@ static bool same_hash(const bf_hash *a, const bf_hash *b) {
 static const judgement *find_judged(const bf_verify_job *job, const bf_ptx_function *original,
                                     const bf_hash *hash) {
   for (const judgement *entry = job->judged; entry; entry = entry->next)
-    if (entry->original == original && same_hash(entry->hash, hash))
+    if (entry->original == original && same_hash(entry->hash, hash) &&
+        (!hash || entry->makes_generic == job->makes_generic))
       return entry;
   return NULL;
 }
@@ -181,7 +185,7 @@ static int judge_once(bf_verify_job *job, const char *kernel, const bf_ptx_funct
   if (!entry)
     return BF_NO_MEMORY;
   BF_TRY(judge_function(job, kernel, original, hash, is_good));
-  *entry = (judgement){job->judged, original, hash, *is_good};
+  *entry = (judgement){job->judged, original, hash, job->makes_generic, *is_good};
   job->judged = entry;
   return BF_OK;
 }
@@ -218,16 +222,47 @@ static int reach_all(bf_arena *arena, reached *first, const bf_ptx_function *fun
   return BF_OK;
 }
 
+/* Whether the operand, or a part of it, is the generic address of a variable. */
+static bool is_generic(const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_SYMBOL)
+    return operand->generic;
+  if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+      operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
+    for (unsigned i = 0; i < operand->count; i++)
+      if (is_generic(&operand->item[i]))
+        return true;
+  return false;
+}
+
+/* Whether the function turns addresses of shared memory into generic ones. Without that no generic
+ * address is one of shared memory: a pointer into it cannot come from outside the block. */
+static bool makes_generic(const bf_ptx_function *function) {
+  for (uint32_t i = 0; i < function->instructions; i++) {
+    const bf_ptx_instruction *instruction = function->instruction[i];
+    if (instruction->opcode == BF_PTX_OP_CVTA && instruction->space == BF_PTX_SPACE_SHARED &&
+        !bf_ptx_has(instruction, "to"))
+      return true;
+    for (unsigned j = 0; j < instruction->operands; j++)
+      if (is_generic(&instruction->operand[j]))
+        return true;
+  }
+  return false;
+}
+
 /* Judges a function and all it can reach. */
 static int judge_reachable(bf_verify_job *job, const char *kernel, const bf_ptx_function *original,
                            const bf_hash *hash, bool *is_good) {
   reached first = {NULL, original};
   *is_good = true;
+  job->makes_generic = false;
+  for (const reached *at = &first; at; at = at->next) {
+    BF_TRY(reach_all(&job->result->arena, &first, at->function));
+    job->makes_generic |= makes_generic(at->function);
+  }
   for (const reached *at = &first; at; at = at->next) {
     bool is_good_itself;
     BF_TRY(judge_once(job, kernel, at->function, hash, &is_good_itself));
     *is_good &= is_good_itself;
-    BF_TRY(reach_all(&job->result->arena, &first, at->function));
   }
   return BF_OK;
 }

@@ -3,9 +3,11 @@
  *
  * For every kernel that differs: every access to shared memory, in it and in the functions it
  * calls, uses an address register that was computed just before by the hash from the address of the
- * original access, or stands on the list of accesses that the hash provably leaves where they are;
- * nothing else differs but new registers, and sizes and alignments of shared arrays, which are
- * whole rows; the map is a bijection on every row; no access crosses a granule. */
+ * original access, or is exempt: a constant address that the hash leaves where it is, a barrier
+ * object in a variable of its own. Generic accesses ask isspacep, unless no generic address of
+ * shared memory can exist. Nothing else differs but new registers, and sizes and alignments of
+ * shared arrays, which are whole rows; the map is a bijection on every row; no access crosses a
+ * granule. */
 #ifndef BF_APPLY_VERIFY_H
 #define BF_APPLY_VERIFY_H
 

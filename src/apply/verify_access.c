@@ -11,8 +11,15 @@ static bool is_elsewhere(const bf_ptx_instruction *instruction) {
   return instruction->space != BF_PTX_SPACE_NONE && instruction->space != BF_PTX_SPACE_SHARED;
 }
 
-/* Special registers whose value changes with the size of shared memory. */
+/* Special registers whose value changes with the size of shared memory, also inside lists. */
 static const char *special_obstacle(const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+      operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
+    for (unsigned i = 0; i < operand->count; i++) {
+      const char *obstacle = special_obstacle(&operand->item[i]);
+      if (obstacle)
+        return obstacle;
+    }
   if (operand->kind != BF_PTX_SPECIAL)
     return NULL;
   switch (operand->special) {
@@ -245,11 +252,13 @@ static const char *judge_shared(const access_pair *access, const bf_verify_bits 
   return NULL;
 }
 
-/* An address that stays as it is: the hash must provably leave it there. */
+/* An address that stays as it is: the hash must provably leave it there, or it is a generic one in
+ * a kernel that cannot have those of shared memory. */
 static bool is_left_alone(const access_pair *access) {
   bf_verify_bits logical;
-  if (access->was->item[0].kind == BF_PTX_REGISTER || access->is_generic ||
-      !original_value(access, 64, &logical))
+  if (access->is_generic)
+    return !access->body->makes_generic && !access->must_be_shared;
+  if (access->was->item[0].kind == BF_PTX_REGISTER || !original_value(access, 64, &logical))
     return false;
   bf_verify_bits hashed = bf_verify_hashed(&logical, access->body->hash);
   return bf_verify_same_bits(&logical, &hashed);
@@ -261,7 +270,7 @@ static void judge_address(access_pair *access) {
   bf_verify_bits logical;
   if (bf_verify_same_operand(access->was, access->is)) {
     if (is_left_alone(access))
-      access->body->exempt++;
+      access->body->exempt += !access->is_generic;
     else
       fail(access, access->is_generic ? "generic access without the hash"
                                       : "access to shared memory without the hash");
@@ -330,7 +339,8 @@ void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
     judge_barrier(&access);
     return;
   }
+  bool may_be_shared = !access.is_generic || body->makes_generic || access.must_be_shared;
   judge_address(&access);
-  if (!body->failed)
+  if (!body->failed && may_be_shared)
     judge_width(&access);
 }

@@ -146,6 +146,7 @@ typedef struct bf_verify_body {
   const char *kernel;
   const bf_ptx_function *original, *rewritten;
   const bf_hash *hash; /* NULL: it must be as it was */
+  bool makes_generic;  /* else no generic address is one of shared memory */
   bf_verify_facts facts;
   const bf_ptx_registers **twin; /* per register of the original: its declaration here */
   bf_verify_twin *twins;         /* variables of the function, then of the module */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { MOST_VARIABLES = 63 };
-static const uint64_t unknown = (uint64_t)1 << MOST_VARIABLES;
+static const uint64_t unknown = BF_PTX_ORIGIN_UNKNOWN;
 
 typedef struct analysis {
   const bf_ptx_module *module;
@@ -172,15 +172,17 @@ static bool collect(analysis *a, bf_ptx_origins *origins) {
   size_t most = (size_t)function->instructions + 1;
   origins->access = bf_arena_alloc(&origins->arena, most * sizeof *origins->access);
   origins->variable = bf_arena_alloc(&origins->arena, sizeof a->variable);
-  if (!origins->access || !origins->variable)
+  origins->of_address = bf_arena_alloc(&origins->arena, most * sizeof *origins->of_address);
+  if (!origins->access || !origins->variable || !origins->of_address)
     return false;
   for (uint32_t i = 0; i < function->instructions; i++) {
     const bf_ptx_instruction *instruction = function->instruction[i];
     const bf_ptx_operand *address = address_of(instruction);
+    uint64_t set = address ? read_operand(a, address) : 0;
+    origins->of_address[i] = set;
     if (instruction->space != BF_PTX_SPACE_SHARED || !address ||
         bf_ptx_op_get(instruction->opcode)->access == BF_PTX_NO_ACCESS)
       continue;
-    uint64_t set = read_operand(a, address);
     origins->access[origins->accesses++] =
         (bf_ptx_origin){.instruction = i, .variables = set & unknown ? 0 : set};
   }

@@ -514,7 +514,12 @@ typedef struct bf_ptx_origins {
   bf_ptx_origin *access; /* in the order of instructions */
   unsigned variables;
   const bf_ptx_variable **variable;
+  /* Per instruction: the same for the first address among its operands, whatever its space, where
+   * 0 means that no shared variable is behind it; BF_PTX_ORIGIN_UNKNOWN: anything may be. */
+  uint64_t *of_address;
 } bf_ptx_origins;
+
+#define BF_PTX_ORIGIN_UNKNOWN ((uint64_t)1 << 63)
 
 /* The shared accesses of a function and what they can address; origin.c says how it is known. */
 int bf_ptx_origins_create(const bf_ptx_module *module, const bf_ptx_function *function,

@@ -2,12 +2,15 @@
  *
  * Benchmarks of the corpus, rewritten, give the results that their drivers expect; their wavefronts
  * without a hash equal those of the original under the hash, both counted as written, in the layout
- * of padded arrays. Random programs store the same with and without random hashes.
+ * of padded arrays. The verifier accepts all of them. Random programs, of all instructions and of
+ * accesses, store the same with and without random hashes.
  *
  *   check_rewrite [PROGRAMS [FIRST_SEED]] */
 #include "../reference/programs.h"
 #include "../unit/random.h"
+#include "access_programs.h"
 #include "apply/rewrite.h"
+#include "apply/verify.h"
 #include "emu/emu.h"
 #include "kernels/devices.h"
 #include "kernels/measure.h"
@@ -34,6 +37,29 @@ static const bf_hash *same(void *context, const bf_ptx_function *kernel) {
 
 /* ---- Rewriting text ---- */
 
+/* Asks the verifier, which shares no code with the rewriter. */
+static bool verify(const char *name, const bf_ptx_module *module, const bf_hash *hash,
+                   const bf_rewrite_result *rewritten) {
+  bf_ptx_module *after;
+  bf_verify_result verdict;
+  bf_diagnostic diagnostic;
+  if (bf_ptx_parse(name, rewritten->text.data, rewritten->text.size, &after, &diagnostic) != BF_OK)
+    return complain(name, "does not parse when rewritten", &diagnostic);
+  bool fine =
+      bf_verify(module, after, (void *)(uintptr_t)hash, same, &verdict, &diagnostic) == BF_OK;
+  if (!fine) {
+    complain(name, "cannot be verified", &diagnostic);
+  } else {
+    if (!verdict.is_accepted)
+      fine = complain(name, verdict.findings ? verdict.finding[0].text : "is rejected", NULL);
+    else if (rewritten->is_changed != (verdict.accesses_hashed > 0))
+      fine = complain(name, "is verified without looking", NULL);
+    bf_verify_free(&verdict);
+  }
+  bf_ptx_free(after);
+  return fine;
+}
+
 /* Parses and rewrites; *text, which the caller frees, is what came of it, and *refused tells
  * whether a kernel was left alone. */
 static bool rewrite_text(const char *name, const char *ptx, const bf_hash *hash, bf_text *text,
@@ -44,17 +70,19 @@ static bool rewrite_text(const char *name, const char *ptx, const bf_hash *hash,
   bf_rewrite_options options = {(void *)(uintptr_t)hash, same};
   if (bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) != BF_OK)
     return complain(name, "does not parse", &diagnostic);
-  int error = bf_rewrite(module, &options, &result, &diagnostic);
-  bf_ptx_free(module);
-  if (error != BF_OK)
+  if (bf_rewrite(module, &options, &result, &diagnostic) != BF_OK) {
+    bf_ptx_free(module);
     return complain(name, "is not rewritten", &diagnostic);
+  }
+  bool fine = verify(name, module, hash, &result);
+  bf_ptx_free(module);
   *refused = false;
   for (unsigned i = 0; i < result.kernels; i++)
     *refused |= result.kernel[i].obstacles > 0;
   *text = result.text;
   result.text = (bf_text){0};
   bf_rewrite_free(&result);
-  return true;
+  return fine;
 }
 
 static const char *keep_body(void *context, const bf_ptx_function *function) {
@@ -253,11 +281,10 @@ static void compare_program(const char *name, const char *ptx, const bf_hash *ha
   static uint8_t plain[MOST_OUTPUT], hashed[MOST_OUTPUT];
   bf_text text = {0};
   bool refused = false;
-  if (!rewrite_text(name, ptx, hash, &text, &refused))
-    return;
-  if (refused)
+  bool fine = rewrite_text(name, ptx, hash, &text, &refused);
+  if (fine && refused)
     complain(name, "is refused", NULL);
-  else if (run_program(name, ptx, input, PROGRAM_INPUT_BYTES, plain, sizeof plain) &&
+  else if (fine && run_program(name, ptx, input, PROGRAM_INPUT_BYTES, plain, sizeof plain) &&
            run_program(name, text.data, input, PROGRAM_INPUT_BYTES, hashed, sizeof hashed) &&
            memcmp(plain, hashed, sizeof plain) != 0)
     complain(name, bf_hash_text(hash), NULL);
@@ -285,6 +312,26 @@ static void check_programs(uint64_t first, uint64_t programs) {
   printf("%llu random programs\n", (unsigned long long)programs);
 }
 
+/* Programs of accesses, with hashes that keep their widest together. */
+static void check_accesses(uint64_t first, uint64_t programs) {
+  static uint8_t input[PROGRAM_INPUT_BYTES];
+  for (uint64_t seed = first; seed < first + programs && complaints < 10; seed++) {
+    char name[40];
+    bf_text text = {0};
+    test_random random = {seed * 2 + 1};
+    unsigned granule_bits = (unsigned)random_below(&random, 3);
+    bf_hash *hash = random_hash(&random, granule_bits);
+    access_program(seed, 4U << granule_bits, &text);
+    snprintf(name, sizeof name, "accesses %llu", (unsigned long long)seed);
+    program_fill_input(seed, input);
+    if (hash && !text.failed)
+      compare_program(name, text.data, hash, input);
+    bf_hash_free(hash);
+    bf_text_free(&text);
+  }
+  printf("%llu programs of accesses\n", (unsigned long long)programs);
+}
+
 int main(int count, char **argument) {
   bf_machine *machine;
   bf_diagnostic diagnostic;
@@ -294,6 +341,7 @@ int main(int count, char **argument) {
     return complain("hopper", "cannot be loaded", &diagnostic) ? 0 : 1;
   check_corpus(machine);
   check_programs(first, programs);
+  check_accesses(first, programs);
   bf_machine_free(machine);
   printf("%u faults\n", complaints);
   return complaints ? 1 : 0;

@@ -1,10 +1,13 @@
-/* The rewriter: golden texts of small kernels, what is refused and where, and that the rewritten
- * form does the same in the emulator. */
+/* The rewriter: golden texts of small kernels, what is refused and where, and what is told of
+ * kernels. That rewritten kernels do what they did is for check_rewrite. */
 #include "apply/rewrite.h"
-#include "emu.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #define HEAD ".version 8.5\n.target sm_90\n.address_size 64\n"
 
@@ -243,12 +246,185 @@ static void refused(void **state) {
   bf_hash_free(hash);
 }
 
+/* ---- What is told of kernels ---- */
+
+/* Barriers with variables of their own stay where they are. */
+static void barriers(void **state) {
+  (void)state;
+  static const char text[] =
+      HEAD ".entry k()\n{\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n.reg .pred %p;\n"
+           ".shared .align 8 .b64 bar[2];\n.shared .b32 a[40];\n"
+           "mov.u32 %r0, bar;\nmbarrier.init.shared.b64 [%r0+8], 1;\nld.shared.u32 %r1, [a+4];\n"
+           "mbarrier.arrive.shared::cta.b64 %rd1, [bar];\n"
+           "cp.async.mbarrier.arrive.noinc.shared.b64 [%r0];\n%s\nret;\n}\n";
+  static const char *const more[] = {"", "ld.shared.u64 %rd2, [bar];",
+                                     "st.shared.u32 [a], %r0;\nld.shared.u32 %r2, [a];\n"
+                                     "ld.shared.u32 %r3, [%r2];",
+                                     "cvta.shared.u64 %rd2, %rd3;\nld.u32 %r1, [%rd2];",
+                                     "mov.u64 %rd2, bar;\ncvta.shared.u64 %rd2, %rd2;\n"
+                                     "ld.u32 %r1, [%rd2];"};
+  static const bool known[] = {true, false, false, true, false};
+  bf_hash *hash = hash_of("cute:3,4,3");
+  for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+    char full[2048];
+    bf_rewrite_result result;
+    const char *hole = strstr(text, "%s");
+    snprintf(full, sizeof full, "%.*s%s%s", (int)(hole - text), text, more[i], hole + 2);
+    bf_ptx_module *module = parse(full);
+    rewrite(module, hash, &result);
+    if (result.kernel[0].is_rewritten != known[i])
+      fail_msg("%s", result.text.data);
+    assert_int_equal(result.kernel[0].exempt, 3);
+    if (known[i]) {
+      assert_non_null(strstr(result.text.data, ".shared .align 128 .b64 bar[16];"));
+      assert_non_null(strstr(result.text.data, "mbarrier.init.shared.b64 \t[%r0+8], 1;"));
+    }
+    bf_rewrite_free(&result);
+    bf_ptx_free(module);
+  }
+  bf_hash_free(hash);
+}
+
+/* Hashes for kernels by name. */
+typedef struct chosen {
+  const bf_hash *first, *second;
+} chosen;
+
+static const bf_hash *choose(void *context, const bf_ptx_function *kernel) {
+  const chosen *hashes = context;
+  return strcmp(kernel->name, "first") == 0 ? hashes->first : hashes->second;
+}
+
+/* A function that two kernels call is rewritten only if both have its hash. */
+static void shared_functions(void **state) {
+  (void)state;
+  bf_ptx_module *module =
+      parse(HEAD ".func f()\n{\n.reg .b32 %r;\nmov.u32 %r, 0;\nld.shared.u32 %r, [%r];\nret;\n}\n"
+                 ".func g()\n{\ncall f, ();\nret;\n}\n"
+                 ".entry first()\n{\n.shared .b32 a[32];\ncall g, ();\nret;\n}\n"
+                 ".entry second()\n{\ncall f, ();\nret;\n}\n");
+  bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
+  const chosen cases[] = {{fixed, fixed}, {fixed, other}, {fixed, NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bf_rewrite_result result;
+    bf_diagnostic diagnostic;
+    bf_rewrite_options options = {(void *)(uintptr_t)&cases[i], choose};
+    assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+    assert_int_equal(result.kernels, 2);
+    assert_int_equal(result.kernel[0].is_rewritten, i == 0);
+    assert_int_equal(result.kernel[1].is_rewritten, i == 0);
+    assert_int_equal(result.is_changed, i == 0);
+    assert_int_equal(result.kernel[0].accesses, 1);
+    if (i == 0) {
+      assert_int_equal(result.kernel[0].hashed, 1);
+      assert_int_equal(result.kernel[1].added_instructions, 3);
+      assert_int_equal(result.kernel[0].shared_bytes, 128);
+    } else {
+      assert_string_equal(result.kernel[0].obstacle[0].text,
+                          "function f is also used by kernel second, which is not hashed alike");
+      assert_int_equal(result.kernel[0].obstacle[0].line, 4);
+    }
+    bf_rewrite_free(&result);
+  }
+  bf_hash_free(fixed);
+  bf_hash_free(other);
+  bf_ptx_free(module);
+}
+
+/* Sizes, widths and counts; bf_rewrite_examine finds the same without a hash. */
+static void numbers(void **state) {
+  (void)state;
+  bf_ptx_module *module =
+      parse(HEAD ".extern .shared .b8 open[];\n.shared .b16 pair[3][5];\n.shared .f64 one;\n"
+                 ".entry k()\n{\n.reg .b32 %r<4>;\n.shared .b8 unused[4];\n"
+                 "ld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [open];\nld.shared.u16 %r1, [pair+4];\n"
+                 "ld.shared.u32 %r1, [one];\nret;\n}\n.entry bare()\n{\nret;\n}\n");
+  bf_hash *hash = hash_of("cute:3,4,3");
+  bf_rewrite_result result;
+  bf_diagnostic diagnostic;
+  rewrite(module, hash, &result);
+  const bf_rewrite_kernel *kernel = &result.kernel[0];
+  assert_true(kernel->is_rewritten && kernel->has_dynamic_shared);
+  assert_int_equal(kernel->granule_bytes, 16);
+  assert_int_equal(kernel->accesses, 3);
+  assert_int_equal(kernel->hashed, 3);
+  assert_int_equal(kernel->shared_bytes, 44); /* 30, 8 at 32, 4 */
+  assert_int_equal(kernel->padded_bytes, 384);
+  assert_string_equal(kernel->hash, bf_hash_text(hash));
+  assert_non_null(strstr(result.text.data, ".shared .align 128 .b16 pair[64];"));
+  assert_non_null(strstr(result.text.data, ".shared .align 128 .f64 one[16];"));
+  assert_false(result.kernel[1].is_rewritten || result.kernel[1].obstacles);
+  bf_rewrite_free(&result);
+  assert_int_equal(bf_rewrite_examine(module, &result, &diagnostic), BF_OK);
+  assert_int_equal(result.kernel[0].granule_bytes, 16);
+  assert_int_equal(result.kernel[0].obstacles, 0);
+  assert_int_equal(result.text.size, 0);
+  bf_rewrite_free(&result);
+  bf_hash_free(hash);
+  bf_ptx_free(module);
+}
+
+/* Hashes that move words out of their row, or are made for other memories. */
+static void bad_hashes(void **state) {
+  (void)state;
+  static const bf_geometry other = {4, 16, 4}, doubles = {5, 16, 8};
+  bf_ptx_module *module = parse(HEAD ".entry k()\n{\nret;\n}\n");
+  static const struct {
+    const char *text;
+    const bf_geometry *geometry;
+    const char *message;
+  } cases[] = {
+      {"perm:2", &geometry,
+       "perm:2 does not keep words in their rows; kernel k can only be rewritten with a "
+       "row-preserving hash"},
+      {"pad:32+1", &geometry,
+       "pad:32+1 does not keep words in their rows; kernel k can only be rewritten with a "
+       "row-preserving hash"},
+      {"fixed", &other,
+       "the hash of kernel k is for 16 banks of 4 bytes; code is written for 32 banks of 4"},
+      {"fixed", &doubles,
+       "the hash of kernel k is for 32 banks of 8 bytes; code is written for 32 banks of 4"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bf_hash *hash;
+    bf_rewrite_result result;
+    bf_diagnostic diagnostic;
+    assert_int_equal(bf_hash_parse(cases[i].text, cases[i].geometry, &hash, &diagnostic), BF_OK);
+    bf_rewrite_options options = {hash, same};
+    assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_BAD_INPUT);
+    assert_string_equal(diagnostic.message, cases[i].message);
+    bf_hash_free(hash);
+  }
+  bf_ptx_free(module);
+}
+
+/* none moves nothing: the module is printed as it is. */
+static void nothing_to_do(void **state) {
+  (void)state;
+  bf_ptx_module *module = parse(HEAD ".entry k()\n{\n.shared .b32 a;\n.reg .b32 %r;\n"
+                                     "ld.shared.u32 %r, [a];\nret;\n}\n");
+  bf_hash *none = hash_of("none");
+  const bf_hash *const hashes[] = {none, NULL};
+  bf_text plain = {0};
+  bf_ptx_print(module, &plain);
+  for (size_t i = 0; i < 2; i++) {
+    bf_rewrite_result result;
+    rewrite(module, hashes[i], &result);
+    assert_false(result.is_changed || result.kernel[0].is_rewritten);
+    assert_string_equal(result.text.data, plain.data);
+    bf_rewrite_free(&result);
+  }
+  bf_text_free(&plain);
+  bf_hash_free(none);
+  bf_ptx_free(module);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(golden_registers),
-      cmocka_unit_test(golden_names),
-      cmocka_unit_test(golden_generic),
-      cmocka_unit_test(refused),
+      cmocka_unit_test(golden_registers), cmocka_unit_test(golden_names),
+      cmocka_unit_test(golden_generic),   cmocka_unit_test(refused),
+      cmocka_unit_test(barriers),         cmocka_unit_test(shared_functions),
+      cmocka_unit_test(numbers),          cmocka_unit_test(bad_hashes),
+      cmocka_unit_test(nothing_to_do),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
