@@ -1,6 +1,7 @@
 /* exec: runs a CUDA program on the emulator or the simulator and tells what it does to shared
  * memory, and how long it would take. */
 #include "cli.h"
+#include "environment.h"
 #include "hotspots.h"
 #include "launches.h"
 #include "program.h"
@@ -55,37 +56,18 @@ enum { STATUS_SIGNAL = 128, STATUS_NOT_RUN = 127 };
 
 /* ---- The libraries ---- */
 
-/* Where the libraries are, from the folder of this program: in the build folder, and where they are
- * installed. */
-static const char *const runtime_places[] = {"runtime", BF_RUNTIME_FROM_BIN};
-
-/* Whether the libraries are in folder. */
-static bool has_runtime(const char *folder) {
-  char path[4200];
-  snprintf(path, sizeof path, "%s/libcudart.so.13", folder);
-  return access(path, R_OK) == 0;
-}
-
 /* The folder of the libraries, as an absolute path. */
 static int find_runtime(const settings *s, char folder[PATH_MAX], bf_diagnostic *diagnostic) {
-  char place[PATH_MAX], self[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  static const char library[] = "libcudart.so.13";
+  char path[PATH_MAX];
   if (s->runtime) {
-    if (!has_runtime(s->runtime) || !realpath(s->runtime, folder))
-      return bf_fail(diagnostic, BF_IO, "no libcudart.so.13 in %s", s->runtime);
+    int written = snprintf(path, sizeof path, "%s/%s", s->runtime, library);
+    if (written >= (int)sizeof path || access(path, R_OK) != 0 || !realpath(s->runtime, folder))
+      return bf_fail(diagnostic, BF_IO, "no %s in %s", library, s->runtime);
     return BF_OK;
   }
-  self[length > 0 ? length : 0] = 0;
-  char *slash = strrchr(self, '/');
-  if (slash)
-    *slash = 0;
-  for (size_t i = 0; i < sizeof runtime_places / sizeof *runtime_places; i++) {
-    bool is_absolute = runtime_places[i][0] == '/';
-    int written = snprintf(place, sizeof place, "%s%s%s", is_absolute ? "" : self,
-                           is_absolute ? "" : "/", runtime_places[i]);
-    if (written < (int)sizeof place && has_runtime(place) && realpath(place, folder))
-      return BF_OK;
-  }
+  if (cli_find_library("runtime", library, folder))
+    return BF_OK;
   return bf_fail(diagnostic, BF_IO,
                  "Bankfold's libcudart.so.13 was not found beside the program; give its folder "
                  "with --runtime");
@@ -121,42 +103,16 @@ static int check_program(const cli_program *program, bf_diagnostic *diagnostic) 
 
 /* ---- The environment of the program ---- */
 
-/* Sets name to "value:what it was". */
-static bool prepend(const char *name, const char *value) {
-  const char *old = getenv(name);
-  bf_text text = {0};
-  bf_text_addf(&text, "%s%s%s", value, old && *old ? ":" : "", old ? old : "");
-  bool done = !text.failed && setenv(name, text.data, 1) == 0;
-  bf_text_free(&text);
-  return done;
-}
-
-/* Sets name to value, or to nothing where value is NULL. */
-static bool put(const char *name, const char *value) {
-  return value ? setenv(name, value, 1) == 0 : unsetenv(name) == 0;
-}
-
-/* The same for a file, as an absolute path: the program may change its folder. */
-static bool put_path(const char *name, const char *path) {
-  char folder[PATH_MAX], whole[2 * PATH_MAX];
-  if (!path || *path == '/')
-    return put(name, path);
-  if (!getcwd(folder, sizeof folder))
-    return false;
-  snprintf(whole, sizeof whole, "%s/%s", folder, path);
-  return put(name, whole);
-}
-
-/* The same for what may be a name, or the path of a file. */
+/* Sets a variable to what may be a name, or the path of a file. */
 static bool put_name(const char *name, const char *value) {
-  return value && strpbrk(value, "/.") ? put_path(name, value) : put(name, value);
+  return value && strpbrk(value, "/.") ? cli_put_path(name, value) : cli_put_variable(name, value);
 }
 
 /* The same for a number; 0: nothing. */
 static bool put_number(const char *name, uint64_t number) {
   char text[24];
   snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-  return put(name, number ? text : NULL);
+  return cli_put_variable(name, number ? text : NULL);
 }
 
 /* The same for all values of an option, separated by commas. */
@@ -164,7 +120,7 @@ static bool put_texts(const char *name, const cli_texts *texts) {
   bf_text text = {0};
   for (unsigned i = 0; i < texts->count; i++)
     bf_text_addf(&text, "%s%s", i ? "," : "", texts->text[i]);
-  bool done = !text.failed && put(name, text.data);
+  bool done = !text.failed && cli_put_variable(name, text.data);
   bf_text_free(&text);
   return done;
 }
@@ -175,15 +131,15 @@ static bool put_overrides(const cli_common *common) {
   snprintf(text, sizeof text, "%llu,%llu,%llu,%llu", (unsigned long long)common->banks,
            (unsigned long long)common->word_bytes, (unsigned long long)common->lanes,
            (unsigned long long)common->address_bits);
-  return put("BANKFOLD_OVERRIDES", text);
+  return cli_put_variable("BANKFOLD_OVERRIDES", text);
 }
 
 /* What decides how launches are run. */
 static bool put_simulated(const cli_simulated *simulated) {
   return put_name("BANKFOLD_GPU", simulated->gpu) && put_texts("BANKFOLD_SET", &simulated->set) &&
-         put("BANKFOLD_HASH", simulated->hash) &&
-         put_path("BANKFOLD_HASH_FILE", simulated->hash_file) &&
-         put("BANKFOLD_LOCK_HASH", simulated->lock_hash) &&
+         cli_put_variable("BANKFOLD_HASH", simulated->hash) &&
+         cli_put_path("BANKFOLD_HASH_FILE", simulated->hash_file) &&
+         cli_put_variable("BANKFOLD_LOCK_HASH", simulated->lock_hash) &&
          put_number("BANKFOLD_MAX_CYCLES", simulated->most_cycles) &&
          put_number("BANKFOLD_WORKERS", simulated->workers);
 }
@@ -195,11 +151,12 @@ static bool set_environment(const settings *s, const cli_program *program, const
   snprintf(library, sizeof library, "%s/%s", runtime, program->cuda_library);
   /* LD_PRELOAD also wins over a path inside the program (RPATH); it cannot name every path. */
   bool preloads = *program->cuda_library && !strpbrk(library, " :");
-  return prepend("LD_LIBRARY_PATH", runtime) && (!preloads || prepend("LD_PRELOAD", library)) &&
+  return cli_prepend_variable("LD_LIBRARY_PATH", runtime) &&
+         (!preloads || cli_prepend_variable("LD_PRELOAD", library)) &&
          put_name("BANKFOLD_MACHINE", s->common.machine) && put_overrides(&s->common) &&
-         put_simulated(&s->simulated) && put("BANKFOLD_RECORD", record) &&
-         put_path("BANKFOLD_TRACE", s->trace) && put("BANKFOLD_CHECK", s->check) &&
-         put("BANKFOLD_QUIET", s->quiet ? "1" : NULL);
+         put_simulated(&s->simulated) && cli_put_variable("BANKFOLD_RECORD", record) &&
+         cli_put_path("BANKFOLD_TRACE", s->trace) && cli_put_variable("BANKFOLD_CHECK", s->check) &&
+         cli_put_variable("BANKFOLD_QUIET", s->quiet ? "1" : NULL);
 }
 
 /* ---- Running ---- */
@@ -247,7 +204,7 @@ static bool wants_color(const cli_common *common) {
 }
 
 /* Reads the records of the run and writes the table or JSON. */
-static int write_results(const settings *s, const cli_run *run, const char *folder,
+static int write_results(const settings *s, const cli_program_run *run, const char *folder,
                          bf_diagnostic *diagnostic) {
   cli_record record = {0};
   bf_text text = {0};
@@ -371,12 +328,12 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   *status = run_program(s, &from->program, arguments);
   const char *lock_hash = s->simulated.lock_hash;
-  cli_run run = {.program = arguments[0],
-                 .status = *status,
-                 .machine = from->machine,
-                 .hash = bf_hash_text(from->simulation.hash),
-                 .gpu = from->simulation.gpu,
-                 .lock_hash = lock_hash ? lock_hash : "plain"};
+  cli_program_run run = {.program = arguments[0],
+                         .status = *status,
+                         .machine = from->machine,
+                         .hash = bf_hash_text(from->simulation.hash),
+                         .gpu = from->simulation.gpu,
+                         .lock_hash = lock_hash ? lock_hash : "plain"};
   return write_results(s, &run, from->folder, diagnostic);
 }
 

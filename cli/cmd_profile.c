@@ -59,7 +59,8 @@ static int after(void *context, const bf_emu_launch *launch, const bf_emu_result
 static int write_results(const settings *s, profiling *work, const char *file,
                          bf_diagnostic *diagnostic) {
   bf_text text = {0};
-  cli_run run = {.program = file, .machine = work->machine, .hash = bf_hash_text(work->hash)};
+  cli_program_run run = {
+      .program = file, .machine = work->machine, .hash = bf_hash_text(work->hash)};
   cli_record_sort(&work->record);
   int error = s->common.json
                   ? cli_hotspots_write_json(&run, &work->record, &text, diagnostic)

@@ -59,7 +59,7 @@ int cli_remedy_find(const bf_machine *machine, const cli_record_kernel *kernel, 
 }
 
 /* The remedy of kernel number index of a sorted record; none beyond the worst ones. */
-static int find_remedy(const cli_run *run, const cli_record *record, size_t index,
+static int find_remedy(const cli_program_run *run, const cli_record *record, size_t index,
                        cli_remedy *remedy, bf_diagnostic *diagnostic) {
   *remedy = (cli_remedy){0};
   return index < REMEDIES
@@ -78,7 +78,7 @@ static void write_place(const cli_record_line *line, bf_text *text) {
 }
 
 /* A row of the table for a line of a kernel. */
-static void write_line(const cli_run *run, const cli_record_line *line, bf_text *text) {
+static void write_line(const cli_program_run *run, const cli_record_line *line, bf_text *text) {
   bf_text_addf(text, "%12llu  ", (unsigned long long)line->conflicts);
   write_place(line, text);
   if (line->has_access) {
@@ -100,7 +100,7 @@ static void write_remedy(const cli_remedy *remedy, bf_text *text) {
 }
 
 /* The head of the table. */
-static void write_head(const cli_run *run, bf_text *text) {
+static void write_head(const cli_program_run *run, bf_text *text) {
   if (run->gpu)
     bf_text_addf(text, "\nsimulated on %s (%s)", run->gpu->name, run->gpu->title);
   else
@@ -117,7 +117,8 @@ static void write_head(const cli_run *run, bf_text *text) {
 }
 
 /* The numbers of a kernel, or of all of them together. */
-static void write_numbers(const cli_run *run, const cli_record_kernel *kernel, bf_text *text) {
+static void write_numbers(const cli_program_run *run, const cli_record_kernel *kernel,
+                          bf_text *text) {
   bf_text_addf(text, "%12llu %10llu %12llu %12llu ", (unsigned long long)kernel->conflicts,
                (unsigned long long)kernel->launches, (unsigned long long)kernel->accesses,
                (unsigned long long)kernel->wavefronts);
@@ -133,7 +134,7 @@ static void write_numbers(const cli_run *run, const cli_record_kernel *kernel, b
 }
 
 /* The name of a kernel, and its hashes where they are not those of the whole run. */
-static void write_name(const cli_run *run, const cli_record_kernel *kernel, bf_text *text) {
+static void write_name(const cli_program_run *run, const cli_record_kernel *kernel, bf_text *text) {
   bf_ptx_readable_name(kernel->name, text);
   if (kernel->hash && strcmp(kernel->hash, run->hash) != 0)
     bf_text_addf(text, ", hash %s", kernel->hash);
@@ -142,7 +143,7 @@ static void write_name(const cli_run *run, const cli_record_kernel *kernel, bf_t
 }
 
 /* A row with the sums of a simulated run, where there are several kernels. */
-static void write_sums(const cli_run *run, const cli_record *record, bf_text *text) {
+static void write_sums(const cli_program_run *run, const cli_record *record, bf_text *text) {
   cli_record_kernel sum = {0};
   if (!run->gpu || record->kernels < 2)
     return;
@@ -160,8 +161,8 @@ static void write_sums(const cli_run *run, const cli_record *record, bf_text *te
 }
 
 /* The rows of the table for one kernel. */
-static int write_kernel(const cli_run *run, const cli_record *record, size_t index, bool color,
-                        bf_text *text, bf_diagnostic *diagnostic) {
+static int write_kernel(const cli_program_run *run, const cli_record *record, size_t index,
+                        bool color, bf_text *text, bf_diagnostic *diagnostic) {
   const cli_record_kernel *kernel = &record->kernel[index];
   cli_remedy remedy;
   bool is_bad = kernel->conflicts != 0;
@@ -187,8 +188,8 @@ static bool lacks_source(const cli_record *record) {
   return false;
 }
 
-int cli_hotspots_write_text(const cli_run *run, const cli_record *record, bool color, bf_text *text,
-                            bf_diagnostic *diagnostic) {
+int cli_hotspots_write_text(const cli_program_run *run, const cli_record *record, bool color,
+                            bf_text *text, bf_diagnostic *diagnostic) {
   write_head(run, text);
   for (size_t i = 0; i < record->kernels; i++)
     BF_TRY(write_kernel(run, record, i, color, text, diagnostic));
@@ -201,7 +202,8 @@ int cli_hotspots_write_text(const cli_run *run, const cli_record *record, bool c
 /* ---- JSON ---- */
 
 /* What the worst access of a line is, or null. */
-static void write_pattern_json(const cli_run *run, const cli_record_line *line, bf_json *json) {
+static void write_pattern_json(const cli_program_run *run, const cli_record_line *line,
+                               bf_json *json) {
   if (!line->has_access) {
     bf_json_string(json, "class", NULL);
     bf_json_string(json, "explanation", NULL);
@@ -216,7 +218,8 @@ static void write_pattern_json(const cli_run *run, const cli_record_line *line, 
 }
 
 /* A line of a kernel. */
-static void write_line_json(const cli_run *run, const cli_record_line *line, bf_json *json) {
+static void write_line_json(const cli_program_run *run, const cli_record_line *line,
+                            bf_json *json) {
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "file", line->file);
   if (line->file) {
@@ -254,7 +257,7 @@ static void write_remedy_json(const cli_remedy *remedy, bf_json *json) {
 }
 
 /* One kernel. */
-static int write_kernel_json(const cli_run *run, const cli_record *record, size_t index,
+static int write_kernel_json(const cli_program_run *run, const cli_record *record, size_t index,
                              bf_json *json, bf_diagnostic *diagnostic) {
   const cli_record_kernel *kernel = &record->kernel[index];
   cli_remedy remedy;
@@ -288,7 +291,7 @@ static int write_kernel_json(const cli_run *run, const cli_record *record, size_
   return BF_OK;
 }
 
-int cli_hotspots_write_json(const cli_run *run, const cli_record *record, bf_text *text,
+int cli_hotspots_write_json(const cli_program_run *run, const cli_record *record, bf_text *text,
                             bf_diagnostic *diagnostic) {
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);

@@ -19,19 +19,19 @@ int cli_remedy_find(const bf_machine *machine, const cli_record_kernel *kernel, 
                     bf_diagnostic *diagnostic);
 
 /* What the table and the JSON need to know of the run. */
-typedef struct cli_run {
+typedef struct cli_program_run {
   const char *program;
   int status;
   const bf_machine *machine;
   const char *hash;      /* canonical text */
   const bf_sim_gpu *gpu; /* that it was simulated on; NULL: emulated */
   const char *lock_hash; /* with gpu: "plain", "xor" or "add" */
-} cli_run;
+} cli_program_run;
 
 /* The record must be sorted. */
-int cli_hotspots_write_text(const cli_run *run, const cli_record *record, bool color, bf_text *text,
-                            bf_diagnostic *diagnostic);
-int cli_hotspots_write_json(const cli_run *run, const cli_record *record, bf_text *text,
+int cli_hotspots_write_text(const cli_program_run *run, const cli_record *record, bool color,
+                            bf_text *text, bf_diagnostic *diagnostic);
+int cli_hotspots_write_json(const cli_program_run *run, const cli_record *record, bf_text *text,
                             bf_diagnostic *diagnostic);
 
 #endif

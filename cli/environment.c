@@ -1,0 +1,51 @@
+/* The environment of a program that is started, and the libraries that go with it. */
+#include "environment.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool cli_prepend_variable(const char *name, const char *value) {
+  const char *old = getenv(name);
+  bf_text text = {0};
+  bf_text_addf(&text, "%s%s%s", value, old && *old ? ":" : "", old ? old : "");
+  bool done = !text.failed && setenv(name, text.data, 1) == 0;
+  bf_text_free(&text);
+  return done;
+}
+
+bool cli_put_variable(const char *name, const char *value) {
+  return value ? setenv(name, value, 1) == 0 : unsetenv(name) == 0;
+}
+
+bool cli_put_path(const char *name, const char *path) {
+  char folder[PATH_MAX], whole[2 * PATH_MAX];
+  if (!path || *path == '/')
+    return cli_put_variable(name, path);
+  if (!getcwd(folder, sizeof folder))
+    return false;
+  snprintf(whole, sizeof whole, "%s/%s", folder, path);
+  return cli_put_variable(name, whole);
+}
+
+bool cli_find_library(const char *build_folder, const char *library, char folder[PATH_MAX]) {
+  const char *const places[] = {build_folder, BF_RUNTIME_FROM_BIN};
+  char self[PATH_MAX], path[3 * PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[length > 0 ? length : 0] = 0;
+  char *slash = strrchr(self, '/');
+  if (slash)
+    *slash = 0;
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    bool is_absolute = places[i][0] == '/';
+    int end = snprintf(path, sizeof path, "%s%s%s", is_absolute ? "" : self, is_absolute ? "" : "/",
+                       places[i]);
+    snprintf(path + end, sizeof path - (size_t)end, "/%s", library);
+    bool is_there = access(path, R_OK) == 0;
+    path[end] = 0;
+    if (is_there && realpath(path, folder))
+      return true;
+  }
+  return false;
+}

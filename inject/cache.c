@@ -1,0 +1,236 @@
+/* Rewritten images on disk, one file each, named by their key. Files are written under another name
+ * and renamed, so that readers see all or nothing; and end with a digest of the rest, so that what
+ * a full disk or a crash left of one is not taken for an image. A file:
+ *
+ *   bankfold image 1
+ *   KEY NAMES_BYTES TEXT_BYTES     (TEXT_BYTES -: the image is left alone)
+ *   names, text, and 32 bytes of digest */
+#include "inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4200, HEX_BYTES = 2 * INJECT_KEY_BYTES + 1, MOST_HEADER_BYTES = 256 };
+
+/* ---- Images ---- */
+
+/* Makes the list of names from lines. */
+static bool split_names(inject_image *image, const char *names, size_t size) {
+  unsigned count = 0;
+  for (size_t i = 0; i < size; i++)
+    count += names[i] == '\n';
+  if (count == 0)
+    return true;
+  size_t list_bytes = count * sizeof *image->dynamic.name;
+  char *all = malloc(list_bytes + size);
+  if (!all)
+    return false;
+  image->dynamic = (inject_names){count, (const char **)(void *)all};
+  char *at = memcpy(all + list_bytes, names, size);
+  for (unsigned i = 0; i < count; i++) {
+    image->dynamic.name[i] = at;
+    at = strchr(at, '\n');
+    *at++ = 0;
+  }
+  return true;
+}
+
+inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], const char *text,
+                                  size_t text_bytes, const char *names, size_t names_bytes) {
+  inject_image *image = calloc(1, sizeof *image);
+  if (!image)
+    return NULL;
+  memcpy(image->key, key, INJECT_KEY_BYTES);
+  bool done = split_names(image, names, names_bytes);
+  if (text && done && (image->text = malloc(text_bytes + 1))) {
+    memcpy(image->text, text, text_bytes);
+    image->text[text_bytes] = 0;
+  }
+  if (!done || (text && !image->text)) {
+    inject_image_free(image);
+    return NULL;
+  }
+  return image;
+}
+
+void inject_image_free(inject_image *image) {
+  if (!image)
+    return;
+  free(image->text);
+  free(image->dynamic.name);
+  free(image);
+}
+
+/* ---- Files ---- */
+
+static void print_hex(const unsigned char key[INJECT_KEY_BYTES], char hex[HEX_BYTES]) {
+  for (unsigned i = 0; i < INJECT_KEY_BYTES; i++)
+    snprintf(hex + 2 * i, 3, "%02x", key[i]);
+}
+
+/* The path of a key's file. */
+static void path_of(const inject_settings *settings, const unsigned char key[INJECT_KEY_BYTES],
+                    char path[PATH_BYTES]) {
+  char hex[HEX_BYTES];
+  print_hex(key, hex);
+  snprintf(path, PATH_BYTES, "%s/%s", settings->cache, hex);
+}
+
+/* The whole file into content; false where that is impossible. */
+static bool read_content(const char *path, bf_text *content) {
+  struct stat status;
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  bool good = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+              (uint64_t)status.st_size < 2 * BF_MAX_PTX_BYTES;
+  size_t size = good ? (size_t)status.st_size : 0;
+  content->data = good ? malloc(size + 1) : NULL;
+  while (content->data && content->size < size) {
+    ssize_t got = read(file, content->data + content->size, size - content->size);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      break;
+    content->size += (size_t)got;
+  }
+  if (content->data)
+    content->data[content->size] = 0;
+  if (file >= 0)
+    close(file);
+  return content->data && content->size == size;
+}
+
+/* Whether content ends with the digest of the rest, whose size is *size. */
+static bool is_sound(const bf_text *content, size_t *size) {
+  unsigned char result[INJECT_KEY_BYTES];
+  inject_digest digest;
+  if (content->size < INJECT_KEY_BYTES)
+    return false;
+  *size = content->size - INJECT_KEY_BYTES;
+  inject_digest_start(&digest);
+  inject_digest_add(&digest, content->data, *size);
+  inject_digest_end(&digest, result);
+  return memcmp(result, content->data + *size, INJECT_KEY_BYTES) == 0;
+}
+
+/* The first lines of an image's file. */
+static void write_header(const unsigned char key[INJECT_KEY_BYTES], size_t names_bytes,
+                         const char *text, size_t text_bytes, char header[MOST_HEADER_BYTES]) {
+  char hex[HEX_BYTES], size[24] = "-";
+  print_hex(key, hex);
+  if (text)
+    snprintf(size, sizeof size, "%zu", text_bytes);
+  snprintf(header, MOST_HEADER_BYTES, "bankfold image 1\n%s %zu %s\n", hex, names_bytes, size);
+}
+
+/* The image that the first size bytes of content describe; NULL: none. */
+static inject_image *parse(const bf_text *content, size_t size,
+                           const unsigned char key[INJECT_KEY_BYTES]) {
+  char hex[HEX_BYTES], header[MOST_HEADER_BYTES];
+  print_hex(key, hex);
+  int start = snprintf(header, sizeof header, "bankfold image 1\n%s ", hex);
+  if (size < (size_t)start || memcmp(content->data, header, (size_t)start) != 0)
+    return NULL;
+  const char *at = content->data + start;
+  uint64_t names_bytes, text_bytes = 0;
+  if (!bf_parse_number(&at, &names_bytes) || *at++ != ' ')
+    return NULL;
+  bool has_text = *at != '-';
+  if (has_text ? !bf_parse_number(&at, &text_bytes) : *at++ != '-')
+    return NULL;
+  if (*at++ != '\n')
+    return NULL;
+  size_t left = size - (size_t)(at - content->data);
+  if (names_bytes > left || text_bytes != left - names_bytes)
+    return NULL;
+  return inject_image_create(key, has_text ? at + names_bytes : NULL, text_bytes, at, names_bytes);
+}
+
+inject_image *inject_cache_read(const inject_settings *settings,
+                                const unsigned char key[INJECT_KEY_BYTES]) {
+  char path[PATH_BYTES];
+  bf_text content = {0};
+  size_t size;
+  inject_image *image = NULL;
+  if (!*settings->cache)
+    return NULL;
+  path_of(settings, key, path);
+  if (read_content(path, &content) && is_sound(&content, &size))
+    image = parse(&content, size, key);
+  if (content.data && !image)
+    inject_log("%s is damaged and is not used", path);
+  bf_text_free(&content);
+  return image;
+}
+
+/* Makes a folder and those above it. */
+static void make_folders(const char *folder) {
+  char path[PATH_BYTES];
+  snprintf(path, sizeof path, "%s", folder);
+  for (char *at = path + 1; *at; at++)
+    if (*at == '/') {
+      *at = 0;
+      mkdir(path, 0700);
+      *at = '/';
+    }
+  mkdir(path, 0700);
+}
+
+/* All that the file of an image holds. */
+static void compose(const inject_image *image, bf_text *content) {
+  char header[MOST_HEADER_BYTES];
+  unsigned char result[INJECT_KEY_BYTES];
+  inject_digest digest;
+  size_t names_bytes = 0, text_bytes = image->text ? strlen(image->text) : 0;
+  for (unsigned i = 0; i < image->dynamic.count; i++)
+    names_bytes += strlen(image->dynamic.name[i]) + 1;
+  write_header(image->key, names_bytes, image->text, text_bytes, header);
+  bf_text_puts(content, header);
+  for (unsigned i = 0; i < image->dynamic.count; i++)
+    bf_text_addf(content, "%s\n", image->dynamic.name[i]);
+  bf_text_add(content, image->text ? image->text : "", text_bytes);
+  if (content->failed)
+    return;
+  inject_digest_start(&digest);
+  inject_digest_add(&digest, content->data, content->size);
+  inject_digest_end(&digest, result);
+  bf_text_add(content, (const char *)result, sizeof result);
+}
+
+/* Writes bytes to a new file; false where they are not all there. */
+static bool write_all(int file, const char *bytes, size_t size) {
+  while (size) {
+    ssize_t done = write(file, bytes, size);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return false;
+    bytes += done;
+    size -= (size_t)done;
+  }
+  return true;
+}
+
+void inject_cache_write(const inject_settings *settings, const inject_image *image) {
+  char path[PATH_BYTES], temporary[PATH_BYTES + 8];
+  bf_text content = {0};
+  if (!*settings->cache)
+    return;
+  compose(image, &content);
+  make_folders(settings->cache);
+  path_of(settings, image->key, path);
+  snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+  int file = content.failed ? -1 : mkostemp(temporary, O_CLOEXEC);
+  bool done = file >= 0 && write_all(file, content.data, content.size);
+  if (file >= 0)
+    done = close(file) == 0 && done && rename(temporary, path) == 0;
+  if (!done) {
+    inject_log("cannot write %s: %s", path, strerror(errno));
+    if (file >= 0)
+      unlink(temporary);
+  }
+  bf_text_free(&content);
+}

@@ -1,0 +1,452 @@
+/* The functions that stand in the place of the driver's. Each has the driver's name, so that
+ * programs linked with libcuda.so.1 find it first, and calls the driver's. */
+#include "inject.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Defines a function that programs call. */
+#define API(name, ...)                                                                             \
+  __attribute__((visibility("default"))) int name(__VA_ARGS__);                                    \
+  int name(__VA_ARGS__)
+
+enum { CUDA_ERROR_OUT_OF_MEMORY = 2 };
+
+/* ---- The driver's own functions ---- */
+
+typedef enum slot {
+#define X(name, asked, since, per_thread) SLOT_##name,
+#include "driver.def"
+#undef X
+  SLOTS
+} slot;
+
+static _Atomic(void *) real_functions[SLOTS];
+
+static const char *const slot_names[] = {
+#define X(name, asked, since, per_thread) #name,
+#include "driver.def"
+#undef X
+};
+
+/* The driver's function of a slot: as the program found it, or found now; NULL: there is none. */
+static void *real_function(slot at) {
+  void *real = atomic_load(&real_functions[at]);
+  if (!real) {
+    real = inject_driver(slot_names[at]);
+    atomic_store(&real_functions[at], real);
+  }
+  return real;
+}
+
+/* Calls the driver's function; a result. */
+#define REAL(name, ...)                                                                            \
+  (real_function(SLOT_##name) ? ((__typeof__(&name))real_function(SLOT_##name))(__VA_ARGS__)       \
+                              : CUDA_ERROR_NOT_INITIALIZED)
+
+/* ---- Loading ---- */
+
+/* A loaded module or library comes from an image, or from none. */
+static int remember(int result, void *handle, const inject_image *image) {
+  if (result == CUDA_SUCCESS && !inject_handle_set(handle, image, false))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  return result;
+}
+
+/* Whether the driver took the image that it was given in place of the program's. */
+static bool is_taken(int result) {
+  if (result != CUDA_SUCCESS)
+    inject_log("the driver refuses the rewritten image (error %d) and gets the program's", result);
+  return result == CUDA_SUCCESS;
+}
+
+/* A copy of the values of options: the driver writes to them, also where it fails. NULL: none, or
+ * no memory. */
+static void **copy_values(void **values, unsigned count) {
+  void **copy = values && count ? malloc(count * sizeof *copy) : NULL;
+  if (copy)
+    memcpy(copy, values, count * sizeof *copy);
+  return copy;
+}
+
+/* Hands the copy's values to the program where the call was good, and frees it. */
+static void end_values(bool is_good, void **values, void **copy, unsigned count) {
+  if (is_good && copy)
+    memcpy(values, copy, count * sizeof *copy);
+  free(copy);
+}
+
+API(cuModuleLoadData, void **module, const void *code) {
+  const inject_image *image = inject_image_of_memory(code);
+  if (image && is_taken(REAL(cuModuleLoadData, module, image->text)))
+    return remember(CUDA_SUCCESS, *module, image);
+  int result = REAL(cuModuleLoadData, module, code);
+  return remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+}
+
+API(cuModuleLoadDataEx, void **module, const void *code, unsigned count, int *options,
+    void **values) {
+  const inject_image *image = inject_image_of_memory(code);
+  void **copy = image ? copy_values(values, count) : NULL;
+  if (image && (copy || !count || !values)) {
+    bool is_good = is_taken(REAL(cuModuleLoadDataEx, module, image->text, count, options, copy));
+    end_values(is_good, values, copy, count);
+    if (is_good)
+      return remember(CUDA_SUCCESS, *module, image);
+  }
+  int result = REAL(cuModuleLoadDataEx, module, code, count, options, values);
+  return remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+}
+
+/* A fat binary only; PTX goes to the function that takes it. */
+API(cuModuleLoadFatBinary, void **module, const void *code) {
+  const inject_image *image = inject_image_of_memory(code);
+  if (image && is_taken(REAL(cuModuleLoadData, module, image->text)))
+    return remember(CUDA_SUCCESS, *module, image);
+  int result = REAL(cuModuleLoadFatBinary, module, code);
+  return remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+}
+
+API(cuModuleLoad, void **module, const char *path) {
+  const inject_image *image = inject_image_of_file(path);
+  if (image && is_taken(REAL(cuModuleLoadData, module, image->text)))
+    return remember(CUDA_SUCCESS, *module, image);
+  int result = REAL(cuModuleLoad, module, path);
+  return remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+}
+
+API(cuModuleUnload, void *module) {
+  inject_handle_set(module, NULL, false);
+  return REAL(cuModuleUnload, module);
+}
+
+API(cuLibraryLoadData, void **library, const void *code, int *options, void **values,
+    unsigned count, int *library_options, void **library_values, unsigned library_count);
+
+/* Gives the driver the image as a library; whether it takes it. */
+static bool load_library(const inject_image *image, void **library, int *options, void **values,
+                         unsigned count, int *library_options, void **library_values,
+                         unsigned library_count) {
+  void **copy = copy_values(values, count);
+  if (values && count && !copy)
+    return false;
+  bool is_good = is_taken(REAL(cuLibraryLoadData, library, image->text, options, copy, count,
+                               library_options, library_values, library_count));
+  end_values(is_good, values, copy, count);
+  return is_good;
+}
+
+API(cuLibraryLoadData, void **library, const void *code, int *options, void **values,
+    unsigned count, int *library_options, void **library_values, unsigned library_count) {
+  const inject_image *image = inject_image_of_memory(code);
+  if (image && load_library(image, library, options, values, count, library_options, library_values,
+                            library_count))
+    return remember(CUDA_SUCCESS, *library, image);
+  int result = REAL(cuLibraryLoadData, library, code, options, values, count, library_options,
+                    library_values, library_count);
+  return remember(result, result == CUDA_SUCCESS ? *library : NULL, NULL);
+}
+
+API(cuLibraryLoadFromFile, void **library, const char *path, int *options, void **values,
+    unsigned count, int *library_options, void **library_values, unsigned library_count) {
+  const inject_image *image = inject_image_of_file(path);
+  if (image && load_library(image, library, options, values, count, library_options, library_values,
+                            library_count))
+    return remember(CUDA_SUCCESS, *library, image);
+  int result = REAL(cuLibraryLoadFromFile, library, path, options, values, count, library_options,
+                    library_values, library_count);
+  return remember(result, result == CUDA_SUCCESS ? *library : NULL, NULL);
+}
+
+API(cuLibraryUnload, void *library) {
+  inject_handle_set(library, NULL, false);
+  return REAL(cuLibraryUnload, library);
+}
+
+/* ---- Functions and kernels of what was loaded ---- */
+
+/* `made` is the kernel of that name (NULL: not known) of a module or library. */
+static int inherit(int result, void *made, const void *from, const char *name) {
+  bool unused;
+  const inject_image *image = result == CUDA_SUCCESS ? inject_handle_image(from, &unused) : NULL;
+  bool rounds = image && (name ? inject_image_rounds(image, name) : image->dynamic.count > 0);
+  if (result == CUDA_SUCCESS && !inject_handle_set(made, image, rounds))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  return result;
+}
+
+/* The same for the kernels in an array for `room`; the driver's functions count_of and name_of know
+ * how many there are and what they are called. */
+static int inherit_all(int result, void **made, unsigned room, void *from, const char *count_of,
+                       const char *name_of) {
+  int (*get_count)(unsigned *, void *) = inject_driver(count_of);
+  int (*get_name)(const char **, void *) = inject_driver(name_of);
+  unsigned count = 0;
+  if (result == CUDA_SUCCESS && made && get_count && get_count(&count, from) != CUDA_SUCCESS)
+    count = 0;
+  for (unsigned i = 0; i < room && i < count && result == CUDA_SUCCESS; i++) {
+    const char *name;
+    bool is_named = get_name && get_name(&name, made[i]) == CUDA_SUCCESS;
+    result = inherit(result, made[i], from, is_named ? name : NULL);
+  }
+  return result;
+}
+
+/* `made` is another handle for the same. */
+static int copy_handle(int result, void *made, const void *from) {
+  bool rounds;
+  const inject_image *image = inject_handle_image(from, &rounds);
+  if (result == CUDA_SUCCESS && !inject_handle_set(made, image, rounds))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  return result;
+}
+
+API(cuModuleGetFunction, void **function, void *module, const char *name) {
+  int result = REAL(cuModuleGetFunction, function, module, name);
+  return inherit(result, result == CUDA_SUCCESS ? *function : NULL, module, name);
+}
+
+API(cuModuleEnumerateFunctions, void **functions, unsigned count, void *module) {
+  int result = REAL(cuModuleEnumerateFunctions, functions, count, module);
+  return inherit_all(result, functions, count, module, "cuModuleGetFunctionCount", "cuFuncGetName");
+}
+
+API(cuLibraryGetKernel, void **kernel, void *library, const char *name) {
+  int result = REAL(cuLibraryGetKernel, kernel, library, name);
+  return inherit(result, result == CUDA_SUCCESS ? *kernel : NULL, library, name);
+}
+
+API(cuLibraryEnumerateKernels, void **kernels, unsigned count, void *library) {
+  int result = REAL(cuLibraryEnumerateKernels, kernels, count, library);
+  return inherit_all(result, kernels, count, library, "cuLibraryGetKernelCount", "cuKernelGetName");
+}
+
+API(cuLibraryGetModule, void **module, void *library) {
+  int result = REAL(cuLibraryGetModule, module, library);
+  return copy_handle(result, result == CUDA_SUCCESS ? *module : NULL, library);
+}
+
+API(cuKernelGetFunction, void **function, void *kernel) {
+  int result = REAL(cuKernelGetFunction, function, kernel);
+  return copy_handle(result, result == CUDA_SUCCESS ? *function : NULL, kernel);
+}
+
+API(cuFuncGetModule, void **module, void *function) {
+  bool unused;
+  int result = REAL(cuFuncGetModule, module, function);
+  const inject_image *image = inject_handle_image(function, &unused);
+  return image ? remember(result, result == CUDA_SUCCESS ? *module : NULL, image) : result;
+}
+
+/* ---- Sizes of dynamic shared memory ---- */
+
+/* The value of an attribute of a function or kernel. */
+static int round_attribute(const void *handle, int attribute, int value) {
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value <= 0)
+    return value;
+  return (int)inject_handle_round(handle, (uint64_t)value);
+}
+
+API(cuFuncSetAttribute, void *function, int attribute, int value) {
+  return REAL(cuFuncSetAttribute, function, attribute, round_attribute(function, attribute, value));
+}
+
+API(cuKernelSetAttribute, int attribute, int value, void *kernel, int device) {
+  return REAL(cuKernelSetAttribute, attribute, round_attribute(kernel, attribute, value), kernel,
+              device);
+}
+
+API(cuFuncSetSharedSize, void *function, unsigned bytes) {
+  return REAL(cuFuncSetSharedSize, function, (unsigned)inject_handle_round(function, bytes));
+}
+
+API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *function, int block_size,
+    size_t bytes) {
+  return REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks, function, block_size,
+              inject_handle_round(function, bytes));
+}
+
+API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, void *function,
+    int block_size, size_t bytes, unsigned flags) {
+  return REAL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, blocks, function, block_size,
+              inject_handle_round(function, bytes), flags);
+}
+
+/* ---- Launches ---- */
+
+#define LAUNCH_KERNEL(name)                                                                        \
+  API(name, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
+      unsigned block_y, unsigned block_z, unsigned bytes, void *stream, void **parameters,         \
+      void **extra) {                                                                              \
+    return REAL(name, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,                 \
+                (unsigned)inject_handle_round(function, bytes), stream, parameters, extra);        \
+  }
+LAUNCH_KERNEL(cuLaunchKernel)
+LAUNCH_KERNEL(cuLaunchKernel_ptsz)
+
+#define LAUNCH_COOPERATIVE(name)                                                                   \
+  API(name, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
+      unsigned block_y, unsigned block_z, unsigned bytes, void *stream, void **parameters) {       \
+    return REAL(name, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,                 \
+                (unsigned)inject_handle_round(function, bytes), stream, parameters);               \
+  }
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
+
+#define LAUNCH_CONFIGURED(name)                                                                    \
+  API(name, const cu_launch_config *config, void *function, void **parameters, void **extra) {     \
+    if (!config)                                                                                   \
+      return REAL(name, config, function, parameters, extra);                                      \
+    cu_launch_config copy = *config;                                                               \
+    copy.shared_bytes = (unsigned)inject_handle_round(function, copy.shared_bytes);                \
+    return REAL(name, &copy, function, parameters, extra);                                         \
+  }
+LAUNCH_CONFIGURED(cuLaunchKernelEx)
+LAUNCH_CONFIGURED(cuLaunchKernelEx_ptsz)
+
+/* ---- Graphs ---- */
+
+/* A copy of the first size bytes of a kernel's node, with whole rows; NULL for NULL. */
+static const cu_kernel_node *round_node(const cu_kernel_node *node, size_t size,
+                                        cu_kernel_node *copy) {
+  if (!node)
+    return NULL;
+  *copy = (cu_kernel_node){0};
+  memcpy(copy, node, size);
+  const void *handle = copy->function ? copy->function : copy->kernel;
+  copy->shared_bytes = (unsigned)inject_handle_round(handle, copy->shared_bytes);
+  return copy;
+}
+
+#define ADD_KERNEL_NODE(name, size)                                                                \
+  API(name, void **node, void *graph, void *const *dependencies, size_t count,                     \
+      const cu_kernel_node *parameters) {                                                          \
+    cu_kernel_node copy;                                                                           \
+    return REAL(name, node, graph, dependencies, count, round_node(parameters, size, &copy));      \
+  }
+ADD_KERNEL_NODE(cuGraphAddKernelNode, CU_KERNEL_NODE_V1_BYTES)
+ADD_KERNEL_NODE(cuGraphAddKernelNode_v2, sizeof(cu_kernel_node))
+
+#define SET_KERNEL_NODE(name, size)                                                                \
+  API(name, void *node, const cu_kernel_node *parameters) {                                        \
+    cu_kernel_node copy;                                                                           \
+    return REAL(name, node, round_node(parameters, size, &copy));                                  \
+  }
+SET_KERNEL_NODE(cuGraphKernelNodeSetParams, CU_KERNEL_NODE_V1_BYTES)
+SET_KERNEL_NODE(cuGraphKernelNodeSetParams_v2, sizeof(cu_kernel_node))
+
+#define SET_EXEC_KERNEL_NODE(name, size)                                                           \
+  API(name, void *graph, void *node, const cu_kernel_node *parameters) {                           \
+    cu_kernel_node copy;                                                                           \
+    return REAL(name, graph, node, round_node(parameters, size, &copy));                           \
+  }
+SET_EXEC_KERNEL_NODE(cuGraphExecKernelNodeSetParams, CU_KERNEL_NODE_V1_BYTES)
+SET_EXEC_KERNEL_NODE(cuGraphExecKernelNodeSetParams_v2, sizeof(cu_kernel_node))
+
+/* The same for a node of any kind: nodes that are no kernels are left as they are. */
+static cu_node *round_any(cu_node *node, cu_node *copy) {
+  if (!node || node->type != CU_GRAPH_NODE_TYPE_KERNEL)
+    return node;
+  *copy = *node;
+  round_node(&node->kernel, sizeof node->kernel, &copy->kernel);
+  return copy;
+}
+
+API(cuGraphAddNode, void **node, void *graph, void *const *dependencies, size_t count,
+    cu_node *parameters) {
+  cu_node copy;
+  return REAL(cuGraphAddNode, node, graph, dependencies, count, round_any(parameters, &copy));
+}
+
+API(cuGraphAddNode_v2, void **node, void *graph, void *const *dependencies, const void *edges,
+    size_t count, cu_node *parameters) {
+  cu_node copy;
+  return REAL(cuGraphAddNode_v2, node, graph, dependencies, edges, count,
+              round_any(parameters, &copy));
+}
+
+API(cuGraphNodeSetParams, void *node, cu_node *parameters) {
+  cu_node copy;
+  return REAL(cuGraphNodeSetParams, node, round_any(parameters, &copy));
+}
+
+API(cuGraphExecNodeSetParams, void *graph, void *node, cu_node *parameters) {
+  cu_node copy;
+  return REAL(cuGraphExecNodeSetParams, graph, node, round_any(parameters, &copy));
+}
+
+/* ---- How functions are found ---- */
+
+API(cuGetProcAddress, const char *name, void **function, int version, uint64_t flags);
+API(cuGetProcAddress_v2, const char *name, void **function, int version, uint64_t flags,
+    int *status);
+
+typedef struct replacement {
+  const char *name, *asked;
+  int since;
+  bool per_thread;
+  void *function;
+} replacement;
+
+static const replacement replacements[SLOTS] = {
+#define X(name, asked, since, per_thread) {#name, asked, since, per_thread, (void *)name},
+#include "driver.def"
+#undef X
+};
+
+/* The slot of the name that the library has for a function; SLOTS: none. */
+static slot find_slot(const char *name) {
+  slot at = SLOTS;
+  if (name[0] == 'c' && name[1] == 'u')
+    for (at = 0; at < SLOTS && strcmp(replacements[at].name, name) != 0; at++)
+      continue;
+  return at;
+}
+
+/* The slot of what cuGetProcAddress gives; SLOTS: none. The last that fits is the latest. */
+static slot find_asked(const char *name, int version, bool per_thread) {
+  slot found = SLOTS;
+  for (slot at = 0; at < SLOTS; at++)
+    if (strcmp(replacements[at].asked, name) == 0 && version >= replacements[at].since &&
+        (per_thread || !replacements[at].per_thread))
+      found = at;
+  return found;
+}
+
+bool inject_replaces(const char *name) { return find_slot(name) < SLOTS; }
+
+void *inject_replace(const char *name, void *real) {
+  slot at = find_slot(name);
+  if (at == SLOTS)
+    return real;
+  if (real && real != replacements[at].function)
+    atomic_store(&real_functions[at], real);
+  return replacements[at].function;
+}
+
+/* Puts our function in the place of what the driver gave. */
+static void replace_asked(const char *name, void **function, int version, uint64_t flags) {
+  slot at = name && function && *function
+                ? find_asked(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+                : SLOTS;
+  if (at == SLOTS || *function == replacements[at].function)
+    return;
+  atomic_store(&real_functions[at], *function);
+  *function = replacements[at].function;
+}
+
+API(cuGetProcAddress, const char *name, void **function, int version, uint64_t flags) {
+  int result = REAL(cuGetProcAddress, name, function, version, flags);
+  if (result == CUDA_SUCCESS)
+    replace_asked(name, function, version, flags);
+  return result;
+}
+
+API(cuGetProcAddress_v2, const char *name, void **function, int version, uint64_t flags,
+    int *status) {
+  int result = REAL(cuGetProcAddress_v2, name, function, version, flags, status);
+  if (result == CUDA_SUCCESS)
+    replace_asked(name, function, version, flags);
+  return result;
+}

@@ -1,0 +1,253 @@
+/* From an image to what the driver is given in its place. An image that was seen before is found in
+ * this process, or in the cache on disk. */
+#include "inject.h"
+
+#include "lock.h"
+#include "ptx/ptx_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static inject_image *images; /* all that were made, under the lock */
+
+/* ---- What the driver can do ---- */
+
+/* PTX version (major * 10 + minor) that a driver for CUDA `version` (13000 for 13.0) compiles; as
+ * the release history in NVIDIA's documentation of PTX lists them. 0: too old to be known. */
+static unsigned ptx_of_driver(int version) {
+  static const unsigned char of_cuda_12[] = {80, 81, 82, 83, 84, 85, 85, 86, 87, 88};
+  unsigned major = (unsigned)version / 1000, minor = (unsigned)version % 1000 / 10;
+  if (major > 13)
+    return 99;
+  if (major == 13)
+    return 90 + (minor < 9 ? minor : 9);
+  if (major == 12)
+    return of_cuda_12[minor < 9 ? minor : 9];
+  return major == 11 ? 70 + (minor < 8 ? minor : 8) : 0;
+}
+
+/* The architecture of one device; false where the driver does not say. */
+static bool device_arch(int number, unsigned *sm) {
+  int (*get)(int *, int) = inject_driver("cuDeviceGet");
+  int (*attribute)(int *, int, int) = inject_driver("cuDeviceGetAttribute");
+  int device, major, minor;
+  if (!get || !attribute || get(&device, number) != CUDA_SUCCESS ||
+      attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) != CUDA_SUCCESS ||
+      attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) != CUDA_SUCCESS)
+    return false;
+  *sm = (unsigned)(major * 10 + minor);
+  return true;
+}
+
+/* Adds an architecture that is not there yet; false where there are too many. */
+static bool add_arch(inject_devices *devices, unsigned sm) {
+  for (unsigned i = 0; i < devices->count; i++)
+    if (devices->sm[i] == sm)
+      return true;
+  if (devices->count == INJECT_MOST_ARCHS)
+    return false;
+  devices->sm[devices->count++] = sm;
+  return true;
+}
+
+/* Asks the driver for its devices; false where it does not say. */
+static bool ask_driver(inject_devices *devices) {
+  int (*get_version)(int *) = inject_driver("cuDriverGetVersion");
+  int (*get_count)(int *) = inject_driver("cuDeviceGetCount");
+  int version, count;
+  unsigned sm;
+  *devices = (inject_devices){0};
+  if (!get_version || !get_count || get_version(&version) != CUDA_SUCCESS ||
+      get_count(&count) != CUDA_SUCCESS)
+    return false;
+  devices->ptx_version = ptx_of_driver(version);
+  for (int i = 0; i < count; i++)
+    if (!device_arch(i, &sm) || !add_arch(devices, sm))
+      return false;
+  return devices->count > 0;
+}
+
+/* ---- Images that are known ---- */
+
+/* The key of a source: all that decides about the result. */
+static void compute_key(const inject_settings *settings, const inject_source *source,
+                        unsigned char key[INJECT_KEY_BYTES]) {
+  const bf_image *image = source->image;
+  char header[256];
+  inject_digest digest;
+  snprintf(header, sizeof header, "bankfold %s inject 1\n%zu %d %llu %llu\n", bf_version(),
+           settings->text.size, (int)image->packing, (unsigned long long)image->stored_bytes,
+           (unsigned long long)image->bytes);
+  inject_digest_start(&digest);
+  inject_digest_add(&digest, header, strlen(header));
+  inject_digest_add(&digest, settings->text.data, settings->text.size);
+  inject_digest_add(&digest, source->fatbin->bytes + image->payload, image->stored_bytes);
+  inject_digest_end(&digest, key);
+}
+
+/* The image with that key, under the lock; NULL: none. */
+static inject_image *find_known(const unsigned char key[INJECT_KEY_BYTES]) {
+  inject_image *at = images;
+  while (at && memcmp(at->key, key, INJECT_KEY_BYTES) != 0)
+    at = at->next;
+  return at;
+}
+
+/* Keeps an image, or frees it where another thread has made the same; the one that is kept. */
+static inject_image *keep(inject_image *image) {
+  inject_lock();
+  inject_image *known = find_known(image->key);
+  if (!known) {
+    image->next = images;
+    images = image;
+  }
+  inject_unlock();
+  if (known)
+    inject_image_free(image);
+  return known ? known : image;
+}
+
+/* ---- New images ---- */
+
+/* Logs lines. */
+static void log_lines(const bf_text *lines) {
+  const char *at = lines->data;
+  while (at && *at) {
+    size_t length = strcspn(at, "\n");
+    inject_log("  %.*s", (int)length, at);
+    at += length + (at[length] == '\n');
+  }
+}
+
+/* Rewrites the PTX of a source; NULL where that fails. */
+static inject_image *make(const inject_settings *settings, const inject_source *source,
+                          const unsigned char key[INJECT_KEY_BYTES], bf_diagnostic *diagnostic) {
+  bf_text ptx = {0};
+  inject_rewritten new = {0};
+  inject_image *image = NULL;
+  const char *name = source->image->identifier ? source->image->identifier : "PTX";
+  int error = bf_fatbin_text(source->fatbin, source->image, &ptx, diagnostic);
+  if (error == BF_OK)
+    error = inject_rewrite(settings, name, &ptx, &new, diagnostic);
+  if (error == BF_OK) {
+    inject_log("%s: %u of %u kernels rewritten", name, new.hashed, new.kernels);
+    log_lines(&new.remarks);
+    image = inject_image_create(key, new.is_changed ? new.text.data : NULL, new.text.size,
+                                new.dynamic.data, new.dynamic.size);
+    if (!image)
+      bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
+  bf_text_free(&new.text);
+  bf_text_free(&new.dynamic);
+  bf_text_free(&new.remarks);
+  bf_text_free(&ptx);
+  return image;
+}
+
+/* What is known about a source, or made now; NULL where that fails. */
+static inject_image *find_or_make(const inject_settings *settings, const inject_source *source,
+                                  bf_diagnostic *diagnostic) {
+  unsigned char key[INJECT_KEY_BYTES];
+  compute_key(settings, source, key);
+  inject_lock();
+  inject_image *image = find_known(key);
+  inject_unlock();
+  if (image)
+    return image;
+  image = inject_cache_read(settings, key);
+  if (image) {
+    inject_log("%s from the cache", image->text ? "rewritten image" : "nothing to rewrite:");
+    return keep(image);
+  }
+  image = make(settings, source, key, diagnostic);
+  if (!image)
+    return NULL;
+  inject_cache_write(settings, image);
+  return keep(image);
+}
+
+/* The replacement of an image of which all bytes are there; what names it in the log. */
+static const inject_image *replace(const inject_settings *settings, const void *bytes,
+                                   uint64_t size, const char *what) {
+  bf_diagnostic diagnostic = {.caret = -1};
+  inject_devices devices;
+  inject_source source;
+  if (!ask_driver(&devices)) {
+    inject_log("%s is left alone: the driver names no device", what);
+    return NULL;
+  }
+  inject_image *image = NULL;
+  if (inject_source_open(bytes, size, &devices, &source, &diagnostic) == BF_OK) {
+    image = find_or_make(settings, &source, &diagnostic);
+    inject_source_close(&source);
+  }
+  if (!image)
+    inject_log("%s is left alone: %s", what, diagnostic.message);
+  return image && image->text ? image : NULL;
+}
+
+const inject_image *inject_image_of_memory(const void *address) {
+  int kept = errno;
+  const inject_settings *settings = inject_settings_get();
+  const inject_image *image = NULL;
+  const void *bytes;
+  if (settings) {
+    uint64_t size = inject_image_bytes(address, &bytes);
+    if (size)
+      image = replace(settings, bytes, size, "an image");
+    else
+      inject_log("an image is left alone: it is no fat binary or PTX that can be read");
+  }
+  errno = kept;
+  return image;
+}
+
+/* ---- Files ---- */
+
+/* The content of a plain file as malloc'ed bytes; NULL where it is none that can hold PTX. */
+static char *read_file(const char *path, uint64_t *size) {
+  struct stat status;
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  bool good = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+              status.st_size > 0 && (uint64_t)status.st_size <= BF_MAX_PTX_BYTES;
+  char *bytes = good ? malloc((size_t)status.st_size + 1) : NULL;
+  *size = 0;
+  for (ssize_t got = 1; bytes && got > 0 && *size < (uint64_t)status.st_size;) {
+    got = read(file, bytes + *size, (size_t)status.st_size - *size);
+    *size += got > 0 ? (uint64_t)got : 0;
+  }
+  if (file >= 0)
+    close(file);
+  return bytes;
+}
+
+/* Whether the driver would take content as a fat binary or as PTX. */
+static bool is_loadable(const char *bytes, uint64_t size) {
+  return (size >= 16 && bf_fatbin_module_bytes(bytes)) || bf_ptx_text_is(bytes, size);
+}
+
+const inject_image *inject_image_of_file(const char *path) {
+  int kept = errno;
+  const inject_settings *settings = inject_settings_get();
+  const inject_image *image = NULL;
+  uint64_t size = 0;
+  char *bytes = settings && path ? read_file(path, &size) : NULL;
+  if (bytes && is_loadable(bytes, size))
+    image = replace(settings, bytes, size, path);
+  else if (settings)
+    inject_log("%s is left alone: it is no fat binary or PTX that can be read", path ? path : "-");
+  free(bytes);
+  errno = kept;
+  return image;
+}
+
+bool inject_image_rounds(const inject_image *image, const char *kernel) {
+  for (unsigned i = 0; i < image->dynamic.count; i++)
+    if (strcmp(image->dynamic.name[i], kernel) == 0)
+      return true;
+  return false;
+}

@@ -1,0 +1,121 @@
+/* The environment, read once, and the log. */
+#include "inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* 32 banks of 4 bytes, and 2^16 words: the 256 KiB in which every GPU's shared memory fits. */
+static const bf_geometry geometry = {.bank_bits = 5, .address_bits = 16, .word_bytes = 4};
+
+static inject_settings settings;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool has_hashes;
+
+/* ---- Log ---- */
+
+/* Writes a line at once: lines of several threads and processes do not mix. */
+static void write_line(const char *line, size_t size) {
+  bool to_stderr = strcmp(settings.log, "stderr") == 0;
+  int file = to_stderr ? 2 : open(settings.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0)
+    return;
+  ssize_t unused = write(file, line, size);
+  (void)unused;
+  if (!to_stderr)
+    close(file);
+}
+
+void inject_log(const char *format, ...) {
+  char line[2048];
+  int kept = errno;
+  if (!settings.log)
+    return;
+  int start = snprintf(line, sizeof line, "bankfold[%ld]: ", (long)getpid());
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line + start, sizeof line - (size_t)start - 1, format, arguments);
+  va_end(arguments);
+  size_t size = strlen(line);
+  line[size++] = '\n';
+  write_line(line, size);
+  errno = kept;
+}
+
+/* ---- Settings ---- */
+
+/* A variable that is set and not empty, or NULL. */
+static const char *variable(const char *name) {
+  const char *value = getenv(name);
+  return value && *value ? value : NULL;
+}
+
+/* The whole file at the end of settings.text, which is part of every key. */
+static int read_text(const char *path, bf_diagnostic *diagnostic) {
+  bf_reader *reader;
+  BF_TRY(bf_reader_open(path, &reader, diagnostic));
+  char piece[1 << 12];
+  size_t got = 1;
+  int error = BF_OK;
+  while (error == BF_OK && got) {
+    error = bf_reader_read(reader, piece, sizeof piece, &got, diagnostic);
+    bf_text_add(&settings.text, piece, error == BF_OK ? got : 0);
+  }
+  bf_reader_close(reader);
+  return error;
+}
+
+/* Reads the hashes of BANKFOLD_HASHES and BANKFOLD_HASH. */
+static int read_hashes(bf_diagnostic *diagnostic) {
+  const char *path = variable("BANKFOLD_HASHES"), *hash = variable("BANKFOLD_HASH");
+  if (path) {
+    BF_TRY(bf_hash_list_read(path, geometry, &settings.hashes, diagnostic));
+    BF_TRY(read_text(path, diagnostic));
+  }
+  if (hash) {
+    BF_TRY(bf_hash_parse(hash, &geometry, &settings.otherwise, diagnostic));
+    bf_text_addf(&settings.text, "\n* %s\n", hash);
+  }
+  has_hashes = (path || hash) && !settings.text.failed;
+  return BF_OK;
+}
+
+/* Where the cache is: BANKFOLD_CACHE, or in the user's folder for caches. */
+static void find_cache(void) {
+  const char *own = variable("BANKFOLD_CACHE"), *caches = variable("XDG_CACHE_HOME");
+  const char *home = variable("HOME");
+  size_t size = sizeof settings.cache;
+  int length = 0;
+  if (own && *own == '/')
+    length = snprintf(settings.cache, size, "%s", own);
+  else if (!own && caches && *caches == '/')
+    length = snprintf(settings.cache, size, "%s/bankfold", caches);
+  else if (!own && home && *home == '/')
+    length = snprintf(settings.cache, size, "%s/.cache/bankfold", home);
+  if (length >= (int)size)
+    settings.cache[0] = 0;
+}
+
+static void read_settings(void) {
+  bf_diagnostic diagnostic = {.caret = -1};
+  const char *log = variable("BANKFOLD_LOG");
+  settings.log = log ? strdup(log) : NULL;
+  find_cache();
+  if (read_hashes(&diagnostic) != BF_OK) {
+    has_hashes = false;
+    inject_log("nothing is rewritten: %s%s%s", diagnostic.file, *diagnostic.file ? ": " : "",
+               diagnostic.message);
+  } else if (!has_hashes) {
+    inject_log("nothing is rewritten: neither BANKFOLD_HASHES nor BANKFOLD_HASH is set");
+  }
+}
+
+const inject_settings *inject_settings_get(void) {
+  int kept = errno;
+  pthread_once(&once, read_settings);
+  errno = kept;
+  return has_hashes ? &settings : NULL;
+}

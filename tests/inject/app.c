@@ -1,0 +1,358 @@
+/* A program that loads modules in every way a CUDA program does, for tests of the injection library
+ * with the stub driver. It finds the driver as WAY says:
+ *
+ *   linked    it is linked with it
+ *   dlsym     dlopen and dlsym
+ *   proc      dlsym of cuGetProcAddress_v2, and that for the rest
+ *   proc11    dlsym of cuGetProcAddress as CUDA 11 has it
+ *   thread    as proc, with the functions for per-thread default streams
+ *
+ * Its kernel is called twice, or as KERNEL says. app WAY JOB [FILE]: see the table of jobs at the
+ * end. */
+#include "abi.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 8, LOADS = 20, DYNAMIC_BYTES = 1000 };
+
+static const char *way, *kernel_name = "twice";
+
+/* Ends the program with a message. */
+static void fail(const char *what) {
+  printf("app: %s\n", what);
+  fflush(stdout);
+  _exit(1);
+}
+
+/* ---- The driver ---- */
+
+#ifdef LINKED
+#define CALL(name, types, ...)                                                                     \
+  ({                                                                                               \
+    extern int name types;                                                                         \
+    name(__VA_ARGS__);                                                                             \
+  })
+#else
+static void *find(const char *name) {
+  static void *library;
+  int (*find_v2)(const char *, void **, int, uint64_t, int *);
+  int (*find_v1)(const char *, void **, int, uint64_t);
+  void *found = NULL;
+  if (!library)
+    library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!library)
+    fail("no libcuda.so.1");
+  if (strcmp(way, "dlsym") == 0)
+    return dlsym(library, name);
+  if (strcmp(way, "proc11") == 0) {
+    *(void **)&find_v1 = dlsym(library, "cuGetProcAddress");
+    return find_v1(name, &found, 11080, 0) == 0 ? found : NULL;
+  }
+  *(void **)&find_v2 = dlsym(library, "cuGetProcAddress_v2");
+  find_v2("cuGetProcAddress", &found, 13000, 0, NULL); /* as the CUDA runtime does */
+  *(void **)&find_v2 = found;
+  uint64_t flags = strcmp(way, "thread") == 0 ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM : 0;
+  return find_v2(name, &found, 13000, flags, NULL) == 0 ? found : NULL;
+}
+
+#define CALL(name, types, ...)                                                                     \
+  ({                                                                                               \
+    int(*call) types;                                                                              \
+    *(void **)&call = find(#name);                                                                 \
+    if (!call)                                                                                     \
+      fail("no " #name);                                                                           \
+    call(__VA_ARGS__);                                                                             \
+  })
+#endif
+
+/* Ends the program where a call fails. */
+static void must(int result, const char *what) {
+  if (result == CUDA_SUCCESS)
+    return;
+  printf("app: %s fails with %d\n", what, result);
+  fflush(stdout);
+  _exit(1);
+}
+
+/* ---- Files ---- */
+
+/* The content of a file, with a NUL behind it. */
+static char *read_image(const char *path, size_t *size) {
+  FILE *file = fopen(path, "rb");
+  char *bytes = calloc(1, 1 << 20);
+  if (!file || !bytes)
+    fail("cannot read the file");
+  *size = fread(bytes, 1, (1 << 20) - 1, file);
+  fclose(file);
+  return bytes;
+}
+
+/* ---- Jobs ---- */
+
+static void *load_data(const char *path) {
+  size_t size;
+  void *module, *image = read_image(path, &size);
+  must(CALL(cuModuleLoadData, (void **, const void *), &module, image), "cuModuleLoadData");
+  memset(image, 'x', size); /* the driver has its own copy */
+  free(image);
+  return module;
+}
+
+/* Launches a function in all ways, with a size that is no whole row. */
+static void launch(void *function) {
+  const unsigned bytes = DYNAMIC_BYTES;
+  void *stream = (void *)2, **parameters = stream;
+  cu_launch_config config = {{1, 2, 3}, {4, 5, 6}, bytes, stream, NULL, 0};
+  int blocks;
+  must(CALL(cuFuncSetAttribute, (void *, int, int), function,
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
+       "cuFuncSetAttribute");
+  must(CALL(cuFuncSetAttribute, (void *, int, int), function, 9, 50), "cuFuncSetAttribute");
+  must(CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, void *, int, size_t), &blocks,
+            function, 64, bytes),
+       "cuOccupancy");
+  must(CALL(cuLaunchKernel,
+            (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+             void **, void **),
+            function, 1, 2, 3, 4, 5, 6, bytes, stream, parameters, NULL),
+       "cuLaunchKernel");
+  must(CALL(cuLaunchCooperativeKernel,
+            (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+             void **),
+            function, 1, 2, 3, 4, 5, 6, bytes, stream, parameters),
+       "cuLaunchCooperativeKernel");
+  must(CALL(cuLaunchKernelEx, (const cu_launch_config *, void *, void **, void **), &config,
+            function, parameters, NULL),
+       "cuLaunchKernelEx");
+  if (config.shared_bytes != bytes)
+    fail("the program's structure was changed");
+}
+
+/* The same through nodes of a graph; CUDA 11 has no kernels and no nodes of all kinds. */
+static void launch_graph(void *function) {
+  cu_kernel_node node = {function, {1, 2, 3}, {4, 5, 6}, DYNAMIC_BYTES,
+                         NULL,     NULL,      NULL,      (void *)5};
+  void *made;
+  must(CALL(cuGraphAddKernelNode, (void **, void *, void *const *, size_t, const cu_kernel_node *),
+            &made, NULL, NULL, 0, &node),
+       "cuGraphAddKernelNode");
+#ifndef LINKED
+  cu_node any = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = node};
+  if (strcmp(way, "proc") == 0)
+    must(CALL(cuGraphAddNode, (void **, void *, void *const *, const void *, size_t, cu_node *),
+              &made, NULL, NULL, NULL, 0, &any),
+         "cuGraphAddNode");
+#endif
+}
+
+static void job_data(const char *path) {
+  void *function, *module = load_data(path), *same;
+  if (CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, "missing") !=
+      500)
+    fail("a function that is not there was found");
+  must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, kernel_name),
+       "cuModuleGetFunction");
+  launch(function);
+  launch_graph(function);
+  must(CALL(cuFuncGetModule, (void **, void *), &same, function), "cuFuncGetModule");
+  if (same != module)
+    fail("another module");
+  must(CALL(cuModuleEnumerateFunctions, (void **, unsigned, void *), &function, 1, module),
+       "cuModuleEnumerateFunctions");
+  launch(function);
+  must(CALL(cuModuleUnload, (void *), module), "cuModuleUnload");
+}
+
+/* The driver says by the value how much of a buffer it used. */
+static void job_dataex(const char *path) {
+  size_t size;
+  int option = 4;
+  void *value = (void *)1000, *module, *image = read_image(path, &size);
+  must(CALL(cuModuleLoadDataEx, (void **, const void *, unsigned, int *, void **), &module, image,
+            1, &option, &value),
+       "cuModuleLoadDataEx");
+  if (value != (void *)7)
+    fail("the value of an option was not given back");
+}
+
+static void job_fatbin(const char *path) {
+  size_t size;
+  void *module, *image = read_image(path, &size);
+  must(CALL(cuModuleLoadFatBinary, (void **, const void *), &module, image),
+       "cuModuleLoadFatBinary");
+}
+
+static void job_file(const char *path) {
+  void *module;
+  must(CALL(cuModuleLoad, (void **, const char *), &module, path), "cuModuleLoad");
+}
+
+/* As nvcc's programs do: the image is a wrapper. */
+static void *load_library(const char *path) {
+  size_t size;
+  int option = 4, library_option = 1;
+  void *value = (void *)1000, *library_value = NULL, *library;
+  cu_fatbin_wrapper wrapper = {CU_FATBIN_WRAPPER_MAGIC, 1, read_image(path, &size), NULL};
+  must(CALL(cuLibraryLoadData,
+            (void **, const void *, int *, void **, unsigned, int *, void **, unsigned), &library,
+            &wrapper, &option, &value, 1, &library_option, &library_value, 1),
+       "cuLibraryLoadData");
+  return library;
+}
+
+static void job_library(const char *path) {
+  void *library = load_library(path), *kernel, *function, *module;
+  must(CALL(cuLibraryGetKernel, (void **, void *, const char *), &kernel, library, kernel_name),
+       "cuLibraryGetKernel");
+  must(CALL(cuKernelSetAttribute, (int, int, void *, int),
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, DYNAMIC_BYTES, kernel, 3),
+       "cuKernelSetAttribute");
+  launch(kernel);
+  must(CALL(cuKernelGetFunction, (void **, void *), &function, kernel), "cuKernelGetFunction");
+  launch(function);
+  must(CALL(cuLibraryGetModule, (void **, void *), &module, library), "cuLibraryGetModule");
+  must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, kernel_name),
+       "cuModuleGetFunction");
+  launch(function);
+  must(CALL(cuLibraryUnload, (void *), library), "cuLibraryUnload");
+}
+
+static void job_libraryfile(const char *path) {
+  void *library;
+  must(CALL(cuLibraryLoadFromFile,
+            (void **, const char *, int *, void **, unsigned, int *, void **, unsigned), &library,
+            path, NULL, NULL, 0, NULL, NULL, 0),
+       "cuLibraryLoadFromFile");
+}
+
+static void *load_often(void *path) {
+  for (unsigned i = 0; i < LOADS; i++) {
+    void *function, *module = load_data(path);
+    must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, kernel_name),
+         "cuModuleGetFunction");
+    launch(function);
+  }
+  return NULL;
+}
+
+static void job_threads(const char *path) {
+  pthread_t threads[THREADS];
+  for (unsigned i = 0; i < THREADS; i++)
+    if (pthread_create(&threads[i], NULL, load_often, (void *)path) != 0)
+      fail("no thread");
+  for (unsigned i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+}
+
+/* Forks while threads load modules; the children load too. */
+static void job_fork(const char *path) {
+  pthread_t threads[THREADS];
+  load_data(path);
+  for (unsigned i = 0; i < THREADS; i++)
+    if (pthread_create(&threads[i], NULL, load_often, (void *)path) != 0)
+      fail("no thread");
+  for (unsigned i = 0; i < LOADS; i++) {
+    pid_t child = fork();
+    int status;
+    if (child == 0) {
+      load_data(path);
+      _exit(7);
+    }
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7)
+      fail("a child fails");
+  }
+  for (unsigned i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+}
+
+/* Puts the image at the end of a page behind which there is none, cut to ever less bytes; and lets
+ * its header claim more than is there. The stub looks at no more than 4 bytes of such images. */
+static void job_hostile(const char *path) {
+  size_t size, page = (size_t)sysconf(_SC_PAGESIZE), room;
+  char *image = read_image(path, &size);
+  room = (size + page - 1) / page * page;
+  char *memory =
+      mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED || mprotect(memory + room, page, PROT_NONE) != 0)
+    fail("no memory");
+  void *module;
+  for (size_t left = 4; left <= size; left += left < 200 ? 1 : 37) {
+    char *at = memory + room - left;
+    memcpy(at, image, left);
+    must(CALL(cuModuleLoadData, (void **, const void *), &module, at), "cuModuleLoadData");
+    cu_fatbin_wrapper wrapper = {CU_FATBIN_WRAPPER_MAGIC, 1, at, NULL};
+    must(CALL(cuModuleLoadData, (void **, const void *), &module, &wrapper), "cuModuleLoadData");
+  }
+  static const uint64_t lies[] = {0, 1, 1 << 20, UINT64_MAX, UINT64_MAX - 15, (uint64_t)1 << 40};
+  for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+    for (size_t offset = 8; offset < 120; offset += 4) {
+      char *at = memory + room - size;
+      memcpy(at, image, size);
+      memcpy(at + offset, &lies[i], sizeof lies[i]);
+      must(CALL(cuModuleLoadData, (void **, const void *), &module, at), "cuModuleLoadData");
+    }
+  char *at = memory + room - sizeof(cu_fatbin_wrapper);
+  cu_fatbin_wrapper bad[] = {{CU_FATBIN_WRAPPER_MAGIC, 1, NULL, NULL},
+                             {CU_FATBIN_WRAPPER_MAGIC, 1, memory + room, NULL},
+                             {CU_FATBIN_WRAPPER_MAGIC, 1, (void *)16, NULL},
+                             {CU_FATBIN_WRAPPER_MAGIC, 2, image, NULL}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    memcpy(at, &bad[i], sizeof bad[i]);
+    must(CALL(cuModuleLoadData, (void **, const void *), &module, at), "cuModuleLoadData");
+  }
+  unsigned magic = CU_FATBIN_WRAPPER_MAGIC; /* a wrapper that is cut off */
+  memcpy(memory + room - 4, &magic, 4);
+  must(CALL(cuModuleLoadData, (void **, const void *), &module, memory + room - 4),
+       "cuModuleLoadData");
+}
+
+/* Errors are the driver's, and errno is what it was. */
+static void job_errors(const char *path) {
+  void *module, *code = load_data(path);
+  errno = EDOM;
+  code = load_data(path);
+  printf("errno %s\n", code && errno == EDOM ? "kept" : "changed");
+  printf("result %d\n", CALL(cuModuleLoad, (void **, const char *), &module, "no/such/file"));
+  printf("result %d\n", CALL(cuModuleLoadData, (void **, const void *), &module, "no code at all"));
+}
+
+/* Loads the same again and again. */
+static void job_loads(const char *path) {
+  for (unsigned i = 0; i < LOADS; i++)
+    load_data(path);
+}
+
+static const struct {
+  const char *name;
+  void (*run)(const char *path);
+} jobs[] = {
+    {"data", job_data},       {"dataex", job_dataex},   {"fatbin", job_fatbin},
+    {"file", job_file},       {"library", job_library}, {"libraryfile", job_libraryfile},
+    {"threads", job_threads}, {"fork", job_fork},       {"hostile", job_hostile},
+    {"errors", job_errors},   {"loads", job_loads},
+};
+
+int main(int argc, char **argv) {
+  if (argc < 3)
+    fail("usage: app WAY JOB [FILE]");
+  way = argv[1];
+  if (getenv("KERNEL"))
+    kernel_name = getenv("KERNEL");
+  must(CALL(cuInit, (unsigned), 0), "cuInit");
+  for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
+    if (strcmp(jobs[i].name, argv[2]) == 0) {
+      jobs[i].run(argc > 3 ? argv[3] : NULL);
+      puts("done");
+      return 42;
+    }
+  fail("no such job");
+}

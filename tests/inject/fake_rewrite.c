@@ -1,0 +1,27 @@
+/* In the place of the rewriter, for tests of everything around it: PTX is rewritten when a line is
+ * put behind it, and left alone where it says "// refuse this". */
+#include "inject.h"
+
+#include <string.h>
+
+int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
+                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+  const char *cursor = ptx->data, *end = ptx->data + ptx->size;
+  bf_kernel_text kernel;
+  (void)settings;
+  if (!strstr(ptx->data, ".version"))
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, name, "no PTX");
+  bool is_dynamic = strstr(ptx->data, ".extern .shared");
+  while (bf_kernel_next(&cursor, end, &kernel)) {
+    rewritten->kernels++;
+    if (is_dynamic)
+      bf_text_addf(&rewritten->dynamic, "%.*s\n", (int)kernel.name_size, kernel.name);
+  }
+  if (strstr(ptx->data, "// refuse this"))
+    return BF_OK;
+  rewritten->is_changed = true;
+  rewritten->hashed = rewritten->kernels;
+  bf_text_add(&rewritten->text, ptx->data, ptx->size);
+  bf_text_puts(&rewritten->text, "\n// rewritten\n");
+  return BF_OK;
+}

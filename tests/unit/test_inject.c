@@ -1,0 +1,219 @@
+/* The parts of the injection library that need no driver: content hashes, images whose bytes lie,
+ * which PTX stands for an image, and the cache. */
+#include "inject/inject.h"
+
+#include "random.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* What the library takes from the driver and from the rewriter is not called here. */
+void *inject_driver(const char *name) {
+  (void)name;
+  return NULL;
+}
+
+int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
+                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+  (void)settings, (void)name, (void)ptx, (void)rewritten;
+  return bf_fail(diagnostic, BF_UNSUPPORTED, "no rewriter");
+}
+
+/* ---- Content hashes ---- */
+
+/* The digest of size bytes 0, 1, 2, ... taken in pieces, as hexadecimal digits. */
+static void digest_of(size_t size, size_t piece, char hex[65]) {
+  unsigned char bytes[1024], result[INJECT_KEY_BYTES];
+  inject_digest digest;
+  for (size_t i = 0; i < sizeof bytes; i++)
+    bytes[i] = (unsigned char)i;
+  inject_digest_start(&digest);
+  for (size_t at = 0; at < size; at += piece)
+    inject_digest_add(&digest, bytes + at, size - at < piece ? size - at : piece);
+  inject_digest_end(&digest, result);
+  for (unsigned i = 0; i < sizeof result; i++)
+    sprintf(hex + 2 * i, "%02x", result[i]);
+}
+
+/* Expected values are those of Python's hashlib.blake2b(bytes, digest_size=32). */
+static void digests_are_blake2b(void **state) {
+  (void)state;
+  static const struct {
+    size_t size;
+    const char *hex;
+  } rows[] = {
+      {0, "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8"},
+      {1, "03170a2e7597b7b7e3d84c05391d139a62b157e78786d8c082f29dcf4c111314"},
+      {3, "3d8c3d594928271f44aad7a04b177154806867bcf918e1549c0bc16f9da2b09b"},
+      {127, "f2fe67ff342e21b8f45e8f2e0bcd1d9243245d50ee6c78042e9c491388791c72"},
+      {128, "c3582f71ebb2be66fa5dd750f80baae97554f3b015663c8be377cfcb2488c1d1"},
+      {129, "f7f3c46ba2564ff4c4c162da1f5b605f9f1c4aa6a20652a9f9a337c1a2f5b9c9"},
+      {256, "39a7eb9fedc19aabc83425c6755dd90e6f9d0c804964a1f4aaeea3b9fb599835"},
+      {1000, "c636324d47d89f2b2434dc2c994100663fbbaea880ff020fc5de89dd0f77a1ec"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t piece = 1; piece <= 300; piece += 37) {
+      char hex[65];
+      digest_of(rows[i].size, piece, hex);
+      assert_string_equal(hex, rows[i].hex);
+    }
+}
+
+/* ---- Images ---- */
+
+static size_t read_file(const char *path, unsigned char bytes[1 << 14]) {
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, 1 << 14, file);
+  fclose(file);
+  return size;
+}
+
+/* Reads an image as the library does, and as much of its PTX as there is. */
+static void try_image(const void *image) {
+  static const inject_devices devices = {.count = 1, .sm = {90}, .ptx_version = 90};
+  const void *bytes;
+  inject_source source;
+  uint64_t size = inject_image_bytes(image, &bytes);
+  if (size == 0 || inject_source_open(bytes, size, &devices, &source, NULL) != BF_OK)
+    return;
+  bf_text text = {0};
+  if (bf_fatbin_text(source.fatbin, source.image, &text, NULL) == BF_OK)
+    bf_text_free(&text);
+  inject_source_close(&source);
+}
+
+/* Images at the end of a page behind which there is nothing, with random bytes changed. */
+static void images_may_lie(void **state) {
+  (void)state;
+  static unsigned char image[1 << 14];
+  size_t room = sizeof image, page = (size_t)sysconf(_SC_PAGESIZE);
+  unsigned char *memory =
+      mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_ptr_not_equal(memory, MAP_FAILED);
+  assert_int_equal(mprotect(memory + room, page, PROT_NONE), 0);
+  static const char *const files[] = {"tests/data/fatbin/many.fatbin",
+                                      "tests/data/fatbin/plain.fatbin",
+                                      "tests/data/fatbin/twice.ptx"};
+  test_random random = {5};
+  for (unsigned round = 0; round < 30000; round++) {
+    size_t size = read_file(files[round % 3], image);
+    if (round % 2)
+      size = 1 + random_below(&random, size);
+    unsigned char *at = memory + room - size;
+    memcpy(at, image, size);
+    for (unsigned i = 0; i < round % 7; i++)
+      at[random_below(&random, size < 200 ? size : 200)] = (unsigned char)random_bits(&random);
+    try_image(at);
+    cu_fatbin_wrapper wrapper = {CU_FATBIN_WRAPPER_MAGIC, 1, at, NULL};
+    try_image(&wrapper);
+  }
+  try_image(NULL);
+  munmap(memory, room + page);
+}
+
+/* The architecture of the PTX that stands for a fat binary on devices; 0: none does. */
+static unsigned chosen(const char *path, unsigned first, unsigned second, unsigned ptx_version) {
+  static unsigned char image[1 << 14];
+  inject_devices devices = {second ? 2 : 1, {first, second}, ptx_version};
+  inject_source source;
+  size_t size = read_file(path, image);
+  if (inject_source_open(image, size, &devices, &source, NULL) != BF_OK)
+    return 0;
+  unsigned sm = source.image->arch.sm * 10 + (source.image->arch.variant == 'a');
+  inject_source_close(&source);
+  return sm;
+}
+
+/* many.fatbin holds PTX for sm_75, sm_90, sm_90a and sm_100f, and machine code for sm_90. */
+static void ptx_is_that_of_the_code_that_would_run(void **state) {
+  (void)state;
+  static const char many[] = "tests/data/fatbin/many.fatbin";
+  assert_int_equal(chosen(many, 90, 0, 90), 900); /* not 90a: the machine code is for sm_90 */
+  assert_int_equal(chosen(many, 75, 0, 90), 750);
+  assert_int_equal(chosen(many, 89, 0, 90), 750);
+  assert_int_equal(chosen(many, 70, 0, 90), 0);
+  assert_int_equal(chosen(many, 100, 0, 90), 1000);
+  assert_int_equal(chosen(many, 120, 0, 90), 900);
+  assert_int_equal(chosen(many, 90, 120, 90), 900);
+  assert_int_equal(chosen(many, 75, 90, 90), 0);
+  assert_int_equal(chosen(many, 90, 0, 88), 0);
+  assert_int_equal(chosen("tests/data/fatbin/machine_code.fatbin", 90, 0, 90), 0);
+  assert_int_equal(chosen("tests/data/fatbin/lto.fatbin", 90, 0, 90), 0);
+}
+
+/* ---- Cache ---- */
+
+/* Removes the files of a folder and the folder. */
+static void remove_folder(const char *folder) {
+  DIR *directory = opendir(folder);
+  for (struct dirent *entry; (entry = readdir(directory));)
+    if (entry->d_name[0] != '.')
+      unlinkat(dirfd(directory), entry->d_name, 0);
+  closedir(directory);
+  rmdir(folder);
+}
+
+static void cached_images_come_back(void **state) {
+  (void)state;
+  inject_settings settings = {.cache = "/tmp/bankfold-test.XXXXXX"};
+  unsigned char key[INJECT_KEY_BYTES] = {1, 2, 3}, other[INJECT_KEY_BYTES] = {1, 2, 4};
+  assert_non_null(mkdtemp(settings.cache));
+  assert_null(inject_cache_read(&settings, key));
+  inject_image *image = inject_image_create(key, "text", 4, "one\ntwo\n", 8);
+  inject_cache_write(&settings, image);
+  inject_image_free(image);
+  image = inject_image_create(other, NULL, 0, NULL, 0);
+  inject_cache_write(&settings, image);
+  inject_image_free(image);
+
+  image = inject_cache_read(&settings, key);
+  assert_non_null(image);
+  assert_string_equal(image->text, "text");
+  assert_int_equal(image->dynamic.count, 2);
+  assert_true(inject_image_rounds(image, "two"));
+  assert_false(inject_image_rounds(image, "three"));
+  inject_image_free(image);
+  image = inject_cache_read(&settings, other);
+  assert_non_null(image);
+  assert_null(image->text);
+  assert_int_equal(image->dynamic.count, 0);
+  inject_image_free(image);
+  remove_folder(settings.cache);
+}
+
+/* ---- Handles ---- */
+
+static void handles_are_remembered(void **state) {
+  (void)state;
+  static char handles[20000];
+  inject_image image = {0};
+  bool rounds;
+  for (size_t i = 0; i < sizeof handles; i++)
+    assert_true(inject_handle_set(&handles[i], &image, i % 2));
+  for (size_t i = 0; i < sizeof handles; i += 3)
+    inject_handle_set(&handles[i], NULL, false);
+  for (size_t i = 0; i < sizeof handles; i++) {
+    assert_ptr_equal(inject_handle_image(&handles[i], &rounds), i % 3 ? &image : NULL);
+    assert_int_equal(inject_handle_round(&handles[i], 129), i % 3 && i % 2 ? 256 : 129);
+    assert_int_equal(inject_handle_round(&handles[i], 0), 0);
+    inject_handle_set(&handles[i], NULL, false);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(digests_are_blake2b),
+      cmocka_unit_test(images_may_lie),
+      cmocka_unit_test(ptx_is_that_of_the_code_that_would_run),
+      cmocka_unit_test(cached_images_come_back),
+      cmocka_unit_test(handles_are_remembered),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
