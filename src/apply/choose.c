@@ -1,9 +1,10 @@
 /* The choice of a hash for a kernel.
  *
  * The rewritten code hashes absolute addresses. Shared memory of a block starts at 0 of them on
- * GPUs before compute capability 8.0 and on the emulator, and behind the kilobyte that the driver
- * reserves on later ones. That moves addresses by addition, which a XOR hash does not commute with,
- * so a hash is searched for both places at once, and the worse of the two is predicted. */
+ * older GPUs and on the emulator, and may start behind the kilobyte that CUDA reserves per block
+ * from compute capability 8.0 on (NVIDIA Ampere GPU Architecture Tuning Guide). That moves
+ * addresses by addition, which a XOR hash does not commute with, so a hash is searched for both
+ * places at once, and the worse of the two is predicted. */
 #include "apply/choose.h"
 
 #include "search/ladder.h"
@@ -52,8 +53,11 @@ static int add_moved(const bf_workload *from, uint32_t bytes, bf_workload *to,
     access.site = NULL;
     for (uint64_t left = access.mask; left; left &= left - 1)
       access.address[__builtin_ctzll(left)] += bytes;
-    if (bf_workload_add(to, &access) != BF_OK)
+    int error = bf_workload_add(to, &access);
+    if (error == BF_NO_MEMORY)
       return no_memory(diagnostic);
+    if (error != BF_OK)
+      return bf_fail(diagnostic, error, "too many different accesses to choose a hash for");
   }
   return BF_OK;
 }
@@ -183,26 +187,13 @@ static int predict(choosing *c, const placed *p, const bf_hash *hash, bf_predict
   return BF_OK;
 }
 
-/* Of the best row-preserving hash and the best ones of one and two terms, which need fewer
- * instructions, the one that gains most; best->hash stays NULL where none gains anything. */
-static int find_best(choosing *c, const placed *p, unsigned granule_bytes, bf_candidate *best) {
-  static const bf_class classes[] = {BF_CLASS_ROW, BF_CLASS_ONE_TERM, BF_CLASS_TWO_TERM};
-  double most = 0;
-  for (unsigned i = 0; i < sizeof classes / sizeof *classes; i++) {
-    bf_candidate own = {.granule_bytes = granule_bytes, .keeps_merging = p == &c->merged};
-    BF_TRY(solve(c, p, granule_bytes, classes[i], &own.hash, &own.is_proven));
-    if (!own.hash)
-      continue;
-    int error = predict(c, p, own.hash, &own.prediction);
-    bool is_better = !error && bf_prediction_gain(&own.prediction) > most;
-    bf_hash_free(is_better ? best->hash : own.hash);
-    if (is_better) {
-      *best = own;
-      most = bf_prediction_gain(&own.prediction);
-    }
-    BF_TRY(error);
-  }
-  return BF_OK;
+/* Whether there is a candidate with the same hash for the same accesses. */
+static bool is_known(const bf_choice *choice, const bf_candidate *candidate) {
+  for (unsigned i = 0; i < choice->candidates; i++)
+    if (choice->candidate[i].keeps_merging == candidate->keeps_merging &&
+        strcmp(bf_hash_text(choice->candidate[i].hash), bf_hash_text(candidate->hash)) == 0)
+      return true;
+  return false;
 }
 
 /* Adds a candidate behind those that gain as much. */
@@ -214,14 +205,26 @@ static void insert(bf_choice *choice, const bf_candidate *candidate) {
   choice->candidate[at] = *candidate;
 }
 
+/* The best row-preserving hash, and the best ones of one and two terms, which need fewer
+ * instructions. */
+static const bf_class classes[] = {BF_CLASS_ROW, BF_CLASS_ONE_TERM, BF_CLASS_TWO_TERM};
+
+/* Makes candidates of the hashes for accesses p that save something. */
 static int try_accesses(choosing *c, const placed *p, unsigned granule_bytes) {
-  bf_candidate best = {0};
-  int error = find_best(c, p, granule_bytes, &best);
-  if (!error && best.hash)
-    insert(c->choice, &best);
-  else
-    bf_hash_free(best.hash);
-  return error;
+  for (unsigned i = 0; i < sizeof classes / sizeof *classes; i++) {
+    bf_candidate own = {.granule_bytes = granule_bytes, .keeps_merging = p == &c->merged};
+    BF_TRY(solve(c, p, granule_bytes, classes[i], &own.hash, &own.is_proven));
+    if (!own.hash)
+      continue;
+    int error = predict(c, p, own.hash, &own.prediction);
+    bool saves = own.prediction.wavefronts_after < own.prediction.wavefronts_before;
+    if (!error && saves && !is_known(c->choice, &own))
+      insert(c->choice, &own);
+    else
+      bf_hash_free(own.hash);
+    BF_TRY(error);
+  }
+  return BF_OK;
 }
 
 static unsigned wider(unsigned a, unsigned b) { return a > b ? a : b; }
@@ -240,7 +243,7 @@ static void explain(const choosing *c) {
   bf_choice *choice = c->choice;
   char *reason = choice->reason;
   size_t size = sizeof choice->reason;
-  if (choice->candidates)
+  if (choice->candidates && bf_prediction_gain(&choice->candidate[0].prediction) > 0)
     return;
   if (c->merged.sums.executions == 0)
     snprintf(reason, size, "no access to shared memory was seen");

@@ -40,15 +40,18 @@ typedef struct bf_candidate {
   bf_prediction prediction;
 } bf_candidate;
 
-enum { BF_CHOOSE_MOST = 2 };
+/* Three classes of hashes for two granules. */
+enum { BF_CHOOSE_MOST = 6 };
 
 typedef struct bf_choice {
-  unsigned candidates; /* that gain something, the best first */
+  unsigned candidates; /* that save wavefronts; the one that gains most first */
   bf_candidate candidate[BF_CHOOSE_MOST];
   uint64_t wavefronts_before, conflicts_before; /* merged */
-  char reason[200];                             /* why there is no candidate, or empty */
+  char reason[200]; /* why there is no candidate, or why the first is not worth it; or empty */
 } bf_choice;
 
+/* The instructions of a candidate are predicted as if every access computed its own hash; code that
+ * shares them can gain where the prediction does not. */
 int bf_choose(const bf_choose_options *options, bf_choice *choice, bf_diagnostic *diagnostic);
 void bf_choice_clear(bf_choice *choice);
 

@@ -111,16 +111,6 @@ static bool check_variable(search *s, const bf_ptx_variable *variable) {
   return true;
 }
 
-static uint64_t align(uint64_t offset, uint64_t alignment) {
-  return alignment ? (offset + alignment - 1) / alignment * alignment : offset;
-}
-
-static unsigned own_alignment(const bf_ptx_variable *variable) {
-  if (variable->alignment_bytes)
-    return variable->alignment_bytes;
-  return bf_ptx_type_bytes(variable->type) * (variable->vector ? variable->vector : 1);
-}
-
 /* Adds up the variables that the kernel can reach. */
 static bool check_variables(search *s) {
   const bf_rewrite_plan *plan = s->plan;
@@ -135,8 +125,8 @@ static bool check_variables(search *s) {
       continue;
     }
     bf_ptx_variable padded = bf_rewrite_padded(variable);
-    s->out->shared_bytes = align(s->out->shared_bytes, own_alignment(variable)) + variable->bytes;
-    s->out->padded_bytes = align(s->out->padded_bytes, padded.alignment_bytes) + padded.bytes;
+    s->out->shared_bytes = bf_rewrite_append(s->out->shared_bytes, variable);
+    s->out->padded_bytes = bf_rewrite_append(s->out->padded_bytes, &padded);
   }
   if (s->out->padded_bytes <= BF_REWRITE_MOST_STATIC_BYTES)
     return true;
@@ -177,6 +167,17 @@ static bool check_directives(search *s, const bf_ptx_function *function) {
   return true;
 }
 
+/* Shared memory whose size the host chooses for each parameter. */
+static bool check_parameters(search *s, const bf_ptx_function *function) {
+  for (unsigned i = 0; i < function->parameters.count; i++) {
+    const bf_ptx_variable *parameter = &function->parameters.item[i];
+    if (parameter->is_pointer && parameter->pointer_space == BF_PTX_SPACE_SHARED &&
+        !ADD(s, parameter->line, "parameter %s points to shared memory", parameter->name))
+      return false;
+  }
+  return true;
+}
+
 /* The hash must keep every access in one piece. */
 static bool check_granule(search *s) {
   const bf_hash *hash = s->kernel->hash;
@@ -199,7 +200,8 @@ bool bf_rewrite_find_obstacles(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *ke
   search s = {plan, kernel, out, false};
   if (!bf_rewrite_knows_barriers(plan, kernel, &s.knows_barriers))
     return false;
-  if (!check_directives(&s, plan->function[kernel->index].function))
+  const bf_ptx_function *entry = plan->function[kernel->index].function;
+  if (!check_directives(&s, entry) || !check_parameters(&s, entry))
     return false;
   for (unsigned f = 0; f < plan->functions; f++) {
     const bf_rewrite_function *own = &plan->function[f];

@@ -105,12 +105,59 @@ static bool refuse_rivals(bf_rewrite_plan *plan, bf_rewrite_result *result) {
   return true;
 }
 
+/* Whether a kernel that is rewritten wants the variable padded. */
+static bool is_padded(const bf_rewrite_plan *plan, unsigned variable) {
+  for (unsigned k = 0; k < plan->kernels; k++)
+    if (is_rewritten(&plan->kernel[k]) && bf_rewrite_uses(plan, &plan->kernel[k], variable))
+      return true;
+  return false;
+}
+
+/* Bytes of shared memory that a kernel which stays as it is will declare. */
+static uint64_t grown_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
+  uint64_t end_bytes = 0;
+  for (unsigned i = 0; i < plan->variables; i++) {
+    if (!bf_rewrite_uses(plan, kernel, i))
+      continue;
+    bf_ptx_variable padded = bf_rewrite_padded(plan->variable[i]);
+    end_bytes = bf_rewrite_append(end_bytes, is_padded(plan, i) ? &padded : plan->variable[i]);
+  }
+  return end_bytes;
+}
+
+/* Refuses kernels whose padded variables would make another kernel too large. */
+static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *changed) {
+  for (unsigned u = 0; u < plan->kernels; u++) {
+    if (is_rewritten(&plan->kernel[u]) ||
+        result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
+        grown_bytes(plan, &plan->kernel[u]) <= BF_REWRITE_MOST_STATIC_BYTES)
+      continue;
+    for (unsigned i = 0; i < plan->variables; i++)
+      for (unsigned k = 0; bf_rewrite_uses(plan, &plan->kernel[u], i) && k < plan->kernels; k++) {
+        if (!is_rewritten(&plan->kernel[k]) || !bf_rewrite_uses(plan, &plan->kernel[k], i))
+          continue;
+        *changed = true;
+        if (!bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k],
+                                     plan->variable[i]->line,
+                                     "shared variable %s, padded, makes kernel %s too large",
+                                     plan->variable[i]->name, result->kernel[u].name))
+          return false;
+      }
+  }
+  return true;
+}
+
 /* Says of every kernel what it does and what stands in its way. */
 static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result) {
   for (unsigned k = 0; k < plan->kernels; k++)
     if (!bf_rewrite_find_obstacles(plan, &plan->kernel[k], &result->kernel[k]))
       return false;
-  return refuse_rivals(plan, result);
+  for (bool changed = true; changed;) {
+    changed = false;
+    if (!refuse_rivals(plan, result) || !refuse_growth(plan, result, &changed))
+      return false;
+  }
+  return true;
 }
 
 /* ---- Code ---- */

@@ -198,7 +198,7 @@ static const char *put_logical(writer *w, const bf_ptx_operand *base, int64_t of
   else if (base->kind == BF_PTX_SYMBOL)
     PUT(w, "mov.u32 \t%slogical, %s;\n", w->prefix, name);
   else
-    PUT(w, "mov.u32 \t%slogical, %u;\n", w->prefix, (unsigned)((int64_t)base->bits + offset));
+    PUT(w, "mov.u32 \t%slogical, %u;\n", w->prefix, (unsigned)(base->bits + (uint64_t)offset));
   w->uses_logical[wide] = true;
   size_t size = strlen(w->prefix) + 16;
   char *logical = bf_arena_alloc(w->plan->arena, size);
@@ -315,10 +315,9 @@ static void write_access(writer *w, uint32_t index) {
   bf_touch touch = w->function->touch[index];
   const bf_ptx_operand *address = &instruction->operand[touch.operand], *base = &address->item[0];
   bool wide = is_wide(base);
-  int64_t inner = 0, offset = address->offset;
+  uint64_t own = base->kind == BF_PTX_SYMBOL ? (uint64_t)base->offset : 0; /* sums may wrap */
+  int64_t inner = 0, offset = (int64_t)((uint64_t)address->offset + own);
   unsigned place;
-  if (base->kind == BF_PTX_SYMBOL)
-    offset += base->offset;
   if (touch.kind == BF_TOUCH_SHARED)
     place = put_shared(w, base, offset, &inner);
   else if (base->kind == BF_PTX_SYMBOL && !is_shared_name(base))

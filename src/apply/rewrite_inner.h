@@ -104,6 +104,8 @@ bool bf_rewrite_knows_barriers(const bf_rewrite_plan *plan, const bf_rewrite_ker
 /* The variable as a hashed kernel declares it: whole rows that start with one. */
 bf_ptx_variable bf_rewrite_padded(const bf_ptx_variable *variable);
 unsigned bf_rewrite_alignment(const bf_ptx_variable *variable);
+/* Where shared memory ends when the variable follows what ends there. */
+uint64_t bf_rewrite_append(uint64_t end_bytes, const bf_ptx_variable *variable);
 
 /* ---- Code (rewrite_access.c) ---- */
 

@@ -7,8 +7,18 @@ static unsigned element_bytes(const bf_ptx_variable *variable) {
   return bytes ? bytes : 1;
 }
 
+/* As declared, or the element's own. */
+static unsigned own_alignment(const bf_ptx_variable *variable) {
+  return variable->alignment_bytes ? variable->alignment_bytes : element_bytes(variable);
+}
+
+uint64_t bf_rewrite_append(uint64_t end_bytes, const bf_ptx_variable *variable) {
+  uint64_t alignment = own_alignment(variable);
+  return (end_bytes + alignment - 1) / alignment * alignment + variable->bytes;
+}
+
 unsigned bf_rewrite_alignment(const bf_ptx_variable *variable) {
-  unsigned own = variable->alignment_bytes ? variable->alignment_bytes : element_bytes(variable);
+  unsigned own = own_alignment(variable);
   return own > BF_REWRITE_ROW_BYTES ? own : BF_REWRITE_ROW_BYTES;
 }
 

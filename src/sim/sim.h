@@ -108,7 +108,7 @@ typedef struct bf_sim_result {
   uint64_t cycles;
   double seconds;                 /* of the GPU */
   uint64_t issued;                /* warp instructions that took an issue slot */
-  uint64_t turns;                 /* of schedulers, from the first to the last cycle */
+  uint64_t turns;                 /* of schedulers, from the first block to the last cycle */
   uint64_t stalls[BF_SIM_STALLS]; /* turns without issue, by reason */
   uint64_t blocks;
   unsigned sms; /* that had work */

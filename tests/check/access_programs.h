@@ -26,7 +26,7 @@ static const struct {
 
 static const char access_head[] =
     ".version 8.5\n.target sm_90\n.address_size 64\n"
-    ".extern .shared .align 16 .b8 open[];\n.shared .align 4 .b8 counters[100];\n"
+    ".extern .shared .align 16 .b8 open[];\n.shared .align 512 .b8 counters[604];\n"
     ".func (.param .b32 result) load_shared(.param .b32 at)\n{\n.reg .b32 %r<3>;\n"
     "ld.param.b32 %r0, [at];\nld.shared.b32 %r1, [%r0];\nadd.u32 %r1, %r1, 1;\n"
     "st.shared.b32 [%r0], %r1;\nst.param.b32 [result], %r1;\nret;\n}\n"
@@ -71,7 +71,7 @@ static inline void access_begin(access_maker *m) {
         bf_text_addf(m->out, "st.shared.b32 [%%b%u+%u], 0;\n", a, p * access_array[a].step + i);
   }
   bf_text_puts(m->out, "setp.lt.u32 %p0, %lane, 25;\nmov.u32 %t0, counters;\n"
-                       "mad.lo.u32 %t0, %lane, 4, %t0;\n@%p0 st.shared.b32 [%t0], 0;\n"
+                       "mad.lo.u32 %t0, %lane, 24, %t0;\n@%p0 st.shared.b32 [%t0], 0;\n"
                        "bar.sync 0;\n");
 }
 
@@ -145,7 +145,7 @@ static inline void access_atomic(access_maker *m) {
   access_address(m, form < 6 ? 4 : 8, address, sizeof address, &space);
   access_guard(m);
   bf_text_addf(m->out, forms[form], space, address);
-  bf_text_addf(m->out, "red.shared.add.u32 [counters+%u], %%v%u;\n", access_below(m, 25) * 4,
+  bf_text_addf(m->out, "red.shared.add.u32 [counters+%u], %%v%u;\n", access_below(m, 25) * 24,
                access_below(m, 4));
 }
 
@@ -227,7 +227,7 @@ static inline void access_end(access_maker *m) {
   }
   for (unsigned i = 0; i < 25; i++)
     bf_text_addf(m->out, "ld.shared.b32 %%t2, [counters+%u];\nmad.lo.u32 %%sum, %%sum, 31, %%t2;\n",
-                 4 * i);
+                 24 * i);
   bf_text_puts(m->out, "st.global.v4.b32 [%out+16], {%v0, %v1, %v2, %v3};\n"
                        "st.global.b32 [%out+32], %sum;\nret;\n}\n");
 }

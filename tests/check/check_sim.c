@@ -65,7 +65,9 @@ static bool check_turns(const bf_sim_gpu *gpu, const bf_corpus_benchmark *benchm
   uint64_t schedulers = gpu->pipeline == BF_SIM_SCOREBOARD ? gpu->schedulers : 1;
   for (size_t i = 0; i < record->launches; i++) {
     const bf_sim_result *result = &record->launch[i].result;
-    uint64_t turns = result->cycles * schedulers * result->sms, most_more = 100;
+    uint64_t cycles =
+        result->cycles - gpu->launch_cycles; /* there are none before the first block */
+    uint64_t turns = cycles * schedulers * result->sms, most_more = 100;
     if (result->turns < turns || result->turns > turns + most_more * schedulers * result->sms)
       return complain(gpu, benchmark, "turns are not the cycles of all schedulers", "");
     if (result->issued > result->emu.warp_instructions || result->issued == 0)

@@ -28,6 +28,8 @@ INVOCATIONS = {
     "trace": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--output", "{folder}/t.trace"]],
     "corpus": [[], ["transpose16"], ["transpose16", "--table"]],
     "reproduce": [[], ["genindex", "--quick", "--output", "{folder}/reproduction"]],
+    "rewrite": [["tests/golden/rewrite.ptx", "--launch", "tests/golden/rewrite.launch", "--check", "--output", "{folder}/r.ptx"],
+                ["tests/data/ptx/tensor.sm_90.ptx", "--explain"]],
     "report": [[TILE]],
     "machines": [[], ["hopper"], ["gtx580"]],
     "sim": [["--benchmark", "transpose16", "--gpu", "examples/small.gpu"],

@@ -49,6 +49,15 @@ static bf_choice choose(bf_workload *written, bf_workload *merged, unsigned gran
   return choice;
 }
 
+/* The best candidate that keeps the merging, or does not. */
+static const bf_candidate *find(const bf_choice *choice, bool keeps_merging) {
+  for (unsigned i = 0; i < choice->candidates; i++)
+    if (choice->candidate[i].keeps_merging == keeps_merging)
+      return &choice->candidate[i];
+  fail_msg("no candidate");
+  return NULL;
+}
+
 /* ---- Tests ---- */
 
 /* A tile of 32x32 words is written by rows and read by columns. */
@@ -91,10 +100,12 @@ static void small_gain_is_left(void **state) {
   add(mixed, BF_OP_LD, 4, 0, 4, 1000);
   add(mixed, BF_OP_LD, 4, 0, 8, 10);
   bf_choice choice = choose(mixed, NULL, 4);
-  assert_int_equal(choice.candidates, 0);
+  assert_true(choice.candidates > 0);
+  assert_true(bf_prediction_gain(&choice.candidate[0].prediction) < 0);
   assert_int_equal(choice.conflicts_before, 10);
   assert_string_equal(choice.reason,
                       "the best hash saves 10 of 1020 wavefronts, less than it costs");
+  bf_choice_clear(&choice);
 }
 
 /* Two warps sum rows of 32 floats, a row a thread: 32 scalar loads each, of which ptxas makes 8 of
@@ -115,15 +126,13 @@ static void merging_is_kept(void **state) {
   bf_workload *written = make(), *merged = make();
   add_row_sums(written, merged);
   bf_choice choice = choose(written, merged, 4);
-  assert_int_equal(choice.candidates, 2);
   assert_int_equal(choice.wavefronts_before, 512);
   assert_true(choice.candidate[0].keeps_merging);
   assert_int_equal(choice.candidate[0].granule_bytes, 16);
   assert_int_equal(choice.candidate[0].prediction.wavefronts_after, 64);
   assert_int_equal(bf_hash_granule_words(choice.candidate[0].hash), 4);
-  assert_false(choice.candidate[1].keeps_merging);
-  assert_int_equal(choice.candidate[1].granule_bytes, 4);
-  assert_int_equal(choice.candidate[1].prediction.wavefronts_after, 64);
+  assert_int_equal(find(&choice, false)->granule_bytes, 4);
+  assert_int_equal(find(&choice, false)->prediction.wavefronts_after, 64);
   bf_choice_clear(&choice);
 }
 
@@ -137,10 +146,9 @@ static void merging_is_broken_for_columns(void **state) {
     add(merged, BF_OP_LD, 4, 4 * i, ROW_BYTES, 10);
   }
   bf_choice choice = choose(written, merged, 4);
-  assert_int_equal(choice.candidates, 2);
   assert_false(choice.candidate[0].keeps_merging);
   assert_int_equal(choice.candidate[0].prediction.wavefronts_after, 64 + 320);
-  assert_int_equal(choice.candidate[1].prediction.wavefronts_after, 64 + 4 * 320);
+  assert_int_equal(find(&choice, true)->prediction.wavefronts_after, 64 + 4 * 320);
   bf_choice_clear(&choice);
 }
 
@@ -154,7 +162,9 @@ static void few_instructions_win(void **state) {
   if (bf_workload_read("examples/fft512.trace", machine, &fft, &diagnostic) != BF_OK)
     fail_msg("%s", diagnostic.message);
   bf_choice choice = choose(fft, NULL, 4);
-  assert_int_equal(choice.candidates, 1);
+  for (unsigned i = 1; i < choice.candidates; i++)
+    assert_true(bf_prediction_gain(&choice.candidate[i].prediction) <=
+                bf_prediction_gain(&choice.candidate[i - 1].prediction));
   assert_true(bf_hash_is_row_preserving(choice.candidate[0].hash));
   assert_int_equal(choice.candidate[0].prediction.wavefronts_after,
                    choice.wavefronts_before - choice.conflicts_before + 128);

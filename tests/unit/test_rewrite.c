@@ -215,6 +215,9 @@ static const struct {
      "an access of 8 bytes, of which the hash keeps 4 together"},
     {".entry k() .explicitcluster\n{\n.shared .b32 a;\n.reg .b32 %r;\nld.shared.u32 %r, [a];\n}\n",
      1, "a kernel of a cluster (.explicitcluster)"},
+    {".entry k(.param .u64 .ptr .shared .align 4 p)\n{\n.reg .b64 %r;\nld.param.u64 %r, [p];\n"
+     "ld.shared.u64 %r, [%r];\n}\n",
+     1, "parameter p points to shared memory"},
     {KERNEL("mbarrier.init.shared.b64 [%rd1], %r1;"), 5,
      "mbarrier objects that cannot be told from data"},
 };
@@ -331,6 +334,29 @@ static void shared_functions(void **state) {
   bf_ptx_free(module);
 }
 
+/* A kernel that is left alone must still fit when a variable of both is padded. */
+static void shared_variables(void **state) {
+  (void)state;
+  bf_ptx_module *module =
+      parse(HEAD ".shared .b8 both[130];\n.shared .b8 large[49000];\n"
+                 ".entry first()\n{\n.reg .b32 %r;\nld.shared.u8 %r, [both];\nret;\n}\n"
+                 ".entry second()\n{\n.reg .b32 %r;\nld.shared.u8 %r, [both];\n"
+                 "ld.shared.u8 %r, [large];\nret;\n}\n");
+  bf_hash *hash = hash_of("fixed");
+  chosen hashes = {hash, NULL};
+  bf_rewrite_options options = {&hashes, choose};
+  bf_rewrite_result result;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+  assert_false(result.is_changed);
+  assert_string_equal(result.kernel[0].obstacle[0].text,
+                      "shared variable both, padded, makes kernel second too large");
+  assert_int_equal(result.kernel[0].obstacle[0].line, 4);
+  bf_rewrite_free(&result);
+  bf_hash_free(hash);
+  bf_ptx_free(module);
+}
+
 /* Sizes, widths and counts; bf_rewrite_examine finds the same without a hash. */
 static void numbers(void **state) {
   (void)state;
@@ -423,8 +449,8 @@ int main(void) {
       cmocka_unit_test(golden_registers), cmocka_unit_test(golden_names),
       cmocka_unit_test(golden_generic),   cmocka_unit_test(refused),
       cmocka_unit_test(barriers),         cmocka_unit_test(shared_functions),
-      cmocka_unit_test(numbers),          cmocka_unit_test(bad_hashes),
-      cmocka_unit_test(nothing_to_do),
+      cmocka_unit_test(shared_variables), cmocka_unit_test(numbers),
+      cmocka_unit_test(bad_hashes),       cmocka_unit_test(nothing_to_do),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

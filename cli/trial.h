@@ -1,0 +1,55 @@
+/* A trial: what kernels do when a module runs the launches of a description on the emulator.
+ * rewrite compares trials of the original and the rewritten module. */
+#ifndef BF_CLI_TRIAL_H
+#define BF_CLI_TRIAL_H
+
+#include "apply/choose.h"
+#include "launches.h"
+
+typedef struct cli_trial_options {
+  const char *file, *description;
+  const bf_ptx_module *module;
+  const bf_machine *machine;
+  uint64_t workers;
+  bool as_written;     /* accesses as the PTX has them, else as ptxas merges them */
+  bool keeps_accesses; /* in workload */
+  bool keeps_memory;
+  unsigned shared_granule_bytes; /* dynamic shared memory is rounded up to it; 0: it is not */
+} cli_trial_options;
+
+/* All launches of a kernel. */
+typedef struct cli_trial_kernel {
+  const char *name;
+  uint64_t launches, wavefronts, warp_instructions;
+  bf_workload *workload; /* with keeps_accesses; without those behind the first 65536 kinds */
+} cli_trial_kernel;
+
+/* A buffer or variable behind the last launch. */
+typedef struct cli_trial_memory {
+  const char *name;
+  uint64_t address, bytes;
+  uint8_t *content;
+} cli_trial_memory;
+
+typedef struct cli_trial {
+  bf_arena arena;
+  size_t kernels, kernel_capacity;
+  cli_trial_kernel *kernel;
+  uint64_t launches;
+  size_t memories;
+  cli_trial_memory *memory; /* in the order they were made */
+  uint64_t memory_bytes;    /* all together */
+} cli_trial;
+
+/* Runs all launches; what kernels print is dropped. A fault of a kernel is an error. Free also
+ * after an error. */
+int cli_trial_run(const cli_trial_options *options, cli_trial *trial, bf_diagnostic *diagnostic);
+void cli_trial_free(cli_trial *trial);
+/* The launches of a kernel, or NULL. */
+const cli_trial_kernel *cli_trial_find(const cli_trial *trial, const char *kernel);
+
+/* Whether both trials left the same in memory. Where not, difference says what and where first.
+ * Eight bytes that hold the address of the same place in both are the same. */
+bool cli_trial_is_equal(const cli_trial *a, const cli_trial *b, bf_text *difference);
+
+#endif
