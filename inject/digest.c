@@ -2,6 +2,8 @@
  * images with one key would give a program the kernels of another. */
 #include "inject.h"
 
+#include "ptx/bytes.h"
+
 #include <string.h>
 
 enum { BLOCK_BYTES = 128, ROUNDS = 12 };
@@ -43,11 +45,8 @@ static void compress(inject_digest *digest, bool is_last) {
   v[12] ^= digest->bytes;
   if (is_last)
     v[14] = ~v[14];
-  for (unsigned i = 0; i < 16; i++) {
-    word[i] = 0;
-    for (unsigned byte = 0; byte < 8; byte++)
-      word[i] |= (uint64_t)digest->block[8 * i + byte] << (8 * byte);
-  }
+  for (unsigned i = 0; i < 16; i++)
+    word[i] = bf_read_u64(digest->block + 8 * i);
   for (unsigned round = 0; round < ROUNDS; round++) {
     const unsigned char *of = order[round % 10];
     for (unsigned i = 0; i < 4; i++)

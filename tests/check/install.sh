@@ -58,3 +58,6 @@ done
 # exec finds its libraries where they were installed.
 find "$root" -path '*/bin/bankfold' -exec {} exec --quiet "$here/../data/programs/transpose" \; |
   grep -qx 'plain: 0 wrong'
+# So does run.
+find "$root" -path '*/bin/bankfold' -exec {} run env \; |
+  grep -q '^LD_PRELOAD=.*/libbankfold-inject\.so'
