@@ -82,7 +82,8 @@ def main():
     faults = 0
     pages = documented()
     listing = subprocess.run([PROGRAM, "help", "--json"], check=True, stdout=subprocess.PIPE)
-    commands = {command["name"] for command in json.loads(listing.stdout)["commands"]}
+    commands = {command["name"] for command in json.loads(listing.stdout)["commands"]
+                if any(option["name"] == "json" for option in command["options"])}
     for command in sorted(commands | set(pages)):
         with tempfile.TemporaryDirectory() as folder:
             found = printed(command, folder) if command in INVOCATIONS else set()
