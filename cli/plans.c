@@ -212,7 +212,9 @@ int cli_plans_choose_trace(cli_plans *plans, const cli_plans_search *search, con
 
 /* ---- Rewriting ---- */
 
-static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel) {
+static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
+                              const bf_ptx_variable *array) {
+  (void)array;
   const cli_plans *plans = context;
   for (unsigned i = 0; i < plans->count; i++)
     if (strcmp(plans->plan[i].name, kernel->name) == 0)

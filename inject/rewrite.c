@@ -31,7 +31,9 @@ static const bf_hash *listed_hash(const inject_settings *settings, const char *n
 }
 
 /* As rewrite.h asks for it. */
-static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel) {
+static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
+                              const bf_ptx_variable *array) {
+  (void)array;
   const choice *chosen = context;
   for (unsigned i = 0; i < chosen->left_out; i++)
     if (strcmp(chosen->name[i], kernel->name) == 0)

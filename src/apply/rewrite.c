@@ -49,7 +49,7 @@ static int choose_hashes(bf_rewrite_plan *plan, const bf_rewrite_options *option
     kernel->wanted = !options;
     if (!options)
       continue;
-    kernel->hash = options->hash_of(options->context, function);
+    kernel->hash = options->hash_of(options->context, function, NULL);
     if (!kernel->hash)
       continue;
     BF_TRY(check_hash(kernel->hash, function->name, diagnostic));

@@ -38,10 +38,13 @@ typedef struct bf_rewrite_kernel {
   bf_rewrite_obstacle *obstacle;
 } bf_rewrite_kernel;
 
-/* The hash of each kernel: NULL leaves it alone. */
+/* The hash of each kernel (array NULL) and of each shared array of it: NULL leaves it alone. Where
+ * hashes differ between arrays, every access must be proven to be to one of them; a kernel in which
+ * one is not is refused. */
 typedef struct bf_rewrite_options {
   void *context;
-  const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel);
+  const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel,
+                            const bf_ptx_variable *array);
 } bf_rewrite_options;
 
 typedef struct bf_rewrite_result {

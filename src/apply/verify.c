@@ -389,18 +389,20 @@ static int judge_others(bf_verify_job *job) {
 }
 
 static int judge_module(bf_verify_job *job, void *context,
-                        const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel)) {
+                        const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel,
+                                                  const bf_ptx_variable *array)) {
   BF_TRY(compare_items(job));
   if (job->result->findings)
     return BF_OK;
   for (const bf_ptx_item *item = job->original->first; item; item = item->next)
     if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry && item->function->has_body)
-      BF_TRY(judge_kernel(job, item->function, hash_of(context, item->function)));
+      BF_TRY(judge_kernel(job, item->function, hash_of(context, item->function, NULL)));
   return judge_others(job);
 }
 
 int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, void *context,
-              const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel),
+              const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel,
+                                        const bf_ptx_variable *array),
               bf_verify_result *result, bf_diagnostic *diagnostic) {
   *result = (bf_verify_result){0};
   bf_verify_job job = {.original = original, .rewritten = rewritten, .result = result};

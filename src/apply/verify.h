@@ -31,7 +31,8 @@ typedef struct bf_verify_result {
 /* hash_of as in rewrite.h: what each kernel was to be rewritten with; NULL: must be unchanged. A
  * kernel that is unchanged although it has a hash is fine: it was refused. */
 int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, void *context,
-              const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel),
+              const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel,
+                                        const bf_ptx_variable *array),
               bf_verify_result *result, bf_diagnostic *diagnostic);
 void bf_verify_free(bf_verify_result *result);
 

@@ -30,7 +30,9 @@ static bool complain(const char *what, const char *how, const bf_diagnostic *dia
   return false;
 }
 
-static const bf_hash *same(void *context, const bf_ptx_function *kernel) {
+static const bf_hash *same(void *context, const bf_ptx_function *kernel,
+                           const bf_ptx_variable *array) {
+  (void)array;
   (void)kernel;
   return context;
 }

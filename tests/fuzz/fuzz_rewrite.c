@@ -7,7 +7,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const bf_hash *same(void *context, const bf_ptx_function *kernel) {
+static const bf_hash *same(void *context, const bf_ptx_function *kernel,
+                           const bf_ptx_variable *array) {
+  (void)array;
   (void)kernel;
   return context;
 }

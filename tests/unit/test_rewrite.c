@@ -31,7 +31,9 @@ static bf_ptx_module *parse(const char *text) {
 }
 
 /* The same hash for every kernel. */
-static const bf_hash *same(void *context, const bf_ptx_function *kernel) {
+static const bf_hash *same(void *context, const bf_ptx_function *kernel,
+                           const bf_ptx_variable *array) {
+  (void)array;
   (void)kernel;
   return context;
 }
@@ -293,7 +295,9 @@ typedef struct chosen {
   const bf_hash *first, *second;
 } chosen;
 
-static const bf_hash *choose(void *context, const bf_ptx_function *kernel) {
+static const bf_hash *choose(void *context, const bf_ptx_function *kernel,
+                             const bf_ptx_variable *array) {
+  (void)array;
   const chosen *hashes = context;
   return strcmp(kernel->name, "first") == 0 ? hashes->first : hashes->second;
 }

@@ -494,7 +494,9 @@ static void make_kernels(const char *in_f, const char *in_a, const char *in_b, c
 }
 
 /* hash[0] for kernel a, hash[1] for b. */
-static const bf_hash *one_for_each(void *context, const bf_ptx_function *kernel) {
+static const bf_hash *one_for_each(void *context, const bf_ptx_function *kernel,
+                                   const bf_ptx_variable *array) {
+  (void)array;
   bf_hash *const *hash = context;
   return hash[kernel->name[0] == 'b'];
 }

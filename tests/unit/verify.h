@@ -53,7 +53,9 @@ static inline bf_hash *hash_from(const char *text) {
 }
 
 /* The hash of every kernel is the context. */
-static inline const bf_hash *same_for_all(void *context, const bf_ptx_function *kernel) {
+static inline const bf_hash *same_for_all(void *context, const bf_ptx_function *kernel,
+                                          const bf_ptx_variable *array) {
+  (void)array;
   (void)kernel;
   return context;
 }

@@ -11,7 +11,9 @@ typedef struct subject {
   const bf_hash *hash;
 } subject;
 
-static const bf_hash *same(void *context, const bf_ptx_function *kernel) {
+static const bf_hash *same(void *context, const bf_ptx_function *kernel,
+                           const bf_ptx_variable *array) {
+  (void)array;
   (void)kernel;
   return ((const subject *)context)->hash;
 }
