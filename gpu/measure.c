@@ -4,10 +4,10 @@
  *   measure HASHES [--once] [BENCHMARK...]
  *
  * HASHES is what gpu/choose prints. Each benchmark runs plain and in each way that HASHES has for
- * it, with rewritten PTX that the verifier accepts; results are compared with the CPU. Times are
- * medians of repeated launches with cold caches, in two rounds, at a scale at which the plain
- * benchmark takes long enough. --once runs every launch once at scale 1 and measures no time, for
- * counters of Nsight Compute. */
+ * it, with rewritten PTX that the verifier accepts. Times are medians of repeated launches with
+ * cold caches, in which the ways take turns, at a scale at which the plain benchmark takes long
+ * enough; the results of the last way are compared with the CPU's. --once runs every way on its own
+ * at scale 1, compares the results of all and measures no time, for counters of Nsight Compute. */
 #include "gpu/rewritten.h"
 #include "kernels/devices.h"
 
@@ -15,8 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LINE = 1024, REPEATS = 21, FIRST_REPEATS = 3, ROUNDS = 2, MOST_SCALE = 512 };
-static const double least_ns = 300e3, most_host_seconds = 1.5;
+enum { MOST_LINE = 1024, REPEATS = 21, FIRST_REPEATS = 3, MOST_SCALE = 1024 };
+/* A benchmark is large enough when it takes least_ns in launches of LEAST_BLOCKS, or most_ns, or
+ * the host most_host_seconds for it. */
+enum { LEAST_BLOCKS = 528 };
+static const double least_ns = 300e3, most_ns = 20e6, most_host_seconds = 1;
 static const bf_geometry geometry = {5, 16, 4};
 
 /* ---- Hashes ---- */
@@ -73,14 +76,19 @@ typedef struct subject {
   const entry *entries;
 } subject;
 
+/* Whether an entry is the subject's, for that kernel (NULL: any). */
+static bool is_meant(const entry *at, const subject *s, const char *kernel) {
+  return strcmp(at->benchmark, s->benchmark->name) == 0 && strcmp(at->way, s->way) == 0 &&
+         (!kernel || strcmp(at->kernel, kernel) == 0);
+}
+
 /* As rewrite.h asks for it. */
 static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
                               const bf_ptx_variable *array) {
   const subject *s = context;
   (void)array;
   for (const entry *at = s->entries; at; at = at->next)
-    if (strcmp(at->benchmark, s->benchmark->name) == 0 && strcmp(at->way, s->way) == 0 &&
-        strcmp(at->kernel, kernel->name) == 0)
+    if (is_meant(at, s, kernel->name))
       return at->hash;
   return NULL;
 }
@@ -90,7 +98,7 @@ static bool has_way(const subject *s) {
   if (strcmp(s->way, "plain") == 0)
     return true;
   for (const entry *at = s->entries; at; at = at->next)
-    if (strcmp(at->benchmark, s->benchmark->name) == 0 && strcmp(at->way, s->way) == 0)
+    if (is_meant(at, s, NULL))
       return true;
   return false;
 }
@@ -112,124 +120,157 @@ static int make_ptx(subject *s, bf_text *text, bf_diagnostic *diagnostic) {
 
 /* ---- Runs ---- */
 
-/* What the launches of a run did. */
-typedef struct record {
-  bf_cuda_launched *launched;
-  unsigned count;
-  double median_ns; /* of all together */
-} record;
+static const char *const ways[] = {"plain", "xor", "exact", "auto"};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+typedef struct settings {
+  unsigned repeats, scale, seed;
+} settings;
+
+/* A benchmark in several ways at once: each launch runs all of them. */
+typedef struct run {
+  unsigned ways;
+  subject way[WAYS];
+  bf_text ptx[WAYS];
+  unsigned launches;
+  bf_cuda_launched *launched; /* all ways of the first launch, then of the next */
+  double plain_ns;            /* of all launches */
+  uint64_t least_blocks;
+  bf_corpus_outcome outcome; /* of the last way */
+} run;
 
 static int add_launch(void *context, const bf_cuda_launched *launched, bf_diagnostic *diagnostic) {
-  record *r = context;
-  bf_cuda_launched *grown = realloc(r->launched, (r->count + 1) * sizeof *grown);
-  if (!grown)
+  run *r = context;
+  bf_cuda_launched *grown = realloc(r->launched, (r->launches + 1) * sizeof *grown);
+  char *name = strdup(launched->kernel);
+  if (grown)
+    r->launched = grown;
+  if (!grown || !name) {
+    free(name);
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  r->launched = grown;
-  r->launched[r->count] = *launched;
-  r->launched[r->count].kernel = strdup(launched->kernel);
-  if (!r->launched[r->count++].kernel)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  r->median_ns += launched->median_ns;
+  }
+  r->launched[r->launches] = *launched;
+  r->launched[r->launches++].kernel = name;
+  if (launched->module == 0)
+    r->plain_ns += launched->median_ns;
+  if (launched->blocks < r->least_blocks)
+    r->least_blocks = launched->blocks;
   return BF_OK;
 }
 
-typedef struct settings {
-  unsigned repeats, scale, seed, round;
-} settings;
+static void free_run(run *r) {
+  for (unsigned i = 0; i < r->launches; i++)
+    free((char *)(uintptr_t)r->launched[i].kernel);
+  for (unsigned i = 0; i < r->ways; i++)
+    bf_text_free(&r->ptx[i]);
+  free(r->launched);
+}
 
-static int run(subject *s, const settings *own, record *r, bf_corpus_outcome *outcome,
-               bf_diagnostic *diagnostic) {
-  bf_text ptx = {0};
+/* Runs the benchmark; r->way holds the ways. */
+static int execute(run *r, const settings *own, bf_diagnostic *diagnostic) {
+  const bf_corpus_benchmark *benchmark = r->way[0].benchmark;
+  const char *other[WAYS] = {0};
   bf_device device;
+  r->least_blocks = UINT64_MAX;
+  for (unsigned i = 0; i < r->ways; i++) {
+    BF_TRY(make_ptx(&r->way[i], &r->ptx[i], diagnostic));
+    other[i] = r->ptx[i].data;
+  }
   bf_cuda_device_options options = {.repeats = own->repeats,
-                                    .shared_granule_bytes =
-                                        strcmp(s->way, "plain") ? BF_REWRITE_ROW_BYTES : 0,
+                                    .others = r->ways - 1,
+                                    .other = other + 1,
+                                    .shared_granule_bytes = BF_REWRITE_ROW_BYTES,
                                     .after = add_launch,
                                     .context = r};
-  *outcome = (bf_corpus_outcome){0};
-  int error = make_ptx(s, &ptx, diagnostic);
-  if (!error)
-    error = bf_cuda_device_create(ptx.data, &options, &device, diagnostic);
-  if (!error) {
-    error = bf_corpus_execute(s->benchmark, &device, own->scale, own->seed, outcome, diagnostic);
-    bf_cuda_device_free(&device);
-  }
-  bf_text_free(&ptx);
+  BF_TRY(bf_cuda_device_create(other[0], &options, &device, diagnostic));
+  int error = bf_corpus_execute(benchmark, &device, own->scale, own->seed, &r->outcome, diagnostic);
+  bf_cuda_device_free(&device);
   return error;
 }
 
-/* Kernels of a folder have names of their own; the text of the first hash found will do. */
+/* The hash of a kernel, or none. */
 static const char *hash_text(const subject *s, const char *kernel) {
   for (const entry *at = s->entries; at; at = at->next)
-    if (strcmp(at->benchmark, s->benchmark->name) == 0 && strcmp(at->way, s->way) == 0 &&
-        strcmp(at->kernel, kernel) == 0)
+    if (is_meant(at, s, kernel))
       return bf_hash_text(at->hash);
   return "none";
 }
 
-static void print(const subject *s, const settings *own, const record *r,
-                  const bf_corpus_outcome *outcome) {
-  for (unsigned i = 0; i < r->count; i++) {
+static void print(const run *r, const settings *own) {
+  for (unsigned i = 0; i < r->launches; i++) {
     const bf_cuda_launched *l = &r->launched[i];
-    printf("%s,%s,%u,%u,%u,%u,%s,\"%s\",%u,%llu,%llu,%llu,%.0f,%.0f,%llu,%llu\n",
-           s->benchmark->name, s->way, own->round, own->scale, own->seed, i, l->kernel,
-           hash_text(s, l->kernel), l->registers, (unsigned long long)l->local_bytes,
-           (unsigned long long)l->static_bytes, (unsigned long long)l->dynamic_bytes, l->median_ns,
-           l->least_ns, (unsigned long long)outcome->elements, (unsigned long long)outcome->wrong);
+    const subject *s = &r->way[l->module];
+    printf("%s,%s,%u,%u,%u,%s,\"%s\",%llu,%u,%llu,%llu,%llu,%.0f,%.0f,%llu,%s\n",
+           s->benchmark->name, s->way, own->scale, own->seed, i / r->ways, l->kernel,
+           hash_text(s, l->kernel), (unsigned long long)l->blocks, l->registers,
+           (unsigned long long)l->local_bytes, (unsigned long long)l->static_bytes,
+           (unsigned long long)l->dynamic_bytes, l->median_ns, l->least_ns,
+           (unsigned long long)r->outcome.elements,
+           l->module + 1 < r->ways ? "unchecked"
+           : r->outcome.wrong      ? "wrong"
+                                   : "right");
   }
   fflush(stdout);
 }
 
-/* Runs and prints; the time of all launches goes to *ns where it is not NULL. */
-static int measure(subject *s, const settings *own, double *ns, bf_diagnostic *diagnostic) {
-  record r = {0};
-  bf_corpus_outcome outcome;
-  int error = run(s, own, &r, &outcome, diagnostic);
-  if (!error && !ns)
-    print(s, own, &r, &outcome);
-  if (!error && outcome.wrong)
-    fprintf(stderr, "%s %s: %s\n", s->benchmark->name, s->way, outcome.first_wrong);
-  if (ns)
-    *ns = r.median_ns;
-  for (unsigned i = 0; i < r.count; i++)
-    free((char *)(uintptr_t)r.launched[i].kernel);
-  free(r.launched);
+/* Runs and prints. */
+static int measure(run *r, const settings *own, bf_diagnostic *diagnostic) {
+  int error = execute(r, own, diagnostic);
+  if (!error)
+    print(r, own);
+  if (!error && r->outcome.wrong)
+    error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", r->way[r->ways - 1].way,
+                    r->outcome.first_wrong);
+  free_run(r);
   return error;
 }
 
-/* The first power of two at which the benchmark takes long enough on the GPU, or the host is busy
- * for too long. */
-static int find_scale(subject *s, unsigned seed, unsigned *scale, bf_diagnostic *diagnostic) {
+/* The first power of two at which the benchmark takes long enough on the GPU, with enough blocks,
+ * or the host is busy for too long. */
+static int find_scale(const subject *plain, unsigned seed, unsigned *scale,
+                      bf_diagnostic *diagnostic) {
   for (*scale = 1;; *scale *= 2) {
-    double ns, start = bf_seconds();
+    double start = bf_seconds();
+    run r = {.ways = 1, .way = {*plain}};
     settings own = {.repeats = FIRST_REPEATS, .scale = *scale, .seed = seed};
-    BF_TRY(measure(s, &own, &ns, diagnostic));
-    if (ns >= least_ns || bf_seconds() - start > most_host_seconds / 2 || *scale == MOST_SCALE)
-      return BF_OK;
+    int error = execute(&r, &own, diagnostic);
+    bool is_enough = (r.plain_ns >= least_ns && r.least_blocks >= LEAST_BLOCKS) ||
+                     r.plain_ns >= most_ns || bf_seconds() - start > most_host_seconds ||
+                     *scale == MOST_SCALE;
+    free_run(&r);
+    if (error || is_enough)
+      return error;
   }
 }
 
 /* ---- Benchmarks ---- */
 
-static const char *const ways[] = {"plain", "xor", "exact", "auto"};
-enum { WAYS = sizeof ways / sizeof *ways };
-
 /* Runs a benchmark in all its ways. Data it was not chosen by, where addresses depend on it.
  * *scale: of the benchmark that this one is the padded version of. */
-static int measure_benchmark(const bf_corpus_benchmark *benchmark, const entry *entries, bool once,
-                             unsigned *scale, bf_diagnostic *diagnostic) {
-  subject plain = {benchmark, "plain", entries};
-  settings own = {.repeats = once ? 0 : REPEATS, .scale = 1};
-  own.seed = benchmark->is_data_dependent && !once;
-  if (!once && !benchmark->is_padded)
-    BF_TRY(find_scale(&plain, own.seed, scale, diagnostic));
-  own.scale = once ? 1 : *scale;
-  for (own.round = 0; own.round < (once ? 1 : ROUNDS); own.round++)
-    for (unsigned w = 0; w < WAYS; w++) {
-      subject s = {benchmark, ways[w], entries};
-      if (has_way(&s))
-        BF_TRY(measure(&s, &own, NULL, diagnostic));
-    }
+static int time_benchmark(const bf_corpus_benchmark *benchmark, const entry *entries,
+                          unsigned *scale, bf_diagnostic *diagnostic) {
+  run r = {0};
+  settings own = {.repeats = REPEATS, .seed = benchmark->is_data_dependent};
+  for (unsigned w = 0; w < WAYS; w++) {
+    subject s = {benchmark, ways[w], entries};
+    if (has_way(&s))
+      r.way[r.ways++] = s;
+  }
+  if (!benchmark->is_padded)
+    BF_TRY(find_scale(&r.way[0], own.seed, scale, diagnostic));
+  own.scale = *scale;
+  return measure(&r, &own, diagnostic);
+}
+
+/* Runs every way on its own, without timing, at scale 1. */
+static int run_once(const bf_corpus_benchmark *benchmark, const entry *entries,
+                    bf_diagnostic *diagnostic) {
+  settings own = {.scale = 1};
+  for (unsigned w = 0; w < WAYS; w++) {
+    run r = {.ways = 1, .way = {{benchmark, ways[w], entries}}};
+    if (has_way(&r.way[0]))
+      BF_TRY(measure(&r, &own, diagnostic));
+  }
   return BF_OK;
 }
 
@@ -250,13 +291,15 @@ int main(int argc, char **argv) {
   bool once = argc > 2 && strcmp(argv[2], "--once") == 0;
   unsigned scale = 1;
   int status = 0;
-  printf("benchmark,way,round,scale,seed,launch,kernel,hash,registers,local_bytes,static_bytes,"
-         "dynamic_bytes,median_ns,least_ns,elements,wrong\n");
+  printf("benchmark,way,scale,seed,launch,kernel,hash,blocks,registers,local_bytes,static_bytes,"
+         "dynamic_bytes,median_ns,least_ns,elements,result\n");
   for (unsigned i = 0; bf_corpus_get(i); i++) {
     const bf_corpus_benchmark *benchmark = bf_corpus_get(i);
     if (!is_asked(benchmark->name, argc - 2 - once, argv + 2 + once))
       continue;
-    if (measure_benchmark(benchmark, entries, once, &scale, &diagnostic) != BF_OK) {
+    int error = once ? run_once(benchmark, entries, &diagnostic)
+                     : time_benchmark(benchmark, entries, &scale, &diagnostic);
+    if (error) {
       fprintf(stderr, "measure: %s: %s\n", benchmark->name, diagnostic.message);
       status = 1;
     }

@@ -42,14 +42,14 @@ def main():
     launched = list(csv.DictReader(io.StringIO(run.stdout)))
     if len(counted) != len(launched):
         sys.exit(f"{len(launched)} launches, but counters of {len(counted)}")
-    print("benchmark,way,launch,kernel,ld,st,atom,instructions,wrong")
+    print("benchmark,way,launch,kernel,ld,st,atom,instructions,result")
     for row, counters in zip(launched, counted):
         if counters["Kernel Name"].split("(")[0] != row["kernel"]:
             sys.exit(f"counters of {counters['Kernel Name']} beside kernel {row['kernel']}")
         value = {m: int(float(counters[m].replace(",", ""))) for m in metrics}
         sums = [sum(value[m] for m in own) for own in KINDS.values()]
         print(",".join(map(str, [row["benchmark"], row["way"], row["launch"], row["kernel"]] + sums +
-                           [value[m] for m in OTHERS] + [row["wrong"]])))
+                           [value[m] for m in OTHERS] + [row["result"]])))
     return run.returncode
 
 
