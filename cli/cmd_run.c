@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 typedef struct settings {
-  const char *hashes, *hash, *log;
+  const char *hash_file, *hash, *log;
 } settings;
 
 static const cli_option options[] = {
-    {"hashes", CLI_TEXT, offsetof(settings, hashes), "FILE", NULL,
+    {"hash-file", CLI_TEXT, offsetof(settings, hash_file), "FILE", NULL,
      "hashes of single kernels: lines KERNEL HASH, * for all others"},
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
-     "hash of the kernels that FILE does not name (default fixed, and none with --hashes)"},
+     "hash of the kernels that FILE does not name (default fixed, and none with --hash-file)"},
     {"log", CLI_TEXT, offsetof(settings, log), "FILE", NULL,
      "write what was done to FILE; stderr: to standard error"},
 };
@@ -35,8 +35,8 @@ static int check_hashes(const settings *s, bf_diagnostic *diagnostic) {
   bf_hash_list *list = NULL;
   bf_hash *hash = NULL;
   int error = BF_OK;
-  if (s->hashes)
-    error = bf_hash_list_read(s->hashes, geometry, &list, diagnostic);
+  if (s->hash_file)
+    error = bf_hash_list_read(s->hash_file, geometry, &list, diagnostic);
   if (error == BF_OK && s->hash)
     error = bf_hash_parse(s->hash, &geometry, &hash, diagnostic);
   if (error == BF_OK && hash && !bf_hash_is_row_preserving(hash))
@@ -66,10 +66,10 @@ static int find_library(char path[2 * PATH_MAX], bf_diagnostic *diagnostic) {
 
 /* Sets all that the library reads. */
 static bool set_environment(const settings *s, const char *library) {
-  const char *hash = s->hash ? s->hash : s->hashes ? NULL : "fixed";
+  const char *hash = s->hash ? s->hash : s->hash_file ? NULL : "fixed";
   bool logs_to_stderr = s->log && strcmp(s->log, "stderr") == 0;
   return cli_prepend_variable("LD_PRELOAD", library) && cli_put_variable("BANKFOLD_HASH", hash) &&
-         cli_put_path("BANKFOLD_HASHES", s->hashes) &&
+         cli_put_path("BANKFOLD_HASHES", s->hash_file) &&
          (!s->log || (logs_to_stderr ? cli_put_variable("BANKFOLD_LOG", s->log)
                                      : cli_put_path("BANKFOLD_LOG", s->log)));
 }
@@ -89,8 +89,9 @@ static int run(const void *given, int count, char **arguments) {
   bf_diagnostic diagnostic = {.caret = -1};
   cli_program program;
   char library[2 * PATH_MAX];
-  if (s->hashes && strcmp(s->hashes, "-") == 0)
-    return cli_usage_error(&cli_run, "--hashes cannot be standard input, which is the program's");
+  if (s->hash_file && strcmp(s->hash_file, "-") == 0)
+    return cli_usage_error(&cli_run,
+                           "--hash-file cannot be standard input, which is the program's");
   int error = check_hashes(s, &diagnostic);
   if (error == BF_OK)
     error = cli_program_inspect(arguments[0], &program, &diagnostic);
@@ -116,7 +117,7 @@ const cli_command cli_run = {
     .examples = "bankfold run ./app 1024                            # hash every kernel\n"
                 "bankfold run --log stderr ./app                    # and say what was done\n"
                 "bankfold run --hash cute:3,4,3 ./app               # 16 bytes stay together\n"
-                "bankfold run --hashes app.hashes ./app             # each kernel its own hash\n",
+                "bankfold run --hash-file app.hashes ./app          # each kernel its own hash\n",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),
