@@ -22,7 +22,6 @@ static const cli_option options[] = {
      "write what was done to FILE; stderr: to standard error"},
 };
 
-static const char library_name[] = "libbankfold-inject.so";
 enum { STATUS_NOT_RUN = 127 };
 
 /* ---- Hashes ---- */
@@ -51,18 +50,6 @@ static int check_hashes(const settings *s, bf_diagnostic *diagnostic) {
 }
 
 /* ---- Running ---- */
-
-/* Finds the library as an absolute path that LD_PRELOAD can name. */
-static int find_library(char path[2 * PATH_MAX], bf_diagnostic *diagnostic) {
-  char folder[PATH_MAX];
-  if (!cli_find_library("inject", library_name, folder))
-    return bf_fail(diagnostic, BF_IO, "%s was not found beside the program", library_name);
-  snprintf(path, 2 * PATH_MAX, "%s/%s", folder, library_name);
-  if (strpbrk(path, " :"))
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s: a path with spaces or colons cannot be loaded before a program", path);
-  return BF_OK;
-}
 
 /* Sets all that the library reads. */
 static bool set_environment(const settings *s, const char *library) {
@@ -96,7 +83,7 @@ static int run(const void *given, int count, char **arguments) {
   if (error == BF_OK)
     error = cli_program_inspect(arguments[0], &program, &diagnostic);
   if (error == BF_OK)
-    error = find_library(library, &diagnostic);
+    error = cli_find_injection(library, &diagnostic);
   if (error == BF_OK && !set_environment(s, library))
     error = bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory");
   return error == BF_OK ? become(&program, count, arguments) : cli_complain(&diagnostic);

@@ -8,6 +8,8 @@
 
 /* Loads PTX on the first GPU. BF_UNSUPPORTED where there is no driver or no GPU. */
 int bf_cuda_device_create(const char *ptx, bf_device *device, bf_diagnostic *diagnostic);
+/* Fails with BF_UNSUPPORTED where there is no driver or no GPU. */
+int bf_cuda_check(bf_diagnostic *diagnostic);
 /* Frees all memory of the device. */
 void bf_cuda_device_free(bf_device *device);
 

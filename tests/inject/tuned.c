@@ -10,7 +10,7 @@
  *   capture:KERNEL   launches it into a graph
  *   fork:STEP        does it in a child and waits for that
  *   print:TEXT       prints a line
- *   environment:NAME prints the variable
+ *   process          prints its number
  *   input            prints what it reads
  *   exit:N, _exit:N, abort, hang
  *   HASH?STEP        takes a step only in runs with that BANKFOLD_HASH */
@@ -140,8 +140,8 @@ static void take(const char *step) {
     in_child(rest);
   else if ((rest = behind(step, "print:")))
     puts(rest);
-  else if ((rest = behind(step, "environment:")))
-    puts(getenv(rest) ? getenv(rest) : "not set");
+  else if (strcmp(step, "process") == 0)
+    printf("%ld\n", (long)getpid());
   else if (strcmp(step, "input") == 0)
     print_input();
   else if ((rest = behind(step, "exit:")))
