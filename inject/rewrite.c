@@ -86,11 +86,11 @@ static int verify(const bf_ptx_module *module, choice *chosen, const bf_rewrite_
 /* Adds what is to be known about one kernel. */
 static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritten) {
   rewritten->hashed += kernel->is_rewritten;
-  if (kernel->is_rewritten && kernel->has_dynamic_shared)
-    bf_text_addf(&rewritten->dynamic, "%s\n", kernel->name);
-  if (kernel->is_rewritten)
+  if (kernel->is_rewritten) {
+    inject_kernel done = {kernel->name, kernel->hash, kernel->has_dynamic_shared};
+    inject_add_kernel(&done, &rewritten->hashes);
     bf_text_addf(&rewritten->remarks, "%s: %s\n", kernel->name, kernel->hash);
-  else if (kernel->obstacles)
+  } else if (kernel->obstacles)
     bf_text_addf(&rewritten->remarks, "%s: left alone: line %llu: %s\n", kernel->name,
                  (unsigned long long)kernel->obstacle[0].line, kernel->obstacle[0].text);
   else
@@ -110,7 +110,7 @@ static int process(const inject_settings *settings, const bf_ptx_module *module,
   rewritten->is_changed = result.is_changed;
   if (error == BF_OK && result.is_changed)
     bf_text_add(&rewritten->text, result.text.data, result.text.size);
-  if (rewritten->text.failed || rewritten->dynamic.failed)
+  if (rewritten->text.failed || rewritten->hashes.failed)
     error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   bf_rewrite_free(&result);
   return error;

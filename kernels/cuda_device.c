@@ -332,14 +332,31 @@ static int cuda_launch(void *context, const bf_device_launch *launch, bf_diagnos
 
 /* ---- The device ---- */
 
+static const char no_driver[] = "no driver for NVIDIA GPUs (libcuda.so.1)",
+                  no_gpu[] = "no NVIDIA GPU that its driver can use";
+
+int bf_cuda_check(bf_diagnostic *diagnostic) {
+  int (*init)(unsigned), (*count_devices)(int *), count = 0;
+  void *library = dlopen("libcuda.so.1", RTLD_NOW);
+  *(void **)&init = library ? dlsym(library, "cuInit") : NULL;
+  *(void **)&count_devices = library ? dlsym(library, "cuDeviceGetCount") : NULL;
+  bool has_driver = init && count_devices;
+  if (has_driver && (init(0) != 0 || count_devices(&count) != 0))
+    count = 0;
+  if (library)
+    dlclose(library);
+  return count > 0 ? BF_OK
+                   : bf_fail(diagnostic, BF_UNSUPPORTED, "%s", has_driver ? no_gpu : no_driver);
+}
+
 /* Opens the driver and the first GPU. */
 static int open_gpu(cuda_gpu *gpu, bf_diagnostic *diagnostic) {
   gpu->library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!gpu->library || !find_functions(gpu->library, &gpu->driver))
-    return bf_fail(diagnostic, BF_UNSUPPORTED, "no driver for NVIDIA GPUs (libcuda.so.1)");
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "%s", no_driver);
   void *context;
   if (gpu->driver.init(0) != 0 || gpu->driver.device_get(&gpu->ordinal, 0) != 0)
-    return bf_fail(diagnostic, BF_UNSUPPORTED, "no NVIDIA GPU that its driver can use");
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "%s", no_gpu);
   BF_TRY(check(gpu, gpu->driver.context_retain(&context, gpu->ordinal), "cuDevicePrimaryCtxRetain",
                diagnostic));
   gpu->has_context = true;

@@ -38,6 +38,8 @@ typedef struct bf_cuda_device_options {
  * none) are copied. */
 int bf_cuda_device_create(const char *ptx, const bf_cuda_device_options *options, bf_device *device,
                           bf_diagnostic *diagnostic);
+/* Fails with BF_UNSUPPORTED where there is no driver or no GPU. */
+int bf_cuda_check(bf_diagnostic *diagnostic);
 /* Frees all memory of the device. */
 void bf_cuda_device_free(bf_device *device);
 
