@@ -16,29 +16,23 @@ typedef struct choice {
   const char *name[MOST_LEFT_OUT]; /* kernels that get none */
 } choice;
 
-/* The line of a kernel in the file of hashes, by its own or its readable name, or the default. */
-static const bf_hash *listed_hash(const inject_settings *settings, const char *name) {
-  if (!settings->hashes)
-    return settings->otherwise;
-  bf_text readable = {0};
-  bf_ptx_readable_name(name, &readable);
-  bool by_readable = !readable.failed && readable.data &&
-                     !bf_hash_list_has(settings->hashes, name) &&
-                     bf_hash_list_has(settings->hashes, readable.data);
-  const bf_hash *hash = bf_hash_list_find(settings->hashes, by_readable ? readable.data : name);
-  bf_text_free(&readable);
+/* What the file of hashes has for a kernel, or an array of it, or the default. */
+static const bf_hash *listed_hash(const inject_settings *settings, const char *kernel,
+                                  const bf_ptx_variable *array) {
+  const bf_hash *hash = settings->hashes ? bf_rewrite_listed_hash(settings->hashes, kernel,
+                                                                  array ? array->name : NULL)
+                                         : NULL;
   return hash ? hash : settings->otherwise;
 }
 
 /* As rewrite.h asks for it. */
 static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
                               const bf_ptx_variable *array) {
-  (void)array;
   const choice *chosen = context;
   for (unsigned i = 0; i < chosen->left_out; i++)
     if (strcmp(chosen->name[i], kernel->name) == 0)
       return NULL;
-  const bf_hash *hash = listed_hash(chosen->settings, kernel->name);
+  const bf_hash *hash = listed_hash(chosen->settings, kernel->name, array);
   return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
 }
 
@@ -59,7 +53,7 @@ static bool leave_out(const bf_ptx_module *module, const bf_rewrite_result *resu
 /* Rewrites the module, without what is left out. */
 static int rewrite_module(const bf_ptx_module *module, choice *chosen, bf_rewrite_result *result,
                           bf_diagnostic *diagnostic) {
-  bf_rewrite_options options = {.context = chosen, .hash_of = hash_of};
+  bf_rewrite_options options = {.context = chosen, .hash_of = hash_of, .dynamic_is_rounded = true};
   BF_TRY(bf_rewrite(module, &options, result, diagnostic));
   if (!leave_out(module, result, chosen))
     return BF_OK;
