@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 NOP = 0x918
-SHARED = {0x984: "LDS", 0x988: "STS", 0x38C: "ATOMS", 0x38D: "ATOMS", 0x83B: "LDSM",
+SHARED = {0x984: "LDS", 0x388: "STS", 0x988: "STS", 0x38C: "ATOMS", 0x38D: "ATOMS", 0x83B: "LDSM",
           0x844: "STSM", 0xFAE: "LDGSTS"}
 
 

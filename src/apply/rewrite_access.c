@@ -22,7 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_HELD = 256, MOST_HASHES = 8 };
+enum {
+  MOST_HELD = 256,
+  MOST_HASHES = 8,
+  /* Places that are kept from block to block take registers. One for each base is worth it; of
+   * those at other offsets, so many in a function. Measured with bench/rewrite_cost.py: without a
+   * limit, softmax of the corpus takes 156 registers in place of 32. */
+  MOST_KEPT = 8,
+};
 
 /* A register that holds H(base + offset), behind the lines before an instruction. */
 typedef struct held {
@@ -61,6 +68,7 @@ typedef struct writer {
   held held[MOST_HELD];
   unsigned helds, next_held;
   unsigned places, wide_places; /* registers used so far */
+  unsigned kept;                /* places at offsets that are kept from block to block */
   bool uses_predicate;
   bool uses_term[2], uses_logical[2]; /* of 32 and of 64 bits */
   bf_ptx_registers *narrow, *wide;    /* the places, as declared; they outlive the writer */
@@ -178,16 +186,16 @@ static const held *find_held(const writer *w, const bf_ptx_operand *base, int64_
   return NULL;
 }
 
-/* Remembers a place that is written before instruction `at`. */
+/* Remembers a place that is written before instruction `at`; is_kept: beyond its block. */
 static void hold(writer *w, const bf_ptx_operand *base, int64_t offset, bool is_generic,
-                 unsigned place, uint32_t at) {
+                 unsigned place, uint32_t at, bool is_kept) {
   unsigned slot = w->helds < MOST_HELD ? w->helds++ : w->next_held++ % MOST_HELD;
   w->held[slot] = (held){.is_generic = is_generic,
                          .base = base,
                          .offset = offset,
                          .place = place,
                          .at = at,
-                         .is_steady = bf_rewrite_is_steady(w->hoist, base, at)};
+                         .is_steady = is_kept && bf_rewrite_is_steady(w->hoist, base, at)};
 }
 
 /* Whether the operand, which is written, holds the register. */
@@ -261,6 +269,12 @@ static const char *put_logical(writer *w, const bf_ptx_operand *base, int64_t of
 
 static unsigned new_place(writer *w, bool wide) { return wide ? w->wide_places++ : w->places++; }
 
+/* Whether to keep H(base + offset) beyond the block of the access at hand. */
+static bool is_worth_keeping(writer *w, const bf_ptx_operand *base, int64_t offset) {
+  return bf_rewrite_is_steady(w->hoist, base, w->index) &&
+         ((offset == 0 && base->kind == BF_PTX_REGISTER) || w->kept++ < MOST_KEPT);
+}
+
 /* H(base + offset) in a register, computed outside of loops where that is possible. */
 static unsigned put_place(writer *w, const bf_ptx_operand *base, int64_t offset) {
   const held *found = find_held(w, base, offset, false);
@@ -268,10 +282,11 @@ static unsigned put_place(writer *w, const bf_ptx_operand *base, int64_t offset)
     return found->place;
   bool wide = is_wide(base);
   unsigned place = new_place(w, wide);
-  uint32_t at = bf_rewrite_hoist_to(w->hoist, base, w->index);
+  bool is_kept = is_worth_keeping(w, base, offset);
+  uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index) : w->index;
   put_terms(w, put_logical(w, base, offset, wide), place, wide);
   put_before(w, at);
-  hold(w, base, offset, false, place, at);
+  hold(w, base, offset, false, place, at, is_kept);
   return place;
 }
 
@@ -319,7 +334,7 @@ static target put_sum(writer *w, const bf_ptx_operand *base, int64_t offset) {
     PUT(w, "mov.u32 \t%splace%u, %s+%llu;\n", w->prefix, to.place, name_of(w, base),
         (unsigned long long)hashed);
   put_before(w, w->index);
-  hold(w, base, (int64_t)near, false, to.place, w->index);
+  hold(w, base, (int64_t)near, false, to.place, w->index, false);
   return to;
 }
 
@@ -341,7 +356,7 @@ static target put_shared(writer *w, const bf_ptx_operand *base, int64_t offset) 
   PUT(w, "xor.b%u \t%splace%s%u, %splace%s%u, %llu;\n", bits_of(wide), w->prefix, suffix_of(wide),
       place, w->prefix, suffix_of(wide), to.place, (unsigned long long)hash_constant(w, step));
   put_before(w, w->index);
-  hold(w, base, key, false, place, w->index);
+  hold(w, base, key, false, place, w->index, false);
   to.place = place;
   return to;
 }
@@ -354,7 +369,8 @@ static unsigned put_generic(writer *w, const bf_ptx_operand *base, int64_t offse
   bool wide = is_wide(base);
   const char *suffix = suffix_of(wide), *address = put_logical(w, base, offset, wide);
   unsigned bits = bits_of(wide), place = new_place(w, wide);
-  uint32_t at = bf_rewrite_hoist_to(w->hoist, base, w->index);
+  bool is_kept = is_worth_keeping(w, base, offset);
+  uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index) : w->index;
   char inside[40];
   snprintf(inside, sizeof inside, "%sinside%s", w->prefix, suffix);
   PUT(w, "isspacep.shared \t%sis_shared, %s;\n", w->prefix, address);
@@ -366,7 +382,7 @@ static unsigned put_generic(writer *w, const bf_ptx_operand *base, int64_t offse
       w->prefix, suffix, place, address, w->prefix);
   w->uses_predicate = true;
   put_before(w, at);
-  hold(w, base, offset, true, place, at);
+  hold(w, base, offset, true, place, at, is_kept);
   return place;
 }
 

@@ -13,6 +13,9 @@ typedef struct analysis {
   uint8_t *zeros; /* per register */
 } analysis;
 
+/* What is relied on of the address of a variable, in bits: 1024 bytes, which CUDA reserves in front
+ * of them on newer GPUs. */
+enum { MOST_ALIGNED_BITS = 10 };
 enum { MOST_ZEROS = 31, MOST_PASSES = 64 };
 
 static unsigned smaller(unsigned a, unsigned b) { return a < b ? a : b; }
@@ -29,7 +32,7 @@ unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
   for (unsigned i = 0; i < plan->variables; i++)
     is_padded |= plan->variable[i]->name == variable->name &&
                  plan->variable[i]->line == variable->line && bf_rewrite_moves(plan, kernel, i);
-  return zeros_of_number(bf_rewrite_alignment(variable, is_padded));
+  return smaller(zeros_of_number(bf_rewrite_alignment(variable, is_padded)), MOST_ALIGNED_BITS);
 }
 
 static unsigned zeros_of_symbol(const analysis *a, const bf_ptx_operand *operand) {
