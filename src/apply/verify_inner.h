@@ -99,7 +99,9 @@ bool bf_verify_is_constant(const bf_verify_bits *bits);
 
 /* Per register: bits that are 0 whenever it is read; in arena, NULL where memory is exhausted. */
 uint64_t *bf_verify_known_zeros(const bf_ptx_function *function, bf_arena *arena);
-/* Lowest bits of a variable's address that are 0. */
+/* Bits of a variable's absolute address that are surely 0. */
+uint64_t bf_verify_variable_zeros(const bf_ptx_variable *variable);
+/* Lowest bits of a variable's address that its declaration makes 0. */
 unsigned bf_verify_variable_zero_bits(const bf_ptx_variable *variable);
 
 /* ---- verify_barriers.c ---- */

@@ -74,11 +74,10 @@ static bf_verify_value symbol_value(const bf_ptx_operand *operand, unsigned widt
   if (operand->generic || operand->mask || operand->symbol->kind != BF_PTX_SYMBOL_VARIABLE ||
       operand->symbol->variable->space != BF_PTX_SPACE_SHARED)
     return unknown("the address of something that is not in shared memory");
-  bf_verify_atom atom = {
-      .base = BF_VERIFY_VARIABLE,
-      .variable = operand->symbol->variable,
-      .width = width,
-      .zeros = bf_gf2_low_bits(bf_verify_variable_zero_bits(operand->symbol->variable))};
+  bf_verify_atom atom = {.base = BF_VERIFY_VARIABLE,
+                         .variable = operand->symbol->variable,
+                         .width = width,
+                         .zeros = bf_verify_variable_zeros(operand->symbol->variable)};
   bf_verify_bits bits = bf_verify_atom_bits(&atom);
   return plain(bf_verify_add(&bits, (uint64_t)operand->offset));
 }
