@@ -221,7 +221,7 @@ static void test_mutants_of_the_rewriter(void **state) {
     const char *hashes;
   } rows[] = {
       {NARROW, "narrow=fixed"}, {NARROW, "narrow=cute:3,4,3"}, {WIDE, "wide=cute:3,4,3"},
-      {LOOPS, "loops=fixed"},   {LINEAR, "linear=fixed"},
+      {LOOPS, "loops=fixed"},   {LINEAR, "linear=cute:3,4,3"},
   };
   char original[MOST_TEXT], rewritten[MOST_TEXT];
   (void)state;
