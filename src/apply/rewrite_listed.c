@@ -139,7 +139,8 @@ void bf_listed_remark(const bf_rewrite_kernel *kernel, bf_text *text) {
   if (kernel->is_rewritten)
     bf_text_puts(text, kernel->hash);
   else if (!kernel->obstacles)
-    bf_text_puts(text, "left alone");
+    bf_text_addf(text, "left alone: %s",
+                 kernel->accesses ? "no hash" : "no accesses to shared memory");
   else if (kernel->obstacle[0].line)
     bf_text_addf(text, "left alone: line %llu: %s", (unsigned long long)kernel->obstacle[0].line,
                  kernel->obstacle[0].text);
