@@ -6,8 +6,10 @@
 /* Adds what is to be known about one kernel. */
 static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritten) {
   rewritten->hashed += kernel->is_rewritten;
-  if (kernel->is_rewritten && kernel->has_dynamic_shared)
-    bf_text_addf(&rewritten->dynamic, "%s\n", kernel->name);
+  if (kernel->is_rewritten) {
+    inject_kernel done = {kernel->name, kernel->hash, kernel->has_dynamic_shared};
+    inject_add_kernel(&done, &rewritten->hashes);
+  }
   bf_listed_remark(kernel, &rewritten->remarks);
   bf_text_puts(&rewritten->remarks, "\n");
 }
@@ -25,7 +27,7 @@ static int process(const inject_settings *settings, const bf_ptx_module *module,
   rewritten->is_changed = result.is_changed;
   if (result.is_changed)
     bf_text_add(&rewritten->text, result.text.data, result.text.size);
-  if (rewritten->text.failed || rewritten->dynamic.failed)
+  if (rewritten->text.failed || rewritten->hashes.failed)
     error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   bf_rewrite_free(&result);
   return error;
