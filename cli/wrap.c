@@ -46,6 +46,13 @@ void cli_wrap_free(cli_wrap *wrap) {
   *wrap = (cli_wrap){0};
 }
 
+int cli_wrap_check(const char *hash_file, const char *hash, bf_diagnostic *diagnostic) {
+  cli_wrap wrap = {0};
+  int error = read_hashes(hash_file, hash, &wrap, diagnostic);
+  cli_wrap_free(&wrap);
+  return error;
+}
+
 /* Sets what an option says; what none says stays. */
 static bool put_options(const cli_wrap_options *o) {
   bool names_hash = o->hash || o->hash_file;
@@ -58,15 +65,11 @@ static bool put_options(const cli_wrap_options *o) {
 }
 
 int cli_wrap_put(const cli_wrap_options *options, bf_diagnostic *diagnostic) {
-  cli_wrap wrap = {0};
   if (options->hash_file && strcmp(options->hash_file, "-") == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "--hash-file cannot be standard input, which is the compiler's");
-  int error = read_hashes(options->hash_file, options->hash, &wrap, diagnostic);
-  cli_wrap_free(&wrap);
-  if (error == BF_OK && !put_options(options))
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  return error;
+  BF_TRY(cli_wrap_check(options->hash_file, options->hash, diagnostic));
+  return put_options(options) ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
 }
 
 /* ---- Log ---- */

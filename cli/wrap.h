@@ -35,6 +35,8 @@ typedef struct cli_wrap_options {
         "write what was done to FILE; stderr: to standard error"                                   \
   }
 
+/* Refuses hashes that programs cannot be rewritten with; NULL: none is given. */
+int cli_wrap_check(const char *hash_file, const char *hash, bf_diagnostic *diagnostic);
 /* Puts options into the environment, from where this process and those that it starts take them. An
  * error where a hash cannot be read or used. */
 int cli_wrap_put(const cli_wrap_options *options, bf_diagnostic *diagnostic);
