@@ -1,4 +1,5 @@
 /* tune: finds hashes that make the kernels of a program faster, by running it on the GPU. */
+#include "apply/rewrite_listed.h"
 #include "attempt.h"
 #include "environment.h"
 #include "kernels/devices.h"
@@ -46,9 +47,6 @@ static const char *const built_in[] = {
     "cute:3,4,3", "bits:0,1,2^5^8,3^6^9,4^7^10",
 };
 enum { BUILT_IN = sizeof built_in / sizeof *built_in, MOST_CANDIDATES = CLI_MOST_TEXTS + 2 };
-
-/* The geometry of shared memory on GPUs: 32 banks of 4 bytes in at most 256 KiB. */
-static const bf_geometry geometry = {.bank_bits = 5, .address_bits = 16, .word_bytes = 4};
 
 /* A candidate whose every kernel takes this much longer after one round is given up. */
 static const double hopeless = 1.05;
@@ -322,8 +320,8 @@ static int run_all(tuner *t, bf_diagnostic *diagnostic) {
 static int add_candidate(tuner *t, const char *text, bool is_file, bf_diagnostic *diagnostic) {
   bf_hash_list *list = NULL;
   bf_hash *hash = NULL;
-  int error = is_file ? bf_hash_list_read(text, geometry, &list, diagnostic)
-                      : bf_hash_parse(text, &geometry, &hash, diagnostic);
+  int error = is_file ? bf_hash_list_read(text, bf_listed_geometry, &list, diagnostic)
+                      : bf_hash_parse(text, &bf_listed_geometry, &hash, diagnostic);
   if (error == BF_OK && hash && !bf_hash_is_row_preserving(hash))
     error = bf_fail(diagnostic, BF_UNSUPPORTED,
                     "programs are rewritten with hashes that leave every word in its row of 128 "
