@@ -1,6 +1,8 @@
 /* The environment of a program that is started, and the libraries that go with it. */
 #include "environment.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,4 +50,22 @@ bool cli_find_library(const char *build_folder, const char *library, char folder
       return true;
   }
   return false;
+}
+
+void cli_remove_folder(const char *folder) {
+  DIR *directory = opendir(folder);
+  for (struct dirent *entry; directory && (entry = readdir(directory));)
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      unlinkat(dirfd(directory), entry->d_name, 0);
+  if (directory)
+    closedir(directory);
+  rmdir(folder);
+}
+
+int cli_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
+  const char *place = getenv("TMPDIR");
+  snprintf(folder, PATH_MAX, "%s/bankfold.XXXXXX", place && *place == '/' ? place : "/tmp");
+  if (!mkdtemp(folder))
+    return bf_fail(diagnostic, BF_IO, "cannot make %s: %s", folder, strerror(errno));
+  return BF_OK;
 }
