@@ -4,16 +4,14 @@
 #include "apply/rewrite.h"
 #include "apply/verify.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-/* ptxas refuses static arrays above this, so that padding must not lift a kernel over it. */
-enum { MOST_STATIC_BYTES = 48 * 1024, MOST_LEFT_OUT = 64 };
 
 /* What decides about the hash of a kernel. */
 typedef struct choice {
   const inject_settings *settings;
   unsigned left_out;
-  const char *name[MOST_LEFT_OUT]; /* kernels that get none */
+  const char **name; /* kernels that get none */
 } choice;
 
 /* The line of a kernel in the file of hashes, by its own or its readable name, or the default. */
@@ -42,28 +40,44 @@ static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
   return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
 }
 
-/* Leaves out the kernels that padding makes too large; whether there are any. */
-static bool leave_out(const bf_ptx_module *module, const bf_rewrite_result *result,
-                      choice *chosen) {
-  unsigned before = chosen->left_out;
-  for (unsigned i = 0; i < result->kernels; i++) {
-    const bf_rewrite_kernel *kernel = &result->kernel[i];
-    const bf_ptx_function *function = bf_ptx_find(module, kernel->name);
-    if (kernel->is_rewritten && kernel->padded_bytes > MOST_STATIC_BYTES && function &&
-        chosen->left_out < MOST_LEFT_OUT)
-      chosen->name[chosen->left_out++] = function->name;
-  }
-  return chosen->left_out > before;
+/* ---- Code that is linked with other code ---- */
+
+/* Fails where other modules know the size of shared variables, which padding changes. */
+static int check_variables(const bf_ptx_module *module, bf_diagnostic *diagnostic) {
+  for (const bf_ptx_item *item = module->first; item; item = item->next)
+    if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->space == BF_PTX_SPACE_SHARED &&
+        item->variable->linkage != BF_PTX_PRIVATE && item->variable->bytes)
+      return bf_fail(diagnostic, BF_UNSUPPORTED, "shared variable %s belongs to other modules too",
+                     item->variable->name);
+  return BF_OK;
 }
 
+/* Leaves out the kernels with dynamic shared memory. */
+static int leave_out(const bf_ptx_module *module, const bf_rewrite_result *result, choice *chosen,
+                     bf_diagnostic *diagnostic) {
+  chosen->name = calloc((size_t)result->kernels + 1, sizeof *chosen->name);
+  if (!chosen->name)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  for (unsigned i = 0; i < result->kernels; i++)
+    if (result->kernel[i].has_dynamic_shared)
+      chosen->name[chosen->left_out++] = bf_ptx_find(module, result->kernel[i].name)->name;
+  return BF_OK;
+}
+
+/* ---- Rewriting ---- */
+
 /* Rewrites the module, without what is left out. */
-static int rewrite_module(const bf_ptx_module *module, choice *chosen, bf_rewrite_result *result,
-                          bf_diagnostic *diagnostic) {
+static int rewrite_module(const bf_ptx_module *module, bool is_linked, choice *chosen,
+                          bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   bf_rewrite_options options = {.context = chosen, .hash_of = hash_of};
-  BF_TRY(bf_rewrite(module, &options, result, diagnostic));
-  if (!leave_out(module, result, chosen))
-    return BF_OK;
-  bf_rewrite_free(result);
+  if (is_linked) {
+    bf_rewrite_result obstacles = {0};
+    BF_TRY(check_variables(module, diagnostic));
+    BF_TRY(bf_rewrite_examine(module, &obstacles, diagnostic));
+    int error = leave_out(module, &obstacles, chosen, diagnostic);
+    bf_rewrite_free(&obstacles);
+    BF_TRY(error);
+  }
   return bf_rewrite(module, &options, result, diagnostic);
 }
 
@@ -98,12 +112,11 @@ static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritte
 }
 
 /* Rewrites, verifies and describes a parsed module. */
-static int process(const inject_settings *settings, const bf_ptx_module *module,
+static int process(const bf_ptx_module *module, bool is_linked, choice *chosen,
                    inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
-  choice chosen = {.settings = settings};
   bf_rewrite_result result = {0};
-  BF_TRY(rewrite_module(module, &chosen, &result, diagnostic));
-  int error = result.is_changed ? verify(module, &chosen, &result, diagnostic) : BF_OK;
+  BF_TRY(rewrite_module(module, is_linked, chosen, &result, diagnostic));
+  int error = result.is_changed ? verify(module, chosen, &result, diagnostic) : BF_OK;
   for (unsigned i = 0; i < result.kernels && error == BF_OK; i++)
     describe(&result.kernel[i], rewritten);
   rewritten->kernels = result.kernels;
@@ -117,10 +130,12 @@ static int process(const inject_settings *settings, const bf_ptx_module *module,
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   bf_ptx_module *module;
+  choice chosen = {.settings = settings};
   BF_TRY(bf_ptx_parse(name, ptx->data, ptx->size, &module, diagnostic));
-  int error = process(settings, module, rewritten, diagnostic);
+  int error = process(module, is_linked, &chosen, rewritten, diagnostic);
+  free(chosen.name);
   bf_ptx_free(module);
   return error;
 }

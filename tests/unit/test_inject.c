@@ -20,8 +20,8 @@ void *inject_driver(const char *name) {
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
-  (void)settings, (void)name, (void)ptx, (void)rewritten;
+                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+  (void)settings, (void)name, (void)ptx, (void)is_linked, (void)rewritten;
   return bf_fail(diagnostic, BF_UNSUPPORTED, "no rewriter");
 }
 
@@ -80,7 +80,7 @@ static void try_image(const void *image) {
   static const inject_devices devices = {.count = 1, .sm = {90}, .ptx_version = 90};
   const void *bytes;
   inject_source source;
-  uint64_t size = inject_image_bytes(image, &bytes);
+  uint64_t size = inject_image_bytes(image, BF_MAX_PTX_BYTES, &bytes);
   if (size == 0 || inject_source_open(bytes, size, &devices, &source, NULL) != BF_OK)
     return;
   bf_text text = {0};
