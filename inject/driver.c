@@ -393,6 +393,14 @@ static inject_slot find_asked(const char *name, int version, bool per_thread) {
   return found;
 }
 
+/* Keeps the driver's function of a slot; says so the first time. */
+static void keep_real(inject_slot at, void *real) {
+  static atomic_bool is_found;
+  if (!atomic_exchange(&is_found, true))
+    inject_log("the driver is found through %s", slot_names[at]);
+  atomic_store(&real_functions[at], real);
+}
+
 bool inject_replaces(const char *name) { return find_slot(name) < SLOTS; }
 
 void *inject_replace(const char *name, void *real) {
@@ -400,7 +408,7 @@ void *inject_replace(const char *name, void *real) {
   if (at == SLOTS)
     return real;
   if (real && real != replacements[at].function)
-    atomic_store(&real_functions[at], real);
+    keep_real(at, real);
   return replacements[at].function;
 }
 
@@ -412,7 +420,7 @@ static void replace_asked(const char *name, void **function, int version, uint64
           : SLOTS;
   if (at == SLOTS || *function == replacements[at].function)
     return;
-  atomic_store(&real_functions[at], *function);
+  keep_real(at, *function);
   *function = replacements[at].function;
 }
 

@@ -53,6 +53,18 @@ static const char *variable(const char *name) {
   return value && *value ? value : NULL;
 }
 
+/* Says at once that the library is there, as it may not be: other tools set LD_PRELOAD too. */
+__attribute__((constructor)) static void open_log(void) {
+  char program[4096];
+  int kept = errno;
+  const char *log = variable("BANKFOLD_LOG");
+  settings.log = log ? strdup(log) : NULL;
+  ssize_t length = log ? readlink("/proc/self/exe", program, sizeof program - 1) : -1;
+  if (length > 0)
+    inject_log("loaded into %.*s", (int)length, program);
+  errno = kept;
+}
+
 /* The whole file at the end of settings.text, which is part of every key. */
 static int read_text(const char *path, bf_diagnostic *diagnostic) {
   bf_reader *reader;
@@ -101,8 +113,6 @@ static void find_cache(void) {
 
 static void read_settings(void) {
   bf_diagnostic diagnostic = {.caret = -1};
-  const char *log = variable("BANKFOLD_LOG");
-  settings.log = log ? strdup(log) : NULL;
   find_cache();
   if (read_hashes(&diagnostic) != BF_OK) {
     has_hashes = false;

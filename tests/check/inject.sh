@@ -26,7 +26,7 @@ app() {
   while [[ $1 == *=* ]]; do settings+=("$1") && shift; done
   [ "$1" = linked ] && program=inject_app_linked
   rm -f "$work/calls" "$work/log"
-  env LD_LIBRARY_PATH="$parts" LD_PRELOAD="$library" BANKFOLD_HASH=fixed \
+  timeout 60 env LD_LIBRARY_PATH="$parts" LD_PRELOAD="$library" BANKFOLD_HASH=fixed \
     XDG_CACHE_HOME="$work/cache" BANKFOLD_LOG="$work/log" STUB_LOG="$work/calls" "${settings[@]}" \
     "$parts/$program" "$@" >"$work/out" 2>"$work/err"
   status=$?
@@ -79,6 +79,10 @@ for way in linked dlsym proc proc11 thread; do
     called "^$node$form: twice, 1024 bytes" 1
   done
 done
+
+app dlsym data "$work/dynamic.ptx"
+logged "loaded into $parts/inject_app\$"
+logged 'the driver is found through cuInit\|the driver is found through cuModuleLoadData'
 
 # What is asked for less often.
 for way in linked dlsym proc thread; do
@@ -304,6 +308,11 @@ forget
 app proc fork "$work/dynamic.ptx"
 called 'cuModuleLoadData: rewritten PTX' 181
 forget
+app proc exec "$work/dynamic.ptx"
+called 'cuModuleLoadData: rewritten PTX' 3
+[ "$(grep -c 'loaded into' "$work/log")" = 3 ] || complain 'not loaded into what a program becomes or starts'
+[ "$(grep -c 'from the cache' "$work/log")" = 2 ] || complain 'the cache is not used by what a program starts'
+forget
 for i in 1 2 3 4 5 6; do
   env LD_LIBRARY_PATH="$parts" LD_PRELOAD="$parts/libbankfold-inject-test.so" BANKFOLD_HASH=fixed \
     XDG_CACHE_HOME="$work/cache" STUB_LOG="$work/calls.$i" \
@@ -361,13 +370,31 @@ app BANKFOLD_HASH=fixed STUB_SAVE="$work/saved" dlsym link "$work/calls.ptx"
 logged 'a call of elsewhere, which is not in the module'
 cmp "$work/calls.ptx" "$work/saved" || complain 'kernels that call functions of others were changed'
 
+# The library as docs/inject.md builds it, without a build system. zstd is opened when it is needed, and
+# may be missing.
+mkdir "$work/alone" "$work/no_zstd" && : >"$work/no_zstd/libzstd.so.1"
+sed -n '/^    cc /,/^$/p' docs/inject.md | sed "s|-o libbankfold-inject.so|-o $work/alone/libbankfold-inject.so|" >"$work/build.sh"
+bash "$work/build.sh" >"$work/out" 2>&1 || complain "the command of docs/inject.md: $(cat "$work/out")"
+library=$work/alone/libbankfold-inject.so
+forget
+app dlsym data $data/lineinfo.fatbin
+logged 'kernels rewritten'
+forget
+app LD_LIBRARY_PATH="$work/no_zstd:$parts" dlsym data $data/lineinfo.fatbin
+logged 'is left alone: .*packed with zstd, and there is no libzstd.so.1'
+called 'cuModuleLoadData: fat binary' 1
+app LD_LIBRARY_PATH="$work/no_zstd:$parts" dlsym data $tile
+logged '2 of 3 kernels rewritten'
+
 # libc is all that it needs, and the driver's functions all that it shows.
-for library in "$parts/libbankfold-inject-test.so" "$build/inject/libbankfold-inject.so"; do
+for library in "$parts/libbankfold-inject-test.so" "$build/inject/libbankfold-inject.so" \
+  "$work/alone/libbankfold-inject.so"; do
   readelf -d "$library" | grep NEEDED | grep -v 'libc\.so\|ld-linux\|libpthread\|libdl' &&
     complain "$library needs more than libc"
   nm -D --defined-only "$library" | grep -v ' T cu[A-Z]\| T dlsym$' &&
     complain "$library shows more than the driver's functions"
 done
+
 # Nothing is replaced that was not tried.
 while read -r name; do
   grep -q "^$name:\|^$name\$" "$work/all_calls" || complain "no test calls $name"

@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -487,6 +488,20 @@ static void job_fork(const char *path) {
     pthread_join(threads[i], NULL);
 }
 
+/* Loads, starts a program that loads, and becomes one. */
+static void job_exec(const char *path) {
+  extern char **environ;
+  char *arguments[] = {(char *)"app", (char *)way, (char *)"data", (char *)path, NULL};
+  pid_t child;
+  int status;
+  load_data(path);
+  if (posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) != 0 ||
+      waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 42)
+    fail("a child fails");
+  execv("/proc/self/exe", arguments);
+  fail("cannot become another program");
+}
+
 /* Puts the image at the end of a page behind which there is none, cut to ever less bytes; and lets
  * its header claim more than is there. The stub looks at no more than 4 bytes of such images. */
 static void job_hostile(const char *path) {
@@ -553,7 +568,7 @@ static const struct {
     {"threads", job_threads}, {"fork", job_fork},       {"hostile", job_hostile},
     {"errors", job_errors},   {"loads", job_loads},     {"rest", job_rest},
     {"kernels", job_kernels}, {"link", job_link},       {"table", job_table},
-    {"tables", job_tables},
+    {"tables", job_tables},   {"exec", job_exec},
 };
 
 int main(int argc, char **argv) {
