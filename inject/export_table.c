@@ -8,8 +8,10 @@
  *   8  loads a module from a fat binary without wrapper, with options
  *   9  launches a function
  *
- * Programs get a copy of the table with our functions in these places. Tables of another form, and
- * other tables, are passed on. */
+ * With BANKFOLD_OLD_RUNTIME=1 programs get a copy of the table with our functions in these places.
+ * Otherwise it is passed on as it is: newer runtimes compare a hash of its address with the
+ * driver's, and do not start with a copy. That check is respected: neither the hash nor the
+ * driver's own table is touched. Tables of another form, and other tables, are always passed on. */
 #include "driver.h"
 
 #include "lock.h"
@@ -116,8 +118,9 @@ static const uintptr_t *copy_of(const uintptr_t *table) {
 
 API(cuGetExportTable, const void **table, const void *identifier) {
   int result = REAL(cuGetExportTable, table, identifier);
-  if (result == CUDA_SUCCESS && table && *table && identifier &&
-      memcmp(identifier, runtime_interface, sizeof runtime_interface) == 0 && inject_settings_get())
+  const inject_settings *settings = inject_settings_get();
+  if (result == CUDA_SUCCESS && settings && settings->copies_table && table && *table &&
+      identifier && memcmp(identifier, runtime_interface, sizeof runtime_interface) == 0)
     *table = copy_of(*table);
   return result;
 }

@@ -31,6 +31,7 @@ typedef struct inject_settings {
   bf_text text;         /* what both were read from */
   const char *log;      /* BANKFOLD_LOG: a path, "stderr", or NULL */
   char cache[4096];     /* folder, or empty: none */
+  bool copies_table;    /* BANKFOLD_OLD_RUNTIME=1: see export_table.c */
 } inject_settings;
 
 /* Read at the first call. NULL: no kernel has a hash, so that nothing is to be done. */

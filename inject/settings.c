@@ -113,6 +113,8 @@ static void find_cache(void) {
 
 static void read_settings(void) {
   bf_diagnostic diagnostic = {.caret = -1};
+  const char *old_runtime = variable("BANKFOLD_OLD_RUNTIME");
+  settings.copies_table = old_runtime && strcmp(old_runtime, "1") == 0;
   find_cache();
   if (read_hashes(&diagnostic) != BF_OK) {
     has_hashes = false;

@@ -163,29 +163,36 @@ called '^cuLinkAddData: rewritten PTX of type 1 .*, refused' 2
 called '^cuLinkAddData: PTX of type 1 called input' 1
 called '^cuLinkAddFile: type 1 called' 1
 
-# The table of old runtimes. A function in it with options that are not known gets what the program
+# The table of old runtimes is the driver's own: newer ones check its address.
+for old in '' 0; do
+  app BANKFOLD_OLD_RUNTIME=$old dlsym table "$work/dynamic.fatbin"
+  called 'rewritten' 0
+  called '^table 1: wrapper' 2
+  called '^table 9: twice, 1000 bytes' 2
+done
+# A copy of it, where asked for. A function in it with options that are not known gets what the program
 # gave; so does one of a table that is shorter, or that has no size.
 for way in linked dlsym proc11; do
-  app $way table "$work/dynamic.fatbin"
+  app BANKFOLD_OLD_RUNTIME=1 $way table "$work/dynamic.fatbin"
   called '^cuModuleLoadData: rewritten PTX' 6
   called '^table 1:' 0
   called '^table 6: wrapper' 2
   called '^table 8: fat binary' 2
   called '^table 9: twice, 1024 bytes' 2
 done
-app dlsym tables $data/plain.fatbin
+app BANKFOLD_OLD_RUNTIME=1 dlsym tables $data/plain.fatbin
 called '^cuModuleLoadData: rewritten PTX' 24
-app STUB_TABLE=56 dlsym table $data/plain.fatbin
+app BANKFOLD_OLD_RUNTIME=1 STUB_TABLE=56 dlsym table $data/plain.fatbin
 called '^cuModuleLoadData: rewritten PTX' 4
-app STUB_TABLE=16 dlsym table $data/plain.fatbin
+app BANKFOLD_OLD_RUNTIME=1 STUB_TABLE=16 dlsym table $data/plain.fatbin
 called '^cuModuleLoadData: rewritten PTX' 2
 for size in 12 8 0 2000 2147483647; do
-  app STUB_TABLE=$size dlsym table $data/plain.fatbin
+  app BANKFOLD_OLD_RUNTIME=1 STUB_TABLE=$size dlsym table $data/plain.fatbin
   called 'rewritten' 0
   called '^table 1: wrapper' 2
   logged 'has another form'
 done
-app BANKFOLD_HASH= dlsym table $data/plain.fatbin
+app BANKFOLD_OLD_RUNTIME=1 BANKFOLD_HASH= dlsym table $data/plain.fatbin
 called 'rewritten' 0
 
 # The PTX of what the driver would take, and of nothing else.
