@@ -8,7 +8,7 @@
 const cli_group cli_groups[] = {
     {"Find conflicts", {&cli_check, &cli_classify, &cli_draw}},
     {"Remove them", {&cli_solve, &cli_align}},
-    {"Use a hash", {&cli_rewrite, &cli_run, &cli_convert, &cli_emit}},
+    {"Use a hash", {&cli_rewrite, &cli_run, &cli_tune, &cli_convert, &cli_emit}},
     {"Look into programs",
      {&cli_exec, &cli_profile, &cli_sim, &cli_trace, &cli_analyze, &cli_ptx, &cli_corpus}},
     {"Learn more", {&cli_reproduce, &cli_report, &cli_machines, &cli_help}},

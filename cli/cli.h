@@ -88,7 +88,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
     cli_draw, cli_emit, cli_exec, cli_help, cli_machines, cli_profile, cli_ptx, cli_report,
-    cli_reproduce, cli_rewrite, cli_run, cli_sim, cli_solve, cli_trace;
+    cli_reproduce, cli_rewrite, cli_run, cli_sim, cli_solve, cli_trace, cli_tune;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;

@@ -104,6 +104,7 @@ for way in linked dlsym proc thread; do
   called '1024' 0
   grep -q 'left 1000' "$work/out" || complain 'less shared memory is left than can be had'
 done
+called '^cuEvent' 0 # nothing is timed unless asked for
 
 # Ways to load.
 for job in 'dataex cuModuleLoadDataEx' 'fatbin cuModuleLoadData' 'file cuModuleLoadData' \
