@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { MOST_STATES = 1 << 23 }; /* blocks times registers that are carried */
+enum { MOST_STATES = 1 << 24 }; /* blocks times registers that are carried */
 
 /* A register that is no such one. */
 static const uint32_t LOCAL = UINT32_MAX;

@@ -640,11 +640,45 @@ static void test_kernels_share_functions(void **state) {
   bf_hash_free(other);
 }
 
+/* Kernel a is hashed and names a variable; kernel b, which is not, holds the line in_b. */
+static void expect_layout(const char *variable, const char *padded, const char *in_b,
+                          const char *message) {
+  static const char form[] = ".version 8.0\n.target sm_90\n.address_size 64\n%s\n"
+                             ".entry a()\n{\n.reg .b32 %%r<3>;\n%smov.u32 %%r1, tile;\n%sret;\n}\n"
+                             ".entry b()\n{\n.reg .b32 %%r<3>;\n%sret;\n}\n";
+  char original[MOST_TEXT], rewritten[MOST_TEXT];
+  snprintf(original, sizeof original, form, variable, "", "st.shared.u32 [%r1], 1;\n", in_b);
+  snprintf(rewritten, sizeof rewritten, form, padded, ".reg .b32 %h;\n",
+           "shr.u32 %h, %r1, 5;\nlop3.b32 %h, %h, 124, %r1, 0x6a;\nst.shared.u32 [%h], 1;\n", in_b);
+  bf_verify_result result = judge(original, rewritten, "a=fixed b=none");
+  if (!message)
+    expect_accepted(&result);
+  else if (!result.findings || !strstr(result.finding[0].text, message))
+    fail_msg("%s", result.findings ? result.finding[0].text : "accepted");
+  bf_verify_free(&result);
+}
+
+/* What a kernel without hash sees of shared memory must not change either, and variables of other
+ * modules cannot be padded. */
+static void test_layout_is_judged(void **state) {
+  static const char row[] = ".shared .align 128 .b8 tile[128];";
+  static const char small[] = ".shared .align 4 .b8 tile[100];";
+  static const char reads[] = "mov.u32 %r1, %total_smem_size;\n";
+  (void)state;
+  expect_layout(small, row, "mov.u32 %r1, %tid.x;\n", NULL);
+  expect_layout(small, row, reads, "the size of shared memory");
+  expect_layout(row, row, reads, NULL);
+  expect_layout(".extern .shared .align 128 .b8 tile[128];",
+                ".extern .shared .align 128 .b8 tile[128];", "",
+                "a shared variable of another module");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_pairs_are_accepted),  cmocka_unit_test(test_unchanged_is_accepted),
       cmocka_unit_test(test_faults_are_rejected), cmocka_unit_test(test_hashes_are_judged),
       cmocka_unit_test(test_small_pairs),         cmocka_unit_test(test_kernels_share_functions),
+      cmocka_unit_test(test_layout_is_judged),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
