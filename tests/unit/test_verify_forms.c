@@ -1,6 +1,7 @@
 /* The verifier on small kernels: what is known of bits, which array an address lies in, which
  * values hold where paths meet, and generic accesses that are left alone. Lines of a body that
- * start with '-' belong to the original only, with '+' to the rewritten form only. */
+ * start with '-' belong to the original only, with '+' to the rewritten form only; what stands
+ * before a line '=' is what the function `use` does with its parameter in %r1. */
 #include "verify.h"
 
 /* A kernel between its first and last lines. */
@@ -59,6 +60,10 @@ static const form forms[] = {
      "+add.s32 %h1, %r2, 24;\n+add.s32 %h1, %h1, -16;\n" HASH(
          "%h2", "%h1") "-st.shared.u32 [%r2+8], 1;\n+st.shared.u32 [%h2], 1;\n",
      NULL},
+    {"an addition behind an XOR", "k=fixed",
+     "+xor.b32 %h1, %r2, 4;\n+add.s32 %h1, %h1, 4;\n" HASH(
+         "%h2", "%h1") "-st.shared.u32 [%r2+8], 1;\n+st.shared.u32 [%h2], 1;\n",
+     "carries are not known"},
     {"lanes and threads", "k=fixed",
      "mov.u32 %r1, %laneid;\nmov.u32 %r4, %tid.x;\nshl.b32 %r2, %r4, 7;\n"
      "mad.lo.s32 %r3, %r1, 131072, %r2;\n" HASH(
@@ -145,6 +150,17 @@ static const form forms[] = {
      "SKIP:\n+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n+selp.b64 %w1, %w1, 0, %q1;\n"
      "+xor.b64 %w1, %w1, %rd1;\n-ld.u32 %r2, [%rd1];\n+ld.u32 %r2, [%w1];\n",
      NULL},
+    {"a generic address chosen in another block", "k=fixed",
+     "cvta.shared.u64 %rd1, %rd2;\n+isspacep.shared %q1, %rd1;\n+mov.b64 %w3, %rd1;\n"
+     "setp.eq.u32 %p1, %r9, 3;\n@%p1 bra SKIP;\nmov.u32 %r1, 5;\n"
+     "SKIP:\n+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n+@%q1 xor.b64 %w3, %w1, %rd1;\n"
+     "-ld.u32 %r2, [%rd1];\n+ld.u32 %r2, [%w3];\n",
+     NULL},
+    {"a test of an address under a guard", "k=fixed",
+     "cvta.shared.u64 %rd1, %rd2;\n+@%p1 mov.b64 %w2, %rd1;\n+isspacep.shared %q1, %w2;\n"
+     "+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n+selp.b64 %w1, %w1, 0, %q1;\n"
+     "+xor.b64 %w1, %w1, %rd1;\n-ld.u32 %r2, [%rd1];\n+ld.u32 %r2, [%w1];\n",
+     "did not write"},
     {"a test of a generic address that moves", "k=fixed",
      "cvta.shared.u64 %rd1, %rd2;\n"
      "+isspacep.shared %q1, %rd1;\nLOOP:\n+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n"
