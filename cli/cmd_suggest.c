@@ -217,7 +217,10 @@ static int patch_declared(running *r, cli_suggested_array *item) {
   for (size_t i = 0; i < r->result.count && !item->problem[0]; i++) {
     const cli_suggested_array *other = &r->result.item[i];
     bool is_fine = true;
-    if (other != item && other->declared == item->declared)
+    if (other->declared != item->declared)
+      continue;
+    BF_TRY(cli_suggested_find_hidden(&r->result, other, item->problem, r->diagnostic));
+    if (other != item)
       BF_TRY(suits(r, item, other, &is_fine));
     if (!is_fine)
       snprintf(item->problem, sizeof item->problem,
@@ -239,7 +242,7 @@ static int patch_array(running *r, cli_suggested_array *item) {
     return BF_OK;
   if (!item->declared || !suggestion) {
     snprintf(item->problem, sizeof item->problem, "%s",
-             suggestion ? item->missing : "nothing removes conflicts in this way");
+             suggestion ? item->missing : "nothing is worth its cost in this way");
     return BF_OK;
   }
   item->patched = *suggestion;

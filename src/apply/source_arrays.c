@@ -280,6 +280,16 @@ int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_us
   return BF_OK;
 }
 
+void bf_source_use_lines(const bf_source *source, const bf_source_use *use, uint32_t *first,
+                         uint32_t *last) {
+  size_t end = use->end;
+  while (end < source->tokens && !bf_source_is(source, end, ";") &&
+         !bf_source_is(source, end, "{") && !bf_source_is(source, end, "}"))
+    end++;
+  *first = source->token[statement_start(source, use->token)].line;
+  *last = source->token[end < source->tokens ? end : use->end - 1].line;
+}
+
 bool bf_source_is_pure(const bf_source *source, size_t first, size_t end) {
   static const char *const changes[] = {
       "++", "--", "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", NULL};
