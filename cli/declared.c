@@ -185,6 +185,14 @@ static bool is_ambiguous(const cli_suggested *s, const cli_suggested_array *item
   return false;
 }
 
+static bool is_in_source(const bf_source *source, const char *word) {
+  for (size_t i = 0; source && i < source->tokens; i++)
+    if (bf_source_is(source, i, word))
+      return true;
+  return false;
+}
+
+/* Names the macro after the array, and where that is not enough after its function. */
 static void name_macro(const cli_suggested *s, cli_suggested_array *item) {
   const char *function =
       item->array->function[0] ? item->array->function : item->array->kernel_name;
@@ -196,6 +204,11 @@ static void name_macro(const cli_suggested *s, cli_suggested_array *item) {
     snprintf(item->macro, sizeof item->macro, "BF_%.50s", item->array->name);
   for (char *at = item->macro; *at; at++)
     *at = isalnum((unsigned char)*at) ? (char)toupper((unsigned char)*at) : '_';
+  size_t length_bytes = strlen(item->macro);
+  while (length_bytes + 1 < sizeof item->macro && is_in_source(s->source, item->macro)) {
+    item->macro[length_bytes++] = '_';
+    item->macro[length_bytes] = 0;
+  }
 }
 
 void cli_suggested_declare(cli_suggested *suggested, const bf_source_array *list, size_t count) {

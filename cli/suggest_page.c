@@ -112,7 +112,8 @@ int cli_suggested_write_html(const cli_suggested *s, bf_text *text, bf_diagnosti
   bf_text_puts(text, ". Each picture shows the access with the most conflicts, as it is and as "
                      "suggested: banks across, wavefronts down.</p>\n");
   for (size_t i = 0; i < s->count; i++)
-    BF_TRY(write_section(s, i, text, diagnostic));
+    if (s->item[i].array->is_asked)
+      BF_TRY(write_section(s, i, text, diagnostic));
   bf_text_puts(text, "</body>\n</html>\n");
   return BF_OK;
 }

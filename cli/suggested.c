@@ -292,11 +292,14 @@ static void write_end(const cli_suggested *s, bf_text *text) {
 }
 
 void cli_suggested_write_text(const cli_suggested *s, bool color, bf_text *text) {
+  size_t shown = 0;
   for (size_t i = 0; i < s->count; i++) {
-    bf_text_puts(text, i ? "\n" : "");
+    if (!s->item[i].array->is_asked)
+      continue;
+    bf_text_puts(text, shown++ ? "\n" : "");
     cli_suggested_write_array(s, &s->item[i], color, text);
   }
-  if (s->count == 0)
+  if (shown == 0)
     bf_text_addf(text, "%s: no shared arrays\n", s->file);
   write_end(s, text);
 }
@@ -405,7 +408,8 @@ void cli_suggested_write_json(const cli_suggested *s, bf_text *text) {
   bf_json_number(&json, "mixed_accesses", s->arrays->mixed);
   bf_json_begin(&json, "arrays", '[', false);
   for (size_t i = 0; i < s->count; i++)
-    write_json_array(s, &s->item[i], &json);
+    if (s->item[i].array->is_asked)
+      write_json_array(s, &s->item[i], &json);
   bf_json_end(&json, ']');
   bf_json_string(&json, "patch", s->edits ? s->patch_file : NULL);
   bf_json_bool(&json, "checked", s->is_checked);

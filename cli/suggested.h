@@ -28,7 +28,8 @@ typedef struct cli_suggested {
   const bf_machine *machine;
   const cli_arrays *arrays;
   bf_source *source; /* or NULL */
-  cli_suggested_array *item;
+  cli_suggested_array
+      *item; /* of all kernels, also of those not asked for, which may share declarations */
   size_t count;
   const char *patch_file; /* that was written, or NULL */
   size_t edits;

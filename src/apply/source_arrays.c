@@ -294,10 +294,13 @@ bool bf_source_is_pure(const bf_source *source, size_t first, size_t end) {
   static const char *const changes[] = {
       "++", "--", "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", NULL};
   static const char *const harmless[] = {"min", "max", "int", "unsigned", "size_t", NULL};
+  int depth = 0;
   for (size_t i = first; i < end; i++) {
     bool is_call =
         is_word(source, i) && bf_source_is(source, i + 1, "(") && !is_one_of(source, i, harmless);
-    if (is_call || is_one_of(source, i, changes) || source->token[i].in_directive)
+    depth += bf_source_is(source, i, "(") - bf_source_is(source, i, ")");
+    bool is_list = depth == 0 && bf_source_is(source, i, ",");
+    if (is_call || is_list || is_one_of(source, i, changes) || source->token[i].in_directive)
       return false;
   }
   return true;
