@@ -40,15 +40,15 @@ static int start(char **arguments, const char *output, int *status, bf_diagnosti
 
 /* ---- nvcc ---- */
 
-/* Looks for nvcc in PATH, and where CUDA usually is. */
+/* Looks for nvcc in PATH, and where CUDA is: CUDA_HOME, or its usual place. */
 static bool find_nvcc(char path[PATH_MAX]) {
-  const char *list = getenv("PATH");
+  const char *list = getenv("PATH"), *home = getenv("CUDA_HOME");
   for (const char *at = list ? list : ""; *at; at += strcspn(at, ":"), at += *at == ':') {
     snprintf(path, PATH_MAX, "%.*s/nvcc", (int)strcspn(at, ":"), at);
     if (access(path, X_OK) == 0)
       return true;
   }
-  snprintf(path, PATH_MAX, "/usr/local/cuda/bin/nvcc");
+  snprintf(path, PATH_MAX, "%s/bin/nvcc", home && *home ? home : "/usr/local/cuda");
   return access(path, X_OK) == 0;
 }
 

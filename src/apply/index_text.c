@@ -175,16 +175,15 @@ void bf_index_write_cute(const bf_index_map *map, const bf_shared_array *array, 
   unsigned bits = (unsigned)__builtin_popcountll(term->mask);
   char stride[BF_INDEX_MOST_DIMENSIONS][24];
   uint64_t step = 1;
-  bf_text_addf(text, "cute::composition(cute::Swizzle<%u, %u, %d>{}, cute::Layout<cute::Shape<",
-               bits, base, term->shift);
+  bf_text_addf(text, "composition(Swizzle<%u, %u, %d>{}, Layout<Shape<", bits, base, term->shift);
   for (unsigned i = array->dimensions; i-- > 0;) {
     snprintf(stride[i], sizeof stride[i], "%llu", (unsigned long long)step);
     step *= array->dimension[i];
   }
   for (unsigned i = 0; i < array->dimensions; i++)
-    bf_text_addf(text, "%scute::Int<%llu>", i ? ", " : "", (unsigned long long)array->dimension[i]);
-  bf_text_puts(text, ">, cute::Stride<");
+    bf_text_addf(text, "%sInt<%llu>", i ? ", " : "", (unsigned long long)array->dimension[i]);
+  bf_text_puts(text, ">, Stride<");
   for (unsigned i = 0; i < array->dimensions; i++)
-    bf_text_addf(text, "%scute::Int<%s>", i ? ", " : "", stride[i]);
+    bf_text_addf(text, "%sInt<%s>", i ? ", " : "", stride[i]);
   bf_text_puts(text, ">>{})");
 }
