@@ -7,7 +7,6 @@
 #include "program.h"
 #include "simulate.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -228,26 +227,6 @@ static int write_results(const settings *s, const cli_program_run *run, const ch
   return error;
 }
 
-/* Removes a folder of plain files. */
-static void remove_folder(const char *folder) {
-  DIR *directory = opendir(folder);
-  for (struct dirent *entry; directory && (entry = readdir(directory));)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      unlinkat(dirfd(directory), entry->d_name, 0);
-  if (directory)
-    closedir(directory);
-  rmdir(folder);
-}
-
-/* A folder of its own for the records of the run. */
-static int make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
-  const char *place = getenv("TMPDIR");
-  snprintf(folder, PATH_MAX, "%s/bankfold.XXXXXX", place && *place == '/' ? place : "/tmp");
-  if (!mkdtemp(folder))
-    return bf_fail(diagnostic, BF_IO, "cannot make %s: %s", folder, strerror(errno));
-  return BF_OK;
-}
-
 /* Fails now where a file could not be written after the run. */
 static int check_writable(const char *path, bf_diagnostic *diagnostic) {
   bf_writer *writer;
@@ -299,7 +278,7 @@ static int load(const settings *s, const char *name, loaded *to, bf_diagnostic *
   BF_TRY(check_writable(s->profile, diagnostic));
   BF_TRY(check_writable(s->trace, diagnostic));
   BF_TRY(find_runtime(s, to->runtime, diagnostic));
-  return make_folder(to->folder, diagnostic);
+  return cli_make_folder(to->folder, diagnostic);
 }
 
 /* What is wrong with the command line: -1 to go on or an exit status. */
@@ -347,7 +326,7 @@ static int run(const void *given, int count, char **arguments) {
   int error = load(s, arguments[0], &needed, &diagnostic);
   if (error == BF_OK) {
     error = run_and_tell(s, &needed, count, arguments, &status, &diagnostic);
-    remove_folder(needed.folder);
+    cli_remove_folder(needed.folder);
   }
   cli_simulation_free(&needed.simulation);
   bf_machine_free(needed.own_machine);
