@@ -14,7 +14,12 @@ enum {
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2,
   CU_GRAPH_NODE_TYPE_KERNEL = 0,
+  CU_STREAM_CAPTURE_STATUS_NONE = 0,
+  CU_STREAM_CAPTURE_MODE_RELAXED = 2,
 };
+
+/* The default stream of a thread. */
+#define CU_STREAM_PER_THREAD ((void *)(uintptr_t)2)
 
 /* What nvcc puts around a fat binary. */
 enum { CU_FATBIN_WRAPPER_MAGIC = 0x466243b1 };

@@ -170,7 +170,9 @@ API(cuLibraryUnload, void *library) {
 static int inherit(int result, void *made, const void *from, const char *name) {
   bool unused;
   const inject_image *image = result == CUDA_SUCCESS ? inject_handle_image(from, &unused) : NULL;
-  bool rounds = image && (name ? inject_image_rounds(image, name) : image->dynamic.count > 0);
+  bool rounds = image && inject_image_rounds(image, name);
+  if (inject_takes_times && result == CUDA_SUCCESS)
+    inject_times_name(made, name);
   if (result == CUDA_SUCCESS && !inject_handle_set(made, image, rounds))
     return CUDA_ERROR_OUT_OF_MEMORY;
   return result;
@@ -197,6 +199,8 @@ static int inherit_all(int result, void **made, unsigned room, void *from, const
 static int copy_handle(int result, void *made, const void *from) {
   bool rounds;
   const inject_image *image = inject_handle_image(from, &rounds);
+  if (inject_takes_times && result == CUDA_SUCCESS)
+    inject_times_copy(made, from);
   if (result == CUDA_SUCCESS && !inject_handle_set(made, image, rounds))
     return CUDA_ERROR_OUT_OF_MEMORY;
   return result;
@@ -275,35 +279,55 @@ API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, void *fun
 
 /* ---- Launches ---- */
 
-#define LAUNCH_KERNEL(name)                                                                        \
+static uint64_t volume(const unsigned size[3]) { return (uint64_t)size[0] * size[1] * size[2]; }
+
+/* Returns what the launch `call` gives; its time is taken where that is asked for. */
+#define RETURN_TIMED(function, stream, blocks, threads, call)                                      \
+  if (!inject_takes_times)                                                                         \
+    return call;                                                                                   \
+  inject_launch timed = {function, stream, blocks, threads, NULL, NULL};                           \
+  inject_launch_begin(&timed);                                                                     \
+  int result = call;                                                                               \
+  inject_launch_end(&timed, result);                                                               \
+  return result
+
+#define VOLUME(size) ((uint64_t)size##_x * size##_y * size##_z)
+
+/* Each with what stream 0 means to it. */
+#define LAUNCH_KERNEL(name, stream_0)                                                              \
   API(name, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
       unsigned block_y, unsigned block_z, unsigned bytes, void *stream, void **parameters,         \
       void **extra) {                                                                              \
-    return REAL(name, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,                 \
-                (unsigned)inject_handle_round(function, bytes), stream, parameters, extra);        \
+    bytes = (unsigned)inject_handle_round(function, bytes);                                        \
+    RETURN_TIMED(function, stream ? stream : stream_0, VOLUME(grid), VOLUME(block),                \
+                 REAL(name, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, bytes,    \
+                      stream, parameters, extra));                                                 \
   }
-LAUNCH_KERNEL(cuLaunchKernel)
-LAUNCH_KERNEL(cuLaunchKernel_ptsz)
+LAUNCH_KERNEL(cuLaunchKernel, NULL)
+LAUNCH_KERNEL(cuLaunchKernel_ptsz, CU_STREAM_PER_THREAD)
 
-#define LAUNCH_COOPERATIVE(name)                                                                   \
+#define LAUNCH_COOPERATIVE(name, stream_0)                                                         \
   API(name, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
       unsigned block_y, unsigned block_z, unsigned bytes, void *stream, void **parameters) {       \
-    return REAL(name, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,                 \
-                (unsigned)inject_handle_round(function, bytes), stream, parameters);               \
+    bytes = (unsigned)inject_handle_round(function, bytes);                                        \
+    RETURN_TIMED(function, stream ? stream : stream_0, VOLUME(grid), VOLUME(block),                \
+                 REAL(name, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, bytes,    \
+                      stream, parameters));                                                        \
   }
-LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel)
-LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, NULL)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, CU_STREAM_PER_THREAD)
 
-#define LAUNCH_CONFIGURED(name)                                                                    \
+#define LAUNCH_CONFIGURED(name, stream_0)                                                          \
   API(name, const cu_launch_config *config, void *function, void **parameters, void **extra) {     \
     if (!config)                                                                                   \
       return REAL(name, config, function, parameters, extra);                                      \
     cu_launch_config copy = *config;                                                               \
     copy.shared_bytes = (unsigned)inject_handle_round(function, copy.shared_bytes);                \
-    return REAL(name, &copy, function, parameters, extra);                                         \
+    RETURN_TIMED(function, copy.stream ? copy.stream : stream_0, volume(copy.grid),                \
+                 volume(copy.block), REAL(name, &copy, function, parameters, extra));              \
   }
-LAUNCH_CONFIGURED(cuLaunchKernelEx)
-LAUNCH_CONFIGURED(cuLaunchKernelEx_ptsz)
+LAUNCH_CONFIGURED(cuLaunchKernelEx, NULL)
+LAUNCH_CONFIGURED(cuLaunchKernelEx_ptsz, CU_STREAM_PER_THREAD)
 
 /* ---- Graphs ---- */
 

@@ -79,7 +79,7 @@ static void compute_key(const inject_settings *settings, const inject_source *so
   const bf_image *image = source->image;
   char header[256];
   inject_digest digest;
-  snprintf(header, sizeof header, "bankfold %s inject 1\n%zu %d %llu %llu\n", bf_version(),
+  snprintf(header, sizeof header, "bankfold %s inject 2\n%zu %d %llu %llu\n", bf_version(),
            settings->text.size, (int)image->packing, (unsigned long long)image->stored_bytes,
            (unsigned long long)image->bytes);
   inject_digest_start(&digest);
@@ -137,12 +137,12 @@ static inject_image *make(const inject_settings *settings, const inject_source *
     inject_log("%s: %u of %u kernels rewritten", name, new.hashed, new.kernels);
     log_lines(&new.remarks);
     image = inject_image_create(key, new.is_changed ? new.text.data : NULL, new.text.size,
-                                new.dynamic.data, new.dynamic.size);
+                                new.hashes.data, new.hashes.size);
     if (!image)
       bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   }
   bf_text_free(&new.text);
-  bf_text_free(&new.dynamic);
+  bf_text_free(&new.hashes);
   bf_text_free(&new.remarks);
   bf_text_free(&ptx);
   return image;
@@ -245,9 +245,17 @@ const inject_image *inject_image_of_file(const char *path) {
   return image;
 }
 
+const inject_kernel *inject_image_kernel(const inject_image *image, const char *name) {
+  for (unsigned i = 0; i < image->kernels; i++)
+    if (strcmp(image->kernel[i].name, name) == 0)
+      return &image->kernel[i];
+  return NULL;
+}
+
 bool inject_image_rounds(const inject_image *image, const char *kernel) {
-  for (unsigned i = 0; i < image->dynamic.count; i++)
-    if (strcmp(image->dynamic.name[i], kernel) == 0)
-      return true;
-  return false;
+  const inject_kernel *found = kernel ? inject_image_kernel(image, kernel) : NULL;
+  bool any = false;
+  for (unsigned i = 0; i < image->kernels && !kernel; i++)
+    any |= image->kernel[i].rounds;
+  return found ? found->rounds : any;
 }

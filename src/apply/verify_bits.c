@@ -12,9 +12,15 @@ bf_verify_bits bf_verify_constant(uint64_t value, unsigned width) {
   return (bf_verify_bits){.width = width, .constant = value & low_bits(width)};
 }
 
+/* The bits of base + offset that are 0: those of the base below the lowest bit of the offset. */
+static uint64_t own_zeros(const bf_verify_atom *atom) {
+  return atom->offset ? atom->zeros & low_bits((unsigned)__builtin_ctzll(atom->offset))
+                      : atom->zeros;
+}
+
 /* Row i of an atom's own value. */
 static uint64_t own_row(const bf_verify_atom *atom, unsigned i) {
-  return i >= atom->zero_bits && i < atom->width ? (uint64_t)1 << i : 0;
+  return i < atom->width && !(own_zeros(atom) >> i & 1) ? (uint64_t)1 << i : 0;
 }
 
 bf_verify_bits bf_verify_atom_bits(const bf_verify_atom *atom) {
@@ -40,16 +46,30 @@ static uint64_t zeros(const bf_verify_bits *bits) {
   return mask & ~bits->constant;
 }
 
-/* Whether adding a multiple of 1 << from to the atom adds the same to bits: from there on they are
- * the atom's own, and below nothing depends on what the addition changes. */
+/* Whether bits from `from` on are the atom's own, but for ones where the atom has zeros, and those
+ * below depend on nothing from there on: then adding a multiple of 1 << from to the atom adds the
+ * same to bits. */
 static bool is_own_from(const bf_verify_bits *bits, unsigned from) {
+  uint64_t own = own_zeros(&bits->atom);
   for (unsigned i = 0; i < from; i++)
     if (bits->row[i] & ~low_bits(from))
       return false;
   for (unsigned i = from; i < bits->width; i++)
-    if (i >= bits->atom.width || bits->row[i] != own_row(&bits->atom, i) || bits->constant >> i & 1)
+    if (i >= bits->atom.width || bits->row[i] != own_row(&bits->atom, i) ||
+        (bits->constant & ~own) >> i & 1)
       return false;
   return true;
+}
+
+/* base + offset, where the lowest bits of the offset that only meet zeros of the base become a
+ * constant. The same sum has the same form, however it was reached. */
+static bf_verify_bits sum_of(bf_verify_atom atom, uint64_t offset) {
+  uint64_t carries = offset & ~atom.zeros & low_bits(atom.width);
+  unsigned from = carries ? (unsigned)__builtin_ctzll(carries) : 64;
+  atom.offset = from < 64 ? offset & low_bits(atom.width) & ~low_bits(from) : 0;
+  bf_verify_bits sum = bf_verify_atom_bits(&atom);
+  sum.constant = offset & low_bits(atom.width) & low_bits(from);
+  return sum;
 }
 
 bf_verify_bits bf_verify_add(const bf_verify_bits *bits, uint64_t addend) {
@@ -59,15 +79,25 @@ bf_verify_bits bf_verify_add(const bf_verify_bits *bits, uint64_t addend) {
     return sum;
   if (bf_verify_is_constant(bits))
     return bf_verify_constant(bits->constant + addend, bits->width);
-  uint64_t low = addend & zeros(bits), high = addend & ~low;
-  if (high) {
-    if (!is_own_from(bits, (unsigned)__builtin_ctzll(high)))
-      return bf_verify_unknown("an addition whose carries are not known");
-    sum.atom.offset = (sum.atom.offset + high) & low_bits(sum.atom.width);
+  if (bits->width == bits->atom.width && is_own_from(bits, 0)) {
+    sum = sum_of(bits->atom, bits->atom.offset + bits->constant + addend);
+    sum.is_offset = bits->is_offset;
+    sum.only_shared = bits->only_shared;
+    return sum;
   }
-  if (low & ~zeros(&sum))
-    return bf_verify_unknown("an addition whose carries are not known");
-  sum.constant |= low;
+  uint64_t carries = addend & ~zeros(bits);
+  unsigned from = carries ? (unsigned)__builtin_ctzll(carries) : 64;
+  if (from < 64) {
+    uint64_t high = ~low_bits(from);
+    if (!is_own_from(bits, from))
+      return bf_verify_unknown("an addition whose carries are not known");
+    sum.atom.offset += (addend & high) + (bits->constant & high);
+    sum.atom.offset &= low_bits(sum.atom.width);
+    sum.constant &= ~high;
+    for (unsigned i = from; i < sum.width; i++)
+      sum.row[i] = own_row(&sum.atom, i);
+  }
+  sum.constant |= addend & low_bits(from);
   return sum;
 }
 
@@ -85,8 +115,8 @@ bf_verify_bits bf_verify_shift(const bf_verify_bits *bits, int left) {
 }
 
 static bool same_atom(const bf_verify_atom *a, const bf_verify_atom *b) {
-  return a->base == b->base && a->number == b->number && a->version == b->version &&
-         a->variable == b->variable && a->width == b->width && a->offset == b->offset;
+  return a->base == b->base && a->number == b->number && a->variable == b->variable &&
+         a->width == b->width && a->offset == b->offset;
 }
 
 /* The address that all inputs but constants depend on, in *result; false where there are two. */
@@ -102,29 +132,36 @@ static bool find_atom(const bf_verify_bits *const input[3], bf_verify_bits *resu
   return true;
 }
 
-/* One bit of bf_verify_table: its polynomial over GF(2) must have no products. */
+/* One bit of bf_verify_table: as a polynomial over GF(2) of the inputs that vary there, it must
+ * have no products. Coefficient x belongs to the product of the inputs that have a bit in x. */
 static bool table_bit(const bf_verify_bits *const input[3], unsigned bit, unsigned table,
                       bf_verify_bits *result) {
-  unsigned polynomial[8];
-  for (unsigned x = 0; x < 8; x++) {
-    unsigned index = 0;
-    for (unsigned i = 0; i < 3; i++) {
-      unsigned varies = input[i]->row[bit] ? x >> i & 1 : 0;
-      unsigned value = varies ^ (unsigned)(input[i]->constant >> bit & 1);
-      index |= value << (2 - i);
+  unsigned coefficient[8], constant = 0, varying = 0, place[3];
+  const uint64_t *row[3];
+  for (unsigned i = 0; i < 3; i++) {
+    constant |= (unsigned)(input[i]->constant >> bit & 1) << (2 - i);
+    if (input[i]->row[bit]) {
+      place[varying] = 2 - i;
+      row[varying++] = &input[i]->row[bit];
     }
-    polynomial[x] = table >> index & 1;
   }
-  for (unsigned i = 0; i < 3; i++)
-    for (unsigned x = 0; x < 8; x++)
+  for (unsigned x = 0; x < 1u << varying; x++) {
+    unsigned index = constant;
+    for (unsigned i = 0; i < varying; i++)
+      index ^= (x >> i & 1) << place[i];
+    coefficient[x] = table >> index & 1;
+  }
+  for (unsigned i = 0; i < varying; i++)
+    for (unsigned x = 0; x < 1u << varying; x++)
       if (x >> i & 1)
-        polynomial[x] ^= polynomial[x ^ 1u << i];
-  if (polynomial[3] || polynomial[5] || polynomial[6] || polynomial[7])
-    return false;
-  for (unsigned i = 0; i < 3; i++)
-    if (polynomial[1u << i])
-      result->row[bit] ^= input[i]->row[bit];
-  result->constant |= (uint64_t)polynomial[0] << bit;
+        coefficient[x] ^= coefficient[x ^ 1u << i];
+  for (unsigned x = 1; x < 1u << varying; x++)
+    if (x & (x - 1) && coefficient[x])
+      return false;
+  for (unsigned i = 0; i < varying; i++)
+    if (coefficient[1u << i])
+      result->row[bit] ^= *row[i];
+  result->constant |= (uint64_t)coefficient[0] << bit;
   return true;
 }
 

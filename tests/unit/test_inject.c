@@ -166,7 +166,8 @@ static void cached_images_come_back(void **state) {
   unsigned char key[INJECT_KEY_BYTES] = {1, 2, 3}, other[INJECT_KEY_BYTES] = {1, 2, 4};
   assert_non_null(mkdtemp(settings.cache));
   assert_null(inject_cache_read(&settings, key));
-  inject_image *image = inject_image_create(key, "text", 4, "one\ntwo\n", 8);
+  static const char lines[] = "one\tfixed\t0\ntwo\tcute:3,4,3\t1\n";
+  inject_image *image = inject_image_create(key, "text", 4, lines, strlen(lines));
   inject_cache_write(&settings, image);
   inject_image_free(image);
   image = inject_image_create(other, NULL, 0, NULL, 0);
@@ -176,16 +177,37 @@ static void cached_images_come_back(void **state) {
   image = inject_cache_read(&settings, key);
   assert_non_null(image);
   assert_string_equal(image->text, "text");
-  assert_int_equal(image->dynamic.count, 2);
+  assert_int_equal(image->kernels, 2);
+  assert_string_equal(inject_image_kernel(image, "one")->hash, "fixed");
+  assert_string_equal(inject_image_kernel(image, "two")->hash, "cute:3,4,3");
+  assert_null(inject_image_kernel(image, "three"));
+  assert_false(inject_image_rounds(image, "one"));
   assert_true(inject_image_rounds(image, "two"));
   assert_false(inject_image_rounds(image, "three"));
+  assert_true(inject_image_rounds(image, NULL));
   inject_image_free(image);
   image = inject_cache_read(&settings, other);
   assert_non_null(image);
   assert_null(image->text);
-  assert_int_equal(image->dynamic.count, 0);
+  assert_int_equal(image->kernels, 0);
   inject_image_free(image);
   remove_folder(settings.cache);
+}
+
+/* Lines that are not those of kernels make no image. */
+static void bad_lines_make_no_image(void **state) {
+  (void)state;
+  static const char *const bad[] = {"one",
+                                    "one\n",
+                                    "one\tfixed\n",
+                                    "one\tfixed\t10\n",
+                                    "\n",
+                                    "one\tfixed\t0\ntwo",
+                                    "one\tfixed\t\n",
+                                    "\t\t"};
+  unsigned char key[INJECT_KEY_BYTES] = {0};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_null(inject_image_create(key, "text", 4, bad[i], strlen(bad[i])));
 }
 
 /* ---- Handles ---- */
@@ -213,6 +235,7 @@ int main(void) {
       cmocka_unit_test(images_may_lie),
       cmocka_unit_test(ptx_is_that_of_the_code_that_would_run),
       cmocka_unit_test(cached_images_come_back),
+      cmocka_unit_test(bad_lines_make_no_image),
       cmocka_unit_test(handles_are_remembered),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
