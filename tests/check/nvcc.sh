@@ -376,6 +376,15 @@ ends 0 "$bankfold" ptxas --hash none -arch=sm_90 plain.ptx -o none.cubin
 ends 0 "$bankfold" ptxas -arch=sm_90 plain.ptx -o some.cubin
 [ "$(logic none.cubin)" = "$(logic plain.cubin)" ] || complain 'machine code without a hash differs'
 [ "$(logic some.cubin)" = "$(logic hashed.cubin)" ] || complain 'nvcc and ptxas make different code'
+NVCC_APPEND_FLAGS='-lineinfo -DMORE="1"' ends 0 "$bankfold" nvcc -ptx -arch=sm_90 two.cu -o - # from the environment
+says out '\.loc'
+says out '%bf_'
+"$bankfold" nvcc -arch=sm_90 -ptx -x cu - -o - <two.cu >out
+says out '%bf_'
+ln -s target.ptx link.ptx # a file elsewhere is not replaced
+ends 0 "$bankfold" nvcc -arch=sm_90 -ptx two.cu -o link.ptx
+hashed target.ptx 0
+says err 'warning: compiled as it is: link.ptx: is no file that can be replaced'
 mkdir kept
 ends 0 "$bankfold" nvcc -keep -keep-dir kept -arch=sm_90 -c two.cu -o kept.o
 hashed kept/two.ptx 1
