@@ -227,7 +227,7 @@ static int patch_declared(running *r, cli_suggested_array *item) {
       BF_TRY(suits(r, item, other, &is_fine));
     if (!is_fine)
       snprintf(item->problem, sizeof item->problem,
-               "the kernels that have it, %.60s and %.60s, need different ones",
+               "kernels %.60s and %.60s share it and need different changes",
                item->array->kernel_name, other->array->kernel_name);
   }
   if (!item->problem[0]) {

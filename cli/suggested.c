@@ -263,9 +263,7 @@ void cli_suggested_write_array(const cli_suggested *s, const cli_suggested_array
     return;
   write_lines(s, item, text);
   for (int i = 0; i < BF_SUGGEST_KINDS; i++)
-    if (i != BF_SUGGEST_CUTE ||
-        (r->of[i].exists && item->shared.dimensions && !item->declared->is_open))
-      write_suggestion(s, item, i, text);
+    write_suggestion(s, item, i, text);
   if (r->best >= 0)
     bf_text_addf(text, "  least: %s\n", bf_suggestion_name((bf_suggestion_kind)r->best));
   write_patch_state(item, text);

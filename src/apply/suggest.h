@@ -106,7 +106,8 @@ void bf_index_write_element(const bf_index_map *map, const bf_shared_array *arra
                             bf_text *text);
 /* #define macro(i) ..., without a line feed. */
 void bf_index_write_macro(const bf_index_map *map, const char *macro, bf_text *text);
-/* The layout in words of namespace cute; the map has one term whose mask is one run of bits. */
+/* The layout in words of namespace cute, or the swizzle alone where dimensions are not known; the
+ * map has one term whose mask is one run of bits. */
 void bf_index_write_cute(const bf_index_map *map, const bf_shared_array *array, bf_text *text);
 
 #endif
