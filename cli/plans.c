@@ -391,6 +391,8 @@ bool cli_plans_measure(const cli_plan *plan, const cli_trial *original, const cl
   *prediction = (bf_prediction){.wavefronts_before = before->wavefronts,
                                 .wavefronts_after = after->wavefronts,
                                 .added_instructions = (int64_t)after->warp_instructions -
-                                                      (int64_t)before->warp_instructions};
+                                                      (int64_t)before->warp_instructions,
+                                .cycles_before = before->cycles,
+                                .cycles_after = after->cycles};
   return true;
 }

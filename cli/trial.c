@@ -17,7 +17,8 @@ typedef struct trying {
   size_t kernel;
   bf_profile *profile;
   bf_emu_observer counting, observer;
-  const char **array; /* per site: the array it is known to access, or NULL */
+  bf_sim_record simulated; /* all launches until now */
+  const char **array;      /* per site: the array it is known to access, or NULL */
   bool has_failed;
 } trying;
 
@@ -121,11 +122,14 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
   if (o->shared_granule_bytes)
     round_shared(&t->trial->kernel[t->kernel], o->shared_granule_bytes, launch);
   BF_TRY(name_sites(t, launch->kernel, diagnostic));
-  BF_TRY(bf_profile_create(o->machine, NULL, launch->kernel, (unsigned)o->workers, &t->profile,
-                           diagnostic));
+  /* In simulations multiprocessors are the workers. */
+  unsigned workers = o->gpu ? o->gpu->sms : (unsigned)o->workers;
+  BF_TRY(bf_profile_create(o->machine, NULL, launch->kernel, workers, &t->profile, diagnostic));
   t->counting = bf_profile_observer(t->profile);
   t->observer = (bf_emu_observer){.access = observe, .context = t, .as_merged = !o->as_written};
   launch->observer = &t->observer;
+  if (o->gpu)
+    bf_sim_record_attach(&t->simulated, launch);
   return BF_OK;
 }
 
@@ -137,6 +141,8 @@ static int after(void *context, const bf_emu_launch *launch, const bf_emu_result
   for (unsigned i = 0; i < bf_emu_kernel_sites(launch->kernel); i++)
     kernel->wavefronts += bf_profile_get(t->profile, i).wavefronts;
   kernel->warp_instructions += result->warp_instructions;
+  if (t->options->gpu)
+    kernel->cycles += t->simulated.launch[t->simulated.launches - 1].result.cycles;
   kernel->launches++;
   t->trial->launches++;
   bf_profile_free(t->profile);
@@ -214,9 +220,12 @@ int cli_trial_run(const cli_trial_options *options, cli_trial *trial, bf_diagnos
                            .after = after,
                            .done = options->keeps_memory ? copy_memory : NULL,
                            .context = &t};
+  t.simulated.settings =
+      (bf_sim_settings){.gpu = options->gpu, .workers = (unsigned)options->workers};
   pthread_mutex_init(&t.lock, NULL);
   int error = cli_launches_run(&launches, true, diagnostic);
   bf_profile_free(t.profile);
+  bf_sim_record_free(&t.simulated);
   pthread_mutex_destroy(&t.lock);
   return error;
 }
