@@ -31,11 +31,10 @@ static const bf_geometry geometry = {.bank_bits = 5, .address_bits = 16, .word_b
 
 /* Refuses hashes that the library would refuse, with a better message. */
 static int check_hashes(const settings *s, bf_diagnostic *diagnostic) {
-  bf_hash_list *list = NULL;
   bf_hash *hash = NULL;
   int error = BF_OK;
   if (s->hash_file)
-    error = bf_hash_list_read(s->hash_file, geometry, &list, diagnostic);
+    error = cli_check_row_hashes(s->hash_file, geometry, diagnostic);
   if (error == BF_OK && s->hash)
     error = bf_hash_parse(s->hash, &geometry, &hash, diagnostic);
   if (error == BF_OK && hash && !bf_hash_is_row_preserving(hash))
@@ -43,8 +42,6 @@ static int check_hashes(const settings *s, bf_diagnostic *diagnostic) {
                     "programs are rewritten with hashes that leave every word in its row of 128 "
                     "bytes; '%s' does not",
                     s->hash);
-  if (list)
-    bf_hash_list_free(list);
   bf_hash_free(hash);
   return error;
 }

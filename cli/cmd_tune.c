@@ -320,17 +320,14 @@ static int run_all(tuner *t, bf_diagnostic *diagnostic) {
 
 /* Adds a candidate that must be a row-preserving hash, or a file of such. */
 static int add_candidate(tuner *t, const char *text, bool is_file, bf_diagnostic *diagnostic) {
-  bf_hash_list *list = NULL;
   bf_hash *hash = NULL;
-  int error = is_file ? bf_hash_list_read(text, geometry, &list, diagnostic)
+  int error = is_file ? cli_check_row_hashes(text, geometry, diagnostic)
                       : bf_hash_parse(text, &geometry, &hash, diagnostic);
   if (error == BF_OK && hash && !bf_hash_is_row_preserving(hash))
     error = bf_fail(diagnostic, BF_UNSUPPORTED,
                     "programs are rewritten with hashes that leave every word in its row of 128 "
                     "bytes; '%s' does not",
                     text);
-  if (list)
-    bf_hash_list_free(list);
   bf_hash_free(hash);
   if (error == BF_OK)
     t->candidate[t->candidates++] = (cli_candidate){.text = text, .is_file = is_file};

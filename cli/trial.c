@@ -33,8 +33,8 @@ const cli_trial_kernel *cli_trial_find(const cli_trial *trial, const char *kerne
 
 /* ---- Launches ---- */
 
-/* Makes a place for a kernel that has none and says which it is. */
-static int find_or_add(cli_trial *trial, const char *name, bool keeps_accesses, size_t *index) {
+int cli_trial_add(cli_trial *trial, const char *name, bool keeps_accesses, size_t *index,
+                  bf_diagnostic *diagnostic) {
   const cli_trial_kernel *found = cli_trial_find(trial, name);
   *index = found ? (size_t)(found - trial->kernel) : trial->kernels;
   if (found)
@@ -43,13 +43,13 @@ static int find_or_add(cli_trial *trial, const char *name, bool keeps_accesses, 
     size_t capacity = trial->kernel_capacity ? 2 * trial->kernel_capacity : 8;
     cli_trial_kernel *grown = realloc(trial->kernel, capacity * sizeof *grown);
     if (!grown)
-      return BF_NO_MEMORY;
+      return no_memory(diagnostic);
     trial->kernel = grown;
     trial->kernel_capacity = capacity;
   }
   cli_trial_kernel made = {.name = bf_arena_copy(&trial->arena, name)};
   if (!made.name || (keeps_accesses && bf_workload_create(&made.workload) != BF_OK))
-    return BF_NO_MEMORY;
+    return no_memory(diagnostic);
   trial->kernel[trial->kernels++] = made;
   return BF_OK;
 }
@@ -62,8 +62,9 @@ static void keep(trying *t, const bf_emu_event *event) {
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
   pthread_mutex_lock(&t->lock);
-  if (bf_workload_size(kernel->workload) < MOST_ACCESSES &&
-      bf_workload_add(kernel->workload, &access) != BF_OK)
+  if (bf_workload_size(kernel->workload) >= MOST_ACCESSES)
+    kernel->is_cut = true;
+  else if (bf_workload_add(kernel->workload, &access) != BF_OK)
     t->has_failed = true;
   pthread_mutex_unlock(&t->lock);
 }
@@ -82,8 +83,7 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
   uint64_t granule = o->shared_granule_bytes;
   if (granule)
     launch->dynamic_shared_bytes = (launch->dynamic_shared_bytes + granule - 1) / granule * granule;
-  if (find_or_add(t->trial, name, o->keeps_accesses, &t->kernel) != BF_OK)
-    return no_memory(diagnostic);
+  BF_TRY(cli_trial_add(t->trial, name, o->keeps_accesses, &t->kernel, diagnostic));
   BF_TRY(bf_profile_create(o->machine, NULL, launch->kernel, (unsigned)o->workers, &t->profile,
                            diagnostic));
   t->counting = bf_profile_observer(t->profile);

@@ -87,6 +87,8 @@ int bf_hash_list_parse(const char *file, const char *text, bf_geometry geometry,
 bool bf_hash_list_has(const bf_hash_list *list, const char *kernel);
 /* The hash of a kernel; NULL: the file has none for it. */
 const bf_hash *bf_hash_list_find(const bf_hash_list *list, const char *kernel);
+/* The hashes one by one, in no order, with what they are for; NULL behind the last. */
+const bf_hash *bf_hash_list_get(const bf_hash_list *list, size_t index, const char **kernel);
 void bf_hash_list_free(bf_hash_list *list);
 
 #endif
