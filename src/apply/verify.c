@@ -1,16 +1,16 @@
 /* Modules, kernels and the functions they call. A kernel is unchanged, or hashed as a whole: then
- * every function that it can reach is judged by its hash. */
+ * every function that it can reach is judged by its scheme of hashes. */
 #include "apply/verify_inner.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A function that was judged by a hash (NULL: as unchanged), so that it is done once. */
+/* A pair of functions that was judged by a scheme (NULL: as unchanged), so that it is done once. */
 typedef struct judgement {
   struct judgement *next;
-  const bf_ptx_function *original;
-  const bf_hash *hash;
-  bool makes_generic; /* as it stood in the job */
+  const bf_ptx_function *original, *rewritten;
+  const bf_verify_scheme *scheme;
+  const bf_verify_pair *calls;
   bool is_good;
 } judgement;
 
@@ -19,8 +19,7 @@ typedef struct bf_verify_job {
   bf_verify_result *result;
   bf_verify_twin *twins; /* variables of the module */
   judgement *judged;
-  bool makes_generic; /* the kernel being judged can make generic addresses of shared memory */
-  bool is_trial;      /* findings are not kept */
+  bool is_trial; /* findings are not kept */
   bool no_memory;
 } bf_verify_job;
 
@@ -113,11 +112,13 @@ static bool function_names(const bf_ptx_function *function, const bf_ptx_variabl
   return false;
 }
 
-/* Variables of the module that a hashed function names must be whole rows. */
-static bool judge_rows(bf_verify_job *job, const char *kernel, const bf_ptx_function *rewritten) {
+/* Variables of the module that a function names must be whole rows where they are hashed. */
+static bool judge_rows(bf_verify_job *job, const char *kernel, const bf_verify_scheme *scheme,
+                       const bf_ptx_function *rewritten) {
   bool is_good = true;
   for (const bf_verify_twin *twin = job->twins; twin; twin = twin->next) {
     if (twin->rewritten->space != BF_PTX_SPACE_SHARED ||
+        !bf_verify_hash_of_variable(scheme, twin->original) ||
         !function_names(rewritten, twin->rewritten))
       continue;
     const char *why = bf_verify_variable(twin->original, twin->rewritten, true);
@@ -130,162 +131,92 @@ static bool judge_rows(bf_verify_job *job, const char *kernel, const bf_ptx_func
 
 /* ---- Functions ---- */
 
-/* The rewritten function of that name, or NULL. */
-static const bf_ptx_function *find_rewritten(const bf_verify_job *job, const char *name) {
-  return bf_ptx_find(job->rewritten, name);
+/* Whether a rewritten function may stand for the original: it has its name or is its clone. */
+static bool may_stand_for(const bf_ptx_function *rewritten, const bf_ptx_function *original) {
+  return rewritten && rewritten->has_body &&
+         (bf_verify_same_signature(original, rewritten) ||
+          (bf_verify_is_clone_name(rewritten->name, original->name) &&
+           bf_verify_same_form(original, rewritten)));
 }
 
-static int judge_function(bf_verify_job *job, const char *kernel, const bf_ptx_function *original,
-                          const bf_hash *hash, bool *is_good) {
-  const bf_ptx_function *rewritten = find_rewritten(job, original->name);
-  *is_good = false;
-  if (!rewritten)
-    return BF_OK;
+/* Judges a pair of functions by themselves. */
+static int judge_pair(bf_verify_job *job, const char *kernel, const bf_verify_scheme *scheme,
+                      judgement *entry) {
+  if (!may_stand_for(entry->rewritten, entry->original)) {
+    bf_verify_find(job, kernel, 0, "another function in place of %s", entry->original->name);
+    return job->no_memory ? BF_NO_MEMORY : BF_OK;
+  }
   bf_verify_body body = {.job = job,
                          .kernel = kernel,
-                         .original = original,
-                         .rewritten = rewritten,
-                         .hash = hash,
-                         .makes_generic = job->makes_generic,
+                         .original = entry->original,
+                         .rewritten = entry->rewritten,
+                         .scheme = scheme,
                          .twins = job->twins};
   BF_TRY(bf_verify_compare(job->rewritten, &body));
-  *is_good = !body.failed && (!hash || judge_rows(job, kernel, rewritten));
+  entry->is_good = !body.failed && (!scheme || judge_rows(job, kernel, scheme, entry->rewritten));
+  entry->calls = body.calls;
   job->result->accesses_hashed += body.hashed;
   job->result->accesses_exempt += body.exempt;
   return job->no_memory ? BF_NO_MEMORY : BF_OK;
 }
 
-/* Whether both are the same map, or both none. */
-static bool same_hash(const bf_hash *a, const bf_hash *b) {
-  if (!a || !b)
-    return a == b;
-  return a->forward.rows == b->forward.rows &&
-         !memcmp(a->forward.row, b->forward.row, a->forward.rows * sizeof *a->forward.row);
-}
-
-/* What was found of the function under hash before, or NULL. */
-static const judgement *find_judged(const bf_verify_job *job, const bf_ptx_function *original,
-                                    const bf_hash *hash) {
+/* What was found of a pair under the scheme before, or NULL. */
+static const judgement *find_judged(const bf_verify_job *job, const bf_verify_pair *pair,
+                                    const bf_verify_scheme *scheme) {
   for (const judgement *entry = job->judged; entry; entry = entry->next)
-    if (entry->original == original && same_hash(entry->hash, hash) &&
-        (!hash || entry->makes_generic == job->makes_generic))
+    if (entry->original == pair->original && entry->rewritten == pair->rewritten &&
+        bf_verify_same_scheme(entry->scheme, scheme))
       return entry;
   return NULL;
 }
 
-/* Judges a function by itself; findings of functions judged before are not repeated. */
-static int judge_once(bf_verify_job *job, const char *kernel, const bf_ptx_function *original,
-                      const bf_hash *hash, bool *is_good) {
-  const judgement *before = find_judged(job, original, hash);
-  if (before) {
-    *is_good = before->is_good;
+/* Judges a pair; findings of pairs judged before are not repeated. */
+static int judge_once(bf_verify_job *job, const char *kernel, const bf_verify_pair *pair,
+                      const bf_verify_scheme *scheme, const judgement **found) {
+  *found = find_judged(job, pair, scheme);
+  if (*found)
     return BF_OK;
-  }
   judgement *entry = bf_arena_alloc(&job->result->arena, sizeof *entry);
   if (!entry)
     return BF_NO_MEMORY;
-  BF_TRY(judge_function(job, kernel, original, hash, is_good));
-  *entry = (judgement){job->judged, original, hash, job->makes_generic, *is_good};
-  job->judged = entry;
+  *entry = (judgement){job->judged, pair->original, pair->rewritten, scheme, NULL, false};
+  BF_TRY(judge_pair(job, kernel, scheme, entry));
+  *found = job->judged = entry;
   return BF_OK;
 }
 
-/* Functions that a kernel can reach, in the order in which they are found. */
-typedef struct reached {
-  struct reached *next;
-  const bf_ptx_function *function;
-} reached;
-
-/* Appends the function to the list, unless it is there. */
-static int reach(bf_arena *arena, reached *first, const bf_ptx_function *function) {
-  reached *last = first;
-  while (last->function != function && last->next)
-    last = last->next;
-  if (last->function == function)
-    return BF_OK;
+/* Appends a copy of a pair to the list, unless it is there. */
+static int add_pair(bf_arena *arena, bf_verify_pair *first, const bf_verify_pair *pair) {
+  bf_verify_pair *last = first;
+  for (;; last = last->next) {
+    if (last->original == pair->original && last->rewritten == pair->rewritten)
+      return BF_OK;
+    if (!last->next)
+      break;
+  }
   last->next = bf_arena_alloc(arena, sizeof *last);
   if (!last->next)
     return BF_NO_MEMORY;
-  last->next->function = function;
+  *last->next = (bf_verify_pair){NULL, pair->original, pair->rewritten};
   return BF_OK;
-}
-
-/* Appends the functions with a body that the function names. */
-static int reach_all(bf_arena *arena, reached *first, const bf_ptx_function *function) {
-  for (uint32_t i = 0; i < function->instructions; i++)
-    for (unsigned j = 0; j < function->instruction[i]->operands; j++) {
-      const bf_ptx_operand *operand = &function->instruction[i]->operand[j];
-      if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_FUNCTION &&
-          operand->symbol->function->has_body)
-        BF_TRY(reach(arena, first, operand->symbol->function));
-    }
-  return BF_OK;
-}
-
-/* Whether the operand, or a part of it, is the generic address of a variable. */
-static bool is_generic(const bf_ptx_operand *operand) {
-  if (operand->kind == BF_PTX_SYMBOL)
-    return operand->generic;
-  if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
-      operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
-    for (unsigned i = 0; i < operand->count; i++)
-      if (is_generic(&operand->item[i]))
-        return true;
-  return false;
-}
-
-/* Whether the function turns addresses of shared memory into generic ones. Without that no generic
- * address is one of shared memory: a pointer into it cannot come from outside the block. */
-static bool makes_generic(const bf_ptx_function *function) {
-  for (uint32_t i = 0; i < function->instructions; i++) {
-    const bf_ptx_instruction *instruction = function->instruction[i];
-    if (instruction->opcode == BF_PTX_OP_CVTA && instruction->space == BF_PTX_SPACE_SHARED &&
-        !bf_ptx_has(instruction, "to"))
-      return true;
-    for (unsigned j = 0; j < instruction->operands; j++)
-      if (is_generic(&instruction->operand[j]))
-        return true;
-  }
-  return false;
 }
 
 /* Judges a function and all it can reach. */
 static int judge_reachable(bf_verify_job *job, const char *kernel, const bf_ptx_function *original,
-                           const bf_hash *hash, bool *is_good) {
-  reached first = {NULL, original};
+                           const bf_verify_scheme *scheme, bool *is_good) {
+  bf_verify_pair first = {NULL, original, bf_ptx_find(job->rewritten, original->name)};
   *is_good = true;
-  job->makes_generic = false;
-  for (const reached *at = &first; at; at = at->next) {
-    BF_TRY(reach_all(&job->result->arena, &first, at->function));
-    job->makes_generic |= makes_generic(at->function);
-  }
-  for (const reached *at = &first; at; at = at->next) {
-    bool is_good_itself;
-    BF_TRY(judge_once(job, kernel, at->function, hash, &is_good_itself));
-    *is_good &= is_good_itself;
+  for (const bf_verify_pair *at = &first; at; at = at->next) {
+    const judgement *found;
+    BF_TRY(judge_once(job, kernel, at, scheme, &found));
+    *is_good &= found->is_good;
+    for (const bf_verify_pair *call = found->calls; call; call = call->next)
+      BF_TRY(add_pair(&job->result->arena, &first, call));
   }
   return BF_OK;
 }
 
 /* ---- Kernels ---- */
-
-/* The map must keep rows and be a bijection on each: bits above the row stay, and the bits inside
- * it are invertible for every row. NULL where it is. */
-static const char *judge_hash(const bf_hash *hash) {
-  const bf_geometry *geometry = &hash->geometry;
-  uint64_t inside[BF_VERIFY_BANK_BITS];
-  if (hash->kind != BF_HASH_LINEAR || geometry->bank_bits != BF_VERIFY_BANK_BITS ||
-      geometry->word_bytes != 1u << BF_VERIFY_WORD_BIT)
-    return "the hash is no XOR hash for 32 banks of 4 bytes";
-  for (unsigned i = BF_VERIFY_BANK_BITS; i < geometry->address_bits; i++)
-    if (hash->forward.row[i] != (uint64_t)1 << i)
-      return "the hash moves words to other rows";
-  for (unsigned i = 0; i < BF_VERIFY_BANK_BITS; i++)
-    inside[i] = hash->forward.row[i] & bf_gf2_low_bits(BF_VERIFY_BANK_BITS);
-  if (bf_gf2_rank(inside, BF_VERIFY_BANK_BITS) != BF_VERIFY_BANK_BITS)
-    return "the hash is no bijection on a row";
-  return NULL;
-}
 
 /* Whether the kernel and all it calls are as they were. */
 static int judge_unchanged(bf_verify_job *job, const bf_ptx_function *kernel, bool is_trial,
@@ -297,26 +228,33 @@ static int judge_unchanged(bf_verify_job *job, const bf_ptx_function *kernel, bo
 }
 
 /* A kernel that has a hash and is not as it was. */
-static int judge_hashed(bf_verify_job *job, const bf_ptx_function *kernel, const bf_hash *hash) {
-  const char *why = judge_hash(hash);
+static int judge_hashed(bf_verify_job *job, const bf_ptx_function *kernel,
+                        const bf_verify_scheme *scheme) {
+  const bf_hash *hash;
+  const char *why = bf_verify_judge_hashes(scheme, &hash);
   bool is_good;
   if (why) {
-    bf_verify_find(job, kernel->name, 0, "%s: %s", why, hash->text);
+    bf_verify_find(job, kernel->name, 0, "%s: %s", why, hash ? hash->text : "none");
     return job->no_memory ? BF_NO_MEMORY : BF_OK;
   }
   unsigned findings = job->result->findings;
-  BF_TRY(judge_reachable(job, kernel->name, kernel, hash, &is_good));
+  BF_TRY(judge_reachable(job, kernel->name, kernel, scheme, &is_good));
   job->result->kernels_hashed += is_good;
   if (!is_good && job->result->findings == findings)
     bf_verify_find(job, kernel->name, 0, "it calls a function that does not use its hash");
   return job->no_memory ? BF_NO_MEMORY : BF_OK;
 }
 
-static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, const bf_hash *hash) {
+static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void *context,
+                        bf_verify_hash_of hash_of) {
+  const bf_verify_scheme *scheme = NULL;
   bool is_unchanged;
   BF_TRY(judge_unchanged(job, kernel, true, &is_unchanged));
-  if (!is_unchanged && hash)
-    return judge_hashed(job, kernel, hash);
+  if (!is_unchanged)
+    BF_TRY(bf_verify_scheme_make(job->original, kernel, context, hash_of, &job->result->arena,
+                                 &scheme));
+  if (scheme)
+    return judge_hashed(job, kernel, scheme);
   job->result->kernels_unchanged += is_unchanged;
   if (!is_unchanged) {
     job->judged = NULL;
@@ -358,12 +296,24 @@ static bool same_version(const bf_ptx_module *a, const bf_ptx_module *b) {
   return true;
 }
 
+/* The next item that is no clone; says what is wrong with those. */
+static const bf_ptx_item *skip_clones(bf_verify_job *job, const bf_ptx_item *item) {
+  const char *why;
+  while (item && item->kind == BF_PTX_ITEM_FUNCTION &&
+         bf_verify_is_clone(job->original, item->function, &why)) {
+    if (why)
+      bf_verify_find(job, NULL, item->function->line, "%s: %s", why, item->function->name);
+    item = item->next;
+  }
+  return item;
+}
+
 /* Everything but the bodies of functions, in order. */
 static int compare_items(bf_verify_job *job) {
-  const bf_ptx_item *a = job->original->first, *b = job->rewritten->first;
+  const bf_ptx_item *a = job->original->first, *b = skip_clones(job, job->rewritten->first);
   if (!same_version(job->original, job->rewritten))
     bf_verify_find(job, NULL, 0, "version, targets or address size differ from the original");
-  for (; a && b; a = a->next, b = b->next)
+  for (; a && b; a = a->next, b = skip_clones(job, b->next))
     if (a->kind == BF_PTX_ITEM_VARIABLE && b->kind == BF_PTX_ITEM_VARIABLE)
       BF_TRY(compare_variables(job, a->variable, b->variable));
     else if (!bf_verify_same_item(a, b)) {
@@ -375,29 +325,38 @@ static int compare_items(bf_verify_job *job) {
   return BF_OK;
 }
 
-/* Functions that no kernel reaches must be as they were. */
-static int judge_others(bf_verify_job *job) {
-  for (const bf_ptx_item *item = job->original->first; item; item = item->next) {
-    bool is_known = item->kind != BF_PTX_ITEM_FUNCTION || !item->function->has_body;
-    for (const judgement *entry = job->judged; entry && !is_known; entry = entry->next)
-      is_known = entry->original == item->function;
-    bool is_good;
-    if (!is_known)
-      BF_TRY(judge_reachable(job, NULL, item->function, NULL, &is_good));
-  }
-  return BF_OK;
+/* Whether the rewritten function was judged. */
+static bool is_judged(const bf_verify_job *job, const bf_ptx_function *rewritten) {
+  for (const judgement *entry = job->judged; entry; entry = entry->next)
+    if (entry->rewritten == rewritten)
+      return true;
+  return false;
 }
 
-static int judge_module(bf_verify_job *job, void *context,
-                        const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel,
-                                                  const bf_ptx_variable *array)) {
+/* Functions that no kernel reaches must be as they were, and no clones. */
+static int judge_others(bf_verify_job *job) {
+  for (const bf_ptx_item *item = job->rewritten->first; item; item = item->next) {
+    const bf_ptx_function *function = item->kind == BF_PTX_ITEM_FUNCTION ? item->function : NULL;
+    bool is_good;
+    if (!function || !function->has_body || is_judged(job, function))
+      continue;
+    const bf_ptx_function *original = bf_ptx_find(job->original, function->name);
+    if (original)
+      BF_TRY(judge_reachable(job, NULL, original, NULL, &is_good));
+    else
+      bf_verify_find(job, NULL, function->line, "a clone that nothing calls: %s", function->name);
+  }
+  return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+static int judge_module(bf_verify_job *job, void *context, bf_verify_hash_of hash_of) {
   BF_TRY(compare_items(job));
   if (job->result->findings)
     return BF_OK;
   for (const bf_ptx_item *item = job->original->first; item; item = item->next)
     if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry && item->function->has_body)
-      BF_TRY(judge_kernel(job, item->function, hash_of(context, item->function, NULL)));
-  return judge_others(job);
+      BF_TRY(judge_kernel(job, item->function, context, hash_of));
+  return job->result->findings ? BF_OK : judge_others(job);
 }
 
 int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, void *context,

@@ -1,13 +1,27 @@
 /* apply/verify: judges PTX that claims to be the rewritten form of other PTX. It shares no code
- * with the rewriter.
+ * with the rewriter. docs/verifier.md says more.
  *
- * For every kernel that differs: every access to shared memory, in it and in the functions it
- * calls, uses an address register that was computed just before by the hash from the address of the
- * original access, or is exempt: a constant address that the hash leaves where it is, a barrier
- * object in a variable of its own. Generic accesses ask isspacep, unless no generic address of
- * shared memory can exist. Nothing else differs but new registers, and sizes and alignments of
- * shared arrays, which are whole rows; the map is a bijection on every row; no access crosses a
- * granule. */
+ * For every kernel that differs, in it and in the functions it calls: nothing is added but plain
+ * arithmetic that writes new registers, and nothing else differs but the addresses of accesses to
+ * shared memory, sizes and alignments of shared arrays, and calls that lead to clones. The address
+ * of every access is a new register that holds, on every path there, the hash of the original
+ * address as it is there: it may be computed blocks before, as long as neither of the two is
+ * written since; computed under a guard it counts in the same block under the same guard. Generic
+ * accesses ask isspacep. No access crosses a granule.
+ *
+ * Exempt, and left as they were, are accesses
+ *  - whose address the hash provably leaves where it is, by bits that are known to be 0;
+ *  - to barrier objects, in variables that nothing else touches;
+ *  - through generic addresses, in kernels that cannot make any of shared memory.
+ *
+ * Hashes are bijections of rows, and arrays that are hashed are whole rows. Where hashes differ
+ * between the arrays of a kernel, every access is to one array, proven by what went into its
+ * address: one symbol, and whatever is no address of shared memory. All dynamic shared memory is
+ * one array. Arrays left alone may keep their sizes.
+ *
+ * A clone is a function called NAME__bankfold_NUMBER that stands for the function NAME of the
+ * original under the hashes of the kernels that reach it; it has no linkage, and some kernel does
+ * reach it. */
 #ifndef BF_APPLY_VERIFY_H
 #define BF_APPLY_VERIFY_H
 

@@ -135,6 +135,7 @@ typedef struct access_pair {
   uint64_t line;
   const bf_ptx_instruction *instruction;
   const bf_ptx_operand *was, *is; /* address operands */
+  const bf_hash *hash;            /* that it goes through; NULL: it is left alone */
   bool is_generic, must_be_shared;
   bf_verify_value value; /* of the rewritten address */
 } access_pair;
@@ -197,8 +198,6 @@ static const char *difference(const access_pair *access, const bf_verify_bits *w
     return "another constant address";
   if (a->base != b->base || a->number != b->number || a->variable != b->variable)
     return "the hash of another address";
-  if (a->version != b->version)
-    return "the hash of a register that was written since";
   if (bf_verify_same_bits(bits, logical))
     return "an address that is hashed twice or not at all";
   if (a->offset != b->offset)
@@ -219,15 +218,14 @@ static void fail(const access_pair *access, const char *why) {
 /* Whether the guard under which the address was computed is that of the access. */
 static bool guard_fits(const access_pair *access) {
   return access->value.guard.number == UINT32_MAX ||
-         bf_verify_same_guard(access->value.guard,
-                              bf_verify_guard_of(access->body, access->instruction->guard));
+         bf_verify_same_guard(access->value.guard, bf_verify_guard_of(access->instruction->guard));
 }
 
 /* A generic address must be hashed exactly where it lies in shared memory. */
 static const char *judge_generic(const access_pair *access, const bf_verify_bits *logical) {
   const bf_verify_value *value = &access->value;
-  bf_verify_bits hashed = bf_verify_hashed(logical, access->body->hash);
-  if (bits_read(access->body->hash) > BF_VERIFY_WINDOW_BITS)
+  bf_verify_bits hashed = bf_verify_hashed(logical, access->hash);
+  if (bits_read(access->hash) > BF_VERIFY_WINDOW_BITS)
     return "a hash of more address bits than a window surely has";
   if (value->test && !value->when[1].unknown && !bf_verify_same_bits(value->test, logical))
     return "isspacep asks about another address";
@@ -244,7 +242,7 @@ static const char *judge_generic(const access_pair *access, const bf_verify_bits
 
 /* A shared address must be hashed. */
 static const char *judge_shared(const access_pair *access, const bf_verify_bits *logical) {
-  bf_verify_bits hashed = bf_verify_hashed(logical, access->body->hash);
+  bf_verify_bits hashed = bf_verify_hashed(logical, access->hash);
   if (access->value.test)
     return "a shared address hashed under a condition";
   if (!bf_verify_same_bits(&access->value.when[1], &hashed))
@@ -255,12 +253,17 @@ static const char *judge_shared(const access_pair *access, const bf_verify_bits 
 /* An address that stays as it is: the hash must provably leave it there, or it is a generic one in
  * a kernel that cannot have those of shared memory. */
 static bool is_left_alone(const access_pair *access) {
+  unsigned width = base_width(&access->was->item[0], 64);
   bf_verify_bits logical;
-  if (access->is_generic)
-    return !access->body->makes_generic && !access->must_be_shared;
-  if (access->was->item[0].kind == BF_PTX_REGISTER || !original_value(access, 64, &logical))
+  if (!access->hash)
+    return true;
+  if (access->is_generic && !access->body->scheme->makes_generic && !access->must_be_shared)
+    return true;
+  if (access->is_generic && bits_read(access->hash) > BF_VERIFY_WINDOW_BITS)
     return false;
-  bf_verify_bits hashed = bf_verify_hashed(&logical, access->body->hash);
+  if (!original_value(access, width, &logical))
+    return false;
+  bf_verify_bits hashed = bf_verify_hashed(&logical, access->hash);
   return bf_verify_same_bits(&logical, &hashed);
 }
 
@@ -274,6 +277,10 @@ static void judge_address(access_pair *access) {
     else
       fail(access, access->is_generic ? "generic access without the hash"
                                       : "access to shared memory without the hash");
+    return;
+  }
+  if (!access->hash) {
+    fail(access, "a hash in an array that is left alone");
     return;
   }
   if (access->is->count != 1 || access->is->unified != access->was->unified ||
@@ -314,7 +321,7 @@ static void judge_barrier(access_pair *access) {
 /* Granules stay whole, so no access may be wider than one. */
 static void judge_width(access_pair *access) {
   uint64_t bytes = access_bytes(access->instruction);
-  uint64_t granule = bf_hash_granule_words(access->body->hash) << BF_VERIFY_WORD_BIT;
+  uint64_t granule = bf_hash_granule_words(access->hash) << BF_VERIFY_WORD_BIT;
   bf_verify_bits logical;
   if (!bytes || bytes & (bytes - 1))
     fail(access, "an access whose width is not known");
@@ -323,6 +330,23 @@ static void judge_width(access_pair *access) {
   else if (access->was->item[0].kind != BF_PTX_REGISTER && original_value(access, 64, &logical) &&
            logical.constant & (bytes - 1))
     fail(access, "an access that is not aligned to its width");
+}
+
+/* The hash that an access must go through, in *hash; false where that is not proven. */
+static bool find_hash(const bf_verify_body *body, const access_pair *access, const bf_hash **hash) {
+  const bf_verify_scheme *scheme = body->scheme;
+  *hash = scheme->hash;
+  if (!scheme->by_array)
+    return true;
+  if (access->is_generic) {
+    *hash = NULL;
+    return !scheme->makes_generic && !access->must_be_shared;
+  }
+  uint32_t home = bf_verify_home_of(scheme, &body->homes, access->was);
+  if (home == BF_VERIFY_NO_HOME || home == BF_VERIFY_MANY_HOMES)
+    return false;
+  *hash = scheme->array[home].hash;
+  return true;
 }
 
 void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
@@ -339,8 +363,12 @@ void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
     judge_barrier(&access);
     return;
   }
-  bool may_be_shared = !access.is_generic || body->makes_generic || access.must_be_shared;
+  if (!find_hash(body, &access, &access.hash)) {
+    fail(&access, "an access that is not proven to be to one array");
+    return;
+  }
   judge_address(&access);
-  if (!body->failed && may_be_shared)
+  bool may_be_shared = !access.is_generic || body->scheme->makes_generic || access.must_be_shared;
+  if (!body->failed && access.hash && may_be_shared)
     judge_width(&access);
 }

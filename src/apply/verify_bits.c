@@ -12,9 +12,15 @@ bf_verify_bits bf_verify_constant(uint64_t value, unsigned width) {
   return (bf_verify_bits){.width = width, .constant = value & low_bits(width)};
 }
 
+/* The bits of base + offset that are 0: those of the base below the lowest bit of the offset. */
+static uint64_t own_zeros(const bf_verify_atom *atom) {
+  return atom->offset ? atom->zeros & low_bits((unsigned)__builtin_ctzll(atom->offset))
+                      : atom->zeros;
+}
+
 /* Row i of an atom's own value. */
 static uint64_t own_row(const bf_verify_atom *atom, unsigned i) {
-  return i >= atom->zero_bits && i < atom->width ? (uint64_t)1 << i : 0;
+  return i < atom->width && !(own_zeros(atom) >> i & 1) ? (uint64_t)1 << i : 0;
 }
 
 bf_verify_bits bf_verify_atom_bits(const bf_verify_atom *atom) {
@@ -40,16 +46,30 @@ static uint64_t zeros(const bf_verify_bits *bits) {
   return mask & ~bits->constant;
 }
 
-/* Whether adding a multiple of 1 << from to the atom adds the same to bits: from there on they are
- * the atom's own, and below nothing depends on what the addition changes. */
+/* Whether bits from `from` on are the atom's own, but for ones where the atom has zeros, and those
+ * below depend on nothing from there on: then adding a multiple of 1 << from to the atom adds the
+ * same to bits. */
 static bool is_own_from(const bf_verify_bits *bits, unsigned from) {
+  uint64_t own = own_zeros(&bits->atom);
   for (unsigned i = 0; i < from; i++)
     if (bits->row[i] & ~low_bits(from))
       return false;
   for (unsigned i = from; i < bits->width; i++)
-    if (i >= bits->atom.width || bits->row[i] != own_row(&bits->atom, i) || bits->constant >> i & 1)
+    if (i >= bits->atom.width || bits->row[i] != own_row(&bits->atom, i) ||
+        (bits->constant & ~own) >> i & 1)
       return false;
   return true;
+}
+
+/* base + offset, where the lowest bits of the offset that only meet zeros of the base become a
+ * constant. The same sum has the same form, however it was reached. */
+static bf_verify_bits sum_of(bf_verify_atom atom, uint64_t offset) {
+  uint64_t carries = offset & ~atom.zeros & low_bits(atom.width);
+  unsigned from = carries ? (unsigned)__builtin_ctzll(carries) : 64;
+  atom.offset = from < 64 ? offset & low_bits(atom.width) & ~low_bits(from) : 0;
+  bf_verify_bits sum = bf_verify_atom_bits(&atom);
+  sum.constant = offset & low_bits(atom.width) & low_bits(from);
+  return sum;
 }
 
 bf_verify_bits bf_verify_add(const bf_verify_bits *bits, uint64_t addend) {
@@ -59,15 +79,25 @@ bf_verify_bits bf_verify_add(const bf_verify_bits *bits, uint64_t addend) {
     return sum;
   if (bf_verify_is_constant(bits))
     return bf_verify_constant(bits->constant + addend, bits->width);
-  uint64_t low = addend & zeros(bits), high = addend & ~low;
-  if (high) {
-    if (!is_own_from(bits, (unsigned)__builtin_ctzll(high)))
-      return bf_verify_unknown("an addition whose carries are not known");
-    sum.atom.offset = (sum.atom.offset + high) & low_bits(sum.atom.width);
+  if (bits->width == bits->atom.width && is_own_from(bits, 0)) {
+    sum = sum_of(bits->atom, bits->atom.offset + bits->constant + addend);
+    sum.is_offset = bits->is_offset;
+    sum.only_shared = bits->only_shared;
+    return sum;
   }
-  if (low & ~zeros(&sum))
-    return bf_verify_unknown("an addition whose carries are not known");
-  sum.constant |= low;
+  uint64_t carries = addend & ~zeros(bits);
+  unsigned from = carries ? (unsigned)__builtin_ctzll(carries) : 64;
+  if (from < 64) {
+    uint64_t high = ~low_bits(from);
+    if (!is_own_from(bits, from))
+      return bf_verify_unknown("an addition whose carries are not known");
+    sum.atom.offset += (addend & high) + (bits->constant & high);
+    sum.atom.offset &= low_bits(sum.atom.width);
+    sum.constant &= ~high;
+    for (unsigned i = from; i < sum.width; i++)
+      sum.row[i] = own_row(&sum.atom, i);
+  }
+  sum.constant |= addend & low_bits(from);
   return sum;
 }
 
@@ -85,8 +115,8 @@ bf_verify_bits bf_verify_shift(const bf_verify_bits *bits, int left) {
 }
 
 static bool same_atom(const bf_verify_atom *a, const bf_verify_atom *b) {
-  return a->base == b->base && a->number == b->number && a->version == b->version &&
-         a->variable == b->variable && a->width == b->width && a->offset == b->offset;
+  return a->base == b->base && a->number == b->number && a->variable == b->variable &&
+         a->width == b->width && a->offset == b->offset;
 }
 
 /* The address that all inputs but constants depend on, in *result; false where there are two. */

@@ -1,6 +1,6 @@
 /* The statements of a function beside those of its rewritten form, in order. The rewritten form has
  * all of the original's; what it has besides must be declarations of new registers and instructions
- * that write nothing else. */
+ * that write nothing else. When they agree, the accesses to shared memory are judged one by one. */
 #include "apply/verify_inner.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static bool shadows_module(const bf_verify_body *body, const bf_ptx_registers *r
 }
 
 static void declare_new(bf_verify_body *body, const bf_ptx_registers *registers) {
-  if (!body->hash)
+  if (!body->scheme)
     BF_VERIFY_FAIL(body, registers->line, "new registers %s in a function that must not change",
                    registers->name);
   else if (shadows(body->original->body, registers) ||
@@ -86,24 +86,26 @@ static bool has_new(const bf_verify_body *body, const bf_ptx_operand *operand) {
   return false;
 }
 
-/* Notes that the operand writes its registers. */
-static void note_written(bf_verify_body *body, const bf_ptx_operand *operand) {
-  if (operand->kind == BF_PTX_REGISTER)
-    body->version[bf_verify_number(operand)]++;
-  if (operand->kind == BF_PTX_VECTOR || operand->kind == BF_PTX_PAIR ||
-      operand->kind == BF_PTX_ARGUMENTS)
-    for (unsigned i = 0; i < operand->count; i++)
-      note_written(body, &operand->item[i]);
+/* Whether a call goes to a clone of the function it went to. */
+static bool calls_clone(const bf_ptx_instruction *instruction, const bf_ptx_operand *a,
+                        const bf_ptx_operand *b) {
+  return instruction->opcode == BF_PTX_OP_CALL && a->kind == BF_PTX_SYMBOL &&
+         b->kind == BF_PTX_SYMBOL && a->symbol->kind == BF_PTX_SYMBOL_FUNCTION &&
+         b->symbol->kind == BF_PTX_SYMBOL_FUNCTION &&
+         bf_verify_is_clone_name(b->symbol->name, a->symbol->name);
 }
 
-/* Whether all operands but the address of shared memory are equal. */
-static bool same_but_address(const bf_ptx_instruction *a, const bf_ptx_instruction *b) {
-  const bf_ptx_operand *address = bf_verify_shared_address(b);
+/* Whether all operands are equal, but for the address of shared memory where that may differ, and
+ * for clones in place of their originals. */
+static bool same_but_address(const bf_ptx_instruction *a, const bf_ptx_instruction *b,
+                             bool may_differ) {
+  const bf_ptx_operand *address = may_differ ? bf_verify_shared_address(b) : NULL;
   if (!bf_verify_same_head(a, b))
     return false;
   for (unsigned i = 0; i < a->operands; i++) {
     bool is_address = address == &b->operand[i] && a->operand[i].kind == BF_PTX_ADDRESS;
-    if (!is_address && !bf_verify_same_operand(&a->operand[i], &b->operand[i]))
+    if (!is_address && !bf_verify_same_operand(&a->operand[i], &b->operand[i]) &&
+        !calls_clone(a, &a->operand[i], &b->operand[i]))
       return false;
   }
   return true;
@@ -122,8 +124,8 @@ static void fail_pair(bf_verify_body *body, const bf_ptx_statement *was,
   const bf_ptx_instruction *a = was->instruction, *b = is->instruction;
   const bf_ptx_instruction *after_a = next_instruction(was->next);
   const bf_ptx_instruction *after_b = next_instruction(is->next);
-  bool missing = after_a && same_but_address(after_a, b);
-  bool added = after_b && same_but_address(a, after_b);
+  bool missing = after_a && same_but_address(after_a, b, true);
+  bool added = after_b && same_but_address(a, after_b, true);
   if (missing && added)
     fail_instruction(body, "instructions in another order", b, b->line);
   else if (missing)
@@ -136,30 +138,45 @@ static void fail_pair(bf_verify_body *body, const bf_ptx_statement *was,
     fail_instruction(body, "an instruction differs from the original", b, b->line);
 }
 
+/* Notes the functions that two instructions name. */
+static void note_calls(bf_verify_body *body, const bf_ptx_instruction *a,
+                       const bf_ptx_instruction *b) {
+  for (unsigned i = 0; i < a->operands; i++) {
+    const bf_ptx_operand *was = &a->operand[i], *is = &b->operand[i];
+    if (was->kind != BF_PTX_SYMBOL || was->symbol->kind != BF_PTX_SYMBOL_FUNCTION ||
+        !was->symbol->function->has_body)
+      continue;
+    bf_verify_pair *pair = bf_arena_alloc(bf_verify_arena(body->job), sizeof *pair);
+    if (!pair) {
+      body->no_memory = true;
+      return;
+    }
+    *pair = (bf_verify_pair){body->calls, was->symbol->function, is->symbol->function};
+    body->calls = pair;
+  }
+}
+
 static void compare_instruction(bf_verify_body *body, const bf_ptx_statement *was,
                                 const bf_ptx_statement *is) {
   const bf_ptx_instruction *a = was->instruction, *b = is->instruction;
-  const bf_ptx_operand *address = body->hash ? bf_verify_shared_address(a) : NULL;
-  const char *obstacle = body->hash ? bf_verify_obstacle(a) : NULL;
-  if (!(address ? same_but_address(a, b) : bf_verify_same_instruction(a, b)))
+  const char *obstacle = body->scheme ? bf_verify_obstacle(a) : NULL;
+  if (!same_but_address(a, b, body->scheme))
     fail_pair(body, was, is);
   else if (obstacle)
     fail_instruction(body, obstacle, b, b->line);
-  else if (address)
-    bf_verify_access(body, a, b);
-  if (b->operands)
-    note_written(body, &b->operand[0]);
+  else
+    note_calls(body, a, b);
+  body->partner[body->instructions++] = a;
 }
 
 /* An instruction that writes new registers: true where it was one. */
 static bool take_added(bf_verify_body *body, const bf_ptx_instruction *instruction) {
   if (!instruction->operands || !has_new(body, &instruction->operand[0]))
     return false;
-  if (bf_verify_may_be_added(instruction))
-    bf_verify_evaluate(body, instruction);
-  else
+  if (!bf_verify_may_be_added(instruction))
     fail_instruction(body, "an added instruction that is no plain arithmetic on registers",
                      instruction, instruction->line);
+  body->partner[body->instructions++] = NULL;
   return true;
 }
 
@@ -185,7 +202,9 @@ static uint64_t statement_line(const bf_ptx_statement *statement) {
 
 static void compare_variable(bf_verify_body *body, const bf_ptx_variable *was,
                              const bf_ptx_variable *is) {
-  const char *why = bf_verify_variable(was, is, body->hash != NULL);
+  const char *why = bf_verify_variable(was, is, bf_verify_hash_of_variable(body->scheme, was));
+  if (why && body->scheme && body->scheme->by_array)
+    why = bf_verify_variable(was, is, true);
   bf_verify_twin *twin = bf_arena_alloc(bf_verify_arena(body->job), sizeof *twin);
   if (!twin) {
     body->no_memory = true;
@@ -219,9 +238,6 @@ static void compare_statement(bf_verify_body *body, const bf_ptx_statement *was,
     return;
   case BF_PTX_STATEMENT_REGISTERS:
     body->twin[was->registers->first] = is->registers;
-    break;
-  case BF_PTX_STATEMENT_LABEL:
-    body->era++;
     break;
   default:
     break;
@@ -272,17 +288,51 @@ static void pair_parameters(bf_verify_body *body) {
   }
 }
 
+/* Room for what is found out about the function. */
+static bool prepare(bf_verify_body *body, bf_arena *arena) {
+  size_t registers = (size_t)body->rewritten->registers + 1;
+  size_t instructions = (size_t)body->rewritten->instructions + 1;
+  body->twin = bf_arena_alloc(arena, (body->original->registers + 1) * sizeof *body->twin);
+  body->is_new = bf_arena_alloc(arena, registers * sizeof *body->is_new);
+  body->partner = bf_arena_alloc(arena, instructions * sizeof *body->partner);
+  if (!body->twin || !body->is_new || !body->partner)
+    return false;
+  if (!body->scheme)
+    return true;
+  body->version = bf_arena_alloc(arena, registers * sizeof *body->version);
+  body->slot = bf_arena_alloc(arena, registers * sizeof *body->slot);
+  body->result = bf_arena_alloc(arena, instructions * sizeof *body->result);
+  return body->version && body->slot && body->result;
+}
+
+/* Judges an instruction of the original if it is an access. */
+static void visit(bf_verify_body *body, uint32_t number) {
+  if (bf_verify_shared_address(body->partner[number]))
+    bf_verify_access(body, body->partner[number], body->rewritten->instruction[number]);
+}
+
+/* Judges the accesses of a function whose statements are those of the original. */
+static int judge_accesses(const bf_ptx_module *module, bf_verify_body *body, bf_arena *arena) {
+  uint32_t loaded = body->scheme->loaded;
+  BF_TRY(bf_verify_facts_find(module, body->rewritten, arena, &body->facts));
+  if (body->scheme->by_array &&
+      !bf_verify_homes_find(body->scheme, body->original, arena, &loaded, &body->homes))
+    return BF_NO_MEMORY;
+  BF_TRY(bf_verify_flow_solve(body));
+  if (!body->failed)
+    bf_verify_flow_walk(body, visit);
+  return BF_OK;
+}
+
 int bf_verify_compare(const bf_ptx_module *module, bf_verify_body *body) {
   bf_arena *arena = bf_verify_arena(body->job);
-  size_t count = (size_t)body->rewritten->registers + 1;
-  body->twin = bf_arena_alloc(arena, (body->original->registers + 1) * sizeof *body->twin);
-  body->is_new = bf_arena_alloc(arena, count * sizeof *body->is_new);
-  body->version = bf_arena_alloc(arena, count * sizeof *body->version);
-  body->value = bf_arena_alloc(arena, count * sizeof *body->value);
-  if (!body->twin || !body->is_new || !body->version || !body->value)
+  int error = BF_OK;
+  if (!prepare(body, arena))
     return BF_NO_MEMORY;
-  BF_TRY(bf_verify_facts_find(module, body->rewritten, arena, &body->facts));
   pair_parameters(body);
   compare_statements(body, body->original->body, body->rewritten->body);
-  return body->no_memory ? BF_NO_MEMORY : BF_OK;
+  if (body->scheme && !body->failed && !body->no_memory)
+    error = judge_accesses(module, body, arena);
+  bf_verify_flow_free(body);
+  return body->no_memory ? BF_NO_MEMORY : error;
 }

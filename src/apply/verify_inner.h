@@ -1,11 +1,16 @@
 /* Inside the verifier (verify.h): what its files share.
  *
  * verify.c          modules, kernels and the functions they call
+ * verify_clones.c   functions that stand in the rewritten module under several names
+ * verify_scheme.c   the hash of every array of a kernel, and what the kernel can reach
+ * verify_home.c     the arrays whose addresses registers are made of
  * verify_body.c     the statements of a function beside those of its rewritten form
  * verify_access.c   one access to shared memory beside its rewritten form
+ * verify_flow.c     what new registers hold where paths meet
  * verify_value.c    what added instructions compute
  * verify_bits.c     values whose bits are XORs of bits of one address
- * verify_facts.c    alignment of registers, and variables that hold nothing but barrier objects
+ * verify_known.c    bits of registers that are always 0
+ * verify_barriers.c variables that hold nothing but barrier objects
  * verify_same.c     equality of parts of two modules */
 #ifndef BF_APPLY_VERIFY_INNER_H
 #define BF_APPLY_VERIFY_INNER_H
@@ -31,7 +36,9 @@ bool bf_verify_same_head(const bf_ptx_instruction *a, const bf_ptx_instruction *
 bool bf_verify_same_instruction(const bf_ptx_instruction *a, const bf_ptx_instruction *b);
 bool bf_verify_same_variable(const bf_ptx_variable *a, const bf_ptx_variable *b);
 bool bf_verify_same_registers(const bf_ptx_registers *a, const bf_ptx_registers *b);
-/* Name, linkage, parameters and directives. */
+/* Parameters, results and directives. */
+bool bf_verify_same_form(const bf_ptx_function *a, const bf_ptx_function *b);
+/* The same and name and linkage. */
 bool bf_verify_same_signature(const bf_ptx_function *a, const bf_ptx_function *b);
 /* Statements other than scopes, instructions and variables. */
 bool bf_verify_same_statement(const bf_ptx_statement *a, const bf_ptx_statement *b);
@@ -48,14 +55,14 @@ typedef enum bf_verify_base {
   BF_VERIFY_VARIABLE
 } bf_verify_base;
 
-/* An address that is not known, base + offset: a register as it was after version writes, or the
- * address of a variable. Its lowest zero_bits bits are known to be 0. */
+/* An address that is not known, base + offset: what a register holds now, or the address of a
+ * variable. The bits of the base in zeros are known to be 0. */
 typedef struct bf_verify_atom {
   bf_verify_base base;
-  uint32_t number, version;
+  uint32_t number;
   const bf_ptx_variable *variable;
-  unsigned width, zero_bits;
-  uint64_t offset;
+  unsigned width;
+  uint64_t zeros, offset;
 } bf_verify_atom;
 
 /* A value of width bits: bit i is the parity of (row[i] & atom), XOR bit i of constant. */
@@ -88,7 +95,14 @@ bf_verify_bits bf_verify_hashed(const bf_verify_bits *bits, const bf_hash *hash)
 bool bf_verify_same_bits(const bf_verify_bits *a, const bf_verify_bits *b);
 bool bf_verify_is_constant(const bf_verify_bits *bits);
 
-/* ---- verify_facts.c ---- */
+/* ---- verify_known.c ---- */
+
+/* Per register: bits that are 0 whenever it is read; in arena, NULL where memory is exhausted. */
+uint64_t *bf_verify_known_zeros(const bf_ptx_function *function, bf_arena *arena);
+/* Lowest bits of a variable's address that are 0. */
+unsigned bf_verify_variable_zero_bits(const bf_ptx_variable *variable);
+
+/* ---- verify_barriers.c ---- */
 
 /* A variable that holds nothing but barrier objects. */
 typedef struct bf_verify_barrier {
@@ -97,16 +111,14 @@ typedef struct bf_verify_barrier {
 } bf_verify_barrier;
 
 typedef struct bf_verify_facts {
-  unsigned char *zero_bits; /* per register: lowest bits that are 0 whenever it is read */
-  bool *is_barrier;         /* per register: an address of a variable of barriers, nothing else */
+  const uint64_t *zeros; /* per register: bits that are 0 whenever it is read */
+  bool *is_barrier;      /* per register: an address of a variable of barriers, nothing else */
   bf_verify_barrier *barriers;
 } bf_verify_facts;
 
 /* Facts about a function, in arena. */
 int bf_verify_facts_find(const bf_ptx_module *module, const bf_ptx_function *function,
                          bf_arena *arena, bf_verify_facts *facts);
-/* Lowest bits of a variable's address that are 0. */
-unsigned bf_verify_variable_zero_bits(const bf_ptx_variable *variable);
 /* Whether the operand of a barrier instruction is an address in a variable of its own. */
 bool bf_verify_is_barrier(const bf_verify_facts *facts, const bf_ptx_operand *address);
 /* Whether the instruction works on a barrier object in memory. */
@@ -116,23 +128,97 @@ static inline uint32_t bf_verify_number(const bf_ptx_operand *operand) {
   return operand->registers->first + operand->index;
 }
 
+/* ---- verify_home.c ---- */
+
+/* Where an address comes from: a number of an array of the scheme, or one of these. */
+enum { BF_VERIFY_NO_HOME = UINT32_MAX, BF_VERIFY_MANY_HOMES = UINT32_MAX - 1 };
+
+struct bf_verify_scheme;
+
+/* What registers of a function of the original are made of. */
+typedef struct bf_verify_homes {
+  uint32_t *array; /* per register: the array whose address went into it */
+  bool *is_loaded; /* per register: some of that came by way of memory or a call alone */
+} bf_verify_homes;
+
+/* Homes in arena; *loaded is what a value that was loaded may be made of, and grows by what the
+ * function stores or passes on. NULL: memory is exhausted. */
+bool bf_verify_homes_find(const struct bf_verify_scheme *scheme, const bf_ptx_function *function,
+                          bf_arena *arena, uint32_t *loaded, bf_verify_homes *homes);
+/* The array that an address operand of the original surely lies in; else no or many homes. */
+uint32_t bf_verify_home_of(const struct bf_verify_scheme *scheme, const bf_verify_homes *homes,
+                           const bf_ptx_operand *address);
+
+/* ---- verify_scheme.c ---- */
+
+typedef const bf_hash *(*bf_verify_hash_of)(void *context, const bf_ptx_function *kernel,
+                                            const bf_ptx_variable *array);
+
+/* A function, and what comes next in a list. */
+typedef struct bf_verify_reached {
+  struct bf_verify_reached *next;
+  const bf_ptx_function *function;
+} bf_verify_reached;
+
+/* A shared array and its hash, NULL: it is left alone. */
+typedef struct bf_verify_array {
+  const bf_ptx_variable *variable; /* of the original */
+  const bf_hash *hash;
+} bf_verify_array;
+
+/* What the accesses of a kernel go through. */
+typedef struct bf_verify_scheme {
+  const bf_hash *hash; /* of everything, unless */
+  bool by_array;       /* every array has its own */
+  bool makes_generic;  /* else no generic address is one of shared memory */
+  uint32_t loaded;     /* the array whose address a loaded value may be, by_array */
+  unsigned arrays;
+  bf_verify_array *array;
+} bf_verify_scheme;
+
+/* The functions of the original that a kernel can reach, itself first. */
+int bf_verify_reach(const bf_ptx_function *kernel, bf_arena *arena, bf_verify_reached **first);
+/* The scheme of a kernel; *scheme is NULL where it has no hash. */
+int bf_verify_scheme_make(const bf_ptx_module *module, const bf_ptx_function *kernel, void *context,
+                          bf_verify_hash_of hash_of, bf_arena *arena,
+                          const bf_verify_scheme **scheme);
+/* The number of an array in the scheme; all dynamic arrays are one. BF_VERIFY_NO_HOME: none. */
+uint32_t bf_verify_array_number(const bf_verify_scheme *scheme, const bf_ptx_variable *variable);
+/* The hash that accesses to a variable of the original go through, or NULL. */
+const bf_hash *bf_verify_hash_of_variable(const bf_verify_scheme *scheme,
+                                          const bf_ptx_variable *variable);
+/* Why the hashes of a scheme cannot be used, or NULL; *hash is the one meant. */
+const char *bf_verify_judge_hashes(const bf_verify_scheme *scheme, const bf_hash **hash);
+/* Whether a function is judged alike under both, which may be NULL. */
+bool bf_verify_same_scheme(const bf_verify_scheme *a, const bf_verify_scheme *b);
+
 /* ---- verify_value.c ---- */
 
 /* The guard under which a value was computed; number UINT32_MAX: none. */
 typedef struct bf_verify_guard {
-  uint32_t number, version;
+  uint32_t number;
   bool negated;
 } bf_verify_guard;
 
-/* A register that was added. when[1] holds where *test is an address of shared memory, when[0]
- * where it is not; both are the same where test is NULL. A predicate is the answer itself. */
+/* What a register that was added holds, as a function of what registers of the original hold now.
+ * when[1] holds where *test is an address of shared memory, when[0] where it is not; both are the
+ * same where test is NULL. A predicate is the answer itself. */
 typedef struct bf_verify_value {
-  unsigned era; /* labels passed before it was written */
   bool is_predicate;
   const bf_verify_bits *test;
   bf_verify_guard guard;
   bf_verify_bits when[2];
 } bf_verify_value;
+
+enum { BF_VERIFY_SOURCES = 4 }; /* registers that a value depends on: two cases, test, guard */
+
+/* A new register while a block is looked at: its value holds as long as the registers that it
+ * depends on have not been written since. */
+typedef struct bf_verify_slot {
+  const bf_verify_value *value;
+  uint32_t scan; /* the look at a block that wrote it */
+  uint32_t stamp[BF_VERIFY_SOURCES];
+} bf_verify_slot;
 
 /* A variable and its rewritten form. */
 typedef struct bf_verify_twin {
@@ -140,20 +226,31 @@ typedef struct bf_verify_twin {
   const bf_ptx_variable *original, *rewritten;
 } bf_verify_twin;
 
+/* A function and its rewritten form. */
+typedef struct bf_verify_pair {
+  struct bf_verify_pair *next;
+  const bf_ptx_function *original, *rewritten;
+} bf_verify_pair;
+
 /* A function being judged: registers are those of the rewritten one. */
 typedef struct bf_verify_body {
   struct bf_verify_job *job;
   const char *kernel;
   const bf_ptx_function *original, *rewritten;
-  const bf_hash *hash; /* NULL: it must be as it was */
-  bool makes_generic;  /* else no generic address is one of shared memory */
+  const bf_verify_scheme *scheme; /* NULL: it must be as it was */
   bf_verify_facts facts;
-  const bf_ptx_registers **twin; /* per register of the original: its declaration here */
-  bf_verify_twin *twins;         /* variables of the function, then of the module */
-  bool *is_new;                  /* per register */
-  uint32_t *version;             /* per register: writes so far */
-  bf_verify_value **value;       /* per register: what a new one holds, or NULL */
-  unsigned era;
+  bf_verify_homes homes;              /* by_array */
+  const bf_ptx_registers **twin;      /* per register of the original: its declaration here */
+  bf_verify_twin *twins;              /* variables of the function, then of the module */
+  bf_verify_pair *calls;              /* functions that it names */
+  const bf_ptx_instruction **partner; /* per instruction: the original's; NULL: it was added */
+  uint32_t instructions;              /* paired so far */
+  bool *is_new;                       /* per register */
+  uint32_t *version;                  /* per register: writes so far, in all looks at blocks */
+  bf_verify_slot *slot;               /* per register: what a new one holds */
+  const bf_verify_value **result;     /* per instruction: what it wrote when last evaluated */
+  struct bf_verify_flow *flow;
+  uint32_t scan;
   bool failed;    /* a finding ends the comparison of this function */
   bool no_memory; /* so does a lack of memory */
   unsigned hashed, exempt;
@@ -162,13 +259,29 @@ typedef struct bf_verify_body {
 /* What an operand holds, as a value of width bits. */
 bf_verify_value bf_verify_operand(const bf_verify_body *body, const bf_ptx_operand *operand,
                                   unsigned width);
-/* The guard of an instruction, as it stands there. */
-bf_verify_guard bf_verify_guard_of(const bf_verify_body *body, const bf_ptx_operand *guard);
+/* The guard of an instruction. */
+bf_verify_guard bf_verify_guard_of(const bf_ptx_operand *guard);
 bool bf_verify_same_guard(bf_verify_guard a, bf_verify_guard b);
+/* Whether both are known to be the same, or both unknown. */
+bool bf_verify_same_value(const bf_verify_value *a, const bf_verify_value *b);
 /* Whether the instruction has a form that may be added. */
 bool bf_verify_may_be_added(const bf_ptx_instruction *instruction);
-/* Computes what an added instruction writes. */
-void bf_verify_evaluate(bf_verify_body *body, const bf_ptx_instruction *instruction);
+/* Computes what an added instruction writes; the instruction has that number. */
+void bf_verify_evaluate(bf_verify_body *body, uint32_t instruction);
+
+/* ---- verify_flow.c ---- */
+
+/* What a new register holds at this place; never NULL. */
+const bf_verify_value *bf_verify_get(const bf_verify_body *body, uint32_t number);
+void bf_verify_set(bf_verify_body *body, uint32_t number, const bf_verify_value *value);
+/* Notes that the operand writes its registers. */
+void bf_verify_note_written(bf_verify_body *body, const bf_ptx_operand *operand);
+/* Finds out what new registers hold at the start of every block. */
+int bf_verify_flow_solve(bf_verify_body *body);
+/* Calls visit for every instruction of the original, with new registers as they are there. */
+void bf_verify_flow_walk(bf_verify_body *body,
+                         void (*visit)(bf_verify_body *body, uint32_t instruction));
+void bf_verify_flow_free(bf_verify_body *body);
 
 /* ---- verify_access.c ---- */
 
@@ -183,10 +296,19 @@ const bf_ptx_variable *bf_verify_twin_of(const bf_verify_body *body,
 void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
                       const bf_ptx_instruction *rewritten);
 
+/* ---- verify_clones.c ---- */
+
+/* Whether name is that of a clone of the function called of. */
+bool bf_verify_is_clone_name(const char *name, const char *of);
+/* Whether a function of the rewritten module is a clone of one of the original; *why is then what
+ * is wrong with it, or NULL. */
+bool bf_verify_is_clone(const bf_ptx_module *original, const bf_ptx_function *function,
+                        const char **why);
+
 /* ---- verify_body.c, verify.c ---- */
 
-/* Compares a function; body has job, kernel, original, rewritten, hash and the variables of the
- * module. What it found is in the job; counts are in body. */
+/* Compares a function; body has job, kernel, original, rewritten, scheme and the variables of the
+ * module. What it found is in the job; counts and calls are in body. */
 int bf_verify_compare(const bf_ptx_module *module, bf_verify_body *body);
 /* Adds a finding; true where there was memory for it. */
 bool bf_verify_find(struct bf_verify_job *job, const char *kernel, uint64_t line,

@@ -117,13 +117,16 @@ static bool same_directives(const bf_ptx_directives *a, const bf_ptx_directives 
   return true;
 }
 
-bool bf_verify_same_signature(const bf_ptx_function *a, const bf_ptx_function *b) {
-  return bf_verify_same_text(a->name, b->name) && a->is_entry == b->is_entry &&
-         a->has_body == b->has_body && a->linkage == b->linkage &&
-         bf_verify_same_text(a->attribute, b->attribute) &&
+bool bf_verify_same_form(const bf_ptx_function *a, const bf_ptx_function *b) {
+  return a->is_entry == b->is_entry && bf_verify_same_text(a->attribute, b->attribute) &&
          same_variables(&a->returns, &b->returns) &&
          same_variables(&a->parameters, &b->parameters) &&
          same_directives(&a->directives, &b->directives);
+}
+
+bool bf_verify_same_signature(const bf_ptx_function *a, const bf_ptx_function *b) {
+  return bf_verify_same_text(a->name, b->name) && a->has_body == b->has_body &&
+         a->linkage == b->linkage && bf_verify_same_form(a, b);
 }
 
 static bool same_location(const bf_ptx_location *a, const bf_ptx_location *b) {

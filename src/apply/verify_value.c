@@ -5,17 +5,29 @@
 
 #include <string.h>
 
-static const bf_verify_guard no_guard = {UINT32_MAX, 0, false};
+static const bf_verify_guard no_guard = {UINT32_MAX, false};
 
-bf_verify_guard bf_verify_guard_of(const bf_verify_body *body, const bf_ptx_operand *guard) {
-  if (!guard)
-    return no_guard;
-  uint32_t number = bf_verify_number(guard);
-  return (bf_verify_guard){number, body->version[number], guard->negated};
+bf_verify_guard bf_verify_guard_of(const bf_ptx_operand *guard) {
+  return guard ? (bf_verify_guard){bf_verify_number(guard), guard->negated} : no_guard;
 }
 
 bool bf_verify_same_guard(bf_verify_guard a, bf_verify_guard b) {
-  return a.number == b.number && a.version == b.version && a.negated == b.negated;
+  return a.number == b.number && a.negated == b.negated;
+}
+
+/* One case of two values. */
+static bool same_case(const bf_verify_bits *a, const bf_verify_bits *b) {
+  if (a->unknown || b->unknown)
+    return a->unknown && b->unknown;
+  return bf_verify_same_bits(a, b) && a->only_shared == b->only_shared;
+}
+
+bool bf_verify_same_value(const bf_verify_value *a, const bf_verify_value *b) {
+  if (a->is_predicate != b->is_predicate || !a->test != !b->test ||
+      (a->test && !bf_verify_same_bits(a->test, b->test)) ||
+      !bf_verify_same_guard(a->guard, b->guard))
+    return false;
+  return same_case(&a->when[0], &b->when[0]) && same_case(&a->when[1], &b->when[1]);
 }
 
 /* The same in both cases. */
@@ -37,11 +49,8 @@ static bf_verify_value original_register(const bf_verify_body *body, uint32_t nu
                                          unsigned width) {
   bf_verify_atom atom = {.base = BF_VERIFY_REGISTER,
                          .number = number,
-                         .version = body->version[number],
                          .width = width,
-                         .zero_bits = body->facts.zero_bits[number]};
-  if (atom.zero_bits > width)
-    atom.zero_bits = width;
+                         .zeros = body->facts.zeros[number]};
   return plain(bf_verify_atom_bits(&atom));
 }
 
@@ -55,11 +64,7 @@ static bf_verify_value register_value(const bf_verify_body *body, const bf_ptx_o
       return unknown("a register of another width");
     return original_register(body, number, width);
   }
-  const bf_verify_value *value = body->value[number];
-  if (!value)
-    return unknown("a register that nothing has written yet");
-  if (value->era != body->era)
-    return unknown("a register that was computed before a label");
+  const bf_verify_value *value = bf_verify_get(body, number);
   if (register_width(operand) != width && !value->is_predicate)
     return unknown("a register of another width");
   return *value;
@@ -69,10 +74,11 @@ static bf_verify_value symbol_value(const bf_ptx_operand *operand, unsigned widt
   if (operand->generic || operand->mask || operand->symbol->kind != BF_PTX_SYMBOL_VARIABLE ||
       operand->symbol->variable->space != BF_PTX_SPACE_SHARED)
     return unknown("the address of something that is not in shared memory");
-  bf_verify_atom atom = {.base = BF_VERIFY_VARIABLE,
-                         .variable = operand->symbol->variable,
-                         .width = width,
-                         .zero_bits = bf_verify_variable_zero_bits(operand->symbol->variable)};
+  bf_verify_atom atom = {
+      .base = BF_VERIFY_VARIABLE,
+      .variable = operand->symbol->variable,
+      .width = width,
+      .zeros = bf_gf2_low_bits(bf_verify_variable_zero_bits(operand->symbol->variable))};
   bf_verify_bits bits = bf_verify_atom_bits(&atom);
   return plain(bf_verify_add(&bits, (uint64_t)operand->offset));
 }
@@ -321,7 +327,7 @@ static bf_verify_value apply_guard(const bf_verify_body *body,
   if (body->is_new[bf_verify_number(guard)])
     return unknown("a guard that isspacep.shared did not write");
   bf_verify_value result = *value;
-  bf_verify_value under = {.guard = bf_verify_guard_of(body, guard)};
+  bf_verify_value under = {.guard = bf_verify_guard_of(guard)};
   return join(&result, &under) ? result : unknown(two_conditions);
 }
 
@@ -333,8 +339,22 @@ static bool fits(const bf_ptx_instruction *instruction) {
   return register_width(to) == type_width(instruction->type[0]);
 }
 
-void bf_verify_evaluate(bf_verify_body *body, const bf_ptx_instruction *instruction) {
-  uint32_t number = bf_verify_number(&instruction->operand[0]);
+/* Keeps a result; where it is what the instruction gave before, nothing is added. */
+static const bf_verify_value *keep(bf_verify_body *body, uint32_t instruction,
+                                   const bf_verify_value *result) {
+  const bf_verify_value *before = body->result[instruction];
+  if (before && bf_verify_same_value(before, result))
+    return before;
+  bf_verify_value *copy = bf_arena_alloc(bf_verify_arena(body->job), sizeof *copy);
+  if (copy)
+    *copy = *result;
+  else
+    body->no_memory = true;
+  return body->result[instruction] = copy;
+}
+
+void bf_verify_evaluate(bf_verify_body *body, uint32_t number) {
+  const bf_ptx_instruction *instruction = body->rewritten->instruction[number];
   bf_verify_value result;
   if (!fits(instruction))
     result = unknown("an instruction of another width than its register");
@@ -345,11 +365,5 @@ void bf_verify_evaluate(bf_verify_body *body, const bf_ptx_instruction *instruct
   else
     result = evaluate_plain(body, instruction);
   result = apply_guard(body, instruction, &result);
-  result.era = body->era;
-  if (!body->value[number])
-    body->value[number] = bf_arena_alloc(bf_verify_arena(body->job), sizeof result);
-  if (body->value[number])
-    *body->value[number] = result;
-  else
-    body->no_memory = true;
+  bf_verify_set(body, bf_verify_number(&instruction->operand[0]), keep(body, number, &result));
 }

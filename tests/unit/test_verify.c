@@ -2,18 +2,6 @@
  * must reject with its line and reason. */
 #include "verify.h"
 
-/* Judges two texts; the result is to be freed. */
-static bf_verify_result judge(const char *original, const char *rewritten, const char *hash_text) {
-  bf_ptx_module *a = parse(original), *b = parse(rewritten);
-  bf_hash *hash = hash_text ? hash_from(hash_text) : NULL;
-  bf_verify_result result;
-  assert_int_equal(bf_verify(a, b, hash, same_for_all, &result, NULL), BF_OK);
-  bf_hash_free(hash);
-  bf_ptx_free(a);
-  bf_ptx_free(b);
-  return result;
-}
-
 /* Fails unless the result is acceptance. */
 static void expect_accepted(bf_verify_result *result) {
   if (!result->is_accepted)
@@ -23,38 +11,37 @@ static void expect_accepted(bf_verify_result *result) {
 
 /* ---- Accepted ---- */
 
-static void test_narrow_is_accepted(void **state) {
-  char original[MOST_TEXT], rewritten[MOST_TEXT];
-  (void)state;
-  pick_side(NARROW_PAIR, '-', original);
-  pick_side(NARROW_PAIR, '+', rewritten);
-  bf_verify_result result = judge(original, rewritten, "fixed");
-  expect_accepted(&result);
-  assert_int_equal(result.kernels_hashed, 1);
-  assert_int_equal(result.kernels_unchanged, 0);
-  assert_int_equal(result.accesses_hashed, 14);
-  assert_int_equal(result.accesses_exempt, 2);
-  bf_verify_free(&result);
-}
+/* What is counted in each pair. */
+static const struct {
+  unsigned kernels_hashed, kernels_unchanged, hashed, exempt;
+} counts[PAIRS] = {{1, 0, 14, 2}, {1, 0, 4, 0}, {1, 0, 12, 0},
+                   {1, 0, 7, 2},  {1, 0, 7, 3}, {2, 1, 5, 0}};
 
-static void test_wide_is_accepted(void **state) {
+static void test_pairs_are_accepted(void **state) {
   char original[MOST_TEXT], rewritten[MOST_TEXT];
   (void)state;
-  pick_side(WIDE_PAIR, '-', original);
-  pick_side(WIDE_PAIR, '+', rewritten);
-  bf_verify_result result = judge(original, rewritten, "cute:3,4,3");
-  expect_accepted(&result);
-  assert_int_equal(result.accesses_hashed, 4);
-  bf_verify_free(&result);
+  for (unsigned i = 0; i < PAIRS; i++) {
+    pick_side(pairs[i].path, '-', original);
+    pick_side(pairs[i].path, '+', rewritten);
+    bf_verify_result result = judge(original, rewritten, pairs[i].hashes);
+    if (!result.is_accepted)
+      print_error("%s\n", pairs[i].path);
+    expect_accepted(&result);
+    assert_int_equal(result.kernels_hashed, counts[i].kernels_hashed);
+    assert_int_equal(result.kernels_unchanged, counts[i].kernels_unchanged);
+    assert_int_equal(result.accesses_hashed, counts[i].hashed);
+    assert_int_equal(result.accesses_exempt, counts[i].exempt);
+    bf_verify_free(&result);
+  }
 }
 
 /* A kernel that was refused stays as it is, with a hash or without. */
 static void test_unchanged_is_accepted(void **state) {
   char original[MOST_TEXT];
   (void)state;
-  pick_side(NARROW_PAIR, '-', original);
+  pick_side(pairs[NARROW].path, '-', original);
   for (unsigned i = 0; i < 2; i++) {
-    bf_verify_result result = judge(original, original, i ? "fixed" : NULL);
+    bf_verify_result result = judge(original, original, i ? "narrow=fixed" : "narrow=none");
     expect_accepted(&result);
     assert_int_equal(result.kernels_unchanged, 1);
     assert_int_equal(result.kernels_hashed, 0);
@@ -68,134 +55,249 @@ static void test_unchanged_is_accepted(void **state) {
  * the finding must contain `message` and stand at the line that holds `at` (NULL: any line). */
 typedef struct seeded_fault {
   const char *name;
-  bool is_wide;
+  unsigned pair;
   const char *behind, *from, *to;
   const char *message, *at;
 } seeded_fault;
 
 static const seeded_fault faults[] = {
-    {"wrong shift", false, "add.s32 %h2", "%h2, 5;", "%h2, 6;", "not the hash of the address",
+    {"wrong shift", NARROW, "add.s32 %h2", "%h2, 5;", "%h2, 6;", "not the hash of the address",
      "[%h3]"},
-    {"wrong mask", false, "add.s32 %h2", "%t1, 124", "%t1, 120", "not the hash of the address",
+    {"wrong mask", NARROW, "add.s32 %h2", "%t1, 124", "%t1, 120", "not the hash of the address",
      "[%h3]"},
-    {"mask over a part of the word", false, "add.s32 %h2", "%t1, 124", "%t1, 127",
+    {"mask over a part of the word", NARROW, "add.s32 %h2", "%t1, 124", "%t1, 127",
      "not the hash of the address", "[%h3]"},
-    {"one store is missed", false, "", "st.shared.u32 [%h3]", "st.shared.u32 [%r8+16]",
+    {"one store is missed", NARROW, "", "st.shared.u32 [%h3]", "st.shared.u32 [%r8+16]",
      "access to shared memory without the hash", "[%r8+16], %r1"},
-    {"a constant address is missed", false, "", "st.shared.u32 [%h4]", "st.shared.u32 [tile+8192]",
+    {"a constant address is missed", NARROW, "", "st.shared.u32 [%h4]", "st.shared.u32 [tile+8192]",
      "access to shared memory without the hash", "st.shared.u32 [tile+8192]"},
-    {"an atomic is missed", false, "", "atom.shared.add.u32 %r12, [%h5]",
+    {"an atomic is missed", NARROW, "", "atom.shared.add.u32 %r12, [%h5]",
      "atom.shared.add.u32 %r12, [%r8]", "access to shared memory without the hash", "atom"},
-    {"a reduction is missed", false, "", "[%h5+4096]", "[%r8+4096]",
+    {"a reduction is missed", NARROW, "", "[%h5+4096]", "[%r8+4096]",
      "access to shared memory without the hash", "red.shared"},
-    {"a copy is missed", false, "", "cp.async.ca.shared.global [%h6]",
+    {"a copy is missed", NARROW, "", "cp.async.ca.shared.global [%h6]",
      "cp.async.ca.shared.global [%r8+32]", "access to shared memory without the hash", "cp.async"},
-    {"a matrix is missed", true, "", "b16 {%r4}, [%near2]", "b16 {%r4}, [%r3]",
+    {"a matrix is missed", WIDE, "", "b16 {%r4}, [%near2]", "b16 {%r4}, [%r3]",
      "access to shared memory without the hash", "ldmatrix"},
-    {"a vector is missed", true, "", "v4.u32 [%far2]", "v4.u32 [%rd5]",
+    {"a vector is missed", WIDE, "", "v4.u32 [%far2]", "v4.u32 [%rd5]",
      "access to shared memory without the hash", "v4.u32"},
-    {"a generic load is missed", false, "", "ld.u32 %r14, [%wide2]", "ld.u32 %r14, [%rd5]",
+    {"a generic load is missed", NARROW, "", "ld.u32 %r14, [%wide2]", "ld.u32 %r14, [%rd5]",
      "generic access without the hash", "ld.u32 %r14"},
-    {"a generic load is hashed always", false, "", "selp.b64 %wide1, %wide1, 0, %q;\n", "",
+    {"a generic load is hashed always", NARROW, "", "selp.b64 %wide1, %wide1, 0, %q;\n", "",
      "without asking whether it is shared", "ld.u32 %r14"},
-    {"a generic load is hashed elsewhere", false, "", "%wide1, 0, %q", "0, %wide1, %q",
+    {"a generic load is hashed elsewhere", NARROW, "", "%wide1, 0, %q", "0, %wide1, %q",
      "hashed twice or not at all", "ld.u32 %r14"},
-    {"isspacep asks about another register", false, "", "isspacep.shared %q, %rd5",
+    {"isspacep asks about another register", NARROW, "", "isspacep.shared %q, %rd5",
      "isspacep.shared %q, %rd2", "isspacep asks about another address", "ld.u32 %r14"},
-    {"isspacep asks about another space", false, "", "isspacep.shared %q, %rd5",
+    {"isspacep asks about another space", NARROW, "", "isspacep.shared %q, %rd5",
      "isspacep.global %q, %rd5", "isspacep.shared did not write", "ld.u32 %r14"},
-    {"a generic store is hashed always", false, "", "@%q xor.b64", "xor.b64",
+    {"a generic store is hashed always", NARROW, "", "@%q xor.b64", "xor.b64",
      "without asking whether it is shared", "st.u32"},
-    {"a generic store is hashed elsewhere", false, "", "@%q xor.b64", "@!%q xor.b64",
+    {"a generic store is hashed elsewhere", NARROW, "", "@%q xor.b64", "@!%q xor.b64",
      "hashed twice or not at all", "st.u32"},
-    {"hash of another register", false, "mbarrier.init", "%r8, 5", "%r7, 5",
+    {"hash of another register", NARROW, "mbarrier.init", "%r8, 5", "%r7, 5",
      "a mixture of two addresses", "@%p1 st.shared"},
-    {"hash of another address", false, "add.s32 %h2", "%h2, %r8, 16", "%h2, %r7, 16",
+    {"hash of another address", NARROW, "add.s32 %h2", "%h2, %r8, 16", "%h2, %r7, 16",
      "the hash of another address", "[%h3]"},
-    {"hash at another offset", false, "add.s32 %h2", "%h2, %r8, 16", "%h2, %r8, 20",
+    {"hash at another offset", NARROW, "add.s32 %h2", "%h2, %r8, 16", "%h2, %r8, 20",
      "the hash at another offset", "[%h3]"},
-    {"a label between", false, "", "AGAIN:\nadd.s32 %h2, %r8, 16;\n",
-     "add.s32 %h2, %r8, 16;\nAGAIN:\n", "before a label", "ld.shared.u32 %r11"},
-    {"guard dropped", false, "", "@%p1 st.shared.u32 [%h1]", "st.shared.u32 [%h1]",
+    {"a label between", NARROW, "", "AGAIN:\nadd.s32 %h2, %r8, 16;\n",
+     "add.s32 %h2, %r8, 16;\nAGAIN:\n", "different values on two paths", "ld.shared.u32 %r11"},
+    {"guard dropped", NARROW, "", "@%p1 st.shared.u32 [%h1]", "st.shared.u32 [%h1]",
      "another guard than in the original", "st.shared.u32 [%h1]"},
-    {"guard negated", false, "", "@%p1 st.shared.u32 [%h1]", "@!%p1 st.shared.u32 [%h1]",
+    {"guard negated", NARROW, "", "@%p1 st.shared.u32 [%h1]", "@!%p1 st.shared.u32 [%h1]",
      "another guard than in the original", "st.shared.u32 [%h1]"},
-    {"hash under another guard", false, "mbarrier.init", "xor.b32 %h1", "@%p2 xor.b32 %h1",
+    {"hash under another guard", NARROW, "mbarrier.init", "xor.b32 %h1", "@%p2 xor.b32 %h1",
      "under another guard", "@%p1 st.shared.u32 [%h1]"},
-    {"an extra store", false, "", "bar.sync 0;\n", "st.shared.u32 [%h3], %r9;\nbar.sync 0;\n",
+    {"an extra store", NARROW, "", "bar.sync 0;\n", "st.shared.u32 [%h3], %r9;\nbar.sync 0;\n",
      "an instruction that is not in the original", "st.shared.u32 [%h3], %r9"},
-    {"an extra load into a new register", false, "", "bar.sync 0;\n",
+    {"an extra load into a new register", NARROW, "", "bar.sync 0;\n",
      "ld.shared.u32 %h1, [%r8];\nbar.sync 0;\n", "no plain arithmetic on registers",
      "ld.shared.u32 %h1"},
-    {"an added carry", false, "", "add.s32 %h6, %r8, 32", "add.cc.s32 %h6, %r8, 32",
+    {"an added carry", NARROW, "", "add.s32 %h6, %r8, 32", "add.cc.s32 %h6, %r8, 32",
      "no plain arithmetic on registers", "add.cc"},
-    {"a changed constant", false, "", "mul.lo.s32 %r9, %r1, 3", "mul.lo.s32 %r9, %r1, 5",
+    {"a changed constant", NARROW, "", "mul.lo.s32 %r9, %r1, 3", "mul.lo.s32 %r9, %r1, 5",
      "an instruction differs from the original", "mul.lo"},
-    {"a changed immediate of an address", false, "", "[%h5+4096]", "[%h5+8192]",
+    {"a changed immediate of an address", NARROW, "", "[%h5+4096]", "[%h5+8192]",
      "the hash at another offset", "red.shared"},
-    {"an immediate that carries", true, "", "[%far2+4]", "[%far2+32]", "carries are not known",
+    {"an immediate that carries", WIDE, "", "[%far2+4]", "[%far2+32]", "carries are not known",
      "ld.shared.u32"},
-    {"an immediate that the hash reads", true, "", "[%far2+1032]", "[%far2+512]",
+    {"an immediate that the hash reads", WIDE, "", "[%far2+1032]", "[%far2+512]",
      "carries are not known", "v2"},
-    {"a changed value", false, "", "[%h3], %r1;", "[%h3], %r2;",
+    {"a changed value", NARROW, "", "[%h3], %r1;", "[%h3], %r2;",
      "an instruction differs from the original", "[%h3]"},
-    {"swapped operands", false, "", "sub.s32 %r17, %r15, %r11", "sub.s32 %r17, %r11, %r15",
+    {"swapped operands", NARROW, "", "sub.s32 %r17, %r15, %r11", "sub.s32 %r17, %r11, %r15",
      "an instruction differs from the original", "sub.s32"},
-    {"a changed comparison", false, "", "setp.lt.u32 %p1, %r10, 2", "setp.le.u32 %p1, %r10, 2",
+    {"a changed comparison", NARROW, "", "setp.lt.u32 %p1, %r10, 2", "setp.le.u32 %p1, %r10, 2",
      "an instruction differs from the original", "setp.le"},
-    {"a changed predicate", false, "", "@%p1 bra", "@%p2 bra", "another guard", "bra AGAIN"},
-    {"hashed twice", false, "add.s32 %h2", "st.shared.u32 [%h3]",
+    {"a changed predicate", NARROW, "", "@%p1 bra", "@%p2 bra", "another guard", "bra AGAIN"},
+    {"hashed twice", NARROW, "add.s32 %h2", "st.shared.u32 [%h3]",
      "shr.u32 %t1, %h3, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h3, %h3, %t1;\nst.shared.u32 [%h3]",
      "hashed twice or not at all", "[%h3], %r1"},
-    {"not hashed but copied", false, "add.s32 %h2", "xor.b32 %h3, %h2, %t1", "mov.b32 %h3, %h2",
+    {"not hashed but copied", NARROW, "add.s32 %h2", "xor.b32 %h3, %h2, %t1", "mov.b32 %h3, %h2",
      "hashed twice or not at all", "[%h3], %r1"},
-    {"a deleted instruction", false, "", "add.s32 %r16, %r12, %r13;\n", "",
+    {"a deleted instruction", NARROW, "", "add.s32 %r16, %r12, %r13;\n", "",
      "an instruction of the original is missing", "sub.s32"},
-    {"a deleted barrier", false, "", "bar.sync 0;\n", "",
+    {"a deleted barrier", NARROW, "", "bar.sync 0;\n", "",
      "an instruction of the original is missing", "mbarrier.arrive"},
-    {"an added label", false, "", "shl.b32 %r5, %r3, 2;\n", "HERE:\nshl.b32 %r5, %r3, 2;\n",
+    {"an added label", NARROW, "", "shl.b32 %r5, %r3, 2;\n", "HERE:\nshl.b32 %r5, %r3, 2;\n",
      "statements differ", "HERE"},
-    {"reordered instructions", false, "", "add.s32 %r16, %r12, %r13;\nsub.s32 %r17, %r15, %r11;\n",
+    {"reordered instructions", NARROW, "", "add.s32 %r16, %r12, %r13;\nsub.s32 %r17, %r15, %r11;\n",
      "sub.s32 %r17, %r15, %r11;\nadd.s32 %r16, %r12, %r13;\n", "in another order", "sub.s32"},
-    {"a changed .loc", false, "", ".loc 1 6 0", ".loc 1 7 0", "statements differ", NULL},
-    {"a new register hides one", false, "narrow_out", ".reg .b32 %t<2>;",
+    {"a changed .loc", NARROW, "", ".loc 1 6 0", ".loc 1 7 0", "statements differ", NULL},
+    {"a new register hides one", NARROW, "narrow_out", ".reg .b32 %t<2>;",
      ".reg .b32 %t<2>;\n.reg .b32 %r2<3>;", "hide names of the original", "%r2<3>"},
-    {"a new register hides a variable", false, "narrow_out", ".reg .b32 %t<2>;",
+    {"a new register hides a variable", NARROW, "narrow_out", ".reg .b32 %t<2>;",
      ".reg .b32 %t<2>;\n.reg .b32 gate;", "hide names of the original", ".reg .b32 gate"},
-    {"an added write to an old register", false, "", "bar.sync 0;\n",
+    {"an added write to an old register", NARROW, "", "bar.sync 0;\n",
      "mov.u32 %r9, 4;\nbar.sync 0;\n", "an instruction that is not in the original",
      "mov.u32 %r9, 4"},
-    {"an address of 32 bits", true, "", "v4.u32 [%far2]", "v4.u32 [%near2]",
+    {"an address of 32 bits", WIDE, "", "v4.u32 [%far2]", "v4.u32 [%near2]",
      "an address of another width", "v4.u32"},
-    {"a hash of 32 bits in 64", true, "", "shr.u64 %far1", "shr.u32 %far1", "width", "v4.u32"},
-    {"a table that is no XOR", true, "", "112, 0x78", "112, 0x7e", "no XOR of its bits",
+    {"a hash of 32 bits in 64", WIDE, "", "shr.u64 %far1", "shr.u32 %far1", "width", "v4.u32"},
+    {"a table that is no XOR", WIDE, "", "112, 0x78", "112, 0x7e", "no XOR of its bits",
      "ldmatrix"},
-    {"a shift of the sign", false, "add.s32 %h2", "shr.u32 %t1, %h2", "shr.s32 %t1, %h2",
+    {"a shift of the sign", NARROW, "add.s32 %h2", "shr.u32 %t1, %h2", "shr.s32 %t1, %h2",
      "copies the sign", "[%h3]"},
-    {"a sum in place of an XOR", false, "add.s32 %h2", "xor.b32 %h3, %h2, %t1",
+    {"a sum in place of an XOR", NARROW, "add.s32 %h2", "xor.b32 %h3, %h2, %t1",
      "add.s32 %h3, %h2, %t1", "a sum of two registers", "[%h3]"},
-    {"a wider access", false, "add.s32 %h2", "st.shared.u32 [%h3], %r1",
+    {"a wider access", NARROW, "add.s32 %h2", "st.shared.u32 [%h3], %r1",
      "st.shared.v2.u32 [%h3], {%r1, %r1}", "an instruction differs", "v2.u32"},
-    {"an array that is not padded", false, "", "tile[8320]", "tile[8196]", "padded to whole rows",
+    {"an array that is not padded", NARROW, "", "tile[8320]", "tile[8196]", "padded to whole rows",
      "tile[8196]"},
-    {"an array that is not aligned", false, "", ".align 128 .b8 tile", ".align 64 .b8 tile",
+    {"an array that is not aligned", NARROW, "", ".align 128 .b8 tile", ".align 64 .b8 tile",
      "not aligned to rows", "tile[8320]"},
-    {"an array that shrinks", false, "", "tile[8320]", "tile[8192]", "smaller than in the original",
-     "tile[8192]"},
-    {"a dynamic array that is not aligned", true, "", ".align 128 .b8 pool", ".align 16 .b8 pool",
+    {"an array that shrinks", NARROW, "", "tile[8320]", "tile[8192]",
+     "smaller than in the original", "tile[8192]"},
+    {"a dynamic array that is not aligned", WIDE, "", ".align 128 .b8 pool", ".align 16 .b8 pool",
      "not aligned to rows", "pool[]"},
-    {"a hashed barrier object", false, "", "mbarrier.arrive.shared.b64 %rd3, [gate]",
+    {"a hashed barrier object", NARROW, "", "mbarrier.arrive.shared.b64 %rd3, [gate]",
      "mov.u32 %h0, gate;\nmbarrier.arrive.shared.b64 %rd3, [%h0]",
      "a barrier object at another address", "mbarrier.arrive"},
-    {"another hash in a function", false, "place", "%r1, 5", "%r1, 4",
+    {"another hash in a function", NARROW, "place", "%r1, 5", "%r1, 4",
      "not the hash of the address", "ld.shared.u32 %r2"},
-    {"a function without hash", false, "place", "ld.shared.u32 %r2, [%h1]",
+    {"a function without hash", NARROW, "place", "ld.shared.u32 %r2, [%h1]",
      "ld.shared.u32 %r2, [%r1]", "access to shared memory without the hash", "ld.shared.u32 %r2"},
-    {"another parameter", false, "", "narrow(.param .u64", "narrow(.param .u32",
+    {"another parameter", NARROW, "", "narrow(.param .u64", "narrow(.param .u32",
      "declarations differ", "narrow(.param"},
-    {"another target", false, "", "sm_90", "sm_80", "version, targets", NULL},
-    {"more at the end", false, "%rd8+12", "ret;\n", "ret;\nret;\n", "behind the end", NULL},
-    {"less at the end", false, "%rd8+12", "ret;\n", "", "missing at the end", NULL},
+    {"another target", NARROW, "", "sm_90", "sm_80", "version, targets", NULL},
+    {"more at the end", NARROW, "%rd8+12", "ret;\n", "ret;\nret;\n", "behind the end", NULL},
+    {"less at the end", NARROW, "%rd8+12", "ret;\n", "", "missing at the end", NULL},
+    /* Hashes that are used in other blocks and in loops. */
+    {"a temporary redefined on one path", LOOPS, "EVEN:", "mov.u32 %r6, 4;",
+     "mov.b32 %h1, %r1;\nmov.u32 %r6, 4;", "different values on two paths", "ld.shared.u32 %r7"},
+    {"a temporary redefined on one path by the same hash", LOOPS, "EVEN:", "mov.u32 %r6, 4;",
+     "shr.u32 %t, %r1, 5;\nand.b32 %t, %t, 124;\nxor.b32 %h1, %r1, %t;\nmov.u32 %r6, 4;",
+     "different values on two paths", "ld.shared.u32 %r7"},
+    {"an address that moves in the loop", LOOPS, "",
+     "MOVE:\nshr.u32 %t, %r11, 5;\nand.b32 %t, %t, 124;\nxor.b32 %h3, %r11, %t;\n",
+     "shr.u32 %t, %r11, 5;\nand.b32 %t, %t, 124;\nxor.b32 %h3, %r11, %t;\nMOVE:\n", "written since",
+     "[%h3], %r12"},
+    {"a hash on one branch only", LOOPS, "",
+     "OTHER:\nshr.u32 %h4, %r14, 7;\nand.b32 %h4, %h4, 31;\nshl.b32 %h4, %h4, 2;\n"
+     "xor.b32 %h4, %h4, %r14;\n",
+     "OTHER:\n", "not every path has written", "[%h4]"},
+    {"half a hash on one branch", LOOPS, "OTHER:", "xor.b32 %h4, %h4, %r14;\n", "",
+     "different values on two paths", "[%h4]"},
+    {"a hash of another branch", LOOPS, "EVEN:", "st.shared.u32 [%h1], %r3",
+     "st.shared.u32 [%h4], %r3", "not every path has written", "[%h4], %r3"},
+    {"a hash under a guard for another block", LOOPS, "", "xor.b32 %h4, %r14, %t",
+     "@%p2 xor.b32 %h4, %r14, %t", "under another guard", "[%h4]"},
+    {"a hash under a guard before a branch", LOOPS, "", "xor.b32 %h1, %r4, %t;",
+     "@%p1 xor.b32 %h1, %r4, %t;", "under another guard", "st.shared.u32 [%h1], %r1"},
+    {"a hash under the opposite guard", LOOPS, "", "@%p1 xor.b32 %h5", "@!%p1 xor.b32 %h5",
+     "under another guard", "[%h5]"},
+    {"a hash under a guard for an access without", LOOPS, "", "ld.shared.u32 %r17, [%h6]",
+     "ld.shared.u32 %r17, [%h5]", "under another guard", "[%h5];"},
+    {"a temporary redefined behind its use in a loop", LOOPS, "COUNT:", "add.s32 %r9, %r9, 1;",
+     "xor.b32 %h2, %h2, 4;\nadd.s32 %r9, %r9, 1;", "different values on two paths", "atom.shared"},
+    {"a temporary redefined where branches meet", LOOPS, "NEXT:", "red.shared",
+     "mov.b32 %h3, %r11;\nred.shared", "hashed twice or not at all", "red.shared"},
+    {"a part of a hash from another block", LOOPS,
+     "BOTH:", "shr.u32 %t, %r16, 5;\nand.b32 %t, %t, 124;\n@%p1", "@%p1", "written since", "[%h5]"},
+    {"a hash before the definition of its address", LOOPS, "",
+     "add.s32 %r8, %r4, 64;\nshr.u32 %t, %r8, 5;\n", "shr.u32 %t, %r8, 5;\nadd.s32 %r8, %r4, 64;\n",
+     "written since", "[%h2], %r7"},
+    /* Hashes made of other hashes. */
+    {"a constant that is not hashed", LINEAR, "", "xor.b32 %h2, %h1, 128", "xor.b32 %h2, %h1, 132",
+     "not the hash of the address", "[%h2], %r1"},
+    {"another constant", LINEAR, "", "xor.b32 %h2, %h1, 4;", "xor.b32 %h2, %h1, 8;",
+     "not the hash of the address", "[%h2], %r3"},
+    {"a sum that carries", LINEAR, "", "xor.b32 %h4, %h3, 12;", "add.s32 %h4, %h3, 12;",
+     "carries are not known", "[%h4], %r5"},
+    {"a hash of another round", LINEAR, "LOOP:", "add.s32 %r6, %r4, %r5;\nshr.u32 %t, %r6, 5;\n",
+     "shr.u32 %t, %r6, 5;\nadd.s32 %r6, %r4, %r5;\n", "written since", "[%h4], %r5"},
+    {"an address that is not left alone", LINEAR, "", "ld.shared.u32 %r14, [%h5]",
+     "ld.shared.u32 %r14, [%r4+4]", "access to shared memory without the hash", "[%r4+4]"},
+    {"an alignment that is needed", LINEAR, "", ".align 4096 .b8 small", ".align 128 .b8 small",
+     "less aligned", "small"},
+    /* Arrays with hashes of their own. */
+    {"the hash of another array", ARRAYS, "", "xor.b32 %h2, %r8, %t",
+     "shr.u32 %t, %r8, 3;\nand.b32 %t, %t, 112;\nxor.b32 %h2, %r8, %t",
+     "not the hash of the address", "[%h2]"},
+    {"the hash of the kernel for an array with its own", ARRAYS, "",
+     "shr.u64 %w1, %rd5, 3;\nand.b64 %w1, %w1, 112;",
+     "shr.u64 %w1, %rd5, 5;\nand.b64 %w1, %w1, 124;", "not the hash of the address", "v2.u32"},
+    {"a hash in an array that is left alone", ARRAYS, "", "st.shared.u32 [%r6], %r5",
+     "shr.u32 %t, %r6, 5;\nand.b32 %t, %t, 124;\nxor.b32 %h5, %r6, %t;\nst.shared.u32 [%h5], %r5",
+     "an array that is left alone", "[%h5]"},
+    {"an array without its hash", ARRAYS, "", "st.shared.u32 [%h2], %r5",
+     "st.shared.u32 [%r8], %r5", "access to shared memory without the hash", "[%r8]"},
+    {"dynamic memory by another name without the hash", ARRAYS, "", "ld.shared.u32 %r18, [%h4]",
+     "ld.shared.u32 %r18, [%r22]", "access to shared memory without the hash", "[%r22]"},
+    {"a hashed array that shares its last row", ARRAYS, "", "second[4224]", "second[4100]",
+     "not padded to whole rows", "second"},
+    {"a hashed array that shares its first row", ARRAYS, "", ".align 128 .b8 first",
+     ".align 64 .b8 first", "not aligned to rows", "first[8192]"},
+    {"dynamic memory that shares its first row", ARRAYS, "", ".align 128 .b8 pond",
+     ".align 16 .b8 pond", "not aligned to rows", "pond"},
+    {"an array left alone that grows by half a row", ARRAYS, "", "plain[260]", "plain[320]",
+     "not padded to whole rows", "plain[320]"},
+    /* Functions under several hashes. */
+    {"a function under another hash", CLONES, "entry two", "outer__bankfold_1", "outer",
+     "not the hash of the address", NULL},
+    {"a clone under two hashes", CLONES, "entry one", "call (back), outer,",
+     "call (back), outer__bankfold_1,", "not the hash of the address", NULL},
+    {"a function of a clone under another hash", CLONES, "outer__bankfold_1", "inner__bankfold_1",
+     "inner", "not the hash of the address", NULL},
+    {"a clone of another function", CLONES, "entry plain", "inner__bankfold_2", "inner__bankfold_1",
+     "must not change", NULL},
+    {"a hashed function for a kernel without hash", CLONES, "entry plain", "inner__bankfold_2",
+     "inner", "must not change", NULL},
+    {"a function without hash for a hashed kernel", CLONES, "outer__bankfold_1",
+     "inner__bankfold_1", "inner__bankfold_2", "access to shared memory without the hash", NULL},
+    {"a clone with a changed instruction", CLONES, "inner__bankfold_1", "[got], %r2", "[got], %r1",
+     "an instruction differs from the original", "[got], %r1"},
+    {"a clone with an instruction more", CLONES, "inner__bankfold_2", "st.param.b32 [got], %r2;",
+     "bar.sync 0;\nst.param.b32 [got], %r2;", "an instruction that is not in the original",
+     "bar.sync 0"},
+    {"a clone without its hash", CLONES, "inner__bankfold_1", "ld.shared.u32 %r2, [%h1]",
+     "ld.shared.u32 %r2, [%r1]", "access to shared memory without the hash",
+     "ld.shared.u32 %r2, [%r1]"},
+    {"a clone with other parameters", CLONES, "", "inner__bankfold_2(.param .b32 place)",
+     "inner__bankfold_2(.param .u32 place)", "other parameters than its original",
+     "inner__bankfold_2("},
+    {"a clone for other modules", CLONES, "", ".func (.param .b32 got) inner__bankfold_2",
+     ".visible .func (.param .b32 got) inner__bankfold_2", "that other modules can see",
+     "inner__bankfold_2("},
+    {"a clone that nothing calls", CLONES, "", ".visible .entry one",
+     ".func (.param .b32 got) inner__bankfold_3(.param .b32 place)\n{\nret;\n}\n"
+     ".visible .entry one",
+     "a clone that nothing calls", "inner__bankfold_3"},
+    {"a clone of a kernel", CLONES, "", ".visible .entry two",
+     ".entry one__bankfold_1(.param .u64 one_out)\n{\nret;\n}\n.visible .entry two",
+     "a clone of a kernel", "one__bankfold_1"},
+    {"a clone of nothing", CLONES, "", ".visible .entry two",
+     ".func (.param .b32 got) third__bankfold_1(.param .b32 place)\n{\nret;\n}\n"
+     ".visible .entry two",
+     "declarations differ", "third__bankfold_1"},
+    {"a clone by a name without number", CLONES, "", ".visible .entry two",
+     ".func (.param .b32 got) inner__bankfold_x(.param .b32 place)\n{\nret;\n}\n"
+     ".visible .entry two",
+     "declarations differ", "inner__bankfold_x"},
+    {"a call of another function", CLONES, "entry two",
+     "call (back), outer__bankfold_1, (at, what)", "call (back), inner__bankfold_1, (at)",
+     "an instruction differs from the original", "inner__bankfold_1, (at)"},
 };
 
 /* The text with the fault in it. */
@@ -237,10 +339,10 @@ static void test_faults_are_rejected(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     const seeded_fault *fault = &faults[i];
-    pick_side(fault->is_wide ? WIDE_PAIR : NARROW_PAIR, '-', original);
-    pick_side(fault->is_wide ? WIDE_PAIR : NARROW_PAIR, '+', rewritten);
+    pick_side(pairs[fault->pair].path, '-', original);
+    pick_side(pairs[fault->pair].path, '+', rewritten);
     seed(fault, rewritten, faulty);
-    bf_verify_result result = judge(original, faulty, fault->is_wide ? "cute:3,4,3" : "fixed");
+    bf_verify_result result = judge(original, faulty, pairs[fault->pair].hashes);
     if (result.is_accepted || !is_found(fault, faulty, &result)) {
       wrong++;
       print_error("%s: %u findings, first at %llu: %s\n", fault->name, result.findings,
@@ -255,10 +357,10 @@ static void test_faults_are_rejected(void **state) {
 /* ---- The hash itself ---- */
 
 /* Judges a pair by a hash that it was not made for. */
-static void expect_hash_rejected(const char *pair, const char *hash, const char *message) {
+static void expect_hash_rejected(unsigned pair, const char *hash, const char *message) {
   char original[MOST_TEXT], rewritten[MOST_TEXT];
-  pick_side(pair, '-', original);
-  pick_side(pair, '+', rewritten);
+  pick_side(pairs[pair].path, '-', original);
+  pick_side(pairs[pair].path, '+', rewritten);
   bf_verify_result result = judge(original, rewritten, hash);
   assert_false(result.is_accepted);
   assert_true(result.findings > 0);
@@ -269,11 +371,11 @@ static void expect_hash_rejected(const char *pair, const char *hash, const char 
 
 static void test_hashes_are_judged(void **state) {
   (void)state;
-  expect_hash_rejected(NARROW_PAIR, NULL, "must not change");
-  expect_hash_rejected(NARROW_PAIR, "cute:3,4,3", "not the hash of the address");
-  expect_hash_rejected(WIDE_PAIR, "fixed", "not the hash of the address");
-  expect_hash_rejected(NARROW_PAIR, "pad:32+1", "no XOR hash");
-  expect_hash_rejected(NARROW_PAIR, "perm:5", "moves words to other rows");
+  expect_hash_rejected(NARROW, "narrow=none", "must not change");
+  expect_hash_rejected(NARROW, "narrow=cute:3,4,3", "not the hash of the address");
+  expect_hash_rejected(WIDE, "wide=fixed", "not the hash of the address");
+  expect_hash_rejected(NARROW, "narrow=pad:32+1", "no XOR hash");
+  expect_hash_rejected(NARROW, "narrow=perm:5", "moves words to other rows");
 }
 
 /* A body of one kernel around instructions, with registers of both sides. */
@@ -457,7 +559,7 @@ static const small_pair small_pairs[] = {
 
 static void test_small_pairs(void **state) {
   static const char shared[] = ".shared .align 128 .b8 data[1024];";
-  char original[MOST_TEXT], rewritten[MOST_TEXT];
+  char original[MOST_TEXT], rewritten[MOST_TEXT], hash[64];
   unsigned wrong = 0;
   (void)state;
   for (size_t i = 0; i < sizeof small_pairs / sizeof *small_pairs; i++) {
@@ -465,7 +567,8 @@ static void test_small_pairs(void **state) {
     make_kernel(shared, "", pair->original, original);
     make_kernel(shared, ".reg .pred %q<2>;\n.reg .b32 %t<2>;\n.reg .b32 %h<2>;\n.reg .b64 %w<3>;",
                 pair->rewritten, rewritten);
-    bf_verify_result result = judge(original, rewritten, pair->hash);
+    snprintf(hash, sizeof hash, "k=%s", pair->hash);
+    bf_verify_result result = judge(original, rewritten, hash);
     const char *said = result.findings ? result.finding[0].text : "accepted";
     if (pair->message ? !strstr(said, pair->message) : !result.is_accepted) {
       wrong++;
@@ -539,10 +642,9 @@ static void test_kernels_share_functions(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_narrow_is_accepted),      cmocka_unit_test(test_wide_is_accepted),
-      cmocka_unit_test(test_unchanged_is_accepted),   cmocka_unit_test(test_faults_are_rejected),
-      cmocka_unit_test(test_hashes_are_judged),       cmocka_unit_test(test_small_pairs),
-      cmocka_unit_test(test_kernels_share_functions),
+      cmocka_unit_test(test_pairs_are_accepted),  cmocka_unit_test(test_unchanged_is_accepted),
+      cmocka_unit_test(test_faults_are_rejected), cmocka_unit_test(test_hashes_are_judged),
+      cmocka_unit_test(test_small_pairs),         cmocka_unit_test(test_kernels_share_functions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

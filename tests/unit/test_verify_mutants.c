@@ -10,29 +10,40 @@
 
 /* ---- Mutants ---- */
 
-/* Runs the kernel of a pair and copies what it leaves in global memory; false where it has none or
- * faults. */
-static bool execute(const char *text, bool is_wide, unsigned char *memory) {
-  bed at;
+/* Global memory of a pair: a part for each kernel. */
+enum { KERNEL_BYTES = 4096, BUFFER_BYTES = MOST_KERNELS * KERNEL_BYTES };
+
+/* Runs a kernel; false where the module has none of that name or it faults. */
+static bool execute_kernel(bed *at, const char *name, uint64_t buffer) {
   bf_diagnostic diagnostic = {0};
   const bf_emu_kernel *kernel = NULL;
   bf_emu_result result = {0};
+  const uint64_t parameters[2] = {buffer, 4};
+  if (bf_emu_kernel_get(at->module, name, &kernel, &diagnostic))
+    return false;
+  bf_emu_launch launch = {.kernel = kernel,
+                          .grid = {1, 1, 1},
+                          .block = {64, 1, 1},
+                          .dynamic_shared_bytes = 4096,
+                          .parameters = parameters,
+                          .parameter_bytes = strcmp(name, "arrays") ? 8 : 12,
+                          .workers = 1};
+  bool is_good = !bf_emu_run(at->emu, &launch, &result, &diagnostic) && !result.fault.kind;
+  if (result.fault.kind)
+    print_error("%s at %llu\n", bf_emu_fault_name(result.fault.kind),
+                (unsigned long long)result.fault.line);
+  return is_good;
+}
+
+/* Runs the kernels of a pair and copies what they leave in global memory; false where one does not
+ * run. */
+static bool execute(const char *text, const test_pair *pair, unsigned char *memory) {
+  bed at;
+  bool is_good = true;
   bed_open_text(&at, "mutant", text, strlen(text), NULL);
   uint64_t buffer = bed_alloc(&at, BUFFER_BYTES, 0x5a);
-  bool is_good = !bf_emu_kernel_get(at.module, is_wide ? "wide" : "narrow", &kernel, &diagnostic);
-  if (is_good) {
-    bf_emu_launch launch = {.kernel = kernel,
-                            .grid = {1, 1, 1},
-                            .block = {64, 1, 1},
-                            .dynamic_shared_bytes = is_wide ? 4096 : 0,
-                            .parameters = &buffer,
-                            .parameter_bytes = sizeof buffer,
-                            .workers = 1};
-    is_good = !bf_emu_run(at.emu, &launch, &result, &diagnostic) && !result.fault.kind;
-    if (result.fault.kind)
-      print_error("%s at %llu\n", bf_emu_fault_name(result.fault.kind),
-                  (unsigned long long)result.fault.line);
-  }
+  for (unsigned i = 0; i < MOST_KERNELS && pair->kernel[i]; i++)
+    is_good &= execute_kernel(&at, pair->kernel[i], buffer + i * KERNEL_BYTES);
   memcpy(memory, (void *)(uintptr_t)buffer, BUFFER_BYTES);
   bed_close(&at);
   return is_good;
@@ -127,16 +138,12 @@ static void mutate(test_random *random, const char *text, char *mutant) {
 }
 
 /* Whether a mutant is a module at all and the verifier accepts it. */
-static bool is_accepted(const bf_ptx_module *original, const bf_hash *hash, const char *mutant) {
+static bool is_accepted(const bf_ptx_module *original, test_hashes *hashes, const char *mutant) {
   bf_ptx_module *module = NULL;
   bf_verify_result result;
   if (bf_ptx_parse("mutant", mutant, strlen(mutant), &module, NULL))
     return false;
-  union {
-    const bf_hash *borrowed;
-    void *context;
-  } of = {hash};
-  assert_int_equal(bf_verify(original, module, of.context, same_for_all, &result, NULL), BF_OK);
+  assert_int_equal(bf_verify(original, module, hashes, by_name, &result, NULL), BF_OK);
   bool accepted = result.is_accepted;
   bf_verify_free(&result);
   bf_ptx_free(module);
@@ -144,38 +151,38 @@ static bool is_accepted(const bf_ptx_module *original, const bf_hash *hash, cons
 }
 
 /* Mutants of the rewritten text, which must itself be accepted. */
-static void try_mutants(const char *original, const char *rewritten, bool is_wide,
+static void try_mutants(const char *original, const char *rewritten, const test_pair *pair,
                         const char *hash_text, unsigned mutants) {
   static unsigned char wanted[BUFFER_BYTES], memory[BUFFER_BYTES];
   char mutant[MOST_TEXT];
-  test_random random = {is_wide ? 77 : 99};
+  test_random random = {77};
   unsigned accepted = 0;
-  bf_hash *hash = hash_from(hash_text);
+  test_hashes hashes = hashes_from(hash_text);
   bf_ptx_module *module = parse(original);
-  assert_true(execute(original, is_wide, wanted));
-  assert_true(execute(rewritten, is_wide, memory));
+  assert_true(execute(original, pair, wanted));
+  assert_true(execute(rewritten, pair, memory));
   assert_memory_equal(memory, wanted, BUFFER_BYTES);
-  assert_true(is_accepted(module, hash, rewritten));
+  assert_true(is_accepted(module, &hashes, rewritten));
   for (unsigned i = 0; i < mutants; i++) {
     mutate(&random, rewritten, mutant);
-    if (!strcmp(mutant, rewritten) || !is_accepted(module, hash, mutant))
+    if (!strcmp(mutant, rewritten) || !is_accepted(module, &hashes, mutant))
       continue;
     accepted++;
-    if (!execute(mutant, is_wide, memory) || memcmp(memory, wanted, BUFFER_BYTES))
+    if (!execute(mutant, pair, memory) || memcmp(memory, wanted, BUFFER_BYTES))
       fail_msg("accepted mutant %u differs:\n%s", i, mutant);
   }
-  print_message("%u of %u mutants accepted\n", accepted, mutants);
-  bf_hash_free(hash);
+  print_message("%s: %u of %u mutants accepted\n", pair->path, accepted, mutants);
+  free_hashes(&hashes);
   bf_ptx_free(module);
 }
 
 static void test_mutants(void **state) {
   char original[MOST_TEXT], rewritten[MOST_TEXT];
   (void)state;
-  for (unsigned is_wide = 0; is_wide < 2; is_wide++) {
-    pick_side(is_wide ? WIDE_PAIR : NARROW_PAIR, '-', original);
-    pick_side(is_wide ? WIDE_PAIR : NARROW_PAIR, '+', rewritten);
-    try_mutants(original, rewritten, is_wide, is_wide ? "cute:3,4,3" : "fixed", 6000);
+  for (unsigned i = 0; i < PAIRS; i++) {
+    pick_side(pairs[i].path, '-', original);
+    pick_side(pairs[i].path, '+', rewritten);
+    try_mutants(original, rewritten, &pairs[i], pairs[i].hashes, 6000);
   }
 }
 
@@ -185,16 +192,16 @@ static void test_mutants(void **state) {
 static void rewrite(const char *original, const char *hash_text, char *rewritten) {
   bf_diagnostic diagnostic = {0};
   bf_ptx_module *module = parse(original);
-  bf_hash *hash = hash_from(hash_text);
+  test_hashes hashes = hashes_from(hash_text);
   bf_rewrite_result result;
-  const bf_rewrite_options options = {hash, same_for_all};
+  const bf_rewrite_options options = {&hashes, by_name};
   if (bf_rewrite(module, &options, &result, &diagnostic))
     fail_msg("%s", diagnostic.message);
   assert_true(result.is_changed);
   assert_true(result.text.size < MOST_TEXT);
   strcpy(rewritten, result.text.data);
   bf_rewrite_free(&result);
-  bf_hash_free(hash);
+  free_hashes(&hashes);
   bf_ptx_free(module);
 }
 
@@ -209,16 +216,21 @@ static void drop_lines(char *text, const char *part) {
 }
 
 static void test_mutants_of_the_rewriter(void **state) {
-  static const char *const hash[] = {"fixed", "cute:3,4,3"};
+  static const struct {
+    unsigned pair;
+    const char *hashes;
+  } rows[] = {
+      {NARROW, "narrow=fixed"}, {NARROW, "narrow=cute:3,4,3"}, {WIDE, "wide=cute:3,4,3"},
+      {LOOPS, "loops=fixed"},   {LINEAR, "linear=fixed"},
+  };
   char original[MOST_TEXT], rewritten[MOST_TEXT];
   (void)state;
-  for (unsigned is_wide = 0; is_wide < 2; is_wide++)
-    for (unsigned i = is_wide; i < 2; i++) {
-      pick_side(is_wide ? WIDE_PAIR : NARROW_PAIR, '-', original);
-      drop_lines(original, "mbarrier");
-      rewrite(original, hash[i], rewritten);
-      try_mutants(original, rewritten, is_wide, hash[i], 3000);
-    }
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    pick_side(pairs[rows[i].pair].path, '-', original);
+    drop_lines(original, "mbarrier");
+    rewrite(original, rows[i].hashes, rewritten);
+    try_mutants(original, rewritten, &pairs[rows[i].pair], rows[i].hashes, 3000);
+  }
 }
 
 /* The module in a file. */

@@ -1,147 +1,9 @@
-/* What holds for the registers of a function wherever they are read, whatever the order in which
- * its instructions run: how many low bits are 0, and which are addresses of barrier objects.
- *
- * Zero bits start at the most and sink until no instruction contradicts. A variable belongs to
- * barriers when its address, followed through moves and arithmetic, ends in the addresses of
- * barrier instructions and nowhere else. */
+/* Which variables hold nothing but barrier objects, and which registers are their addresses. A
+ * variable belongs to barriers when its address, followed through moves and arithmetic, ends in the
+ * addresses of barrier instructions and nowhere else. */
 #include "apply/verify_inner.h"
 
 #include <string.h>
-
-enum { MOST_ZERO_BITS = 32 };
-
-static unsigned smaller(unsigned a, unsigned b) { return a < b ? a : b; }
-
-unsigned bf_verify_variable_zero_bits(const bf_ptx_variable *variable) {
-  unsigned bytes = variable->alignment_bytes;
-  if (!bytes)
-    bytes = bf_ptx_type_bytes(variable->type) * (variable->vector ? variable->vector : 1);
-  return bytes ? (unsigned)__builtin_ctz(bytes) : 0;
-}
-
-/* Zero bits of a number. */
-static unsigned number_zero_bits(uint64_t number) {
-  return number ? smaller(MOST_ZERO_BITS, (unsigned)__builtin_ctzll(number)) : MOST_ZERO_BITS;
-}
-
-/* Zero bits of an operand that is read. */
-static unsigned operand_zero_bits(const unsigned char *zero_bits, const bf_ptx_operand *operand) {
-  if (operand->kind == BF_PTX_INTEGER)
-    return number_zero_bits(operand->bits);
-  if (operand->kind == BF_PTX_REGISTER && !operand->component && !operand->selector)
-    return zero_bits[bf_verify_number(operand)];
-  if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE)
-    return smaller(bf_verify_variable_zero_bits(operand->symbol->variable),
-                   number_zero_bits((uint64_t)operand->offset));
-  return 0;
-}
-
-/* Whether the instruction is integer arithmetic that keeps low bits: no .hi, no .sat, no floats. */
-static bool keeps_low_bits(const bf_ptx_instruction *instruction) {
-  if (bf_ptx_has(instruction, "hi") || bf_ptx_has(instruction, "sat") || !instruction->types)
-    return false;
-  for (unsigned i = 0; i < instruction->types; i++)
-    if (!strchr("bus", bf_ptx_type_name(instruction->type[i])[0]) ||
-        bf_ptx_type_bytes(instruction->type[i]) < 4)
-      return false;
-  return true;
-}
-
-/* Zero bits of what the instruction writes into a single register. */
-static unsigned result_zero_bits(const unsigned char *zero_bits,
-                                 const bf_ptx_instruction *instruction) {
-  unsigned in[4] = {0};
-  if (!keeps_low_bits(instruction))
-    return 0;
-  for (unsigned i = 1; i < instruction->operands && i < 4; i++)
-    in[i] = operand_zero_bits(zero_bits, &instruction->operand[i]);
-  switch (instruction->opcode) {
-  case BF_PTX_OP_MOV:
-  case BF_PTX_OP_CVT:
-    return in[1];
-  case BF_PTX_OP_ADD:
-  case BF_PTX_OP_SUB:
-  case BF_PTX_OP_OR:
-  case BF_PTX_OP_XOR:
-  case BF_PTX_OP_SELP:
-    return smaller(in[1], in[2]);
-  case BF_PTX_OP_AND:
-    return in[1] > in[2] ? in[1] : in[2];
-  case BF_PTX_OP_MUL:
-    return smaller(MOST_ZERO_BITS, in[1] + in[2]);
-  case BF_PTX_OP_MAD:
-    return smaller(in[3], in[1] + in[2]);
-  case BF_PTX_OP_SHL:
-    if (instruction->operand[2].kind != BF_PTX_INTEGER || instruction->operand[2].bits > 63)
-      return in[1];
-    return smaller(MOST_ZERO_BITS, in[1] + (unsigned)instruction->operand[2].bits);
-  default:
-    return 0;
-  }
-}
-
-/* Lowers the zero bits of every register that the operand writes to bits. */
-static bool sink(unsigned char *zero_bits, const bf_ptx_operand *operand, unsigned bits) {
-  bool changed = false;
-  if (operand->kind == BF_PTX_REGISTER) {
-    unsigned char *own = &zero_bits[bf_verify_number(operand)];
-    changed = *own > bits;
-    *own = (unsigned char)smaller(*own, bits);
-  } else if (operand->kind == BF_PTX_VECTOR || operand->kind == BF_PTX_PAIR ||
-             operand->kind == BF_PTX_ARGUMENTS) {
-    for (unsigned i = 0; i < operand->count; i++)
-      changed |= sink(zero_bits, &operand->item[i], 0);
-  }
-  return changed;
-}
-
-/* One pass over all instructions; true where a register lost zero bits. */
-static bool sink_all(const bf_ptx_function *function, unsigned char *zero_bits) {
-  bool changed = false;
-  for (uint32_t i = 0; i < function->instructions; i++) {
-    const bf_ptx_instruction *instruction = function->instruction[i];
-    if (instruction->operands) {
-      const bf_ptx_operand *to = &instruction->operand[0];
-      unsigned bits = to->component ? 0 : result_zero_bits(zero_bits, instruction);
-      changed |= sink(zero_bits, to, bits);
-    }
-  }
-  return changed;
-}
-
-/* Marks the registers that an operand writes. */
-static void mark_written(bool *is_written, const bf_ptx_operand *operand) {
-  if (operand->kind == BF_PTX_REGISTER)
-    is_written[bf_verify_number(operand)] = true;
-  else if (operand->kind == BF_PTX_VECTOR || operand->kind == BF_PTX_PAIR ||
-           operand->kind == BF_PTX_ARGUMENTS)
-    for (unsigned i = 0; i < operand->count; i++)
-      mark_written(is_written, &operand->item[i]);
-}
-
-/* Registers that nothing writes and those that hold parameters have no zero bits to start with. */
-static int start_zero_bits(const bf_ptx_function *function, bf_arena *arena,
-                           unsigned char *zero_bits) {
-  bool *is_written = bf_arena_alloc(arena, function->registers + 1);
-  if (!is_written)
-    return BF_NO_MEMORY;
-  for (uint32_t i = 0; i < function->instructions; i++)
-    if (function->instruction[i]->operands)
-      mark_written(is_written, &function->instruction[i]->operand[0]);
-  for (unsigned list = 0; list < 2; list++) {
-    const bf_ptx_variables *variables = list ? &function->parameters : &function->returns;
-    for (unsigned i = 0; i < variables->count; i++) {
-      const bf_ptx_registers *registers = variables->item[i].registers;
-      for (uint32_t j = 0; registers && j < registers->count; j++)
-        is_written[registers->first + j] = false;
-    }
-  }
-  for (uint32_t i = 0; i < function->registers; i++)
-    zero_bits[i] = is_written[i] ? MOST_ZERO_BITS : 0;
-  return BF_OK;
-}
-
-/* ---- Barrier objects ---- */
 
 bool bf_verify_uses_barrier(const bf_ptx_instruction *instruction) {
   if (instruction->opcode == BF_PTX_OP_CP)
@@ -328,12 +190,9 @@ bool bf_verify_is_barrier(const bf_verify_facts *facts, const bf_ptx_operand *ad
 
 int bf_verify_facts_find(const bf_ptx_module *module, const bf_ptx_function *function,
                          bf_arena *arena, bf_verify_facts *facts) {
-  *facts = (bf_verify_facts){.zero_bits = bf_arena_alloc(arena, function->registers + 1),
+  *facts = (bf_verify_facts){.zeros = bf_verify_known_zeros(function, arena),
                              .is_barrier = bf_arena_alloc(arena, function->registers + 1)};
-  if (!facts->zero_bits || !facts->is_barrier)
+  if (!facts->zeros || !facts->is_barrier)
     return BF_NO_MEMORY;
-  BF_TRY(start_zero_bits(function, arena, facts->zero_bits));
-  while (sink_all(function, facts->zero_bits)) {
-  }
   return find_barriers(module, function, arena, facts);
 }

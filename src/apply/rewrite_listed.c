@@ -1,0 +1,148 @@
+/* Rewriting by a list of hashes. */
+#include "apply/rewrite_listed.h"
+
+#include "apply/verify.h"
+
+#include <ctype.h>
+#include <string.h>
+
+const bf_geometry bf_listed_geometry = {.bank_bits = 5, .address_bits = 16, .word_bytes = 4};
+
+const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel) {
+  if (!listed->hashes)
+    return listed->otherwise;
+  bf_text readable = {0};
+  bf_ptx_readable_name(kernel, &readable);
+  bool by_readable = !readable.failed && readable.data &&
+                     !bf_hash_list_has(listed->hashes, kernel) &&
+                     bf_hash_list_has(listed->hashes, readable.data);
+  const bf_hash *hash = bf_hash_list_find(listed->hashes, by_readable ? readable.data : kernel);
+  bf_text_free(&readable);
+  return hash ? hash : listed->otherwise;
+}
+
+/* ---- Modules that were rewritten before ---- */
+
+/* Whether a register is one that the rewriter adds: %bf_..., %bf1_... */
+static bool is_added(const char *name) {
+  if (strncmp(name, "%bf", 3) != 0)
+    return false;
+  name += 3;
+  while (isdigit((unsigned char)*name))
+    name++;
+  return *name == '_';
+}
+
+static bool has_added_registers(const bf_ptx_statement *statement) {
+  for (; statement; statement = statement->next)
+    if (statement->kind == BF_PTX_STATEMENT_SCOPE
+            ? has_added_registers(statement->scope)
+            : statement->kind == BF_PTX_STATEMENT_REGISTERS && is_added(statement->registers->name))
+      return true;
+  return false;
+}
+
+static bool was_rewritten(const bf_ptx_module *module) {
+  for (const bf_ptx_item *item = module->first; item; item = item->next)
+    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->has_body &&
+        has_added_registers(item->function->body))
+      return true;
+  return false;
+}
+
+/* ---- Rewriting ---- */
+
+/* What decides about the hash of a kernel. */
+typedef struct choice {
+  const bf_listed *listed;
+  bool leaves_all;
+  bf_rewrite_result examined; /* where dynamic shared memory matters */
+} choice;
+
+/* Why the kernel is left alone although a hash is listed for it, or NULL. */
+static const char *reason_to_leave(const choice *chosen, const char *kernel) {
+  if (chosen->leaves_all)
+    return "it was rewritten before";
+  for (unsigned i = 0; i < chosen->examined.kernels; i++)
+    if (strcmp(chosen->examined.kernel[i].name, kernel) == 0)
+      return chosen->examined.kernel[i].has_dynamic_shared
+                 ? "dynamic shared memory, which may not be launched in multiples of 128 bytes"
+                 : NULL;
+  return NULL;
+}
+
+/* The listed hash of a kernel; NULL where it has none, or "none". */
+static const bf_hash *wanted_hash(const choice *chosen, const char *kernel) {
+  const bf_hash *hash = bf_listed_hash(chosen->listed, kernel);
+  return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
+}
+
+/* As rewrite.h asks for it. */
+static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
+                              const bf_ptx_variable *array) {
+  const choice *chosen = context;
+  (void)array;
+  return reason_to_leave(chosen, kernel->name) ? NULL : wanted_hash(chosen, kernel->name);
+}
+
+/* Fails where the verifier does not accept the result. */
+static int verify(const bf_ptx_module *module, choice *chosen, const bf_rewrite_result *result,
+                  bf_diagnostic *diagnostic) {
+  bf_ptx_module *rewritten;
+  bf_verify_result verdict = {0};
+  BF_TRY(
+      bf_ptx_parse("rewritten PTX", result->text.data, result->text.size, &rewritten, diagnostic));
+  int error = bf_verify(module, rewritten, chosen, hash_of, &verdict, diagnostic);
+  if (error == BF_OK && !verdict.is_accepted)
+    error = bf_fail(diagnostic, BF_UNSUPPORTED, "the verifier rejects the rewritten PTX: %s",
+                    verdict.findings ? verdict.finding[0].text : "no reason given");
+  bf_verify_free(&verdict);
+  bf_ptx_free(rewritten);
+  return error;
+}
+
+/* Adds the reasons of reason_to_leave to the kernels that have nothing else in the way. */
+static int explain(const choice *chosen, bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  for (unsigned i = 0; i < result->kernels; i++) {
+    bf_rewrite_kernel *kernel = &result->kernel[i];
+    const char *reason = reason_to_leave(chosen, kernel->name);
+    if (!reason || kernel->obstacles || !wanted_hash(chosen, kernel->name))
+      continue;
+    kernel->obstacle = bf_arena_alloc(&result->arena, sizeof *kernel->obstacle);
+    if (!kernel->obstacle)
+      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    kernel->obstacle[kernel->obstacles++] = (bf_rewrite_obstacle){0, reason};
+  }
+  return BF_OK;
+}
+
+int bf_rewrite_listed(const bf_ptx_module *module, const bf_listed *listed,
+                      bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  choice chosen = {.listed = listed, .leaves_all = was_rewritten(module)};
+  bf_rewrite_options options = {.context = &chosen, .hash_of = hash_of};
+  *result = (bf_rewrite_result){0};
+  if (!listed->dynamic_is_rounded)
+    BF_TRY(bf_rewrite_examine(module, &chosen.examined, diagnostic));
+  int error = bf_rewrite(module, &options, result, diagnostic);
+  if (error == BF_OK)
+    error = explain(&chosen, result, diagnostic);
+  if (error == BF_OK && result->is_changed)
+    error = verify(module, &chosen, result, diagnostic);
+  if (error != BF_OK)
+    bf_rewrite_free(result);
+  bf_rewrite_free(&chosen.examined);
+  return error;
+}
+
+void bf_listed_remark(const bf_rewrite_kernel *kernel, bf_text *text) {
+  bf_text_addf(text, "%s: ", kernel->name);
+  if (kernel->is_rewritten)
+    bf_text_puts(text, kernel->hash);
+  else if (!kernel->obstacles)
+    bf_text_puts(text, "left alone");
+  else if (kernel->obstacle[0].line)
+    bf_text_addf(text, "left alone: line %llu: %s", (unsigned long long)kernel->obstacle[0].line,
+                 kernel->obstacle[0].text);
+  else
+    bf_text_addf(text, "left alone: %s", kernel->obstacle[0].text);
+}
