@@ -164,16 +164,21 @@ int cli_advice_read(const char *folder, const bf_machine *machine, cli_advice *a
 
 /* ---- Choosing ---- */
 
-/* Takes the hash from kernels that are not rewritten with it after all. */
-static int check_plans(cli_advice_module *module, bf_diagnostic *diagnostic) {
+/* Rewrites the module with its plans: the kernels that this works for have a hash. */
+static int settle(cli_advice_module *module, bf_diagnostic *diagnostic) {
   bf_rewrite_result result = {0};
   bf_ptx_module *rewritten = NULL;
   int error = cli_plans_rewrite(&module->plans, &result, &rewritten, diagnostic);
   for (unsigned i = 0; i < module->plans.count && error == BF_OK; i++) {
     cli_plan *plan = &module->plans.plan[i];
     const bf_rewrite_kernel *kernel = &result.kernel[i];
-    if (!plan->hash || (kernel->is_rewritten && kernel->padded_bytes <= MOST_STATIC_BYTES))
+    if (!cli_plan_has_hash(&module->plans, plan))
       continue;
+    if (kernel->is_rewritten && kernel->padded_bytes <= MOST_STATIC_BYTES) {
+      module->hash[i] = bf_arena_copy(&module->plans.examined.arena, kernel->hash);
+      error = module->hash[i] ? BF_OK : no_memory(diagnostic);
+      continue;
+    }
     bf_text reason = {0};
     if (kernel->is_rewritten)
       bf_text_puts(&reason, "padding lifts its static arrays above 48 KiB");
@@ -181,7 +186,6 @@ static int check_plans(cli_advice_module *module, bf_diagnostic *diagnostic) {
       cli_plans_explain(plan, kernel, &reason);
     snprintf(plan->reason, sizeof plan->reason, "%s", reason.data ? reason.data : "");
     bf_text_free(&reason);
-    plan->hash = NULL;
   }
   bf_ptx_free(rewritten);
   bf_rewrite_free(&result);
@@ -192,8 +196,12 @@ int cli_advice_choose(cli_advice *advice, const cli_plans_search *search,
                       bf_diagnostic *diagnostic) {
   for (cli_advice_module *module = advice->first; module; module = module->next) {
     BF_TRY(cli_plans_make(module->ptx, "PTX", NULL, &module->plans, diagnostic));
+    module->plans.dynamic_is_rounded = true; /* as run does it */
+    module->hash = calloc(module->plans.count + 1, sizeof *module->hash);
+    if (!module->hash)
+      return no_memory(diagnostic);
     BF_TRY(cli_plans_choose(&module->plans, search, &module->merged, &module->written, diagnostic));
-    BF_TRY(check_plans(module, diagnostic));
+    BF_TRY(settle(module, diagnostic));
   }
   return BF_OK;
 }
@@ -206,6 +214,16 @@ static bool is_taken(const cli_advice *advice, const cli_advice_module *module, 
     if (cli_trial_find(&at->merged, name))
       return true;
   return false;
+}
+
+/* Adds the lines of a plan with hashes to a file of hashes. */
+static void write_lines(const cli_plans *plans, const cli_plan *plan, bf_text *text) {
+  const bf_rewrite_kernel *examined = &plans->examined.kernel[plan - plans->plan];
+  bf_text_addf(text, "%s %s\n", plan->name, plan->hash ? bf_hash_text(plan->hash) : "none");
+  for (unsigned i = 0; plan->is_by_array && i < examined->arrays; i++)
+    if (plan->array_hash[i])
+      bf_text_addf(text, "%s[%s] %s\n", plan->name, examined->array[i].name,
+                   bf_hash_text(plan->array_hash[i]));
 }
 
 /* What a kernel took in a run, with all hashes of the banks together. */
@@ -234,21 +252,23 @@ static double gain(const cli_advice_trial *trial, bool by_cycles) {
                    : bf_prediction_gain(&prediction);
 }
 
-/* A line for each kernel that has a candidate of that rank; false where none has. */
-static bool list_candidates(const cli_advice *advice, unsigned rank, bf_text *lines) {
+/* Takes the candidates of one rank and lists those of the kernels that have one; false where none
+ * has. Arrays that have their own come last. */
+static bool list_candidates(cli_advice *advice, unsigned rank, bf_text *lines) {
   bool any = false;
-  for (const cli_advice_module *module = advice->first; module; module = module->next)
+  for (cli_advice_module *module = advice->first; module; module = module->next)
     for (unsigned i = 0; i < module->plans.count; i++) {
-      const cli_plan *plan = &module->plans.plan[i];
-      if (rank >= plan->choice.candidates || is_taken(advice, module, plan->name))
+      cli_plan *plan = &module->plans.plan[i];
+      bool is_hidden = is_taken(advice, module, plan->name);
+      if (!cli_plan_take(&module->plans, plan, is_hidden ? UINT32_MAX : rank))
         continue;
-      bf_text_addf(lines, "%s %s\n", plan->name, bf_hash_text(plan->choice.candidate[rank].hash));
+      write_lines(&module->plans, plan, lines);
       any = true;
     }
   return any;
 }
 
-/* Keeps the candidates of that rank that gain more than those before. */
+/* Keeps the candidates of that rank, which are taken, where they gain more than those before. */
 static void keep_best(cli_advice *advice, const cli_advice_runner *runner, const cli_record *record,
                       unsigned rank) {
   for (cli_advice_module *module = advice->first; module; module = module->next)
@@ -257,17 +277,17 @@ static void keep_best(cli_advice *advice, const cli_advice_runner *runner, const
       cli_advice_trial own = {(int)rank, count_kernel(runner->original, plan->name),
                               count_kernel(record, plan->name)};
       cli_advice_trial *best = &module->trial[i];
-      if (rank < plan->choice.candidates && own.after.instructions &&
+      if (cli_plan_has_hash(&module->plans, plan) && own.after.instructions &&
           (best->best < 0 || gain(&own, runner->by_cycles) > gain(best, runner->by_cycles)))
         *best = own;
     }
 }
 
-/* Takes what was best for a kernel, where it gains something. Where nothing was tried, there is no
- * choice. */
-static void take_best(cli_plan *plan, const cli_advice_trial *trial, bool by_cycles) {
+/* Takes what was best for a kernel, where it gains something. */
+static void take_best(const cli_plans *plans, cli_plan *plan, const cli_advice_trial *trial,
+                      bool by_cycles) {
   bool is_gain = trial->best >= 0 && gain(trial, by_cycles) > 0;
-  plan->hash = is_gain ? plan->choice.candidate[trial->best].hash : NULL;
+  cli_plan_take(plans, plan, is_gain ? (unsigned)trial->best : UINT32_MAX);
   if (trial->best < 0 && plan->choice.candidates)
     snprintf(plan->reason, sizeof plan->reason, "no run with a candidate ended as the first did");
   if (trial->best < 0)
@@ -310,27 +330,22 @@ int cli_advice_try(cli_advice *advice, const cli_advice_runner *runner, bf_diagn
     for (unsigned i = 0; i < module->plans.count; i++)
       module->trial[i].best = -1;
   }
-  for (unsigned rank = 0; rank < BF_CHOOSE_MOST; rank++)
+  for (unsigned rank = 0; rank <= BF_CHOOSE_MOST; rank++)
     BF_TRY(try_rank(advice, runner, rank, diagnostic));
   for (cli_advice_module *module = advice->first; module; module = module->next) {
     for (unsigned i = 0; i < module->plans.count; i++)
-      take_best(&module->plans.plan[i], &module->trial[i], runner->by_cycles);
-    BF_TRY(check_plans(module, diagnostic));
+      take_best(&module->plans, &module->plans.plan[i], &module->trial[i], runner->by_cycles);
+    memset(module->hash, 0, module->plans.count * sizeof *module->hash);
+    BF_TRY(settle(module, diagnostic));
   }
   return BF_OK;
 }
 
 /* ---- Writing ---- */
 
-/* What is predicted, or why nothing is; trial NULL: the plan was not tried. */
-static void write_prediction(const cli_plan *plan, const cli_advice_trial *trial,
-                             const bf_rewrite_kernel *examined, bf_text *text) {
+/* What is predicted of the kernel with its hash. */
+static void write_prediction(const cli_plan *plan, const cli_advice_trial *trial, bf_text *text) {
   const bf_prediction *p = &plan->prediction;
-  if (!plan->hash) {
-    bf_text_puts(text, "left alone: ");
-    cli_plans_explain(plan, examined, text);
-    return;
-  }
   bf_text_addf(text, "%llu -> %llu wavefronts, %lld more instructions, gain %.0f",
                (unsigned long long)p->wavefronts_before, (unsigned long long)p->wavefronts_after,
                (long long)p->added_instructions, bf_prediction_gain(p));
@@ -339,8 +354,9 @@ static void write_prediction(const cli_plan *plan, const cli_advice_trial *trial
                  (unsigned long long)trial->after.cycles);
 }
 
-static void write_plan(const cli_advice *advice, const cli_advice_module *module, unsigned index,
-                       bf_text *text) {
+/* The lines of a kernel that was launched. */
+static void write_kernel(const cli_advice *advice, const cli_advice_module *module, unsigned index,
+                         bf_text *text) {
   const cli_plan *plan = &module->plans.plan[index];
   const cli_trial_kernel *launched = cli_trial_find(&module->merged, plan->name);
   if (!launched)
@@ -353,11 +369,16 @@ static void write_plan(const cli_advice *advice, const cli_advice_module *module
   }
   bf_text_addf(text, ": %llu launch%s, ", (unsigned long long)launched->launches,
                launched->launches == 1 ? "" : "es");
-  write_prediction(plan, module->trial ? &module->trial[index] : NULL,
-                   &module->plans.examined.kernel[index], text);
+  if (module->hash[index])
+    write_prediction(plan, module->trial ? &module->trial[index] : NULL, text);
+  else {
+    bf_text_puts(text, "left alone: ");
+    cli_plans_explain(plan, &module->plans.examined.kernel[index], text);
+  }
   if (launched->is_cut)
     bf_text_puts(text, "; from its first accesses only, there were too many different ones");
-  bf_text_addf(text, "\n%s %s\n", plan->name, plan->hash ? bf_hash_text(plan->hash) : "none");
+  bf_text_puts(text, "\n");
+  cli_hash_lines(plan->name, module->hash[index], text);
 }
 
 void cli_advice_write(const cli_advice *advice, const char *title, bf_text *text) {
@@ -366,7 +387,7 @@ void cli_advice_write(const cli_advice *advice, const char *title, bf_text *text
     bf_text_puts(text, "# no kernel was launched\n* none\n");
   for (const cli_advice_module *module = advice->first; module; module = module->next)
     for (unsigned i = 0; i < module->plans.count; i++)
-      write_plan(advice, module, i, text);
+      write_kernel(advice, module, i, text);
 }
 
 void cli_advice_free(cli_advice *advice) {
@@ -378,6 +399,7 @@ void cli_advice_free(cli_advice *advice) {
     bf_ptx_free(at->ptx);
     bf_text_free(&at->text);
     free(at->trial);
+    free(at->hash);
     free(at);
   }
   bf_arena_free(&advice->arena);

@@ -26,6 +26,7 @@ typedef struct cli_advice_module {
   cli_trial written, merged; /* workloads and launches of its kernels */
   cli_plans plans;
   cli_advice_trial *trial; /* of each plan; NULL: there were none */
+  const char **hash;       /* of each plan, as bf_rewrite_kernel has it; NULL: it is left alone */
 } cli_advice_module;
 
 typedef struct cli_advice {

@@ -81,14 +81,15 @@ typedef struct cli_command {
   size_t option_count;
   size_t settings_size;
   int least_arguments, most_arguments;
-  bool passes_rest; /* what follows the first argument is not for this program */
+  bool passes_rest;    /* what follows the first argument is not for this program */
+  bool passes_unknown; /* an option it does not know is such an argument */
   /* Returns the exit status. */
   int (*run)(const void *settings, int count, char **arguments);
 } cli_command;
 
 extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
-    cli_draw, cli_emit, cli_exec, cli_help, cli_machines, cli_profile, cli_ptx, cli_report,
-    cli_reproduce, cli_rewrite, cli_run, cli_sim, cli_solve, cli_trace, cli_tune;
+    cli_draw, cli_emit, cli_exec, cli_help, cli_machines, cli_nvcc, cli_profile, cli_ptx, cli_ptxas,
+    cli_report, cli_reproduce, cli_rewrite, cli_run, cli_sim, cli_solve, cli_trace, cli_tune;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;

@@ -7,6 +7,7 @@
 #include "launches.h"
 #include "program.h"
 #include "simulate.h"
+#include "wrap.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -311,7 +312,7 @@ static int load(const settings *s, const char *name, loaded *to, bf_diagnostic *
   if (s->save_hashes || s->rewrite)
     BF_TRY(check_geometry(to->machine, diagnostic));
   if (s->rewrite)
-    BF_TRY(cli_check_row_hashes(s->rewrite, bf_machine_geometry(to->machine), diagnostic));
+    BF_TRY(cli_wrap_check(s->rewrite, NULL, diagnostic));
   BF_TRY(cli_program_inspect(name, &to->program, diagnostic));
   BF_TRY(check_program(&to->program, diagnostic));
   BF_TRY(check_writable(s->profile, diagnostic));

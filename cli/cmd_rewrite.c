@@ -8,7 +8,7 @@ typedef struct settings {
   cli_common common;
   const char *output, *hash, *hash_file, *kernel, *launch, *trace, *time_limit;
   uint64_t module, workers;
-  bool explain, check;
+  bool explain, check, dynamic_rounded;
 } settings;
 
 static const cli_option options[] = {
@@ -17,7 +17,7 @@ static const cli_option options[] = {
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
      "hash of all kernels; auto (default) finds one for each from --launch or --trace"},
     {"hash-file", CLI_TEXT, offsetof(settings, hash_file), "FILE", NULL,
-     "hashes of single kernels: lines KERNEL HASH, * for all others"},
+     "hashes of single kernels: lines KERNEL HASH, * for all others; KERNEL[ARRAY] HASH"},
     {"kernel", CLI_TEXT, offsetof(settings, kernel), "NAME", NULL, "rewrite only this kernel"},
     {"explain", CLI_FLAG, offsetof(settings, explain), NULL, NULL,
      "say what stands in the way of each kernel, and write nothing"},
@@ -27,6 +27,8 @@ static const cli_option options[] = {
      "choose from this trace instead, whose sites start with the kernel's name"},
     {"check", CLI_FLAG, offsetof(settings, check), NULL, NULL,
      "run original and rewritten on the launches and compare all memory"},
+    {"dynamic-rounded", CLI_FLAG, offsetof(settings, dynamic_rounded), NULL, NULL,
+     "launches round dynamic shared memory up to 128 bytes: rewrite kernels that have some"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
      "auto: longest single search; there are up to six per kernel (default 10; 0 = no limit)"},
     {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
@@ -83,12 +85,8 @@ typedef struct best {
 /* Gives every kernel its candidate of that number; false where no kernel has one. */
 static bool take_candidates(cli_plans *plans, unsigned number) {
   bool any = false;
-  for (unsigned i = 0; i < plans->count; i++) {
-    cli_plan *plan = &plans->plan[i];
-    bool has = number < plan->choice.candidates;
-    plan->hash = has ? plan->choice.candidate[number].hash : NULL;
-    any |= has;
-  }
+  for (unsigned i = 0; i < plans->count; i++)
+    any |= cli_plan_take(plans, &plans->plan[i], number);
   return any;
 }
 
@@ -97,7 +95,8 @@ static void keep_best(rewriting *work, const cli_trial *trial, unsigned number, 
   for (unsigned i = 0; i < work->plans.count; i++) {
     const cli_plan *plan = &work->plans.plan[i];
     bf_prediction own;
-    if (!plan->hash || !cli_plans_measure(plan, &work->original, trial, &own))
+    if (!cli_plan_has_hash(&work->plans, plan) ||
+        !cli_plans_measure(plan, &work->original, trial, &own))
       continue;
     if (found[i].candidate < 0 ||
         bf_prediction_gain(&own) > bf_prediction_gain(&found[i].prediction))
@@ -125,9 +124,12 @@ static int try_candidates(rewriting *work, unsigned number, best *found,
 }
 
 /* Takes what was best for a kernel, where it gains something. */
-static void take_best(cli_plan *plan, const best *found) {
+static void take_best(const cli_plans *plans, cli_plan *plan, const best *found) {
   bool is_gain = found->candidate >= 0 && bf_prediction_gain(&found->prediction) > 0;
-  plan->hash = is_gain ? plan->choice.candidate[found->candidate].hash : NULL;
+  plan->is_by_array = false;
+  plan->hash = NULL;
+  if (is_gain)
+    cli_plan_take(plans, plan, (unsigned)found->candidate);
   plan->has_prediction = false;
   if (is_gain)
     plan->reason[0] = 0;
@@ -139,7 +141,7 @@ static void take_best(cli_plan *plan, const best *found) {
              (long long)found->prediction.added_instructions);
 }
 
-/* Runs every candidate: what the emulator counts decides. */
+/* Runs every candidate, those of single arrays last: what the emulator counts decides. */
 static int choose_by_trial(rewriting *work, bf_diagnostic *diagnostic) {
   best *found = calloc(work->plans.count, sizeof *found);
   if (!found)
@@ -147,10 +149,10 @@ static int choose_by_trial(rewriting *work, bf_diagnostic *diagnostic) {
   int error = BF_OK;
   for (unsigned i = 0; i < work->plans.count; i++)
     found[i].candidate = -1;
-  for (unsigned number = 0; number < BF_CHOOSE_MOST && !error; number++)
+  for (unsigned number = 0; number <= BF_CHOOSE_MOST && !error; number++)
     error = try_candidates(work, number, found, diagnostic);
   for (unsigned i = 0; i < work->plans.count; i++)
-    take_best(&work->plans.plan[i], &found[i]);
+    take_best(&work->plans, &work->plans.plan[i], &found[i]);
   free(found);
   return error;
 }
@@ -165,6 +167,7 @@ static int choose(rewriting *work, bf_diagnostic *diagnostic) {
   cli_trial written;
   cli_trial_options o = trial_options(work);
   o.as_written = o.keeps_accesses = true;
+  o.examined = &work->plans.examined;
   int error = cli_trial_run(&o, &written, diagnostic);
   if (!error)
     error = cli_plans_choose(&work->plans, &search, &work->original, &written, diagnostic);
@@ -183,6 +186,7 @@ static int plan(rewriting *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
   cli_trial_options o = trial_options(work);
   o.keeps_accesses = is_auto(s);
+  o.examined = &work->plans.examined;
   o.keeps_memory = s->check;
   if (s->launch)
     BF_TRY(cli_trial_run(&o, &work->original, diagnostic));
@@ -233,7 +237,8 @@ static int rewrite_all(rewriting *work, bf_diagnostic *diagnostic) {
 static int check_usage(const settings *s) {
   const cli_command *own = &cli_rewrite;
   if (s->explain)
-    return s->output || s->hash || s->hash_file || s->launch || s->trace || s->check
+    return s->output || s->hash || s->hash_file || s->launch || s->trace || s->check ||
+                   s->dynamic_rounded
                ? cli_usage_error(own, "--explain goes with --kernel and --module only")
                : -1;
   if (!s->output)
@@ -262,7 +267,9 @@ static int load(rewriting *work, bf_diagnostic *diagnostic) {
   BF_TRY(cli_load_machine(&s->common, &work->machine, diagnostic));
   BF_TRY(cli_check_warps(work->machine, diagnostic));
   BF_TRY(cli_ptx_read(work->file, s->module, &work->ptx, diagnostic));
-  return cli_plans_make(work->ptx, work->file, s->kernel, &work->plans, diagnostic);
+  BF_TRY(cli_plans_make(work->ptx, work->file, s->kernel, &work->plans, diagnostic));
+  work->plans.dynamic_is_rounded = s->launch || s->dynamic_rounded;
+  return BF_OK;
 }
 
 /* Prints what was done or, with --explain, could be. */
@@ -272,6 +279,7 @@ static int print(const rewriting *work) {
                          .output = s->output,
                          .plans = &work->plans,
                          .result = s->explain ? NULL : &work->result,
+                         .tried = s->launch ? &work->final : NULL,
                          .checked = s->check ? &work->original : NULL};
   bf_text text = {0};
   if (s->output && strcmp(s->output, "-") == 0)

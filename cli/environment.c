@@ -85,18 +85,3 @@ void cli_remove_folder(const char *folder) {
   cli_empty_folder(folder);
   rmdir(folder);
 }
-
-int cli_check_row_hashes(const char *path, bf_geometry geometry, bf_diagnostic *diagnostic) {
-  bf_hash_list *list;
-  const bf_hash *hash;
-  const char *kernel;
-  BF_TRY(bf_hash_list_read(path, geometry, &list, diagnostic));
-  int error = BF_OK;
-  for (size_t i = 0; error == BF_OK && (hash = bf_hash_list_get(list, i, &kernel)); i++)
-    if (!bf_hash_is_row_preserving(hash))
-      error = bf_fail_file(diagnostic, BF_BAD_INPUT, path,
-                           "hash %s of '%s' does not keep words in their rows of 128 bytes",
-                           bf_hash_text(hash), kernel);
-  bf_hash_list_free(list);
-  return error;
-}

@@ -19,9 +19,6 @@ bool cli_find_library(const char *build_folder, const char *library, char folder
 /* The path of the injection library (docs/inject.md), which LD_PRELOAD can name. */
 int cli_find_injection(char path[2 * PATH_MAX], bf_diagnostic *diagnostic);
 
-/* Fails where a file of hashes cannot be read, or has one that kernels cannot be rewritten with. */
-int cli_check_row_hashes(const char *path, bf_geometry geometry, bf_diagnostic *diagnostic);
-
 /* A folder of its own for what is written during a run. */
 int cli_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic);
 /* Removes the plain files of a folder. */

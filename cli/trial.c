@@ -17,6 +17,7 @@ typedef struct trying {
   size_t kernel;
   bf_profile *profile;
   bf_emu_observer counting, observer;
+  const char **array; /* per site: the array it is known to access, or NULL */
   bool has_failed;
 } trying;
 
@@ -54,11 +55,29 @@ int cli_trial_add(cli_trial *trial, const char *name, bool keeps_accesses, size_
   return BF_OK;
 }
 
+/* Finds the arrays of the sites of a kernel. */
+static int name_sites(trying *t, const bf_emu_kernel *kernel, bf_diagnostic *diagnostic) {
+  const bf_rewrite_result *examined = t->options->examined;
+  unsigned sites = bf_emu_kernel_sites(kernel);
+  t->array = bf_arena_alloc(&t->trial->arena, ((size_t)sites + 1) * sizeof *t->array);
+  if (!t->array)
+    return no_memory(diagnostic);
+  for (unsigned k = 0; examined && k < examined->kernels; k++)
+    for (unsigned i = 0;
+         strcmp(examined->kernel[k].name, bf_emu_kernel_name(kernel)) == 0 && i < sites; i++)
+      t->array[i] = bf_rewrite_accessed_array(&examined->kernel[k],
+                                              bf_emu_kernel_site(kernel, i).instruction);
+  return BF_OK;
+}
+
 /* Keeps an access in the workload of its kernel. */
 static void keep(trying *t, const bf_emu_event *event) {
   cli_trial_kernel *kernel = &t->trial->kernel[t->kernel];
-  bf_access access = {
-      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+  bf_access access = {.op = event->op,
+                      .width_bytes = event->width_bytes,
+                      .mask = event->mask,
+                      .count = 1,
+                      .site = t->array[event->site]};
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
   pthread_mutex_lock(&t->lock);
@@ -76,14 +95,24 @@ static void observe(void *context, const bf_emu_event *event) {
     keep(t, event);
 }
 
+/* Rounds the dynamic shared memory of a launch up. */
+static void round_shared(cli_trial_kernel *kernel, uint64_t granule, bf_emu_launch *launch) {
+  uint64_t asked = launch->dynamic_shared_bytes, given = (asked + granule - 1) / granule * granule;
+  launch->dynamic_shared_bytes = given;
+  if (given == asked || kernel->given_bytes)
+    return;
+  kernel->asked_bytes = asked;
+  kernel->given_bytes = given;
+}
+
 static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   trying *t = context;
   const cli_trial_options *o = t->options;
   const char *name = bf_emu_kernel_name(launch->kernel);
-  uint64_t granule = o->shared_granule_bytes;
-  if (granule)
-    launch->dynamic_shared_bytes = (launch->dynamic_shared_bytes + granule - 1) / granule * granule;
   BF_TRY(cli_trial_add(t->trial, name, o->keeps_accesses, &t->kernel, diagnostic));
+  if (o->shared_granule_bytes)
+    round_shared(&t->trial->kernel[t->kernel], o->shared_granule_bytes, launch);
+  BF_TRY(name_sites(t, launch->kernel, diagnostic));
   BF_TRY(bf_profile_create(o->machine, NULL, launch->kernel, (unsigned)o->workers, &t->profile,
                            diagnostic));
   t->counting = bf_profile_observer(t->profile);

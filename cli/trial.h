@@ -4,6 +4,7 @@
 #define BF_CLI_TRIAL_H
 
 #include "apply/choose.h"
+#include "apply/rewrite.h"
 #include "launches.h"
 
 typedef struct cli_trial_options {
@@ -11,8 +12,9 @@ typedef struct cli_trial_options {
   const bf_ptx_module *module;
   const bf_machine *machine;
   uint64_t workers;
-  bool as_written;     /* accesses as the PTX has them, else as ptxas merges them */
-  bool keeps_accesses; /* in workload */
+  bool as_written;                   /* accesses as the PTX has them, else as ptxas merges them */
+  bool keeps_accesses;               /* in workload */
+  const bf_rewrite_result *examined; /* sites of accesses are names of their arrays; or NULL */
   bool keeps_memory;
   unsigned shared_granule_bytes; /* dynamic shared memory is rounded up to it; 0: it is not */
 } cli_trial_options;
@@ -21,6 +23,8 @@ typedef struct cli_trial_options {
 typedef struct cli_trial_kernel {
   const char *name;
   uint64_t launches, wavefronts, warp_instructions;
+  uint64_t asked_bytes,
+      given_bytes;       /* dynamic shared memory, where it was first rounded up; or 0 */
   bf_workload *workload; /* with keeps_accesses; without those behind the first 65536 kinds */
   bool is_cut;           /* some are left out there */
 } cli_trial_kernel;

@@ -1,7 +1,8 @@
 /* The accesses that kernels made, for bankfold exec --save-hashes, which chooses hashes from them.
  * They are kept as the PTX has them and as ptxas merges them, equal ones once with a count, in
- * bounded memory; and are written at the end of the process to files of the folder
- * BANKFOLD_ACCESSES: the PTX of each module as PROCESS-NUMBER.ptx, and a file PROCESS with lines
+ * bounded memory, with the array that an access is known to be to as its site; and are written at
+ * the end of the process to files of the folder BANKFOLD_ACCESSES: the PTX of each module as
+ * PROCESS-NUMBER.ptx, and a file PROCESS with lines
  *
  *   module NUMBER
  *   kernel NAME LAUNCHES LEFT-OUT
@@ -11,6 +12,7 @@
  * whose fields are separated by tabs. A kernel belongs to the module before it, and accesses to the
  * kernel; LEFT-OUT is 1 where it made more different ones than were kept. cli/advice.c reads it. */
 #include "access/trace.h"
+#include "apply/rewrite.h"
 #include "context.h"
 
 #include <stdlib.h>
@@ -24,6 +26,8 @@ enum { MOST_OF_KERNEL = 1 << 16, MOST_OF_ALL = 1 << 18 };
 typedef struct rt_accesses {
   pthread_mutex_t lock; /* kernels run on several threads */
   bf_workload *written, *merged;
+  bf_rewrite_result *examined;
+  const char **array; /* per site: the array that it is known to access, or NULL */
   uint64_t missing_ops;
   size_t *kinds_kept; /* of the context */
   bool is_cut, has_failed;
@@ -33,8 +37,11 @@ typedef struct rt_accesses {
 
 /* Adds an access to one of the workloads. */
 static void keep(rt_accesses *own, bf_workload *to, const bf_emu_event *event) {
-  bf_access access = {
-      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+  bf_access access = {.op = event->op,
+                      .width_bytes = event->width_bytes,
+                      .mask = event->mask,
+                      .count = 1,
+                      .site = own->array[event->site]};
   if (!event->shared_address || own->missing_ops >> event->op & 1)
     return;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
@@ -60,16 +67,47 @@ static void keep_written(void *context, const bf_emu_event *event) {
   keep(own, own->written, event);
 }
 
-/* Makes what a function needs at its first launch; NULL where memory is exhausted. */
-static rt_accesses *make(rt_context *context) {
+/* Finds out which arrays the sites of a function access; a bf_error. What is found lives as long as
+ * the process. */
+static int name_sites(const rt_function *function, rt_accesses *own, bf_diagnostic *diagnostic) {
+  bf_rewrite_result *examined = calloc(1, sizeof *examined);
+  unsigned sites = bf_emu_kernel_sites(function->kernel);
+  own->array = calloc((size_t)sites + 1, sizeof *own->array);
+  if (!examined || !own->array) {
+    free(examined);
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  }
+  own->examined = examined;
+  BF_TRY(bf_rewrite_examine(function->module->ptx, examined, diagnostic));
+  for (unsigned k = 0; k < examined->kernels; k++)
+    for (unsigned i = 0; strcmp(examined->kernel[k].name, function->name) == 0 && i < sites; i++)
+      own->array[i] = bf_rewrite_accessed_array(
+          &examined->kernel[k], bf_emu_kernel_site(function->kernel, i).instruction);
+  return BF_OK;
+}
+
+/* Frees what was made for a function, whole or in part. */
+static void drop(rt_accesses *own) {
+  if (own->examined)
+    bf_rewrite_free(own->examined);
+  free(own->examined);
+  free(own->array);
+  bf_workload_free(own->written);
+  bf_workload_free(own->merged);
+  free(own);
+}
+
+/* Makes what a function needs at its first launch; NULL where that fails. */
+static rt_accesses *make(rt_context *context, const rt_function *function,
+                         bf_diagnostic *diagnostic) {
   rt_accesses *made = calloc(1, sizeof *made);
   if (!made)
     return NULL;
   made->missing_ops = bf_machine_limits(context->machine).missing_ops;
   made->kinds_kept = &context->kinds_kept;
-  if (bf_workload_create(&made->written) != BF_OK || bf_workload_create(&made->merged) != BF_OK) {
-    bf_workload_free(made->written);
-    free(made);
+  if (bf_workload_create(&made->written) != BF_OK || bf_workload_create(&made->merged) != BF_OK ||
+      name_sites(function, made, diagnostic) != BF_OK) {
+    drop(made);
     return NULL;
   }
   pthread_mutex_init(&made->lock, NULL);
@@ -77,10 +115,11 @@ static rt_accesses *make(rt_context *context) {
 }
 
 bf_emu_observer rt_keep_accesses(rt_context *context, rt_function *function) {
+  bf_diagnostic diagnostic = {.caret = -1, .message = "out of memory"};
   if (!function->accesses)
-    function->accesses = make(context);
+    function->accesses = make(context, function, &diagnostic);
   if (!function->accesses) {
-    rt_say(context, "accesses of kernel %s are not kept: out of memory", function->name);
+    rt_say(context, "accesses of kernel %s are not kept: %s", function->name, diagnostic.message);
     return (bf_emu_observer){0};
   }
   return (bf_emu_observer){.access = keep_merged,

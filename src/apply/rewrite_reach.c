@@ -22,6 +22,11 @@ const bf_ptx_operand *bf_rewrite_callee(const bf_ptx_instruction *instruction) {
   return NULL;
 }
 
+int bf_rewrite_called(const bf_rewrite_plan *plan, const bf_ptx_instruction *instruction) {
+  const bf_ptx_operand *callee = bf_rewrite_callee(instruction);
+  return callee && callee->kind == BF_PTX_SYMBOL ? bf_rewrite_find(plan, callee->symbol->name) : -1;
+}
+
 bool bf_rewrite_is_hashed(const bf_rewrite_function *function, uint32_t instruction) {
   bf_touch_kind kind = function->touch[instruction].kind;
   return kind == BF_TOUCH_SHARED || (kind == BF_TOUCH_GENERIC && function->guards_generic);
@@ -109,10 +114,7 @@ static void follow_calls(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel) 
       done[f] = changed = true;
       kernel->reaches_generic |= own->makes_generic;
       for (uint32_t i = 0; i < own->function->instructions; i++) {
-        const bf_ptx_operand *callee = bf_rewrite_callee(own->function->instruction[i]);
-        if (!callee || callee->kind != BF_PTX_SYMBOL)
-          continue;
-        int found = bf_rewrite_find(plan, callee->symbol->name);
+        int found = bf_rewrite_called(plan, own->function->instruction[i]);
         if (found >= 0)
           kernel->reaches[found] = true;
       }
@@ -205,8 +207,9 @@ static bool function_names(const bf_ptx_function *function, const char *name) {
   return false;
 }
 
-bool bf_rewrite_uses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                     unsigned variable) {
+/* Whether the kernel can reach the variable. */
+static bool uses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                 unsigned variable) {
   if (plan->owner[variable] >= 0)
     return kernel->reaches[plan->owner[variable]];
   for (unsigned f = 0; f < plan->functions; f++)
@@ -216,7 +219,41 @@ bool bf_rewrite_uses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *
   return false;
 }
 
+static bool find_uses(bf_rewrite_plan *plan) {
+  size_t room = (size_t)plan->variables + 1;
+  for (unsigned k = 0; k < plan->kernels; k++) {
+    bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
+    kernel->uses = bf_arena_alloc(plan->arena, room);
+    kernel->array_hash = bf_arena_alloc(plan->arena, room * sizeof *kernel->array_hash);
+    if (!kernel->uses || !kernel->array_hash)
+      return false;
+    for (unsigned i = 0; i < plan->variables; i++)
+      kernel->uses[i] = uses(plan, kernel, i);
+  }
+  return true;
+}
+
+/* Marks functions with accesses, then those that call marked ones, until nothing is added. */
+static void find_involved(bf_rewrite_plan *plan) {
+  for (unsigned f = 0; f < plan->functions; f++)
+    plan->function[f].is_involved = bf_rewrite_has_accesses(&plan->function[f]);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (unsigned f = 0; f < plan->functions; f++) {
+      bf_rewrite_function *own = &plan->function[f];
+      for (uint32_t i = 0; !own->is_involved && i < own->function->instructions; i++) {
+        int called = bf_rewrite_called(plan, own->function->instruction[i]);
+        if (called >= 0 && plan->function[called].is_involved)
+          own->is_involved = changed = true;
+      }
+    }
+  }
+}
+
 bool bf_rewrite_plan_make(const bf_ptx_module *module, bf_arena *arena, bf_rewrite_plan *plan) {
   *plan = (bf_rewrite_plan){.module = module, .arena = arena};
-  return list_functions(plan) && list_kernels(plan) && list_variables(plan);
+  if (!list_functions(plan) || !list_kernels(plan) || !list_variables(plan) || !find_uses(plan))
+    return false;
+  find_involved(plan);
+  return bf_rewrite_find_origins(plan);
 }

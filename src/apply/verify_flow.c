@@ -254,7 +254,7 @@ static bool has_known_branches(const bf_ptx_function *function) {
 }
 
 int bf_verify_flow_solve(bf_verify_body *body) {
-  bf_arena *arena = bf_verify_arena(body->job);
+  bf_arena *arena = &body->scratch;
   if (!has_known_branches(body->rewritten)) {
     BF_VERIFY_FAIL(body, body->rewritten->line, "a branch that may lead anywhere");
     return BF_OK;

@@ -99,7 +99,9 @@ bool bf_verify_is_constant(const bf_verify_bits *bits);
 
 /* Per register: bits that are 0 whenever it is read; in arena, NULL where memory is exhausted. */
 uint64_t *bf_verify_known_zeros(const bf_ptx_function *function, bf_arena *arena);
-/* Lowest bits of a variable's address that are 0. */
+/* Bits of a variable's absolute address that are surely 0. */
+uint64_t bf_verify_variable_zeros(const bf_ptx_variable *variable);
+/* Lowest bits of a variable's address that its declaration makes 0. */
 unsigned bf_verify_variable_zero_bits(const bf_ptx_variable *variable);
 
 /* ---- verify_barriers.c ---- */
@@ -235,6 +237,7 @@ typedef struct bf_verify_pair {
 /* A function being judged: registers are those of the rewritten one. */
 typedef struct bf_verify_body {
   struct bf_verify_job *job;
+  bf_arena scratch; /* freed when it is judged; calls are in the arena of the job */
   const char *kernel;
   const bf_ptx_function *original, *rewritten;
   const bf_verify_scheme *scheme; /* NULL: it must be as it was */
@@ -320,6 +323,9 @@ bool bf_verify_find(struct bf_verify_job *job, const char *kernel, uint64_t line
     if (!bf_verify_find((body)->job, (body)->kernel, at_line, __VA_ARGS__))                        \
       (body)->no_memory = true;                                                                    \
   } while (0)
+/* The same with the text of an instruction; line is that of the finding. */
+void bf_verify_fail_instruction(bf_verify_body *body, const char *what,
+                                const bf_ptx_instruction *instruction, uint64_t line);
 /* A shared variable and its rewritten form; where rows is set the latter is whole rows. NULL where
  * all is well. */
 const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_variable *rewritten,

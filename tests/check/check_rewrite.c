@@ -69,7 +69,7 @@ static bool rewrite_text(const char *name, const char *ptx, const bf_hash *hash,
   bf_ptx_module *module;
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
-  bf_rewrite_options options = {(void *)(uintptr_t)hash, same};
+  bf_rewrite_options options = {(void *)(uintptr_t)hash, same, true};
   if (bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) != BF_OK)
     return complain(name, "does not parse", &diagnostic);
   if (bf_rewrite(module, &options, &result, &diagnostic) != BF_OK) {
@@ -115,7 +115,7 @@ static bf_ptx_variable pad(void *context, const bf_ptx_variable *variable) {
 static bool pad_text(const char *name, const char *ptx, bf_text *text) {
   bf_ptx_module *module;
   bf_diagnostic diagnostic;
-  bf_ptx_print_hooks hooks = {NULL, keep_body, keep_instruction, pad};
+  bf_ptx_print_hooks hooks = {NULL, keep_body, keep_instruction, pad, NULL};
   if (bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) != BF_OK)
     return complain(name, "does not parse", &diagnostic);
   bf_ptx_print_hooked(module, &hooks, text);

@@ -25,7 +25,7 @@ static void check_kernel(const bf_rewrite_kernel *kernel) {
 }
 
 static void check_module(const bf_ptx_module *module, const bf_hash *hash) {
-  bf_rewrite_options options = {(void *)(uintptr_t)hash, same};
+  bf_rewrite_options options = {(void *)(uintptr_t)hash, same, true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   bf_ptx_module *again;
