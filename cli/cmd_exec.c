@@ -21,9 +21,8 @@
 typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
-  const char *profile, *trace, *save_hashes, *time_limit, *check, *runtime;
-  const char *rewrite;
-  bool try_hashes, quiet;
+  const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime;
+  bool try_hashes, quiet, as_written;
 } settings;
 
 static const cli_option options[] = {
@@ -31,10 +30,12 @@ static const cli_option options[] = {
      "write the profile as JSON to FILE instead of the table"},
     {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write every shared access to FILE, for solve and check"},
+    {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
+     "count and write accesses as the PTX has them, not as ptxas merges them"},
     {"save-hashes", CLI_TEXT, offsetof(settings, save_hashes), "FILE", NULL,
      "write the best hash of each kernel to FILE, for run, tune and rewrite"},
     {"try", CLI_FLAG, offsetof(settings, try_hashes), NULL, NULL,
-     "save-hashes: run the program up to six times more, rewritten, and keep what counts best"},
+     "save-hashes: run the program up to seven times more, rewritten, and keep what counts best"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
      "save-hashes: longest single search; up to six per kernel (default 10; 0 = no limit)"},
     {"gpu", CLI_TEXT, offsetof(settings, simulated.gpu), "GPU", NULL,
@@ -169,6 +170,7 @@ static bool set_environment(const settings *s, const cli_program *program, const
          cli_put_variable("BANKFOLD_ACCESSES", s->save_hashes ? accesses : NULL) &&
          cli_put_path("BANKFOLD_REWRITE", s->rewrite) && cli_put_path("BANKFOLD_TRACE", s->trace) &&
          cli_put_variable("BANKFOLD_CHECK", s->check) &&
+         cli_put_variable("BANKFOLD_AS_WRITTEN", s->as_written ? "1" : NULL) &&
          cli_put_variable("BANKFOLD_QUIET", s->quiet ? "1" : NULL);
 }
 
@@ -332,6 +334,9 @@ static int check_usage(const settings *s) {
                                       "cannot be given");
   if (!simulated->gpu && (simulated->set.count || simulated->lock_hash || simulated->most_cycles))
     return cli_usage_error(&cli_exec, "--set, --lock-hash and --max-cycles need --gpu");
+  if (simulated->gpu && s->as_written)
+    return cli_usage_error(&cli_exec, "with --gpu its parameter merge says which accesses are "
+                                      "made; --as-written cannot be given");
   if (simulated->hash_file && strcmp(simulated->hash_file, "-") == 0)
     return cli_usage_error(&cli_exec,
                            "--hash-file cannot be standard input, which is the program's");
@@ -340,8 +345,8 @@ static int check_usage(const settings *s) {
   if (s->save_hashes && (simulated->hash || simulated->hash_file))
     return cli_usage_error(&cli_exec, "--save-hashes is for memory without a hash of its own; "
                                       "--hash and --hash-file give it one");
-  if (s->rewrite && s->save_hashes)
-    return cli_usage_error(&cli_exec, "--rewrite and --save-hashes exclude each other");
+  if ((s->rewrite || s->as_written) && s->save_hashes)
+    return cli_usage_error(&cli_exec, "--save-hashes excludes --rewrite and --as-written");
   if (s->rewrite && strcmp(s->rewrite, "-") == 0)
     return cli_usage_error(&cli_exec, "--rewrite cannot be standard input, which is the program's");
   if (simulated->workers > 1024)

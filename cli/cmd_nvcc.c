@@ -34,8 +34,7 @@ static size_t name_length(const char *line) {
 }
 
 /* Calls use with each line of a variable, cut off at its end; false where use says so. */
-static bool each_variable(char *text, bool (*use)(char *name, char *value, void *context),
-                          void *context) {
+static bool each_variable(char *text, bool (*use)(char *name, char *value)) {
   char *save = NULL;
   for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     size_t length = name_length(line);
@@ -43,7 +42,7 @@ static bool each_variable(char *text, bool (*use)(char *name, char *value, void 
     if (!length)
       continue;
     name[length] = 0;
-    bool goes_on = use(name, name + length + 1, context);
+    bool goes_on = use(name, name + length + 1);
     name[length] = '=';
     if (!goes_on)
       return false;
@@ -51,20 +50,22 @@ static bool each_variable(char *text, bool (*use)(char *name, char *value, void 
   return true;
 }
 
-/* Puts a variable into the environment; those with an underscore are nvcc's own. */
-static bool put(char *name, char *value, void *context) {
-  (void)context;
-  return *name == '_' || setenv(name, value, 1) == 0;
+/* Whether nvcc has a variable from its environment: it has it still without a profile. */
+static bool is_given(const char *name) { return strncmp(name, "NVCC_", 5) == 0; }
+
+/* Puts a variable of the profile into the environment; those with an underscore are nvcc's own. */
+static bool put(char *name, char *value) {
+  return *name == '_' || is_given(name) || setenv(name, value, 1) == 0;
 }
 
-/* Prints it as nvcc -v does with its profile. Tools read that; nvcc prints those of context still.
- */
-static bool show(char *name, char *value, void *context) {
-  const char *const *shown_still = context;
-  for (; *shown_still; shown_still++)
-    if (strcmp(*shown_still, name) == 0)
+/* Prints it as nvcc -v does, because tools read that, unless nvcc does it without a profile too. */
+static bool show(char *name, char *value) {
+  static const char *const shown_still[] = {"_NVVM_BRANCH_", "_SPACE_", "_CUDART_"};
+  for (size_t i = 0; i < sizeof shown_still / sizeof *shown_still; i++)
+    if (strcmp(shown_still[i], name) == 0)
       return true;
-  fprintf(stderr, "%s%s=%s\n", mark, name, value);
+  if (!is_given(name))
+    fprintf(stderr, "%s%s=%s\n", mark, name, value);
   return true;
 }
 
@@ -124,15 +125,14 @@ static int put_tools(bool with_ptxas, bf_diagnostic *diagnostic) {
 
 /* Sets the environment up for nvcc -noprof, from what nvcc said about its variables. */
 static int prepare(char *said, bool is_verbose, bool with_ptxas, bf_diagnostic *diagnostic) {
-  const char *shown_still[] = {"_NVVM_BRANCH_", "_SPACE_", "_CUDART_", NULL};
   char *copy = strdup(said);
-  bool is_done = copy && each_variable(copy, put, NULL);
+  bool is_done = copy && each_variable(copy, put);
   free(copy);
   if (!is_done)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   BF_TRY(put_tools(with_ptxas, diagnostic));
   if (is_verbose)
-    each_variable(said, show, shown_still);
+    each_variable(said, show);
   return BF_OK;
 }
 

@@ -79,6 +79,7 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
   bf_profile *profile = settings->record ? profile_of(context, function, tally) : NULL;
   if (profile)
     all->profile = bf_profile_observer(profile);
+  all->profile.as_merged = !settings->as_written;
   if (settings->trace && open_trace(context) &&
       bf_tracer_begin(context->trace, function->kernel, &all->trace, &diagnostic) != BF_OK)
     all->trace = (bf_emu_observer){0};
@@ -86,7 +87,8 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
     all->keeper = rt_keep_accesses(context, function);
   if (!all->profile.access && !all->trace.access && !all->keeper.access)
     return NULL;
-  all->outer = (bf_emu_observer){.access = observe, .context = all, .as_merged = true};
+  all->outer =
+      (bf_emu_observer){.access = observe, .context = all, .as_merged = !settings->as_written};
   if (all->keeper.written)
     all->outer.written = observe_written;
   return all->trace.access || all->keeper.access ? &all->outer : &all->profile;
