@@ -35,8 +35,8 @@ const cli_trial_kernel *cli_trial_find(const cli_trial *trial, const char *kerne
 
 /* ---- Launches ---- */
 
-/* Makes a place for a kernel that has none and says which it is. */
-static int find_or_add(cli_trial *trial, const char *name, bool keeps_accesses, size_t *index) {
+int cli_trial_add(cli_trial *trial, const char *name, bool keeps_accesses, size_t *index,
+                  bf_diagnostic *diagnostic) {
   const cli_trial_kernel *found = cli_trial_find(trial, name);
   *index = found ? (size_t)(found - trial->kernel) : trial->kernels;
   if (found)
@@ -45,24 +45,15 @@ static int find_or_add(cli_trial *trial, const char *name, bool keeps_accesses, 
     size_t capacity = trial->kernel_capacity ? 2 * trial->kernel_capacity : 8;
     cli_trial_kernel *grown = realloc(trial->kernel, capacity * sizeof *grown);
     if (!grown)
-      return BF_NO_MEMORY;
+      return no_memory(diagnostic);
     trial->kernel = grown;
     trial->kernel_capacity = capacity;
   }
   cli_trial_kernel made = {.name = bf_arena_copy(&trial->arena, name)};
   if (!made.name || (keeps_accesses && bf_workload_create(&made.workload) != BF_OK))
-    return BF_NO_MEMORY;
+    return no_memory(diagnostic);
   trial->kernel[trial->kernels++] = made;
   return BF_OK;
-}
-
-/* The array of a kernel that an instruction is known to access, or NULL. */
-static const char *array_of(const bf_rewrite_kernel *kernel, const bf_ptx_instruction *access) {
-  for (unsigned i = 0; i < kernel->arrays; i++)
-    for (unsigned k = 0; k < kernel->array[i].accesses; k++)
-      if (kernel->array[i].access[k] == access)
-        return kernel->array[i].name;
-  return NULL;
 }
 
 /* Finds the arrays of the sites of a kernel. */
@@ -75,7 +66,8 @@ static int name_sites(trying *t, const bf_emu_kernel *kernel, bf_diagnostic *dia
   for (unsigned k = 0; examined && k < examined->kernels; k++)
     for (unsigned i = 0;
          strcmp(examined->kernel[k].name, bf_emu_kernel_name(kernel)) == 0 && i < sites; i++)
-      t->array[i] = array_of(&examined->kernel[k], bf_emu_kernel_site(kernel, i).instruction);
+      t->array[i] = bf_rewrite_accessed_array(&examined->kernel[k],
+                                              bf_emu_kernel_site(kernel, i).instruction);
   return BF_OK;
 }
 
@@ -90,8 +82,9 @@ static void keep(trying *t, const bf_emu_event *event) {
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
   pthread_mutex_lock(&t->lock);
-  if (bf_workload_size(kernel->workload) < MOST_ACCESSES &&
-      bf_workload_add(kernel->workload, &access) != BF_OK)
+  if (bf_workload_size(kernel->workload) >= MOST_ACCESSES)
+    kernel->is_cut = true;
+  else if (bf_workload_add(kernel->workload, &access) != BF_OK)
     t->has_failed = true;
   pthread_mutex_unlock(&t->lock);
 }
@@ -117,8 +110,7 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
   trying *t = context;
   const cli_trial_options *o = t->options;
   const char *name = bf_emu_kernel_name(launch->kernel);
-  if (find_or_add(t->trial, name, o->keeps_accesses, &t->kernel) != BF_OK)
-    return no_memory(diagnostic);
+  BF_TRY(cli_trial_add(t->trial, name, o->keeps_accesses, &t->kernel, diagnostic));
   if (o->shared_granule_bytes)
     round_shared(&t->trial->kernel[t->kernel], o->shared_granule_bytes, launch);
   BF_TRY(name_sites(t, launch->kernel, diagnostic));

@@ -29,6 +29,7 @@ typedef struct cli_trial_kernel {
   uint64_t asked_bytes,
       given_bytes;       /* dynamic shared memory, where it was first rounded up; or 0 */
   bf_workload *workload; /* with keeps_accesses; without those behind the first 65536 kinds */
+  bool is_cut;           /* some are left out there */
 } cli_trial_kernel;
 
 /* A buffer or variable behind the last launch. */
@@ -52,6 +53,9 @@ typedef struct cli_trial {
  * after an error. */
 int cli_trial_run(const cli_trial_options *options, cli_trial *trial, bf_diagnostic *diagnostic);
 void cli_trial_free(cli_trial *trial);
+/* The place of a kernel, which is made where there is none. */
+int cli_trial_add(cli_trial *trial, const char *kernel, bool keeps_accesses, size_t *index,
+                  bf_diagnostic *diagnostic);
 /* The launches of a kernel, or NULL. */
 const cli_trial_kernel *cli_trial_find(const cli_trial *trial, const char *kernel);
 

@@ -219,3 +219,12 @@ bool bf_rewrite_list_arrays(const bf_rewrite_plan *plan, const bf_rewrite_kernel
   note_accesses(plan, kernel, place, out);
   return true;
 }
+
+const char *bf_rewrite_accessed_array(const bf_rewrite_kernel *kernel,
+                                      const bf_ptx_instruction *access) {
+  for (unsigned i = 0; i < kernel->arrays; i++)
+    for (unsigned k = 0; k < kernel->array[i].accesses; k++)
+      if (kernel->array[i].access[k] == access)
+        return kernel->array[i].name;
+  return NULL;
+}
