@@ -208,6 +208,24 @@ int cli_parse(const cli_command *command, void *settings, int argc, char **argv,
 
 /* ---- Loading ---- */
 
+int cli_parse_size(const char *option, const char *text, uint32_t least, uint32_t size[3],
+                   bf_diagnostic *diagnostic) {
+  const char *at = text;
+  for (unsigned i = 0; text && i < 3; i++) {
+    uint64_t number;
+    if (!bf_parse_number(&at, &number) || number < least || number > INT32_MAX)
+      break;
+    size[i] = (uint32_t)number;
+    if (*at == '\0')
+      return BF_OK;
+    if (*at++ != 'x')
+      break;
+  }
+  return text ? bf_fail(diagnostic, BF_BAD_INPUT, "--%s takes numbers like 16x16, not '%s'", option,
+                        text)
+              : BF_OK;
+}
+
 int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnostic *diagnostic) {
   const uint64_t values[] = {common->banks, common->word_bytes, common->lanes,
                              common->address_bits};

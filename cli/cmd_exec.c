@@ -19,7 +19,7 @@ typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
   const char *profile, *trace, *check, *runtime;
-  bool quiet;
+  bool quiet, as_written;
 } settings;
 
 static const cli_option options[] = {
@@ -27,6 +27,8 @@ static const cli_option options[] = {
      "write the profile as JSON to FILE instead of the table"},
     {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write every shared access to FILE, for solve and check"},
+    {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
+     "count and write accesses as the PTX has them, not as ptxas merges them"},
     {"gpu", CLI_TEXT, offsetof(settings, simulated.gpu), "GPU", NULL,
      "simulate every launch on this GPU: a built-in name or a GPU file"},
     {"set", CLI_TEXTS, offsetof(settings, simulated.set), "KEY=VALUE", NULL,
@@ -155,6 +157,7 @@ static bool set_environment(const settings *s, const cli_program *program, const
          put_name("BANKFOLD_MACHINE", s->common.machine) && put_overrides(&s->common) &&
          put_simulated(&s->simulated) && cli_put_variable("BANKFOLD_RECORD", record) &&
          cli_put_path("BANKFOLD_TRACE", s->trace) && cli_put_variable("BANKFOLD_CHECK", s->check) &&
+         cli_put_variable("BANKFOLD_AS_WRITTEN", s->as_written ? "1" : NULL) &&
          cli_put_variable("BANKFOLD_QUIET", s->quiet ? "1" : NULL);
 }
 
@@ -291,6 +294,9 @@ static int check_usage(const settings *s) {
                                       "cannot be given");
   if (!simulated->gpu && (simulated->set.count || simulated->lock_hash || simulated->most_cycles))
     return cli_usage_error(&cli_exec, "--set, --lock-hash and --max-cycles need --gpu");
+  if (simulated->gpu && s->as_written)
+    return cli_usage_error(&cli_exec, "with --gpu its parameter merge says which accesses are "
+                                      "made; --as-written cannot be given");
   if (simulated->hash_file && strcmp(simulated->hash_file, "-") == 0)
     return cli_usage_error(&cli_exec,
                            "--hash-file cannot be standard input, which is the program's");

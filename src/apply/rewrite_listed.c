@@ -61,8 +61,7 @@ static const bf_hash *wanted_hash(const choice *chosen, const char *kernel, cons
 static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
                               const bf_ptx_variable *array) {
   const choice *chosen = context;
-  return chosen->leaves_all ? NULL
-                            : wanted_hash(chosen, kernel->name, array ? array->name : NULL);
+  return chosen->leaves_all ? NULL : wanted_hash(chosen, kernel->name, array ? array->name : NULL);
 }
 
 /* Fails where the verifier does not accept the result. */
@@ -98,9 +97,8 @@ static int explain(const choice *chosen, bf_rewrite_result *result, bf_diagnosti
 int bf_rewrite_listed(const bf_ptx_module *module, const bf_listed *listed,
                       bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   choice chosen = {.listed = listed, .leaves_all = was_rewritten(module)};
-  bf_rewrite_options options = {.context = &chosen,
-                                .hash_of = hash_of,
-                                .dynamic_is_rounded = listed->dynamic_is_rounded};
+  bf_rewrite_options options = {
+      .context = &chosen, .hash_of = hash_of, .dynamic_is_rounded = listed->dynamic_is_rounded};
   *result = (bf_rewrite_result){0};
   int error = bf_rewrite(module, &options, result, diagnostic);
   if (error == BF_OK)

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { MOST_STATES = 1 << 23 }; /* blocks times registers that are carried */
+enum { MOST_STATES = 1 << 24 }; /* blocks times registers that are carried */
 
 /* A register that is no such one. */
 static const uint32_t LOCAL = UINT32_MAX;
@@ -237,28 +237,8 @@ static int solve(bf_verify_body *body, bf_arena *arena) {
   return body->no_memory ? BF_NO_MEMORY : BF_OK;
 }
 
-/* Whether every branch says where it may lead. */
-static bool has_known_branches(const bf_ptx_function *function) {
-  for (uint32_t i = 0; i < function->instructions; i++) {
-    const bf_ptx_instruction *instruction = function->instruction[i];
-    bool is_plain = instruction->opcode == BF_PTX_OP_BRA;
-    if (!is_plain && instruction->opcode != BF_PTX_OP_BRX)
-      continue;
-    unsigned at = is_plain ? 0 : 1;
-    if (instruction->operands <= at || instruction->operand[at].kind != BF_PTX_SYMBOL ||
-        instruction->operand[at].symbol->kind !=
-            (is_plain ? BF_PTX_SYMBOL_LABEL : BF_PTX_SYMBOL_TARGETS))
-      return false;
-  }
-  return true;
-}
-
 int bf_verify_flow_solve(bf_verify_body *body) {
   bf_arena *arena = &body->scratch;
-  if (!has_known_branches(body->rewritten)) {
-    BF_VERIFY_FAIL(body, body->rewritten->line, "a branch that may lead anywhere");
-    return BF_OK;
-  }
   body->flow = bf_arena_alloc(arena, sizeof *body->flow);
   if (!body->flow)
     return BF_NO_MEMORY;

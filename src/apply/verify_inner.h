@@ -288,6 +288,8 @@ void bf_verify_flow_free(bf_verify_body *body);
 
 /* ---- verify_access.c ---- */
 
+/* Why an instruction sees how shared memory is laid out, in words; NULL: it does not. */
+const char *bf_verify_sees_layout(const bf_ptx_instruction *instruction);
 /* What a hashed kernel may not hold, in words; NULL: nothing stands against the instruction. */
 const char *bf_verify_obstacle(const bf_ptx_instruction *instruction);
 /* The operand that is an address in shared memory, or may be one; NULL: none. */
@@ -331,5 +333,7 @@ void bf_verify_fail_instruction(bf_verify_body *body, const char *what,
 const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_variable *rewritten,
                                bool rows);
 bf_arena *bf_verify_arena(struct bf_verify_job *job);
+/* Whether shared memory of the module is laid out in another way. */
+bool bf_verify_is_moved(const struct bf_verify_job *job);
 
 #endif
