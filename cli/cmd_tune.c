@@ -119,7 +119,8 @@ static int run_program(tuner *t, const cli_candidate *candidate, const char *out
                          .tick = draw,
                          .context = t};
   cli_empty_folder(t->times);
-  t->shown = candidate->is_file ? "hashes of a file" : candidate->text;
+  bool is_original = candidate == &t->candidate[0];
+  t->shown = is_original ? "as it is" : candidate->is_file ? "hashes of a file" : candidate->text;
   if (!set_hashes(candidate))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   BF_TRY(cli_attempt_run(&attempt, end, diagnostic));

@@ -116,6 +116,16 @@ tune 0 --hash-file "$work/candidates" --hash fixed -- "$large*5" "$small*5"
 chosen "$large" cute:3,4,3
 chosen "$small" fixed
 
+# A candidate may have hashes for single arrays; so has what is chosen then.
+tile_array=_ZZ9transposeILi32EEvPfPKfE4tile
+printf '%s[%s] cute:3,4,3\n' "$large" $tile_array >"$work/candidates"
+tune 0 --hash-file "$work/candidates" --hash fixed -- "$large*5"
+chosen "$large" none
+chosen "${large}[$tile_array]" cute:3,4,3
+BANKFOLD_CACHE="$work/cache" "$build/bankfold" run --hash-file "$work/hashes" --log "$work/log" "$parts/tuned" \
+  $tile >/dev/null
+grep -q "$large: .*=cute:3,4,3" "$work/log" || complain 'run does not take hashes of arrays'
+
 # What is chosen is measured again: a kernel that is not faster then, or a run that differs then.
 table "$large bf_term 500 0" "$large * 1000 0" "$small bf_term 500 0" "$small * 1000 0"
 printf '%s\n' "$large bf_term 999 0" "$small bf_term 600 0" >"$work/later"
