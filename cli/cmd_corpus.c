@@ -163,7 +163,7 @@ static int run_gpu(const settings *own, const bf_corpus_benchmark *benchmark,
                    bf_corpus_measured *measured, bf_diagnostic *diagnostic) {
   bf_device device;
   *measured = (bf_corpus_measured){0};
-  BF_TRY(bf_cuda_device_create(bf_corpus_ptx(benchmark->folder), &device, diagnostic));
+  BF_TRY(bf_cuda_device_create(bf_corpus_ptx(benchmark->folder), NULL, &device, diagnostic));
   double start = bf_seconds();
   int error = bf_corpus_execute(benchmark, &device, own->scale ? (unsigned)own->scale : 1,
                                 (unsigned)own->seed, &measured->outcome, diagnostic);

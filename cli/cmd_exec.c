@@ -7,7 +7,6 @@
 #include "program.h"
 #include "simulate.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -20,7 +19,7 @@ typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
   const char *profile, *trace, *check, *runtime;
-  bool quiet;
+  bool quiet, as_written;
 } settings;
 
 static const cli_option options[] = {
@@ -28,6 +27,8 @@ static const cli_option options[] = {
      "write the profile as JSON to FILE instead of the table"},
     {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write every shared access to FILE, for solve and check"},
+    {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
+     "count and write accesses as the PTX has them, not as ptxas merges them"},
     {"gpu", CLI_TEXT, offsetof(settings, simulated.gpu), "GPU", NULL,
      "simulate every launch on this GPU: a built-in name or a GPU file"},
     {"set", CLI_TEXTS, offsetof(settings, simulated.set), "KEY=VALUE", NULL,
@@ -156,6 +157,7 @@ static bool set_environment(const settings *s, const cli_program *program, const
          put_name("BANKFOLD_MACHINE", s->common.machine) && put_overrides(&s->common) &&
          put_simulated(&s->simulated) && cli_put_variable("BANKFOLD_RECORD", record) &&
          cli_put_path("BANKFOLD_TRACE", s->trace) && cli_put_variable("BANKFOLD_CHECK", s->check) &&
+         cli_put_variable("BANKFOLD_AS_WRITTEN", s->as_written ? "1" : NULL) &&
          cli_put_variable("BANKFOLD_QUIET", s->quiet ? "1" : NULL);
 }
 
@@ -228,26 +230,6 @@ static int write_results(const settings *s, const cli_program_run *run, const ch
   return error;
 }
 
-/* Removes a folder of plain files. */
-static void remove_folder(const char *folder) {
-  DIR *directory = opendir(folder);
-  for (struct dirent *entry; directory && (entry = readdir(directory));)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      unlinkat(dirfd(directory), entry->d_name, 0);
-  if (directory)
-    closedir(directory);
-  rmdir(folder);
-}
-
-/* A folder of its own for the records of the run. */
-static int make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
-  const char *place = getenv("TMPDIR");
-  snprintf(folder, PATH_MAX, "%s/bankfold.XXXXXX", place && *place == '/' ? place : "/tmp");
-  if (!mkdtemp(folder))
-    return bf_fail(diagnostic, BF_IO, "cannot make %s: %s", folder, strerror(errno));
-  return BF_OK;
-}
-
 /* Fails now where a file could not be written after the run. */
 static int check_writable(const char *path, bf_diagnostic *diagnostic) {
   bf_writer *writer;
@@ -299,7 +281,7 @@ static int load(const settings *s, const char *name, loaded *to, bf_diagnostic *
   BF_TRY(check_writable(s->profile, diagnostic));
   BF_TRY(check_writable(s->trace, diagnostic));
   BF_TRY(find_runtime(s, to->runtime, diagnostic));
-  return make_folder(to->folder, diagnostic);
+  return cli_make_folder(to->folder, diagnostic);
 }
 
 /* What is wrong with the command line: -1 to go on or an exit status. */
@@ -312,6 +294,9 @@ static int check_usage(const settings *s) {
                                       "cannot be given");
   if (!simulated->gpu && (simulated->set.count || simulated->lock_hash || simulated->most_cycles))
     return cli_usage_error(&cli_exec, "--set, --lock-hash and --max-cycles need --gpu");
+  if (simulated->gpu && s->as_written)
+    return cli_usage_error(&cli_exec, "with --gpu its parameter merge says which accesses are "
+                                      "made; --as-written cannot be given");
   if (simulated->hash_file && strcmp(simulated->hash_file, "-") == 0)
     return cli_usage_error(&cli_exec,
                            "--hash-file cannot be standard input, which is the program's");
@@ -347,7 +332,7 @@ static int run(const void *given, int count, char **arguments) {
   int error = load(s, arguments[0], &needed, &diagnostic);
   if (error == BF_OK) {
     error = run_and_tell(s, &needed, count, arguments, &status, &diagnostic);
-    remove_folder(needed.folder);
+    cli_remove_folder(needed.folder);
   }
   cli_simulation_free(&needed.simulation);
   bf_machine_free(needed.own_machine);

@@ -2,86 +2,32 @@
 #include "cli.h"
 #include "environment.h"
 #include "program.h"
+#include "tools.h"
+#include "wrap.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct settings {
-  const char *hashes, *hash, *log;
+  const char *hash_file, *hash, *log;
 } settings;
 
 static const cli_option options[] = {
-    {"hashes", CLI_TEXT, offsetof(settings, hashes), "FILE", NULL,
+    {"hash-file", CLI_TEXT, offsetof(settings, hash_file), "FILE", NULL,
      "hashes of single kernels: lines KERNEL HASH, * for all others"},
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
-     "hash of the kernels that FILE does not name (default fixed, and none with --hashes)"},
+     "hash of the kernels that FILE does not name (default fixed, and none with --hash-file)"},
     {"log", CLI_TEXT, offsetof(settings, log), "FILE", NULL,
      "write what was done to FILE; stderr: to standard error"},
 };
 
-static const char library_name[] = "libbankfold-inject.so";
-enum { STATUS_NOT_RUN = 127 };
-
-/* ---- Hashes ---- */
-
-/* The geometry of shared memory on GPUs: 32 banks of 4 bytes in at most 256 KiB. */
-static const bf_geometry geometry = {.bank_bits = 5, .address_bits = 16, .word_bytes = 4};
-
-/* Refuses hashes that the library would refuse, with a better message. */
-static int check_hashes(const settings *s, bf_diagnostic *diagnostic) {
-  bf_hash_list *list = NULL;
-  bf_hash *hash = NULL;
-  int error = BF_OK;
-  if (s->hashes)
-    error = bf_hash_list_read(s->hashes, geometry, &list, diagnostic);
-  if (error == BF_OK && s->hash)
-    error = bf_hash_parse(s->hash, &geometry, &hash, diagnostic);
-  if (error == BF_OK && hash && !bf_hash_is_row_preserving(hash))
-    error = bf_fail(diagnostic, BF_UNSUPPORTED,
-                    "programs are rewritten with hashes that leave every word in its row of 128 "
-                    "bytes; '%s' does not",
-                    s->hash);
-  if (list)
-    bf_hash_list_free(list);
-  bf_hash_free(hash);
-  return error;
-}
-
-/* ---- Running ---- */
-
-/* Finds the library as an absolute path that LD_PRELOAD can name. */
-static int find_library(char path[2 * PATH_MAX], bf_diagnostic *diagnostic) {
-  char folder[PATH_MAX];
-  if (!cli_find_library("inject", library_name, folder))
-    return bf_fail(diagnostic, BF_IO, "%s was not found beside the program", library_name);
-  snprintf(path, 2 * PATH_MAX, "%s/%s", folder, library_name);
-  if (strpbrk(path, " :"))
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s: a path with spaces or colons cannot be loaded before a program", path);
-  return BF_OK;
-}
-
 /* Sets all that the library reads. */
 static bool set_environment(const settings *s, const char *library) {
-  const char *hash = s->hash ? s->hash : s->hashes ? NULL : "fixed";
+  const char *hash = s->hash ? s->hash : s->hash_file ? NULL : "fixed";
   bool logs_to_stderr = s->log && strcmp(s->log, "stderr") == 0;
   return cli_prepend_variable("LD_PRELOAD", library) && cli_put_variable("BANKFOLD_HASH", hash) &&
-         cli_put_path("BANKFOLD_HASHES", s->hashes) &&
+         cli_put_path("BANKFOLD_HASHES", s->hash_file) &&
          (!s->log || (logs_to_stderr ? cli_put_variable("BANKFOLD_LOG", s->log)
                                      : cli_put_path("BANKFOLD_LOG", s->log)));
-}
-
-/* Replaces this process by the program; returns only where that fails. */
-static int become(const cli_program *program, int count, char **arguments) {
-  arguments[count] = NULL;
-  signal(SIGPIPE, SIG_DFL);
-  fflush(NULL);
-  execv(program->path, arguments);
-  fprintf(stderr, "bankfold: error: cannot run %s: %s\n", program->path, strerror(errno));
-  return STATUS_NOT_RUN;
 }
 
 static int run(const void *given, int count, char **arguments) {
@@ -89,16 +35,20 @@ static int run(const void *given, int count, char **arguments) {
   bf_diagnostic diagnostic = {.caret = -1};
   cli_program program;
   char library[2 * PATH_MAX];
-  if (s->hashes && strcmp(s->hashes, "-") == 0)
-    return cli_usage_error(&cli_run, "--hashes cannot be standard input, which is the program's");
-  int error = check_hashes(s, &diagnostic);
+  if (s->hash_file && strcmp(s->hash_file, "-") == 0)
+    return cli_usage_error(&cli_run,
+                           "--hash-file cannot be standard input, which is the program's");
+  int error = cli_wrap_check(s->hash_file, s->hash, &diagnostic);
   if (error == BF_OK)
     error = cli_program_inspect(arguments[0], &program, &diagnostic);
   if (error == BF_OK)
-    error = find_library(library, &diagnostic);
+    error = cli_find_injection(library, &diagnostic);
   if (error == BF_OK && !set_environment(s, library))
     error = bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory");
-  return error == BF_OK ? become(&program, count, arguments) : cli_complain(&diagnostic);
+  if (error != BF_OK)
+    return cli_complain(&diagnostic);
+  arguments[count] = NULL;
+  return cli_tool_become(program.path, arguments);
 }
 
 const cli_command cli_run = {
@@ -116,7 +66,7 @@ const cli_command cli_run = {
     .examples = "bankfold run ./app 1024                            # hash every kernel\n"
                 "bankfold run --log stderr ./app                    # and say what was done\n"
                 "bankfold run --hash cute:3,4,3 ./app               # 16 bytes stay together\n"
-                "bankfold run --hashes app.hashes ./app             # each kernel its own hash\n",
+                "bankfold run --hash-file app.hashes ./app          # each kernel its own hash\n",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

@@ -1,6 +1,8 @@
 /* The environment of a program that is started, and the libraries that go with it. */
 #include "environment.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,4 +50,38 @@ bool cli_find_library(const char *build_folder, const char *library, char folder
       return true;
   }
   return false;
+}
+
+int cli_find_injection(char path[2 * PATH_MAX], bf_diagnostic *diagnostic) {
+  static const char library[] = "libbankfold-inject.so";
+  char folder[PATH_MAX];
+  if (!cli_find_library("inject", library, folder))
+    return bf_fail(diagnostic, BF_IO, "%s was not found beside the program", library);
+  snprintf(path, 2 * PATH_MAX, "%s/%s", folder, library);
+  if (strpbrk(path, " :"))
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s: a path with spaces or colons cannot be loaded before a program", path);
+  return BF_OK;
+}
+
+int cli_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
+  const char *place = getenv("TMPDIR");
+  snprintf(folder, PATH_MAX, "%s/bankfold.XXXXXX", place && *place == '/' ? place : "/tmp");
+  if (!mkdtemp(folder))
+    return bf_fail(diagnostic, BF_IO, "cannot make %s: %s", folder, strerror(errno));
+  return BF_OK;
+}
+
+void cli_empty_folder(const char *folder) {
+  DIR *directory = opendir(folder);
+  for (struct dirent *entry; directory && (entry = readdir(directory));)
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      unlinkat(dirfd(directory), entry->d_name, 0);
+  if (directory)
+    closedir(directory);
+}
+
+void cli_remove_folder(const char *folder) {
+  cli_empty_folder(folder);
+  rmdir(folder);
 }

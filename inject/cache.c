@@ -2,9 +2,9 @@
  * and renamed, so that readers see all or nothing; and end with a digest of the rest, so that what
  * a full disk or a crash left of one is not taken for an image. A file:
  *
- *   bankfold image 1
- *   KEY NAMES_BYTES TEXT_BYTES     (TEXT_BYTES -: the image is left alone)
- *   names, text, and 32 bytes of digest */
+ *   bankfold image 2
+ *   KEY LINES_BYTES TEXT_BYTES     (TEXT_BYTES -: the image is left alone)
+ *   lines, text, and 32 bytes of digest */
 #include "inject.h"
 
 #include <errno.h>
@@ -18,34 +18,51 @@ enum { PATH_BYTES = 4200, HEX_BYTES = 2 * INJECT_KEY_BYTES + 1, MOST_HEADER_BYTE
 
 /* ---- Images ---- */
 
-/* Makes the list of names from lines. */
-static bool split_names(inject_image *image, const char *names, size_t size) {
-  unsigned count = 0;
-  for (size_t i = 0; i < size; i++)
-    count += names[i] == '\n';
-  if (count == 0)
-    return true;
-  size_t list_bytes = count * sizeof *image->dynamic.name;
-  char *all = malloc(list_bytes + size);
-  if (!all)
+void inject_add_kernel(const inject_kernel *kernel, bf_text *lines) {
+  bf_text_addf(lines, "%s\t%s\t%d\n", kernel->name, kernel->hash, kernel->rounds);
+}
+
+/* Takes one line, which ends before `end`, apart; false where it is none. */
+static bool split_line(char *line, char *end, inject_kernel *kernel) {
+  char *hash = memchr(line, '\t', (size_t)(end - line));
+  char *rounds = hash ? memchr(hash + 1, '\t', (size_t)(end - hash - 1)) : NULL;
+  if (!rounds || end - rounds != 2)
     return false;
-  image->dynamic = (inject_names){count, (const char **)(void *)all};
-  char *at = memcpy(all + list_bytes, names, size);
-  for (unsigned i = 0; i < count; i++) {
-    image->dynamic.name[i] = at;
-    at = strchr(at, '\n');
-    *at++ = 0;
-  }
+  *kernel = (inject_kernel){line, hash + 1, rounds[1] == '1'};
+  *hash = *rounds = *end = 0;
   return true;
 }
 
+/* Makes the list of kernels from lines. */
+static bool split_lines(inject_image *image, const char *lines, size_t size) {
+  unsigned count = 0;
+  for (size_t i = 0; i < size; i++)
+    count += lines[i] == '\n';
+  if (count == 0)
+    return size == 0;
+  size_t list_bytes = count * sizeof *image->kernel;
+  char *all = malloc(list_bytes + size);
+  if (!all)
+    return false;
+  image->kernel = (inject_kernel *)(void *)all;
+  image->kernels = count;
+  char *at = memcpy(all + list_bytes, lines, size), *last = at + size;
+  for (unsigned i = 0; i < count; i++) {
+    char *end = memchr(at, '\n', (size_t)(last - at));
+    if (!end || !split_line(at, end, &image->kernel[i]))
+      return false;
+    at = end + 1;
+  }
+  return at == last;
+}
+
 inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], const char *text,
-                                  size_t text_bytes, const char *names, size_t names_bytes) {
+                                  size_t text_bytes, const char *hashes, size_t hashes_bytes) {
   inject_image *image = calloc(1, sizeof *image);
   if (!image)
     return NULL;
   memcpy(image->key, key, INJECT_KEY_BYTES);
-  bool done = split_names(image, names, names_bytes);
+  bool done = split_lines(image, hashes, hashes_bytes);
   if (text && done && (image->text = malloc(text_bytes + 1))) {
     memcpy(image->text, text, text_bytes);
     image->text[text_bytes] = 0;
@@ -61,7 +78,7 @@ void inject_image_free(inject_image *image) {
   if (!image)
     return;
   free(image->text);
-  free(image->dynamic.name);
+  free(image->kernel);
   free(image);
 }
 
@@ -117,13 +134,13 @@ static bool is_sound(const bf_text *content, size_t *size) {
 }
 
 /* The first lines of an image's file. */
-static void write_header(const unsigned char key[INJECT_KEY_BYTES], size_t names_bytes,
+static void write_header(const unsigned char key[INJECT_KEY_BYTES], size_t lines_bytes,
                          const char *text, size_t text_bytes, char header[MOST_HEADER_BYTES]) {
   char hex[HEX_BYTES], size[24] = "-";
   print_hex(key, hex);
   if (text)
     snprintf(size, sizeof size, "%zu", text_bytes);
-  snprintf(header, MOST_HEADER_BYTES, "bankfold image 1\n%s %zu %s\n", hex, names_bytes, size);
+  snprintf(header, MOST_HEADER_BYTES, "bankfold image 2\n%s %zu %s\n", hex, lines_bytes, size);
 }
 
 /* The image that the first size bytes of content describe; NULL: none. */
@@ -131,12 +148,12 @@ static inject_image *parse(const bf_text *content, size_t size,
                            const unsigned char key[INJECT_KEY_BYTES]) {
   char hex[HEX_BYTES], header[MOST_HEADER_BYTES];
   print_hex(key, hex);
-  int start = snprintf(header, sizeof header, "bankfold image 1\n%s ", hex);
+  int start = snprintf(header, sizeof header, "bankfold image 2\n%s ", hex);
   if (size < (size_t)start || memcmp(content->data, header, (size_t)start) != 0)
     return NULL;
   const char *at = content->data + start;
-  uint64_t names_bytes, text_bytes = 0;
-  if (!bf_parse_number(&at, &names_bytes) || *at++ != ' ')
+  uint64_t lines_bytes, text_bytes = 0;
+  if (!bf_parse_number(&at, &lines_bytes) || *at++ != ' ')
     return NULL;
   bool has_text = *at != '-';
   if (has_text ? !bf_parse_number(&at, &text_bytes) : *at++ != '-')
@@ -144,9 +161,9 @@ static inject_image *parse(const bf_text *content, size_t size,
   if (*at++ != '\n')
     return NULL;
   size_t left = size - (size_t)(at - content->data);
-  if (names_bytes > left || text_bytes != left - names_bytes)
+  if (lines_bytes > left || text_bytes != left - lines_bytes)
     return NULL;
-  return inject_image_create(key, has_text ? at + names_bytes : NULL, text_bytes, at, names_bytes);
+  return inject_image_create(key, has_text ? at + lines_bytes : NULL, text_bytes, at, lines_bytes);
 }
 
 inject_image *inject_cache_read(const inject_settings *settings,
@@ -184,13 +201,15 @@ static void compose(const inject_image *image, bf_text *content) {
   char header[MOST_HEADER_BYTES];
   unsigned char result[INJECT_KEY_BYTES];
   inject_digest digest;
-  size_t names_bytes = 0, text_bytes = image->text ? strlen(image->text) : 0;
-  for (unsigned i = 0; i < image->dynamic.count; i++)
-    names_bytes += strlen(image->dynamic.name[i]) + 1;
-  write_header(image->key, names_bytes, image->text, text_bytes, header);
+  bf_text lines = {0};
+  size_t text_bytes = image->text ? strlen(image->text) : 0;
+  for (unsigned i = 0; i < image->kernels; i++)
+    inject_add_kernel(&image->kernel[i], &lines);
+  write_header(image->key, lines.size, image->text, text_bytes, header);
   bf_text_puts(content, header);
-  for (unsigned i = 0; i < image->dynamic.count; i++)
-    bf_text_addf(content, "%s\n", image->dynamic.name[i]);
+  bf_text_add(content, lines.data ? lines.data : "", lines.size);
+  content->failed |= lines.failed;
+  bf_text_free(&lines);
   bf_text_add(content, image->text ? image->text : "", text_bytes);
   if (content->failed)
     return;
@@ -214,23 +233,32 @@ static bool write_all(int file, const char *bytes, size_t size) {
   return true;
 }
 
+bool inject_write_file(const char *path, const bf_text *content) {
+  char temporary[PATH_BYTES + 8];
+  int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+  int file = length < (int)sizeof temporary ? mkostemp(temporary, O_CLOEXEC) : -1;
+  bool done = file >= 0 && write_all(file, content->data, content->size);
+  if (file >= 0)
+    done = close(file) == 0 && done && rename(temporary, path) == 0;
+  if (file >= 0 && !done) {
+    int kept = errno;
+    unlink(temporary);
+    errno = kept;
+  }
+  return done;
+}
+
 void inject_cache_write(const inject_settings *settings, const inject_image *image) {
-  char path[PATH_BYTES], temporary[PATH_BYTES + 8];
+  char path[PATH_BYTES];
   bf_text content = {0};
   if (!*settings->cache)
     return;
   compose(image, &content);
   make_folders(settings->cache);
   path_of(settings, image->key, path);
-  snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-  int file = content.failed ? -1 : mkostemp(temporary, O_CLOEXEC);
-  bool done = file >= 0 && write_all(file, content.data, content.size);
-  if (file >= 0)
-    done = close(file) == 0 && done && rename(temporary, path) == 0;
-  if (!done) {
+  if (content.failed)
+    inject_log("cannot write %s: out of memory", path);
+  else if (!inject_write_file(path, &content))
     inject_log("cannot write %s: %s", path, strerror(errno));
-    if (file >= 0)
-      unlink(temporary);
-  }
   bf_text_free(&content);
 }

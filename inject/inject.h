@@ -4,12 +4,14 @@
  * reason, it is given what the program gave. docs/inject.md has the whole story.
  *
  *   dlsym.c    catches the ways in which programs find the driver's functions
- *   driver.c   the functions that are put in their place
+ *   driver.c   the functions that are put in their place, with
+ *              occupancy.c, link.c and export_table.c
  *   load.c     from an image to the one that the driver is given
  *   image.c    finds the PTX in an image
  *   rewrite.c  rewrites PTX
  *   cache.c    keeps rewritten PTX on disk
  *   handles.c  remembers which kernels were rewritten
+ *   times.c    how long launches take, where that is asked for
  *   digest.c   the content hash that images are known by
  *   lock.c     the one lock over all that is remembered
  *   settings.c the environment, and the log
@@ -30,6 +32,7 @@ typedef struct inject_settings {
   bf_text text;         /* what both were read from */
   const char *log;      /* BANKFOLD_LOG: a path, "stderr", or NULL */
   char cache[4096];     /* folder, or empty: none */
+  bool copies_table;    /* BANKFOLD_OLD_RUNTIME=1: see export_table.c */
 } inject_settings;
 
 /* Read at the first call. NULL: no kernel has a hash, so that nothing is to be done. */
@@ -48,25 +51,29 @@ bool inject_replaces(const char *name);
 
 /* ---- Rewriting ---- */
 
-/* Names of kernels; all in one allocation of their owner. */
-typedef struct inject_names {
-  unsigned count;
-  const char **name;
-} inject_names;
+/* A kernel that was rewritten. */
+typedef struct inject_kernel {
+  const char *name, *hash;
+  bool rounds; /* it has dynamic shared memory, of which launches must have whole rows */
+} inject_kernel;
 
 /* PTX after rewriting. */
 typedef struct inject_rewritten {
   bool is_changed;
   bf_text text;     /* the new PTX, where changed */
-  bf_text dynamic;  /* names of the rewritten kernels with dynamic shared memory, each with '\n' */
+  bf_text hashes;   /* of the rewritten kernels: lines as inject_add_kernel writes them */
   unsigned kernels; /* in the module */
   unsigned hashed;  /* of them, rewritten */
   bf_text remarks;  /* about each kernel, for the log: lines */
 } inject_rewritten;
 
-/* Rewrites PTX by the hashes of settings. A bf_error where it cannot be read. */
+/* Adds the line of a kernel. */
+void inject_add_kernel(const inject_kernel *kernel, bf_text *lines);
+/* Rewrites PTX by the hashes of settings. is_linked: the PTX is linked with other code, and what
+ * comes of it is the program's to keep: kernels with dynamic shared memory are left alone, as their
+ * launches are not known. A bf_error where it cannot be read. */
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic);
+                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic);
 
 /* ---- Images ---- */
 
@@ -76,6 +83,7 @@ enum { INJECT_KEY_BYTES = 32 };
 typedef struct inject_source {
   bf_fatbin *fatbin;
   const bf_image *image;
+  bool is_linked; /* with other code */
 } inject_source;
 
 /* What the driver can do: the architectures of its devices, without repetition, and the PTX that it
@@ -94,21 +102,28 @@ int inject_source_open(const void *bytes, uint64_t size, const inject_devices *d
 void inject_source_close(inject_source *source);
 
 /* Bytes of the image at `image`, of which only the address is known, and where they are: a wrapper
- * leads elsewhere. 0 where it is nothing that can hold PTX, or cannot be read whole. */
-uint64_t inject_image_bytes(const void *image, const void **bytes);
+ * leads elsewhere. PTX has no more than `most`, with or without a NUL behind it. 0 where it is
+ * nothing that can hold PTX, or cannot be read whole. */
+uint64_t inject_image_bytes(const void *image, uint64_t most, const void **bytes);
 
 /* What the driver is given in place of an image. Lives as long as the process. */
 typedef struct inject_image {
   struct inject_image *next;
   unsigned char key[INJECT_KEY_BYTES];
-  char *text;           /* PTX; NULL: the image is left alone */
-  inject_names dynamic; /* rewritten kernels with dynamic shared memory */
+  char *text; /* PTX; NULL: the image is left alone */
+  unsigned kernels;
+  inject_kernel *kernel; /* that were rewritten; all in one allocation */
 } inject_image;
 
 /* The replacement of an image in memory, or of a file; NULL: none. */
 const inject_image *inject_image_of_memory(const void *image);
 const inject_image *inject_image_of_file(const char *path);
-/* Whether launches of the kernel must have whole rows of dynamic shared memory. */
+/* The same for what is linked with other code: PTX has size bytes at most. */
+const inject_image *inject_input_of_memory(const void *image, size_t size);
+const inject_image *inject_input_of_file(const char *path);
+/* What was done to a kernel; NULL: nothing. */
+const inject_kernel *inject_image_kernel(const inject_image *image, const char *name);
+/* Whether launches of the kernel (NULL: of any) must have whole rows of dynamic shared memory. */
 bool inject_image_rounds(const inject_image *image, const char *kernel);
 
 /* ---- Cache ---- */
@@ -117,10 +132,13 @@ bool inject_image_rounds(const inject_image *image, const char *kernel);
 inject_image *inject_cache_read(const inject_settings *settings,
                                 const unsigned char key[INJECT_KEY_BYTES]);
 void inject_cache_write(const inject_settings *settings, const inject_image *image);
-/* An image from its parts: text NULL: left alone; names as in inject_rewritten. NULL: no memory. */
+/* An image from its parts: text NULL: left alone; hashes as in inject_rewritten. NULL: no memory,
+ * or no such lines. */
 inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], const char *text,
-                                  size_t text_bytes, const char *names, size_t names_bytes);
+                                  size_t text_bytes, const char *hashes, size_t hashes_bytes);
 void inject_image_free(inject_image *image);
+/* Writes a file under another name and renames it; false where that fails, as errno says. */
+bool inject_write_file(const char *path, const bf_text *content);
 
 /* ---- Handles ---- */
 
@@ -129,8 +147,31 @@ void inject_image_free(inject_image *image);
 bool inject_handle_set(const void *handle, const inject_image *image, bool rounds);
 /* What it comes from, or NULL. */
 const inject_image *inject_handle_image(const void *handle, bool *rounds);
+/* Rewritten kernels own whole rows of shared memory (apply/rewrite.h). */
+enum { INJECT_ROW_BYTES = 128 };
 /* Bytes of dynamic shared memory for a launch of a function or kernel that was asked for. */
 uint64_t inject_handle_round(const void *handle, uint64_t bytes);
+
+/* ---- Times of launches ---- */
+
+/* BANKFOLD_TIMES is set. Read when the library is loaded. */
+extern bool inject_takes_times;
+
+/* A launch while it is timed. */
+typedef struct inject_launch {
+  const void *function;
+  void *stream;
+  uint64_t blocks, threads; /* of the grid, and of a block */
+  void *begun, *ended;      /* events of the driver; NULL: it is not timed */
+} inject_launch;
+
+/* Before and after the launch, where times are taken; result is the driver's. The second waits
+ * until the launch has ended. Launches that become part of a graph are not timed. */
+void inject_launch_begin(inject_launch *launch);
+void inject_launch_end(inject_launch *launch, int result);
+/* What a function or kernel is called (NULL: not known), or that it is another handle for one. */
+void inject_times_name(const void *handle, const char *name);
+void inject_times_copy(const void *handle, const void *from);
 
 /* ---- Content hashes ---- */
 

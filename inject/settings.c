@@ -1,15 +1,13 @@
 /* The environment, read once, and the log. */
 #include "inject.h"
 
+#include "apply/rewrite_listed.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* 32 banks of 4 bytes, and 2^16 words: the 256 KiB in which every GPU's shared memory fits. */
-static const bf_geometry geometry = {.bank_bits = 5, .address_bits = 16, .word_bytes = 4};
 
 static inject_settings settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -17,32 +15,11 @@ static bool has_hashes;
 
 /* ---- Log ---- */
 
-/* Writes a line at once: lines of several threads and processes do not mix. */
-static void write_line(const char *line, size_t size) {
-  bool to_stderr = strcmp(settings.log, "stderr") == 0;
-  int file = to_stderr ? 2 : open(settings.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0)
-    return;
-  ssize_t unused = write(file, line, size);
-  (void)unused;
-  if (!to_stderr)
-    close(file);
-}
-
 void inject_log(const char *format, ...) {
-  char line[2048];
-  int kept = errno;
-  if (!settings.log)
-    return;
-  int start = snprintf(line, sizeof line, "bankfold[%ld]: ", (long)getpid());
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(line + start, sizeof line - (size_t)start - 1, format, arguments);
+  bf_log(settings.log, format, arguments);
   va_end(arguments);
-  size_t size = strlen(line);
-  line[size++] = '\n';
-  write_line(line, size);
-  errno = kept;
 }
 
 /* ---- Settings ---- */
@@ -51,6 +28,18 @@ void inject_log(const char *format, ...) {
 static const char *variable(const char *name) {
   const char *value = getenv(name);
   return value && *value ? value : NULL;
+}
+
+/* Says at once that the library is there, as it may not be: other tools set LD_PRELOAD too. */
+__attribute__((constructor)) static void open_log(void) {
+  char program[4096];
+  int kept = errno;
+  const char *log = variable("BANKFOLD_LOG");
+  settings.log = log ? strdup(log) : NULL;
+  ssize_t length = log ? readlink("/proc/self/exe", program, sizeof program - 1) : -1;
+  if (length > 0)
+    inject_log("loaded into %.*s", (int)length, program);
+  errno = kept;
 }
 
 /* The whole file at the end of settings.text, which is part of every key. */
@@ -72,11 +61,11 @@ static int read_text(const char *path, bf_diagnostic *diagnostic) {
 static int read_hashes(bf_diagnostic *diagnostic) {
   const char *path = variable("BANKFOLD_HASHES"), *hash = variable("BANKFOLD_HASH");
   if (path) {
-    BF_TRY(bf_hash_list_read(path, geometry, &settings.hashes, diagnostic));
+    BF_TRY(bf_hash_list_read(path, bf_listed_geometry, &settings.hashes, diagnostic));
     BF_TRY(read_text(path, diagnostic));
   }
   if (hash) {
-    BF_TRY(bf_hash_parse(hash, &geometry, &settings.otherwise, diagnostic));
+    BF_TRY(bf_hash_parse(hash, &bf_listed_geometry, &settings.otherwise, diagnostic));
     bf_text_addf(&settings.text, "\n* %s\n", hash);
   }
   has_hashes = (path || hash) && !settings.text.failed;
@@ -101,8 +90,8 @@ static void find_cache(void) {
 
 static void read_settings(void) {
   bf_diagnostic diagnostic = {.caret = -1};
-  const char *log = variable("BANKFOLD_LOG");
-  settings.log = log ? strdup(log) : NULL;
+  const char *old_runtime = variable("BANKFOLD_OLD_RUNTIME");
+  settings.copies_table = old_runtime && strcmp(old_runtime, "1") == 0;
   find_cache();
   if (read_hashes(&diagnostic) != BF_OK) {
     has_hashes = false;

@@ -6,8 +6,40 @@
 
 /* ---- A CUDA GPU, through its driver (cuda_device.c) ---- */
 
-/* Loads PTX on the first GPU. BF_UNSUPPORTED where there is no driver or no GPU. */
-int bf_cuda_device_create(const char *ptx, bf_device *device, bf_diagnostic *diagnostic);
+/* What a launch took, and what the kernel needs. */
+typedef struct bf_cuda_launched {
+  const char *kernel;
+  unsigned module; /* which of them it was taken from */
+  uint64_t blocks;
+  unsigned registers;         /* of a thread */
+  uint64_t local_bytes;       /* of a thread */
+  uint64_t static_bytes;      /* of shared memory of a block */
+  uint64_t dynamic_bytes;     /* the same, asked for by the launch */
+  double median_ns, least_ns; /* 0: not measured */
+} bf_cuda_launched;
+
+enum { BF_CUDA_MOST_REPEATS = 1000, BF_CUDA_MOST_MODULES = 8 };
+
+typedef struct bf_cuda_device_options {
+  /* Every launch is repeated so often on the same memory, with cold caches, and timed; 0: it runs
+   * once. At most BF_CUDA_MOST_REPEATS. */
+  unsigned repeats;
+  /* More modules with the same kernels, for timed launches: each repeat runs them one after the
+   * other, the device's own first; what the last leaves in memory stays. At most
+   * BF_CUDA_MOST_MODULES - 1. */
+  unsigned others;
+  const char *const *other;
+  unsigned shared_granule_bytes; /* dynamic shared memory is rounded up to it; 0: it is not */
+  /* Called after every launch for each module, unless NULL. */
+  int (*after)(void *context, const bf_cuda_launched *launched, bf_diagnostic *diagnostic);
+  void *context;
+} bf_cuda_device_options;
+/* Loads PTX on the first GPU. BF_UNSUPPORTED where there is no driver or no GPU. options (NULL:
+ * none) are copied. */
+int bf_cuda_device_create(const char *ptx, const bf_cuda_device_options *options, bf_device *device,
+                          bf_diagnostic *diagnostic);
+/* Fails with BF_UNSUPPORTED where there is no driver or no GPU. */
+int bf_cuda_check(bf_diagnostic *diagnostic);
 /* Frees all memory of the device. */
 void bf_cuda_device_free(bf_device *device);
 

@@ -134,6 +134,7 @@ static void read_settings(rt_settings *settings) {
   settings->check_uninitialised = lists(check, "uninitialised");
   settings->check_races = lists(check, "races");
   settings->quiet = variable("BANKFOLD_QUIET") != NULL;
+  settings->as_written = variable("BANKFOLD_AS_WRITTEN") != NULL;
 }
 
 /* "banks,word bytes,lanes,address bits"; 0 leaves the machine's own. */

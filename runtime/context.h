@@ -41,6 +41,7 @@ typedef struct rt_settings {
   uint64_t most_cycles; /* of a simulated launch; 0: no limit */
   unsigned workers;
   bool check_uninitialised, check_races, quiet;
+  bool as_written; /* accesses as the PTX has them, not as ptxas merges them */
 } rt_settings;
 
 /* A fat binary that the program registered. */

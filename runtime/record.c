@@ -72,10 +72,12 @@ const bf_emu_observer *rt_observe(rt_context *context, const rt_function *functi
   bf_profile *profile = profile_of(context, function, tally);
   if (profile)
     both->profile = bf_profile_observer(profile);
+  both->profile.as_merged = !context->settings.as_written;
   if (!context->settings.trace || !open_trace(context) ||
       bf_tracer_begin(context->trace, function->kernel, &both->trace, &diagnostic) != BF_OK)
     return profile ? &both->profile : NULL;
   both->outer = both->trace;
+  both->outer.as_merged = !context->settings.as_written;
   both->outer.access = observe;
   both->outer.context = both;
   return &both->outer;

@@ -58,14 +58,19 @@ static const char *call_obstacle(const bf_ptx_instruction *instruction) {
   return "a call through a register";
 }
 
-const char *bf_verify_obstacle(const bf_ptx_instruction *instruction) {
-  if (bf_ptx_has(instruction, "shared::cluster"))
-    return "shared memory of a cluster";
+const char *bf_verify_sees_layout(const bf_ptx_instruction *instruction) {
   for (unsigned i = 0; i < instruction->operands; i++) {
     const char *obstacle = special_obstacle(&instruction->operand[i]);
     if (obstacle)
       return obstacle;
   }
+  return NULL;
+}
+
+const char *bf_verify_obstacle(const bf_ptx_instruction *instruction) {
+  const char *obstacle = bf_verify_sees_layout(instruction);
+  if (obstacle || bf_ptx_has(instruction, "shared::cluster"))
+    return obstacle ? obstacle : "shared memory of a cluster";
   switch (instruction->opcode) {
   case BF_PTX_OP_CALL:
     return call_obstacle(instruction);

@@ -159,7 +159,11 @@ static void note_calls(bf_verify_body *body, const bf_ptx_instruction *a,
 static void compare_instruction(bf_verify_body *body, const bf_ptx_statement *was,
                                 const bf_ptx_statement *is) {
   const bf_ptx_instruction *a = was->instruction, *b = is->instruction;
-  const char *obstacle = body->scheme ? bf_verify_obstacle(a) : NULL;
+  const char *obstacle = NULL;
+  if (body->scheme)
+    obstacle = bf_verify_obstacle(a);
+  else if (bf_verify_is_moved(body->job))
+    obstacle = bf_verify_sees_layout(a);
   if (!same_but_address(a, b, body->scheme))
     fail_pair(body, was, is);
   else if (obstacle)

@@ -7,6 +7,7 @@
  * verify_body.c     the statements of a function beside those of its rewritten form
  * verify_access.c   one access to shared memory beside its rewritten form
  * verify_flow.c     what new registers hold where paths meet
+ * verify_live.c     which of them matter there
  * verify_value.c    what added instructions compute
  * verify_bits.c     values whose bits are XORs of bits of one address
  * verify_known.c    bits of registers that are always 0
@@ -272,6 +273,20 @@ bool bf_verify_may_be_added(const bf_ptx_instruction *instruction);
 /* Computes what an added instruction writes; the instruction has that number. */
 void bf_verify_evaluate(bf_verify_body *body, uint32_t instruction);
 
+/* ---- verify_live.c ---- */
+
+/* New registers at the start of blocks. */
+typedef struct bf_verify_flow {
+  bf_ptx_flow *graph;
+  uint32_t *first;            /* per block, and one more: where its entries start */
+  uint32_t *number;           /* per entry: a register that is live there */
+  const bf_verify_value **in; /* per entry: what it holds; NULL: no path seen yet */
+  bool *is_seen, *is_pending; /* per block: a path leads there; it must be looked at */
+} bf_verify_flow;
+
+/* Fills first and number. */
+int bf_verify_live_find(bf_verify_body *body, bf_arena *arena);
+
 /* ---- verify_flow.c ---- */
 
 /* What a new register holds at this place; never NULL. */
@@ -288,6 +303,8 @@ void bf_verify_flow_free(bf_verify_body *body);
 
 /* ---- verify_access.c ---- */
 
+/* Why an instruction sees how shared memory is laid out, in words; NULL: it does not. */
+const char *bf_verify_sees_layout(const bf_ptx_instruction *instruction);
 /* What a hashed kernel may not hold, in words; NULL: nothing stands against the instruction. */
 const char *bf_verify_obstacle(const bf_ptx_instruction *instruction);
 /* The operand that is an address in shared memory, or may be one; NULL: none. */
@@ -331,5 +348,7 @@ void bf_verify_fail_instruction(bf_verify_body *body, const char *what,
 const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_variable *rewritten,
                                bool rows);
 bf_arena *bf_verify_arena(struct bf_verify_job *job);
+/* Whether shared memory of the module is laid out in another way. */
+bool bf_verify_is_moved(const struct bf_verify_job *job);
 
 #endif

@@ -111,6 +111,10 @@ void bf_writer_close(bf_writer *writer);
 /* Open, write, commit and close in one. */
 int bf_write_file(const char *path, const char *bytes, size_t size, bf_diagnostic *diagnostic);
 
+/* Adds a line to a log: a file, "stderr", or NULL for none. Lines of several processes do not mix;
+ * what cannot be written is lost. errno is kept. */
+void bf_log(const char *log, const char *format, va_list arguments) BF_PRINTF(2, 0);
+
 /* ---- Threads and time ---- */
 
 unsigned bf_cores(void);

@@ -9,6 +9,8 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.join(os.path.abspath(sys.argv[1]), "bankfold")
+# A driver without a GPU, for tune.
+PARTS = os.path.join(os.path.abspath(sys.argv[1]), "tests/inject")
 TILE = "examples/tile.trace"
 FATBIN = "tests/data/fatbin/lz4.fatbin"
 
@@ -30,11 +32,14 @@ INVOCATIONS = {
     "reproduce": [[], ["genindex", "--quick", "--output", "{folder}/reproduction"]],
     "rewrite": [["tests/golden/rewrite.ptx", "--launch", "tests/golden/rewrite.launch", "--check", "--output", "{folder}/r.ptx"],
                 ["tests/data/ptx/tensor.sm_90.ptx", "--explain"]],
+    "suggest": [["tests/data/suggest/tiles.ptx", "--source", "tests/data/suggest/tiles.cu",
+                 "--launch", "tests/data/suggest/tiles.launch"]],
     "report": [[TILE]],
     "machines": [[], ["hopper"], ["gtx580"]],
     "sim": [["--benchmark", "transpose16", "--gpu", "examples/small.gpu"],
             ["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--gpu", "examples/small.gpu"],
             ["--benchmark", "transpose16", "--gpu", "examples/small.gpu", "--sweep", "sms=1", "--output", "{folder}/sweep"]],
+    "tune": [["--hash", "fixed", PARTS + "/tuned", "tests/data/ptx/tile.sm_90.ptx", "_Z9transposeILi32EEvPfPKf*5"]],
     "help": [[]],
 }
 # Standard input of all: atomics, one of them by a rule that the machine assumes.
@@ -68,11 +73,20 @@ def keys_of(value, prefix=""):
     return found
 
 
+def stub_driver(folder):
+    """Variables for programs on a driver without a GPU, where all launches take a microsecond."""
+    table = os.path.join(folder, "times")
+    with open(table, "w", encoding="utf-8") as file:
+        file.write("_Z9transposeILi32EEvPfPKf * 1000 0\n")
+    return {"LD_LIBRARY_PATH": PARTS, "STUB_TIMES": table}
+
+
 def printed(command, folder):
     found = set()
     for arguments in INVOCATIONS[command]:
         line = [PROGRAM, command, "--json", *(a.format(folder=folder) for a in arguments)]
-        result = subprocess.run(line, input=TRACE, cwd=ROOT, check=True, text=True,
+        environment = {**os.environ, **(stub_driver(folder) if command == "tune" else {})}
+        result = subprocess.run(line, input=TRACE, cwd=ROOT, check=True, text=True, env=environment,
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         found |= keys_of(json.loads(result.stdout))
     return found

@@ -5,17 +5,18 @@
 #include <string.h>
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   const char *cursor = ptx->data, *end = ptx->data + ptx->size;
   bf_kernel_text kernel;
-  (void)settings;
+  (void)settings, (void)is_linked;
   if (!strstr(ptx->data, ".version"))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, name, "no PTX");
   bool is_dynamic = strstr(ptx->data, ".extern .shared");
   while (bf_kernel_next(&cursor, end, &kernel)) {
+    char known[256];
     rewritten->kernels++;
-    if (is_dynamic)
-      bf_text_addf(&rewritten->dynamic, "%.*s\n", (int)kernel.name_size, kernel.name);
+    snprintf(known, sizeof known, "%.*s", (int)kernel.name_size, kernel.name);
+    inject_add_kernel(&(inject_kernel){known, "fixed", is_dynamic}, &rewritten->hashes);
   }
   if (strstr(ptx->data, "// refuse this"))
     return BF_OK;

@@ -2,15 +2,25 @@
  * matters to the file that STUB_LOG names; a wrong call ends the program with status 99. STUB_ARCH
  * is the compute capability of its devices (90, or 90,80 for two), STUB_CUDA its version of CUDA
  * (13000). STUB_SAVE names a file that gets the last PTX. PTX with the words "// driver refuses" is
- * refused when it was rewritten. */
+ * refused when it was rewritten. STUB_TABLE is the first word of its table for old runtimes: its
+ * size in bytes (104).
+ *
+ * Time is that of a table, the file that STUB_TIMES names, with lines
+ *   KERNEL TEXT NANOSECONDS NOISE
+ * A launch of the kernel whose PTX holds the text ("*": any) takes that long for each block in x,
+ * and one millisecond more when it is the first of the kernel. NOISE percent are added or taken
+ * away, the same share in all launches of a process; STUB_RUNS names a file that grows by a byte
+ * for each process, whose size decides. */
 #include "abi.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define API(name, ...)                                                                             \
@@ -23,9 +33,12 @@ enum { OBJECT_MAGIC = 0x0b1ec7ed };
 /* What handles point to. */
 typedef struct object {
   unsigned magic;
-  char kind; /* Module, Library, Function, Kernel */
+  char kind; /* Module, Library, Function, Kernel, Node, Event */
   char name[64];
   struct object *from;
+  char *text;     /* PTX of a module or library */
+  double ns;      /* of an event: when it was recorded */
+  bool is_marked; /* of an event: it was recorded */
 } object;
 
 /* ---- Log ---- */
@@ -35,11 +48,13 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
   char line[512];
   const char *path = getenv("STUB_LOG");
   va_list arguments;
+  if (!path)
+    return;
   va_start(arguments, format);
   int length = vsnprintf(line, sizeof line - 1, format, arguments);
   va_end(arguments);
   line[length] = '\n';
-  int file = path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0666) : -1;
+  int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
   if (file >= 0 && write(file, line, (size_t)length + 1) != length + 1)
     _exit(STATUS);
   if (file >= 0)
@@ -142,8 +157,11 @@ static int load(void **handle, const void *image, char kind, const char *functio
   check(handle && image, "a null pointer");
   const char *what = judge(image, &result);
   say("%s: %s%s", function, what, result ? ", refused" : "");
-  if (result == CUDA_SUCCESS)
-    *handle = create(kind, "", NULL);
+  if (result == CUDA_SUCCESS) {
+    object *made = create(kind, "", NULL);
+    made->text = strstr(what, "PTX") ? strdup(image) : NULL;
+    *handle = made;
+  }
   return result;
 }
 
@@ -174,7 +192,10 @@ API(cuModuleLoad, void **module, const char *path) {
 }
 
 API(cuModuleUnload, void *module) {
-  object_of(module, "M")->magic = 0;
+  say("%s", __func__);
+  object *ended = object_of(module, "M");
+  ended->magic = 0;
+  free(ended->text);
   free(module);
   return CUDA_SUCCESS;
 }
@@ -198,7 +219,10 @@ API(cuLibraryLoadFromFile, void **library, const char *path, int *options, void 
 }
 
 API(cuLibraryUnload, void *library) {
-  object_of(library, "L")->magic = 0;
+  say("%s", __func__);
+  object *ended = object_of(library, "L");
+  ended->magic = 0;
+  free(ended->text);
   free(library);
   return CUDA_SUCCESS;
 }
@@ -208,6 +232,7 @@ API(cuLibraryUnload, void *library) {
 API(cuModuleGetFunction, void **function, void *module, const char *name) {
   if (strcmp(name, "missing") == 0)
     return NOT_FOUND;
+  say("%s", __func__);
   *function = create('F', name, object_of(module, "M"));
   return CUDA_SUCCESS;
 }
@@ -220,6 +245,7 @@ API(cuModuleGetFunctionCount, unsigned *count, void *module) {
 
 /* There is one kernel, whose name the test program knows. */
 API(cuModuleEnumerateFunctions, void **functions, unsigned count, void *module) {
+  say("%s", __func__);
   if (count)
     functions[0] = create('F', "twice", object_of(module, "M"));
   return CUDA_SUCCESS;
@@ -231,21 +257,43 @@ API(cuFuncGetName, const char **name, void *function) {
 }
 
 API(cuFuncGetModule, void **module, void *function) {
+  say("%s", __func__);
   *module = object_of(function, "F")->from;
   return CUDA_SUCCESS;
 }
 
 API(cuLibraryGetKernel, void **kernel, void *library, const char *name) {
+  say("%s", __func__);
   *kernel = create('K', name, object_of(library, "L"));
   return CUDA_SUCCESS;
 }
 
+API(cuLibraryGetKernelCount, unsigned *count, void *library) {
+  object_of(library, "L");
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+
+API(cuLibraryEnumerateKernels, void **kernels, unsigned count, void *library) {
+  say("%s", __func__);
+  if (count)
+    kernels[0] = create('K', "twice", object_of(library, "L"));
+  return CUDA_SUCCESS;
+}
+
+API(cuKernelGetName, const char **name, void *kernel) {
+  *name = object_of(kernel, "K")->name;
+  return CUDA_SUCCESS;
+}
+
 API(cuLibraryGetModule, void **module, void *library) {
+  say("%s", __func__);
   *module = create('M', "", object_of(library, "L"));
   return CUDA_SUCCESS;
 }
 
 API(cuKernelGetFunction, void **function, void *kernel) {
+  say("%s", __func__);
   object *from = object_of(kernel, "K");
   *function = create('F', from->name, from);
   return CUDA_SUCCESS;
@@ -262,23 +310,232 @@ API(cuKernelSetAttribute, int attribute, int value, void *kernel, int device) {
   return CUDA_SUCCESS;
 }
 
-API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *function, int block_size,
-    size_t bytes) {
-  say("%s: %s, %d threads, %zu bytes", __func__, object_of(function, "FK")->name, block_size,
-      bytes);
-  *blocks = 2;
+API(cuFuncSetSharedSize, void *function, unsigned bytes) {
+  say("%s: %s, %u bytes", __func__, object_of(function, "F")->name, bytes);
   return CUDA_SUCCESS;
+}
+
+/* ---- Occupancy ---- */
+
+/* Shows a question about a function. */
+static int ask(const char *name, void *function, int threads, size_t bytes) {
+  say("%s: %s, %d threads, %zu bytes", name, object_of(function, "FK")->name, threads, bytes);
+  return CUDA_SUCCESS;
+}
+
+API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *function, int threads,
+    size_t bytes) {
+  *blocks = 2;
+  return ask(__func__, function, threads, bytes);
+}
+
+API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, void *function, int threads,
+    size_t bytes, unsigned flags) {
+  check(flags == 1, "other flags than were given");
+  *blocks = 2;
+  return ask(__func__, function, threads, bytes);
+}
+
+API(cuOccupancyMaxPotentialBlockSize, int *grid, int *block, void *function,
+    size_t (*bytes_of)(int), size_t bytes, int limit) {
+  check(limit == 99, "another limit than was given");
+  *grid = *block = 64;
+  return ask(__func__, function, 64, bytes_of ? bytes_of(64) : bytes);
+}
+
+API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, void *function,
+    size_t (*bytes_of)(int), size_t bytes, int limit, unsigned flags) {
+  check(flags == 1 && limit == 99, "other arguments than were given");
+  *grid = *block = 64;
+  return ask(__func__, function, 64, bytes_of ? bytes_of(64) : bytes);
+}
+
+API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, void *function, int blocks,
+    int threads) {
+  check(blocks == 2, "another number of blocks than was given");
+  *bytes = 1000;
+  return ask(__func__, function, threads, 0);
+}
+
+#define ASK_ABOUT_CLUSTERS(name)                                                                   \
+  API(name, int *answer, void *function, const cu_launch_config *config) {                         \
+    *answer = 1;                                                                                   \
+    return ask(__func__, function, (int)config->block[0], config->shared_bytes);                   \
+  }
+ASK_ABOUT_CLUSTERS(cuOccupancyMaxPotentialClusterSize)
+ASK_ABOUT_CLUSTERS(cuOccupancyMaxActiveClusters)
+
+/* ---- Time ---- */
+
+enum { STREAMS = 64, MODE_GLOBAL = 0, FIRST_NS = 1000000 };
+
+/* A stream: its own clock, and whether it is captured. */
+static struct {
+  double ns;
+  bool is_captured;
+} streams[STREAMS];
+static unsigned captures; /* streams that are captured */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local int capture_mode = MODE_GLOBAL;
+
+/* The number of a stream, which is its handle. */
+static unsigned stream_of(const void *stream) {
+  check((uintptr_t)stream < STREAMS, "a bad stream");
+  return (unsigned)(uintptr_t)stream;
+}
+
+/* Share of NOISE for this process, from -1 to 1. */
+static double draw(void) {
+  static double drawn = 2;
+  const char *path = getenv("STUB_RUNS");
+  struct stat status;
+  if (drawn < 2)
+    return drawn;
+  int file = path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0666) : -1;
+  drawn = 0;
+  if (file >= 0 && write(file, "", 1) == 1 && fstat(file, &status) == 0)
+    drawn = ((double)(((uint32_t)status.st_size * 2654435761u) >> 16) - 32768) / 32768;
+  if (file >= 0)
+    close(file);
+  return drawn;
+}
+
+/* Whether the PTX of a kernel holds the text. */
+static bool code_holds(const object *function, const char *text) {
+  char entry[80];
+  const object *module = function;
+  while (module && !module->text)
+    module = module->from;
+  snprintf(entry, sizeof entry, ".entry %s(", function->name);
+  const char *code = module ? strstr(module->text, entry) : NULL;
+  const char *end = code ? strstr(code + 1, ".entry") : NULL;
+  const char *found = code ? strstr(code, text) : NULL;
+  return found && (!end || found < end);
+}
+
+/* What the table says about a launch of the function. */
+static double table_ns(const object *function) {
+  const char *path = getenv("STUB_TIMES");
+  FILE *file = path ? fopen(path, "r") : NULL;
+  char kernel[64], text[64];
+  double ns, noise, found = 0;
+  while (file && !found && fscanf(file, "%63s %63s %lf %lf", kernel, text, &ns, &noise) == 4)
+    if (strcmp(kernel, function->name) == 0 &&
+        (strcmp(text, "*") == 0 || code_holds(function, text)))
+      found = ns * (1 + noise / 100 * draw());
+  if (file)
+    fclose(file);
+  return found;
+}
+
+/* Moves the clock of a stream by the time of a launch; kernels that were launched are remembered by
+ * name. */
+static void spend(void *stream, const object *function, unsigned blocks) {
+  static char seen[64][64];
+  static unsigned seen_count;
+  unsigned number = stream_of(stream), i = 0;
+  double ns = table_ns(function) * blocks;
+  pthread_mutex_lock(&lock);
+  while (i < seen_count && strcmp(seen[i], function->name) != 0)
+    i++;
+  if (i == seen_count && i < 64) {
+    memcpy(seen[seen_count++], function->name, sizeof function->name);
+    ns += FIRST_NS;
+  }
+  if (!streams[number].is_captured)
+    streams[number].ns += ns;
+  pthread_mutex_unlock(&lock);
+}
+
+/* A call that is refused while streams are captured. */
+static void check_capture(void) {
+  check(!captures || capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED,
+        "an unsafe call while a stream is captured");
+}
+
+API(cuEventCreate, void **event, unsigned flags) {
+  check_capture();
+  say("%s", __func__);
+  *event = create('E', "", NULL);
+  return flags == 0 ? CUDA_SUCCESS : INVALID_VALUE;
+}
+
+API(cuEventRecord, void *event, void *stream) {
+  object *recorded = object_of(event, "E");
+  unsigned number = stream_of(stream);
+  pthread_mutex_lock(&lock);
+  check(!streams[number].is_captured, "an event of ours in a graph");
+  recorded->ns = streams[number].ns;
+  recorded->is_marked = true;
+  pthread_mutex_unlock(&lock);
+  return CUDA_SUCCESS;
+}
+
+API(cuEventSynchronize, void *event) {
+  check_capture();
+  check(object_of(event, "E")->is_marked, "an event that was not recorded");
+  return CUDA_SUCCESS;
+}
+
+API(cuEventElapsedTime, float *milliseconds, void *begun, void *ended) {
+  *milliseconds = (float)((object_of(ended, "E")->ns - object_of(begun, "E")->ns) / 1e6);
+  return CUDA_SUCCESS;
+}
+
+API(cuEventDestroy_v2, void *event) {
+  say("%s", __func__);
+  object_of(event, "E")->magic = 0;
+  free(event);
+  return CUDA_SUCCESS;
+}
+
+API(cuStreamIsCapturing, void *stream, int *status) {
+  pthread_mutex_lock(&lock);
+  *status = streams[stream_of(stream)].is_captured;
+  pthread_mutex_unlock(&lock);
+  return CUDA_SUCCESS;
+}
+
+API(cuThreadExchangeStreamCaptureMode, int *mode) {
+  int old = capture_mode;
+  capture_mode = *mode;
+  *mode = old;
+  return CUDA_SUCCESS;
+}
+
+/* Begins or ends the capture of a stream. */
+static int capture(void *stream, bool begins) {
+  unsigned number = stream_of(stream);
+  check(capture_mode == MODE_GLOBAL, "the mode of the thread was not restored");
+  pthread_mutex_lock(&lock);
+  check(streams[number].is_captured != begins, "a capture too many");
+  streams[number].is_captured = begins;
+  captures += begins ? 1u : -1u;
+  pthread_mutex_unlock(&lock);
+  return CUDA_SUCCESS;
+}
+
+API(cuStreamBeginCapture_v2, void *stream, int mode) {
+  check(mode == MODE_GLOBAL, "another mode than was given");
+  return capture(stream, true);
+}
+
+API(cuStreamEndCapture, void *stream, void **graph) {
+  *graph = create('N', "", NULL);
+  return capture(stream, false);
 }
 
 /* ---- Launches ---- */
 
-/* A launch, all of whose arguments are what the test program gives. */
+/* A launch, all of whose arguments are what the test programs give: only the first size varies. */
 static int launch(const char *name, void *function, const unsigned size[6], unsigned bytes,
                   void *stream, void **parameters) {
-  for (unsigned i = 0; i < 6; i++)
+  for (unsigned i = 1; i < 6; i++)
     check(size[i] == i + 1, "another size than was given");
-  check(stream == (void *)2 && parameters == (void **)stream, "other arguments than were given");
+  check(stream && parameters == (void **)stream, "other arguments than were given");
   say("%s: %s, %u bytes", name, object_of(function, "FK")->name, bytes);
+  if (getenv("STUB_TIMES"))
+    spend(stream, object_of(function, "FK"), size[0]);
   return CUDA_SUCCESS;
 }
 
@@ -291,46 +548,210 @@ static int launch(const char *name, void *function, const unsigned size[6], unsi
 LAUNCH_KERNEL(cuLaunchKernel)
 LAUNCH_KERNEL(cuLaunchKernel_ptsz)
 
-API(cuLaunchCooperativeKernel, void *function, unsigned a, unsigned b, unsigned c, unsigned d,
-    unsigned e, unsigned f, unsigned bytes, void *stream, void **parameters) {
-  return launch(__func__, function, (unsigned[]){a, b, c, d, e, f}, bytes, stream, parameters);
-}
+#define LAUNCH_COOPERATIVE(name)                                                                   \
+  API(name, void *function, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e,            \
+      unsigned f, unsigned bytes, void *stream, void **parameters) {                               \
+    return launch(__func__, function, (unsigned[]){a, b, c, d, e, f}, bytes, stream, parameters);  \
+  }
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
 
-API(cuLaunchKernelEx, const cu_launch_config *config, void *function, void **parameters,
-    void **extra) {
-  const unsigned size[] = {config->grid[0],  config->grid[1],  config->grid[2],
-                           config->block[0], config->block[1], config->block[2]};
-  check(!extra && config->attribute_count == 0, "other arguments than were given");
-  return launch(__func__, function, size, config->shared_bytes, config->stream, parameters);
-}
+/* Attributes are an address and a number that the test program knows. */
+#define LAUNCH_CONFIGURED(name)                                                                    \
+  API(name, const cu_launch_config *config, void *function, void **parameters, void **extra) {     \
+    const unsigned size[] = {config->grid[0],  config->grid[1],  config->grid[2],                  \
+                             config->block[0], config->block[1], config->block[2]};                \
+    check(!extra && config->attribute_count == 3 && config->attributes == (void *)7,               \
+          "other arguments than were given");                                                      \
+    return launch(__func__, function, size, config->shared_bytes, config->stream, parameters);     \
+  }
+LAUNCH_CONFIGURED(cuLaunchKernelEx)
+LAUNCH_CONFIGURED(cuLaunchKernelEx_ptsz)
 
-/* A kernel's node is shown like a launch; the last member tells versions apart. */
-static int add_node(const char *name, void **node, const cu_kernel_node *parameters) {
-  void *function = parameters->function ? parameters->function : parameters->kernel;
-  say("%s: %s, %u bytes", name, object_of(function, "FK")->name, parameters->shared_bytes);
-  *node = create('N', "", NULL);
+API(cuLaunchCooperativeKernelMultiDevice, cu_device_launch *launches, unsigned count,
+    unsigned flags) {
+  check(flags == 3, "other flags than were given");
+  for (unsigned i = 0; i < count; i++) {
+    const cu_device_launch *at = &launches[i];
+    const unsigned size[] = {at->grid[0],  at->grid[1],  at->grid[2],
+                             at->block[0], at->block[1], at->block[2]};
+    launch(__func__, at->function, size, at->shared_bytes, at->stream, at->parameters);
+  }
   return CUDA_SUCCESS;
 }
 
-API(cuGraphAddKernelNode, void **node, void *graph, void *const *dependencies, size_t count,
-    const cu_kernel_node *parameters) {
-  (void)graph, (void)dependencies, (void)count;
-  return add_node(__func__, node, parameters);
+/* ---- Graphs ---- */
+
+/* A kernel's node is shown like a launch. */
+static int show_node(const char *name, const cu_kernel_node *parameters) {
+  void *function = parameters->function ? parameters->function : parameters->kernel;
+  say("%s: %s, %u bytes", name, object_of(function, "FK")->name, parameters->shared_bytes);
+  return CUDA_SUCCESS;
 }
 
-API(cuGraphAddKernelNode_v2, void **node, void *graph, void *const *dependencies, size_t count,
-    const cu_kernel_node *parameters) {
-  (void)graph, (void)dependencies, (void)count;
+/* The same with the last member of version 2. */
+static int show_node_v2(const char *name, const cu_kernel_node *parameters) {
   check(parameters->context == (void *)5, "another context than was given");
-  return add_node(__func__, node, parameters);
+  return show_node(name, parameters);
+}
+
+/* The same for a node of any kind. */
+static int show_any(const char *name, const cu_node *parameters) {
+  if (parameters->type != CU_GRAPH_NODE_TYPE_KERNEL)
+    return INVALID_VALUE;
+  return show_node_v2(name, &parameters->kernel);
+}
+
+#define GRAPH_KERNEL_NODES(suffix, show)                                                           \
+  API(cuGraphAddKernelNode##suffix, void **node, void *graph, void *const *dependencies,           \
+      size_t count, const cu_kernel_node *parameters) {                                            \
+    check(graph == (void *)3 && !dependencies && count == 0, "other arguments than were given");   \
+    *node = create('N', "", NULL);                                                                 \
+    return show(__func__, parameters);                                                             \
+  }                                                                                                \
+  API(cuGraphKernelNodeSetParams##suffix, void *node, const cu_kernel_node *parameters) {          \
+    object_of(node, "N");                                                                          \
+    return show(__func__, parameters);                                                             \
+  }                                                                                                \
+  API(cuGraphExecKernelNodeSetParams##suffix, void *graph, void *node,                             \
+      const cu_kernel_node *parameters) {                                                          \
+    check(graph == (void *)4, "another graph than was given");                                     \
+    object_of(node, "N");                                                                          \
+    return show(__func__, parameters);                                                             \
+  }
+GRAPH_KERNEL_NODES(, show_node)
+GRAPH_KERNEL_NODES(_v2, show_node_v2)
+
+API(cuGraphAddNode, void **node, void *graph, void *const *dependencies, size_t count,
+    cu_node *parameters) {
+  check(graph == (void *)3 && !dependencies && count == 0, "other arguments than were given");
+  *node = create('N', "", NULL);
+  return show_any(__func__, parameters);
 }
 
 API(cuGraphAddNode_v2, void **node, void *graph, void *const *dependencies, const void *edges,
     size_t count, cu_node *parameters) {
-  (void)graph, (void)dependencies, (void)edges, (void)count;
-  if (parameters->type != CU_GRAPH_NODE_TYPE_KERNEL)
-    return INVALID_VALUE;
-  return add_node(__func__, node, &parameters->kernel);
+  check(graph == (void *)3 && !dependencies && !edges && count == 0,
+        "other arguments than were given");
+  *node = create('N', "", NULL);
+  return show_any(__func__, parameters);
+}
+
+API(cuGraphNodeSetParams, void *node, cu_node *parameters) {
+  object_of(node, "N");
+  return show_any(__func__, parameters);
+}
+
+API(cuGraphExecNodeSetParams, void *graph, void *node, cu_node *parameters) {
+  check(graph == (void *)4, "another graph than was given");
+  object_of(node, "N");
+  return show_any(__func__, parameters);
+}
+
+/* ---- Linking ---- */
+
+API(cuLinkCreate, unsigned count, int *options, void **values, void **state) {
+  check(count == 0 && !options && !values, "other options than were given");
+  *state = create('S', "", NULL);
+  return CUDA_SUCCESS;
+}
+
+/* Adds an input; PTX must come with its NUL. */
+static int add_input(const char *call, void *state, int type, const void *data, size_t size,
+                     const char *name, unsigned count) {
+  int result;
+  object_of(state, "S");
+  check(count == 1, "other options than were given");
+  const char *what = judge(data, &result);
+  check(type != CU_JIT_INPUT_PTX || strnlen(data, size) + 1 >= size, "a wrong size");
+  check((type == CU_JIT_INPUT_PTX) == (strstr(what, "PTX") != NULL), "another type");
+  say("%s: %s of type %d called %s%s", call, what, type, name, result ? ", refused" : "");
+  return result;
+}
+
+#define LINK(suffix)                                                                               \
+  API(cuLinkAddData##suffix, void *state, int type, void *data, size_t size, const char *name,     \
+      unsigned count, int *options, void **values) {                                               \
+    check(options[0] == 0 && values[0] == (void *)32, "other options than were given");            \
+    return add_input(__func__, state, type, data, size, name, count);                              \
+  }                                                                                                \
+  API(cuLinkAddFile##suffix, void *state, int type, const char *path, unsigned count,              \
+      int *options, void **values) {                                                               \
+    object_of(state, "S");                                                                         \
+    check(count == 1 && options[0] == 0 && values[0] == (void *)32,                                \
+          "other options than were given");                                                        \
+    say("%s: type %d called %s", __func__, type, path);                                            \
+    return CUDA_SUCCESS;                                                                           \
+  }
+LINK()
+LINK(_v2)
+
+API(cuLinkComplete, void *state, void **code, size_t *size) {
+  static const char cubin[] = "\177ELF and so on";
+  object_of(state, "S");
+  *code = (void *)cubin;
+  *size = sizeof cubin;
+  return CUDA_SUCCESS;
+}
+
+API(cuLinkDestroy, void *state) {
+  object_of(state, "S")->magic = 0;
+  free(state);
+  return CUDA_SUCCESS;
+}
+
+/* ---- Tables ---- */
+
+static int table_load(void **module, const void *image) {
+  return load(module, image, 'M', "table 1");
+}
+
+/* With options, which are any. */
+static int table_load_with_options(void **module, const void *image, void *options, void *values,
+                                   unsigned count) {
+  say("options %p, %p, %u", options, values, count);
+  return load(module, image, 'M', "table 6");
+}
+
+static int table_load_fatbin(const void *image, void **module, void *options, void *values,
+                             unsigned count) {
+  say("options %p, %p, %u", options, values, count);
+  return load(module, image, 'M', "table 8");
+}
+
+static int table_launch(void *function, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e,
+                        unsigned f, unsigned bytes, void *stream, void **extra) {
+  check(!extra, "other arguments than were given");
+  return launch("table 9", function, (unsigned[]){a, b, c, d, e, f}, bytes, stream, stream);
+}
+
+/* The table for runtimes, and another. */
+API(cuGetExportTable, const void **table, const void *identifier) {
+  static void *runtime[] = {NULL,
+                            (void *)table_load,
+                            (void *)1,
+                            NULL,
+                            NULL,
+                            NULL,
+                            (void *)table_load_with_options,
+                            NULL,
+                            (void *)table_load_fatbin,
+                            (void *)table_launch,
+                            (void *)2,
+                            NULL,
+                            (void *)3};
+  static void *other[] = {(void *)16, (void *)4};
+  unsigned first;
+  memcpy(&first, identifier, sizeof first);
+  if (first == 0x6cfbd56b)
+    *table = runtime;
+  else if (first == 0x8c7994a0)
+    *table = other;
+  else
+    return NOT_FOUND;
+  runtime[0] = (void *)(uintptr_t)listed("STUB_TABLE", "104", 0);
+  say("%s", __func__);
+  return CUDA_SUCCESS;
 }
 
 /* ---- How functions are found ---- */
@@ -339,41 +760,70 @@ API(cuGetProcAddress_v2, const char *name, void **function, int version, uint64_
     int *status);
 API(cuGetProcAddress, const char *name, void **function, int version, uint64_t flags);
 
-/* What is found by name: the forms for per-thread streams and of version 2 stand before others. */
+/* What is found by name: later versions and forms for per-thread streams stand before others. */
 static const struct {
   const char *name;
   int since;
   bool per_thread;
   void *function;
 } functions[] = {
-    {"cuGetProcAddress", 12000, false, (void *)cuGetProcAddress_v2},
-    {"cuGetProcAddress", 0, false, (void *)cuGetProcAddress},
-    {"cuInit", 0, false, (void *)cuInit},
-    {"cuModuleLoad", 0, false, (void *)cuModuleLoad},
-    {"cuModuleLoadData", 0, false, (void *)cuModuleLoadData},
-    {"cuModuleLoadDataEx", 0, false, (void *)cuModuleLoadDataEx},
-    {"cuModuleLoadFatBinary", 0, false, (void *)cuModuleLoadFatBinary},
-    {"cuModuleUnload", 0, false, (void *)cuModuleUnload},
-    {"cuModuleGetFunction", 0, false, (void *)cuModuleGetFunction},
-    {"cuModuleEnumerateFunctions", 0, false, (void *)cuModuleEnumerateFunctions},
-    {"cuFuncGetModule", 0, false, (void *)cuFuncGetModule},
-    {"cuLibraryLoadData", 0, false, (void *)cuLibraryLoadData},
-    {"cuLibraryLoadFromFile", 0, false, (void *)cuLibraryLoadFromFile},
-    {"cuLibraryUnload", 0, false, (void *)cuLibraryUnload},
-    {"cuLibraryGetKernel", 0, false, (void *)cuLibraryGetKernel},
-    {"cuLibraryGetModule", 0, false, (void *)cuLibraryGetModule},
-    {"cuKernelGetFunction", 0, false, (void *)cuKernelGetFunction},
-    {"cuFuncSetAttribute", 0, false, (void *)cuFuncSetAttribute},
-    {"cuKernelSetAttribute", 0, false, (void *)cuKernelSetAttribute},
-    {"cuOccupancyMaxActiveBlocksPerMultiprocessor", 0, false,
-     (void *)cuOccupancyMaxActiveBlocksPerMultiprocessor},
-    {"cuLaunchKernel", 0, true, (void *)cuLaunchKernel_ptsz},
-    {"cuLaunchKernel", 0, false, (void *)cuLaunchKernel},
-    {"cuLaunchKernelEx", 0, false, (void *)cuLaunchKernelEx},
-    {"cuLaunchCooperativeKernel", 0, false, (void *)cuLaunchCooperativeKernel},
-    {"cuGraphAddKernelNode", 12000, false, (void *)cuGraphAddKernelNode_v2},
-    {"cuGraphAddKernelNode", 0, false, (void *)cuGraphAddKernelNode},
-    {"cuGraphAddNode", 12030, false, (void *)cuGraphAddNode_v2},
+#define ANY(name)                                                                                  \
+  { #name, 0, false, (void *)name }
+#define SINCE(version, name)                                                                       \
+  { #name, version, false, (void *)name##_v2 }
+#define PER_THREAD(name)                                                                           \
+  { #name, 0, true, (void *)name##_ptsz }
+    SINCE(12000, cuGetProcAddress),
+    ANY(cuGetProcAddress),
+    ANY(cuInit),
+    ANY(cuGetExportTable),
+    ANY(cuModuleLoad),
+    ANY(cuModuleLoadData),
+    ANY(cuModuleLoadDataEx),
+    ANY(cuModuleLoadFatBinary),
+    ANY(cuModuleUnload),
+    ANY(cuModuleGetFunction),
+    ANY(cuModuleEnumerateFunctions),
+    ANY(cuFuncGetModule),
+    ANY(cuLinkCreate),
+    SINCE(6050, cuLinkAddData),
+    SINCE(6050, cuLinkAddFile),
+    ANY(cuLinkComplete),
+    ANY(cuLinkDestroy),
+    ANY(cuLibraryLoadData),
+    ANY(cuLibraryLoadFromFile),
+    ANY(cuLibraryUnload),
+    ANY(cuLibraryGetKernel),
+    ANY(cuLibraryEnumerateKernels),
+    ANY(cuLibraryGetModule),
+    ANY(cuKernelGetFunction),
+    ANY(cuFuncSetAttribute),
+    ANY(cuFuncSetSharedSize),
+    ANY(cuKernelSetAttribute),
+    ANY(cuOccupancyMaxActiveBlocksPerMultiprocessor),
+    ANY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags),
+    ANY(cuOccupancyMaxPotentialBlockSize),
+    ANY(cuOccupancyMaxPotentialBlockSizeWithFlags),
+    ANY(cuOccupancyAvailableDynamicSMemPerBlock),
+    ANY(cuOccupancyMaxPotentialClusterSize),
+    ANY(cuOccupancyMaxActiveClusters),
+    PER_THREAD(cuLaunchKernel),
+    ANY(cuLaunchKernel),
+    PER_THREAD(cuLaunchKernelEx),
+    ANY(cuLaunchKernelEx),
+    PER_THREAD(cuLaunchCooperativeKernel),
+    ANY(cuLaunchCooperativeKernel),
+    ANY(cuLaunchCooperativeKernelMultiDevice),
+    SINCE(12000, cuGraphAddKernelNode),
+    ANY(cuGraphAddKernelNode),
+    SINCE(12000, cuGraphKernelNodeSetParams),
+    ANY(cuGraphKernelNodeSetParams),
+    SINCE(12000, cuGraphExecKernelNodeSetParams),
+    ANY(cuGraphExecKernelNodeSetParams),
+    SINCE(12030, cuGraphAddNode),
+    ANY(cuGraphAddNode),
+    ANY(cuGraphNodeSetParams),
+    ANY(cuGraphExecNodeSetParams),
 };
 
 API(cuGetProcAddress, const char *name, void **function, int version, uint64_t flags) {
@@ -381,6 +831,7 @@ API(cuGetProcAddress, const char *name, void **function, int version, uint64_t f
     if (strcmp(functions[i].name, name) == 0 && version >= functions[i].since &&
         (!functions[i].per_thread || flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)) {
       *function = functions[i].function;
+      say("cuGetProcAddress%s: %s", version < 12000 ? "" : "_v2", name);
       return CUDA_SUCCESS;
     }
   *function = NULL;

@@ -1,6 +1,7 @@
 /* The verifier on small kernels: what is known of bits, which array an address lies in, which
  * values hold where paths meet, and generic accesses that are left alone. Lines of a body that
- * start with '-' belong to the original only, with '+' to the rewritten form only. */
+ * start with '-' belong to the original only, with '+' to the rewritten form only; what stands
+ * before a line '=' is what the function `use` does with its parameter in %r1. */
 #include "verify.h"
 
 /* A kernel between its first and last lines. */
@@ -21,9 +22,13 @@ static const char head[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".shared .align 128 .b8 a[4096];\n.shared .align 128 .b8 b[4096];\n"
     ".shared .align 128 .b8 c[4096];\n"
+    ".shared .align 4096 .b8 f[4096];\n"
+    ".extern .shared .align 128 .b8 d[];\n.extern .shared .align 128 .b8 e[];\n"
     ".global .align 8 .b8 memory[64];\n"
     ".func use(.param .b32 place)\n{\n.reg .b32 %r<3>;\n"
-    "ld.param.u32 %r1, [place];\nret;\n}\n"
+    "ld.param.u32 %r1, [place];\n";
+static const char middle[] =
+    "ret;\n}\n"
     ".visible .entry k(.param .u64 k_out, .param .u32 k_n)\n{\n.reg .pred %p<4>;\n"
     ".reg .b32 %r<20>;\n.reg .b64 %rd<9>;\n+.reg .b32 %t;\n+.reg .b32 %h<10>;\n+.reg .b64 %w<4>;\n"
     "+.reg .pred %q<2>;\n";
@@ -55,6 +60,10 @@ static const form forms[] = {
      "+add.s32 %h1, %r2, 24;\n+add.s32 %h1, %h1, -16;\n" HASH(
          "%h2", "%h1") "-st.shared.u32 [%r2+8], 1;\n+st.shared.u32 [%h2], 1;\n",
      NULL},
+    {"an addition behind an XOR", "k=fixed",
+     "+xor.b32 %h1, %r2, 4;\n+add.s32 %h1, %h1, 4;\n" HASH(
+         "%h2", "%h1") "-st.shared.u32 [%r2+8], 1;\n+st.shared.u32 [%h2], 1;\n",
+     "carries are not known"},
     {"lanes and threads", "k=fixed",
      "mov.u32 %r1, %laneid;\nmov.u32 %r4, %tid.x;\nshl.b32 %r2, %r4, 7;\n"
      "mad.lo.s32 %r3, %r1, 131072, %r2;\n" HASH(
@@ -85,6 +94,16 @@ static const form forms[] = {
      "the hash at another offset"},
     {"a signed shift", "k=fixed", "shr.s32 %r2, %r9, 4;\nst.shared.u32 [%r2], 1;\n" STORE("%r8"),
      "access to shared memory without the hash"},
+    {"a sign in wide addresses", "k=fixed",
+     "cvt.s64.s32 %rd1, %r9;\n+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n"
+     "+xor.b64 %w1, %w1, %rd1;\n+xor.b64 %w2, %w1, 4294967296;\n"
+     "-st.shared.u32 [%rd1+4294967296], 1;\n+st.shared.u32 [%w2], 1;\n",
+     "the hash at another offset"},
+    {"no sign in wide addresses", "k=fixed",
+     "cvt.u64.u32 %rd1, %r9;\n+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n"
+     "+xor.b64 %w1, %w1, %rd1;\n+xor.b64 %w2, %w1, 4294967296;\n"
+     "-st.shared.u32 [%rd1+4294967296], 1;\n+st.shared.u32 [%w2], 1;\n",
+     NULL},
     /* Addresses that the hash leaves alone. */
     {"an address in the first row", "k=fixed",
      "and.b32 %r1, %r9, 31;\nshl.b32 %r2, %r1, 2;\nst.shared.u32 [%r2], 1;\n" STORE("%r8"), NULL},
@@ -96,6 +115,30 @@ static const form forms[] = {
      "access to shared memory without the hash"},
     {"an address in rows that the hash does not read", "k=cute:1,4,3",
      "shl.b32 %r2, %r9, 8;\nst.shared.u32 [%r2+4], 1;\n", NULL},
+    {"an alignment up to 1024 bytes", "k=cute:1,4,5",
+     "mov.u32 %r1, f;\nst.shared.u32 [%r1+8], 1;\nst.shared.u32 [f], 1;\n+mov.b32 %t, 0;\n", NULL},
+    {"an alignment beyond 1024 bytes", "k=cute:1,4,6",
+     "mov.u32 %r1, f;\nst.shared.u32 [%r1+8], 1;\nst.shared.u32 [f], 1;\n+mov.b32 %t, 0;\n",
+     "access to shared memory without the hash"},
+    {"a remainder", "k=fixed",
+     "rem.u32 %r1, %r9, 32;\nshl.b32 %r2, %r1, 2;\nst.shared.u32 [%r2], 1;\n" STORE("%r8"), NULL},
+    {"a remainder with sign", "k=fixed",
+     "rem.s32 %r1, %r9, 32;\nshl.b32 %r2, %r1, 2;\nst.shared.u32 [%r2], 1;\n" STORE("%r8"),
+     "access to shared memory without the hash"},
+    {"a quotient", "k=fixed",
+     "and.b32 %r1, %r9, 1023;\ndiv.u32 %r2, %r1, 9;\nst.shared.u8 [%r2], 1;\n" STORE("%r8"), NULL},
+    {"a quotient that is too large", "k=fixed",
+     "and.b32 %r1, %r9, 1023;\ndiv.u32 %r2, %r1, 7;\nst.shared.u8 [%r2], 1;\n" STORE("%r8"),
+     "access to shared memory without the hash"},
+    {"a field of a register", "k=fixed",
+     "bfe.u32 %r1, %r9, 3, 5;\nlop3.b32 %r2, %r1, 7, %r9, 0x80;\nmul.lo.s32 %r3, %r2, 4;\n"
+     "st.shared.u32 [%r3], 1;\n" STORE("%r8"),
+     NULL},
+    {"a byte from memory", "k=cute:1,4,4",
+     "ld.global.u8 %r1, [memory];\nst.shared.u8 [%r1], 1;\n+mov.b32 %t, 0;\n", NULL},
+    {"a byte with sign from memory", "k=cute:1,4,4",
+     "ld.global.s8 %r1, [memory];\nst.shared.u8 [%r1], 1;\n+mov.b32 %t, 0;\n",
+     "access to shared memory without the hash"},
     {"an address that a loop moves", "k=fixed",
      "mov.u32 %r2, 0;\nLOOP:\nst.shared.u32 [%r2], 1;\nadd.s32 %r2, %r2, 4;\n"
      "setp.lt.u32 %p1, %r2, 64;\n@%p1 bra LOOP;\n" STORE("%r8"),
@@ -107,6 +150,17 @@ static const form forms[] = {
      "SKIP:\n+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n+selp.b64 %w1, %w1, 0, %q1;\n"
      "+xor.b64 %w1, %w1, %rd1;\n-ld.u32 %r2, [%rd1];\n+ld.u32 %r2, [%w1];\n",
      NULL},
+    {"a generic address chosen in another block", "k=fixed",
+     "cvta.shared.u64 %rd1, %rd2;\n+isspacep.shared %q1, %rd1;\n+mov.b64 %w3, %rd1;\n"
+     "setp.eq.u32 %p1, %r9, 3;\n@%p1 bra SKIP;\nmov.u32 %r1, 5;\n"
+     "SKIP:\n+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n+@%q1 xor.b64 %w3, %w1, %rd1;\n"
+     "-ld.u32 %r2, [%rd1];\n+ld.u32 %r2, [%w3];\n",
+     NULL},
+    {"a test of an address under a guard", "k=fixed",
+     "cvta.shared.u64 %rd1, %rd2;\n+@%p1 mov.b64 %w2, %rd1;\n+isspacep.shared %q1, %w2;\n"
+     "+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n+selp.b64 %w1, %w1, 0, %q1;\n"
+     "+xor.b64 %w1, %w1, %rd1;\n-ld.u32 %r2, [%rd1];\n+ld.u32 %r2, [%w1];\n",
+     "did not write"},
     {"a test of a generic address that moves", "k=fixed",
      "cvta.shared.u64 %rd1, %rd2;\n"
      "+isspacep.shared %q1, %rd1;\nLOOP:\n+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n"
@@ -114,6 +168,16 @@ static const form forms[] = {
      "-ld.u32 %r2, [%rd1];\n+ld.u32 %r2, [%w1];\nadd.s64 %rd1, %rd1, 4;\n"
      "setp.lt.u32 %p1, %r2, 64;\n@%p1 bra LOOP;\n",
      "did not write"},
+    {"a hash behind its use in a loop from the start", "k=fixed",
+     "LOOP:\n-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\n" HASH(
+         "%h1", "%r2") "setp.lt.u32 %p1, %r9, 64;\n@%p1 bra LOOP;\n",
+     "not every path has written"},
+    {"a hash for a block that stands before it", "k=fixed",
+     "bra START;\nBACK:\n-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\nadd.s32 %r9, %r9, 1;\n"
+     "bra END;\nSTART:\nmov.u32 %r8, 3;\n" HASH(
+         "%h1", "%r2") "bra BACK;\nEND:\n"
+                       "-st.shared.u32 [%r2], 2;\n+st.shared.u32 [%h1], 2;\n",
+     NULL},
     {"a hash over a call", "k=fixed",
      HASH("%h1", "%r2") "{\n.param .b32 at;\nst.param.b32 [at], %r9;\ncall use, (at);\n}\n"
                         "-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\n",
@@ -147,6 +211,10 @@ static const form forms[] = {
      "setp.lt.u32 %p1, %r9, 64;\n-@%p1 st.shared.u32 [%r2], 1;\n+@%p1 st.shared.u32 [%h1], 1;\n"
      "@%p1 bra LOOP;\n",
      "under another guard"},
+    {"a hash by two guards", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+@%p1 and.b32 %t, %t, 124;\n+@%p2 xor.b32 %h1, %r2, %t;\n"
+     "-@%p2 st.shared.u32 [%r2], 1;\n+@%p2 st.shared.u32 [%h1], 1;\n",
+     "under two conditions"},
     {"a hash by a guard and its opposite", "k=fixed",
      "+shr.u32 %t, %r2, 5;\n+and.b32 %t, %t, 124;\n+@%p1 xor.b32 %h1, %r2, %t;\n"
      "+@!%p1 xor.b32 %h1, %r2, %t;\n-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\n",
@@ -210,6 +278,25 @@ static const form forms[] = {
      "(at);\n}\n"
      "ld.global.u32 %r3, [memory];\nadd.s32 %r4, %r1, %r3;\n" STORE("%r4"),
      "not proven"},
+    {"an address that a function follows", "k=fixed k/b=none",
+     "+.reg .b32 %t;\n+.reg .b32 %h<10>;\n" STORE(
+         "%r1") "=\n"
+                "mov.u32 %r1, a;\nst.shared.u32 [b], 2;\n{\n.param .b32 at;\nst.param.b32 [at], "
+                "%r1;\n"
+                "call use, (at);\n}\n",
+     "not proven"},
+    {"an address of its own that a function follows", "k=fixed k/b=none",
+     "mov.u32 %r2, a;\n+.reg .b32 %t;\n+.reg .b32 %h<10>;\n" STORE(
+         "%r2") "=\n"
+                "st.shared.u32 [b], 2;\n{\n.param .b32 at;\nst.param.b32 [at], %r1;\ncall use, "
+                "(at);\n}\n",
+     NULL},
+    {"two names of dynamic memory", "k=fixed k/b=none",
+     "mov.u32 %r1, d;\nmov.u32 %r2, e;\nst.shared.u32 [b], 2;\nselp.b32 %r4, %r1, %r2, "
+     "%p1;\n" STORE("%r4"),
+     NULL},
+    {"two hashes of dynamic memory", "k=fixed k/e=none",
+     "mov.u32 %r1, d;\nst.shared.u32 [e], 2;\n" STORE("%r1"), "two hashes for dynamic"},
     {"a generic address", "k=fixed k/b=none",
      "mov.u64 %rd2, a;\ncvta.shared.u64 %rd1, %rd2;\nst.shared.u32 [b], 2;\n"
      "+isspacep.shared %q1, %rd1;\n+shr.u64 %w1, %rd1, 5;\n+and.b64 %w1, %w1, 124;\n"
@@ -232,19 +319,30 @@ static const form forms[] = {
      "wider than the granule"},
 };
 
+/* Appends the lines from start to end that belong to a side. */
+static void add_lines(const char *start, const char *end, char mark, char *text) {
+  size_t size = strlen(text);
+  while (start < end) {
+    bool is_marked = *start == '-' || *start == '+';
+    int length = (int)(strchr(start, '\n') - start) + 1;
+    if (!is_marked || *start == mark)
+      size += (size_t)snprintf(text + size, MOST_TEXT - size, "%.*s", length - is_marked,
+                               start + is_marked);
+    assert_true(size < MOST_TEXT);
+    start += length;
+  }
+}
+
 /* One side of a form. */
-static void make_side(const form *from, char mark, char *text) {
-  const char *const part[] = {head, from->body, tail};
-  size_t size = 0;
-  for (unsigned i = 0; i < sizeof part / sizeof *part; i++)
-    for (const char *line = part[i]; *line; line = strchr(line, '\n') + 1) {
-      bool is_marked = *line == '-' || *line == '+';
-      int length = (int)(strchr(line, '\n') - line) + 1;
-      if (!is_marked || *line == mark)
-        size += (size_t)snprintf(text + size, MOST_TEXT - size, "%.*s", length - is_marked,
-                                 line + is_marked);
-      assert_true(size < MOST_TEXT);
-    }
+static void make_side(const char *body, char mark, char *text) {
+  const char *cut = strstr(body, "=\n");
+  *text = 0;
+  add_lines(head, head + strlen(head), mark, text);
+  if (cut)
+    add_lines(body, cut, mark, text);
+  add_lines(middle, middle + strlen(middle), mark, text);
+  add_lines(cut ? cut + 2 : body, body + strlen(body), mark, text);
+  add_lines(tail, tail + strlen(tail), mark, text);
 }
 
 static void test_forms(void **state) {
@@ -252,8 +350,8 @@ static void test_forms(void **state) {
   unsigned wrong = 0;
   (void)state;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-    make_side(&forms[i], '-', original);
-    make_side(&forms[i], '+', rewritten);
+    make_side(forms[i].body, '-', original);
+    make_side(forms[i].body, '+', rewritten);
     bf_verify_result result = judge(original, rewritten, forms[i].hashes);
     const char *said = result.findings ? result.finding[0].text : "accepted";
     if (forms[i].message ? !strstr(said, forms[i].message) : !result.is_accepted) {

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Builds what a GPU machine needs, with cc and (for the CUDA tests) nvcc alone:
+#   gpu/build.sh OUT
+# OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/libbankfold-inject.so, and a
+# program for each tests/gpu/*.cu and gpu/*.cu where nvcc is found (in $PATH or the usual place; $NVCC
+# names another, and none where it is empty).
+# $CC, $CFLAGS, $JOBS as usual. zstd is linked where its header is there, and opened at run time
+# where it is not.
+set -eu
+[ $# = 1 ] || {
+  echo "usage: gpu/build.sh OUT" >&2
+  exit 2
+}
+mkdir -p "$1"
+out=$(readlink -f "$1")
+cd "$(dirname "$0")/.."
+cc=${CC:-cc}
+flags="-std=gnu11 -O2 -D_GNU_SOURCE -pthread -fPIC -Iinclude -Isrc -Icli -I. ${CFLAGS-}"
+jobs=${JOBS:-$(nproc)}
+
+zstd=-lzstd
+if ! echo '#include <zstd.h>' | $cc -E - >/dev/null 2>&1; then
+  flags="$flags -DBF_ZSTD_AT_RUN_TIME"
+  zstd=
+elif [ -e "$($cc -print-file-name=libzstd.a)" ]; then
+  zstd=-l:libzstd.a
+fi
+
+# Sources become objects in a folder of their own; those of an instruction set get its flags.
+compile() {
+  local folder=$1 own=$2
+  shift 2
+  mkdir -p "$out/objects/$folder"
+  printf '%s\n' "$@" | xargs -P "$jobs" -I FILE sh -c '
+    object='"$out/objects/$folder"'/$(echo "$1" | tr / _).o
+    [ "$object" -nt "$1" ] || '"$cc $flags $own"' -c "$1" -o "$object"' sh FILE
+}
+
+# Files the build embeds: machines, GPUs, PTX of the benchmarks.
+$cc -O1 -o "$out/embed" tools/embed.c
+"$out/embed" machines "$out/embedded_machines.c" machines/*.machine
+"$out/embed" gpus "$out/embedded_gpus.c" machines/*.gpu
+"$out/embed" kernels "$out/embedded_kernels.c" kernels/*/*.ptx
+
+operations=$(ls src/emu/run_*.c)
+sets=$(ls src/search/kernel_avx*.c src/memory/memo_avx*.c)
+rest=$(ls src/*/*.c | grep -vxF -e "$operations" -e "$sets")
+emu="-O3 -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-trapping-math"
+compile library "" $rest "$out"/embedded_*.c
+compile emu-plain "$emu -DBF_EMU_ISA=plain" $operations
+if [ "$(uname -m)" = x86_64 ]; then
+  avx2="-mavx2 -mfma -mbmi -mbmi2 -mf16c -mlzcnt -mpopcnt"
+  avx512="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mavx512vpopcntdq -mfma -mbmi -mbmi2 -mf16c -mlzcnt -mpopcnt"
+  compile avx2 "-mavx2 -mbmi2" $(ls src/*/*_avx2.c)
+  compile avx512 "$avx512" $(ls src/*/*_avx512.c)
+  compile emu-avx2 "$emu $avx2 -DBF_EMU_ISA=avx2" $operations
+  compile emu-avx512 "$emu $avx512 -mprefer-vector-width=512 -DBF_EMU_ISA=avx512" $operations
+fi
+compile corpus "" $(ls kernels/*/*.c kernels/*.c)
+for program in choose measure results weighted; do
+  $cc $flags -o "$out/$program" gpu/$program.c gpu/rewritten.c "$out"/objects/*/*.o $zstd -lm -ldl
+done
+
+# The library for LD_PRELOAD.
+$cc $flags -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" inject/*.c src/base/*.c \
+  src/ptx/*.c src/gf2/*.c src/hash/*.c src/apply/{rewrite,verify,obstacles}*.c $zstd -ldl \
+  -Wl,--exclude-libs,ALL -Wl,-z,nodelete
+
+nvcc=${NVCC-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
+if [ -z "$nvcc" ]; then
+  echo "gpu/build.sh: no nvcc: CUDA programs are not built" >&2
+  exit 0
+fi
+for source in tests/gpu/*.cu gpu/*.cu; do
+  [ -e "$source" ] || continue
+  "$nvcc" -arch=sm_90 -O2 -lineinfo -o "$out/$(basename "$source" .cu)" "$source"
+done

@@ -1,0 +1,326 @@
+/* Hashes for the benchmarks of the corpus, as gpu/measure.c takes them:
+ *
+ *   choose [BENCHMARK...] > corpus.hashes
+ *
+ * For each kernel of a benchmark, three ways, from its accesses on the emulator:
+ *   xor    the best bit-vector XOR that keeps rows: a ^ ((a >> s) & m)
+ *   exact  the hash that leaves the fewest wavefronts, of all that keep rows
+ *   auto   what `bankfold rewrite --hash auto` takes: the largest gain, or none
+ * Each candidate is rewritten, verified and run on the emulator, which counts wavefronts of the
+ * accesses as ptxas merges them, and instructions. */
+#include "apply/choose.h"
+#include "emu/emu.h"
+#include "gpu/rewritten.h"
+#include "kernels/devices.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_KERNELS = 64, BANK_BITS = 5, MOST_ACCESSES = 1 << 16 };
+static const double time_limit_seconds = 10;
+
+/* A kernel of a benchmark, and what it did in a run. */
+typedef struct kernel {
+  char *name;
+  unsigned granule_bytes; /* 0: no accesses, or it cannot be rewritten */
+  uint64_t wavefronts, warp_instructions;
+  bf_workload *written, *merged;
+  bf_choice choice;
+  bf_prediction tried[BF_CHOOSE_MOST];
+} kernel;
+
+typedef struct subject {
+  const bf_corpus_benchmark *benchmark;
+  const bf_machine *machine;
+  bf_ptx_module *module;
+  unsigned kernels;
+  kernel kernel[MOST_KERNELS];
+  unsigned candidate; /* that is being tried */
+} subject;
+
+static int no_memory(bf_diagnostic *diagnostic) {
+  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+}
+
+static kernel *find(subject *s, const char *name) {
+  for (unsigned i = 0; i < s->kernels; i++)
+    if (strcmp(s->kernel[i].name, name) == 0)
+      return &s->kernel[i];
+  return NULL;
+}
+
+/* ---- Runs on the emulator ---- */
+
+typedef struct running {
+  subject *subject;
+  bool as_written, keeps_accesses;
+  kernel *kernel; /* that runs */
+  bf_profile *profile;
+  bf_emu_observer counting, observer;
+  bool has_failed;
+} running;
+
+/* Adds an access to the workload of the kernel. */
+static void keep(running *r, const bf_emu_event *event) {
+  bf_workload *workload = r->as_written ? r->kernel->written : r->kernel->merged;
+  bf_access access = {
+      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
+  if (bf_workload_size(workload) < MOST_ACCESSES)
+    r->has_failed |= bf_workload_add(workload, &access) != BF_OK;
+}
+
+static void observe(void *context, const bf_emu_event *event) {
+  running *r = context;
+  r->counting.access(r->counting.context, event);
+  if (r->keeps_accesses && event->shared_address)
+    keep(r, event);
+}
+
+static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
+  running *r = context;
+  r->kernel = find(r->subject, bf_emu_kernel_name(launch->kernel));
+  launch->dynamic_shared_bytes = (launch->dynamic_shared_bytes + BF_REWRITE_ROW_BYTES - 1) /
+                                 BF_REWRITE_ROW_BYTES * BF_REWRITE_ROW_BYTES;
+  BF_TRY(bf_profile_create(r->subject->machine, NULL, launch->kernel, 1, &r->profile, diagnostic));
+  r->counting = bf_profile_observer(r->profile);
+  r->observer = (bf_emu_observer){.access = observe, .context = r, .as_merged = !r->as_written};
+  launch->observer = &r->observer;
+  return BF_OK;
+}
+
+static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
+                        bf_diagnostic *diagnostic) {
+  running *r = context;
+  for (unsigned i = 0; i < bf_emu_kernel_sites(launch->kernel); i++)
+    r->kernel->wavefronts += bf_profile_get(r->profile, i).wavefronts;
+  r->kernel->warp_instructions += result->warp_instructions;
+  bf_profile_free(r->profile);
+  r->profile = NULL;
+  return r->has_failed ? no_memory(diagnostic) : BF_OK;
+}
+
+/* Runs the benchmark with the given PTX; the sums of its kernels start anew. */
+static int run(running *r, const char *ptx, bf_diagnostic *diagnostic) {
+  const bf_corpus_benchmark *benchmark = r->subject->benchmark;
+  bf_device device;
+  bf_corpus_outcome outcome = {0};
+  bf_emu_device_options options = {
+      .workers = 1, .before = before_launch, .after = after_launch, .context = r};
+  for (unsigned i = 0; i < r->subject->kernels; i++)
+    r->subject->kernel[i].wavefronts = r->subject->kernel[i].warp_instructions = 0;
+  BF_TRY(bf_emu_device_create(benchmark->name, ptx, &options, &device, diagnostic));
+  int error = bf_corpus_execute(benchmark, &device, 1, 0, &outcome, diagnostic);
+  bf_profile_free(r->profile);
+  r->profile = NULL;
+  bf_emu_device_free(&device);
+  if (!error && outcome.wrong)
+    error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", benchmark->name, outcome.first_wrong);
+  return error;
+}
+
+/* ---- Candidates ---- */
+
+/* The candidate that is being tried, as rewrite.h asks for it. */
+static const bf_hash *candidate_of(void *context, const bf_ptx_function *function,
+                                   const bf_ptx_variable *array) {
+  subject *s = context;
+  (void)array;
+  const kernel *own = find(s, function->name);
+  return s->candidate < own->choice.candidates ? own->choice.candidate[s->candidate].hash : NULL;
+}
+
+/* Runs the candidates of one number and keeps what they did. */
+static int try_candidates(subject *s, const kernel *original, bf_diagnostic *diagnostic) {
+  bf_rewrite_options options = {.context = s, .hash_of = candidate_of};
+  bf_text text = {0};
+  running r = {.subject = s};
+  int error = gpu_rewrite(s->module, &options, &text, diagnostic);
+  if (!error)
+    error = run(&r, text.data, diagnostic);
+  for (unsigned i = 0; i < s->kernels && !error; i++)
+    s->kernel[i].tried[s->candidate] =
+        (bf_prediction){.wavefronts_before = original[i].wavefronts,
+                        .wavefronts_after = s->kernel[i].wavefronts,
+                        .added_instructions = (int64_t)s->kernel[i].warp_instructions -
+                                              (int64_t)original[i].warp_instructions};
+  bf_text_free(&text);
+  return error;
+}
+
+/* Whether any kernel has a candidate of the number. */
+static bool has_candidate(const subject *s, unsigned number) {
+  for (unsigned i = 0; i < s->kernels; i++)
+    if (number < s->kernel[i].choice.candidates)
+      return true;
+  return false;
+}
+
+/* Finds the candidates of all kernels and runs them. */
+static int choose(subject *s, bf_diagnostic *diagnostic) {
+  for (unsigned i = 0; i < s->kernels; i++) {
+    kernel *own = &s->kernel[i];
+    bf_choose_options options = {.machine = s->machine,
+                                 .written = own->written,
+                                 .merged = own->merged,
+                                 .granule_bytes = own->granule_bytes,
+                                 .time_limit_seconds = time_limit_seconds};
+    if (own->granule_bytes && bf_workload_size(own->merged))
+      BF_TRY(bf_choose(&options, &own->choice, diagnostic));
+  }
+  kernel *original = malloc(sizeof s->kernel);
+  if (!original)
+    return no_memory(diagnostic);
+  memcpy(original, s->kernel, sizeof s->kernel);
+  int error = BF_OK;
+  for (s->candidate = 0; !error && has_candidate(s, s->candidate); s->candidate++)
+    error = try_candidates(s, original, diagnostic);
+  free(original);
+  return error;
+}
+
+/* ---- What is taken ---- */
+
+/* Whether all bank bits take their second bit from the same distance. */
+static bool is_one_term(const bf_hash *hash) {
+  int distance = 0;
+  for (unsigned i = 0; i < BANK_BITS; i++) {
+    uint64_t more = hash->forward.row[i] ^ (uint64_t)1 << i;
+    if (!more)
+      continue;
+    int own = __builtin_ctzll(more) - (int)i;
+    if ((more & (more - 1)) || (distance && own != distance))
+      return false;
+    distance = own;
+  }
+  return true;
+}
+
+/* Whether some candidate is for accesses as written, which differ from the merged ones then. */
+static bool has_written(const bf_choice *choice) {
+  for (unsigned i = 0; i < choice->candidates; i++)
+    if (!choice->candidate[i].keeps_merging)
+      return true;
+  return false;
+}
+
+typedef enum way_kind { WAY_XOR, WAY_EXACT, WAY_AUTO, WAYS } way_kind;
+static const char *const way_names[WAYS] = {"xor", "exact", "auto"};
+
+/* Whether a candidate is better than another in its way. */
+static bool is_better(way_kind way, const bf_prediction *a, const bf_prediction *b) {
+  return way == WAY_AUTO ? bf_prediction_gain(a) > bf_prediction_gain(b)
+                         : a->wavefronts_after < b->wavefronts_after;
+}
+
+/* The number of the best candidate in that way, or -1. */
+static int find_best(const kernel *own, way_kind way) {
+  int best = -1;
+  bool apart = has_written(&own->choice);
+  for (unsigned i = 0; i < own->choice.candidates; i++) {
+    const bf_candidate *candidate = &own->choice.candidate[i];
+    if (way != WAY_AUTO && apart && candidate->keeps_merging)
+      continue;
+    if ((way == WAY_XOR && !is_one_term(candidate->hash)) ||
+        (way == WAY_AUTO && bf_prediction_gain(&own->tried[i]) <= 0))
+      continue;
+    if (best < 0 || is_better(way, &own->tried[i], &own->tried[best]))
+      best = (int)i;
+  }
+  return best;
+}
+
+static void print_kernel(const subject *s, const kernel *own) {
+  for (unsigned way = 0; way < WAYS; way++) {
+    int best = find_best(own, way);
+    if (best < 0)
+      continue;
+    const bf_prediction *tried = &own->tried[best];
+    printf("%s %s %s %s %llu %llu %lld\n", s->benchmark->name, way_names[way], own->name,
+           bf_hash_text(own->choice.candidate[best].hash),
+           (unsigned long long)tried->wavefronts_before,
+           (unsigned long long)tried->wavefronts_after, (long long)tried->added_instructions);
+  }
+}
+
+/* ---- Benchmarks ---- */
+
+/* The kernels of the PTX, and which of them can be rewritten. */
+static int list_kernels(subject *s, bf_diagnostic *diagnostic) {
+  bf_rewrite_result examined = {0};
+  const char *ptx = bf_corpus_ptx(s->benchmark->folder);
+  BF_TRY(bf_ptx_parse(s->benchmark->folder, ptx, strlen(ptx), &s->module, diagnostic));
+  BF_TRY(bf_rewrite_examine(s->module, &examined, diagnostic));
+  int error = examined.kernels <= MOST_KERNELS ? BF_OK : BF_UNSUPPORTED;
+  for (unsigned i = 0; i < examined.kernels && !error; i++) {
+    kernel *own = &s->kernel[s->kernels++];
+    own->name = strdup(examined.kernel[i].name);
+    own->granule_bytes = examined.kernel[i].obstacles ? 0 : examined.kernel[i].granule_bytes;
+    if (!own->name || bf_workload_create(&own->written) != BF_OK ||
+        bf_workload_create(&own->merged) != BF_OK)
+      error = BF_NO_MEMORY;
+  }
+  bf_rewrite_free(&examined);
+  return error ? bf_fail(diagnostic, error, "too many kernels, or out of memory") : BF_OK;
+}
+
+/* Runs a benchmark, chooses for its kernels and prints what is chosen. */
+static int do_benchmark(subject *s, bf_diagnostic *diagnostic) {
+  const char *ptx = bf_corpus_ptx(s->benchmark->folder);
+  running written = {.subject = s, .as_written = true, .keeps_accesses = true};
+  running merged = {.subject = s, .keeps_accesses = true};
+  BF_TRY(list_kernels(s, diagnostic));
+  BF_TRY(run(&written, ptx, diagnostic));
+  BF_TRY(run(&merged, ptx, diagnostic));
+  BF_TRY(choose(s, diagnostic));
+  for (unsigned i = 0; i < s->kernels; i++)
+    print_kernel(s, &s->kernel[i]);
+  fflush(stdout);
+  return BF_OK;
+}
+
+static void free_subject(subject *s) {
+  for (unsigned i = 0; i < s->kernels; i++) {
+    bf_workload_free(s->kernel[i].written);
+    bf_workload_free(s->kernel[i].merged);
+    bf_choice_clear(&s->kernel[i].choice);
+    free(s->kernel[i].name);
+  }
+  bf_ptx_free(s->module);
+  free(s);
+}
+
+static bool is_asked(const bf_corpus_benchmark *benchmark, int count, char **names) {
+  if (count == 0)
+    return !benchmark->is_padded;
+  for (int i = 0; i < count; i++)
+    if (strcmp(names[i], benchmark->name) == 0)
+      return true;
+  return false;
+}
+
+int main(int argc, char **argv) {
+  bf_diagnostic diagnostic;
+  bf_machine *machine;
+  if (bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK)
+    return fprintf(stderr, "choose: %s\n", diagnostic.message), 2;
+  printf("# Made by gpu/choose: benchmark, way, kernel, hash; wavefronts before and after, and "
+         "added instructions of warps, at scale 1 on the emulator.\n");
+  int error = BF_OK;
+  for (unsigned i = 0; bf_corpus_get(i) && !error; i++) {
+    subject *s = calloc(1, sizeof *s);
+    if (!s || !is_asked(bf_corpus_get(i), argc - 1, argv + 1)) {
+      free(s);
+      continue;
+    }
+    *s = (subject){.benchmark = bf_corpus_get(i), .machine = machine};
+    error = do_benchmark(s, &diagnostic);
+    if (error)
+      fprintf(stderr, "choose: %s: %s\n", s->benchmark->name, diagnostic.message);
+    free_subject(s);
+  }
+  bf_machine_free(machine);
+  return error ? 2 : 0;
+}
