@@ -8,8 +8,9 @@ trap 'rm -rf "$work"' EXIT
 compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/rewrite/memory.c \
-    src/ptx/{ops,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow,origin}.c \
-    src/apply/rewrite*.c src/apply/obstacles.c src/gf2/*.c src/hash/{hash,parse,convert,cost}.c \
+    src/ptx/{ops,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow,origin,dominate}.c \
+    src/apply/rewrite{,_access,_alignment,_arrays,_barriers,_hoist,_layout,_reach,_touch,_versions}.c \
+    src/apply/obstacles.c src/gf2/*.c src/hash/{hash,parse,convert,cost}.c \
     src/base/{arena,text,diagnostic}.c -lm -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1
