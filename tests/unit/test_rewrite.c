@@ -217,6 +217,10 @@ static const struct {
     {".entry k(.param .u64 .ptr .shared .align 4 p)\n{\n.reg .b64 %r;\nld.param.u64 %r, [p];\n"
      "ld.shared.u64 %r, [%r];\n}\n",
      1, "parameter p points to shared memory"},
+    {KERNEL("ld.shared.u32 %r1, [a+6];"), 5,
+     "an access that is not aligned to its width of 4 bytes"},
+    {KERNEL("shl.b32 %r2, %r1, 3;\nst.shared.u16 [%r2+5], %r1;"), 6,
+     "an access that is not aligned to its width of 2 bytes"},
     {KERNEL("mbarrier.init.shared.b64 [%rd1], %r1;"), 5,
      "mbarrier objects that cannot be told from data"},
 };
