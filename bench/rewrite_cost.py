@@ -3,8 +3,9 @@
 before and after, and instructions added per access to shared memory.
 
   rewrite_cost.py BUILD [--hash HASH] [--arch sm_90] FILE.ptx ...
+  rewrite_cost.py --forms
 
-Needs ptxas. An instruction of sm_70 and later has 16 bytes; its low 12 bits are the opcode and where
+The second one prints what ptxas makes of different ways to write the same hash. Needs ptxas. An instruction of sm_70 and later has 16 bytes; its low 12 bits are the opcode and where
 operands come from. The codes below were read off binaries of kernels that hold one such
 instruction. NOPs, which only fill up the section, do not count.
 """
@@ -20,6 +21,47 @@ from pathlib import Path
 NOP = 0x918
 SHARED = {0x984: "LDS", 0x388: "STS", 0x988: "STS", 0x38C: "ATOMS", 0x38D: "ATOMS", 0x83B: "LDSM",
           0x844: "STSM", 0xFAE: "LDGSTS"}
+
+
+HEAD = """.version 8.5
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 n)
+{
+.shared .align 128 .b8 tile[16384];
+.reg .b32 %r<8>, %a, %p, %t, %u; .reg .b64 %rd<4>, %w, %q, %v; .reg .pred %is;
+ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mul.lo.u32 %r3, %r2, %r1;
+shl.b32 %r3, %r3, 2; mov.u32 %r4, tile; add.u32 %a, %r4, %r3; cvt.u64.u32 %w, %a;
+st.shared.u32 [%r4], %r2; bar.sync 0;
+"""
+TAIL = """
+mul.wide.u32 %rd2, %r2, 4; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r5; ret;
+}
+"""
+LOAD = " ld.shared.u32 %r5, [%p];"
+TERM = "shr.u32 %t, %a, 5; and.b32 %t, %t, 124; xor.b32 %p, %a, %t;"
+GENERIC = "cvta.shared.u64 %v, %w; "
+FORMS = (
+    ("no hash", "ld.shared.u32 %r5, [%a];"),
+    ("shr and xor", TERM + LOAD),
+    ("shr lop3", "shr.u32 %t, %a, 5; lop3.b32 %p, %t, 124, %a, 0x6a;" + LOAD),
+    ("and shr xor", "and.b32 %t, %a, 3968; shr.u32 %t, %t, 5; xor.b32 %p, %a, %t;" + LOAD),
+    ("bfe shl xor", "bfe.u32 %t, %a, 7, 5; shl.b32 %t, %t, 2; xor.b32 %p, %a, %t;" + LOAD),
+    ("bfe bfi xor", "bfe.u32 %t, %a, 7, 5; bfi.b32 %t, %t, 0, 2, 5; xor.b32 %p, %a, %t;" + LOAD),
+    ("two terms, one after the other", TERM + " shr.u32 %t, %a, 9; and.b32 %t, %t, 24; "
+     "xor.b32 %p, %p, %t;" + LOAD),
+    ("two terms, together first", "shr.u32 %t, %a, 5; and.b32 %t, %t, 124; shr.u32 %u, %a, 9; "
+     "and.b32 %u, %u, 24; xor.b32 %t, %t, %u; xor.b32 %p, %a, %t;" + LOAD),
+    ("offset 128, which the hash reads", "add.u32 %u, %a, 128; shr.u32 %t, %u, 5; "
+     "and.b32 %t, %t, 124; xor.b32 %p, %u, %t;" + LOAD),
+    ("offset 4096, which it does not", TERM + " ld.shared.u32 %r5, [%p+4096];"),
+    ("64-bit address", "shr.u64 %q, %w, 5; and.b64 %q, %q, 124; xor.b64 %q, %w, %q; "
+     "ld.shared.u32 %r5, [%q];"),
+    ("generic address, no hash", GENERIC + "ld.u32 %r5, [%v];"),
+    ("generic address", GENERIC + "isspacep.shared %is, %v; cvta.to.shared.u64 %w, %v; "
+     "shr.u64 %q, %w, 5; and.b64 %q, %q, 124; xor.b64 %q, %w, %q; cvta.shared.u64 %q, %q; "
+     "selp.b64 %q, %q, %v, %is; ld.u32 %r5, [%q];"),
+)
 
 
 def sections(cubin):
@@ -54,7 +96,7 @@ def measure(build, ptx, options, folder):
     """Lines of the table for one file."""
     hashed = Path(folder) / "hashed.ptx"
     command = [f"{build}/bankfold", "rewrite", str(ptx), "--hash", options.hash, "--json",
-               "--output", str(hashed), *options.more]
+               "--output", str(hashed), "--dynamic-rounded"]
     told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     before = compile_ptx(ptx, options.arch, folder)
     after = compile_ptx(hashed, options.arch, folder)
@@ -63,15 +105,29 @@ def measure(build, ptx, options, folder):
             yield kernel, before[kernel["name"]], after[kernel["name"]]
 
 
+def print_forms(arch):
+    """Instructions of a kernel with one load, for every form of its address."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, form in FORMS:
+            ptx = Path(folder) / "form.ptx"
+            ptx.write_text(HEAD + form + TAIL)
+            print(f"{compile_ptx(ptx, arch, folder)['k']['instructions']:3}  {name}")
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("build")
-    parser.add_argument("ptx", nargs="+")
+    parser.add_argument("build", nargs="?")
+    parser.add_argument("ptx", nargs="*")
+    parser.add_argument("--forms", action="store_true")
     parser.add_argument("--hash", default="fixed")
     parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("--more", nargs="*", default=[], help="further options of rewrite")
     options = parser.parse_args()
-    print(f"{'PTX':>5} {'added':>6} {'SASS':>11} {'shared':>9} {'registers':>9} {'per access':>10}  kernel")
+    if options.forms:
+        return print_forms(options.arch)
+    if not options.ptx:
+        parser.error("which PTX files?")
+    print(f"{'PTX':>5} {'added':>6} {'SASS':>11} {'shared':>9} {'registers':>9} "
+          f"{'per access':>10}  kernel")
     sums = [0] * 4
     with tempfile.TemporaryDirectory() as folder:
         for ptx in options.ptx:

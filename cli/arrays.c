@@ -49,8 +49,8 @@ static int set_names(cli_arrays *arrays, cli_array *array, bf_diagnostic *diagno
 }
 
 /* Adds the arrays of a kernel. */
-static int add_kernel(cli_arrays *arrays, const bf_ptx_function *kernel,
-                      bf_diagnostic *diagnostic) {
+static int add_kernel(cli_arrays *arrays, const bf_ptx_function *kernel, const char *asked,
+                      bool *is_found, bf_diagnostic *diagnostic) {
   bf_analyze_variable *variable;
   unsigned count;
   BF_TRY(bf_analyze_layout(arrays->module, kernel, &arrays->arena, &variable, &count, diagnostic));
@@ -60,10 +60,13 @@ static int add_kernel(cli_arrays *arrays, const bf_ptx_function *kernel,
     arrays->array = grown;
   if (!grown || !name)
     return no_memory(diagnostic);
+  bool is_asked = !asked || strcmp(kernel->name, asked) == 0 || strcmp(name, asked) == 0;
+  *is_found |= is_asked;
   for (unsigned i = 0; i < count; i++) {
     cli_array *array = &arrays->array[arrays->count];
     *array = (cli_array){.kernel = kernel,
                          .kernel_name = name,
+                         .is_asked = is_asked,
                          .variable = variable[i].variable,
                          .offset_bytes = variable[i].offset_bytes};
     BF_TRY(set_names(arrays, array, diagnostic));
@@ -74,12 +77,8 @@ static int add_kernel(cli_arrays *arrays, const bf_ptx_function *kernel,
   return BF_OK;
 }
 
-static bool is_wanted(const bf_ptx_item *item, const char *kernel, bf_arena *arena) {
-  if (item->kind != BF_PTX_ITEM_FUNCTION || !item->function->is_entry || !item->function->has_body)
-    return false;
-  const char *name = readable(arena, item->function->name);
-  return !kernel || strcmp(item->function->name, kernel) == 0 ||
-         (name && strcmp(name, kernel) == 0);
+static bool is_kernel(const bf_ptx_item *item) {
+  return item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry && item->function->has_body;
 }
 
 int cli_arrays_make(const bf_ptx_module *module, const char *kernel, cli_arrays *arrays,
@@ -87,10 +86,8 @@ int cli_arrays_make(const bf_ptx_module *module, const char *kernel, cli_arrays 
   *arrays = (cli_arrays){.module = module};
   bool is_found = false;
   for (const bf_ptx_item *item = module->first; item; item = item->next)
-    if (is_wanted(item, kernel, &arrays->arena)) {
-      is_found = true;
-      BF_TRY(add_kernel(arrays, item->function, diagnostic));
-    }
+    if (is_kernel(item))
+      BF_TRY(add_kernel(arrays, item->function, kernel, &is_found, diagnostic));
   if (is_found)
     return BF_OK;
   return kernel ? bf_fail_file(diagnostic, BF_BAD_INPUT, module->file, "no kernel '%s'", kernel)
@@ -128,10 +125,10 @@ static bool holds_all(const cli_array *array, const bf_access *access) {
 /* Adds an access of a kernel to the array that it goes to. */
 static int add_access(cli_arrays *arrays, const bf_ptx_function *kernel, bool is_merged,
                       const bf_access *access, bf_diagnostic *diagnostic) {
-  bool is_kernel = false;
+  bool is_known = false;
   for (size_t i = 0; i < arrays->count; i++) {
     cli_array *array = &arrays->array[i];
-    is_kernel |= array->kernel == kernel;
+    is_known |= array->kernel == kernel;
     if (array->kernel != kernel || !holds_all(array, access))
       continue;
     bf_access own = *access;
@@ -140,7 +137,7 @@ static int add_access(cli_arrays *arrays, const bf_ptx_function *kernel, bool is
     int error = bf_workload_add(is_merged ? array->merged : array->workload, &own);
     return error ? bf_fail(diagnostic, error, "too many different accesses") : BF_OK;
   }
-  if (is_kernel && !is_merged)
+  if (is_known && !is_merged)
     arrays->mixed += access->count;
   return BF_OK;
 }
@@ -269,7 +266,7 @@ static int analyze_kernel(cli_arrays *arrays, const bf_ptx_function *kernel,
 int cli_arrays_add_static(cli_arrays *arrays, const uint32_t block[3], bf_diagnostic *diagnostic) {
   const bf_ptx_function *last = NULL;
   for (size_t i = 0; i < arrays->count; i++) {
-    if (arrays->array[i].kernel == last)
+    if (!arrays->array[i].is_asked || arrays->array[i].kernel == last)
       continue;
     last = arrays->array[i].kernel;
     BF_TRY(analyze_kernel(arrays, last, block, diagnostic));

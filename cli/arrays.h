@@ -10,6 +10,7 @@ enum { CLI_ARRAY_NAME = 256 };
 typedef struct cli_array {
   const bf_ptx_function *kernel;
   const char *kernel_name; /* readable */
+  bool is_asked;           /* the kernel is one of those asked for */
   const bf_ptx_variable *variable;
   uint64_t offset_bytes;
   char name[CLI_ARRAY_NAME];     /* as in the source */
@@ -27,8 +28,8 @@ typedef struct cli_arrays {
   uint64_t unknown; /* instructions that the analysis without running does not know fully */
 } cli_arrays;
 
-/* The arrays of all kernels, or of one: named as in the PTX or readable. Free also after an error.
- */
+/* The arrays of all kernels. kernel (NULL: all) is the name of the only one that is asked for, as
+ * in the PTX or readable. Free also after an error. */
 int cli_arrays_make(const bf_ptx_module *module, const char *kernel, cli_arrays *arrays,
                     bf_diagnostic *diagnostic);
 void cli_arrays_free(cli_arrays *arrays);
@@ -37,8 +38,8 @@ void cli_arrays_free(cli_arrays *arrays);
  * one kernel, all are its own. is_merged: they are those that ptxas makes. */
 int cli_arrays_add_trace(cli_arrays *arrays, const char *path, bool is_merged,
                          const bf_machine *machine, bf_diagnostic *diagnostic);
-/* Adds what the analysis without running finds for blocks of that size (0: what the kernels
- * require). */
+/* Adds what the analysis without running finds for the kernels asked for and blocks of that size
+ * (0: what the kernels require). */
 int cli_arrays_add_static(cli_arrays *arrays, const uint32_t block[3], bf_diagnostic *diagnostic);
 
 /* The part of a site behind the name of the kernel: FILE:LINE. */

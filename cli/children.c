@@ -1,55 +1,37 @@
 /* nvcc and bankfold exec as child processes. */
 #include "children.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
+#include "attempt.h"
+#include "tools.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { STATUS_NOT_RUN = 127, MOST_ARGUMENTS = 256 };
-
-/* Replaces this process by a program whose standard output goes to the file output. */
-static void become(char **arguments, const char *output) {
-  int file = output ? open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600) : 2;
-  signal(SIGPIPE, SIG_DFL);
-  if (file >= 0)
-    dup2(file, 1);
-  execv(arguments[0], arguments);
-  _exit(STATUS_NOT_RUN);
-}
-
-/* Runs a program to its end; its standard output goes to a file (NULL: to standard error). */
-static int start(char **arguments, const char *output, int *status, bf_diagnostic *diagnostic) {
-  int ended = 0;
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0)
-    become(arguments, output);
-  while (child > 0 && waitpid(child, &ended, 0) < 0 && errno == EINTR)
-    continue;
-  *status = child < 0          ? STATUS_NOT_RUN
-            : WIFEXITED(ended) ? WEXITSTATUS(ended)
-                               : 128 + WTERMSIG(ended);
-  return *status == STATUS_NOT_RUN ? bf_fail(diagnostic, BF_IO, "cannot run %s", arguments[0])
-                                   : BF_OK;
-}
+enum { MOST_ARGUMENTS = 256 };
 
 /* ---- nvcc ---- */
 
-/* Looks for nvcc in PATH, and where CUDA usually is. */
-static bool find_nvcc(char path[PATH_MAX]) {
-  const char *list = getenv("PATH");
-  for (const char *at = list ? list : ""; *at; at += strcspn(at, ":"), at += *at == ':') {
-    snprintf(path, PATH_MAX, "%.*s/nvcc", (int)strcspn(at, ":"), at);
-    if (access(path, X_OK) == 0)
-      return true;
-  }
-  snprintf(path, PATH_MAX, "/usr/local/cuda/bin/nvcc");
-  return access(path, X_OK) == 0;
+/* Finds nvcc; where there is none, the message says what to do. */
+static int find_nvcc(const char *source, char path[PATH_MAX], bf_diagnostic *diagnostic) {
+  bf_diagnostic reason = {0};
+  if (cli_tool_find("nvcc", "BANKFOLD_NVCC", path, &reason) == BF_OK)
+    return BF_OK;
+  return bf_fail_file(diagnostic, BF_UNSUPPORTED, source,
+                      "%.200s; without it, give PTX that nvcc -lineinfo -ptx made elsewhere, and "
+                      "--source %.150s",
+                      reason.message, source);
+}
+
+/* Runs nvcc; what it says goes to standard error. */
+static int run_nvcc(const char *source, char **arguments, bf_diagnostic *diagnostic) {
+  cli_tool_end end;
+  BF_TRY(cli_tool_run(arguments[0], arguments, true, &end, diagnostic));
+  fprintf(stderr, "%s%s", end.out.data ? end.out.data : "", end.error.data ? end.error.data : "");
+  bool succeeded = cli_tool_succeeded(&end);
+  cli_tool_end_free(&end);
+  return succeeded ? BF_OK
+                   : bf_fail_file(diagnostic, BF_BAD_INPUT, source, "nvcc does not compile it");
 }
 
 /* Whether the flags choose the architecture. */
@@ -67,12 +49,7 @@ static int compile(const char *source, const cli_texts *flags, const char *const
   char nvcc[PATH_MAX];
   const char *arguments[MOST_ARGUMENTS];
   unsigned count = 0;
-  int status;
-  if (!find_nvcc(nvcc))
-    return bf_fail_file(diagnostic, BF_UNSUPPORTED, source,
-                        "nvcc was not found; where it is, make PTX with nvcc -lineinfo -ptx, and "
-                        "give that with --source %s",
-                        source);
+  BF_TRY(find_nvcc(source, nvcc, diagnostic));
   arguments[count++] = nvcc;
   for (; *own; own++)
     arguments[count++] = *own;
@@ -84,10 +61,7 @@ static int compile(const char *source, const cli_texts *flags, const char *const
   arguments[count++] = "-o";
   arguments[count++] = output;
   arguments[count] = NULL;
-  BF_TRY(start((char **)arguments, NULL, &status, diagnostic));
-  return status == 0
-             ? BF_OK
-             : bf_fail_file(diagnostic, BF_BAD_INPUT, source, "nvcc ended with status %d", status);
+  return run_nvcc(source, (char **)arguments, diagnostic);
 }
 
 int cli_compile_ptx(const char *source, const cli_texts *flags, const char *output,
@@ -120,7 +94,11 @@ int cli_record_program(const cli_started *program, const char *trace, const char
   memcpy(arguments, first, used * sizeof *first);
   for (int i = 0; i < program->count; i++)
     arguments[used + (unsigned)i] = program->arguments[i];
-  int error = start(arguments, output, status, diagnostic);
+  cli_attempt attempt = {
+      .path = self, .arguments = arguments, .output = output, .shows_errors = true};
+  cli_attempt_end end;
+  int error = cli_attempt_run(&attempt, &end, diagnostic);
+  *status = end.status;
   free(arguments);
   if (error == BF_OK && access(trace, R_OK) != 0)
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, program->arguments[0],

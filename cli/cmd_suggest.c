@@ -165,7 +165,8 @@ static int make_suggestions(running *r) {
     BF_TRY(bf_source_arrays(result->source, &list, &count, r->diagnostic));
   cli_suggested_declare(result, list, count);
   for (size_t i = 0; i < result->count; i++)
-    BF_TRY(bf_suggest(&how, &result->item[i].shared, &result->item[i].result, r->diagnostic));
+    if (result->item[i].array->is_asked)
+      BF_TRY(bf_suggest(&how, &result->item[i].shared, &result->item[i].result, r->diagnostic));
   return BF_OK;
 }
 
@@ -190,13 +191,15 @@ static bool has_same_shape(const bf_shared_array *a, const bf_shared_array *b) {
 /* Whether what is done to item also suits another kernel with the same declaration. */
 static int suits(const running *r, const cli_suggested_array *item,
                  const cli_suggested_array *other, bool *is_fine) {
-  uint64_t wavefronts, conflicts;
+  uint64_t wavefronts, before, after;
   *is_fine = has_same_shape(&item->shared, &other->shared);
   if (!*is_fine)
     return BF_OK;
+  BF_TRY(bf_suggest_count(r->machine, other->array->workload, NULL, &wavefronts, &before,
+                          r->diagnostic));
   BF_TRY(bf_suggest_count(r->machine, other->array->workload, &item->patched.map, &wavefronts,
-                          &conflicts, r->diagnostic));
-  *is_fine = conflicts <= other->result.conflicts;
+                          &after, r->diagnostic));
+  *is_fine = after <= before;
   return BF_OK;
 }
 
@@ -217,11 +220,14 @@ static int patch_declared(running *r, cli_suggested_array *item) {
   for (size_t i = 0; i < r->result.count && !item->problem[0]; i++) {
     const cli_suggested_array *other = &r->result.item[i];
     bool is_fine = true;
-    if (other != item && other->declared == item->declared)
+    if (other->declared != item->declared)
+      continue;
+    BF_TRY(cli_suggested_find_hidden(&r->result, other, item->problem, r->diagnostic));
+    if (other != item)
       BF_TRY(suits(r, item, other, &is_fine));
     if (!is_fine)
       snprintf(item->problem, sizeof item->problem,
-               "the kernels that have it, %.60s and %.60s, need different ones",
+               "kernels %.60s and %.60s share it and need different changes",
                item->array->kernel_name, other->array->kernel_name);
   }
   if (!item->problem[0]) {
@@ -239,7 +245,7 @@ static int patch_array(running *r, cli_suggested_array *item) {
     return BF_OK;
   if (!item->declared || !suggestion) {
     snprintf(item->problem, sizeof item->problem, "%s",
-             suggestion ? item->missing : "nothing removes conflicts in this way");
+             suggestion ? item->missing : "nothing is worth its cost in this way");
     return BF_OK;
   }
   item->patched = *suggestion;
@@ -284,11 +290,14 @@ static int write_pictures(running *r) {
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
     return bf_fail_file(r->diagnostic, BF_IO, folder, "%s", strerror(errno));
   int error = BF_OK;
+  size_t shown = 0;
   for (size_t i = 0; i < r->result.count && !error; i++) {
     char name[300], path[PATH_MAX + 300];
     bf_text text = {0};
     bool has_picture;
-    name_picture(&r->result.item[i], i, name);
+    if (!r->result.item[i].array->is_asked)
+      continue;
+    name_picture(&r->result.item[i], shown++, name);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     error =
         cli_suggested_write_svg(&r->result, &r->result.item[i], &text, &has_picture, r->diagnostic);

@@ -5,6 +5,7 @@
 #include "kernels/devices.h"
 #include "program.h"
 #include "tuned.h"
+#include "wrap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -273,7 +274,8 @@ static int confirm(tuner *t, bf_diagnostic *diagnostic) {
   return error;
 }
 
-/* Says of a kernel that no candidate could be used for what the library's log says. */
+/* Says of a kernel that no candidate could be used for what the library's log says of the first
+ * run with a hash. */
 static void explain(const tuner *t, cli_tuned *kernel) {
   FILE *file = fopen(t->log, "r");
   char *line = NULL, mark[1024];
@@ -281,11 +283,11 @@ static void explain(const tuner *t, cli_tuned *kernel) {
   bool is_found = false;
   snprintf(mark, sizeof mark, ":   %s: left alone: ", kernel->name);
   while (file && !is_found && getline(&line, &capacity, file) > 0) {
-    const char *at = strstr(line, mark);
-    is_found = at != NULL;
+    char *at = strstr(line, mark);
+    line[strcspn(line, "\n")] = 0;
+    is_found = at && strcmp(at + strlen(mark), "no hash") != 0;
     if (is_found)
-      snprintf(kernel->reason, sizeof kernel->reason, "%.*s", (int)strcspn(at + strlen(mark), "\n"),
-               at + strlen(mark));
+      snprintf(kernel->reason, sizeof kernel->reason, "%s", at + strlen(mark));
   }
   free(line);
   if (file)
@@ -318,21 +320,9 @@ static int run_all(tuner *t, bf_diagnostic *diagnostic) {
 
 /* Adds a candidate that must be a row-preserving hash, or a file of such. */
 static int add_candidate(tuner *t, const char *text, bool is_file, bf_diagnostic *diagnostic) {
-  bf_hash_list *list = NULL;
-  bf_hash *hash = NULL;
-  int error = is_file ? bf_hash_list_read(text, bf_listed_geometry, &list, diagnostic)
-                      : bf_hash_parse(text, &bf_listed_geometry, &hash, diagnostic);
-  if (error == BF_OK && hash && !bf_hash_is_row_preserving(hash))
-    error = bf_fail(diagnostic, BF_UNSUPPORTED,
-                    "programs are rewritten with hashes that leave every word in its row of 128 "
-                    "bytes; '%s' does not",
-                    text);
-  if (list)
-    bf_hash_list_free(list);
-  bf_hash_free(hash);
-  if (error == BF_OK)
-    t->candidate[t->candidates++] = (cli_candidate){.text = text, .is_file = is_file};
-  return error;
+  BF_TRY(cli_wrap_check(is_file ? text : NULL, is_file ? NULL : text, diagnostic));
+  t->candidate[t->candidates++] = (cli_candidate){.text = text, .is_file = is_file};
+  return BF_OK;
 }
 
 static int load_candidates(tuner *t, bf_diagnostic *diagnostic) {

@@ -31,20 +31,25 @@ static bool can_be(const bf_source *source, const bf_source_array *declared,
   return declared->function >= source->tokens || declared->is_open;
 }
 
+/* The line of the source that an access comes from; 0 where it comes from elsewhere. */
+static unsigned long source_line(const bf_source *source, const cli_array *array, size_t index) {
+  const char *file = strrchr(source->file, '/');
+  const char *site = cli_array_site(array, bf_workload_get(array->workload, index)->site);
+  const char *colon = site ? strrchr(site, ':') : NULL;
+  file = file ? file + 1 : source->file;
+  bool is_own =
+      colon && strlen(file) == (size_t)(colon - site) && strncmp(file, site, strlen(file)) == 0;
+  return is_own ? strtoul(colon + 1, NULL, 10) : 0;
+}
+
 /* Whether an access to the array comes from a line of the function that holds the declaration. */
 static bool is_near(const bf_source *source, const bf_source_array *declared,
                     const cli_array *array) {
-  const char *file = strrchr(source->file, '/');
   uint32_t first, last;
-  file = file ? file + 1 : source->file;
   if (!bf_source_function_lines(source, declared, &first, &last))
     return false;
   for (size_t i = 0; i < bf_workload_size(array->workload); i++) {
-    const char *site = cli_array_site(array, bf_workload_get(array->workload, i)->site);
-    const char *colon = site ? strrchr(site, ':') : NULL;
-    if (!colon || strlen(file) != (size_t)(colon - site) || strncmp(file, site, strlen(file)) != 0)
-      continue;
-    unsigned long line = strtoul(colon + 1, NULL, 10);
+    unsigned long line = source_line(source, array, i);
     if (line >= first && line <= last)
       return true;
   }
@@ -71,6 +76,41 @@ static void find_declaration(const bf_source *source, const bf_source_array *lis
     snprintf(item->missing, sizeof item->missing, "declared %u times in %.150s", all, source->file);
   else if (!item->declared)
     snprintf(item->missing, sizeof item->missing, "no declaration found in %.150s", source->file);
+}
+
+/* Whether a line is part of a statement that uses the array. */
+static bool is_of_use(const bf_source *source, const bf_source_use *use, size_t uses,
+                      unsigned long line) {
+  for (size_t i = 0; i < uses; i++) {
+    uint32_t first, last;
+    bf_source_use_lines(source, &use[i], &first, &last);
+    if (line >= first && line <= last)
+      return true;
+  }
+  return false;
+}
+
+int cli_suggested_find_hidden(const cli_suggested *s, const cli_suggested_array *item,
+                              char problem[200], bf_diagnostic *diagnostic) {
+  const cli_array *array = item->array;
+  bf_source_use *use;
+  size_t uses;
+  char ignored[200];
+  const char *last = NULL; /* site of the access before */
+  BF_TRY(bf_source_uses(s->source, item->declared, &use, &uses, ignored, diagnostic));
+  for (size_t i = 0; i < bf_workload_size(array->workload) && !problem[0] && !ignored[0]; i++) {
+    const char *site = bf_workload_get(array->workload, i)->site;
+    if (site && site == last)
+      continue;
+    last = site;
+    unsigned long line = source_line(s->source, array, i);
+    const char *place = cli_array_site(array, site);
+    if (!place || strncmp(place, "ptx:", 4) == 0)
+      snprintf(problem, 200, "no line information says where its accesses are (nvcc -lineinfo)");
+    else if (!line || !is_of_use(s->source, use, uses, line))
+      snprintf(problem, 200, "the access at %.100s does not name it", place);
+  }
+  return BF_OK;
 }
 
 /* ---- Its shape ---- */
@@ -145,6 +185,14 @@ static bool is_ambiguous(const cli_suggested *s, const cli_suggested_array *item
   return false;
 }
 
+static bool is_in_source(const bf_source *source, const char *word) {
+  for (size_t i = 0; source && i < source->tokens; i++)
+    if (bf_source_is(source, i, word))
+      return true;
+  return false;
+}
+
+/* Names the macro after the array, and where that is not enough after its function. */
 static void name_macro(const cli_suggested *s, cli_suggested_array *item) {
   const char *function =
       item->array->function[0] ? item->array->function : item->array->kernel_name;
@@ -156,6 +204,11 @@ static void name_macro(const cli_suggested *s, cli_suggested_array *item) {
     snprintf(item->macro, sizeof item->macro, "BF_%.50s", item->array->name);
   for (char *at = item->macro; *at; at++)
     *at = isalnum((unsigned char)*at) ? (char)toupper((unsigned char)*at) : '_';
+  size_t length_bytes = strlen(item->macro);
+  while (length_bytes + 1 < sizeof item->macro && is_in_source(s->source, item->macro)) {
+    item->macro[length_bytes++] = '_';
+    item->macro[length_bytes] = 0;
+  }
 }
 
 void cli_suggested_declare(cli_suggested *suggested, const bf_source_array *list, size_t count) {

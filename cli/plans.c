@@ -363,6 +363,18 @@ int cli_plans_rewrite(const cli_plans *plans, bf_rewrite_result *result, bf_ptx_
   return error;
 }
 
+void cli_hash_lines(const char *kernel, const char *hash, bf_text *text) {
+  bool is_by_array = hash && strchr(hash, '=');
+  bf_text_addf(text, "%s %s\n", kernel, hash && !is_by_array ? hash : "none");
+  while (is_by_array && *hash) {
+    const char *comma = strstr(hash, ", "), *end = comma ? comma : hash + strlen(hash);
+    int name = (int)strcspn(hash, "=");
+    bf_text_addf(text, "%s[%.*s] %.*s\n", kernel, name, hash, (int)(end - hash) - name - 1,
+                 hash + name + 1);
+    hash = comma ? comma + 2 : end;
+  }
+}
+
 void cli_plans_explain(const cli_plan *plan, const bf_rewrite_kernel *found, bf_text *text) {
   if (!plan->is_asked) {
     bf_text_puts(text, "not asked for");
@@ -391,6 +403,8 @@ bool cli_plans_measure(const cli_plan *plan, const cli_trial *original, const cl
   *prediction = (bf_prediction){.wavefronts_before = before->wavefronts,
                                 .wavefronts_after = after->wavefronts,
                                 .added_instructions = (int64_t)after->warp_instructions -
-                                                      (int64_t)before->warp_instructions};
+                                                      (int64_t)before->warp_instructions,
+                                .cycles_before = before->cycles,
+                                .cycles_after = after->cycles};
   return true;
 }

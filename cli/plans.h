@@ -70,6 +70,10 @@ bool cli_plan_take(const cli_plans *plans, cli_plan *plan, unsigned number);
 int cli_plans_rewrite(const cli_plans *plans, bf_rewrite_result *result, bf_ptx_module **rewritten,
                       bf_diagnostic *diagnostic);
 
+/* The lines of a kernel in a file of hashes, for a hash as bf_rewrite_kernel has it: of the kernel,
+ * or of its arrays; NULL: none. */
+void cli_hash_lines(const char *kernel, const char *hash, bf_text *text);
+
 /* Why a kernel was not rewritten, from its plan and what the rewriter found. */
 void cli_plans_explain(const cli_plan *plan, const bf_rewrite_kernel *found, bf_text *text);
 

@@ -9,12 +9,16 @@ static void write_prediction(const cli_plan *plan, bf_text *text) {
   char wavefronts[64];
   const bf_prediction *p = &plan->prediction;
   if (!plan->has_prediction) {
-    bf_text_addf(text, "  %24s %11s", "-", "-");
+    bf_text_addf(text, "  %24s %11s %8s", "-", "-", "-");
     return;
   }
   snprintf(wavefronts, sizeof wavefronts, "%llu -> %llu", (unsigned long long)p->wavefronts_before,
            (unsigned long long)p->wavefronts_after);
   bf_text_addf(text, "  %24s %11.0f", wavefronts, bf_prediction_gain(p));
+  if (p->cycles_after)
+    bf_text_addf(text, " %8.2f", (double)p->cycles_before / (double)p->cycles_after);
+  else
+    bf_text_addf(text, " %8s", "-");
 }
 
 static void write_bytes(const bf_rewrite_kernel *kernel, bf_text *text) {
@@ -89,8 +93,8 @@ static void write_notes(const cli_rewritten *r, bf_text *text) {
 }
 
 void cli_rewritten_write_text(const cli_rewritten *r, bool color, bf_text *text) {
-  bf_text_addf(text, "%7s %8s %6s %6s %16s  %24s %11s  %s\n", "granule", "accesses", "hashed",
-               "added", "shared bytes", "predicted wavefronts", "gain", "kernel");
+  bf_text_addf(text, "%7s %8s %6s %6s %16s  %24s %11s %8s  %s\n", "granule", "accesses", "hashed",
+               "added", "shared bytes", "predicted wavefronts", "gain", "speed-up", "kernel");
   for (unsigned i = 0; i < r->result->kernels; i++)
     if (r->plans->plan[i].is_asked)
       write_row(&r->plans->plan[i], &r->result->kernel[i], color, text);
@@ -181,6 +185,10 @@ static void write_predicted(bf_json *json, const cli_plan *plan) {
   bf_json_number(json, "wavefronts_after", plan->prediction.wavefronts_after);
   bf_json_integer(json, "added_instructions", plan->prediction.added_instructions);
   bf_json_real(json, "gain", bf_prediction_gain(&plan->prediction));
+  if (plan->prediction.cycles_after) {
+    bf_json_number(json, "cycles_before", plan->prediction.cycles_before);
+    bf_json_number(json, "cycles_after", plan->prediction.cycles_after);
+  }
   bf_json_end(json, '}');
 }
 

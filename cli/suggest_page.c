@@ -37,7 +37,9 @@ static int make_pair(const cli_suggested *s, const cli_suggested_array *item, pa
                      bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(s->machine);
   const bf_index_map *map = &shown(item)->map;
-  p->access[0] = p->access[1] = *bf_workload_get(item->array->workload, item->result.worst);
+  p->access[0] = *bf_workload_get(item->array->workload, item->result.worst);
+  p->access[0].line = 0;
+  p->access[1] = p->access[0];
   BF_TRY(bf_hash_parse("none", &geometry, &p->hash[0], diagnostic));
   if (!bf_index_hash(map, &geometry, &p->hash[1])) {
     p->access[1] = bf_index_move(map, &p->access[0]);
@@ -45,6 +47,8 @@ static int make_pair(const cli_suggested *s, const cli_suggested_array *item, pa
   }
   for (unsigned i = 0; i < 2; i++)
     BF_TRY(bf_picture_create(s->machine, p->hash[i], &p->access[i], &p->picture[i], diagnostic));
+  p->picture[0]->label = "as it is";
+  p->picture[1]->label = map->terms ? "swizzle" : "padding";
   return BF_OK;
 }
 
@@ -108,7 +112,8 @@ int cli_suggested_write_html(const cli_suggested *s, bf_text *text, bf_diagnosti
   bf_text_puts(text, ". Each picture shows the access with the most conflicts, as it is and as "
                      "suggested: banks across, wavefronts down.</p>\n");
   for (size_t i = 0; i < s->count; i++)
-    BF_TRY(write_section(s, i, text, diagnostic));
+    if (s->item[i].array->is_asked)
+      BF_TRY(write_section(s, i, text, diagnostic));
   bf_text_puts(text, "</body>\n</html>\n");
   return BF_OK;
 }

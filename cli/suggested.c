@@ -67,6 +67,18 @@ static void clean(bf_text *text) {
       text->data[i] = ' ';
 }
 
+/* Whether a use has a subscript that would be computed twice and must not be. */
+static bool has_effect(const bf_source *source, const cli_suggested_array *item,
+                       const bf_suggestion *suggestion, const bf_source_use *use) {
+  unsigned repeated = bf_index_repeated(&suggestion->map, &item->shared);
+  for (unsigned i = 0; i < item->shared.dimensions; i++) {
+    size_t open = use->subscript[i];
+    if (repeated >> i & 1 && !bf_source_is_pure(source, open + 1, source->token[open].partner))
+      return true;
+  }
+  return false;
+}
+
 /* Calls show for every element of the array in the source; false where there is none to show. */
 static bool for_each_use(const cli_suggested *s, const cli_suggested_array *item,
                          const bf_suggestion *suggestion,
@@ -83,7 +95,10 @@ static bool for_each_use(const cli_suggested *s, const cli_suggested_array *item
   for (size_t i = 0; i < uses; i++) {
     bf_text before = {0}, after = {0};
     bf_patch_write_before(s->source, &use[i], &before);
-    bf_patch_write_after(s->source, &change, &use[i], &after);
+    if (has_effect(s->source, item, suggestion, &use[i]))
+      bf_text_puts(&after, "the same, with subscripts computed before");
+    else
+      bf_patch_write_after(s->source, &change, &use[i], &after);
     clean(&before);
     clean(&after);
     if (!before.failed && !after.failed && before.data && after.data)
@@ -168,7 +183,7 @@ static void write_suggestion(const cli_suggested *s, const cli_suggested_array *
   const bf_suggestion *suggestion = &item->result.of[kind];
   bf_text_addf(text, "  %d. %s: ", kind + 1, titles[kind]);
   if (!suggestion->exists) {
-    bf_text_puts(text, "none removes conflicts\n");
+    bf_text_puts(text, "none is worth its cost\n");
     return;
   }
   write_cost(suggestion, text);
@@ -248,9 +263,7 @@ void cli_suggested_write_array(const cli_suggested *s, const cli_suggested_array
     return;
   write_lines(s, item, text);
   for (int i = 0; i < BF_SUGGEST_KINDS; i++)
-    if (i != BF_SUGGEST_CUTE ||
-        (r->of[i].exists && item->shared.dimensions && !item->declared->is_open))
-      write_suggestion(s, item, i, text);
+    write_suggestion(s, item, i, text);
   if (r->best >= 0)
     bf_text_addf(text, "  least: %s\n", bf_suggestion_name((bf_suggestion_kind)r->best));
   write_patch_state(item, text);
@@ -277,11 +290,14 @@ static void write_end(const cli_suggested *s, bf_text *text) {
 }
 
 void cli_suggested_write_text(const cli_suggested *s, bool color, bf_text *text) {
+  size_t shown = 0;
   for (size_t i = 0; i < s->count; i++) {
-    bf_text_puts(text, i ? "\n" : "");
+    if (!s->item[i].array->is_asked)
+      continue;
+    bf_text_puts(text, shown++ ? "\n" : "");
     cli_suggested_write_array(s, &s->item[i], color, text);
   }
-  if (s->count == 0)
+  if (shown == 0)
     bf_text_addf(text, "%s: no shared arrays\n", s->file);
   write_end(s, text);
 }
@@ -337,6 +353,14 @@ static void write_json_suggestion(const cli_suggested *s, const cli_suggested_ar
   bf_json_end(json, '}');
 }
 
+/* A number that is known once the patched source was run, else null. */
+static void write_json_checked(bf_json *json, const char *key, bool is_checked, uint64_t number) {
+  if (is_checked)
+    bf_json_number(json, key, number);
+  else
+    bf_json_string(json, key, NULL);
+}
+
 static void write_json_array(const cli_suggested *s, const cli_suggested_array *item,
                              bf_json *json) {
   const bf_suggestions *r = &item->result;
@@ -367,10 +391,8 @@ static void write_json_array(const cli_suggested *s, const cli_suggested_array *
                  r->best < 0 ? NULL : bf_suggestion_name((bf_suggestion_kind)r->best));
   bf_json_bool(json, "patched", item->is_patched);
   bf_json_string(json, "no_patch", item->problem[0] ? item->problem : NULL);
-  if (item->is_checked) {
-    bf_json_number(json, "checked_conflicts", item->checked_conflicts);
-    bf_json_number(json, "checked_wavefronts", item->checked_wavefronts);
-  }
+  write_json_checked(json, "checked_wavefronts", item->is_checked, item->checked_wavefronts);
+  write_json_checked(json, "checked_conflicts", item->is_checked, item->checked_conflicts);
   bf_json_end(json, '}');
 }
 
@@ -384,14 +406,12 @@ void cli_suggested_write_json(const cli_suggested *s, bf_text *text) {
   bf_json_number(&json, "mixed_accesses", s->arrays->mixed);
   bf_json_begin(&json, "arrays", '[', false);
   for (size_t i = 0; i < s->count; i++)
-    write_json_array(s, &s->item[i], &json);
+    if (s->item[i].array->is_asked)
+      write_json_array(s, &s->item[i], &json);
   bf_json_end(&json, ']');
   bf_json_string(&json, "patch", s->edits ? s->patch_file : NULL);
-  if (s->is_checked) {
-    bf_json_begin(&json, "check", '{', true);
-    bf_json_bool(&json, "equal", s->is_equal);
-    bf_json_string(&json, "difference", s->is_equal ? NULL : s->difference.data);
-    bf_json_end(&json, '}');
-  }
+  bf_json_bool(&json, "checked", s->is_checked);
+  bf_json_bool(&json, "equal", s->is_equal);
+  bf_json_string(&json, "difference", s->difference.data);
   bf_json_end(&json, '}');
 }

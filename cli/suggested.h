@@ -28,7 +28,8 @@ typedef struct cli_suggested {
   const bf_machine *machine;
   const cli_arrays *arrays;
   bf_source *source; /* or NULL */
-  cli_suggested_array *item;
+  cli_suggested_array
+      *item; /* of all kernels, also of those not asked for, which may share declarations */
   size_t count;
   const char *patch_file; /* that was written, or NULL */
   size_t edits;
@@ -38,6 +39,11 @@ typedef struct cli_suggested {
 
 /* Finds the declaration and the shape of every array. list holds the declarations of the source. */
 void cli_suggested_declare(cli_suggested *suggested, const bf_source_array *list, size_t count);
+
+/* Writes to problem where an access to an array comes from a line that does not name it, as with a
+ * macro of a header; or that this cannot be known. Else problem stays. */
+int cli_suggested_find_hidden(const cli_suggested *suggested, const cli_suggested_array *item,
+                              char problem[200], bf_diagnostic *diagnostic);
 
 /* The changes of a suggestion to an array, for functions of apply/patch.h. */
 bf_patch_array cli_suggested_change(const cli_suggested_array *item,

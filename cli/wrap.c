@@ -15,11 +15,25 @@ static const char *variable(const char *name) {
   return value && *value ? value : NULL;
 }
 
+/* Fails where a file has a hash that kernels cannot be rewritten with. */
+static int check_list(const char *path, const bf_hash_list *list, bf_diagnostic *diagnostic) {
+  const bf_hash *hash;
+  const char *kernel;
+  for (size_t i = 0; (hash = bf_hash_list_get(list, i, &kernel)); i++)
+    if (!bf_hash_is_row_preserving(hash))
+      return bf_fail_file(diagnostic, BF_BAD_INPUT, path,
+                          "hash %s of '%s' does not keep words in their rows of 128 bytes",
+                          bf_hash_text(hash), kernel);
+  return BF_OK;
+}
+
 /* Reads the file of hashes (NULL: none) and the hash of all others (NULL: none). */
 static int read_hashes(const char *path, const char *hash, cli_wrap *wrap,
                        bf_diagnostic *diagnostic) {
-  if (path)
+  if (path) {
     BF_TRY(bf_hash_list_read(path, bf_listed_geometry, &wrap->hashes, diagnostic));
+    BF_TRY(check_list(path, wrap->hashes, diagnostic));
+  }
   if (hash)
     BF_TRY(bf_hash_parse(hash, &bf_listed_geometry, &wrap->otherwise, diagnostic));
   if (wrap->otherwise && !bf_hash_is_row_preserving(wrap->otherwise))

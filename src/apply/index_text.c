@@ -169,22 +169,40 @@ void bf_index_write_macro(const bf_index_map *map, const char *macro, bf_text *t
   bf_text_puts(text, ")");
 }
 
+/* Whether all dimensions are known. */
+static bool is_closed(const bf_shared_array *array) {
+  for (unsigned i = 0; i < array->dimensions; i++)
+    if (array->dimension[i] == 0)
+      return false;
+  return array->dimensions > 0;
+}
+
+/* Shape<Int<a>, ...>, Stride<Int<b>, ...> of rows one behind the other. */
+static void write_layout(const bf_shared_array *array, bf_text *text) {
+  uint64_t stride = 1;
+  bf_text_puts(text, "Shape<");
+  for (unsigned i = 0; i < array->dimensions; i++) {
+    bf_text_addf(text, "%sInt<%llu>", i ? ", " : "", (unsigned long long)array->dimension[i]);
+    stride *= array->dimension[i];
+  }
+  bf_text_puts(text, ">, Stride<");
+  for (unsigned i = 0; i < array->dimensions; i++) {
+    stride /= array->dimension[i];
+    bf_text_addf(text, "%sInt<%llu>", i ? ", " : "", (unsigned long long)stride);
+  }
+  bf_text_puts(text, ">");
+}
+
 void bf_index_write_cute(const bf_index_map *map, const bf_shared_array *array, bf_text *text) {
   const bf_hash_term *term = &map->term[0];
   unsigned base = (unsigned)__builtin_ctzll(term->mask);
   unsigned bits = (unsigned)__builtin_popcountll(term->mask);
-  char stride[BF_INDEX_MOST_DIMENSIONS][24];
-  uint64_t step = 1;
-  bf_text_addf(text, "cute::composition(cute::Swizzle<%u, %u, %d>{}, cute::Layout<cute::Shape<",
-               bits, base, term->shift);
-  for (unsigned i = array->dimensions; i-- > 0;) {
-    snprintf(stride[i], sizeof stride[i], "%llu", (unsigned long long)step);
-    step *= array->dimension[i];
-  }
-  for (unsigned i = 0; i < array->dimensions; i++)
-    bf_text_addf(text, "%scute::Int<%llu>", i ? ", " : "", (unsigned long long)array->dimension[i]);
-  bf_text_puts(text, ">, cute::Stride<");
-  for (unsigned i = 0; i < array->dimensions; i++)
-    bf_text_addf(text, "%scute::Int<%s>", i ? ", " : "", stride[i]);
-  bf_text_puts(text, ">>{})");
+  bool has_layout = is_closed(array);
+  bf_text_addf(text, "%sSwizzle<%u, %u, %d>{}", has_layout ? "composition(" : "", bits, base,
+               term->shift);
+  if (!has_layout)
+    return;
+  bf_text_puts(text, ", Layout<");
+  write_layout(array, text);
+  bf_text_puts(text, ">{})");
 }

@@ -137,7 +137,7 @@ static bool check_variables(search *s) {
     const bf_ptx_variable *variable = plan->variable[i];
     if (!s->kernel->uses[i])
       continue;
-    if (!check_variable(s, variable, bf_rewrite_moves(plan, s->kernel, i)))
+    if (!check_variable(s, variable, bf_rewrite_pads(plan, s->kernel, i)))
       return false;
     if (variable->bytes == 0) {
       if (!check_open(s, i))
@@ -145,7 +145,7 @@ static bool check_variables(search *s) {
       continue;
     }
     bf_ptx_variable padded = bf_rewrite_padded(variable);
-    bool is_padded = bf_rewrite_moves(plan, s->kernel, i);
+    bool is_padded = bf_rewrite_pads(plan, s->kernel, i);
     s->out->shared_bytes = bf_rewrite_append(s->out->shared_bytes, variable);
     s->out->padded_bytes = bf_rewrite_append(s->out->padded_bytes, is_padded ? &padded : variable);
   }

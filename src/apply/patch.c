@@ -263,9 +263,11 @@ int bf_patch_add(bf_patch *patch, const bf_patch_array *array, char problem[200]
   bf_edit *kept = malloc((before + 1) * sizeof *kept);
   if (!kept)
     return no_memory(diagnostic);
-  memcpy(kept, patch->edit ? patch->edit : kept, before * sizeof *kept);
+  if (before)
+    memcpy(kept, patch->edit, before * sizeof *kept);
   int error = add_all(patch, array, use, uses, diagnostic);
-  qsort(patch->edit, patch->edits, sizeof *patch->edit, compare_edits);
+  if (patch->edits)
+    qsort(patch->edit, patch->edits, sizeof *patch->edit, compare_edits);
   if (!error && has_overlap(patch)) {
     snprintf(problem, 200, "its subscripts name an array that is changed too");
     memcpy(patch->edit, kept, before * sizeof *kept);

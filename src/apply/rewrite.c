@@ -54,8 +54,9 @@ static int ask_kernel(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
   for (unsigned i = 0; i < plan->variables; i++) {
     if (!kernel->uses[i])
       continue;
-    BF_TRY(ask_hash(options, function, plan->variable[i], &kernel->array_hash[i], was_asked,
+    BF_TRY(ask_hash(options, function, plan->variable[i], &kernel->array_hash[i], &kernel->pads[i],
                     diagnostic));
+    *was_asked |= kernel->pads[i];
     kernel->differs |= !bf_rewrite_same_hash(kernel->hash, kernel->array_hash[i]);
     kernel->wanted |= kernel->array_hash[i] != NULL;
   }
@@ -108,7 +109,7 @@ static bool is_rewritten(const bf_rewrite_kernel_plan *kernel) {
 /* Whether a kernel that is rewritten wants the variable padded. */
 static bool is_padded(const bf_rewrite_plan *plan, unsigned variable) {
   for (unsigned k = 0; k < plan->kernels; k++)
-    if (is_rewritten(&plan->kernel[k]) && bf_rewrite_moves(plan, &plan->kernel[k], variable))
+    if (is_rewritten(&plan->kernel[k]) && bf_rewrite_pads(plan, &plan->kernel[k], variable))
       return true;
   return false;
 }
@@ -133,7 +134,7 @@ static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool
       continue;
     for (unsigned i = 0; i < plan->variables; i++)
       for (unsigned k = 0; plan->kernel[u].uses[i] && k < plan->kernels; k++) {
-        if (!is_rewritten(&plan->kernel[k]) || !bf_rewrite_moves(plan, &plan->kernel[k], i))
+        if (!is_rewritten(&plan->kernel[k]) || !bf_rewrite_pads(plan, &plan->kernel[k], i))
           continue;
         *changed = true;
         if (!bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k],

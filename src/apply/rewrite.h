@@ -94,5 +94,8 @@ const bf_hash *bf_rewrite_listed_hash(const bf_hash_list *list, const char *kern
  * whose granule fits. text is empty. */
 int bf_rewrite_examine(const bf_ptx_module *module, bf_rewrite_result *result,
                        bf_diagnostic *diagnostic);
+/* The array of a kernel that an instruction is known to access, or NULL. */
+const char *bf_rewrite_accessed_array(const bf_rewrite_kernel *kernel,
+                                      const bf_ptx_instruction *access);
 
 #endif

@@ -31,7 +31,7 @@ unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
   bool is_padded = false;
   for (unsigned i = 0; i < plan->variables; i++)
     is_padded |= plan->variable[i]->name == variable->name &&
-                 plan->variable[i]->line == variable->line && bf_rewrite_moves(plan, kernel, i);
+                 plan->variable[i]->line == variable->line && bf_rewrite_pads(plan, kernel, i);
   return smaller(zeros_of_number(bf_rewrite_alignment(variable, is_padded)), MOST_ALIGNED_BITS);
 }
 

@@ -1,7 +1,8 @@
 /* Which array each access is to, and what that means for its hash.
  *
  * ptx/origin.c says from which variables an address may be computed; an access is known to be to an
- * array where that is one variable. Open arrays all start at the same place and count as one. */
+ * array where that is one variable, and nothing went into it that was loaded where addresses are
+ * stored. Open arrays all start at the same place and count as one. */
 #include "apply/rewrite_inner.h"
 
 #include <string.h>
@@ -44,6 +45,49 @@ static bf_rewrite_origin origin_of(const bf_rewrite_plan *plan, const bf_ptx_ori
   return origin;
 }
 
+/* Whether the operand, or one inside it, is a marked register. */
+static bool has_marked(const bool *is_marked, const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_REGISTER)
+    return is_marked[operand->registers->first + operand->index];
+  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
+  for (uint32_t i = 0; has_items && i < operand->count; i++)
+    if (has_marked(is_marked, &operand->item[i]))
+      return true;
+  return false;
+}
+
+/* Marks all registers in an operand that is written; true where one was not. */
+static bool mark(bool *is_marked, const bf_ptx_operand *operand) {
+  bool changed = false;
+  if (operand->kind == BF_PTX_REGISTER) {
+    bool *own = &is_marked[operand->registers->first + operand->index];
+    changed = !*own;
+    *own = true;
+  } else if (operand->kind == BF_PTX_VECTOR || operand->kind == BF_PTX_PAIR ||
+             operand->kind == BF_PTX_ARGUMENTS) {
+    for (uint32_t i = 0; i < operand->count; i++)
+      changed |= mark(is_marked, &operand->item[i]);
+  }
+  return changed;
+}
+
+/* Marks the registers into which something went that was loaded or that a call gave back. */
+static void mark_loaded(const bf_ptx_function *function, bool *is_loaded) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t i = 0; i < function->instructions; i++) {
+      const bf_ptx_instruction *instruction = function->instruction[i];
+      bool loads = bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS ||
+                   instruction->opcode == BF_PTX_OP_CALL;
+      for (unsigned k = 1; k < instruction->operands && !loads; k++)
+        loads = has_marked(is_loaded, &instruction->operand[k]);
+      if (loads && instruction->operands)
+        changed |= mark(is_loaded, &instruction->operand[0]);
+    }
+  }
+}
+
 static bool find_in_function(const bf_rewrite_plan *plan, bf_rewrite_function *own) {
   const bf_ptx_function *function = own->function;
   size_t room = ((size_t)function->instructions + 1) * sizeof *own->origin;
@@ -51,14 +95,20 @@ static bool find_in_function(const bf_rewrite_plan *plan, bf_rewrite_function *o
   if (!own->origin)
     return false;
   memset(own->origin, 0xff, room);
-  if (!bf_rewrite_has_accesses(own))
+  if (!bf_rewrite_has_accesses(own) || plan->stores_shared)
     return true;
   bf_ptx_origins *origins;
-  if (bf_ptx_origins_create(plan->module, function, &origins, NULL) != BF_OK)
+  bool *is_loaded = bf_arena_alloc(plan->arena, (size_t)function->registers + 1);
+  if (!is_loaded || bf_ptx_origins_create(plan->module, function, &origins, NULL) != BF_OK)
     return false;
-  for (uint32_t i = 0; i < function->instructions; i++)
-    if (own->touch[i].kind == BF_TOUCH_SHARED)
+  if (origins->loaded)
+    mark_loaded(function, is_loaded);
+  for (uint32_t i = 0; i < function->instructions; i++) {
+    const bf_touch *touch = &own->touch[i];
+    if (touch->kind == BF_TOUCH_SHARED &&
+        !has_marked(is_loaded, &function->instruction[i]->operand[touch->operand]))
       own->origin[i] = origin_of(plan, origins, origins->of_address[i]);
+  }
   bf_ptx_origins_free(origins);
   return true;
 }
@@ -77,9 +127,9 @@ bool bf_rewrite_same_hash(const bf_hash *a, const bf_hash *b) {
                     strcmp(a->text, b->text) == 0);
 }
 
-bool bf_rewrite_moves(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                      unsigned variable) {
-  return kernel->uses[variable] && (plan->is_examination || kernel->array_hash[variable]);
+bool bf_rewrite_pads(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                     unsigned variable) {
+  return kernel->uses[variable] && (plan->is_examination || kernel->pads[variable]);
 }
 
 const bf_hash *bf_rewrite_hash_at(const bf_rewrite_kernel_plan *kernel,
@@ -168,4 +218,13 @@ bool bf_rewrite_list_arrays(const bf_rewrite_plan *plan, const bf_rewrite_kernel
   }
   note_accesses(plan, kernel, place, out);
   return true;
+}
+
+const char *bf_rewrite_accessed_array(const bf_rewrite_kernel *kernel,
+                                      const bf_ptx_instruction *access) {
+  for (unsigned i = 0; i < kernel->arrays; i++)
+    for (unsigned k = 0; k < kernel->array[i].accesses; k++)
+      if (kernel->array[i].access[k] == access)
+        return kernel->array[i].name;
+  return NULL;
 }

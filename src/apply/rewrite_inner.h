@@ -63,7 +63,8 @@ typedef struct bf_rewrite_kernel_plan {
   bool *uses;                 /* per variable: it can reach it */
   const bf_hash *hash;        /* of everything; NULL: none, or they differ by array */
   bool differs;               /* by array: */
-  const bf_hash **array_hash; /* per variable; NULL: it is left alone, or not used */
+  const bf_hash **array_hash; /* per variable; NULL: nothing moves it, or it is not used */
+  bool *pads;                 /* per variable: there is a hash, be it one that moves nothing */
   bool wanted, refused;
   unsigned capacity; /* of the list of obstacles */
 } bf_rewrite_kernel_plan;
@@ -75,6 +76,7 @@ typedef struct bf_rewrite_plan {
   bool dynamic_is_rounded;
   unsigned functions; /* with a body */
   bf_rewrite_function *function;
+  bool stores_shared; /* an initial value holds the address of a shared variable */
   unsigned kernels;
   bf_rewrite_kernel_plan *kernel;
   unsigned variables; /* in shared memory, in the order of the module */
@@ -102,9 +104,9 @@ bool bf_rewrite_find_origins(bf_rewrite_plan *plan);
 /* The array that stands for a variable: the first open one for all of them, as they all start at
  * the same place. */
 unsigned bf_rewrite_array_of(const bf_rewrite_plan *plan, unsigned variable);
-/* Whether the kernel moves words of the variable. */
-bool bf_rewrite_moves(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                      unsigned variable);
+/* Whether the kernel wants the variable as whole rows. */
+bool bf_rewrite_pads(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                     unsigned variable);
 /* What an access goes through in a kernel; NULL: nothing. */
 const bf_hash *bf_rewrite_hash_at(const bf_rewrite_kernel_plan *kernel,
                                   const bf_rewrite_function *function, uint32_t instruction);

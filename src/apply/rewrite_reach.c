@@ -74,6 +74,17 @@ static bool examine_function(bf_rewrite_plan *plan, bf_rewrite_function *own) {
   return true;
 }
 
+/* Whether an initial value holds the address of a shared variable. */
+static bool holds_shared(const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_SYMBOL)
+    return operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
+           operand->symbol->variable->space == BF_PTX_SPACE_SHARED;
+  for (uint32_t i = 0; operand->kind == BF_PTX_VECTOR && i < operand->count; i++)
+    if (holds_shared(&operand->item[i]))
+      return true;
+  return false;
+}
+
 static unsigned count_functions(const bf_ptx_module *module, bool entries_only) {
   unsigned count = 0;
   for (const bf_ptx_item *item = module->first; item; item = item->next)
@@ -94,8 +105,10 @@ static bool list_functions(bf_rewrite_plan *plan) {
     if (!examine_function(plan, &plan->function[i]))
       return false;
   for (const bf_ptx_item *item = plan->module->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->initialiser)
+    if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->initialiser) {
       mark_pointed_to(plan, item->variable->initialiser);
+      plan->stores_shared |= holds_shared(item->variable->initialiser);
+    }
   return true;
 }
 
@@ -136,6 +149,7 @@ static bool list_kernels(bf_rewrite_plan *plan) {
     if (!kernel->reaches)
       return false;
     kernel->reaches[f] = true;
+    kernel->reaches_generic = plan->stores_shared;
     follow_calls(plan, kernel);
     for (unsigned i = 0; i < plan->functions; i++)
       plan->function[i].guards_generic |= kernel->reaches[i] && kernel->reaches_generic;
@@ -225,7 +239,8 @@ static bool find_uses(bf_rewrite_plan *plan) {
     bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
     kernel->uses = bf_arena_alloc(plan->arena, room);
     kernel->array_hash = bf_arena_alloc(plan->arena, room * sizeof *kernel->array_hash);
-    if (!kernel->uses || !kernel->array_hash)
+    kernel->pads = bf_arena_alloc(plan->arena, room);
+    if (!kernel->uses || !kernel->array_hash || !kernel->pads)
       return false;
     for (unsigned i = 0; i < plan->variables; i++)
       kernel->uses[i] = uses(plan, kernel, i);

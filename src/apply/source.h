@@ -90,7 +90,11 @@ typedef struct bf_source_use {
  * belongs to the source. */
 int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
                    size_t *count, char problem[200], bf_diagnostic *diagnostic);
-/* Whether computing the tokens first to end-1 twice is the same as once. */
+/* First and last line of the statement that a use stands in. */
+void bf_source_use_lines(const bf_source *source, const bf_source_use *use, uint32_t *first,
+                         uint32_t *last);
+/* Whether computing the tokens first to end-1 twice is the same as once, and a macro takes them as
+ * one argument. */
 bool bf_source_is_pure(const bf_source *source, size_t first, size_t end);
 /* Whether they can be an operand of any operator as they are. */
 bool bf_source_is_operand(const bf_source *source, size_t first, size_t end);

@@ -280,14 +280,27 @@ int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_us
   return BF_OK;
 }
 
+void bf_source_use_lines(const bf_source *source, const bf_source_use *use, uint32_t *first,
+                         uint32_t *last) {
+  size_t end = use->end;
+  while (end < source->tokens && !bf_source_is(source, end, ";") &&
+         !bf_source_is(source, end, "{") && !bf_source_is(source, end, "}"))
+    end++;
+  *first = source->token[statement_start(source, use->token)].line;
+  *last = source->token[end < source->tokens ? end : use->end - 1].line;
+}
+
 bool bf_source_is_pure(const bf_source *source, size_t first, size_t end) {
   static const char *const changes[] = {
       "++", "--", "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", NULL};
   static const char *const harmless[] = {"min", "max", "int", "unsigned", "size_t", NULL};
+  int depth = 0;
   for (size_t i = first; i < end; i++) {
     bool is_call =
         is_word(source, i) && bf_source_is(source, i + 1, "(") && !is_one_of(source, i, harmless);
-    if (is_call || is_one_of(source, i, changes) || source->token[i].in_directive)
+    depth += bf_source_is(source, i, "(") - bf_source_is(source, i, ")");
+    bool is_list = depth == 0 && bf_source_is(source, i, ",");
+    if (is_call || is_list || is_one_of(source, i, changes) || source->token[i].in_directive)
       return false;
   }
   return true;

@@ -5,6 +5,8 @@
  * terms, as long as an element is a power of two of at most 16 bytes. Paddings are tried too. */
 #include "apply/suggest.h"
 
+#include "search/ladder.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +18,8 @@ typedef struct searching {
   const bf_shared_array *array;
   bf_counter *counter; /* without a hash */
   bf_suggestions *result;
-  uint64_t elements;                   /* of the array, or up to the last one touched */
+  uint64_t elements; /* of the array, or up to the last one touched */
+  uint64_t written_accesses, merged_accesses;
   unsigned widest_bytes, merged_bytes; /* of accesses written, and merged */
   bool has_merging;                    /* ptxas makes fewer accesses than are written */
   bf_diagnostic *diagnostic;
@@ -115,6 +118,8 @@ static int count_before(searching *s) {
   r->conflicts = before->conflicts;
   r->estimated = before->estimated;
   r->worst = written.worst;
+  s->written_accesses = written.accesses;
+  s->merged_accesses = merged.accesses;
   s->widest_bytes = written.widest_bytes;
   s->merged_bytes = merged.widest_bytes;
   s->has_merging = a->merged && merged.accesses != written.accesses &&
@@ -126,17 +131,24 @@ static int count_before(searching *s) {
 
 /* ---- Candidates ---- */
 
+/* What a suggestion costs in wavefronts: its own, and what the instructions that make the accesses
+ * and their addresses are worth. */
+static double cost_of(const searching *s, const bf_suggestion *suggestion) {
+  uint64_t accesses = suggestion->keeps_merging ? s->merged_accesses : s->written_accesses;
+  return (double)suggestion->wavefronts +
+         BF_INSTRUCTION_WAVEFRONTS * (double)accesses * (1 + suggestion->instructions);
+}
+
 /* Whether a is to be preferred to b. */
-static bool is_better(const bf_suggestion *a, const bf_suggestion *b) {
-  if (!b->exists || a->wavefronts != b->wavefronts)
-    return !b->exists || a->wavefronts < b->wavefronts;
-  if (a->keeps_merging != b->keeps_merging)
-    return a->keeps_merging;
+static bool is_better(const searching *s, const bf_suggestion *a, const bf_suggestion *b) {
+  if (!b->exists)
+    return true;
+  double cost = cost_of(s, a), other = cost_of(s, b);
+  if (cost < other || other < cost)
+    return cost < other;
   if (a->extra_bytes != b->extra_bytes)
     return a->extra_bytes < b->extra_bytes;
-  if (a->is_direct != b->is_direct)
-    return a->is_direct;
-  return a->instructions < b->instructions;
+  return a->is_direct && !b->is_direct;
 }
 
 /* Whether ptxas still merges: it must see that rows begin at multiples of the merged accesses. */
@@ -165,7 +177,7 @@ static void consider(const searching *s, const bf_index_map *map, uint64_t extra
     return; /* it does not fit the machine */
   own.is_direct = bf_index_is_direct(map, s->array);
   own.instructions = bf_index_instructions(map, s->array);
-  if (is_better(&own, best))
+  if (is_better(s, &own, best))
     *best = own;
 }
 
@@ -308,21 +320,23 @@ static void try_padding(const searching *s) {
 
 /* ---- The result ---- */
 
-/* Counts a suggestion with all accesses; one that saves nothing is dropped. */
+/* Counts a suggestion with all accesses; one that is not worth its cost is dropped. */
 static void finish(const searching *s, bf_suggestion *suggestion) {
+  bf_suggestion as_is = {.wavefronts = s->result->wavefronts,
+                         .keeps_merging = s->array->merged != NULL};
   suggestion->exists = suggestion->exists && count_suggestion(s, SIZE_MAX, suggestion) == BF_OK &&
-                       suggestion->wavefronts < s->result->wavefronts;
+                       suggestion->wavefronts < as_is.wavefronts &&
+                       cost_of(s, suggestion) < cost_of(s, &as_is);
 }
 
-/* Whether a costs less than b: fewer wavefronts, then instructions, then bytes. */
-static bool costs_less(const bf_suggestion *a, const bf_suggestion *b) {
-  if (a->wavefronts != b->wavefronts)
-    return a->wavefronts < b->wavefronts;
-  if (a->keeps_merging != b->keeps_merging)
-    return a->keeps_merging;
-  if (a->instructions != b->instructions)
-    return a->instructions < b->instructions;
-  return a->extra_bytes < b->extra_bytes;
+/* The kind that costs least, or -1. */
+static int find_best(const searching *s) {
+  const bf_suggestions *r = s->result;
+  int best = -1;
+  for (int i = 0; i < BF_SUGGEST_KINDS; i++)
+    if (r->of[i].exists && (best < 0 || is_better(s, &r->of[i], &r->of[best])))
+      best = i;
+  return best;
 }
 
 static int search(searching *s) {
@@ -334,11 +348,9 @@ static int search(searching *s) {
   if (!r->of[BF_SUGGEST_SWIZZLE].exists || r->of[BF_SUGGEST_SWIZZLE].conflicts)
     BF_TRY(try_exact(s));
   try_padding(s);
-  for (int i = 0; i < BF_SUGGEST_KINDS; i++) {
+  for (int i = 0; i < BF_SUGGEST_KINDS; i++)
     finish(s, &r->of[i]);
-    if (r->of[i].exists && (r->best < 0 || costs_less(&r->of[i], &r->of[r->best])))
-      r->best = i;
-  }
+  r->best = find_best(s);
   return BF_OK;
 }
 

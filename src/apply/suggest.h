@@ -47,7 +47,7 @@ typedef struct bf_shared_array {
 /* ---- Search ---- */
 
 typedef struct bf_suggestion {
-  bool exists;
+  bool exists; /* one that saves more than its instructions cost */
   bf_index_map map;
   uint64_t wavefronts, conflicts; /* that are left */
   unsigned instructions;          /* more per access */
@@ -71,7 +71,9 @@ typedef struct bf_suggestions {
   bool estimated;
   size_t worst; /* the access written that has the most conflicts per execution */
   bf_suggestion of[BF_SUGGEST_KINDS];
-  int best; /* the kind that costs least among those that need the fewest wavefronts; -1: none */
+  /* The kind that costs least in wavefronts, of which an instruction is worth a part (ladder.h);
+   * -1: none. */
+  int best;
 } bf_suggestions;
 
 typedef struct bf_suggest_options {
@@ -104,7 +106,8 @@ void bf_index_write_element(const bf_index_map *map, const bf_shared_array *arra
                             bf_text *text);
 /* #define macro(i) ..., without a line feed. */
 void bf_index_write_macro(const bf_index_map *map, const char *macro, bf_text *text);
-/* The layout as a CuTe type; the map has one term whose mask is one run of bits. */
+/* The layout in words of namespace cute, or the swizzle alone where dimensions are not known; the
+ * map has one term whose mask is one run of bits. */
 void bf_index_write_cute(const bf_index_map *map, const bf_shared_array *array, bf_text *text);
 
 #endif

@@ -7,6 +7,7 @@
  * verify_body.c     the statements of a function beside those of its rewritten form
  * verify_access.c   one access to shared memory beside its rewritten form
  * verify_flow.c     what new registers hold where paths meet
+ * verify_live.c     which of them matter there
  * verify_value.c    what added instructions compute
  * verify_bits.c     values whose bits are XORs of bits of one address
  * verify_known.c    bits of registers that are always 0
@@ -271,6 +272,20 @@ bool bf_verify_same_value(const bf_verify_value *a, const bf_verify_value *b);
 bool bf_verify_may_be_added(const bf_ptx_instruction *instruction);
 /* Computes what an added instruction writes; the instruction has that number. */
 void bf_verify_evaluate(bf_verify_body *body, uint32_t instruction);
+
+/* ---- verify_live.c ---- */
+
+/* New registers at the start of blocks. */
+typedef struct bf_verify_flow {
+  bf_ptx_flow *graph;
+  uint32_t *first;            /* per block, and one more: where its entries start */
+  uint32_t *number;           /* per entry: a register that is live there */
+  const bf_verify_value **in; /* per entry: what it holds; NULL: no path seen yet */
+  bool *is_seen, *is_pending; /* per block: a path leads there; it must be looked at */
+} bf_verify_flow;
+
+/* Fills first and number. */
+int bf_verify_live_find(bf_verify_body *body, bf_arena *arena);
 
 /* ---- verify_flow.c ---- */
 

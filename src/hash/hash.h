@@ -92,6 +92,8 @@ const bf_hash *bf_hash_list_find(const bf_hash_list *list, const char *kernel);
  */
 const bf_hash *bf_hash_list_find_array(const bf_hash_list *list, const char *kernel,
                                        const char *array);
+/* The hashes one by one, in no order, with what they are for; NULL behind the last. */
+const bf_hash *bf_hash_list_get(const bf_hash_list *list, size_t index, const char **kernel);
 void bf_hash_list_free(bf_hash_list *list);
 
 #endif

@@ -184,6 +184,16 @@ const bf_hash *bf_hash_list_find_array(const bf_hash_list *list, const char *ker
   return found ? found->hash : NULL;
 }
 
+const bf_hash *bf_hash_list_get(const bf_hash_list *list, size_t index, const char **kernel) {
+  const entry *at = list->first;
+  while (at && index--)
+    at = at->next;
+  if (!at)
+    return NULL;
+  *kernel = at->kernel;
+  return at->hash;
+}
+
 void bf_hash_list_free(bf_hash_list *list) {
   if (!list)
     return;

@@ -520,6 +520,7 @@ typedef struct bf_ptx_origins {
   /* Per instruction: the same for the first address among its operands, whatever its space, where
    * 0 means that no shared variable is behind it; BF_PTX_ORIGIN_UNKNOWN: anything may be. */
   uint64_t *of_address;
+  uint64_t loaded; /* what a value that was loaded may be computed from */
 } bf_ptx_origins;
 
 #define BF_PTX_ORIGIN_UNKNOWN ((uint64_t)1 << 63)

@@ -44,6 +44,7 @@ typedef struct bf_picture {
   const bf_machine *machine; /* borrowed, as are the other two */
   const bf_hash *hash;
   const bf_access *access;
+  const char *label; /* what drawings call the placement; NULL: the hash */
   bf_count count;
   bool lock_turns; /* rows are turns at the lock of a bank, not wavefronts */
   unsigned banks;

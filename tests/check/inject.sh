@@ -106,6 +106,28 @@ for way in linked dlsym proc thread; do
 done
 called '^cuEvent' 0 # nothing is timed unless asked for
 
+# Times of launches: of every kind, by every way; with the hash that the kernel has; the program
+# notices nothing.
+# timed LINE: the file of times has a line that starts so, with commas for tabs.
+timed() { tr '\t' ',' <"$work/times" | grep -q "^$1," || complain "no times $1: $(cat "$work/times")"; }
+for way in linked dlsym proc proc11 thread; do
+  app BANKFOLD_TIMES="$work/times" $way data "$work/dynamic.ptx"
+  timed 'twice,fixed,6,120,6'
+  called '^cuEventCreate' 12
+  called '^cuEventDestroy_v2' 12
+done
+app BANKFOLD_TIMES="$work/times" proc library $data/plain.fatbin
+timed 'twice,fixed,6,120,9'
+app BANKFOLD_TIMES="$work/times" BANKFOLD_HASH=none dlsym data $data/twice.cubin
+timed 'twice,none,6,120,6'
+app BANKFOLD_TIMES="$work/times" BANKFOLD_HASH= dlsym data "$work/refused.ptx"
+timed 'twice,none,6,120,6'
+app BANKFOLD_TIMES="$work/times" proc threads "$work/dynamic.ptx"
+timed 'twice,fixed,6,120,480'
+app BANKFOLD_TIMES=/proc/self/none/times proc data "$work/dynamic.ptx"
+logged 'cannot write /proc/self/none/times'
+[ "$(find "$work" -name 'times.*' | wc -l)" = 0 ] || complain 'a temporary file of times is left'
+
 # Ways to load.
 for job in 'dataex cuModuleLoadDataEx' 'fatbin cuModuleLoadData' 'file cuModuleLoadData' \
   'libraryfile cuLibraryLoadData' 'library cuLibraryLoadData'; do

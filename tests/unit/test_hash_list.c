@@ -105,6 +105,24 @@ static void faults_are_located(void **state) {
   }
 }
 
+static void all_are_found(void **state) {
+  (void)state;
+  bf_hash_list *hashes;
+  const char *kernel = NULL;
+  unsigned seen = 0;
+  assert_int_equal(bf_hash_list_parse("a.hashes", "a fixed\nb none\n* add\n",
+                                      bf_machine_geometry(machine), &hashes, NULL),
+                   BF_OK);
+  for (size_t i = 0; i < 3; i++) {
+    const bf_hash *hash = bf_hash_list_get(hashes, i, &kernel);
+    assert_ptr_equal(hash, bf_hash_list_find(hashes, kernel));
+    seen |= *kernel == 'a' ? 1 : *kernel == 'b' ? 2 : 4;
+  }
+  assert_int_equal(seen, 7);
+  assert_null(bf_hash_list_get(hashes, 3, &kernel));
+  bf_hash_list_free(hashes);
+}
+
 static void files_that_are_none(void **state) {
   (void)state;
   bf_hash_list *hashes;
@@ -119,8 +137,11 @@ static void files_that_are_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(kernels_have_their_own_hash), cmocka_unit_test(a_star_is_all_others),
-      cmocka_unit_test(arrays_have_their_own_hash),  cmocka_unit_test(faults_are_located),
+      cmocka_unit_test(kernels_have_their_own_hash),
+      cmocka_unit_test(a_star_is_all_others),
+      cmocka_unit_test(arrays_have_their_own_hash),
+      cmocka_unit_test(faults_are_located),
+      cmocka_unit_test(all_are_found),
       cmocka_unit_test(files_that_are_none),
   };
   return cmocka_run_group_tests(tests, load_machine, free_machine);

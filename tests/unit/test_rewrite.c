@@ -458,7 +458,7 @@ static void unknown_arrays(void **state) {
        "a generic access, where arrays have hashes of their own", 9},
       {"mov.u32 %r1, a;\nst.shared.u32 [b], %r1;\nld.shared.u32 %r1, [b];\nadd.u32 %r1, %r1, b;\n"
        "ld.shared.u32 %r2, [%r1];\n",
-       "an access to a or to b, which have hashes of their own", 11},
+       "an access to an array that is not known, where arrays have hashes of their own", 11},
       {"ld.shared.v2.u32 {%r1, %r2}, [a];\n",
        "an access of 8 bytes, of which the hash keeps 4 together", 7},
   };

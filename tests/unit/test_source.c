@@ -239,6 +239,7 @@ static void test_expressions(void **state) {
       {"x = 2", false, false},    {"f(x)", false, true},       {"min(a, b)", true, true},
       {"-x", true, false},        {"p->x", true, true},        {"(int)x", true, true},
       {"a ? b : c", true, false}, {"i += 2", false, false},    {"", true, true},
+      {"a, b", false, false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     bf_source *source = read_string(cases[i].text);

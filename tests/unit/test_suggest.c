@@ -212,7 +212,14 @@ static void test_elements(void **state) {
   assert_element(&map, &line, "t[BF_T(x)]");
   map.term[0].mask = 15;
   assert_element(&map, &narrow, "t[y][x ^ (y >> 1 & 15)]");
-  bf_text macro = {0};
+  bf_text macro = {0}, layout = {0}, alone = {0};
+  bf_index_write_cute(&map, &cube, &layout);
+  assert_string_equal(layout.data, "composition(Swizzle<4, 0, 5>{}, Layout<Shape<Int<4>, Int<32>, "
+                                   "Int<32>>, Stride<Int<1024>, Int<32>, Int<1>>>{})");
+  bf_index_write_cute(&map, &(bf_shared_array){.name = "t"}, &alone);
+  assert_string_equal(alone.data, "Swizzle<4, 0, 5>{}");
+  bf_text_free(&layout);
+  bf_text_free(&alone);
   bf_index_write_macro(&map, "BF_T", &macro);
   assert_string_equal(macro.data, "#define BF_T(i) ((i) ^ ((i) >> 5 & 15))");
   bf_text_free(&macro);

@@ -172,6 +172,12 @@ static const form forms[] = {
      "LOOP:\n-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\n" HASH(
          "%h1", "%r2") "setp.lt.u32 %p1, %r9, 64;\n@%p1 bra LOOP;\n",
      "not every path has written"},
+    {"a hash for a block that stands before it", "k=fixed",
+     "bra START;\nBACK:\n-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\nadd.s32 %r9, %r9, 1;\n"
+     "bra END;\nSTART:\nmov.u32 %r8, 3;\n" HASH(
+         "%h1", "%r2") "bra BACK;\nEND:\n"
+                       "-st.shared.u32 [%r2], 2;\n+st.shared.u32 [%h1], 2;\n",
+     NULL},
     {"a hash over a call", "k=fixed",
      HASH("%h1", "%r2") "{\n.param .b32 at;\nst.param.b32 [at], %r9;\ncall use, (at);\n}\n"
                         "-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\n",

@@ -220,8 +220,13 @@ static void test_mutants_of_the_rewriter(void **state) {
     unsigned pair;
     const char *hashes;
   } rows[] = {
-      {NARROW, "narrow=fixed"}, {NARROW, "narrow=cute:3,4,3"}, {WIDE, "wide=cute:3,4,3"},
-      {LOOPS, "loops=fixed"},   {LINEAR, "linear=cute:3,4,3"},
+      {NARROW, "narrow=fixed"},
+      {NARROW, "narrow=cute:3,4,3"},
+      {WIDE, "wide=cute:3,4,3"},
+      {LOOPS, "loops=fixed"},
+      {LINEAR, "linear=cute:3,4,3"},
+      {ARRAYS, "arrays=fixed arrays/second=cute:3,4,3 arrays/plain=none"},
+      {CLONES, "one=fixed two=cute:3,4,3 plain=none"},
   };
   char original[MOST_TEXT], rewritten[MOST_TEXT];
   (void)state;
