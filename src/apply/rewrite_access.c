@@ -17,7 +17,6 @@
  * What was computed is remembered; rewrite_hoist.c says where it can be used again, and which loops
  * it can be computed outside of. */
 #include "apply/rewrite_inner.h"
-#include "ptx/fatbin.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -224,25 +223,13 @@ static void forget_written(writer *w, const bf_ptx_instruction *instruction) {
 
 /* ---- Hashing ---- */
 
-/* Whether the module may use lop3, and the driver that compiles it knows it. */
-static bool has_lop3(const bf_ptx_module *module) {
-  bool is_new = module->version_major * 10 + module->version_minor >= 43;
-  for (unsigned i = 0; i < module->targets && is_new; i++) {
-    bf_arch arch;
-    if (bf_arch_parse(module->target[i], &arch))
-      return arch.sm >= 50;
-  }
-  return false;
-}
-
-/* Writes place = from ^ (term & mask). ptxas joins the two instructions to one where it has to;
- * where lop3 is written, counts of instructions need not know that. */
+/* Writes place = from ^ (term & mask). */
 static void put_masked_xor(writer *w, const char *place, const char *from, uint64_t mask,
                            bool wide) {
   const char *suffix = suffix_of(wide);
   unsigned bits = bits_of(wide);
   enum { AND_XOR = 0x6a }; /* (a & b) ^ c */
-  if (!wide && has_lop3(w->plan->module)) {
+  if (!wide && w->plan->joins_logic) {
     PUT(w, "lop3.b32 \t%s, %sterm, %llu, %s, 0x%x;\n", place, w->prefix, (unsigned long long)mask,
         from, AND_XOR);
     return;

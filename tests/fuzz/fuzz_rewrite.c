@@ -44,7 +44,7 @@ static void verify(const bf_ptx_module *module, const bf_ptx_module *again, choi
 }
 
 static void check_module(const bf_ptx_module *module, choice *chosen) {
-  bf_rewrite_options options = {chosen, hash_of, true};
+  bf_rewrite_options options = {.context = chosen, .hash_of = hash_of, .dynamic_is_rounded = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   bf_ptx_module *again;

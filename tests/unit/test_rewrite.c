@@ -41,7 +41,8 @@ static const bf_hash *same(void *context, const bf_ptx_function *kernel,
 
 static void rewrite(const bf_ptx_module *module, const bf_hash *hash, bf_rewrite_result *result) {
   bf_diagnostic diagnostic;
-  bf_rewrite_options options = {(void *)(uintptr_t)hash, same, true};
+  bf_rewrite_options options = {
+      .context = (void *)(uintptr_t)hash, .hash_of = same, .dynamic_is_rounded = true};
   if (bf_rewrite(module, &options, result, &diagnostic) != BF_OK)
     fail_msg("%s", diagnostic.message);
 }
@@ -80,7 +81,8 @@ static void golden_registers(void **state) {
                     "\t.shared .align 128 .b32 a[64];\n\tmov.u32 \t%r0, %tid.x;\n"
                     "\tld.param.u64 \t%rd1, [x];\n\tadd.s32 \t%bf_logical, %r0, 4;\n"
                     "\tshr.u32 \t%bf_term, %bf_logical, 5;\n"
-                    "\tlop3.b32 \t%bf_place0, %bf_term, 124, %bf_logical, 0x6a;\n"
+                    "\tand.b32 \t%bf_term, %bf_term, 124;\n"
+                    "\txor.b32 \t%bf_place0, %bf_logical, %bf_term;\n"
                     "\tld.shared.u32 \t%r1, [%bf_place0];\n"
                     "\tadd.s64 \t%bf_logical_wide, %rd1, -8;\n"
                     "\tshr.u64 \t%bf_term_wide, %bf_logical_wide, 5;\n"
@@ -89,7 +91,8 @@ static void golden_registers(void **state) {
                     "\t@%p st.volatile.shared.u32 \t[%bf_place_wide0], %r1;\n"
                     "\tatom.shared.add.u32 \t%r2, [%bf_place0], %r1;\n"
                     "\tadd.u32 \t%r0, %r0, 4;\n\tshr.u32 \t%bf_term, %r0, 5;\n"
-                    "\tlop3.b32 \t%bf_place1, %bf_term, 124, %r0, 0x6a;\n"
+                    "\tand.b32 \t%bf_term, %bf_term, 124;\n"
+                    "\txor.b32 \t%bf_place1, %r0, %bf_term;\n"
                     "\tred.shared.add.u32 \t[%bf_place1], %r1;\n\tret;\n}\n");
 }
 
@@ -106,16 +109,20 @@ static void golden_names(void **state) {
                     "\t.reg .b32 \t%bf1_logical;\n\t.reg .b32 \t%bf1_term;\n"
                     "\t.reg .b32 \t%bf1_place<3>;\n\t.reg .b32 \t%r<4>;\n\t.reg .b32 \t%bf_x;\n"
                     "\tmov.u32 \t%bf1_logical, open;\n\tshr.u32 \t%bf1_term, %bf1_logical, 3;\n"
-                    "\tlop3.b32 \t%bf1_place0, %bf1_term, 112, %bf1_logical, 0x6a;\n"
+                    "\tand.b32 \t%bf1_term, %bf1_term, 112;\n"
+                    "\txor.b32 \t%bf1_place0, %bf1_logical, %bf1_term;\n"
                     "\tshr.u32 \t%bf1_term, %bf1_logical, 5;\n"
-                    "\tlop3.b32 \t%bf1_place0, %bf1_term, 64, %bf1_place0, 0x6a;\n"
+                    "\tand.b32 \t%bf1_term, %bf1_term, 64;\n"
+                    "\txor.b32 \t%bf1_place0, %bf1_place0, %bf1_term;\n"
                     "\txor.b32 \t%bf1_place1, %bf1_place0, 32;\n"
                     "\tld.shared.v4.b32 \t{%r0, %r1, %r2, %r3}, [%bf1_place1];\n"
                     "\tmov.u32 \t%bf1_logical, open+128;\n"
                     "\tshr.u32 \t%bf1_term, %bf1_logical, 3;\n"
-                    "\tlop3.b32 \t%bf1_place2, %bf1_term, 112, %bf1_logical, 0x6a;\n"
+                    "\tand.b32 \t%bf1_term, %bf1_term, 112;\n"
+                    "\txor.b32 \t%bf1_place2, %bf1_logical, %bf1_term;\n"
                     "\tshr.u32 \t%bf1_term, %bf1_logical, 5;\n"
-                    "\tlop3.b32 \t%bf1_place2, %bf1_term, 64, %bf1_place2, 0x6a;\n"
+                    "\tand.b32 \t%bf1_term, %bf1_term, 64;\n"
+                    "\txor.b32 \t%bf1_place2, %bf1_place2, %bf1_term;\n"
                     "\tst.shared.u8 \t[%bf1_place1+5], %r0;\nagain:\n"
                     "\tst.shared.u32 \t[%bf1_place2], %r0;\n\tbra \tagain;\n}\n");
 }
@@ -335,14 +342,15 @@ static void shared_functions(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
-    bf_rewrite_options options = {(void *)(uintptr_t)&cases[i], choose, true};
+    bf_rewrite_options options = {
+        .context = (void *)(uintptr_t)&cases[i], .hash_of = choose, .dynamic_is_rounded = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
     assert_int_equal(result.kernels, 2);
     assert_true(result.kernel[0].is_rewritten && result.is_changed);
     assert_int_equal(result.kernel[1].is_rewritten, cases[i].second != NULL);
     assert_int_equal(result.kernel[0].accesses, 1);
     assert_int_equal(result.kernel[0].hashed, 1);
-    assert_int_equal(result.kernel[0].added_instructions, 2);
+    assert_int_equal(result.kernel[0].added_instructions, 3);
     assert_int_equal(result.kernel[0].shared_bytes, 128);
     assert_int_equal(count(result.text.data, ".func f__bankfold_1()"), 1);
     assert_int_equal(count(result.text.data, ".func f__bankfold_2()"), copies[i] > 0 ? 2 : 0);
@@ -372,7 +380,7 @@ static void open_functions(void **state) {
   bf_hash *hash = hash_of("fixed");
   for (size_t i = 0; i < 2; i++) {
     bf_ptx_module *module = parse(texts[i]);
-    bf_rewrite_options options = {hash, same, true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
     bf_rewrite_result result;
     rewrite(module, hash, &result);
     assert_true(result.kernel[0].is_rewritten);
@@ -413,7 +421,8 @@ static void arrays(void **state) {
            "ld.shared.u32 %r5, [%r3];\nst.shared.v2.u32 [c+8], {%r4, %r5};\nret;\n}\n");
   bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
   array_hashes hashes = {fixed, other};
-  bf_rewrite_options options = {&hashes, by_letter, true};
+  bf_rewrite_options options = {
+      .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
@@ -428,7 +437,7 @@ static void arrays(void **state) {
   assert_int_equal(kernel->array[2].granule_bytes, 8);
   assert_int_equal(kernel->hashed, 2);
   assert_int_equal(kernel->exempt, 2);
-  assert_int_equal(kernel->added_instructions, 4);
+  assert_int_equal(kernel->added_instructions, 6);
   assert_int_equal(kernel->padded_bytes, 256 + 256 + 160);
   assert_non_null(strstr(result.text.data, ".shared .align 128 .b32 b[64];"));
   assert_non_null(strstr(result.text.data, ".shared .b32 c[40];"));
@@ -462,7 +471,8 @@ static void unknown_arrays(void **state) {
   };
   bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
   array_hashes hashes = {fixed, other};
-  bf_rewrite_options options = {&hashes, by_letter, true};
+  bf_rewrite_options options = {
+      .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = true};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[1024];
     bf_rewrite_result result;
@@ -512,7 +522,8 @@ static void dynamic_memory(void **state) {
     char full[1024];
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
-    bf_rewrite_options options = {&hashes, by_letter, cases[i].is_rounded};
+    bf_rewrite_options options = {
+        .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = cases[i].is_rounded};
     snprintf(full, sizeof full, text, cases[i].first, cases[i].second, cases[i].first,
              cases[i].second);
     bf_ptx_module *module = parse(full);
@@ -542,23 +553,23 @@ static void costs(void **state) {
       {"one hash serves both sides of a branch and what follows", "fixed",
        "ld.shared.u32 %r1, [%r0];\n@%p bra other;\nld.shared.u32 %r1, [%r0];\nbra join;\nother:\n"
        "st.shared.u32 [%r0], %r1;\njoin:\nld.shared.u32 %r1, [%r0];\n",
-       2},
+       3},
       {"what only one side computed is not used behind both", "fixed",
-       "@%p bra join;\nld.shared.u32 %r1, [%r0];\njoin:\nld.shared.u32 %r1, [%r0];\n", 4},
+       "@%p bra join;\nld.shared.u32 %r1, [%r0];\njoin:\nld.shared.u32 %r1, [%r0];\n", 6},
       {"a base that changes in the loop is hashed there", "fixed",
        "loop:\nld.shared.u32 %r1, [%r0];\nadd.u32 %r0, %r0, 4;\n@%p bra loop;\n"
        "ld.shared.u32 %r1, [%r0];\n",
-       4},
+       6},
       {"offsets beyond what the hash reads cost nothing", "fixed",
        "ld.shared.u32 %r1, [%r0];\nld.shared.u32 %r1, [%r0+4096];\nld.shared.u32 %r1, "
        "[%r0+-8192];\n",
-       2},
+       3},
       {"offsets in bits that the hash leaves alone cost nothing", "bits:0,1,2,3,4^7",
        "shl.b32 %r2, %r0, 7;\nld.shared.u32 %r1, [%r2];\nld.shared.u32 %r1, [%r2+4];\n"
        "ld.shared.u32 %r1, [%r2+32];\nld.shared.u32 %r1, [%r2+60];\n",
-       2},
+       3},
       {"other offsets cost a XOR", "fixed",
-       "shl.b32 %r2, %r0, 7;\nld.shared.u32 %r1, [%r2];\nld.shared.u32 %r1, [%r2+4];\n", 3},
+       "shl.b32 %r2, %r0, 7;\nld.shared.u32 %r1, [%r2];\nld.shared.u32 %r1, [%r2+4];\n", 4},
       {"names that the hash leaves alone are left", "bits:0,1,2,3,4^7",
        "ld.shared.u32 %r1, [big];\nld.shared.u32 %r1, [big+60];\nld.shared.u32 %r1, [big+2048];\n",
        0},
@@ -568,7 +579,7 @@ static void costs(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2048];
     bf_hash *hash = hash_of(cases[i].hash);
-    bf_rewrite_options options = {hash, same, true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
     bf_rewrite_result result;
     snprintf(text, sizeof text,
              HEAD ".shared .align 1024 .b32 big[1024];\n.entry k()\n{\n.reg .b32 %%r<4>;\n"
@@ -615,7 +626,7 @@ static void loops(void **state) {
   bf_hash *hash = hash_of("fixed");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2048];
-    bf_rewrite_options options = {hash, same, true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
     bf_rewrite_result result;
     snprintf(text, sizeof text,
              HEAD ".entry k()\n{\n.reg .b32 %%r<4>;\n.reg .pred %%p;\nmov.u32 %%r0, %%tid.x;\n"
@@ -645,7 +656,7 @@ static void shared_variables(void **state) {
                  "ld.shared.u8 %r, [large];\nret;\n}\n");
   bf_hash *hash = hash_of("fixed");
   chosen hashes = {hash, NULL};
-  bf_rewrite_options options = {&hashes, choose, true};
+  bf_rewrite_options options = {.context = &hashes, .hash_of = choose, .dynamic_is_rounded = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
@@ -716,7 +727,7 @@ static void bad_hashes(void **state) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
     assert_int_equal(bf_hash_parse(cases[i].text, cases[i].geometry, &hash, &diagnostic), BF_OK);
-    bf_rewrite_options options = {hash, same, true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_BAD_INPUT);
     assert_string_equal(diagnostic.message, cases[i].message);
     bf_hash_free(hash);
@@ -745,6 +756,24 @@ static void nothing_to_do(void **state) {
   bf_ptx_free(module);
 }
 
+/* For counting, and and xor are one instruction. */
+static void joined_logic(void **state) {
+  (void)state;
+  bf_hash *hash = hash_of("fixed");
+  bf_rewrite_options options = {.context = hash, .hash_of = same, .joins_logic = true};
+  bf_rewrite_result result;
+  bf_ptx_module *module = parse(HEAD ".entry k()\n{\n.reg .b32 %r<2>;\n.shared .b32 a[1024];\n"
+                                     "mov.u32 %r0, a;\nld.shared.u32 %r1, [%r0];\nret;\n}\n");
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+  assert_non_null(strstr(result.text.data, "lop3.b32 \t%bf_place0, %bf_term, 124, %r0, 0x6a;"));
+  assert_int_equal(result.kernel[0].added_instructions, 2);
+  verify(module, &result, &options);
+  bf_rewrite_free(&result);
+  bf_ptx_free(module);
+  bf_hash_free(hash);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(golden_registers),
@@ -762,6 +791,7 @@ int main(void) {
       cmocka_unit_test(unknown_arrays),
       cmocka_unit_test(dynamic_memory),
       cmocka_unit_test(costs),
+      cmocka_unit_test(joined_logic),
       cmocka_unit_test(loops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
