@@ -11,6 +11,7 @@ const cli_group cli_groups[] = {
     {"Use a hash", {&cli_rewrite, &cli_run, &cli_tune, &cli_convert, &cli_emit}},
     {"Look into programs",
      {&cli_exec, &cli_profile, &cli_sim, &cli_trace, &cli_analyze, &cli_ptx, &cli_corpus}},
+    {"Count and find in images", {&cli_hist, &cli_hough}},
     {"Learn more", {&cli_reproduce, &cli_report, &cli_machines, &cli_help}},
     {NULL, {NULL}},
 };

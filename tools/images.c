@@ -30,15 +30,17 @@ static void fill_constant(const bf_image_format *format, void *pixels) {
   memset(pixels, 77, (size_t)bf_image_bytes(format));
 }
 
-/* Red grows to the right, green downwards, blue to the left. */
+enum { COLOUR_WIDTH = 96, COLOUR_HEIGHT = 64 };
+
+/* A natural picture in each channel, the first made brighter and the last darker. */
 static void fill_colour(const bf_image_format *format, void *pixels) {
-  uint8_t *at = pixels;
-  for (uint32_t y = 0; y < format->height; y++)
-    for (uint32_t x = 0; x < format->width; x++) {
-      *at++ = (uint8_t)(x * 255 / (format->width - 1));
-      *at++ = (uint8_t)(y * 255 / (format->height - 1));
-      *at++ = (uint8_t)(255 - x * 255 / (format->width - 1));
-    }
+  static const int shift[] = {40, 0, -40};
+  uint8_t plane[COLOUR_WIDTH * COLOUR_HEIGHT], *at = pixels;
+  for (unsigned c = 0; c < 3; c++) {
+    bf_image_make(3 + c, format->width, format->height, plane);
+    for (size_t i = 0; i < sizeof plane; i++)
+      at[3 * i + c] = (uint8_t)(plane[i] + shift[c]);
+  }
 }
 
 /* White inside an ellipse, black outside. */
@@ -83,7 +85,7 @@ static const example examples[] = {
     {"natural.png", {256, 192, 1, 1, 255}, fill_natural},
     {"gradient.png", {256, 64, 1, 2, 65535}, fill_gradient},
     {"constant.pgm", {64, 48, 1, 1, 255}, fill_constant},
-    {"colour.ppm", {64, 48, 3, 1, 255}, fill_colour},
+    {"colour.ppm", {COLOUR_WIDTH, COLOUR_HEIGHT, 3, 1, 255}, fill_colour},
     {"mask.png", {256, 192, 1, 1, 255}, fill_mask},
     {"lines.png", {256, 192, 1, 1, 255}, fill_lines},
 };

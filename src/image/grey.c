@@ -36,3 +36,25 @@ void bf_image_to_bytes(const bf_image_format *format, const void *samples, size_
     bytes[i] = (uint8_t)((value * 255 + most / 2) / most);
   }
 }
+
+void bf_image_to_mask(const bf_image_format *format, const void *pixels, size_t count,
+                      uint8_t *mask) {
+  const uint8_t *narrow = pixels;
+  const uint16_t *wide = pixels;
+  const unsigned colours = format->channels < 3 ? 1 : 3;
+  for (size_t i = 0; i < count; i++) {
+    unsigned any = 0;
+    for (unsigned c = 0; c < colours; c++)
+      any |= format->sample_bytes == 1 ? narrow[i * format->channels + c]
+                                       : wide[i * format->channels + c];
+    mask[i] = any ? 255 : 0;
+  }
+}
+
+void bf_image_to_floats(const bf_image_format *format, const void *samples, size_t count,
+                        float *floats) {
+  const uint8_t *narrow = samples;
+  const uint16_t *wide = samples;
+  for (size_t i = 0; i < count; i++)
+    floats[i] = format->sample_bytes == 1 ? narrow[i] : wide[i];
+}

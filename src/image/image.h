@@ -21,7 +21,7 @@ typedef struct bf_image_format {
 /* Bytes of a row, and of the whole picture. */
 uint64_t bf_image_row_bytes(const bf_image_format *format);
 uint64_t bf_image_bytes(const bf_image_format *format);
-/* Rows that make a strip of about a megabyte, at least one. */
+/* Rows that make a strip of about four megabytes, at least one. */
 uint32_t bf_image_strip_rows(const bf_image_format *format);
 /* "grey", "red", "alpha" ...: what a channel from 0 on holds. */
 const char *bf_image_channel_name(const bf_image_format *format, unsigned channel);
@@ -60,6 +60,12 @@ void bf_image_to_grey(const bf_image_format *format, const void *pixels, size_t 
 /* Samples of one channel, from 0 to 255. */
 void bf_image_to_bytes(const bf_image_format *format, const void *samples, size_t count,
                        uint8_t *bytes);
+/* 255 for pixels with a colour sample that is not 0, and 0 for black ones; alpha is ignored. */
+void bf_image_to_mask(const bf_image_format *format, const void *pixels, size_t count,
+                      uint8_t *mask);
+/* Samples of one channel as they are. */
+void bf_image_to_floats(const bf_image_format *format, const void *samples, size_t count,
+                        float *floats);
 
 /* ---- Writing ---- */
 

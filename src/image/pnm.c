@@ -55,18 +55,21 @@ static int skip_space(bf_image_reader *reader, int *byte, bf_diagnostic *diagnos
   }
 }
 
-/* Takes the next number, which is at most `most`. */
-static int take_number(bf_image_reader *reader, uint32_t most, const char *too_large,
-                       uint32_t *number, bf_diagnostic *diagnostic) {
+/* Takes the next number: a `what`, at most `most`. */
+static int take_number(bf_image_reader *reader, const char *what, uint32_t most, uint32_t *number,
+                       bf_diagnostic *diagnostic) {
   int byte;
+  char too_large[64];
   uint64_t value = 0, digits = 0;
   BF_TRY(skip_space(reader, &byte, diagnostic));
   while (byte >= '0' && byte <= '9') {
     value = value * 10 + (uint64_t)(byte - '0');
     take_byte(reader, byte);
     digits++;
-    if (value > most)
+    if (value > most) {
+      snprintf(too_large, sizeof too_large, "the %s is larger than %u", what, most);
       return fail_here(reader, digits, diagnostic, too_large);
+    }
     BF_TRY(bf_image_source_peek(&reader->source, &byte, diagnostic));
   }
   if (digits == 0 && byte < 0)
@@ -102,11 +105,9 @@ int bf_image_open_pnm(bf_image_reader *reader, bf_diagnostic *diagnostic) {
   BF_TRY(bf_image_source_peek(&reader->source, &byte, diagnostic));
   if (byte >= 0 && byte != '#' && !is_space(byte))
     return fail_here(reader, 0, diagnostic, "white space is expected");
-  BF_TRY(take_number(reader, BF_IMAGE_MOST_PIXELS, "the width is too large", &format->width,
-                     diagnostic));
-  BF_TRY(take_number(reader, BF_IMAGE_MOST_PIXELS, "the height is too large", &format->height,
-                     diagnostic));
-  BF_TRY(take_number(reader, 65535, "the largest value is above 65535", &format->most, diagnostic));
+  BF_TRY(take_number(reader, "width", BF_IMAGE_MOST_PIXELS, &format->width, diagnostic));
+  BF_TRY(take_number(reader, "height", BF_IMAGE_MOST_PIXELS, &format->height, diagnostic));
+  BF_TRY(take_number(reader, "largest value", 65535, &format->most, diagnostic));
   if (format->most == 0)
     return fail_here(reader, 1, diagnostic, "the largest value is 0");
   format->sample_bytes = format->most > 255 ? 2 : 1;
@@ -120,8 +121,7 @@ static int read_plain(bf_image_reader *reader, uint64_t samples, uint8_t *pixels
                       bf_diagnostic *diagnostic) {
   for (uint64_t i = 0; i < samples; i++) {
     uint32_t value;
-    BF_TRY(take_number(reader, reader->format.most, "the value is above the largest one", &value,
-                       diagnostic));
+    BF_TRY(take_number(reader, "value", reader->format.most, &value, diagnostic));
     if (reader->format.sample_bytes == 1) {
       pixels[i] = (uint8_t)value;
     } else {

@@ -15,7 +15,7 @@ uint64_t bf_image_bytes(const bf_image_format *format) {
 }
 
 uint32_t bf_image_strip_rows(const bf_image_format *format) {
-  const uint64_t rows = (1 << 20) / bf_image_row_bytes(format);
+  const uint64_t rows = (1 << 22) / bf_image_row_bytes(format);
   return rows < 1 ? 1 : rows < format->height ? (uint32_t)rows : format->height;
 }
 

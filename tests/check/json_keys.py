@@ -33,6 +33,8 @@ INVOCATIONS = {
     "rewrite": [["tests/golden/rewrite.ptx", "--launch", "tests/golden/rewrite.launch", "--check", "--output", "{folder}/r.ptx"],
                 ["tests/data/ptx/tensor.sm_90.ptx", "--explain"]],
     "report": [[TILE]],
+    "hist": [["examples/images/natural.png"], ["examples/images/natural.png", "--device", "emu"]],
+    "hough": [["examples/images/lines.png"]],
     "machines": [[], ["hopper"], ["gtx580"]],
     "sim": [["--benchmark", "transpose16", "--gpu", "examples/small.gpu"],
             ["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--gpu", "examples/small.gpu"],

@@ -283,13 +283,13 @@ static void faults_of_pnm_have_line_and_column(void **state) {
       {"P2x3 3 9\n", "white space is expected", 1, 3},
       {"P5\n3 -1 255\n", "a number is expected", 2, 3},
       {"P5\n3 1.5 255\n", "a number is expected", 2, 4},
-      {"P5\n99999999999999999999 1 255\n", "the width is too large", 2, 1},
-      {"P5\n1 2147483648 255\n", "the height is too large", 2, 3},
-      {"P5\n1 1 65536\n", "the largest value is above 65535", 2, 5},
+      {"P5\n99999999999999999999 1 255\n", "the width is larger than 2147483647", 2, 1},
+      {"P5\n1 2147483648 255\n", "the height is larger than 2147483647", 2, 3},
+      {"P5\n1 1 65536\n", "the largest value is larger than 65535", 2, 5},
       {"P5\n1 1 0\n", "the largest value is 0", 2, 5},
       {"P5\n0 7 255\n", "the image is 0 x 7 pixels large", 0, 0},
       {"P6\n2147483647 2147483647 65535\n", "is too large: rows may have", 0, 0},
-      {"P2 1 1 255\n#c\n  256\n", "the value is above the largest one", 3, 3},
+      {"P2 1 1 255\n#c\n  256\n", "the value is larger than 255", 3, 3},
       {"P3 1 1 9\n1 2 z\n", "a number is expected", 2, 5},
       {"P5 2 1 100\n\x01\x65", "the value 101 at byte 12 is above the largest one, 100", 0, 0},
       {"P5 1 1 300\n\x01\x2d", "the value 301 at byte 11 is above the largest one, 300", 0, 0},
@@ -424,9 +424,9 @@ static void channels_have_names(void **state) {
   assert_string_equal(bf_image_channel_name(&four, 3), "alpha");
 }
 
-static void strips_are_about_a_megabyte(void **state) {
+static void strips_are_about_four_megabytes(void **state) {
   (void)state;
-  assert_int_equal(bf_image_strip_rows(&(bf_image_format){1024, 4096, 1, 1, 255}), 1024);
+  assert_int_equal(bf_image_strip_rows(&(bf_image_format){4096, 4096, 1, 1, 255}), 1024);
   assert_int_equal(bf_image_strip_rows(&(bf_image_format){1024, 9, 1, 1, 255}), 9);
   assert_int_equal(bf_image_strip_rows(&(bf_image_format){1 << 24, 9, 3, 2, 65535}), 1);
 }
@@ -459,6 +459,21 @@ static void values_are_scaled_to_bytes(void **state) {
   assert_memory_equal(bytes, ((const uint8_t[]){0, 255}), 2);
 }
 
+static void masks_and_floats_keep_small_values(void **state) {
+  (void)state;
+  const uint16_t pixels[] = {0, 0, 1, 0, 0, 0, 0, 9};
+  uint8_t mask[2];
+  float floats[3];
+  bf_image_to_mask(&(bf_image_format){2, 1, 4, 2, 65535}, pixels, 2, mask);
+  assert_memory_equal(mask, ((const uint8_t[]){255, 0}), 2);
+  bf_image_to_mask(&(bf_image_format){2, 1, 1, 1, 255}, "\x00\x01", 2, mask);
+  assert_memory_equal(mask, ((const uint8_t[]){0, 255}), 2);
+  bf_image_to_floats(&(bf_image_format){3, 1, 1, 2, 65535}, pixels + 5, 3, floats);
+  assert_true(floats[0] == 0 && floats[2] == 9);
+  bf_image_to_floats(&(bf_image_format){2, 1, 1, 1, 255}, "\x07\xff", 2, floats);
+  assert_true(floats[0] == 7 && floats[1] == 255);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_kind_of_png_is_read),
@@ -476,9 +491,10 @@ int main(void) {
       cmocka_unit_test(faults_of_files_are_told),
       cmocka_unit_test(large_files_are_read_piece_by_piece),
       cmocka_unit_test(channels_have_names),
-      cmocka_unit_test(strips_are_about_a_megabyte),
+      cmocka_unit_test(strips_are_about_four_megabytes),
       cmocka_unit_test(brightness_is_rounded),
       cmocka_unit_test(values_are_scaled_to_bytes),
+      cmocka_unit_test(masks_and_floats_keep_small_values),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
