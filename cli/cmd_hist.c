@@ -35,6 +35,12 @@ static int read_request(const settings *own, const char *image, cli_hist_request
     return cli_usage_error(&cli_hist, "hist does not run on a GPU yet; --device takes cpu and emu");
   if (own->threads > 1024)
     return cli_usage_error(&cli_hist, "--threads takes at most 1024");
+  const char *const files[] = {image, own->mask ? own->mask : "", own->weights ? own->weights : ""};
+  unsigned inputs = 0;
+  for (unsigned i = 0; i < 3; i++)
+    inputs += strcmp(files[i], "-") == 0;
+  if (inputs > 1)
+    return cli_usage_error(&cli_hist, "only one of the images can come from standard input");
   *request = (cli_hist_request){.image = image,
                                 .mask = own->mask,
                                 .weights = own->weights,

@@ -21,9 +21,9 @@ typedef struct counting {
   strip_file image, mask, weights;
   cli_region region;
   uint32_t strip_rows;
-  void *grey;           /* brightness of a strip, or of its weights */
-  uint8_t *mask_bytes;  /* of a strip */
-  float *weight_floats; /* of a strip */
+  void *grey;          /* brightness of a strip, or of its weights */
+  void *mask_bytes;    /* uint8_t: of a strip */
+  void *weight_floats; /* float: of a strip */
 } counting;
 
 /* ---- Opening ---- */
@@ -32,25 +32,20 @@ static int out_of_memory(bf_diagnostic *diagnostic) {
   return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
 }
 
-/* Opens a file and makes room for a strip of it. */
-static int open_file(const char *path, uint32_t strip_rows, strip_file *file,
-                     bf_diagnostic *diagnostic) {
+static int open_file(const char *path, strip_file *file, bf_diagnostic *diagnostic) {
   BF_TRY(bf_image_open(path, &file->reader, diagnostic));
   file->format = *bf_image_get_format(file->reader);
-  const uint32_t rows = strip_rows ? strip_rows : bf_image_strip_rows(&file->format);
-  file->rows = malloc((size_t)(bf_image_row_bytes(&file->format) * rows));
-  return file->rows ? BF_OK : out_of_memory(diagnostic);
+  return BF_OK;
 }
 
-/* Opens a mask or weights, which must be as large as the image. */
-static int open_beside(const char *path, counting *work, strip_file *file,
+/* Opens a mask or weights (NULL: none), which must be as large as the image. */
+static int open_beside(const char *path, const bf_image_format *image, strip_file *file,
                        bf_diagnostic *diagnostic) {
-  const bf_image_format *image = &work->image.format;
   if (!path)
     return BF_OK;
-  BF_TRY(open_file(path, work->strip_rows, file, diagnostic));
+  BF_TRY(open_file(path, file, diagnostic));
   if (file->format.width != image->width || file->format.height != image->height)
-    return bf_fail_file(diagnostic, BF_BAD_INPUT, path,
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, cli_input_name(path),
                         "is %u x %u pixels large; the image is %u x %u", file->format.width,
                         file->format.height, image->width, image->height);
   return BF_OK;
@@ -73,17 +68,33 @@ static int set_region(counting *work, bf_diagnostic *diagnostic) {
 
 static int open_all(counting *work, bf_diagnostic *diagnostic) {
   const cli_hist_request *request = work->request;
-  BF_TRY(open_file(request->image, 0, &work->image, diagnostic));
+  BF_TRY(open_file(request->image, &work->image, diagnostic));
   work->strip_rows = bf_image_strip_rows(&work->image.format);
   work->hist->format = work->image.format;
   BF_TRY(set_region(work, diagnostic));
-  BF_TRY(open_beside(request->mask, work, &work->mask, diagnostic));
-  BF_TRY(open_beside(request->weights, work, &work->weights, diagnostic));
-  const size_t pixels = (size_t)work->strip_rows * work->image.format.width;
-  work->grey = malloc(pixels * sizeof(uint16_t));
-  work->mask_bytes = malloc(pixels);
-  work->weight_floats = malloc(pixels * sizeof *work->weight_floats);
-  return work->grey && work->mask_bytes && work->weight_floats ? BF_OK : out_of_memory(diagnostic);
+  BF_TRY(open_beside(request->mask, &work->image.format, &work->mask, diagnostic));
+  return open_beside(request->weights, &work->image.format, &work->weights, diagnostic);
+}
+
+/* Room for `size` bytes at *memory if they are wanted. */
+static int make_room(bool is_wanted, uint64_t size, void **memory, bf_diagnostic *diagnostic) {
+  *memory = is_wanted ? malloc((size_t)size) : NULL;
+  return *memory || !is_wanted ? BF_OK : out_of_memory(diagnostic);
+}
+
+/* Room for a strip of every file, and for what its pixels are converted to. */
+static int make_strips(counting *work, bf_diagnostic *diagnostic) {
+  strip_file *files[] = {&work->image, &work->mask, &work->weights};
+  const uint64_t pixels = (uint64_t)work->strip_rows * work->image.format.width;
+  const bool has_mask = work->mask.reader != NULL, has_weights = work->weights.reader != NULL;
+  const bool has_grey = has_weights || work->hist->channel[0].is_brightness;
+  for (size_t i = 0; i < 3; i++)
+    BF_TRY(make_room(files[i]->reader != NULL,
+                     bf_image_row_bytes(&files[i]->format) * work->strip_rows, &files[i]->rows,
+                     diagnostic));
+  BF_TRY(make_room(has_grey, pixels * sizeof(uint16_t), &work->grey, diagnostic));
+  BF_TRY(make_room(has_mask, pixels, &work->mask_bytes, diagnostic));
+  return make_room(has_weights, pixels * sizeof(float), &work->weight_floats, diagnostic);
 }
 
 static void close_all(counting *work) {
@@ -184,9 +195,10 @@ static int count_channel(counting *work, cli_hist_channel *channel, uint32_t fir
                                   .threads = work->request->threads};
   if (!work->hist->is_weighted)
     return bf_histogram_u64(&part, &options, channel->counts, diagnostic);
-  options.weights = work->weight_floats + (size_t)first * format->width + work->region.x;
+  options.weights =
+      (const float *)work->weight_floats + (size_t)first * format->width + work->region.x;
   options.weight_type = BF_WEIGHT_F32;
-  options.weights_stride_bytes = format->width * sizeof *work->weight_floats;
+  options.weights_stride_bytes = format->width * sizeof(float);
   return bf_histogram_f64(&part, &options, channel->sums, diagnostic);
 }
 
@@ -255,6 +267,8 @@ int cli_hist_count(const cli_hist_request *request, cli_histogram *hist,
   hist->values = hist->format.sample_bytes == 2 ? 65536 : 256;
   if (error == BF_OK)
     error = choose_channels(request, hist, diagnostic);
+  if (error == BF_OK)
+    error = make_strips(&work, diagnostic);
   if (error == BF_OK)
     error = count_rows(&work, diagnostic);
   close_all(&work);

@@ -13,9 +13,15 @@ cmp docs/img/tile-column.svg "$work/column.svg" || faults=1
 "$1/bankfold" hist examples/images/colour.ppm --svg "$work/hist.svg" >/dev/null || faults=1
 cmp docs/img/hist.svg "$work/hist.svg" || faults=1
 # How well bitmaps are compressed is left to zlib.
-"$1/bankfold" hough examples/images/lines.png --svg "$work/hough.svg" >/dev/null || faults=1
+"$1/bankfold" hough examples/images/lines.png --svg "$work/hough.svg" --space "$work/space.png" \
+  >/dev/null || faults=1
 without_bitmaps() { sed 's/base64,[^"]*//' "$1"; }
 cmp <(without_bitmaps docs/img/hough.svg) <(without_bitmaps "$work/hough.svg") || faults=1
+# The bitmaps inside are the image and the Hough space.
+bitmap() { sed -n 's/.*base64,\([^"]*\).*/\1/p' "$work/hough.svg" | sed -n "$1p" | base64 -d; }
+cmp <("$1/bankfold" hist examples/images/lines.png --csv -) <(bitmap 1 | "$1/bankfold" hist - --csv -) ||
+  faults=1
+cmp "$work/space.png" <(bitmap 2) || faults=1
 "$1/bankfold" report examples/tile.trace --output "$work/page.html" >/dev/null || faults=1
 "$1/bankfold" suggest tests/data/suggest/tiles.ptx --source tests/data/suggest/tiles.cu \
   --launch tests/data/suggest/tiles.launch --kernel transpose --svg "$work/arrays" >/dev/null || faults=1
