@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-void bf_histogram_reference(const bf_vote_job *job, uint64_t *counts) {
+void bf_vote_reference(const bf_vote_job *job, uint64_t *counts) {
   for (size_t y = 0; y < job->image.height; y++)
     for (size_t x = 0; x < job->image.width; x++) {
       size_t bin = bf_bins_find(&job->bins, bf_pixels_value(&job->image, x, y, job->channel));
@@ -28,7 +28,7 @@ static double weight_of(const bf_vote_job *job, size_t x, size_t y) {
   return (double)single;
 }
 
-void bf_histogram_reference_sums(const bf_vote_job *job, double *sums) {
+void bf_vote_reference_sums(const bf_vote_job *job, double *sums) {
   for (size_t y = 0; y < job->image.height; y++)
     for (size_t x = 0; x < job->image.width; x++) {
       size_t bin = bf_bins_find(&job->bins, bf_pixels_value(&job->image, x, y, job->channel));
@@ -37,7 +37,7 @@ void bf_histogram_reference_sums(const bf_vote_job *job, double *sums) {
     }
 }
 
-void bf_hough_reference(const bf_pixels *edges, bool weighted, const bf_hough_space *space) {
+void bf_vote_reference_hough(const bf_pixels *edges, bool weighted, const bf_hough_space *space) {
   for (size_t angle = 0; angle < space->angles; angle++) {
     bf_angle at = bf_hough_angle(space, angle);
     uint32_t *line = space->votes + angle * space->rhos + space->rho_zero;
