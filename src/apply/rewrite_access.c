@@ -17,6 +17,7 @@
  * What was computed is remembered; rewrite_hoist.c says where it can be used again, and which loops
  * it can be computed outside of. */
 #include "apply/rewrite_inner.h"
+#include "ptx/fatbin.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -223,21 +224,43 @@ static void forget_written(writer *w, const bf_ptx_instruction *instruction) {
 
 /* ---- Hashing ---- */
 
+/* Whether the module may use lop3, and the driver that compiles it knows it. */
+static bool has_lop3(const bf_ptx_module *module) {
+  bool is_new = module->version_major * 10 + module->version_minor >= 43;
+  for (unsigned i = 0; i < module->targets && is_new; i++) {
+    bf_arch arch;
+    if (bf_arch_parse(module->target[i], &arch))
+      return arch.sm >= 50;
+  }
+  return false;
+}
+
+/* Writes place = from ^ (term & mask). ptxas joins the two instructions to one where it has to;
+ * where lop3 is written, counts of instructions need not know that. */
+static void put_masked_xor(writer *w, const char *place, const char *from, uint64_t mask,
+                           bool wide) {
+  const char *suffix = suffix_of(wide);
+  unsigned bits = bits_of(wide);
+  enum { AND_XOR = 0x6a }; /* (a & b) ^ c */
+  if (!wide && has_lop3(w->plan->module)) {
+    PUT(w, "lop3.b32 \t%s, %sterm, %llu, %s, 0x%x;\n", place, w->prefix, (unsigned long long)mask,
+        from, AND_XOR);
+    return;
+  }
+  PUT(w, "and.b%u \t%sterm%s, %sterm%s, %llu;\n", bits, w->prefix, suffix, w->prefix, suffix,
+      (unsigned long long)mask);
+  PUT(w, "xor.b%u \t%s, %s, %sterm%s;\n", bits, place, from, w->prefix, suffix);
+}
+
 /* Writes place = H(address) for an address in a register of its own or of the program. */
 static void put_terms(writer *w, const char *address, unsigned place, bool wide) {
   const char *suffix = suffix_of(wide);
-  unsigned bits = bits_of(wide);
+  char name[64];
+  snprintf(name, sizeof name, "%splace%s%u", w->prefix, suffix, place);
   for (unsigned i = 0; i < w->own->terms; i++) {
     const bf_hash_term *term = &w->own->term[i];
-    PUT(w, "shr.u%u \t%sterm%s, %s, %d;\n", bits, w->prefix, suffix, address, term->shift);
-    PUT(w, "and.b%u \t%sterm%s, %sterm%s, %llu;\n", bits, w->prefix, suffix, w->prefix, suffix,
-        (unsigned long long)term->mask);
-    if (i == 0)
-      PUT(w, "xor.b%u \t%splace%s%u, %s, %sterm%s;\n", bits, w->prefix, suffix, place, address,
-          w->prefix, suffix);
-    else
-      PUT(w, "xor.b%u \t%splace%s%u, %splace%s%u, %sterm%s;\n", bits, w->prefix, suffix, place,
-          w->prefix, suffix, place, w->prefix, suffix);
+    PUT(w, "shr.u%u \t%sterm%s, %s, %d;\n", bits_of(wide), w->prefix, suffix, address, term->shift);
+    put_masked_xor(w, name, i == 0 ? address : name, term->mask, wide);
   }
   w->uses_term[wide] = true;
 }
