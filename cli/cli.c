@@ -251,6 +251,10 @@ bf_trace_form cli_trace_form(const char *from) {
   return strcmp(from, "nvbit") == 0 ? BF_TRACE_NVBIT : BF_TRACE_ACCELSIM;
 }
 
+const char *cli_input_name(const char *path) {
+  return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 /* ---- Output ---- */
 
 bool cli_wants_color(const cli_common *common) {
@@ -323,5 +327,16 @@ int cli_seconds(const cli_command *command, const char *option, const char *valu
   if (end == value || *end || !(given >= 0) || given > 1e9)
     return cli_usage_error(command, "--%s takes seconds, not '%s'", option, value);
   *seconds = given;
+  return -1;
+}
+
+int cli_range(const cli_command *command, const char *option, const char *value, double *low,
+              double *high) {
+  char *colon, *end;
+  *low = strtod(value, &colon);
+  *high = *colon == ':' ? strtod(colon + 1, &end) : 0;
+  if (colon == value || *colon != ':' || end == colon + 1 || *end || !(*low < *high) ||
+      !(*low > -1e15) || !(*high < 1e15))
+    return cli_usage_error(command, "--%s takes LOW:HIGH, LOW below HIGH, not '%s'", option, value);
   return -1;
 }

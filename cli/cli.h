@@ -88,9 +88,9 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
-    cli_draw, cli_emit, cli_exec, cli_help, cli_machines, cli_nvcc, cli_profile, cli_ptx, cli_ptxas,
-    cli_report, cli_reproduce, cli_rewrite, cli_run, cli_sim, cli_solve, cli_suggest, cli_trace,
-    cli_tune;
+    cli_draw, cli_emit, cli_exec, cli_help, cli_hist, cli_hough, cli_machines, cli_nvcc,
+    cli_profile, cli_ptx, cli_ptxas, cli_report, cli_reproduce, cli_rewrite, cli_run, cli_sim,
+    cli_solve, cli_suggest, cli_trace, cli_tune;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;
@@ -125,11 +125,18 @@ int cli_seconds(const cli_command *command, const char *option, const char *valu
 int cli_parse_size(const char *option, const char *text, uint32_t least, uint32_t size[3],
                    bf_diagnostic *diagnostic);
 
+/* Reads LOW:HIGH, LOW below HIGH, from the value of an option. Returns -1 to go on or an exit
+ * status. */
+int cli_range(const cli_command *command, const char *option, const char *value, double *low,
+              double *high);
+
 /* Loads the machine that the common options name. */
 int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnostic *diagnostic);
 /* Parses hash text (NULL: none) for machine. */
 int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
                   bf_diagnostic *diagnostic);
+/* What messages call the input at path: its name, or "standard input" for "-". */
+const char *cli_input_name(const char *path);
 bool cli_wants_color(const cli_common *common);
 /* Characters in a line of standard output: as asked for (0: not), or as wide as the terminal. */
 unsigned cli_columns(uint64_t asked);

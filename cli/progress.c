@@ -28,7 +28,8 @@ void cli_progress_end(cli_progress *progress) {
 }
 
 cli_block_bar cli_block_bar_begin(const char *name) {
-  return (cli_block_bar){.visible = isatty(2) != 0, .started = bf_seconds(), .name = name};
+  return (cli_block_bar){
+      .visible = isatty(2) != 0, .started = bf_seconds(), .name = name, .unit = "blocks"};
 }
 
 bool cli_block_bar_step(void *context, uint64_t blocks_done, uint64_t blocks) {
@@ -38,8 +39,9 @@ bool cli_block_bar_step(void *context, uint64_t blocks_done, uint64_t blocks) {
     return !cli_interrupted();
   char cells[BF_BAR_CELLS + 1];
   bf_bar_fill(blocks ? (double)blocks_done / (double)blocks : 0, cells);
-  fprintf(stderr, "\r\033[K[%s] %s  %llu of %llu blocks  %.0f s", cells, bar->name,
-          (unsigned long long)blocks_done, (unsigned long long)blocks, now - bar->started);
+  fprintf(stderr, "\r\033[K[%s] %s  %llu of %llu %s  %.0f s", cells, bar->name,
+          (unsigned long long)blocks_done, (unsigned long long)blocks, bar->unit,
+          now - bar->started);
   fflush(stderr);
   bar->drawn = now;
   bar->shown = true;

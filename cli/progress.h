@@ -17,11 +17,12 @@ bool cli_progress_step(void *context, double seconds, uint64_t lower, uint64_t u
 /* Removes the line. */
 void cli_progress_end(cli_progress *progress);
 
-/* How many blocks of a launch are done; drawn once it takes longer. */
+/* How many blocks of a launch, or other units, are done; drawn once it takes longer. */
 typedef struct cli_block_bar {
   bool visible, shown;
   double started, drawn;
   const char *name;
+  const char *unit; /* "blocks", unless changed */
 } cli_block_bar;
 
 /* name: of the kernel. */

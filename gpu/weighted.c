@@ -126,8 +126,8 @@ static void fill(const char *name, uint32_t height, weighed *picture) {
     picture->weights[i] = (float)(bits >> 24) / 256;
   }
   memset(picture->reference, 0, sizeof picture->reference);
-  bf_histogram_weighted_reference(picture->pixels, picture->weights, picture->pixel_count,
-                                  picture->reference);
+  bf_corpus_weighted_reference(picture->pixels, picture->weights, picture->pixel_count,
+                               picture->reference);
 }
 
 int main(int argc, char **argv) {

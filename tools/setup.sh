@@ -20,6 +20,7 @@ need_to_build() {
   need ninja-build has ninja
   need pkg-config has pkg-config
   need libzstd-dev pkg-config --exists libzstd
+  need libpng-dev pkg-config --exists libpng
 }
 
 need_to_test() {

@@ -11,14 +11,14 @@ typedef struct histogram_variant {
   uint32_t threads, pixels_per_thread;
 } histogram_variant;
 
-void bf_histogram_reference(const uint8_t *pixels, uint64_t pixel_count, unsigned bin_count,
-                            uint32_t *bins) {
+void bf_corpus_histogram_reference(const uint8_t *pixels, uint64_t pixel_count, unsigned bin_count,
+                                   uint32_t *bins) {
   for (uint64_t i = 0; i < pixel_count; i++)
     bins[pixels[i] / (256 / bin_count)]++;
 }
 
-void bf_histogram_weighted_reference(const uint8_t *pixels, const float *weights,
-                                     uint64_t pixel_count, double *bins) {
+void bf_corpus_weighted_reference(const uint8_t *pixels, const float *weights, uint64_t pixel_count,
+                                  double *bins) {
   for (uint64_t i = 0; i < pixel_count; i++)
     bins[pixels[i]] += (double)weights[i];
 }
@@ -42,7 +42,7 @@ static int run_histogram(const bf_corpus_run *run, bf_corpus_outcome *outcome,
   uint32_t pixel_count;
   BF_TRY(make_image(run, &pixels, &pixel_count, diagnostic));
   uint32_t reference[256] = {0}, result[256];
-  bf_histogram_reference(pixels, pixel_count, variant->bins, reference);
+  bf_corpus_histogram_reference(pixels, pixel_count, variant->bins, reference);
 
   uint64_t image, bins;
   const uint64_t bytes = variant->bins * sizeof *result;
@@ -72,7 +72,7 @@ static int run_weighted(const bf_corpus_run *run, bf_corpus_outcome *outcome,
   for (uint32_t i = 0; i < pixel_count; i++)
     weights[i] = (float)(bf_corpus_next(&random) >> 24) / 256;
   double reference[256] = {0}, result[256], largest = 0;
-  bf_histogram_weighted_reference(pixels, weights, pixel_count, reference);
+  bf_corpus_weighted_reference(pixels, weights, pixel_count, reference);
   for (unsigned bin = 0; bin < 256; bin++)
     largest = reference[bin] > largest ? reference[bin] : largest;
 

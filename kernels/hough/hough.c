@@ -8,8 +8,8 @@
 enum { ANGLES = 180, THREADS = 256 };
 
 /* The same operations as in the kernel, each rounded in the same way. */
-void bf_hough_reference(const uint32_t *points, uint32_t point_count, float cosine, float sine,
-                        uint32_t *line) {
+void bf_corpus_hough_reference(const uint32_t *points, uint32_t point_count, float cosine,
+                               float sine, uint32_t *line) {
   for (uint32_t i = 0; i < point_count; i++) {
     const float x = (float)(points[i] & 0xffff), y = (float)(points[i] >> 16);
     const float across = y * sine;
@@ -52,8 +52,8 @@ static int run_hough(const bf_corpus_run *run, bf_corpus_outcome *outcome,
     const double theta = angle * (acos(-1) / ANGLES);
     cosines[angle] = (float)cos(theta);
     sines[angle] = (float)sin(theta);
-    bf_hough_reference(points, point_count, cosines[angle], sines[angle],
-                       reference + angle * BF_HOUGH_BINS);
+    bf_corpus_hough_reference(points, point_count, cosines[angle], sines[angle],
+                              reference + angle * BF_HOUGH_BINS);
   }
 
   uint64_t list, cosine, sine, space;

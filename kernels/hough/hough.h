@@ -9,7 +9,7 @@
 enum { BF_HOUGH_WIDTH = 256, BF_HOUGH_HEIGHT = 192, BF_HOUGH_BINS = 576 };
 
 /* Adds the votes of points, x in the low and y in the high 16 bits, to the line of one angle. */
-void bf_hough_reference(const uint32_t *points, uint32_t point_count, float cosine, float sine,
-                        uint32_t *line);
+void bf_corpus_hough_reference(const uint32_t *points, uint32_t point_count, float cosine,
+                               float sine, uint32_t *line);
 
 #endif

@@ -130,6 +130,11 @@ static int cover(chart_axis *axis, double value, const char *series, bf_diagnost
   return BF_OK;
 }
 
+/* Lines and steps have numbers along x, bars have categories. */
+static bool has_categories(const bf_chart *chart) {
+  return chart->kind == BF_CHART_BARS || chart->kind == BF_CHART_STACKS;
+}
+
 /* The height of a stack. */
 static double stack_height(const bf_chart *chart, size_t category) {
   double sum = 0;
@@ -142,7 +147,7 @@ static double stack_height(const bf_chart *chart, size_t category) {
 static int cover_series(chart_layout *layout, const bf_chart_series *series,
                         bf_diagnostic *diagnostic) {
   const bf_chart *chart = layout->chart;
-  if (chart->kind != BF_CHART_LINES && series->count > chart->categories)
+  if (has_categories(chart) && series->count > chart->categories)
     return bf_fail(diagnostic, BF_BAD_INPUT, "chart: series '%s' has %zu values for %zu categories",
                    series->name, series->count, chart->categories);
   for (size_t i = 0; i < series->count; i++) {
@@ -151,10 +156,12 @@ static int cover_series(chart_layout *layout, const bf_chart_series *series,
     if (chart->kind == BF_CHART_STACKS && series->y[i] < 0)
       return bf_fail(diagnostic, BF_BAD_INPUT, "chart: series '%s' has the value %g in a stack",
                      series->name, series->y[i]);
-    if (chart->kind == BF_CHART_LINES)
+    if (!has_categories(chart))
       BF_TRY(cover(&layout->x, series->x[i], series->name, diagnostic));
     BF_TRY(cover(&layout->y, series->y[i], series->name, diagnostic));
   }
+  if (chart->kind == BF_CHART_STEPS)
+    BF_TRY(cover(&layout->x, series->x[series->count], series->name, diagnostic));
   return BF_OK;
 }
 
@@ -162,7 +169,8 @@ static int cover_series(chart_layout *layout, const bf_chart_series *series,
 static int measure_values(chart_layout *layout, bf_diagnostic *diagnostic) {
   const bf_chart *chart = layout->chart;
   layout->x = (chart_axis){.low = INFINITY, .high = -INFINITY, .is_log = chart->log_x};
-  layout->y = (chart_axis){.low = INFINITY, .high = -INFINITY, .is_log = chart->log_y};
+  layout->y = (chart_axis){
+      .low = INFINITY, .high = -INFINITY, .is_log = chart->log_y && chart->kind != BF_CHART_STEPS};
   if (chart->series_count > BF_CHART_SERIES)
     return bf_fail(diagnostic, BF_BAD_INPUT, "chart: %zu series, but %d can be told apart",
                    chart->series_count, BF_CHART_SERIES);
@@ -174,10 +182,10 @@ static int measure_values(chart_layout *layout, bf_diagnostic *diagnostic) {
     BF_TRY(cover(&layout->y, stack_height(chart, i), "sum", diagnostic));
   if (chart->reference != 0)
     BF_TRY(cover(&layout->y, chart->reference, "reference", diagnostic));
-  if (!chart->log_y && (chart->from_zero || chart->kind != BF_CHART_LINES))
+  if (!layout->y.is_log && (chart->from_zero || chart->kind != BF_CHART_LINES))
     BF_TRY(cover(&layout->y, 0, "zero", diagnostic));
   fit(&layout->y, true);
-  if (chart->kind == BF_CHART_LINES)
+  if (!has_categories(chart))
     fit(&layout->x, false);
   return BF_OK;
 }
@@ -215,7 +223,7 @@ static int measure(chart_layout *layout, bf_diagnostic *diagnostic) {
   const bf_chart *chart = layout->chart;
   BF_TRY(measure_values(layout, diagnostic));
   layout->width = WIDTH;
-  if (chart->kind != BF_CHART_LINES) {
+  if (has_categories(chart)) {
     double bars = chart->kind == BF_CHART_BARS ? (double)chart->series_count : 2;
     double wanted = LEFT + MARGIN + (double)chart->categories * (bars * LEAST_BAR + GROUP_GAP);
     layout->width = fmin(fmax(WIDTH, wanted), MOST_WIDTH);
@@ -227,7 +235,7 @@ static int measure(chart_layout *layout, bf_diagnostic *diagnostic) {
   layout->y.from = layout->plot_top + PLOT_HEIGHT;
   layout->y.to = layout->plot_top;
   double labels = TICK_HEIGHT;
-  if (chart->kind != BF_CHART_LINES) {
+  if (has_categories(chart)) {
     double slot = (layout->x.to - LEFT) / (double)(chart->categories ? chart->categories : 1);
     layout->tilts = longest_category(chart) > slot - 4;
     if (layout->tilts)
@@ -260,6 +268,12 @@ static void format_tick(double value, char *string, size_t size) {
     snprintf(string, size, "%.4gk", value / 1e3);
   else
     snprintf(string, size, "%.5g", fabs(value) < 1e-12 ? 0 : value);
+}
+
+/* Number of the colour of a series. */
+static size_t colour_of(const bf_chart *chart, size_t series) {
+  const unsigned own = chart->series[series].colour;
+  return own ? own - 1 : series;
 }
 
 /* The mark of a series of lines: shapes in turn. */
@@ -297,7 +311,7 @@ static void draw_ticks(const chart_layout *layout, bf_text *text) {
     format_tick(y->tick[i], label, sizeof label);
     draw_text(x->from - 8, at + 4, "class=\"dim\" text-anchor=\"end\"", label, text);
   }
-  for (unsigned i = 0; layout->chart->kind == BF_CHART_LINES && i < x->ticks; i++) {
+  for (unsigned i = 0; !has_categories(layout->chart) && i < x->ticks; i++) {
     double at = place(x, x->tick[i]);
     draw_line(at, y->from, at, y->to, "grid", text);
     format_tick(x->tick[i], label, sizeof label);
@@ -330,7 +344,7 @@ static void draw_legend(const chart_layout *layout, bf_text *text) {
       x = LEFT;
       y += LEGEND_LINE;
     }
-    bf_text_addf(text, "<g class=\"c%zu\">", s);
+    bf_text_addf(text, "<g class=\"c%zu\">", colour_of(chart, s));
     if (chart->kind == BF_CHART_LINES) {
       bf_text_addf(text, "<path d=\"M%.1f %.1fh20\" stroke=\"currentColor\" stroke-width=\"2\"%s/>",
                    x, y - 4, series->dashed ? " stroke-dasharray=\"5 4\"" : "");
@@ -366,7 +380,7 @@ static void draw_path(const chart_layout *layout, const bf_chart_series *series,
 static void draw_lines(const chart_layout *layout, bf_text *text) {
   for (size_t s = 0; s < layout->chart->series_count; s++) {
     const bf_chart_series *series = &layout->chart->series[s];
-    bf_text_addf(text, "<g class=\"c%zu\">\n", s);
+    bf_text_addf(text, "<g class=\"c%zu\">\n", colour_of(layout->chart, s));
     draw_path(layout, series, text);
     for (size_t i = 0; i < series->count; i++) {
       if (isnan(series->y[i]) || isnan(series->x[i]))
@@ -379,6 +393,26 @@ static void draw_lines(const chart_layout *layout, bf_text *text) {
   }
 }
 
+/* The area under the steps of each series, then the marks. */
+static void draw_steps(const chart_layout *layout, bf_text *text) {
+  const bf_chart *chart = layout->chart;
+  const double base = place(&layout->y, 0);
+  for (size_t s = 0; s < chart->series_count; s++) {
+    const bf_chart_series *series = &chart->series[s];
+    bf_text_addf(text, "<path d=\"M%.1f %.1f", place(&layout->x, series->x[0]), base);
+    for (size_t i = 0; i < series->count; i++)
+      bf_text_addf(text, "V%.1fH%.1f", isnan(series->y[i]) ? base : place(&layout->y, series->y[i]),
+                   place(&layout->x, series->x[i + 1]));
+    bf_text_addf(text,
+                 "V%.1fz\" class=\"c%zu\" fill=\"currentColor\" fill-opacity=\"0.4\" "
+                 "stroke=\"currentColor\"/>\n",
+                 base, colour_of(chart, s));
+  }
+  for (size_t i = 0; i < chart->marks; i++)
+    draw_line(place(&layout->x, chart->mark[i]), layout->y.from, place(&layout->x, chart->mark[i]),
+              layout->y.to, "reference", text);
+}
+
 /* A bar from value bottom to value top, both on the axis. */
 static void draw_bar(const chart_layout *layout, const char *category, size_t s, double x,
                      double width, double bottom, double top, bf_text *text) {
@@ -387,7 +421,7 @@ static void draw_bar(const chart_layout *layout, const char *category, size_t s,
   bf_text_addf(text,
                "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"c%zu\" "
                "fill=\"currentColor\"><title>",
-               x, fmin(y1, y2), width, fabs(y2 - y1), s);
+               x, fmin(y1, y2), width, fabs(y2 - y1), colour_of(layout->chart, s));
   bf_markup_escape(category, text);
   bf_text_puts(text, ", ");
   bf_markup_escape(series->name, text);
@@ -444,6 +478,8 @@ int bf_chart_svg(const bf_chart *chart, bf_text *text, bf_diagnostic *diagnostic
   draw_labels(&layout, text);
   if (chart->kind == BF_CHART_LINES)
     draw_lines(&layout, text);
+  else if (chart->kind == BF_CHART_STEPS)
+    draw_steps(&layout, text);
   else
     draw_bars(&layout, text);
   draw_line(layout.x.from, layout.y.from, layout.x.to, layout.y.from, "axis", text);

@@ -35,6 +35,8 @@ INVOCATIONS = {
     "suggest": [["tests/data/suggest/tiles.ptx", "--source", "tests/data/suggest/tiles.cu",
                  "--launch", "tests/data/suggest/tiles.launch"]],
     "report": [[TILE]],
+    "hist": [["examples/images/natural.png"], ["examples/images/natural.png", "--device", "emu"]],
+    "hough": [["examples/images/lines.png"]],
     "machines": [[], ["hopper"], ["gtx580"]],
     "sim": [["--benchmark", "transpose16", "--gpu", "examples/small.gpu"],
             ["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--gpu", "examples/small.gpu"],

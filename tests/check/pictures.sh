@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The picture in the documentation is what the documented command of build folder $1 draws, and
+# The pictures in the documentation are what the documented commands of build folder $1 draw, and
 # SVG and HTML are well-formed for a parser, where one is here.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -10,6 +10,18 @@ faults=0
 cmp docs/img/tile-column.svg "$work/column.svg" || faults=1
 "$1/bankfold" draw --access 'ld 16 ffffffff stride:8 @<&">' --hash fixed --svg "$work/wide.svg" ||
   faults=1
+"$1/bankfold" hist examples/images/colour.ppm --svg "$work/hist.svg" >/dev/null || faults=1
+cmp docs/img/hist.svg "$work/hist.svg" || faults=1
+# How well bitmaps are compressed is left to zlib.
+"$1/bankfold" hough examples/images/lines.png --svg "$work/hough.svg" --space "$work/space.png" \
+  >/dev/null || faults=1
+without_bitmaps() { sed 's/base64,[^"]*//' "$1"; }
+cmp <(without_bitmaps docs/img/hough.svg) <(without_bitmaps "$work/hough.svg") || faults=1
+# The bitmaps inside are the image and the Hough space.
+bitmap() { sed -n 's/.*base64,\([^"]*\).*/\1/p' "$work/hough.svg" | sed -n "$1p" | base64 -d; }
+cmp <("$1/bankfold" hist examples/images/lines.png --csv -) <(bitmap 1 | "$1/bankfold" hist - --csv -) ||
+  faults=1
+cmp "$work/space.png" <(bitmap 2) || faults=1
 "$1/bankfold" report examples/tile.trace --output "$work/page.html" >/dev/null || faults=1
 "$1/bankfold" suggest tests/data/suggest/tiles.ptx --source tests/data/suggest/tiles.cu \
   --launch tests/data/suggest/tiles.launch --kernel transpose --svg "$work/arrays" >/dev/null || faults=1

@@ -7,4 +7,5 @@ if ldd "$program" >/dev/null 2>&1; then
   ldd "$program"
   exit 1
 fi
-"$program" machines >/dev/null && echo 'ld 4 ffffffff stride:32' | "$program" check - >/dev/null
+"$program" machines >/dev/null && echo 'ld 4 ffffffff stride:32' | "$program" check - >/dev/null &&
+  printf 'P2 1 1 1\n1' | "$program" hist - >/dev/null

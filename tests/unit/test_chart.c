@@ -129,6 +129,29 @@ static void test_stack(void **state) {
 }
 
 /* One value, equal values, one series: nothing divides by zero. */
+/* Steps span the axis, are filled down to zero, and have the colour asked for. */
+static void test_steps(void **state) {
+  (void)state;
+  const double edges[] = {0, 64, 128, 256}, counts[] = {5, 0, 10}, mark = 64;
+  const bf_chart_series series = {
+      .name = "green", .x = edges, .y = counts, .count = 3, .colour = BF_CHART_GREEN};
+  bf_text text = draw(&(bf_chart){.kind = BF_CHART_STEPS,
+                                  .title = "histogram",
+                                  .series = &series,
+                                  .series_count = 1,
+                                  .mark = &mark,
+                                  .marks = 1});
+  const char *path = strstr(text.data, "z\" class=\"c2\"");
+  assert_non_null(path);
+  while (strncmp(path, "<path", 5) != 0)
+    path--;
+  /* The plot is 670 by 300 pixels, from 70, 44; 10 is the end of the axis. */
+  const char *drawn = "<path d=\"M70.0 344.0V194.0H237.5V344.0H405.0V44.0H740.0V344.0z\"";
+  assert_memory_equal(path, drawn, strlen(drawn));
+  assert_non_null(strstr(text.data, "M237.5 344.0L237.5 44.0\" class=\"reference\""));
+  bf_text_free(&text);
+}
+
 static void test_degenerate(void **state) {
   (void)state;
   static const double same[] = {3, 3};
@@ -192,9 +215,10 @@ static void test_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lines),      cmocka_unit_test(test_logarithmic),
-      cmocka_unit_test(test_bars),       cmocka_unit_test(test_stack),
-      cmocka_unit_test(test_degenerate), cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_lines),   cmocka_unit_test(test_logarithmic),
+      cmocka_unit_test(test_bars),    cmocka_unit_test(test_stack),
+      cmocka_unit_test(test_steps),   cmocka_unit_test(test_degenerate),
+      cmocka_unit_test(test_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

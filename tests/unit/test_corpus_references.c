@@ -73,9 +73,9 @@ static void histograms_count_every_pixel_once(void **state) {
   bf_image_make(3, SIDE, SIDE, pixels);
   for (unsigned i = 0; i < PIXELS; i++)
     ones[i] = 1;
-  bf_histogram_reference(pixels, PIXELS, 256, fine);
-  bf_histogram_reference(pixels, PIXELS, 64, coarse);
-  bf_histogram_weighted_reference(pixels, ones, PIXELS, weighted);
+  bf_corpus_histogram_reference(pixels, PIXELS, 256, fine);
+  bf_corpus_histogram_reference(pixels, PIXELS, 64, coarse);
+  bf_corpus_weighted_reference(pixels, ones, PIXELS, weighted);
   for (unsigned bin = 0; bin < 256; bin++) {
     total += fine[bin];
     assert_near(weighted[bin], fine[bin], 0);
@@ -94,12 +94,12 @@ static void points_of_a_line_meet(void **state) {
   uint32_t slanted[BF_HOUGH_BINS] = {0}, total = 0;
   for (uint32_t i = 0; i < 100; i++)
     points[i] = 77 | i << 16;
-  bf_hough_reference(points, 100, 1, 0, upright);
+  bf_corpus_hough_reference(points, 100, 1, 0, upright);
   assert_int_equal(upright[77 + BF_HOUGH_WIDTH], 100);
-  bf_hough_reference(points, 100, 0, 1, level);
+  bf_corpus_hough_reference(points, 100, 0, 1, level);
   for (uint32_t i = 0; i < 100; i++)
     assert_int_equal(level[i + BF_HOUGH_WIDTH], 1);
-  bf_hough_reference(points, 100, -0.6f, 0.8f, slanted);
+  bf_corpus_hough_reference(points, 100, -0.6f, 0.8f, slanted);
   for (unsigned bin = 0; bin < BF_HOUGH_BINS; bin++)
     total += slanted[bin];
   assert_int_equal(total, 100);

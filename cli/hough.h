@@ -1,0 +1,25 @@
+/* Lines in images, for the command hough: what was found, and pictures of it. */
+#ifndef BF_CLI_HOUGH_H
+#define BF_CLI_HOUGH_H
+
+#include "cli.h"
+#include "image/image.h"
+
+typedef struct cli_lines {
+  bf_image_format format;
+  void *pixels;   /* the image as it was read */
+  uint8_t *edges; /* given ones; NULL where they were found, and are in found */
+  bool is_given;  /* the image holds edges */
+  bf_hough_result found;
+} cli_lines;
+
+/* The Hough space as a picture: angles across, distances down, the square root of the votes as
+ * brightness. Free pixels with free(). */
+int cli_hough_picture(const bf_hough_space *space, bf_image_format *format, uint8_t **pixels,
+                      bf_diagnostic *diagnostic);
+/* An SVG document: the image with the lines drawn over it, and the Hough space with the places of
+ * the lines. */
+int cli_hough_svg(const cli_lines *hough, const char *name, bf_text *text,
+                  bf_diagnostic *diagnostic);
+
+#endif
