@@ -49,28 +49,43 @@ static void pick_weights(bf_chunk *chunk, const uint8_t *data, bf_weight_type ty
 
 /* ---- Bins ---- */
 
-/* keep and bin are written in one pass; how many are kept fits 16 bits. */
-#define BIN_WORDS(name, bin_of)                                                                    \
-  static inline size_t name(bf_chunk *chunk, const uint8_t *words, const bf_word_bins *bins) {     \
-    uint16_t first = bins->first, span = (uint16_t)(bins->last - first), kept = 0;                 \
-    unsigned shift = bins->shift;                                                                  \
-    const uint16_t *table = bins->table;                                                           \
-    (void)shift, (void)table;                                                                      \
-    for (size_t i = 0; i < chunk->count; i++) {                                                    \
-      uint16_t value;                                                                              \
-      memcpy(&value, words + i * sizeof value, sizeof value);                                      \
-      uint16_t keep = (uint16_t)(value - first) <= span ? 0xffff : 0;                              \
-      chunk->keep[i] = keep;                                                                       \
-      chunk->bin[i] = (uint16_t)(bin_of)&keep;                                                     \
-      kept = (uint16_t)(kept - keep);                                                              \
-    }                                                                                              \
-    return chunk->count - kept;                                                                    \
+static inline uint64_t load(const void *at) {
+  uint64_t word;
+  memcpy(&word, at, sizeof word);
+  return word;
+}
+
+/* Bins of words from a table, in which dropped words have bin 0: four at a time. */
+static void look_up(bf_chunk *chunk, const uint8_t *words, const uint16_t *table) {
+  size_t i = 0;
+  for (; i + 4 <= chunk->count; i += 4) {
+    uint64_t four = load(words + i * sizeof(uint16_t));
+    uint64_t low = table[four & 0xffff] | (uint64_t)table[four >> 16 & 0xffff] << 16;
+    uint64_t high = table[four >> 32 & 0xffff] | (uint64_t)table[four >> 48] << 16;
+    uint64_t found = low | high << 32;
+    memcpy(&chunk->bin[i], &found, sizeof found);
   }
-BIN_WORDS(bin_by_shift, value >> shift)
-BIN_WORDS(bin_by_table, table[value])
+  for (; i < chunk->count; i++) {
+    uint16_t value;
+    memcpy(&value, words + i * sizeof value, sizeof value);
+    chunk->bin[i] = table[value];
+  }
+}
 
 static size_t bin_words(bf_chunk *chunk, const uint8_t *words, const bf_word_bins *bins) {
-  return bins->table ? bin_by_table(chunk, words, bins) : bin_by_shift(chunk, words, bins);
+  uint16_t first = bins->first, span = (uint16_t)(bins->last - first), kept = 0;
+  unsigned shift = bins->shift;
+  for (size_t i = 0; i < chunk->count; i++) {
+    uint16_t value;
+    memcpy(&value, words + i * sizeof value, sizeof value);
+    uint16_t keep = (uint16_t)(value - first) <= span ? 0xffff : 0;
+    chunk->keep[i] = keep;
+    chunk->bin[i] = (uint16_t)(value >> shift) & keep;
+    kept = (uint16_t)(kept - keep);
+  }
+  if (bins->table)
+    look_up(chunk, words, bins->table);
+  return chunk->count - kept;
 }
 
 static inline float load_real(const uint8_t *reals, size_t i) {
@@ -80,37 +95,33 @@ static inline float load_real(const uint8_t *reals, size_t i) {
 }
 
 /* Even bins: the place in the range becomes an integer only where it is inside. */
-#define BIN_EVENLY(name, place_of)                                                                 \
-  static inline size_t name(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {     \
-    double low = bins->low, high = bins->high, scale = bins->scale;                                \
-    double count = (double)bins->count, range = high - low;                                        \
-    int32_t last = (int32_t)bins->count - 1;                                                       \
-    uint32_t kept = 0;                                                                             \
-    (void)scale, (void)count, (void)range;                                                         \
-    for (size_t i = 0; i < chunk->count; i++) {                                                    \
-      double value = (double)load_real(reals, i);                                                  \
-      bool inside = (value >= low) & (value < high);                                               \
-      double offset = inside ? value - low : 0;                                                    \
-      int32_t bin = (int32_t)(place_of);                                                           \
-      chunk->bin[i] = (uint16_t)(bin < last ? bin : last);                                         \
-      chunk->keep[i] = inside ? 0xffff : 0;                                                        \
-      kept += inside;                                                                              \
-    }                                                                                              \
-    return chunk->count - kept;                                                                    \
+static size_t bin_evenly(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
+  double low = bins->low, high = bins->high, count = (double)bins->count, range = high - low;
+  int32_t last = (int32_t)bins->count - 1;
+  uint32_t kept = 0;
+  for (size_t i = 0; i < chunk->count; i++) {
+    double value = (double)load_real(reals, i);
+    bool inside = (value >= low) & (value < high);
+    int32_t bin = (int32_t)((inside ? value - low : 0) * count / range);
+    chunk->bin[i] = (uint16_t)(bin < last ? bin : last);
+    chunk->keep[i] = inside ? 0xffff : 0;
+    kept += inside;
   }
-BIN_EVENLY(bin_by_scale, offset *scale)
-BIN_EVENLY(bin_by_division, offset *count / range)
+  return chunk->count - kept;
+}
 
 /* Halving for all pixels of a chunk at once, one step after the other. */
 static size_t bin_by_edges(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
-  const float *edge = bins->edge;
-  float low = edge[0], high = edge[bins->count];
-  uint32_t at[BF_CHUNK], kept = 0;
-  memset(at, 0, chunk->count * sizeof *at);
-  for (unsigned step = bins->steps; step-- > 0;)
+  const bf_real_bins own = *bins;
+  float low = own.edge[0], high = own.edge[own.count];
+  int32_t at[BF_CHUNK];
+  uint32_t kept = 0;
+  for (size_t i = 0; i < chunk->count; i++)
+    at[i] = (int32_t)own.before[bf_cell(&own, (double)load_real(reals, i))] - 1;
+  for (unsigned step = own.steps; step-- > 0;)
     for (size_t i = 0; i < chunk->count; i++) {
-      uint32_t next = at[i] + (UINT32_C(1) << step);
-      at[i] = load_real(reals, i) >= edge[next] ? next : at[i];
+      int32_t next = at[i] + (INT32_C(1) << step);
+      at[i] = load_real(reals, i) >= own.edge[next] ? next : at[i];
     }
   for (size_t i = 0; i < chunk->count; i++) {
     float value = load_real(reals, i);
@@ -123,9 +134,7 @@ static size_t bin_by_edges(bf_chunk *chunk, const uint8_t *reals, const bf_real_
 }
 
 static size_t bin_reals(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
-  if (bins->edge)
-    return bin_by_edges(chunk, reals, bins);
-  return bins->scale != 0 ? bin_by_scale(chunk, reals, bins) : bin_by_division(chunk, reals, bins);
+  return bins->edge ? bin_by_edges(chunk, reals, bins) : bin_evenly(chunk, reals, bins);
 }
 
 /* ---- Masks ---- */
@@ -151,12 +160,6 @@ static size_t mask_bytes(bf_chunk *chunk, const uint8_t *mask) {
 }
 
 /* ---- Counting ---- */
-
-static inline uint64_t load(const void *at) {
-  uint64_t word;
-  memcpy(&word, at, sizeof word);
-  return word;
-}
 
 /* Whether 64 bytes repeat their first eight. The last eight, looked at first, mostly tell. */
 static inline bool repeats_itself(const uint8_t *bytes, uint64_t first) {

@@ -38,15 +38,26 @@ typedef struct bf_word_bins {
   const uint16_t *table; /* NULL: shift */
 } bf_word_bins;
 
-/* How floats become bins. Even: low <= value < high, and either exactly (value - low) * scale or,
- * where scale is 0, as bf_bins_find does it. By edges: edge has 2^steps entries, of which those
- * past the last are infinite. */
+/* How floats become bins. Even: from low to below high, as bf_bins_find does it.
+ * By edges: a guide of equal cells from low to high, cell number (value - low) * scale, says how
+ * many edges lie in cells before; among those in the cell, `steps` halvings find the last that is
+ * not above the value. edge has 2^steps infinite entries past the last. */
 typedef struct bf_real_bins {
   size_t count;
   double low, high, scale;
-  unsigned steps;
   const float *edge; /* NULL: even bins */
+  unsigned steps;
+  uint32_t cells;
+  const uint32_t *before; /* of each cell */
 } bf_real_bins;
+
+/* The cell of a value; those outside low to high, and NaN, go to the outermost. */
+static inline uint32_t bf_cell(const bf_real_bins *bins, double value) {
+  double inside = value > bins->low ? value : bins->low;
+  inside = inside < bins->high ? inside : bins->high;
+  uint32_t cell = (uint32_t)(int32_t)((inside - bins->low) * bins->scale);
+  return cell < bins->cells ? cell : bins->cells - 1;
+}
 
 typedef struct bf_vote_kernel {
   const char *name;

@@ -104,19 +104,28 @@ static size_t some_bins(void) {
   return below(2) ? usual[below(11)] : 1 + below(2000);
 }
 
+/* Edges over the values of a type: evenly, or most of them crowded; the outermost may be infinite.
+ */
+static void set_edges(bf_histogram_options *options, bf_pixel_type type) {
+  double step = (type == BF_PIXEL_U16 ? 70000.0 : 300.0) / (double)options->bins, at = -5;
+  bool crowded = below(3) == 0;
+  for (size_t i = 0; i <= options->bins; i++) {
+    edges[i] = at;
+    at += step * (0.01 + (double)below(200) / 100) * (crowded && below(20) ? 1e-5 : 1);
+  }
+  if (below(4) == 0)
+    edges[options->bins] = INFINITY;
+  if (below(4) == 0)
+    edges[0] = -INFINITY;
+  options->edges = edges;
+}
+
 /* Even or uneven bins for values of a type. */
 static void set_bins(bf_histogram_options *options, bf_pixel_type type) {
   static const double ends[] = {0, 0, 1, 10.5, 49, 98, 256, 300, 4096, 5000, 65536, 1e6};
   options->bins = some_bins();
   if (below(3) == 0) {
-    double step = (type == BF_PIXEL_U16 ? 70000.0 : 300.0) / (double)options->bins, at = -5;
-    for (size_t i = 0; i <= options->bins; i++) {
-      edges[i] = at;
-      at += step * (0.01 + (double)below(200) / 100);
-    }
-    if (below(4) == 0)
-      edges[options->bins] = INFINITY;
-    options->edges = edges;
+    set_edges(options, type);
   } else if (below(4)) {
     options->low = ends[below(4)] - (below(3) == 0 ? 3.25 : 0);
     options->high = ends[4 + below(8)];
