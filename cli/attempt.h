@@ -9,7 +9,7 @@ typedef struct cli_attempt {
   const char *path;     /* of the program */
   char **arguments;     /* ending with NULL */
   const char *input;    /* file that is its standard input; NULL: nothing */
-  const char *output;   /* file that gets its standard output */
+  const char *output;   /* file that gets its standard output; NULL: nowhere */
   bool shows_errors;    /* its standard error is ours, else nowhere */
   double limit_seconds; /* it is killed then; 0: never */
   /* Called about twenty times a second; false kills the program. */

@@ -1,5 +1,6 @@
 /* bankfold: the command table and the way into it. */
 #include "cli.h"
+#include "wrap.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -8,7 +9,9 @@
 const cli_group cli_groups[] = {
     {"Find conflicts", {&cli_check, &cli_classify, &cli_draw}},
     {"Remove them", {&cli_solve, &cli_align}},
-    {"Use a hash", {&cli_rewrite, &cli_run, &cli_tune, &cli_convert, &cli_emit}},
+    {"Use a hash",
+     {&cli_rewrite, &cli_nvcc, &cli_ptxas, &cli_run, &cli_tune, &cli_suggest, &cli_convert,
+      &cli_emit}},
     {"Look into programs",
      {&cli_exec, &cli_profile, &cli_sim, &cli_trace, &cli_analyze, &cli_ptx, &cli_corpus}},
     {"Learn more", {&cli_reproduce, &cli_report, &cli_machines, &cli_help}},
@@ -23,8 +26,43 @@ const cli_command *cli_find(const char *name) {
   return NULL;
 }
 
+/* What is behind the last slash. */
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* Called by the name of a compiler, through a link, this is its wrapper: all arguments are for the
+ * compiler. NULL for other names. */
+static const cli_command *find_wrapper(const char *name) {
+  if (strcmp(name, "bankfold-nvcc") == 0 || strcmp(name, "nvcc") == 0)
+    return &cli_nvcc;
+  return strcmp(name, "bankfold-ptxas") == 0 || strcmp(name, "ptxas") == 0 ? &cli_ptxas : NULL;
+}
+
+/* Runs a command with parsed arguments; all_pass: none of them is an option of its own. */
+static int run_command(const cli_command *command, int argc, char **argv, bool all_pass) {
+  void *settings = calloc(1, command->settings_size);
+  if (!settings) {
+    fputs("bankfold: error: out of memory\n", stderr);
+    return CLI_BAD_INPUT;
+  }
+  int count = argc;
+  int status = all_pass ? -1 : cli_parse(command, settings, argc, argv, &count);
+  if (status < 0)
+    status = command->run(settings, count, argv);
+  free(settings);
+  return status;
+}
+
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
+  const char *own_name = argc > 0 ? base_name(argv[0]) : "bankfold";
+  const cli_command *wrapper = find_wrapper(own_name);
+  if (strcmp(own_name, "cicc") == 0)
+    return cli_cicc(argv);
+  if (wrapper)
+    return run_command(wrapper, argc - 1, argv + 1, true);
   const char *name = argc > 1 ? argv[1] : "help";
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
     name = "help";
@@ -35,16 +73,5 @@ int main(int argc, char **argv) {
   const cli_command *command = cli_find(name);
   if (!command)
     return cli_usage_error(NULL, "unknown command '%s'", name);
-  void *settings = calloc(1, command->settings_size);
-  if (!settings) {
-    fputs("bankfold: error: out of memory\n", stderr);
-    return CLI_BAD_INPUT;
-  }
-  int count = 0;
-  char **rest = argv + (argc > 1 ? 2 : 1);
-  int status = cli_parse(command, settings, argc > 2 ? argc - 2 : 0, rest, &count);
-  if (status < 0)
-    status = command->run(settings, count, rest);
-  free(settings);
-  return status;
+  return run_command(command, argc > 2 ? argc - 2 : 0, argv + (argc > 1 ? 2 : 1), false);
 }

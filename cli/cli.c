@@ -168,6 +168,12 @@ static int parse_option(const cli_command *command, void *settings, int argc, ch
   return set_option(command, option, value, settings);
 }
 
+/* Whether an argument is an option that the command does not know and passes on. */
+static bool is_passed(const cli_command *command, const char *argument) {
+  return command->passes_unknown && argument[0] == '-' &&
+         (argument[1] != '-' || !find_option(command, argument + 2, strcspn(argument + 2, "=")));
+}
+
 int cli_parse(const cli_command *command, void *settings, int argc, char **argv, int *count) {
   bool options_end = false;
   *count = 0;
@@ -178,6 +184,9 @@ int cli_parse(const cli_command *command, void *settings, int argc, char **argv,
       return cli_print(&text);
     }
     if (!options_end && strcmp(argv[i], "--") == 0) {
+      options_end = true;
+    } else if (!options_end && is_passed(command, argv[i])) {
+      argv[(*count)++] = argv[i];
       options_end = true;
     } else if (!options_end && strncmp(argv[i], "--", 2) == 0) {
       int status = parse_option(command, settings, argc, argv, &i);
@@ -198,6 +207,24 @@ int cli_parse(const cli_command *command, void *settings, int argc, char **argv,
 }
 
 /* ---- Loading ---- */
+
+int cli_parse_size(const char *option, const char *text, uint32_t least, uint32_t size[3],
+                   bf_diagnostic *diagnostic) {
+  const char *at = text;
+  for (unsigned i = 0; text && i < 3; i++) {
+    uint64_t number;
+    if (!bf_parse_number(&at, &number) || number < least || number > INT32_MAX)
+      break;
+    size[i] = (uint32_t)number;
+    if (*at == '\0')
+      return BF_OK;
+    if (*at++ != 'x')
+      break;
+  }
+  return text ? bf_fail(diagnostic, BF_BAD_INPUT, "--%s takes numbers like 16x16, not '%s'", option,
+                        text)
+              : BF_OK;
+}
 
 int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnostic *diagnostic) {
   const uint64_t values[] = {common->banks, common->word_bytes, common->lanes,

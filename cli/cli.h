@@ -81,18 +81,20 @@ typedef struct cli_command {
   size_t option_count;
   size_t settings_size;
   int least_arguments, most_arguments;
-  bool passes_rest; /* what follows the first argument is not for this program */
+  bool passes_rest;    /* what follows the first argument is not for this program */
+  bool passes_unknown; /* an option it does not know is such an argument */
   /* Returns the exit status. */
   int (*run)(const void *settings, int count, char **arguments);
 } cli_command;
 
 extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
-    cli_draw, cli_emit, cli_exec, cli_help, cli_machines, cli_profile, cli_ptx, cli_report,
-    cli_reproduce, cli_rewrite, cli_run, cli_sim, cli_solve, cli_trace, cli_tune;
+    cli_draw, cli_emit, cli_exec, cli_help, cli_machines, cli_nvcc, cli_profile, cli_ptx, cli_ptxas,
+    cli_report, cli_reproduce, cli_rewrite, cli_run, cli_sim, cli_solve, cli_suggest, cli_trace,
+    cli_tune;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;
-  const cli_command *commands[8]; /* ending with NULL */
+  const cli_command *commands[12]; /* ending with NULL */
 } cli_group;
 /* All commands, ending with a NULL title. */
 extern const cli_group cli_groups[];
@@ -117,6 +119,11 @@ int cli_usage_error(const cli_command *command, const char *format, ...) BF_PRIN
 /* Reads seconds from the value of an option (NULL: leaves *seconds). Returns -1 to go on or an exit
  * status. */
 int cli_seconds(const cli_command *command, const char *option, const char *value, double *seconds);
+
+/* Reads sizes 16, 16x16 or 16x16x1, each at least that, from the value of an option (NULL: none);
+ * what is not given stays. */
+int cli_parse_size(const char *option, const char *text, uint32_t least, uint32_t size[3],
+                   bf_diagnostic *diagnostic);
 
 /* Loads the machine that the common options name. */
 int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnostic *diagnostic);

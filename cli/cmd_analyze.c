@@ -55,34 +55,15 @@ typedef struct run_state {
 
 /* ---- Options ---- */
 
-/* Parses 16, 16x16 or 16x16x1; what is not given stays. */
-static int parse_size(const char *option, const char *text, uint32_t least, uint32_t size[3],
-                      bf_diagnostic *diagnostic) {
-  const char *at = text;
-  for (unsigned i = 0; text && i < 3; i++) {
-    uint64_t number;
-    if (!bf_parse_number(&at, &number) || number < least || number > INT32_MAX)
-      break;
-    size[i] = (uint32_t)number;
-    if (*at == '\0')
-      return BF_OK;
-    if (*at++ != 'x')
-      break;
-  }
-  return text ? bf_fail(diagnostic, BF_BAD_INPUT, "--%s takes numbers like 16x16, not '%s'", option,
-                        text)
-              : BF_OK;
-}
-
 static int parse_options(run_state *s, bf_diagnostic *diagnostic) {
   const settings *o = s->settings;
   if (o->block)
     s->block[1] = s->block[2] = 1;
   if (o->grid)
     s->grid[1] = s->grid[2] = 1;
-  BF_TRY(parse_size("block", o->block, 1, s->block, diagnostic));
-  BF_TRY(parse_size("grid", o->grid, 1, s->grid, diagnostic));
-  BF_TRY(parse_size("index", o->index, 0, s->index, diagnostic));
+  BF_TRY(cli_parse_size("block", o->block, 1, s->block, diagnostic));
+  BF_TRY(cli_parse_size("grid", o->grid, 1, s->grid, diagnostic));
+  BF_TRY(cli_parse_size("index", o->index, 0, s->index, diagnostic));
   if (o->columns > COLUMNS_MAX)
     return bf_fail(diagnostic, BF_BAD_INPUT, "--columns is more than %d", COLUMNS_MAX);
   return BF_OK;

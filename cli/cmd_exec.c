@@ -1,25 +1,28 @@
 /* exec: runs a CUDA program on the emulator or the simulator and tells what it does to shared
  * memory, and how long it would take. */
-#include "cli.h"
+#include "advice.h"
+#include "attempt.h"
 #include "environment.h"
 #include "hotspots.h"
 #include "launches.h"
 #include "program.h"
 #include "simulate.h"
+#include "wrap.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
-  const char *profile, *trace, *check, *runtime;
-  bool quiet;
+  const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime;
+  bool try_hashes, quiet, as_written;
 } settings;
 
 static const cli_option options[] = {
@@ -27,6 +30,14 @@ static const cli_option options[] = {
      "write the profile as JSON to FILE instead of the table"},
     {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write every shared access to FILE, for solve and check"},
+    {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
+     "count and write accesses as the PTX has them, not as ptxas merges them"},
+    {"save-hashes", CLI_TEXT, offsetof(settings, save_hashes), "FILE", NULL,
+     "write the best hash of each kernel to FILE, for run, tune and rewrite"},
+    {"try", CLI_FLAG, offsetof(settings, try_hashes), NULL, NULL,
+     "save-hashes: run the program up to seven times more, rewritten, and keep what counts best"},
+    {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
+     "save-hashes: longest single search; up to six per kernel (default 10; 0 = no limit)"},
     {"gpu", CLI_TEXT, offsetof(settings, simulated.gpu), "GPU", NULL,
      "simulate every launch on this GPU: a built-in name or a GPU file"},
     {"set", CLI_TEXTS, offsetof(settings, simulated.set), "KEY=VALUE", NULL,
@@ -35,6 +46,8 @@ static const cli_option options[] = {
      "hash of the banks, for launches without one of their own (default none)"},
     {"hash-file", CLI_TEXT, offsetof(settings, simulated.hash_file), "FILE", NULL,
      "hashes of single kernels: lines KERNEL HASH, * for all others"},
+    {"rewrite", CLI_TEXT, offsetof(settings, rewrite), "FILE", NULL,
+     "rewrite kernels with these hashes before they run, as run does on a GPU"},
     {"lock-hash", CLI_TEXT, offsetof(settings, simulated.lock_hash), "HASH", "plain xor add",
      "with --gpu: hash of the table of locks, for atomics that use one (default plain)"},
     {"max-cycles", CLI_NUMBER, offsetof(settings, simulated.most_cycles), "N", NULL,
@@ -145,7 +158,7 @@ static bool put_simulated(const cli_simulated *simulated) {
 
 /* Sets all that the library reads; false where memory is exhausted. */
 static bool set_environment(const settings *s, const cli_program *program, const char *runtime,
-                            const char *record) {
+                            const char *record, const char *accesses) {
   char library[PATH_MAX + 80];
   snprintf(library, sizeof library, "%s/%s", runtime, program->cuda_library);
   /* LD_PRELOAD also wins over a path inside the program (RPATH); it cannot name every path. */
@@ -154,7 +167,10 @@ static bool set_environment(const settings *s, const cli_program *program, const
          (!preloads || cli_prepend_variable("LD_PRELOAD", library)) &&
          put_name("BANKFOLD_MACHINE", s->common.machine) && put_overrides(&s->common) &&
          put_simulated(&s->simulated) && cli_put_variable("BANKFOLD_RECORD", record) &&
-         cli_put_path("BANKFOLD_TRACE", s->trace) && cli_put_variable("BANKFOLD_CHECK", s->check) &&
+         cli_put_variable("BANKFOLD_ACCESSES", s->save_hashes ? accesses : NULL) &&
+         cli_put_path("BANKFOLD_REWRITE", s->rewrite) && cli_put_path("BANKFOLD_TRACE", s->trace) &&
+         cli_put_variable("BANKFOLD_CHECK", s->check) &&
+         cli_put_variable("BANKFOLD_AS_WRITTEN", s->as_written ? "1" : NULL) &&
          cli_put_variable("BANKFOLD_QUIET", s->quiet ? "1" : NULL);
 }
 
@@ -245,7 +261,10 @@ typedef struct loaded {
   bf_machine *own_machine; /* of emulated launches */
   const bf_machine *machine;
   cli_simulation simulation; /* gpu NULL: emulated */
-  char runtime[PATH_MAX], folder[PATH_MAX];
+  double time_limit_seconds;
+  char runtime[PATH_MAX];
+  char folder[PATH_MAX]; /* of the records of the run; in it two more: */
+  char accesses[PATH_MAX + 16], trials[PATH_MAX + 16];
 } loaded;
 
 /* Loads the machine and the hash, or the GPU that brings its own machine. */
@@ -270,15 +289,39 @@ static int load_machine(const settings *s, loaded *to, bf_diagnostic *diagnostic
   return cli_load_hash(s->simulated.hash, to->machine, &to->simulation.hash, diagnostic);
 }
 
+/* Hashes are chosen for the memory that kernels are rewritten for. */
+static int check_geometry(const bf_machine *machine, bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  if (geometry.bank_bits == 5 && geometry.word_bytes == 4)
+    return BF_OK;
+  return bf_fail(diagnostic, BF_UNSUPPORTED,
+                 "kernels are rewritten for 32 banks of 4 bytes; machine '%s' has %u of %u",
+                 bf_machine_name(machine), 1u << geometry.bank_bits, geometry.word_bytes);
+}
+
+static int make_folders(loaded *to, bf_diagnostic *diagnostic) {
+  BF_TRY(cli_make_folder(to->folder, diagnostic));
+  snprintf(to->accesses, sizeof to->accesses, "%s/.accesses", to->folder);
+  snprintf(to->trials, sizeof to->trials, "%s/.trials", to->folder);
+  if (mkdir(to->accesses, 0700) != 0 || mkdir(to->trials, 0700) != 0)
+    return bf_fail(diagnostic, BF_IO, "cannot make folders in %s: %s", to->folder, strerror(errno));
+  return BF_OK;
+}
+
 /* Loads and checks all before the program is started. */
 static int load(const settings *s, const char *name, loaded *to, bf_diagnostic *diagnostic) {
   BF_TRY(load_machine(s, to, diagnostic));
+  if (s->save_hashes || s->rewrite)
+    BF_TRY(check_geometry(to->machine, diagnostic));
+  if (s->rewrite)
+    BF_TRY(cli_wrap_check(s->rewrite, NULL, diagnostic));
   BF_TRY(cli_program_inspect(name, &to->program, diagnostic));
   BF_TRY(check_program(&to->program, diagnostic));
   BF_TRY(check_writable(s->profile, diagnostic));
   BF_TRY(check_writable(s->trace, diagnostic));
+  BF_TRY(check_writable(s->save_hashes, diagnostic));
   BF_TRY(find_runtime(s, to->runtime, diagnostic));
-  return cli_make_folder(to->folder, diagnostic);
+  return make_folders(to, diagnostic);
 }
 
 /* What is wrong with the command line: -1 to go on or an exit status. */
@@ -291,21 +334,136 @@ static int check_usage(const settings *s) {
                                       "cannot be given");
   if (!simulated->gpu && (simulated->set.count || simulated->lock_hash || simulated->most_cycles))
     return cli_usage_error(&cli_exec, "--set, --lock-hash and --max-cycles need --gpu");
+  if (simulated->gpu && s->as_written)
+    return cli_usage_error(&cli_exec, "with --gpu its parameter merge says which accesses are "
+                                      "made; --as-written cannot be given");
   if (simulated->hash_file && strcmp(simulated->hash_file, "-") == 0)
     return cli_usage_error(&cli_exec,
                            "--hash-file cannot be standard input, which is the program's");
+  if ((s->time_limit || s->try_hashes) && !s->save_hashes)
+    return cli_usage_error(&cli_exec, "--try and --time-limit are for --save-hashes");
+  if (s->save_hashes && (simulated->hash || simulated->hash_file))
+    return cli_usage_error(&cli_exec, "--save-hashes is for memory without a hash of its own; "
+                                      "--hash and --hash-file give it one");
+  if ((s->rewrite || s->as_written) && s->save_hashes)
+    return cli_usage_error(&cli_exec, "--save-hashes excludes --rewrite and --as-written");
+  if (s->rewrite && strcmp(s->rewrite, "-") == 0)
+    return cli_usage_error(&cli_exec, "--rewrite cannot be standard input, which is the program's");
   if (simulated->workers > 1024)
     return cli_usage_error(&cli_exec, "--workers takes at most 1024");
   return cli_check_words(&cli_exec, s->check);
+}
+
+/* ---- Hashes ---- */
+
+/* What a trial needs to know. */
+typedef struct trial_context {
+  const loaded *from;
+  char **arguments;
+  int status; /* of the first run */
+  double limit_seconds;
+  bool quiet;
+} trial_context;
+
+static bool goes_on(void *context) {
+  (void)context;
+  return !cli_interrupted();
+}
+
+/* Runs the program once more with hashes, as cli_advice_runner asks for it. It prints nothing and
+ * reads nothing. */
+static int run_trial(void *given, const bf_text *hashes, cli_record *record, bool *is_good,
+                     bf_diagnostic *diagnostic) {
+  const trial_context *trial = given;
+  const loaded *from = trial->from;
+  char path[PATH_MAX + 16];
+  cli_attempt attempt = {.path = from->program.path,
+                         .arguments = trial->arguments,
+                         .limit_seconds = trial->limit_seconds,
+                         .tick = goes_on};
+  cli_attempt_end end;
+  snprintf(path, sizeof path, "%s/.hashes", from->folder);
+  cli_empty_folder(from->trials);
+  BF_TRY(bf_write_file(path, hashes->data, hashes->size, diagnostic));
+  if (!cli_put_variable("BANKFOLD_REWRITE", path) ||
+      !cli_put_variable("BANKFOLD_RECORD", from->trials) ||
+      !cli_put_variable("BANKFOLD_ACCESSES", NULL) || !cli_put_variable("BANKFOLD_TRACE", NULL) ||
+      !cli_put_variable("BANKFOLD_QUIET", "1"))
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  BF_TRY(cli_attempt_run(&attempt, &end, diagnostic));
+  if (end.is_stopped)
+    return bf_fail(diagnostic, BF_IO, "interrupted");
+  *is_good = !end.is_late && end.status == trial->status;
+  if (*is_good)
+    return cli_record_read(from->trials, from->machine, record, diagnostic);
+  if (!trial->quiet)
+    fprintf(stderr, "bankfold: warning: a run with hashes %s; they are not used\n",
+            end.is_late ? "took too long" : "ended with another status");
+  return BF_OK;
+}
+
+/* Tries what was chosen. */
+static int try_hashes(const settings *s, const loaded *from, char **arguments, int status,
+                      double seconds, cli_advice *advice, bf_diagnostic *diagnostic) {
+  cli_record original = {0};
+  trial_context trial = {from, arguments, status, 60 + 10 * seconds, s->quiet};
+  cli_advice_runner runner = {.run = run_trial,
+                              .context = &trial,
+                              .original = &original,
+                              .by_cycles = from->simulation.gpu != NULL};
+  cli_watch_interrupt();
+  int error = cli_record_read(from->folder, from->machine, &original, diagnostic);
+  if (error == BF_OK)
+    error = cli_advice_try(advice, &runner, diagnostic);
+  cli_record_free(&original);
+  return error;
+}
+
+/* Writes what was chosen. */
+static int write_hashes(const settings *s, const loaded *from, const char *program,
+                        const cli_advice *advice, bf_diagnostic *diagnostic) {
+  bf_text title = {0}, text = {0};
+  bf_text_addf(
+      &title, "predicted by bankfold exec for %s on %s, from the accesses of a run; %s", program,
+      from->simulation.gpu ? from->simulation.gpu->name : bf_machine_name(from->machine),
+      s->try_hashes ? "candidates were tried in runs of their own" : "candidates were not tried");
+  for (char *at = title.data; at && *at; at++)
+    *at = *at == '\n' || *at == '\r' ? ' ' : *at; /* it is one comment */
+  cli_advice_write(advice, title.data ? title.data : "", &text);
+  int error = title.failed || text.failed
+                  ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory")
+                  : bf_write_file(s->save_hashes, text.data, text.size, diagnostic);
+  bf_text_free(&title);
+  bf_text_free(&text);
+  return error;
+}
+
+/* Chooses hashes from the accesses of the run, which took so long, and writes them. */
+static int save_hashes(const settings *s, const loaded *from, char **arguments, int status,
+                       double seconds, bf_diagnostic *diagnostic) {
+  cli_advice advice = {0};
+  cli_plans_search search = {.machine = from->machine,
+                             .time_limit_seconds = from->time_limit_seconds};
+  int error = cli_advice_read(from->accesses, from->machine, &advice, diagnostic);
+  if (error == BF_OK)
+    error = cli_advice_choose(&advice, &search, diagnostic);
+  if (error == BF_OK && s->try_hashes)
+    error = try_hashes(s, from, arguments, status, seconds, &advice, diagnostic);
+  if (error == BF_OK)
+    error = write_hashes(s, from, arguments[0], &advice, diagnostic);
+  cli_advice_free(&advice);
+  return error;
 }
 
 /* Runs the program and tells what it did; *status is the program's. */
 static int run_and_tell(const settings *s, const loaded *from, int count, char **arguments,
                         int *status, bf_diagnostic *diagnostic) {
   arguments[count] = NULL;
-  if (!set_environment(s, &from->program, from->runtime, from->folder))
+  if (!set_environment(s, &from->program, from->runtime, from->folder, from->accesses))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  double begun = bf_seconds();
   *status = run_program(s, &from->program, arguments);
+  double seconds = bf_seconds() - begun;
   const char *lock_hash = s->simulated.lock_hash;
   cli_program_run run = {.program = arguments[0],
                          .status = *status,
@@ -313,19 +471,25 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
                          .hash = bf_hash_text(from->simulation.hash),
                          .gpu = from->simulation.gpu,
                          .lock_hash = lock_hash ? lock_hash : "plain"};
-  return write_results(s, &run, from->folder, diagnostic);
+  BF_TRY(write_results(s, &run, from->folder, diagnostic));
+  return s->save_hashes ? save_hashes(s, from, arguments, *status, seconds, diagnostic) : BF_OK;
 }
 
 static int run(const void *given, int count, char **arguments) {
   const settings *s = given;
-  loaded needed = {0};
+  loaded needed = {.time_limit_seconds = 10};
   bf_diagnostic diagnostic = {.caret = -1};
   int status = check_usage(s);
+  if (status < 0)
+    status = cli_seconds(&cli_exec, "time-limit", s->time_limit, &needed.time_limit_seconds);
   if (status >= 0)
     return status;
   int error = load(s, arguments[0], &needed, &diagnostic);
-  if (error == BF_OK) {
+  if (error == BF_OK)
     error = run_and_tell(s, &needed, count, arguments, &status, &diagnostic);
+  if (*needed.folder) {
+    cli_remove_folder(needed.accesses);
+    cli_remove_folder(needed.trials);
     cli_remove_folder(needed.folder);
   }
   cli_simulation_free(&needed.simulation);
@@ -353,6 +517,8 @@ const cli_command cli_exec = {
                 "bankfold exec --profile app.json ./app       # the profile as JSON\n"
                 "bankfold exec --hash fixed ./app             # as if memory were hashed\n"
                 "bankfold exec --trace app.trace ./app && bankfold solve app.trace\n"
+                "bankfold exec --save-hashes app.hashes ./app # the best hash of each kernel\n"
+                "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
                 "bankfold exec --check races,uninitialised ./app\n"
                 "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
                 "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",

@@ -2,12 +2,10 @@
 #include "cli.h"
 #include "environment.h"
 #include "program.h"
+#include "tools.h"
+#include "wrap.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct settings {
   const char *hash_file, *hash, *log;
@@ -22,35 +20,6 @@ static const cli_option options[] = {
      "write what was done to FILE; stderr: to standard error"},
 };
 
-enum { STATUS_NOT_RUN = 127 };
-
-/* ---- Hashes ---- */
-
-/* The geometry of shared memory on GPUs: 32 banks of 4 bytes in at most 256 KiB. */
-static const bf_geometry geometry = {.bank_bits = 5, .address_bits = 16, .word_bytes = 4};
-
-/* Refuses hashes that the library would refuse, with a better message. */
-static int check_hashes(const settings *s, bf_diagnostic *diagnostic) {
-  bf_hash_list *list = NULL;
-  bf_hash *hash = NULL;
-  int error = BF_OK;
-  if (s->hash_file)
-    error = bf_hash_list_read(s->hash_file, geometry, &list, diagnostic);
-  if (error == BF_OK && s->hash)
-    error = bf_hash_parse(s->hash, &geometry, &hash, diagnostic);
-  if (error == BF_OK && hash && !bf_hash_is_row_preserving(hash))
-    error = bf_fail(diagnostic, BF_UNSUPPORTED,
-                    "programs are rewritten with hashes that leave every word in its row of 128 "
-                    "bytes; '%s' does not",
-                    s->hash);
-  if (list)
-    bf_hash_list_free(list);
-  bf_hash_free(hash);
-  return error;
-}
-
-/* ---- Running ---- */
-
 /* Sets all that the library reads. */
 static bool set_environment(const settings *s, const char *library) {
   const char *hash = s->hash ? s->hash : s->hash_file ? NULL : "fixed";
@@ -61,16 +30,6 @@ static bool set_environment(const settings *s, const char *library) {
                                      : cli_put_path("BANKFOLD_LOG", s->log)));
 }
 
-/* Replaces this process by the program; returns only where that fails. */
-static int become(const cli_program *program, int count, char **arguments) {
-  arguments[count] = NULL;
-  signal(SIGPIPE, SIG_DFL);
-  fflush(NULL);
-  execv(program->path, arguments);
-  fprintf(stderr, "bankfold: error: cannot run %s: %s\n", program->path, strerror(errno));
-  return STATUS_NOT_RUN;
-}
-
 static int run(const void *given, int count, char **arguments) {
   const settings *s = given;
   bf_diagnostic diagnostic = {.caret = -1};
@@ -79,14 +38,17 @@ static int run(const void *given, int count, char **arguments) {
   if (s->hash_file && strcmp(s->hash_file, "-") == 0)
     return cli_usage_error(&cli_run,
                            "--hash-file cannot be standard input, which is the program's");
-  int error = check_hashes(s, &diagnostic);
+  int error = cli_wrap_check(s->hash_file, s->hash, &diagnostic);
   if (error == BF_OK)
     error = cli_program_inspect(arguments[0], &program, &diagnostic);
   if (error == BF_OK)
     error = cli_find_injection(library, &diagnostic);
   if (error == BF_OK && !set_environment(s, library))
     error = bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory");
-  return error == BF_OK ? become(&program, count, arguments) : cli_complain(&diagnostic);
+  if (error != BF_OK)
+    return cli_complain(&diagnostic);
+  arguments[count] = NULL;
+  return cli_tool_become(program.path, arguments);
 }
 
 const cli_command cli_run = {

@@ -1,9 +1,11 @@
 /* tune: finds hashes that make the kernels of a program faster, by running it on the GPU. */
+#include "apply/rewrite_listed.h"
 #include "attempt.h"
 #include "environment.h"
 #include "kernels/devices.h"
 #include "program.h"
 #include "tuned.h"
+#include "wrap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,9 +48,6 @@ static const char *const built_in[] = {
     "cute:3,4,3", "bits:0,1,2^5^8,3^6^9,4^7^10",
 };
 enum { BUILT_IN = sizeof built_in / sizeof *built_in, MOST_CANDIDATES = CLI_MOST_TEXTS + 2 };
-
-/* The geometry of shared memory on GPUs: 32 banks of 4 bytes in at most 256 KiB. */
-static const bf_geometry geometry = {.bank_bits = 5, .address_bits = 16, .word_bytes = 4};
 
 /* A candidate whose every kernel takes this much longer after one round is given up. */
 static const double hopeless = 1.05;
@@ -120,7 +119,8 @@ static int run_program(tuner *t, const cli_candidate *candidate, const char *out
                          .tick = draw,
                          .context = t};
   cli_empty_folder(t->times);
-  t->shown = candidate->is_file ? "hashes of a file" : candidate->text;
+  bool is_original = candidate == &t->candidate[0];
+  t->shown = is_original ? "as it is" : candidate->is_file ? "hashes of a file" : candidate->text;
   if (!set_hashes(candidate))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   BF_TRY(cli_attempt_run(&attempt, end, diagnostic));
@@ -275,7 +275,8 @@ static int confirm(tuner *t, bf_diagnostic *diagnostic) {
   return error;
 }
 
-/* Says of a kernel that no candidate could be used for what the library's log says. */
+/* Says of a kernel that no candidate could be used for what the library's log says of the first
+ * run with a hash. */
 static void explain(const tuner *t, cli_tuned *kernel) {
   FILE *file = fopen(t->log, "r");
   char *line = NULL, mark[1024];
@@ -283,11 +284,11 @@ static void explain(const tuner *t, cli_tuned *kernel) {
   bool is_found = false;
   snprintf(mark, sizeof mark, ":   %s: left alone: ", kernel->name);
   while (file && !is_found && getline(&line, &capacity, file) > 0) {
-    const char *at = strstr(line, mark);
-    is_found = at != NULL;
+    char *at = strstr(line, mark);
+    line[strcspn(line, "\n")] = 0;
+    is_found = at && strcmp(at + strlen(mark), "no hash") != 0;
     if (is_found)
-      snprintf(kernel->reason, sizeof kernel->reason, "%.*s", (int)strcspn(at + strlen(mark), "\n"),
-               at + strlen(mark));
+      snprintf(kernel->reason, sizeof kernel->reason, "%s", at + strlen(mark));
   }
   free(line);
   if (file)
@@ -320,21 +321,9 @@ static int run_all(tuner *t, bf_diagnostic *diagnostic) {
 
 /* Adds a candidate that must be a row-preserving hash, or a file of such. */
 static int add_candidate(tuner *t, const char *text, bool is_file, bf_diagnostic *diagnostic) {
-  bf_hash_list *list = NULL;
-  bf_hash *hash = NULL;
-  int error = is_file ? bf_hash_list_read(text, geometry, &list, diagnostic)
-                      : bf_hash_parse(text, &geometry, &hash, diagnostic);
-  if (error == BF_OK && hash && !bf_hash_is_row_preserving(hash))
-    error = bf_fail(diagnostic, BF_UNSUPPORTED,
-                    "programs are rewritten with hashes that leave every word in its row of 128 "
-                    "bytes; '%s' does not",
-                    text);
-  if (list)
-    bf_hash_list_free(list);
-  bf_hash_free(hash);
-  if (error == BF_OK)
-    t->candidate[t->candidates++] = (cli_candidate){.text = text, .is_file = is_file};
-  return error;
+  BF_TRY(cli_wrap_check(is_file ? text : NULL, is_file ? NULL : text, diagnostic));
+  t->candidate[t->candidates++] = (cli_candidate){.text = text, .is_file = is_file};
+  return BF_OK;
 }
 
 static int load_candidates(tuner *t, bf_diagnostic *diagnostic) {

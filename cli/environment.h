@@ -1,5 +1,5 @@
-/* The environment of a program that is started, and the libraries that go with it. Functions return
- * false where that is impossible. */
+/* The environment of a program that is started, and the libraries and files that go with it.
+ * Functions return false where that is impossible. */
 #ifndef BF_CLI_ENVIRONMENT_H
 #define BF_CLI_ENVIRONMENT_H
 
@@ -23,6 +23,11 @@ int cli_find_injection(char path[2 * PATH_MAX], bf_diagnostic *diagnostic);
 int cli_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic);
 /* Removes the plain files of a folder. */
 void cli_empty_folder(const char *folder);
+/* Removes a folder of plain files. */
+void cli_remove_folder(const char *folder);
+
+/* A new folder for the files of a run, where temporary files go. */
+int cli_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic);
 /* Removes a folder of plain files. */
 void cli_remove_folder(const char *folder);
 

@@ -34,6 +34,9 @@ int cli_plans_make(const bf_ptx_module *module, const char *file, const char *ke
     cli_plan *plan = &plans->plan[plans->count++];
     plan->name = plans->examined.kernel[i].name;
     plan->is_asked = !kernel || is_called(plan->name, kernel);
+    plan->array_hash = calloc(plans->examined.kernel[i].arrays + 1, sizeof *plan->array_hash);
+    if (!plan->array_hash)
+      return no_memory(diagnostic);
     bf_text site_name = {0};
     bf_tracer_kernel_name(plan->name, &site_name);
     plan->site_name = site_name.data;
@@ -48,8 +51,13 @@ int cli_plans_make(const bf_ptx_module *module, const char *file, const char *ke
 
 void cli_plans_free(cli_plans *plans) {
   for (unsigned i = 0; i < plans->count; i++) {
-    bf_choice_clear(&plans->plan[i].choice);
-    free(plans->plan[i].site_name);
+    cli_plan *plan = &plans->plan[i];
+    bf_choice_clear(&plan->choice);
+    for (unsigned k = 0; plan->array_choice && k < plans->examined.kernel[i].arrays; k++)
+      bf_choice_clear(&plan->array_choice[k]);
+    free(plan->array_choice);
+    free(plan->array_hash);
+    free(plan->site_name);
   }
   free(plans->plan);
   bf_rewrite_free(&plans->examined);
@@ -60,16 +68,18 @@ void cli_plans_free(cli_plans *plans) {
 
 /* ---- Hashes as asked for ---- */
 
-/* Gives a plan a hash; none leaves the kernel alone. */
-static int set(cli_plan *plan, const bf_hash *hash, const char *file, bf_diagnostic *diagnostic) {
-  if (strcmp(bf_hash_text(hash), "none") == 0)
+/* Takes a hash for a kernel or an array; none leaves it alone. */
+static int take(const cli_plan *plan, const bf_hash *hash, const char *file, const bf_hash **taken,
+                bf_diagnostic *diagnostic) {
+  *taken = NULL;
+  if (!hash || strcmp(bf_hash_text(hash), "none") == 0)
     return BF_OK;
   if (!bf_hash_is_row_preserving(hash))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, file,
                         "hash %s of '%s' does not keep words in their rows of %d bytes; solve "
                         "--class row finds hashes that do",
                         bf_hash_text(hash), plan->name, BF_REWRITE_ROW_BYTES);
-  plan->hash = hash;
+  *taken = hash;
   return BF_OK;
 }
 
@@ -78,7 +88,7 @@ int cli_plans_set_hash(cli_plans *plans, const char *hash, const bf_machine *mac
   BF_TRY(cli_load_hash(hash, machine, &plans->hash, diagnostic));
   for (unsigned i = 0; i < plans->count; i++)
     if (plans->plan[i].is_asked)
-      BF_TRY(set(&plans->plan[i], plans->hash, "", diagnostic));
+      BF_TRY(take(&plans->plan[i], plans->hash, "", &plans->plan[i].hash, diagnostic));
   return BF_OK;
 }
 
@@ -87,32 +97,89 @@ int cli_plans_set_file(cli_plans *plans, const char *path, const bf_machine *mac
   BF_TRY(bf_hash_list_read(path, bf_machine_geometry(machine), &plans->hashes, diagnostic));
   for (unsigned i = 0; i < plans->count; i++) {
     cli_plan *plan = &plans->plan[i];
-    const bf_hash *hash = bf_hash_list_find(plans->hashes, plan->name);
-    if (plan->is_asked && hash)
-      BF_TRY(set(plan, hash, path, diagnostic));
+    const bf_rewrite_kernel *examined = &plans->examined.kernel[i];
+    if (!plan->is_asked)
+      continue;
+    BF_TRY(take(plan, bf_rewrite_listed_hash(plans->hashes, plan->name, NULL), path, &plan->hash,
+                diagnostic));
+    for (unsigned k = 0; k < examined->arrays; k++) {
+      const bf_hash *hash =
+          bf_rewrite_listed_hash(plans->hashes, plan->name, examined->array[k].name);
+      BF_TRY(take(plan, hash, path, &plan->array_hash[k], diagnostic));
+      plan->is_by_array |= plan->array_hash[k] != plan->hash;
+    }
   }
   return BF_OK;
 }
 
 /* ---- Choosing ---- */
 
+/* Chooses for accesses of that width. */
+static int choose_for(const cli_plans_search *search, unsigned granule_bytes,
+                      const bf_workload *merged, const bf_workload *written, bf_choice *choice,
+                      bf_diagnostic *diagnostic) {
+  bf_choose_options options = {.machine = search->machine,
+                               .written = written,
+                               .merged = merged,
+                               .granule_bytes = granule_bytes,
+                               .time_limit_seconds = search->time_limit_seconds,
+                               .threads = search->threads};
+  return bf_choose(&options, choice, diagnostic);
+}
+
 /* Chooses for one kernel that can be rewritten and takes the best. */
 static int choose(cli_plan *plan, const bf_rewrite_kernel *examined, const cli_plans_search *search,
                   const bf_workload *merged, const bf_workload *written,
                   bf_diagnostic *diagnostic) {
-  bf_choose_options options = {.machine = search->machine,
-                               .written = written,
-                               .merged = merged,
-                               .granule_bytes = examined->granule_bytes,
-                               .time_limit_seconds = search->time_limit_seconds,
-                               .threads = search->threads};
-  BF_TRY(bf_choose(&options, &plan->choice, diagnostic));
+  BF_TRY(choose_for(search, examined->granule_bytes, merged, written, &plan->choice, diagnostic));
   const bf_candidate *best = &plan->choice.candidate[0];
   bool is_worth = plan->choice.candidates && !plan->choice.reason[0];
   plan->hash = is_worth ? best->hash : NULL;
   plan->has_prediction = is_worth;
   plan->prediction = best->prediction;
   memcpy(plan->reason, plan->choice.reason, sizeof plan->reason);
+  return BF_OK;
+}
+
+/* The accesses of a workload whose site is the name of an array. */
+static int pick_array(const bf_workload *from, const char *array, bf_workload **to,
+                      bf_diagnostic *diagnostic) {
+  int error = bf_workload_create(to);
+  for (size_t i = 0; i < bf_workload_size(from) && !error; i++) {
+    const bf_access *access = bf_workload_get(from, i);
+    if (access->site && strcmp(access->site, array) == 0)
+      error = bf_workload_add(*to, access);
+  }
+  return error ? no_memory(diagnostic) : BF_OK;
+}
+
+/* Chooses for one array of a kernel. */
+static int choose_array(const bf_rewrite_array *array, const cli_plans_search *search,
+                        const bf_workload *merged, const bf_workload *written, bf_choice *choice,
+                        bf_diagnostic *diagnostic) {
+  bf_workload *own_merged = NULL, *own_written = NULL;
+  int error = pick_array(merged, array->name, &own_merged, diagnostic);
+  if (!error)
+    error = pick_array(written, array->name, &own_written, diagnostic);
+  if (!error)
+    error = choose_for(search, array->granule_bytes, own_merged, own_written, choice, diagnostic);
+  bf_workload_free(own_merged);
+  bf_workload_free(own_written);
+  return error;
+}
+
+/* Chooses for every array of a kernel, where it has several and all its accesses are known. */
+static int choose_arrays(cli_plan *plan, const bf_rewrite_kernel *examined,
+                         const cli_plans_search *search, const bf_workload *merged,
+                         const bf_workload *written, bf_diagnostic *diagnostic) {
+  if (examined->arrays < 2 || !examined->knows_arrays || !plan->choice.candidates)
+    return BF_OK;
+  plan->array_choice = calloc(examined->arrays, sizeof *plan->array_choice);
+  if (!plan->array_choice)
+    return no_memory(diagnostic);
+  for (unsigned i = 0; i < examined->arrays; i++)
+    BF_TRY(choose_array(&examined->array[i], search, merged, written, &plan->array_choice[i],
+                        diagnostic));
   return BF_OK;
 }
 
@@ -130,11 +197,13 @@ int cli_plans_choose(cli_plans *plans, const cli_plans_search *search, const cli
     const cli_trial_kernel *apart = cli_trial_find(written, plan->name);
     if (!is_open(plans, i))
       continue;
-    if (own && apart)
-      BF_TRY(choose(plan, &plans->examined.kernel[i], search, own->workload, apart->workload,
-                    diagnostic));
-    else
+    const bf_rewrite_kernel *examined = &plans->examined.kernel[i];
+    if (!own || !apart) {
       snprintf(plan->reason, sizeof plan->reason, "it is not launched");
+      continue;
+    }
+    BF_TRY(choose(plan, examined, search, own->workload, apart->workload, diagnostic));
+    BF_TRY(choose_arrays(plan, examined, search, own->workload, apart->workload, diagnostic));
   }
   return BF_OK;
 }
@@ -210,15 +279,52 @@ int cli_plans_choose_trace(cli_plans *plans, const cli_plans_search *search, con
   return error;
 }
 
+/* ---- Taking ---- */
+
+/* What was found about the kernel of a plan. */
+static const bf_rewrite_kernel *examined_of(const cli_plans *plans, const cli_plan *plan) {
+  return &plans->examined.kernel[plan - plans->plan];
+}
+
+bool cli_plan_has_hash(const cli_plans *plans, const cli_plan *plan) {
+  bool any = plan->hash;
+  for (unsigned i = 0; plan->is_by_array && i < examined_of(plans, plan)->arrays; i++)
+    any |= plan->array_hash[i] != NULL;
+  return any;
+}
+
+bool cli_plan_take(const cli_plans *plans, cli_plan *plan, unsigned number) {
+  plan->is_by_array = number == BF_CHOOSE_MOST && plan->array_choice;
+  plan->hash = number < plan->choice.candidates ? plan->choice.candidate[number].hash : NULL;
+  for (unsigned i = 0; plan->is_by_array && i < examined_of(plans, plan)->arrays; i++) {
+    const bf_choice *own = &plan->array_choice[i];
+    plan->array_hash[i] = own->candidates && !own->reason[0] ? own->candidate[0].hash : NULL;
+  }
+  return cli_plan_has_hash(plans, plan);
+}
+
 /* ---- Rewriting ---- */
+
+/* The hash of an array; open ones count as one. */
+static const bf_hash *array_hash(const cli_plans *plans, const cli_plan *plan,
+                                 const bf_ptx_variable *array) {
+  const bf_rewrite_kernel *examined = examined_of(plans, plan);
+  for (unsigned i = 0; i < examined->arrays; i++) {
+    const bf_ptx_variable *own = examined->array[i].variable;
+    if (own == array || (own->bytes == 0 && array->bytes == 0))
+      return plan->array_hash[i];
+  }
+  return plan->hash;
+}
 
 static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
                               const bf_ptx_variable *array) {
-  (void)array;
   const cli_plans *plans = context;
-  for (unsigned i = 0; i < plans->count; i++)
-    if (strcmp(plans->plan[i].name, kernel->name) == 0)
-      return plans->plan[i].hash;
+  for (unsigned i = 0; i < plans->count; i++) {
+    const cli_plan *plan = &plans->plan[i];
+    if (strcmp(plan->name, kernel->name) == 0)
+      return plan->is_by_array && array ? array_hash(plans, plan, array) : plan->hash;
+  }
   return NULL;
 }
 
@@ -244,7 +350,10 @@ static int verify(const cli_plans *plans, const bf_ptx_module *rewritten,
 
 int cli_plans_rewrite(const cli_plans *plans, bf_rewrite_result *result, bf_ptx_module **rewritten,
                       bf_diagnostic *diagnostic) {
-  bf_rewrite_options options = {.context = (void *)(uintptr_t)plans, .hash_of = hash_of};
+  bf_rewrite_options options = {.context = (void *)(uintptr_t)plans,
+                                .hash_of = hash_of,
+                                .dynamic_is_rounded = plans->dynamic_is_rounded,
+                                .joins_logic = plans->joins_logic};
   BF_TRY(bf_rewrite(plans->module, &options, result, diagnostic));
   int error = result->text.failed
                   ? no_memory(diagnostic)
@@ -253,6 +362,18 @@ int cli_plans_rewrite(const cli_plans *plans, bf_rewrite_result *result, bf_ptx_
   if (!error)
     error = verify(plans, *rewritten, diagnostic);
   return error;
+}
+
+void cli_hash_lines(const char *kernel, const char *hash, bf_text *text) {
+  bool is_by_array = hash && strchr(hash, '=');
+  bf_text_addf(text, "%s %s\n", kernel, hash && !is_by_array ? hash : "none");
+  while (is_by_array && *hash) {
+    const char *comma = strstr(hash, ", "), *end = comma ? comma : hash + strlen(hash);
+    int name = (int)strcspn(hash, "=");
+    bf_text_addf(text, "%s[%.*s] %.*s\n", kernel, name, hash, (int)(end - hash) - name - 1,
+                 hash + name + 1);
+    hash = comma ? comma + 2 : end;
+  }
 }
 
 void cli_plans_explain(const cli_plan *plan, const bf_rewrite_kernel *found, bf_text *text) {
@@ -270,7 +391,7 @@ void cli_plans_explain(const cli_plan *plan, const bf_rewrite_kernel *found, bf_
   } else if (plan->reason[0]) {
     bf_text_puts(text, plan->reason);
   } else {
-    bf_text_puts(text, plan->hash ? "no access needs the hash" : "no hash is asked for");
+    bf_text_puts(text, found->hash ? "no access needs the hash" : "no hash is asked for");
   }
 }
 
@@ -283,6 +404,8 @@ bool cli_plans_measure(const cli_plan *plan, const cli_trial *original, const cl
   *prediction = (bf_prediction){.wavefronts_before = before->wavefronts,
                                 .wavefronts_after = after->wavefronts,
                                 .added_instructions = (int64_t)after->warp_instructions -
-                                                      (int64_t)before->warp_instructions};
+                                                      (int64_t)before->warp_instructions,
+                                .cycles_before = before->cycles,
+                                .cycles_after = after->cycles};
   return true;
 }

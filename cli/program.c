@@ -18,17 +18,17 @@ static bool is_program(const char *path) {
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The path of name: itself where it has a slash, else in a folder of PATH. */
-static bool find_path(const char *name, char *path, size_t bytes) {
+bool cli_program_find(const char *name, bool (*accepts)(const char *path), char *path,
+                      size_t bytes) {
   if (strchr(name, '/')) {
     snprintf(path, bytes, "%s", name);
-    return is_program(path);
+    return is_program(path) && (!accepts || accepts(path));
   }
   const char *folder = getenv("PATH");
   while (folder && *folder) {
     size_t length = strcspn(folder, ":");
     snprintf(path, bytes, "%.*s%s%s", (int)length, folder, length ? "/" : "", name);
-    if (is_program(path))
+    if (is_program(path) && (!accepts || accepts(path)))
       return true;
     folder += length + (folder[length] == ':');
   }
@@ -124,7 +124,7 @@ static void read_elf(const image *file, cli_program *program) {
 
 int cli_program_inspect(const char *name, cli_program *program, bf_diagnostic *diagnostic) {
   *program = (cli_program){0};
-  if (!find_path(name, program->path, sizeof program->path))
+  if (!cli_program_find(name, NULL, program->path, sizeof program->path))
     return bf_fail(diagnostic, BF_IO, "no program '%s'", name);
   int descriptor = open(program->path, O_RDONLY | O_CLOEXEC);
   struct stat status;

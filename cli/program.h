@@ -13,6 +13,10 @@ typedef struct cli_program {
   char cuda_library[64]; /* the libcudart.so.N that it needs, or empty */
 } cli_program;
 
+/* The path of name: itself where it has a slash, else in a folder of PATH; only what accepts takes,
+ * unless it is NULL. */
+bool cli_program_find(const char *name, bool (*accepts)(const char *path), char *path,
+                      size_t bytes);
 /* Finds name as a shell would, and looks into the file. BF_IO where there is none. */
 int cli_program_inspect(const char *name, cli_program *program, bf_diagnostic *diagnostic);
 

@@ -1,18 +1,24 @@
 /* Results of rewrite in text and JSON. */
 #include "rewritten.h"
 
+#include <string.h>
+
 /* ---- Table ---- */
 
 static void write_prediction(const cli_plan *plan, bf_text *text) {
   char wavefronts[64];
   const bf_prediction *p = &plan->prediction;
   if (!plan->has_prediction) {
-    bf_text_addf(text, "  %24s %11s", "-", "-");
+    bf_text_addf(text, "  %24s %11s %8s", "-", "-", "-");
     return;
   }
   snprintf(wavefronts, sizeof wavefronts, "%llu -> %llu", (unsigned long long)p->wavefronts_before,
            (unsigned long long)p->wavefronts_after);
   bf_text_addf(text, "  %24s %11.0f", wavefronts, bf_prediction_gain(p));
+  if (p->cycles_after)
+    bf_text_addf(text, " %8.2f", (double)p->cycles_before / (double)p->cycles_after);
+  else
+    bf_text_addf(text, " %8s", "-");
 }
 
 static void write_bytes(const bf_rewrite_kernel *kernel, bf_text *text) {
@@ -25,6 +31,30 @@ static void write_bytes(const bf_rewrite_kernel *kernel, bf_text *text) {
   bf_text_addf(text, " %16s", bytes);
 }
 
+/* Whether arrays of the kernel have different hashes. */
+static bool is_by_array(const bf_rewrite_kernel *kernel) {
+  for (unsigned i = 1; i < kernel->arrays; i++) {
+    const char *a = kernel->array[0].hash, *b = kernel->array[i].hash;
+    if (!a != !b || (a && strcmp(a, b) != 0))
+      return true;
+  }
+  return false;
+}
+
+/* The hash of a kernel, or of each array. */
+static void write_hash(const bf_rewrite_kernel *kernel, bf_text *text) {
+  if (!is_by_array(kernel)) {
+    bf_text_puts(text,
+                 kernel->arrays && kernel->array[0].hash ? kernel->array[0].hash : kernel->hash);
+    return;
+  }
+  for (unsigned i = 0; i < kernel->arrays; i++) {
+    bf_text_puts(text, i ? ", " : "");
+    bf_ptx_readable_name(kernel->array[i].name, text);
+    bf_text_addf(text, " %s", kernel->array[i].hash ? kernel->array[i].hash : "none");
+  }
+}
+
 static void write_row(const cli_plan *plan, const bf_rewrite_kernel *kernel, bool color,
                       bf_text *text) {
   bf_text_addf(text, "%7u %8u %6u %6u", kernel->granule_bytes, kernel->accesses, kernel->hashed,
@@ -33,9 +63,11 @@ static void write_row(const cli_plan *plan, const bf_rewrite_kernel *kernel, boo
   write_prediction(plan, text);
   bf_text_puts(text, color && kernel->is_rewritten ? "  \033[1;32m" : "  ");
   bf_ptx_readable_name(kernel->name, text);
-  if (kernel->is_rewritten)
-    bf_text_addf(text, ": %s%s\n", kernel->hash, color ? "\033[0m" : "");
-  else {
+  if (kernel->is_rewritten) {
+    bf_text_puts(text, ": ");
+    write_hash(kernel, text);
+    bf_text_addf(text, "%s\n", color ? "\033[0m" : "");
+  } else {
     bf_text_puts(text, ": left alone: ");
     cli_plans_explain(plan, kernel, text);
     bf_text_puts(text, "\n");
@@ -50,14 +82,19 @@ static void write_notes(const cli_rewritten *r, bf_text *text) {
       continue;
     bf_text_puts(text, "note: launch ");
     bf_ptx_readable_name(kernel->name, text);
-    bf_text_addf(text, " with a multiple of %d bytes of dynamic shared memory\n",
+    bf_text_addf(text, " with a multiple of %d bytes of dynamic shared memory",
                  BF_REWRITE_ROW_BYTES);
+    const cli_trial_kernel *tried = r->tried ? cli_trial_find(r->tried, kernel->name) : NULL;
+    if (tried && tried->given_bytes)
+      bf_text_addf(text, "; %llu were asked for and rounded up to %llu",
+                   (unsigned long long)tried->asked_bytes, (unsigned long long)tried->given_bytes);
+    bf_text_puts(text, "\n");
   }
 }
 
 void cli_rewritten_write_text(const cli_rewritten *r, bool color, bf_text *text) {
-  bf_text_addf(text, "%7s %8s %6s %6s %16s  %24s %11s  %s\n", "granule", "accesses", "hashed",
-               "added", "shared bytes", "predicted wavefronts", "gain", "kernel");
+  bf_text_addf(text, "%7s %8s %6s %6s %16s  %24s %11s %8s  %s\n", "granule", "accesses", "hashed",
+               "added", "shared bytes", "predicted wavefronts", "gain", "speed-up", "kernel");
   for (unsigned i = 0; i < r->result->kernels; i++)
     if (r->plans->plan[i].is_asked)
       write_row(&r->plans->plan[i], &r->result->kernel[i], color, text);
@@ -69,6 +106,21 @@ void cli_rewritten_write_text(const cli_rewritten *r, bool color, bf_text *text)
 }
 
 /* ---- What stands in the way ---- */
+
+/* The arrays of a kernel that has several. */
+static void explain_arrays(const bf_rewrite_kernel *kernel, bf_text *text) {
+  if (kernel->arrays < 2 || !kernel->accesses)
+    return;
+  bf_text_puts(text, "  arrays:");
+  for (unsigned i = 0; i < kernel->arrays; i++) {
+    bf_text_puts(text, i ? ", " : " ");
+    bf_ptx_readable_name(kernel->array[i].name, text);
+    bf_text_addf(text, " (%u)", kernel->array[i].accesses);
+  }
+  bf_text_puts(text, kernel->knows_arrays
+                         ? "; they can have hashes of their own\n"
+                         : "; one hash for all: some accesses are not known to be to one array\n");
+}
 
 void cli_rewritten_explain(const cli_rewritten *r, bf_text *text) {
   const bf_rewrite_result *examined = &r->plans->examined;
@@ -84,6 +136,12 @@ void cli_rewritten_explain(const cli_rewritten *r, bf_text *text) {
     else
       bf_text_addf(text, ": can be rewritten; %u access%s, granule %u bytes\n", kernel->accesses,
                    kernel->accesses == 1 ? "" : "es", kernel->granule_bytes);
+    explain_arrays(kernel, text);
+    if (kernel->has_dynamic_shared && !kernel->obstacles)
+      bf_text_addf(text,
+                   "  dynamic shared memory must be a multiple of %d bytes at every launch: "
+                   "--dynamic-rounded promises that\n",
+                   BF_REWRITE_ROW_BYTES);
     for (unsigned j = 0; j < kernel->obstacles; j++) {
       bf_text_addf(text, "  %s:", r->file);
       if (kernel->obstacle[j].line)
@@ -109,6 +167,19 @@ static void write_obstacles(bf_json *json, const bf_rewrite_kernel *kernel) {
   bf_json_end(json, ']');
 }
 
+static void write_arrays(bf_json *json, const bf_rewrite_kernel *kernel) {
+  bf_json_begin(json, "arrays", '[', kernel->arrays == 0);
+  for (unsigned i = 0; i < kernel->arrays; i++) {
+    bf_json_begin(json, NULL, '{', true);
+    bf_json_string(json, "name", kernel->array[i].name);
+    bf_json_string(json, "hash", kernel->is_rewritten ? kernel->array[i].hash : NULL);
+    bf_json_number(json, "accesses", kernel->array[i].accesses);
+    bf_json_number(json, "granule_bytes", kernel->array[i].granule_bytes);
+    bf_json_end(json, '}');
+  }
+  bf_json_end(json, ']');
+}
+
 static void write_predicted(bf_json *json, const cli_plan *plan) {
   if (!plan->has_prediction) {
     bf_json_string(json, "predicted", NULL);
@@ -119,6 +190,10 @@ static void write_predicted(bf_json *json, const cli_plan *plan) {
   bf_json_number(json, "wavefronts_after", plan->prediction.wavefronts_after);
   bf_json_integer(json, "added_instructions", plan->prediction.added_instructions);
   bf_json_real(json, "gain", bf_prediction_gain(&plan->prediction));
+  if (plan->prediction.cycles_after) {
+    bf_json_number(json, "cycles_before", plan->prediction.cycles_before);
+    bf_json_number(json, "cycles_after", plan->prediction.cycles_after);
+  }
   bf_json_end(json, '}');
 }
 
@@ -149,6 +224,8 @@ static void write_kernel(bf_json *json, const cli_rewritten *r, unsigned index) 
   bf_json_number(json, "shared_bytes", kernel->shared_bytes);
   bf_json_number(json, "padded_bytes", kernel->padded_bytes);
   bf_json_bool(json, "dynamic_shared", kernel->has_dynamic_shared);
+  bf_json_bool(json, "arrays_known", kernel->knows_arrays);
+  write_arrays(json, kernel);
   write_obstacles(json, kernel);
   write_predicted(json, plan);
   bf_json_end(json, '}');

@@ -17,6 +17,8 @@ typedef struct trying {
   size_t kernel;
   bf_profile *profile;
   bf_emu_observer counting, observer;
+  bf_sim_record simulated; /* all launches until now */
+  const char **array;      /* per site: the array it is known to access, or NULL */
   bool has_failed;
 } trying;
 
@@ -33,8 +35,8 @@ const cli_trial_kernel *cli_trial_find(const cli_trial *trial, const char *kerne
 
 /* ---- Launches ---- */
 
-/* Makes a place for a kernel that has none and says which it is. */
-static int find_or_add(cli_trial *trial, const char *name, bool keeps_accesses, size_t *index) {
+int cli_trial_add(cli_trial *trial, const char *name, bool keeps_accesses, size_t *index,
+                  bf_diagnostic *diagnostic) {
   const cli_trial_kernel *found = cli_trial_find(trial, name);
   *index = found ? (size_t)(found - trial->kernel) : trial->kernels;
   if (found)
@@ -43,27 +45,46 @@ static int find_or_add(cli_trial *trial, const char *name, bool keeps_accesses, 
     size_t capacity = trial->kernel_capacity ? 2 * trial->kernel_capacity : 8;
     cli_trial_kernel *grown = realloc(trial->kernel, capacity * sizeof *grown);
     if (!grown)
-      return BF_NO_MEMORY;
+      return no_memory(diagnostic);
     trial->kernel = grown;
     trial->kernel_capacity = capacity;
   }
   cli_trial_kernel made = {.name = bf_arena_copy(&trial->arena, name)};
   if (!made.name || (keeps_accesses && bf_workload_create(&made.workload) != BF_OK))
-    return BF_NO_MEMORY;
+    return no_memory(diagnostic);
   trial->kernel[trial->kernels++] = made;
+  return BF_OK;
+}
+
+/* Finds the arrays of the sites of a kernel. */
+static int name_sites(trying *t, const bf_emu_kernel *kernel, bf_diagnostic *diagnostic) {
+  const bf_rewrite_result *examined = t->options->examined;
+  unsigned sites = bf_emu_kernel_sites(kernel);
+  t->array = bf_arena_alloc(&t->trial->arena, ((size_t)sites + 1) * sizeof *t->array);
+  if (!t->array)
+    return no_memory(diagnostic);
+  for (unsigned k = 0; examined && k < examined->kernels; k++)
+    for (unsigned i = 0;
+         strcmp(examined->kernel[k].name, bf_emu_kernel_name(kernel)) == 0 && i < sites; i++)
+      t->array[i] = bf_rewrite_accessed_array(&examined->kernel[k],
+                                              bf_emu_kernel_site(kernel, i).instruction);
   return BF_OK;
 }
 
 /* Keeps an access in the workload of its kernel. */
 static void keep(trying *t, const bf_emu_event *event) {
   cli_trial_kernel *kernel = &t->trial->kernel[t->kernel];
-  bf_access access = {
-      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+  bf_access access = {.op = event->op,
+                      .width_bytes = event->width_bytes,
+                      .mask = event->mask,
+                      .count = 1,
+                      .site = t->array[event->site]};
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
   pthread_mutex_lock(&t->lock);
-  if (bf_workload_size(kernel->workload) < MOST_ACCESSES &&
-      bf_workload_add(kernel->workload, &access) != BF_OK)
+  if (bf_workload_size(kernel->workload) >= MOST_ACCESSES)
+    kernel->is_cut = true;
+  else if (bf_workload_add(kernel->workload, &access) != BF_OK)
     t->has_failed = true;
   pthread_mutex_unlock(&t->lock);
 }
@@ -75,20 +96,32 @@ static void observe(void *context, const bf_emu_event *event) {
     keep(t, event);
 }
 
+/* Rounds the dynamic shared memory of a launch up. */
+static void round_shared(cli_trial_kernel *kernel, uint64_t granule, bf_emu_launch *launch) {
+  uint64_t asked = launch->dynamic_shared_bytes, given = (asked + granule - 1) / granule * granule;
+  launch->dynamic_shared_bytes = given;
+  if (given == asked || kernel->given_bytes)
+    return;
+  kernel->asked_bytes = asked;
+  kernel->given_bytes = given;
+}
+
 static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   trying *t = context;
   const cli_trial_options *o = t->options;
   const char *name = bf_emu_kernel_name(launch->kernel);
-  uint64_t granule = o->shared_granule_bytes;
-  if (granule)
-    launch->dynamic_shared_bytes = (launch->dynamic_shared_bytes + granule - 1) / granule * granule;
-  if (find_or_add(t->trial, name, o->keeps_accesses, &t->kernel) != BF_OK)
-    return no_memory(diagnostic);
-  BF_TRY(bf_profile_create(o->machine, NULL, launch->kernel, (unsigned)o->workers, &t->profile,
-                           diagnostic));
+  BF_TRY(cli_trial_add(t->trial, name, o->keeps_accesses, &t->kernel, diagnostic));
+  if (o->shared_granule_bytes)
+    round_shared(&t->trial->kernel[t->kernel], o->shared_granule_bytes, launch);
+  BF_TRY(name_sites(t, launch->kernel, diagnostic));
+  /* In simulations multiprocessors are the workers. */
+  unsigned workers = o->gpu ? o->gpu->sms : (unsigned)o->workers;
+  BF_TRY(bf_profile_create(o->machine, NULL, launch->kernel, workers, &t->profile, diagnostic));
   t->counting = bf_profile_observer(t->profile);
   t->observer = (bf_emu_observer){.access = observe, .context = t, .as_merged = !o->as_written};
   launch->observer = &t->observer;
+  if (o->gpu)
+    bf_sim_record_attach(&t->simulated, launch);
   return BF_OK;
 }
 
@@ -100,6 +133,8 @@ static int after(void *context, const bf_emu_launch *launch, const bf_emu_result
   for (unsigned i = 0; i < bf_emu_kernel_sites(launch->kernel); i++)
     kernel->wavefronts += bf_profile_get(t->profile, i).wavefronts;
   kernel->warp_instructions += result->warp_instructions;
+  if (t->options->gpu)
+    kernel->cycles += t->simulated.launch[t->simulated.launches - 1].result.cycles;
   kernel->launches++;
   t->trial->launches++;
   bf_profile_free(t->profile);
@@ -177,9 +212,12 @@ int cli_trial_run(const cli_trial_options *options, cli_trial *trial, bf_diagnos
                            .after = after,
                            .done = options->keeps_memory ? copy_memory : NULL,
                            .context = &t};
+  t.simulated.settings =
+      (bf_sim_settings){.gpu = options->gpu, .workers = (unsigned)options->workers};
   pthread_mutex_init(&t.lock, NULL);
   int error = cli_launches_run(&launches, true, diagnostic);
   bf_profile_free(t.profile);
+  bf_sim_record_free(&t.simulated);
   pthread_mutex_destroy(&t.lock);
   return error;
 }

@@ -4,16 +4,20 @@
 #define BF_CLI_TRIAL_H
 
 #include "apply/choose.h"
+#include "apply/rewrite.h"
 #include "launches.h"
+#include "sim/record.h"
 
 typedef struct cli_trial_options {
   const char *file, *description;
   const bf_ptx_module *module;
   const bf_machine *machine;
   uint64_t workers;
-  bool as_written;     /* accesses as the PTX has them, else as ptxas merges them */
-  bool keeps_accesses; /* in workload */
+  bool as_written;                   /* accesses as the PTX has them, else as ptxas merges them */
+  bool keeps_accesses;               /* in workload */
+  const bf_rewrite_result *examined; /* sites of accesses are names of their arrays; or NULL */
   bool keeps_memory;
+  const bf_sim_gpu *gpu;         /* launches are simulated on it, which takes longer; or NULL */
   unsigned shared_granule_bytes; /* dynamic shared memory is rounded up to it; 0: it is not */
 } cli_trial_options;
 
@@ -21,7 +25,11 @@ typedef struct cli_trial_options {
 typedef struct cli_trial_kernel {
   const char *name;
   uint64_t launches, wavefronts, warp_instructions;
+  uint64_t cycles; /* with gpu */
+  uint64_t asked_bytes,
+      given_bytes;       /* dynamic shared memory, where it was first rounded up; or 0 */
   bf_workload *workload; /* with keeps_accesses; without those behind the first 65536 kinds */
+  bool is_cut;           /* some are left out there */
 } cli_trial_kernel;
 
 /* A buffer or variable behind the last launch. */
@@ -45,6 +53,9 @@ typedef struct cli_trial {
  * after an error. */
 int cli_trial_run(const cli_trial_options *options, cli_trial *trial, bf_diagnostic *diagnostic);
 void cli_trial_free(cli_trial *trial);
+/* The place of a kernel, which is made where there is none. */
+int cli_trial_add(cli_trial *trial, const char *kernel, bool keeps_accesses, size_t *index,
+                  bf_diagnostic *diagnostic);
 /* The launches of a kernel, or NULL. */
 const cli_trial_kernel *cli_trial_find(const cli_trial *trial, const char *kernel);
 

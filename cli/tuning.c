@@ -187,6 +187,7 @@ static void decide(cli_tuned *kernel) {
     return;
   }
   kernel->hash = picked->hash;
+  kernel->launches = picked->launches;
   kernel->before = picked->before;
   kernel->after = picked->after;
 }
@@ -243,6 +244,7 @@ void cli_tuning_confirm(const cli_tuning_runs *runs, cli_tuning *tuning) {
       continue;
     bool is_there = cli_tuning_compare(runs, 1, kernel->name, &again);
     if (is_there && cli_comparison_is_faster(&again)) {
+      kernel->launches = again.launches;
       kernel->before = again.before;
       kernel->after = again.after;
       continue;

@@ -57,8 +57,8 @@ bool cli_comparison_is_faster(const cli_comparison *comparison);
 
 /* What is decided about a kernel. */
 typedef struct cli_tuned {
-  const char *name; /* as in the PTX */
-  uint64_t launches;
+  const char *name;  /* as in the PTX */
+  uint64_t launches; /* of a run, as far as they are compared */
   cli_time before;
   unsigned tried;       /* candidates that it could be rewritten with */
   cli_comparison *list; /* of them, the fastest first */

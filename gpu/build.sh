@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds what a GPU machine needs, with cc and (for the CUDA tests) nvcc alone:
 #   gpu/build.sh OUT
-# OUT/choose, OUT/measure and OUT/weighted (the corpus with hashed addresses), OUT/libbankfold-inject.so, and a
-# program for each tests/gpu/*.cu and gpu/*.cu where nvcc is found ($NVCC, $PATH or the usual place).
+# OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/libbankfold-inject.so, and a
+# program for each tests/gpu/*.cu and gpu/*.cu where nvcc is found (in $PATH or the usual place; $NVCC
+# names another, and none where it is empty).
 # $CC, $CFLAGS, $JOBS as usual. zstd is linked where its header is there, and opened at run time
 # where it is not.
 set -eu
@@ -56,7 +57,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   compile emu-avx512 "$emu $avx512 -mprefer-vector-width=512 -DBF_EMU_ISA=avx512" $operations
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
-for program in choose measure weighted; do
+for program in choose measure results weighted; do
   $cc $flags -o "$out/$program" gpu/$program.c gpu/rewritten.c "$out"/objects/*/*.o $zstd -lm -ldl
 done
 
@@ -65,7 +66,7 @@ $cc $flags -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" 
   src/ptx/*.c src/gf2/*.c src/hash/*.c src/apply/{rewrite,verify,obstacles}*.c $zstd -ldl \
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete
 
-nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
+nvcc=${NVCC-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
 if [ -z "$nvcc" ]; then
   echo "gpu/build.sh: no nvcc: CUDA programs are not built" >&2
   exit 0

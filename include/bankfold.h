@@ -24,7 +24,8 @@ extern "C" {
 
 #define BF_VERSION "0.1.0"
 
-#if defined(__GNUC__)
+#if defined(BF_API) /* whoever builds these functions into a library of their own hides them */
+#elif defined(__GNUC__)
 #define BF_API __attribute__((visibility("default")))
 #else
 #define BF_API

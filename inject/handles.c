@@ -1,5 +1,6 @@
-/* Handles of the driver that come from rewritten images. Launches ask for theirs, so looking up is
- * short: nothing where nothing was rewritten, else one lock and one bucket. */
+/* Handles of the driver that come from rewritten images. Launches ask for theirs: without a lock,
+ * by one bucket, and only for sizes that are no whole rows. So nodes are never taken out: one whose
+ * handle is forgotten waits for the driver to give the handle out again. */
 #include "inject.h"
 
 #include "lock.h"
@@ -7,79 +8,69 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 4096, ROW_BYTES = 128 };
+enum { BUCKETS = 4096, ROUNDS = 1 };
 
 typedef struct node {
   struct node *next;
   const void *handle;
-  const inject_image *image;
-  bool rounds;
+  atomic_uintptr_t value; /* address of the image, plus ROUNDS; 0: forgotten */
 } node;
 
-static node *buckets[BUCKETS];
-static atomic_uint nodes;
+static _Atomic(node *) buckets[BUCKETS];
+static atomic_bool has_nodes;
 
-/* Where the node of handle is linked, or would be. */
-static node **find(const void *handle) {
+static _Atomic(node *) *bucket_of(const void *handle) {
   uint64_t mixed = (uint64_t)(uintptr_t)handle * 0x9E3779B97F4A7C15u;
-  node **at = &buckets[mixed >> 52];
-  while (*at && (*at)->handle != handle)
-    at = &(*at)->next;
+  return &buckets[mixed >> 52];
+}
+
+/* The node of a handle; NULL: none. */
+static node *find(const void *handle) {
+  node *at = atomic_load_explicit(bucket_of(handle), memory_order_acquire);
+  while (at && at->handle != handle)
+    at = at->next;
   return at;
 }
 
-/* Unlinks a handle's node. */
-static void forget(const void *handle) {
-  node **at = find(handle), *found = *at;
-  if (found) {
-    *at = found->next;
-    free(found);
-    atomic_fetch_sub(&nodes, 1);
-  }
-}
-
-/* Links or changes a handle's node; false where memory is exhausted. */
-static bool put(const void *handle, const inject_image *image, bool rounds) {
-  node **at = find(handle);
-  if (!*at) {
-    *at = calloc(1, sizeof **at);
-    if (!*at)
-      return false;
-    (*at)->handle = handle;
-    atomic_fetch_add(&nodes, 1);
-  }
-  (*at)->image = image;
-  (*at)->rounds = rounds;
+/* Makes the node of a handle, under the lock; false where memory is exhausted. */
+static bool add(const void *handle, uintptr_t value) {
+  _Atomic(node *) *bucket = bucket_of(handle);
+  node *made = malloc(sizeof *made);
+  if (!made)
+    return false;
+  *made = (node){.next = atomic_load(bucket), .handle = handle};
+  atomic_init(&made->value, value);
+  atomic_store_explicit(bucket, made, memory_order_release);
+  atomic_store(&has_nodes, true);
   return true;
 }
 
 bool inject_handle_set(const void *handle, const inject_image *image, bool rounds) {
+  uintptr_t value = image ? (uintptr_t)image + (rounds ? ROUNDS : 0) : 0;
   bool done = true;
-  if (!image && atomic_load(&nodes) == 0)
+  if (!image && !atomic_load(&has_nodes))
     return true;
   inject_lock();
-  if (image)
-    done = put(handle, image, rounds);
-  else
-    forget(handle);
+  node *found = find(handle);
+  if (found)
+    atomic_store(&found->value, value);
+  else if (image)
+    done = add(handle, value);
   inject_unlock();
   return done;
 }
 
 const inject_image *inject_handle_image(const void *handle, bool *rounds) {
-  *rounds = false;
-  if (atomic_load(&nodes) == 0)
-    return NULL;
-  inject_lock();
-  const node *found = *find(handle);
-  const inject_image *image = found ? found->image : NULL;
-  *rounds = found && found->rounds;
-  inject_unlock();
-  return image;
+  const node *found = atomic_load(&has_nodes) ? find(handle) : NULL;
+  uintptr_t value = found ? atomic_load(&found->value) : 0;
+  *rounds = value & ROUNDS;
+  return (const inject_image *)(value & ~(uintptr_t)ROUNDS);
 }
 
 uint64_t inject_handle_round(const void *handle, uint64_t bytes) {
   bool rounds;
+  if (bytes % INJECT_ROW_BYTES == 0)
+    return bytes;
   inject_handle_image(handle, &rounds);
-  return rounds ? (bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES : bytes;
+  return rounds ? (bytes / INJECT_ROW_BYTES + 1) * INJECT_ROW_BYTES : bytes;
 }

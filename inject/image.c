@@ -58,10 +58,11 @@ static bool is_readable(const void *begin, uint64_t size) {
   return true;
 }
 
-/* Bytes before the NUL that ends the text; 0 where there is none that can be reached. */
-static uint64_t text_bytes(const char *text) {
-  for (uint64_t size = 0; size < BF_MAX_PTX_BYTES;) {
+/* Bytes of text that ends with a NUL or after `most`; 0 where it cannot be read so far. */
+static uint64_t text_bytes(const char *text, uint64_t most) {
+  for (uint64_t size = 0; size < most;) {
     uint64_t part = PAGE_BYTES - (uintptr_t)(text + size) % PAGE_BYTES;
+    part = part < most - size ? part : most - size;
     if (!is_readable(text + size, part))
       return 0;
     const char *end = memchr(text + size, 0, part);
@@ -69,14 +70,14 @@ static uint64_t text_bytes(const char *text) {
       return (uint64_t)(end - text);
     size += part;
   }
-  return 0;
+  return most < BF_MAX_PTX_BYTES ? most : 0;
 }
 
 /* ---- The bytes of an image ---- */
 
-uint64_t inject_image_bytes(const void *image, const void **bytes) {
+uint64_t inject_image_bytes(const void *image, uint64_t most, const void **bytes) {
   *bytes = image;
-  if (!image || !is_readable(image, 4))
+  if (!image || most < 4 || !is_readable(image, 4))
     return 0;
   if (bf_read_u32(image) == CU_FATBIN_WRAPPER_MAGIC) {
     cu_fatbin_wrapper wrapper;
@@ -98,7 +99,7 @@ uint64_t inject_image_bytes(const void *image, const void **bytes) {
     if (size)
       return is_readable(first, size) ? size : 0;
   }
-  return *bytes == image ? text_bytes(*bytes) : 0;
+  return *bytes == image ? text_bytes(*bytes, most) : 0;
 }
 
 /* ---- The PTX of an image ---- */

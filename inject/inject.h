@@ -4,7 +4,8 @@
  * reason, it is given what the program gave. docs/inject.md has the whole story.
  *
  *   dlsym.c    catches the ways in which programs find the driver's functions
- *   driver.c   the functions that are put in their place
+ *   driver.c   the functions that are put in their place, with
+ *              occupancy.c, link.c and export_table.c
  *   load.c     from an image to the one that the driver is given
  *   image.c    finds the PTX in an image
  *   rewrite.c  rewrites PTX
@@ -31,6 +32,7 @@ typedef struct inject_settings {
   bf_text text;         /* what both were read from */
   const char *log;      /* BANKFOLD_LOG: a path, "stderr", or NULL */
   char cache[4096];     /* folder, or empty: none */
+  bool copies_table;    /* BANKFOLD_OLD_RUNTIME=1: see export_table.c */
 } inject_settings;
 
 /* Read at the first call. NULL: no kernel has a hash, so that nothing is to be done. */
@@ -67,9 +69,11 @@ typedef struct inject_rewritten {
 
 /* Adds the line of a kernel. */
 void inject_add_kernel(const inject_kernel *kernel, bf_text *lines);
-/* Rewrites PTX by the hashes of settings. A bf_error where it cannot be read. */
+/* Rewrites PTX by the hashes of settings. is_linked: the PTX is linked with other code, and what
+ * comes of it is the program's to keep: kernels with dynamic shared memory are left alone, as their
+ * launches are not known. A bf_error where it cannot be read. */
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic);
+                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic);
 
 /* ---- Images ---- */
 
@@ -79,6 +83,7 @@ enum { INJECT_KEY_BYTES = 32 };
 typedef struct inject_source {
   bf_fatbin *fatbin;
   const bf_image *image;
+  bool is_linked; /* with other code */
 } inject_source;
 
 /* What the driver can do: the architectures of its devices, without repetition, and the PTX that it
@@ -97,8 +102,9 @@ int inject_source_open(const void *bytes, uint64_t size, const inject_devices *d
 void inject_source_close(inject_source *source);
 
 /* Bytes of the image at `image`, of which only the address is known, and where they are: a wrapper
- * leads elsewhere. 0 where it is nothing that can hold PTX, or cannot be read whole. */
-uint64_t inject_image_bytes(const void *image, const void **bytes);
+ * leads elsewhere. PTX has no more than `most`, with or without a NUL behind it. 0 where it is
+ * nothing that can hold PTX, or cannot be read whole. */
+uint64_t inject_image_bytes(const void *image, uint64_t most, const void **bytes);
 
 /* What the driver is given in place of an image. Lives as long as the process. */
 typedef struct inject_image {
@@ -112,6 +118,9 @@ typedef struct inject_image {
 /* The replacement of an image in memory, or of a file; NULL: none. */
 const inject_image *inject_image_of_memory(const void *image);
 const inject_image *inject_image_of_file(const char *path);
+/* The same for what is linked with other code: PTX has size bytes at most. */
+const inject_image *inject_input_of_memory(const void *image, size_t size);
+const inject_image *inject_input_of_file(const char *path);
 /* What was done to a kernel; NULL: nothing. */
 const inject_kernel *inject_image_kernel(const inject_image *image, const char *name);
 /* Whether launches of the kernel (NULL: of any) must have whole rows of dynamic shared memory. */
@@ -138,6 +147,8 @@ bool inject_write_file(const char *path, const bf_text *content);
 bool inject_handle_set(const void *handle, const inject_image *image, bool rounds);
 /* What it comes from, or NULL. */
 const inject_image *inject_handle_image(const void *handle, bool *rounds);
+/* Rewritten kernels own whole rows of shared memory (apply/rewrite.h). */
+enum { INJECT_ROW_BYTES = 128 };
 /* Bytes of dynamic shared memory for a launch of a function or kernel that was asked for. */
 uint64_t inject_handle_round(const void *handle, uint64_t bytes);
 

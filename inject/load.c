@@ -79,9 +79,9 @@ static void compute_key(const inject_settings *settings, const inject_source *so
   const bf_image *image = source->image;
   char header[256];
   inject_digest digest;
-  snprintf(header, sizeof header, "bankfold %s inject 2\n%zu %d %llu %llu\n", bf_version(),
-           settings->text.size, (int)image->packing, (unsigned long long)image->stored_bytes,
-           (unsigned long long)image->bytes);
+  snprintf(header, sizeof header, "bankfold %s inject 2 %s\n%zu %d %llu %llu\n", bf_version(),
+           source->is_linked ? "linked" : "whole", settings->text.size, (int)image->packing,
+           (unsigned long long)image->stored_bytes, (unsigned long long)image->bytes);
   inject_digest_start(&digest);
   inject_digest_add(&digest, header, strlen(header));
   inject_digest_add(&digest, settings->text.data, settings->text.size);
@@ -132,7 +132,7 @@ static inject_image *make(const inject_settings *settings, const inject_source *
   const char *name = source->image->identifier ? source->image->identifier : "PTX";
   int error = bf_fatbin_text(source->fatbin, source->image, &ptx, diagnostic);
   if (error == BF_OK)
-    error = inject_rewrite(settings, name, &ptx, &new, diagnostic);
+    error = inject_rewrite(settings, name, &ptx, source->is_linked, &new, diagnostic);
   if (error == BF_OK) {
     inject_log("%s: %u of %u kernels rewritten", name, new.hashed, new.kernels);
     log_lines(&new.remarks);
@@ -172,7 +172,7 @@ static inject_image *find_or_make(const inject_settings *settings, const inject_
 
 /* The replacement of an image of which all bytes are there; what names it in the log. */
 static const inject_image *replace(const inject_settings *settings, const void *bytes,
-                                   uint64_t size, const char *what) {
+                                   uint64_t size, bool is_linked, const char *what) {
   bf_diagnostic diagnostic = {.caret = -1};
   inject_devices devices;
   inject_source source;
@@ -182,6 +182,7 @@ static const inject_image *replace(const inject_settings *settings, const void *
   }
   inject_image *image = NULL;
   if (inject_source_open(bytes, size, &devices, &source, &diagnostic) == BF_OK) {
+    source.is_linked = is_linked;
     image = find_or_make(settings, &source, &diagnostic);
     inject_source_close(&source);
   }
@@ -190,20 +191,29 @@ static const inject_image *replace(const inject_settings *settings, const void *
   return image && image->text ? image : NULL;
 }
 
-const inject_image *inject_image_of_memory(const void *address) {
+/* The replacement of an image in memory, of which PTX has no more than `most` bytes. */
+static const inject_image *image_of_memory(const void *address, uint64_t most, bool is_linked) {
   int kept = errno;
   const inject_settings *settings = inject_settings_get();
   const inject_image *image = NULL;
   const void *bytes;
   if (settings) {
-    uint64_t size = inject_image_bytes(address, &bytes);
+    uint64_t size = inject_image_bytes(address, most, &bytes);
     if (size)
-      image = replace(settings, bytes, size, "an image");
+      image = replace(settings, bytes, size, is_linked, "an image");
     else
       inject_log("an image is left alone: it is no fat binary or PTX that can be read");
   }
   errno = kept;
   return image;
+}
+
+const inject_image *inject_image_of_memory(const void *address) {
+  return image_of_memory(address, BF_MAX_PTX_BYTES, false);
+}
+
+const inject_image *inject_input_of_memory(const void *address, size_t size) {
+  return image_of_memory(address, size < BF_MAX_PTX_BYTES ? size : BF_MAX_PTX_BYTES, true);
 }
 
 /* ---- Files ---- */
@@ -230,20 +240,25 @@ static bool is_loadable(const char *bytes, uint64_t size) {
   return (size >= 16 && bf_fatbin_module_bytes(bytes)) || bf_ptx_text_is(bytes, size);
 }
 
-const inject_image *inject_image_of_file(const char *path) {
+/* The replacement of what a file holds. */
+static const inject_image *image_of_file(const char *path, bool is_linked) {
   int kept = errno;
   const inject_settings *settings = inject_settings_get();
   const inject_image *image = NULL;
   uint64_t size = 0;
   char *bytes = settings && path ? read_file(path, &size) : NULL;
   if (bytes && is_loadable(bytes, size))
-    image = replace(settings, bytes, size, path);
+    image = replace(settings, bytes, size, is_linked, path);
   else if (settings)
     inject_log("%s is left alone: it is no fat binary or PTX that can be read", path ? path : "-");
   free(bytes);
   errno = kept;
   return image;
 }
+
+const inject_image *inject_image_of_file(const char *path) { return image_of_file(path, false); }
+
+const inject_image *inject_input_of_file(const char *path) { return image_of_file(path, true); }
 
 const inject_kernel *inject_image_kernel(const inject_image *image, const char *name) {
   for (unsigned i = 0; i < image->kernels; i++)

@@ -1,4 +1,5 @@
-/* Rewriting by the hashes of settings; sizes of dynamic shared memory are rounded at launch. */
+/* Rewriting by the hashes of settings. Sizes of dynamic shared memory are rounded at launch, except
+ * for code that is linked with other code. */
 #include "inject.h"
 
 #include "apply/rewrite_listed.h"
@@ -14,12 +15,24 @@ static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritte
   bf_text_puts(&rewritten->remarks, "\n");
 }
 
+/* Fails where other modules know the size of shared variables, which padding changes. */
+static int check_variables(const bf_ptx_module *module, bf_diagnostic *diagnostic) {
+  for (const bf_ptx_item *item = module->first; item; item = item->next)
+    if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->space == BF_PTX_SPACE_SHARED &&
+        item->variable->linkage != BF_PTX_PRIVATE && item->variable->bytes)
+      return bf_fail(diagnostic, BF_UNSUPPORTED, "shared variable %s belongs to other modules too",
+                     item->variable->name);
+  return BF_OK;
+}
+
 /* Rewrites and describes a parsed module. */
-static int process(const inject_settings *settings, const bf_ptx_module *module,
+static int process(const inject_settings *settings, const bf_ptx_module *module, bool is_linked,
                    inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
-  bf_listed listed = {settings->hashes, settings->otherwise, .dynamic_is_rounded = true};
+  bf_listed listed = {settings->hashes, settings->otherwise, .dynamic_is_rounded = !is_linked};
   bf_rewrite_result result;
   int error = BF_OK;
+  if (is_linked)
+    BF_TRY(check_variables(module, diagnostic));
   BF_TRY(bf_rewrite_listed(module, &listed, &result, diagnostic));
   for (unsigned i = 0; i < result.kernels; i++)
     describe(&result.kernel[i], rewritten);
@@ -34,10 +47,10 @@ static int process(const inject_settings *settings, const bf_ptx_module *module,
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   bf_ptx_module *module;
   BF_TRY(bf_ptx_parse(name, ptx->data, ptx->size, &module, diagnostic));
-  int error = process(settings, module, rewritten, diagnostic);
+  int error = process(settings, module, is_linked, rewritten, diagnostic);
   bf_ptx_free(module);
   return error;
 }

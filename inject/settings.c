@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static inject_settings settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -27,6 +28,18 @@ void inject_log(const char *format, ...) {
 static const char *variable(const char *name) {
   const char *value = getenv(name);
   return value && *value ? value : NULL;
+}
+
+/* Says at once that the library is there, as it may not be: other tools set LD_PRELOAD too. */
+__attribute__((constructor)) static void open_log(void) {
+  char program[4096];
+  int kept = errno;
+  const char *log = variable("BANKFOLD_LOG");
+  settings.log = log ? strdup(log) : NULL;
+  ssize_t length = log ? readlink("/proc/self/exe", program, sizeof program - 1) : -1;
+  if (length > 0)
+    inject_log("loaded into %.*s", (int)length, program);
+  errno = kept;
 }
 
 /* The whole file at the end of settings.text, which is part of every key. */
@@ -77,8 +90,8 @@ static void find_cache(void) {
 
 static void read_settings(void) {
   bf_diagnostic diagnostic = {.caret = -1};
-  const char *log = variable("BANKFOLD_LOG");
-  settings.log = log ? strdup(log) : NULL;
+  const char *old_runtime = variable("BANKFOLD_OLD_RUNTIME");
+  settings.copies_table = old_runtime && strcmp(old_runtime, "1") == 0;
   find_cache();
   if (read_hashes(&diagnostic) != BF_OK) {
     has_hashes = false;

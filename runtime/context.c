@@ -131,9 +131,12 @@ static void read_settings(rt_settings *settings) {
   settings->lock_hash = variable("BANKFOLD_LOCK_HASH");
   settings->record = variable("BANKFOLD_RECORD");
   settings->trace = variable("BANKFOLD_TRACE");
+  settings->rewrite = variable("BANKFOLD_REWRITE");
+  settings->accesses = variable("BANKFOLD_ACCESSES");
   settings->check_uninitialised = lists(check, "uninitialised");
   settings->check_races = lists(check, "races");
   settings->quiet = variable("BANKFOLD_QUIET") != NULL;
+  settings->as_written = variable("BANKFOLD_AS_WRITTEN") != NULL;
 }
 
 /* "banks,word bytes,lanes,address bits"; 0 leaves the machine's own. */
@@ -196,7 +199,9 @@ __attribute__((destructor)) static void finish(void) {
   if (pthread_mutex_trylock(&the_context.lock) != 0)
     return; /* another thread is inside a call and will never leave it */
   if (the_context.is_set_up && the_context.set_up_error == cudaSuccess &&
-      the_context.process == (long)getpid())
+      the_context.process == (long)getpid()) {
     rt_write_record(&the_context);
+    rt_write_accesses(&the_context);
+  }
   pthread_mutex_unlock(&the_context.lock);
 }

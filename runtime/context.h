@@ -37,10 +37,12 @@ typedef struct rt_device {
 
 /* What the environment says (docs/runtime.md). */
 typedef struct rt_settings {
-  const char *machine, *gpu, *set, *hash, *hash_file, *lock_hash, *record, *trace;
+  const char *machine, *gpu, *set, *hash, *hash_file, *lock_hash, *record, *trace, *accesses,
+      *rewrite;
   uint64_t most_cycles; /* of a simulated launch; 0: no limit */
   unsigned workers;
   bool check_uninitialised, check_races, quiet;
+  bool as_written; /* accesses as the PTX has them, not as ptxas merges them */
 } rt_settings;
 
 /* A fat binary that the program registered. */
@@ -50,6 +52,7 @@ typedef struct rt_module {
   bool is_tried;                    /* loading was tried; error says how it went */
   int error;
   bf_ptx_module *ptx;
+  bool is_rewritten; /* launches must have whole rows of dynamic shared memory */
   bf_emu_module *loaded;
   int ptx_arch; /* e.g. 90 */
   struct rt_variable *variables;
@@ -86,6 +89,7 @@ typedef struct rt_function {
   int dynamic_shared_limit;    /* -1: as the device has it */
   int carveout;
   rt_tally *tallies;
+  struct rt_accesses *accesses; /* that were kept, or NULL */
 } rt_function;
 
 /* A variable that the program registered. */
@@ -146,6 +150,7 @@ typedef struct rt_context {
   unsigned device_flags;
   bf_tracer *trace; /* open from the first launch on */
   bool trace_failed;
+  size_t kinds_kept; /* different accesses of all functions */
 } rt_context;
 
 /* ---- Calls (context.c) ---- */
@@ -273,14 +278,26 @@ double rt_seconds(const rt_context *context);
 
 /* ---- Records for bankfold exec (record.c) ---- */
 
-/* What watches a launch: the profile, and around it the trace. */
+/* What watches a launch; the outer one hands an access to all others. */
 typedef struct rt_observers {
-  bf_emu_observer profile, trace, outer; /* outer hands an access to both */
+  bf_emu_observer profile, trace, keeper, outer;
 } rt_observers;
-/* The observer of a launch, or NULL. *both must live as long as the launch. */
-const bf_emu_observer *rt_observe(rt_context *context, const rt_function *function, rt_tally *tally,
-                                  rt_observers *both);
+/* The observer of a launch, or NULL. *all must live as long as the launch. */
+const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,
+                                  rt_observers *all);
 /* Writes what was recorded; at the end of the process. */
 void rt_write_record(rt_context *context);
+
+/* ---- Hashed accesses (rewrite.c) ---- */
+
+/* Rewrites the PTX of a module that is not loaded yet, where the environment asks for it. */
+int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diagnostic);
+
+/* ---- Accesses for bankfold exec --save-hashes (accesses.c) ---- */
+
+/* The observer that keeps the accesses of a launch of the function. */
+bf_emu_observer rt_keep_accesses(rt_context *context, rt_function *function);
+/* Writes what was kept; at the end of the process. */
+void rt_write_accesses(rt_context *context);
 
 #endif

@@ -141,6 +141,8 @@ static int load_image(rt_context *context, rt_module *module, const bf_fatbin *f
   if (error == BF_OK)
     error = bf_ptx_parse(name, text.data ? text.data : "", text.size, &module->ptx, diagnostic);
   bf_text_free(&text);
+  if (error == BF_OK)
+    error = rt_rewrite(context, module, diagnostic);
   if (error != BF_OK)
     return error;
   module->ptx_arch = (int)image->arch.sm;

@@ -30,12 +30,20 @@ static bool open_trace(rt_context *context) {
   return false;
 }
 
-/* Hands an access to the profile and to the trace. */
+/* Hands an access to all who watch. */
 static void observe(void *given, const bf_emu_event *event) {
-  rt_observers *both = given;
-  if (both->profile.access)
-    both->profile.access(both->profile.context, event);
-  both->trace.access(both->trace.context, event);
+  rt_observers *all = given;
+  if (all->profile.access)
+    all->profile.access(all->profile.context, event);
+  if (all->trace.access)
+    all->trace.access(all->trace.context, event);
+  if (all->keeper.access)
+    all->keeper.access(all->keeper.context, event);
+}
+
+static void observe_written(void *given, const bf_emu_event *event) {
+  rt_observers *all = given;
+  all->keeper.written(all->keeper.context, event);
 }
 
 /* Writes the rest of the trace; says so where it failed. */
@@ -63,22 +71,27 @@ static bf_profile *profile_of(rt_context *context, const rt_function *function, 
   return tally->profile;
 }
 
-const bf_emu_observer *rt_observe(rt_context *context, const rt_function *function, rt_tally *tally,
-                                  rt_observers *both) {
+const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,
+                                  rt_observers *all) {
+  const rt_settings *settings = &context->settings;
   bf_diagnostic diagnostic;
-  if (!context->settings.record && !context->settings.trace)
-    return NULL;
-  *both = (rt_observers){0};
-  bf_profile *profile = profile_of(context, function, tally);
+  *all = (rt_observers){0};
+  bf_profile *profile = settings->record ? profile_of(context, function, tally) : NULL;
   if (profile)
-    both->profile = bf_profile_observer(profile);
-  if (!context->settings.trace || !open_trace(context) ||
-      bf_tracer_begin(context->trace, function->kernel, &both->trace, &diagnostic) != BF_OK)
-    return profile ? &both->profile : NULL;
-  both->outer = both->trace;
-  both->outer.access = observe;
-  both->outer.context = both;
-  return &both->outer;
+    all->profile = bf_profile_observer(profile);
+  all->profile.as_merged = !settings->as_written;
+  if (settings->trace && open_trace(context) &&
+      bf_tracer_begin(context->trace, function->kernel, &all->trace, &diagnostic) != BF_OK)
+    all->trace = (bf_emu_observer){0};
+  if (settings->accesses)
+    all->keeper = rt_keep_accesses(context, function);
+  if (!all->profile.access && !all->trace.access && !all->keeper.access)
+    return NULL;
+  all->outer =
+      (bf_emu_observer){.access = observe, .context = all, .as_merged = !settings->as_written};
+  if (all->keeper.written)
+    all->outer.written = observe_written;
+  return all->trace.access || all->keeper.access ? &all->outer : &all->profile;
 }
 
 /* ---- Record ---- */

@@ -29,6 +29,20 @@ typedef struct bf_analyze_options {
 bool bf_analyze_parameter(const bf_ptx_function *kernel, unsigned index, uint64_t *offset,
                           uint64_t *bytes);
 
+/* A shared variable, and where it begins in the block's shared memory. */
+typedef struct bf_analyze_variable {
+  const bf_ptx_variable *variable;
+  uint64_t offset_bytes;
+} bf_analyze_variable;
+
+/* The shared variables that a kernel and what it calls name, where the emulator and ptxas put them.
+ * The list is in the arena. */
+int bf_analyze_layout(const bf_ptx_module *module, const bf_ptx_function *kernel, bf_arena *arena,
+                      bf_analyze_variable **list, unsigned *count, bf_diagnostic *diagnostic);
+/* The part of a mangled name behind E<length>, as in _ZZ6kernelvE4tile: what the source calls a
+ * variable inside a function. NULL where there is none. */
+const char *bf_analyze_source_name(const char *name, int *length);
+
 typedef enum bf_analyze_unknown_kind {
   BF_UNKNOWN_ADDRESS, /* lanes' addresses relative to each other */
   BF_UNKNOWN_OFFSET,  /* what is added to the addresses of all lanes of a warp */

@@ -31,9 +31,7 @@ bool bf_analyze_parameter(const bf_ptx_function *kernel, unsigned index, uint64_
 
 /* ---- Names ---- */
 
-/* The part of a mangled name behind E<length>, as in _ZZ6kernelvE4tile: what the source calls a
- * variable inside a function. NULL where there is none. */
-static const char *source_name(const char *name, int *length) {
+const char *bf_analyze_source_name(const char *name, int *length) {
   size_t size = strlen(name);
   if (size < 4 || strncmp(name, "_ZZ", 3) != 0)
     return NULL;
@@ -53,7 +51,7 @@ static const char *source_name(const char *name, int *length) {
 
 static void set_name(const bf_walk *walk, const bf_ptx_variable *variable, bf_atom *atom) {
   int length = 0;
-  const char *name = source_name(variable->name, &length);
+  const char *name = bf_analyze_source_name(variable->name, &length);
   if (name)
     snprintf(atom->name, sizeof atom->name, "%.*s", length, name);
   for (unsigned i = 0; name && i < walk->variables; i++) {
@@ -176,19 +174,9 @@ static void name_variable(bf_walk *walk, bf_placed_variable *placed) {
   placed->value = bf_expression_atom(&walk->values, &atom);
 }
 
-int bf_walk_layout(bf_walk *walk) {
+/* Puts the variables that were listed at their places. */
+static void place_variables(bf_walk *walk) {
   uint64_t end = 0, open_alignment = 16;
-  walk->variable = bf_arena_alloc(&walk->arena, BF_MOST_LAYOUT * sizeof *walk->variable);
-  if (!walk->variable)
-    return BF_NO_MEMORY;
-  functions *list = calloc(1, sizeof *list);
-  if (!list)
-    return BF_NO_MEMORY;
-  add_function(list, walk->function);
-  for (unsigned i = 0; i < list->count; i++)
-    add_callees(walk->module, list->item[i], list);
-  list_variables(walk, list);
-  free(list);
   for (unsigned i = 0; i < walk->variables; i++) {
     bf_placed_variable *placed = &walk->variable[i];
     unsigned alignment = alignment_of(placed->variable);
@@ -197,10 +185,46 @@ int bf_walk_layout(bf_walk *walk) {
     placed->offset = placed->variable->bytes ? align(end, alignment) : 0;
     end = placed->variable->bytes ? placed->offset + placed->variable->bytes : end;
   }
-  for (unsigned i = 0; i < walk->variables; i++) {
+  for (unsigned i = 0; i < walk->variables; i++)
     if (walk->variable[i].variable->bytes == 0)
       walk->variable[i].offset = align(end, open_alignment);
-    name_variable(walk, &walk->variable[i]);
+}
+
+/* Finds and places the variables of walk->function and what it calls. */
+static int lay_out(bf_walk *walk) {
+  walk->variable = bf_arena_alloc(&walk->arena, BF_MOST_LAYOUT * sizeof *walk->variable);
+  functions *list = calloc(1, sizeof *list);
+  if (!walk->variable || !list) {
+    free(list);
+    return BF_NO_MEMORY;
   }
+  add_function(list, walk->function);
+  for (unsigned i = 0; i < list->count; i++)
+    add_callees(walk->module, list->item[i], list);
+  list_variables(walk, list);
+  free(list);
+  place_variables(walk);
+  return BF_OK;
+}
+
+int bf_walk_layout(bf_walk *walk) {
+  BF_TRY(lay_out(walk));
+  for (unsigned i = 0; i < walk->variables; i++)
+    name_variable(walk, &walk->variable[i]);
   return walk->values.failed ? BF_NO_MEMORY : BF_OK;
+}
+
+int bf_analyze_layout(const bf_ptx_module *module, const bf_ptx_function *kernel, bf_arena *arena,
+                      bf_analyze_variable **list, unsigned *count, bf_diagnostic *diagnostic) {
+  bf_walk walk = {.module = module, .function = kernel};
+  int error = lay_out(&walk);
+  if (!error)
+    *list = bf_arena_alloc(arena, (walk.variables + 1) * sizeof **list);
+  if (!error && !*list)
+    error = BF_NO_MEMORY;
+  *count = error ? 0 : walk.variables;
+  for (unsigned i = 0; i < *count; i++)
+    (*list)[i] = (bf_analyze_variable){walk.variable[i].variable, walk.variable[i].offset};
+  bf_arena_free(&walk.arena);
+  return error ? bf_fail(diagnostic, error, "out of memory") : BF_OK;
 }

@@ -18,6 +18,19 @@ double bf_prediction_gain(const bf_prediction *prediction) {
          BF_INSTRUCTION_WAVEFRONTS * (double)prediction->added_instructions;
 }
 
+bool bf_prediction_is_better(const bf_prediction *one, const bf_prediction *other) {
+  if (one->cycles_after && other->cycles_after)
+    return one->cycles_after < other->cycles_after;
+  return bf_prediction_gain(one) > bf_prediction_gain(other);
+}
+
+bool bf_prediction_is_worth(const bf_prediction *prediction) {
+  if (prediction->cycles_after)
+    return prediction->cycles_after * 100 <=
+           prediction->cycles_before * (100 - BF_CHOOSE_MARGIN_PERCENT);
+  return bf_prediction_gain(prediction) > 0;
+}
+
 /* ---- Workloads ---- */
 
 static int no_memory(bf_diagnostic *diagnostic) {

@@ -27,10 +27,17 @@ typedef struct bf_choose_options {
 typedef struct bf_prediction {
   uint64_t wavefronts_before, wavefronts_after;
   int64_t added_instructions; /* executed, per warp, in all launches; fewer where negative */
+  uint64_t cycles_before, cycles_after; /* on a simulated GPU; 0: not simulated */
 } bf_prediction;
 
 /* The wavefronts that are saved less those that the instructions are worth. */
 double bf_prediction_gain(const bf_prediction *prediction);
+/* Whether a hash is better than another: fewer cycles or, where they are not known, more gain. */
+bool bf_prediction_is_better(const bf_prediction *one, const bf_prediction *other);
+/* Whether it is worth to rewrite the kernel: it takes at least BF_CHOOSE_MARGIN_PERCENT fewer
+ * cycles, as much as simulations may err, or gains something where they are not known. */
+enum { BF_CHOOSE_MARGIN_PERCENT = 4 };
+bool bf_prediction_is_worth(const bf_prediction *prediction);
 
 typedef struct bf_candidate {
   bf_hash *hash; /* row-preserving, not none */

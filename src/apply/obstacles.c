@@ -76,8 +76,10 @@ static bool check_call(search *s, const bf_ptx_instruction *instruction) {
   if (callee->kind != BF_PTX_SYMBOL || instruction->call_prototype)
     return ADD(s, instruction->line, "a call through a register");
   const char *name = callee->symbol->name;
-  if (bf_rewrite_find(s->plan, name) >= 0)
-    return true;
+  int found = bf_rewrite_find(s->plan, name);
+  if (found >= 0)
+    return !s->plan->function[found].function->is_entry ||
+           ADD(s, instruction->line, "a call of kernel %s", name);
   if (!is_known_outside(name))
     return ADD(s, instruction->line, "a call of %s, which is not in the module", name);
   if (s->kernel->reaches_generic)
@@ -85,24 +87,23 @@ static bool check_call(search *s, const bf_ptx_instruction *instruction) {
   return true;
 }
 
-/* Functions whose accesses are hashed must have no other callers. */
-static bool check_callers(search *s, const bf_rewrite_function *own) {
+/* Functions whose accesses are hashed must have the body that stands here. */
+static bool check_linkage(search *s, const bf_rewrite_function *own) {
   const bf_ptx_function *function = own->function;
-  if (function->is_entry || !bf_rewrite_has_accesses(own))
+  if (function->is_entry || !own->is_involved || function->linkage == BF_PTX_PRIVATE ||
+      function->linkage == BF_PTX_VISIBLE)
     return true;
-  if (own->is_pointed_to)
-    return ADD(s, function->line, "function %s may be called through a pointer", function->name);
-  if (function->linkage != BF_PTX_PRIVATE)
-    return ADD(s, function->line, "function %s may be called from other modules", function->name);
-  return true;
+  return ADD(s, function->line, "function %s may be replaced by another module's", function->name);
 }
 
 /* ---- Variables ---- */
 
-static bool check_variable(search *s, const bf_ptx_variable *variable) {
+static bool check_variable(search *s, const bf_ptx_variable *variable, bool is_hashed) {
   bool is_open = variable->bytes == 0;
   if (variable->linkage == BF_PTX_EXTERN && !is_open)
     return ADD(s, variable->line, "shared variable %s is defined elsewhere", variable->name);
+  if (!is_hashed)
+    return true;
   if (variable->linkage == BF_PTX_WEAK || variable->linkage == BF_PTX_COMMON)
     return ADD(s, variable->line, "shared variable %s may be replaced by another module's",
                variable->name);
@@ -111,22 +112,42 @@ static bool check_variable(search *s, const bf_ptx_variable *variable) {
   return true;
 }
 
+/* Open arrays must be whole rows, and have one hash. */
+static bool check_open(search *s, unsigned variable) {
+  const bf_rewrite_plan *plan = s->plan;
+  const bf_ptx_variable *open = plan->variable[variable];
+  unsigned array = bf_rewrite_array_of(plan, variable);
+  s->out->has_dynamic_shared = true;
+  if (!s->kernel->uses[array])
+    s->kernel->array_hash[array] = s->kernel->array_hash[variable]; /* which stands for all */
+  if (!bf_rewrite_same_hash(s->kernel->array_hash[variable], s->kernel->array_hash[array]))
+    return ADD(s, open->line,
+               "shared variables %s and %s start at the same place and need one hash",
+               plan->variable[array]->name, open->name);
+  if (plan->is_examination || plan->dynamic_is_rounded || !s->kernel->array_hash[variable])
+    return true;
+  return ADD(s, open->line, "dynamic shared memory (%s), whose size must be a multiple of %d bytes",
+             open->name, BF_REWRITE_ROW_BYTES);
+}
+
 /* Adds up the variables that the kernel can reach. */
 static bool check_variables(search *s) {
   const bf_rewrite_plan *plan = s->plan;
   for (unsigned i = 0; i < plan->variables; i++) {
     const bf_ptx_variable *variable = plan->variable[i];
-    if (!bf_rewrite_uses(plan, s->kernel, i))
+    if (!s->kernel->uses[i])
       continue;
-    if (!check_variable(s, variable))
+    if (!check_variable(s, variable, bf_rewrite_pads(plan, s->kernel, i)))
       return false;
     if (variable->bytes == 0) {
-      s->out->has_dynamic_shared = true;
+      if (!check_open(s, i))
+        return false;
       continue;
     }
     bf_ptx_variable padded = bf_rewrite_padded(variable);
+    bool is_padded = bf_rewrite_pads(plan, s->kernel, i);
     s->out->shared_bytes = bf_rewrite_append(s->out->shared_bytes, variable);
-    s->out->padded_bytes = bf_rewrite_append(s->out->padded_bytes, &padded);
+    s->out->padded_bytes = bf_rewrite_append(s->out->padded_bytes, is_padded ? &padded : variable);
   }
   if (s->out->padded_bytes <= BF_REWRITE_MOST_STATIC_BYTES)
     return true;
@@ -178,19 +199,75 @@ static bool check_parameters(search *s, const bf_ptx_function *function) {
   return true;
 }
 
-/* The hash must keep every access in one piece. */
-static bool check_granule(search *s) {
-  const bf_hash *hash = s->kernel->hash;
+/* ---- Hashes ---- */
+
+/* Where arrays have hashes of their own, an access must be to one of them. */
+static bool check_origin(search *s, const bf_rewrite_function *own, uint32_t index) {
+  const bf_rewrite_plan *plan = s->plan;
+  bf_rewrite_origin origin = own->origin[index];
+  uint64_t line = own->function->instruction[index]->line;
+  if (own->touch[index].kind == BF_TOUCH_GENERIC)
+    return ADD(s, line, "a generic access, where arrays have hashes of their own");
+  if (origin.first < 0)
+    return ADD(s, line,
+               "an access to an array that is not known, where arrays have hashes of "
+               "their own");
+  if (origin.second >= 0)
+    return ADD(s, line, "an access to %s or to %s, which have hashes of their own",
+               plan->variable[origin.first]->name, plan->variable[origin.second]->name);
+  return true;
+}
+
+/* The hash must keep the access in one piece. */
+static bool check_granule(search *s, const bf_rewrite_function *own, uint32_t index) {
+  const bf_hash *hash = bf_rewrite_hash_at(s->kernel, own, index);
   uint64_t granule = hash ? bf_hash_granule_words(hash) * BF_REWRITE_WORD_BYTES : UINT64_MAX;
-  if (s->out->granule_bytes <= granule)
+  if (own->touch[index].width_bytes <= granule)
     return true;
+  return ADD(s, own->function->instruction[index]->line,
+             "an access of %u bytes, of which the hash keeps %llu together",
+             own->touch[index].width_bytes, (unsigned long long)granule);
+}
+
+/* An access whose address is known to be no multiple of its width: GPUs refuse it, and a hash could
+ * take it apart. */
+static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t index,
+                            const uint8_t *zeros) {
+  const bf_ptx_instruction *instruction = own->function->instruction[index];
+  const bf_ptx_operand *address = &instruction->operand[own->touch[index].operand];
+  const bf_ptx_operand *base = &address->item[0];
+  uint64_t offset = (uint64_t)address->offset, width = own->touch[index].width_bytes;
+  unsigned known = BF_REWRITE_ROW_BITS;
+  if (s->kernel->refused || own->touch[index].kind != BF_TOUCH_SHARED)
+    return true; /* its form may be one that is not understood */
+  if (base->kind == BF_PTX_REGISTER)
+    known = zeros[base->registers->first + base->index];
+  else if (base->kind == BF_PTX_SYMBOL)
+    known = bf_rewrite_zeros_of_variable(s->plan, s->kernel, base->symbol->variable);
+  offset += base->kind == BF_PTX_SYMBOL ? (uint64_t)base->offset : 0;
+  offset += base->kind == BF_PTX_INTEGER ? base->bits : 0;
+  uint64_t low = offset & (((uint64_t)1 << known) - 1); /* known bits of the address */
+  if ((width & (width - 1)) || (low & (width - 1)) == 0)
+    return true;
+  return ADD(s, instruction->line, "an access that is not aligned to its width of %llu bytes",
+             (unsigned long long)width);
+}
+
+/* Accesses under the hashes that are asked for. */
+static bool check_hashes(search *s) {
   for (unsigned f = 0; f < s->plan->functions; f++) {
     const bf_rewrite_function *own = &s->plan->function[f];
-    for (uint32_t i = 0; s->kernel->reaches[f] && i < own->function->instructions; i++)
-      if (bf_rewrite_is_hashed(own, i) && own->touch[i].width_bytes > granule)
-        return ADD(s, own->function->instruction[i]->line,
-                   "an access of %u bytes, of which the hash keeps %llu together",
-                   own->touch[i].width_bytes, (unsigned long long)granule);
+    const uint8_t *zeros = NULL;
+    if (s->kernel->reaches[f] && !(zeros = bf_rewrite_zeros(s->plan, s->kernel, own->function)))
+      return false;
+    for (uint32_t i = 0; s->kernel->reaches[f] && i < own->function->instructions; i++) {
+      if (!bf_rewrite_is_hashed(own, i))
+        continue;
+      if (s->kernel->differs && !check_origin(s, own, i))
+        return false;
+      if (!check_granule(s, own, i) || !check_alignment(s, own, i, zeros))
+        return false;
+    }
   }
   return true;
 }
@@ -210,8 +287,8 @@ bool bf_rewrite_find_obstacles(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *ke
     for (uint32_t i = 0; i < own->function->instructions; i++)
       if (!check_instruction(&s, own, i))
         return false;
-    if (!check_callers(&s, own))
+    if (!check_linkage(&s, own))
       return false;
   }
-  return check_variables(&s) && check_granule(&s);
+  return check_variables(&s) && check_hashes(&s) && bf_rewrite_list_arrays(plan, kernel, out);
 }

@@ -1,8 +1,5 @@
 /* Rewrites a module: decides which kernels get their hash, writes the code of their accesses, and
- * prints the module with it.
- *
- * A function that hashes its accesses serves only kernels with that hash; where others call it too,
- * all of them are refused. */
+ * prints the module with it. */
 #include "apply/rewrite_inner.h"
 
 #include <stdlib.h>
@@ -32,30 +29,73 @@ static bool moves(const bf_hash *hash) {
   return count > 1;
 }
 
-static bool same_hash(const bf_hash *a, const bf_hash *b) {
-  return a == b || (a && b && a->geometry.address_bits == b->geometry.address_bits &&
-                    strcmp(a->text, b->text) == 0);
+/* The hash that is asked for an array, or with array NULL for the kernel; NULL where it moves
+ * nothing. *was_asked is set where there is one, moving or not. */
+static int ask_hash(const bf_rewrite_options *options, const bf_ptx_function *function,
+                    const bf_ptx_variable *array, const bf_hash **hash, bool *was_asked,
+                    bf_diagnostic *diagnostic) {
+  *hash = options->hash_of(options->context, function, array);
+  if (!*hash)
+    return BF_OK;
+  *was_asked = true;
+  BF_TRY(check_hash(*hash, function->name, diagnostic));
+  if (!moves(*hash))
+    *hash = NULL;
+  return BF_OK;
 }
 
-/* Asks for the hash of every kernel. options NULL: any that fits. */
+/* Asks for the hash of a kernel and of its arrays. */
+static int ask_kernel(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
+                      const bf_rewrite_options *options, bool *was_asked,
+                      bf_diagnostic *diagnostic) {
+  const bf_ptx_function *function = plan->function[kernel->index].function;
+  BF_TRY(ask_hash(options, function, NULL, &kernel->hash, was_asked, diagnostic));
+  kernel->wanted = kernel->hash != NULL;
+  for (unsigned i = 0; i < plan->variables; i++) {
+    if (!kernel->uses[i])
+      continue;
+    BF_TRY(ask_hash(options, function, plan->variable[i], &kernel->array_hash[i], &kernel->pads[i],
+                    diagnostic));
+    *was_asked |= kernel->pads[i];
+    kernel->differs |= !bf_rewrite_same_hash(kernel->hash, kernel->array_hash[i]);
+    kernel->wanted |= kernel->array_hash[i] != NULL;
+  }
+  if (kernel->differs)
+    kernel->hash = NULL;
+  return BF_OK;
+}
+
+/* The hashes of a kernel in words; NULL when memory is exhausted. */
+static const char *describe(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
+  if (!kernel->differs)
+    return bf_arena_copy(plan->arena, kernel->hash ? kernel->hash->text : "none");
+  bf_text text = {0};
+  for (unsigned i = 0; i < plan->variables; i++)
+    if (kernel->uses[i])
+      bf_text_addf(&text, "%s%s=%s", text.size ? ", " : "", plan->variable[i]->name,
+                   kernel->array_hash[i] ? kernel->array_hash[i]->text : "none");
+  const char *copy = text.failed || !text.data ? NULL : bf_arena_copy(plan->arena, text.data);
+  bf_text_free(&text);
+  return copy;
+}
+
+/* Asks for the hashes of every kernel. options NULL: any that fits. */
 static int choose_hashes(bf_rewrite_plan *plan, const bf_rewrite_options *options,
                          bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  plan->is_examination = !options;
+  plan->dynamic_is_rounded = options && options->dynamic_is_rounded;
+  plan->joins_logic = options && options->joins_logic;
   for (unsigned k = 0; k < plan->kernels; k++) {
     bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
-    const bf_ptx_function *function = plan->function[kernel->index].function;
-    result->kernel[k].name = bf_arena_copy(plan->arena, function->name);
+    bool was_asked = false;
+    result->kernel[k].name =
+        bf_arena_copy(plan->arena, plan->function[kernel->index].function->name);
     if (!result->kernel[k].name)
       return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
     kernel->wanted = !options;
-    if (!options)
-      continue;
-    kernel->hash = options->hash_of(options->context, function, NULL);
-    if (!kernel->hash)
-      continue;
-    BF_TRY(check_hash(kernel->hash, function->name, diagnostic));
-    kernel->wanted = moves(kernel->hash);
-    result->kernel[k].hash = bf_arena_copy(plan->arena, kernel->hash->text);
-    if (!result->kernel[k].hash)
+    if (options)
+      BF_TRY(ask_kernel(plan, kernel, options, &was_asked, diagnostic));
+    if (was_asked && !(result->kernel[k].hash = describe(plan, kernel)))
       return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   }
   return BF_OK;
@@ -67,57 +107,19 @@ static bool is_rewritten(const bf_rewrite_kernel_plan *kernel) {
   return kernel->wanted && !kernel->refused;
 }
 
-/* A kernel that calls the function with another hash than this one, or -1. */
-static int find_rival(const bf_rewrite_plan *plan, unsigned function,
-                      const bf_rewrite_kernel_plan *kernel) {
-  for (unsigned k = 0; k < plan->kernels; k++) {
-    const bf_rewrite_kernel_plan *other = &plan->kernel[k];
-    if (other->reaches[function] && other != kernel &&
-        (!is_rewritten(other) || !same_hash(other->hash, kernel->hash)))
-      return (int)k;
-  }
-  return -1;
-}
-
-/* Refuses kernels that share a function with one that is not hashed alike, until none is left. */
-static bool refuse_rivals(bf_rewrite_plan *plan, bf_rewrite_result *result) {
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (unsigned k = 0; k < plan->kernels; k++)
-      for (unsigned f = 0; f < plan->functions; f++) {
-        bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
-        if (!is_rewritten(kernel) || !kernel->reaches[f] || plan->function[f].function->is_entry ||
-            !bf_rewrite_has_accesses(&plan->function[f]))
-          continue;
-        int rival = find_rival(plan, f, kernel);
-        if (rival < 0)
-          continue;
-        changed = true;
-        if (!bf_rewrite_add_obstacle(plan, kernel, &result->kernel[k],
-                                     plan->function[f].function->line,
-                                     "function %s is also used by kernel %s, which is not hashed "
-                                     "alike",
-                                     plan->function[f].function->name, result->kernel[rival].name))
-          return false;
-      }
-  }
-  return true;
-}
-
 /* Whether a kernel that is rewritten wants the variable padded. */
 static bool is_padded(const bf_rewrite_plan *plan, unsigned variable) {
   for (unsigned k = 0; k < plan->kernels; k++)
-    if (is_rewritten(&plan->kernel[k]) && bf_rewrite_uses(plan, &plan->kernel[k], variable))
+    if (is_rewritten(&plan->kernel[k]) && bf_rewrite_pads(plan, &plan->kernel[k], variable))
       return true;
   return false;
 }
 
-/* Bytes of shared memory that a kernel which stays as it is will declare. */
+/* Bytes of shared memory that a kernel will declare when others pad variables of it. */
 static uint64_t grown_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
   uint64_t end_bytes = 0;
   for (unsigned i = 0; i < plan->variables; i++) {
-    if (!bf_rewrite_uses(plan, kernel, i))
+    if (!kernel->uses[i])
       continue;
     bf_ptx_variable padded = bf_rewrite_padded(plan->variable[i]);
     end_bytes = bf_rewrite_append(end_bytes, is_padded(plan, i) ? &padded : plan->variable[i]);
@@ -128,13 +130,12 @@ static uint64_t grown_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel
 /* Refuses kernels whose padded variables would make another kernel too large. */
 static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *changed) {
   for (unsigned u = 0; u < plan->kernels; u++) {
-    if (is_rewritten(&plan->kernel[u]) ||
-        result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
+    if (result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
         grown_bytes(plan, &plan->kernel[u]) <= BF_REWRITE_MOST_STATIC_BYTES)
       continue;
     for (unsigned i = 0; i < plan->variables; i++)
-      for (unsigned k = 0; bf_rewrite_uses(plan, &plan->kernel[u], i) && k < plan->kernels; k++) {
-        if (!is_rewritten(&plan->kernel[k]) || !bf_rewrite_uses(plan, &plan->kernel[k], i))
+      for (unsigned k = 0; plan->kernel[u].uses[i] && k < plan->kernels; k++) {
+        if (!is_rewritten(&plan->kernel[k]) || !bf_rewrite_pads(plan, &plan->kernel[k], i))
           continue;
         *changed = true;
         if (!bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k],
@@ -154,7 +155,7 @@ static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result) {
       return false;
   for (bool changed = true; changed;) {
     changed = false;
-    if (!refuse_rivals(plan, result) || !refuse_growth(plan, result, &changed))
+    if (!refuse_growth(plan, result, &changed))
       return false;
   }
   return true;
@@ -162,25 +163,36 @@ static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result) {
 
 /* ---- Code ---- */
 
-/* Gives functions the hash of the kernels that reach them, and writes their code. */
+/* Whether some access of the kernel goes through a hash. */
+static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
+  for (unsigned f = 0; f < plan->functions; f++)
+    for (uint32_t i = 0; kernel->reaches[f] && i < plan->function[f].function->instructions; i++)
+      if (bf_rewrite_is_hashed(&plan->function[f], i) &&
+          bf_rewrite_hash_at(kernel, &plan->function[f], i))
+        return true;
+  return false;
+}
+
+/* Writes the code of kernels and the functions they call. */
 static int write_code(bf_rewrite_plan *plan, bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  for (unsigned k = 0; k < plan->kernels; k++)
+    plan->kernel[k].wanted &= has_hashed(plan, &plan->kernel[k]);
+  BF_TRY(bf_rewrite_make_versions(plan, diagnostic));
   for (unsigned k = 0; k < plan->kernels; k++) {
     const bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
-    if (!is_rewritten(kernel) || result->kernel[k].accesses == result->kernel[k].exempt)
+    bf_rewrite_kernel *out = &result->kernel[k];
+    if (!is_rewritten(kernel))
       continue;
     for (unsigned f = 0; f < plan->functions; f++) {
-      bf_rewrite_function *function = &plan->function[f];
-      if (!kernel->reaches[f] || !bf_rewrite_has_accesses(function))
+      const bf_rewrite_version *version =
+          kernel->reaches[f] ? bf_rewrite_find_version(plan, &plan->function[f], kernel) : NULL;
+      if (!version)
         continue;
-      if (!function->hash) {
-        function->hash = kernel->hash;
-        BF_TRY(bf_rewrite_code_make(plan, function, diagnostic));
-      }
-      result->kernel[k].added_instructions += function->code->added_instructions;
+      out->added_instructions += version->code->added_instructions;
+      out->hashed += version->code->hashed;
+      out->exempt += version->code->left;
     }
-    result->kernel[k].hashed = result->kernel[k].accesses - result->kernel[k].exempt;
-    result->kernel[k].is_rewritten = true;
-    result->is_changed = true;
+    out->is_rewritten = result->is_changed = true;
   }
   return BF_OK;
 }
@@ -189,18 +201,28 @@ static int write_code(bf_rewrite_plan *plan, bf_rewrite_result *result, bf_diagn
 
 typedef struct printing {
   const bf_rewrite_plan *plan;
-  const bf_rewrite_result *result;
-  const bf_rewrite_code *code; /* of the function at hand, or NULL */
-  uint32_t instruction;        /* the next one */
+  const bf_rewrite_version *copy; /* whose body comes next; NULL: the function itself */
+  const bf_rewrite_code *code;    /* of the function at hand, or NULL */
+  uint32_t instruction;           /* the next one */
 } printing;
+
+/* The version that stands in the place of a function, or NULL. */
+static const bf_rewrite_version *find_own(const bf_rewrite_function *function) {
+  const bf_rewrite_version *at = function->versions;
+  while (at && at->name)
+    at = at->next;
+  return at;
+}
 
 static const char *print_body(void *context, const bf_ptx_function *function) {
   printing *p = context;
-  p->instruction = 0;
-  p->code = NULL;
-  for (unsigned f = 0; f < p->plan->functions; f++)
+  const bf_rewrite_version *version = p->copy;
+  for (unsigned f = 0; f < p->plan->functions && !version; f++)
     if (p->plan->function[f].function == function)
-      p->code = p->plan->function[f].code;
+      version = find_own(&p->plan->function[f]);
+  p->instruction = 0;
+  p->copy = NULL;
+  p->code = version ? version->code : NULL;
   return p->code ? p->code->declarations : NULL;
 }
 
@@ -214,20 +236,32 @@ print_instruction(void *context, const bf_ptx_instruction *instruction, const ch
   return p->code->instruction[index];
 }
 
-/* Variables of kernels that are rewritten become whole rows. */
+/* Variables that kernels hash become whole rows. */
 static bf_ptx_variable print_variable(void *context, const bf_ptx_variable *variable) {
   const printing *p = context;
   for (unsigned i = 0; i < p->plan->variables; i++)
-    for (unsigned k = 0; p->plan->variable[i] == variable && k < p->plan->kernels; k++)
-      if (p->result->kernel[k].is_rewritten && bf_rewrite_uses(p->plan, &p->plan->kernel[k], i))
-        return bf_rewrite_padded(variable);
+    if (p->plan->variable[i] == variable && is_padded(p->plan, i))
+      return bf_rewrite_padded(variable);
   return *variable;
+}
+
+/* Copies of functions stand behind every declaration and the definition. */
+static const char *print_copy(void *context, const bf_ptx_function *function, unsigned index) {
+  printing *p = context;
+  int found = function->is_entry ? -1 : bf_rewrite_find(p->plan, function->name);
+  const bf_rewrite_version *at = found >= 0 ? p->plan->function[found].versions : NULL;
+  for (; at; at = at->next)
+    if (at->name && index-- == 0) {
+      p->copy = function->has_body ? at : NULL;
+      return at->name;
+    }
+  return NULL;
 }
 
 static int print(const bf_rewrite_plan *plan, bf_rewrite_result *result,
                  bf_diagnostic *diagnostic) {
-  printing p = {.plan = plan, .result = result};
-  bf_ptx_print_hooks hooks = {&p, print_body, print_instruction, print_variable};
+  printing p = {.plan = plan};
+  bf_ptx_print_hooks hooks = {&p, print_body, print_instruction, print_variable, print_copy};
   bf_ptx_print_hooked(plan->module, &hooks, &result->text);
   return result->text.failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
 }

@@ -17,14 +17,14 @@ uint64_t bf_rewrite_append(uint64_t end_bytes, const bf_ptx_variable *variable) 
   return (end_bytes + alignment - 1) / alignment * alignment + variable->bytes;
 }
 
-unsigned bf_rewrite_alignment(const bf_ptx_variable *variable) {
+unsigned bf_rewrite_alignment(const bf_ptx_variable *variable, bool is_padded) {
   unsigned own = own_alignment(variable);
-  return own > BF_REWRITE_ROW_BYTES ? own : BF_REWRITE_ROW_BYTES;
+  return own > BF_REWRITE_ROW_BYTES || !is_padded ? own : BF_REWRITE_ROW_BYTES;
 }
 
 bf_ptx_variable bf_rewrite_padded(const bf_ptx_variable *variable) {
   bf_ptx_variable padded = *variable;
-  padded.alignment_bytes = bf_rewrite_alignment(variable);
+  padded.alignment_bytes = bf_rewrite_alignment(variable, true);
   uint64_t over = variable->bytes % BF_REWRITE_ROW_BYTES;
   if (over == 0)
     return padded;

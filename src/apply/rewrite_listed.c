@@ -8,16 +8,9 @@
 
 const bf_geometry bf_listed_geometry = {.bank_bits = 5, .address_bits = 16, .word_bytes = 4};
 
-const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel) {
-  if (!listed->hashes)
-    return listed->otherwise;
-  bf_text readable = {0};
-  bf_ptx_readable_name(kernel, &readable);
-  bool by_readable = !readable.failed && readable.data &&
-                     !bf_hash_list_has(listed->hashes, kernel) &&
-                     bf_hash_list_has(listed->hashes, readable.data);
-  const bf_hash *hash = bf_hash_list_find(listed->hashes, by_readable ? readable.data : kernel);
-  bf_text_free(&readable);
+const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel, const char *array) {
+  const bf_hash *hash =
+      listed->hashes ? bf_rewrite_listed_hash(listed->hashes, kernel, array) : NULL;
   return hash ? hash : listed->otherwise;
 }
 
@@ -56,24 +49,11 @@ static bool was_rewritten(const bf_ptx_module *module) {
 typedef struct choice {
   const bf_listed *listed;
   bool leaves_all;
-  bf_rewrite_result examined; /* where dynamic shared memory matters */
 } choice;
 
-/* Why the kernel is left alone although a hash is listed for it, or NULL. */
-static const char *reason_to_leave(const choice *chosen, const char *kernel) {
-  if (chosen->leaves_all)
-    return "it was rewritten before";
-  for (unsigned i = 0; i < chosen->examined.kernels; i++)
-    if (strcmp(chosen->examined.kernel[i].name, kernel) == 0)
-      return chosen->examined.kernel[i].has_dynamic_shared
-                 ? "dynamic shared memory, which may not be launched in multiples of 128 bytes"
-                 : NULL;
-  return NULL;
-}
-
-/* The listed hash of a kernel; NULL where it has none, or "none". */
-static const bf_hash *wanted_hash(const choice *chosen, const char *kernel) {
-  const bf_hash *hash = bf_listed_hash(chosen->listed, kernel);
+/* The listed hash of a kernel or array; NULL where it has none, or "none". */
+static const bf_hash *wanted_hash(const choice *chosen, const char *kernel, const char *array) {
+  const bf_hash *hash = bf_listed_hash(chosen->listed, kernel, array);
   return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
 }
 
@@ -81,8 +61,7 @@ static const bf_hash *wanted_hash(const choice *chosen, const char *kernel) {
 static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
                               const bf_ptx_variable *array) {
   const choice *chosen = context;
-  (void)array;
-  return reason_to_leave(chosen, kernel->name) ? NULL : wanted_hash(chosen, kernel->name);
+  return chosen->leaves_all ? NULL : wanted_hash(chosen, kernel->name, array ? array->name : NULL);
 }
 
 /* Fails where the verifier does not accept the result. */
@@ -101,17 +80,16 @@ static int verify(const bf_ptx_module *module, choice *chosen, const bf_rewrite_
   return error;
 }
 
-/* Adds the reasons of reason_to_leave to the kernels that have nothing else in the way. */
+/* Says of the kernels that would have a hash why they are left alone. */
 static int explain(const choice *chosen, bf_rewrite_result *result, bf_diagnostic *diagnostic) {
-  for (unsigned i = 0; i < result->kernels; i++) {
+  for (unsigned i = 0; i < result->kernels && chosen->leaves_all; i++) {
     bf_rewrite_kernel *kernel = &result->kernel[i];
-    const char *reason = reason_to_leave(chosen, kernel->name);
-    if (!reason || kernel->obstacles || !wanted_hash(chosen, kernel->name))
+    if (kernel->obstacles || !wanted_hash(chosen, kernel->name, NULL))
       continue;
     kernel->obstacle = bf_arena_alloc(&result->arena, sizeof *kernel->obstacle);
     if (!kernel->obstacle)
       return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-    kernel->obstacle[kernel->obstacles++] = (bf_rewrite_obstacle){0, reason};
+    kernel->obstacle[kernel->obstacles++] = (bf_rewrite_obstacle){0, "it was rewritten before"};
   }
   return BF_OK;
 }
@@ -119,10 +97,9 @@ static int explain(const choice *chosen, bf_rewrite_result *result, bf_diagnosti
 int bf_rewrite_listed(const bf_ptx_module *module, const bf_listed *listed,
                       bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   choice chosen = {.listed = listed, .leaves_all = was_rewritten(module)};
-  bf_rewrite_options options = {.context = &chosen, .hash_of = hash_of};
+  bf_rewrite_options options = {
+      .context = &chosen, .hash_of = hash_of, .dynamic_is_rounded = listed->dynamic_is_rounded};
   *result = (bf_rewrite_result){0};
-  if (!listed->dynamic_is_rounded)
-    BF_TRY(bf_rewrite_examine(module, &chosen.examined, diagnostic));
   int error = bf_rewrite(module, &options, result, diagnostic);
   if (error == BF_OK)
     error = explain(&chosen, result, diagnostic);
@@ -130,7 +107,6 @@ int bf_rewrite_listed(const bf_ptx_module *module, const bf_listed *listed,
     error = verify(module, &chosen, result, diagnostic);
   if (error != BF_OK)
     bf_rewrite_free(result);
-  bf_rewrite_free(&chosen.examined);
   return error;
 }
 
@@ -139,7 +115,8 @@ void bf_listed_remark(const bf_rewrite_kernel *kernel, bf_text *text) {
   if (kernel->is_rewritten)
     bf_text_puts(text, kernel->hash);
   else if (!kernel->obstacles)
-    bf_text_puts(text, "left alone");
+    bf_text_addf(text, "left alone: %s",
+                 kernel->accesses ? "no hash" : "no accesses to shared memory");
   else if (kernel->obstacle[0].line)
     bf_text_addf(text, "left alone: line %llu: %s", (unsigned long long)kernel->obstacle[0].line,
                  kernel->obstacle[0].text);

@@ -19,9 +19,9 @@ typedef struct bf_listed {
  */
 extern const bf_geometry bf_listed_geometry;
 
-/* The hash of a kernel: that of its line, which names it as the PTX does or readably
- * (bf_ptx_readable_name), or the one of all others. NULL: it has none. */
-const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel);
+/* The hash of a kernel, or of an array of it: that of its line (bf_rewrite_listed_hash), or the one
+ * of all others. NULL: it has none. */
+const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel, const char *array);
 
 /* Rewrites a module and has the result verified; BF_UNSUPPORTED where the verifier rejects it.
  * A module that was rewritten before is left as it is: hashes that are applied twice can cancel

@@ -22,6 +22,11 @@ const bf_ptx_operand *bf_rewrite_callee(const bf_ptx_instruction *instruction) {
   return NULL;
 }
 
+int bf_rewrite_called(const bf_rewrite_plan *plan, const bf_ptx_instruction *instruction) {
+  const bf_ptx_operand *callee = bf_rewrite_callee(instruction);
+  return callee && callee->kind == BF_PTX_SYMBOL ? bf_rewrite_find(plan, callee->symbol->name) : -1;
+}
+
 bool bf_rewrite_is_hashed(const bf_rewrite_function *function, uint32_t instruction) {
   bf_touch_kind kind = function->touch[instruction].kind;
   return kind == BF_TOUCH_SHARED || (kind == BF_TOUCH_GENERIC && function->guards_generic);
@@ -69,6 +74,17 @@ static bool examine_function(bf_rewrite_plan *plan, bf_rewrite_function *own) {
   return true;
 }
 
+/* Whether an initial value holds the address of a shared variable. */
+static bool holds_shared(const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_SYMBOL)
+    return operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
+           operand->symbol->variable->space == BF_PTX_SPACE_SHARED;
+  for (uint32_t i = 0; operand->kind == BF_PTX_VECTOR && i < operand->count; i++)
+    if (holds_shared(&operand->item[i]))
+      return true;
+  return false;
+}
+
 static unsigned count_functions(const bf_ptx_module *module, bool entries_only) {
   unsigned count = 0;
   for (const bf_ptx_item *item = module->first; item; item = item->next)
@@ -89,8 +105,10 @@ static bool list_functions(bf_rewrite_plan *plan) {
     if (!examine_function(plan, &plan->function[i]))
       return false;
   for (const bf_ptx_item *item = plan->module->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->initialiser)
+    if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->initialiser) {
       mark_pointed_to(plan, item->variable->initialiser);
+      plan->stores_shared |= holds_shared(item->variable->initialiser);
+    }
   return true;
 }
 
@@ -109,10 +127,7 @@ static void follow_calls(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel) 
       done[f] = changed = true;
       kernel->reaches_generic |= own->makes_generic;
       for (uint32_t i = 0; i < own->function->instructions; i++) {
-        const bf_ptx_operand *callee = bf_rewrite_callee(own->function->instruction[i]);
-        if (!callee || callee->kind != BF_PTX_SYMBOL)
-          continue;
-        int found = bf_rewrite_find(plan, callee->symbol->name);
+        int found = bf_rewrite_called(plan, own->function->instruction[i]);
         if (found >= 0)
           kernel->reaches[found] = true;
       }
@@ -134,6 +149,7 @@ static bool list_kernels(bf_rewrite_plan *plan) {
     if (!kernel->reaches)
       return false;
     kernel->reaches[f] = true;
+    kernel->reaches_generic = plan->stores_shared;
     follow_calls(plan, kernel);
     for (unsigned i = 0; i < plan->functions; i++)
       plan->function[i].guards_generic |= kernel->reaches[i] && kernel->reaches_generic;
@@ -205,8 +221,9 @@ static bool function_names(const bf_ptx_function *function, const char *name) {
   return false;
 }
 
-bool bf_rewrite_uses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                     unsigned variable) {
+/* Whether the kernel can reach the variable. */
+static bool uses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                 unsigned variable) {
   if (plan->owner[variable] >= 0)
     return kernel->reaches[plan->owner[variable]];
   for (unsigned f = 0; f < plan->functions; f++)
@@ -216,7 +233,42 @@ bool bf_rewrite_uses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *
   return false;
 }
 
+static bool find_uses(bf_rewrite_plan *plan) {
+  size_t room = (size_t)plan->variables + 1;
+  for (unsigned k = 0; k < plan->kernels; k++) {
+    bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
+    kernel->uses = bf_arena_alloc(plan->arena, room);
+    kernel->array_hash = bf_arena_alloc(plan->arena, room * sizeof *kernel->array_hash);
+    kernel->pads = bf_arena_alloc(plan->arena, room);
+    if (!kernel->uses || !kernel->array_hash || !kernel->pads)
+      return false;
+    for (unsigned i = 0; i < plan->variables; i++)
+      kernel->uses[i] = uses(plan, kernel, i);
+  }
+  return true;
+}
+
+/* Marks functions with accesses, then those that call marked ones, until nothing is added. */
+static void find_involved(bf_rewrite_plan *plan) {
+  for (unsigned f = 0; f < plan->functions; f++)
+    plan->function[f].is_involved = bf_rewrite_has_accesses(&plan->function[f]);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (unsigned f = 0; f < plan->functions; f++) {
+      bf_rewrite_function *own = &plan->function[f];
+      for (uint32_t i = 0; !own->is_involved && i < own->function->instructions; i++) {
+        int called = bf_rewrite_called(plan, own->function->instruction[i]);
+        if (called >= 0 && plan->function[called].is_involved)
+          own->is_involved = changed = true;
+      }
+    }
+  }
+}
+
 bool bf_rewrite_plan_make(const bf_ptx_module *module, bf_arena *arena, bf_rewrite_plan *plan) {
   *plan = (bf_rewrite_plan){.module = module, .arena = arena};
-  return list_functions(plan) && list_kernels(plan) && list_variables(plan);
+  if (!list_functions(plan) || !list_kernels(plan) || !list_variables(plan) || !find_uses(plan))
+    return false;
+  find_involved(plan);
+  return bf_rewrite_find_origins(plan);
 }

@@ -19,11 +19,14 @@ typedef struct bf_verify_job {
   bf_verify_result *result;
   bf_verify_twin *twins; /* variables of the module */
   judgement *judged;
+  bool is_moved; /* some shared variable of the module has another size or alignment */
   bool is_trial; /* findings are not kept */
   bool no_memory;
 } bf_verify_job;
 
 bf_arena *bf_verify_arena(bf_verify_job *job) { return &job->result->arena; }
+
+bool bf_verify_is_moved(const bf_verify_job *job) { return job->is_moved; }
 
 /* ---- Findings ---- */
 
@@ -70,6 +73,8 @@ const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_var
       original->linkage != rewritten->linkage || original->initialiser || rewritten->initialiser ||
       !bf_verify_same_text(original->attribute, rewritten->attribute))
     return "a variable differs from the original";
+  if (original->linkage == BF_PTX_EXTERN && original->bytes)
+    return "a shared variable of another module";
   if (!bf_ptx_type_bytes(rewritten->type))
     return "a shared variable has another type than bytes or numbers";
   if (!original->bytes != !rewritten->bytes || rewritten->bytes < original->bytes)
@@ -274,6 +279,7 @@ static int compare_variables(bf_verify_job *job, const bf_ptx_variable *original
     return BF_NO_MEMORY;
   *twin = (bf_verify_twin){job->twins, original, rewritten};
   job->twins = twin;
+  job->is_moved |= !bf_verify_same_variable(original, rewritten);
   if (why)
     bf_verify_find(job, NULL, rewritten->line, "%s: %s", why, rewritten->name);
   return BF_OK;

@@ -58,14 +58,19 @@ static const char *call_obstacle(const bf_ptx_instruction *instruction) {
   return "a call through a register";
 }
 
-const char *bf_verify_obstacle(const bf_ptx_instruction *instruction) {
-  if (bf_ptx_has(instruction, "shared::cluster"))
-    return "shared memory of a cluster";
+const char *bf_verify_sees_layout(const bf_ptx_instruction *instruction) {
   for (unsigned i = 0; i < instruction->operands; i++) {
     const char *obstacle = special_obstacle(&instruction->operand[i]);
     if (obstacle)
       return obstacle;
   }
+  return NULL;
+}
+
+const char *bf_verify_obstacle(const bf_ptx_instruction *instruction) {
+  const char *obstacle = bf_verify_sees_layout(instruction);
+  if (obstacle || bf_ptx_has(instruction, "shared::cluster"))
+    return obstacle ? obstacle : "shared memory of a cluster";
   switch (instruction->opcode) {
   case BF_PTX_OP_CALL:
     return call_obstacle(instruction);
@@ -132,7 +137,6 @@ static uint64_t access_bytes(const bf_ptx_instruction *instruction) {
 /* An access being judged. */
 typedef struct access_pair {
   bf_verify_body *body;
-  uint64_t line;
   const bf_ptx_instruction *instruction;
   const bf_ptx_operand *was, *is; /* address operands */
   const bf_hash *hash;            /* that it goes through; NULL: it is left alone */
@@ -209,10 +213,7 @@ static const char *difference(const access_pair *access, const bf_verify_bits *w
 
 /* Reports that the address is wrong. */
 static void fail(const access_pair *access, const char *why) {
-  bf_text text = {0};
-  bf_ptx_print_instruction(access->instruction, &text);
-  BF_VERIFY_FAIL(access->body, access->line, "%s: %s", why, text.data ? text.data : "");
-  bf_text_free(&text);
+  bf_verify_fail_instruction(access->body, why, access->instruction, access->instruction->line);
 }
 
 /* Whether the guard under which the address was computed is that of the access. */
@@ -352,7 +353,6 @@ static bool find_hash(const bf_verify_body *body, const access_pair *access, con
 void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
                       const bf_ptx_instruction *rewritten) {
   access_pair access = {.body = body,
-                        .line = rewritten->line,
                         .instruction = rewritten,
                         .was = bf_verify_shared_address(original),
                         .is = bf_verify_shared_address(rewritten),

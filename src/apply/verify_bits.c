@@ -132,29 +132,36 @@ static bool find_atom(const bf_verify_bits *const input[3], bf_verify_bits *resu
   return true;
 }
 
-/* One bit of bf_verify_table: its polynomial over GF(2) must have no products. */
+/* One bit of bf_verify_table: as a polynomial over GF(2) of the inputs that vary there, it must
+ * have no products. Coefficient x belongs to the product of the inputs that have a bit in x. */
 static bool table_bit(const bf_verify_bits *const input[3], unsigned bit, unsigned table,
                       bf_verify_bits *result) {
-  unsigned polynomial[8];
-  for (unsigned x = 0; x < 8; x++) {
-    unsigned index = 0;
-    for (unsigned i = 0; i < 3; i++) {
-      unsigned varies = input[i]->row[bit] ? x >> i & 1 : 0;
-      unsigned value = varies ^ (unsigned)(input[i]->constant >> bit & 1);
-      index |= value << (2 - i);
+  unsigned coefficient[8], constant = 0, varying = 0, place[3];
+  const uint64_t *row[3];
+  for (unsigned i = 0; i < 3; i++) {
+    constant |= (unsigned)(input[i]->constant >> bit & 1) << (2 - i);
+    if (input[i]->row[bit]) {
+      place[varying] = 2 - i;
+      row[varying++] = &input[i]->row[bit];
     }
-    polynomial[x] = table >> index & 1;
   }
-  for (unsigned i = 0; i < 3; i++)
-    for (unsigned x = 0; x < 8; x++)
+  for (unsigned x = 0; x < 1u << varying; x++) {
+    unsigned index = constant;
+    for (unsigned i = 0; i < varying; i++)
+      index ^= (x >> i & 1) << place[i];
+    coefficient[x] = table >> index & 1;
+  }
+  for (unsigned i = 0; i < varying; i++)
+    for (unsigned x = 0; x < 1u << varying; x++)
       if (x >> i & 1)
-        polynomial[x] ^= polynomial[x ^ 1u << i];
-  if (polynomial[3] || polynomial[5] || polynomial[6] || polynomial[7])
-    return false;
-  for (unsigned i = 0; i < 3; i++)
-    if (polynomial[1u << i])
-      result->row[bit] ^= input[i]->row[bit];
-  result->constant |= (uint64_t)polynomial[0] << bit;
+        coefficient[x] ^= coefficient[x ^ 1u << i];
+  for (unsigned x = 1; x < 1u << varying; x++)
+    if (x & (x - 1) && coefficient[x])
+      return false;
+  for (unsigned i = 0; i < varying; i++)
+    if (coefficient[1u << i])
+      result->row[bit] ^= *row[i];
+  result->constant |= (uint64_t)coefficient[0] << bit;
   return true;
 }
 

@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-/* The text of an instruction in a finding. */
-static void fail_instruction(bf_verify_body *body, const char *what,
-                             const bf_ptx_instruction *instruction, uint64_t line) {
+void bf_verify_fail_instruction(bf_verify_body *body, const char *what,
+                                const bf_ptx_instruction *instruction, uint64_t line) {
   bf_text text = {0};
   bf_ptx_print_instruction(instruction, &text);
   BF_VERIFY_FAIL(body, line, "%s: %s", what, text.data ? text.data : "");
+  body->no_memory |= text.failed;
   bf_text_free(&text);
 }
 
@@ -127,15 +127,15 @@ static void fail_pair(bf_verify_body *body, const bf_ptx_statement *was,
   bool missing = after_a && same_but_address(after_a, b, true);
   bool added = after_b && same_but_address(a, after_b, true);
   if (missing && added)
-    fail_instruction(body, "instructions in another order", b, b->line);
+    bf_verify_fail_instruction(body, "instructions in another order", b, b->line);
   else if (missing)
-    fail_instruction(body, "an instruction of the original is missing", a, b->line);
+    bf_verify_fail_instruction(body, "an instruction of the original is missing", a, b->line);
   else if (added)
-    fail_instruction(body, "an instruction that is not in the original", b, b->line);
+    bf_verify_fail_instruction(body, "an instruction that is not in the original", b, b->line);
   else if (a->opcode == b->opcode && !bf_verify_same_operand(a->guard, b->guard))
-    fail_instruction(body, "another guard than in the original", b, b->line);
+    bf_verify_fail_instruction(body, "another guard than in the original", b, b->line);
   else
-    fail_instruction(body, "an instruction differs from the original", b, b->line);
+    bf_verify_fail_instruction(body, "an instruction differs from the original", b, b->line);
 }
 
 /* Notes the functions that two instructions name. */
@@ -159,11 +159,15 @@ static void note_calls(bf_verify_body *body, const bf_ptx_instruction *a,
 static void compare_instruction(bf_verify_body *body, const bf_ptx_statement *was,
                                 const bf_ptx_statement *is) {
   const bf_ptx_instruction *a = was->instruction, *b = is->instruction;
-  const char *obstacle = body->scheme ? bf_verify_obstacle(a) : NULL;
+  const char *obstacle = NULL;
+  if (body->scheme)
+    obstacle = bf_verify_obstacle(a);
+  else if (bf_verify_is_moved(body->job))
+    obstacle = bf_verify_sees_layout(a);
   if (!same_but_address(a, b, body->scheme))
     fail_pair(body, was, is);
   else if (obstacle)
-    fail_instruction(body, obstacle, b, b->line);
+    bf_verify_fail_instruction(body, obstacle, b, b->line);
   else
     note_calls(body, a, b);
   body->partner[body->instructions++] = a;
@@ -174,8 +178,9 @@ static bool take_added(bf_verify_body *body, const bf_ptx_instruction *instructi
   if (!instruction->operands || !has_new(body, &instruction->operand[0]))
     return false;
   if (!bf_verify_may_be_added(instruction))
-    fail_instruction(body, "an added instruction that is no plain arithmetic on registers",
-                     instruction, instruction->line);
+    bf_verify_fail_instruction(body,
+                               "an added instruction that is no plain arithmetic on registers",
+                               instruction, instruction->line);
   body->partner[body->instructions++] = NULL;
   return true;
 }
@@ -205,7 +210,7 @@ static void compare_variable(bf_verify_body *body, const bf_ptx_variable *was,
   const char *why = bf_verify_variable(was, is, bf_verify_hash_of_variable(body->scheme, was));
   if (why && body->scheme && body->scheme->by_array)
     why = bf_verify_variable(was, is, true);
-  bf_verify_twin *twin = bf_arena_alloc(bf_verify_arena(body->job), sizeof *twin);
+  bf_verify_twin *twin = bf_arena_alloc(&body->scratch, sizeof *twin);
   if (!twin) {
     body->no_memory = true;
     return;
@@ -325,14 +330,14 @@ static int judge_accesses(const bf_ptx_module *module, bf_verify_body *body, bf_
 }
 
 int bf_verify_compare(const bf_ptx_module *module, bf_verify_body *body) {
-  bf_arena *arena = bf_verify_arena(body->job);
-  int error = BF_OK;
-  if (!prepare(body, arena))
-    return BF_NO_MEMORY;
-  pair_parameters(body);
-  compare_statements(body, body->original->body, body->rewritten->body);
-  if (body->scheme && !body->failed && !body->no_memory)
-    error = judge_accesses(module, body, arena);
+  int error = prepare(body, &body->scratch) ? BF_OK : BF_NO_MEMORY;
+  if (error == BF_OK) {
+    pair_parameters(body);
+    compare_statements(body, body->original->body, body->rewritten->body);
+    if (body->scheme && !body->failed && !body->no_memory)
+      error = judge_accesses(module, body, &body->scratch);
+  }
   bf_verify_flow_free(body);
+  bf_arena_free(&body->scratch);
   return body->no_memory ? BF_NO_MEMORY : error;
 }

@@ -5,25 +5,8 @@
  * blocks that lead there agree on it. Blocks are looked at again until nothing changes; what was
  * known at a start only becomes unknown, so that this ends.
  *
- * Only registers that some block reads before it writes them are carried from block to block. */
+ * Only registers that are live at the start of a block are looked at there (verify_live.c). */
 #include "apply/verify_inner.h"
-
-#include <string.h>
-
-enum { MOST_STATES = 1 << 23 }; /* blocks times registers that are carried */
-
-/* A register that is no such one. */
-static const uint32_t LOCAL = UINT32_MAX;
-
-struct bf_verify_flow {
-  bf_ptx_flow *graph;
-  uint32_t carried;            /* registers */
-  uint32_t *place;             /* per register: its place among those, or LOCAL */
-  uint32_t *number;            /* per place: the register */
-  const bf_verify_value **in;  /* per block and place: at its start; NULL: no path seen yet */
-  const bf_verify_value **out; /* per place: at the end of the block being looked at */
-  bool *is_pending;            /* per block */
-};
 
 /* ---- Values of new registers ---- */
 
@@ -99,62 +82,14 @@ static const bf_verify_value *meet(const bf_verify_value *a, const bf_verify_val
   return &two_values;
 }
 
-/* ---- Registers that are carried from block to block ---- */
-
-/* Gives places to new registers that the operand reads and the block has not written before. */
-static void carry_read(const bf_verify_body *body, const bf_ptx_operand *operand,
-                       const uint32_t *written, uint32_t block) {
-  struct bf_verify_flow *flow = body->flow;
-  if (operand->kind == BF_PTX_REGISTER) {
-    uint32_t number = bf_verify_number(operand);
-    if (body->is_new[number] && written[number] != block && flow->place[number] == LOCAL) {
-      flow->number[flow->carried] = number;
-      flow->place[number] = flow->carried++;
-    }
-  } else if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
-             operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS) {
-    for (unsigned i = 0; i < operand->count; i++)
-      carry_read(body, &operand->item[i], written, block);
-  }
-}
-
-/* The same for all that an instruction reads. What is written under a guard may stay as it was. */
-static void carry_instruction(const bf_verify_body *body, uint32_t number, uint32_t *written,
-                              uint32_t block) {
-  const bf_ptx_instruction *instruction = body->rewritten->instruction[number];
-  bool is_added = !body->partner[number], is_guarded = instruction->guard;
-  if (is_guarded)
-    carry_read(body, instruction->guard, written, block);
-  for (unsigned i = is_added && !is_guarded; i < instruction->operands; i++)
-    carry_read(body, &instruction->operand[i], written, block);
-  if (is_added)
-    written[bf_verify_number(&instruction->operand[0])] = block;
-}
-
-static bool find_carried(bf_verify_body *body, bf_arena *arena) {
-  struct bf_verify_flow *flow = body->flow;
-  size_t count = (size_t)body->rewritten->registers + 1;
-  uint32_t *written = bf_arena_alloc(arena, count * sizeof *written);
-  flow->place = bf_arena_alloc(arena, count * sizeof *flow->place);
-  flow->number = bf_arena_alloc(arena, count * sizeof *flow->number);
-  if (!written || !flow->place || !flow->number)
-    return false;
-  for (size_t i = 0; i < count; i++)
-    flow->place[i] = written[i] = LOCAL;
-  for (uint32_t block = 0; block < flow->graph->blocks; block++)
-    for (uint32_t i = flow->graph->block[block].first; i < flow->graph->block[block].end; i++)
-      carry_instruction(body, i, written, block);
-  return true;
-}
-
 /* ---- Blocks ---- */
 
-/* Starts to look at a block: carried registers hold what is known at its start. */
+/* Starts to look at a block: live registers hold what is known at its start. */
 static void enter(bf_verify_body *body, uint32_t block) {
-  const struct bf_verify_flow *flow = body->flow;
+  const bf_verify_flow *flow = body->flow;
   body->scan++;
-  for (uint32_t i = 0; i < flow->carried; i++)
-    bf_verify_set(body, flow->number[i], flow->in[(size_t)block * flow->carried + i]);
+  for (uint32_t i = flow->first[block]; i < flow->first[block + 1]; i++)
+    bf_verify_set(body, flow->number[i], flow->in[i]);
 }
 
 /* Goes on behind an instruction. */
@@ -167,41 +102,39 @@ static void step(bf_verify_body *body, uint32_t number) {
 }
 
 /* What leaves the block being looked at; values that hold under a guard stay behind. */
-static void leave(bf_verify_body *body) {
-  struct bf_verify_flow *flow = body->flow;
-  for (uint32_t i = 0; i < flow->carried; i++) {
-    const bf_verify_value *value = bf_verify_get(body, flow->number[i]);
-    flow->out[i] = value->guard.number == UINT32_MAX ? value : &other_guard;
-  }
+static const bf_verify_value *leaving(const bf_verify_body *body, uint32_t number) {
+  const bf_verify_value *value = bf_verify_get(body, number);
+  return value->guard.number == UINT32_MAX ? value : &other_guard;
 }
 
-/* Hands on what leaves a block to one that follows it; true where that changes anything. */
-static bool hand_on(struct bf_verify_flow *flow, uint32_t to) {
-  const bf_verify_value **in = &flow->in[(size_t)to * flow->carried];
-  bool changed = false;
-  for (uint32_t i = 0; i < flow->carried; i++) {
-    const bf_verify_value *value = meet(in[i], flow->out[i]);
-    bool is_other = value != in[i] && !(in[i] && is_unknown(in[i]));
-    changed |= is_other;
-    if (is_other)
-      in[i] = value;
+/* Hands on what leaves a block to one that follows it; true where that changes anything, as the
+ * first time does. */
+static bool hand_on(bf_verify_body *body, uint32_t to) {
+  bf_verify_flow *flow = body->flow;
+  bool changed = !flow->is_seen[to];
+  flow->is_seen[to] = true;
+  for (uint32_t i = flow->first[to]; i < flow->first[to + 1]; i++) {
+    const bf_verify_value *before = flow->in[i];
+    if (before && is_unknown(before))
+      continue;
+    flow->in[i] = meet(before, leaving(body, flow->number[i]));
+    changed |= flow->in[i] != before;
   }
   return changed;
 }
 
 /* Looks at a block; true where an earlier one must be looked at again. */
 static bool look_at(bf_verify_body *body, uint32_t number) {
-  struct bf_verify_flow *flow = body->flow;
+  bf_verify_flow *flow = body->flow;
   const bf_ptx_block *block = &flow->graph->block[number];
   bool again = false;
   flow->is_pending[number] = false;
   enter(body, number);
   for (uint32_t i = block->first; i < block->end && !body->no_memory; i++)
     step(body, i);
-  leave(body);
   for (uint32_t i = 0; i < block->successors; i++) {
     uint32_t to = block->successor[i];
-    if (to < flow->graph->blocks && hand_on(flow, to)) {
+    if (to < flow->graph->blocks && hand_on(body, to)) {
       flow->is_pending[to] = true;
       again |= to <= number;
     }
@@ -211,23 +144,18 @@ static bool look_at(bf_verify_body *body, uint32_t number) {
 
 /* Values at the start of all blocks. */
 static int solve(bf_verify_body *body, bf_arena *arena) {
-  struct bf_verify_flow *flow = body->flow;
-  size_t states = (size_t)flow->graph->blocks * flow->carried;
-  if (states > MOST_STATES) {
-    BF_VERIFY_FAIL(body, body->rewritten->line,
-                   "too many new registers are read in other blocks than write them");
-    return BF_OK;
-  }
-  flow->in = bf_arena_alloc(arena, states * sizeof *flow->in);
-  flow->out = bf_arena_alloc(arena, flow->carried * sizeof *flow->out);
+  bf_verify_flow *flow = body->flow;
+  uint32_t entries = flow->first[flow->graph->blocks];
+  flow->in = bf_arena_alloc(arena, entries * sizeof *flow->in);
   flow->is_pending = bf_arena_alloc(arena, flow->graph->blocks);
-  if (!flow->in || !flow->out || !flow->is_pending)
+  flow->is_seen = bf_arena_alloc(arena, flow->graph->blocks);
+  if (!flow->in || !flow->is_pending || !flow->is_seen)
     return BF_NO_MEMORY;
-  if (!states)
+  if (!entries)
     return BF_OK;
-  for (uint32_t i = 0; i < flow->carried; i++)
+  for (uint32_t i = 0; i < flow->first[1]; i++)
     flow->in[i] = &never_written;
-  flow->is_pending[0] = true;
+  flow->is_pending[0] = flow->is_seen[0] = true;
   for (bool again = true; again && !body->no_memory;) {
     again = false;
     for (uint32_t block = 0; block < flow->graph->blocks; block++)
@@ -237,35 +165,16 @@ static int solve(bf_verify_body *body, bf_arena *arena) {
   return body->no_memory ? BF_NO_MEMORY : BF_OK;
 }
 
-/* Whether every branch says where it may lead. */
-static bool has_known_branches(const bf_ptx_function *function) {
-  for (uint32_t i = 0; i < function->instructions; i++) {
-    const bf_ptx_instruction *instruction = function->instruction[i];
-    bool is_plain = instruction->opcode == BF_PTX_OP_BRA;
-    if (!is_plain && instruction->opcode != BF_PTX_OP_BRX)
-      continue;
-    unsigned at = is_plain ? 0 : 1;
-    if (instruction->operands <= at || instruction->operand[at].kind != BF_PTX_SYMBOL ||
-        instruction->operand[at].symbol->kind !=
-            (is_plain ? BF_PTX_SYMBOL_LABEL : BF_PTX_SYMBOL_TARGETS))
-      return false;
-  }
-  return true;
-}
-
 int bf_verify_flow_solve(bf_verify_body *body) {
-  bf_arena *arena = bf_verify_arena(body->job);
-  if (!has_known_branches(body->rewritten)) {
-    BF_VERIFY_FAIL(body, body->rewritten->line, "a branch that may lead anywhere");
-    return BF_OK;
-  }
+  bf_arena *arena = &body->scratch;
   body->flow = bf_arena_alloc(arena, sizeof *body->flow);
   if (!body->flow)
     return BF_NO_MEMORY;
   int error = bf_ptx_flow_create(body->rewritten, &body->flow->graph, NULL);
   if (error != BF_OK)
     return error;
-  return find_carried(body, arena) ? solve(body, arena) : BF_NO_MEMORY;
+  BF_TRY(bf_verify_live_find(body, arena));
+  return body->failed ? BF_OK : solve(body, arena);
 }
 
 void bf_verify_flow_walk(bf_verify_body *body,

@@ -7,6 +7,7 @@
  * verify_body.c     the statements of a function beside those of its rewritten form
  * verify_access.c   one access to shared memory beside its rewritten form
  * verify_flow.c     what new registers hold where paths meet
+ * verify_live.c     which of them matter there
  * verify_value.c    what added instructions compute
  * verify_bits.c     values whose bits are XORs of bits of one address
  * verify_known.c    bits of registers that are always 0
@@ -99,7 +100,9 @@ bool bf_verify_is_constant(const bf_verify_bits *bits);
 
 /* Per register: bits that are 0 whenever it is read; in arena, NULL where memory is exhausted. */
 uint64_t *bf_verify_known_zeros(const bf_ptx_function *function, bf_arena *arena);
-/* Lowest bits of a variable's address that are 0. */
+/* Bits of a variable's absolute address that are surely 0. */
+uint64_t bf_verify_variable_zeros(const bf_ptx_variable *variable);
+/* Lowest bits of a variable's address that its declaration makes 0. */
 unsigned bf_verify_variable_zero_bits(const bf_ptx_variable *variable);
 
 /* ---- verify_barriers.c ---- */
@@ -131,7 +134,8 @@ static inline uint32_t bf_verify_number(const bf_ptx_operand *operand) {
 /* ---- verify_home.c ---- */
 
 /* Where an address comes from: a number of an array of the scheme, or one of these. */
-enum { BF_VERIFY_NO_HOME = UINT32_MAX, BF_VERIFY_MANY_HOMES = UINT32_MAX - 1 };
+#define BF_VERIFY_NO_HOME UINT32_MAX
+#define BF_VERIFY_MANY_HOMES (UINT32_MAX - 1)
 
 struct bf_verify_scheme;
 
@@ -235,6 +239,7 @@ typedef struct bf_verify_pair {
 /* A function being judged: registers are those of the rewritten one. */
 typedef struct bf_verify_body {
   struct bf_verify_job *job;
+  bf_arena scratch; /* freed when it is judged; calls are in the arena of the job */
   const char *kernel;
   const bf_ptx_function *original, *rewritten;
   const bf_verify_scheme *scheme; /* NULL: it must be as it was */
@@ -269,6 +274,20 @@ bool bf_verify_may_be_added(const bf_ptx_instruction *instruction);
 /* Computes what an added instruction writes; the instruction has that number. */
 void bf_verify_evaluate(bf_verify_body *body, uint32_t instruction);
 
+/* ---- verify_live.c ---- */
+
+/* New registers at the start of blocks. */
+typedef struct bf_verify_flow {
+  bf_ptx_flow *graph;
+  uint32_t *first;            /* per block, and one more: where its entries start */
+  uint32_t *number;           /* per entry: a register that is live there */
+  const bf_verify_value **in; /* per entry: what it holds; NULL: no path seen yet */
+  bool *is_seen, *is_pending; /* per block: a path leads there; it must be looked at */
+} bf_verify_flow;
+
+/* Fills first and number. */
+int bf_verify_live_find(bf_verify_body *body, bf_arena *arena);
+
 /* ---- verify_flow.c ---- */
 
 /* What a new register holds at this place; never NULL. */
@@ -285,6 +304,8 @@ void bf_verify_flow_free(bf_verify_body *body);
 
 /* ---- verify_access.c ---- */
 
+/* Why an instruction sees how shared memory is laid out, in words; NULL: it does not. */
+const char *bf_verify_sees_layout(const bf_ptx_instruction *instruction);
 /* What a hashed kernel may not hold, in words; NULL: nothing stands against the instruction. */
 const char *bf_verify_obstacle(const bf_ptx_instruction *instruction);
 /* The operand that is an address in shared memory, or may be one; NULL: none. */
@@ -320,10 +341,15 @@ bool bf_verify_find(struct bf_verify_job *job, const char *kernel, uint64_t line
     if (!bf_verify_find((body)->job, (body)->kernel, at_line, __VA_ARGS__))                        \
       (body)->no_memory = true;                                                                    \
   } while (0)
+/* The same with the text of an instruction; line is that of the finding. */
+void bf_verify_fail_instruction(bf_verify_body *body, const char *what,
+                                const bf_ptx_instruction *instruction, uint64_t line);
 /* A shared variable and its rewritten form; where rows is set the latter is whole rows. NULL where
  * all is well. */
 const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_variable *rewritten,
                                bool rows);
 bf_arena *bf_verify_arena(struct bf_verify_job *job);
+/* Whether shared memory of the module is laid out in another way. */
+bool bf_verify_is_moved(const struct bf_verify_job *job);
 
 #endif

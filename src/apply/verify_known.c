@@ -11,6 +11,10 @@
 /* Limits of CUDA on blocks of threads, from its programming guide. */
 enum { MOST_THREADS = 1024, MOST_Z = 64, MOST_WARPS = 64, WARP_THREADS = 32 };
 
+/* Alignments count up to 1024 bytes: CUDA reserves so many in front of the variables on newer GPUs,
+ * and whether larger ones are those of the absolute address is not said anywhere. */
+enum { MOST_ALIGNMENT_BITS = 10 };
+
 static const uint64_t anything = UINT64_MAX;
 
 /* What is known while it is found out. */
@@ -32,6 +36,11 @@ unsigned bf_verify_variable_zero_bits(const bf_ptx_variable *variable) {
   if (!bytes)
     bytes = bf_ptx_type_bytes(variable->type) * (variable->vector ? variable->vector : 1);
   return bytes ? (unsigned)__builtin_ctz(bytes) : 0;
+}
+
+uint64_t bf_verify_variable_zeros(const bf_ptx_variable *variable) {
+  unsigned bits = bf_verify_variable_zero_bits(variable);
+  return bf_gf2_low_bits(bits < MOST_ALIGNMENT_BITS ? bits : MOST_ALIGNMENT_BITS);
 }
 
 /* ---- Operands ---- */
@@ -68,7 +77,7 @@ static uint64_t operand_ones(const knowledge *known, const bf_ptx_operand *opera
   if (operand->kind == BF_PTX_REGISTER && !operand->component && !operand->registers->vector)
     return known->ones[bf_verify_number(operand)];
   if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE)
-    return sum_ones(~bf_gf2_low_bits(bf_verify_variable_zero_bits(operand->symbol->variable)),
+    return sum_ones(~bf_verify_variable_zeros(operand->symbol->variable),
                     (uint64_t)operand->offset);
   return anything;
 }

@@ -55,7 +55,21 @@ static bool is_generic(const bf_ptx_operand *operand) {
   return false;
 }
 
-/* Whether the function turns addresses of shared memory into generic ones. */
+/* Whether the function turns addresses of shared memory into generic ones.
+ *
+ * Where no function that a kernel reaches does, its generic accesses never lead to shared memory:
+ *  - Where the window of shared memory lies among generic addresses is not known to a program. What
+ *    adds it to an address is cvta.shared, the operator generic() and mapa, which is refused; mov
+ *    of a symbol gives the address inside the window.
+ *  - So a generic address of shared memory was made by code of some block. Addresses of shared
+ *    memory are good in the block they were made in only: what another kernel, another block or an
+ *    earlier launch left in a parameter or in memory means nothing here (blocks of a cluster, which
+ *    may exchange them, run the same kernel, and shared::cluster is refused).
+ *  - Code of this block is what the kernel reaches: functions by name, as calls through registers,
+ *    through aliases and of functions outside the module are refused, but for those of the driver
+ *    that print, allocate and stop, which hand out no shared memory.
+ *  - Initial values of variables are made before any block; the one that names a shared variable,
+ *    which PTX does not allow, counts as making generic addresses (stores_shared). */
 static bool makes_generic(const bf_ptx_function *function) {
   for (uint32_t i = 0; i < function->instructions; i++) {
     const bf_ptx_instruction *instruction = function->instruction[i];

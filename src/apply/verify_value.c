@@ -74,11 +74,10 @@ static bf_verify_value symbol_value(const bf_ptx_operand *operand, unsigned widt
   if (operand->generic || operand->mask || operand->symbol->kind != BF_PTX_SYMBOL_VARIABLE ||
       operand->symbol->variable->space != BF_PTX_SPACE_SHARED)
     return unknown("the address of something that is not in shared memory");
-  bf_verify_atom atom = {
-      .base = BF_VERIFY_VARIABLE,
-      .variable = operand->symbol->variable,
-      .width = width,
-      .zeros = bf_gf2_low_bits(bf_verify_variable_zero_bits(operand->symbol->variable))};
+  bf_verify_atom atom = {.base = BF_VERIFY_VARIABLE,
+                         .variable = operand->symbol->variable,
+                         .width = width,
+                         .zeros = bf_verify_variable_zeros(operand->symbol->variable)};
   bf_verify_bits bits = bf_verify_atom_bits(&atom);
   return plain(bf_verify_add(&bits, (uint64_t)operand->offset));
 }
@@ -254,8 +253,11 @@ static bf_verify_value evaluate_plain(const bf_verify_body *body,
       return unknown(two_conditions);
   }
   for (unsigned c = 0; c < 2; c++)
-    result.when[c] = evaluate_case(
-        instruction, (const bf_verify_bits[3]){in[0].when[c], in[1].when[c], in[2].when[c]});
+    result.when[c] =
+        c && !result.test
+            ? result.when[0]
+            : evaluate_case(instruction,
+                            (const bf_verify_bits[3]){in[0].when[c], in[1].when[c], in[2].when[c]});
   return result;
 }
 
@@ -266,7 +268,7 @@ static bf_verify_value evaluate_test(bf_verify_body *body, const bf_ptx_instruct
     return unknown("a question about another space than shared memory");
   if (address.when[0].unknown || address.test || address.guard.number != UINT32_MAX)
     return unknown("a question about an address that is not known");
-  bf_verify_bits *test = bf_arena_alloc(bf_verify_arena(body->job), sizeof *test);
+  bf_verify_bits *test = bf_arena_alloc(&body->scratch, sizeof *test);
   if (!test) {
     body->no_memory = true;
     return unknown("no memory");
@@ -345,7 +347,7 @@ static const bf_verify_value *keep(bf_verify_body *body, uint32_t instruction,
   const bf_verify_value *before = body->result[instruction];
   if (before && bf_verify_same_value(before, result))
     return before;
-  bf_verify_value *copy = bf_arena_alloc(bf_verify_arena(body->job), sizeof *copy);
+  bf_verify_value *copy = bf_arena_alloc(&body->scratch, sizeof *copy);
   if (copy)
     *copy = *result;
   else

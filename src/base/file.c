@@ -1,12 +1,12 @@
 /* Files: streaming reads that see through zstd, and writes that appear whole or not at all. */
 #include "base/base.h"
+#include "base/zstd.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 struct bf_reader {
   FILE *file;

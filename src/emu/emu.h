@@ -174,6 +174,8 @@ typedef struct bf_emu_observer {
   bool wants_global; /* else shared memory only */
   /* Shared loads and stores as ptxas merges them into wider ones (ptx/merge.c), else as written. */
   bool as_merged;
+  /* Told of every shared access as written too, before what it is merged into; NULL: not. */
+  void (*written)(void *context, const bf_emu_event *event);
 } bf_emu_observer;
 
 /* ---- Launches ---- */

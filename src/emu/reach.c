@@ -2,8 +2,10 @@
 #include "emu/device.h"
 #include "emu/shadow.h"
 
+/* Calls one of the observer's functions with a shared access. */
 static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
-                        uint32_t mask, const uint32_t *address) {
+                        uint32_t mask, const uint32_t *address,
+                        void (*told)(void *context, const bf_emu_event *event)) {
   const bf_emu_observer *observer = warp->worker->flight->observer;
   bf_emu_event event = {.site = op->site,
                         .worker = warp->worker->index,
@@ -14,7 +16,7 @@ static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
                         .width_bytes = width_bytes,
                         .mask = mask,
                         .shared_address = address};
-  observer->access(observer->context, &event);
+  told(observer->context, &event);
 }
 
 /* Tells of a load or store that ptxas has made of several, or of which it has made several. */
@@ -27,7 +29,8 @@ static void tell_merged(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, uint
     int64_t offset = merged->offset_bytes + (int64_t)i * merged->width_bytes;
     for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
       moved[lane] = address[lane] + (uint32_t)offset;
-    tell_shared(warp, op, kind, merged->width_bytes, mask, moved);
+    tell_shared(warp, op, kind, merged->width_bytes, mask, moved,
+                warp->worker->flight->observer->access);
   }
 }
 
@@ -39,11 +42,14 @@ void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
   const bf_ptx_merged *merged = &flight->kernel->merged[op->site];
   bool is_changed = merged->dropped || merged->leader || merged->offset_bytes ||
                     merged->times > 1 || merged->width_bytes != width_bytes;
-  if (flight->observer->as_merged && merged->width_bytes && is_changed &&
+  const bf_emu_observer *observer = flight->observer;
+  if (observer->written)
+    tell_shared(warp, op, kind, width_bytes, mask, address, observer->written);
+  if (observer->as_merged && merged->width_bytes && is_changed &&
       (kind == BF_OP_LD || kind == BF_OP_ST))
     tell_merged(warp, op, kind, mask, address, merged);
   else
-    tell_shared(warp, op, kind, width_bytes, mask, address);
+    tell_shared(warp, op, kind, width_bytes, mask, address, observer->access);
 }
 
 void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,

@@ -75,7 +75,8 @@ uint64_t bf_hash_capacity_words(const bf_hash *hash, uint64_t words);
 /* ---- Hashes of kernels ---- */
 
 /* A file of lines "KERNEL HASH": a kernel as the PTX names it, and its hash. "*" stands for all
- * kernels without a line of their own; '#' starts a comment. */
+ * kernels without a line of their own; '#' starts a comment. "KERNEL[ARRAY] HASH" is for one shared
+ * array of a kernel, which only rewriting can follow; all others read what kernels have. */
 typedef struct bf_hash_list bf_hash_list;
 
 int bf_hash_list_read(const char *path, bf_geometry geometry, bf_hash_list **list,
@@ -87,6 +88,12 @@ int bf_hash_list_parse(const char *file, const char *text, bf_geometry geometry,
 bool bf_hash_list_has(const bf_hash_list *list, const char *kernel);
 /* The hash of a kernel; NULL: the file has none for it. */
 const bf_hash *bf_hash_list_find(const bf_hash_list *list, const char *kernel);
+/* The hash of a line "KERNEL[ARRAY]" with just these names, which may be "*"; NULL: there is none.
+ */
+const bf_hash *bf_hash_list_find_array(const bf_hash_list *list, const char *kernel,
+                                       const char *array);
+/* The hashes one by one, in no order, with what they are for; NULL behind the last. */
+const bf_hash *bf_hash_list_get(const bf_hash_list *list, size_t index, const char **kernel);
 void bf_hash_list_free(bf_hash_list *list);
 
 #endif

@@ -8,6 +8,7 @@ enum { MOST_BYTES = 1 << 20 };
 
 typedef struct entry {
   char *kernel;
+  char *array; /* NULL: the kernel as a whole */
   bf_hash *hash;
   struct entry *next;
 } entry;
@@ -19,9 +20,10 @@ struct bf_hash_list {
 
 static const char blanks[] = " \t\r";
 
-static const entry *find(const bf_hash_list *list, const char *kernel) {
+static const entry *find(const bf_hash_list *list, const char *kernel, const char *array) {
   for (const entry *at = list->first; at; at = at->next)
-    if (strcmp(at->kernel, kernel) == 0)
+    if (strcmp(at->kernel, kernel) == 0 && !at->array == !array &&
+        (!array || strcmp(at->array, array) == 0))
       return at;
   return NULL;
 }
@@ -46,7 +48,7 @@ static char *copy_word(reading *r, const char *at, size_t length) {
 }
 
 /* Adds the hash that stands at `at` in the line; form is a copy of it. */
-static int add(reading *r, char *kernel, const char *form, const char *at) {
+static int add(reading *r, char *kernel, char *array, const char *form, const char *at) {
   bf_diagnostic fault;
   entry *made = bf_arena_alloc(&r->list->arena, sizeof *made);
   if (!made)
@@ -57,8 +59,25 @@ static int add(reading *r, char *kernel, const char *form, const char *at) {
   if (error)
     return bf_fail(r->diagnostic, error, "%s", fault.message);
   made->kernel = kernel;
+  made->array = array;
   made->next = r->list->first;
   r->list->first = made;
+  return BF_OK;
+}
+
+/* Cuts "KERNEL[ARRAY]" in two; *array is NULL where there is none. */
+static int cut_array(reading *r, const char *at, char *name, char **array) {
+  char *open = strchr(name, '[');
+  size_t length = strlen(name);
+  *array = NULL;
+  if (!open)
+    return BF_OK;
+  if (open == name || name[length - 1] != ']' || open + 2 == name + length ||
+      strcspn(open + 1, "[]") != strlen(open) - 2)
+    return FAIL(at, "a hash is for a KERNEL or for an array, KERNEL[ARRAY]");
+  name[length - 1] = 0;
+  *open = 0;
+  *array = open + 1;
   return BF_OK;
 }
 
@@ -77,9 +96,11 @@ static int read_line(reading *r) {
   char *name = copy_word(r, kernel, kernel_length), *form = copy_word(r, hash, hash_length);
   if (!name || !form)
     return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
-  if (find(r->list, name))
-    return FAIL(kernel, "'%s' has a hash already", name);
-  return add(r, name, form, hash);
+  char *array;
+  BF_TRY(cut_array(r, kernel, name, &array));
+  if (find(r->list, name, array))
+    return FAIL(kernel, "'%.*s' has a hash already", (int)kernel_length, kernel);
+  return add(r, name, array, form, hash);
 }
 
 static int read_lines(reading *r, const char *text) {
@@ -146,13 +167,31 @@ int bf_hash_list_read(const char *path, bf_geometry geometry, bf_hash_list **lis
   return error;
 }
 
-bool bf_hash_list_has(const bf_hash_list *list, const char *kernel) { return find(list, kernel); }
+bool bf_hash_list_has(const bf_hash_list *list, const char *kernel) {
+  return find(list, kernel, NULL);
+}
 
 const bf_hash *bf_hash_list_find(const bf_hash_list *list, const char *kernel) {
-  const entry *found = find(list, kernel);
+  const entry *found = find(list, kernel, NULL);
   if (!found)
-    found = find(list, "*");
+    found = find(list, "*", NULL);
   return found ? found->hash : NULL;
+}
+
+const bf_hash *bf_hash_list_find_array(const bf_hash_list *list, const char *kernel,
+                                       const char *array) {
+  const entry *found = find(list, kernel, array);
+  return found ? found->hash : NULL;
+}
+
+const bf_hash *bf_hash_list_get(const bf_hash_list *list, size_t index, const char **kernel) {
+  const entry *at = list->first;
+  while (at && index--)
+    at = at->next;
+  if (!at)
+    return NULL;
+  *kernel = at->kernel;
+  return at->hash;
 }
 
 void bf_hash_list_free(bf_hash_list *list) {

@@ -147,8 +147,26 @@ static void cut_arguments(bf_text *text, size_t begin) {
   }
 }
 
+/* Appends the name of a variable inside a function: what stands behind the last E as a number of
+ * characters and that many, perhaps followed by a number behind '_'. */
+static bool read_local(const char *mangled, bf_text *text) {
+  for (const char *at = mangled + strlen(mangled); at > mangled; at--) {
+    char *name;
+    if (at[-1] != 'E' || *at < '1' || *at > '9')
+      continue;
+    unsigned long length = strtoul(at, &name, 10);
+    if (length > strlen(name) || (name[length] && name[length] != '_'))
+      continue;
+    bf_text_add(text, name, length);
+    return true;
+  }
+  return false;
+}
+
 void bf_ptx_readable_name(const char *mangled, bf_text *text) {
   size_t begin = text->size;
+  if (strncmp(mangled, "_ZZ", 3) == 0 && read_local(mangled, text))
+    return;
   if (strncmp(mangled, "_Z", 2) != 0) {
     bf_text_puts(text, mangled);
     return;

@@ -1,11 +1,11 @@
 /* The content of images. */
+#include "base/zstd.h"
 #include "ptx/bytes.h"
 #include "ptx/fatbin.h"
 #include "ptx/lz4.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
 static int decode_lz4(const bf_fatbin *fatbin, const bf_image *image, unsigned char *out,
                       bf_diagnostic *diagnostic) {
@@ -20,6 +20,9 @@ static int decode_lz4(const bf_fatbin *fatbin, const bf_image *image, unsigned c
 
 static int decode_zstd(const bf_fatbin *fatbin, const bf_image *image, unsigned char *out,
                        bf_diagnostic *diagnostic) {
+  if (!bf_zstd_is_there())
+    return bf_fail_byte(diagnostic, BF_UNSUPPORTED, fatbin->name, image->payload,
+                        "packed with zstd, and there is no libzstd.so.1");
   size_t got =
       ZSTD_decompress(out, image->bytes, fatbin->bytes + image->payload, image->stored_bytes);
   if (ZSTD_isError(got))

@@ -188,6 +188,7 @@ static bool collect(analysis *a, bf_ptx_origins *origins) {
   }
   memcpy(origins->variable, a->variable, sizeof a->variable);
   origins->variables = a->variables;
+  origins->loaded = a->loaded;
   return true;
 }
 

@@ -365,17 +365,17 @@ static void print_statements(const printer *p, const bf_ptx_statement *statement
 
 /* ---- Modules ---- */
 
-static void print_function(const printer *p, const bf_ptx_function *function) {
+static void print_named(const printer *p, const bf_ptx_function *function, const char *name,
+                        bf_ptx_linkage linkage) {
   bf_text *text = p->text;
-  bf_text_addf(text, "%s.%s ", linkage_text[function->linkage],
-               function->is_entry ? "entry" : "func");
+  bf_text_addf(text, "%s.%s ", linkage_text[linkage], function->is_entry ? "entry" : "func");
   if (function->attribute)
     bf_text_addf(text, ".attribute(%s) ", function->attribute);
   if (function->returns.count) {
     print_parameters(&function->returns, " ", "", text);
     bf_text_puts(text, " ");
   }
-  bf_text_puts(text, function->name);
+  bf_text_puts(text, name);
   print_parameters(&function->parameters, "\n\t", "\n", text);
   for (unsigned i = 0; i < function->directives.count; i++) {
     bf_text_puts(text, "\n");
@@ -390,6 +390,16 @@ static void print_function(const printer *p, const bf_ptx_function *function) {
     print_lines(p->hooks->body(p->hooks->context, function), 1, text);
   print_statements(p, function->body, 1);
   bf_text_puts(text, "}\n");
+}
+
+/* A function and the copies that the hooks want. */
+static void print_function(const printer *p, const bf_ptx_function *function) {
+  print_named(p, function, function->name, function->linkage);
+  const bf_ptx_print_hooks *hooks = p->hooks;
+  const char *name = NULL;
+  for (unsigned i = 0; hooks && hooks->copy && (name = hooks->copy(hooks->context, function, i));
+       i++)
+    print_named(p, function, name, BF_PTX_PRIVATE);
 }
 
 static void print_file(const bf_ptx_file *file, bf_text *text) {

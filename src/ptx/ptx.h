@@ -468,6 +468,9 @@ typedef struct bf_ptx_print_hooks {
                                            const char **before);
   /* What stands in the place of a variable in shared memory. */
   bf_ptx_variable (*variable)(void *context, const bf_ptx_variable *variable);
+  /* The name of copy `index` of a function, which is printed behind it and the copies before, as a
+   * private function, with calls of body and instruction of its own; NULL: no more. May be NULL. */
+  const char *(*copy)(void *context, const bf_ptx_function *function, unsigned index);
 } bf_ptx_print_hooks;
 
 /* The same with changes; hooks NULL: none. */
@@ -478,8 +481,8 @@ int bf_ptx_equal(const bf_ptx_module *a, const bf_ptx_module *b, bool *equal);
 /* The function with a body called name, or NULL. */
 const bf_ptx_function *bf_ptx_find(const bf_ptx_module *module, const char *name);
 /* Appends the name that a mangled C++ name (Itanium ABI) stands for, without its parameters:
- * reduce<int, 64>. Template arguments that refer to earlier parts of the name become "...". Other
- * names are left as they are. */
+ * reduce<int, 64>. Template arguments that refer to earlier parts of the name become "...". Of a
+ * variable inside a function its own name remains. Other names are left as they are. */
 void bf_ptx_readable_name(const char *mangled, bf_text *text);
 
 /* ---- Summaries ---- */
@@ -517,6 +520,7 @@ typedef struct bf_ptx_origins {
   /* Per instruction: the same for the first address among its operands, whatever its space, where
    * 0 means that no shared variable is behind it; BF_PTX_ORIGIN_UNKNOWN: anything may be. */
   uint64_t *of_address;
+  uint64_t loaded; /* what a value that was loaded may be computed from */
 } bf_ptx_origins;
 
 #define BF_PTX_ORIGIN_UNKNOWN ((uint64_t)1 << 63)

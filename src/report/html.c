@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const page_style =
+const char *const bf_page_style =
     ":root{color-scheme:light dark;--paper:#fff;--ink:#1f2328;--dim:#656d76;--line:#d8dee4;"
     "--soft:#f6f8fa;--accent:#0969da;--good:#1a7f37;--bad:#cf222e;--pick:#ddf4e4}\n"
     "@media (prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--dim:#8d96a0;"
@@ -388,7 +388,7 @@ static void write_head(const bf_machine *machine, bf_text *text) {
   bf_text_puts(text, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                      "<title>Bank conflicts</title>\n<style>\n");
-  bf_text_puts(text, page_style);
+  bf_text_puts(text, bf_page_style);
   bf_text_puts(text, bf_svg_style);
   bf_text_puts(text, "</style>\n</head>\n<body>\n<h1>Bank conflicts</h1>\n<p class=\"dim\">On ");
   bf_markup_escape(bf_machine_title(machine), text);

@@ -44,6 +44,7 @@ typedef struct bf_picture {
   const bf_machine *machine; /* borrowed, as are the other two */
   const bf_hash *hash;
   const bf_access *access;
+  const char *label; /* what drawings call the placement; NULL: the hash */
   bf_count count;
   bool lock_turns; /* rows are turns at the lock of a bank, not wavefronts */
   unsigned banks;
@@ -147,6 +148,8 @@ typedef struct bf_report_options {
   unsigned pictures; /* worst accesses drawn per workload */
 } bf_report_options;
 
+/* Style rules of pages, light and dark. */
+extern const char *const bf_page_style;
 /* Writes one self-contained HTML page about the workloads on machine. */
 int bf_report_html(const bf_machine *machine, const bf_report_part *parts, size_t count,
                    const bf_report_options *options, bf_text *text, bf_diagnostic *diagnostic);

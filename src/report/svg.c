@@ -205,8 +205,11 @@ static void draw_head(const bf_picture *picture, const char *when, unsigned x, u
   unsigned wavefronts = bf_picture_wavefronts(picture);
   bool none = strcmp(bf_hash_text(picture->hash), "none") == 0;
   bf_text_addf(text, "<text x=\"%u\" y=\"%u\" class=\"bf-ink bf-head\">%s", x, y + 14, when);
-  bf_text_puts(text, none ? "no hash" : "hash ");
-  if (!none) {
+  if (picture->label)
+    bf_markup_escape(picture->label, text);
+  else
+    bf_text_puts(text, none ? "no hash" : "hash ");
+  if (!none && !picture->label) {
     char name[64];
     snprintf(name, sizeof name, "%.60s", bf_hash_text(picture->hash));
     bf_markup_escape(name, text);

@@ -485,7 +485,7 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   own->paused = calloc(own->sms, sizeof *own->paused);
   if (!own->sm || !own->ended || !own->paused)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  bf_emu_observer observer = bf_sim_observer(own->sm, gpu->merge != 0);
+  bf_emu_observer observer = bf_sim_observer(own->sm, gpu->merge != 0, launch->observer);
   bf_emu_launch stepped = *launch;
   stepped.observer = &observer;
   stepped.workers = own->sms;

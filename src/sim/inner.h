@@ -242,7 +242,8 @@ void bf_sim_sm_free(bf_sim_sm *sm);
 void bf_sim_sm_give(bf_sim_sm *sm, uint64_t cycle, uint64_t index);
 /* An answer is on its way. False: out of memory. */
 bool bf_sim_sm_answer(bf_sim_sm *sm, const bf_sim_request *request, uint64_t cycle);
-/* The observer of the stepper; sms is the array of multiprocessors. */
-bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged);
+/* The observer of the stepper; sms is the array of multiprocessors, other the observer of the
+ * launch, or NULL. */
+bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged, const bf_emu_observer *other);
 
 #endif

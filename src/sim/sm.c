@@ -179,9 +179,18 @@ static void touch(void *context, const bf_emu_event *event) {
     other->access(other->context, event);
 }
 
-bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged) {
-  return (bf_emu_observer){
-      .access = touch, .context = sms, .wants_global = true, .as_merged = merged};
+/* Hands an access as written to the observer of the launch. */
+static void pass_written(void *context, const bf_emu_event *event) {
+  const bf_sim_sm *sm = (bf_sim_sm *)context + event->worker;
+  sm->launch->observer->written(sm->launch->observer->context, event);
+}
+
+bf_emu_observer bf_sim_observer(bf_sim_sm *sms, bool merged, const bf_emu_observer *other) {
+  return (bf_emu_observer){.access = touch,
+                           .context = sms,
+                           .wants_global = true,
+                           .as_merged = merged,
+                           .written = other && other->written ? pass_written : NULL};
 }
 
 /* ---- Executing ---- */

@@ -16,6 +16,7 @@ typedef struct access_maker {
   test_random random;
   unsigned labels;
   unsigned widest_bytes;
+  bool knows_arrays; /* every access is to an array that can be told: nothing generic, no calls */
 } access_maker;
 
 /* Bytes of a thread: pieces of `piece` bytes, `step` apart; the next thread's are `pitch` on. */
@@ -36,16 +37,19 @@ static const char access_head[] =
     ".visible .entry program(.param .u64 in, .param .u64 out)\n{\n"
     ".shared .align 16 .b8 first[4100];\n.shared .align 16 .b8 second[3072];\n"
     ".shared .align 16 .b8 fourth[4096];\n"
-    ".reg .b32 %b<4>, %t<4>, %v<4>, %sum, %lane;\n.reg .b64 %w<4>, %g<5>, %x<4>, %d<3>, %in, "
+    ".reg .b32 %a<5>, %b<4>, %e<4>, %m<4>, %t<4>, %v<4>, %sum, %lane, %turn;\n.reg .b64 %w<4>, "
+    "%g<5>, "
+    "%x<4>, %d<3>, "
+    "%in, "
     "%out;\n"
-    ".reg .pred %p<4>;\n"
+    ".reg .pred %p<4>, %again;\n"
     "mov.u32 %lane, %tid.x;\nmov.u32 %t1, %ctaid.x;\nmad.lo.u32 %t2, %t1, 64, %lane;\n"
     "ld.param.u64 %in, [in];\nld.param.u64 %out, [out];\nmad.wide.u32 %in, %t2, 64, %in;\n"
     "mad.wide.u32 %out, %t2, 128, %out;\nmov.u64 %g4, %out;\n"
     "ld.global.v4.b32 {%v0, %v1, %v2, %v3}, [%in];\n"
-    "mov.u32 %t0, first;\nmad.lo.u32 %b0, %lane, 64, %t0;\nmov.u32 %t0, second;\n"
-    "mad.lo.u32 %b1, %lane, 48, %t0;\nmov.u32 %t0, open;\nshl.b32 %t1, %lane, 7;\n"
-    "add.u32 %b2, %t0, %t1;\nmov.u32 %t0, fourth;\nmad.lo.u32 %b3, %lane, 16, %t0;\n"
+    "mov.u32 %a0, first;\nmad.lo.u32 %b0, %lane, 64, %a0;\nmov.u32 %a1, second;\n"
+    "mad.lo.u32 %b1, %lane, 48, %a1;\nmov.u32 %a2, open;\nshl.b32 %t1, %lane, 7;\n"
+    "add.u32 %b2, %a2, %t1;\nmov.u32 %a3, fourth;\nmad.lo.u32 %b3, %lane, 16, %a3;\n"
     "mov.b64 %d0, {%v0, %v1};\nmov.b64 %d1, {%v2, %v3};\nmov.b64 %d2, {%v1, %v2};\nmov.b32 %sum, "
     "0;\nand.b32 %t1, %v0, 4;\nsetp.eq.u32 %p0, %t1, 0;\nand.b32 %t1, %v1, 4;\n"
     "setp.eq.u32 %p1, %t1, 0;\nsetp.gt.u32 %p2, %lane, 20;\nsetp.lt.u32 %p3, %v2, %v3;\n";
@@ -65,13 +69,15 @@ static inline unsigned access_offset(access_maker *m, unsigned array, unsigned w
 static inline void access_begin(access_maker *m) {
   bf_text_puts(m->out, access_head);
   for (unsigned a = 0; a < ACCESS_ARRAYS; a++) {
-    bf_text_addf(m->out, "cvt.u64.u32 %%w%u, %%b%u;\ncvta.shared.u64 %%g%u, %%w%u;\n", a, a, a, a);
+    bf_text_addf(m->out, "cvt.u64.u32 %%w%u, %%b%u;\n", a, a);
+    if (!m->knows_arrays)
+      bf_text_addf(m->out, "cvta.shared.u64 %%g%u, %%w%u;\n", a, a);
     for (unsigned p = 0; p < access_array[a].pieces; p++)
       for (unsigned i = 0; i < access_array[a].piece; i += 4)
         bf_text_addf(m->out, "st.shared.b32 [%%b%u+%u], 0;\n", a, p * access_array[a].step + i);
   }
-  bf_text_puts(m->out, "setp.lt.u32 %p0, %lane, 25;\nmov.u32 %t0, counters;\n"
-                       "mad.lo.u32 %t0, %lane, 24, %t0;\n@%p0 st.shared.b32 [%t0], 0;\n"
+  bf_text_puts(m->out, "setp.lt.u32 %p0, %lane, 25;\nmov.u32 %a4, counters;\n"
+                       "mad.lo.u32 %a4, %lane, 24, %a4;\n@%p0 st.shared.b32 [%a4], 0;\n"
                        "bar.sync 0;\n");
 }
 
@@ -85,14 +91,14 @@ static inline void access_address(access_maker *m, unsigned width, char *address
                                   const char **space) {
   static const char kinds[] = "bwg";
   unsigned array = access_below(m, ACCESS_ARRAYS), kind = access_below(m, 5);
-  kind = kind > 2 ? 0 : kind;
+  kind = kind > (m->knows_arrays ? 1 : 2) ? 0 : kind;
   int offset = (int)access_offset(m, array, width);
   *space = kind == 2 ? "" : ".shared";
   if (access_below(m, 6) == 0) { /* through a register that holds something else each time */
     int moved = (int)access_below(m, 200) - 100;
-    bf_text_addf(m->out, "add.s%u %%%c%u, %%%c%u, %d;\n", kind ? 64 : 32, kind ? 'x' : 't', array,
+    bf_text_addf(m->out, "add.s%u %%%c%u, %%%c%u, %d;\n", kind ? 64 : 32, kind ? 'x' : 'm', array,
                  kinds[kind], array, moved);
-    snprintf(address, size, "%%%c%u+%d", kind ? 'x' : 't', array, offset - moved);
+    snprintf(address, size, "%%%c%u+%d", kind ? 'x' : 'm', array, offset - moved);
   } else {
     snprintf(address, size, "%%%c%u+%d", kinds[kind], array, offset);
   }
@@ -192,10 +198,13 @@ static inline void access_call(access_maker *m) {
                  access_below(m, ACCESS_ARRAYS + 1), access_below(m, 4));
 }
 
-/* What is not a matrix, perhaps behind a branch. */
+/* What is not a matrix, perhaps behind a branch or several times. */
 static inline void access_statement(access_maker *m) {
   unsigned kind = access_below(m, 16), label = m->labels++;
-  bool branches = access_below(m, 8) == 0;
+  bool branches = access_below(m, 8) == 0, loops = access_below(m, 8) == 0;
+  if (loops)
+    bf_text_addf(m->out, "mov.u32 %%turn, %u;\nadd.u32 %%turn, %%turn, 1;\nturn_%u:\n",
+                 access_below(m, 3), label);
   if (branches)
     bf_text_addf(m->out, "@%%p%u bra over_%u;\n", access_below(m, 4), label);
   if (kind < 10)
@@ -204,13 +213,18 @@ static inline void access_statement(access_maker *m) {
     access_atomic(m);
   else if (kind == 13)
     access_copy(m);
-  else if (kind == 14)
+  else if (kind == 14 && !m->knows_arrays)
     access_call(m);
   else
     bf_text_addf(m->out, "xor.b32 %%sum, %%sum, %%v%u;\nadd.u32 %%v%u, %%sum, %u;\n",
                  access_below(m, 4), access_below(m, 4), access_below(m, 1000));
   if (branches)
     bf_text_addf(m->out, "over_%u:\n", label);
+  if (loops)
+    bf_text_addf(m->out,
+                 "sub.u32 %%turn, %%turn, 1;\nsetp.gt.u32 %%again, %%turn, 0;\n"
+                 "@%%again bra turn_%u;\n",
+                 label);
 }
 
 /* Every thread hashes up what another one has, and the counters. */
@@ -218,11 +232,12 @@ static inline void access_end(access_maker *m) {
   bf_text_puts(m->out, "bar.sync 0;\nxor.b32 %lane, %lane, 37;\n");
   static const char *const names[] = {"first", "second", "open", "fourth"};
   for (unsigned a = 0; a < ACCESS_ARRAYS; a++) {
-    bf_text_addf(m->out, "mov.u32 %%t0, %s;\nmad.lo.u32 %%t1, %%lane, %u, %%t0;\n", names[a],
-                 access_array[a].pitch);
+    bf_text_addf(m->out, "mov.u32 %%a%u, %s;\nmad.lo.u32 %%e%u, %%lane, %u, %%a%u;\n", a, names[a],
+                 a, access_array[a].pitch, a);
     for (unsigned p = 0; p < access_array[a].pieces; p++)
       for (unsigned i = 0; i < access_array[a].piece; i += 4)
-        bf_text_addf(m->out, "ld.shared.b32 %%t2, [%%t1+%u];\nmad.lo.u32 %%sum, %%sum, 31, %%t2;\n",
+        bf_text_addf(m->out,
+                     "ld.shared.b32 %%t2, [%%e%u+%u];\nmad.lo.u32 %%sum, %%sum, 31, %%t2;\n", a,
                      p * access_array[a].step + i);
   }
   for (unsigned i = 0; i < 25; i++)
@@ -233,8 +248,12 @@ static inline void access_end(access_maker *m) {
 }
 
 /* Appends the program of a seed, with accesses of up to widest_bytes. */
-static inline void access_program(uint64_t seed, unsigned widest_bytes, bf_text *out) {
-  access_maker m = {.out = out, .random = {seed * 2 + 1}, .widest_bytes = widest_bytes};
+static inline void access_program(uint64_t seed, unsigned widest_bytes, bool knows_arrays,
+                                  bf_text *out) {
+  access_maker m = {.out = out,
+                    .random = {seed * 2 + 1},
+                    .widest_bytes = widest_bytes,
+                    .knows_arrays = knows_arrays};
   access_begin(&m);
   unsigned statements = 5 + access_below(&m, 60);
   for (unsigned i = 0; i < statements; i++)

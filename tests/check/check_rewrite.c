@@ -2,8 +2,9 @@
  *
  * Benchmarks of the corpus, rewritten, give the results that their drivers expect; their wavefronts
  * without a hash equal those of the original under the hash, both counted as written, in the layout
- * of padded arrays. The verifier accepts all of them. Random programs, of all instructions and of
- * accesses, store the same with and without random hashes.
+ * of padded arrays. So it is with one hash and with one for each array. The verifier accepts all of
+ * them. Random programs, of all instructions and of accesses, store the same with and without
+ * random hashes, of kernels and of arrays.
  *
  *   check_rewrite [PROGRAMS [FIRST_SEED]] */
 #include "../reference/programs.h"
@@ -30,17 +31,37 @@ static bool complain(const char *what, const char *how, const bf_diagnostic *dia
   return false;
 }
 
-static const bf_hash *same(void *context, const bf_ptx_function *kernel,
-                           const bf_ptx_variable *array) {
-  (void)array;
+/* ---- Hashes ---- */
+
+enum { MOST_HASHES = 5 };
+
+/* One hash for all, or with hashes > 1 one for each array, by its name. */
+typedef struct choice {
+  unsigned hashes;
+  const bf_hash *hash[MOST_HASHES]; /* NULL: the array is left alone */
+} choice;
+
+/* The place in a choice of the hash of an array. */
+static unsigned place_of(const choice *chosen, const char *array) {
+  unsigned sum = 0;
+  for (const char *at = array; *at; at++)
+    sum = 31 * sum + (unsigned char)*at;
+  return sum % chosen->hashes;
+}
+
+static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
+                              const bf_ptx_variable *array) {
+  const choice *chosen = context;
   (void)kernel;
-  return context;
+  if (chosen->hashes == 1)
+    return chosen->hash[0];
+  return array ? chosen->hash[place_of(chosen, array->name)] : NULL;
 }
 
 /* ---- Rewriting text ---- */
 
 /* Asks the verifier, which shares no code with the rewriter. */
-static bool verify(const char *name, const bf_ptx_module *module, const bf_hash *hash,
+static bool verify(const char *name, const bf_ptx_module *module, const choice *chosen,
                    const bf_rewrite_result *rewritten) {
   bf_ptx_module *after;
   bf_verify_result verdict;
@@ -48,7 +69,7 @@ static bool verify(const char *name, const bf_ptx_module *module, const bf_hash 
   if (bf_ptx_parse(name, rewritten->text.data, rewritten->text.size, &after, &diagnostic) != BF_OK)
     return complain(name, "does not parse when rewritten", &diagnostic);
   bool fine =
-      bf_verify(module, after, (void *)(uintptr_t)hash, same, &verdict, &diagnostic) == BF_OK;
+      bf_verify(module, after, (void *)(uintptr_t)chosen, hash_of, &verdict, &diagnostic) == BF_OK;
   if (!fine) {
     complain(name, "cannot be verified", &diagnostic);
   } else {
@@ -62,25 +83,32 @@ static bool verify(const char *name, const bf_ptx_module *module, const bf_hash 
   return fine;
 }
 
-/* Parses and rewrites; *text, which the caller frees, is what came of it, and *refused tells
- * whether a kernel was left alone. */
-static bool rewrite_text(const char *name, const char *ptx, const bf_hash *hash, bf_text *text,
-                         bool *refused) {
+/* Parses and rewrites; *text, which the caller frees as *why, is what came of it, and *refused
+ * tells whether a kernel was left alone. */
+static bool rewrite_text(const char *name, const char *ptx, const choice *chosen, bf_text *text,
+                         bool *refused, bf_text *why) {
   bf_ptx_module *module;
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
-  bf_rewrite_options options = {(void *)(uintptr_t)hash, same};
+  bf_rewrite_options options = {
+      .context = (void *)(uintptr_t)chosen, .hash_of = hash_of, .dynamic_is_rounded = true};
   if (bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) != BF_OK)
     return complain(name, "does not parse", &diagnostic);
   if (bf_rewrite(module, &options, &result, &diagnostic) != BF_OK) {
     bf_ptx_free(module);
     return complain(name, "is not rewritten", &diagnostic);
   }
-  bool fine = verify(name, module, hash, &result);
+  bool fine = verify(name, module, chosen, &result);
   bf_ptx_free(module);
   *refused = false;
   for (unsigned i = 0; i < result.kernels; i++)
-    *refused |= result.kernel[i].obstacles > 0;
+    if (result.kernel[i].obstacles) {
+      *refused = true;
+      bf_text_free(why);
+      bf_text_addf(why, "is refused: line %llu: %s",
+                   (unsigned long long)result.kernel[i].obstacle[0].line,
+                   result.kernel[i].obstacle[0].text);
+    }
   *text = result.text;
   result.text = (bf_text){0};
   bf_rewrite_free(&result);
@@ -98,10 +126,11 @@ keep_instruction(void *context, const bf_ptx_instruction *instruction, const cha
   return instruction;
 }
 
-/* Static arrays of bytes as whole rows. */
+/* Static arrays that have a hash as whole rows. */
 static bf_ptx_variable pad(void *context, const bf_ptx_variable *variable) {
-  (void)context;
   bf_ptx_variable padded = *variable;
+  if (!hash_of(context, NULL, variable))
+    return padded;
   padded.alignment_bytes = padded.alignment_bytes > 128 ? padded.alignment_bytes : 128;
   if (padded.bytes % 128) {
     unsigned element = bf_ptx_type_bytes(padded.type);
@@ -112,10 +141,10 @@ static bf_ptx_variable pad(void *context, const bf_ptx_variable *variable) {
 }
 
 /* The module with padded arrays and nothing else changed. */
-static bool pad_text(const char *name, const char *ptx, bf_text *text) {
+static bool pad_text(const char *name, const char *ptx, const choice *chosen, bf_text *text) {
   bf_ptx_module *module;
   bf_diagnostic diagnostic;
-  bf_ptx_print_hooks hooks = {NULL, keep_body, keep_instruction, pad};
+  bf_ptx_print_hooks hooks = {(void *)(uintptr_t)chosen, keep_body, keep_instruction, pad, NULL};
   if (bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) != BF_OK)
     return complain(name, "does not parse", &diagnostic);
   bf_ptx_print_hooked(module, &hooks, text);
@@ -125,40 +154,86 @@ static bool pad_text(const char *name, const char *ptx, bf_text *text) {
 
 /* ---- Corpus ---- */
 
+/* Wavefronts of what a kernel does under the hashes of a choice (NULL: none). */
 typedef struct counting {
   const bf_machine *machine;
-  const bf_hash *hash;
-  bf_profile *profile;
+  const choice *chosen;
+  bf_ptx_module *module; /* the same text, for: */
+  bf_rewrite_result examined;
+  bf_counter *counter[MOST_HASHES];
+  const bf_emu_kernel *kernel; /* that runs */
   bf_emu_observer observer;
   uint64_t accesses, wavefronts;
+  bool failed;
 } counting;
+
+/* The counter of an access, by the array that its line is known to be to. */
+static bf_counter *counter_of(const counting *work, unsigned site) {
+  uint64_t line = bf_emu_kernel_site(work->kernel, site).line;
+  if (!work->chosen || work->chosen->hashes == 1)
+    return work->counter[0];
+  for (unsigned k = 0; k < work->examined.kernels; k++) {
+    const bf_rewrite_kernel *kernel = &work->examined.kernel[k];
+    for (unsigned a = 0;
+         strcmp(kernel->name, bf_emu_kernel_name(work->kernel)) == 0 && a < kernel->arrays; a++)
+      for (unsigned i = 0; i < kernel->array[a].accesses; i++)
+        if (kernel->array[a].access[i]->line == line)
+          return work->counter[place_of(work->chosen, kernel->array[a].name)];
+  }
+  return NULL;
+}
+
+static void count_access(void *context, const bf_emu_event *event) {
+  counting *work = context;
+  bf_counter *counter = counter_of(work, event->site);
+  bf_access access = {
+      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+  bf_count count = {0};
+  memcpy(access.address, event->shared_address, 32 * sizeof *access.address);
+  if (!counter || bf_counter_count(counter, &access, &count, NULL) != BF_OK)
+    work->failed = true;
+  work->accesses++;
+  work->wavefronts +=
+      (uint64_t)count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
+}
 
 static int before_launch(void *context, struct bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   counting *work = context;
-  BF_TRY(
-      bf_profile_create(work->machine, work->hash, launch->kernel, 1, &work->profile, diagnostic));
-  work->observer = bf_profile_observer(work->profile);
-  work->observer.as_merged = false;
+  (void)diagnostic;
+  work->kernel = launch->kernel;
+  work->observer = (bf_emu_observer){.access = count_access, .context = work};
   launch->observer = &work->observer;
   return BF_OK;
 }
 
 static int after_launch(void *context, const struct bf_emu_launch *launch,
                         const struct bf_emu_result *result, bf_diagnostic *diagnostic) {
-  counting *work = context;
-  (void)result, (void)diagnostic;
-  for (unsigned i = 0; i < bf_emu_kernel_sites(launch->kernel); i++) {
-    bf_profile_row row = bf_profile_get(work->profile, i);
-    work->accesses += row.executions;
-    work->wavefronts += row.wavefronts;
-  }
-  bf_profile_free(work->profile);
-  work->profile = NULL;
-  return BF_OK;
+  const counting *work = context;
+  (void)launch, (void)result;
+  return work->failed ? bf_fail(diagnostic, BF_BAD_INPUT, "an access cannot be counted") : BF_OK;
+}
+
+static void stop_counting(counting *work) {
+  for (unsigned i = 0; i < MOST_HASHES; i++)
+    bf_counter_free(work->counter[i]);
+  bf_rewrite_free(&work->examined);
+  bf_ptx_free(work->module);
+}
+
+static bool start_counting(counting *work, const char *ptx) {
+  unsigned hashes = work->chosen ? work->chosen->hashes : 1;
+  bool fine = bf_ptx_parse("counted", ptx, strlen(ptx), &work->module, NULL) == BF_OK &&
+              bf_rewrite_examine(work->module, &work->examined, NULL) == BF_OK;
+  for (unsigned i = 0; i < hashes && fine; i++)
+    fine = bf_counter_create(work->machine, work->chosen ? work->chosen->hash[i] : NULL,
+                             &work->counter[i], NULL) == BF_OK;
+  return fine;
 }
 
 /* Runs a benchmark with the given PTX and counts its wavefronts under the hash. */
 static bool run_benchmark(const bf_corpus_benchmark *benchmark, const char *ptx, counting *work) {
+  if (!start_counting(work, ptx))
+    return complain(benchmark->name, "cannot be counted", NULL);
   bf_device device;
   bf_diagnostic diagnostic;
   bf_corpus_outcome outcome = {0};
@@ -167,55 +242,74 @@ static bool run_benchmark(const bf_corpus_benchmark *benchmark, const char *ptx,
   if (bf_emu_device_create(benchmark->name, ptx, &options, &device, &diagnostic) != BF_OK)
     return complain(benchmark->name, "cannot be loaded", &diagnostic);
   int error = bf_corpus_execute(benchmark, &device, 1, 0, &outcome, &diagnostic);
-  bf_profile_free(work->profile);
   bf_emu_device_free(&device);
   if (error != BF_OK)
     return complain(benchmark->name, "does not run", &diagnostic);
   return outcome.wrong == 0 || complain(benchmark->name, outcome.first_wrong, NULL);
 }
 
-/* Compares the rewritten benchmark with the original under the hash. Returns whether it was
+/* Compares the rewritten benchmark with the original under the hashes. Returns whether it was
  * rewritten as a whole. */
 static bool check_benchmark(const bf_corpus_benchmark *benchmark, const bf_machine *machine,
-                            const bf_hash *hash) {
+                            const choice *chosen) {
   const char *ptx = bf_corpus_ptx(benchmark->folder);
-  bf_text rewritten = {0}, padded = {0};
-  counting before = {.machine = machine, .hash = hash}, after = {.machine = machine};
+  bf_text rewritten = {0}, padded = {0}, why = {0};
+  counting before = {.machine = machine, .chosen = chosen}, after = {.machine = machine};
   bool refused = true;
-  if (rewrite_text(benchmark->name, ptx, hash, &rewritten, &refused) && !refused &&
-      pad_text(benchmark->name, ptx, &padded) && run_benchmark(benchmark, padded.data, &before) &&
+  if (rewrite_text(benchmark->name, ptx, chosen, &rewritten, &refused, &why) && !refused &&
+      pad_text(benchmark->name, ptx, chosen, &padded) &&
+      run_benchmark(benchmark, padded.data, &before) &&
       run_benchmark(benchmark, rewritten.data, &after) &&
       (before.accesses != after.accesses || before.wavefronts != after.wavefronts)) {
     complain(benchmark->name, "has other wavefronts than predicted", NULL);
-    printf("  %s: %llu accesses, %llu wavefronts; rewritten: %llu, %llu\n", bf_hash_text(hash),
+    printf("  %llu accesses, %llu wavefronts; rewritten: %llu, %llu\n",
            (unsigned long long)before.accesses, (unsigned long long)before.wavefronts,
            (unsigned long long)after.accesses, (unsigned long long)after.wavefronts);
   }
+  stop_counting(&before);
+  stop_counting(&after);
   bf_text_free(&rewritten);
   bf_text_free(&padded);
+  bf_text_free(&why);
   return !refused;
 }
 
-/* Every benchmark with hashes of all granules; each must be rewritten with the widest. */
-static void check_corpus(const bf_machine *machine) {
-  static const char *const texts[] = {"fixed", "bits:0,1^5^9,2^7,3^6^11,4^8", "cute:3,4,3",
-                                      "bits:0,1,2^5^9,3^6^8,4^7"};
-  unsigned rewritten = 0, runs = 0;
+static bf_hash *hash_from(const char *text) {
+  bf_hash *hash;
   bf_diagnostic diagnostic;
-  for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
-    bf_hash *hash;
-    if (bf_hash_parse(texts[t], &geometry, &hash, &diagnostic) != BF_OK) {
-      complain(texts[t], "is no hash", &diagnostic);
-      continue;
-    }
+  if (bf_hash_parse(text, &geometry, &hash, &diagnostic) == BF_OK)
+    return hash;
+  complain(text, "is no hash", &diagnostic);
+  return NULL;
+}
+
+/* Every benchmark with hashes of all granules, and with one for each array; each must be rewritten
+ * with the widest. */
+static void check_corpus(const bf_machine *machine) {
+  bf_hash *narrow = hash_from("fixed"), *middle = hash_from("bits:0,1^5^9,2^7,3^6^11,4^8");
+  bf_hash *wide = hash_from("cute:3,4,3"), *twice = hash_from("bits:0,1,2^5^9,3^6^8,4^7");
+  const struct {
+    bool is_wide;
+    choice chosen;
+  } cases[] = {{false, {1, {narrow}}},
+               {false, {1, {middle}}},
+               {true, {1, {wide}}},
+               {true, {1, {twice}}},
+               {true, {3, {wide, NULL, twice}}},
+               {true, {2, {NULL, twice}}},
+               {false, {5, {narrow, middle, NULL, twice, wide}}}};
+  unsigned rewritten = 0, runs = 0;
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
     for (unsigned i = 0; bf_corpus_get(i); i++, runs++) {
-      bool fine = check_benchmark(bf_corpus_get(i), machine, hash);
+      bool fine = check_benchmark(bf_corpus_get(i), machine, &cases[c].chosen);
       rewritten += fine;
-      if (!fine && bf_hash_granule_words(hash) == 4)
+      if (!fine && cases[c].is_wide)
         complain(bf_corpus_get(i)->name, "is refused", NULL);
     }
-    bf_hash_free(hash);
-  }
+  bf_hash_free(narrow);
+  bf_hash_free(middle);
+  bf_hash_free(wide);
+  bf_hash_free(twice);
   printf("corpus: %u of %u runs rewritten\n", rewritten, runs);
 }
 
@@ -278,19 +372,20 @@ static bool run_program(const char *name, const char *ptx, uint8_t *input, size_
 enum { MOST_OUTPUT = PROGRAM_OUTPUT_BYTES > 1 << 14 ? PROGRAM_OUTPUT_BYTES : 1 << 14 };
 
 /* Compares what a program stores with and without a hash. */
-static void compare_program(const char *name, const char *ptx, const bf_hash *hash,
+static void compare_program(const char *name, const char *ptx, const choice *chosen,
                             uint8_t *input) {
   static uint8_t plain[MOST_OUTPUT], hashed[MOST_OUTPUT];
-  bf_text text = {0};
+  bf_text text = {0}, why = {0};
   bool refused = false;
-  bool fine = rewrite_text(name, ptx, hash, &text, &refused);
+  bool fine = rewrite_text(name, ptx, chosen, &text, &refused, &why);
   if (fine && refused)
-    complain(name, "is refused", NULL);
+    complain(name, why.data ? why.data : "is refused", NULL);
   else if (fine && run_program(name, ptx, input, PROGRAM_INPUT_BYTES, plain, sizeof plain) &&
            run_program(name, text.data, input, PROGRAM_INPUT_BYTES, hashed, sizeof hashed) &&
            memcmp(plain, hashed, sizeof plain) != 0)
-    complain(name, bf_hash_text(hash), NULL);
+    complain(name, "stores something else", NULL);
   bf_text_free(&text);
+  bf_text_free(&why);
 }
 
 /* The emulator's random programs, whose widest access has 8 bytes. */
@@ -305,7 +400,7 @@ static void check_programs(uint64_t first, uint64_t programs) {
     snprintf(name, sizeof name, "program %llu", (unsigned long long)seed);
     program_fill_input(seed, input);
     if (ptx && hash)
-      compare_program(name, ptx, hash, input);
+      compare_program(name, ptx, &(choice){1, {hash}}, input);
     else
       complain(name, "no memory", NULL);
     bf_hash_free(hash);
@@ -323,12 +418,16 @@ static void check_accesses(uint64_t first, uint64_t programs) {
     test_random random = {seed * 2 + 1};
     unsigned granule_bits = (unsigned)random_below(&random, 3);
     bf_hash *hash = random_hash(&random, granule_bits);
-    access_program(seed, 4U << granule_bits, &text);
+    bf_hash *other = random_hash(&random, granule_bits);
+    bool by_array = seed % 2;
+    choice chosen = {by_array ? 3 : 1, {hash, NULL, other}};
+    access_program(seed, 4U << granule_bits, by_array, &text);
     snprintf(name, sizeof name, "accesses %llu", (unsigned long long)seed);
     program_fill_input(seed, input);
-    if (hash && !text.failed)
-      compare_program(name, text.data, hash, input);
+    if (hash && other && !text.failed)
+      compare_program(name, text.data, &chosen, input);
     bf_hash_free(hash);
+    bf_hash_free(other);
     bf_text_free(&text);
   }
   printf("%llu programs of accesses\n", (unsigned long long)programs);

@@ -26,7 +26,7 @@ app() {
   while [[ $1 == *=* ]]; do settings+=("$1") && shift; done
   [ "$1" = linked ] && program=inject_app_linked
   rm -f "$work/calls" "$work/log"
-  env LD_LIBRARY_PATH="$parts" LD_PRELOAD="$library" BANKFOLD_HASH=fixed \
+  timeout 60 env LD_LIBRARY_PATH="$parts" LD_PRELOAD="$library" BANKFOLD_HASH=fixed \
     XDG_CACHE_HOME="$work/cache" BANKFOLD_LOG="$work/log" STUB_LOG="$work/calls" "${settings[@]}" \
     "$parts/$program" "$@" >"$work/out" 2>"$work/err"
   status=$?
@@ -34,6 +34,7 @@ app() {
   [ "$(tail -n 1 "$work/out")" = 'done' ] || complain "$*: another output"
   [ ! -s "$work/err" ] || complain "$*: prints $(cat "$work/err")"
   ! grep -h FAULT "$work/calls" || complain "$*: the driver complains"
+  cat "$work/calls" >>"$work/all_calls"
 }
 
 # called WHAT COUNT: how many calls of the last run look like that.
@@ -62,23 +63,70 @@ for way in linked dlsym proc proc11 thread; do
   forget
   app $way data "$work/dynamic.ptx"
   called 'cuModuleLoadData: rewritten PTX' 1
-  launch=cuLaunchKernel
-  [ $way = thread ] && launch=cuLaunchKernel_ptsz
-  called "^$launch: twice, 1024 bytes" 2
-  called '^cuLaunchKernelEx: twice, 1024 bytes' 2
-  called '^cuLaunchCooperativeKernel: twice, 1024 bytes' 2
+  form=
+  [ $way = thread ] && form=_ptsz
+  called "^cuLaunchKernel$form: twice, 1024 bytes" 2
+  called "^cuLaunchKernelEx$form: twice, 1024 bytes" 2
+  called "^cuLaunchCooperativeKernel$form: twice, 1024 bytes" 2
   called '^cuFuncSetAttribute: twice, attribute 8 = 1024' 2
   called '^cuFuncSetAttribute: twice, attribute 9 = 50' 2
   called '^cuOccupancyMaxActiveBlocksPerMultiprocessor: twice, 64 threads, 1024 bytes' 2
   called '1000' 0
   logged '2 of 2 kernels rewritten'
+  form=
+  [ $way = proc ] || [ $way = thread ] && form=_v2
+  for node in cuGraphAddKernelNode cuGraphKernelNodeSetParams cuGraphExecKernelNodeSetParams; do
+    called "^$node$form: twice, 1024 bytes" 1
+  done
+done
+
+app dlsym data "$work/dynamic.ptx"
+logged "loaded into $parts/inject_app\$"
+logged 'the driver is found through cuInit\|the driver is found through cuModuleLoadData'
+
+# What is asked for less often.
+for way in linked dlsym proc thread; do
+  app $way rest "$work/dynamic.ptx"
+  form=
+  [ $way = proc ] || [ $way = thread ] && form=_v2
+  for node in cuGraphAddNode$form cuGraphNodeSetParams cuGraphExecNodeSetParams; do
+    called "^$node: twice, 1024 bytes" 1
+  done
+  called '^cuLaunchCooperativeKernelMultiDevice: twice, 1024 bytes' 2
+  called '^cuFuncSetSharedSize: twice, 1024 bytes' 1
+  called '^cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags: twice, 64 threads, 1024 bytes' 1
+  called '^cuOccupancyMaxPotentialBlockSize: twice, 64 threads, 1024 bytes' 2
+  called '^cuOccupancyMaxPotentialBlockSizeWithFlags: twice, 64 threads, 1024 bytes' 2
+  called '^cuOccupancyMaxPotentialClusterSize: twice, 4 threads, 1024 bytes' 1
+  called '^cuOccupancyMaxActiveClusters: twice, 4 threads, 1024 bytes' 1
+  grep -q 'left 896' "$work/out" || complain 'more shared memory is left than can be had'
+  app $way rest "$work/refused.ptx"
+  called '1024' 0
+  grep -q 'left 1000' "$work/out" || complain 'less shared memory is left than can be had'
 done
 called '^cuEvent' 0 # nothing is timed unless asked for
-app proc data "$work/dynamic.ptx"
-called '^cuGraphAddKernelNode_v2: twice, 1024 bytes' 1
-called '^cuGraphAddNode_v2: twice, 1024 bytes' 1
-app proc11 data "$work/dynamic.ptx"
-called '^cuGraphAddKernelNode: twice, 1024 bytes' 1
+
+# Times of launches: of every kind, by every way; with the hash that the kernel has; the program
+# notices nothing.
+# timed LINE: the file of times has a line that starts so, with commas for tabs.
+timed() { tr '\t' ',' <"$work/times" | grep -q "^$1," || complain "no times $1: $(cat "$work/times")"; }
+for way in linked dlsym proc proc11 thread; do
+  app BANKFOLD_TIMES="$work/times" $way data "$work/dynamic.ptx"
+  timed 'twice,fixed,6,120,6'
+  called '^cuEventCreate' 12
+  called '^cuEventDestroy_v2' 12
+done
+app BANKFOLD_TIMES="$work/times" proc library $data/plain.fatbin
+timed 'twice,fixed,6,120,9'
+app BANKFOLD_TIMES="$work/times" BANKFOLD_HASH=none dlsym data $data/twice.cubin
+timed 'twice,none,6,120,6'
+app BANKFOLD_TIMES="$work/times" BANKFOLD_HASH= dlsym data "$work/refused.ptx"
+timed 'twice,none,6,120,6'
+app BANKFOLD_TIMES="$work/times" proc threads "$work/dynamic.ptx"
+timed 'twice,fixed,6,120,480'
+app BANKFOLD_TIMES=/proc/self/none/times proc data "$work/dynamic.ptx"
+logged 'cannot write /proc/self/none/times'
+[ "$(find "$work" -name 'times.*' | wc -l)" = 0 ] || complain 'a temporary file of times is left'
 
 # Ways to load.
 for job in 'dataex cuModuleLoadDataEx' 'fatbin cuModuleLoadData' 'file cuModuleLoadData' \
@@ -95,7 +143,80 @@ called '^cuModuleLoadData: rewritten PTX' 1
 app dlsym library $data/plain.fatbin
 called ': twice, 1000 bytes' 9 # nothing dynamic in it: no size is rounded
 app dlsym data $data/plain.fatbin
-called ': twice, 1000 bytes' 7
+called ': twice, 1000 bytes' 9
+
+# Dynamic shared memory in a fat binary, by text of the same length.
+LC_ALL=C sed "s/ld.param.u64 %rd1, .twice_param_0.;/$(printf %-35s '\/\/ .extern .shared')  /" \
+  $data/plain.fatbin >"$work/dynamic.fatbin"
+[ "$(stat -c %s "$work/dynamic.fatbin")" = "$(stat -c %s $data/plain.fatbin)" ] ||
+  complain 'the size of the fat binary has changed'
+app dlsym kernels "$work/dynamic.fatbin"
+called '^cuLaunchKernel: twice, 1024 bytes' 1
+# What is left alone goes where the program sent it.
+app dlsym file "$work/refused.ptx"
+called '^cuModuleLoad$' 1
+app dlsym libraryfile "$work/refused.ptx"
+called '^cuLibraryLoadFromFile$' 1
+app dlsym fatbin $data/lto.fatbin
+called '^cuModuleLoadFatBinary: fat binary' 1
+
+# Linking: PTX from memory and files, alone or in a fat binary; machine code is none of ours. What the
+# driver refuses, it gets as the program gave it.
+for input in $data/twice.ptx $data/plain.fatbin $data/lineinfo.fatbin; do
+  for way in dlsym proc; do
+    app $way link "$input"
+    form=
+    [ $way = proc ] && form=_v2
+    called "^cuLinkAddData$form: rewritten PTX of type 1 called input" 1
+    called "^cuLinkAddData$form: rewritten PTX of type 1 called $input" 1
+    called '^cuLinkAddFile' 0
+    called 'cuModuleLoadData: cubin' 1
+  done
+done
+for input in "type 0 $data/twice.cubin" "type 2 $data/lto.fatbin" "type 1 $work/refused.ptx"; do
+  for way in dlsym proc; do
+    app $way link "${input:7}"
+    called "^cuLinkAddData.*: [a-zA-Z ]* of ${input:0:6} called input" 1
+    called "^cuLinkAddFile.*: ${input:0:6} called ${input:7}" 1
+    called 'rewritten' 0
+  done
+done
+app dlsym link "$work/unloved.ptx"
+called '^cuLinkAddData: rewritten PTX of type 1 .*, refused' 2
+called '^cuLinkAddData: PTX of type 1 called input' 1
+called '^cuLinkAddFile: type 1 called' 1
+
+# The table of old runtimes is the driver's own: newer ones check its address.
+for old in '' 0; do
+  app BANKFOLD_OLD_RUNTIME=$old dlsym table "$work/dynamic.fatbin"
+  called 'rewritten' 0
+  called '^table 1: wrapper' 2
+  called '^table 9: twice, 1000 bytes' 2
+done
+# A copy of it, where asked for. A function in it with options that are not known gets what the program
+# gave; so does one of a table that is shorter, or that has no size.
+for way in linked dlsym proc11; do
+  app BANKFOLD_OLD_RUNTIME=1 $way table "$work/dynamic.fatbin"
+  called '^cuModuleLoadData: rewritten PTX' 6
+  called '^table 1:' 0
+  called '^table 6: wrapper' 2
+  called '^table 8: fat binary' 2
+  called '^table 9: twice, 1024 bytes' 2
+done
+app BANKFOLD_OLD_RUNTIME=1 dlsym tables $data/plain.fatbin
+called '^cuModuleLoadData: rewritten PTX' 24
+app BANKFOLD_OLD_RUNTIME=1 STUB_TABLE=56 dlsym table $data/plain.fatbin
+called '^cuModuleLoadData: rewritten PTX' 4
+app BANKFOLD_OLD_RUNTIME=1 STUB_TABLE=16 dlsym table $data/plain.fatbin
+called '^cuModuleLoadData: rewritten PTX' 2
+for size in 12 8 0 2000 2147483647; do
+  app BANKFOLD_OLD_RUNTIME=1 STUB_TABLE=$size dlsym table $data/plain.fatbin
+  called 'rewritten' 0
+  called '^table 1: wrapper' 2
+  logged 'has another form'
+done
+app BANKFOLD_OLD_RUNTIME=1 BANKFOLD_HASH= dlsym table $data/plain.fatbin
+called 'rewritten' 0
 
 # The PTX of what the driver would take, and of nothing else.
 app dlsym data $data/many.fatbin
@@ -192,6 +313,9 @@ app dlsym data "$work/dynamic.ptx"
 called 'rewritten PTX' 1
 logged 'cannot write'
 [ "$(find "$work/cache/bankfold" -type f | wc -l)" = 0 ] || complain 'a temporary file was left'
+rmdir "$entry" && mkfifo "$entry" # nobody writes to it, and nobody waits for that
+app dlsym data "$work/dynamic.ptx"
+called 'rewritten PTX' 1
 # No cache that can be written: a file in its place, a folder for reading only, none at all.
 forget
 : >"$work/cache"
@@ -216,6 +340,11 @@ called 'cuLaunchKernel: twice, 1024 bytes' 160
 forget
 app proc fork "$work/dynamic.ptx"
 called 'cuModuleLoadData: rewritten PTX' 181
+forget
+app proc exec "$work/dynamic.ptx"
+called 'cuModuleLoadData: rewritten PTX' 3
+[ "$(grep -c 'loaded into' "$work/log")" = 3 ] || complain 'not loaded into what a program becomes or starts'
+[ "$(grep -c 'from the cache' "$work/log")" = 2 ] || complain 'the cache is not used by what a program starts'
 forget
 for i in 1 2 3 4 5 6; do
   env LD_LIBRARY_PATH="$parts" LD_PRELOAD="$parts/libbankfold-inject-test.so" BANKFOLD_HASH=fixed \
@@ -257,12 +386,51 @@ app BANKFOLD_HASH=pad:32+1 STUB_SAVE="$work/saved" dlsym data $tile
 logged 'is left alone'
 cmp $tile "$work/saved" || complain 'PTX was changed by a hash that cannot be used'
 
+# Linked with other code: neither kernels with dynamic shared memory, nor modules with shared variables
+# that others see, nor kernels that call functions of others.
+app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym link $tile
+logged '2 of 3 kernels rewritten'
+logged 'rotate: left alone'
+called '1024' 0
+sed '0,/^\.address_size.*/s//&\n.visible .shared .align 4 .b8 common[64];/' $tile >"$work/common.ptx"
+app BANKFOLD_HASH=fixed STUB_SAVE="$work/saved" dlsym link "$work/common.ptx"
+logged 'shared variable common belongs to other modules too'
+cmp "$work/common.ptx" "$work/saved" || complain 'a module with a shared variable of others was changed'
+app BANKFOLD_HASH=fixed dlsym data "$work/common.ptx"
+logged '2 of 3 kernels rewritten'
+sed '0,/^\.address_size.*/s//&\n.extern .func elsewhere;/; s/bar.sync.*;/& call elsewhere;/' $tile >"$work/calls.ptx"
+app BANKFOLD_HASH=fixed STUB_SAVE="$work/saved" dlsym link "$work/calls.ptx"
+logged 'a call of elsewhere, which is not in the module'
+cmp "$work/calls.ptx" "$work/saved" || complain 'kernels that call functions of others were changed'
+
+# The library as docs/inject.md builds it, without a build system. zstd is opened when it is needed, and
+# may be missing.
+mkdir "$work/alone" "$work/no_zstd" && : >"$work/no_zstd/libzstd.so.1"
+sed -n '/^    cc /,/^$/p' docs/inject.md | sed "s|-o libbankfold-inject.so|-o $work/alone/libbankfold-inject.so|" >"$work/build.sh"
+bash "$work/build.sh" >"$work/out" 2>&1 || complain "the command of docs/inject.md: $(cat "$work/out")"
+library=$work/alone/libbankfold-inject.so
+forget
+app dlsym data $data/lineinfo.fatbin
+logged 'kernels rewritten'
+forget
+app LD_LIBRARY_PATH="$work/no_zstd:$parts" dlsym data $data/lineinfo.fatbin
+logged 'is left alone: .*packed with zstd, and there is no libzstd.so.1'
+called 'cuModuleLoadData: fat binary' 1
+app LD_LIBRARY_PATH="$work/no_zstd:$parts" dlsym data $tile
+logged '2 of 3 kernels rewritten'
+
 # libc is all that it needs, and the driver's functions all that it shows.
-for library in "$parts/libbankfold-inject-test.so" "$build/inject/libbankfold-inject.so"; do
+for library in "$parts/libbankfold-inject-test.so" "$build/inject/libbankfold-inject.so" \
+  "$work/alone/libbankfold-inject.so"; do
   readelf -d "$library" | grep NEEDED | grep -v 'libc\.so\|ld-linux\|libpthread\|libdl' &&
     complain "$library needs more than libc"
   nm -D --defined-only "$library" | grep -v ' T cu[A-Z]\| T dlsym$' &&
     complain "$library shows more than the driver's functions"
 done
+
+# Nothing is replaced that was not tried.
+while read -r name; do
+  grep -q "^$name:\|^$name\$" "$work/all_calls" || complain "no test calls $name"
+done < <(sed -n 's/^X(\([A-Za-z0-9_]*\),.*/\1/p' inject/driver.def)
 echo "$faults faults"
 [ $faults = 0 ]

@@ -61,3 +61,11 @@ find "$root" -path '*/bin/bankfold' -exec {} exec --quiet "$here/../data/program
 # So does run.
 find "$root" -path '*/bin/bankfold' -exec {} run env \; |
   grep -q '^LD_PRELOAD=.*/libbankfold-inject\.so'
+# The wrappers of compilers, and the links that nvcc is given.
+for name in bankfold-nvcc bankfold-ptxas; do
+  test "$(readlink -f "$(find "$root" -path "*/bin/$name")")" = "$(find "$root" -path '*/bin/bankfold')"
+done
+for name in cicc assembler/ptxas; do
+  test "$(readlink -f "$(find "$root" -path "*/bankfold/nvcc/$name")")" = \
+    "$(find "$root" -path '*/bin/bankfold')"
+done

@@ -11,10 +11,18 @@ cmp docs/img/tile-column.svg "$work/column.svg" || faults=1
 "$1/bankfold" draw --access 'ld 16 ffffffff stride:8 @<&">' --hash fixed --svg "$work/wide.svg" ||
   faults=1
 "$1/bankfold" report examples/tile.trace --output "$work/page.html" >/dev/null || faults=1
+"$1/bankfold" suggest tests/data/suggest/tiles.ptx --source tests/data/suggest/tiles.cu \
+  --launch tests/data/suggest/tiles.launch --kernel transpose --svg "$work/arrays" >/dev/null || faults=1
+cmp docs/img/suggest-tile.svg "$work/arrays/1_transpose_tile.svg" || faults=1
+# Names in sources are text, also where they look like markup.
+sed 's/tiles\.cu/<b>\&.cu/' tests/data/suggest/tiles.ptx >"$work/<b>&.ptx"
+"$1/bankfold" suggest "$work/<b>&.ptx" --launch tests/data/suggest/tiles.launch --svg "$work" \
+  --html "$work/arrays.html" >/dev/null || faults=1
+grep -q '<b>' "$work/arrays.html" && faults=1
 if command -v xmllint >/dev/null; then
   xmllint --noout "$work"/*.svg || faults=1
   # The parser knows no HTML 5 elements; everything else it finds is a fault.
-  xmllint --html --noout "$work/page.html" 2>&1 |
+  xmllint --html --noout "$work/page.html" "$work/arrays.html" 2>&1 |
     grep 'error' | grep -vE 'Tag (section|figure|footer|svg|g|rect|path|text|tspan|title|desc) ' &&
     faults=1
 fi

@@ -18,6 +18,7 @@ command -v nvcc >/dev/null || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0
+nvcc=${NVCC:-nvcc} # or what stands for it
 
 complain() {
   echo "$*"
@@ -37,7 +38,7 @@ compile() {
   *arch*) ;;
   *) flags+=(-arch=sm_90) ;;
   esac
-  nvcc "${flags[@]}" -o "$work/$program" "tests/programs/$program.cu" \
+  "$nvcc" "${flags[@]}" -o "$work/$program" "tests/programs/$program.cu" \
     "${more[@]/#/tests/programs/}" 2>"$work/nvcc" || {
     complain "$program: nvcc fails"
     cat "$work/nvcc"
@@ -72,7 +73,7 @@ if [ $# = 0 ]; then
   compile templates -cudart shared -Xlinker -rpath,/usr/local/cuda/lib64,--disable-new-dtags &&
     run templates
   # The example of a program that chooses its hash.
-  nvcc -cudart shared -arch=sm_90 -lineinfo -Iinclude examples/hashed.cu -o "$work/hashed"
+  "$nvcc" -cudart shared -arch=sm_90 -lineinfo -Iinclude examples/hashed.cu -o "$work/hashed"
   "$build/bankfold" exec --gpu gtx580 "$work/hashed" >/dev/null 2>"$work/err"
   grep -q 'transpose, hash fixed' "$work/err" || complain 'examples/hashed.cu fails'
 fi

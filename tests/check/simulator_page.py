@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What pages about the simulator show of commands is what they print: simulator_page.py BUILD [--update]. In an
+"""What pages about the simulator, and that of suggest, show of commands is what they print: simulator_page.py BUILD [--update]. In an
 indented block, a line "$ bankfold ..." is a command and the lines below it, to the end of the block, its output;
 --update writes what is printed now."""
 import difflib
@@ -9,7 +9,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(sys.argv[1])
-PAGES = ["docs/simulator.md", "docs/elastic.md", "docs/exec.md"]
+PAGES = ["docs/simulator.md", "docs/elastic.md", "docs/exec.md", "docs/suggest.md"]
 INDENT = "    "
 
 

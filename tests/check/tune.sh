@@ -116,6 +116,37 @@ tune 0 --hash-file "$work/candidates" --hash fixed -- "$large*5" "$small*5"
 chosen "$large" cute:3,4,3
 chosen "$small" fixed
 
+# A candidate may have hashes for single arrays; so has what is chosen then.
+tile_array=_ZZ9transposeILi32EEvPfPKfE4tile
+printf '%s[%s] cute:3,4,3\n' "$large" $tile_array >"$work/candidates"
+tune 0 --hash-file "$work/candidates" --hash fixed -- "$large*5"
+chosen "$large" none
+chosen "${large}[$tile_array]" cute:3,4,3
+BANKFOLD_CACHE="$work/cache" "$build/bankfold" run --hash-file "$work/hashes" --log "$work/log" "$parts/tuned" \
+  $tile >/dev/null
+grep -q "$large: .*=cute:3,4,3" "$work/log" || complain 'run does not take hashes of arrays'
+
+# What is chosen is measured again: a kernel that is not faster then, or a run that differs then.
+table "$large bf_term 500 0" "$large * 1000 0" "$small bf_term 500 0" "$small * 1000 0"
+printf '%s\n' "$large bf_term 999 0" "$small bf_term 600 0" >"$work/later"
+tune 0 --hash fixed -- "?table:$work/later" "$large*5" "$small*5"
+chosen "$large" none
+chosen "$small" fixed
+says '1.00 us       600 ns     1.67x      1  transpose<16>: fixed'
+says 'transpose<32>: left alone: fixed was faster, but not again when that was to be confirmed'
+tune 0 --hash fixed -- "$large*5" '?print:wrong'
+chosen "$large" none
+warns 'the program prints something else; it is not used'
+
+# Runs that launch other sizes are compared by those that they have in common; kernels that a run
+# does not launch are not compared.
+table "$large bf_term 500 0" "$large * 1000 0" "$small bf_term 500 0" "$small * 1000 0"
+tune 0 --hash fixed -- "$large*5" "fixed?$large*7+50" "none?$large*7+60" "none?$small*5" 'none?rotate*4'
+chosen "$large" fixed
+chosen "$small" none
+says '1.00 us       500 ns     2.00x      1  transpose<32>: fixed'
+says 'transpose<16>: left alone: no candidate can be used for it'
+
 # Threads with their own streams, kernels in graphs, children: all are seen, and disturb nothing.
 table "$large bf_term 500 1" "$large * 1000 1"
 tune 0 --hash fixed -- "$large*10@8" "capture:$large" "fork:$large*4"

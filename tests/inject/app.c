@@ -7,6 +7,8 @@
  *   proc11    dlsym of cuGetProcAddress as CUDA 11 has it
  *   thread    as proc, with the functions for per-thread default streams
  *
+ * With LD_PRELOAD, each function that the library replaces must be the library's.
+ *
  * Its kernel is called twice, or as KERNEL says. app WAY JOB [FILE]: see the table of jobs at the
  * end. */
 #include "abi.h"
@@ -14,6 +16,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,10 +67,26 @@ static void *find(const char *name) {
   return find_v2(name, &found, 13000, flags, NULL) == 0 ? found : NULL;
 }
 
+/* Whether a function is the library's, or is none that it replaces. */
+static bool is_replaced(const char *name, void *function) {
+  static const char *const names[] = {
+#define X(name, asked, since, per_thread) #name, asked,
+#include "driver.def"
+#undef X
+  };
+  Dl_info info;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], name) == 0)
+      return dladdr(function, &info) && strstr(info.dli_fname, "libbankfold-inject");
+  return true;
+}
+
 #define CALL(name, types, ...)                                                                     \
   ({                                                                                               \
     int(*call) types;                                                                              \
     *(void **)&call = find(#name);                                                                 \
+    if (call && getenv("LD_PRELOAD") && !is_replaced(#name, *(void **)&call))                      \
+      fail(#name " is not replaced");                                                              \
     if (!call)                                                                                     \
       fail("no " #name);                                                                           \
     call(__VA_ARGS__);                                                                             \
@@ -111,7 +130,7 @@ static void *load_data(const char *path) {
 static void launch(void *function) {
   const unsigned bytes = DYNAMIC_BYTES;
   void *stream = (void *)2, **parameters = stream;
-  cu_launch_config config = {{1, 2, 3}, {4, 5, 6}, bytes, stream, NULL, 0};
+  cu_launch_config config = {{1, 2, 3}, {4, 5, 6}, bytes, stream, (void *)7, 3};
   int blocks;
   must(CALL(cuFuncSetAttribute, (void *, int, int), function,
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
@@ -137,21 +156,117 @@ static void launch(void *function) {
     fail("the program's structure was changed");
 }
 
-/* The same through nodes of a graph; CUDA 11 has no kernels and no nodes of all kinds. */
+/* The same on two devices at once. */
+static void launch_devices(void *function) {
+  void *stream = (void *)2;
+  cu_device_launch one = {function, {1, 2, 3}, {4, 5, 6}, DYNAMIC_BYTES, stream, stream};
+  cu_device_launch both[] = {one, one};
+  must(CALL(cuLaunchCooperativeKernelMultiDevice, (cu_device_launch *, unsigned, unsigned), both, 2,
+            3),
+       "cuLaunchCooperativeKernelMultiDevice");
+  if (both[1].shared_bytes != DYNAMIC_BYTES)
+    fail("the program's structure was changed");
+}
+
+/* The same through nodes of a graph. */
 static void launch_graph(void *function) {
-  cu_kernel_node node = {function, {1, 2, 3}, {4, 5, 6}, DYNAMIC_BYTES,
-                         NULL,     NULL,      NULL,      (void *)5};
-  void *made;
+  const cu_kernel_node node = {function, {1, 2, 3}, {4, 5, 6}, DYNAMIC_BYTES,
+                               NULL,     NULL,      NULL,      (void *)5};
+  void *graph = (void *)3, *running = (void *)4, *made;
   must(CALL(cuGraphAddKernelNode, (void **, void *, void *const *, size_t, const cu_kernel_node *),
-            &made, NULL, NULL, 0, &node),
+            &made, graph, NULL, 0, &node),
        "cuGraphAddKernelNode");
+  must(CALL(cuGraphKernelNodeSetParams, (void *, const cu_kernel_node *), made, &node),
+       "cuGraphKernelNodeSetParams");
+  must(CALL(cuGraphExecKernelNodeSetParams, (void *, void *, const cu_kernel_node *), running, made,
+            &node),
+       "cuGraphExecKernelNodeSetParams");
+}
+
+/* Adds a node of any kind, by the function of CUDA 12.2 or of later ones. */
+static void *add_any_node(cu_node *node) {
+  void *graph = (void *)3, *made;
 #ifndef LINKED
-  cu_node any = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = node};
-  if (strcmp(way, "proc") == 0)
+  if (strcmp(way, "proc") == 0 || strcmp(way, "thread") == 0) {
     must(CALL(cuGraphAddNode, (void **, void *, void *const *, const void *, size_t, cu_node *),
-              &made, NULL, NULL, NULL, 0, &any),
-         "cuGraphAddNode");
+              &made, graph, NULL, NULL, 0, node),
+         "cuGraphAddNode_v2");
+    return made;
+  }
 #endif
+  must(CALL(cuGraphAddNode, (void **, void *, void *const *, size_t, cu_node *), &made, graph, NULL,
+            0, node),
+       "cuGraphAddNode");
+  return made;
+}
+
+/* The same through nodes of all kinds, which CUDA 11 does not know. */
+static void launch_any_node(void *function) {
+  cu_node node = {.type = CU_GRAPH_NODE_TYPE_KERNEL,
+                  .kernel = {function, {1, 2, 3}, {4, 5, 6}, DYNAMIC_BYTES, .context = (void *)5}};
+  void *running = (void *)4, *made = add_any_node(&node);
+  must(CALL(cuGraphNodeSetParams, (void *, cu_node *), made, &node), "cuGraphNodeSetParams");
+  must(CALL(cuGraphExecNodeSetParams, (void *, void *, cu_node *), running, made, &node),
+       "cuGraphExecNodeSetParams");
+  if (node.kernel.shared_bytes != DYNAMIC_BYTES)
+    fail("the program's structure was changed");
+  node.type = 1;
+  if (CALL(cuGraphNodeSetParams, (void *, cu_node *), made, &node) == CUDA_SUCCESS)
+    fail("a node of another kind was taken for a kernel's");
+}
+
+/* ---- Occupancy ---- */
+
+static size_t bytes_of_block(int threads) { return (size_t)threads * 15; }
+
+/* Asks all there is about a function; *left is what the driver leaves. */
+static void ask(void *function, size_t *left) {
+  const cu_launch_config config = {{1, 2, 3}, {4, 5, 6}, DYNAMIC_BYTES, NULL, NULL, 0};
+  int answer, block;
+  must(CALL(cuFuncSetSharedSize, (void *, unsigned), function, DYNAMIC_BYTES),
+       "cuFuncSetSharedSize");
+  must(CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+            (int *, void *, int, size_t, unsigned), &answer, function, 64, DYNAMIC_BYTES, 1),
+       "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags");
+  for (int i = 0; i < 2; i++) {
+    size_t (*bytes_of)(int) = i ? bytes_of_block : NULL;
+    must(CALL(cuOccupancyMaxPotentialBlockSize,
+              (int *, int *, void *, size_t (*)(int), size_t, int), &answer, &block, function,
+              bytes_of, DYNAMIC_BYTES, 99),
+         "cuOccupancyMaxPotentialBlockSize");
+    must(CALL(cuOccupancyMaxPotentialBlockSizeWithFlags,
+              (int *, int *, void *, size_t (*)(int), size_t, int, unsigned), &answer, &block,
+              function, bytes_of, DYNAMIC_BYTES, 99, 1),
+         "cuOccupancyMaxPotentialBlockSizeWithFlags");
+  }
+  must(CALL(cuOccupancyAvailableDynamicSMemPerBlock, (size_t *, void *, int, int), left, function,
+            2, 64),
+       "cuOccupancyAvailableDynamicSMemPerBlock");
+  must(CALL(cuOccupancyMaxPotentialClusterSize, (int *, void *, const cu_launch_config *), &answer,
+            function, &config),
+       "cuOccupancyMaxPotentialClusterSize");
+  must(CALL(cuOccupancyMaxActiveClusters, (int *, void *, const cu_launch_config *), &answer,
+            function, &config),
+       "cuOccupancyMaxActiveClusters");
+}
+
+/* ---- Modules and libraries ---- */
+
+static void *get_function(void *module) {
+  void *function;
+  must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, kernel_name),
+       "cuModuleGetFunction");
+  return function;
+}
+
+/* All that is asked for less often. */
+static void job_rest(const char *path) {
+  void *function = get_function(load_data(path));
+  size_t left;
+  launch_devices(function);
+  launch_any_node(function);
+  ask(function, &left);
+  printf("left %zu\n", left);
 }
 
 static void job_data(const char *path) {
@@ -226,6 +341,14 @@ static void job_library(const char *path) {
   must(CALL(cuLibraryUnload, (void *), library), "cuLibraryUnload");
 }
 
+/* The kernels of a library, all at once. */
+static void job_kernels(const char *path) {
+  void *kernel, *library = load_library(path);
+  must(CALL(cuLibraryEnumerateKernels, (void **, unsigned, void *), &kernel, 1, library),
+       "cuLibraryEnumerateKernels");
+  launch(kernel);
+}
+
 static void job_libraryfile(const char *path) {
   void *library;
   must(CALL(cuLibraryLoadFromFile,
@@ -233,6 +356,101 @@ static void job_libraryfile(const char *path) {
             path, NULL, NULL, 0, NULL, NULL, 0),
        "cuLibraryLoadFromFile");
 }
+
+/* Links an input twice, from memory and from its file, and loads the result. */
+static void job_link(const char *path) {
+  size_t size;
+  char *image = read_image(path, &size);
+  unsigned magic;
+  memcpy(&magic, image, sizeof magic);
+  int type = memcmp(image, "\177ELF", 4) == 0 ? 0
+             : magic == 0xBA55ED50u           ? CU_JIT_INPUT_FATBINARY
+                                              : CU_JIT_INPUT_PTX;
+  int option = 0;
+  void *value = (void *)32, *state, *code, *module;
+  must(CALL(cuLinkCreate, (unsigned, int *, void **, void **), 0, NULL, NULL, &state),
+       "cuLinkCreate");
+  must(CALL(cuLinkAddData, (void *, int, void *, size_t, const char *, unsigned, int *, void **),
+            state, type, image, type == CU_JIT_INPUT_PTX ? size + 1 : size, "input", 1, &option,
+            &value),
+       "cuLinkAddData");
+  must(CALL(cuLinkAddFile, (void *, int, const char *, unsigned, int *, void **), state, type, path,
+            1, &option, &value),
+       "cuLinkAddFile");
+  must(CALL(cuLinkComplete, (void *, void **, size_t *), state, &code, &size), "cuLinkComplete");
+  must(CALL(cuModuleLoadData, (void **, const void *), &module, code), "cuModuleLoadData");
+  launch(get_function(module));
+  must(CALL(cuLinkDestroy, (void *), state), "cuLinkDestroy");
+}
+
+/* ---- The table of old runtimes ---- */
+
+static const unsigned char runtime_table[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                                0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+
+static void **get_table(const unsigned char identifier[16]) {
+  void **table = NULL;
+  int result = CALL(cuGetExportTable, (void ***, const unsigned char *), &table, identifier);
+  return result == CUDA_SUCCESS ? table : NULL;
+}
+
+/* Loads and launches as a runtime of CUDA 11 does. What lies behind the end of the table is not
+ * used. */
+static void *use_table(void *path) {
+  size_t size;
+  cu_fatbin_wrapper wrapper = {CU_FATBIN_WRAPPER_MAGIC, 1, read_image(path, &size), NULL};
+  void **table = get_table(runtime_table), *module = NULL, *stream = (void *)2;
+  size_t words = (size_t)table[0] / sizeof *table;
+  int (*load)(void **, const void *);
+  int (*load_with)(void **, const void *, void *, void *, unsigned);
+  int (*load_fatbin)(const void *, void **, void *, void *, unsigned);
+  int (*start)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+               void **);
+  *(void **)&load = table[1];
+  must(load(&module, &wrapper), "table 1");
+  if (words > 6) {
+    *(void **)&load_with = table[6];
+    must(load_with(&module, &wrapper, NULL, NULL, 0), "table 6");
+    must(load_with(&module, &wrapper, &size, &size, 1), "table 6");
+  }
+  if (words > 9) {
+    *(void **)&load_fatbin = table[8];
+    *(void **)&start = table[9];
+    must(load_fatbin(wrapper.module, &module, &size, &size, 1), "table 8");
+    must(load_fatbin(wrapper.module, &module, NULL, NULL, 0), "table 8");
+    must(start(get_function(module), 1, 2, 3, 4, 5, 6, DYNAMIC_BYTES, stream, NULL), "table 9");
+  }
+  return table;
+}
+
+static void job_table(const char *path) {
+  static const unsigned char other[16] = {0xa0, 0x94, 0x79, 0x8c}, unknown[16] = {1};
+  void **table = use_table((void *)path);
+  if (((size_t)table[0] >= 24 && table[2] != (void *)1) || use_table((void *)path) != table)
+    fail("another table");
+  if (get_table(unknown) || get_table(other)[1] != (void *)4)
+    fail("another table than was asked for");
+}
+
+/* Runs a function in many threads; their results. */
+static void run_threads(void *(*function)(void *), const char *path, void *results[THREADS]) {
+  pthread_t threads[THREADS];
+  for (unsigned i = 0; i < THREADS; i++)
+    if (pthread_create(&threads[i], NULL, function, (void *)path) != 0)
+      fail("no thread");
+  for (unsigned i = 0; i < THREADS; i++)
+    pthread_join(threads[i], &results[i]);
+}
+
+static void job_tables(const char *path) {
+  void *tables[THREADS];
+  run_threads(use_table, path, tables);
+  for (unsigned i = 1; i < THREADS; i++)
+    if (tables[i] != tables[0])
+      fail("threads get different tables");
+}
+
+/* ---- Threads, processes, hostile images ---- */
 
 static void *load_often(void *path) {
   for (unsigned i = 0; i < LOADS; i++) {
@@ -245,12 +463,8 @@ static void *load_often(void *path) {
 }
 
 static void job_threads(const char *path) {
-  pthread_t threads[THREADS];
-  for (unsigned i = 0; i < THREADS; i++)
-    if (pthread_create(&threads[i], NULL, load_often, (void *)path) != 0)
-      fail("no thread");
-  for (unsigned i = 0; i < THREADS; i++)
-    pthread_join(threads[i], NULL);
+  void *unused[THREADS];
+  run_threads(load_often, path, unused);
 }
 
 /* Forks while threads load modules; the children load too. */
@@ -272,6 +486,20 @@ static void job_fork(const char *path) {
   }
   for (unsigned i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
+}
+
+/* Loads, starts a program that loads, and becomes one. */
+static void job_exec(const char *path) {
+  extern char **environ;
+  char *arguments[] = {(char *)"app", (char *)way, (char *)"data", (char *)path, NULL};
+  pid_t child;
+  int status;
+  load_data(path);
+  if (posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) != 0 ||
+      waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 42)
+    fail("a child fails");
+  execv("/proc/self/exe", arguments);
+  fail("cannot become another program");
 }
 
 /* Puts the image at the end of a page behind which there is none, cut to ever less bytes; and lets
@@ -338,7 +566,9 @@ static const struct {
     {"data", job_data},       {"dataex", job_dataex},   {"fatbin", job_fatbin},
     {"file", job_file},       {"library", job_library}, {"libraryfile", job_libraryfile},
     {"threads", job_threads}, {"fork", job_fork},       {"hostile", job_hostile},
-    {"errors", job_errors},   {"loads", job_loads},
+    {"errors", job_errors},   {"loads", job_loads},     {"rest", job_rest},
+    {"kernels", job_kernels}, {"link", job_link},       {"table", job_table},
+    {"tables", job_tables},   {"exec", job_exec},
 };
 
 int main(int argc, char **argv) {

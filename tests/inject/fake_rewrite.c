@@ -5,10 +5,10 @@
 #include <string.h>
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   const char *cursor = ptx->data, *end = ptx->data + ptx->size;
   bf_kernel_text kernel;
-  (void)settings;
+  (void)settings, (void)is_linked;
   if (!strstr(ptx->data, ".version"))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, name, "no PTX");
   bool is_dynamic = strstr(ptx->data, ".extern .shared");

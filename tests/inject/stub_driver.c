@@ -2,7 +2,8 @@
  * matters to the file that STUB_LOG names; a wrong call ends the program with status 99. STUB_ARCH
  * is the compute capability of its devices (90, or 90,80 for two), STUB_CUDA its version of CUDA
  * (13000). STUB_SAVE names a file that gets the last PTX. PTX with the words "// driver refuses" is
- * refused when it was rewritten.
+ * refused when it was rewritten. STUB_TABLE is the first word of its table for old runtimes: its
+ * size in bytes (104).
  *
  * Time is that of a table, the file that STUB_TIMES names, with lines
  *   KERNEL TEXT NANOSECONDS NOISE
@@ -47,11 +48,13 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
   char line[512];
   const char *path = getenv("STUB_LOG");
   va_list arguments;
+  if (!path)
+    return;
   va_start(arguments, format);
   int length = vsnprintf(line, sizeof line - 1, format, arguments);
   va_end(arguments);
   line[length] = '\n';
-  int file = path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0666) : -1;
+  int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
   if (file >= 0 && write(file, line, (size_t)length + 1) != length + 1)
     _exit(STATUS);
   if (file >= 0)
@@ -189,6 +192,7 @@ API(cuModuleLoad, void **module, const char *path) {
 }
 
 API(cuModuleUnload, void *module) {
+  say("%s", __func__);
   object *ended = object_of(module, "M");
   ended->magic = 0;
   free(ended->text);
@@ -215,6 +219,7 @@ API(cuLibraryLoadFromFile, void **library, const char *path, int *options, void 
 }
 
 API(cuLibraryUnload, void *library) {
+  say("%s", __func__);
   object *ended = object_of(library, "L");
   ended->magic = 0;
   free(ended->text);
@@ -227,6 +232,7 @@ API(cuLibraryUnload, void *library) {
 API(cuModuleGetFunction, void **function, void *module, const char *name) {
   if (strcmp(name, "missing") == 0)
     return NOT_FOUND;
+  say("%s", __func__);
   *function = create('F', name, object_of(module, "M"));
   return CUDA_SUCCESS;
 }
@@ -239,6 +245,7 @@ API(cuModuleGetFunctionCount, unsigned *count, void *module) {
 
 /* There is one kernel, whose name the test program knows. */
 API(cuModuleEnumerateFunctions, void **functions, unsigned count, void *module) {
+  say("%s", __func__);
   if (count)
     functions[0] = create('F', "twice", object_of(module, "M"));
   return CUDA_SUCCESS;
@@ -250,21 +257,43 @@ API(cuFuncGetName, const char **name, void *function) {
 }
 
 API(cuFuncGetModule, void **module, void *function) {
+  say("%s", __func__);
   *module = object_of(function, "F")->from;
   return CUDA_SUCCESS;
 }
 
 API(cuLibraryGetKernel, void **kernel, void *library, const char *name) {
+  say("%s", __func__);
   *kernel = create('K', name, object_of(library, "L"));
   return CUDA_SUCCESS;
 }
 
+API(cuLibraryGetKernelCount, unsigned *count, void *library) {
+  object_of(library, "L");
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+
+API(cuLibraryEnumerateKernels, void **kernels, unsigned count, void *library) {
+  say("%s", __func__);
+  if (count)
+    kernels[0] = create('K', "twice", object_of(library, "L"));
+  return CUDA_SUCCESS;
+}
+
+API(cuKernelGetName, const char **name, void *kernel) {
+  *name = object_of(kernel, "K")->name;
+  return CUDA_SUCCESS;
+}
+
 API(cuLibraryGetModule, void **module, void *library) {
+  say("%s", __func__);
   *module = create('M', "", object_of(library, "L"));
   return CUDA_SUCCESS;
 }
 
 API(cuKernelGetFunction, void **function, void *kernel) {
+  say("%s", __func__);
   object *from = object_of(kernel, "K");
   *function = create('F', from->name, from);
   return CUDA_SUCCESS;
@@ -281,13 +310,60 @@ API(cuKernelSetAttribute, int attribute, int value, void *kernel, int device) {
   return CUDA_SUCCESS;
 }
 
-API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *function, int block_size,
-    size_t bytes) {
-  say("%s: %s, %d threads, %zu bytes", __func__, object_of(function, "FK")->name, block_size,
-      bytes);
-  *blocks = 2;
+API(cuFuncSetSharedSize, void *function, unsigned bytes) {
+  say("%s: %s, %u bytes", __func__, object_of(function, "F")->name, bytes);
   return CUDA_SUCCESS;
 }
+
+/* ---- Occupancy ---- */
+
+/* Shows a question about a function. */
+static int ask(const char *name, void *function, int threads, size_t bytes) {
+  say("%s: %s, %d threads, %zu bytes", name, object_of(function, "FK")->name, threads, bytes);
+  return CUDA_SUCCESS;
+}
+
+API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *function, int threads,
+    size_t bytes) {
+  *blocks = 2;
+  return ask(__func__, function, threads, bytes);
+}
+
+API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, void *function, int threads,
+    size_t bytes, unsigned flags) {
+  check(flags == 1, "other flags than were given");
+  *blocks = 2;
+  return ask(__func__, function, threads, bytes);
+}
+
+API(cuOccupancyMaxPotentialBlockSize, int *grid, int *block, void *function,
+    size_t (*bytes_of)(int), size_t bytes, int limit) {
+  check(limit == 99, "another limit than was given");
+  *grid = *block = 64;
+  return ask(__func__, function, 64, bytes_of ? bytes_of(64) : bytes);
+}
+
+API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, void *function,
+    size_t (*bytes_of)(int), size_t bytes, int limit, unsigned flags) {
+  check(flags == 1 && limit == 99, "other arguments than were given");
+  *grid = *block = 64;
+  return ask(__func__, function, 64, bytes_of ? bytes_of(64) : bytes);
+}
+
+API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, void *function, int blocks,
+    int threads) {
+  check(blocks == 2, "another number of blocks than was given");
+  *bytes = 1000;
+  return ask(__func__, function, threads, 0);
+}
+
+#define ASK_ABOUT_CLUSTERS(name)                                                                   \
+  API(name, int *answer, void *function, const cu_launch_config *config) {                         \
+    *answer = 1;                                                                                   \
+    return ask(__func__, function, (int)config->block[0], config->shared_bytes);                   \
+  }
+ASK_ABOUT_CLUSTERS(cuOccupancyMaxPotentialClusterSize)
+ASK_ABOUT_CLUSTERS(cuOccupancyMaxActiveClusters)
 
 /* ---- Time ---- */
 
@@ -472,46 +548,210 @@ static int launch(const char *name, void *function, const unsigned size[6], unsi
 LAUNCH_KERNEL(cuLaunchKernel)
 LAUNCH_KERNEL(cuLaunchKernel_ptsz)
 
-API(cuLaunchCooperativeKernel, void *function, unsigned a, unsigned b, unsigned c, unsigned d,
-    unsigned e, unsigned f, unsigned bytes, void *stream, void **parameters) {
-  return launch(__func__, function, (unsigned[]){a, b, c, d, e, f}, bytes, stream, parameters);
-}
+#define LAUNCH_COOPERATIVE(name)                                                                   \
+  API(name, void *function, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e,            \
+      unsigned f, unsigned bytes, void *stream, void **parameters) {                               \
+    return launch(__func__, function, (unsigned[]){a, b, c, d, e, f}, bytes, stream, parameters);  \
+  }
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
 
-API(cuLaunchKernelEx, const cu_launch_config *config, void *function, void **parameters,
-    void **extra) {
-  const unsigned size[] = {config->grid[0],  config->grid[1],  config->grid[2],
-                           config->block[0], config->block[1], config->block[2]};
-  check(!extra && config->attribute_count == 0, "other arguments than were given");
-  return launch(__func__, function, size, config->shared_bytes, config->stream, parameters);
-}
+/* Attributes are an address and a number that the test program knows. */
+#define LAUNCH_CONFIGURED(name)                                                                    \
+  API(name, const cu_launch_config *config, void *function, void **parameters, void **extra) {     \
+    const unsigned size[] = {config->grid[0],  config->grid[1],  config->grid[2],                  \
+                             config->block[0], config->block[1], config->block[2]};                \
+    check(!extra && config->attribute_count == 3 && config->attributes == (void *)7,               \
+          "other arguments than were given");                                                      \
+    return launch(__func__, function, size, config->shared_bytes, config->stream, parameters);     \
+  }
+LAUNCH_CONFIGURED(cuLaunchKernelEx)
+LAUNCH_CONFIGURED(cuLaunchKernelEx_ptsz)
 
-/* A kernel's node is shown like a launch; the last member tells versions apart. */
-static int add_node(const char *name, void **node, const cu_kernel_node *parameters) {
-  void *function = parameters->function ? parameters->function : parameters->kernel;
-  say("%s: %s, %u bytes", name, object_of(function, "FK")->name, parameters->shared_bytes);
-  *node = create('N', "", NULL);
+API(cuLaunchCooperativeKernelMultiDevice, cu_device_launch *launches, unsigned count,
+    unsigned flags) {
+  check(flags == 3, "other flags than were given");
+  for (unsigned i = 0; i < count; i++) {
+    const cu_device_launch *at = &launches[i];
+    const unsigned size[] = {at->grid[0],  at->grid[1],  at->grid[2],
+                             at->block[0], at->block[1], at->block[2]};
+    launch(__func__, at->function, size, at->shared_bytes, at->stream, at->parameters);
+  }
   return CUDA_SUCCESS;
 }
 
-API(cuGraphAddKernelNode, void **node, void *graph, void *const *dependencies, size_t count,
-    const cu_kernel_node *parameters) {
-  (void)graph, (void)dependencies, (void)count;
-  return add_node(__func__, node, parameters);
+/* ---- Graphs ---- */
+
+/* A kernel's node is shown like a launch. */
+static int show_node(const char *name, const cu_kernel_node *parameters) {
+  void *function = parameters->function ? parameters->function : parameters->kernel;
+  say("%s: %s, %u bytes", name, object_of(function, "FK")->name, parameters->shared_bytes);
+  return CUDA_SUCCESS;
 }
 
-API(cuGraphAddKernelNode_v2, void **node, void *graph, void *const *dependencies, size_t count,
-    const cu_kernel_node *parameters) {
-  (void)graph, (void)dependencies, (void)count;
+/* The same with the last member of version 2. */
+static int show_node_v2(const char *name, const cu_kernel_node *parameters) {
   check(parameters->context == (void *)5, "another context than was given");
-  return add_node(__func__, node, parameters);
+  return show_node(name, parameters);
+}
+
+/* The same for a node of any kind. */
+static int show_any(const char *name, const cu_node *parameters) {
+  if (parameters->type != CU_GRAPH_NODE_TYPE_KERNEL)
+    return INVALID_VALUE;
+  return show_node_v2(name, &parameters->kernel);
+}
+
+#define GRAPH_KERNEL_NODES(suffix, show)                                                           \
+  API(cuGraphAddKernelNode##suffix, void **node, void *graph, void *const *dependencies,           \
+      size_t count, const cu_kernel_node *parameters) {                                            \
+    check(graph == (void *)3 && !dependencies && count == 0, "other arguments than were given");   \
+    *node = create('N', "", NULL);                                                                 \
+    return show(__func__, parameters);                                                             \
+  }                                                                                                \
+  API(cuGraphKernelNodeSetParams##suffix, void *node, const cu_kernel_node *parameters) {          \
+    object_of(node, "N");                                                                          \
+    return show(__func__, parameters);                                                             \
+  }                                                                                                \
+  API(cuGraphExecKernelNodeSetParams##suffix, void *graph, void *node,                             \
+      const cu_kernel_node *parameters) {                                                          \
+    check(graph == (void *)4, "another graph than was given");                                     \
+    object_of(node, "N");                                                                          \
+    return show(__func__, parameters);                                                             \
+  }
+GRAPH_KERNEL_NODES(, show_node)
+GRAPH_KERNEL_NODES(_v2, show_node_v2)
+
+API(cuGraphAddNode, void **node, void *graph, void *const *dependencies, size_t count,
+    cu_node *parameters) {
+  check(graph == (void *)3 && !dependencies && count == 0, "other arguments than were given");
+  *node = create('N', "", NULL);
+  return show_any(__func__, parameters);
 }
 
 API(cuGraphAddNode_v2, void **node, void *graph, void *const *dependencies, const void *edges,
     size_t count, cu_node *parameters) {
-  (void)graph, (void)dependencies, (void)edges, (void)count;
-  if (parameters->type != CU_GRAPH_NODE_TYPE_KERNEL)
-    return INVALID_VALUE;
-  return add_node(__func__, node, &parameters->kernel);
+  check(graph == (void *)3 && !dependencies && !edges && count == 0,
+        "other arguments than were given");
+  *node = create('N', "", NULL);
+  return show_any(__func__, parameters);
+}
+
+API(cuGraphNodeSetParams, void *node, cu_node *parameters) {
+  object_of(node, "N");
+  return show_any(__func__, parameters);
+}
+
+API(cuGraphExecNodeSetParams, void *graph, void *node, cu_node *parameters) {
+  check(graph == (void *)4, "another graph than was given");
+  object_of(node, "N");
+  return show_any(__func__, parameters);
+}
+
+/* ---- Linking ---- */
+
+API(cuLinkCreate, unsigned count, int *options, void **values, void **state) {
+  check(count == 0 && !options && !values, "other options than were given");
+  *state = create('S', "", NULL);
+  return CUDA_SUCCESS;
+}
+
+/* Adds an input; PTX must come with its NUL. */
+static int add_input(const char *call, void *state, int type, const void *data, size_t size,
+                     const char *name, unsigned count) {
+  int result;
+  object_of(state, "S");
+  check(count == 1, "other options than were given");
+  const char *what = judge(data, &result);
+  check(type != CU_JIT_INPUT_PTX || strnlen(data, size) + 1 >= size, "a wrong size");
+  check((type == CU_JIT_INPUT_PTX) == (strstr(what, "PTX") != NULL), "another type");
+  say("%s: %s of type %d called %s%s", call, what, type, name, result ? ", refused" : "");
+  return result;
+}
+
+#define LINK(suffix)                                                                               \
+  API(cuLinkAddData##suffix, void *state, int type, void *data, size_t size, const char *name,     \
+      unsigned count, int *options, void **values) {                                               \
+    check(options[0] == 0 && values[0] == (void *)32, "other options than were given");            \
+    return add_input(__func__, state, type, data, size, name, count);                              \
+  }                                                                                                \
+  API(cuLinkAddFile##suffix, void *state, int type, const char *path, unsigned count,              \
+      int *options, void **values) {                                                               \
+    object_of(state, "S");                                                                         \
+    check(count == 1 && options[0] == 0 && values[0] == (void *)32,                                \
+          "other options than were given");                                                        \
+    say("%s: type %d called %s", __func__, type, path);                                            \
+    return CUDA_SUCCESS;                                                                           \
+  }
+LINK()
+LINK(_v2)
+
+API(cuLinkComplete, void *state, void **code, size_t *size) {
+  static const char cubin[] = "\177ELF and so on";
+  object_of(state, "S");
+  *code = (void *)cubin;
+  *size = sizeof cubin;
+  return CUDA_SUCCESS;
+}
+
+API(cuLinkDestroy, void *state) {
+  object_of(state, "S")->magic = 0;
+  free(state);
+  return CUDA_SUCCESS;
+}
+
+/* ---- Tables ---- */
+
+static int table_load(void **module, const void *image) {
+  return load(module, image, 'M', "table 1");
+}
+
+/* With options, which are any. */
+static int table_load_with_options(void **module, const void *image, void *options, void *values,
+                                   unsigned count) {
+  say("options %p, %p, %u", options, values, count);
+  return load(module, image, 'M', "table 6");
+}
+
+static int table_load_fatbin(const void *image, void **module, void *options, void *values,
+                             unsigned count) {
+  say("options %p, %p, %u", options, values, count);
+  return load(module, image, 'M', "table 8");
+}
+
+static int table_launch(void *function, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e,
+                        unsigned f, unsigned bytes, void *stream, void **extra) {
+  check(!extra, "other arguments than were given");
+  return launch("table 9", function, (unsigned[]){a, b, c, d, e, f}, bytes, stream, stream);
+}
+
+/* The table for runtimes, and another. */
+API(cuGetExportTable, const void **table, const void *identifier) {
+  static void *runtime[] = {NULL,
+                            (void *)table_load,
+                            (void *)1,
+                            NULL,
+                            NULL,
+                            NULL,
+                            (void *)table_load_with_options,
+                            NULL,
+                            (void *)table_load_fatbin,
+                            (void *)table_launch,
+                            (void *)2,
+                            NULL,
+                            (void *)3};
+  static void *other[] = {(void *)16, (void *)4};
+  unsigned first;
+  memcpy(&first, identifier, sizeof first);
+  if (first == 0x6cfbd56b)
+    *table = runtime;
+  else if (first == 0x8c7994a0)
+    *table = other;
+  else
+    return NOT_FOUND;
+  runtime[0] = (void *)(uintptr_t)listed("STUB_TABLE", "104", 0);
+  say("%s", __func__);
+  return CUDA_SUCCESS;
 }
 
 /* ---- How functions are found ---- */
@@ -520,41 +760,70 @@ API(cuGetProcAddress_v2, const char *name, void **function, int version, uint64_
     int *status);
 API(cuGetProcAddress, const char *name, void **function, int version, uint64_t flags);
 
-/* What is found by name: the forms for per-thread streams and of version 2 stand before others. */
+/* What is found by name: later versions and forms for per-thread streams stand before others. */
 static const struct {
   const char *name;
   int since;
   bool per_thread;
   void *function;
 } functions[] = {
-    {"cuGetProcAddress", 12000, false, (void *)cuGetProcAddress_v2},
-    {"cuGetProcAddress", 0, false, (void *)cuGetProcAddress},
-    {"cuInit", 0, false, (void *)cuInit},
-    {"cuModuleLoad", 0, false, (void *)cuModuleLoad},
-    {"cuModuleLoadData", 0, false, (void *)cuModuleLoadData},
-    {"cuModuleLoadDataEx", 0, false, (void *)cuModuleLoadDataEx},
-    {"cuModuleLoadFatBinary", 0, false, (void *)cuModuleLoadFatBinary},
-    {"cuModuleUnload", 0, false, (void *)cuModuleUnload},
-    {"cuModuleGetFunction", 0, false, (void *)cuModuleGetFunction},
-    {"cuModuleEnumerateFunctions", 0, false, (void *)cuModuleEnumerateFunctions},
-    {"cuFuncGetModule", 0, false, (void *)cuFuncGetModule},
-    {"cuLibraryLoadData", 0, false, (void *)cuLibraryLoadData},
-    {"cuLibraryLoadFromFile", 0, false, (void *)cuLibraryLoadFromFile},
-    {"cuLibraryUnload", 0, false, (void *)cuLibraryUnload},
-    {"cuLibraryGetKernel", 0, false, (void *)cuLibraryGetKernel},
-    {"cuLibraryGetModule", 0, false, (void *)cuLibraryGetModule},
-    {"cuKernelGetFunction", 0, false, (void *)cuKernelGetFunction},
-    {"cuFuncSetAttribute", 0, false, (void *)cuFuncSetAttribute},
-    {"cuKernelSetAttribute", 0, false, (void *)cuKernelSetAttribute},
-    {"cuOccupancyMaxActiveBlocksPerMultiprocessor", 0, false,
-     (void *)cuOccupancyMaxActiveBlocksPerMultiprocessor},
-    {"cuLaunchKernel", 0, true, (void *)cuLaunchKernel_ptsz},
-    {"cuLaunchKernel", 0, false, (void *)cuLaunchKernel},
-    {"cuLaunchKernelEx", 0, false, (void *)cuLaunchKernelEx},
-    {"cuLaunchCooperativeKernel", 0, false, (void *)cuLaunchCooperativeKernel},
-    {"cuGraphAddKernelNode", 12000, false, (void *)cuGraphAddKernelNode_v2},
-    {"cuGraphAddKernelNode", 0, false, (void *)cuGraphAddKernelNode},
-    {"cuGraphAddNode", 12030, false, (void *)cuGraphAddNode_v2},
+#define ANY(name)                                                                                  \
+  { #name, 0, false, (void *)name }
+#define SINCE(version, name)                                                                       \
+  { #name, version, false, (void *)name##_v2 }
+#define PER_THREAD(name)                                                                           \
+  { #name, 0, true, (void *)name##_ptsz }
+    SINCE(12000, cuGetProcAddress),
+    ANY(cuGetProcAddress),
+    ANY(cuInit),
+    ANY(cuGetExportTable),
+    ANY(cuModuleLoad),
+    ANY(cuModuleLoadData),
+    ANY(cuModuleLoadDataEx),
+    ANY(cuModuleLoadFatBinary),
+    ANY(cuModuleUnload),
+    ANY(cuModuleGetFunction),
+    ANY(cuModuleEnumerateFunctions),
+    ANY(cuFuncGetModule),
+    ANY(cuLinkCreate),
+    SINCE(6050, cuLinkAddData),
+    SINCE(6050, cuLinkAddFile),
+    ANY(cuLinkComplete),
+    ANY(cuLinkDestroy),
+    ANY(cuLibraryLoadData),
+    ANY(cuLibraryLoadFromFile),
+    ANY(cuLibraryUnload),
+    ANY(cuLibraryGetKernel),
+    ANY(cuLibraryEnumerateKernels),
+    ANY(cuLibraryGetModule),
+    ANY(cuKernelGetFunction),
+    ANY(cuFuncSetAttribute),
+    ANY(cuFuncSetSharedSize),
+    ANY(cuKernelSetAttribute),
+    ANY(cuOccupancyMaxActiveBlocksPerMultiprocessor),
+    ANY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags),
+    ANY(cuOccupancyMaxPotentialBlockSize),
+    ANY(cuOccupancyMaxPotentialBlockSizeWithFlags),
+    ANY(cuOccupancyAvailableDynamicSMemPerBlock),
+    ANY(cuOccupancyMaxPotentialClusterSize),
+    ANY(cuOccupancyMaxActiveClusters),
+    PER_THREAD(cuLaunchKernel),
+    ANY(cuLaunchKernel),
+    PER_THREAD(cuLaunchKernelEx),
+    ANY(cuLaunchKernelEx),
+    PER_THREAD(cuLaunchCooperativeKernel),
+    ANY(cuLaunchCooperativeKernel),
+    ANY(cuLaunchCooperativeKernelMultiDevice),
+    SINCE(12000, cuGraphAddKernelNode),
+    ANY(cuGraphAddKernelNode),
+    SINCE(12000, cuGraphKernelNodeSetParams),
+    ANY(cuGraphKernelNodeSetParams),
+    SINCE(12000, cuGraphExecKernelNodeSetParams),
+    ANY(cuGraphExecKernelNodeSetParams),
+    SINCE(12030, cuGraphAddNode),
+    ANY(cuGraphAddNode),
+    ANY(cuGraphNodeSetParams),
+    ANY(cuGraphExecNodeSetParams),
 };
 
 API(cuGetProcAddress, const char *name, void **function, int version, uint64_t flags) {
@@ -562,6 +831,7 @@ API(cuGetProcAddress, const char *name, void **function, int version, uint64_t f
     if (strcmp(functions[i].name, name) == 0 && version >= functions[i].since &&
         (!functions[i].per_thread || flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)) {
       *function = functions[i].function;
+      say("cuGetProcAddress%s: %s", version < 12000 ? "" : "_v2", name);
       return CUDA_SUCCESS;
     }
   *function = NULL;

@@ -12,8 +12,9 @@
  *   print:TEXT       prints a line
  *   process          prints its number
  *   input            prints what it reads
+ *   table:FILE       from now on launches take what this table says
  *   exit:N, _exit:N, abort, hang
- *   HASH?STEP        takes a step only in runs with that BANKFOLD_HASH */
+ *   HASH?STEP        takes a step only in runs with that BANKFOLD_HASH; ?STEP: without one */
 #include "abi.h"
 
 #include <dlfcn.h>
@@ -132,7 +133,7 @@ static const char *behind(const char *step, const char *word) {
 static void take(const char *step) {
   const char *mark = strchr(step, '?'), *hash = getenv("BANKFOLD_HASH"), *rest;
   if (mark) {
-    if (hash && strlen(hash) == (size_t)(mark - step) && behind(step, hash))
+    if (!hash ? mark == step : strlen(hash) == (size_t)(mark - step) && behind(step, hash))
       take(mark + 1);
   } else if ((rest = behind(step, "capture:")))
     capture(rest);
@@ -140,6 +141,8 @@ static void take(const char *step) {
     in_child(rest);
   else if ((rest = behind(step, "print:")))
     puts(rest);
+  else if ((rest = behind(step, "table:")))
+    setenv("STUB_TIMES", rest, 1);
   else if (strcmp(step, "process") == 0)
     printf("%ld\n", (long)getpid());
   else if (strcmp(step, "input") == 0)

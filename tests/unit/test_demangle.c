@@ -28,11 +28,22 @@ static void test_names(void **state) {
   expect("_Z3useISt4pairIiiEEvT_", "use<...>");
 }
 
+static void test_variables(void **state) {
+  (void)state;
+  expect("_ZZ9transposePfPKfiE4tile", "tile");
+  expect("_ZZ6cipherILi1EEvPKjPKhS1_S1_PjE5table", "table");
+  expect("_ZZN2ns6kernelEvE4tile_0", "tile");
+  expect("_ZZ9transposeE4tile", "tile");
+  expect("_ZN2ns4tileE", "ns::tile");
+}
+
 /* Whatever is no mangled name comes back without harm. */
 static void test_damaged_names(void **state) {
   (void)state;
   expect("_Z", "_Z");
   expect("_ZN", "_ZN");
+  expect("_ZZ", "_ZZ");
+  expect("_ZZ1kE9tile", "_ZZ1kE9tile");
   expect("_Z99short", "_Z99short");
   expect("_Z1kI", "k<...>");
   expect("_Z1kILi", "k<...>");
@@ -42,6 +53,7 @@ static void test_damaged_names(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_names),
+      cmocka_unit_test(test_variables),
       cmocka_unit_test(test_damaged_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

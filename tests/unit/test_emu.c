@@ -425,6 +425,23 @@ static void transpose_has_a_profile(void **state) {
   }
 }
 
+/* Loads that an observer was told of, as merged and as written. */
+typedef struct told {
+  unsigned merged, written, merged_bytes, written_bytes;
+} told;
+
+static void tell_merged(void *context, const bf_emu_event *event) {
+  told *seen = context;
+  seen->merged += event->op == BF_OP_LD;
+  seen->merged_bytes += event->op == BF_OP_LD ? event->width_bytes : 0;
+}
+
+static void tell_written(void *context, const bf_emu_event *event) {
+  told *seen = context;
+  seen->written += event->op == BF_OP_LD;
+  seen->written_bytes += event->op == BF_OP_LD ? event->width_bytes : 0;
+}
+
 /* The table is named second but declared first: there two loads of 4 bytes become one of 8. */
 static void merged_loads_are_aligned(void **state) {
   (void)state;
@@ -456,6 +473,14 @@ static void merged_loads_are_aligned(void **state) {
     loads += row.wavefronts_load;
     executions += row.executions;
   }
+  told seen = {0};
+  launch.observer = &(bf_emu_observer){
+      .access = tell_merged, .written = tell_written, .context = &seen, .as_merged = true};
+  bed_run_well(&at, &launch);
+  assert_int_equal(seen.merged, 1);
+  assert_int_equal(seen.merged_bytes, 8);
+  assert_int_equal(seen.written, 2);
+  assert_int_equal(seen.written_bytes, 8);
   assert_int_equal(loads, 2);
   assert_int_equal(executions, 2);
   bf_profile_free(profile);

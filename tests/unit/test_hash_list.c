@@ -52,6 +52,23 @@ static void a_star_is_all_others(void **state) {
   bf_hash_list_free(hashes);
 }
 
+static void arrays_have_their_own_hash(void **state) {
+  (void)state;
+  bf_hash_list *hashes;
+  assert_int_equal(bf_hash_list_parse("a.hashes",
+                                      "k fixed\nk[tile] none\n*[other] xor:0,5,31\nm[tile] fixed\n",
+                                      bf_machine_geometry(machine), &hashes, NULL),
+                   BF_OK);
+  assert_string_equal(text_of(hashes, "k"), "fixed");
+  assert_null(text_of(hashes, "m"));
+  assert_false(bf_hash_list_has(hashes, "m"));
+  assert_string_equal(bf_hash_text(bf_hash_list_find_array(hashes, "k", "tile")), "none");
+  assert_string_equal(bf_hash_text(bf_hash_list_find_array(hashes, "*", "other")), "xor:0,5,31");
+  assert_string_equal(bf_hash_text(bf_hash_list_find_array(hashes, "m", "tile")), "fixed");
+  assert_null(bf_hash_list_find_array(hashes, "k", "other"));
+  bf_hash_list_free(hashes);
+}
+
 static void faults_are_located(void **state) {
   (void)state;
   static const struct {
@@ -66,6 +83,12 @@ static void faults_are_located(void **state) {
       {"* fixed\n* none\n", 2, 1, "'*' has a hash already"},
       {"a  xor:0,0,31\n", 1, 10, "K2 equals K1: those bits cancel each other"},
       {"a nonsense\n", 1, 3, ""},
+      {"a[b] fixed\n a[b] none\n", 2, 2, "'a[b]' has a hash already"},
+      {"a[] fixed\n", 1, 1, "a hash is for a KERNEL or for an array, KERNEL[ARRAY]"},
+      {"[b] fixed\n", 1, 1, "a hash is for a KERNEL or for an array, KERNEL[ARRAY]"},
+      {"a[b fixed\n", 1, 1, "a hash is for a KERNEL or for an array, KERNEL[ARRAY]"},
+      {"a[b]c fixed\n", 1, 1, "a hash is for a KERNEL or for an array, KERNEL[ARRAY]"},
+      {"a[b]] fixed\n", 1, 1, "a hash is for a KERNEL or for an array, KERNEL[ARRAY]"},
       {"# nothing\n", 0, 0, "no kernel has a hash"},
   };
   for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -80,6 +103,24 @@ static void faults_are_located(void **state) {
     if (*row[i].message)
       assert_string_equal(diagnostic.message, row[i].message);
   }
+}
+
+static void all_are_found(void **state) {
+  (void)state;
+  bf_hash_list *hashes;
+  const char *kernel = NULL;
+  unsigned seen = 0;
+  assert_int_equal(bf_hash_list_parse("a.hashes", "a fixed\nb none\n* add\n",
+                                      bf_machine_geometry(machine), &hashes, NULL),
+                   BF_OK);
+  for (size_t i = 0; i < 3; i++) {
+    const bf_hash *hash = bf_hash_list_get(hashes, i, &kernel);
+    assert_ptr_equal(hash, bf_hash_list_find(hashes, kernel));
+    seen |= *kernel == 'a' ? 1 : *kernel == 'b' ? 2 : 4;
+  }
+  assert_int_equal(seen, 7);
+  assert_null(bf_hash_list_get(hashes, 3, &kernel));
+  bf_hash_list_free(hashes);
 }
 
 static void files_that_are_none(void **state) {
@@ -98,7 +139,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(kernels_have_their_own_hash),
       cmocka_unit_test(a_star_is_all_others),
+      cmocka_unit_test(arrays_have_their_own_hash),
       cmocka_unit_test(faults_are_located),
+      cmocka_unit_test(all_are_found),
       cmocka_unit_test(files_that_are_none),
   };
   return cmocka_run_group_tests(tests, load_machine, free_machine);

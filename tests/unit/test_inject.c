@@ -5,10 +5,13 @@
 #include "random.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -20,8 +23,8 @@ void *inject_driver(const char *name) {
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
-  (void)settings, (void)name, (void)ptx, (void)rewritten;
+                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+  (void)settings, (void)name, (void)ptx, (void)is_linked, (void)rewritten;
   return bf_fail(diagnostic, BF_UNSUPPORTED, "no rewriter");
 }
 
@@ -80,7 +83,7 @@ static void try_image(const void *image) {
   static const inject_devices devices = {.count = 1, .sm = {90}, .ptx_version = 90};
   const void *bytes;
   inject_source source;
-  uint64_t size = inject_image_bytes(image, &bytes);
+  uint64_t size = inject_image_bytes(image, BF_MAX_PTX_BYTES, &bytes);
   if (size == 0 || inject_source_open(bytes, size, &devices, &source, NULL) != BF_OK)
     return;
   bf_text text = {0};
@@ -194,6 +197,51 @@ static void cached_images_come_back(void **state) {
   remove_folder(settings.cache);
 }
 
+/* What a thread writes again and again, until it is told to stop. */
+typedef struct busy_writer {
+  const inject_settings *settings;
+  const inject_image *image;
+  atomic_bool stops;
+} busy_writer;
+
+static void *write_again(void *context) {
+  busy_writer *writer = context;
+  while (!atomic_load(&writer->stops))
+    inject_cache_write(writer->settings, writer->image);
+  return NULL;
+}
+
+/* Files appear whole: whoever reads while they are written gets the old or the new one. */
+static void images_are_read_while_written(void **state) {
+  (void)state;
+  enum { TEXT_BYTES = 1 << 19, READS = 200 };
+  inject_settings settings = {.cache = "/tmp/bankfold-test.XXXXXX"};
+  unsigned char key[INJECT_KEY_BYTES] = {5};
+  char *text = malloc(TEXT_BYTES);
+  assert_non_null(text);
+  assert_non_null(mkdtemp(settings.cache));
+  memset(text, 'x', TEXT_BYTES);
+  inject_image *image = inject_image_create(key, text, TEXT_BYTES, NULL, 0);
+  busy_writer writer = {.settings = &settings, .image = image};
+  pthread_t threads[2];
+  inject_cache_write(&settings, image);
+  for (unsigned i = 0; i < 2; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, write_again, &writer), 0);
+  unsigned sound = 0;
+  for (unsigned i = 0; i < READS; i++) {
+    inject_image *found = inject_cache_read(&settings, key);
+    sound += found && strlen(found->text) == TEXT_BYTES;
+    inject_image_free(found);
+  }
+  atomic_store(&writer.stops, true);
+  for (unsigned i = 0; i < 2; i++)
+    pthread_join(threads[i], NULL);
+  assert_int_equal(sound, READS);
+  inject_image_free(image);
+  free(text);
+  remove_folder(settings.cache);
+}
+
 /* Lines that are not those of kernels make no image. */
 static void bad_lines_make_no_image(void **state) {
   (void)state;
@@ -229,14 +277,53 @@ static void handles_are_remembered(void **state) {
   }
 }
 
+static void *set_again(void *context) {
+  static inject_image image;
+  atomic_bool *stops = context;
+  while (!atomic_load(stops))
+    inject_handle_set(context, &image, true);
+  return NULL;
+}
+
+/* A child is not left with the lock of a thread that it does not have. */
+static void children_can_take_the_lock(void **state) {
+  (void)state;
+  enum { CHILDREN = 200, MOST_SECONDS = 20, THREADS = 4 };
+  static atomic_bool stops[THREADS];
+  pthread_t threads[THREADS];
+  inject_image image = {0};
+  unsigned good = 0;
+  for (unsigned i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, set_again, &stops[i]), 0);
+  for (unsigned i = 0; i < CHILDREN; i++) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(MOST_SECONDS);
+      _exit(inject_handle_set(&status, &image, true) ? 7 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
+      break;
+    good++;
+  }
+  for (unsigned i = 0; i < THREADS; i++)
+    atomic_store(&stops[i], true);
+  for (unsigned i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  assert_int_equal(good, CHILDREN);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(digests_are_blake2b),
       cmocka_unit_test(images_may_lie),
       cmocka_unit_test(ptx_is_that_of_the_code_that_would_run),
       cmocka_unit_test(cached_images_come_back),
+      cmocka_unit_test(images_are_read_while_written),
       cmocka_unit_test(bad_lines_make_no_image),
       cmocka_unit_test(handles_are_remembered),
+      cmocka_unit_test(children_can_take_the_lock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* The rewriter: golden texts of small kernels, what is refused and where, and what is told of
  * kernels. That rewritten kernels do what they did is for check_rewrite. */
 #include "apply/rewrite.h"
+#include "apply/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,8 @@ static const bf_hash *same(void *context, const bf_ptx_function *kernel,
 
 static void rewrite(const bf_ptx_module *module, const bf_hash *hash, bf_rewrite_result *result) {
   bf_diagnostic diagnostic;
-  bf_rewrite_options options = {(void *)(uintptr_t)hash, same};
+  bf_rewrite_options options = {
+      .context = (void *)(uintptr_t)hash, .hash_of = same, .dynamic_is_rounded = true};
   if (bf_rewrite(module, &options, result, &diagnostic) != BF_OK)
     fail_msg("%s", diagnostic.message);
 }
@@ -94,8 +96,8 @@ static void golden_registers(void **state) {
                     "\tred.shared.add.u32 \t[%bf_place1], %r1;\n\tret;\n}\n");
 }
 
-/* Names of variables start rows: one hash serves the row, and XOR reaches its words. Two terms. A
- * jump into the middle forgets what was held. */
+/* Names of variables start rows: one hash serves the row, and XOR reaches its words. Two terms.
+ * What does not change in a loop is computed before it. */
 static void golden_names(void **state) {
   (void)state;
   check_golden("bits:0,1,2^5,3^6,4^7^9",
@@ -114,7 +116,6 @@ static void golden_names(void **state) {
                     "\txor.b32 \t%bf1_place0, %bf1_place0, %bf1_term;\n"
                     "\txor.b32 \t%bf1_place1, %bf1_place0, 32;\n"
                     "\tld.shared.v4.b32 \t{%r0, %r1, %r2, %r3}, [%bf1_place1];\n"
-                    "\tst.shared.u8 \t[%bf1_place1+5], %r0;\nagain:\n"
                     "\tmov.u32 \t%bf1_logical, open+128;\n"
                     "\tshr.u32 \t%bf1_term, %bf1_logical, 3;\n"
                     "\tand.b32 \t%bf1_term, %bf1_term, 112;\n"
@@ -122,6 +123,7 @@ static void golden_names(void **state) {
                     "\tshr.u32 \t%bf1_term, %bf1_logical, 5;\n"
                     "\tand.b32 \t%bf1_term, %bf1_term, 64;\n"
                     "\txor.b32 \t%bf1_place2, %bf1_place2, %bf1_term;\n"
+                    "\tst.shared.u8 \t[%bf1_place1+5], %r0;\nagain:\n"
                     "\tst.shared.u32 \t[%bf1_place2], %r0;\n\tbra \tagain;\n}\n");
 }
 
@@ -200,12 +202,8 @@ static const struct {
      "a call of other, which is not in the module"},
     {".extern .func free();\n" KERNEL("cvta.shared.u64 %rd0, %rd1;\ncall free, ();"), 7,
      "a call of free, which may be given shared memory"},
-    {".visible .func f()\n{\n.reg .b32 %r;\nld.shared.u32 %r, [%r];\nret;\n}\n" KERNEL(
-         "call f, ();"),
-     1, "function f may be called from other modules"},
-    {".func f()\n{\n.reg .b32 %r;\nld.shared.u32 %r, [%r];\nret;\n}\n" KERNEL(
-         "call f, ();\nmov.u64 %rd1, f;"),
-     1, "function f may be called through a pointer"},
+    {".weak .func f()\n{\n.reg .b32 %r;\nld.shared.u32 %r, [%r];\nret;\n}\n" KERNEL("call f, ();"),
+     1, "function f may be replaced by another module's"},
     {".extern .shared .b32 e[32];\n" KERNEL("ld.shared.u32 %r1, [e];"), 1,
      "shared variable e is defined elsewhere"},
     {".weak .shared .b32 e[32];\n" KERNEL("ld.shared.u32 %r1, [e];"), 1,
@@ -220,6 +218,10 @@ static const struct {
     {".entry k(.param .u64 .ptr .shared .align 4 p)\n{\n.reg .b64 %r;\nld.param.u64 %r, [p];\n"
      "ld.shared.u64 %r, [%r];\n}\n",
      1, "parameter p points to shared memory"},
+    {KERNEL("ld.shared.u32 %r1, [a+6];"), 5,
+     "an access that is not aligned to its width of 4 bytes"},
+    {KERNEL("shl.b32 %r2, %r1, 3;\nst.shared.u16 [%r2+5], %r1;"), 6,
+     "an access that is not aligned to its width of 2 bytes"},
     {KERNEL("mbarrier.init.shared.b64 [%rd1], %r1;"), 5,
      "mbarrier objects that cannot be told from data"},
 };
@@ -302,40 +304,346 @@ static const bf_hash *choose(void *context, const bf_ptx_function *kernel,
   return strcmp(kernel->name, "first") == 0 ? hashes->first : hashes->second;
 }
 
-/* A function that two kernels call is rewritten only if both have its hash. */
+/* How often a text occurs in another. */
+static unsigned count(const char *in, const char *what) {
+  unsigned times = 0;
+  for (const char *at = in; (at = strstr(at, what)); at++)
+    times++;
+  return times;
+}
+
+/* Asks the verifier about a result. */
+static void verify(const bf_ptx_module *module, const bf_rewrite_result *result,
+                   const bf_rewrite_options *options) {
+  bf_verify_result verdict;
+  bf_diagnostic diagnostic;
+  bf_ptx_module *after = parse(result->text.data);
+  assert_int_equal(
+      bf_verify(module, after, options->context, options->hash_of, &verdict, &diagnostic), BF_OK);
+  if (!verdict.is_accepted)
+    fail_msg("%s in\n%s", verdict.finding[0].text, result->text.data);
+  bf_verify_free(&verdict);
+  bf_ptx_free(after);
+}
+
+/* A function that two kernels call is rewritten in its place only if both have its hash; else there
+ * is a copy for each hash, also of functions between. */
 static void shared_functions(void **state) {
   (void)state;
   bf_ptx_module *module =
-      parse(HEAD ".func f()\n{\n.reg .b32 %r;\nmov.u32 %r, 0;\nld.shared.u32 %r, [%r];\nret;\n}\n"
-                 ".func g()\n{\ncall f, ();\nret;\n}\n"
-                 ".entry first()\n{\n.shared .b32 a[32];\ncall g, ();\nret;\n}\n"
-                 ".entry second()\n{\ncall f, ();\nret;\n}\n");
+      parse(HEAD ".func f();\n.func f()\n{\n.reg .b32 %r;\nmov.u32 %r, 0;\n"
+                 "ld.shared.u32 %r, [%r];\nret;\n}\n.func f__bankfold_1()\n{\nret;\n}\n"
+                 ".func g()\n{\ncall f, ();\nret;\n}\n.func pure()\n{\nret;\n}\n"
+                 ".entry first()\n{\n.shared .b32 a[32];\ncall g, ();\ncall pure, ();\nret;\n}\n"
+                 ".entry second()\n{\ncall f, ();\ncall pure, ();\nret;\n}\n");
   bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
   const chosen cases[] = {{fixed, fixed}, {fixed, other}, {fixed, NULL}};
+  static const unsigned copies[] = {0, 2, 1};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
-    bf_rewrite_options options = {(void *)(uintptr_t)&cases[i], choose};
+    bf_rewrite_options options = {
+        .context = (void *)(uintptr_t)&cases[i], .hash_of = choose, .dynamic_is_rounded = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
     assert_int_equal(result.kernels, 2);
-    assert_int_equal(result.kernel[0].is_rewritten, i == 0);
-    assert_int_equal(result.kernel[1].is_rewritten, i == 0);
-    assert_int_equal(result.is_changed, i == 0);
+    assert_true(result.kernel[0].is_rewritten && result.is_changed);
+    assert_int_equal(result.kernel[1].is_rewritten, cases[i].second != NULL);
     assert_int_equal(result.kernel[0].accesses, 1);
-    if (i == 0) {
-      assert_int_equal(result.kernel[0].hashed, 1);
-      assert_int_equal(result.kernel[1].added_instructions, 3);
-      assert_int_equal(result.kernel[0].shared_bytes, 128);
-    } else {
-      assert_string_equal(result.kernel[0].obstacle[0].text,
-                          "function f is also used by kernel second, which is not hashed alike");
-      assert_int_equal(result.kernel[0].obstacle[0].line, 4);
-    }
+    assert_int_equal(result.kernel[0].hashed, 1);
+    assert_int_equal(result.kernel[0].added_instructions, 3);
+    assert_int_equal(result.kernel[0].shared_bytes, 128);
+    assert_int_equal(count(result.text.data, ".func f__bankfold_1()"), 1);
+    assert_int_equal(count(result.text.data, ".func f__bankfold_2()"), copies[i] > 0 ? 2 : 0);
+    assert_int_equal(count(result.text.data, ".func f__bankfold_3()"), copies[i] > 1 ? 2 : 0);
+    assert_int_equal(count(result.text.data, "call \tf__bankfold_2, ();"), copies[i] > 0);
+    assert_int_equal(count(result.text.data, "call \tf__bankfold_3, ();"), copies[i] > 1);
+    assert_int_equal(count(result.text.data, "g__bankfold"), 0);
+    assert_int_equal(count(result.text.data, "pure__bankfold"), 0);
+    verify(module, &result, &options);
     bf_rewrite_free(&result);
   }
   bf_hash_free(fixed);
   bf_hash_free(other);
   bf_ptx_free(module);
+}
+
+/* Functions that others may call stay, and a copy is called. */
+static void open_functions(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      HEAD
+      ".visible .func f()\n{\n.reg .b32 %r;\nmov.u32 %r, 0;\nld.shared.u32 %r, [%r];\nret;\n}\n"
+      ".entry k()\n{\n.reg .b64 %rd;\ncall f, ();\nret;\n}\n",
+      HEAD ".func f()\n{\n.reg .b32 %r;\nmov.u32 %r, 0;\nld.shared.u32 %r, [%r];\nret;\n}\n"
+           ".entry k()\n{\n.reg .b64 %rd;\ncall f, ();\nret;\n}\n"
+           ".entry other()\n{\n.reg .b64 %rd;\nmov.u64 %rd, f;\nret;\n}\n"};
+  bf_hash *hash = hash_of("fixed");
+  for (size_t i = 0; i < 2; i++) {
+    bf_ptx_module *module = parse(texts[i]);
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_result result;
+    rewrite(module, hash, &result);
+    assert_true(result.kernel[0].is_rewritten);
+    assert_int_equal(count(result.text.data, "\tld.shared.u32 \t%r, [%r];"), 1);
+    assert_int_equal(count(result.text.data, "\n.func f__bankfold_1()"), 1);
+    assert_int_equal(count(result.text.data, "call \tf__bankfold_1, ();"), 1);
+    verify(module, &result, &options);
+    bf_rewrite_free(&result);
+    bf_ptx_free(module);
+  }
+  bf_hash_free(hash);
+}
+
+/* ---- Arrays ---- */
+
+/* Hashes of arrays by the first letter of their name: a and b have one, others none. */
+typedef struct array_hashes {
+  const bf_hash *a, *b;
+} array_hashes;
+
+static const bf_hash *by_letter(void *context, const bf_ptx_function *kernel,
+                                const bf_ptx_variable *array) {
+  (void)kernel;
+  const array_hashes *hashes = context;
+  if (!array)
+    return NULL;
+  return array->name[0] == 'a' ? hashes->a : array->name[0] == 'b' ? hashes->b : NULL;
+}
+
+/* Every array its own hash; those without one are neither hashed nor padded. */
+static void arrays(void **state) {
+  (void)state;
+  bf_ptx_module *module = parse(
+      HEAD ".entry k()\n{\n.reg .b32 %r<8>;\n.shared .b32 a[40];\n.shared .b32 b[40];\n"
+           ".shared .b32 c[40];\nmov.u32 %r0, %tid.x;\nshl.b32 %r0, %r0, 2;\nmov.u32 %r1, a;\n"
+           "add.u32 %r1, %r1, %r0;\nmov.u32 %r2, b;\nadd.u32 %r2, %r2, %r0;\nmov.u32 %r3, c;\n"
+           "add.u32 %r3, %r3, %r0;\nld.shared.u32 %r4, [%r1];\nst.shared.u32 [%r2], %r4;\n"
+           "ld.shared.u32 %r5, [%r3];\nst.shared.v2.u32 [c+8], {%r4, %r5};\nret;\n}\n");
+  bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
+  array_hashes hashes = {fixed, other};
+  bf_rewrite_options options = {
+      .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = true};
+  bf_rewrite_result result;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+  const bf_rewrite_kernel *kernel = &result.kernel[0];
+  assert_true(kernel->is_rewritten && kernel->knows_arrays);
+  assert_string_equal(kernel->hash, "a=fixed, b=bits:0,1^5,2,3,4, c=none");
+  assert_int_equal(kernel->arrays, 3);
+  assert_string_equal(kernel->array[1].name, "b");
+  assert_string_equal(kernel->array[1].hash, "bits:0,1^5,2,3,4");
+  assert_null(kernel->array[2].hash);
+  assert_int_equal(kernel->array[2].accesses, 2);
+  assert_int_equal(kernel->array[2].granule_bytes, 8);
+  assert_int_equal(kernel->hashed, 2);
+  assert_int_equal(kernel->exempt, 2);
+  assert_int_equal(kernel->added_instructions, 6);
+  assert_int_equal(kernel->padded_bytes, 256 + 256 + 160);
+  assert_non_null(strstr(result.text.data, ".shared .align 128 .b32 b[64];"));
+  assert_non_null(strstr(result.text.data, ".shared .b32 c[40];"));
+  verify(module, &result, &options);
+  bf_rewrite_free(&result);
+  bf_hash_free(fixed);
+  bf_hash_free(other);
+  bf_ptx_free(module);
+}
+
+/* Accesses that are not known to be to one array. */
+static void unknown_arrays(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *obstacle;
+    unsigned line;
+  } cases[] = {
+      {"selp.u32 %r1, a, b, %p;\nld.shared.u32 %r2, [%r1];\n",
+       "an access to a or to b, which have hashes of their own", 8},
+      {"mov.u32 %r1, a;\n@%p mov.u32 %r1, c;\nld.shared.u32 %r2, [%r1];\n",
+       "an access to a or to c, which have hashes of their own", 9},
+      {"ld.param.u32 %r1, [x];\nld.shared.u32 %r2, [%r1];\nld.shared.u32 %r2, [a];\n",
+       "an access to an array that is not known, where arrays have hashes of their own", 8},
+      {"mov.u64 %rd, a;\ncvta.shared.u64 %rd, %rd;\nld.u32 %r2, [%rd];\n",
+       "a generic access, where arrays have hashes of their own", 9},
+      {"mov.u32 %r1, a;\nst.shared.u32 [b], %r1;\nld.shared.u32 %r1, [b];\nadd.u32 %r1, %r1, b;\n"
+       "ld.shared.u32 %r2, [%r1];\n",
+       "an access to an array that is not known, where arrays have hashes of their own", 11},
+      {"ld.shared.v2.u32 {%r1, %r2}, [a];\n",
+       "an access of 8 bytes, of which the hash keeps 4 together", 7},
+  };
+  bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
+  array_hashes hashes = {fixed, other};
+  bf_rewrite_options options = {
+      .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = true};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[1024];
+    bf_rewrite_result result;
+    bf_diagnostic diagnostic;
+    snprintf(text, sizeof text,
+             HEAD ".entry k(.param .u32 x)\n{\n.reg .b32 %%r<8>; .reg .b64 %%rd; .reg .pred %%p; "
+                  ".shared .b32 a[32]; .shared .b32 b[32]; .shared .b32 c[32];\n%s"
+                  "ld.shared.u32 %%r3, [a]; ld.shared.u32 %%r3, [b]; ld.shared.u32 %%r3, [c];\n"
+                  "ret;\n}\n",
+             cases[i].text);
+    bf_ptx_module *module = parse(text);
+    assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+    assert_false(result.is_changed);
+    if (result.kernel[0].obstacles == 0 ||
+        strcmp(result.kernel[0].obstacle[0].text, cases[i].obstacle) != 0 ||
+        result.kernel[0].obstacle[0].line != cases[i].line)
+      fail_msg("%s: %s", text,
+               result.kernel[0].obstacles ? result.kernel[0].obstacle[0].text : "rewritten");
+    bf_rewrite_free(&result);
+    bf_ptx_free(module);
+  }
+  bf_hash_free(fixed);
+  bf_hash_free(other);
+}
+
+/* Dynamic shared memory needs the promise of whole rows, unless it is left alone; all open arrays
+ * start at the same place and are one. */
+static void dynamic_memory(void **state) {
+  (void)state;
+  static const char text[] =
+      HEAD ".extern .shared .b32 %s[];\n.extern .shared .b8 %s[];\n.entry k()\n{\n.reg .b32 %%r;\n"
+           ".shared .b32 a[32];\nld.shared.u32 %%r, [a];\nld.shared.u32 %%r, [%s+4];\n"
+           "ld.shared.u8 %%r, [%s];\nret;\n}\n";
+  static const struct {
+    const char *first, *second;
+    bool is_rounded;
+    const char *obstacle; /* NULL: rewritten */
+  } cases[] = {
+      {"a1", "a2", true, NULL},
+      {"a1", "a2", false, "dynamic shared memory (a1), whose size must be a multiple of 128 bytes"},
+      {"c1", "c2", false, NULL},
+      {"a1", "c2", true, "shared variables a1 and c2 start at the same place and need one hash"},
+  };
+  bf_hash *fixed = hash_of("fixed");
+  array_hashes hashes = {fixed, NULL};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char full[1024];
+    bf_rewrite_result result;
+    bf_diagnostic diagnostic;
+    bf_rewrite_options options = {
+        .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = cases[i].is_rounded};
+    snprintf(full, sizeof full, text, cases[i].first, cases[i].second, cases[i].first,
+             cases[i].second);
+    bf_ptx_module *module = parse(full);
+    assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+    assert_int_equal(result.kernel[0].is_rewritten, !cases[i].obstacle);
+    assert_int_equal(result.kernel[0].arrays, 2);
+    assert_true(result.kernel[0].has_dynamic_shared);
+    if (cases[i].obstacle)
+      assert_string_equal(result.kernel[0].obstacle[0].text, cases[i].obstacle);
+    else
+      verify(module, &result, &options);
+    bf_rewrite_free(&result);
+    bf_ptx_free(module);
+  }
+  bf_hash_free(fixed);
+}
+
+/* ---- Cheap code ---- */
+
+/* What accesses of a base cost: lines of code and instructions added. */
+static void costs(void **state) {
+  (void)state;
+  static const struct {
+    const char *what, *hash, *text;
+    unsigned added;
+  } cases[] = {
+      {"one hash serves both sides of a branch and what follows", "fixed",
+       "ld.shared.u32 %r1, [%r0];\n@%p bra other;\nld.shared.u32 %r1, [%r0];\nbra join;\nother:\n"
+       "st.shared.u32 [%r0], %r1;\njoin:\nld.shared.u32 %r1, [%r0];\n",
+       3},
+      {"what only one side computed is not used behind both", "fixed",
+       "@%p bra join;\nld.shared.u32 %r1, [%r0];\njoin:\nld.shared.u32 %r1, [%r0];\n", 6},
+      {"a base that changes in the loop is hashed there", "fixed",
+       "loop:\nld.shared.u32 %r1, [%r0];\nadd.u32 %r0, %r0, 4;\n@%p bra loop;\n"
+       "ld.shared.u32 %r1, [%r0];\n",
+       6},
+      {"offsets beyond what the hash reads cost nothing", "fixed",
+       "ld.shared.u32 %r1, [%r0];\nld.shared.u32 %r1, [%r0+4096];\nld.shared.u32 %r1, "
+       "[%r0+-8192];\n",
+       3},
+      {"offsets in bits that the hash leaves alone cost nothing", "bits:0,1,2,3,4^7",
+       "shl.b32 %r2, %r0, 7;\nld.shared.u32 %r1, [%r2];\nld.shared.u32 %r1, [%r2+4];\n"
+       "ld.shared.u32 %r1, [%r2+32];\nld.shared.u32 %r1, [%r2+60];\n",
+       3},
+      {"other offsets cost a XOR", "fixed",
+       "shl.b32 %r2, %r0, 7;\nld.shared.u32 %r1, [%r2];\nld.shared.u32 %r1, [%r2+4];\n", 4},
+      {"names that the hash leaves alone are left", "bits:0,1,2,3,4^7",
+       "ld.shared.u32 %r1, [big];\nld.shared.u32 %r1, [big+60];\nld.shared.u32 %r1, [big+2048];\n",
+       0},
+      {"names that it moves by a constant cost one instruction", "bits:0,1,2,3,4^7",
+       "ld.shared.u32 %r1, [big+512];\nld.shared.u32 %r1, [big+2560];\n", 1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[2048];
+    bf_hash *hash = hash_of(cases[i].hash);
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_result result;
+    snprintf(text, sizeof text,
+             HEAD ".shared .align 1024 .b32 big[1024];\n.entry k()\n{\n.reg .b32 %%r<4>;\n"
+                  ".reg .pred %%p;\nmov.u32 %%r0, %%tid.x;\nsetp.eq.u32 %%p, %%r0, 0;\n%sret;\n}\n",
+             cases[i].text);
+    bf_ptx_module *module = parse(text);
+    rewrite(module, hash, &result);
+    if (result.kernel[0].added_instructions != cases[i].added || result.kernel[0].obstacles)
+      fail_msg("%s: %u instructions added in\n%s", cases[i].what,
+               result.kernel[0].added_instructions, result.text.data);
+    verify(module, &result, &options);
+    bf_rewrite_free(&result);
+    bf_ptx_free(module);
+    bf_hash_free(hash);
+  }
+}
+
+/* Where in the text a hash is computed: before or behind a label. */
+static void loops(void **state) {
+  (void)state;
+  static const struct {
+    const char *what, *text, *label;
+    bool is_before;
+  } cases[] = {
+      {"a base of before the loop", "outer:\nld.shared.u32 %r1, [%r0];\n@%p bra outer;\n",
+       "outer:", true},
+      {"two loops", "outer:\ninner:\nld.shared.u32 %r1, [%r0];\n@%p bra inner;\n@%p bra outer;\n",
+       "outer:", true},
+      {"a base of the outer loop",
+       "outer:\nmov.u32 %r2, %r1;\nadd.u32 %r3, %r2, 4;\ninner:\nld.shared.u32 %r1, [%r2];\n"
+       "@%p bra inner;\n@%p bra outer;\n",
+       "inner:", true},
+      {"an access that not every round makes",
+       "outer:\n@%p bra over;\nld.shared.u32 %r1, [%r0];\nover:\n@%p bra outer;\n",
+       "outer:", false},
+      {"a base that is written last before the loop",
+       "add.u32 %r2, %r0, 4;\nouter:\nld.shared.u32 %r1, [%r2];\n@%p bra outer;\n",
+       "outer:", false},
+      {"a base inside braces",
+       "{\n.reg .b32 %t;\nmov.u32 %t, 8;\nadd.u32 %r3, %t, 4;\nouter:\nld.shared.u32 %r1, [%t];\n"
+       "@%p bra outer;\n}\n",
+       "outer:", false},
+  };
+  bf_hash *hash = hash_of("fixed");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[2048];
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_result result;
+    snprintf(text, sizeof text,
+             HEAD ".entry k()\n{\n.reg .b32 %%r<4>;\n.reg .pred %%p;\nmov.u32 %%r0, %%tid.x;\n"
+                  "setp.eq.u32 %%p, %%r0, 0;\n%sret;\n}\n",
+             cases[i].text);
+    bf_ptx_module *module = parse(text);
+    rewrite(module, hash, &result);
+    const char *label = strstr(result.text.data, cases[i].label);
+    const char *hashed = strstr(result.text.data, "\tshr.u32");
+    assert_true(label && hashed);
+    if ((hashed < label) != cases[i].is_before)
+      fail_msg("%s:\n%s", cases[i].what, result.text.data);
+    verify(module, &result, &options);
+    bf_rewrite_free(&result);
+    bf_ptx_free(module);
+  }
+  bf_hash_free(hash);
 }
 
 /* A kernel that is left alone must still fit when a variable of both is padded. */
@@ -348,7 +656,7 @@ static void shared_variables(void **state) {
                  "ld.shared.u8 %r, [large];\nret;\n}\n");
   bf_hash *hash = hash_of("fixed");
   chosen hashes = {hash, NULL};
-  bf_rewrite_options options = {&hashes, choose};
+  bf_rewrite_options options = {.context = &hashes, .hash_of = choose, .dynamic_is_rounded = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
@@ -419,7 +727,7 @@ static void bad_hashes(void **state) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
     assert_int_equal(bf_hash_parse(cases[i].text, cases[i].geometry, &hash, &diagnostic), BF_OK);
-    bf_rewrite_options options = {hash, same};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_BAD_INPUT);
     assert_string_equal(diagnostic.message, cases[i].message);
     bf_hash_free(hash);
@@ -448,13 +756,43 @@ static void nothing_to_do(void **state) {
   bf_ptx_free(module);
 }
 
+/* For counting, and and xor are one instruction. */
+static void joined_logic(void **state) {
+  (void)state;
+  bf_hash *hash = hash_of("fixed");
+  bf_rewrite_options options = {.context = hash, .hash_of = same, .joins_logic = true};
+  bf_rewrite_result result;
+  bf_ptx_module *module = parse(HEAD ".entry k()\n{\n.reg .b32 %r<2>;\n.shared .b32 a[1024];\n"
+                                     "mov.u32 %r0, a;\nld.shared.u32 %r1, [%r0];\nret;\n}\n");
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+  assert_non_null(strstr(result.text.data, "lop3.b32 \t%bf_place0, %bf_term, 124, %r0, 0x6a;"));
+  assert_int_equal(result.kernel[0].added_instructions, 2);
+  verify(module, &result, &options);
+  bf_rewrite_free(&result);
+  bf_ptx_free(module);
+  bf_hash_free(hash);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(golden_registers), cmocka_unit_test(golden_names),
-      cmocka_unit_test(golden_generic),   cmocka_unit_test(refused),
-      cmocka_unit_test(barriers),         cmocka_unit_test(shared_functions),
-      cmocka_unit_test(shared_variables), cmocka_unit_test(numbers),
-      cmocka_unit_test(bad_hashes),       cmocka_unit_test(nothing_to_do),
+      cmocka_unit_test(golden_registers),
+      cmocka_unit_test(golden_names),
+      cmocka_unit_test(golden_generic),
+      cmocka_unit_test(refused),
+      cmocka_unit_test(barriers),
+      cmocka_unit_test(shared_functions),
+      cmocka_unit_test(shared_variables),
+      cmocka_unit_test(numbers),
+      cmocka_unit_test(bad_hashes),
+      cmocka_unit_test(nothing_to_do),
+      cmocka_unit_test(open_functions),
+      cmocka_unit_test(arrays),
+      cmocka_unit_test(unknown_arrays),
+      cmocka_unit_test(dynamic_memory),
+      cmocka_unit_test(costs),
+      cmocka_unit_test(joined_logic),
+      cmocka_unit_test(loops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

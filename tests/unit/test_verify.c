@@ -219,17 +219,17 @@ static const seeded_fault faults[] = {
      "add.s32 %r8, %r4, 64;\nshr.u32 %t, %r8, 5;\n", "shr.u32 %t, %r8, 5;\nadd.s32 %r8, %r4, 64;\n",
      "written since", "[%h2], %r7"},
     /* Hashes made of other hashes. */
-    {"a constant that is not hashed", LINEAR, "", "xor.b32 %h2, %h1, 128", "xor.b32 %h2, %h1, 132",
+    {"a constant that is not hashed", LINEAR, "", "xor.b32 %h2, %h1, 148", "xor.b32 %h2, %h1, 132",
      "not the hash of the address", "[%h2], %r1"},
     {"another constant", LINEAR, "", "xor.b32 %h2, %h1, 4;", "xor.b32 %h2, %h1, 8;",
      "not the hash of the address", "[%h2], %r3"},
-    {"a sum that carries", LINEAR, "", "xor.b32 %h4, %h3, 12;", "add.s32 %h4, %h3, 12;",
+    {"a sum that carries", LINEAR, "", "xor.b32 %h4, %h3, 28;", "add.s32 %h4, %h3, 28;",
      "carries are not known", "[%h4], %r5"},
-    {"a hash of another round", LINEAR, "LOOP:", "add.s32 %r6, %r4, %r5;\nshr.u32 %t, %r6, 5;\n",
-     "shr.u32 %t, %r6, 5;\nadd.s32 %r6, %r4, %r5;\n", "written since", "[%h4], %r5"},
+    {"a hash of another round", LINEAR, "LOOP:", "add.s32 %r6, %r4, %r5;\nshr.u32 %t, %r6, 3;\n",
+     "shr.u32 %t, %r6, 3;\nadd.s32 %r6, %r4, %r5;\n", "written since", "[%h4], %r5"},
     {"an address that is not left alone", LINEAR, "", "ld.shared.u32 %r14, [%h5]",
      "ld.shared.u32 %r14, [%r4+4]", "access to shared memory without the hash", "[%r4+4]"},
-    {"an alignment that is needed", LINEAR, "", ".align 4096 .b8 small", ".align 128 .b8 small",
+    {"an alignment that is needed", LINEAR, "", ".align 1024 .b8 small", ".align 128 .b8 small",
      "less aligned", "small"},
     /* Arrays with hashes of their own. */
     {"the hash of another array", ARRAYS, "", "xor.b32 %h2, %r8, %t",
@@ -239,7 +239,7 @@ static const seeded_fault faults[] = {
      "shr.u64 %w1, %rd5, 3;\nand.b64 %w1, %w1, 112;",
      "shr.u64 %w1, %rd5, 5;\nand.b64 %w1, %w1, 124;", "not the hash of the address", "v2.u32"},
     {"a hash in an array that is left alone", ARRAYS, "", "st.shared.u32 [%r6], %r5",
-     "shr.u32 %t, %r6, 5;\nand.b32 %t, %t, 124;\nxor.b32 %h5, %r6, %t;\nst.shared.u32 [%h5], %r5",
+     "shr.u32 %t, %r6, 3;\nand.b32 %t, %t, 124;\nxor.b32 %h5, %r6, %t;\nst.shared.u32 [%h5], %r5",
      "an array that is left alone", "[%h5]"},
     {"an array without its hash", ARRAYS, "", "st.shared.u32 [%h2], %r5",
      "st.shared.u32 [%r8], %r5", "access to shared memory without the hash", "[%r8]"},
@@ -280,6 +280,10 @@ static const seeded_fault faults[] = {
     {"a clone for other modules", CLONES, "", ".func (.param .b32 got) inner__bankfold_2",
      ".visible .func (.param .b32 got) inner__bankfold_2", "that other modules can see",
      "inner__bankfold_2("},
+    {"a clone without a body", CLONES, "",
+     "inner__bankfold_2(.param .b32 place)\n{\n.reg .b32 %r<4>;\nld.param.u32 %r1, [place];\n"
+     "ld.shared.u32 %r2, [%r1];\nst.param.b32 [got], %r2;\nret;\n}\n",
+     "inner__bankfold_2(.param .b32 place);\n", "another function in place of inner", NULL},
     {"a clone that nothing calls", CLONES, "", ".visible .entry one",
      ".func (.param .b32 got) inner__bankfold_3(.param .b32 place)\n{\nret;\n}\n"
      ".visible .entry one",
@@ -640,11 +644,147 @@ static void test_kernels_share_functions(void **state) {
   bf_hash_free(other);
 }
 
+/* Whole modules around what a function gets and what a module holds: lines that start with '-'
+ * belong to the original only, with '+' to the rewritten form only. */
+static const struct {
+  const char *name, *hashes, *text, *message;
+} modules[] = {
+    {"an offset in a register of a function", "k=fixed k/b=none",
+     ".shared .align 128 .b8 a[128];\n.shared .align 128 .b8 b[128];\n"
+     ".func f(.reg .b32 %x)\n{\n.reg .b32 %r<4>;\n+.reg .b32 %h;\nmov.u32 %r1, a;\n"
+     "add.s32 %r2, %r1, %x;\n+shr.u32 %h, %r2, 5;\n+lop3.b32 %h, %h, 124, %r2, 0x6a;\n"
+     "-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h], 1;\nret;\n}\n"
+     ".entry k()\n{\n.reg .b32 %r<3>;\nmov.u32 %r1, b;\ncall f, (%r1);\nret;\n}\n",
+     "not proven"},
+    {"bits of a register of a function", "k=fixed",
+     ".func f(.reg .b32 %x)\n{\n.reg .b32 %r<4>;\n+.reg .b32 %h;\n+mov.b32 %h, 0;\n"
+     "st.shared.u8 [%x], 1;\nand.b32 %x, %x, 31;\nret;\n}\n"
+     ".entry k()\n{\n.reg .b32 %r<3>;\ncall f, (%r1);\nret;\n}\n",
+     "without the hash"},
+    {"a generic access in a function of two kernels", "k=fixed m=fixed",
+     ".func f()\n{\n.reg .b32 %r<4>;\n.reg .b64 %rd<3>;\n+.reg .b32 %h;\n+mov.b32 %h, 0;\n"
+     "ld.u32 %r1, [%rd1];\nret;\n}\n.entry k()\n{\ncall f;\nret;\n}\n"
+     ".entry m()\n{\n.reg .b64 %rd<3>;\ncvta.shared.u64 %rd1, %rd2;\ncall f;\nret;\n}\n",
+     "generic access without the hash"},
+    {"a generic access in a function of one kernel", "k=fixed",
+     ".func f()\n{\n.reg .b32 %r<4>;\n.reg .b64 %rd<3>;\n+.reg .b32 %h;\n+mov.b32 %h, 0;\n"
+     "ld.u32 %r1, [%rd1];\nret;\n}\n.entry k()\n{\ncall f;\nret;\n}\n",
+     NULL},
+    {"a shared address in an initial value", "k=fixed",
+     ".shared .align 128 .b8 a[128];\n.global .align 8 .u64 p[1] = {generic(a)};\n"
+     ".entry k()\n{\n.reg .b32 %r<4>;\n.reg .b64 %rd<3>;\n+.reg .b32 %h;\n+mov.b32 %h, 0;\n"
+     "ld.global.u64 %rd1, [p];\nld.u32 %r1, [%rd1];\nret;\n}\n",
+     "generic access without the hash"},
+};
+
+/* One side of such a module. */
+static void make_module(const char *lines, char mark, char *text) {
+  size_t size =
+      (size_t)snprintf(text, MOST_TEXT, ".version 8.0\n.target sm_90\n.address_size 64\n");
+  for (const char *line = lines; *line; line = strchr(line, '\n') + 1) {
+    bool is_marked = *line == '-' || *line == '+';
+    int length = (int)(strchr(line, '\n') - line) + 1;
+    if (!is_marked || *line == mark)
+      size += (size_t)snprintf(text + size, MOST_TEXT - size, "%.*s", length - is_marked,
+                               line + is_marked);
+    assert_true(size < MOST_TEXT);
+  }
+}
+
+static void test_modules(void **state) {
+  char original[MOST_TEXT], rewritten[MOST_TEXT];
+  unsigned wrong = 0;
+  (void)state;
+  for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+    make_module(modules[i].text, '-', original);
+    make_module(modules[i].text, '+', rewritten);
+    bf_verify_result result = judge(original, rewritten, modules[i].hashes);
+    const char *said = result.findings ? result.finding[0].text : "accepted";
+    if (modules[i].message ? !strstr(said, modules[i].message) : !result.is_accepted) {
+      wrong++;
+      print_error("%s: %s\n", modules[i].name, said);
+    }
+    bf_verify_free(&result);
+  }
+  assert_int_equal(wrong, 0);
+}
+
+/* A hash that reads bits above the surely known ones of a window is for shared addresses only. */
+static void test_windows(void **state) {
+  static const bf_geometry geometry = {.bank_bits = 5, .address_bits = 30, .word_bytes = 4};
+  static const char *const generic[] = {"-ld.u32 %r1, [%rd1];\n+ld.u32 %r1, [%w];\n",
+                                        "ld.u32 %r1, [%rd1];\n"};
+  static const char *const message[] = {"more address bits than a window",
+                                        "generic access without the hash"};
+  char lines[1024], original[MOST_TEXT], rewritten[MOST_TEXT];
+  bf_hash *hash = NULL;
+  (void)state;
+  assert_int_equal(bf_hash_parse("bits:0,1,2,3,4^25", &geometry, &hash, NULL), BF_OK);
+  for (unsigned i = 0; i < 2; i++) {
+    bf_verify_result result;
+    snprintf(lines, sizeof lines,
+             ".entry k()\n{\n.reg .b32 %%r<4>;\n.reg .b64 %%rd<4>;\n+.reg .b64 %%w;\n"
+             "cvta.shared.u64 %%rd2, %%rd3;\nand.b64 %%rd1, %%rd2, 4095;\n+mov.b64 %%w, %%rd1;\n%s"
+             "ret;\n}\n",
+             generic[i]);
+    make_module(lines, '-', original);
+    make_module(lines, '+', rewritten);
+    bf_ptx_module *a = parse(original), *b = parse(rewritten);
+    assert_int_equal(bf_verify(a, b, hash, same_for_all, &result, NULL), BF_OK);
+    assert_true(result.findings > 0);
+    if (!strstr(result.finding[0].text, message[i]))
+      fail_msg("%s", result.finding[0].text);
+    bf_verify_free(&result);
+    bf_ptx_free(a);
+    bf_ptx_free(b);
+  }
+  bf_hash_free(hash);
+}
+
+/* Kernel a is hashed and names a variable; kernel b, which is not, holds the line in_b. */
+static void expect_layout(const char *variable, const char *padded, const char *in_b,
+                          const char *message) {
+  static const char form[] = ".version 8.0\n.target sm_90\n.address_size 64\n%s\n"
+                             ".entry a()\n{\n.reg .b32 %%r<3>;\n%smov.u32 %%r1, tile;\n%sret;\n}\n"
+                             ".entry b()\n{\n.reg .b32 %%r<3>;\n%sret;\n}\n";
+  char original[MOST_TEXT], rewritten[MOST_TEXT];
+  snprintf(original, sizeof original, form, variable, "", "st.shared.u32 [%r1], 1;\n", in_b);
+  snprintf(rewritten, sizeof rewritten, form, padded, ".reg .b32 %h;\n",
+           "shr.u32 %h, %r1, 5;\nlop3.b32 %h, %h, 124, %r1, 0x6a;\nst.shared.u32 [%h], 1;\n", in_b);
+  bf_verify_result result = judge(original, rewritten, "a=fixed b=none");
+  if (!message)
+    expect_accepted(&result);
+  else if (!result.findings || !strstr(result.finding[0].text, message))
+    fail_msg("%s", result.findings ? result.finding[0].text : "accepted");
+  bf_verify_free(&result);
+}
+
+/* What a kernel without hash sees of shared memory must not change either, and variables of other
+ * modules cannot be padded. */
+static void test_layout_is_judged(void **state) {
+  static const char row[] = ".shared .align 128 .b8 tile[128];";
+  static const char small[] = ".shared .align 4 .b8 tile[100];";
+  static const char reads[] = "mov.u32 %r1, %total_smem_size;\n";
+  (void)state;
+  expect_layout(small, row, "mov.u32 %r1, %tid.x;\n", NULL);
+  expect_layout(small, row, reads, "the size of shared memory");
+  expect_layout(row, row, reads, NULL);
+  expect_layout(".extern .shared .align 128 .b8 tile[128];",
+                ".extern .shared .align 128 .b8 tile[128];", "",
+                "a shared variable of another module");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pairs_are_accepted),  cmocka_unit_test(test_unchanged_is_accepted),
-      cmocka_unit_test(test_faults_are_rejected), cmocka_unit_test(test_hashes_are_judged),
-      cmocka_unit_test(test_small_pairs),         cmocka_unit_test(test_kernels_share_functions),
+      cmocka_unit_test(test_pairs_are_accepted),
+      cmocka_unit_test(test_unchanged_is_accepted),
+      cmocka_unit_test(test_faults_are_rejected),
+      cmocka_unit_test(test_hashes_are_judged),
+      cmocka_unit_test(test_small_pairs),
+      cmocka_unit_test(test_kernels_share_functions),
+      cmocka_unit_test(test_layout_is_judged),
+      cmocka_unit_test(test_modules),
+      cmocka_unit_test(test_windows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,7 +194,8 @@ static void rewrite(const char *original, const char *hash_text, char *rewritten
   bf_ptx_module *module = parse(original);
   test_hashes hashes = hashes_from(hash_text);
   bf_rewrite_result result;
-  const bf_rewrite_options options = {&hashes, by_name};
+  const bf_rewrite_options options = {
+      .context = &hashes, .hash_of = by_name, .dynamic_is_rounded = true};
   if (bf_rewrite(module, &options, &result, &diagnostic))
     fail_msg("%s", diagnostic.message);
   assert_true(result.is_changed);
@@ -220,8 +221,13 @@ static void test_mutants_of_the_rewriter(void **state) {
     unsigned pair;
     const char *hashes;
   } rows[] = {
-      {NARROW, "narrow=fixed"}, {NARROW, "narrow=cute:3,4,3"}, {WIDE, "wide=cute:3,4,3"},
-      {LOOPS, "loops=fixed"},   {LINEAR, "linear=fixed"},
+      {NARROW, "narrow=fixed"},
+      {NARROW, "narrow=cute:3,4,3"},
+      {WIDE, "wide=cute:3,4,3"},
+      {LOOPS, "loops=fixed"},
+      {LINEAR, "linear=cute:3,4,3"},
+      {ARRAYS, "arrays=fixed arrays/second=cute:3,4,3 arrays/plain=none"},
+      {CLONES, "one=fixed two=cute:3,4,3 plain=none"},
   };
   char original[MOST_TEXT], rewritten[MOST_TEXT];
   (void)state;
@@ -258,7 +264,8 @@ static unsigned judge_rewritten(const char *path, const char *hash_text) {
   bf_hash *hash = hash_from(hash_text);
   bf_rewrite_result rewritten;
   bf_verify_result result;
-  const bf_rewrite_options options = {hash, same_for_all};
+  const bf_rewrite_options options = {
+      .context = hash, .hash_of = same_for_all, .dynamic_is_rounded = true};
   if (bf_rewrite(module, &options, &rewritten, &diagnostic) ||
       bf_ptx_parse(path, rewritten.text.data, rewritten.text.size, &again, &diagnostic))
     fail_msg("%s: %s", path, diagnostic.message);

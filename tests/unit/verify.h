@@ -30,7 +30,7 @@ static const test_pair pairs[PAIRS] = {
     {"tests/data/verify/narrow.txt", {"narrow"}, "narrow=fixed"},
     {"tests/data/verify/wide.txt", {"wide"}, "wide=cute:3,4,3"},
     {"tests/data/verify/loops.txt", {"loops"}, "loops=fixed"},
-    {"tests/data/verify/linear.txt", {"linear"}, "linear=fixed"},
+    {"tests/data/verify/linear.txt", {"linear"}, "linear=cute:3,4,3"},
     {"tests/data/verify/arrays.txt",
      {"arrays"},
      "arrays=fixed arrays/second=cute:3,4,3 arrays/plain=none"},

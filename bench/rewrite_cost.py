@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""What rewriting costs behind ptxas: SASS instructions and registers of every kernel of a PTX file,
+before and after, and instructions added per access to shared memory.
+
+  rewrite_cost.py BUILD [--hash HASH] [--arch sm_90] FILE.ptx ...
+  rewrite_cost.py --forms
+
+The second one prints what ptxas makes of different ways to write the same hash. Needs ptxas. An instruction of sm_70 and later has 16 bytes; its low 12 bits are the opcode and where
+operands come from. The codes below were read off binaries of kernels that hold one such
+instruction. NOPs, which only fill up the section, do not count.
+"""
+import argparse
+import json
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+NOP = 0x918
+SHARED = {0x984: "LDS", 0x388: "STS", 0x988: "STS", 0x38C: "ATOMS", 0x38D: "ATOMS", 0x83B: "LDSM",
+          0x844: "STSM", 0xFAE: "LDGSTS"}
+
+
+HEAD = """.version 8.5
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 n)
+{
+.shared .align 128 .b8 tile[16384];
+.reg .b32 %r<8>, %a, %p, %t, %u; .reg .b64 %rd<4>, %w, %q, %v; .reg .pred %is;
+ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mul.lo.u32 %r3, %r2, %r1;
+shl.b32 %r3, %r3, 2; mov.u32 %r4, tile; add.u32 %a, %r4, %r3; cvt.u64.u32 %w, %a;
+st.shared.u32 [%r4], %r2; bar.sync 0;
+"""
+TAIL = """
+mul.wide.u32 %rd2, %r2, 4; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r5; ret;
+}
+"""
+LOAD = " ld.shared.u32 %r5, [%p];"
+TERM = "shr.u32 %t, %a, 5; and.b32 %t, %t, 124; xor.b32 %p, %a, %t;"
+GENERIC = "cvta.shared.u64 %v, %w; "
+FORMS = (
+    ("no hash", "ld.shared.u32 %r5, [%a];"),
+    ("shr and xor", TERM + LOAD),
+    ("shr lop3", "shr.u32 %t, %a, 5; lop3.b32 %p, %t, 124, %a, 0x6a;" + LOAD),
+    ("and shr xor", "and.b32 %t, %a, 3968; shr.u32 %t, %t, 5; xor.b32 %p, %a, %t;" + LOAD),
+    ("bfe shl xor", "bfe.u32 %t, %a, 7, 5; shl.b32 %t, %t, 2; xor.b32 %p, %a, %t;" + LOAD),
+    ("bfe bfi xor", "bfe.u32 %t, %a, 7, 5; bfi.b32 %t, %t, 0, 2, 5; xor.b32 %p, %a, %t;" + LOAD),
+    ("two terms, one after the other", TERM + " shr.u32 %t, %a, 9; and.b32 %t, %t, 24; "
+     "xor.b32 %p, %p, %t;" + LOAD),
+    ("two terms, together first", "shr.u32 %t, %a, 5; and.b32 %t, %t, 124; shr.u32 %u, %a, 9; "
+     "and.b32 %u, %u, 24; xor.b32 %t, %t, %u; xor.b32 %p, %a, %t;" + LOAD),
+    ("offset 128, which the hash reads", "add.u32 %u, %a, 128; shr.u32 %t, %u, 5; "
+     "and.b32 %t, %t, 124; xor.b32 %p, %u, %t;" + LOAD),
+    ("offset 4096, which it does not", TERM + " ld.shared.u32 %r5, [%p+4096];"),
+    ("64-bit address", "shr.u64 %q, %w, 5; and.b64 %q, %q, 124; xor.b64 %q, %w, %q; "
+     "ld.shared.u32 %r5, [%q];"),
+    ("generic address, no hash", GENERIC + "ld.u32 %r5, [%v];"),
+    ("generic address", GENERIC + "isspacep.shared %is, %v; cvta.to.shared.u64 %w, %v; "
+     "shr.u64 %q, %w, 5; and.b64 %q, %q, 124; xor.b64 %q, %w, %q; cvta.shared.u64 %q, %q; "
+     "selp.b64 %q, %q, %v, %is; ld.u32 %r5, [%q];"),
+)
+
+
+def sections(cubin):
+    """Names and contents of the sections of a 64-bit ELF file."""
+    first, = struct.unpack_from("<Q", cubin, 0x28)
+    size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
+    header = [struct.unpack_from("<IIQQQQIIQQ", cubin, first + i * size) for i in range(count)]
+    text = cubin[header[names][4]:header[names][4] + header[names][5]]
+    for name, _, _, _, offset, length, *_ in header:
+        yield text[name:text.index(b"\0", name)].decode(), cubin[offset:offset + length]
+
+
+def compile_ptx(ptx, arch, folder):
+    """Per kernel: SASS instructions, those on shared memory, registers."""
+    cubin = Path(folder) / "out.cubin"
+    done = subprocess.run(["ptxas", f"-arch={arch}", "-v", str(ptx), "-o", str(cubin)],
+                          capture_output=True, text=True, check=True)
+    registers = dict(re.findall(r"Function properties for (\S+)\n.*\n.*Used (\d+) registers",
+                                done.stderr))
+    kernels = {}
+    for name, content in sections(cubin.read_bytes()):
+        if not name.startswith(".text."):
+            continue
+        codes = [struct.unpack_from("<Q", content, i)[0] & 0xFFF for i in range(0, len(content), 16)]
+        kernels[name[6:]] = {"instructions": sum(code != NOP for code in codes),
+                             "shared": sum(code in SHARED for code in codes),
+                             "registers": int(registers.get(name[6:], 0))}
+    return kernels
+
+
+def measure(build, ptx, options, folder):
+    """Lines of the table for one file."""
+    hashed = Path(folder) / "hashed.ptx"
+    command = [f"{build}/bankfold", "rewrite", str(ptx), "--hash", options.hash, "--json",
+               "--output", str(hashed), "--dynamic-rounded"]
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    before = compile_ptx(ptx, options.arch, folder)
+    after = compile_ptx(hashed, options.arch, folder)
+    for kernel in told["kernels"]:
+        if kernel["rewritten"]:
+            yield kernel, before[kernel["name"]], after[kernel["name"]]
+
+
+def print_forms(arch):
+    """Instructions of a kernel with one load, for every form of its address."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, form in FORMS:
+            ptx = Path(folder) / "form.ptx"
+            ptx.write_text(HEAD + form + TAIL)
+            print(f"{compile_ptx(ptx, arch, folder)['k']['instructions']:3}  {name}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", nargs="?")
+    parser.add_argument("ptx", nargs="*")
+    parser.add_argument("--forms", action="store_true")
+    parser.add_argument("--hash", default="fixed")
+    parser.add_argument("--arch", default="sm_90")
+    options = parser.parse_args()
+    if options.forms:
+        return print_forms(options.arch)
+    if not options.ptx:
+        parser.error("which PTX files?")
+    print(f"{'PTX':>5} {'added':>6} {'SASS':>11} {'shared':>9} {'registers':>9} "
+          f"{'per access':>10}  kernel")
+    sums = [0] * 4
+    with tempfile.TemporaryDirectory() as folder:
+        for ptx in options.ptx:
+            for kernel, a, b in measure(options.build, ptx, options, folder):
+                added = b["instructions"] - a["instructions"]
+                print(f"{kernel['hashed']:5} {kernel['added_instructions']:6} "
+                      f"{a['instructions']:5}->{b['instructions']:<5}{a['shared']:4}->{b['shared']:<4}"
+                      f"{a['registers']:4}->{b['registers']:<4} {added / kernel['hashed']:9.2f}  "
+                      f"{Path(ptx).stem}:{kernel['name']}")
+                for i, one in enumerate((kernel["hashed"], kernel["added_instructions"], added,
+                                         b["registers"] - a["registers"])):
+                    sums[i] += one
+    print(f"{sums[0]} accesses: {sums[1]} PTX and {sums[2]} SASS instructions added "
+          f"({sums[2] / max(sums[0], 1):.2f} per access), {sums[3]} registers")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

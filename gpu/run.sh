@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Everything that is measured on a GPU for docs/results.md, from one script:
+#   gpu/run.sh OUT RESULTS-FOLDER
+# OUT is what gpu/build.sh made; it is made here where it is missing. Writes times.csv,
+# wavefronts.csv (with Nsight Compute), weighted.csv, overhead.txt and sanitizer.txt.
+set -u
+out=$1
+results=$2
+here=$(dirname "$0")
+[ -x "$out/measure" ] || "$here/build.sh" "$out" || exit 1
+command -v nvidia-smi >/dev/null || {
+  echo "gpu/run.sh: no NVIDIA GPU" >&2
+  exit 77
+}
+mkdir -p "$results"
+library=$(readlink -f "$out")/libbankfold-inject.so
+status=0
+
+{
+  nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+  cache=$(mktemp -d)
+  for round in 1 2 3; do
+    echo "without the library: $("$out/overhead")"
+    echo "with the library, cold cache: $(BANKFOLD_CACHE=$(mktemp -d) CUDA_CACHE_DISABLE=1 LD_PRELOAD=$library "$out/overhead")"
+    BANKFOLD_CACHE=$cache LD_PRELOAD=$library "$out/overhead" >/dev/null
+    echo "with the library, warm cache: $(BANKFOLD_CACHE=$cache LD_PRELOAD=$library "$out/overhead")"
+  done
+  rm -rf "$cache"
+} >"$results/overhead.txt" 2>&1 || status=1
+
+"$out/weighted" >"$results/weighted.csv" || status=1
+"$out/measure" "$here/corpus.hashes" >"$results/times.csv" || status=1
+if command -v ncu >/dev/null; then
+  python3 "$here/wavefronts.py" "$out" "$here/corpus.hashes" >"$results/wavefronts.csv" || status=1
+fi
+if command -v compute-sanitizer >/dev/null; then
+  for tool in memcheck racecheck; do
+    echo "== $tool"
+    compute-sanitizer --tool $tool "$out/measure" "$here/corpus.hashes" --once 2>&1 |
+      grep -v '^[a-z0-9-]*,' | tail -20
+  done >"$results/sanitizer.txt" 2>&1
+fi
+exit $status

@@ -1,0 +1,40 @@
+/* Code that the driver links (cuLinkCreate and so on): each input with PTX is rewritten on its own.
+ * That is sound because the rewriter leaves alone what leads out of a module: kernels that call
+ * functions of others, and functions that access shared memory and can be called from others.
+ * Kernels with dynamic shared memory are left alone too: the linked code is the program's, which
+ * may keep it in a file and load it where nobody rounds sizes at launches. */
+#include "driver.h"
+
+#include <string.h>
+
+/* Whether inputs of a type can hold PTX. */
+static bool can_hold_ptx(int type) {
+  return type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY;
+}
+
+/* Bytes of PTX for the linker, which wants its NUL too. */
+static size_t text_size(const inject_image *image) { return strlen(image->text) + 1; }
+
+#define LINK_ADD_DATA(call)                                                                        \
+  API(call, void *state, int type, void *data, size_t size, const char *name, unsigned count,      \
+      int *options, void **values) {                                                               \
+    const inject_image *image = can_hold_ptx(type) ? inject_input_of_memory(data, size) : NULL;    \
+    if (image && inject_is_taken(REAL(call, state, CU_JIT_INPUT_PTX, image->text,                  \
+                                      text_size(image), name, count, options, values)))            \
+      return CUDA_SUCCESS;                                                                         \
+    return REAL(call, state, type, data, size, name, count, options, values);                      \
+  }
+LINK_ADD_DATA(cuLinkAddData)
+LINK_ADD_DATA(cuLinkAddData_v2)
+
+#define LINK_ADD_FILE(call, add_data)                                                              \
+  API(call, void *state, int type, const char *path, unsigned count, int *options,                 \
+      void **values) {                                                                             \
+    const inject_image *image = can_hold_ptx(type) ? inject_input_of_file(path) : NULL;            \
+    if (image && inject_is_taken(REAL(add_data, state, CU_JIT_INPUT_PTX, image->text,              \
+                                      text_size(image), path, count, options, values)))            \
+      return CUDA_SUCCESS;                                                                         \
+    return REAL(call, state, type, path, count, options, values);                                  \
+  }
+LINK_ADD_FILE(cuLinkAddFile, cuLinkAddData)
+LINK_ADD_FILE(cuLinkAddFile_v2, cuLinkAddData_v2)

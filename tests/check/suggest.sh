@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Patches that suggest of build folder $1 writes apply with patch and git, compile, leave the results of
+# every kernel as they are on the emulator, and leave the conflicts that were predicted. What is committed of
+# tests/data/suggest is what nvcc makes of it, where it is the same version. Skipped without nvcc.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=$(readlink -f "$1")
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+command -v nvcc >/dev/null || exit 77
+command -v patch >/dev/null || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+faults=0
+
+complain() {
+  echo "$*"
+  faults=$((faults + 1))
+}
+
+cp tests/data/suggest/* "$work"
+cd "$work" || exit 2
+
+# compare JSON: every patched array was checked, and has the conflicts and wavefronts that were predicted.
+# ptxas may still drop an access, so that there are fewer.
+compare() {
+  python3 - "$1" "$2" <<'END'
+import json, sys
+report, kind = json.load(open(sys.argv[1])), sys.argv[2]
+patched = [array for array in report["arrays"] if array["patched"]]
+bad = [] if len(patched) >= 3 and report["checked"] and report["equal"] else ["too little was patched"]
+for array in patched:
+    found, = [one for one in array["suggestions"] if one["kind"] == kind]
+    if array["checked_conflicts"] > found["conflicts"] or array["checked_wavefronts"] > found["wavefronts"]:
+        bad.append("%s %s: predicted %s" % (array["kernel"], array["name"], found))
+print(*bad, sep="\n", end="\n" if bad else "")
+sys.exit(bool(bad))
+END
+}
+
+# check NAME WAY: patches NAME.cu and looks at what became of it.
+check() {
+  local name=$1 way=$2
+  "$build/bankfold" suggest "$name.cu" --launch "$name.launch" --by "$way" --patch "$way.diff" --check --json \
+    >"$way.json" || complain "$name $way: status $?"
+  compare "$way.json" "$way" || complain "$name $way: another result"
+  mkdir -p patched git
+  cp "$name.cu" patched && cp "$name.cu" git
+  (cd patched && patch -s -p0 <"../$way.diff") || complain "$name $way: patch fails"
+  (cd git && git init -q . && git apply -p0 "../$way.diff") || complain "$name $way: git apply fails"
+  cmp "patched/$name.cu" "git/$name.cu" || complain "$name $way: patch and git differ"
+  cmp -s "patched/$name.cu" "$name.cu" && complain "$name $way: nothing changed"
+  rm -rf patched git
+}
+
+for name in tiles shapes; do
+  for way in swizzle padding; do
+    check "$name" "$way"
+  done
+done
+
+# A source with CR LF at the ends of lines is patched line by line, too.
+sed 's/$/\r/' tiles.cu >crlf.cu
+"$build/bankfold" suggest crlf.cu --launch tiles.launch --patch crlf.diff --check >crlf.out || complain "crlf: status $?"
+patch -s --binary -p0 <crlf.diff || complain 'crlf: patch fails'
+grep -qv $'\r$' crlf.cu && complain 'crlf: a line lost its end'
+
+# What a header hides is found by --check.
+"$build/bankfold" suggest hidden.cu --launch hidden.launch --check >hidden.out
+[ $? = 1 ] || complain 'hidden: not found'
+grep -q 'results are different' hidden.out || complain 'hidden: not said'
+
+# A program, by what it prints and its exit status.
+if [ -e "$build/runtime/libcudart.so.13" ]; then
+  nvcc -cudart shared -arch=sm_90 -lineinfo program.cu -o program || complain 'program: nvcc fails'
+  "$build/bankfold" suggest program.cu --run ./program --patch program.diff --check 64 >program.out ||
+    complain "program: status $?"
+  grep -q 'results are equal' program.out || complain 'program: not equal'
+  grep -q '0 conflicts in the patched source' program.out || complain 'program: conflicts'
+  grep -q '256 accesses' program.out || complain 'program: its argument was lost'
+fi
+
+# The committed PTX is that of the sources.
+mkdir made
+"$OLDPWD/tests/data/suggest/make.sh" made || complain 'make.sh fails'
+for name in tiles shapes; do
+  if [ "$(grep 'release' made/$name.ptx)" = "$(grep 'release' $name.ptx)" ]; then
+    cmp "made/$name.ptx" "$name.ptx" || complain "$name.ptx: nvcc makes another"
+  fi
+done
+[ $faults = 0 ]
