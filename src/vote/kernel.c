@@ -171,22 +171,27 @@ static inline bool repeats_itself(const uint8_t *bytes, uint64_t first) {
   return differs == 0;
 }
 
-/* Eight pixels, each into its own replica, times times. */
-static inline void count_eight(uint64_t word, uint32_t times, uint32_t *table) {
-  for (unsigned i = 0; i < 8; i++)
-    table[(word >> 8 * i & 255) * BF_REPLICAS + i] += times;
-}
-
 /* 64 pixels of a period of eight: often, of one. */
 static inline void count_repeated(uint64_t word, uint32_t *table) {
   uint64_t value = word & 255;
-  if (word == value * UINT64_C(0x0101010101010101))
+  if (word == value * UINT64_C(0x0101010101010101)) {
     table[value * BF_REPLICAS] += 64;
-  else
-    count_eight(word, 8, table);
+    return;
+  }
+  for (unsigned i = 0; i < 8; i++)
+    table[(word >> 8 * i & 255) * BF_REPLICAS + i] += 8;
 }
 
-static void count_bytes(const uint8_t *bytes, size_t count, uint32_t *table) {
+/* Eight pixels, each into a counter of its own. */
+static inline void count_eight(uint64_t word, uint16_t *counters) {
+  uint16_t *second = counters + BF_BYTE_COUNTERS / 2;
+  for (unsigned i = 0; i < 4; i++, word >>= 16) {
+    counters[(word & 255) * 4 + i]++;
+    second[(word >> 8 & 255) * 4 + i]++;
+  }
+}
+
+static void count_bytes(const uint8_t *bytes, size_t count, uint16_t *counters, uint32_t *table) {
   size_t i = 0;
   for (; i + 64 <= count; i += 64) {
     uint64_t first = load(bytes + i);
@@ -194,65 +199,62 @@ static void count_bytes(const uint8_t *bytes, size_t count, uint32_t *table) {
       count_repeated(first, table);
       continue;
     }
-    for (size_t k = 0; k < 64; k += 16) {
-      count_eight(load(bytes + i + k), 1, table);
-      count_eight(load(bytes + i + k + 8), 1, table);
-    }
+    for (size_t k = 0; k < 64; k += 8)
+      count_eight(load(bytes + i + k), counters);
   }
   for (; i < count; i++)
     table[bytes[i] * BF_REPLICAS]++;
 }
 
-/* ---- Pairs ---- */
-
-/* 64 bytes, as bytes and as pairs. */
-typedef uint8_t bytes64 __attribute__((vector_size(64)));
-typedef uint16_t pairs64 __attribute__((vector_size(64)));
-
-/* Each pair of bytes a, b as a | (b - a) << 8. */
-static inline void find_differences(const uint8_t *bytes, pairs64 *pairs) {
-  bytes64 values;
-  memcpy(&values, bytes, sizeof values);
-  values -= (bytes64)((pairs64)values << 8);
-  *pairs = (pairs64)values;
+static void empty_bytes(uint16_t *counters, uint32_t *table) {
+  for (size_t i = 0; i < BF_BYTE_COUNTERS; i++)
+    table[i / 4 % 256 * BF_REPLICAS] += counters[i];
+  memset(counters, 0, BF_BYTE_COUNTERS * sizeof *counters);
 }
 
-static unsigned sum_of(const pairs64 *numbers) {
-  uint16_t number[32], sum = 0;
-  memcpy(number, numbers, sizeof number);
-  for (size_t i = 0; i < 32; i++)
-    sum = (uint16_t)(sum + number[i]);
-  return sum;
+/* ---- Pairs ---- */
+
+/* Each of 32 pairs of bytes a, b as a | (b - a) << 8. */
+static inline void find_differences(const uint8_t *bytes, uint16_t *restrict pair) {
+  for (size_t i = 0; i < 32; i++) {
+    uint16_t both;
+    memcpy(&both, bytes + 2 * i, sizeof both);
+    pair[i] = (uint16_t)(both - (both << 8));
+  }
 }
 
 /* Of 128 pairs looked at, more than 80 are less than 16 apart, and at most 48 equal the next one in
  * their replica, for which they would wait. */
 static bool is_smooth(const uint8_t *strip) {
-  pairs64 near = {0}, equal = {0};
+  uint16_t near = 0, equal = 0;
   for (size_t from = 0; from < BF_STRIP; from += BF_STRIP / 4) {
-    pairs64 pairs, next;
-    find_differences(strip + from, &pairs);
-    find_differences(strip + from + 2 * BF_PAIR_REPLICAS, &next);
-    near -= (pairs64)(pairs + 0x1000 < 0x2000);
-    equal -= (pairs64)(pairs == next);
+    uint16_t pair[32], next[32];
+    find_differences(strip + from, pair);
+    find_differences(strip + from + 2 * BF_PAIR_REPLICAS, next);
+    for (size_t i = 0; i < 32; i++) {
+      near = (uint16_t)(near + ((uint16_t)(pair[i] + 0x1000) < 0x2000));
+      equal = (uint16_t)(equal + (pair[i] == next[i]));
+    }
   }
-  return sum_of(&near) > 80 && sum_of(&equal) <= 48;
+  return near > 80 && equal <= 48;
 }
 
 static void count_pairs(const uint8_t *strip, uint16_t *pairs, uint32_t *table) {
   for (size_t i = 0; i < BF_STRIP; i += 64) {
-    uint64_t first = load(strip + i), word[8];
+    uint64_t first = load(strip + i);
     if (__builtin_expect(repeats_itself(strip + i, first), 0)) {
       count_repeated(first, table);
       continue;
     }
-    pairs64 place;
-    find_differences(strip + i, &place);
-    place ^= place >> 5 & 0xf8;
-    memcpy(word, &place, sizeof word);
-    for (unsigned k = 0; k < 8; k++)
+    _Alignas(64) uint16_t place[32];
+    find_differences(strip + i, place);
+    for (size_t k = 0; k < 32; k++)
+      place[k] ^= place[k] >> 5 & 0xf8;
+    for (unsigned k = 0; k < 32; k += BF_PAIR_REPLICAS) {
+      uint64_t word = load(place + k);
       for (unsigned replica = 0; replica < BF_PAIR_REPLICAS; replica++)
-        pairs[(word[k] >> 16 * replica & 0xffff) * BF_PAIR_REPLICAS + replica]++;
+        pairs[(word >> 16 * replica & 0xffff) * BF_PAIR_REPLICAS + replica]++;
+    }
   }
 }
 
@@ -494,6 +496,7 @@ const bf_vote_kernel NAME(bf_vote_, BF_VOTE_ISA) = {
     .mask_bins = mask_bins,
     .mask_bytes = mask_bytes,
     .count_bytes = count_bytes,
+    .empty_bytes = empty_bytes,
     .is_smooth = is_smooth,
     .count_pairs = count_pairs,
     .empty_pairs = empty_pairs,

@@ -4,8 +4,9 @@ compile() {
   local program=$1 out=$2 isa flags objects=()
   shift 2
   local common=(-std=gnu11 -g -O1 -D_GNU_SOURCE -Iinclude -Isrc -ffp-contract=off "$@")
-  for isa in plain avx2 avx512; do
+  for isa in plain sse4 avx2 avx512; do
     flags=()
+    [ $isa = sse4 ] && flags=(-msse4.2 -mpopcnt)
     [ $isa = avx2 ] && flags=(-mavx2 -mbmi -mbmi2)
     [ $isa = avx512 ] && flags=(-mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi -mbmi2)
     [ $isa != plain ] && [ "$(uname -m)" != x86_64 ] && continue
