@@ -49,74 +49,104 @@ static void pick_weights(bf_chunk *chunk, const uint8_t *data, bf_weight_type ty
 
 /* ---- Bins ---- */
 
-static void bin_words(bf_chunk *chunk, const bf_word_bins *bins) {
-  uint16_t first = bins->first, span = (uint16_t)(bins->last - first);
-  unsigned shift = bins->shift;
-  const uint16_t *table = bins->table;
-  for (size_t i = 0; i < chunk->count; i++)
-    chunk->keep[i] = (uint16_t)(chunk->words[i] - first) <= span ? 0xffff : 0;
-  if (table)
-    for (size_t i = 0; i < chunk->count; i++)
-      chunk->bin[i] = table[chunk->words[i]] & chunk->keep[i];
-  else
-    for (size_t i = 0; i < chunk->count; i++)
-      chunk->bin[i] = (uint16_t)(chunk->words[i] >> shift) & chunk->keep[i];
+static inline uint64_t load(const void *at) {
+  uint64_t word;
+  memcpy(&word, at, sizeof word);
+  return word;
 }
 
-/* Even bins: the fraction of the range becomes an integer only where it was inside. */
-static void bin_evenly(bf_chunk *chunk, const bf_real_bins *bins) {
-  double low = bins->low, high = bins->high, count = (double)bins->count, range = high - low;
-  double scale = bins->scale;
-  int32_t last = (int32_t)bins->count - 1;
+/* Bins of words from a table, in which dropped words have bin 0: four at a time. */
+static void look_up(bf_chunk *chunk, const uint8_t *words, const uint16_t *table) {
+  size_t i = 0;
+  for (; i + 4 <= chunk->count; i += 4) {
+    uint64_t four = load(words + i * sizeof(uint16_t));
+    uint64_t low = table[four & 0xffff] | (uint64_t)table[four >> 16 & 0xffff] << 16;
+    uint64_t high = table[four >> 32 & 0xffff] | (uint64_t)table[four >> 48] << 16;
+    uint64_t found = low | high << 32;
+    memcpy(&chunk->bin[i], &found, sizeof found);
+  }
+  for (; i < chunk->count; i++) {
+    uint16_t value;
+    memcpy(&value, words + i * sizeof value, sizeof value);
+    chunk->bin[i] = table[value];
+  }
+}
+
+static size_t bin_words(bf_chunk *chunk, const uint8_t *words, const bf_word_bins *bins) {
+  uint16_t first = bins->first, span = (uint16_t)(bins->last - first), kept = 0;
+  unsigned shift = bins->shift;
   for (size_t i = 0; i < chunk->count; i++) {
-    double value = (double)chunk->reals[i];
+    uint16_t value;
+    memcpy(&value, words + i * sizeof value, sizeof value);
+    uint16_t keep = (uint16_t)(value - first) <= span ? 0xffff : 0;
+    chunk->keep[i] = keep;
+    chunk->bin[i] = (uint16_t)(value >> shift) & keep;
+    kept = (uint16_t)(kept - keep);
+  }
+  if (bins->table)
+    look_up(chunk, words, bins->table);
+  return chunk->count - kept;
+}
+
+static inline float load_real(const uint8_t *reals, size_t i) {
+  float value;
+  memcpy(&value, reals + i * sizeof value, sizeof value);
+  return value;
+}
+
+/* Even bins: the place in the range becomes an integer only where it is inside. */
+static size_t bin_evenly(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
+  double low = bins->low, high = bins->high, count = (double)bins->count, range = high - low;
+  int32_t last = (int32_t)bins->count - 1;
+  uint32_t kept = 0;
+  for (size_t i = 0; i < chunk->count; i++) {
+    double value = (double)load_real(reals, i);
     bool inside = (value >= low) & (value < high);
-    double offset = inside ? value - low : 0;
-    int32_t bin = (int32_t)(scale != 0 ? offset * scale : offset * count / range);
+    int32_t bin = (int32_t)((inside ? value - low : 0) * count / range);
     chunk->bin[i] = (uint16_t)(bin < last ? bin : last);
     chunk->keep[i] = inside ? 0xffff : 0;
+    kept += inside;
   }
+  return chunk->count - kept;
 }
 
 /* Halving for all pixels of a chunk at once, one step after the other. */
-static void bin_by_edges(bf_chunk *chunk, const bf_real_bins *bins) {
-  const float *edge = bins->edge;
-  float low = edge[0], high = edge[bins->count];
-  uint32_t at[BF_CHUNK];
-  memset(at, 0, chunk->count * sizeof *at);
-  for (unsigned step = bins->steps; step-- > 0;)
+static size_t bin_by_edges(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
+  const bf_real_bins own = *bins;
+  float low = own.edge[0], high = own.edge[own.count];
+  int32_t at[BF_CHUNK];
+  uint32_t kept = 0;
+  for (size_t i = 0; i < chunk->count; i++)
+    at[i] = (int32_t)own.before[bf_cell(&own, (double)load_real(reals, i))] - 1;
+  for (unsigned step = own.steps; step-- > 0;)
     for (size_t i = 0; i < chunk->count; i++) {
-      uint32_t next = at[i] + (UINT32_C(1) << step);
-      at[i] = chunk->reals[i] >= edge[next] ? next : at[i];
+      int32_t next = at[i] + (INT32_C(1) << step);
+      at[i] = load_real(reals, i) >= own.edge[next] ? next : at[i];
     }
   for (size_t i = 0; i < chunk->count; i++) {
-    bool inside = (chunk->reals[i] >= low) & (chunk->reals[i] < high);
+    float value = load_real(reals, i);
+    bool inside = (value >= low) & (value < high);
     chunk->keep[i] = inside ? 0xffff : 0;
     chunk->bin[i] = (uint16_t)at[i] & chunk->keep[i];
+    kept += inside;
   }
+  return chunk->count - kept;
 }
 
-static void bin_reals(bf_chunk *chunk, const bf_real_bins *bins) {
-  if (bins->edge)
-    bin_by_edges(chunk, bins);
-  else
-    bin_evenly(chunk, bins);
+static size_t bin_reals(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
+  return bins->edge ? bin_by_edges(chunk, reals, bins) : bin_evenly(chunk, reals, bins);
 }
 
 /* ---- Masks ---- */
 
-static void mask_bins(bf_chunk *chunk, const uint8_t *mask) {
+static size_t mask_bins(bf_chunk *chunk, const uint8_t *mask) {
+  uint16_t kept = 0;
   for (size_t i = 0; i < chunk->count; i++) {
     uint16_t keep = mask[i] ? chunk->keep[i] : 0;
     chunk->keep[i] = keep;
     chunk->bin[i] &= keep;
+    kept = (uint16_t)(kept - keep);
   }
-}
-
-static size_t dropped(const bf_chunk *chunk) {
-  uint16_t kept = 0; /* at most BF_CHUNK */
-  for (size_t i = 0; i < chunk->count; i++)
-    kept = (uint16_t)(kept + (chunk->keep[i] & 1));
   return chunk->count - kept;
 }
 
@@ -131,51 +161,162 @@ static size_t mask_bytes(bf_chunk *chunk, const uint8_t *mask) {
 
 /* ---- Counting ---- */
 
-static inline uint64_t load(const void *at) {
-  uint64_t word;
-  memcpy(&word, at, sizeof word);
-  return word;
-}
-
-/* Whether 64 bytes repeat their first eight. */
+/* Whether 64 bytes repeat their first eight. The last eight, looked at first, mostly tell. */
 static inline bool repeats_itself(const uint8_t *bytes, uint64_t first) {
   uint64_t differs = 0;
-  for (size_t i = 0; i < 8; i++)
+  if (load(bytes + 56) != first)
+    return false;
+  for (size_t i = 1; i < 7; i++)
     differs |= load(bytes + 8 * i) ^ first;
   return differs == 0;
 }
 
-/* Eight pixels, each into its own replica. */
-static inline void count_eight(uint64_t word, uint32_t *table) {
+/* 64 pixels of a period of eight: often, of one. */
+static inline void count_repeated(uint64_t word, uint32_t *table) {
+  uint64_t value = word & 255;
+  if (word == value * UINT64_C(0x0101010101010101)) {
+    table[value * BF_REPLICAS] += 64;
+    return;
+  }
   for (unsigned i = 0; i < 8; i++)
-    table[(word >> 8 * i & 255) * BF_REPLICAS + i]++;
+    table[(word >> 8 * i & 255) * BF_REPLICAS + i] += 8;
 }
 
-static void count_bytes(const uint8_t *bytes, size_t count, uint32_t *table) {
+/* Eight pixels, each into a counter of its own. */
+static inline void count_eight(uint64_t word, uint16_t *counters) {
+  uint16_t *second = counters + BF_BYTE_COUNTERS / 2;
+  for (unsigned i = 0; i < 4; i++, word >>= 16) {
+    counters[(word & 255) * 4 + i]++;
+    second[(word >> 8 & 255) * 4 + i]++;
+  }
+}
+
+static void count_bytes(const uint8_t *bytes, size_t count, uint16_t *counters, uint32_t *table) {
   size_t i = 0;
   for (; i + 64 <= count; i += 64) {
     uint64_t first = load(bytes + i);
-    if (repeats_itself(bytes + i, first)) {
-      for (unsigned k = 0; k < 8; k++)
-        table[(first >> 8 * k & 255) * BF_REPLICAS + k] += 8;
+    if (__builtin_expect(repeats_itself(bytes + i, first), 0)) {
+      count_repeated(first, table);
       continue;
     }
     for (size_t k = 0; k < 64; k += 8)
-      count_eight(load(bytes + i + k), table);
+      count_eight(load(bytes + i + k), counters);
   }
   for (; i < count; i++)
     table[bytes[i] * BF_REPLICAS]++;
 }
 
+static void empty_bytes(uint16_t *counters, uint32_t *table) {
+  for (size_t i = 0; i < BF_BYTE_COUNTERS; i++)
+    table[i / 4 % 256 * BF_REPLICAS] += counters[i];
+  memset(counters, 0, BF_BYTE_COUNTERS * sizeof *counters);
+}
+
+/* ---- Pairs ---- */
+
+/* Each of 32 pairs of bytes a, b as a | (b - a) << 8. */
+static inline void find_differences(const uint8_t *bytes, uint16_t *restrict pair) {
+  for (size_t i = 0; i < 32; i++) {
+    uint16_t both;
+    memcpy(&both, bytes + 2 * i, sizeof both);
+    pair[i] = (uint16_t)(both - (both << 8));
+  }
+}
+
+/* Of 128 pairs looked at, more than 80 are less than 16 apart, and at most 48 equal the next one in
+ * their replica, for which they would wait. */
+static bool is_smooth(const uint8_t *strip) {
+  uint16_t near = 0, equal = 0;
+  for (size_t from = 0; from < BF_STRIP; from += BF_STRIP / 4) {
+    uint16_t pair[32], next[32];
+    find_differences(strip + from, pair);
+    find_differences(strip + from + 2 * BF_PAIR_REPLICAS, next);
+    for (size_t i = 0; i < 32; i++) {
+      near = (uint16_t)(near + ((uint16_t)(pair[i] + 0x1000) < 0x2000));
+      equal = (uint16_t)(equal + (pair[i] == next[i]));
+    }
+  }
+  return near > 80 && equal <= 48;
+}
+
+static void count_pairs(const uint8_t *strip, uint16_t *pairs, uint32_t *table) {
+  for (size_t i = 0; i < BF_STRIP; i += 64) {
+    uint64_t first = load(strip + i);
+    if (__builtin_expect(repeats_itself(strip + i, first), 0)) {
+      count_repeated(first, table);
+      continue;
+    }
+    _Alignas(64) uint16_t place[32];
+    find_differences(strip + i, place);
+    for (size_t k = 0; k < 32; k++)
+      place[k] ^= place[k] >> 5 & 0xf8;
+    for (unsigned k = 0; k < 32; k += BF_PAIR_REPLICAS) {
+      uint64_t word = load(place + k);
+      for (unsigned replica = 0; replica < BF_PAIR_REPLICAS; replica++)
+        pairs[(word >> 16 * replica & 0xffff) * BF_PAIR_REPLICAS + replica]++;
+    }
+  }
+}
+
+_Static_assert(BF_PAIR_REPLICAS == 4, "counters of a pair are added as one 64-bit word");
+
+/* Adds a row of pairs, those d apart: to their first values and, d places on, to their second. */
+static void add_row(const uint16_t *row, size_t d, uint32_t *restrict first,
+                    uint32_t *restrict second) {
+  const uint64_t even = UINT64_C(0x0000ffff0000ffff);
+  uint32_t sum[256];
+  for (size_t i = 0; i < 256; i++) {
+    uint64_t four = load(row + i * BF_PAIR_REPLICAS);
+    four = (four & even) + (four >> 16 & even);
+    sum[i] = (uint32_t)(four + (four >> 32));
+  }
+  for (size_t block = 0; block < 32; block++) {
+    size_t a = (block ^ (d & 31)) * 8;
+    for (size_t i = 0; i < 8; i++)
+      first[a + i] += sum[block * 8 + i];
+    for (size_t i = 0; i < 8; i++)
+      second[d + a + i] += sum[block * 8 + i];
+  }
+}
+
+/* Most rows are empty: they are only read. */
+static void empty_pairs(uint16_t *pairs, uint32_t *table) {
+  enum { ROW = 256 * BF_PAIR_REPLICAS };
+  uint32_t first[256] = {0}, second[512] = {0};
+  for (size_t d = 0; d < 256; d++) {
+    uint16_t *row = pairs + d * ROW, any = 0;
+    for (size_t i = 0; i < ROW; i++)
+      any |= row[i];
+    if (any == 0)
+      continue;
+    add_row(row, d, first, second);
+    memset(row, 0, ROW * sizeof *row);
+  }
+  for (size_t i = 0; i < 256; i++)
+    table[i * BF_REPLICAS] += first[i] + second[i] + second[i + 256];
+}
+
+/* ---- Bins, counted ---- */
+
+/* Four bins, times times, into replicas from..from+3. */
+static inline void count_four(uint64_t word, uint32_t times, size_t from, uint32_t *table) {
+  for (unsigned i = 0; i < 4; i++)
+    table[(word >> 16 * i & 0xffff) * BF_REPLICAS + from + i] += times;
+}
+
 static void count_bins(const bf_chunk *chunk, uint32_t *table) {
   const uint16_t *bin = chunk->bin;
   size_t i = 0;
-  for (; i + 8 <= chunk->count; i += 8) {
-    uint64_t low = load(bin + i), high = load(bin + i + 4);
-    for (unsigned k = 0; k < 4; k++)
-      table[(low >> 16 * k & 0xffff) * BF_REPLICAS + k]++;
-    for (unsigned k = 0; k < 4; k++)
-      table[(high >> 16 * k & 0xffff) * BF_REPLICAS + 4 + k]++;
+  for (; i + 32 <= chunk->count; i += 32) {
+    uint64_t first = load(bin + i);
+    if (__builtin_expect(repeats_itself((const uint8_t *)(bin + i), first), 0)) {
+      count_four(first, 8, 0, table);
+      continue;
+    }
+    for (size_t k = 0; k < 32; k += 8) {
+      count_four(load(bin + i + k), 1, 0, table);
+      count_four(load(bin + i + k + 4), 1, 4, table);
+    }
   }
   for (; i < chunk->count; i++)
     table[bin[i] * (size_t)BF_REPLICAS]++;
@@ -258,27 +399,115 @@ static void vote_weighted(const uint16_t *x, const uint16_t *y, const uint8_t *w
   }
 }
 
+/* ---- Gradients ---- */
+
+/* The bits of a double without its sign: they are ordered as the magnitudes are. */
+static inline uint64_t order_of(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits & (UINT64_MAX >> 1);
+}
+
+static inline double value_of(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* A row of integers. */
+#define LOAD_ROW(name, type)                                                                       \
+  static inline void name(const uint8_t *data, size_t channels, size_t width, double *row) {       \
+    for (size_t x = 0; x < width; x++) {                                                           \
+      type pixel;                                                                                  \
+      memcpy(&pixel, data + x * channels * sizeof pixel, sizeof pixel);                            \
+      row[x] = (double)pixel;                                                                      \
+    }                                                                                              \
+  }
+LOAD_ROW(load_bytes, uint8_t)
+LOAD_ROW(load_words, uint16_t)
+
+/* A row of floats; what does not equal itself is NaN. Whether any is infinite. */
+static inline bool load_floats(const uint8_t *data, size_t channels, size_t width, double *row) {
+  uint64_t largest = 0;
+  for (size_t x = 0; x < width; x++) {
+    double pixel = (double)load_real(data, x * channels);
+    double value = pixel == pixel ? pixel : 0;
+    uint64_t order = order_of(value);
+    largest = order > largest ? order : largest;
+    row[x] = value;
+  }
+  return value_of(largest) > 1e300;
+}
+
+static bool load_row(const uint8_t *data, bf_pixel_type type, unsigned channels, size_t width,
+                     double *row) {
+  if (type == BF_PIXEL_F32)
+    return channels == 1 ? load_floats(data, 1, width, row)
+                         : load_floats(data, channels, width, row);
+  if (type == BF_PIXEL_U8 && channels == 1)
+    load_bytes(data, 1, width, row);
+  else if (type == BF_PIXEL_U8)
+    load_bytes(data, channels, width, row);
+  else if (channels == 1)
+    load_words(data, 1, width, row);
+  else
+    load_words(data, channels, width, row);
+  return false;
+}
+
+/* Row entries x, x + 1, x + 2 are the neighbours of pixel x. */
+static double find_gradient(const double *above, const double *here, const double *below,
+                            const uint8_t *mask, size_t width, double *restrict gradient) {
+  uint64_t largest = 0;
+  for (size_t x = 0; x < width; x++) {
+    double left = (above[x] + below[x]) + 2 * here[x];
+    double right = (above[x + 2] + below[x + 2]) + 2 * here[x + 2];
+    double top = (above[x] + above[x + 2]) + 2 * above[x + 1];
+    double bottom = (below[x] + below[x + 2]) + 2 * below[x + 1];
+    double gx = right - left, gy = bottom - top;
+    gradient[x] = (gx < 0 ? -gx : gx) + (gy < 0 ? -gy : gy);
+  }
+  for (size_t x = 0; x < width && mask; x++)
+    gradient[x] = mask[x] ? gradient[x] : 0;
+  for (size_t x = 0; x < width; x++) {
+    uint64_t order = order_of(gradient[x]);
+    largest = order > largest ? order : largest;
+  }
+  return value_of(largest);
+}
+
+static void scale_row(const double *gradient, size_t width, double scale, uint8_t *edges) {
+  for (size_t x = 0; x < width; x++)
+    edges[x] = (uint8_t)(int32_t)(gradient[x] * scale + 0.5);
+}
+
 #define JOIN(a, b) a##b
 #define NAME(prefix, isa) JOIN(prefix, isa)
 #define TEXT(isa) #isa
 #define TEXT_OF(isa) TEXT(isa)
 const bf_vote_kernel NAME(bf_vote_, BF_VOTE_ISA) = {
-    TEXT_OF(BF_VOTE_ISA),
-    pick_bytes,
-    pick_words,
-    pick_reals,
-    pick_weights,
-    bin_words,
-    bin_reals,
-    mask_bins,
-    dropped,
-    mask_bytes,
-    count_bytes,
-    count_bins,
-    sum_bins,
-    count_bins_once,
-    sum_bins_once,
-    repeats,
-    vote_line,
-    vote_weighted,
+    .name = TEXT_OF(BF_VOTE_ISA),
+    .pick_bytes = pick_bytes,
+    .pick_words = pick_words,
+    .pick_reals = pick_reals,
+    .pick_weights = pick_weights,
+    .bin_words = bin_words,
+    .bin_reals = bin_reals,
+    .mask_bins = mask_bins,
+    .mask_bytes = mask_bytes,
+    .count_bytes = count_bytes,
+    .empty_bytes = empty_bytes,
+    .is_smooth = is_smooth,
+    .count_pairs = count_pairs,
+    .empty_pairs = empty_pairs,
+    .count_bins = count_bins,
+    .sum_bins = sum_bins,
+    .count_bins_once = count_bins_once,
+    .sum_bins_once = sum_bins_once,
+    .repeats = repeats,
+    .vote_line = vote_line,
+    .vote_weighted = vote_weighted,
+    .load_row = load_row,
+    .find_gradient = find_gradient,
+    .scale_row = scale_row,
 };
