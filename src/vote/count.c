@@ -27,8 +27,8 @@ typedef struct part {
   uint16_t *pairs; /* counters of pairs, made when first needed */
   bool unpaired;   /* pairs are not worth it */
   bool smooth;     /* what the last look found */
-  size_t strips;   /* so far */
-  size_t waiting;  /* bytes counted in these two */
+  size_t strips;   /* since the first look */
+  size_t waiting;  /* pixels in counters of bytes and pairs */
   uint64_t *counts;
   uint64_t pending; /* pixels since counters were emptied */
   uint64_t dropped; /* pixels counted in counter 0 that are not in any bin */

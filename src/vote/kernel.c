@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "words are cut into bytes, low ones first");
+
 /* ---- Channels ---- */
 
 /* One loop per number of channels: strides that are constants become shuffles. */

@@ -82,9 +82,8 @@ typedef struct bf_vote_kernel {
    * adds those counters to table and empties them. */
   void (*count_bytes)(const uint8_t *bytes, size_t count, uint16_t *counters, uint32_t *table);
   void (*empty_bytes)(uint16_t *counters, uint32_t *table);
-  /* Whether pairs of a strip of BF_STRIP bytes are mostly near each other and do not come
-   * again at once, by a look at some; adds a strip to pairs, runs to table, and says how far apart
-   * (0 to 127) bytes of a pair were at most; adds pairs up to so far apart to table and empties
+  /* Whether pairs of a strip of BF_STRIP bytes are mostly near each other and do not come again at
+   * once, by a look at some; adds a strip to pairs, runs to table; adds pairs to table and empties
    * them. */
   bool (*is_smooth)(const uint8_t *strip);
   void (*count_pairs)(const uint8_t *strip, uint16_t *pairs, uint32_t *table);

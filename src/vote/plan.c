@@ -13,7 +13,7 @@ static void join_rows(bf_vote_job *job) {
   bool joined = image->stride_bytes == width * image->channels * bf_pixel_bytes(image->type) &&
                 (!image->mask || image->mask_stride_bytes == width) &&
                 (!job->weights || job->weights_stride_bytes == width * weight_bytes);
-  if (!joined || (job->weights && image->height > (size_t)PTRDIFF_MAX / width))
+  if (!joined)
     return;
   image->width *= image->height;
   image->height = 1;
