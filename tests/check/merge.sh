@@ -81,10 +81,10 @@ while read -r file kernel hash; do
     --output "$work/hashed.ptx" >/dev/null || faults=1
   plain=$(assemble "kernels/$file/$file.ptx" | grep "^$kernel ")
   hashed=$(assemble "$work/hashed.ptx" | grep "^$kernel ")
-  [ -n "$plain" ] && [ "$plain" = "$hashed" ] || {
+  if [ -z "$plain" ] || [ "$plain" != "$hashed" ]; then
     echo "$kernel: plain $plain; with $hash $hashed"
     faults=1
-  }
+  fi
 done <<'END'
 fft fft512 xor:0,3,28
 dct8x8 dct8x8 xor:0,3,28
