@@ -305,6 +305,151 @@ BF_API int bf_align(const bf_hash *hash, const bf_align_pattern *pattern, uint64
                     uint64_t to, bf_alignment *alignment, bf_diagnostic *diagnostic);
 BF_API void bf_alignment_clear(bf_alignment *alignment);
 
+/* ---- Voting: histograms and Hough transforms ---- */
+
+typedef enum bf_pixel_type { BF_PIXEL_U8, BF_PIXEL_U16, BF_PIXEL_F32 } bf_pixel_type;
+
+/* A borrowed view of an image, at any alignment. A part of one (region of interest) is a view
+ * too: bf_pixels_crop makes it. Pixels whose mask is 0 do not vote. */
+typedef struct bf_pixels {
+  const void *data;
+  bf_pixel_type type;
+  unsigned channels;        /* 1 to 4, interleaved; 0 = 1 */
+  size_t width;             /* pixels; 0 is an image without pixels */
+  size_t height;            /* rows */
+  size_t stride_bytes;      /* from one row to the next; 0 = no gap */
+  const uint8_t *mask;      /* one byte per pixel; NULL: every pixel votes */
+  size_t mask_stride_bytes; /* 0 = no gap */
+} bf_pixels;
+
+/* The part of image from column x and row y on, with its mask; it must lie inside. */
+BF_API int bf_pixels_crop(const bf_pixels *image, size_t x, size_t y, size_t width, size_t height,
+                          bf_pixels *part, bf_diagnostic *diagnostic);
+
+#define BF_MAX_BINS 65536
+
+typedef enum bf_weight_type { BF_WEIGHT_F32, BF_WEIGHT_F64 } bf_weight_type;
+
+/* Bins are half open; values outside all bins and NaN are dropped.
+ * Even bins: value v, low <= v < high, is in bin floor((v - low) * bins / (high - low)), computed
+ * in double in this order (exact for integers) and at most bins - 1. low = high = 0 stands for the
+ * whole range of the type: 256, 65536, or 1.0 for floats.
+ * Bins by edges: v is in bin i where edges[i] <= v < edges[i + 1]; edges has bins + 1 strictly
+ * increasing entries. */
+typedef struct bf_histogram_options {
+  size_t bins; /* 1 to BF_MAX_BINS */
+  double low, high;
+  const double *edges;         /* NULL: even bins */
+  unsigned channel;            /* which of the interleaved channels */
+  bool accumulate;             /* add to what the result holds: strips of an image, one by one */
+  const void *weights;         /* one per pixel, for bf_histogram_f64; NULL: each vote is 1 */
+  bf_weight_type weight_type;  /* at any alignment */
+  size_t weights_stride_bytes; /* from one row to the next; 0 = no gap */
+  unsigned threads;            /* 0 = one per core */
+} bf_histogram_options;
+
+/* Counts the pixels in each bin. A count that does not fit is BF_UNSUPPORTED, and then, as after
+ * any error, counts are as before. */
+BF_API int bf_histogram_u32(const bf_pixels *image, const bf_histogram_options *options,
+                            uint32_t *counts, bf_diagnostic *diagnostic);
+BF_API int bf_histogram_u64(const bf_pixels *image, const bf_histogram_options *options,
+                            uint64_t *counts, bf_diagnostic *diagnostic);
+/* Sums the weights of the pixels in each bin, in double and in no particular order. */
+BF_API int bf_histogram_f64(const bf_pixels *image, const bf_histogram_options *options,
+                            double *sums, bf_diagnostic *diagnostic);
+
+/* How a Hough space describes lines. Angle number i is theta = theta_low + i * theta_step.
+ * Polar: x cos(theta) + y sin(theta) = rho.
+ * Cartesian: theta is the direction of the line; y - x tan(theta) = rho where |cos| >= |sin|, and
+ * x - y / tan(theta) = rho elsewhere. */
+typedef enum bf_hough_form { BF_HOUGH_POLAR, BF_HOUGH_CARTESIAN } bf_hough_form;
+
+/* There are round((theta_high - theta_low) / theta_step) angles, at least one; theta_high itself is
+ * not one of them. theta_low = theta_high = 0 stands for 0 to pi (polar) and -pi/4 to 3/4 pi
+ * (Cartesian). */
+typedef struct bf_hough_options {
+  bf_hough_form form;
+  double theta_low, theta_high; /* radians */
+  double theta_step;            /* radians; 0 = pi / 180 */
+  double rho_step;              /* pixels; 0 = 1 */
+  bool weighted;                /* an edge pixel votes with its value instead of 1 */
+  unsigned threads;             /* 0 = one per core */
+} bf_hough_options;
+
+/* Votes for `angles` rows of `rhos` bins: votes[angle * rhos + bin]. Bin number b holds lines with
+ * rho = (b - rho_zero) * rho_step, to the nearest. */
+typedef struct bf_hough_space {
+  bf_hough_form form;
+  size_t angles, rhos;
+  size_t rho_zero;
+  double theta_low, theta_step, rho_step;
+  uint64_t points; /* edge pixels that voted */
+  uint32_t *votes;
+} bf_hough_space;
+
+/* Lets the pixels of an 8-bit image of one channel that are not 0 vote for all lines through them.
+ * Width and height are at most 65536. Pixel x, y votes at angle t in bin rho_zero + r, where r is
+ * x * c + y * s in single precision, both products rounded, rounded to the nearest integer (ties to
+ * even); c and s are the factors of x and y divided by rho_step. BF_UNSUPPORTED where the votes of
+ * all pixels together exceed 32 bits. */
+BF_API int bf_hough_vote(const bf_pixels *edges, const bf_hough_options *options,
+                         bf_hough_space *space, bf_diagnostic *diagnostic);
+BF_API void bf_hough_space_clear(bf_hough_space *space);
+
+/* A line found: the points with x_factor * x + y_factor * y = rho. */
+typedef struct bf_peak {
+  double theta, rho;
+  double x_factor, y_factor;
+  uint32_t votes;
+  size_t angle, bin; /* where in the space */
+} bf_peak;
+
+typedef struct bf_peaks {
+  bf_peak *peak; /* most votes first; of equal ones, the smaller angle, then the smaller bin */
+  size_t count;
+} bf_peaks;
+
+/* A peak has the most votes of all bins at most theta_radius angles and rho_radius bins away; of
+ * equal ones, the first in the space. In polar spaces that cover pi, the first angles are
+ * neighbours of the last. The two halves of a Cartesian space are not neighbours. */
+typedef struct bf_peak_options {
+  uint32_t min_votes;    /* 0 = 1 */
+  unsigned theta_radius; /* 0 = 1 */
+  unsigned rho_radius;   /* 0 = 1 */
+  size_t max_lines;      /* 0 = all */
+} bf_peak_options;
+BF_API int bf_hough_peaks(const bf_hough_space *space, const bf_peak_options *options,
+                          bf_peaks *found, bf_diagnostic *diagnostic);
+BF_API void bf_peaks_clear(bf_peaks *found);
+/* Where the line enters and leaves the rectangle of pixel centres of an image: x, y, x, y. False
+ * where it does not cross it. */
+BF_API bool bf_peak_clip(const bf_peak *peak, size_t width, size_t height, double end[4]);
+
+/* Sobel's |gx| + |gy| of one channel, scaled so that the largest is 255 and rounded; the border
+ * repeats the outermost pixels, NaN counts as 0, masked pixels become 0. edges has one byte per
+ * pixel; stride_bytes 0 = no gap. Infinite pixels are BF_BAD_INPUT. */
+BF_API int bf_sobel(const bf_pixels *image, unsigned channel, unsigned threads, uint8_t *edges,
+                    size_t stride_bytes, bf_diagnostic *diagnostic);
+/* Otsu's threshold: the bin t that splits counts into 0..t and t+1.. with the largest variance
+ * between the two; the first of several. 0 where there is nothing to split. */
+BF_API size_t bf_otsu(const uint64_t *counts, size_t bins);
+
+/* What bf_hough_lines finds on the way: edges (width * height bytes, 0 at most at the threshold),
+ * the threshold, the Hough space and the lines. */
+typedef struct bf_hough_result {
+  uint8_t *edges;
+  size_t width, height;
+  unsigned threshold;
+  bf_hough_space space;
+  bf_peaks lines;
+} bf_hough_result;
+
+/* From picture to lines: edges by bf_sobel, those above the threshold of bf_otsu vote, peaks. */
+BF_API int bf_hough_lines(const bf_pixels *image, unsigned channel, const bf_hough_options *options,
+                          const bf_peak_options *peaks, bf_hough_result *result,
+                          bf_diagnostic *diagnostic);
+BF_API void bf_hough_result_clear(bf_hough_result *result);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,7 +9,7 @@ may_know() {
   case $1 in
   base | gf2) echo '' ;;
   hash) echo 'base gf2' ;;
-  ptx) echo 'base' ;;
+  ptx | vote) echo 'base' ;;
   access) echo 'base gf2 hash' ;;
   memory) echo 'base gf2 hash access' ;;
   search) echo 'base gf2 hash access memory' ;;

@@ -1,0 +1,127 @@
+/* Hough spaces: their size, the factors of each angle, and the vote. */
+#include "vote/vote.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The largest image side, at which float still tells neighbouring pixels apart; bins of rho on
+ * either side of 0; and angles. */
+enum { MAX_SIDE = 65536, MAX_RHO = 1 << 20, MAX_ANGLES = 1 << 20 };
+
+bool bf_hough_shallow(double theta) { return fabs(cos(theta)) >= fabs(sin(theta)); }
+
+void bf_hough_factors(bf_hough_form form, double theta, double *x_factor, double *y_factor) {
+  double c = cos(theta), s = sin(theta);
+  if (form == BF_HOUGH_POLAR) {
+    *x_factor = c;
+    *y_factor = s;
+  } else if (bf_hough_shallow(theta)) {
+    *x_factor = -s / c;
+    *y_factor = 1;
+  } else {
+    *x_factor = 1;
+    *y_factor = -c / s;
+  }
+}
+
+bf_angle bf_hough_angle(const bf_hough_space *space, size_t angle) {
+  double x_factor, y_factor;
+  bf_hough_factors(space->form, space->theta_low + (double)angle * space->theta_step, &x_factor,
+                   &y_factor);
+  return (bf_angle){(float)(x_factor / space->rho_step), (float)(y_factor / space->rho_step)};
+}
+
+static int check_edges(const bf_pixels *edges, bf_diagnostic *diagnostic) {
+  if (edges->type != BF_PIXEL_U8 || edges->channels != 1)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "edges must be an 8-bit image of one channel");
+  if (edges->width > MAX_SIDE || edges->height > MAX_SIDE)
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "%zu x %zu pixels: at most %d on a side",
+                   edges->width, edges->height, MAX_SIDE);
+  return BF_OK;
+}
+
+/* The angles of a space: where they begin, how far apart and how many. */
+static int set_angles(const bf_hough_options *options, bf_hough_space *space,
+                      bf_diagnostic *diagnostic) {
+  double low = options->theta_low, high = options->theta_high, step = options->theta_step;
+  if (low == 0 && high == 0) {
+    low = options->form == BF_HOUGH_POLAR ? 0 : -M_PI / 4;
+    high = low + M_PI;
+  }
+  if (step == 0)
+    step = M_PI / 180;
+  if (!isfinite(low) || !isfinite(high) || !(low < high))
+    return bf_fail(diagnostic, BF_BAD_INPUT, "no angles from %g to below %g", low, high);
+  if (!isfinite(step) || step <= 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "angles cannot be %g apart", step);
+  double count = fmax(1, round((high - low) / step));
+  if (!(count <= MAX_ANGLES))
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "%g angles: at most %d are possible", count,
+                   MAX_ANGLES);
+  space->angles = (size_t)count;
+  space->theta_low = low;
+  space->theta_step = step;
+  return BF_OK;
+}
+
+/* Bins of rho for an image: as far to either side of 0 as its pixels can vote. */
+static int set_rhos(const bf_pixels *edges, const bf_hough_options *options, bf_hough_space *space,
+                    bf_diagnostic *diagnostic) {
+  double step = options->rho_step == 0 ? 1 : options->rho_step;
+  double x = edges->width ? (double)(edges->width - 1) : 0;
+  double y = edges->height ? (double)(edges->height - 1) : 0;
+  if (!isfinite(step) || step <= 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "bins of rho cannot be %g apart", step);
+  double reach = ceil((options->form == BF_HOUGH_POLAR ? hypot(x, y) : x + y) / step);
+  if (!(reach <= MAX_RHO))
+    return bf_fail(diagnostic, BF_UNSUPPORTED, "%g bins of rho: at most %d are possible",
+                   2 * reach + 1, 2 * MAX_RHO + 1);
+  space->rho_zero = (size_t)reach;
+  space->rhos = 2 * space->rho_zero + 1;
+  space->rho_step = step;
+  return BF_OK;
+}
+
+/* Counts the edge pixels and refuses votes that may not fit. */
+static int count_points(const bf_pixels *edges, bool weighted, bf_hough_space *space,
+                        bf_diagnostic *diagnostic) {
+  uint64_t sum = 0;
+  for (size_t y = 0; y < edges->height; y++)
+    for (size_t x = 0; x < edges->width; x++) {
+      unsigned value = (unsigned)bf_pixels_value(edges, x, y, 0);
+      if (value == 0 || !bf_pixels_counts(edges, x, y))
+        continue;
+      space->points++;
+      sum += weighted ? value : 1;
+    }
+  if (sum > UINT32_MAX)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%llu votes per angle are more than 32 bits can count", (unsigned long long)sum);
+  return BF_OK;
+}
+
+int bf_hough_vote(const bf_pixels *edges, const bf_hough_options *options, bf_hough_space *space,
+                  bf_diagnostic *diagnostic) {
+  bf_pixels checked;
+  if (!options || !space)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "no options or no place for the space");
+  *space = (bf_hough_space){.form = options->form};
+  if (options->form != BF_HOUGH_POLAR && options->form != BF_HOUGH_CARTESIAN)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "unknown form %d of lines", (int)options->form);
+  BF_TRY(bf_pixels_check(edges, &checked, diagnostic));
+  BF_TRY(check_edges(&checked, diagnostic));
+  BF_TRY(set_angles(options, space, diagnostic));
+  BF_TRY(set_rhos(&checked, options, space, diagnostic));
+  BF_TRY(count_points(&checked, options->weighted, space, diagnostic));
+  space->votes = calloc(space->angles, space->rhos * sizeof *space->votes);
+  if (!space->votes)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory: %zu angles of %zu bins", space->angles,
+                   space->rhos);
+  bf_hough_reference(&checked, options->weighted, space);
+  return BF_OK;
+}
+
+void bf_hough_space_clear(bf_hough_space *space) {
+  free(space->votes);
+  *space = (bf_hough_space){0};
+}
