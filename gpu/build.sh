@@ -2,8 +2,8 @@
 # Builds what a GPU machine needs, with cc and (for the CUDA tests) nvcc alone:
 #   gpu/build.sh OUT
 # OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/libbankfold-inject.so, and a
-# program for each tests/gpu/*.cu and gpu/*.cu where nvcc is found (in $PATH or the usual place; $NVCC
-# names another, and none where it is empty).
+# program for each tests/gpu/*.cu and gpu/*.cu, and OUT/vote_bench from gpu/vote, where nvcc is found (in
+# $PATH or the usual place; $NVCC names another, and none where it is empty).
 # $CC, $CFLAGS, $JOBS as usual. zstd is linked where its header is there, and opened at run time
 # where it is not.
 set -eu
@@ -75,3 +75,11 @@ for source in tests/gpu/*.cu gpu/*.cu; do
   [ -e "$source" ] || continue
   "$nvcc" -arch=sm_90 -O2 -lineinfo -o "$out/$(basename "$source" .cu)" "$source"
 done
+
+# Histograms and Hough transforms on the GPU, beside CUB's and the CPU's.
+mkdir -p "$out/objects-vote"
+printf '%s\n' gpu/vote/*.cu | xargs -P "$jobs" -I FILE sh -c '
+  object='"$out"'/objects-vote/$(basename "$1").o
+  '"$nvcc"' -std=c++17 -arch=sm_90 -O3 -lineinfo -Iinclude -c "$1" -o "$object"' sh FILE
+"$nvcc" -arch=sm_90 -o "$out/vote_bench" "$out"/objects-vote/*.o "$out"/objects/*/*.o \
+  -Xlinker "${zstd:--lm}" -lm -ldl -Xcompiler -pthread

@@ -1,0 +1,205 @@
+// The Cartesian Hough transform in constant time. With rho_step 1, all pixels of a row (or column)
+// vote at an angle as the row lies, only shifted: bin = x + round(y * factor). Pixels become bits;
+// a thread sums 32 neighbouring bins over the rows at once, each row a word, with counters that are
+// spread over words (bit p of all 32 counters in word p). No atomics are needed, and the time does
+// not depend on the number of edge pixels.
+//
+// Votes are rounded in single precision. Where the shift is so near to a half that rounding of the
+// sum could move single pixels, the row is left out, and its pixels vote one by one afterwards.
+#include "hough.cuh"
+
+// Lines of bits: rows of the image, or columns.
+struct Bits {
+  unsigned *word;
+  unsigned lines, length, words; // words of a line
+};
+
+enum { WARPS = 16, PLANES = 17 };
+
+// The factor of the line's number at an angle, and which lines it is about.
+struct Slope {
+  bool steep; // x + factor * y: lines are rows
+  float factor;
+};
+
+__device__ static inline Slope slope_of(Angle angle, bool steep) {
+  return {steep, steep ? angle.y_factor : angle.x_factor};
+}
+
+// How far a line is shifted; false: near to a half. Sums of two coordinates are below 2^17, where
+// single precision is exact to 2^-8.
+__device__ static inline bool shift_of(Slope slope, unsigned line, int *shift) {
+  float moved = __fmul_rn((float)line, slope.factor);
+  *shift = __float2int_rn(moved);
+  return fabsf(fabsf(moved - rintf(moved)) - 0.5f) > 1.0f / 128;
+}
+
+// Bits of rows: every warp makes words of 32 pixels.
+__global__ static void pack_rows(Hough hough, Bits rows) {
+  uint64_t warp = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) / WARP;
+  if (warp >= (uint64_t)rows.words * rows.lines)
+    return;
+  uint64_t x = warp % rows.words * WARP + threadIdx.x % WARP, y = warp / rows.words;
+  unsigned word = __ballot_sync(~0u, x < rows.length && edge_vote(hough, x, y));
+  if (threadIdx.x % WARP == 0)
+    rows.word[warp] = word;
+}
+
+// Bits of columns from those of rows: a warp turns 32 x 32 bits.
+__global__ static void pack_columns(Bits rows, Bits columns) {
+  uint64_t warp = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) / WARP;
+  unsigned lane = threadIdx.x % WARP;
+  if (warp >= (uint64_t)columns.words * rows.words)
+    return;
+  unsigned across = (unsigned)(warp % rows.words), down = (unsigned)(warp / rows.words);
+  uint64_t row = (uint64_t)down * WARP + lane;
+  unsigned word = row < rows.lines ? rows.word[row * rows.words + across] : 0, mine = 0;
+  for (unsigned bit = 0; bit < WARP; bit++) {
+    unsigned column = __ballot_sync(~0u, word >> bit & 1);
+    mine = bit == lane ? column : mine;
+  }
+  uint64_t column = (uint64_t)across * WARP + lane;
+  if (column < columns.lines)
+    columns.word[column * columns.words + down] = mine;
+}
+
+// The 32 bits of a line from bit `offset` on; bits outside of it are 0.
+__device__ static inline unsigned bits_from(const Bits &bits, unsigned line, int offset) {
+  int word = offset >> 5;
+  const unsigned *from = bits.word + (uint64_t)line * bits.words;
+  unsigned low = (unsigned)word < bits.words ? __ldg(from + word) : 0;
+  unsigned high = (unsigned)(word + 1) < bits.words ? __ldg(from + word + 1) : 0;
+  return __funnelshift_r(low, high, offset & 31);
+}
+
+// sum and carry of three bits, 32 times.
+__device__ static inline void add_bits(unsigned a, unsigned b, unsigned c, unsigned *sum,
+                                       unsigned *carry) {
+  *sum = a ^ b ^ c;
+  *carry = (a & b) | (a & c) | (b & c);
+}
+
+// Adds the bits of eight words to 32 counters: a tree of adders for the first three bits, then the
+// carry.
+__device__ static inline void count_eight(const unsigned (&word)[8], unsigned (&plane)[PLANES]) {
+  unsigned two[4], four[2], eight;
+  add_bits(plane[0], word[0], word[1], &plane[0], &two[0]);
+  add_bits(plane[0], word[2], word[3], &plane[0], &two[1]);
+  add_bits(plane[0], word[4], word[5], &plane[0], &two[2]);
+  add_bits(plane[0], word[6], word[7], &plane[0], &two[3]);
+  add_bits(plane[1], two[0], two[1], &plane[1], &four[0]);
+  add_bits(plane[1], two[2], two[3], &plane[1], &four[1]);
+  add_bits(plane[2], four[0], four[1], &plane[2], &eight);
+#pragma unroll
+  for (int p = 3; p < PLANES; p++) {
+    unsigned carry = plane[p] & eight;
+    plane[p] ^= eight;
+    eight = carry;
+  }
+}
+
+// The bins of this thread's word over lines from, from + WARPS, ...
+__device__ static inline void count_lines(const Bits &bits, Slope slope, int first_bin,
+                                          unsigned from, unsigned (&plane)[PLANES]) {
+  for (unsigned line = from; line < bits.lines; line += 8 * WARPS) {
+    unsigned word[8];
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      unsigned number = line + i * WARPS;
+      int shift;
+      word[i] = 0;
+      if (number < bits.lines && shift_of(slope, number, &shift))
+        word[i] = bits_from(bits, number, first_bin - shift);
+    }
+    count_eight(word, plane);
+  }
+}
+
+// Block b is for one angle and 1024 bins. Its warps take turns at the lines, and add up in shared
+// memory; lanes begin at different bits, and so at different banks.
+__global__ static void __launch_bounds__(WARPS *WARP)
+    sum_lines(Hough hough, Bits rows, Bits columns, const bool *steep, unsigned parts) {
+  __shared__ unsigned counts[WARP * WARP];
+  unsigned angle = blockIdx.x / parts, part = blockIdx.x % parts, lane = threadIdx.x % WARP;
+  for (unsigned i = threadIdx.x; i < WARP * WARP; i += blockDim.x)
+    counts[i] = 0;
+  __syncthreads();
+  unsigned plane[PLANES] = {0};
+  Slope slope = slope_of(hough.angle[angle], steep[angle]);
+  int first_bin = (int)((part * WARP + lane) * WARP) - (int)hough.rho_zero;
+  const Bits bits = slope.steep ? rows : columns;
+  count_lines(bits, slope, first_bin, threadIdx.x / WARP, plane);
+  for (unsigned i = 0; i < WARP; i++) {
+    unsigned bit = (i + lane) % WARP, sum = 0;
+#pragma unroll
+    for (int p = 0; p < PLANES; p++)
+      sum += (plane[p] >> bit & 1) << p;
+    if (sum)
+      atomicAdd(&counts[lane * WARP + bit], sum);
+  }
+  __syncthreads();
+  for (unsigned i = threadIdx.x; i < WARP * WARP; i += blockDim.x) {
+    unsigned bin = part * WARP * WARP + i;
+    if (bin < hough.rhos)
+      hough.votes[(uint64_t)angle * hough.rhos + bin] = counts[i];
+  }
+}
+
+// Pixels of lines that were left out: block b is for one angle, a warp takes a line.
+__global__ static void vote_rest(Hough hough, Bits rows, Bits columns, const bool *steep) {
+  unsigned angle = blockIdx.x, lane = threadIdx.x % WARP;
+  Slope slope = slope_of(hough.angle[angle], steep[angle]);
+  const Bits bits = slope.steep ? rows : columns;
+  for (unsigned line = threadIdx.x / WARP; line < bits.lines; line += blockDim.x / WARP) {
+    int shift;
+    if (shift_of(slope, line, &shift))
+      continue;
+    for (unsigned word = 0; word < bits.words; word++) {
+      unsigned along = word * WARP + lane;
+      if (!(bits.word[(uint64_t)line * bits.words + word] >> lane & 1))
+        continue;
+      float x = slope.steep ? along : line, y = slope.steep ? line : along;
+      atomicAdd(&hough.votes[(uint64_t)angle * hough.rhos +
+                             rho_bin(x, y, hough.angle[angle], hough.rho_zero)],
+                1);
+    }
+  }
+}
+
+static Bits make_bits(unsigned *word, uint64_t lines, uint64_t length) {
+  return {word, (unsigned)lines, (unsigned)length, (unsigned)((length + WARP - 1) / WARP)};
+}
+
+size_t hough_constant_bytes(const Hough &hough) {
+  Bits rows = make_bits(NULL, hough.edges.height, hough.edges.width);
+  Bits columns = make_bits(NULL, hough.edges.width, hough.edges.height);
+  return ((size_t)rows.words * rows.lines + (size_t)columns.words * columns.lines) *
+             sizeof(unsigned) +
+         hough.angles;
+}
+
+// Which angles are about rows.
+__global__ static void find_steep(const Angle *angle, unsigned angles, bool *steep) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < angles)
+    steep[i] = angle[i].x_factor == 1.0f;
+}
+
+int hough_constant(const Hough &hough, void *scratch, const Device &, cudaStream_t stream) {
+  Bits rows = make_bits((unsigned *)scratch, hough.edges.height, hough.edges.width);
+  Bits columns = make_bits(rows.word + (uint64_t)rows.words * rows.lines, hough.edges.width,
+                           hough.edges.height);
+  bool *steep = (bool *)(columns.word + (uint64_t)columns.words * columns.lines);
+  unsigned parts = (hough.rhos + WARP * WARP - 1) / (WARP * WARP);
+  uint64_t row_warps = (uint64_t)rows.words * rows.lines;
+  uint64_t square_warps = (uint64_t)rows.words * columns.words;
+  find_steep<<<(hough.angles + 255) / 256, 256, 0, stream>>>(hough.angle, hough.angles, steep);
+  if (row_warps) {
+    pack_rows<<<(unsigned)((row_warps + 7) / 8), 256, 0, stream>>>(hough, rows);
+    pack_columns<<<(unsigned)((square_warps + 7) / 8), 256, 0, stream>>>(rows, columns);
+  }
+  sum_lines<<<hough.angles * parts, WARPS * WARP, 0, stream>>>(hough, rows, columns, steep, parts);
+  if (row_warps)
+    vote_rest<<<hough.angles, 512, 0, stream>>>(hough, rows, columns, steep);
+  return vote_check();
+}
