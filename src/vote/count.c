@@ -1,6 +1,7 @@
 /* Counting by threads: each takes a part of the pixels and has counters of its own, which are added
  * up at the end. A bin has eight counters or, where there are many bins and a look at the pixels
- * finds few that repeat, one. */
+ * finds few that repeat, one. Bytes are counted in pairs where a look finds them smooth. The looks
+ * are renewed every strip or chunk, so that a change in the data costs no more than one of them. */
 #include "vote/plan.h"
 
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 enum { ALWAYS_REPLICATED = 512, MANY_REPEATS = 8 };
 /* Fewer pixels are not worth a thread; more threads are not worth their counters. */
 enum { PIXELS_PER_THREAD = 1 << 17, MAX_THREADS = 256 };
+/* Fewer pixels are not worth the counters of pairs. */
+enum { PIXELS_FOR_PAIRS = 1 << 18 };
 /* Pixels after which 32-bit counters are emptied, and at most in one go. */
 static const uint64_t FULL = UINT64_C(1) << 31, AT_ONCE = UINT64_C(1) << 30;
 
@@ -20,13 +23,23 @@ typedef struct part {
   uint64_t from, to;
   uint32_t *replicated, *once;
   double *replicated_sums, *once_sums;
+  uint16_t *pairs; /* made when first needed */
+  bool unpaired;   /* pairs are not worth it */
+  unsigned paired; /* strips in pairs */
   uint64_t *counts;
   uint64_t pending; /* pixels since counters were emptied */
   uint64_t dropped; /* pixels counted in counter 0 that are not in any bin */
 } part;
 
+static void empty_pairs(part *own) {
+  if (own->paired)
+    own->plan->kernel->empty_pairs(own->pairs, own->replicated);
+  own->paired = 0;
+}
+
 /* Adds the 32-bit counters to the 64-bit ones and empties them. */
 static void empty(part *own) {
+  empty_pairs(own);
   for (size_t i = 0; i < own->plan->counters; i++) {
     uint64_t sum = own->once ? own->once[i] : 0;
     for (size_t k = 0; k < BF_REPLICAS; k++)
@@ -39,13 +52,37 @@ static void empty(part *own) {
   own->pending = 0;
 }
 
-/* Bytes by value, count pixels of a row. */
+/* A strip in pairs; false where there is no memory for them. */
+static bool count_pairs(part *own, const uint8_t *strip) {
+  if (!own->pairs)
+    own->pairs = calloc(BF_PAIR_COUNTERS, sizeof *own->pairs);
+  if (!own->pairs)
+    return false;
+  if (own->paired == BF_PAIR_STRIPS)
+    empty_pairs(own);
+  own->plan->kernel->count_pairs(strip, own->pairs, own->replicated);
+  own->paired++;
+  return true;
+}
+
+/* Bytes by value, strip by strip, in pairs where that is faster. */
+static void count_bytes(part *own, const uint8_t *bytes, size_t count) {
+  const bf_vote_kernel *kernel = own->plan->kernel;
+  for (; !own->unpaired && count >= BF_STRIP; bytes += BF_STRIP, count -= BF_STRIP) {
+    if (kernel->is_smooth(bytes) && count_pairs(own, bytes))
+      continue;
+    kernel->count_bytes(bytes, BF_STRIP, own->replicated);
+  }
+  kernel->count_bytes(bytes, count, own->replicated);
+}
+
+/* Bytes of a channel that are not masked, count pixels of a row. */
 static void count_values(part *own, bf_chunk *chunk, size_t x, size_t y, size_t count) {
   const bf_plan *plan = own->plan;
   const uint8_t *data = bf_plan_pixel(plan, x, y), *mask = bf_plan_mask(plan, x, y);
   unsigned channels = plan->job.image.channels;
   if (channels == 1 && !mask) {
-    plan->kernel->count_bytes(data, count, own->replicated);
+    count_bytes(own, data, count);
     return;
   }
   for (size_t from = 0; from < count; from += BF_CHUNK) {
@@ -79,8 +116,7 @@ static void count_run(part *own, bf_chunk *chunk, size_t x, size_t y, size_t cou
   }
   for (size_t from = 0; from < count; from += BF_CHUNK) {
     size_t size = count - from < BF_CHUNK ? count - from : BF_CHUNK;
-    bf_plan_bin(own->plan, x + from, y, size, chunk);
-    own->dropped += own->plan->kernel->dropped(chunk);
+    own->dropped += bf_plan_bin(own->plan, x + from, y, size, chunk);
     count_chunk(own, chunk);
   }
 }
@@ -115,6 +151,7 @@ static bool allocate(part *own, bool sums) {
   own->replicated = calloc(counters * BF_REPLICAS, sizeof *own->replicated);
   own->once = needs_once ? calloc(counters, sizeof *own->once) : NULL;
   own->counts = calloc(counters, sizeof *own->counts);
+  own->unpaired = own->to - own->from < PIXELS_FOR_PAIRS;
   return own->replicated && own->counts && (own->once || !needs_once);
 }
 
@@ -125,6 +162,7 @@ static void release(part *parts, unsigned count) {
     free(parts[i].replicated_sums);
     free(parts[i].once_sums);
     free(parts[i].counts);
+    free(parts[i].pairs);
   }
   free(parts);
 }

@@ -126,31 +126,41 @@ const uint8_t *bf_plan_mask(const bf_plan *plan, size_t x, size_t y) {
   return image->mask ? image->mask + y * image->mask_stride_bytes + x : NULL;
 }
 
-void bf_plan_bin(const bf_plan *plan, size_t x, size_t y, size_t count, bf_chunk *chunk) {
-  const bf_vote_job *job = &plan->job;
-  const uint8_t *data = bf_plan_pixel(plan, x, y), *mask = bf_plan_mask(plan, x, y);
-  chunk->count = count;
-  switch (job->image.type) {
+/* bin and keep of count pixels at data. */
+static size_t bin_pixels(const bf_plan *plan, const uint8_t *data, bf_chunk *chunk) {
+  const bf_vote_kernel *kernel = plan->kernel;
+  unsigned channels = plan->job.image.channels;
+  switch (plan->job.image.type) {
   case BF_PIXEL_U8:
-    plan->kernel->pick_bytes(chunk, data, job->image.channels);
-    for (size_t i = 0; i < count; i++)
+    kernel->pick_bytes(chunk, data, channels);
+    for (size_t i = 0; i < chunk->count; i++)
       chunk->words[i] = chunk->bytes[i];
-    plan->kernel->bin_words(chunk, &plan->words);
-    break;
+    return kernel->bin_words(chunk, (const uint8_t *)chunk->words, &plan->words);
   case BF_PIXEL_U16:
-    plan->kernel->pick_words(chunk, data, job->image.channels);
-    plan->kernel->bin_words(chunk, &plan->words);
-    break;
+    if (channels == 1)
+      return kernel->bin_words(chunk, data, &plan->words);
+    kernel->pick_words(chunk, data, channels);
+    return kernel->bin_words(chunk, (const uint8_t *)chunk->words, &plan->words);
   case BF_PIXEL_F32:
-    plan->kernel->pick_reals(chunk, data, job->image.channels);
-    plan->kernel->bin_reals(chunk, &plan->reals);
-    break;
+    if (channels == 1)
+      return kernel->bin_reals(chunk, data, &plan->reals);
+    kernel->pick_reals(chunk, data, channels);
+    return kernel->bin_reals(chunk, (const uint8_t *)chunk->reals, &plan->reals);
   }
+  return 0;
+}
+
+size_t bf_plan_bin(const bf_plan *plan, size_t x, size_t y, size_t count, bf_chunk *chunk) {
+  const bf_vote_job *job = &plan->job;
+  const uint8_t *mask = bf_plan_mask(plan, x, y);
+  chunk->count = count;
+  size_t dropped = bin_pixels(plan, bf_plan_pixel(plan, x, y), chunk);
   if (mask)
-    plan->kernel->mask_bins(chunk, mask);
-  if (!job->weights)
-    return;
-  size_t weight_bytes = job->weight_type == BF_WEIGHT_F32 ? sizeof(float) : sizeof(double);
-  plan->kernel->pick_weights(chunk, job->weights + y * job->weights_stride_bytes + x * weight_bytes,
-                             job->weight_type);
+    dropped = plan->kernel->mask_bins(chunk, mask);
+  if (job->weights) {
+    size_t weight_bytes = job->weight_type == BF_WEIGHT_F32 ? sizeof(float) : sizeof(double);
+    plan->kernel->pick_weights(
+        chunk, job->weights + y * job->weights_stride_bytes + x * weight_bytes, job->weight_type);
+  }
+  return dropped;
 }

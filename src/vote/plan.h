@@ -20,8 +20,9 @@ typedef struct bf_plan {
 int bf_plan_make(const bf_vote_job *job, const bf_vote_kernel *kernel, bf_plan *plan,
                  bf_diagnostic *diagnostic);
 void bf_plan_clear(bf_plan *plan);
-/* Fills chunk with bins and weights of count pixels (at most BF_CHUNK) from column x of row y. */
-void bf_plan_bin(const bf_plan *plan, size_t x, size_t y, size_t count, bf_chunk *chunk);
+/* Fills chunk with bins and weights of count pixels (at most BF_CHUNK) from column x of row y; how
+ * many are dropped. */
+size_t bf_plan_bin(const bf_plan *plan, size_t x, size_t y, size_t count, bf_chunk *chunk);
 /* Where the channel of the pixel at column x of row y lies; its mask, or NULL. */
 const uint8_t *bf_plan_pixel(const bf_plan *plan, size_t x, size_t y);
 const uint8_t *bf_plan_mask(const bf_plan *plan, size_t x, size_t y);

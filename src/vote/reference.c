@@ -51,3 +51,39 @@ void bf_vote_reference_hough(const bf_pixels *edges, bool weighted, const bf_hou
       }
   }
 }
+
+/* The value next to pixel x, y by dx, dy; the border repeats, NaN is 0. */
+static double value_near(const bf_pixels *image, unsigned channel, size_t x, size_t y, int dx,
+                         int dy) {
+  if ((dx > 0 && x + 1 < image->width) || (dx < 0 && x > 0))
+    x += (size_t)(ptrdiff_t)dx;
+  if ((dy > 0 && y + 1 < image->height) || (dy < 0 && y > 0))
+    y += (size_t)(ptrdiff_t)dy;
+  double value = bf_pixels_value(image, x, y, channel);
+  return isnan(value) ? 0 : value;
+}
+
+/* |gx| + |gy| at a pixel; 0 where it is masked. */
+static double gradient(const bf_pixels *image, unsigned channel, size_t x, size_t y) {
+  double v[3][3];
+  if (!bf_pixels_counts(image, x, y))
+    return 0;
+  for (int dy = -1; dy <= 1; dy++)
+    for (int dx = -1; dx <= 1; dx++)
+      v[dy + 1][dx + 1] = value_near(image, channel, x, y, dx, dy);
+  double left = (v[0][0] + v[2][0]) + 2 * v[1][0], right = (v[0][2] + v[2][2]) + 2 * v[1][2];
+  double top = (v[0][0] + v[0][2]) + 2 * v[0][1], bottom = (v[2][0] + v[2][2]) + 2 * v[2][1];
+  return fabs(right - left) + fabs(bottom - top);
+}
+
+void bf_vote_reference_sobel(const bf_pixels *image, unsigned channel, uint8_t *edges,
+                             size_t stride_bytes) {
+  double largest = 0;
+  for (size_t y = 0; y < image->height; y++)
+    for (size_t x = 0; x < image->width; x++)
+      largest = fmax(largest, gradient(image, channel, x, y));
+  double scale = largest > 0 ? 255 / largest : 0;
+  for (size_t y = 0; y < image->height; y++)
+    for (size_t x = 0; x < image->width; x++)
+      edges[y * stride_bytes + x] = (uint8_t)(gradient(image, channel, x, y) * scale + 0.5);
+}

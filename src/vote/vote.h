@@ -58,4 +58,10 @@ bf_angle bf_hough_angle(const bf_hough_space *space, size_t angle);
 /* Lets every pixel vote, one after the other: the reference. votes are zero before. */
 void bf_vote_reference_hough(const bf_pixels *edges, bool weighted, const bf_hough_space *space);
 
+/* ---- Edges ---- */
+
+/* bf_sobel of a checked image without infinite pixels, one pixel after the other: the reference. */
+void bf_vote_reference_sobel(const bf_pixels *image, unsigned channel, uint8_t *edges,
+                             size_t stride_bytes);
+
 #endif

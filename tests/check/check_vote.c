@@ -356,6 +356,94 @@ static bool check_bands(void) {
   return check_space(&image, &options) && good;
 }
 
+/* ---- Edges ---- */
+
+/* Whether a channel has infinite pixels. */
+static bool has_infinite(const bf_pixels *image, unsigned channel) {
+  for (size_t y = 0; y < image->height; y++)
+    for (size_t x = 0; x < image->width; x++)
+      if (isinf(bf_pixels_value(image, x, y, channel)))
+        return true;
+  return false;
+}
+
+/* Sobel's gradient of a random image of any type. */
+static bool check_sobel(void) {
+  static uint8_t expected[ROOM], found[ROOM];
+  bf_pixel_type type = (bf_pixel_type)below(3);
+  unsigned channels = 1 + (unsigned)below(4), channel = (unsigned)below(channels);
+  bf_pixels image = some_image(type, channels), checked;
+  if (bf_pixels_check(&image, &checked, NULL) != BF_OK)
+    abort();
+  size_t stride = checked.width + below(9), bytes = stride * checked.height;
+  bool infinite = has_infinite(&checked, channel);
+  memset(expected, 7, bytes);
+  if (!infinite)
+    bf_vote_reference_sobel(&checked, channel, expected, stride);
+  for (unsigned i = 0; bf_vote_available(i); i++) {
+    memset(found, 7, bytes);
+    int error = bf_sobel_by(bf_vote_available(i), &image, channel, 1 + (unsigned)below(3), found,
+                            stride, NULL);
+    if (error != (infinite ? BF_BAD_INPUT : BF_OK) || memcmp(found, expected, bytes) != 0)
+      return complain("gradient", bf_vote_available(i), &checked, 256);
+  }
+  return true;
+}
+
+/* Whether (angle, bin) is a peak, looked at without short cuts. */
+static bool is_peak(const bf_hough_space *space, bool wraps, size_t angle, size_t bin,
+                    ptrdiff_t theta_radius, ptrdiff_t rho_radius) {
+  ptrdiff_t angles = (ptrdiff_t)space->angles, rhos = (ptrdiff_t)space->rhos;
+  uint32_t own = space->votes[angle * space->rhos + bin];
+  for (ptrdiff_t da = -theta_radius; da <= theta_radius; da++)
+    for (ptrdiff_t db = -rho_radius; db <= rho_radius; db++) {
+      ptrdiff_t a = (ptrdiff_t)angle + da, b = (ptrdiff_t)bin + db;
+      if (wraps && (a < 0 || a >= angles)) {
+        a = (a + angles) % angles;
+        b = rhos - 1 - b;
+      }
+      if (a < 0 || a >= angles || b < 0 || b >= rhos)
+        continue;
+      size_t at = (size_t)(a * rhos + b), here = angle * space->rhos + bin;
+      if (space->votes[at] > own || (space->votes[at] == own && at < here))
+        return false;
+    }
+  return own > 0;
+}
+
+/* Peaks of a small space with few votes, so that many are equal. */
+static bool check_peaks(void) {
+  uint32_t votes[12 * 15];
+  bf_hough_space space = {.angles = 1 + below(12), .rho_zero = below(8), .rho_step = 1};
+  bool wraps = below(2);
+  space.rhos = 2 * space.rho_zero + 1;
+  space.theta_step = wraps ? M_PI / (double)space.angles : 0.01;
+  space.votes = votes;
+  for (size_t i = 0; i < space.angles * space.rhos; i++)
+    votes[i] = (uint32_t)below(5);
+  bf_peak_options options = {.theta_radius = 1 + (unsigned)below(4),
+                             .rho_radius = 1 + (unsigned)below(4)};
+  ptrdiff_t most = (ptrdiff_t)space.angles - 1, theta_radius = (ptrdiff_t)options.theta_radius;
+  theta_radius = theta_radius < most ? theta_radius : most;
+  bf_peaks found;
+  if (bf_hough_peaks(&space, &options, &found, NULL) != BF_OK)
+    return false;
+  size_t expected = 0, agreed = 0;
+  for (size_t i = 0; i < space.angles * space.rhos; i++)
+    expected += is_peak(&space, wraps, i / space.rhos, i % space.rhos, theta_radius,
+                        (ptrdiff_t)options.rho_radius);
+  for (size_t i = 0; i < found.count; i++)
+    agreed += is_peak(&space, wraps, found.peak[i].angle, found.peak[i].bin, theta_radius,
+                      (ptrdiff_t)options.rho_radius) &&
+              (i == 0 || found.peak[i - 1].votes >= found.peak[i].votes);
+  bool good = expected == found.count && agreed == expected;
+  if (!good)
+    printf("%zu peaks instead of %zu in %zu x %zu\n", found.count, expected, space.angles,
+           space.rhos);
+  bf_peaks_clear(&found);
+  return good;
+}
+
 int main(void) {
   memory = malloc(16 * ROOM);
   masks = malloc(ROOM);
@@ -367,6 +455,8 @@ int main(void) {
     good = check_histogram();
   for (unsigned i = 0; i < 600 && good; i++)
     good = check_hough();
+  for (unsigned i = 0; i < 600 && good; i++)
+    good = check_sobel() && check_peaks();
   for (unsigned i = 0; i < 6 && good; i++)
     good = check_threads();
   good = good && check_whole_floats() && check_bands() && check_one_large_image() && check_strips();
