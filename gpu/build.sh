@@ -44,16 +44,23 @@ $cc -O1 -o "$out/embed" tools/embed.c
 
 operations=$(ls src/emu/run_*.c)
 sets=$(ls src/search/kernel_avx*.c src/memory/memo_avx*.c)
-rest=$(ls src/*/*.c | grep -vxF -e "$operations" -e "$sets")
+sums=$(ls src/vote/{reference,hough_count,edges}.c)
+rest=$(ls src/*/*.c | grep -vxF -e "$operations" -e "$sets" -e src/vote/kernel.c -e "$sums")
 emu="-O3 -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-trapping-math"
+vote="-O3 -ffp-contract=off -fno-trapping-math -fno-math-errno"
 compile library "" $rest "$out"/embedded_*.c
 compile emu-plain "$emu -DBF_EMU_ISA=plain" $operations
+compile vote-plain "$vote -DBF_VOTE_ISA=plain" src/vote/kernel.c
+compile vote-sums "$vote" $sums
 if [ "$(uname -m)" = x86_64 ]; then
   avx2="-mavx2 -mfma -mbmi -mbmi2 -mf16c -mlzcnt -mpopcnt"
   avx512="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mavx512vpopcntdq -mfma -mbmi -mbmi2 -mf16c -mlzcnt -mpopcnt"
   compile avx2 "-mavx2 -mbmi2" $(ls src/*/*_avx2.c)
   compile avx512 "$avx512" $(ls src/*/*_avx512.c)
   compile emu-avx2 "$emu $avx2 -DBF_EMU_ISA=avx2" $operations
+  compile vote-avx2 "$vote -mavx2 -mbmi -mbmi2 -DBF_VOTE_ISA=avx2" src/vote/kernel.c
+  compile vote-avx512 "$vote -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi -mbmi2 -mprefer-vector-width=512 \
+    -DBF_VOTE_ISA=avx512" src/vote/kernel.c
   compile emu-avx512 "$emu $avx512 -mprefer-vector-width=512 -DBF_EMU_ISA=avx512" $operations
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)

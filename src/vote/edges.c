@@ -1,66 +1,149 @@
-/* Edges: Sobel's gradient, Otsu's threshold. */
-#include "vote/vote.h"
+/* Edges: Sobel's gradient, Otsu's threshold. The gradient is computed twice, first for its largest
+ * value and then for good: that is faster than keeping it. */
+#include "vote/kernel.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The value next to pixel x, y by dx, dy; the border repeats, NaN is 0. */
-static double value_near(const bf_pixels *image, unsigned channel, size_t x, size_t y, int dx,
-                         int dy) {
-  if ((dx > 0 && x + 1 < image->width) || (dx < 0 && x > 0))
-    x += (size_t)(ptrdiff_t)dx;
-  if ((dy > 0 && y + 1 < image->height) || (dy < 0 && y > 0))
-    y += (size_t)(ptrdiff_t)dy;
-  double value = bf_pixels_value(image, x, y, channel);
-  return isnan(value) ? 0 : value;
+/* Below so many pixels a thread is not worth it. */
+enum { PIXELS_PER_THREAD = 1 << 16, MAX_THREADS = 256 };
+
+/* A thread's rows: three of the image, with a pixel more on either side, and one of gradients. */
+typedef struct rows {
+  double *memory;
+  double *above, *here, *below, *gradient;
+} rows;
+
+/* What threads share. */
+typedef struct sobel {
+  const bf_vote_kernel *kernel;
+  const bf_pixels *image;
+  unsigned channel, threads;
+  uint8_t *edges; /* NULL: only the largest gradient is wanted */
+  size_t stride_bytes;
+  double scale;
+  rows *rows;      /* one per thread */
+  double *largest; /* one per thread; infinite where a pixel is */
+} sobel;
+
+/* A row of the image as doubles, the outermost pixels twice; rows beyond the border are the
+ * outermost. Whether any pixel is infinite. */
+static bool load_row(const sobel *all, ptrdiff_t y, double *row) {
+  const bf_pixels *image = all->image;
+  size_t width = image->width, bytes = bf_pixel_bytes(image->type);
+  size_t number = y < 0 ? 0 : (size_t)y < image->height ? (size_t)y : image->height - 1;
+  const uint8_t *data = (const uint8_t *)image->data + number * image->stride_bytes;
+  bool infinite = all->kernel->load_row(data + all->channel * bytes, image->type, image->channels,
+                                        width, row + 1);
+  row[0] = row[1];
+  row[width + 1] = row[width];
+  return infinite;
 }
 
-/* |gx| + |gy| at a pixel; 0 where it is masked. */
-static double gradient(const bf_pixels *image, unsigned channel, size_t x, size_t y) {
-  double v[3][3];
-  if (!bf_pixels_counts(image, x, y))
-    return 0;
-  for (int dy = -1; dy <= 1; dy++)
-    for (int dx = -1; dx <= 1; dx++)
-      v[dy + 1][dx + 1] = value_near(image, channel, x, y, dx, dy);
-  double gx = (v[0][2] - v[0][0]) + 2 * (v[1][2] - v[1][0]) + (v[2][2] - v[2][0]);
-  double gy = (v[2][0] - v[0][0]) + 2 * (v[2][1] - v[0][1]) + (v[2][2] - v[0][2]);
-  return fabs(gx) + fabs(gy);
-}
-
-/* The largest gradient; infinite where a pixel is. */
-static double largest_gradient(const bf_pixels *image, unsigned channel) {
+/* The share of rows of one thread. */
+static void run_rows(void *context, unsigned index) {
+  const sobel *all = context;
+  const bf_pixels *image = all->image;
+  rows *own = &all->rows[index];
+  size_t each = image->height / all->threads, rest = image->height % all->threads;
+  size_t from = each * index + rest * index / all->threads;
+  size_t to = each * (index + 1) + rest * (index + 1) / all->threads;
   double largest = 0;
-  for (size_t y = 0; y < image->height; y++)
-    for (size_t x = 0; x < image->width; x++) {
-      double value = gradient(image, channel, x, y);
-      if (!(value <= largest))
-        largest = isnan(value) ? (double)INFINITY : value;
-    }
+  bool infinite = load_row(all, (ptrdiff_t)from - 1, own->above);
+  infinite |= load_row(all, (ptrdiff_t)from, own->here);
+  for (size_t y = from; y < to; y++) {
+    const uint8_t *mask = image->mask ? image->mask + y * image->mask_stride_bytes : NULL;
+    infinite |= load_row(all, (ptrdiff_t)y + 1, own->below);
+    largest = fmax(largest, all->kernel->find_gradient(own->above, own->here, own->below, mask,
+                                                       image->width, own->gradient));
+    if (all->edges)
+      all->kernel->scale_row(own->gradient, image->width, all->scale,
+                             all->edges + y * all->stride_bytes);
+    double *oldest = own->above;
+    own->above = own->here;
+    own->here = own->below;
+    own->below = oldest;
+  }
+  all->largest[index] = infinite ? (double)INFINITY : largest;
+}
+
+/* Runs all threads; the largest gradient, infinite where a pixel is. */
+static double run_threads(sobel *all) {
+  double largest = 0;
+  bf_run_threads(all->threads, run_rows, all);
+  for (unsigned i = 0; i < all->threads; i++)
+    largest = fmax(largest, all->largest[i]);
   return largest;
 }
 
-int bf_sobel(const bf_pixels *image, unsigned channel, unsigned threads, uint8_t *edges,
-             size_t stride_bytes, bf_diagnostic *diagnostic) {
+/* Memory of all threads; false where it is exhausted. */
+static bool allocate(sobel *all) {
+  size_t width = all->image->width + 2;
+  all->rows = calloc(all->threads, sizeof *all->rows);
+  all->largest = calloc(all->threads, sizeof *all->largest);
+  bool enough = all->rows && all->largest && width <= (size_t)PTRDIFF_MAX / 4 / sizeof(double);
+  for (unsigned i = 0; i < all->threads && enough; i++) {
+    double *memory = malloc(4 * width * sizeof *memory);
+    all->rows[i] = (rows){memory, memory, memory + width, memory + 2 * width, memory + 3 * width};
+    enough = memory != NULL;
+  }
+  return enough;
+}
+
+static void release(sobel *all) {
+  for (unsigned i = 0; i < all->threads && all->rows; i++)
+    free(all->rows[i].memory);
+  free(all->rows);
+  free(all->largest);
+}
+
+/* Both passes. */
+static int find_edges(sobel *all, uint8_t *edges, bf_diagnostic *diagnostic) {
+  if (!allocate(all))
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory: rows of %u threads", all->threads);
+  double largest = run_threads(all);
+  if (isinf(largest))
+    return bf_fail(diagnostic, BF_BAD_INPUT, "infinite pixels have no gradient");
+  all->edges = edges;
+  all->scale = largest > 0 ? 255 / largest : 0;
+  run_threads(all);
+  return BF_OK;
+}
+
+/* Threads that are worth it. */
+static unsigned count_threads(const bf_pixels *image, unsigned wanted) {
+  uint64_t worth = (uint64_t)image->width * image->height / PIXELS_PER_THREAD + 1;
+  worth = worth < image->height ? worth : image->height;
+  wanted = wanted ? wanted : bf_cores();
+  wanted = wanted < MAX_THREADS ? wanted : MAX_THREADS;
+  return worth < wanted ? (unsigned)worth : wanted;
+}
+
+int bf_sobel_by(const bf_vote_kernel *kernel, const bf_pixels *image, unsigned channel,
+                unsigned threads, uint8_t *edges, size_t stride_bytes, bf_diagnostic *diagnostic) {
   bf_pixels checked;
-  (void)threads;
   BF_TRY(bf_pixels_check(image, &checked, diagnostic));
+  if (channel >= checked.channels)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "channel %u: the image has channels 0 to %u", channel,
+                   checked.channels - 1);
   if (checked.width == 0 || checked.height == 0)
     return BF_OK;
   stride_bytes = stride_bytes ? stride_bytes : checked.width;
   if (!edges || stride_bytes < checked.width || stride_bytes > (size_t)PTRDIFF_MAX / checked.height)
     return bf_fail(diagnostic, BF_BAD_INPUT, "no place for the edges, or a bad stride");
-  if (channel >= checked.channels)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "channel %u: the image has channels 0 to %u", channel,
-                   checked.channels - 1);
-  double largest = largest_gradient(&checked, channel);
-  if (isinf(largest))
-    return bf_fail(diagnostic, BF_BAD_INPUT, "infinite pixels have no gradient");
-  for (size_t y = 0; y < checked.height; y++)
-    for (size_t x = 0; x < checked.width; x++)
-      edges[y * stride_bytes + x] =
-          largest > 0 ? (uint8_t)(gradient(&checked, channel, x, y) / largest * 255 + 0.5) : 0;
-  return BF_OK;
+  sobel all = {.kernel = kernel,
+               .image = &checked,
+               .channel = channel,
+               .threads = count_threads(&checked, threads),
+               .stride_bytes = stride_bytes};
+  int error = find_edges(&all, edges, diagnostic);
+  release(&all);
+  return error;
+}
+
+int bf_sobel(const bf_pixels *image, unsigned channel, unsigned threads, uint8_t *edges,
+             size_t stride_bytes, bf_diagnostic *diagnostic) {
+  return bf_sobel_by(bf_vote_best(), image, channel, threads, edges, stride_bytes, diagnostic);
 }
 
 size_t bf_otsu(const uint64_t *counts, size_t bins) {

@@ -1,5 +1,5 @@
 /* Hough spaces: their size, the factors of each angle, and the vote. */
-#include "vote/vote.h"
+#include "vote/kernel.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -82,18 +82,28 @@ static int set_rhos(const bf_pixels *edges, const bf_hough_options *options, bf_
   return BF_OK;
 }
 
+/* Adds the number of edge pixels in a row to points and their values to sum. */
+static void count_row(const uint8_t *row, const uint8_t *mask, size_t width, uint64_t *points,
+                      uint64_t *sum) {
+  uint32_t count = 0, total = 0; /* at most 65536 * 255 */
+  for (size_t x = 0; x < width; x++) {
+    uint8_t value = mask && mask[x] == 0 ? 0 : row[x];
+    count += value != 0;
+    total += value;
+  }
+  *points += count;
+  *sum += total;
+}
+
 /* Counts the edge pixels and refuses votes that may not fit. */
 static int count_points(const bf_pixels *edges, bool weighted, bf_hough_space *space,
                         bf_diagnostic *diagnostic) {
   uint64_t sum = 0;
-  for (size_t y = 0; y < edges->height; y++)
-    for (size_t x = 0; x < edges->width; x++) {
-      unsigned value = (unsigned)bf_pixels_value(edges, x, y, 0);
-      if (value == 0 || !bf_pixels_counts(edges, x, y))
-        continue;
-      space->points++;
-      sum += weighted ? value : 1;
-    }
+  for (size_t y = 0; y < edges->height && edges->width > 0; y++)
+    count_row((const uint8_t *)edges->data + y * edges->stride_bytes,
+              edges->mask ? edges->mask + y * edges->mask_stride_bytes : NULL, edges->width,
+              &space->points, &sum);
+  sum = weighted ? sum : space->points;
   if (sum > UINT32_MAX)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "%llu votes per angle are more than 32 bits can count", (unsigned long long)sum);
@@ -117,8 +127,12 @@ int bf_hough_vote(const bf_pixels *edges, const bf_hough_options *options, bf_ho
   if (!space->votes)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory: %zu angles of %zu bins", space->angles,
                    space->rhos);
-  bf_hough_reference(&checked, options->weighted, space);
-  return BF_OK;
+  int error =
+      bf_hough_count(&checked, options->weighted, options->threads ? options->threads : bf_cores(),
+                     bf_vote_best(), space, diagnostic);
+  if (error != BF_OK)
+    bf_hough_space_clear(space);
+  return error;
 }
 
 void bf_hough_space_clear(bf_hough_space *space) {

@@ -11,14 +11,11 @@ typedef struct search {
   uint32_t min_votes;
   ptrdiff_t theta_radius, rho_radius;
   bool wraps;
+  bool *shallow; /* of each angle, in Cartesian spaces; else NULL */
 } search;
 
 static uint32_t votes_at(const bf_hough_space *space, ptrdiff_t angle, ptrdiff_t bin) {
   return space->votes[(size_t)angle * space->rhos + (size_t)bin];
-}
-
-static bool shallow_at(const bf_hough_space *space, ptrdiff_t angle) {
-  return bf_hough_shallow(space->theta_low + (double)angle * space->theta_step);
 }
 
 /* Moves an angle and a bin that lie beyond the first or last angle to where they are in the space;
@@ -45,18 +42,33 @@ static bool yields(const search *peaks, ptrdiff_t angle, ptrdiff_t bin, ptrdiff_
   return other > own || (other == own && earlier);
 }
 
+/* Whether angle other is in the same half of the space as angle. */
+static bool same_half(const search *peaks, ptrdiff_t angle, ptrdiff_t other) {
+  if (!peaks->shallow)
+    return true;
+  return other >= 0 && other < (ptrdiff_t)peaks->space->angles &&
+         peaks->shallow[angle] == peaks->shallow[other];
+}
+
 /* Whether no bin within the radii beats this one. */
 static bool is_peak(const search *peaks, ptrdiff_t angle, ptrdiff_t bin, ptrdiff_t theta_radius,
                     ptrdiff_t rho_radius) {
-  bool halves = peaks->space->form == BF_HOUGH_CARTESIAN;
   for (ptrdiff_t a = angle - theta_radius; a <= angle + theta_radius; a++) {
-    if (halves && shallow_at(peaks->space, a) != shallow_at(peaks->space, angle))
+    if (!same_half(peaks, angle, a))
       continue;
     for (ptrdiff_t b = bin - rho_radius; b <= bin + rho_radius; b++)
       if (yields(peaks, angle, bin, a, b))
         return false;
   }
   return true;
+}
+
+/* Whether a bin has enough votes and does not yield to its neighbours at the same angle: most do.
+ */
+static bool stands_out(const search *peaks, const uint32_t *row, size_t bin) {
+  uint32_t own = row[bin];
+  return own >= peaks->min_votes && (bin == 0 || row[bin - 1] < own) &&
+         (bin + 1 == peaks->space->rhos || row[bin + 1] <= own);
 }
 
 static bf_peak peak_at(const bf_hough_space *space, size_t angle, size_t bin) {
@@ -93,20 +105,45 @@ static int add_peak(bf_peaks *found, size_t *capacity, bf_peak peak, bf_diagnost
   return BF_OK;
 }
 
-/* Adds all peaks, angle by angle. Most bins already lose against the nearest ones. */
+/* Adds all peaks, angle by angle, looking near before far. */
 static int collect(const search *peaks, bf_peaks *found, bf_diagnostic *diagnostic) {
   const bf_hough_space *space = peaks->space;
   size_t capacity = 0;
   for (size_t angle = 0; angle < space->angles; angle++)
     for (size_t bin = 0; bin < space->rhos; bin++) {
       ptrdiff_t a = (ptrdiff_t)angle, b = (ptrdiff_t)bin;
-      if (votes_at(space, a, b) < peaks->min_votes || !is_peak(peaks, a, b, 0, 1) ||
-          !is_peak(peaks, a, b, 1, 1) ||
-          !is_peak(peaks, a, b, peaks->theta_radius, peaks->rho_radius))
-        continue;
-      BF_TRY(add_peak(found, &capacity, peak_at(space, angle, bin), diagnostic));
+      if (stands_out(peaks, space->votes + angle * space->rhos, bin) &&
+          is_peak(peaks, a, b, peaks->theta_radius ? 1 : 0, 1) &&
+          is_peak(peaks, a, b, peaks->theta_radius, peaks->rho_radius))
+        BF_TRY(add_peak(found, &capacity, peak_at(space, angle, bin), diagnostic));
     }
   return BF_OK;
+}
+
+/* Which angles belong to which half of a Cartesian space. */
+static int find_halves(search *peaks, bf_diagnostic *diagnostic) {
+  const bf_hough_space *space = peaks->space;
+  if (space->form != BF_HOUGH_CARTESIAN)
+    return BF_OK;
+  peaks->shallow = malloc(space->angles * sizeof *peaks->shallow);
+  if (!peaks->shallow)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  for (size_t i = 0; i < space->angles; i++)
+    peaks->shallow[i] = bf_hough_shallow(space->theta_low + (double)i * space->theta_step);
+  return BF_OK;
+}
+
+/* The search that options ask for. */
+static search make_search(const bf_hough_space *space, const bf_peak_options *options) {
+  size_t theta_radius = options->theta_radius ? options->theta_radius : 1;
+  size_t rho_radius = options->rho_radius ? options->rho_radius : 1;
+  double span = (double)space->angles * space->theta_step;
+  return (search){
+      .space = space,
+      .min_votes = options->min_votes ? options->min_votes : 1,
+      .theta_radius = (ptrdiff_t)(theta_radius < space->angles ? theta_radius : space->angles - 1),
+      .rho_radius = (ptrdiff_t)(rho_radius < space->rhos ? rho_radius : space->rhos - 1),
+      .wraps = space->form == BF_HOUGH_POLAR && fabs(span - M_PI) < 0.5 * space->theta_step};
 }
 
 int bf_hough_peaks(const bf_hough_space *space, const bf_peak_options *options, bf_peaks *found,
@@ -116,16 +153,11 @@ int bf_hough_peaks(const bf_hough_space *space, const bf_peak_options *options, 
   *found = (bf_peaks){0};
   if (!space->votes || space->angles == 0 || space->rhos != 2 * space->rho_zero + 1)
     return bf_fail(diagnostic, BF_BAD_INPUT, "not a Hough space");
-  size_t theta_radius = options->theta_radius ? options->theta_radius : 1;
-  size_t rho_radius = options->rho_radius ? options->rho_radius : 1;
-  double span = (double)space->angles * space->theta_step;
-  search peaks = {
-      .space = space,
-      .min_votes = options->min_votes ? options->min_votes : 1,
-      .theta_radius = (ptrdiff_t)(theta_radius < space->angles ? theta_radius : space->angles - 1),
-      .rho_radius = (ptrdiff_t)(rho_radius < space->rhos ? rho_radius : space->rhos - 1),
-      .wraps = space->form == BF_HOUGH_POLAR && fabs(span - M_PI) < 0.5 * space->theta_step};
-  int error = collect(&peaks, found, diagnostic);
+  search peaks = make_search(space, options);
+  int error = find_halves(&peaks, diagnostic);
+  if (error == BF_OK)
+    error = collect(&peaks, found, diagnostic);
+  free(peaks.shallow);
   if (error != BF_OK) {
     bf_peaks_clear(found);
     return error;

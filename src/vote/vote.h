@@ -40,8 +40,8 @@ typedef struct bf_vote_job {
 int bf_vote_job_make(const bf_pixels *image, const bf_histogram_options *options, bf_vote_job *job,
                      bf_diagnostic *diagnostic);
 /* Adds the votes of all pixels to counts or sums, one pixel after the other: the reference. */
-void bf_histogram_reference(const bf_vote_job *job, uint64_t *counts);
-void bf_histogram_reference_sums(const bf_vote_job *job, double *sums);
+void bf_vote_reference(const bf_vote_job *job, uint64_t *counts);
+void bf_vote_reference_sums(const bf_vote_job *job, double *sums);
 
 /* ---- Hough ---- */
 
@@ -56,6 +56,12 @@ bool bf_hough_shallow(double theta);
 void bf_hough_factors(bf_hough_form form, double theta, double *x_factor, double *y_factor);
 bf_angle bf_hough_angle(const bf_hough_space *space, size_t angle);
 /* Lets every pixel vote, one after the other: the reference. votes are zero before. */
-void bf_hough_reference(const bf_pixels *edges, bool weighted, const bf_hough_space *space);
+void bf_vote_reference_hough(const bf_pixels *edges, bool weighted, const bf_hough_space *space);
+
+/* ---- Edges ---- */
+
+/* bf_sobel of a checked image without infinite pixels, one pixel after the other: the reference. */
+void bf_vote_reference_sobel(const bf_pixels *image, unsigned channel, uint8_t *edges,
+                             size_t stride_bytes);
 
 #endif

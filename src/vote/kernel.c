@@ -1,0 +1,507 @@
+/* The loops of room vote, written so that compilers turn what can be into vector code: only the
+ * counting itself goes one pixel at a time. BF_VOTE_ISA names the instruction set that this file is
+ * compiled for; products and sums must not be contracted. */
+#include "vote/kernel.h"
+
+#include <string.h>
+
+/* ---- Channels ---- */
+
+/* One loop per number of channels: strides that are constants become shuffles. */
+#define PICK(name, type, field)                                                                    \
+  static inline void name##_each(bf_chunk *chunk, const uint8_t *data, unsigned channels) {        \
+    for (size_t i = 0; i < chunk->count; i++) {                                                    \
+      type value;                                                                                  \
+      memcpy(&value, data + i * channels * sizeof value, sizeof value);                            \
+      chunk->field[i] = value;                                                                     \
+    }                                                                                              \
+  }                                                                                                \
+  static void name(bf_chunk *chunk, const uint8_t *data, unsigned channels) {                      \
+    switch (channels) {                                                                            \
+    case 1:                                                                                        \
+      name##_each(chunk, data, 1);                                                                 \
+      break;                                                                                       \
+    case 2:                                                                                        \
+      name##_each(chunk, data, 2);                                                                 \
+      break;                                                                                       \
+    case 3:                                                                                        \
+      name##_each(chunk, data, 3);                                                                 \
+      break;                                                                                       \
+    default:                                                                                       \
+      name##_each(chunk, data, 4);                                                                 \
+    }                                                                                              \
+  }
+PICK(pick_bytes, uint8_t, bytes)
+PICK(pick_words, uint16_t, words)
+PICK(pick_reals, float, reals)
+
+static void pick_weights(bf_chunk *chunk, const uint8_t *data, bf_weight_type type) {
+  if (type == BF_WEIGHT_F64) {
+    memcpy(chunk->weights, data, chunk->count * sizeof *chunk->weights);
+    return;
+  }
+  for (size_t i = 0; i < chunk->count; i++) {
+    float weight;
+    memcpy(&weight, data + i * sizeof weight, sizeof weight);
+    chunk->weights[i] = (double)weight;
+  }
+}
+
+/* ---- Bins ---- */
+
+/* keep and bin are written in one pass; how many are kept fits 16 bits. */
+#define BIN_WORDS(name, bin_of)                                                                    \
+  static inline size_t name(bf_chunk *chunk, const uint8_t *words, const bf_word_bins *bins) {     \
+    uint16_t first = bins->first, span = (uint16_t)(bins->last - first), kept = 0;                 \
+    unsigned shift = bins->shift;                                                                  \
+    const uint16_t *table = bins->table;                                                           \
+    (void)shift, (void)table;                                                                      \
+    for (size_t i = 0; i < chunk->count; i++) {                                                    \
+      uint16_t value;                                                                              \
+      memcpy(&value, words + i * sizeof value, sizeof value);                                      \
+      uint16_t keep = (uint16_t)(value - first) <= span ? 0xffff : 0;                              \
+      chunk->keep[i] = keep;                                                                       \
+      chunk->bin[i] = (uint16_t)(bin_of)&keep;                                                     \
+      kept = (uint16_t)(kept - keep);                                                              \
+    }                                                                                              \
+    return chunk->count - kept;                                                                    \
+  }
+BIN_WORDS(bin_by_shift, value >> shift)
+BIN_WORDS(bin_by_table, table[value])
+
+static size_t bin_words(bf_chunk *chunk, const uint8_t *words, const bf_word_bins *bins) {
+  return bins->table ? bin_by_table(chunk, words, bins) : bin_by_shift(chunk, words, bins);
+}
+
+static inline float load_real(const uint8_t *reals, size_t i) {
+  float value;
+  memcpy(&value, reals + i * sizeof value, sizeof value);
+  return value;
+}
+
+/* Even bins: the place in the range becomes an integer only where it is inside. */
+#define BIN_EVENLY(name, place_of)                                                                 \
+  static inline size_t name(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {     \
+    double low = bins->low, high = bins->high, scale = bins->scale;                                \
+    double count = (double)bins->count, range = high - low;                                        \
+    int32_t last = (int32_t)bins->count - 1;                                                       \
+    uint32_t kept = 0;                                                                             \
+    (void)scale, (void)count, (void)range;                                                         \
+    for (size_t i = 0; i < chunk->count; i++) {                                                    \
+      double value = (double)load_real(reals, i);                                                  \
+      bool inside = (value >= low) & (value < high);                                               \
+      double offset = inside ? value - low : 0;                                                    \
+      int32_t bin = (int32_t)(place_of);                                                           \
+      chunk->bin[i] = (uint16_t)(bin < last ? bin : last);                                         \
+      chunk->keep[i] = inside ? 0xffff : 0;                                                        \
+      kept += inside;                                                                              \
+    }                                                                                              \
+    return chunk->count - kept;                                                                    \
+  }
+BIN_EVENLY(bin_by_scale, offset *scale)
+BIN_EVENLY(bin_by_division, offset *count / range)
+
+/* Halving for all pixels of a chunk at once, one step after the other. */
+static size_t bin_by_edges(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
+  const float *edge = bins->edge;
+  float low = edge[0], high = edge[bins->count];
+  uint32_t at[BF_CHUNK], kept = 0;
+  memset(at, 0, chunk->count * sizeof *at);
+  for (unsigned step = bins->steps; step-- > 0;)
+    for (size_t i = 0; i < chunk->count; i++) {
+      uint32_t next = at[i] + (UINT32_C(1) << step);
+      at[i] = load_real(reals, i) >= edge[next] ? next : at[i];
+    }
+  for (size_t i = 0; i < chunk->count; i++) {
+    float value = load_real(reals, i);
+    bool inside = (value >= low) & (value < high);
+    chunk->keep[i] = inside ? 0xffff : 0;
+    chunk->bin[i] = (uint16_t)at[i] & chunk->keep[i];
+    kept += inside;
+  }
+  return chunk->count - kept;
+}
+
+static size_t bin_reals(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
+  if (bins->edge)
+    return bin_by_edges(chunk, reals, bins);
+  return bins->scale != 0 ? bin_by_scale(chunk, reals, bins) : bin_by_division(chunk, reals, bins);
+}
+
+/* ---- Masks ---- */
+
+static size_t mask_bins(bf_chunk *chunk, const uint8_t *mask) {
+  uint16_t kept = 0;
+  for (size_t i = 0; i < chunk->count; i++) {
+    uint16_t keep = mask[i] ? chunk->keep[i] : 0;
+    chunk->keep[i] = keep;
+    chunk->bin[i] &= keep;
+    kept = (uint16_t)(kept - keep);
+  }
+  return chunk->count - kept;
+}
+
+static size_t mask_bytes(bf_chunk *chunk, const uint8_t *mask) {
+  uint16_t kept = 0;
+  for (size_t i = 0; i < chunk->count; i++) {
+    chunk->bytes[i] = mask[i] ? chunk->bytes[i] : 0;
+    kept = (uint16_t)(kept + (mask[i] != 0));
+  }
+  return chunk->count - kept;
+}
+
+/* ---- Counting ---- */
+
+static inline uint64_t load(const void *at) {
+  uint64_t word;
+  memcpy(&word, at, sizeof word);
+  return word;
+}
+
+/* Whether 64 bytes repeat their first eight. The last eight, looked at first, mostly tell. */
+static inline bool repeats_itself(const uint8_t *bytes, uint64_t first) {
+  uint64_t differs = 0;
+  if (load(bytes + 56) != first)
+    return false;
+  for (size_t i = 1; i < 7; i++)
+    differs |= load(bytes + 8 * i) ^ first;
+  return differs == 0;
+}
+
+/* Eight pixels, each into its own replica, times times. */
+static inline void count_eight(uint64_t word, uint32_t times, uint32_t *table) {
+  for (unsigned i = 0; i < 8; i++)
+    table[(word >> 8 * i & 255) * BF_REPLICAS + i] += times;
+}
+
+/* 64 pixels of a period of eight: often, of one. */
+static inline void count_repeated(uint64_t word, uint32_t *table) {
+  uint64_t value = word & 255;
+  if (word == value * UINT64_C(0x0101010101010101))
+    table[value * BF_REPLICAS] += 64;
+  else
+    count_eight(word, 8, table);
+}
+
+static void count_bytes(const uint8_t *bytes, size_t count, uint32_t *table) {
+  size_t i = 0;
+  for (; i + 64 <= count; i += 64) {
+    uint64_t first = load(bytes + i);
+    if (__builtin_expect(repeats_itself(bytes + i, first), 0)) {
+      count_repeated(first, table);
+      continue;
+    }
+    for (size_t k = 0; k < 64; k += 16) {
+      count_eight(load(bytes + i + k), 1, table);
+      count_eight(load(bytes + i + k + 8), 1, table);
+    }
+  }
+  for (; i < count; i++)
+    table[bytes[i] * BF_REPLICAS]++;
+}
+
+/* ---- Pairs ---- */
+
+/* 64 bytes, as bytes and as pairs. */
+typedef uint8_t bytes64 __attribute__((vector_size(64)));
+typedef uint16_t pairs64 __attribute__((vector_size(64)));
+
+/* Each pair of bytes a, b as a | (b - a) << 8. */
+static inline void find_differences(const uint8_t *bytes, pairs64 *pairs) {
+  bytes64 values;
+  memcpy(&values, bytes, sizeof values);
+  values -= (bytes64)((pairs64)values << 8);
+  *pairs = (pairs64)values;
+}
+
+static unsigned sum_of(const pairs64 *numbers) {
+  uint16_t number[32], sum = 0;
+  memcpy(number, numbers, sizeof number);
+  for (size_t i = 0; i < 32; i++)
+    sum = (uint16_t)(sum + number[i]);
+  return sum;
+}
+
+/* Of 128 pairs looked at, more than 80 are less than 16 apart, and at most 48 equal the next one in
+ * their replica, for which they would wait. */
+static bool is_smooth(const uint8_t *strip) {
+  pairs64 near = {0}, equal = {0};
+  for (size_t from = 0; from < BF_STRIP; from += BF_STRIP / 4) {
+    pairs64 pairs, next;
+    find_differences(strip + from, &pairs);
+    find_differences(strip + from + 2 * BF_PAIR_REPLICAS, &next);
+    near -= (pairs64)(pairs + 0x1000 < 0x2000);
+    equal -= (pairs64)(pairs == next);
+  }
+  return sum_of(&near) > 80 && sum_of(&equal) <= 48;
+}
+
+static void count_pairs(const uint8_t *strip, uint16_t *pairs, uint32_t *table) {
+  for (size_t i = 0; i < BF_STRIP; i += 64) {
+    uint64_t first = load(strip + i), word[8];
+    if (__builtin_expect(repeats_itself(strip + i, first), 0)) {
+      count_repeated(first, table);
+      continue;
+    }
+    pairs64 place;
+    find_differences(strip + i, &place);
+    place ^= place >> 5 & 0xf8;
+    memcpy(word, &place, sizeof word);
+    for (unsigned k = 0; k < 8; k++)
+      for (unsigned replica = 0; replica < BF_PAIR_REPLICAS; replica++)
+        pairs[(word[k] >> 16 * replica & 0xffff) * BF_PAIR_REPLICAS + replica]++;
+  }
+}
+
+_Static_assert(BF_PAIR_REPLICAS == 4, "counters of a pair are added as one 64-bit word");
+
+/* Adds a row of pairs, those d apart: to their first values and, d places on, to their second. */
+static void add_row(const uint16_t *row, size_t d, uint32_t *restrict first,
+                    uint32_t *restrict second) {
+  const uint64_t even = UINT64_C(0x0000ffff0000ffff);
+  uint32_t sum[256];
+  for (size_t i = 0; i < 256; i++) {
+    uint64_t four = load(row + i * BF_PAIR_REPLICAS);
+    four = (four & even) + (four >> 16 & even);
+    sum[i] = (uint32_t)(four + (four >> 32));
+  }
+  for (size_t block = 0; block < 32; block++) {
+    size_t a = (block ^ (d & 31)) * 8;
+    for (size_t i = 0; i < 8; i++)
+      first[a + i] += sum[block * 8 + i];
+    for (size_t i = 0; i < 8; i++)
+      second[d + a + i] += sum[block * 8 + i];
+  }
+}
+
+/* Most rows are empty: they are only read. */
+static void empty_pairs(uint16_t *pairs, uint32_t *table) {
+  enum { ROW = 256 * BF_PAIR_REPLICAS };
+  uint32_t first[256] = {0}, second[512] = {0};
+  for (size_t d = 0; d < 256; d++) {
+    uint16_t *row = pairs + d * ROW, any = 0;
+    for (size_t i = 0; i < ROW; i++)
+      any |= row[i];
+    if (any == 0)
+      continue;
+    add_row(row, d, first, second);
+    memset(row, 0, ROW * sizeof *row);
+  }
+  for (size_t i = 0; i < 256; i++)
+    table[i * BF_REPLICAS] += first[i] + second[i] + second[i + 256];
+}
+
+/* ---- Bins, counted ---- */
+
+/* Four bins, times times, into replicas from..from+3. */
+static inline void count_four(uint64_t word, uint32_t times, size_t from, uint32_t *table) {
+  for (unsigned i = 0; i < 4; i++)
+    table[(word >> 16 * i & 0xffff) * BF_REPLICAS + from + i] += times;
+}
+
+static void count_bins(const bf_chunk *chunk, uint32_t *table) {
+  const uint16_t *bin = chunk->bin;
+  size_t i = 0;
+  for (; i + 32 <= chunk->count; i += 32) {
+    uint64_t first = load(bin + i);
+    if (__builtin_expect(repeats_itself((const uint8_t *)(bin + i), first), 0)) {
+      count_four(first, 8, 0, table);
+      continue;
+    }
+    for (size_t k = 0; k < 32; k += 8) {
+      count_four(load(bin + i + k), 1, 0, table);
+      count_four(load(bin + i + k + 4), 1, 4, table);
+    }
+  }
+  for (; i < chunk->count; i++)
+    table[bin[i] * (size_t)BF_REPLICAS]++;
+}
+
+static void count_bins_once(const bf_chunk *chunk, uint32_t *table) {
+  for (size_t i = 0; i < chunk->count; i++)
+    table[chunk->bin[i]]++;
+}
+
+/* The weight where the pixel is kept, else 0. */
+static inline double kept_weight(const bf_chunk *chunk, size_t i) {
+  return chunk->keep[i] ? chunk->weights[i] : 0;
+}
+
+static void sum_bins(const bf_chunk *chunk, double *table) {
+  for (size_t i = 0; i < chunk->count; i++)
+    table[chunk->bin[i] * (size_t)BF_REPLICAS + i % BF_REPLICAS] += kept_weight(chunk, i);
+}
+
+static void sum_bins_once(const bf_chunk *chunk, double *table) {
+  for (size_t i = 0; i < chunk->count; i++)
+    table[chunk->bin[i]] += kept_weight(chunk, i);
+}
+
+static unsigned repeats(const bf_chunk *chunk) {
+  const uint16_t *bin = chunk->bin;
+  unsigned found = 0;
+  if (chunk->count < 66)
+    return 0;
+  for (size_t i = 2; i < 66; i++)
+    found += (bin[i] == bin[i - 1]) | (bin[i] == bin[i - 2]);
+  return found;
+}
+
+/* ---- Hough ---- */
+
+/* Adding 1.5 * 2^23 leaves a float no bits behind the point: it is rounded to the nearest integer,
+ * which then stands in its low bits. Right below 2^22. */
+static const float ROUNDER = 12582912.0f;
+static const int32_t ROUNDER_BITS = 0x4b400000;
+
+/* Bins of up to BF_CHUNK points. */
+static inline void place_points(const uint16_t *x, const uint16_t *y, size_t count, bf_angle angle,
+                                int32_t shift, uint16_t *restrict bin) {
+  for (size_t i = 0; i < count; i++) {
+    float across = (float)(int32_t)x[i] * angle.x_factor;
+    float down = (float)(int32_t)y[i] * angle.y_factor;
+    float rounded = across + down + ROUNDER;
+    int32_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    bin[i] = (uint16_t)(bits - ROUNDER_BITS + shift);
+  }
+}
+
+static void vote_line(const uint16_t *x, const uint16_t *y, size_t count, bf_angle angle,
+                      int32_t shift, uint16_t *table) {
+  _Alignas(64) uint16_t bin[BF_CHUNK];
+  for (size_t from = 0; from < count; from += BF_CHUNK) {
+    size_t size = count - from < BF_CHUNK ? count - from : BF_CHUNK, i = 0;
+    place_points(x + from, y + from, size, angle, shift, bin);
+    for (; i + BF_LINE_REPLICAS <= size; i += BF_LINE_REPLICAS) {
+      uint64_t word = load(bin + i);
+      for (unsigned k = 0; k < BF_LINE_REPLICAS; k++)
+        table[(word >> 16 * k & 0xffff) * BF_LINE_REPLICAS + k]++;
+    }
+    for (; i < size; i++)
+      table[bin[i] * (size_t)BF_LINE_REPLICAS]++;
+  }
+}
+
+static void vote_weighted(const uint16_t *x, const uint16_t *y, const uint8_t *weight, size_t count,
+                          bf_angle angle, int32_t shift, uint32_t *table) {
+  _Alignas(64) uint16_t bin[BF_CHUNK];
+  for (size_t from = 0; from < count; from += BF_CHUNK) {
+    size_t size = count - from < BF_CHUNK ? count - from : BF_CHUNK;
+    place_points(x + from, y + from, size, angle, shift, bin);
+    for (size_t i = 0; i < size; i++)
+      table[bin[i] * (size_t)BF_LINE_REPLICAS + i % BF_LINE_REPLICAS] += weight[from + i];
+  }
+}
+
+/* ---- Gradients ---- */
+
+/* The bits of a double without its sign: they are ordered as the magnitudes are. */
+static inline uint64_t order_of(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits & (UINT64_MAX >> 1);
+}
+
+static inline double value_of(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* A row of integers. */
+#define LOAD_ROW(name, type)                                                                       \
+  static inline void name(const uint8_t *data, size_t channels, size_t width, double *row) {       \
+    for (size_t x = 0; x < width; x++) {                                                           \
+      type pixel;                                                                                  \
+      memcpy(&pixel, data + x * channels * sizeof pixel, sizeof pixel);                            \
+      row[x] = (double)pixel;                                                                      \
+    }                                                                                              \
+  }
+LOAD_ROW(load_bytes, uint8_t)
+LOAD_ROW(load_words, uint16_t)
+
+/* A row of floats; what does not equal itself is NaN. Whether any is infinite. */
+static inline bool load_floats(const uint8_t *data, size_t channels, size_t width, double *row) {
+  uint64_t largest = 0;
+  for (size_t x = 0; x < width; x++) {
+    double pixel = (double)load_real(data, x * channels);
+    double value = pixel == pixel ? pixel : 0;
+    uint64_t order = order_of(value);
+    largest = order > largest ? order : largest;
+    row[x] = value;
+  }
+  return value_of(largest) > 1e300;
+}
+
+static bool load_row(const uint8_t *data, bf_pixel_type type, unsigned channels, size_t width,
+                     double *row) {
+  if (type == BF_PIXEL_F32)
+    return channels == 1 ? load_floats(data, 1, width, row)
+                         : load_floats(data, channels, width, row);
+  if (type == BF_PIXEL_U8 && channels == 1)
+    load_bytes(data, 1, width, row);
+  else if (type == BF_PIXEL_U8)
+    load_bytes(data, channels, width, row);
+  else if (channels == 1)
+    load_words(data, 1, width, row);
+  else
+    load_words(data, channels, width, row);
+  return false;
+}
+
+/* Row entries x, x + 1, x + 2 are the neighbours of pixel x. */
+static double find_gradient(const double *above, const double *here, const double *below,
+                            const uint8_t *mask, size_t width, double *restrict gradient) {
+  uint64_t largest = 0;
+  for (size_t x = 0; x < width; x++) {
+    double left = (above[x] + below[x]) + 2 * here[x];
+    double right = (above[x + 2] + below[x + 2]) + 2 * here[x + 2];
+    double top = (above[x] + above[x + 2]) + 2 * above[x + 1];
+    double bottom = (below[x] + below[x + 2]) + 2 * below[x + 1];
+    double gx = right - left, gy = bottom - top;
+    gradient[x] = (gx < 0 ? -gx : gx) + (gy < 0 ? -gy : gy);
+  }
+  for (size_t x = 0; x < width && mask; x++)
+    gradient[x] = mask[x] ? gradient[x] : 0;
+  for (size_t x = 0; x < width; x++) {
+    uint64_t order = order_of(gradient[x]);
+    largest = order > largest ? order : largest;
+  }
+  return value_of(largest);
+}
+
+static void scale_row(const double *gradient, size_t width, double scale, uint8_t *edges) {
+  for (size_t x = 0; x < width; x++)
+    edges[x] = (uint8_t)(int32_t)(gradient[x] * scale + 0.5);
+}
+
+#define JOIN(a, b) a##b
+#define NAME(prefix, isa) JOIN(prefix, isa)
+#define TEXT(isa) #isa
+#define TEXT_OF(isa) TEXT(isa)
+const bf_vote_kernel NAME(bf_vote_, BF_VOTE_ISA) = {
+    .name = TEXT_OF(BF_VOTE_ISA),
+    .pick_bytes = pick_bytes,
+    .pick_words = pick_words,
+    .pick_reals = pick_reals,
+    .pick_weights = pick_weights,
+    .bin_words = bin_words,
+    .bin_reals = bin_reals,
+    .mask_bins = mask_bins,
+    .mask_bytes = mask_bytes,
+    .count_bytes = count_bytes,
+    .is_smooth = is_smooth,
+    .count_pairs = count_pairs,
+    .empty_pairs = empty_pairs,
+    .count_bins = count_bins,
+    .sum_bins = sum_bins,
+    .count_bins_once = count_bins_once,
+    .sum_bins_once = sum_bins_once,
+    .repeats = repeats,
+    .vote_line = vote_line,
+    .vote_weighted = vote_weighted,
+    .load_row = load_row,
+    .find_gradient = find_gradient,
+    .scale_row = scale_row,
+};

@@ -1,0 +1,166 @@
+/* How pixels become numbers of bins: a shift, a table of all 16-bit values, or arithmetic. */
+#include "vote/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One row instead of many, where nothing lies between them. */
+static void join_rows(bf_vote_job *job) {
+  bf_pixels *image = &job->image;
+  size_t width = image->width;
+  size_t weight_bytes = job->weight_type == BF_WEIGHT_F32 ? sizeof(float) : sizeof(double);
+  bool joined = image->stride_bytes == width * image->channels * bf_pixel_bytes(image->type) &&
+                (!image->mask || image->mask_stride_bytes == width) &&
+                (!job->weights || job->weights_stride_bytes == width * weight_bytes);
+  if (!joined || (job->weights && image->height > (size_t)PTRDIFF_MAX / width))
+    return;
+  image->width *= image->height;
+  image->height = 1;
+}
+
+static bool power_of_two(double value) {
+  int exponent;
+  return value > 0 && frexp(value, &exponent) == 0.5;
+}
+
+/* Bins of table[from..to], whose ends have bins low and high: bins increase with values. */
+static void fill_table(const bf_bins *bins, uint16_t *table, size_t from, size_t to, size_t low,
+                       size_t high) {
+  if (low == high) {
+    for (size_t i = from; i <= to; i++)
+      table[i] = (uint16_t)low;
+    return;
+  }
+  size_t middle = from + (to - from) / 2;
+  fill_table(bins, table, from, middle, low, bf_bins_find(bins, (double)middle));
+  fill_table(bins, table, middle + 1, to, bf_bins_find(bins, (double)middle + 1), high);
+}
+
+/* Which integers up to limit are in bins, and how they find theirs. */
+static int plan_words(bf_plan *plan, double limit, bf_diagnostic *diagnostic) {
+  const bf_bins *bins = &plan->job.bins;
+  double low = bins->edges ? bins->edges[0] : bins->low;
+  double high = bins->edges ? bins->edges[bins->count] : bins->high;
+  double first = fmax(0, ceil(low)), last = fmin(limit, ceil(high) - 1);
+  plan->nothing = first > last;
+  if (plan->nothing)
+    return BF_OK;
+  plan->words = (bf_word_bins){.first = (uint16_t)first, .last = (uint16_t)last};
+  double width = (high - low) / (double)bins->count;
+  if (!bins->edges && low == 0 && width >= 1 && high <= 65536 && power_of_two(high) &&
+      power_of_two((double)bins->count)) {
+    plan->words.shift = (unsigned)ilogb(width);
+    return BF_OK;
+  }
+  plan->table = malloc(65536 * sizeof *plan->table);
+  if (!plan->table)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  for (size_t i = 0; i < 65536; i++)
+    plan->table[i] = 0;
+  fill_table(bins, plan->table, plan->words.first, plan->words.last, bf_bins_find(bins, first),
+             bf_bins_find(bins, last));
+  plan->words.table = plan->table;
+  return BF_OK;
+}
+
+/* The smallest float that is not below value. */
+static float float_above(double value) {
+  float nearest = (float)value;
+  return (double)nearest < value ? nextafterf(nearest, INFINITY) : nearest;
+}
+
+/* Even bins by a factor where that is exact: (value - low) * count / range loses nothing when both
+ * are powers of two. Edges as floats, in number a power of two. */
+static int plan_reals(bf_plan *plan, bf_diagnostic *diagnostic) {
+  const bf_bins *bins = &plan->job.bins;
+  double range = bins->high - bins->low;
+  plan->reals = (bf_real_bins){.count = bins->count, .low = bins->low, .high = bins->high};
+  if (!bins->edges) {
+    if (power_of_two((double)bins->count) && power_of_two(range) && range > 1e-9 && range < 1e9)
+      plan->reals.scale = (double)bins->count / range;
+    return BF_OK;
+  }
+  unsigned steps = 1;
+  while ((size_t)1 << steps < bins->count + 1)
+    steps++;
+  plan->edge = malloc(sizeof *plan->edge << steps);
+  if (!plan->edge)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  for (size_t i = 0; i < (size_t)1 << steps; i++)
+    plan->edge[i] = i <= bins->count ? float_above(bins->edges[i]) : INFINITY;
+  plan->reals.steps = steps;
+  plan->reals.edge = plan->edge;
+  return BF_OK;
+}
+
+int bf_plan_make(const bf_vote_job *job, const bf_vote_kernel *kernel, bf_plan *plan,
+                 bf_diagnostic *diagnostic) {
+  *plan = (bf_plan){.job = *job, .kernel = kernel, .counters = job->bins.count};
+  if (job->image.width == 0 || job->image.height == 0) {
+    plan->nothing = true;
+    return BF_OK;
+  }
+  join_rows(&plan->job);
+  if (job->image.type == BF_PIXEL_F32)
+    return plan_reals(plan, diagnostic);
+  if (job->image.type == BF_PIXEL_U16)
+    return plan_words(plan, 65535, diagnostic);
+  plan->by_value = !job->weights;
+  plan->counters = plan->by_value ? 256 : job->bins.count;
+  return plan->by_value ? BF_OK : plan_words(plan, 255, diagnostic);
+}
+
+void bf_plan_clear(bf_plan *plan) {
+  free(plan->table);
+  free(plan->edge);
+}
+
+const uint8_t *bf_plan_pixel(const bf_plan *plan, size_t x, size_t y) {
+  const bf_pixels *image = &plan->job.image;
+  return (const uint8_t *)image->data + y * image->stride_bytes +
+         (x * image->channels + plan->job.channel) * bf_pixel_bytes(image->type);
+}
+
+const uint8_t *bf_plan_mask(const bf_plan *plan, size_t x, size_t y) {
+  const bf_pixels *image = &plan->job.image;
+  return image->mask ? image->mask + y * image->mask_stride_bytes + x : NULL;
+}
+
+/* bin and keep of count pixels at data. */
+static size_t bin_pixels(const bf_plan *plan, const uint8_t *data, bf_chunk *chunk) {
+  const bf_vote_kernel *kernel = plan->kernel;
+  unsigned channels = plan->job.image.channels;
+  switch (plan->job.image.type) {
+  case BF_PIXEL_U8:
+    kernel->pick_bytes(chunk, data, channels);
+    for (size_t i = 0; i < chunk->count; i++)
+      chunk->words[i] = chunk->bytes[i];
+    return kernel->bin_words(chunk, (const uint8_t *)chunk->words, &plan->words);
+  case BF_PIXEL_U16:
+    if (channels == 1)
+      return kernel->bin_words(chunk, data, &plan->words);
+    kernel->pick_words(chunk, data, channels);
+    return kernel->bin_words(chunk, (const uint8_t *)chunk->words, &plan->words);
+  case BF_PIXEL_F32:
+    if (channels == 1)
+      return kernel->bin_reals(chunk, data, &plan->reals);
+    kernel->pick_reals(chunk, data, channels);
+    return kernel->bin_reals(chunk, (const uint8_t *)chunk->reals, &plan->reals);
+  }
+  return 0;
+}
+
+size_t bf_plan_bin(const bf_plan *plan, size_t x, size_t y, size_t count, bf_chunk *chunk) {
+  const bf_vote_job *job = &plan->job;
+  const uint8_t *mask = bf_plan_mask(plan, x, y);
+  chunk->count = count;
+  size_t dropped = bin_pixels(plan, bf_plan_pixel(plan, x, y), chunk);
+  if (mask)
+    dropped = plan->kernel->mask_bins(chunk, mask);
+  if (job->weights) {
+    size_t weight_bytes = job->weight_type == BF_WEIGHT_F32 ? sizeof(float) : sizeof(double);
+    plan->kernel->pick_weights(
+        chunk, job->weights + y * job->weights_stride_bytes + x * weight_bytes, job->weight_type);
+  }
+  return dropped;
+}
