@@ -2,8 +2,10 @@
 //
 //   vote_bench                  every way and many parameters, as CSV; about a minute
 //   vote_bench --quick          the defaults and what they are compared with
-//   vote_bench --check [N [M]]  random cases 0 to N-1 (M to N-1) against the CPU; status 1: some
-//   differ vote_bench --layouts        small histograms in every layout, for `bankfold exec --json`
+//   vote_bench --small          the same with images of a thousandth of the pixels, to try the
+//   program vote_bench --check [N [M]]  random cases 0 to N-1 (M to N-1) against the CPU; status 1:
+//   some differ vote_bench --layouts        small histograms in every layout, for `bankfold exec
+//   --json`
 //
 // Times are medians, between two events, of `calls` calls in a row (eight for small images); images
 // lie on the device, and calls write their result there. A row's `ratio` is the time of what it is
@@ -526,45 +528,40 @@ static void measure_hough(size_t width, size_t height, unsigned percent, bf_houg
 
 // ---- Modes ----
 
-static void measure_all(bool all) {
+// Sides of images are divided by shrink.
+static void measure_all(bool all, unsigned shrink) {
   printf("problem,data,size,bins,method,parameters,median_us,gb_per_s,ratio,against,result\n");
   for (unsigned kind = 0; kind < KINDS; kind++)
-    measure_case((Kind)kind, BF_PIXEL_U8, 8192, 8192, 256, 0,
-                 !all             ? DEFAULT_ONLY
-                 : kind <= RANDOM ? PACKED_SWEEP
-                                  : DEFAULT_ONLY);
+    measure_case((Kind)kind, BF_PIXEL_U8, 8192 / shrink, 8192 / shrink, 256, 0,
+                 all && kind <= RANDOM ? PACKED_SWEEP : DEFAULT_ONLY);
   for (unsigned kind = 0; kind < KINDS; kind++) {
-    bool main_kind = kind <= RANDOM;
-    measure_case((Kind)kind, BF_PIXEL_U16, 1536, 1024, 256, 4096,
-                 !all || !main_kind ? DEFAULT_ONLY : ALL_WAYS);
-    measure_case((Kind)kind, BF_PIXEL_U16, 1536, 1024, 4096, 4096,
-                 all && main_kind ? PACKED_SWEEP : DEFAULT_ONLY);
-    measure_case((Kind)kind, BF_PIXEL_U16, 8192, 4096, 4096, 4096,
-                 all && main_kind ? PACKED_SWEEP : DEFAULT_ONLY);
-    measure_case((Kind)kind, BF_PIXEL_U16, 8192, 4096, 256, 4096, DEFAULT_ONLY);
-    measure_case((Kind)kind, BF_PIXEL_U16, 8192, 4096, 65536, 0, DEFAULT_ONLY);
-    measure_case((Kind)kind, BF_PIXEL_F32, 4096, 4096, 256, 0, DEFAULT_ONLY);
-    measure_case((Kind)kind, BF_PIXEL_U8, 1536, 1024, 256, 0, DEFAULT_ONLY);
+    bool sweep = all && kind <= RANDOM;
+    size_t width = 1536 / shrink, height = 1024 / shrink, large = 8192 / shrink;
+    measure_case((Kind)kind, BF_PIXEL_U16, width, height, 256, 4096,
+                 sweep ? ALL_WAYS : DEFAULT_ONLY);
+    measure_case((Kind)kind, BF_PIXEL_U16, width, height, 4096, 4096,
+                 sweep ? PACKED_SWEEP : DEFAULT_ONLY);
+    measure_case((Kind)kind, BF_PIXEL_U16, large, large / 2, 4096, 4096,
+                 sweep ? PACKED_SWEEP : DEFAULT_ONLY);
+    measure_case((Kind)kind, BF_PIXEL_U16, large, large / 2, 256, 4096, DEFAULT_ONLY);
+    measure_case((Kind)kind, BF_PIXEL_U16, large, large / 2, 65536, 0, DEFAULT_ONLY);
+    measure_case((Kind)kind, BF_PIXEL_F32, large / 2, large / 2, 256, 0, DEFAULT_ONLY);
+    measure_case((Kind)kind, BF_PIXEL_U8, width, height, 256, 0, DEFAULT_ONLY);
   }
   for (unsigned kind = 0; kind < KINDS; kind++)
-    measure_weighted((Kind)kind, 4096, 4096, all && kind <= RANDOM);
+    measure_weighted((Kind)kind, 4096 / shrink, 4096 / shrink, all && kind <= RANDOM);
   for (unsigned percent : {10u, 21u, 50u}) {
-    measure_hough(1536, 1024, percent, BF_HOUGH_POLAR, all && percent == 21);
-    measure_hough(1536, 1024, percent, BF_HOUGH_CARTESIAN, all && percent == 21);
+    measure_hough(1536 / shrink, 1024 / shrink, percent, BF_HOUGH_POLAR, all && percent == 21);
+    measure_hough(1536 / shrink, 1024 / shrink, percent, BF_HOUGH_CARTESIAN, all && percent == 21);
   }
 }
 
-// One small histogram of a constant image in every layout with 32 copies, one of bins that lanes
-// share, and weights, for counting wavefronts.
+// A small natural image in every layout with 32 copies and with a histogram per thread, for
+// counting wavefronts.
 static int show_layouts() {
-  Data data, weights;
-  bf_histogram_options options = {};
-  make_data(NATURAL, BF_PIXEL_U8, 1024, 16, &data);
-  make_data(RANDOM, BF_PIXEL_F32, 1024, 16, &weights);
-  options.bins = 256;
   Case one = {};
-  one.data = data;
-  one.options = options;
+  make_data(NATURAL, BF_PIXEL_U8, 1024, 16, &one.data);
+  one.options.bins = 256;
   one.calls = 1;
   one.subject = {"8 bits", "natural", "1024x16", 256, 16384, "", 0};
   reference(&one);
@@ -573,8 +570,7 @@ static int show_layouts() {
   measure_choice(&one, {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, 32, 256, 1, 1});
   measure_choice(&one, {BF_CUDA_THREAD_BANKS, BF_CUDA_BIN_BY_BIN, 1, 64, 1, 1});
   measure_choice(&one, {BF_CUDA_THREAD_HALVES, BF_CUDA_BIN_BY_BIN, 1, 64, 1, 1});
-  free_data(&data);
-  free_data(&weights);
+  free_data(&one.data);
   return any_wrong;
 }
 
@@ -589,10 +585,11 @@ int main(int count, char **arguments) {
   }
   if (strcmp(mode, "--layouts") == 0)
     return show_layouts();
-  if (*mode && strcmp(mode, "--quick") != 0) {
-    fprintf(stderr, "usage: vote_bench [--quick | --check [N [FROM]] | --layouts]\n");
+  bool small = strcmp(mode, "--small") == 0;
+  if (*mode && !small && strcmp(mode, "--quick") != 0) {
+    fprintf(stderr, "usage: vote_bench [--quick | --small | --check [N [FROM]] | --layouts]\n");
     return 2;
   }
-  measure_all(!*mode);
+  measure_all(!*mode, small ? 32 : 1);
   return any_wrong;
 }
