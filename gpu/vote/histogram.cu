@@ -136,17 +136,24 @@ static unsigned copies_that_fit(unsigned rows, unsigned most, unsigned blocks,
   return copies;
 }
 
-// Parameters for PACKED. Many rows leave room for one block in an SM only.
+// Parameters for PACKED, one block in an SM. Large images: a bank for every lane, or as many copies
+// as there is room for. Small ones, which are over before all that is cleared and added up: fewer
+// copies.
 static bf_cuda_choice packed_default(const Request &request) {
   unsigned rows = request.type == BF_PIXEL_U8 ? BYTE_VALUES : request.bins.count + 1;
-  bf_cuda_choice choice = {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, 0, 1024, 2, 2};
-  choice.copies = copies_that_fit(rows, WARP, 2, request.device);
-  if ((size_t)rows * 4 * 2 + 2048 > (size_t)request.device.shared_limit)
-    choice.blocks_per_sm = 1;
   uint64_t bytes = request.image.width * request.image.height * pixel_bytes(request.type);
-  if (bytes <= (uint64_t)request.device.sms * 1024 * VECTOR_BYTES * 4)
-    choice.loads = 1;
-  return choice;
+  uint64_t round = (uint64_t)request.device.sms * 512 * VECTOR_BYTES;
+  if (bytes > 4 * round)
+    return {BF_CUDA_PACKED,
+            BF_CUDA_BIN_BY_BIN,
+            copies_that_fit(rows, WARP, 1, request.device),
+            1024,
+            1,
+            4};
+  unsigned copies = copies_that_fit(rows, 8, 8, request.device);
+  if (rows > 1024)
+    return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, 1024, 1, 1};
+  return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, 512, 1, 2};
 }
 
 static bf_cuda_choice default_choice(const Request &request) {

@@ -120,15 +120,17 @@ __device__ inline void fold(const Result &result) {
   }
 }
 
-// True in the block that comes here last. What the others wrote before is visible to it.
+// True in the block that comes here last. What the others wrote before is visible to it: the
+// barrier hands the writes of a block to its first thread, whose fence and ticket hand them on.
 __device__ inline bool last_block(unsigned *ticket) {
   __shared__ bool last;
-  __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0)
+  if (threadIdx.x == 0) {
+    __threadfence();
     last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+    __threadfence();
+  }
   __syncthreads();
-  __threadfence();
   return last;
 }
 
@@ -149,17 +151,30 @@ __device__ inline void publish(const Result &result) {
 
 // Adds this block's histogram, which lies in shared memory bin by bin in `copies` copies (a power
 // of two), to the sums. Threads of a warp take consecutive bins and start at different copies, so
-// that they read different banks and add to consecutive words.
-__device__ inline void merge_copies(const unsigned *counts, unsigned copies, const Result &result) {
-  unsigned parts = min(max(blockDim.x / result.values, 1u), copies);
-  while (copies % parts)
-    parts--;
+// that they read different banks and add to consecutive words. Where there are more threads than
+// bins, several share the copies of one; what they find is added up before it leaves the block.
+__device__ inline void merge_copies(unsigned *counts, unsigned copies, const Result &result) {
+  unsigned parts = 1;
+  while (2 * parts <= copies && 2 * parts * result.values <= blockDim.x)
+    parts *= 2;
   unsigned share = copies / parts;
   for (unsigned i = threadIdx.x; i < result.values * parts; i += blockDim.x) {
     unsigned bin = i % result.values, part = i / result.values, sum = 0;
     unsigned turn = bin * copies / WARP;
     for (unsigned c = 0; c < share; c++)
       sum += counts[bin * copies + ((part * share + c + turn) & (copies - 1))];
+    if (parts == 1 && sum)
+      atomicAdd(&result.sums[bin], sum);
+    else if (parts > 1)
+      counts[bin * copies + ((part * share + turn) & (copies - 1))] = sum;
+  }
+  if (parts == 1)
+    return;
+  __syncthreads();
+  if (threadIdx.x < result.values) {
+    unsigned bin = threadIdx.x, turn = bin * copies / WARP, sum = 0;
+    for (unsigned part = 0; part < parts; part++)
+      sum += counts[bin * copies + ((part * share + turn) & (copies - 1))];
     if (sum)
       atomicAdd(&result.sums[bin], sum);
   }

@@ -104,6 +104,29 @@ __device__ static inline void weigh_four(float *own, unsigned values, float4 w) 
   own[d * WARP] = sum_d;
 }
 
+// Adds up what all lanes have, and that to the sums: first the lanes of each warp for each value,
+// by all threads, which begin at different lanes and so at different banks; then the warps.
+__device__ static inline void merge_lanes(float *parts, unsigned warps, double *sums) {
+  __syncthreads();
+  for (unsigned i = threadIdx.x; i < VALUES * warps; i += blockDim.x) {
+    unsigned value = i % VALUES;
+    float *lanes = parts + i * WARP;
+    double even = 0, odd = 0;
+    for (unsigned lane = 0; lane < WARP; lane += 2) {
+      even += lanes[(lane + value) % WARP];
+      odd += lanes[(lane + 1 + value) % WARP];
+    }
+    lanes[value % WARP] = (float)(even + odd);
+  }
+  __syncthreads();
+  for (unsigned value = threadIdx.x; value < VALUES; value += blockDim.x) {
+    double sum = 0;
+    for (unsigned warp = 0; warp < warps; warp++)
+      sum += parts[(warp * VALUES + value) * WARP + value % WARP];
+    atomicAdd(&sums[value], sum);
+  }
+}
+
 // Pixels after the last whole group of four.
 __device__ static inline void weigh_rest(const uint8_t *pixels, const float *weights,
                                          uint64_t first, uint64_t end, double *sums) {
@@ -136,13 +159,7 @@ __global__ void weigh_private(const uint8_t *pixels, const float *weights, uint6
       if (first + i * threads < groups)
         weigh_four(own, values[i], weight[i]);
   }
-  __syncthreads();
-  for (unsigned value = threadIdx.x; value < VALUES; value += blockDim.x) {
-    double sum = 0;
-    for (unsigned i = 0; i < warps * WARP; i++)
-      sum += parts[i / WARP * VALUES * WARP + value * WARP + (i + value) % WARP];
-    atomicAdd(&sums.sums[value], sum);
-  }
+  merge_lanes(parts, warps, sums.sums);
   weigh_rest(pixels, weights, groups * PIXELS, count, sums.sums);
   publish_sums(sums, VALUES, false);
 }
