@@ -17,11 +17,19 @@ struct Hough {
   unsigned *votes;
 };
 
-// The bin of a point at an angle: both products are rounded, then their sum, then to the nearest
-// integer. Adding 1.5 * 2^23 does the last, and leaves the integer in the low bits.
-__device__ inline unsigned rho_bin(float x, float y, Angle angle, unsigned rho_zero) {
+// Adding 1.5 * 2^23 to a float below 2^22 rounds it to the nearest integer, ties to even, and
+// leaves the integer in the low bits; these are the bits of zero.
+enum { ROUNDER_BITS = 0x4b400000 };
+
+// rho of a point at an angle, rounded so: both products are rounded, then their sum, then to the
+// nearest integer.
+__device__ inline unsigned rounded_bits(float x, float y, Angle angle) {
   float rho = __fadd_rn(__fmul_rn(x, angle.x_factor), __fmul_rn(y, angle.y_factor));
-  return (unsigned)(__float_as_int(__fadd_rn(rho, 12582912.0f)) - 0x4b400000) + rho_zero;
+  return __float_as_uint(__fadd_rn(rho, 12582912.0f));
+}
+
+__device__ inline unsigned rho_bin(float x, float y, Angle angle, unsigned rho_zero) {
+  return rounded_bits(x, y, angle) - ROUNDER_BITS + rho_zero;
 }
 
 // The vote of a pixel: 0 where it is no edge.

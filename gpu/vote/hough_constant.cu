@@ -14,24 +14,25 @@ struct Bits {
   unsigned lines, length, words; // words of a line
 };
 
-enum { WARPS = 16, PLANES = 17 };
+enum { WARPS = 16, PLANES = 13 }; // a warp takes at most 65536 / 16 lines
 
-// The factor of the line's number at an angle, and which lines it is about.
+// The factor of the line's number at an angle, and which lines it is about. Shifts within `margin`
+// of a half are not sure.
 struct Slope {
   bool steep; // x + factor * y: lines are rows
-  float factor;
+  float factor, margin;
 };
 
-__device__ static inline Slope slope_of(Angle angle, bool steep) {
-  return {steep, steep ? angle.y_factor : angle.x_factor};
+__device__ static inline Slope slope_of(Angle angle, float margin) {
+  bool steep = angle.x_factor == 1.0f;
+  return {steep, steep ? angle.y_factor : angle.x_factor, margin};
 }
 
-// How far a line is shifted; false: near to a half. Sums of two coordinates are below 2^17, where
-// single precision is exact to 2^-8.
+// How far a line is shifted, to the nearest; false: not sure.
 __device__ static inline bool shift_of(Slope slope, unsigned line, int *shift) {
   float moved = __fmul_rn((float)line, slope.factor);
   *shift = __float2int_rn(moved);
-  return fabsf(fabsf(moved - rintf(moved)) - 0.5f) > 1.0f / 128;
+  return fabsf(moved - (float)*shift) < 0.5f - slope.margin;
 }
 
 // Bits of rows: every warp makes words of 32 pixels.
@@ -92,43 +93,40 @@ __device__ static inline void count_eight(const unsigned (&word)[8], unsigned (&
   add_bits(plane[2], four[0], four[1], &plane[2], &eight);
 #pragma unroll
   for (int p = 3; p < PLANES; p++) {
+    if (!eight)
+      break;
     unsigned carry = plane[p] & eight;
     plane[p] ^= eight;
     eight = carry;
   }
 }
 
-// The bins of this thread's word over lines from, from + WARPS, ...
+// The bins of this thread's word over lines from, from + WARPS, ... Lanes compute the shifts of 32
+// lines at a time for each other; lines that are left out are shifted out of sight.
 __device__ static inline void count_lines(const Bits &bits, Slope slope, int first_bin,
                                           unsigned from, unsigned (&plane)[PLANES]) {
-  for (unsigned line = from; line < bits.lines; line += 8 * WARPS) {
-    unsigned word[8];
+  const int away = 1 << 28;
+  unsigned lane = threadIdx.x % WARP;
+  for (unsigned line = from; line < bits.lines; line += WARP * WARPS) {
+    unsigned mine = line + lane * WARPS;
+    int shift;
+    if (mine >= bits.lines || !shift_of(slope, mine, &shift))
+      shift = away;
+    for (unsigned k = 0; k < WARP && line + k * WARPS < bits.lines; k += 8) {
+      unsigned word[8];
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-      unsigned number = line + i * WARPS;
-      int shift;
-      word[i] = 0;
-      if (number < bits.lines && shift_of(slope, number, &shift))
-        word[i] = bits_from(bits, number, first_bin - shift);
+      for (unsigned i = 0; i < 8; i++)
+        word[i] =
+            bits_from(bits, line + (k + i) * WARPS, first_bin - __shfl_sync(~0u, shift, k + i));
+      count_eight(word, plane);
     }
-    count_eight(word, plane);
   }
 }
 
-// Block b is for one angle and 1024 bins. Its warps take turns at the lines, and add up in shared
-// memory; lanes begin at different bits, and so at different banks.
-__global__ static void __launch_bounds__(WARPS *WARP)
-    sum_lines(Hough hough, Bits rows, Bits columns, const bool *steep, unsigned parts) {
-  __shared__ unsigned counts[WARP * WARP];
-  unsigned angle = blockIdx.x / parts, part = blockIdx.x % parts, lane = threadIdx.x % WARP;
-  for (unsigned i = threadIdx.x; i < WARP * WARP; i += blockDim.x)
-    counts[i] = 0;
-  __syncthreads();
-  unsigned plane[PLANES] = {0};
-  Slope slope = slope_of(hough.angle[angle], steep[angle]);
-  int first_bin = (int)((part * WARP + lane) * WARP) - (int)hough.rho_zero;
-  const Bits bits = slope.steep ? rows : columns;
-  count_lines(bits, slope, first_bin, threadIdx.x / WARP, plane);
+// Adds the counters of this thread's 32 bins to those of the block. Lanes begin at different bits,
+// and so at different banks.
+__device__ static inline void add_planes(const unsigned (&plane)[PLANES], unsigned *counts) {
+  unsigned lane = threadIdx.x % WARP;
   for (unsigned i = 0; i < WARP; i++) {
     unsigned bit = (i + lane) % WARP, sum = 0;
 #pragma unroll
@@ -136,6 +134,34 @@ __global__ static void __launch_bounds__(WARPS *WARP)
       sum += (plane[p] >> bit & 1) << p;
     if (sum)
       atomicAdd(&counts[lane * WARP + bit], sum);
+  }
+}
+
+// Whether any pixel can vote for bins from first_bin on, of a block.
+__device__ static inline bool in_reach(const Bits &bits, Slope slope, int first_bin) {
+  int last_shift;
+  shift_of(slope, bits.lines ? bits.lines - 1 : 0, &last_shift);
+  return first_bin <= (int)bits.length + max(last_shift, 0) + 1 &&
+         first_bin + WARP * WARP > min(last_shift, 0) - 1;
+}
+
+// Block b is for one angle and 1024 bins. Its warps take turns at the lines, and add up in shared
+// memory.
+__global__ static void __launch_bounds__(WARPS *WARP)
+    sum_lines(Hough hough, Bits rows, Bits columns, float margin, unsigned parts) {
+  __shared__ unsigned counts[WARP * WARP];
+  unsigned angle = blockIdx.x / parts, part = blockIdx.x % parts;
+  for (unsigned i = threadIdx.x; i < WARP * WARP; i += blockDim.x)
+    counts[i] = 0;
+  __syncthreads();
+  Slope slope = slope_of(hough.angle[angle], margin);
+  const Bits bits = slope.steep ? rows : columns;
+  int first_bin = (int)(part * WARP * WARP) - (int)hough.rho_zero;
+  if (in_reach(bits, slope, first_bin)) {
+    unsigned plane[PLANES] = {0};
+    count_lines(bits, slope, first_bin + (int)(threadIdx.x % WARP * WARP), threadIdx.x / WARP,
+                plane);
+    add_planes(plane, counts);
   }
   __syncthreads();
   for (unsigned i = threadIdx.x; i < WARP * WARP; i += blockDim.x) {
@@ -145,24 +171,28 @@ __global__ static void __launch_bounds__(WARPS *WARP)
   }
 }
 
-// Pixels of lines that were left out: block b is for one angle, a warp takes a line.
-__global__ static void vote_rest(Hough hough, Bits rows, Bits columns, const bool *steep) {
+// One vote of a line's pixel.
+__device__ static inline void vote_pixel(const Hough &hough, unsigned angle, Slope slope,
+                                         unsigned line, unsigned along) {
+  float x = slope.steep ? along : line, y = slope.steep ? line : along;
+  atomicAdd(&hough.votes[(uint64_t)angle * hough.rhos +
+                         rho_bin(x, y, hough.angle[angle], hough.rho_zero)],
+            1);
+}
+
+// Pixels of lines that were left out: block b is for one angle, a warp takes a line, lanes its
+// words.
+__global__ static void vote_rest(Hough hough, Bits rows, Bits columns, float margin) {
   unsigned angle = blockIdx.x, lane = threadIdx.x % WARP;
-  Slope slope = slope_of(hough.angle[angle], steep[angle]);
+  Slope slope = slope_of(hough.angle[angle], margin);
   const Bits bits = slope.steep ? rows : columns;
   for (unsigned line = threadIdx.x / WARP; line < bits.lines; line += blockDim.x / WARP) {
     int shift;
     if (shift_of(slope, line, &shift))
       continue;
-    for (unsigned word = 0; word < bits.words; word++) {
-      unsigned along = word * WARP + lane;
-      if (!(bits.word[(uint64_t)line * bits.words + word] >> lane & 1))
-        continue;
-      float x = slope.steep ? along : line, y = slope.steep ? line : along;
-      atomicAdd(&hough.votes[(uint64_t)angle * hough.rhos +
-                             rho_bin(x, y, hough.angle[angle], hough.rho_zero)],
-                1);
-    }
+    for (unsigned i = lane; i < bits.words; i += WARP)
+      for (unsigned word = bits.word[(uint64_t)line * bits.words + i]; word; word &= word - 1)
+        vote_pixel(hough, angle, slope, line, i * WARP + __ffs(word) - 1);
   }
 }
 
@@ -174,32 +204,32 @@ size_t hough_constant_bytes(const Hough &hough) {
   Bits rows = make_bits(NULL, hough.edges.height, hough.edges.width);
   Bits columns = make_bits(NULL, hough.edges.width, hough.edges.height);
   return ((size_t)rows.words * rows.lines + (size_t)columns.words * columns.lines) *
-             sizeof(unsigned) +
-         hough.angles;
+         sizeof(unsigned);
 }
 
-// Which angles are about rows.
-__global__ static void find_steep(const Angle *angle, unsigned angles, bool *steep) {
-  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < angles)
-    steep[i] = angle[i].x_factor == 1.0f;
+// How near to a half a shift may be before rounding of the sum matters: sums are at most rho_zero,
+// and exact to 2^-25 of the power of two above that; four times as much is on the safe side.
+static float margin_of(unsigned rho_zero) {
+  float margin = 1.0f / (1 << 23);
+  for (uint64_t power = 1; power <= rho_zero; power *= 2)
+    margin *= 2;
+  return margin;
 }
 
 int hough_constant(const Hough &hough, void *scratch, const Device &, cudaStream_t stream) {
   Bits rows = make_bits((unsigned *)scratch, hough.edges.height, hough.edges.width);
   Bits columns = make_bits(rows.word + (uint64_t)rows.words * rows.lines, hough.edges.width,
                            hough.edges.height);
-  bool *steep = (bool *)(columns.word + (uint64_t)columns.words * columns.lines);
+  float margin = margin_of(hough.rho_zero);
   unsigned parts = (hough.rhos + WARP * WARP - 1) / (WARP * WARP);
   uint64_t row_warps = (uint64_t)rows.words * rows.lines;
   uint64_t square_warps = (uint64_t)rows.words * columns.words;
-  find_steep<<<(hough.angles + 255) / 256, 256, 0, stream>>>(hough.angle, hough.angles, steep);
   if (row_warps) {
     pack_rows<<<(unsigned)((row_warps + 7) / 8), 256, 0, stream>>>(hough, rows);
     pack_columns<<<(unsigned)((square_warps + 7) / 8), 256, 0, stream>>>(rows, columns);
   }
-  sum_lines<<<hough.angles * parts, WARPS * WARP, 0, stream>>>(hough, rows, columns, steep, parts);
+  sum_lines<<<hough.angles * parts, WARPS * WARP, 0, stream>>>(hough, rows, columns, margin, parts);
   if (row_warps)
-    vote_rest<<<hough.angles, 512, 0, stream>>>(hough, rows, columns, steep);
+    vote_rest<<<hough.angles, 512, 0, stream>>>(hough, rows, columns, margin);
   return vote_check();
 }

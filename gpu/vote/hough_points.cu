@@ -158,24 +158,60 @@ struct Lines {
     unsigned padding = layout == BF_CUDA_PADDED ? 1 : 0;
     return ((rhos + padding) * copies + 3) / 4 * 4;
   }
-  __device__ unsigned place(unsigned bin, unsigned copy) const {
-    if (layout == BF_CUDA_BIN_BY_BIN)
-      return bin * copies + copy;
-    return bin + copy * (rhos + (layout == BF_CUDA_PADDED ? 1 : 0));
+  __device__ unsigned bin_step() const { return layout == BF_CUDA_BIN_BY_BIN ? copies : 1; }
+  __device__ unsigned copy_step() const {
+    return layout == BF_CUDA_BIN_BY_BIN ? 1 : rhos + (layout == BF_CUDA_PADDED ? 1 : 0);
   }
 };
 
+// The angles of a block as a thread sees them: the counter of the vote at angle i is at byte
+// bits * step + start[i] of shared memory, where bits are those of rho after ROUNDER was added.
+template <int SHARE> struct Share {
+  Angle angle[SHARE];
+  unsigned start[SHARE], step;
+};
+
+template <int SHARE>
+__device__ static inline Share<SHARE> make_share(const Hough &hough, const Lines &lines,
+                                                 const unsigned *counts, unsigned first_angle) {
+  Share<SHARE> share;
+  unsigned copy = threadIdx.x % lines.copies, base = (unsigned)__cvta_generic_to_shared(counts);
+  share.step = lines.bin_step() * (unsigned)sizeof(unsigned);
+  for (int i = 0; i < SHARE; i++) {
+    share.angle[i] = hough.angle[min(first_angle + i, hough.angles - 1)];
+    share.start[i] = base + (i * lines.words() + copy * lines.copy_step()) * 4 +
+                     (hough.rho_zero - ROUNDER_BITS) * share.step;
+  }
+  return share;
+}
+
 // Votes of one point for all angles of the block.
 template <int SHARE, bool WEIGHTED>
-__device__ static inline void vote_point(unsigned *counts, const Lines &lines, unsigned copy,
-                                         const Angle (&angle)[SHARE], unsigned rho_zero,
-                                         unsigned place, unsigned vote) {
+__device__ static inline void vote_point(const Share<SHARE> &share, unsigned place, unsigned vote) {
   float x = (float)(place & 0xffff), y = (float)(place >> 16);
-  unsigned line_words = lines.words();
 #pragma unroll
   for (int i = 0; i < SHARE; i++) {
-    unsigned bin = rho_bin(x, y, angle[i], rho_zero);
-    atomicAdd(&counts[i * line_words + lines.place(bin, copy)], WEIGHTED ? vote : 1);
+    unsigned at = rounded_bits(x, y, share.angle[i]) * share.step + share.start[i];
+    if (WEIGHTED)
+      asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(at), "r"(vote) : "memory");
+    else
+      asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(at) : "memory");
+  }
+}
+
+// Adds up the copies of the lines of a block and writes them, or adds them where other blocks have
+// other slices.
+__device__ static inline void write_lines(const Hough &hough, const Lines &lines,
+                                          const unsigned *counts, unsigned angle, bool alone) {
+  for (unsigned bin = threadIdx.x; bin < hough.rhos; bin += blockDim.x) {
+    unsigned sum = 0;
+    for (unsigned c = 0; c < lines.copies; c++)
+      sum += counts[bin * lines.bin_step() + (c + bin) % lines.copies * lines.copy_step()];
+    unsigned *to = &hough.votes[(uint64_t)angle * hough.rhos + bin];
+    if (alone)
+      *to = sum;
+    else if (sum)
+      atomicAdd(to, sum);
   }
 }
 
@@ -184,11 +220,8 @@ __device__ static inline void vote_point(unsigned *counts, const Lines &lines, u
 template <int SHARE, bool WEIGHTED>
 __global__ void vote_lines(Hough hough, Points points, Lines lines, unsigned slices) {
   extern __shared__ __align__(16) unsigned counts[];
-  unsigned group = blockIdx.x / slices, slice = blockIdx.x % slices,
-           copy = threadIdx.x % lines.copies;
-  Angle angle[SHARE];
-  for (int i = 0; i < SHARE; i++)
-    angle[i] = hough.angle[min(group * SHARE + i, hough.angles - 1)];
+  unsigned first_angle = blockIdx.x / slices * SHARE, slice = blockIdx.x % slices;
+  Share<SHARE> share = make_share<SHARE>(hough, lines, counts, first_angle);
   clear_words(counts, lines.words() * SHARE);
   unsigned count = *points.count, fours = count / 4;
   unsigned from = (unsigned)((uint64_t)fours * slice / slices);
@@ -196,27 +229,18 @@ __global__ void vote_lines(Hough hough, Points points, Lines lines, unsigned sli
   for (unsigned i = from + threadIdx.x; i < to; i += blockDim.x) {
     uint4 four = ((const uint4 *)points.place)[i];
     uchar4 vote = WEIGHTED ? ((const uchar4 *)points.value)[i] : make_uchar4(1, 1, 1, 1);
-    vote_point<SHARE, WEIGHTED>(counts, lines, copy, angle, hough.rho_zero, four.x, vote.x);
-    vote_point<SHARE, WEIGHTED>(counts, lines, copy, angle, hough.rho_zero, four.y, vote.y);
-    vote_point<SHARE, WEIGHTED>(counts, lines, copy, angle, hough.rho_zero, four.z, vote.z);
-    vote_point<SHARE, WEIGHTED>(counts, lines, copy, angle, hough.rho_zero, four.w, vote.w);
+    vote_point<SHARE, WEIGHTED>(share, four.x, vote.x);
+    vote_point<SHARE, WEIGHTED>(share, four.y, vote.y);
+    vote_point<SHARE, WEIGHTED>(share, four.z, vote.z);
+    vote_point<SHARE, WEIGHTED>(share, four.w, vote.w);
   }
-  if (slice == 0 && threadIdx.x < count % 4)
-    vote_point<SHARE, WEIGHTED>(counts, lines, copy, angle, hough.rho_zero,
-                                points.place[fours * 4 + threadIdx.x],
-                                WEIGHTED ? points.value[fours * 4 + threadIdx.x] : 1);
+  if (slice == 0 && threadIdx.x < count % 4) {
+    unsigned i = fours * 4 + threadIdx.x;
+    vote_point<SHARE, WEIGHTED>(share, points.place[i], WEIGHTED ? points.value[i] : 1);
+  }
   __syncthreads();
-  for (unsigned i = 0; i < SHARE && group * SHARE + i < hough.angles; i++)
-    for (unsigned bin = threadIdx.x; bin < hough.rhos; bin += blockDim.x) {
-      unsigned sum = 0;
-      for (unsigned c = 0; c < lines.copies; c++)
-        sum += counts[i * lines.words() + lines.place(bin, (c + bin) % lines.copies)];
-      unsigned *to = &hough.votes[(uint64_t)(group * SHARE + i) * hough.rhos + bin];
-      if (slices == 1)
-        *to = sum;
-      else if (sum)
-        atomicAdd(to, sum);
-    }
+  for (unsigned i = 0; i < SHARE && first_angle + i < hough.angles; i++)
+    write_lines(hough, lines, counts + i * lines.words(), first_angle + i, slices == 1);
 }
 
 template <int SHARE, bool WEIGHTED>
