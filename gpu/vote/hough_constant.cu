@@ -8,13 +8,14 @@
 // sum could move single pixels, the row is left out, and its pixels vote one by one afterwards.
 #include "hough.cuh"
 
-// Lines of bits: rows of the image, or columns.
+// Lines of bits: rows of the image, or columns. Every line has `words` words, and PAD words of
+// zeros before and after them.
 struct Bits {
   unsigned *word;
-  unsigned lines, length, words; // words of a line
+  unsigned lines, length, words, pitch;
 };
 
-enum { WARPS = 16, PLANES = 13 }; // a warp takes at most 65536 / 16 lines
+enum { PAD = 2, WARPS = 8, PLANES = 14 }; // a warp takes at most 65536 / 8 lines
 
 // The factor of the line's number at an angle, and which lines it is about. Shifts within `margin`
 // of a half are not sure.
@@ -38,10 +39,11 @@ __device__ static inline bool shift_of(Slope slope, unsigned line, int *shift) {
 // Bits of rows: every warp makes words of 32 pixels.
 __global__ static void pack_rows(Hough hough, Bits rows) {
   uint64_t warp = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) / WARP;
-  if (warp >= (uint64_t)rows.words * rows.lines)
+  if (warp >= (uint64_t)rows.pitch * rows.lines)
     return;
-  uint64_t x = warp % rows.words * WARP + threadIdx.x % WARP, y = warp / rows.words;
-  unsigned word = __ballot_sync(~0u, x < rows.length && edge_vote(hough, x, y));
+  int64_t x = ((int64_t)(warp % rows.pitch) - PAD) * WARP + threadIdx.x % WARP;
+  bool inside = x >= 0 && x < rows.length;
+  unsigned word = __ballot_sync(~0u, inside && edge_vote(hough, x, warp / rows.pitch));
   if (threadIdx.x % WARP == 0)
     rows.word[warp] = word;
 }
@@ -50,27 +52,28 @@ __global__ static void pack_rows(Hough hough, Bits rows) {
 __global__ static void pack_columns(Bits rows, Bits columns) {
   uint64_t warp = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) / WARP;
   unsigned lane = threadIdx.x % WARP;
-  if (warp >= (uint64_t)columns.words * rows.words)
+  if (warp >= (uint64_t)columns.pitch * rows.words)
     return;
   unsigned across = (unsigned)(warp % rows.words), down = (unsigned)(warp / rows.words);
-  uint64_t row = (uint64_t)down * WARP + lane;
-  unsigned word = row < rows.lines ? rows.word[row * rows.words + across] : 0, mine = 0;
+  int64_t row = ((int64_t)down - PAD) * WARP + lane;
+  unsigned word = 0, mine = 0;
+  if (row >= 0 && row < rows.lines)
+    word = rows.word[row * rows.pitch + PAD + across];
   for (unsigned bit = 0; bit < WARP; bit++) {
     unsigned column = __ballot_sync(~0u, word >> bit & 1);
     mine = bit == lane ? column : mine;
   }
   uint64_t column = (uint64_t)across * WARP + lane;
   if (column < columns.lines)
-    columns.word[column * columns.words + down] = mine;
+    columns.word[column * columns.pitch + down] = mine;
 }
 
-// The 32 bits of a line from bit `offset` on; bits outside of it are 0.
+// The 32 bits of a line from bit `offset` on; bits outside of it are 0, and so are lines past the
+// last. Both words are read without a branch, so that those of many lines are under way at once.
 __device__ static inline unsigned bits_from(const Bits &bits, unsigned line, int offset) {
-  int word = offset >> 5;
-  const unsigned *from = bits.word + (uint64_t)line * bits.words;
-  unsigned low = (unsigned)word < bits.words ? __ldg(from + word) : 0;
-  unsigned high = (unsigned)(word + 1) < bits.words ? __ldg(from + word + 1) : 0;
-  return __funnelshift_r(low, high, offset & 31);
+  int word = min(max(offset >> 5, -PAD), (int)bits.words);
+  const unsigned *from = bits.word + (uint64_t)min(line, bits.lines - 1) * bits.pitch + PAD;
+  return __funnelshift_r(__ldg(from + word), __ldg(from + word + 1), offset & 31);
 }
 
 // sum and carry of three bits, 32 times.
@@ -123,15 +126,19 @@ __device__ static inline void count_lines(const Bits &bits, Slope slope, int fir
   }
 }
 
-// Adds the counters of this thread's 32 bins to those of the block. Lanes begin at different bits,
-// and so at different banks.
-__device__ static inline void add_planes(const unsigned (&plane)[PLANES], unsigned *counts) {
+// Adds the counters of this thread's 32 bins, of at most `most`, to those of the block. Lanes begin
+// at different bits, and so at different banks.
+__device__ static inline void add_planes(const unsigned (&plane)[PLANES], unsigned most,
+                                         unsigned *counts) {
   unsigned lane = threadIdx.x % WARP;
   for (unsigned i = 0; i < WARP; i++) {
     unsigned bit = (i + lane) % WARP, sum = 0;
 #pragma unroll
-    for (int p = 0; p < PLANES; p++)
+    for (int p = 0; p < PLANES; p++) {
+      if (most >> p == 0)
+        break;
       sum += (plane[p] >> bit & 1) << p;
+    }
     if (sum)
       atomicAdd(&counts[lane * WARP + bit], sum);
   }
@@ -161,7 +168,7 @@ __global__ static void __launch_bounds__(WARPS *WARP)
     unsigned plane[PLANES] = {0};
     count_lines(bits, slope, first_bin + (int)(threadIdx.x % WARP * WARP), threadIdx.x / WARP,
                 plane);
-    add_planes(plane, counts);
+    add_planes(plane, (bits.lines + WARPS - 1) / WARPS, counts);
   }
   __syncthreads();
   for (unsigned i = threadIdx.x; i < WARP * WARP; i += blockDim.x) {
@@ -180,30 +187,35 @@ __device__ static inline void vote_pixel(const Hough &hough, unsigned angle, Slo
             1);
 }
 
-// Pixels of lines that were left out: block b is for one angle, a warp takes a line, lanes its
-// words.
+// Pixels of lines that were left out: block b is for one angle; a warp looks at 32 lines at a time,
+// and its lanes take words of those that it finds.
 __global__ static void vote_rest(Hough hough, Bits rows, Bits columns, float margin) {
   unsigned angle = blockIdx.x, lane = threadIdx.x % WARP;
   Slope slope = slope_of(hough.angle[angle], margin);
   const Bits bits = slope.steep ? rows : columns;
-  for (unsigned line = threadIdx.x / WARP; line < bits.lines; line += blockDim.x / WARP) {
+  for (unsigned first = threadIdx.x / WARP * WARP; first < bits.lines; first += blockDim.x) {
     int shift;
-    if (shift_of(slope, line, &shift))
-      continue;
-    for (unsigned i = lane; i < bits.words; i += WARP)
-      for (unsigned word = bits.word[(uint64_t)line * bits.words + i]; word; word &= word - 1)
-        vote_pixel(hough, angle, slope, line, i * WARP + __ffs(word) - 1);
+    unsigned mine = first + lane;
+    unsigned left = __ballot_sync(~0u, mine < bits.lines && !shift_of(slope, mine, &shift));
+    for (; left; left &= left - 1) {
+      unsigned line = first + __ffs(left) - 1;
+      for (unsigned i = lane; i < bits.words; i += WARP)
+        for (unsigned word = bits.word[(uint64_t)line * bits.pitch + PAD + i]; word;
+             word &= word - 1)
+          vote_pixel(hough, angle, slope, line, i * WARP + __ffs(word) - 1);
+    }
   }
 }
 
 static Bits make_bits(unsigned *word, uint64_t lines, uint64_t length) {
-  return {word, (unsigned)lines, (unsigned)length, (unsigned)((length + WARP - 1) / WARP)};
+  unsigned words = (unsigned)((length + WARP - 1) / WARP);
+  return {word, (unsigned)lines, (unsigned)length, words, words + 2 * PAD};
 }
 
 size_t hough_constant_bytes(const Hough &hough) {
   Bits rows = make_bits(NULL, hough.edges.height, hough.edges.width);
   Bits columns = make_bits(NULL, hough.edges.width, hough.edges.height);
-  return ((size_t)rows.words * rows.lines + (size_t)columns.words * columns.lines) *
+  return ((size_t)rows.pitch * rows.lines + (size_t)columns.pitch * columns.lines) *
          sizeof(unsigned);
 }
 
@@ -218,12 +230,12 @@ static float margin_of(unsigned rho_zero) {
 
 int hough_constant(const Hough &hough, void *scratch, const Device &, cudaStream_t stream) {
   Bits rows = make_bits((unsigned *)scratch, hough.edges.height, hough.edges.width);
-  Bits columns = make_bits(rows.word + (uint64_t)rows.words * rows.lines, hough.edges.width,
+  Bits columns = make_bits(rows.word + (uint64_t)rows.pitch * rows.lines, hough.edges.width,
                            hough.edges.height);
   float margin = margin_of(hough.rho_zero);
   unsigned parts = (hough.rhos + WARP * WARP - 1) / (WARP * WARP);
-  uint64_t row_warps = (uint64_t)rows.words * rows.lines;
-  uint64_t square_warps = (uint64_t)rows.words * columns.words;
+  uint64_t row_warps = (uint64_t)rows.pitch * rows.lines;
+  uint64_t square_warps = (uint64_t)rows.words * columns.pitch;
   if (row_warps) {
     pack_rows<<<(unsigned)((row_warps + 7) / 8), 256, 0, stream>>>(hough, rows);
     pack_columns<<<(unsigned)((square_warps + 7) / 8), 256, 0, stream>>>(rows, columns);
