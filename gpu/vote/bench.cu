@@ -556,22 +556,57 @@ static void measure_all(bool all, unsigned shrink) {
   }
 }
 
-// A small natural image in every layout with 32 copies and with a histogram per thread, for
-// counting wavefronts.
-static int show_layouts() {
+// One call of one way on a small image, for counting wavefronts.
+static int count_once(const unsigned (&number)[5]) {
   Case one = {};
-  make_data(NATURAL, BF_PIXEL_U8, 1024, 16, &one.data);
+  make_data((Kind)number[0], BF_PIXEL_U8, 1024, 16, &one.data);
   one.options.bins = 256;
-  one.calls = 1;
-  one.subject = {"8 bits", "natural", "1024x16", 256, 16384, "", 0};
   reference(&one);
-  for (unsigned layout = 0; layout <= BF_CUDA_HASHED; layout++)
-    measure_choice(&one, {BF_CUDA_SHARED, (bf_cuda_layout)layout, 32, 256, 1, 1});
-  measure_choice(&one, {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, 32, 256, 1, 1});
-  measure_choice(&one, {BF_CUDA_THREAD_BANKS, BF_CUDA_BIN_BY_BIN, 1, 64, 1, 1});
-  measure_choice(&one, {BF_CUDA_THREAD_HALVES, BF_CUDA_BIN_BY_BIN, 1, 64, 1, 1});
+  bf_cuda_choice choice = {
+      (bf_cuda_method)number[1], (bf_cuda_layout)number[2], number[3], number[4], 1, 1};
+  size_t bytes = 0;
+  int error = bf_cuda_histogram_u32(NULL, &bytes, &one.data.image, &one.options, &choice, NULL, 0);
+  unsigned char *workspace = device_array<unsigned char>(bytes);
+  uint32_t *counts = device_array<uint32_t>(256);
+  bf_cuda_workspace_clear(workspace, bytes, 0);
+  if (!error)
+    error =
+        bf_cuda_histogram_u32(workspace, &bytes, &one.data.image, &one.options, &choice, counts, 0);
+  std::vector<uint32_t> got(256);
+  must(cudaMemcpy(got.data(), counts, 1024, cudaMemcpyDeviceToHost), "counts");
+  cudaFree(workspace);
+  cudaFree(counts);
   free_data(&one.data);
-  return any_wrong;
+  printf("%s\n", error ? "refused" : got == one.wanted ? "right" : "wrong");
+  return error || got != one.wanted;
+}
+
+// Tunes two histograms and weights for a small image into a file, and looks what the file says
+// then.
+static int try_tuner(const char *path) {
+  Data bytes, words, weights;
+  make_data(NATURAL, BF_PIXEL_U8, 200, 100, &bytes);
+  make_data(NATURAL, BF_PIXEL_U16, 200, 100, &words);
+  make_data(RANDOM, BF_PIXEL_F32, 200, 100, &weights);
+  int errors = 0;
+  for (int i = 0; i < 3; i++) {
+    bf_histogram_options options = {};
+    options.bins = 256;
+    options.high = i == 1 ? 4096 : 0;
+    options.weights = i == 2 ? weights.image.data : NULL;
+    const bf_pixels *image = i == 1 ? &words.image : &bytes.image;
+    bf_cuda_choice best = {}, found = {};
+    int first = bf_cuda_tuned(path, image, &options, &found);
+    int tuned = bf_cuda_tune(path, image, &options, &best);
+    int second = bf_cuda_tuned(path, image, &options, &found);
+    printf("before %d, tuned %d, after %d, %s\n", first, tuned, second,
+           memcmp(&best, &found, sizeof best) == 0 ? "the same" : "different");
+    errors += tuned != 0 || second != 0 || memcmp(&best, &found, sizeof best) != 0;
+  }
+  free_data(&bytes);
+  free_data(&words);
+  free_data(&weights);
+  return errors != 0;
 }
 
 int main(int count, char **arguments) {
@@ -579,15 +614,23 @@ int main(int count, char **arguments) {
   if (strcmp(mode, "--check") == 0) {
     unsigned to = count > 2 ? (unsigned)strtoul(arguments[2], NULL, 10) : 6000;
     unsigned from = count > 3 ? (unsigned)strtoul(arguments[3], NULL, 10) : 0;
-    int wrong = check_cases(from, to);
+    int wrong = check_refusals() + check_cases(from, to);
     printf("%u cases, %d wrong\n", to - from, wrong);
     return wrong != 0;
   }
-  if (strcmp(mode, "--layouts") == 0)
-    return show_layouts();
+  if (strcmp(mode, "--once") == 0 && count == 7) {
+    unsigned number[5];
+    for (int i = 0; i < 5; i++)
+      number[i] = (unsigned)strtoul(arguments[2 + i], NULL, 10);
+    return count_once(number);
+  }
+  if (strcmp(mode, "--tune") == 0 && count == 3)
+    return try_tuner(arguments[2]);
   bool small = strcmp(mode, "--small") == 0;
   if (*mode && !small && strcmp(mode, "--quick") != 0) {
-    fprintf(stderr, "usage: vote_bench [--quick | --small | --check [N [FROM]] | --layouts]\n");
+    fprintf(
+        stderr,
+        "usage: vote_bench [--quick | --small | --check [N [FROM]] | --once ... | --tune FILE]\n");
     return 2;
   }
   measure_all(!*mode, small ? 32 : 1);

@@ -353,3 +353,64 @@ int check_cases(unsigned from, unsigned to) {
   }
   return wrong;
 }
+
+// ---- What is refused ----
+
+// The error of a call with everything right but what change() does.
+template <typename Change> static int refused(Change change) {
+  static unsigned char *memory = NULL;
+  static uint32_t *counts = NULL;
+  if (!memory && (cudaMalloc(&memory, 1 << 20) != cudaSuccess ||
+                  cudaMalloc(&counts, 65536 * 4) != cudaSuccess))
+    return BF_NO_MEMORY;
+  bf_pixels image = {memory, BF_PIXEL_U8, 1, 64, 64, 0, NULL, 0};
+  bf_histogram_options options = {};
+  bf_cuda_choice choice = {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, 8, 256, 1, 2};
+  size_t bytes = 1 << 19;
+  options.bins = 256;
+  bf_cuda_workspace_clear(memory + (1 << 19), 1 << 19, 0);
+  change(&image, &options, &choice, &bytes);
+  return bf_cuda_histogram_u32(memory + (1 << 19), &bytes, &image, &options, &choice, counts, 0);
+}
+
+int check_refusals(void) {
+  typedef bf_pixels *I;
+  typedef bf_histogram_options *O;
+  typedef bf_cuda_choice *C;
+  typedef size_t *B;
+  static const double falling[] = {3, 2, 1};
+  const struct {
+    const char *what;
+    int error, wanted;
+  } cases[] = {
+      {"nothing wrong", refused([](I, O, C, B) {}), BF_OK},
+      {"a small workspace", refused([](I, O, C, B bytes) { *bytes = 100; }), BF_BAD_INPUT},
+      {"no bins", refused([](I, O options, C, B) { options->bins = 0; }), BF_BAD_INPUT},
+      {"too many bins", refused([](I, O options, C, B) { options->bins = 65537; }), BF_BAD_INPUT},
+      {"an empty range", refused([](I, O options, C, B) { options->low = options->high = 5; }),
+       BF_BAD_INPUT},
+      {"not a number", refused([](I, O options, C, B) { options->low = NAN; }), BF_BAD_INPUT},
+      {"falling edges",
+       refused([](I, O options, C, B) { options->bins = 2, options->edges = falling; }),
+       BF_BAD_INPUT},
+      {"channel 1 of 1", refused([](I, O options, C, B) { options->channel = 1; }), BF_BAD_INPUT},
+      {"five channels", refused([](I image, O, C, B) { image->channels = 5; }), BF_BAD_INPUT},
+      {"a short stride", refused([](I image, O, C, B) { image->stride_bytes = 63; }), BF_BAD_INPUT},
+      {"no data", refused([](I image, O, C, B) { image->data = NULL; }), BF_BAD_INPUT},
+      {"three copies", refused([](I, O, C choice, B) { choice->copies = 3; }), BF_BAD_INPUT},
+      {"64 copies", refused([](I, O, C choice, B) { choice->copies = 64; }), BF_BAD_INPUT},
+      {"33 threads", refused([](I, O, C choice, B) { choice->threads = 33; }), BF_BAD_INPUT},
+      {"2048 threads", refused([](I, O, C choice, B) { choice->threads = 2048; }), BF_BAD_INPUT},
+      {"packed floats", refused([](I image, O, C, B) { image->type = BF_PIXEL_F32; }),
+       BF_UNSUPPORTED},
+      {"weights of counts", refused([](I, O options, C, B) { options->weights = falling; }),
+       BF_BAD_INPUT},
+  };
+  int wrong = 0;
+  for (const auto &one : cases)
+    if (one.error != one.wanted) {
+      fprintf(stderr, "%s: error %d, not %d\n", one.what, one.error, one.wanted);
+      wrong++;
+    }
+  return wrong;
+}
