@@ -174,10 +174,11 @@ static void free_data(Data *data) { cudaFree((void *)data->image.data); }
 // ---- Baselines ----
 
 __global__ void read_all(const uint4 *from, size_t vectors, unsigned *out) {
+  size_t threads = (size_t)gridDim.x * blockDim.x;
   unsigned sum = 0;
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < vectors;
-       i += (size_t)gridDim.x * blockDim.x) {
-    uint4 vector = __ldcs(from + i);
+#pragma unroll 4
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < vectors; i += threads) {
+    uint4 vector = __ldg(from + i);
     sum ^= vector.x ^ vector.y ^ vector.z ^ vector.w;
   }
   if (sum == 0x12345678)
@@ -186,13 +187,16 @@ __global__ void read_all(const uint4 *from, size_t vectors, unsigned *out) {
 
 // A copy (bytes count twice) and reading alone: the ceilings.
 static void measure_ceilings(Subject subject, const Data &data, unsigned calls) {
+  Device device;
+  if (vote_device(&device))
+    return;
   size_t bytes = data.host.size();
   unsigned char *to = device_array<unsigned char>(bytes);
   double copy = median_us(calls, [&] {
     return cudaMemcpyAsync(to, data.image.data, bytes, cudaMemcpyDeviceToDevice, 0);
   });
   double read = median_us(calls, [&] {
-    read_all<<<132 * 8, 512>>>((const uint4 *)data.image.data, bytes / 16, (unsigned *)to);
+    read_all<<<device.sms * 4, 512>>>((const uint4 *)data.image.data, bytes / 16, (unsigned *)to);
     return cudaPeekAtLastError();
   });
   subject.bytes *= 2;
@@ -270,10 +274,12 @@ static void measure_choice(Case *one, const bf_cuda_choice &choice) {
 
 static void measure_packed(Case *one) {
   for (unsigned copies = 1; copies <= 32; copies *= 2)
-    for (unsigned threads : {256u, 512u, 1024u})
+    for (unsigned threads : {256u, 512u, 768u, 1024u})
       for (unsigned blocks : {1u, 2u, 4u})
         for (unsigned loads : {1u, 2u, 4u})
-          measure_choice(one, {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, threads, blocks, loads});
+          if (threads * blocks <= 2048)
+            measure_choice(one,
+                           {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, threads, blocks, loads});
 }
 
 // The ways of published work, with the parameters that their tables vary.

@@ -20,9 +20,8 @@ echo '#include "bankfold_vote_cuda.h"' |
   ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -Igpu/vote -fsyntax-only -xc - ||
   complain 'the header is not C'
 
-printf '%s\n' gpu/vote/*.cu | xargs -P 2 -I FILE sh -c '
-  nvcc -std=c++17 -arch=sm_90 -cudart shared -lineinfo -O3 -DBF_NO_CUB -Iinclude -Werror all-warnings \
-    -c "$1" -o '"$work"'/$(basename "$1").o' sh FILE || exit 1
+printf '%s\n' gpu/vote/*.cu | xargs -P 2 -I FILE nvcc -std=c++17 -arch=sm_90 -cudart shared -lineinfo -O3 \
+  -DBF_NO_CUB -Iinclude -Werror all-warnings -odir "$work" -c FILE || exit 1
 nvcc -arch=sm_90 -cudart shared -o "$work/vote_bench" "$work"/*.o "$build/libbankfold.a" -lm -ldl -lzstd \
   -Xcompiler -pthread || exit 1
 exec_() { "$build/bankfold" exec "$@"; }
@@ -47,8 +46,8 @@ expect() {
   [ "$found" = "$wanted" ] || complain "conflicts of $*: $found, not $wanted"
 }
 for kind in $constant $natural $random; do
-  expect 0 $kind $packed $bin_by_bin 32 256
-  expect 0 $kind $shared $bin_by_bin 32 256
+  expect 0 "$kind" $packed $bin_by_bin 32 256
+  expect 0 "$kind" $shared $bin_by_bin 32 256
 done
 # 16384 pixels are 512 atomics of 32 lanes. Copy by copy, a constant image has all lanes in one bank.
 expect $((512 * 31)) $constant $shared $copy_by_copy 32 256
