@@ -143,9 +143,19 @@ __device__ inline void publish(const Result &result) {
     fold(result);
     return;
   }
-  for (unsigned bin = threadIdx.x; bin < result.values; bin += blockDim.x) {
-    put_bin(result, bin, __ldcg(&result.sums[bin]));
-    result.sums[bin] = 0;
+  const unsigned at_once = 4; // reads under way before the first result is written
+  for (unsigned first = threadIdx.x; first < result.values; first += at_once * blockDim.x) {
+    unsigned counts[at_once];
+#pragma unroll
+    for (unsigned i = 0; i < at_once; i++)
+      if (first + i * blockDim.x < result.values)
+        counts[i] = __ldcg(&result.sums[first + i * blockDim.x]);
+#pragma unroll
+    for (unsigned i = 0; i < at_once; i++)
+      if (first + i * blockDim.x < result.values) {
+        put_bin(result, first + i * blockDim.x, counts[i]);
+        result.sums[first + i * blockDim.x] = 0;
+      }
   }
 }
 
