@@ -33,12 +33,12 @@ def groups(rows, keys):
 
 
 def fastest(rows):
-    """The fastest row of every method: those of FIRST, then by time."""
+    """The fastest row of every method and layout: those of FIRST, then by time."""
     best = {}
     for row in rows:
-        old = best.get(row["method"])
-        if old is None or float(row["median_us"]) < float(old["median_us"]):
-            best[row["method"]] = row
+        key = (row["method"], row["parameters"].split(" R=")[0])
+        if key not in best or float(row["median_us"]) < float(best[key]["median_us"]):
+            best[key] = row
     order = lambda row: (
         FIRST.index(row["method"]) if row["method"] in FIRST else len(FIRST),
         float(row["median_us"]),
