@@ -118,7 +118,9 @@ static int try_candidates(rewriting *work, unsigned number, best *found,
   cli_trial trial = {0};
   if (!take_candidates(&work->plans, number))
     return BF_OK;
+  work->plans.joins_logic = true;
   int error = cli_plans_rewrite(&work->plans, &result, &rewritten, diagnostic);
+  work->plans.joins_logic = false;
   if (!error)
     error = try_rewritten(work, rewritten, false, work->gpu, &trial, diagnostic);
   if (!error)

@@ -352,7 +352,8 @@ int cli_plans_rewrite(const cli_plans *plans, bf_rewrite_result *result, bf_ptx_
                       bf_diagnostic *diagnostic) {
   bf_rewrite_options options = {.context = (void *)(uintptr_t)plans,
                                 .hash_of = hash_of,
-                                .dynamic_is_rounded = plans->dynamic_is_rounded};
+                                .dynamic_is_rounded = plans->dynamic_is_rounded,
+                                .joins_logic = plans->joins_logic};
   BF_TRY(bf_rewrite(plans->module, &options, result, diagnostic));
   int error = result->text.failed
                   ? no_memory(diagnostic)

@@ -25,6 +25,7 @@ typedef struct cli_plans {
   cli_plan *plan;
   unsigned count;
   bool dynamic_is_rounded; /* launches round dynamic shared memory up to rows */
+  bool joins_logic;        /* rewrites for counting only (bf_rewrite_options) */
   bf_hash *hash;           /* of --hash */
   bf_hash_list *hashes;    /* of --hash-file */
 } cli_plans;

@@ -137,6 +137,11 @@ void cli_rewritten_explain(const cli_rewritten *r, bf_text *text) {
       bf_text_addf(text, ": can be rewritten; %u access%s, granule %u bytes\n", kernel->accesses,
                    kernel->accesses == 1 ? "" : "es", kernel->granule_bytes);
     explain_arrays(kernel, text);
+    if (kernel->has_dynamic_shared && !kernel->obstacles)
+      bf_text_addf(text,
+                   "  dynamic shared memory must be a multiple of %d bytes at every launch: "
+                   "--dynamic-rounded promises that\n",
+                   BF_REWRITE_ROW_BYTES);
     for (unsigned j = 0; j < kernel->obstacles; j++) {
       bf_text_addf(text, "  %s:", r->file);
       if (kernel->obstacle[j].line)

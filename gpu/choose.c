@@ -5,13 +5,15 @@
  * For each kernel of a benchmark, three ways, from its accesses on the emulator:
  *   xor    the best bit-vector XOR that keeps rows: a ^ ((a >> s) & m)
  *   exact  the hash that leaves the fewest wavefronts, of all that keep rows
- *   auto   what `bankfold rewrite --hash auto` takes: the largest gain, or none
- * Each candidate is rewritten, verified and run on the emulator, which counts wavefronts of the
- * accesses as ptxas merges them, and instructions. */
+ *   auto   the fewest cycles on the simulator, or none, as `bankfold rewrite --hash auto` takes
+ * Each candidate is rewritten, verified and simulated, which counts wavefronts of the accesses as
+ * ptxas merges them, instructions and cycles. The simulated GPU is a small part of an H200, so that
+ * the small inputs of scale 1 keep it as busy as large ones keep the whole. */
 #include "apply/choose.h"
 #include "emu/emu.h"
 #include "gpu/rewritten.h"
 #include "kernels/devices.h"
+#include "kernels/sim_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,7 @@ static const double time_limit_seconds = 10;
 typedef struct kernel {
   char *name;
   unsigned granule_bytes; /* 0: no accesses, or it cannot be rewritten */
-  uint64_t wavefronts, warp_instructions;
+  uint64_t wavefronts, warp_instructions, cycles;
   bf_workload *written, *merged;
   bf_choice choice;
   bf_prediction tried[BF_CHOOSE_MOST];
@@ -33,6 +35,7 @@ typedef struct kernel {
 typedef struct subject {
   const bf_corpus_benchmark *benchmark;
   const bf_machine *machine;
+  const bf_sim_gpu *gpu;
   bf_ptx_module *module;
   unsigned kernels;
   kernel kernel[MOST_KERNELS];
@@ -50,7 +53,7 @@ static kernel *find(subject *s, const char *name) {
   return NULL;
 }
 
-/* ---- Runs on the emulator ---- */
+/* ---- Runs ---- */
 
 typedef struct running {
   subject *subject;
@@ -58,6 +61,7 @@ typedef struct running {
   kernel *kernel; /* that runs */
   bf_profile *profile;
   bf_emu_observer counting, observer;
+  bf_sim_record simulated; /* all launches until now */
   bool has_failed;
 } running;
 
@@ -84,10 +88,13 @@ static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *di
   r->kernel = find(r->subject, bf_emu_kernel_name(launch->kernel));
   launch->dynamic_shared_bytes = (launch->dynamic_shared_bytes + BF_REWRITE_ROW_BYTES - 1) /
                                  BF_REWRITE_ROW_BYTES * BF_REWRITE_ROW_BYTES;
-  BF_TRY(bf_profile_create(r->subject->machine, NULL, launch->kernel, 1, &r->profile, diagnostic));
+  BF_TRY(bf_profile_create(r->subject->machine, NULL, launch->kernel, r->subject->gpu->sms,
+                           &r->profile, diagnostic));
   r->counting = bf_profile_observer(r->profile);
   r->observer = (bf_emu_observer){.access = observe, .context = r, .as_merged = !r->as_written};
   launch->observer = &r->observer;
+  if (!r->as_written)
+    bf_sim_record_attach(&r->simulated, launch);
   return BF_OK;
 }
 
@@ -97,6 +104,8 @@ static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu
   for (unsigned i = 0; i < bf_emu_kernel_sites(launch->kernel); i++)
     r->kernel->wavefronts += bf_profile_get(r->profile, i).wavefronts;
   r->kernel->warp_instructions += result->warp_instructions;
+  if (!r->as_written)
+    r->kernel->cycles += r->simulated.launch[r->simulated.launches - 1].result.cycles;
   bf_profile_free(r->profile);
   r->profile = NULL;
   return r->has_failed ? no_memory(diagnostic) : BF_OK;
@@ -109,12 +118,16 @@ static int run(running *r, const char *ptx, bf_diagnostic *diagnostic) {
   bf_corpus_outcome outcome = {0};
   bf_emu_device_options options = {
       .workers = 1, .before = before_launch, .after = after_launch, .context = r};
-  for (unsigned i = 0; i < r->subject->kernels; i++)
-    r->subject->kernel[i].wavefronts = r->subject->kernel[i].warp_instructions = 0;
+  r->simulated.settings = (bf_sim_settings){.gpu = r->subject->gpu, .workers = 1};
+  for (unsigned i = 0; i < r->subject->kernels; i++) {
+    kernel *own = &r->subject->kernel[i];
+    own->wavefronts = own->warp_instructions = own->cycles = 0;
+  }
   BF_TRY(bf_emu_device_create(benchmark->name, ptx, &options, &device, diagnostic));
   int error = bf_corpus_execute(benchmark, &device, 1, 0, &outcome, diagnostic);
   bf_profile_free(r->profile);
   r->profile = NULL;
+  bf_sim_record_free(&r->simulated);
   bf_emu_device_free(&device);
   if (!error && outcome.wrong)
     error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", benchmark->name, outcome.first_wrong);
@@ -134,7 +147,8 @@ static const bf_hash *candidate_of(void *context, const bf_ptx_function *functio
 
 /* Runs the candidates of one number and keeps what they did. */
 static int try_candidates(subject *s, const kernel *original, bf_diagnostic *diagnostic) {
-  bf_rewrite_options options = {.context = s, .hash_of = candidate_of};
+  bf_rewrite_options options = {
+      .context = s, .hash_of = candidate_of, .dynamic_is_rounded = true, .joins_logic = true};
   bf_text text = {0};
   running r = {.subject = s};
   int error = gpu_rewrite(s->module, &options, &text, diagnostic);
@@ -145,7 +159,9 @@ static int try_candidates(subject *s, const kernel *original, bf_diagnostic *dia
         (bf_prediction){.wavefronts_before = original[i].wavefronts,
                         .wavefronts_after = s->kernel[i].wavefronts,
                         .added_instructions = (int64_t)s->kernel[i].warp_instructions -
-                                              (int64_t)original[i].warp_instructions};
+                                              (int64_t)original[i].warp_instructions,
+                        .cycles_before = original[i].cycles,
+                        .cycles_after = s->kernel[i].cycles};
   bf_text_free(&text);
   return error;
 }
@@ -211,7 +227,7 @@ static const char *const way_names[WAYS] = {"xor", "exact", "auto"};
 
 /* Whether a candidate is better than another in its way. */
 static bool is_better(way_kind way, const bf_prediction *a, const bf_prediction *b) {
-  return way == WAY_AUTO ? bf_prediction_gain(a) > bf_prediction_gain(b)
+  return way == WAY_AUTO ? bf_prediction_is_better(a, b)
                          : a->wavefronts_after < b->wavefronts_after;
 }
 
@@ -224,7 +240,7 @@ static int find_best(const kernel *own, way_kind way) {
     if (way != WAY_AUTO && apart && candidate->keeps_merging)
       continue;
     if ((way == WAY_XOR && !is_one_term(candidate->hash)) ||
-        (way == WAY_AUTO && bf_prediction_gain(&own->tried[i]) <= 0))
+        (way == WAY_AUTO && !bf_prediction_is_worth(&own->tried[i])))
       continue;
     if (best < 0 || is_better(way, &own->tried[i], &own->tried[best]))
       best = (int)i;
@@ -238,10 +254,11 @@ static void print_kernel(const subject *s, const kernel *own) {
     if (best < 0)
       continue;
     const bf_prediction *tried = &own->tried[best];
-    printf("%s %s %s %s %llu %llu %lld\n", s->benchmark->name, way_names[way], own->name,
+    printf("%s %s %s %s %llu %llu %lld %llu %llu\n", s->benchmark->name, way_names[way], own->name,
            bf_hash_text(own->choice.candidate[best].hash),
            (unsigned long long)tried->wavefronts_before,
-           (unsigned long long)tried->wavefronts_after, (long long)tried->added_instructions);
+           (unsigned long long)tried->wavefronts_after, (long long)tried->added_instructions,
+           (unsigned long long)tried->cycles_before, (unsigned long long)tried->cycles_after);
   }
 }
 
@@ -301,13 +318,25 @@ static bool is_asked(const bf_corpus_benchmark *benchmark, int count, char **nam
   return false;
 }
 
+/* A thirty-third of an H200, without the time that starting a kernel takes. */
+static int load_gpu(bf_sim_gpu **gpu, bf_diagnostic *diagnostic) {
+  static const char *const changes[] = {"sms=4", "l2_slices=4", "dram_channels=4",
+                                        "launch_cycles=0"};
+  BF_TRY(bf_sim_gpu_load("h200", gpu, diagnostic));
+  for (unsigned i = 0; i < sizeof changes / sizeof *changes; i++)
+    BF_TRY(bf_sim_gpu_set(*gpu, changes[i], diagnostic));
+  return bf_sim_gpu_check(*gpu, diagnostic);
+}
+
 int main(int argc, char **argv) {
   bf_diagnostic diagnostic;
-  bf_machine *machine;
-  if (bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK)
+  bf_machine *machine = NULL;
+  bf_sim_gpu *gpu = NULL;
+  if (bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK ||
+      load_gpu(&gpu, &diagnostic) != BF_OK)
     return fprintf(stderr, "choose: %s\n", diagnostic.message), 2;
   printf("# Made by gpu/choose: benchmark, way, kernel, hash; wavefronts before and after, and "
-         "added instructions of warps, at scale 1 on the emulator.\n");
+         "added instructions of warps, cycles before and after, at scale 1 on the simulator.\n");
   int error = BF_OK;
   for (unsigned i = 0; bf_corpus_get(i) && !error; i++) {
     subject *s = calloc(1, sizeof *s);
@@ -315,12 +344,13 @@ int main(int argc, char **argv) {
       free(s);
       continue;
     }
-    *s = (subject){.benchmark = bf_corpus_get(i), .machine = machine};
+    *s = (subject){.benchmark = bf_corpus_get(i), .machine = machine, .gpu = gpu};
     error = do_benchmark(s, &diagnostic);
     if (error)
       fprintf(stderr, "choose: %s: %s\n", s->benchmark->name, diagnostic.message);
     free_subject(s);
   }
+  bf_sim_gpu_free(gpu);
   bf_machine_free(machine);
   return error ? 2 : 0;
 }

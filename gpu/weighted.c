@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 1024, BINS = 256, THREADS = 256, PIXELS_PER_THREAD = 256, REPEATS = 21 };
+enum { WIDTH = 1024, BINS = 256, THREADS = 1024, PIXELS_PER_THREAD = 64, REPEATS = 21 };
 static const bf_geometry geometry = {5, 16, 4};
 
 /* Bank bits take the bits of the copy: 8 to 12 of the word. */
@@ -55,7 +55,7 @@ static int make_ptx(const char *form, bf_text *text, bf_diagnostic *diagnostic) 
     return BF_OK;
   }
   BF_TRY(bf_hash_parse(form, &geometry, &hash, diagnostic));
-  bf_rewrite_options options = {.context = hash, .hash_of = same};
+  bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
   int error = bf_ptx_parse("histogram", ptx, strlen(ptx), &module, diagnostic);
   if (!error) {
     error = gpu_rewrite(module, &options, text, diagnostic);
@@ -133,7 +133,7 @@ static void fill(const char *name, uint32_t height, weighed *picture) {
 int main(int argc, char **argv) {
   static const char *const names[] = {"constant", "natural", "random"};
   bf_diagnostic diagnostic;
-  long height = argc > 1 ? strtol(argv[1], NULL, 10) : 8192;
+  long height = argc > 1 ? strtol(argv[1], NULL, 10) : 65536;
   if (height < 64 || height > 1 << 20)
     return fprintf(stderr, "weighted: a height of 64 to 1048576\n"), 2;
   weighed picture = {.pixels = malloc((size_t)height * WIDTH),

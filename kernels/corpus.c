@@ -69,6 +69,11 @@ void bf_corpus_fill_f32(bf_corpus_random *random, float low, float high, float *
     values[i] = low + (high - low) * bf_corpus_uniform(random);
 }
 
+void bf_corpus_repeat(void *array, uint64_t first_bytes, uint64_t bytes) {
+  for (uint64_t at = first_bytes; at < bytes; at += first_bytes)
+    memcpy((char *)array + at, array, first_bytes < bytes - at ? first_bytes : bytes - at);
+}
+
 void bf_corpus_fill_u32(bf_corpus_random *random, uint32_t *values, uint64_t count) {
   for (uint64_t i = 0; i < count; i++)
     values[i] = bf_corpus_next(random);

@@ -114,6 +114,10 @@ void bf_corpus_fill_f32(bf_corpus_random *random, float low, float high, float *
                         uint64_t count);
 void bf_corpus_fill_u32(bf_corpus_random *random, uint32_t *values, uint64_t count);
 
+/* Fills an array of that many bytes with copies of its first part, for references that take long to
+ * compute. */
+void bf_corpus_repeat(void *array, uint64_t first_bytes, uint64_t bytes);
+
 /* Runs kernel in a grid of blocks; the parameters are pointers to their values. */
 #define BF_CORPUS_LAUNCH(device, kernel_name, grid_x, grid_y, block_x, block_y, diagnostic, ...)   \
   bf_corpus_launch(                                                                                \

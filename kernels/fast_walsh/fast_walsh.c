@@ -1,7 +1,7 @@
 /* Driver of the Walsh transform. */
 #include "kernels/corpus.h"
 
-enum { POINTS = 2048, THREADS = POINTS / 4 };
+enum { POINTS = 2048, THREADS = POINTS / 4, DIFFERENT = 16 };
 
 /* The transform by its definition. */
 static void walsh(const float *input, float *output) {
@@ -16,17 +16,19 @@ static void walsh(const float *input, float *output) {
 /* The inputs are integers below 2^11, so that sums of 2^11 of them are exact. */
 static int run_walsh(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                      bf_diagnostic *diagnostic) {
-  const uint32_t blocks = 16 * run->scale;
+  const uint32_t blocks = DIFFERENT * run->scale;
   const uint64_t elements = (uint64_t)blocks * POINTS;
   float *input, *reference, *result;
   BF_TRY(BF_CORPUS_ALLOC(run, &input, elements, diagnostic));
   BF_TRY(BF_CORPUS_ALLOC(run, &reference, elements, diagnostic));
   BF_TRY(BF_CORPUS_ALLOC(run, &result, elements, diagnostic));
   bf_corpus_random random = bf_corpus_seed(run->seed);
-  for (uint64_t i = 0; i < elements; i++)
+  for (uint64_t i = 0; i < DIFFERENT * POINTS; i++)
     input[i] = (float)(bf_corpus_next(&random) >> 21) - 1024;
-  for (uint64_t i = 0; i < elements; i += POINTS)
+  for (uint64_t i = 0; i < DIFFERENT * POINTS; i += POINTS)
     walsh(input + i, reference + i);
+  bf_corpus_repeat(input, DIFFERENT * POINTS * sizeof *input, elements * sizeof *input);
+  bf_corpus_repeat(reference, DIFFERENT * POINTS * sizeof *input, elements * sizeof *reference);
   const bf_corpus_map map = {
       .kernel = "fast_walsh",
       .grid = {blocks, 1},

@@ -54,7 +54,7 @@ static int run_fft(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                    bf_diagnostic *diagnostic) {
   const fft_variant *variant = run->benchmark->variant;
   const bf_device *device = run->device;
-  const uint32_t points = variant->points, blocks = 24 * run->scale;
+  const uint32_t points = variant->points, different = 24, blocks = different * run->scale;
   const uint64_t elements = (uint64_t)points * blocks, bytes = elements * sizeof(fft_complex);
   fft_complex *input, *reference, *result, *roots;
   BF_TRY(BF_CORPUS_ALLOC(run, &input, elements, diagnostic));
@@ -62,9 +62,11 @@ static int run_fft(const bf_corpus_run *run, bf_corpus_outcome *outcome,
   BF_TRY(BF_CORPUS_ALLOC(run, &result, elements, diagnostic));
   BF_TRY(BF_CORPUS_ALLOC(run, &roots, points, diagnostic));
   bf_corpus_random random = bf_corpus_seed(run->seed);
-  bf_corpus_fill_f32(&random, -1, 1, &input->real, 2 * elements);
+  bf_corpus_fill_f32(&random, -1, 1, &input->real, 2 * (uint64_t)different * points);
   fill_roots(points, roots);
-  BF_TRY(fill_reference(run, input, points, elements, reference, diagnostic));
+  BF_TRY(fill_reference(run, input, points, (uint64_t)different * points, reference, diagnostic));
+  bf_corpus_repeat(input, (uint64_t)different * points * sizeof *input, bytes);
+  bf_corpus_repeat(reference, (uint64_t)different * points * sizeof *reference, bytes);
 
   uint64_t from, to, roots_at;
   BF_TRY(bf_corpus_upload(device, input, bytes, &from, diagnostic));

@@ -229,16 +229,43 @@ static bool check_granule(search *s, const bf_rewrite_function *own, uint32_t in
              own->touch[index].width_bytes, (unsigned long long)granule);
 }
 
+/* An access whose address is known to be no multiple of its width: GPUs refuse it, and a hash could
+ * take it apart. */
+static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t index,
+                            const uint8_t *zeros) {
+  const bf_ptx_instruction *instruction = own->function->instruction[index];
+  const bf_ptx_operand *address = &instruction->operand[own->touch[index].operand];
+  const bf_ptx_operand *base = &address->item[0];
+  uint64_t offset = (uint64_t)address->offset, width = own->touch[index].width_bytes;
+  unsigned known = BF_REWRITE_ROW_BITS;
+  if (s->kernel->refused || own->touch[index].kind != BF_TOUCH_SHARED)
+    return true; /* its form may be one that is not understood */
+  if (base->kind == BF_PTX_REGISTER)
+    known = zeros[base->registers->first + base->index];
+  else if (base->kind == BF_PTX_SYMBOL)
+    known = bf_rewrite_zeros_of_variable(s->plan, s->kernel, base->symbol->variable);
+  offset += base->kind == BF_PTX_SYMBOL ? (uint64_t)base->offset : 0;
+  offset += base->kind == BF_PTX_INTEGER ? base->bits : 0;
+  uint64_t low = offset & (((uint64_t)1 << known) - 1); /* known bits of the address */
+  if ((width & (width - 1)) || (low & (width - 1)) == 0)
+    return true;
+  return ADD(s, instruction->line, "an access that is not aligned to its width of %llu bytes",
+             (unsigned long long)width);
+}
+
 /* Accesses under the hashes that are asked for. */
 static bool check_hashes(search *s) {
   for (unsigned f = 0; f < s->plan->functions; f++) {
     const bf_rewrite_function *own = &s->plan->function[f];
+    const uint8_t *zeros = NULL;
+    if (s->kernel->reaches[f] && !(zeros = bf_rewrite_zeros(s->plan, s->kernel, own->function)))
+      return false;
     for (uint32_t i = 0; s->kernel->reaches[f] && i < own->function->instructions; i++) {
       if (!bf_rewrite_is_hashed(own, i))
         continue;
       if (s->kernel->differs && !check_origin(s, own, i))
         return false;
-      if (!check_granule(s, own, i))
+      if (!check_granule(s, own, i) || !check_alignment(s, own, i, zeros))
         return false;
     }
   }

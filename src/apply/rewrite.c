@@ -84,6 +84,7 @@ static int choose_hashes(bf_rewrite_plan *plan, const bf_rewrite_options *option
                          bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   plan->is_examination = !options;
   plan->dynamic_is_rounded = options && options->dynamic_is_rounded;
+  plan->joins_logic = options && options->joins_logic;
   for (unsigned k = 0; k < plan->kernels; k++) {
     bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
     bool was_asked = false;

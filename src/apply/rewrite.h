@@ -68,6 +68,10 @@ typedef struct bf_rewrite_options {
   /* Whoever launches the kernels rounds dynamic shared memory up to whole rows; without that
    * promise a kernel whose dynamic shared memory has a hash is refused. */
   bool dynamic_is_rounded;
+  /* Pairs of and and xor are written as one lop3, as the GPU executes them: for counts and
+   * simulations. Otherwise it is left to ptxas to join them, because it does not see that an
+   * address behind lop3 is aligned, and would no longer merge accesses there. */
+  bool joins_logic;
 } bf_rewrite_options;
 
 typedef struct bf_rewrite_result {

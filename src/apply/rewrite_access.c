@@ -223,21 +223,31 @@ static void forget_written(writer *w, const bf_ptx_instruction *instruction) {
 
 /* ---- Hashing ---- */
 
+/* Writes place = from ^ (term & mask). */
+static void put_masked_xor(writer *w, const char *place, const char *from, uint64_t mask,
+                           bool wide) {
+  const char *suffix = suffix_of(wide);
+  unsigned bits = bits_of(wide);
+  enum { AND_XOR = 0x6a }; /* (a & b) ^ c */
+  if (!wide && w->plan->joins_logic) {
+    PUT(w, "lop3.b32 \t%s, %sterm, %llu, %s, 0x%x;\n", place, w->prefix, (unsigned long long)mask,
+        from, AND_XOR);
+    return;
+  }
+  PUT(w, "and.b%u \t%sterm%s, %sterm%s, %llu;\n", bits, w->prefix, suffix, w->prefix, suffix,
+      (unsigned long long)mask);
+  PUT(w, "xor.b%u \t%s, %s, %sterm%s;\n", bits, place, from, w->prefix, suffix);
+}
+
 /* Writes place = H(address) for an address in a register of its own or of the program. */
 static void put_terms(writer *w, const char *address, unsigned place, bool wide) {
   const char *suffix = suffix_of(wide);
-  unsigned bits = bits_of(wide);
+  char name[64];
+  snprintf(name, sizeof name, "%splace%s%u", w->prefix, suffix, place);
   for (unsigned i = 0; i < w->own->terms; i++) {
     const bf_hash_term *term = &w->own->term[i];
-    PUT(w, "shr.u%u \t%sterm%s, %s, %d;\n", bits, w->prefix, suffix, address, term->shift);
-    PUT(w, "and.b%u \t%sterm%s, %sterm%s, %llu;\n", bits, w->prefix, suffix, w->prefix, suffix,
-        (unsigned long long)term->mask);
-    if (i == 0)
-      PUT(w, "xor.b%u \t%splace%s%u, %s, %sterm%s;\n", bits, w->prefix, suffix, place, address,
-          w->prefix, suffix);
-    else
-      PUT(w, "xor.b%u \t%splace%s%u, %splace%s%u, %sterm%s;\n", bits, w->prefix, suffix, place,
-          w->prefix, suffix, place, w->prefix, suffix);
+    PUT(w, "shr.u%u \t%sterm%s, %s, %d;\n", bits_of(wide), w->prefix, suffix, address, term->shift);
+    put_masked_xor(w, name, i == 0 ? address : name, term->mask, wide);
   }
   w->uses_term[wide] = true;
 }

@@ -120,6 +120,30 @@ static bool pass(const analysis *a, const bf_ptx_function *function) {
   return changed;
 }
 
+/* Marks the registers in an operand that is written. */
+static void mark_written(const bf_ptx_operand *operand, bool *is_written) {
+  if (operand->kind == BF_PTX_REGISTER)
+    is_written[operand->registers->first + operand->index] = true;
+  else if (operand->kind == BF_PTX_VECTOR || operand->kind == BF_PTX_PAIR ||
+           operand->kind == BF_PTX_ARGUMENTS)
+    for (uint32_t i = 0; i < operand->count; i++)
+      mark_written(&operand->item[i], is_written);
+}
+
+/* Nothing is known of registers that no instruction writes; false when memory is exhausted. */
+static bool forget_unwritten(const bf_ptx_function *function, bf_arena *arena, uint8_t *zeros) {
+  bool *is_written = bf_arena_alloc(arena, (size_t)function->registers + 1);
+  if (!is_written)
+    return false;
+  for (uint32_t i = 0; i < function->instructions; i++)
+    if (function->instruction[i]->operands)
+      mark_written(&function->instruction[i]->operand[0], is_written);
+  for (uint32_t i = 0; i < function->registers; i++)
+    if (!is_written[i])
+      zeros[i] = 0;
+  return true;
+}
+
 static void forget_parameters(const bf_ptx_variables *list, uint8_t *zeros) {
   for (unsigned i = 0; i < list->count; i++) {
     const bf_ptx_registers *registers = list->item[i].registers;
@@ -136,6 +160,8 @@ uint8_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_p
   if (!zeros)
     return NULL;
   memset(zeros, MOST_ZEROS, count);
+  if (!forget_unwritten(function, plan->arena, zeros))
+    return NULL;
   forget_parameters(&function->parameters, zeros);
   forget_parameters(&function->returns, zeros);
   unsigned passes = 0;

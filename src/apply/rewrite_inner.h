@@ -73,7 +73,7 @@ typedef struct bf_rewrite_plan {
   const bf_ptx_module *module;
   bf_arena *arena;
   bool is_examination; /* no hashes: what would stand in the way of any */
-  bool dynamic_is_rounded;
+  bool dynamic_is_rounded, joins_logic;
   unsigned functions; /* with a body */
   bf_rewrite_function *function;
   bool stores_shared; /* an initial value holds the address of a shared variable */

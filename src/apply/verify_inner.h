@@ -134,7 +134,8 @@ static inline uint32_t bf_verify_number(const bf_ptx_operand *operand) {
 /* ---- verify_home.c ---- */
 
 /* Where an address comes from: a number of an array of the scheme, or one of these. */
-enum { BF_VERIFY_NO_HOME = UINT32_MAX, BF_VERIFY_MANY_HOMES = UINT32_MAX - 1 };
+#define BF_VERIFY_NO_HOME UINT32_MAX
+#define BF_VERIFY_MANY_HOMES (UINT32_MAX - 1)
 
 struct bf_verify_scheme;
 

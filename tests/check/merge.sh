@@ -74,4 +74,19 @@ for file in kernels/*/*.ptx tests/data/ptx/*.sm_90.ptx; do
   assemble "$work/a.ptx" >"$work/found" || faults=1
   compare "$(basename "$file" .ptx)" "$work/found" "$work/model"
 done
+
+# Hashes that keep merged accesses whole do not keep ptxas from merging them.
+while read -r file kernel hash; do
+  "$build/bankfold" rewrite "kernels/$file/$file.ptx" --hash "$hash" --kernel "$kernel" \
+    --output "$work/hashed.ptx" >/dev/null || faults=1
+  plain=$(assemble "kernels/$file/$file.ptx" | grep "^$kernel ")
+  hashed=$(assemble "$work/hashed.ptx" | grep "^$kernel ")
+  if [ -z "$plain" ] || [ "$plain" != "$hashed" ]; then
+    echo "$kernel: plain $plain; with $hash $hashed"
+    faults=1
+  fi
+done <<'END'
+fft fft512 xor:0,3,28
+dct8x8 dct8x8 xor:0,3,28
+END
 exit $faults

@@ -79,12 +79,15 @@ if [ -e "$build/runtime/libcudart.so.13" ]; then
   grep -q '256 accesses' program.out || complain 'program: its argument was lost'
 fi
 
-# The committed PTX is that of the sources.
+# The committed PTX is that of the sources, up to names for debuggers at its end, which nvcc makes of paths.
+code() {
+  sed '/\.section[[:space:]]*\.debug_str/,$d' "$1"
+}
 mkdir made
 "$OLDPWD/tests/data/suggest/make.sh" made || complain 'make.sh fails'
 for name in tiles shapes; do
   if [ "$(grep 'release' made/$name.ptx)" = "$(grep 'release' $name.ptx)" ]; then
-    cmp "made/$name.ptx" "$name.ptx" || complain "$name.ptx: nvcc makes another"
+    code "made/$name.ptx" | cmp - <(code "$name.ptx") || complain "$name.ptx: nvcc makes another"
   fi
 done
 [ $faults = 0 ]

@@ -41,7 +41,8 @@ static const bf_hash *same(void *context, const bf_ptx_function *kernel,
 
 static void rewrite(const bf_ptx_module *module, const bf_hash *hash, bf_rewrite_result *result) {
   bf_diagnostic diagnostic;
-  bf_rewrite_options options = {(void *)(uintptr_t)hash, same, true};
+  bf_rewrite_options options = {
+      .context = (void *)(uintptr_t)hash, .hash_of = same, .dynamic_is_rounded = true};
   if (bf_rewrite(module, &options, result, &diagnostic) != BF_OK)
     fail_msg("%s", diagnostic.message);
 }
@@ -217,6 +218,10 @@ static const struct {
     {".entry k(.param .u64 .ptr .shared .align 4 p)\n{\n.reg .b64 %r;\nld.param.u64 %r, [p];\n"
      "ld.shared.u64 %r, [%r];\n}\n",
      1, "parameter p points to shared memory"},
+    {KERNEL("ld.shared.u32 %r1, [a+6];"), 5,
+     "an access that is not aligned to its width of 4 bytes"},
+    {KERNEL("shl.b32 %r2, %r1, 3;\nst.shared.u16 [%r2+5], %r1;"), 6,
+     "an access that is not aligned to its width of 2 bytes"},
     {KERNEL("mbarrier.init.shared.b64 [%rd1], %r1;"), 5,
      "mbarrier objects that cannot be told from data"},
 };
@@ -337,7 +342,8 @@ static void shared_functions(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
-    bf_rewrite_options options = {(void *)(uintptr_t)&cases[i], choose, true};
+    bf_rewrite_options options = {
+        .context = (void *)(uintptr_t)&cases[i], .hash_of = choose, .dynamic_is_rounded = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
     assert_int_equal(result.kernels, 2);
     assert_true(result.kernel[0].is_rewritten && result.is_changed);
@@ -374,7 +380,7 @@ static void open_functions(void **state) {
   bf_hash *hash = hash_of("fixed");
   for (size_t i = 0; i < 2; i++) {
     bf_ptx_module *module = parse(texts[i]);
-    bf_rewrite_options options = {hash, same, true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
     bf_rewrite_result result;
     rewrite(module, hash, &result);
     assert_true(result.kernel[0].is_rewritten);
@@ -415,7 +421,8 @@ static void arrays(void **state) {
            "ld.shared.u32 %r5, [%r3];\nst.shared.v2.u32 [c+8], {%r4, %r5};\nret;\n}\n");
   bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
   array_hashes hashes = {fixed, other};
-  bf_rewrite_options options = {&hashes, by_letter, true};
+  bf_rewrite_options options = {
+      .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
@@ -464,7 +471,8 @@ static void unknown_arrays(void **state) {
   };
   bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
   array_hashes hashes = {fixed, other};
-  bf_rewrite_options options = {&hashes, by_letter, true};
+  bf_rewrite_options options = {
+      .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = true};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[1024];
     bf_rewrite_result result;
@@ -514,7 +522,8 @@ static void dynamic_memory(void **state) {
     char full[1024];
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
-    bf_rewrite_options options = {&hashes, by_letter, cases[i].is_rounded};
+    bf_rewrite_options options = {
+        .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = cases[i].is_rounded};
     snprintf(full, sizeof full, text, cases[i].first, cases[i].second, cases[i].first,
              cases[i].second);
     bf_ptx_module *module = parse(full);
@@ -570,7 +579,7 @@ static void costs(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2048];
     bf_hash *hash = hash_of(cases[i].hash);
-    bf_rewrite_options options = {hash, same, true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
     bf_rewrite_result result;
     snprintf(text, sizeof text,
              HEAD ".shared .align 1024 .b32 big[1024];\n.entry k()\n{\n.reg .b32 %%r<4>;\n"
@@ -617,7 +626,7 @@ static void loops(void **state) {
   bf_hash *hash = hash_of("fixed");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2048];
-    bf_rewrite_options options = {hash, same, true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
     bf_rewrite_result result;
     snprintf(text, sizeof text,
              HEAD ".entry k()\n{\n.reg .b32 %%r<4>;\n.reg .pred %%p;\nmov.u32 %%r0, %%tid.x;\n"
@@ -647,7 +656,7 @@ static void shared_variables(void **state) {
                  "ld.shared.u8 %r, [large];\nret;\n}\n");
   bf_hash *hash = hash_of("fixed");
   chosen hashes = {hash, NULL};
-  bf_rewrite_options options = {&hashes, choose, true};
+  bf_rewrite_options options = {.context = &hashes, .hash_of = choose, .dynamic_is_rounded = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
@@ -718,7 +727,7 @@ static void bad_hashes(void **state) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
     assert_int_equal(bf_hash_parse(cases[i].text, cases[i].geometry, &hash, &diagnostic), BF_OK);
-    bf_rewrite_options options = {hash, same, true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_BAD_INPUT);
     assert_string_equal(diagnostic.message, cases[i].message);
     bf_hash_free(hash);
@@ -747,6 +756,24 @@ static void nothing_to_do(void **state) {
   bf_ptx_free(module);
 }
 
+/* For counting, and and xor are one instruction. */
+static void joined_logic(void **state) {
+  (void)state;
+  bf_hash *hash = hash_of("fixed");
+  bf_rewrite_options options = {.context = hash, .hash_of = same, .joins_logic = true};
+  bf_rewrite_result result;
+  bf_ptx_module *module = parse(HEAD ".entry k()\n{\n.reg .b32 %r<2>;\n.shared .b32 a[1024];\n"
+                                     "mov.u32 %r0, a;\nld.shared.u32 %r1, [%r0];\nret;\n}\n");
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+  assert_non_null(strstr(result.text.data, "lop3.b32 \t%bf_place0, %bf_term, 124, %r0, 0x6a;"));
+  assert_int_equal(result.kernel[0].added_instructions, 2);
+  verify(module, &result, &options);
+  bf_rewrite_free(&result);
+  bf_ptx_free(module);
+  bf_hash_free(hash);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(golden_registers),
@@ -764,6 +791,7 @@ int main(void) {
       cmocka_unit_test(unknown_arrays),
       cmocka_unit_test(dynamic_memory),
       cmocka_unit_test(costs),
+      cmocka_unit_test(joined_logic),
       cmocka_unit_test(loops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
