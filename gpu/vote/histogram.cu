@@ -72,11 +72,24 @@ static void join_rows(Image *image, Weights *weights, bf_pixel_type type) {
   image->height = 1;
 }
 
+// What single precision does to even bins. Range and scale are rounded, and so are difference and
+// product: less than four times 2^-24 of the bins, and of those that low is away from 0. A margin
+// of one or more means never.
+static void add_single(Bins *bins) {
+  double scale = bins->count / (bins->high - bins->low);
+  double margin = 1e-6 * (bins->count + fabs(bins->low) * scale);
+  bool usable = !bins->edges && margin < 0.25 && scale < 1e30 && fabs(bins->low) < 1e30;
+  bins->low_single = usable ? (float)bins->low : 0;
+  bins->scale_single = usable ? (float)scale : 0;
+  bins->margin = usable ? (float)margin : 1;
+}
+
 // The bins; edges are still those of the host.
 static int make_bins(const bf_histogram_options *options, bf_pixel_type type, Bins *bins) {
   if (!options || options->bins < 1 || options->bins > BF_MAX_BINS)
     return BF_BAD_INPUT;
   *bins = {(unsigned)options->bins, options->low, options->high, options->edges};
+  bins->margin = 1;
   if (options->edges) {
     for (size_t i = 0; i <= options->bins; i++)
       if (isnan(options->edges[i]) || (i && options->edges[i] <= options->edges[i - 1]))
@@ -85,6 +98,7 @@ static int make_bins(const bf_histogram_options *options, bf_pixel_type type, Bi
   }
   if (bins->low == 0 && bins->high == 0)
     bins->high = type == BF_PIXEL_U8 ? 256 : type == BF_PIXEL_U16 ? 65536 : 1;
+  add_single(bins);
   return bins->low < bins->high && bins->low >= -1e300 && bins->high <= 1e300 ? BF_OK
                                                                               : BF_BAD_INPUT;
 }

@@ -17,7 +17,7 @@ __device__ inline unsigned find_row(const Result &, const uint32_t *table, uint1
 }
 template <>
 __device__ inline unsigned find_row(const Result &result, const uint32_t *, float value) {
-  return bin_of(result.bins, value);
+  return bin_of_float(result.bins, value);
 }
 
 // copies 0: in global memory, for there is no room elsewhere.

@@ -22,11 +22,13 @@ struct Image {
   uint64_t mask_stride_bytes;
 };
 
-// Which bin a value is in, as bf_bins_find says.
+// Which bin a value is in, as bf_bins_find says. For even bins, (value - low_single) * scale_single
+// in single precision is off by less than `margin`.
 struct Bins {
   unsigned count;
   double low, high;
   const double *edges; // on the device; NULL: even bins
+  float low_single, scale_single, margin;
 };
 
 // Where a kernel leaves its counts. sums are zero before and after; there are `values` of them. The
@@ -57,14 +59,9 @@ struct Job {
   Result result;
 };
 
-// The even bin of a value in range. The quotient is only computed where a product, which is faster,
-// is so near to an integer that rounding could matter.
+// The even bin of a value in range.
 __device__ inline unsigned even_bin(const Bins &bins, double value) {
-  double range = bins.high - bins.low, scaled = (value - bins.low) * bins.count;
-  double guess = scaled * (1.0 / range);
-  if (fabs(guess - rint(guess)) < 1e-6)
-    guess = scaled / range;
-  unsigned bin = (unsigned)guess;
+  unsigned bin = (unsigned)((value - bins.low) * bins.count / (bins.high - bins.low));
   return bin < bins.count ? bin : bins.count - 1;
 }
 
@@ -83,6 +80,15 @@ __device__ inline unsigned bin_of(const Bins &bins, double value) {
       to = middle;
   }
   return from;
+}
+
+// The same for a float. Where single precision is sure, it decides: the value is neither near the
+// ends of the range nor near an edge between bins.
+__device__ inline unsigned bin_of_float(const Bins &bins, float value) {
+  float bin = (value - bins.low_single) * bins.scale_single;
+  bool sure =
+      bin > bins.margin && bin < bins.count - bins.margin && fabsf(bin - rintf(bin)) > bins.margin;
+  return sure ? (unsigned)bin : bin_of(bins, value);
 }
 
 // Adds to a bin of the result. 32-bit counts stay at their largest value instead of overflowing.

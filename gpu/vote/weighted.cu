@@ -55,7 +55,7 @@ __device__ static inline double read_weight(const Weights &weights, uint64_t x, 
 // The row of sums of a pixel: its value, for 8 bits, and else its bin.
 template <typename Pixel>
 __device__ static inline unsigned find_row(const Bins &bins, Pixel value) {
-  return sizeof(Pixel) == 1 ? (unsigned)value : bin_of(bins, value);
+  return sizeof(Pixel) == 1 ? (unsigned)value : bin_of_float(bins, (float)value);
 }
 
 // copies.copies 0: in global memory.
