@@ -69,7 +69,7 @@ grep -c '^before 0,' "$work/said" | grep -qx 3 || complain 'what was tuned is no
 printf 'problem,data,size,bins,method,parameters,median_us,gb_per_s,ratio,against,result\n%s\n%s\n' \
   '8 bits,natural,64x64,256,CUB,DeviceHistogram,10.00,1.0,1.00,CUB,right' \
   '8 bits,natural,64x64,256,packed,x,5.00,2.0,2.00,CUB,right' >"$work/one.csv"
-python3 gpu/vote/results.py "$work/one.csv" | grep -q '| 2.00 |' || complain 'results.py makes no table'
+python3 gpu/vote/results.py "$work/one.csv" | grep '| 2.00 |' >/dev/null || complain 'results.py makes no table'
 sed 's/right/wrong/' "$work/one.csv" >"$work/two.csv"
 python3 gpu/vote/results.py "$work/two.csv" >/dev/null 2>&1 && complain 'results.py accepts wrong results'
 exit $((faults > 0))
