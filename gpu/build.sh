@@ -58,6 +58,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   compile avx2 "-mavx2 -mbmi2" $(ls src/*/*_avx2.c)
   compile avx512 "$avx512" $(ls src/*/*_avx512.c)
   compile emu-avx2 "$emu $avx2 -DBF_EMU_ISA=avx2" $operations
+  compile vote-sse4 "$vote -msse4.2 -mpopcnt -DBF_VOTE_ISA=sse4" src/vote/kernel.c
   compile vote-avx2 "$vote -mavx2 -mbmi -mbmi2 -DBF_VOTE_ISA=avx2" src/vote/kernel.c
   compile vote-avx512 "$vote -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi -mbmi2 -mprefer-vector-width=512 \
     -DBF_VOTE_ISA=avx512" src/vote/kernel.c

@@ -1,7 +1,7 @@
 /* Counting by threads: each takes a part of the pixels and has counters of its own, which are added
  * up at the end. A bin has eight counters or, where there are many bins and a look at the pixels
  * finds few that repeat, one. Bytes are counted in pairs where a look finds them smooth. The looks
- * are renewed every strip or chunk, so that a change in the data costs no more than one of them. */
+ * are renewed every few strips or every chunk, so that a change in the data costs little. */
 #include "vote/plan.h"
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 enum { ALWAYS_REPLICATED = 512, MANY_REPEATS = 8 };
 /* Fewer pixels are not worth a thread; more threads are not worth their counters. */
 enum { PIXELS_PER_THREAD = 1 << 17, MAX_THREADS = 256 };
-/* Fewer pixels are not worth the counters of pairs. */
-enum { PIXELS_FOR_PAIRS = 1 << 18 };
+/* Fewer pixels are not worth the counters of pairs; and strips for which a look must do. */
+enum { PIXELS_FOR_PAIRS = 1 << 18, STRIPS_PER_LOOK = 4 };
 /* Pixels after which 32-bit counters are emptied, and at most in one go. */
 static const uint64_t FULL = UINT64_C(1) << 31, AT_ONCE = UINT64_C(1) << 30;
 
@@ -23,23 +23,30 @@ typedef struct part {
   uint64_t from, to;
   uint32_t *replicated, *once;
   double *replicated_sums, *once_sums;
-  uint16_t *pairs; /* made when first needed */
+  uint16_t *bytes; /* counters of bytes */
+  uint16_t *pairs; /* counters of pairs, made when first needed */
   bool unpaired;   /* pairs are not worth it */
-  unsigned paired; /* strips in pairs */
+  bool smooth;     /* what the last look found */
+  size_t strips;   /* since the first look */
+  size_t waiting;  /* pixels in counters of bytes and pairs */
   uint64_t *counts;
   uint64_t pending; /* pixels since counters were emptied */
   uint64_t dropped; /* pixels counted in counter 0 that are not in any bin */
 } part;
 
-static void empty_pairs(part *own) {
-  if (own->paired)
+/* Adds the 16-bit counters to the 32-bit ones and empties them. */
+static void empty_bytes(part *own) {
+  if (own->waiting == 0)
+    return;
+  own->plan->kernel->empty_bytes(own->bytes, own->replicated);
+  if (own->pairs)
     own->plan->kernel->empty_pairs(own->pairs, own->replicated);
-  own->paired = 0;
+  own->waiting = 0;
 }
 
 /* Adds the 32-bit counters to the 64-bit ones and empties them. */
 static void empty(part *own) {
-  empty_pairs(own);
+  empty_bytes(own);
   for (size_t i = 0; i < own->plan->counters; i++) {
     uint64_t sum = own->once ? own->once[i] : 0;
     for (size_t k = 0; k < BF_REPLICAS; k++)
@@ -52,28 +59,32 @@ static void empty(part *own) {
   own->pending = 0;
 }
 
-/* A strip in pairs; false where there is no memory for them. */
-static bool count_pairs(part *own, const uint8_t *strip) {
-  if (!own->pairs)
-    own->pairs = calloc(BF_PAIR_COUNTERS, sizeof *own->pairs);
-  if (!own->pairs)
+/* Whether a strip is better counted in pairs, and there is memory for them. */
+static bool wants_pairs(part *own, const uint8_t *strip) {
+  if (own->unpaired)
     return false;
-  if (own->paired == BF_PAIR_STRIPS)
-    empty_pairs(own);
-  own->plan->kernel->count_pairs(strip, own->pairs, own->replicated);
-  own->paired++;
-  return true;
+  if (own->strips++ % STRIPS_PER_LOOK == 0)
+    own->smooth = own->plan->kernel->is_smooth(strip);
+  if (own->smooth && !own->pairs)
+    own->pairs = calloc(BF_PAIR_COUNTERS, sizeof *own->pairs);
+  return own->smooth && own->pairs;
 }
 
 /* Bytes by value, strip by strip, in pairs where that is faster. */
 static void count_bytes(part *own, const uint8_t *bytes, size_t count) {
   const bf_vote_kernel *kernel = own->plan->kernel;
-  for (; !own->unpaired && count >= BF_STRIP; bytes += BF_STRIP, count -= BF_STRIP) {
-    if (kernel->is_smooth(bytes) && count_pairs(own, bytes))
-      continue;
-    kernel->count_bytes(bytes, BF_STRIP, own->replicated);
+  while (count > 0) {
+    size_t size = count < BF_STRIP ? count : BF_STRIP;
+    if (own->waiting + size > BF_BYTES_COUNTED)
+      empty_bytes(own);
+    own->waiting += size;
+    if (size == BF_STRIP && wants_pairs(own, bytes))
+      kernel->count_pairs(bytes, own->pairs, own->replicated);
+    else
+      kernel->count_bytes(bytes, size, own->bytes, own->replicated);
+    bytes += size;
+    count -= size;
   }
-  kernel->count_bytes(bytes, count, own->replicated);
 }
 
 /* Bytes of a channel that are not masked, count pixels of a row. */
@@ -90,7 +101,7 @@ static void count_values(part *own, bf_chunk *chunk, size_t x, size_t y, size_t 
     plan->kernel->pick_bytes(chunk, data + from * channels, channels);
     if (mask)
       own->dropped += plan->kernel->mask_bytes(chunk, mask + from);
-    plan->kernel->count_bytes(chunk->bytes, chunk->count, own->replicated);
+    count_bytes(own, chunk->bytes, chunk->count);
   }
 }
 
@@ -152,7 +163,8 @@ static bool allocate(part *own, bool sums) {
   own->once = needs_once ? calloc(counters, sizeof *own->once) : NULL;
   own->counts = calloc(counters, sizeof *own->counts);
   own->unpaired = own->to - own->from < PIXELS_FOR_PAIRS;
-  return own->replicated && own->counts && (own->once || !needs_once);
+  own->bytes = calloc(BF_BYTE_COUNTERS, sizeof *own->bytes);
+  return own->replicated && own->counts && own->bytes && (own->once || !needs_once);
 }
 
 static void release(part *parts, unsigned count) {
@@ -162,6 +174,7 @@ static void release(part *parts, unsigned count) {
     free(parts[i].replicated_sums);
     free(parts[i].once_sums);
     free(parts[i].counts);
+    free(parts[i].bytes);
     free(parts[i].pairs);
   }
   free(parts);

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "words are cut into bytes, low ones first");
+
 /* ---- Channels ---- */
 
 /* One loop per number of channels: strides that are constants become shuffles. */
@@ -49,28 +52,43 @@ static void pick_weights(bf_chunk *chunk, const uint8_t *data, bf_weight_type ty
 
 /* ---- Bins ---- */
 
-/* keep and bin are written in one pass; how many are kept fits 16 bits. */
-#define BIN_WORDS(name, bin_of)                                                                    \
-  static inline size_t name(bf_chunk *chunk, const uint8_t *words, const bf_word_bins *bins) {     \
-    uint16_t first = bins->first, span = (uint16_t)(bins->last - first), kept = 0;                 \
-    unsigned shift = bins->shift;                                                                  \
-    const uint16_t *table = bins->table;                                                           \
-    (void)shift, (void)table;                                                                      \
-    for (size_t i = 0; i < chunk->count; i++) {                                                    \
-      uint16_t value;                                                                              \
-      memcpy(&value, words + i * sizeof value, sizeof value);                                      \
-      uint16_t keep = (uint16_t)(value - first) <= span ? 0xffff : 0;                              \
-      chunk->keep[i] = keep;                                                                       \
-      chunk->bin[i] = (uint16_t)(bin_of)&keep;                                                     \
-      kept = (uint16_t)(kept - keep);                                                              \
-    }                                                                                              \
-    return chunk->count - kept;                                                                    \
+static inline uint64_t load(const void *at) {
+  uint64_t word;
+  memcpy(&word, at, sizeof word);
+  return word;
+}
+
+/* Bins of words from a table, in which dropped words have bin 0: four at a time. */
+static void look_up(bf_chunk *chunk, const uint8_t *words, const uint16_t *table) {
+  size_t i = 0;
+  for (; i + 4 <= chunk->count; i += 4) {
+    uint64_t four = load(words + i * sizeof(uint16_t));
+    uint64_t low = table[four & 0xffff] | (uint64_t)table[four >> 16 & 0xffff] << 16;
+    uint64_t high = table[four >> 32 & 0xffff] | (uint64_t)table[four >> 48] << 16;
+    uint64_t found = low | high << 32;
+    memcpy(&chunk->bin[i], &found, sizeof found);
   }
-BIN_WORDS(bin_by_shift, value >> shift)
-BIN_WORDS(bin_by_table, table[value])
+  for (; i < chunk->count; i++) {
+    uint16_t value;
+    memcpy(&value, words + i * sizeof value, sizeof value);
+    chunk->bin[i] = table[value];
+  }
+}
 
 static size_t bin_words(bf_chunk *chunk, const uint8_t *words, const bf_word_bins *bins) {
-  return bins->table ? bin_by_table(chunk, words, bins) : bin_by_shift(chunk, words, bins);
+  uint16_t first = bins->first, span = (uint16_t)(bins->last - first), kept = 0;
+  unsigned shift = bins->shift;
+  for (size_t i = 0; i < chunk->count; i++) {
+    uint16_t value;
+    memcpy(&value, words + i * sizeof value, sizeof value);
+    uint16_t keep = (uint16_t)(value - first) <= span ? 0xffff : 0;
+    chunk->keep[i] = keep;
+    chunk->bin[i] = (uint16_t)(value >> shift) & keep;
+    kept = (uint16_t)(kept - keep);
+  }
+  if (bins->table)
+    look_up(chunk, words, bins->table);
+  return chunk->count - kept;
 }
 
 static inline float load_real(const uint8_t *reals, size_t i) {
@@ -80,37 +98,33 @@ static inline float load_real(const uint8_t *reals, size_t i) {
 }
 
 /* Even bins: the place in the range becomes an integer only where it is inside. */
-#define BIN_EVENLY(name, place_of)                                                                 \
-  static inline size_t name(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {     \
-    double low = bins->low, high = bins->high, scale = bins->scale;                                \
-    double count = (double)bins->count, range = high - low;                                        \
-    int32_t last = (int32_t)bins->count - 1;                                                       \
-    uint32_t kept = 0;                                                                             \
-    (void)scale, (void)count, (void)range;                                                         \
-    for (size_t i = 0; i < chunk->count; i++) {                                                    \
-      double value = (double)load_real(reals, i);                                                  \
-      bool inside = (value >= low) & (value < high);                                               \
-      double offset = inside ? value - low : 0;                                                    \
-      int32_t bin = (int32_t)(place_of);                                                           \
-      chunk->bin[i] = (uint16_t)(bin < last ? bin : last);                                         \
-      chunk->keep[i] = inside ? 0xffff : 0;                                                        \
-      kept += inside;                                                                              \
-    }                                                                                              \
-    return chunk->count - kept;                                                                    \
+static size_t bin_evenly(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
+  double low = bins->low, high = bins->high, count = (double)bins->count, range = high - low;
+  int32_t last = (int32_t)bins->count - 1;
+  uint32_t kept = 0;
+  for (size_t i = 0; i < chunk->count; i++) {
+    double value = (double)load_real(reals, i);
+    bool inside = (value >= low) & (value < high);
+    int32_t bin = (int32_t)((inside ? value - low : 0) * count / range);
+    chunk->bin[i] = (uint16_t)(bin < last ? bin : last);
+    chunk->keep[i] = inside ? 0xffff : 0;
+    kept += inside;
   }
-BIN_EVENLY(bin_by_scale, offset *scale)
-BIN_EVENLY(bin_by_division, offset *count / range)
+  return chunk->count - kept;
+}
 
 /* Halving for all pixels of a chunk at once, one step after the other. */
 static size_t bin_by_edges(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
-  const float *edge = bins->edge;
-  float low = edge[0], high = edge[bins->count];
-  uint32_t at[BF_CHUNK], kept = 0;
-  memset(at, 0, chunk->count * sizeof *at);
-  for (unsigned step = bins->steps; step-- > 0;)
+  const bf_real_bins own = *bins;
+  float low = own.edge[0], high = own.edge[own.count];
+  int32_t at[BF_CHUNK];
+  uint32_t kept = 0;
+  for (size_t i = 0; i < chunk->count; i++)
+    at[i] = (int32_t)own.before[bf_cell(&own, (double)load_real(reals, i))] - 1;
+  for (unsigned step = own.steps; step-- > 0;)
     for (size_t i = 0; i < chunk->count; i++) {
-      uint32_t next = at[i] + (UINT32_C(1) << step);
-      at[i] = load_real(reals, i) >= edge[next] ? next : at[i];
+      int32_t next = at[i] + (INT32_C(1) << step);
+      at[i] = load_real(reals, i) >= own.edge[next] ? next : at[i];
     }
   for (size_t i = 0; i < chunk->count; i++) {
     float value = load_real(reals, i);
@@ -123,9 +137,7 @@ static size_t bin_by_edges(bf_chunk *chunk, const uint8_t *reals, const bf_real_
 }
 
 static size_t bin_reals(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins) {
-  if (bins->edge)
-    return bin_by_edges(chunk, reals, bins);
-  return bins->scale != 0 ? bin_by_scale(chunk, reals, bins) : bin_by_division(chunk, reals, bins);
+  return bins->edge ? bin_by_edges(chunk, reals, bins) : bin_evenly(chunk, reals, bins);
 }
 
 /* ---- Masks ---- */
@@ -152,12 +164,6 @@ static size_t mask_bytes(bf_chunk *chunk, const uint8_t *mask) {
 
 /* ---- Counting ---- */
 
-static inline uint64_t load(const void *at) {
-  uint64_t word;
-  memcpy(&word, at, sizeof word);
-  return word;
-}
-
 /* Whether 64 bytes repeat their first eight. The last eight, looked at first, mostly tell. */
 static inline bool repeats_itself(const uint8_t *bytes, uint64_t first) {
   uint64_t differs = 0;
@@ -168,22 +174,27 @@ static inline bool repeats_itself(const uint8_t *bytes, uint64_t first) {
   return differs == 0;
 }
 
-/* Eight pixels, each into its own replica, times times. */
-static inline void count_eight(uint64_t word, uint32_t times, uint32_t *table) {
-  for (unsigned i = 0; i < 8; i++)
-    table[(word >> 8 * i & 255) * BF_REPLICAS + i] += times;
-}
-
 /* 64 pixels of a period of eight: often, of one. */
 static inline void count_repeated(uint64_t word, uint32_t *table) {
   uint64_t value = word & 255;
-  if (word == value * UINT64_C(0x0101010101010101))
+  if (word == value * UINT64_C(0x0101010101010101)) {
     table[value * BF_REPLICAS] += 64;
-  else
-    count_eight(word, 8, table);
+    return;
+  }
+  for (unsigned i = 0; i < 8; i++)
+    table[(word >> 8 * i & 255) * BF_REPLICAS + i] += 8;
 }
 
-static void count_bytes(const uint8_t *bytes, size_t count, uint32_t *table) {
+/* Eight pixels, each into a counter of its own. */
+static inline void count_eight(uint64_t word, uint16_t *counters) {
+  uint16_t *second = counters + BF_BYTE_COUNTERS / 2;
+  for (unsigned i = 0; i < 4; i++, word >>= 16) {
+    counters[(word & 255) * 4 + i]++;
+    second[(word >> 8 & 255) * 4 + i]++;
+  }
+}
+
+static void count_bytes(const uint8_t *bytes, size_t count, uint16_t *counters, uint32_t *table) {
   size_t i = 0;
   for (; i + 64 <= count; i += 64) {
     uint64_t first = load(bytes + i);
@@ -191,65 +202,62 @@ static void count_bytes(const uint8_t *bytes, size_t count, uint32_t *table) {
       count_repeated(first, table);
       continue;
     }
-    for (size_t k = 0; k < 64; k += 16) {
-      count_eight(load(bytes + i + k), 1, table);
-      count_eight(load(bytes + i + k + 8), 1, table);
-    }
+    for (size_t k = 0; k < 64; k += 8)
+      count_eight(load(bytes + i + k), counters);
   }
   for (; i < count; i++)
     table[bytes[i] * BF_REPLICAS]++;
 }
 
-/* ---- Pairs ---- */
-
-/* 64 bytes, as bytes and as pairs. */
-typedef uint8_t bytes64 __attribute__((vector_size(64)));
-typedef uint16_t pairs64 __attribute__((vector_size(64)));
-
-/* Each pair of bytes a, b as a | (b - a) << 8. */
-static inline void find_differences(const uint8_t *bytes, pairs64 *pairs) {
-  bytes64 values;
-  memcpy(&values, bytes, sizeof values);
-  values -= (bytes64)((pairs64)values << 8);
-  *pairs = (pairs64)values;
+static void empty_bytes(uint16_t *counters, uint32_t *table) {
+  for (size_t i = 0; i < BF_BYTE_COUNTERS; i++)
+    table[i / 4 % 256 * BF_REPLICAS] += counters[i];
+  memset(counters, 0, BF_BYTE_COUNTERS * sizeof *counters);
 }
 
-static unsigned sum_of(const pairs64 *numbers) {
-  uint16_t number[32], sum = 0;
-  memcpy(number, numbers, sizeof number);
-  for (size_t i = 0; i < 32; i++)
-    sum = (uint16_t)(sum + number[i]);
-  return sum;
+/* ---- Pairs ---- */
+
+/* Each of 32 pairs of bytes a, b as a | (b - a) << 8. */
+static inline void find_differences(const uint8_t *bytes, uint16_t *restrict pair) {
+  for (size_t i = 0; i < 32; i++) {
+    uint16_t both;
+    memcpy(&both, bytes + 2 * i, sizeof both);
+    pair[i] = (uint16_t)(both - (both << 8));
+  }
 }
 
 /* Of 128 pairs looked at, more than 80 are less than 16 apart, and at most 48 equal the next one in
  * their replica, for which they would wait. */
 static bool is_smooth(const uint8_t *strip) {
-  pairs64 near = {0}, equal = {0};
+  uint16_t near = 0, equal = 0;
   for (size_t from = 0; from < BF_STRIP; from += BF_STRIP / 4) {
-    pairs64 pairs, next;
-    find_differences(strip + from, &pairs);
-    find_differences(strip + from + 2 * BF_PAIR_REPLICAS, &next);
-    near -= (pairs64)(pairs + 0x1000 < 0x2000);
-    equal -= (pairs64)(pairs == next);
+    uint16_t pair[32], next[32];
+    find_differences(strip + from, pair);
+    find_differences(strip + from + 2 * BF_PAIR_REPLICAS, next);
+    for (size_t i = 0; i < 32; i++) {
+      near = (uint16_t)(near + ((uint16_t)(pair[i] + 0x1000) < 0x2000));
+      equal = (uint16_t)(equal + (pair[i] == next[i]));
+    }
   }
-  return sum_of(&near) > 80 && sum_of(&equal) <= 48;
+  return near > 80 && equal <= 48;
 }
 
 static void count_pairs(const uint8_t *strip, uint16_t *pairs, uint32_t *table) {
   for (size_t i = 0; i < BF_STRIP; i += 64) {
-    uint64_t first = load(strip + i), word[8];
+    uint64_t first = load(strip + i);
     if (__builtin_expect(repeats_itself(strip + i, first), 0)) {
       count_repeated(first, table);
       continue;
     }
-    pairs64 place;
-    find_differences(strip + i, &place);
-    place ^= place >> 5 & 0xf8;
-    memcpy(word, &place, sizeof word);
-    for (unsigned k = 0; k < 8; k++)
+    _Alignas(64) uint16_t place[32];
+    find_differences(strip + i, place);
+    for (size_t k = 0; k < 32; k++)
+      place[k] ^= place[k] >> 5 & 0xf8;
+    for (unsigned k = 0; k < 32; k += BF_PAIR_REPLICAS) {
+      uint64_t word = load(place + k);
       for (unsigned replica = 0; replica < BF_PAIR_REPLICAS; replica++)
-        pairs[(word[k] >> 16 * replica & 0xffff) * BF_PAIR_REPLICAS + replica]++;
+        pairs[(word >> 16 * replica & 0xffff) * BF_PAIR_REPLICAS + replica]++;
+    }
   }
 }
 
@@ -491,6 +499,7 @@ const bf_vote_kernel NAME(bf_vote_, BF_VOTE_ISA) = {
     .mask_bins = mask_bins,
     .mask_bytes = mask_bytes,
     .count_bytes = count_bytes,
+    .empty_bytes = empty_bytes,
     .is_smooth = is_smooth,
     .count_pairs = count_pairs,
     .empty_pairs = empty_pairs,

@@ -1,6 +1,7 @@
 /* How pixels become numbers of bins: a shift, a table of all 16-bit values, or arithmetic. */
 #include "vote/plan.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@ static void join_rows(bf_vote_job *job) {
   bool joined = image->stride_bytes == width * image->channels * bf_pixel_bytes(image->type) &&
                 (!image->mask || image->mask_stride_bytes == width) &&
                 (!job->weights || job->weights_stride_bytes == width * weight_bytes);
-  if (!joined || (job->weights && image->height > (size_t)PTRDIFF_MAX / width))
+  if (!joined)
     return;
   image->width *= image->height;
   image->height = 1;
@@ -69,27 +70,52 @@ static float float_above(double value) {
   return (double)nearest < value ? nextafterf(nearest, INFINITY) : nearest;
 }
 
-/* Even bins by a factor where that is exact: (value - low) * count / range loses nothing when both
- * are powers of two. Edges as floats, in number a power of two. */
-static int plan_reals(bf_plan *plan, bf_diagnostic *diagnostic) {
-  const bf_bins *bins = &plan->job.bins;
-  double range = bins->high - bins->low;
-  plan->reals = (bf_real_bins){.count = bins->count, .low = bins->low, .high = bins->high};
-  if (!bins->edges) {
-    if (power_of_two((double)bins->count) && power_of_two(range) && range > 1e-9 && range < 1e9)
-      plan->reals.scale = (double)bins->count / range;
-    return BF_OK;
+/* The guide to edges: four cells per bin, within limits, over the finite edges. */
+static void lay_cells(const bf_bins *bins, bf_real_bins *reals) {
+  size_t first = isinf(bins->edges[0]) ? 1 : 0;
+  size_t last = bins->count - (isinf(bins->edges[bins->count]) ? 1 : 0);
+  size_t cells = 4 * bins->count;
+  reals->cells = (uint32_t)(cells < 1024 ? 1024 : cells < 65536 ? cells : 65536);
+  reals->low = reals->high = 0;
+  if (first <= last) {
+    reals->low = (double)fmaxf(reals->edge[first], -FLT_MAX);
+    reals->high = (double)fminf(reals->edge[last], FLT_MAX);
   }
-  unsigned steps = 1;
-  while ((size_t)1 << steps < bins->count + 1)
-    steps++;
-  plan->edge = malloc(sizeof *plan->edge << steps);
+  double range = reals->high - reals->low;
+  reals->scale = range > 1e-30 ? (double)reals->cells / range : 0;
+}
+
+/* Edges before each cell, and the halvings that the fullest cell needs. */
+static void count_edges(const bf_bins *bins, bf_real_bins *reals, uint32_t *before) {
+  uint32_t most = 0;
+  for (size_t i = 0; i <= bins->count; i++)
+    before[bf_cell(reals, (double)reals->edge[i])]++;
+  for (uint32_t i = 0, sum = 0; i < reals->cells; i++) {
+    uint32_t here = before[i];
+    most = here > most ? here : most;
+    before[i] = sum;
+    sum += here;
+  }
+  for (reals->steps = 0; UINT32_C(1) << reals->steps <= most; reals->steps++)
+    ;
+}
+
+/* Edges as floats with a guide. */
+static int plan_edges(bf_plan *plan, bf_diagnostic *diagnostic) {
+  const bf_bins *bins = &plan->job.bins;
+  size_t room = 4 * bins->count + 4; /* more than 2^steps past the last */
+  plan->edge = malloc(room * sizeof *plan->edge);
   if (!plan->edge)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  for (size_t i = 0; i < (size_t)1 << steps; i++)
+  for (size_t i = 0; i < room; i++)
     plan->edge[i] = i <= bins->count ? float_above(bins->edges[i]) : INFINITY;
-  plan->reals.steps = steps;
-  plan->reals.edge = plan->edge;
+  plan->reals = (bf_real_bins){.count = bins->count, .edge = plan->edge};
+  lay_cells(bins, &plan->reals);
+  plan->before = calloc(plan->reals.cells, sizeof *plan->before);
+  if (!plan->before)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  count_edges(bins, &plan->reals, plan->before);
+  plan->reals.before = plan->before;
   return BF_OK;
 }
 
@@ -101,8 +127,10 @@ int bf_plan_make(const bf_vote_job *job, const bf_vote_kernel *kernel, bf_plan *
     return BF_OK;
   }
   join_rows(&plan->job);
+  plan->reals =
+      (bf_real_bins){.count = job->bins.count, .low = job->bins.low, .high = job->bins.high};
   if (job->image.type == BF_PIXEL_F32)
-    return plan_reals(plan, diagnostic);
+    return job->bins.edges ? plan_edges(plan, diagnostic) : BF_OK;
   if (job->image.type == BF_PIXEL_U16)
     return plan_words(plan, 65535, diagnostic);
   plan->by_value = !job->weights;
@@ -113,6 +141,7 @@ int bf_plan_make(const bf_vote_job *job, const bf_vote_kernel *kernel, bf_plan *
 void bf_plan_clear(bf_plan *plan) {
   free(plan->table);
   free(plan->edge);
+  free(plan->before);
 }
 
 const uint8_t *bf_plan_pixel(const bf_plan *plan, size_t x, size_t y) {

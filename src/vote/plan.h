@@ -13,8 +13,9 @@ typedef struct bf_plan {
   size_t counters;
   bf_word_bins words;
   bf_real_bins reals;
-  uint16_t *table; /* of words */
-  float *edge;     /* of reals */
+  uint16_t *table;  /* of words */
+  float *edge;      /* of reals */
+  uint32_t *before; /* of reals */
 } bf_plan;
 
 int bf_plan_make(const bf_vote_job *job, const bf_vote_kernel *kernel, bf_plan *plan,

@@ -104,19 +104,28 @@ static size_t some_bins(void) {
   return below(2) ? usual[below(11)] : 1 + below(2000);
 }
 
+/* Edges over the values of a type: evenly, or most of them crowded; the outermost may be infinite.
+ */
+static void set_edges(bf_histogram_options *options, bf_pixel_type type) {
+  double step = (type == BF_PIXEL_U16 ? 70000.0 : 300.0) / (double)options->bins, at = -5;
+  bool crowded = below(3) == 0;
+  for (size_t i = 0; i <= options->bins; i++) {
+    edges[i] = at;
+    at += step * (0.01 + (double)below(200) / 100) * (crowded && below(20) ? 1e-5 : 1);
+  }
+  if (below(4) == 0)
+    edges[options->bins] = INFINITY;
+  if (below(4) == 0)
+    edges[0] = -INFINITY;
+  options->edges = edges;
+}
+
 /* Even or uneven bins for values of a type. */
 static void set_bins(bf_histogram_options *options, bf_pixel_type type) {
   static const double ends[] = {0, 0, 1, 10.5, 49, 98, 256, 300, 4096, 5000, 65536, 1e6};
   options->bins = some_bins();
   if (below(3) == 0) {
-    double step = (type == BF_PIXEL_U16 ? 70000.0 : 300.0) / (double)options->bins, at = -5;
-    for (size_t i = 0; i <= options->bins; i++) {
-      edges[i] = at;
-      at += step * (0.01 + (double)below(200) / 100);
-    }
-    if (below(4) == 0)
-      edges[options->bins] = INFINITY;
-    options->edges = edges;
+    set_edges(options, type);
   } else if (below(4)) {
     options->low = ends[below(4)] - (below(3) == 0 ? 3.25 : 0);
     options->high = ends[4 + below(8)];
@@ -198,7 +207,8 @@ static bool check_histogram(void) {
   return sums ? check_sums(&job) : check_counts(&job);
 }
 
-/* Whole numbers as floats fall into bins whose width is no power of two just as integers do. */
+/* Whole numbers as floats fall into bins whose width is no power of two just as integers do; and
+ * where rounding takes them to the end of the range, they are in the last bin. */
 static bool check_whole_floats(void) {
   static float data[490];
   bf_pixels image = {.data = data, .type = BF_PIXEL_F32, .width = 490, .height = 1};
@@ -209,6 +219,7 @@ static bool check_whole_floats(void) {
   for (options.bins = 1; options.bins <= 490 && good; options.bins++) {
     bf_vote_job job;
     good = bf_vote_job_make(&image, &options, &job, NULL) == BF_OK && check_counts(&job);
+    options.low = options.low == 0 ? -1e18 : 0;
   }
   return good;
 }
@@ -231,7 +242,22 @@ static bool check_threads(void) {
   return good;
 }
 
-/* ---- Beyond 32 bits ---- */
+/* ---- Beyond 16 and 32 bits ---- */
+
+/* More than 2^16 votes for one counter of 16 bits, among rough and smooth pixels: every eighth
+ * byte, and every fourth pair, is always the same. */
+static bool check_full_counters(void) {
+  bool good = true;
+  for (unsigned smooth = 0; smooth < 2 && good; smooth++) {
+    for (size_t i = 0; i < ROOM; i++)
+      memory[i] = (uint8_t)(i % 8 < 2 ? 100 + i % 8 : 100 + below(smooth ? 8 : 150));
+    bf_pixels image = {.data = memory, .width = ROOM, .height = 1};
+    bf_histogram_options options = {.bins = 256, .threads = 1};
+    bf_vote_job job;
+    good = bf_vote_job_make(&image, &options, &job, NULL) == BF_OK && check_counts(&job);
+  }
+  return good;
+}
 
 /* An image of 2^32 + 5 pixels that are all 0: memory that was never written takes no room. */
 static bool check_one_large_image(void) {
@@ -459,7 +485,8 @@ int main(void) {
     good = check_sobel() && check_peaks();
   for (unsigned i = 0; i < 6 && good; i++)
     good = check_threads();
-  good = good && check_whole_floats() && check_bands() && check_one_large_image() && check_strips();
+  good = good && check_whole_floats() && check_full_counters() && check_bands() &&
+         check_one_large_image() && check_strips();
   free(memory);
   free(masks);
   free(weights);

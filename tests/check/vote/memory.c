@@ -1,0 +1,68 @@
+/* Room vote when allocations fail, one after the other: either the answer is right all the same, or
+ * there is none, memory is said to be exhausted and the result is as before. */
+#include "../failing_memory.h"
+#include "vote/vote.h"
+
+#include <string.h>
+
+enum { WIDTH = 700, HEIGHT = 500 };
+static uint16_t picture[HEIGHT][WIDTH];
+static uint8_t smooth[HEIGHT][WIDTH];
+static float weights[HEIGHT][WIDTH];
+
+/* 1 done without a failed allocation, 0 one failed, -1 wrong. */
+static int judge(int error, bool right, bool untouched) {
+  bool reached = left < 0;
+  left = -1;
+  if (error == BF_OK)
+    return !right ? -1 : reached ? 0 : 1;
+  return error == BF_NO_MEMORY && reached && untouched ? 0 : -1;
+}
+
+/* Counts of bytes or of words. */
+static int count_pixels(const void *input) {
+  bool words = input == picture;
+  bf_pixels image = {
+      .data = input, .type = words ? BF_PIXEL_U16 : BF_PIXEL_U8, .width = WIDTH, .height = HEIGHT};
+  bf_histogram_options options = {.bins = 1000, .high = 3000, .threads = 1};
+  uint64_t counts[1000] = {5}, total = 0;
+  int error = bf_histogram_u64(&image, &options, counts, NULL);
+  for (unsigned i = 0; i < 1000; i++)
+    total += counts[i];
+  return judge(error, total == WIDTH * HEIGHT, total == 5);
+}
+
+static int sum_pixels(const void *input) {
+  static const double edges[] = {0, 10, 20, 3000};
+  bf_pixels image = {.data = input, .type = BF_PIXEL_F32, .width = WIDTH, .height = HEIGHT};
+  bf_histogram_options options = {.bins = 3, .edges = edges, .weights = weights, .threads = 1};
+  double sums[3] = {7, 0, 0};
+  int error = bf_histogram_f64(&image, &options, sums, NULL);
+  double total = sums[0] + sums[1] + sums[2];
+  return judge(error, total == WIDTH * HEIGHT, total == 7);
+}
+
+static int find_lines(const void *input) {
+  bf_pixels image = {.data = input, .type = BF_PIXEL_U16, .width = WIDTH, .height = HEIGHT};
+  bf_hough_options options = {.form = BF_HOUGH_CARTESIAN, .theta_step = 0.1, .threads = 1};
+  bf_peak_options peaks = {.max_lines = 3};
+  bf_hough_result result;
+  int error = bf_hough_lines(&image, 0, &options, &peaks, &result, NULL);
+  int answer = judge(error, result.lines.count == 3, !result.edges && !result.lines.peak);
+  bf_hough_result_clear(&result);
+  return answer;
+}
+
+int main(void) {
+  for (unsigned y = 0; y < HEIGHT; y++)
+    for (unsigned x = 0; x < WIDTH; x++) {
+      picture[y][x] = (uint16_t)((x * 7 + y * y) % 2000 + (x > y ? 900 : 0));
+      smooth[y][x] = (uint8_t)((x * 3 / 2 + (y ^ x)) % 16 + 100);
+      weights[y][x] = 1;
+    }
+  bool good = all_fail_well("histogram of words", count_pixels, picture);
+  good = all_fail_well("histogram of bytes", count_pixels, smooth) && good;
+  good = all_fail_well("sums", sum_pixels, weights) && good;
+  good = all_fail_well("lines", find_lines, picture) && good;
+  return good ? 0 : 1;
+}
