@@ -2,8 +2,8 @@
 # Builds what a GPU machine needs, with cc and (for the CUDA tests) nvcc alone:
 #   gpu/build.sh OUT
 # OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/libbankfold-inject.so, and a
-# program for each tests/gpu/*.cu and gpu/*.cu where nvcc is found (in $PATH or the usual place; $NVCC
-# names another, and none where it is empty).
+# program for each tests/gpu/*.cu and gpu/*.cu, and OUT/vote_bench from gpu/vote, where nvcc is found (in
+# $PATH or the usual place; $NVCC names another, and none where it is empty).
 # $CC, $CFLAGS, $JOBS as usual. zstd is linked where its header is there, and opened at run time
 # where it is not.
 set -eu
@@ -44,16 +44,24 @@ $cc -O1 -o "$out/embed" tools/embed.c
 
 operations=$(ls src/emu/run_*.c)
 sets=$(ls src/search/kernel_avx*.c src/memory/memo_avx*.c)
-rest=$(ls src/*/*.c | grep -vxF -e "$operations" -e "$sets")
+sums=$(ls src/vote/{reference,hough_count,edges}.c)
+rest=$(ls src/*/*.c | grep -vxF -e "$operations" -e "$sets" -e src/vote/kernel.c -e "$sums")
 emu="-O3 -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-trapping-math"
+vote="-O3 -ffp-contract=off -fno-trapping-math -fno-math-errno"
 compile library "" $rest "$out"/embedded_*.c
 compile emu-plain "$emu -DBF_EMU_ISA=plain" $operations
+compile vote-plain "$vote -DBF_VOTE_ISA=plain" src/vote/kernel.c
+compile vote-sums "$vote" $sums
 if [ "$(uname -m)" = x86_64 ]; then
   avx2="-mavx2 -mfma -mbmi -mbmi2 -mf16c -mlzcnt -mpopcnt"
   avx512="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mavx512vpopcntdq -mfma -mbmi -mbmi2 -mf16c -mlzcnt -mpopcnt"
   compile avx2 "-mavx2 -mbmi2" $(ls src/*/*_avx2.c)
   compile avx512 "$avx512" $(ls src/*/*_avx512.c)
   compile emu-avx2 "$emu $avx2 -DBF_EMU_ISA=avx2" $operations
+  compile vote-sse4 "$vote -msse4.2 -mpopcnt -DBF_VOTE_ISA=sse4" src/vote/kernel.c
+  compile vote-avx2 "$vote -mavx2 -mbmi -mbmi2 -DBF_VOTE_ISA=avx2" src/vote/kernel.c
+  compile vote-avx512 "$vote -mavx512f -mavx512bw -mavx512dq -mavx512vl -mbmi -mbmi2 -mprefer-vector-width=512 \
+    -DBF_VOTE_ISA=avx512" src/vote/kernel.c
   compile emu-avx512 "$emu $avx512 -mprefer-vector-width=512 -DBF_EMU_ISA=avx512" $operations
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
@@ -75,3 +83,11 @@ for source in tests/gpu/*.cu gpu/*.cu; do
   [ -e "$source" ] || continue
   "$nvcc" -arch=sm_90 -O2 -lineinfo -o "$out/$(basename "$source" .cu)" "$source"
 done
+
+# Histograms and Hough transforms on the GPU, beside CUB's and the CPU's.
+mkdir -p "$out/objects-vote"
+printf '%s\n' gpu/vote/*.cu | xargs -P "$jobs" -I FILE sh -c '
+  object='"$out"'/objects-vote/$(basename "$1").o
+  '"$nvcc"' -std=c++17 -arch=sm_90 -O3 -lineinfo -Iinclude -c "$1" -o "$object"' sh FILE
+"$nvcc" -arch=sm_90 -o "$out/vote_bench" "$out"/objects-vote/*.o "$out"/objects/*/*.o \
+  -Xlinker "${zstd:--lm}" -lm -ldl -Xcompiler -pthread

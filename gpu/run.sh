@@ -2,7 +2,7 @@
 # Everything that is measured on a GPU for docs/results.md, from one script:
 #   gpu/run.sh OUT RESULTS-FOLDER
 # OUT is what gpu/build.sh made; it is made here where it is missing. Writes times.csv,
-# wavefronts.csv (with Nsight Compute), weighted.csv, overhead.txt and sanitizer.txt.
+# wavefronts.csv (with Nsight Compute), weighted.csv, votes.csv (histograms and Hough transforms), overhead.txt and sanitizer.txt.
 set -u
 out=$1
 results=$2
@@ -30,6 +30,10 @@ status=0
 
 "$out/weighted" >"$results/weighted.csv" || status=1
 "$out/measure" "$here/corpus.hashes" >"$results/times.csv" || status=1
+if [ -x "$out/vote_bench" ]; then
+  "$out/vote_bench" --check 3000 >&2 || status=1
+  "$out/vote_bench" >"$results/votes.csv" || status=1
+fi
 if command -v ncu >/dev/null; then
   python3 "$here/wavefronts.py" "$out" "$here/corpus.hashes" >"$results/wavefronts.csv" || status=1
 fi

@@ -1,0 +1,252 @@
+// Finds the fastest way for a histogram by trying, and keeps what was found in a file. Lines are
+//
+//   GPU|type|weights|bins|size METHOD LAYOUT COPIES THREADS BLOCKS LOADS MICROSECONDS
+//
+// where size is the power of two above the number of pixels and spaces in the GPU's name are '_'.
+#include "vote.cuh"
+
+#include <algorithm>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+static const char header[] = "# bankfold: fastest ways of histograms, measured\n";
+
+// ---- The file ----
+
+static std::string tuned_path(const char *path) {
+  if (path)
+    return path;
+  if (const char *named = getenv("BANKFOLD_VOTE_TUNED"))
+    return named;
+  const char *home = getenv("HOME");
+  return home ? std::string(home) + "/.cache/bankfold/vote.tuned" : "";
+}
+
+// What stands before the first space of a line for this problem.
+static int make_key(const bf_pixels *image, const bf_histogram_options *options, std::string *key) {
+  Device device;
+  cudaDeviceProp properties;
+  if (!image || !options)
+    return BF_BAD_INPUT;
+  if (vote_device(&device) || cudaGetDeviceProperties(&properties, device.number) != cudaSuccess)
+    return BF_IO;
+  std::string name = properties.name;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  unsigned size = 0;
+  while (size < 63 && (uint64_t)1 << size < (uint64_t)image->width * image->height)
+    size++;
+  char rest[96];
+  snprintf(rest, sizeof rest, "|%d|%d|%zu|%u", (int)image->type,
+           options->weights ? (int)options->weight_type + 1 : 0, options->bins, size);
+  *key = name + rest;
+  return BF_OK;
+}
+
+static int read_lines(const std::string &path, std::vector<std::string> *lines) {
+  char line[512];
+  FILE *file = fopen(path.c_str(), "r");
+  if (!file)
+    return BF_IO;
+  while (fgets(line, sizeof line, file))
+    lines->push_back(line);
+  fclose(file);
+  return BF_OK;
+}
+
+static bool parse_choice(const char *text, bf_cuda_choice *choice) {
+  unsigned method, layout;
+  *choice = {};
+  if (sscanf(text, " %u %u %u %u %u %u", &method, &layout, &choice->copies, &choice->threads,
+             &choice->blocks_per_sm, &choice->loads) != 6)
+    return false;
+  choice->method = (bf_cuda_method)method;
+  choice->layout = (bf_cuda_layout)layout;
+  return method <= BF_CUDA_WARP_ATOMIC_STRIDED && layout <= BF_CUDA_HASHED;
+}
+
+// Writes beside the file and renames, so that readers see the old or the new one.
+static int replace_file(const std::string &path, const std::vector<std::string> &lines) {
+  std::string temporary = path + ".XXXXXX";
+  size_t folder = path.rfind('/');
+  for (size_t i = 1; folder != std::string::npos && i <= folder; i++)
+    if (path[i] == '/')
+      mkdir(path.substr(0, i).c_str(), 0777);
+  int descriptor = mkstemp(&temporary[0]);
+  FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+  if (!file)
+    return BF_IO;
+  bool written = true;
+  for (const std::string &line : lines)
+    written = fputs(line.c_str(), file) >= 0 && written;
+  written = fclose(file) == 0 && written;
+  if (written && rename(temporary.c_str(), path.c_str()) == 0)
+    return BF_OK;
+  unlink(temporary.c_str());
+  return BF_IO;
+}
+
+static int save(const std::string &path, const std::string &key, const bf_cuda_choice &choice,
+                float microseconds) {
+  std::vector<std::string> lines, kept = {header};
+  char line[160];
+  read_lines(path, &lines);
+  for (const std::string &old : lines)
+    if (old != header && old.compare(0, key.size() + 1, key + " ") != 0)
+      kept.push_back(old);
+  snprintf(line, sizeof line, " %u %u %u %u %u %u %.2f\n", choice.method, choice.layout,
+           choice.copies, choice.threads, choice.blocks_per_sm, choice.loads, microseconds);
+  kept.push_back(key + line);
+  return replace_file(path, kept);
+}
+
+extern "C" int bf_cuda_tuned(const char *path, const bf_pixels *image,
+                             const bf_histogram_options *options, bf_cuda_choice *choice) {
+  std::string key;
+  std::vector<std::string> lines;
+  int error = make_key(image, options, &key);
+  if (error)
+    return error;
+  if (read_lines(tuned_path(path), &lines))
+    return BF_UNSUPPORTED;
+  for (const std::string &line : lines)
+    if (line.compare(0, key.size() + 1, key + " ") == 0)
+      return parse_choice(line.c_str() + key.size(), choice) ? BF_OK : BF_BAD_INPUT;
+  return BF_UNSUPPORTED;
+}
+
+// ---- Trying ----
+
+// Ways worth trying; those that the problem does not allow are refused when they are called.
+static std::vector<bf_cuda_choice> candidates(bool weighted) {
+  std::vector<bf_cuda_choice> list;
+  if (weighted) {
+    for (unsigned threads : {96u, 128u, 192u, 224u})
+      list.push_back({BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, WARP, threads, 1, 1});
+    for (bf_cuda_layout layout : {BF_CUDA_BIN_BY_BIN, BF_CUDA_HASHED})
+      for (unsigned copies : {8u, 32u})
+        for (unsigned threads : {256u, 512u, 1024u})
+          list.push_back({BF_CUDA_SHARED, layout, copies, threads, 2, 1});
+    list.push_back({BF_CUDA_PLAIN, BF_CUDA_BIN_BY_BIN, 8, 512, 2, 1});
+    return list;
+  }
+  for (unsigned copies : {1u, 2u, 4u, 8u, 16u, 32u})
+    for (unsigned threads : {256u, 512u, 1024u})
+      for (unsigned blocks : {1u, 2u, 4u})
+        for (unsigned loads : {1u, 2u, 4u})
+          list.push_back({BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, threads, blocks, loads});
+  for (unsigned copies : {1u, 8u, 32u})
+    for (unsigned threads : {256u, 512u, 1024u})
+      list.push_back({BF_CUDA_PLAIN, BF_CUDA_BIN_BY_BIN, copies, threads, 2, 1});
+  return list;
+}
+
+// A problem with the memory that trying it needs.
+struct Trial {
+  const bf_pixels *image;
+  bf_histogram_options options;
+  void *workspace, *result;
+  size_t workspace_bytes;
+  cudaEvent_t start, stop;
+};
+
+static int call(Trial *trial, const bf_cuda_choice &choice) {
+  return trial->options.weights
+             ? bf_cuda_histogram_f64(trial->workspace, &trial->workspace_bytes, trial->image,
+                                     &trial->options, &choice, (double *)trial->result, 0)
+             : bf_cuda_histogram_u64(trial->workspace, &trial->workspace_bytes, trial->image,
+                                     &trial->options, &choice, (uint64_t *)trial->result, 0);
+}
+
+// The median time of a way in microseconds, of nine.
+static int measure(Trial *trial, const bf_cuda_choice &choice, float *microseconds) {
+  float times[9];
+  int error = call(trial, choice);
+  for (float &time : times) {
+    cudaEventRecord(trial->start, 0);
+    error = error ? error : call(trial, choice);
+    cudaEventRecord(trial->stop, 0);
+    if (error || cudaEventSynchronize(trial->stop) != cudaSuccess ||
+        cudaEventElapsedTime(&time, trial->start, trial->stop) != cudaSuccess)
+      return error ? error : BF_IO;
+  }
+  std::sort(times, times + 9);
+  *microseconds = times[4] * 1000;
+  return BF_OK;
+}
+
+// Memory for every candidate: as much as the one that needs the most.
+static int prepare(Trial *trial, const std::vector<bf_cuda_choice> &list) {
+  size_t most = 0;
+  for (const bf_cuda_choice &choice : list) {
+    size_t needed = 0;
+    trial->workspace_bytes = 0;
+    if (call(trial, choice) == BF_OK)
+      needed = trial->workspace_bytes;
+    most = std::max(most, needed);
+  }
+  trial->workspace_bytes = most;
+  if (most == 0)
+    return BF_BAD_INPUT;
+  if (cudaMalloc(&trial->workspace, most) != cudaSuccess ||
+      cudaMalloc(&trial->result, trial->options.bins * sizeof(double)) != cudaSuccess)
+    return BF_NO_MEMORY;
+  return cudaEventCreate(&trial->start) == cudaSuccess &&
+                 cudaEventCreate(&trial->stop) == cudaSuccess
+             ? bf_cuda_workspace_clear(trial->workspace, most, 0)
+             : BF_IO;
+}
+
+static void clear(Trial *trial) {
+  cudaFree(trial->workspace);
+  cudaFree(trial->result);
+  if (trial->start)
+    cudaEventDestroy(trial->start);
+  if (trial->stop)
+    cudaEventDestroy(trial->stop);
+}
+
+static int find_best(Trial *trial, const std::vector<bf_cuda_choice> &list, bf_cuda_choice *best,
+                     float *best_time) {
+  *best_time = -1;
+  for (const bf_cuda_choice &choice : list) {
+    float time;
+    int error = measure(trial, choice, &time);
+    if (error == BF_UNSUPPORTED)
+      continue;
+    if (error)
+      return error;
+    if (*best_time < 0 || time < *best_time) {
+      *best_time = time;
+      *best = choice;
+    }
+  }
+  return *best_time < 0 ? BF_UNSUPPORTED : BF_OK;
+}
+
+extern "C" int bf_cuda_tune(const char *path, const bf_pixels *image,
+                            const bf_histogram_options *options, bf_cuda_choice *best) {
+  std::string key;
+  bf_cuda_choice found = {};
+  float microseconds = 0;
+  int error = make_key(image, options, &key);
+  if (error)
+    return error;
+  Trial trial = {image, *options, NULL, NULL, 0, NULL, NULL};
+  trial.options.accumulate = false;
+  std::vector<bf_cuda_choice> list = candidates(options->weights != NULL);
+  error = prepare(&trial, list);
+  if (!error)
+    error = find_best(&trial, list, &found, &microseconds);
+  clear(&trial);
+  if (error)
+    return error;
+  if (best)
+    *best = found;
+  std::string file = tuned_path(path);
+  return file.empty() ? BF_IO : save(file, key, found, microseconds);
+}
