@@ -31,6 +31,8 @@ const bf_reproduction *bf_reproduce_find(const char *name);
 const char *bf_reproduce_ptx(const char *name);
 /* The text of tests/data/h200/NAME.csv, for the files that meson.build names; or NULL. */
 const char *bf_reproduce_data(const char *name);
+/* The text of examples/rgpu/NAME.df, or NULL. */
+const char *bf_reproduce_graph(const char *name);
 
 /* ---- What a reproduction asks of its run ---- */
 

@@ -4,7 +4,8 @@
  *   kernels        the PTX of kernels with their benchmarks as bf_corpus_folders[],
  *   reproduce      the reproductions of reproduce/ as bf_reproduce_files[],
  *   reproduce-ptx  their PTX as bf_reproduce_kernels[],
- *   reproduce-data measurements that they compare with, as bf_reproduce_measured[].
+ *   reproduce-data measurements that they compare with, as bf_reproduce_measured[],
+ *   graphs         the graphs of examples/rgpu as bf_reproduce_graphs[].
  * An entry is named after its file: machines/hopper.machine is hopper. The text is written byte by
  * byte, because C promises string literals of only 4095 characters. */
 #include <stdio.h>
@@ -39,6 +40,11 @@ static const embed_form forms[] = {
     {"reproduce-data",
      "/* Written by tools/embed.c from tests/data/. */\n#include \"reproduce/frame/frame.h\"\n\n",
      "", "const bf_reproduce_kernel bf_reproduce_measured[] = {\n", "    {\"@\", text_#},\n",
+     "    {NULL, NULL},\n};\n"},
+    {"graphs",
+     "/* Written by tools/embed.c from examples/rgpu/. */\n"
+     "#include \"reproduce/frame/frame.h\"\n\n",
+     "", "const bf_reproduce_kernel bf_reproduce_graphs[] = {\n", "    {\"@\", text_#},\n",
      "    {NULL, NULL},\n};\n"},
     {"reproduce",
      "/* Written by tools/embed.c from reproduce/. */\n#include \"reproduce/frame/frame.h\"\n\n",
@@ -119,7 +125,7 @@ static const embed_form *find_form(const char *word) {
 int main(int argc, char **argv) {
   const embed_form *form = argc < 4 ? NULL : find_form(argv[1]);
   if (!form) {
-    fputs("usage: embed machines|gpus|kernels|reproduce|reproduce-ptx|reproduce-data OUTPUT "
+    fputs("usage: embed machines|gpus|kernels|reproduce|reproduce-ptx|reproduce-data|graphs OUTPUT "
           "INPUT...\n",
           stderr);
     return 2;

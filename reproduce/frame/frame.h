@@ -17,6 +17,7 @@ typedef struct bf_reproduce_kernel {
 } bf_reproduce_kernel;
 extern const bf_reproduce_kernel bf_reproduce_kernels[];
 extern const bf_reproduce_kernel bf_reproduce_measured[]; /* measurements, as CSV */
+extern const bf_reproduce_kernel bf_reproduce_graphs[];   /* of R-GPU */
 
 typedef struct frame_claim {
   struct frame_claim *next;

@@ -37,6 +37,8 @@ const char *bf_reproduce_ptx(const char *name) { return find_text(bf_reproduce_k
 
 const char *bf_reproduce_data(const char *name) { return find_text(bf_reproduce_measured, name); }
 
+const char *bf_reproduce_graph(const char *name) { return find_text(bf_reproduce_graphs, name); }
+
 /* ---- What a reproduction asks ---- */
 
 bool bf_reproduce_is_quick(const bf_reproduce_run *run) { return run->settings.quick; }

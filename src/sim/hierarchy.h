@@ -11,6 +11,10 @@
 
 enum { BF_SIM_SECTOR_BYTES = 32, BF_SIM_LINE_BYTES = 128 };
 
+/* Entries in the access queue of a slice (002, 7.2.1). Only loads that wait for a hit are kept to
+ * it; where they fill it, nothing else reaches the slice. */
+enum { BF_SIM_SLICE_QUEUE = 8 };
+
 /* The number of sectors in a mask of four: digit `mask` of a table. */
 static inline unsigned bf_sim_sectors(uint8_t mask) {
   return (unsigned)(UINT64_C(0x4332322132212110) >> 4 * (mask & 15) & 15);
@@ -21,6 +25,7 @@ typedef enum bf_sim_request_kind {
   BF_SIM_STORE,
   BF_SIM_ATOMIC, /* is answered, as a load */
   BF_SIM_REDUCE, /* is not, but for the news that it has happened, as a store */
+  BF_SIM_WAIT,   /* a load that goes round in the queue of its slice until it hits; R-GPU only */
 } bf_sim_request_kind;
 
 /* Sectors of one 128-byte line. */
@@ -53,6 +58,10 @@ int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
 /* The first cycle at which advance would have something to do; where only stores are left, the
  * cycle at which the last of them is done. UINT64_MAX: nothing is waiting. */
 uint64_t bf_sim_memory_next(const bf_sim_memory *memory);
+/* Loads that wait for a hit in the queue of one slice: those that are there now, in the fullest one,
+ * and the most that have ever been. */
+unsigned bf_sim_memory_waiting(const bf_sim_memory *memory);
+unsigned bf_sim_memory_most_waiting(const bf_sim_memory *memory);
 /* Adds hits, misses (both in sectors) and bytes to the result. */
 void bf_sim_memory_count(const bf_sim_memory *memory, bf_sim_result *result);
 

@@ -21,6 +21,7 @@ typedef enum stage {
   FETCH,   /* the read reaches its channel */
   DATA,    /* its data has come from DRAM */
   READY,   /* it leaves for its multiprocessor */
+  AGAIN,   /* a load that waits for a hit has gone round the queue of its slice */
   LATER,   /* nothing yet */
 } stage;
 
@@ -36,6 +37,7 @@ struct bf_sim_memory {
   uint64_t request_cycles, return_cycles;
   uint64_t sector_ticks, atomic_ticks, return_ticks; /* return_ticks: of a sector */
   uint64_t *slice_free, *port_free;                  /* in ticks */
+  unsigned *waiting, most_waiting;                   /* loads that wait for a hit, by slice */
   uint64_t until;                                    /* of the last call */
   uint64_t hits, misses;                             /* sectors of loads and atomics */
   void (*answer)(void *context, const bf_sim_request *request, uint64_t cycle);
@@ -116,8 +118,9 @@ static int create_tables(const bf_sim_gpu *gpu, bf_sim_memory *memory) {
   memory->free_node = BF_SIM_NO_NODE;
   memory->slice_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->port_free = bf_arena_alloc(&memory->arena, memory->sms * sizeof(uint64_t));
+  memory->waiting = bf_arena_alloc(&memory->arena, memory->slices * sizeof(unsigned));
   uint32_t nodes = memory->channels + FIRST_NODES;
-  if (!memory->slice_free || !memory->port_free ||
+  if (!memory->slice_free || !memory->port_free || !memory->waiting ||
       reserve(memory, nodes < memory->most_nodes ? nodes : memory->most_nodes) != BF_OK)
     return BF_NO_MEMORY;
   memory->free_node = memory->channels;
@@ -166,7 +169,7 @@ void bf_sim_memory_free(bf_sim_memory *memory) {
 
 /* Whether the answer of a request carries data. */
 static bool has_data(const bf_sim_request *request) {
-  return request->kind == BF_SIM_LOAD || request->kind == BF_SIM_ATOMIC;
+  return request->kind != BF_SIM_STORE && request->kind != BF_SIM_REDUCE;
 }
 
 /* Sends the answer of a request. The sectors of its data pass the port of its multiprocessor one by
@@ -275,6 +278,8 @@ static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request)
   uint64_t *slice = &memory->slice_free[bf_sim_spread(request->line, memory->slices, &round)];
   if (request->kind == BF_SIM_ATOMIC || request->kind == BF_SIM_REDUCE)
     work = later_of(request->operations, 1) * memory->atomic_ticks;
+  else if (request->kind == BF_SIM_WAIT) /* only looks */
+    work = memory->sector_ticks;
   else
     work = bf_sim_sectors(request->sectors) * memory->sector_ticks;
   *slice = later_of(*slice, memory->event.now * CYCLE) + work;
@@ -320,6 +325,28 @@ static void serve_reduction(bf_sim_memory *memory, const bf_sim_request *request
   write_sectors(memory, request->line, request->sectors);
 }
 
+/* A load that waits for a hit, new or come round again: where not all its sectors are there, it goes
+ * round the queue of its slice, which has as many entries as GPGPU-Sim gives it. */
+static void serve_wait(bf_sim_memory *memory, uint32_t index) {
+  bf_sim_node *node = &memory->node[index];
+  uint64_t round;
+  unsigned *waiting = &memory->waiting[bf_sim_spread(node->request.line, memory->slices, &round)];
+  uint8_t sectors = node->request.sectors;
+  bool is_new = node->stage != AGAIN;
+  bool hits = memory->cache && bf_sim_cache_look(memory->cache, node->request.line, sectors) == sectors;
+  if (hits) {
+    *waiting -= !is_new;
+    memory->hits += bf_sim_sectors(sectors);
+    post(memory, index, READY, node->served);
+    return;
+  }
+  *waiting += is_new;
+  if (*waiting > memory->most_waiting)
+    memory->most_waiting = *waiting;
+  uint64_t round_cycles = bf_sim_cycle_after(BF_SIM_SLICE_QUEUE * memory->sector_ticks);
+  post(memory, index, AGAIN, node->served + round_cycles);
+}
+
 /* A request has reached its slice. */
 static void serve(bf_sim_memory *memory, uint32_t index) {
   bf_sim_node *node = &memory->node[index];
@@ -335,6 +362,9 @@ static void serve(bf_sim_memory *memory, uint32_t index) {
   case BF_SIM_REDUCE:
     serve_reduction(memory, &node->request);
     break;
+  case BF_SIM_WAIT:
+    serve_wait(memory, index);
+    return;
   }
   post(memory, index, READY, node->served);
 }
@@ -430,6 +460,9 @@ static void happen(bf_sim_memory *memory, uint32_t index) {
   case READY:
     send_answer(memory, index);
     break;
+  case AGAIN:
+    serve(memory, index);
+    break;
   }
 }
 
@@ -463,6 +496,7 @@ int bf_sim_memory_add(bf_sim_memory *memory, const bf_sim_request *request) {
   bf_sim_node *node = &memory->node[index];
   memory->free_node = node->next;
   node->request = *request;
+  node->stage = LATER;
   node->order = memory->order++;
   node->due = later_of(request->cycle + memory->request_cycles, memory->until);
   bf_sim_calendar_add(&memory->arriving, memory->node, index);
@@ -507,6 +541,15 @@ uint64_t bf_sim_memory_next(const bf_sim_memory *memory) {
     busy = later_of(busy, bf_sim_cycle_after(memory->slice_free[i]));
   return busy > memory->until ? busy : UINT64_MAX;
 }
+
+unsigned bf_sim_memory_waiting(const bf_sim_memory *memory) {
+  unsigned most = 0;
+  for (unsigned i = 0; i < memory->slices; i++)
+    most = memory->waiting[i] > most ? memory->waiting[i] : most;
+  return most;
+}
+
+unsigned bf_sim_memory_most_waiting(const bf_sim_memory *memory) { return memory->most_waiting; }
 
 void bf_sim_memory_count(const bf_sim_memory *memory, bf_sim_result *result) {
   result->l2_hits += memory->hits;

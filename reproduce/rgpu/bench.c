@@ -1,0 +1,229 @@
+/* Runs benchmarks of R-GPU, as graphs and as kernels. */
+#include "reproduce/rgpu/bench.h"
+
+#include "kernels/devices.h"
+#include "kernels/sim_device.h"
+#include "reproduce/reproduce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const rgpu_benchmark *const rgpu_benchmarks[] = {
+    &rgpu_conv, &rgpu_hist, &rgpu_integr,  &rgpu_mriq,   &rgpu_nn,
+    &rgpu_nw,   &rgpu_path, &rgpu_stencil, &rgpu_stream, NULL};
+
+const rgpu_benchmark *rgpu_benchmark_find(const char *name) {
+  for (unsigned i = 0; rgpu_benchmarks[i]; i++)
+    if (strcmp(rgpu_benchmarks[i]->name, name) == 0)
+      return rgpu_benchmarks[i];
+  return NULL;
+}
+
+/* ---- Data ---- */
+
+/* The number of an array; the names are those of our own graphs. */
+static unsigned find_array(const rgpu_data *data, const char *name) {
+  unsigned i = 0;
+  while (strcmp(data->setup->graph->array[i].name, name) != 0)
+    i++;
+  return i;
+}
+
+void *rgpu_array(const rgpu_data *data, const char *name) {
+  return data->memory +
+         (data->setup->array_address[find_array(data, name)] - BF_RGPU_GLOBAL_BASE);
+}
+
+uint64_t rgpu_elements(const rgpu_data *data, const char *name) {
+  return data->setup->array_count[find_array(data, name)];
+}
+
+int64_t rgpu_parameter(const rgpu_data *data, const char *name) {
+  unsigned i = 0;
+  while (strcmp(data->setup->graph->parameter[i].name, name) != 0)
+    i++;
+  return data->setup->parameter[i];
+}
+
+int rgpu_load_gpu(const char *name, bool prefers_shared, bf_sim_gpu **gpu,
+                  bf_diagnostic *diagnostic) {
+  static const char *const changes[] = {"l1_bytes=49152", "l1_ways=6",
+                                        "shared_bytes_per_sm=16384"};
+  BF_TRY(bf_sim_gpu_load(name, gpu, diagnostic));
+  int error = BF_OK;
+  for (unsigned i = 0; i < 3 && error == BF_OK && !prefers_shared; i++)
+    error = bf_sim_gpu_set(*gpu, changes[i], diagnostic);
+  if (error != BF_OK)
+    bf_sim_gpu_free(*gpu);
+  return error;
+}
+
+/* ---- A benchmark that is prepared ---- */
+
+typedef struct prepared {
+  bf_rgpu_graph *graph;
+  bf_rgpu_setup *setup;
+  rgpu_data before, after;
+} prepared;
+
+static unsigned count_overrides(const rgpu_benchmark *benchmark, bool is_quick) {
+  unsigned count = 0;
+  while (is_quick && count < RGPU_QUICK && benchmark->quick[count])
+    count++;
+  return count;
+}
+
+/* A second memory with the same content. */
+static int copy_memory(prepared *own, bf_diagnostic *diagnostic) {
+  uint64_t bytes = own->setup->global_bytes;
+  own->after = own->before;
+  own->after.memory = malloc(bytes + 1);
+  if (!own->after.memory)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  memcpy(own->after.memory, own->before.memory, bytes);
+  return BF_OK;
+}
+
+static int prepare(const rgpu_benchmark *benchmark, bool is_quick, prepared *own,
+                   bf_diagnostic *diagnostic) {
+  *own = (prepared){0};
+  BF_TRY(bf_rgpu_parse(benchmark->name, bf_reproduce_graph(benchmark->name), &own->graph,
+                       diagnostic));
+  BF_TRY(bf_rgpu_setup_create(own->graph, benchmark->copies, count_overrides(benchmark, is_quick),
+                              benchmark->quick, &own->setup, diagnostic));
+  own->before.setup = own->setup;
+  BF_TRY(bf_rgpu_memory_create(own->setup, &own->before.memory, diagnostic));
+  if (benchmark->prepare)
+    benchmark->prepare(&own->before);
+  return copy_memory(own, diagnostic);
+}
+
+static void free_prepared(prepared *own) {
+  free(own->before.memory);
+  free(own->after.memory);
+  bf_rgpu_setup_free(own->setup);
+  bf_rgpu_free(own->graph);
+}
+
+/* Wrong results are errors. */
+static int check_results(const rgpu_benchmark *benchmark, const prepared *own, const char *what,
+                         bf_corpus_outcome *outcome, bf_diagnostic *diagnostic) {
+  *outcome = (bf_corpus_outcome){0};
+  BF_TRY(benchmark->check(&own->before, &own->after, outcome, diagnostic));
+  if (outcome->wrong)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%s of %s computes wrong results: %s", what,
+                   benchmark->name, outcome->first_wrong);
+  return BF_OK;
+}
+
+/* ---- As a graph ---- */
+
+/* Adds what one launch has cost to the launches before it. */
+static void add_launch(bf_rgpu_sim_result *to, const bf_rgpu_sim_result *before, unsigned nodes) {
+  to->cycles += before->cycles;
+  to->seconds += before->seconds;
+  to->rgpu_cycles += before->rgpu_cycles;
+  to->blocks += before->blocks;
+  to->prefetches += before->prefetches;
+  to->loads_sent += before->loads_sent;
+  to->stores_sent += before->stores_sent;
+  to->waits_sent += before->waits_sent;
+  for (unsigned i = 0; i < BF_RGPU_CLASSES; i++)
+    to->fired[i] += before->fired[i];
+  to->memory.l1_hits += before->memory.l1_hits;
+  to->memory.l1_misses += before->memory.l1_misses;
+  to->memory.l2_hits += before->memory.l2_hits;
+  to->memory.l2_misses += before->memory.l2_misses;
+  to->memory.dram_read_bytes += before->memory.dram_read_bytes;
+  to->memory.dram_written_bytes += before->memory.dram_written_bytes;
+  for (unsigned i = 0; i < nodes; i++)
+    to->node[i].fired += before->node[i].fired;
+  for (unsigned i = 0; i < nodes; i++)
+    for (unsigned j = 0; j <= BF_RGPU_OPERANDS; j++)
+      to->node[i].fifo[j].written += before->node[i].fifo[j].written;
+}
+
+/* One launch, with the parameter of passes at a value. */
+static int launch_pass(const rgpu_benchmark *benchmark, const rgpu_run *run, const prepared *own,
+                       uint64_t pass, bf_rgpu_sim_result *result, bf_diagnostic *diagnostic) {
+  char text[64];
+  const char *overrides[RGPU_QUICK + 1];
+  unsigned count = count_overrides(benchmark, run->is_quick);
+  bf_rgpu_sim_settings settings = {.gpu = run->gpu,
+                                   .fabric = run->fabric,
+                                   .order = run->order,
+                                   .after = benchmark->after};
+  bf_rgpu_setup *setup;
+  memcpy(overrides, benchmark->quick, sizeof benchmark->quick);
+  if (benchmark->pass) {
+    snprintf(text, sizeof text, "%s=%llu", benchmark->pass, (unsigned long long)pass);
+    overrides[count++] = text;
+  }
+  BF_TRY(bf_rgpu_setup_create(own->graph, benchmark->copies, count, overrides, &setup, diagnostic));
+  int error = bf_rgpu_simulate(&settings, setup, own->after.memory, result, diagnostic);
+  bf_rgpu_setup_free(setup);
+  return error;
+}
+
+static int launch_all(const rgpu_benchmark *benchmark, const rgpu_run *run, const prepared *own,
+                      bf_rgpu_sim_result *result, bf_diagnostic *diagnostic) {
+  uint64_t step = benchmark->pass ? benchmark->pass_step : 1;
+  uint64_t end =
+      benchmark->pass ? (uint64_t)rgpu_parameter(&own->before, benchmark->passes) : 1;
+  for (uint64_t pass = 0; pass < end; pass += step) {
+    bf_rgpu_sim_result before = *result;
+    int error = launch_pass(benchmark, run, own, pass, result, diagnostic);
+    if (pass && error == BF_OK)
+      add_launch(result, &before, own->graph->nodes);
+    bf_arena_free(&before.arena);
+    if (error != BF_OK)
+      return error;
+  }
+  return BF_OK;
+}
+
+int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_outcome *outcome,
+                   bf_diagnostic *diagnostic) {
+  prepared own;
+  *outcome = (rgpu_outcome){0};
+  int error = prepare(benchmark, run->is_quick, &own, diagnostic);
+  if (error == BF_OK)
+    error = launch_all(benchmark, run, &own, &outcome->result, diagnostic);
+  if (error == BF_OK)
+    error = check_results(benchmark, &own, "the graph", &outcome->check, diagnostic);
+  free_prepared(&own);
+  return error;
+}
+
+/* ---- As a kernel ---- */
+
+static int launch_kernel(const rgpu_benchmark *benchmark, const prepared *own,
+                         bf_sim_record *record, bf_diagnostic *diagnostic) {
+  bf_device device;
+  BF_TRY(bf_sim_device_create("rgpu", bf_reproduce_ptx("rgpu"), record, &device, diagnostic));
+  int error = benchmark->launch(&own->before, &own->after, &device, diagnostic);
+  bf_emu_device_free(&device);
+  return error;
+}
+
+int rgpu_run_kernel(const rgpu_benchmark *benchmark, const char *gpu, bool is_quick,
+                    bf_sim_result *result, bf_diagnostic *diagnostic) {
+  bf_sim_gpu *loaded;
+  prepared own;
+  bf_sim_launched total = {0};
+  bf_corpus_outcome outcome;
+  BF_TRY(rgpu_load_gpu(gpu, benchmark->prefers_shared, &loaded, diagnostic));
+  bf_sim_record record = {.settings = {.gpu = loaded, .workers = 1}};
+  int error = prepare(benchmark, is_quick, &own, diagnostic);
+  if (error == BF_OK)
+    error = launch_kernel(benchmark, &own, &record, diagnostic);
+  if (error == BF_OK)
+    error = check_results(benchmark, &own, "the kernel", &outcome, diagnostic);
+  if (error == BF_OK)
+    error = bf_sim_record_total(&record, &total, diagnostic);
+  *result = total.result;
+  bf_sim_record_free(&record);
+  free_prepared(&own);
+  bf_sim_gpu_free(loaded);
+  return error;
+}

@@ -1,0 +1,75 @@
+/* The nine benchmarks of document 002, Table 7.1: a graph for R-GPU (examples/rgpu), a kernel for an
+ * ordinary GPU (rgpu.cu), and a reference on the CPU. Both machines have the same memory below their
+ * multiprocessors, and begin with the same arrays. */
+#ifndef BF_REPRODUCE_RGPU_BENCH_H
+#define BF_REPRODUCE_RGPU_BENCH_H
+
+#include "kernels/corpus.h"
+#include "rgpu/sim.h"
+
+/* The arrays of a graph. */
+typedef struct rgpu_data {
+  const bf_rgpu_setup *setup;
+  unsigned char *memory;
+} rgpu_data;
+
+/* An array of the graph by its name, and its elements; a parameter. Both must exist. */
+void *rgpu_array(const rgpu_data *data, const char *name);
+uint64_t rgpu_elements(const rgpu_data *data, const char *name);
+int64_t rgpu_parameter(const rgpu_data *data, const char *name);
+
+enum { RGPU_QUICK = 3 };
+
+typedef struct rgpu_benchmark {
+  const char *name, *title;
+  unsigned copies;               /* of the graph on an SM */
+  unsigned lanes;                /* published */
+  double speedup;                /* published; 0: only in a figure */
+  const char *quick[RGPU_QUICK]; /* parameters of quick runs: NAME=NUMBER, or NULL */
+  /* Where one launch does not do all: the parameter that grows, by how much, and up to which. */
+  const char *pass, *passes;
+  unsigned pass_step;
+  bool prefers_shared; /* the kernel wants 48 KB of shared memory, not of first-level cache */
+  const bf_rgpu_after *after;
+  /* Changes what the graph says about the first content of arrays; or NULL. */
+  void (*prepare)(const rgpu_data *data);
+  /* Runs the kernel and puts its results into the arrays of `result`, which begin as `data`. */
+  int (*launch)(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
+                bf_diagnostic *diagnostic);
+  /* Compares results with what the reference makes of the first content. */
+  int (*check)(const rgpu_data *before, const rgpu_data *after, bf_corpus_outcome *outcome,
+               bf_diagnostic *diagnostic);
+} rgpu_benchmark;
+
+/* All of them, ending with a NULL name. */
+extern const rgpu_benchmark *const rgpu_benchmarks[];
+extern const rgpu_benchmark rgpu_conv, rgpu_hist, rgpu_integr, rgpu_mriq, rgpu_nn, rgpu_nw,
+    rgpu_path, rgpu_stencil, rgpu_stream;
+const rgpu_benchmark *rgpu_benchmark_find(const char *name);
+
+/* Loads a GPU with 48 KB of first-level cache, or 16 KB, the rest being shared memory. */
+int rgpu_load_gpu(const char *name, bool prefers_shared, bf_sim_gpu **gpu,
+                  bf_diagnostic *diagnostic);
+
+/* What R-GPU made of a benchmark: counts are summed over launches. */
+typedef struct rgpu_outcome {
+  bf_rgpu_sim_result result; /* of the last launch; cycles, firings and bytes of all */
+  bf_corpus_outcome check;
+} rgpu_outcome;
+
+/* How a benchmark runs. */
+typedef struct rgpu_run {
+  const bf_sim_gpu *gpu;
+  bf_rgpu_fabric fabric;
+  bf_rgpu_order order;
+  bool is_quick;
+} rgpu_run;
+
+/* Runs the graph; free the arena of outcome->result. Wrong results are errors. */
+int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_outcome *outcome,
+                   bf_diagnostic *diagnostic);
+/* Runs the kernel on the GPU of that name: cycles of all launches. Wrong results are errors. */
+int rgpu_run_kernel(const rgpu_benchmark *benchmark, const char *gpu, bool is_quick,
+                    bf_sim_result *result, bf_diagnostic *diagnostic);
+
+#endif
