@@ -1,31 +1,54 @@
 // The nine benchmarks of document 002, Table 7.1, as kernels for an ordinary GPU, each with what
 // helps it on a Fermi: values kept in registers, loads before their use, tiles in shared memory.
 
-// ---- CONV: 3 x 3 weights, out[y][x] from columns x - 2 .. x of rows y .. y + 2 ----
-
-enum { CONV_ROWS = 16 };
-
-__device__ float row_sum(const float *row, float outer, float inner) {
-  return outer * row[-2] + inner * row[-1] + outer * row[0];
+// Loads that stay in the order in which they are written, all before what uses them: a simulator
+// that follows the PTX then has many of them on their way at once.
+__device__ float load(const float *from) {
+  float value;
+  asm volatile("ld.global.f32 %0, [%1];" : "=f"(value) : "l"(__cvta_generic_to_global(from)));
+  return value;
 }
 
-// A thread makes CONV_ROWS pixels of a column, and keeps the sums of the last two rows.
+__device__ int load(const int *from) {
+  int value;
+  asm volatile("ld.global.s32 %0, [%1];" : "=r"(value) : "l"(__cvta_generic_to_global(from)));
+  return value;
+}
+
+// ---- CONV: 3 x 3 weights, out[y][x] from columns x - 2 .. x of rows y .. y + 2 ----
+
+enum { CONV_ROWS = 16, CONV_AHEAD = 6 };
+
+// A thread makes CONV_ROWS pixels of a column. It loads the three columns of CONV_AHEAD rows at
+// once, and keeps the sums of the rows.
 extern "C" __global__ void conv(const float *in, float *out, unsigned width, unsigned height) {
   unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
   unsigned first = blockIdx.y * CONV_ROWS;
   if (x < 2)
     return;
-  float outer[CONV_ROWS + 2], inner[CONV_ROWS + 2];
+  const float *from = in + (size_t)first * width + x;
+  float *to = out + (size_t)first * width + x, outer[2] = {0, 0}, inner = 0;
 #pragma unroll
-  for (int i = 0; i < CONV_ROWS + 2; i++) {
-    const float *row = in + (size_t)(first + i) * width + x;
-    outer[i] = row_sum(row, 0.0625f, 0.125f);
-    inner[i] = row_sum(row, 0.125f, 0.25f);
+  for (int group = 0; group < CONV_ROWS + 2; group += CONV_AHEAD) {
+    float value[CONV_AHEAD][3];
+#pragma unroll
+    for (int i = 0; i < CONV_AHEAD; i++)
+#pragma unroll
+      for (int column = 0; column < 3; column++)
+        value[i][column] = load(from + (size_t)(group + i) * width - column);
+#pragma unroll
+    for (int i = 0; i < CONV_AHEAD; i++) {
+      float sides = value[i][0] + value[i][2];
+      float row_outer = 0.0625f * sides + 0.125f * value[i][1];
+      float row_inner = 0.125f * sides + 0.25f * value[i][1];
+      int row = group + i - 2;
+      if (row >= 0 && first + row < height)
+        to[(size_t)row * width] = outer[0] + inner + row_outer;
+      outer[0] = outer[1];
+      outer[1] = row_outer;
+      inner = row_inner;
+    }
   }
-#pragma unroll
-  for (int i = 0; i < CONV_ROWS; i++)
-    if (first + i < height)
-      out[(size_t)(first + i) * width + x] = outer[i] + inner[i + 1] + outer[i + 2];
 }
 
 // ---- HIST: 256 bins, copies of them in shared memory, one word apart from each other's banks ----
@@ -139,19 +162,46 @@ extern "C" __global__ void integr_columns(int *values, unsigned width, unsigned 
 
 // ---- MRIQ: a thread for each voxel, samples in constant memory ----
 
-enum { MOST_SAMPLES = 2048 };
+enum { MOST_SAMPLES = 2048, MRIQ_AHEAD = 4 };
 __constant__ float4 samples[MOST_SAMPLES]; // kx, ky, kz (times 2 pi), phi
 
+// As __cosf and __sinf, in the order in which they are written.
+__device__ float cosine(float angle) {
+  float value;
+  asm volatile("cos.approx.f32 %0, %1;" : "=f"(value) : "f"(angle));
+  return value;
+}
+
+__device__ float sine(float angle) {
+  float value;
+  asm volatile("sin.approx.f32 %0, %1;" : "=f"(value) : "f"(angle));
+  return value;
+}
+
+// count is a multiple of MRIQ_AHEAD.
 extern "C" __global__ void mriq(const float *x, const float *y, const float *z, float *real,
                                 float *imaginary, unsigned count) {
   unsigned n = blockIdx.x * blockDim.x + threadIdx.x;
   float own_x = x[n], own_y = y[n], own_z = z[n], sum_real = 0, sum_imaginary = 0;
-#pragma unroll 4
-  for (unsigned k = 0; k < count; k++) {
-    float4 sample = samples[k];
-    float angle = sample.x * own_x + sample.y * own_y + sample.z * own_z;
-    sum_real += sample.w * __cosf(angle);
-    sum_imaginary += sample.w * __sinf(angle);
+  for (unsigned k = 0; k < count; k += MRIQ_AHEAD) {
+    float angle[MRIQ_AHEAD], phi[MRIQ_AHEAD], wave[MRIQ_AHEAD];
+#pragma unroll
+    for (int i = 0; i < MRIQ_AHEAD; i++) {
+      float4 sample = samples[k + i];
+      phi[i] = sample.w;
+      angle[i] = sample.x * own_x + sample.y * own_y + sample.z * own_z;
+    }
+#pragma unroll
+    for (int i = 0; i < MRIQ_AHEAD; i++) {
+      float real_part = cosine(angle[i]);
+      angle[i] = sine(angle[i]);
+      wave[i] = real_part;
+    }
+#pragma unroll
+    for (int i = 0; i < MRIQ_AHEAD; i++) {
+      sum_real += phi[i] * wave[i];
+      sum_imaginary += phi[i] * angle[i];
+    }
   }
   real[n] = sum_real;
   imaginary[n] = sum_imaginary;
@@ -170,12 +220,14 @@ extern "C" __global__ void nn(const float *weights, const float *inputs, float *
   if (neuron < neurons) {
     const float *weight = weights + (size_t)neuron * inputs_of_one;
     const float *input = inputs + (size_t)first_image * inputs_of_one;
-#pragma unroll 2
     for (unsigned i = lane; i < inputs_of_one; i += 32) {
-      float w = weight[i];
+      float w = load(weight + i), value[NN_IMAGES];
 #pragma unroll
       for (unsigned image = 0; image < NN_IMAGES; image++)
-        sum[image] += w * input[image * inputs_of_one + i];
+        value[image] = load(input + image * inputs_of_one + i);
+#pragma unroll
+      for (unsigned image = 0; image < NN_IMAGES; image++)
+        sum[image] += w * value[image];
     }
   }
 #pragma unroll
@@ -192,7 +244,7 @@ extern "C" __global__ void nn(const float *weights, const float *inputs, float *
 
 // ---- NW: tiles along antidiagonals, a warp for a tile of 32 x 32 ----
 
-enum { NW_TILE = 32 };
+enum { NW_TILE = 32, NW_AHEAD = 16 };
 
 // Tile (x, y) of (width + 1) x (height + 1) scores; similarity has width columns. `diagonal` is
 // x + y, and the first tile of the launch has that x.
@@ -204,11 +256,19 @@ extern "C" __global__ void nw(int *scores, const int *similarity, unsigned width
   unsigned tile_x = first_x + blockIdx.x, tile_y = diagonal - tile_x;
   int *corner = scores + (size_t)tile_y * NW_TILE * pitch + tile_x * NW_TILE;
   const int *of_pairs = similarity + (size_t)tile_y * NW_TILE * width + tile_x * NW_TILE;
-#pragma unroll 8
-  for (unsigned row = 0; row < NW_TILE; row++)
-    pair[row][t] = of_pairs[(size_t)row * width + t];
-  tile[0][t + 1] = corner[t + 1];
-  tile[t + 1][0] = corner[(size_t)(t + 1) * pitch];
+  int above = load(corner + t + 1), beside = load(corner + (size_t)(t + 1) * pitch);
+#pragma unroll
+  for (unsigned from = 0; from < NW_TILE; from += NW_AHEAD) {
+    int value[NW_AHEAD];
+#pragma unroll
+    for (unsigned i = 0; i < NW_AHEAD; i++)
+      value[i] = load(of_pairs + (size_t)(from + i) * width + t);
+#pragma unroll
+    for (unsigned i = 0; i < NW_AHEAD; i++)
+      pair[from + i][t] = value[i];
+  }
+  tile[0][t + 1] = above;
+  tile[t + 1][0] = beside;
   if (t == 0)
     tile[0][0] = corner[0];
   __syncthreads();
@@ -274,11 +334,11 @@ extern "C" __global__ void stencil3d(const float *in, float *out, unsigned nx, u
     below = own;
     own = above;
     if (z + 1 < planes && first + z + 1 < nz - 2) {
-      above = cell[plane];
-      west = cell[-1];
-      east = cell[1];
-      north = cell[-(int)nx];
-      south = cell[nx];
+      above = load(cell + plane);
+      west = load(cell - 1);
+      east = load(cell + 1);
+      north = load(cell - nx);
+      south = load(cell + nx);
     }
     *result = sum * 0.125f - below * 0.5f;
     result += plane;

@@ -20,11 +20,13 @@ static unsigned place_of(const sm_fifo *fifo, unsigned i) {
   return at < fifo->places ? at : at - fifo->places;
 }
 
-/* Counts the values that have arrived by now. */
-static unsigned count_arrived(const sim_sm *sm, sm_fifo *fifo) {
+/* Whether as many values have arrived as there are entries. */
+static bool is_full(const sim_sm *sm, sm_fifo *fifo) {
+  if (fifo->count < fifo->capacity)
+    return false;
   while (fifo->arrived < fifo->count && fifo->ready[place_of(fifo, fifo->arrived)] <= sm->now)
     fifo->arrived++;
-  return fifo->arrived;
+  return fifo->arrived >= fifo->capacity;
 }
 
 bool rgpu_fifo_ready(sim_sm *sm, uint32_t fifo) {
@@ -39,15 +41,12 @@ bool rgpu_fifo_ready(sim_sm *sm, uint32_t fifo) {
 
 void rgpu_fifo_push(sim_sm *sm, uint32_t fifo, uint32_t value, uint64_t ready) {
   sm_fifo *at = &sm->fifo[fifo];
-  const plan_fifo *plan = &sm->chip->plan->fifo[fifo];
-  bf_rgpu_fifo_count *count = &sm->chip->count[plan->reader].fifo[plan->position];
-  unsigned end = place_of(at, at->count), arrived = count_arrived(sm, at);
+  unsigned end = place_of(at, at->count);
   at->value[end] = value;
   at->ready[end] = ready;
   at->count++;
-  count->written++;
-  if (arrived > count->most)
-    count->most = arrived < at->capacity ? arrived : at->capacity;
+  if (at->count > at->most && at->count <= at->capacity)
+    at->most = at->count;
 }
 
 /* Takes the value in front. */
@@ -60,18 +59,19 @@ static void pop(sm_fifo *fifo) {
 /* ---- Firing ---- */
 
 bf_rgpu_stall rgpu_find_stall(sim_sm *sm, uint32_t node, uint32_t *at) {
-  const plan_node *plan = &sm->chip->plan->node[node];
-  if (sm->node[node].fired == sm->chip->plan->setup->iterations)
+  const sim_plan *all = sm->chip->plan;
+  const plan_node *plan = &all->node[node];
+  if (sm->node[node].fired == all->setup->iterations)
     return BF_RGPU_STALL_DONE;
-  for (unsigned i = 0; i < INPUTS; i++)
-    if (plan->fifo[i] != NO_FIFO && !rgpu_fifo_ready(sm, plan->fifo[i])) {
-      *at = plan->fifo[i];
+  for (unsigned i = 0; i < plan->inputs; i++)
+    if (!rgpu_fifo_ready(sm, plan->input[i])) {
+      *at = plan->input[i];
       return BF_RGPU_STALL_EMPTY;
     }
   for (unsigned i = 0; i < plan->receivers; i++) {
-    sm_fifo *fifo = &sm->fifo[plan->receiver[i]];
-    if (count_arrived(sm, fifo) >= fifo->capacity && sm->chip->plan->fifo[plan->receiver[i]].reader != node) {
-      *at = plan->receiver[i];
+    uint32_t fifo = plan->receiver[i];
+    if (is_full(sm, &sm->fifo[fifo]) && all->fifo[fifo].reader != node) {
+      *at = fifo;
       return BF_RGPU_STALL_FULL;
     }
   }
@@ -120,7 +120,7 @@ static void count_activity(bf_rgpu_activity *activity, bf_rgpu_class class, uint
 /* Counts a firing. */
 static void count_firing(sim_sm *sm, uint32_t node) {
   const plan_node *plan = &sm->chip->plan->node[node];
-  sm->chip->count[node].fired++;
+  sm->count[node].fired++;
   sm->chip->result->fired[plan->kind]++;
   if (sm->index == 0)
     count_activity(&sm->chip->result->activity, plan->kind, sm->now);
@@ -128,9 +128,8 @@ static void count_firing(sim_sm *sm, uint32_t node) {
 
 void rgpu_fire(sim_sm *sm, uint32_t node, uint32_t result, unsigned latency) {
   const plan_node *plan = &sm->chip->plan->node[node];
-  for (unsigned i = 0; i < INPUTS; i++)
-    if (plan->fifo[i] != NO_FIFO)
-      pop(&sm->fifo[plan->fifo[i]]);
+  for (unsigned i = 0; i < plan->inputs; i++)
+    pop(&sm->fifo[plan->input[i]]);
   for (unsigned i = 0; i < plan->receivers; i++)
     rgpu_fifo_push(sm, plan->receiver[i], result, sm->now + latency);
   keep(sm, node, result);
@@ -159,15 +158,11 @@ static void fire_core(sim_sm *sm, uint32_t node) {
 /* Adds cycles in which a node did not fire. */
 static void count_stall(sim_sm *sm, uint32_t node, uint64_t cycles) {
   const sm_node *own = &sm->node[node];
-  bf_rgpu_node_count *count = &sm->chip->count[node];
-  if (own->stall == BF_RGPU_STALLS)
-    return;
-  count->stalled[own->stall] += cycles;
-  if (own->stall != BF_RGPU_STALL_EMPTY && own->stall != BF_RGPU_STALL_FULL)
-    return;
-  const plan_fifo *fifo = &sm->chip->plan->fifo[own->stall_at];
-  bf_rgpu_fifo_count *blamed = &sm->chip->count[fifo->reader].fifo[fifo->position];
-  *(own->stall == BF_RGPU_STALL_EMPTY ? &blamed->empty_cycles : &blamed->full_cycles) += cycles;
+  sm->count[node].stalled[own->stall] += cycles;
+  if (own->stall == BF_RGPU_STALL_EMPTY)
+    sm->fifo[own->stall_at].empty_cycles += cycles;
+  else if (own->stall == BF_RGPU_STALL_FULL)
+    sm->fifo[own->stall_at].full_cycles += cycles;
 }
 
 void rgpu_step(sim_sm *sm) {

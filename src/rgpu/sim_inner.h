@@ -27,6 +27,8 @@ typedef struct plan_node {
   bool has_result;
   unsigned latency;
   uint32_t fifo[INPUTS]; /* NO_FIFO: a constant, or nothing */
+  unsigned inputs;
+  uint32_t input[INPUTS]; /* those that are FIFOs */
   unsigned receivers;
   uint32_t *receiver; /* FIFOs that get its result */
   unsigned keeps;     /* results that final values need */
@@ -71,11 +73,14 @@ typedef struct sm_fifo {
   uint64_t *ready;
   unsigned capacity; /* entries */
   unsigned places;   /* entries, and stages of the pipeline */
-  unsigned head, count, arrived;
+  unsigned head, count;
+  unsigned arrived; /* at least: brought up to date where it matters */
+  unsigned most;    /* values that were in it or on their way, up to its capacity */
+  uint64_t empty_cycles, full_cycles;
 } sm_fifo;
 
 typedef struct sm_node {
-  uint64_t fired;
+  uint64_t fired; /* in this block */
   uint32_t constant[INPUTS];
   uint32_t last;     /* result */
   uint64_t offset;   /* memory: of the address */
@@ -111,7 +116,6 @@ typedef struct sim_chip {
   unsigned banks;
   uint64_t enter_cycles, leave_cycles;
   uint64_t until; /* memory has come so far */
-  bf_rgpu_node_count *count; /* by flat node */
   bf_rgpu_sim_result *result;
   int error;
   bf_diagnostic *diagnostic;
@@ -126,6 +130,9 @@ typedef struct sim_sm {
   sm_fifo *fifo;
   sm_node *node;
   sm_unit *unit;
+  struct sm_node_count {
+    uint64_t fired, stalled[BF_RGPU_STALLS + 1]; /* the last one is not counted */
+  } * count;                                     /* by node, over all blocks */
   uint32_t *kept;
   unsigned char *shared;
   bf_sim_l1 *l1;

@@ -117,6 +117,7 @@ static void place_fifo(const bf_rgpu_fabric *fabric, const bf_rgpu_edge *edge, u
   plan->node[first + edge->from].receivers++;
   plan->values += initial;
   plan->has_elements |= initial && value->is_element;
+  reader->input[reader->inputs++] = plan->fifos;
   reader->fifo[edge->position] = plan->fifos++;
 }
 

@@ -121,9 +121,10 @@ static int create_sm(sim_chip *chip, unsigned index, sim_sm *sm) {
   sm->fifo = bf_arena_alloc(arena, (plan->fifos + 1) * sizeof *sm->fifo);
   sm->node = bf_arena_alloc(arena, (plan->nodes + 1) * sizeof *sm->node);
   sm->unit = bf_arena_alloc(arena, (plan->units + 1) * sizeof *sm->unit);
+  sm->count = bf_arena_alloc(arena, (plan->nodes + 1) * sizeof *sm->count);
   sm->kept = bf_arena_alloc(arena, (plan->kept + 1) * sizeof *sm->kept);
   sm->shared = bf_arena_alloc(arena, plan->setup->shared_bytes + 1);
-  if (!sm->fifo || !sm->node || !sm->unit || !sm->kept || !sm->shared)
+  if (!sm->fifo || !sm->node || !sm->unit || !sm->count || !sm->kept || !sm->shared)
     return out_of_memory(chip->diagnostic);
   for (unsigned i = 0; i < plan->fifos; i++) {
     sm_fifo *fifo = &sm->fifo[i];
@@ -365,22 +366,23 @@ static int create_presence(sim_chip *chip, bf_arena *arena) {
   return BF_OK;
 }
 
-/* Sums counts of copies up into those of the graph's nodes. */
-static void add_counts(const sim_chip *chip) {
+/* Adds what an SM has counted to the nodes of the graph. */
+static void add_counts(const sim_chip *chip, const sim_sm *sm) {
   const sim_plan *plan = chip->plan;
+  bf_rgpu_node_count *result = chip->result->node;
   for (unsigned i = 0; i < plan->nodes; i++) {
-    bf_rgpu_node_count *to = &chip->result->node[plan->node[i].index];
-    const bf_rgpu_node_count *from = &chip->count[i];
-    to->fired += from->fired;
+    bf_rgpu_node_count *to = &result[plan->node[i].index];
+    to->fired += sm->count[i].fired;
     for (unsigned j = 0; j < BF_RGPU_STALLS; j++)
-      to->stalled[j] += from->stalled[j];
-    for (unsigned j = 0; j < INPUTS; j++) {
-      to->fifo[j].empty_cycles += from->fifo[j].empty_cycles;
-      to->fifo[j].full_cycles += from->fifo[j].full_cycles;
-      to->fifo[j].written += from->fifo[j].written;
-      to->fifo[j].most =
-          from->fifo[j].most > to->fifo[j].most ? from->fifo[j].most : to->fifo[j].most;
-    }
+      to->stalled[j] += sm->count[i].stalled[j];
+  }
+  for (unsigned i = 0; i < plan->fifos; i++) {
+    const plan_fifo *at = &plan->fifo[i];
+    bf_rgpu_fifo_count *to = &result[plan->node[at->reader].index].fifo[at->position];
+    to->empty_cycles += sm->fifo[i].empty_cycles;
+    to->full_cycles += sm->fifo[i].full_cycles;
+    to->written += sm->count[at->writer].fired;
+    to->most = sm->fifo[i].most > to->most ? sm->fifo[i].most : to->most;
   }
 }
 
@@ -396,10 +398,11 @@ static void conclude(const sim_chip *chip, const sim_sm *sm) {
   result->leave_cycles =
       chip->leave_cycles + (chip->settings->after ? chip->settings->after->cycles : 0);
   result->most_waiting = bf_sim_memory_most_waiting(chip->memory);
-  add_counts(chip);
   bf_sim_memory_count(chip->memory, &result->memory);
-  for (unsigned i = 0; i < chip->gpu->sms; i++)
+  for (unsigned i = 0; i < chip->gpu->sms; i++) {
+    add_counts(chip, &sm[i]);
     bf_sim_l1_count(sm[i].l1, &result->memory);
+  }
 }
 
 /* Makes what the chip needs besides its plan, runs it, and frees that. */
@@ -407,10 +410,9 @@ static int run_chip(sim_chip *chip) {
   bf_arena *arena = &chip->result->arena;
   unsigned sms = (unsigned)chip->gpu->sms;
   sim_sm *sm = calloc(sms, sizeof *sm);
-  chip->count = bf_arena_alloc(arena, (chip->plan->nodes + 1) * sizeof *chip->count);
   chip->result->node =
       bf_arena_alloc(arena, (chip->plan->graph->nodes + 1) * sizeof *chip->result->node);
-  int error = sm && chip->count && chip->result->node ? create_presence(chip, arena)
+  int error = sm && chip->result->node ? create_presence(chip, arena)
                                                       : out_of_memory(chip->diagnostic);
   for (unsigned i = 0; error == BF_OK && i < sms; i++)
     error = create_sm(chip, i, &sm[i]);
