@@ -113,7 +113,7 @@ const rgpu_benchmark rgpu_nw = {.name = "nw",
 
 /* ---- PATH ---- */
 
-enum { PATH_ROWS = 6 /* of a launch of the graph */ };
+enum { PATH_ROWS = 5 /* of a launch of the graph */ };
 static const int32_t PATH_OUTSIDE = 1000000;
 
 /* Columns beside the wall cost too much to be used. */
@@ -154,7 +154,7 @@ static int upload_wall(const rgpu_data *data, const bf_device *device, uint64_t 
 
 static int launch_path(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
                        bf_diagnostic *diagnostic) {
-  enum { THREADS = 256, ROWS = 12 };
+  enum { THREADS = 256, ROWS = 20 };
   uint32_t columns = (uint32_t)rgpu_parameter(data, "columns"), count = ROWS;
   uint32_t rows = (uint32_t)rgpu_parameter(data, "rows"), inside = THREADS - 2 * ROWS;
   uint64_t margin = (uint64_t)rgpu_parameter(data, "margin"), bytes = columns * sizeof(int32_t);
@@ -205,7 +205,7 @@ const rgpu_benchmark rgpu_path = {.name = "path",
                                   .title = "PathFinder",
                                   .copies = 1,
                                   .lanes = 6,
-                                  .quick = {"columns=3840", "strip=256", "rows=12"},
+                                  .quick = {"columns=3840", "strip=256", "rows=20"},
                                   .pass = "row",
                                   .passes = "rows",
                                   .pass_step = PATH_ROWS,
