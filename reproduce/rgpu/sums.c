@@ -36,7 +36,7 @@ static int fill_samples(const rgpu_data *data, const bf_device *device, bf_diagn
 
 static int launch_mriq(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
                        bf_diagnostic *diagnostic) {
-  enum { THREADS = 128 };
+  enum { THREADS = 256 };
   uint64_t voxels = (uint64_t)rgpu_parameter(data, "voxels"), bytes = voxels * sizeof(float);
   uint32_t samples = (uint32_t)rgpu_parameter(data, "samples");
   uint64_t x, y, z, real, imaginary;

@@ -49,7 +49,7 @@ typedef struct bf_rgpu_sim_settings {
   bf_rgpu_order order;
   const bf_rgpu_after *after; /* or NULL */
   uint64_t most_cycles;       /* 0: no limit */
-  bool is_unchecked;          /* also runs graphs that bf_rgpu_can_run says cannot */
+  bool is_unchecked;          /* begins also where bf_rgpu_can_run says that nodes wait in a circle */
 } bf_rgpu_sim_settings;
 
 /* Why a node did not fire in a cycle in which its block ran. */

@@ -59,6 +59,8 @@ typedef struct sim_plan {
 /* Values that an input holds at first. Increments have as many as fit into a FIFO of that capacity,
  * or as many as asked for. */
 unsigned rgpu_initial_count(const bf_rgpu_node *node, unsigned position, unsigned capacity);
+/* Whether all of them fit; else the reason is added to why, unless NULL. */
+bool rgpu_initial_fits(const bf_rgpu_graph *graph, unsigned data, unsigned address, bf_text *why);
 int rgpu_plan_create(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *setup,
                      sim_plan **plan, bf_diagnostic *diagnostic);
 void rgpu_plan_free(sim_plan *plan);

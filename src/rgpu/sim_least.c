@@ -80,8 +80,7 @@ static void explain_circle(const circle_search *search, unsigned first, bf_text 
   }
 }
 
-/* Whether all initial values fit. */
-static bool fits(const bf_rgpu_graph *graph, unsigned data, unsigned address, bf_text *why) {
+bool rgpu_initial_fits(const bf_rgpu_graph *graph, unsigned data, unsigned address, bf_text *why) {
   for (unsigned i = 0; i < graph->edges; i++) {
     const bf_rgpu_edge *edge = &graph->edge[i];
     unsigned capacity = capacity_of(graph, edge, data, address);
@@ -100,7 +99,7 @@ bool bf_rgpu_can_run(const bf_rgpu_graph *graph, unsigned data_fifo, unsigned ad
                      bf_text *why) {
   circle_search search = {.graph = graph, .data = data_fifo, .address = address_fifo};
   unsigned first;
-  if (!fits(graph, data_fifo, address_fifo, why))
+  if (!rgpu_initial_fits(graph, data_fifo, address_fifo, why))
     return false;
   for (unsigned i = 0; i < graph->nodes; i++)
     if (search.state[i] == 0 && find_circle(&search, i, &first)) {

@@ -1,0 +1,429 @@
+/* The simulator of R-GPU: cycles that can be counted by hand, what waits for whom, and random graphs
+ * against an interpreter that knows no time. */
+#include "random.h"
+#include "rgpu/sim.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- Running a text ---- */
+
+typedef struct simulation {
+  bf_rgpu_graph *graph;
+  bf_rgpu_setup *setup;
+  bf_sim_gpu *gpu;
+  unsigned char *memory;
+  bf_rgpu_sim_settings settings;
+  bf_rgpu_sim_result result;
+  bf_diagnostic diagnostic;
+} simulation;
+
+static simulation prepare(const char *text, uint64_t copies) {
+  simulation own = {.settings = {.fabric = bf_rgpu_fabric_published()}};
+  if (bf_rgpu_parse("test", text, &own.graph, &own.diagnostic) != BF_OK)
+    fail_msg("%llu:%u: %s\n%s", (unsigned long long)own.diagnostic.line, own.diagnostic.column,
+             own.diagnostic.message, text);
+  if (bf_rgpu_setup_create(own.graph, copies, 0, NULL, &own.setup, &own.diagnostic) != BF_OK ||
+      bf_rgpu_memory_create(own.setup, &own.memory, &own.diagnostic) != BF_OK ||
+      bf_sim_gpu_load("gtx480", &own.gpu, &own.diagnostic) != BF_OK)
+    fail_msg("%s", own.diagnostic.message);
+  own.settings.gpu = own.gpu;
+  return own;
+}
+
+static int simulate(simulation *own) {
+  return bf_rgpu_simulate(&own->settings, own->setup, own->memory, &own->result,
+                          &own->diagnostic);
+}
+
+static void must_simulate(simulation *own) {
+  if (simulate(own) != BF_OK)
+    fail_msg("%s", own->diagnostic.message);
+}
+
+static void finish(simulation *own) {
+  bf_arena_free(&own->result.arena);
+  free(own->memory);
+  bf_rgpu_setup_free(own->setup);
+  bf_rgpu_free(own->graph);
+  bf_sim_gpu_free(own->gpu);
+}
+
+/* The first word of array number index. */
+static uint32_t *words(const simulation *own, unsigned index) {
+  return (uint32_t *)(void *)(own->memory + own->setup->array_address[index] -
+                              BF_RGPU_GLOBAL_BASE);
+}
+
+/* ---- Cycles ---- */
+
+/* The cycles in R-GPU mode of one block. */
+static uint64_t cycles_of(const char *text, unsigned data_fifo) {
+  simulation own = prepare(text, 1);
+  own.settings.fabric.data_fifo = data_fifo;
+  must_simulate(&own);
+  uint64_t cycles = own.result.rgpu_cycles;
+  finish(&own);
+  return cycles;
+}
+
+/* An increment with n values in its FIFO fires n times in the 8 cycles of an addition; what reads it
+ * fires for the last time 8 cycles later, in a cycle of its own. */
+static void latencies_are_those_of_the_document(void **state) {
+  (void)state;
+  const char *form = "graph g\niterations 80\nblocks 1\na = inc step 1 initial %u\n%s";
+  char text[400];
+  snprintf(text, sizeof text, form, 8u, "b = add.u32 a, 1\n");
+  assert_int_equal(cycles_of(text, 8), 80 + 8);
+  snprintf(text, sizeof text, form, 8u, "b = add.u32 a, 1\nc = mad.u32 b, b, a\nd = mov.u32 c\n");
+  assert_int_equal(cycles_of(text, 16), 80 + 8 + 8 + 10);
+  snprintf(text, sizeof text, form, 4u, "b = add.u32 a, 1\n");
+  assert_int_equal(cycles_of(text, 8), 2 * 80 - 4 + 8);
+  snprintf(text, sizeof text, form, 8u, "b = add.u32 a, 1\n"); /* only four fit */
+  assert_int_equal(cycles_of(text, 4), 2 * 80 - 4 + 8);
+}
+
+/* A sum is handed to itself: one in 8 cycles, or one in 10 with a product. */
+static void loops_take_their_latency(void **state) {
+  (void)state;
+  const char *form = "graph g\niterations 80\nblocks 1\na = inc step 1 initial 8\n%s";
+  char text[400];
+  snprintf(text, sizeof text, form, "b = add.u32 b after [0], a\n");
+  assert_int_equal(cycles_of(text, 8), 8 + 79 * 8 + 1);
+  snprintf(text, sizeof text, form, "b = mad.u32 a, 2, b after [0]\n");
+  assert_int_equal(cycles_of(text, 8), 8 + 79 * 10 + 1);
+  snprintf(text, sizeof text, form, "b = mad.u32 a, 2, b after [5 x 0]\n");
+  assert_int_equal(cycles_of(text, 8), 8 + 15 * 10 + 4 + 1);
+}
+
+/* Four blocks on SMs that have one at a time, and what entering and leaving costs. */
+static void blocks_pay_for_switching(void **state) {
+  (void)state;
+  simulation own = prepare("graph g\narray out u32 8\niterations 80\nblocks 4\n"
+                           "a = inc step 1 start block initial 8\nfinal out[2*block + index] = a "
+                           "last 2\n",
+                           1);
+  own.gpu->sms = 2;
+  must_simulate(&own);
+  const bf_rgpu_sim_result *result = &own.result;
+  /* Values: one register, what is added, eight of the FIFO; two final ones. */
+  assert_int_equal(result->enter_cycles, 18 + 2 + 40);
+  assert_int_equal(result->leave_cycles, 40 + 18 + 2);
+  uint64_t block = result->enter_cycles + 80 + result->leave_cycles;
+  assert_true(result->cycles >= 2 * block + own.gpu->block_launch_cycles);
+  assert_true(result->cycles <= 2 * block + own.gpu->block_launch_cycles + 200);
+  for (uint32_t i = 0; i < 4; i++)
+    assert_true(words(&own, 0)[2 * i] == 78 + i && words(&own, 0)[2 * i + 1] == 79 + i);
+  finish(&own);
+}
+
+/* Lines come before they are needed, and stores leave line by line. */
+static void prefetching_hides_memory(void **state) {
+  (void)state;
+  const char *text = "graph g\narray in u32 4096 = index\narray out u32 4096\niterations 4096\n"
+                     "blocks 1\na = inc step 4 initial 8\nb = ld.u32 [a + in]\n"
+                     "c = st.u32 [a + out], b\n";
+  simulation with = prepare(text, 1), without = prepare(text, 1);
+  without.settings.fabric.no_prefetch = true;
+  must_simulate(&with);
+  must_simulate(&without);
+  assert_int_equal(with.result.prefetches + with.result.loads_sent, 4096 / 32);
+  assert_int_equal(without.result.prefetches, 0);
+  assert_int_equal(with.result.stores_sent, 4096 / 32);
+  assert_int_equal(with.result.memory.dram_read_bytes, 4096 * 4);
+  assert_true(2 * with.result.rgpu_cycles < without.result.rgpu_cycles);
+  for (uint32_t i = 0; i < 4096; i++)
+    assert_int_equal(words(&with, 1)[i], i);
+  finish(&with);
+  finish(&without);
+}
+
+/* ---- Between blocks ---- */
+
+static const char *const rows = "graph rows\narray out u32 256*9 = 7*index present 256\n"
+                                "iterations 256\nblocks 8\na = inc step 4 start out + 1024*block\n"
+                                "b = ld.wait.u32 [a]\nc = add.u32 b, 3\n"
+                                "d = st.cg.u32 [a + 1024], c\n";
+
+static void blocks_wait_for_each_other(void **state) {
+  (void)state;
+  simulation own = prepare(rows, 1);
+  must_simulate(&own);
+  for (uint32_t i = 0; i < 9 * 256; i++)
+    assert_int_equal(words(&own, 0)[i], 7 * (i % 256) + 3 * (i / 256));
+  assert_true(own.result.waits_sent >= 7 * 256 * 4 / 128);
+  assert_in_range(own.result.most_waiting, 1, 7);
+  finish(&own);
+}
+
+/* On two SMs the last blocks would wait for the first ones, which have no place. */
+static void wrong_order_is_a_deadlock(void **state) {
+  (void)state;
+  simulation own = prepare(rows, 1);
+  own.gpu->sms = 2;
+  own.settings.order = BF_RGPU_DECREASING;
+  assert_int_equal(simulate(&own), BF_BAD_INPUT);
+  assert_non_null(strstr(own.diagnostic.message, "deadlock"));
+  assert_non_null(strstr(own.result.deadlock, "what it waits for is not stored"));
+  finish(&own);
+}
+
+/* More loads than a queue of a slice has entries: what they wait for cannot get past them. */
+static void full_queues_are_a_deadlock(void **state) {
+  (void)state;
+  simulation own = prepare("graph g\narray out u32 64\niterations 1\nblocks 15\n"
+                           "a = inc step 4 start out\nb = ld.wait.u32 [a]\n",
+                           1);
+  assert_int_equal(simulate(&own), BF_BAD_INPUT);
+  assert_non_null(strstr(own.diagnostic.message, "fill the queue of a slice"));
+  finish(&own);
+}
+
+static void bad_addresses_are_found(void **state) {
+  (void)state;
+  simulation own = prepare("graph g\narray in u32 64\niterations 65\nblocks 1\n"
+                           "a = inc step 4 start in\nb = ld.u32 [a]\n",
+                           1);
+  assert_int_equal(simulate(&own), BF_BAD_INPUT);
+  assert_non_null(strstr(own.diagnostic.message, "iteration 64: address"));
+  finish(&own);
+}
+
+/* ---- Sizes of FIFOs ---- */
+
+static unsigned least_data(const char *text) {
+  simulation own = prepare(text, 1);
+  unsigned least = bf_rgpu_least_data_fifo(own.graph, 256, 64);
+  finish(&own);
+  return least;
+}
+
+static void least_sizes_are_known(void **state) {
+  (void)state;
+  const char *head = "graph g\niterations 8\nblocks 1\na = inc step 1 initial 8\n";
+  char text[400];
+  snprintf(text, sizeof text, "%sb = add.u32 a, 1\n", head);
+  assert_int_equal(least_data(text), 1);
+  /* Two old values of a stand in a FIFO while the new one goes round by b. */
+  snprintf(text, sizeof text, "%sb = mov.u32 a\nc = add.u32 a after [0, 0], b\n", head);
+  assert_int_equal(least_data(text), 3);
+  snprintf(text, sizeof text, "%sb = add.u32 b after [5 x 0], a\n", head);
+  assert_int_equal(least_data(text), 5);
+}
+
+/* ---- Random graphs ---- */
+
+enum { MOST_NODES = 16, MOST_HELD = 3, ITERATIONS = 40, READ_WORDS = 64 };
+
+typedef enum kind { STEP, LOAD, ADD, SUBTRACT, XOR, LARGER, CHOOSE, FUSED, STORE, KINDS } kind;
+
+typedef struct input {
+  int from; /* a node; -1: constant */
+  unsigned held;
+  uint32_t value[MOST_HELD]; /* held at first; or the constant */
+} input;
+
+typedef struct test_node {
+  kind kind;
+  unsigned inputs;
+  input input[3];
+  int predicate; /* a node, or -1 */
+} test_node;
+
+typedef struct test_graph {
+  unsigned nodes;
+  test_node node[MOST_NODES];
+} test_graph;
+
+static const unsigned inputs_of[KINDS] = {0, 1, 2, 2, 2, 2, 3, 3, 1};
+
+/* An input from an earlier node or, with values held, from any. */
+static input random_input(test_random *random, unsigned node, unsigned nodes) {
+  input made = {.from = -1, .held = (unsigned)random_below(random, MOST_HELD + 1)};
+  bool may_be_any = made.held > 0 && random_below(random, 4) == 0;
+  for (unsigned i = 0; i < MOST_HELD; i++)
+    made.value[i] = (uint32_t)random_below(random, 1000);
+  if (random_below(random, 8))
+    made.from = (int)random_below(random, may_be_any ? nodes - 1 : node);
+  return made;
+}
+
+/* The first node counts, the last one stores; those between do anything. */
+static test_graph random_graph(test_random *random) {
+  test_graph graph = {.nodes = 4 + (unsigned)random_below(random, MOST_NODES - 3)};
+  for (unsigned i = 0; i < graph.nodes; i++) {
+    test_node *node = &graph.node[i];
+    node->kind = i == 0                  ? STEP
+                 : i + 1 == graph.nodes ? STORE
+                                        : (kind)(LOAD + random_below(random, STORE - LOAD));
+    node->inputs = inputs_of[node->kind];
+    node->predicate = -1;
+    for (unsigned j = 0; j < node->inputs; j++)
+      node->input[j] = random_input(random, i, graph.nodes);
+    if (node->kind == LOAD || node->kind == STORE) /* load: a counter as address; store: any data */
+      node->input[0].from = node->kind == LOAD ? 0 : (int)random_below(random, i);
+    if (node->kind == LOAD)
+      node->input[0].held = 0;
+    bool has_room = node->kind > LOAD && node->kind < CHOOSE && i > 1;
+    if (has_room && random_below(random, 5) == 0)
+      node->predicate = (int)random_below(random, i);
+  }
+  return graph;
+}
+
+static void write_input(const input *from, bf_text *text) {
+  if (from->from < 0) {
+    bf_text_addf(text, " %u", from->value[0]);
+    return;
+  }
+  bf_text_addf(text, " n%d", from->from);
+  for (unsigned i = 0; i < from->held; i++)
+    bf_text_addf(text, "%s%u", i ? ", " : " after [", from->value[i]);
+  bf_text_puts(text, from->held ? "]" : "");
+}
+
+static void write_node(const test_graph *graph, unsigned index, bf_text *text) {
+  static const char *const names[KINDS] = {"",        "",        "add.u32", "sub.u32", "xor.u32",
+                                           "max.s32", "sel.u32", "mad.u32", ""};
+  const test_node *node = &graph->node[index];
+  bf_text_addf(text, "n%u = ", index);
+  if (node->predicate >= 0)
+    bf_text_addf(text, "@n%d ", node->predicate);
+  if (node->kind == STEP)
+    bf_text_puts(text, "inc step 4 start 0 initial 3\n");
+  else if (node->kind == LOAD)
+    bf_text_puts(text, "ld.u32 [n0 + in]\n");
+  if (node->kind == STEP || node->kind == LOAD)
+    return;
+  bf_text_puts(text, node->kind == STORE ? "st.u32 [n0 + out]," : names[node->kind]);
+  for (unsigned i = 0; i < node->inputs; i++) {
+    bf_text_puts(text, i ? "," : "");
+    write_input(&node->input[i], text);
+  }
+  bf_text_puts(text, "\n");
+}
+
+static void write_graph(const test_graph *graph, bf_text *text) {
+  bf_text_addf(text,
+               "graph g\narray in u32 %d = 37*index + 11\narray out u32 %d\niterations %d\n"
+               "blocks 1\n",
+               READ_WORDS, READ_WORDS, ITERATIONS);
+  for (unsigned i = 0; i < graph->nodes; i++)
+    write_node(graph, i, text);
+}
+
+/* ---- The interpreter: results of all nodes, iteration by iteration ---- */
+
+typedef struct table {
+  uint32_t result[MOST_NODES][ITERATIONS];
+  bool is_known[MOST_NODES][ITERATIONS];
+} table;
+
+static uint32_t result_at(const test_graph *graph, table *known, unsigned node, unsigned turn);
+
+static uint32_t input_at(const test_graph *graph, table *known, const input *from, unsigned turn) {
+  if (from->from < 0)
+    return from->value[0];
+  if (turn < from->held)
+    return from->value[turn];
+  return result_at(graph, known, (unsigned)from->from, turn - from->held);
+}
+
+static uint32_t compute(const test_node *node, const uint32_t value[3], unsigned turn) {
+  switch (node->kind) {
+  case STEP:
+    return 4 * turn;
+  case LOAD:
+    return 37 * (value[0] / 4) + 11;
+  case ADD:
+    return value[0] + value[1];
+  case SUBTRACT:
+    return value[0] - value[1];
+  case XOR:
+    return value[0] ^ value[1];
+  case LARGER:
+    return (int32_t)value[0] > (int32_t)value[1] ? value[0] : value[1];
+  case CHOOSE:
+    return value[2] ? value[0] : value[1];
+  case FUSED:
+    return value[0] * value[1] + value[2];
+  default:
+    return value[0];
+  }
+}
+
+static uint32_t result_at(const test_graph *graph, table *known, unsigned node, unsigned turn) {
+  const test_node *own = &graph->node[node];
+  if (known->is_known[node][turn])
+    return known->result[node][turn];
+  uint32_t value[3] = {0}, result = 0;
+  for (unsigned i = 0; i < own->inputs; i++)
+    value[i] = input_at(graph, known, &own->input[i], turn);
+  bool is_on = own->predicate < 0 || result_at(graph, known, (unsigned)own->predicate, turn);
+  if (is_on)
+    result = compute(own, value, turn);
+  else if (turn)
+    result = result_at(graph, known, node, turn - 1);
+  known->is_known[node][turn] = true;
+  return known->result[node][turn] = result;
+}
+
+/* Runs a graph in FIFOs of some size: where bf_rgpu_can_run says so, results are those of the
+ * interpreter; otherwise nothing can fire in the end. */
+static bool compare(const test_graph *graph, const char *text, unsigned data, unsigned address) {
+  simulation own = prepare(text, 1);
+  table *known = calloc(1, sizeof *known);
+  own.settings.fabric.data_fifo = data;
+  own.settings.fabric.address_fifo = address;
+  own.settings.is_unchecked = true;
+  bool can_run = bf_rgpu_can_run(own.graph, data, address, NULL);
+  int error = simulate(&own);
+  if (can_run && error != BF_OK)
+    fail_msg("%s\n%s", own.diagnostic.message, text);
+  if (!can_run && error == BF_OK)
+    fail_msg("no deadlock with FIFOs of %u and %u:\n%s", data, address, text);
+  for (unsigned i = 0; can_run && i < ITERATIONS; i++)
+    if (words(&own, 1)[i] != result_at(graph, known, graph->nodes - 1, i))
+      fail_msg("iteration %u differs with FIFOs of %u and %u:\n%s", i, data, address, text);
+  free(known);
+  finish(&own);
+  return can_run;
+}
+
+static void random_graphs_compute_what_the_interpreter_does(void **state) {
+  (void)state;
+  test_random random = {.state = 20261115};
+  unsigned ran = 0, stuck = 0;
+  for (unsigned i = 0; i < 300; i++) {
+    test_graph graph = random_graph(&random);
+    bf_text text = {0};
+    write_graph(&graph, &text);
+    bool can_run = compare(&graph, text.data, 1 + (unsigned)random_below(&random, 6),
+                           1 + (unsigned)random_below(&random, 20));
+    ran += can_run;
+    stuck += !can_run;
+    bf_text_free(&text);
+  }
+  assert_true(ran > 50 && stuck > 50);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(latencies_are_those_of_the_document),
+      cmocka_unit_test(loops_take_their_latency),
+      cmocka_unit_test(blocks_pay_for_switching),
+      cmocka_unit_test(prefetching_hides_memory),
+      cmocka_unit_test(blocks_wait_for_each_other),
+      cmocka_unit_test(wrong_order_is_a_deadlock),
+      cmocka_unit_test(full_queues_are_a_deadlock),
+      cmocka_unit_test(bad_addresses_are_found),
+      cmocka_unit_test(least_sizes_are_known),
+      cmocka_unit_test(random_graphs_compute_what_the_interpreter_does),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
