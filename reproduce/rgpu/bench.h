@@ -31,6 +31,7 @@ typedef struct rgpu_benchmark {
   unsigned pass_step;
   bool prefers_shared; /* the kernel wants 48 KB of shared memory, not of first-level cache */
   const bf_rgpu_after *after;
+  const struct rgpu_benchmark *narrow; /* the same for data FIFOs too small for this one; or NULL */
   /* Changes what the graph says about the first content of arrays; or NULL. */
   void (*prepare)(const rgpu_data *data);
   /* Runs the kernel and puts its results into the arrays of `result`, which begin as `data`. */

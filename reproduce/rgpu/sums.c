@@ -85,7 +85,14 @@ static int check_mriq(const rgpu_data *before, const rgpu_data *after, bf_corpus
   return BF_OK;
 }
 
+static const rgpu_benchmark rgpu_mriq4 = {.name = "mriq4",
+                                          .title = "MRI-Q, four voxels at a time",
+                                          .copies = 2,
+                                          .quick = {"samples=32", "voxels=768"},
+                                          .check = check_mriq};
+
 const rgpu_benchmark rgpu_mriq = {.name = "mriq",
+                                  .narrow = &rgpu_mriq4,
                                   .title = "MRI-Q",
                                   .copies = 2,
                                   .lanes = 4,

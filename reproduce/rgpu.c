@@ -1,0 +1,490 @@
+/* Document 002, chapter 7: R-GPU. The nine benchmarks of Table 7.1 run as graphs on the simulator of
+ * R-GPU and as kernels on that of an ordinary GPU, both a GTX 480; lanes come from the mapper, area
+ * and power from src/rgpu/cost.c. */
+#include "reproduce/reproduce.h"
+#include "reproduce/rgpu/bench.h"
+#include "rgpu/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BENCHMARKS = 9, SIZES = 4, USUAL_DATA = 1, USUAL_ADDRESS = 2 };
+static const unsigned data_sizes[SIZES] = {4, 8, 16, 32};
+static const unsigned address_sizes[SIZES] = {64, 128, 256, 512};
+static const char *const GPU = "gtx480";
+
+/* What one benchmark gave. */
+typedef struct rgpu_case {
+  rgpu_outcome outcome; /* with FIFOs of the published sizes */
+  bf_sim_result kernel;
+  uint64_t data_cycles[SIZES], address_cycles[SIZES]; /* 0: it does not run */
+  unsigned lanes, least_data, least_address;
+  bool lanes_proven;
+  bf_rgpu_power power;
+} rgpu_case;
+
+typedef struct rgpu_results {
+  bool is_quick;
+  bf_sim_gpu *gpu;
+  rgpu_case at[BENCHMARKS];
+} rgpu_results;
+
+/* ---- Running ---- */
+
+/* Runs a benchmark with FIFOs of some size; cycles are 0 where it does not fit into them. */
+static int run_size(const rgpu_results *results, unsigned benchmark, unsigned data,
+                    unsigned address, uint64_t *cycles, bf_diagnostic *diagnostic) {
+  const rgpu_benchmark *own = rgpu_benchmarks[benchmark];
+  const rgpu_case *at = &results->at[benchmark];
+  rgpu_run run = {.gpu = results->gpu,
+                  .fabric = bf_rgpu_fabric_published(),
+                  .is_quick = results->is_quick};
+  rgpu_outcome outcome;
+  run.fabric.data_fifo = data;
+  run.fabric.address_fifo = address;
+  *cycles = 0;
+  if (data < at->least_data && !own->narrow)
+    return BF_OK;
+  int error =
+      rgpu_run_graph(data < at->least_data ? own->narrow : own, &run, &outcome, diagnostic);
+  *cycles = outcome.result.cycles;
+  bf_arena_free(&outcome.result.arena);
+  return error;
+}
+
+/* Lanes, least sizes and power of a benchmark that ran. */
+static int examine(const rgpu_results *results, unsigned benchmark, rgpu_case *at,
+                   bf_diagnostic *diagnostic) {
+  const rgpu_benchmark *own = rgpu_benchmarks[benchmark];
+  bf_rgpu_map_options options = {.ring = bf_rgpu_ring_usual(), .copies = own->copies};
+  bf_rgpu_graph *graph;
+  bf_rgpu_mapping *mapping;
+  (void)results;
+  BF_TRY(bf_rgpu_parse(own->name, bf_reproduce_graph(own->name), &graph, diagnostic));
+  int error = bf_rgpu_map(graph, &options, &mapping, diagnostic);
+  if (error == BF_OK) {
+    bf_rgpu_fabric fabric = bf_rgpu_fabric_published();
+    bf_rgpu_events events = bf_rgpu_events_of(mapping, &at->outcome.result);
+    at->lanes = mapping->lanes;
+    at->lanes_proven = mapping->lanes_proven;
+    at->power = bf_rgpu_power_of(&events, at->outcome.result.seconds, fabric.data_fifo,
+                                 fabric.address_fifo);
+    bf_rgpu_mapping_free(mapping);
+  }
+  at->least_data = bf_rgpu_least_data_fifo(graph, 256, 512);
+  at->least_address = bf_rgpu_least_address_fifo(graph, 8, 512);
+  bf_rgpu_free(graph);
+  return error;
+}
+
+/* One benchmark with published sizes, as a graph and as a kernel. */
+static int run_benchmark(void *context, unsigned index, bf_diagnostic *diagnostic) {
+  rgpu_results *results = context;
+  const rgpu_benchmark *own = rgpu_benchmarks[index];
+  rgpu_case *at = &results->at[index];
+  rgpu_run run = {.gpu = results->gpu,
+                  .fabric = bf_rgpu_fabric_published(),
+                  .is_quick = results->is_quick};
+  BF_TRY(rgpu_run_graph(own, &run, &at->outcome, diagnostic));
+  BF_TRY(rgpu_run_kernel(own, GPU, results->is_quick, &at->kernel, diagnostic));
+  at->data_cycles[USUAL_DATA] = at->address_cycles[USUAL_ADDRESS] = at->outcome.result.cycles;
+  return examine(results, index, at, diagnostic);
+}
+
+/* One benchmark with one of the other sizes. */
+static int run_sizes(void *context, unsigned index, bf_diagnostic *diagnostic) {
+  rgpu_results *results = context;
+  unsigned benchmark = index / (2 * SIZES), size = index % SIZES;
+  bool is_data = index / SIZES % 2 == 0;
+  rgpu_case *at = &results->at[benchmark];
+  if (size == (is_data ? USUAL_DATA : USUAL_ADDRESS))
+    return BF_OK;
+  return run_size(results, benchmark, is_data ? data_sizes[size] : data_sizes[USUAL_DATA],
+                  is_data ? address_sizes[USUAL_ADDRESS] : address_sizes[size],
+                  is_data ? &at->data_cycles[size] : &at->address_cycles[size], diagnostic);
+}
+
+/* ---- What follows ---- */
+
+static double speedup(const rgpu_case *at) {
+  return (double)at->kernel.cycles / (double)at->outcome.result.cycles;
+}
+
+static double geometric_mean(const rgpu_results *results) {
+  double sum = 0;
+  for (unsigned i = 0; i < BENCHMARKS; i++)
+    sum += log(speedup(&results->at[i]));
+  return exp(sum / BENCHMARKS);
+}
+
+/* Bytes of DRAM in a cycle. */
+static double bytes_per_cycle(double read, double written, double cycles) {
+  return (read + written) / cycles;
+}
+
+/* Names of all benchmarks, for charts. */
+static void fill_names(const char *names[BENCHMARKS + 1]) {
+  for (unsigned i = 0; i < BENCHMARKS; i++)
+    names[i] = rgpu_benchmarks[i]->name;
+}
+
+/* ---- Table 7.1 and Fig. 7.7 ---- */
+
+static void add_table(bf_reproduce_run *run, const rgpu_results *results) {
+  bf_reproduce_table *table = bf_reproduce_table_add(
+      run, "table7_1", "Table 7.1 and Fig. 7.7: lanes (published in brackets) and cycles",
+      "benchmark|copies|lanes|R-GPU cycles|kernel cycles|speed-up|R-GPU bytes/cycle|"
+      "kernel bytes/cycle|least data FIFO|least address FIFO");
+  for (unsigned i = 0; i < BENCHMARKS; i++) {
+    const rgpu_benchmark *own = rgpu_benchmarks[i];
+    const rgpu_case *at = &results->at[i];
+    const bf_rgpu_sim_result *graph = &at->outcome.result;
+    bf_reproduce_cell(table, "%s", own->title);
+    bf_reproduce_cell(table, "%u", own->copies);
+    bf_reproduce_cell(table, "%u (%u)", at->lanes, own->lanes);
+    bf_reproduce_cell(table, "%llu", (unsigned long long)graph->cycles);
+    bf_reproduce_cell(table, "%llu", (unsigned long long)at->kernel.cycles);
+    bf_reproduce_cell(table, "%.2f", speedup(at));
+    bf_reproduce_cell(table, "%.1f",
+                      bytes_per_cycle((double)graph->memory.dram_read_bytes,
+                                      (double)graph->memory.dram_written_bytes,
+                                      (double)graph->cycles));
+    bf_reproduce_cell(table, "%.1f",
+                      bytes_per_cycle((double)at->kernel.dram_read_bytes,
+                                      (double)at->kernel.dram_written_bytes,
+                                      (double)at->kernel.cycles));
+    bf_reproduce_cell(table, "%u", at->least_data);
+    bf_reproduce_cell(table, "%u", at->least_address);
+  }
+}
+
+static void claim_lanes(bf_reproduce_run *run, const rgpu_results *results) {
+  for (unsigned i = 0; i < BENCHMARKS; i++) {
+    const rgpu_benchmark *own = rgpu_benchmarks[i];
+    const rgpu_case *at = &results->at[i];
+    char name[80], published[40];
+    snprintf(name, sizeof name, "lanes of %s", own->name);
+    snprintf(published, sizeof published, "%u", own->lanes);
+    bf_reproduce_fact(run, name, published, at->lanes == own->lanes, at->lanes >= own->lanes,
+                      "its published graph is not printed; the one here needs fewer lanes.",
+                      "%u%s", at->lanes, at->lanes_proven ? ", proven" : "");
+  }
+}
+
+static void claim_speedups(bf_reproduce_run *run, const rgpu_results *results) {
+  static const char *const why =
+      "the kernels here have their loads in front and use more of the bandwidth than those of the "
+      "document, whose best left the GPU stalled for half of the time; docs/rgpu_sim.md says more.";
+  for (unsigned i = 0; i < BENCHMARKS; i++) {
+    char name[80];
+    if (rgpu_benchmarks[i]->speedup == 0)
+      continue;
+    snprintf(name, sizeof name, "speed-up of %s", rgpu_benchmarks[i]->name);
+    bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
+                                                      .published = rgpu_benchmarks[i]->speedup,
+                                                      .ours = speedup(&results->at[i]),
+                                                      .allowed = 0.25,
+                                                      .why = why});
+  }
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "geometric mean of nine speed-ups",
+                                                    .published = 2.1,
+                                                    .ours = geometric_mean(results),
+                                                    .allowed = 0.25,
+                                                    .why = why});
+  unsigned best = 0;
+  for (unsigned i = 1; i < BENCHMARKS; i++)
+    best = speedup(&results->at[i]) > speedup(&results->at[best]) ? i : best;
+  bf_reproduce_fact(run, "largest speed-up", "nw", strcmp(rgpu_benchmarks[best]->name, "nw") == 0,
+                    true, NULL, "%s", rgpu_benchmarks[best]->name);
+}
+
+static int draw_speedups(bf_reproduce_run *run, const rgpu_results *results,
+                         bf_diagnostic *diagnostic) {
+  double ours[BENCHMARKS + 1], published[BENCHMARKS + 1];
+  const char *names[BENCHMARKS + 1];
+  fill_names(names);
+  names[BENCHMARKS] = "mean";
+  for (unsigned i = 0; i < BENCHMARKS; i++) {
+    ours[i] = speedup(&results->at[i]);
+    published[i] = rgpu_benchmarks[i]->speedup > 0 ? rgpu_benchmarks[i]->speedup : NAN;
+  }
+  ours[BENCHMARKS] = geometric_mean(results);
+  published[BENCHMARKS] = 2.1;
+  const bf_chart_series series[] = {
+      {.name = "here", .y = ours, .count = BENCHMARKS + 1},
+      {.name = "published, where it is printed", .y = published, .count = BENCHMARKS + 1}};
+  bf_chart chart = {.kind = BF_CHART_BARS,
+                    .title = "Fig. 7.7: speed-up of R-GPU over the GPU",
+                    .y_label = "speed-up",
+                    .category = names,
+                    .categories = BENCHMARKS + 1,
+                    .series = series,
+                    .series_count = 2,
+                    .reference = 1};
+  return bf_reproduce_chart(run, "fig7_7", &chart, diagnostic);
+}
+
+/* ---- Fig. 7.9 ---- */
+
+static int draw_activity(bf_reproduce_run *run, const rgpu_case *conv, bf_diagnostic *diagnostic) {
+  static const char *const names[BF_RGPU_CLASSES] = {"int", "float", "ld/st"};
+  const bf_rgpu_activity *activity = &conv->outcome.result.activity;
+  double x[BF_RGPU_PIECES], y[BF_RGPU_CLASSES][BF_RGPU_PIECES];
+  bf_chart_series series[BF_RGPU_CLASSES];
+  for (unsigned i = 0; i < BF_RGPU_CLASSES; i++) {
+    for (unsigned j = 0; j < activity->pieces; j++) {
+      x[j] = (double)(j * activity->piece_cycles);
+      y[i][j] = (double)activity->fired[i][j] / (double)activity->piece_cycles;
+    }
+    series[i] = (bf_chart_series){.name = names[i], .x = x, .y = y[i], .count = activity->pieces};
+  }
+  bf_chart chart = {.kind = BF_CHART_LINES,
+                    .title = "Fig. 7.9: activity of one SM, CONV",
+                    .x_label = "cycle",
+                    .y_label = "operations per cycle",
+                    .from_zero = true,
+                    .series = series,
+                    .series_count = BF_RGPU_CLASSES};
+  return bf_reproduce_chart(run, "fig7_9", &chart, diagnostic);
+}
+
+/* ---- Fig. 7.11 ---- */
+
+static int draw_sizes(bf_reproduce_run *run, const rgpu_results *results, bool is_data,
+                      bf_diagnostic *diagnostic) {
+  double y[SIZES][BENCHMARKS];
+  char label[SIZES][16];
+  bf_chart_series series[SIZES];
+  const char *names[BENCHMARKS + 1];
+  const unsigned *sizes = is_data ? data_sizes : address_sizes;
+  fill_names(names);
+  for (unsigned i = 0; i < SIZES; i++) {
+    for (unsigned j = 0; j < BENCHMARKS; j++) {
+      const rgpu_case *at = &results->at[j];
+      uint64_t cycles = is_data ? at->data_cycles[i] : at->address_cycles[i];
+      y[i][j] = cycles ? (double)cycles / (double)at->outcome.result.cycles : NAN;
+    }
+    snprintf(label[i], sizeof label[i], "%u entries", sizes[i]);
+    series[i] = (bf_chart_series){.name = label[i], .y = y[i], .count = BENCHMARKS};
+  }
+  bf_chart chart = {.kind = BF_CHART_BARS,
+                    .title = is_data ? "Fig. 7.11a: execution time by size of data FIFOs"
+                                     : "Fig. 7.11b: execution time by size of address FIFOs",
+                    .y_label = is_data ? "time, 8 entries = 1" : "time, 256 entries = 1",
+                    .category = names,
+                    .categories = BENCHMARKS,
+                    .series = series,
+                    .series_count = SIZES,
+                    .reference = 1};
+  return bf_reproduce_chart(run, is_data ? "fig7_11a" : "fig7_11b", &chart, diagnostic);
+}
+
+static void add_sizes(bf_reproduce_run *run, const rgpu_results *results) {
+  bf_reproduce_table *table = bf_reproduce_table_add(
+      run, "fig7_11", "Fig. 7.11: cycles by size of FIFOs",
+      "benchmark|data 4|data 8|data 16|data 32|address 64|address 128|address 256|address 512");
+  for (unsigned i = 0; i < BENCHMARKS; i++) {
+    const rgpu_case *at = &results->at[i];
+    bf_reproduce_cell(table, "%s", rgpu_benchmarks[i]->title);
+    for (unsigned j = 0; j < 2 * SIZES; j++) {
+      uint64_t cycles = j < SIZES ? at->data_cycles[j] : at->address_cycles[j - SIZES];
+      if (cycles)
+        bf_reproduce_cell(table, "%llu", (unsigned long long)cycles);
+      else
+        bf_reproduce_cell(table, "too small");
+    }
+  }
+}
+
+/* The benchmark of a name; it exists. */
+static const rgpu_case *find_case(const rgpu_results *results, const char *name) {
+  unsigned i = 0;
+  while (strcmp(rgpu_benchmarks[i]->name, name) != 0)
+    i++;
+  return &results->at[i];
+}
+
+/* Time at one size compared with another. */
+static double ratio(uint64_t cycles, uint64_t usual) { return (double)cycles / (double)usual; }
+
+static void claim_sizes(bf_reproduce_run *run, const rgpu_results *results) {
+  const rgpu_case *mriq = find_case(results, "mriq"), *nn = find_case(results, "nn");
+  double most = 0;
+  for (unsigned i = 0; i < SIZES; i++)
+    for (unsigned j = 0; j < 2; j++) {
+      const rgpu_case *at = find_case(results, j ? "nw" : "integr");
+      most = fmax(most, fabs(ratio(at->address_cycles[i], at->outcome.result.cycles) - 1));
+    }
+  bf_reproduce_fact(run, "INTEGR and NW do not depend on address FIFOs", "the same for all sizes",
+                    most < 0.01, true, NULL, "within %.2f%%", 100 * most);
+  bf_reproduce_fact(run, "least data FIFO of NN", "5 entries", nn->least_data == 5, true, NULL,
+                    "%u entries", nn->least_data);
+  if (results->is_quick)
+    return;
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = "MRIQ with data FIFOs of 4 entries, times as long",
+                                 .published = 2,
+                                 .ours = ratio(mriq->data_cycles[0], mriq->data_cycles[1]),
+                                 .allowed = 0.15,
+                                 .must_hold = true});
+  bf_reproduce_fact(run, "HIST gains from address FIFOs of 512 entries", "yes",
+                    find_case(results, "hist")->address_cycles[3] <
+                        find_case(results, "hist")->address_cycles[2],
+                    true, NULL, "%.1f%% less time",
+                    100 * (1 - ratio(find_case(results, "hist")->address_cycles[3],
+                                     find_case(results, "hist")->address_cycles[2])));
+}
+
+/* ---- Figs. 7.10 and 7.12 ---- */
+
+static void add_area(bf_reproduce_run *run) {
+  static const struct {
+    const char *what;
+    unsigned lanes, data, address;
+  } rows[] = {{"4 lanes", 4, 8, 256},          {"published", 6, 8, 256},
+              {"8 lanes", 8, 8, 256},          {"10 lanes", 10, 8, 256},
+              {"data FIFOs 4", 6, 4, 256},     {"data FIFOs 16", 6, 16, 256},
+              {"data FIFOs 32", 6, 32, 256},   {"address FIFOs 64", 6, 8, 64},
+              {"address FIFOs 128", 6, 8, 128}, {"address FIFOs 512", 6, 8, 512}};
+  bf_reproduce_table *table =
+      bf_reproduce_table_add(run, "fig7_10", "Figs. 7.10 and 7.12c: area, mm2",
+                             "what|wires|muxes|data FIFOs|address FIFOs|all|share of the chip");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    bf_rgpu_area area = bf_rgpu_area_of(rows[i].lanes, rows[i].data, rows[i].address);
+    bf_reproduce_cell(table, "%s", rows[i].what);
+    bf_reproduce_cell(table, "%.2f", area.wires);
+    bf_reproduce_cell(table, "%.2f", area.muxes);
+    bf_reproduce_cell(table, "%.2f", area.data_fifos);
+    bf_reproduce_cell(table, "%.2f", area.address_fifos);
+    bf_reproduce_cell(table, "%.2f", area.total);
+    bf_reproduce_cell(table, "%.1f%%", 100 * area.share);
+  }
+}
+
+static void claim_area(bf_reproduce_run *run) {
+  bf_rgpu_area usual = bf_rgpu_area_of(6, 8, 256);
+  const bf_reproduce_claim claims[] = {
+      {.name = "area of R-GPU", .published = 23, .ours = usual.total, .unit = " mm2"},
+      {.name = "area, of the chip", .published = 4, .ours = 100 * usual.share, .unit = "%"},
+      {.name = "area with 10 lanes, of the chip",
+       .published = 6,
+       .ours = 100 * bf_rgpu_area_of(10, 8, 256).share,
+       .unit = "%"}};
+  for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+    bf_reproduce_claim claim = claims[i];
+    claim.allowed = 0.1;
+    claim.must_hold = true;
+    bf_reproduce_claim_add(run, &claim);
+  }
+}
+
+static void add_power(bf_reproduce_run *run, const rgpu_results *results) {
+  bf_reproduce_table *table = bf_reproduce_table_add(
+      run, "fig7_12", "Fig. 7.12: power added by R-GPU, W, and energy compared with the GPU",
+      "benchmark|wires|data FIFOs|address FIFOs|all|change of power|energy");
+  for (unsigned i = 0; i < BENCHMARKS; i++) {
+    const bf_rgpu_power *power = &results->at[i].power;
+    bf_reproduce_cell(table, "%s", rgpu_benchmarks[i]->title);
+    bf_reproduce_cell(table, "%.2f", power->wires);
+    bf_reproduce_cell(table, "%.2f", power->data_fifos);
+    bf_reproduce_cell(table, "%.2f", power->address_fifos);
+    bf_reproduce_cell(table, "%.2f", power->added);
+    bf_reproduce_cell(table, "%+.1f%%", 100 * power->change);
+    bf_reproduce_cell(table, "%+.0f%%",
+                      100 * (bf_rgpu_energy_ratio(power, speedup(&results->at[i])) - 1));
+  }
+}
+
+static void claim_power(bf_reproduce_run *run, const rgpu_results *results) {
+  const bf_rgpu_power *mriq = &find_case(results, "mriq")->power;
+  const bf_rgpu_power *stencil = &find_case(results, "stencil")->power;
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "power added, MRIQ (fitted to it)",
+                                                    .published = 3.2,
+                                                    .ours = mriq->added,
+                                                    .unit = " W",
+                                                    .allowed = 0.1,
+                                                    .must_hold = true});
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "power added, STENCIL",
+                                                    .published = 1.4,
+                                                    .ours = stencil->added,
+                                                    .unit = " W",
+                                                    .allowed = 0.25,
+                                                    .must_hold = true});
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "change of power, MRIQ",
+                                                    .published = -6,
+                                                    .ours = 100 * mriq->change,
+                                                    .unit = "%",
+                                                    .allowed = 0.15,
+                                                    .must_hold = true});
+  bf_reproduce_claim_add(
+      run,
+      &(bf_reproduce_claim){.name = "change of energy, with the published speed-up of 2.1",
+                            .published = -55,
+                            .ours = 100 * (bf_rgpu_energy_ratio(mriq, 2.1) - 1),
+                            .unit = "%",
+                            .allowed = 0.02,
+                            .must_hold = true});
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = "change of energy, with the mean speed-up here",
+                                 .published = -55,
+                                 .ours = 100 * (bf_rgpu_energy_ratio(mriq, geometric_mean(results)) - 1),
+                                 .unit = "%",
+                                 .allowed = 0.25,
+                                 .why = "it follows from the mean speed-up."});
+}
+
+/* ---- All of it ---- */
+
+static int report(bf_reproduce_run *run, const rgpu_results *results, bf_diagnostic *diagnostic) {
+  unsigned waiting = 0;
+  add_table(run, results);
+  claim_lanes(run, results);
+  if (!results->is_quick)
+    claim_speedups(run, results);
+  add_sizes(run, results);
+  claim_sizes(run, results);
+  for (unsigned i = 0; i < BENCHMARKS; i++)
+    waiting = results->at[i].outcome.result.most_waiting > waiting
+                  ? results->at[i].outcome.result.most_waiting
+                  : waiting;
+  bf_reproduce_fact(run, "loads that wait for a hit, in one queue", "fewer than its 8 entries",
+                    waiting < 8, true, NULL, "at most %u", waiting);
+  add_area(run);
+  claim_area(run);
+  add_power(run, results);
+  if (!results->is_quick)
+    claim_power(run, results);
+  BF_TRY(draw_speedups(run, results, diagnostic));
+  BF_TRY(draw_activity(run, find_case(results, "conv"), diagnostic));
+  BF_TRY(draw_sizes(run, results, true, diagnostic));
+  return draw_sizes(run, results, false, diagnostic);
+}
+
+static int run_rgpu(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
+  rgpu_results *results = bf_arena_alloc(bf_reproduce_arena(run), sizeof *results);
+  if (!results)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  results->is_quick = bf_reproduce_is_quick(run);
+  BF_TRY(rgpu_load_gpu(GPU, false, &results->gpu, diagnostic));
+  int error = bf_reproduce_parallel(run, BENCHMARKS, "benchmarks", run_benchmark, results,
+                                    diagnostic);
+  if (error == BF_OK)
+    error = bf_reproduce_parallel(run, BENCHMARKS * 2 * SIZES, "sizes of FIFOs", run_sizes,
+                                  results, diagnostic);
+  if (error == BF_OK)
+    error = report(run, results, diagnostic);
+  for (unsigned i = 0; i < BENCHMARKS; i++)
+    bf_arena_free(&results->at[i].outcome.result.arena);
+  bf_sim_gpu_free(results->gpu);
+  return error;
+}
+
+const bf_reproduction bf_reproduce_rgpu[] = {
+    {.name = "rgpu",
+     .title = "R-GPU: cores wired to each other",
+     .document = "002, Table 7.1, Figs. 7.7-7.12",
+     .summary = "Nine benchmarks as graphs on the simulator of R-GPU and as kernels on that of a GTX "
+                "480 with the same memory; lanes by the mapper, sizes of FIFOs, area and power.",
+     .run = run_rgpu},
+    {0},
+};
