@@ -66,8 +66,8 @@ typedef enum bf_rgpu_type {
   X(OR, "or", 2, 'I', CORE, "bits that one has")                                                   \
   X(XOR, "xor", 2, 'I', CORE, "bits that differ")                                                  \
   X(NOT, "not", 1, 'I', CORE, "every bit turned")                                                  \
-  X(SHL, "shl", 2, 'I', CORE, "a shifted left by b")                                               \
-  X(SHR, "shr", 2, 'I', CORE, "a shifted right by b, s32 with copies of its sign")                 \
+  X(SHL, "shl", 2, 'I', CORE, "a shifted left by b; 0 from 32 on")                                 \
+  X(SHR, "shr", 2, 'I', CORE, "a shifted right by b; of s32 copies of the sign come in")           \
   X(LT, "lt", 2, 'B', CORE, "1 if a < b, otherwise 0")                                             \
   X(LE, "le", 2, 'B', CORE, "1 if a <= b, otherwise 0")                                            \
   X(GT, "gt", 2, 'B', CORE, "1 if a > b, otherwise 0")                                             \
@@ -197,7 +197,8 @@ typedef struct bf_rgpu_node {
   bf_rgpu_operand predicate; /* executes where it is not 0 */
   bool is_negated;           /* executes where it is 0 */
   /* inc: operand 0 is the node itself, with as many initial values as asked for (more than one lets
-   * it fire before its last result is there); operand 1 is what is added. */
+   * it fire before its last result is there). They are its first results; since it is an add, its
+   * FIFO holds them less operand 1, which is what it adds. */
   const bf_rgpu_term *step, *start;
   unsigned hold; /* iterations that each value lasts */
   /* Memory operations. */

@@ -88,21 +88,22 @@ static int explain_minimum(const placing *p, bf_rgpu_mapping *mapping) {
                  reader->name);
   } else {
     bf_text_addf(&text, "fewer lanes do not do: with %u, all %llu states are dead ends",
-                 mapping->lanes - 1, (unsigned long long)p->states);
+                 mapping->lanes - 1, (unsigned long long)mapping->refuted);
   }
   return set_reason(mapping, &text);
 }
 
 /* ---- One copy ---- */
 
-/* The fewest lanes for so many copies from `least` on; found->answer says whether there are any. */
-static int find_lanes(placing *p, unsigned copies, unsigned least, placement *found,
-                      unsigned *lanes, bool *proven) {
-  for (*lanes = least; *lanes <= p->ring.lanes; ++*lanes) {
-    BF_TRY(placing_ask(p, copies, p->ring.cores, *lanes, found));
+/* The fewest lanes for one copy from `least` on; found->answer says whether there are any. */
+static int find_lanes(placing *p, unsigned least, bf_rgpu_mapping *mapping, placement *found) {
+  for (mapping->lanes = least; mapping->lanes <= p->ring.lanes; mapping->lanes++) {
+    uint64_t before = p->states;
+    BF_TRY(placing_ask(p, 1, p->ring.cores, mapping->lanes, found));
     if (found->answer == SWEEP_FITS)
       return BF_OK;
-    *proven &= found->answer == SWEEP_DOES_NOT_FIT;
+    mapping->lanes_proven &= found->answer == SWEEP_DOES_NOT_FIT;
+    mapping->refuted = p->states - before;
   }
   return BF_OK;
 }
@@ -154,16 +155,20 @@ static unsigned most_copies(const placing *p) {
 static int try_copies(placing *p, unsigned copies, bf_rgpu_mapping *mapping, placement *best) {
   placement found = {.answer = SWEEP_DOES_NOT_FIT};
   bool proven = mapping->lanes_proven;
+  uint64_t refuted = mapping->refuted;
   for (unsigned lanes = mapping->lanes_of_one; lanes <= p->ring.lanes; lanes++) {
+    uint64_t before = p->states;
     BF_TRY(ask_copies(p, copies, lanes, &found));
     if (found.answer == SWEEP_FITS) {
       *best = found;
       mapping->copies = copies;
       mapping->lanes = lanes;
+      mapping->refuted = refuted;
       mapping->lanes_proven = proven && (copies == 1 || !p->loop_edges);
       return BF_OK;
     }
     proven &= found.answer == SWEEP_DOES_NOT_FIT;
+    refuted = p->states - before;
   }
   mapping->copies_proven &= found.answer == SWEEP_DOES_NOT_FIT && !p->loop_edges;
   return BF_OK;
@@ -220,10 +225,9 @@ static int place_all(placing *p, unsigned wanted, bf_rgpu_mapping *mapping) {
   if (p->cores > p->ring.cores || p->units > p->ring.units)
     return refuse(p, wanted, mapping);
   mapping->lanes_proven = true;
-  BF_TRY(find_lanes(p, 1, placing_bound(p, &node), &best, &mapping->lanes, &mapping->lanes_proven));
+  BF_TRY(find_lanes(p, placing_bound(p, &node), mapping, &best));
   if (best.answer != SWEEP_FITS || mapping->lanes > p->ring.lanes)
     return refuse(p, wanted, mapping);
-  uint64_t states = p->states;
   bool tight = true;
   mapping->fits = true;
   mapping->copies = 1;
@@ -233,8 +237,6 @@ static int place_all(placing *p, unsigned wanted, bf_rgpu_mapping *mapping) {
   if (!mapping->fits)
     return refuse(p, wanted, mapping);
   BF_TRY(keep_placement(p, &best, mapping));
-  mapping->states = p->states;
-  p->states = mapping->lanes == mapping->lanes_of_one ? states : p->states;
   return explain_minimum(p, mapping);
 }
 
@@ -279,7 +281,7 @@ static int map_into(const bf_rgpu_graph *graph, const bf_rgpu_map_options *optio
     mapping->cores = p.cores;
     mapping->units = p.units;
     error = place_all(&p, options->copies, mapping);
-    mapping->states = mapping->states ? mapping->states : p.states;
+    mapping->states = p.states;
   }
   mapping->seconds = bf_seconds() - start;
   return error == BF_NO_MEMORY ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : error;

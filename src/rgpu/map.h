@@ -15,7 +15,7 @@ typedef struct bf_rgpu_ring {
  * which all 16 can be fed by a core before them. */
 bf_rgpu_ring bf_rgpu_ring_usual(void);
 /* Most cores and units that can be asked for. */
-enum { BF_RGPU_MOST_CORES = 40, BF_RGPU_MOST_UNITS = 16, BF_RGPU_MOST_LANES = 32 };
+enum { BF_RGPU_MOST_CORES = 40, BF_RGPU_MOST_UNITS = 16, BF_RGPU_MOST_LANES = 26 };
 
 typedef struct bf_rgpu_map_options {
   bf_rgpu_ring ring;
@@ -45,6 +45,7 @@ typedef struct bf_rgpu_mapping {
   unsigned slots;         /* from the first to the last one in use, both included */
   unsigned cores, units;  /* that one copy uses */
   uint64_t states;        /* looked at, all searches together */
+  uint64_t refuted;       /* of these, to rule out one lane less */
   double seconds;
   bf_rgpu_placed *placed; /* of node n in copy c: placed[n + graph->nodes * c] */
 } bf_rgpu_mapping;

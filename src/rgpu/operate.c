@@ -73,9 +73,11 @@ static uint32_t operate_integer(bf_rgpu_op op, bool is_signed, uint32_t a, uint3
   case BF_RGPU_NOT:
     return ~a;
   case BF_RGPU_SHL:
-    return a << (b & 31);
+    return b < 32 ? a << b : 0;
   case BF_RGPU_SHR:
-    return is_signed ? (uint32_t)((int32_t)a >> (b & 31)) : a >> (b & 31);
+    if (is_signed)
+      return (uint32_t)((int32_t)a >> (b < 32 ? b : 31));
+    return b < 32 ? a >> b : 0;
   default:
     return a;
   }

@@ -164,6 +164,8 @@ static void computes(void **state) {
   assert_int_equal(compute(BF_RGPU_ADD, BF_RGPU_U32, UINT32_MAX, 2, 0), 1);
   assert_int_equal(compute(BF_RGPU_SHR, BF_RGPU_S32, 0x80000000u, 31, 0), UINT32_MAX);
   assert_int_equal(compute(BF_RGPU_SHR, BF_RGPU_U32, 0x80000000u, 31, 0), 1);
+  assert_int_equal(compute(BF_RGPU_SHL, BF_RGPU_U32, 1, 32, 0), 0);
+  assert_int_equal(compute(BF_RGPU_SHR, BF_RGPU_S32, 0x80000000u, 77, 0), UINT32_MAX);
   assert_int_equal(compute(BF_RGPU_MIN, BF_RGPU_S32, UINT32_MAX, 1, 0), UINT32_MAX);
   assert_int_equal(compute(BF_RGPU_MIN, BF_RGPU_U32, UINT32_MAX, 1, 0), 1);
   assert_int_equal(compute(BF_RGPU_MAD, BF_RGPU_S32, 3, 5, 7), 22);
