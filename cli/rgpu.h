@@ -7,15 +7,20 @@
 
 typedef struct cli_rgpu_settings {
   cli_common common;
-  const char *svg, *dot, *output, *kernel, *unit_slots;
+  const char *svg, *dot, *output, *kernel, *unit_slots, *gpu, *order, *axes;
+  cli_texts set, parameter;
   uint64_t copies, cores, units, lanes, states, loop;
-  bool trade;
+  uint64_t data_fifo, address_fifo, most_cycles, workers;
+  bool trade, quick, no_prefetch;
 } cli_rgpu_settings;
 
 /* Each returns the exit status. */
 int cli_rgpu_map(const cli_rgpu_settings *s, const char *file);
 int cli_rgpu_show(const cli_rgpu_settings *s, const char *file);
 int cli_rgpu_extract(const cli_rgpu_settings *s, const char *file);
+int cli_rgpu_run(const cli_rgpu_settings *s, const char *name);
+int cli_rgpu_sweep(const cli_rgpu_settings *s, const char *name);
+int cli_rgpu_cost(const cli_rgpu_settings *s, const char *name);
 
 /* The ring that the options ask for. */
 bf_rgpu_ring cli_rgpu_ring(const cli_rgpu_settings *s);

@@ -30,8 +30,7 @@ static unsigned find_array(const rgpu_data *data, const char *name) {
 }
 
 void *rgpu_array(const rgpu_data *data, const char *name) {
-  return data->memory +
-         (data->setup->array_address[find_array(data, name)] - BF_RGPU_GLOBAL_BASE);
+  return data->memory + (data->setup->array_address[find_array(data, name)] - BF_RGPU_GLOBAL_BASE);
 }
 
 uint64_t rgpu_elements(const rgpu_data *data, const char *name) {
@@ -47,8 +46,7 @@ int64_t rgpu_parameter(const rgpu_data *data, const char *name) {
 
 int rgpu_load_gpu(const char *name, bool prefers_shared, bf_sim_gpu **gpu,
                   bf_diagnostic *diagnostic) {
-  static const char *const changes[] = {"l1_bytes=49152", "l1_ways=6",
-                                        "shared_bytes_per_sm=16384"};
+  static const char *const changes[] = {"l1_bytes=49152", "l1_ways=6", "shared_bytes_per_sm=16384"};
   BF_TRY(bf_sim_gpu_load(name, gpu, diagnostic));
   int error = BF_OK;
   for (unsigned i = 0; i < 3 && error == BF_OK && !prefers_shared; i++)
@@ -84,12 +82,12 @@ static int copy_memory(prepared *own, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-static int prepare(const rgpu_benchmark *benchmark, bool is_quick, prepared *own,
+static int prepare(const rgpu_benchmark *benchmark, unsigned copies, bool is_quick, prepared *own,
                    bf_diagnostic *diagnostic) {
   *own = (prepared){0};
-  BF_TRY(bf_rgpu_parse(benchmark->name, bf_reproduce_graph(benchmark->name), &own->graph,
-                       diagnostic));
-  BF_TRY(bf_rgpu_setup_create(own->graph, benchmark->copies, count_overrides(benchmark, is_quick),
+  BF_TRY(
+      bf_rgpu_parse(benchmark->name, bf_reproduce_graph(benchmark->name), &own->graph, diagnostic));
+  BF_TRY(bf_rgpu_setup_create(own->graph, copies, count_overrides(benchmark, is_quick),
                               benchmark->quick, &own->setup, diagnostic));
   own->before.setup = own->setup;
   BF_TRY(bf_rgpu_memory_create(own->setup, &own->before.memory, diagnostic));
@@ -149,17 +147,16 @@ static int launch_pass(const rgpu_benchmark *benchmark, const rgpu_run *run, con
   char text[64];
   const char *overrides[RGPU_QUICK + 1];
   unsigned count = count_overrides(benchmark, run->is_quick);
-  bf_rgpu_sim_settings settings = {.gpu = run->gpu,
-                                   .fabric = run->fabric,
-                                   .order = run->order,
-                                   .after = benchmark->after};
+  bf_rgpu_sim_settings settings = {
+      .gpu = run->gpu, .fabric = run->fabric, .order = run->order, .after = benchmark->after};
   bf_rgpu_setup *setup;
   memcpy(overrides, benchmark->quick, sizeof benchmark->quick);
   if (benchmark->pass) {
     snprintf(text, sizeof text, "%s=%llu", benchmark->pass, (unsigned long long)pass);
     overrides[count++] = text;
   }
-  BF_TRY(bf_rgpu_setup_create(own->graph, benchmark->copies, count, overrides, &setup, diagnostic));
+  BF_TRY(
+      bf_rgpu_setup_create(own->graph, own->setup->copies, count, overrides, &setup, diagnostic));
   int error = bf_rgpu_simulate(&settings, setup, own->after.memory, result, diagnostic);
   bf_rgpu_setup_free(setup);
   return error;
@@ -168,8 +165,7 @@ static int launch_pass(const rgpu_benchmark *benchmark, const rgpu_run *run, con
 static int launch_all(const rgpu_benchmark *benchmark, const rgpu_run *run, const prepared *own,
                       bf_rgpu_sim_result *result, bf_diagnostic *diagnostic) {
   uint64_t step = benchmark->pass ? benchmark->pass_step : 1;
-  uint64_t end =
-      benchmark->pass ? (uint64_t)rgpu_parameter(&own->before, benchmark->passes) : 1;
+  uint64_t end = benchmark->pass ? (uint64_t)rgpu_parameter(&own->before, benchmark->passes) : 1;
   for (uint64_t pass = 0; pass < end; pass += step) {
     bf_rgpu_sim_result before = *result;
     int error = launch_pass(benchmark, run, own, pass, result, diagnostic);
@@ -186,7 +182,8 @@ int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_ou
                    bf_diagnostic *diagnostic) {
   prepared own;
   *outcome = (rgpu_outcome){0};
-  int error = prepare(benchmark, run->is_quick, &own, diagnostic);
+  unsigned copies = run->copies ? run->copies : benchmark->copies;
+  int error = prepare(benchmark, copies, run->is_quick, &own, diagnostic);
   if (error == BF_OK)
     error = launch_all(benchmark, run, &own, &outcome->result, diagnostic);
   if (error == BF_OK)
@@ -206,15 +203,13 @@ static int launch_kernel(const rgpu_benchmark *benchmark, const prepared *own,
   return error;
 }
 
-int rgpu_run_kernel(const rgpu_benchmark *benchmark, const char *gpu, bool is_quick,
+int rgpu_run_kernel(const rgpu_benchmark *benchmark, const bf_sim_gpu *gpu, bool is_quick,
                     bf_sim_result *result, bf_diagnostic *diagnostic) {
-  bf_sim_gpu *loaded;
   prepared own;
   bf_sim_launched total = {0};
   bf_corpus_outcome outcome;
-  BF_TRY(rgpu_load_gpu(gpu, benchmark->prefers_shared, &loaded, diagnostic));
-  bf_sim_record record = {.settings = {.gpu = loaded, .workers = 1}};
-  int error = prepare(benchmark, is_quick, &own, diagnostic);
+  bf_sim_record record = {.settings = {.gpu = gpu, .workers = 1}};
+  int error = prepare(benchmark, benchmark->copies, is_quick, &own, diagnostic);
   if (error == BF_OK)
     error = launch_kernel(benchmark, &own, &record, diagnostic);
   if (error == BF_OK)
@@ -224,6 +219,5 @@ int rgpu_run_kernel(const rgpu_benchmark *benchmark, const char *gpu, bool is_qu
   *result = total.result;
   bf_sim_record_free(&record);
   free_prepared(&own);
-  bf_sim_gpu_free(loaded);
   return error;
 }

@@ -1,6 +1,6 @@
-/* The nine benchmarks of document 002, Table 7.1: a graph for R-GPU (examples/rgpu), a kernel for an
- * ordinary GPU (rgpu.cu), and a reference on the CPU. Both machines have the same memory below their
- * multiprocessors, and begin with the same arrays. */
+/* The nine benchmarks of document 002, Table 7.1: a graph for R-GPU (examples/rgpu), a kernel for
+ * an ordinary GPU (rgpu.cu), and a reference on the CPU. Both machines have the same memory below
+ * their multiprocessors, and begin with the same arrays. */
 #ifndef BF_REPRODUCE_RGPU_BENCH_H
 #define BF_REPRODUCE_RGPU_BENCH_H
 
@@ -63,14 +63,15 @@ typedef struct rgpu_run {
   const bf_sim_gpu *gpu;
   bf_rgpu_fabric fabric;
   bf_rgpu_order order;
+  unsigned copies; /* 0: those of the benchmark */
   bool is_quick;
 } rgpu_run;
 
 /* Runs the graph; free the arena of outcome->result. Wrong results are errors. */
 int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_outcome *outcome,
                    bf_diagnostic *diagnostic);
-/* Runs the kernel on the GPU of that name: cycles of all launches. Wrong results are errors. */
-int rgpu_run_kernel(const rgpu_benchmark *benchmark, const char *gpu, bool is_quick,
+/* Runs the kernel on a GPU: cycles and bytes of all launches. Wrong results are errors. */
+int rgpu_run_kernel(const rgpu_benchmark *benchmark, const bf_sim_gpu *gpu, bool is_quick,
                     bf_sim_result *result, bf_diagnostic *diagnostic);
 
 #endif

@@ -64,7 +64,8 @@ static int launch_nw(const rgpu_data *data, const rgpu_data *result, const bf_de
   if (error == BF_OK)
     error = launch_tiles(device, scores_there, pairs_there, width, height, penalty, diagnostic);
   if (error == BF_OK)
-    error = device->read(device->context, scores_there, scores, places * sizeof *scores, diagnostic);
+    error =
+        device->read(device->context, scores_there, scores, places * sizeof *scores, diagnostic);
   if (error == BF_OK)
     shift_scores(scores, width, height, penalty, rgpu_array(result, "scores"));
   free(pairs);

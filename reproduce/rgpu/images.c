@@ -19,8 +19,8 @@ static int launch_conv(const rgpu_data *data, const rgpu_data *result, const bf_
   uint32_t width = (uint32_t)rgpu_parameter(data, "width");
   uint32_t height = (uint32_t)rgpu_parameter(data, "height");
   uint64_t in, out, bytes = rgpu_elements(data, "out") * sizeof(float);
-  BF_TRY(bf_corpus_upload(device, rgpu_array(data, "in"),
-                          rgpu_elements(data, "in") * sizeof(float), &in, diagnostic));
+  BF_TRY(bf_corpus_upload(device, rgpu_array(data, "in"), rgpu_elements(data, "in") * sizeof(float),
+                          &in, diagnostic));
   BF_TRY(bf_corpus_upload(device, NULL, bytes, &out, diagnostic));
   BF_TRY(BF_CORPUS_LAUNCH(device, "conv", width / THREADS, (height + ROWS - 1) / ROWS, THREADS, 1,
                           diagnostic, &in, &out, &width, &height));
@@ -75,8 +75,8 @@ static void add_counters(const bf_rgpu_setup *setup, uint64_t block, const unsig
   uint32_t *result = rgpu_array(&data, "result");
   (void)block;
   for (unsigned bin = 0; bin < BINS; bin++)
-    for (unsigned copy = 0; copy < HIST_COPIES; copy++)
-      result[bin] += counts[bin * HIST_COPIES + copy];
+    for (uint64_t copy = 0; copy < setup->copies; copy++)
+      result[bin] += counts[bin * setup->copies + copy];
 }
 
 /* In normal mode 256 threads sum eight counters each, and add the sum to global memory: eight loads
@@ -138,8 +138,8 @@ static int launch_integr(const rgpu_data *data, const rgpu_data *result, const b
   return device->read(device->context, out, rows + width, pixels * sizeof(int32_t), diagnostic);
 }
 
-static int check_integr(const rgpu_data *before, const rgpu_data *after,
-                        bf_corpus_outcome *outcome, bf_diagnostic *diagnostic) {
+static int check_integr(const rgpu_data *before, const rgpu_data *after, bf_corpus_outcome *outcome,
+                        bf_diagnostic *diagnostic) {
   uint64_t width = (uint64_t)rgpu_parameter(before, "width");
   uint64_t height = (uint64_t)rgpu_parameter(before, "height");
   const uint8_t *in = rgpu_array(before, "in");

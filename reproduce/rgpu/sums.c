@@ -28,8 +28,8 @@ static int fill_samples(const rgpu_data *data, const bf_device *device, bf_diagn
   if (error == BF_OK)
     error = device->symbol(device->context, "samples", &address, &bytes, diagnostic);
   if (error == BF_OK)
-    error = device->write(device->context, address, scaled, 4 * samples * sizeof *scaled,
-                          diagnostic);
+    error =
+        device->write(device->context, address, scaled, 4 * samples * sizeof *scaled, diagnostic);
   free(scaled);
   return error;
 }
@@ -183,8 +183,8 @@ static int launch_stream(const rgpu_data *data, const rgpu_data *result, const b
   return device->read(device->context, to, rgpu_array(result, "distance"), bytes, diagnostic);
 }
 
-static int check_stream(const rgpu_data *before, const rgpu_data *after,
-                        bf_corpus_outcome *outcome, bf_diagnostic *diagnostic) {
+static int check_stream(const rgpu_data *before, const rgpu_data *after, bf_corpus_outcome *outcome,
+                        bf_diagnostic *diagnostic) {
   const float *point = rgpu_array(before, "point"), *distance = rgpu_array(after, "distance");
   (void)diagnostic;
   for (uint64_t i = 0; i < rgpu_elements(before, "distance"); i++) {

@@ -1,5 +1,5 @@
-/* Area and power of R-GPU. Area is linear in lanes and in entries of FIFOs; power is energy per event
- * times events. */
+/* Area and power of R-GPU. Area is linear in lanes and in entries of FIFOs; power is energy per
+ * event times events. */
 #include "rgpu/cost.h"
 
 /* Names of the constants, in the order of the table. */
@@ -72,8 +72,8 @@ static double constant(unsigned which) { return bf_rgpu_constants[which].value; 
 
 bf_rgpu_area bf_rgpu_area_of(unsigned lanes, unsigned data_fifo, unsigned address_fifo) {
   double data = constant(DATA_FIFO_AREA) + constant(DATA_ENTRY_AREA) * ((double)data_fifo / 8 - 1);
-  double address = constant(ADDRESS_FIFO_AREA) +
-                   constant(ADDRESS_ENTRY_AREA) * ((double)address_fifo / 256 - 1);
+  double address =
+      constant(ADDRESS_FIFO_AREA) + constant(ADDRESS_ENTRY_AREA) * ((double)address_fifo / 256 - 1);
   double by_lane = lanes / constant(LANES), sms = constant(CHIP_SMS);
   bf_rgpu_area area = {.data_fifos = data * constant(DATA_FIFOS) * sms,
                        .address_fifos = address * constant(ADDRESS_FIFOS) * sms,
@@ -122,16 +122,16 @@ bf_rgpu_power bf_rgpu_power_of(const bf_rgpu_events *events, double seconds, uns
       constant(DATA_FIFO_ENERGY) + constant(DATA_ENTRY_ENERGY) * ((double)data_fifo / 8 - 1);
   double address = constant(ADDRESS_FIFO_ENERGY) +
                    constant(ADDRESS_ENTRY_ENERGY) * ((double)address_fifo / 256 - 1);
-  double slot = constant(WIRE_ENERGY) * constant(WORD_BITS) * constant(WIRE_LENGTH) * MILLI /
-                constant(SLOTS);
-  bf_rgpu_power power = {
-      .data_fifos = data * events->data_words * PICO / seconds,
-      .address_fifos =
-          address * (2 * events->address_words + events->scanned_words) * PICO / seconds,
-      .wires = slot * events->lane_slots * PICO / seconds,
-      .saved = constant(REGISTER_FILE_POWER),
-      .saved_decode = constant(DECODE_SHARE) * constant(GPU_POWER),
-      .before = constant(GPU_POWER)};
+  double slot =
+      constant(WIRE_ENERGY) * constant(WORD_BITS) * constant(WIRE_LENGTH) * MILLI / constant(SLOTS);
+  bf_rgpu_power power = {.data_fifos = data * events->data_words * PICO / seconds,
+                         .address_fifos = address *
+                                          (2 * events->address_words + events->scanned_words) *
+                                          PICO / seconds,
+                         .wires = slot * events->lane_slots * PICO / seconds,
+                         .saved = constant(REGISTER_FILE_POWER),
+                         .saved_decode = constant(DECODE_SHARE) * constant(GPU_POWER),
+                         .before = constant(GPU_POWER)};
   power.added = power.data_fifos + power.address_fifos + power.wires;
   power.change = (power.added - power.saved) / power.before;
   return power;

@@ -1,5 +1,5 @@
-/* rgpu/cost: what R-GPU adds to a GPU in area and power, and what it saves. Every constant stands in
- * one table, with where it comes from (docs/rgpu_cost.md explains them). */
+/* rgpu/cost: what R-GPU adds to a GPU in area and power, and what it saves. Every constant stands
+ * in one table, with where it comes from (docs/rgpu_cost.md explains them). */
 #ifndef BF_RGPU_COST_H
 #define BF_RGPU_COST_H
 

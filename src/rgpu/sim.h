@@ -35,8 +35,8 @@ unsigned bf_rgpu_least_address_fifo(const bf_rgpu_graph *graph, unsigned data_fi
 /* In which order blocks are given to SMs. */
 typedef enum bf_rgpu_order { BF_RGPU_INCREASING, BF_RGPU_DECREASING } bf_rgpu_order;
 
-/* What the kernel does in normal mode after R-GPU mode, block by block, beyond storing final values:
- * it reads the shared memory of the block and changes global memory. */
+/* What the kernel does in normal mode after R-GPU mode, block by block, beyond storing final
+ * values: it reads the shared memory of the block and changes global memory. */
 typedef struct bf_rgpu_after {
   void (*run)(const bf_rgpu_setup *setup, uint64_t block, const unsigned char *shared,
               unsigned char *global);
@@ -49,7 +49,7 @@ typedef struct bf_rgpu_sim_settings {
   bf_rgpu_order order;
   const bf_rgpu_after *after; /* or NULL */
   uint64_t most_cycles;       /* 0: no limit */
-  bool is_unchecked;          /* begins also where bf_rgpu_can_run says that nodes wait in a circle */
+  bool is_unchecked; /* begins also where bf_rgpu_can_run says that nodes wait in a circle */
 } bf_rgpu_sim_settings;
 
 /* Why a node did not fire in a cycle in which its block ran. */
@@ -79,7 +79,12 @@ typedef struct bf_rgpu_node_count {
 
 /* Firings on the first SM in pieces of equal length. */
 enum { BF_RGPU_PIECES = 256 };
-typedef enum bf_rgpu_class { BF_RGPU_INT, BF_RGPU_FLOAT, BF_RGPU_MEMORY, BF_RGPU_CLASSES } bf_rgpu_class;
+typedef enum bf_rgpu_class {
+  BF_RGPU_INT,
+  BF_RGPU_FLOAT,
+  BF_RGPU_MEMORY,
+  BF_RGPU_CLASSES
+} bf_rgpu_class;
 typedef struct bf_rgpu_activity {
   uint64_t piece_cycles;
   unsigned pieces;
@@ -96,7 +101,7 @@ typedef struct bf_rgpu_sim_result {
   uint64_t rgpu_cycles;                /* in R-GPU mode, summed over blocks */
   uint64_t fired[BF_RGPU_CLASSES];
   uint64_t prefetches, loads_sent, stores_sent, waits_sent;
-  unsigned most_waiting;   /* loads with `wait` in the queue of one slice at once */
+  unsigned most_waiting;    /* loads with `wait` in the queue of one slice at once */
   bf_rgpu_node_count *node; /* by node of the graph */
   bf_sim_result memory;     /* hits, misses and bytes only */
   bf_rgpu_activity activity;

@@ -1,6 +1,6 @@
-/* Into R-GPU mode and back. A block starts in normal mode, loads the configuration registers and the
- * values that FIFOs hold at first, and switches at a barrier; at another barrier it switches back,
- * and stores what is left in FIFOs. */
+/* Into R-GPU mode and back. A block starts in normal mode, loads the configuration registers and
+ * the values that FIFOs hold at first, and switches at a barrier; at another barrier it switches
+ * back, and stores what is left in FIFOs. */
 #include "rgpu/sim_inner.h"
 
 #include <string.h>
@@ -38,8 +38,7 @@ void rgpu_switch_cycles(const sim_plan *plan, const bf_sim_gpu *gpu, uint64_t *e
 static int value_of(const sim_sm *sm, const plan_node *plan, unsigned position,
                     const bf_rgpu_value *value, unsigned index, uint32_t *bits) {
   bf_rgpu_where where = {.block = sm->block, .copy = plan->copy, .index = index};
-  bool is_float =
-      position != BF_RGPU_PREDICATE && bf_rgpu_operand_is_float(plan->node, position);
+  bool is_float = position != BF_RGPU_PREDICATE && bf_rgpu_operand_is_float(plan->node, position);
   return bf_rgpu_value_bits(sm->chip->plan->setup, value, is_float, where, sm->chip->global, bits,
                             sm->chip->diagnostic);
 }
@@ -118,7 +117,8 @@ int rgpu_block_enter(sim_sm *sm) {
   for (uint32_t i = 0; i < plan->nodes; i++)
     BF_TRY(fill_node(sm, i));
   for (unsigned i = 0; i < plan->units; i++)
-    sm->unit[i] = (sm_unit){.line = NO_LINE, .scanned_line = NO_LINE, .store_line = NO_LINE};
+    sm->unit[i] = (sm_unit){
+        .line = NO_LINE, .asked = NO_LINE, .scanned_line = NO_LINE, .store_line = NO_LINE};
   sm->left = plan->setup->iterations ? plan->nodes : 0;
   return fill_shared(sm);
 }

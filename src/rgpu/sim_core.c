@@ -1,7 +1,7 @@
 /* FIFOs, and the firing rule: a node fires when all its FIFOs have a value and all FIFOs of its
- * readers have room. Within a cycle readers come before writers, so that an entry which is freed can
- * be taken in the same cycle. What is still in the pipeline of a core takes no entry: where the FIFO
- * is full when it comes, it waits in the pipeline. */
+ * readers have room. Within a cycle readers come before writers, so that an entry which is freed
+ * can be taken in the same cycle. What is still in the pipeline of a core takes no entry: where the
+ * FIFO is full when it comes, it waits in the pipeline. */
 #include "rgpu/sim_inner.h"
 
 const char *const bf_rgpu_stall_names[BF_RGPU_STALLS] = {"empty", "full", "memory", "port", "done"};
@@ -99,7 +99,7 @@ static void keep(sim_sm *sm, uint32_t node, uint32_t result) {
 
 /* Makes pieces twice as long. */
 static void join_pieces(bf_rgpu_activity *activity) {
-  for (unsigned class = 0; class < BF_RGPU_CLASSES; class++)
+  for (unsigned class = 0; class < BF_RGPU_CLASSES; class ++)
     for (unsigned i = 0; i < BF_RGPU_PIECES; i++) {
       uint64_t *fired = activity->fired[class];
       fired[i] = i < BF_RGPU_PIECES / 2 ? fired[2 * i] + fired[2 * i + 1] : 0;

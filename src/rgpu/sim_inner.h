@@ -68,8 +68,8 @@ void rgpu_plan_free(sim_plan *plan);
 /* ---- A multiprocessor ---- */
 
 /* A FIFO together with the pipeline of its writer: a value is in it from the cycle in which the
- * writer fires, and has arrived, and can be read, from cycle `ready` on. Where more have arrived than
- * it has entries, the last ones still stand in the pipeline. */
+ * writer fires, and has arrived, and can be read, from cycle `ready` on. Where more have arrived
+ * than it has entries, the last ones still stand in the pipeline. */
 typedef struct sm_fifo {
   uint32_t *value;
   uint64_t *ready;
@@ -92,9 +92,11 @@ typedef struct sm_node {
 
 /* A load/store unit. */
 typedef struct sm_unit {
-  uint64_t line;    /* whose sectors it has at hand; NO_LINE: none */
-  uint8_t sectors;  /* mask of them */
-  bool is_waiting;  /* a request of its own is on its way */
+  uint64_t line;   /* whose sectors it has at hand; NO_LINE: none */
+  uint8_t sectors; /* mask of them */
+  bool is_waiting; /* for what it has asked */
+  uint64_t asked;  /* a line that is on its way, or has come and is not at hand yet; NO_LINE */
+  uint8_t asked_sectors;
   uint64_t scanned; /* addresses that the prefetcher has seen, counted from the first */
   uint64_t scanned_line;
   uint64_t store_line; /* stores not sent yet; NO_LINE: none */

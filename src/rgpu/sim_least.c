@@ -1,12 +1,12 @@
 /* Which FIFO sizes a graph can run with.
  *
  * Every node takes one value from each of its FIFOs and hands one to each of its readers, so the
- * graph is a marked graph: nodes are transitions; a FIFO is a way from its writer to its reader with
- * as many marks as it holds values, and a way back with as many marks as it has room. The number of
- * marks on a circle never changes, and a marked graph runs for ever exactly where no circle is
- * without marks. A node that writes to its own FIFO takes before it adds, so it needs no room. What
- * pipelines hold comes on top, but there is nothing in them at the start: a circle without marks
- * then never gets any. */
+ * graph is a marked graph: nodes are transitions; a FIFO is a way from its writer to its reader
+ * with as many marks as it holds values, and a way back with as many marks as it has room. The
+ * number of marks on a circle never changes, and a marked graph runs for ever exactly where no
+ * circle is without marks. A node that writes to its own FIFO takes before it adds, so it needs no
+ * room. What pipelines hold comes on top, but there is nothing in them at the start: a circle
+ * without marks then never gets any. */
 #include "rgpu/sim_inner.h"
 
 #include <string.h>

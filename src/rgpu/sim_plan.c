@@ -42,10 +42,9 @@ static int check_fifos(const bf_rgpu_sim_settings *settings, const bf_rgpu_graph
   bf_text why = {0};
   if (fabric->data_fifo == 0 || fabric->address_fifo == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT, "a FIFO has at least one entry");
-  bool can_run =
-      settings->is_unchecked
-          ? rgpu_initial_fits(graph, fabric->data_fifo, fabric->address_fifo, &why)
-          : bf_rgpu_can_run(graph, fabric->data_fifo, fabric->address_fifo, &why);
+  bool can_run = settings->is_unchecked
+                     ? rgpu_initial_fits(graph, fabric->data_fifo, fabric->address_fifo, &why)
+                     : bf_rgpu_can_run(graph, fabric->data_fifo, fabric->address_fifo, &why);
   if (can_run)
     return BF_OK;
   int error = bf_fail_file(diagnostic, BF_BAD_INPUT, graph->file,

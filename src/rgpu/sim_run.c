@@ -23,11 +23,11 @@ int rgpu_sim_fail(sim_sm *sm, const plan_node *node, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(problem, sizeof problem, format, arguments);
   va_end(arguments);
-  return sm->chip->error = bf_fail_file(
-             sm->chip->diagnostic, BF_BAD_INPUT, sm->chip->plan->graph->file,
-             "node %s of copy %u, block %llu, iteration %llu: %s", node->node->name, node->copy,
-             (unsigned long long)sm->block,
-             (unsigned long long)sm->node[node - sm->chip->plan->node].fired, problem);
+  return sm->chip->error =
+             bf_fail_file(sm->chip->diagnostic, BF_BAD_INPUT, sm->chip->plan->graph->file,
+                          "node %s of copy %u, block %llu, iteration %llu: %s", node->node->name,
+                          node->copy, (unsigned long long)sm->block,
+                          (unsigned long long)sm->node[node - sm->chip->plan->node].fired, problem);
 }
 
 /* ---- Memory before the first block ---- */
@@ -263,8 +263,7 @@ static int report_deadlock(sim_chip *chip, const sim_sm *sm, uint64_t now, const
   if (text.data && !text.failed)
     snprintf(chip->result->deadlock, sizeof chip->result->deadlock, "%s", text.data);
   int error = bf_fail_file(chip->diagnostic, BF_BAD_INPUT, chip->plan->graph->file,
-                           "deadlock in cycle %llu: %s: %.300s", (unsigned long long)now, reason,
-                           chip->result->deadlock);
+                           "deadlock in cycle %llu: %s", (unsigned long long)now, reason);
   bf_text_free(&text);
   return error;
 }
@@ -274,9 +273,10 @@ static int report_deadlock(sim_chip *chip, const sim_sm *sm, uint64_t now, const
 static int check_deadlock(sim_chip *chip, const sim_sm *sm, uint64_t now) {
   enum { LONG_CYCLES = 20000 };
   if (bf_sim_memory_waiting(chip->memory) >= BF_SIM_SLICE_QUEUE)
-    return report_deadlock(chip, sm, now,
-                           "loads that wait for a hit fill the queue of a slice of the second-level "
-                           "cache, and the store that they wait for cannot reach it");
+    return report_deadlock(
+        chip, sm, now,
+        "loads that wait for a hit fill the queue of a slice of the second-level "
+        "cache, and the store that they wait for cannot reach it");
   for (unsigned i = 0; i < chip->gpu->sms; i++) {
     bool is_stuck = !sm[i].has_block || (sm[i].is_running && sm[i].outstanding == 0 &&
                                          sm[i].last_moved + LONG_CYCLES < now);
@@ -412,8 +412,8 @@ static int run_chip(sim_chip *chip) {
   sim_sm *sm = calloc(sms, sizeof *sm);
   chip->result->node =
       bf_arena_alloc(arena, (chip->plan->graph->nodes + 1) * sizeof *chip->result->node);
-  int error = sm && chip->result->node ? create_presence(chip, arena)
-                                                      : out_of_memory(chip->diagnostic);
+  int error =
+      sm && chip->result->node ? create_presence(chip, arena) : out_of_memory(chip->diagnostic);
   for (unsigned i = 0; error == BF_OK && i < sms; i++)
     error = create_sm(chip, i, &sm[i]);
   if (error == BF_OK)
@@ -434,8 +434,7 @@ static int run_chip(sim_chip *chip) {
 }
 
 int bf_rgpu_simulate(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *setup,
-                     unsigned char *global, bf_rgpu_sim_result *result,
-                     bf_diagnostic *diagnostic) {
+                     unsigned char *global, bf_rgpu_sim_result *result, bf_diagnostic *diagnostic) {
   enum { FIRST_PIECE = 64 };
   sim_plan *plan;
   *result = (bf_rgpu_sim_result){.activity.piece_cycles = FIRST_PIECE};

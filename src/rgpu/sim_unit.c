@@ -5,7 +5,8 @@
  * at a time (global_line_cycles), for loads, prefetchers and stores of all units.
  *
  * A unit that loads with `wait` asks the second-level cache for the sectors of one line, as far as
- * the addresses in its FIFO reach, and for nothing else until they have come. */
+ * the addresses in its FIFO reach, and for nothing else until they have come; then it asks for the
+ * next ones, while it hands on the words of these. */
 #include "rgpu/sim_inner.h"
 
 #include <string.h>
@@ -93,8 +94,11 @@ static void send(sim_sm *sm, bf_sim_request *request) {
 }
 
 static void send_store(sim_sm *sm, uint64_t line, uint8_t sectors, bf_sim_request_kind kind) {
-  bf_sim_request request = {
-      .line = line, .sectors = sectors, .token = TOKEN_STORE, .kind = (uint8_t)kind, .operations = 1};
+  bf_sim_request request = {.line = line,
+                            .sectors = sectors,
+                            .token = TOKEN_STORE,
+                            .kind = (uint8_t)kind,
+                            .operations = 1};
   take_port(sm);
   bf_sim_l1_store(sm->l1, line, sectors);
   sm->stores++;
@@ -156,11 +160,18 @@ static bool is_declared(const sim_chip *chip, uint64_t address) {
 
 /* ---- Loads ---- */
 
-/* Remembers that a unit will have sectors of a line at hand. */
-static void expect_line(sm_unit *unit, uint64_t line, uint8_t sectors, bool is_waiting) {
-  unit->line = line;
-  unit->sectors = sectors;
-  unit->is_waiting = is_waiting;
+/* Remembers what a unit has asked for. */
+static void expect_line(sm_unit *unit, uint64_t line, uint8_t sectors) {
+  unit->asked = line;
+  unit->asked_sectors = sectors;
+  unit->is_waiting = true;
+}
+
+/* Takes what has come to hand. */
+static void take_line(sm_unit *unit) {
+  unit->sectors = unit->asked_sectors | (unit->line == unit->asked ? unit->sectors : 0);
+  unit->line = unit->asked;
+  unit->asked = NO_LINE;
 }
 
 /* Asks the first-level cache for the line of a load. */
@@ -176,30 +187,41 @@ static bf_rgpu_stall ask_cache(sim_sm *sm, uint32_t node, uint64_t line) {
     return BF_RGPU_STALL_MEMORY;
   take_port(sm);
   sm->has_moved = true;
-  expect_line(unit, line, ALL_SECTORS, outcome != BF_SIM_L1_HIT);
+  expect_line(unit, line, ALL_SECTORS);
+  if (outcome == BF_SIM_L1_HIT) {
+    unit->is_waiting = false;
+    take_line(unit);
+    return BF_RGPU_STALLS;
+  }
   if (outcome == BF_SIM_L1_MISS) {
     sm->chip->result->loads_sent++;
     send(sm, &request);
   }
-  return outcome == BF_SIM_L1_HIT ? BF_RGPU_STALLS : BF_RGPU_STALL_MEMORY;
+  return BF_RGPU_STALL_MEMORY;
 }
 
-/* The sectors of a line that the addresses in the FIFO ask for, from the first on without a gap. */
-static uint8_t wanted_sectors(const sim_sm *sm, uint32_t node, uint64_t line) {
+/* Address number i in the FIFO of a load; false: it has not arrived. */
+static bool address_at(const sim_sm *sm, uint32_t node, unsigned i, uint64_t *address) {
   const sm_fifo *fifo = &sm->fifo[sm->chip->plan->node[node].fifo[0]];
+  unsigned at = (fifo->head + i) % fifo->places;
+  if (i >= fifo->count || i >= fifo->capacity || fifo->ready[at] > sm->now)
+    return false;
+  *address = (uint32_t)(fifo->value[at] + sm->node[node].offset);
+  return true;
+}
+
+/* The sectors of a line that addresses in the FIFO ask for, from the first one on without a gap. */
+static uint8_t wanted_sectors(const sim_sm *sm, uint32_t node, unsigned first, uint64_t line) {
   uint8_t sectors = 0;
-  for (unsigned i = 0, at = fifo->head; i < fifo->count && i < fifo->capacity && fifo->ready[at] <= sm->now; i++) {
-    uint64_t address = (uint32_t)(fifo->value[at] + sm->node[node].offset);
-    if (line_of(address) != line)
-      break;
+  uint64_t address;
+  for (unsigned i = first; address_at(sm, node, i, &address) && line_of(address) == line; i++)
     sectors |= sector_of(address);
-    at = at + 1 < fifo->places ? at + 1 : 0;
-  }
   return sectors;
 }
 
-/* Asks the second-level cache, past the first. */
-static bf_rgpu_stall ask_past(sim_sm *sm, uint32_t node, uint64_t address) {
+/* Asks the second-level cache, past the first, for the line of an address and what follows it in
+ * the FIFO. */
+static bf_rgpu_stall ask_past(sim_sm *sm, uint32_t node, unsigned first, uint64_t address) {
   const plan_node *plan = &sm->chip->plan->node[node];
   bool waits = plan->node->cache == BF_RGPU_CACHE_WAIT && !is_declared(sm->chip, address);
   bf_sim_request request = {.line = line_of(address),
@@ -208,15 +230,30 @@ static bf_rgpu_stall ask_past(sim_sm *sm, uint32_t node, uint64_t address) {
   if (!port_is_free(sm))
     return BF_RGPU_STALL_PORT;
   take_port(sm);
-  request.sectors = wanted_sectors(sm, node, request.line);
+  request.sectors = wanted_sectors(sm, node, first, request.line);
   if (waits)
     sm->chip->result->waits_sent++;
   else
     sm->chip->result->loads_sent++;
-  expect_line(&sm->unit[plan->unit], request.line, request.sectors, true);
+  expect_line(&sm->unit[plan->unit], request.line, request.sectors);
   sm->has_moved = true;
   send(sm, &request);
   return BF_RGPU_STALL_MEMORY;
+}
+
+/* Asks for the sectors behind those at hand. */
+static void ask_ahead(sim_sm *sm, uint32_t node) {
+  const sm_unit *unit = &sm->unit[sm->chip->plan->node[node].unit];
+  uint64_t address;
+  if (unit->is_waiting || unit->asked != NO_LINE || unit->line == NO_LINE)
+    return;
+  for (unsigned i = 0; address_at(sm, node, i, &address); i++)
+    if (line_of(address) != unit->line || !(unit->sectors & sector_of(address))) {
+      uint64_t first = BF_RGPU_GLOBAL_BASE, bytes = sm->chip->plan->setup->global_bytes;
+      if (address >= first && address - first < bytes)
+        ask_past(sm, node, i, address);
+      return;
+    }
 }
 
 /* Whether a unit has what a load wants at hand. */
@@ -228,21 +265,33 @@ static bool has_at_hand(const sim_sm *sm, const plan_node *plan, uint64_t addres
          is_present(sm->chip, address, bf_rgpu_type_bytes(plan->node->type));
 }
 
+/* Why a load from global memory cannot hand its word on; BF_RGPU_STALLS: it can. */
+static bf_rgpu_stall look_for(sim_sm *sm, uint32_t node, uint64_t address) {
+  const plan_node *plan = &sm->chip->plan->node[node];
+  sm_unit *unit = &sm->unit[plan->unit];
+  bool is_past = plan->node->cache == BF_RGPU_CACHE_WAIT || plan->node->cache == BF_RGPU_CACHE_CG;
+  if (has_at_hand(sm, plan, address))
+    return BF_RGPU_STALLS;
+  if (unit->is_waiting)
+    return BF_RGPU_STALL_MEMORY;
+  if (unit->asked != NO_LINE)
+    take_line(unit);
+  if (has_at_hand(sm, plan, address))
+    return BF_RGPU_STALLS;
+  return is_past ? ask_past(sm, node, 0, address) : ask_cache(sm, node, line_of(address));
+}
+
 static bf_rgpu_stall fire_load(sim_sm *sm, uint32_t node) {
   const plan_node *plan = &sm->chip->plan->node[node];
   uint64_t address = address_of(sm, node);
   const unsigned char *bytes = find_bytes(sm, node, address);
-  bool is_past =
-      plan->node->cache == BF_RGPU_CACHE_WAIT || plan->node->cache == BF_RGPU_CACHE_CG;
-  bf_rgpu_stall stall = BF_RGPU_STALLS;
+  bf_rgpu_stall stall;
   if (!bytes)
     return BF_RGPU_STALL_MEMORY;
   if (plan->node->is_shared)
     stall = take_bank(sm, address, 1) ? BF_RGPU_STALLS : BF_RGPU_STALL_PORT;
-  else if (sm->unit[plan->unit].is_waiting)
-    stall = BF_RGPU_STALL_MEMORY;
-  else if (!has_at_hand(sm, plan, address))
-    stall = is_past ? ask_past(sm, node, address) : ask_cache(sm, node, line_of(address));
+  else
+    stall = look_for(sm, node, address);
   if (stall == BF_RGPU_STALLS)
     rgpu_fire(sm, node, bf_rgpu_load(plan->node->type, bytes), plan->latency);
   return stall;
@@ -349,7 +398,8 @@ static bool next_to_scan(sim_sm *sm, uint32_t node, uint64_t *address) {
   if (unit->scanned < taken)
     unit->scanned = taken;
   uint64_t ahead = unit->scanned - taken;
-  if (ahead >= fifo->count || ahead >= fifo->capacity || taken + ahead >= sm->chip->plan->setup->iterations)
+  if (ahead >= fifo->count || ahead >= fifo->capacity ||
+      taken + ahead >= sm->chip->plan->setup->iterations)
     return false;
   unsigned at = (unsigned)((fifo->head + ahead) % fifo->places);
   if (fifo->ready[at] > sm->now) {
@@ -401,9 +451,11 @@ void rgpu_prefetch(sim_sm *sm) {
   const sim_plan *plan = sm->chip->plan;
   for (uint32_t i = 0; i < plan->nodes; i++) {
     const bf_rgpu_node *node = plan->node[i].node;
-    bool is_cached = node->cache == BF_RGPU_CACHE_CA || node->cache == BF_RGPU_CACHE_CS;
-    if (plan->node[i].kind == BF_RGPU_MEMORY && node->op == BF_RGPU_LD && !node->is_shared &&
-        is_cached && plan->node[i].fifo[0] != NO_FIFO)
+    if (node->op != BF_RGPU_LD || node->is_shared)
+      continue;
+    if (node->cache == BF_RGPU_CACHE_CA || node->cache == BF_RGPU_CACHE_CS)
       scan(sm, i);
+    else
+      ask_ahead(sm, i);
   }
 }

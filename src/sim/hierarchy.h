@@ -58,8 +58,8 @@ int bf_sim_memory_advance(bf_sim_memory *memory, uint64_t until,
 /* The first cycle at which advance would have something to do; where only stores are left, the
  * cycle at which the last of them is done. UINT64_MAX: nothing is waiting. */
 uint64_t bf_sim_memory_next(const bf_sim_memory *memory);
-/* Loads that wait for a hit in the queue of one slice: those that are there now, in the fullest one,
- * and the most that have ever been. */
+/* Loads that wait for a hit in the queue of one slice: those that are there now, in the fullest
+ * one, and the most that have ever been. */
 unsigned bf_sim_memory_waiting(const bf_sim_memory *memory);
 unsigned bf_sim_memory_most_waiting(const bf_sim_memory *memory);
 /* Adds hits, misses (both in sectors) and bytes to the result. */

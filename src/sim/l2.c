@@ -325,15 +325,16 @@ static void serve_reduction(bf_sim_memory *memory, const bf_sim_request *request
   write_sectors(memory, request->line, request->sectors);
 }
 
-/* A load that waits for a hit, new or come round again: where not all its sectors are there, it goes
- * round the queue of its slice, which has as many entries as GPGPU-Sim gives it. */
+/* A load that waits for a hit, new or come round again: where not all its sectors are there, it
+ * goes round the queue of its slice, which has as many entries as GPGPU-Sim gives it. */
 static void serve_wait(bf_sim_memory *memory, uint32_t index) {
   bf_sim_node *node = &memory->node[index];
   uint64_t round;
   unsigned *waiting = &memory->waiting[bf_sim_spread(node->request.line, memory->slices, &round)];
   uint8_t sectors = node->request.sectors;
   bool is_new = node->stage != AGAIN;
-  bool hits = memory->cache && bf_sim_cache_look(memory->cache, node->request.line, sectors) == sectors;
+  bool hits =
+      memory->cache && bf_sim_cache_look(memory->cache, node->request.line, sectors) == sectors;
   if (hits) {
     *waiting -= !is_new;
     memory->hits += bf_sim_sectors(sectors);

@@ -1,5 +1,5 @@
-/* The simulator of R-GPU: cycles that can be counted by hand, what waits for whom, and random graphs
- * against an interpreter that knows no time. */
+/* The simulator of R-GPU: cycles that can be counted by hand, what waits for whom, and random
+ * graphs against an interpreter that knows no time. */
 #include "random.h"
 #include "rgpu/sim.h"
 
@@ -37,8 +37,7 @@ static simulation prepare(const char *text, uint64_t copies) {
 }
 
 static int simulate(simulation *own) {
-  return bf_rgpu_simulate(&own->settings, own->setup, own->memory, &own->result,
-                          &own->diagnostic);
+  return bf_rgpu_simulate(&own->settings, own->setup, own->memory, &own->result, &own->diagnostic);
 }
 
 static void must_simulate(simulation *own) {
@@ -56,8 +55,7 @@ static void finish(simulation *own) {
 
 /* The first word of array number index. */
 static uint32_t *words(const simulation *own, unsigned index) {
-  return (uint32_t *)(void *)(own->memory + own->setup->array_address[index] -
-                              BF_RGPU_GLOBAL_BASE);
+  return (uint32_t *)(void *)(own->memory + own->setup->array_address[index] - BF_RGPU_GLOBAL_BASE);
 }
 
 /* ---- Cycles ---- */
@@ -72,8 +70,8 @@ static uint64_t cycles_of(const char *text, unsigned data_fifo) {
   return cycles;
 }
 
-/* An increment with n values in its FIFO fires n times in the 8 cycles of an addition; what reads it
- * fires for the last time 8 cycles later, in a cycle of its own. */
+/* An increment with n values in its FIFO fires n times in the 8 cycles of an addition; what reads
+ * it fires for the last time 8 cycles later, in a cycle of its own. */
 static void latencies_are_those_of_the_document(void **state) {
   (void)state;
   const char *form = "graph g\niterations 80\nblocks 1\na = inc step 1 initial %u\n%s";
@@ -258,7 +256,7 @@ static test_graph random_graph(test_random *random) {
   test_graph graph = {.nodes = 4 + (unsigned)random_below(random, MOST_NODES - 3)};
   for (unsigned i = 0; i < graph.nodes; i++) {
     test_node *node = &graph.node[i];
-    node->kind = i == 0                  ? STEP
+    node->kind = i == 0                 ? STEP
                  : i + 1 == graph.nodes ? STORE
                                         : (kind)(LOAD + random_below(random, STORE - LOAD));
     node->inputs = inputs_of[node->kind];
