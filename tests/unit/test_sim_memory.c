@@ -376,8 +376,28 @@ static void spans_do_not_matter(void **state) {
   }
 }
 
+/* A load that waits for a hit goes round, every 8 + 1 cycles with this GPU, until all its sectors
+ * are stored; it never reads DRAM. */
+static void loads_wait_for_a_hit(void **state) {
+  (void)state;
+  bf_sim_gpu gpu = default_gpu();
+  bf_sim_result result = {.cycles = 0};
+  traffic *t = create_traffic();
+  gpu.sms = 2;
+  ask(t, 10, 0, BF_SIM_WAIT, 0, 0x3);
+  ask(t, 500, 1, BF_SIM_STORE, 0, 0x1);
+  ask(t, 1000, 1, BF_SIM_STORE, 0, 0x2);
+  ask(t, 2000, 0, BF_SIM_WAIT, 0, 0x3); /* hits at once */
+  run_alone(t, &gpu, &result);
+  assert_int_equal(t->answered[0], 1109 + 1 + 100 + 2);
+  assert_int_equal(t->answered[3], 2000 + 100 + 1 + 100 + 2);
+  assert_true(result.dram_read_bytes == 0 && result.l2_hits == 4);
+  free(t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(loads_wait_for_a_hit),
       cmocka_unit_test(latencies_are_those_of_the_parameters),
       cmocka_unit_test(loads_join_what_is_on_its_way),
       cmocka_unit_test(joined_loads_keep_their_turn),
