@@ -148,15 +148,19 @@ static bool mentions(const bf_ptx_operand *operand, uint32_t reg) {
   return false;
 }
 
-/* Marks the blocks that come behind the loop. */
-static void mark_behind(const extraction *x, uint32_t block, bool *behind) {
-  const bf_ptx_block *from = &x->flow->block[block];
-  for (uint32_t i = 0; i < from->successors; i++) {
-    uint32_t to = from->successor[i];
-    if (to >= x->flow->blocks || to == x->block || behind[to])
-      continue;
-    behind[to] = true;
-    mark_behind(x, to, behind);
+/* Marks the blocks that come behind the loop. stack has room for all blocks. */
+static void mark_behind(const extraction *x, bool *behind, uint32_t *stack) {
+  uint32_t depth = 0;
+  stack[depth++] = x->block;
+  while (depth) {
+    const bf_ptx_block *from = &x->flow->block[stack[--depth]];
+    for (uint32_t i = 0; i < from->successors; i++) {
+      uint32_t to = from->successor[i];
+      if (to >= x->flow->blocks || to == x->block || behind[to])
+        continue;
+      behind[to] = true;
+      stack[depth++] = to;
+    }
   }
 }
 
@@ -195,9 +199,10 @@ static int add_final(extraction *x, uint32_t reg, bf_text *finals) {
 /* Roots: stores, and registers that are read behind the loop. */
 static int keep_roots(extraction *x, bf_text *finals) {
   bool *behind = bf_arena_alloc(&x->arena, x->flow->blocks + 1);
-  if (!behind)
+  uint32_t *stack = bf_arena_alloc(&x->arena, (x->flow->blocks + 1) * sizeof *stack);
+  if (!behind || !stack)
     return extract_no_memory(x);
-  mark_behind(x, x->block, behind);
+  mark_behind(x, behind, stack);
   for (uint32_t reg = 0; reg < x->function->registers; reg++)
     if (x->is_written[reg] && is_read_behind(x, behind, reg))
       BF_TRY(add_final(x, reg, finals));

@@ -10,9 +10,9 @@ typedef struct bf_rgpu_ring {
   unsigned cores, units, unit_first, unit_every, lanes;
 } bf_rgpu_ring;
 
-/* 32 cores, 16 units at the odd slots, 6 lanes (002, Fig. 7.2). The document has half as many units
- * as cores and lets core N feed unit N + 1; that the first unit is at slot 1 is our reading, by
- * which all 16 can be fed by a core before them. */
+/* 32 cores, 16 units at the odd slots, 6 lanes (document 002, Fig. 7.2), which has half as many
+ * units as cores and lets core N feed unit N + 1; that the first unit is at slot 1 is our reading,
+ * by which all 16 can be fed by a core before them. */
 bf_rgpu_ring bf_rgpu_ring_usual(void);
 /* Most cores and units that can be asked for. */
 enum { BF_RGPU_MOST_CORES = 40, BF_RGPU_MOST_UNITS = 16, BF_RGPU_MOST_LANES = 26 };

@@ -48,7 +48,8 @@ static void assert_lanes(const char *path, unsigned lanes, unsigned copies,
   bf_rgpu_free(graph);
 }
 
-/* 002: Fig. 7.6b and Table 7.1, four lanes and two copies; Fig. 7.5b and Table 7.1, three lanes. */
+/* Document 002: Fig. 7.6b and Table 7.1, four lanes and two copies; Fig. 7.5b and Table 7.1, three
+ * lanes. */
 static void maps_the_published_examples(void **state) {
   (void)state;
   assert_lanes("examples/rgpu/conv.df", 4, 2, 4);
