@@ -312,10 +312,16 @@ static int write_node(extraction *x, unsigned number, bf_text *text) {
       return extract_no_memory(x);
     bf_text_addf(text, "%s = inc step 0 start %s\n", fixed, node->operand[0].text);
   }
+  bool is_fixed = node->predicate.kind == SOURCE_CONSTANT; /* a predicate is a node all the same */
+  if (is_fixed)
+    bf_text_addf(text, "%s_if = mov.u32 %s\n", node->name, node->predicate.text);
   bf_text_addf(text, "%s = ", node->name);
   if (node->predicate.kind) {
     bf_text_puts(text, node->is_negated ? "@!" : "@");
-    BF_TRY(write_source(x, node->predicate, text));
+    if (is_fixed)
+      bf_text_addf(text, "%s_if", node->name);
+    else
+      BF_TRY(write_source(x, node->predicate, text));
     bf_text_puts(text, " ");
   }
   bf_text_addf(text, "%s ", node->op);
