@@ -18,6 +18,8 @@ static const cli_option options[] = {
      "map: give up a proof after that many states (default 4000000)"},
     {"trade", CLI_FLAG, offsetof(cli_rgpu_settings, trade), NULL, NULL,
      "map: also what fewer lanes cost in cores, and what more lanes save"},
+    {"recompute", CLI_FLAG, offsetof(cli_rgpu_settings, recompute), NULL, NULL,
+     "map: where the lanes are too few, compute increments anew beside their readers"},
     {"svg", CLI_TEXT, offsetof(cli_rgpu_settings, svg), "FILE", NULL,
      "map, show: write a picture of the mapping or the graph"},
     {"dot", CLI_TEXT, offsetof(cli_rgpu_settings, dot), "FILE", NULL,
@@ -27,7 +29,7 @@ static const cli_option options[] = {
     {"loop", CLI_NUMBER, offsetof(cli_rgpu_settings, loop), "LINE", NULL,
      "extract: the innermost loop that has this line (default: the only one)"},
     {"output", CLI_TEXT, offsetof(cli_rgpu_settings, output), "FILE", NULL,
-     "extract: write the graph there (default: standard output)"},
+     "extract: write the graph there (default: standard output); map: the graph that was mapped"},
     CLI_OUTPUT(cli_rgpu_settings),
 };
 
@@ -61,22 +63,28 @@ static const struct {
 static int check_usage(const cli_rgpu_settings *s, const char *verb) {
   bool maps = strcmp(verb, "map") == 0, shows = strcmp(verb, "show") == 0;
   bool extracts = strcmp(verb, "extract") == 0;
-  if ((s->copies || s->lanes || s->cores || s->units || s->unit_slots || s->states || s->trade) &&
+  if ((s->copies || s->lanes || s->cores || s->units || s->unit_slots || s->states || s->trade ||
+       s->recompute) &&
       !maps)
-    return cli_usage_error(&cli_rgpu, "--copies, --lanes, --cores, --units, --unit-slots, --states "
-                                      "and --trade are for map");
+    return cli_usage_error(&cli_rgpu,
+                           "--copies, --lanes, --cores, --units, --unit-slots, --states, "
+                           "--trade and --recompute are for map");
   if (s->dot && !shows)
     return cli_usage_error(&cli_rgpu, "--dot is for show");
   if (s->svg && !maps && !shows)
     return cli_usage_error(&cli_rgpu, "--svg is for map and show");
-  if ((s->kernel || s->loop || s->output) && !extracts)
-    return cli_usage_error(&cli_rgpu, "--kernel, --loop and --output are for extract");
+  if ((s->kernel || s->loop) && !extracts)
+    return cli_usage_error(&cli_rgpu, "--kernel and --loop are for extract");
+  if (s->output && !extracts && !maps)
+    return cli_usage_error(&cli_rgpu, "--output is for extract and map");
   if (cli_rgpu_same_output(s->svg, s->dot))
     return cli_usage_error(&cli_rgpu, "--svg and --dot need two files");
   if (s->common.json && (cli_rgpu_same_output(s->svg, "-") || cli_rgpu_same_output(s->dot, "-")))
     return cli_usage_error(&cli_rgpu, "--json needs --svg and --dot in files");
-  if (s->common.json && cli_rgpu_same_output(s->output, "-"))
-    return cli_usage_error(&cli_rgpu, "--json needs an --output file");
+  if ((maps || s->common.json) && cli_rgpu_same_output(s->output, "-"))
+    return cli_usage_error(&cli_rgpu, "%s needs an --output file", maps ? "map" : "--json");
+  if (cli_rgpu_same_output(s->output, s->svg))
+    return cli_usage_error(&cli_rgpu, "--svg and --output need two files");
   return -1;
 }
 

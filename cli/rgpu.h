@@ -9,7 +9,7 @@ typedef struct cli_rgpu_settings {
   cli_common common;
   const char *svg, *dot, *output, *kernel, *unit_slots;
   uint64_t copies, cores, units, lanes, states, loop;
-  bool trade;
+  bool trade, recompute;
 } cli_rgpu_settings;
 
 /* Each returns the exit status. */

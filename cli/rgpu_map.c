@@ -156,6 +156,31 @@ static int put_out(const cli_rgpu_settings *s, const bf_rgpu_mapping *m,
   return status == CLI_OK && !m->fits ? CLI_FINDINGS : status;
 }
 
+/* Reads the graph; with --recompute, changes it where it would not fit. */
+static int read_graph(const cli_rgpu_settings *s, const char *file,
+                      const bf_rgpu_map_options *options, bf_rgpu_graph **graph,
+                      bf_diagnostic *diagnostic) {
+  bf_rgpu_graph *changed;
+  BF_TRY(bf_rgpu_read(file, graph, diagnostic));
+  if (!s->recompute)
+    return BF_OK;
+  BF_TRY(bf_rgpu_recompute(*graph, options, &changed, diagnostic));
+  if (changed) {
+    bf_rgpu_free(*graph);
+    *graph = changed;
+  }
+  return BF_OK;
+}
+
+/* Writes the graph that was mapped, where that was asked for. */
+static int write_graph(const cli_rgpu_settings *s, const bf_rgpu_mapping *m) {
+  bf_text text = {0};
+  if (!s->output || !m->fits)
+    return CLI_OK;
+  bf_rgpu_print(m->graph, &text);
+  return cli_write(s->output, &text);
+}
+
 int cli_rgpu_map(const cli_rgpu_settings *s, const char *file) {
   bf_rgpu_graph *graph = NULL;
   bf_rgpu_mapping *mapping = NULL;
@@ -167,12 +192,14 @@ int cli_rgpu_map(const cli_rgpu_settings *s, const char *file) {
       .copies = s->copies > 100 ? 100 : (unsigned)s->copies,
       .most_states = s->states,
   };
-  int error = bf_rgpu_read(file, &graph, &diagnostic);
+  int error = read_graph(s, file, &options, &graph, &diagnostic);
   if (error == BF_OK)
     error = bf_rgpu_map(graph, &options, &mapping, &diagnostic);
   if (error == BF_OK && s->trade)
     error = bf_rgpu_map_trades(graph, &options, trades, &count, &diagnostic);
-  int status = error == BF_OK ? put_out(s, mapping, trades, count) : cli_complain(&diagnostic);
+  int status = error == BF_OK ? write_graph(s, mapping) : cli_complain(&diagnostic);
+  if (error == BF_OK && status == CLI_OK)
+    status = put_out(s, mapping, trades, count);
   bf_rgpu_mapping_free(mapping);
   bf_rgpu_free(graph);
   return status;

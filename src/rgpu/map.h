@@ -77,4 +77,9 @@ int bf_rgpu_map_trades(const bf_rgpu_graph *graph, const bf_rgpu_map_options *op
                        bf_rgpu_trade trades[BF_RGPU_MOST_TRADES], unsigned *count,
                        bf_diagnostic *diagnostic);
 
+/* A graph that does the same with the fewest more cores so that one copy fits into the lanes of the
+ * ring: the graph itself where that fits, and NULL where there is none. It borrows nothing. */
+int bf_rgpu_recompute(const bf_rgpu_graph *graph, const bf_rgpu_map_options *options,
+                      bf_rgpu_graph **changed, bf_diagnostic *diagnostic);
+
 #endif
