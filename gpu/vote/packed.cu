@@ -72,7 +72,7 @@ __device__ static inline void count_vectors(Own own, const Cut &cut, bool wide,
 
 // Tiles of all rows, in turn by all blocks.
 template <typename Pixel, int LOADS>
-__global__ void __launch_bounds__(1024, LOADS <= 2 ? 2 : 1)
+__global__ void __launch_bounds__(1024)
     count_packed(Image image, Cut cut, unsigned copies, unsigned words, unsigned tiles_per_row,
                  Finish to) {
   extern __shared__ __align__(16) unsigned histogram[];
