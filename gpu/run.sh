@@ -32,7 +32,8 @@ status=0
 "$out/measure" "$here/corpus.hashes" >"$results/times.csv" || status=1
 if [ -x "$out/vote_bench" ]; then
   "$out/vote_bench" --check 3000 >&2 || status=1
-  "$out/vote_bench" >"$results/votes.csv" || status=1
+  "$out/vote_bench" "$results/votes.csv" >"$results/votes.txt" || status=1
+  "$out/vote_bench" --tables "$results/vote_tables.csv" >"$results/vote_tables.txt" || status=1
 fi
 if command -v ncu >/dev/null; then
   python3 "$here/wavefronts.py" "$out" "$here/corpus.hashes" >"$results/wavefronts.csv" || status=1
