@@ -2,7 +2,7 @@
 # Everything that is measured on a GPU for docs/results.md, from one script:
 #   gpu/run.sh OUT RESULTS-FOLDER
 # OUT is what gpu/build.sh made; it is made here where it is missing. Writes times.csv,
-# wavefronts.csv (with Nsight Compute), weighted.csv, votes.csv (histograms and Hough transforms), overhead.txt,
+# wavefronts.csv (with Nsight Compute), weighted.csv, votes.csv and vote_tables.csv (histograms and Hough transforms), overhead.txt,
 # loads.csv and sanitizer.txt.
 set -u
 out=$1
