@@ -273,7 +273,7 @@ static int tune(const bf_corpus_benchmark *benchmark, const entry *entries, cons
   run r = {0};
   *fastest = NULL;
   for (unsigned w = 0; w < CANDIDATES; w++)
-    add_way(&r, benchmark, entries, candidates[w], candidates[w]);
+    add_way(&r, benchmark, entries, candidates[w], w ? candidates[w] : "try-plain");
   if (r.ways < 2)
     return BF_OK;
   int error = measure(&r, own, diagnostic);
