@@ -106,7 +106,6 @@ static int move_constants(extraction *x) {
                    .op = x->is_float[reg] ? "mov.f32" : "mov.u32",
                    .operands = 1,
                    .operand = {x->now[reg]}};
-    node->is_float[0] = x->is_float[reg];
     if (!node->name)
       return extract_no_memory(x);
     x->now[reg] = (source){.kind = SOURCE_NODE, .node = x->nodes++};
