@@ -69,11 +69,10 @@ static void write_answer(bf_text *text, const bf_rgpu_mapping *m) {
     return;
   }
   bf_text_addf(text, "%u lane%s%s for one copy; %u %s%s on %u lane%s%s, %u of %u slots\n",
-               m->lanes_of_one, plural(m->lanes_of_one),
-               m->lanes_proven && m->lanes == m->lanes_of_one ? " (proven)" : "", m->copies,
-               m->copies == 1 ? "copy" : "copies", m->copies_proven ? "" : " (more not ruled out)",
-               m->lanes, plural(m->lanes), m->lanes_proven ? " (proven)" : "", m->slots,
-               m->ring.cores);
+               m->lanes_of_one, plural(m->lanes_of_one), m->one_proven ? " (proven)" : "",
+               m->copies, m->copies == 1 ? "copy" : "copies",
+               m->copies_proven ? "" : " (more not ruled out)", m->lanes, plural(m->lanes),
+               m->lanes_proven ? " (proven)" : "", m->slots, m->ring.cores);
   bf_text_addf(text, "%s\n\n", m->reason);
   write_table(text, m);
 }
@@ -120,6 +119,7 @@ static void write_json(bf_json *json, const bf_rgpu_mapping *m, const bf_rgpu_tr
   bf_json_number(json, "cores", m->cores);
   bf_json_number(json, "units", m->units);
   bf_json_number(json, "lanes_of_one", m->lanes_of_one);
+  bf_json_bool(json, "one_proven", m->one_proven);
   bf_json_number(json, "copies", m->fits ? m->copies : 0);
   bf_json_bool(json, "copies_proven", m->copies_proven);
   bf_json_number(json, "lanes", m->fits ? m->lanes : 0);

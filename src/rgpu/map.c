@@ -232,6 +232,7 @@ static int place_all(placing *p, unsigned wanted, bf_rgpu_mapping *mapping) {
   mapping->fits = true;
   mapping->copies = 1;
   mapping->lanes_of_one = mapping->lanes;
+  mapping->one_proven = mapping->lanes_proven;
   BF_TRY(placing_tighten(p, mapping->lanes, &best, &slots, &tight));
   BF_TRY(add_copies(p, wanted, mapping, &best));
   if (!mapping->fits)

@@ -40,6 +40,7 @@ typedef struct bf_rgpu_mapping {
   const char *reason;     /* why not, or why there are not fewer lanes; in words */
   unsigned copies, lanes; /* lanes that these copies need */
   unsigned lanes_of_one;  /* that one copy alone needs */
+  bool one_proven;        /* fewer do not do for it */
   bool lanes_proven;      /* fewer lanes do not do for so many copies */
   bool copies_proven;     /* more copies do not fit into the ring */
   unsigned slots;         /* from the first to the last one in use, both included */
