@@ -18,6 +18,8 @@ static const cli_option options[] = {
      "give up a proof after that many states (default 4000000)"},
     {"trade", CLI_FLAG, offsetof(cli_rgpu_settings, trade), NULL, NULL,
      "map: also what fewer lanes cost in cores, and what more lanes save"},
+    {"recompute", CLI_FLAG, offsetof(cli_rgpu_settings, recompute), NULL, NULL,
+     "map: where the lanes are too few, compute increments anew beside their readers"},
     {"svg", CLI_TEXT, offsetof(cli_rgpu_settings, svg), "FILE", NULL,
      "map, show, run: write a picture of the mapping, the graph or the activity over time"},
     {"dot", CLI_TEXT, offsetof(cli_rgpu_settings, dot), "FILE", NULL,
@@ -27,7 +29,8 @@ static const cli_option options[] = {
     {"loop", CLI_NUMBER, offsetof(cli_rgpu_settings, loop), "LINE", NULL,
      "extract: the innermost loop that has this line (default: the only one)"},
     {"output", CLI_TEXT, offsetof(cli_rgpu_settings, output), "FILE", NULL,
-     "extract: write the graph there (default: standard output); sweep: the file of results"},
+     "extract: write the graph there (default: standard output); map: the graph that was mapped; "
+     "sweep: the file of results"},
     {"gpu", CLI_TEXT, offsetof(cli_rgpu_settings, gpu), "GPU", NULL,
      "run, sweep, cost: the GPU (default gtx480 with 48 KB of first-level cache)"},
     {"set", CLI_TEXTS, offsetof(cli_rgpu_settings, set), "KEY=VALUE", NULL,
@@ -106,8 +109,8 @@ static int check_usage(const cli_rgpu_settings *s, const char *verb) {
       !runs)
     return cli_usage_error(&cli_rgpu, "--copies, --lanes, --cores, --units, --unit-slots and "
                                       "--states are for map, run, sweep and cost");
-  if (s->trade && !maps)
-    return cli_usage_error(&cli_rgpu, "--trade is for map");
+  if ((s->trade || s->recompute) && !maps)
+    return cli_usage_error(&cli_rgpu, "--trade and --recompute are for map");
   int status = check_simulation(s, runs, sweeps);
   if (status >= 0)
     return status;
@@ -117,14 +120,16 @@ static int check_usage(const cli_rgpu_settings *s, const char *verb) {
     return cli_usage_error(&cli_rgpu, "--svg is for map, show and run");
   if ((s->kernel || s->loop) && !extracts)
     return cli_usage_error(&cli_rgpu, "--kernel and --loop are for extract");
-  if (s->output && !extracts && !sweeps)
-    return cli_usage_error(&cli_rgpu, "--output is for extract and sweep");
+  if (s->output && !extracts && !maps && !sweeps)
+    return cli_usage_error(&cli_rgpu, "--output is for extract, map and sweep");
   if (cli_rgpu_same_output(s->svg, s->dot))
     return cli_usage_error(&cli_rgpu, "--svg and --dot need two files");
   if (s->common.json && (cli_rgpu_same_output(s->svg, "-") || cli_rgpu_same_output(s->dot, "-")))
     return cli_usage_error(&cli_rgpu, "--json needs --svg and --dot in files");
-  if (s->common.json && cli_rgpu_same_output(s->output, "-"))
-    return cli_usage_error(&cli_rgpu, "--json needs an --output file");
+  if ((maps || s->common.json) && cli_rgpu_same_output(s->output, "-"))
+    return cli_usage_error(&cli_rgpu, "%s needs an --output file", maps ? "map" : "--json");
+  if (cli_rgpu_same_output(s->output, s->svg))
+    return cli_usage_error(&cli_rgpu, "--svg and --output need two files");
   return -1;
 }
 

@@ -11,7 +11,7 @@ typedef struct cli_rgpu_settings {
   cli_texts set, parameter;
   uint64_t copies, cores, units, lanes, states, loop;
   uint64_t data_fifo, address_fifo, most_cycles, workers;
-  bool trade, quick, no_prefetch;
+  bool trade, recompute, quick, no_prefetch;
 } cli_rgpu_settings;
 
 /* Each returns the exit status. */

@@ -69,11 +69,10 @@ static void write_answer(bf_text *text, const bf_rgpu_mapping *m) {
     return;
   }
   bf_text_addf(text, "%u lane%s%s for one copy; %u %s%s on %u lane%s%s, %u of %u slots\n",
-               m->lanes_of_one, plural(m->lanes_of_one),
-               m->lanes_proven && m->lanes == m->lanes_of_one ? " (proven)" : "", m->copies,
-               m->copies == 1 ? "copy" : "copies", m->copies_proven ? "" : " (more not ruled out)",
-               m->lanes, plural(m->lanes), m->lanes_proven ? " (proven)" : "", m->slots,
-               m->ring.cores);
+               m->lanes_of_one, plural(m->lanes_of_one), m->one_proven ? " (proven)" : "",
+               m->copies, m->copies == 1 ? "copy" : "copies",
+               m->copies_proven ? "" : " (more not ruled out)", m->lanes, plural(m->lanes),
+               m->lanes_proven ? " (proven)" : "", m->slots, m->ring.cores);
   bf_text_addf(text, "%s\n\n", m->reason);
   write_table(text, m);
 }
@@ -120,6 +119,7 @@ static void write_json(bf_json *json, const bf_rgpu_mapping *m, const bf_rgpu_tr
   bf_json_number(json, "cores", m->cores);
   bf_json_number(json, "units", m->units);
   bf_json_number(json, "lanes_of_one", m->lanes_of_one);
+  bf_json_bool(json, "one_proven", m->one_proven);
   bf_json_number(json, "copies", m->fits ? m->copies : 0);
   bf_json_bool(json, "copies_proven", m->copies_proven);
   bf_json_number(json, "lanes", m->fits ? m->lanes : 0);
@@ -156,6 +156,31 @@ static int put_out(const cli_rgpu_settings *s, const bf_rgpu_mapping *m,
   return status == CLI_OK && !m->fits ? CLI_FINDINGS : status;
 }
 
+/* Reads the graph; with --recompute, changes it where it would not fit. */
+static int read_graph(const cli_rgpu_settings *s, const char *file,
+                      const bf_rgpu_map_options *options, bf_rgpu_graph **graph,
+                      bf_diagnostic *diagnostic) {
+  bf_rgpu_graph *changed;
+  BF_TRY(bf_rgpu_read(file, graph, diagnostic));
+  if (!s->recompute)
+    return BF_OK;
+  BF_TRY(bf_rgpu_recompute(*graph, options, &changed, diagnostic));
+  if (changed) {
+    bf_rgpu_free(*graph);
+    *graph = changed;
+  }
+  return BF_OK;
+}
+
+/* Writes the graph that was mapped, where that was asked for. */
+static int write_graph(const cli_rgpu_settings *s, const bf_rgpu_mapping *m) {
+  bf_text text = {0};
+  if (!s->output || !m->fits)
+    return CLI_OK;
+  bf_rgpu_print(m->graph, &text);
+  return cli_write(s->output, &text);
+}
+
 int cli_rgpu_map(const cli_rgpu_settings *s, const char *file) {
   bf_rgpu_graph *graph = NULL;
   bf_rgpu_mapping *mapping = NULL;
@@ -167,12 +192,14 @@ int cli_rgpu_map(const cli_rgpu_settings *s, const char *file) {
       .copies = s->copies > 100 ? 100 : (unsigned)s->copies,
       .most_states = s->states,
   };
-  int error = bf_rgpu_read(file, &graph, &diagnostic);
+  int error = read_graph(s, file, &options, &graph, &diagnostic);
   if (error == BF_OK)
     error = bf_rgpu_map(graph, &options, &mapping, &diagnostic);
   if (error == BF_OK && s->trade)
     error = bf_rgpu_map_trades(graph, &options, trades, &count, &diagnostic);
-  int status = error == BF_OK ? put_out(s, mapping, trades, count) : cli_complain(&diagnostic);
+  int status = error == BF_OK ? write_graph(s, mapping) : cli_complain(&diagnostic);
+  if (error == BF_OK && status == CLI_OK)
+    status = put_out(s, mapping, trades, count);
   bf_rgpu_mapping_free(mapping);
   bf_rgpu_free(graph);
   return status;

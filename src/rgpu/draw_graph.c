@@ -195,7 +195,7 @@ static void spread_layer(layout *l, unsigned at) {
   bool after_bend = false;
   for (unsigned i = 0; i < l->layer_size[at]; i++) {
     item *one = &l->items[l->layer[at][i]];
-    double least = right + half_width(one) + (one->is_bend || after_bend ? BEND_GAP : GAP);
+    double least = right + half_width(one) + (after_bend ? BEND_GAP : GAP);
     one->x = one->key > least ? one->key : least;
     right = one->x + half_width(one);
     after_bend = one->is_bend;

@@ -106,7 +106,6 @@ static int move_constants(extraction *x) {
                    .op = x->is_float[reg] ? "mov.f32" : "mov.u32",
                    .operands = 1,
                    .operand = {x->now[reg]}};
-    node->is_float[0] = x->is_float[reg];
     if (!node->name)
       return extract_no_memory(x);
     x->now[reg] = (source){.kind = SOURCE_NODE, .node = x->nodes++};
@@ -148,15 +147,19 @@ static bool mentions(const bf_ptx_operand *operand, uint32_t reg) {
   return false;
 }
 
-/* Marks the blocks that come behind the loop. */
-static void mark_behind(const extraction *x, uint32_t block, bool *behind) {
-  const bf_ptx_block *from = &x->flow->block[block];
-  for (uint32_t i = 0; i < from->successors; i++) {
-    uint32_t to = from->successor[i];
-    if (to >= x->flow->blocks || to == x->block || behind[to])
-      continue;
-    behind[to] = true;
-    mark_behind(x, to, behind);
+/* Marks the blocks that come behind the loop. stack has room for all blocks. */
+static void mark_behind(const extraction *x, bool *behind, uint32_t *stack) {
+  uint32_t depth = 0;
+  stack[depth++] = x->block;
+  while (depth) {
+    const bf_ptx_block *from = &x->flow->block[stack[--depth]];
+    for (uint32_t i = 0; i < from->successors; i++) {
+      uint32_t to = from->successor[i];
+      if (to >= x->flow->blocks || to == x->block || behind[to])
+        continue;
+      behind[to] = true;
+      stack[depth++] = to;
+    }
   }
 }
 
@@ -195,9 +198,10 @@ static int add_final(extraction *x, uint32_t reg, bf_text *finals) {
 /* Roots: stores, and registers that are read behind the loop. */
 static int keep_roots(extraction *x, bf_text *finals) {
   bool *behind = bf_arena_alloc(&x->arena, x->flow->blocks + 1);
-  if (!behind)
+  uint32_t *stack = bf_arena_alloc(&x->arena, (x->flow->blocks + 1) * sizeof *stack);
+  if (!behind || !stack)
     return extract_no_memory(x);
-  mark_behind(x, x->block, behind);
+  mark_behind(x, behind, stack);
   for (uint32_t reg = 0; reg < x->function->registers; reg++)
     if (x->is_written[reg] && is_read_behind(x, behind, reg))
       BF_TRY(add_final(x, reg, finals));
@@ -307,10 +311,16 @@ static int write_node(extraction *x, unsigned number, bf_text *text) {
       return extract_no_memory(x);
     bf_text_addf(text, "%s = inc step 0 start %s\n", fixed, node->operand[0].text);
   }
+  bool is_fixed = node->predicate.kind == SOURCE_CONSTANT; /* a predicate is a node all the same */
+  if (is_fixed)
+    bf_text_addf(text, "%s_if = mov.u32 %s\n", node->name, node->predicate.text);
   bf_text_addf(text, "%s = ", node->name);
   if (node->predicate.kind) {
     bf_text_puts(text, node->is_negated ? "@!" : "@");
-    BF_TRY(write_source(x, node->predicate, text));
+    if (is_fixed)
+      bf_text_addf(text, "%s_if", node->name);
+    else
+      BF_TRY(write_source(x, node->predicate, text));
     bf_text_puts(text, " ");
   }
   bf_text_addf(text, "%s ", node->op);

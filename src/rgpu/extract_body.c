@@ -121,7 +121,6 @@ static int set_register(extraction *x, const bf_ptx_instruction *from, const bf_
     guard.negated = false;
     filled.operand[0] = from->guard->negated ? old : value;
     filled.operand[1] = from->guard->negated ? value : old;
-    filled.is_float[0] = filled.is_float[1] = x->is_float[reg];
     BF_TRY(take_source(x, &guard, false, from->line, &filled.operand[2]));
     BF_TRY(add_node(x, from, target, "sel", &filled, &value));
   }
@@ -145,10 +144,8 @@ static int add_core(extraction *x, const bf_ptx_instruction *from, const char *o
     return extract_refuse(x, from->line, "a form of '%s' that graphs do not have",
                           bf_ptx_op_get(from->opcode)->name);
   made filled = {.op = op, .operands = count, .is_wide = needs_upper_half(from)};
-  for (unsigned i = 0; i < count; i++) {
-    filled.is_float[i] = is_float;
+  for (unsigned i = 0; i < count; i++)
     BF_TRY(take_source(x, &from->operand[i + 1], is_float, from->line, &filled.operand[i]));
-  }
   BF_TRY(add_node(x, from, &from->operand[0], op, &filled, &value));
   return set_register(x, from, &from->operand[0], value);
 }
@@ -319,10 +316,8 @@ static int add_access(extraction *x, const bf_ptx_instruction *from, const bf_pt
   BF_TRY(take_address(x, from, address, &filled));
   filled.offset += part * (int64_t)bf_ptx_type_bytes(from->type[0]);
   filled.op = extract_text(x, "%s%s.%s", loads ? "ld" : "st", memory_words(from), type);
-  if (!loads) {
-    filled.is_float[1] = is_float;
+  if (!loads)
     BF_TRY(take_source(x, data, is_float, from->line, &filled.operand[1]));
-  }
   if (from->guard && loads) {
     bf_ptx_operand guard = *from->guard;
     filled.is_negated = guard.negated;
@@ -367,7 +362,6 @@ static int take_reduction(extraction *x, const bf_ptx_instruction *from) {
     return extract_refuse(x, from->line, "a reduction that is not an unguarded add of 32 bits");
   filled.op =
       extract_text(x, "red%s.add.%s", from->space == BF_PTX_SPACE_SHARED ? ".shared" : "", type);
-  filled.is_float[1] = type[0] == 'f';
   BF_TRY(take_address(x, from, &from->operand[0], &filled));
   BF_TRY(take_source(x, &from->operand[1], type[0] == 'f', from->line, &filled.operand[1]));
   return add_node(x, from, NULL, "red", &filled, &value);

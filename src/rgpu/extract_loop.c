@@ -41,19 +41,29 @@ static int find_kernel(extraction *x, const char *kernel) {
 
 /* ---- Loops ---- */
 
-/* Marks the blocks from which the end of the loop is reached without its start. */
-static void mark_body(const bf_ptx_tree *tree, uint32_t header, uint32_t end, bool *body) {
-  if (body[end])
-    return;
-  body[end] = true;
-  if (end == header)
-    return;
-  for (uint32_t i = tree->first_predecessor[end]; i < tree->first_predecessor[end + 1]; i++)
-    mark_body(tree, header, tree->predecessor[i], body);
+/* Marks the blocks from which the end of the loop is reached without its start, which is marked.
+ * stack has room for all blocks. */
+static void mark_body(const bf_ptx_tree *tree, uint32_t end, bool *body, uint32_t *stack) {
+  uint32_t depth = 0;
+  if (!body[end]) {
+    body[end] = true;
+    stack[depth++] = end;
+  }
+  while (depth) {
+    uint32_t block = stack[--depth];
+    for (uint32_t i = tree->first_predecessor[block]; i < tree->first_predecessor[block + 1]; i++) {
+      uint32_t before = tree->predecessor[i];
+      if (body[before])
+        continue;
+      body[before] = true;
+      stack[depth++] = before;
+    }
+  }
 }
 
 /* Blocks of all loops that start at a block; false if none does. */
-static bool find_body(const extraction *x, const bf_ptx_tree *tree, uint32_t header, bool *body) {
+static bool find_body(const extraction *x, const bf_ptx_tree *tree, uint32_t header, bool *body,
+                      uint32_t *stack) {
   bool found = false;
   memset(body, 0, x->flow->blocks);
   body[header] = true;
@@ -62,7 +72,7 @@ static bool find_body(const extraction *x, const bf_ptx_tree *tree, uint32_t hea
     if (!bf_ptx_dominates(tree, header, end))
       continue;
     found = true;
-    mark_body(tree, header, end, body);
+    mark_body(tree, end, body, stack);
   }
   return found;
 }
@@ -99,10 +109,11 @@ static int take_loop(extraction *x, uint32_t header, const bool *body) {
 }
 
 /* Looks at every innermost loop; takes the one that is asked for. */
-static int choose_loop(extraction *x, const bf_ptx_tree *tree, bool *body, uint64_t line) {
+static int choose_loop(extraction *x, const bf_ptx_tree *tree, bool *body, uint32_t *stack,
+                       uint64_t line) {
   uint32_t loops = 0, chosen = 0;
   for (uint32_t header = 0; header < x->flow->blocks; header++) {
-    if (!x->flow->block[header].is_reachable || !find_body(x, tree, header, body))
+    if (!x->flow->block[header].is_reachable || !find_body(x, tree, header, body, stack))
       continue;
     bool is_innermost = true;
     for (uint32_t b = 0; b < x->flow->blocks; b++)
@@ -119,7 +130,7 @@ static int choose_loop(extraction *x, const bf_ptx_tree *tree, bool *body, uint6
   if (!loops)
     return line ? extract_refuse(x, line, "no innermost loop has this line")
                 : extract_refuse(x, x->function->line, "the kernel has no loop");
-  find_body(x, tree, chosen, body);
+  find_body(x, tree, chosen, body, stack);
   return take_loop(x, chosen, body);
 }
 
@@ -128,7 +139,8 @@ int extract_find_loop(extraction *x, const char *kernel, uint64_t line) {
   BF_TRY(find_kernel(x, kernel));
   BF_TRY(bf_ptx_flow_create(x->function, &x->flow, x->diagnostic));
   bool *body = bf_arena_alloc(&x->arena, x->flow->blocks + 1);
-  if (!body || !bf_ptx_tree_fill(x->flow, &x->arena, &tree))
+  uint32_t *stack = bf_arena_alloc(&x->arena, x->flow->blocks * sizeof *stack);
+  if (!body || !stack || !bf_ptx_tree_fill(x->flow, &x->arena, &tree))
     return extract_no_memory(x);
-  return choose_loop(x, &tree, body, line);
+  return choose_loop(x, &tree, body, stack, line);
 }

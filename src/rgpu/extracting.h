@@ -31,7 +31,6 @@ typedef struct made {
   const char *op; /* with its types, such as mad.f32 */
   unsigned operands;
   source operand[BF_RGPU_OPERANDS];
-  bool is_float[BF_RGPU_OPERANDS];
   bool has_address; /* operand 0 is an address */
   bool is_root;     /* has an effect, or is read behind the loop */
   bool is_kept;

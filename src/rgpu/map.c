@@ -232,6 +232,7 @@ static int place_all(placing *p, unsigned wanted, bf_rgpu_mapping *mapping) {
   mapping->fits = true;
   mapping->copies = 1;
   mapping->lanes_of_one = mapping->lanes;
+  mapping->one_proven = mapping->lanes_proven;
   BF_TRY(placing_tighten(p, mapping->lanes, &best, &slots, &tight));
   BF_TRY(add_copies(p, wanted, mapping, &best));
   if (!mapping->fits)
@@ -240,8 +241,7 @@ static int place_all(placing *p, unsigned wanted, bf_rgpu_mapping *mapping) {
   return explain_minimum(p, mapping);
 }
 
-/* Whether such a ring can be worked with. */
-static int check_ring(const bf_rgpu_ring *ring, bf_diagnostic *diagnostic) {
+int placing_check_ring(const bf_rgpu_ring *ring, bf_diagnostic *diagnostic) {
   unsigned last = ring->unit_first + ring->unit_every * (ring->units ? ring->units - 1 : 0);
   if (ring->cores < 1 || ring->cores > BF_RGPU_MOST_CORES || ring->units > BF_RGPU_MOST_UNITS ||
       ring->lanes < 1 || ring->lanes > BF_RGPU_MOST_LANES)
@@ -270,7 +270,7 @@ static int map_into(const bf_rgpu_graph *graph, const bf_rgpu_map_options *optio
                     bf_rgpu_mapping *mapping, bf_diagnostic *diagnostic) {
   double start = bf_seconds();
   placing p;
-  BF_TRY(check_ring(&options->ring, diagnostic));
+  BF_TRY(placing_check_ring(&options->ring, diagnostic));
   mapping->graph = graph;
   mapping->ring = options->ring;
   int error;

@@ -10,9 +10,9 @@ typedef struct bf_rgpu_ring {
   unsigned cores, units, unit_first, unit_every, lanes;
 } bf_rgpu_ring;
 
-/* 32 cores, 16 units at the odd slots, 6 lanes (002, Fig. 7.2). The document has half as many units
- * as cores and lets core N feed unit N + 1; that the first unit is at slot 1 is our reading, by
- * which all 16 can be fed by a core before them. */
+/* 32 cores, 16 units at the odd slots, 6 lanes (document 002, Fig. 7.2), which has half as many
+ * units as cores and lets core N feed unit N + 1; that the first unit is at slot 1 is our reading,
+ * by which all 16 can be fed by a core before them. */
 bf_rgpu_ring bf_rgpu_ring_usual(void);
 /* Most cores and units that can be asked for. */
 enum { BF_RGPU_MOST_CORES = 40, BF_RGPU_MOST_UNITS = 16, BF_RGPU_MOST_LANES = 26 };
@@ -40,6 +40,7 @@ typedef struct bf_rgpu_mapping {
   const char *reason;     /* why not, or why there are not fewer lanes; in words */
   unsigned copies, lanes; /* lanes that these copies need */
   unsigned lanes_of_one;  /* that one copy alone needs */
+  bool one_proven;        /* fewer do not do for it */
   bool lanes_proven;      /* fewer lanes do not do for so many copies */
   bool copies_proven;     /* more copies do not fit into the ring */
   unsigned slots;         /* from the first to the last one in use, both included */
@@ -76,5 +77,10 @@ enum { BF_RGPU_MOST_TRADES = 16 };
 int bf_rgpu_map_trades(const bf_rgpu_graph *graph, const bf_rgpu_map_options *options,
                        bf_rgpu_trade trades[BF_RGPU_MOST_TRADES], unsigned *count,
                        bf_diagnostic *diagnostic);
+
+/* A graph that does the same with the fewest more cores so that one copy fits into the lanes of the
+ * ring: the graph itself where that fits, and NULL where there is none. It borrows nothing. */
+int bf_rgpu_recompute(const bf_rgpu_graph *graph, const bf_rgpu_map_options *options,
+                      bf_rgpu_graph **changed, bf_diagnostic *diagnostic);
 
 #endif

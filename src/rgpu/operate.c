@@ -83,6 +83,13 @@ static uint32_t operate_integer(bf_rgpu_op op, bool is_signed, uint32_t a, uint3
   }
 }
 
+/* The smaller or the larger of two floats; -0 is below 0. Where one is no number, the other. */
+static float choose(float x, float y, bool smaller) {
+  if (x == y)
+    return (signbit(x) != 0) == smaller ? x : y;
+  return smaller ? fminf(x, y) : fmaxf(x, y);
+}
+
 /* Functions of one float. */
 static float operate_one(bf_rgpu_op op, float a) {
   switch (op) {
@@ -125,9 +132,9 @@ static uint32_t operate_float(bf_rgpu_op op, uint32_t a, uint32_t b, uint32_t c)
   case BF_RGPU_MAD:
     return as_bits(fmaf(x, y, as_float(c)));
   case BF_RGPU_MIN:
-    return as_bits(fminf(x, y));
+    return as_bits(choose(x, y, true));
   case BF_RGPU_MAX:
-    return as_bits(fmaxf(x, y));
+    return as_bits(choose(x, y, false));
   default:
     return as_bits(operate_one(op, x));
   }

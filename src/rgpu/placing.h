@@ -24,6 +24,8 @@ typedef struct placement {
   uint8_t slot[SWEEP_MOST_NODES];
 } placement;
 
+/* Whether such a ring can be worked with. */
+int placing_check_ring(const bf_rgpu_ring *ring, bf_diagnostic *diagnostic);
 /* Counts nodes and finds loop edges. The graph must have at most SWEEP_MOST_NODES nodes. */
 int placing_begin(placing *p, const bf_rgpu_graph *graph, const bf_rgpu_map_options *options,
                   bf_diagnostic *diagnostic);

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* The values that an increment has at the start unless told otherwise, as in 002, 7.4.1. */
+/* The values that an increment has at the start unless told otherwise, as in document 002, 7.4.1.
+ */
 enum { USUAL_INITIAL = 5 };
 
 /* ---- Operation, types, cache operators: words joined by dots ---- */

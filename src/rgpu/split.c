@@ -35,15 +35,23 @@ static void redirect(bf_rgpu_node *to, unsigned old, unsigned new) {
     to->predicate.node = new;
 }
 
+/* A name like that of a node, with the first number from 2 on that makes it new. */
+static const char *new_name(bf_rgpu_graph *graph, const char *old) {
+  char name[80];
+  for (unsigned number = 2;; number++) {
+    size_t length = (size_t)snprintf(name, sizeof name, "%s_%u", old, number);
+    if (rgpu_find_node_part(graph, name, length) < 0 && rgpu_find_array(graph, name, length) < 0 &&
+        rgpu_find_parameter(graph, name, length) < 0)
+      return bf_arena_copy(&graph->arena, name);
+  }
+}
+
 /* Appends the instances of a node from number 1 on. */
 static int add_instances(bf_rgpu_graph *graph, unsigned node, unsigned instances) {
   for (unsigned i = 1; i < instances; i++) {
     bf_rgpu_node *copy = &graph->node[graph->nodes];
-    bf_text name = {0};
-    bf_text_addf(&name, "%s_%u", graph->node[node].name, i + 1);
     *copy = graph->node[node];
-    copy->name = name.failed ? NULL : bf_arena_copy(&graph->arena, name.data);
-    bf_text_free(&name);
+    copy->name = new_name(graph, graph->node[node].name);
     if (!copy->name)
       return BF_NO_MEMORY;
     redirect(copy, node, graph->nodes++);

@@ -17,6 +17,9 @@ typedef struct trader {
   unsigned nodes;                             /* of the graph that is not split */
   unsigned ways;
   bool all_ways;
+  bool only_fits;   /* only asks whether a graph fits, and keeps the smallest that does in: */
+  bf_text smallest; /* its text */
+  unsigned smallest_nodes;
   bf_diagnostic *diagnostic;
 } trader;
 
@@ -70,6 +73,25 @@ static int look_at(trader *t, const bf_rgpu_graph *graph) {
   return BF_OK;
 }
 
+/* Keeps the text of a graph that fits and has fewer nodes than the one kept. */
+static int keep_smaller(trader *t, const bf_rgpu_graph *graph) {
+  placing p;
+  placement found;
+  if (t->smallest_nodes && graph->nodes >= t->smallest_nodes)
+    return BF_OK;
+  BF_TRY(placing_begin(&p, graph, t->options, t->diagnostic));
+  if (p.cores > p.ring.cores || p.units > p.ring.units)
+    return BF_OK;
+  BF_TRY(placing_ask(&p, 1, p.ring.cores, p.ring.lanes, &found));
+  if (found.answer != SWEEP_FITS)
+    return BF_OK;
+  bf_text_free(&t->smallest);
+  t->smallest = (bf_text){0};
+  t->smallest_nodes = graph->nodes;
+  bf_rgpu_print(graph, &t->smallest);
+  return t->smallest.failed ? BF_NO_MEMORY : BF_OK;
+}
+
 /* ---- All ways to split ---- */
 
 static int split_from(trader *t, const bf_rgpu_graph *graph, unsigned source);
@@ -112,7 +134,7 @@ static int split_from(trader *t, const bf_rgpu_graph *graph, unsigned source) {
     t->all_ways = false;
     return BF_OK;
   }
-  return look_at(t, graph);
+  return t->only_fits ? keep_smaller(t, graph) : look_at(t, graph);
 }
 
 /* ---- Rows ---- */
@@ -148,6 +170,7 @@ int bf_rgpu_map_trades(const bf_rgpu_graph *graph, const bf_rgpu_map_options *op
   trader t = {
       .options = options, .nodes = graph->nodes, .all_ways = true, .diagnostic = diagnostic};
   *count = 0;
+  BF_TRY(placing_check_ring(&options->ring, diagnostic));
   if (graph->nodes > SWEEP_MOST_NODES)
     return BF_OK;
   for (unsigned i = 0; i <= BF_RGPU_MOST_CORES; i++)
@@ -164,5 +187,20 @@ int bf_rgpu_map_trades(const bf_rgpu_graph *graph, const bf_rgpu_map_options *op
       t.best[extra].proven &= t.all_ways;
       add_row(trades, count, &t.best[extra]);
     }
+  return error;
+}
+
+int bf_rgpu_recompute(const bf_rgpu_graph *graph, const bf_rgpu_map_options *options,
+                      bf_rgpu_graph **changed, bf_diagnostic *diagnostic) {
+  trader t = {
+      .options = options, .nodes = graph->nodes, .only_fits = true, .diagnostic = diagnostic};
+  *changed = NULL;
+  BF_TRY(placing_check_ring(&options->ring, diagnostic));
+  int error = graph->nodes > SWEEP_MOST_NODES ? BF_OK : split_from(&t, graph, 0);
+  if (error == BF_NO_MEMORY)
+    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (error == BF_OK && t.smallest_nodes)
+    error = bf_rgpu_parse(graph->file, t.smallest.data, changed, diagnostic);
+  bf_text_free(&t.smallest);
   return error;
 }

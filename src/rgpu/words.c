@@ -8,6 +8,9 @@
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 #define DIGITS "0123456789"
 
+/* More than people write: names that splitting a node made must be read again. */
+enum { MOST_NAME_BYTES = 72 };
+
 int rgpu_no_memory(reader *r) { return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory"); }
 
 uint32_t rgpu_column(const reader *r) { return (uint32_t)(r->at - r->line) + 1; }
@@ -68,8 +71,8 @@ int rgpu_take_name(reader *r, const char *what, char **name) {
   size_t length = rgpu_name_length(r->at);
   if (length == 0)
     return FAIL(r, "expected %s: letters, digits and '_', not starting with a digit", what);
-  if (length > 60)
-    return FAIL(r, "a name has at most 60 characters");
+  if (length > MOST_NAME_BYTES)
+    return FAIL(r, "a name has at most %d characters", MOST_NAME_BYTES);
   if (rgpu_is_keyword(r->at, length))
     return FAIL(r, "'%.*s' is a word of the language and cannot be a name", (int)length, r->at);
   *name = bf_arena_alloc(&r->graph->arena, length + 1);

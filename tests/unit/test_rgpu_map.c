@@ -2,6 +2,7 @@
  * trying every placement. */
 #include "random.h"
 #include "rgpu/map.h"
+#include "rgpu/split.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +49,8 @@ static void assert_lanes(const char *path, unsigned lanes, unsigned copies,
   bf_rgpu_free(graph);
 }
 
-/* 002: Fig. 7.6b and Table 7.1, four lanes and two copies; Fig. 7.5b and Table 7.1, three lanes. */
+/* Document 002: Fig. 7.6b and Table 7.1, four lanes and two copies; Fig. 7.5b and Table 7.1, three
+ * lanes. */
 static void maps_the_published_examples(void **state) {
   (void)state;
   assert_lanes("examples/rgpu/conv.df", 4, 2, 4);
@@ -90,6 +92,59 @@ static void goes_round_the_ring(void **state) {
   assert_answer("a = add.u32 b after [0], 1\nb = mov.u32 a after [0]\n", ring, 1, NULL);
   assert_answer("a = add.u32 b after [0], 1\nb = mov.u32 a\nc = mov.u32 b\n", ring, 1, NULL);
   assert_answer("a = add.u32 c after [0], 1\nb = mov.u32 a\nc = add.u32 b, a\n", ring, 2, NULL);
+}
+
+/* ---- Lanes against cores ---- */
+
+/* The document's convolution on three lanes: the addresses of its rows are computed twice. */
+static void computes_anew_to_save_lanes(void **state) {
+  (void)state;
+  bf_rgpu_graph *graph, *changed;
+  bf_diagnostic diagnostic;
+  bf_rgpu_map_options options = {.ring = bf_rgpu_ring_usual()};
+  bf_rgpu_trade trades[BF_RGPU_MOST_TRADES];
+  unsigned count;
+  assert_int_equal(bf_rgpu_read("examples/rgpu/conv.df", &graph, &diagnostic), BF_OK);
+  assert_int_equal(bf_rgpu_map_trades(graph, &options, trades, &count, &diagnostic), BF_OK);
+  assert_int_equal(count, 2);
+  assert_int_equal(trades[0].lanes, 4);
+  assert_int_equal(trades[0].extra_cores, 0);
+  assert_int_equal(trades[1].lanes, 3);
+  assert_int_equal(trades[1].extra_cores, 1);
+  options.ring.lanes = 3;
+  assert_int_equal(bf_rgpu_recompute(graph, &options, &changed, &diagnostic), BF_OK);
+  assert_int_equal(changed->nodes, graph->nodes + 1);
+  bf_rgpu_mapping *mapping = map(changed, options.ring, 1);
+  assert_true(mapping->fits && mapping->lanes == 3);
+  bf_rgpu_mapping_free(mapping);
+  bf_rgpu_free(changed);
+  options.ring.lanes = 2;
+  assert_int_equal(bf_rgpu_recompute(graph, &options, &changed, &diagnostic), BF_OK);
+  assert_null(changed);
+  bf_rgpu_free(graph);
+}
+
+/* Names of nodes that are there twice are new, also where the obvious one is taken, and each reader
+ * reads its own. */
+static void finds_new_names(void **state) {
+  (void)state;
+  const unsigned group[] = {0, 1, 2};
+  bf_rgpu_graph *split, *graph = parse("parameter a_2 1\na = inc step 4\nb = ld.u32 [a]\n"
+                                       "a_3 = add.u32 b, a_2\nc = ld.u32 [a + 4]\n"
+                                       "d = add.u32 c, a_3\ne = st.u32 [a], d\n");
+  assert_int_equal(rgpu_split(graph, 0, group, &split), BF_OK);
+  bf_text text = {0};
+  bf_rgpu_print(split, &text);
+  bf_rgpu_graph *again = parse(text.data);
+  assert_string_equal(again->node[graph->nodes].name, "a_4");
+  assert_string_equal(again->node[graph->nodes + 1].name, "a_5");
+  assert_non_null(strstr(text.data, "b = ld.u32 [a]\n"));
+  assert_non_null(strstr(text.data, "c = ld.u32 [a_4 + 4]\n"));
+  assert_non_null(strstr(text.data, "e = st.u32 [a_5], d\n"));
+  bf_text_free(&text);
+  bf_rgpu_free(again);
+  bf_rgpu_free(split);
+  bf_rgpu_free(graph);
 }
 
 /* ---- Random graphs, every placement tried ---- */
@@ -197,6 +252,8 @@ int main(void) {
       cmocka_unit_test(maps_the_published_examples),
       cmocka_unit_test(counts_small_graphs),
       cmocka_unit_test(goes_round_the_ring),
+      cmocka_unit_test(computes_anew_to_save_lanes),
+      cmocka_unit_test(finds_new_names),
       cmocka_unit_test(agrees_with_trying_everything),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,16 @@ static int try_trades(const void *graph) {
   return verdict(bf_rgpu_map_trades(graph, &options, trades, &count, NULL));
 }
 
+/* Three lanes: one graph of those tried needs to be changed for them. */
+static int try_recompute(const void *graph) {
+  bf_rgpu_map_options options = {.ring = bf_rgpu_ring_usual()};
+  bf_rgpu_graph *changed;
+  options.ring.lanes = 3;
+  int result = verdict(bf_rgpu_recompute(graph, &options, &changed, NULL));
+  bf_rgpu_free(changed);
+  return result;
+}
+
 static int try_svg(const void *graph) {
   bf_text drawn = {0};
   int result = verdict(bf_rgpu_svg(graph, &drawn, NULL));
@@ -101,6 +111,7 @@ static bool check_graph(void) {
   fine &= all_fail_well("map", try_map, graph);
   fine &= all_fail_well("refusal", try_refusal, graph);
   fine &= all_fail_well("trades", try_trades, graph);
+  fine &= all_fail_well("recompute", try_recompute, graph);
   fine &= all_fail_well("svg", try_svg, graph);
   fine &= all_fail_well("dot", try_dot, graph);
   if (bf_rgpu_map(graph, &options, &mapping, NULL) != BF_OK)
