@@ -92,7 +92,7 @@ static int launch_hist(const rgpu_data *data, const rgpu_data *result, const bf_
   uint32_t quads = (uint32_t)(pixels / 4);
   BF_TRY(bf_corpus_upload(device, rgpu_array(data, "image"), pixels, &image, diagnostic));
   BF_TRY(bf_corpus_upload(device, NULL, BINS * sizeof(uint32_t), &counts, diagnostic));
-  BF_TRY(BF_CORPUS_LAUNCH(device, "hist32", BLOCKS, 1, THREADS, 1, diagnostic, &image, &quads,
+  BF_TRY(BF_CORPUS_LAUNCH(device, "hist", BLOCKS, 1, THREADS, 1, diagnostic, &image, &quads,
                           &counts));
   return device->read(device->context, counts, rgpu_array(result, "result"),
                       BINS * sizeof(uint32_t), diagnostic);

@@ -53,8 +53,9 @@ extern "C" __global__ void conv(const float *in, float *out, unsigned width, uns
 
 // ---- HIST: 256 bins, copies of them in shared memory, one word apart from each other's banks ----
 
-template <int COPIES>
-__device__ void count_pixels(const uchar4 *pixels, unsigned quads, unsigned *result) {
+enum { COPIES = 32 };
+
+extern "C" __global__ void hist(const uchar4 *pixels, unsigned quads, unsigned *result) {
   __shared__ unsigned counts[COPIES * 257];
   for (unsigned i = threadIdx.x; i < COPIES * 257; i += blockDim.x)
     counts[i] = 0;
@@ -75,18 +76,6 @@ __device__ void count_pixels(const uchar4 *pixels, unsigned quads, unsigned *res
       sum += counts[copy * 257 + bin];
     atomicAdd(&result[bin], sum);
   }
-}
-
-extern "C" __global__ void hist8(const uchar4 *pixels, unsigned quads, unsigned *result) {
-  count_pixels<8>(pixels, quads, result);
-}
-
-extern "C" __global__ void hist16(const uchar4 *pixels, unsigned quads, unsigned *result) {
-  count_pixels<16>(pixels, quads, result);
-}
-
-extern "C" __global__ void hist32(const uchar4 *pixels, unsigned quads, unsigned *result) {
-  count_pixels<32>(pixels, quads, result);
 }
 
 // ---- INTEGR: sums along rows, then along columns ----
@@ -272,16 +261,17 @@ extern "C" __global__ void nw(int *scores, const int *similarity, unsigned width
   if (t == 0)
     tile[0][0] = corner[0];
   __syncthreads();
-  int west = tile[t + 1][0], northwest = tile[t][0];
+  int west = tile[t + 1][0], northwest = tile[t][0], next = pair[t][0];
   for (unsigned step = 0; step < 2 * NW_TILE - 1; step++) {
     unsigned x = step - t;
     if (x < NW_TILE) {
-      int north = tile[t][x + 1];
-      west = max(northwest + pair[t][x], max(north, west) - penalty);
+      int north = tile[t][x + 1], across = northwest + next;
+      next = pair[t][x + 1]; // behind the last column, a word that is not used
+      west = max(across, max(north, west) - penalty);
       tile[t + 1][x + 1] = west;
       northwest = north;
     }
-    __syncthreads();
+    __syncwarp(); // the block is one warp
   }
 #pragma unroll 8
   for (unsigned row = 0; row < NW_TILE; row++)
