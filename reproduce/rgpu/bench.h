@@ -25,6 +25,7 @@ typedef struct rgpu_benchmark {
   unsigned copies;               /* of the graph on an SM */
   unsigned lanes;                /* published */
   double speedup;                /* published; 0: only in a figure */
+  const char *why;               /* where ours differs: a sentence */
   const char *quick[RGPU_QUICK]; /* parameters of quick runs: NAME=NUMBER, or NULL */
   /* Where one launch does not do all: the parameter that grows, by how much, and up to which. */
   const char *pass, *passes;
