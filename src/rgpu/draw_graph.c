@@ -316,7 +316,8 @@ static void write_loop(const layout *l, unsigned number, bf_text *text) {
                "<path d=\"M%d %dC%d %d %d %d %d %d\" class=\"edge loop\"/>"
                "<path d=\"M%d %dl7 -4v8z\" class=\"arrow\"/>\n",
                start_x, start_y, side, start_y, side, end_y, end_x + 6, end_y, end_x, end_y);
-  write_initial(edge->initial, (start_x + end_x) / 2 + SIDE - 8, (start_y + end_y) / 2, text);
+  /* The middle of the curve. */
+  write_initial(edge->initial, (start_x + end_x + 6 * side) / 8, (start_y + end_y) / 2, text);
 }
 
 static void draw(const layout *l, int width, bf_text *text) {

@@ -169,20 +169,20 @@ static tiny random_tiny(test_random *random) {
   return t;
 }
 
-static void write_tiny(const tiny *t, bf_text *text) {
+static void write_tiny(const tiny *t, char prefix, bf_text *text) {
   for (unsigned to = 0; to < t->nodes; to++) {
     const char *names[3] = {"1", "1", "1"};
     char name[MOST][4];
     unsigned inputs = 0;
     for (unsigned from = 0; from < to; from++)
       if (t->reads[to][from]) {
-        snprintf(name[from], sizeof name[from], "n%u", from);
+        snprintf(name[from], sizeof name[from], "%c%u", prefix, from);
         names[inputs++] = name[from];
       }
     if (t->is_unit[to])
-      bf_text_addf(text, "n%u = ld.u32 [%s]\n", to, names[0]);
+      bf_text_addf(text, "%c%u = ld.u32 [%s]\n", prefix, to, names[0]);
     else
-      bf_text_addf(text, "n%u = mad.u32 %s, %s, %s\n", to, names[0], names[1], names[2]);
+      bf_text_addf(text, "%c%u = mad.u32 %s, %s, %s\n", prefix, to, names[0], names[1], names[2]);
   }
 }
 
@@ -231,7 +231,7 @@ static void agrees_with_trying_everything(void **state) {
     tiny t = random_tiny(&random);
     bf_text text = {0};
     unsigned slot[MOST], lanes = try_all(&t, 0, slot);
-    write_tiny(&t, &text);
+    write_tiny(&t, 'n', &text);
     bf_rgpu_graph *graph = parse(text.data);
     bf_rgpu_ring ring = {.cores = SLOTS, .units = 3, .unit_first = 1, .unit_every = 2};
     ring.lanes = 1 + turn % 3;
@@ -247,6 +247,35 @@ static void agrees_with_trying_everything(void **state) {
   assert_true(fitting > 50 && refused > 50);
 }
 
+/* Two copies of a graph, and a graph that has everything twice, whose nodes are not known to be
+ * alike: both fit or not, on equally many lanes. */
+static void copies_are_a_graph_of_two(void **state) {
+  (void)state;
+  test_random random = {21};
+  bf_rgpu_ring ring = {.cores = 9, .units = 4, .unit_first = 1, .unit_every = 2, .lanes = 3};
+  unsigned fitting = 0, refused = 0;
+  for (unsigned turn = 0; turn < 300; turn++) {
+    tiny t = random_tiny(&random);
+    bf_text one = {0}, two = {0};
+    write_tiny(&t, 'n', &one);
+    write_tiny(&t, 'n', &two);
+    write_tiny(&t, 'm', &two);
+    bf_rgpu_graph *graph = parse(one.data), *twice = parse(two.data);
+    bf_rgpu_mapping *copies = map(graph, ring, 2), *whole = map(twice, ring, 1);
+    assert_int_equal(copies->fits, whole->fits);
+    if (copies->fits)
+      assert_int_equal(copies->lanes, whole->lanes);
+    *(copies->fits ? &fitting : &refused) += 1;
+    bf_rgpu_mapping_free(copies);
+    bf_rgpu_mapping_free(whole);
+    bf_rgpu_free(graph);
+    bf_rgpu_free(twice);
+    bf_text_free(&one);
+    bf_text_free(&two);
+  }
+  assert_true(fitting > 50 && refused > 50);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(maps_the_published_examples),
@@ -255,6 +284,7 @@ int main(void) {
       cmocka_unit_test(computes_anew_to_save_lanes),
       cmocka_unit_test(finds_new_names),
       cmocka_unit_test(agrees_with_trying_everything),
+      cmocka_unit_test(copies_are_a_graph_of_two),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
