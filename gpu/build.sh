@@ -2,13 +2,14 @@
 # Builds what a GPU machine needs, with cc and (for the CUDA tests) nvcc alone:
 #   gpu/build.sh OUT
 # OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/libbankfold-inject.so, and a
-# program for each tests/gpu/*.cu and gpu/*.cu, and OUT/vote_bench from gpu/vote, where nvcc is found (in
-# $PATH or the usual place; $NVCC names another, and none where it is empty).
+# program for each tests/gpu/*.cu and gpu/*.cu, and from gpu/vote OUT/vote_bench and OUT/libbankfold-vote-cuda.so
+# (for hist and hough --device gpu), where nvcc is found (in $PATH or the usual place; $NVCC names another, and none
+# where it is empty). gpu/build.sh OUT vote-library makes that library alone.
 # $CC, $CFLAGS, $JOBS as usual. zstd is linked where its header is there, and opened at run time
 # where it is not.
 set -eu
-[ $# = 1 ] || {
-  echo "usage: gpu/build.sh OUT" >&2
+[ $# = 1 ] || [ "$# ${2-}" = '2 vote-library' ] || {
+  echo "usage: gpu/build.sh OUT [vote-library]" >&2
   exit 2
 }
 mkdir -p "$1"
@@ -17,6 +18,26 @@ cd "$(dirname "$0")/.."
 cc=${CC:-cc}
 flags="-std=gnu11 -O2 -D_GNU_SOURCE -pthread -fPIC -Iinclude -Isrc -Icli -I. ${CFLAGS-}"
 jobs=${JOBS:-$(nproc)}
+
+nvcc=${NVCC-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
+
+# Objects of gpu/vote, and the library of them that programs without CUDA load.
+build_votes() {
+  mkdir -p "$out/objects-vote"
+  printf '%s\n' gpu/vote/*.cu | xargs -P "$jobs" -I FILE sh -c '
+    object='"$out"'/objects-vote/$(basename "$1").o
+    '"$nvcc"' -std=c++17 -arch=sm_90 -O3 -lineinfo -Xcompiler -fPIC -Iinclude -c "$1" -o "$object"' sh FILE
+  "$nvcc" -shared -arch=sm_90 -o "$out/libbankfold-vote-cuda.so" -Xlinker --no-undefined \
+    $(ls "$out"/objects-vote/*.cu.o | grep -v -e /bench.cu.o -e /check.cu.o)
+}
+if [ $# = 2 ]; then
+  [ -n "$nvcc" ] || {
+    echo "gpu/build.sh: no nvcc" >&2
+    exit 2
+  }
+  build_votes
+  exit
+fi
 
 zstd=-lzstd
 if ! echo '#include <zstd.h>' | $cc -E - >/dev/null 2>&1; then
@@ -74,7 +95,6 @@ $cc $flags -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" 
   src/ptx/*.c src/gf2/*.c src/hash/*.c src/apply/{rewrite,verify,obstacles}*.c $zstd -ldl \
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete
 
-nvcc=${NVCC-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
 if [ -z "$nvcc" ]; then
   echo "gpu/build.sh: no nvcc: CUDA programs are not built" >&2
   exit 0
@@ -85,9 +105,6 @@ for source in tests/gpu/*.cu gpu/*.cu; do
 done
 
 # Histograms and Hough transforms on the GPU, beside CUB's and the CPU's.
-mkdir -p "$out/objects-vote"
-printf '%s\n' gpu/vote/*.cu | xargs -P "$jobs" -I FILE sh -c '
-  object='"$out"'/objects-vote/$(basename "$1").o
-  '"$nvcc"' -std=c++17 -arch=sm_90 -O3 -lineinfo -Iinclude -c "$1" -o "$object"' sh FILE
+build_votes
 "$nvcc" -arch=sm_90 -o "$out/vote_bench" "$out"/objects-vote/*.o "$out"/objects/*/*.o \
   -Xlinker "${zstd:--lm}" -lm -ldl -Xcompiler -pthread
