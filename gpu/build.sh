@@ -71,6 +71,7 @@ emu="-O3 -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-tra
 vote="-O3 -ffp-contract=off -fno-trapping-math -fno-math-errno"
 compile library "" $rest "$out"/embedded_*.c
 compile emu-plain "$emu -DBF_EMU_ISA=plain" $operations
+[ "$(uname -m)" != aarch64 ] || compile vote-neon "$vote -DBF_VOTE_ISA=neon" src/vote/kernel.c
 compile vote-plain "$vote -DBF_VOTE_ISA=plain" src/vote/kernel.c
 compile vote-sums "$vote" $sums
 if [ "$(uname -m)" = x86_64 ]; then

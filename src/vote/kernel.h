@@ -116,6 +116,8 @@ typedef struct bf_vote_kernel {
 extern const bf_vote_kernel bf_vote_plain;
 #if defined(__x86_64__)
 extern const bf_vote_kernel bf_vote_sse4, bf_vote_avx2, bf_vote_avx512;
+#elif defined(__aarch64__)
+extern const bf_vote_kernel bf_vote_neon;
 #endif
 /* All that this CPU can run, slowest first; NULL past the last. */
 const bf_vote_kernel *bf_vote_available(unsigned index);
