@@ -244,8 +244,8 @@ static bool check_threads(void) {
 
 /* ---- Beyond 16 and 32 bits ---- */
 
-/* More than 2^16 votes for one counter of 16 bits, among rough and smooth pixels: every eighth
- * byte, and every fourth pair, is always the same. */
+/* Counters of pairs that wrap around a thousand times, among pairs that seldom and that often come
+ * again: every fourth pair is always the same. */
 static bool check_full_counters(void) {
   bool good = true;
   for (unsigned smooth = 0; smooth < 2 && good; smooth++) {
