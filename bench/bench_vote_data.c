@@ -4,6 +4,10 @@
 #include "pictures.h"
 #include "vote/vote.h"
 
+#ifdef BF_OPENCV
+#include "opencv.h"
+#endif
+
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +47,7 @@ enum { PROBLEMS = sizeof problems / sizeof *problems };
 static uint8_t pixels[PIXELS * 4], mask[PIXELS];
 static float weights[PIXELS];
 static double wide_weights[PIXELS], edges[BF_MAX_BINS + 1];
-static double expected[BF_MAX_BINS], found[BF_MAX_BINS];
+static double expected[BF_MAX_BINS], found[BF_MAX_BINS], theirs[BF_MAX_BINS];
 static uint64_t counts[BF_MAX_BINS];
 
 /* Pixel i of channels becomes value. */
@@ -133,21 +137,58 @@ static void run_plain(const problem *what, const bf_histogram_options *options) 
 
 /* ---- Both ---- */
 
-/* Nanoseconds per pixel of ours; prints the line of one kind of data. */
-static double bench(const problem *what, const char *data) {
+#ifdef BF_OPENCV
+/* The histogram by OpenCV into theirs. */
+static void run_opencv(const problem *what, const bf_histogram_options *options) {
+  static const int bytes_of[] = {1, 2, 4};
+  opencv_picture picture = {.data = pixels,
+                            .bytes = bytes_of[what->type],
+                            .channels = what->how == THIRD_CHANNEL ? 3 : 1,
+                            .channel = (int)options->channel,
+                            .width = WIDTH,
+                            .height = HEIGHT,
+                            .mask = what->how == MASKED ? mask : NULL};
+  opencv_count(&picture, options->bins, (float)options->high, options->edges, theirs);
+}
+#endif
+
+/* Seconds of ours and, where it is there and knows how, OpenCV, by turns. */
+static void measure(const problem *what, const bf_histogram_options *options, double *ours,
+                    double *opencv) {
   bf_pixels image = image_of(what);
-  bf_histogram_options options = options_of(what);
-  double ours = INFINITY, scale = 1e9 / PIXELS;
+  *ours = *opencv = INFINITY;
   for (unsigned i = 0; i < RUNS; i++) {
     double started = seconds(true);
-    run_ours(&image, &options);
-    ours = fmin(ours, seconds(true) - started);
+    run_ours(&image, options);
+    *ours = fmin(*ours, seconds(true) - started);
+#ifdef BF_OPENCV
+    if (options->weights)
+      continue;
+    started = seconds(true);
+    run_opencv(what, options);
+    *opencv = fmin(*opencv, seconds(true) - started);
+#endif
   }
+}
+
+/* Whether bins are those of the plain loop. */
+static const char *agrees(const double *bins, size_t count) {
+  return memcmp(expected, bins, count * sizeof *bins) == 0 ? "true" : "false";
+}
+
+/* Nanoseconds per pixel of ours; prints the line of one kind of data. */
+static double bench(const problem *what, const char *data) {
+  bf_histogram_options options = options_of(what);
+  double ours, opencv, scale = 1e9 / PIXELS;
+  measure(what, &options, &ours, &opencv);
   run_plain(what, &options);
-  bool same = memcmp(expected, found, options.bins * sizeof *found) == 0;
   printf("{\"what\": \"data\", \"problem\": \"%s\", \"data\": \"%s\", \"unit\": \"ns per pixel\", "
-         "\"ours\": %.3g, \"plain_agrees\": %s}\n",
-         what->name, data, ours * scale, same ? "true" : "false");
+         "\"ours\": %.3g, \"plain_agrees\": %s",
+         what->name, data, ours * scale, agrees(found, options.bins));
+  if (isfinite(opencv))
+    printf(", \"opencv\": %.3g, \"opencv_over_ours\": %.2f, \"opencv_agrees\": %s", opencv * scale,
+           opencv / ours, agrees(theirs, options.bins));
+  printf("}\n");
   return ours * scale;
 }
 
@@ -155,6 +196,9 @@ int main(void) {
   float *natural = malloc(PIXELS * sizeof *natural);
   if (!natural)
     return 2;
+#ifdef BF_OPENCV
+  opencv_threads(1);
+#endif
   draw_natural(natural);
   for (unsigned i = 0; i < PIXELS; i++) {
     mask[i] = (uint8_t)(some_bits() & 3);
