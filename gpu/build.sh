@@ -22,21 +22,26 @@ jobs=${JOBS:-$(nproc)}
 
 nvcc=${NVCC-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
 
-# Objects of gpu/vote, and the library of them that programs without CUDA load.
-build_votes() {
+# Objects of files of gpu/vote; and the library that programs without CUDA load.
+vote_programs='gpu/vote/bench.cu gpu/vote/check.cu'
+vote_library=$(ls gpu/vote/*.cu | grep -vxF -e "$(echo "$vote_programs" | tr ' ' '\n')")
+compile_votes() {
   mkdir -p "$out/objects-vote"
-  printf '%s\n' gpu/vote/*.cu | xargs -P "$jobs" -I FILE sh -c '
+  printf '%s\n' "$@" | xargs -P "$jobs" -I FILE sh -c '
     object='"$out"'/objects-vote/$(basename "$1").o
     '"$nvcc"' -std=c++17 -arch=sm_90 -O3 -lineinfo -Xcompiler -fPIC -Iinclude -c "$1" -o "$object"' sh FILE
+}
+build_vote_library() {
+  compile_votes $vote_library
   "$nvcc" -shared -arch=sm_90 -o "$out/libbankfold-vote-cuda.so" -Xlinker --no-undefined \
-    $(ls "$out"/objects-vote/*.cu.o | grep -v -e /bench.cu.o -e /check.cu.o)
+    $(for file in $vote_library; do echo "$out/objects-vote/$(basename "$file").o"; done)
 }
 if [ $# = 2 ]; then
   [ -n "$nvcc" ] || {
     echo "gpu/build.sh: no nvcc" >&2
     exit 2
   }
-  build_votes
+  build_vote_library
   exit
 fi
 
@@ -112,6 +117,7 @@ printf '%s\n' kernels/*/*.ptx | xargs -P "$jobs" -I FILE sh -c '
   '"$nvcc"' -fatbin -gencode "arch=compute_90,code=[sm_90,compute_90]" "$1" -o '"$out"'/fatbins/$(basename "$1" .ptx).fatbin' sh FILE
 
 # Histograms and Hough transforms on the GPU, beside CUB's and the CPU's.
-build_votes
+build_vote_library
+compile_votes $vote_programs
 "$nvcc" -arch=sm_90 -o "$out/vote_bench" "$out"/objects-vote/*.o "$out"/objects/*/*.o \
   -Xlinker "${zstd:--lm}" -lm -ldl -Xcompiler -pthread
