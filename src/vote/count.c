@@ -240,7 +240,8 @@ static bool allocate_counters(part *own) {
     own->once = make_apart(counters, sizeof *own->once);
     return own->counts && own->once;
   }
-  own->replicated = make_apart(counters * BF_REPLICAS, sizeof *own->replicated);
+  size_t values = counters < 256 ? 256 : counters; /* bytes are emptied into all of 256 */
+  own->replicated = make_apart(values * BF_REPLICAS, sizeof *own->replicated);
   own->bytes = make_apart(BF_BYTE_COUNTERS, sizeof *own->bytes);
   return own->counts && own->replicated && own->bytes;
 }
