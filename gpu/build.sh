@@ -6,7 +6,7 @@
 # program for each tests/gpu/*.cu and gpu/*.cu, and from gpu/vote OUT/vote_bench and OUT/libbankfold-vote-cuda.so
 # (for hist and hough --device gpu), where nvcc is found (in $PATH or the usual place; $NVCC names another, and none
 # where it is empty). gpu/build.sh OUT vote-library makes that library alone.
-# $CC, $CFLAGS, $JOBS as usual. zstd is linked where its header is there, and opened at run time
+# $CC, $CFLAGS (which come last), $JOBS as usual. zstd is linked where its header is there, and opened at run time
 # where it is not.
 set -eu
 [ $# = 1 ] || [ "$# ${2-}" = '2 vote-library' ] || {
@@ -17,7 +17,7 @@ mkdir -p "$1"
 out=$(readlink -f "$1")
 cd "$(dirname "$0")/.."
 cc=${CC:-cc}
-flags="-std=gnu11 -O2 -D_GNU_SOURCE -pthread -fPIC -Iinclude -Isrc -Icli -I. ${CFLAGS-}"
+flags="-std=gnu11 -O2 -D_GNU_SOURCE -pthread -fPIC -Iinclude -Isrc -Icli -I."
 jobs=${JOBS:-$(nproc)}
 
 nvcc=${NVCC-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
@@ -60,7 +60,7 @@ compile() {
   mkdir -p "$out/objects/$folder"
   printf '%s\n' "$@" | xargs -P "$jobs" -I FILE sh -c '
     object='"$out/objects/$folder"'/$(echo "$1" | tr / _).o
-    [ "$object" -nt "$1" ] || '"$cc $flags $own"' -c "$1" -o "$object"' sh FILE
+    [ "$object" -nt "$1" ] || '"$cc $flags $own ${CFLAGS-}"' -c "$1" -o "$object"' sh FILE
 }
 
 # Files the build embeds: machines, GPUs, PTX of the benchmarks.
@@ -94,11 +94,11 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
 for program in choose loads measure results weighted; do
-  $cc $flags -o "$out/$program" gpu/$program.c gpu/{rewritten,scales}.c "$out"/objects/*/*.o $zstd -lm -ldl
+  $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/{rewritten,scales}.c "$out"/objects/*/*.o $zstd -lm -ldl
 done
 
 # The library for LD_PRELOAD.
-$cc $flags -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" inject/*.c src/base/*.c \
+$cc $flags ${CFLAGS-} -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" inject/*.c src/base/*.c \
   src/ptx/*.c src/gf2/*.c src/hash/*.c src/apply/{rewrite,verify,obstacles}*.c $zstd -ldl \
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete
 

@@ -2,7 +2,7 @@
 # Everything that is measured on a GPU for docs/results.md, from one script:
 #   gpu/run.sh OUT RESULTS-FOLDER
 # OUT is what gpu/build.sh made; it is made here where it is missing. Writes times.csv,
-# wavefronts.csv (with Nsight Compute), weighted.csv, votes.csv (histograms and Hough transforms), overhead.txt,
+# wavefronts.csv (with Nsight Compute), weighted.csv, votes.csv and vote_tables.csv (histograms and Hough transforms), overhead.txt,
 # loads.csv and sanitizer.txt.
 set -u
 out=$1
@@ -49,7 +49,8 @@ status=0
 "$out/measure" "$here/corpus.scales" "$here/corpus.hashes" >"$results/times.csv" || status=1
 if [ -x "$out/vote_bench" ]; then
   "$out/vote_bench" --check 3000 >&2 || status=1
-  "$out/vote_bench" >"$results/votes.csv" || status=1
+  "$out/vote_bench" "$results/votes.csv" >"$results/votes.txt" || status=1
+  "$out/vote_bench" --tables "$results/vote_tables.csv" >"$results/vote_tables.txt" || status=1
 fi
 if command -v ncu >/dev/null; then
   python3 "$here/wavefronts.py" "$out" "$here/corpus.scales" "$here/corpus.hashes" >"$results/wavefronts.csv" || status=1
