@@ -23,7 +23,7 @@ jobs=${JOBS:-$(nproc)}
 nvcc=${NVCC-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
 
 # Objects of files of gpu/vote; and the library that programs without CUDA load.
-vote_programs='gpu/vote/bench.cu gpu/vote/check.cu'
+vote_programs='gpu/vote/bench.cu gpu/vote/check.cu gpu/vote/tables.cu'
 vote_library=$(ls gpu/vote/*.cu | grep -vxF -e "$(echo "$vote_programs" | tr ' ' '\n')")
 compile_votes() {
   mkdir -p "$out/objects-vote"

@@ -31,7 +31,7 @@ exec_() { "$build/bankfold" exec "$@"; }
 # shellcheck source=tests/check/vote/same_votes.sh
 source tests/check/vote/same_votes.sh
 mkdir "$work/programs"
-mv "$work"/{bench,check}.o "$work/programs"
+mv "$work"/{bench,check,tables}.o "$work/programs"
 nvcc -shared -arch=sm_90 -cudart shared -o "$work/libbankfold-vote-cuda.so" "$work"/*.o -Xlinker --no-undefined || exit 1
 export BANKFOLD_VOTE_CUDA=$work/libbankfold-vote-cuda.so
 same_votes "$build/bankfold" exec --quiet "$build/bankfold"
