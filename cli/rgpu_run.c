@@ -1,7 +1,7 @@
 /* bankfold rgpu run: a graph on the simulator of R-GPU; a benchmark also as a kernel. */
 #include "rgpu_case.h"
 
-#include "report/chart.h"
+#include "reproduce/rgpu/activity.h"
 
 /* ---- What follows from counts ---- */
 
@@ -159,32 +159,12 @@ static void write_json(bf_json *json, const cli_rgpu_case *own) {
 
 /* ---- Activity over time, as in Fig. 7.9 ---- */
 
-static int draw(const cli_rgpu_case *own, bf_text *text, bf_diagnostic *diagnostic) {
-  static const char *const names[BF_RGPU_CLASSES] = {"int", "float", "ld/st"};
-  const bf_rgpu_activity *activity = &own->outcome.result.activity;
-  double x[BF_RGPU_PIECES], y[BF_RGPU_CLASSES][BF_RGPU_PIECES];
-  bf_chart_series series[BF_RGPU_CLASSES];
-  for (unsigned i = 0; i < BF_RGPU_CLASSES; i++) {
-    for (unsigned j = 0; j < activity->pieces; j++) {
-      x[j] = (double)(j * activity->piece_cycles);
-      y[i][j] = (double)activity->fired[i][j] / (double)activity->piece_cycles;
-    }
-    series[i] = (bf_chart_series){.name = names[i], .x = x, .y = y[i], .count = activity->pieces};
-  }
-  bf_chart chart = {.kind = BF_CHART_LINES,
-                    .title = "Activity of the first SM",
-                    .x_label = "cycle",
-                    .y_label = "operations per cycle",
-                    .from_zero = true,
-                    .series = series,
-                    .series_count = BF_RGPU_CLASSES};
-  return bf_chart_svg(&chart, text, diagnostic);
-}
-
 static int write_picture(const cli_rgpu_settings *s, const cli_rgpu_case *own) {
   bf_diagnostic diagnostic = {.caret = -1};
   bf_text picture = {0};
-  if (draw(own, &picture, &diagnostic) != BF_OK) {
+  rgpu_activity_chart made;
+  rgpu_chart_activity(&own->outcome.result.activity, "Activity of the first SM", &made);
+  if (bf_chart_svg(&made.chart, &picture, &diagnostic) != BF_OK) {
     bf_text_free(&picture);
     return cli_complain(&diagnostic);
   }

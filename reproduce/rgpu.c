@@ -2,6 +2,7 @@
  * of R-GPU and as kernels on that of an ordinary GPU, both a GTX 480; lanes come from the mapper,
  * area and power from src/rgpu/cost.c. */
 #include "reproduce/reproduce.h"
+#include "reproduce/rgpu/activity.h"
 #include "reproduce/rgpu/bench.h"
 #include "rgpu/cost.h"
 
@@ -249,25 +250,9 @@ static int draw_speedups(bf_reproduce_run *run, const rgpu_results *results,
 /* ---- Fig. 7.9 ---- */
 
 static int draw_activity(bf_reproduce_run *run, const rgpu_case *conv, bf_diagnostic *diagnostic) {
-  static const char *const names[BF_RGPU_CLASSES] = {"int", "float", "ld/st"};
-  const bf_rgpu_activity *activity = &conv->outcome.result.activity;
-  double x[BF_RGPU_PIECES], y[BF_RGPU_CLASSES][BF_RGPU_PIECES];
-  bf_chart_series series[BF_RGPU_CLASSES];
-  for (unsigned i = 0; i < BF_RGPU_CLASSES; i++) {
-    for (unsigned j = 0; j < activity->pieces; j++) {
-      x[j] = (double)(j * activity->piece_cycles);
-      y[i][j] = (double)activity->fired[i][j] / (double)activity->piece_cycles;
-    }
-    series[i] = (bf_chart_series){.name = names[i], .x = x, .y = y[i], .count = activity->pieces};
-  }
-  bf_chart chart = {.kind = BF_CHART_LINES,
-                    .title = "Fig. 7.9: activity of one SM, CONV",
-                    .x_label = "cycle",
-                    .y_label = "operations per cycle",
-                    .from_zero = true,
-                    .series = series,
-                    .series_count = BF_RGPU_CLASSES};
-  return bf_reproduce_chart(run, "fig7_9", &chart, diagnostic);
+  rgpu_activity_chart made;
+  rgpu_chart_activity(&conv->outcome.result.activity, "Fig. 7.9: activity of one SM, CONV", &made);
+  return bf_reproduce_chart(run, "fig7_9", &made.chart, diagnostic);
 }
 
 /* ---- Fig. 7.11 ---- */

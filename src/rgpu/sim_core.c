@@ -105,6 +105,7 @@ static void join_pieces(bf_rgpu_activity *activity) {
       fired[i] = i < BF_RGPU_PIECES / 2 ? fired[2 * i] + fired[2 * i + 1] : 0;
     }
   activity->piece_cycles *= 2;
+  activity->pieces = (activity->pieces + 1) / 2;
 }
 
 /* Adds a firing of the first SM to its picture. */

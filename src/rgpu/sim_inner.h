@@ -143,7 +143,6 @@ typedef struct sim_sm {
   double port_free, bank_free[MOST_BANKS];
   unsigned left;        /* nodes that have iterations to do */
   unsigned outstanding; /* requests without an answer, those that wait for a hit apart */
-  unsigned hit_waits;   /* those */
   unsigned stores;      /* of outstanding */
   bool has_moved;       /* something happened in this cycle */
   uint64_t next;        /* no sooner can something happen by itself */

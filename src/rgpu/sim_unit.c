@@ -85,10 +85,7 @@ static bool take_bank(sim_sm *sm, uint64_t address, unsigned accesses) {
 static void send(sim_sm *sm, bf_sim_request *request) {
   request->cycle = sm->now;
   request->sm = sm->index;
-  if (request->kind == BF_SIM_WAIT)
-    sm->hit_waits++;
-  else
-    sm->outstanding++;
+  sm->outstanding += request->kind != BF_SIM_WAIT;
   if (bf_sim_memory_add(sm->chip->memory, request) != BF_OK && sm->chip->error == BF_OK)
     sm->chip->error = bf_fail(sm->chip->diagnostic, BF_NO_MEMORY, "out of memory");
 }
@@ -122,10 +119,7 @@ static void demand_done(void *context, uint32_t token) {
 
 void rgpu_unit_answer(sim_sm *sm, const bf_sim_request *request) {
   uint32_t kind = request->token & TOKEN_KIND;
-  if (request->kind == BF_SIM_WAIT)
-    sm->hit_waits--;
-  else
-    sm->outstanding--;
+  sm->outstanding -= request->kind != BF_SIM_WAIT;
   if (kind == TOKEN_STORE)
     sm->stores--;
   else if (kind == TOKEN_PAST)
@@ -244,10 +238,10 @@ static bf_rgpu_stall ask_past(sim_sm *sm, uint32_t node, unsigned first, uint64_
 /* Asks for the sectors behind those at hand. */
 static void ask_ahead(sim_sm *sm, uint32_t node) {
   const sm_unit *unit = &sm->unit[sm->chip->plan->node[node].unit];
-  uint64_t address;
+  uint64_t left = sm->chip->plan->setup->iterations - sm->node[node].fired, address;
   if (unit->is_waiting || unit->asked != NO_LINE || unit->line == NO_LINE)
     return;
-  for (unsigned i = 0; address_at(sm, node, i, &address); i++)
+  for (unsigned i = 0; i < left && address_at(sm, node, i, &address); i++)
     if (line_of(address) != unit->line || !(unit->sectors & sector_of(address))) {
       uint64_t first = BF_RGPU_GLOBAL_BASE, bytes = sm->chip->plan->setup->global_bytes;
       if (address >= first && address - first < bytes)

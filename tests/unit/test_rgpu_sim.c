@@ -141,6 +141,48 @@ static void prefetching_hides_memory(void **state) {
   finish(&without);
 }
 
+/* The picture of the first SM has every firing on it, however often its pieces were joined. */
+static void activity_covers_the_run(void **state) {
+  (void)state;
+  simulation own = prepare("graph g\niterations 40000\nblocks 1\na = inc step 1 initial 8\n"
+                           "b = cvt.f32.u32 a\n",
+                           1);
+  must_simulate(&own);
+  const bf_rgpu_activity *activity = &own.result.activity;
+  uint64_t sum[BF_RGPU_CLASSES] = {0};
+  for (unsigned i = 0; i < BF_RGPU_CLASSES * activity->pieces; i++)
+    sum[i / activity->pieces] += activity->fired[i / activity->pieces][i % activity->pieces];
+  assert_true(sum[BF_RGPU_INT] == 40000 && sum[BF_RGPU_FLOAT] == 40000);
+  assert_in_range(activity->pieces, BF_RGPU_PIECES / 2, BF_RGPU_PIECES);
+  assert_true(activity->pieces * activity->piece_cycles < 40000 + 2 * activity->piece_cycles);
+  finish(&own);
+}
+
+/* Sums of last results, reductions in shared and global memory by several copies and blocks, and
+ * loads past the first-level cache. */
+static void results_end_up_where_they_should(void **state) {
+  (void)state;
+  simulation own = prepare(
+      "graph g\narray in f32 64 = 0.5\narray total u32 2\narray sums f32 8\narray ends u32 16\n"
+      "shared own u32 4\niterations 32\nblocks 2\na = inc step 4 start 4*32*copy\n"
+      "b = ld.cg.f32 [a + in]\nc = add.f32 c after [3 x 1], b\n"
+      "d = inc step 0 start total + 4*copy\ne = red.add.u32 [d], 3\n"
+      "f = inc step 0 hold 8\ng = red.shared.add.u32 [f], 1\n"
+      "h = inc step 1 start 100*block\n"
+      "final sums[2*block + copy] = sum c last 3\nfinal ends[8*block + 4*copy + index] = h last "
+      "4\n",
+      2);
+  must_simulate(&own);
+  const float *sums = (const float *)(const void *)words(&own, 2);
+  for (uint32_t i = 0; i < 4; i++)
+    assert_true(fabsf(sums[i] - (3 + 32 * 0.5f)) < 1e-6f);
+  assert_true(words(&own, 1)[0] == 2 * 32 * 3 && words(&own, 1)[1] == 2 * 32 * 3);
+  for (uint32_t i = 0; i < 16; i++)
+    assert_int_equal(words(&own, 3)[i], 100 * (i / 8) + 28 + i % 4);
+  assert_int_equal(own.result.stores_sent, 2 * 2 * 32 + 2 * 2);
+  finish(&own);
+}
+
 /* ---- Between blocks ---- */
 
 static const char *const rows = "graph rows\narray out u32 256*9 = 7*index present 256\n"
@@ -416,6 +458,8 @@ int main(void) {
       cmocka_unit_test(loops_take_their_latency),
       cmocka_unit_test(blocks_pay_for_switching),
       cmocka_unit_test(prefetching_hides_memory),
+      cmocka_unit_test(activity_covers_the_run),
+      cmocka_unit_test(results_end_up_where_they_should),
       cmocka_unit_test(blocks_wait_for_each_other),
       cmocka_unit_test(wrong_order_is_a_deadlock),
       cmocka_unit_test(full_queues_are_a_deadlock),
