@@ -19,10 +19,16 @@ static int out_of_memory(bf_diagnostic *diagnostic) {
 
 /* ---- Whether it fits ---- */
 
-static int check_room(const bf_rgpu_fabric *fabric, const bf_rgpu_setup *setup,
+static int check_room(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *setup,
                       bf_diagnostic *diagnostic) {
+  const bf_rgpu_fabric *fabric = &settings->fabric;
   const bf_rgpu_graph *graph = setup->graph;
   uint64_t units = 0;
+  if (setup->shared_bytes > settings->gpu->shared_bytes_per_sm)
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, graph->file,
+                        "a block needs %llu bytes of shared memory; an SM has %llu",
+                        (unsigned long long)setup->shared_bytes,
+                        (unsigned long long)settings->gpu->shared_bytes_per_sm);
   for (unsigned i = 0; i < graph->nodes; i++)
     units += bf_rgpu_is_memory(&graph->node[i]);
   uint64_t cores = (graph->nodes - units) * setup->copies;
@@ -203,7 +209,7 @@ static int fill(const bf_rgpu_sim_settings *settings, sim_plan *plan, bf_diagnos
 
 int rgpu_plan_create(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *setup,
                      sim_plan **plan, bf_diagnostic *diagnostic) {
-  BF_TRY(check_room(&settings->fabric, setup, diagnostic));
+  BF_TRY(check_room(settings, setup, diagnostic));
   BF_TRY(check_fifos(settings, setup->graph, diagnostic));
   sim_plan *made = calloc(1, sizeof *made);
   if (!made)

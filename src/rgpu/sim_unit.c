@@ -37,7 +37,7 @@ static unsigned char *find_bytes(sim_sm *sm, uint32_t node, uint64_t address) {
   if (address % bytes)
     rgpu_sim_fail(sm, plan, "address %llu is not a multiple of %u", (unsigned long long)address,
                   bytes);
-  else if (address < first || address - first >= size)
+  else if (address < first || address - first + bytes > size)
     rgpu_sim_fail(sm, plan, "address %llu is outside of %s memory", (unsigned long long)address,
                   plan->node->is_shared ? "shared" : "global");
   else

@@ -234,6 +234,23 @@ static void bad_addresses_are_found(void **state) {
   finish(&own);
 }
 
+static void too_much_is_refused(void **state) {
+  (void)state;
+  simulation own = prepare("graph g\nshared own u32 20000\niterations 1\nblocks 1\n"
+                           "a = inc step 4\nb = red.shared.add.u32 [a], 1\n",
+                           1);
+  assert_int_equal(simulate(&own), BF_BAD_INPUT);
+  assert_non_null(strstr(own.diagnostic.message, "80128 bytes of shared memory"));
+  finish(&own);
+  own = prepare("graph g\narray in u32 64\niterations 1\nblocks 1\na = inc step 4 start in\n"
+                "b = ld.u32 [a]\n",
+                17);
+  assert_int_equal(simulate(&own), BF_BAD_INPUT);
+  assert_non_null(
+      strstr(own.diagnostic.message, "17 copies need 17 cores and 17 load/store units"));
+  finish(&own);
+}
+
 /* ---- Sizes of FIFOs ---- */
 
 static unsigned least_data(const char *text) {
@@ -464,6 +481,7 @@ int main(void) {
       cmocka_unit_test(wrong_order_is_a_deadlock),
       cmocka_unit_test(full_queues_are_a_deadlock),
       cmocka_unit_test(bad_addresses_are_found),
+      cmocka_unit_test(too_much_is_refused),
       cmocka_unit_test(least_sizes_are_known),
       cmocka_unit_test(random_graphs_compute_what_the_interpreter_does),
   };
