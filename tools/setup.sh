@@ -32,6 +32,10 @@ need_to_test() {
   need libcmocka-dev pkg-config --exists cmocka
   need python3 has python3
   need iverilog has iverilog
+  need verilator has verilator
+  need yosys has yosys
+  need qflow-tech-osu018 test -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib
+  need opensta has sta
   need z3 has z3
   need zstd has zstd
   need man-db has man
