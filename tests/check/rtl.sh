@@ -39,8 +39,10 @@ simulate() {
 lint() {
   (cd "$1" && for file in *.v; do
     case $file in *_test.v) continue ;; esac
-    verilator --lint-only -Wall -Wno-fatal -y . "$file" >lint.log 2>&1 && [ ! -s lint.log ] ||
-      { cat lint.log && exit 1; }
+    if ! verilator --lint-only -Wall -Wno-fatal -y . "$file" >lint.log 2>&1 || [ -s lint.log ]; then
+      cat lint.log
+      exit 1
+    fi
   done)
 }
 
@@ -135,7 +137,7 @@ part 'faults are caught' all_mutants
 # A vector file that is cut short is a failure, not a pass.
 short_vectors() {
   "$program" rtl --hash fixed -o short || return
-  head -n 100 short/hash_vectors.hex >cut && mv cut short/hash_vectors.hex
+  head -n 100 short/hash_vectors.hex >first && mv first short/hash_vectors.hex
   (cd short && iverilog -g2001 -o bench ./*.v && vvp bench | grep -q '^FAIL vector 100 is missing')
 }
 part 'missing vectors are seen' short_vectors
