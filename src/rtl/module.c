@@ -396,16 +396,28 @@ static void put_template(const char *template, unsigned number, bf_text *text) {
   bf_text_puts(text, template);
 }
 
-/* "{prefixA, prefixB}" of the ports that are results, or of those that are not. */
-static void put_list(const bf_rtl_port *port, unsigned count, bool results, const char *prefix,
+/* "A, B" of the ports with one of two roles. */
+static void put_list(const bf_rtl_port *port, unsigned count, bf_rtl_role role, bf_rtl_role other,
                      bf_text *text) {
   const char *separator = "";
   for (unsigned i = 0; i < count; i++) {
-    if ((port[i].role == BF_RTL_RESULT) != results)
+    if (port[i].role != role && port[i].role != other)
       continue;
-    bf_text_addf(text, "%s%s%s", separator, prefix, port[i].name);
+    bf_text_addf(text, "%s%s", separator, port[i].name);
     separator = ", ";
   }
+}
+
+/* Loads the configuration and the word at one edge, then offers another configuration without
+ * loading it: the bank of the second edge must stay at the third. */
+static void put_clocked_check(const bf_rtl_port *port, unsigned count, bf_text *text) {
+  const bf_rtl_role role = BF_RTL_CONFIGURATION;
+  bf_text_puts(text, "      load = 1;\n      tick;\n      load = 0;\n      {");
+  put_list(port, count, role, role, text);
+  bf_text_puts(text, "} = ~{");
+  put_list(port, count, role, role, text);
+  bf_text_puts(text, "};\n      repeat (2) begin\n        tick;\n"
+                     "        check(1'b1, later_bank);\n      end\n");
 }
 
 static void put_bench_signals(const bf_rtl_unit *unit, const bf_rtl_port *port, unsigned count,
@@ -427,11 +439,36 @@ static void put_bench_signals(const bf_rtl_unit *unit, const bf_rtl_port *port, 
   if (!bf_rtl_is_family(unit))
     return;
   bf_text_addf(text,
-               "  reg clk;\n  wire [%u:0] later_bank;\n"
-               "  %s_clocked clocked_unit (.clk(clk), .load(1'b1), ",
+               "  reg clk, load;\n  wire [%u:0] later_bank;\n"
+               "  %s_clocked clocked_unit (.clk(clk), .load(load), ",
                results - 1, unit->name);
   put_connections(port, count, "", "later_", text);
-  bf_text_puts(text, ");\n");
+  bf_text_puts(text, ");\n  task tick;\n    begin\n      clk = 0;\n      #1 clk = 1;\n      #1;\n"
+                     "    end\n  endtask\n");
+}
+
+/* Reads the vectors and compares one after the other. */
+static void put_bench_loop(const bf_rtl_unit *unit, const bf_rtl_port *port, unsigned count,
+                           uint64_t vectors, bf_text *text) {
+  bf_text_addf(text,
+               "  initial begin\n    failures = 0;\n"
+               "    $readmemh(\"%s_vectors.hex\", vectors);\n"
+               "    for (i = 0; i < %llu; i = i + 1) begin\n"
+               "      if (^vectors[i] === 1'bx) begin\n"
+               "        $display(\"FAIL vector %%0d is missing\", i);\n        $finish;\n"
+               "      end\n      {",
+               unit->name, (unsigned long long)vectors);
+  put_list(port, count, BF_RTL_CONFIGURATION, BF_RTL_WORD, text);
+  bf_text_puts(text, ", expected} = vectors[i];\n      #1 check(1'b0, {");
+  put_list(port, count, BF_RTL_RESULT, BF_RTL_RESULT, text);
+  bf_text_puts(text, "});\n");
+  if (bf_rtl_is_family(unit))
+    put_clocked_check(port, count, text);
+  bf_text_addf(text,
+               "    end\n    if (failures == 0)\n      $display(\"PASS %llu vectors\");\n"
+               "    else\n      $display(\"FAIL %%0d times\", failures);\n"
+               "    $finish;\n  end\n",
+               (unsigned long long)vectors);
 }
 
 void bf_rtl_write_bench(const bf_rtl_unit *unit, uint64_t vectors, bf_text *text) {
@@ -442,32 +479,13 @@ void bf_rtl_write_bench(const bf_rtl_unit *unit, uint64_t vectors, bf_text *text
     results += port[i].role == BF_RTL_RESULT ? port[i].bits : 0;
   }
   bf_text_addf(text,
-               "// Tests %s%s with the vectors of %s_vectors.hex, which must be in the working\n"
-               "// folder. Prints PASS, or FAIL and the first vectors that are wrong.\n"
-               "module %s_test;\n",
+               "// Tests %s%s with the vectors of %s_vectors.hex, which must\n"
+               "// be in the working folder. Prints PASS, or FAIL and the first vectors that are\n"
+               "// wrong.\nmodule %s_test;\n",
                unit->name, bf_rtl_is_family(unit) ? " and its clocked form" : "", unit->name,
                unit->name);
   put_bench_signals(unit, port, count, vectors, total, results, text);
   put_template(bench_task, results - 1, text);
-  bf_text_addf(text,
-               "  initial begin\n    failures = 0;\n"
-               "    $readmemh(\"%s_vectors.hex\", vectors);\n"
-               "    for (i = 0; i < %llu; i = i + 1) begin\n"
-               "      if (^vectors[i] === 1'bx) begin\n"
-               "        $display(\"FAIL vector %%0d is missing\", i);\n        $finish;\n"
-               "      end\n      {",
-               unit->name, (unsigned long long)vectors);
-  put_list(port, count, false, "", text);
-  bf_text_puts(text, ", expected} = vectors[i];\n      #1 check(1'b0, {");
-  put_list(port, count, true, "", text);
-  bf_text_puts(text, "});\n");
-  if (bf_rtl_is_family(unit))
-    bf_text_puts(text,
-                 "      repeat (2) begin\n        clk = 0;\n        #1 clk = 1;\n        #1;\n"
-                 "      end\n      check(1'b1, later_bank);\n");
-  bf_text_addf(text,
-               "    end\n    if (failures == 0)\n      $display(\"PASS %llu vectors\");\n"
-               "    else\n      $display(\"FAIL %%0d times\", failures);\n"
-               "    $finish;\n  end\nendmodule\n",
-               (unsigned long long)vectors);
+  put_bench_loop(unit, port, count, vectors, text);
+  bf_text_puts(text, "endmodule\n");
 }

@@ -96,12 +96,12 @@ part 'banks and locks of other sizes' unit locks-small --locks add --banks 8 --a
 caught() {
   simulate mutant >/dev/null || { echo 'the unit fails before it is changed' && return 1; }
   local file
-  file=$(ls mutant/*_unit.v mutant/*_place.v 2>/dev/null)
+  file=$(grep -lF -- "$1" mutant/*.v | grep -v '_test\.v$' | tail -n 1)
+  [ -n "$file" ] || { echo "nothing is '$1'" && return 1; }
   cp "$file" original
   awk -v from="$1" -v to="$2" '{ at = done ? 0 : index($0, from) }
     at { done = 1; $0 = substr($0, 1, at - 1) to substr($0, at + length(from)) }
     { print }' original >"$file"
-  cmp -s original "$file" && { echo "nothing is '$1'" && return 1; }
   simulate mutant
   cp original "$file"
   grep -q '^FAIL vector [0-9]' mutant/result
@@ -122,6 +122,8 @@ mutants() {
 
 all_mutants() {
   mutants '--family bit-vector-perm --config one-hot' 'word[9:0]' 'word[10:1]' '|(' '&(' &&
+    mutants '--family bit-vector-perm' 'if (load)' 'if (1)' 'if (load)' 'if (0)' 'held_word <= word' \
+      'held_word <= ~word' 'bank <= found_bank' 'bank <= bank' &&
     mutants '--family bit-vector-perm' '+: 5' '-: 5' 'offset}' '~offset}' &&
     mutants '--family bit-vector-xor' 'high & mask' 'high | mask' 'low ^' 'low &' &&
     mutants '--family bit-vector-xor --config one-hot' 'second[13:0]' 'second[12:0]' &&

@@ -2,7 +2,7 @@
 """What hash units cost, counted in two ways: rtl_cost.py BUILD.
 
 Gates and gate delays of hashes, as `convert` and the ladder of `solve` show them, against the gates
-that yosys counts. Area and cells of units against yosys' own sums; delays against OpenSTA. The
+that yosys counts. Area and cells of units against yosys' own count of cells; delays against OpenSTA. The
 published order of the families holds where it is said to hold. Status 77 without yosys or without
 the library of cells.
 """
@@ -42,15 +42,22 @@ def yosys(script, folder):
     return run("yosys", "-p", script, cwd=folder)
 
 
+def statistics(folder, top):
+    """What `stat -json` said of a module."""
+    with open(os.path.join(folder, "stat.json"), encoding="utf-8") as file:
+        return json.load(file)["modules"]["\\" + top]
+
+
 # ---- Gates of hashes ----
 
 def count_gates(folder, file, top, optimizes):
     """2-input gates and levels of a module. Optimizing shares gates and balances trees."""
     steps = "abc -g XOR,AND,OR; opt_clean; " if optimizes else ""
-    text = yosys(f"read_verilog {file}; hierarchy -top {top}; proc; techmap; opt_clean; {steps}stat; ltp -noff", folder)
-    gates = sum(int(n) for n in re.findall(r"\$_(?:XOR|AND|OR)_ +(\d+)", text))
-    others = re.findall(r"\$_(?!XOR_|AND_|OR_)\w+_ +\d+", text)
-    check(not others, f"{file}: other gates: {others}")
+    text = yosys(f"read_verilog {file}; hierarchy -top {top}; proc; techmap; opt_clean; {steps}"
+                 "tee -q -o stat.json stat -json; ltp -noff", folder)
+    kinds = statistics(folder, top)["num_cells_by_type"]
+    gates = sum(kinds.get(f"$_{name}_", 0) for name in ("XOR", "AND", "OR"))
+    check(gates == sum(kinds.values()), f"{file}: other gates: {kinds}")
     levels = [int(n) for n in re.findall(r"Longest topological path in \S+ \(length=(\d+)\)", text)]
     return gates, max(levels + [0])
 
@@ -109,16 +116,17 @@ def check_ladder():
 
 def synthesize(folder, options, name, top):
     """The netlist of a unit as Verilog in folder/netlist.v, made outside of the program; its area and
-    cells as yosys sums them up."""
+    cells by the kinds of cells that yosys counts."""
     place = os.path.join(folder, "unit")
     shutil.rmtree(place, ignore_errors=True)
     run(PROGRAM, "rtl", *options, "-o", place, "--vectors", "1", "--name", name)
     sources = f"{top}.v" if top != "u_clocked" else "u_unit.v u_clocked.v"
-    text = yosys(f"read_verilog {sources}; " + SYNTHESIS.format(top=top, library=LIBRARY)
-                 + f"stat -liberty {LIBRARY}; write_verilog -noattr {folder}/netlist.v", place)
-    area = float(re.findall(r"Chip area for (?:top )?module '\S+': ([\d.]+)", text)[-1])
-    cells = int(re.findall(r"Number of cells: +(\d+)", text)[-1])
-    return area, cells
+    yosys(f"read_verilog {sources}; " + SYNTHESIS.format(top=top, library=LIBRARY)
+          + f"tee -q -o stat.json stat -json; write_verilog -noattr {folder}/netlist.v", place)
+    cells = statistics(place, top)["num_cells_by_type"]
+    with open(LIBRARY, encoding="ascii") as file:
+        areas = dict(re.findall(r"cell \((\w+)\) \{.*?\barea : ([\d.]+);", file.read(), re.S))
+    return sum(float(areas[name]) * count for name, count in cells.items()), sum(cells.values())
 
 
 def opensta(folder, top, commands):
@@ -201,6 +209,28 @@ def check_published():
               f"{unit['unit']}: published {unit['published_mm2']} mm2, ours {area}")
 
 
+def check_other_library(folder):
+    """The same library under another name, one that needs care: the same costs, and nothing is scaled."""
+    other = os.path.join(folder, "my 'own' cells.lib")
+    shutil.copy(LIBRARY, other)
+    own = bankfold("rtl", "cost", "--hash", "fixed")["units"][0]
+    given = bankfold("rtl", "cost", "--hash", "fixed", "--liberty", other)["units"][0]
+    check("area_mm2_gpu" not in given, "costs of a library of unknown technology are scaled")
+    check(all(own[key] == value for key, value in given.items()), f"{given} differs from {own}")
+
+
+def check_charts(folder):
+    """Charts are written whole, and nothing else is; the scratch folder of yosys is removed."""
+    place, scratch_place = os.path.join(folder, "charts"), os.path.join(folder, "tmp")
+    os.mkdir(scratch_place)
+    run(PROGRAM, "rtl", "cost", "-o", place, env={**os.environ, "TMPDIR": scratch_place})
+    check(sorted(os.listdir(place)) == ["area.svg", "power.svg"], f"charts: {os.listdir(place)}")
+    for name in os.listdir(place):
+        with open(os.path.join(place, name), encoding="utf-8") as file:
+            check(file.read().rstrip().endswith("</svg>"), f"{name} is cut")
+    check(not os.listdir(scratch_place), f"left behind: {os.listdir(scratch_place)}")
+
+
 if not shutil.which("yosys"):
     print("SKIP: no yosys")
     sys.exit(77)
@@ -221,6 +251,8 @@ with tempfile.TemporaryDirectory() as scratch:
     for unit in (["--hash", "fixed"], ["--hash", "add"], ["--locks", "add"]):
         check_unit(scratch, unit)
     check_published()
+    check_other_library(scratch)
+    check_charts(scratch)
 for fault in FAULTS:
     print(fault)
 sys.exit(bool(FAULTS))
