@@ -37,6 +37,8 @@ INVOCATIONS = {
     "reproduce": [[], ["genindex", "--quick", "--output", "{folder}/reproduction"]],
     "rewrite": [["tests/golden/rewrite.ptx", "--launch", "tests/golden/rewrite.launch", "--check", "--output", "{folder}/r.ptx"],
                 ["tests/data/ptx/tensor.sm_90.ptx", "--explain"]],
+    "rgpu": [["map", "examples/rgpu/conv.df", "--trade"], ["show", "examples/rgpu/conv.df"],
+             ["extract", "kernels/scalar_product/scalar_product.ptx", "--loop", "101"]],
     "suggest": [["tests/data/suggest/tiles.ptx", "--source", "tests/data/suggest/tiles.cu",
                  "--launch", "tests/data/suggest/tiles.launch"]],
     "report": [[TILE]],
