@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,20 +36,38 @@ bool bf_rtl_find_yosys(char *path, size_t bytes) {
 
 /* ---- Running it ---- */
 
-/* Everything that is read back is written by name inside the folder. */
-static const char *const files[] = {"unit.v", "cells.lib", "unit.blif", "log", NULL};
+/* One file or folder; links are removed, not followed. */
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
+  (void)status, (void)kind, (void)at;
+  return remove(path);
+}
 
+/* All that yosys and what it calls have left there, too. */
 static void remove_folder(const char *folder) {
-  char path[PATH_BYTES];
-  for (unsigned i = 0; files[i]; i++) {
-    snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-    unlink(path);
-  }
-  rmdir(folder);
+  enum { OPEN_FOLDERS = 8 };
+  nftw(folder, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The environment with TMPDIR set to assignment ("TMPDIR=..."), so that yosys leaves nothing
+ * elsewhere; NULL: out of memory. Made before the new process, which must not allocate. */
+static char **make_environment(char *assignment) {
+  size_t count = 0, kept = 0;
+  while (environ[count])
+    count++;
+  char **made = calloc(count + 2, sizeof *made);
+  for (size_t i = 0; made && i < count; i++)
+    if (strncmp(environ[i], "TMPDIR=", 7) != 0)
+      made[kept++] = environ[i];
+  if (made)
+    made[kept] = assignment;
+  return made;
 }
 
 /* In the new process: becomes yosys, in the folder, with its output in the file log. */
-static void become_yosys(const char *yosys, const char *folder, const char *script) {
+static void become_yosys(const char *yosys, const char *folder, const char *script,
+                         char **environment) {
+  char *const arguments[] = {(char[]){"yosys"}, (char[]){"-q"}, (char[]){"-p"},
+                             (char *)(uintptr_t)script, NULL};
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   int log = chdir(folder) == 0 ? open("log", O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
   int nothing = open("/dev/null", O_RDONLY);
@@ -56,19 +75,22 @@ static void become_yosys(const char *yosys, const char *folder, const char *scri
     dup2(nothing, 0);
     dup2(log, 1);
     dup2(log, 2);
-    execl(yosys, "yosys", "-q", "-p", script, (char *)NULL);
+    execve(yosys, arguments, environment);
   }
   _exit(127);
 }
 
 static bool run_yosys(const char *yosys, const char *folder, const char *script) {
+  char assignment[] = "TMPDIR=."; /* its folder */
+  char **environment = make_environment(assignment);
   int status = 0;
   fflush(NULL);
-  pid_t child = fork();
+  pid_t child = environment ? fork() : -1;
   if (child == 0)
-    become_yosys(yosys, folder, script);
+    become_yosys(yosys, folder, script, environment);
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
+  free(environment);
   return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
@@ -125,7 +147,8 @@ int bf_rtl_synthesize(const char *verilog, const char *top, const char *liberty_
   char yosys[PATH_BYTES], folder[512];
   if (!bf_rtl_find_yosys(yosys, sizeof yosys))
     return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "no yosys in PATH; BANKFOLD_YOSYS can name it (Debian: apt-get install yosys)");
+                   "yosys is needed, and neither in PATH nor what BANKFOLD_YOSYS names (Debian: "
+                   "apt-get install yosys)");
   if (snprintf(folder, sizeof folder, "%s/bankfold-XXXXXX", place && *place ? place : "/tmp") >=
           (int)sizeof folder ||
       !mkdtemp(folder))

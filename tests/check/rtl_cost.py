@@ -231,6 +231,17 @@ def check_charts(folder):
     check(not os.listdir(scratch_place), f"left behind: {os.listdir(scratch_place)}")
 
 
+def check_failing_yosys(folder):
+    """A yosys that fails is an error with a message, and leaves nothing behind."""
+    place = os.path.join(folder, "failing")
+    os.mkdir(place)
+    result = subprocess.run([PROGRAM, "rtl", "cost", "--hash", "fixed"], capture_output=True, text=True, check=False,
+                            env={**os.environ, "TMPDIR": place, "BANKFOLD_YOSYS": "/bin/false"})
+    check(result.returncode == 2 and "yosys does not synthesize the unit" in result.stderr and not result.stdout,
+          f"a failing yosys: status {result.returncode}, {result.stderr}")
+    check(not os.listdir(place), f"left behind: {os.listdir(place)}")
+
+
 if not shutil.which("yosys"):
     print("SKIP: no yosys")
     sys.exit(77)
@@ -253,6 +264,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_published()
     check_other_library(scratch)
     check_charts(scratch)
+    check_failing_yosys(scratch)
 for fault in FAULTS:
     print(fault)
 sys.exit(bool(FAULTS))
