@@ -16,7 +16,7 @@ may_know() {
   analyze | emu) echo 'base gf2 hash access memory ptx' ;;
   sim) echo 'base gf2 hash access memory ptx emu' ;;
   kernels) echo 'base emu sim' ;;
-  reproduce) echo 'base gf2 hash access memory search ptx emu sim kernels report' ;;
+  reproduce) echo 'base gf2 hash access memory search ptx emu sim vote kernels report' ;;
   apply) echo 'base gf2 hash access memory search ptx' ;;
   report) echo 'base gf2 hash access memory search' ;;
   esac
