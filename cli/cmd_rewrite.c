@@ -385,11 +385,10 @@ const cli_command cli_rewrite = {
         "(docs/rewrite.md). A verifier that shares no\ncode with the rewriter must accept the "
         "result before it is written.\n\nPredictions are in wavefronts of the launches given; the "
         "gain is what is saved less what the added\ninstructions cost, a quarter of a wavefront "
-        "each. With --launch, auto simulates every candidate on a GPU: a kernel is rewritten where "
-        "it "
-        "then takes\nat least 4% fewer cycles. Exit status 1 where --check finds a difference: "
-        "nothing "
-        "is written then.",
+        "each. With --launch, auto simulates every candidate on a GPU: a kernel is "
+        "rewritten\nwhere "
+        "it takes fewer cycles then and saves work that is at least 4% of its time. Exit status 1 "
+        "where\n--check finds a difference: nothing is written then.",
     .examples = "bankfold rewrite kernel.ptx --explain\n"
                 "bankfold rewrite kernel.ptx --launch kernel.launch --check --output hashed.ptx\n"
                 "bankfold rewrite kernel.ptx --hash fixed --kernel transpose --output hashed.ptx",

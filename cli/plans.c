@@ -114,24 +114,23 @@ int cli_plans_set_file(cli_plans *plans, const char *path, const bf_machine *mac
 
 /* ---- Choosing ---- */
 
-/* Chooses for accesses of that width. */
-static int choose_for(const cli_plans_search *search, unsigned granule_bytes,
-                      const bf_workload *merged, const bf_workload *written, bf_choice *choice,
-                      bf_diagnostic *diagnostic) {
-  bf_choose_options options = {.machine = search->machine,
-                               .written = written,
-                               .merged = merged,
-                               .granule_bytes = granule_bytes,
-                               .time_limit_seconds = search->time_limit_seconds,
-                               .threads = search->threads};
-  return bf_choose(&options, choice, diagnostic);
+/* What is asked of bf_choose for accesses of that width. */
+static bf_choose_options options_for(const cli_plans_search *search, unsigned granule_bytes,
+                                     const bf_workload *merged, const bf_workload *written) {
+  return (bf_choose_options){.machine = search->machine,
+                             .written = written,
+                             .merged = merged,
+                             .granule_bytes = granule_bytes,
+                             .time_limit_seconds = search->time_limit_seconds,
+                             .threads = search->threads};
 }
 
 /* Chooses for one kernel that can be rewritten and takes the best. */
 static int choose(cli_plan *plan, const bf_rewrite_kernel *examined, const cli_plans_search *search,
                   const bf_workload *merged, const bf_workload *written,
                   bf_diagnostic *diagnostic) {
-  BF_TRY(choose_for(search, examined->granule_bytes, merged, written, &plan->choice, diagnostic));
+  bf_choose_options options = options_for(search, examined->granule_bytes, merged, written);
+  BF_TRY(bf_choose(&options, &plan->choice, diagnostic));
   const bf_candidate *best = &plan->choice.candidate[0];
   bool is_worth = plan->choice.candidates && !plan->choice.reason[0];
   plan->hash = is_worth ? best->hash : NULL;
@@ -139,33 +138,6 @@ static int choose(cli_plan *plan, const bf_rewrite_kernel *examined, const cli_p
   plan->prediction = best->prediction;
   memcpy(plan->reason, plan->choice.reason, sizeof plan->reason);
   return BF_OK;
-}
-
-/* The accesses of a workload whose site is the name of an array. */
-static int pick_array(const bf_workload *from, const char *array, bf_workload **to,
-                      bf_diagnostic *diagnostic) {
-  int error = bf_workload_create(to);
-  for (size_t i = 0; i < bf_workload_size(from) && !error; i++) {
-    const bf_access *access = bf_workload_get(from, i);
-    if (access->site && strcmp(access->site, array) == 0)
-      error = bf_workload_add(*to, access);
-  }
-  return error ? no_memory(diagnostic) : BF_OK;
-}
-
-/* Chooses for one array of a kernel. */
-static int choose_array(const bf_rewrite_array *array, const cli_plans_search *search,
-                        const bf_workload *merged, const bf_workload *written, bf_choice *choice,
-                        bf_diagnostic *diagnostic) {
-  bf_workload *own_merged = NULL, *own_written = NULL;
-  int error = pick_array(merged, array->name, &own_merged, diagnostic);
-  if (!error)
-    error = pick_array(written, array->name, &own_written, diagnostic);
-  if (!error)
-    error = choose_for(search, array->granule_bytes, own_merged, own_written, choice, diagnostic);
-  bf_workload_free(own_merged);
-  bf_workload_free(own_written);
-  return error;
 }
 
 /* Chooses for every array of a kernel, where it has several and all its accesses are known. */
@@ -177,9 +149,11 @@ static int choose_arrays(cli_plan *plan, const bf_rewrite_kernel *examined,
   plan->array_choice = calloc(examined->arrays, sizeof *plan->array_choice);
   if (!plan->array_choice)
     return no_memory(diagnostic);
-  for (unsigned i = 0; i < examined->arrays; i++)
-    BF_TRY(choose_array(&examined->array[i], search, merged, written, &plan->array_choice[i],
-                        diagnostic));
+  for (unsigned i = 0; i < examined->arrays; i++) {
+    const bf_rewrite_array *array = &examined->array[i];
+    bf_choose_options options = options_for(search, array->granule_bytes, merged, written);
+    BF_TRY(bf_choose_array(&options, array->name, &plan->array_choice[i], diagnostic));
+  }
   return BF_OK;
 }
 
@@ -406,6 +380,8 @@ bool cli_plans_measure(const cli_plan *plan, const cli_trial *original, const cl
                                 .added_instructions = (int64_t)after->warp_instructions -
                                                       (int64_t)before->warp_instructions,
                                 .cycles_before = before->cycles,
-                                .cycles_after = after->cycles};
+                                .cycles_after = after->cycles,
+                                .work_before = before->work,
+                                .work_after = after->work};
   return true;
 }

@@ -130,11 +130,18 @@ static int after(void *context, const bf_emu_launch *launch, const bf_emu_result
   trying *t = context;
   cli_trial_kernel *kernel = &t->trial->kernel[t->kernel];
   (void)seconds;
+  uint64_t wavefronts = 0;
   for (unsigned i = 0; i < bf_emu_kernel_sites(launch->kernel); i++)
-    kernel->wavefronts += bf_profile_get(t->profile, i).wavefronts;
+    wavefronts += bf_profile_get(t->profile, i).wavefronts;
+  kernel->wavefronts += wavefronts;
   kernel->warp_instructions += result->warp_instructions;
-  if (t->options->gpu)
+  if (t->options->gpu) {
+    uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     kernel->cycles += t->simulated.launch[t->simulated.launches - 1].result.cycles;
+    kernel->work +=
+        bf_work_cycles(wavefronts, result->warp_instructions, blocks,
+                       (unsigned)t->options->gpu->sms, (unsigned)t->options->gpu->schedulers);
+  }
   kernel->launches++;
   t->trial->launches++;
   bf_profile_free(t->profile);

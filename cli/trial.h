@@ -25,7 +25,7 @@ typedef struct cli_trial_options {
 typedef struct cli_trial_kernel {
   const char *name;
   uint64_t launches, wavefronts, warp_instructions;
-  uint64_t cycles; /* with gpu */
+  uint64_t cycles, work; /* with gpu; work: bf_work_cycles */
   uint64_t asked_bytes,
       given_bytes;       /* dynamic shared memory, where it was first rounded up; or 0 */
   bf_workload *workload; /* with keeps_accesses; without those behind the first 65536 kinds */

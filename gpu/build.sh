@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds what a GPU machine needs, with cc and (for the CUDA tests) nvcc alone:
 #   gpu/build.sh OUT
-# OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/libbankfold-inject.so, and a
+# OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/libbankfold-inject.so,
+# OUT/loads and OUT/fatbins for what it costs, and a
 # program for each tests/gpu/*.cu and gpu/*.cu, and OUT/vote_bench from gpu/vote, where nvcc is found (in
 # $PATH or the usual place; $NVCC names another, and none where it is empty).
 # $CC, $CFLAGS, $JOBS as usual. zstd is linked where its header is there, and opened at run time
@@ -65,8 +66,8 @@ if [ "$(uname -m)" = x86_64 ]; then
   compile emu-avx512 "$emu $avx512 -mprefer-vector-width=512 -DBF_EMU_ISA=avx512" $operations
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
-for program in choose measure results weighted; do
-  $cc $flags -o "$out/$program" gpu/$program.c gpu/rewritten.c "$out"/objects/*/*.o $zstd -lm -ldl
+for program in choose loads measure results weighted; do
+  $cc $flags -o "$out/$program" gpu/$program.c gpu/{rewritten,scales}.c "$out"/objects/*/*.o $zstd -lm -ldl
 done
 
 # The library for LD_PRELOAD.
@@ -83,6 +84,11 @@ for source in tests/gpu/*.cu gpu/*.cu; do
   [ -e "$source" ] || continue
   "$nvcc" -arch=sm_90 -O2 -lineinfo -o "$out/$(basename "$source" .cu)" "$source"
 done
+
+# The benchmarks as fat binaries, which OUT/loads loads.
+mkdir -p "$out/fatbins"
+printf '%s\n' kernels/*/*.ptx | xargs -P "$jobs" -I FILE sh -c '
+  '"$nvcc"' -fatbin -gencode "arch=compute_90,code=[sm_90,compute_90]" "$1" -o '"$out"'/fatbins/$(basename "$1" .ptx).fatbin' sh FILE
 
 # Histograms and Hough transforms on the GPU, beside CUB's and the CPU's.
 mkdir -p "$out/objects-vote"

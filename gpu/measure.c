@@ -1,24 +1,33 @@
 /* The benchmarks of the corpus on the GPU of this machine, as they are and with hashed addresses,
  * as CSV with a line for each launch:
  *
- *   measure HASHES [--once] [BENCHMARK...]
+ *   measure SCALES HASHES [--once] [BENCHMARK...]
+ *   measure --scales > SCALES
  *
  * HASHES is what gpu/choose prints. Each benchmark runs plain and in each way that HASHES has for
  * it, with rewritten PTX that the verifier accepts. Times are medians of repeated launches with
- * cold caches, in which the ways take turns, at a scale at which the plain benchmark takes long
- * enough; the results of the last way are compared with the CPU's. --once runs every way on its own
- * at scale 1, compares the results of all and measures no time, for counters of Nsight Compute. */
+ * cold caches, in which the ways take turns, at the scale of SCALES; the results of the last way
+ * are compared with the CPU's.
+ *
+ * Before that the candidates (try-0 and so on) take turns in a run of their own. The fastest is the
+ * way `tuned`, where it is faster than plain by more than a hundredth, as `bankfold tune` has it.
+ *
+ * --once runs every way on its own at scale 1, compares the results of all and measures no time,
+ * for counters of Nsight Compute. --scales finds scales at which the plain benchmarks take long
+ * enough. */
 #include "gpu/rewritten.h"
+#include "gpu/scales.h"
 #include "kernels/devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LINE = 1024, REPEATS = 21, FIRST_REPEATS = 3, MOST_SCALE = 1024 };
+enum { MOST_LINE = 1024, REPEATS = 21, FIRST_REPEATS = 3 };
 /* A benchmark is large enough when it takes least_ns in launches of LEAST_BLOCKS, or most_ns, or
  * the host most_host_seconds for it. */
 enum { LEAST_BLOCKS = 528 };
+static const double least_gain = 0.01;
 static const double least_ns = 300e3, most_ns = 20e6, most_host_seconds = 1;
 static const bf_geometry geometry = {5, 16, 4};
 
@@ -26,24 +35,32 @@ static const bf_geometry geometry = {5, 16, 4};
 
 typedef struct entry {
   char *benchmark, *way, *kernel;
-  bf_hash *hash;
+  char *array;   /* NULL: the whole kernel */
+  bf_hash *hash; /* NULL: the array is left alone */
   struct entry *next;
 } entry;
 
 /* Reads one line into a new entry; NULL for comments. */
 static int read_entry(const char *line, entry **made, bf_diagnostic *diagnostic) {
-  char benchmark[MOST_LINE], way[MOST_LINE], kernel[MOST_LINE], hash[MOST_LINE];
+  char benchmark[MOST_LINE], way[MOST_LINE], kernel[MOST_LINE], hash[MOST_LINE], *array;
   *made = NULL;
   if (line[0] == '#' || line[0] == '\n')
     return BF_OK;
   if (sscanf(line, "%1023s %1023s %1023s %1023s", benchmark, way, kernel, hash) != 4)
     return bf_fail(diagnostic, BF_BAD_INPUT, "a line needs benchmark, way, kernel and hash");
+  array = strchr(kernel, '[');
+  if (array) {
+    *array++ = 0;
+    array[strcspn(array, "]")] = 0;
+  }
   entry *own = calloc(1, sizeof *own);
   if (!own || !(own->benchmark = strdup(benchmark)) || !(own->way = strdup(way)) ||
-      !(own->kernel = strdup(kernel)))
+      !(own->kernel = strdup(kernel)) || (array && !(own->array = strdup(array))))
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   *made = own;
-  return bf_hash_parse(hash, &geometry, &own->hash, diagnostic);
+  return array && strcmp(hash, "none") == 0
+             ? BF_OK
+             : bf_hash_parse(hash, &geometry, &own->hash, diagnostic);
 }
 
 static int read_entries(const char *path, entry **first, bf_diagnostic *diagnostic) {
@@ -72,7 +89,8 @@ static int read_entries(const char *path, entry **first, bf_diagnostic *diagnost
 /* One benchmark in one way. */
 typedef struct subject {
   const bf_corpus_benchmark *benchmark;
-  const char *way; /* "plain": as it is */
+  const char *way;   /* "plain": as it is */
+  const char *title; /* as which it is printed */
   const entry *entries;
 } subject;
 
@@ -86,9 +104,9 @@ static bool is_meant(const entry *at, const subject *s, const char *kernel) {
 static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
                               const bf_ptx_variable *array) {
   const subject *s = context;
-  (void)array;
   for (const entry *at = s->entries; at; at = at->next)
-    if (is_meant(at, s, kernel->name))
+    if (is_meant(at, s, kernel->name) &&
+        (!at->array || (array && strcmp(at->array, array->name) == 0)))
       return at->hash;
   return NULL;
 }
@@ -121,7 +139,10 @@ static int make_ptx(subject *s, bf_text *text, bf_diagnostic *diagnostic) {
 /* ---- Runs ---- */
 
 static const char *const ways[] = {"plain", "xor", "exact", "auto"};
-enum { WAYS = sizeof ways / sizeof *ways };
+static const char *const candidates[] = {"plain", "try-0", "try-1", "try-2",
+                                         "try-3", "try-4", "try-5", "try-6"};
+enum { WAYS = sizeof ways / sizeof *ways, CANDIDATES = sizeof candidates / sizeof *candidates };
+enum { MOST_WAYS = CANDIDATES > WAYS + 1 ? CANDIDATES : WAYS + 1 };
 
 typedef struct settings {
   unsigned repeats, scale, seed;
@@ -130,8 +151,8 @@ typedef struct settings {
 /* A benchmark in several ways at once: each launch runs all of them. */
 typedef struct run {
   unsigned ways;
-  subject way[WAYS];
-  bf_text ptx[WAYS];
+  subject way[MOST_WAYS];
+  bf_text ptx[MOST_WAYS];
   unsigned launches;
   bf_cuda_launched *launched; /* all ways of the first launch, then of the next */
   double plain_ns;            /* of all launches */
@@ -169,7 +190,7 @@ static void free_run(run *r) {
 /* Runs the benchmark; r->way holds the ways. */
 static int execute(run *r, const settings *own, bf_diagnostic *diagnostic) {
   const bf_corpus_benchmark *benchmark = r->way[0].benchmark;
-  const char *other[WAYS] = {0};
+  const char *other[MOST_WAYS] = {0};
   bf_device device;
   r->least_blocks = UINT64_MAX;
   for (unsigned i = 0; i < r->ways; i++) {
@@ -188,22 +209,30 @@ static int execute(run *r, const settings *own, bf_diagnostic *diagnostic) {
   return error;
 }
 
-/* The hash of a kernel, or none. */
-static const char *hash_text(const subject *s, const char *kernel) {
-  for (const entry *at = s->entries; at; at = at->next)
-    if (is_meant(at, s, kernel))
-      return bf_hash_text(at->hash);
-  return "none";
+/* Prints the hash of a kernel, or those of its arrays, or none. */
+static void print_hash(const subject *s, const char *kernel) {
+  bool is_first = true;
+  for (const entry *at = s->entries; at; at = at->next) {
+    if (!is_meant(at, s, kernel))
+      continue;
+    printf("%s", is_first ? "" : " ");
+    if (at->array)
+      printf("%s=", at->array);
+    printf("%s", at->hash ? bf_hash_text(at->hash) : "none");
+    is_first = false;
+  }
+  printf("%s", is_first ? "none" : "");
 }
 
 static void print(const run *r, const settings *own) {
   for (unsigned i = 0; i < r->launches; i++) {
     const bf_cuda_launched *l = &r->launched[i];
     const subject *s = &r->way[l->module];
-    printf("%s,%s,%u,%u,%u,%s,\"%s\",%llu,%u,%llu,%llu,%llu,%.0f,%.0f,%llu,%s\n",
-           s->benchmark->name, s->way, own->scale, own->seed, i / r->ways, l->kernel,
-           hash_text(s, l->kernel), (unsigned long long)l->blocks, l->registers,
-           (unsigned long long)l->local_bytes, (unsigned long long)l->static_bytes,
+    printf("%s,%s,%u,%u,%u,%s,\"", s->benchmark->name, s->title, own->scale, own->seed, i / r->ways,
+           l->kernel);
+    print_hash(s, l->kernel);
+    printf("\",%llu,%u,%llu,%llu,%llu,%.0f,%.0f,%llu,%s\n", (unsigned long long)l->blocks,
+           l->registers, (unsigned long long)l->local_bytes, (unsigned long long)l->static_bytes,
            (unsigned long long)l->dynamic_bytes, l->median_ns, l->least_ns,
            (unsigned long long)r->outcome.elements,
            l->module + 1 < r->ways ? "unchecked"
@@ -213,15 +242,48 @@ static void print(const run *r, const settings *own) {
   fflush(stdout);
 }
 
-/* Runs and prints. */
+/* Adds a way, where HASHES has it for the benchmark. */
+static void add_way(run *r, const bf_corpus_benchmark *benchmark, const entry *entries,
+                    const char *way, const char *title) {
+  subject s = {benchmark, way, title, entries};
+  if (has_way(&s))
+    r->way[r->ways++] = s;
+}
+
+/* Runs and prints; the launches are kept. */
 static int measure(run *r, const settings *own, bf_diagnostic *diagnostic) {
-  int error = execute(r, own, diagnostic);
-  if (!error)
-    print(r, own);
-  if (!error && r->outcome.wrong)
-    error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", r->way[r->ways - 1].way,
-                    r->outcome.first_wrong);
-  free_run(r);
+  BF_TRY(execute(r, own, diagnostic));
+  print(r, own);
+  return r->outcome.wrong ? bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", r->way[r->ways - 1].way,
+                                    r->outcome.first_wrong)
+                          : BF_OK;
+}
+
+/* The time of all launches in one way. */
+static double total_ns(const run *r, unsigned way) {
+  double sum = 0;
+  for (unsigned i = 0; i < r->launches; i++)
+    sum += r->launched[i].module == way ? r->launched[i].median_ns : 0;
+  return sum;
+}
+
+/* Times all candidates; *fastest is the name of the best one, or NULL. */
+static int tune(const bf_corpus_benchmark *benchmark, const entry *entries, const settings *own,
+                const char **fastest, bf_diagnostic *diagnostic) {
+  run r = {0};
+  *fastest = NULL;
+  for (unsigned w = 0; w < CANDIDATES; w++)
+    add_way(&r, benchmark, entries, candidates[w], w ? candidates[w] : "try-plain");
+  if (r.ways < 2)
+    return BF_OK;
+  int error = measure(&r, own, diagnostic);
+  double best = total_ns(&r, 0) * (1 - least_gain);
+  for (unsigned w = 1; w < r.ways && !error; w++)
+    if (total_ns(&r, w) < best) {
+      best = total_ns(&r, w);
+      *fastest = r.way[w].way;
+    }
+  free_run(&r);
   return error;
 }
 
@@ -236,7 +298,7 @@ static int find_scale(const subject *plain, unsigned seed, unsigned *scale,
     int error = execute(&r, &own, diagnostic);
     bool is_enough = (r.plain_ns >= least_ns && r.least_blocks >= LEAST_BLOCKS) ||
                      r.plain_ns >= most_ns || bf_seconds() - start > most_host_seconds ||
-                     *scale == MOST_SCALE;
+                     *scale == GPU_MOST_SCALE;
     free_run(&r);
     if (error || is_enough)
       return error;
@@ -245,33 +307,35 @@ static int find_scale(const subject *plain, unsigned seed, unsigned *scale,
 
 /* ---- Benchmarks ---- */
 
-/* Runs a benchmark in all its ways. Data it was not chosen by, where addresses depend on it.
- * *scale: of the benchmark that this one is the padded version of. */
+/* Runs a benchmark in all its ways. Data it was not chosen by, where addresses depend on it. */
 static int time_benchmark(const bf_corpus_benchmark *benchmark, const entry *entries,
-                          unsigned *scale, bf_diagnostic *diagnostic) {
+                          unsigned scale, bf_diagnostic *diagnostic) {
   run r = {0};
-  settings own = {.repeats = REPEATS, .seed = benchmark->is_data_dependent};
-  for (unsigned w = 0; w < WAYS; w++) {
-    subject s = {benchmark, ways[w], entries};
-    if (has_way(&s))
-      r.way[r.ways++] = s;
-  }
-  if (!benchmark->is_padded)
-    BF_TRY(find_scale(&r.way[0], own.seed, scale, diagnostic));
-  own.scale = *scale;
-  return measure(&r, &own, diagnostic);
+  settings own = {.repeats = REPEATS, .scale = scale, .seed = benchmark->is_data_dependent};
+  const char *fastest;
+  BF_TRY(tune(benchmark, entries, &own, &fastest, diagnostic));
+  for (unsigned w = 0; w < WAYS; w++)
+    add_way(&r, benchmark, entries, ways[w], ways[w]);
+  if (fastest)
+    add_way(&r, benchmark, entries, fastest, "tuned");
+  int error = measure(&r, &own, diagnostic);
+  free_run(&r);
+  return error;
 }
 
 /* Runs every way on its own, without timing, at scale 1. */
 static int run_once(const bf_corpus_benchmark *benchmark, const entry *entries,
                     bf_diagnostic *diagnostic) {
   settings own = {.scale = 1};
-  for (unsigned w = 0; w < WAYS; w++) {
-    run r = {.ways = 1, .way = {{benchmark, ways[w], entries}}};
-    if (has_way(&r.way[0]))
-      BF_TRY(measure(&r, &own, diagnostic));
+  int error = BF_OK;
+  for (unsigned w = 0; w < WAYS && !error; w++) {
+    run r = {0};
+    add_way(&r, benchmark, entries, ways[w], ways[w]);
+    if (r.ways)
+      error = measure(&r, &own, diagnostic);
+    free_run(&r);
   }
-  return BF_OK;
+  return error;
 }
 
 static bool is_asked(const char *name, int count, char **names) {
@@ -281,24 +345,55 @@ static bool is_asked(const char *name, int count, char **names) {
   return count == 0;
 }
 
+/* Prints the scale of every benchmark that is no padded version. */
+static int print_scales(void) {
+  bf_diagnostic diagnostic;
+  printf("# Made by gpu/measure --scales: benchmark, and the scale at which it is measured.\n");
+  for (unsigned i = 0; bf_corpus_get(i); i++) {
+    subject plain = {bf_corpus_get(i), "plain", "plain", NULL};
+    unsigned scale;
+    if (plain.benchmark->is_padded)
+      continue;
+    if (find_scale(&plain, plain.benchmark->is_data_dependent, &scale, &diagnostic) != BF_OK)
+      return fprintf(stderr, "measure: %s: %s\n", plain.benchmark->name, diagnostic.message), 1;
+    printf("%s %u\n", plain.benchmark->name, scale);
+    fflush(stdout);
+  }
+  return 0;
+}
+
+/* The scale of a benchmark; padded versions have that of the one before them. */
+static unsigned scale_of(const gpu_scales *scales, const bf_corpus_benchmark *benchmark,
+                         unsigned before) {
+  unsigned own = benchmark->is_padded ? before : gpu_scale_of(scales, benchmark->name);
+  return own ? own : 1;
+}
+
 int main(int argc, char **argv) {
+  static gpu_scales scales;
   bf_diagnostic diagnostic;
   entry *entries = NULL;
-  if (argc < 2)
-    return fprintf(stderr, "usage: measure HASHES [--once] [BENCHMARK...]\n"), 2;
-  if (read_entries(argv[1], &entries, &diagnostic) != BF_OK)
+  if (argc == 2 && strcmp(argv[1], "--scales") == 0)
+    return print_scales();
+  if (argc < 3)
+    return fprintf(stderr, "usage: measure SCALES HASHES [--once] [BENCHMARK...]\n"
+                           "       measure --scales\n"),
+           2;
+  if (gpu_scales_read(argv[1], &scales, &diagnostic) != BF_OK ||
+      read_entries(argv[2], &entries, &diagnostic) != BF_OK)
     return fprintf(stderr, "measure: %s\n", diagnostic.message), 2;
-  bool once = argc > 2 && strcmp(argv[2], "--once") == 0;
+  bool once = argc > 3 && strcmp(argv[3], "--once") == 0;
   unsigned scale = 1;
   int status = 0;
   printf("benchmark,way,scale,seed,launch,kernel,hash,blocks,registers,local_bytes,static_bytes,"
          "dynamic_bytes,median_ns,least_ns,elements,result\n");
   for (unsigned i = 0; bf_corpus_get(i); i++) {
     const bf_corpus_benchmark *benchmark = bf_corpus_get(i);
-    if (!is_asked(benchmark->name, argc - 2 - once, argv + 2 + once))
+    scale = scale_of(&scales, benchmark, scale);
+    if (!is_asked(benchmark->name, argc - 3 - once, argv + 3 + once))
       continue;
     int error = once ? run_once(benchmark, entries, &diagnostic)
-                     : time_benchmark(benchmark, entries, &scale, &diagnostic);
+                     : time_benchmark(benchmark, entries, scale, &diagnostic);
     if (error) {
       fprintf(stderr, "measure: %s: %s\n", benchmark->name, diagnostic.message);
       status = 1;

@@ -26,13 +26,13 @@ def main():
     if not shutil.which("nvidia-smi") or not shutil.which("ncu"):
         print("no NVIDIA GPU, or no ncu")
         return 77
-    out, hashes, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    out, scales, hashes, names = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
     metrics = [m for own in KINDS.values() for m in own] + OTHERS
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "ncu.csv")
         run = subprocess.run(["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
                               "--log-file", log, "--metrics", ",".join(metrics),
-                              os.path.join(out, "measure"), hashes, "--once"] + names,
+                              os.path.join(out, "measure"), scales, hashes, "--once"] + names,
                              capture_output=True, text=True, check=False)
         sys.stderr.write(run.stderr)
         text = open(log).read()

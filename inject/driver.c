@@ -211,8 +211,14 @@ API(cuLibraryGetModule, void **module, void *library) {
 }
 
 API(cuKernelGetFunction, void **function, void *kernel) {
+  int added = inject_handle_added(kernel);
   int result = REAL(cuKernelGetFunction, function, kernel);
-  return copy_handle(result, result == CUDA_SUCCESS ? *function : NULL, kernel);
+  result = copy_handle(result, result == CUDA_SUCCESS ? *function : NULL, kernel);
+  if (result == CUDA_SUCCESS && *function != kernel)
+    inject_handle_join(*function, kernel);
+  else if (result == CUDA_SUCCESS)
+    inject_handle_set_added(kernel, added);
+  return result;
 }
 
 API(cuFuncGetModule, void **module, void *function) {
@@ -231,13 +237,41 @@ static int round_attribute(const void *handle, int attribute, int value) {
   return (int)inject_handle_round(handle, (uint64_t)value);
 }
 
+/* Keeps by how much a value was rounded up when it was set. */
+static int keep_added(int result, const void *handle, int attribute, int value) {
+  if (result == CUDA_SUCCESS && attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    inject_handle_set_added(handle, round_attribute(handle, attribute, value) - value);
+  return result;
+}
+
+/* The program reads the value that it has set. */
+static int take_added(int result, const void *handle, int attribute, int *value) {
+  if (result == CUDA_SUCCESS && value &&
+      attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    *value -= inject_handle_added(handle);
+  return result;
+}
+
 API(cuFuncSetAttribute, void *function, int attribute, int value) {
-  return REAL(cuFuncSetAttribute, function, attribute, round_attribute(function, attribute, value));
+  int result =
+      REAL(cuFuncSetAttribute, function, attribute, round_attribute(function, attribute, value));
+  return keep_added(result, function, attribute, value);
+}
+
+API(cuFuncGetAttribute, int *value, int attribute, void *function) {
+  int result = REAL(cuFuncGetAttribute, value, attribute, function);
+  return take_added(result, function, attribute, value);
 }
 
 API(cuKernelSetAttribute, int attribute, int value, void *kernel, int device) {
-  return REAL(cuKernelSetAttribute, attribute, round_attribute(kernel, attribute, value), kernel,
-              device);
+  int result = REAL(cuKernelSetAttribute, attribute, round_attribute(kernel, attribute, value),
+                    kernel, device);
+  return keep_added(result, kernel, attribute, value);
+}
+
+API(cuKernelGetAttribute, int *value, int attribute, void *kernel, int device) {
+  int result = REAL(cuKernelGetAttribute, value, attribute, kernel, device);
+  return take_added(result, kernel, attribute, value);
 }
 
 API(cuFuncSetSharedSize, void *function, unsigned bytes) {

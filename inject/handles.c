@@ -13,7 +13,9 @@ enum { BUCKETS = 4096, ROUNDS = 1 };
 typedef struct node {
   struct node *next;
   const void *handle;
-  atomic_uintptr_t value; /* address of the image, plus ROUNDS; 0: forgotten */
+  atomic_uintptr_t value;      /* address of the image, plus ROUNDS; 0: forgotten */
+  _Atomic(struct node *) same; /* another handle for the same kernel, which knows: */
+  atomic_int added;            /* bytes that its limit of dynamic shared memory was rounded up by */
 } node;
 
 static _Atomic(node *) buckets[BUCKETS];
@@ -40,6 +42,8 @@ static bool add(const void *handle, uintptr_t value) {
     return false;
   *made = (node){.next = atomic_load(bucket), .handle = handle};
   atomic_init(&made->value, value);
+  atomic_init(&made->same, NULL);
+  atomic_init(&made->added, 0);
   atomic_store_explicit(bucket, made, memory_order_release);
   atomic_store(&has_nodes, true);
   return true;
@@ -52,9 +56,11 @@ bool inject_handle_set(const void *handle, const inject_image *image, bool round
     return true;
   inject_lock();
   node *found = find(handle);
-  if (found)
+  if (found) {
     atomic_store(&found->value, value);
-  else if (image)
+    atomic_store(&found->same, NULL);
+    atomic_store(&found->added, 0);
+  } else if (image)
     done = add(handle, value);
   inject_unlock();
   return done;
@@ -65,6 +71,30 @@ const inject_image *inject_handle_image(const void *handle, bool *rounds) {
   uintptr_t value = found ? atomic_load(&found->value) : 0;
   *rounds = value & ROUNDS;
   return (const inject_image *)(value & ~(uintptr_t)ROUNDS);
+}
+
+/* The node that knows about the kernel of a handle; NULL: none. */
+static node *find_known(const void *handle) {
+  node *found = atomic_load(&has_nodes) ? find(handle) : NULL;
+  node *same = found ? atomic_load(&found->same) : NULL;
+  return same ? same : found;
+}
+
+void inject_handle_join(const void *handle, const void *from) {
+  node *made = atomic_load(&has_nodes) ? find(handle) : NULL, *known = find_known(from);
+  if (made && known && made != known)
+    atomic_store(&made->same, known);
+}
+
+void inject_handle_set_added(const void *handle, int bytes) {
+  node *known = find_known(handle);
+  if (known)
+    atomic_store(&known->added, bytes);
+}
+
+int inject_handle_added(const void *handle) {
+  node *known = find_known(handle);
+  return known ? atomic_load(&known->added) : 0;
 }
 
 uint64_t inject_handle_round(const void *handle, uint64_t bytes) {

@@ -151,6 +151,12 @@ const inject_image *inject_handle_image(const void *handle, bool *rounds);
 enum { INJECT_ROW_BYTES = 128 };
 /* Bytes of dynamic shared memory for a launch of a function or kernel that was asked for. */
 uint64_t inject_handle_round(const void *handle, uint64_t bytes);
+/* A handle is for the same kernel as another. */
+void inject_handle_join(const void *handle, const void *from);
+/* By how many bytes the limit of dynamic shared memory that the program has set for a kernel was
+ * rounded up. */
+void inject_handle_set_added(const void *handle, int bytes);
+int inject_handle_added(const void *handle);
 
 /* ---- Times of launches ---- */
 

@@ -25,8 +25,9 @@ extern "C" {
 struct CUstream_st;
 
 /* Ways to make a histogram; docs/vote_gpu.md describes them. PACKED, the fast one, takes one
- * channel of integers without a mask; 16-bit pixels need bins of 2^n values from 0 on. PLAIN takes
- * everything. The others, of published work, take what PACKED does, in one piece (no stride). */
+ * channel without a mask, at addresses that are multiples of the pixel's size, in even bins. PLAIN
+ * takes everything. The others, of published work, take 8- and 16-bit pixels of one channel in one
+ * piece (no stride, no mask) and bins of 2^n values from 0 on. */
 typedef enum bf_cuda_method {
   BF_CUDA_PACKED,
   BF_CUDA_PLAIN,

@@ -1,78 +1,37 @@
 // Histograms and Hough transforms on the GPU of this machine: are they right, and how fast?
 //
-//   vote_bench                  every way and many parameters, as CSV; about a minute
-//   vote_bench --quick          the defaults and what they are compared with
-//   vote_bench --small          the same with images of a thousandth of the pixels, to try the
-//   program vote_bench --check [N [M]]  random cases 0 to N-1 (M to N-1) against the CPU; status 1:
-//   some differ vote_bench --layouts        small histograms in every layout, for `bankfold exec
-//   --json`
+//   vote_bench [FILE.csv]       every way and many parameters; well under a minute
+//   vote_bench --quick [FILE]   what is compared with, the defaults and what the tuner finds
+//   vote_bench --small [FILE]   all with images of a thousandth of the pixels, to try the program
+//   vote_bench --tables FILE    the sweeps of published tables; tables.cu says what is in the file
+//   vote_bench --check [N [M]]  random cases 0 to N-1 (M to N-1) against the CPU; status 1: some
+//   differ vote_bench --once ...       one small histogram, for `bankfold exec --json` vote_bench
+//   --tune FILE      tries the tuner
 //
+// Prints a line for every problem, and writes a row for everything that was measured to the file.
 // Times are medians, between two events, of `calls` calls in a row (eight for small images); images
 // lie on the device, and calls write their result there. A row's `ratio` is the time of what it is
 // compared with (`against`) divided by its own. CUB is CUB's DeviceHistogram with its temporary
 // storage allocated before; -DBF_NO_CUB leaves it out.
+//
+// Two ceilings: copy_us is the time for the bytes that are read at the speed of a large copy,
+// measured in the same run. wavefront_us is the time that atomics in shared memory take: the
+// wavefronts of a sample of the image's warps, one cycle each, on all SMs at their highest clock.
 #include "check.cuh"
-#include "images.cuh"
-#include "vote.cuh"
+#include "measure.cuh"
+#include "tables.cuh"
+#include "tiles.cuh"
 
 #ifndef BF_NO_CUB
 #include <cub/device/device_histogram.cuh>
 #endif
 
-#include <algorithm>
 #include <chrono>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <string>
-#include <vector>
+#include <unistd.h>
 
-// ---- Measuring ----
-
-static void must(cudaError_t error, const char *what) {
-  if (error == cudaSuccess)
-    return;
-  fprintf(stderr, "vote_bench: %s: %s\n", what, cudaGetErrorString(error));
-  exit(1);
-}
-
-template <typename T> static T *device_array(size_t count) {
-  T *memory = NULL;
-  must(cudaMalloc(&memory, count * sizeof(T) + 16), "memory of the device");
-  return memory;
-}
-
-// The median time of a call in microseconds; -1 where it is refused. A sample is `calls` calls;
-// there are as many as fit into 10 ms, 5 to 21.
-template <typename Call> static double median_us(unsigned calls, Call call) {
-  cudaEvent_t start, stop;
-  must(cudaEventCreate(&start), "event");
-  must(cudaEventCreate(&stop), "event");
-  std::vector<float> times;
-  double first = 0;
-  unsigned samples = 5;
-  for (unsigned i = 0; i < samples + 2; i++) {
-    float milliseconds;
-    cudaEventRecord(start, 0);
-    for (unsigned k = 0; k < calls; k++)
-      if (call() != 0)
-        return -1;
-    cudaEventRecord(stop, 0);
-    must(cudaEventSynchronize(stop), "a call");
-    must(cudaEventElapsedTime(&milliseconds, start, stop), "time");
-    if (i < 2)
-      first = milliseconds;
-    else
-      times.push_back(milliseconds);
-    if (i == 1)
-      samples = (unsigned)std::min(21.0, std::max(5.0, 10 / std::max(first, 1e-3)));
-  }
-  cudaEventDestroy(start);
-  cudaEventDestroy(stop);
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2] * 1000.0 / calls;
-}
+// ---- Rows ----
 
 // What a row of the table is about.
 struct Subject {
@@ -83,93 +42,60 @@ struct Subject {
   double against_us; // 0: not known
 };
 
+// Where rows go, and what ceilings are computed from.
+struct Report {
+  FILE *csv;
+  double copied_bytes_per_us, cycles_per_us; // of all SMs together
+  bool any_wrong;
+};
+static Report report;
+
 static void print_row(const Subject &subject, const char *method, const char *parameters, double us,
-                      bool right) {
+                      bool right, double wavefront_us = 0) {
   if (us < 0)
     return;
-  char ratio[32] = "";
+  report.any_wrong |= !right;
+  if (!report.csv)
+    return;
+  char ratio[32] = "", wavefronts[32] = "";
   if (subject.against_us > 0)
     snprintf(ratio, sizeof ratio, "%.2f", subject.against_us / us);
-  printf("%s,%s,%s,%zu,%s,%s,%.2f,%.1f,%s,%s,%s\n", subject.problem.c_str(), subject.data.c_str(),
-         subject.size.c_str(), subject.bins, method, parameters, us, subject.bytes / us / 1000,
-         ratio, subject.against_us > 0 ? subject.against : "", right ? "right" : "wrong");
+  if (wavefront_us > 0)
+    snprintf(wavefronts, sizeof wavefronts, "%.2f", wavefront_us);
+  fprintf(report.csv, "%s,%s,%s,%zu,%s,%s,%.2f,%.1f,%s,%s,%s,%.2f,%s\n", subject.problem.c_str(),
+          subject.data.c_str(), subject.size.c_str(), subject.bins, method, parameters, us,
+          subject.bytes / us / 1000, ratio, subject.against_us > 0 ? subject.against : "",
+          right ? "right" : "wrong", subject.bytes / report.copied_bytes_per_us, wavefronts);
+}
+
+// The line of a problem; times that are not known are negative.
+static void print_line(const Subject &subject, double usual, double tuned, double wavefront_us) {
+  const double times[] = {usual, tuned};
+  printf("%-15s %-10s %-10s %6zu %9.1f ", subject.problem.c_str(), subject.data.c_str(),
+         subject.size.c_str(), subject.bins, subject.against_us);
+  for (double us : times)
+    if (us > 0)
+      printf(" %9.1f %7.2f %5.2f ", us, subject.against_us > 0 ? subject.against_us / us : 0,
+             subject.bytes / us / 1e6);
+    else
+      printf(" %9s %7s %5s ", "-", "-", "-");
+  printf(" %7.1f", subject.bytes / report.copied_bytes_per_us);
+  if (wavefront_us > 0)
+    printf(" %7.1f", wavefront_us);
+  printf("\n");
   fflush(stdout);
 }
 
-static const char *const method_names[] = {"packed",
-                                           "plain",
-                                           "global atomics",
-                                           "shared atomics",
-                                           "thread 8 bits",
-                                           "thread 16 bits shared banks",
-                                           "thread 16 bits own banks",
-                                           "thread 32 bits",
-                                           "warp software",
-                                           "warp shuffled",
-                                           "warp strided",
-                                           "warp atomics",
-                                           "warp atomics strided"};
-static const char *const layout_names[] = {"bin by bin", "copy by copy", "padded", "hashed"};
-
-static std::string describe(const bf_cuda_choice &choice) {
-  char text[160];
-  snprintf(text, sizeof text, "%s R=%u threads=%u blocks=%u loads=%u", layout_names[choice.layout],
-           choice.copies, choice.threads, choice.blocks_per_sm, choice.loads);
-  return text;
+static void print_head() {
+  printf("Microseconds; ratios to CUB, for weights to the layout copy by copy, for Hough "
+         "transforms to "
+         "one thread of the host.\n%-15s %-10s %-10s %6s %9s  %9s %7s %5s  %9s %7s %5s  %7s %7s\n",
+         "problem", "data", "size", "bins", "against", "default", "ratio", "TB/s", "tuned", "ratio",
+         "TB/s", "bytes", "wavefr.");
+  if (report.csv)
+    fprintf(report.csv, "problem,data,size,bins,method,parameters,median_us,gb_per_s,ratio,against,"
+                        "result,copy_us,wavefront_us\n");
 }
-
-static bool any_wrong = false;
-
-// ---- Images on the device ----
-
-__global__ void make_bytes(Kind kind, unsigned width, size_t pixels, uint8_t *out) {
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < pixels;
-       i += (size_t)gridDim.x * blockDim.x)
-    out[i] = (uint8_t)(make_pixel(kind, (uint32_t)(i % width), (uint32_t)(i / width)) >> 4);
-}
-
-__global__ void make_words(Kind kind, unsigned width, size_t pixels, uint16_t *out) {
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < pixels;
-       i += (size_t)gridDim.x * blockDim.x)
-    out[i] = (uint16_t)make_pixel(kind, (uint32_t)(i % width), (uint32_t)(i / width));
-}
-
-__global__ void make_floats(Kind kind, unsigned width, size_t pixels, float *out) {
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < pixels;
-       i += (size_t)gridDim.x * blockDim.x)
-    out[i] = (float)make_pixel(kind, (uint32_t)(i % width), (uint32_t)(i / width)) / 4096;
-}
-
-// Pixels that are edges: those of a picture whose noise is above a limit, in percent of all.
-__global__ void make_edges(unsigned width, size_t pixels, unsigned percent, uint8_t *out) {
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < pixels;
-       i += (size_t)gridDim.x * blockDim.x) {
-    unsigned x = (unsigned)(i % width), y = (unsigned)(i / width);
-    unsigned busy = smooth(64, x, y) * percent * 2 / 255; // twice as many here, none there
-    out[i] = mix(11, x, y) % 100 < busy ? 255 : 0;
-  }
-}
-
-struct Data {
-  bf_pixels image;
-  std::vector<unsigned char> host;
-};
-
-static void make_data(Kind kind, bf_pixel_type type, size_t width, size_t height, Data *data) {
-  size_t pixels = width * height, bytes = type == BF_PIXEL_U8 ? 1 : type == BF_PIXEL_U16 ? 2 : 4;
-  void *memory = device_array<unsigned char>(pixels * bytes);
-  if (type == BF_PIXEL_U8)
-    make_bytes<<<1024, 256>>>(kind, (unsigned)width, pixels, (uint8_t *)memory);
-  else if (type == BF_PIXEL_U16)
-    make_words<<<1024, 256>>>(kind, (unsigned)width, pixels, (uint16_t *)memory);
-  else
-    make_floats<<<1024, 256>>>(kind, (unsigned)width, pixels, (float *)memory);
-  data->host.resize(pixels * bytes);
-  must(cudaMemcpy(data->host.data(), memory, pixels * bytes, cudaMemcpyDeviceToHost), "an image");
-  data->image = {memory, type, 1, width, height, 0, NULL, 0};
-}
-
-static void free_data(Data *data) { cudaFree((void *)data->image.data); }
 
 // ---- Baselines ----
 
@@ -203,6 +129,24 @@ static void measure_ceilings(Subject subject, const Data &data, unsigned calls) 
   print_row(subject, "copy", "bytes read and written", copy, true);
   subject.bytes /= 2;
   print_row(subject, "read only", "", read, true);
+  cudaFree(to);
+}
+
+// The speed of a large copy, and the SMs' clock.
+static void measure_machine(size_t bytes) {
+  Device device;
+  int kilohertz = 0;
+  must(vote_device(&device) ? cudaErrorUnknown : cudaSuccess, "the device");
+  cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device.number);
+  report.cycles_per_us = (double)device.sms * kilohertz / 1000;
+  unsigned char *from = device_array<unsigned char>(bytes),
+                *to = device_array<unsigned char>(bytes);
+  double us =
+      median_us(1, [&] { return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, 0); });
+  report.copied_bytes_per_us = 2 * bytes / us;
+  printf("copy of %zu MB: %.2f TB/s; %d SMs at %d MHz\n", bytes >> 20, 2 * bytes / us / 1e6,
+         device.sms, kilohertz / 1000);
+  cudaFree(from);
   cudaFree(to);
 }
 
@@ -246,12 +190,62 @@ struct Case {
   unsigned calls;
 };
 
-static void measure_way(Case *one, const bf_cuda_choice *choice, const char *name,
-                        const char *parameters) {
+// The bin of pixel i of the host's image, which is in range.
+static unsigned host_bin(const Case &one, size_t i) {
+  const unsigned char *data = one.data.host.data();
+  bf_pixel_type type = one.data.image.type;
+  double top = type == BF_PIXEL_U8 ? 256 : type == BF_PIXEL_U16 ? 65536 : 1;
+  double value = type == BF_PIXEL_U8    ? data[i]
+                 : type == BF_PIXEL_U16 ? ((const uint16_t *)data)[i]
+                                        : ((const float *)data)[i];
+  return (unsigned)(value * one.options.bins / (one.options.high ? one.options.high : top));
+}
+
+// Wavefronts of one atomic: the most distinct words in a bank.
+static unsigned count_wavefronts(const unsigned (&words)[WARP], unsigned count) {
+  unsigned in_bank[WARP] = {0}, most = 0;
+  for (unsigned i = 0; i < count; i++) {
+    bool again = false;
+    for (unsigned k = 0; k < i; k++)
+      again |= words[k] == words[i];
+    if (!again)
+      most = std::max(most, ++in_bank[words[i] % WARP]);
+  }
+  return most;
+}
+
+// The time for wavefronts of PACKED: of one in a hundred warps, whose lanes read a vector each, at
+// the place that RowShare gives their rows. Blocks that count a part of the rows run one after the
+// other here. 0: not known.
+static double wavefront_time(const Case &one, const bf_cuda_choice &choice) {
+  Device device;
+  if (choice.method != BF_CUDA_PACKED || report.cycles_per_us <= 0 || vote_device(&device))
+    return 0;
+  size_t pixels = one.data.image.width * one.data.image.height;
+  size_t per_vector = VECTOR_BYTES * pixels / one.data.host.size();
+  size_t per_warp = per_vector * WARP, warps = pixels / per_warp, step = warps > 1000 ? 101 : 1;
+  RowShare share = share_rows((unsigned)one.options.bins, choice.copies, device);
+  uint64_t wavefronts = 0, atomics = 0;
+  for (size_t warp = 0; warp < warps; warp += step)
+    for (size_t k = 0; k < per_vector; k++, atomics++)
+      for (unsigned part = 0; part <= share.part_mask(); part++) {
+        unsigned words[WARP], count = 0;
+        for (unsigned lane = 0; lane < WARP; lane++) {
+          unsigned row = host_bin(one, warp * per_warp + lane * per_vector + k);
+          if ((row & share.part_mask()) == part)
+            words[count++] = (row >> share.part_bits) * share.copies + lane % share.copies;
+        }
+        wavefronts += count_wavefronts(words, count);
+      }
+  return atomics ? (double)wavefronts / atomics * pixels / WARP / report.cycles_per_us : 0;
+}
+
+static double measure_way(Case *one, const bf_cuda_choice *choice, const char *name,
+                          const char *parameters, double wavefront_us = 0) {
   size_t bytes = 0;
   if (bf_cuda_histogram_u32(NULL, &bytes, &one->data.image, &one->options, choice, NULL, 0) !=
       BF_OK)
-    return;
+    return -1;
   unsigned char *workspace = device_array<unsigned char>(bytes);
   uint32_t *counts = device_array<uint32_t>(one->options.bins);
   bf_cuda_workspace_clear(workspace, bytes, 0);
@@ -261,11 +255,10 @@ static void measure_way(Case *one, const bf_cuda_choice *choice, const char *nam
   });
   std::vector<uint32_t> got(one->options.bins);
   must(cudaMemcpy(got.data(), counts, got.size() * 4, cudaMemcpyDeviceToHost), name);
-  bool right = got == one->wanted;
-  any_wrong |= us >= 0 && !right;
-  print_row(one->subject, name, parameters, us, right);
+  print_row(one->subject, name, parameters, us, got == one->wanted, wavefront_us);
   cudaFree(workspace);
   cudaFree(counts);
+  return us;
 }
 
 static void measure_choice(Case *one, const bf_cuda_choice &choice) {
@@ -318,11 +311,28 @@ static void reference(Case *one) {
   }
 }
 
-enum Sweep { DEFAULT_ONLY, PACKED_SWEEP, ALL_WAYS };
-
-static std::string size_text(size_t width, size_t height) {
-  return std::to_string(width) + "x" + std::to_string(height);
+static std::string describe_fully(const bf_cuda_choice &choice) {
+  return std::string(method_names[choice.method]) + " " + describe(choice);
 }
+
+// What the tuner finds, with a file that is thrown away. Not for small images, which are for trying
+// this program.
+static bool tune(const bf_pixels &image, const bf_histogram_options &options,
+                 bf_cuda_choice *choice) {
+  char path[] = "/tmp/vote_bench.XXXXXX";
+  const size_t few = 1 << 20;
+  if (image.width * image.height < few)
+    return false;
+  int descriptor = mkstemp(path);
+  if (descriptor < 0)
+    return false;
+  close(descriptor);
+  int error = bf_cuda_tune(path, &image, &options, choice);
+  unlink(path);
+  return error == BF_OK;
+}
+
+enum Sweep { DEFAULT_ONLY, PACKED_SWEEP, ALL_WAYS };
 
 // All rows of one histogram. high 0: the whole range of the type.
 static void measure_case(Kind kind, bf_pixel_type type, size_t width, size_t height, size_t bins,
@@ -351,9 +361,15 @@ static void measure_case(Kind kind, bf_pixel_type type, size_t width, size_t hei
   one.subject.against_us = us;
   print_row(one.subject, "CUB", "DeviceHistogram", us, right);
   measure_ceilings(one.subject, one.data, one.calls);
-  bf_cuda_choice usual = {};
-  bf_cuda_default(&one.data.image, &one.options, &usual);
-  measure_way(&one, NULL, "default", describe(usual).c_str());
+  bf_cuda_choice choice = {};
+  bf_cuda_default(&one.data.image, &one.options, &choice);
+  double wavefront_us = wavefront_time(one, choice);
+  double usual_us = measure_way(&one, NULL, "default", describe(choice).c_str(), wavefront_us);
+  double tuned_us = -1;
+  if (tune(one.data.image, one.options, &choice))
+    tuned_us = measure_way(&one, &choice, "tuned", describe_fully(choice).c_str(),
+                           wavefront_time(one, choice));
+  print_line(one.subject, usual_us, tuned_us, wavefront_us);
   if (sweep >= PACKED_SWEEP)
     measure_packed(&one);
   if (sweep == ALL_WAYS)
@@ -388,7 +404,6 @@ static double measure_weights(Subject *subject, const bf_pixels &image,
   std::vector<double> got(options.bins);
   must(cudaMemcpy(got.data(), sums, got.size() * 8, cudaMemcpyDeviceToHost), name);
   bool right = sums_agree(got, wanted);
-  any_wrong |= us >= 0 && !right;
   if (subject->against_us == 0)
     subject->against_us = us;
   print_row(*subject, name, parameters, us, right);
@@ -429,27 +444,34 @@ static void measure_weighted(Kind kind, size_t width, size_t height, bool all) {
     measure_weights(&subject, data.image, options, &choice, "thread own banks",
                     describe(choice).c_str(), wanted);
   }
-  measure_weights(&subject, data.image, options, NULL, "default", "", wanted);
+  bf_cuda_choice choice = {};
+  bf_cuda_default(&data.image, &options, &choice);
+  double usual_us = measure_weights(&subject, data.image, options, NULL, "default",
+                                    describe_fully(choice).c_str(), wanted);
+  double tuned_us = -1;
+  if (tune(data.image, options, &choice))
+    tuned_us = measure_weights(&subject, data.image, options, &choice, "tuned",
+                               describe_fully(choice).c_str(), wanted);
+  print_line(subject, usual_us, tuned_us, 0);
   free_data(&data);
   free_data(&weights);
 }
 
 // ---- Hough ----
 
-static void measure_hough_way(Subject *subject, const bf_pixels &edges,
-                              const bf_hough_options &options, const bf_cuda_hough_choice *choice,
-                              const char *name, const std::vector<uint32_t> &wanted) {
+static double measure_hough_way(Subject *subject, const bf_pixels &edges,
+                                const bf_hough_options &options, const bf_cuda_hough_choice *choice,
+                                const char *name, const std::vector<uint32_t> &wanted) {
   size_t bytes = 0;
   char parameters[128] = "";
   if (bf_cuda_hough_vote(NULL, &bytes, &edges, &options, choice, NULL, 0) != BF_OK)
-    return;
+    return -1;
   unsigned char *workspace = device_array<unsigned char>(bytes);
   uint32_t *votes = device_array<uint32_t>(wanted.size());
   double us = median_us(
       1, [&] { return bf_cuda_hough_vote(workspace, &bytes, &edges, &options, choice, votes, 0); });
   std::vector<uint32_t> got(wanted.size());
   must(cudaMemcpy(got.data(), votes, got.size() * 4, cudaMemcpyDeviceToHost), name);
-  any_wrong |= us >= 0 && got != wanted;
   if (choice)
     snprintf(parameters, sizeof parameters, "%s R=%u threads=%u angles=%u slices=%u",
              layout_names[choice->layout], choice->copies, choice->threads, choice->angles,
@@ -457,12 +479,13 @@ static void measure_hough_way(Subject *subject, const bf_pixels &edges,
   print_row(*subject, name, parameters, us, got == wanted);
   cudaFree(workspace);
   cudaFree(votes);
+  return us;
 }
 
 static void sweep_hough(Subject *subject, const bf_pixels &edges, const bf_hough_options &options,
                         const std::vector<uint32_t> &wanted, bool all) {
   bf_cuda_hough_choice choice = {BF_CUDA_HOUGH_CONSTANT};
-  measure_hough_way(subject, edges, options, NULL, "default", wanted);
+  print_line(*subject, measure_hough_way(subject, edges, options, NULL, "default", wanted), -1, 0);
   measure_hough_way(subject, edges, options, &choice, "constant time", wanted);
   for (unsigned layout = 0; layout < 3; layout++)
     for (unsigned copies : {1u, 2u, 4u, 6u, 8u})
@@ -536,7 +559,8 @@ static void measure_hough(size_t width, size_t height, unsigned percent, bf_houg
 
 // Sides of images are divided by shrink.
 static void measure_all(bool all, unsigned shrink) {
-  printf("problem,data,size,bins,method,parameters,median_us,gb_per_s,ratio,against,result\n");
+  measure_machine(((size_t)1 << 30) / shrink / shrink);
+  print_head();
   for (unsigned kind = 0; kind < KINDS; kind++)
     measure_case((Kind)kind, BF_PIXEL_U8, 8192 / shrink, 8192 / shrink, 256, 0,
                  all && kind <= RANDOM ? PACKED_SWEEP : DEFAULT_ONLY);
@@ -591,9 +615,9 @@ static int count_once(const unsigned (&number)[5]) {
 // then.
 static int try_tuner(const char *path) {
   Data bytes, words, weights;
-  make_data(NATURAL, BF_PIXEL_U8, 200, 100, &bytes);
-  make_data(NATURAL, BF_PIXEL_U16, 200, 100, &words);
-  make_data(RANDOM, BF_PIXEL_F32, 200, 100, &weights);
+  make_data(NATURAL, BF_PIXEL_U8, 60, 40, &bytes);
+  make_data(NATURAL, BF_PIXEL_U16, 60, 40, &words);
+  make_data(RANDOM, BF_PIXEL_F32, 60, 40, &weights);
   int errors = 0;
   for (int i = 0; i < 3; i++) {
     bf_histogram_options options = {};
@@ -615,6 +639,34 @@ static int try_tuner(const char *path) {
   return errors != 0;
 }
 
+// Rows go to a file beside `path` that then takes its name.
+static int measure_into(const char *path, bool all, unsigned shrink) {
+  std::string temporary = path ? std::string(path) + ".XXXXXX" : "";
+  if (path) {
+    int descriptor = mkstemp(&temporary[0]);
+    report.csv = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    if (!report.csv) {
+      fprintf(stderr, "vote_bench: %s cannot be written\n", path);
+      return 1;
+    }
+  }
+  measure_all(all, shrink);
+  if (path && (fclose(report.csv) != 0 || rename(temporary.c_str(), path) != 0)) {
+    fprintf(stderr, "vote_bench: %s cannot be written\n", path);
+    unlink(temporary.c_str());
+    return 1;
+  }
+  if (report.any_wrong)
+    printf("some results are wrong\n");
+  return report.any_wrong;
+}
+
+static int usage() {
+  fprintf(stderr, "usage: vote_bench [--quick | --small] [FILE.csv] | --tables FILE.csv |\n"
+                  "       --check [N [FROM]] | --once ... | --tune FILE\n");
+  return 2;
+}
+
 int main(int count, char **arguments) {
   const char *mode = count > 1 ? arguments[1] : "";
   if (strcmp(mode, "--check") == 0) {
@@ -632,13 +684,12 @@ int main(int count, char **arguments) {
   }
   if (strcmp(mode, "--tune") == 0 && count == 3)
     return try_tuner(arguments[2]);
-  bool small = strcmp(mode, "--small") == 0;
-  if (*mode && !small && strcmp(mode, "--quick") != 0) {
-    fprintf(
-        stderr,
-        "usage: vote_bench [--quick | --small | --check [N [FROM]] | --once ... | --tune FILE]\n");
-    return 2;
-  }
-  measure_all(!*mode, small ? 32 : 1);
-  return any_wrong;
+  if (strcmp(mode, "--tables") == 0 && (count == 3 || count == 4))
+    return measure_tables(arguments[2], count == 4 ? (unsigned)strtoul(arguments[3], NULL, 10) : 1);
+  bool small = strcmp(mode, "--small") == 0, quick = strcmp(mode, "--quick") == 0;
+  int options = small || quick;
+  if (count > 2 + options || (count > 1 + options && arguments[1 + options][0] == '-'))
+    return usage();
+  return measure_into(count > 1 + options ? arguments[1 + options] : NULL, !quick && !small,
+                      small ? 32 : 1);
 }

@@ -1,6 +1,6 @@
 // Histograms, as bankfold_vote_cuda.h has them: checks what is asked for, lays out the workspace
 // and calls the way that was chosen.
-#include "vote.cuh"
+#include "tiles.cuh"
 
 #include <math.h>
 #include <string.h>
@@ -130,15 +130,22 @@ struct Request {
 
 static bool power_of_two(unsigned n) { return n && !(n & (n - 1)); }
 
-// Whether PACKED can do it. Copies of rows must fit; those are checked at the launch.
+// Whether PACKED can do it: values of more than a byte lie where they should, and single precision
+// is good for something. Copies of rows must fit; those are checked at the launch.
 static bool can_pack(const Request &request) {
   const Image &image = request.image;
-  if (image.channels > 1 || image.mask || request.type == BF_PIXEL_F32)
+  size_t bytes = pixel_bytes(request.type);
+  if (image.channels > 1 || image.mask || (uintptr_t)image.data % bytes ||
+      (image.stride_bytes % bytes && image.height > 1))
     return false;
-  if (request.type == BF_PIXEL_U8)
-    return true;
-  return request.scaled && (uintptr_t)image.data % 2 == 0 &&
-         (image.stride_bytes % 2 == 0 || image.height == 1);
+  return request.type == BF_PIXEL_U8 || request.scaled || request.bins.margin < 1;
+}
+
+// Whether PACKED counts values as they are or shifted; otherwise it computes rows.
+static bool is_shifted(const Request &request) {
+  unsigned rows = request.bins.count + 1;
+  return request.type == BF_PIXEL_U8 ||
+         (request.scaled && rows * 4 + 64 <= (unsigned)request.device.shared_limit);
 }
 
 // The most copies of a power of two, at most `most`, that fit `blocks` times in an SM.
@@ -150,29 +157,42 @@ static unsigned copies_that_fit(unsigned rows, unsigned most, unsigned blocks,
   return copies;
 }
 
-// Parameters for PACKED, one block in an SM. Large images: a bank for every lane, or as many copies
-// as there is room for. Small ones, which are over before all that is cleared and added up: fewer
-// copies.
+// Parameters for PACKED and small images, whose time is that of a launch: one tile per block and
+// one block per SM, and few copies, for these must be cleared and added up.
+static bf_cuda_choice small_default(unsigned rows, uint64_t bytes, const Device &device) {
+  const unsigned many_rows = 1024;
+  uint64_t vectors = bytes / VECTOR_BYTES / device.sms + 1;
+  unsigned most = rows > many_rows ? 1024 : 512, loads = 1;
+  while (loads < 4 && vectors > loads * most)
+    loads *= 2;
+  unsigned threads = (unsigned)(vectors / loads / WARP + 1) * WARP;
+  threads = threads < 128 ? 128 : threads > most ? most : threads;
+  return {BF_CUDA_PACKED,
+          BF_CUDA_BIN_BY_BIN,
+          rows > many_rows ? 1 : copies_that_fit(rows, 8, 8, device),
+          threads,
+          1,
+          loads};
+}
+
+// Parameters for PACKED. Large images: a bank for every lane where 32 copies fit twice, or else as
+// many copies as there is room for. Measured on an H200 (bench/results): fewer threads with more
+// reads in flight are faster. Rows that have to be computed keep more threads busy.
 static bf_cuda_choice packed_default(const Request &request) {
   unsigned rows = request.type == BF_PIXEL_U8 ? BYTE_VALUES : request.bins.count + 1;
   uint64_t bytes = request.image.width * request.image.height * pixel_bytes(request.type);
   uint64_t round = (uint64_t)request.device.sms * 512 * VECTOR_BYTES;
-  if (bytes > 4 * round)
-    return {BF_CUDA_PACKED,
-            BF_CUDA_BIN_BY_BIN,
-            copies_that_fit(rows, WARP, 1, request.device),
-            1024,
-            1,
-            4};
-  unsigned copies = copies_that_fit(rows, 8, 8, request.device);
-  if (rows > 1024)
-    return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, 1024, 1, 1};
-  return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, 512, 1, 2};
+  if (bytes <= 4 * round)
+    return small_default(rows, bytes, request.device);
+  if (copies_that_fit(rows, WARP, 2, request.device) == WARP)
+    return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, WARP, is_shifted(request) ? 256u : 512u, 2, 4};
+  unsigned copies = copies_that_fit(rows, WARP, 1, request.device);
+  return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, 1024, 1, 4};
 }
 
 static bf_cuda_choice default_choice(const Request &request) {
   unsigned rows = request.type == BF_PIXEL_U8 ? BYTE_VALUES : request.bins.count + 1;
-  if (can_pack(request) && (size_t)rows * 4 + 1024 <= (size_t)request.device.shared_limit)
+  if (can_pack(request))
     return packed_default(request);
   return {
       BF_CUDA_PLAIN, BF_CUDA_BIN_BY_BIN, copies_that_fit(rows, WARP, 2, request.device), 512, 2, 1};
@@ -250,6 +270,8 @@ static bool is_published(bf_cuda_method method) { return method >= BF_CUDA_GLOBA
 static Space make_space(const Request &request, size_t sum_bytes) {
   unsigned sums = request.bins.count > BYTE_VALUES ? request.bins.count : BYTE_VALUES;
   Space space = {};
+  if (sums <= MOST_ARRIVING_BINS)
+    sum_bytes = sizeof(uint64_t);
   space.sums_bytes = round_up(sums * sum_bytes);
   if (request.bins.edges)
     space.edges_bytes = round_up((request.bins.count + 1) * sizeof(double));
@@ -297,6 +319,9 @@ static int run_counts(const Request &request, const Result &result, uint32_t *ta
   }
   if (!can_pack(request))
     return BF_UNSUPPORTED;
+  if (!is_shifted(request))
+    return vote_rows(request.image, request.type, request.scaled ? &request.scale : NULL, result,
+                     request.choice, request.device, stream);
   Scale bytes = {BYTE_VALUES, 0, 0};
   return vote_packed(request.image, request.type,
                      request.type == BF_PIXEL_U8 ? bytes : request.scale, result, request.choice,
@@ -318,6 +343,16 @@ static Result make_result(const Request &request, unsigned char *workspace, void
   return result;
 }
 
+// Clears the result where blocks add to it.
+static int clear_counts(const Request &request, void *counts, cudaStream_t stream) {
+  Result result = make_result(request, NULL, counts);
+  if (request.accumulate || is_published(request.choice.method) ||
+      choose_end(result, 0, 0) != INTO_COUNTS)
+    return BF_OK;
+  size_t bytes = request.bins.count * (request.wide ? sizeof(uint64_t) : sizeof(uint32_t));
+  return cudaMemsetAsync(counts, 0, bytes, stream) == cudaSuccess ? BF_OK : BF_IO;
+}
+
 // Counts parts of at most 2^31 pixels one after the other, so that sums of a part fit in 32 bits.
 static int run_parts(Request request, unsigned char *workspace, const Space &space, void *counts,
                      cudaStream_t stream) {
@@ -325,6 +360,8 @@ static int run_parts(Request request, unsigned char *workspace, const Space &spa
   unsigned char *edges = workspace + CLEAR_BYTES + space.sums_bytes;
   unsigned char *table = edges + space.edges_bytes, *scratch = table + space.table_bytes;
   int error = copy_edges(&request, edges, stream);
+  if (!error)
+    error = clear_counts(request, counts, stream);
   Image whole = request.image;
   bool by_rows = whole.height > 1;
   uint64_t units = by_rows ? whole.height : whole.width;

@@ -3,7 +3,7 @@
 // warp uses copy l mod `copies`: with 32 copies every lane has a bank of its own, whatever the
 // data. A pixel costs two instructions, of different units where it has 8 bits, and an atomic of
 // one wavefront.
-#include "vote.cuh"
+#include "tiles.cuh"
 
 // Where a thread counts, and how a pixel's counter is found.
 // 8 bits: at byte value * step of its copy.
@@ -47,61 +47,15 @@ __device__ static inline void count_word(Own own, const Cut &cut, unsigned word,
     count_byte(own, cut, __byte_perm(word, 0, 0x4440 + part));
 }
 
-// A row of the image: pixels before its first vector of 16 bytes, and vectors. Images have fewer
-// than 2^32 pixels here.
-template <typename Pixel> struct Row {
-  const Pixel *pixels;
-  unsigned head, vectors, width;
-  __device__ Row(const Image &image, unsigned number) {
-    pixels = (const Pixel *)(image.data + number * image.stride_bytes);
-    width = (unsigned)image.width;
-    head = min((unsigned)(-(uintptr_t)pixels % VECTOR_BYTES / sizeof(Pixel)), width);
-    vectors = (width - head) / (VECTOR_BYTES / sizeof(Pixel));
-  }
-};
-
-// Reads the vectors of this thread in a tile: consecutive threads take consecutive ones, LOADS
-// times. Those past the end of the row stay unread. Returns how many were read.
-template <typename Pixel, int LOADS>
-__device__ static inline int read_tile(const Row<Pixel> &row, unsigned tile,
-                                       uint4 (&vectors)[LOADS]) {
-  const uint4 *from = (const uint4 *)(row.pixels + row.head);
-  unsigned first = tile * (LOADS * blockDim.x) + threadIdx.x;
-  int count = 0;
-#pragma unroll
-  for (int i = 0; i < LOADS; i++)
-    if (first + i * blockDim.x < row.vectors) {
-      vectors[i] = __ldg(from + first + i * blockDim.x);
-      count++;
-    }
-  return count;
-}
-
 // Pixels of a row before and after its vectors.
 template <typename Pixel>
 __device__ static inline void count_ends(Own own, const Cut &cut, const Row<Pixel> &row) {
-  unsigned tail = row.head + row.vectors * (unsigned)(VECTOR_BYTES / sizeof(Pixel));
-  unsigned ends = row.head + (row.width - tail);
-  for (unsigned i = threadIdx.x; i < ends; i += blockDim.x) {
-    unsigned value = row.pixels[i < row.head ? i : tail + (i - row.head)];
+  for (unsigned i = threadIdx.x; i < row.ends(); i += blockDim.x)
     if (sizeof(Pixel) == 2)
-      count_half(own, cut, min(value, cut.clamp_pair & 0xffff), 0);
+      count_half(own, cut, min((unsigned)row.end(i), cut.clamp_pair & 0xffff), 0);
     else
-      count_byte(own, cut, value);
-  }
+      count_byte(own, cut, row.end(i));
 }
-
-// Tile number `index` of row number `row`.
-struct Position {
-  unsigned row, index, per_row;
-  __device__ void advance(unsigned tiles) {
-    index += tiles;
-    if (index >= per_row) {
-      row += index / per_row;
-      index %= per_row;
-    }
-  }
-};
 
 template <int LOADS>
 __device__ static inline void count_vectors(Own own, const Cut &cut, bool wide,
@@ -116,37 +70,20 @@ __device__ static inline void count_vectors(Own own, const Cut &cut, bool wide,
     }
 }
 
-// Tiles of all rows, in turn by all blocks: the next one is read while this one is counted.
+// Tiles of all rows, in turn by all blocks.
 template <typename Pixel, int LOADS>
-__global__ void __launch_bounds__(1024, LOADS <= 2 ? 2 : 1)
+__global__ void __launch_bounds__(1024)
     count_packed(Image image, Cut cut, unsigned copies, unsigned words, unsigned tiles_per_row,
-                 Result result) {
+                 Finish to) {
   extern __shared__ __align__(16) unsigned histogram[];
-  const bool wide = sizeof(Pixel) == 2;
   Own own = {(unsigned)__cvta_generic_to_shared(histogram), threadIdx.x % copies * 4};
-  Position at = {0, 0, tiles_per_row};
-  at.advance(blockIdx.x);
-  uint4 next[LOADS];
-  int next_count = 0;
-  if (at.row < image.height)
-    next_count = read_tile(Row<Pixel>(image, at.row), at.index, next);
-  clear_words(histogram, words);
-  while (at.row < image.height) {
-    uint4 now[LOADS];
-    int count = next_count;
-#pragma unroll
-    for (int i = 0; i < LOADS; i++)
-      now[i] = next[i];
-    if (at.index == 0)
-      count_ends(own, cut, Row<Pixel>(image, at.row));
-    at.advance(gridDim.x);
-    if (at.row < image.height)
-      next_count = read_tile(Row<Pixel>(image, at.row), at.index, next);
-    count_vectors(own, cut, wide, now, count);
-  }
-  __syncthreads();
-  merge_copies(histogram, copies, result);
-  publish(result);
+  each_tile<Pixel, LOADS>(
+      image, tiles_per_row, blockIdx.x, gridDim.x, [&] { start_clear(histogram, words); },
+      [&](const Row<Pixel> &row) { count_ends(own, cut, row); },
+      [&](const uint4(&vectors)[LOADS], int count) {
+        count_vectors(own, cut, sizeof(Pixel) == 2, vectors, count);
+      });
+  finish(histogram, RowShare{copies, 0, words}, to);
 }
 
 // How counters are cut out of words. There is a row of counters more than bins where values can be
@@ -168,23 +105,11 @@ static int launch(const Image &image, const Scale &scale, const Result &result,
                   const bf_cuda_choice &choice, const Device &device, cudaStream_t stream) {
   unsigned words;
   Cut cut = make_cut(scale, choice.copies, &words);
-  size_t shared_bytes = words * sizeof(unsigned);
-  uint64_t tile_bytes = (uint64_t)choice.threads * LOADS * VECTOR_BYTES;
-  uint64_t tiles_per_row = (image.width * sizeof(Pixel) + tile_bytes - 1) / tile_bytes;
-  if (tiles_per_row == 0)
-    tiles_per_row = 1;
-  uint64_t blocks = (uint64_t)device.sms * choice.blocks_per_sm;
-  if (blocks > image.height * tiles_per_row)
-    blocks = image.height * tiles_per_row;
-  if (shared_bytes > (size_t)device.shared_limit)
-    return BF_UNSUPPORTED;
-  int error = vote_allow(count_packed<Pixel, LOADS>, shared_bytes);
-  if (error)
-    return error;
-  count_packed<Pixel, LOADS>
-      <<<blocks ? (unsigned)blocks : 1, choice.threads, shared_bytes, stream>>>(
-          image, cut, choice.copies, words, (unsigned)tiles_per_row, result);
-  return vote_check();
+  Grid grid = make_grid(image, sizeof(Pixel), 1, choice, device);
+  Finish to = {result, choose_end(result, image.width * image.height, grid.blocks)};
+  return launch_tiles(count_packed<Pixel, LOADS>, grid.blocks, choice.threads,
+                      words * sizeof(unsigned), device, stream, image, cut, choice.copies, words,
+                      grid.tiles_per_row, to);
 }
 
 template <typename Pixel>

@@ -1,8 +1,9 @@
 // The histogram that takes every image and all bins: any channel, stride, alignment and mask,
 // values of 8 and 16 bits and floats. Values of 8 bits are counted as they are and sorted into bins
 // by the last block; 16-bit values find their bin in a table; floats compute it.
+// Where not all counters fit into shared memory, neighbouring blocks share them out as in rows.cu.
 #include "segments.cuh"
-#include "vote.cuh"
+#include "tiles.cuh"
 
 // The row of counters of a pixel; at least result.values: it is not counted.
 template <typename Pixel>
@@ -20,23 +21,23 @@ __device__ inline unsigned find_row(const Result &result, const uint32_t *, floa
   return bin_of_float(result.bins, value);
 }
 
-// copies 0: in global memory, for there is no room elsewhere.
 template <typename Pixel>
-__global__ void count_plain(Image image, const uint32_t *table, unsigned copies, Result result) {
+__global__ void count_plain(Image image, const uint32_t *table, RowShare share, Finish to) {
   extern __shared__ __align__(16) unsigned histogram[];
-  unsigned *counts = copies ? histogram + threadIdx.x % copies : result.sums;
-  unsigned step = copies ? copies : 1;
-  if (copies)
-    clear_words(histogram, (result.values * copies + 3) / 4 * 4);
-  each_pixel<Pixel>(image, [&](uint64_t, uint64_t, Pixel value) {
-    unsigned row = find_row<Pixel>(result, table, value);
-    if (row < result.values)
-      atomicAdd(&counts[row * step], 1);
-  });
+  const Result &result = to.result;
+  unsigned *counts = histogram + threadIdx.x % share.copies;
+  unsigned part = blockIdx.x & share.part_mask();
+  clear_words(histogram, share.words);
+  each_pixel<Pixel>(
+      image,
+      [&](uint64_t, uint64_t, Pixel value) {
+        unsigned row = find_row<Pixel>(result, table, value);
+        if (row < result.values && (row & share.part_mask()) == part)
+          atomicAdd(&counts[(row >> share.part_bits) * share.copies], 1);
+      },
+      share.part_bits);
   __syncthreads();
-  if (copies)
-    merge_copies(histogram, copies, result);
-  publish(result);
+  finish(histogram, share, to);
 }
 
 __global__ void make_table(Bins bins, uint32_t *table) {
@@ -54,17 +55,15 @@ int vote_table(bf_pixel_type type, const Bins &bins, uint32_t *table, cudaStream
 template <typename Pixel>
 static int launch(const Image &image, const Result &result, const uint32_t *table,
                   const bf_cuda_choice &choice, const Device &device, cudaStream_t stream) {
-  unsigned copies = choice.copies;
-  size_t words = 0;
-  while (copies && (words = ((size_t)result.values * copies + 3) / 4 * 4) * sizeof(unsigned) + 64 >
-                       (size_t)device.shared_limit)
-    copies /= 2;
-  size_t shared_bytes = copies ? words * sizeof(unsigned) : 0;
+  RowShare share = share_rows(result.values, choice.copies, device);
+  size_t shared_bytes = share.words * sizeof(unsigned);
+  unsigned groups = (unsigned)device.sms * choice.blocks_per_sm >> share.part_bits;
+  unsigned blocks = (groups ? groups : 1) << share.part_bits;
+  Finish to = {result, choose_end(result, image.width * image.height, blocks)};
   int error = vote_allow(count_plain<Pixel>, shared_bytes);
   if (error)
     return error;
-  count_plain<Pixel><<<device.sms * choice.blocks_per_sm, choice.threads, shared_bytes, stream>>>(
-      image, table, copies, result);
+  count_plain<Pixel><<<blocks, choice.threads, shared_bytes, stream>>>(image, table, share, to);
   return vote_check();
 }
 

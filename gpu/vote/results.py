@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 
-FIRST = ["CUB", "CPU one thread", "copy", "read only", "default"]
+FIRST = ["CUB", "CPU one thread", "copy", "read only", "default", "tuned"]
 
 
 def read_rows(path):
@@ -47,9 +47,13 @@ def fastest(rows):
 
 
 def table(rows):
-    lines = ["| way | parameters | us | GB/s | ratio |", "|---|---|---|---|---|"]
+    lines = [
+        "| way | parameters | us | GB/s | ratio | bytes alone, us | wavefronts alone, us |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    keys = ("method", "parameters", "median_us", "gb_per_s", "ratio", "copy_us", "wavefront_us")
     for row in fastest(rows):
-        cells = [row[key] for key in ("method", "parameters", "median_us", "gb_per_s", "ratio")]
+        cells = [row[key] for key in keys]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 

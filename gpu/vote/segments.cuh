@@ -42,10 +42,12 @@ __device__ inline void each_of_segment(const Image &image, uint64_t y, uint64_t 
   }
 }
 
+// 2^part_bits neighbouring blocks take the same segments.
 template <typename Pixel, typename Vote>
-__device__ inline void each_pixel(const Image &image, Vote vote) {
+__device__ inline void each_pixel(const Image &image, Vote vote, unsigned part_bits = 0) {
   uint64_t per_row = (image.width + SEGMENT_PIXELS - 1) / SEGMENT_PIXELS;
-  for (uint64_t segment = blockIdx.x; segment < per_row * image.height; segment += gridDim.x) {
+  for (uint64_t segment = blockIdx.x >> part_bits; segment < per_row * image.height;
+       segment += gridDim.x >> part_bits) {
     uint64_t first = segment % per_row * SEGMENT_PIXELS, end = first + SEGMENT_PIXELS;
     each_of_segment<Pixel>(image, segment / per_row, first, end < image.width ? end : image.width,
                            vote);

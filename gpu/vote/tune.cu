@@ -121,9 +121,11 @@ extern "C" int bf_cuda_tuned(const char *path, const bf_pixels *image,
 
 // ---- Trying ----
 
-// Ways worth trying; those that the problem does not allow are refused when they are called.
-static std::vector<bf_cuda_choice> candidates(bool weighted) {
+// Ways worth trying; those that the problem does not allow are refused when they are called. With
+// many bins, few copies can fit on any GPU.
+static std::vector<bf_cuda_choice> candidates(bool weighted, size_t bins) {
   std::vector<bf_cuda_choice> list;
+  unsigned most_copies = bins > 8192 ? 4 : WARP;
   if (weighted) {
     for (unsigned threads : {96u, 128u, 192u, 224u})
       list.push_back({BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, WARP, threads, 1, 1});
@@ -134,11 +136,12 @@ static std::vector<bf_cuda_choice> candidates(bool weighted) {
     list.push_back({BF_CUDA_PLAIN, BF_CUDA_BIN_BY_BIN, 8, 512, 2, 1});
     return list;
   }
-  for (unsigned copies : {1u, 2u, 4u, 8u, 16u, 32u})
-    for (unsigned threads : {256u, 512u, 1024u})
+  for (unsigned copies = 1; copies <= most_copies; copies *= 2)
+    for (unsigned threads : {256u, 384u, 512u, 768u, 1024u})
       for (unsigned blocks : {1u, 2u, 4u})
         for (unsigned loads : {1u, 2u, 4u})
-          list.push_back({BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, threads, blocks, loads});
+          if (threads * blocks <= 2048)
+            list.push_back({BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, threads, blocks, loads});
   for (unsigned copies : {1u, 8u, 32u})
     for (unsigned threads : {256u, 512u, 1024u})
       list.push_back({BF_CUDA_PLAIN, BF_CUDA_BIN_BY_BIN, copies, threads, 2, 1});
@@ -162,20 +165,24 @@ static int call(Trial *trial, const bf_cuda_choice &choice) {
                                      &trial->options, &choice, (uint64_t *)trial->result, 0);
 }
 
-// The median time of a way in microseconds, of nine.
+// The median time of a way in microseconds, of seven samples: of one call, or of four one after the
+// other for small images, most of whose time is that of a launch.
 static int measure(Trial *trial, const bf_cuda_choice &choice, float *microseconds) {
-  float times[9];
+  const uint64_t small_pixels = 4 << 20;
+  int calls = (uint64_t)trial->image->width * trial->image->height < small_pixels ? 4 : 1;
+  float times[7];
   int error = call(trial, choice);
   for (float &time : times) {
     cudaEventRecord(trial->start, 0);
-    error = error ? error : call(trial, choice);
+    for (int i = 0; i < calls && !error; i++)
+      error = call(trial, choice);
     cudaEventRecord(trial->stop, 0);
     if (error || cudaEventSynchronize(trial->stop) != cudaSuccess ||
         cudaEventElapsedTime(&time, trial->start, trial->stop) != cudaSuccess)
       return error ? error : BF_IO;
   }
-  std::sort(times, times + 9);
-  *microseconds = times[4] * 1000;
+  std::sort(times, times + 7);
+  *microseconds = times[3] * 1000 / calls;
   return BF_OK;
 }
 
@@ -238,7 +245,7 @@ extern "C" int bf_cuda_tune(const char *path, const bf_pixels *image,
     return error;
   Trial trial = {image, *options, NULL, NULL, 0, NULL, NULL};
   trial.options.accumulate = false;
-  std::vector<bf_cuda_choice> list = candidates(options->weights != NULL);
+  std::vector<bf_cuda_choice> list = candidates(options->weights != NULL, options->bins);
   error = prepare(&trial, list);
   if (!error)
     error = find_best(&trial, list, &found, &microseconds);

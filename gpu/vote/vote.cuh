@@ -252,6 +252,8 @@ template <typename Kernel> int vote_allow(Kernel kernel, size_t shared_bytes) {
 
 int vote_packed(const Image &image, bf_pixel_type type, const Scale &scale, const Result &result,
                 const bf_cuda_choice &choice, const Device &device, cudaStream_t stream);
+int vote_rows(const Image &image, bf_pixel_type type, const Scale *scale, const Result &result,
+              const bf_cuda_choice &choice, const Device &device, cudaStream_t stream);
 int vote_plain(const Image &image, bf_pixel_type type, const Result &result, const uint32_t *table,
                const bf_cuda_choice &choice, const Device &device, cudaStream_t stream);
 int vote_table(bf_pixel_type type, const Bins &bins, uint32_t *table, cudaStream_t stream);

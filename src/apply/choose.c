@@ -18,17 +18,27 @@ double bf_prediction_gain(const bf_prediction *prediction) {
          BF_INSTRUCTION_WAVEFRONTS * (double)prediction->added_instructions;
 }
 
-bool bf_prediction_is_better(const bf_prediction *one, const bf_prediction *other) {
-  if (one->cycles_after && other->cycles_after)
-    return one->cycles_after < other->cycles_after;
-  return bf_prediction_gain(one) > bf_prediction_gain(other);
+uint64_t bf_work_cycles(uint64_t wavefronts, uint64_t warp_instructions, uint64_t blocks,
+                        unsigned multiprocessors, unsigned schedulers) {
+  uint64_t busy = blocks < multiprocessors ? blocks : multiprocessors;
+  return busy && schedulers ? (wavefronts + warp_instructions / schedulers) / busy : 0;
 }
 
 bool bf_prediction_is_worth(const bf_prediction *prediction) {
   if (prediction->cycles_after)
-    return prediction->cycles_after * 100 <=
-           prediction->cycles_before * (100 - BF_CHOOSE_MARGIN_PERCENT);
+    return prediction->cycles_after < prediction->cycles_before &&
+           prediction->work_before * 100 >=
+               prediction->work_after * 100 + prediction->cycles_before * BF_CHOOSE_MARGIN_PERCENT;
   return bf_prediction_gain(prediction) > 0;
+}
+
+bool bf_prediction_is_better(const bf_prediction *one, const bf_prediction *other) {
+  bool is_worth = bf_prediction_is_worth(one);
+  if (is_worth != bf_prediction_is_worth(other))
+    return is_worth;
+  if (one->cycles_after && other->cycles_after)
+    return one->cycles_after < other->cycles_after;
+  return bf_prediction_gain(one) > bf_prediction_gain(other);
 }
 
 /* ---- Workloads ---- */
@@ -297,6 +307,38 @@ int bf_choose(const bf_choose_options *options, bf_choice *choice, bf_diagnostic
   free_placed(&c.written);
   if (error)
     bf_choice_clear(choice);
+  return error;
+}
+
+/* The accesses of a workload (NULL: none) whose site is the name of an array. */
+static int pick_array(const bf_workload *from, const char *array, bf_workload **to,
+                      bf_diagnostic *diagnostic) {
+  *to = NULL;
+  if (!from)
+    return BF_OK;
+  int error = bf_workload_create(to);
+  for (size_t i = 0; i < bf_workload_size(from) && !error; i++) {
+    const bf_access *access = bf_workload_get(from, i);
+    if (access->site && strcmp(access->site, array) == 0)
+      error = bf_workload_add(*to, access);
+  }
+  return error ? no_memory(diagnostic) : BF_OK;
+}
+
+int bf_choose_array(const bf_choose_options *options, const char *array, bf_choice *choice,
+                    bf_diagnostic *diagnostic) {
+  bf_choose_options own = *options;
+  bf_workload *merged = NULL, *written = NULL;
+  *choice = (bf_choice){0};
+  int error = pick_array(options->merged, array, &merged, diagnostic);
+  if (!error)
+    error = pick_array(options->written, array, &written, diagnostic);
+  own.merged = merged;
+  own.written = written;
+  if (!error)
+    error = bf_choose(&own, choice, diagnostic);
+  bf_workload_free(merged);
+  bf_workload_free(written);
   return error;
 }
 

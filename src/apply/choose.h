@@ -28,14 +28,22 @@ typedef struct bf_prediction {
   uint64_t wavefronts_before, wavefronts_after;
   int64_t added_instructions; /* executed, per warp, in all launches; fewer where negative */
   uint64_t cycles_before, cycles_after; /* on a simulated GPU; 0: not simulated */
+  uint64_t work_before, work_after;     /* bf_work_cycles of all launches, on the same GPU */
 } bf_prediction;
+
+/* The cycles in which a multiprocessor issues its instructions and carries out its wavefronts, if
+ * neither overlapped, in a launch of that many blocks. */
+uint64_t bf_work_cycles(uint64_t wavefronts, uint64_t warp_instructions, uint64_t blocks,
+                        unsigned multiprocessors, unsigned schedulers);
 
 /* The wavefronts that are saved less those that the instructions are worth. */
 double bf_prediction_gain(const bf_prediction *prediction);
-/* Whether a hash is better than another: fewer cycles or, where they are not known, more gain. */
+/* Whether a hash is better than another: worth it, or fewer cycles or, where they are not known,
+ * more gain. */
 bool bf_prediction_is_better(const bf_prediction *one, const bf_prediction *other);
-/* Whether it is worth to rewrite the kernel: it takes at least BF_CHOOSE_MARGIN_PERCENT fewer
- * cycles, as much as simulations may err, or gains something where they are not known. */
+/* Whether it is worth to rewrite the kernel. Two estimates must agree: it takes fewer cycles on the
+ * simulator, which knows what overlaps but can err, and saves work that is at least
+ * BF_CHOOSE_MARGIN_PERCENT of its time. Where cycles are not known, it gains something. */
 enum { BF_CHOOSE_MARGIN_PERCENT = 4 };
 bool bf_prediction_is_worth(const bf_prediction *prediction);
 
@@ -60,6 +68,9 @@ typedef struct bf_choice {
 /* The instructions of a candidate are predicted as if every access computed its own hash; code that
  * shares them can gain where the prediction does not. */
 int bf_choose(const bf_choose_options *options, bf_choice *choice, bf_diagnostic *diagnostic);
+/* The same for one array of the kernel: from those accesses whose site is its name. */
+int bf_choose_array(const bf_choose_options *options, const char *array, bf_choice *choice,
+                    bf_diagnostic *diagnostic);
 void bf_choice_clear(bf_choice *choice);
 
 #endif

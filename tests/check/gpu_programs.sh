@@ -18,16 +18,19 @@ NVCC='' CFLAGS='-O0 -Wall -Werror' gpu/build.sh "$work/out" 2>"$work/err" || {
 }
 out=$work/out
 
-"$out/choose" transpose32 | grep -v '^#' >"$work/chosen"
+"$out/choose" gpu/corpus.scales transpose32 | grep -v '^#' >"$work/chosen"
 [ -s "$work/chosen" ] || complain 'nothing is chosen'
 grep '^transpose32 ' gpu/corpus.hashes | diff - "$work/chosen" || complain 'other hashes are chosen'
 
 printf 'transpose32 xor transpose32 nonsense\n' >"$work/bad"
-"$out/measure" "$work/bad" >/dev/null 2>"$work/err" && complain 'a bad hash is accepted'
+"$out/measure" gpu/corpus.scales "$work/bad" >/dev/null 2>"$work/err" && complain 'a bad hash is accepted'
 grep -q "$work/bad:1: " "$work/err" || complain 'a bad hash has no place'
-"$out/measure" "$work/missing" >/dev/null 2>&1 && complain 'a missing file is accepted'
+"$out/measure" gpu/corpus.scales "$work/missing" >/dev/null 2>&1 && complain 'a missing file is accepted'
+printf 'transpose32 0\n' >"$work/bad"
+"$out/choose" "$work/bad" >/dev/null 2>"$work/err" && complain 'a bad scale is accepted'
+grep -q "$work/bad:1: " "$work/err" || complain 'a bad scale has no place'
 if ! command -v nvidia-smi >/dev/null; then
-  "$out/measure" gpu/corpus.hashes transpose32 >/dev/null 2>"$work/err" &&
+  "$out/measure" gpu/corpus.scales gpu/corpus.hashes transpose32 >/dev/null 2>"$work/err" &&
     complain 'measured without a GPU'
   grep -q 'driver' "$work/err" || complain 'no reason is given'
 fi

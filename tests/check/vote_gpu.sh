@@ -63,12 +63,21 @@ done
 grep -c '^before 0,' "$work/said" | grep -qx 3 || complain 'what was tuned is not found again'
 [ "$(find "$work/new" -type f | wc -l)" = 1 ] || complain 'temporary files are left'
 
+# The tables of published work, from a few configurations of small images.
+exec_ --quiet "$work/vote_bench" --tables "$work/tables.csv" 32 >"$work/tables" || complain 'tables are wrong'
+for table in 3.3 3.4 3.5 3.6 3.7 4.1 4.2; do
+  grep -q "^Table $table:" "$work/tables" || complain "Table $table is not printed"
+  [ $table = 3.7 ] || grep -q "^$table,.*,right$" "$work/tables.csv" || complain "Table $table has no rows"
+done
+grep -q ',wrong$' "$work/tables.csv" && complain 'a row of a table is wrong'
+
 "$build/bankfold" exec --quiet "$work/vote_bench" --nonsense 2>/dev/null
 [ $? = 2 ] || complain 'a wrong option is accepted'
 
-printf 'problem,data,size,bins,method,parameters,median_us,gb_per_s,ratio,against,result\n%s\n%s\n' \
-  '8 bits,natural,64x64,256,CUB,DeviceHistogram,10.00,1.0,1.00,CUB,right' \
-  '8 bits,natural,64x64,256,packed,x,5.00,2.0,2.00,CUB,right' >"$work/one.csv"
+printf '%s\n' \
+  'problem,data,size,bins,method,parameters,median_us,gb_per_s,ratio,against,result,copy_us,wavefront_us' \
+  '8 bits,natural,64x64,256,CUB,DeviceHistogram,10.00,1.0,1.00,CUB,right,4.00,' \
+  '8 bits,natural,64x64,256,packed,x,5.00,2.0,2.00,CUB,right,4.00,3.00' >"$work/one.csv"
 python3 gpu/vote/results.py "$work/one.csv" | grep '| 2.00 |' >/dev/null || complain 'results.py makes no table'
 sed 's/right/wrong/' "$work/one.csv" >"$work/two.csv"
 python3 gpu/vote/results.py "$work/two.csv" >/dev/null 2>&1 && complain 'results.py accepts wrong results'

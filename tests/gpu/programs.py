@@ -12,6 +12,14 @@ import subprocess
 import sys
 import tempfile
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+FOLDER = os.path.join(ROOT, "tests", "programs")
+
+
+def source_of(name):
+    with open(os.path.join(FOLDER, name + ".cu"), encoding="utf-8") as file:
+        return file.read()
+
 
 def said(source, word):
     """What the comment "// WORD: ..." of a program says."""
@@ -19,51 +27,60 @@ def said(source, word):
     return found.group(1) if found else ""
 
 
-def run(name, source, folder):
-    """None where the program prints and ends as it must, else what is wrong."""
+def missing():
+    """Why programs cannot run here, or None."""
+    if not shutil.which("nvidia-smi") or subprocess.run(["nvidia-smi"], capture_output=True, check=False).returncode:
+        return "no NVIDIA GPU"
+    return None if shutil.which("nvcc") else "no nvcc"
+
+
+def list_names(asked):
+    """The programs asked for, or all, but for those that are only for the emulator."""
+    names = asked or sorted(os.path.basename(p)[:-3] for p in glob.glob(os.path.join(FOLDER, "*.cu")))
+    return [name for name in names if said(source_of(name), "only") != "exec"]
+
+
+def build(name, folder):
+    """Builds a program into the folder; None, or what is wrong."""
+    source = source_of(name)
     flags = said(source, "flags").split()
     if not any("arch" in flag for flag in flags):
         flags.append("-arch=sm_90")
-    program = os.path.join(folder, name)
     sources = [name + ".cu", *said(source, "with").split()]
-    built = subprocess.run(["nvcc", *flags, "-o", program, *("tests/programs/" + s for s in sources)],
-                           capture_output=True, text=True, check=False)
-    if built.returncode:
-        return "nvcc fails: " + built.stderr[-500:]
-    ran = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)
-    with open(f"tests/programs/{name}.out", encoding="utf-8") as file:
+    built = subprocess.run(["nvcc", *flags, "-o", os.path.join(folder, name),
+                            *(os.path.join("tests/programs", s) for s in sources)],
+                           capture_output=True, text=True, check=False, cwd=ROOT)
+    return "nvcc fails: " + built.stderr[-500:] if built.returncode else None
+
+
+def run(name, folder, environment):
+    """None where the program prints and ends as it must, else what is wrong."""
+    ran = subprocess.run([os.path.join(folder, name)], capture_output=True, text=True, check=False, timeout=60,
+                         env=environment, cwd=ROOT)
+    with open(os.path.join(FOLDER, name + ".out"), encoding="utf-8") as file:
         expected = file.read()
     if ran.stdout != expected:
         lines = zip(ran.stdout.split("\n") + [""], expected.split("\n") + [""])
         first = next(((a, b) for a, b in lines if a != b), ("", ""))
         return f"prints '{first[0]}', not '{first[1]}'"
-    if ran.returncode != int(said(source, "status") or 0):
+    if ran.returncode != int(said(source_of(name), "status") or 0):
         return f"status {ran.returncode}"
     return None
 
 
 def main():
-    if not shutil.which("nvidia-smi") or not shutil.which("nvcc"):
-        print("no NVIDIA GPU" if not shutil.which("nvidia-smi") else "no nvcc")
+    if missing():
+        print(missing())
         return 77
-    if subprocess.run(["nvidia-smi"], capture_output=True, check=False).returncode:
-        print("no NVIDIA GPU")
-        return 77
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-    names = sys.argv[2:] or sorted(os.path.basename(p)[:-3] for p in glob.glob("tests/programs/*.cu"))
-    good = wrong = 0
+    names = list_names(sys.argv[2:])
+    wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            with open(f"tests/programs/{name}.cu", encoding="utf-8") as file:
-                source = file.read()
-            if said(source, "only") == "exec":
-                print(f"{name}: left out, it shows a limit of the emulator")
-                continue
-            fault = run(name, source, folder)
-            good += fault is None
-            wrong += fault is not None
-            print(f"{name}: {fault or 'equal'}")
-    print(f"{good} of {good + wrong} programs print the same on the GPU")
+            fault = build(name, folder) or run(name, folder, dict(os.environ))
+            if fault:
+                print(f"{name}: {fault}")
+                wrong += 1
+    print(f"{len(names) - wrong} programs print the same, {wrong} do not")
     return 1 if wrong else 0
 
 

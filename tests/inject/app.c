@@ -126,6 +126,15 @@ static void *load_data(const char *path) {
   return module;
 }
 
+/* A limit is read as it was set. */
+static void check_limit(void *function, int bytes) {
+  int limit;
+  must(CALL(cuFuncGetAttribute, (int *, int, void *), &limit,
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function) ||
+           limit != bytes,
+       "cuFuncGetAttribute");
+}
+
 /* Launches a function in all ways, with a size that is no whole row. */
 static void launch(void *function) {
   const unsigned bytes = DYNAMIC_BYTES;
@@ -135,6 +144,7 @@ static void launch(void *function) {
   must(CALL(cuFuncSetAttribute, (void *, int, int), function,
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
        "cuFuncSetAttribute");
+  check_limit(function, (int)bytes);
   must(CALL(cuFuncSetAttribute, (void *, int, int), function, 9, 50), "cuFuncSetAttribute");
   must(CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, void *, int, size_t), &blocks,
             function, 64, bytes),
@@ -326,13 +336,19 @@ static void *load_library(const char *path) {
 
 static void job_library(const char *path) {
   void *library = load_library(path), *kernel, *function, *module;
+  int limit;
   must(CALL(cuLibraryGetKernel, (void **, void *, const char *), &kernel, library, kernel_name),
        "cuLibraryGetKernel");
   must(CALL(cuKernelSetAttribute, (int, int, void *, int),
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, DYNAMIC_BYTES, kernel, 3),
        "cuKernelSetAttribute");
+  must(CALL(cuKernelGetAttribute, (int *, int, void *, int), &limit,
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 3) ||
+           limit != DYNAMIC_BYTES,
+       "cuKernelGetAttribute");
   launch(kernel);
   must(CALL(cuKernelGetFunction, (void **, void *), &function, kernel), "cuKernelGetFunction");
+  check_limit(function, DYNAMIC_BYTES);
   launch(function);
   must(CALL(cuLibraryGetModule, (void **, void *), &module, library), "cuLibraryGetModule");
   must(CALL(cuModuleGetFunction, (void **, void *, const char *), &function, module, kernel_name),

@@ -39,6 +39,7 @@ typedef struct object {
   char *text;     /* PTX of a module or library */
   double ns;      /* of an event: when it was recorded */
   bool is_marked; /* of an event: it was recorded */
+  int limit;      /* of a function or kernel: attribute 8 */
 } object;
 
 /* ---- Log ---- */
@@ -299,15 +300,40 @@ API(cuKernelGetFunction, void **function, void *kernel) {
   return CUDA_SUCCESS;
 }
 
+/* Where the limit of a function or kernel is kept: a function of a kernel has the kernel's. */
+static int *limit_of(void *handle) {
+  object *own = object_of(handle, "FK");
+  return own->from && own->from->kind == 'K' ? &own->from->limit : &own->limit;
+}
+
+/* Keeps or gives the limit; other attributes are not known. */
+static int set_limit(void *handle, int attribute, int value) {
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    *limit_of(handle) = value;
+  return CUDA_SUCCESS;
+}
+
+API(cuFuncGetAttribute, int *value, int attribute, void *function) {
+  say("%s: %s, attribute %d", __func__, object_of(function, "FK")->name, attribute);
+  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? *limit_of(function) : 77;
+  return CUDA_SUCCESS;
+}
+
+API(cuKernelGetAttribute, int *value, int attribute, void *kernel, int device) {
+  say("%s: %s, attribute %d, device %d", __func__, object_of(kernel, "K")->name, attribute, device);
+  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? *limit_of(kernel) : 77;
+  return CUDA_SUCCESS;
+}
+
 API(cuFuncSetAttribute, void *function, int attribute, int value) {
   say("%s: %s, attribute %d = %d", __func__, object_of(function, "FK")->name, attribute, value);
-  return CUDA_SUCCESS;
+  return set_limit(function, attribute, value);
 }
 
 API(cuKernelSetAttribute, int attribute, int value, void *kernel, int device) {
   say("%s: %s, attribute %d = %d, device %d", __func__, object_of(kernel, "K")->name, attribute,
       value, device);
-  return CUDA_SUCCESS;
+  return set_limit(kernel, attribute, value);
 }
 
 API(cuFuncSetSharedSize, void *function, unsigned bytes) {
@@ -797,8 +823,10 @@ static const struct {
     ANY(cuLibraryEnumerateKernels),
     ANY(cuLibraryGetModule),
     ANY(cuKernelGetFunction),
+    ANY(cuFuncGetAttribute),
     ANY(cuFuncSetAttribute),
     ANY(cuFuncSetSharedSize),
+    ANY(cuKernelGetAttribute),
     ANY(cuKernelSetAttribute),
     ANY(cuOccupancyMaxActiveBlocksPerMultiprocessor),
     ANY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags),

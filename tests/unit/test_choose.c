@@ -214,6 +214,62 @@ static void hash_holds_at_both_places(void **state) {
   bf_choice_clear(&choice);
 }
 
+/* Work is that of the busy multiprocessors, instructions on all their schedulers. */
+static void work_is_shared_by_busy_multiprocessors(void **state) {
+  (void)state;
+  assert_int_equal(bf_work_cycles(800, 400, 100, 4, 4), 225);
+  assert_int_equal(bf_work_cycles(800, 400, 2, 4, 4), 450);
+  assert_int_equal(bf_work_cycles(800, 400, 0, 4, 4), 0);
+}
+
+/* Both the simulator and the work saved must speak for a hash. */
+static void two_estimates_must_agree(void **state) {
+  (void)state;
+  bf_prediction both = {
+      .cycles_before = 1000, .cycles_after = 990, .work_before = 900, .work_after = 860};
+  bf_prediction slower = both, little = both;
+  slower.cycles_after = 1000;
+  little.work_after = 861;
+  little.cycles_after = 500;
+  assert_true(bf_prediction_is_worth(&both));
+  assert_false(bf_prediction_is_worth(&slower));
+  assert_false(bf_prediction_is_worth(&little));
+  assert_true(bf_prediction_is_better(&both, &little));
+  assert_false(bf_prediction_is_better(&little, &both));
+}
+
+/* An array is chosen for by its own accesses alone. */
+static void arrays_are_chosen_for_alone(void **state) {
+  (void)state;
+  bf_machine *machine;
+  bf_workload *workload;
+  bf_choice choice;
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  for (unsigned column = 0; column < 32; column++) {
+    bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = UINT32_MAX, .count = 1};
+    for (unsigned lane = 0; lane < 32; lane++)
+      access.address[lane] = 4 * column + 128 * lane;
+    access.site = "columns";
+    assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+    for (unsigned lane = 0; lane < 32; lane++)
+      access.address[lane] = 4096 + 128 * column + 4 * lane;
+    access.site = "rows";
+    assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  }
+  bf_choose_options options = {.machine = machine, .written = workload};
+  assert_int_equal(bf_choose_array(&options, "columns", &choice, NULL), BF_OK);
+  assert_int_equal(choice.wavefronts_before, 1024);
+  assert_int_equal(choice.candidate[0].prediction.wavefronts_after, 32);
+  bf_choice_clear(&choice);
+  assert_int_equal(bf_choose_array(&options, "rows", &choice, NULL), BF_OK);
+  assert_int_equal(choice.candidates, 0);
+  assert_int_equal(choice.wavefronts_before, 32);
+  bf_choice_clear(&choice);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
 static void other_banks_are_refused(void **state) {
   (void)state;
   bf_machine *machine = load("tesla");
@@ -239,6 +295,9 @@ int main(void) {
       cmocka_unit_test(few_instructions_win),
       cmocka_unit_test(hash_holds_at_both_places),
       cmocka_unit_test(other_banks_are_refused),
+      cmocka_unit_test(work_is_shared_by_busy_multiprocessors),
+      cmocka_unit_test(two_estimates_must_agree),
+      cmocka_unit_test(arrays_are_chosen_for_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
