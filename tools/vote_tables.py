@@ -132,6 +132,59 @@ def write_overview(number, simulated, measured):
     return lines + [""]
 
 
+def times(number, way, simulated):
+    """Published and simulated times of one way of an overview, by GPU; without those of no time."""
+    _, heads, rows = simulated[number]
+    known = {"published": {}, "ours": {}}
+    for head, cell in zip(heads[1:], rows[OVERVIEWS[number].index(way)][1:]):
+        if cell != "-":
+            gpu, kind = head.rsplit(" ", 1)
+            known[kind][gpu] = float(cell)
+    return known
+
+
+def gains(number, slow, fast, simulated, measured):
+    """How many times faster one way is than another: published, simulated, measured."""
+    slow_times, fast_times = times(number, slow, simulated), times(number, fast, simulated)
+    texts = []
+    for kind in ("published", "ours"):
+        both = [gpu for gpu in slow_times[kind] if gpu in fast_times[kind]]
+        ratios = [slow_times[kind][gpu] / fast_times[kind][gpu] for gpu in both]
+        texts.append(", ".join(f"{ratio:.1f}" for ratio in ratios))
+    best = [fastest(measured, table, True) for table in (slow, fast)]
+    ratio = [float(rows[0][1]["median_us"]) for rows in best if rows]
+    return texts + [f"{ratio[0] / ratio[1]:.1f}" if len(ratio) == 2 else "-"]
+
+
+def layouts(number, simulated, measured):
+    """The best layouts of a way; of the H200 also how much longer bin-major takes."""
+    _, heads, rows = simulated[number]
+    texts = [", ".join(halves(heads, row)[k][0] for row in rows) for k in (0, 1)]
+    best = fastest(measured, number, True)
+    if not best:
+        return texts + ["-"]
+    bin_major = fastest([row for row in measured if row["layout"] == "bin by bin"], number, True)
+    more = float(bin_major[0][1]["median_us"]) / float(best[0][1]["median_us"]) - 1
+    text = LAYOUTS[best[0][1]["layout"]]
+    return texts + [text if more == 0 else f"{text}; bin-major {100 * more:.0f}% longer"]
+
+
+def write_conclusions(simulated, measured):
+    """What the document concludes, on all three."""
+    rows = [
+        ["shared atomics are faster than global ones, times", "3.7", "3.3", "3.6"],
+        ["than a histogram per warp, times", "3.7", "3.5", "3.6"],
+        ["than 64 bins per thread, times", "3.7", "3.4", "3.6"],
+        ["Hough: two steps are faster than global atomics, times", "4.3", "4.1", "4.2"],
+    ]
+    lines = ["### In short", "", "GTX 470, GTX Titan, GTX 750 Ti:", ""]
+    lines += table_head(["", "published", "simulated", "H200 measured"])
+    lines += [line([row[0], *gains(*row[1:], simulated, measured)]) for row in rows]
+    for title, number in (("best layout of shared atomics", "3.6"), ("the same, Hough", "4.2")):
+        lines.append(line([title, *layouts(number, simulated, measured)]))
+    return lines + [""]
+
+
 def cpu_results(path):
     """The lines of bench_vote about the problems of the document."""
     found = {}
@@ -172,6 +225,7 @@ def make_body():
     lines = ["## GPUs", ""]
     if h200:
         lines += [f"The H200 is that of [{os.path.basename(h200)}](../{h200}).", ""]
+    lines += write_conclusions(simulated, measured)
     for number in sorted(TABLES + list(OVERVIEWS)):
         write = write_overview if number in OVERVIEWS else write_table
         lines += write(number, simulated, measured)
