@@ -7,8 +7,6 @@
 #include "reproduce/voting/histogram.h"
 #include "reproduce/voting/tables.h"
 
-#include <string.h>
-
 enum {
   GLOBAL_ROWS = 128, /* of a sweep */
   SHARE_ROWS = 36,

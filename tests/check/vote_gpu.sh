@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Histograms and Hough transforms of gpu/vote, built by nvcc and run by exec of build folder $1: they
 # are what the CPU's library says in random cases, layouts have the conflicts that they must, and the
-# tuner keeps what it finds. The header is C. Skipped without nvcc.
+# tuner keeps what it finds; hist and hough --device gpu are what they are on the CPU. Headers are C. Skipped without nvcc.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
@@ -16,15 +16,25 @@ complain() {
   faults=$((faults + 1))
 }
 
-echo '#include "bankfold_vote_cuda.h"' |
-  ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -Igpu/vote -fsyntax-only -xc - ||
-  complain 'the header is not C'
+for header in gpu/vote/*.h; do
+  ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -xc "$header" ||
+    complain "$header is not C"
+done
 
 printf '%s\n' gpu/vote/*.cu | xargs -P 2 -I FILE nvcc -std=c++17 -arch=sm_90 -cudart shared -lineinfo -O3 \
-  -DBF_NO_CUB -Iinclude -Werror all-warnings -odir "$work" -c FILE || exit 1
+  -Xcompiler -fPIC -DBF_NO_CUB -Iinclude -Werror all-warnings -odir "$work" -c FILE || exit 1
 nvcc -arch=sm_90 -cudart shared -o "$work/vote_bench" "$work"/*.o "$build/libbankfold.a" -lm -ldl -lzstd \
   -Xcompiler -pthread || exit 1
 exec_() { "$build/bankfold" exec "$@"; }
+
+# The program with --device gpu: the GPU is the emulator.
+# shellcheck source=tests/check/vote/same_votes.sh
+source tests/check/vote/same_votes.sh
+mkdir "$work/programs"
+mv "$work"/{bench,check,tables}.o "$work/programs"
+nvcc -shared -arch=sm_90 -cudart shared -o "$work/libbankfold-vote-cuda.so" "$work"/*.o -Xlinker --no-undefined || exit 1
+export BANKFOLD_VOTE_CUDA=$work/libbankfold-vote-cuda.so
+same_votes "$build/bankfold" exec --quiet "$build/bankfold"
 
 exec_ --quiet "$work/vote_bench" --check 600 || complain 'random cases differ'
 exec_ --quiet --machine pascal "$work/vote_bench" --check 60 ||
