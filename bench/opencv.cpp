@@ -18,6 +18,24 @@ void opencv_histogram(const void *data, int bytes, int width, int height, float 
     counts[i] = (uint64_t)histogram.at<float>(i);
 }
 
+void opencv_count(const opencv_picture *picture, size_t bins, float high, const double *edges,
+                  double *counts) {
+  int depth = picture->bytes == 1 ? CV_8U : picture->bytes == 2 ? CV_16U : CV_32F;
+  cv::Mat image(picture->height, picture->width, CV_MAKETYPE(depth, picture->channels),
+                const_cast<void *>(picture->data));
+  cv::Mat mask, histogram;
+  if (picture->mask)
+    mask = cv::Mat(picture->height, picture->width, CV_8U, const_cast<uint8_t *>(picture->mask));
+  std::vector<float> range = {0, high};
+  if (edges)
+    range.assign(edges, edges + bins + 1);
+  const float *ranges = range.data();
+  int size = (int)bins;
+  cv::calcHist(&image, 1, &picture->channel, mask, histogram, 1, &size, &ranges, !edges);
+  for (int i = 0; i < size; i++)
+    counts[i] = histogram.at<float>(i);
+}
+
 int opencv_hough(const uint8_t *edges, int width, int height, int angles, int threshold) {
   cv::Mat image(height, width, CV_8UC1, const_cast<uint8_t *>(edges));
   std::vector<cv::Vec3f> lines;

@@ -15,6 +15,7 @@ const cli_group cli_groups[] = {
     {"Look into programs",
      {&cli_exec, &cli_profile, &cli_sim, &cli_trace, &cli_analyze, &cli_ptx, &cli_corpus}},
     {"Count and find in images", {&cli_hist, &cli_hough}},
+    {"Wire cores to each other", {&cli_rgpu}},
     {"Learn more", {&cli_reproduce, &cli_report, &cli_machines, &cli_help}},
     {NULL, {NULL}},
 };

@@ -31,8 +31,6 @@ static int read_region(const char *value, cli_region *region) {
 
 /* What is asked for; -1 to go on or an exit status. */
 static int read_request(const settings *own, const char *image, cli_hist_request *request) {
-  if (own->device && strcmp(own->device, "gpu") == 0)
-    return cli_usage_error(&cli_hist, "hist does not run on a GPU yet; --device takes cpu and emu");
   if (own->threads > 1024)
     return cli_usage_error(&cli_hist, "--threads takes at most 1024");
   const char *const files[] = {image, own->mask ? own->mask : "", own->weights ? own->weights : ""};
@@ -67,7 +65,21 @@ static void complete_bins(const settings *own, const bf_image_format *format, cl
     bins->count = values < 256 ? values : 256;
 }
 
+/* Whether --device names this one. */
+static bool runs_on(const settings *own, const char *device) {
+  return own->device && strcmp(own->device, device) == 0;
+}
+
 /* ---- Output ---- */
+
+/* What was found, and where. */
+typedef struct outcome {
+  const cli_hist_request *request;
+  const cli_histogram *hist;
+  const cli_bins *bins;
+  const cli_vote_kernel *kernels;
+  const bf_machine *machine; /* of the kernels; NULL: none ran */
+} outcome;
 
 /* Blocks where a terminal shows them. */
 static bool wants_blocks(const settings *own) {
@@ -79,82 +91,56 @@ static bool wants_blocks(const settings *own) {
   return isatty(1) && is_utf8;
 }
 
-static void draw_kernels(const cli_hist_kernel *kernels, const bf_machine *machine, bf_text *text) {
-  bf_text_addf(text, "\nKernels with 32 copies of the bins in shared memory, on %s:\n",
-               bf_machine_title(machine));
-  bf_text_addf(text, "%-24s %12s %12s %12s %12s  %s\n", "kernel", "accesses", "wavefronts", "ideal",
-               "conflicts", "copies lie");
-  for (unsigned i = 0; i < CLI_HIST_KERNELS; i++)
-    bf_text_addf(text, "%-24s %12llu %12llu %12llu %12llu  %s\n", kernels[i].kernel,
-                 (unsigned long long)kernels[i].accesses, (unsigned long long)kernels[i].wavefronts,
-                 (unsigned long long)kernels[i].ideal, (unsigned long long)kernels[i].conflicts,
-                 kernels[i].layout);
-}
-
-static int print_text(const settings *own, const char *image, const cli_histogram *hist,
-                      const cli_bins *bins, const cli_hist_kernel *kernels,
-                      const bf_machine *machine) {
+static int print_text(const settings *own, const outcome *found) {
+  const cli_histogram *hist = found->hist;
+  const cli_bins *bins = found->bins;
+  const cli_gpu *gpu = found->request->gpu;
   bf_text text = {0};
   const cli_hist_style style = {.columns = cli_columns(own->width),
                                 .has_blocks = wants_blocks(own)};
-  bf_text_addf(&text, "%s: %u x %u pixels, %u channel%s of %u bits; %zu bins from %.10g to %.10g\n",
-               cli_input_name(image), hist->format.width, hist->format.height,
-               hist->format.channels, hist->format.channels > 1 ? "s" : "",
-               hist->format.sample_bytes * 8, bins->count, bins->low, bins->high);
+  bf_text_addf(
+      &text, "%s: %u x %u pixels, %u channel%s of %u bits; %zu bins from %.10g to %.10g%s%s\n",
+      cli_input_name(found->request->image), hist->format.width, hist->format.height,
+      hist->format.channels, hist->format.channels > 1 ? "s" : "", hist->format.sample_bytes * 8,
+      bins->count, bins->low, bins->high, gpu ? "; on " : "", gpu ? gpu->name : "");
   cli_hist_draw(hist, bins, &style, &text);
-  if (machine)
-    draw_kernels(kernels, machine, &text);
+  if (found->machine)
+    cli_vote_draw(found->kernels, "32 copies of the bins", found->machine, &text);
   return cli_print(&text);
 }
 
-static void write_kernels(const cli_hist_kernel *kernels, const bf_machine *machine,
-                          bf_json *json) {
-  bf_json_string(json, "machine", bf_machine_name(machine));
-  bf_json_begin(json, "kernels", '[', false);
-  for (unsigned i = 0; i < CLI_HIST_KERNELS; i++) {
-    bf_json_begin(json, NULL, '{', false);
-    bf_json_string(json, "name", kernels[i].kernel);
-    bf_json_string(json, "layout", kernels[i].layout);
-    bf_json_number(json, "accesses", kernels[i].accesses);
-    bf_json_number(json, "wavefronts", kernels[i].wavefronts);
-    bf_json_number(json, "ideal", kernels[i].ideal);
-    bf_json_number(json, "conflicts", kernels[i].conflicts);
-    bf_json_end(json, '}');
-  }
-  bf_json_end(json, ']');
-}
-
-static int print_json(const char *image, const cli_histogram *hist, const cli_bins *bins,
-                      const cli_hist_kernel *kernels, const bf_machine *machine) {
+static int print_json(const outcome *found) {
+  const cli_gpu *gpu = found->request->gpu;
   bf_text text = {0};
   bf_json json = {.text = &text};
   bf_json_begin(&json, NULL, '{', false);
-  bf_json_string(&json, "file", image);
-  bf_json_string(&json, "device", machine ? "emu" : "cpu");
-  cli_hist_json(hist, bins, &json);
-  if (machine)
-    write_kernels(kernels, machine, &json);
+  bf_json_string(&json, "file", found->request->image);
+  bf_json_string(&json, "device", found->machine ? "emu" : gpu ? "gpu" : "cpu");
+  if (gpu)
+    bf_json_string(&json, "gpu", gpu->name);
+  cli_hist_json(found->hist, found->bins, &json);
+  if (found->machine)
+    cli_vote_json(found->kernels, found->machine, &json);
   bf_json_end(&json, '}');
   return cli_print(&text);
 }
 
 /* Writes the files that are asked for. */
-static int write_files(const settings *own, const char *image, const cli_histogram *hist,
-                       const cli_bins *bins) {
+static int write_files(const settings *own, const outcome *found) {
   int status = CLI_OK;
   bf_text text = {0};
   bf_diagnostic diagnostic;
   if (own->svg) {
     char title[300];
-    snprintf(title, sizeof title, "Histogram of %s", cli_input_name(image));
-    if (cli_hist_svg(hist, bins, title, &text, &diagnostic) != BF_OK) {
+    snprintf(title, sizeof title, "Histogram of %s", cli_input_name(found->request->image));
+    if (cli_hist_svg(found->hist, found->bins, title, &text, &diagnostic) != BF_OK) {
       bf_text_free(&text);
       return cli_complain(&diagnostic);
     }
     status = cli_write(own->svg, &text);
   }
   if (own->csv && status == CLI_OK) {
-    cli_hist_csv(hist, bins, &text);
+    cli_hist_csv(found->hist, found->bins, &text);
     status = cli_write(own->csv, &text);
   }
   return status;
@@ -163,13 +149,11 @@ static int write_files(const settings *own, const char *image, const cli_histogr
 /* Whether standard output is taken by a file. */
 static bool takes_output(const char *path) { return path && strcmp(path, "-") == 0; }
 
-static int show(const settings *own, const char *image, const cli_histogram *hist,
-                const cli_bins *bins, const cli_hist_kernel *kernels, const bf_machine *machine) {
-  int status = write_files(own, image, hist, bins);
+static int show(const settings *own, const outcome *found) {
+  int status = write_files(own, found);
   if (status != CLI_OK || takes_output(own->svg) || takes_output(own->csv))
     return status;
-  return own->common.json ? print_json(image, hist, bins, kernels, machine)
-                          : print_text(own, image, hist, bins, kernels, machine);
+  return own->common.json ? print_json(found) : print_text(own, found);
 }
 
 /* ---- Running ---- */
@@ -179,20 +163,31 @@ static int count_and_show(const settings *own, const cli_hist_request *request, 
                           cli_bins *bins) {
   bf_diagnostic diagnostic;
   bf_machine *machine = NULL;
-  cli_hist_kernel kernels[CLI_HIST_KERNELS];
+  cli_vote_kernel kernels[CLI_VOTE_KERNELS];
   if (cli_hist_count(request, hist, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);
   complete_bins(own, &hist->format, bins);
   int error = cli_bins_fill(hist, bins, &diagnostic);
-  if (error == BF_OK && own->device && strcmp(own->device, "emu") == 0) {
+  if (error == BF_OK && runs_on(own, "emu")) {
     error = cli_load_machine(&own->common, &machine, &diagnostic);
     if (error == BF_OK)
       error = cli_hist_emulate(request, hist, bins, machine, kernels, &diagnostic);
   }
-  int status = error == BF_OK ? show(own, request->image, hist, bins, kernels, machine)
-                              : cli_complain(&diagnostic);
+  const outcome found = {request, hist, bins, kernels, machine};
+  int status = error == BF_OK ? show(own, &found) : cli_complain(&diagnostic);
   bf_machine_free(machine);
   return status;
+}
+
+/* Opens the GPU if it is asked for. -1 to go on or an exit status. */
+static int open_gpu(const settings *own, cli_gpu *gpu, cli_hist_request *request) {
+  bf_diagnostic diagnostic;
+  if (!runs_on(own, "gpu"))
+    return -1;
+  if (cli_gpu_open(gpu, &diagnostic) != BF_OK)
+    return cli_complain(&diagnostic);
+  request->gpu = gpu;
+  return -1;
 }
 
 static int run(const void *given, int count, char **arguments) {
@@ -201,13 +196,17 @@ static int run(const void *given, int count, char **arguments) {
   cli_hist_request request;
   cli_histogram hist = {0};
   cli_bins bins = {0};
+  cli_gpu gpu = {0};
   int status = read_request(own, arguments[0], &request);
   if (status < 0)
     status = read_bins(own, &bins);
   if (status < 0)
+    status = open_gpu(own, &gpu, &request);
+  if (status < 0)
     status = count_and_show(own, &request, &hist, &bins);
   cli_bins_free(&bins);
   cli_hist_free(&hist);
+  cli_gpu_close(&gpu);
   return status;
 }
 
@@ -235,7 +234,8 @@ static const cli_option options[] = {
     {"threads", CLI_NUMBER, offsetof(settings, threads), "N", NULL,
      "threads to use (default one per core)"},
     {"device", CLI_TEXT, offsetof(settings, device), "WHERE", "cpu gpu emu",
-     "cpu (default); emu: the bundled kernels on the emulator too, with their wavefronts"},
+     "cpu (default); gpu: counted there; emu: the bundled kernels on the emulator too, with "
+     "their wavefronts"},
     CLI_COMMON(settings),
 };
 
@@ -249,12 +249,15 @@ const cli_command cli_hist = {
         "input), and prints a picture and the exact least, largest and mean value, the standard\n"
         "deviation and Otsu's threshold: values up to it on one side, those above on the other.\n"
         "Images are read in strips and may be larger than memory. Bins are half open; values\n"
-        "outside of --range are dropped from bins, but not from the numbers.",
+        "outside of --range are dropped from bins, but not from the numbers.\n"
+        "--device gpu loads libbankfold-vote-cuda.so, which gpu/build.sh makes: the file that\n"
+        "BANKFOLD_VOTE_CUDA names, or one beside the program or installed with it.",
     .examples = "bankfold hist photo.png --svg photo.svg           # a picture of all channels\n"
                 "bankfold hist scan.pgm --bins 4096 --csv scan.csv # 12-bit data, every value\n"
                 "bankfold hist photo.png --channel grey --roi 100,50,640,480\n"
                 "bankfold hist photo.png --mask sky.png --range 128:256 --bins 16\n"
                 "bankfold hist grey.png --device emu               # bank conflicts on this image\n"
+                "bankfold hist photo.png --device gpu              # counted by the GPU\n"
                 "zstd -dc huge.pgm.zst | bankfold hist - --json",
     .options = options,
     .option_count = sizeof options / sizeof *options,

@@ -1,5 +1,6 @@
 /* bankfold hough: the lines in an image. */
 #include "hough.h"
+#include "vote/vote.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,9 +28,6 @@ static int read_options(const settings *own, bf_hough_options *options) {
                                 .rho_step = own->rho_step,
                                 .weighted = own->weighted,
                                 .threads = (unsigned)own->threads};
-  if (own->device && strcmp(own->device, "cpu") != 0)
-    return cli_usage_error(&cli_hough, "hough does not run on %s yet; --device takes cpu",
-                           strcmp(own->device, "gpu") == 0 ? "a GPU" : "the emulator");
   if (own->threads > 1024)
     return cli_usage_error(&cli_hough, "--threads takes at most 1024");
   if (own->threshold > UINT32_MAX)
@@ -63,7 +61,26 @@ static bf_peak_options peak_options(const settings *own, const bf_image_format *
   };
 }
 
+/* Whether --device names this one. */
+static bool runs_on(const settings *own, const char *device) {
+  return own->device && strcmp(own->device, device) == 0;
+}
+
 /* ---- Finding ---- */
+
+/* Votes and peaks of edges, on the GPU where one is open. */
+static int find_lines(cli_lines *hough, const uint8_t *pixels, const bf_hough_options *options,
+                      const bf_peak_options *peaks, bf_diagnostic *diagnostic) {
+  const cli_gpu *gpu = &hough->gpu;
+  const bf_pixels edges = {
+      .data = pixels, .width = hough->format.width, .height = hough->format.height};
+  bf_hough_space *space = &hough->found.space;
+  if (gpu->gpu)
+    BF_TRY(gpu->hough_vote(gpu->gpu, &edges, options, space, diagnostic));
+  else
+    BF_TRY(bf_hough_vote(&edges, options, space, diagnostic));
+  return bf_hough_peaks(space, peaks, &hough->found.lines, diagnostic);
+}
 
 /* Edges are what is not black; with weights, the brightness of pixels from 0 to 255. */
 static int find_in_edges(cli_lines *hough, const void *grey, const bf_hough_options *options,
@@ -77,9 +94,15 @@ static int find_in_edges(cli_lines *hough, const void *grey, const bf_hough_opti
     bf_image_to_bytes(format, grey, pixels, hough->edges);
   else
     bf_image_to_mask(format, hough->pixels, pixels, hough->edges);
-  const bf_pixels edges = {.data = hough->edges, .width = format->width, .height = format->height};
-  BF_TRY(bf_hough_vote(&edges, options, &hough->found.space, diagnostic));
-  return bf_hough_peaks(&hough->found.space, peaks, &hough->found.lines, diagnostic);
+  return find_lines(hough, hough->edges, options, peaks, diagnostic);
+}
+
+/* Edges of a picture of one channel, and lines. */
+static int find_in_picture(cli_lines *hough, const bf_pixels *picture,
+                           const bf_hough_options *options, const bf_peak_options *peaks,
+                           bf_diagnostic *diagnostic) {
+  BF_TRY(bf_hough_edges(picture, 0, options->threads, &hough->found, diagnostic));
+  return find_lines(hough, hough->found.edges, options, peaks, diagnostic);
 }
 
 /* Finds lines in the image that was read. */
@@ -93,18 +116,25 @@ static int find(cli_lines *hough, const bf_hough_options *options, const bf_peak
   bf_image_to_grey(format, hough->pixels, pixels, grey);
   const bf_pixels picture = {.data = grey,
                              .type = format->sample_bytes == 1 ? BF_PIXEL_U8 : BF_PIXEL_U16,
+                             .channels = 1,
                              .width = format->width,
-                             .height = format->height};
-  int error = hough->is_given
-                  ? find_in_edges(hough, grey, options, peaks, diagnostic)
-                  : bf_hough_lines(&picture, 0, options, peaks, &hough->found, diagnostic);
+                             .height = format->height,
+                             .stride_bytes = (size_t)format->width * format->sample_bytes};
+  int error = hough->is_given ? find_in_edges(hough, grey, options, peaks, diagnostic)
+                              : find_in_picture(hough, &picture, options, peaks, diagnostic);
   free(grey);
   return error;
 }
 
 /* ---- Output ---- */
 
-static int print_text(const char *image, const cli_lines *hough) {
+/* What kernels did on the emulator; no machine: none ran. */
+typedef struct emulation {
+  bf_machine *machine;
+  cli_vote_kernel kernels[CLI_VOTE_KERNELS];
+} emulation;
+
+static int print_text(const char *image, const cli_lines *hough, const emulation *emulated) {
   const bf_hough_space *space = &hough->found.space;
   const bf_peaks *lines = &hough->found.lines;
   bf_text text = {0};
@@ -113,7 +143,8 @@ static int print_text(const char *image, const cli_lines *hough) {
   bf_text_addf(&text, "%llu of them edges", (unsigned long long)space->points);
   if (!hough->is_given)
     bf_text_addf(&text, " (above %u of 255)", hough->found.threshold);
-  bf_text_addf(&text, "; votes for %zu angles and %zu distances\n\n", space->angles, space->rhos);
+  bf_text_addf(&text, "; votes for %zu angles and %zu distances%s%s\n\n", space->angles,
+               space->rhos, hough->gpu.gpu ? "; on " : "", hough->gpu.gpu ? hough->gpu.name : "");
   if (lines->count == 0)
     bf_text_puts(&text, "no lines: none has as many votes as --threshold asks for\n");
   else
@@ -131,6 +162,8 @@ static int print_text(const char *image, const cli_lines *hough) {
     }
     bf_text_puts(&text, "\n");
   }
+  if (emulated->machine)
+    cli_vote_draw(emulated->kernels, "8 copies of a line of votes", emulated->machine, &text);
   return cli_print(&text);
 }
 
@@ -162,12 +195,14 @@ static void write_line(const cli_lines *hough, const bf_peak *peak, bf_json *jso
   bf_json_end(json, '}');
 }
 
-static int print_json(const char *image, const cli_lines *hough) {
+static int print_json(const char *image, const cli_lines *hough, const emulation *emulated) {
   bf_text text = {0};
   bf_json json = {.text = &text};
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "file", image);
-  bf_json_string(&json, "device", "cpu");
+  bf_json_string(&json, "device", emulated->machine ? "emu" : hough->gpu.gpu ? "gpu" : "cpu");
+  if (hough->gpu.gpu)
+    bf_json_string(&json, "gpu", hough->gpu.name);
   bf_json_number(&json, "width", hough->format.width);
   bf_json_number(&json, "height", hough->format.height);
   bf_json_number(&json, "edges", hough->found.space.points);
@@ -180,6 +215,8 @@ static int print_json(const char *image, const cli_lines *hough) {
   for (size_t i = 0; i < hough->found.lines.count; i++)
     write_line(hough, &hough->found.lines.peak[i], &json);
   bf_json_end(&json, ']');
+  if (emulated->machine)
+    cli_vote_json(emulated->kernels, emulated->machine, &json);
   bf_json_end(&json, '}');
   return cli_print(&text);
 }
@@ -210,25 +247,41 @@ static int write_pictures(const settings *own, const char *image, const cli_line
 /* Whether standard output is taken by a file. */
 static bool takes_output(const char *path) { return path && strcmp(path, "-") == 0; }
 
+/* Reads the image and finds its lines, where --device says. */
+static int find_lines_of(const settings *own, const char *image, const bf_hough_options *options,
+                         cli_lines *hough, emulation *emulated, bf_diagnostic *diagnostic) {
+  if (runs_on(own, "gpu"))
+    BF_TRY(cli_gpu_open(&hough->gpu, diagnostic));
+  if (runs_on(own, "emu"))
+    BF_TRY(cli_load_machine(&own->common, &emulated->machine, diagnostic));
+  BF_TRY(bf_image_load(image, &hough->format, &hough->pixels, diagnostic));
+  const bf_peak_options peaks = peak_options(own, &hough->format);
+  BF_TRY(find(hough, options, &peaks, diagnostic));
+  if (!emulated->machine)
+    return BF_OK;
+  return cli_hough_emulate(hough, own->weighted, options->threads, emulated->machine,
+                           emulated->kernels, diagnostic);
+}
+
 static int run(const void *given, int count, char **arguments) {
   (void)count;
   const settings *own = given;
   const char *image = arguments[0];
   cli_lines hough = {.is_given = own->edges && strcmp(own->edges, "given") == 0};
+  emulation emulated = {0};
   bf_hough_options options;
   bf_diagnostic diagnostic;
   int status = read_options(own, &options);
   if (status >= 0)
     return status;
-  int error = bf_image_load(image, &hough.format, &hough.pixels, &diagnostic);
-  if (error == BF_OK) {
-    const bf_peak_options peaks = peak_options(own, &hough.format);
-    error = find(&hough, &options, &peaks, &diagnostic);
-  }
+  int error = find_lines_of(own, image, &options, &hough, &emulated, &diagnostic);
   status = error == BF_OK ? write_pictures(own, image, &hough) : cli_complain(&diagnostic);
   if (status == CLI_OK && !takes_output(own->svg) && !takes_output(own->space))
-    status = own->common.json ? print_json(image, &hough) : print_text(image, &hough);
+    status = own->common.json ? print_json(image, &hough, &emulated)
+                              : print_text(image, &hough, &emulated);
   bf_hough_result_clear(&hough.found);
+  bf_machine_free(emulated.machine);
+  cli_gpu_close(&hough.gpu);
   free(hough.edges);
   free(hough.pixels);
   return status;
@@ -261,8 +314,9 @@ static const cli_option options_table[] = {
     {"threads", CLI_NUMBER, offsetof(settings, threads), "N", NULL,
      "threads to use (default one per core)"},
     {"device", CLI_TEXT, offsetof(settings, device), "WHERE", "cpu gpu emu",
-     "where to vote; cpu is what there is"},
-    CLI_OUTPUT(settings),
+     "cpu (default); gpu: votes there; emu: the bundled kernels on the emulator too, with "
+     "their wavefronts"},
+    CLI_COMMON(settings),
 };
 
 const cli_command cli_hough = {
@@ -273,11 +327,16 @@ const cli_command cli_hough = {
         "Finds edges of a PNG, PGM or PPM image (- reads standard input) with Sobel's operator\n"
         "and Otsu's threshold, lets every edge pixel vote for the lines through it, and prints\n"
         "those with most votes: theta in degrees, rho in pixels, and where the line enters and\n"
-        "leaves the image. A line has more votes than all others close to it.",
+        "leaves the image. A line has more votes than all others close to it.\n"
+        "--device gpu votes on the GPU (edges and peaks are found on the CPU). It loads\n"
+        "libbankfold-vote-cuda.so, which gpu/build.sh makes: the file that BANKFOLD_VOTE_CUDA\n"
+        "names, or one beside the program or installed with it.",
     .examples = "bankfold hough photo.png --svg lines.svg         # lines drawn over the image\n"
                 "bankfold hough edges.pgm --edges given --lines 3 # edges found elsewhere\n"
                 "bankfold hough photo.png --theta 80:100 --theta-step 0.25 --threshold 200\n"
-                "bankfold hough photo.png --space space.png --json",
+                "bankfold hough photo.png --space space.png --json\n"
+                "bankfold hough photo.png --device gpu            # votes on the GPU\n"
+                "bankfold hough photo.png --device emu            # bank conflicts of these votes",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .settings_size = sizeof(settings),

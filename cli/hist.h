@@ -3,7 +3,9 @@
 #define BF_CLI_HIST_H
 
 #include "cli.h"
+#include "gpu_vote.h"
 #include "image/image.h"
+#include "vote_kernels.h"
 
 /* A rectangle of pixels. */
 typedef struct cli_region {
@@ -16,7 +18,8 @@ typedef struct cli_hist_request {
   const char *channel;        /* "all", a name, or a number from 1 on */
   bool has_region;
   cli_region region;
-  unsigned threads; /* 0: one per core */
+  unsigned threads;   /* 0: one per core */
+  const cli_gpu *gpu; /* counts there; NULL: on the CPU */
 } cli_hist_request;
 
 /* How often every value of a channel occurs, and what follows from that. */
@@ -76,18 +79,10 @@ void cli_hist_json(const cli_histogram *hist, const cli_bins *bins, bf_json *jso
 
 /* ---- On the emulator ---- */
 
-/* What a kernel of kernels/histogram did to shared memory. */
-typedef struct cli_hist_kernel {
-  const char *kernel, *layout;
-  uint64_t accesses, wavefronts, ideal, conflicts;
-} cli_hist_kernel;
-
-enum { CLI_HIST_KERNELS = 3 };
-
 /* Counts an image of 8 bits and one channel with the kernels of 64 or 256 bins on the emulator, and
  * compares with hist, which was counted before. */
 int cli_hist_emulate(const cli_hist_request *request, const cli_histogram *hist,
                      const cli_bins *bins, const bf_machine *machine,
-                     cli_hist_kernel kernels[CLI_HIST_KERNELS], bf_diagnostic *diagnostic);
+                     cli_vote_kernel kernels[CLI_VOTE_KERNELS], bf_diagnostic *diagnostic);
 
 #endif

@@ -193,13 +193,16 @@ static int count_channel(counting *work, cli_hist_channel *channel, uint32_t fir
                                   .channel = channel->number,
                                   .accumulate = true,
                                   .threads = work->request->threads};
+  const cli_gpu *gpu = work->request->gpu;
   if (!work->hist->is_weighted)
-    return bf_histogram_u64(&part, &options, channel->counts, diagnostic);
+    return gpu ? gpu->histogram_u64(gpu->gpu, &part, &options, channel->counts, diagnostic)
+               : bf_histogram_u64(&part, &options, channel->counts, diagnostic);
   options.weights =
       (const float *)work->weight_floats + (size_t)first * format->width + work->region.x;
   options.weight_type = BF_WEIGHT_F32;
   options.weights_stride_bytes = format->width * sizeof(float);
-  return bf_histogram_f64(&part, &options, channel->sums, diagnostic);
+  return gpu ? gpu->histogram_f64(gpu->gpu, &part, &options, channel->sums, diagnostic)
+             : bf_histogram_f64(&part, &options, channel->sums, diagnostic);
 }
 
 /* Counts the rows of a strip, which begins at row y, that are inside the region. */

@@ -1,7 +1,6 @@
 /* The kernels of kernels/histogram on the emulator: what they do to shared memory depends on the
  * image, and here the image is the user's. */
 #include "hist.h"
-#include "kernels/measure.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +37,7 @@ static int run_kernel(const bf_corpus_run *run, bf_corpus_outcome *outcome,
 }
 
 /* Runs one kernel and takes down what it did. */
-static int measure(const emulated *job, const bf_corpus_settings *settings, cli_hist_kernel *kernel,
+static int measure(const emulated *job, const bf_corpus_settings *settings, cli_vote_kernel *kernel,
                    bf_diagnostic *diagnostic) {
   const bf_corpus_benchmark benchmark = {
       .name = "hist", .folder = "histogram", .variant = job, .run = run_kernel};
@@ -47,11 +46,7 @@ static int measure(const emulated *job, const bf_corpus_settings *settings, cli_
   if (error == BF_OK && measured.outcome.wrong)
     error = bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s counts otherwise: %s", job->kernel,
                     measured.outcome.first_wrong);
-  const bf_corpus_launched *total = &measured.total;
-  kernel->accesses = total->accesses;
-  kernel->wavefronts = total->wavefronts_load + total->wavefronts_store + total->wavefronts_atomic;
-  kernel->ideal = total->ideal;
-  kernel->conflicts = total->conflicts;
+  cli_vote_take(kernel, &measured.total);
   bf_arena_free(&measured.arena);
   return error;
 }
@@ -80,10 +75,10 @@ static int check_request(const cli_hist_request *request, const cli_histogram *h
 
 int cli_hist_emulate(const cli_hist_request *request, const cli_histogram *hist,
                      const cli_bins *bins, const bf_machine *machine,
-                     cli_hist_kernel kernels[CLI_HIST_KERNELS], bf_diagnostic *diagnostic) {
+                     cli_vote_kernel kernels[CLI_VOTE_KERNELS], bf_diagnostic *diagnostic) {
   static const struct {
     const char *of_64, *of_256, *layout;
-  } layouts[CLI_HIST_KERNELS] = {
+  } layouts[CLI_VOTE_KERNELS] = {
       {"histogram64_major", "histogram256_major", "copy by copy"},
       {"histogram64_padded", "histogram256_padded", "copy by copy, with a spare word"},
       {"histogram64_binmajor", "histogram256_binmajor", "bin by bin"},
@@ -99,9 +94,9 @@ int cli_hist_emulate(const cli_hist_request *request, const cli_histogram *hist,
     job.expected[i] = (uint32_t)bins->of_channel[0][i];
   const bf_corpus_settings settings = {.machine = machine, .scale = 1, .workers = request->threads};
   int error = BF_OK;
-  for (unsigned i = 0; i < CLI_HIST_KERNELS && error == BF_OK; i++) {
+  for (unsigned i = 0; i < CLI_VOTE_KERNELS && error == BF_OK; i++) {
     job.kernel = bins->count == 64 ? layouts[i].of_64 : layouts[i].of_256;
-    kernels[i] = (cli_hist_kernel){.kernel = job.kernel, .layout = layouts[i].layout};
+    kernels[i] = (cli_vote_kernel){.kernel = job.kernel, .layout = layouts[i].layout};
     error = measure(&job, &settings, &kernels[i], diagnostic);
   }
   free(pixels);

@@ -3,7 +3,9 @@
 #define BF_CLI_HOUGH_H
 
 #include "cli.h"
+#include "gpu_vote.h"
 #include "image/image.h"
+#include "vote_kernels.h"
 
 typedef struct cli_lines {
   bf_image_format format;
@@ -11,6 +13,7 @@ typedef struct cli_lines {
   uint8_t *edges; /* given ones; NULL where they were found, and are in found */
   bool is_given;  /* the image holds edges */
   bf_hough_result found;
+  cli_gpu gpu; /* that votes, where one is open */
 } cli_lines;
 
 /* The Hough space as a picture: angles across, distances down, the square root of the votes as
@@ -21,5 +24,11 @@ int cli_hough_picture(const bf_hough_space *space, bf_image_format *format, uint
  * the lines. */
 int cli_hough_svg(const cli_lines *hough, const char *name, bf_text *text,
                   bf_diagnostic *diagnostic);
+
+/* Votes with the kernels of kernels/hough on the emulator for the edges that were found, in tiles,
+ * and compares every tile with a reference. */
+int cli_hough_emulate(const cli_lines *hough, bool weighted, unsigned threads,
+                      const bf_machine *machine, cli_vote_kernel kernels[CLI_VOTE_KERNELS],
+                      bf_diagnostic *diagnostic);
 
 #endif

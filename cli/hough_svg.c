@@ -3,12 +3,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Lengths in user units (pixels at natural size). */
 enum {
   MARGIN = 20,
   HEAD = 40,
   SIDE = 480,        /* the longer side of the image */
+  LEAST_WIDTH = 360, /* beside the Hough space, for the title */
   SPACE_WIDTH = 360, /* of the Hough space */
   GAP = 60,          /* between both, for labels */
   FOOT = 44,
@@ -153,11 +155,23 @@ static int add_space(const cli_lines *hough, double x, double height, bf_text *t
   return error;
 }
 
+/* The end of a name, as much as fits above the image. */
+static void add_name(const char *name, bf_text *text) {
+  enum { MOST = 36 };
+  const size_t length = strlen(name);
+  size_t from = length > MOST ? length - MOST : 0;
+  while (from > 0 && ((unsigned char)name[from] & 0xc0) == 0x80)
+    from++; /* not in the middle of a character */
+  if (from > 0)
+    bf_text_puts(text, "...");
+  bf_markup_escape(name + from, text);
+}
+
 int cli_hough_svg(const cli_lines *hough, const char *name, bf_text *text,
                   bf_diagnostic *diagnostic) {
   const bf_image_format *format = &hough->format;
   const double longer = fmax(format->width, format->height), scale = SIDE / longer;
-  const double space_x = MARGIN + format->width * scale + GAP;
+  const double space_x = MARGIN + fmax(format->width * scale, LEAST_WIDTH) + GAP;
   const double space_height = fmax(format->height * scale, SIDE / 2.0);
   const double width = space_x + SPACE_WIDTH + MARGIN, height = HEAD + space_height + FOOT;
   bf_text_addf(text,
@@ -169,7 +183,7 @@ int cli_hough_svg(const cli_lines *hough, const char *name, bf_text *text,
   bf_text_addf(text, "<rect width=\"%.0f\" height=\"%.0f\" class=\"paper\"/>\n", width, height);
   bf_text_addf(text, "<text x=\"%d\" y=\"24\" class=\"ink head\">%zu line%s in ", MARGIN,
                hough->found.lines.count, hough->found.lines.count == 1 ? "" : "s");
-  bf_markup_escape(name, text);
+  add_name(name, text);
   bf_text_addf(text, "</text>\n<text x=\"%.1f\" y=\"24\" class=\"ink head\">Hough space</text>\n",
                space_x);
   BF_TRY(add_image(hough, scale, text, diagnostic));

@@ -3,21 +3,47 @@
 #   gpu/build.sh OUT
 # OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/libbankfold-inject.so,
 # OUT/loads and OUT/fatbins for what it costs, and a
-# program for each tests/gpu/*.cu and gpu/*.cu, and OUT/vote_bench from gpu/vote, where nvcc is found (in
-# $PATH or the usual place; $NVCC names another, and none where it is empty).
-# $CC, $CFLAGS, $JOBS as usual. zstd is linked where its header is there, and opened at run time
+# program for each tests/gpu/*.cu and gpu/*.cu, and from gpu/vote OUT/vote_bench and OUT/libbankfold-vote-cuda.so
+# (for hist and hough --device gpu), where nvcc is found (in $PATH or the usual place; $NVCC names another, and none
+# where it is empty). gpu/build.sh OUT vote-library makes that library alone.
+# $CC, $CFLAGS (which come last), $JOBS as usual. zstd is linked where its header is there, and opened at run time
 # where it is not.
 set -eu
-[ $# = 1 ] || {
-  echo "usage: gpu/build.sh OUT" >&2
+[ $# = 1 ] || [ "$# ${2-}" = '2 vote-library' ] || {
+  echo "usage: gpu/build.sh OUT [vote-library]" >&2
   exit 2
 }
 mkdir -p "$1"
 out=$(readlink -f "$1")
 cd "$(dirname "$0")/.."
 cc=${CC:-cc}
-flags="-std=gnu11 -O2 -D_GNU_SOURCE -pthread -fPIC -Iinclude -Isrc -Icli -I. ${CFLAGS-}"
+flags="-std=gnu11 -O2 -D_GNU_SOURCE -pthread -fPIC -Iinclude -Isrc -Icli -I."
 jobs=${JOBS:-$(nproc)}
+
+nvcc=${NVCC-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
+
+# Objects of files of gpu/vote; and the library that programs without CUDA load.
+vote_programs='gpu/vote/bench.cu gpu/vote/check.cu gpu/vote/tables.cu'
+vote_library=$(ls gpu/vote/*.cu | grep -vxF -e "$(echo "$vote_programs" | tr ' ' '\n')")
+compile_votes() {
+  mkdir -p "$out/objects-vote"
+  printf '%s\n' "$@" | xargs -P "$jobs" -I FILE sh -c '
+    object='"$out"'/objects-vote/$(basename "$1").o
+    '"$nvcc"' -std=c++17 -arch=sm_90 -O3 -lineinfo -Xcompiler -fPIC -Iinclude -c "$1" -o "$object"' sh FILE
+}
+build_vote_library() {
+  compile_votes $vote_library
+  "$nvcc" -shared -arch=sm_90 -o "$out/libbankfold-vote-cuda.so" -Xlinker --no-undefined \
+    $(for file in $vote_library; do echo "$out/objects-vote/$(basename "$file").o"; done)
+}
+if [ $# = 2 ]; then
+  [ -n "$nvcc" ] || {
+    echo "gpu/build.sh: no nvcc" >&2
+    exit 2
+  }
+  build_vote_library
+  exit
+fi
 
 zstd=-lzstd
 if ! echo '#include <zstd.h>' | $cc -E - >/dev/null 2>&1; then
@@ -34,7 +60,7 @@ compile() {
   mkdir -p "$out/objects/$folder"
   printf '%s\n' "$@" | xargs -P "$jobs" -I FILE sh -c '
     object='"$out/objects/$folder"'/$(echo "$1" | tr / _).o
-    [ "$object" -nt "$1" ] || '"$cc $flags $own"' -c "$1" -o "$object"' sh FILE
+    [ "$object" -nt "$1" ] || '"$cc $flags $own ${CFLAGS-}"' -c "$1" -o "$object"' sh FILE
 }
 
 # Files the build embeds: machines, GPUs, PTX of the benchmarks.
@@ -51,6 +77,7 @@ emu="-O3 -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-tra
 vote="-O3 -ffp-contract=off -fno-trapping-math -fno-math-errno"
 compile library "" $rest "$out"/embedded_*.c
 compile emu-plain "$emu -DBF_EMU_ISA=plain" $operations
+[ "$(uname -m)" != aarch64 ] || compile vote-neon "$vote -DBF_VOTE_ISA=neon" src/vote/kernel.c
 compile vote-plain "$vote -DBF_VOTE_ISA=plain" src/vote/kernel.c
 compile vote-sums "$vote" $sums
 if [ "$(uname -m)" = x86_64 ]; then
@@ -67,15 +94,14 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
 for program in choose loads measure results weighted; do
-  $cc $flags -o "$out/$program" gpu/$program.c gpu/{rewritten,scales}.c "$out"/objects/*/*.o $zstd -lm -ldl
+  $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/{rewritten,scales}.c "$out"/objects/*/*.o $zstd -lm -ldl
 done
 
 # The library for LD_PRELOAD.
-$cc $flags -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" inject/*.c src/base/*.c \
+$cc $flags ${CFLAGS-} -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" inject/*.c src/base/*.c \
   src/ptx/*.c src/gf2/*.c src/hash/*.c src/apply/{rewrite,verify,obstacles}*.c $zstd -ldl \
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete
 
-nvcc=${NVCC-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
 if [ -z "$nvcc" ]; then
   echo "gpu/build.sh: no nvcc: CUDA programs are not built" >&2
   exit 0
@@ -91,9 +117,7 @@ printf '%s\n' kernels/*/*.ptx | xargs -P "$jobs" -I FILE sh -c '
   '"$nvcc"' -fatbin -gencode "arch=compute_90,code=[sm_90,compute_90]" "$1" -o '"$out"'/fatbins/$(basename "$1" .ptx).fatbin' sh FILE
 
 # Histograms and Hough transforms on the GPU, beside CUB's and the CPU's.
-mkdir -p "$out/objects-vote"
-printf '%s\n' gpu/vote/*.cu | xargs -P "$jobs" -I FILE sh -c '
-  object='"$out"'/objects-vote/$(basename "$1").o
-  '"$nvcc"' -std=c++17 -arch=sm_90 -O3 -lineinfo -Iinclude -c "$1" -o "$object"' sh FILE
+build_vote_library
+compile_votes $vote_programs
 "$nvcc" -arch=sm_90 -o "$out/vote_bench" "$out"/objects-vote/*.o "$out"/objects/*/*.o \
   -Xlinker "${zstd:--lm}" -lm -ldl -Xcompiler -pthread

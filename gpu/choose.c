@@ -1,6 +1,6 @@
 /* Hashes for the benchmarks of the corpus, as gpu/measure.c takes them:
  *
- *   choose SCALES [BENCHMARK...] > corpus.hashes
+ *   choose [--whole] SCALES [BENCHMARK...] > corpus.hashes
  *
  * For each kernel of a benchmark, all candidates, from its accesses on the emulator: try-0, try-1
  * and so on, the last one by array where every access is known to be to one. And three ways:
@@ -10,7 +10,7 @@
  * Each candidate is rewritten, verified and simulated, which counts wavefronts of the accesses as
  * ptxas merges them, instructions and cycles. The simulated GPU is a small part of an H200, and the
  * benchmark as much smaller than its scale in SCALES, so that multiprocessors are as busy as in
- * what is measured. */
+ * what is measured. With --whole it is a whole H200 and the scale of SCALES: for small launches. */
 #include "apply/choose.h"
 #include "emu/emu.h"
 #include "gpu/rewritten.h"
@@ -23,8 +23,7 @@
 #include <string.h>
 
 enum { MOST_KERNELS = 64, BANK_BITS = 5, MOST_ACCESSES = 1 << 16 };
-/* The simulated part of an H200. */
-enum { H200_SMS = 132, SIMULATED_SMS = 4 };
+enum { H200_SMS = 132 };
 /* The candidate by array comes after those by kernel. */
 enum { BY_ARRAY = BF_CHOOSE_MOST, MOST_TRIED = BY_ARRAY + 1 };
 static const double time_limit_seconds = 10;
@@ -425,21 +424,21 @@ static bool is_asked(const bf_corpus_benchmark *benchmark, int count, char **nam
   return false;
 }
 
-/* The largest power of two that keeps the part of the GPU no busier than the scale keeps the whole;
- * at least 1. */
-static unsigned scale_down(unsigned scale) {
+/* The largest power of two that keeps that many multiprocessors no busier than the scale keeps an
+ * H200; at least 1. */
+static unsigned scale_down(unsigned scale, unsigned sms) {
   unsigned own = 1;
-  while (own * 2 * H200_SMS <= scale * SIMULATED_SMS)
+  while (own * 2 * H200_SMS <= scale * sms)
     own *= 2;
   return own;
 }
 
-/* A thirty-third of an H200, without the time that starting a kernel takes. */
-static int load_gpu(bf_sim_gpu **gpu, bf_diagnostic *diagnostic) {
-  static const char *const changes[] = {"sms=4", "l2_slices=4", "dram_channels=4",
-                                        "launch_cycles=0"};
+/* An H200 or a thirty-third of it, without the time that starting a kernel takes. */
+static int load_gpu(bool is_whole, bf_sim_gpu **gpu, bf_diagnostic *diagnostic) {
+  static const char *const changes[] = {"launch_cycles=0", "sms=4", "l2_slices=4",
+                                        "dram_channels=4"};
   BF_TRY(bf_sim_gpu_load("h200", gpu, diagnostic));
-  for (unsigned i = 0; i < sizeof changes / sizeof *changes; i++)
+  for (unsigned i = 0; i < (is_whole ? 1 : sizeof changes / sizeof *changes); i++)
     BF_TRY(bf_sim_gpu_set(*gpu, changes[i], diagnostic));
   return bf_sim_gpu_check(*gpu, diagnostic);
 }
@@ -449,11 +448,14 @@ int main(int argc, char **argv) {
   bf_machine *machine = NULL;
   bf_sim_gpu *gpu = NULL;
   static gpu_scales scales;
+  bool is_whole = argc > 1 && strcmp(argv[1], "--whole") == 0;
+  argc -= is_whole;
+  argv += is_whole;
   if (argc < 2)
-    return fprintf(stderr, "usage: choose SCALES [BENCHMARK...]\n"), 2;
+    return fprintf(stderr, "usage: choose [--whole] SCALES [BENCHMARK...]\n"), 2;
   if (gpu_scales_read(argv[1], &scales, &diagnostic) != BF_OK ||
       bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK ||
-      load_gpu(&gpu, &diagnostic) != BF_OK)
+      load_gpu(is_whole, &gpu, &diagnostic) != BF_OK)
     return fprintf(stderr, "choose: %s\n", diagnostic.message), 2;
   printf("# Made by gpu/choose: benchmark, way, kernel, hash; wavefronts before and after, and "
          "added instructions of warps, cycles before and after, on the simulator.\n");
@@ -465,7 +467,7 @@ int main(int argc, char **argv) {
       continue;
     }
     *s = (subject){.benchmark = bf_corpus_get(i), .machine = machine, .gpu = gpu};
-    s->scale = scale_down(gpu_scale_of(&scales, s->benchmark->name));
+    s->scale = scale_down(gpu_scale_of(&scales, s->benchmark->name), (unsigned)gpu->sms);
     error = do_benchmark(s, &diagnostic);
     if (error)
       fprintf(stderr, "choose: %s: %s\n", s->benchmark->name, diagnostic.message);

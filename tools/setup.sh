@@ -89,11 +89,14 @@ found_files() {
 }
 
 # configure FOLDER OPTION...: a build folder with these options. Starts afresh where the options
-# changed, and looks for files again where files came or went.
+# changed, and looks for files again where files came or went. Objects come from ccache where it is installed;
+# meson itself looks for it only where CC is not set.
 configure() {
-  local folder=$1 how=''
+  local folder=$1 how='' options
   shift
-  if [ "$(cat "$folder/options" 2>/dev/null)" != "${CC-} $*" ]; then
+  options="${CC-} $*"
+  [ -z "${CC-}" ] || ! has ccache || local -x CC="ccache $CC"
+  if [ "$(cat "$folder/options" 2>/dev/null)" != "$options" ]; then
     rm -rf "$folder"
   elif [ "$(cat "$folder/found" 2>/dev/null)" = "$(found_files)" ]; then
     return 0
@@ -108,5 +111,5 @@ configure() {
   }
   rm -f "$folder.log"
   found_files >"$folder/found"
-  echo "${CC-} $*" >"$folder/options"
+  echo "$options" >"$folder/options"
 }

@@ -1,7 +1,8 @@
 /* Counting by threads: each takes a part of the pixels and has counters of its own, which are added
- * up at the end. A bin has eight counters or, where there are many bins and a look at the pixels
- * finds few that repeat, one. Bytes are counted in pairs where a look finds them smooth. The looks
- * are renewed every few strips or every chunk, so that a change in the data costs little. */
+ * up at the end. Bytes, and bins that fit into bytes, are counted in pairs: in one counter each or,
+ * where a look finds pairs that come again at once, in four. With more bins, each has eight
+ * counters or, where a look finds few that repeat, one. The looks are renewed every few thousand
+ * pixels, so that a change in the data costs little. */
 #include "vote/plan.h"
 
 #include <stdlib.h>
@@ -12,79 +13,130 @@
 enum { ALWAYS_REPLICATED = 512, MANY_REPEATS = 8 };
 /* Fewer pixels are not worth a thread; more threads are not worth their counters. */
 enum { PIXELS_PER_THREAD = 1 << 17, MAX_THREADS = 256 };
-/* Fewer pixels are not worth the counters of pairs; and strips for which a look must do. */
-enum { PIXELS_FOR_PAIRS = 1 << 18, STRIPS_PER_LOOK = 4 };
+/* Fewer pixels of a thread are not worth the counters of pairs. */
+enum { PIXELS_FOR_PAIRS = 1 << 18 };
+/* Bytes for which a look must do; looks at different places; and the pairs of them all that may
+ * repeat where one counter for each is enough. */
+enum { BYTES_PER_LOOK = 1 << 14, PLACES = 4, FEW_REPEATS = 2 };
 /* Pixels after which 32-bit counters are emptied, and at most in one go. */
 static const uint64_t FULL = UINT64_C(1) << 31, AT_ONCE = UINT64_C(1) << 30;
+
+/* Threads write to memory that is so far apart that no cache line is shared, nor its neighbour. */
+enum { APART_BYTES = 128 };
 
 /* What one thread does: pixels from..to-1, numbered row by row. Counts or sums. */
 typedef struct part {
   const bf_plan *plan;
   uint64_t from, to;
-  uint32_t *replicated, *once;
+  uint32_t *replicated, *once; /* with many bins, the first is made when it is needed */
   double *replicated_sums, *once_sums;
-  uint16_t *bytes; /* counters of bytes */
-  uint16_t *pairs; /* counters of pairs, made when first needed */
-  bool unpaired;   /* pairs are not worth it */
-  bool smooth;     /* what the last look found */
-  size_t strips;   /* since the first look */
-  size_t waiting;  /* pixels in counters of bytes and pairs */
+  uint16_t *bytes;    /* counters of bytes */
+  size_t waiting;     /* pixels in these */
+  uint8_t *pairs;     /* counters of pairs, made when first needed: one each */
+  uint8_t *repeating; /* four each */
+  bool unpaired;      /* pairs are not worth it, or there is no memory for them */
+  bool repeats;       /* what the last look found */
+  size_t unseen;      /* bytes since then */
+  uint32_t looks;     /* so far */
   uint64_t *counts;
   uint64_t pending; /* pixels since counters were emptied */
   uint64_t dropped; /* pixels counted in counter 0 that are not in any bin */
+  char apart[APART_BYTES];
 } part;
+
+/* Zeroed memory that no other thread's is near to. */
+static void *make_apart(size_t count, size_t size) { return calloc(1, count * size + APART_BYTES); }
 
 /* Adds the 16-bit counters to the 32-bit ones and empties them. */
 static void empty_bytes(part *own) {
-  if (own->waiting == 0)
-    return;
-  own->plan->kernel->empty_bytes(own->bytes, own->replicated);
+  if (own->waiting > 0)
+    own->plan->kernel->empty_bytes(own->bytes, own->replicated);
+  own->waiting = 0;
+}
+
+/* Adds counters of bytes and pairs to the 32-bit ones and empties them. */
+static void empty_narrow(part *own) {
+  empty_bytes(own);
   if (own->pairs)
     own->plan->kernel->empty_pairs(own->pairs, own->replicated);
-  own->waiting = 0;
+  if (own->repeating)
+    own->plan->kernel->empty_repeating(own->repeating, own->replicated);
 }
 
 /* Adds the 32-bit counters to the 64-bit ones and empties them. */
 static void empty(part *own) {
-  empty_bytes(own);
+  empty_narrow(own);
   for (size_t i = 0; i < own->plan->counters; i++) {
     uint64_t sum = own->once ? own->once[i] : 0;
-    for (size_t k = 0; k < BF_REPLICAS; k++)
+    for (size_t k = 0; k < BF_REPLICAS && own->replicated; k++)
       sum += own->replicated[i * BF_REPLICAS + k];
     own->counts[i] += sum;
   }
-  memset(own->replicated, 0, own->plan->counters * BF_REPLICAS * sizeof *own->replicated);
+  if (own->replicated)
+    memset(own->replicated, 0, own->plan->counters * BF_REPLICAS * sizeof *own->replicated);
   if (own->once)
     memset(own->once, 0, own->plan->counters * sizeof *own->once);
   own->pending = 0;
 }
 
-/* Whether a strip is better counted in pairs, and there is memory for them. */
-static bool wants_pairs(part *own, const uint8_t *strip) {
-  if (own->unpaired)
-    return false;
-  if (own->strips++ % STRIPS_PER_LOOK == 0)
-    own->smooth = own->plan->kernel->is_smooth(strip);
-  if (own->smooth && !own->pairs)
-    own->pairs = calloc(BF_PAIR_COUNTERS, sizeof *own->pairs);
-  return own->smooth && own->pairs;
-}
-
-/* Bytes by value, strip by strip, in pairs where that is faster. */
-static void count_bytes(part *own, const uint8_t *bytes, size_t count) {
-  const bf_vote_kernel *kernel = own->plan->kernel;
+/* Bytes by value in small images. */
+static void count_singly(part *own, const uint8_t *bytes, size_t count) {
   while (count > 0) {
     size_t size = count < BF_STRIP ? count : BF_STRIP;
     if (own->waiting + size > BF_BYTES_COUNTED)
       empty_bytes(own);
     own->waiting += size;
-    if (size == BF_STRIP && wants_pairs(own, bytes))
-      kernel->count_pairs(bytes, own->pairs, own->replicated);
-    else
-      kernel->count_bytes(bytes, size, own->bytes, own->replicated);
+    own->plan->kernel->count_bytes(bytes, size, own->bytes, own->replicated);
     bytes += size;
     count -= size;
   }
+}
+
+/* Looks at a few places of so many bytes, other ones each time, so that columns of a picture do not
+ * stand for all of it. */
+static void look(part *own, const uint8_t *bytes, size_t count) {
+  size_t share = count / PLACES;
+  unsigned found = 0;
+  if (share < 2 * BF_LOOK)
+    return;
+  for (size_t i = 0; i < PLACES; i++) {
+    uint32_t scattered = (own->looks * PLACES + (uint32_t)i) * UINT32_C(2654435769) >> 8;
+    size_t at = i * share + scattered % (share - BF_LOOK - 8);
+    found += own->plan->kernel->find_repeats(bytes + at);
+  }
+  own->repeats = found > FEW_REPEATS;
+  own->unseen = 0;
+  own->looks++;
+}
+
+/* The counters of pairs that the last look asks for; NULL where memory is exhausted. */
+static uint8_t *pairs_of(part *own) {
+  uint8_t **pairs = own->repeats ? &own->repeating : &own->pairs;
+  if (!*pairs)
+    *pairs = make_apart(BF_PAIRS, own->repeats ? BF_PAIR_REPLICAS : 1);
+  return *pairs;
+}
+
+/* Bytes by value, in pairs where that is faster. */
+static void count_bytes(part *own, const uint8_t *bytes, size_t count) {
+  const bf_vote_kernel *kernel = own->plan->kernel;
+  while (count > 0 && !own->unpaired) {
+    size_t size = count < BYTES_PER_LOOK ? count : BYTES_PER_LOOK;
+    if (own->unseen >= BYTES_PER_LOOK || own->looks == 0)
+      look(own, bytes, size);
+    uint8_t *pairs = pairs_of(own);
+    own->unpaired = !pairs;
+    if (!pairs)
+      break;
+    if (own->repeats)
+      kernel->count_repeating(bytes, size, pairs, own->replicated);
+    else
+      kernel->count_pairs(bytes, size, pairs, own->replicated);
+    own->unseen += size;
+    bytes += size;
+    count -= size;
+  }
+  count_singly(own, bytes, count);
 }
 
 /* Bytes of a channel that are not masked, count pixels of a row. */
@@ -105,18 +157,29 @@ static void count_values(part *own, bf_chunk *chunk, size_t x, size_t y, size_t 
   }
 }
 
-/* Counts or sums the bins of a chunk. */
 static void count_chunk(part *own, const bf_chunk *chunk) {
   const bf_vote_kernel *kernel = own->plan->kernel;
-  bool once = own->plan->counters > ALWAYS_REPLICATED && kernel->repeats(chunk) < MANY_REPEATS;
-  if (own->once_sums && once)
-    kernel->sum_bins_once(chunk, own->once_sums);
-  else if (own->replicated_sums)
-    kernel->sum_bins(chunk, own->replicated_sums);
-  else if (once)
+  bool many = own->plan->counters > ALWAYS_REPLICATED;
+  bool once = many && kernel->repeats(chunk) < MANY_REPEATS;
+  if (!once && !own->replicated)
+    own->replicated = make_apart(own->plan->counters * BF_REPLICAS, sizeof *own->replicated);
+  if (once || !own->replicated)
     kernel->count_bins_once(chunk, own->once);
   else
     kernel->count_bins(chunk, own->replicated);
+}
+
+static void sum_chunk(part *own, const bf_chunk *chunk) {
+  const bf_vote_kernel *kernel = own->plan->kernel;
+  bool many = own->plan->counters > ALWAYS_REPLICATED;
+  bool once = many && kernel->repeats(chunk) < MANY_REPEATS;
+  if (!once && !own->replicated_sums)
+    own->replicated_sums =
+        make_apart(own->plan->counters * BF_REPLICAS, sizeof *own->replicated_sums);
+  if (once || !own->replicated_sums)
+    kernel->sum_bins_once(chunk, own->once_sums);
+  else
+    kernel->sum_bins(chunk, own->replicated_sums);
 }
 
 /* Count pixels of a row. */
@@ -127,8 +190,16 @@ static void count_run(part *own, bf_chunk *chunk, size_t x, size_t y, size_t cou
   }
   for (size_t from = 0; from < count; from += BF_CHUNK) {
     size_t size = count - from < BF_CHUNK ? count - from : BF_CHUNK;
-    own->dropped += bf_plan_bin(own->plan, x + from, y, size, chunk);
-    count_chunk(own, chunk);
+    if (own->counts && own->plan->counters <= 256) {
+      own->dropped += bf_plan_bin_narrowly(own->plan, x + from, y, size, chunk);
+      count_bytes(own, chunk->bytes, chunk->count);
+    } else {
+      own->dropped += bf_plan_bin(own->plan, x + from, y, size, chunk);
+      if (own->counts)
+        count_chunk(own, chunk);
+      else
+        sum_chunk(own, chunk);
+    }
   }
 }
 
@@ -150,21 +221,29 @@ static void count_part(void *context, unsigned index) {
     empty(own);
 }
 
-/* Counters of a part, or sums; false where memory is exhausted. */
-static bool allocate(part *own, bool sums) {
+/* Sums of a part; false where memory is exhausted. */
+static bool allocate_sums(part *own) {
   size_t counters = own->plan->counters;
-  bool needs_once = counters > ALWAYS_REPLICATED;
-  if (sums) {
-    own->replicated_sums = calloc(counters * BF_REPLICAS, sizeof *own->replicated_sums);
-    own->once_sums = needs_once ? calloc(counters, sizeof *own->once_sums) : NULL;
-    return own->replicated_sums && (own->once_sums || !needs_once);
-  }
-  own->replicated = calloc(counters * BF_REPLICAS, sizeof *own->replicated);
-  own->once = needs_once ? calloc(counters, sizeof *own->once) : NULL;
-  own->counts = calloc(counters, sizeof *own->counts);
+  if (counters > ALWAYS_REPLICATED)
+    return (own->once_sums = make_apart(counters, sizeof *own->once_sums)) != NULL;
+  own->replicated_sums = make_apart(counters * BF_REPLICAS, sizeof *own->replicated_sums);
+  return own->replicated_sums != NULL;
+}
+
+/* Counters of a part; false where memory is exhausted. */
+static bool allocate_counters(part *own) {
+  size_t counters = own->plan->counters;
   own->unpaired = own->to - own->from < PIXELS_FOR_PAIRS;
-  own->bytes = calloc(BF_BYTE_COUNTERS, sizeof *own->bytes);
-  return own->replicated && own->counts && own->bytes && (own->once || !needs_once);
+  own->repeats = true;
+  own->counts = make_apart(counters, sizeof *own->counts);
+  if (counters > ALWAYS_REPLICATED) {
+    own->once = make_apart(counters, sizeof *own->once);
+    return own->counts && own->once;
+  }
+  size_t values = counters < 256 ? 256 : counters; /* bytes are emptied into all of 256 */
+  own->replicated = make_apart(values * BF_REPLICAS, sizeof *own->replicated);
+  own->bytes = make_apart(BF_BYTE_COUNTERS, sizeof *own->bytes);
+  return own->counts && own->replicated && own->bytes;
 }
 
 static void release(part *parts, unsigned count) {
@@ -176,6 +255,7 @@ static void release(part *parts, unsigned count) {
     free(parts[i].counts);
     free(parts[i].bytes);
     free(parts[i].pairs);
+    free(parts[i].repeating);
   }
   free(parts);
 }
@@ -193,7 +273,7 @@ static int run_parts(const bf_plan *plan, bool sums, part **parts, unsigned *par
     all[i].plan = plan;
     all[i].from = pixels / threads * i + pixels % threads * i / threads;
     all[i].to = pixels / threads * (i + 1) + pixels % threads * (i + 1) / threads;
-    enough = allocate(&all[i], sums);
+    enough = sums ? allocate_sums(&all[i]) : allocate_counters(&all[i]);
   }
   if (!enough) {
     release(all, all ? threads : 0);
@@ -219,7 +299,7 @@ static void add_counts(const part *own, uint64_t *counts) {
 static void add_sums(const part *own, double *sums) {
   for (size_t i = 0; i < own->plan->counters; i++) {
     double sum = own->once_sums ? own->once_sums[i] : 0;
-    for (size_t k = 0; k < BF_REPLICAS; k++)
+    for (size_t k = 0; k < BF_REPLICAS && own->replicated_sums; k++)
       sum += own->replicated_sums[i * BF_REPLICAS + k];
     sums[i] += sum;
   }

@@ -11,18 +11,16 @@
  * equal neighbours do not wait for each other and still share a cache line. */
 enum { BF_CHUNK = 1024, BF_REPLICAS = 8, BF_LINE_REPLICAS = 4 };
 
-/* Counters of pairs of bytes, for smooth images: one addition per two pixels. Byte a followed by b
- * is counted in row d = b - a (modulo 256), in place a ^ (d * 8 modulo 256), in four counters side
- * by side. Without the XOR, pairs around one value would meet in two sets of a cache and drive each
- * other out: 0.50 instead of 0.21 ns per pixel, measured on Zen 4. */
-enum { BF_STRIP = 4096, BF_PAIR_REPLICAS = 4, BF_PAIR_COUNTERS = 65536 * BF_PAIR_REPLICAS };
+/* Counters of pairs of bytes: one addition per two pixels. They have 8 bits, so that 65536 of them
+ * take 64 KiB, of which the nearest cache holds much; one that wraps around adds 256 to its two
+ * bytes in a table. Where pairs come again soon, each has four counters side by side, taken in
+ * turns. A look at BF_LOOK bytes tells. */
+enum { BF_PAIRS = 65536, BF_PAIR_REPLICAS = 4, BF_LOOK = 64 };
 
-/* Counters of single bytes: of every two neighbours one is counted in the first half and one in the
- * second, each in four counters side by side. They take 4 KiB, so that stores to one cache line are
- * frequent, which a processor can join: 0.25 ns per pixel of natural images where twice the size
- * takes 0.27. Counters of bytes and pairs have 16 bits, of which eight bytes use up one at most:
- * they are emptied after BF_BYTES_COUNTED. */
-enum { BF_BYTE_COUNTERS = 2 * 256 * 4, BF_BYTES_COUNTED = 127 * BF_STRIP };
+/* Counters of single bytes, for images too small for pairs: of every two neighbours one is counted
+ * in the first half and one in the second, each in four counters side by side. They have 16 bits,
+ * of which eight bytes use up one at most: they are emptied after BF_BYTES_COUNTED. */
+enum { BF_STRIP = 4096, BF_BYTE_COUNTERS = 2 * 256 * 4, BF_BYTES_COUNTED = 127 * BF_STRIP };
 
 /* A chunk of pixels on its way. Dropped pixels have bin 0 and are not kept. */
 typedef struct bf_chunk {
@@ -43,13 +41,14 @@ typedef struct bf_word_bins {
   const uint16_t *table; /* NULL: shift */
 } bf_word_bins;
 
-/* How floats become bins. Even: from low to below high, as bf_bins_find does it.
- * By edges: a guide of equal cells from low to high, cell number (value - low) * scale, says how
- * many edges lie in cells before; among those in the cell, `steps` halvings find the last that is
- * not above the value. edge has 2^steps infinite entries past the last. */
+/* How floats become bins. Even: from low to below high, as bf_bins_find does it; where high - low
+ * is a power of two, inverse is one over it, and as good as a division; else 0. By edges: a guide
+ * of equal cells from low to high, cell number (value - low) * scale, says how many edges lie in
+ * cells before; among those in the cell, `steps` halvings find the last that is not above the
+ * value. edge has 2^steps infinite entries past the last. */
 typedef struct bf_real_bins {
   size_t count;
-  double low, high, scale;
+  double low, high, scale, inverse;
   const float *edge; /* NULL: even bins */
   unsigned steps;
   uint32_t cells;
@@ -70,31 +69,39 @@ typedef struct bf_vote_kernel {
   void (*pick_bytes)(bf_chunk *chunk, const uint8_t *data, unsigned channels);
   void (*pick_words)(bf_chunk *chunk, const uint8_t *data, unsigned channels);
   void (*pick_reals)(bf_chunk *chunk, const uint8_t *data, unsigned channels);
-  void (*pick_weights)(bf_chunk *chunk, const uint8_t *data, bf_weight_type type);
   /* bin and keep from words or floats at any alignment; how many are dropped. */
   size_t (*bin_words)(bf_chunk *chunk, const uint8_t *words, const bf_word_bins *bins);
   size_t (*bin_reals)(bf_chunk *chunk, const uint8_t *reals, const bf_real_bins *bins);
+  /* bytes in place of bin and keep, for at most 256 bins without a table. */
+  size_t (*bin_narrowly)(bf_chunk *chunk, const uint8_t *words, const bf_word_bins *bins);
+  /* Bins below 256 as bytes. */
+  void (*narrow_bins)(bf_chunk *chunk);
   /* Drops masked pixels; how many are dropped now. */
   size_t (*mask_bins)(bf_chunk *chunk, const uint8_t *mask);
+  /* The weights of kept pixels, 0 for others. */
+  void (*pick_weights)(bf_chunk *chunk, const uint8_t *data, bf_weight_type type);
   /* Sets masked bytes to 0; how many. */
   size_t (*mask_bytes)(bf_chunk *chunk, const uint8_t *mask);
   /* Adds up to BF_STRIP bytes to counters of bytes, runs and rests to table[value * BF_REPLICAS];
    * adds those counters to table and empties them. */
   void (*count_bytes)(const uint8_t *bytes, size_t count, uint16_t *counters, uint32_t *table);
   void (*empty_bytes)(uint16_t *counters, uint32_t *table);
-  /* Whether pairs of a strip of BF_STRIP bytes are mostly near each other and do not come again at
-   * once, by a look at some; adds a strip to pairs, runs to table; adds pairs to table and empties
-   * them. */
-  bool (*is_smooth)(const uint8_t *strip);
-  void (*count_pairs)(const uint8_t *strip, uint16_t *pairs, uint32_t *table);
-  void (*empty_pairs)(uint16_t *pairs, uint32_t *table);
+  /* How many of the first BF_LOOK bytes' 32 pairs equal one of the four after them, which must be
+   * there too. */
+  unsigned (*find_repeats)(const uint8_t *bytes);
+  /* Adds bytes to counters of pairs, runs and rests to table: one counter per pair, or four. Adds
+   * the counters to table and empties them. */
+  void (*count_pairs)(const uint8_t *bytes, size_t count, uint8_t *pairs, uint32_t *table);
+  void (*count_repeating)(const uint8_t *bytes, size_t count, uint8_t *pairs, uint32_t *table);
+  void (*empty_pairs)(uint8_t *pairs, uint32_t *table);
+  void (*empty_repeating)(uint8_t *pairs, uint32_t *table);
   /* Adds to table[bin * BF_REPLICAS + replica]. */
   void (*count_bins)(const bf_chunk *chunk, uint32_t *table);
   void (*sum_bins)(const bf_chunk *chunk, double *table);
   /* The same with one counter per bin, for many bins that seldom repeat. */
   void (*count_bins_once)(const bf_chunk *chunk, uint32_t *table);
   void (*sum_bins_once)(const bf_chunk *chunk, double *table);
-  /* How many of the first 64 bins equal one of the two before. */
+  /* How many of 64 bins equal one of the four before. */
   unsigned (*repeats)(const bf_chunk *chunk);
   /* Votes of points at one angle: table[(r + shift) * BF_LINE_REPLICAS + replica]++, where r +
    * shift is at most 65535; and the same with weights. */
@@ -116,6 +123,8 @@ typedef struct bf_vote_kernel {
 extern const bf_vote_kernel bf_vote_plain;
 #if defined(__x86_64__)
 extern const bf_vote_kernel bf_vote_sse4, bf_vote_avx2, bf_vote_avx512;
+#elif defined(__aarch64__)
+extern const bf_vote_kernel bf_vote_neon;
 #endif
 /* All that this CPU can run, slowest first; NULL past the last. */
 const bf_vote_kernel *bf_vote_available(unsigned index);

@@ -14,6 +14,8 @@ const bf_vote_kernel *bf_vote_available(unsigned index) {
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("bmi2"))
     usable[count++] = &bf_vote_avx512;
+#elif defined(__aarch64__)
+  usable[count++] = &bf_vote_neon; /* all processors of this kind have it */
 #endif
   return index < count ? usable[index] : NULL;
 }

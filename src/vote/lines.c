@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Edges of image above Otsu's threshold into result; the others become 0. */
-static int find_edges(const bf_pixels *image, unsigned channel, unsigned threads,
-                      bf_hough_result *result, bf_diagnostic *diagnostic) {
+int bf_hough_edges(const bf_pixels *image, unsigned channel, unsigned threads,
+                   bf_hough_result *result, bf_diagnostic *diagnostic) {
   uint64_t counts[256] = {0};
   size_t pixels = image->width * image->height;
   result->edges = malloc(pixels ? pixels : 1);
@@ -35,7 +34,7 @@ static int find_lines(const bf_pixels *image, unsigned channel, const bf_hough_o
                       bf_diagnostic *diagnostic) {
   bf_pixels checked;
   BF_TRY(bf_pixels_check(image, &checked, diagnostic));
-  BF_TRY(find_edges(&checked, channel, options->threads, result, diagnostic));
+  BF_TRY(bf_hough_edges(&checked, channel, options->threads, result, diagnostic));
   bf_pixels edges = {.data = result->edges, .width = checked.width, .height = checked.height};
   BF_TRY(bf_hough_vote(&edges, options, &result->space, diagnostic));
   return bf_hough_peaks(&result->space, peaks, &result->lines, diagnostic);

@@ -127,8 +127,11 @@ int bf_plan_make(const bf_vote_job *job, const bf_vote_kernel *kernel, bf_plan *
     return BF_OK;
   }
   join_rows(&plan->job);
-  plan->reals =
-      (bf_real_bins){.count = job->bins.count, .low = job->bins.low, .high = job->bins.high};
+  double range = job->bins.high - job->bins.low;
+  plan->reals = (bf_real_bins){.count = job->bins.count,
+                               .low = job->bins.low,
+                               .high = job->bins.high,
+                               .inverse = power_of_two(range) && range > 1e-300 ? 1 / range : 0};
   if (job->image.type == BF_PIXEL_F32)
     return job->bins.edges ? plan_edges(plan, diagnostic) : BF_OK;
   if (job->image.type == BF_PIXEL_U16)
@@ -192,4 +195,21 @@ size_t bf_plan_bin(const bf_plan *plan, size_t x, size_t y, size_t count, bf_chu
         chunk, job->weights + y * job->weights_stride_bytes + x * weight_bytes, job->weight_type);
   }
   return dropped;
+}
+
+size_t bf_plan_bin_narrowly(const bf_plan *plan, size_t x, size_t y, size_t count,
+                            bf_chunk *chunk) {
+  const bf_pixels *image = &plan->job.image;
+  const uint8_t *data = bf_plan_pixel(plan, x, y);
+  if (image->type != BF_PIXEL_U16 || image->mask || plan->table) {
+    size_t dropped = bf_plan_bin(plan, x, y, count, chunk);
+    plan->kernel->narrow_bins(chunk);
+    return dropped;
+  }
+  chunk->count = count;
+  if (image->channels > 1) {
+    plan->kernel->pick_words(chunk, data, image->channels);
+    data = (const uint8_t *)chunk->words;
+  }
+  return plan->kernel->bin_narrowly(chunk, data, &plan->words);
 }

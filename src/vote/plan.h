@@ -24,6 +24,8 @@ void bf_plan_clear(bf_plan *plan);
 /* Fills chunk with bins and weights of count pixels (at most BF_CHUNK) from column x of row y; how
  * many are dropped. */
 size_t bf_plan_bin(const bf_plan *plan, size_t x, size_t y, size_t count, bf_chunk *chunk);
+/* The same with bins as bytes, where there are at most 256 and no weights. */
+size_t bf_plan_bin_narrowly(const bf_plan *plan, size_t x, size_t y, size_t count, bf_chunk *chunk);
 /* Where the channel of the pixel at column x of row y lies; its mask, or NULL. */
 const uint8_t *bf_plan_pixel(const bf_plan *plan, size_t x, size_t y);
 const uint8_t *bf_plan_mask(const bf_plan *plan, size_t x, size_t y);

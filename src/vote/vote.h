@@ -60,6 +60,11 @@ void bf_vote_reference_hough(const bf_pixels *edges, bool weighted, const bf_hou
 
 /* ---- Edges ---- */
 
+/* The first half of bf_hough_lines: edges above Otsu's threshold into result, which is cleared
+ * after an error by the caller. The image is checked. */
+int bf_hough_edges(const bf_pixels *image, unsigned channel, unsigned threads,
+                   bf_hough_result *result, bf_diagnostic *diagnostic);
+
 /* bf_sobel of a checked image without infinite pixels, one pixel after the other: the reference. */
 void bf_vote_reference_sobel(const bf_pixels *image, unsigned channel, uint8_t *edges,
                              size_t stride_bytes);

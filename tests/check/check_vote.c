@@ -244,8 +244,8 @@ static bool check_threads(void) {
 
 /* ---- Beyond 16 and 32 bits ---- */
 
-/* More than 2^16 votes for one counter of 16 bits, among rough and smooth pixels: every eighth
- * byte, and every fourth pair, is always the same. */
+/* Counters of pairs that wrap around a thousand times, among pairs that seldom and that often come
+ * again: every fourth pair is always the same. */
 static bool check_full_counters(void) {
   bool good = true;
   for (unsigned smooth = 0; smooth < 2 && good; smooth++) {
@@ -470,23 +470,27 @@ static bool check_peaks(void) {
   return good;
 }
 
-int main(void) {
+/* With an argument, a twentieth of the cases, and no image of gigapixels: for slow machines. */
+int main(int count, char **arguments) {
+  (void)arguments;
+  unsigned divisor = count > 1 ? 20 : 1;
   memory = malloc(16 * ROOM);
   masks = malloc(ROOM);
   weights = malloc(8 * ROOM);
   if (!memory || !masks || !weights)
     return 1;
   bool good = true;
-  for (unsigned i = 0; i < 3000 && good; i++)
+  for (unsigned i = 0; i < 3000 / divisor && good; i++)
     good = check_histogram();
-  for (unsigned i = 0; i < 600 && good; i++)
+  for (unsigned i = 0; i < 600 / divisor && good; i++)
     good = check_hough();
-  for (unsigned i = 0; i < 600 && good; i++)
+  for (unsigned i = 0; i < 600 / divisor && good; i++)
     good = check_sobel() && check_peaks();
-  for (unsigned i = 0; i < 6 && good; i++)
+  for (unsigned i = 0; i < 6 / divisor + 1 && good; i++)
     good = check_threads();
-  good = good && check_whole_floats() && check_full_counters() && check_bands() &&
-         check_one_large_image() && check_strips();
+  good = good && check_whole_floats() && check_full_counters() && check_bands();
+  if (divisor == 1)
+    good = good && check_one_large_image() && check_strips();
   free(memory);
   free(masks);
   free(weights);

@@ -15,8 +15,9 @@ may_know() {
   search) echo 'base gf2 hash access memory' ;;
   analyze | emu) echo 'base gf2 hash access memory ptx' ;;
   sim) echo 'base gf2 hash access memory ptx emu' ;;
+  rgpu) echo 'base gf2 hash access memory ptx emu sim' ;;
   kernels) echo 'base emu sim' ;;
-  reproduce) echo 'base gf2 hash access memory search ptx emu sim kernels report' ;;
+  reproduce) echo 'base gf2 hash access memory search ptx emu sim rgpu kernels report' ;;
   apply) echo 'base gf2 hash access memory search ptx' ;;
   report) echo 'base gf2 hash access memory search' ;;
   esac

@@ -11,6 +11,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROGRAM = os.path.join(os.path.abspath(sys.argv[1]), "bankfold")
 # A driver without a GPU, for tune.
 PARTS = os.path.join(os.path.abspath(sys.argv[1]), "tests/inject")
+# Votes on a GPU that is none, for hist and hough.
+FAKE_GPU = os.path.join(os.path.abspath(sys.argv[1]), "tests/libfake-gpu.so")
 TILE = "examples/tile.trace"
 FATBIN = "tests/data/fatbin/lz4.fatbin"
 
@@ -32,11 +34,15 @@ INVOCATIONS = {
     "reproduce": [[], ["genindex", "--quick", "--output", "{folder}/reproduction"]],
     "rewrite": [["tests/golden/rewrite.ptx", "--launch", "tests/golden/rewrite.launch", "--check", "--output", "{folder}/r.ptx"],
                 ["tests/data/ptx/tensor.sm_90.ptx", "--explain"]],
+    "rgpu": [["map", "examples/rgpu/conv.df", "--trade"], ["show", "examples/rgpu/conv.df"],
+             ["extract", "kernels/scalar_product/scalar_product.ptx", "--loop", "101"]],
     "suggest": [["tests/data/suggest/tiles.ptx", "--source", "tests/data/suggest/tiles.cu",
                  "--launch", "tests/data/suggest/tiles.launch"]],
     "report": [[TILE]],
-    "hist": [["examples/images/natural.png"], ["examples/images/natural.png", "--device", "emu"]],
-    "hough": [["examples/images/lines.png"]],
+    "hist": [["examples/images/natural.png"], ["examples/images/natural.png", "--device", "emu"],
+             ["examples/images/natural.png", "--device", "gpu"]],
+    "hough": [["examples/images/lines.png"], ["examples/images/lines.png", "--device", "emu"],
+              ["examples/images/lines.png", "--device", "gpu"]],
     "machines": [[], ["hopper"], ["gtx580"]],
     "sim": [["--benchmark", "transpose16", "--gpu", "examples/small.gpu"],
             ["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--gpu", "examples/small.gpu"],
@@ -87,7 +93,7 @@ def printed(command, folder):
     found = set()
     for arguments in INVOCATIONS[command]:
         line = [PROGRAM, command, "--json", *(a.format(folder=folder) for a in arguments)]
-        environment = {**os.environ, **(stub_driver(folder) if command == "tune" else {})}
+        environment = {**os.environ, "BANKFOLD_VOTE_CUDA": FAKE_GPU, **(stub_driver(folder) if command == "tune" else {})}
         result = subprocess.run(line, input=TRACE, cwd=ROOT, check=True, text=True, env=environment,
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         found |= keys_of(json.loads(result.stdout))

@@ -22,6 +22,10 @@ bitmap() { sed -n 's/.*base64,\([^"]*\).*/\1/p' "$work/hough.svg" | sed -n "$1p"
 cmp <("$1/bankfold" hist examples/images/lines.png --csv -) <(bitmap 1 | "$1/bankfold" hist - --csv -) ||
   faults=1
 cmp "$work/space.png" <(bitmap 2) || faults=1
+"$1/bankfold" rgpu map examples/rgpu/conv.df --svg "$work/rgpu-conv.svg" >/dev/null || faults=1
+cmp docs/img/rgpu-conv.svg "$work/rgpu-conv.svg" || faults=1
+"$1/bankfold" rgpu show examples/rgpu/integral.df --svg "$work/rgpu-integral.svg" || faults=1
+cmp docs/img/rgpu-integral.svg "$work/rgpu-integral.svg" || faults=1
 "$1/bankfold" report examples/tile.trace --output "$work/page.html" >/dev/null || faults=1
 "$1/bankfold" suggest tests/data/suggest/tiles.ptx --source tests/data/suggest/tiles.cu \
   --launch tests/data/suggest/tiles.launch --kernel transpose --svg "$work/arrays" >/dev/null || faults=1

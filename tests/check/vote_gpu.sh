@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Histograms and Hough transforms of gpu/vote, built by nvcc and run by exec of build folder $1: they
 # are what the CPU's library says in random cases and beside the edges of bins, layouts have the
-# conflicts that they must, and the tuner keeps what it finds for calls without a choice. The header
-# is C. docs/vote_gpu.md shows what was measured. Skipped without nvcc.
+# conflicts that they must, and the tuner keeps what it finds for calls without a choice; hist and
+# hough --device gpu are what they are on the CPU. Headers are C. docs/vote_gpu.md shows what was
+# measured. Skipped without nvcc.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
@@ -17,22 +18,30 @@ complain() {
   faults=$((faults + 1))
 }
 
-echo '#include "bankfold_vote_cuda.h"' |
-  ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -Igpu/vote -fsyntax-only -xc - ||
-  complain 'the header is not C'
+for header in gpu/vote/*.h; do
+  ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -xc "$header" ||
+    complain "$header is not C"
+done
 
 # PTX alone, for it is what exec runs.
 flags=(-gencode 'arch=compute_90,code=compute_90' -cudart shared)
 printf '%s\n' gpu/vote/*.cu | xargs -P 2 -I FILE nvcc -std=c++17 "${flags[@]}" -lineinfo -O3 \
-  -DBF_NO_CUB -Iinclude -Werror all-warnings -odir "$work" -c FILE || exit 1
+  -Xcompiler -fPIC -DBF_NO_CUB -Iinclude -Werror all-warnings -odir "$work" -c FILE || exit 1
 libraries=("$build/libbankfold.a" -lm -ldl -lzstd -Xcompiler -pthread)
 nvcc "${flags[@]}" -o "$work/vote_bench" "$work"/*.o "${libraries[@]}" || exit 1
-mkdir "$work/use"
-nvcc -Xcompiler -std=c11,-Wall,-Wextra,-Werror -Iinclude -Igpu/vote -c tests/check/vote/tuned.c \
-  -o "$work/use/tuned.o" || exit 1
-nvcc "${flags[@]}" -o "$work/tuned" "$work"/use/*.o \
-  "$work"/{packed,rows,plain,published,weighted,histogram,hough,hough_points,hough_constant,tune}.o "${libraries[@]}" || exit 1
 exec_() { "$build/bankfold" exec "$@"; }
+
+# The program with --device gpu: the GPU is the emulator.
+# shellcheck source=tests/check/vote/same_votes.sh
+source tests/check/vote/same_votes.sh
+mkdir "$work/programs"
+mv "$work"/{bench,check,tables}.o "$work/programs"
+nvcc -shared "${flags[@]}" -o "$work/libbankfold-vote-cuda.so" "$work"/*.o -Xlinker --no-undefined || exit 1
+export BANKFOLD_VOTE_CUDA=$work/libbankfold-vote-cuda.so
+same_votes "$build/bankfold" exec --quiet "$build/bankfold"
+nvcc -Xcompiler -std=c11,-Wall,-Wextra,-Werror -Iinclude -Igpu/vote -c tests/check/vote/tuned.c \
+  -o "$work/programs/tuned.o" || exit 1
+nvcc "${flags[@]}" -o "$work/tuned" "$work"/programs/tuned.o "$work"/*.o "${libraries[@]}" || exit 1
 
 exec_ --quiet "$work/vote_bench" --check 600 || complain 'random cases differ'
 exec_ --quiet --machine pascal "$work/vote_bench" --check 60 ||

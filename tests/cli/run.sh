@@ -9,8 +9,9 @@
 #   | a line of its standard output       (: the last line, where the newline is missing)
 #   ! a line of its standard error
 #   ? its exit status, where not 0
-# Every transcript runs in an empty folder of its own, in which golden, data, examples, kernels and machines
-# lead to the project's folders. A command that ends with status 2 must leave the folder as it was.
+# Transcripts run beside each other, one for each core. Each has an empty folder of its own, in which golden, data,
+# examples, kernels and machines lead to the project's folders. A command that ends with status 2 must leave the
+# folder as it was.
 # "# skip when sanitized" leaves a transcript out where $SANITIZED is set.
 # --update writes what was printed into the transcripts.
 set -u
@@ -43,18 +44,18 @@ prefixed() {
   fi
 }
 
-# run_transcript FILE: prints the transcript as it came out this time.
-run_transcript() {
+# commands FILE OUTPUT ERRORS: prints the transcript as it came out this time.
+commands() {
   local line before status
   while IFS= read -r line || [ -n "$line" ]; do
     case $line in
     '$ '*)
       printf '%s\n' "$line"
       before=$(listing)
-      bash -c "${line#\$ }" >"$work/out" 2>"$work/err" </dev/null
+      bash -c "${line#\$ }" >"$2" 2>"$3" </dev/null
       status=$?
-      prefixed '|' "$work/out"
-      prefixed '!' "$work/err"
+      prefixed '|' "$2"
+      prefixed '!' "$3"
       [ $status = 0 ] || echo "? $status"
       if [ $status = 2 ] && [ "$before" != "$(listing)" ]; then
         echo 'LEFT BEHIND:'
@@ -66,22 +67,39 @@ run_transcript() {
   done <"$1"
 }
 
-passed=0 failed=0 skipped=0
+# transcript FILE FOLDER: runs it in FOLDER/run; what came out is in FOLDER/actual when it has ended.
+transcript() {
+  mkdir -p "$2/run"
+  ln -s "$root/tests/golden" "$root/tests/data" "$root/examples" "$root/machines" "$root/kernels" "$2/run"
+  (cd "$2/run" && commands "$1" "$2/out" "$2/err") >"$2/unfinished"
+  rm -rf "$2/run"
+  mv "$2/unfinished" "$2/actual"
+}
+
+# left_out FILE
+left_out() { [ -n "${SANITIZED-}" ] && grep -q '^# skip when sanitized' "$1"; }
+
+cores=$(nproc)
+number=0
 for file in "$@"; do
-  [ -e "$file" ] || continue
-  file=$(readlink -f "$file")
-  if [ -n "${SANITIZED-}" ] && grep -q '^# skip when sanitized' "$file"; then
+  number=$((number + 1))
+  [ -e "$file" ] || { echo "no transcript $file" >&2 && exit 2; }
+  left_out "$file" && continue
+  while [ "$(jobs -rp | wc -l)" -ge "$cores" ]; do wait -n; done
+  transcript "$(readlink -f "$file")" "$work/$number" &
+done
+wait
+
+passed=0 failed=0 skipped=0 number=0
+for file in "$@"; do
+  number=$((number + 1))
+  actual=$work/$number/actual
+  if left_out "$file"; then
     skipped=$((skipped + 1))
-    continue
-  fi
-  mkdir "$work/run"
-  ln -s "$root/tests/golden" "$root/tests/data" "$root/examples" "$root/machines" "$root/kernels" "$work/run"
-  (cd "$work/run" && run_transcript "$file") >"$work/actual"
-  rm -rf "$work/run"
-  if [ -n "$update" ]; then
-    cmp -s "$work/actual" "$file" || { cp "$work/actual" "$file" && echo "updated ${file#"$root"/}"; }
+  elif [ -n "$update" ]; then
+    cmp -s "$actual" "$file" || { cp "$actual" "$file" && echo "updated ${file#"$root"/}"; }
     passed=$((passed + 1))
-  elif diff -u "$file" "$work/actual" >"$work/diff"; then
+  elif diff -u "$file" "$actual" >"$work/diff" 2>&1; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))

@@ -15,15 +15,16 @@ fuzz() {
   local name=$1 seeds=tests/fuzz/corpus/${1#fuzz_}
   [ "$name" = fuzz_machine ] && seeds=machines
   mkdir -p "$work/$name"
-  "$build/tests/$name" -runs="$runs" -max_total_time=15 -seed=1 -max_len=4096 -timeout=10 \
+  "$build/tests/$name" -runs="$runs" -max_total_time=10 -seed=1 -max_len=4096 -timeout=10 \
     -artifact_prefix="$work/" "$work/$name" "$seeds" >"$work/$name.log" 2>&1
   echo $? >"$work/$name.status"
 }
 
-# Two at a time.
+# One for each core.
+cores=$(nproc)
 names=$(basename -s .c tests/fuzz/fuzz_*.c)
 for name in $names; do
-  while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
+  while [ "$(jobs -rp | wc -l)" -ge "$cores" ]; do wait -n; done
   fuzz "$name" &
 done
 wait

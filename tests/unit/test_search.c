@@ -1,4 +1,5 @@
 /* Searches against brute force, against the documents' examples, and against each other. */
+#include "sanitized.h"
 #include "search/evaluate.h"
 #include "search/exact.h"
 #include "search/ladder.h"
@@ -388,17 +389,6 @@ static void small_classes_equal_brute_force(void **state) {
 /* ---- The documents' examples ---- */
 
 /* Sanitizers make the longest proof take a minute; other tests walk the same code. */
-#if defined __has_feature
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#if !defined IS_SANITIZED && defined __SANITIZE_ADDRESS__
-#define IS_SANITIZED 1
-#elif !defined IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
-
 static void workloads_reach_their_optimum(void **state) {
   (void)state;
   static const struct {

@@ -1,6 +1,7 @@
 /* The verifier on what a random change makes of rewritten PTX: it may accept that only where the
  * emulator sees no difference. And on the corpus, as the rewriter rewrites it. */
 #include "random.h"
+#include "sanitized.h"
 #include "verify.h"
 
 #include "apply/rewrite.h"
@@ -182,7 +183,7 @@ static void test_mutants(void **state) {
   for (unsigned i = 0; i < PAIRS; i++) {
     pick_side(pairs[i].path, '-', original);
     pick_side(pairs[i].path, '+', rewritten);
-    try_mutants(original, rewritten, &pairs[i], pairs[i].hashes, 6000);
+    try_mutants(original, rewritten, &pairs[i], pairs[i].hashes, IS_SANITIZED ? 1000 : 6000);
   }
 }
 
@@ -235,7 +236,8 @@ static void test_mutants_of_the_rewriter(void **state) {
     pick_side(pairs[rows[i].pair].path, '-', original);
     drop_lines(original, "mbarrier");
     rewrite(original, rows[i].hashes, rewritten);
-    try_mutants(original, rewritten, &pairs[rows[i].pair], rows[i].hashes, 3000);
+    try_mutants(original, rewritten, &pairs[rows[i].pair], rows[i].hashes,
+                IS_SANITIZED ? 500 : 3000);
   }
 }
 

@@ -1,0 +1,25 @@
+/* The verbs of `bankfold rgpu`, one file each (rgpu_VERB.c); cmd_rgpu.c has the table of them. */
+#ifndef BF_CLI_RGPU_H
+#define BF_CLI_RGPU_H
+
+#include "cli.h"
+#include "rgpu/map.h"
+
+typedef struct cli_rgpu_settings {
+  cli_common common;
+  const char *svg, *dot, *output, *kernel, *unit_slots;
+  uint64_t copies, cores, units, lanes, states, loop;
+  bool trade, recompute;
+} cli_rgpu_settings;
+
+/* Each returns the exit status. */
+int cli_rgpu_map(const cli_rgpu_settings *s, const char *file);
+int cli_rgpu_show(const cli_rgpu_settings *s, const char *file);
+int cli_rgpu_extract(const cli_rgpu_settings *s, const char *file);
+
+/* The ring that the options ask for. */
+bf_rgpu_ring cli_rgpu_ring(const cli_rgpu_settings *s);
+/* Two files that would both go to standard output, or over each other. */
+bool cli_rgpu_same_output(const char *one, const char *other);
+
+#endif
