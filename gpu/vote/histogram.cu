@@ -166,8 +166,8 @@ static unsigned threads_for(uint64_t vectors, unsigned loads, unsigned most) {
 // Parameters for PACKED and small images, whose time is that of a launch and of what blocks hand
 // on: few copies, for these must be cleared and added up. Every block adds all rows to the same
 // words, so that where rows are many, half as many blocks with tiles of twice the size are faster.
-// Measured on an H200, over all kinds of data together: bench/results, 12 bits 1536x1024. One copy
-// is 2% faster there than two, but has twice the wavefronts where all lanes meet in one bank.
+// Measured on an H200, over all kinds of data together: bench/results, 12 bits 1536x1024. Two copies
+// have half the wavefronts of one where all lanes meet in one bank.
 static bf_cuda_choice small_default(unsigned rows, uint64_t bytes, const Device &device) {
   const unsigned many_rows = 1024;
   uint64_t vectors = bytes / VECTOR_BYTES / device.sms + 1;
