@@ -175,6 +175,7 @@ static bool is_passed(const cli_command *command, const char *argument) {
 }
 
 int cli_parse(const cli_command *command, void *settings, int argc, char **argv, int *count) {
+  static char output_option[] = "--output"; /* what -o stands for */
   bool options_end = false;
   *count = 0;
   for (int i = 0; i < argc; i++) {
@@ -189,6 +190,11 @@ int cli_parse(const cli_command *command, void *settings, int argc, char **argv,
       argv[(*count)++] = argv[i];
       options_end = true;
     } else if (!options_end && strncmp(argv[i], "--", 2) == 0) {
+      int status = parse_option(command, settings, argc, argv, &i);
+      if (status >= 0)
+        return status;
+    } else if (!options_end && strcmp(argv[i], "-o") == 0 && find_option(command, "output", 6)) {
+      argv[i] = output_option;
       int status = parse_option(command, settings, argc, argv, &i);
       if (status >= 0)
         return status;

@@ -54,6 +54,7 @@ static void write_properties(const bf_hash *hash, bf_json *json, bool wants_json
     bf_json_number(json, "xor_inputs", cost.xor_inputs);
     bf_json_number(json, "instructions", cost.instructions);
     bf_json_number(json, "gate_depth", cost.gate_depth);
+    bf_json_number(json, "gates", cost.gates);
     bf_json_number(json, "bytes_wasted", wasted * word_bytes);
     bf_json_end(json, '}');
     bf_json_number(json, "granule_bytes", bf_hash_granule_words(hash) * word_bytes);

@@ -72,6 +72,7 @@ static void write_cost(bf_json *json, const bf_hash *hash, uint64_t bytes_wasted
   bf_json_number(json, "xor_inputs", cost.xor_inputs);
   bf_json_number(json, "instructions", cost.instructions);
   bf_json_number(json, "gate_depth", cost.gate_depth);
+  bf_json_number(json, "gates", cost.gates);
   bf_json_number(json, "bytes_wasted", bytes_wasted);
   bf_json_end(json, '}');
 }
@@ -139,6 +140,8 @@ static int write_ladder_json(const bf_machine *machine, const bf_ladder *ladder,
     bf_json_number(&json, "conflicts", step->conflicts);
     bf_json_number(&json, "bytes_wasted", step->bytes_wasted);
     bf_json_number(&json, "instructions", step->instructions);
+    bf_json_number(&json, "gates", step->gates);
+    bf_json_number(&json, "gate_delays", step->gate_delays);
     bf_json_bool(&json, "proven", step->proven);
     bf_json_end(&json, '}');
   }
@@ -176,18 +179,18 @@ static void write_solution_text(const settings *own, const bf_solution *solution
 }
 
 static void write_ladder_text(const bf_ladder *ladder, bool color, bf_text *text) {
-  bf_text_addf(text, "%-12s %12s %9s %12s %12s  %s\n", "step", "conflicts", "removed",
-               "bytes unused", "instructions", "hash");
+  bf_text_addf(text, "%-12s %12s %9s %12s %12s %5s %6s  %s\n", "step", "conflicts", "removed",
+               "bytes unused", "instructions", "gates", "delays", "hash");
   for (unsigned i = 0; i < ladder->count; i++) {
     const bf_ladder_step *step = &ladder->step[i];
     bool chosen = i == ladder->recommended;
-    bf_text_addf(text, "%s%-12s %12llu %8.1f%% %12llu %12u  %s%s%s\n",
-                 color && chosen ? "\033[1;32m" : "", step->name,
-                 (unsigned long long)step->conflicts,
-                 100 * removed(ladder->conflicts_before, step->conflicts),
-                 (unsigned long long)step->bytes_wasted, step->instructions, step->hash,
-                 i + 1 == ladder->count && step->proven ? "  (proven minimum)" : "",
-                 color && chosen ? "\033[0m" : "");
+    bf_text_addf(
+        text, "%s%-12s %12llu %8.1f%% %12llu %12u %5u %6u  %s%s%s\n",
+        color && chosen ? "\033[1;32m" : "", step->name, (unsigned long long)step->conflicts,
+        100 * removed(ladder->conflicts_before, step->conflicts),
+        (unsigned long long)step->bytes_wasted, step->instructions, step->gates, step->gate_delays,
+        step->hash, i + 1 == ladder->count && step->proven ? "  (proven minimum)" : "",
+        color && chosen ? "\033[0m" : "");
   }
   const bf_ladder_step *best = &ladder->step[ladder->recommended];
   if (ladder->granule_bytes > 4)

@@ -108,11 +108,13 @@ BF_API uint64_t bf_hash_place(const bf_hash *hash, uint64_t word);
 BF_API int bf_hash_unplace(const bf_hash *hash, uint64_t place, uint64_t *word);
 
 /* What a hash costs: 2-input XOR gates' inputs counted as terms beyond the first per bank bit,
- * integer instructions per address in software, and levels of 2-input XOR gates. */
+ * integer instructions per address in software, gate delays (levels of 2-input gates), and 2-input
+ * gates of any kind. */
 typedef struct bf_hash_cost {
   unsigned xor_inputs;
   unsigned instructions;
   unsigned gate_depth;
+  unsigned gates;
 } bf_hash_cost;
 BF_API bf_hash_cost bf_hash_get_cost(const bf_hash *hash);
 

@@ -20,7 +20,9 @@ exec 9<"$work"
 flock 9 # one at a time
 mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT
-cp -r kernels reproduce "$work"
+cp -r kernels reproduce include "$work"
+mkdir "$work/gpu"
+cp -r gpu/vote "$work/gpu"
 cd "$work"
 for source in kernels/*/*.cu reproduce/*.cu reproduce/*/*.cu; do
   name=$(basename "$source" .cu)
@@ -30,9 +32,9 @@ for source in kernels/*/*.cu reproduce/*.cu reproduce/*/*.cu; do
   esac
   target=$out/$name.ptx
   [ "$out" = --here ] && target=$root/${source%.cu}.ptx
-  nvcc -std=c++17 -arch=compute_80 -lineinfo -ptx "$source" -o made.ptx
+  nvcc -std=c++17 -arch=compute_80 -Iinclude -lineinfo -ptx "$source" -o made.ptx
   sed -E '/^[[:space:]]*\.file/ {
-      s|"[^"]*/(kernels\|reproduce)/|"\1/|
+      s|"[^"]*/(kernels\|reproduce\|gpu)/|"\1/|
       s|"/[^"]*/include/|"cuda/include/|
     }' made.ptx >"$target"
 done

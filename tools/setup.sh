@@ -2,7 +2,8 @@
 # configures build folders. Packages are named as Debian and Ubuntu name them.
 # shellcheck shell=bash
 
-missing=''
+missing='' # what is needed
+wanted=''  # what some checks need, which are skipped without it
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -11,6 +12,13 @@ need() {
   local package=$1
   shift
   "$@" >/dev/null 2>&1 || missing="$missing $package"
+}
+
+# want PACKAGE CHECK...: the same for what ./test can do without.
+want() {
+  local package=$1
+  shift
+  "$@" >/dev/null 2>&1 || wanted="$wanted $package"
 }
 
 need_to_build() {
@@ -32,6 +40,10 @@ need_to_test() {
   need libcmocka-dev pkg-config --exists cmocka
   need python3 has python3
   need iverilog has iverilog
+  want verilator has verilator
+  want yosys has yosys
+  want qflow-tech-osu018 test -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib
+  want opensta has sta
   need z3 has z3
   need zstd has zstd
   need man-db has man
@@ -49,35 +61,46 @@ clang_has_sanitizers() {
   return $status
 }
 
+# apt PACKAGE...: installs packages; what it prints where that fails.
+apt() {
+  local log status=0
+  log=$(mktemp)
+  # A list of packages that cannot be refreshed may still be good enough.
+  # shellcheck disable=SC2086 # as_root is empty or two words
+  { $as_root apt-get update -q; $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends "$@"; } >"$log" 2>&1 || status=1
+  [ $status = 0 ] || tail -n 20 "$log" >&2
+  rm -f "$log"
+  return $status
+}
+
 # Installs what is missing, or says how and exits with status 2.
 install_missing() {
-  [ -n "$missing" ] || return 0
-  local as_root='' packages
+  [ -n "$missing$wanted" ] || return 0
+  local as_root='' packages more
   read -ra packages <<<"$missing"
+  read -ra more <<<"$wanted"
   if ! has apt-get; then
-    echo "Missing, by their Debian names: ${packages[*]}. Please install them." >&2
+    echo "Missing, by their Debian names: ${packages[*]} ${more[*]}. Please install them." >&2
+    [ -z "$missing" ] && return 0
     exit 2
   elif [ "$(id -u)" != 0 ]; then
     as_root='sudo -n'
     if ! has sudo || ! sudo -n true 2>/dev/null; then
       echo "Some tools are missing. Please run:" >&2
-      echo "  sudo apt-get update && sudo apt-get install -y ${packages[*]}" >&2
+      echo "  sudo apt-get update && sudo apt-get install -y ${packages[*]} ${more[*]}" >&2
+      [ -z "$missing" ] && return 0
       exit 2
     fi
   fi
-  echo "Installing: ${packages[*]}"
-  local log
-  log=$(mktemp)
-  # A list of packages that cannot be refreshed may still be good enough.
-  # shellcheck disable=SC2086 # as_root is empty or two words
-  if ! { $as_root apt-get update -q; $as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -q -y --no-install-recommends "${packages[@]}"; } >"$log" 2>&1; then
-    tail -n 20 "$log" >&2
-    rm -f "$log"
+  echo "Installing: ${packages[*]} ${more[*]}"
+  if [ -n "$missing" ] && ! apt "${packages[@]}"; then
     echo "Could not install: ${packages[*]}" >&2
     exit 2
   fi
-  rm -f "$log"
+  if [ -n "$wanted" ] && ! apt "${more[@]}"; then
+    echo "Could not install: ${more[*]}. Checks that need them are skipped." >&2
+  fi
 }
 
 # What meson.build finds when it configures: files by pattern, and libraries that only tests need. A

@@ -67,7 +67,7 @@ typedef struct bf_cuda_choice {
 int bf_cuda_workspace_clear(void *workspace, size_t workspace_bytes, struct CUstream_st *stream);
 
 /* As bf_histogram_u32, _u64 and _f64. workspace NULL: workspace_bytes becomes what is needed, and
- * nothing else happens. choice NULL: bf_cuda_default; bf_cuda_tuned finds a better one in a file.
+ * nothing else happens. choice NULL: what bf_cuda_default says.
  * options->threads is ignored. A 32-bit count that overflows stays at UINT32_MAX. Weights of
  * BF_CUDA_SHARED and BF_CUDA_PACKED are summed in single precision inside a block and in double
  * from there on, those of BF_CUDA_PLAIN in double. */
@@ -96,6 +96,7 @@ typedef struct bf_cuda_hough_choice {
   unsigned threads;      /* in a block */
   unsigned angles;       /* TWO_STEP: 1, 2, 4 or 8 that a block votes for */
   unsigned slices;       /* TWO_STEP: parts of the list, each for other blocks */
+  unsigned edge_percent; /* BEST: edge pixels in 100 that are expected; 0: few, as edges are */
 } bf_cuda_hough_choice;
 
 /* The size and the angles of the space for an image: all of space but votes and points. */
@@ -117,7 +118,10 @@ int bf_cuda_tune(const char *path, const bf_pixels *image, const bf_histogram_op
  * where pixel type, weights and bins are equal and sizes are within the same power of two. */
 int bf_cuda_tuned(const char *path, const bf_pixels *image, const bf_histogram_options *options,
                   bf_cuda_choice *choice);
-/* What is taken where nothing was tuned. */
+/* What choice NULL means: the choice that bf_cuda_tune saved for this GPU and problem in the file
+ * of path NULL, where it can do what is asked for, or else parameters that were measured on an
+ * H200. The file is read once in a process, at the first call; what is tuned later holds from the
+ * next process on, and where bf_cuda_tuned's choice is given. */
 int bf_cuda_default(const bf_pixels *image, const bf_histogram_options *options,
                     bf_cuda_choice *choice);
 

@@ -4,19 +4,24 @@
 //   vote_bench --quick [FILE]   what is compared with, the defaults and what the tuner finds
 //   vote_bench --small [FILE]   all with images of a thousandth of the pixels, to try the program
 //   vote_bench --tables FILE    the sweeps of published tables; tables.cu says what is in the file
-//   vote_bench --check [N [M]]  random cases 0 to N-1 (M to N-1) against the CPU; status 1: some
-//   differ vote_bench --once ...       one small histogram, for `bankfold exec --json` vote_bench
-//   --tune FILE      tries the tuner
+//   vote_bench --check [N [M]]  values beside edges of bins, and random cases 0 to N-1 (M to N-1),
+//                               against the CPU; status 1: some differ
+//   vote_bench --once ...       one small histogram, for `bankfold exec --json`
+//   vote_bench --tune FILE      tries the tuner
 //
 // Prints a line for every problem, and writes a row for everything that was measured to the file.
 // Times are medians, between two events, of `calls` calls in a row (eight for small images); images
-// lie on the device, and calls write their result there. A row's `ratio` is the time of what it is
-// compared with (`against`) divided by its own. CUB is CUB's DeviceHistogram with its temporary
+// lie on the device, and calls write their result there. Small images are also measured one call at
+// a time (`alone`), for in a row a call may begin while the one before ends. Saved choices of the
+// tuner are not used: `default` is what holds without them. A row's `ratio` is the time of what it
+// is compared with (`against`) divided by its own. CUB is CUB's DeviceHistogram with its temporary
 // storage allocated before; -DBF_NO_CUB leaves it out.
 //
 // Two ceilings: copy_us is the time for the bytes that are read at the speed of a large copy,
 // measured in the same run. wavefront_us is the time that atomics in shared memory take: the
 // wavefronts of a sample of the image's warps, one cycle each, on all SMs at their highest clock.
+// For weights they are a load and a store, and for Hough transforms one for 32 votes, which is the
+// least that there can be.
 #include "check.cuh"
 #include "measure.cuh"
 #include "tables.cuh"
@@ -26,7 +31,6 @@
 #include <cub/device/device_histogram.cuh>
 #endif
 
-#include <chrono>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +44,7 @@ struct Subject {
   double bytes; // that have to be read
   const char *against;
   double against_us; // 0: not known
+  double least_us;   // the default's wavefronts, where they do not depend on the data; 0: they do
 };
 
 // Where rows go, and what ceilings are computed from.
@@ -97,6 +102,11 @@ static void print_head() {
                         "result,copy_us,wavefront_us\n");
 }
 
+// The time for accesses to shared memory of that many lanes, without conflicts.
+static double wavefronts_us(double lanes) {
+  return report.cycles_per_us > 0 ? lanes / WARP / report.cycles_per_us : 0;
+}
+
 // ---- Baselines ----
 
 __global__ void read_all(const uint4 *from, size_t vectors, unsigned *out) {
@@ -152,10 +162,10 @@ static void measure_machine(size_t bytes) {
 
 template <typename Sample>
 static double measure_cub(const Data &data, size_t bins, double high, unsigned calls,
-                          const std::vector<uint32_t> &wanted, bool *right) {
-#ifdef BF_NO_CUB
-  (void)data, (void)bins, (void)high, (void)calls, (void)wanted;
+                          const std::vector<uint32_t> &wanted, bool *right, Alone *alone) {
   *right = true;
+#ifdef BF_NO_CUB
+  (void)data, (void)bins, (void)high, (void)calls, (void)wanted, (void)alone;
   return -1;
 #else
   size_t bytes = 0, pixels = data.image.width * data.image.height;
@@ -170,6 +180,8 @@ static double measure_cub(const Data &data, size_t bins, double high, unsigned c
   must(call(), "CUB");
   storage = device_array<unsigned char>(bytes);
   double us = median_us(calls, call);
+  if (calls > 1)
+    *alone = alone_us(call);
   std::vector<uint32_t> got(bins);
   must(cudaMemcpy(got.data(), counts, bins * 4, cudaMemcpyDeviceToHost), "CUB");
   *right = got == wanted;
@@ -237,11 +249,11 @@ static double wavefront_time(const Case &one, const bf_cuda_choice &choice) {
         }
         wavefronts += count_wavefronts(words, count);
       }
-  return atomics ? (double)wavefronts / atomics * pixels / WARP / report.cycles_per_us : 0;
+  return atomics ? (double)wavefronts / atomics * wavefronts_us((double)pixels) : 0;
 }
 
 static double measure_way(Case *one, const bf_cuda_choice *choice, const char *name,
-                          const char *parameters, double wavefront_us = 0) {
+                          const char *parameters, double wavefront_us = 0, Alone *alone = NULL) {
   size_t bytes = 0;
   if (bf_cuda_histogram_u32(NULL, &bytes, &one->data.image, &one->options, choice, NULL, 0) !=
       BF_OK)
@@ -249,10 +261,13 @@ static double measure_way(Case *one, const bf_cuda_choice *choice, const char *n
   unsigned char *workspace = device_array<unsigned char>(bytes);
   uint32_t *counts = device_array<uint32_t>(one->options.bins);
   bf_cuda_workspace_clear(workspace, bytes, 0);
-  double us = median_us(one->calls, [&] {
+  auto call = [&] {
     return bf_cuda_histogram_u32(workspace, &bytes, &one->data.image, &one->options, choice, counts,
                                  0);
-  });
+  };
+  double us = median_us(one->calls, call);
+  if (alone && one->calls > 1)
+    *alone = alone_us(call);
   std::vector<uint32_t> got(one->options.bins);
   must(cudaMemcpy(got.data(), counts, got.size() * 4, cudaMemcpyDeviceToHost), name);
   print_row(one->subject, name, parameters, us, got == one->wanted, wavefront_us);
@@ -315,6 +330,17 @@ static std::string describe_fully(const bf_cuda_choice &choice) {
   return std::string(method_names[choice.method]) + " " + describe(choice);
 }
 
+// Rows and a line for calls one at a time; times that are not known are negative.
+static void print_alone(Subject subject, const char *parameters, double cub_us, double usual_us) {
+  subject.against = "CUB alone";
+  subject.against_us = cub_us;
+  print_row(subject, "CUB alone", parameters, cub_us, true);
+  print_row(subject, "default alone", parameters, usual_us, true);
+  if (usual_us > 0)
+    printf("  one call at a time, %s: %.1f against %.1f, ratio %.2f\n", parameters, usual_us,
+           cub_us, cub_us > 0 ? cub_us / usual_us : 0);
+}
+
 // What the tuner finds, with a file that is thrown away. Not for small images, which are for trying
 // this program.
 static bool tune(const bf_pixels &image, const bf_histogram_options &options,
@@ -349,27 +375,32 @@ static void measure_case(Kind kind, bf_pixel_type type, size_t width, size_t hei
                  bins,
                  (double)one.data.host.size(),
                  "CUB",
+                 0,
                  0};
   reference(&one);
   double top = high ? high : type == BF_PIXEL_U8 ? 256 : type == BF_PIXEL_U16 ? 65536 : 1;
   bool right;
+  Alone cub = {-1, -1}, usual = {-1, -1};
   double us = type == BF_PIXEL_U8
-                  ? measure_cub<uint8_t>(one.data, bins, top, one.calls, one.wanted, &right)
+                  ? measure_cub<uint8_t>(one.data, bins, top, one.calls, one.wanted, &right, &cub)
               : type == BF_PIXEL_U16
-                  ? measure_cub<uint16_t>(one.data, bins, top, one.calls, one.wanted, &right)
-                  : measure_cub<float>(one.data, bins, top, one.calls, one.wanted, &right);
+                  ? measure_cub<uint16_t>(one.data, bins, top, one.calls, one.wanted, &right, &cub)
+                  : measure_cub<float>(one.data, bins, top, one.calls, one.wanted, &right, &cub);
   one.subject.against_us = us;
   print_row(one.subject, "CUB", "DeviceHistogram", us, right);
   measure_ceilings(one.subject, one.data, one.calls);
   bf_cuda_choice choice = {};
   bf_cuda_default(&one.data.image, &one.options, &choice);
   double wavefront_us = wavefront_time(one, choice);
-  double usual_us = measure_way(&one, NULL, "default", describe(choice).c_str(), wavefront_us);
+  double usual_us =
+      measure_way(&one, NULL, "default", describe(choice).c_str(), wavefront_us, &usual);
   double tuned_us = -1;
   if (tune(one.data.image, one.options, &choice))
     tuned_us = measure_way(&one, &choice, "tuned", describe_fully(choice).c_str(),
                            wavefront_time(one, choice));
   print_line(one.subject, usual_us, tuned_us, wavefront_us);
+  print_alone(one.subject, "between events", cub.events_us, usual.events_us);
+  print_alone(one.subject, "until done on the host's clock", cub.host_us, usual.host_us);
   if (sweep >= PACKED_SWEEP)
     measure_packed(&one);
   if (sweep == ALL_WAYS)
@@ -406,7 +437,7 @@ static double measure_weights(Subject *subject, const bf_pixels &image,
   bool right = sums_agree(got, wanted);
   if (subject->against_us == 0)
     subject->against_us = us;
-  print_row(*subject, name, parameters, us, right);
+  print_row(*subject, name, parameters, us, right, choice ? 0 : subject->least_us);
   cudaFree(workspace);
   cudaFree(sums);
   return us;
@@ -425,7 +456,8 @@ static void measure_weighted(Kind kind, size_t width, size_t height, bool all) {
                      256,
                      (double)(data.host.size() + weights.host.size()),
                      "copy by copy R=32",
-                     0};
+                     0,
+                     2 * wavefronts_us((double)data.host.size())};
   std::vector<double> wanted(256);
   for (size_t i = 0; i < data.host.size(); i++)
     wanted[data.host[i]] += ((const float *)weights.host.data())[i];
@@ -452,7 +484,7 @@ static void measure_weighted(Kind kind, size_t width, size_t height, bool all) {
   if (tune(data.image, options, &choice))
     tuned_us = measure_weights(&subject, data.image, options, &choice, "tuned",
                                describe_fully(choice).c_str(), wanted);
-  print_line(subject, usual_us, tuned_us, 0);
+  print_line(subject, usual_us, tuned_us, subject.least_us);
   free_data(&data);
   free_data(&weights);
 }
@@ -476,17 +508,21 @@ static double measure_hough_way(Subject *subject, const bf_pixels &edges,
     snprintf(parameters, sizeof parameters, "%s R=%u threads=%u angles=%u slices=%u",
              layout_names[choice->layout], choice->copies, choice->threads, choice->angles,
              choice->slices);
-  print_row(*subject, name, parameters, us, got == wanted);
+  print_row(*subject, name, parameters, us, got == wanted, choice ? 0 : subject->least_us);
   cudaFree(workspace);
   cudaFree(votes);
   return us;
 }
 
 static void sweep_hough(Subject *subject, const bf_pixels &edges, const bf_hough_options &options,
-                        const std::vector<uint32_t> &wanted, bool all) {
+                        const std::vector<uint32_t> &wanted, unsigned percent, bool all) {
   bf_cuda_hough_choice choice = {BF_CUDA_HOUGH_CONSTANT};
-  print_line(*subject, measure_hough_way(subject, edges, options, NULL, "default", wanted), -1, 0);
+  print_line(*subject, measure_hough_way(subject, edges, options, NULL, "default", wanted), -1,
+             subject->least_us);
   measure_hough_way(subject, edges, options, &choice, "constant time", wanted);
+  choice = {BF_CUDA_HOUGH_BEST};
+  choice.edge_percent = percent;
+  measure_hough_way(subject, edges, options, &choice, "edges told", wanted);
   for (unsigned layout = 0; layout < 3; layout++)
     for (unsigned copies : {1u, 2u, 4u, 6u, 8u})
       for (unsigned threads : {128u, 256u, 512u, 1024u}) {
@@ -505,12 +541,6 @@ static void sweep_hough(Subject *subject, const bf_pixels &edges, const bf_hough
             measure_hough_way(subject, edges, options, &choice, "two steps", wanted);
           }
       }
-}
-
-static double now_us() {
-  return std::chrono::duration<double, std::micro>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 // The CPU's library on one thread is what the GPU is compared with.
@@ -540,6 +570,9 @@ static void measure_hough(size_t width, size_t height, unsigned percent, bf_houg
     wanted.assign(space.votes, space.votes + space.angles * space.rhos);
     bf_hough_space_clear(&space);
   }
+  uint64_t votes = 0;
+  for (uint32_t count : wanted)
+    votes += count;
   char data[64];
   snprintf(data, sizeof data, "%u%% edges", percent);
   Subject subject = {form == BF_HOUGH_POLAR ? "Hough polar" : "Hough Cartesian",
@@ -548,10 +581,11 @@ static void measure_hough(size_t width, size_t height, unsigned percent, bf_houg
                      wanted.size(),
                      (double)pixels,
                      "CPU one thread",
-                     best};
+                     best,
+                     wavefronts_us((double)votes)};
   print_row(subject, "CPU one thread", "", best, true);
   edges.data = memory;
-  sweep_hough(&subject, edges, options, wanted, all);
+  sweep_hough(&subject, edges, options, wanted, percent, all);
   cudaFree(memory);
 }
 
@@ -567,16 +601,14 @@ static void measure_all(bool all, unsigned shrink) {
   for (unsigned kind = 0; kind < KINDS; kind++) {
     bool sweep = all && kind <= RANDOM;
     size_t width = 1536 / shrink, height = 1024 / shrink, large = 8192 / shrink;
-    measure_case((Kind)kind, BF_PIXEL_U16, width, height, 256, 4096,
-                 sweep ? ALL_WAYS : DEFAULT_ONLY);
-    measure_case((Kind)kind, BF_PIXEL_U16, width, height, 4096, 4096,
-                 sweep ? PACKED_SWEEP : DEFAULT_ONLY);
-    measure_case((Kind)kind, BF_PIXEL_U16, large, large / 2, 4096, 4096,
-                 sweep ? PACKED_SWEEP : DEFAULT_ONLY);
-    measure_case((Kind)kind, BF_PIXEL_U16, large, large / 2, 256, 4096, DEFAULT_ONLY);
+    Sweep small = all ? PACKED_SWEEP : DEFAULT_ONLY, usual = sweep ? PACKED_SWEEP : DEFAULT_ONLY;
+    measure_case((Kind)kind, BF_PIXEL_U16, width, height, 256, 4096, sweep ? ALL_WAYS : small);
+    measure_case((Kind)kind, BF_PIXEL_U16, width, height, 4096, 4096, small);
+    measure_case((Kind)kind, BF_PIXEL_U16, large, large / 2, 4096, 4096, usual);
+    measure_case((Kind)kind, BF_PIXEL_U16, large, large / 2, 256, 4096, usual);
     measure_case((Kind)kind, BF_PIXEL_U16, large, large / 2, 65536, 0, DEFAULT_ONLY);
-    measure_case((Kind)kind, BF_PIXEL_F32, large / 2, large / 2, 256, 0, DEFAULT_ONLY);
-    measure_case((Kind)kind, BF_PIXEL_U8, width, height, 256, 0, DEFAULT_ONLY);
+    measure_case((Kind)kind, BF_PIXEL_F32, large / 2, large / 2, 256, 0, usual);
+    measure_case((Kind)kind, BF_PIXEL_U8, width, height, 256, 0, small);
   }
   for (unsigned kind = 0; kind < KINDS; kind++)
     measure_weighted((Kind)kind, 4096 / shrink, 4096 / shrink, all && kind <= RANDOM);
@@ -672,7 +704,7 @@ int main(int count, char **arguments) {
   if (strcmp(mode, "--check") == 0) {
     unsigned to = count > 2 ? (unsigned)strtoul(arguments[2], NULL, 10) : 6000;
     unsigned from = count > 3 ? (unsigned)strtoul(arguments[3], NULL, 10) : 0;
-    int wrong = check_refusals() + check_cases(from, to);
+    int wrong = check_refusals() + check_bin_edges() + check_cases(from, to);
     printf("%u cases, %d wrong\n", to - from, wrong);
     return wrong != 0;
   }
@@ -686,6 +718,7 @@ int main(int count, char **arguments) {
     return try_tuner(arguments[2]);
   if (strcmp(mode, "--tables") == 0 && (count == 3 || count == 4))
     return measure_tables(arguments[2], count == 4 ? (unsigned)strtoul(arguments[3], NULL, 10) : 1);
+  setenv("BANKFOLD_VOTE_TUNED", "/dev/null", 1);
   bool small = strcmp(mode, "--small") == 0, quick = strcmp(mode, "--quick") == 0;
   int options = small || quick;
   if (count > 2 + options || (count > 1 + options && arguments[1 + options][0] == '-'))

@@ -330,7 +330,8 @@ static bool check_hough(unsigned number, Random *random) {
                                  1 + random->below(4),
                                  64u << random->below(3),
                                  1u << random->below(4),
-                                 1 + random->below(3)};
+                                 1 + random->below(3),
+                                 random->below(101)};
   std::vector<uint32_t> wanted(space.votes, space.votes + space.angles * space.rhos);
   std::vector<uint32_t> got(wanted.size());
   bf_hough_space_clear(&space);
@@ -354,6 +355,76 @@ int check_cases(unsigned from, unsigned to) {
     wrong += !right;
   }
   return wrong;
+}
+
+// ---- Values beside the edges of bins ----
+
+// PACKED and PLAIN against the CPU for an image of one row.
+static int check_values(const bf_pixels &host, size_t bytes, const bf_histogram_options &options) {
+  Buffer buffer;
+  bf_pixels device = host;
+  bf_diagnostic diagnostic;
+  std::vector<uint32_t> wanted(options.bins);
+  device.data = buffer.fill(host.data, bytes, 0);
+  if (bf_histogram_u32(&host, &options, wanted.data(), &diagnostic) != BF_OK) {
+    fprintf(stderr, "edges of bins: %s\n", diagnostic.message);
+    return 1;
+  }
+  int wrong = 0;
+  for (bf_cuda_method method : {BF_CUDA_PACKED, BF_CUDA_PLAIN}) {
+    bf_cuda_choice choice = {method, BF_CUDA_BIN_BY_BIN, 1, 256, 1, 2};
+    std::vector<uint32_t> got(options.bins);
+    char what[128];
+    snprintf(what, sizeof what, "edges of %zu bins from %g to %g, pixels of type %d, method %d",
+             options.bins, options.low, options.high, (int)host.type, (int)method);
+    int error = run_twice(bf_cuda_histogram_u32, &device, &options, &choice, &got);
+    wrong += !check_result(0, what, error, BF_OK) || !compare(0, what, got, wanted, true);
+  }
+  return wrong;
+}
+
+// Two floats on either side of the float nearest to every edge, that one, and the middle of every
+// bin: where single precision is off by the least it can be, and where it must not be asked twice.
+static int check_float_edges(double low, double high, size_t bins) {
+  std::vector<float> values;
+  for (size_t i = 0; i <= bins; i++) {
+    float edge = (float)(low + (high - low) * (double)i / (double)bins);
+    float below = nextafterf(edge, -INFINITY), above = nextafterf(edge, INFINITY);
+    float middle = (float)(low + (high - low) * ((double)i + 0.5) / (double)bins);
+    values.insert(values.end(), {nextafterf(below, -INFINITY), below, edge, above,
+                                 nextafterf(above, INFINITY), middle});
+  }
+  bf_pixels image = {values.data(), BF_PIXEL_F32, 1, values.size(), 1, 0, NULL, 0};
+  bf_histogram_options options = {};
+  options.bins = bins;
+  options.low = low;
+  options.high = high;
+  return check_values(image, values.size() * sizeof(float), options);
+}
+
+// All values of 16 bits.
+static int check_word_edges(double low, double high, size_t bins) {
+  std::vector<uint16_t> values(65536);
+  for (size_t i = 0; i < values.size(); i++)
+    values[i] = (uint16_t)i;
+  bf_pixels image = {values.data(), BF_PIXEL_U16, 1, values.size(), 1, 0, NULL, 0};
+  bf_histogram_options options = {};
+  options.bins = bins;
+  options.low = low;
+  options.high = high;
+  return check_values(image, values.size() * sizeof(uint16_t), options);
+}
+
+int check_bin_edges(void) {
+  static const double ranges[][2] = {{0, 1},     {0, 0.7},   {-1, 1},         {0.1, 0.7},
+                                     {-3.3, -2}, {20, 20.5}, {-1e-5, 3.7e-5}, {1e6, 3e6}};
+  static const size_t bins[] = {1, 3, 10, 255, 256, 1000};
+  int wrong = 0;
+  for (const auto &range : ranges)
+    for (size_t count : bins)
+      wrong += check_float_edges(range[0], range[1], count);
+  return wrong + check_float_edges(0, 0.7, 4096) + check_float_edges(0.1, 0.7, 20000) +
+         check_word_edges(0, 4095, 819) + check_word_edges(-7, 1000.5, 403);
 }
 
 // ---- What is refused ----

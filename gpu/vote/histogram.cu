@@ -157,37 +157,38 @@ static unsigned copies_that_fit(unsigned rows, unsigned most, unsigned blocks,
   return copies;
 }
 
-// Parameters for PACKED and small images, whose time is that of a launch: one tile per block and
-// one block per SM, and few copies, for these must be cleared and added up.
+// Threads for tiles of that many vectors, at least 256 for their reads to be under way together.
+static unsigned threads_for(uint64_t vectors, unsigned loads, unsigned most) {
+  uint64_t threads = (vectors + loads * WARP - 1) / (loads * WARP) * WARP;
+  return threads < 256 ? 256 : threads > most ? most : (unsigned)threads;
+}
+
+// Parameters for PACKED and small images, whose time is that of a launch and of what blocks hand
+// on: few copies, for these must be cleared and added up. Every block adds all rows to the same
+// words, so that where rows are many, half as many blocks with tiles of twice the size are faster.
+// Measured on an H200, over all kinds of data together: bench/results, 12 bits 1536x1024. Two copies
+// have half the wavefronts of one where all lanes meet in one bank.
 static bf_cuda_choice small_default(unsigned rows, uint64_t bytes, const Device &device) {
   const unsigned many_rows = 1024;
   uint64_t vectors = bytes / VECTOR_BYTES / device.sms + 1;
-  unsigned most = rows > many_rows ? 1024 : 512, loads = 1;
-  while (loads < 4 && vectors > loads * most)
-    loads *= 2;
-  unsigned threads = (unsigned)(vectors / loads / WARP + 1) * WARP;
-  threads = threads < 128 ? 128 : threads > most ? most : threads;
-  return {BF_CUDA_PACKED,
-          BF_CUDA_BIN_BY_BIN,
-          rows > many_rows ? 1 : copies_that_fit(rows, 8, 8, device),
-          threads,
-          1,
-          loads};
+  if (rows > many_rows)
+    return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, 1, threads_for(2 * vectors, 4, 1024), 1, 4};
+  unsigned loads = vectors > 512 ? 4 : vectors > 256 ? 2 : 1;
+  return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, 2, 256, 1, loads};
 }
 
-// Parameters for PACKED. Large images: a bank for every lane where 32 copies fit twice, or else as
-// many copies as there is room for. Measured on an H200 (bench/results): fewer threads with more
-// reads in flight are faster. Rows that have to be computed keep more threads busy.
+// Parameters for PACKED. Large images: a bank for every lane, or else as many copies as there is
+// room for, and one block per SM with four reads of every thread under way. Where rows are
+// computed, mostly of floats, there are fewer atomics to the byte: 8 copies, which are at most four
+// wavefronts, are as good and sooner added up. Measured on an H200, as above.
 static bf_cuda_choice packed_default(const Request &request) {
   unsigned rows = request.type == BF_PIXEL_U8 ? BYTE_VALUES : request.bins.count + 1;
   uint64_t bytes = request.image.width * request.image.height * pixel_bytes(request.type);
   uint64_t round = (uint64_t)request.device.sms * 512 * VECTOR_BYTES;
   if (bytes <= 4 * round)
     return small_default(rows, bytes, request.device);
-  if (copies_that_fit(rows, WARP, 2, request.device) == WARP)
-    return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, WARP, is_shifted(request) ? 256u : 512u, 2, 4};
-  unsigned copies = copies_that_fit(rows, WARP, 1, request.device);
-  return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, 1024, 1, 4};
+  unsigned copies = copies_that_fit(rows, is_shifted(request) ? WARP : 8, 1, request.device);
+  return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, copies, copies == WARP ? 768u : 1024u, 1, 4};
 }
 
 static bf_cuda_choice default_choice(const Request &request) {
@@ -196,6 +197,16 @@ static bf_cuda_choice default_choice(const Request &request) {
     return packed_default(request);
   return {
       BF_CUDA_PLAIN, BF_CUDA_BIN_BY_BIN, copies_that_fit(rows, WARP, 2, request.device), 512, 2, 1};
+}
+
+// Whether a choice of the tuner is one for this call: lines of its file are not about masks,
+// channels, addresses and ranges.
+static bool takes(const Request &request, const bf_cuda_choice &choice) {
+  size_t rows = request.type == BF_PIXEL_U8 ? BYTE_VALUES : request.bins.count + 1;
+  if (choice.method != BF_CUDA_PACKED)
+    return choice.method == BF_CUDA_PLAIN;
+  return can_pack(request) && (!is_shifted(request) || rows * choice.copies * 4 + 64 <=
+                                                           (size_t)request.device.shared_limit);
 }
 
 // Fills in what a choice leaves open, and refuses what makes no sense.
@@ -221,6 +232,16 @@ static int complete(const Request &request, bf_cuda_choice *choice) {
   return BF_OK;
 }
 
+// What choice NULL means.
+static bf_cuda_choice usual_choice(const Request &request, const bf_pixels *image,
+                                   const bf_histogram_options *options) {
+  bf_cuda_choice saved;
+  if (!options->weights && vote_saved(request.device.number, image, options, &saved) &&
+      complete(request, &saved) == BF_OK && takes(request, saved))
+    return saved;
+  return default_choice(request);
+}
+
 static int make_request(const bf_pixels *image, const bf_histogram_options *options,
                         const bf_cuda_choice *choice, Request *request) {
   *request = {};
@@ -240,7 +261,7 @@ static int make_request(const bf_pixels *image, const bf_histogram_options *opti
   request->scaled = make_scale(request->bins, image->type, &request->scale);
   if (!options->weights)
     join_rows(&request->image, NULL, image->type);
-  request->choice = choice ? *choice : default_choice(*request);
+  request->choice = choice ? *choice : usual_choice(*request, image, options);
   return choice ? complete(*request, &request->choice) : BF_OK;
 }
 
@@ -454,6 +475,21 @@ static bf_cuda_choice weighted_default(const Request &request, const Weights &we
   return {method, BF_CUDA_BIN_BY_BIN, WARP, 512, 2, 1};
 }
 
+// Whether a choice makes sums of weights.
+static bool takes_weights(const Request &request, const Weights &weights, bf_cuda_method method) {
+  return method == BF_CUDA_PLAIN || method == BF_CUDA_SHARED ||
+         (method == BF_CUDA_PACKED && can_pack_weights(request, weights));
+}
+
+static bf_cuda_choice usual_weighted(const Request &request, const Weights &weights,
+                                     const bf_pixels *image, const bf_histogram_options *options) {
+  bf_cuda_choice saved;
+  if (vote_saved(request.device.number, image, options, &saved) &&
+      complete(request, &saved) == BF_OK && takes_weights(request, weights, saved.method))
+    return saved;
+  return weighted_default(request, weights);
+}
+
 static int make_weighted(const bf_pixels *image, const bf_histogram_options *options,
                          const bf_cuda_choice *choice, Request *request, Weights *weights) {
   int error = make_request(image, options, choice, request);
@@ -463,12 +499,8 @@ static int make_weighted(const bf_pixels *image, const bf_histogram_options *opt
     return error;
   join_rows(&request->image, weights, request->type);
   if (!choice)
-    request->choice = weighted_default(*request, *weights);
-  if (request->choice.method > BF_CUDA_SHARED || request->choice.method == BF_CUDA_GLOBAL)
-    return BF_UNSUPPORTED;
-  if (request->choice.method == BF_CUDA_PACKED && !can_pack_weights(*request, *weights))
-    return BF_UNSUPPORTED;
-  return BF_OK;
+    request->choice = usual_weighted(*request, *weights, image, options);
+  return takes_weights(*request, *weights, request->choice.method) ? BF_OK : BF_UNSUPPORTED;
 }
 
 extern "C" int bf_cuda_histogram_f64(void *workspace, size_t *workspace_bytes,

@@ -8,6 +8,11 @@
 static const double pi = 3.14159265358979323846;
 enum { MAX_SIDE = 65536, MAX_RHO = 1 << 20, MAX_ANGLES = 1 << 20 };
 
+// From so many edge pixels in 100 on, CONSTANT is faster than TWO_STEP, whose time grows with them:
+// between the 21% and the 50% measured on an H200 (bench/results), where a line through the times
+// of TWO_STEP meets the time of CONSTANT.
+enum { MANY_EDGES_PERCENT = 37 };
+
 static int set_angles(const bf_hough_options *options, bf_hough_space *space) {
   double low = options->theta_low, high = options->theta_high;
   double step = options->theta_step == 0 ? pi / 180 : options->theta_step;
@@ -106,17 +111,18 @@ static bool can_shift(const bf_hough_space &space, bool weighted) {
   return space.form == BF_HOUGH_CARTESIAN && space.rho_step == 1 && !weighted;
 }
 
-// Angles and slices that fill the GPU with two blocks per SM, as many angles as fit.
+// Two angles per block where they fit, and slices that make it one block per SM: the best over
+// 10%, 21% and 50% edges together on an H200 (bench/results).
 static void fill_two_step(const Hough &hough, const Device &device, bf_cuda_hough_choice *choice) {
   size_t line_bytes = ((size_t)hough.rhos + 1) * choice->copies * sizeof(unsigned) + 16;
   if (!choice->angles) {
-    choice->angles = 4;
+    choice->angles = 2;
     while (choice->angles > 1 && line_bytes * choice->angles > (size_t)device.shared_limit / 2)
       choice->angles /= 2;
   }
   unsigned groups = (hough.angles + choice->angles - 1) / choice->angles;
   if (!choice->slices)
-    choice->slices = 2 * (unsigned)device.sms > groups ? 2 * device.sms / groups : 1;
+    choice->slices = (unsigned)device.sms > groups ? device.sms / groups : 1;
   if (choice->method == BF_CUDA_HOUGH_BEST)
     choice->method = line_bytes * choice->angles <= (size_t)device.shared_limit
                          ? BF_CUDA_HOUGH_TWO_STEP
@@ -125,7 +131,8 @@ static void fill_two_step(const Hough &hough, const Device &device, bf_cuda_houg
 
 static int complete(const bf_hough_space &space, const Hough &hough, const Device &device,
                     bf_cuda_hough_choice *choice) {
-  if (choice->method == BF_CUDA_HOUGH_BEST && can_shift(space, hough.weighted))
+  if (choice->method == BF_CUDA_HOUGH_BEST && choice->edge_percent >= MANY_EDGES_PERCENT &&
+      can_shift(space, hough.weighted))
     choice->method = BF_CUDA_HOUGH_CONSTANT;
   if (!choice->copies)
     choice->copies = 1;
@@ -135,7 +142,8 @@ static int complete(const bf_hough_space &space, const Hough &hough, const Devic
   unsigned angles = choice->angles;
   if (choice->copies > 8 || choice->threads % WARP || choice->threads > 1024 ||
       choice->layout >= BF_CUDA_HASHED || angles > 8 || (angles & (angles - 1)) ||
-      choice->slices > 4096 || choice->method > BF_CUDA_HOUGH_CONSTANT)
+      choice->slices > 4096 || choice->edge_percent > 100 ||
+      choice->method > BF_CUDA_HOUGH_CONSTANT)
     return BF_BAD_INPUT;
   if (choice->method == BF_CUDA_HOUGH_CONSTANT && !can_shift(space, hough.weighted))
     return BF_UNSUPPORTED;

@@ -42,6 +42,8 @@ __global__ static void add_spread(Hough hough, bf_cuda_layout layout, unsigned c
   }
 }
 
+#ifndef BF_VOTE_KERNELS_ONLY // reproduce/voting.cu
+
 size_t hough_global_bytes(const Hough &hough, const bf_cuda_hough_choice &choice) {
   return choice.copies < 2
              ? 0
@@ -66,6 +68,8 @@ int hough_global(const Hough &hough, const bf_cuda_hough_choice &choice, void *s
                                                    (const unsigned *)scratch);
   return vote_check();
 }
+
+#endif
 
 // ---- Two steps ----
 
@@ -243,6 +247,8 @@ __global__ void vote_lines(Hough hough, Points points, Lines lines, unsigned sli
     write_lines(hough, lines, counts + i * lines.words(), first_angle + i, slices == 1);
 }
 
+#ifndef BF_VOTE_KERNELS_ONLY
+
 template <int SHARE, bool WEIGHTED>
 static int launch(const Hough &hough, const Points &points, const Lines &lines,
                   const bf_cuda_hough_choice &choice, const Device &device, cudaStream_t stream) {
@@ -286,3 +292,5 @@ int hough_two_step(const Hough &hough, const bf_cuda_hough_choice &choice, void 
     return launch_share<MAX_SHARE>(hough, points, lines, choice, device, stream);
   }
 }
+
+#endif

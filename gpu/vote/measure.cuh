@@ -6,6 +6,7 @@
 #include "vote.cuh"
 
 #include <algorithm>
+#include <chrono>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string>
@@ -55,6 +56,34 @@ template <typename Call> inline double median_us(unsigned calls, Call call) {
   cudaEventDestroy(stop);
   std::sort(times.begin(), times.end());
   return times[times.size() / 2] * 1000.0 / calls;
+}
+
+inline double now_us() {
+  return std::chrono::duration<double, std::micro>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Times of calls that find an idle GPU, medians of 21: between two events around one call, and on
+// the host's clock until its result is there. Nothing of a call can overlap another one.
+struct Alone {
+  double events_us, host_us;
+};
+
+template <typename Call> inline Alone alone_us(Call call) {
+  const unsigned samples = 21;
+  std::vector<double> times;
+  for (unsigned i = 0; i < samples + 2; i++) {
+    must(cudaDeviceSynchronize(), "a call");
+    double start = now_us();
+    if (call() != 0)
+      return {-1, -1};
+    must(cudaDeviceSynchronize(), "a call");
+    if (i >= 2)
+      times.push_back(now_us() - start);
+  }
+  std::sort(times.begin(), times.end());
+  return {median_us(1, call), times[samples / 2]};
 }
 
 static const char *const method_names[] = {"packed",

@@ -248,6 +248,8 @@ __global__ void shuffle_pixels(const Pixel *from, Pixel *to, uint64_t pixels, un
     to[i] = i < rows * columns ? from[i % rows * columns + i / rows] : from[i];
 }
 
+#ifndef BF_VOTE_KERNELS_ONLY // reproduce/voting.cu
+
 // ---- The host's side ----
 
 // The grid, and shared memory of a kernel: refuses what does not fit.
@@ -331,3 +333,5 @@ size_t vote_published_bytes(const Job &job, bf_pixel_type type, const bf_cuda_ch
     return layout_words(job.layout, job.scale.bins, job.copies) * sizeof(unsigned);
   return 0;
 }
+
+#endif

@@ -6,6 +6,8 @@
 #include "vote.cuh"
 
 #include <algorithm>
+#include <float.h>
+#include <new>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,22 +29,48 @@ static std::string tuned_path(const char *path) {
   return home ? std::string(home) + "/.cache/bankfold/vote.tuned" : "";
 }
 
-// What stands before the first space of a line for this problem.
-static int make_key(const bf_pixels *image, const bf_histogram_options *options, std::string *key) {
-  Device device;
-  cudaDeviceProp properties;
-  if (!image || !options)
-    return BF_BAD_INPUT;
-  if (vote_device(&device) || cudaGetDeviceProperties(&properties, device.number) != cudaSuccess)
-    return BF_IO;
-  std::string name = properties.name;
-  std::replace(name.begin(), name.end(), ' ', '_');
+// What lines tell apart, besides the GPU.
+struct Problem {
+  unsigned type, weights, size; // weights 0: none; size: the power of two above the pixels
+  size_t bins;
+  bool operator==(const Problem &other) const {
+    return type == other.type && weights == other.weights && size == other.size &&
+           bins == other.bins;
+  }
+};
+
+static Problem make_problem(const bf_pixels *image, const bf_histogram_options *options) {
   unsigned size = 0;
   while (size < 63 && (uint64_t)1 << size < (uint64_t)image->width * image->height)
     size++;
+  return {(unsigned)image->type, options->weights ? (unsigned)options->weight_type + 1 : 0, size,
+          options->bins};
+}
+
+// The name of a GPU as it stands in lines; empty: there is no such GPU.
+static std::string device_name(int device) {
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    return "";
+  std::string name = properties.name;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+// What stands before the first space of a line for this problem.
+static int make_key(const bf_pixels *image, const bf_histogram_options *options, std::string *key) {
+  Device device;
+  if (!image || !options)
+    return BF_BAD_INPUT;
+  if (vote_device(&device))
+    return BF_IO;
+  std::string name = device_name(device.number);
+  if (name.empty())
+    return BF_IO;
+  Problem problem = make_problem(image, options);
   char rest[96];
-  snprintf(rest, sizeof rest, "|%d|%d|%zu|%u", (int)image->type,
-           options->weights ? (int)options->weight_type + 1 : 0, options->bins, size);
+  snprintf(rest, sizeof rest, "|%u|%u|%zu|%u", problem.type, problem.weights, problem.bins,
+           problem.size);
   *key = name + rest;
   return BF_OK;
 }
@@ -119,6 +147,52 @@ extern "C" int bf_cuda_tuned(const char *path, const bf_pixels *image,
   return BF_UNSUPPORTED;
 }
 
+// ---- What calls without a choice take ----
+
+struct Saved {
+  int device;
+  Problem problem;
+  bf_cuda_choice choice;
+};
+
+// Lines of the file that are about GPUs of this machine; others are passed over.
+static std::vector<Saved> read_saved() {
+  std::vector<std::string> lines;
+  std::vector<Saved> saved;
+  int devices = 0;
+  if (read_lines(tuned_path(NULL), &lines) || cudaGetDeviceCount(&devices) != cudaSuccess)
+    return saved;
+  for (int device = 0; device < devices; device++) {
+    std::string start = device_name(device) + "|";
+    for (const std::string &line : lines) {
+      Saved one = {device, {}, {}};
+      size_t space = line.find(' ');
+      if (space != std::string::npos && line.compare(0, start.size(), start) == 0 &&
+          sscanf(line.c_str() + start.size(), "%u|%u|%zu|%u", &one.problem.type,
+                 &one.problem.weights, &one.problem.bins, &one.problem.size) == 4 &&
+          parse_choice(line.c_str() + space, &one.choice))
+        saved.push_back(one);
+    }
+  }
+  return saved;
+}
+
+// The file is read once: a call must not wait for a disk.
+bool vote_saved(int device, const bf_pixels *image, const bf_histogram_options *options,
+                bf_cuda_choice *choice) {
+  try {
+    static const std::vector<Saved> all = read_saved();
+    Problem problem = all.empty() ? Problem{} : make_problem(image, options);
+    for (const Saved &one : all)
+      if (one.device == device && one.problem == problem) {
+        *choice = one.choice;
+        return true;
+      }
+  } catch (const std::bad_alloc &) {
+  }
+  return false;
+}
+
 // ---- Trying ----
 
 // Ways worth trying; those that the problem does not allow are refused when they are called. With
@@ -166,23 +240,26 @@ static int call(Trial *trial, const bf_cuda_choice &choice) {
 }
 
 // The median time of a way in microseconds, of seven samples: of one call, or of four one after the
-// other for small images, most of whose time is that of a launch.
-static int measure(Trial *trial, const bf_cuda_choice &choice, float *microseconds) {
+// other for small images, most of whose time is that of a launch. A way whose first sample takes
+// more than `limit` is not measured further.
+static int measure(Trial *trial, const bf_cuda_choice &choice, float limit, float *microseconds) {
   const uint64_t small_pixels = 4 << 20;
   int calls = (uint64_t)trial->image->width * trial->image->height < small_pixels ? 4 : 1;
-  float times[7];
+  std::vector<float> times;
   int error = call(trial, choice);
-  for (float &time : times) {
+  while (times.size() < 7 && (times.empty() || times[0] <= limit)) {
+    float milliseconds;
     cudaEventRecord(trial->start, 0);
     for (int i = 0; i < calls && !error; i++)
       error = call(trial, choice);
     cudaEventRecord(trial->stop, 0);
     if (error || cudaEventSynchronize(trial->stop) != cudaSuccess ||
-        cudaEventElapsedTime(&time, trial->start, trial->stop) != cudaSuccess)
+        cudaEventElapsedTime(&milliseconds, trial->start, trial->stop) != cudaSuccess)
       return error ? error : BF_IO;
+    times.push_back(milliseconds * 1000 / calls);
   }
-  std::sort(times, times + 7);
-  *microseconds = times[3] * 1000 / calls;
+  std::sort(times.begin(), times.end());
+  *microseconds = times[times.size() / 2];
   return BF_OK;
 }
 
@@ -219,10 +296,11 @@ static void clear(Trial *trial) {
 
 static int find_best(Trial *trial, const std::vector<bf_cuda_choice> &list, bf_cuda_choice *best,
                      float *best_time) {
+  const float hopeless = 2; // times the best so far
   *best_time = -1;
   for (const bf_cuda_choice &choice : list) {
-    float time;
-    int error = measure(trial, choice, &time);
+    float time, limit = *best_time < 0 ? FLT_MAX : hopeless * *best_time;
+    int error = measure(trial, choice, limit, &time);
     if (error == BF_UNSUPPORTED)
       continue;
     if (error)

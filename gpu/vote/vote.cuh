@@ -241,6 +241,9 @@ struct Device {
 };
 int vote_device(Device *device);
 int vote_check(void); // BF_IO where a launch failed
+// What was tuned for a problem and saved before this process first asked; false: nothing.
+bool vote_saved(int device, const bf_pixels *image, const bf_histogram_options *options,
+                bf_cuda_choice *choice);
 template <typename Kernel> int vote_allow(Kernel kernel, size_t shared_bytes) {
   if (shared_bytes <= 48 * 1024)
     return BF_OK;

@@ -66,23 +66,45 @@ static void write_linear(const module *m) {
   }
 }
 
-/* Sums are formed as wide as the place and the constants, so that no bit is lost. */
-static void write_arithmetic(const module *m) {
+/* "{3'd0, word[9:5]}": bits from..from+have-1 of the word with zeros up to `want` bits. */
+static void put_extended(bf_text *text, unsigned from, unsigned have, unsigned want) {
+  if (want > have)
+    bf_text_addf(text, "{%u'd0, ", want - have);
+  bf_text_addf(text, "word[%u:%u]%s", from + have - 1, from, want > have ? "}" : "");
+}
+
+/* The bank is the sum of the low bits and those above them; the row stays. */
+static void write_sum(const module *m) {
+  unsigned above = m->word_bits - m->bank_bits;
+  if (m->bank_bits) {
+    bf_text_puts(m->text, "  assign bank = ");
+    put_extended(m->text, 0, m->bank_bits, m->bank_bits);
+    if (above) {
+      bf_text_puts(m->text, " + ");
+      put_extended(m->text, m->bank_bits, above < m->bank_bits ? above : m->bank_bits,
+                   m->bank_bits);
+    }
+    bf_text_puts(m->text, ";\n");
+  }
+  if (above)
+    bf_text_addf(m->text, "  assign row = word[%u:%u];\n", m->word_bits - 1, m->bank_bits);
+}
+
+/* The place is formed as wide as it and the constants need, so that no bit is lost. */
+static void write_padding(const module *m) {
   const bf_hash *hash = m->hash;
   unsigned width = m->place_bits;
   while (width < 64 && (hash->row_words | hash->pad_words) >> width)
     width++;
-  bf_text_addf(m->text, "  wire [%u:0] wide = word;\n  wire [%u:0] place = ", width - 1, width - 1);
-  if (hash->kind == BF_HASH_ADD)
-    bf_text_addf(m->text, "wide + (wide >> %u);\n", m->bank_bits);
-  else
-    bf_text_addf(m->text, "wide + (wide / %u'd%llu) * %u'd%llu;\n", width,
-                 (unsigned long long)hash->row_words, width, (unsigned long long)hash->pad_words);
+  bf_text_addf(m->text, "  wire [%u:0] wide = ", width - 1);
+  put_extended(m->text, 0, m->word_bits, width);
+  bf_text_addf(m->text, ";\n  wire [%u:0] place = wide + (wide / %u'd%llu) * %u'd%llu;\n",
+               width - 1, width, (unsigned long long)hash->row_words, width,
+               (unsigned long long)hash->pad_words);
   if (m->bank_bits)
     bf_text_addf(m->text, "  assign bank = place[%u:0];\n", m->bank_bits - 1);
   if (m->place_bits > m->bank_bits)
-    bf_text_addf(m->text, "  assign row = %s[%u:%u];\n",
-                 hash->kind == BF_HASH_ADD ? "wide" : "place", m->place_bits - 1, m->bank_bits);
+    bf_text_addf(m->text, "  assign row = place[%u:%u];\n", m->place_bits - 1, m->bank_bits);
 }
 
 /* ---- The test bench ---- */
@@ -162,8 +184,10 @@ int bf_emit_verilog(const bf_hash *hash, const bf_emit_options *options, bf_text
   write_header(&m);
   if (hash->kind == BF_HASH_LINEAR)
     write_linear(&m);
+  else if (hash->kind == BF_HASH_ADD)
+    write_sum(&m);
   else
-    write_arithmetic(&m);
+    write_padding(&m);
   bf_text_puts(text, "endmodule\n");
   if (options->testbench)
     write_testbench(&m);

@@ -81,17 +81,29 @@ static bf_hash_cost linear_cost(const bf_hash *hash) {
     if (ceil_log2(terms) > cost.gate_depth)
       cost.gate_depth = ceil_log2(terms);
   }
+  cost.gates = cost.xor_inputs;
   return cost;
 }
 
-/* Software: shift, add, replace the bank bits. Hardware: a ripple-carry adder of m bits, where sum
- * bit 0 is one XOR gate and every other bit two, and each carry passes two more gates. */
+/* Software: shift, add, replace the bank bits. Hardware: a ripple-carry adder of m bits. Bit 0 is
+ * an XOR gate and an AND for its carry. Every other bit that has a partner XORs the two and then
+ * the carry, and its own carry is two ANDs and an OR, of which the carry before passes two; a bit
+ * without a partner takes an XOR, and an AND for its carry. The last bit has no carry. */
 static bf_hash_cost add_cost(const bf_hash *hash) {
-  unsigned m = hash->geometry.bank_bits;
-  if (m == 0 || m == hash->geometry.address_bits)
+  unsigned m = hash->geometry.bank_bits, above = hash->geometry.address_bits - m;
+  if (m == 0 || above == 0)
     return (bf_hash_cost){0};
-  return (bf_hash_cost){
-      .xor_inputs = 2 * m - 1, .instructions = 3, .gate_depth = m == 1 ? 1 : 2 * (m - 1)};
+  bf_hash_cost cost = {.xor_inputs = 1, .instructions = 3, .gate_depth = 1, .gates = 1};
+  unsigned carry_depth = 1;
+  cost.gates += m > 1;
+  for (unsigned i = 1; i < m; i++) {
+    bool paired = i < above, last = i + 1 == m;
+    cost.xor_inputs += paired ? 2 : 1;
+    cost.gates += (paired ? 2 : 1) + (last ? 0 : paired ? 3 : 1);
+    cost.gate_depth = carry_depth + 1;
+    carry_depth += paired ? 2 : 1;
+  }
+  return cost;
 }
 
 /* word / N by multiply-high and shift (one shift where N is a power of two), then multiply-add. In

@@ -18,10 +18,6 @@ void bf_locks_loop_halves(const bf_machine *machine, const bf_hash *hash, const 
 void bf_locks_table(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                     const bf_access *access, bf_count *count);
 
-/* The lock that a word uses, of a table of that many locks. */
-uint32_t bf_locks_number(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
-                         unsigned locks, uint32_t word);
-
 /* Counts as bf_locks_table does, but faster and only for accesses of a word per lane, at most 32
  * lanes (lock_counter.c). */
 typedef struct bf_lock_counter bf_lock_counter;

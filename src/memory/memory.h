@@ -93,6 +93,10 @@ unsigned bf_width_index(unsigned width_bytes);
 /* Hash of the lock table's upper part: which lock of its bank a word uses. */
 typedef enum bf_lock_hash { BF_LOCK_PLAIN, BF_LOCK_XOR, BF_LOCK_ADD } bf_lock_hash;
 
+/* The lock that a word uses, of a table of that many locks. */
+uint32_t bf_locks_number(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
+                         unsigned locks, uint32_t word);
+
 /* bf_memory_count with a choice of lock hash (lock tables only). */
 int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                            const bf_access *access, bf_count *count, bf_diagnostic *diagnostic);

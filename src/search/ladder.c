@@ -30,6 +30,8 @@ static void add_step(bf_ladder *ladder, const char *name, const bf_solution *sol
   step->conflicts = solution->conflicts_after;
   step->bytes_wasted = solution->bytes_wasted;
   step->instructions = solution->cost.instructions;
+  step->gates = solution->cost.gates;
+  step->gate_delays = solution->cost.gate_depth;
   step->proven = solution->proven;
 }
 

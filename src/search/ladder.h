@@ -14,6 +14,7 @@ typedef struct bf_ladder_step {
   char hash[512];
   uint64_t conflicts, bytes_wasted;
   unsigned instructions;
+  unsigned gates, gate_delays; /* of a unit in hardware: 2-input gates, and levels of them */
   bool proven; /* no hash at all (exact) or of the step's class (others) leaves fewer */
 } bf_ladder_step;
 

@@ -17,9 +17,10 @@ may_know() {
   sim) echo 'base gf2 hash access memory ptx emu' ;;
   rgpu) echo 'base gf2 hash access memory ptx emu sim' ;;
   kernels) echo 'base emu sim' ;;
-  reproduce) echo 'base gf2 hash access memory search ptx emu sim rgpu kernels report' ;;
+  reproduce) echo 'base gf2 hash access memory search ptx emu sim rgpu vote kernels report rtl' ;;
   apply) echo 'base gf2 hash access memory search ptx' ;;
   report) echo 'base gf2 hash access memory search' ;;
+  rtl) echo 'base gf2 hash access memory apply' ;;
   esac
 }
 

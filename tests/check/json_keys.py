@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,9 @@ FAKE_GPU = os.path.join(os.path.abspath(sys.argv[1]), "tests/libfake-gpu.so")
 TILE = "examples/tile.trace"
 FATBIN = "tests/data/fatbin/lz4.fatbin"
 
+# What `rtl cost` needs besides yosys.
+CELLS = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
+
 # Per command, invocations that together print every key.
 INVOCATIONS = {
     "check": [[TILE], ["-", "--machine", "fermi"]],
@@ -25,6 +29,7 @@ INVOCATIONS = {
     "align": ["--hash fixed --stride 6 --count 32 --range 0:1023 --brute-force".split()],
     "convert": [["--hash", "fixed"], [TILE, "--output", "{folder}/tile.packed"]],
     "emit": [["--hash", "fixed", "--as", "c"]],
+    "rtl": [["--hash", "fixed", "-o", "{folder}/rtl"], ["cost", "--family", "bit-vector-perm"]],
     "draw": [[TILE, "--hash", "fixed"]],
     "ptx": [["list", FATBIN], ["show", FATBIN], ["kernels", "tests/data/ptx/tile.sm_90.ptx"], ["extract", FATBIN, "--output", "{folder}/a.ptx"]],
     "exec": [["tests/data/programs/transpose"], ["--gpu", "gtx580", "tests/data/programs/transpose"]],
@@ -109,6 +114,9 @@ def main():
     commands = {command["name"] for command in json.loads(listing.stdout)["commands"]
                 if any(option["name"] == "json" for option in command["options"])}
     for command in sorted(commands | set(pages)):
+        if command == "rtl" and not (shutil.which("yosys") and os.path.exists(CELLS)):
+            print("SKIP rtl: no yosys, or no cells for it")
+            continue
         with tempfile.TemporaryDirectory() as folder:
             found = printed(command, folder) if command in INVOCATIONS else set()
         for key in sorted(found ^ pages.get(command, set())):

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Histograms and Hough transforms of gpu/vote, built by nvcc and run by exec of build folder $1: they
-# are what the CPU's library says in random cases, layouts have the conflicts that they must, and the
-# tuner keeps what it finds; hist and hough --device gpu are what they are on the CPU. Headers are C. Skipped without nvcc.
+# are what the CPU's library says in random cases and beside the edges of bins, layouts have the
+# conflicts that they must, and the tuner keeps what it finds for calls without a choice; hist and
+# hough --device gpu are what they are on the CPU. Headers are C. docs/vote_gpu.md shows what was
+# measured. Skipped without nvcc.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
@@ -21,10 +23,12 @@ for header in gpu/vote/*.h; do
     complain "$header is not C"
 done
 
-printf '%s\n' gpu/vote/*.cu | xargs -P 2 -I FILE nvcc -std=c++17 -arch=sm_90 -cudart shared -lineinfo -O3 \
+# PTX alone, for it is what exec runs.
+flags=(-gencode 'arch=compute_90,code=compute_90' -cudart shared)
+printf '%s\n' gpu/vote/*.cu | xargs -P 2 -I FILE nvcc -std=c++17 "${flags[@]}" -lineinfo -O3 \
   -Xcompiler -fPIC -DBF_NO_CUB -Iinclude -Werror all-warnings -odir "$work" -c FILE || exit 1
-nvcc -arch=sm_90 -cudart shared -o "$work/vote_bench" "$work"/*.o "$build/libbankfold.a" -lm -ldl -lzstd \
-  -Xcompiler -pthread || exit 1
+libraries=("$build/libbankfold.a" -lm -ldl -lzstd -Xcompiler -pthread)
+nvcc "${flags[@]}" -o "$work/vote_bench" "$work"/*.o "${libraries[@]}" || exit 1
 exec_() { "$build/bankfold" exec "$@"; }
 
 # The program with --device gpu: the GPU is the emulator.
@@ -32,9 +36,12 @@ exec_() { "$build/bankfold" exec "$@"; }
 source tests/check/vote/same_votes.sh
 mkdir "$work/programs"
 mv "$work"/{bench,check,tables}.o "$work/programs"
-nvcc -shared -arch=sm_90 -cudart shared -o "$work/libbankfold-vote-cuda.so" "$work"/*.o -Xlinker --no-undefined || exit 1
+nvcc -shared "${flags[@]}" -o "$work/libbankfold-vote-cuda.so" "$work"/*.o -Xlinker --no-undefined || exit 1
 export BANKFOLD_VOTE_CUDA=$work/libbankfold-vote-cuda.so
 same_votes "$build/bankfold" exec --quiet "$build/bankfold"
+nvcc -Xcompiler -std=c11,-Wall,-Wextra,-Werror -Iinclude -Igpu/vote -c tests/check/vote/tuned.c \
+  -o "$work/programs/tuned.o" || exit 1
+nvcc "${flags[@]}" -o "$work/tuned" "$work"/programs/tuned.o "$work"/*.o "${libraries[@]}" || exit 1
 
 exec_ --quiet "$work/vote_bench" --check 600 || complain 'random cases differ'
 exec_ --quiet --machine pascal "$work/vote_bench" --check 60 ||
@@ -66,12 +73,27 @@ expect 0 $constant $shared $hashed 32 256
 [ "$(conflicts $natural $halves 0 1 64)" -gt "$(conflicts $natural $banks 0 1 64)" ] ||
   complain 'threads that share a bank have no more conflicts than those with their own'
 
-for round in 1 2; do
-  exec_ --quiet "$work/vote_bench" --tune "$work/new/vote.tuned" >"$work/said" || complain "tuning failed: $(cat "$work/said")"
-  [ "$(grep -cv '^#' "$work/new/vote.tuned")" = 3 ] || complain "round $round: the file has not three lines"
-done
-grep -c '^before 0,' "$work/said" | grep -qx 3 || complain 'what was tuned is not found again'
+exec_ --quiet "$work/vote_bench" --tune "$work/new/vote.tuned" >"$work/said" || complain "tuning failed: $(cat "$work/said")"
+[ "$(grep -cv '^#' "$work/new/vote.tuned")" = 3 ] || complain 'the file has not three lines'
 [ "$(find "$work/new" -type f | wc -l)" = 1 ] || complain 'temporary files are left'
+
+# A process tunes, the next one takes what was saved: threads are set to a number that no default
+# has. What the line cannot do, and what has no line, has the default.
+export BANKFOLD_VOTE_TUNED=$work/new/vote.tuned
+use() { exec_ --quiet "$work/tuned" use || complain "tuned use: $1"; }
+exec_ --quiet "$work/tuned" tune || complain 'a C program cannot tune'
+[ "$(grep -c '|0|0|256|12 ' "$BANKFOLD_VOTE_TUNED")" = 1 ] || complain 'the line was not replaced'
+[ "$(grep -cv '^#' "$BANKFOLD_VOTE_TUNED")" = 3 ] || complain 'other lines are lost'
+sed -i 's/|0|0|256|12 .*/|0|0|256|12 0 0 4 96 1 2 1.0/' "$BANKFOLD_VOTE_TUNED"
+use saved >"$work/said"
+grep -qx 'plain: error 0, method 0, copies 4, threads 96, blocks 1, loads 2' "$work/said" ||
+  complain "what was tuned is not taken: $(cat "$work/said")"
+grep -q '^masked: error 0, method 1,' "$work/said" || complain 'a mask is packed'
+for line in '0 0 3 96 1 2' '0 0 4 96 1' '77 0 4 96 1 2' '3 0 4 96 1 2'; do
+  sed -i "s/|0|0|256|12 .*/|0|0|256|12 $line/" "$BANKFOLD_VOTE_TUNED"
+  use "line $line" | grep -q '^plain: error 0, method 0, copies 2, threads 256,' || complain "a bad line is taken: $line"
+done
+unset BANKFOLD_VOTE_TUNED
 
 # The tables of published work, from a few configurations of small images.
 exec_ --quiet "$work/vote_bench" --tables "$work/tables.csv" 32 >"$work/tables" || complain 'tables are wrong'
@@ -84,11 +106,13 @@ grep -q ',wrong$' "$work/tables.csv" && complain 'a row of a table is wrong'
 "$build/bankfold" exec --quiet "$work/vote_bench" --nonsense 2>/dev/null
 [ $? = 2 ] || complain 'a wrong option is accepted'
 
-printf '%s\n' \
-  'problem,data,size,bins,method,parameters,median_us,gb_per_s,ratio,against,result,copy_us,wavefront_us' \
-  '8 bits,natural,64x64,256,CUB,DeviceHistogram,10.00,1.0,1.00,CUB,right,4.00,' \
-  '8 bits,natural,64x64,256,packed,x,5.00,2.0,2.00,CUB,right,4.00,3.00' >"$work/one.csv"
-python3 gpu/vote/results.py "$work/one.csv" | grep '| 2.00 |' >/dev/null || complain 'results.py makes no table'
-sed 's/right/wrong/' "$work/one.csv" >"$work/two.csv"
+# The page and the report show what the file of the measurement says; wrong results are refused.
+csv=bench/results/2026-11-15-h200-votes.csv
+for page in docs/vote_gpu.md bench/results/2026-11-15-h200-votes.md; do
+  python3 gpu/vote/results.py --check $csv $page || complain "$page is not what $csv says"
+done
+awk -F, -v OFS=, '$5 == "default" && !done { $7 += 1; done = 1 } 1' $csv >"$work/one.csv"
+python3 gpu/vote/results.py --check "$work/one.csv" docs/vote_gpu.md 2>/dev/null && complain 'a page with other times passes'
+sed '2s/right/wrong/' $csv >"$work/two.csv"
 python3 gpu/vote/results.py "$work/two.csv" >/dev/null 2>&1 && complain 'results.py accepts wrong results'
 exit $((faults > 0))

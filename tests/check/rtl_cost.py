@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""What hash units cost, counted in two ways: rtl_cost.py BUILD.
+
+Gates and gate delays of hashes, as `convert` and the ladder of `solve` show them, against the gates
+that yosys counts. Area and cells of units against yosys' own count of cells; delays against OpenSTA. The
+published order of the families holds where it is said to hold. Status 77 without yosys or without
+the library of cells.
+"""
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.path.join(os.path.abspath(sys.argv[1]), "bankfold")
+LIBRARY = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
+SYNTHESIS = ("hierarchy -check -top {top}; proc; flatten; opt; techmap; opt; dfflibmap -liberty {library}; "
+             "opt; abc -liberty {library}; opt_clean -purge; ")
+FAULTS = []
+# OpenSTA has loads for rising and falling edges of their own, and lets ways from the configuration, which
+# end nowhere, have a say in slews.
+SAME = 0.02
+
+
+def check(holds, text):
+    if not holds:
+        FAULTS.append(text)
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+
+
+def bankfold(*arguments):
+    return json.loads(run(PROGRAM, *arguments, "--json"))
+
+
+def yosys(script, folder):
+    return run("yosys", "-p", script, cwd=folder)
+
+
+def statistics(folder, top):
+    """What `stat -json` said of a module."""
+    with open(os.path.join(folder, "stat.json"), encoding="utf-8") as file:
+        return json.load(file)["modules"]["\\" + top]
+
+
+# ---- Gates of hashes ----
+
+def count_gates(folder, file, top, optimizes):
+    """2-input gates and levels of a module. Optimizing shares gates and balances trees."""
+    steps = "abc -g XOR,AND,OR; opt_clean; " if optimizes else ""
+    text = yosys(f"read_verilog {file}; hierarchy -top {top}; proc; techmap; opt_clean; {steps}"
+                 "tee -q -o stat.json stat -json; ltp -noff", folder)
+    kinds = statistics(folder, top)["num_cells_by_type"]
+    gates = sum(kinds.get(f"$_{name}_", 0) for name in ("XOR", "AND", "OR"))
+    check(gates == sum(kinds.values()), f"{file}: other gates: {kinds}")
+    levels = [int(n) for n in re.findall(r"Longest topological path in \S+ \(length=(\d+)\)", text)]
+    return gates, max(levels + [0])
+
+
+def random_rows(numbers, bits, banks):
+    """A hash of full rank: every row has a bit that those before it do not have."""
+    rows = []
+    for i in range(banks):
+        row = 1 << i
+        for j in range(banks, bits):
+            row |= (numbers.random() < 0.25) << j
+        rows.append(row)
+    return "rows:" + ",".join(f"{row:x}" for row in rows)
+
+
+def check_hashes(folder):
+    """XOR hashes: as written there are as many gates as counted. Optimized, they are no deeper, and
+    no more. Adders: gates and levels of the unit with rippling carry, whose bank is that of `add`."""
+    numbers = random.Random(1)
+    hashes = ["fixed", "tma:128", "perm:4", "xor:0,4,14", "bits:0^5^7^9,1^6^8^10,2^7^9^11,3^8^10^12,4^9^11^13"]
+    hashes += [random_rows(numbers, 14, 5) for _ in range(8)]
+    for number, text in enumerate(hashes):
+        cost = bankfold("convert", "--hash", text, "--address-bits", "14", "--banks", "32")["cost"]
+        place = f"hash{number}"
+        run(PROGRAM, "rtl", "--hash", text, "-o", os.path.join(folder, place), "--name", "h")
+        gates, _ = count_gates(folder, f"{place}/h_place.v", "h_place", False)
+        check(gates == cost["gates"], f"{text}: {cost['gates']} gates, yosys counts {gates}")
+        gates, levels = count_gates(folder, f"{place}/h_place.v", "h_place", True)
+        check(gates <= cost["gates"], f"{text}: {cost['gates']} gates, yosys needs {gates}")
+        check(levels == cost["gate_depth"], f"{text}: {cost['gate_depth']} delays, yosys finds {levels}")
+
+
+def check_adders(folder):
+    """Banks and locks: nine XOR gates in one level; adders of 19 and 18 gates in eight levels. The
+    document counts ten gates, one of them for a bit that has no partner, and nine levels, one of them
+    for a carry that leaves the last bit."""
+    add = bankfold("convert", "--hash", "add", "--address-bits", "14", "--banks", "32")["cost"]
+    lock = bankfold("convert", "--hash", "add", "--address-bits", "9", "--banks", "32")["cost"]
+    check((add["gates"], add["gate_depth"]) == (19, 8), f"add: {add}")
+    for kind, expected in (("xor", (9, 1)), ("add", (add["gates"] + lock["gates"], add["gate_depth"]))):
+        run(PROGRAM, "rtl", "--locks", kind, "-o", os.path.join(folder, kind))
+        counted = count_gates(folder, f"{kind}/locks_{kind}_unit.v", f"locks_{kind}_unit", False)
+        check(counted == expected, f"locks {kind}: expected {expected}, yosys counts {counted}")
+
+
+def check_ladder():
+    """The ladder shows for each step what `convert` says of its hash."""
+    ladder = bankfold("solve", "examples/tile.trace")["ladder"]
+    for step in ladder:
+        cost = bankfold("convert", "--hash", step["hash"])["cost"]
+        check((step["gates"], step["gate_delays"]) == (cost["gates"], cost["gate_depth"]), f"ladder: {step}")
+    check(any(step["gates"] for step in ladder), "the ladder has no gates")
+
+
+# ---- Units in standard cells ----
+
+def synthesize(folder, options, name, top):
+    """The netlist of a unit as Verilog in folder/netlist.v, made outside of the program; its area and
+    cells by the kinds of cells that yosys counts."""
+    place = os.path.join(folder, "unit")
+    shutil.rmtree(place, ignore_errors=True)
+    run(PROGRAM, "rtl", *options, "-o", place, "--vectors", "1", "--name", name)
+    sources = f"{top}.v" if top != "u_clocked" else "u_unit.v u_clocked.v"
+    yosys(f"read_verilog {sources}; " + SYNTHESIS.format(top=top, library=LIBRARY)
+          + f"tee -q -o stat.json stat -json; write_verilog -noattr {folder}/netlist.v", place)
+    cells = statistics(place, top)["num_cells_by_type"]
+    with open(LIBRARY, encoding="ascii") as file:
+        areas = dict(re.findall(r"cell \((\w+)\) \{.*?\barea : ([\d.]+);", file.read(), re.S))
+    return sum(float(areas[name]) * count for name, count in cells.items()), sum(cells.values())
+
+
+def opensta(folder, top, commands):
+    """The longest way that OpenSTA finds, in ns: arrival, and setup time where it ends in a register."""
+    script = os.path.join(folder, "sta.tcl")
+    with open(script, "w", encoding="ascii") as file:
+        file.write(f"read_liberty {LIBRARY}\nread_verilog {folder}/netlist.v\nlink_design {top}\n" + commands
+                   + "report_checks -digits 6\nexit\n")
+    text = run("sta", "-no_splash", "-exit", script) if HAS_STA else ""
+    arrival = re.findall(r"(-?[\d.]+) +data arrival time", text)
+    setup = re.findall(r"(-?[\d.]+) +-?[\d.]+ +library setup time", text)
+    return float(arrival[0]) - (float(setup[0]) if setup else 0)
+
+
+def choices(folder):
+    """The bits of ports that hold the configuration."""
+    with open(os.path.join(folder, "netlist.v"), encoding="ascii") as file:
+        ports = re.findall(r"^  input (?:\[(\d+):0\] )?(\w+);", file.read(), re.M)
+    return [f"{name}[{bit}]" for high, name in ports if name not in ("word", "clk", "load")
+            for bit in range(int(high or 0) + 1)]
+
+
+def check_unit(folder, options):
+    """Area, cells and delays of one unit."""
+    cost = bankfold("rtl", "cost", *options, "--name", "u")["units"][0]
+    family = options[0] == "--family"
+    top = "u_unit" if options[0] in ("--family", "--locks") else "u_place"
+    area, cells = synthesize(folder, options, "u", top)
+    check(abs(cost["gates_area_um2"] - area) < 0.5, f"{options}: area {cost['gates_area_um2']}, yosys {area}")
+    check(cost["gates"] == cells, f"{options}: {cost['gates']} cells, yosys {cells}")
+    if HAS_STA:
+        delay = opensta(folder, top, "create_clock -name virtual -period 10\n"
+                        "set_input_transition 0.06 [all_inputs]\nset_load 0.00882947 [all_outputs]\n"
+                        "set_input_delay 0 -clock virtual [get_ports word*]\n"
+                        + "".join(f"set_false_path -from [get_ports {{{port}}}]\n" for port in choices(folder)) +
+                        "set_output_delay 0 -clock virtual [all_outputs]\n")
+        check(abs(delay - cost["delay_ns"]) < SAME * delay, f"{options}: {cost['delay_ns']} ns, OpenSTA {delay}")
+    if not family:
+        return
+    area, cells = synthesize(folder, options, "u", "u_clocked")
+    check(abs(cost["area_um2"] - area) < 0.5, f"{options}, clocked: area {cost['area_um2']}, yosys {area}")
+    check(cost["cells"] == cells, f"{options}, clocked: {cost['cells']} cells, yosys {cells}")
+    if HAS_STA:
+        period = opensta(folder, "u_clocked", "create_clock -name clock -period 10 [get_ports clk]\n"
+                         "set_clock_transition 0.06 [get_clocks clock]\n"
+                         "set_input_transition 0.06 [all_inputs]\nset_load 0.00882947 [all_outputs]\n"
+                         + register_paths(folder))
+        check(abs(period - cost["period_ns"]) < SAME * period, f"{options}: {cost['period_ns']} ns, OpenSTA {period}")
+
+
+def register_paths(folder):
+    """Ways that begin in registers of the configuration are none: they do not change."""
+    with open(os.path.join(folder, "netlist.v"), encoding="ascii") as file:
+        text = file.read()
+    registers = re.findall(r"DFF\w+ (\S+) \(\s*\.CLK\(clk\),\s*\.D\(([^)]*)\),\s*\.Q\(([^)]*)\)", text)
+    still = [name for name, data, net in registers if not data.startswith("word") and not net.startswith("bank")]
+    return "".join(f"set_false_path -from [get_cells {{{name}}}]\n" for name in still)
+
+
+# ---- The published table ----
+
+def check_published():
+    """With registers, one-hot configuration has the published order of area and power, each step apart;
+    encoded, bit-vector XOR and bitwise permutation are alike. Without registers the order is another in
+    both."""
+    units = {unit["unit"]: unit for unit in bankfold("rtl", "cost")["units"]}
+    names = ["bit-vector-perm", "bit-vector-xor", "bitwise-perm", "bitwise-xor"]
+    of = {kind: [units[f"{name}, {kind}"] for name in names] for kind in ("encoded", "one-hot")}
+    for key in ("area_mm2_gpu", "power_w_gpu"):
+        values = [unit[key]["value"] for unit in of["one-hot"]]
+        check(all(b > 1.3 * a for a, b in zip(values, values[1:])), f"one-hot {key}: {values}")
+        values = [unit[key]["value"] for unit in of["encoded"]]
+        check(0.9 < values[2] / values[1] < 1.15, f"encoded {key}: {values}")
+    for kind in of:
+        gates = [unit["gates_area_um2"] for unit in of[kind]]
+        check(gates[1] > 1.2 * gates[2], f"{kind}, gates alone: {gates}")
+    for unit in of["one-hot"]:
+        area = unit["area_mm2_gpu"]
+        check(area["low"] <= 1.15 * unit["published_mm2"] and area["high"] >= 0.95 * unit["published_mm2"],
+              f"{unit['unit']}: published {unit['published_mm2']} mm2, ours {area}")
+
+
+def check_other_library(folder):
+    """The same library under another name, one that needs care: the same costs, and nothing is scaled."""
+    other = os.path.join(folder, "my 'own' cells.lib")
+    shutil.copy(LIBRARY, other)
+    own = bankfold("rtl", "cost", "--hash", "fixed")["units"][0]
+    given = bankfold("rtl", "cost", "--hash", "fixed", "--liberty", other)["units"][0]
+    check("area_mm2_gpu" not in given, "costs of a library of unknown technology are scaled")
+    check(all(own[key] == value for key, value in given.items()), f"{given} differs from {own}")
+
+
+def check_charts(folder):
+    """Charts are written whole, and nothing else is; the scratch folder of yosys is removed."""
+    place, scratch_place = os.path.join(folder, "charts"), os.path.join(folder, "tmp")
+    os.mkdir(scratch_place)
+    run(PROGRAM, "rtl", "cost", "-o", place, env={**os.environ, "TMPDIR": scratch_place})
+    check(sorted(os.listdir(place)) == ["area.svg", "power.svg"], f"charts: {os.listdir(place)}")
+    for name in os.listdir(place):
+        with open(os.path.join(place, name), encoding="utf-8") as file:
+            check(file.read().rstrip().endswith("</svg>"), f"{name} is cut")
+    check(not os.listdir(scratch_place), f"left behind: {os.listdir(scratch_place)}")
+
+
+def check_failing_yosys(folder):
+    """A yosys that fails is an error with a message, and leaves nothing behind."""
+    place = os.path.join(folder, "failing")
+    os.mkdir(place)
+    result = subprocess.run([PROGRAM, "rtl", "cost", "--hash", "fixed"], capture_output=True, text=True, check=False,
+                            env={**os.environ, "TMPDIR": place, "BANKFOLD_YOSYS": "/bin/false"})
+    check(result.returncode == 2 and "yosys does not synthesize the unit" in result.stderr and not result.stdout,
+          f"a failing yosys: status {result.returncode}, {result.stderr}")
+    check(not os.listdir(place), f"left behind: {os.listdir(place)}")
+
+
+if not shutil.which("yosys"):
+    print("SKIP: no yosys")
+    sys.exit(77)
+if not os.path.exists(LIBRARY):
+    print("SKIP: no library of standard cells (qflow-tech-osu018)")
+    sys.exit(77)
+HAS_STA = shutil.which("sta") is not None
+if not HAS_STA:
+    print("SKIP comparison of delays: no OpenSTA")
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+with tempfile.TemporaryDirectory() as scratch:
+    check_hashes(scratch)
+    check_adders(scratch)
+    check_ladder()
+    for family in ("bit-vector-perm", "bit-vector-xor", "bitwise-perm", "bitwise-xor"):
+        for kind in ("encoded", "one-hot"):
+            check_unit(scratch, ["--family", family, "--config", kind])
+    for unit in (["--hash", "fixed"], ["--hash", "add"], ["--locks", "add"]):
+        check_unit(scratch, unit)
+    check_published()
+    check_other_library(scratch)
+    check_charts(scratch)
+    check_failing_yosys(scratch)
+for fault in FAULTS:
+    print(fault)
+sys.exit(bool(FAULTS))
