@@ -153,7 +153,7 @@ int cli_rgpu_case_kernel(const cli_rgpu_settings *s, cli_rgpu_case *own,
   if (!own->benchmark)
     return BF_OK;
   BF_TRY(load_gpu(s, own->benchmark->prefers_shared, &gpu, diagnostic));
-  int error = rgpu_run_kernel(own->benchmark, gpu, s->quick, &result, diagnostic);
+  int error = rgpu_run_kernel(own->benchmark, RGPU_OPTIMISED, gpu, s->quick, &result, diagnostic);
   own->kernel_cycles = result.cycles;
   bf_sim_gpu_free(gpu);
   return error;

@@ -194,26 +194,29 @@ int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_ou
 
 /* ---- As a kernel ---- */
 
-static int launch_kernel(const rgpu_benchmark *benchmark, const prepared *own,
+static int launch_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const prepared *own,
                          bf_sim_record *record, bf_diagnostic *diagnostic) {
+  const char *name = kernel == RGPU_PLAIN ? "rgpu_plain" : "rgpu";
   bf_device device;
-  BF_TRY(bf_sim_device_create("rgpu", bf_reproduce_ptx("rgpu"), record, &device, diagnostic));
-  int error = benchmark->launch(&own->before, &own->after, &device, diagnostic);
+  BF_TRY(bf_sim_device_create(name, bf_reproduce_ptx(name), record, &device, diagnostic));
+  int error = benchmark->launch(&own->before, &own->after, &device, kernel, diagnostic);
   bf_emu_device_free(&device);
   return error;
 }
 
-int rgpu_run_kernel(const rgpu_benchmark *benchmark, const bf_sim_gpu *gpu, bool is_quick,
-                    bf_sim_result *result, bf_diagnostic *diagnostic) {
+int rgpu_run_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const bf_sim_gpu *gpu,
+                    bool is_quick, bf_sim_result *result, bf_diagnostic *diagnostic) {
   prepared own;
   bf_sim_launched total = {0};
   bf_corpus_outcome outcome;
   bf_sim_record record = {.settings = {.gpu = gpu, .workers = 1}};
   int error = prepare(benchmark, benchmark->copies, is_quick, &own, diagnostic);
   if (error == BF_OK)
-    error = launch_kernel(benchmark, &own, &record, diagnostic);
+    error = launch_kernel(benchmark, benchmark->has_no_plain ? RGPU_OPTIMISED : kernel, &own,
+                          &record, diagnostic);
   if (error == BF_OK)
-    error = check_results(benchmark, &own, "the kernel", &outcome, diagnostic);
+    error = check_results(benchmark, &own, kernel == RGPU_PLAIN ? "the plain kernel" : "the kernel",
+                          &outcome, diagnostic);
   if (error == BF_OK)
     error = bf_sim_record_total(&record, &total, diagnostic);
   *result = total.result;

@@ -1,6 +1,6 @@
-/* The nine benchmarks of document 002, Table 7.1: a graph for R-GPU (examples/rgpu), a kernel for
- * an ordinary GPU (rgpu.cu), and a reference on the CPU. Both machines have the same memory below
- * their multiprocessors, and begin with the same arrays. */
+/* The nine benchmarks of document 002, Table 7.1: a graph for R-GPU (examples/rgpu), kernels
+ * for an ordinary GPU (rgpu.cu and rgpu_plain.cu), and a reference on the CPU. Both machines have
+ * the same memory below their multiprocessors, and begin with the same arrays. */
 #ifndef BF_REPRODUCE_RGPU_BENCH_H
 #define BF_REPRODUCE_RGPU_BENCH_H
 
@@ -20,24 +20,30 @@ int64_t rgpu_parameter(const rgpu_data *data, const char *name);
 
 enum { RGPU_QUICK = 3 };
 
+/* What a graph is compared with: kernels with what helps them on this GPU (rgpu.cu), and those that
+ * do one pixel, cell or point per thread (rgpu_plain.cu). */
+typedef enum rgpu_kernel { RGPU_OPTIMISED, RGPU_PLAIN, RGPU_KERNELS } rgpu_kernel;
+
 typedef struct rgpu_benchmark {
   const char *name, *title;
   unsigned copies;               /* of the graph on an SM */
   unsigned lanes;                /* published */
   double speedup;                /* published; 0: only in a figure */
-  const char *why;               /* where ours differs: a sentence */
+  const char *why, *why_plain;   /* where ours differs, over either kernel: a sentence */
   const char *quick[RGPU_QUICK]; /* parameters of quick runs: NAME=NUMBER, or NULL */
   /* Where one launch does not do all: the parameter that grows, by how much, and up to which. */
   const char *pass, *passes;
   unsigned pass_step;
-  bool prefers_shared; /* the kernel wants 48 KB of shared memory, not of first-level cache */
+  bool prefers_shared; /* kernels want 48 KB of shared memory, not of first-level cache */
+  bool has_no_plain;   /* the optimised kernel is as plain as it can be, and stands for both */
   const bf_rgpu_after *after;
   const struct rgpu_benchmark *narrow; /* the same for data FIFOs too small for this one; or NULL */
   /* Changes what the graph says about the first content of arrays; or NULL. */
   void (*prepare)(const rgpu_data *data);
-  /* Runs the kernel and puts its results into the arrays of `result`, which begin as `data`. */
+  /* Runs a kernel, whose PTX the device has, and puts its results into the arrays of `result`,
+   * which begin as `data`. */
   int (*launch)(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
-                bf_diagnostic *diagnostic);
+                rgpu_kernel kernel, bf_diagnostic *diagnostic);
   /* Compares results with what the reference makes of the first content. */
   int (*check)(const rgpu_data *before, const rgpu_data *after, bf_corpus_outcome *outcome,
                bf_diagnostic *diagnostic);
@@ -71,8 +77,8 @@ typedef struct rgpu_run {
 /* Runs the graph; free the arena of outcome->result. Wrong results are errors. */
 int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_outcome *outcome,
                    bf_diagnostic *diagnostic);
-/* Runs the kernel on a GPU: cycles and bytes of all launches. Wrong results are errors. */
-int rgpu_run_kernel(const rgpu_benchmark *benchmark, const bf_sim_gpu *gpu, bool is_quick,
-                    bf_sim_result *result, bf_diagnostic *diagnostic);
+/* Runs a kernel on a GPU: cycles and bytes of all launches. Wrong results are errors. */
+int rgpu_run_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const bf_sim_gpu *gpu,
+                    bool is_quick, bf_sim_result *result, bf_diagnostic *diagnostic);
 
 #endif

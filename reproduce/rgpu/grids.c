@@ -22,14 +22,14 @@ static void fill_border(int32_t *scores, uint64_t width, uint64_t height, int32_
 }
 
 /* All antidiagonals of tiles. */
-static int launch_tiles(const bf_device *device, uint64_t scores, uint64_t pairs, uint32_t width,
-                        uint32_t height, int32_t penalty, bf_diagnostic *diagnostic) {
-  enum { TILE = 32 };
-  uint32_t columns = width / TILE, rows = height / TILE;
+static int launch_tiles(const bf_device *device, uint32_t tile, uint64_t scores, uint64_t pairs,
+                        uint32_t width, uint32_t height, int32_t penalty,
+                        bf_diagnostic *diagnostic) {
+  uint32_t columns = width / tile, rows = height / tile;
   for (uint32_t diagonal = 0; diagonal < columns + rows - 1; diagonal++) {
     uint32_t first = diagonal < rows ? 0 : diagonal - rows + 1;
     uint32_t last = diagonal < columns ? diagonal : columns - 1;
-    BF_TRY(BF_CORPUS_LAUNCH(device, "nw", last - first + 1, 1, TILE, 1, diagnostic, &scores, &pairs,
+    BF_TRY(BF_CORPUS_LAUNCH(device, "nw", last - first + 1, 1, tile, 1, diagnostic, &scores, &pairs,
                             &width, &penalty, &diagonal, &first));
   }
   return BF_OK;
@@ -44,7 +44,8 @@ static void shift_scores(const int32_t *scores, uint64_t width, uint64_t height,
 }
 
 static int launch_nw(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
-                     bf_diagnostic *diagnostic) {
+                     rgpu_kernel kernel, bf_diagnostic *diagnostic) {
+  uint32_t tile = kernel == RGPU_PLAIN ? 16 : 32;
   uint32_t width = (uint32_t)rgpu_parameter(data, "width");
   uint32_t height = (uint32_t)rgpu_parameter(data, "height");
   int32_t penalty = (int32_t)rgpu_parameter(data, "penalty");
@@ -62,7 +63,8 @@ static int launch_nw(const rgpu_data *data, const rgpu_data *result, const bf_de
   if (error == BF_OK)
     error = bf_corpus_upload(device, scores, places * sizeof *scores, &scores_there, diagnostic);
   if (error == BF_OK)
-    error = launch_tiles(device, scores_there, pairs_there, width, height, penalty, diagnostic);
+    error =
+        launch_tiles(device, tile, scores_there, pairs_there, width, height, penalty, diagnostic);
   if (error == BF_OK)
     error =
         device->read(device->context, scores_there, scores, places * sizeof *scores, diagnostic);
@@ -158,13 +160,14 @@ static int upload_wall(const rgpu_data *data, const bf_device *device, uint64_t 
 }
 
 static int launch_path(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
-                       bf_diagnostic *diagnostic) {
+                       rgpu_kernel kernel, bf_diagnostic *diagnostic) {
   enum { THREADS = 256, ROWS = 20 };
   uint32_t columns = (uint32_t)rgpu_parameter(data, "columns"), count = ROWS;
   uint32_t rows = (uint32_t)rgpu_parameter(data, "rows"), inside = THREADS - 2 * ROWS;
   uint64_t margin = (uint64_t)rgpu_parameter(data, "margin"), bytes = columns * sizeof(int32_t);
   uint64_t wall, cost[2];
   int32_t *first = rgpu_array(data, "cost0"), *last = rgpu_array(result, last_cost(data));
+  (void)kernel; /* both have the same grid */
   BF_TRY(upload_wall(data, device, &wall, diagnostic));
   BF_TRY(bf_corpus_upload(device, first + margin, bytes, &cost[0], diagnostic));
   BF_TRY(bf_corpus_upload(device, NULL, bytes, &cost[1], diagnostic));
@@ -224,8 +227,9 @@ const rgpu_benchmark rgpu_path = {.name = "path",
 static const double STENCIL_ERROR = 8 * 6 * 0x1p-24;
 
 static int launch_stencil(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
-                          bf_diagnostic *diagnostic) {
+                          rgpu_kernel kernel, bf_diagnostic *diagnostic) {
   enum { X = 64, Y = 4, PLANES = 15 };
+  (void)kernel; /* both have the same grid */
   uint32_t nx = (uint32_t)rgpu_parameter(data, "nx"), ny = (uint32_t)rgpu_parameter(data, "ny");
   uint32_t nz = (uint32_t)rgpu_parameter(data, "nz"), planes = PLANES;
   uint64_t in, out, bytes = rgpu_elements(data, "in") * sizeof(float);

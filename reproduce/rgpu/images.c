@@ -14,16 +14,20 @@ static int out_of_memory(bf_diagnostic *diagnostic) {
 static const double CONV_ERROR = 9 * 0x1p-24;
 
 static int launch_conv(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
-                       bf_diagnostic *diagnostic) {
-  enum { THREADS = 256, ROWS = 16 };
+                       rgpu_kernel kernel, bf_diagnostic *diagnostic) {
+  enum { THREADS = 256, ROWS = 16, PLAIN_X = 32, PLAIN_Y = 8 };
   uint32_t width = (uint32_t)rgpu_parameter(data, "width");
   uint32_t height = (uint32_t)rgpu_parameter(data, "height");
   uint64_t in, out, bytes = rgpu_elements(data, "out") * sizeof(float);
   BF_TRY(bf_corpus_upload(device, rgpu_array(data, "in"), rgpu_elements(data, "in") * sizeof(float),
                           &in, diagnostic));
   BF_TRY(bf_corpus_upload(device, NULL, bytes, &out, diagnostic));
-  BF_TRY(BF_CORPUS_LAUNCH(device, "conv", width / THREADS, (height + ROWS - 1) / ROWS, THREADS, 1,
-                          diagnostic, &in, &out, &width, &height));
+  if (kernel == RGPU_PLAIN)
+    BF_TRY(BF_CORPUS_LAUNCH(device, "conv", width / PLAIN_X, (height + PLAIN_Y - 1) / PLAIN_Y,
+                            PLAIN_X, PLAIN_Y, diagnostic, &in, &out, &width, &height));
+  else
+    BF_TRY(BF_CORPUS_LAUNCH(device, "conv", width / THREADS, (height + ROWS - 1) / ROWS, THREADS, 1,
+                            diagnostic, &in, &out, &width, &height));
   return device->read(device->context, out, rgpu_array(result, "out"), bytes, diagnostic);
 }
 
@@ -90,14 +94,16 @@ enum { AFTER_CYCLES = 8 * (32 + 18) };
 static const bf_rgpu_after after_hist = {.run = add_counters, .cycles = AFTER_CYCLES};
 
 static int launch_hist(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
-                       bf_diagnostic *diagnostic) {
-  enum { BLOCKS = 15, THREADS = 1024 };
+                       rgpu_kernel kernel, bf_diagnostic *diagnostic) {
+  enum { BLOCKS = 15, THREADS = 1024, PLAIN_BLOCKS = 90, PLAIN_THREADS = 256 };
+  bool is_plain = kernel == RGPU_PLAIN;
   uint64_t pixels = rgpu_elements(data, "image"), image, counts;
-  uint32_t quads = (uint32_t)(pixels / 4);
+  uint32_t pieces = (uint32_t)(is_plain ? pixels : pixels / 4);
   BF_TRY(bf_corpus_upload(device, rgpu_array(data, "image"), pixels, &image, diagnostic));
   BF_TRY(bf_corpus_upload(device, NULL, BINS * sizeof(uint32_t), &counts, diagnostic));
-  BF_TRY(
-      BF_CORPUS_LAUNCH(device, "hist", BLOCKS, 1, THREADS, 1, diagnostic, &image, &quads, &counts));
+  BF_TRY(BF_CORPUS_LAUNCH(device, "hist", is_plain ? PLAIN_BLOCKS : BLOCKS, 1,
+                          is_plain ? PLAIN_THREADS : THREADS, 1, diagnostic, &image, &pieces,
+                          &counts));
   return device->read(device->context, counts, rgpu_array(result, "result"),
                       BINS * sizeof(uint32_t), diagnostic);
 }
@@ -128,8 +134,9 @@ const rgpu_benchmark rgpu_hist = {.name = "hist",
 /* ---- INTEGR ---- */
 
 static int launch_integr(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
-                         bf_diagnostic *diagnostic) {
+                         rgpu_kernel kernel, bf_diagnostic *diagnostic) {
   enum { ROW_THREADS = 256, COLUMN_WARPS = 16 };
+  uint32_t warps = kernel == RGPU_PLAIN ? 1 : COLUMN_WARPS;
   uint32_t width = (uint32_t)rgpu_parameter(data, "width");
   uint32_t height = (uint32_t)rgpu_parameter(data, "height");
   uint64_t in, out, pixels = (uint64_t)width * height;
@@ -137,8 +144,8 @@ static int launch_integr(const rgpu_data *data, const rgpu_data *result, const b
   BF_TRY(bf_corpus_upload(device, NULL, pixels * sizeof(int32_t), &out, diagnostic));
   BF_TRY(BF_CORPUS_LAUNCH(device, "integr_rows", height, 1, ROW_THREADS, 1, diagnostic, &in, &out,
                           &width));
-  BF_TRY(BF_CORPUS_LAUNCH(device, "integr_columns", width / 32, 1, 32, COLUMN_WARPS, diagnostic,
-                          &out, &width, &height));
+  BF_TRY(BF_CORPUS_LAUNCH(device, "integr_columns", width / 32, 1, 32, warps, diagnostic, &out,
+                          &width, &height));
   int32_t *rows = rgpu_array(result, "out");
   return device->read(device->context, out, rows + width, pixels * sizeof(int32_t), diagnostic);
 }

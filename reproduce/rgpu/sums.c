@@ -35,11 +35,12 @@ static int fill_samples(const rgpu_data *data, const bf_device *device, bf_diagn
 }
 
 static int launch_mriq(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
-                       bf_diagnostic *diagnostic) {
+                       rgpu_kernel kernel, bf_diagnostic *diagnostic) {
   enum { THREADS = 256 };
   uint64_t voxels = (uint64_t)rgpu_parameter(data, "voxels"), bytes = voxels * sizeof(float);
   uint32_t samples = (uint32_t)rgpu_parameter(data, "samples");
   uint64_t x, y, z, real, imaginary;
+  (void)kernel;
   BF_TRY(fill_samples(data, device, diagnostic));
   BF_TRY(bf_corpus_upload(device, rgpu_array(data, "x"), bytes, &x, diagnostic));
   BF_TRY(bf_corpus_upload(device, rgpu_array(data, "y"), bytes, &y, diagnostic));
@@ -97,6 +98,7 @@ const rgpu_benchmark rgpu_mriq = {.name = "mriq",
                                   .copies = 2,
                                   .lanes = 4,
                                   .quick = {"samples=32", "voxels=768"},
+                                  .has_no_plain = true,
                                   .launch = launch_mriq,
                                   .check = check_mriq};
 
@@ -125,7 +127,7 @@ static int upload_inputs(const rgpu_data *data, const bf_device *device, uint64_
 }
 
 static int launch_nn(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
-                     bf_diagnostic *diagnostic) {
+                     rgpu_kernel kernel, bf_diagnostic *diagnostic) {
   enum { WARPS = 8 };
   uint32_t inputs = (uint32_t)rgpu_parameter(data, "inputs");
   uint32_t neurons = (uint32_t)rgpu_parameter(data, "neurons");
@@ -135,8 +137,12 @@ static int launch_nn(const rgpu_data *data, const rgpu_data *result, const bf_de
                           rgpu_elements(data, "weight") * sizeof(float), &weights, diagnostic));
   BF_TRY(upload_inputs(data, device, &values, diagnostic));
   BF_TRY(bf_corpus_upload(device, NULL, bytes, &sums, diagnostic));
-  BF_TRY(BF_CORPUS_LAUNCH(device, "nn", (neurons + WARPS - 1) / WARPS, images / GROUP, 32, WARPS,
-                          diagnostic, &weights, &values, &sums, &inputs, &neurons));
+  if (kernel == RGPU_PLAIN)
+    BF_TRY(BF_CORPUS_LAUNCH(device, "nn", 1, images, neurons, 1, diagnostic, &weights, &values,
+                            &sums, &inputs, &neurons));
+  else
+    BF_TRY(BF_CORPUS_LAUNCH(device, "nn", (neurons + WARPS - 1) / WARPS, images / GROUP, 32, WARPS,
+                            diagnostic, &weights, &values, &sums, &inputs, &neurons));
   return device->read(device->context, sums, rgpu_array(result, "sums"), bytes, diagnostic);
 }
 
@@ -171,14 +177,32 @@ const rgpu_benchmark rgpu_nn = {.name = "nn",
 static const float CENTRE[4] = {0.25f, 0.5f, 0.75f, 0.375f}; /* as in the graph */
 static const double STREAM_ERROR = 8 * 4 * 0x1p-24;
 
+/* The points; for the plain kernel coordinate by coordinate. */
+static int upload_points(const rgpu_data *data, const bf_device *device, bool is_apart,
+                         uint64_t *address, bf_diagnostic *diagnostic) {
+  const float *point = rgpu_array(data, "point");
+  uint64_t points = (uint64_t)rgpu_parameter(data, "points"), bytes = 4 * points * sizeof *point;
+  if (!is_apart)
+    return bf_corpus_upload(device, point, bytes, address, diagnostic);
+  float *apart = malloc(bytes);
+  if (!apart)
+    return out_of_memory(diagnostic);
+  for (uint64_t i = 0; i < 4 * points; i++)
+    apart[i % 4 * points + i / 4] = point[i];
+  int error = bf_corpus_upload(device, apart, bytes, address, diagnostic);
+  free(apart);
+  return error;
+}
+
 static int launch_stream(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
-                         bf_diagnostic *diagnostic) {
+                         rgpu_kernel kernel, bf_diagnostic *diagnostic) {
   enum { THREADS = 256, POINTS = 4 };
   uint32_t points = (uint32_t)rgpu_parameter(data, "points");
   uint64_t from, to, bytes = points * sizeof(float);
-  BF_TRY(bf_corpus_upload(device, rgpu_array(data, "point"), 4 * bytes, &from, diagnostic));
+  uint32_t points_of_block = kernel == RGPU_PLAIN ? THREADS : THREADS * POINTS;
+  BF_TRY(upload_points(data, device, kernel == RGPU_PLAIN, &from, diagnostic));
   BF_TRY(bf_corpus_upload(device, NULL, bytes, &to, diagnostic));
-  BF_TRY(BF_CORPUS_LAUNCH(device, "stream", points / (THREADS * POINTS), 1, THREADS, 1, diagnostic,
+  BF_TRY(BF_CORPUS_LAUNCH(device, "stream", points / points_of_block, 1, THREADS, 1, diagnostic,
                           &from, &to, &points, &CENTRE[0], &CENTRE[1], &CENTRE[2], &CENTRE[3]));
   return device->read(device->context, to, rgpu_array(result, "distance"), bytes, diagnostic);
 }

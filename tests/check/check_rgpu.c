@@ -63,8 +63,8 @@ static void check_lanes(const rgpu_benchmark *benchmark, const bf_rgpu_graph *gr
   bf_rgpu_mapping_free(mapping);
 }
 
-/* The kernel must compute the same. */
-static void check_kernel(const rgpu_benchmark *benchmark) {
+/* A kernel must compute the same. */
+static void check_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel) {
   bf_sim_gpu *gpu;
   bf_sim_result result;
   bf_diagnostic diagnostic;
@@ -72,7 +72,7 @@ static void check_kernel(const rgpu_benchmark *benchmark) {
     complain(benchmark->name, diagnostic.message);
     return;
   }
-  if (rgpu_run_kernel(benchmark, gpu, true, &result, &diagnostic) != BF_OK)
+  if (rgpu_run_kernel(benchmark, kernel, gpu, true, &result, &diagnostic) != BF_OK)
     complain(benchmark->name, diagnostic.message);
   else if (result.cycles == 0)
     complain(benchmark->name, "the kernel took no time");
@@ -94,7 +94,8 @@ int main(void) {
       continue;
     }
     check_lanes(own, graph);
-    check_kernel(own);
+    for (unsigned kernel = 0; kernel < RGPU_KERNELS; kernel++)
+      check_kernel(own, (rgpu_kernel)kernel);
     check_sizes(own, gpu, graph);
     bf_rgpu_free(graph);
   }
