@@ -434,6 +434,7 @@ template <typename Change> static int refused(Change change) {
   static unsigned char *memory = NULL;
   static uint32_t *counts = NULL;
   if (!memory && (cudaMalloc(&memory, 1 << 20) != cudaSuccess ||
+                  cudaMemset(memory, 0, 1 << 20) != cudaSuccess ||
                   cudaMalloc(&counts, 65536 * 4) != cudaSuccess))
     return BF_NO_MEMORY;
   bf_pixels image = {memory, BF_PIXEL_U8, 1, 64, 64, 0, NULL, 0};

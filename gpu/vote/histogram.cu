@@ -173,8 +173,8 @@ static bf_cuda_choice small_default(unsigned rows, uint64_t bytes, const Device 
   uint64_t vectors = bytes / VECTOR_BYTES / device.sms + 1;
   if (rows > many_rows)
     return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, 1, threads_for(2 * vectors, 4, 1024), 1, 4};
-  unsigned loads = vectors > 512 ? 4 : vectors > 256 ? 2 : 1;
-  return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, 2, 256, 1, loads};
+  unsigned threads = vectors > 256 ? 512 : 256, loads = vectors > 512 ? 2 : 1;
+  return {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, 2, threads, 1, loads};
 }
 
 // Parameters for PACKED. Large images: a bank for every lane, or else as many copies as there is
