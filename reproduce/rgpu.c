@@ -253,8 +253,8 @@ static void claim_speedups(bf_reproduce_run *run, const rgpu_results *results, r
     best = speedup(&results->at[i], over) > speedup(&results->at[best], over) ? i : best;
   snprintf(name, sizeof name, "largest speed-up%s", behind[over]);
   bf_reproduce_fact(run, name, "nw", strcmp(rgpu_benchmarks[best]->name, "nw") == 0,
-                    over == RGPU_OPTIMISED, "another plain kernel loses more.", "%s",
-                    rgpu_benchmarks[best]->name);
+                    over == RGPU_OPTIMISED, "the plain kernel of another benchmark is slower yet.",
+                    "%s", rgpu_benchmarks[best]->name);
 }
 
 static int draw_speedups(bf_reproduce_run *run, const rgpu_results *results,
@@ -510,11 +510,41 @@ static void claim_power(bf_reproduce_run *run, const rgpu_results *results) {
 
 /* ---- All of it ---- */
 
+/* Which kernels those of the document are like. */
+static void note_kernels(bf_reproduce_run *run, const rgpu_results *results) {
+  unsigned between = 0, printed = 1;
+  double low = geometric_mean(results, RGPU_OPTIMISED);
+  double high = geometric_mean(results, RGPU_PLAIN);
+  double nn = log(speedup(find_case(results, "nn"), RGPU_OPTIMISED) /
+                  speedup(find_case(results, "nn"), RGPU_PLAIN));
+  between += low <= MEAN_SPEEDUP && MEAN_SPEEDUP <= high;
+  for (unsigned i = 0; i < BENCHMARKS; i++) {
+    double published = rgpu_benchmarks[i]->speedup;
+    printed += published > 0;
+    between += published > 0 && speedup(&results->at[i], RGPU_OPTIMISED) <= published &&
+               published <= speedup(&results->at[i], RGPU_PLAIN);
+  }
+  bf_reproduce_note(
+      run,
+      "Six of the document's kernels come from benchmark suites, CONV and HIST from earlier "
+      "work on these problems, INTEGR is its own. It calls all of them highly optimised: sizes "
+      "of blocks and unrolling are tuned for its simulator, the best of several is taken (of "
+      "five for CONV), and NN became more than 8 times as fast; but NW, for one, keeps the two "
+      "levels of tiles of its suite. By that, claims over optimised kernels are those to "
+      "compare, and kernels that are tuned but have the structure of their suite lie between "
+      "the two kinds. Of %u printed numbers, %u lie between the speed-ups over optimised and "
+      "over plain kernels. NN has the largest share in the difference: with its optimised "
+      "kernel and plain ones else, the geometric mean is %.2f.",
+      printed, between, high * exp(nn / BENCHMARKS));
+}
+
 static int report(bf_reproduce_run *run, const rgpu_results *results, bf_diagnostic *diagnostic) {
   unsigned waiting = 0;
   add_table(run, results);
   claim_lanes(run, results);
   add_speedups(run, results);
+  if (!results->is_quick)
+    note_kernels(run, results);
   for (unsigned i = 0; i < RGPU_KERNELS && !results->is_quick; i++)
     claim_speedups(run, results, (rgpu_kernel)i);
   add_sizes(run, results);

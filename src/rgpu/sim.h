@@ -17,6 +17,10 @@ typedef struct bf_rgpu_fabric {
   unsigned two_cycles, three_cycles; /* from firing to the result: up to two inputs, three inputs */
   unsigned load_cycles;              /* the same of a load that finds its line */
   bool no_prefetch;
+  /* What the model assumes, otherwise: what is in the pipeline of a core takes an entry of the FIFO
+   * it goes to; a load past the first-level cache, as one with `wait`, asks for one sector at a
+   * time. */
+  bool pipelines_take_entries, waits_for_sectors;
 } bf_rgpu_fabric;
 
 /* The values of document 002, chapter 7; load_cycles is assumed. */

@@ -22,8 +22,8 @@ static unsigned place_of(const sm_fifo *fifo, unsigned i) {
 
 /* Whether as many values have arrived as there are entries. */
 static bool is_full(const sim_sm *sm, sm_fifo *fifo) {
-  if (fifo->count < fifo->capacity)
-    return false;
+  if (fifo->count < fifo->capacity || sm->chip->settings->fabric.pipelines_take_entries)
+    return fifo->count >= fifo->capacity;
   while (fifo->arrived < fifo->count && fifo->ready[place_of(fifo, fifo->arrived)] <= sm->now)
     fifo->arrived++;
   return fifo->arrived >= fifo->capacity;

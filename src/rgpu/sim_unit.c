@@ -206,10 +206,12 @@ static bool address_at(const sim_sm *sm, uint32_t node, unsigned i, uint64_t *ad
 
 /* The sectors of a line that addresses in the FIFO ask for, from the first one on without a gap. */
 static uint8_t wanted_sectors(const sim_sm *sm, uint32_t node, unsigned first, uint64_t line) {
+  bool is_one = sm->chip->settings->fabric.waits_for_sectors;
   uint8_t sectors = 0;
   uint64_t address;
   for (unsigned i = first; address_at(sm, node, i, &address) && line_of(address) == line; i++)
-    sectors |= sector_of(address);
+    if (!sectors || !is_one)
+      sectors |= sector_of(address);
   return sectors;
 }
 

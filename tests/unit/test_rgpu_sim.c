@@ -201,6 +201,27 @@ static void blocks_wait_for_each_other(void **state) {
   finish(&own);
 }
 
+/* Assumptions of the model, one at a time the other way: in FIFOs of 8 entries that count what a
+ * pipeline of 10 cycles holds, 8 values move in 10 cycles; sectors are a quarter of a line. */
+static void assumptions_can_be_changed(void **state) {
+  (void)state;
+  enum { SECTOR_BYTES = 32, BYTES = 7 * 256 * 4 };
+  simulation own = prepare("graph g\niterations 800\nblocks 1\na = inc step 1 initial 8\n"
+                           "b = mad.u32 a, 3, 1\nc = mad.u32 b, b, b\nd = mov.u32 c\n",
+                           1);
+  own.settings.fabric.pipelines_take_entries = true;
+  must_simulate(&own);
+  assert_in_range(own.result.rgpu_cycles, 800 / 8 * 10, 800 / 8 * 11 + 40);
+  finish(&own);
+  own = prepare(rows, 1);
+  own.settings.fabric.waits_for_sectors = true;
+  must_simulate(&own);
+  assert_in_range(own.result.waits_sent, BYTES / SECTOR_BYTES, BYTES / SECTOR_BYTES + 7);
+  for (uint32_t i = 0; i < 9 * 256; i++)
+    assert_int_equal(words(&own, 0)[i], 7 * (i % 256) + 3 * (i / 256));
+  finish(&own);
+}
+
 /* On two SMs the last blocks would wait for the first ones, which have no place. */
 static void wrong_order_is_a_deadlock(void **state) {
   (void)state;
@@ -437,6 +458,7 @@ static bool compare(const test_graph *graph, const char *text, unsigned data, un
   table *known = calloc(1, sizeof *known);
   own.settings.fabric.data_fifo = data;
   own.settings.fabric.address_fifo = address;
+  own.settings.fabric.pipelines_take_entries = address % 2; /* the same graphs can run */
   own.settings.is_unchecked = true;
   bool can_run = bf_rgpu_can_run(own.graph, data, address, NULL);
   int error = simulate(&own);
@@ -478,6 +500,7 @@ int main(void) {
       cmocka_unit_test(activity_covers_the_run),
       cmocka_unit_test(results_end_up_where_they_should),
       cmocka_unit_test(blocks_wait_for_each_other),
+      cmocka_unit_test(assumptions_can_be_changed),
       cmocka_unit_test(wrong_order_is_a_deadlock),
       cmocka_unit_test(full_queues_are_a_deadlock),
       cmocka_unit_test(bad_addresses_are_found),
