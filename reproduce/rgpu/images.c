@@ -37,7 +37,7 @@ static float convolve(const float *in, uint64_t width) {
   double sum = 0;
   for (unsigned y = 0; y < 3; y++)
     for (unsigned x = 0; x < 3; x++)
-      sum += weight[y] * weight[x] * (double)in[y * width - x];
+      sum += weight[y] * weight[x] * (double)in[(ptrdiff_t)(y * width) - (ptrdiff_t)x];
   return (float)sum;
 }
 
