@@ -11,7 +11,7 @@
 
 typedef struct settings {
   cli_common common;
-  const char *family, *hash, *locks, *config, *name, *output, *liberty;
+  const char *family, *hash, *locks, *config, *name, *output, *liberty, *timing;
   uint64_t vectors;
 } settings;
 
@@ -38,6 +38,8 @@ static const cli_option options[] = {
      "the folder to write to; -o for short. cost: charts, where it is given"},
     {"liberty", CLI_TEXT, offsetof(settings, liberty), "FILE", NULL,
      "cost: a library of standard cells (default OSU018 as Debian has it)"},
+    {"timing", CLI_TEXT, offsetof(settings, timing), "WHOSE", "own opensta",
+     "cost: delays by the program itself, or by OpenSTA (default where it is present)"},
     {"json", CLI_FLAG, offsetof(settings, common.json), NULL, NULL, "print one JSON object"},
 };
 
@@ -245,8 +247,8 @@ static void print_range(bf_text *text, int digits, bf_rtl_range range) {
 }
 
 static void print_rows(const row *rows, unsigned count, const bf_liberty *library, bf_text *text) {
-  bf_text_addf(text, "library %s, %.3g V\n%-26s %19s  %s\n", library->name, library->voltage, "",
-               "gates alone", "with registers");
+  bf_text_addf(text, "library %s, %.3g V; timing by %s\n%-26s %19s  %s\n", library->name,
+               library->voltage, rows[0].cost.timing, "", "gates alone", "with registers");
   bf_text_addf(text, "%-25s %5s %7s %6s %6s %6s %9s %7s %6s %8s %8s\n", "unit", "cells", "um2",
                "levels", "ns", "cells", "registers", "um2", "ns", "logic pJ", "clock pJ");
   for (unsigned i = 0; i < count; i++) {
@@ -305,10 +307,12 @@ static void json_row(bf_json *json, const row *r, bool scaled) {
   bf_json_real(json, "gates_area_um2", r->cost.gates_area_um2);
   bf_json_number(json, "levels", r->cost.levels);
   bf_json_real(json, "delay_ns", r->cost.delay_ns);
+  bf_json_real(json, "own_delay_ns", r->cost.own_delay_ns);
   bf_json_number(json, "cells", r->cost.cells);
   bf_json_number(json, "flip_flops", r->cost.flip_flops);
   bf_json_real(json, "area_um2", r->cost.area_um2);
   bf_json_real(json, "period_ns", r->cost.period_ns);
+  bf_json_real(json, "own_period_ns", r->cost.own_period_ns);
   bf_json_real(json, "logic_pj", r->cost.logic_pj);
   bf_json_real(json, "clock_pj", r->cost.clock_pj);
   bf_json_real(json, "configuration_clock_pj", r->cost.configuration_pj);
@@ -332,6 +336,7 @@ static void json_rows(const row *rows, unsigned count, const bf_liberty *library
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "library", library->name);
   bf_json_real(&json, "voltage", library->voltage);
+  bf_json_string(&json, "timing", rows[0].cost.timing);
   bf_json_begin(&json, "units", '[', false);
   for (unsigned i = 0; i < count; i++)
     json_row(&json, &rows[i], scaled);
@@ -378,11 +383,11 @@ static int write_charts(const settings *s, const row *rows, bf_diagnostic *diagn
 
 /* ---- Costs ---- */
 
-static int measure_rows(row *rows, unsigned count, const bf_liberty *library, const char *path,
+static int measure_rows(row *rows, unsigned count, const bf_rtl_flow *flow,
                         bf_diagnostic *diagnostic) {
   for (unsigned i = 0; i < count; i++) {
     BF_TRY(bf_rtl_check(&rows[i].unit, diagnostic));
-    BF_TRY(bf_rtl_measure(&rows[i].unit, library, path, &rows[i].cost, diagnostic));
+    BF_TRY(bf_rtl_measure(&rows[i].unit, flow, &rows[i].cost, diagnostic));
     if (cli_interrupted())
       return bf_fail(diagnostic, BF_IO, "stopped");
   }
@@ -401,6 +406,12 @@ static int list_families(const settings *s, row *rows, bf_diagnostic *diagnostic
   return BF_OK;
 }
 
+static bf_rtl_timing timing_asked(const settings *s) {
+  if (!s->timing)
+    return BF_RTL_TIMING_BEST;
+  return strcmp(s->timing, "own") == 0 ? BF_RTL_TIMING_OWN : BF_RTL_TIMING_OPENSTA;
+}
+
 static int cost_units(const settings *s, row *rows, unsigned count, bf_text *text,
                       bf_diagnostic *diagnostic) {
   const char *path = s->liberty ? s->liberty : BF_RTL_OSU018;
@@ -414,7 +425,8 @@ static int cost_units(const settings *s, row *rows, unsigned count, bf_text *tex
   BF_TRY(bf_liberty_read(path, &library, diagnostic));
   cli_watch_interrupt();
   bool scaled = !s->liberty;
-  int error = measure_rows(rows, count, library, path, diagnostic);
+  const bf_rtl_flow flow = {.library = library, .liberty_path = path, .timing = timing_asked(s)};
+  int error = measure_rows(rows, count, &flow, diagnostic);
   if (error == BF_OK && s->output)
     error = write_charts(s, rows, diagnostic);
   if (error == BF_OK && s->common.json) {
@@ -442,6 +454,8 @@ static int check_options(const settings *s, bool costs) {
     return cli_usage_error(&cli_rtl, "--output is missing: the folder to write to");
   if (!costs && s->liberty)
     return cli_usage_error(&cli_rtl, "--liberty goes with cost");
+  if (!costs && s->timing)
+    return cli_usage_error(&cli_rtl, "--timing goes with cost");
   if (costs && kinds && s->output)
     return cli_usage_error(&cli_rtl, "--output goes with the cost of all families");
   if (costs && s->output && s->liberty)

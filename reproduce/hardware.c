@@ -5,6 +5,7 @@
 #include "rtl/cost.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { CONFIGURATIONS = 2, UNITS = CONFIGURATIONS * BF_RTL_FAMILIES };
@@ -21,7 +22,8 @@ static const char *const configuration_names[] = {"encoded", "one-hot"};
 
 static int measure_unit(void *context, unsigned index, bf_diagnostic *diagnostic) {
   hardware *h = context;
-  return bf_rtl_measure(&h->unit[index], h->library, BF_RTL_OSU018, &h->cost[index], diagnostic);
+  const bf_rtl_flow flow = {.library = h->library, .liberty_path = BF_RTL_OSU018};
+  return bf_rtl_measure(&h->unit[index], &flow, &h->cost[index], diagnostic);
 }
 
 static int measure(bf_reproduce_run *run, hardware *h, bf_diagnostic *diagnostic) {
@@ -188,6 +190,20 @@ static void claim_latency(bf_reproduce_run *run, const hardware *h) {
                     most > 0.25 * 700, true, NULL, "%.0f%%", 100 * most / 700);
 }
 
+/* Whose delays these are, and how far the program's own are from them. */
+static void note_timing(bf_reproduce_run *run, const hardware *h) {
+  double apart = 0;
+  for (unsigned i = 0; i < UNITS; i++)
+    apart = fmax(apart, fabs(h->cost[i].own_period_ns / h->cost[i].period_ns - 1));
+  if (strcmp(h->cost[0].timing, BF_RTL_OWN_TIMING) == 0)
+    bf_reproduce_note(run, "Delays are by bankfold's own static timing: OpenSTA is not here.");
+  else
+    bf_reproduce_note(run,
+                      "Delays are by %s; bankfold's own static timing is at most %.1f%% away from "
+                      "them between registers.",
+                      h->cost[0].timing, 100 * apart);
+}
+
 /* What of the power is due to the configuration's registers, which could be left without a clock.
  */
 static void note_gating(bf_reproduce_run *run, const hardware *h) {
@@ -247,10 +263,9 @@ static int claim_gates(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
 /* ---- All of it ---- */
 
 static int reproduce_hardware(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
-  char yosys[4096];
   hardware h = {0};
   BF_TRY(claim_gates(run, diagnostic));
-  if (!bf_rtl_find_yosys(yosys, sizeof yosys) || access(BF_RTL_OSU018, R_OK) != 0) {
+  if (!bf_rtl_has_tool(&bf_rtl_yosys) || access(BF_RTL_OSU018, R_OK) != 0) {
     bf_reproduce_note(run, "Units are left out: they need yosys and the cells of Debian's package "
                            "qflow-tech-osu018.");
     return BF_OK;
@@ -266,6 +281,7 @@ static int reproduce_hardware(bf_reproduce_run *run, bf_diagnostic *diagnostic) 
     claim_numbers(run, &h);
     claim_orders(run, &h);
     claim_latency(run, &h);
+    note_timing(run, &h);
     note_gating(run, &h);
   }
   bf_liberty_free(h.library);

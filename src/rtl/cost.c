@@ -24,26 +24,68 @@ static double flip_flop_load(const bf_liberty *library) {
   return 0;
 }
 
-/* Synthesizes the unit, with or without its registers. */
-static int make_netlist(const bf_rtl_unit *unit, bool clocked, const bf_liberty *library,
-                        const char *liberty_path, bf_netlist **netlist, bf_diagnostic *diagnostic) {
-  bf_text verilog = {0}, blif = {0};
+/* A unit in cells: the netlist as text, and read. */
+typedef struct mapped {
   char top[BF_RTL_NAME_MAX + 16];
+  bf_rtl_netlist text;
+  bf_netlist *netlist;
+} mapped;
+
+static void free_mapped(mapped *m) {
+  bf_rtl_netlist_free(&m->text);
+  bf_netlist_free(m->netlist);
+}
+
+/* Verilog of the unit, with or without its registers, and the name of its top module. */
+static int write_unit(const bf_rtl_unit *unit, bool clocked, char top[BF_RTL_NAME_MAX + 16],
+                      bf_text *verilog, bf_diagnostic *diagnostic) {
   bf_rtl_module_name(unit, top);
-  int error = bf_rtl_write_module(unit, &verilog, diagnostic);
+  BF_TRY(bf_rtl_write_module(unit, verilog, diagnostic));
   if (clocked) {
-    bf_rtl_write_clocked(unit, &verilog);
-    snprintf(top, sizeof top, "%s_clocked", unit->name);
+    bf_rtl_write_clocked(unit, verilog);
+    snprintf(top, BF_RTL_NAME_MAX + 16, "%s_clocked", unit->name);
   }
-  if (error == BF_OK && verilog.failed)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return verilog->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+}
+
+/* Synthesizes the unit. */
+static int map_unit(const bf_rtl_unit *unit, bool clocked, const bf_rtl_flow *flow, mapped *m,
+                    bf_diagnostic *diagnostic) {
+  bf_text verilog = {0};
+  *m = (mapped){0};
+  int error = write_unit(unit, clocked, m->top, &verilog, diagnostic);
   if (error == BF_OK)
-    error = bf_rtl_synthesize(verilog.data, top, liberty_path, &blif, diagnostic);
+    error = bf_rtl_synthesize(verilog.data, m->top, flow->liberty_path, &m->text, diagnostic);
   if (error == BF_OK)
-    error = bf_netlist_parse("netlist", blif.data ? blif.data : "", library, netlist, diagnostic);
+    error = bf_netlist_parse("netlist", m->text.blif.data ? m->text.blif.data : "", flow->library,
+                             &m->netlist, diagnostic);
   bf_text_free(&verilog);
-  bf_text_free(&blif);
+  if (error != BF_OK)
+    free_mapped(m);
   return error;
+}
+
+/* ---- Timing ---- */
+
+static bool uses_opensta(const bf_rtl_flow *flow) {
+  if (flow->timing == BF_RTL_TIMING_BEST)
+    return bf_rtl_names_tool(&bf_rtl_opensta) || bf_rtl_has_tool(&bf_rtl_opensta);
+  return flow->timing == BF_RTL_TIMING_OPENSTA;
+}
+
+/* The longest way from start: own_ns is what bf_netlist_time says, *ns gets what is asked for. */
+static int choose_time(const mapped *m, const bf_netlist_start *start, const bf_rtl_flow *flow,
+                       double own_ns, double *ns, bf_rtl_cost *cost, bf_diagnostic *diagnostic) {
+  bf_rtl_delay delay = {.timing = BF_RTL_OWN_TIMING, .found = own_ns > 0, .ns = own_ns};
+  if (uses_opensta(flow))
+    BF_TRY(bf_rtl_opensta_time(&m->text, m->netlist, m->top, flow->liberty_path, start, &delay,
+                               diagnostic));
+  if (!delay.found && own_ns > 0)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "OpenSTA does not time the unit: it finds no way where there is one");
+  memcpy(cost->timing, delay.timing, sizeof cost->timing);
+  *ns = delay.ns;
+  return BF_OK;
 }
 
 /* ---- Activity ---- */
@@ -100,71 +142,79 @@ static int simulate(const bf_rtl_unit *unit, const bf_netlist *netlist, bf_netli
 
 /* Energy by simulation, and the period between registers that simulation has seen to change: those
  * of the configuration stay. */
-static int measure_activity(const bf_rtl_unit *unit, bf_netlist *netlist, bf_netlist_start start,
-                            const bf_netlist_timing *timing, bf_rtl_cost *cost,
-                            bf_diagnostic *diagnostic) {
+static int measure_activity(const bf_rtl_unit *unit, const mapped *m, bf_netlist_start start,
+                            const bf_netlist_timing *timing, const bf_rtl_flow *flow,
+                            bf_rtl_cost *cost, bf_diagnostic *diagnostic) {
   bf_netlist_state state;
-  bf_netlist_timing ways;
-  BF_TRY(bf_netlist_state_open(netlist, &state, diagnostic));
-  int error = simulate(unit, netlist, &state, diagnostic);
+  bf_netlist_timing ways = {0};
+  BF_TRY(bf_netlist_state_open(m->netlist, &state, diagnostic));
+  int error = simulate(unit, m->netlist, &state, diagnostic);
   if (error == BF_OK) {
-    bf_netlist_energy energy = bf_netlist_energy_of(netlist, timing, &state, CYCLES);
+    bf_netlist_energy energy = bf_netlist_energy_of(m->netlist, timing, &state, CYCLES);
     cost->logic_pj = energy.logic_pj;
     cost->clock_pj = energy.clock_pj;
     cost->configuration_pj = energy.still_pj;
     start.inputs = NULL;
     start.changed = &state;
-    error = bf_netlist_time(netlist, &start, &ways, diagnostic);
-    cost->period_ns = ways.period_ns;
+    error = bf_netlist_time(m->netlist, &start, &ways, diagnostic);
   }
+  cost->own_period_ns = ways.period_ns;
+  if (error == BF_OK && m->netlist->flip_flops)
+    error = choose_time(m, &start, flow, ways.period_ns, &cost->period_ns, cost, diagnostic);
   bf_netlist_state_close(&state);
   return error;
 }
 
 /* ---- Costs ---- */
 
-static int measure_delay(const bf_rtl_unit *unit, const bf_liberty *library,
-                         const char *liberty_path, bf_rtl_cost *cost, bf_diagnostic *diagnostic) {
-  bf_netlist *netlist;
+/* Levels and delay of a combinational module. */
+static int measure_ways(const mapped *m, const bf_rtl_flow *flow, bf_rtl_cost *cost,
+                        bf_diagnostic *diagnostic) {
   bf_netlist_timing timing;
-  BF_TRY(make_netlist(unit, false, library, liberty_path, &netlist, diagnostic));
   bf_netlist_start start = {
-      .inputs = "word", .slew_ns = input_slew_ns, .load_pf = flip_flop_load(library)};
-  int error = bf_netlist_time(netlist, &start, &timing, diagnostic);
-  cost->gates = bf_netlist_size(netlist);
-  cost->gates_area_um2 = bf_netlist_area(netlist);
+      .inputs = "word", .slew_ns = input_slew_ns, .load_pf = flip_flop_load(flow->library)};
+  BF_TRY(bf_netlist_time(m->netlist, &start, &timing, diagnostic));
   cost->levels = timing.levels;
-  cost->delay_ns = timing.delay_ns;
-  bf_netlist_free(netlist);
+  cost->own_delay_ns = timing.delay_ns;
+  return choose_time(m, &start, flow, timing.delay_ns, &cost->delay_ns, cost, diagnostic);
+}
+
+static int measure_gates(const bf_rtl_unit *unit, const bf_rtl_flow *flow, bf_rtl_cost *cost,
+                         bf_diagnostic *diagnostic) {
+  mapped m;
+  BF_TRY(map_unit(unit, false, flow, &m, diagnostic));
+  cost->gates = bf_netlist_size(m.netlist);
+  cost->gates_area_um2 = bf_netlist_area(m.netlist);
+  int error = measure_ways(&m, flow, cost, diagnostic);
+  free_mapped(&m);
   return error;
 }
 
-static int measure_whole(const bf_rtl_unit *unit, const bf_liberty *library,
-                         const char *liberty_path, bf_rtl_cost *cost, bf_diagnostic *diagnostic) {
-  bf_netlist *netlist;
+static int measure_whole(const bf_rtl_unit *unit, const bf_rtl_flow *flow, bf_rtl_cost *cost,
+                         bf_diagnostic *diagnostic) {
+  mapped m;
   bf_netlist_timing timing;
-  bool clocked = bf_rtl_is_family(unit);
-  BF_TRY(make_netlist(unit, clocked, library, liberty_path, &netlist, diagnostic));
+  BF_TRY(map_unit(unit, bf_rtl_is_family(unit), flow, &m, diagnostic));
   bf_netlist_start start = {.inputs = "",
                             .registers = true,
                             .slew_ns = input_slew_ns,
-                            .load_pf = flip_flop_load(library)};
-  cost->cells = bf_netlist_size(netlist);
-  cost->flip_flops = netlist->flip_flops;
-  cost->area_um2 = bf_netlist_area(netlist);
-  cost->leakage_nw = bf_netlist_leakage_nw(netlist);
-  int error = bf_netlist_time(netlist, &start, &timing, diagnostic);
+                            .load_pf = flip_flop_load(flow->library)};
+  cost->cells = bf_netlist_size(m.netlist);
+  cost->flip_flops = m.netlist->flip_flops;
+  cost->area_um2 = bf_netlist_area(m.netlist);
+  cost->leakage_nw = bf_netlist_leakage_nw(m.netlist);
+  int error = bf_netlist_time(m.netlist, &start, &timing, diagnostic);
   if (error == BF_OK)
-    error = measure_activity(unit, netlist, start, &timing, cost, diagnostic);
-  bf_netlist_free(netlist);
+    error = measure_activity(unit, &m, start, &timing, flow, cost, diagnostic);
+  free_mapped(&m);
   return error;
 }
 
-int bf_rtl_measure(const bf_rtl_unit *unit, const bf_liberty *library, const char *liberty_path,
-                   bf_rtl_cost *cost, bf_diagnostic *diagnostic) {
+int bf_rtl_measure(const bf_rtl_unit *unit, const bf_rtl_flow *flow, bf_rtl_cost *cost,
+                   bf_diagnostic *diagnostic) {
   *cost = (bf_rtl_cost){0};
-  BF_TRY(measure_delay(unit, library, liberty_path, cost, diagnostic));
-  return measure_whole(unit, library, liberty_path, cost, diagnostic);
+  BF_TRY(measure_gates(unit, flow, cost, diagnostic));
+  return measure_whole(unit, flow, cost, diagnostic);
 }
 
 /* ---- 40 nm ---- */

@@ -1,10 +1,12 @@
 /* What units cost: synthesis by yosys into a library of standard cells, then area, levels, delay
- * and power by this room's own reading of the netlist, and an estimate for 40 nm. */
+ * and power by this room's own reading of the netlist, delay also by OpenSTA, and an estimate for
+ * 40 nm. */
 #ifndef BF_RTL_COST_H
 #define BF_RTL_COST_H
 
 #include "rtl/netlist.h"
 #include "rtl/rtl.h"
+#include "rtl/tool.h"
 
 /* Where Debian's package qflow-tech-osu018 puts Oklahoma State University's library for 0.18 um. */
 #define BF_RTL_OSU018 "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
@@ -14,33 +16,76 @@
 /* Units in a GTX 580 (the same section): one for each of 32 banks in each of 16 multiprocessors. */
 enum { BF_RTL_UNITS_PER_GPU = 512 };
 
+/* Whose timing is asked for. */
+typedef enum bf_rtl_timing {
+  BF_RTL_TIMING_BEST, /* OpenSTA where it is present */
+  BF_RTL_TIMING_OWN,  /* bf_netlist_time */
+  BF_RTL_TIMING_OPENSTA,
+} bf_rtl_timing;
+
+/* How units become cells. */
+typedef struct bf_rtl_flow {
+  const bf_liberty *library;
+  const char *liberty_path; /* the library's file */
+  bf_rtl_timing timing;
+} bf_rtl_flow;
+
+enum { BF_RTL_TIMING_BYTES = 40 };
+#define BF_RTL_OWN_TIMING "bankfold"
+
 typedef struct bf_rtl_cost {
+  char
+      timing[BF_RTL_TIMING_BYTES]; /* whose delays these are: "OpenSTA 2.0.17", BF_RTL_OWN_TIMING */
   /* The combinational module. */
   unsigned gates; /* cells */
   double gates_area_um2;
-  unsigned levels; /* most cells from the word to a result */
-  double delay_ns; /* longest such way */
+  unsigned levels;     /* most cells from the word to a result */
+  double delay_ns;     /* longest such way */
+  double own_delay_ns; /* by bf_netlist_time, whoever's the other is */
   /* The unit with its registers, where it has any; fixed units have none. */
   unsigned cells, flip_flops;
   double area_um2;
-  double period_ns;        /* from the register of the word to that of the bank, setup included */
+  double period_ns; /* from the register of the word to that of the bank, setup included */
+  double own_period_ns;
   double logic_pj;         /* per cycle with a new random word */
   double clock_pj;         /* per cycle: clock pins of registers */
   double configuration_pj; /* of these, those of the configuration, which need no clock */
   double leakage_nw;
 } bf_rtl_cost;
 
-/* Whether yosys can be run: $BANKFOLD_YOSYS, or yosys in PATH. path gets it. */
-bool bf_rtl_find_yosys(char *path, size_t bytes);
+/* Costs of a unit. BF_UNSUPPORTED where there is no yosys, or no OpenSTA and it is asked for. */
+int bf_rtl_measure(const bf_rtl_unit *unit, const bf_rtl_flow *flow, bf_rtl_cost *cost,
+                   bf_diagnostic *diagnostic);
 
-/* Costs of a unit in the library, whose file is at liberty_path. BF_UNSUPPORTED where there is no
- * yosys. */
-int bf_rtl_measure(const bf_rtl_unit *unit, const bf_liberty *library, const char *liberty_path,
-                   bf_rtl_cost *cost, bf_diagnostic *diagnostic);
+/* ---- Inside: yosys and OpenSTA ---- */
 
-/* The module `top` of Verilog text as a netlist in BLIF, by yosys. */
-int bf_rtl_synthesize(const char *verilog, const char *top, const char *liberty_path, bf_text *blif,
-                      bf_diagnostic *diagnostic);
+/* One netlist, in two languages. */
+typedef struct bf_rtl_netlist {
+  bf_text blif, verilog;
+} bf_rtl_netlist;
+
+/* The module `top` of Verilog text as a netlist, by yosys. */
+int bf_rtl_synthesize(const char *verilog, const char *top, const char *liberty_path,
+                      bf_rtl_netlist *netlist, bf_diagnostic *diagnostic);
+void bf_rtl_netlist_free(bf_rtl_netlist *netlist);
+
+/* The longest way as OpenSTA finds it. */
+typedef struct bf_rtl_delay {
+  char timing[BF_RTL_TIMING_BYTES]; /* as in bf_rtl_cost */
+  bool found;                       /* there is a way */
+  double ns;
+} bf_rtl_delay;
+
+/* What bf_netlist_time says of the same netlist: ways from inputs to outputs, or from registers to
+ * registers, setup included. */
+int bf_rtl_opensta_time(const bf_rtl_netlist *text, const bf_netlist *netlist, const char *top,
+                        const char *liberty_path, const bf_netlist_start *start,
+                        bf_rtl_delay *delay, bf_diagnostic *diagnostic);
+/* The script for it: cells.lib and netlist.v are beside it. */
+int bf_rtl_opensta_script(const bf_netlist *netlist, const char *top, const bf_netlist_start *start,
+                          bf_text *text, bf_diagnostic *diagnostic);
+/* What it printed; false where that is no report. */
+bool bf_rtl_opensta_report(const char *log, bf_rtl_delay *delay);
 
 /* ---- 40 nm ---- */
 

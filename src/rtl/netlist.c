@@ -1,6 +1,6 @@
-/* BLIF to a netlist: .inputs, .outputs, .gate or .subckt, and .names as constants and assignments,
- * which is all that synthesis leaves. Cells are put in an order in which each comes behind those
- * that drive it. */
+/* BLIF to a netlist: .inputs, .outputs, .gate or .subckt with .cname behind it, and .names as
+ * constants and assignments, which is all that synthesis leaves. Cells are put in an order in which
+ * each comes behind those that drive it. */
 #include "rtl/netlist.h"
 
 #include <stdlib.h>
@@ -106,6 +106,16 @@ static int add_cell(builder *b, char *rest) {
   return BF_OK;
 }
 
+/* The cell of the statement before has a name. */
+static int name_cell(builder *b, const char *name) {
+  bf_netlist *netlist = b->netlist;
+  bf_netlist_cell *last = netlist->cells ? &netlist->cell[netlist->cells - 1] : NULL;
+  if (!last || !last->cell || last->name || !*name)
+    return fail_line(b, "'.cname' that names no cell", NULL);
+  last->name = bf_arena_copy(&netlist->arena, name);
+  return last->name ? BF_OK : no_memory(b);
+}
+
 static void add_assignment(bf_netlist *netlist, unsigned source, unsigned target) {
   netlist->cell[netlist->cells++] = (bf_netlist_cell){.pins = 2, .net = {source, target}};
 }
@@ -150,6 +160,8 @@ static int read_statement(builder *b, char *line, const char *next) {
     return add_ports(b, rest, b->netlist->output, &b->netlist->outputs);
   if (strcmp(kind, ".gate") == 0 || strcmp(kind, ".subckt") == 0)
     return add_cell(b, rest);
+  if (strcmp(kind, ".cname") == 0)
+    return name_cell(b, rest);
   if (strcmp(kind, ".names") == 0)
     return add_names(b, rest, next);
   if (*kind == '.' && strcmp(kind, ".model") != 0 && strcmp(kind, ".end") != 0)

@@ -8,6 +8,7 @@ enum { BF_NETLIST_PINS = 10 }; /* most pins of a cell */
 
 typedef struct bf_netlist_cell {
   const bf_liberty_cell *cell; /* NULL: the output is a constant or another net (an assignment) */
+  const char *name;            /* or NULL: it has none */
   unsigned pins;
   const bf_liberty_pin *pin[BF_NETLIST_PINS];
   unsigned net[BF_NETLIST_PINS]; /* of an assignment: source, target */

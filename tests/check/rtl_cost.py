@@ -2,9 +2,9 @@
 """What hash units cost, counted in two ways: rtl_cost.py BUILD.
 
 Gates and gate delays of hashes, as `convert` and the ladder of `solve` show them, against the gates
-that yosys counts. Area and cells of units against yosys' own count of cells; delays against OpenSTA. The
-published order of the families holds where it is said to hold. Status 77 without yosys or without
-the library of cells.
+that yosys counts. Area and cells of units against yosys' own count of cells. Delays, the program's own and
+those that it has from OpenSTA, against OpenSTA with a script of this check's own. The published order of the
+families holds where it is said to hold. Status 77 without yosys or without the library of cells.
 """
 import json
 import os
@@ -14,15 +14,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM = os.path.join(os.path.abspath(sys.argv[1]), "bankfold")
 LIBRARY = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 SYNTHESIS = ("hierarchy -check -top {top}; proc; flatten; opt; techmap; opt; dfflibmap -liberty {library}; "
              "opt; abc -liberty {library}; opt_clean -purge; ")
+LOAD = 0.00890146  # pF: pin D of the library's first flip-flop, DFFNEGX1
 FAULTS = []
 # OpenSTA has loads for rising and falling edges of their own, and lets ways from the configuration, which
 # end nowhere, have a say in slews.
 SAME = 0.02
+# Of two runs of OpenSTA: what digits in reports leave open.
+EQUAL = 0.0001
 
 
 def check(holds, text):
@@ -149,6 +153,13 @@ def choices(folder):
             for bit in range(int(high or 0) + 1)]
 
 
+def check_time(what, cost, key, expected):
+    """A delay in ns: both of the program's numbers against that of OpenSTA."""
+    check(abs(cost[key] - expected) < EQUAL * expected, f"{what}: {key} {cost[key]}, OpenSTA {expected}")
+    own = cost["own_" + key]
+    check(abs(own - expected) < SAME * expected, f"{what}: own {key} {own}, OpenSTA {expected}")
+
+
 def check_unit(folder, options):
     """Area, cells and delays of one unit."""
     cost = bankfold("rtl", "cost", *options, "--name", "u")["units"][0]
@@ -159,11 +170,11 @@ def check_unit(folder, options):
     check(cost["gates"] == cells, f"{options}: {cost['gates']} cells, yosys {cells}")
     if HAS_STA:
         delay = opensta(folder, top, "create_clock -name virtual -period 10\n"
-                        "set_input_transition 0.06 [all_inputs]\nset_load 0.00882947 [all_outputs]\n"
+                        f"set_input_transition 0.06 [all_inputs]\nset_load {LOAD} [all_outputs]\n"
                         "set_input_delay 0 -clock virtual [get_ports word*]\n"
                         + "".join(f"set_false_path -from [get_ports {{{port}}}]\n" for port in choices(folder)) +
                         "set_output_delay 0 -clock virtual [all_outputs]\n")
-        check(abs(delay - cost["delay_ns"]) < SAME * delay, f"{options}: {cost['delay_ns']} ns, OpenSTA {delay}")
+        check_time(options, cost, "delay_ns", delay)
     if not family:
         return
     area, cells = synthesize(folder, options, "u", "u_clocked")
@@ -172,9 +183,9 @@ def check_unit(folder, options):
     if HAS_STA:
         period = opensta(folder, "u_clocked", "create_clock -name clock -period 10 [get_ports clk]\n"
                          "set_clock_transition 0.06 [get_clocks clock]\n"
-                         "set_input_transition 0.06 [all_inputs]\nset_load 0.00882947 [all_outputs]\n"
+                         f"set_input_transition 0.06 [all_inputs]\nset_load {LOAD} [all_outputs]\n"
                          + register_paths(folder))
-        check(abs(period - cost["period_ns"]) < SAME * period, f"{options}: {cost['period_ns']} ns, OpenSTA {period}")
+        check_time(options, cost, "period_ns", period)
 
 
 def register_paths(folder):
@@ -209,6 +220,17 @@ def check_published():
               f"{unit['unit']}: published {unit['published_mm2']} mm2, ours {area}")
 
 
+def check_page():
+    """The table in docs/rtl.md is what the command prints, with the versions of tools that made it."""
+    with open("docs/rtl.md", encoding="utf-8") as file:
+        table = re.search(r"^```\n\$ bankfold rtl cost\n(.*?)^```", file.read(), re.M | re.S).group(1)
+    printed = run(PROGRAM, "rtl", "cost")
+    if printed.split("\n", 1)[0] == table.split("\n", 1)[0] and run("yosys", "-V").startswith("Yosys 0.23 "):
+        check(printed == table, f"docs/rtl.md has another table than this:\n{printed}")
+    else:
+        print("SKIP the table of docs/rtl.md: made with other versions of tools")
+
+
 def check_other_library(folder):
     """The same library under another name, one that needs care: the same costs, and nothing is scaled."""
     other = os.path.join(folder, "my 'own' cells.lib")
@@ -231,15 +253,139 @@ def check_charts(folder):
     check(not os.listdir(scratch_place), f"left behind: {os.listdir(scratch_place)}")
 
 
-def check_failing_yosys(folder):
-    """A yosys that fails is an error with a message, and leaves nothing behind."""
-    place = os.path.join(folder, "failing")
-    os.mkdir(place)
-    result = subprocess.run([PROGRAM, "rtl", "cost", "--hash", "fixed"], capture_output=True, text=True, check=False,
-                            env={**os.environ, "TMPDIR": place, "BANKFOLD_YOSYS": "/bin/false"})
-    check(result.returncode == 2 and "yosys does not synthesize the unit" in result.stderr and not result.stdout,
-          f"a failing yosys: status {result.returncode}, {result.stderr}")
+def fails(folder, options, says, **environment):
+    """`rtl cost` is an error with a message, and leaves nothing behind."""
+    place = tempfile.mkdtemp(dir=folder)
+    result = subprocess.run([PROGRAM, "rtl", "cost", "--hash", "fixed", *options], capture_output=True, text=True,
+                            check=False, env={**os.environ, "TMPDIR": place, **environment})
+    check(result.returncode == 2 and says in result.stderr and not result.stdout,
+          f"{options} {environment}: status {result.returncode}, {result.stderr}")
     check(not os.listdir(place), f"left behind: {os.listdir(place)}")
+
+
+# ---- Whose timing ----
+
+def path_without_sta(folder):
+    """A folder for PATH that has all programs but OpenSTA."""
+    place = os.path.join(folder, "programs")
+    os.mkdir(place)
+    for source in filter(os.path.isdir, os.environ["PATH"].split(":")):
+        for name in set(os.listdir(source)) - set(os.listdir(place)) - {"sta"}:
+            os.symlink(os.path.join(source, name), os.path.join(place, name))
+    return place
+
+
+def check_choice(folder):
+    """OpenSTA where it is found and not forbidden; the program's own timing is always given beside it."""
+    path = path_without_sta(folder)
+    command = [PROGRAM, "rtl", "cost", "--family", "bit-vector-perm"]
+    own = bankfold(*command[1:], "--timing", "own")
+    check(own["timing"] == "bankfold", f"own timing is called {own['timing']}")
+    for unit in own["units"]:
+        check(unit["delay_ns"] == unit["own_delay_ns"] and unit["period_ns"] == unit["own_period_ns"] > 0, f"{unit}")
+    without = {**os.environ, "PATH": path}
+    without.pop("BANKFOLD_STA", None)
+    check(json.loads(run(*command, "--json", env=without)) == own, "without OpenSTA, not its own timing")
+    check("; timing by bankfold\n" in run(*command, env=without), "the text does not say that timing is its own")
+    fails(folder, ["--timing", "opensta"], "apt-get install opensta", PATH=path, BANKFOLD_STA="")
+    fails(folder, [], "apt-get install opensta", BANKFOLD_STA=os.path.join(folder, "nowhere"))
+    if not HAS_STA:
+        return
+    given = bankfold(*command[1:])
+    version = "OpenSTA " + run("sta", "-version").strip()
+    check(given["timing"] == version, f"timing is called {given['timing']}, not {version}")
+    check(f"; timing by {version}\n" in run(*command), "the text does not say that timing is OpenSTA's")
+    check(bankfold(*command[1:], "--timing", "opensta") == given, "OpenSTA is not what is chosen where it is present")
+    named = {**without, "BANKFOLD_STA": shutil.which("sta")}
+    check(json.loads(run(*command, "--json", env=named)) == given, "BANKFOLD_STA makes a difference")
+    keys = [key for key in given["units"][0] if not key.startswith(("delay_ns", "period_ns"))]
+    check(all(given["units"][0][key] == own["units"][0][key] for key in keys), "timing changes more than delays")
+
+
+def program(folder, text):
+    """A shell script to be run in place of OpenSTA."""
+    handle, path = tempfile.mkstemp(dir=folder)
+    with open(handle, "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\n" + text)
+    os.chmod(path, 0o700)
+    return path
+
+
+def check_bad_opensta(folder):
+    """An OpenSTA that fails, says nothing, speaks of something else, or stops early is refused."""
+    last = "; echo 'bankfold: end of report'"
+    says = "OpenSTA does not time the unit: "
+    fails(folder, [], says + "it ended without a message", BANKFOLD_STA="/bin/false")
+    fails(folder, [], says + "it ended without a message", BANKFOLD_STA=program(folder, "kill -9 $$"))
+    for text in ("true", "echo hello", "echo OpenSTA 2.0; echo ' 9.9 slack (MET)'", "echo ' 9.9 slack (MET)'" + last,
+                 "echo OpenSTA 2.0; echo ' 11 slack (MET)'" + last, "echo OpenSTA 2.0; echo ' x slack (MET)'" + last,
+                 "mkdir -p deep/er; touch deep/er/file", "head -c 3000000 /dev/urandom"):
+        fails(folder, [], says + "its report cannot be read", BANKFOLD_STA=program(folder, text))
+    fails(folder, [], says + "it finds no way", BANKFOLD_STA=program(folder, "echo OpenSTA 2.0; echo No paths found." + last))
+    fails(folder, [], says + "Error: netlist.v, 1", BANKFOLD_STA=program(folder, "echo 'Error: netlist.v, 1'"))
+    fails(folder, ["--timing", "opensta"], says, BANKFOLD_STA="/bin/false")
+    bankfold("rtl", "cost", "--hash", "fixed", "--timing", "own")
+
+
+def check_orphan(folder):
+    """OpenSTA ends with the program that has started it."""
+    note = os.path.join(folder, "pid")
+    slow = program(folder, f"echo $$ >{note}.new; mv {note}.new {note}; exec sleep 60")
+    place = os.path.join(folder, "orphan")
+    os.mkdir(place)
+    parent = subprocess.Popen([PROGRAM, "rtl", "cost", "--hash", "fixed"], env={**os.environ, "BANKFOLD_STA": slow,
+                                                                                "TMPDIR": place})
+    wait_for(lambda: os.path.exists(note))
+    parent.kill()
+    parent.wait()
+    with open(note, encoding="ascii") as file:
+        child = file.read().strip()
+    wait_for(lambda: not is_running(child))
+    check(not is_running(child), "OpenSTA goes on without the program")
+
+
+def wait_for(condition):
+    """Up to ten seconds."""
+    for _ in range(200):
+        if condition():
+            return
+        time.sleep(0.05)
+
+
+def is_running(process):
+    """What has ended but was not waited for does not run."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def check_home(folder):
+    """Settings in the user's home are not read, and nothing is written there."""
+    home = os.path.join(folder, "home")
+    os.mkdir(home)
+    with open(os.path.join(home, ".sta"), "w", encoding="ascii") as file:
+        file.write("puts {No paths found}\nexit 1\n")
+    given = json.loads(run(PROGRAM, "rtl", "cost", "--hash", "fixed", "--json", env={**os.environ, "HOME": home}))
+    check(given == bankfold("rtl", "cost", "--hash", "fixed"), "settings in the user's home make a difference")
+    check(os.listdir(home) == [".sta"], f"left in the user's home: {os.listdir(home)}")
+
+
+def check_units_of_time(folder):
+    """A library whose times are in 100 ps and whose loads in 2000 fF: both ways of timing read the units alike.
+    Slews of 60 ps are now at the far end of its tables, where the ways are further apart."""
+    other = os.path.join(folder, "picoseconds.lib")
+    with open(LIBRARY, encoding="ascii") as file:
+        text = file.read()
+    for old, new in (('time_unit : "1ns"', 'time_unit : "100ps"'), ("capacitive_load_unit (1,pf)", "capacitive_load_unit (2000,ff)")):
+        check(old in text, f"the library has no '{old}'")
+        text = text.replace(old, new)
+    with open(other, "w", encoding="ascii") as file:
+        file.write(text)
+    unit = bankfold("rtl", "cost", "--family", "bit-vector-xor", "--liberty", other)["units"][0]
+    for key in ("delay_ns", "period_ns"):
+        check(unit[key] > 0 and abs(unit[key] - unit["own_" + key]) < 0.1 * unit[key], f"library in ps: {unit}")
 
 
 if not shutil.which("yosys"):
@@ -262,9 +408,16 @@ with tempfile.TemporaryDirectory() as scratch:
     for unit in (["--hash", "fixed"], ["--hash", "add"], ["--locks", "add"]):
         check_unit(scratch, unit)
     check_published()
+    check_page()
     check_other_library(scratch)
     check_charts(scratch)
-    check_failing_yosys(scratch)
+    fails(scratch, [], "yosys does not synthesize the unit: it ended without a message", BANKFOLD_YOSYS="/bin/false")
+    check_choice(scratch)
+    check_bad_opensta(scratch)
+    check_orphan(scratch)
+    if HAS_STA:
+        check_home(scratch)
+        check_units_of_time(scratch)
 for fault in FAULTS:
     print(fault)
 sys.exit(bool(FAULTS))

@@ -415,6 +415,8 @@ static void netlists_that_are_wrong(void **state) {
       {"\n.gate LATCH G=a\n", 2, "cell 'LATCH' has functions that cannot be read"},
       {".gate INV Z=a Y=b\n", 1, "the cell has no pin 'Z'"},
       {".inputs a\n.latch a b\n", 2, "'.latch' cannot be read"},
+      {".inputs a\n.cname x\n", 2, "'.cname' that names no cell"},
+      {".gate INV A=a Y=b\n.cname x\n.cname y\n", 3, "'.cname' that names no cell"},
       {".names a b c\n11 1\n", 1, "'.names' of more than one input is no standard cell"},
       {".names a b\n0 1\n", 1, "'.names' that is no constant and no assignment"},
       {".inputs a\n.gate INV A=a Y=b\n.gate INV A=a Y=b\n", 4, "a net is driven twice"},
@@ -430,6 +432,98 @@ static void netlists_that_are_wrong(void **state) {
     assert_int_equal(diagnostic.line, cases[i].line);
   }
   bf_liberty_free(library);
+}
+
+/* ---- OpenSTA ---- */
+
+/* A register of the word, which changes, and one of the configuration, which does not. */
+static const char two_registers[] = ".inputs clk word mask\n.outputs bank\n"
+                                    ".gate DFF CK=clk D=word Q=w\n.cname _7_\n"
+                                    ".gate DFF CK=clk D=mask Q=m\n.cname _8_\n"
+                                    ".gate XOR A=w B=m Y=bank\n.cname _9_\n.end\n";
+
+/* Registers that change are asked for by name, as are inputs; no other way is. */
+static void script_for_opensta(void **state) {
+  (void)state;
+  bf_liberty *library = parse_library(small_library);
+  bf_netlist *netlist = parse_netlist(library, two_registers);
+  bf_netlist_state changes;
+  bf_text text = {0};
+  assert_int_equal(bf_netlist_state_open(netlist, &changes, &diagnostic), BF_OK);
+  changes.rises[bf_netlist_find(netlist, "w")] = 1;
+  bf_netlist_start start = {
+      .registers = true, .changed = &changes, .slew_ns = 0.06, .load_pf = 0.009};
+  assert_int_equal(bf_rtl_opensta_script(netlist, "top", &start, &text, &diagnostic), BF_OK);
+  assert_non_null(strstr(text.data, "link_design top\n"));
+  assert_non_null(strstr(text.data, "set_load 0.009 [all_outputs]\n"));
+  assert_non_null(strstr(text.data, "-from [get_cells { _7_}]\n"));
+  bf_text_free(&text);
+  start = (bf_netlist_start){.inputs = "word", .slew_ns = 0.06};
+  assert_int_equal(bf_rtl_opensta_script(netlist, "top", &start, &text, &diagnostic), BF_OK);
+  assert_non_null(strstr(text.data, "-from [get_ports {word*}]\n"));
+  assert_null(strstr(text.data, "get_cells"));
+  bf_text_free(&text);
+  bf_netlist_state_close(&changes);
+  bf_netlist_free(netlist);
+  bf_liberty_free(library);
+}
+
+/* Names are Tcl's to misunderstand; registers without one cannot be asked for. */
+static void names_that_opensta_cannot_be_told(void **state) {
+  (void)state;
+  static const char *const names[] = {"", ".cname [exit]\n", ".cname a}\n", ".cname $a\n"};
+  bf_liberty *library = parse_library(small_library);
+  for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+    char blif[200];
+    bf_text text = {0};
+    snprintf(blif, sizeof blif, ".inputs c\n.outputs q\n.gate DFF CK=c D=q Q=q\n%s.end\n",
+             names[i]);
+    bf_netlist *netlist = parse_netlist(library, blif);
+    bf_netlist_start start = {.registers = true};
+    assert_int_equal(bf_rtl_opensta_script(netlist, "t", &start, &text, &diagnostic),
+                     BF_UNSUPPORTED);
+    bf_text_free(&text);
+    bf_netlist_free(netlist);
+  }
+  bf_liberty_free(library);
+}
+
+static void reports_of_opensta(void **state) {
+  (void)state;
+#define BEGINS "OpenSTA 2.0.17 abc Copyright\n"
+#define ENDS "bankfold: end of report\n"
+  static const struct {
+    const char *log;
+    bool good, found;
+    double ns;
+  } cases[] = {
+      {BEGINS "   0.8   data arrival time\n   9.25   slack (MET)\n" ENDS, true, true, 0.75},
+      {BEGINS "  -2.5   slack (VIOLATED)\n" ENDS, true, true, 12.5},
+      {BEGINS " 9.0 slack (MET)\n 8.0 slack (MET)\n" ENDS, true, true, 2},
+      {BEGINS " 10.000001 slack (MET)\n" ENDS, true, true, 0},
+      {BEGINS "No paths found.\n" ENDS, true, false, 0},
+      {"", false, false, 0},
+      {BEGINS, false, false, 0},
+      {BEGINS ENDS, false, false, 0},
+      {BEGINS " 9.25 slack (MET)\n", false, false, 0},
+      {" 9.25 slack (MET)\n" ENDS, false, false, 0},
+      {"OpenSTA is here\n 9.25 slack (MET)\n" ENDS, false, false, 0},
+      {"OpenSTA 2.00000000000000000000000000000000000\n 9 slack (MET)\n" ENDS, false, false, 0},
+      {BEGINS " 11 slack (MET)\n" ENDS, false, false, 0},
+      {BEGINS " nan slack (MET)\n" ENDS, false, false, 0},
+      {BEGINS " -inf slack (VIOLATED)\n" ENDS, false, false, 0},
+      {BEGINS " much slack (MET)\n" ENDS, false, false, 0},
+  };
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bf_rtl_delay delay = {0};
+    if (bf_rtl_opensta_report(cases[i].log, &delay) != cases[i].good)
+      fail_msg("report %u is %s", i, cases[i].good ? "refused" : "taken");
+    if (!cases[i].good)
+      continue;
+    assert_string_equal(delay.timing, "OpenSTA 2.0.17");
+    assert_int_equal(delay.found, cases[i].found);
+    assert_near(delay.ns, cases[i].ns);
+  }
 }
 
 /* ---- Scaling ---- */
@@ -494,6 +588,9 @@ int main(void) {
       cmocka_unit_test(period_by_hand),
       cmocka_unit_test(energy_by_hand),
       cmocka_unit_test(netlists_that_are_wrong),
+      cmocka_unit_test(script_for_opensta),
+      cmocka_unit_test(names_that_opensta_cannot_be_told),
+      cmocka_unit_test(reports_of_opensta),
       cmocka_unit_test(scaling_as_stated),
       cmocka_unit_test(pictures_have_their_gates),
   };

@@ -1,0 +1,187 @@
+/* Finds programs, and runs each in a folder of its own. */
+#include "rtl/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const bf_rtl_tool bf_rtl_yosys = {"yosys", "yosys", "BANKFOLD_YOSYS", "yosys",
+                                  "synthesize the unit"};
+const bf_rtl_tool bf_rtl_opensta = {"OpenSTA", "sta", "BANKFOLD_STA", "opensta", "time the unit"};
+
+/* ---- Finding it ---- */
+
+static bool can_run(const char *path) { return access(path, X_OK) == 0; }
+
+bool bf_rtl_names_tool(const bf_rtl_tool *tool) {
+  const char *given = getenv(tool->variable);
+  return given && *given;
+}
+
+/* path gets it. */
+static bool find_tool(const bf_rtl_tool *tool, char path[BF_RTL_PATH_BYTES]) {
+  if (bf_rtl_names_tool(tool)) {
+    snprintf(path, BF_RTL_PATH_BYTES, "%s", getenv(tool->variable));
+    return can_run(path);
+  }
+  const char *folders = getenv("PATH");
+  while (folders && *folders) {
+    size_t length = strcspn(folders, ":");
+    snprintf(path, BF_RTL_PATH_BYTES, "%.*s/%s", (int)length, folders, tool->program);
+    if (length && can_run(path))
+      return true;
+    folders += length + (folders[length] == ':');
+  }
+  return false;
+}
+
+bool bf_rtl_has_tool(const bf_rtl_tool *tool) {
+  char path[BF_RTL_PATH_BYTES];
+  return find_tool(tool, path);
+}
+
+/* ---- Its folder ---- */
+
+int bf_rtl_job_open(const bf_rtl_tool *tool, bf_rtl_job *job, bf_diagnostic *diagnostic) {
+  const char *place = getenv("TMPDIR");
+  job->tool = tool;
+  if (!find_tool(tool, job->program))
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s is needed, and neither in PATH nor what %s names (Debian: apt-get install "
+                   "%s)",
+                   tool->name, tool->variable, tool->package);
+  if (snprintf(job->folder, sizeof job->folder, "%s/bankfold-XXXXXX",
+               place && *place ? place : "/tmp") >= (int)sizeof job->folder ||
+      !mkdtemp(job->folder))
+    return bf_fail(diagnostic, BF_IO, "cannot make a folder for %s: %s", tool->name,
+                   strerror(errno));
+  return BF_OK;
+}
+
+static void path_in(const bf_rtl_job *job, const char *name, char path[BF_RTL_PATH_BYTES]) {
+  snprintf(path, BF_RTL_PATH_BYTES, "%s/%s", job->folder, name);
+}
+
+int bf_rtl_job_write(const bf_rtl_job *job, const char *name, const char *text,
+                     bf_diagnostic *diagnostic) {
+  char path[BF_RTL_PATH_BYTES];
+  path_in(job, name, path);
+  return bf_write_file(path, text, strlen(text), diagnostic);
+}
+
+int bf_rtl_job_link(const bf_rtl_job *job, const char *name, const char *given,
+                    bf_diagnostic *diagnostic) {
+  char path[BF_RTL_PATH_BYTES], target[BF_RTL_PATH_BYTES];
+  path_in(job, name, path);
+  if (!realpath(given, target) || symlink(target, path) != 0)
+    return bf_fail_file(diagnostic, BF_IO, given, "cannot be read: %s", strerror(errno));
+  return BF_OK;
+}
+
+int bf_rtl_job_read(const bf_rtl_job *job, const char *name, bf_text *text,
+                    bf_diagnostic *diagnostic) {
+  char path[BF_RTL_PATH_BYTES], piece[4096];
+  path_in(job, name, path);
+  FILE *file = fopen(path, "r");
+  size_t got;
+  if (!file)
+    return bf_fail(diagnostic, BF_IO, "%s wrote no file '%s': %s", job->tool->name, name,
+                   strerror(errno));
+  while ((got = fread(piece, 1, sizeof piece, file)) > 0)
+    bf_text_add(text, piece, got);
+  fclose(file);
+  return text->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+}
+
+/* One file or folder; links are removed, not followed. */
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
+  (void)status, (void)kind, (void)at;
+  return remove(path);
+}
+
+/* With all that the tool and what it calls have left there. */
+void bf_rtl_job_close(const bf_rtl_job *job) {
+  enum { OPEN_FOLDERS = 8 };
+  nftw(job->folder, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- Running it ---- */
+
+/* The tool's own folder is its place for temporary files and its home, so that it leaves nothing
+ * elsewhere and takes no settings from there. */
+static const char *const own_variables[] = {"TMPDIR=.", "HOME=."};
+enum { OWN_VARIABLES = sizeof own_variables / sizeof *own_variables };
+
+/* Whether an "X=..." sets one of them. */
+static bool is_own(const char *variable) {
+  for (unsigned i = 0; i < OWN_VARIABLES; i++)
+    if (strncmp(variable, own_variables[i], strcspn(own_variables[i], "=") + 1) == 0)
+      return true;
+  return false;
+}
+
+/* The environment with these; NULL: out of memory. Made before the new process, which must not
+ * allocate. */
+static char **make_environment(void) {
+  size_t count = 0, kept = 0;
+  while (environ[count])
+    count++;
+  char **made = calloc(count + OWN_VARIABLES + 1, sizeof *made);
+  for (size_t i = 0; made && i < count; i++)
+    if (!is_own(environ[i]))
+      made[kept++] = environ[i];
+  for (unsigned i = 0; made && i < OWN_VARIABLES; i++)
+    made[kept++] = (char *)(uintptr_t)own_variables[i];
+  return made;
+}
+
+/* In the new process: becomes the tool, in the folder, with its output in the log. */
+static void become_tool(const bf_rtl_job *job, const char *const *arguments, char **environment) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  int log = chdir(job->folder) == 0 ? open(BF_RTL_LOG, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+  int nothing = open("/dev/null", O_RDONLY);
+  if (log >= 0 && nothing >= 0) {
+    dup2(nothing, 0);
+    dup2(log, 1);
+    dup2(log, 2);
+    execve(job->program, (char *const *)(uintptr_t)arguments, environment);
+  }
+  _exit(127);
+}
+
+int bf_rtl_job_run(const bf_rtl_job *job, const char *const *arguments, bf_diagnostic *diagnostic) {
+  char **environment = make_environment();
+  int status = 0;
+  if (!environment)
+    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0)
+    become_tool(job, arguments, environment);
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  free(environment);
+  if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    return BF_OK;
+  return bf_rtl_job_fail(job, "it ended without a message", diagnostic);
+}
+
+int bf_rtl_job_fail(const bf_rtl_job *job, const char *otherwise, bf_diagnostic *diagnostic) {
+  char path[BF_RTL_PATH_BYTES], line[256], error[256];
+  snprintf(error, sizeof error, "%s", otherwise);
+  path_in(job, BF_RTL_LOG, path);
+  FILE *log = fopen(path, "r");
+  while (log && fgets(line, sizeof line, log))
+    if (strcasestr(line, "error"))
+      snprintf(error, sizeof error, "%.*s", (int)strcspn(line, "\n"), line);
+  if (log)
+    fclose(log);
+  return bf_fail(diagnostic, BF_UNSUPPORTED, "%s does not %s: %.200s", job->tool->name,
+                 job->tool->purpose, error);
+}
