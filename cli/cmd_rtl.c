@@ -12,7 +12,8 @@
 typedef struct settings {
   cli_common common;
   const char *family, *hash, *locks, *config, *name, *output, *liberty, *timing;
-  uint64_t vectors;
+  uint64_t vectors, copies;
+  double clock_ghz; /* 0: no target */
 } settings;
 
 static const cli_option options[] = {
@@ -24,6 +25,8 @@ static const cli_option options[] = {
      "a unit for the bank and the lock of an atomic operation"},
     {"config", CLI_TEXT, offsetof(settings, config), "HOW", "encoded one-hot",
      "family: choices as numbers (default), or as a wire for each"},
+    {"copies", CLI_NUMBER, offsetof(settings, copies), "N", NULL,
+     "family: registers that hold the word, each for some bank bits (default 1)"},
     {"banks", CLI_NUMBER, offsetof(settings, common.banks), "N", NULL, "banks (default 32)"},
     {"address-bits", CLI_NUMBER, offsetof(settings, common.address_bits), "N", NULL,
      "the memory has 2^N words (default 14)"},
@@ -40,6 +43,9 @@ static const cli_option options[] = {
      "cost: a library of standard cells (default OSU018 as Debian has it)"},
     {"timing", CLI_TEXT, offsetof(settings, timing), "WHOSE", "own opensta",
      "cost: delays by the program itself, or by OpenSTA (default where it is present)"},
+    {"clock", CLI_REAL, offsetof(settings, clock_ghz), "GHZ", NULL,
+     "cost: the smallest unit that reaches this clock: at 40 nm, or with --liberty as it is\n"
+     "                           (default 0: no target)"},
     {"json", CLI_FLAG, offsetof(settings, common.json), NULL, NULL, "print one JSON object"},
 };
 
@@ -94,6 +100,7 @@ static int choose_unit(const settings *s, bf_rtl_unit *unit, bf_hash **hash,
                                 : s->hash ? BF_RTL_FIXED
                                           : BF_RTL_LOCKS,
                         .one_hot = s->config && strcmp(s->config, "one-hot") == 0,
+                        .word_copies = (unsigned)s->copies,
                         .name = s->name ? s->name : name};
   BF_TRY(read_geometry(s, &unit->geometry, diagnostic));
   if (s->locks)
@@ -232,6 +239,7 @@ static int write_unit(const settings *s, const bf_rtl_unit *unit, bf_text *text,
 
 typedef struct row {
   bf_rtl_unit unit;
+  bf_rtl_effort effort; /* with a target: the way that was chosen */
   bf_rtl_cost cost;
 } row;
 
@@ -258,6 +266,20 @@ static void print_rows(const row *rows, unsigned count, const bf_liberty *librar
     bf_text_addf(text, "%-25s %5u %7.0f %6u %6.3f %6u %9u %7.0f %6.3f %8.2f %8.2f\n", what,
                  cost->gates, cost->gates_area_um2, cost->levels, cost->delay_ns, cost->cells,
                  cost->flip_flops, cost->area_um2, cost->period_ns, cost->logic_pj, cost->clock_pj);
+  }
+}
+
+/* Whether each unit reaches its target, and what it took. */
+static void print_target(const row *rows, unsigned count, double ghz, double target_ns,
+                         bf_text *text) {
+  bf_text_addf(text, "\ntarget %.3g GHz: %.3f ns in this library\n%-25s %6s %-7s %-7s %s\n", ghz,
+               target_ns, "unit", "ns", "reached", "mapping", "registers for the word");
+  for (unsigned i = 0; i < count; i++) {
+    double ns = bf_rtl_latency_ns(&rows[i].cost);
+    char what[128];
+    describe(&rows[i].unit, what);
+    bf_text_addf(text, "%-25s %6.3f %-7s %-7s %u\n", what, ns, ns <= target_ns ? "yes" : "no",
+                 rows[i].effort.mapping, rows[i].effort.word_copies);
   }
 }
 
@@ -298,7 +320,13 @@ static void json_range(bf_json *json, const char *key, bf_rtl_range range) {
   bf_json_end(json, '}');
 }
 
-static void json_row(bf_json *json, const row *r, bool scaled) {
+static void json_target(bf_json *json, const row *r, double target_ns) {
+  bf_json_string(json, "mapping", r->effort.mapping);
+  bf_json_number(json, "word_copies", r->effort.word_copies);
+  bf_json_bool(json, "reached", bf_rtl_latency_ns(&r->cost) <= target_ns);
+}
+
+static void json_row(bf_json *json, const row *r, bool scaled, double target_ns) {
   char what[128];
   describe(&r->unit, what);
   bf_json_begin(json, NULL, '{', false);
@@ -317,6 +345,8 @@ static void json_row(bf_json *json, const row *r, bool scaled) {
   bf_json_real(json, "clock_pj", r->cost.clock_pj);
   bf_json_real(json, "configuration_clock_pj", r->cost.configuration_pj);
   bf_json_real(json, "leakage_nw", r->cost.leakage_nw);
+  if (target_ns > 0)
+    json_target(json, r, target_ns);
   if (scaled) {
     json_range(json, "delay_ns_40nm", bf_rtl_scale_delay(r->cost.delay_ns));
     json_range(json, "period_ns_40nm", bf_rtl_scale_delay(r->cost.period_ns));
@@ -331,15 +361,17 @@ static void json_row(bf_json *json, const row *r, bool scaled) {
 }
 
 static void json_rows(const row *rows, unsigned count, const bf_liberty *library, bool scaled,
-                      bf_text *text) {
+                      double target_ns, bf_text *text) {
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "library", library->name);
   bf_json_real(&json, "voltage", library->voltage);
   bf_json_string(&json, "timing", rows[0].cost.timing);
+  if (target_ns > 0)
+    bf_json_real(&json, "target_ns", target_ns);
   bf_json_begin(&json, "units", '[', false);
   for (unsigned i = 0; i < count; i++)
-    json_row(&json, &rows[i], scaled);
+    json_row(&json, &rows[i], scaled, target_ns);
   bf_json_end(&json, ']');
   bf_json_end(&json, '}');
 }
@@ -383,11 +415,14 @@ static int write_charts(const settings *s, const row *rows, bf_diagnostic *diagn
 
 /* ---- Costs ---- */
 
-static int measure_rows(row *rows, unsigned count, const bf_rtl_flow *flow,
+static int measure_rows(row *rows, unsigned count, const bf_rtl_flow *flow, double target_ns,
                         bf_diagnostic *diagnostic) {
   for (unsigned i = 0; i < count; i++) {
-    BF_TRY(bf_rtl_check(&rows[i].unit, diagnostic));
-    BF_TRY(bf_rtl_measure(&rows[i].unit, flow, &rows[i].cost, diagnostic));
+    row *r = &rows[i];
+    BF_TRY(bf_rtl_check(&r->unit, diagnostic));
+    BF_TRY(target_ns > 0
+               ? bf_rtl_measure_for(&r->unit, flow, target_ns, &r->effort, &r->cost, diagnostic)
+               : bf_rtl_measure(&r->unit, flow, &r->cost, diagnostic));
     if (cli_interrupted())
       return bf_fail(diagnostic, BF_IO, "stopped");
   }
@@ -412,6 +447,13 @@ static bf_rtl_timing timing_asked(const settings *s) {
   return strcmp(s->timing, "own") == 0 ? BF_RTL_TIMING_OWN : BF_RTL_TIMING_OPENSTA;
 }
 
+/* The period that is asked for, in the library's technology; 0: none. */
+static double target_asked(const settings *s) {
+  if (s->clock_ghz == 0)
+    return 0;
+  return s->liberty ? 1 / s->clock_ghz : bf_rtl_unscale_delay(1 / s->clock_ghz);
+}
+
 static int cost_units(const settings *s, row *rows, unsigned count, bf_text *text,
                       bf_diagnostic *diagnostic) {
   const char *path = s->liberty ? s->liberty : BF_RTL_OSU018;
@@ -425,14 +467,17 @@ static int cost_units(const settings *s, row *rows, unsigned count, bf_text *tex
   BF_TRY(bf_liberty_read(path, &library, diagnostic));
   cli_watch_interrupt();
   bool scaled = !s->liberty;
+  double target_ns = target_asked(s);
   const bf_rtl_flow flow = {.library = library, .liberty_path = path, .timing = timing_asked(s)};
-  int error = measure_rows(rows, count, &flow, diagnostic);
+  int error = measure_rows(rows, count, &flow, target_ns, diagnostic);
   if (error == BF_OK && s->output)
     error = write_charts(s, rows, diagnostic);
   if (error == BF_OK && s->common.json) {
-    json_rows(rows, count, library, scaled, text);
+    json_rows(rows, count, library, scaled, target_ns, text);
   } else if (error == BF_OK) {
     print_rows(rows, count, library, text);
+    if (target_ns > 0)
+      print_target(rows, count, s->clock_ghz, target_ns, text);
     if (scaled)
       print_scaled(rows, count, text);
   }
@@ -456,6 +501,16 @@ static int check_options(const settings *s, bool costs) {
     return cli_usage_error(&cli_rtl, "--liberty goes with cost");
   if (!costs && s->timing)
     return cli_usage_error(&cli_rtl, "--timing goes with cost");
+  if (!costs && s->clock_ghz != 0)
+    return cli_usage_error(&cli_rtl, "--clock goes with cost");
+  if (s->clock_ghz != 0 && !(s->clock_ghz >= 0.001 && s->clock_ghz <= 1000))
+    return cli_usage_error(&cli_rtl, "--clock takes 0.001 to 1000 GHz");
+  if (s->copies && !s->family)
+    return cli_usage_error(&cli_rtl, "--copies goes with --family");
+  if (s->copies && s->clock_ghz != 0)
+    return cli_usage_error(&cli_rtl, "--clock chooses the copies: not with --copies");
+  if (s->copies > BF_RTL_MOST_BANK_BITS)
+    return cli_usage_error(&cli_rtl, "--copies takes at most %d", BF_RTL_MOST_BANK_BITS);
   if (costs && kinds && s->output)
     return cli_usage_error(&cli_rtl, "--output goes with the cost of all families");
   if (costs && s->output && s->liberty)
@@ -506,7 +561,7 @@ const cli_command cli_rtl = {
         "cost synthesizes the unit with yosys, or all families without one, and says what they "
         "cost\n"
         "in standard cells: area, cells, levels, delay, energy; scaled to 40 nm where the library\n"
-        "is the default one.",
+        "is the default one. With --clock it tries several ways to synthesize each.",
     .examples =
         "bankfold rtl --family bit-vector-xor --config one-hot -o units # a unit to configure\n"
         "bankfold rtl --hash fixed -o units                             # a fixed one\n"

@@ -55,7 +55,7 @@ static int map_unit(const bf_rtl_unit *unit, bool clocked, const bf_rtl_flow *fl
   *m = (mapped){0};
   int error = write_unit(unit, clocked, m->top, &verilog, diagnostic);
   if (error == BF_OK)
-    error = bf_rtl_synthesize(verilog.data, m->top, flow->liberty_path, &m->text, diagnostic);
+    error = bf_rtl_synthesize(verilog.data, m->top, flow, &m->text, diagnostic);
   if (error == BF_OK)
     error = bf_netlist_parse("netlist", m->text.blif.data ? m->text.blif.data : "", flow->library,
                              &m->netlist, diagnostic);
@@ -210,11 +210,16 @@ static int measure_whole(const bf_rtl_unit *unit, const bf_rtl_flow *flow, bf_rt
   return error;
 }
 
-int bf_rtl_measure(const bf_rtl_unit *unit, const bf_rtl_flow *flow, bf_rtl_cost *cost,
+int bf_rtl_measure(const bf_rtl_unit *given, const bf_rtl_flow *asked, bf_rtl_cost *cost,
                    bf_diagnostic *diagnostic) {
+  bf_rtl_unit unit = *given;
+  bf_rtl_flow flow = *asked;
+  if (flow.effort.word_copies == 0)
+    flow.effort.word_copies = unit.word_copies;
+  unit.word_copies = flow.effort.word_copies;
   *cost = (bf_rtl_cost){0};
-  BF_TRY(measure_gates(unit, flow, cost, diagnostic));
-  return measure_whole(unit, flow, cost, diagnostic);
+  BF_TRY(measure_gates(&unit, &flow, cost, diagnostic));
+  return measure_whole(&unit, &flow, cost, diagnostic);
 }
 
 /* ---- 40 nm ---- */
@@ -229,6 +234,8 @@ bf_rtl_range bf_rtl_scale_area(double um2) {
 }
 
 bf_rtl_range bf_rtl_scale_delay(double ns) { return divide(ns, 2.66, 45.0 / 40, 180.0 / 40); }
+
+double bf_rtl_unscale_delay(double ns) { return ns / bf_rtl_scale_delay(1).value; }
 
 bf_rtl_range bf_rtl_scale_energy(double pj) {
   return divide(pj, 8.8, 45.0 / 40, 180.0 / 40 * pow(1.8 / 1.1, 2));

@@ -23,19 +23,27 @@ typedef enum bf_rtl_timing {
   BF_RTL_TIMING_OPENSTA,
 } bf_rtl_timing;
 
+/* A way to synthesize. */
+typedef struct bf_rtl_effort {
+  const char *mapping;  /* a name for what abc does */
+  const char *script;   /* that, or NULL: yosys' own script */
+  unsigned word_copies; /* as in bf_rtl_unit; 0: as the unit has them */
+} bf_rtl_effort;
+
 /* How units become cells. */
 typedef struct bf_rtl_flow {
   const bf_liberty *library;
   const char *liberty_path; /* the library's file */
   bf_rtl_timing timing;
+  bf_rtl_effort effort; /* { NULL }: yosys' own way */
 } bf_rtl_flow;
 
 enum { BF_RTL_TIMING_BYTES = 40 };
 #define BF_RTL_OWN_TIMING "bankfold"
 
 typedef struct bf_rtl_cost {
-  char
-      timing[BF_RTL_TIMING_BYTES]; /* whose delays these are: "OpenSTA 2.0.17", BF_RTL_OWN_TIMING */
+  /* Whose delays these are: "OpenSTA 2.0.17", or BF_RTL_OWN_TIMING. */
+  char timing[BF_RTL_TIMING_BYTES];
   /* The combinational module. */
   unsigned gates; /* cells */
   double gates_area_um2;
@@ -57,6 +65,20 @@ typedef struct bf_rtl_cost {
 int bf_rtl_measure(const bf_rtl_unit *unit, const bf_rtl_flow *flow, bf_rtl_cost *cost,
                    bf_diagnostic *diagnostic);
 
+/* ---- Targets ---- */
+
+enum { BF_RTL_MOST_EFFORTS = 16 };
+/* The ways to synthesize a unit when there is a target, in the order of what they cost as a rule.
+ * Returns their number. None depends on the target: one measurement of each serves all targets. */
+unsigned bf_rtl_efforts(const bf_rtl_unit *unit, bf_rtl_effort effort[BF_RTL_MOST_EFFORTS]);
+/* What a target is about: the period between registers, or the delay of a unit without any. */
+double bf_rtl_latency_ns(const bf_rtl_cost *cost);
+/* The smallest in area of those that reach the target; where none does, the fastest. */
+unsigned bf_rtl_choose(const bf_rtl_cost *cost, unsigned count, double target_ns);
+/* Costs of a unit in the way that is chosen for the target; *effort gets it. */
+int bf_rtl_measure_for(const bf_rtl_unit *unit, const bf_rtl_flow *flow, double target_ns,
+                       bf_rtl_effort *effort, bf_rtl_cost *cost, bf_diagnostic *diagnostic);
+
 /* ---- Inside: yosys and OpenSTA ---- */
 
 /* One netlist, in two languages. */
@@ -65,7 +87,7 @@ typedef struct bf_rtl_netlist {
 } bf_rtl_netlist;
 
 /* The module `top` of Verilog text as a netlist, by yosys. */
-int bf_rtl_synthesize(const char *verilog, const char *top, const char *liberty_path,
+int bf_rtl_synthesize(const char *verilog, const char *top, const bf_rtl_flow *flow,
                       bf_rtl_netlist *netlist, bf_diagnostic *diagnostic);
 void bf_rtl_netlist_free(bf_rtl_netlist *netlist);
 
@@ -101,6 +123,8 @@ typedef struct bf_rtl_range {
 bf_rtl_range bf_rtl_scale_area(double um2);
 bf_rtl_range bf_rtl_scale_delay(double ns);
 bf_rtl_range bf_rtl_scale_energy(double pj);
+/* The delay at 0.18 um that becomes `ns` at 40 nm. */
+double bf_rtl_unscale_delay(double ns);
 /* All numbers times a factor. */
 bf_rtl_range bf_rtl_times(bf_rtl_range range, double factor);
 

@@ -46,6 +46,10 @@ int bf_rtl_check(const bf_rtl_unit *unit, bf_diagnostic *diagnostic) {
   unsigned m = unit->geometry.bank_bits;
   BF_TRY(bf_hash_check_geometry(&unit->geometry, diagnostic));
   BF_TRY(check_name(unit->name, diagnostic));
+  if (unit->word_copies > (bf_rtl_is_family(unit) ? m : 0))
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "%u registers for the word are too many: one for each of %u bank bits is enough",
+                   unit->word_copies, m);
   if (bf_rtl_is_family(unit))
     return check_bits(unit, m + 1, BF_RTL_MOST_ADDRESS_BITS, diagnostic);
   if (unit->kind == BF_RTL_LOCKS)
@@ -345,9 +349,48 @@ int bf_rtl_write_module(const bf_rtl_unit *unit, bf_text *text, bf_diagnostic *d
   return text->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
 }
 
+/* Registers of the word in parts of their own, each with a unit that makes every Nth bank bit. */
+static void put_parts(const bf_rtl_unit *unit, const bf_rtl_port *port, unsigned count,
+                      bf_text *text) {
+  unsigned parts = unit->word_copies, bits = unit->geometry.bank_bits;
+  bf_text_addf(
+      text,
+      "  // %u registers hold the word, so that each drives fewer gates. Synthesis must not\n"
+      "  // merge them.\n"
+      "  genvar part, place;\n"
+      "  generate\n"
+      "    for (part = 0; part < %u; part = part + 1) begin : parts\n"
+      "      reg  [%3u:0] held_word;\n"
+      "      // verilator lint_off UNUSED\n"
+      "      wire [%3u:0] every_bank;\n"
+      "      // verilator lint_on UNUSED\n"
+      "      %s_unit unit (",
+      parts, parts, unit->geometry.address_bits - 1, bits - 1, unit->name);
+  put_connections(port, count, "held_", "every_", text);
+  bf_text_addf(text,
+               ");\n"
+               "      always @(posedge clk)\n"
+               "        held_word <= word;\n"
+               "      for (place = part; place < %u; place = place + %u) begin : bits\n"
+               "        assign found_bank[place] = every_bank[place];\n"
+               "      end\n"
+               "    end\n"
+               "  endgenerate\n",
+               bits, parts);
+}
+
+/* One register of the word, and one unit. */
+static void put_whole(const bf_rtl_unit *unit, const bf_rtl_port *port, unsigned count,
+                      bf_text *text) {
+  bf_text_addf(text, "  %s_unit unit (", unit->name);
+  put_connections(port, count, "held_", "found_", text);
+  bf_text_puts(text, ");\n");
+}
+
 void bf_rtl_write_clocked(const bf_rtl_unit *unit, bf_text *text) {
   bf_rtl_port port[BF_RTL_PORTS];
   unsigned count = bf_rtl_ports(unit, port);
+  bool whole = unit->word_copies <= 1;
   bf_text_addf(
       text,
       "// %s_clocked: %s_unit between registers. `load` takes the configuration. The bank of a\n"
@@ -358,17 +401,18 @@ void bf_rtl_write_clocked(const bf_rtl_unit *unit, bf_text *text) {
   bf_text_puts(text, ");\n");
   for (unsigned i = 0; i < count; i++) {
     bool result = port[i].role == BF_RTL_RESULT;
+    if (port[i].role == BF_RTL_WORD && !whole)
+      continue;
     put_signal(text, result ? "  wire" : "  reg ", result ? "found_" : "held_", &port[i]);
     bf_text_puts(text, ";\n");
   }
-  bf_text_addf(text, "  %s_unit unit (", unit->name);
-  put_connections(port, count, "held_", "found_", text);
-  bf_text_puts(text, ");\n  always @(posedge clk) begin\n    if (load) begin\n");
+  (whole ? put_whole : put_parts)(unit, port, count, text);
+  bf_text_puts(text, "  always @(posedge clk) begin\n    if (load) begin\n");
   for (unsigned i = 0; i < count; i++)
     if (port[i].role == BF_RTL_CONFIGURATION)
       bf_text_addf(text, "      held_%s <= %s;\n", port[i].name, port[i].name);
-  bf_text_puts(text,
-               "    end\n    held_word <= word;\n    bank <= found_bank;\n  end\nendmodule\n");
+  bf_text_addf(text, "    end\n%s    bank <= found_bank;\n  end\nendmodule\n",
+               whole ? "    held_word <= word;\n" : "");
 }
 
 /* ---- The test bench ---- */

@@ -33,7 +33,9 @@ enum {
 
 typedef struct bf_rtl_unit {
   bf_rtl_kind kind;
-  bool one_hot; /* families: a wire per choice instead of its number in binary */
+  bool one_hot;         /* families: a wire per choice instead of its number in binary */
+  unsigned word_copies; /* families: registers that hold the word in the clocked module, each for
+                           some of the bank bits; 0 and 1: one for all */
   bf_geometry geometry;
   const bf_hash *hash;    /* fixed: the hash, of that geometry */
   bf_lock_hash lock_hash; /* locks: XOR or ADD */

@@ -76,6 +76,20 @@ other_sizes() {
 }
 part 'other sizes' other_sizes
 
+# Several registers for the word: two, as many as bank bits, and numbers between that leave a rest.
+copies() {
+  for family in $families; do
+    for config in encoded one-hot; do
+      for size in '32 14 2' '32 14 5' '16 6 3' '4 5 2' '1024 32 7'; do
+        read -r banks bits copies <<<"$size"
+        unit "copies-$family-$config-$banks-$copies" --family "$family" --config "$config" \
+          --banks "$banks" --address-bits "$bits" --copies "$copies" --vectors 300 || return
+      done
+    done
+  done
+}
+part 'several registers for the word' copies
+
 fixed_hashes() {
   for hash in none fixed add perm:4 xor:0,5,31 xor:3,0,21 tma:128 cute:3,4,3 mod:31 pad:32+1 \
     bits:0^5^7,1^6^8,2^9,3,4 rows:21,42,84,108,210; do

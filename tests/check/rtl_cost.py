@@ -20,6 +20,8 @@ PROGRAM = os.path.join(os.path.abspath(sys.argv[1]), "bankfold")
 LIBRARY = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 SYNTHESIS = ("hierarchy -check -top {top}; proc; flatten; opt; techmap; opt; dfflibmap -liberty {library}; "
              "opt; abc -liberty {library}; opt_clean -purge; ")
+# Without `opt`, which merges registers that hold the same, until they are cells.
+SYNTHESIS_OF_COPIES = SYNTHESIS.replace("opt; techmap; opt;", "opt_expr; opt_clean; techmap; opt_expr; opt_clean;")
 LOAD = 0.00890146  # pF: pin D of the library's first flip-flop, DFFNEGX1
 FAULTS = []
 # OpenSTA has loads for rising and falling edges of their own, and lets ways from the configuration, which
@@ -125,7 +127,8 @@ def synthesize(folder, options, name, top):
     shutil.rmtree(place, ignore_errors=True)
     run(PROGRAM, "rtl", *options, "-o", place, "--vectors", "1", "--name", name)
     sources = f"{top}.v" if top != "u_clocked" else "u_unit.v u_clocked.v"
-    yosys(f"read_verilog {sources}; " + SYNTHESIS.format(top=top, library=LIBRARY)
+    steps = SYNTHESIS_OF_COPIES if "--copies" in options else SYNTHESIS
+    yosys(f"read_verilog {sources}; " + steps.format(top=top, library=LIBRARY)
           + f"tee -q -o stat.json stat -json; write_verilog -noattr {folder}/netlist.v", place)
     cells = statistics(place, top)["num_cells_by_type"]
     with open(LIBRARY, encoding="ascii") as file:
@@ -220,15 +223,61 @@ def check_published():
               f"{unit['unit']}: published {unit['published_mm2']} mm2, ours {area}")
 
 
+def check_delay_target(folder):
+    """abc's own delay target, which docs/rtl.md says makes no difference: the same cells for any."""
+    run(PROGRAM, "rtl", "--family", "bit-vector-xor", "--config", "one-hot", "-o", os.path.join(folder, "target"),
+        "--vectors", "1", "--name", "u")
+    counts = []
+    for picoseconds in (1, 100, 300, 1000, 3000):
+        yosys("read_verilog target/u_unit.v; " + SYNTHESIS.format(top="u_unit", library=LIBRARY).replace(
+            "abc ", f"abc -D {picoseconds} ") + "tee -q -o stat.json stat -json", folder)
+        counts.append(statistics(folder, "u_unit")["num_cells_by_type"])
+    check(all(count == counts[0] for count in counts), f"abc -D makes a difference: {counts}")
+
+
+def latency(unit):
+    """What a target is about."""
+    return unit["period_ns"] if unit["flip_flops"] else unit["delay_ns"]
+
+
+def check_targets(options, clocks):
+    """A tighter target never gets a slower or smaller unit. One that is reached is; the fastest unit of those
+    that do not reach theirs is the same for all."""
+    before, missed = None, None
+    for clock in clocks:
+        given = bankfold("rtl", "cost", *options, "--clock", str(clock))
+        unit, target = given["units"][0], given["target_ns"]
+        check(abs(target * clock - (1 if "--liberty" in options else 2.66 * 45 / 40)) < 1e-6, f"{clock} GHz: {target} ns")
+        check(unit["reached"] == (latency(unit) <= target), f"{options} {clock} GHz: {unit}")
+        if before:
+            check(latency(unit) <= latency(before) and unit["area_um2"] >= before["area_um2"],
+                  f"{options}: {clock} GHz has {unit}, a looser target has {before}")
+        if missed:
+            check(unit == missed, f"{options}: a target out of reach gets {unit}, another one {missed}")
+        before, missed = unit, missed or (None if unit["reached"] else unit)
+    return before
+
+
+def check_copies(options, bits):
+    """Registers of the word are copied as often as is said, and no copy is lost."""
+    one = bankfold("rtl", "cost", *options)["units"][0]
+    fast = check_targets(options, (1, 5, 100, 1000))
+    check(not fast["reached"] and latency(fast) < latency(one), f"{options}: the fastest is {fast}")
+    check(fast["word_copies"] > 1 and fast["flip_flops"] - one["flip_flops"] == bits * (fast["word_copies"] - 1),
+          f"{options}: {fast} has other registers than {one}")
+
+
 def check_page():
-    """The table in docs/rtl.md is what the command prints, with the versions of tools that made it."""
+    """The tables in docs/rtl.md are what the commands above them print, with the versions of tools that made them."""
     with open("docs/rtl.md", encoding="utf-8") as file:
-        table = re.search(r"^```\n\$ bankfold rtl cost\n(.*?)^```", file.read(), re.M | re.S).group(1)
-    printed = run(PROGRAM, "rtl", "cost")
-    if printed.split("\n", 1)[0] == table.split("\n", 1)[0] and run("yosys", "-V").startswith("Yosys 0.23 "):
-        check(printed == table, f"docs/rtl.md has another table than this:\n{printed}")
-    else:
-        print("SKIP the table of docs/rtl.md: made with other versions of tools")
+        tables = re.findall(r"^```\n\$ bankfold (rtl cost.*)\n((?:.*\n)*?)```", file.read(), re.M)
+    check(len(tables) == 2, f"docs/rtl.md has {len(tables)} tables of costs")
+    for command, table in tables:
+        printed = run(PROGRAM, *command.split())
+        if printed.split("\n", 1)[0] == table.split("\n", 1)[0] and run("yosys", "-V").startswith("Yosys 0.23 "):
+            check(printed == table, f"docs/rtl.md has another table of {command} than this:\n{printed}")
+        else:
+            print("SKIP a table of docs/rtl.md: made with other versions of tools")
 
 
 def check_other_library(folder):
@@ -405,6 +454,12 @@ with tempfile.TemporaryDirectory() as scratch:
     for family in ("bit-vector-perm", "bit-vector-xor", "bitwise-perm", "bitwise-xor"):
         for kind in ("encoded", "one-hot"):
             check_unit(scratch, ["--family", family, "--config", kind])
+    for copies in ("2", "5"):
+        check_unit(scratch, ["--family", "bit-vector-xor", "--config", "one-hot", "--copies", copies])
+    check_delay_target(scratch)
+    check_copies(["--family", "bitwise-perm", "--config", "one-hot", "--banks", "4", "--address-bits", "6"], 6)
+    check_targets(["--family", "bitwise-xor", "--banks", "4", "--address-bits", "4", "--liberty", LIBRARY], (0.5, 2))
+    check_targets(["--hash", "add"], (1, 6, 100))
     for unit in (["--hash", "fixed"], ["--hash", "add"], ["--locks", "add"]):
         check_unit(scratch, unit)
     check_published()

@@ -526,6 +526,52 @@ static void reports_of_opensta(void **state) {
   }
 }
 
+/* ---- Targets ---- */
+
+/* Copies of the word for families only, no more than bank bits, and no way twice. */
+static void efforts_fit_the_unit(void **state) {
+  (void)state;
+  bf_rtl_effort effort[BF_RTL_MOST_EFFORTS];
+  for (unsigned bits = 1; bits <= BF_RTL_MOST_BANK_BITS; bits++) {
+    bf_rtl_unit unit = family(BF_RTL_BITWISE_XOR, true, bits, bits + 3);
+    unsigned count = bf_rtl_efforts(&unit, effort), most = 0;
+    for (unsigned i = 0; i < count; i++) {
+      unit.word_copies = effort[i].word_copies;
+      assert_int_equal(bf_rtl_check(&unit, &diagnostic), BF_OK);
+      most = effort[i].word_copies > most ? effort[i].word_copies : most;
+      for (unsigned k = 0; k < i; k++)
+        assert_true(effort[i].script != effort[k].script ||
+                    effort[i].word_copies != effort[k].word_copies);
+    }
+    assert_int_equal(most, bits);
+  }
+  bf_rtl_unit locks = {.kind = BF_RTL_LOCKS, .geometry = {5, 14, 4}, .name = "u"};
+  unsigned count = bf_rtl_efforts(&locks, effort);
+  assert_true(count >= 3);
+  for (unsigned i = 0; i < count; i++)
+    assert_int_equal(effort[i].word_copies, 0);
+}
+
+/* The smallest that is fast enough, else the fastest. */
+static void choice_by_target(void **state) {
+  (void)state;
+  static const bf_rtl_cost costs[] = {
+      {.flip_flops = 1, .area_um2 = 10, .period_ns = 4, .delay_ns = 9},
+      {.flip_flops = 1, .area_um2 = 20, .period_ns = 3, .delay_ns = 9},
+      {.flip_flops = 1, .area_um2 = 15, .period_ns = 5, .delay_ns = 1},
+      {.flip_flops = 1, .area_um2 = 40, .period_ns = 2, .delay_ns = 9},
+      {.flip_flops = 1, .area_um2 = 30, .period_ns = 2, .delay_ns = 9},
+      {.flip_flops = 1, .area_um2 = 20, .period_ns = 2.5, .delay_ns = 9},
+  };
+  static const struct {
+    double target_ns;
+    unsigned chosen;
+  } cases[] = {{10, 0}, {4, 0}, {3.9, 5}, {3, 5}, {2.4, 4}, {2, 4}, {1, 4}};
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(bf_rtl_choose(costs, 6, cases[i].target_ns), cases[i].chosen);
+  assert_near(bf_rtl_latency_ns(&(bf_rtl_cost){.delay_ns = 3}), 3);
+}
+
 /* ---- Scaling ---- */
 
 static void scaling_as_stated(void **state) {
@@ -537,6 +583,7 @@ static void scaling_as_stated(void **state) {
   assert_near(area.high, 1000 / 12.2);
   assert_near(delay.value, 1 / 2.66 * 40 / 45);
   assert_near(delay.low, 1 / 4.5);
+  assert_near(bf_rtl_unscale_delay(delay.value), 1);
   assert_near(energy.value, 1 / 8.8 * 40 / 45);
   assert_near(energy.low, 1.21 / (4.5 * 3.24));
   bf_rtl_cost cost = {.area_um2 = 1000, .logic_pj = 4, .clock_pj = 6, .configuration_pj = 2};
@@ -591,6 +638,8 @@ int main(void) {
       cmocka_unit_test(script_for_opensta),
       cmocka_unit_test(names_that_opensta_cannot_be_told),
       cmocka_unit_test(reports_of_opensta),
+      cmocka_unit_test(efforts_fit_the_unit),
+      cmocka_unit_test(choice_by_target),
       cmocka_unit_test(scaling_as_stated),
       cmocka_unit_test(pictures_have_their_gates),
   };
