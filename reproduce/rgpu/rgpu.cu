@@ -339,25 +339,21 @@ extern "C" __global__ void stencil3d(const float *in, float *out, unsigned nx, u
 
 // ---- STREAM: squared distances of points to three centres ----
 
-enum { STREAM_POINTS = 4, STREAM_CENTRES = 3 };
+enum { STREAM_CENTRES = 3 };
 __constant__ float4 centres[STREAM_CENTRES];
 
-// A thread for STREAM_POINTS points, which are a grid apart. Distances to centre c lie at
-// distance + c * count.
+// A thread for each point: more at a time leave too few threads. Distances to centre c lie at
+// distance
+// + c * count.
 extern "C" __global__ void stream(const float4 *points, float *distance, unsigned count) {
-  unsigned i = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
-  float4 point[STREAM_POINTS];
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count)
+    return;
+  float4 point = points[i];
 #pragma unroll
-  for (int k = 0; k < STREAM_POINTS; k++)
-    if (i + k * step < count)
-      point[k] = points[i + k * step];
-#pragma unroll
-  for (int k = 0; k < STREAM_POINTS; k++)
-#pragma unroll
-    for (int c = 0; c < STREAM_CENTRES; c++)
-      if (i + k * step < count) {
-        float x = point[k].x - centres[c].x, y = point[k].y - centres[c].y,
-              z = point[k].z - centres[c].z, w = point[k].w - centres[c].w;
-        distance[(size_t)c * count + i + k * step] = x * x + y * y + z * z + w * w;
-      }
+  for (int c = 0; c < STREAM_CENTRES; c++) {
+    float x = point.x - centres[c].x, y = point.y - centres[c].y, z = point.z - centres[c].z,
+          w = point.w - centres[c].w;
+    distance[(size_t)c * count + i] = x * x + y * y + z * z + w * w;
+  }
 }

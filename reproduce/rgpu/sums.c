@@ -204,16 +204,15 @@ static int upload_points(const rgpu_data *data, const bf_device *device, bool is
 
 static int launch_stream(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
                          rgpu_kernel kernel, bf_diagnostic *diagnostic) {
-  enum { THREADS = 256, POINTS = 4 };
+  enum { THREADS = 128 };
   uint32_t points = (uint32_t)rgpu_parameter(data, "points");
   uint64_t from, to, centres, room, bytes = CENTRES * points * sizeof(float);
-  uint32_t points_of_block = kernel == RGPU_PLAIN ? THREADS : THREADS * POINTS;
   BF_TRY(upload_points(data, device, kernel == RGPU_PLAIN, &from, diagnostic));
   BF_TRY(bf_corpus_upload(device, NULL, bytes, &to, diagnostic));
   BF_TRY(device->symbol(device->context, "centres", &centres, &room, diagnostic));
   BF_TRY(device->write(device->context, centres, centre, sizeof centre, diagnostic));
-  BF_TRY(BF_CORPUS_LAUNCH(device, "stream", points / points_of_block, 1, THREADS, 1, diagnostic,
-                          &from, &to, &points));
+  BF_TRY(BF_CORPUS_LAUNCH(device, "stream", points / THREADS, 1, THREADS, 1, diagnostic, &from, &to,
+                          &points));
   return device->read(device->context, to, rgpu_array(result, "distance"), bytes, diagnostic);
 }
 
