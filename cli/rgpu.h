@@ -7,11 +7,12 @@
 
 typedef struct cli_rgpu_settings {
   cli_common common;
-  const char *svg, *dot, *output, *kernel, *unit_slots, *gpu, *order, *axes;
+  const char *svg, *dot, *output, *kernel, *unit_slots, *gpu, *order, *axes, *wait_for;
   cli_texts set, parameter;
   uint64_t copies, cores, units, lanes, states, loop;
   uint64_t data_fifo, address_fifo, most_cycles, workers;
-  bool trade, recompute, quick, no_prefetch;
+  uint64_t core_cycles, three_cycles, load_cycles;
+  bool trade, recompute, quick, no_prefetch, no_kernels, pipelines_take_entries;
 } cli_rgpu_settings;
 
 /* Each returns the exit status. */
