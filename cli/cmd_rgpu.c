@@ -1,6 +1,9 @@
 /* bankfold rgpu: dataflow graphs for a GPU whose cores can be wired to each other. */
 #include "rgpu.h"
 
+#include "reproduce/reproduce.h"
+#include "reproduce/rgpu/bench.h"
+
 #include <string.h>
 
 static const cli_option options[] = {
@@ -69,6 +72,12 @@ static const cli_option options[] = {
      "sweep: threads to use (default one per core)"},
     CLI_OUTPUT(cli_rgpu_settings),
 };
+
+int cli_rgpu_read(const char *name, bf_rgpu_graph **graph, bf_diagnostic *diagnostic) {
+  if (rgpu_benchmark_find(name))
+    return bf_rgpu_parse(name, bf_reproduce_graph(name), graph, diagnostic);
+  return bf_rgpu_read(name, graph, diagnostic);
+}
 
 bf_rgpu_ring cli_rgpu_ring(const cli_rgpu_settings *s) {
   bf_rgpu_ring ring = bf_rgpu_ring_usual();
@@ -148,8 +157,9 @@ static int check_usage(const cli_rgpu_settings *s, const char *verb) {
     return cli_usage_error(&cli_rgpu, "--svg and --dot need two files");
   if (s->common.json && (cli_rgpu_same_output(s->svg, "-") || cli_rgpu_same_output(s->dot, "-")))
     return cli_usage_error(&cli_rgpu, "--json needs --svg and --dot in files");
-  if ((maps || s->common.json) && cli_rgpu_same_output(s->output, "-"))
-    return cli_usage_error(&cli_rgpu, "%s needs an --output file", maps ? "map" : "--json");
+  if ((maps || sweeps || s->common.json) && cli_rgpu_same_output(s->output, "-"))
+    return cli_usage_error(&cli_rgpu, "%s needs an --output file",
+                           maps || sweeps ? verb : "--json");
   if (cli_rgpu_same_output(s->output, s->svg))
     return cli_usage_error(&cli_rgpu, "--svg and --output need two files");
   return -1;
@@ -172,17 +182,17 @@ const cli_command cli_rgpu = {
     .summary = "map, simulate, show or extract dataflow graphs for a GPU with wired cores (R-GPU)",
     .arguments = "map|show|extract|run|sweep|cost FILE",
     .details =
-        "FILE (\"-\": standard input) is a dataflow graph for map and show, PTX for extract.\n"
+        "FILE (\"-\": standard input) is a dataflow graph, or PTX for extract. conv, hist, "
+        "integr,\n"
+        "mriq, nn, nw, path, stencil and stream are the graphs of benchmarks of document 002.\n"
         "\"map\" places the graph on the cores and load/store units of an SM and its results on\n"
         "lanes: the fewest lanes, with proof, and as many copies as fit; status 1 if it does not\n"
         "fit, with the reason. \"show\" prints the graph, or draws it. \"extract\" makes a graph\n"
         "of the innermost loop of a kernel, where it is straight-line code.\n"
         "\"run\" simulates a graph, cycle by cycle, on the memory of a GPU: cycles, what nodes "
         "and\n"
-        "FIFOs wait for, activity over time. FILE may be conv, hist, integr, mriq, nn, nw, path,\n"
-        "stencil or stream: the benchmarks of document 002, whose results are checked, with two\n"
-        "kernels of an ordinary GPU beside them, an optimised and a plain one. \"sweep\" "
-        "simulates\n"
+        "FIFOs wait for, activity over time. Results of benchmarks are checked, and two kernels\n"
+        "of an ordinary GPU stand beside them, an optimised and a plain one. \"sweep\" simulates\n"
         "all combinations of values and goes on where it was stopped; \"cost\" gives area and\n"
         "power, with the source of every constant.",
     .examples = "bankfold rgpu map conv.df                     # fewest lanes, most copies\n"

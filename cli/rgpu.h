@@ -23,6 +23,8 @@ int cli_rgpu_run(const cli_rgpu_settings *s, const char *name);
 int cli_rgpu_sweep(const cli_rgpu_settings *s, const char *name);
 int cli_rgpu_cost(const cli_rgpu_settings *s, const char *name);
 
+/* Reads a graph: a benchmark of document 002 by its name, or a file. */
+int cli_rgpu_read(const char *name, bf_rgpu_graph **graph, bf_diagnostic *diagnostic);
 /* The ring that the options ask for. */
 bf_rgpu_ring cli_rgpu_ring(const cli_rgpu_settings *s);
 /* Two files that would both go to standard output, or over each other. */

@@ -1,8 +1,6 @@
 /* What rgpu run, sweep and cost simulate. */
 #include "rgpu_case.h"
 
-#include "reproduce/reproduce.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,10 +72,10 @@ int cli_rgpu_case_load(const cli_rgpu_settings *s, const char *name, cli_rgpu_ca
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "'%s' is a benchmark: --parameter and --max-cycles are for graphs of files",
                    name);
-  if (own->benchmark)
-    BF_TRY(bf_rgpu_parse(name, bf_reproduce_graph(name), &own->graph, diagnostic));
-  else
-    BF_TRY(bf_rgpu_read(name, &own->graph, diagnostic));
+  if (!own->benchmark && s->quick)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "--quick is for benchmarks; --parameter changes the size of a file's graph");
+  BF_TRY(cli_rgpu_read(name, &own->graph, diagnostic));
   return load_gpu(s, false, &own->gpu, diagnostic);
 }
 

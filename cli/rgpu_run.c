@@ -220,26 +220,32 @@ static void write_json(bf_json *json, const cli_rgpu_case *own) {
 
 /* ---- Activity over time, as in Fig. 7.9 ---- */
 
-static int write_picture(const cli_rgpu_settings *s, const cli_rgpu_case *own) {
+/* Writes the picture to an open file, or to standard output where there is none. */
+static int write_picture(const cli_rgpu_case *own, bf_writer *writer) {
   bf_diagnostic diagnostic = {.caret = -1};
   bf_text picture = {0};
   rgpu_activity_chart made;
   rgpu_chart_activity(&own->outcome.result.activity, "Activity of the first SM", &made);
-  if (bf_chart_svg(&made.chart, &picture, &diagnostic) != BF_OK) {
-    bf_text_free(&picture);
-    return cli_complain(&diagnostic);
-  }
-  return cli_write(s->svg, &picture);
+  int error = bf_chart_svg(&made.chart, &picture, &diagnostic);
+  if (error == BF_OK && !writer)
+    return cli_print(&picture);
+  if (error == BF_OK)
+    error = picture.failed ? bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory")
+                           : bf_writer_write(writer, picture.data, picture.size, &diagnostic);
+  bf_text_free(&picture);
+  if (error == BF_OK)
+    error = bf_writer_commit(writer, &diagnostic);
+  return error == BF_OK ? CLI_OK : cli_complain(&diagnostic);
 }
 
 /* ---- The verb ---- */
 
-static int put_out(const cli_rgpu_settings *s, const cli_rgpu_case *own) {
+static int put_out(const cli_rgpu_settings *s, const cli_rgpu_case *own, bf_writer *writer) {
   bf_text text = {0};
   bf_json json = {.text = &text};
   if (s->svg) {
-    int status = write_picture(s, own);
-    if (status != CLI_OK || cli_rgpu_same_output(s->svg, "-"))
+    int status = write_picture(own, writer);
+    if (status != CLI_OK || !writer)
       return status;
   }
   if (s->common.json) {
@@ -253,19 +259,30 @@ static int put_out(const cli_rgpu_settings *s, const cli_rgpu_case *own) {
   return cli_print(&text);
 }
 
+/* Simulates the graph and, unless there is nothing but a picture, kernels. The file of the picture
+ * is opened first: one that cannot be written is no surprise after the work. */
+static int simulate(const cli_rgpu_settings *s, const char *name, cli_rgpu_case *own,
+                    bf_writer **writer, bf_diagnostic *diagnostic) {
+  bool is_picture = cli_rgpu_same_output(s->svg, "-");
+  BF_TRY(cli_rgpu_case_load(s, name, own, diagnostic));
+  if (s->svg && !is_picture)
+    BF_TRY(bf_writer_open(s->svg, false, writer, diagnostic));
+  BF_TRY(cli_rgpu_case_map(s, own, diagnostic));
+  BF_TRY(cli_rgpu_case_run(s, true, own, diagnostic));
+  for (unsigned i = 0; i < RGPU_KERNELS && !is_picture; i++)
+    BF_TRY(cli_rgpu_case_kernel(s, (rgpu_kernel)i, own, diagnostic));
+  return BF_OK;
+}
+
 int cli_rgpu_run(const cli_rgpu_settings *s, const char *name) {
   bf_diagnostic diagnostic = {.caret = -1};
   cli_rgpu_case own;
+  bf_writer *writer = NULL;
   cli_watch_interrupt();
-  int error = cli_rgpu_case_load(s, name, &own, &diagnostic);
-  if (error == BF_OK)
-    error = cli_rgpu_case_map(s, &own, &diagnostic);
-  if (error == BF_OK)
-    error = cli_rgpu_case_run(s, true, &own, &diagnostic);
-  bool is_picture = cli_rgpu_same_output(s->svg, "-"); /* which has no kernels */
-  for (unsigned i = 0; error == BF_OK && i < RGPU_KERNELS && !is_picture; i++)
-    error = cli_rgpu_case_kernel(s, (rgpu_kernel)i, &own, &diagnostic);
-  int status = error == BF_OK ? put_out(s, &own) : cli_rgpu_case_complain(&own, &diagnostic);
+  int error = simulate(s, name, &own, &writer, &diagnostic);
+  int status =
+      error == BF_OK ? put_out(s, &own, writer) : cli_rgpu_case_complain(&own, &diagnostic);
+  bf_writer_close(writer);
   cli_rgpu_case_free(&own);
   return status;
 }

@@ -86,6 +86,15 @@ static bool is_axis(const cli_rgpu_case *own, const char *name) {
   return false;
 }
 
+/* Whether one of the texts NAME=VALUE is about that name. */
+static bool is_given(const cli_texts *texts, const char *name) {
+  size_t length = strlen(name);
+  for (unsigned i = 0; i < texts->count; i++)
+    if (strncmp(texts->text[i], name, length) == 0 && texts->text[i][length] == '=')
+      return true;
+  return false;
+}
+
 /* Whether there is such an axis, and whether it can have that value. */
 static int check_axis(void *context, const char *name, const char *value,
                       bf_diagnostic *diagnostic) {
@@ -95,6 +104,8 @@ static int check_axis(void *context, const char *name, const char *value,
   uint64_t *given = option_of(&tried, name);
   if (given && *given)
     return bf_fail(diagnostic, BF_BAD_INPUT, "--%s says so already", name);
+  if (is_given(&tried.set, name) || is_given(&tried.parameter, name))
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--set or --parameter says so already");
   if (!is_axis(with->own, name))
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "no axis '%s': data-fifo, address-fifo, lanes, copies, core-cycles, "
@@ -106,9 +117,14 @@ static int check_axis(void *context, const char *name, const char *value,
   int error = apply(with->own->graph, name, value, &arena, &tried, diagnostic);
   if (error == BF_OK)
     error = cli_rgpu_fabric(&tried, &fabric, diagnostic);
-  unsigned changes = with->settings->set.count;
+  unsigned changes = with->settings->set.count, parameters = with->settings->parameter.count;
+  unsigned parameter;
+  int64_t number;
   if (error == BF_OK && tried.set.count > changes)
     error = bf_sim_gpu_set(with->own->gpu, tried.set.text[changes], diagnostic);
+  if (error == BF_OK && tried.parameter.count > parameters)
+    error = bf_rgpu_read_override(with->own->graph, tried.parameter.text[parameters], &parameter,
+                                  &number, diagnostic);
   bf_arena_free(&arena);
   return error;
 }
@@ -245,6 +261,8 @@ int cli_rgpu_sweep(const cli_rgpu_settings *s, const char *name) {
   bf_diagnostic diagnostic = {.caret = -1};
   bf_text basis = {0};
   cli_rgpu_case own = {0};
+  if (strcmp(name, "-") == 0)
+    return cli_usage_error(&cli_rgpu, "sweep reads the graph for every point: give it a file");
   int error = read_axes(&work, &own, &basis, &diagnostic);
   if (error == BF_OK) {
     bf_sim_sweep_run run = {.path = s->output,
