@@ -184,7 +184,8 @@ const cli_command cli_rgpu = {
     .details =
         "FILE (\"-\": standard input) is a dataflow graph, or PTX for extract. conv, hist, "
         "integr,\n"
-        "mriq, nn, nw, path, stencil and stream are the graphs of benchmarks of document 002.\n"
+        "mriq, nn, nw, path, stencil and stream are the graphs of benchmarks of document 002,\n"
+        "path_row, path_wide and path_deep other graphs of path.\n"
         "\"map\" places the graph on the cores and load/store units of an SM and its results on\n"
         "lanes: the fewest lanes, with proof, and as many copies as fit; status 1 if it does not\n"
         "fit, with the reason. \"show\" prints the graph, or draws it. \"extract\" makes a graph\n"

@@ -200,10 +200,6 @@ int cli_rgpu_case_kernel(const cli_rgpu_settings *s, rgpu_kernel kernel, cli_rgp
                          bf_diagnostic *diagnostic) {
   if (!own->benchmark || s->no_kernels)
     return BF_OK;
-  if (kernel == RGPU_PLAIN && own->benchmark->has_no_plain) {
-    own->kernel[RGPU_PLAIN] = own->kernel[RGPU_OPTIMISED];
-    return BF_OK;
-  }
   return run_kernel(s, kernel, own, diagnostic);
 }
 

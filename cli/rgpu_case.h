@@ -39,8 +39,7 @@ int cli_rgpu_case_map(const cli_rgpu_settings *s, cli_rgpu_case *own, bf_diagnos
 /* Simulates it, and works out the power. Draws a bar in a terminal where asked to. */
 int cli_rgpu_case_run(const cli_rgpu_settings *s, bool has_bar, cli_rgpu_case *own,
                       bf_diagnostic *diagnostic);
-/* The benchmark as a kernel, with a bar; nothing for a graph of a file, or with --no-kernels. The
- * optimised one comes first: it stands for both where there is no other. */
+/* The benchmark as a kernel, with a bar; nothing for a graph of a file, or with --no-kernels. */
 int cli_rgpu_case_kernel(const cli_rgpu_settings *s, rgpu_kernel kernel, cli_rgpu_case *own,
                          bf_diagnostic *diagnostic);
 /* How many times as fast as a kernel; 0: it has not run. */

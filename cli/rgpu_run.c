@@ -25,9 +25,7 @@ static void write_kernels(bf_text *text, const cli_rgpu_case *own) {
   static const char *const names[RGPU_KERNELS] = {"kernels  optimised", "         plain"};
   for (unsigned i = 0; i < RGPU_KERNELS; i++) {
     const cli_rgpu_kernel *kernel = &own->kernel[i];
-    if (i == RGPU_PLAIN && kernel->cycles && own->benchmark->has_no_plain)
-      bf_text_addf(text, "%s: the same kernel\n", names[i]);
-    else if (kernel->cycles)
+    if (kernel->cycles)
       bf_text_addf(text,
                    "%s: %llu cycles, %.1f bytes of DRAM a cycle; R-GPU is %.2f times as fast\n",
                    names[i], (unsigned long long)kernel->cycles, kernel->dram_bytes_per_cycle,
@@ -179,7 +177,6 @@ static void write_json_kernels(bf_json *json, const cli_rgpu_case *own) {
   bf_json_number(json, "plain_cycles", plain->cycles);
   bf_json_real(json, "plain_dram_bytes_per_cycle", plain->dram_bytes_per_cycle);
   bf_json_real(json, "plain_speedup", cli_rgpu_case_speedup(own, RGPU_PLAIN));
-  bf_json_bool(json, "kernel_is_plain", own->benchmark && own->benchmark->has_no_plain);
 }
 
 /* Firings of the first SM over time, by class. */

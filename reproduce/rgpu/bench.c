@@ -12,11 +12,18 @@ const rgpu_benchmark *const rgpu_benchmarks[] = {
     &rgpu_conv, &rgpu_hist, &rgpu_integr,  &rgpu_mriq,   &rgpu_nn,
     &rgpu_nw,   &rgpu_path, &rgpu_stencil, &rgpu_stream, NULL};
 
+const rgpu_benchmark *const rgpu_path_variants[] = {&rgpu_path_row, &rgpu_path_wide,
+                                                    &rgpu_path_deep, NULL};
+
+static const rgpu_benchmark *find_in(const rgpu_benchmark *const *list, const char *name) {
+  while (*list && strcmp((*list)->name, name) != 0)
+    list++;
+  return *list;
+}
+
 const rgpu_benchmark *rgpu_benchmark_find(const char *name) {
-  for (unsigned i = 0; rgpu_benchmarks[i]; i++)
-    if (strcmp(rgpu_benchmarks[i]->name, name) == 0)
-      return rgpu_benchmarks[i];
-  return NULL;
+  const rgpu_benchmark *found = find_in(rgpu_benchmarks, name);
+  return found ? found : find_in(rgpu_path_variants, name);
 }
 
 /* ---- Data ---- */
@@ -230,8 +237,7 @@ int rgpu_run_kernel_as(const rgpu_benchmark *benchmark, rgpu_kernel kernel, cons
                           .progress_context = run->progress_context};
   int error = prepare(benchmark, benchmark->copies, run->is_quick, &own, diagnostic);
   if (error == BF_OK)
-    error = launch_kernel(benchmark, benchmark->has_no_plain ? RGPU_OPTIMISED : kernel, &own,
-                          &record, diagnostic);
+    error = launch_kernel(benchmark, kernel, &own, &record, diagnostic);
   if (error == BF_OK)
     error = check_results(benchmark, &own, kernel == RGPU_PLAIN ? "the plain kernel" : "the kernel",
                           &outcome, diagnostic);

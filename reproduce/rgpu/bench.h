@@ -35,7 +35,6 @@ typedef struct rgpu_benchmark {
   const char *pass, *passes;
   unsigned pass_step;
   bool prefers_shared; /* kernels want 48 KB of shared memory, not of first-level cache */
-  bool has_no_plain;   /* the optimised kernel is as plain as it can be, and stands for both */
   const bf_rgpu_after *after;
   const struct rgpu_benchmark *narrow; /* the same for data FIFOs too small for this one; or NULL */
   /* Changes what the graph says about the first content of arrays; or NULL. */
@@ -49,10 +48,11 @@ typedef struct rgpu_benchmark {
                bf_diagnostic *diagnostic);
 } rgpu_benchmark;
 
-/* All of them, ending with a NULL name. */
-extern const rgpu_benchmark *const rgpu_benchmarks[];
+/* The nine of Table 7.1, and other graphs of PATH (section 7.5.3); lists end with NULL. */
+extern const rgpu_benchmark *const rgpu_benchmarks[], *const rgpu_path_variants[];
 extern const rgpu_benchmark rgpu_conv, rgpu_hist, rgpu_integr, rgpu_mriq, rgpu_nn, rgpu_nw,
-    rgpu_path, rgpu_stencil, rgpu_stream;
+    rgpu_path, rgpu_path_row, rgpu_path_wide, rgpu_path_deep, rgpu_stencil, rgpu_stream;
+/* One of either list; NULL: there is none of this name. */
 const rgpu_benchmark *rgpu_benchmark_find(const char *name);
 
 /* Loads a GPU with 48 KB of first-level cache, or 16 KB, the rest being shared memory. */

@@ -1,6 +1,6 @@
 /* The benchmarks of R-GPU: right results, as graphs and as kernels, with FIFOs of the least size
  * that bf_rgpu_can_run allows and many larger ones, and a report below it. Lanes are those of the
- * document, or fewer. Inputs are small, but where blocks wait for each other. */
+ * document. Inputs are small, but where blocks wait for each other. */
 #include "../unit/random.h"
 #include "reproduce/reproduce.h"
 #include "reproduce/rgpu/bench.h"
@@ -126,16 +126,19 @@ static void check_waiting(const rgpu_benchmark *benchmark, const rgpu_run *quick
   run_with(benchmark, &run, 64, 1024, true);
 }
 
-static void check_lanes(const rgpu_benchmark *benchmark, const bf_rgpu_graph *graph) {
+/* Maps the copies of a benchmark to a ring of 10 lanes, which leaves room for all. */
+static void check_lanes(const rgpu_benchmark *benchmark, const bf_rgpu_graph *graph,
+                        unsigned lanes) {
   bf_rgpu_map_options options = {.ring = bf_rgpu_ring_usual(), .copies = benchmark->copies};
   bf_rgpu_mapping *mapping;
   bf_diagnostic diagnostic;
+  options.ring.lanes = 10;
   if (bf_rgpu_map(graph, &options, &mapping, &diagnostic) != BF_OK) {
     complain(benchmark->name, diagnostic.message);
     return;
   }
-  if (!mapping->fits || !mapping->lanes_proven || mapping->lanes > benchmark->lanes)
-    complain(benchmark->name, "more lanes than published, or no proof");
+  if (!mapping->fits || !mapping->lanes_proven || mapping->lanes != lanes)
+    complain(benchmark->name, "other lanes than published, or no proof");
   bf_rgpu_mapping_free(mapping);
 }
 
@@ -155,6 +158,30 @@ static void check_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel) {
   bf_sim_gpu_free(gpu);
 }
 
+/* The benchmark's graph; to be freed, and NULL after a complaint. */
+static bf_rgpu_graph *read_graph(const rgpu_benchmark *benchmark) {
+  bf_rgpu_graph *graph;
+  bf_diagnostic diagnostic;
+  if (bf_rgpu_parse(benchmark->name, bf_reproduce_graph(benchmark->name), &graph, &diagnostic) ==
+      BF_OK)
+    return graph;
+  complain(benchmark->name, diagnostic.message);
+  return NULL;
+}
+
+/* Other graphs of PATH need 4 (published), 8 (for the published 10) and 4 lanes. */
+static void check_variants(const rgpu_run *run) {
+  static const unsigned lanes[] = {4, 8, 4};
+  for (unsigned i = 0; rgpu_path_variants[i]; i++) {
+    bf_rgpu_graph *graph = read_graph(rgpu_path_variants[i]);
+    if (!graph)
+      continue;
+    check_lanes(rgpu_path_variants[i], graph, lanes[i]);
+    check_sizes(rgpu_path_variants[i], run, graph);
+    bf_rgpu_free(graph);
+  }
+}
+
 int main(void) {
   bf_sim_gpu *gpu;
   bf_diagnostic diagnostic;
@@ -166,12 +193,10 @@ int main(void) {
   const rgpu_run run = {.gpu = gpu, .fabric = bf_rgpu_fabric_published(), .is_quick = true};
   for (unsigned i = 0; rgpu_benchmarks[i]; i++) {
     const rgpu_benchmark *own = rgpu_benchmarks[i];
-    bf_rgpu_graph *graph;
-    if (bf_rgpu_parse(own->name, bf_reproduce_graph(own->name), &graph, &diagnostic) != BF_OK) {
-      complain(own->name, diagnostic.message);
+    bf_rgpu_graph *graph = read_graph(own);
+    if (!graph)
       continue;
-    }
-    check_lanes(own, graph);
+    check_lanes(own, graph, own->lanes);
     for (unsigned kernel = 0; kernel < RGPU_KERNELS; kernel++)
       check_kernel(own, (rgpu_kernel)kernel);
     check_stalls(own, &run, graph);
@@ -181,6 +206,7 @@ int main(void) {
     check_waiting(own, &run, graph);
     bf_rgpu_free(graph);
   }
+  check_variants(&run);
   bf_sim_gpu_free(gpu);
   return faults != 0;
 }
