@@ -61,7 +61,7 @@ int rgpu_load_gpu(const char *name, bool prefers_shared, bf_sim_gpu **gpu,
 
 /* What R-GPU made of a benchmark: counts are summed over launches. */
 typedef struct rgpu_outcome {
-  bf_rgpu_sim_result result; /* of the last launch; cycles, firings and bytes of all */
+  bf_rgpu_sim_result result; /* of all launches; activity and blocks' own cycles of the last */
   bf_corpus_outcome check;
 } rgpu_outcome;
 
@@ -72,6 +72,9 @@ typedef struct rgpu_run {
   bf_rgpu_order order;
   unsigned copies; /* 0: those of the benchmark */
   bool is_quick;
+  /* Told how much of a launch is done: firings of a graph, blocks of a kernel; or NULL. */
+  bool (*progress)(void *context, uint64_t done, uint64_t all);
+  void *progress_context;
 } rgpu_run;
 
 /* Runs the graph; free the arena of outcome->result. Wrong results are errors. */
@@ -80,5 +83,8 @@ int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_ou
 /* Runs a kernel on a GPU: cycles and bytes of all launches. Wrong results are errors. */
 int rgpu_run_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const bf_sim_gpu *gpu,
                     bool is_quick, bf_sim_result *result, bf_diagnostic *diagnostic);
+/* The same, with GPU, size and progress of a run. */
+int rgpu_run_kernel_as(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const rgpu_run *run,
+                       bf_sim_result *result, bf_diagnostic *diagnostic);
 
 #endif
