@@ -147,6 +147,9 @@ static int set_option(const cli_command *command, const cli_option *option, cons
   return -1;
 }
 
+/* "-" alone is a file. */
+static bool is_option(const char *argument) { return argument[0] == '-' && argument[1] != 0; }
+
 static int parse_option(const cli_command *command, void *settings, int argc, char **argv,
                         int *index) {
   const char *text = argv[*index] + 2;
@@ -158,9 +161,12 @@ static int parse_option(const cli_command *command, void *settings, int argc, ch
   if (option->kind == CLI_FLAG && text[length] == '=')
     return cli_usage_error(command, "--%s takes no value", option->name);
   if (option->kind != CLI_FLAG) {
+    bool has_next = *index + 1 < argc;
     if (text[length] == '=')
       value = text + length + 1;
-    else if (*index + 1 < argc)
+    else if (option->value[0] == '[' && (!has_next || is_option(argv[*index + 1])))
+      value = "-";
+    else if (has_next)
       value = argv[++*index];
     else
       return cli_usage_error(command, "--%s needs a value (%s)", option->name, option->value);

@@ -28,7 +28,8 @@ typedef struct cli_option {
   const char *name; /* without "--" */
   cli_kind kind;
   size_t offset;
-  const char *value;   /* how the value is called in help, NULL for flags */
+  const char *value;   /* how the value is called in help, NULL for flags; in brackets, as "[FILE]":
+                          without it, at the end or before another option, it is "-" */
   const char *choices; /* the values allowed, separated by spaces, or NULL */
   const char *help;
 } cli_option;

@@ -1,6 +1,9 @@
 /* bankfold rgpu: dataflow graphs for a GPU whose cores can be wired to each other. */
 #include "rgpu.h"
 
+#include "reproduce/reproduce.h"
+#include "reproduce/rgpu/bench.h"
+
 #include <string.h>
 
 static const cli_option options[] = {
@@ -20,8 +23,9 @@ static const cli_option options[] = {
      "map: also what fewer lanes cost in cores, and what more lanes save"},
     {"recompute", CLI_FLAG, offsetof(cli_rgpu_settings, recompute), NULL, NULL,
      "map: where the lanes are too few, compute increments anew beside their readers"},
-    {"svg", CLI_TEXT, offsetof(cli_rgpu_settings, svg), "FILE", NULL,
-     "map, show, run: write a picture of the mapping, the graph or the activity over time"},
+    {"svg", CLI_TEXT, offsetof(cli_rgpu_settings, svg), "[FILE]", NULL,
+     "map, show, run: write a picture of the mapping, the graph or the activity over time (to "
+     "standard output without FILE)"},
     {"dot", CLI_TEXT, offsetof(cli_rgpu_settings, dot), "FILE", NULL,
      "show: write the graph for Graphviz"},
     {"kernel", CLI_TEXT, offsetof(cli_rgpu_settings, kernel), "NAME", NULL,
@@ -41,20 +45,39 @@ static const cli_option options[] = {
      "entries of data FIFOs (default 8)"},
     {"address-fifo", CLI_NUMBER, offsetof(cli_rgpu_settings, address_fifo), "N", NULL,
      "entries of address FIFOs (default 256)"},
+    {"core-cycles", CLI_NUMBER, offsetof(cli_rgpu_settings, core_cycles), "N", NULL,
+     "latency of cores with one or two operands (default 8)"},
+    {"three-operand-cycles", CLI_NUMBER, offsetof(cli_rgpu_settings, three_cycles), "N", NULL,
+     "latency of cores with three operands (default 10)"},
+    {"load-cycles", CLI_NUMBER, offsetof(cli_rgpu_settings, load_cycles), "N", NULL,
+     "latency of a load that finds its line (default 8)"},
+    {"pipelines-take-entries", CLI_FLAG, offsetof(cli_rgpu_settings, pipelines_take_entries), NULL,
+     NULL, "what is in the pipeline of a core takes an entry of the FIFO it goes to"},
+    {"wait-for", CLI_TEXT, offsetof(cli_rgpu_settings, wait_for), "WHAT", "lines sectors",
+     "what loads with \"wait\" and \"cg\" ask for at a time (default lines)"},
     {"no-prefetch", CLI_FLAG, offsetof(cli_rgpu_settings, no_prefetch), NULL, NULL,
      "without prefetchers"},
     {"order", CLI_TEXT, offsetof(cli_rgpu_settings, order), "ORDER", "increasing decreasing",
      "in which blocks are given to SMs (default increasing)"},
+    {"no-kernels", CLI_FLAG, offsetof(cli_rgpu_settings, no_kernels), NULL, NULL,
+     "run, cost: benchmarks without kernels beside them, which take most of the time"},
     {"quick", CLI_FLAG, offsetof(cli_rgpu_settings, quick), NULL, NULL,
      "benchmarks with small inputs"},
     {"max-cycles", CLI_NUMBER, offsetof(cli_rgpu_settings, most_cycles), "N", NULL,
      "give up after this many cycles (default: never)"},
     {"axes", CLI_TEXT, offsetof(cli_rgpu_settings, axes), "AXES", NULL,
-     "sweep: NAME=VALUE|...;... of data-fifo, address-fifo, lanes, copies, parameters"},
+     "sweep: NAME=VALUE|...;... of data-fifo, address-fifo, lanes, copies, core-cycles, "
+     "three-operand-cycles, load-cycles, parameters of the GPU or of a graph's file"},
     {"workers", CLI_NUMBER, offsetof(cli_rgpu_settings, workers), "N", NULL,
      "sweep: threads to use (default one per core)"},
     CLI_OUTPUT(cli_rgpu_settings),
 };
+
+int cli_rgpu_read(const char *name, bf_rgpu_graph **graph, bf_diagnostic *diagnostic) {
+  if (rgpu_benchmark_find(name))
+    return bf_rgpu_parse(name, bf_reproduce_graph(name), graph, diagnostic);
+  return bf_rgpu_read(name, graph, diagnostic);
+}
 
 bf_rgpu_ring cli_rgpu_ring(const cli_rgpu_settings *s) {
   bf_rgpu_ring ring = bf_rgpu_ring_usual();
@@ -87,10 +110,18 @@ static const struct {
 static int check_simulation(const cli_rgpu_settings *s, bool runs, bool sweeps) {
   bool asks = s->gpu || s->set.count || s->parameter.count || s->data_fifo || s->address_fifo ||
               s->order || s->no_prefetch || s->quick || s->most_cycles;
+  bool assumes = s->core_cycles || s->three_cycles || s->load_cycles || s->wait_for ||
+                 s->pipelines_take_entries;
   if (asks && !runs)
     return cli_usage_error(&cli_rgpu,
                            "--gpu, --set, --parameter, --data-fifo, --address-fifo, --order, "
                            "--no-prefetch, --quick and --max-cycles are for run, sweep and cost");
+  if (assumes && !runs)
+    return cli_usage_error(&cli_rgpu,
+                           "--core-cycles, --three-operand-cycles, --load-cycles, "
+                           "--pipelines-take-entries and --wait-for are for run, sweep and cost");
+  if (s->no_kernels && (!runs || sweeps))
+    return cli_usage_error(&cli_rgpu, "--no-kernels is for run and cost");
   if ((s->axes || s->workers) && !sweeps)
     return cli_usage_error(&cli_rgpu, "--axes and --workers are for sweep");
   if (sweeps && (!s->axes || !s->output))
@@ -126,8 +157,9 @@ static int check_usage(const cli_rgpu_settings *s, const char *verb) {
     return cli_usage_error(&cli_rgpu, "--svg and --dot need two files");
   if (s->common.json && (cli_rgpu_same_output(s->svg, "-") || cli_rgpu_same_output(s->dot, "-")))
     return cli_usage_error(&cli_rgpu, "--json needs --svg and --dot in files");
-  if ((maps || s->common.json) && cli_rgpu_same_output(s->output, "-"))
-    return cli_usage_error(&cli_rgpu, "%s needs an --output file", maps ? "map" : "--json");
+  if ((maps || sweeps || s->common.json) && cli_rgpu_same_output(s->output, "-"))
+    return cli_usage_error(&cli_rgpu, "%s needs an --output file",
+                           maps || sweeps ? verb : "--json");
   if (cli_rgpu_same_output(s->output, s->svg))
     return cli_usage_error(&cli_rgpu, "--svg and --output need two files");
   return -1;
@@ -150,26 +182,27 @@ const cli_command cli_rgpu = {
     .summary = "map, simulate, show or extract dataflow graphs for a GPU with wired cores (R-GPU)",
     .arguments = "map|show|extract|run|sweep|cost FILE",
     .details =
-        "FILE (\"-\": standard input) is a dataflow graph for map and show, PTX for extract.\n"
+        "FILE (\"-\": standard input) is a dataflow graph, or PTX for extract. conv, hist, "
+        "integr,\n"
+        "mriq, nn, nw, path, stencil and stream are the graphs of benchmarks of document 002,\n"
+        "path_row, path_wide and path_deep other graphs of path.\n"
         "\"map\" places the graph on the cores and load/store units of an SM and its results on\n"
         "lanes: the fewest lanes, with proof, and as many copies as fit; status 1 if it does not\n"
         "fit, with the reason. \"show\" prints the graph, or draws it. \"extract\" makes a graph\n"
         "of the innermost loop of a kernel, where it is straight-line code.\n"
         "\"run\" simulates a graph, cycle by cycle, on the memory of a GPU: cycles, what nodes "
         "and\n"
-        "FIFOs wait for, activity over time. FILE may be conv, hist, integr, mriq, nn, nw, path,\n"
-        "stencil or stream: the benchmarks of document 002, whose results are checked, with a\n"
-        "kernel of an ordinary GPU beside them. \"sweep\" simulates all combinations of values "
-        "and\n"
-        "goes on where it was stopped; \"cost\" gives area and power, with the source of every\n"
-        "constant.",
+        "FIFOs wait for, activity over time. Results of benchmarks are checked, and two kernels\n"
+        "of an ordinary GPU stand beside them, an optimised and a plain one. \"sweep\" simulates\n"
+        "all combinations of values and goes on where it was stopped; \"cost\" gives area and\n"
+        "power, with the source of every constant.",
     .examples = "bankfold rgpu map conv.df                     # fewest lanes, most copies\n"
                 "bankfold rgpu map conv.df --svg conv.svg      # cores, units and lanes drawn\n"
                 "bankfold rgpu map integral.df --trade         # lanes against cores\n"
                 "bankfold rgpu show conv.df --dot - | dot -Tpng > conv.png\n"
                 "bankfold rgpu extract kernel.ptx --output kernel.df\n"
                 "bankfold rgpu run conv.df --svg activity.svg  # cycles, stalls, activity\n"
-                "bankfold rgpu run nw                          # beside a kernel\n"
+                "bankfold rgpu run nw                          # beside two kernels\n"
                 "bankfold rgpu sweep conv --axes 'data-fifo=4..32*2;lanes=4|6' --output conv.csv\n"
                 "bankfold rgpu cost stencil                    # area and power\n",
     .options = options,

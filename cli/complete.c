@@ -18,6 +18,11 @@ static bool takes_files(const char *placeholder) {
          mentions(placeholder, "PROGRAM");
 }
 
+/* Whether an option can be given without its value, which is a file. */
+static bool can_be_alone(const cli_option *option) {
+  return option->value && option->value[0] == '[';
+}
+
 /* The commands' names, each followed by a space. */
 static void write_commands(bf_text *text) {
   for (const cli_group *group = cli_groups; group->title; group++)
@@ -143,6 +148,7 @@ static void write_zsh_command(const cli_command *command, bf_text *text) {
     bf_text_addf(text, "      '--%s%s[", option->name, option->value ? "=" : "");
     write_quoted(option->help, "[]:", text);
     bf_text_puts(text, "]");
+    bf_text_puts(text, can_be_alone(option) ? ":" : "");
     if (option->value)
       write_zsh_action(option->value, option->choices, text);
     bf_text_puts(text, "' \\\n");
@@ -193,7 +199,10 @@ static void write_fish_option(const char *command, const cli_option *option, bf_
   bf_text_addf(text, "complete -c bankfold -n '__fish_seen_subcommand_from %s' -l %s", command,
                option->name);
   if (option->value) {
-    bf_text_addf(text, " %s -a '", takes_files(option->value) ? "-r -F" : "-x");
+    bf_text_addf(text, " %s -a '",
+                 can_be_alone(option)         ? "-F"
+                 : takes_files(option->value) ? "-r -F"
+                                              : "-x");
     write_words(option->value, option->choices, text);
     bf_text_puts(text, "'");
   }

@@ -7,11 +7,12 @@
 
 typedef struct cli_rgpu_settings {
   cli_common common;
-  const char *svg, *dot, *output, *kernel, *unit_slots, *gpu, *order, *axes;
+  const char *svg, *dot, *output, *kernel, *unit_slots, *gpu, *order, *axes, *wait_for;
   cli_texts set, parameter;
   uint64_t copies, cores, units, lanes, states, loop;
   uint64_t data_fifo, address_fifo, most_cycles, workers;
-  bool trade, recompute, quick, no_prefetch;
+  uint64_t core_cycles, three_cycles, load_cycles;
+  bool trade, recompute, quick, no_prefetch, no_kernels, pipelines_take_entries;
 } cli_rgpu_settings;
 
 /* Each returns the exit status. */
@@ -22,6 +23,8 @@ int cli_rgpu_run(const cli_rgpu_settings *s, const char *name);
 int cli_rgpu_sweep(const cli_rgpu_settings *s, const char *name);
 int cli_rgpu_cost(const cli_rgpu_settings *s, const char *name);
 
+/* Reads a graph: a benchmark of document 002 by its name, or a file. */
+int cli_rgpu_read(const char *name, bf_rgpu_graph **graph, bf_diagnostic *diagnostic);
 /* The ring that the options ask for. */
 bf_rgpu_ring cli_rgpu_ring(const cli_rgpu_settings *s);
 /* Two files that would both go to standard output, or over each other. */

@@ -1,8 +1,6 @@
 /* What rgpu run, sweep and cost simulate. */
 #include "rgpu_case.h"
 
-#include "reproduce/reproduce.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,22 +26,45 @@ static int load_gpu(const cli_rgpu_settings *s, bool prefers_shared, bf_sim_gpu 
 }
 
 /* A number of an option for the fabric; 0: not given. */
-static void replace(uint64_t given, unsigned *number) {
+static int replace(const char *option, uint64_t given, uint64_t most, unsigned *number,
+                   bf_diagnostic *diagnostic) {
+  if (given > most)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--%s is at most %llu, not %llu", option,
+                   (unsigned long long)most, (unsigned long long)given);
   if (given)
-    *number = given > UINT32_MAX ? UINT32_MAX : (unsigned)given;
+    *number = (unsigned)given;
+  return BF_OK;
+}
+
+int cli_rgpu_fabric(const cli_rgpu_settings *s, bf_rgpu_fabric *fabric, bf_diagnostic *diagnostic) {
+  enum { MOST_ENTRIES = 65536 };
+  bf_rgpu_fabric made = bf_rgpu_fabric_published();
+  const struct {
+    const char *option;
+    uint64_t given, most;
+    unsigned *number;
+  } numbers[] = {
+      {"data-fifo", s->data_fifo, MOST_ENTRIES, &made.data_fifo},
+      {"address-fifo", s->address_fifo, MOST_ENTRIES, &made.address_fifo},
+      {"core-cycles", s->core_cycles, BF_RGPU_MOST_LATENCY, &made.two_cycles},
+      {"three-operand-cycles", s->three_cycles, BF_RGPU_MOST_LATENCY, &made.three_cycles},
+      {"load-cycles", s->load_cycles, BF_RGPU_MOST_LATENCY, &made.load_cycles},
+      {"cores", s->cores, UINT32_MAX, &made.cores},
+      {"units", s->units, UINT32_MAX, &made.units}};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    BF_TRY(replace(numbers[i].option, numbers[i].given, numbers[i].most, numbers[i].number,
+                   diagnostic));
+  made.no_prefetch = s->no_prefetch;
+  made.pipelines_take_entries = s->pipelines_take_entries;
+  made.waits_for_sectors = s->wait_for && strcmp(s->wait_for, "sectors") == 0;
+  *fabric = made;
+  return BF_OK;
 }
 
 int cli_rgpu_case_load(const cli_rgpu_settings *s, const char *name, cli_rgpu_case *own,
                        bf_diagnostic *diagnostic) {
-  enum { MOST_ENTRIES = 65536 };
-  *own = (cli_rgpu_case){.fabric = bf_rgpu_fabric_published()};
-  replace(s->data_fifo, &own->fabric.data_fifo);
-  replace(s->address_fifo, &own->fabric.address_fifo);
-  if (own->fabric.data_fifo > MOST_ENTRIES || own->fabric.address_fifo > MOST_ENTRIES)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "a FIFO has at most %d entries", MOST_ENTRIES);
-  replace(s->cores, &own->fabric.cores);
-  replace(s->units, &own->fabric.units);
-  own->fabric.no_prefetch = s->no_prefetch;
+  *own = (cli_rgpu_case){0};
+  BF_TRY(cli_rgpu_fabric(s, &own->fabric, diagnostic));
   own->order =
       s->order && strcmp(s->order, "decreasing") == 0 ? BF_RGPU_DECREASING : BF_RGPU_INCREASING;
   own->benchmark = rgpu_benchmark_find(name);
@@ -51,10 +72,10 @@ int cli_rgpu_case_load(const cli_rgpu_settings *s, const char *name, cli_rgpu_ca
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "'%s' is a benchmark: --parameter and --max-cycles are for graphs of files",
                    name);
-  if (own->benchmark)
-    BF_TRY(bf_rgpu_parse(name, bf_reproduce_graph(name), &own->graph, diagnostic));
-  else
-    BF_TRY(bf_rgpu_read(name, &own->graph, diagnostic));
+  if (!own->benchmark && s->quick)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "--quick is for benchmarks; --parameter changes the size of a file's graph");
+  BF_TRY(cli_rgpu_read(name, &own->graph, diagnostic));
   return load_gpu(s, false, &own->gpu, diagnostic);
 }
 
@@ -115,9 +136,14 @@ int cli_rgpu_case_map(const cli_rgpu_settings *s, cli_rgpu_case *own, bf_diagnos
 /* ---- Running ---- */
 
 /* A graph of a file, on the memory that it describes. */
-static int run_file(const cli_rgpu_settings *s, cli_rgpu_case *own, bf_diagnostic *diagnostic) {
-  bf_rgpu_sim_settings settings = {
-      .gpu = own->gpu, .fabric = own->fabric, .order = own->order, .most_cycles = s->most_cycles};
+static int run_file(const cli_rgpu_settings *s, const rgpu_run *run, cli_rgpu_case *own,
+                    bf_diagnostic *diagnostic) {
+  bf_rgpu_sim_settings settings = {.gpu = run->gpu,
+                                   .fabric = run->fabric,
+                                   .order = run->order,
+                                   .most_cycles = s->most_cycles,
+                                   .progress = run->progress,
+                                   .progress_context = run->progress_context};
   bf_rgpu_setup *setup;
   unsigned char *memory = NULL;
   BF_TRY(bf_rgpu_setup_create(own->graph, own->copies, s->parameter.count, s->parameter.text,
@@ -130,35 +156,65 @@ static int run_file(const cli_rgpu_settings *s, cli_rgpu_case *own, bf_diagnosti
   return error;
 }
 
-int cli_rgpu_case_run(const cli_rgpu_settings *s, cli_rgpu_case *own, bf_diagnostic *diagnostic) {
+int cli_rgpu_case_run(const cli_rgpu_settings *s, bool has_bar, cli_rgpu_case *own,
+                      bf_diagnostic *diagnostic) {
+  cli_block_bar bar = cli_block_bar_begin("R-GPU");
   const rgpu_run run = {.gpu = own->gpu,
                         .fabric = own->fabric,
                         .order = own->order,
                         .copies = own->copies,
-                        .is_quick = s->quick};
-  if (own->benchmark)
-    BF_TRY(rgpu_run_graph(own->benchmark, &run, &own->outcome, diagnostic));
-  else
-    BF_TRY(run_file(s, own, diagnostic));
+                        .is_quick = s->quick,
+                        .progress = has_bar ? cli_block_bar_step : NULL,
+                        .progress_context = &bar};
+  bar.unit = "firings";
+  int error = own->benchmark ? rgpu_run_graph(own->benchmark, &run, &own->outcome, diagnostic)
+                             : run_file(s, &run, own, diagnostic);
+  cli_block_bar_end(&bar);
+  if (error != BF_OK)
+    return error;
   bf_rgpu_events events = bf_rgpu_events_of(own->mapping, &own->outcome.result);
   own->power = bf_rgpu_power_of(&events, own->outcome.result.seconds, own->fabric.data_fifo,
                                 own->fabric.address_fifo);
   return BF_OK;
 }
 
-int cli_rgpu_case_kernel(const cli_rgpu_settings *s, cli_rgpu_case *own,
-                         bf_diagnostic *diagnostic) {
+/* Runs a kernel of the benchmark on the GPU as this kind of kernel wants it. */
+static int run_kernel(const cli_rgpu_settings *s, rgpu_kernel kernel, cli_rgpu_case *own,
+                      bf_diagnostic *diagnostic) {
+  cli_block_bar bar =
+      cli_block_bar_begin(kernel == RGPU_PLAIN ? "plain kernel" : "optimised kernel");
   bf_sim_gpu *gpu;
   bf_sim_result result = {0};
-  if (!own->benchmark)
-    return BF_OK;
   BF_TRY(load_gpu(s, own->benchmark->prefers_shared, &gpu, diagnostic));
-  int error = rgpu_run_kernel(own->benchmark, RGPU_OPTIMISED, gpu, s->quick, &result, diagnostic);
-  own->kernel_cycles = result.cycles;
+  const rgpu_run run = {
+      .gpu = gpu, .is_quick = s->quick, .progress = cli_block_bar_step, .progress_context = &bar};
+  int error = rgpu_run_kernel_as(own->benchmark, kernel, &run, &result, diagnostic);
+  own->kernel[kernel] = (cli_rgpu_kernel){
+      .cycles = result.cycles, .dram_bytes_per_cycle = cli_rgpu_dram_rate(&result, result.cycles)};
+  cli_block_bar_end(&bar);
   bf_sim_gpu_free(gpu);
   return error;
 }
 
-double cli_rgpu_case_speedup(const cli_rgpu_case *own) {
-  return (double)own->kernel_cycles / (double)own->outcome.result.cycles;
+int cli_rgpu_case_kernel(const cli_rgpu_settings *s, rgpu_kernel kernel, cli_rgpu_case *own,
+                         bf_diagnostic *diagnostic) {
+  if (!own->benchmark || s->no_kernels)
+    return BF_OK;
+  return run_kernel(s, kernel, own, diagnostic);
+}
+
+double cli_rgpu_case_speedup(const cli_rgpu_case *own, rgpu_kernel kernel) {
+  return (double)own->kernel[kernel].cycles / (double)own->outcome.result.cycles;
+}
+
+double cli_rgpu_dram_rate(const bf_sim_result *memory, uint64_t cycles) {
+  double bytes = (double)memory->dram_read_bytes + (double)memory->dram_written_bytes;
+  return cycles ? bytes / (double)cycles : 0;
+}
+
+int cli_rgpu_case_complain(const cli_rgpu_case *own, const bf_diagnostic *diagnostic) {
+  int status = cli_complain(diagnostic);
+  if (own->outcome.result.deadlock[0])
+    fputs(own->outcome.result.deadlock, stderr);
+  return status;
 }

@@ -88,15 +88,16 @@ static int put_out(const cli_rgpu_settings *s, const cli_rgpu_case *own, double 
 int cli_rgpu_cost(const cli_rgpu_settings *s, const char *name) {
   bf_diagnostic diagnostic = {.caret = -1};
   cli_rgpu_case own;
+  cli_watch_interrupt();
   int error = cli_rgpu_case_load(s, name, &own, &diagnostic);
   if (error == BF_OK)
     error = cli_rgpu_case_map(s, &own, &diagnostic);
   if (error == BF_OK)
-    error = cli_rgpu_case_run(s, &own, &diagnostic);
+    error = cli_rgpu_case_run(s, true, &own, &diagnostic);
   if (error == BF_OK)
-    error = cli_rgpu_case_kernel(s, &own, &diagnostic);
-  int status =
-      error == BF_OK ? put_out(s, &own, cli_rgpu_case_speedup(&own)) : cli_complain(&diagnostic);
+    error = cli_rgpu_case_kernel(s, RGPU_OPTIMISED, &own, &diagnostic);
+  int status = error == BF_OK ? put_out(s, &own, cli_rgpu_case_speedup(&own, RGPU_OPTIMISED))
+                              : cli_rgpu_case_complain(&own, &diagnostic);
   cli_rgpu_case_free(&own);
   return status;
 }

@@ -161,7 +161,7 @@ static int read_graph(const cli_rgpu_settings *s, const char *file,
                       const bf_rgpu_map_options *options, bf_rgpu_graph **graph,
                       bf_diagnostic *diagnostic) {
   bf_rgpu_graph *changed;
-  BF_TRY(bf_rgpu_read(file, graph, diagnostic));
+  BF_TRY(cli_rgpu_read(file, graph, diagnostic));
   if (!s->recompute)
     return BF_OK;
   BF_TRY(bf_rgpu_recompute(*graph, options, &changed, diagnostic));

@@ -15,11 +15,36 @@ static uint64_t node_cycles(const cli_rgpu_case *own) {
 }
 
 static double bytes_per_cycle(const bf_rgpu_sim_result *result) {
-  return ((double)result->memory.dram_read_bytes + (double)result->memory.dram_written_bytes) /
-         (double)result->cycles;
+  return cli_rgpu_dram_rate(&result->memory, result->cycles);
 }
 
 /* ---- Text ---- */
+
+/* The same benchmark on an ordinary GPU. */
+static void write_kernels(bf_text *text, const cli_rgpu_case *own) {
+  static const char *const names[RGPU_KERNELS] = {"kernels  optimised", "         plain"};
+  for (unsigned i = 0; i < RGPU_KERNELS; i++) {
+    const cli_rgpu_kernel *kernel = &own->kernel[i];
+    if (kernel->cycles)
+      bf_text_addf(text,
+                   "%s: %llu cycles, %.1f bytes of DRAM a cycle; R-GPU is %.2f times as fast\n",
+                   names[i], (unsigned long long)kernel->cycles, kernel->dram_bytes_per_cycle,
+                   cli_rgpu_case_speedup(own, (rgpu_kernel)i));
+  }
+}
+
+/* What the model assumes, where that was changed. */
+static void write_assumed(bf_text *text, const bf_rgpu_fabric *fabric) {
+  bf_rgpu_fabric usual = bf_rgpu_fabric_published();
+  if (fabric->two_cycles != usual.two_cycles || fabric->three_cycles != usual.three_cycles ||
+      fabric->load_cycles != usual.load_cycles)
+    bf_text_addf(text, "latency  cores %u cycles, %u with three operands; loads %u\n",
+                 fabric->two_cycles, fabric->three_cycles, fabric->load_cycles);
+  if (fabric->pipelines_take_entries)
+    bf_text_puts(text, "changed  what is in a pipeline takes an entry of its FIFO\n");
+  if (fabric->waits_for_sectors)
+    bf_text_puts(text, "changed  loads with `wait` and `cg` ask for one sector at a time\n");
+}
 
 static void write_head(bf_text *text, const cli_rgpu_case *own) {
   const bf_rgpu_sim_result *result = &own->outcome.result;
@@ -31,9 +56,7 @@ static void write_head(bf_text *text, const cli_rgpu_case *own) {
                "R-GPU    %llu cycles, %.4f ms; a block takes %llu into R-GPU mode, %llu back\n",
                (unsigned long long)result->cycles, 1e3 * result->seconds,
                (unsigned long long)result->enter_cycles, (unsigned long long)result->leave_cycles);
-  if (own->kernel_cycles)
-    bf_text_addf(text, "kernel   %llu cycles: R-GPU is %.2f times as fast\n",
-                 (unsigned long long)own->kernel_cycles, cli_rgpu_case_speedup(own));
+  write_kernels(text, own);
   if (own->benchmark)
     bf_text_addf(text, "results  %llu, all as the reference computes them\n",
                  (unsigned long long)own->outcome.check.elements);
@@ -55,6 +78,7 @@ static void write_memory(bf_text *text, const cli_rgpu_case *own) {
                own->fabric.data_fifo, own->fabric.address_fifo,
                bf_rgpu_least_data_fifo(own->graph, own->fabric.address_fifo, 65536),
                bf_rgpu_least_address_fifo(own->graph, own->fabric.data_fifo, 65536));
+  write_assumed(text, &own->fabric);
   bf_text_addf(text, "power    %.2f W added, %.0f W saved\n", own->power.added, own->power.saved);
 }
 
@@ -132,6 +156,41 @@ static void write_json_counts(bf_json *json, const bf_rgpu_sim_result *result) {
   bf_json_number(json, "most_waiting", result->most_waiting);
   bf_json_number(json, "dram_read_bytes", result->memory.dram_read_bytes);
   bf_json_number(json, "dram_written_bytes", result->memory.dram_written_bytes);
+  bf_json_real(json, "dram_bytes_per_cycle", bytes_per_cycle(result));
+}
+
+static void write_json_fabric(bf_json *json, const bf_rgpu_fabric *fabric) {
+  bf_json_number(json, "data_fifo", fabric->data_fifo);
+  bf_json_number(json, "address_fifo", fabric->address_fifo);
+  bf_json_number(json, "core_cycles", fabric->two_cycles);
+  bf_json_number(json, "three_operand_cycles", fabric->three_cycles);
+  bf_json_number(json, "load_cycles", fabric->load_cycles);
+  bf_json_bool(json, "pipelines_take_entries", fabric->pipelines_take_entries);
+  bf_json_string(json, "wait_for", fabric->waits_for_sectors ? "sectors" : "lines");
+}
+
+static void write_json_kernels(bf_json *json, const cli_rgpu_case *own) {
+  const cli_rgpu_kernel *kernel = &own->kernel[RGPU_OPTIMISED], *plain = &own->kernel[RGPU_PLAIN];
+  bf_json_number(json, "kernel_cycles", kernel->cycles);
+  bf_json_real(json, "kernel_dram_bytes_per_cycle", kernel->dram_bytes_per_cycle);
+  bf_json_real(json, "speedup", cli_rgpu_case_speedup(own, RGPU_OPTIMISED));
+  bf_json_number(json, "plain_cycles", plain->cycles);
+  bf_json_real(json, "plain_dram_bytes_per_cycle", plain->dram_bytes_per_cycle);
+  bf_json_real(json, "plain_speedup", cli_rgpu_case_speedup(own, RGPU_PLAIN));
+}
+
+/* Firings of the first SM over time, by class. */
+static void write_json_activity(bf_json *json, const bf_rgpu_activity *activity) {
+  static const char *const names[BF_RGPU_CLASSES] = {"int", "float", "memory"};
+  bf_json_begin(json, "activity", '{', false);
+  bf_json_number(json, "piece_cycles", activity->piece_cycles);
+  for (unsigned i = 0; i < BF_RGPU_CLASSES; i++) {
+    bf_json_begin(json, names[i], '[', true);
+    for (unsigned j = 0; j < activity->pieces; j++)
+      bf_json_number(json, NULL, activity->fired[i][j]);
+    bf_json_end(json, ']');
+  }
+  bf_json_end(json, '}');
 }
 
 static void write_json(bf_json *json, const cli_rgpu_case *own) {
@@ -140,11 +199,9 @@ static void write_json(bf_json *json, const cli_rgpu_case *own) {
   bf_json_string(json, "gpu", own->gpu->name);
   bf_json_number(json, "copies", own->copies);
   bf_json_number(json, "lanes", own->mapping->lanes);
-  bf_json_number(json, "data_fifo", own->fabric.data_fifo);
-  bf_json_number(json, "address_fifo", own->fabric.address_fifo);
+  write_json_fabric(json, &own->fabric);
   write_json_counts(json, &own->outcome.result);
-  bf_json_number(json, "kernel_cycles", own->kernel_cycles);
-  bf_json_real(json, "speedup", cli_rgpu_case_speedup(own));
+  write_json_kernels(json, own);
   bf_json_real(json, "added_watts", own->power.added);
   bf_json_begin(json, "nodes", '[', false);
   for (unsigned i = 0; i < own->graph->nodes; i++)
@@ -154,31 +211,38 @@ static void write_json(bf_json *json, const cli_rgpu_case *own) {
   for (unsigned i = 0; i < own->graph->edges; i++)
     write_json_fifo(json, own, &own->graph->edge[i]);
   bf_json_end(json, ']');
+  write_json_activity(json, &own->outcome.result.activity);
   bf_json_end(json, '}');
 }
 
 /* ---- Activity over time, as in Fig. 7.9 ---- */
 
-static int write_picture(const cli_rgpu_settings *s, const cli_rgpu_case *own) {
+/* Writes the picture to an open file, or to standard output where there is none. */
+static int write_picture(const cli_rgpu_case *own, bf_writer *writer) {
   bf_diagnostic diagnostic = {.caret = -1};
   bf_text picture = {0};
   rgpu_activity_chart made;
   rgpu_chart_activity(&own->outcome.result.activity, "Activity of the first SM", &made);
-  if (bf_chart_svg(&made.chart, &picture, &diagnostic) != BF_OK) {
-    bf_text_free(&picture);
-    return cli_complain(&diagnostic);
-  }
-  return cli_write(s->svg, &picture);
+  int error = bf_chart_svg(&made.chart, &picture, &diagnostic);
+  if (error == BF_OK && !writer)
+    return cli_print(&picture);
+  if (error == BF_OK)
+    error = picture.failed ? bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory")
+                           : bf_writer_write(writer, picture.data, picture.size, &diagnostic);
+  bf_text_free(&picture);
+  if (error == BF_OK)
+    error = bf_writer_commit(writer, &diagnostic);
+  return error == BF_OK ? CLI_OK : cli_complain(&diagnostic);
 }
 
 /* ---- The verb ---- */
 
-static int put_out(const cli_rgpu_settings *s, const cli_rgpu_case *own) {
+static int put_out(const cli_rgpu_settings *s, const cli_rgpu_case *own, bf_writer *writer) {
   bf_text text = {0};
   bf_json json = {.text = &text};
   if (s->svg) {
-    int status = write_picture(s, own);
-    if (status != CLI_OK || cli_rgpu_same_output(s->svg, "-"))
+    int status = write_picture(own, writer);
+    if (status != CLI_OK || !writer)
       return status;
   }
   if (s->common.json) {
@@ -192,25 +256,30 @@ static int put_out(const cli_rgpu_settings *s, const cli_rgpu_case *own) {
   return cli_print(&text);
 }
 
-/* The details of a deadlock, block by block. */
-static int complain(const cli_rgpu_case *own, const bf_diagnostic *diagnostic) {
-  int status = cli_complain(diagnostic);
-  if (own->outcome.result.deadlock[0])
-    fputs(own->outcome.result.deadlock, stderr);
-  return status;
+/* Simulates the graph and, unless there is nothing but a picture, kernels. The file of the picture
+ * is opened first: one that cannot be written is no surprise after the work. */
+static int simulate(const cli_rgpu_settings *s, const char *name, cli_rgpu_case *own,
+                    bf_writer **writer, bf_diagnostic *diagnostic) {
+  bool is_picture = cli_rgpu_same_output(s->svg, "-");
+  BF_TRY(cli_rgpu_case_load(s, name, own, diagnostic));
+  if (s->svg && !is_picture)
+    BF_TRY(bf_writer_open(s->svg, false, writer, diagnostic));
+  BF_TRY(cli_rgpu_case_map(s, own, diagnostic));
+  BF_TRY(cli_rgpu_case_run(s, true, own, diagnostic));
+  for (unsigned i = 0; i < RGPU_KERNELS && !is_picture; i++)
+    BF_TRY(cli_rgpu_case_kernel(s, (rgpu_kernel)i, own, diagnostic));
+  return BF_OK;
 }
 
 int cli_rgpu_run(const cli_rgpu_settings *s, const char *name) {
   bf_diagnostic diagnostic = {.caret = -1};
   cli_rgpu_case own;
-  int error = cli_rgpu_case_load(s, name, &own, &diagnostic);
-  if (error == BF_OK)
-    error = cli_rgpu_case_map(s, &own, &diagnostic);
-  if (error == BF_OK)
-    error = cli_rgpu_case_run(s, &own, &diagnostic);
-  if (error == BF_OK)
-    error = cli_rgpu_case_kernel(s, &own, &diagnostic);
-  int status = error == BF_OK ? put_out(s, &own) : complain(&own, &diagnostic);
+  bf_writer *writer = NULL;
+  cli_watch_interrupt();
+  int error = simulate(s, name, &own, &writer, &diagnostic);
+  int status =
+      error == BF_OK ? put_out(s, &own, writer) : cli_rgpu_case_complain(&own, &diagnostic);
+  bf_writer_close(writer);
   cli_rgpu_case_free(&own);
   return status;
 }

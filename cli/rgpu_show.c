@@ -90,7 +90,7 @@ int cli_rgpu_show(const cli_rgpu_settings *s, const char *file) {
   bf_diagnostic diagnostic;
   bf_text text = {0};
   bf_json json = {.text = &text};
-  if (bf_rgpu_read(file, &graph, &diagnostic) != BF_OK)
+  if (cli_rgpu_read(file, &graph, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);
   int status = draw(s, graph);
   bool is_taken = cli_rgpu_same_output(s->svg, "-") || cli_rgpu_same_output(s->dot, "-");

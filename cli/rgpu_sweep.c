@@ -24,7 +24,10 @@ static uint64_t *option_of(cli_rgpu_settings *s, const char *name) {
   } numbers[] = {{"data-fifo", &s->data_fifo},
                  {"address-fifo", &s->address_fifo},
                  {"lanes", &s->lanes},
-                 {"copies", &s->copies}};
+                 {"copies", &s->copies},
+                 {"core-cycles", &s->core_cycles},
+                 {"three-operand-cycles", &s->three_cycles},
+                 {"load-cycles", &s->load_cycles}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (strcmp(numbers[i].name, name) == 0)
       return numbers[i].value;
@@ -83,6 +86,15 @@ static bool is_axis(const cli_rgpu_case *own, const char *name) {
   return false;
 }
 
+/* Whether one of the texts NAME=VALUE is about that name. */
+static bool is_given(const cli_texts *texts, const char *name) {
+  size_t length = strlen(name);
+  for (unsigned i = 0; i < texts->count; i++)
+    if (strncmp(texts->text[i], name, length) == 0 && texts->text[i][length] == '=')
+      return true;
+  return false;
+}
+
 /* Whether there is such an axis, and whether it can have that value. */
 static int check_axis(void *context, const char *name, const char *value,
                       bf_diagnostic *diagnostic) {
@@ -92,16 +104,27 @@ static int check_axis(void *context, const char *name, const char *value,
   uint64_t *given = option_of(&tried, name);
   if (given && *given)
     return bf_fail(diagnostic, BF_BAD_INPUT, "--%s says so already", name);
+  if (is_given(&tried.set, name) || is_given(&tried.parameter, name))
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--set or --parameter says so already");
   if (!is_axis(with->own, name))
     return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "no axis '%s': data-fifo, address-fifo, lanes, copies, a parameter of the GPU%s",
+                   "no axis '%s': data-fifo, address-fifo, lanes, copies, core-cycles, "
+                   "three-operand-cycles, load-cycles, a parameter of the GPU%s",
                    name, with->own->benchmark ? "" : " or of the graph");
   if (!value)
     return BF_OK;
+  bf_rgpu_fabric fabric;
   int error = apply(with->own->graph, name, value, &arena, &tried, diagnostic);
-  unsigned changes = with->settings->set.count;
+  if (error == BF_OK)
+    error = cli_rgpu_fabric(&tried, &fabric, diagnostic);
+  unsigned changes = with->settings->set.count, parameters = with->settings->parameter.count;
+  unsigned parameter;
+  int64_t number;
   if (error == BF_OK && tried.set.count > changes)
     error = bf_sim_gpu_set(with->own->gpu, tried.set.text[changes], diagnostic);
+  if (error == BF_OK && tried.parameter.count > parameters)
+    error = bf_rgpu_read_override(with->own->graph, tried.parameter.text[parameters], &parameter,
+                                  &number, diagnostic);
   bf_arena_free(&arena);
   return error;
 }
@@ -150,7 +173,7 @@ static int run_point(void *context, uint64_t number, bf_sim_row *row, bf_diagnos
   if (error == BF_OK)
     error = cli_rgpu_case_map(&s, &own, diagnostic);
   if (error == BF_OK)
-    error = cli_rgpu_case_run(&s, &own, diagnostic);
+    error = cli_rgpu_case_run(&s, false, &own, diagnostic);
   if (error == BF_OK)
     write_row(&own, row);
   cli_rgpu_case_free(&own);
@@ -169,11 +192,17 @@ static void write_basis(const cli_rgpu_settings *s, const cli_rgpu_case *own, bf
     bf_sim_gpu_get(own->gpu, at, basis);
     bf_text_puts(basis, "\n");
   }
-  bf_text_addf(basis, "%llu %llu %llu %llu %llu %llu %d %d %s %s\n",
-               (unsigned long long)s->data_fifo, (unsigned long long)s->address_fifo,
-               (unsigned long long)s->lanes, (unsigned long long)s->copies,
-               (unsigned long long)s->cores, (unsigned long long)s->units, s->quick, s->no_prefetch,
-               s->order ? s->order : "", s->unit_slots ? s->unit_slots : "");
+  const bf_rgpu_fabric *fabric = &own->fabric;
+  bf_text_addf(basis, "%u %u %u %u %u %u %u %d %d %d\n", fabric->cores, fabric->units,
+               fabric->data_fifo, fabric->address_fifo, fabric->two_cycles, fabric->three_cycles,
+               fabric->load_cycles, fabric->no_prefetch, fabric->pipelines_take_entries,
+               fabric->waits_for_sectors);
+  /* Benchmarks choose their copies anew where lanes are given (cli_rgpu_case_map). */
+  bf_rgpu_ring ring = cli_rgpu_ring(s);
+  bf_text_addf(basis, "%u %u %u %u %d %llu %llu %llu %d %d\n", ring.cores, ring.units, ring.lanes,
+               ring.unit_first, s->lanes != 0, (unsigned long long)s->copies,
+               (unsigned long long)s->states, (unsigned long long)s->most_cycles, s->quick,
+               own->order);
   for (unsigned i = 0; i < s->parameter.count; i++)
     bf_text_addf(basis, "%s\n", s->parameter.text[i]);
 }
@@ -232,6 +261,8 @@ int cli_rgpu_sweep(const cli_rgpu_settings *s, const char *name) {
   bf_diagnostic diagnostic = {.caret = -1};
   bf_text basis = {0};
   cli_rgpu_case own = {0};
+  if (strcmp(name, "-") == 0)
+    return cli_usage_error(&cli_rgpu, "sweep reads the graph for every point: give it a file");
   int error = read_axes(&work, &own, &basis, &diagnostic);
   if (error == BF_OK) {
     bf_sim_sweep_run run = {.path = s->output,

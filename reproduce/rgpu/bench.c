@@ -12,11 +12,18 @@ const rgpu_benchmark *const rgpu_benchmarks[] = {
     &rgpu_conv, &rgpu_hist, &rgpu_integr,  &rgpu_mriq,   &rgpu_nn,
     &rgpu_nw,   &rgpu_path, &rgpu_stencil, &rgpu_stream, NULL};
 
+const rgpu_benchmark *const rgpu_path_variants[] = {&rgpu_path_row, &rgpu_path_wide,
+                                                    &rgpu_path_deep, NULL};
+
+static const rgpu_benchmark *find_in(const rgpu_benchmark *const *list, const char *name) {
+  while (*list && strcmp((*list)->name, name) != 0)
+    list++;
+  return *list;
+}
+
 const rgpu_benchmark *rgpu_benchmark_find(const char *name) {
-  for (unsigned i = 0; rgpu_benchmarks[i]; i++)
-    if (strcmp(rgpu_benchmarks[i]->name, name) == 0)
-      return rgpu_benchmarks[i];
-  return NULL;
+  const rgpu_benchmark *found = find_in(rgpu_benchmarks, name);
+  return found ? found : find_in(rgpu_path_variants, name);
 }
 
 /* ---- Data ---- */
@@ -116,6 +123,19 @@ static int check_results(const rgpu_benchmark *benchmark, const prepared *own, c
 
 /* ---- As a graph ---- */
 
+static void add_node(bf_rgpu_node_count *to, const bf_rgpu_node_count *before) {
+  to->fired += before->fired;
+  for (unsigned i = 0; i < BF_RGPU_STALLS; i++)
+    to->stalled[i] += before->stalled[i];
+  for (unsigned i = 0; i <= BF_RGPU_OPERANDS; i++) {
+    bf_rgpu_fifo_count *fifo = &to->fifo[i];
+    fifo->written += before->fifo[i].written;
+    fifo->empty_cycles += before->fifo[i].empty_cycles;
+    fifo->full_cycles += before->fifo[i].full_cycles;
+    fifo->most = before->fifo[i].most > fifo->most ? before->fifo[i].most : fifo->most;
+  }
+}
+
 /* Adds what one launch has cost to the launches before it. */
 static void add_launch(bf_rgpu_sim_result *to, const bf_rgpu_sim_result *before, unsigned nodes) {
   to->cycles += before->cycles;
@@ -134,11 +154,10 @@ static void add_launch(bf_rgpu_sim_result *to, const bf_rgpu_sim_result *before,
   to->memory.l2_misses += before->memory.l2_misses;
   to->memory.dram_read_bytes += before->memory.dram_read_bytes;
   to->memory.dram_written_bytes += before->memory.dram_written_bytes;
+  to->most_waiting =
+      before->most_waiting > to->most_waiting ? before->most_waiting : to->most_waiting;
   for (unsigned i = 0; i < nodes; i++)
-    to->node[i].fired += before->node[i].fired;
-  for (unsigned i = 0; i < nodes; i++)
-    for (unsigned j = 0; j <= BF_RGPU_OPERANDS; j++)
-      to->node[i].fifo[j].written += before->node[i].fifo[j].written;
+    add_node(&to->node[i], &before->node[i]);
 }
 
 /* One launch, with the parameter of passes at a value. */
@@ -147,8 +166,12 @@ static int launch_pass(const rgpu_benchmark *benchmark, const rgpu_run *run, con
   char text[64];
   const char *overrides[RGPU_QUICK + 1];
   unsigned count = count_overrides(benchmark, run->is_quick);
-  bf_rgpu_sim_settings settings = {
-      .gpu = run->gpu, .fabric = run->fabric, .order = run->order, .after = benchmark->after};
+  bf_rgpu_sim_settings settings = {.gpu = run->gpu,
+                                   .fabric = run->fabric,
+                                   .order = run->order,
+                                   .after = benchmark->after,
+                                   .progress = run->progress,
+                                   .progress_context = run->progress_context};
   bf_rgpu_setup *setup;
   memcpy(overrides, benchmark->quick, sizeof benchmark->quick);
   if (benchmark->pass) {
@@ -204,16 +227,17 @@ static int launch_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, co
   return error;
 }
 
-int rgpu_run_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const bf_sim_gpu *gpu,
-                    bool is_quick, bf_sim_result *result, bf_diagnostic *diagnostic) {
+int rgpu_run_kernel_as(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const rgpu_run *run,
+                       bf_sim_result *result, bf_diagnostic *diagnostic) {
   prepared own;
   bf_sim_launched total = {0};
   bf_corpus_outcome outcome;
-  bf_sim_record record = {.settings = {.gpu = gpu, .workers = 1}};
-  int error = prepare(benchmark, benchmark->copies, is_quick, &own, diagnostic);
+  bf_sim_record record = {.settings = {.gpu = run->gpu, .workers = 1},
+                          .progress = run->progress,
+                          .progress_context = run->progress_context};
+  int error = prepare(benchmark, benchmark->copies, run->is_quick, &own, diagnostic);
   if (error == BF_OK)
-    error = launch_kernel(benchmark, benchmark->has_no_plain ? RGPU_OPTIMISED : kernel, &own,
-                          &record, diagnostic);
+    error = launch_kernel(benchmark, kernel, &own, &record, diagnostic);
   if (error == BF_OK)
     error = check_results(benchmark, &own, kernel == RGPU_PLAIN ? "the plain kernel" : "the kernel",
                           &outcome, diagnostic);
@@ -223,4 +247,10 @@ int rgpu_run_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const b
   bf_sim_record_free(&record);
   free_prepared(&own);
   return error;
+}
+
+int rgpu_run_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const bf_sim_gpu *gpu,
+                    bool is_quick, bf_sim_result *result, bf_diagnostic *diagnostic) {
+  const rgpu_run run = {.gpu = gpu, .is_quick = is_quick};
+  return rgpu_run_kernel_as(benchmark, kernel, &run, result, diagnostic);
 }

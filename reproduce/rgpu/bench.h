@@ -35,7 +35,6 @@ typedef struct rgpu_benchmark {
   const char *pass, *passes;
   unsigned pass_step;
   bool prefers_shared; /* kernels want 48 KB of shared memory, not of first-level cache */
-  bool has_no_plain;   /* the optimised kernel is as plain as it can be, and stands for both */
   const bf_rgpu_after *after;
   const struct rgpu_benchmark *narrow; /* the same for data FIFOs too small for this one; or NULL */
   /* Changes what the graph says about the first content of arrays; or NULL. */
@@ -49,10 +48,11 @@ typedef struct rgpu_benchmark {
                bf_diagnostic *diagnostic);
 } rgpu_benchmark;
 
-/* All of them, ending with a NULL name. */
-extern const rgpu_benchmark *const rgpu_benchmarks[];
+/* The nine of Table 7.1, and other graphs of PATH (section 7.5.3); lists end with NULL. */
+extern const rgpu_benchmark *const rgpu_benchmarks[], *const rgpu_path_variants[];
 extern const rgpu_benchmark rgpu_conv, rgpu_hist, rgpu_integr, rgpu_mriq, rgpu_nn, rgpu_nw,
-    rgpu_path, rgpu_stencil, rgpu_stream;
+    rgpu_path, rgpu_path_row, rgpu_path_wide, rgpu_path_deep, rgpu_stencil, rgpu_stream;
+/* One of either list; NULL: there is none of this name. */
 const rgpu_benchmark *rgpu_benchmark_find(const char *name);
 
 /* Loads a GPU with 48 KB of first-level cache, or 16 KB, the rest being shared memory. */
@@ -61,7 +61,7 @@ int rgpu_load_gpu(const char *name, bool prefers_shared, bf_sim_gpu **gpu,
 
 /* What R-GPU made of a benchmark: counts are summed over launches. */
 typedef struct rgpu_outcome {
-  bf_rgpu_sim_result result; /* of the last launch; cycles, firings and bytes of all */
+  bf_rgpu_sim_result result; /* of all launches; activity and blocks' own cycles of the last */
   bf_corpus_outcome check;
 } rgpu_outcome;
 
@@ -72,6 +72,9 @@ typedef struct rgpu_run {
   bf_rgpu_order order;
   unsigned copies; /* 0: those of the benchmark */
   bool is_quick;
+  /* Told how much of a launch is done: firings of a graph, blocks of a kernel; or NULL. */
+  bool (*progress)(void *context, uint64_t done, uint64_t all);
+  void *progress_context;
 } rgpu_run;
 
 /* Runs the graph; free the arena of outcome->result. Wrong results are errors. */
@@ -80,5 +83,8 @@ int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_ou
 /* Runs a kernel on a GPU: cycles and bytes of all launches. Wrong results are errors. */
 int rgpu_run_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const bf_sim_gpu *gpu,
                     bool is_quick, bf_sim_result *result, bf_diagnostic *diagnostic);
+/* The same, with GPU, size and progress of a run. */
+int rgpu_run_kernel_as(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const rgpu_run *run,
+                       bf_sim_result *result, bf_diagnostic *diagnostic);
 
 #endif

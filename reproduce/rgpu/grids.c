@@ -123,7 +123,6 @@ const rgpu_benchmark rgpu_nw = {.name = "nw",
 
 /* ---- PATH ---- */
 
-enum { PATH_ROWS = 5 /* of a launch of the graph */ };
 static const int32_t PATH_OUTSIDE = 1000000;
 
 /* Columns beside the wall cost too much to be used. */
@@ -144,7 +143,7 @@ static void prepare_path(const rgpu_data *data) {
 
 /* The array in which the costs of the last row end up. */
 static const char *last_cost(const rgpu_data *data) {
-  return rgpu_parameter(data, "rows") / PATH_ROWS % 2 ? "cost1" : "cost0";
+  return rgpu_parameter(data, "rows") / rgpu_parameter(data, "at_once") % 2 ? "cost1" : "cost0";
 }
 
 /* The wall without its margins, row by row. */
@@ -165,7 +164,7 @@ static int upload_wall(const rgpu_data *data, const bf_device *device, uint64_t 
 static int launch_path(const rgpu_data *data, const rgpu_data *result, const bf_device *device,
                        rgpu_kernel kernel, bf_diagnostic *diagnostic) {
   enum { THREADS = 256, ROWS = 20 };
-  uint32_t columns = (uint32_t)rgpu_parameter(data, "columns"), count = ROWS;
+  uint32_t columns = (uint32_t)rgpu_parameter(data, "columns");
   uint32_t rows = (uint32_t)rgpu_parameter(data, "rows"), inside = THREADS - 2 * ROWS;
   uint64_t margin = (uint64_t)rgpu_parameter(data, "margin"), bytes = columns * sizeof(int32_t);
   uint64_t wall, cost[2];
@@ -177,6 +176,7 @@ static int launch_path(const rgpu_data *data, const rgpu_data *result, const bf_
   unsigned turn = 0;
   for (uint32_t row = 0; row < rows; row += ROWS, turn ^= 1) {
     uint64_t from = wall + (uint64_t)row * bytes;
+    uint32_t count = rows - row < ROWS ? rows - row : ROWS;
     BF_TRY(BF_CORPUS_LAUNCH(device, "path", (columns + inside - 1) / inside, 1, THREADS, 1,
                             diagnostic, &from, &cost[turn], &cost[turn ^ 1], &columns, &count));
   }
@@ -212,17 +212,20 @@ static int check_path(const rgpu_data *before, const rgpu_data *after, bf_corpus
   return error;
 }
 
-const rgpu_benchmark rgpu_path = {.name = "path",
-                                  .title = "PathFinder",
-                                  .copies = 1,
-                                  .lanes = 6,
-                                  .quick = {"columns=3840", "strip=256", "rows=20"},
-                                  .pass = "row",
-                                  .passes = "rows",
-                                  .pass_step = PATH_ROWS,
-                                  .prepare = prepare_path,
-                                  .launch = launch_path,
-                                  .check = check_path};
+/* What all graphs of PATH have in common. */
+#define PATH(graph, text, published, many, strip, at_once)                                         \
+  {                                                                                                \
+    .name = (graph), .title = (text), .copies = (many), .lanes = (published),                      \
+    .quick = {"columns=3840", (strip), "rows=24"}, .pass = "row", .passes = "rows",                \
+    .pass_step = (at_once), .prepare = prepare_path, .launch = launch_path, .check = check_path    \
+  }
+
+const rgpu_benchmark rgpu_path = PATH("path", "PathFinder", 6, 2, "strip=128", 2);
+const rgpu_benchmark rgpu_path_row = PATH("path_row", "one row at a time", 4, 2, "strip=128", 1);
+const rgpu_benchmark rgpu_path_wide =
+    PATH("path_wide", "three rows of three columns", 10, 1, "strip=256", 3);
+const rgpu_benchmark rgpu_path_deep =
+    PATH("path_deep", "eight rows of one column", 0, 1, "strip=256", 8);
 
 /* ---- STENCIL ---- */
 
@@ -276,8 +279,8 @@ static int check_stencil(const rgpu_data *before, const rgpu_data *after,
 
 const rgpu_benchmark rgpu_stencil = {.name = "stencil",
                                      .title = "Stencil",
-                                     .copies = 2,
+                                     .copies = 1,
                                      .lanes = 5,
-                                     .quick = {"ny=16", "nz=17", "run=2048"},
+                                     .quick = {"ny=16", "nz=16", "run=2048"},
                                      .launch = launch_stencil,
                                      .check = check_stencil};

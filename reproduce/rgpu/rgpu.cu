@@ -149,10 +149,9 @@ extern "C" __global__ void integr_columns(int *values, unsigned width, unsigned 
   }
 }
 
-// ---- MRIQ: a thread for each voxel, samples in constant memory ----
+// ---- MRIQ: a thread for each voxel, samples by way of shared memory ----
 
-enum { MOST_SAMPLES = 2048, MRIQ_AHEAD = 4 };
-__constant__ float4 samples[MOST_SAMPLES]; // kx, ky, kz (times 2 pi), phi
+enum { MRIQ_THREADS = 256, MRIQ_AHEAD = 4 };
 
 // As __cosf and __sinf, in the order in which they are written.
 __device__ float cosine(float angle) {
@@ -167,29 +166,32 @@ __device__ float sine(float angle) {
   return value;
 }
 
+// A sample is kx, ky, kz (times 2 pi) and phi. Those of the next turn are loaded during this one;
 // count is a multiple of MRIQ_AHEAD.
-extern "C" __global__ void mriq(const float *x, const float *y, const float *z, float *real,
-                                float *imaginary, unsigned count) {
-  unsigned n = blockIdx.x * blockDim.x + threadIdx.x;
+extern "C" __global__ void mriq(const float4 *samples, const float *x, const float *y,
+                                const float *z, float *real, float *imaginary, unsigned count) {
+  __shared__ float4 turn[MRIQ_THREADS];
+  unsigned t = threadIdx.x, n = blockIdx.x * MRIQ_THREADS + t;
   float own_x = x[n], own_y = y[n], own_z = z[n], sum_real = 0, sum_imaginary = 0;
-  for (unsigned k = 0; k < count; k += MRIQ_AHEAD) {
-    float angle[MRIQ_AHEAD], phi[MRIQ_AHEAD], wave[MRIQ_AHEAD];
+  float4 next = samples[min(t, count - 1)];
+  for (unsigned first = 0; first < count; first += MRIQ_THREADS) {
+    __syncthreads();
+    turn[t] = next;
+    __syncthreads();
+    next = samples[min(first + MRIQ_THREADS + t, count - 1)];
+    unsigned end = min(count - first, (unsigned)MRIQ_THREADS);
+    for (unsigned k = 0; k < end; k += MRIQ_AHEAD) {
+      float4 sample[MRIQ_AHEAD];
 #pragma unroll
-    for (int i = 0; i < MRIQ_AHEAD; i++) {
-      float4 sample = samples[k + i];
-      phi[i] = sample.w;
-      angle[i] = sample.x * own_x + sample.y * own_y + sample.z * own_z;
-    }
+      for (int i = 0; i < MRIQ_AHEAD; i++)
+        sample[i] = turn[k + i];
 #pragma unroll
-    for (int i = 0; i < MRIQ_AHEAD; i++) {
-      float real_part = cosine(angle[i]);
-      angle[i] = sine(angle[i]);
-      wave[i] = real_part;
-    }
-#pragma unroll
-    for (int i = 0; i < MRIQ_AHEAD; i++) {
-      sum_real += phi[i] * wave[i];
-      sum_imaginary += phi[i] * angle[i];
+      for (int i = 0; i < MRIQ_AHEAD; i++) {
+        float angle = sample[i].x * own_x + sample[i].y * own_y + sample[i].z * own_z;
+        float real_part = cosine(angle), imaginary_part = sine(angle);
+        sum_real += sample[i].w * real_part;
+        sum_imaginary += sample[i].w * imaginary_part;
+      }
     }
   }
   real[n] = sum_real;
@@ -335,24 +337,23 @@ extern "C" __global__ void stencil3d(const float *in, float *out, unsigned nx, u
   }
 }
 
-// ---- STREAM: squared distances of points to a centre ----
+// ---- STREAM: squared distances of points to three centres ----
 
-enum { STREAM_POINTS = 4 };
+enum { STREAM_CENTRES = 3 };
+__constant__ float4 centres[STREAM_CENTRES];
 
-// A thread for STREAM_POINTS points, which are a grid apart.
-extern "C" __global__ void stream(const float4 *points, float *distance, unsigned count,
-                                  float centre_x, float centre_y, float centre_z, float centre_w) {
-  unsigned i = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
-  float4 point[STREAM_POINTS];
+// A thread for each point: more at a time leave too few threads. Distances to centre c lie at
+// distance
+// + c * count.
+extern "C" __global__ void stream(const float4 *points, float *distance, unsigned count) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count)
+    return;
+  float4 point = points[i];
 #pragma unroll
-  for (int k = 0; k < STREAM_POINTS; k++)
-    if (i + k * step < count)
-      point[k] = points[i + k * step];
-#pragma unroll
-  for (int k = 0; k < STREAM_POINTS; k++)
-    if (i + k * step < count) {
-      float x = point[k].x - centre_x, y = point[k].y - centre_y, z = point[k].z - centre_z,
-            w = point[k].w - centre_w;
-      distance[i + k * step] = x * x + y * y + z * z + w * w;
-    }
+  for (int c = 0; c < STREAM_CENTRES; c++) {
+    float x = point.x - centres[c].x, y = point.y - centres[c].y, z = point.z - centres[c].z,
+          w = point.w - centres[c].w;
+    distance[(size_t)c * count + i] = x * x + y * y + z * z + w * w;
+  }
 }

@@ -1,7 +1,6 @@
 // The benchmarks of rgpu.cu as plain kernels, as a first version of each has them: one pixel, cell,
-// point or neuron per thread, loads where their values are used, a barrier after every step. Names
-// and parameters are those of rgpu.cu. MRIQ is not here: a thread for each voxel is what it is
-// there.
+// point, voxel or neuron per thread, loads where their values are used, a barrier after every step.
+// Names and parameters are those of rgpu.cu, but that MRIQ has its samples in constant memory.
 
 // ---- CONV: a thread for each pixel ----
 
@@ -65,6 +64,24 @@ extern "C" __global__ void integr_columns(int *values, unsigned width, unsigned 
     sum += values[(size_t)y * width + x];
     values[(size_t)y * width + x] = sum;
   }
+}
+
+// ---- MRIQ: a thread for each voxel, samples in constant memory ----
+
+enum { MOST_SAMPLES = 2048 };
+__constant__ float4 samples[MOST_SAMPLES]; // kx, ky, kz (times 2 pi), phi
+
+extern "C" __global__ void mriq(const float *x, const float *y, const float *z, float *real,
+                                float *imaginary, unsigned count) {
+  unsigned n = blockIdx.x * blockDim.x + threadIdx.x;
+  float own_x = x[n], own_y = y[n], own_z = z[n], sum_real = 0, sum_imaginary = 0;
+  for (unsigned k = 0; k < count; k++) {
+    float angle = samples[k].x * own_x + samples[k].y * own_y + samples[k].z * own_z;
+    sum_real += samples[k].w * __cosf(angle);
+    sum_imaginary += samples[k].w * __sinf(angle);
+  }
+  real[n] = sum_real;
+  imaginary[n] = sum_imaginary;
 }
 
 // ---- NN: a thread for each neuron, a block for each image ----
@@ -153,19 +170,23 @@ extern "C" __global__ void stencil3d(const float *in, float *out, unsigned nx, u
   }
 }
 
-// ---- STREAM: a thread for each point, coordinate by coordinate ----
+// ---- STREAM: a thread for each point, centre by centre, coordinate by coordinate ----
 
-// Coordinate j of all points lies at coordinates + j * count.
-extern "C" __global__ void stream(const float *coordinates, float *distance, unsigned count,
-                                  float centre_x, float centre_y, float centre_z, float centre_w) {
+enum { STREAM_CENTRES = 3 };
+__constant__ float centres[STREAM_CENTRES][4];
+
+// Coordinate j of all points lies at coordinates + j * count, distances to centre c at distance + c *
+// count.
+extern "C" __global__ void stream(const float *coordinates, float *distance, unsigned count) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count)
     return;
-  const float centre[4] = {centre_x, centre_y, centre_z, centre_w};
-  float sum = 0;
-  for (unsigned j = 0; j < 4; j++) {
-    float way = coordinates[(size_t)j * count + i] - centre[j];
-    sum += way * way;
+  for (unsigned c = 0; c < STREAM_CENTRES; c++) {
+    float sum = 0;
+    for (unsigned j = 0; j < 4; j++) {
+      float way = coordinates[(size_t)j * count + i] - centres[c][j];
+      sum += way * way;
+    }
+    distance[(size_t)c * count + i] = sum;
   }
-  distance[i] = sum;
 }

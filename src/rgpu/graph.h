@@ -309,6 +309,9 @@ enum { BF_RGPU_GLOBAL_BASE = 4096 };
 #define BF_RGPU_MOST_BYTES (UINT64_C(1) << 30)
 #define BF_RGPU_MOST_COUNT (UINT64_C(1) << 40)
 
+/* Reads NAME=NUMBER: a parameter of the graph by its number, and its value. */
+int bf_rgpu_read_override(const bf_rgpu_graph *graph, const char *text, unsigned *parameter,
+                          int64_t *value, bf_diagnostic *diagnostic);
 /* Each of the `overrides` texts NAME=NUMBER replaces a parameter. */
 int bf_rgpu_setup_create(const bf_rgpu_graph *graph, uint64_t copies, unsigned overrides,
                          const char *const *override, bf_rgpu_setup **setup,

@@ -54,11 +54,16 @@ static int explain_lanes(placing *p, bf_text *text) {
   placement found;
   unsigned most = p->graph->nodes + 1;
   BF_TRY(placing_ask(p, 1, p->ring.cores, most, &found));
+  if (found.answer == SWEEP_GAVE_UP) {
+    bf_text_addf(text, "no mapping was found, nor ruled out: the search gave up after %llu states",
+                 (unsigned long long)p->most_states);
+    return BF_OK;
+  }
   if (found.answer != SWEEP_FITS) {
     bf_text_addf(text,
-                 "the nodes do not fit into the %u slots of the ring in any order%s, however "
-                 "many lanes there are",
-                 p->ring.cores, found.answer == SWEEP_GAVE_UP ? " that was tried" : "");
+                 "the nodes do not fit into the %u slots of the ring in any order, however many "
+                 "lanes there are",
+                 p->ring.cores);
     add_chain(p, text);
     return BF_OK;
   }

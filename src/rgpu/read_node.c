@@ -231,14 +231,9 @@ static int take_address(reader *r, bf_rgpu_node *node) {
   if (found < 0)
     return FAIL(r, "an address comes from a node; 'inc step 0' gives one that stays the same");
   BF_TRY(take_node_operand(r, length, (unsigned)found, false, &node->operand[0]));
-  bool negative = false;
-  if (rgpu_take(r, '+') || (negative = rgpu_take(r, '-'))) {
+  rgpu_skip_blanks(r);
+  if (*r->at == '-' || rgpu_take(r, '+')) /* the minus belongs to the first product alone */
     BF_TRY(rgpu_take_term(r, SCOPE_BLOCK, &node->offset));
-    bf_arena *arena = &r->graph->arena;
-    if (negative && !(node->offset = rgpu_term_join(arena, BF_RGPU_TERM_SUBTRACT,
-                                                    rgpu_term_number(arena, 0), node->offset)))
-      return rgpu_no_memory(r);
-  }
   return rgpu_expect(r, ']', "behind the address");
 }
 

@@ -177,21 +177,22 @@ static int place_array(bf_rgpu_setup *setup, unsigned number, bf_diagnostic *dia
 
 /* ---- Parameters and totals ---- */
 
-/* NAME=NUMBER */
-static int apply_override(bf_rgpu_setup *setup, const char *text, bf_diagnostic *diagnostic) {
+int bf_rgpu_read_override(const bf_rgpu_graph *graph, const char *text, unsigned *parameter,
+                          int64_t *value, bf_diagnostic *diagnostic) {
   size_t length = strcspn(text, "=");
-  int found = rgpu_find_parameter(setup->graph, text, length);
+  int found = rgpu_find_parameter(graph, text, length);
   char *end = NULL;
   if (!text[length])
     return bf_fail(diagnostic, BF_BAD_INPUT, "expected NAME=NUMBER, not '%.80s'", text);
   if (found < 0)
-    return bf_fail_file(diagnostic, BF_BAD_INPUT, setup->graph->file, "no parameter '%.*s'",
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, graph->file, "no parameter '%.*s'",
                         (int)(length < 80 ? length : 80), text);
-  long long value = strtoll(text + length + 1, &end, 0);
-  if (end == text + length + 1 || *end || value < INT32_MIN || value > INT32_MAX)
+  long long number = strtoll(text + length + 1, &end, 0);
+  if (end == text + length + 1 || *end || number < INT32_MIN || number > INT32_MAX)
     return bf_fail(diagnostic, BF_BAD_INPUT, "'%.80s': a parameter is a whole number of 32 bits",
                    text);
-  setup->parameter[found] = value;
+  *parameter = (unsigned)found;
+  *value = number;
   return BF_OK;
 }
 
@@ -224,8 +225,12 @@ static int fill_setup(bf_rgpu_setup *setup, unsigned overrides, const char *cons
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
   for (unsigned i = 0; i < graph->parameters; i++)
     setup->parameter[i] = graph->parameter[i].value;
-  for (unsigned i = 0; i < overrides; i++)
-    BF_TRY(apply_override(setup, override[i], diagnostic));
+  for (unsigned i = 0; i < overrides; i++) {
+    unsigned parameter = 0;
+    int64_t value = 0;
+    BF_TRY(bf_rgpu_read_override(graph, override[i], &parameter, &value, diagnostic));
+    setup->parameter[parameter] = value;
+  }
   BF_TRY(find_total(setup, graph->iterations, "from 1 to 2^40 iterations", &setup->iterations,
                     diagnostic));
   BF_TRY(find_total(setup, graph->blocks, "from 1 to 2^40 blocks", &setup->blocks, diagnostic));

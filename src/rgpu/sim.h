@@ -23,6 +23,10 @@ typedef struct bf_rgpu_fabric {
   bool pipelines_take_entries, waits_for_sectors;
 } bf_rgpu_fabric;
 
+/* Latencies are from 1 cycle up to this: more would take memory for the stages of pipelines, and
+ * time that looks like a deadlock. */
+enum { BF_RGPU_MOST_LATENCY = 10000 };
+
 /* The values of document 002, chapter 7; load_cycles is assumed. */
 bf_rgpu_fabric bf_rgpu_fabric_published(void);
 
@@ -54,6 +58,9 @@ typedef struct bf_rgpu_sim_settings {
   const bf_rgpu_after *after; /* or NULL */
   uint64_t most_cycles;       /* 0: no limit */
   bool is_unchecked; /* begins also where bf_rgpu_can_run says that nodes wait in a circle */
+  /* Told now and then how many firings of all are done; false stops the simulation. Or NULL. */
+  bool (*progress)(void *context, uint64_t done, uint64_t all);
+  void *progress_context;
 } bf_rgpu_sim_settings;
 
 /* Why a node did not fire in a cycle in which its block ran. */

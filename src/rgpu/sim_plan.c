@@ -60,6 +60,15 @@ static int check_fifos(const bf_rgpu_sim_settings *settings, const bf_rgpu_graph
   return error;
 }
 
+static int check_latencies(const bf_rgpu_fabric *fabric, bf_diagnostic *diagnostic) {
+  const unsigned cycles[] = {fabric->two_cycles, fabric->three_cycles, fabric->load_cycles};
+  for (unsigned i = 0; i < sizeof cycles / sizeof *cycles; i++)
+    if (cycles[i] == 0 || cycles[i] > BF_RGPU_MOST_LATENCY)
+      return bf_fail(diagnostic, BF_BAD_INPUT, "a latency is from 1 to %d cycles, not %u",
+                     BF_RGPU_MOST_LATENCY, cycles[i]);
+  return BF_OK;
+}
+
 /* ---- Tables ---- */
 
 static bf_rgpu_class class_of(const bf_rgpu_node *node) {
@@ -210,6 +219,7 @@ static int fill(const bf_rgpu_sim_settings *settings, sim_plan *plan, bf_diagnos
 int rgpu_plan_create(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *setup,
                      sim_plan **plan, bf_diagnostic *diagnostic) {
   BF_TRY(check_room(settings, setup, diagnostic));
+  BF_TRY(check_latencies(&settings->fabric, diagnostic));
   BF_TRY(check_fifos(settings, setup->graph, diagnostic));
   sim_plan *made = calloc(1, sizeof *made);
   if (!made)

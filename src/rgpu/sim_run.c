@@ -255,11 +255,27 @@ static void explain_sm(const sim_sm *sm, bf_text *text) {
   bf_text_puts(text, "\n");
 }
 
+/* Adds what all blocks wait for, line by line up to a size, and how many lines there are more. */
+static void explain_all(const sim_chip *chip, const sim_sm *sm, size_t most, bf_text *text) {
+  enum { LAST_LINE_SIZE = 40 };
+  unsigned left_out = 0;
+  for (unsigned i = 0; i < chip->gpu->sms; i++) {
+    size_t before = text->size;
+    if (!sm[i].is_running)
+      continue;
+    explain_sm(&sm[i], text);
+    if (before && !text->failed && text->size + LAST_LINE_SIZE > most) {
+      text->data[text->size = before] = 0;
+      left_out++;
+    }
+  }
+  if (left_out)
+    bf_text_addf(text, "and %u more blocks\n", left_out);
+}
+
 static int report_deadlock(sim_chip *chip, const sim_sm *sm, uint64_t now, const char *reason) {
   bf_text text = {0};
-  for (unsigned i = 0; i < chip->gpu->sms; i++)
-    if (sm[i].is_running)
-      explain_sm(&sm[i], &text);
+  explain_all(chip, sm, sizeof chip->result->deadlock, &text);
   if (text.data && !text.failed)
     snprintf(chip->result->deadlock, sizeof chip->result->deadlock, "%s", text.data);
   int error = bf_fail_file(chip->diagnostic, BF_BAD_INPUT, chip->plan->graph->file,
@@ -268,10 +284,10 @@ static int report_deadlock(sim_chip *chip, const sim_sm *sm, uint64_t now, const
   return error;
 }
 
-/* Nothing has happened on any SM for much longer than memory takes, and nothing but loads that wait
- * for a hit is on its way. */
+/* Nothing has happened on any SM for much longer than memory and pipelines take, and nothing but
+ * loads that wait for a hit is on its way. */
 static int check_deadlock(sim_chip *chip, const sim_sm *sm, uint64_t now) {
-  enum { LONG_CYCLES = 20000 };
+  enum { LONG_CYCLES = 2 * BF_RGPU_MOST_LATENCY };
   if (bf_sim_memory_waiting(chip->memory) >= BF_SIM_SLICE_QUEUE)
     return report_deadlock(
         chip, sm, now,
@@ -287,6 +303,16 @@ static int check_deadlock(sim_chip *chip, const sim_sm *sm, uint64_t now) {
 }
 
 /* ---- Time ---- */
+
+/* Tells how far it is; false: it is to stop. */
+static bool tell(const sim_chip *chip) {
+  const bf_rgpu_sim_settings *settings = chip->settings;
+  const bf_rgpu_setup *setup = chip->plan->setup;
+  const uint64_t *fired = chip->result->fired;
+  return !settings->progress ||
+         settings->progress(settings->progress_context, fired[0] + fired[1] + fired[2],
+                            chip->plan->nodes * setup->iterations * setup->blocks);
+}
 
 static int run_blocks(sim_chip *chip, sim_sm *sm) {
   const bf_sim_gpu *gpu = chip->gpu;
@@ -307,6 +333,8 @@ static int run_blocks(sim_chip *chip, sim_sm *sm) {
     }
     if (has_work(chip, sm))
       BF_TRY(check_deadlock(chip, sm, now));
+    if (!tell(chip))
+      return bf_fail(chip->diagnostic, BF_BAD_INPUT, "interrupted");
     if (most && now > most)
       return bf_fail_file(chip->diagnostic, BF_BAD_INPUT, chip->plan->graph->file,
                           "not finished after %llu cycles", (unsigned long long)most);

@@ -34,8 +34,38 @@ case $said in
 esac
 cmp whole.csv cut.csv || complain 'the file differs from that of a whole run'
 
-# Another graph or GPU is another sweep.
-"$program" "${sweep[@]}" --set l2_ways=8 --output cut.csv >/dev/null 2>log
-[ $? = 2 ] || complain 'results of another GPU are mixed in'
-grep -q 'is not the result file of this sweep' log || complain "the wrong message: $(cat log)"
+# Anything else that results depend on makes another sweep; the file stays as it is.
+refuses() {
+  "$program" "$@" --output cut.csv >/dev/null 2>log
+  [ $? = 2 ] || complain "results are mixed in: $*"
+  grep -q 'is not the result file of this sweep' log || complain "the wrong message: $(cat log)"
+}
+axes=("${sweep[@]:3}")
+for other in '--set l2_ways=8' '--core-cycles 9' '--three-operand-cycles 11' '--load-cycles 9' \
+  --pipelines-take-entries '--wait-for sectors' --no-prefetch '--order decreasing' '--lanes 5' '--lanes 6' \
+  '--copies 2' '--cores 31' '--units 15' '--unit-slots even' '--states 5'; do
+  read -ra words <<<"$other"
+  refuses "${sweep[@]}" "${words[@]}"
+done
+refuses rgpu sweep stencil "${axes[@]}"
+refuses rgpu sweep path --axes 'data-fifo=2..9;address-fifo=64|128|256'
+cmp whole.csv cut.csv || complain 'the file was changed by another sweep'
+
+# What says the same in other words is the same sweep.
+said=$("$program" "${sweep[@]}" --load-cycles 8 --core-cycles 8 --wait-for lines --output cut.csv)
+case $said in
+*' 24 were finished before'*) ;;
+*) complain "the usual settings are refused: $said" ;;
+esac
+
+# Limits on the graph of a file count as well, and latencies can be axes.
+printf 'graph g\niterations 40\na = inc step 1 initial 8\nb = add.u32 a, 1\nc = mad.u32 b, b, b\nd = mov.u32 c\n' >g.df
+rm cut.csv
+sweep=(rgpu sweep g.df --axes 'core-cycles=1|8|30;three-operand-cycles=2|10')
+"$program" "${sweep[@]}" --output cut.csv >/dev/null || complain 'a sweep of latencies fails'
+refuses "${sweep[@]}" --max-cycles 10000
+refuses "${sweep[@]}" --load-cycles 9
+cycles() { awk -F, -v a="$1" -v b="$2" '$2 == a && $3 == b { print $4 }' cut.csv; }
+[ $(($(cycles 8 10) - $(cycles 8 2))) = 8 ] || complain 'eight cycles more are not eight'
+[ $(($(cycles 8 10) - $(cycles 1 10))) = 14 ] || complain 'two cores with seven cycles less are not 14'
 [ $faults = 0 ]

@@ -88,6 +88,33 @@ static void prints_what_it_read(void **state) {
   bf_rgpu_free(graph);
 }
 
+/* In an address, a minus belongs to what comes next, not to the whole rest. */
+static void takes_from_addresses(void **state) {
+  (void)state;
+  static const struct {
+    const char *term;
+    int64_t value;
+  } rows[] = {{"- 4*n - 4", -36}, {"- 4 + n", 4}, {"+ n - 2 - 3", 3}, {"- (n - 3)", -5}};
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[128];
+    int64_t value;
+    bf_rgpu_setup *setup;
+    bf_diagnostic diagnostic;
+    snprintf(text, sizeof text,
+             "graph g\nparameter n 8\narray a f32 n\ni = inc step 4\nx = ld.f32 [i %s]\n",
+             rows[i].term);
+    bf_rgpu_graph *graph = parse(text);
+    assert_int_equal(bf_rgpu_setup_create(graph, 1, 0, NULL, &setup, &diagnostic), BF_OK);
+    const bf_rgpu_node *load = &graph->node[bf_rgpu_find_node(graph, "x")];
+    assert_int_equal(
+        bf_rgpu_term_value(setup, load->offset, (bf_rgpu_where){0}, &value, &diagnostic), BF_OK);
+    assert_int_equal(value, rows[i].value);
+    assert_round_trip(text);
+    bf_rgpu_setup_free(setup);
+    bf_rgpu_free(graph);
+  }
+}
+
 static void sets_up_what_it_read(void **state) {
   (void)state;
   bf_rgpu_graph *graph = parse(everything);
@@ -239,13 +266,10 @@ static void refuses_bad_text(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_the_examples),
-      cmocka_unit_test(prints_what_it_read),
-      cmocka_unit_test(sets_up_what_it_read),
-      cmocka_unit_test(refuses_bad_numbers),
-      cmocka_unit_test(computes),
-      cmocka_unit_test(loads_and_stores),
-      cmocka_unit_test(refuses_bad_text),
+      cmocka_unit_test(reads_the_examples),   cmocka_unit_test(prints_what_it_read),
+      cmocka_unit_test(takes_from_addresses), cmocka_unit_test(sets_up_what_it_read),
+      cmocka_unit_test(refuses_bad_numbers),  cmocka_unit_test(computes),
+      cmocka_unit_test(loads_and_stores),     cmocka_unit_test(refuses_bad_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

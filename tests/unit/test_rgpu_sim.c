@@ -222,6 +222,76 @@ static void assumptions_can_be_changed(void **state) {
   finish(&own);
 }
 
+/* Cores and loads take as long as asked for: an increment with one value fires once in a latency,
+ * and each node adds its own before the last one fires. */
+static void latencies_can_be_changed(void **state) {
+  (void)state;
+  simulation own = prepare("graph g\nshared own u32 16\niterations 16\nblocks 1\n"
+                           "a = inc step 4 initial 1\nb = ld.shared.u32 [a]\n"
+                           "c = mad.u32 b, b, b\nd = mov.u32 c\n",
+                           1);
+  own.settings.fabric.two_cycles = 30;
+  own.settings.fabric.three_cycles = 500;
+  own.settings.fabric.load_cycles = BF_RGPU_MOST_LATENCY;
+  must_simulate(&own);
+  assert_int_equal(own.result.rgpu_cycles, 15 * 30 + 30 + BF_RGPU_MOST_LATENCY + 500 + 1);
+  bf_arena_free(&own.result.arena);
+  own.settings.fabric.two_cycles = own.settings.fabric.three_cycles = 1;
+  own.settings.fabric.load_cycles = 1;
+  must_simulate(&own);
+  assert_int_equal(own.result.rgpu_cycles, 15 + 3 + 1);
+  finish(&own);
+}
+
+static void latencies_have_limits(void **state) {
+  (void)state;
+  const unsigned bad[] = {0, BF_RGPU_MOST_LATENCY + 1, UINT32_MAX};
+  simulation own = prepare(rows, 1);
+  unsigned *latency[] = {&own.settings.fabric.two_cycles, &own.settings.fabric.three_cycles,
+                         &own.settings.fabric.load_cycles};
+  for (unsigned i = 0; i < 9; i++) {
+    own.settings.fabric = bf_rgpu_fabric_published();
+    *latency[i / 3] = bad[i % 3];
+    assert_int_equal(simulate(&own), BF_BAD_INPUT);
+    assert_non_null(strstr(own.diagnostic.message, "a latency is from 1 to 10000 cycles"));
+  }
+  finish(&own);
+}
+
+/* Counts calls, and remembers the largest part; stops where it is asked to. */
+typedef struct watching {
+  uint64_t calls, done, all, stop_at;
+} watching;
+
+static bool watch(void *context, uint64_t done, uint64_t all) {
+  watching *own = context;
+  assert_true(done >= own->done && done <= all);
+  own->calls++;
+  own->done = done;
+  own->all = all;
+  return own->calls != own->stop_at;
+}
+
+static void progress_is_told_and_can_stop(void **state) {
+  (void)state;
+  simulation own = prepare(rows, 1);
+  watching seen = {0};
+  own.settings.progress = watch;
+  own.settings.progress_context = &seen;
+  must_simulate(&own);
+  assert_true(seen.calls > 4 && seen.done == seen.all);
+  assert_int_equal(seen.all, 4 * 256 * 8);
+  finish(&own);
+  own = prepare(rows, 1);
+  seen = (watching){.stop_at = 3};
+  own.settings.progress = watch;
+  own.settings.progress_context = &seen;
+  assert_int_equal(simulate(&own), BF_BAD_INPUT);
+  assert_string_equal(own.diagnostic.message, "interrupted");
+  assert_int_equal(seen.calls, 3);
+  finish(&own);
+}
+
 /* On two SMs the last blocks would wait for the first ones, which have no place. */
 static void wrong_order_is_a_deadlock(void **state) {
   (void)state;
@@ -242,6 +312,26 @@ static void full_queues_are_a_deadlock(void **state) {
                            1);
   assert_int_equal(simulate(&own), BF_BAD_INPUT);
   assert_non_null(strstr(own.diagnostic.message, "fill the queue of a slice"));
+  assert_non_null(strstr(own.result.deadlock, "block 14:"));
+  finish(&own);
+}
+
+/* What a deadlock says ends with a whole line, and with how many blocks are not in it. */
+static void long_reports_are_cut_between_blocks(void **state) {
+  (void)state;
+  bf_text text = {0};
+  bf_text_puts(&text, "graph g\narray out u32 64\niterations 1\nblocks 15\n"
+                      "a = inc step 4 start out\nb = ld.wait.u32 [a]\n");
+  for (unsigned i = 0; i < 10; i++)
+    bf_text_addf(&text, "a_rather_long_name_for_node_%u = add.u32 b, %u\n", i, i);
+  simulation own = prepare(text.data, 1);
+  assert_int_equal(simulate(&own), BF_BAD_INPUT);
+  const char *last = strstr(own.result.deadlock, "\nand 12 more blocks\n");
+  assert_non_null(last);
+  assert_string_equal(last, "\nand 12 more blocks\n");
+  assert_non_null(strstr(own.result.deadlock, "block 2:"));
+  assert_null(strstr(own.result.deadlock, "block 3:"));
+  bf_text_free(&text);
   finish(&own);
 }
 
@@ -368,6 +458,7 @@ static void write_input(const input *from, bf_text *text) {
 static void write_node(const test_graph *graph, unsigned index, bf_text *text) {
   static const char *const names[KINDS] = {"",        "",        "add.u32", "sub.u32", "xor.u32",
                                            "max.s32", "sel.u32", "mad.u32", ""};
+  static const char *const caches[] = {"", ".cg", ".cs"};
   const test_node *node = &graph->node[index];
   bf_text_addf(text, "n%u = ", index);
   if (node->predicate >= 0)
@@ -375,7 +466,7 @@ static void write_node(const test_graph *graph, unsigned index, bf_text *text) {
   if (node->kind == STEP)
     bf_text_puts(text, "inc step 4 start 0 initial 3\n");
   else if (node->kind == LOAD)
-    bf_text_puts(text, "ld.u32 [n0 + in]\n");
+    bf_text_addf(text, "ld%s.u32 [n0 + in]\n", caches[index % 3]);
   if (node->kind == STEP || node->kind == LOAD)
     return;
   bf_text_puts(text, node->kind == STORE ? "st.u32 [n0 + out]," : names[node->kind]);
@@ -451,14 +542,27 @@ static uint32_t result_at(const test_graph *graph, table *known, unsigned node, 
   return known->result[node][turn] = result;
 }
 
-/* Runs a graph in FIFOs of some size: where bf_rgpu_can_run says so, results are those of the
- * interpreter; otherwise nothing can fire in the end. */
-static bool compare(const test_graph *graph, const char *text, unsigned data, unsigned address) {
+/* A machine of any sizes and latencies. */
+static bf_rgpu_fabric random_fabric(test_random *random) {
+  bf_rgpu_fabric made = bf_rgpu_fabric_published();
+  made.data_fifo = 1 + (unsigned)random_below(random, 6);
+  made.address_fifo = 1 + (unsigned)random_below(random, 20);
+  made.two_cycles = 1 + (unsigned)random_below(random, 12);
+  made.three_cycles = 1 + (unsigned)random_below(random, 24);
+  made.load_cycles = 1 + (unsigned)random_below(random, 50);
+  made.no_prefetch = random_below(random, 2);
+  made.pipelines_take_entries = random_below(random, 2);
+  made.waits_for_sectors = random_below(random, 2);
+  return made;
+}
+
+/* Runs a graph on such a machine: where bf_rgpu_can_run says so, which knows sizes of FIFOs only,
+ * results are those of the interpreter; otherwise nothing can fire in the end. */
+static bool compare(const test_graph *graph, const char *text, const bf_rgpu_fabric *fabric) {
   simulation own = prepare(text, 1);
   table *known = calloc(1, sizeof *known);
-  own.settings.fabric.data_fifo = data;
-  own.settings.fabric.address_fifo = address;
-  own.settings.fabric.pipelines_take_entries = address % 2; /* the same graphs can run */
+  unsigned data = fabric->data_fifo, address = fabric->address_fifo;
+  own.settings.fabric = *fabric;
   own.settings.is_unchecked = true;
   bool can_run = bf_rgpu_can_run(own.graph, data, address, NULL);
   int error = simulate(&own);
@@ -482,8 +586,8 @@ static void random_graphs_compute_what_the_interpreter_does(void **state) {
     test_graph graph = random_graph(&random);
     bf_text text = {0};
     write_graph(&graph, &text);
-    bool can_run = compare(&graph, text.data, 1 + (unsigned)random_below(&random, 6),
-                           1 + (unsigned)random_below(&random, 20));
+    bf_rgpu_fabric fabric = random_fabric(&random);
+    bool can_run = compare(&graph, text.data, &fabric);
     ran += can_run;
     stuck += !can_run;
     bf_text_free(&text);
@@ -501,8 +605,12 @@ int main(void) {
       cmocka_unit_test(results_end_up_where_they_should),
       cmocka_unit_test(blocks_wait_for_each_other),
       cmocka_unit_test(assumptions_can_be_changed),
+      cmocka_unit_test(latencies_can_be_changed),
+      cmocka_unit_test(latencies_have_limits),
+      cmocka_unit_test(progress_is_told_and_can_stop),
       cmocka_unit_test(wrong_order_is_a_deadlock),
       cmocka_unit_test(full_queues_are_a_deadlock),
+      cmocka_unit_test(long_reports_are_cut_between_blocks),
       cmocka_unit_test(bad_addresses_are_found),
       cmocka_unit_test(too_much_is_refused),
       cmocka_unit_test(least_sizes_are_known),
