@@ -567,6 +567,8 @@ const cli_command cli_rtl = {
         "bankfold rtl --hash fixed -o units                             # a fixed one\n"
         "bankfold rtl --locks add -o units                              # banks and locks\n"
         "bankfold rtl cost                          # all families, beside what was published\n"
+        "bankfold rtl cost --family bitwise-xor --clock 3.5         # the smallest that is fast "
+        "enough\n"
         "bankfold rtl cost --hash xor:0,5,31 --liberty my.lib\n",
     .options = options,
     .option_count = sizeof options / sizeof *options,
