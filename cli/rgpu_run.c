@@ -2,6 +2,7 @@
 #include "rgpu_case.h"
 
 #include "reproduce/rgpu/activity.h"
+#include "sim/hierarchy.h"
 
 /* ---- What follows from counts ---- */
 
@@ -72,8 +73,14 @@ static void write_memory(bf_text *text, const cli_rgpu_case *own) {
                share(result->prefetches, result->prefetches + result->loads_sent),
                (unsigned long long)result->stores_sent);
   if (result->waits_sent)
-    bf_text_addf(text, "between  %llu loads that wait for a hit, at most %u in one queue of 8\n",
-                 (unsigned long long)result->waits_sent, result->most_waiting);
+    bf_text_addf(
+        text,
+        "between  %llu loads that wait for a hit, at most %u in one queue of %d; %llu could "
+        "be, %s\n",
+        (unsigned long long)result->waits_sent, result->most_waiting, BF_SIM_SLICE_QUEUE,
+        (unsigned long long)result->could_wait,
+        result->could_wait < BF_SIM_SLICE_QUEUE ? "so that a deadlock between blocks is impossible"
+                                                : "which would be a deadlock");
   bf_text_addf(text, "FIFOs    data %u, address %u entries; it can run with %u, and with %u\n",
                own->fabric.data_fifo, own->fabric.address_fifo,
                bf_rgpu_least_data_fifo(own->graph, own->fabric.address_fifo, 65536),
@@ -154,6 +161,7 @@ static void write_json_counts(bf_json *json, const bf_rgpu_sim_result *result) {
   bf_json_number(json, "stores", result->stores_sent);
   bf_json_number(json, "waits", result->waits_sent);
   bf_json_number(json, "most_waiting", result->most_waiting);
+  bf_json_number(json, "could_wait", result->could_wait);
   bf_json_number(json, "dram_read_bytes", result->memory.dram_read_bytes);
   bf_json_number(json, "dram_written_bytes", result->memory.dram_written_bytes);
   bf_json_real(json, "dram_bytes_per_cycle", bytes_per_cycle(result));

@@ -342,9 +342,8 @@ extern "C" __global__ void stencil3d(const float *in, float *out, unsigned nx, u
 enum { STREAM_CENTRES = 3 };
 __constant__ float4 centres[STREAM_CENTRES];
 
-// A thread for each point: more at a time leave too few threads. Distances to centre c lie at
-// distance
-// + c * count.
+// A thread for each point: several points a thread leave too few threads. Distances to centre c lie
+// at distance + c * count.
 extern "C" __global__ void stream(const float4 *points, float *distance, unsigned count) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count)

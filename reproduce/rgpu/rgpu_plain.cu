@@ -175,8 +175,8 @@ extern "C" __global__ void stencil3d(const float *in, float *out, unsigned nx, u
 enum { STREAM_CENTRES = 3 };
 __constant__ float centres[STREAM_CENTRES][4];
 
-// Coordinate j of all points lies at coordinates + j * count, distances to centre c at distance + c *
-// count.
+// Coordinate j of all points lies at coordinates + j * count, distances to centre c at
+// distance + c * count.
 extern "C" __global__ void stream(const float *coordinates, float *distance, unsigned count) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count)

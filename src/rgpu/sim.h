@@ -112,7 +112,10 @@ typedef struct bf_rgpu_sim_result {
   uint64_t rgpu_cycles;                /* in R-GPU mode, summed over blocks */
   uint64_t fired[BF_RGPU_CLASSES];
   uint64_t prefetches, loads_sent, stores_sent, waits_sent;
-  unsigned most_waiting;    /* loads with `wait` in the queue of one slice at once */
+  unsigned most_waiting; /* loads with `wait` in the queue of one slice at once */
+  /* How many there could be, one of each unit: below BF_SIM_SLICE_QUEUE the queue is never full,
+   * and blocks in order cannot end in a deadlock. */
+  uint64_t could_wait;
   bf_rgpu_node_count *node; /* by node of the graph */
   bf_sim_result memory;     /* hits, misses and bytes only */
   bf_rgpu_activity activity;

@@ -414,6 +414,16 @@ static void add_counts(const sim_chip *chip, const sim_sm *sm) {
   }
 }
 
+/* Units that may wait for a hit at the same time: those of all SMs that have a block. */
+static uint64_t count_waiting_units(const sim_chip *chip) {
+  const bf_rgpu_setup *setup = chip->plan->setup;
+  uint64_t sms = setup->blocks < chip->gpu->sms ? setup->blocks : chip->gpu->sms, units = 0;
+  for (unsigned i = 0; i < chip->plan->graph->nodes; i++)
+    units += bf_rgpu_is_memory(&chip->plan->graph->node[i]) &&
+             chip->plan->graph->node[i].cache == BF_RGPU_CACHE_WAIT;
+  return units * setup->copies * sms;
+}
+
 /* Fills the result from what was counted. */
 static void conclude(const sim_chip *chip, const sim_sm *sm) {
   bf_rgpu_sim_result *result = chip->result;
@@ -426,6 +436,7 @@ static void conclude(const sim_chip *chip, const sim_sm *sm) {
   result->leave_cycles =
       chip->leave_cycles + (chip->settings->after ? chip->settings->after->cycles : 0);
   result->most_waiting = bf_sim_memory_most_waiting(chip->memory);
+  result->could_wait = count_waiting_units(chip);
   bf_sim_memory_count(chip->memory, &result->memory);
   for (unsigned i = 0; i < chip->gpu->sms; i++) {
     add_counts(chip, &sm[i]);

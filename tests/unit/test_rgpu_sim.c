@@ -198,6 +198,7 @@ static void blocks_wait_for_each_other(void **state) {
     assert_int_equal(words(&own, 0)[i], 7 * (i % 256) + 3 * (i / 256));
   assert_true(own.result.waits_sent >= 7 * 256 * 4 / 128);
   assert_in_range(own.result.most_waiting, 1, 7);
+  assert_int_equal(own.result.could_wait, 8);
   finish(&own);
 }
 
