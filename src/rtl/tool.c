@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,13 @@ bool bf_rtl_has_tool(const bf_rtl_tool *tool) {
 
 /* ---- Its folder ---- */
 
+/* The program is run in another folder: its path must not depend on this one. */
+static void make_absolute(char path[BF_RTL_PATH_BYTES]) {
+  char whole[PATH_MAX];
+  if (path[0] != '/' && realpath(path, whole))
+    snprintf(path, BF_RTL_PATH_BYTES, "%s", whole);
+}
+
 int bf_rtl_job_open(const bf_rtl_tool *tool, bf_rtl_job *job, bf_diagnostic *diagnostic) {
   const char *place = getenv("TMPDIR");
   job->tool = tool;
@@ -56,6 +64,7 @@ int bf_rtl_job_open(const bf_rtl_tool *tool, bf_rtl_job *job, bf_diagnostic *dia
                    "%s is needed, and neither in PATH nor what %s names (Debian: apt-get install "
                    "%s)",
                    tool->name, tool->variable, tool->package);
+  make_absolute(job->program);
   if (snprintf(job->folder, sizeof job->folder, "%s/bankfold-XXXXXX",
                place && *place ? place : "/tmp") >= (int)sizeof job->folder ||
       !mkdtemp(job->folder))

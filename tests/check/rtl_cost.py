@@ -347,6 +347,8 @@ def check_choice(folder):
     check(bankfold(*command[1:], "--timing", "opensta") == given, "OpenSTA is not what is chosen where it is present")
     named = {**without, "BANKFOLD_STA": shutil.which("sta")}
     check(json.loads(run(*command, "--json", env=named)) == given, "BANKFOLD_STA makes a difference")
+    named["BANKFOLD_STA"] = os.path.relpath(shutil.which("sta"))
+    check(json.loads(run(*command, "--json", env=named)) == given, "a path from this folder makes a difference")
     keys = [key for key in given["units"][0] if not key.startswith(("delay_ns", "period_ns"))]
     check(all(given["units"][0][key] == own["units"][0][key] for key in keys), "timing changes more than delays")
 
