@@ -180,12 +180,13 @@ static int run(const void *given, int count, char **arguments) {
 const cli_command cli_rgpu = {
     .name = "rgpu",
     .summary = "map, simulate, show or extract dataflow graphs for a GPU with wired cores (R-GPU)",
-    .arguments = "map|show|extract|run|sweep|cost FILE",
+    .arguments = "map|show|extract|run|sweep|cost FILE|GRAPH",
     .details =
-        "FILE (\"-\": standard input) is a dataflow graph, or PTX for extract. conv, hist, "
-        "integr,\n"
-        "mriq, nn, nw, path, stencil and stream are the graphs of benchmarks of document 002,\n"
-        "path_row, path_wide and path_deep other graphs of path.\n"
+        "FILE (\"-\": standard input) is a dataflow graph, or PTX for extract. GRAPH is a "
+        "benchmark "
+        "of\n"
+        "document 002: conv, hist, integr, mriq, nn, nw, path, stencil or stream; path_row,\n"
+        "path_wide and path_deep are other graphs of path.\n"
         "\"map\" places the graph on the cores and load/store units of an SM and its results on\n"
         "lanes: the fewest lanes, with proof, and as many copies as fit; status 1 if it does not\n"
         "fit, with the reason. \"show\" prints the graph, or draws it. \"extract\" makes a graph\n"

@@ -1,9 +1,11 @@
 /* Shell completion, written from the command tables. What a value completes to follows from its
  * placeholder in the tables: NAME is a machine and GPU a GPU (a built-in one or a file), FILE and
  * DIR are paths, COMMAND and PAGE are commands; a list of choices, also one like "list|show" at the
- * start of a placeholder, completes to those; BENCHMARK is a benchmark of the corpus. */
+ * start of a placeholder, completes to those; BENCHMARK is a benchmark of the corpus, GRAPH one of
+ * R-GPU. */
 #include "cli.h"
 #include "kernels/corpus.h"
+#include "reproduce/rgpu/bench.h"
 #include "sim/sim.h"
 
 #include <string.h>
@@ -40,6 +42,11 @@ static void write_alternatives(const char *placeholder, bf_text *text) {
   bf_text_puts(text, " ");
 }
 
+static void write_graphs(const rgpu_benchmark *const *list, bf_text *text) {
+  for (; *list; list++)
+    bf_text_addf(text, "%s ", (*list)->name);
+}
+
 /* The words that a value can be, separated by spaces. */
 static void write_words(const char *placeholder, const char *choices, bf_text *text) {
   if (choices)
@@ -59,6 +66,10 @@ static void write_words(const char *placeholder, const char *choices, bf_text *t
   if (mentions(placeholder, "BENCHMARK"))
     for (unsigned i = 0; bf_corpus_get(i); i++)
       bf_text_addf(text, "%s ", bf_corpus_get(i)->name);
+  if (mentions(placeholder, "GRAPH")) {
+    write_graphs(rgpu_benchmarks, text);
+    write_graphs(rgpu_path_variants, text);
+  }
 }
 
 /* ---- bash ---- */
