@@ -293,6 +293,22 @@ static void claim_speedups(bf_reproduce_run *run, const rgpu_results *results, r
                     "%s", rgpu_benchmarks[best]->name);
 }
 
+/* Section 7.1 says how busy the optimised kernel of CONV keeps schedulers. */
+static void claim_turns(bf_reproduce_run *run, const bf_sim_result *conv) {
+  uint64_t used = conv->turns;
+  for (unsigned i = 0; i < BF_SIM_STALLS; i++)
+    used -= conv->stalls[i];
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = "issue slots that the optimised kernel of CONV uses",
+                                 .published = 37,
+                                 .ours = 100 * (double)used / (double)conv->turns,
+                                 .unit = "%",
+                                 .allowed = 0.25,
+                                 .why = "the kernel here is less idle than the published one: its "
+                                        "speed is nearer to what memory allows, and that of the "
+                                        "graph is less in comparison."});
+}
+
 static int draw_speedups(bf_reproduce_run *run, const rgpu_results *results,
                          bf_diagnostic *diagnostic) {
   double ours[RGPU_KERNELS][BENCHMARKS + 1], published[BENCHMARKS + 1];
@@ -652,6 +668,8 @@ static int report(bf_reproduce_run *run, const rgpu_results *results, bf_diagnos
     note_kernels(run, results);
   for (unsigned i = 0; i < RGPU_KERNELS && !results->is_quick; i++)
     claim_speedups(run, results, (rgpu_kernel)i);
+  if (!results->is_quick)
+    claim_turns(run, &find_case(results, "conv")->kernel[RGPU_OPTIMISED]);
   add_sizes(run, results);
   claim_sizes(run, results);
   for (unsigned i = 0; i < BENCHMARKS; i++)
