@@ -228,7 +228,7 @@ def check_delay_target(folder):
     run(PROGRAM, "rtl", "--family", "bit-vector-xor", "--config", "one-hot", "-o", os.path.join(folder, "target"),
         "--vectors", "1", "--name", "u")
     counts = []
-    for picoseconds in (1, 100, 300, 1000, 3000):
+    for picoseconds in (1, 300, 3000):
         yosys("read_verilog target/u_unit.v; " + SYNTHESIS.format(top="u_unit", library=LIBRARY).replace(
             "abc ", f"abc -D {picoseconds} ") + "tee -q -o stat.json stat -json", folder)
         counts.append(statistics(folder, "u_unit")["num_cells_by_type"])
@@ -261,7 +261,7 @@ def check_targets(options, clocks):
 def check_copies(options, bits):
     """Registers of the word are copied as often as is said, and no copy is lost."""
     one = bankfold("rtl", "cost", *options)["units"][0]
-    fast = check_targets(options, (1, 5, 100, 1000))
+    fast = check_targets(options, (1, 100, 1000))
     check(not fast["reached"] and latency(fast) < latency(one), f"{options}: the fastest is {fast}")
     check(fast["word_copies"] > 1 and fast["flip_flops"] - one["flip_flops"] == bits * (fast["word_copies"] - 1),
           f"{options}: {fast} has other registers than {one}")
@@ -461,7 +461,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_delay_target(scratch)
     check_copies(["--family", "bitwise-perm", "--config", "one-hot", "--banks", "4", "--address-bits", "6"], 6)
     check_targets(["--family", "bitwise-xor", "--banks", "4", "--address-bits", "4", "--liberty", LIBRARY], (0.5, 2))
-    check_targets(["--hash", "add"], (1, 6, 100))
+    check_targets(["--hash", "add"], (1, 100))
     for unit in (["--hash", "fixed"], ["--hash", "add"], ["--locks", "add"]):
         check_unit(scratch, unit)
     check_published()
