@@ -1,9 +1,10 @@
 /* The vote of edge pixels, angle by angle: the bins of one angle stay in the nearest cache while
- * all points pass by. Points come in bands of rows, which bounds memory and keeps 16-bit counters
- * from overflowing. Threads share the angles. */
+ * all points pass by. Points come in bands, which bounds memory and keeps 16-bit counters from
+ * overflowing. Threads share first the rows, to list the points of a band, then the angles. */
 #include "vote/kernel.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,15 @@
  * a few less, in whole chunks. Below so many votes a thread is not worth it. */
 enum { BAND = 65535 / BF_CHUNK * BF_CHUNK * BF_LINE_REPLICAS, VOTES_PER_THREAD = 1 << 18 };
 enum { MAX_SPAN = 65535, MAX_THREADS = 256 };
+/* Points behind the last whole group of a list all go to the first replica. */
+_Static_assert(BAND / BF_LINE_REPLICAS + MAX_THREADS * (BF_LINE_REPLICAS - 1) <= 65535,
+               "the lists of all threads fit into 16-bit counters");
 
-/* Where the search for points has come to. */
-typedef struct cursor {
-  size_t x, y;
-} cursor;
+/* What one thread lists: every Nth row, N being the number of threads. */
+typedef struct list {
+  size_t x, y;         /* the next pixel */
+  size_t first, count; /* its points of the band, in the arrays of the vote */
+} list;
 
 /* Points of a band, and what threads share. */
 typedef struct vote {
@@ -24,10 +29,12 @@ typedef struct vote {
   const bf_vote_kernel *kernel;
   bool weighted;
   unsigned threads;
-  size_t count;
+  size_t room;     /* points of a list, at most */
   uint16_t *x, *y; /* of points */
   uint8_t *weight;
-  void **table; /* one per thread: uint16_t or, with weights, uint32_t */
+  atomic_size_t angle; /* the next one that is free */
+  list *list;          /* one per thread */
+  void **table;        /* the same: uint16_t or, with weights, uint32_t */
 } vote;
 
 /* Which of 8 bytes are not 0, as 8 bits: the carry out of the low seven bits of a byte, or its
@@ -55,36 +62,49 @@ static uint64_t find_edges(const uint8_t *row, const uint8_t *mask, size_t left)
   return found;
 }
 
-/* Adds the edge pixels of a row from column x up to and without column end. */
-static void add_points(vote *all, size_t x, size_t end, size_t y) {
-  const uint8_t *row = (const uint8_t *)all->edges->data + y * all->edges->stride_bytes;
+/* Adds the edge pixels of a list's row up to and without column end. */
+static void add_points(const vote *all, list *own, size_t end) {
+  const uint8_t *row = (const uint8_t *)all->edges->data + own->y * all->edges->stride_bytes;
   const uint8_t *mask =
-      all->edges->mask ? all->edges->mask + y * all->edges->mask_stride_bytes : NULL;
-  size_t count = all->count;
-  for (; x < end; x += 64) {
+      all->edges->mask ? all->edges->mask + own->y * all->edges->mask_stride_bytes : NULL;
+  size_t before = own->first + own->count, after = before;
+  for (size_t x = own->x; x < end; x += 64) {
     uint64_t found = find_edges(row + x, mask ? mask + x : NULL, end - x);
     for (; found; found &= found - 1)
-      all->x[count++] = (uint16_t)(x + (size_t)__builtin_ctzll(found));
+      all->x[after++] = (uint16_t)(x + (size_t)__builtin_ctzll(found));
   }
-  for (size_t i = all->count; i < count; i++)
-    all->y[i] = (uint16_t)y;
-  for (size_t i = all->count; i < count && all->weighted; i++)
+  for (size_t i = before; i < after; i++)
+    all->y[i] = (uint16_t)own->y;
+  for (size_t i = before; i < after && all->weighted; i++)
     all->weight[i] = row[all->x[i]];
-  all->count = count;
+  own->count = after - own->first;
 }
 
-/* Fills the band from where at stands; false where there are no more points. */
-static bool fill_band(vote *all, cursor *at) {
-  all->count = 0;
-  while (at->y < all->edges->height && all->count < BAND) {
-    size_t left = all->edges->width - at->x, room = BAND - all->count;
-    size_t end = at->x + (left < room ? left : room);
-    add_points(all, at->x, end, at->y);
-    at->x = end;
-    if (at->x == all->edges->width)
-      *at = (cursor){0, at->y + 1};
+/* The points of one thread for the next band. */
+static void fill_list(void *context, unsigned index) {
+  const vote *all = context;
+  list *own = &all->list[index];
+  own->count = 0;
+  while (own->y < all->edges->height && own->count < all->room) {
+    size_t left = all->edges->width - own->x, room = all->room - own->count;
+    size_t end = own->x + (left < room ? left : room);
+    add_points(all, own, end);
+    own->x = end;
+    if (own->x == all->edges->width) {
+      own->x = 0;
+      own->y += all->threads;
+    }
   }
-  return all->count > 0;
+}
+
+/* Fills the next band; false where there are no more points. */
+static bool fill_band(vote *all) {
+  size_t count = 0;
+  bf_run_threads(all->threads, fill_list, all);
+  atomic_store(&all->angle, 0);
+  for (unsigned i = 0; i < all->threads; i++)
+    count += all->list[i].count;
+  return count > 0;
 }
 
 /* The lowest and highest bin, relative to rho 0, that any pixel can vote for: rounding is monotone,
@@ -110,9 +130,9 @@ static void find_span(const bf_pixels *edges, bf_angle angle, int32_t *low, int3
 ADD_LINE(add_line, uint16_t)
 ADD_LINE(add_weighted, uint32_t)
 
-/* Votes straight into the space, for lines of more bins than 16 bits can number. */
-static void vote_slowly(const vote *all, bf_angle angle, uint32_t *zero) {
-  for (size_t i = 0; i < all->count; i++) {
+/* Votes of a list straight into the space, for lines of more bins than 16 bits can number. */
+static void vote_slowly(const vote *all, const list *from, bf_angle angle, uint32_t *zero) {
+  for (size_t i = from->first; i < from->first + from->count; i++) {
     float across = (float)all->x[i] * angle.x_factor, down = (float)all->y[i] * angle.y_factor;
     zero[(ptrdiff_t)nearbyintf(across + down)] += all->weighted ? all->weight[i] : 1;
   }
@@ -125,23 +145,28 @@ static void vote_angle(const vote *all, size_t number, void *table) {
   int32_t low, high;
   find_span(all->edges, angle, &low, &high);
   size_t bins = (size_t)(high - low) + 1;
-  if (bins > MAX_SPAN) {
-    vote_slowly(all, angle, zero);
-  } else if (all->weighted) {
-    all->kernel->vote_weighted(all->x, all->y, all->weight, all->count, angle, -low, table);
-    add_weighted(table, bins, zero + low);
-  } else {
-    all->kernel->vote_line(all->x, all->y, all->count, angle, -low, table);
-    add_line(table, bins, zero + low);
+  for (unsigned i = 0; i < all->threads; i++) {
+    const list *from = &all->list[i];
+    const uint16_t *x = all->x + from->first, *y = all->y + from->first;
+    if (bins > MAX_SPAN)
+      vote_slowly(all, from, angle, zero);
+    else if (all->weighted)
+      all->kernel->vote_weighted(x, y, all->weight + from->first, from->count, angle, -low, table);
+    else
+      all->kernel->vote_line(x, y, from->count, angle, -low, table);
   }
+  if (bins <= MAX_SPAN && all->weighted)
+    add_weighted(table, bins, zero + low);
+  else if (bins <= MAX_SPAN)
+    add_line(table, bins, zero + low);
 }
 
-/* The share of angles of one thread. */
+/* Angles for one thread, as long as there are any: a thread that starts late takes fewer. */
 static void vote_angles(void *context, unsigned index) {
-  const vote *all = context;
-  size_t angles = all->space->angles;
-  for (size_t i = angles * index / all->threads; i < angles * (index + 1) / all->threads; i++)
-    vote_angle(all, i, all->table[index]);
+  vote *all = context;
+  size_t number;
+  while ((number = atomic_fetch_add(&all->angle, 1)) < all->space->angles)
+    vote_angle(all, number, all->table[index]);
 }
 
 /* Threads that are worth it. */
@@ -153,14 +178,24 @@ static unsigned count_threads(const bf_hough_space *space, unsigned wanted) {
   return worth < threads ? (unsigned)worth : threads;
 }
 
-static bool allocate(vote *all) {
-  size_t bins = all->space->rhos < MAX_SPAN ? all->space->rhos : MAX_SPAN;
-  size_t room = all->space->points < BAND ? (size_t)all->space->points : BAND;
+/* Room for the lists of all threads. */
+static bool allocate_lists(vote *all) {
+  all->room = BAND / BF_LINE_REPLICAS / all->threads * BF_LINE_REPLICAS;
+  all->room = all->space->points < all->room ? (size_t)all->space->points : all->room;
+  size_t room = all->room * all->threads;
   all->x = malloc(room * sizeof *all->x);
   all->y = malloc(room * sizeof *all->y);
   all->weight = malloc(room * sizeof *all->weight);
+  all->list = calloc(all->threads, sizeof *all->list);
+  for (unsigned i = 0; all->list && i < all->threads; i++)
+    all->list[i] = (list){.y = i, .first = i * all->room};
+  return all->x && all->y && all->weight && all->list;
+}
+
+static bool allocate(vote *all) {
+  size_t bins = all->space->rhos < MAX_SPAN ? all->space->rhos : MAX_SPAN;
   all->table = calloc(all->threads, sizeof *all->table);
-  bool enough = all->x && all->y && all->weight && all->table;
+  bool enough = allocate_lists(all) && all->table;
   for (unsigned i = 0; i < all->threads && enough; i++) {
     all->table[i] =
         calloc(bins * BF_LINE_REPLICAS, all->weighted ? sizeof(uint32_t) : sizeof(uint16_t));
@@ -173,6 +208,7 @@ static void release(vote *all) {
   for (unsigned i = 0; i < all->threads && all->table; i++)
     free(all->table[i]);
   free(all->table);
+  free(all->list);
   free(all->x);
   free(all->y);
   free(all->weight);
@@ -186,7 +222,7 @@ int bf_hough_count(const bf_pixels *edges, bool weighted, unsigned threads,
   vote all = {.edges = edges, .space = space, .kernel = kernel, .weighted = weighted};
   all.threads = count_threads(space, threads);
   bool enough = allocate(&all);
-  for (cursor at = {0}; enough && fill_band(&all, &at);)
+  while (enough && fill_band(&all))
     bf_run_threads(all.threads, vote_angles, &all);
   release(&all);
   return enough ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory: points that vote");
