@@ -164,7 +164,7 @@ static void all_costs_agree(void **state) {
 static void bounds_hold(void **state) {
   (void)state;
   random_state = 5;
-  for (unsigned round = 0; round < 40; round++) {
+  for (unsigned round = 0; round < (IS_SANITIZED ? 10 : 40); round++) {
     bf_machine *machine = machine_with("hopper", 32, 32, 10);
     bf_geometry geometry = bf_machine_geometry(machine);
     bf_workload *workload = random_workload(machine, 40, true);
@@ -246,7 +246,7 @@ static void try_rows(brute *b, uint64_t *row, unsigned i) {
 static void exact_equals_brute_force(void **state) {
   (void)state;
   random_state = 77;
-  for (unsigned round = 0; round < 120; round++) {
+  for (unsigned round = 0; round < (IS_SANITIZED ? 40 : 120); round++) {
     unsigned bank_bits = 2 + random_below(2);
     unsigned address_bits = bank_bits == 3 ? 5 : 4 + random_below(3);
     bf_machine *machine = machine_with("hopper", 1u << bank_bits, 8, address_bits);
