@@ -186,7 +186,7 @@ const cli_command cli_rgpu = {
         "benchmark "
         "of\n"
         "document 002: conv, hist, integr, mriq, nn, nw, path, stencil or stream; path_row,\n"
-        "path_wide and path_deep are other graphs of path.\n"
+        "path_wide, path_four and path_deep are other graphs of path.\n"
         "\"map\" places the graph on the cores and load/store units of an SM and its results on\n"
         "lanes: the fewest lanes, with proof, and as many copies as fit; status 1 if it does not\n"
         "fit, with the reason. \"show\" prints the graph, or draws it. \"extract\" makes a graph\n"

@@ -13,7 +13,7 @@ const rgpu_benchmark *const rgpu_benchmarks[] = {
     &rgpu_nw,   &rgpu_path, &rgpu_stencil, &rgpu_stream, NULL};
 
 const rgpu_benchmark *const rgpu_path_variants[] = {&rgpu_path_row, &rgpu_path_wide,
-                                                    &rgpu_path_deep, NULL};
+                                                    &rgpu_path_four, &rgpu_path_deep, NULL};
 
 static const rgpu_benchmark *find_in(const rgpu_benchmark *const *list, const char *name) {
   while (*list && strcmp((*list)->name, name) != 0)

@@ -51,7 +51,8 @@ typedef struct rgpu_benchmark {
 /* The nine of Table 7.1, and other graphs of PATH (section 7.5.3); lists end with NULL. */
 extern const rgpu_benchmark *const rgpu_benchmarks[], *const rgpu_path_variants[];
 extern const rgpu_benchmark rgpu_conv, rgpu_hist, rgpu_integr, rgpu_mriq, rgpu_nn, rgpu_nw,
-    rgpu_path, rgpu_path_row, rgpu_path_wide, rgpu_path_deep, rgpu_stencil, rgpu_stream;
+    rgpu_path, rgpu_path_row, rgpu_path_wide, rgpu_path_four, rgpu_path_deep, rgpu_stencil,
+    rgpu_stream;
 /* One of either list; NULL: there is none of this name. */
 const rgpu_benchmark *rgpu_benchmark_find(const char *name);
 

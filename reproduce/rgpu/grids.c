@@ -224,6 +224,8 @@ const rgpu_benchmark rgpu_path = PATH("path", "PathFinder", 6, 2, "strip=128", 2
 const rgpu_benchmark rgpu_path_row = PATH("path_row", "one row at a time", 4, 2, "strip=128", 1);
 const rgpu_benchmark rgpu_path_wide =
     PATH("path_wide", "three rows of three columns", 10, 1, "strip=256", 3);
+const rgpu_benchmark rgpu_path_four =
+    PATH("path_four", "two rows of four columns", 10, 1, "strip=256", 2);
 const rgpu_benchmark rgpu_path_deep =
     PATH("path_deep", "eight rows of one column", 0, 1, "strip=256", 8);
 

@@ -169,9 +169,9 @@ static bf_rgpu_graph *read_graph(const rgpu_benchmark *benchmark) {
   return NULL;
 }
 
-/* Other graphs of PATH need 4 (published), 8 (for the published 10) and 4 lanes. */
+/* Other graphs of PATH need 4 (published), 8 and 8 (for the published 10) and 4 lanes. */
 static void check_variants(const rgpu_run *run) {
-  static const unsigned lanes[] = {4, 8, 4};
+  static const unsigned lanes[] = {4, 8, 8, 4};
   for (unsigned i = 0; rgpu_path_variants[i]; i++) {
     bf_rgpu_graph *graph = read_graph(rgpu_path_variants[i]);
     if (!graph)
