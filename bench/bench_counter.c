@@ -66,7 +66,7 @@ static double measure(counting way, const bf_machine *machine, const bf_hash *ha
                       ? bf_memory_count(machine, hash, a, &count, NULL)
                       : bf_counter_count_lanes(counter, a->op, a->width_bytes, (uint32_t)a->mask,
                                                a->address, &count, NULL);
-      sum += error == BF_OK ? count.ideal : 0;
+      sum += !error ? count.ideal : 0;
     }
     done += SET;
     now = bf_seconds();

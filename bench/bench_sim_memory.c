@@ -86,7 +86,7 @@ static double measure(machine *m, uint64_t span, uint64_t requests) {
   while (m->sent < first + requests) {
     int error = send(m, span);
     m->now += span;
-    if (error != BF_OK || bf_sim_memory_advance(m->memory, m->now, take_answer, m) != BF_OK) {
+    if (error || bf_sim_memory_advance(m->memory, m->now, take_answer, m) != BF_OK) {
       fprintf(stderr, "bench_sim_memory: out of memory\n");
       exit(2);
     }

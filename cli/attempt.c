@@ -1,6 +1,6 @@
 /* Running a program under watch. It has a process group of its own, so that its children can be
  * ended with it. */
-#include "attempt.h"
+#include "cli/attempt.h"
 
 #include <errno.h>
 #include <fcntl.h>

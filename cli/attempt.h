@@ -3,7 +3,7 @@
 #ifndef BF_CLI_ATTEMPT_H
 #define BF_CLI_ATTEMPT_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 typedef struct cli_attempt {
   const char *path;     /* of the program */

@@ -1,6 +1,6 @@
 /* bankfold: the command table and the way into it. */
-#include "cli.h"
-#include "wrap.h"
+#include "cli/cli.h"
+#include "cli/use/wrap.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What all commands share: options, help, diagnostics, output, Ctrl-C. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -307,10 +307,10 @@ int cli_write(const char *path, bf_text *text) {
     return cli_print(text);
   bf_diagnostic diagnostic;
   int error = text->failed
-                  ? bf_fail(&diagnostic, BF_NO_MEMORY, "out of memory")
+                  ? bf_no_memory(&diagnostic)
                   : bf_write_file(path, text->data ? text->data : "", text->size, &diagnostic);
   bf_text_free(text);
-  return error == BF_OK ? CLI_OK : cli_complain(&diagnostic);
+  return !error ? CLI_OK : cli_complain(&diagnostic);
 }
 
 /* ---- Ctrl-C ---- */

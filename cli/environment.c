@@ -1,5 +1,5 @@
 /* The environment of a program that is started, and the libraries that go with it. */
-#include "environment.h"
+#include "cli/environment.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef BF_CLI_ENVIRONMENT_H
 #define BF_CLI_ENVIRONMENT_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <limits.h>
 

@@ -1,5 +1,5 @@
 /* Looking into ELF files: sections that nvcc makes, and the libraries that a program needs. */
-#include "program.h"
+#include "cli/program.h"
 
 #include <elf.h>
 #include <errno.h>

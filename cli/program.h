@@ -2,7 +2,7 @@
 #ifndef BF_CLI_PROGRAM_H
 #define BF_CLI_PROGRAM_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 typedef struct cli_program {
   char path[4096];       /* where it was found */

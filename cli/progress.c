@@ -1,5 +1,5 @@
 /* Progress lines. */
-#include "progress.h"
+#include "cli/progress.h"
 
 #include <unistd.h>
 

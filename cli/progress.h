@@ -2,7 +2,7 @@
 #ifndef BF_CLI_PROGRESS_H
 #define BF_CLI_PROGRESS_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 typedef struct cli_progress {
   bool shown, visible;

@@ -1,7 +1,7 @@
 /* The compilers of the CUDA toolkit, as other programs. */
-#include "tools.h"
+#include "cli/tools.h"
 
-#include "program.h"
+#include "cli/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

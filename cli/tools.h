@@ -2,7 +2,7 @@
 #ifndef BF_CLI_TOOLS_H
 #define BF_CLI_TOOLS_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <limits.h>
 

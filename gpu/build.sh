@@ -17,7 +17,7 @@ mkdir -p "$1"
 out=$(readlink -f "$1")
 cd "$(dirname "$0")/.."
 cc=${CC:-cc}
-flags="-std=gnu11 -O2 -D_GNU_SOURCE -pthread -fPIC -Iinclude -Isrc -Icli -I."
+flags="-std=gnu11 -O2 -D_GNU_SOURCE -pthread -fPIC -Iinclude -Isrc -I."
 jobs=${JOBS:-$(nproc)}
 
 nvcc=${NVCC-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
@@ -99,7 +99,7 @@ done
 
 # The library for LD_PRELOAD.
 $cc $flags ${CFLAGS-} -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" inject/*.c src/base/*.c \
-  src/ptx/*.c src/gf2/*.c src/hash/*.c src/apply/{rewrite,verify,obstacles}*.c $zstd -ldl \
+  src/ptx/*.c src/gf2/*.c src/hash/*.c src/rewrite/*.c src/verify/*.c $zstd -ldl \
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete
 
 if [ -z "$nvcc" ]; then

@@ -11,7 +11,7 @@
  * ptxas merges them, instructions and cycles. The simulated GPU is a small part of an H200, and the
  * benchmark as much smaller than its scale in SCALES, so that multiprocessors are as busy as in
  * what is measured. With --whole it is a whole H200 and the scale of SCALES: for small launches. */
-#include "apply/choose.h"
+#include "tune/choose.h"
 #include "emu/emu.h"
 #include "gpu/rewritten.h"
 #include "gpu/scales.h"
@@ -51,10 +51,6 @@ typedef struct subject {
   kernel kernel[MOST_KERNELS];
   unsigned candidate; /* that is being tried */
 } subject;
-
-static int no_memory(bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-}
 
 static kernel *find(subject *s, const char *name) {
   for (unsigned i = 0; i < s->kernels; i++)
@@ -141,7 +137,7 @@ static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu
     r->kernel->cycles += r->simulated.launch[r->simulated.launches - 1].result.cycles;
   bf_profile_free(r->profile);
   r->profile = NULL;
-  return r->has_failed ? no_memory(diagnostic) : BF_OK;
+  return r->has_failed ? bf_no_memory(diagnostic) : BF_OK;
 }
 
 /* Runs the benchmark with the given PTX; the sums of its kernels start anew. */
@@ -245,7 +241,7 @@ static int choose_kernel(const subject *s, kernel *own, bf_diagnostic *diagnosti
     return BF_OK;
   own->array_choice = calloc(own->examined->arrays, sizeof *own->array_choice);
   if (!own->array_choice)
-    return no_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < own->examined->arrays; i++) {
     options.granule_bytes = own->examined->array[i].granule_bytes;
     BF_TRY(
@@ -261,7 +257,7 @@ static int choose(subject *s, bf_diagnostic *diagnostic) {
       BF_TRY(choose_kernel(s, &s->kernel[i], diagnostic));
   kernel *original = malloc(sizeof s->kernel);
   if (!original)
-    return no_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   memcpy(original, s->kernel, sizeof s->kernel);
   int error = BF_OK;
   for (s->candidate = 0; !error && s->candidate < MOST_TRIED; s->candidate++)

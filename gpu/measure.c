@@ -56,7 +56,7 @@ static int read_entry(const char *line, entry **made, bf_diagnostic *diagnostic)
   entry *own = calloc(1, sizeof *own);
   if (!own || !(own->benchmark = strdup(benchmark)) || !(own->way = strdup(way)) ||
       !(own->kernel = strdup(kernel)) || (array && !(own->array = strdup(array))))
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   *made = own;
   return array && strcmp(hash, "none") == 0
              ? BF_OK
@@ -168,7 +168,7 @@ static int add_launch(void *context, const bf_cuda_launched *launched, bf_diagno
     r->launched = grown;
   if (!grown || !name) {
     free(name);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   r->launched[r->launches] = *launched;
   r->launched[r->launches++].kernel = name;

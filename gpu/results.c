@@ -306,7 +306,7 @@ static void print_means(const results *all) {
     snprintf(title, sizeof title, "%s, those of them whose addresses do not depend on data",
              way_names[w]);
     print_mean(title, &fixed);
-    snprintf(title, sizeof title, "%s, those of document 000", way_names[w]);
+    snprintf(title, sizeof title, "%s, those of braak16", way_names[w]);
     print_mean(title, &published);
   }
   mean padded = {0}, beside = {0}, tuned = {0}, every = {0};

@@ -1,7 +1,7 @@
 /* Rewriting, with the verifier behind it. */
 #include "gpu/rewritten.h"
 
-#include "apply/verify.h"
+#include "verify/verify.h"
 
 static int verify(const bf_ptx_module *module, const bf_rewrite_options *options,
                   const bf_text *text, bf_diagnostic *diagnostic) {
@@ -26,7 +26,7 @@ int gpu_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options, 
   if (!error)
     bf_text_add(text, result.text.data, result.text.size);
   if (!error && text->failed)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    error = bf_no_memory(diagnostic);
   bf_rewrite_free(&result);
   return error;
 }

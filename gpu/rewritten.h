@@ -2,7 +2,7 @@
 #ifndef BF_GPU_REWRITTEN_H
 #define BF_GPU_REWRITTEN_H
 
-#include "apply/rewrite.h"
+#include "rewrite/rewrite.h"
 
 /* Adds the rewritten module to text. An error where the verifier does not accept it. */
 int gpu_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options, bf_text *text,

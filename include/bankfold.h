@@ -209,6 +209,11 @@ typedef struct bf_count {
   bool estimated;
 } bf_count;
 
+/* Loads, stores and atomics together. */
+static inline uint64_t bf_count_wavefronts(const bf_count *count) {
+  return (uint64_t)count->wavefronts_load + count->wavefronts_store + count->wavefronts_atomic;
+}
+
 /* The ONE function that counts wavefronts. */
 BF_API int bf_memory_count(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
                            bf_count *count, bf_diagnostic *diagnostic);

@@ -178,7 +178,7 @@ int inject_source_open(const void *bytes, uint64_t size, const inject_devices *d
   *source = (inject_source){0};
   BF_TRY(bf_fatbin_read("image", bytes, size, &source->fatbin, diagnostic));
   int error = choose(source, devices, diagnostic);
-  if (error != BF_OK)
+  if (error)
     inject_source_close(source);
   return error;
 }

@@ -131,15 +131,15 @@ static inject_image *make(const inject_settings *settings, const inject_source *
   inject_image *image = NULL;
   const char *name = source->image->identifier ? source->image->identifier : "PTX";
   int error = bf_fatbin_text(source->fatbin, source->image, &ptx, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = inject_rewrite(settings, name, &ptx, source->is_linked, &new, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     inject_log("%s: %u of %u kernels rewritten", name, new.hashed, new.kernels);
     log_lines(&new.remarks);
     image = inject_image_create(key, new.is_changed ? new.text.data : NULL, new.text.size,
                                 new.hashes.data, new.hashes.size);
     if (!image)
-      bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      bf_no_memory(diagnostic);
   }
   bf_text_free(&new.text);
   bf_text_free(&new.hashes);

@@ -2,7 +2,7 @@
  * for code that is linked with other code. */
 #include "inject.h"
 
-#include "apply/rewrite_listed.h"
+#include "rewrite/listed.h"
 
 /* Adds what is to be known about one kernel. */
 static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritten) {
@@ -41,7 +41,7 @@ static int process(const inject_settings *settings, const bf_ptx_module *module,
   if (result.is_changed)
     bf_text_add(&rewritten->text, result.text.data, result.text.size);
   if (rewritten->text.failed || rewritten->hashes.failed)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    error = bf_no_memory(diagnostic);
   bf_rewrite_free(&result);
   return error;
 }

@@ -1,7 +1,7 @@
 /* The environment, read once, and the log. */
 #include "inject.h"
 
-#include "apply/rewrite_listed.h"
+#include "rewrite/listed.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -42,27 +42,13 @@ __attribute__((constructor)) static void open_log(void) {
   errno = kept;
 }
 
-/* The whole file at the end of settings.text, which is part of every key. */
-static int read_text(const char *path, bf_diagnostic *diagnostic) {
-  bf_reader *reader;
-  BF_TRY(bf_reader_open(path, &reader, diagnostic));
-  char piece[1 << 12];
-  size_t got = 1;
-  int error = BF_OK;
-  while (error == BF_OK && got) {
-    error = bf_reader_read(reader, piece, sizeof piece, &got, diagnostic);
-    bf_text_add(&settings.text, piece, error == BF_OK ? got : 0);
-  }
-  bf_reader_close(reader);
-  return error;
-}
-
 /* Reads the hashes of BANKFOLD_HASHES and BANKFOLD_HASH. */
 static int read_hashes(bf_diagnostic *diagnostic) {
   const char *path = variable("BANKFOLD_HASHES"), *hash = variable("BANKFOLD_HASH");
   if (path) {
     BF_TRY(bf_hash_list_read(path, bf_listed_geometry, &settings.hashes, diagnostic));
-    BF_TRY(read_text(path, diagnostic));
+    /* The whole file is part of every key. */
+    BF_TRY(bf_read_file(path, SIZE_MAX, &settings.text, diagnostic));
   }
   if (hash) {
     BF_TRY(bf_hash_parse(hash, &bf_listed_geometry, &settings.otherwise, diagnostic));

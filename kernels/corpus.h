@@ -63,7 +63,7 @@ typedef struct bf_corpus_benchmark {
   const char *name;    /* as on the command line: transpose, transpose-padded */
   const char *folder;  /* kernels/FOLDER/FOLDER.cu and .ptx */
   const char *summary; /* one line */
-  /* The row of Tables 5 and 6 of document 000 it stands for, or NULL. */
+  /* The row of Tables 5 and 6 of braak16 it stands for, or NULL. */
   const char *published_name;
   const char *difference; /* how it differs from the published kernel, or NULL */
   bool is_control;        /* conflict-free by design */

@@ -117,7 +117,7 @@ static bool find_functions(void *library, cuda_driver *driver) {
 static int add_range(cuda_gpu *gpu, const range *own, bf_diagnostic *diagnostic) {
   range *grown = realloc(gpu->ranges, (gpu->range_count + 1) * sizeof *grown);
   if (!grown)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   gpu->ranges = grown;
   gpu->ranges[gpu->range_count++] = *own;
   return BF_OK;
@@ -316,7 +316,7 @@ static int cuda_launch(void *context, const bf_device_launch *launch, bf_diagnos
   all_times *measured = calloc(1, sizeof *measured);
   int driver_error = 0;
   if (!measured)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (unsigned m = 0; m < gpu->modules && driver_error == 0; m++)
     driver_error = prepare(gpu, launch, m, &p[m]);
   if (driver_error == 0)
@@ -377,7 +377,7 @@ int bf_cuda_device_create(const char *ptx, const bf_cuda_device_options *options
                           bf_diagnostic *diagnostic) {
   cuda_gpu *gpu = calloc(1, sizeof *gpu);
   if (!gpu)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   if (options)
     gpu->options = *options;
   if (gpu->options.repeats > BF_CUDA_MOST_REPEATS)
@@ -390,7 +390,7 @@ int bf_cuda_device_create(const char *ptx, const bf_cuda_device_options *options
     error = load_module(gpu, ptx, diagnostic);
   for (unsigned i = 0; i < gpu->options.others && !error; i++)
     error = load_module(gpu, gpu->options.other[i], diagnostic);
-  if (error != BF_OK)
+  if (error)
     bf_cuda_device_free(device);
   return error;
 }

@@ -100,7 +100,7 @@ static int emulated_launch(void *context, const bf_device_launch *launch,
   uint64_t bytes = bf_emu_kernel_needs(kernel)->parameter_bytes;
   uint8_t *parameters = calloc(1, bytes ? bytes : 1);
   if (!parameters)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   bf_emu_launch described = {
       .kernel = kernel,
       .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
@@ -113,7 +113,7 @@ static int emulated_launch(void *context, const bf_device_launch *launch,
       .check_races = device->options.check_races,
   };
   int error = place_parameters(kernel, launch, parameters, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = run_watched(device, &described, diagnostic);
   free(parameters);
   return error;
@@ -123,17 +123,17 @@ int bf_emu_device_create(const char *name, const char *ptx, const bf_emu_device_
                          bf_device *device, bf_diagnostic *diagnostic) {
   emulated *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   if (options)
     made->options = *options;
   *device = (bf_device){made,          emulated_alloc,  emulated_write,
                         emulated_read, emulated_symbol, emulated_launch};
   int error = bf_ptx_parse(name, ptx, strlen(ptx), &made->ptx, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_emu_create(&made->emu, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_emu_load(made->emu, made->ptx, &made->module, diagnostic);
-  if (error != BF_OK)
+  if (error)
     bf_emu_device_free(device);
   return error;
 }

@@ -58,7 +58,7 @@ static int after_launch(void *context, const struct bf_emu_launch *launch,
   measuring *work = context;
   bf_corpus_launched *launched = add_launch(work);
   if (!launched)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   launched->kernel = bf_arena_copy(&work->measured->arena, bf_emu_kernel_name(launch->kernel));
   launched->thread_instructions = result->thread_instructions;
   work->measured->total.thread_instructions += result->thread_instructions;
@@ -134,13 +134,13 @@ int bf_corpus_record(const bf_corpus_benchmark *benchmark, const bf_corpus_setti
   recording work = {.observer = {.access = record_access, .as_merged = !settings->as_written}};
   work.observer.context = &work;
   if (bf_workload_create(&work.workload) != BF_OK)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   /* One worker: a workload has no locks. */
   bf_emu_device_options options = {.workers = 1, .before = before_recording, .context = &work};
   bf_corpus_outcome outcome = {0};
   int error = run_on_emulator(benchmark, settings, &options, &outcome, diagnostic);
   if (!error && work.failed)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    error = bf_no_memory(diagnostic);
   if (!error && outcome.wrong)
     error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", benchmark->name, outcome.first_wrong);
   if (error)

@@ -1,4 +1,4 @@
-// Kernels of documents 001 and 002 that vote by atomic additions in shared memory. Voting spaces
+// Kernels of braak13 and braak15 that vote by atomic additions in shared memory. Voting spaces
 // have several copies; thread t votes in copy t mod copies. Where the votes of a copy lie is given
 // by two strides, so that one kernel serves all layouts:
 //   copy by copy            bin_stride 1, copy_stride bins

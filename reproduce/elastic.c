@@ -1,4 +1,4 @@
-/* Document 004, Tables 1 and 5 and Figs. 6-10: the Elastic Pipeline.
+/* gou13, Tables 1 and 5 and Figs. 6-10: the Elastic Pipeline.
  *
  * Eight benchmarks of the corpus run on the GPU of the document with its baseline, the unified
  * pipeline under loose round robin, and with what it proposes; five of them also in the version
@@ -66,7 +66,7 @@ static int load_gpu(elastic_way way, bf_sim_gpu **gpu, bf_diagnostic *diagnostic
   BF_TRY(bf_sim_gpu_load("elastic", gpu, diagnostic));
   const char *changes[] = {ways[way].pipeline, ways[way].scheduler, ways[way].let_through};
   int error = BF_OK;
-  for (unsigned i = 0; i < 3 && error == BF_OK; i++)
+  for (unsigned i = 0; i < 3 && !error; i++)
     error = bf_sim_gpu_set(*gpu, changes[i], diagnostic);
   if (error)
     bf_sim_gpu_free(*gpu);
@@ -80,10 +80,10 @@ static int simulate(const char *name, unsigned scale, const bf_sim_gpu *gpu, bf_
   bf_corpus_outcome outcome = {0};
   bf_sim_launched total = {0};
   int error = bf_corpus_simulate(bf_corpus_find(name), scale, 0, &record, &outcome, diagnostic);
-  if (error == BF_OK && outcome.wrong)
+  if (!error && outcome.wrong)
     error = bf_fail(diagnostic, BF_BAD_INPUT, "%s computes wrong results: %s", name,
                     outcome.first_wrong);
-  if (error == BF_OK)
+  if (!error)
     error = bf_sim_record_total(&record, &total, diagnostic);
   *result = total.result;
   bf_sim_record_free(&record);
@@ -656,7 +656,7 @@ static int report_bandwidth(bf_reproduce_run *run, const elastic_results *result
 static int run_elastic(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   elastic_results *results = bf_arena_alloc(bf_reproduce_arena(run), sizeof *results);
   if (!results)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   results->is_quick = bf_reproduce_is_quick(run);
   BF_TRY(
       bf_reproduce_parallel(run, BENCHMARKS * WAYS, "simulations", run_piece, results, diagnostic));
@@ -677,7 +677,7 @@ static int run_elastic(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
 const bf_reproduction bf_reproduce_elastic[] = {
     {.name = "elastic",
      .title = "the Elastic Pipeline",
-     .document = "004, Tables 1 and 5, Figs. 6-10",
+     .document = "gou13, Tables 1 and 5, Figs. 6-10",
      .summary = "Eight benchmarks on the 16-core GPU of the document: the unified pipeline with "
                 "round robin as the baseline, the split and the elastic pipeline, conflict-aware "
                 "scheduling and its variant, and five of them padded by hand.",

@@ -1,4 +1,4 @@
-/* Document 000, section 2, Figs. 1-2: what the degree of bank conflicts does to time and to the
+/* braak16, section 2, Figs. 1-2: what the degree of bank conflicts does to time and to the
  * counter of replays, on two GPUs whose banks are 4 and 8 bytes wide.
  *
  * One block of 64 threads runs on one multiprocessor: two warps, or one wave of 64 lanes. */
@@ -42,9 +42,9 @@ static int measure(const genindex_sweep *sweep, unsigned way, unsigned stride,
   BF_TRY(bf_sim_device_create("genindex.ptx", bf_reproduce_ptx("genindex"), &record, &device,
                               diagnostic));
   int error = launch(&device, way, stride, sweep->repeat, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_sim_record_total(&record, &total, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     *point = (genindex_point){.cycles = (double)total.result.cycles,
                               .replays = (double)total.result.shared_conflicts /
                                          (THREADS / LANES * sweep->repeat)};
@@ -242,9 +242,9 @@ static int sweep_gpu(bf_reproduce_run *run, const char *gpu, const char *title,
 static int reproduce_genindex(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   genindex_sweep k20 = {0}, hawaii = {0};
   int error = sweep_gpu(run, "hawaii", "Hawaii", &hawaii, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = sweep_gpu(run, "k20", "K20", &k20, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     claim_differences(run, &k20, &hawaii);
   bf_sim_gpu_free(k20.gpu);
   bf_sim_gpu_free(hawaii.gpu);
@@ -252,7 +252,7 @@ static int reproduce_genindex(bf_reproduce_run *run, bf_diagnostic *diagnostic) 
 }
 
 const bf_reproduction bf_reproduce_genindex[] = {
-    {"genindex", "the GenIndex microbenchmark", "000, Figs. 1-2",
+    {"genindex", "the GenIndex microbenchmark", "braak16, Figs. 1-2",
      "Every lane reads shared memory again and again: the first of them (m-way) at a stride, the "
      "others side by side.",
      reproduce_genindex},

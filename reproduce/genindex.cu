@@ -1,4 +1,4 @@
-// The microbenchmark of document 000, section 2: every warp reads shared memory with the indices
+// The microbenchmark of braak16, section 2: every warp reads shared memory with the indices
 // GenIndex(lane, way, stride), again and again. Each word holds its own index, so that every read
 // gives the index of the next one, which is the same.
 

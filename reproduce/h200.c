@@ -124,7 +124,7 @@ static int reproduce_shared(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
                       .cycles =
                           bf_arena_alloc(bf_reproduce_arena(run), MOST * sizeof *work.cycles)};
   if (!work.access || !work.cycles)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   unsigned rows = 0;
   text = strchr(text, '\n') + 1; /* behind the names of the columns */
   for (unsigned line = 0; rows < MOST && read_access(&text, &work.access[rows]); line++)
@@ -283,7 +283,7 @@ static int reproduce_corpus(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   enum { MOST = 256 };
   timed_work work = {.row = bf_arena_alloc(bf_reproduce_arena(run), MOST * sizeof *work.row)};
   if (!work.row)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   unsigned count = 0;
   const char *text = strchr(bf_reproduce_data("times"), '\n') + 1;
   while (count < MOST && read_timed(&text, &work.row[count]))

@@ -1,6 +1,6 @@
-/* The hash units in hardware: area, power and latency of the four families (000, section 4.5), and
- * gates of the bank and lock hashes (001, section IV). The units are synthesized here; without
- * yosys or a library of cells only gates are counted. */
+/* The hash units in hardware: area, power and latency of the four families (braak16, section 4.5),
+ * and gates of the bank and lock hashes (braak13, section IV). The units are synthesized here;
+ * without yosys or a library of cells only gates are counted. */
 #include "reproduce/hardware/clock.h"
 
 #include <math.h>
@@ -271,18 +271,18 @@ static int reproduce_hardware(bf_reproduce_run *run, bf_diagnostic *diagnostic) 
   }
   BF_TRY(bf_liberty_read(BF_RTL_OSU018, &h.library, diagnostic));
   int error = measure(run, &h, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = draw(run, &h, false, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = draw(run, &h, true, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     tabulate(run, &h);
     claim_numbers(run, &h);
     claim_orders(run, &h);
     claim_latency(run, &h);
     error = bf_reproduce_clocks(run, h.library, diagnostic);
   }
-  if (error == BF_OK) {
+  if (!error) {
     note_timing(run, &h);
     note_gating(run, &h);
   }
@@ -291,7 +291,7 @@ static int reproduce_hardware(bf_reproduce_run *run, bf_diagnostic *diagnostic) 
 }
 
 const bf_reproduction bf_reproduce_hardware[] = {
-    {"hardware", "hash units in hardware", "000, section 4.5; 001, sect. IV",
+    {"hardware", "hash units in hardware", "braak16, section 4.5; braak13, sect. IV",
      "Units of the four families, with registers for configuration, word and bank, are synthesized "
      "with the OSU018 cells of 0.18 um and scaled to 40 nm; a GPU has 512 of them. For eight "
      "target "

@@ -1,4 +1,4 @@
-/* Document 000, section 7.1, Table 6 and Fig. 9: what hash functions of the banks do for 22
+/* braak16, section 7.1, Table 6 and Fig. 9: what hash functions of the banks do for 22
  * benchmarks on a GTX 480, and what the extra cycle of hashed accesses costs five others.
  *
  * The hashes are found on the accesses of the benchmarks as kernels/table.c does it. Benchmarks
@@ -111,11 +111,11 @@ static int simulate(const bf_sim_gpu *gpu, const bf_corpus_benchmark *benchmark,
   bf_sim_launched total;
   bf_corpus_outcome outcome = {0};
   int error = bf_corpus_simulate(benchmark, scale, seed, &record, &outcome, diagnostic);
-  if (error == BF_OK && outcome.wrong)
+  if (!error && outcome.wrong)
     error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", benchmark->name, outcome.first_wrong);
-  if (error == BF_OK)
+  if (!error)
     error = bf_sim_record_total(&record, &total, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     *time = (hashes_time){.cycles = (double)total.result.cycles,
                           .conflicts = (double)total.result.shared_conflicts,
                           .instructions = (double)total.result.issued,
@@ -451,17 +451,17 @@ static int reproduce_hashes(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   bool quick = bf_reproduce_is_quick(run);
   hashes_study *study = bf_arena_alloc(bf_reproduce_arena(run), sizeof *study);
   if (!study)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   study->search_seconds = quick ? 0.2 : 5;
   choose_subjects(study, quick);
   int error = set_up(&study->setup, quick ? 0 : 300000, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_reproduce_parallel(run, study->subjects, "searching hashes", find_hashes, study,
                                   diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_reproduce_parallel(run, study->subjects * METHODS * INPUTS, "simulating",
                                   simulate_piece, study, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = report(run, study, diagnostic);
   tear_down(&study->setup);
   return error;
@@ -595,12 +595,12 @@ static int load_points(controls_study *study, bf_diagnostic *diagnostic) {
 static int reproduce_controls(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   controls_study study = {0};
   int error = set_up(&study.setup, bf_reproduce_is_quick(run) ? 0 : 1000000, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = load_points(&study, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_reproduce_parallel(run, 2 * EXTRAS * CONTROLS, "simulating", simulate_control,
                                   &study, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = report_controls(run, &study, diagnostic);
   for (unsigned i = 0; i < 2 * EXTRAS; i++)
     bf_sim_gpu_free(study.gpu[i / EXTRAS][i % EXTRAS]);
@@ -609,11 +609,11 @@ static int reproduce_controls(bf_reproduce_run *run, bf_diagnostic *diagnostic) 
 }
 
 const bf_reproduction bf_reproduce_hashes[] = {
-    {"hashes", "hash functions of the banks", "000, Table 6 and Figs. 8-9",
+    {"hashes", "hash functions of the banks", "braak16, Table 6 and Figs. 8-9",
      "22 benchmarks on a GTX 480, each under hashes found by every method. An access takes one "
      "cycle more, but with the fixed hash.",
      reproduce_hashes},
-    {"hash-cycle", "the cost of the extra cycle", "000, section 7.1",
+    {"hash-cycle", "the cost of the extra cycle", "braak16, section 7.1",
      "Five kernels without bank conflicts on a GTX 480, with a hash that changes nothing but "
      "takes its cycle, or more of them.",
      reproduce_controls},

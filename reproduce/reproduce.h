@@ -18,7 +18,7 @@ typedef struct bf_reproduce_run bf_reproduce_run;
 typedef struct bf_reproduction {
   const char *name;     /* as on the command line: genindex */
   const char *title;    /* a line: the GenIndex microbenchmark */
-  const char *document; /* what is reproduced: "000, Figs. 1-2" */
+  const char *document; /* what is reproduced: "braak16, Figs. 1-2" */
   const char *summary;  /* a sentence or two: what is run and how */
   int (*run)(bf_reproduce_run *run, bf_diagnostic *diagnostic);
 } bf_reproduction;

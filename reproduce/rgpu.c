@@ -1,4 +1,4 @@
-/* Document 002, chapter 7: R-GPU. The nine benchmarks of Table 7.1 run as graphs on the simulator
+/* braak15, chapter 7: R-GPU. The nine benchmarks of Table 7.1 run as graphs on the simulator
  * of R-GPU and as kernels on that of an ordinary GPU, both a GTX 480; lanes come from the mapper,
  * area and power from src/rgpu/cost.c. */
 #include "reproduce/reproduce.h"
@@ -98,7 +98,7 @@ static int examine(unsigned benchmark, rgpu_case *at, bf_diagnostic *diagnostic)
   bf_rgpu_mapping *mapping;
   BF_TRY(bf_rgpu_parse(own->name, bf_reproduce_graph(own->name), &graph, diagnostic));
   int error = bf_rgpu_map(graph, &options, &mapping, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     bf_rgpu_fabric fabric = bf_rgpu_fabric_published();
     bf_rgpu_events events = bf_rgpu_events_of(mapping, &at->outcome.result);
     at->lanes = mapping->lanes;
@@ -107,7 +107,7 @@ static int examine(unsigned benchmark, rgpu_case *at, bf_diagnostic *diagnostic)
                                  fabric.address_fifo);
     bf_rgpu_mapping_free(mapping);
   }
-  if (error == BF_OK)
+  if (!error)
     error = fit_copies(graph, own->copies, at, diagnostic);
   at->least_data = bf_rgpu_least_data_fifo(graph, 256, 512);
   at->least_address = bf_rgpu_least_address_fifo(graph, 8, 512);
@@ -126,11 +126,11 @@ static int run_benchmark(void *context, unsigned index, bf_diagnostic *diagnosti
   BF_TRY(rgpu_run_graph(own, &run, &at->outcome, diagnostic));
   BF_TRY(rgpu_load_gpu(GPU, own->prefers_shared, &gpu, diagnostic));
   int error = BF_OK;
-  for (unsigned i = 0; i < RGPU_KERNELS && error == BF_OK; i++)
+  for (unsigned i = 0; i < RGPU_KERNELS && !error; i++)
     error =
         rgpu_run_kernel(own, (rgpu_kernel)i, gpu, results->is_quick, &at->kernel[i], diagnostic);
   bf_sim_gpu_free(gpu);
-  if (error != BF_OK)
+  if (error)
     return error;
   at->data_cycles[USUAL_DATA] = at->address_cycles[USUAL_ADDRESS] = at->outcome.result.cycles;
   return examine(index, at, diagnostic);
@@ -164,12 +164,12 @@ static int run_variant(void *context, unsigned index, bf_diagnostic *diagnostic)
   int error = rgpu_run_graph(own, &run, &outcome, diagnostic);
   at->cycles = outcome.result.cycles;
   bf_arena_free(&outcome.result.arena);
-  if (error != BF_OK)
+  if (error)
     return error;
   BF_TRY(bf_rgpu_parse(own->name, bf_reproduce_graph(own->name), &graph, diagnostic));
   error = bf_rgpu_map(graph, &options, &mapping, diagnostic);
   bf_rgpu_free(graph);
-  if (error != BF_OK)
+  if (error)
     return error;
   at->lanes = mapping->lanes;
   at->lanes_proven = mapping->fits && mapping->lanes_proven;
@@ -701,18 +701,18 @@ static int report(bf_reproduce_run *run, const rgpu_results *results, bf_diagnos
 static int run_rgpu(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   rgpu_results *results = bf_arena_alloc(bf_reproduce_arena(run), sizeof *results);
   if (!results)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   results->is_quick = bf_reproduce_is_quick(run);
   BF_TRY(rgpu_load_gpu(GPU, false, &results->gpu, diagnostic));
   int error =
       bf_reproduce_parallel(run, BENCHMARKS, "benchmarks", run_benchmark, results, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_reproduce_parallel(run, BENCHMARKS * 2 * SIZES, "sizes of FIFOs", run_sizes, results,
                                   diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error =
         bf_reproduce_parallel(run, VARIANTS, "graphs of PATH", run_variant, results, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = report(run, results, diagnostic);
   for (unsigned i = 0; i < BENCHMARKS; i++)
     bf_arena_free(&results->at[i].outcome.result.arena);
@@ -723,7 +723,7 @@ static int run_rgpu(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
 const bf_reproduction bf_reproduce_rgpu[] = {
     {.name = "rgpu",
      .title = "R-GPU: cores wired to each other",
-     .document = "002, Table 7.1, Figs. 7.7-7.12",
+     .document = "braak15, Table 7.1, Figs. 7.7-7.12",
      .summary =
          "Nine benchmarks as graphs on the simulator of R-GPU and as kernels, optimised and plain, "
          "on that of a GTX 480 with the same memory; lanes by the mapper, sizes of FIFOs, area and "

@@ -1,5 +1,5 @@
 /* What the speed-ups of R-GPU owe to assumptions of its model (docs/rgpu_sim.md): the benchmarks of
- * document 002, Table 7.1, with one number changed at a time, as graphs and as optimised kernels.
+ * braak15, Table 7.1, with one number changed at a time, as graphs and as optimised kernels.
  */
 #include "reproduce/reproduce.h"
 #include "reproduce/rgpu/bench.h"
@@ -113,11 +113,11 @@ static int load_changed(const change *own, bool prefers_shared, bf_sim_gpu **gpu
                         bf_diagnostic *diagnostic) {
   BF_TRY(rgpu_load_gpu("gtx480", prefers_shared, gpu, diagnostic));
   int error = BF_OK;
-  for (unsigned i = 0; i < MOST_SETTINGS && own->setting[i] && error == BF_OK; i++)
+  for (unsigned i = 0; i < MOST_SETTINGS && own->setting[i] && !error; i++)
     error = bf_sim_gpu_set(*gpu, own->setting[i], diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_sim_gpu_check(*gpu, diagnostic);
-  if (error != BF_OK)
+  if (error)
     bf_sim_gpu_free(*gpu);
   return error;
 }
@@ -145,7 +145,7 @@ static int run_graph(const assumed *all, const change *own, const rgpu_benchmark
   BF_TRY(load_changed(own, false, &gpu, diagnostic));
   rgpu_run run = {.gpu = gpu, .fabric = changed_fabric(own), .is_quick = all->is_quick};
   int error = rgpu_run_graph(benchmark, &run, &outcome, diagnostic);
-  *cycles = error == BF_OK ? outcome.result.cycles : 0;
+  *cycles = !error ? outcome.result.cycles : 0;
   if (error == BF_BAD_INPUT && outcome.result.deadlock[0])
     error = BF_OK;
   bf_arena_free(&outcome.result.arena);
@@ -295,7 +295,7 @@ static void note_range(bf_reproduce_run *run, const assumed *all) {
 static int run_assumed(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   assumed *all = bf_arena_alloc(bf_reproduce_arena(run), sizeof *all);
   if (!all)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   all->is_quick = bf_reproduce_is_quick(run);
   BF_TRY(bf_reproduce_parallel(run, CHANGES * BENCHMARKS, "benchmarks with changes", run_change,
                                all, diagnostic));
@@ -310,7 +310,7 @@ static int run_assumed(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
 const bf_reproduction bf_reproduce_rgpu_assumed[] = {
     {.name = "rgpu-assumed",
      .title = "R-GPU: what its model assumes",
-     .document = "002, Fig. 7.7",
+     .document = "braak15, Fig. 7.7",
      .summary = "The nine benchmarks of R-GPU and their optimised kernels, with one number that is "
                 "assumed, or that bounds the lines in flight, changed at a time.",
      .run = run_assumed},

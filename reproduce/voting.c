@@ -1,16 +1,16 @@
-/* Document 002, chapters 3 and 4: histograms and Hough transforms on four GPUs. */
+/* braak15, chapters 3 and 4: histograms and Hough transforms on four GPUs. */
 #include "reproduce/reproduce.h"
 #include "reproduce/voting/tables.h"
 
 const bf_reproduction bf_reproduce_voting[] = {
-    {"histogram-tables", "histograms in four ways on four GPUs", "002, Tables 3.3-3.7",
+    {"histogram-tables", "histograms in four ways on four GPUs", "braak15, Tables 3.3-3.7",
      "Histograms of a 12-bit picture of 1536 x 1024 pixels, 256 bins (64 where every thread has "
      "its "
      "own), by the kernels of gpu/vote: many configurations on a part of the picture, then the "
      "best "
      "of them and the published one on all of it.",
      bf_voting_histograms},
-    {"hough-tables", "the Hough transform in two ways on four GPUs", "002, Tables 4.1-4.3",
+    {"hough-tables", "the Hough transform in two ways on four GPUs", "braak15, Tables 4.1-4.3",
      "Polar Hough transforms of 120 angles of a picture of 1536 x 1024 pixels, 21% of them edges, "
      "by "
      "the kernels of gpu/vote: many configurations on a part of the work, then the best of them "

@@ -1,4 +1,4 @@
-// The histograms and Hough transforms of document 002, chapters 3 and 4, for simulated GPUs. The
+// The histograms and Hough transforms of braak15, chapters 3 and 4, for simulated GPUs. The
 // code is that of gpu/vote, with what the document fixes (bins, the width of pictures) known to the
 // compiler as it is there: kernels become functions that the kernels here call.
 #include <cuda_runtime.h>

@@ -11,9 +11,8 @@
  *
  * whose fields are separated by tabs. A kernel belongs to the module before it, and accesses to the
  * kernel; LEFT-OUT is 1 where it made more different ones than were kept. cli/advice.c reads it. */
-#include "access/trace.h"
-#include "apply/rewrite.h"
 #include "context.h"
+#include "rewrite/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +74,7 @@ static int name_sites(const rt_function *function, rt_accesses *own, bf_diagnost
   own->array = calloc((size_t)sites + 1, sizeof *own->array);
   if (!examined || !own->array) {
     free(examined);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   own->examined = examined;
   BF_TRY(bf_rewrite_examine(function->module->ptx, examined, diagnostic));
@@ -141,7 +140,7 @@ typedef struct writing {
 /* Hands text on where there is much of it. */
 static int flush(writing *w, size_t at_least, bf_diagnostic *diagnostic) {
   if (w->text.failed)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   if (w->text.size < at_least || !w->text.size)
     return BF_OK;
   int error = bf_writer_write(w->writer, w->text.data, w->text.size, diagnostic);
@@ -153,7 +152,7 @@ static int write_workload(writing *w, const char *word, const bf_workload *workl
                           bf_diagnostic *diagnostic) {
   for (size_t i = 0; i < bf_workload_size(workload); i++) {
     bf_text_addf(&w->text, "%s\t", word);
-    bf_line_print(bf_workload_get(workload, i), &w->text);
+    bf_trace_print_line(bf_workload_get(workload, i), &w->text);
     BF_TRY(flush(w, 1 << 20, diagnostic));
   }
   return BF_OK;
@@ -163,7 +162,7 @@ static int write_function(writing *w, const rt_function *function, bf_diagnostic
   const rt_accesses *own = function->accesses;
   uint64_t launches = 0;
   if (own->has_failed)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (const rt_tally *tally = function->tallies; tally; tally = tally->next)
     launches += tally->launches;
   bf_text_addf(&w->text, "kernel\t%s\t%llu\t%d\n", function->name, (unsigned long long)launches,
@@ -184,7 +183,7 @@ static int write_module(writing *w, const rt_module *module, bf_diagnostic *diag
       snprintf(path, sizeof path, "%s/%ld-%u.ptx", w->context->settings.accesses, (long)getpid(),
                ++w->modules);
       bf_ptx_print(module->ptx, &ptx);
-      int error = ptx.failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory")
+      int error = ptx.failed ? bf_no_memory(diagnostic)
                              : bf_write_file(path, ptx.data, ptx.size, diagnostic);
       bf_text_free(&ptx);
       BF_TRY(error);
@@ -204,11 +203,11 @@ void rt_write_accesses(rt_context *context) {
     return;
   snprintf(path, sizeof path, "%s/%ld", context->settings.accesses, (long)getpid());
   int error = bf_writer_open(path, false, &w.writer, &diagnostic);
-  for (const rt_module *m = context->modules; m && error == BF_OK; m = m->next)
+  for (const rt_module *m = context->modules; m && !error; m = m->next)
     error = write_module(&w, m, &diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_writer_commit(w.writer, &diagnostic);
-  if (error != BF_OK)
+  if (error)
     rt_say(context, "the accesses of kernels were not written: %s", diagnostic.message);
   bf_writer_close(w.writer);
   bf_text_free(&w.text);

@@ -288,7 +288,7 @@ static int describe_texels(rt_context *context, const rt_resource *resource,
 static int add_texture(rt_context *context, const bf_emu_texture *texture, uint64_t *handle) {
   bf_diagnostic diagnostic;
   int error = bf_emu_texture_add(context->emu, texture, handle, &diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error == BF_NO_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidValue;
   void *key = (void *)(uintptr_t)*handle;
   if (rt_map_put(&context->textures, key, key))

@@ -184,7 +184,7 @@ int rt_set_up(rt_context *context) {
   context->device = rt_device_of("hopper");
   bf_diagnostic diagnostic = {.caret = -1};
   int error = start(context, &diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     rt_say(context, "%s", diagnostic.message);
     context->set_up_error =
         error == BF_NO_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInitializationError;

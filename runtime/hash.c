@@ -27,7 +27,7 @@ int rt_choose_hash(rt_context *context, const char *text, bf_diagnostic *diagnos
   rt_hash *kept = keep(context, &hash);
   bf_hash_free(hash);
   if (!kept)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   context->hash = strcmp(bf_hash_text(kept->hash), "none") == 0 ? NULL : kept->hash;
   return BF_OK;
 }
@@ -84,7 +84,7 @@ API(bankfoldSetHash, const char *hash) {
   RT_ENTER_DEVICE(context);
   bf_diagnostic diagnostic = {.caret = -1};
   int error = rt_choose_hash(context, hash, &diagnostic);
-  context->has_chosen_hash |= error == BF_OK;
+  context->has_chosen_hash |= !error;
   return rt_leave(context,
                   error ? refuse(context, "bankfoldSetHash", error, &diagnostic) : cudaSuccess);
 }

@@ -1,6 +1,6 @@
 /* Launches and what programs may ask or set about a kernel. */
-#include "apply/rewrite.h"
 #include "context.h"
+#include "rewrite/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -204,7 +204,7 @@ API(cudaHostRegister, void *address, size_t bytes, unsigned flags) {
     return rt_leave(context, cudaErrorInvalidValue);
   int error = bf_emu_register(context->emu, address, bytes, RT_REGISTERED | flags << RT_FLAGS_SHIFT,
                               &diagnostic);
-  return rt_leave(context, error == BF_OK          ? cudaSuccess
+  return rt_leave(context, !error                  ? cudaSuccess
                            : error == BF_NO_MEMORY ? cudaErrorMemoryAllocation
                                                    : cudaErrorHostMemoryAlreadyRegistered);
 }

@@ -138,12 +138,12 @@ static int load_image(rt_context *context, rt_module *module, const bf_fatbin *f
   bf_text text = {0};
   const char *name = image->identifier ? image->identifier : fatbin->name;
   int error = bf_fatbin_text(fatbin, image, &text, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_ptx_parse(name, text.data ? text.data : "", text.size, &module->ptx, diagnostic);
   bf_text_free(&text);
-  if (error == BF_OK)
+  if (!error)
     error = rt_rewrite(context, module, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   module->ptx_arch = (int)image->arch.sm;
   BF_TRY(bf_emu_load(context->emu, module->ptx, &module->loaded, diagnostic));

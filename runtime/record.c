@@ -9,7 +9,6 @@
  * A kernel stands there once for each hash that it was launched with, followed by its sites, and a
  * site by the worst access it made. WAITED counts cycles of a simulator; FILE is empty where the
  * source is not known. cli/record.c reads it. */
-#include "access/trace.h"
 #include "context.h"
 
 #include <stdlib.h>
@@ -130,7 +129,7 @@ static void write_site(const rt_function *function, const rt_tally *tally, unsig
     cost.worst_access.count = 1;
     cost.worst_access.site = NULL;
     bf_text_puts(text, "access\t");
-    bf_line_print(&cost.worst_access, text);
+    bf_trace_print_line(&cost.worst_access, text);
   }
 }
 

@@ -1,7 +1,7 @@
 /* Modules whose accesses to shared memory go through hashes, as bankfold run makes them on a GPU:
  * BANKFOLD_REWRITE names a file of lines KERNEL HASH. */
-#include "apply/rewrite_listed.h"
 #include "context.h"
+#include "rewrite/listed.h"
 
 int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diagnostic) {
   bf_hash_list *list;
@@ -12,7 +12,7 @@ int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diag
   BF_TRY(bf_hash_list_read(context->settings.rewrite, bf_listed_geometry, &list, diagnostic));
   bf_listed listed = {.hashes = list, .dynamic_is_rounded = true};
   int error = bf_rewrite_listed(module->ptx, &listed, &result, diagnostic);
-  if (error == BF_OK && result.is_changed)
+  if (!error && result.is_changed)
     error =
         bf_ptx_parse("rewritten PTX", result.text.data, result.text.size, &rewritten, diagnostic);
   if (rewritten) {

@@ -104,7 +104,7 @@ double rt_seconds(const rt_context *context) {
 static int add(rt_context *context, rt_tally *tally, const bf_sim_result *result,
                bf_diagnostic *diagnostic) {
   if (!tally->site && !(tally->site = calloc(result->sites + 1, sizeof *tally->site)))
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < result->sites; i++)
     bf_sim_site_add(&tally->site[i], &result->site[i]);
   tally->cycles += result->cycles;

@@ -107,8 +107,7 @@ install_missing() {
 # change in this list needs a new configuration.
 found_files() {
   pkg-config --modversion cmocka 2>/dev/null
-  ls machines/*.machine tests/unit/test_*.c tests/check/check_*.c tests/fuzz/fuzz_*.c \
-    bench/bench_*.c 2>/dev/null
+  tools/files.sh
 }
 
 # configure FOLDER OPTION...: a build folder with these options. Starts afresh where the options

@@ -3,7 +3,7 @@
 // images of that size. For each method all layouts, numbers of copies, threads in a block (32 to
 // 1024 in steps of 32) and blocks per SM (1 to 8, at most 2048 threads); where copies are spread
 // over the threads of a block in global memory, no more copies than threads. Printed are the
-// fastest of each, in the form of document 002's Tables 3.3 to 3.7, 4.1 and 4.2. The file has a row
+// fastest of each, in the form of braak15's Tables 3.3 to 3.7, 4.1 and 4.2. The file has a row
 // for every configuration that the GPU can run.
 #include "tables.cuh"
 
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const char columns[] =
-    "# Sweeps in the form of document 002, Tables 3.3 to 3.7, 4.1 and 4.2.\n"
+    "# Sweeps in the form of braak15, Tables 3.3 to 3.7, 4.1 and 4.2.\n"
     "# table: the table of the document that the row belongs to\n"
     "# method, image, layout: what votes, in what, and where copies lie\n"
     "# copies: sub-histograms of a block (3.3, 3.6), of a warp (3.5), of a thread (3.4: 1), or\n"

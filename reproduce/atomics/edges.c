@@ -31,7 +31,7 @@ int bf_edges_find(const uint16_t *pixels, uint32_t width, uint32_t height, doubl
                   uint32_t *points, uint32_t *point_count, bf_diagnostic *diagnostic) {
   uint32_t *pixels_of_strength = calloc(STRENGTHS, sizeof *pixels_of_strength);
   if (!pixels_of_strength)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (uint32_t y = 0; y < height; y++)
     for (uint32_t x = 0; x < width; x++)
       pixels_of_strength[strength(pixels, width, height, x, y)]++;

@@ -1,4 +1,4 @@
-/* The figures of documents 001 and 002 about atomic additions in shared memory. */
+/* The figures of braak13 and braak15 about atomic additions in shared memory. */
 #ifndef BF_ATOMICS_FIGURES_H
 #define BF_ATOMICS_FIGURES_H
 

@@ -1,9 +1,9 @@
-/* Document 001, Fig. 5: three synthetic tests of one warp. Lane l adds to word l * stride where
+/* braak13, Fig. 5: three synthetic tests of one warp. Lane l adds to word l * stride where
  * l < conflicts, else to word l.
  *
  * The text gives what the figure shows as constants. The simulated line of the document is that of
  * its four states: an iteration costs 32 cycles for each level of bank conflicts when it reads, 18,
- * 36 for each level when it writes, and 32. The measured points are given by document 002, section
+ * 36 for each level when it writes, and 32. The measured points are given by braak15, section
  * 5.1.3: 108 cycles, 120 more for each position conflict, and steps of 32 for each level of bank
  * conflicts in a read or write. */
 #include "reproduce/atomics/figures.h"
@@ -61,7 +61,7 @@ static int find_test(void *context, unsigned index, bf_diagnostic *diagnostic) {
   bf_vote_gpu gpu;
   BF_TRY(bf_vote_gpu_create("gtx580", changes, (bf_vote_hash)hash, &gpu, diagnostic));
   int error = BF_OK;
-  for (unsigned conflicts = 1; conflicts <= LANES && error == BF_OK; conflicts++)
+  for (unsigned conflicts = 1; conflicts <= LANES && !error; conflicts++)
     error = find_point(&gpu, strides[test], conflicts, &figure->point[hash][test][conflicts - 1],
                        diagnostic);
   bf_vote_gpu_free(&gpu);
@@ -212,7 +212,7 @@ static void claim_hashes(bf_reproduce_run *run, const latency_figure *figure) {
 int bf_reproduce_atomic_latency(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   latency_figure *figure = bf_arena_alloc(bf_reproduce_arena(run), sizeof *figure);
   if (!figure)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   BF_TRY(bf_reproduce_parallel(run, BF_VOTE_HASHES * TESTS, "synthetic tests", find_test, figure,
                                diagnostic));
   add_table(run, figure);

@@ -1,5 +1,5 @@
-/* Document 001, Fig. 8: votes for lines through the edge points of a 640 x 480 picture. Angles are
- * those of document 002, 120 of them; a block fills the line of one angle, and one multiprocessor
+/* braak13, Fig. 8: votes for lines through the edge points of a 640 x 480 picture. Angles are
+ * those of braak15, 120 of them; a block fills the line of one angle, and one multiprocessor
  * does 40 of them, evenly spread. A line has 2048 bins: they hold all distances, from -640 to 800,
  * and then 48 KB hold six copies, as many as the figure shows. */
 #include "reproduce/atomics/edges.h"
@@ -18,7 +18,7 @@ enum {
   SHARED_WORDS = 12288
 };
 
-/* The share of pixels that are edges: the average of the pictures of document 002. */
+/* The share of pixels that are edges: the average of the pictures of braak15. */
 static const double edge_share = 0.21;
 
 enum { WAYS = 2 }; /* the load/store unit is shared, or held through the loop (sweep.c) */
@@ -35,7 +35,7 @@ static int make_points(bf_reproduce_run *run, lines_figure *figure, bf_diagnosti
   uint16_t *pixels = bf_arena_alloc(arena, pixel_count * sizeof *pixels);
   figure->points = bf_arena_alloc(arena, pixel_count * sizeof *figure->points);
   if (!pixels || !figure->points)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   BF_TRY(bf_photo_make(0, figure->width, figure->height, pixels, diagnostic));
   return bf_edges_find(pixels, figure->width, figure->height, edge_share, figure->points,
                        &figure->point_count, diagnostic);

@@ -159,9 +159,8 @@ int bf_photo_make(unsigned seed, uint32_t width, uint32_t height, uint16_t *pixe
   photo_scene scene = {.width = width, .height = height, .random = bf_corpus_seed(seed + 1000)};
   scene.texture = malloc(count * sizeof *scene.texture);
   scene.grey = calloc(count, sizeof *scene.grey);
-  int error =
-      scene.texture && scene.grey ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error == BF_OK) {
+  int error = scene.texture && scene.grey ? BF_OK : bf_no_memory(diagnostic);
+  if (!error) {
     make_texture(&scene, seed);
     paint_leaves(&scene);
     for (uint32_t y = 0; y < height; y++)

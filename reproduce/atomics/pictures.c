@@ -18,9 +18,9 @@ static int make_picture(void *context, unsigned index, bf_diagnostic *diagnostic
   const bf_pictures *pictures = work->pictures;
   uint16_t *whole = malloc((size_t)BF_PICTURE_WIDTH * BF_PICTURE_HEIGHT * sizeof *whole);
   if (!whole)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = bf_photo_make(index, BF_PICTURE_WIDTH, BF_PICTURE_HEIGHT, whole, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     bf_photo_measure(whole, BF_PICTURE_WIDTH, BF_PICTURE_HEIGHT, &work->statistics[index]);
     memcpy(pictures->pixels[index], whole + (size_t)work->first_row * BF_PICTURE_WIDTH,
            pictures->pixel_count * sizeof *whole);
@@ -61,7 +61,7 @@ int bf_pictures_make(bf_reproduce_run *run, const char *table_name, unsigned cou
   for (unsigned i = 0; i < count; i++) {
     pictures->pixels[i] = bf_arena_alloc(arena, pixel_count * sizeof **pictures->pixels);
     if (!pictures->pixels[i])
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      return bf_no_memory(diagnostic);
   }
   BF_TRY(bf_reproduce_parallel(run, count, "pictures", make_picture, &work, diagnostic));
   if (table_name)
@@ -79,7 +79,7 @@ int bf_pictures_count(const bf_pictures *pictures, const bf_picture_run *run, do
   BF_TRY(bf_vote_gpu_create(run->gpu, run->changes, run->hash, &gpu, diagnostic));
   int error = BF_OK;
   *cycles = 0;
-  for (unsigned i = 0; i < pictures->count && error == BF_OK; i++) {
+  for (unsigned i = 0; i < pictures->count && !error; i++) {
     bf_vote_outcome outcome;
     histogram.pixels = pictures->pixels[i];
     error = bf_vote_histogram_run(&gpu, &histogram, &outcome, diagnostic);

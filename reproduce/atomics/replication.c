@@ -1,7 +1,7 @@
-/* Document 001, Fig. 4: a histogram of 64 bins on the GTX 470, copy by copy in 1 to 128 copies.
+/* braak13, Fig. 4: a histogram of 64 bins on the GTX 470, copy by copy in 1 to 128 copies.
  * More copies leave fewer lanes that want the same word. But 16 copies of 64 words are as many
  * words as there are locks: with more of them, lanes 16 apart share a lock still, and the banks
- * have more different words to serve. Document 002, Table 3.6, adds a time on a real GTX 470. */
+ * have more different words to serve. braak15, Table 3.6, adds a time on a real GTX 470. */
 #include "reproduce/atomics/figures.h"
 #include "reproduce/atomics/pictures.h"
 

@@ -28,7 +28,7 @@ static int dim(bf_arena *arena, const bf_pictures *from, unsigned halvings, bool
   for (unsigned i = 0; i < from->count; i++) {
     to->pixels[i] = bf_arena_alloc(arena, from->pixel_count * sizeof **to->pixels);
     if (!to->pixels[i])
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      return bf_no_memory(diagnostic);
     for (uint32_t p = 0; p < from->pixel_count; p++)
       to->pixels[i][p] = flat ? 0 : (uint16_t)(from->pixels[i][p] >> halvings);
   }

@@ -1,8 +1,8 @@
-/* Document 001, Fig. 7: histograms of 32 to 4096 bins in as many copies as fit into 48 KB, in three
+/* braak13, Fig. 7: histograms of 32 to 4096 bins in as many copies as fit into 48 KB, in three
  * layouts, without a hash and with XOR and ADD on banks and locks.
  *
  * Everything is run in two ways. On a GPU the load/store unit serves other warps while one is in
- * its loop with locks; the times of document 002 on a GTX 470 say so. In the simulator of the
+ * its loop with locks; the times of braak15 on a GTX 470 say so. In the simulator of the
  * document the unit is taken by an atomic operation as by any other memory instruction, until it is
  * done (lock_holds=loop). */
 #include "reproduce/atomics/figures.h"
@@ -215,7 +215,7 @@ int bf_reproduce_histogram_hash(bf_reproduce_run *run, bf_diagnostic *diagnostic
   bool quick = bf_reproduce_is_quick(run);
   sweep_figure *figure = bf_arena_alloc(bf_reproduce_arena(run), sizeof *figure);
   if (!figure)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   list_points(figure, quick);
   BF_TRY(bf_pictures_make(run, "pictures", quick ? 1 : BF_PICTURES, BF_PICTURE_FIRST_ROW,
                           quick ? BF_PICTURE_SHARE / 4 : BF_PICTURE_SHARE, &figure->pictures,

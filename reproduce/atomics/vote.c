@@ -36,17 +36,17 @@ int bf_vote_gpu_create(const char *name, const char *const *changes, bf_vote_has
   static const bf_lock_hash locks[BF_VOTE_HASHES] = {BF_LOCK_PLAIN, BF_LOCK_XOR, BF_LOCK_ADD};
   *gpu = (bf_vote_gpu){.locks = locks[hash]};
   int error = bf_sim_gpu_load(name, &gpu->gpu, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_sim_gpu_set(gpu->gpu, "hash_cycles=0", diagnostic);
-  for (; error == BF_OK && *changes; changes++)
+  for (; !error && *changes; changes++)
     error = bf_sim_gpu_set(gpu->gpu, *changes, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_sim_gpu_check(gpu->gpu, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     bf_geometry geometry = bf_machine_geometry(gpu->gpu->machine);
     error = bf_hash_parse(texts[hash], &geometry, &gpu->banks, diagnostic);
   }
-  if (error != BF_OK)
+  if (error)
     bf_vote_gpu_free(gpu);
   return error;
 }
@@ -172,7 +172,7 @@ void bf_vote_hough_reference(const bf_vote_hough *hough, float cosine, float sin
   }
 }
 
-/* Angles as in document 002, Listing 4.1: from 0 to 180 degrees, both included. */
+/* Angles as in braak15, Listing 4.1: from 0 to 180 degrees, both included. */
 static void fill_angles(const bf_vote_hough *hough, float *cosines, float *sines) {
   for (uint32_t i = 0; i < hough->angles; i++) {
     const uint32_t angle = hough->first_angle + i * hough->angle_step;
@@ -191,7 +191,7 @@ static int run_hough(const bf_device *device, bf_arena *arena, const bf_vote_hou
   uint32_t *reference = bf_arena_alloc(arena, (size_t)votes * 4);
   uint32_t *result = bf_arena_alloc(arena, (size_t)votes * 4);
   if (!reference || !result)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   fill_angles(hough, cosines, sines);
   uint64_t points, cosine, sine, lines;
   BF_TRY(bf_corpus_upload(device, hough->points, (uint64_t)hough->point_count * 4, &points,

@@ -5,7 +5,7 @@
 
 #include "sim/sim.h"
 
-/* Where the copies of a voting space lie (document 002, Table 3.1). */
+/* Where the copies of a voting space lie (braak15, Table 3.1). */
 typedef enum bf_vote_layout {
   BF_VOTE_PLAIN,     /* copy by copy */
   BF_VOTE_PADDED,    /* copy by copy, with a word between */
@@ -14,7 +14,7 @@ typedef enum bf_vote_layout {
 } bf_vote_layout;
 extern const char *const bf_vote_layout_names[BF_VOTE_LAYOUTS];
 
-/* Hashes of banks and locks together (document 001, Table I). */
+/* Hashes of banks and locks together (braak13, Table I). */
 typedef enum bf_vote_hash { BF_VOTE_NONE, BF_VOTE_XOR, BF_VOTE_ADD, BF_VOTE_HASHES } bf_vote_hash;
 extern const char *const bf_vote_hash_names[BF_VOTE_HASHES];
 
@@ -34,7 +34,7 @@ typedef struct bf_vote_gpu {
   bf_lock_hash locks;
 } bf_vote_gpu;
 
-/* GPU name with parameters changed ("sms=1", as many as there are up to NULL). Document 001 takes
+/* GPU name with parameters changed ("sms=1", as many as there are up to NULL). braak13 takes
  * the hash to be free, so hash_cycles is 0 unless changes say otherwise. */
 int bf_vote_gpu_create(const char *name, const char *const *changes, bf_vote_hash hash,
                        bf_vote_gpu *gpu, bf_diagnostic *diagnostic);

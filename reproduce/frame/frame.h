@@ -77,9 +77,6 @@ int bf_reproduce_execute(const bf_reproduction *reproduction, const bf_reproduce
                          bf_reproduce_run **run, bf_diagnostic *diagnostic);
 void bf_reproduce_free(bf_reproduce_run *run);
 
-/* Where the published numbers are: "document 000, Fig. 1", or what the reproduction says instead of
- * a number of a document. */
-void bf_reproduce_source(const bf_reproduction *reproduction, bf_text *text);
 /* Claims that must hold and do not. */
 unsigned bf_reproduce_failures(const bf_reproduce_run *run);
 /* Published and our value of a claim and how far they are apart, as text; "-": not a number. */

@@ -20,7 +20,7 @@ typedef struct pieces {
 /* Keeps the first error and lets all workers stop. */
 static void note_error(pieces *all, int error, const bf_diagnostic *diagnostic) {
   pthread_mutex_lock(&all->lock);
-  if (all->error == BF_OK) {
+  if (!all->error) {
     all->error = error;
     all->diagnostic = *diagnostic;
   }
@@ -40,9 +40,9 @@ static void work_through(void *context, unsigned worker) {
     if (worker == 0)
       error =
           bf_reproduce_step(all->run, atomic_load(&all->done), all->count, all->what, &diagnostic);
-    if (error == BF_OK)
+    if (!error)
       error = all->work(all->context, index, &diagnostic);
-    if (error != BF_OK)
+    if (error)
       note_error(all, error, &diagnostic);
     atomic_fetch_add(&all->done, 1);
   }
@@ -56,7 +56,7 @@ int bf_reproduce_parallel(bf_reproduce_run *run, unsigned count, const char *wha
   pthread_mutex_init(&all.lock, NULL);
   bf_run_threads(workers < count ? workers : count ? count : 1, work_through, &all);
   pthread_mutex_destroy(&all.lock);
-  if (all.error != BF_OK && diagnostic)
+  if (all.error && diagnostic)
     *diagnostic = all.diagnostic;
   return all.error;
 }

@@ -50,7 +50,7 @@ bf_arena *bf_reproduce_arena(bf_reproduce_run *run) { return &run->arena; }
 int bf_reproduce_step(bf_reproduce_run *run, unsigned done, unsigned total, const char *next,
                       bf_diagnostic *diagnostic) {
   if (run->failed)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   const bf_reproduce_settings *settings = &run->settings;
   if (settings->progress && !settings->progress(settings->context, done, total, next))
     return bf_fail(diagnostic, BF_UNSUPPORTED, "%s: stopped", run->reproduction->name);
@@ -177,7 +177,7 @@ static int write_text(const bf_reproduce_run *run, const char *name, const char 
   bf_text path = {0};
   bf_text_addf(&path, "%s/%s%s", run->settings.folder, name, extension);
   int error = path.failed || text->failed
-                  ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory")
+                  ? bf_no_memory(diagnostic)
                   : bf_write_file(path.data, text->data, text->size, diagnostic);
   bf_text_free(&path);
   bf_text_free(text);
@@ -189,7 +189,7 @@ int bf_reproduce_chart(bf_reproduce_run *run, const char *name, const bf_chart *
   bf_text text = {0};
   frame_chart *own = take(run, sizeof *own);
   if (!own)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   *own = (frame_chart){.name = keep(run, name), .title = keep(run, chart->title)};
   int error = bf_chart_svg(chart, &text, diagnostic);
   if (error) {
@@ -205,7 +205,7 @@ int bf_reproduce_chart(bf_reproduce_run *run, const char *name, const bf_chart *
 static int make_folders(const char *path, bf_diagnostic *diagnostic) {
   char *copy = strdup(path);
   if (!copy)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int failed = 0;
   for (char *at = copy + 1; !failed; at++) {
     if (*at != '/' && *at)
@@ -242,7 +242,7 @@ int bf_reproduce_execute(const bf_reproduction *reproduction, const bf_reproduce
                          bf_reproduce_run **result, bf_diagnostic *diagnostic) {
   bf_reproduce_run *run = *result = calloc(1, sizeof *run);
   if (!run)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   run->reproduction = reproduction;
   run->settings = *settings;
   if (run->settings.workers == 0)
@@ -257,7 +257,7 @@ int bf_reproduce_execute(const bf_reproduction *reproduction, const bf_reproduce
   BF_TRY(reproduction->run(run, diagnostic));
   run->seconds = bf_seconds() - start;
   if (run->failed)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   return write_files(run, diagnostic);
 }
 

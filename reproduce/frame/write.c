@@ -23,11 +23,6 @@ void bf_reproduce_claim_text(const bf_reproduce_claim *claim, bf_text *published
     bf_text_addf(difference, "%+.4g%s", claim->ours, unit);
 }
 
-void bf_reproduce_source(const bf_reproduction *reproduction, bf_text *text) {
-  bool is_number = reproduction->document[0] >= '0' && reproduction->document[0] <= '9';
-  bf_text_addf(text, "%s%s", is_number ? "document " : "", reproduction->document);
-}
-
 /* ---- CSV ---- */
 
 /* A field, in quotes where it has to be. */
@@ -118,7 +113,7 @@ void bf_reproduce_markdown(const bf_reproduce_run *run, bf_text *text) {
   const bf_reproduction *reproduction = run->reproduction;
   bf_text_addf(text, "# %c%s\n\n%s (", toupper((unsigned char)reproduction->title[0]),
                reproduction->title + 1, reproduction->summary);
-  bf_reproduce_source(reproduction, text);
+  bf_text_puts(text, reproduction->document);
   bf_text_puts(text, ")\n\n");
   if (run->settings.quick)
     bf_text_puts(text, "A quick run: smaller inputs and fewer points than the full one.\n\n");

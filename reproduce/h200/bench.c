@@ -114,7 +114,7 @@ int h200_time_access(const bf_sim_gpu *gpu, const h200_access *access, double *c
   write_kernel(access, &text);
   bf_ptx_module *ptx = NULL;
   bf_emu *emu = NULL;
-  int error = text.failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory")
+  int error = text.failed ? bf_no_memory(diagnostic)
                           : bf_ptx_parse("timed", text.data, text.size, &ptx, diagnostic);
   if (!error)
     error = bf_emu_create(&emu, diagnostic);

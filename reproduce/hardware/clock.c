@@ -1,4 +1,4 @@
-/* Latency, area and power for a range of target clocks (000, Fig. 4): one-hot units of the four
+/* Latency, area and power for a range of target clocks (braak16, Fig. 4): one-hot units of the four
  * families, each synthesized in all ways that bf_rtl_efforts knows; for each target the smallest
  * that reaches it counts, or else the fastest. */
 #include "reproduce/hardware/clock.h"
@@ -262,7 +262,7 @@ int bf_reproduce_clocks(bf_reproduce_run *run, const bf_liberty *library,
                         bf_diagnostic *diagnostic) {
   sweep *s = bf_arena_alloc(bf_reproduce_arena(run), sizeof *s);
   if (!s)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   s->library = library;
   BF_TRY(measure(run, s, diagnostic));
   BF_TRY(draw(run, s, "clock-latency", "Latency of a hash unit by target clock, 40 nm", "ps",

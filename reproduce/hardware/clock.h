@@ -5,7 +5,7 @@
 #include "reproduce/reproduce.h"
 #include "rtl/cost.h"
 
-/* Fig. 4 of document 000: units for eight target clocks. The library is the default one. */
+/* Fig. 4 of braak16: units for eight target clocks. The library is the default one. */
 int bf_reproduce_clocks(bf_reproduce_run *run, const bf_liberty *library,
                         bf_diagnostic *diagnostic);
 

@@ -1,4 +1,4 @@
-/* What the first SM of R-GPU does over time, as a chart like Fig. 7.9 of document 002. */
+/* What the first SM of R-GPU does over time, as a chart like Fig. 7.9 of braak15. */
 #ifndef BF_REPRODUCE_RGPU_ACTIVITY_H
 #define BF_REPRODUCE_RGPU_ACTIVITY_H
 

@@ -56,9 +56,9 @@ int rgpu_load_gpu(const char *name, bool prefers_shared, bf_sim_gpu **gpu,
   static const char *const changes[] = {"l1_bytes=49152", "l1_ways=6", "shared_bytes_per_sm=16384"};
   BF_TRY(bf_sim_gpu_load(name, gpu, diagnostic));
   int error = BF_OK;
-  for (unsigned i = 0; i < 3 && error == BF_OK && !prefers_shared; i++)
+  for (unsigned i = 0; i < 3 && !error && !prefers_shared; i++)
     error = bf_sim_gpu_set(*gpu, changes[i], diagnostic);
-  if (error != BF_OK)
+  if (error)
     bf_sim_gpu_free(*gpu);
   return error;
 }
@@ -84,7 +84,7 @@ static int copy_memory(prepared *own, bf_diagnostic *diagnostic) {
   own->after = own->before;
   own->after.memory = malloc(bytes + 1);
   if (!own->after.memory)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   memcpy(own->after.memory, own->before.memory, bytes);
   return BF_OK;
 }
@@ -192,10 +192,10 @@ static int launch_all(const rgpu_benchmark *benchmark, const rgpu_run *run, cons
   for (uint64_t pass = 0; pass < end; pass += step) {
     bf_rgpu_sim_result before = *result;
     int error = launch_pass(benchmark, run, own, pass, result, diagnostic);
-    if (pass && error == BF_OK)
+    if (pass && !error)
       add_launch(result, &before, own->graph->nodes);
     bf_arena_free(&before.arena);
-    if (error != BF_OK)
+    if (error)
       return error;
   }
   return BF_OK;
@@ -207,9 +207,9 @@ int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_ou
   *outcome = (rgpu_outcome){0};
   unsigned copies = run->copies ? run->copies : benchmark->copies;
   int error = prepare(benchmark, copies, run->is_quick, &own, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = launch_all(benchmark, run, &own, &outcome->result, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = check_results(benchmark, &own, "the graph", &outcome->check, diagnostic);
   free_prepared(&own);
   return error;
@@ -236,12 +236,12 @@ int rgpu_run_kernel_as(const rgpu_benchmark *benchmark, rgpu_kernel kernel, cons
                           .progress = run->progress,
                           .progress_context = run->progress_context};
   int error = prepare(benchmark, benchmark->copies, run->is_quick, &own, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = launch_kernel(benchmark, kernel, &own, &record, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = check_results(benchmark, &own, kernel == RGPU_PLAIN ? "the plain kernel" : "the kernel",
                           &outcome, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_sim_record_total(&record, &total, diagnostic);
   *result = total.result;
   bf_sim_record_free(&record);

@@ -1,4 +1,4 @@
-/* The nine benchmarks of document 002, Table 7.1: a graph for R-GPU (examples/rgpu), kernels
+/* The nine benchmarks of braak15, Table 7.1: a graph for R-GPU (examples/rgpu), kernels
  * for an ordinary GPU (rgpu.cu and rgpu_plain.cu), and a reference on the CPU. Both machines have
  * the same memory below their multiprocessors, and begin with the same arrays. */
 #ifndef BF_REPRODUCE_RGPU_BENCH_H

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int out_of_memory(bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-}
+static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
 
 static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
@@ -54,21 +52,21 @@ static int launch_nw(const rgpu_data *data, const rgpu_data *result, const bf_de
   int32_t *pairs = malloc(cells * sizeof *pairs), *scores = calloc(places, sizeof *scores);
   uint64_t pairs_there, scores_there;
   int error = pairs && scores ? BF_OK : out_of_memory(diagnostic);
-  for (uint64_t i = 0; error == BF_OK && i < cells; i++)
+  for (uint64_t i = 0; !error && i < cells; i++)
     pairs[i] = shifted[i] - 2 * penalty;
-  if (error == BF_OK) {
+  if (!error) {
     fill_border(scores, width, height, penalty);
     error = bf_corpus_upload(device, pairs, cells * sizeof *pairs, &pairs_there, diagnostic);
   }
-  if (error == BF_OK)
+  if (!error)
     error = bf_corpus_upload(device, scores, places * sizeof *scores, &scores_there, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error =
         launch_tiles(device, tile, scores_there, pairs_there, width, height, penalty, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error =
         device->read(device->context, scores_there, scores, places * sizeof *scores, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     shift_scores(scores, width, height, penalty, rgpu_array(result, "scores"));
   free(pairs);
   free(scores);
@@ -191,9 +189,9 @@ static int check_path(const rgpu_data *before, const rgpu_data *after, bf_corpus
   const int32_t *wall = (int32_t *)rgpu_array(before, "wall") + margin;
   int32_t *now = malloc(columns * sizeof *now), *next = malloc(columns * sizeof *next);
   int error = now && next ? BF_OK : out_of_memory(diagnostic);
-  if (error == BF_OK)
+  if (!error)
     memcpy(now, (int32_t *)rgpu_array(before, "cost0") + margin, columns * sizeof *now);
-  for (uint64_t y = 0; error == BF_OK && y < rows; y++) {
+  for (uint64_t y = 0; !error && y < rows; y++) {
     for (uint64_t x = 0; x < columns; x++) {
       int32_t least = now[x];
       least = x ? smaller(least, now[x - 1]) : least;
@@ -204,7 +202,7 @@ static int check_path(const rgpu_data *before, const rgpu_data *after, bf_corpus
     now = next;
     next = kept;
   }
-  if (error == BF_OK)
+  if (!error)
     bf_corpus_compare_u32((uint32_t *)rgpu_array(after, last_cost(before)) + margin,
                           (uint32_t *)now, columns, outcome);
   free(now);

@@ -1,4 +1,4 @@
-// The nine benchmarks of document 002, Table 7.1, as kernels for an ordinary GPU, each with what
+// The nine benchmarks of braak15, Table 7.1, as kernels for an ordinary GPU, each with what
 // helps it on a Fermi: values kept in registers, loads before their use, tiles in shared memory.
 
 // Loads that stay in the order in which they are written, all before what uses them: a simulator

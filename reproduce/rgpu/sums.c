@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int out_of_memory(bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-}
+static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
 
 /* ---- MRIQ ---- */
 
@@ -25,13 +23,13 @@ static int upload_samples(const rgpu_data *data, const bf_device *device, rgpu_k
   const float *k = rgpu_array(data, "k");
   float *scaled = malloc(size);
   int error = scaled ? BF_OK : out_of_memory(diagnostic);
-  for (uint64_t i = 0; error == BF_OK && i < count; i++)
+  for (uint64_t i = 0; !error && i < count; i++)
     scaled[i] = i % 4 == 3 ? k[i] : (float)(k[i] * TWO_PI);
-  if (error == BF_OK)
+  if (!error)
     error = kernel == RGPU_PLAIN
                 ? device->symbol(device->context, "samples", address, &room, diagnostic)
                 : bf_corpus_upload(device, NULL, size, address, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = device->write(device->context, *address, scaled, size, diagnostic);
   free(scaled);
   return error;

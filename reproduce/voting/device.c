@@ -65,7 +65,7 @@ int bf_voting_clear(const bf_voting_device *device, uint64_t address, uint64_t s
                     bf_diagnostic *diagnostic) {
   void *zeros = calloc(size ? size : 1, 1);
   if (!zeros)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = device->device.write(device->device.context, address, zeros, size, diagnostic);
   free(zeros);
   return error;
@@ -91,10 +91,10 @@ int bf_voting_compare(const bf_voting_device *device, uint64_t address, const ui
                       uint64_t count, bf_diagnostic *diagnostic) {
   uint32_t *votes = malloc(count * sizeof *votes);
   if (!votes)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = device->device.read(device->device.context, address, votes, count * sizeof *votes,
                                   diagnostic);
-  uint64_t wrong = error == BF_OK ? find_wrong(votes, wanted, count) : count;
+  uint64_t wrong = !error ? find_wrong(votes, wanted, count) : count;
   if (wrong < count)
     error = bf_fail(diagnostic, BF_BAD_INPUT, "bin %llu has %u votes where the reference has %u",
                     (unsigned long long)wrong, votes[wrong], wanted[wrong]);

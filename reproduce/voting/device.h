@@ -1,5 +1,5 @@
 /* A simulated GPU with the kernels of voting.cu, and what histograms and Hough transforms of
- * document 002, chapters 3 and 4, have in common. */
+ * braak15, chapters 3 and 4, have in common. */
 #ifndef BF_VOTING_DEVICE_H
 #define BF_VOTING_DEVICE_H
 

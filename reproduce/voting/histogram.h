@@ -1,4 +1,4 @@
-/* Histograms of 12-bit pictures on a simulated GPU in the four ways of document 002. The result of
+/* Histograms of 12-bit pictures on a simulated GPU in the four ways of braak15. The result of
  * every run is compared with bf_histogram_u32. */
 #ifndef BF_VOTING_HISTOGRAM_H
 #define BF_VOTING_HISTOGRAM_H

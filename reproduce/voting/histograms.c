@@ -116,7 +116,7 @@ static int find_sweep(void *context, unsigned index, bf_diagnostic *diagnostic) 
   bf_voting_histogram histogram = {0};
   int error = bf_voting_histogram_create(bf_voting_gpus[gpu].name, is_global ? 0 : 1, pixels, rows,
                                          &histogram, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     const bf_voting_device *device = &histogram.device;
     double part = (double)rows * bf_voting_gpus[gpu].sms / (double)device->gpu->sms / work->rows;
     list_points(work->is_quick, gpu, method, layout, device->gpu, &work->sweep[index]);
@@ -169,7 +169,7 @@ static int find_whole(void *context, unsigned index, bf_diagnostic *diagnostic) 
   bf_voting_histogram histogram;
   int error = bf_voting_histogram_create(bf_voting_gpus[gpu].name, 0, work->pixels, work->rows,
                                          &histogram, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = run_whole(work, gpu, method, &histogram, diagnostic);
   bf_voting_histogram_free(&histogram);
   return error;
@@ -326,12 +326,12 @@ int bf_voting_histograms(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   bf_arena *arena = bf_reproduce_arena(run);
   histogram_work *work = bf_arena_alloc(arena, sizeof *work);
   if (!work)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   work->is_quick = bf_reproduce_is_quick(run);
   work->rows = work->is_quick ? QUICK_ROWS : BF_VOTING_HEIGHT;
   work->pixels = bf_arena_alloc(arena, (size_t)BF_VOTING_WIDTH * work->rows * sizeof *work->pixels);
   if (!work->pixels)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   BF_TRY(bf_photo_make(0, BF_VOTING_WIDTH, work->rows, work->pixels, diagnostic));
   BF_TRY(bf_reproduce_parallel(run, SWEEPS, "configurations", find_sweep, work, diagnostic));
   BF_TRY(bf_reproduce_parallel(run, BF_VOTING_GPUS * BF_VOTING_METHODS, "whole picture", find_whole,

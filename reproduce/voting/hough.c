@@ -22,7 +22,7 @@ static int vote_reference(const bf_voting_edges *edges, bf_voting_hough *hough,
   size_t bytes = (size_t)edges->rows * BF_VOTING_WIDTH;
   uint8_t *whole = calloc((size_t)BF_VOTING_HEIGHT * BF_VOTING_WIDTH, 1);
   if (!whole)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   memcpy(whole, edges->edges, bytes);
   bf_pixels image = {
       .data = whole, .type = BF_PIXEL_U8, .width = BF_VOTING_WIDTH, .height = BF_VOTING_HEIGHT};
@@ -175,11 +175,11 @@ int bf_voting_hough_idle(bf_voting_hough *hough, const bf_voting_choice *choice,
   const bf_device *device = &hough->device.device;
   uint32_t *nothing = calloc(space_words(hough), sizeof *nothing);
   if (!nothing)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = bf_voting_clear(&hough->device, hough->list, sizeof(uint32_t), diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = run_lines(hough, choice, nothing, seconds, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error =
         device->write(device->context, hough->list, &hough->points, sizeof(uint32_t), diagnostic);
   free(nothing);

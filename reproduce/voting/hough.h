@@ -1,4 +1,4 @@
-/* Polar Hough transforms on a simulated GPU in the two ways of document 002: by global atomics, and
+/* Polar Hough transforms on a simulated GPU in the two ways of braak15: by global atomics, and
  * in two steps - a list of edge pixels, and a block for every line of the space, which lies in
  * shared memory. Spaces are compared with that of bf_hough_vote, and lists with the edges. */
 #ifndef BF_VOTING_HOUGH_H

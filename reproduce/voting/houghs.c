@@ -15,7 +15,7 @@
 
 enum { GLOBAL, TWO_STEP, WAYS, RHO_STEP = 3, SWEEPS = BF_VOTING_GPUS * WAYS * BF_VOTING_LAYOUTS };
 
-static const double edge_share = 0.21; /* of the pictures of document 002, on average */
+static const double edge_share = 0.21; /* of the pictures of braak15, on average */
 
 /* Rows in the middle of the picture that vote or are listed, and one of how many angles on the
  * whole GPU. */
@@ -133,9 +133,9 @@ static int find_sweep(void *context, unsigned index, bf_diagnostic *diagnostic) 
     return BF_OK;
   bf_voting_hough hough;
   int error = create(work, gpu, way, true, &hough, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     list_points(work->is_quick, gpu, way, layout, &hough, sweep);
-  for (unsigned i = 0; i < sweep->count && error == BF_OK; i++)
+  for (unsigned i = 0; i < sweep->count && !error; i++)
     error = run_choice(work, way, &hough, &sweep->tried[i].choice, &sweep->tried[i].milliseconds,
                        diagnostic);
   bf_voting_hough_free(&hough);
@@ -149,9 +149,9 @@ static int find_list(hough_work *work, unsigned gpu, bf_diagnostic *diagnostic) 
   bf_voting_hough hough;
   double seconds = 0;
   int error = create_device(work, gpu, work->rows->list, true, &hough, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_voting_hough_collect(&hough, &seconds, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     work->collect_ms[gpu] = 1e3 * seconds * work->points / hough.points;
   bf_voting_hough_free(&hough);
   return error;
@@ -183,7 +183,7 @@ static int find_both(void *context, unsigned index, bf_diagnostic *diagnostic) {
     BF_TRY(find_list(work, gpu, diagnostic));
   bf_voting_hough hough;
   int error = create(work, gpu, way, false, &hough, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = run_both(work, gpu, way, &hough, diagnostic);
   bf_voting_hough_free(&hough);
   return error;
@@ -283,14 +283,13 @@ static int make_edges(hough_work *work, bf_arena *arena, bf_diagnostic *diagnost
   uint16_t *picture = malloc(pixels * sizeof *picture);
   uint32_t *points = malloc(pixels * sizeof *points);
   work->edges = bf_arena_alloc(arena, pixels);
-  int error =
-      picture && points && work->edges ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error == BF_OK)
+  int error = picture && points && work->edges ? BF_OK : bf_no_memory(diagnostic);
+  if (!error)
     error = bf_photo_make(0, BF_VOTING_WIDTH, BF_VOTING_HEIGHT, picture, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_edges_find(picture, BF_VOTING_WIDTH, BF_VOTING_HEIGHT, edge_share, points,
                           &work->points, diagnostic);
-  for (uint32_t i = 0; i < work->points && error == BF_OK; i++)
+  for (uint32_t i = 0; i < work->points && !error; i++)
     work->edges[(size_t)(points[i] >> 16) * BF_VOTING_WIDTH + (points[i] & 0xffff)] = 1;
   free(picture);
   free(points);
@@ -301,7 +300,7 @@ int bf_voting_houghs(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   bf_arena *arena = bf_reproduce_arena(run);
   hough_work *work = bf_arena_alloc(arena, sizeof *work);
   if (!work)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   work->is_quick = bf_reproduce_is_quick(run);
   work->rows = work->is_quick ? &quick_rows : &full_rows;
   BF_TRY(make_edges(work, arena, diagnostic));

@@ -1,4 +1,4 @@
-/* Tables 3.3 to 3.7 and 4.1 to 4.3 of document 002: what was published, and how ours is shown
+/* Tables 3.3 to 3.7 and 4.1 to 4.3 of braak15: what was published, and how ours is shown
  * beside it. */
 #ifndef BF_VOTING_TABLES_H
 #define BF_VOTING_TABLES_H

@@ -71,6 +71,8 @@ void bf_trace_writer_close(bf_trace_writer *writer);
 int bf_trace_parse_line(const char *file, uint64_t line_number, const char *line,
                         const bf_trace_limits *limits, bf_arena *arena, bf_access *access,
                         bf_diagnostic *diagnostic);
+/* The line of an access, with its newline. */
+void bf_trace_print_line(const bf_access *access, bf_text *text);
 
 /* ---- Pattern classes ---- */
 

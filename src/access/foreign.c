@@ -159,7 +159,7 @@ static int nvbit_line(parser *p) {
 static int skip_registers(parser *p) {
   uint64_t count;
   int error = number(p, false, "a number of registers", &count);
-  for (; error == BF_OK && count; count--) {
+  for (; !error && count; count--) {
     size_t length = token_length(p);
     if (length == 0)
       return FAIL_AT(p->at, "expected a register");
@@ -172,10 +172,10 @@ static int skip_registers(parser *p) {
 static int accelsim_addresses(parser *p) {
   uint64_t mode, address = 0, stride = 0;
   int error = number(p, false, "how addresses are listed: 0, 1 or 2", &mode);
-  if (error == BF_OK && mode > 2)
+  if (!error && mode > 2)
     return FAIL_AT(p->at, "addresses are listed as 0, 1 or 2");
   bool first = true;
-  for (uint64_t left = p->access->mask; left && error == BF_OK; left &= left - 1) {
+  for (uint64_t left = p->access->mask; left && !error; left &= left - 1) {
     skip_blanks(p);
     const char *where = p->at;
     if (first || mode == 0) {
@@ -188,28 +188,28 @@ static int accelsim_addresses(parser *p) {
       error = number(p, false, "a difference", &stride);
       address = negative ? address - stride : address + stride;
     }
-    if (error == BF_OK && first && mode == 1) {
+    if (!error && first && mode == 1) {
       skip_blanks(p);
       bool negative = *p->at == '-';
       p->at += negative;
       error = number(p, false, "a stride", &stride);
       stride = negative ? -stride : stride;
     }
-    if (error == BF_OK)
+    if (!error)
       error = set_address(p, where, (unsigned)__builtin_ctzll(left), address);
     first = false;
   }
-  return error == BF_OK ? 1 : error;
+  return !error ? 1 : error;
 }
 
 static int accelsim_instruction(parser *p) {
   uint64_t pc, width;
   int error = number(p, true, "a program counter", &pc);
-  if (error == BF_OK)
+  if (!error)
     error = number(p, true, "the mask of active lanes", &p->access->mask);
-  if (error == BF_OK)
+  if (!error)
     error = skip_registers(p);
-  if (error != BF_OK)
+  if (error)
     return error;
   size_t length = token_length(p);
   if (length == 0)
@@ -223,9 +223,9 @@ static int accelsim_instruction(parser *p) {
   if (p->limits->lanes < 64 && p->access->mask >> p->limits->lanes)
     return FAIL_AT(p->line->text, "the mask has more than %u lanes", p->limits->lanes);
   error = skip_registers(p);
-  if (error == BF_OK)
+  if (!error)
     error = number(p, false, "the bytes per lane", &width);
-  return error == BF_OK ? accelsim_addresses(p) : error;
+  return !error ? accelsim_addresses(p) : error;
 }
 
 /* Heads of kernels, blocks and warps stand between the instructions; of them only the kernel's name

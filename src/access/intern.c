@@ -85,9 +85,7 @@ int bf_sites_intern(bf_sites *sites, const char *bytes, size_t length, uint32_t 
       return BF_OK;
     slot = (slot + 1) & (sites->slot_count - 1);
   }
-  int error = add(sites, bytes, length, hash);
-  if (error != BF_OK)
-    return error;
+  BF_TRY(add(sites, bytes, length, hash));
   *number = sites->count - 1;
   sites->slots[slot] = sites->count;
   return BF_OK;

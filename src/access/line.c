@@ -63,7 +63,7 @@ static shown show(const char *at) {
 
 /* Puts a diagnostic made without a place at `at`. */
 static int place(parser *p, const char *at, int error, const bf_diagnostic *found) {
-  return error == BF_OK ? BF_OK : FAIL_AT(at, "%s", found->message);
+  return !error ? BF_OK : FAIL_AT(at, "%s", found->message);
 }
 
 /* Unsigned number, decimal or 0x, at *cursor; false (and *cursor stays) if it is none or needs
@@ -347,7 +347,7 @@ int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access 
   int error = parse_access(&p);
   *site = p.site_at;
   *site_length = p.site_length;
-  return error == BF_OK ? 1 : error;
+  return !error ? 1 : error;
 }
 
 /* Adds a space and a number; traces are full of them, so this is not left to printf. */
@@ -361,7 +361,7 @@ static void add_number(bf_text *text, uint32_t value) {
   bf_text_add(text, at, (size_t)(digits + sizeof digits - at));
 }
 
-void bf_line_print(const bf_access *access, bf_text *text) {
+void bf_trace_print_line(const bf_access *access, bf_text *text) {
   bf_text_addf(text, "%s %u %08llx", bf_op_name(access->op), access->width_bytes,
                (unsigned long long)access->mask);
   for (uint64_t left = access->mask; left; left &= left - 1)

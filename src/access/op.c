@@ -74,11 +74,11 @@ int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int 
   if ((unsigned)access->op >= BF_OP_COUNT)
     return bf_fail(diagnostic, BF_BAD_INPUT, "unknown operation %d", (int)access->op);
   int error = bf_access_check_op(access->op, limits, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_access_check_width(access->op, access->width_bytes, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_access_check_mask(access->mask, limits, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   if (access->count == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT, "the count is 0");
@@ -86,7 +86,7 @@ int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int 
     *fault = __builtin_ctzll(left);
     error =
         bf_access_check_address(access->address[*fault], access->width_bytes, limits, diagnostic);
-    if (error != BF_OK)
+    if (error)
       return error;
   }
   *fault = -1;

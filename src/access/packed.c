@@ -73,8 +73,8 @@ static int put_site(bf_trace_writer *writer, const char *site, uint32_t *number,
   int error = bf_sites_intern(&writer->sites, site, strlen(site), number);
   if (error == BF_UNSUPPORTED)
     return bf_fail(diagnostic, error, "too many distinct sites");
-  if (error != BF_OK)
-    return bf_fail(diagnostic, error, "out of memory");
+  if (error)
+    return bf_no_memory(diagnostic);
   if (*number == known) {
     put_byte(&writer->buffer, TAG_SITE);
     put_string(&writer->buffer, site);
@@ -135,9 +135,7 @@ static void put_addresses(bf_text *text, unsigned form, const bf_access *access,
 int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
                          bf_diagnostic *diagnostic) {
   uint32_t site;
-  int error = put_site(writer, access->site, &site, diagnostic);
-  if (error != BF_OK)
-    return error;
+  BF_TRY(put_site(writer, access->site, &site, diagnostic));
   bf_text *text = &writer->buffer;
   unsigned tag = choose_tag(writer, access);
   put_byte(text, tag);
@@ -307,7 +305,7 @@ static int read_site(record *r, bf_trace *trace, bf_diagnostic *diagnostic) {
   uint32_t known = trace->sites.count;
   const char *site;
   int error = bf_trace_intern(&trace->sites, trace->file, bytes, length, &site, diagnostic);
-  if (error == BF_OK && trace->sites.count == known)
+  if (!error && trace->sites.count == known)
     return damaged(trace, diagnostic, "a site is defined twice");
   return error;
 }
@@ -338,7 +336,7 @@ static int read_access(record *r, unsigned tag, bf_trace *trace, bf_access *acce
 static int read_record(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic) {
   bf_window *window = &trace->window;
   int error = bf_window_fill(window, RECORD_MAX_BYTES, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   record r = {window->data + window->begin, window->data + window->end, NULL};
   unsigned tag = get_byte(&r);
@@ -354,7 +352,7 @@ static int read_record(bf_trace *trace, bf_access *access, bf_diagnostic *diagno
   else
     error = damaged(trace, diagnostic, "a record of unknown kind");
   window->begin = (size_t)(r.at - window->data);
-  return error == BF_OK ? result : error;
+  return !error ? result : error;
 }
 
 bool bf_packed_recognise(const bf_window *window) {

@@ -8,10 +8,6 @@
 /* Room for a line of the greatest length, and for reading in large pieces. */
 enum { WINDOW_BYTES = 4 * BF_LINE_MAX_BYTES, WRITE_BYTES = 1 << 16 };
 
-static int no_memory(bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-}
-
 int bf_trace_intern(bf_sites *sites, const char *file, const char *bytes, size_t length,
                     const char **site, bf_diagnostic *diagnostic) {
   uint32_t number;
@@ -20,8 +16,8 @@ int bf_trace_intern(bf_sites *sites, const char *file, const char *bytes, size_t
     return bf_fail_file(diagnostic, BF_UNSUPPORTED, file,
                         "more than %d distinct sites, or %d bytes of them", BF_SITES_MAX,
                         BF_SITES_MAX_BYTES);
-  if (error != BF_OK)
-    return no_memory(diagnostic);
+  if (error)
+    return bf_no_memory(diagnostic);
   *site = bf_sites_text(sites, number);
   return BF_OK;
 }
@@ -45,10 +41,8 @@ int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic) 
   window->begin = 0;
   while (window->end < wanted && !window->at_end) {
     size_t got;
-    int error = bf_reader_read(window->reader, window->data + window->end,
-                               WINDOW_BYTES - window->end, &got, diagnostic);
-    if (error != BF_OK)
-      return error;
+    BF_TRY(bf_reader_read(window->reader, window->data + window->end, WINDOW_BYTES - window->end,
+                          &got, diagnostic));
     window->end += got;
     window->at_end = got == 0;
   }
@@ -60,11 +54,11 @@ static int begin(bf_trace *trace, const char *path, bf_diagnostic *diagnostic) {
   snprintf(trace->file, sizeof trace->file, "%s", strcmp(path, "-") ? path : "standard input");
   trace->window.data = malloc(WINDOW_BYTES + 1); /* one more for the NUL behind a last line */
   if (!trace->window.data)
-    return no_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   int error = bf_reader_open(path, &trace->window.reader, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_window_fill(&trace->window, 16, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   trace->packed = trace->foreign.form == BF_TRACE_OWN && bf_packed_recognise(&trace->window);
   return trace->packed ? bf_packed_begin(trace, diagnostic) : BF_OK;
@@ -80,11 +74,11 @@ int bf_trace_open_form(const char *path, bf_trace_form form, const bf_trace_limi
   *out = NULL;
   bf_trace *trace = calloc(1, sizeof *trace);
   if (!trace)
-    return no_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   trace->limits = *limits;
   trace->foreign.form = form;
   int error = begin(trace, path, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     bf_trace_close(trace);
     return error;
   }
@@ -115,9 +109,7 @@ static int next_line(bf_trace *trace, char **text, bf_diagnostic *diagnostic) {
   char *start = (char *)window->data + window->begin;
   char *newline = memchr(start, '\n', window->end - window->begin);
   if (!newline) {
-    int error = bf_window_fill(window, BF_LINE_MAX_BYTES + 2, diagnostic);
-    if (error != BF_OK)
-      return error;
+    BF_TRY(bf_window_fill(window, BF_LINE_MAX_BYTES + 2, diagnostic));
     start = (char *)window->data + window->begin;
     newline = memchr(start, '\n', window->end - window->begin);
   }
@@ -161,7 +153,7 @@ static int next_text(bf_trace *trace, bf_access *access, bf_diagnostic *diagnost
     int error = site ? bf_trace_intern(&trace->sites, trace->file, site, site_length, &access->site,
                                        diagnostic)
                      : BF_OK;
-    return error == BF_OK ? 1 : error;
+    return !error ? 1 : error;
   }
   return result;
 }
@@ -185,7 +177,7 @@ int bf_trace_parse_line(const char *file, uint64_t line_number, const char *line
     return result;
   char *copy = bf_arena_alloc(arena, site_length + 1);
   if (!copy)
-    return no_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   access->site = memcpy(copy, site, site_length);
   return 1;
 }
@@ -197,10 +189,10 @@ int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **out,
   *out = NULL;
   bf_trace_writer *writer = calloc(1, sizeof *writer);
   if (!writer)
-    return no_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   writer->packed = packed;
   int error = bf_writer_open(path, packed, &writer->writer, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     bf_trace_writer_close(writer);
     return error;
   }
@@ -214,7 +206,7 @@ int bf_trace_writer_open(const char *path, bool packed, bf_trace_writer **out,
 static int flush(bf_trace_writer *writer, size_t least, bf_diagnostic *diagnostic) {
   bf_text *buffer = &writer->buffer;
   if (buffer->failed)
-    return no_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   if (buffer->size < least)
     return BF_OK;
   int error = bf_writer_write(writer->writer, buffer->data, buffer->size, diagnostic);
@@ -227,7 +219,7 @@ static int check_writable(const bf_access *access, bf_diagnostic *diagnostic) {
   const bf_trace_limits any = {.lanes = BF_MAX_LANES, .allocation_bytes = (uint64_t)UINT32_MAX + 1};
   int fault;
   int error = bf_access_check(access, &any, &fault, diagnostic);
-  if (error != BF_OK || !access->site)
+  if (error || !access->site)
     return error;
   size_t offset;
   const char *reason = bf_site_fault(access->site, strlen(access->site), &offset);
@@ -237,11 +229,11 @@ static int check_writable(const bf_access *access, bf_diagnostic *diagnostic) {
 int bf_trace_writer_add(bf_trace_writer *writer, const bf_access *access,
                         bf_diagnostic *diagnostic) {
   int error = check_writable(access, diagnostic);
-  if (error == BF_OK && writer->packed)
+  if (!error && writer->packed)
     error = bf_packed_put_access(writer, access, diagnostic);
-  else if (error == BF_OK)
-    bf_line_print(access, &writer->buffer);
-  if (error != BF_OK)
+  else if (!error)
+    bf_trace_print_line(access, &writer->buffer);
+  if (error)
     return error;
   writer->accesses++;
   return flush(writer, WRITE_BYTES, diagnostic);
@@ -253,7 +245,7 @@ int bf_trace_writer_commit(bf_trace_writer *writer, bf_diagnostic *diagnostic) {
   if (writer->packed)
     bf_packed_put_end(writer);
   int error = flush(writer, 1, diagnostic);
-  return error == BF_OK ? bf_writer_commit(writer->writer, diagnostic) : error;
+  return !error ? bf_writer_commit(writer->writer, diagnostic) : error;
 }
 
 void bf_trace_writer_close(bf_trace_writer *writer) {

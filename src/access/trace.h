@@ -75,8 +75,6 @@ int bf_line_parse(const bf_line *line, const bf_trace_limits *limits, bf_access 
 int bf_foreign_parse(const bf_line *line, bf_foreign *state, const bf_trace_limits *limits,
                      bf_access *access, const char **site, size_t *site_length,
                      bf_diagnostic *diagnostic);
-/* The line of an access, with its newline. */
-void bf_line_print(const bf_access *access, bf_text *text);
 
 /* ---- Packed (packed.c) ---- */
 

@@ -126,7 +126,7 @@ static int normalise(bf_workload *workload, const bf_access *access, bf_access *
     return BF_OK;
   uint32_t number;
   int error = bf_sites_intern(&workload->sites, access->site, strlen(access->site), &number);
-  if (error == BF_OK)
+  if (!error)
     own->site = bf_sites_text(&workload->sites, number);
   return error;
 }
@@ -150,7 +150,7 @@ int bf_workload_add(bf_workload *workload, const bf_access *access) {
     return BF_BAD_INPUT;
   bf_access own;
   int error = normalise(workload, access, &own);
-  if (error != BF_OK)
+  if (error)
     return error;
   if (grow_slots(workload) != BF_OK)
     return BF_NO_MEMORY;
@@ -160,7 +160,7 @@ int bf_workload_add(bf_workload *workload, const bf_access *access) {
     entry(workload, place->number - 1)->count += own.count;
   else
     error = insert(workload, &own, hash, place);
-  if (error == BF_OK)
+  if (!error)
     workload->executions += own.count;
   return error;
 }

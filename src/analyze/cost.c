@@ -52,7 +52,7 @@ int bf_analyze_count(const bf_analyze_site *site, const bf_machine *machine, con
   for (size_t i = 0; site->has_op && i < site->accesses; i++) {
     spread s;
     int error = count_access(site, &site->access[i], machine, none, &s, diagnostic);
-    if (error != BF_OK) {
+    if (error) {
       if (diagnostic)
         diagnostic->line = site->line;
       return error;

@@ -226,5 +226,5 @@ int bf_analyze_layout(const bf_ptx_module *module, const bf_ptx_function *kernel
   for (unsigned i = 0; i < *count; i++)
     (*list)[i] = (bf_analyze_variable){walk.variable[i].variable, walk.variable[i].offset};
   bf_arena_free(&walk.arena);
-  return error ? bf_fail(diagnostic, error, "out of memory") : BF_OK;
+  return error ? bf_no_memory(diagnostic) : BF_OK;
 }

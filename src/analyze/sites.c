@@ -611,7 +611,7 @@ static int run(builder *b, bf_diagnostic *diagnostic) {
   if (!b->analysis->site || bf_expressions_create(&walk->values, walk->options->block) != BF_OK ||
       bf_loops_find(walk->function, walk->flow, &walk->loops) != BF_OK ||
       bf_walk_layout(walk) != BF_OK || !set_up(walk))
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   if (walk->loops.irreducible_line) {
     bf_fail(diagnostic, BF_UNSUPPORTED,
             "kernel '%s' jumps into the middle of a loop; such control flow is not analysed",
@@ -621,7 +621,7 @@ static int run(builder *b, bf_diagnostic *diagnostic) {
     return BF_UNSUPPORTED;
   }
   set_values(walk);
-  return analyze(b) ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return analyze(b) ? BF_OK : bf_no_memory(diagnostic);
 }
 
 int bf_analyze(const bf_ptx_module *module, const bf_ptx_function *kernel,
@@ -632,7 +632,7 @@ int bf_analyze(const bf_ptx_module *module, const bf_ptx_function *kernel,
   bf_walk walk = {.module = module, .function = kernel, .options = options};
   bf_analysis *result = calloc(1, sizeof *result);
   if (!result)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   result->kernel = kernel;
   memcpy(result->block, options->block, sizeof result->block);
   result->warps = (options->block[0] * options->block[1] * options->block[2] + 31) / 32;
@@ -640,7 +640,7 @@ int bf_analyze(const bf_ptx_module *module, const bf_ptx_function *kernel,
   int error = run(&b, diagnostic);
   free_walk(&walk);
   free(b.access);
-  if (error == BF_OK)
+  if (!error)
     *analysis = result;
   else
     bf_analysis_free(result);

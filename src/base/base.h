@@ -31,6 +31,8 @@ void bf_arena_free(bf_arena *arena);
       return try_error;                                                                            \
   } while (0)
 
+/* Says that memory is exhausted; returns BF_NO_MEMORY. */
+int bf_no_memory(bf_diagnostic *diagnostic);
 /* Fills diagnostic (ignored when NULL) and returns error. */
 int bf_fail(bf_diagnostic *diagnostic, bf_error error, const char *format, ...) BF_PRINTF(3, 4);
 /* The same for a fault of a whole file. */
@@ -99,6 +101,10 @@ int bf_reader_open(const char *path, bf_reader **reader, bf_diagnostic *diagnost
 int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
                    bf_diagnostic *diagnostic);
 void bf_reader_close(bf_reader *reader);
+
+/* Adds a whole file to text, whose data is not NULL then. Of one with more than most_bytes, a piece
+ * more than that is read: its size tells. */
+int bf_read_file(const char *path, size_t most_bytes, bf_text *text, bf_diagnostic *diagnostic);
 
 /* Writes a file under a temporary name beside path; bf_writer_commit renames it to path and
  * bf_writer_close without commit removes it. "-" writes to standard output; devices and pipes are

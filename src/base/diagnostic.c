@@ -16,6 +16,10 @@ static void start(bf_diagnostic *diagnostic, const char *file) {
   snprintf(diagnostic->file, sizeof diagnostic->file, "%s", file);
 }
 
+int bf_no_memory(bf_diagnostic *diagnostic) {
+  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+}
+
 int bf_fail(bf_diagnostic *diagnostic, bf_error error, const char *format, ...) {
   if (diagnostic) {
     start(diagnostic, "");

@@ -41,7 +41,7 @@ int bf_reader_open(const char *path, bf_reader **out, bf_diagnostic *diagnostic)
   bf_reader *reader = calloc(1, sizeof *reader);
   if (!reader || !(reader->buffer = malloc(READ_BUFFER_BYTES))) {
     free(reader);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   reader->capacity = READ_BUFFER_BYTES;
   bool standard = strcmp(path, "-") == 0;
@@ -55,13 +55,13 @@ int bf_reader_open(const char *path, bf_reader **out, bf_diagnostic *diagnostic)
     error = bf_fail_file(diagnostic, BF_IO, path, "is a directory");
   else
     error = refill(reader, diagnostic);
-  if (error == BF_OK && starts_with_zstd_magic(reader)) {
+  if (!error && starts_with_zstd_magic(reader)) {
     reader->stream = ZSTD_createDStream();
     reader->frame_pending = 1;
     if (!reader->stream)
-      error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      error = bf_no_memory(diagnostic);
   }
-  if (error != BF_OK) {
+  if (error) {
     bf_reader_close(reader);
     return error;
   }
@@ -72,9 +72,7 @@ int bf_reader_open(const char *path, bf_reader **out, bf_diagnostic *diagnostic)
 static int read_plain(bf_reader *reader, void *buffer, size_t size, size_t *got,
                       bf_diagnostic *diagnostic) {
   if (reader->begin == reader->end && !reader->at_end) {
-    int error = refill(reader, diagnostic);
-    if (error != BF_OK)
-      return error;
+    BF_TRY(refill(reader, diagnostic));
   }
   size_t available = reader->end - reader->begin;
   *got = available < size ? available : size;
@@ -88,9 +86,7 @@ static int read_zstd(bf_reader *reader, void *buffer, size_t size, size_t *got,
   ZSTD_outBuffer out = {buffer, size, 0};
   while (out.pos == 0) {
     if (reader->begin == reader->end && !reader->at_end) {
-      int error = refill(reader, diagnostic);
-      if (error != BF_OK)
-        return error;
+      BF_TRY(refill(reader, diagnostic));
     }
     bool drained = reader->begin == reader->end;
     if (drained && reader->frame_pending == 0)
@@ -126,6 +122,21 @@ void bf_reader_close(bf_reader *reader) {
   free(reader);
 }
 
+int bf_read_file(const char *path, size_t most_bytes, bf_text *text, bf_diagnostic *diagnostic) {
+  bf_reader *reader;
+  char piece[1 << 14];
+  size_t got = 1, before = text->size;
+  BF_TRY(bf_reader_open(path, &reader, diagnostic));
+  int error = BF_OK;
+  while (!error && got && !text->failed && text->size - before <= most_bytes) {
+    error = bf_reader_read(reader, piece, sizeof piece, &got, diagnostic);
+    bf_text_add(text, piece, error ? 0 : got);
+  }
+  bf_reader_close(reader);
+  bf_text_puts(text, ""); /* ends it, also where the file is empty */
+  return !error && text->failed ? bf_no_memory(diagnostic) : error;
+}
+
 /* ---- Writing ---- */
 
 struct bf_writer {
@@ -146,11 +157,11 @@ static int open_target(bf_writer *writer, const char *path, bf_diagnostic *diagn
   bool in_place = is_special_file(path);
   writer->path = malloc(strlen(path) + 1);
   if (!writer->path)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   strcpy(writer->path, path);
   char *temporary = in_place ? NULL : malloc(strlen(path) + 32);
   if (!in_place && !temporary)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   if (temporary)
     sprintf(temporary, "%s.tmp.%ld", path, (long)getpid());
   writer->file = in_place ? fopen(path, "wb") : fopen(temporary, "wbx");
@@ -166,15 +177,15 @@ int bf_writer_open(const char *path, bool compress, bf_writer **out, bf_diagnost
   *out = NULL;
   bf_writer *writer = calloc(1, sizeof *writer);
   if (!writer)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = BF_OK;
   if (strcmp(path, "-") == 0)
     writer->file = stdout;
   else
     error = open_target(writer, path, diagnostic);
-  if (error == BF_OK && compress && !(writer->stream = ZSTD_createCStream()))
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error != BF_OK) {
+  if (!error && compress && !(writer->stream = ZSTD_createCStream()))
+    error = bf_no_memory(diagnostic);
+  if (error) {
     bf_writer_close(writer);
     return error;
   }
@@ -213,9 +224,7 @@ int bf_writer_write(bf_writer *writer, const void *bytes, size_t size, bf_diagno
 
 int bf_writer_commit(bf_writer *writer, bf_diagnostic *diagnostic) {
   if (writer->stream) {
-    int error = compress_some(writer, "", 0, ZSTD_e_end, diagnostic);
-    if (error != BF_OK)
-      return error;
+    BF_TRY(compress_some(writer, "", 0, ZSTD_e_end, diagnostic));
   }
   if (fflush(writer->file) != 0)
     return write_failed(writer, diagnostic);
@@ -246,10 +255,10 @@ void bf_writer_close(bf_writer *writer) {
 int bf_write_file(const char *path, const char *bytes, size_t size, bf_diagnostic *diagnostic) {
   bf_writer *writer;
   int error = bf_writer_open(path, false, &writer, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   error = bf_writer_write(writer, bytes, size, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_writer_commit(writer, diagnostic);
   bf_writer_close(writer);
   return error;

@@ -1,5 +1,5 @@
-/* emu/bind: the places of the operands of an ordinary instruction, d, a, b, c in order, and the
- * choice of an operation by type. */
+/* Inside room emu: the places of the operands of an ordinary instruction, d, a, b, c in order, and
+ * the choice of an operation by type. */
 #ifndef BF_EMU_BIND_H
 #define BF_EMU_BIND_H
 

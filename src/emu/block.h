@@ -1,4 +1,4 @@
-/* emu/block: blocks of a launch in progress, and the launch itself. */
+/* Inside room emu: blocks of a launch in progress, and the launch itself. */
 #ifndef BF_EMU_BLOCK_H
 #define BF_EMU_BLOCK_H
 

@@ -359,5 +359,5 @@ int bf_emu_decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
   free(ways);
   bf_ptx_flow_free(flow);
   free_decoder(decoder);
-  return decoder->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+  return decoder->failed ? bf_no_memory(diagnostic) : BF_OK;
 }

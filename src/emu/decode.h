@@ -1,4 +1,4 @@
-/* emu/decode: what decoding and control flow share. */
+/* Inside room emu: what decoding and control flow share. */
 #ifndef BF_EMU_DECODE_H
 #define BF_EMU_DECODE_H
 

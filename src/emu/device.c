@@ -10,7 +10,7 @@ enum { SMALL_BYTES = 1 << 20 };
 int bf_emu_create(bf_emu **emu, bf_diagnostic *diagnostic) {
   bf_emu *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   pthread_rwlock_init(&made->lock, NULL);
   made->isa = bf_emu_isa_find(NULL);
   *emu = made;
@@ -67,7 +67,7 @@ static int add_range(bf_emu *emu, const bf_emu_entry *entry, bf_diagnostic *diag
     size_t capacity = emu->capacity ? 2 * emu->capacity : 64;
     bf_emu_entry *grown = realloc(emu->range, capacity * sizeof *grown);
     if (!grown)
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      return bf_no_memory(diagnostic);
     emu->range = grown;
     emu->capacity = capacity;
   }
@@ -241,7 +241,7 @@ int bf_emu_texture_add(bf_emu *emu, const bf_emu_texture *texture, uint64_t *han
   bf_emu_texture *made = malloc(sizeof *made);
   if (!made || !find_place(emu, &place)) {
     free(made);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   *made = *texture;
   emu->texture[place] = made;

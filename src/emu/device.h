@@ -1,4 +1,4 @@
-/* emu/device: the memory and modules of a device. */
+/* Inside room emu: the memory and modules of a device. */
 #ifndef BF_EMU_DEVICE_H
 #define BF_EMU_DEVICE_H
 

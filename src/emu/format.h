@@ -1,5 +1,5 @@
-/* emu/format: any floating-point format by its numbers of bits, rounded in any way, one value at a
- * time. Exact and slow: what is common has faster ways (half.h). */
+/* Inside room emu: any floating-point format by its numbers of bits, rounded in any way, one value
+ * at a time. Exact and slow: what is common has faster ways (half.h). */
 #ifndef BF_EMU_FORMAT_H
 #define BF_EMU_FORMAT_H
 

@@ -1,6 +1,7 @@
-/* emu/half: 16-bit floating point (f16: 5 bits of exponent, 10 of mantissa; bf16: 8 and 7) to and
- * from float, by integer arithmetic alone, so that compilers can vectorise it and the rounding mode
- * of the host does not matter. A NaN becomes 0x7fff, as the PTX ISA says of both types. */
+/* Inside room emu: 16-bit floating point (f16: 5 bits of exponent, 10 of mantissa; bf16: 8 and 7)
+ * to and from float, by integer arithmetic alone, so that compilers can vectorise it and the
+ * rounding mode of the host does not matter. A NaN becomes 0x7fff, as the PTX ISA says of both
+ * types. */
 #ifndef BF_EMU_HALF_H
 #define BF_EMU_HALF_H
 

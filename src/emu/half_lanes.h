@@ -1,6 +1,6 @@
-/* emu/half_lanes: rows of f16 and bf16 to and from float, with the host's instructions where it has
- * them. For files compiled per instruction set. Counts are multiples of 16; a NaN becomes 0x7fff or
- * 0x7fffffff. */
+/* Inside room emu: rows of f16 and bf16 to and from float, with the host's instructions where it
+ * has them. For files compiled per instruction set. Counts are multiples of 16; a NaN becomes
+ * 0x7fff or 0x7fffffff. */
 #ifndef BF_EMU_HALF_LANES_H
 #define BF_EMU_HALF_LANES_H
 

@@ -1,4 +1,4 @@
-/* emu/inner: what the files of this room share.
+/* Inside room emu: what the files of this room share.
  *
  * A function of the PTX is decoded once (decode.c) into an array of operations (bf_emu_op). An
  * operation is a function to call, the places of its operands in the frame, and a guard. A frame

@@ -1,4 +1,4 @@
-/* Instruction sets of the host that the emulator has code for. */
+/* Inside room emu: instruction sets of the host that the emulator has code for. */
 #ifndef BF_EMU_ISA_H
 #define BF_EMU_ISA_H
 

@@ -25,7 +25,7 @@ static int merge_sites(bf_emu_decoder *decoder, unsigned first_site, bf_diagnost
   }
   kernel->merged = grown;
   bf_ptx_merges_free(merges);
-  return grown ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return grown ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* The code of function in this kernel, made (empty) where it is new. */
@@ -212,7 +212,7 @@ int bf_emu_decode(bf_emu_module *module, const bf_ptx_function *function, bf_emu
   bf_arena arena = {0};
   bf_emu_kernel *made = bf_arena_alloc(&arena, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->arena = arena;
   made->module = module;
   made->function = function;
@@ -228,7 +228,7 @@ int bf_emu_decode(bf_emu_module *module, const bf_ptx_function *function, bf_emu
   made->needs.const_bytes = module->const_bytes;
   bf_text refused = {0};
   unsigned refused_count = 0;
-  int error = common.failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory")
+  int error = common.failed ? bf_no_memory(diagnostic)
                             : decode_all(&common, &refused, &refused_count, diagnostic);
   if (!error && refused_count) {
     if (refused_count > BF_EMU_REFUSED_LISTED)

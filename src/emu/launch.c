@@ -268,14 +268,14 @@ int bf_emu_flight_open(bf_emu *emu, const bf_emu_launch *launch, bf_emu_flight *
   BF_TRY(check_sizes(launch, diagnostic));
   bf_emu_flight *flight = calloc(1, sizeof *flight);
   if (!flight)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   prepare(flight, emu, launch);
   pthread_mutex_init(&flight->lock, NULL);
   flight->worker = calloc(flight->workers, sizeof *flight->worker);
   flight->parameters = calloc(1, launch->parameter_bytes + 16);
   if (!flight->worker || !flight->parameters) {
     bf_emu_flight_close(flight);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   if (launch->parameter_bytes)
     memcpy(flight->parameters, launch->parameters, launch->parameter_bytes);

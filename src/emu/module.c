@@ -148,7 +148,7 @@ static int place(bf_emu_module *module, bf_diagnostic *diagnostic) {
   module->placed = calloc(count, sizeof *module->placed);
   void *memory = NULL;
   if (!module->placed || posix_memalign(&memory, 512, bytes))
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   memset(memory, 0, bytes);
   module->memory = memory;
   lay_out(module->ptx, module->placed, &module->variables);
@@ -163,7 +163,7 @@ int bf_emu_load(bf_emu *emu, const bf_ptx_module *ptx, bf_emu_module **module,
                 bf_diagnostic *diagnostic) {
   bf_emu_module *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->emu = emu;
   made->ptx = ptx;
   pthread_mutex_init(&made->lock, NULL);

@@ -14,13 +14,12 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
                       unsigned workers, bf_profile **profile, bf_diagnostic *diagnostic) {
   bf_profile *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->workers = workers ? workers : bf_cores();
   made->sites = bf_emu_kernel_sites(kernel);
   made->sum = calloc((size_t)made->workers * (made->sites ? made->sites : 1), sizeof *made->sum);
   made->counter = calloc(made->workers, sizeof *made->counter);
-  int error =
-      made->sum && made->counter ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  int error = made->sum && made->counter ? BF_OK : bf_no_memory(diagnostic);
   for (unsigned i = 0; i < made->workers && !error; i++)
     error = bf_counter_create(machine, hash, &made->counter[i], diagnostic);
   if (error)
@@ -70,7 +69,7 @@ static void count_access(void *context, const bf_emu_event *event) {
   row->ideal += count.ideal;
   row->conflicts += count.conflicts;
   row->estimated |= count.estimated;
-  uint32_t wavefronts = count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
+  uint32_t wavefronts = (uint32_t)bf_count_wavefronts(&count);
   if (wavefronts > row->worst)
     keep_worst(row, event, wavefronts);
 }

@@ -1,4 +1,4 @@
-/* emu/rounding: the rounding mode of the host, changed for a few lines of code.
+/* Inside room emu: the rounding mode of the host, changed for a few lines of code.
  *
  *   bf_emu_saved_rounding saved = bf_emu_rounding_set(rounding);
  *   ... arithmetic from memory to memory ...

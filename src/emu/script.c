@@ -81,7 +81,7 @@ static int cut(line *to) {
       length++;
     char *copy = bf_arena_alloc(&to->script->arena, length + 1);
     if (!copy)
-      return bf_fail(to->diagnostic, BF_NO_MEMORY, "out of memory");
+      return bf_no_memory(to->diagnostic);
     memcpy(copy, at, length);
     to->word[to->words++] = copy;
     at += length;
@@ -178,7 +178,7 @@ static int read_buffer(line *from) {
   bf_script *script = from->script;
   buffer *made = bf_arena_alloc(&script->arena, sizeof *made);
   if (!made)
-    return bf_fail(from->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(from->diagnostic);
   const char *place = here(from), *type = NULL;
   BF_TRY(next_word(from, "the name of the buffer", &made->name));
   if (find_buffer(script, made->name))
@@ -252,7 +252,7 @@ static int read_launch(line *from) {
   bf_script *script = from->script;
   run *made = bf_arena_alloc(&script->arena, sizeof *made);
   if (!made)
-    return bf_fail(from->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(from->diagnostic);
   made->line = from->number;
   BF_TRY(next_word(from, "the name of the kernel", &made->kernel));
   while (from->at < from->words && !next_is(from, "with")) {
@@ -300,7 +300,7 @@ static int read_all(bf_script *script, const char *text, bf_diagnostic *diagnost
     size_t length = end ? (size_t)(end - text) : strlen(text);
     char *copy = bf_arena_alloc(&script->arena, length + 1);
     if (!copy)
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      return bf_no_memory(diagnostic);
     memcpy(copy, text, length);
     line from = {.script = script, .text = copy, .number = ++number, .diagnostic = diagnostic};
     BF_TRY(read_line(&from));
@@ -315,12 +315,11 @@ int bf_script_read(const char *file, const char *text, bf_script **script,
                    bf_diagnostic *diagnostic) {
   bf_script *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->last_buffer = &made->buffers;
   made->last_run = &made->runs;
   made->file = bf_arena_copy(&made->arena, file);
-  int error = made->file ? read_all(made, text, diagnostic)
-                         : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  int error = made->file ? read_all(made, text, diagnostic) : bf_no_memory(diagnostic);
   if (error)
     bf_script_free(made);
   else
@@ -381,7 +380,7 @@ static int fill_from_file(const bf_script *script, const buffer *of, uint8_t *me
   char *path = path_of(script, of);
   bf_reader *reader = NULL;
   if (!path)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = bf_reader_open(path, &reader, diagnostic);
   size_t done = 0, got = 1;
   while (!error && done < bytes && got) {
@@ -452,7 +451,7 @@ static int run_one(const bf_script *script, const run *from, bf_emu_module *modu
   uint64_t bytes = bf_emu_kernel_needs(kernel)->parameter_bytes;
   uint8_t *parameters = calloc(1, bytes + 8);
   if (!parameters)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = place_arguments(script, from, kernel, parameters, diagnostic);
   bf_emu_launch made = {.kernel = kernel,
                         .dynamic_shared_bytes = from->shared_bytes,

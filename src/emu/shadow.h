@@ -1,5 +1,5 @@
-/* emu/shadow: what is known of every byte of shared memory, for the checks that a launch may ask
- * for. */
+/* Inside room emu: what is known of every byte of shared memory, for the checks that a launch may
+ * ask for. */
 #ifndef BF_EMU_SHADOW_H
 #define BF_EMU_SHADOW_H
 

@@ -1,4 +1,4 @@
-/* emu/single: what PTX does to f32 besides arithmetic. */
+/* Inside room emu: what PTX does to f32 besides arithmetic. */
 #ifndef BF_EMU_SINGLE_H
 #define BF_EMU_SINGLE_H
 

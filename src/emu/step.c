@@ -31,7 +31,7 @@ int bf_emu_stepper_create(bf_emu *emu, const bf_emu_launch *launch, bf_emu_stepp
                           bf_diagnostic *diagnostic) {
   *stepper = calloc(1, sizeof **stepper);
   if (!*stepper)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   pthread_mutex_init(&(*stepper)->lock, NULL);
   (*stepper)->launch = *launch;
   if (launch->observer) {
@@ -43,7 +43,7 @@ int bf_emu_stepper_create(bf_emu *emu, const bf_emu_launch *launch, bf_emu_stepp
     (*stepper)->launch.workers = (*stepper)->flight->workers;
     (*stepper)->spare = calloc((*stepper)->launch.workers, sizeof *(*stepper)->spare);
     if (!(*stepper)->spare)
-      error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      error = bf_no_memory(diagnostic);
   }
   if (error) {
     bf_emu_stepper_free(*stepper);

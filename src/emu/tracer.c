@@ -21,11 +21,11 @@ struct bf_tracer {
 int bf_tracer_open(const char *path, bool packed, bf_tracer **tracer, bf_diagnostic *diagnostic) {
   bf_tracer *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   pthread_mutex_init(&made->lock, NULL);
   int error = bf_trace_writer_open(path, packed, &made->writer, diagnostic);
   if (!error && bf_workload_create(&made->kept) != BF_OK)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    error = bf_no_memory(diagnostic);
   if (error)
     bf_tracer_close(made);
   else
@@ -44,7 +44,7 @@ static int flush(bf_tracer *tracer, bf_diagnostic *diagnostic) {
   bf_workload_free(tracer->kept);
   tracer->kept = NULL;
   if (bf_workload_create(&tracer->kept) != BF_OK)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   return BF_OK;
 }
 
@@ -88,7 +88,7 @@ static void trace_access(void *context, const bf_emu_event *event) {
     access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
   pthread_mutex_lock(&tracer->lock);
   if (!tracer->has_failed && bf_workload_add(tracer->kept, &access) != BF_OK)
-    tracer->has_failed = bf_fail(&tracer->diagnostic, BF_NO_MEMORY, "out of memory") != BF_OK;
+    tracer->has_failed = bf_no_memory(&tracer->diagnostic) != BF_OK;
   if (!tracer->has_failed && bf_workload_size(tracer->kept) >= MOST_KEPT)
     tracer->has_failed = flush(tracer, &tracer->diagnostic) != BF_OK;
   pthread_mutex_unlock(&tracer->lock);
@@ -99,9 +99,9 @@ int bf_tracer_begin(bf_tracer *tracer, const bf_emu_kernel *kernel, bf_emu_obser
   tracer->site = bf_arena_alloc(&tracer->names, (kernel->site_count + 1) * sizeof *tracer->site);
   for (unsigned i = 0; tracer->site && i < kernel->site_count; i++)
     if (!(tracer->site[i] = name_site(&tracer->names, kernel, i)))
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      return bf_no_memory(diagnostic);
   if (!tracer->site)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   *observer = (bf_emu_observer){.access = trace_access, .context = tracer, .as_merged = true};
   return BF_OK;
 }

@@ -1,4 +1,4 @@
-/* emu/truth: comparisons of 32 lanes, as a word with a bit per lane. */
+/* Inside room emu: comparisons of 32 lanes, as a word with a bit per lane. */
 #ifndef BF_EMU_TRUTH_H
 #define BF_EMU_TRUTH_H
 

@@ -1,4 +1,4 @@
-/* emu/warp: lanes that go different ways and meet again. */
+/* Inside room emu: lanes that go different ways and meet again. */
 #ifndef BF_EMU_WARP_H
 #define BF_EMU_WARP_H
 

@@ -327,7 +327,7 @@ int bf_hash_convert(const bf_hash *hash, const char *form, bf_text *text,
     return BF_OK;
   }
   if (writers[index](hash, text))
-    return text->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+    return text->failed ? bf_no_memory(diagnostic) : BF_OK;
   return bf_fail(diagnostic, BF_UNSUPPORTED,
                  "no such form: no '%s' hash gives the same banks as %.200s", form, hash->text);
 }

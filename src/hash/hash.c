@@ -49,7 +49,7 @@ int bf_hash_from_rows(const uint64_t *row, const bf_geometry *geometry, bf_hash 
                       bf_diagnostic *diagnostic) {
   *out = NULL;
   int error = bf_hash_check_geometry(geometry, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   bf_gf2_matrix banks = {.rows = geometry->bank_bits, .columns = geometry->address_bits};
   for (unsigned i = 0; i < geometry->bank_bits; i++) {
@@ -60,7 +60,7 @@ int bf_hash_from_rows(const uint64_t *row, const bf_geometry *geometry, bf_hash 
   }
   bf_hash *hash = calloc(1, sizeof *hash);
   if (!hash)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   hash->geometry = *geometry;
   if (!bf_gf2_complete(&banks, &hash->forward)) {
     unsigned rank = bf_gf2_rank(banks.row, banks.rows);
@@ -70,7 +70,7 @@ int bf_hash_from_rows(const uint64_t *row, const bf_geometry *geometry, bf_hash 
                    1u << geometry->bank_bits, geometry->bank_bits);
   }
   error = bf_hash_finish_linear(hash, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     bf_hash_free(hash);
     return error;
   }

@@ -52,7 +52,7 @@ static int add(reading *r, char *kernel, char *array, const char *form, const ch
   bf_diagnostic fault;
   entry *made = bf_arena_alloc(&r->list->arena, sizeof *made);
   if (!made)
-    return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(r->diagnostic);
   int error = bf_hash_parse(form, &r->geometry, &made->hash, &fault);
   if (error == BF_BAD_INPUT)
     return FAIL(at + (fault.column ? fault.column - 1 : 0), "%s", fault.message);
@@ -95,7 +95,7 @@ static int read_line(reading *r) {
     return FAIL(rest, "a line is a kernel and its hash, and nothing more");
   char *name = copy_word(r, kernel, kernel_length), *form = copy_word(r, hash, hash_length);
   if (!name || !form)
-    return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(r->diagnostic);
   char *array;
   BF_TRY(cut_array(r, kernel, name, &array));
   if (find(r->list, name, array))
@@ -112,7 +112,7 @@ static int read_lines(reading *r, const char *text) {
     bf_text_add(&line, at, length);
     r->line = line.data;
     r->number++;
-    error = line.failed ? bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory") : read_line(r);
+    error = line.failed ? bf_no_memory(r->diagnostic) : read_line(r);
     at += length + (at[length] == '\n');
   }
   bf_text_free(&line);
@@ -123,7 +123,7 @@ int bf_hash_list_parse(const char *file, const char *text, bf_geometry geometry,
                        bf_hash_list **list, bf_diagnostic *diagnostic) {
   bf_hash_list *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   reading r = {.list = made, .geometry = geometry, .file = file, .diagnostic = diagnostic};
   int error = read_lines(&r, text);
   if (!error && !made->first)
@@ -137,22 +137,10 @@ int bf_hash_list_parse(const char *file, const char *text, bf_geometry geometry,
 
 /* The whole file as text. */
 static int read_text(const char *path, bf_text *text, bf_diagnostic *diagnostic) {
-  bf_reader *reader;
-  BF_TRY(bf_reader_open(path, &reader, diagnostic));
-  char piece[1 << 12];
-  size_t got = 1;
-  int error = BF_OK;
-  while (!error && got && text->size <= MOST_BYTES) {
-    error = bf_reader_read(reader, piece, sizeof piece, &got, diagnostic);
-    if (!error)
-      bf_text_add(text, piece, got);
-  }
-  bf_reader_close(reader);
-  if (!error && text->failed)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  int error = bf_read_file(path, MOST_BYTES, text, diagnostic);
   if (!error && text->size > MOST_BYTES)
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, path, "too large for a file of hashes");
-  if (!error && text->size && memchr(text->data, 0, text->size))
+  if (!error && memchr(text->data, 0, text->size))
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, path, "a file of hashes is text");
   return error;
 }
@@ -162,7 +150,7 @@ int bf_hash_list_read(const char *path, bf_geometry geometry, bf_hash_list **lis
   bf_text text = {0};
   int error = read_text(path, &text, diagnostic);
   if (!error)
-    error = bf_hash_list_parse(path, text.data ? text.data : "", geometry, list, diagnostic);
+    error = bf_hash_list_parse(path, text.data, geometry, list, diagnostic);
   bf_text_free(&text);
   return error;
 }

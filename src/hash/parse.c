@@ -321,15 +321,15 @@ int bf_hash_parse(const char *text, const bf_geometry *geometry, bf_hash **out,
                   bf_diagnostic *diagnostic) {
   *out = NULL;
   int error = bf_hash_check_geometry(geometry, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   bf_hash *hash = calloc(1, sizeof *hash);
   if (!hash)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   hash->geometry = *geometry;
   parser p = {.text = text, .cursor = text, .hash = hash, .diagnostic = diagnostic};
   error = parse_any(&p);
-  if (error != BF_OK) {
+  if (error) {
     bf_hash_free(hash);
     return error;
   }

@@ -23,7 +23,7 @@ enum { MOST_PIXEL_BYTES = 8 };
 static void on_read(png_structp png, png_bytep bytes, size_t size) {
   image_png *own = png_get_io_ptr(png);
   own->error = bf_image_source_take(own->source, bytes, size, own->diagnostic);
-  if (own->error != BF_OK)
+  if (own->error)
     png_longjmp(png, 1);
 }
 
@@ -48,10 +48,10 @@ static void ask_for_samples(image_png *own) {
 
 /* The fault of the call that failed. */
 static int failed(image_png *own) {
-  if (own->error != BF_OK)
+  if (own->error)
     return own->error;
   if (own->fault.is_memory)
-    return bf_fail(own->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(own->diagnostic);
   return bf_fail_file(own->diagnostic, BF_BAD_INPUT, own->source->name, "PNG, before byte %llu: %s",
                       (unsigned long long)bf_image_source_offset(own->source), own->fault.message);
 }
@@ -85,7 +85,7 @@ int bf_image_open_png(bf_image_reader *reader, bf_diagnostic *diagnostic) {
     own->info = own->png ? png_create_info_struct(own->png) : NULL;
   }
   if (!own || !own->info)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   own->source = &reader->source;
   own->diagnostic = diagnostic;
   BF_TRY(read_header(own, &reader->format));
@@ -126,7 +126,7 @@ static int read_interlaced(bf_image_reader *reader, bf_diagnostic *diagnostic) {
                         (unsigned long long)bytes, (unsigned long long)BF_IMAGE_MOST_WHOLE_BYTES);
   own->whole = calloc((size_t)bytes, 1);
   if (!own->whole)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (unsigned pass = 0; pass < own->passes; pass++)
     BF_TRY(read_rows(own, format->height, bf_image_row_bytes(format), own->whole,
                      pass + 1 == own->passes));

@@ -1,6 +1,6 @@
-/* What libpng calls when it reads and when it writes. libpng leaves by longjmp when something is
- * wrong: every call of it happens in a function that begins with setjmp and has no variables of its
- * own that change in between. */
+/* Inside room image: what libpng calls when it reads and when it writes. libpng leaves by longjmp
+ * when something is wrong: every call of it happens in a function that begins with setjmp and has
+ * no variables of its own that change in between. */
 #ifndef BF_IMAGE_PNG_CALLS_H
 #define BF_IMAGE_PNG_CALLS_H
 

@@ -92,9 +92,9 @@ static int open_kind(bf_image_reader *reader, bf_diagnostic *diagnostic) {
 /* Reads the header behind the source that is set, or gives up the reader. */
 static int finish_open(bf_image_reader *made, int error, bf_image_reader **reader,
                        bf_diagnostic *diagnostic) {
-  if (error == BF_OK)
+  if (!error)
     error = open_kind(made, diagnostic);
-  if (error != BF_OK)
+  if (error)
     bf_image_close(made);
   else
     *reader = made;
@@ -105,7 +105,7 @@ int bf_image_open(const char *path, bf_image_reader **reader, bf_diagnostic *dia
   *reader = NULL;
   bf_image_reader *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = bf_image_source_open(path, &made->source, diagnostic);
   return finish_open(made, error, reader, diagnostic);
 }
@@ -115,7 +115,7 @@ int bf_image_open_bytes(const char *name, const void *bytes, size_t size, bf_ima
   *reader = NULL;
   bf_image_reader *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   bf_image_source_set(name, bytes, size, &made->source);
   return finish_open(made, BF_OK, reader, diagnostic);
 }
@@ -136,7 +136,7 @@ int bf_image_read(bf_image_reader *reader, uint32_t rows, void *pixels, bf_diagn
     return BF_OK;
   int error = reader->png ? bf_image_read_png(reader, rows, pixels, diagnostic)
                           : bf_image_read_pnm(reader, rows, pixels, diagnostic);
-  reader->is_broken = error != BF_OK;
+  reader->is_broken = error;
   reader->next_row += rows;
   return error;
 }
@@ -170,10 +170,10 @@ int bf_image_load(const char *path, bf_image_format *format, void **pixels,
   BF_TRY(bf_image_open(path, &reader, diagnostic));
   *format = reader->format;
   int error = allocate_whole(reader, pixels, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_image_read(reader, format->height, *pixels, diagnostic);
   bf_image_close(reader);
-  if (error != BF_OK) {
+  if (error) {
     free(*pixels);
     *pixels = NULL;
   }

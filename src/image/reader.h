@@ -1,4 +1,4 @@
-/* What readers of the file formats share. */
+/* Inside room image: what readers of the file formats share. */
 #ifndef BF_IMAGE_READER_H
 #define BF_IMAGE_READER_H
 

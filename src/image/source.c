@@ -13,7 +13,7 @@ int bf_image_source_open(const char *path, image_source *source, bf_diagnostic *
   BF_TRY(bf_reader_open(path, &source->file, diagnostic));
   source->buffer = malloc(BUFFER_BYTES);
   if (!source->buffer)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   source->data = source->buffer;
   return BF_OK;
 }

@@ -1,4 +1,5 @@
-/* Where the bytes of an image come from: a file, read piece by piece, or memory. */
+/* Inside room image: where the bytes of an image come from: a file, read piece by piece, or memory.
+ */
 #ifndef BF_IMAGE_SOURCE_H
 #define BF_IMAGE_SOURCE_H
 

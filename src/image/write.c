@@ -44,7 +44,7 @@ int bf_image_encode_png(const bf_image_format *format, const void *pixels, bf_te
   const bool is_encoded = info && encode(png, info, format, pixels, out);
   png_destroy_write_struct(&png, &info);
   if (fault.is_memory || out->failed)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   return is_encoded
              ? BF_OK
              : bf_fail(diagnostic, BF_UNSUPPORTED, "cannot make a PNG image: %s", fault.message);
@@ -78,7 +78,7 @@ int bf_image_encode_pnm(const bf_image_format *format, const void *pixels, bf_te
     bf_text_add(out, pixels, (size_t)bytes);
   else
     add_words(pixels, bytes / 2, out);
-  return out->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+  return out->failed ? bf_no_memory(diagnostic) : BF_OK;
 }
 
 /* ---- Files ---- */
@@ -93,7 +93,7 @@ int bf_image_write(const char *path, const bf_image_format *format, const void *
   bf_text file = {0};
   int error = is_pnm_path(path) ? bf_image_encode_pnm(format, pixels, &file, diagnostic)
                                 : bf_image_encode_png(format, pixels, &file, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_write_file(path, file.data, file.size, diagnostic);
   bf_text_free(&file);
   return error;

@@ -348,9 +348,7 @@ int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lo
   memset(count, 0, sizeof *count);
   bf_trace_limits limits = bf_machine_limits(machine);
   int fault;
-  int error = bf_access_check(access, &limits, &fault, diagnostic);
-  if (error != BF_OK)
-    return error;
+  BF_TRY(bf_access_check(access, &limits, &fault, diagnostic));
   const bf_op_rule *rule = &machine->op[access->op];
   switch (rule->rule) {
   case BF_RULE_NONE:
@@ -374,7 +372,7 @@ int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lo
   }
   count->estimated =
       rule->estimated || bf_groups_of(machine, access->op, access->width_bytes)->estimated;
-  uint32_t wavefronts = count->wavefronts_load + count->wavefronts_store + count->wavefronts_atomic;
+  uint32_t wavefronts = (uint32_t)bf_count_wavefronts(count);
   count->conflicts = wavefronts > count->ideal ? wavefronts - count->ideal : 0;
   return BF_OK;
 }

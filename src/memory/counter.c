@@ -128,7 +128,7 @@ static int make_locks(bf_counter *counter, bf_diagnostic *diagnostic) {
     counter->locks =
         bf_lock_counter_create(machine, counter->hash, counter->lock_hash, machine->op[op].locks);
     if (!counter->locks)
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      return bf_no_memory(diagnostic);
   }
   return BF_OK;
 }
@@ -163,7 +163,7 @@ int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter
   int error = BF_OK;
   *out = NULL;
   if (!counter)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   counter->machine = machine;
   if (!hash || strcmp(bf_hash_text(hash), "none") == 0)
     error = bf_hash_parse("none", &geometry, &counter->own_hash, diagnostic);
@@ -171,14 +171,14 @@ int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter
   counter->kernel = bf_memo_best();
   counter->phase = 1;
   counter->lanes_mask = machine->lanes >= 32 ? UINT32_MAX : (1U << machine->lanes) - 1;
-  if (error == BF_OK && !allocate(counter))
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error == BF_OK)
+  if (!error && !allocate(counter))
+    error = bf_no_memory(diagnostic);
+  if (!error)
     error = make_locks(counter, diagnostic);
-  for (int op = 0; error == BF_OK && op < BF_OP_COUNT; op++)
+  for (int op = 0; !error && op < BF_OP_COUNT; op++)
     for (unsigned w = 0; w < BF_WIDTHS; w++)
       make_plan(counter, (bf_op)op, 1U << w, &counter->plans[op][w]);
-  if (error == BF_OK)
+  if (!error)
     *out = counter;
   else
     bf_counter_free(counter);
@@ -378,7 +378,7 @@ int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, 
     return BF_OK;
   }
   int error = count_new(counter, plan, right, op, width_bytes, mask, address, count, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     memo->count = *count;
   else if (!found)
     memo->key = 0;

@@ -5,9 +5,7 @@
 
 enum { MOST_FILE_BYTES = 1 << 20 };
 
-int bf_lines_no_memory(bf_lines *r) {
-  return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
-}
+int bf_lines_no_memory(bf_lines *r) { return bf_no_memory(r->diagnostic); }
 
 /* ---- From text to words ---- */
 
@@ -191,34 +189,14 @@ int bf_lines_fact(bf_lines *r, unsigned key_words, bf_machine_fact *fact) {
 
 /* ---- Files ---- */
 
-static int read_all(bf_reader *reader, const char *path, const char *kind, bf_text *text,
-                    bf_diagnostic *diagnostic) {
-  char buffer[4096];
-  for (;;) {
-    size_t got;
-    int error = bf_reader_read(reader, buffer, sizeof buffer, &got, diagnostic);
-    if (error != BF_OK || got == 0)
-      return error;
-    if (memchr(buffer, 0, got))
-      return bf_fail_file(diagnostic, BF_BAD_INPUT, path, "not a %s file: it holds a zero byte",
-                          kind);
-    bf_text_add(text, buffer, got);
-    if (text->failed)
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-    if (text->size > MOST_FILE_BYTES)
-      return bf_fail_file(diagnostic, BF_BAD_INPUT, path, "not a %s file: it is larger than 1 MiB",
-                          kind);
-  }
-}
-
 int bf_lines_read_file(const char *path, const char *kind, bf_text *text,
                        bf_diagnostic *diagnostic) {
-  bf_reader *reader;
-  BF_TRY(bf_reader_open(path, &reader, diagnostic));
-  int error = read_all(reader, path, kind, text, diagnostic);
-  if (error == BF_OK)
-    bf_text_puts(text, ""); /* ends it, also where the file is empty */
-  bf_reader_close(reader);
-  return error != BF_OK || !text->failed ? error
-                                         : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  BF_TRY(bf_read_file(path, MOST_FILE_BYTES, text, diagnostic));
+  if (memchr(text->data, 0, text->size))
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, path, "not a %s file: it holds a zero byte",
+                        kind);
+  if (text->size > MOST_FILE_BYTES)
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, path, "not a %s file: it is larger than 1 MiB",
+                        kind);
+  return BF_OK;
 }

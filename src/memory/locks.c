@@ -156,7 +156,7 @@ void bf_locks_loop_halves(const bf_machine *machine, const bf_hash *hash, const 
 }
 
 /* Which of the locks of its bank a word uses: bits above the bank, folded by the lock hash with the
- * four bits above them (Table I of document 001: addr[11:7] xor or add addr[15:12]). */
+ * four bits above them (Table I of braak13: addr[11:7] xor or add addr[15:12]). */
 static uint32_t lock_in_bank(const bf_machine *machine, bf_lock_hash lock_hash, uint32_t word,
                              uint32_t locks_per_bank) {
   uint32_t high = word >> machine->bank_bits;

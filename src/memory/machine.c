@@ -148,27 +148,27 @@ static int check_overrides(const bf_overrides *overrides, bf_diagnostic *diagnos
 static int apply_overrides(bf_machine *machine, const bf_overrides *overrides,
                            bf_diagnostic *diagnostic) {
   int error = check_overrides(overrides, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   if (overrides->banks) {
     machine->bank_bits = (unsigned)__builtin_ctz(overrides->banks);
     error = override_fact(machine, "banks", overrides->banks);
   }
-  if (error == BF_OK && overrides->word_bytes) {
+  if (!error && overrides->word_bytes) {
     machine->word_bytes = overrides->word_bytes;
     error = override_fact(machine, "word_bytes", overrides->word_bytes);
   }
-  if (error == BF_OK && overrides->address_bits) {
+  if (!error && overrides->address_bits) {
     machine->capacity_bytes = (uint64_t)machine->word_bytes << overrides->address_bits;
     error = override_fact(machine, "capacity_bytes", machine->capacity_bytes);
   }
-  if (error == BF_OK && overrides->lanes)
+  if (!error && overrides->lanes)
     error = override_fact(machine, "lanes", overrides->lanes);
-  if (error != BF_OK)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (error)
+    return bf_no_memory(diagnostic);
   if (overrides->lanes)
     error = override_lanes(machine, overrides->lanes, diagnostic);
-  return error == BF_OK ? bf_machine_measure(machine, diagnostic) : error;
+  return !error ? bf_machine_measure(machine, diagnostic) : error;
 }
 
 /* ---- Loading ---- */
@@ -199,7 +199,7 @@ static int load_builtin(const char *name, bf_machine **machine, bf_diagnostic *d
 static int load_file(const char *path, bf_machine **machine, bf_diagnostic *diagnostic) {
   bf_text text = {0};
   int error = bf_lines_read_file(path, "machine", &text, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_machine_parse(path, text.data, machine, diagnostic);
   bf_text_free(&text);
   return error;
@@ -211,9 +211,9 @@ int bf_machine_load(const char *name, const bf_overrides *overrides, bf_machine 
   bf_machine *loaded = NULL;
   int error = strpbrk(name, "/.") ? load_file(name, &loaded, diagnostic)
                                   : load_builtin(name, &loaded, diagnostic);
-  if (error == BF_OK && overrides)
+  if (!error && overrides)
     error = apply_overrides(loaded, overrides, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     bf_machine_free(loaded);
     return error;
   }

@@ -383,7 +383,7 @@ int bf_machine_parse(const char *file, const char *text, bf_machine **machine,
     return bf_lines_no_memory(&r.lines);
   r.lines.arena = &r.machine->arena;
   int error = parse_text(&r, text);
-  if (error != BF_OK) {
+  if (error) {
     bf_machine_free(r.machine);
     return error;
   }

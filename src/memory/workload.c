@@ -6,7 +6,7 @@ static int explain(int error, const char *path, bf_diagnostic *diagnostic) {
   if (error == BF_UNSUPPORTED)
     return bf_fail_file(diagnostic, error, path,
                         "too many distinct accesses or sites to keep in memory");
-  return bf_fail(diagnostic, error, "out of memory");
+  return bf_no_memory(diagnostic);
 }
 
 static int add_all(bf_trace *trace, const char *path, bf_workload *workload,
@@ -15,7 +15,7 @@ static int add_all(bf_trace *trace, const char *path, bf_workload *workload,
   int result;
   while ((result = bf_trace_next(trace, &access, diagnostic)) > 0) {
     int error = bf_workload_add(workload, &access);
-    if (error != BF_OK)
+    if (error)
       return explain(error, path, diagnostic);
   }
   return result;
@@ -32,14 +32,13 @@ int bf_workload_read_form(const char *path, bf_trace_form form, const bf_machine
   bf_trace_limits limits = bf_machine_limits(machine);
   bf_trace *trace;
   int error = bf_trace_open_form(path, form, &limits, &trace, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   bf_workload *workload;
-  error = bf_workload_create(&workload) == BF_OK
-              ? add_all(trace, path, workload, diagnostic)
-              : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  error = bf_workload_create(&workload) == BF_OK ? add_all(trace, path, workload, diagnostic)
+                                                 : bf_no_memory(diagnostic);
   bf_trace_close(trace);
-  if (error != BF_OK)
+  if (error)
     bf_workload_free(workload);
   else
     *out = workload;

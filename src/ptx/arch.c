@@ -115,7 +115,7 @@ int bf_fatbin_no_ptx(const bf_fatbin *fatbin, unsigned module, bf_arch wanted,
   if (module)
     snprintf(where, sizeof where, " in module %u", module);
   int error = there.failed
-                  ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory")
+                  ? bf_no_memory(diagnostic)
                   : bf_fail_file(diagnostic, BF_UNSUPPORTED, fatbin->name,
                                  "no PTX%s%s%s; there is %s", wanted.sm ? " that runs on " : "",
                                  wanted.sm ? bf_arch_print(wanted, arch) : "", where,

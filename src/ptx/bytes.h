@@ -1,4 +1,4 @@
-/* Little-endian numbers in bytes, and faults at a byte of a file. */
+/* ptx/bytes: little-endian numbers in bytes, and faults at a byte of a file. */
 #ifndef BF_PTX_BYTES_H
 #define BF_PTX_BYTES_H
 

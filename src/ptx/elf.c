@@ -86,7 +86,7 @@ static int combine(const reader *r, const range_list *sections, const range_list
   uint64_t covered = 0;
   elf->ranges = bf_arena_alloc(arena, most * sizeof *elf->ranges);
   if (!elf->ranges)
-    return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(r->diagnostic);
   for (size_t i = 0; i < segments->count; i++) {
     uint64_t end = segments->ranges[i].begin + segments->ranges[i].size;
     uint64_t from = segments->ranges[i].begin > covered ? segments->ranges[i].begin : covered;
@@ -189,21 +189,21 @@ static int add_section(const reader *r, const unsigned char *header, const char 
 static int list_sections(const reader *r, bf_arena *arena, range_list *sections) {
   section_table table;
   int error = find_sections(r, &table);
-  if (error != BF_OK)
+  if (error)
     return error;
   uint64_t count = 0;
   for (uint64_t i = 0; i < table.count; i++)
     count += fatbin_section(r, &table, section_at(r, &table, i)) != NULL;
   sections->ranges = bf_arena_alloc(arena, count * sizeof *sections->ranges);
   if (!sections->ranges)
-    return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
-  for (uint64_t i = 0; i < table.count && error == BF_OK; i++) {
+    return bf_no_memory(r->diagnostic);
+  for (uint64_t i = 0; i < table.count && !error; i++) {
     const unsigned char *header = section_at(r, &table, i);
     const char *section = fatbin_section(r, &table, header);
     if (section)
       error = add_section(r, header, section, sections);
   }
-  return error == BF_OK ? order_sections(r, sections) : error;
+  return !error ? order_sections(r, sections) : error;
 }
 
 /* ---- Segments ---- */
@@ -220,7 +220,7 @@ static int list_segments(const reader *r, bf_arena *arena, range_list *segments)
                         (unsigned long long)count, (unsigned long long)offset);
   segments->ranges = bf_arena_alloc(arena, count * sizeof *segments->ranges);
   if (!segments->ranges)
-    return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(r->diagnostic);
   for (uint64_t i = 0; i < count; i++) {
     const unsigned char *header = r->bytes + offset + i * SEGMENT_BYTES;
     bf_elf_range range = {bf_read_u64(header + 8), bf_read_u64(header + 32), NULL};
@@ -262,7 +262,7 @@ int bf_elf_read(const char *name, const unsigned char *bytes, uint64_t size, bf_
   }
   range_list sections = {0}, segments = {0};
   int error = list_sections(&r, arena, &sections);
-  if (error == BF_OK)
+  if (!error)
     error = list_segments(&r, arena, &segments);
-  return error == BF_OK ? combine(&r, &sections, &segments, arena, elf) : error;
+  return !error ? combine(&r, &sections, &segments, arena, elf) : error;
 }

@@ -1,4 +1,4 @@
-/* Where an ELF file may hold fat binaries. */
+/* Inside room ptx: where an ELF file may hold fat binaries. */
 #ifndef BF_PTX_ELF_H
 #define BF_PTX_ELF_H
 

@@ -39,7 +39,7 @@ static int add_image(bf_fatbin *fatbin, const bf_image *image, bf_diagnostic *di
     size_t capacity = fatbin->image_capacity ? fatbin->image_capacity * 2 : 8;
     bf_image *images = realloc(fatbin->images, capacity * sizeof *images);
     if (!images)
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      return bf_no_memory(diagnostic);
     fatbin->images = images;
     fatbin->image_capacity = capacity;
   }
@@ -63,7 +63,7 @@ static int read_header_text(bf_fatbin *fatbin, const bf_image *image, uint64_t h
                         "%s lies outside the header of its image", what);
   char *copy = bf_arena_alloc(&fatbin->arena, (size_t)size + 1);
   if (!copy)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   memcpy(copy, fatbin->bytes + image->offset + offset, size);
   *text = copy;
   return BF_OK;
@@ -76,7 +76,7 @@ static int read_names(bf_fatbin *fatbin, bf_image *image, uint64_t header_bytes,
   int error = read_header_text(fatbin, image, header_bytes, bf_read_u32(header + 32),
                                bf_read_u32(header + 36), "a name", &image->identifier, diagnostic);
   uint32_t options = bf_read_u32(header + 20);
-  if (error != BF_OK || options == 0)
+  if (error || options == 0)
     return error;
   if (!bf_fits(options, 8, header_bytes))
     return bf_fail_byte(diagnostic, BF_BAD_INPUT, fatbin->name, image->offset + 20,
@@ -149,10 +149,10 @@ static int read_image(bf_fatbin *fatbin, uint64_t offset, uint64_t end, const ch
                        : image.flags & FLAG_ARCH_FAMILY ? 'f'
                                                         : 0;
   int error = read_packing(fatbin, &image, payload_bytes, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = read_names(fatbin, &image, header_bytes, diagnostic);
   *next = image.payload + payload_bytes;
-  return error == BF_OK ? add_image(fatbin, &image, diagnostic) : error;
+  return !error ? add_image(fatbin, &image, diagnostic) : error;
 }
 
 /* ---- Modules ---- */
@@ -190,7 +190,7 @@ static int read_module(bf_fatbin *fatbin, uint64_t offset, uint64_t end, const c
   fatbin->module_count++;
   *next = offset + bytes;
   int error = BF_OK;
-  for (uint64_t at = offset + header_bytes; at < *next && error == BF_OK;)
+  for (uint64_t at = offset + header_bytes; at < *next && !error;)
     error = read_image(fatbin, at, *next, section, &at, diagnostic);
   return error;
 }
@@ -199,7 +199,7 @@ static int read_module(bf_fatbin *fatbin, uint64_t offset, uint64_t end, const c
 static int read_modules(bf_fatbin *fatbin, uint64_t offset, uint64_t end, const char *section,
                         bf_diagnostic *diagnostic) {
   int error = BF_OK;
-  while (offset < end && error == BF_OK) {
+  while (offset < end && !error) {
     if (fatbin->bytes[offset] == 0)
       offset++;
     else
@@ -224,7 +224,7 @@ static int search_modules(bf_fatbin *fatbin, uint64_t offset, uint64_t end,
                           bf_diagnostic *diagnostic) {
   int error = BF_OK;
   offset = (offset + 7) / 8 * 8;
-  while (offset < end && error == BF_OK) {
+  while (offset < end && !error) {
     uint64_t next = offset + 8;
     if (looks_like_module(fatbin, offset, end))
       error = read_module(fatbin, offset, end, NULL, &next, diagnostic);
@@ -251,17 +251,17 @@ static int read_elf(bf_fatbin *fatbin, bf_diagnostic *diagnostic) {
   bf_elf elf;
   int error =
       bf_elf_read(fatbin->name, fatbin->bytes, fatbin->size, &fatbin->arena, &elf, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   if (elf.is_cubin)
     return read_cubin(fatbin, elf.arch, diagnostic);
-  for (size_t i = 0; i < elf.range_count && error == BF_OK; i++) {
+  for (size_t i = 0; i < elf.range_count && !error; i++) {
     const bf_elf_range *range = &elf.ranges[i];
     uint64_t end = range->begin + range->size;
     error = range->section ? read_modules(fatbin, range->begin, end, range->section, diagnostic)
                            : search_modules(fatbin, range->begin, end, diagnostic);
   }
-  if (error == BF_OK && fatbin->image_count == 0)
+  if (!error && fatbin->image_count == 0)
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, fatbin->name,
                          "an ELF file without CUDA code: no section .nv_fatbin or __nv_relfatbin, "
                          "and no fat binary in its segments");
@@ -276,12 +276,12 @@ static int read_ptx(bf_fatbin *fatbin, bf_diagnostic *diagnostic) {
                     .bytes = fatbin->size};
   int error = bf_ptx_text_describe(fatbin->name, (const char *)fatbin->bytes, fatbin->size, &image,
                                    diagnostic);
-  return error == BF_OK ? add_image(fatbin, &image, diagnostic) : error;
+  return !error ? add_image(fatbin, &image, diagnostic) : error;
 }
 
 static int read_bare(bf_fatbin *fatbin, bf_diagnostic *diagnostic) {
   int error = read_modules(fatbin, 0, fatbin->size, NULL, diagnostic);
-  if (error == BF_OK && fatbin->image_count == 0)
+  if (!error && fatbin->image_count == 0)
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, fatbin->name, "a fat binary without images");
   return error;
 }
@@ -321,9 +321,8 @@ static int finish(bf_fatbin *fatbin, const char *name, const unsigned char *byte
   fatbin->name = bf_arena_copy(&fatbin->arena, name);
   fatbin->bytes = bytes;
   fatbin->size = size;
-  int error = fatbin->name ? read_images(fatbin, diagnostic)
-                           : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error != BF_OK)
+  int error = fatbin->name ? read_images(fatbin, diagnostic) : bf_no_memory(diagnostic);
+  if (error)
     bf_fatbin_close(fatbin);
   else
     *out = fatbin;
@@ -335,7 +334,7 @@ int bf_fatbin_read(const char *name, const void *bytes, uint64_t size, bf_fatbin
   *out = NULL;
   bf_fatbin *fatbin = calloc(1, sizeof *fatbin);
   if (!fatbin)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   return finish(fatbin, name, bytes, size, out, diagnostic);
 }
 
@@ -346,7 +345,7 @@ static int check_content(const char *name, const bf_text *content, size_t got,
   enum { LOOK_BYTES = 1 << 20 };
   const unsigned char *bytes = (const unsigned char *)content->data;
   if (content->failed)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   if (content->size >= LOOK_BYTES && content->size - got < LOOK_BYTES &&
       !is_known(bytes, content->size))
     return refuse_unknown(name, bytes, content->size, diagnostic);
@@ -362,16 +361,15 @@ static int read_file(const char *path, const char *name, bf_text *content,
   enum { CHUNK_BYTES = 1 << 16 };
   bf_reader *reader;
   char *chunk = malloc(CHUNK_BYTES);
-  int error = chunk ? bf_reader_open(path, &reader, diagnostic)
-                    : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error != BF_OK) {
+  int error = chunk ? bf_reader_open(path, &reader, diagnostic) : bf_no_memory(diagnostic);
+  if (error) {
     free(chunk);
     return error;
   }
   size_t got = 1;
-  while (error == BF_OK && got) {
+  while (!error && got) {
     error = bf_reader_read(reader, chunk, CHUNK_BYTES, &got, diagnostic);
-    if (error == BF_OK && got) {
+    if (!error && got) {
       bf_text_add(content, chunk, got);
       error = check_content(name, content, got, diagnostic);
     }
@@ -386,10 +384,10 @@ int bf_fatbin_open(const char *path, bf_fatbin **out, bf_diagnostic *diagnostic)
   const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
   bf_text content = {0};
   int error = read_file(path, name, &content, diagnostic);
-  bf_fatbin *fatbin = error == BF_OK ? calloc(1, sizeof *fatbin) : NULL;
-  if (error == BF_OK && !fatbin)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error != BF_OK) {
+  bf_fatbin *fatbin = !error ? calloc(1, sizeof *fatbin) : NULL;
+  if (!error && !fatbin)
+    error = bf_no_memory(diagnostic);
+  if (error) {
     bf_text_free(&content);
     return error;
   }

@@ -76,10 +76,6 @@ static void mark_leaders(builder *b) {
   }
 }
 
-static int no_memory(bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-}
-
 /* Cuts the instructions into blocks; false when memory is exhausted. */
 static bool cut(builder *b) {
   uint32_t count = b->function->instructions, blocks = 0;
@@ -295,7 +291,7 @@ int bf_ptx_flow_create(const bf_ptx_function *function, bf_ptx_flow **flow,
   builder b = {.function = function, .flow = calloc(1, sizeof(bf_ptx_flow))};
   *flow = NULL;
   if (!b.flow)
-    return no_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   bool fine = build(&b);
   free(b.leads);
   free(b.order);
@@ -304,7 +300,7 @@ int bf_ptx_flow_create(const bf_ptx_function *function, bf_ptx_flow **flow,
   free(b.first_predecessor);
   if (!fine) {
     bf_ptx_flow_free(b.flow);
-    return no_memory(diagnostic);
+    return bf_no_memory(diagnostic);
   }
   *flow = b.flow;
   return BF_OK;

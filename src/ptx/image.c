@@ -80,18 +80,18 @@ int bf_fatbin_text(const bf_fatbin *fatbin, const bf_image *image, bf_text *text
                         "this image is of kind %s and holds no PTX",
                         bf_image_kind_name(image->kind));
   int error = check_size(fatbin, image, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   text->data = malloc(image->bytes + 1);
   if (!text->data)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   text->size = image->bytes;
   text->capacity = image->bytes + 1;
   text->data[text->size] = 0;
   error = decode(fatbin, image, (unsigned char *)text->data, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = cut_text(fatbin, image, text, diagnostic);
-  if (error != BF_OK)
+  if (error)
     bf_text_free(text);
   return error;
 }

@@ -213,7 +213,7 @@ int bf_ptx_lex(lexer *l, token *t) {
   t->at = l->cursor;
   t->line = l->line;
   t->line_start = l->line_start;
-  if (error != BF_OK || l->cursor >= l->end)
+  if (error || l->cursor >= l->end)
     return error;
   if (at_word(l->cursor))
     lex_word(l, t);

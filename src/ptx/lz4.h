@@ -1,4 +1,5 @@
-/* LZ4 blocks, as nvcc -compress-mode=speed and older toolkits store them: without a frame around.
+/* Inside room ptx: LZ4 blocks, as nvcc -compress-mode=speed and older toolkits store them: without
+ * a frame around.
  */
 #ifndef BF_PTX_LZ4_H
 #define BF_PTX_LZ4_H

@@ -535,12 +535,12 @@ static int merge(merger *m, const bf_ptx_module *module, unsigned architecture,
   m->is_extended = bf_arena_alloc(&m->arena, (size_t)function->registers + 1);
   m->element = bf_arena_alloc(&m->arena, (most_elements(function) + 1) * sizeof *m->element);
   if (!m->live || !m->is_extended || !m->element || !bf_ptx_tree_fill(m->flow, &m->arena, &m->tree))
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   BF_TRY(bf_ptx_places_fill(module, function, m->flow, &m->tree, architecture, &m->arena, &m->place,
                             diagnostic));
   mark_extended(m);
   if (!merge_loads(m))
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   merge_stores(m);
   return BF_OK;
 }
@@ -557,14 +557,14 @@ int bf_ptx_merges_create(const bf_ptx_module *module, const bf_ptx_function *fun
   }
   if (!m.merges || !m.merges->instruction) {
     bf_ptx_merges_free(m.merges);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   leave_as_written(&m);
   if (architecture)
     error = merge(&m, module, architecture, diagnostic);
   bf_ptx_flow_free(m.flow);
   bf_arena_free(&m.arena);
-  if (error == BF_OK)
+  if (!error)
     *out = m.merges;
   else
     bf_ptx_merges_free(m.merges);

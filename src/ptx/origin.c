@@ -216,7 +216,7 @@ int bf_ptx_origins_create(const bf_ptx_module *module, const bf_ptx_function *fu
   if (*out)
     return BF_OK;
   bf_ptx_origins_free(origins);
-  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return bf_no_memory(diagnostic);
 }
 
 void bf_ptx_origins_free(bf_ptx_origins *origins) {

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int bf_ptx_no_memory(parser *p) {
-  return bf_fail(p->lexer.diagnostic, BF_NO_MEMORY, "out of memory");
-}
+int bf_ptx_no_memory(parser *p) { return bf_no_memory(p->lexer.diagnostic); }
 
 void *bf_ptx_new(parser *p, size_t size) { return bf_arena_alloc(&p->module->arena, size); }
 
@@ -110,7 +108,7 @@ int bf_ptx_add_symbol(parser *p, const token *word, const char *name, bf_ptx_sym
   int error = bf_ptx_declare(&p->names, p->scope, name, symbol, &old);
   if (error == BF_NO_MEMORY)
     return bf_ptx_no_memory(p);
-  if (error == BF_OK) {
+  if (!error) {
     if (result)
       *result = symbol;
     return BF_OK;
@@ -476,12 +474,12 @@ int bf_ptx_parse(const char *file, const char *text, size_t size, bf_ptx_module 
   parser p = {.module = calloc(1, sizeof(bf_ptx_module))};
   *module = NULL;
   if (!p.module)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = parse_text(&p, file, text, size, diagnostic);
   bf_ptx_names_free(&p.names);
   free(p.operand);
   free(p.instruction);
-  if (error == BF_OK)
+  if (!error)
     *module = p.module;
   else
     bf_ptx_free(p.module);

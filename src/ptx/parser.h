@@ -1,5 +1,5 @@
-/* What the parser's files share: words, names and scopes, and the functions named after the piece
- * of grammar they parse. Inside room ptx only. */
+/* Inside room ptx: what the parser's files share: words, names and scopes, and the functions named
+ * after the piece of grammar they parse. Inside room ptx only. */
 #ifndef BF_PTX_PARSER_H
 #define BF_PTX_PARSER_H
 

@@ -652,5 +652,5 @@ int bf_ptx_places_fill(const bf_ptx_module *module, const bf_ptx_function *funct
   bool fine = a.place && analyse(&a);
   release(&a);
   *places = a.place;
-  return fine ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return fine ? BF_OK : bf_no_memory(diagnostic);
 }

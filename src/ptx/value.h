@@ -1,5 +1,5 @@
-/* Numbers for values: two registers with equal numbers hold the same, as long as the instructions
- * that computed them are not executed again in between. For place.c. */
+/* Inside room ptx: numbers for values: two registers with equal numbers hold the same, as long as
+ * the instructions that computed them are not executed again in between. For place.c. */
 #ifndef BF_PTX_VALUE_H
 #define BF_PTX_VALUE_H
 

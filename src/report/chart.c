@@ -488,5 +488,5 @@ int bf_chart_svg(const bf_chart *chart, bf_text *text, bf_diagnostic *diagnostic
               place(&layout.y, chart->reference), "reference", text);
   draw_legend(&layout, text);
   bf_text_puts(text, "</svg>\n");
-  return text->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+  return text->failed ? bf_no_memory(diagnostic) : BF_OK;
 }

@@ -68,10 +68,8 @@ static int draw_side(const bf_machine *machine, const bf_workload *workload, con
                      bf_diagnostic *diagnostic) {
   for (size_t i = 0; i < count; i++) {
     bf_picture *picture;
-    int error =
-        bf_picture_create(machine, hash, bf_workload_get(workload, index[i]), &picture, diagnostic);
-    if (error != BF_OK)
-      return error;
+    BF_TRY(bf_picture_create(machine, hash, bf_workload_get(workload, index[i]), &picture,
+                             diagnostic));
     draw_access(picture, x, HEAD + (unsigned)i * ROW, text);
     bf_picture_free(picture);
   }
@@ -93,7 +91,7 @@ int bf_page_heat_map(const bf_machine *machine, const bf_workload *workload,
   for (size_t i = 0; i < count; i++)
     draw_label(bf_workload_get(workload, index[i]), HEAD + (unsigned)i * ROW, text);
   int error = BF_OK;
-  for (unsigned s = 0; s < sides && error == BF_OK; s++) {
+  for (unsigned s = 0; s < sides && !error; s++) {
     unsigned x = LABEL + s * (side + GAP);
     draw_frame(x, columns, count, heads[s], text);
     error = draw_side(machine, workload, hashes[s], index, count, x, text, diagnostic);

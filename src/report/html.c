@@ -245,9 +245,9 @@ static int write_picture(part *p, const bf_access *access, bf_diagnostic *diagno
   bf_picture *pictures[2] = {NULL, NULL};
   unsigned count = is_none(p->hash[1]) ? 1 : 2;
   int error = BF_OK;
-  for (unsigned i = 0; i < count && error == BF_OK; i++)
+  for (unsigned i = 0; i < count && !error; i++)
     error = bf_picture_create(p->machine, p->hash[i], access, &pictures[i], diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     write_explanation(p, access);
     bf_text_puts(p->text, "<figure>\n");
     bf_draw_svg_inline((const bf_picture *const *)pictures, count, MOST_PICTURE_ROWS,
@@ -262,7 +262,7 @@ static int write_picture(part *p, const bf_access *access, bf_diagnostic *diagno
 /* The worst access of each of the worst sites. */
 static int write_pictures(part *p, bf_diagnostic *diagnostic) {
   int error = BF_OK;
-  for (size_t i = 0; i < p->tally->sites && i < p->options->pictures && error == BF_OK; i++) {
+  for (size_t i = 0; i < p->tally->sites && i < p->options->pictures && !error; i++) {
     if (p->tally->site[i].conflicts == 0)
       break;
     if (i == 0)
@@ -310,7 +310,7 @@ static int choose_worst(const part *p, size_t *index, bf_diagnostic *diagnostic)
   size_t size = bf_workload_size(p->input->workload), count = 0;
   ranked *order = calloc(size ? size : 1, sizeof *order);
   if (!order)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (size_t i = 0; i < size; i++)
     order[i] = (ranked){i, p->tally->conflicts[i] > p->tally->conflicts_after[i]
                                ? p->tally->conflicts[i]
@@ -349,9 +349,9 @@ static int part_open(part *p, bf_diagnostic *diagnostic) {
     return bf_fail(diagnostic, BF_BAD_INPUT, "%s: the ladder recommends no step", p->input->name);
   p->advice = &ladder->step[ladder->recommended];
   int error = bf_hash_parse("none", &geometry, &p->hash[0], diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_hash_parse(p->advice->hash, &geometry, &p->hash[1], diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_tally_create(p->machine, p->input->workload, p->hash[0], p->hash[1], &p->tally,
                             diagnostic);
   return error;
@@ -365,7 +365,7 @@ static void part_close(part *p) {
 
 static int write_part(part *p, bf_diagnostic *diagnostic) {
   int error = part_open(p, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     bf_text_puts(p->text, "<section>\n<h2>");
     bf_markup_escape(p->input->name, p->text);
     bf_text_puts(p->text, "</h2>\n");
@@ -374,9 +374,9 @@ static int write_part(part *p, bf_diagnostic *diagnostic) {
     write_sites(p);
     error = write_pictures(p, diagnostic);
   }
-  if (error == BF_OK)
+  if (!error)
     error = write_rest(p, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = write_heat_map(p, diagnostic);
   bf_text_puts(p->text, "</section>\n");
   part_close(p);
@@ -404,7 +404,7 @@ int bf_report_html(const bf_machine *machine, const bf_report_part *parts, size_
   unsigned identifier = 0;
   int error = BF_OK;
   write_head(machine, text);
-  for (size_t i = 0; i < count && error == BF_OK; i++) {
+  for (size_t i = 0; i < count && !error; i++) {
     part p = {.machine = machine,
               .input = &parts[i],
               .options = options,
@@ -414,8 +414,8 @@ int bf_report_html(const bf_machine *machine, const bf_report_part *parts, size_
     identifier = p.identifier;
   }
   bf_text_addf(text, "<footer>Written by Bankfold %s.</footer>\n</body>\n</html>\n", bf_version());
-  if (error == BF_OK && text->failed)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (!error && text->failed)
+    error = bf_no_memory(diagnostic);
   return error;
 }
 
@@ -476,10 +476,10 @@ int bf_report_json(const bf_machine *machine, const bf_report_part *parts, size_
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "machine", bf_machine_name(machine));
   bf_json_begin(&json, "workloads", '[', false);
-  for (size_t i = 0; i < count && error == BF_OK; i++) {
+  for (size_t i = 0; i < count && !error; i++) {
     part p = {.machine = machine, .input = &parts[i], .text = text};
     error = part_open(&p, diagnostic);
-    if (error == BF_OK)
+    if (!error)
       json_part(&p, &json);
     part_close(&p);
   }

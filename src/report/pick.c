@@ -23,7 +23,7 @@ static int consider(search_state *s, const bf_access *access, const char *path,
   if (s->line && access->line != s->line)
     return BF_OK;
   int error = bf_memory_count(s->machine, s->hash, access, &count, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return locate(diagnostic, path, access->line, error);
   if (!s->found || count.conflicts > s->most) {
     s->found = true;
@@ -37,10 +37,10 @@ static int search_trace(bf_trace *trace, const char *path, search_state *s,
                         bf_diagnostic *diagnostic) {
   bf_access access;
   int status, error = BF_OK;
-  while (error == BF_OK && !(s->line && s->found) &&
+  while (!error && !(s->line && s->found) &&
          (status = bf_trace_next(trace, &access, diagnostic)) != 0)
     error = status < 0 ? status : consider(s, &access, path, diagnostic);
-  if (error == BF_OK && !s->found)
+  if (!error && !s->found)
     error = locate(diagnostic, path, s->line,
                    bf_fail(diagnostic, BF_BAD_INPUT, "there is no access at this line"));
   return error;
@@ -55,13 +55,13 @@ int bf_report_pick(const char *path, uint64_t line, const bf_machine *machine, c
   if (!diagnostic)
     diagnostic = &unused;
   int error = bf_trace_open(path, &limits, &trace, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   error = search_trace(trace, path, &s, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     *access = s.best;
     if (s.best.site && !(access->site = bf_arena_copy(arena, s.best.site)))
-      error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      error = bf_no_memory(diagnostic);
   }
   bf_trace_close(trace);
   return error;

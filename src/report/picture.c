@@ -335,15 +335,15 @@ int bf_picture_create(const bf_machine *machine, const bf_hash *hash, const bf_a
   *out = NULL;
   bf_picture *picture = calloc(1, sizeof *picture);
   if (!picture)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   picture->machine = machine;
   picture->hash = hash;
   picture->access = access;
   picture->banks = 1u << machine->bank_bits;
   int error = bf_memory_count(machine, hash, access, &picture->count, diagnostic);
-  if (error == BF_OK && !(add_phases(picture) && choose_columns(picture)))
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error != BF_OK) {
+  if (!error && !(add_phases(picture) && choose_columns(picture)))
+    error = bf_no_memory(diagnostic);
+  if (error) {
     bf_picture_free(picture);
     return error;
   }
@@ -360,7 +360,7 @@ void bf_picture_free(bf_picture *picture) {
 
 unsigned bf_picture_wavefronts(const bf_picture *picture) {
   const bf_count *count = &picture->count;
-  return count->wavefronts_load + count->wavefronts_store + count->wavefronts_atomic;
+  return bf_count_wavefronts(count);
 }
 
 unsigned bf_picture_severity(const bf_picture_phase *phase, const bf_picture_cell *cell) {

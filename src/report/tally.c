@@ -49,17 +49,13 @@ static int worst_site_first(const void *a, const void *b) {
   return compare_numbers((int64_t)x->worst, (int64_t)y->worst);
 }
 
-static uint64_t wavefronts(const bf_count *count) {
-  return (uint64_t)count->wavefronts_load + count->wavefronts_store + count->wavefronts_atomic;
-}
-
 static void add_record(bf_tally_site *site, const record *r, const uint32_t *conflicts) {
   uint64_t times = r->access->count;
   if (site->accesses == 0 || conflicts[r->index] > conflicts[site->worst])
     site->worst = r->index;
   site->accesses++;
   site->executions += times;
-  site->wavefronts += times * wavefronts(&r->before);
+  site->wavefronts += times * bf_count_wavefronts(&r->before);
   site->ideal += times * r->before.ideal;
   site->conflicts += times * r->before.conflicts;
   site->conflicts_after += times * r->after.conflicts;
@@ -74,9 +70,9 @@ static int fill_records(const bf_machine *machine, const bf_workload *workload,
     r->index = i;
     r->pattern = bf_access_classify(r->access, machine->lanes, 1);
     int error = bf_memory_count(machine, before, r->access, &r->before, diagnostic);
-    if (error == BF_OK)
+    if (!error)
       error = bf_memory_count(machine, after, r->access, &r->after, diagnostic);
-    if (error != BF_OK)
+    if (error)
       return error;
   }
   return BF_OK;
@@ -112,10 +108,10 @@ int bf_tally_create(const bf_machine *machine, const bf_workload *workload, cons
     tally->conflicts_after = bf_arena_alloc(&tally->arena, size * sizeof *tally->conflicts_after);
   }
   if (!tally || !records || !tally->site || !tally->conflicts || !tally->conflicts_after)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error == BF_OK)
+    error = bf_no_memory(diagnostic);
+  if (!error)
     error = fill_records(machine, workload, before, after, records, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     qsort(records, size, sizeof *records, by_key);
     sum_sites(tally, records, size);
     *out = tally;

@@ -110,7 +110,7 @@ static int refuse_cycle(const checker *c, const bool *removed, unsigned n) {
       bf_text_addf(&path, " <- %s", c->graph->node[n].name);
   } while (n != first);
   int error = path.failed
-                  ? bf_fail(c->diagnostic, BF_NO_MEMORY, "out of memory")
+                  ? bf_no_memory(c->diagnostic)
                   : FAIL_IN(c, c->graph->node[n].line, c->graph->node[n].column,
                             "no initial value on the cycle %s: none of them can start", path.data);
   bf_text_free(&path);
@@ -121,9 +121,9 @@ static int check_cycles(const checker *c) {
   bool *removed = calloc(c->graph->nodes, sizeof *removed);
   int error = BF_OK;
   if (!removed)
-    return bf_fail(c->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(c->diagnostic);
   remove_startable(c->graph, removed);
-  for (unsigned n = 0; n < c->graph->nodes && error == BF_OK; n++)
+  for (unsigned n = 0; n < c->graph->nodes && !error; n++)
     if (!removed[n])
       error = refuse_cycle(c, removed, n);
   free(removed);

@@ -6,7 +6,7 @@
 #include "rgpu/map.h"
 #include "rgpu/sim.h"
 
-/* published: printed in document 002; derived: follows from what is printed; fitted: chosen so that
+/* published: printed in braak15; derived: follows from what is printed; fitted: chosen so that
  * a printed result comes out. */
 typedef struct bf_rgpu_constant {
   const char *name;

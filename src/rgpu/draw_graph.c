@@ -368,13 +368,12 @@ static int lay_out(layout *l) {
 int bf_rgpu_svg(const bf_rgpu_graph *graph, bf_text *text, bf_diagnostic *diagnostic) {
   layout l = {.graph = graph};
   int error = graph->nodes > MOST_NODES ? BF_UNSUPPORTED : lay_out(&l);
-  if (error == BF_OK)
+  if (!error)
     draw(&l, align(&l), text);
   bf_arena_free(&l.arena);
   if (error == BF_UNSUPPORTED)
     return bf_fail_file(diagnostic, error, graph->file,
                         "more than %d nodes or %d bends of edges; Graphviz can draw --dot",
                         MOST_NODES, MOST_BENDS);
-  return error == BF_OK && !text->failed ? BF_OK
-                                         : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return !error && !text->failed ? BF_OK : bf_no_memory(diagnostic);
 }

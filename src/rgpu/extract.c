@@ -22,9 +22,7 @@ int extract_refuse(extraction *x, uint64_t line, const char *format, ...) {
   return BF_UNSUPPORTED;
 }
 
-int extract_no_memory(extraction *x) {
-  return bf_fail(x->diagnostic, BF_NO_MEMORY, "out of memory");
-}
+int extract_no_memory(extraction *x) { return bf_no_memory(x->diagnostic); }
 
 const char *extract_text(extraction *x, const char *format, ...) {
   char buffer[512];
@@ -363,13 +361,13 @@ static int write_graph(extraction *x, const bf_text *finals, bf_text *text) {
   const bf_ptx_block *block = &x->flow->block[x->block];
   bf_text nodes = {0};
   int error = BF_OK;
-  for (unsigned i = 0; i < x->nodes && error == BF_OK; i++)
+  for (unsigned i = 0; i < x->nodes && !error; i++)
     if (x->node[i].is_kept)
       error = write_node(x, i, &nodes);
-  const char *name = error == BF_OK ? extract_name(x, x->function->name, -1) : NULL;
-  if (error == BF_OK && (!name || nodes.failed || finals->failed))
+  const char *name = !error ? extract_name(x, x->function->name, -1) : NULL;
+  if (!error && (!name || nodes.failed || finals->failed))
     error = extract_no_memory(x);
-  if (error == BF_OK) {
+  if (!error) {
     bf_text_addf(text,
                  "# One thread's loop, lines %llu to %llu of kernel %s. Parameters have made-up "
                  "values.\n# Addresses have 32 bits. Loads run ahead of the stores of earlier "
@@ -417,7 +415,7 @@ static int check_text(extraction *x, const char *text) {
   bf_diagnostic found;
   int error = bf_rgpu_parse("graph", text, &graph, &found);
   bf_rgpu_free(graph);
-  if (error == BF_OK)
+  if (!error)
     return BF_OK;
   if (error == BF_NO_MEMORY)
     return extract_no_memory(x);
@@ -443,7 +441,7 @@ int bf_rgpu_extract(const bf_ptx_module *module, const char *kernel, uint64_t li
   extraction *x = calloc(1, sizeof *x);
   bf_text finals = {0};
   if (!x)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   x->module = module;
   x->diagnostic = diagnostic;
   int error = extract_into(x, kernel, line, &finals, text);

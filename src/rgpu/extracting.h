@@ -1,4 +1,4 @@
-/* Inside rgpu: what the files of the extraction share.
+/* Inside room rgpu: what the files of the extraction share.
  *
  * A register of the loop becomes what its instruction computes. A register that the loop does not
  * write is a constant: traced back to parameters, block number and arithmetic where that is simple,

@@ -102,7 +102,7 @@ int rgpu_list_edges(bf_rgpu_graph *graph, bf_diagnostic *diagnostic) {
   graph->edges = 0;
   graph->edge = bf_arena_alloc(&graph->arena, most * sizeof *graph->edge);
   if (!graph->edge)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (unsigned n = 0; n < graph->nodes; n++) {
     for (unsigned i = 0; i < BF_RGPU_OPERANDS; i++)
       add_edge(graph, n, i, &graph->node[n].operand[i]);

@@ -23,7 +23,7 @@
 enum {
   BF_RGPU_OPERANDS = 3,       /* of one node, besides its predicate */
   BF_RGPU_PREDICATE = 3,      /* the position of the predicate in an edge */
-  BF_RGPU_CORE_FIFOS = 3,     /* inputs of a core that can come from nodes (document 002, 7.2) */
+  BF_RGPU_CORE_FIFOS = 3,     /* inputs of a core that can come from nodes (braak15, 7.2) */
   BF_RGPU_UNIT_FIFOS = 2,     /* of a load/store unit: address, and data or predicate */
   BF_RGPU_ALIGN_BYTES = 256,  /* of arrays in memory */
   BF_RGPU_MOST_NODES = 1024,  /* of a graph; an SM has room for 48 */

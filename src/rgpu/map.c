@@ -219,9 +219,9 @@ static int refuse(placing *p, unsigned wanted, bf_rgpu_mapping *mapping) {
                  mapping->copies_proven ? "do not fit" : "were not found to fit", p->cores,
                  p->units);
   int error = text.size ? BF_OK : explain_lanes(p, &text);
-  if (error != BF_OK)
+  if (error)
     bf_text_free(&text);
-  return error == BF_OK ? set_reason(mapping, &text) : error;
+  return !error ? set_reason(mapping, &text) : error;
 }
 
 static int place_all(placing *p, unsigned wanted, bf_rgpu_mapping *mapping) {
@@ -289,16 +289,16 @@ static int map_into(const bf_rgpu_graph *graph, const bf_rgpu_map_options *optio
     mapping->states = p.states;
   }
   mapping->seconds = bf_seconds() - start;
-  return error == BF_NO_MEMORY ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : error;
+  return error == BF_NO_MEMORY ? bf_no_memory(diagnostic) : error;
 }
 
 int bf_rgpu_map(const bf_rgpu_graph *graph, const bf_rgpu_map_options *options,
                 bf_rgpu_mapping **mapping, bf_diagnostic *diagnostic) {
   *mapping = calloc(1, sizeof **mapping);
   if (!*mapping)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = map_into(graph, options, *mapping, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     bf_rgpu_mapping_free(*mapping);
     *mapping = NULL;
   }

@@ -10,7 +10,7 @@ typedef struct bf_rgpu_ring {
   unsigned cores, units, unit_first, unit_every, lanes;
 } bf_rgpu_ring;
 
-/* 32 cores, 16 units at the odd slots, 6 lanes (document 002, Fig. 7.2), which has half as many
+/* 32 cores, 16 units at the odd slots, 6 lanes (braak15, Fig. 7.2), which has half as many
  * units as cores and lets core N feed unit N + 1; that the first unit is at slot 1 is our reading,
  * by which all 16 can be fed by a core before them. */
 bf_rgpu_ring bf_rgpu_ring_usual(void);

@@ -1,4 +1,4 @@
-/* Inside rgpu: what the files of the mapper share. */
+/* Inside room rgpu: what the files of the mapper share. */
 #ifndef BF_RGPU_PLACING_H
 #define BF_RGPU_PLACING_H
 

@@ -308,9 +308,9 @@ int bf_rgpu_parse(const char *file, const char *text, bf_rgpu_graph **graph,
                   bf_diagnostic *diagnostic) {
   *graph = calloc(1, sizeof **graph);
   if (!*graph)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = parse_into(*graph, file, text, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     bf_rgpu_free(*graph);
     *graph = NULL;
   }
@@ -319,24 +319,12 @@ int bf_rgpu_parse(const char *file, const char *text, bf_rgpu_graph **graph,
 
 /* Everything in the file, without bytes that a text does not have. */
 static int read_all(const char *path, const char *name, bf_text *text, bf_diagnostic *diagnostic) {
-  bf_reader *file;
-  BF_TRY(bf_reader_open(path, &file, diagnostic));
-  char buffer[4096];
-  size_t got = 0;
-  int error;
-  while ((error = bf_reader_read(file, buffer, sizeof buffer, &got, diagnostic)) == BF_OK && got) {
-    if (memchr(buffer, 0, got))
-      error = bf_fail_file(diagnostic, BF_BAD_INPUT, name, "no text: it holds a byte 0");
-    else if (text->size + got > MOST_FILE_BYTES)
-      error = bf_fail_file(diagnostic, BF_BAD_INPUT, name, "more than %d bytes", MOST_FILE_BYTES);
-    if (error != BF_OK)
-      break;
-    bf_text_add(text, buffer, got);
-  }
-  bf_reader_close(file);
-  if (error == BF_OK && text->failed)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  return error;
+  BF_TRY(bf_read_file(path, MOST_FILE_BYTES, text, diagnostic));
+  if (memchr(text->data, 0, text->size))
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, name, "no text: it holds a byte 0");
+  if (text->size > MOST_FILE_BYTES)
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, name, "more than %d bytes", MOST_FILE_BYTES);
+  return BF_OK;
 }
 
 int bf_rgpu_read(const char *path, bf_rgpu_graph **graph, bf_diagnostic *diagnostic) {
@@ -344,8 +332,8 @@ int bf_rgpu_read(const char *path, bf_rgpu_graph **graph, bf_diagnostic *diagnos
   const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
   *graph = NULL;
   int error = read_all(path, name, &text, diagnostic);
-  if (error == BF_OK)
-    error = bf_rgpu_parse(name, text.data ? text.data : "", graph, diagnostic);
+  if (!error)
+    error = bf_rgpu_parse(name, text.data, graph, diagnostic);
   bf_text_free(&text);
   return error;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The values that an increment has at the start unless told otherwise, as in document 002, 7.4.1.
+/* The values that an increment has at the start unless told otherwise, as in braak15, 7.4.1.
  */
 enum { USUAL_INITIAL = 5 };
 

@@ -1,5 +1,5 @@
-/* Inside rgpu: what the reader's files share. The text is read line by line; a first pass over all
- * lines collects names, so that a node can be used before the line that defines it. */
+/* Inside room rgpu: what the reader's files share. The text is read line by line; a first pass over
+ * all lines collects names, so that a node can be used before the line that defines it. */
 #ifndef BF_RGPU_READER_H
 #define BF_RGPU_READER_H
 

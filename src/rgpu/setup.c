@@ -222,7 +222,7 @@ static int fill_setup(bf_rgpu_setup *setup, unsigned overrides, const char *cons
                       bf_diagnostic *diagnostic) {
   const bf_rgpu_graph *graph = setup->graph;
   if (allocate(setup) != BF_OK)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < graph->parameters; i++)
     setup->parameter[i] = graph->parameter[i].value;
   for (unsigned i = 0; i < overrides; i++) {
@@ -244,11 +244,11 @@ int bf_rgpu_setup_create(const bf_rgpu_graph *graph, uint64_t copies, unsigned o
                          bf_diagnostic *diagnostic) {
   *setup = calloc(1, sizeof **setup);
   if (!*setup)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   (*setup)->graph = graph;
   (*setup)->copies = copies;
   int error = fill_setup(*setup, overrides, override, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     bf_rgpu_setup_free(*setup);
     *setup = NULL;
   }

@@ -27,7 +27,7 @@ typedef struct bf_rgpu_fabric {
  * time that looks like a deadlock. */
 enum { BF_RGPU_MOST_LATENCY = 10000 };
 
-/* The values of document 002, chapter 7; load_cycles is assumed. */
+/* The values of braak15, chapter 7; load_cycles is assumed. */
 bf_rgpu_fabric bf_rgpu_fabric_published(void);
 
 /* Whether the graph, whose nodes hand over one value per iteration, can run for ever in FIFOs of

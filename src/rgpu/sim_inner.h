@@ -1,4 +1,4 @@
-/* rgpu/sim_inner: what the files of the simulator share.
+/* Inside room rgpu: what the files of the simulator share.
  *
  * sim_least.c  which FIFO sizes a graph can run with
  * sim_plan.c   the graph and its copies as flat tables, the same for all multiprocessors

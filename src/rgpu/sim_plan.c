@@ -13,9 +13,7 @@ bf_rgpu_fabric bf_rgpu_fabric_published(void) {
                           .load_cycles = 8};
 }
 
-static int out_of_memory(bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-}
+static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
 
 /* ---- Whether it fits ---- */
 
@@ -227,7 +225,7 @@ int rgpu_plan_create(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *
   made->setup = setup;
   made->graph = setup->graph;
   int error = fill(settings, made, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     rgpu_plan_free(made);
     return error;
   }

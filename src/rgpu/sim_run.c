@@ -9,16 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int out_of_memory(bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-}
+static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
 
 static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 int rgpu_sim_fail(sim_sm *sm, const plan_node *node, const char *format, ...) {
   char problem[200];
   va_list arguments;
-  if (sm->chip->error != BF_OK)
+  if (sm->chip->error)
     return sm->chip->error;
   va_start(arguments, format);
   vsnprintf(problem, sizeof problem, format, arguments);
@@ -36,19 +34,19 @@ int bf_rgpu_memory_create(const bf_rgpu_setup *setup, unsigned char **global,
                           bf_diagnostic *diagnostic) {
   unsigned char *made = calloc(setup->global_bytes + 1, 1);
   int error = made ? BF_OK : out_of_memory(diagnostic);
-  for (unsigned i = 0; error == BF_OK && i < setup->graph->arrays; i++) {
+  for (unsigned i = 0; !error && i < setup->graph->arrays; i++) {
     const bf_rgpu_array *array = &setup->graph->array[i];
     unsigned bytes = bf_rgpu_type_bytes(array->type);
     if (array->is_shared || (array->fill == BF_RGPU_FILL_TERM && !array->content))
       continue;
     unsigned char *at = made + (setup->array_address[i] - BF_RGPU_GLOBAL_BASE);
-    for (uint64_t j = 0; error == BF_OK && j < setup->array_count[i]; j++) {
+    for (uint64_t j = 0; !error && j < setup->array_count[i]; j++) {
       uint32_t bits = 0;
       error = bf_rgpu_array_element(setup, i, j, &bits, diagnostic);
       bf_rgpu_store(array->type, bits, at + j * bytes);
     }
   }
-  if (error != BF_OK) {
+  if (error) {
     free(made);
     return error;
   }
@@ -108,7 +106,7 @@ static void take_due(sim_sm *sm) {
 /* Memory calls this for every answer; context is the array of SMs. */
 static void answer(void *context, const bf_sim_request *request, uint64_t cycle) {
   sim_sm *sm = &((sim_sm *)context)[request->sm];
-  if (!add_answer(sm, request, cycle) && sm->chip->error == BF_OK)
+  if (!add_answer(sm, request, cycle) && !sm->chip->error)
     sm->chip->error = out_of_memory(sm->chip->diagnostic);
 }
 
@@ -150,7 +148,7 @@ static void give_block(sim_sm *sm, uint64_t block, uint64_t cycle) {
 /* The block is in R-GPU mode from now on. */
 static void start_block(sim_sm *sm) {
   int error = rgpu_block_enter(sm);
-  if (error != BF_OK && sm->chip->error == BF_OK)
+  if (error && !sm->chip->error)
     sm->chip->error = error;
   sm->is_running = true;
   sm->began = sm->last_moved = sm->now;
@@ -163,7 +161,7 @@ static void end_block(sim_sm *sm) {
   result->rgpu_cycles += sm->now - sm->began;
   sm->now += sm->chip->leave_cycles + (after ? after->cycles : 0);
   int error = rgpu_block_leave(sm);
-  if (error != BF_OK && sm->chip->error == BF_OK)
+  if (error && !sm->chip->error)
     sm->chip->error = error;
   sm->has_block = sm->is_running = false;
 }
@@ -187,7 +185,7 @@ static void run_cycle(sim_sm *sm, uint64_t until) {
 
 /* Runs an SM up to a cycle, or to the end of its block if that is later. */
 static void run_sm(sim_sm *sm, uint64_t until) {
-  while (sm->has_block && sm->now < until && sm->chip->error == BF_OK) {
+  while (sm->has_block && sm->now < until && !sm->chip->error) {
     take_due(sm);
     if (!sm->is_running && sm->now < sm->begin)
       sm->now = smaller(sm->begin, until);
@@ -327,7 +325,7 @@ static int run_blocks(sim_chip *chip, sim_sm *sm) {
       run_sm(&sm[i], now);
     BF_TRY(bf_sim_memory_advance(chip->memory, now, answer, sm));
     chip->until = now;
-    if (chip->error != BF_OK)
+    if (chip->error)
       return chip->error;
     while (give_next(chip, sm, &state, false)) {
     }
@@ -453,15 +451,15 @@ static int run_chip(sim_chip *chip) {
       bf_arena_alloc(arena, (chip->plan->graph->nodes + 1) * sizeof *chip->result->node);
   int error =
       sm && chip->result->node ? create_presence(chip, arena) : out_of_memory(chip->diagnostic);
-  for (unsigned i = 0; error == BF_OK && i < sms; i++)
+  for (unsigned i = 0; !error && i < sms; i++)
     error = create_sm(chip, i, &sm[i]);
-  if (error == BF_OK)
+  if (!error)
     error = bf_sim_memory_create(chip->gpu, &chip->memory, chip->diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = run_blocks(chip, sm);
-  if (error == BF_OK)
+  if (!error)
     error = finish_stores(chip, sm);
-  if (error == BF_OK)
+  if (!error)
     conclude(chip, sm);
   for (unsigned i = 0; sm && i < sms; i++) {
     bf_sim_l1_free(sm[i].l1);

@@ -86,8 +86,8 @@ static void send(sim_sm *sm, bf_sim_request *request) {
   request->cycle = sm->now;
   request->sm = sm->index;
   sm->outstanding += request->kind != BF_SIM_WAIT;
-  if (bf_sim_memory_add(sm->chip->memory, request) != BF_OK && sm->chip->error == BF_OK)
-    sm->chip->error = bf_fail(sm->chip->diagnostic, BF_NO_MEMORY, "out of memory");
+  if (bf_sim_memory_add(sm->chip->memory, request) != BF_OK && !sm->chip->error)
+    sm->chip->error = bf_no_memory(sm->chip->diagnostic);
 }
 
 static void send_store(sim_sm *sm, uint64_t line, uint8_t sectors, bf_sim_request_kind kind) {

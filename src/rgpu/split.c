@@ -84,7 +84,7 @@ int rgpu_split(const bf_rgpu_graph *graph, unsigned node, const unsigned *group,
   **split = *graph;
   (*split)->arena = (bf_arena){0};
   int error = fill_split(*split, node, group);
-  if (error != BF_OK) {
+  if (error) {
     bf_rgpu_free(*split);
     *split = NULL;
   }

@@ -1,4 +1,5 @@
-/* Inside rgpu: a graph in which one node is there several times, each for some of its readers. */
+/* Inside room rgpu: a graph in which one node is there several times, each for some of its readers.
+ */
 #ifndef BF_RGPU_SPLIT_H
 #define BF_RGPU_SPLIT_H
 

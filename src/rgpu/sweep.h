@@ -1,4 +1,5 @@
-/* Inside rgpu: is there a placement of nodes on the ring that needs no more than so many lanes?
+/* Inside room rgpu: is there a placement of nodes on the ring that needs no more than so many
+ * lanes?
  *
  * Slots 0, 1, ... lie along the ring. The core of slot s reads slot s and writes slot s + 1; the
  * load/store unit of slot s reads and writes slot s. The result of a node holds a lane from the

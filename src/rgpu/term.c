@@ -129,13 +129,13 @@ static int take_factor(term_reader *t, const bf_rgpu_term **term) {
     error = take_name_term(t, length, term);
   } else if (rgpu_take(r, '(')) {
     error = take_sum(t, term);
-    if (error == BF_OK)
+    if (!error)
       error = rgpu_expect(r, ')', "behind the term");
   } else if (rgpu_take(r, '-')) {
     const bf_rgpu_term *right;
     error = take_factor(t, &right);
     *term = rgpu_term_number(&r->graph->arena, 0);
-    if (error == BF_OK)
+    if (!error)
       error = *term ? join(t, BF_RGPU_TERM_SUBTRACT, column, term, right) : rgpu_no_memory(r);
   } else {
     error = take_number_term(t, term);

@@ -176,12 +176,12 @@ int bf_rgpu_map_trades(const bf_rgpu_graph *graph, const bf_rgpu_map_options *op
   for (unsigned i = 0; i <= BF_RGPU_MOST_CORES; i++)
     t.best[i].proven = true;
   int error = list_lanes(&t, graph, trades, count);
-  if (error == BF_OK)
+  if (!error)
     error = split_from(&t, graph, 0);
   if (error == BF_NO_MEMORY)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   unsigned fewest = *count ? trades[*count - 1].lanes : options->ring.lanes + 1;
-  for (unsigned extra = 1; extra <= BF_RGPU_MOST_CORES && error == BF_OK; extra++)
+  for (unsigned extra = 1; extra <= BF_RGPU_MOST_CORES && !error; extra++)
     if (t.best[extra].lanes && t.best[extra].lanes < fewest) {
       fewest = t.best[extra].lanes;
       t.best[extra].proven &= t.all_ways;
@@ -198,8 +198,8 @@ int bf_rgpu_recompute(const bf_rgpu_graph *graph, const bf_rgpu_map_options *opt
   BF_TRY(placing_check_ring(&options->ring, diagnostic));
   int error = graph->nodes > SWEEP_MOST_NODES ? BF_OK : split_from(&t, graph, 0);
   if (error == BF_NO_MEMORY)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error == BF_OK && t.smallest_nodes)
+    error = bf_no_memory(diagnostic);
+  if (!error && t.smallest_nodes)
     error = bf_rgpu_parse(graph->file, t.smallest.data, changed, diagnostic);
   bf_text_free(&t.smallest);
   return error;

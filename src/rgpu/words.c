@@ -11,7 +11,7 @@
 /* More than people write: names that splitting a node made must be read again. */
 enum { MOST_NAME_BYTES = 72 };
 
-int rgpu_no_memory(reader *r) { return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory"); }
+int rgpu_no_memory(reader *r) { return bf_no_memory(r->diagnostic); }
 
 uint32_t rgpu_column(const reader *r) { return (uint32_t)(r->at - r->line) + 1; }
 

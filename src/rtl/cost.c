@@ -45,7 +45,7 @@ static int write_unit(const bf_rtl_unit *unit, bool clocked, char top[BF_RTL_NAM
     bf_rtl_write_clocked(unit, verilog);
     snprintf(top, BF_RTL_NAME_MAX + 16, "%s_clocked", unit->name);
   }
-  return verilog->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+  return verilog->failed ? bf_no_memory(diagnostic) : BF_OK;
 }
 
 /* Synthesizes the unit. */
@@ -54,13 +54,13 @@ static int map_unit(const bf_rtl_unit *unit, bool clocked, const bf_rtl_flow *fl
   bf_text verilog = {0};
   *m = (mapped){0};
   int error = write_unit(unit, clocked, m->top, &verilog, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_rtl_synthesize(verilog.data, m->top, flow, &m->text, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_netlist_parse("netlist", m->text.blif.data ? m->text.blif.data : "", flow->library,
                              &m->netlist, diagnostic);
   bf_text_free(&verilog);
-  if (error != BF_OK)
+  if (error)
     free_mapped(m);
   return error;
 }
@@ -128,7 +128,7 @@ static int simulate(const bf_rtl_unit *unit, const bf_netlist *netlist, bf_netli
   unsigned load = bf_netlist_find(netlist, "load");
   BF_TRY(bf_rtl_source_open(unit, 2, &source, diagnostic));
   int error = BF_OK;
-  for (unsigned cycle = 0; cycle < CYCLES + 4 && error == BF_OK; cycle++) {
+  for (unsigned cycle = 0; cycle < CYCLES + 4 && !error; cycle++) {
     error = draw_inputs(unit, netlist, state, source, cycle == 0, diagnostic);
     if (load < netlist->nets)
       state->value[load] = cycle < 2 ? ~(uint64_t)0 : 0;
@@ -149,7 +149,7 @@ static int measure_activity(const bf_rtl_unit *unit, const mapped *m, bf_netlist
   bf_netlist_timing ways = {0};
   BF_TRY(bf_netlist_state_open(m->netlist, &state, diagnostic));
   int error = simulate(unit, m->netlist, &state, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     bf_netlist_energy energy = bf_netlist_energy_of(m->netlist, timing, &state, CYCLES);
     cost->logic_pj = energy.logic_pj;
     cost->clock_pj = energy.clock_pj;
@@ -159,7 +159,7 @@ static int measure_activity(const bf_rtl_unit *unit, const mapped *m, bf_netlist
     error = bf_netlist_time(m->netlist, &start, &ways, diagnostic);
   }
   cost->own_period_ns = ways.period_ns;
-  if (error == BF_OK && m->netlist->flip_flops)
+  if (!error && m->netlist->flip_flops)
     error = choose_time(m, &start, flow, ways.period_ns, &cost->period_ns, cost, diagnostic);
   bf_netlist_state_close(&state);
   return error;
@@ -204,7 +204,7 @@ static int measure_whole(const bf_rtl_unit *unit, const bf_rtl_flow *flow, bf_rt
   cost->area_um2 = bf_netlist_area(m.netlist);
   cost->leakage_nw = bf_netlist_leakage_nw(m.netlist);
   int error = bf_netlist_time(m.netlist, &start, &timing, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = measure_activity(unit, &m, start, &timing, flow, cost, diagnostic);
   free_mapped(&m);
   return error;

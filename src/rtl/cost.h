@@ -11,7 +11,7 @@
 /* Where Debian's package qflow-tech-osu018 puts Oklahoma State University's library for 0.18 um. */
 #define BF_RTL_OSU018 "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 
-/* The clock period of the GPU in document 000, section 4.5: "about 700 ps". */
+/* The clock period of the GPU in braak16, section 4.5: "about 700 ps". */
 #define BF_RTL_PERIOD_NS 0.7
 /* Units in a GTX 580 (the same section): one for each of 32 banks in each of 16 multiprocessors. */
 enum { BF_RTL_UNITS_PER_GPU = 512 };
@@ -133,7 +133,7 @@ bf_rtl_range bf_rtl_times(bf_rtl_range range, double factor);
 bf_rtl_range bf_rtl_gpu_area(const bf_rtl_cost *cost);
 bf_rtl_range bf_rtl_gpu_power(const bf_rtl_cost *cost);
 
-/* What document 000, Table 4, says of the four families. */
+/* What braak16, Table 4, says of the four families. */
 extern const double bf_rtl_published_watt[BF_RTL_FAMILIES], bf_rtl_published_mm2[BF_RTL_FAMILIES];
 
 #endif

@@ -23,10 +23,6 @@ static int fail_line(const builder *b, unsigned line, const char *format, const 
   return BF_BAD_INPUT;
 }
 
-static int no_memory(const builder *b) {
-  return bf_fail(b->diagnostic, BF_NO_MEMORY, "out of memory");
-}
-
 /* ---- Attributes ---- */
 
 static const bf_liberty_group *child(const bf_liberty_group *group, const char *kind) {
@@ -129,7 +125,7 @@ static int read_numbers(const builder *b, const bf_liberty_group *at, double sca
   double *made = bf_arena_alloc(&b->library->arena, (most + 1) * sizeof *made);
   *count = 0;
   if (!made)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   for (;;) {
     cursor += strspn(cursor, ", ");
     if (!*cursor)
@@ -185,7 +181,7 @@ static int order_table(const builder *b, bf_liberty_table *table, double *given,
   }
   double *value = bf_arena_alloc(&b->library->arena, table->loads * table->slews * sizeof *value);
   if (!value)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   for (unsigned s = 0; s < table->slews; s++)
     for (unsigned l = 0; l < table->loads; l++)
       value[l * table->slews + s] = given[s * table->loads + l];
@@ -262,7 +258,7 @@ static int add_arc(const builder *b, const bf_liberty_group *timing, const char 
                    bf_liberty_arc **list) {
   bf_liberty_arc *arc = bf_arena_alloc(&b->library->arena, sizeof *arc);
   if (!arc)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   arc->from = from;
   arc->sense = value_is(timing, "timing_sense", "positive_unate")   ? BF_SENSE_POSITIVE
                : value_is(timing, "timing_sense", "negative_unate") ? BF_SENSE_NEGATIVE
@@ -279,7 +275,7 @@ static int add_arc(const builder *b, const bf_liberty_group *timing, const char 
 static int add_power(const builder *b, const bf_liberty_group *group, bf_liberty_pin *pin) {
   bf_liberty_power *power = bf_arena_alloc(&b->library->arena, sizeof *power);
   if (!power)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   power->from = value_of(group, "related_pin");
   BF_TRY(read_table(b, group, "fall_power", b->pj, &power->energy[0]));
   BF_TRY(read_table(b, group, "rise_power", b->pj, &power->energy[1]));
@@ -304,7 +300,7 @@ static int add_timing(const builder *b, const bf_liberty_group *timing, bf_liber
     return BF_OK;
   char *names = bf_arena_copy(&b->library->arena, related), *rest = names;
   if (!names)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   for (char *name; (name = strsep(&rest, " "));)
     if (*name)
       BF_TRY(add_arc(b, timing, name, list));
@@ -314,7 +310,7 @@ static int add_timing(const builder *b, const bf_liberty_group *timing, bf_liber
 static int read_pin(const builder *b, const bf_liberty_group *group, bf_liberty_cell *cell) {
   bf_liberty_pin *pin = bf_arena_alloc(&b->library->arena, sizeof *pin);
   if (!pin)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   pin->name = group->value;
   pin->is_output = value_is(group, "direction", "output");
   pin->is_clock = value_is(group, "clock", "true");
@@ -379,7 +375,7 @@ static void read_functions(const builder *b, const bf_liberty_group *group, bf_l
 static int read_cell(const builder *b, const bf_liberty_group *group, bf_liberty_cell ***last) {
   bf_liberty_cell *cell = bf_arena_alloc(&b->library->arena, sizeof *cell);
   if (!cell)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   cell->name = group->value;
   BF_TRY(read_number(b, group, "area", 0, &cell->area));
   BF_TRY(read_number(b, group, "cell_leakage_power", 0, &cell->leakage_nw));
@@ -409,16 +405,16 @@ int bf_liberty_parse(const char *file, const char *text, bf_liberty **library,
                      bf_diagnostic *diagnostic) {
   bf_liberty *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   bf_liberty_group *top = NULL;
   builder b = {.file = file, .library = made, .diagnostic = diagnostic};
   int error = bf_liberty_read_groups(file, text, &made->arena, &top, diagnostic);
   b.top = top;
-  if (error == BF_OK)
+  if (!error)
     error = read_units(&b);
-  if (error == BF_OK)
+  if (!error)
     error = read_cells(&b);
-  if (error == BF_OK) {
+  if (!error) {
     made->name = top->value;
     *library = made;
   } else {
@@ -428,22 +424,10 @@ int bf_liberty_parse(const char *file, const char *text, bf_liberty **library,
 }
 
 int bf_liberty_read(const char *path, bf_liberty **library, bf_diagnostic *diagnostic) {
-  bf_reader *reader;
   bf_text text = {0};
-  char piece[1 << 14];
-  size_t got = 1;
-  BF_TRY(bf_reader_open(path, &reader, diagnostic));
-  int error = BF_OK;
-  while (error == BF_OK && got) {
-    error = bf_reader_read(reader, piece, sizeof piece, &got, diagnostic);
-    if (error == BF_OK)
-      bf_text_add(&text, piece, got);
-  }
-  bf_reader_close(reader);
-  if (error == BF_OK && text.failed)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error == BF_OK)
-    error = bf_liberty_parse(path, text.data ? text.data : "", library, diagnostic);
+  int error = bf_read_file(path, SIZE_MAX, &text, diagnostic);
+  if (!error)
+    error = bf_liberty_parse(path, text.data, library, diagnostic);
   bf_text_free(&text);
   return error;
 }

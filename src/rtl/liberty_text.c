@@ -22,8 +22,6 @@ static int fail_here(reader *r, const char *message) {
   return BF_BAD_INPUT;
 }
 
-static int no_memory(reader *r) { return bf_fail(r->diagnostic, BF_NO_MEMORY, "out of memory"); }
-
 /* Goes past one character and counts lines. */
 static void advance(reader *r) {
   if (*r->at == '\n')
@@ -76,7 +74,7 @@ static int read_value(reader *r, const char *ends, const char **value) {
   if (!*r->at)
     return fail_here(r, "the text ends inside a value");
   *value = copy_value(r, from, r->at);
-  return *value ? BF_OK : no_memory(r);
+  return *value ? BF_OK : bf_no_memory(r->diagnostic);
 }
 
 static int read_statement(reader *r, bf_liberty_group **statement);
@@ -129,7 +127,7 @@ static int read_statement(reader *r, bf_liberty_group **statement) {
   const char *from = r->at;
   bf_liberty_group *made = bf_arena_alloc(r->arena, sizeof *made);
   if (!made)
-    return no_memory(r);
+    return bf_no_memory(r->diagnostic);
   while (is_name(*r->at))
     advance(r);
   if (r->at == from)
@@ -137,7 +135,7 @@ static int read_statement(reader *r, bf_liberty_group **statement) {
   made->line = r->line;
   made->kind = copy_value(r, from, r->at);
   if (!made->kind)
-    return no_memory(r);
+    return bf_no_memory(r->diagnostic);
   *statement = made;
   BF_TRY(skip_blanks(r));
   return read_rest(r, made);

@@ -3,7 +3,7 @@
  * past the top of the word read 0, as in the text forms of hashes. */
 #include "rtl/rtl.h"
 
-#include "apply/apply.h"
+#include "emit/emit.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -346,7 +346,7 @@ int bf_rtl_write_module(const bf_rtl_unit *unit, bf_text *text, bf_diagnostic *d
     write_locks(unit, text);
   else
     write_family(unit, text);
-  return text->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+  return text->failed ? bf_no_memory(diagnostic) : BF_OK;
 }
 
 /* Registers of the word in parts of their own, each with a unit that makes every Nth bank bit. */

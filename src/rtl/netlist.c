@@ -29,10 +29,6 @@ static int fail_line(const builder *b, const char *format, const char *what) {
   return BF_BAD_INPUT;
 }
 
-static int no_memory(const builder *b) {
-  return bf_fail(b->diagnostic, BF_NO_MEMORY, "out of memory");
-}
-
 /* ---- Nets ---- */
 
 static uint64_t hash_name(const char *name) {
@@ -57,7 +53,7 @@ static int net_of(builder *b, const char *name, unsigned *net) {
     return fail_line(b, "too many nets", NULL);
   char *copy = bf_arena_copy(&netlist->arena, name);
   if (!copy)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   *net = netlist->nets++;
   netlist->net_name[*net] = copy;
   b->table[at & (b->slots - 1)] = (slot){copy, *net};
@@ -113,7 +109,7 @@ static int name_cell(builder *b, const char *name) {
   if (!last || !last->cell || last->name || !*name)
     return fail_line(b, "'.cname' that names no cell", NULL);
   last->name = bf_arena_copy(&netlist->arena, name);
-  return last->name ? BF_OK : no_memory(b);
+  return last->name ? BF_OK : bf_no_memory(b->diagnostic);
 }
 
 static void add_assignment(bf_netlist *netlist, unsigned source, unsigned target) {
@@ -224,7 +220,7 @@ static int order_cells(builder *b) {
   bf_netlist *netlist = b->netlist;
   bool *driven = bf_arena_alloc(&netlist->arena, netlist->nets + 1);
   if (!driven)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   for (unsigned i = 0; i < netlist->inputs; i++)
     driven[netlist->input[i]] = true;
   driven[netlist->zero] = driven[netlist->one] = true;
@@ -274,7 +270,7 @@ static int make_room(builder *b, const char *text) {
   netlist->input = bf_arena_alloc(&netlist->arena, names * sizeof *netlist->input);
   netlist->output = bf_arena_alloc(&netlist->arena, names * sizeof *netlist->output);
   if (!b->table || !netlist->net_name || !netlist->cell || !netlist->input || !netlist->output)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   return BF_OK;
 }
 
@@ -282,7 +278,7 @@ static int build(builder *b, const char *given) {
   bf_netlist *netlist = b->netlist;
   char *text = bf_arena_copy(&netlist->arena, given);
   if (!text)
-    return no_memory(b);
+    return bf_no_memory(b->diagnostic);
   join_lines(text);
   BF_TRY(make_room(b, text));
   netlist->zero = netlist->one = MOST_THINGS;
@@ -297,11 +293,11 @@ int bf_netlist_parse(const char *file, const char *text, const bf_liberty *libra
                      bf_netlist **netlist, bf_diagnostic *diagnostic) {
   bf_netlist *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->library = library;
   builder b = {.netlist = made, .file = file, .diagnostic = diagnostic};
   int error = build(&b, text);
-  if (error == BF_OK)
+  if (!error)
     *netlist = made;
   else
     bf_netlist_free(made);

@@ -70,7 +70,7 @@ int bf_rtl_opensta_script(const bf_netlist *netlist, const char *top, const bf_n
   else
     write_inputs(start, text);
   bf_text_addf(text, "puts {%s}\n", last_words);
-  return text->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+  return text->failed ? bf_no_memory(diagnostic) : BF_OK;
 }
 
 /* ---- Its report ---- */
@@ -128,7 +128,7 @@ static int time_in(const bf_rtl_job *job, const char *verilog, const char *scrip
   BF_TRY(bf_rtl_job_link(job, "cells.lib", liberty_path, diagnostic));
   BF_TRY(bf_rtl_job_run(job, arguments, diagnostic));
   int error = bf_rtl_job_read(job, BF_RTL_LOG, &log, diagnostic);
-  if (error == BF_OK && !bf_rtl_opensta_report(log.data ? log.data : "", delay))
+  if (!error && !bf_rtl_opensta_report(log.data ? log.data : "", delay))
     error = bf_rtl_job_fail(job, "its report cannot be read", diagnostic);
   bf_text_free(&log);
   return error;
@@ -140,9 +140,9 @@ int bf_rtl_opensta_time(const bf_rtl_netlist *text, const bf_netlist *netlist, c
   bf_text script = {0};
   bf_rtl_job job;
   int error = bf_rtl_opensta_script(netlist, top, start, &script, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_rtl_job_open(&bf_rtl_opensta, &job, diagnostic);
-  if (error == BF_OK) {
+  if (!error) {
     error = time_in(&job, text->verilog.data ? text->verilog.data : "", script.data, liberty_path,
                     delay, diagnostic);
     bf_rtl_job_close(&job);

@@ -172,5 +172,5 @@ int bf_rtl_draw(const bf_rtl_unit *unit, bf_text *text, bf_diagnostic *diagnosti
   bf_text_puts(text, "</svg>\n");
   text->failed |= body.failed;
   bf_text_free(&body);
-  return text->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+  return text->failed ? bf_no_memory(diagnostic) : BF_OK;
 }

@@ -16,7 +16,7 @@ int bf_netlist_state_open(const bf_netlist *netlist, bf_netlist_state *state,
   if (state->value && state->flip && state->rises && state->falls)
     return BF_OK;
   bf_netlist_state_close(state);
-  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return bf_no_memory(diagnostic);
 }
 
 void bf_netlist_state_close(bf_netlist_state *state) {

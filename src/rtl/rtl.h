@@ -15,7 +15,7 @@ typedef enum bf_rtl_kind {
   BF_RTL_BITWISE_PERM,    /* bits: one address bit per bank bit */
   BF_RTL_BITWISE_XOR,     /* bits: one or two address bits per bank bit */
   BF_RTL_FIXED,           /* one hash */
-  BF_RTL_LOCKS,           /* bank and lock of an atomic operation (document 001, Table I) */
+  BF_RTL_LOCKS,           /* bank and lock of an atomic operation (braak13, Table I) */
 } bf_rtl_kind;
 
 enum { BF_RTL_FAMILIES = 4 }; /* the first kinds */

@@ -163,7 +163,7 @@ int bf_netlist_time(bf_netlist *netlist, const bf_netlist_start *start, bf_netli
            .at = bf_arena_alloc(&netlist->arena, 2 * nets * sizeof(moment)),
            .levels = bf_arena_alloc(&netlist->arena, nets * sizeof(unsigned))};
   if (!timing->slew_ns || !timing->load_pf || !r.at || !r.levels)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   add_loads(netlist, start->load_pf, timing->load_pf);
   start_inputs(&r, start->inputs, start->slew_ns);
   start_registers(&r, start);

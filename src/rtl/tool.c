@@ -105,7 +105,7 @@ int bf_rtl_job_read(const bf_rtl_job *job, const char *name, bf_text *text,
   while ((got = fread(piece, 1, sizeof piece, file)) > 0)
     bf_text_add(text, piece, got);
   fclose(file);
-  return text->failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory") : BF_OK;
+  return text->failed ? bf_no_memory(diagnostic) : BF_OK;
 }
 
 /* One file or folder; links are removed, not followed. */
@@ -168,7 +168,7 @@ int bf_rtl_job_run(const bf_rtl_job *job, const char *const *arguments, bf_diagn
   char **environment = make_environment();
   int status = 0;
   if (!environment)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   fflush(NULL);
   pid_t child = fork();
   if (child == 0)

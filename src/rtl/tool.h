@@ -1,4 +1,5 @@
-/* Programs that work for this room. Each run has a folder of its own, which is removed afterwards.
+/* Inside room rtl: programs that work for it. Each run has a folder of its own, which is removed
+ * afterwards.
  */
 #ifndef BF_RTL_TOOL_H
 #define BF_RTL_TOOL_H

@@ -178,12 +178,12 @@ int bf_rtl_source_open(const bf_rtl_unit *unit, uint64_t seed, bf_rtl_source **s
                        bf_diagnostic *diagnostic) {
   bf_rtl_source *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->unit = unit;
   made->state = seed;
   made->ports = bf_rtl_ports(unit, made->port);
   int error = unit->kind == BF_RTL_LOCKS ? open_locks(made, diagnostic) : BF_OK;
-  if (error == BF_OK)
+  if (!error)
     *source = made;
   else
     bf_rtl_source_close(made);
@@ -219,17 +219,17 @@ int bf_rtl_write_vectors(const bf_rtl_unit *unit, uint64_t asked, bf_text *text,
   unsigned bits = source->port[0].bits + port_start(source->port, source->ports, 0);
   int error = BF_OK;
   *written = every ? (uint64_t)1 << unit->geometry.address_bits : asked;
-  for (uint64_t i = 0; i < *written && error == BF_OK; i++) {
+  for (uint64_t i = 0; i < *written && !error; i++) {
     bf_rtl_vector vector;
     if (every)
       bf_rtl_source_word(source, i, &vector);
     else
       error = bf_rtl_source_next(source, &vector, diagnostic);
-    if (error == BF_OK)
+    if (!error)
       put_vector(&vector, bits, text);
   }
   bf_rtl_source_close(source);
-  if (error == BF_OK && text->failed)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  if (!error && text->failed)
+    return bf_no_memory(diagnostic);
   return error;
 }

@@ -180,22 +180,22 @@ static int add_direction(const bf_hash *hash, const bf_align_pattern *pattern, b
       bf_align_find_zones(hash, pattern->stride * (pattern->count - 1), use_symmetry);
   expense cost = need_all_singles(zones, pattern, &single);
   int error = check_expense(&cost, pattern, &single, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   composite_sum sum = {
       .single = &single, .distance = pattern->distance, .patterns = pattern->patterns};
   sum.values = calloc(cost.values, sizeof *sum.values);
   sum.total = calloc(cost.longest, sizeof *sum.total);
   error = sum.values && sum.total ? bf_align_zones_allocate(&single) : BF_NO_MEMORY;
-  if (error == BF_OK)
+  if (!error)
     error = bf_align_count_strided(hash, pattern->stride, pattern->count, &single);
-  for (unsigned i = 0; i < zones->count && error == BF_OK; i++)
+  for (unsigned i = 0; i < zones->count && !error; i++)
     if (zones->zone[i].needed)
       add_to_zone(&sum, &zones->zone[i]);
   bf_align_zones_free(&single);
   free(sum.values);
   free(sum.total);
-  return error == BF_OK ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return !error ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* ---- The best bases ---- */
@@ -240,11 +240,11 @@ static void find_extremes(const bf_align_zones *zones, bf_alignment *alignment) 
 /* The residues of a zone with the best conflicts: those needed, and their mirror images. */
 static int find_best_residues(const bf_align_zone *zone, uint64_t best, range_list *found) {
   int error = BF_OK;
-  for (uint64_t i = 0; zone->needed && i <= zone->last - zone->first && error == BF_OK; i++)
+  for (uint64_t i = 0; zone->needed && i <= zone->last - zone->first && !error; i++)
     if (zone->conflicts[i] == best)
       error = append(found, zone->first + i, zone->first + i);
   size_t direct = found->count;
-  for (size_t i = direct; zone->mirrored && i-- > 0 && error == BF_OK;) {
+  for (size_t i = direct; zone->mirrored && i-- > 0 && !error;) {
     bf_align_range image = {zone->low + (zone->high - found->range[i].to),
                             zone->low + (zone->high - found->range[i].from)};
     uint64_t behind = found->range[found->count - 1].to + 1;
@@ -261,7 +261,7 @@ static int append_piece(const bf_align_zone *zone, const range_list *best, uint6
                         uint64_t length, range_list *optimal) {
   uint64_t first = bf_align_residue(zone, base), last = first + (length - 1);
   int error = BF_OK;
-  for (size_t i = 0; i < best->count && best->range[i].from <= last && error == BF_OK; i++) {
+  for (size_t i = 0; i < best->count && best->range[i].from <= last && !error; i++) {
     uint64_t from = best->range[i].from < first ? first : best->range[i].from;
     uint64_t to = best->range[i].to > last ? last : best->range[i].to;
     if (from <= to)
@@ -278,8 +278,8 @@ static int collect(const bf_align_zones *zones, const range_list *best, uint64_t
     uint64_t left = zone->high - bf_align_residue(zone, base);
     uint64_t length = left < to - base ? left + 1 : to - base + 1;
     int error = append_piece(zone, &best[zone - zones->zone], base, length, optimal);
-    if (error != BF_OK)
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    if (error)
+      return bf_no_memory(diagnostic);
     if (optimal->count > LARGEST_ANSWER)
       return bf_fail(diagnostic, BF_UNSUPPORTED,
                      "more than %zu ranges of optimal bases; narrow the range", LARGEST_ANSWER);
@@ -301,16 +301,16 @@ static int find_optimal(const bf_align_zones *zones, uint64_t from, uint64_t to,
                    "the range holds more than %llu copies of the same bases; narrow it",
                    (unsigned long long)LARGEST_WALK);
   } else {
-    for (unsigned i = 0; i < zones->count && error == BF_OK; i++)
+    for (unsigned i = 0; i < zones->count && !error; i++)
       error = find_best_residues(&zones->zone[i], alignment->conflicts, &best[i]);
-    if (error == BF_OK)
+    if (!error)
       error = collect(zones, best, from, to, &optimal, diagnostic);
     for (unsigned i = 0; i < zones->count; i++)
       free(best[i].range);
   }
   alignment->optimal = optimal.range;
   alignment->optimal_count = optimal.count;
-  return error == BF_NO_MEMORY ? bf_fail(diagnostic, error, "out of memory") : error;
+  return error == BF_NO_MEMORY ? bf_no_memory(diagnostic) : error;
 }
 
 /* The centres (2^K - 1 - extent) / 2 inside the range: about each of them all bases from 0 on are
@@ -341,9 +341,9 @@ static int evaluate(const bf_hash *hash, const bf_align_pattern *pattern, bool u
                    "%llu bases to evaluate, more than the %llu allowed; narrow the range",
                    (unsigned long long)bf_align_needed(zones), (unsigned long long)LARGEST_TABLE);
   if (bf_align_zones_allocate(zones) != BF_OK)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = add_direction(hash, pattern, use_symmetry, zones, diagnostic);
-  if (error == BF_OK && pattern->also_transposed) {
+  if (!error && pattern->also_transposed) {
     bf_align_pattern other = transposed(pattern);
     error = add_direction(hash, &other, use_symmetry, zones, diagnostic);
   }
@@ -355,7 +355,7 @@ int bf_align_search(const bf_hash *hash, const bf_align_pattern *given, uint64_t
   memset(alignment, 0, sizeof *alignment);
   bf_align_pattern pattern;
   int error = check(given, from, to, &pattern, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   uint64_t extent = bf_align_extent(&pattern);
   bf_align_zones zones = bf_align_find_zones(hash, extent, use_symmetry);
@@ -363,13 +363,13 @@ int bf_align_search(const bf_hash *hash, const bf_align_pattern *given, uint64_t
   alignment->bases = to - from + 1;
   alignment->evaluated = bf_align_needed(&zones);
   error = evaluate(hash, &pattern, use_symmetry, &zones, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = find_optimal(&zones, from, to, alignment, diagnostic);
-  if (error == BF_OK && hash->kind == BF_HASH_LINEAR &&
+  if (!error && hash->kind == BF_HASH_LINEAR &&
       find_symmetry_points(extent, from, to, alignment) != BF_OK)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    error = bf_no_memory(diagnostic);
   bf_align_zones_free(&zones);
-  if (error != BF_OK)
+  if (error)
     bf_alignment_clear(alignment);
   return error;
 }
@@ -418,9 +418,7 @@ int bf_align_parse_matrix(const char *text, bf_align_pattern *pattern, bf_diagno
   uint64_t rows, columns;
   if (strncmp(text, "0x", 2) == 0) /* no row, and no hexadecimal number either */
     return bf_fail_at(diagnostic, "matrix", 1, text, text, "a matrix has at least one row");
-  int error = parse_pair("matrix", text, 'x', &rows, &columns, diagnostic);
-  if (error != BF_OK)
-    return error;
+  BF_TRY(parse_pair("matrix", text, 'x', &rows, &columns, diagnostic));
   if (columns == 0)
     return bf_fail_at(diagnostic, "matrix", 1, text, strchr(text, 'x') + 1,
                       "a matrix has at least one column");
@@ -434,9 +432,7 @@ int bf_align_parse_matrix(const char *text, bf_align_pattern *pattern, bf_diagno
 
 int bf_align_parse_range(const char *text, uint64_t *from, uint64_t *to,
                          bf_diagnostic *diagnostic) {
-  int error = parse_pair("range", text, ':', from, to, diagnostic);
-  if (error != BF_OK)
-    return error;
+  BF_TRY(parse_pair("range", text, ':', from, to, diagnostic));
   if (*from > *to)
     return bf_fail_at(diagnostic, "range", 1, text, strchr(text, ':') + 1,
                       "the range is empty: %llu is greater than %llu", (unsigned long long)*from,

@@ -85,9 +85,9 @@ static int counter_create(strided_counter *counter, const bf_hash *hash, uint64_
   uint32_t **tables[] = {&counter->left_conflicts, &counter->right_conflicts, &counter->right_bank,
                          &counter->right_position, &counter->change};
   int error = marks_create(&counter->left, hash);
-  if (error == BF_OK)
+  if (!error)
     error = marks_create(&counter->right, hash);
-  for (size_t i = 0; i < sizeof tables / sizeof *tables && error == BF_OK; i++) {
+  for (size_t i = 0; i < sizeof tables / sizeof *tables && !error; i++) {
     *tables[i] = calloc(count + 2, sizeof **tables[i]);
     error = *tables[i] ? BF_OK : BF_NO_MEMORY;
   }
@@ -258,9 +258,9 @@ int bf_align_count_strided(const bf_hash *hash, uint64_t stride, uint64_t count,
                            bf_align_zones *zones) {
   strided_counter counter;
   int error = counter_create(&counter, hash, stride, count);
-  if (error == BF_OK && zones->zone[0].split) {
+  if (!error && zones->zone[0].split) {
     count_split_zones(&counter, zones);
-  } else if (error == BF_OK) {
+  } else if (!error) {
     for (unsigned i = 0; i < zones->count; i++)
       if (zones->zone[i].needed)
         slide_zone(&counter, &zones->zone[i]);

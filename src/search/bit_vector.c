@@ -1,4 +1,4 @@
-/* Bit-vector hashes, exhaustively: bank = (a >> k1) ^ ((a >> k2) & mask) (document 000, 4.2, 5.1).
+/* Bit-vector hashes, exhaustively: bank = (a >> k1) ^ ((a >> k2) & mask) (braak16, 4.2, 5.1).
  *
  * Where every access is a stride S = S0 * 2^k, only the k that occur are tried for k1, and k2 runs
  * from the smallest k to the highest address bit that an access of t lanes reaches,
@@ -146,9 +146,7 @@ int bf_search_bit_vector(const bf_problem *problem, const bf_machine *machine,
   if (!reduced)
     r = all_ranges(g);
   bf_evaluator evaluator;
-  int error = bf_evaluator_build(problem, &evaluator, diagnostic);
-  if (error != BF_OK)
-    return error;
+  BF_TRY(bf_evaluator_build(problem, &evaluator, diagnostic));
   choice best = {0};
   try_all(&evaluator, &r, &best, found);
   if (!best.valid) {

@@ -154,7 +154,7 @@ static int by_terms(bf_exact *exact, unsigned terms, priced *best, bf_diagnostic
   query.most = atomic_load(&exact->best);
   bf_terms found;
   int error = bf_terms_search(&query, &found, diagnostic);
-  if (error != BF_OK || !found.found)
+  if (error || !found.found)
     return error;
   priced candidate = {0};
   bf_terms_rows(&found, &exact->problem->geometry, candidate.row);
@@ -169,9 +169,7 @@ int bf_cheapest(bf_exact *exact, uint64_t *row, bf_diagnostic *diagnostic) {
   for (unsigned terms = 1;
        terms <= 2 && !(best.valid && best.instructions < 2 * terms) && !bf_exact_poll(exact);
        terms++) {
-    int error = by_terms(exact, terms, &best, diagnostic);
-    if (error != BF_OK)
-      return error;
+    BF_TRY(by_terms(exact, terms, &best, diagnostic));
   }
   if (!best.valid)
     return bf_fail(diagnostic, BF_UNSUPPORTED, "no invertible hash was found");

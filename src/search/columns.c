@@ -275,15 +275,13 @@ static int prepare(bf_columns *c, bf_diagnostic *diagnostic) {
   c->alive = calloc(all, 1);
   c->choice = calloc(all, sizeof *c->choice);
   if (!c->candidate || !c->alive || !c->choice)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (unsigned pass = c->exact->row ? 1 : 0; pass < 2; pass++) {
     bf_planes_free(&c->planes);
-    int error = bf_planes_build(c->exact->problem, &c->coordinates, &c->planes, diagnostic);
-    if (error != BF_OK)
-      return error;
+    BF_TRY(bf_planes_build(c->exact->problem, &c->coordinates, &c->planes, diagnostic));
     worker *root = new_worker(c);
     if (!root)
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      return bf_no_memory(diagnostic);
     list_candidates(c, root, pass == 1);
     free_worker(root);
     if (pass == 0)
@@ -297,12 +295,12 @@ int bf_columns_prepare(bf_exact *exact, bf_columns **out, bf_diagnostic *diagnos
   *out = NULL;
   bf_columns *c = calloc(1, sizeof *c);
   if (!c)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   c->exact = exact;
   c->d = exact->coordinates.dimension - exact->fixed;
   c->k = exact->m - exact->fixed;
   int error = prepare(c, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     bf_columns_free(c);
     return error;
   }

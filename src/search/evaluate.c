@@ -15,7 +15,7 @@ int bf_evaluator_build(const bf_problem *problem, bf_evaluator *evaluator,
   int error = bf_planes_build(problem, &evaluator->coordinates, &evaluator->planes, diagnostic);
   if (error == BF_UNSUPPORTED)
     return BF_OK;
-  if (error == BF_OK)
+  if (!error)
     evaluator->kernel = bf_kernel_best();
   return error;
 }

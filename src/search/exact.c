@@ -102,9 +102,9 @@ static int branch_and_bound(bf_exact *exact, bf_diagnostic *diagnostic) {
   int error = BF_OK;
   if (d - exact->fixed <= BF_COLUMNS_MAX_DIMENSION)
     error = bf_columns_prepare(exact, &r.columns, diagnostic);
-  if (error == BF_OK && d <= BF_NULLS_MAX_DIMENSION)
+  if (!error && d <= BF_NULLS_MAX_DIMENSION)
     error = bf_nulls_prepare(exact, &r.nulls, diagnostic);
-  if (error == BF_OK && (r.columns || r.nulls) && !bf_exact_poll(exact)) {
+  if (!error && (r.columns || r.nulls) && !bf_exact_poll(exact)) {
     if (r.workers == 0)
       r.workers = bf_cores();
     if (r.workers < 2)
@@ -113,7 +113,7 @@ static int branch_and_bound(bf_exact *exact, bf_diagnostic *diagnostic) {
     bf_run_threads(r.workers + 2, run_racer, &r);
     exact->lower = atomic_load(&exact->proven) ? atomic_load(&exact->best) : race_lower(&r);
     if (atomic_load(&exact->out_of_memory) && !atomic_load(&exact->proven))
-      error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      error = bf_no_memory(diagnostic);
   }
   bf_columns_free(r.columns);
   bf_nulls_free(r.nulls);
@@ -140,7 +140,7 @@ static int seed_terms(bf_exact *exact, bf_diagnostic *diagnostic) {
   bf_terms_query query = bf_terms_query_of(exact, 1);
   bf_terms best;
   int error = bf_terms_search(&query, &best, diagnostic);
-  if (error != BF_OK || !best.found)
+  if (error || !best.found)
     return error;
   uint64_t row[BF_HASH_MAX_BANK_BITS], projected[BF_MAX_FUNCTIONALS];
   uint32_t functional[BF_MAX_FUNCTIONALS] = {0};
@@ -170,14 +170,14 @@ static int solve_space(bf_exact *exact, bf_found *found, bf_diagnostic *diagnost
   if (!fits_without_conflict(exact)) {
     seed_identity(exact);
     error = seed_terms(exact, diagnostic);
-    if (error == BF_OK)
+    if (!error)
       error = bf_exact_local_search(exact, false, diagnostic);
     if (atomic_load(&exact->best) == 0)
       atomic_store(&exact->proven, true);
-    else if (error == BF_OK && !bf_exact_poll(exact))
+    else if (!error && !bf_exact_poll(exact))
       error = branch_and_bound(exact, diagnostic);
   }
-  if (error != BF_OK)
+  if (error)
     return error;
   found->complete = atomic_load(&exact->proven);
   found->lower_bound = found->complete ? atomic_load(&exact->best) : exact->lower;
@@ -194,9 +194,7 @@ static int solve_terms(bf_exact *exact, bf_found *found, bf_diagnostic *diagnost
   query.contiguous = class_ == BF_CLASS_CUTE;
   query.row_only = exact->options->keeps_rows;
   bf_terms best;
-  int error = bf_terms_search(&query, &best, diagnostic);
-  if (error != BF_OK)
-    return error;
+  BF_TRY(bf_terms_search(&query, &best, diagnostic));
   bf_terms_rows(&best, &exact->problem->geometry, found->row);
   found->complete = !bf_exact_stopped(exact);
   found->lower_bound = found->complete ? best.cost : 0;
@@ -207,7 +205,7 @@ static int solve_terms(bf_exact *exact, bf_found *found, bf_diagnostic *diagnost
 
 static int solve_prepared(bf_exact *exact, bf_found *found, bf_diagnostic *diagnostic) {
   int error = bf_planes_build(exact->problem, &exact->coordinates, &exact->planes, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   bool space = exact->options->class_ == BF_CLASS_GENERAL || exact->row;
   error = space ? solve_space(exact, found, diagnostic) : solve_terms(exact, found, diagnostic);

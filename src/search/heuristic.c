@@ -1,5 +1,5 @@
 /* Heuristics that choose bank bits one after another from address bits or pairs of them
- * (document 000, section 5.2): Givargis's, extended to many sets, and Minimum Imbalance. Both look
+ * (braak16, section 5.2): Givargis's, extended to many sets, and Minimum Imbalance. Both look
  * at how a candidate bit splits each set of words; a shape counts as often as its weight. */
 #include "search/search.h"
 
@@ -62,7 +62,7 @@ static int start(const bf_problem *problem, bool pairs, order by, chooser *c, bf
   c->candidates = list_candidates(problem->geometry.address_bits, pairs, by, c->candidate);
   c->score = calloc(c->candidates + 1, sizeof *c->score);
   if (!c->score)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < problem->granule_bits; i++)
     take(c, (uint64_t)1 << i, found);
   return BF_OK;
@@ -85,19 +85,19 @@ int bf_search_givargis(const bf_problem *problem, bool pairs, bf_found *found,
                        bf_diagnostic *diagnostic) {
   chooser *c = malloc(sizeof *c);
   if (!c)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = start(problem, pairs, BY_LOWEST_BIT, c, found, diagnostic);
   double *quality = NULL;
-  if (error == BF_OK && !(quality = malloc((problem->count * c->candidates + 1) * sizeof *quality)))
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  for (size_t s = 0; error == BF_OK && s < problem->count; s++)
+  if (!error && !(quality = malloc((problem->count * c->candidates + 1) * sizeof *quality)))
+    error = bf_no_memory(diagnostic);
+  for (size_t s = 0; !error && s < problem->count; s++)
     for (size_t i = 0; i < c->candidates; i++) {
       double *own = &quality[s * c->candidates + i];
       *own = evenness(&problem->shape[s], c->candidate[i]);
       for (unsigned g = 0; g < problem->granule_bits; g++)
         *own *= evenness(&problem->shape[s], c->candidate[i] ^ (uint64_t)1 << g);
     }
-  while (error == BF_OK && found->chosen_count < problem->geometry.bank_bits) {
+  while (!error && found->chosen_count < problem->geometry.bank_bits) {
     memset(c->score, 0, c->candidates * sizeof *c->score);
     for (size_t s = 0; s < problem->count; s++)
       for (size_t i = 0; i < c->candidates; i++)
@@ -144,15 +144,15 @@ int bf_search_min_imbalance(const bf_problem *problem, bool pairs, bf_found *fou
                             bf_diagnostic *diagnostic) {
   chooser *c = malloc(sizeof *c);
   if (!c)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = start(problem, pairs, SINGLES_FIRST, c, found, diagnostic);
   uint32_t(*bin)[BF_SHAPE_WORDS] = NULL;
-  if (error == BF_OK && !(bin = calloc(problem->count + 1, sizeof *bin)))
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  for (size_t s = 0; error == BF_OK && s < problem->count; s++)
+  if (!error && !(bin = calloc(problem->count + 1, sizeof *bin)))
+    error = bf_no_memory(diagnostic);
+  for (size_t s = 0; !error && s < problem->count; s++)
     for (unsigned i = 0; i < problem->shape[s].words; i++)
       bin[s][i] = problem->shape[s].word[i] & (uint32_t)bf_gf2_low_bits(problem->granule_bits);
-  while (error == BF_OK && found->chosen_count < problem->geometry.bank_bits) {
+  while (!error && found->chosen_count < problem->geometry.bank_bits) {
     for (size_t i = 0; i < c->candidates; i++) {
       c->score[i] = 0;
       for (size_t s = 0; s < problem->count; s++)

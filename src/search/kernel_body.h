@@ -1,10 +1,9 @@
-/* The solver's inner loops, written once over a vector type. The including file defines:
- *   vec            LANES neighbouring shapes' 32-bit values        sum     accumulator of 64-bit
- * sums v_load v_store v_set1 v_and v_andnot(a,b) = ~a & b  v_xor v_add v_sub v_max v_shift_right
- *   v_popcount     bits set in each value
- *   v_pairs(x) = x * (x - 1) / 2
- *   s_zero s_add(sum, weight, value) = sum + weight * value        s_total
- * and KERNEL(name) for the names of functions. */
+/* Inside room search: the solver's inner loops, written once over a vector type. The including file
+ * defines: vec            LANES neighbouring shapes' 32-bit values        sum     accumulator of
+ * 64-bit sums v_load v_store v_set1 v_and v_andnot(a,b) = ~a & b  v_xor v_add v_sub v_max
+ * v_shift_right v_popcount     bits set in each value v_pairs(x) = x * (x - 1) / 2 s_zero
+ * s_add(sum, weight, value) = sum + weight * value        s_total and KERNEL(name) for the names of
+ * functions. */
 
 static inline vec plane(const bf_planes *planes, uint32_t functional, size_t at) {
   size_t low = functional & ((1u << planes->low_dimension) - 1);

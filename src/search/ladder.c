@@ -44,12 +44,12 @@ static int solve_step(const bf_machine *machine, const bf_workload *workload,
   options.class_ = p->class_;
   options.pairs = true;
   int error = bf_solve(machine, workload, &options, solution, diagnostic);
-  if (error != BF_OK || p->method != BF_METHOD_MIN_IMBALANCE)
+  if (error || p->method != BF_METHOD_MIN_IMBALANCE)
     return error;
   bf_solution other;
   options.method = BF_METHOD_GIVARGIS;
   error = bf_solve(machine, workload, &options, &other, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     bf_solution_clear(solution);
     return error;
   }
@@ -67,14 +67,13 @@ static int count_before(const bf_machine *machine, const bf_workload *workload, 
   bf_geometry geometry = bf_machine_geometry(machine);
   bf_hash *none;
   int error = bf_hash_parse("none", &geometry, &none, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
-  for (size_t i = 0; i < bf_workload_size(workload) && error == BF_OK; i++) {
+  for (size_t i = 0; i < bf_workload_size(workload) && !error; i++) {
     const bf_access *access = bf_workload_get(workload, i);
     bf_count count;
     error = bf_memory_count(machine, none, access, &count, diagnostic);
-    uint64_t wavefronts =
-        (uint64_t)count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
+    uint64_t wavefronts = bf_count_wavefronts(&count);
     ladder->accesses += access->count;
     ladder->conflicts_before += access->count * count.conflicts;
     ladder->wavefronts_before += access->count * wavefronts;
@@ -138,7 +137,7 @@ int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
   uint64_t bytes_used = 0;
   memset(ladder, 0, sizeof *ladder);
   int error = count_before(machine, workload, ladder, &bytes_used, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   bf_solve_options kept = *options;
   if (options->granule_bytes)
@@ -155,7 +154,7 @@ int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
     error = solve_step(machine, workload, &kept, &plans[i], &solution, diagnostic);
     if (error == BF_UNSUPPORTED)
       continue;
-    if (error != BF_OK)
+    if (error)
       return error;
     add_step(ladder, plans[i].name, &solution);
     ladder->lower_bound = solution.lower_bound;

@@ -177,7 +177,7 @@ int bf_exact_local_search(bf_exact *exact, bool until_stopped, bf_diagnostic *di
                 .random = until_stopped ? 2685821657736338717u : 88172645463325252u,
                 .budget = until_stopped ? UINT64_MAX : usual_budget};
   if (!bf_levels_make(&exact->planes, exact->m - 1, &self.levels))
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   search(&self);
   bf_levels_free(&self.levels);
   return BF_OK;

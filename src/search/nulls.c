@@ -439,7 +439,7 @@ int bf_nulls_prepare(bf_exact *exact, bf_nulls **out, bf_diagnostic *diagnostic)
     nulls->root = malloc((exact->problem->count + 1) * sizeof(classes));
   if (!nulls || !nulls->root) {
     free(nulls);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   nulls->exact = exact;
   nulls->d = exact->coordinates.dimension;
@@ -447,7 +447,7 @@ int bf_nulls_prepare(bf_exact *exact, bf_nulls **out, bf_diagnostic *diagnostic)
   fill_root(nulls, &root);
   if (!make_tasks(nulls, &root)) {
     bf_nulls_free(nulls);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   *out = nulls;
   return BF_OK;

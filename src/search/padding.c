@@ -120,11 +120,11 @@ int bf_search_padding(const bf_machine *machine, const bf_workload *workload, bf
   shared all = {.machine = machine, .workload = workload, .granule_words = 1};
   bf_hash *none;
   int error = bf_hash_parse("none", &geometry, &none, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   error = bf_problem_conflicts(machine, workload, none, &all.best.conflicts, diagnostic);
   bf_hash_free(none);
-  if (error != BF_OK)
+  if (error)
     return error;
   survey(&all);
   unsigned banks = 1u << geometry.bank_bits;

@@ -72,7 +72,7 @@ int bf_planes_build(const bf_problem *problem, const bf_coordinates *coordinates
       !planes->ideal || !planes->weight) {
     free(unit);
     bf_planes_free(planes);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   size_t at = 0;
   for (size_t s = 0; s < problem->count; s++)

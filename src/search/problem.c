@@ -94,14 +94,14 @@ static int grow(builder *b) {
   size_t capacity = b->capacity ? b->capacity * 2 : 256;
   bf_shape *shape = realloc(b->problem->shape, capacity * sizeof *shape);
   if (!shape)
-    return bf_fail(b->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(b->diagnostic);
   b->problem->shape = shape;
   b->capacity = capacity;
   free(b->slot);
   b->slots = capacity * 2;
   b->slot = calloc(b->slots, sizeof *b->slot);
   if (!b->slot)
-    return bf_fail(b->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(b->diagnostic);
   for (size_t i = 0; i < b->problem->count; i++) {
     const bf_shape *old = &b->problem->shape[i];
     b->slot[find_slot(b, old->word, old->words, old->ideal)] = i + 1;
@@ -119,9 +119,7 @@ static int add_shape(builder *b, uint32_t *word, unsigned count, uint32_t ideal,
   if (word[count - 1] == 0)
     return BF_OK;
   if (problem->count == b->capacity) {
-    int error = grow(b);
-    if (error != BF_OK)
-      return error;
+    BF_TRY(grow(b));
   }
   size_t at = find_slot(b, word, count, ideal);
   if (b->slot[at]) {
@@ -133,7 +131,7 @@ static int add_shape(builder *b, uint32_t *word, unsigned count, uint32_t ideal,
   *shape = (bf_shape){.words = count, .ideal = ideal, .weight = weight, .square = square};
   shape->word = bf_arena_alloc(&problem->arena, count * sizeof *word);
   if (!shape->word)
-    return bf_fail(b->diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(b->diagnostic);
   memcpy(shape->word, word, count * sizeof *word);
   b->slot[at] = ++problem->count;
   for (unsigned i = 0; i < count; i++)
@@ -215,9 +213,7 @@ static int add_access(builder *b, const bf_machine *machine, const bf_access *ac
   bf_phase phase;
   bf_phase_begin(&walk, machine, &stand_in);
   while (bf_phase_next(&walk, &phase)) {
-    int error = add_phase(b, machine, &phase, access->count, 0);
-    if (error != BF_OK)
-      return error;
+    BF_TRY(add_phase(b, machine, &phase, access->count, 0));
   }
   return BF_OK;
 }
@@ -251,10 +247,10 @@ int bf_problem_build(const bf_machine *machine, const bf_workload *workload, uns
                    granule_bytes);
   builder b = {.problem = problem, .diagnostic = diagnostic};
   int error = BF_OK;
-  for (size_t i = 0; i < bf_workload_size(workload) && error == BF_OK; i++)
+  for (size_t i = 0; i < bf_workload_size(workload) && !error; i++)
     error = add_access(&b, machine, bf_workload_get(workload, i));
   free(b.slot);
-  if (error != BF_OK)
+  if (error)
     bf_problem_free(problem);
   else if (problem->count)
     qsort(problem->shape, problem->count, sizeof *problem->shape, compare_shapes);
@@ -299,9 +295,7 @@ int bf_problem_conflicts(const bf_machine *machine, const bf_workload *workload,
   for (size_t i = 0; i < bf_workload_size(workload); i++) {
     const bf_access *access = bf_workload_get(workload, i);
     bf_count count;
-    int error = bf_memory_count(machine, hash, access, &count, diagnostic);
-    if (error != BF_OK)
-      return error;
+    BF_TRY(bf_memory_count(machine, hash, access, &count, diagnostic));
     *conflicts += access->count * count.conflicts;
   }
   return BF_OK;

@@ -31,13 +31,13 @@ int bf_search_padding(const bf_machine *machine, const bf_workload *workload, bf
                       uint64_t *bytes_wasted, bf_diagnostic *diagnostic);
 
 /* Imbalance of a shape whose words are in bins by the bits chosen so far, if one more functional is
- * chosen: how far the bins are from equal, as a share of the words (Eq. 14 of document 000). The
+ * chosen: how far the bins are from equal, as a share of the words (Eq. 14 of braak16). The
  * new bit is the highest of the bin number. Where histogram is not NULL, the bins that hold words
  * are written to it; it has 2^(chosen+1) entries, zeroed by the caller. */
 double bf_search_imbalance(const bf_shape *shape, const uint32_t *bin, uint64_t functional,
                            unsigned chosen, unsigned *histogram);
 
-/* How many hashes there are of each class (Table 1 of document 000), as decimal logarithms. */
+/* How many hashes there are of each class (Table 1 of braak16), as decimal logarithms. */
 typedef struct bf_class_sizes {
   double all, xor_based, unique_xor, bit_vector, bit_vector_xor, permutation, bitwise_xor;
 } bf_class_sizes;

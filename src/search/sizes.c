@@ -1,4 +1,4 @@
-/* Sizes of the classes of hashes (Table 1 and Eq. 9 of document 000). They overflow any integer, so
+/* Sizes of the classes of hashes (Table 1 and Eq. 9 of braak16). They overflow any integer, so
  * they are kept as decimal logarithms. */
 #include "search/search.h"
 

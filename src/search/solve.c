@@ -10,7 +10,7 @@ static int name_hash(const bf_found *found, const bf_solve_options *options,
     return bf_hash_parse(found->text, geometry, hash, diagnostic);
   bf_hash *rows;
   int error = bf_hash_from_rows(found->row, geometry, &rows, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   bool heuristic = options->method != BF_METHOD_EXACT;
   bool cute = options->class_ == BF_CLASS_CUTE;
@@ -22,8 +22,8 @@ static int name_hash(const bf_found *found, const bf_solve_options *options,
       continue;
     error = bf_hash_convert(rows, forms[i], &text, diagnostic);
   }
-  if (error == BF_OK)
-    error = text.failed ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory")
+  if (!error)
+    error = text.failed ? bf_no_memory(diagnostic)
                         : bf_hash_parse(text.data, geometry, hash, diagnostic);
   bf_text_free(&text);
   bf_hash_free(rows);
@@ -85,7 +85,7 @@ static int before(const bf_machine *machine, const bf_workload *workload, uint64
   bf_geometry geometry = bf_machine_geometry(machine);
   bf_hash *none;
   int error = bf_hash_parse("none", &geometry, &none, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   error = bf_problem_conflicts(machine, workload, none, conflicts, diagnostic);
   bf_hash_free(none);
@@ -98,7 +98,7 @@ static int judge(const bf_machine *machine, const bf_workload *workload, const b
                  const bf_found *found, bf_solution *solution, bf_diagnostic *diagnostic) {
   int error = bf_problem_conflicts(machine, workload, solution->hash, &solution->conflicts_after,
                                    diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   solution->lower_bound = problem->bound_valid ? found->lower_bound : 0;
   if (solution->lower_bound > solution->conflicts_after)
@@ -123,23 +123,23 @@ int bf_solve(const bf_machine *machine, const bf_workload *workload,
   bf_problem problem;
   memset(solution, 0, sizeof *solution);
   int error = check_options(options, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = before(machine, workload, &solution->conflicts_before, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_problem_build(machine, workload, options->granule_bytes, &problem, diagnostic);
-  if (error != BF_OK)
+  if (error)
     return error;
   error = run_method(machine, workload, &problem, options, &found, solution, diagnostic);
   bool is_free = options->class_ == BF_CLASS_GENERAL && options->granule_bytes <= 4;
-  if (error == BF_OK && options->method == BF_METHOD_EXACT && is_free && !found.complete)
+  if (!error && options->method == BF_METHOD_EXACT && is_free && !found.complete)
     improve(&problem, &found);
-  if (error == BF_OK)
+  if (!error)
     error = name_hash(&found, options, &geometry, &solution->hash, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = judge(machine, workload, &problem, &found, solution, diagnostic);
   bf_problem_free(&problem);
   solution->seconds = bf_seconds() - started;
-  if (error != BF_OK)
+  if (error)
     bf_solution_clear(solution);
   return error;
 }

@@ -147,8 +147,7 @@ int bf_terms_search(const bf_terms_query *query, bf_terms *best, bf_diagnostic *
   bf_run_threads(threads ? threads : bf_cores(), work, &all);
   pthread_mutex_destroy(&all.lock);
   *best = all.best;
-  return atomic_load(&all.out_of_memory) ? bf_fail(diagnostic, BF_NO_MEMORY, "out of memory")
-                                         : BF_OK;
+  return atomic_load(&all.out_of_memory) ? bf_no_memory(diagnostic) : BF_OK;
 }
 
 void bf_terms_rows(const bf_terms *terms, const bf_geometry *geometry, uint64_t *row) {

@@ -1,4 +1,4 @@
-/* Multiprocessors with one of the in-order pipelines of document 004: one scheduler, which lets a
+/* Multiprocessors with one of the in-order pipelines of gou13: one scheduler, which lets a
  * warp instruction enter the pipeline in parts of simd_width lanes, one part per cycle.
  *
  * Strict barrel execution has one instruction of a warp in the pipeline; the warp is ready again in
@@ -652,7 +652,7 @@ static int create(bf_sim_sm *sm, bf_diagnostic *diagnostic) {
   const bf_sim_gpu *gpu = sm->gpu;
   barrel *own = sm->core_data = calloc(1, sizeof *own);
   if (!own)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   own->parts = BF_EMU_LANES / (unsigned)gpu->simd_width;
   own->entering = own->ended = NONE;
   own->next_wake = UINT64_MAX;
@@ -670,7 +670,7 @@ static int create(bf_sim_sm *sm, bf_diagnostic *diagnostic) {
     own->pending = calloc((size_t)sm->slots * own->words, sizeof *own->pending);
   if (!own->flight || !own->touched || !own->free_flight || !own->flight_of_load ||
       (own->words && !own->pending))
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (uint32_t i = 0; i < own->flights; i++)
     own->free_flight[own->free_flights++] = own->flights - 1 - i;
   if (gpu->scheduler == BF_SIM_CONFLICT_AWARE || gpu->barrel == BARREL_ORDERED)

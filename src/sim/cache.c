@@ -26,7 +26,7 @@ int bf_sim_cache_create(uint64_t lines, unsigned ways, bf_sim_cache **cache,
   if (!made || !way) {
     free(made);
     free(way);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   *made = (bf_sim_cache){.sets = lines / ways, .ways = ways, .way = way};
   *cache = made;

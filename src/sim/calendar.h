@@ -1,6 +1,7 @@
-/* sim/calendar: what will happen when, below the multiprocessors. One list per cycle for the next
- * BF_SIM_CALENDAR_CYCLES cycles, in a ring; what is due later stands in the list that is farthest
- * away and is put back when that comes up. Adding and taking cost the same however much waits. */
+/* Inside room sim: what will happen when, below the multiprocessors. One list per cycle for the
+ * next BF_SIM_CALENDAR_CYCLES cycles, in a ring; what is due later stands in the list that is
+ * farthest away and is put back when that comes up. Adding and taking cost the same however much
+ * waits. */
 #ifndef BF_SIM_CALENDAR_H
 #define BF_SIM_CALENDAR_H
 

@@ -10,7 +10,7 @@ int bf_diagram_create(unsigned sm, uint64_t from, unsigned cycles, bf_diagram **
                       bf_diagnostic *diagnostic) {
   bf_diagram *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->sm = sm;
   made->has_start = from > 0;
   made->start = from;
@@ -68,7 +68,7 @@ int bf_diagram_begin(bf_diagram *diagram, const bf_emu_kernel *kernel, bf_sim_wa
   diagram->kernel = bf_arena_copy(&diagram->arena, bf_emu_kernel_name(kernel));
   diagram->label = bf_watch_labels(&diagram->arena, kernel);
   if (!diagram->kernel || !diagram->label)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   *watch = (bf_sim_watch){
       .context = diagram, .last_cycle = UINT64_MAX, .event = keep_event, .stage = keep_stage};
   return BF_OK;
@@ -198,7 +198,7 @@ int bf_diagram_arrange(bf_diagram *diagram, bf_diagram_grid *grid, bf_diagnostic
   if (good)
     grid->cell = bf_arena_alloc(&diagram->arena, (cells + 1) * sizeof *grid->cell);
   if (!good || !grid->cell)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   if (diagram->stages)
     fill_stages(diagram, grid);
   else

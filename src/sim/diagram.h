@@ -1,5 +1,5 @@
-/* sim/diagram: what the collecting half of a diagram (diagram.c) and the half that draws it as SVG
- * (diagram_svg.c) share. */
+/* Inside room sim: what the collecting half of a diagram (diagram.c) and the half that draws it as
+ * SVG (diagram_svg.c) share. */
 #ifndef BF_SIM_DIAGRAM_H
 #define BF_SIM_DIAGRAM_H
 

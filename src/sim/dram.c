@@ -101,7 +101,7 @@ static bool create_channel(bf_sim_dram *dram, dram_channel *made) {
 int bf_sim_dram_create(const bf_sim_gpu *gpu, bf_sim_dram **dram, bf_diagnostic *diagnostic) {
   bf_sim_dram *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->channels = (unsigned)gpu->dram_channels;
   made->banks = (unsigned)gpu->dram_banks;
   made->queue = (unsigned)gpu->dram_queue;
@@ -116,7 +116,7 @@ int bf_sim_dram_create(const bf_sim_gpu *gpu, bf_sim_dram **dram, bf_diagnostic 
     is_complete = create_channel(made, &made->channel[i]);
   if (!is_complete) {
     bf_sim_dram_free(made);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   *dram = made;
   return BF_OK;

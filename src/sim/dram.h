@@ -1,4 +1,4 @@
-/* sim/dram: memory channels with banks and open rows. docs/sim_memory.md explains the model.
+/* Inside room sim: memory channels with banks and open rows. docs/sim_memory.md explains the model.
  * A read is known by its ticket, a number of the caller; reads in flight have different ones. */
 #ifndef BF_SIM_DRAM_H
 #define BF_SIM_DRAM_H

@@ -309,7 +309,7 @@ static int run_all(engine *own, unsigned workers, bf_diagnostic *diagnostic) {
   own->share = calloc(workers, sizeof *own->share);
   if (!made || !own->share) {
     free(made);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   meeting *place = &own->meeting;
   pthread_mutex_init(&place->lock, NULL);
@@ -421,7 +421,7 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
   result->sites = bf_emu_kernel_sites(own->launch->kernel);
   result->site = bf_arena_alloc(&result->arena, (result->sites + 1) * sizeof *result->site);
   if (!result->site)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   result->cycles = own->last_end;
   result->seconds = (double)result->cycles / (own->settings->gpu->clock_mhz * 1e6);
   result->blocks = own->blocks;
@@ -484,7 +484,7 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   own->ended = calloc((size_t)own->sms * result->blocks_per_sm, sizeof *own->ended);
   own->paused = calloc(own->sms, sizeof *own->paused);
   if (!own->sm || !own->ended || !own->paused)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   bf_emu_observer observer = bf_sim_observer(own->sm, gpu->merge != 0, launch->observer);
   bf_emu_launch stepped = *launch;
   stepped.observer = &observer;

@@ -1,4 +1,4 @@
-/* sim/flight: lines of which sectors are on their way to a cache, and who waits for them. */
+/* Inside room sim: lines of which sectors are on their way to a cache, and who waits for them. */
 #ifndef BF_SIM_FLIGHT_H
 #define BF_SIM_FLIGHT_H
 

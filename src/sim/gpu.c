@@ -181,7 +181,7 @@ int bf_sim_gpu_keep_fact(bf_sim_gpu *gpu, const bf_machine_fact *fact, bf_diagno
                           .basis = bf_arena_copy(&gpu->arena, fact->basis),
                           .source = bf_arena_copy(&gpu->arena, fact->source)};
   if (!gpu->facts || !copy.key || !copy.value || !copy.basis || !copy.source)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   size_t index = 0;
   while (index < gpu->fact_count && strcmp(gpu->facts[index].key, copy.key) != 0)
     index++;
@@ -215,7 +215,7 @@ int bf_sim_gpu_set(bf_sim_gpu *gpu, const char *assignment, bf_diagnostic *diagn
     return bf_fail(diagnostic, BF_BAD_INPUT, "expected key=value, not '%.64s'", assignment);
   char *copy = strdup(assignment);
   if (!copy)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   char *value = copy + (equals - assignment) + 1;
   value[-1] = 0;
   int error = strcmp(copy, "machine") == 0 ? override_machine(gpu, value, diagnostic)
@@ -229,7 +229,7 @@ int bf_sim_gpu_set(bf_sim_gpu *gpu, const char *assignment, bf_diagnostic *diagn
 #define REFUSE(...) return bf_fail(diagnostic, BF_BAD_INPUT, __VA_ARGS__)
 #define AS_LONG(value) ((unsigned long long)(value))
 
-/* The pipelines of document 004 have one scheduler, one instruction at a time, and parts of warps
+/* The pipelines of gou13 have one scheduler, one instruction at a time, and parts of warps
  * that follow each other. Beside the memory stages there are at least fetch, execution and
  * writeback. */
 static int check_in_order(const bf_sim_gpu *gpu, bf_diagnostic *diagnostic) {

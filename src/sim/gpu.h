@@ -1,4 +1,5 @@
-/* sim/gpu: what gpu.c, which knows the parameters, and gpu_file.c, which reads files, share. */
+/* Inside room sim: what gpu.c, which knows the parameters, and gpu_file.c, which reads files,
+ * share. */
 #ifndef BF_SIM_GPU_H
 #define BF_SIM_GPU_H
 

@@ -71,7 +71,7 @@ static int parse_machine(reader *r) {
   int error = bf_machine_load(path, NULL, &machine, &problem);
   if (error == BF_NO_MEMORY)
     return bf_lines_no_memory(&r->lines);
-  if (error != BF_OK)
+  if (error)
     return BF_LINES_FAIL(&r->lines, r->lines.next, "%s%s%s", problem.file,
                          *problem.file ? ": " : "", problem.message);
   bf_machine_free(r->gpu->machine);
@@ -118,7 +118,7 @@ static int load_gpu(const char *name, const reader *outer, bf_sim_gpu **gpu,
   }
   bf_text text = {0};
   int error = bf_lines_read_file(name, "GPU", &text, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = read_gpu(name, text.data, outer, gpu, diagnostic);
   bf_text_free(&text);
   return error;
@@ -250,7 +250,7 @@ static int read_gpu(const char *file, const char *text, const reader *outer, bf_
   r.given = bf_arena_alloc(&r.gpu->arena, count_parameters() * sizeof *r.given);
   bf_sim_gpu_reset(r.gpu);
   int error = r.given ? parse_text(&r, text) : bf_lines_no_memory(&r.lines);
-  if (error != BF_OK)
+  if (error)
     bf_sim_gpu_free(r.gpu);
   else
     *gpu = r.gpu;

@@ -11,8 +11,8 @@
 
 enum { BF_SIM_SECTOR_BYTES = 32, BF_SIM_LINE_BYTES = 128 };
 
-/* Entries in the access queue of a slice (002, 7.2.1). Only loads that wait for a hit are kept to
- * it; where they fill it, nothing else reaches the slice. */
+/* Entries in the access queue of a slice (braak15, 7.2.1). Only loads that wait for a hit are kept
+ * to it; where they fill it, nothing else reaches the slice. */
 enum { BF_SIM_SLICE_QUEUE = 8 };
 
 /* The number of sectors in a mask of four: digit `mask` of a table. */

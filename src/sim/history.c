@@ -1,4 +1,4 @@
-/* The conflict history of document 004: a small cache from instructions to the conflict degree that
+/* The conflict history of gou13: a small cache from instructions to the conflict degree that
  * was measured when they last ran. The scheduler must know how long an access will take before its
  * addresses are there; it takes what the history says. */
 #include "sim/pipeline.h"
@@ -20,7 +20,7 @@ int bf_sim_history_create(unsigned sets, unsigned ways, bf_sim_history **history
                           bf_diagnostic *diagnostic) {
   *history = calloc(1, sizeof **history + (size_t)sets * ways * sizeof(entry));
   if (!*history)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   (*history)->sets = sets;
   (*history)->ways = ways;
   return BF_OK;

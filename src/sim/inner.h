@@ -1,10 +1,10 @@
-/* sim/inner: what the files of this room share.
+/* Inside room sim: what the files of this room share.
  *
  * engine.c     moves time on, spreads multiprocessors over threads, hands out blocks
  * sm.c         what all multiprocessors have: warps in slots, blocks, executing an instruction and
  *              what it touched, loads in flight
  * scoreboard.c (with loadstore.c) the pipeline of a modern multiprocessor
- * barrel.c     (with pipeline.c, history.c) the in-order pipelines of document 004
+ * barrel.c     (with pipeline.c, history.c) the in-order pipelines of gou13
  * program.c    what the timing model must know of each instruction, worked out once per launch
  * l1.c, l2.c, dram.c, cache.c, flight.c: hierarchy.h
  *
@@ -36,7 +36,7 @@ typedef enum bf_sim_unit {
 typedef struct bf_sim_op {
   uint8_t unit;
   uint8_t slots;        /* issue slots: more than 1 where it becomes several instructions */
-  bool is_memory;       /* of any kind; in document 004 a "memory warp" */
+  bool is_memory;       /* of any kind; in gou13 a "memory warp" */
   bool is_shared;       /* names shared memory */
   bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
   bool reads_clock;     /* stays where it is */

@@ -25,18 +25,18 @@ static int create_cache(const bf_sim_gpu *gpu, bf_sim_l1 *l1, bf_diagnostic *dia
         (unsigned long long)gpu->l1_bytes, (unsigned long long)gpu->l1_ways, BF_SIM_LINE_BYTES);
   BF_TRY(bf_sim_cache_create(lines, (unsigned)gpu->l1_ways, &l1->cache, diagnostic));
   if (bf_sim_flights_reserve(&l1->flights, l1->most_lines, l1->most_lines) != BF_OK)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   return BF_OK;
 }
 
 int bf_sim_l1_create(const bf_sim_gpu *gpu, bf_sim_l1 **l1, bf_diagnostic *diagnostic) {
   bf_sim_l1 *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->most_lines = (unsigned)gpu->l1_misses;
   made->most_waiters = (unsigned)gpu->global_queue * 2 * BF_EMU_LANES;
   int error = create_cache(gpu, made, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     bf_sim_l1_free(made);
     return error;
   }

@@ -132,7 +132,7 @@ static int create_tables(const bf_sim_gpu *gpu, bf_sim_memory *memory) {
 int bf_sim_memory_create(const bf_sim_gpu *gpu, bf_sim_memory **memory, bf_diagnostic *diagnostic) {
   bf_sim_memory *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->slices = (unsigned)gpu->l2_slices;
   made->channels = (unsigned)gpu->dram_channels;
   made->sms = (unsigned)gpu->sms;
@@ -142,11 +142,11 @@ int bf_sim_memory_create(const bf_sim_gpu *gpu, bf_sim_memory **memory, bf_diagn
   made->atomic_ticks = bf_sim_ticks(gpu->l2_atomic_cycles);
   made->return_ticks = bf_sim_ticks(BF_SIM_SECTOR_BYTES / gpu->return_bytes_per_cycle);
   int error = create_cache(gpu, made, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = bf_sim_dram_create(gpu, &made->dram, diagnostic);
-  if (error == BF_OK && create_tables(gpu, made) != BF_OK)
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-  if (error != BF_OK) {
+  if (!error && create_tables(gpu, made) != BF_OK)
+    error = bf_no_memory(diagnostic);
+  if (error) {
     bf_sim_memory_free(made);
     return error;
   }

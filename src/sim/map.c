@@ -34,7 +34,7 @@ int bf_sim_map_create(const bf_emu *emu, bf_sim_map *map, bf_diagnostic *diagnos
   bool is_complete = range && order && map->range;
   free(range);
   free(order);
-  return is_complete ? BF_OK : bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+  return is_complete ? BF_OK : bf_no_memory(diagnostic);
 }
 
 void bf_sim_map_free(bf_sim_map *map) {

@@ -114,7 +114,7 @@ int bf_sim_pipe_create(const bf_sim_pipe_shape *shape, const bf_sim_pipe_user *u
                    MOST_STAGES);
   bf_sim_pipe *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   made->kind = shape->kind;
   made->user = *user;
   made->memory.stages = shape->memory_stages;
@@ -126,7 +126,7 @@ int bf_sim_pipe_create(const bf_sim_pipe_shape *shape, const bf_sim_pipe_user *u
                      make_queue(&made->nonmem, shape->nonmem_stages) && made->back;
   if (!is_complete) {
     bf_sim_pipe_free(made);
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   *pipe = made;
   return BF_OK;

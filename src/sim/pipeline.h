@@ -1,4 +1,4 @@
-/* sim/pipeline: the in-order pipelines of document 004, cycle by cycle. It knows nothing of warps
+/* Inside room sim: the in-order pipelines of gou13, cycle by cycle. It knows nothing of warps
  * and programs: parts of warp instructions enter at the front, one per cycle, and come out at the
  * writeback stage, of which there is one.
  *

@@ -242,7 +242,7 @@ int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
   if (error) {
     bf_sim_program_free(made);
     *program = NULL;
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   }
   return BF_OK;
 }

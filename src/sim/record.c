@@ -135,14 +135,14 @@ static int simulate(bf_sim_record *record, const bf_hash *hash, bf_emu *emu,
   bf_sim_watch watch;
   settings.hash = hash;
   if (!describe(record, launch, hash, launched))
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   BF_TRY(make_watch(record, launch->kernel, &pair, &watch, &settings.watch, diagnostic));
   BF_TRY(bf_sim_run(&settings, emu, launch, &launched->result, diagnostic));
   if (record->timeline)
     bf_timeline_end(record->timeline, launched->result.cycles);
   launched->sm_cycles = launched->result.cycles * launched->result.sms;
   if (!find_lines(&record->arena, launch->kernel, launched))
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   return BF_OK;
 }
 
@@ -153,7 +153,7 @@ static int run(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_r
   bf_hash *own = NULL;
   bf_sim_launched *launched = add_launch(record);
   if (!launched)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   if (launch->bank_hash)
     BF_TRY(parse_own_hash(record, launch, &own, diagnostic));
   const bf_hash *hash = own ? own : hash_of(record, launch->kernel);
@@ -231,7 +231,7 @@ int bf_sim_record_total(bf_sim_record *record, bf_sim_launched *total, bf_diagno
     lines += record->launch[i].lines;
   total->line = bf_arena_alloc(&record->arena, (lines + 1) * sizeof *total->line);
   if (!total->line)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (size_t i = 0; i < record->launches; i++) {
     const bf_sim_launched *from = &record->launch[i];
     add_result(&total->result, &from->result);

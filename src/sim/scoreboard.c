@@ -376,8 +376,7 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
   end_turn(sm, &own->scheduler[scheduler], warp->slot, op);
   if (sm->settings->watch && ready < LOADING_FROM) /* else when the data has come */
     bf_sim_tell(sm, warp, scheduler, instruction, sm->now, ready,
-                sm->touched.shared.wavefronts_load + sm->touched.shared.wavefronts_store +
-                    sm->touched.shared.wavefronts_atomic);
+                (unsigned)bf_count_wavefronts(&sm->touched.shared));
   uint64_t earliest = op->unit == BF_SIM_UNIT_BARRIER ? behind_barrier(sm) : busy;
   go_on(sm, warp, earliest);
   return true;
@@ -715,13 +714,13 @@ static void free_board(bf_sim_sm *sm) {
 static int create(bf_sim_sm *sm, bf_diagnostic *diagnostic) {
   board *own = sm->core_data = calloc(1, sizeof *own);
   if (!own)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   own->warp = calloc(sm->slots, sizeof *own->warp);
   own->registers = calloc((size_t)sm->slots * sm->program->registers + 1, sizeof *own->registers);
   own->passed = sm->gpu->lookahead ? calloc(sm->slots, sizeof *own->passed) : NULL;
   own->queue = calloc(sm->gpu->shared_queue, sizeof *own->queue);
   if (!own->warp || !own->registers || (sm->gpu->lookahead && !own->passed) || !own->queue)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   own->schedulers = (unsigned)sm->gpu->schedulers;
   own->far_first = UINT64_MAX;
   for (unsigned i = 0; i < own->schedulers; i++)

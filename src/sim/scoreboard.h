@@ -1,4 +1,4 @@
-/* sim/scoreboard: what the two files of the scoreboard pipeline share: scoreboard.c and the
+/* Inside room sim: what the two files of the scoreboard pipeline share: scoreboard.c and the
  * load/store unit, loadstore.c. */
 #ifndef BF_SIM_SCOREBOARD_H
 #define BF_SIM_SCOREBOARD_H

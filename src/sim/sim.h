@@ -75,7 +75,7 @@ void bf_sim_gpu_free(bf_sim_gpu *gpu);
 /* ---- Results ---- */
 
 /* Why a scheduler did not issue in a turn, in the order in which reasons are looked for. The first
- * five together are "scheduling failed" in the words of document 004. */
+ * five together are "scheduling failed" in the words of gou13. */
 typedef enum bf_sim_stall {
   BF_SIM_EMPTY,      /* it has no warps */
   BF_SIM_BARRIER,    /* all its warps wait at barriers */

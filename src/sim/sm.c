@@ -27,8 +27,7 @@ static void touch_parts(bf_sim_sm *sm, const bf_emu_event *event, uint32_t total
     if (!is_plain && bf_counter_count_lanes(sm->counter, event->op, event->width_bytes, mask,
                                             event->shared_address, &count, NULL))
       count = (bf_count){.wavefronts_load = 1};
-    sm->touched.part[i] +=
-        (uint16_t)(count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic);
+    sm->touched.part[i] += (uint16_t)bf_count_wavefronts(&count);
   }
 }
 
@@ -66,7 +65,7 @@ static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
                                      event->shared_address, &count, NULL);
   if (error) /* the machine has no such operation: it takes a turn like any other */
     count = (bf_count){.wavefronts_load = 1, .ideal = 1};
-  uint32_t wavefronts = count.wavefronts_load + count.wavefronts_store + count.wavefronts_atomic;
+  uint32_t wavefronts = (uint32_t)bf_count_wavefronts(&count);
   touched->shared_accesses++;
   touched->shared_op = event->op;
   touched->has_locks |= is_lock_rule(sm->gpu->machine->op[event->op].rule);
@@ -545,7 +544,7 @@ int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic) 
   sm->count.site = calloc(sm->count.sites + 1, sizeof *sm->count.site);
   if (!sm->block || !sm->warp || !sm->ended || !sm->begin || !sm->load || !sm->free_load ||
       !sm->count.site)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < blocks; i++) {
     sm->block[i].warps = sm->warps_per_block;
     sm->block[i].first_slot = i * sm->warps_per_block;

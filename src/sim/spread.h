@@ -1,7 +1,8 @@
-/* sim/spread: how addresses are dealt out to the sets of a cache, the slices of the second-level
- * cache, memory channels and their banks. Things that follow each other go to parts that follow
- * each other, so that a stream uses all of them evenly; and every round over the parts begins at
- * another one, so that a stride which is a multiple of their number does not stay on a single part.
+/* Inside room sim: how addresses are dealt out to the sets of a cache, the slices of the
+ * second-level cache, memory channels and their banks. Things that follow each other go to parts
+ * that follow each other, so that a stream uses all of them evenly; and every round over the parts
+ * begins at another one, so that a stride which is a multiple of their number does not stay on a
+ * single part.
  */
 #ifndef BF_SIM_SPREAD_H
 #define BF_SIM_SPREAD_H

@@ -42,9 +42,7 @@ static int fail_at(const parser *p, const char *at, const char *format, ...) {
   return bf_fail_at(p->diagnostic, "--sweep", line, start, at, "%s", message);
 }
 
-static int out_of_memory(const parser *p) {
-  return bf_fail(p->diagnostic, BF_NO_MEMORY, "out of memory");
-}
+static int out_of_memory(const parser *p) { return bf_no_memory(p->diagnostic); }
 
 /* Asks the caller about a name or a value, which stands at `at`. A fault inside of the value keeps
  * its column. */

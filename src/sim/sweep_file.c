@@ -47,9 +47,7 @@ static int io_failed(const bf_sim_sweep_file *file, const char *what, bf_diagnos
   return bf_fail_file(diagnostic, BF_IO, file->name, "%s: %s", what, strerror(errno));
 }
 
-static int out_of_memory(bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
-}
+static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
 
 /* ---- Locks ---- */
 

@@ -46,7 +46,7 @@ struct bf_timeline {
 
 static void flush(bf_timeline *timeline) {
   if (!timeline->error && timeline->text.failed)
-    timeline->error = bf_fail(&timeline->diagnostic, BF_NO_MEMORY, "out of memory");
+    timeline->error = bf_no_memory(&timeline->diagnostic);
   if (!timeline->error)
     timeline->error = bf_writer_write(timeline->writer, timeline->text.data, timeline->text.size,
                                       &timeline->diagnostic);
@@ -139,10 +139,10 @@ static unsigned find_lane(bf_timeline *timeline, unsigned sm, unsigned slot, uin
 int bf_timeline_open(const char *path, bf_timeline **timeline, bf_diagnostic *diagnostic) {
   bf_timeline *made = calloc(1, sizeof *made);
   if (!made)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = bf_writer_open(path, false, &made->writer, diagnostic);
   if (!error && !grow_lanes(made))
-    error = bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    error = bf_no_memory(diagnostic);
   if (error) {
     bf_timeline_close(made);
     return error;
@@ -180,7 +180,7 @@ static void write_event(void *context, const bf_sim_event *event) {
   unsigned tid = timeline->error ? 0 : find_lane(timeline, event->sm, event->slot, start);
   if (!tid) {
     if (!timeline->error)
-      timeline->error = bf_fail(&timeline->diagnostic, BF_NO_MEMORY, "out of memory");
+      timeline->error = bf_no_memory(&timeline->diagnostic);
     return;
   }
   timeline->lane[tid - 1].free_from = start + cycles;
@@ -207,7 +207,7 @@ int bf_timeline_begin(bf_timeline *timeline, const bf_emu_kernel *kernel, uint64
   for (uint32_t i = 0; good && i < count; i++)
     good = (timeline->fragment[i] = make_fragment(&timeline->arena, &label[i])) != NULL;
   if (!good)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   *watch = (bf_sim_watch){
       .context = timeline, .last_cycle = cycles ? cycles - 1 : 0, .event = write_event};
   return BF_OK;

@@ -312,7 +312,7 @@ static int count_job(const bf_vote_job *job, const bf_vote_kernel *kernel, uint6
   part *parts = NULL;
   unsigned count = 0;
   int error = bf_plan_make(job, kernel, &plan, diagnostic);
-  if (error == BF_OK && !plan.nothing)
+  if (!error && !plan.nothing)
     error = run_parts(&plan, !counts, &parts, &count, diagnostic);
   for (unsigned i = 0; i < count; i++)
     if (counts)

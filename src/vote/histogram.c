@@ -21,13 +21,13 @@ static int count_job(const bf_pixels *image, const bf_histogram_options *options
     return bf_fail(diagnostic, BF_BAD_INPUT, "weights are summed by bf_histogram_f64 only");
   *counts = calloc(job.bins.count, sizeof **counts);
   if (!*counts)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = BF_OK;
   if (is_small(&job))
     bf_vote_reference(&job, *counts);
   else
     error = bf_histogram_count(&job, bf_vote_best(), *counts, diagnostic);
-  if (error != BF_OK) {
+  if (error) {
     free(*counts);
     *counts = NULL;
   }
@@ -47,12 +47,12 @@ int bf_histogram_u32(const bf_pixels *image, const bf_histogram_options *options
     return bf_fail(diagnostic, BF_BAD_INPUT, "no place for the counts");
   BF_TRY(count_job(image, options, &found, diagnostic));
   int error = BF_OK;
-  for (size_t i = 0; i < options->bins && error == BF_OK; i++) {
+  for (size_t i = 0; i < options->bins && !error; i++) {
     found[i] += options->accumulate ? counts[i] : 0;
     if (found[i] > UINT32_MAX)
       error = overflow(i, 32, diagnostic);
   }
-  for (size_t i = 0; i < options->bins && error == BF_OK; i++)
+  for (size_t i = 0; i < options->bins && !error; i++)
     counts[i] = (uint32_t)found[i];
   free(found);
   return error;
@@ -65,10 +65,10 @@ int bf_histogram_u64(const bf_pixels *image, const bf_histogram_options *options
     return bf_fail(diagnostic, BF_BAD_INPUT, "no place for the counts");
   BF_TRY(count_job(image, options, &found, diagnostic));
   int error = BF_OK;
-  for (size_t i = 0; i < options->bins && error == BF_OK; i++)
+  for (size_t i = 0; i < options->bins && !error; i++)
     if (__builtin_add_overflow(found[i], options->accumulate ? counts[i] : 0, &found[i]))
       error = overflow(i, 64, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     memcpy(counts, found, options->bins * sizeof *counts);
   free(found);
   return error;
@@ -103,9 +103,9 @@ int bf_histogram_f64(const bf_pixels *image, const bf_histogram_options *options
     return sum_ones(image, options, sums, diagnostic);
   double *found = calloc(job.bins.count, sizeof *found);
   if (!found)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   int error = sum_job(&job, found, diagnostic);
-  for (size_t i = 0; i < job.bins.count && error == BF_OK; i++)
+  for (size_t i = 0; i < job.bins.count && !error; i++)
     sums[i] = found[i] + (options->accumulate ? sums[i] : 0);
   free(found);
   return error;

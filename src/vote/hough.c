@@ -150,7 +150,7 @@ int bf_hough_vote(const bf_pixels *edges, const bf_hough_options *options, bf_ho
   int error =
       bf_hough_count(&checked, options->weighted, options->threads ? options->threads : bf_cores(),
                      bf_vote_best(), space, diagnostic);
-  if (error != BF_OK)
+  if (error)
     bf_hough_space_clear(space);
   return error;
 }

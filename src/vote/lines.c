@@ -10,7 +10,7 @@ int bf_hough_edges(const bf_pixels *image, unsigned channel, unsigned threads,
   size_t pixels = image->width * image->height;
   result->edges = malloc(pixels ? pixels : 1);
   if (!result->edges)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   result->width = image->width;
   result->height = image->height;
   BF_TRY(bf_sobel(image, channel, threads, result->edges, 0, diagnostic));
@@ -47,7 +47,7 @@ int bf_hough_lines(const bf_pixels *image, unsigned channel, const bf_hough_opti
     return bf_fail(diagnostic, BF_BAD_INPUT, "no options or no place for the result");
   memset(result, 0, sizeof *result);
   int error = find_lines(image, channel, options, peaks, result, diagnostic);
-  if (error != BF_OK)
+  if (error)
     bf_hough_result_clear(result);
   return error;
 }

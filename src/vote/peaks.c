@@ -97,7 +97,7 @@ static int add_peak(bf_peaks *found, size_t *capacity, bf_peak peak, bf_diagnost
     size_t wanted = *capacity ? 2 * *capacity : 64;
     bf_peak *grown = realloc(found->peak, wanted * sizeof *grown);
     if (!grown)
-      return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+      return bf_no_memory(diagnostic);
     found->peak = grown;
     *capacity = wanted;
   }
@@ -127,7 +127,7 @@ static int find_halves(search *peaks, bf_diagnostic *diagnostic) {
     return BF_OK;
   peaks->shallow = malloc(space->angles * sizeof *peaks->shallow);
   if (!peaks->shallow)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (size_t i = 0; i < space->angles; i++)
     peaks->shallow[i] = bf_hough_shallow(space->theta_low + (double)i * space->theta_step);
   return BF_OK;
@@ -155,10 +155,10 @@ int bf_hough_peaks(const bf_hough_space *space, const bf_peak_options *options, 
     return bf_fail(diagnostic, BF_BAD_INPUT, "not a Hough space");
   search peaks = make_search(space, options);
   int error = find_halves(&peaks, diagnostic);
-  if (error == BF_OK)
+  if (!error)
     error = collect(&peaks, found, diagnostic);
   free(peaks.shallow);
-  if (error != BF_OK) {
+  if (error) {
     bf_peaks_clear(found);
     return error;
   }

@@ -55,7 +55,7 @@ static int plan_words(bf_plan *plan, double limit, bf_diagnostic *diagnostic) {
   }
   plan->table = malloc(65536 * sizeof *plan->table);
   if (!plan->table)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (size_t i = 0; i < 65536; i++)
     plan->table[i] = 0;
   fill_table(bins, plan->table, plan->words.first, plan->words.last, bf_bins_find(bins, first),
@@ -106,14 +106,14 @@ static int plan_edges(bf_plan *plan, bf_diagnostic *diagnostic) {
   size_t room = 4 * bins->count + 4; /* more than 2^steps past the last */
   plan->edge = malloc(room * sizeof *plan->edge);
   if (!plan->edge)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   for (size_t i = 0; i < room; i++)
     plan->edge[i] = i <= bins->count ? float_above(bins->edges[i]) : INFINITY;
   plan->reals = (bf_real_bins){.count = bins->count, .edge = plan->edge};
   lay_cells(bins, &plan->reals);
   plan->before = calloc(plan->reals.cells, sizeof *plan->before);
   if (!plan->before)
-    return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory");
+    return bf_no_memory(diagnostic);
   count_edges(bins, &plan->reals, plan->before);
   plan->reals.before = plan->before;
   return BF_OK;

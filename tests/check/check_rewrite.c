@@ -10,11 +10,11 @@
 #include "../reference/programs.h"
 #include "../unit/random.h"
 #include "access_programs.h"
-#include "apply/rewrite.h"
-#include "apply/verify.h"
 #include "emu/emu.h"
 #include "kernels/devices.h"
 #include "kernels/measure.h"
+#include "rewrite/rewrite.h"
+#include "verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>

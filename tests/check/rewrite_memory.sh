@@ -9,7 +9,7 @@ compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/rewrite/memory.c \
     src/ptx/*.c \
-    src/apply/{rewrite,verify}*.c src/apply/obstacles.c src/gf2/*.c src/hash/*.c \
+    src/{rewrite,verify}/*.c src/gf2/*.c src/hash/*.c \
     src/base/*.c -lm -lzstd -pthread -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/suggest/memory.c \
-    src/apply/{source,source_arrays,source_value,index_map,index_text,patch,diff}.c src/gf2/*.c \
+    src/source/{source,arrays,value,index_map,index_text,patch,diff}.c src/gf2/*.c \
     src/hash/{hash,parse,convert,cost}.c src/base/{arena,text,diagnostic}.c -lm -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1

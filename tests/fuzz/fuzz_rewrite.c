@@ -1,8 +1,8 @@
 /* Rewriting PTX: whatever parses is rewritten to something that parses again, has the same kernels
  * and is accepted by the verifier, or is left as it was for reasons that are told. With one hash
  * for all, and with one for arrays whose name has an even first letter. */
-#include "apply/rewrite.h"
-#include "apply/verify.h"
+#include "rewrite/rewrite.h"
+#include "verify/verify.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Source text never crashes the scanner, and what is patched is what the edits say: applying a map
  * leaves a source whose arrays are found again. */
-#include "apply/patch.h"
+#include "source/patch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -87,7 +87,7 @@ typedef struct setup {
   bf_sim_settings settings;
 } setup;
 
-/* The GPU of document 004 with one multiprocessor and the given changes, separated by spaces. */
+/* The GPU of gou13 with one multiprocessor and the given changes, separated by spaces. */
 static void open_setup(setup *own, const char *changes) {
   bf_diagnostic diagnostic = {0};
   char copy[300], *rest = NULL;

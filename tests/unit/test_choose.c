@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "apply/choose.h"
+#include "tune/choose.h"
 
 enum { LANES = 32, ROW_BYTES = 128 };
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "apply/apply.h"
+#include "emit/emit.h"
 #include "random.h"
 
 static bf_hash *parse_in(const char *text, unsigned bank_bits, unsigned address_bits,

@@ -193,7 +193,7 @@ static void kepler_bank_modes(void **state) {
   bf_machine_free(eight);
 }
 
-/* ---- Fermi atomics (document 001) ---- */
+/* ---- Fermi atomics (braak13) ---- */
 
 /* index(id) = id * stride if id < conflicts else id */
 static bf_access synthetic(uint32_t stride, unsigned conflicts) {
@@ -269,7 +269,7 @@ static void fermi_lock_conflicts(void **state) {
   bf_machine_free(fermi);
 }
 
-/* Figure 2 of document 001: words 0, 1024 and 2048 share a lock, and 32 and 1056. */
+/* Figure 2 of braak13: words 0, 1024 and 2048 share a lock, and 32 and 1056. */
 static void fermi_locks_are_shared(void **state) {
   (void)state;
   bf_machine *fermi = load("fermi");

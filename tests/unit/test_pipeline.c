@@ -1,4 +1,4 @@
-/* The in-order pipelines of document 004, cycle by cycle: the situations of its Figs. 2 and 3, and
+/* The in-order pipelines of gou13, cycle by cycle: the situations of its Figs. 2 and 3, and
  * every queue filled. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -40,7 +40,7 @@ static int try_things(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
                             diagnostic);
 }
 
-static const bf_reproduction things = {"things", "things", "999, Fig. 0", "Tries things.",
+static const bf_reproduction things = {"things", "things", "smith99, Fig. 0", "Tries things.",
                                        try_things};
 
 /* ---- Helpers ---- */
@@ -88,7 +88,7 @@ static void test_files(void **state) {
   assert_string_equal(read_text(deeper, "rows.csv"), "row\n7\n");
   assert_non_null(strstr(read_text(deeper, "line.svg"), "</svg>"));
   assert_string_equal(read_text(deeper, "index.md"),
-                      "# Things\n\nTries things. (document 999, Fig. 0)\n\n"
+                      "# Things\n\nTries things. (smith99, Fig. 0)\n\n"
                       "| claim | published | ours | difference | holds |\n|---|---|---|---|---|\n"
                       "| near | 100 | 109 | +9.0% | yes |\n"
                       "| far | 4% | 5% | +25.0% | **no** |\n"
@@ -180,7 +180,7 @@ static int do_all(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
 
 static void test_parallel(void **state) {
   (void)state;
-  static const bf_reproduction pieces = {"pieces", "Pieces", "999", "Many.", do_all};
+  static const bf_reproduction pieces = {"pieces", "Pieces", "smith99", "Many.", do_all};
   char name[] = "/tmp/bankfold-test-XXXXXX";
   bf_reproduce_settings settings = {.folder = folder_for_test(name), .workers = 4};
   bf_reproduce_run *run;

@@ -1,7 +1,7 @@
 /* The rewriter: golden texts of small kernels, what is refused and where, and what is told of
  * kernels. That rewritten kernels do what they did is for check_rewrite. */
-#include "apply/rewrite.h"
-#include "apply/verify.h"
+#include "rewrite/rewrite.h"
+#include "verify/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Rewriting by a list of hashes: which hash a kernel gets, what is left alone, and what is said. */
-#include "apply/rewrite_listed.h"
+#include "rewrite/listed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

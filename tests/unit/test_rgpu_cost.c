@@ -1,4 +1,4 @@
-/* Area and power of R-GPU: what document 002 prints, and what follows from counts by hand. */
+/* Area and power of R-GPU: what braak15 prints, and what follows from counts by hand. */
 #include "rgpu/cost.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static void assert_near(double value, double expected, double allowed) {
     fail_msg("%g, not %g", value, expected);
 }
 
-/* 002, 7.5.3 to 7.5.5. */
+/* braak15, 7.5.3 to 7.5.5. */
 static void area_is_as_published(void **state) {
   (void)state;
   bf_rgpu_area usual = bf_rgpu_area_of(6, 8, 256);

@@ -49,7 +49,7 @@ static void assert_lanes(const char *path, unsigned lanes, unsigned copies,
   bf_rgpu_free(graph);
 }
 
-/* Document 002: Fig. 7.6b and Table 7.1, four lanes and two copies; Fig. 7.5b and Table 7.1, three
+/* braak15: Fig. 7.6b and Table 7.1, four lanes and two copies; Fig. 7.5b and Table 7.1, three
  * lanes. */
 static void maps_the_published_examples(void **state) {
   (void)state;

@@ -107,7 +107,7 @@ static void vectors_follow_the_formulas(void **state) {
   }
 }
 
-/* Table I of document 001, by its formulas. */
+/* Table I of braak13, by its formulas. */
 static void locks_follow_the_table(void **state) {
   (void)state;
   for (unsigned adds = 0; adds < 2; adds++) {

@@ -284,7 +284,7 @@ static void lock_loops(void **state) {
   CHECK_ROWS(rows);
 }
 
-/* Document 001 on the GTX 580: the loop of read, update, write and branch takes 118 cycles, one
+/* braak13 on the GTX 580: the loop of read, update, write and branch takes 118 cycles, one
  * more round for each position conflict; it measured 108 and 120. */
 static void lock_table(void **state) {
   (void)state;

@@ -248,7 +248,7 @@ static void tell(const bf_sim_watch *watch, uint64_t cycle, const char *stage, u
   watch->stage(watch->context, &told);
 }
 
-/* Fig. 2a of document 004: W0 conflicts at MEM0, which stalls what is behind it. */
+/* Fig. 2a of gou13: W0 conflicts at MEM0, which stalls what is behind it. */
 static void diagram_of_stages(void **state) {
   watched *made = *state;
   bf_diagram *diagram;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "apply/source.h"
+#include "source/source.h"
 
 static bf_source *read_text(const char *text, size_t size) {
   bf_diagnostic diagnostic;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "apply/patch.h"
+#include "source/patch.h"
 
 enum { LANES = 32 };
 

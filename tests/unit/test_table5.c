@@ -1,4 +1,4 @@
-/* Table 5 of document 000: for the benchmarks whose access pattern the documents spell out, every
+/* Table 5 of braak16: for the benchmarks whose access pattern the documents spell out, every
  * search finds a hash that leaves no more conflicts than the published one on the same pattern. */
 #include "memory/memory.h"
 

@@ -2,7 +2,7 @@
 #include "random.h"
 #include "verify.h"
 
-#include "apply/verify_inner.h"
+#include "verify/inner.h"
 
 enum {
   NARROW_REGISTERS = 32,

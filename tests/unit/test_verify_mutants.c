@@ -4,7 +4,7 @@
 #include "sanitized.h"
 #include "verify.h"
 
-#include "apply/rewrite.h"
+#include "rewrite/rewrite.h"
 
 #include <ctype.h>
 #include <glob.h>

@@ -145,7 +145,7 @@ static int claim_things(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
 static void test_claims(void **state) {
   (void)state;
   static const bool holds[] = {false, true, true, true, false, false, false};
-  static const bf_reproduction things = {"things", "things", "002", "Things.", claim_things};
+  static const bf_reproduction things = {"things", "things", "braak15", "Things.", claim_things};
   char folder[] = "/tmp/bankfold-voting-XXXXXX";
   bf_diagnostic diagnostic = {.caret = -1};
   bf_reproduce_run *run;

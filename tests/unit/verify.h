@@ -7,7 +7,7 @@
 
 #include "emu.h"
 
-#include "apply/verify.h"
+#include "verify/verify.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Lets allocation number 0, 1, 2, ... fail while a PTX file is rewritten: each time the answer is
  * that memory ran out. Leaks are found by the sanitizer. */
 #include "../failing_memory.h"
-#include "apply/rewrite.h"
+#include "rewrite/rewrite.h"
 
 static char text[1 << 20];
 

@@ -1,7 +1,7 @@
 /* Lets allocation number 0, 1, 2, ... fail while a CUDA source is read and patched: each time the
  * answer is that memory ran out. Leaks are found by the sanitizer. */
 #include "../failing_memory.h"
-#include "apply/patch.h"
+#include "source/patch.h"
 
 static char text[1 << 20];
 static size_t size;

@@ -2,7 +2,7 @@
  * good and with a fault in it: each time the answer is that memory ran out. Leaks are found by the
  * sanitizer. */
 #include "../failing_memory.h"
-#include "apply/verify.h"
+#include "verify/verify.h"
 
 #include <string.h>
 

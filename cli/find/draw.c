@@ -1,0 +1,171 @@
+/* bankfold draw: one access as a picture. */
+#include "cli/cli.h"
+
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct settings {
+  cli_common common;
+  const char *access, *hash, *svg;
+  uint64_t width;
+  bool all;
+} settings;
+
+enum { TERMINAL_ROWS = 16, SVG_ROWS = 32 };
+
+/* Everything draw loads and makes. */
+typedef struct drawing {
+  const settings *options;
+  bf_machine *machine;
+  bf_hash *hash[2];
+  bf_arena arena;
+  bf_access access;
+  bf_picture *picture[2];
+  unsigned count;
+} drawing;
+
+/* Splits "FILE:LINE" in place; line is 0 where none is given. */
+static void split_line(char *argument, uint64_t *line) {
+  char *colon = strrchr(argument, ':');
+  const char *cursor = colon ? colon + 1 : "";
+  *line = 0;
+  if (colon && bf_parse_number(&cursor, line) && *cursor == 0)
+    *colon = 0;
+  else
+    *line = 0;
+}
+
+static int load_access(drawing *d, char *argument, bf_diagnostic *diagnostic) {
+  if (argument) {
+    uint64_t line;
+    split_line(argument, &line);
+    return bf_report_pick(argument, line, d->machine, d->hash[0], &d->arena, &d->access,
+                          diagnostic);
+  }
+  bf_trace_limits limits = bf_machine_limits(d->machine);
+  int status = bf_trace_parse_line("--access", 1, d->options->access, &limits, &d->arena,
+                                   &d->access, diagnostic);
+  d->access.line = 0;
+  if (status == 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--access holds no access");
+  return status < 0 ? status : BF_OK;
+}
+
+static int load(drawing *d, char *argument, bf_diagnostic *diagnostic) {
+  int error = cli_load_machine(&d->options->common, &d->machine, diagnostic);
+  if (!error)
+    error = cli_load_hash(NULL, d->machine, &d->hash[0], diagnostic);
+  if (!error && d->options->hash)
+    error = cli_load_hash(d->options->hash, d->machine, &d->hash[1], diagnostic);
+  if (!error)
+    error = load_access(d, argument, diagnostic);
+  d->count = d->hash[1] ? 2 : 1;
+  for (unsigned i = 0; i < d->count && !error; i++)
+    error = bf_picture_create(d->machine, d->hash[i], &d->access, &d->picture[i], diagnostic);
+  return error;
+}
+
+static void unload(drawing *d) {
+  for (unsigned i = 0; i < 2; i++) {
+    bf_picture_free(d->picture[i]);
+    bf_hash_free(d->hash[i]);
+  }
+  bf_arena_free(&d->arena);
+  bf_machine_free(d->machine);
+}
+
+static int write_svg(const drawing *d) {
+  bf_text text = {0};
+  bf_draw_svg((const bf_picture *const *)d->picture, d->count, d->options->all ? 0 : SVG_ROWS,
+              &text);
+  return cli_write(d->options->svg, &text);
+}
+
+static int print_json(const drawing *d) {
+  bf_text text = {0};
+  bf_json json = {.text = &text};
+  char mask[24];
+  snprintf(mask, sizeof mask, "0x%llx", (unsigned long long)d->access.mask);
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_string(&json, "machine", bf_machine_name(d->machine));
+  bf_json_number(&json, "line", d->access.line);
+  bf_json_string(&json, "site", d->access.site);
+  bf_json_string(&json, "op", bf_op_name(d->access.op));
+  bf_json_number(&json, "width", d->access.width_bytes);
+  bf_json_string(&json, "mask", mask);
+  bf_json_number(&json, "count", d->access.count);
+  bf_json_number(&json, "banks", d->picture[0]->banks);
+  bf_json_begin(&json, "pictures", '[', false);
+  for (unsigned i = 0; i < d->count; i++) {
+    bf_json_begin(&json, NULL, '{', false);
+    bf_picture_json(d->picture[i], &json);
+    bf_json_end(&json, '}');
+  }
+  bf_json_end(&json, ']');
+  bf_json_end(&json, '}');
+  return cli_print(&text);
+}
+
+static int print_picture(const drawing *d) {
+  bf_text text = {0};
+  bf_draw_options options = {.color = cli_wants_color(&d->options->common),
+                             .width_columns = cli_columns(d->options->width),
+                             .most_rows = d->options->all ? 0 : TERMINAL_ROWS};
+  bf_draw_terminal((const bf_picture *const *)d->picture, d->count, &options, &text);
+  return cli_print(&text);
+}
+
+static int run(const void *given, int count, char **arguments) {
+  drawing d = {.options = given};
+  bf_diagnostic diagnostic;
+  if ((count == 1) == (d.options->access != NULL))
+    return cli_usage_error(&cli_draw, "give either a trace file or --access");
+  int status = CLI_OK;
+  if (load(&d, count ? arguments[0] : NULL, &diagnostic) != BF_OK)
+    status = cli_complain(&diagnostic);
+  if (status == CLI_OK && d.options->svg)
+    status = write_svg(&d);
+  if (status == CLI_OK && d.options->common.json)
+    status = print_json(&d);
+  else if (status == CLI_OK && !d.options->svg)
+    status = print_picture(&d);
+  unload(&d);
+  return status;
+}
+
+static const cli_option options[] = {
+    {"access", CLI_TEXT, offsetof(settings, access), "ACCESS", NULL,
+     "draw this access, written like a line of a trace"},
+    {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
+     "draw the access before and after this hash"},
+    {"svg", CLI_TEXT, offsetof(settings, svg), "[FILE]", NULL,
+     "write an SVG picture (to standard output without FILE) instead of text"},
+    {"all", CLI_FLAG, offsetof(settings, all), NULL, NULL,
+     "draw every wavefront, however many there are"},
+    {"width", CLI_NUMBER, offsetof(settings, width), "N", NULL,
+     "characters in a line (default: the terminal's, 120 in a pipe)"},
+    CLI_COMMON(settings),
+};
+
+const cli_command cli_draw = {
+    .name = "draw",
+    .summary = "draw a warp access: which bank serves which lane in which wavefront",
+    .arguments = "[FILE[:LINE]]",
+    .details =
+        "Draws one access of a trace: the one at LINE, or the one with the most conflicts. Banks\n"
+        "go across and wavefronts down; each cell names the lane that is served. With --hash the\n"
+        "picture is drawn twice, before and after the hash.",
+    .examples =
+        "bankfold draw tile.trace                     # the worst access of a trace\n"
+        "bankfold draw tile.trace:34 --hash fixed     # the access at line 34, before and after\n"
+        "bankfold draw --access 'ld 4 ffffffff stride:32' --hash xor:0,5,31 --svg column.svg",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .settings_size = sizeof(settings),
+    .least_arguments = 0,
+    .most_arguments = 1,
+    .run = run,
+};

@@ -1,0 +1,227 @@
+/* reproduce: computes published tables and figures and compares them with what was published. */
+#include "cli/cli.h"
+#include "reproduce/frame/frame.h"
+
+#include <string.h>
+#include <unistd.h>
+
+typedef struct settings {
+  cli_common common;
+  bool quick;
+  uint64_t workers;
+  const char *output;
+} settings;
+
+static const cli_option options[] = {
+    {"output", CLI_TEXT, offsetof(settings, output), "DIR", NULL,
+     "write CSV, SVG and index.md of each reproduction to DIR/NAME (default reproduction)"},
+    {"quick", CLI_FLAG, offsetof(settings, quick), NULL, NULL,
+     "smaller inputs and fewer points, to see that it works"},
+    {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
+     "threads to use (default one per core)"},
+    {"json", CLI_FLAG, offsetof(settings, common.json), NULL, NULL, "print one JSON object"},
+};
+
+/* ---- Listing ---- */
+
+static int list_all(const settings *own) {
+  bf_text text = {0};
+  bf_json json = {.text = &text};
+  const bf_reproduction *at;
+  if (own->common.json) {
+    bf_json_begin(&json, NULL, '{', false);
+    bf_json_begin(&json, "reproductions", '[', false);
+  } else {
+    bf_text_addf(&text, "%-22s %-40s %s\n", "reproduction", "document", "what it is");
+  }
+  for (unsigned i = 0; (at = bf_reproduce_get(i)); i++) {
+    if (!own->common.json) {
+      bf_text_addf(&text, "%-22s %-40s %s\n", at->name, at->document, at->title);
+      continue;
+    }
+    bf_json_begin(&json, NULL, '{', false);
+    bf_json_string(&json, "name", at->name);
+    bf_json_string(&json, "document", at->document);
+    bf_json_string(&json, "title", at->title);
+    bf_json_string(&json, "summary", at->summary);
+    bf_json_end(&json, '}');
+  }
+  if (own->common.json) {
+    bf_json_end(&json, ']');
+    bf_json_end(&json, '}');
+  }
+  return cli_print(&text);
+}
+
+/* ---- Running ---- */
+
+/* Shows how far the reproduction called context is, on a terminal only; false after Ctrl-C. */
+static bool show_progress(void *context, unsigned done, unsigned total, const char *next) {
+  if (isatty(2)) {
+    char bar[BF_BAR_CELLS + 1];
+    bf_bar_fill(total ? (double)done / total : 0, bar);
+    fprintf(stderr, "\r\033[K[%s] %s: %s", bar, (const char *)context, next);
+    fflush(stderr);
+  }
+  return !cli_interrupted();
+}
+
+static void clear_progress(void) {
+  if (isatty(2))
+    fputs("\r\033[K", stderr);
+}
+
+enum { COLUMNS = 4 };
+
+/* Name, published and our value, and difference of a claim as text, which the caller frees. */
+static void describe_claim(const bf_reproduce_claim *claim, bf_text column[COLUMNS]) {
+  memset(column, 0, COLUMNS * sizeof *column);
+  bf_text_puts(&column[0], claim->name);
+  bf_reproduce_claim_text(claim, &column[1], &column[2], &column[3]);
+}
+
+/* Widens columns to hold the text of a claim. */
+static void fit_claim(const bf_reproduce_claim *claim, int width[COLUMNS]) {
+  bf_text column[COLUMNS];
+  describe_claim(claim, column);
+  for (unsigned i = 0; i < COLUMNS; i++) {
+    width[i] = (int)column[i].size > width[i] ? (int)column[i].size : width[i];
+    bf_text_free(&column[i]);
+  }
+}
+
+/* Adds a claim as a row. Whether it holds comes first, because rows can be long; "NO" stands for
+ * one that must hold. */
+static void write_claim(bf_text *text, const bf_reproduce_claim *claim, const int width[COLUMNS]) {
+  bf_text column[COLUMNS];
+  describe_claim(claim, column);
+  bf_text_addf(text, "  %-5s", claim->holds ? "yes" : claim->must_hold ? "NO" : "no");
+  for (unsigned i = 0; i < COLUMNS; i++) {
+    bool is_last = i == COLUMNS - 1; /* numbers, to the right */
+    bf_text_addf(text, is_last ? "  %*s\n" : "  %-*s", width[i],
+                 column[i].failed ? "" : column[i].data);
+    text->failed = text->failed || column[i].failed;
+    bf_text_free(&column[i]);
+  }
+}
+
+static void write_run(bf_text *text, const bf_reproduce_run *run) {
+  static const char *const heads[COLUMNS] = {"claim", "published", "ours", "difference"};
+  int width[COLUMNS];
+  for (unsigned i = 0; i < COLUMNS; i++)
+    width[i] = (int)strlen(heads[i]);
+  for (const frame_claim *at = run->claim; at; at = at->next)
+    fit_claim(&at->claim, width);
+  bf_text_addf(text, "%s: %s (", run->reproduction->name, run->reproduction->title);
+  bf_text_puts(text, run->reproduction->document);
+  bf_text_puts(text, ")\n");
+  if (run->claim)
+    bf_text_addf(text, "  holds  %-*s  %-*s  %-*s  %*s\n", width[0], heads[0], width[1], heads[1],
+                 width[2], heads[2], width[3], heads[3]);
+  for (const frame_claim *at = run->claim; at; at = at->next)
+    write_claim(text, &at->claim, width);
+  for (const frame_claim *at = run->claim; at; at = at->next)
+    if (!at->claim.holds && at->claim.why)
+      bf_text_addf(text, "  - %s: %s\n", at->claim.name, at->claim.why);
+  bf_text_addf(text, "  written to %s\n", run->settings.folder);
+}
+
+/* Runs one reproduction and adds what it found to the output. */
+static int run_one(const settings *own, const bf_reproduction *reproduction, bf_text *text,
+                   bf_json *json, unsigned *failures, bf_diagnostic *diagnostic) {
+  bf_text folder = {0};
+  bf_text_addf(&folder, "%s/%s", own->output ? own->output : "reproduction", reproduction->name);
+  if (folder.failed)
+    return bf_no_memory(diagnostic);
+  bf_reproduce_settings with = {.folder = folder.data,
+                                .workers = (unsigned)own->workers,
+                                .quick = own->quick,
+                                .progress = show_progress,
+                                .context = (void *)(uintptr_t)reproduction->name};
+  bf_reproduce_run *run;
+  int error = bf_reproduce_execute(reproduction, &with, &run, diagnostic);
+  clear_progress();
+  if (!error && own->common.json) {
+    bf_json_begin(json, NULL, '{', false);
+    bf_reproduce_json(run, json);
+    bf_json_end(json, '}');
+  } else if (!error) {
+    write_run(text, run);
+  }
+  if (!error)
+    *failures += bf_reproduce_failures(run);
+  bf_reproduce_free(run);
+  bf_text_free(&folder);
+  return error;
+}
+
+/* Reproduction number index of those asked for; NULL behind the last. */
+static const bf_reproduction *chosen(int count, char **names, unsigned index) {
+  if (strcmp(names[0], "all") == 0)
+    return bf_reproduce_get(index);
+  return index < (unsigned)count ? bf_reproduce_find(names[index]) : NULL;
+}
+
+static int run_chosen(const settings *own, int count, char **names, bf_text *text,
+                      unsigned *failures, bf_diagnostic *diagnostic) {
+  bf_json json = {.text = text};
+  const bf_reproduction *at;
+  if (own->common.json) {
+    bf_json_begin(&json, NULL, '{', false);
+    bf_json_begin(&json, "reproductions", '[', false);
+  }
+  for (unsigned i = 0; (at = chosen(count, names, i)); i++)
+    BF_TRY(run_one(own, at, text, &json, failures, diagnostic));
+  if (own->common.json) {
+    bf_json_end(&json, ']');
+    bf_json_number(&json, "failures", *failures);
+    bf_json_end(&json, '}');
+  }
+  return BF_OK;
+}
+
+static int reproduce(const void *given, int count, char **arguments) {
+  const settings *own = given;
+  bf_diagnostic diagnostic = {.caret = -1};
+  if (count == 0)
+    return list_all(own);
+  bool all = strcmp(arguments[0], "all") == 0;
+  if (all && count > 1)
+    return cli_usage_error(&cli_reproduce, "'all' stands for every reproduction; '%s' is too much",
+                           arguments[1]);
+  for (int i = 0; i < count && !all; i++)
+    if (!bf_reproduce_find(arguments[i]))
+      return cli_usage_error(&cli_reproduce, "no reproduction '%s'; bankfold reproduce lists them",
+                             arguments[i]);
+  if (own->workers > 1024)
+    return cli_usage_error(&cli_reproduce, "--workers takes at most 1024");
+  bf_text text = {0};
+  unsigned failures = 0;
+  cli_watch_interrupt();
+  if (run_chosen(own, count, arguments, &text, &failures, &diagnostic) != BF_OK) {
+    bf_text_free(&text);
+    return cli_complain(&diagnostic);
+  }
+  int status = cli_print(&text);
+  return status == CLI_OK && failures ? CLI_FINDINGS : status;
+}
+
+const cli_command cli_reproduce = {
+    .name = "reproduce",
+    .summary = "compute published tables and figures and compare them",
+    .arguments = "[NAME... | all]",
+    .details =
+        "Without names, lists what can be reproduced. With names, or with 'all', computes those "
+        "tables and\nfigures, prints each published claim beside what is found here, and writes "
+        "tables (CSV), charts (SVG)\nand a report (index.md). Exit status 1 where a claim that "
+        "must hold does not (NO).",
+    .examples = "bankfold reproduce\n"
+                "bankfold reproduce genindex --output results\n"
+                "bankfold reproduce all --quick --json",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .settings_size = sizeof(settings),
+    .least_arguments = 0,
+    .most_arguments = 1000,
+    .run = reproduce,
+};

@@ -1,0 +1,569 @@
+/* bankfold analyze: shared accesses of kernels as formulas, from the PTX alone. */
+#include "analyze/analyze.h"
+#include "cli/cli.h"
+#include "ptx/fatbin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct settings {
+  cli_common common;
+  const char *block, *grid, *index, *kernel, *param, *trace;
+  uint64_t columns;
+} settings;
+
+static const cli_option options[] = {
+    {"block", CLI_TEXT, offsetof(settings, block), "XxYxZ", NULL,
+     "threads of a block, e.g. 16x16 (default: what the kernel requires)"},
+    {"kernel", CLI_TEXT, offsetof(settings, kernel), "KERNEL", NULL,
+     "only the kernel of that name (default: all)"},
+    {"param", CLI_TEXT, offsetof(settings, param), "P=V,...", NULL,
+     "whole values of parameters, by name or number from 0: n=1024,3=16"},
+    {"grid", CLI_TEXT, offsetof(settings, grid), "XxYxZ", NULL,
+     "blocks of the grid (default: unknown)"},
+    {"index", CLI_TEXT, offsetof(settings, index), "XxYxZ", NULL,
+     "one block: its index, each part from 0 (default: any block)"},
+    {"columns", CLI_NUMBER, offsetof(settings, columns), "N", NULL,
+     "elements in a row of the 2-D array that is accessed, for M"},
+    {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
+     "write the accesses found as a trace"},
+    CLI_COMMON(settings),
+};
+
+enum { COLUMNS_MAX = 1 << 30 };
+
+/* Sums over the sites of a kernel. */
+typedef struct totals {
+  uint32_t sites, exact;
+  uint64_t accesses, wavefronts, ideal, conflicts;
+} totals;
+
+/* Everything that a run has open. */
+typedef struct run_state {
+  const settings *settings;
+  const char *file;
+  bf_machine *machine;
+  bf_hash *hash;         /* none */
+  bf_workload *workload; /* accesses for --trace */
+  bf_arena arena;        /* texts of their sites */
+  uint32_t block[3], grid[3], index[3];
+  uint32_t kernels;
+  bool color;
+  bf_text text;
+  bf_json json;
+} run_state;
+
+/* ---- Options ---- */
+
+static int parse_options(run_state *s, bf_diagnostic *diagnostic) {
+  const settings *o = s->settings;
+  if (o->block)
+    s->block[1] = s->block[2] = 1;
+  if (o->grid)
+    s->grid[1] = s->grid[2] = 1;
+  BF_TRY(cli_parse_size("block", o->block, 1, s->block, diagnostic));
+  BF_TRY(cli_parse_size("grid", o->grid, 1, s->grid, diagnostic));
+  BF_TRY(cli_parse_size("index", o->index, 0, s->index, diagnostic));
+  if (o->columns > COLUMNS_MAX)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--columns is more than %d", COLUMNS_MAX);
+  return BF_OK;
+}
+
+/* Parameter values as the bytes of the parameter block. */
+typedef struct parameters {
+  uint8_t *bytes, *is_known;
+  uint64_t size;
+} parameters;
+
+/* The number of the parameter called name[0..length), or given by its number; -1 if none. */
+static int find_parameter(const bf_ptx_function *kernel, const char *name, size_t length) {
+  for (unsigned i = 0; i < kernel->parameters.count; i++)
+    if (strlen(kernel->parameters.item[i].name) == length &&
+        strncmp(kernel->parameters.item[i].name, name, length) == 0)
+      return (int)i;
+  uint64_t number;
+  const char *end = name;
+  bool is_number = bf_parse_number(&end, &number) && end == name + length;
+  return is_number && number < kernel->parameters.count ? (int)number : -1;
+}
+
+/* Reads one P=V at *at and moves behind it and its comma. */
+static int parse_parameter(const bf_ptx_function *kernel, const char **at, parameters *p,
+                           bf_diagnostic *diagnostic) {
+  const char *equals = strchr(*at, '='), *value = equals ? equals + 1 : *at;
+  bool is_negative = *value == '-';
+  uint64_t number, offset, bytes;
+  const char *end = value + is_negative;
+  if (!equals || !bf_parse_number(&end, &number) || (*end != '\0' && *end != ','))
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--param takes P=V,... with whole numbers V, not '%s'",
+                   *at);
+  int index = find_parameter(kernel, *at, (size_t)(equals - *at));
+  if (index < 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--param: kernel '%s' has no parameter '%.*s'",
+                   kernel->name, (int)(equals - *at), *at);
+  bf_analyze_parameter(kernel, (unsigned)index, &offset, &bytes);
+  if (bytes > 8)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--param: parameter '%.*s' has %llu bytes, not 1 to 8",
+                   (int)(equals - *at), *at, (unsigned long long)bytes);
+  number = is_negative ? 0 - number : number;
+  for (uint64_t i = 0; i < bytes; i++) {
+    p->bytes[offset + i] = (uint8_t)(number >> 8 * i);
+    p->is_known[offset + i] = 1;
+  }
+  *at = *end == ',' ? end + 1 : end;
+  return BF_OK;
+}
+
+static int parse_parameters(const settings *o, const bf_ptx_function *kernel, parameters *p,
+                            bf_diagnostic *diagnostic) {
+  uint64_t offset = 0, bytes = 0;
+  if (kernel->parameters.count)
+    bf_analyze_parameter(kernel, kernel->parameters.count - 1, &offset, &bytes);
+  p->size = offset + bytes;
+  p->bytes = calloc(1, p->size + 8);
+  p->is_known = calloc(1, p->size + 8);
+  if (!p->bytes || !p->is_known)
+    return bf_no_memory(diagnostic);
+  for (const char *at = o->param; at && *at;)
+    BF_TRY(parse_parameter(kernel, &at, p, diagnostic));
+  return BF_OK;
+}
+
+/* ---- One site ---- */
+
+/* A site with what was counted. */
+typedef struct finding {
+  const bf_analysis *analysis;
+  const bf_analyze_site *site;
+  bf_analyze_cost cost;
+  bool has_cost;
+  bf_diagnostic fault; /* why there is no cost */
+  bf_pattern pattern;  /* of the worst access, where there is one */
+  bf_text explanation;
+} finding;
+
+static const char *plural(uint64_t number) { return number == 1 ? "" : "s"; }
+
+static void print_pattern(run_state *s, const finding *f) {
+  const bf_pattern *p = &f->pattern;
+  bf_text_addf(&s->text, "    %s\n", f->explanation.data);
+  if (p->class_ == BF_PATTERN_RANDOM)
+    return;
+  bf_text_addf(&s->text, "    M = [[%lld, %lld], [%lld, %lld]], o = (%lld, %lld)",
+               (long long)p->m[0][0], (long long)p->m[0][1], (long long)p->m[1][0],
+               (long long)p->m[1][1], (long long)p->origin[0], (long long)p->origin[1]);
+  if (p->columns > 1)
+    bf_text_addf(&s->text, " on rows of %lld", (long long)p->columns);
+  bf_text_puts(&s->text, "\n");
+}
+
+static void print_cost(run_state *s, const finding *f) {
+  const bf_analyze_cost *c = &f->cost;
+  bf_text *text = &s->text;
+  bf_text_addf(text, "    %s%llu access%s%s: ",
+               s->color ? (c->most_conflicts ? "\033[31m" : "\033[32m") : "",
+               (unsigned long long)c->accesses, c->accesses == 1 ? "" : "es",
+               f->site->is_exact ? " per block" : "");
+  if (c->conflicts != c->most_conflicts)
+    bf_text_addf(text, "%llu to %llu wavefronts, ideal %llu, %llu to %llu conflicts",
+                 (unsigned long long)c->wavefronts, (unsigned long long)c->most_wavefronts,
+                 (unsigned long long)c->ideal, (unsigned long long)c->conflicts,
+                 (unsigned long long)c->most_conflicts);
+  else if (c->conflicts)
+    bf_text_addf(text, "%llu wavefronts, ideal %llu, %llu conflict%s",
+                 (unsigned long long)c->wavefronts, (unsigned long long)c->ideal,
+                 (unsigned long long)c->conflicts, plural(c->conflicts));
+  else
+    bf_text_addf(text, "%llu wavefront%s, no conflicts", (unsigned long long)c->wavefronts,
+                 plural(c->wavefronts));
+  bf_text_addf(text, "%s%s\n", c->estimated ? " (an estimate)" : "", s->color ? "\033[0m" : "");
+}
+
+static void print_unknowns(run_state *s, const finding *f) {
+  const bf_analyze_site *site = f->site;
+  for (unsigned i = 0; i < site->unknowns; i++) {
+    const bf_analyze_unknown *u = &site->unknown[i];
+    bf_text_addf(&s->text, "    unknown %s: %s", bf_analyze_unknown_name(u->kind), u->because);
+    if (u->kind == BF_UNKNOWN_OFFSET)
+      bf_text_addf(&s->text, "; a multiple of %u bytes%s", site->offset_step_bytes,
+                   f->has_cost && f->cost.conflicts == f->cost.most_conflicts
+                       ? ", which does not change the conflicts"
+                       : "");
+    else if (u->kind == BF_UNKNOWN_ADDRESS)
+      bf_text_puts(&s->text, strstr(u->because, "parameter") ? "; --param or a trace can tell"
+                                                             : "; only a trace can tell");
+    bf_text_puts(&s->text, "\n");
+  }
+}
+
+static void print_site(run_state *s, const finding *f) {
+  const bf_analyze_site *site = f->site;
+  bf_text *text = &s->text;
+  bf_text_addf(text, "  %s:%llu: ", s->file, (unsigned long long)site->line);
+  if (site->source_file)
+    bf_text_addf(text, "(%s:%llu) ", site->source_file, (unsigned long long)site->source_line);
+  if (site->has_op)
+    bf_text_addf(text, "%s %u", bf_op_name(site->op), site->width_bytes);
+  else
+    bf_text_addf(text, "%s",
+                 bf_ptx_op_get(f->analysis->kernel->instruction[site->instruction]->opcode)->name);
+  bf_text_addf(text, ": %s\n", site->formula ? site->formula : "not reached");
+  if (!site->has_op)
+    bf_text_puts(text, "    an operation whose cost is not modelled\n");
+  else if (!site->is_reached && site->is_exact)
+    bf_text_puts(text, "    no thread of the block gets here\n");
+  if (f->explanation.data)
+    print_pattern(s, f);
+  if (f->has_cost && f->cost.accesses)
+    print_cost(s, f);
+  if (!f->has_cost)
+    bf_text_addf(text, "    not counted: %s\n", f->fault.message);
+  print_unknowns(s, f);
+}
+
+/* Pattern of the worst access; a random one, and a site without accesses, have null. */
+static void write_pattern(bf_json *json, const finding *f) {
+  const bf_pattern *p = &f->pattern;
+  bool has_class = f->explanation.data != NULL;
+  bf_json_string(json, "class", has_class ? bf_pattern_class_name(p->class_) : NULL);
+  bf_json_string(json, "explanation", f->explanation.data);
+  if (!has_class || p->class_ == BF_PATTERN_RANDOM) {
+    bf_json_string(json, "matrix", NULL);
+    bf_json_string(json, "origin", NULL);
+    return;
+  }
+  bf_json_begin(json, "matrix", '[', true);
+  for (int row = 0; row < 2; row++) {
+    bf_json_begin(json, NULL, '[', true);
+    bf_json_integer(json, NULL, p->m[row][0]);
+    bf_json_integer(json, NULL, p->m[row][1]);
+    bf_json_end(json, ']');
+  }
+  bf_json_end(json, ']');
+  bf_json_begin(json, "origin", '[', true);
+  bf_json_integer(json, NULL, p->origin[0]);
+  bf_json_integer(json, NULL, p->origin[1]);
+  bf_json_end(json, ']');
+}
+
+static void write_unknowns(bf_json *json, const bf_analyze_site *site) {
+  bf_json_begin(json, "unknown", '[', false);
+  for (unsigned i = 0; i < site->unknowns; i++) {
+    bf_json_begin(json, NULL, '{', true);
+    bf_json_string(json, "what", bf_analyze_unknown_name(site->unknown[i].kind));
+    bf_json_string(json, "because", site->unknown[i].because);
+    bf_json_end(json, '}');
+  }
+  bf_json_end(json, ']');
+}
+
+static void write_site(run_state *s, const finding *f) {
+  const bf_analyze_site *site = f->site;
+  bf_json *json = &s->json;
+  bf_json_begin(json, NULL, '{', false);
+  bf_json_number(json, "line", site->line);
+  bf_json_string(json, "source_file", site->source_file);
+  bf_json_number(json, "source_line", site->source_line);
+  bf_json_string(json, "op", site->has_op ? bf_op_name(site->op) : NULL);
+  bf_json_number(json, "width", site->width_bytes);
+  bf_json_string(json, "formula", site->formula);
+  bf_json_bool(json, "affine", site->formula && site->is_affine);
+  bf_json_begin(json, "step_bytes", '[', true);
+  for (unsigned i = 0; i < 3; i++)
+    bf_json_integer(json, NULL, site->step_bytes[i]);
+  bf_json_end(json, ']');
+  write_pattern(json, f);
+  bf_json_bool(json, "exact", site->is_exact);
+  write_unknowns(json, site);
+  bf_json_number(json, "offset_step_bytes", site->offset_step_bytes);
+  bf_json_number(json, "accesses", site->accesses);
+  bf_json_number(json, "wavefronts", f->cost.wavefronts);
+  bf_json_number(json, "most_wavefronts", f->cost.most_wavefronts);
+  bf_json_number(json, "ideal", f->cost.ideal);
+  bf_json_number(json, "conflicts", f->cost.conflicts);
+  bf_json_number(json, "most_conflicts", f->cost.most_conflicts);
+  bf_json_string(json, "fault", f->has_cost ? NULL : f->fault.message);
+  bf_json_end(json, '}');
+}
+
+/* Counts and classifies a site. */
+static int look(run_state *s, finding *f, bf_diagnostic *diagnostic) {
+  int error = bf_analyze_count(f->site, s->machine, s->hash, &f->cost, &f->fault);
+  f->has_cost = !error;
+  if (error == BF_NO_MEMORY)
+    return bf_no_memory(diagnostic);
+  if (!f->cost.worst)
+    return BF_OK;
+  int64_t columns = s->settings->columns ? (int64_t)s->settings->columns : 1;
+  f->pattern = bf_analyze_classify(f->analysis, f->site, f->cost.worst,
+                                   bf_machine_lanes(s->machine), columns);
+  bf_access access = bf_analyze_as_access(f->site, f->cost.worst, NULL);
+  bf_pattern plain = bf_access_classify(&access, bf_machine_lanes(s->machine), columns);
+  bf_pattern_explain(&plain, &access, &f->explanation);
+  return f->explanation.failed ? bf_no_memory(diagnostic) : BF_OK;
+}
+
+/* Adds the accesses of a site to the trace, with site KERNEL:LINE. */
+static int keep_accesses(run_state *s, const finding *f, bf_diagnostic *diagnostic) {
+  char name[512];
+  snprintf(name, sizeof name, "%.400s:%llu", f->analysis->kernel->name,
+           (unsigned long long)f->site->line);
+  char *kept = bf_arena_copy(&s->arena, name);
+  if (!kept)
+    return bf_no_memory(diagnostic);
+  for (size_t i = 0; i < f->site->accesses; i++) {
+    bf_access access = bf_analyze_as_access(f->site, &f->site->access[i], kept);
+    int error = bf_workload_add(s->workload, &access);
+    if (error)
+      return bf_fail(diagnostic, error, "the trace grows too large");
+  }
+  return BF_OK;
+}
+
+static int show_site(run_state *s, const bf_analysis *analysis, const bf_analyze_site *site,
+                     totals *total, bf_diagnostic *diagnostic) {
+  finding f = {.analysis = analysis, .site = site};
+  int error = look(s, &f, diagnostic);
+  if (!error && s->settings->trace && f.has_cost && site->has_op)
+    error = keep_accesses(s, &f, diagnostic);
+  if (!error && s->settings->common.json)
+    write_site(s, &f);
+  else if (!error)
+    print_site(s, &f);
+  total->sites++;
+  total->exact += site->is_exact;
+  total->accesses += f.cost.accesses;
+  total->wavefronts += f.cost.wavefronts;
+  total->ideal += f.cost.ideal;
+  total->conflicts += f.cost.conflicts;
+  bf_text_free(&f.explanation);
+  return error;
+}
+
+/* ---- One kernel ---- */
+
+static void begin_kernel(run_state *s, const bf_analysis *analysis) {
+  const bf_ptx_function *kernel = analysis->kernel;
+  const uint32_t *block = analysis->block;
+  if (s->settings->common.json) {
+    bf_json_begin(&s->json, NULL, '{', false);
+    bf_json_string(&s->json, "name", kernel->name);
+    bf_json_number(&s->json, "line", kernel->line);
+    bf_json_begin(&s->json, "block", '[', true);
+    for (unsigned i = 0; i < 3; i++)
+      bf_json_number(&s->json, NULL, block[i]);
+    bf_json_end(&s->json, ']');
+    bf_json_number(&s->json, "warps", analysis->warps);
+    bf_json_begin(&s->json, "sites", '[', false);
+    return;
+  }
+  bf_text_addf(&s->text, "%s%s (%s:%llu), block %ux%u", s->kernels ? "\n" : "", kernel->name,
+               s->file, (unsigned long long)kernel->line, block[0], block[1]);
+  if (block[2] > 1)
+    bf_text_addf(&s->text, "x%u", block[2]);
+  bf_text_addf(&s->text, ": %u warp%s\n", analysis->warps, plural(analysis->warps));
+}
+
+static void end_kernel(run_state *s, const bf_analysis *analysis, const totals *t) {
+  bf_json *json = &s->json;
+  if (s->settings->common.json) {
+    bf_json_end(json, ']');
+    bf_json_begin(json, "total", '{', true);
+    bf_json_number(json, "sites", t->sites);
+    bf_json_number(json, "exact", t->exact);
+    bf_json_number(json, "accesses", t->accesses);
+    bf_json_number(json, "wavefronts", t->wavefronts);
+    bf_json_number(json, "ideal", t->ideal);
+    bf_json_number(json, "conflicts", t->conflicts);
+    bf_json_end(json, '}');
+    bf_json_begin(json, "notes", '[', false);
+    for (unsigned i = 0; i < analysis->notes; i++)
+      bf_json_string(json, NULL, analysis->note[i]);
+    bf_json_end(json, ']');
+    bf_json_end(json, '}');
+    return;
+  }
+  for (unsigned i = 0; i < analysis->notes; i++)
+    bf_text_addf(&s->text, "  note: %s\n", analysis->note[i]);
+  if (t->sites == 0)
+    bf_text_puts(&s->text, "  no access to shared memory\n");
+  else
+    bf_text_addf(&s->text,
+                 "  %u of %u instructions on shared memory are fully known; %llu access%s, %llu "
+                 "wavefront%s, ideal %llu, %llu conflict%s on %s\n",
+                 t->exact, t->sites, (unsigned long long)t->accesses, t->accesses == 1 ? "" : "es",
+                 (unsigned long long)t->wavefronts, plural(t->wavefronts),
+                 (unsigned long long)t->ideal, (unsigned long long)t->conflicts,
+                 plural(t->conflicts), bf_machine_name(s->machine));
+}
+
+/* The block that the kernel requires (.reqntid), where none was given. */
+static int find_block(const run_state *s, const bf_ptx_function *kernel, uint32_t block[3],
+                      bf_diagnostic *diagnostic) {
+  memcpy(block, s->block, sizeof s->block);
+  for (unsigned i = 0; !block[0] && i < kernel->directives.count; i++) {
+    const bf_ptx_directive *directive = &kernel->directives.item[i];
+    if (strcmp(directive->name, "reqntid") != 0)
+      continue;
+    for (unsigned k = 0; k < 3; k++)
+      block[k] = k < directive->numbers ? (uint32_t)directive->number[k] : 1;
+  }
+  if (!block[0])
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "--block is needed: kernel '%s' does not say how many threads a block has",
+                   kernel->name);
+  return BF_OK;
+}
+
+static int analyze_kernel(run_state *s, const bf_ptx_module *module, const bf_ptx_function *kernel,
+                          bf_diagnostic *diagnostic) {
+  bf_analyze_options o = {.has_block_index = s->settings->index != NULL};
+  parameters p = {0};
+  bf_analysis *analysis = NULL;
+  totals total = {0};
+  memcpy(o.grid, s->grid, sizeof o.grid);
+  memcpy(o.block_index, s->index, sizeof o.block_index);
+  int error = find_block(s, kernel, o.block, diagnostic);
+  if (!error)
+    error = parse_parameters(s->settings, kernel, &p, diagnostic);
+  o.parameter = p.bytes;
+  o.is_known = p.is_known;
+  o.parameter_bytes = p.size;
+  if (!error)
+    error = bf_analyze(module, kernel, &o, &analysis, diagnostic);
+  if (!error)
+    begin_kernel(s, analysis);
+  for (uint32_t i = 0; !error && i < analysis->sites; i++)
+    error = show_site(s, analysis, &analysis->site[i], &total, diagnostic);
+  if (!error)
+    end_kernel(s, analysis, &total);
+  s->kernels++;
+  bf_analysis_free(analysis);
+  free(p.bytes);
+  free(p.is_known);
+  return error;
+}
+
+/* ---- The whole file ---- */
+
+static bool is_wanted(const run_state *s, const bf_ptx_item *item) {
+  return item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry &&
+         item->function->has_body &&
+         (!s->settings->kernel || strcmp(item->function->name, s->settings->kernel) == 0);
+}
+
+static int analyze_text(run_state *s, const bf_text *ptx, bf_diagnostic *diagnostic) {
+  bf_ptx_module *module;
+  BF_TRY(bf_ptx_parse(s->file, ptx->data ? ptx->data : "", ptx->size, &module, diagnostic));
+  int error = BF_OK;
+  for (const bf_ptx_item *item = module->first; item && !error; item = item->next)
+    if (is_wanted(s, item))
+      error = analyze_kernel(s, module, item->function, diagnostic);
+  bf_ptx_free(module);
+  return error;
+}
+
+/* The best PTX of every module of the file. */
+static int analyze_all(run_state *s, const bf_fatbin *fatbin, bf_diagnostic *diagnostic) {
+  bool found = false;
+  for (unsigned module = 1; module <= fatbin->module_count; module++) {
+    const bf_image *image = bf_fatbin_pick(fatbin, module, (bf_arch){0});
+    bf_text ptx = {0};
+    if (!image)
+      continue;
+    found = true;
+    int error = bf_fatbin_text(fatbin, image, &ptx, diagnostic);
+    if (!error)
+      error = analyze_text(s, &ptx, diagnostic);
+    bf_text_free(&ptx);
+    if (error)
+      return error;
+  }
+  if (!found)
+    return bf_fatbin_no_ptx(fatbin, 0, (bf_arch){0}, diagnostic);
+  if (s->kernels == 0 && s->settings->kernel)
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, s->file, "no kernel '%s'; ptx kernels lists them",
+                        s->settings->kernel);
+  return s->kernels ? BF_OK : bf_fail_file(diagnostic, BF_BAD_INPUT, s->file, "no kernel");
+}
+
+static int write_trace(run_state *s, bf_diagnostic *diagnostic) {
+  bf_trace_writer *writer;
+  if (bf_workload_size(s->workload) == 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--trace: no access is known; nothing was written");
+  BF_TRY(bf_trace_writer_open(s->settings->trace, false, &writer, diagnostic));
+  int error = BF_OK;
+  for (size_t i = 0; !error && i < bf_workload_size(s->workload); i++)
+    error = bf_trace_writer_add(writer, bf_workload_get(s->workload, i), diagnostic);
+  if (!error)
+    error = bf_trace_writer_commit(writer, diagnostic);
+  bf_trace_writer_close(writer);
+  return error;
+}
+
+static int analyze_file(run_state *s, const char *path, bf_diagnostic *diagnostic) {
+  bf_fatbin *fatbin;
+  bool json = s->settings->common.json;
+  BF_TRY(parse_options(s, diagnostic));
+  BF_TRY(cli_load_machine(&s->settings->common, &s->machine, diagnostic));
+  BF_TRY(cli_load_hash(NULL, s->machine, &s->hash, diagnostic));
+  if (bf_workload_create(&s->workload) != BF_OK)
+    return bf_no_memory(diagnostic);
+  BF_TRY(bf_fatbin_open(path, &fatbin, diagnostic));
+  s->file = fatbin->name;
+  if (json) {
+    bf_json_begin(&s->json, NULL, '{', false);
+    bf_json_string(&s->json, "file", s->file);
+    bf_json_string(&s->json, "machine", bf_machine_name(s->machine));
+    bf_json_begin(&s->json, "kernels", '[', false);
+  }
+  int error = analyze_all(s, fatbin, diagnostic);
+  if (json) {
+    bf_json_end(&s->json, ']');
+    bf_json_end(&s->json, '}');
+  }
+  if (!error && s->settings->trace)
+    error = write_trace(s, diagnostic);
+  bf_fatbin_close(fatbin);
+  return error;
+}
+
+static int run(const void *given, int count, char **arguments) {
+  (void)count;
+  run_state s = {.settings = given};
+  s.json.text = &s.text;
+  s.color = cli_wants_color(&s.settings->common);
+  bf_diagnostic diagnostic;
+  int error = analyze_file(&s, arguments[0], &diagnostic);
+  int status = !error ? cli_print(&s.text) : cli_complain(&diagnostic);
+  if (error)
+    bf_text_free(&s.text);
+  bf_workload_free(s.workload);
+  bf_arena_free(&s.arena);
+  bf_hash_free(s.hash);
+  bf_machine_free(s.machine);
+  return status;
+}
+
+const cli_command cli_analyze = {
+    .name = "analyze",
+    .summary = "derive the shared accesses of kernels from their PTX, without running them",
+    .arguments = "FILE",
+    .details =
+        "FILE (\"-\": standard input) is PTX, or a program or library that holds PTX. For each\n"
+        "instruction on shared memory, the address is given as a formula of the thread index (tx,\n"
+        "ty, tz), the block index (bx, by, bz), loop counters (k40: the loop at line 40) and\n"
+        "parameters, with its pattern and what all its executions in a block of --block threads\n"
+        "cost. What cannot be known without running the kernel is named. --param gives values of\n"
+        "parameters, so that more is known.",
+    .examples = "bankfold analyze kernel.ptx --block 16x16                    # all kernels\n"
+                "bankfold analyze app --block 256 --kernel reduce --param 2=4096\n"
+                "bankfold analyze kernel.ptx --block 16x16 --trace kernel.trace && bankfold solve "
+                "kernel.trace\n",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .settings_size = sizeof(settings),
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .run = run,
+};

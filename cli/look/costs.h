@@ -1,0 +1,26 @@
+/* What launches have cost on the simulator: as text, as JSON and as a chart. */
+#ifndef BF_CLI_COSTS_H
+#define BF_CLI_COSTS_H
+
+#include "cli/cli.h"
+#include "kernels/corpus.h"
+#include "sim/record.h"
+
+typedef struct cli_costs {
+  const char *program, *benchmark;  /* one of them, the other is NULL */
+  const bf_corpus_outcome *outcome; /* of the benchmark */
+  const char *lock_hash;            /* the word */
+  const bf_sim_gpu *gpu;
+  const bf_sim_record *record;
+  const bf_sim_launched *total;
+} cli_costs;
+
+void cli_costs_write_text(const cli_costs *costs, bool color, bf_text *text);
+void cli_costs_write_json(const cli_costs *costs, bf_text *text);
+/* Scheduler turns of every launch, as an SVG document. */
+int cli_costs_write_svg(const cli_costs *costs, bf_text *text, bf_diagnostic *diagnostic);
+
+/* Seconds with a unit that suits them. */
+void cli_write_time(double seconds, bf_text *text);
+
+#endif

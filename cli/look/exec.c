@@ -1,0 +1,532 @@
+/* exec: runs a CUDA program on the emulator or the simulator and tells what it does to shared
+ * memory, and how long it would take. */
+#include "cli/attempt.h"
+#include "cli/environment.h"
+#include "cli/look/hotspots.h"
+#include "cli/look/launches.h"
+#include "cli/look/simulate.h"
+#include "cli/program.h"
+#include "cli/use/advice.h"
+#include "cli/use/wrap.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct settings {
+  cli_common common;
+  cli_simulated simulated; /* gpu NULL: emulated */
+  const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime;
+  bool try_hashes, quiet, as_written;
+} settings;
+
+static const cli_option options[] = {
+    {"profile", CLI_TEXT, offsetof(settings, profile), "FILE", NULL,
+     "write the profile as JSON to FILE instead of the table"},
+    {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
+     "write every shared access to FILE, for solve and check"},
+    {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
+     "count and write accesses as the PTX has them, not as ptxas merges them"},
+    {"save-hashes", CLI_TEXT, offsetof(settings, save_hashes), "FILE", NULL,
+     "write the best hash of each kernel to FILE, for run, tune and rewrite"},
+    {"try", CLI_FLAG, offsetof(settings, try_hashes), NULL, NULL,
+     "save-hashes: run the program up to seven times more, rewritten, and keep what counts best"},
+    {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
+     "save-hashes: longest single search; up to six per kernel (default 10; 0 = no limit)"},
+    {"gpu", CLI_TEXT, offsetof(settings, simulated.gpu), "GPU", NULL,
+     "simulate every launch on this GPU: a built-in name or a GPU file"},
+    {"set", CLI_TEXTS, offsetof(settings, simulated.set), "KEY=VALUE", NULL,
+     "with --gpu: change a parameter of the GPU; may be repeated"},
+    {"hash", CLI_TEXT, offsetof(settings, simulated.hash), "HASH", NULL,
+     "hash of the banks, for launches without one of their own (default none)"},
+    {"hash-file", CLI_TEXT, offsetof(settings, simulated.hash_file), "FILE", NULL,
+     "hashes of single kernels: lines KERNEL HASH, * for all others"},
+    {"rewrite", CLI_TEXT, offsetof(settings, rewrite), "FILE", NULL,
+     "rewrite kernels with these hashes before they run, as run does on a GPU"},
+    {"lock-hash", CLI_TEXT, offsetof(settings, simulated.lock_hash), "HASH", "plain xor add",
+     "with --gpu: hash of the table of locks, for atomics that use one (default plain)"},
+    {"max-cycles", CLI_NUMBER, offsetof(settings, simulated.most_cycles), "N", NULL,
+     "with --gpu: give up a launch after this many cycles (default: never)"},
+    {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
+     "more faults to look for: uninitialised, races, or both with a comma"},
+    {"workers", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
+     "threads that run a kernel (default one per core)"},
+    {"runtime", CLI_TEXT, offsetof(settings, runtime), "DIR", NULL,
+     "where libcudart.so.12 and .13 of Bankfold are (default: where they were installed)"},
+    {"quiet", CLI_FLAG, offsetof(settings, quiet), NULL, NULL,
+     "print nothing but what the program prints"},
+    CLI_COMMON(settings),
+};
+
+/* The status that shells give a program that a signal ended. */
+enum { STATUS_SIGNAL = 128, STATUS_NOT_RUN = 127 };
+
+/* ---- The libraries ---- */
+
+/* The folder of the libraries, as an absolute path. */
+static int find_runtime(const settings *s, char folder[PATH_MAX], bf_diagnostic *diagnostic) {
+  static const char library[] = "libcudart.so.13";
+  char path[PATH_MAX];
+  if (s->runtime) {
+    int written = snprintf(path, sizeof path, "%s/%s", s->runtime, library);
+    if (written >= (int)sizeof path || access(path, R_OK) != 0 || !realpath(s->runtime, folder))
+      return bf_fail(diagnostic, BF_IO, "no %s in %s", library, s->runtime);
+    return BF_OK;
+  }
+  if (cli_find_library("runtime", library, folder))
+    return BF_OK;
+  return bf_fail(diagnostic, BF_IO,
+                 "Bankfold's libcudart.so.13 was not found beside the program; give its folder "
+                 "with --runtime");
+}
+
+/* ---- Programs that cannot be run ---- */
+
+/* Refuses programs that cannot work, and says what to do. */
+static int check_program(const cli_program *program, bf_diagnostic *diagnostic) {
+  const char *library = program->cuda_library;
+  if (program->needs_driver)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s calls the CUDA driver (libcuda.so.1) itself, which is not supported",
+                   program->path);
+  if (program->is_linked)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s was compiled separately (nvcc -rdc=true or -dc), which is not supported: "
+                   "build it in one piece, without -rdc=true",
+                   program->path);
+  if (!*library && program->has_fatbin)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s holds the CUDA runtime itself (statically linked): rebuild it with nvcc "
+                   "-cudart shared",
+                   program->path);
+  if (*library && strcmp(library, "libcudart.so.12") != 0 &&
+      strcmp(library, "libcudart.so.13") != 0)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s needs %s; Bankfold has libcudart.so.12 and libcudart.so.13: rebuild it "
+                   "with CUDA 12 or 13",
+                   program->path, library);
+  return BF_OK;
+}
+
+/* ---- The environment of the program ---- */
+
+/* Sets a variable to what may be a name, or the path of a file. */
+static bool put_name(const char *name, const char *value) {
+  return value && strpbrk(value, "/.") ? cli_put_path(name, value) : cli_put_variable(name, value);
+}
+
+/* The same for a number; 0: nothing. */
+static bool put_number(const char *name, uint64_t number) {
+  char text[24];
+  snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+  return cli_put_variable(name, number ? text : NULL);
+}
+
+/* The same for all values of an option, separated by commas. */
+static bool put_texts(const char *name, const cli_texts *texts) {
+  bf_text text = {0};
+  for (unsigned i = 0; i < texts->count; i++)
+    bf_text_addf(&text, "%s%s", i ? "," : "", texts->text[i]);
+  bool done = !text.failed && cli_put_variable(name, text.data);
+  bf_text_free(&text);
+  return done;
+}
+
+/* The options that change a machine, as one variable. */
+static bool put_overrides(const cli_common *common) {
+  char text[128];
+  snprintf(text, sizeof text, "%llu,%llu,%llu,%llu", (unsigned long long)common->banks,
+           (unsigned long long)common->word_bytes, (unsigned long long)common->lanes,
+           (unsigned long long)common->address_bits);
+  return cli_put_variable("BANKFOLD_OVERRIDES", text);
+}
+
+/* What decides how launches are run. */
+static bool put_simulated(const cli_simulated *simulated) {
+  return put_name("BANKFOLD_GPU", simulated->gpu) && put_texts("BANKFOLD_SET", &simulated->set) &&
+         cli_put_variable("BANKFOLD_HASH", simulated->hash) &&
+         cli_put_path("BANKFOLD_HASH_FILE", simulated->hash_file) &&
+         cli_put_variable("BANKFOLD_LOCK_HASH", simulated->lock_hash) &&
+         put_number("BANKFOLD_MAX_CYCLES", simulated->most_cycles) &&
+         put_number("BANKFOLD_WORKERS", simulated->workers);
+}
+
+/* Sets all that the library reads; false where memory is exhausted. */
+static bool set_environment(const settings *s, const cli_program *program, const char *runtime,
+                            const char *record, const char *accesses) {
+  char library[PATH_MAX + 80];
+  snprintf(library, sizeof library, "%s/%s", runtime, program->cuda_library);
+  /* LD_PRELOAD also wins over a path inside the program (RPATH); it cannot name every path. */
+  bool preloads = *program->cuda_library && !strpbrk(library, " :");
+  return cli_prepend_variable("LD_LIBRARY_PATH", runtime) &&
+         (!preloads || cli_prepend_variable("LD_PRELOAD", library)) &&
+         put_name("BANKFOLD_MACHINE", s->common.machine) && put_overrides(&s->common) &&
+         put_simulated(&s->simulated) && cli_put_variable("BANKFOLD_RECORD", record) &&
+         cli_put_variable("BANKFOLD_ACCESSES", s->save_hashes ? accesses : NULL) &&
+         cli_put_path("BANKFOLD_REWRITE", s->rewrite) && cli_put_path("BANKFOLD_TRACE", s->trace) &&
+         cli_put_variable("BANKFOLD_CHECK", s->check) &&
+         cli_put_variable("BANKFOLD_AS_WRITTEN", s->as_written ? "1" : NULL) &&
+         cli_put_variable("BANKFOLD_QUIET", s->quiet ? "1" : NULL);
+}
+
+/* ---- Running ---- */
+
+/* Replaces this process by the program; with JSON its standard output goes to standard error. */
+static void become(const settings *s, const cli_program *program, char **arguments) {
+  signal(SIGPIPE, SIG_DFL);
+  if (s->common.json)
+    dup2(2, 1);
+  execv(program->path, arguments);
+  fprintf(stderr, "bankfold: error: cannot run %s: %s\n", program->path, strerror(errno));
+  _exit(STATUS_NOT_RUN);
+}
+
+/* Runs the program and waits for it; its exit status as a shell gives it. */
+static int run_program(const settings *s, const cli_program *program, char **arguments) {
+  struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
+  int status = 0;
+  sigaction(SIGINT, &ignore, &interrupt); /* Ctrl-C is for the program */
+  sigaction(SIGQUIT, &ignore, &quit);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
+    become(s, program, arguments);
+  }
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    continue;
+  sigaction(SIGINT, &interrupt, NULL);
+  sigaction(SIGQUIT, &quit, NULL);
+  if (child < 0)
+    return STATUS_NOT_RUN;
+  return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* ---- What it did ---- */
+
+/* Whether the table, which goes to standard error, is coloured. */
+static bool wants_color(const cli_common *common) {
+  const char *when = common->color ? common->color : "auto";
+  if (strcmp(when, "auto") == 0)
+    return isatty(2) && !getenv("NO_COLOR");
+  return strcmp(when, "always") == 0;
+}
+
+/* Reads the records of the run and writes the table or JSON. */
+static int write_results(const settings *s, const cli_program_run *run, const char *folder,
+                         bf_diagnostic *diagnostic) {
+  cli_record record = {0};
+  bf_text text = {0};
+  bool wants_json = s->common.json || s->profile;
+  int error = cli_record_read(folder, run->machine, &record, diagnostic);
+  cli_record_sort(&record);
+  if (!error && wants_json)
+    error = cli_hotspots_write_json(run, &record, &text, diagnostic);
+  else if (!error && record.kernels && !s->quiet)
+    error = cli_hotspots_write_text(run, &record, wants_color(&s->common), &text, diagnostic);
+  if (!error && text.failed)
+    error = bf_no_memory(diagnostic);
+  if (!error && s->profile)
+    error = bf_write_file(s->profile, text.data, text.size, diagnostic);
+  if (!error && s->common.json)
+    cli_print(&text);
+  else if (!error && !wants_json && text.size)
+    fwrite(text.data, 1, text.size, stderr);
+  bf_text_free(&text);
+  cli_record_free(&record);
+  return error;
+}
+
+/* Fails now where a file could not be written after the run. */
+static int check_writable(const char *path, bf_diagnostic *diagnostic) {
+  bf_writer *writer;
+  if (!path || strcmp(path, "-") == 0)
+    return BF_OK;
+  BF_TRY(bf_writer_open(path, false, &writer, diagnostic));
+  bf_writer_close(writer);
+  return BF_OK;
+}
+
+/* ---- The command ---- */
+
+/* All that a run needs. */
+typedef struct loaded {
+  cli_program program;
+  bf_machine *own_machine; /* of emulated launches */
+  const bf_machine *machine;
+  cli_simulation simulation; /* gpu NULL: emulated */
+  double time_limit_seconds;
+  char runtime[PATH_MAX];
+  char folder[PATH_MAX]; /* of the records of the run; in it two more: */
+  char accesses[PATH_MAX + 16], trials[PATH_MAX + 16];
+} loaded;
+
+/* Loads the machine and the hash, or the GPU that brings its own machine. */
+static int load_machine(const settings *s, loaded *to, bf_diagnostic *diagnostic) {
+  if (s->simulated.gpu) {
+    bf_sim_record unused = {0};
+    BF_TRY(cli_simulation_load(&s->simulated, &to->simulation, &unused, diagnostic));
+    to->machine = to->simulation.gpu->machine;
+  } else {
+    BF_TRY(cli_load_machine(&s->common, &to->own_machine, diagnostic));
+    to->machine = to->own_machine;
+  }
+  if (bf_machine_lanes(to->machine) != 32)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "CUDA programs have warps of 32 threads; machine '%s' has %u",
+                   bf_machine_name(to->machine), bf_machine_lanes(to->machine));
+  if (s->simulated.hash_file && !to->simulation.hashes)
+    BF_TRY(bf_hash_list_read(s->simulated.hash_file, bf_machine_geometry(to->machine),
+                             &to->simulation.hashes, diagnostic));
+  if (to->simulation.hash)
+    return BF_OK;
+  return cli_load_hash(s->simulated.hash, to->machine, &to->simulation.hash, diagnostic);
+}
+
+/* Hashes are chosen for the memory that kernels are rewritten for. */
+static int check_geometry(const bf_machine *machine, bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  if (geometry.bank_bits == 5 && geometry.word_bytes == 4)
+    return BF_OK;
+  return bf_fail(diagnostic, BF_UNSUPPORTED,
+                 "kernels are rewritten for 32 banks of 4 bytes; machine '%s' has %u of %u",
+                 bf_machine_name(machine), 1u << geometry.bank_bits, geometry.word_bytes);
+}
+
+static int make_folders(loaded *to, bf_diagnostic *diagnostic) {
+  BF_TRY(cli_make_folder(to->folder, diagnostic));
+  snprintf(to->accesses, sizeof to->accesses, "%s/.accesses", to->folder);
+  snprintf(to->trials, sizeof to->trials, "%s/.trials", to->folder);
+  if (mkdir(to->accesses, 0700) != 0 || mkdir(to->trials, 0700) != 0)
+    return bf_fail(diagnostic, BF_IO, "cannot make folders in %s: %s", to->folder, strerror(errno));
+  return BF_OK;
+}
+
+/* Loads and checks all before the program is started. */
+static int load(const settings *s, const char *name, loaded *to, bf_diagnostic *diagnostic) {
+  BF_TRY(load_machine(s, to, diagnostic));
+  if (s->save_hashes || s->rewrite)
+    BF_TRY(check_geometry(to->machine, diagnostic));
+  if (s->rewrite)
+    BF_TRY(cli_wrap_check(s->rewrite, NULL, diagnostic));
+  BF_TRY(cli_program_inspect(name, &to->program, diagnostic));
+  BF_TRY(check_program(&to->program, diagnostic));
+  BF_TRY(check_writable(s->profile, diagnostic));
+  BF_TRY(check_writable(s->trace, diagnostic));
+  BF_TRY(check_writable(s->save_hashes, diagnostic));
+  BF_TRY(find_runtime(s, to->runtime, diagnostic));
+  return make_folders(to, diagnostic);
+}
+
+/* What is wrong with the command line: -1 to go on or an exit status. */
+static int check_usage(const settings *s) {
+  const cli_common *common = &s->common;
+  const cli_simulated *simulated = &s->simulated;
+  if (simulated->gpu && (common->machine || common->banks || common->word_bytes || common->lanes ||
+                         common->address_bits))
+    return cli_usage_error(&cli_exec, "--gpu brings its own machine; --machine and what changes it "
+                                      "cannot be given");
+  if (!simulated->gpu && (simulated->set.count || simulated->lock_hash || simulated->most_cycles))
+    return cli_usage_error(&cli_exec, "--set, --lock-hash and --max-cycles need --gpu");
+  if (simulated->gpu && s->as_written)
+    return cli_usage_error(&cli_exec, "with --gpu its parameter merge says which accesses are "
+                                      "made; --as-written cannot be given");
+  if (simulated->hash_file && strcmp(simulated->hash_file, "-") == 0)
+    return cli_usage_error(&cli_exec,
+                           "--hash-file cannot be standard input, which is the program's");
+  if ((s->time_limit || s->try_hashes) && !s->save_hashes)
+    return cli_usage_error(&cli_exec, "--try and --time-limit are for --save-hashes");
+  if (s->save_hashes && (simulated->hash || simulated->hash_file))
+    return cli_usage_error(&cli_exec, "--save-hashes is for memory without a hash of its own; "
+                                      "--hash and --hash-file give it one");
+  if ((s->rewrite || s->as_written) && s->save_hashes)
+    return cli_usage_error(&cli_exec, "--save-hashes excludes --rewrite and --as-written");
+  if (s->rewrite && strcmp(s->rewrite, "-") == 0)
+    return cli_usage_error(&cli_exec, "--rewrite cannot be standard input, which is the program's");
+  if (simulated->workers > 1024)
+    return cli_usage_error(&cli_exec, "--workers takes at most 1024");
+  return cli_check_words(&cli_exec, s->check);
+}
+
+/* ---- Hashes ---- */
+
+/* What a trial needs to know. */
+typedef struct trial_context {
+  const loaded *from;
+  char **arguments;
+  int status; /* of the first run */
+  double limit_seconds;
+  bool quiet;
+} trial_context;
+
+static bool goes_on(void *context) {
+  (void)context;
+  return !cli_interrupted();
+}
+
+/* Runs the program once more with hashes, as cli_advice_runner asks for it. It prints nothing and
+ * reads nothing. */
+static int run_trial(void *given, const bf_text *hashes, cli_record *record, bool *is_good,
+                     bf_diagnostic *diagnostic) {
+  const trial_context *trial = given;
+  const loaded *from = trial->from;
+  char path[PATH_MAX + 16];
+  cli_attempt attempt = {.path = from->program.path,
+                         .arguments = trial->arguments,
+                         .limit_seconds = trial->limit_seconds,
+                         .tick = goes_on};
+  cli_attempt_end end;
+  snprintf(path, sizeof path, "%s/.hashes", from->folder);
+  cli_empty_folder(from->trials);
+  BF_TRY(bf_write_file(path, hashes->data, hashes->size, diagnostic));
+  if (!cli_put_variable("BANKFOLD_REWRITE", path) ||
+      !cli_put_variable("BANKFOLD_RECORD", from->trials) ||
+      !cli_put_variable("BANKFOLD_ACCESSES", NULL) || !cli_put_variable("BANKFOLD_TRACE", NULL) ||
+      !cli_put_variable("BANKFOLD_QUIET", "1"))
+    return bf_no_memory(diagnostic);
+  BF_TRY(cli_attempt_run(&attempt, &end, diagnostic));
+  if (end.is_stopped)
+    return bf_fail(diagnostic, BF_IO, "interrupted");
+  *is_good = !end.is_late && end.status == trial->status;
+  if (*is_good)
+    return cli_record_read(from->trials, from->machine, record, diagnostic);
+  if (!trial->quiet)
+    fprintf(stderr, "bankfold: warning: a run with hashes %s; they are not used\n",
+            end.is_late ? "took too long" : "ended with another status");
+  return BF_OK;
+}
+
+/* Tries what was chosen. */
+static int try_hashes(const settings *s, const loaded *from, char **arguments, int status,
+                      double seconds, cli_advice *advice, bf_diagnostic *diagnostic) {
+  cli_record original = {0};
+  trial_context trial = {from, arguments, status, 60 + 10 * seconds, s->quiet};
+  cli_advice_runner runner = {.run = run_trial,
+                              .context = &trial,
+                              .original = &original,
+                              .by_cycles = from->simulation.gpu != NULL};
+  cli_watch_interrupt();
+  int error = cli_record_read(from->folder, from->machine, &original, diagnostic);
+  if (!error)
+    error = cli_advice_try(advice, &runner, diagnostic);
+  cli_record_free(&original);
+  return error;
+}
+
+/* Writes what was chosen. */
+static int write_hashes(const settings *s, const loaded *from, const char *program,
+                        const cli_advice *advice, bf_diagnostic *diagnostic) {
+  bf_text title = {0}, text = {0};
+  bf_text_addf(
+      &title, "predicted by bankfold exec for %s on %s, from the accesses of a run; %s", program,
+      from->simulation.gpu ? from->simulation.gpu->name : bf_machine_name(from->machine),
+      s->try_hashes ? "candidates were tried in runs of their own" : "candidates were not tried");
+  for (char *at = title.data; at && *at; at++)
+    *at = *at == '\n' || *at == '\r' ? ' ' : *at; /* it is one comment */
+  cli_advice_write(advice, title.data ? title.data : "", &text);
+  int error = title.failed || text.failed
+                  ? bf_no_memory(diagnostic)
+                  : bf_write_file(s->save_hashes, text.data, text.size, diagnostic);
+  bf_text_free(&title);
+  bf_text_free(&text);
+  return error;
+}
+
+/* Chooses hashes from the accesses of the run, which took so long, and writes them. */
+static int save_hashes(const settings *s, const loaded *from, char **arguments, int status,
+                       double seconds, bf_diagnostic *diagnostic) {
+  cli_advice advice = {0};
+  cli_plans_search search = {.machine = from->machine,
+                             .time_limit_seconds = from->time_limit_seconds};
+  int error = cli_advice_read(from->accesses, from->machine, &advice, diagnostic);
+  if (!error)
+    error = cli_advice_choose(&advice, &search, diagnostic);
+  if (!error && s->try_hashes)
+    error = try_hashes(s, from, arguments, status, seconds, &advice, diagnostic);
+  if (!error)
+    error = write_hashes(s, from, arguments[0], &advice, diagnostic);
+  cli_advice_free(&advice);
+  return error;
+}
+
+/* Runs the program and tells what it did; *status is the program's. */
+static int run_and_tell(const settings *s, const loaded *from, int count, char **arguments,
+                        int *status, bf_diagnostic *diagnostic) {
+  arguments[count] = NULL;
+  if (!set_environment(s, &from->program, from->runtime, from->folder, from->accesses))
+    return bf_no_memory(diagnostic);
+  double begun = bf_seconds();
+  *status = run_program(s, &from->program, arguments);
+  double seconds = bf_seconds() - begun;
+  const char *lock_hash = s->simulated.lock_hash;
+  cli_program_run run = {.program = arguments[0],
+                         .status = *status,
+                         .machine = from->machine,
+                         .hash = bf_hash_text(from->simulation.hash),
+                         .gpu = from->simulation.gpu,
+                         .lock_hash = lock_hash ? lock_hash : "plain"};
+  BF_TRY(write_results(s, &run, from->folder, diagnostic));
+  return s->save_hashes ? save_hashes(s, from, arguments, *status, seconds, diagnostic) : BF_OK;
+}
+
+static int run(const void *given, int count, char **arguments) {
+  const settings *s = given;
+  loaded needed = {.time_limit_seconds = 10};
+  bf_diagnostic diagnostic = {.caret = -1};
+  int status = check_usage(s);
+  if (status < 0)
+    status = cli_seconds(&cli_exec, "time-limit", s->time_limit, &needed.time_limit_seconds);
+  if (status >= 0)
+    return status;
+  int error = load(s, arguments[0], &needed, &diagnostic);
+  if (!error)
+    error = run_and_tell(s, &needed, count, arguments, &status, &diagnostic);
+  if (*needed.folder) {
+    cli_remove_folder(needed.accesses);
+    cli_remove_folder(needed.trials);
+    cli_remove_folder(needed.folder);
+  }
+  cli_simulation_free(&needed.simulation);
+  bf_machine_free(needed.own_machine);
+  return !error ? status : cli_complain(&diagnostic);
+}
+
+const cli_command cli_exec = {
+    .name = "exec",
+    .summary = "run a CUDA program without a GPU and show its bank conflicts",
+    .arguments = "PROGRAM [ARGUMENT...]",
+    .details =
+        "PROGRAM is one that nvcc 12 or 13 built with -cudart shared, and with PTX inside (as\n"
+        "nvcc -arch=sm_90 puts it). Its kernels run on the emulator; what it prints and its exit\n"
+        "status are its own. Then a table on standard error shows for each kernel what its\n"
+        "accesses to shared memory cost, the source lines with the most conflicts (where it was\n"
+        "built with -lineinfo), and what would remove them. With --json the table is an object on\n"
+        "standard output, and what the program prints goes to standard error. Options stand\n"
+        "before PROGRAM; all that follows it is for the program.\n\n"
+        "With --gpu every launch is simulated: the table shows cycles and time too, CUDA events\n"
+        "and clock64 show the time of the GPU, and the program sees its properties. A program\n"
+        "chooses the hash of the banks for its next launches by calling bankfoldSetHash\n"
+        "(bankfold_cuda.h), which comes before --hash.",
+    .examples = "bankfold exec ./app 1024                     # run it\n"
+                "bankfold exec --profile app.json ./app       # the profile as JSON\n"
+                "bankfold exec --hash fixed ./app             # as if memory were hashed\n"
+                "bankfold exec --trace app.trace ./app && bankfold solve app.trace\n"
+                "bankfold exec --save-hashes app.hashes ./app # the best hash of each kernel\n"
+                "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
+                "bankfold exec --check races,uninitialised ./app\n"
+                "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
+                "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .settings_size = sizeof(settings),
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .passes_rest = true,
+    .run = run,
+};

@@ -1,0 +1,312 @@
+/* Tables of kernels. */
+#include "cli/look/hotspots.h"
+#include "cli/look/costs.h"
+#include "ptx/ptx.h"
+#include "search/ladder.h"
+
+#include <string.h>
+
+/* Seconds that the exact search may take per kernel, kernels for which it is made, and lines that
+ * the table shows of each. */
+#define REMEDY_SECONDS 0.5
+enum { REMEDIES = 16, LINES_SHOWN = 3 };
+
+/* ---- Remedies ---- */
+
+/* The worst access of every line, as often as the line ran. */
+static int add_accesses(const cli_record_kernel *kernel, bf_workload *workload) {
+  for (size_t i = 0; i < kernel->lines; i++) {
+    const cli_record_line *line = &kernel->line[i];
+    bf_access access = line->access;
+    access.count = line->accesses;
+    access.site = NULL;
+    if (line->has_access && line->accesses)
+      BF_TRY(bf_workload_add(workload, &access));
+  }
+  return BF_OK;
+}
+
+int cli_remedy_find(const bf_machine *machine, const cli_record_kernel *kernel, cli_remedy *remedy,
+                    bf_diagnostic *diagnostic) {
+  *remedy = (cli_remedy){0};
+  if (kernel->conflicts == 0)
+    return BF_OK;
+  bf_workload *workload;
+  bf_ladder ladder;
+  bf_solve_options options = {.method = BF_METHOD_EXACT, .time_limit_seconds = REMEDY_SECONDS};
+  int error = bf_workload_create(&workload);
+  if (error)
+    return bf_no_memory(diagnostic);
+  error = add_accesses(kernel, workload);
+  if (!error && bf_workload_size(workload))
+    error = bf_solve_ladder(machine, workload, &options, &ladder, diagnostic);
+  if (!error && bf_workload_size(workload)) {
+    const bf_ladder_step *step = &ladder.step[ladder.recommended];
+    remedy->exists = ladder.recommended != 0;
+    snprintf(remedy->name, sizeof remedy->name, "%s", step->name);
+    snprintf(remedy->hash, sizeof remedy->hash, "%s", step->hash);
+    snprintf(remedy->reason, sizeof remedy->reason, "%s",
+             ladder.conflicts_before ? ladder.reason
+                                     : "without the hash these accesses have no conflicts");
+    remedy->before = ladder.conflicts_before;
+    remedy->after = step->conflicts;
+  }
+  bf_workload_free(workload);
+  if (!error || error == BF_NO_MEMORY)
+    return error;
+  snprintf(remedy->reason, sizeof remedy->reason, "%s", diagnostic->message);
+  return BF_OK;
+}
+
+/* The remedy of kernel number index of a sorted record; none beyond the worst ones. */
+static int find_remedy(const cli_program_run *run, const cli_record *record, size_t index,
+                       cli_remedy *remedy, bf_diagnostic *diagnostic) {
+  *remedy = (cli_remedy){0};
+  return index < REMEDIES
+             ? cli_remedy_find(run->machine, &record->kernel[index], remedy, diagnostic)
+             : BF_OK;
+}
+
+/* ---- Text ---- */
+
+/* "transpose.cu:12" or "PTX line 40". */
+static void write_place(const cli_record_line *line, bf_text *text) {
+  if (line->file)
+    bf_text_addf(text, "%s:%llu", line->file, (unsigned long long)line->line);
+  else
+    bf_text_addf(text, "PTX line %llu", (unsigned long long)line->line);
+}
+
+/* A row of the table for a line of a kernel. */
+static void write_line(const cli_program_run *run, const cli_record_line *line, bf_text *text) {
+  bf_text_addf(text, "%12llu  ", (unsigned long long)line->conflicts);
+  write_place(line, text);
+  if (line->has_access) {
+    bf_pattern pattern = bf_access_classify(&line->access, bf_machine_lanes(run->machine), 1);
+    bf_text_puts(text, ": ");
+    bf_pattern_explain(&pattern, &line->access, text);
+  }
+  bf_text_puts(text, "\n");
+}
+
+/* A row of the table for what helps. */
+static void write_remedy(const cli_remedy *remedy, bf_text *text) {
+  if (remedy->exists)
+    bf_text_addf(text, "         fix  %s (%s): conflicts of these accesses %llu -> %llu\n",
+                 remedy->name, remedy->hash, (unsigned long long)remedy->before,
+                 (unsigned long long)remedy->after);
+  else
+    bf_text_addf(text, "         fix  none: %s\n", remedy->reason);
+}
+
+/* The head of the table. */
+static void write_head(const cli_program_run *run, bf_text *text) {
+  if (run->gpu)
+    bf_text_addf(text, "\nsimulated on %s (%s)", run->gpu->name, run->gpu->title);
+  else
+    bf_text_addf(text, "\nshared memory on %s", bf_machine_name(run->machine));
+  if (strcmp(run->hash, "none") != 0)
+    bf_text_addf(text, ", hash %s", run->hash);
+  if (run->gpu && strcmp(run->lock_hash, "plain") != 0)
+    bf_text_addf(text, ", lock hash %s", run->lock_hash);
+  bf_text_addf(text, ":\n%12s %10s %12s %12s ", "conflicts", "launches", "accesses", "wavefronts");
+  if (run->gpu)
+    bf_text_addf(text, "%12s %12s  kernel\n", "cycles", "time");
+  else
+    bf_text_addf(text, "%12s  kernel\n", "ideal");
+}
+
+/* The numbers of a kernel, or of all of them together. */
+static void write_numbers(const cli_program_run *run, const cli_record_kernel *kernel,
+                          bf_text *text) {
+  bf_text_addf(text, "%12llu %10llu %12llu %12llu ", (unsigned long long)kernel->conflicts,
+               (unsigned long long)kernel->launches, (unsigned long long)kernel->accesses,
+               (unsigned long long)kernel->wavefronts);
+  if (!run->gpu) {
+    bf_text_addf(text, "%12llu  ", (unsigned long long)kernel->ideal);
+    return;
+  }
+  bf_text time = {0};
+  cli_write_time(kernel->simulated_seconds, &time);
+  bf_text_addf(text, "%12llu %12s  ", (unsigned long long)kernel->cycles,
+               time.data ? time.data : "");
+  bf_text_free(&time);
+}
+
+/* The name of a kernel, and its hashes where they are not those of the whole run. */
+static void write_name(const cli_program_run *run, const cli_record_kernel *kernel, bf_text *text) {
+  bf_ptx_readable_name(kernel->name, text);
+  if (kernel->hash && strcmp(kernel->hash, run->hash) != 0)
+    bf_text_addf(text, ", hash %s", kernel->hash);
+  if (run->gpu && kernel->lock_hash && strcmp(kernel->lock_hash, run->lock_hash) != 0)
+    bf_text_addf(text, ", lock hash %s", kernel->lock_hash);
+}
+
+/* A row with the sums of a simulated run, where there are several kernels. */
+static void write_sums(const cli_program_run *run, const cli_record *record, bf_text *text) {
+  cli_record_kernel sum = {0};
+  if (!run->gpu || record->kernels < 2)
+    return;
+  for (size_t i = 0; i < record->kernels; i++) {
+    const cli_record_kernel *kernel = &record->kernel[i];
+    sum.conflicts += kernel->conflicts;
+    sum.launches += kernel->launches;
+    sum.accesses += kernel->accesses;
+    sum.wavefronts += kernel->wavefronts;
+    sum.cycles += kernel->cycles;
+    sum.simulated_seconds += kernel->simulated_seconds;
+  }
+  write_numbers(run, &sum, text);
+  bf_text_puts(text, "all together\n");
+}
+
+/* The rows of the table for one kernel. */
+static int write_kernel(const cli_program_run *run, const cli_record *record, size_t index,
+                        bool color, bf_text *text, bf_diagnostic *diagnostic) {
+  const cli_record_kernel *kernel = &record->kernel[index];
+  cli_remedy remedy;
+  bool is_bad = kernel->conflicts != 0;
+  bf_text_puts(text, color && is_bad ? "\033[1m" : "");
+  write_numbers(run, kernel, text);
+  write_name(run, kernel, text);
+  bf_text_puts(text, color && is_bad ? "\033[0m\n" : "\n");
+  size_t shown = 0;
+  while (shown < kernel->lines && shown < LINES_SHOWN && kernel->line[shown].conflicts)
+    write_line(run, &kernel->line[shown++], text);
+  BF_TRY(find_remedy(run, record, index, &remedy, diagnostic));
+  if (remedy.exists || *remedy.reason)
+    write_remedy(&remedy, text);
+  return BF_OK;
+}
+
+/* Whether a line of the record has no source line. */
+static bool lacks_source(const cli_record *record) {
+  for (size_t i = 0; i < record->kernels; i++)
+    for (size_t j = 0; j < record->kernel[i].lines; j++)
+      if (!record->kernel[i].line[j].file)
+        return true;
+  return false;
+}
+
+int cli_hotspots_write_text(const cli_program_run *run, const cli_record *record, bool color,
+                            bf_text *text, bf_diagnostic *diagnostic) {
+  write_head(run, text);
+  for (size_t i = 0; i < record->kernels; i++)
+    BF_TRY(write_kernel(run, record, i, color, text, diagnostic));
+  write_sums(run, record, text);
+  if (lacks_source(record))
+    bf_text_puts(text, "Build with nvcc -lineinfo to see source lines.\n");
+  return BF_OK;
+}
+
+/* ---- JSON ---- */
+
+/* What the worst access of a line is, or null. */
+static void write_pattern_json(const cli_program_run *run, const cli_record_line *line,
+                               bf_json *json) {
+  if (!line->has_access) {
+    bf_json_string(json, "class", NULL);
+    bf_json_string(json, "explanation", NULL);
+    return;
+  }
+  bf_pattern pattern = bf_access_classify(&line->access, bf_machine_lanes(run->machine), 1);
+  bf_text explanation = {0};
+  bf_pattern_explain(&pattern, &line->access, &explanation);
+  bf_json_string(json, "class", bf_pattern_class_name(pattern.class_));
+  bf_json_string(json, "explanation", explanation.data);
+  bf_text_free(&explanation);
+}
+
+/* A line of a kernel. */
+static void write_line_json(const cli_program_run *run, const cli_record_line *line,
+                            bf_json *json) {
+  bf_json_begin(json, NULL, '{', false);
+  bf_json_string(json, "file", line->file);
+  if (line->file) {
+    bf_json_number(json, "line", line->line);
+    bf_json_string(json, "ptx_line", NULL);
+  } else {
+    bf_json_string(json, "line", NULL);
+    bf_json_number(json, "ptx_line", line->line);
+  }
+  bf_json_number(json, "accesses", line->accesses);
+  bf_json_number(json, "wavefronts", line->wavefronts);
+  bf_json_number(json, "ideal", line->ideal);
+  bf_json_number(json, "conflicts", line->conflicts);
+  bf_json_number(json, "worst", line->worst);
+  bf_json_bool(json, "estimated", line->estimated);
+  if (run->gpu)
+    bf_json_number(json, "waited_cycles", line->waited_cycles);
+  write_pattern_json(run, line, json);
+  bf_json_end(json, '}');
+}
+
+/* What helps, or null. */
+static void write_remedy_json(const cli_remedy *remedy, bf_json *json) {
+  if (!remedy->exists) {
+    bf_json_string(json, "fix", NULL);
+    return;
+  }
+  bf_json_begin(json, "fix", '{', false);
+  bf_json_string(json, "name", remedy->name);
+  bf_json_string(json, "hash", remedy->hash);
+  bf_json_number(json, "conflicts_before", remedy->before);
+  bf_json_number(json, "conflicts_after", remedy->after);
+  bf_json_string(json, "reason", remedy->reason);
+  bf_json_end(json, '}');
+}
+
+/* One kernel. */
+static int write_kernel_json(const cli_program_run *run, const cli_record *record, size_t index,
+                             bf_json *json, bf_diagnostic *diagnostic) {
+  const cli_record_kernel *kernel = &record->kernel[index];
+  cli_remedy remedy;
+  bf_text name = {0};
+  BF_TRY(find_remedy(run, record, index, &remedy, diagnostic));
+  bf_ptx_readable_name(kernel->name, &name);
+  bf_json_begin(json, NULL, '{', false);
+  bf_json_string(json, "name", name.data);
+  bf_json_string(json, "mangled", kernel->name);
+  bf_text_free(&name);
+  bf_json_string(json, "hash", kernel->hash ? kernel->hash : run->hash);
+  bf_json_number(json, "launches", kernel->launches);
+  bf_json_number(json, "accesses", kernel->accesses);
+  bf_json_number(json, "wavefronts", kernel->wavefronts);
+  bf_json_number(json, "ideal", kernel->ideal);
+  bf_json_number(json, "conflicts", kernel->conflicts);
+  bf_json_number(json, "warp_instructions", kernel->warp_instructions);
+  bf_json_number(json, "thread_instructions", kernel->thread_instructions);
+  bf_json_real(json, "seconds", kernel->seconds);
+  if (run->gpu) {
+    bf_json_string(json, "lock_hash", kernel->lock_hash);
+    bf_json_number(json, "cycles", kernel->cycles);
+    bf_json_real(json, "simulated_seconds", kernel->simulated_seconds);
+  }
+  bf_json_begin(json, "lines", '[', false);
+  for (size_t i = 0; i < kernel->lines; i++)
+    write_line_json(run, &kernel->line[i], json);
+  bf_json_end(json, ']');
+  write_remedy_json(&remedy, json);
+  bf_json_end(json, '}');
+  return BF_OK;
+}
+
+int cli_hotspots_write_json(const cli_program_run *run, const cli_record *record, bf_text *text,
+                            bf_diagnostic *diagnostic) {
+  bf_json json = {.text = text};
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_string(&json, "program", run->program);
+  bf_json_integer(&json, "status", run->status);
+  bf_json_string(&json, "machine", bf_machine_name(run->machine));
+  bf_json_string(&json, "hash", run->hash);
+  if (run->gpu) {
+    bf_json_string(&json, "gpu", run->gpu->name);
+    bf_json_string(&json, "lock_hash", run->lock_hash);
+  }
+  bf_json_begin(&json, "kernels", '[', false);
+  for (size_t i = 0; i < record->kernels; i++)
+    BF_TRY(write_kernel_json(run, record, i, &json, diagnostic));
+  bf_json_end(&json, ']');
+  bf_json_end(&json, '}');
+  return BF_OK;
+}

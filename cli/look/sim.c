@@ -1,0 +1,318 @@
+/* sim: how long kernels take on a GPU that need not exist, and why. */
+#include "cli/look/costs.h"
+#include "cli/look/launches.h"
+#include "cli/look/simulate.h"
+#include "cli/look/sweep.h"
+#include "cli/progress.h"
+
+#include "kernels/sim_device.h"
+
+#include <string.h>
+
+typedef struct settings {
+  cli_common common;
+  cli_simulated simulated;
+  const char *launch, *benchmark, *check;
+  uint64_t module, scale, seed;
+  const char *timeline, *svg, *diagram_svg;
+  uint64_t timeline_cycles, diagram, diagram_from, width;
+  const char *sweep, *output;
+} settings;
+
+enum { TIMELINE_CYCLES = 100000, DIAGRAM_CYCLES = 100 };
+
+static const cli_option options[] = {
+    {"launch", CLI_TEXT, offsetof(settings, launch), "FILE", NULL,
+     "the launch description: buffers and launches (docs/profile.md)"},
+    {"benchmark", CLI_TEXT, offsetof(settings, benchmark), "BENCHMARK", NULL,
+     "simulate a benchmark of the corpus instead of a file (bankfold corpus lists them)"},
+    {"scale", CLI_NUMBER, offsetof(settings, scale), "N", NULL,
+     "size of the benchmark's input (default 1)"},
+    {"seed", CLI_NUMBER, offsetof(settings, seed), "N", NULL,
+     "choose other data for the benchmark"},
+    CLI_SIMULATED(settings),
+    {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
+     "more faults to look for: uninitialised, races, or both with a comma"},
+    {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
+     "module of a program or fat binary (default 1)"},
+    {"timeline", CLI_TEXT, offsetof(settings, timeline), "FILE", NULL,
+     "write every instruction as a trace event, for ui.perfetto.dev or chrome://tracing"},
+    {"timeline-cycles", CLI_NUMBER, offsetof(settings, timeline_cycles), "N", NULL,
+     "only the first N cycles of each launch (default 100000)"},
+    {"svg", CLI_TEXT, offsetof(settings, svg), "FILE", NULL,
+     "draw what schedulers did with their turns, a bar for each launch"},
+    {"diagram", CLI_NUMBER, offsetof(settings, diagram), "N", NULL,
+     "draw the pipeline in the first N cycles of the first launch, on SM 0"},
+    {"diagram-from", CLI_NUMBER, offsetof(settings, diagram_from), "CYCLE", NULL,
+     "draw N cycles from this one on"},
+    {"diagram-svg", CLI_TEXT, offsetof(settings, diagram_svg), "FILE", NULL,
+     "draw that as SVG, into a file (N: 100, unless --diagram is given)"},
+    {"width", CLI_NUMBER, offsetof(settings, width), "N", NULL,
+     "characters in a line of the diagram (default: the terminal's)"},
+    {"sweep", CLI_TEXT, offsetof(settings, sweep), "AXES", NULL,
+     "simulate every combination of values: 'hash=none|fixed;sms=1..8' (docs/sweeps.md)"},
+    {"output", CLI_TEXT, offsetof(settings, output), "FILE", NULL,
+     "--sweep: the results, CSV or with --json an object per line; resumed where it exists"},
+    CLI_OUTPUT(settings),
+};
+
+/* Everything sim loads and makes. */
+typedef struct simulating {
+  const settings *settings;
+  const char *file; /* or NULL: a benchmark */
+  const bf_corpus_benchmark *benchmark;
+  cli_simulation simulation;
+  bf_sim_record record;
+  bf_corpus_outcome outcome;
+  bf_writer *svg, *diagram_svg;
+} simulating;
+
+/* ---- Running ---- */
+
+static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
+  (void)diagnostic;
+  bf_sim_record_attach(context, launch);
+  return BF_OK;
+}
+
+static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
+                 double seconds, bf_diagnostic *diagnostic) {
+  (void)context, (void)launch, (void)result, (void)seconds, (void)diagnostic;
+  return BF_OK;
+}
+
+static int run_file(simulating *work, bf_diagnostic *diagnostic) {
+  const settings *s = work->settings;
+  cli_launches launches = {.ptx = work->file,
+                           .description = s->launch,
+                           .module = s->module,
+                           .check = s->check,
+                           .workers = s->simulated.workers,
+                           .before = before,
+                           .after = after,
+                           .context = &work->record};
+  return cli_launches_run(&launches, s->common.json, diagnostic);
+}
+
+static int run_benchmark(simulating *work, bf_diagnostic *diagnostic) {
+  const settings *s = work->settings;
+  cli_block_bar bar = cli_block_bar_begin(work->benchmark->name);
+  work->record.progress = cli_block_bar_step;
+  work->record.progress_context = &bar;
+  cli_watch_interrupt();
+  int error = bf_corpus_simulate(work->benchmark, s->scale ? (unsigned)s->scale : 1,
+                                 (unsigned)s->seed, &work->record, &work->outcome, diagnostic);
+  cli_block_bar_end(&bar);
+  return error;
+}
+
+/* ---- Output ---- */
+
+/* Opens all files before the work begins: those that cannot be written are no surprise after it. */
+static int open_outputs(simulating *work, bf_diagnostic *diagnostic) {
+  const settings *s = work->settings;
+  if (s->timeline)
+    BF_TRY(bf_timeline_open(s->timeline, &work->record.timeline, diagnostic));
+  work->record.timeline_cycles = s->timeline_cycles ? s->timeline_cycles : TIMELINE_CYCLES;
+  if (s->svg)
+    BF_TRY(bf_writer_open(s->svg, false, &work->svg, diagnostic));
+  if (s->diagram_svg)
+    BF_TRY(bf_writer_open(s->diagram_svg, false, &work->diagram_svg, diagnostic));
+  if (s->diagram || s->diagram_svg)
+    BF_TRY(bf_diagram_create(0, s->diagram_from, s->diagram ? (unsigned)s->diagram : DIAGRAM_CYCLES,
+                             &work->record.diagram, diagnostic));
+  return BF_OK;
+}
+
+/* Writes text to an open file and frees it. */
+static int commit_text(bf_writer *writer, bf_text *text, bf_diagnostic *diagnostic) {
+  int error = text->failed ? bf_no_memory(diagnostic)
+                           : bf_writer_write(writer, text->data, text->size, diagnostic);
+  bf_text_free(text);
+  return error ? error : bf_writer_commit(writer, diagnostic);
+}
+
+static int write_files(simulating *work, const cli_costs *costs, bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  if (work->svg) {
+    BF_TRY(cli_costs_write_svg(costs, &text, diagnostic));
+    BF_TRY(commit_text(work->svg, &text, diagnostic));
+  }
+  if (work->diagram_svg) {
+    BF_TRY(bf_diagram_svg(work->record.diagram, &text, diagnostic));
+    BF_TRY(commit_text(work->diagram_svg, &text, diagnostic));
+  }
+  return work->record.timeline ? bf_timeline_commit(work->record.timeline, diagnostic) : BF_OK;
+}
+
+/* What is printed. */
+static int write_text(simulating *work, const cli_costs *costs, bf_text *text,
+                      bf_diagnostic *diagnostic) {
+  const settings *s = work->settings;
+  bool color = cli_wants_color(&s->common);
+  if (s->common.json) {
+    cli_costs_write_json(costs, text);
+    return BF_OK;
+  }
+  cli_costs_write_text(costs, color, text);
+  if (work->record.timeline)
+    bf_text_addf(text, "%s: %llu instructions\n", s->timeline,
+                 (unsigned long long)bf_timeline_events(work->record.timeline));
+  if (!s->diagram)
+    return BF_OK;
+  bf_text_puts(text, "\n");
+  return bf_diagram_text(work->record.diagram, color, cli_columns(s->width), text, diagnostic);
+}
+
+static int write_results(simulating *work, bf_text *text, bf_diagnostic *diagnostic) {
+  bf_sim_launched total;
+  BF_TRY(bf_sim_record_total(&work->record, &total, diagnostic));
+  const char *lock_hash = work->settings->simulated.lock_hash;
+  cli_costs costs = {.program = work->file,
+                     .benchmark = work->benchmark ? work->benchmark->name : NULL,
+                     .outcome = work->benchmark ? &work->outcome : NULL,
+                     .lock_hash = lock_hash ? lock_hash : "plain",
+                     .gpu = work->simulation.gpu,
+                     .record = &work->record,
+                     .total = &total};
+  BF_TRY(write_text(work, &costs, text, diagnostic));
+  return write_files(work, &costs, diagnostic);
+}
+
+/* ---- The command ---- */
+
+/* What is wrong with a sweep: -1 to go on or an exit status. */
+static int check_sweep_usage(const settings *s, const char *file) {
+  if (!s->sweep != !s->output)
+    return cli_usage_error(&cli_sim, "--sweep and --output FILE go together");
+  if (s->sweep && (s->timeline || s->svg || s->diagram || s->diagram_svg))
+    return cli_usage_error(&cli_sim, "--timeline, --svg and --diagram show one simulation, not a "
+                                     "sweep");
+  if (s->sweep && file && strcmp(file, "-") == 0)
+    return cli_usage_error(&cli_sim, "a sweep reads its file more than once; standard input cannot "
+                                     "be");
+  return -1;
+}
+
+/* What is wrong with the command line: -1 to go on or an exit status. */
+static int check_usage(const settings *s, int count) {
+  if (s->benchmark && count)
+    return cli_usage_error(&cli_sim, "--benchmark and a file exclude each other");
+  if (!s->benchmark && !count && !s->sweep)
+    return cli_usage_error(&cli_sim, "missing argument: FILE, or --benchmark");
+  if (s->benchmark && !bf_corpus_find(s->benchmark))
+    return cli_usage_error(&cli_sim, "no benchmark '%s'; bankfold corpus lists them", s->benchmark);
+  if (count && !s->launch)
+    return cli_usage_error(&cli_sim, "--launch is needed: which kernels to run, and on what");
+  if (!count && (s->launch || s->module || s->check))
+    return cli_usage_error(&cli_sim, "--launch, --module and --check are for files");
+  if (count && (s->scale || s->seed))
+    return cli_usage_error(&cli_sim, "--scale and --seed are for benchmarks");
+  if (s->simulated.workers > 1024 || s->scale > 1024 || s->seed > UINT32_MAX)
+    return cli_usage_error(&cli_sim, "--workers and --scale take at most 1024");
+  if (s->diagram > BF_DIAGRAM_MOST_CYCLES)
+    return cli_usage_error(&cli_sim, "--diagram takes at most %d", BF_DIAGRAM_MOST_CYCLES);
+  if (s->common.json && s->diagram && !s->diagram_svg)
+    return cli_usage_error(&cli_sim, "--diagram prints text; with --json, give --diagram-svg");
+  return cli_check_words(&cli_sim, s->check);
+}
+
+/* What waits on what, line by line, below the message about a launch that did not end. */
+static void explain_deadlock(const bf_sim_record *record) {
+  const bf_sim_launched *last = record->launches ? &record->launch[record->launches - 1] : NULL;
+  if (!last || !last->result.deadlock[0])
+    return;
+  const char *at = last->result.deadlock;
+  while (*at) {
+    size_t length = strcspn(at, ";");
+    fprintf(stderr, "  %.*s\n", (int)length, at);
+    at += length + strspn(at + length, "; ");
+  }
+}
+
+static void unload(simulating *work) {
+  bf_timeline_close(work->record.timeline);
+  bf_diagram_free(work->record.diagram);
+  bf_writer_close(work->svg);
+  bf_writer_close(work->diagram_svg);
+  bf_sim_record_free(&work->record);
+  cli_simulation_free(&work->simulation);
+}
+
+static int run_sweep(const settings *s, const char *file) {
+  cli_sweep request = {.text = s->sweep,
+                       .output = s->output,
+                       .json = s->common.json,
+                       .simulated = &s->simulated,
+                       .file = file,
+                       .launch = s->launch,
+                       .check = s->check,
+                       .module = s->module,
+                       .benchmark = s->benchmark,
+                       .scale = s->scale,
+                       .seed = s->seed};
+  return cli_sweep_run(&request);
+}
+
+static int sim(const void *given, int count, char **arguments) {
+  const settings *s = given;
+  bf_diagnostic diagnostic = {.caret = -1};
+  bf_text text = {0};
+  int status = check_usage(s, count);
+  if (status < 0)
+    status = check_sweep_usage(s, count ? arguments[0] : NULL);
+  if (status >= 0)
+    return status;
+  if (s->sweep)
+    return run_sweep(s, count ? arguments[0] : NULL);
+  simulating work = {.settings = s,
+                     .file = s->benchmark ? NULL : arguments[0],
+                     .benchmark = s->benchmark ? bf_corpus_find(s->benchmark) : NULL};
+  int error = cli_simulation_load(&s->simulated, &work.simulation, &work.record, &diagnostic);
+  if (!error)
+    error = open_outputs(&work, &diagnostic);
+  if (!error)
+    error = work.benchmark ? run_benchmark(&work, &diagnostic) : run_file(&work, &diagnostic);
+  if (!error)
+    error = write_results(&work, &text, &diagnostic);
+  if (error) {
+    status = cli_complain(&diagnostic);
+    explain_deadlock(&work.record);
+    bf_text_free(&text);
+  } else {
+    status = cli_print(&text);
+  }
+  bool is_wrong = work.outcome.wrong != 0;
+  unload(&work);
+  return status == CLI_OK && is_wrong ? CLI_FINDINGS : status;
+}
+
+const cli_command cli_sim = {
+    .name = "sim",
+    .summary = "simulate kernels on a model of a GPU: cycles, stalls, conflicts",
+    .arguments = "[FILE]",
+    .details =
+        "Runs kernels of a PTX file, or a benchmark of the corpus, on a cycle-level model of a "
+        "GPU and says\nhow long they take and what they wait for. bankfold machines lists the "
+        "GPUs; --set changes a\nparameter of one, as in --set schedulers=2 --set scheduler=gto. "
+        "The banks of shared memory can be\nhashed, for all kernels or each on its own "
+        "(docs/simulator.md).\n\nExit status 1 where results of a benchmark are wrong; 2 also "
+        "where a kernel faults or cannot go on.\n\nWith --sweep, points "
+        "run in parallel, each in one thread. A sweep that was stopped goes on where\nit was when "
+        "the same command is given again. Exit status 1 where points have errors.",
+    .examples =
+        "bankfold sim kernels/transpose/transpose.ptx --launch examples/transpose.launch\n"
+        "bankfold sim kernels/transpose/transpose.ptx --launch examples/transpose.launch --hash "
+        "fixed\n"
+        "bankfold sim --benchmark fft512 --gpu gtx580 --set scheduler=gto --svg stalls.svg\n"
+        "bankfold sim --benchmark reduction --gpu elastic --set pipeline=unified --diagram 40\n"
+        "bankfold sim --benchmark transpose32 --set sms=1 --timeline t.json # open in "
+        "ui.perfetto.dev\n"
+        "bankfold sim --benchmark fft512 --sweep 'hash=none|fixed;sms=1..8' --output r.csv",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .settings_size = sizeof(settings),
+    .least_arguments = 0,
+    .most_arguments = 1,
+    .run = sim,
+};

@@ -1,0 +1,54 @@
+/* What is simulated, from the options of a command: GPU, parameters, hashes. */
+#ifndef BF_CLI_SIMULATE_H
+#define BF_CLI_SIMULATE_H
+
+#include "cli/cli.h"
+#include "sim/record.h"
+
+/* Members of a command's settings, as `simulated`. */
+typedef struct cli_simulated {
+  const char *gpu, *hash, *hash_file, *lock_hash;
+  cli_texts set;
+  uint64_t workers, most_cycles;
+} cli_simulated;
+
+#define CLI_DEFAULT_GPU "h200"
+
+#define CLI_SIMULATED(type)                                                                        \
+  {"gpu", CLI_TEXT, offsetof(type, simulated.gpu),                                                 \
+   "GPU", NULL,     "the GPU: a built-in name or a GPU file (default " CLI_DEFAULT_GPU ")"},       \
+      {"set",       CLI_TEXTS, offsetof(type, simulated.set),                                      \
+       "KEY=VALUE", NULL,      "change a parameter of the GPU; may be repeated"},                  \
+      {"hash", CLI_TEXT, offsetof(type, simulated.hash),                                           \
+       "HASH", NULL,     "hash of the banks (default none)"},                                      \
+      {"hash-file", CLI_TEXT, offsetof(type, simulated.hash_file),                                 \
+       "FILE",      NULL,     "hashes of single kernels: lines KERNEL HASH, * for all others"},    \
+      {"lock-hash",                                                                                \
+       CLI_TEXT,                                                                                   \
+       offsetof(type, simulated.lock_hash),                                                        \
+       "HASH",                                                                                     \
+       "plain xor add",                                                                            \
+       "hash of the table of locks, for atomics that use one (default plain)"},                    \
+      {"workers", CLI_NUMBER, offsetof(type, simulated.workers),                                   \
+       "N",       NULL,       "threads of the host (default one per core)"},                       \
+  {                                                                                                \
+    "max-cycles", CLI_NUMBER, offsetof(type, simulated.most_cycles), "N", NULL,                    \
+        "give up a launch after this many cycles (default: never)"                                 \
+  }
+
+/* What was loaded. */
+typedef struct cli_simulation {
+  bf_sim_gpu *gpu;
+  bf_hash *hash;
+  bf_hash_list *hashes;
+} cli_simulation;
+
+/* Loads all that the options name and puts it into an empty record. Free also after an error. */
+int cli_simulation_load(const cli_simulated *options, cli_simulation *simulation,
+                        bf_sim_record *record, bf_diagnostic *diagnostic);
+void cli_simulation_free(cli_simulation *simulation);
+
+/* The lock hash of a word of --lock-hash (NULL: plain). */
+bf_lock_hash cli_lock_hash(const char *word);
+
+#endif

@@ -1,0 +1,316 @@
+/* sim --sweep. */
+#include "cli/look/sweep.h"
+
+#include "cli/look/launches.h"
+#include "cli/look/sweep_axes.h"
+
+#include "kernels/sim_device.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* ---- Processes: what mpirun tells each of them ---- */
+
+/* Ranks need no messages, since they share the result file: they only have to know who prints, and
+ * how many of them share a host. */
+typedef struct rank_counts {
+  unsigned own, all, on_this_host;
+} rank_counts;
+
+/* A number that Open MPI's mpirun gives to the processes it starts. */
+static unsigned from_environment(const char *name, unsigned otherwise) {
+  const char *text = getenv(name);
+  uint64_t number;
+  if (!text || !bf_parse_number(&text, &number) || *text || number > UINT32_MAX)
+    return otherwise;
+  return (unsigned)number;
+}
+
+static rank_counts find_ranks(void) {
+  rank_counts found = {.own = from_environment("OMPI_COMM_WORLD_RANK", 0),
+                       .all = from_environment("OMPI_COMM_WORLD_SIZE", 1),
+                       .on_this_host = from_environment("OMPI_COMM_WORLD_LOCAL_SIZE", 1)};
+  if (found.on_this_host == 0)
+    found.on_this_host = 1;
+  return found;
+}
+
+/* Threads for a rank: its part of the host's cores, of those it may use. */
+static unsigned rank_workers(const rank_counts *ranks) {
+  long host = sysconf(_SC_NPROCESSORS_ONLN);
+  unsigned own = bf_cores(), part = host > 0 ? (unsigned)host / ranks->on_this_host : 1;
+  return part < 1 ? 1 : part < own ? part : own;
+}
+
+/* Whether a file is on a disk of this host, or would be: ext4, xfs, btrfs, tmpfs, overlay. */
+static bool is_local(const char *path) {
+  static const long local[] = {0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630};
+  struct statfs status;
+  char folder[4096];
+  snprintf(folder, sizeof folder, "%s", path);
+  if (statfs(path, &status) != 0 && statfs(dirname(folder), &status) != 0)
+    return false;
+  for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+    if ((long)status.f_type == local[i])
+      return true;
+  return false;
+}
+
+/* Hosts that do not share the file do not know of each other. */
+static void warn_of_local_file(const rank_counts *ranks, const char *path) {
+  if (ranks->all > ranks->on_this_host && is_local(path))
+    fprintf(stderr,
+            "bankfold: warning: rank %u has %s on a local disk; hosts that do not share the file "
+            "each run all points\n",
+            ranks->own, path);
+}
+
+/* ---- A point ---- */
+
+typedef struct sweeping {
+  const cli_sweep *request;
+  bf_sim_sweep *sweep;
+  rank_counts ranks;
+  double began; /* seconds */
+  uint64_t shown_tenths;
+  bool is_terminal, has_line;
+} sweeping;
+
+/* Columns that hold one number each. */
+#define COUNTS(X)                                                                                  \
+  X("cycles", cycles)                                                                              \
+  X("instructions", issued)                                                                        \
+  X("thread_instructions", emu.thread_instructions)                                                \
+  X("blocks", blocks)                                                                              \
+  X("busy_sms", sms)                                                                               \
+  X("turns", turns)                                                                                \
+  X("shared_accesses", shared_instructions)                                                        \
+  X("shared_wavefronts", shared_wavefronts)                                                        \
+  X("shared_conflicts", shared_conflicts)                                                          \
+  X("global_accesses", global_instructions)                                                        \
+  X("global_sectors", global_sectors)                                                              \
+  X("l1_hit_sectors", l1_hits)                                                                     \
+  X("l1_miss_sectors", l1_misses)                                                                  \
+  X("l2_hit_sectors", l2_hits)                                                                     \
+  X("l2_miss_sectors", l2_misses)                                                                  \
+  X("dram_read_bytes", dram_read_bytes)                                                            \
+  X("dram_written_bytes", dram_written_bytes)                                                      \
+  X("dram_row_hits", dram_row_hits)                                                                \
+  X("dram_row_misses", dram_row_misses)                                                            \
+  X("history_right", history_right)                                                                \
+  X("history_wrong", history_wrong)                                                                \
+  X("history_unknown", history_unknown)
+
+/* The names of all columns, ending with NULL. None is that of a parameter, which may be an axis,
+ * and none differs from run to run, as the time on the host does. */
+static const char *const *make_columns(bf_arena *arena) {
+#define X(name, member) name,
+  static const char *const fixed[] = {COUNTS(X) "seconds", "ipc_per_sm", "occupancy"};
+#undef X
+  enum { FIXED = sizeof fixed / sizeof *fixed };
+  const char **columns = bf_arena_alloc(arena, (FIXED + BF_SIM_STALLS + 1) * sizeof *columns);
+  if (!columns)
+    return NULL;
+  memcpy(columns, fixed, sizeof fixed);
+  for (unsigned i = 0; i < BF_SIM_STALLS; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "stall_%s", bf_sim_stall_names[i]);
+    for (char *c = name; *c; c++)
+      *c = *c == ' ' ? '_' : *c;
+    columns[FIXED + i] = bf_arena_copy(arena, name);
+    if (!columns[FIXED + i])
+      return NULL;
+  }
+  return columns;
+}
+
+/* Results in the order of the columns. */
+static void write_row(const bf_sim_gpu *gpu, const bf_sim_launched *total, bf_sim_row *row) {
+#define X(name, member) bf_sim_row_number(row, total->result.member);
+  COUNTS(X)
+#undef X
+  bf_sim_row_real(row, total->result.seconds);
+  bf_sim_row_real(row, bf_sim_ipc_per_sm(total));
+  bf_sim_row_real(row, bf_sim_occupancy(gpu, total));
+  for (unsigned i = 0; i < BF_SIM_STALLS; i++)
+    bf_sim_row_number(row, total->result.stalls[i]);
+}
+
+static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
+  (void)diagnostic;
+  bf_sim_record_attach(context, launch);
+  return BF_OK;
+}
+
+static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
+                        double seconds, bf_diagnostic *diagnostic) {
+  (void)context, (void)launch, (void)result, (void)seconds, (void)diagnostic;
+  return BF_OK;
+}
+
+static int simulate_file(const cli_sweep *request, bf_sim_record *record,
+                         bf_diagnostic *diagnostic) {
+  cli_launches launches = {.ptx = request->file,
+                           .description = request->launch,
+                           .module = request->module,
+                           .check = request->check,
+                           .workers = 1,
+                           .is_quiet = true,
+                           .before = before_launch,
+                           .after = after_launch,
+                           .context = record};
+  return cli_launches_run(&launches, true, diagnostic);
+}
+
+/* A benchmark whose results are wrong is an error. */
+static int simulate_benchmark(const cli_point *point, bf_sim_record *record,
+                              bf_diagnostic *diagnostic) {
+  bf_corpus_outcome outcome = {0};
+  BF_TRY(bf_corpus_simulate(point->benchmark, point->scale, point->seed, record, &outcome,
+                            diagnostic));
+  if (outcome.wrong)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%llu of %llu results are wrong: %s",
+                   (unsigned long long)outcome.wrong, (unsigned long long)outcome.elements,
+                   outcome.first_wrong);
+  return BF_OK;
+}
+
+/* Simulates a point: the callback of bf_sim_sweep_all. */
+static int run_point(void *context, uint64_t number, bf_sim_row *row, bf_diagnostic *diagnostic) {
+  const sweeping *work = context;
+  cli_point point = {0};
+  cli_simulation simulation = {0};
+  bf_sim_record record = {0};
+  bf_sim_launched total;
+  int error = cli_axes_point(work->request, work->sweep, number, &point, diagnostic);
+  if (!error)
+    error = cli_simulation_load(&point.simulated, &simulation, &record, diagnostic);
+  if (!error)
+    error = point.benchmark ? simulate_benchmark(&point, &record, diagnostic)
+                            : simulate_file(work->request, &record, diagnostic);
+  if (!error)
+    error = bf_sim_record_total(&record, &total, diagnostic);
+  if (!error)
+    write_row(simulation.gpu, &total, row);
+  bf_sim_record_free(&record);
+  cli_simulation_free(&simulation);
+  bf_arena_free(&point.arena);
+  return error;
+}
+
+/* ---- Progress ---- */
+
+/* A bar with the time that is left, if points take as long as those finished so far. */
+static void draw_bar(sweeping *work, const bf_sim_sweep_count *count, uint64_t before) {
+  char cells[BF_BAR_CELLS + 1];
+  double seconds = bf_seconds() - work->began;
+  bf_bar_fill((double)count->finished / (double)count->points, cells);
+  fprintf(stderr, "\r\033[K[%s] %llu of %llu points", cells, (unsigned long long)count->finished,
+          (unsigned long long)count->points);
+  if (count->failed)
+    fprintf(stderr, ", %llu with errors", (unsigned long long)count->failed);
+  fprintf(stderr, "  %.0f s", seconds);
+  if (count->finished > before)
+    fprintf(stderr, ", %.0f s left",
+            seconds * (double)(count->points - count->finished) /
+                (double)(count->finished - before));
+  fflush(stderr);
+  work->has_line = true;
+}
+
+/* A line for each tenth of the points, where mpirun passes the output on. */
+static void print_tenth(sweeping *work, const bf_sim_sweep_count *count) {
+  uint64_t tenths = 10 * count->finished / count->points;
+  if (tenths == work->shown_tenths)
+    return;
+  fprintf(stderr, "bankfold: %llu of %llu points\n", (unsigned long long)count->finished,
+          (unsigned long long)count->points);
+  work->shown_tenths = tenths;
+}
+
+/* Rank 0 tells how far all of them are. */
+static void show_progress(void *context, const bf_sim_sweep_count *count, uint64_t before) {
+  sweeping *work = context;
+  if (work->ranks.own != 0)
+    return;
+  if (work->is_terminal)
+    draw_bar(work, count, before);
+  else if (work->ranks.all > 1)
+    print_tenth(work, count);
+}
+
+static void end_progress(sweeping *work) {
+  if (work->has_line)
+    fputs("\r\033[K", stderr);
+}
+
+/* ---- The sweep ---- */
+
+static int print_json(const sweeping *work, const bf_sim_sweep_outcome *outcome) {
+  bf_text text = {0};
+  bf_json json = {.text = &text};
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_string(&json, "output", work->request->output);
+  bf_json_number(&json, "points", outcome->count.points);
+  bf_json_number(&json, "errors", outcome->count.failed);
+  bf_json_number(&json, "finished_before", outcome->before);
+  bf_json_end(&json, '}');
+  return cli_print(&text);
+}
+
+static int print_text(const sweeping *work, const bf_sim_sweep_outcome *outcome) {
+  bf_text text = {0};
+  bf_text_addf(&text, "%s: %llu point%s", work->request->output,
+               (unsigned long long)outcome->count.points, outcome->count.points == 1 ? "" : "s");
+  if (outcome->before && work->ranks.all == 1)
+    bf_text_addf(&text, ", of which %llu were finished before",
+                 (unsigned long long)outcome->before);
+  if (outcome->count.failed)
+    bf_text_addf(&text, "; %llu with errors, see the last column",
+                 (unsigned long long)outcome->count.failed);
+  bf_text_puts(&text, "\n");
+  return cli_print(&text);
+}
+
+/* Runs the points that are left. */
+static int run_points(sweeping *work, const char *basis, bf_sim_sweep_outcome *outcome,
+                      bf_diagnostic *diagnostic) {
+  const cli_simulated *simulated = work->request->simulated;
+  bf_sim_sweep_run run = {
+      .path = work->request->output,
+      .form = {work->sweep, basis, make_columns(&work->sweep->arena), work->request->json},
+      .workers = simulated->workers ? (unsigned)simulated->workers : rank_workers(&work->ranks),
+      .point = run_point,
+      .progress = show_progress,
+      .context = work};
+  if (!run.form.columns)
+    return bf_no_memory(diagnostic);
+  warn_of_local_file(&work->ranks, run.path);
+  work->began = bf_seconds();
+  int error = bf_sim_sweep_all(&run, outcome, diagnostic);
+  end_progress(work);
+  return error;
+}
+
+int cli_sweep_run(const cli_sweep *request) {
+  sweeping work = {.request = request, .ranks = find_ranks(), .is_terminal = isatty(2) != 0};
+  bf_sim_sweep_outcome outcome;
+  bf_diagnostic diagnostic;
+  bf_text basis = {0};
+  int error = cli_axes_read(request, &work.sweep, &diagnostic);
+  if (!error)
+    error = cli_axes_basis(request, work.sweep, &basis, &diagnostic);
+  if (!error)
+    error = run_points(&work, basis.data, &outcome, &diagnostic);
+  bf_text_free(&basis);
+  bf_sim_sweep_free(work.sweep);
+  if (error)
+    return cli_complain(&diagnostic);
+  if (work.ranks.own != 0)
+    return CLI_OK; /* rank 0 tells */
+  int status = request->json ? print_json(&work, &outcome) : print_text(&work, &outcome);
+  return status == CLI_OK && outcome.count.failed ? CLI_FINDINGS : status;
+}

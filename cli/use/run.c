@@ -1,0 +1,77 @@
+/* run: runs a CUDA program on the GPU with hashed accesses to shared memory. */
+#include "cli/cli.h"
+#include "cli/environment.h"
+#include "cli/program.h"
+#include "cli/tools.h"
+#include "cli/use/wrap.h"
+
+#include <string.h>
+
+typedef struct settings {
+  const char *hash_file, *hash, *log;
+} settings;
+
+static const cli_option options[] = {
+    {"hash-file", CLI_TEXT, offsetof(settings, hash_file), "FILE", NULL,
+     "hashes of single kernels: lines KERNEL HASH, * for all others"},
+    {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
+     "hash of the kernels that FILE does not name (default fixed, and none with --hash-file)"},
+    {"log", CLI_TEXT, offsetof(settings, log), "FILE", NULL,
+     "write what was done to FILE; stderr: to standard error"},
+};
+
+/* Sets all that the library reads. */
+static bool set_environment(const settings *s, const char *library) {
+  const char *hash = s->hash ? s->hash : s->hash_file ? NULL : "fixed";
+  bool logs_to_stderr = s->log && strcmp(s->log, "stderr") == 0;
+  return cli_prepend_variable("LD_PRELOAD", library) && cli_put_variable("BANKFOLD_HASH", hash) &&
+         cli_put_path("BANKFOLD_HASHES", s->hash_file) &&
+         (!s->log || (logs_to_stderr ? cli_put_variable("BANKFOLD_LOG", s->log)
+                                     : cli_put_path("BANKFOLD_LOG", s->log)));
+}
+
+static int run(const void *given, int count, char **arguments) {
+  const settings *s = given;
+  bf_diagnostic diagnostic = {.caret = -1};
+  cli_program program;
+  char library[2 * PATH_MAX];
+  if (s->hash_file && strcmp(s->hash_file, "-") == 0)
+    return cli_usage_error(&cli_run,
+                           "--hash-file cannot be standard input, which is the program's");
+  int error = cli_wrap_check(s->hash_file, s->hash, &diagnostic);
+  if (!error)
+    error = cli_program_inspect(arguments[0], &program, &diagnostic);
+  if (!error)
+    error = cli_find_injection(library, &diagnostic);
+  if (!error && !set_environment(s, library))
+    error = bf_no_memory(&diagnostic);
+  if (error)
+    return cli_complain(&diagnostic);
+  arguments[count] = NULL;
+  return cli_tool_become(program.path, arguments);
+}
+
+const cli_command cli_run = {
+    .name = "run",
+    .summary = "run a CUDA program on the GPU with its bank conflicts hashed away",
+    .arguments = "PROGRAM [ARGUMENT...]",
+    .details =
+        "PROGRAM is any CUDA program, and stays as it is: a library that is loaded before it "
+        "gives\n"
+        "the driver PTX in which every access to shared memory goes through a hash, for each\n"
+        "kernel in which that is proven to be safe. What the program prints and its exit status\n"
+        "are its own. Device code without PTX, and kernels that are refused, run as they are.\n"
+        "Rewritten code is kept in ~/.cache/bankfold. Options stand before PROGRAM; all that\n"
+        "follows it is for the program.",
+    .examples = "bankfold run ./app 1024                            # hash every kernel\n"
+                "bankfold run --log stderr ./app                    # and say what was done\n"
+                "bankfold run --hash cute:3,4,3 ./app               # 16 bytes stay together\n"
+                "bankfold run --hash-file app.hashes ./app          # each kernel its own hash\n",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .settings_size = sizeof(settings),
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .passes_rest = true,
+    .run = run,
+};

@@ -1,0 +1,153 @@
+/* Writing the results of tune. */
+#include "cli/use/tuned.h"
+
+#include "cli/use/plans.h"
+
+/* A time in a unit that suits it. */
+static void write_time(double ns, bf_text *text) {
+  char time[32];
+  if (ns < 1e3)
+    snprintf(time, sizeof time, "%.0f ns", ns);
+  else if (ns < 1e6)
+    snprintf(time, sizeof time, "%.2f us", ns / 1e3);
+  else if (ns < 1e9)
+    snprintf(time, sizeof time, "%.3f ms", ns / 1e6);
+  else
+    snprintf(time, sizeof time, "%.3f s", ns / 1e9);
+  bf_text_puts(text, time);
+}
+
+/* The time of one launch on average, at the right of so many columns. */
+static void write_launch(const cli_tuned *kernel, cli_time time, bool is_there, bf_text *text) {
+  bf_text own = {0};
+  if (is_there)
+    write_time(time.ns / (double)(kernel->launches ? kernel->launches : 1), &own);
+  bf_text_addf(text, " %12s", own.data ? own.data : "-");
+  bf_text_free(&own);
+}
+
+/* ---- Table ---- */
+
+static void write_row(const cli_tuned *kernel, bool color, bf_text *text) {
+  char speed_up[32] = "-";
+  if (kernel->hash)
+    snprintf(speed_up, sizeof speed_up, "%.2fx", kernel->before.ns / kernel->after.ns);
+  bf_text_addf(text, "%10llu", (unsigned long long)kernel->launches);
+  write_launch(kernel, kernel->before, kernel->before.ns > 0, text);
+  write_launch(kernel, kernel->after, kernel->hash != NULL, text);
+  bf_text_addf(text, " %9s %6u  %s", speed_up, kernel->tried,
+               color && kernel->hash ? "\033[1;32m" : "");
+  bf_ptx_readable_name(kernel->name, text);
+  if (kernel->hash)
+    bf_text_addf(text, ": %s%s\n", kernel->hash, color ? "\033[0m" : "");
+  else
+    bf_text_addf(text, ": left alone: %s\n", kernel->reason);
+}
+
+void cli_tuned_write_text(const cli_tuned_result *result, bool color, bf_text *text) {
+  bf_text_addf(text, "%10s %12s %12s %9s %6s  %s\n", "launches", "before", "after", "speed-up",
+               "tried", "kernel");
+  for (size_t i = 0; i < result->tuning->kernels; i++)
+    write_row(&result->tuning->kernel[i], color, text);
+  bf_text_addf(text, "%u runs; times are those of a launch\n", result->runs);
+}
+
+/* ---- JSON ---- */
+
+static void write_candidates(bf_json *json, const cli_tuned_result *result) {
+  bf_json_begin(json, "candidates", '[', false);
+  for (unsigned i = 1; i < result->candidates; i++) {
+    const cli_candidate *candidate = &result->candidate[i];
+    bf_json_begin(json, NULL, '{', true);
+    bf_json_string(json, "hash", candidate->is_file ? NULL : candidate->text);
+    bf_json_string(json, "file", candidate->is_file ? candidate->text : NULL);
+    bf_json_number(json, "runs", candidate->runs);
+    bf_json_string(json, "dropped", *candidate->dropped ? candidate->dropped : NULL);
+    bf_json_end(json, '}');
+  }
+  bf_json_end(json, ']');
+}
+
+static void write_kernel(bf_json *json, const cli_tuned *kernel) {
+  bf_text name = {0};
+  bf_ptx_readable_name(kernel->name, &name);
+  bf_json_begin(json, NULL, '{', false);
+  bf_json_string(json, "name", name.data);
+  bf_json_string(json, "mangled", kernel->name);
+  bf_json_number(json, "launches", kernel->launches);
+  bf_json_real(json, "ns_before", kernel->before.ns);
+  bf_json_real(json, "noise", kernel->before.noise);
+  bf_json_string(json, "hash", kernel->hash);
+  if (kernel->hash)
+    bf_json_real(json, "ns_after", kernel->after.ns);
+  else
+    bf_json_string(json, "ns_after", NULL);
+  bf_json_string(json, "reason", *kernel->reason ? kernel->reason : NULL);
+  bf_json_begin(json, "tried", '[', kernel->tried == 0);
+  for (unsigned i = 0; i < kernel->tried; i++) {
+    bf_json_begin(json, NULL, '{', true);
+    bf_json_string(json, "hash", kernel->list[i].hash);
+    bf_json_real(json, "ns_before", kernel->list[i].before.ns);
+    bf_json_real(json, "ns_after", kernel->list[i].after.ns);
+    bf_json_real(json, "noise", kernel->list[i].after.noise);
+    bf_json_end(json, '}');
+  }
+  bf_json_end(json, ']');
+  bf_json_end(json, '}');
+  bf_text_free(&name);
+}
+
+void cli_tuned_write_json(const cli_tuned_result *result, bf_text *text) {
+  bf_json json = {.text = text};
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_string(&json, "program", result->argument[0]);
+  bf_json_string(&json, "output", result->output);
+  bf_json_number(&json, "runs", result->runs);
+  write_candidates(&json, result);
+  bf_json_begin(&json, "kernels", '[', false);
+  for (size_t i = 0; i < result->tuning->kernels; i++)
+    write_kernel(&json, &result->tuning->kernel[i]);
+  bf_json_end(&json, ']');
+  bf_json_end(&json, '}');
+}
+
+/* ---- Files of hashes ---- */
+
+/* Text as part of a comment: what ends a line does not. */
+static void write_comment(const char *from, bf_text *text) {
+  for (; *from; from++)
+    bf_text_addf(text, "%c", *from == '\n' || *from == '\r' ? ' ' : *from);
+}
+
+static void write_hash(const cli_tuned *kernel, bf_text *text) {
+  bf_text_puts(text, "# ");
+  bf_ptx_readable_name(kernel->name, text);
+  bf_text_addf(text, ": %llu launches, ", (unsigned long long)kernel->launches);
+  write_time(kernel->before.ns, text);
+  if (kernel->hash) {
+    bf_text_puts(text, " -> ");
+    write_time(kernel->after.ns, text);
+    bf_text_addf(text, ", %.2fx\n", kernel->before.ns / kernel->after.ns);
+  } else {
+    bf_text_addf(text, ", left alone: %s\n", kernel->reason);
+  }
+  cli_hash_lines(kernel->name, kernel->hash, text);
+}
+
+void cli_tuned_write_hashes(const cli_tuned_result *result, bf_text *text) {
+  bf_text_puts(text, "# measured by bankfold tune");
+  for (int i = 0; i < result->arguments; i++) {
+    bf_text_puts(text, " ");
+    write_comment(result->argument[i], text);
+  }
+  bf_text_puts(text, "\n");
+  for (size_t i = 0; i < result->tuning->kernels; i++)
+    write_hash(&result->tuning->kernel[i], text);
+}
+
+void cli_tuned_write_choice(const cli_tuning *tuning, bf_text *text) {
+  for (size_t i = 0; i < tuning->kernels; i++)
+    if (tuning->kernel[i].hash)
+      cli_hash_lines(tuning->kernel[i].name, tuning->kernel[i].hash, text);
+  bf_text_puts(text, "* none\n");
+}

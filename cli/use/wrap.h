@@ -1,0 +1,68 @@
+/* What the wrappers of NVIDIA's compilers share: settings, which travel in the environment, and
+ * rewriting the PTX on its way (docs/nvcc.md). A compiler is never kept from its work: what cannot
+ * be rewritten, for whatever reason, is compiled as it is. */
+#ifndef BF_CLI_WRAP_H
+#define BF_CLI_WRAP_H
+
+#include "cli/cli.h"
+#include "rewrite/listed.h"
+
+/* The options of a wrapper. */
+typedef struct cli_wrap_options {
+  const char *hash, *hash_file, *log;
+  bool dynamic_rounded;
+} cli_wrap_options;
+
+#define CLI_WRAP(type, member)                                                                     \
+  {"hash",                                                                                         \
+   CLI_TEXT,                                                                                       \
+   offsetof(type, member.hash),                                                                    \
+   "HASH",                                                                                         \
+   NULL,                                                                                           \
+   "hash of the kernels that --hash-file does not name (default fixed, and none with "             \
+   "--hash-file)"},                                                                                \
+      {"hash-file", CLI_TEXT, offsetof(type, member.hash_file),                                    \
+       "FILE",      NULL,     "hashes of single kernels: lines KERNEL HASH, * for all others"},    \
+      {"dynamic-rounded",                                                                          \
+       CLI_FLAG,                                                                                   \
+       offsetof(type, member.dynamic_rounded),                                                     \
+       NULL,                                                                                       \
+       NULL,                                                                                       \
+       "launches have multiples of 128 bytes of dynamic shared memory; else kernels that use any " \
+       "are left alone"},                                                                          \
+  {                                                                                                \
+    "log", CLI_TEXT, offsetof(type, member.log), "FILE", NULL,                                     \
+        "write what was done to FILE; stderr: to standard error"                                   \
+  }
+
+/* Refuses hashes that programs cannot be rewritten with; NULL: none is given. */
+int cli_wrap_check(const char *hash_file, const char *hash, bf_diagnostic *diagnostic);
+/* Puts options into the environment, from where this process and those that it starts take them. An
+ * error where a hash cannot be read or used. */
+int cli_wrap_put(const cli_wrap_options *options, bf_diagnostic *diagnostic);
+
+/* The settings of the environment. */
+typedef struct cli_wrap {
+  bf_hash_list *hashes;
+  bf_hash *otherwise;
+  bf_listed listed;
+  const char *log; /* or NULL */
+} cli_wrap;
+
+/* Free it also where that fails. */
+int cli_wrap_get(cli_wrap *wrap, bf_diagnostic *diagnostic);
+void cli_wrap_free(cli_wrap *wrap);
+
+/* Rewrites the PTX of a file, which the log calls name; *rewritten stays empty where that changes
+ * nothing, and where the file holds no PTX. */
+int cli_wrap_rewrite(const cli_wrap *wrap, const char *file, const char *name, bf_text *rewritten,
+                     bf_diagnostic *diagnostic);
+/* Adds a line to the log. */
+void cli_wrap_log(const cli_wrap *wrap, const char *format, ...) BF_PRINTF(2, 3);
+/* Says in the log and on standard error that something is compiled as it is, and why. */
+void cli_wrap_warn(const cli_wrap *wrap, const bf_diagnostic *diagnostic);
+
+/* cicc in the place of NVIDIA's: runs it, and rewrites the PTX that it writes. The exit status. */
+int cli_cicc(char **argv);
+
+#endif

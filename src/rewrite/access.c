@@ -1,0 +1,582 @@
+/* The code that takes the place of accesses to shared memory.
+ *
+ * With A the address and H the hash, an access to A becomes one to H(A). H is linear over XOR, puts
+ * only bits of the row number into bank bits, and leaves the bytes of a granule together:
+ *   H(a) = a ^ ((a >> s1) & m1) ^ ((a >> s2) & m2) ...
+ * Masks and shifts are those of the hash on words, masks moved up by the two bits of a word. Bits
+ * of m lie in the bank bits and those that a >> s brings there above them, so that H only permutes
+ * words of a row. This form is the one that ptxas makes fewest instructions of (docs/rewrite.md).
+ *
+ * A = base + offset, with z low bits of base known to be 0. Three parts of the offset cost nothing:
+ * they go into the immediate of the access.
+ *   far    a multiple of 2^k, where H reads no bit from k on: it changes nothing that H reads
+ *   inner  bits below 2^z that H neither reads nor writes: no addition of them carries
+ * and for z >= k the rest as well, as ptxas sees it: H(base + low) = base + H(low).
+ * Of what remains, step is below 2^z, where no addition carries, and high a multiple of 2^z:
+ *   H(base + high + step) = H(base + high) ^ H(step), and H(step) is a constant.
+ * What was computed is remembered; hoist.c says where it can be used again, and which loops
+ * it can be computed outside of. */
+#include "rewrite/inner.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MOST_HELD = 256,
+  MOST_HASHES = 8,
+  /* Places that are kept from block to block take registers. One for each base is worth it; of
+   * those at other offsets, so many in a function. Measured with bench/rewrite_cost.py: without a
+   * limit, softmax of the corpus takes 156 registers in place of 32. */
+  MOST_KEPT = 8,
+};
+
+/* A register that holds H(base + offset), behind the lines before an instruction. */
+typedef struct held {
+  bool is_generic;
+  const bf_ptx_operand *base;
+  int64_t offset;
+  unsigned place;
+  uint32_t at;    /* the instruction */
+  bool is_steady; /* it holds wherever that instruction comes first; else in its block */
+} held;
+
+/* A hash on byte addresses. */
+typedef struct hashing {
+  const bf_hash *hash;
+  unsigned terms;
+  bf_hash_term term[2 * BF_GF2_MAX]; /* without that of shift 0 */
+  uint64_t touched;                  /* bits that it reads or writes, but for its own place */
+  unsigned bits;                     /* it touches none from here on */
+} hashing;
+
+/* The function that is being written. */
+typedef struct writer {
+  const bf_rewrite_plan *plan;
+  const bf_rewrite_function *function;
+  const bf_rewrite_kernel_plan *kernel;
+  bf_rewrite_code *code;
+  const bf_ptx_flow *flow;
+  const bf_rewrite_hoist *hoist;
+  const uint8_t *zeros; /* per register */
+  hashing hashing[MOST_HASHES];
+  unsigned hashings;
+  const hashing *own; /* of the access at hand */
+  uint32_t index;     /* of the access at hand */
+  char prefix[24];    /* no register of the function starts like this */
+  bf_text text;       /* the lines before the instruction at hand */
+  held held[MOST_HELD];
+  unsigned helds, next_held;
+  unsigned places, wide_places; /* registers used so far */
+  unsigned kept;                /* places at offsets that are kept from block to block */
+  bool uses_predicate;
+  bool uses_term[2], uses_logical[2]; /* of 32 and of 64 bits */
+  bf_ptx_registers *narrow, *wide;    /* the places, as declared; they outlive the writer */
+  bool failed;
+} writer;
+
+/* ---- Names ---- */
+
+static bool starts_with(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool statements_clash(const bf_ptx_statement *statement, const char *prefix) {
+  for (; statement; statement = statement->next)
+    if (statement->kind == BF_PTX_STATEMENT_SCOPE
+            ? statements_clash(statement->scope, prefix)
+            : statement->kind == BF_PTX_STATEMENT_REGISTERS &&
+                  starts_with(statement->registers->name, prefix))
+      return true;
+  return false;
+}
+
+static bool variables_clash(const bf_ptx_variables *list, const char *prefix) {
+  for (unsigned i = 0; i < list->count; i++)
+    if (starts_with(list->item[i].name, prefix))
+      return true;
+  return false;
+}
+
+/* %bf_, or the first of %bf1_, %bf2_ ... that is free. */
+static void choose_prefix(writer *w) {
+  const bf_ptx_function *function = w->function->function;
+  strcpy(w->prefix, "%bf_");
+  for (unsigned i = 1; statements_clash(function->body, w->prefix) ||
+                       variables_clash(&function->parameters, w->prefix) ||
+                       variables_clash(&function->returns, w->prefix);
+       i++)
+    snprintf(w->prefix, sizeof w->prefix, "%%bf%u_", i);
+}
+
+/* ---- Text ---- */
+
+/* One instruction, with its semicolon and line feed. */
+#define PUT(w, ...) (bf_text_addf(&(w)->text, __VA_ARGS__), (w)->code->added_instructions++)
+
+/* Puts the lines written so far before an instruction, behind those that stand there. */
+static void put_before(writer *w, uint32_t index) {
+  const char *old = w->code->before[index] ? w->code->before[index] : "";
+  if (w->text.size && !w->text.failed) {
+    size_t size = strlen(old);
+    char *joined = bf_arena_alloc(w->plan->arena, size + w->text.size + 1);
+    if (joined) {
+      memcpy(joined, old, size);
+      memcpy(joined + size, w->text.data, w->text.size);
+    }
+    w->code->before[index] = joined;
+    w->failed |= !joined;
+  }
+  w->failed |= w->text.failed;
+  w->text.size = 0;
+}
+
+/* The operand as text, without its offset. */
+static const char *name_of(writer *w, const bf_ptx_operand *operand) {
+  const char *stem = operand->kind == BF_PTX_REGISTER ? operand->registers->name
+                     : operand->kind == BF_PTX_SYMBOL ? operand->symbol->name
+                                                      : "";
+  size_t size = strlen(stem) + 24;
+  char *name = bf_arena_alloc(w->plan->arena, size);
+  if (!name) {
+    w->failed = true;
+    return "";
+  }
+  if (operand->kind == BF_PTX_REGISTER && operand->registers->range)
+    snprintf(name, size, "%s%u", stem, operand->index);
+  else if (operand->kind == BF_PTX_INTEGER)
+    snprintf(name, size, "%lld", (long long)operand->bits);
+  else
+    snprintf(name, size, "%s", stem);
+  return name;
+}
+
+static bool is_wide(const bf_ptx_operand *base) {
+  return base->kind == BF_PTX_REGISTER && bf_ptx_type_bytes(base->registers->type) == 8;
+}
+
+/* Endings of the names of registers for addresses of 32 and 64 bits. */
+static const char *suffix_of(bool wide) { return wide ? "_wide" : ""; }
+static unsigned bits_of(bool wide) { return wide ? 64 : 32; }
+
+/* ---- What registers hold ---- */
+
+static bool same_base(const bf_ptx_operand *a, const bf_ptx_operand *b) {
+  if (a->kind != b->kind)
+    return false;
+  if (a->kind == BF_PTX_REGISTER)
+    return a->registers->first + a->index == b->registers->first + b->index;
+  return a->kind == BF_PTX_SYMBOL ? a->symbol->variable == b->symbol->variable : false;
+}
+
+/* Whether what is held can be used at the access at hand. */
+static bool is_at_hand(const writer *w, const held *what) {
+  if (what->is_steady)
+    return bf_rewrite_comes_first(w->hoist, what->at, w->index);
+  return w->flow->block_of[what->at] == w->flow->block_of[w->index];
+}
+
+/* The place that holds H(base + offset), or NULL. */
+static const held *find_held(const writer *w, const bf_ptx_operand *base, int64_t offset,
+                             bool is_generic) {
+  for (unsigned i = 0; i < w->helds; i++)
+    if (w->held[i].is_generic == is_generic && w->held[i].offset == offset &&
+        same_base(w->held[i].base, base) && is_at_hand(w, &w->held[i]))
+      return &w->held[i];
+  return NULL;
+}
+
+/* Remembers a place that is written before instruction `at`; is_kept: beyond its block. */
+static void hold(writer *w, const bf_ptx_operand *base, int64_t offset, bool is_generic,
+                 unsigned place, uint32_t at, bool is_kept) {
+  unsigned slot = w->helds < MOST_HELD ? w->helds++ : w->next_held++ % MOST_HELD;
+  w->held[slot] = (held){.is_generic = is_generic,
+                         .base = base,
+                         .offset = offset,
+                         .place = place,
+                         .at = at,
+                         .is_steady = is_kept && bf_rewrite_is_steady(w->hoist, base, at)};
+}
+
+/* Whether the operand, which is written, holds the register. */
+static bool writes(const bf_ptx_operand *operand, const bf_ptx_operand *base) {
+  if (operand->kind == BF_PTX_REGISTER)
+    return same_base(operand, base);
+  if (operand->kind != BF_PTX_VECTOR && operand->kind != BF_PTX_PAIR &&
+      operand->kind != BF_PTX_ARGUMENTS)
+    return false;
+  for (uint32_t i = 0; i < operand->count; i++)
+    if (writes(&operand->item[i], base))
+      return true;
+  return false;
+}
+
+/* Forgets what depends on a register that the instruction writes: all are in its first operand. */
+static void forget_written(writer *w, const bf_ptx_instruction *instruction) {
+  unsigned kept = 0;
+  for (unsigned i = 0; i < w->helds; i++)
+    if (w->held[i].is_steady || !instruction->operands ||
+        !writes(&instruction->operand[0], w->held[i].base))
+      w->held[kept++] = w->held[i];
+  w->helds = kept;
+}
+
+/* ---- Hashing ---- */
+
+/* Writes place = from ^ (term & mask). */
+static void put_masked_xor(writer *w, const char *place, const char *from, uint64_t mask,
+                           bool wide) {
+  const char *suffix = suffix_of(wide);
+  unsigned bits = bits_of(wide);
+  enum { AND_XOR = 0x6a }; /* (a & b) ^ c */
+  if (!wide && w->plan->joins_logic) {
+    PUT(w, "lop3.b32 \t%s, %sterm, %llu, %s, 0x%x;\n", place, w->prefix, (unsigned long long)mask,
+        from, AND_XOR);
+    return;
+  }
+  PUT(w, "and.b%u \t%sterm%s, %sterm%s, %llu;\n", bits, w->prefix, suffix, w->prefix, suffix,
+      (unsigned long long)mask);
+  PUT(w, "xor.b%u \t%s, %s, %sterm%s;\n", bits, place, from, w->prefix, suffix);
+}
+
+/* Writes place = H(address) for an address in a register of its own or of the program. */
+static void put_terms(writer *w, const char *address, unsigned place, bool wide) {
+  const char *suffix = suffix_of(wide);
+  char name[64];
+  snprintf(name, sizeof name, "%splace%s%u", w->prefix, suffix, place);
+  for (unsigned i = 0; i < w->own->terms; i++) {
+    const bf_hash_term *term = &w->own->term[i];
+    PUT(w, "shr.u%u \t%sterm%s, %s, %d;\n", bits_of(wide), w->prefix, suffix, address, term->shift);
+    put_masked_xor(w, name, i == 0 ? address : name, term->mask, wide);
+  }
+  w->uses_term[wide] = true;
+}
+
+/* The name of a register that holds base + offset, which it may have to be written to. */
+static const char *put_logical(writer *w, const bf_ptx_operand *base, int64_t offset, bool wide) {
+  const char *name = name_of(w, base), *suffix = suffix_of(wide);
+  if (base->kind == BF_PTX_REGISTER && offset == 0)
+    return name;
+  if (base->kind == BF_PTX_REGISTER)
+    PUT(w, "add.s%u \t%slogical%s, %s, %lld;\n", bits_of(wide), w->prefix, suffix, name,
+        (long long)offset);
+  else if (base->kind == BF_PTX_SYMBOL && offset)
+    PUT(w, "mov.u32 \t%slogical, %s+%lld;\n", w->prefix, name, (long long)offset);
+  else if (base->kind == BF_PTX_SYMBOL)
+    PUT(w, "mov.u32 \t%slogical, %s;\n", w->prefix, name);
+  else
+    PUT(w, "mov.u32 \t%slogical, %u;\n", w->prefix, (unsigned)(base->bits + (uint64_t)offset));
+  w->uses_logical[wide] = true;
+  size_t size = strlen(w->prefix) + 16;
+  char *logical = bf_arena_alloc(w->plan->arena, size);
+  if (!logical) {
+    w->failed = true;
+    return "";
+  }
+  snprintf(logical, size, "%slogical%s", w->prefix, suffix);
+  return logical;
+}
+
+static unsigned new_place(writer *w, bool wide) { return wide ? w->wide_places++ : w->places++; }
+
+/* Whether to keep H(base + offset) beyond the block of the access at hand. */
+static bool is_worth_keeping(writer *w, const bf_ptx_operand *base, int64_t offset) {
+  return bf_rewrite_is_steady(w->hoist, base, w->index) &&
+         ((offset == 0 && base->kind == BF_PTX_REGISTER) || w->kept++ < MOST_KEPT);
+}
+
+/* H(base + offset) in a register, computed outside of loops where that is possible. */
+static unsigned put_place(writer *w, const bf_ptx_operand *base, int64_t offset) {
+  const held *found = find_held(w, base, offset, false);
+  if (found)
+    return found->place;
+  bool wide = is_wide(base);
+  unsigned place = new_place(w, wide);
+  bool is_kept = is_worth_keeping(w, base, offset);
+  uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index) : w->index;
+  put_terms(w, put_logical(w, base, offset, wide), place, wide);
+  put_before(w, at);
+  hold(w, base, offset, false, place, at, is_kept);
+  return place;
+}
+
+/* H(step) for an offset inside what the base leaves free. */
+static uint64_t hash_constant(const writer *w, uint64_t step) {
+  uint64_t words = bf_hash_place(w->own->hash, step / BF_REWRITE_WORD_BYTES);
+  return words * BF_REWRITE_WORD_BYTES + step % BF_REWRITE_WORD_BYTES;
+}
+
+/* Low bits of a base that are 0. */
+static unsigned zeros_of_base(const writer *w, const bf_ptx_operand *base) {
+  if (base->kind == BF_PTX_REGISTER)
+    return w->zeros[base->registers->first + base->index];
+  if (base->kind != BF_PTX_SYMBOL)
+    return 0;
+  return bf_rewrite_zeros_of_variable(w->plan, w->kernel, base->symbol->variable);
+}
+
+/* Where an access goes: to `place` plus immediate, or where it went. */
+typedef struct target {
+  bool is_unchanged;
+  unsigned place;
+  int64_t immediate;
+} target;
+
+/* The target of base + offset where all that the hash reads of base is 0: base + H(offset), which
+ * ptxas makes an immediate of. */
+static target put_sum(writer *w, const bf_ptx_operand *base, int64_t offset) {
+  uint64_t near = (uint64_t)offset & (((uint64_t)1 << w->own->bits) - 1);
+  uint64_t hashed = hash_constant(w, near);
+  target to = {.is_unchanged = hashed == near, .immediate = (int64_t)((uint64_t)offset - near)};
+  const held *found = find_held(w, base, (int64_t)near, false);
+  if (to.is_unchanged)
+    return to;
+  if (found) {
+    to.place = found->place;
+    return to;
+  }
+  bool wide = is_wide(base);
+  to.place = new_place(w, wide);
+  if (base->kind == BF_PTX_REGISTER)
+    PUT(w, "add.s%u \t%splace%s%u, %s, %llu;\n", bits_of(wide), w->prefix, suffix_of(wide),
+        to.place, name_of(w, base), (unsigned long long)hashed);
+  else
+    PUT(w, "mov.u32 \t%splace%u, %s+%llu;\n", w->prefix, to.place, name_of(w, base),
+        (unsigned long long)hashed);
+  put_before(w, w->index);
+  hold(w, base, (int64_t)near, false, to.place, w->index, false);
+  return to;
+}
+
+/* The place of base + offset and what to add to it. */
+static target put_shared(writer *w, const bf_ptx_operand *base, int64_t offset) {
+  int64_t unread = (int64_t)1 << w->own->bits, far = offset / unread * unread;
+  uint64_t near = (uint64_t)(offset - far), free_bytes = (uint64_t)1 << zeros_of_base(w, base);
+  uint64_t low = near & (free_bytes - 1), step = low & w->own->touched, inner = low - step;
+  int64_t key = (int64_t)(near - inner);
+  target to = {.immediate = far + (int64_t)inner};
+  if (free_bytes >= (uint64_t)unread)
+    return put_sum(w, base, offset);
+  const held *found = find_held(w, base, key, false);
+  to.place = found ? found->place : put_place(w, base, (int64_t)(near - low));
+  if (found || step == 0)
+    return to;
+  bool wide = is_wide(base);
+  unsigned place = new_place(w, wide);
+  PUT(w, "xor.b%u \t%splace%s%u, %splace%s%u, %llu;\n", bits_of(wide), w->prefix, suffix_of(wide),
+      place, w->prefix, suffix_of(wide), to.place, (unsigned long long)hash_constant(w, step));
+  put_before(w, w->index);
+  hold(w, base, key, false, place, w->index, false);
+  to.place = place;
+  return to;
+}
+
+/* The same for a generic address: where it is one of shared memory, its hashed form. */
+static unsigned put_generic(writer *w, const bf_ptx_operand *base, int64_t offset) {
+  const held *found = find_held(w, base, offset, true);
+  if (found)
+    return found->place;
+  bool wide = is_wide(base);
+  const char *suffix = suffix_of(wide), *address = put_logical(w, base, offset, wide);
+  unsigned bits = bits_of(wide), place = new_place(w, wide);
+  bool is_kept = is_worth_keeping(w, base, offset);
+  uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index) : w->index;
+  char inside[40];
+  snprintf(inside, sizeof inside, "%sinside%s", w->prefix, suffix);
+  PUT(w, "isspacep.shared \t%sis_shared, %s;\n", w->prefix, address);
+  PUT(w, "cvta.to.shared.u%u \t%s, %s;\n", bits, inside, address);
+  put_terms(w, inside, place, wide);
+  PUT(w, "cvta.shared.u%u \t%splace%s%u, %splace%s%u;\n", bits, w->prefix, suffix, place, w->prefix,
+      suffix, place);
+  PUT(w, "selp.b%u \t%splace%s%u, %splace%s%u, %s, %sis_shared;\n", bits, w->prefix, suffix, place,
+      w->prefix, suffix, place, address, w->prefix);
+  w->uses_predicate = true;
+  put_before(w, at);
+  hold(w, base, offset, true, place, at, is_kept);
+  return place;
+}
+
+/* ---- Instructions ---- */
+
+/* A copy of the instruction with operands of its own, which can be changed; NULL without memory. */
+static bf_ptx_operand *copy_instruction(writer *w, uint32_t index) {
+  const bf_ptx_instruction *instruction = w->function->function->instruction[index];
+  bf_ptx_instruction *copy = bf_arena_alloc(w->plan->arena, sizeof *copy);
+  bf_ptx_operand *operands =
+      bf_arena_alloc(w->plan->arena, (size_t)instruction->operands * sizeof *operands);
+  if (!copy || !operands) {
+    w->failed = true;
+    return NULL;
+  }
+  *copy = *instruction;
+  memcpy(operands, instruction->operand, instruction->operands * sizeof *operands);
+  copy->operand = operands;
+  w->code->instruction[index] = copy;
+  return operands;
+}
+
+/* Lets the access at hand go to its target. */
+static void replace_address(writer *w, bool wide, target to) {
+  unsigned operand = w->function->touch[w->index].operand;
+  bf_ptx_operand *operands = copy_instruction(w, w->index);
+  bf_ptx_operand *item = bf_arena_alloc(w->plan->arena, sizeof *item);
+  if (!operands || !item) {
+    w->failed = true;
+    return;
+  }
+  *item = (bf_ptx_operand){
+      .kind = BF_PTX_REGISTER, .registers = wide ? w->wide : w->narrow, .index = to.place};
+  operands[operand].item = item;
+  operands[operand].count = 1;
+  operands[operand].offset = to.immediate;
+}
+
+static bool is_shared_name(const bf_ptx_operand *base) {
+  return base->kind == BF_PTX_SYMBOL && base->symbol->variable->space == BF_PTX_SPACE_SHARED;
+}
+
+/* Writes the code of the access at hand. */
+static void write_access(writer *w) {
+  const bf_ptx_instruction *instruction = w->function->function->instruction[w->index];
+  bf_touch touch = w->function->touch[w->index];
+  const bf_ptx_operand *address = &instruction->operand[touch.operand], *base = &address->item[0];
+  uint64_t own = base->kind == BF_PTX_SYMBOL ? (uint64_t)base->offset : 0; /* sums may wrap */
+  int64_t offset = (int64_t)((uint64_t)address->offset + own);
+  w->code->hashed++;
+  if (touch.kind == BF_TOUCH_GENERIC && base->kind == BF_PTX_SYMBOL && !is_shared_name(base))
+    return; /* a variable that is elsewhere */
+  target to = {0};
+  if (touch.kind == BF_TOUCH_SHARED)
+    to = put_shared(w, base, offset);
+  else
+    to.place = put_generic(w, base, offset);
+  if (!to.is_unchanged)
+    replace_address(w, is_wide(base), to);
+}
+
+/* Lets a call lead to the copy of the function that hashes like this one. */
+static void write_call(writer *w, uint32_t index) {
+  const bf_ptx_instruction *instruction = w->function->function->instruction[index];
+  int called = bf_rewrite_called(w->plan, instruction);
+  const bf_rewrite_version *version =
+      called < 0 ? NULL : bf_rewrite_find_version(w->plan, &w->plan->function[called], w->kernel);
+  if (!version || !version->name)
+    return;
+  bf_ptx_operand *operands = copy_instruction(w, index);
+  bf_ptx_symbol *symbol = bf_arena_alloc(w->plan->arena, sizeof *symbol);
+  if (!operands || !symbol) {
+    w->failed = true;
+    return;
+  }
+  size_t callee = (size_t)(bf_rewrite_callee(instruction) - instruction->operand);
+  *symbol = *operands[callee].symbol;
+  symbol->name = version->name;
+  operands[callee].symbol = symbol;
+}
+
+/* The hash in the form in which code is written. One too many takes the place of the last. */
+static const hashing *find_hashing(writer *w, const bf_hash *hash) {
+  for (unsigned i = 0; i < w->hashings; i++)
+    if (w->hashing[i].hash == hash)
+      return &w->hashing[i];
+  hashing *made = &w->hashing[w->hashings < MOST_HASHES ? w->hashings++ : MOST_HASHES - 1];
+  *made = (hashing){.hash = hash};
+  unsigned all = bf_hash_terms(&hash->forward, made->term);
+  for (unsigned i = 0; i < all; i++)
+    if (made->term[i].shift > 0) {
+      bf_hash_term term = made->term[i];
+      term.mask *= BF_REWRITE_WORD_BYTES;
+      made->touched |= term.mask | term.mask << term.shift;
+      made->term[made->terms++] = term;
+    }
+  made->bits = 64 - (unsigned)__builtin_clzll(made->touched);
+  return made;
+}
+
+static void write_instructions(writer *w) {
+  const bf_ptx_function *function = w->function->function;
+  for (uint32_t i = 0; i < function->instructions && !w->failed; i++) {
+    w->code->instruction[i] = function->instruction[i];
+    if (bf_rewrite_is_hashed(w->function, i)) {
+      const bf_hash *hash = bf_rewrite_hash_at(w->kernel, w->function, i);
+      w->index = i;
+      w->code->left += !hash;
+      if (hash) {
+        w->own = find_hashing(w, hash);
+        write_access(w);
+      }
+    }
+    write_call(w, i);
+    forget_written(w, function->instruction[i]);
+  }
+}
+
+/* ---- Functions ---- */
+
+static void declare(writer *w, bool wanted, const char *type, const char *name, unsigned count) {
+  if (wanted && count)
+    bf_text_addf(&w->text, ".reg .%s \t%s%s<%u>;\n", type, w->prefix, name, count);
+  else if (wanted)
+    bf_text_addf(&w->text, ".reg .%s \t%s%s;\n", type, w->prefix, name);
+}
+
+static void write_declarations(writer *w) {
+  declare(w, w->uses_predicate, "pred", "is_shared", 0);
+  for (int wide = 0; wide < 2; wide++) {
+    const char *type = wide ? "b64" : "b32";
+    declare(w, w->uses_logical[wide], type, wide ? "logical_wide" : "logical", 0);
+    declare(w, w->uses_predicate && w->uses_term[wide], type, wide ? "inside_wide" : "inside", 0);
+    declare(w, w->uses_term[wide], type, wide ? "term_wide" : "term", 0);
+    unsigned places = wide ? w->wide_places : w->places;
+    declare(w, places, type, wide ? "place_wide" : "place", places);
+  }
+  w->code->declarations = bf_arena_copy(w->plan->arena, w->text.size ? w->text.data : "");
+  w->failed |= w->text.failed || !w->code->declarations;
+}
+
+static bf_ptx_registers *declare_places(const writer *w, bool wide) {
+  size_t size = sizeof w->prefix + 16;
+  char *name = bf_arena_alloc(w->plan->arena, size);
+  bf_ptx_registers *registers = bf_arena_alloc(w->plan->arena, sizeof *registers);
+  if (!name || !registers)
+    return NULL;
+  snprintf(name, size, "%splace%s", w->prefix, suffix_of(wide));
+  *registers = (bf_ptx_registers){.name = name, .range = true};
+  return registers;
+}
+
+static void prepare(writer *w, size_t count) {
+  bf_arena *arena = w->plan->arena;
+  choose_prefix(w);
+  w->narrow = declare_places(w, false);
+  w->wide = declare_places(w, true);
+  w->hoist = bf_rewrite_hoist_make(w->function->function, w->flow, arena);
+  w->zeros = bf_rewrite_zeros(w->plan, w->kernel, w->function->function);
+  w->code->before = bf_arena_alloc(arena, count * sizeof *w->code->before);
+  w->code->instruction = bf_arena_alloc(arena, count * sizeof *w->code->instruction);
+  w->failed |=
+      !w->narrow || !w->wide || !w->hoist || !w->zeros || !w->code->before || !w->code->instruction;
+}
+
+int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
+                         bf_rewrite_version *version, bf_diagnostic *diagnostic) {
+  writer *w = bf_arena_alloc(plan->arena, sizeof *w);
+  bf_ptx_flow *flow;
+  version->code = bf_arena_alloc(plan->arena, sizeof *version->code);
+  if (!w || !version->code)
+    return bf_no_memory(diagnostic);
+  BF_TRY(bf_ptx_flow_create(function->function, &flow, diagnostic));
+  *w = (writer){.plan = plan,
+                .function = function,
+                .kernel = version->kernel,
+                .code = version->code,
+                .flow = flow};
+  prepare(w, (size_t)function->function->instructions + 1);
+  if (!w->failed)
+    write_instructions(w);
+  if (!w->failed)
+    write_declarations(w);
+  bf_text_free(&w->text);
+  bf_ptx_flow_free(flow);
+  return w->failed ? bf_no_memory(diagnostic) : BF_OK;
+}

@@ -1,0 +1,230 @@
+/* Which array each access is to, and what that means for its hash.
+ *
+ * ptx/origin.c says from which variables an address may be computed; an access is known to be to an
+ * array where that is one variable, and nothing went into it that was loaded where addresses are
+ * stored. Open arrays all start at the same place and count as one. */
+#include "rewrite/inner.h"
+
+#include <string.h>
+
+/* ---- Origins ---- */
+
+/* The number of a variable of the plan, or -1. */
+static int number_of(const bf_rewrite_plan *plan, const bf_ptx_variable *variable) {
+  for (unsigned i = 0; i < plan->variables; i++)
+    if (plan->variable[i]->name == variable->name && plan->variable[i]->line == variable->line)
+      return (int)i;
+  return -1;
+}
+
+unsigned bf_rewrite_array_of(const bf_rewrite_plan *plan, unsigned variable) {
+  for (unsigned i = 0; plan->variable[variable]->bytes == 0 && i < variable; i++)
+    if (plan->variable[i]->bytes == 0)
+      return i;
+  return variable;
+}
+
+/* The first two arrays of a set. */
+static bf_rewrite_origin origin_of(const bf_rewrite_plan *plan, const bf_ptx_origins *origins,
+                                   uint64_t set) {
+  bf_rewrite_origin origin = {-1, -1};
+  if (set & BF_PTX_ORIGIN_UNKNOWN)
+    return origin;
+  for (unsigned i = 0; i < origins->variables && origin.second < 0; i++) {
+    if (!(set >> i & 1))
+      continue;
+    int number = number_of(plan, origins->variable[i]);
+    if (number < 0)
+      return (bf_rewrite_origin){-1, -1};
+    int array = (int)bf_rewrite_array_of(plan, (unsigned)number);
+    if (origin.first < 0)
+      origin.first = array;
+    else if (array != origin.first)
+      origin.second = array;
+  }
+  return origin;
+}
+
+/* Whether the operand, or one inside it, is a marked register. */
+static bool has_marked(const bool *is_marked, const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_REGISTER)
+    return is_marked[operand->registers->first + operand->index];
+  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
+  for (uint32_t i = 0; has_items && i < operand->count; i++)
+    if (has_marked(is_marked, &operand->item[i]))
+      return true;
+  return false;
+}
+
+/* Marks all registers in an operand that is written; true where one was not. */
+static bool mark(bool *is_marked, const bf_ptx_operand *operand) {
+  bool changed = false;
+  if (operand->kind == BF_PTX_REGISTER) {
+    bool *own = &is_marked[operand->registers->first + operand->index];
+    changed = !*own;
+    *own = true;
+  } else if (operand->kind == BF_PTX_VECTOR || operand->kind == BF_PTX_PAIR ||
+             operand->kind == BF_PTX_ARGUMENTS) {
+    for (uint32_t i = 0; i < operand->count; i++)
+      changed |= mark(is_marked, &operand->item[i]);
+  }
+  return changed;
+}
+
+/* Marks the registers into which something went that was loaded or that a call gave back. */
+static void mark_loaded(const bf_ptx_function *function, bool *is_loaded) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t i = 0; i < function->instructions; i++) {
+      const bf_ptx_instruction *instruction = function->instruction[i];
+      bool loads = bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS ||
+                   instruction->opcode == BF_PTX_OP_CALL;
+      for (unsigned k = 1; k < instruction->operands && !loads; k++)
+        loads = has_marked(is_loaded, &instruction->operand[k]);
+      if (loads && instruction->operands)
+        changed |= mark(is_loaded, &instruction->operand[0]);
+    }
+  }
+}
+
+static bool find_in_function(const bf_rewrite_plan *plan, bf_rewrite_function *own) {
+  const bf_ptx_function *function = own->function;
+  size_t room = ((size_t)function->instructions + 1) * sizeof *own->origin;
+  own->origin = bf_arena_alloc(plan->arena, room);
+  if (!own->origin)
+    return false;
+  memset(own->origin, 0xff, room);
+  if (!bf_rewrite_has_accesses(own) || plan->stores_shared)
+    return true;
+  bf_ptx_origins *origins;
+  bool *is_loaded = bf_arena_alloc(plan->arena, (size_t)function->registers + 1);
+  if (!is_loaded || bf_ptx_origins_create(plan->module, function, &origins, NULL) != BF_OK)
+    return false;
+  if (origins->loaded)
+    mark_loaded(function, is_loaded);
+  for (uint32_t i = 0; i < function->instructions; i++) {
+    const bf_touch *touch = &own->touch[i];
+    if (touch->kind == BF_TOUCH_SHARED &&
+        !has_marked(is_loaded, &function->instruction[i]->operand[touch->operand]))
+      own->origin[i] = origin_of(plan, origins, origins->of_address[i]);
+  }
+  bf_ptx_origins_free(origins);
+  return true;
+}
+
+bool bf_rewrite_find_origins(bf_rewrite_plan *plan) {
+  for (unsigned f = 0; f < plan->functions; f++)
+    if (!find_in_function(plan, &plan->function[f]))
+      return false;
+  return true;
+}
+
+/* ---- Hashes ---- */
+
+bool bf_rewrite_same_hash(const bf_hash *a, const bf_hash *b) {
+  return a == b || (a && b && a->geometry.address_bits == b->geometry.address_bits &&
+                    strcmp(a->text, b->text) == 0);
+}
+
+bool bf_rewrite_pads(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                     unsigned variable) {
+  return kernel->uses[variable] && (plan->is_examination || kernel->pads[variable]);
+}
+
+const bf_hash *bf_rewrite_hash_at(const bf_rewrite_kernel_plan *kernel,
+                                  const bf_rewrite_function *function, uint32_t instruction) {
+  bf_rewrite_origin origin = function->origin[instruction];
+  if (!kernel->differs)
+    return kernel->hash;
+  return origin.first >= 0 && origin.second < 0 ? kernel->array_hash[origin.first] : NULL;
+}
+
+bool bf_rewrite_hash_alike(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *a,
+                           const bf_rewrite_kernel_plan *b) {
+  if (a == b)
+    return true;
+  if (!a->differs && !b->differs)
+    return bf_rewrite_same_hash(a->hash, b->hash);
+  for (unsigned i = 0; i < plan->variables; i++)
+    if (!bf_rewrite_same_hash(a->array_hash[i], b->array_hash[i]))
+      return false;
+  return a->differs && b->differs;
+}
+
+/* ---- What is told ---- */
+
+/* Notes the accesses of the functions of a kernel to its arrays; place: per variable, its place in
+ * the list. Arrays without a list of accesses only count them. */
+static void note_accesses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                          const int *place, bf_rewrite_kernel *out) {
+  for (unsigned f = 0; f < plan->functions; f++) {
+    const bf_rewrite_function *own = &plan->function[f];
+    for (uint32_t i = 0; kernel->reaches[f] && i < own->function->instructions; i++) {
+      bf_rewrite_origin origin = own->origin[i];
+      if (!bf_rewrite_is_hashed(own, i))
+        continue;
+      if (origin.first < 0 || origin.second >= 0 || place[origin.first] < 0) {
+        out->knows_arrays = false;
+        continue;
+      }
+      bf_rewrite_array *array = &out->array[place[origin.first]];
+      if (array->access)
+        array->access[array->accesses] = own->function->instruction[i];
+      array->accesses++;
+      if (own->touch[i].width_bytes > array->granule_bytes)
+        array->granule_bytes = own->touch[i].width_bytes;
+    }
+  }
+}
+
+/* Adds the array of a variable to the list, where it is not there. */
+static bool add_array(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                      unsigned variable, int *place, bf_rewrite_kernel *out) {
+  unsigned array = bf_rewrite_array_of(plan, variable);
+  const bf_hash *hash = kernel->array_hash[variable];
+  if (place[array] < 0) {
+    bf_rewrite_array *made = &out->array[out->arrays];
+    place[array] = (int)out->arrays++;
+    made->variable = plan->variable[variable];
+    made->name = bf_arena_copy(plan->arena, made->variable->name);
+    made->hash = hash ? bf_arena_copy(plan->arena, hash->text) : NULL;
+    if (!made->name || (hash && !made->hash))
+      return false;
+  }
+  place[variable] = place[array];
+  return true;
+}
+
+bool bf_rewrite_list_arrays(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                            bf_rewrite_kernel *out) {
+  size_t room = (size_t)plan->variables + 1;
+  int *place = bf_arena_alloc(plan->arena, room * sizeof *place);
+  out->array = bf_arena_alloc(plan->arena, room * sizeof *out->array);
+  if (!place || !out->array)
+    return false;
+  memset(place, 0xff, room * sizeof *place);
+  for (unsigned i = 0; i < plan->variables; i++)
+    if (kernel->uses[i] && !add_array(plan, kernel, i, place, out))
+      return false;
+  out->knows_arrays = true;
+  note_accesses(plan, kernel, place, out);
+  for (unsigned i = 0; i < out->arrays; i++) {
+    bf_rewrite_array *array = &out->array[i];
+    array->access = bf_arena_alloc(plan->arena, ((size_t)array->accesses + 1) * sizeof(void *));
+    array->accesses = 0;
+    if (!array->access)
+      return false;
+  }
+  note_accesses(plan, kernel, place, out);
+  return true;
+}
+
+const char *bf_rewrite_accessed_array(const bf_rewrite_kernel *kernel,
+                                      const bf_ptx_instruction *access) {
+  for (unsigned i = 0; i < kernel->arrays; i++)
+    for (unsigned k = 0; k < kernel->array[i].accesses; k++)
+      if (kernel->array[i].access[k] == access)
+        return kernel->array[i].name;
+  return NULL;
+}

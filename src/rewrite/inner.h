@@ -1,0 +1,203 @@
+/* Inside room rewrite: what its files tell each other: which instructions touch shared
+ * memory, what a kernel reaches, which array an access is to, and the code that replaces it. */
+#ifndef BF_REWRITE_INNER_H
+#define BF_REWRITE_INNER_H
+
+#include "rewrite/rewrite.h"
+
+enum {
+  BF_REWRITE_WORD_BYTES = 4,
+  BF_REWRITE_BANK_BITS = 5,
+  BF_REWRITE_ROW_BITS = 7,
+  BF_REWRITE_MOST_WIDTH_BYTES = 16,
+  /* What ptxas lets a kernel declare. Published: CUDA C++ Programming Guide, technical
+   * specifications per compute capability. */
+  BF_REWRITE_MOST_STATIC_BYTES = 48 * 1024,
+};
+
+/* ---- Instructions (touch.c) ---- */
+
+typedef enum bf_touch_kind {
+  BF_TOUCH_NONE,
+  BF_TOUCH_SHARED,  /* by a shared address */
+  BF_TOUCH_GENERIC, /* by a generic address, which may be one of shared memory */
+  BF_TOUCH_BARRIER, /* an mbarrier object, which stays where it is */
+} bf_touch_kind;
+
+typedef struct bf_touch {
+  bf_touch_kind kind;
+  unsigned operand; /* the address */
+  unsigned width_bytes;
+} bf_touch;
+
+bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction);
+/* Why no kernel that executes the instruction can be rewritten, or NULL. reaches_generic: generic
+ * addresses can lead to shared memory. */
+const char *bf_rewrite_refusal(const bf_ptx_instruction *instruction, bool reaches_generic);
+/* Whether the instruction makes a generic address of a shared one. */
+bool bf_rewrite_makes_generic(const bf_ptx_instruction *instruction);
+
+/* ---- What a module holds and a kernel reaches (reach.c) ---- */
+
+/* The arrays that an access may be to, as numbers of variables: one where `first` is set and
+ * `second` is not; -1: none, or not known. */
+typedef struct bf_rewrite_origin {
+  int first, second;
+} bf_rewrite_origin;
+
+typedef struct bf_rewrite_function {
+  const bf_ptx_function *function;
+  bf_touch *touch;                     /* per instruction */
+  bf_rewrite_origin *origin;           /* per instruction (arrays.c) */
+  bool makes_generic;                  /* some instruction does */
+  bool is_pointed_to;                  /* its address is taken: anyone may call it */
+  bool guards_generic;                 /* some kernel that reaches it makes generic addresses */
+  bool is_involved;                    /* it, or a function it calls, accesses shared memory */
+  struct bf_rewrite_version *versions; /* the code it gets (versions.c) */
+} bf_rewrite_function;
+
+typedef struct bf_rewrite_kernel_plan {
+  unsigned index; /* of its function */
+  bool *reaches;  /* per function */
+  bool reaches_generic;
+  bool *uses;                 /* per variable: it can reach it */
+  const bf_hash *hash;        /* of everything; NULL: none, or they differ by array */
+  bool differs;               /* by array: */
+  const bf_hash **array_hash; /* per variable; NULL: nothing moves it, or it is not used */
+  bool *pads;                 /* per variable: there is a hash, be it one that moves nothing */
+  bool wanted, refused;
+  unsigned capacity; /* of the list of obstacles */
+} bf_rewrite_kernel_plan;
+
+typedef struct bf_rewrite_plan {
+  const bf_ptx_module *module;
+  bf_arena *arena;
+  bool is_examination; /* no hashes: what would stand in the way of any */
+  bool dynamic_is_rounded, joins_logic;
+  unsigned functions; /* with a body */
+  bf_rewrite_function *function;
+  bool stores_shared; /* an initial value holds the address of a shared variable */
+  unsigned kernels;
+  bf_rewrite_kernel_plan *kernel;
+  unsigned variables; /* in shared memory, in the order of the module */
+  const bf_ptx_variable **variable;
+  int *owner; /* per variable: the function that declares it, or -1 */
+} bf_rewrite_plan;
+
+/* Fills all but hashes and code; false when memory is exhausted. */
+bool bf_rewrite_plan_make(const bf_ptx_module *module, bf_arena *arena, bf_rewrite_plan *plan);
+/* The function with a body called name, or -1. */
+int bf_rewrite_find(const bf_rewrite_plan *plan, const char *name);
+/* What is called: a symbol or a register; NULL for other instructions. */
+const bf_ptx_operand *bf_rewrite_callee(const bf_ptx_instruction *instruction);
+/* The function with a body that an instruction calls by name, or -1. */
+int bf_rewrite_called(const bf_rewrite_plan *plan, const bf_ptx_instruction *instruction);
+/* Whether hashed accesses may be among those of the function. */
+bool bf_rewrite_has_accesses(const bf_rewrite_function *function);
+/* Whether an instruction is an access that a hash of its array moves. */
+bool bf_rewrite_is_hashed(const bf_rewrite_function *function, uint32_t instruction);
+
+/* ---- Arrays (arrays.c) ---- */
+
+/* Finds out which arrays accesses are to; false when memory is exhausted. */
+bool bf_rewrite_find_origins(bf_rewrite_plan *plan);
+/* The array that stands for a variable: the first open one for all of them, as they all start at
+ * the same place. */
+unsigned bf_rewrite_array_of(const bf_rewrite_plan *plan, unsigned variable);
+/* Whether the kernel wants the variable as whole rows. */
+bool bf_rewrite_pads(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                     unsigned variable);
+/* What an access goes through in a kernel; NULL: nothing. */
+const bf_hash *bf_rewrite_hash_at(const bf_rewrite_kernel_plan *kernel,
+                                  const bf_rewrite_function *function, uint32_t instruction);
+/* Whether two kernels hash alike, so that they can share functions. */
+bool bf_rewrite_hash_alike(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *a,
+                           const bf_rewrite_kernel_plan *b);
+bool bf_rewrite_same_hash(const bf_hash *a, const bf_hash *b);
+/* Lists the arrays of a kernel; false when memory is exhausted. */
+bool bf_rewrite_list_arrays(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                            bf_rewrite_kernel *out);
+
+/* ---- Obstacles (obstacles.c) ---- */
+
+/* Adds what stands in the way of a kernel to *out; false when memory is exhausted. */
+bool bf_rewrite_find_obstacles(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
+                               bf_rewrite_kernel *out);
+/* Adds one, unless the same text stands there. */
+bool bf_rewrite_add_obstacle(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
+                             bf_rewrite_kernel *out, uint64_t line, const char *format, ...)
+    BF_PRINTF(5, 6);
+
+/* Whether the mbarrier objects of a kernel have variables that nothing else touches, so that they
+ * can stay where they are; false when memory is exhausted. (barriers.c) */
+bool bf_rewrite_knows_barriers(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                               bool *knows);
+
+/* ---- Variables (layout.c) ---- */
+
+/* The variable as a hashed kernel declares it: whole rows that start with one. */
+bf_ptx_variable bf_rewrite_padded(const bf_ptx_variable *variable);
+/* Bytes to which the address of a variable is aligned, where it is whole rows or as declared. */
+unsigned bf_rewrite_alignment(const bf_ptx_variable *variable, bool is_padded);
+/* Where shared memory ends when the variable follows what ends there. */
+uint64_t bf_rewrite_append(uint64_t end_bytes, const bf_ptx_variable *variable);
+
+/* ---- Versions of functions (versions.c) ---- */
+
+typedef struct bf_rewrite_code {
+  const char *declarations;               /* lines at the start of the body */
+  const char **before;                    /* per instruction: lines before it, or NULL */
+  const bf_ptx_instruction **instruction; /* what stands in its place */
+  unsigned added_instructions;
+  unsigned hashed, left; /* accesses */
+} bf_rewrite_code;
+
+/* A function as kernels that hash alike need it. */
+typedef struct bf_rewrite_version {
+  struct bf_rewrite_version *next;
+  const bf_rewrite_kernel_plan *kernel; /* one of them */
+  const char *name;                     /* of a copy; NULL: in the place of the function */
+  bf_rewrite_code *code;
+} bf_rewrite_version;
+
+/* Gives the functions of kernels that are rewritten the versions they need, and their code. */
+int bf_rewrite_make_versions(bf_rewrite_plan *plan, bf_diagnostic *diagnostic);
+/* The version of a function for a kernel; NULL: it needs none. */
+const bf_rewrite_version *bf_rewrite_find_version(const bf_rewrite_plan *plan,
+                                                  const bf_rewrite_function *function,
+                                                  const bf_rewrite_kernel_plan *kernel);
+
+/* ---- Code (access.c) ---- */
+
+/* Writes the code of a version. */
+int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
+                         bf_rewrite_version *version, bf_diagnostic *diagnostic);
+
+/* Per register of the function: low bits known to be 0 in a hashed kernel, at most 31. NULL when
+ * memory is exhausted. (alignment.c) */
+uint8_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                          const bf_ptx_function *function);
+/* Low bits of the address of a shared variable that are 0. */
+unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
+                                      const bf_rewrite_kernel_plan *kernel,
+                                      const bf_ptx_variable *variable);
+
+/* ---- Where hashes can be computed (hoist.c) ---- */
+
+typedef struct bf_rewrite_hoist bf_rewrite_hoist;
+
+/* From the arena; *hoist NULL when memory is exhausted. flow must outlive it. */
+bf_rewrite_hoist *bf_rewrite_hoist_make(const bf_ptx_function *function, const bf_ptx_flow *flow,
+                                        bf_arena *arena);
+/* Whether the base of an access, a register or a symbol, is written once, before all of that
+ * matters: what is computed from it at an instruction that dominates another still holds there. */
+bool bf_rewrite_is_steady(const bf_rewrite_hoist *hoist, const bf_ptx_operand *base,
+                          uint32_t instruction);
+/* Whether every way to instruction `to` passes `from`, or they are the same. */
+bool bf_rewrite_comes_first(const bf_rewrite_hoist *hoist, uint32_t from, uint32_t to);
+/* The instruction before which the hash of a base is computed for an access: itself, or one outside
+ * of the loops around it in which the base does not change. */
+uint32_t bf_rewrite_hoist_to(const bf_rewrite_hoist *hoist, const bf_ptx_operand *base,
+                             uint32_t access);
+
+#endif

@@ -1,0 +1,36 @@
+/* rewrite/listed: rewriting whole programs, whose users name hashes once for all their
+ * kernels: by a file of lines KERNEL HASH, and one hash for all others. The injection library and
+ * the wrappers of NVIDIA's compilers rewrite through this. */
+#ifndef BF_REWRITE_LISTED_H
+#define BF_REWRITE_LISTED_H
+
+#include "rewrite/rewrite.h"
+
+typedef struct bf_listed {
+  const bf_hash_list *hashes; /* or NULL */
+  const bf_hash *otherwise;   /* of kernels that hashes does not name, or NULL */
+  /* Launches have whole rows of dynamic shared memory. Without that promise kernels that use
+   * dynamic shared memory are left alone. */
+  bool dynamic_is_rounded;
+} bf_listed;
+
+/* The geometry of shared memory on GPUs, for reading hashes: 32 banks of 4 bytes in at most 256
+ * KiB.
+ */
+extern const bf_geometry bf_listed_geometry;
+
+/* The hash of a kernel, or of an array of it: that of its line (bf_rewrite_listed_hash), or the one
+ * of all others. NULL: it has none. */
+const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel, const char *array);
+
+/* Rewrites a module and has the result verified; BF_UNSUPPORTED where the verifier rejects it.
+ * A module that was rewritten before is left as it is: hashes that are applied twice can cancel
+ * out.
+ */
+int bf_rewrite_listed(const bf_ptx_module *module, const bf_listed *listed,
+                      bf_rewrite_result *result, bf_diagnostic *diagnostic);
+
+/* What was done to a kernel, or why not, on one line. */
+void bf_listed_remark(const bf_rewrite_kernel *kernel, bf_text *text);
+
+#endif

@@ -1,0 +1,314 @@
+/* Rewrites a module: decides which kernels get their hash, writes the code of their accesses, and
+ * prints the module with it. */
+#include "rewrite/inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Hashes ---- */
+
+static int check_hash(const bf_hash *hash, const char *kernel, bf_diagnostic *diagnostic) {
+  if (hash->geometry.bank_bits != BF_REWRITE_BANK_BITS ||
+      hash->geometry.word_bytes != BF_REWRITE_WORD_BYTES)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "the hash of kernel %s is for %u banks of %u bytes; code is written for 32 "
+                   "banks of 4",
+                   kernel, 1U << hash->geometry.bank_bits, hash->geometry.word_bytes);
+  if (!bf_hash_is_row_preserving(hash))
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "%s does not keep words in their rows; kernel %s can only be rewritten with a "
+                   "row-preserving hash",
+                   hash->text, kernel);
+  return BF_OK;
+}
+
+/* Whether the hash moves any word. */
+static bool moves(const bf_hash *hash) {
+  bf_hash_term terms[2 * BF_GF2_MAX];
+  unsigned count = bf_hash_terms(&hash->forward, terms);
+  return count > 1;
+}
+
+/* The hash that is asked for an array, or with array NULL for the kernel; NULL where it moves
+ * nothing. *was_asked is set where there is one, moving or not. */
+static int ask_hash(const bf_rewrite_options *options, const bf_ptx_function *function,
+                    const bf_ptx_variable *array, const bf_hash **hash, bool *was_asked,
+                    bf_diagnostic *diagnostic) {
+  *hash = options->hash_of(options->context, function, array);
+  if (!*hash)
+    return BF_OK;
+  *was_asked = true;
+  BF_TRY(check_hash(*hash, function->name, diagnostic));
+  if (!moves(*hash))
+    *hash = NULL;
+  return BF_OK;
+}
+
+/* Asks for the hash of a kernel and of its arrays. */
+static int ask_kernel(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
+                      const bf_rewrite_options *options, bool *was_asked,
+                      bf_diagnostic *diagnostic) {
+  const bf_ptx_function *function = plan->function[kernel->index].function;
+  BF_TRY(ask_hash(options, function, NULL, &kernel->hash, was_asked, diagnostic));
+  kernel->wanted = kernel->hash != NULL;
+  for (unsigned i = 0; i < plan->variables; i++) {
+    if (!kernel->uses[i])
+      continue;
+    BF_TRY(ask_hash(options, function, plan->variable[i], &kernel->array_hash[i], &kernel->pads[i],
+                    diagnostic));
+    *was_asked |= kernel->pads[i];
+    kernel->differs |= !bf_rewrite_same_hash(kernel->hash, kernel->array_hash[i]);
+    kernel->wanted |= kernel->array_hash[i] != NULL;
+  }
+  if (kernel->differs)
+    kernel->hash = NULL;
+  return BF_OK;
+}
+
+/* The hashes of a kernel in words; NULL when memory is exhausted. */
+static const char *describe(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
+  if (!kernel->differs)
+    return bf_arena_copy(plan->arena, kernel->hash ? kernel->hash->text : "none");
+  bf_text text = {0};
+  for (unsigned i = 0; i < plan->variables; i++)
+    if (kernel->uses[i])
+      bf_text_addf(&text, "%s%s=%s", text.size ? ", " : "", plan->variable[i]->name,
+                   kernel->array_hash[i] ? kernel->array_hash[i]->text : "none");
+  const char *copy = text.failed || !text.data ? NULL : bf_arena_copy(plan->arena, text.data);
+  bf_text_free(&text);
+  return copy;
+}
+
+/* Asks for the hashes of every kernel. options NULL: any that fits. */
+static int choose_hashes(bf_rewrite_plan *plan, const bf_rewrite_options *options,
+                         bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  plan->is_examination = !options;
+  plan->dynamic_is_rounded = options && options->dynamic_is_rounded;
+  plan->joins_logic = options && options->joins_logic;
+  for (unsigned k = 0; k < plan->kernels; k++) {
+    bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
+    bool was_asked = false;
+    result->kernel[k].name =
+        bf_arena_copy(plan->arena, plan->function[kernel->index].function->name);
+    if (!result->kernel[k].name)
+      return bf_no_memory(diagnostic);
+    kernel->wanted = !options;
+    if (options)
+      BF_TRY(ask_kernel(plan, kernel, options, &was_asked, diagnostic));
+    if (was_asked && !(result->kernel[k].hash = describe(plan, kernel)))
+      return bf_no_memory(diagnostic);
+  }
+  return BF_OK;
+}
+
+/* ---- Decisions ---- */
+
+static bool is_rewritten(const bf_rewrite_kernel_plan *kernel) {
+  return kernel->wanted && !kernel->refused;
+}
+
+/* Whether a kernel that is rewritten wants the variable padded. */
+static bool is_padded(const bf_rewrite_plan *plan, unsigned variable) {
+  for (unsigned k = 0; k < plan->kernels; k++)
+    if (is_rewritten(&plan->kernel[k]) && bf_rewrite_pads(plan, &plan->kernel[k], variable))
+      return true;
+  return false;
+}
+
+/* Bytes of shared memory that a kernel will declare when others pad variables of it. */
+static uint64_t grown_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
+  uint64_t end_bytes = 0;
+  for (unsigned i = 0; i < plan->variables; i++) {
+    if (!kernel->uses[i])
+      continue;
+    bf_ptx_variable padded = bf_rewrite_padded(plan->variable[i]);
+    end_bytes = bf_rewrite_append(end_bytes, is_padded(plan, i) ? &padded : plan->variable[i]);
+  }
+  return end_bytes;
+}
+
+/* Refuses kernels whose padded variables would make another kernel too large. */
+static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *changed) {
+  for (unsigned u = 0; u < plan->kernels; u++) {
+    if (result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
+        grown_bytes(plan, &plan->kernel[u]) <= BF_REWRITE_MOST_STATIC_BYTES)
+      continue;
+    for (unsigned i = 0; i < plan->variables; i++)
+      for (unsigned k = 0; plan->kernel[u].uses[i] && k < plan->kernels; k++) {
+        if (!is_rewritten(&plan->kernel[k]) || !bf_rewrite_pads(plan, &plan->kernel[k], i))
+          continue;
+        *changed = true;
+        if (!bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k],
+                                     plan->variable[i]->line,
+                                     "shared variable %s, padded, makes kernel %s too large",
+                                     plan->variable[i]->name, result->kernel[u].name))
+          return false;
+      }
+  }
+  return true;
+}
+
+/* Says of every kernel what it does and what stands in its way. */
+static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result) {
+  for (unsigned k = 0; k < plan->kernels; k++)
+    if (!bf_rewrite_find_obstacles(plan, &plan->kernel[k], &result->kernel[k]))
+      return false;
+  for (bool changed = true; changed;) {
+    changed = false;
+    if (!refuse_growth(plan, result, &changed))
+      return false;
+  }
+  return true;
+}
+
+/* ---- Code ---- */
+
+/* Whether some access of the kernel goes through a hash. */
+static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
+  for (unsigned f = 0; f < plan->functions; f++)
+    for (uint32_t i = 0; kernel->reaches[f] && i < plan->function[f].function->instructions; i++)
+      if (bf_rewrite_is_hashed(&plan->function[f], i) &&
+          bf_rewrite_hash_at(kernel, &plan->function[f], i))
+        return true;
+  return false;
+}
+
+/* Writes the code of kernels and the functions they call. */
+static int write_code(bf_rewrite_plan *plan, bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  for (unsigned k = 0; k < plan->kernels; k++)
+    plan->kernel[k].wanted &= has_hashed(plan, &plan->kernel[k]);
+  BF_TRY(bf_rewrite_make_versions(plan, diagnostic));
+  for (unsigned k = 0; k < plan->kernels; k++) {
+    const bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
+    bf_rewrite_kernel *out = &result->kernel[k];
+    if (!is_rewritten(kernel))
+      continue;
+    for (unsigned f = 0; f < plan->functions; f++) {
+      const bf_rewrite_version *version =
+          kernel->reaches[f] ? bf_rewrite_find_version(plan, &plan->function[f], kernel) : NULL;
+      if (!version)
+        continue;
+      out->added_instructions += version->code->added_instructions;
+      out->hashed += version->code->hashed;
+      out->exempt += version->code->left;
+    }
+    out->is_rewritten = result->is_changed = true;
+  }
+  return BF_OK;
+}
+
+/* ---- Printing ---- */
+
+typedef struct printing {
+  const bf_rewrite_plan *plan;
+  const bf_rewrite_version *copy; /* whose body comes next; NULL: the function itself */
+  const bf_rewrite_code *code;    /* of the function at hand, or NULL */
+  uint32_t instruction;           /* the next one */
+} printing;
+
+/* The version that stands in the place of a function, or NULL. */
+static const bf_rewrite_version *find_own(const bf_rewrite_function *function) {
+  const bf_rewrite_version *at = function->versions;
+  while (at && at->name)
+    at = at->next;
+  return at;
+}
+
+static const char *print_body(void *context, const bf_ptx_function *function) {
+  printing *p = context;
+  const bf_rewrite_version *version = p->copy;
+  for (unsigned f = 0; f < p->plan->functions && !version; f++)
+    if (p->plan->function[f].function == function)
+      version = find_own(&p->plan->function[f]);
+  p->instruction = 0;
+  p->copy = NULL;
+  p->code = version ? version->code : NULL;
+  return p->code ? p->code->declarations : NULL;
+}
+
+static const bf_ptx_instruction *
+print_instruction(void *context, const bf_ptx_instruction *instruction, const char **before) {
+  printing *p = context;
+  uint32_t index = p->instruction++;
+  if (!p->code)
+    return instruction;
+  *before = p->code->before[index];
+  return p->code->instruction[index];
+}
+
+/* Variables that kernels hash become whole rows. */
+static bf_ptx_variable print_variable(void *context, const bf_ptx_variable *variable) {
+  const printing *p = context;
+  for (unsigned i = 0; i < p->plan->variables; i++)
+    if (p->plan->variable[i] == variable && is_padded(p->plan, i))
+      return bf_rewrite_padded(variable);
+  return *variable;
+}
+
+/* Copies of functions stand behind every declaration and the definition. */
+static const char *print_copy(void *context, const bf_ptx_function *function, unsigned index) {
+  printing *p = context;
+  int found = function->is_entry ? -1 : bf_rewrite_find(p->plan, function->name);
+  const bf_rewrite_version *at = found >= 0 ? p->plan->function[found].versions : NULL;
+  for (; at; at = at->next)
+    if (at->name && index-- == 0) {
+      p->copy = function->has_body ? at : NULL;
+      return at->name;
+    }
+  return NULL;
+}
+
+static int print(const bf_rewrite_plan *plan, bf_rewrite_result *result,
+                 bf_diagnostic *diagnostic) {
+  printing p = {.plan = plan};
+  bf_ptx_print_hooks hooks = {&p, print_body, print_instruction, print_variable, print_copy};
+  bf_ptx_print_hooked(plan->module, &hooks, &result->text);
+  return result->text.failed ? bf_no_memory(diagnostic) : BF_OK;
+}
+
+/* ---- Whole modules ---- */
+
+static int plan_module(const bf_ptx_module *module, const bf_rewrite_options *options,
+                       bf_rewrite_plan *plan, bf_rewrite_result *result,
+                       bf_diagnostic *diagnostic) {
+  *result = (bf_rewrite_result){0};
+  if (!bf_rewrite_plan_make(module, &result->arena, plan))
+    return bf_no_memory(diagnostic);
+  result->kernels = plan->kernels;
+  result->kernel =
+      bf_arena_alloc(&result->arena, ((size_t)plan->kernels + 1) * sizeof *result->kernel);
+  if (!result->kernel)
+    return bf_no_memory(diagnostic);
+  BF_TRY(choose_hashes(plan, options, result, diagnostic));
+  if (!examine(plan, result))
+    return bf_no_memory(diagnostic);
+  return BF_OK;
+}
+
+int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
+               bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  bf_rewrite_plan plan;
+  int error = plan_module(module, options, &plan, result, diagnostic);
+  if (!error)
+    error = write_code(&plan, result, diagnostic);
+  if (!error)
+    error = print(&plan, result, diagnostic);
+  if (error)
+    bf_rewrite_free(result);
+  return error;
+}
+
+int bf_rewrite_examine(const bf_ptx_module *module, bf_rewrite_result *result,
+                       bf_diagnostic *diagnostic) {
+  bf_rewrite_plan plan;
+  int error = plan_module(module, NULL, &plan, result, diagnostic);
+  if (error)
+    bf_rewrite_free(result);
+  return error;
+}
+
+void bf_rewrite_free(bf_rewrite_result *result) {
+  bf_text_free(&result->text);
+  bf_arena_free(&result->arena);
+  *result = (bf_rewrite_result){0};
+}

@@ -1,0 +1,105 @@
+/* rewrite: PTX in which every access to shared memory goes through a hash.
+ *
+ * Registers keep logical addresses; the hash is computed at the access. So pointer arithmetic,
+ * comparisons, aliasing, unions and spilled pointers stay valid, and the one obligation is that
+ * every dereference of shared memory uses the same bijection. The hash is row-preserving: it XORs
+ * address bits above the row (128 bytes) into the bank bits, on the absolute shared address, so
+ * that it needs no base, bounds or provenance; rows must belong to the kernel as a whole, which is
+ * why static arrays are padded and aligned to rows, and dynamic shared memory must be a multiple of
+ * a row. Its granule is the widest access of the kernel: aligned granules stay whole. Arrays may
+ * have hashes of their own where every access is proven to be to one array.
+ *
+ * A function that kernels with different hashes call is copied for each hash, under the name
+ * FUNCTION__bankfold_NUMBER, and calls lead to the copies; the function itself stays for the
+ * others.
+ *
+ * What is not understood is refused, kernel by kernel, with the line and the reason; a refused
+ * kernel is left as it was. verify.h judges the result without sharing code with this. */
+#ifndef BF_REWRITE_H
+#define BF_REWRITE_H
+
+#include "hash/hash.h"
+#include "ptx/ptx.h"
+
+enum { BF_REWRITE_ROW_BYTES = 128 };
+
+/* Why a kernel is left alone. */
+typedef struct bf_rewrite_obstacle {
+  uint64_t line;    /* in the PTX; 0: the kernel as a whole */
+  const char *text; /* "wmma.load on shared memory" */
+} bf_rewrite_obstacle;
+
+/* A shared array of a kernel. Open arrays ([]) all start at the same place and count as one. */
+typedef struct bf_rewrite_array {
+  const bf_ptx_variable *variable; /* of the module */
+  const char *name;
+  const char *hash;       /* canonical text; NULL: it is left alone */
+  unsigned granule_bytes; /* of the widest access known to be to it; 0: there is none */
+  unsigned accesses;      /* known to be to it: */
+  const bf_ptx_instruction **access;
+} bf_rewrite_array;
+
+typedef struct bf_rewrite_kernel {
+  const char *name;
+  bool is_rewritten;
+  /* Canonical text; NULL: none was asked for. Where arrays have hashes of their own:
+   * "tile=fixed, other=none". */
+  const char *hash;
+  unsigned arrays; /* that it, or a function it calls, names */
+  bf_rewrite_array *array;
+  bool knows_arrays;       /* every access is known to be to one of them */
+  unsigned granule_bytes;  /* of the widest access to shared memory; 0: it makes none */
+  unsigned accesses;       /* instructions on shared memory, in it and the functions it calls */
+  unsigned hashed, exempt; /* exempt: barriers, and accesses to arrays that are left alone */
+  unsigned added_instructions;
+  uint64_t shared_bytes, padded_bytes; /* static, before and after */
+  bool has_dynamic_shared;
+  unsigned obstacles;
+  bf_rewrite_obstacle *obstacle;
+} bf_rewrite_kernel;
+
+/* The hash of each kernel (array NULL) and of each shared array of it: NULL leaves it alone. Where
+ * an array has another hash than its kernel, every access must be proven to be to one array; a
+ * kernel in which one is not is refused. */
+typedef struct bf_rewrite_options {
+  void *context;
+  const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel,
+                            const bf_ptx_variable *array);
+  /* Whoever launches the kernels rounds dynamic shared memory up to whole rows; without that
+   * promise a kernel whose dynamic shared memory has a hash is refused. */
+  bool dynamic_is_rounded;
+  /* Pairs of and and xor are written as one lop3, as the GPU executes them: for counts and
+   * simulations. Otherwise it is left to ptxas to join them, because it does not see that an
+   * address behind lop3 is aligned, and would no longer merge accesses there. */
+  bool joins_logic;
+} bf_rewrite_options;
+
+typedef struct bf_rewrite_result {
+  bf_arena arena;
+  unsigned kernels;
+  bf_rewrite_kernel *kernel; /* in the order of the module */
+  bool is_changed;           /* some kernel was rewritten */
+  bf_text text; /* the module as PTX; where nothing changed, as bf_ptx_print gives it */
+} bf_rewrite_result;
+
+/* Rewrites a module for 32 banks of 4 bytes. BF_BAD_INPUT for a hash that is not row-preserving or
+ * has another geometry; that a kernel is refused is no error. */
+int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
+               bf_rewrite_result *result, bf_diagnostic *diagnostic);
+void bf_rewrite_free(bf_rewrite_result *result);
+
+/* The hash that a list has for a kernel or, array not NULL, for an array of it: by names as in the
+ * PTX or readable, those of all kernels ("*") last; for arrays without a line that of the kernel.
+ * NULL: the list has none; the hash may be `none`. */
+const bf_hash *bf_rewrite_listed_hash(const bf_hash_list *list, const char *kernel,
+                                      const char *array);
+
+/* What stands in the way of each kernel, whatever the hash: as bf_rewrite would find it for a hash
+ * whose granule fits. text is empty. */
+int bf_rewrite_examine(const bf_ptx_module *module, bf_rewrite_result *result,
+                       bf_diagnostic *diagnostic);
+/* The array of a kernel that an instruction is known to access, or NULL. */
+const char *bf_rewrite_accessed_array(const bf_rewrite_kernel *kernel,
+                                      const bf_ptx_instruction *access);
+
+#endif

@@ -1,0 +1,211 @@
+/* How instructions touch shared memory, and which of them no rewriting can follow.
+ *
+ * An instruction that names shared memory and is not known here is refused, so that a new one can
+ * never be overlooked. */
+#include "rewrite/inner.h"
+
+#include <string.h>
+
+/* The first operand that is an address, or the number of operands. */
+static unsigned find_address(const bf_ptx_instruction *instruction) {
+  unsigned i = 0;
+  while (i < instruction->operands && instruction->operand[i].kind != BF_PTX_ADDRESS)
+    i++;
+  return i;
+}
+
+/* Bytes per lane; 0: not known. */
+static unsigned width_of(const bf_ptx_instruction *instruction) {
+  switch (instruction->opcode) {
+  case BF_PTX_OP_LDMATRIX:
+  case BF_PTX_OP_STMATRIX:
+    return bf_ptx_has(instruction, "m8n8") ? 16 : 0; /* a lane points to a row of a matrix */
+  case BF_PTX_OP_CP:
+    if (instruction->operands < 3 || instruction->operand[2].kind != BF_PTX_INTEGER)
+      return 0;
+    return instruction->operand[2].bits <= BF_REWRITE_MOST_WIDTH_BYTES
+               ? (unsigned)instruction->operand[2].bits
+               : 0;
+  default:
+    if (instruction->types == 0)
+      return 0;
+    return bf_ptx_type_bytes(instruction->type[0]) * instruction->vector;
+  }
+}
+
+static bool is_bulk(const bf_ptx_instruction *instruction) {
+  return bf_ptx_has(instruction, "bulk");
+}
+
+bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction) {
+  bf_touch touch = {.operand = find_address(instruction)};
+  if (touch.operand == instruction->operands)
+    return touch;
+  switch (instruction->opcode) {
+  case BF_PTX_OP_LD:
+  case BF_PTX_OP_ST:
+  case BF_PTX_OP_ATOM:
+  case BF_PTX_OP_RED:
+  case BF_PTX_OP_LDMATRIX:
+  case BF_PTX_OP_STMATRIX:
+    if (instruction->space == BF_PTX_SPACE_SHARED)
+      touch.kind = BF_TOUCH_SHARED;
+    else if (instruction->space == BF_PTX_SPACE_NONE)
+      touch.kind = BF_TOUCH_GENERIC;
+    break;
+  case BF_PTX_OP_CP:
+    if (bf_ptx_has(instruction, "mbarrier"))
+      touch.kind = BF_TOUCH_BARRIER;
+    else if (!is_bulk(instruction))
+      touch.kind = BF_TOUCH_SHARED;
+    break;
+  case BF_PTX_OP_MBARRIER:
+    touch.kind = BF_TOUCH_BARRIER;
+    break;
+  default:
+    break;
+  }
+  if (touch.kind == BF_TOUCH_SHARED || touch.kind == BF_TOUCH_GENERIC)
+    touch.width_bytes = width_of(instruction);
+  return touch;
+}
+
+bool bf_rewrite_makes_generic(const bf_ptx_instruction *instruction) {
+  return instruction->opcode == BF_PTX_OP_CVTA && instruction->space == BF_PTX_SPACE_SHARED &&
+         !bf_ptx_has(instruction, "to");
+}
+
+/* ---- Refusals ---- */
+
+/* Whether a modifier is .shared, or .shared:: and more. */
+static bool names_shared(const bf_ptx_instruction *instruction) {
+  for (unsigned i = 0; i < instruction->modifiers; i++) {
+    const char *modifier = instruction->modifier[i];
+    if (strncmp(modifier, "shared", 6) == 0 && (modifier[6] == 0 || modifier[6] == ':'))
+      return true;
+  }
+  return false;
+}
+
+static const struct {
+  bf_ptx_opcode opcode;
+  const char *text;
+} refused[] = {
+    {BF_PTX_OP_MAPA, "mapa: shared memory of other blocks of a cluster"},
+    {BF_PTX_OP_GETCTARANK, "getctarank: shared memory of other blocks of a cluster"},
+    {BF_PTX_OP_CLUSTERLAUNCHCONTROL, "clusterlaunchcontrol writes to shared memory"},
+    {BF_PTX_OP_WGMMA, "wgmma reads matrices in shared memory by descriptors"},
+    {BF_PTX_OP_TCGEN05, "tcgen05 reads shared memory by descriptors"},
+};
+
+/* Instructions that may name shared memory without touching it. */
+static bool only_names_shared(bf_ptx_opcode opcode) {
+  return opcode == BF_PTX_OP_CVTA || opcode == BF_PTX_OP_ISSPACEP || opcode == BF_PTX_OP_FENCE ||
+         opcode == BF_PTX_OP_MEMBAR;
+}
+
+static const char *refuse_special(bf_ptx_special special) {
+  switch (special) {
+  case BF_PTX_SPECIAL_RESERVED_SMEM_BEGIN:
+  case BF_PTX_SPECIAL_RESERVED_SMEM_END:
+  case BF_PTX_SPECIAL_RESERVED_SMEM_CAP:
+  case BF_PTX_SPECIAL_RESERVED_SMEM:
+    return "the shared memory that the system reserves";
+  case BF_PTX_SPECIAL_TOTAL_SMEM_SIZE:
+  case BF_PTX_SPECIAL_AGGR_SMEM_SIZE:
+  case BF_PTX_SPECIAL_DYNAMIC_SMEM_SIZE:
+    return "the size of shared memory, which padding changes";
+  default:
+    return NULL;
+  }
+}
+
+/* Special registers that a rewritten kernel would find different. */
+static const char *refuse_operand(const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_SPECIAL)
+    return refuse_special(operand->special);
+  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
+  const char *text = NULL;
+  for (uint32_t i = 0; has_items && !text && i < operand->count; i++)
+    text = refuse_operand(&operand->item[i]);
+  return text;
+}
+
+/* Copies whose one end is shared memory. */
+static const char *refuse_copy(const bf_ptx_instruction *instruction) {
+  bool moves = !bf_ptx_has(instruction, "commit_group") && !bf_ptx_has(instruction, "wait_group") &&
+               !bf_ptx_has(instruction, "prefetch");
+  if (is_bulk(instruction) && moves)
+    return bf_ptx_has(instruction, "tensor") ? "cp.async.bulk.tensor on shared memory"
+                                             : "cp.async.bulk on shared memory";
+  return NULL;
+}
+
+static const char *refuse_matrix(const bf_ptx_instruction *instruction, bool reaches_generic) {
+  bool loads = bf_ptx_has(instruction, "load");
+  if (!loads && !bf_ptx_has(instruction, "store"))
+    return NULL;
+  if (instruction->space == BF_PTX_SPACE_SHARED)
+    return loads ? "wmma.load on shared memory" : "wmma.store on shared memory";
+  if (instruction->space == BF_PTX_SPACE_NONE && reaches_generic)
+    return loads ? "wmma.load by a generic address" : "wmma.store by a generic address";
+  return NULL;
+}
+
+/* An address that is one register of 32 or 64 bits, one variable or one number. */
+static bool is_plain_address(const bf_ptx_operand *address) {
+  const bf_ptx_operand *item = address->item;
+  if (address->count != 1 || address->unified)
+    return false;
+  if (item->kind == BF_PTX_REGISTER) {
+    unsigned bytes = bf_ptx_type_bytes(item->registers->type);
+    return !item->registers->vector && !item->component && (bytes == 4 || bytes == 8);
+  }
+  if (item->kind == BF_PTX_SYMBOL)
+    return item->symbol->kind == BF_PTX_SYMBOL_VARIABLE && !item->generic && !item->mask;
+  return item->kind == BF_PTX_INTEGER;
+}
+
+/* What makes an access one that no code here can hash. */
+static const char *refuse_access(const bf_ptx_instruction *instruction, bool reaches_generic) {
+  bf_touch touch = bf_rewrite_touch(instruction);
+  if (touch.kind == BF_TOUCH_NONE || touch.kind == BF_TOUCH_BARRIER)
+    return NULL;
+  if (touch.kind == BF_TOUCH_GENERIC && !reaches_generic)
+    return NULL;
+  const bf_ptx_operand *address = &instruction->operand[touch.operand];
+  if (!is_plain_address(address))
+    return "an address in a form that is not understood";
+  bool by_name = address->item[0].kind == BF_PTX_SYMBOL;
+  bool of_shared = by_name && address->item[0].symbol->variable->space == BF_PTX_SPACE_SHARED;
+  if (touch.kind == BF_TOUCH_GENERIC && (of_shared || address->item[0].kind == BF_PTX_INTEGER))
+    return "a generic access that names its address";
+  if (touch.kind == BF_TOUCH_SHARED && by_name && !of_shared)
+    return "a shared access to a variable that is not in shared memory";
+  if (touch.width_bytes == 0 || touch.width_bytes > BF_REWRITE_MOST_WIDTH_BYTES)
+    return "an access of unknown width";
+  return NULL;
+}
+
+const char *bf_rewrite_refusal(const bf_ptx_instruction *instruction, bool reaches_generic) {
+  const char *text = NULL;
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    if (refused[i].opcode == instruction->opcode)
+      return refused[i].text;
+  for (unsigned i = 0; !text && i < instruction->operands; i++)
+    text = refuse_operand(&instruction->operand[i]);
+  if (text)
+    return text;
+  if (bf_ptx_has(instruction, "shared::cluster") && !is_bulk(instruction))
+    return "shared memory of other blocks of a cluster";
+  if (instruction->opcode == BF_PTX_OP_CP && (text = refuse_copy(instruction)))
+    return text;
+  if (instruction->opcode == BF_PTX_OP_WMMA)
+    return refuse_matrix(instruction, reaches_generic);
+  bool touches = bf_rewrite_touch(instruction).kind != BF_TOUCH_NONE;
+  if (names_shared(instruction) && !touches && !is_bulk(instruction) &&
+      !only_names_shared(instruction->opcode))
+    return "an instruction on shared memory that is not understood";
+  return refuse_access(instruction, reaches_generic);
+}

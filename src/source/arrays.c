@@ -1,0 +1,317 @@
+/* Declarations of shared arrays, and uses of them. */
+#include "source/source.h"
+
+#include <string.h>
+
+enum { MOST_STATEMENTS = 2048 };
+
+static bool is_one_of(const bf_source *source, size_t index, const char *const *words) {
+  for (; *words; words++)
+    if (bf_source_is(source, index, *words))
+      return true;
+  return false;
+}
+
+static bool is_word(const bf_source *source, size_t index) {
+  return index < source->tokens && source->token[index].kind == BF_SOURCE_WORD;
+}
+
+/* ---- Where a declaration is ---- */
+
+/* The name of the function whose body starts with the { at index; tokens where it is none. */
+static size_t function_of(const bf_source *source, size_t index) {
+  static const char *const control[] = {"if", "for", "while", "switch", "catch", NULL};
+  if (index == 0 || !bf_source_is(source, index - 1, ")"))
+    return source->tokens;
+  size_t open = source->token[index - 1].partner;
+  bool is_name = open < index && open > 0 && is_word(source, open - 1) &&
+                 !is_one_of(source, open - 1, control);
+  return is_name ? open - 1 : source->tokens;
+}
+
+/* Finds the block and the function around a token: going back, passing what is closed. */
+static void find_scope(const bf_source *source, size_t index, bf_source_array *array) {
+  array->scope_end = array->function = source->tokens;
+  bool has_block = false;
+  for (size_t i = index; i-- > 0;) {
+    const bf_source_token *token = &source->token[i];
+    if (token->in_directive)
+      continue;
+    if (bf_source_is(source, i, "}") && token->partner < i) {
+      i = token->partner;
+    } else if (bf_source_is(source, i, "{")) {
+      array->has_open_scope |= token->partner == source->tokens;
+      if (!has_block)
+        array->scope_end = token->partner;
+      has_block = true;
+      size_t function = function_of(source, i);
+      if (function < source->tokens)
+        array->function = function;
+    }
+  }
+}
+
+/* The first token of the statement that holds index. */
+static size_t statement_start(const bf_source *source, size_t index) {
+  static const char *const ends[] = {";", "{", "}", NULL};
+  while (index > 0 && !source->token[index - 1].in_directive && !is_one_of(source, index - 1, ends))
+    index--;
+  return index;
+}
+
+/* ---- Declarations ---- */
+
+static void copy_word(const bf_source *source, size_t index, char name[BF_SOURCE_MOST_NAME]) {
+  const bf_source_token *token = &source->token[index];
+  snprintf(name, BF_SOURCE_MOST_NAME, "%.*s", (int)(token->size < 255 ? token->size : 255),
+           source->text + token->at);
+}
+
+/* Writes the tokens first to end-1 without qualifiers, words apart. */
+static void copy_type(const bf_source *source, size_t first, size_t end,
+                      char type[BF_SOURCE_MOST_NAME]) {
+  static const char *const qualifiers[] = {"__shared__", "extern",   "static", "volatile",
+                                           "const",      "typename", NULL};
+  static const char *const called[] = {"__align__", "alignas", "__attribute__", NULL};
+  bool after_word = false;
+  size_t size = 0;
+  type[0] = 0;
+  for (size_t i = first; i < end; i++) {
+    const bf_source_token *token = &source->token[i];
+    if (is_one_of(source, i, qualifiers))
+      continue;
+    if (is_one_of(source, i, called) && bf_source_is(source, i + 1, "(") &&
+        source->token[i + 1].partner < end) {
+      i = source->token[i + 1].partner;
+      continue;
+    }
+    bool is_name = token->kind == BF_SOURCE_WORD;
+    if (size + token->size + 2 > BF_SOURCE_MOST_NAME)
+      return;
+    if (after_word && is_name)
+      type[size++] = ' ';
+    memcpy(type + size, source->text + token->at, token->size);
+    size += token->size;
+    type[size] = 0;
+    after_word = is_name;
+  }
+}
+
+/* Reads the [..][..] behind a name; false where it has none, or they are not closed. */
+static bool read_dimensions(const bf_source *source, bf_source_array *array) {
+  array->end = array->token + 1;
+  while (bf_source_is(source, array->end, "[")) {
+    size_t close = source->token[array->end].partner;
+    if (close == source->tokens || array->dimensions == BF_SOURCE_MOST_DIMENSIONS)
+      return false;
+    array->is_open |= close == array->end + 1;
+    array->dimension[array->dimensions++] = array->end;
+    array->end = close + 1;
+  }
+  return array->dimensions > 0 &&
+         (bf_source_is(source, array->end, ";") || bf_source_is(source, array->end, ","));
+}
+
+/* Growing list of arrays in the arena. */
+typedef struct array_list {
+  bf_source_array *item;
+  size_t count, capacity;
+} array_list;
+
+static int add_array(bf_source *source, array_list *list, const bf_source_array *array,
+                     bf_diagnostic *diagnostic) {
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity ? 2 * list->capacity : 8;
+    bf_source_array *grown = bf_arena_alloc(&source->arena, capacity * sizeof *grown);
+    if (!grown)
+      return bf_no_memory(diagnostic);
+    if (list->count)
+      memcpy(grown, list->item, list->count * sizeof *grown);
+    list->item = grown;
+    list->capacity = capacity;
+  }
+  list->item[list->count++] = *array;
+  return BF_OK;
+}
+
+/* Adds the arrays that a statement with __shared__ at index declares. Statements with a { are
+ * passed over. */
+static int read_statement(bf_source *source, size_t index, array_list *list,
+                          bf_diagnostic *diagnostic) {
+  bf_source_array shared = {.statement = statement_start(source, index)};
+  size_t type_end = source->tokens;
+  find_scope(source, shared.statement, &shared);
+  for (size_t i = index + 1; i < source->tokens; i++) {
+    if (bf_source_is(source, i, ";") || bf_source_is(source, i, "{") ||
+        source->token[i].in_directive)
+      return BF_OK;
+    if (bf_source_is(source, i, "(") && source->token[i].partner < source->tokens) {
+      i = source->token[i].partner;
+      continue;
+    }
+    bf_source_array array = shared;
+    array.token = i;
+    if (!is_word(source, i) || source->token[i].size >= BF_SOURCE_MOST_NAME ||
+        !read_dimensions(source, &array))
+      continue;
+    type_end = type_end == source->tokens ? i : type_end;
+    copy_word(source, i, array.name);
+    copy_type(source, array.statement, type_end, array.type);
+    BF_TRY(add_array(source, list, &array, diagnostic));
+    i = array.end - 1;
+  }
+  return BF_OK;
+}
+
+int bf_source_arrays(bf_source *source, bf_source_array **list, size_t *count,
+                     bf_diagnostic *diagnostic) {
+  array_list found = {0};
+  size_t statements = 0;
+  for (size_t i = 0; i < source->tokens; i++)
+    if (bf_source_is(source, i, "__shared__") && !source->token[i].in_directive) {
+      if (++statements > MOST_STATEMENTS)
+        return bf_fail_file(diagnostic, BF_BAD_INPUT, source->file,
+                            "more than %d declarations in shared memory", MOST_STATEMENTS);
+      BF_TRY(read_statement(source, i, &found, diagnostic));
+    }
+  *list = found.item;
+  *count = found.count;
+  return BF_OK;
+}
+
+bool bf_source_function_lines(const bf_source *source, const bf_source_array *array,
+                              uint32_t *first, uint32_t *last) {
+  if (array->function >= source->tokens)
+    return false;
+  size_t parenthesis = source->token[array->function + 1].partner;
+  if (parenthesis + 1 >= source->tokens)
+    return false;
+  size_t close = source->token[parenthesis + 1].partner;
+  *first = source->token[array->function].line;
+  *last = close < source->tokens ? source->token[close].line : UINT32_MAX;
+  return true;
+}
+
+/* ---- Uses ---- */
+
+/* Whether the & at index takes an address, and is not the "and" of two values. */
+static bool is_address_of(const bf_source *source, size_t index) {
+  if (index == 0)
+    return true;
+  const bf_source_token *before = &source->token[index - 1];
+  static const char *const ends[] = {")", "]", NULL};
+  return before->kind == BF_SOURCE_MARK ? !is_one_of(source, index - 1, ends)
+                                        : bf_source_is(source, index - 1, "return");
+}
+
+/* Whether the & at index gives an element to an atomic function: atomicAdd(&name[..], ..). */
+static bool is_for_atomic(const bf_source *source, size_t index) {
+  if (index < 2 || !bf_source_is(source, index - 1, "(") || !is_word(source, index - 2))
+    return false;
+  const bf_source_token *name = &source->token[index - 2];
+  return name->size > 6 && memcmp(source->text + name->at, "atomic", 6) == 0;
+}
+
+static bool holds_directive(const bf_source *source, size_t first, size_t end) {
+  while (first < end && !source->token[first].in_directive)
+    first++;
+  return first < end;
+}
+
+/* What is wrong with a use of the array, or NULL. */
+static const char *fault_of(const bf_source *source, const bf_source_array *array,
+                            bf_source_use *use) {
+  static const char *const statements[] = {"return", "else", "do", "case", NULL};
+  size_t before = use->token - 1; /* a declaration stands before every use */
+  if (source->token[use->token].in_directive)
+    return "a directive names it";
+  if (is_word(source, before) && !is_one_of(source, before, statements))
+    return "its name is declared again";
+  if (bf_source_is(source, before, "&") && is_address_of(source, before) &&
+      !is_for_atomic(source, before))
+    return "the address of an element is taken";
+  use->end = use->token + 1;
+  for (unsigned i = 0; i < array->dimensions; i++) {
+    size_t close =
+        bf_source_is(source, use->end, "[") ? source->token[use->end].partner : source->tokens;
+    if (close == source->tokens)
+      return i ? "it is used with fewer subscripts" : "it is used as a pointer";
+    if (holds_directive(source, use->end, close))
+      return "a directive stands in a subscript";
+    use->subscript[i] = use->end;
+    use->end = close + 1;
+  }
+  return NULL;
+}
+
+/* Whether token index is the name of the array, and not a member of something. */
+static bool is_use(const bf_source *source, const bf_source_array *array, size_t index) {
+  static const char *const members[] = {".", "->", "::", NULL};
+  return source->token[index].kind == BF_SOURCE_WORD && bf_source_is(source, index, array->name) &&
+         !is_one_of(source, index - 1, members);
+}
+
+int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
+                   size_t *count, char problem[200], bf_diagnostic *diagnostic) {
+  size_t most = 0;
+  problem[0] = 0;
+  *count = 0;
+  for (size_t i = array->end; i < array->scope_end; i++)
+    most += is_use(source, array, i);
+  *list = bf_arena_alloc(&source->arena, (most + 1) * sizeof **list);
+  if (!*list)
+    return bf_no_memory(diagnostic);
+  if (array->has_open_scope)
+    snprintf(problem, 200, "the braces around it do not match");
+  for (size_t i = array->end; i < array->scope_end; i++) {
+    bf_source_use use = {.token = i};
+    if (!is_use(source, array, i))
+      continue;
+    const char *fault = fault_of(source, array, &use);
+    if (fault && !problem[0])
+      snprintf(problem, 200, "%s in line %u", fault, source->token[i].line);
+    if (!fault)
+      (*list)[(*count)++] = use;
+  }
+  return BF_OK;
+}
+
+void bf_source_use_lines(const bf_source *source, const bf_source_use *use, uint32_t *first,
+                         uint32_t *last) {
+  size_t end = use->end;
+  while (end < source->tokens && !bf_source_is(source, end, ";") &&
+         !bf_source_is(source, end, "{") && !bf_source_is(source, end, "}"))
+    end++;
+  *first = source->token[statement_start(source, use->token)].line;
+  *last = source->token[end < source->tokens ? end : use->end - 1].line;
+}
+
+bool bf_source_is_pure(const bf_source *source, size_t first, size_t end) {
+  static const char *const changes[] = {
+      "++", "--", "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", NULL};
+  static const char *const harmless[] = {"min", "max", "int", "unsigned", "size_t", NULL};
+  int depth = 0;
+  for (size_t i = first; i < end; i++) {
+    bool is_call =
+        is_word(source, i) && bf_source_is(source, i + 1, "(") && !is_one_of(source, i, harmless);
+    depth += bf_source_is(source, i, "(") - bf_source_is(source, i, ")");
+    bool is_list = depth == 0 && bf_source_is(source, i, ",");
+    if (is_call || is_list || is_one_of(source, i, changes) || source->token[i].in_directive)
+      return false;
+  }
+  return true;
+}
+
+bool bf_source_is_operand(const bf_source *source, size_t first, size_t end) {
+  for (size_t i = first; i < end; i++) {
+    const bf_source_token *token = &source->token[i];
+    bool opens = bf_source_is(source, i, "(") || bf_source_is(source, i, "[");
+    bool joins = bf_source_is(source, i, ".") || bf_source_is(source, i, "->") ||
+                 bf_source_is(source, i, "::");
+    if (opens && token->partner < end)
+      i = token->partner;
+    else if (token->kind != BF_SOURCE_WORD && token->kind != BF_SOURCE_NUMBER && !joins)
+      return false;
+  }
+  return true;
+}

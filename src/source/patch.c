@@ -1,0 +1,287 @@
+/* Edits of a source for the maps of its arrays. */
+#include "source/patch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void bf_patch_free(bf_patch *patch) {
+  free(patch->edit);
+  bf_arena_free(&patch->arena);
+  *patch = (bf_patch){0};
+}
+
+/* ---- Text of the source ---- */
+
+/* Bytes from token first to the end of token end-1. */
+static size_t span(const bf_source *source, size_t first, size_t end, size_t *at) {
+  *at = source->token[first].at;
+  return end > first ? source->token[end - 1].at + source->token[end - 1].size - *at : 0;
+}
+
+/* Adds the tokens first to end-1 on one line, as they are otherwise. */
+static void write_line(const bf_source *source, size_t first, size_t end, bf_text *text) {
+  size_t at, size = span(source, first, end, &at);
+  bool is_one_line = end > first && source->token[first].line == source->token[end - 1].line;
+  if (is_one_line) {
+    bf_text_add(text, source->text + at, size);
+    return;
+  }
+  for (size_t i = first; i < end; i++) {
+    const bf_source_token *token = &source->token[i];
+    if (i > first && token->at > token[-1].at + token[-1].size)
+      bf_text_puts(text, " ");
+    bf_text_add(text, source->text + token->at, token->size);
+  }
+}
+
+void bf_patch_write_before(const bf_source *source, const bf_source_use *use, bf_text *text) {
+  write_line(source, use->token, use->end, text);
+}
+
+/* The subscripts of a use as texts: as they are, and as operands. */
+typedef struct subscripts {
+  bf_text plain[BF_SOURCE_MOST_DIMENSIONS], operand[BF_SOURCE_MOST_DIMENSIONS];
+  const char *plain_text[BF_SOURCE_MOST_DIMENSIONS], *operand_text[BF_SOURCE_MOST_DIMENSIONS];
+} subscripts;
+
+/* False when memory is exhausted. */
+static bool fill_subscripts(const bf_source *source, const bf_source_use *use, unsigned count,
+                            subscripts *s) {
+  for (unsigned i = 0; i < count; i++) {
+    size_t first = use->subscript[i] + 1, end = source->token[use->subscript[i]].partner;
+    bool is_operand = bf_source_is_operand(source, first, end);
+    write_line(source, first, end, &s->plain[i]);
+    bf_text_puts(&s->operand[i], is_operand ? "" : "(");
+    write_line(source, first, end, &s->operand[i]);
+    bf_text_puts(&s->operand[i], is_operand ? "" : ")");
+    if (s->plain[i].failed || s->operand[i].failed)
+      return false;
+    s->plain_text[i] = s->plain[i].data ? s->plain[i].data : "";
+    s->operand_text[i] = s->operand[i].data ? s->operand[i].data : "";
+  }
+  return true;
+}
+
+static void free_subscripts(subscripts *s) {
+  for (unsigned i = 0; i < BF_SOURCE_MOST_DIMENSIONS; i++) {
+    bf_text_free(&s->plain[i]);
+    bf_text_free(&s->operand[i]);
+  }
+}
+
+void bf_patch_write_after(const bf_source *source, const bf_patch_array *array,
+                          const bf_source_use *use, bf_text *text) {
+  subscripts s = {0};
+  if (fill_subscripts(source, use, array->declared->dimensions, &s))
+    bf_index_write_element(&array->suggestion->map, array->array, array->macro, s.operand_text,
+                           s.plain_text, text);
+  else
+    text->failed = true;
+  free_subscripts(&s);
+}
+
+/* Elements that a flat padded array has more. */
+static uint64_t more_elements(const bf_patch_array *array) {
+  return array->suggestion->extra_bytes / array->array->element_bytes;
+}
+
+/* The dimension of the declaration that grows, or dimensions where none does, and by how much. */
+static unsigned grown_dimension(const bf_patch_array *array, uint64_t *by) {
+  const bf_index_map *map = &array->suggestion->map;
+  bool is_flat = array->declared->dimensions == 1;
+  *by = is_flat ? more_elements(array) : map->padded_by;
+  return !map->row_elements ? array->declared->dimensions : is_flat ? 0 : map->padded_dimension;
+}
+
+/* [dimension + by], or their sum where the dimension is one number. */
+static void write_grown(const bf_source *source, const bf_patch_array *array, size_t open,
+                        uint64_t by, bf_text *text) {
+  size_t first = open + 1, end = source->token[open].partner;
+  uint64_t number;
+  if (end == first + 1 && source->token[first].kind == BF_SOURCE_NUMBER &&
+      bf_source_value(source, array->declared, NULL, first, end, &number)) {
+    bf_text_addf(text, "%llu", (unsigned long long)(number + by));
+    return;
+  }
+  bool is_operand = bf_source_is_operand(source, first, end);
+  bf_text_puts(text, is_operand ? "" : "(");
+  write_line(source, first, end, text);
+  bf_text_addf(text, "%s + %llu", is_operand ? "" : ")", (unsigned long long)by);
+}
+
+void bf_patch_write_declaration(const bf_source *source, const bf_patch_array *array,
+                                bf_text *text) {
+  uint64_t by;
+  unsigned grown = grown_dimension(array, &by);
+  bf_text_puts(text, array->declared->name);
+  for (unsigned i = 0; i < array->declared->dimensions; i++) {
+    size_t open = array->declared->dimension[i];
+    bf_text_puts(text, "[");
+    if (i == grown)
+      write_grown(source, array, open, by, text);
+    else
+      write_line(source, open + 1, source->token[open].partner, text);
+    bf_text_puts(text, "]");
+  }
+}
+
+/* ---- Edits ---- */
+
+/* Adds an edit; text is emptied. */
+static int add_edit(bf_patch *patch, size_t at, size_t size, bf_text *text,
+                    bf_diagnostic *diagnostic) {
+  char *copy = text->failed ? NULL : bf_arena_copy(&patch->arena, text->data ? text->data : "");
+  bf_text_free(text);
+  if (copy && patch->edits == patch->capacity) {
+    size_t capacity = patch->capacity ? 2 * patch->capacity : 32;
+    bf_edit *grown = realloc(patch->edit, capacity * sizeof *grown);
+    if (!grown)
+      return bf_no_memory(diagnostic);
+    patch->edit = grown;
+    patch->capacity = capacity;
+  }
+  if (!copy)
+    return bf_no_memory(diagnostic);
+  patch->edit[patch->edits++] = (bf_edit){at, size, copy};
+  return BF_OK;
+}
+
+/* Defines the macro on a line of its own before the declaration. */
+static int add_macro(bf_patch *patch, const bf_patch_array *array, bf_diagnostic *diagnostic) {
+  const bf_source *source = patch->source;
+  size_t at = source->token[array->declared->statement].at, start = at;
+  while (start > 0 && (source->text[start - 1] == ' ' || source->text[start - 1] == '\t'))
+    start--;
+  bool is_first = start == 0 || source->text[start - 1] == '\n';
+  const char *line_end = memchr(source->text + at, '\n', source->size - at);
+  const char *eol = line_end && line_end > source->text && line_end[-1] == '\r' ? "\r\n" : "\n";
+  bf_text text = {0};
+  bf_text_puts(&text, is_first ? "" : eol);
+  bf_index_write_macro(&array->suggestion->map, array->macro, &text);
+  bf_text_puts(&text, eol);
+  return add_edit(patch, is_first ? start : at, 0, &text, diagnostic);
+}
+
+static int add_uses(bf_patch *patch, const bf_patch_array *array, const bf_source_use *use,
+                    size_t uses, bf_diagnostic *diagnostic) {
+  for (size_t i = 0; i < uses; i++) {
+    bf_text text = {0};
+    size_t at, size = span(patch->source, use[i].token, use[i].end, &at);
+    bf_patch_write_after(patch->source, array, &use[i], &text);
+    BF_TRY(add_edit(patch, at, size, &text, diagnostic));
+  }
+  return BF_OK;
+}
+
+static int add_dimension(bf_patch *patch, const bf_patch_array *array, bf_diagnostic *diagnostic) {
+  uint64_t by;
+  unsigned grown = grown_dimension(array, &by);
+  if (grown == array->declared->dimensions)
+    return BF_OK;
+  bf_text text = {0};
+  size_t open = array->declared->dimension[grown], at;
+  size_t size = span(patch->source, open + 1, patch->source->token[open].partner, &at);
+  write_grown(patch->source, array, open, by, &text);
+  return add_edit(patch, at, size, &text, diagnostic);
+}
+
+/* Why an array cannot be changed, whatever its uses are; or NULL. */
+static const char *obstacle(const bf_patch_array *array) {
+  const bf_index_map *map = &array->suggestion->map;
+  if (array->declared->is_open)
+    return "its size is given at launch, and not known to be whole rows of banks";
+  if (array->array->dimensions != array->declared->dimensions)
+    return "its dimensions are not known";
+  if (map->element_pad_bytes)
+    return "its element type would have to grow";
+  if (map->terms && array->suggestion->extra_bytes)
+    return "it would have to grow: its elements are no whole rows of banks";
+  return NULL;
+}
+
+/* The first use with a subscript that would be computed twice and must not be; or uses. */
+static size_t find_impure(const bf_source *source, const bf_patch_array *array,
+                          const bf_source_use *use, size_t uses) {
+  unsigned repeated = bf_index_repeated(&array->suggestion->map, array->array);
+  for (size_t i = 0; i < uses; i++)
+    for (unsigned k = 0; k < array->declared->dimensions; k++) {
+      size_t open = use[i].subscript[k];
+      if (repeated >> k & 1 && !bf_source_is_pure(source, open + 1, source->token[open].partner))
+        return i;
+    }
+  return uses;
+}
+
+static int compare_edits(const void *a, const void *b) {
+  const bf_edit *first = a, *second = b;
+  if (first->at != second->at)
+    return first->at < second->at ? -1 : 1;
+  return first->size < second->size ? -1 : first->size > second->size;
+}
+
+/* Whether two edits change the same bytes; they are sorted. */
+static bool has_overlap(const bf_patch *patch) {
+  size_t end = 0;
+  for (size_t i = 0; i < patch->edits; i++) {
+    if (patch->edit[i].at < end)
+      return true;
+    end = patch->edit[i].at + patch->edit[i].size;
+  }
+  return false;
+}
+
+/* Adds all edits of an array. */
+static int add_all(bf_patch *patch, const bf_patch_array *array, const bf_source_use *use,
+                   size_t uses, bf_diagnostic *diagnostic) {
+  const bf_index_map *map = &array->suggestion->map;
+  bool is_direct = bf_index_is_direct(map, array->array);
+  if (!is_direct)
+    BF_TRY(add_macro(patch, array, diagnostic));
+  if (!is_direct || map->terms)
+    BF_TRY(add_uses(patch, array, use, uses, diagnostic));
+  return add_dimension(patch, array, diagnostic);
+}
+
+int bf_patch_add(bf_patch *patch, const bf_patch_array *array, char problem[200],
+                 bf_diagnostic *diagnostic) {
+  bf_source_use *use;
+  size_t uses, before = patch->edits;
+  BF_TRY(bf_source_uses(patch->source, array->declared, &use, &uses, problem, diagnostic));
+  const char *reason = obstacle(array);
+  if (reason)
+    snprintf(problem, 200, "%s", reason);
+  size_t impure = problem[0] ? uses : find_impure(patch->source, array, use, uses);
+  if (impure < uses)
+    snprintf(problem, 200, "a subscript in line %u has an effect or calls a function",
+             patch->source->token[use[impure].token].line);
+  if (problem[0])
+    return BF_OK;
+  bf_edit *kept = malloc((before + 1) * sizeof *kept);
+  if (!kept)
+    return bf_no_memory(diagnostic);
+  if (before)
+    memcpy(kept, patch->edit, before * sizeof *kept);
+  int error = add_all(patch, array, use, uses, diagnostic);
+  if (patch->edits)
+    qsort(patch->edit, patch->edits, sizeof *patch->edit, compare_edits);
+  if (!error && has_overlap(patch)) {
+    snprintf(problem, 200, "its subscripts name an array that is changed too");
+    memcpy(patch->edit, kept, before * sizeof *kept);
+    patch->edits = before;
+  }
+  free(kept);
+  return error;
+}
+
+/* ---- The changed source ---- */
+
+void bf_patch_write_source(bf_patch *patch, bf_text *text) {
+  size_t at = 0;
+  for (size_t i = 0; i < patch->edits; i++) {
+    const bf_edit *edit = &patch->edit[i];
+    bf_text_add(text, patch->source->text + at, edit->at - at);
+    bf_text_puts(text, edit->text);
+    at = edit->at + edit->size;
+  }
+  bf_text_add(text, patch->source->text + at, patch->source->size - at);
+}

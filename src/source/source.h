@@ -1,0 +1,102 @@
+/* source: CUDA source as far as it must be understood to change the subscripts of shared
+ * arrays: words, declarations of __shared__ arrays, and every use of their names. It is no parser
+ * of C++: what it does not understand it says, and then nothing is changed. */
+#ifndef BF_SOURCE_H
+#define BF_SOURCE_H
+
+#include "base/base.h"
+
+/* ---- Words ---- */
+
+typedef enum bf_source_kind {
+  BF_SOURCE_WORD, /* identifier or keyword */
+  BF_SOURCE_NUMBER,
+  BF_SOURCE_LITERAL, /* string or character */
+  BF_SOURCE_MARK,    /* operator or punctuation, longest first: "->", "<<" */
+} bf_source_kind;
+
+typedef struct bf_source_token {
+  bf_source_kind kind;
+  bool in_directive; /* part of a line that starts with # */
+  uint32_t line;     /* from 1 */
+  size_t at, size;   /* bytes of the text */
+  size_t partner;    /* of a bracket: the one that closes or opens it; tokens: none */
+} bf_source_token;
+
+typedef struct bf_source {
+  bf_arena arena;
+  const char *file; /* borrowed, as is text */
+  const char *text;
+  size_t size;
+  bf_source_token *token;
+  size_t tokens;
+} bf_source;
+
+/* Cuts text into words; comments are passed over. BF_BAD_INPUT for NUL bytes and for a comment that
+ * does not end. */
+int bf_source_read(const char *file, const char *text, size_t size, bf_source **source,
+                   bf_diagnostic *diagnostic);
+void bf_source_free(bf_source *source);
+/* Whether token index is there and reads so. */
+bool bf_source_is(const bf_source *source, size_t index, const char *text);
+
+/* ---- Declarations ---- */
+
+enum { BF_SOURCE_MOST_DIMENSIONS = 8, BF_SOURCE_MOST_NAME = 256 };
+
+/* A declaration `__shared__ type name[a][b]`. */
+typedef struct bf_source_array {
+  size_t token;        /* its name */
+  size_t statement;    /* the first token of the declaration */
+  size_t end;          /* behind the last ] */
+  size_t scope_end;    /* the } of the block that it lives in, or the end of the file */
+  size_t function;     /* the name of the function around it; tokens: none */
+  bool is_open;        /* extern, [] */
+  bool has_open_scope; /* a { is not closed */
+  char name[BF_SOURCE_MOST_NAME];
+  char type[BF_SOURCE_MOST_NAME]; /* without qualifiers */
+  unsigned dimensions;
+  size_t dimension[BF_SOURCE_MOST_DIMENSIONS]; /* the [ of each */
+} bf_source_array;
+
+/* The arrays of a source, in order; list belongs to the source. */
+int bf_source_arrays(bf_source *source, bf_source_array **list, size_t *count,
+                     bf_diagnostic *diagnostic);
+/* First and last line of the function around an array; false where it is outside functions. */
+bool bf_source_function_lines(const bf_source *source, const bf_source_array *array,
+                              uint32_t *first, uint32_t *last);
+
+/* ---- Values ---- */
+
+/* The number that the tokens first to end-1 stand for: literals, + - * / % << >>, parentheses,
+ * macros, const and constexpr numbers, enumerators, and the template parameters of the array's
+ * function, whose arguments are those of readable (reduce<int, 64>; NULL: not known). False where
+ * it is not known. */
+bool bf_source_value(const bf_source *source, const bf_source_array *array, const char *readable,
+                     size_t first, size_t end, uint64_t *value);
+/* Bytes of a type of C or CUDA; 0 for others. */
+unsigned bf_source_type_bytes(const char *type);
+
+/* ---- Uses ---- */
+
+/* An element of an array: name[a][b] with all subscripts. */
+typedef struct bf_source_use {
+  size_t token;                                /* the name */
+  size_t end;                                  /* behind the last ] */
+  size_t subscript[BF_SOURCE_MOST_DIMENSIONS]; /* the [ of each */
+} bf_source_use;
+
+/* The uses of an array. Where one of them is not an element, problem says what and where. The list
+ * belongs to the source. */
+int bf_source_uses(bf_source *source, const bf_source_array *array, bf_source_use **list,
+                   size_t *count, char problem[200], bf_diagnostic *diagnostic);
+/* First and last line of the statement that a use stands in. */
+void bf_source_use_lines(const bf_source *source, const bf_source_use *use, uint32_t *first,
+                         uint32_t *last);
+/* Whether computing the tokens first to end-1 twice is the same as once, and a macro takes them as
+ * one argument. */
+bool bf_source_is_pure(const bf_source *source, size_t first, size_t end);
+/* Whether they can be an operand of any operator as they are. */
+bool bf_source_is_operand(const bf_source *source, size_t first, size_t end);
+
+#endif

@@ -1,0 +1,271 @@
+/* Numbers in CUDA source: dimensions of arrays, and sizes of types. */
+#include "source/source.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Definitions that are made of definitions are followed so far, and so many names in all. */
+enum { MOST_DEPTH = 16, MOST_LOOKUPS = 64 };
+
+typedef struct reading {
+  const bf_source *source;
+  const bf_source_array *array;
+  const char *readable;
+  size_t at, end;
+  unsigned depth;
+  unsigned *lookups; /* left */
+} reading;
+
+static bool read_sum(reading *r, uint64_t *value);
+
+static bool is_mark(const reading *r, const char *mark) {
+  return r->at < r->end && bf_source_is(r->source, r->at, mark);
+}
+
+/* ---- Names ---- */
+
+/* Whether two tokens read the same. */
+static bool is_same(const bf_source *source, size_t a, size_t b) {
+  const bf_source_token *first = &source->token[a], *second = &source->token[b];
+  return first->size == second->size &&
+         memcmp(source->text + first->at, source->text + second->at, first->size) == 0;
+}
+
+/* The value of the tokens first to end-1, one level deeper. */
+static bool read_inner(const reading *r, size_t first, size_t end, uint64_t *value) {
+  reading inner = *r;
+  inner.at = first;
+  inner.end = end;
+  inner.depth++;
+  return inner.depth < MOST_DEPTH && first < end && read_sum(&inner, value) && inner.at == end;
+}
+
+/* #define NAME ... where # is at index; false for other directives and names. */
+static bool read_macro(const reading *r, size_t name, size_t index, uint64_t *value) {
+  const bf_source *source = r->source;
+  const bf_source_token *token = source->token;
+  if (!bf_source_is(source, index, "#") || !bf_source_is(source, index + 1, "define") ||
+      index + 3 >= source->tokens || !is_same(source, index + 2, name))
+    return false;
+  size_t first = index + 3, end = first;
+  bool has_parameters = bf_source_is(source, first, "(") &&
+                        token[first].at == token[index + 2].at + token[index + 2].size;
+  while (end < source->tokens && token[end].in_directive && !bf_source_is(source, end, "#"))
+    end++;
+  return !has_parameters && read_inner(r, first, end, value);
+}
+
+/* Whether the statement that token index is in starts as that of a constant. */
+static bool is_constant(const bf_source *source, size_t index) {
+  enum { MOST_WORDS = 8 };
+  for (size_t i = index, words = 0; i-- > 0 && words < MOST_WORDS; words++) {
+    if (bf_source_is(source, i, "const") || bf_source_is(source, i, "constexpr") ||
+        bf_source_is(source, i, "enum"))
+      return true;
+    if (bf_source_is(source, i, ";") || bf_source_is(source, i, "}"))
+      return false;
+  }
+  return false;
+}
+
+/* constexpr int NAME = ...; or enum { NAME = ... } where NAME is at index. */
+static bool read_constant(const reading *r, size_t name, size_t index, uint64_t *value) {
+  const bf_source *source = r->source;
+  if (source->token[index].in_directive || !is_same(source, index, name) ||
+      !bf_source_is(source, index + 1, "=") || !is_constant(source, index))
+    return false;
+  size_t end = index + 2;
+  while (end < source->tokens && !bf_source_is(source, end, ";") &&
+         !bf_source_is(source, end, ",") && !bf_source_is(source, end, "}"))
+    end++;
+  return read_inner(r, index + 2, end, value);
+}
+
+/* ---- Template arguments ---- */
+
+/* Argument number index of reduce<int, 64>, if it is a number. */
+static bool template_argument(const char *readable, unsigned index, uint64_t *value) {
+  const char *at = readable ? strchr(readable, '<') : NULL;
+  int depth = 0;
+  for (at = at ? at + 1 : NULL; at && *at && index > 0; at++) {
+    depth += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
+    if (depth < 0)
+      return false;
+    index -= *at == ',' && depth == 0;
+  }
+  while (at && *at == ' ')
+    at++;
+  return at && isdigit((unsigned char)*at) && bf_parse_number(&at, value);
+}
+
+/* Whether name is a template parameter of the array's function, and which value it has. */
+static bool read_parameter(const reading *r, size_t name, uint64_t *value) {
+  const bf_source *source = r->source;
+  size_t first = r->array->function;
+  if (first >= source->tokens)
+    return false;
+  while (first > 0 && !bf_source_is(source, first - 1, ";") &&
+         !bf_source_is(source, first - 1, "}") && !bf_source_is(source, first - 1, "{"))
+    first--;
+  while (first < r->array->function && !bf_source_is(source, first, "template"))
+    first++;
+  unsigned index = 0;
+  for (size_t i = first + 2; i < r->array->function && !bf_source_is(source, i, ">"); i++) {
+    bool ends = bf_source_is(source, i + 1, ",") || bf_source_is(source, i + 1, ">") ||
+                bf_source_is(source, i + 1, "=");
+    if (ends && is_same(source, i, name))
+      return template_argument(r->readable, index, value);
+    index += bf_source_is(source, i, ",");
+  }
+  return false;
+}
+
+/* The value of a name. Definitions that differ leave it unknown. */
+static bool read_name(const reading *r, size_t name, uint64_t *value) {
+  bool is_found = false;
+  if (*r->lookups == 0)
+    return false;
+  --*r->lookups;
+  if (read_parameter(r, name, value))
+    return true;
+  for (size_t i = 0; i < r->source->tokens; i++) {
+    uint64_t found;
+    if (!read_macro(r, name, i, &found) && !read_constant(r, name, i, &found))
+      continue;
+    if (is_found && found != *value)
+      return false;
+    *value = found;
+    is_found = true;
+  }
+  return is_found;
+}
+
+/* ---- Expressions ---- */
+
+static bool read_number(const reading *r, uint64_t *value) {
+  const bf_source_token *token = &r->source->token[r->at];
+  char digits[32];
+  size_t size = 0;
+  for (size_t i = 0; i < token->size && size < sizeof digits - 1; i++)
+    if (r->source->text[token->at + i] != '\'')
+      digits[size++] = r->source->text[token->at + i];
+  digits[size] = 0;
+  const char *end = digits;
+  if ((digits[0] == '0' && isdigit((unsigned char)digits[1])) || !bf_parse_number(&end, value))
+    return false;
+  return end[strspn(end, "uUlL")] == 0;
+}
+
+static bool read_primary(reading *r, uint64_t *value) {
+  if (r->at >= r->end)
+    return false;
+  const bf_source_token *token = &r->source->token[r->at];
+  if (is_mark(r, "(")) {
+    r->at++;
+    if (++r->depth >= MOST_DEPTH || !read_sum(r, value) || !is_mark(r, ")"))
+      return false;
+    r->depth--;
+    r->at++;
+    return true;
+  }
+  bool is_known = token->kind == BF_SOURCE_NUMBER ? read_number(r, value)
+                  : token->kind == BF_SOURCE_WORD ? read_name(r, r->at, value)
+                                                  : false;
+  r->at++;
+  return is_known;
+}
+
+static bool read_product(reading *r, uint64_t *value) {
+  if (!read_primary(r, value))
+    return false;
+  while (is_mark(r, "*") || is_mark(r, "/") || is_mark(r, "%")) {
+    char mark = r->source->text[r->source->token[r->at++].at];
+    uint64_t right;
+    if (!read_primary(r, &right) || (mark != '*' && right == 0))
+      return false;
+    *value = mark == '*' ? *value * right : mark == '/' ? *value / right : *value % right;
+  }
+  return true;
+}
+
+static bool read_terms(reading *r, uint64_t *value) {
+  if (!read_product(r, value))
+    return false;
+  while (is_mark(r, "+") || is_mark(r, "-")) {
+    bool is_plus = is_mark(r, "+");
+    uint64_t right;
+    r->at++;
+    if (!read_product(r, &right) || (!is_plus && right > *value))
+      return false;
+    *value = is_plus ? *value + right : *value - right;
+  }
+  return true;
+}
+
+static bool read_sum(reading *r, uint64_t *value) {
+  if (!read_terms(r, value))
+    return false;
+  while (is_mark(r, "<<") || is_mark(r, ">>")) {
+    bool is_left = is_mark(r, "<<");
+    uint64_t right;
+    r->at++;
+    if (!read_terms(r, &right) || right > 63)
+      return false;
+    *value = is_left ? *value << right : *value >> right;
+  }
+  return true;
+}
+
+bool bf_source_value(const bf_source *source, const bf_source_array *array, const char *readable,
+                     size_t first, size_t end, uint64_t *value) {
+  unsigned lookups = MOST_LOOKUPS;
+  reading r = {.source = source,
+               .array = array,
+               .readable = readable,
+               .at = first,
+               .end = end,
+               .lookups = &lookups};
+  return first < end && read_sum(&r, value) && r.at == end;
+}
+
+/* ---- Types ---- */
+
+/* Bytes of a scalar of C, and of those that CUDA makes vectors of: float4, ushort2. */
+static const struct {
+  const char *name;
+  unsigned bytes;
+} scalars[] = {{"char", 1},           {"signed char", 1},
+               {"unsigned char", 1},  {"bool", 1},
+               {"int8_t", 1},         {"uint8_t", 1},
+               {"uchar", 1},          {"short", 2},
+               {"unsigned short", 2}, {"int16_t", 2},
+               {"uint16_t", 2},       {"ushort", 2},
+               {"half", 2},           {"__half", 2},
+               {"__nv_bfloat16", 2},  {"int", 4},
+               {"unsigned", 4},       {"unsigned int", 4},
+               {"uint", 4},           {"float", 4},
+               {"int32_t", 4},        {"uint32_t", 4},
+               {"half2", 4},          {"__half2", 4},
+               {"__nv_bfloat162", 4}, {"double", 8},
+               {"long long", 8},      {"long", 8},
+               {"unsigned long", 8},  {"unsigned long long", 8},
+               {"int64_t", 8},        {"uint64_t", 8},
+               {"size_t", 8},         {"longlong", 8},
+               {"ulonglong", 8},      {"ulong", 8}};
+
+static unsigned scalar_bytes(const char *name, size_t length) {
+  for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
+    if (strlen(scalars[i].name) == length && strncmp(scalars[i].name, name, length) == 0)
+      return scalars[i].bytes;
+  return 0;
+}
+
+unsigned bf_source_type_bytes(const char *type) {
+  size_t length = strlen(type);
+  unsigned bytes = scalar_bytes(type, length);
+  if (bytes || length < 2 || type[length - 1] < '1' || type[length - 1] > '4' ||
+      !isalpha((unsigned char)type[length - 2]))
+    return bytes;
+  return scalar_bytes(type, length - 1) * (unsigned)(type[length - 1] - '0');
+}

@@ -1,0 +1,246 @@
+/* Values whose bits are XORs of bits of one unknown address. Shifts, masks, XOR and sums without
+ * unknown carries keep that form; whatever leaves it becomes unknown, with the reason. */
+#include "verify/inner.h"
+
+#include <string.h>
+
+static uint64_t low_bits(unsigned count) { return bf_gf2_low_bits(count); }
+
+bf_verify_bits bf_verify_unknown(const char *why) { return (bf_verify_bits){.unknown = why}; }
+
+bf_verify_bits bf_verify_constant(uint64_t value, unsigned width) {
+  return (bf_verify_bits){.width = width, .constant = value & low_bits(width)};
+}
+
+/* The bits of base + offset that are 0: those of the base below the lowest bit of the offset. */
+static uint64_t own_zeros(const bf_verify_atom *atom) {
+  return atom->offset ? atom->zeros & low_bits((unsigned)__builtin_ctzll(atom->offset))
+                      : atom->zeros;
+}
+
+/* Row i of an atom's own value. */
+static uint64_t own_row(const bf_verify_atom *atom, unsigned i) {
+  return i < atom->width && !(own_zeros(atom) >> i & 1) ? (uint64_t)1 << i : 0;
+}
+
+bf_verify_bits bf_verify_atom_bits(const bf_verify_atom *atom) {
+  bf_verify_bits bits = {.width = atom->width, .atom = *atom};
+  for (unsigned i = 0; i < atom->width; i++)
+    bits.row[i] = own_row(atom, i);
+  return bits;
+}
+
+bool bf_verify_is_constant(const bf_verify_bits *bits) {
+  uint64_t any = 0;
+  for (unsigned i = 0; i < bits->width; i++)
+    any |= bits->row[i];
+  return !bits->unknown && !any;
+}
+
+/* The bits that are 0 whatever the address. */
+static uint64_t zeros(const bf_verify_bits *bits) {
+  uint64_t mask = 0;
+  for (unsigned i = 0; i < bits->width; i++)
+    if (!bits->row[i])
+      mask |= (uint64_t)1 << i;
+  return mask & ~bits->constant;
+}
+
+/* Whether bits from `from` on are the atom's own, but for ones where the atom has zeros, and those
+ * below depend on nothing from there on: then adding a multiple of 1 << from to the atom adds the
+ * same to bits. */
+static bool is_own_from(const bf_verify_bits *bits, unsigned from) {
+  uint64_t own = own_zeros(&bits->atom);
+  for (unsigned i = 0; i < from; i++)
+    if (bits->row[i] & ~low_bits(from))
+      return false;
+  for (unsigned i = from; i < bits->width; i++)
+    if (i >= bits->atom.width || bits->row[i] != own_row(&bits->atom, i) ||
+        (bits->constant & ~own) >> i & 1)
+      return false;
+  return true;
+}
+
+/* base + offset, where the lowest bits of the offset that only meet zeros of the base become a
+ * constant. The same sum has the same form, however it was reached. */
+static bf_verify_bits sum_of(bf_verify_atom atom, uint64_t offset) {
+  uint64_t carries = offset & ~atom.zeros & low_bits(atom.width);
+  unsigned from = carries ? (unsigned)__builtin_ctzll(carries) : 64;
+  atom.offset = from < 64 ? offset & low_bits(atom.width) & ~low_bits(from) : 0;
+  bf_verify_bits sum = bf_verify_atom_bits(&atom);
+  sum.constant = offset & low_bits(atom.width) & low_bits(from);
+  return sum;
+}
+
+bf_verify_bits bf_verify_add(const bf_verify_bits *bits, uint64_t addend) {
+  bf_verify_bits sum = *bits;
+  addend &= low_bits(bits->width);
+  if (bits->unknown || !addend)
+    return sum;
+  if (bf_verify_is_constant(bits))
+    return bf_verify_constant(bits->constant + addend, bits->width);
+  if (bits->width == bits->atom.width && is_own_from(bits, 0)) {
+    sum = sum_of(bits->atom, bits->atom.offset + bits->constant + addend);
+    sum.is_offset = bits->is_offset;
+    sum.only_shared = bits->only_shared;
+    return sum;
+  }
+  uint64_t carries = addend & ~zeros(bits);
+  unsigned from = carries ? (unsigned)__builtin_ctzll(carries) : 64;
+  if (from < 64) {
+    uint64_t high = ~low_bits(from);
+    if (!is_own_from(bits, from))
+      return bf_verify_unknown("an addition whose carries are not known");
+    sum.atom.offset += (addend & high) + (bits->constant & high);
+    sum.atom.offset &= low_bits(sum.atom.width);
+    sum.constant &= ~high;
+    for (unsigned i = from; i < sum.width; i++)
+      sum.row[i] = own_row(&sum.atom, i);
+  }
+  sum.constant |= addend & low_bits(from);
+  return sum;
+}
+
+bf_verify_bits bf_verify_shift(const bf_verify_bits *bits, int left) {
+  bf_verify_bits shifted = *bits;
+  if (bits->unknown)
+    return shifted;
+  memset(shifted.row, 0, sizeof shifted.row);
+  for (int i = 0; i < (int)bits->width; i++)
+    if (i - left >= 0 && i - left < (int)bits->width)
+      shifted.row[i] = bits->row[i - left];
+  shifted.constant = left >= 0 ? bits->constant << left : bits->constant >> -left;
+  shifted.constant &= low_bits(bits->width);
+  return shifted;
+}
+
+static bool same_atom(const bf_verify_atom *a, const bf_verify_atom *b) {
+  return a->base == b->base && a->number == b->number && a->variable == b->variable &&
+         a->width == b->width && a->offset == b->offset;
+}
+
+/* The address that all inputs but constants depend on, in *result; false where there are two. */
+static bool find_atom(const bf_verify_bits *const input[3], bf_verify_bits *result) {
+  for (unsigned i = 0; i < 3; i++) {
+    if (bf_verify_is_constant(input[i]))
+      continue;
+    if (result->atom.base && !same_atom(&result->atom, &input[i]->atom))
+      return false;
+    result->atom = input[i]->atom;
+    result->is_offset = input[i]->is_offset;
+  }
+  return true;
+}
+
+/* One bit of bf_verify_table: as a polynomial over GF(2) of the inputs that vary there, it must
+ * have no products. Coefficient x belongs to the product of the inputs that have a bit in x. */
+static bool table_bit(const bf_verify_bits *const input[3], unsigned bit, unsigned table,
+                      bf_verify_bits *result) {
+  unsigned coefficient[8], constant = 0, varying = 0, place[3];
+  const uint64_t *row[3];
+  for (unsigned i = 0; i < 3; i++) {
+    constant |= (unsigned)(input[i]->constant >> bit & 1) << (2 - i);
+    if (input[i]->row[bit]) {
+      place[varying] = 2 - i;
+      row[varying++] = &input[i]->row[bit];
+    }
+  }
+  for (unsigned x = 0; x < 1u << varying; x++) {
+    unsigned index = constant;
+    for (unsigned i = 0; i < varying; i++)
+      index ^= (x >> i & 1) << place[i];
+    coefficient[x] = table >> index & 1;
+  }
+  for (unsigned i = 0; i < varying; i++)
+    for (unsigned x = 0; x < 1u << varying; x++)
+      if (x >> i & 1)
+        coefficient[x] ^= coefficient[x ^ 1u << i];
+  for (unsigned x = 1; x < 1u << varying; x++)
+    if (x & (x - 1) && coefficient[x])
+      return false;
+  for (unsigned i = 0; i < varying; i++)
+    if (coefficient[1u << i])
+      result->row[bit] ^= *row[i];
+  result->constant |= (uint64_t)coefficient[0] << bit;
+  return true;
+}
+
+bf_verify_bits bf_verify_table(const bf_verify_bits *a, const bf_verify_bits *b,
+                               const bf_verify_bits *c, unsigned table) {
+  const bf_verify_bits *const input[3] = {a, b, c};
+  bf_verify_bits result = {.width = a->width};
+  for (unsigned i = 0; i < 3; i++) {
+    if (input[i]->unknown)
+      return *input[i];
+    result.only_shared |= input[i]->only_shared;
+  }
+  if (!find_atom(input, &result))
+    return bf_verify_unknown("a mixture of two addresses");
+  for (unsigned bit = 0; bit < a->width; bit++)
+    if (!table_bit(input, bit, table, &result))
+      return bf_verify_unknown("a function of the address that is no XOR of its bits");
+  return result;
+}
+
+bf_verify_bits bf_verify_resize(const bf_verify_bits *bits, unsigned width) {
+  bf_verify_bits result = *bits;
+  if (bits->unknown)
+    return result;
+  for (unsigned i = width; i < bits->width; i++)
+    result.row[i] = 0;
+  result.constant &= low_bits(width);
+  result.width = width;
+  return result;
+}
+
+/* What cvta.to.shared makes of a generic address: the bits inside the window. */
+bf_verify_bits bf_verify_to_offset(const bf_verify_bits *bits) {
+  if (bits->unknown)
+    return *bits;
+  if (bits->is_offset)
+    return bf_verify_unknown("cvta.to.shared of a shared address");
+  bf_verify_bits result = bf_verify_resize(bits, BF_VERIFY_WINDOW_BITS);
+  result.width = bits->width;
+  result.is_offset = result.only_shared = true;
+  return result;
+}
+
+/* The way back: bits above the window's size are those of the address it came from. */
+bf_verify_bits bf_verify_to_generic(const bf_verify_bits *bits) {
+  if (bits->unknown)
+    return *bits;
+  if (!bits->is_offset || bits->width < bits->atom.width)
+    return bf_verify_unknown("cvta.shared of something that did not come from cvta.to.shared");
+  bf_verify_bits result = *bits;
+  for (unsigned i = BF_VERIFY_WINDOW_BITS; i < bits->width; i++) {
+    if (result.row[i] || result.constant >> i & 1)
+      return bf_verify_unknown("cvta.shared of an address beyond shared memory");
+    result.row[i] = own_row(&bits->atom, i);
+  }
+  result.is_offset = false;
+  return result;
+}
+
+bf_verify_bits bf_verify_hashed(const bf_verify_bits *bits, const bf_hash *hash) {
+  bf_verify_bits result = *bits;
+  if (bits->unknown)
+    return result;
+  for (unsigned i = 0; i < BF_VERIFY_BANK_BITS; i++) {
+    uint64_t read = hash->forward.row[i];
+    unsigned to = BF_VERIFY_WORD_BIT + i;
+    result.row[to] = 0;
+    result.constant &= ~((uint64_t)1 << to);
+    result.constant |= (uint64_t)bf_gf2_parity(bits->constant >> BF_VERIFY_WORD_BIT & read) << to;
+    for (unsigned from = 0; from + BF_VERIFY_WORD_BIT < bits->width; from++)
+      if (read >> from & 1)
+        result.row[to] ^= bits->row[from + BF_VERIFY_WORD_BIT];
+  }
+  return result;
+}
+
+bool bf_verify_same_bits(const bf_verify_bits *a, const bf_verify_bits *b) {
+  if (a->unknown || b->unknown || a->width != b->width || a->is_offset != b->is_offset ||
+      a->constant != b->constant || memcmp(a->row, b->row, sizeof a->row))
+    return false;
+  return bf_verify_is_constant(a) || same_atom(&a->atom, &b->atom);
+}

@@ -1,0 +1,51 @@
+/* Clones: a function that kernels with different hashes call can stand in the rewritten module
+ * several times, under its name with "__bankfold_" and a number behind it. */
+#include "verify/inner.h"
+
+#include <string.h>
+
+static const char mark[] = "__bankfold_";
+
+bool bf_verify_is_clone_name(const char *name, const char *of) {
+  size_t size = strlen(of);
+  if (strncmp(name, of, size) || strncmp(name + size, mark, sizeof mark - 1))
+    return false;
+  const char *digits = name + size + sizeof mark - 1;
+  return *digits && !digits[strspn(digits, "0123456789")];
+}
+
+/* The function with a body of which the name is that of a clone, or NULL. */
+static const bf_ptx_function *cloned_function(const bf_ptx_module *original, const char *name) {
+  for (const bf_ptx_item *item = original->first; item; item = item->next)
+    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->has_body &&
+        bf_verify_is_clone_name(name, item->function->name))
+      return item->function;
+  return NULL;
+}
+
+/* Whether the module has anything of that name. */
+static bool has_name(const bf_ptx_module *module, const char *name) {
+  for (const bf_ptx_item *item = module->first; item; item = item->next)
+    if ((item->kind == BF_PTX_ITEM_FUNCTION && !strcmp(item->function->name, name)) ||
+        (item->kind == BF_PTX_ITEM_VARIABLE && !strcmp(item->variable->name, name)) ||
+        (item->kind == BF_PTX_ITEM_ALIAS && !strcmp(item->alias[0], name)))
+      return true;
+  return false;
+}
+
+bool bf_verify_is_clone(const bf_ptx_module *original, const bf_ptx_function *function,
+                        const char **why) {
+  *why = NULL;
+  if (!strstr(function->name, mark) || has_name(original, function->name))
+    return false;
+  const bf_ptx_function *of = cloned_function(original, function->name);
+  if (!of)
+    return false;
+  if (of->is_entry)
+    *why = "a clone of a kernel";
+  else if (!bf_verify_same_form(of, function))
+    *why = "a clone with other parameters than its original";
+  else if (function->linkage != BF_PTX_PRIVATE)
+    *why = "a clone that other modules can see";
+  return true;
+}

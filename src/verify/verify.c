@@ -1,0 +1,388 @@
+/* Modules, kernels and the functions they call. A kernel is unchanged, or hashed as a whole: then
+ * every function that it can reach is judged by its scheme of hashes. */
+#include "verify/inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A pair of functions that was judged by a scheme (NULL: as unchanged), so that it is done once. */
+typedef struct judgement {
+  struct judgement *next;
+  const bf_ptx_function *original, *rewritten;
+  const bf_verify_scheme *scheme;
+  const bf_verify_pair *calls;
+  bool is_good;
+} judgement;
+
+typedef struct bf_verify_job {
+  const bf_ptx_module *original, *rewritten;
+  bf_verify_result *result;
+  bf_verify_twin *twins; /* variables of the module */
+  judgement *judged;
+  bool is_moved; /* some shared variable of the module has another size or alignment */
+  bool is_trial; /* findings are not kept */
+  bool no_memory;
+} bf_verify_job;
+
+bf_arena *bf_verify_arena(bf_verify_job *job) { return &job->result->arena; }
+
+bool bf_verify_is_moved(const bf_verify_job *job) { return job->is_moved; }
+
+/* ---- Findings ---- */
+
+/* Room for one more finding; the list doubles. */
+static bool grow_findings(bf_verify_result *result) {
+  if (result->findings & (result->findings - 1))
+    return true;
+  unsigned capacity = result->findings ? 2 * result->findings : 1;
+  bf_verify_finding *list = bf_arena_alloc(&result->arena, capacity * sizeof *list);
+  if (!list)
+    return false;
+  if (result->findings)
+    memcpy(list, result->finding, result->findings * sizeof *list);
+  result->finding = list;
+  return true;
+}
+
+bool bf_verify_find(bf_verify_job *job, const char *kernel, uint64_t line, const char *format,
+                    ...) {
+  char text[512];
+  va_list arguments;
+  if (job->is_trial)
+    return true;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  char *copy = bf_arena_copy(&job->result->arena, text);
+  if (!copy || !grow_findings(job->result)) {
+    job->no_memory = true;
+    return false;
+  }
+  job->result->finding[job->result->findings++] = (bf_verify_finding){line, kernel, copy};
+  return true;
+}
+
+/* ---- Variables ---- */
+
+const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_variable *rewritten,
+                               bool rows) {
+  if (original->space != BF_PTX_SPACE_SHARED || rewritten->space != BF_PTX_SPACE_SHARED || !rows)
+    return bf_verify_same_variable(original, rewritten) ? NULL
+                                                        : "a variable differs from the original";
+  if (!bf_verify_same_text(original->name, rewritten->name) ||
+      original->linkage != rewritten->linkage || original->initialiser || rewritten->initialiser ||
+      !bf_verify_same_text(original->attribute, rewritten->attribute))
+    return "a variable differs from the original";
+  if (original->linkage == BF_PTX_EXTERN && original->bytes)
+    return "a shared variable of another module";
+  if (!bf_ptx_type_bytes(rewritten->type))
+    return "a shared variable has another type than bytes or numbers";
+  if (!original->bytes != !rewritten->bytes || rewritten->bytes < original->bytes)
+    return "a shared variable is smaller than in the original";
+  if (rewritten->bytes % BF_VERIFY_ROW_BYTES)
+    return "a shared variable is not padded to whole rows";
+  if (bf_verify_variable_zero_bits(rewritten) < BF_VERIFY_WORD_BIT + BF_VERIFY_BANK_BITS)
+    return "a shared variable is not aligned to rows";
+  if (bf_verify_variable_zero_bits(rewritten) < bf_verify_variable_zero_bits(original))
+    return "a shared variable is less aligned than in the original";
+  return NULL;
+}
+
+/* A shared variable of the module may have grown, whether or not a kernel needs it to; what a
+ * hashed kernel needs is checked with the kernel. */
+static const char *judge_module_variable(const bf_ptx_variable *original,
+                                         const bf_ptx_variable *rewritten) {
+  if (bf_verify_same_variable(original, rewritten))
+    return NULL;
+  return bf_verify_variable(original, rewritten, original->space == BF_PTX_SPACE_SHARED);
+}
+
+/* Whether the operand, or a part of it, names the variable. */
+static bool names(const bf_ptx_operand *operand, const bf_ptx_variable *variable) {
+  if (operand->kind == BF_PTX_SYMBOL)
+    return operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE && operand->symbol->variable == variable;
+  if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+      operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
+    for (unsigned i = 0; i < operand->count; i++)
+      if (names(&operand->item[i], variable))
+        return true;
+  return false;
+}
+
+static bool function_names(const bf_ptx_function *function, const bf_ptx_variable *variable) {
+  for (uint32_t i = 0; i < function->instructions; i++)
+    for (unsigned j = 0; j < function->instruction[i]->operands; j++)
+      if (names(&function->instruction[i]->operand[j], variable))
+        return true;
+  return false;
+}
+
+/* Variables of the module that a function names must be whole rows where they are hashed. */
+static bool judge_rows(bf_verify_job *job, const char *kernel, const bf_verify_scheme *scheme,
+                       const bf_ptx_function *rewritten) {
+  bool is_good = true;
+  for (const bf_verify_twin *twin = job->twins; twin; twin = twin->next) {
+    if (twin->rewritten->space != BF_PTX_SPACE_SHARED ||
+        !bf_verify_hash_of_variable(scheme, twin->original) ||
+        !function_names(rewritten, twin->rewritten))
+      continue;
+    const char *why = bf_verify_variable(twin->original, twin->rewritten, true);
+    is_good &= !why;
+    if (why)
+      bf_verify_find(job, kernel, twin->rewritten->line, "%s: %s", why, twin->rewritten->name);
+  }
+  return is_good;
+}
+
+/* ---- Functions ---- */
+
+/* Whether a rewritten function may stand for the original: it has its name or is its clone. */
+static bool may_stand_for(const bf_ptx_function *rewritten, const bf_ptx_function *original) {
+  return rewritten && rewritten->has_body &&
+         (bf_verify_same_signature(original, rewritten) ||
+          (bf_verify_is_clone_name(rewritten->name, original->name) &&
+           bf_verify_same_form(original, rewritten)));
+}
+
+/* Judges a pair of functions by themselves. */
+static int judge_pair(bf_verify_job *job, const char *kernel, const bf_verify_scheme *scheme,
+                      judgement *entry) {
+  if (!may_stand_for(entry->rewritten, entry->original)) {
+    bf_verify_find(job, kernel, 0, "another function in place of %s", entry->original->name);
+    return job->no_memory ? BF_NO_MEMORY : BF_OK;
+  }
+  bf_verify_body body = {.job = job,
+                         .kernel = kernel,
+                         .original = entry->original,
+                         .rewritten = entry->rewritten,
+                         .scheme = scheme,
+                         .twins = job->twins};
+  BF_TRY(bf_verify_compare(job->rewritten, &body));
+  entry->is_good = !body.failed && (!scheme || judge_rows(job, kernel, scheme, entry->rewritten));
+  entry->calls = body.calls;
+  job->result->accesses_hashed += body.hashed;
+  job->result->accesses_exempt += body.exempt;
+  return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+/* What was found of a pair under the scheme before, or NULL. */
+static const judgement *find_judged(const bf_verify_job *job, const bf_verify_pair *pair,
+                                    const bf_verify_scheme *scheme) {
+  for (const judgement *entry = job->judged; entry; entry = entry->next)
+    if (entry->original == pair->original && entry->rewritten == pair->rewritten &&
+        bf_verify_same_scheme(entry->scheme, scheme))
+      return entry;
+  return NULL;
+}
+
+/* Judges a pair; findings of pairs judged before are not repeated. */
+static int judge_once(bf_verify_job *job, const char *kernel, const bf_verify_pair *pair,
+                      const bf_verify_scheme *scheme, const judgement **found) {
+  *found = find_judged(job, pair, scheme);
+  if (*found)
+    return BF_OK;
+  judgement *entry = bf_arena_alloc(&job->result->arena, sizeof *entry);
+  if (!entry)
+    return BF_NO_MEMORY;
+  *entry = (judgement){job->judged, pair->original, pair->rewritten, scheme, NULL, false};
+  BF_TRY(judge_pair(job, kernel, scheme, entry));
+  *found = job->judged = entry;
+  return BF_OK;
+}
+
+/* Appends a copy of a pair to the list, unless it is there. */
+static int add_pair(bf_arena *arena, bf_verify_pair *first, const bf_verify_pair *pair) {
+  bf_verify_pair *last = first;
+  for (;; last = last->next) {
+    if (last->original == pair->original && last->rewritten == pair->rewritten)
+      return BF_OK;
+    if (!last->next)
+      break;
+  }
+  last->next = bf_arena_alloc(arena, sizeof *last);
+  if (!last->next)
+    return BF_NO_MEMORY;
+  *last->next = (bf_verify_pair){NULL, pair->original, pair->rewritten};
+  return BF_OK;
+}
+
+/* Judges a function and all it can reach. */
+static int judge_reachable(bf_verify_job *job, const char *kernel, const bf_ptx_function *original,
+                           const bf_verify_scheme *scheme, bool *is_good) {
+  bf_verify_pair first = {NULL, original, bf_ptx_find(job->rewritten, original->name)};
+  *is_good = true;
+  for (const bf_verify_pair *at = &first; at; at = at->next) {
+    const judgement *found;
+    BF_TRY(judge_once(job, kernel, at, scheme, &found));
+    *is_good &= found->is_good;
+    for (const bf_verify_pair *call = found->calls; call; call = call->next)
+      BF_TRY(add_pair(&job->result->arena, &first, call));
+  }
+  return BF_OK;
+}
+
+/* ---- Kernels ---- */
+
+/* Whether the kernel and all it calls are as they were. */
+static int judge_unchanged(bf_verify_job *job, const bf_ptx_function *kernel, bool is_trial,
+                           bool *is_unchanged) {
+  job->is_trial = is_trial;
+  int error = judge_reachable(job, kernel->name, kernel, NULL, is_unchanged);
+  job->is_trial = false;
+  return error;
+}
+
+/* A kernel that has a hash and is not as it was. */
+static int judge_hashed(bf_verify_job *job, const bf_ptx_function *kernel,
+                        const bf_verify_scheme *scheme) {
+  const bf_hash *hash;
+  const char *why = bf_verify_judge_hashes(scheme, &hash);
+  bool is_good;
+  if (why) {
+    bf_verify_find(job, kernel->name, 0, "%s: %s", why, hash ? hash->text : "none");
+    return job->no_memory ? BF_NO_MEMORY : BF_OK;
+  }
+  unsigned findings = job->result->findings;
+  BF_TRY(judge_reachable(job, kernel->name, kernel, scheme, &is_good));
+  job->result->kernels_hashed += is_good;
+  if (!is_good && job->result->findings == findings)
+    bf_verify_find(job, kernel->name, 0, "it calls a function that does not use its hash");
+  return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void *context,
+                        bf_verify_hash_of hash_of) {
+  const bf_verify_scheme *scheme = NULL;
+  bool is_unchanged;
+  BF_TRY(judge_unchanged(job, kernel, true, &is_unchanged));
+  if (!is_unchanged)
+    BF_TRY(bf_verify_scheme_make(job->original, kernel, context, hash_of, &job->result->arena,
+                                 &scheme));
+  if (scheme)
+    return judge_hashed(job, kernel, scheme);
+  job->result->kernels_unchanged += is_unchanged;
+  if (!is_unchanged) {
+    job->judged = NULL;
+    BF_TRY(judge_unchanged(job, kernel, false, &is_unchanged));
+  }
+  return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+/* ---- Modules ---- */
+
+/* Notes a pair of variables, or says how they differ. */
+static int compare_variables(bf_verify_job *job, const bf_ptx_variable *original,
+                             const bf_ptx_variable *rewritten) {
+  const char *why = judge_module_variable(original, rewritten);
+  bf_verify_twin *twin = bf_arena_alloc(&job->result->arena, sizeof *twin);
+  if (!twin)
+    return BF_NO_MEMORY;
+  *twin = (bf_verify_twin){job->twins, original, rewritten};
+  job->twins = twin;
+  job->is_moved |= !bf_verify_same_variable(original, rewritten);
+  if (why)
+    bf_verify_find(job, NULL, rewritten->line, "%s: %s", why, rewritten->name);
+  return BF_OK;
+}
+
+/* The line of an item where it has one. */
+static uint64_t item_line(const bf_ptx_item *item) {
+  if (item && item->kind == BF_PTX_ITEM_VARIABLE)
+    return item->variable->line;
+  return item && item->kind == BF_PTX_ITEM_FUNCTION ? item->function->line : 0;
+}
+
+static bool same_version(const bf_ptx_module *a, const bf_ptx_module *b) {
+  if (a->version_major != b->version_major || a->version_minor != b->version_minor ||
+      a->targets != b->targets || a->address_bits != b->address_bits)
+    return false;
+  for (unsigned i = 0; i < a->targets; i++)
+    if (!bf_verify_same_text(a->target[i], b->target[i]))
+      return false;
+  return true;
+}
+
+/* The next item that is no clone; says what is wrong with those. */
+static const bf_ptx_item *skip_clones(bf_verify_job *job, const bf_ptx_item *item) {
+  const char *why;
+  while (item && item->kind == BF_PTX_ITEM_FUNCTION &&
+         bf_verify_is_clone(job->original, item->function, &why)) {
+    if (why)
+      bf_verify_find(job, NULL, item->function->line, "%s: %s", why, item->function->name);
+    item = item->next;
+  }
+  return item;
+}
+
+/* Everything but the bodies of functions, in order. */
+static int compare_items(bf_verify_job *job) {
+  const bf_ptx_item *a = job->original->first, *b = skip_clones(job, job->rewritten->first);
+  if (!same_version(job->original, job->rewritten))
+    bf_verify_find(job, NULL, 0, "version, targets or address size differ from the original");
+  for (; a && b; a = a->next, b = skip_clones(job, b->next))
+    if (a->kind == BF_PTX_ITEM_VARIABLE && b->kind == BF_PTX_ITEM_VARIABLE)
+      BF_TRY(compare_variables(job, a->variable, b->variable));
+    else if (!bf_verify_same_item(a, b)) {
+      bf_verify_find(job, NULL, item_line(b), "declarations differ from the original");
+      return BF_OK;
+    }
+  if (a || b)
+    bf_verify_find(job, NULL, item_line(b), "the modules have different numbers of declarations");
+  return BF_OK;
+}
+
+/* Whether the rewritten function was judged. */
+static bool is_judged(const bf_verify_job *job, const bf_ptx_function *rewritten) {
+  for (const judgement *entry = job->judged; entry; entry = entry->next)
+    if (entry->rewritten == rewritten)
+      return true;
+  return false;
+}
+
+/* Functions that no kernel reaches must be as they were, and no clones. */
+static int judge_others(bf_verify_job *job) {
+  for (const bf_ptx_item *item = job->rewritten->first; item; item = item->next) {
+    const bf_ptx_function *function = item->kind == BF_PTX_ITEM_FUNCTION ? item->function : NULL;
+    bool is_good;
+    if (!function || !function->has_body || is_judged(job, function))
+      continue;
+    const bf_ptx_function *original = bf_ptx_find(job->original, function->name);
+    if (original)
+      BF_TRY(judge_reachable(job, NULL, original, NULL, &is_good));
+    else
+      bf_verify_find(job, NULL, function->line, "a clone that nothing calls: %s", function->name);
+  }
+  return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+static int judge_module(bf_verify_job *job, void *context, bf_verify_hash_of hash_of) {
+  BF_TRY(compare_items(job));
+  if (job->result->findings)
+    return BF_OK;
+  for (const bf_ptx_item *item = job->original->first; item; item = item->next)
+    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry && item->function->has_body)
+      BF_TRY(judge_kernel(job, item->function, context, hash_of));
+  return job->result->findings ? BF_OK : judge_others(job);
+}
+
+int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, void *context,
+              const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel,
+                                        const bf_ptx_variable *array),
+              bf_verify_result *result, bf_diagnostic *diagnostic) {
+  *result = (bf_verify_result){0};
+  bf_verify_job job = {.original = original, .rewritten = rewritten, .result = result};
+  int error = judge_module(&job, context, hash_of);
+  if (!error && job.no_memory)
+    error = BF_NO_MEMORY;
+  if (error) {
+    bf_verify_free(result);
+    return bf_fail(diagnostic, error, "no memory to judge the rewritten module");
+  }
+  result->is_accepted = !result->findings;
+  return BF_OK;
+}
+
+void bf_verify_free(bf_verify_result *result) {
+  bf_arena_free(&result->arena);
+  *result = (bf_verify_result){0};
+}
