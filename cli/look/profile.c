@@ -89,21 +89,22 @@ static int profile(const void *given, int count, char **arguments) {
   profiling work = {.settings = s};
   int error = cli_load_machine(&s->common, &machine, &diagnostic);
   if (!error)
-    error = cli_check_warps(machine, &diagnostic);
+    error = bf_launches_check_machine(machine, &diagnostic);
   if (!error)
     error = cli_load_hash(s->hash, machine, &hash, &diagnostic);
   work.machine = machine;
   work.hash = hash;
   cli_launches launches = {.ptx = arguments[0],
-                           .description = s->launch,
                            .module = s->module,
                            .check = s->check,
-                           .workers = s->workers,
-                           .before = before,
-                           .after = after,
-                           .context = &work};
+                           .prints_to_stderr = s->common.json,
+                           .run = {.description = s->launch,
+                                   .workers = (unsigned)s->workers,
+                                   .before = before,
+                                   .after = after,
+                                   .context = &work}};
   if (!error)
-    error = cli_launches_run(&launches, s->common.json, &diagnostic);
+    error = cli_launches_run(&launches, &diagnostic);
   if (!error)
     error = write_results(s, &work, arguments[0], &diagnostic);
   bf_profile_free(work.profile);

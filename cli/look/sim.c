@@ -75,23 +75,17 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
   return BF_OK;
 }
 
-static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
-                 double seconds, bf_diagnostic *diagnostic) {
-  (void)context, (void)launch, (void)result, (void)seconds, (void)diagnostic;
-  return BF_OK;
-}
-
 static int run_file(simulating *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
   cli_launches launches = {.ptx = work->file,
-                           .description = s->launch,
                            .module = s->module,
                            .check = s->check,
-                           .workers = s->simulated.workers,
-                           .before = before,
-                           .after = after,
-                           .context = &work->record};
-  return cli_launches_run(&launches, s->common.json, diagnostic);
+                           .prints_to_stderr = s->common.json,
+                           .run = {.description = s->launch,
+                                   .workers = (unsigned)s->simulated.workers,
+                                   .before = before,
+                                   .context = &work->record}};
+  return cli_launches_run(&launches, diagnostic);
 }
 
 static int run_benchmark(simulating *work, bf_diagnostic *diagnostic) {

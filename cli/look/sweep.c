@@ -5,6 +5,7 @@
 #include "cli/look/sweep_axes.h"
 
 #include "kernels/sim_device.h"
+#include "ptx/fatbin.h"
 
 #include <libgen.h>
 #include <stdlib.h>
@@ -145,24 +146,22 @@ static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *di
   return BF_OK;
 }
 
-static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
-                        double seconds, bf_diagnostic *diagnostic) {
-  (void)context, (void)launch, (void)result, (void)seconds, (void)diagnostic;
-  return BF_OK;
-}
-
 static int simulate_file(const cli_sweep *request, bf_sim_record *record,
                          bf_diagnostic *diagnostic) {
-  cli_launches launches = {.ptx = request->file,
-                           .description = request->launch,
-                           .module = request->module,
-                           .check = request->check,
-                           .workers = 1,
-                           .is_quiet = true,
-                           .before = before_launch,
-                           .after = after_launch,
-                           .context = record};
-  return cli_launches_run(&launches, true, diagnostic);
+  const char *check = request->check;
+  bf_ptx_module *ptx;
+  BF_TRY(bf_fatbin_read_ptx(request->file, request->module, &ptx, diagnostic));
+  bf_launches launches = {.file = request->file,
+                          .module = ptx,
+                          .description = request->launch,
+                          .workers = 1,
+                          .check_uninitialised = check && strstr(check, "uninitialised"),
+                          .check_races = check && strstr(check, "races"),
+                          .before = before_launch,
+                          .context = record};
+  int error = bf_launches_run(&launches, diagnostic);
+  bf_ptx_free(ptx);
+  return error;
 }
 
 /* A benchmark whose results are wrong is an error. */

@@ -40,12 +40,6 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
   return BF_OK;
 }
 
-static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
-                 double seconds, bf_diagnostic *diagnostic) {
-  (void)context, (void)launch, (void)result, (void)seconds, (void)diagnostic;
-  return BF_OK;
-}
-
 static int print_json(const char *output, const bf_tracer *tracer) {
   bf_text text = {0};
   bf_json json = {.text = &text};
@@ -73,14 +67,14 @@ static int trace(const void *given, int count, char **arguments) {
   bool packed = s->form && strcmp(s->form, "packed") == 0;
   int error = bf_tracer_open(s->output ? s->output : "-", packed, &work.tracer, &diagnostic);
   cli_launches launches = {.ptx = arguments[0],
-                           .description = s->launch,
                            .module = s->module,
-                           .workers = s->workers ? s->workers : 1,
-                           .before = before,
-                           .after = after,
-                           .context = &work};
+                           .prints_to_stderr = true,
+                           .run = {.description = s->launch,
+                                   .workers = s->workers ? (unsigned)s->workers : 1,
+                                   .before = before,
+                                   .context = &work}};
   if (!error)
-    error = cli_launches_run(&launches, true, &diagnostic);
+    error = cli_launches_run(&launches, &diagnostic);
   if (!error)
     error = bf_tracer_commit(work.tracer, &diagnostic);
   int status = CLI_OK;

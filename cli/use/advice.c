@@ -69,9 +69,9 @@ static int read_kernel(reading *r, char *fields, bf_diagnostic *diagnostic) {
   size_t unused;
   if (!bf_parse_number(&cursor, &count))
     return damaged(diagnostic);
-  BF_TRY(cli_trial_add(&r->module->written, fields, true, &r->kernel, diagnostic));
-  BF_TRY(cli_trial_add(&r->module->merged, fields, true, &unused, diagnostic));
-  cli_trial_kernel *kernel = &r->module->merged.kernel[r->kernel];
+  BF_TRY(bf_trial_add(&r->module->written, fields, true, &r->kernel, diagnostic));
+  BF_TRY(bf_trial_add(&r->module->merged, fields, true, &unused, diagnostic));
+  bf_trial_kernel *kernel = &r->module->merged.kernel[r->kernel];
   kernel->launches += count;
   kernel->is_cut |= strcmp(left_out, "1") == 0;
   r->has_kernel = true;
@@ -79,7 +79,7 @@ static int read_kernel(reading *r, char *fields, bf_diagnostic *diagnostic) {
 }
 
 /* A line "written" or "merged". What does not fit the machine is left out. */
-static int read_access(reading *r, cli_trial *trial, const char *line, bf_diagnostic *diagnostic) {
+static int read_access(reading *r, bf_trial *trial, const char *line, bf_diagnostic *diagnostic) {
   bf_access access;
   int got =
       bf_trace_parse_line(r->path, 0, line, &r->limits, &r->advice->arena, &access, diagnostic);
@@ -193,7 +193,7 @@ int cli_advice_choose(cli_advice *advice, const cli_plans_search *search,
 /* Whether a module before this one has a launched kernel of that name. */
 static bool is_taken(const cli_advice *advice, const cli_advice_module *module, const char *name) {
   for (const cli_advice_module *at = advice->first; at != module; at = at->next)
-    if (cli_trial_find(&at->merged, name))
+    if (bf_trial_find(&at->merged, name))
       return true;
   return false;
 }
@@ -340,7 +340,7 @@ static void write_prediction(const cli_plan *plan, const cli_advice_trial *trial
 static void write_kernel(const cli_advice *advice, const cli_advice_module *module, unsigned index,
                          bf_text *text) {
   const cli_plan *plan = &module->plans.plan[index];
-  const cli_trial_kernel *launched = cli_trial_find(&module->merged, plan->name);
+  const bf_trial_kernel *launched = bf_trial_find(&module->merged, plan->name);
   if (!launched)
     return;
   bf_text_puts(text, "# ");
@@ -376,8 +376,8 @@ void cli_advice_free(cli_advice *advice) {
   for (cli_advice_module *at = advice->first, *next; at; at = next) {
     next = at->next;
     cli_plans_free(&at->plans);
-    cli_trial_free(&at->written);
-    cli_trial_free(&at->merged);
+    bf_trial_free(&at->written);
+    bf_trial_free(&at->merged);
     bf_ptx_free(at->ptx);
     bf_text_free(&at->text);
     free(at->trial);

@@ -23,7 +23,7 @@ typedef struct cli_advice_module {
   struct cli_advice_module *next;
   bf_text text; /* its PTX */
   bf_ptx_module *ptx;
-  cli_trial written, merged; /* workloads and launches of its kernels */
+  bf_trial written, merged; /* workloads and launches of its kernels */
   cli_plans plans;
   cli_advice_trial *trial; /* of each plan; NULL: there were none */
   const char **hash;       /* of each plan, as bf_rewrite_kernel has it; NULL: it is left alone */

@@ -159,12 +159,12 @@ static bool is_open(const cli_plans *plans, unsigned index) {
   return plans->plan[index].is_asked && !examined->obstacles && examined->accesses;
 }
 
-int cli_plans_choose(cli_plans *plans, const cli_plans_search *search, const cli_trial *merged,
-                     const cli_trial *written, bf_diagnostic *diagnostic) {
+int cli_plans_choose(cli_plans *plans, const cli_plans_search *search, const bf_trial *merged,
+                     const bf_trial *written, bf_diagnostic *diagnostic) {
   for (unsigned i = 0; i < plans->count; i++) {
     cli_plan *plan = &plans->plan[i];
-    const cli_trial_kernel *own = cli_trial_find(merged, plan->name);
-    const cli_trial_kernel *apart = cli_trial_find(written, plan->name);
+    const bf_trial_kernel *own = bf_trial_find(merged, plan->name);
+    const bf_trial_kernel *apart = bf_trial_find(written, plan->name);
     if (!is_open(plans, i))
       continue;
     const bf_rewrite_kernel *examined = &plans->examined.kernel[i];
@@ -365,10 +365,10 @@ void cli_plans_explain(const cli_plan *plan, const bf_rewrite_kernel *found, bf_
   }
 }
 
-bool cli_plans_measure(const cli_plan *plan, const cli_trial *original, const cli_trial *rewritten,
+bool cli_plans_measure(const cli_plan *plan, const bf_trial *original, const bf_trial *rewritten,
                        bf_prediction *prediction) {
-  const cli_trial_kernel *before = cli_trial_find(original, plan->name);
-  const cli_trial_kernel *after = cli_trial_find(rewritten, plan->name);
+  const bf_trial_kernel *before = bf_trial_find(original, plan->name);
+  const bf_trial_kernel *after = bf_trial_find(rewritten, plan->name);
   if (!before || !after)
     return false;
   *prediction = (bf_prediction){.wavefronts_before = before->wavefronts,

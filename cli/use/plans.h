@@ -2,8 +2,9 @@
 #ifndef BF_CLI_PLANS_H
 #define BF_CLI_PLANS_H
 
-#include "cli/use/trial.h"
+#include "cli/cli.h"
 #include "rewrite/rewrite.h"
+#include "tune/trial.h"
 
 typedef struct cli_plan {
   const char *name;           /* of the kernel, as in the PTX */
@@ -53,8 +54,8 @@ typedef struct cli_plans_search {
 /* Chooses candidates for every kernel asked for that can be rewritten, from the accesses of two
  * trials of the original, and takes the best that is worth it; where every access is known to be to
  * one of several arrays, candidates for single arrays too. */
-int cli_plans_choose(cli_plans *plans, const cli_plans_search *search, const cli_trial *merged,
-                     const cli_trial *written, bf_diagnostic *diagnostic);
+int cli_plans_choose(cli_plans *plans, const cli_plans_search *search, const bf_trial *merged,
+                     const bf_trial *written, bf_diagnostic *diagnostic);
 /* The same from a trace, whose sites say which kernel an access belongs to; where the module has
  * one kernel, all are its own. */
 int cli_plans_choose_trace(cli_plans *plans, const cli_plans_search *search, const char *path,
@@ -80,7 +81,7 @@ void cli_plans_explain(const cli_plan *plan, const bf_rewrite_kernel *found, bf_
 
 /* What trials of the original and of a rewritten module say about a kernel; false where it was not
  * launched. */
-bool cli_plans_measure(const cli_plan *plan, const cli_trial *original, const cli_trial *rewritten,
+bool cli_plans_measure(const cli_plan *plan, const bf_trial *original, const bf_trial *rewritten,
                        bf_prediction *prediction);
 
 #endif

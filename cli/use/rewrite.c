@@ -1,6 +1,7 @@
 /* rewrite: PTX whose accesses to shared memory go through a hash. */
 #include "cli/look/simulate.h"
 #include "cli/use/rewritten.h"
+#include "ptx/fatbin.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,34 +52,34 @@ typedef struct rewriting {
   bf_ptx_module *ptx, *rewritten;
   cli_plans plans;
   bf_rewrite_result result;
-  bf_sim_gpu *gpu;           /* whose time decides, or NULL */
-  cli_trial original, final; /* of --launch */
-  cli_trial simulated;       /* of the original, with gpu */
+  bf_sim_gpu *gpu;          /* whose time decides, or NULL */
+  bf_trial original, final; /* of --launch */
+  bf_trial simulated;       /* of the original, with gpu */
   bf_writer *output;
   bool differs; /* --check found a difference */
 } rewriting;
 
 /* ---- Trials ---- */
 
-static cli_trial_options trial_options(const rewriting *work) {
+static bf_trial_options trial_options(const rewriting *work) {
   const settings *s = work->settings;
-  return (cli_trial_options){.file = work->file,
-                             .description = s->launch,
-                             .module = work->ptx,
-                             .machine = work->machine,
-                             .workers = s->workers ? s->workers : s->check};
+  return (bf_trial_options){.file = work->file,
+                            .description = s->launch,
+                            .module = work->ptx,
+                            .machine = work->machine,
+                            .workers = s->workers ? s->workers : s->check};
 }
 
 /* Runs a rewritten module. */
 static int try_rewritten(const rewriting *work, const bf_ptx_module *rewritten, bool keeps_memory,
-                         const bf_sim_gpu *gpu, cli_trial *trial, bf_diagnostic *diagnostic) {
-  cli_trial_options o = trial_options(work);
+                         const bf_sim_gpu *gpu, bf_trial *trial, bf_diagnostic *diagnostic) {
+  bf_trial_options o = trial_options(work);
   o.gpu = gpu;
   o.file = "rewritten";
   o.module = rewritten;
   o.keeps_memory = keeps_memory;
   o.shared_granule_bytes = BF_REWRITE_ROW_BYTES;
-  return cli_trial_run(&o, trial, diagnostic);
+  return bf_trial_run(&o, trial, diagnostic);
 }
 
 /* ---- Choosing ---- */
@@ -98,11 +99,11 @@ static bool take_candidates(cli_plans *plans, unsigned number) {
 }
 
 /* Keeps the candidates of that number that have gained more than those before. */
-static void keep_best(rewriting *work, const cli_trial *trial, unsigned number, best *found) {
+static void keep_best(rewriting *work, const bf_trial *trial, unsigned number, best *found) {
   for (unsigned i = 0; i < work->plans.count; i++) {
     const cli_plan *plan = &work->plans.plan[i];
     bf_prediction own;
-    const cli_trial *original = work->gpu ? &work->simulated : &work->original;
+    const bf_trial *original = work->gpu ? &work->simulated : &work->original;
     if (!cli_plan_has_hash(&work->plans, plan) || !cli_plans_measure(plan, original, trial, &own))
       continue;
     if (found[i].candidate < 0 || bf_prediction_is_better(&own, &found[i].prediction))
@@ -115,7 +116,7 @@ static int try_candidates(rewriting *work, unsigned number, best *found,
                           bf_diagnostic *diagnostic) {
   bf_rewrite_result result = {0};
   bf_ptx_module *rewritten = NULL;
-  cli_trial trial = {0};
+  bf_trial trial = {0};
   if (!take_candidates(&work->plans, number))
     return BF_OK;
   work->plans.joins_logic = true;
@@ -125,7 +126,7 @@ static int try_candidates(rewriting *work, unsigned number, best *found,
     error = try_rewritten(work, rewritten, false, work->gpu, &trial, diagnostic);
   if (!error)
     keep_best(work, &trial, number, found);
-  cli_trial_free(&trial);
+  bf_trial_free(&trial);
   bf_ptx_free(rewritten);
   bf_rewrite_free(&result);
   return error;
@@ -168,9 +169,9 @@ static int simulate_original(rewriting *work, bf_diagnostic *diagnostic) {
   /* Starting a kernel takes the same time with and without a hash, and would hide what it does in
    * short launches. */
   BF_TRY(bf_sim_gpu_set(work->gpu, "launch_cycles=0", diagnostic));
-  cli_trial_options o = trial_options(work);
+  bf_trial_options o = trial_options(work);
   o.gpu = work->gpu;
-  int error = cli_trial_run(&o, &work->simulated, diagnostic);
+  int error = bf_trial_run(&o, &work->simulated, diagnostic);
   if (!error || s->gpu || error == BF_NO_MEMORY)
     return error;
   fprintf(stderr, "bankfold: note: not simulated, wavefronts decide: %s\n", diagnostic->message);
@@ -203,14 +204,14 @@ static int choose(rewriting *work, bf_diagnostic *diagnostic) {
                              .time_limit_seconds = work->time_limit_seconds};
   if (s->trace)
     return cli_plans_choose_trace(&work->plans, &search, s->trace, diagnostic);
-  cli_trial written;
-  cli_trial_options o = trial_options(work);
+  bf_trial written;
+  bf_trial_options o = trial_options(work);
   o.as_written = o.keeps_accesses = true;
   o.examined = &work->plans.examined;
-  int error = cli_trial_run(&o, &written, diagnostic);
+  int error = bf_trial_run(&o, &written, diagnostic);
   if (!error)
     error = cli_plans_choose(&work->plans, &search, &work->original, &written, diagnostic);
-  cli_trial_free(&written);
+  bf_trial_free(&written);
   return error ? error : choose_by_trial(work, diagnostic);
 }
 
@@ -223,12 +224,12 @@ static bool is_auto(const settings *s) {
 /* Runs the original where there are launches, and gives kernels their hashes. */
 static int plan(rewriting *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
-  cli_trial_options o = trial_options(work);
+  bf_trial_options o = trial_options(work);
   o.keeps_accesses = is_auto(s);
   o.examined = &work->plans.examined;
   o.keeps_memory = s->check;
   if (s->launch)
-    BF_TRY(cli_trial_run(&o, &work->original, diagnostic));
+    BF_TRY(bf_trial_run(&o, &work->original, diagnostic));
   if (is_auto(s))
     return choose(work, diagnostic);
   return s->hash_file ? cli_plans_set_file(&work->plans, s->hash_file, work->machine, diagnostic)
@@ -253,7 +254,7 @@ static int try_result(rewriting *work, bf_diagnostic *diagnostic) {
   if (!check)
     return BF_OK;
   bf_text difference = {0};
-  work->differs = !cli_trial_is_equal(&work->original, &work->final, &difference);
+  work->differs = !bf_trial_is_equal(&work->original, &work->final, &difference);
   if (work->differs)
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, work->settings->launch, "%s",
                          difference.data ? difference.data : "memory differs");
@@ -309,8 +310,8 @@ static int check_usage(const settings *s) {
 static int load(rewriting *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
   BF_TRY(cli_load_machine(&s->common, &work->machine, diagnostic));
-  BF_TRY(cli_check_warps(work->machine, diagnostic));
-  BF_TRY(cli_ptx_read(work->file, s->module, &work->ptx, diagnostic));
+  BF_TRY(bf_launches_check_machine(work->machine, diagnostic));
+  BF_TRY(bf_fatbin_read_ptx(work->file, s->module, &work->ptx, diagnostic));
   BF_TRY(cli_plans_make(work->ptx, work->file, s->kernel, &work->plans, diagnostic));
   work->plans.dynamic_is_rounded = s->launch || s->dynamic_rounded;
   return BF_OK;
@@ -339,9 +340,9 @@ static int print(const rewriting *work) {
 
 static void unload(rewriting *work) {
   bf_writer_close(work->output);
-  cli_trial_free(&work->original);
-  cli_trial_free(&work->final);
-  cli_trial_free(&work->simulated);
+  bf_trial_free(&work->original);
+  bf_trial_free(&work->final);
+  bf_trial_free(&work->simulated);
   bf_sim_gpu_free(work->gpu);
   bf_rewrite_free(&work->result);
   bf_ptx_free(work->rewritten);

@@ -84,7 +84,7 @@ static void write_notes(const cli_rewritten *r, bf_text *text) {
     bf_ptx_readable_name(kernel->name, text);
     bf_text_addf(text, " with a multiple of %d bytes of dynamic shared memory",
                  BF_REWRITE_ROW_BYTES);
-    const cli_trial_kernel *tried = r->tried ? cli_trial_find(r->tried, kernel->name) : NULL;
+    const bf_trial_kernel *tried = r->tried ? bf_trial_find(r->tried, kernel->name) : NULL;
     if (tried && tried->given_bytes)
       bf_text_addf(text, "; %llu were asked for and rounded up to %llu",
                    (unsigned long long)tried->asked_bytes, (unsigned long long)tried->given_bytes);
@@ -231,7 +231,7 @@ static void write_kernel(bf_json *json, const cli_rewritten *r, unsigned index) 
   bf_json_end(json, '}');
 }
 
-static void write_checked(bf_json *json, const cli_trial *checked) {
+static void write_checked(bf_json *json, const bf_trial *checked) {
   if (!checked) {
     bf_json_string(json, "checked", NULL);
     return;

@@ -8,8 +8,8 @@ typedef struct cli_rewritten {
   const char *file, *output; /* output: NULL where nothing is written */
   const cli_plans *plans;
   const bf_rewrite_result *result; /* of the rewriter; NULL: kernels were only examined */
-  const cli_trial *tried;          /* of the result; NULL: there are no launches */
-  const cli_trial *checked;        /* what original and rewritten agree in; NULL: not compared */
+  const bf_trial *tried;           /* of the result; NULL: there are no launches */
+  const bf_trial *checked;         /* what original and rewritten agree in; NULL: not compared */
 } cli_rewritten;
 
 void cli_rewritten_write_text(const cli_rewritten *rewritten, bool color, bf_text *text);

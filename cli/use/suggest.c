@@ -1,7 +1,8 @@
 /* suggest: how to change source so that its shared arrays have no bank conflicts. */
 #include "cli/environment.h"
-#include "cli/look/launches.h"
 #include "cli/use/suggest_check.h"
+#include "emu/launches.h"
+#include "ptx/fatbin.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,12 +87,12 @@ static bool is_source(const char *path) {
 static int read_module(running *r) {
   char ptx[PATH_MAX + 32];
   if (!is_source(r->file))
-    return cli_ptx_read(r->file, r->settings->module, &r->module, r->diagnostic);
+    return bf_fatbin_read_ptx(r->file, r->settings->module, &r->module, r->diagnostic);
   if (access(r->file, R_OK) != 0)
     return bf_fail_file(r->diagnostic, BF_IO, r->file, "%s", strerror(errno));
   snprintf(ptx, sizeof ptx, "%s/original.ptx", r->folder);
   BF_TRY(cli_compile_ptx(r->file, &r->settings->flags, ptx, r->diagnostic));
-  return cli_ptx_read(ptx, 0, &r->module, r->diagnostic);
+  return bf_fatbin_read_ptx(ptx, 0, &r->module, r->diagnostic);
 }
 
 /* The first source that the line information names and that can be read; NULL: none. */
@@ -320,7 +321,7 @@ static int write_all(running *r, bf_text *text) {
 static int work(running *r, bf_text *text) {
   const settings *s = r->settings;
   BF_TRY(cli_load_machine(&s->common, &r->machine, r->diagnostic));
-  BF_TRY(cli_check_warps(r->machine, r->diagnostic));
+  BF_TRY(bf_launches_check_machine(r->machine, r->diagnostic));
   BF_TRY(cli_make_folder(r->folder, r->diagnostic));
   r->runs = (cli_suggest_runs){
       .launch = s->launch, .flags = &s->flags, .folder = r->folder, .machine = r->machine};

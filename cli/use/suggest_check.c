@@ -1,8 +1,8 @@
 /* Runs of the original and the patched source. */
 #include "cli/use/suggest_check.h"
 
-#include "cli/look/launches.h"
-#include "cli/use/trial.h"
+#include "ptx/fatbin.h"
+#include "tune/trial.h"
 
 #include <limits.h>
 #include <string.h>
@@ -25,28 +25,20 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
   return BF_OK;
 }
 
-static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
-                 double seconds, bf_diagnostic *diagnostic) {
-  (void)context, (void)launch, (void)result, (void)seconds, (void)diagnostic;
-  return BF_OK;
-}
-
 /* Runs the launches of the description and adds their accesses to the arrays. */
 static int record_launches(const cli_suggest_runs *runs, const bf_ptx_module *module,
                            const char *trace, bool is_merged, cli_arrays *arrays,
                            bf_diagnostic *diagnostic) {
   tracing t = {.is_merged = is_merged};
   uint64_t lines, executions;
-  cli_launches launches = {.ptx = module->file,
-                           .description = runs->launch,
-                           .parsed = module,
-                           .workers = 1,
-                           .is_quiet = true,
-                           .before = before,
-                           .after = after,
-                           .context = &t};
+  bf_launches launches = {.file = module->file,
+                          .module = module,
+                          .description = runs->launch,
+                          .workers = 1,
+                          .before = before,
+                          .context = &t};
   BF_TRY(bf_tracer_open(trace, false, &t.tracer, diagnostic));
-  int error = cli_launches_run(&launches, true, diagnostic);
+  int error = bf_launches_run(&launches, diagnostic);
   if (!error)
     error = bf_tracer_commit(t.tracer, diagnostic);
   bf_tracer_count(t.tracer, &lines, &executions);
@@ -76,20 +68,20 @@ int cli_suggest_record(const cli_suggest_runs *runs, const char *name, const bf_
 static int compare_memory(const cli_suggest_runs *runs, const bf_ptx_module *original,
                           const bf_ptx_module *patched, cli_suggested *s,
                           bf_diagnostic *diagnostic) {
-  cli_trial_options options = {.file = s->file,
-                               .description = runs->launch,
-                               .module = original,
-                               .machine = runs->machine,
-                               .keeps_memory = true};
-  cli_trial first, second = {0};
-  int error = cli_trial_run(&options, &first, diagnostic);
+  bf_trial_options options = {.file = s->file,
+                              .description = runs->launch,
+                              .module = original,
+                              .machine = runs->machine,
+                              .keeps_memory = true};
+  bf_trial first, second = {0};
+  int error = bf_trial_run(&options, &first, diagnostic);
   options.module = patched;
   if (!error)
-    error = cli_trial_run(&options, &second, diagnostic);
+    error = bf_trial_run(&options, &second, diagnostic);
   if (!error)
-    s->is_equal = cli_trial_is_equal(&first, &second, &s->difference);
-  cli_trial_free(&first);
-  cli_trial_free(&second);
+    s->is_equal = bf_trial_is_equal(&first, &second, &s->difference);
+  bf_trial_free(&first);
+  bf_trial_free(&second);
   return error;
 }
 
@@ -197,7 +189,7 @@ int cli_suggest_check(const cli_suggest_runs *runs, const bf_ptx_module *origina
   BF_TRY(cli_compile_ptx(source, &flags, ptx, diagnostic));
   if (old_name)
     BF_TRY(cli_compile_program(source, &flags, program, diagnostic));
-  BF_TRY(cli_ptx_read(ptx, 0, &patched, diagnostic));
+  BF_TRY(bf_fatbin_read_ptx(ptx, 0, &patched, diagnostic));
   if (old_name)
     own.program.arguments[0] = program;
   int error = compare(&own, original, status, patched, kernel, s, diagnostic);

@@ -101,6 +101,11 @@ const bf_image *bf_fatbin_pick(const bf_fatbin *fatbin, unsigned module, bf_arch
 int bf_fatbin_no_ptx(const bf_fatbin *fatbin, unsigned module, bf_arch wanted,
                      bf_diagnostic *diagnostic);
 
+/* Opens a file, and parses the best PTX of a module of it (counted from 1; 0: the first). */
+struct bf_ptx_module;
+int bf_fatbin_read_ptx(const char *path, uint64_t module, struct bf_ptx_module **ptx,
+                       bf_diagnostic *diagnostic);
+
 /* A kernel in PTX text: from ".visible .entry" or the like to its closing brace. */
 typedef struct bf_kernel_text {
   const char *begin;

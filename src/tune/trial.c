@@ -1,5 +1,5 @@
 /* Trials on the emulator. */
-#include "cli/use/trial.h"
+#include "tune/trial.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 enum { MOST_ACCESSES = 1 << 16 };
 
 typedef struct trying {
-  const cli_trial_options *options;
-  cli_trial *trial;
+  const bf_trial_options *options;
+  bf_trial *trial;
   uint64_t missing_ops;
   pthread_mutex_t lock; /* kernels run on several threads */
   /* Of the launch that runs: */
@@ -22,7 +22,7 @@ typedef struct trying {
   bool has_failed;
 } trying;
 
-const cli_trial_kernel *cli_trial_find(const cli_trial *trial, const char *kernel) {
+const bf_trial_kernel *bf_trial_find(const bf_trial *trial, const char *kernel) {
   for (size_t i = 0; i < trial->kernels; i++)
     if (strcmp(trial->kernel[i].name, kernel) == 0)
       return &trial->kernel[i];
@@ -31,21 +31,21 @@ const cli_trial_kernel *cli_trial_find(const cli_trial *trial, const char *kerne
 
 /* ---- Launches ---- */
 
-int cli_trial_add(cli_trial *trial, const char *name, bool keeps_accesses, size_t *index,
-                  bf_diagnostic *diagnostic) {
-  const cli_trial_kernel *found = cli_trial_find(trial, name);
+int bf_trial_add(bf_trial *trial, const char *name, bool keeps_accesses, size_t *index,
+                 bf_diagnostic *diagnostic) {
+  const bf_trial_kernel *found = bf_trial_find(trial, name);
   *index = found ? (size_t)(found - trial->kernel) : trial->kernels;
   if (found)
     return BF_OK;
   if (trial->kernels == trial->kernel_capacity) {
     size_t capacity = trial->kernel_capacity ? 2 * trial->kernel_capacity : 8;
-    cli_trial_kernel *grown = realloc(trial->kernel, capacity * sizeof *grown);
+    bf_trial_kernel *grown = realloc(trial->kernel, capacity * sizeof *grown);
     if (!grown)
       return bf_no_memory(diagnostic);
     trial->kernel = grown;
     trial->kernel_capacity = capacity;
   }
-  cli_trial_kernel made = {.name = bf_arena_copy(&trial->arena, name)};
+  bf_trial_kernel made = {.name = bf_arena_copy(&trial->arena, name)};
   if (!made.name || (keeps_accesses && bf_workload_create(&made.workload) != BF_OK))
     return bf_no_memory(diagnostic);
   trial->kernel[trial->kernels++] = made;
@@ -69,7 +69,7 @@ static int name_sites(trying *t, const bf_emu_kernel *kernel, bf_diagnostic *dia
 
 /* Keeps an access in the workload of its kernel. */
 static void keep(trying *t, const bf_emu_event *event) {
-  cli_trial_kernel *kernel = &t->trial->kernel[t->kernel];
+  bf_trial_kernel *kernel = &t->trial->kernel[t->kernel];
   bf_access access = {.op = event->op,
                       .width_bytes = event->width_bytes,
                       .mask = event->mask,
@@ -93,7 +93,7 @@ static void observe(void *context, const bf_emu_event *event) {
 }
 
 /* Rounds the dynamic shared memory of a launch up. */
-static void round_shared(cli_trial_kernel *kernel, uint64_t granule, bf_emu_launch *launch) {
+static void round_shared(bf_trial_kernel *kernel, uint64_t granule, bf_emu_launch *launch) {
   uint64_t asked = launch->dynamic_shared_bytes, given = (asked + granule - 1) / granule * granule;
   launch->dynamic_shared_bytes = given;
   if (given == asked || kernel->given_bytes)
@@ -104,9 +104,9 @@ static void round_shared(cli_trial_kernel *kernel, uint64_t granule, bf_emu_laun
 
 static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   trying *t = context;
-  const cli_trial_options *o = t->options;
+  const bf_trial_options *o = t->options;
   const char *name = bf_emu_kernel_name(launch->kernel);
-  BF_TRY(cli_trial_add(t->trial, name, o->keeps_accesses, &t->kernel, diagnostic));
+  BF_TRY(bf_trial_add(t->trial, name, o->keeps_accesses, &t->kernel, diagnostic));
   if (o->shared_granule_bytes)
     round_shared(&t->trial->kernel[t->kernel], o->shared_granule_bytes, launch);
   BF_TRY(name_sites(t, launch->kernel, diagnostic));
@@ -124,7 +124,7 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
 static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
                  double seconds, bf_diagnostic *diagnostic) {
   trying *t = context;
-  cli_trial_kernel *kernel = &t->trial->kernel[t->kernel];
+  bf_trial_kernel *kernel = &t->trial->kernel[t->kernel];
   (void)seconds;
   uint64_t wavefronts = 0;
   for (unsigned i = 0; i < bf_emu_kernel_sites(launch->kernel); i++)
@@ -165,11 +165,11 @@ static const char *name_range(const bf_script *script, const bf_emu_module *modu
 }
 
 static int copy_range(trying *t, const char *name, const bf_emu_range *range) {
-  cli_trial *trial = t->trial;
-  cli_trial_memory made = {.name = bf_arena_copy(&trial->arena, name),
-                           .address = range->address,
-                           .bytes = range->bytes,
-                           .content = malloc(range->bytes)};
+  bf_trial *trial = t->trial;
+  bf_trial_memory made = {.name = bf_arena_copy(&trial->arena, name),
+                          .address = range->address,
+                          .bytes = range->bytes,
+                          .content = malloc(range->bytes)};
   if (!made.name || !made.content) {
     free(made.content);
     return BF_NO_MEMORY;
@@ -201,44 +201,43 @@ static int copy_memory(void *context, const bf_script *script, const bf_emu *emu
 
 /* ---- The trial ---- */
 
-int cli_trial_run(const cli_trial_options *options, cli_trial *trial, bf_diagnostic *diagnostic) {
-  *trial = (cli_trial){0};
+int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic *diagnostic) {
+  *trial = (bf_trial){0};
   trying t = {.options = options,
               .trial = trial,
               .missing_ops = bf_machine_limits(options->machine).missing_ops};
-  cli_launches launches = {.ptx = options->file,
-                           .description = options->description,
-                           .parsed = options->module,
-                           .workers = options->workers,
-                           .is_quiet = true,
-                           .before = before,
-                           .after = after,
-                           .done = options->keeps_memory ? copy_memory : NULL,
-                           .context = &t};
+  bf_launches launches = {.file = options->file,
+                          .module = options->module,
+                          .description = options->description,
+                          .workers = (unsigned)options->workers,
+                          .before = before,
+                          .after = after,
+                          .done = options->keeps_memory ? copy_memory : NULL,
+                          .context = &t};
   t.simulated.settings =
       (bf_sim_settings){.gpu = options->gpu, .workers = (unsigned)options->workers};
   pthread_mutex_init(&t.lock, NULL);
-  int error = cli_launches_run(&launches, true, diagnostic);
+  int error = bf_launches_run(&launches, diagnostic);
   bf_profile_free(t.profile);
   bf_sim_record_free(&t.simulated);
   pthread_mutex_destroy(&t.lock);
   return error;
 }
 
-void cli_trial_free(cli_trial *trial) {
+void bf_trial_free(bf_trial *trial) {
   for (size_t i = 0; i < trial->kernels; i++)
     bf_workload_free(trial->kernel[i].workload);
   for (size_t i = 0; i < trial->memories; i++)
     free(trial->memory[i].content);
   free(trial->kernel);
   bf_arena_free(&trial->arena);
-  *trial = (cli_trial){0};
+  *trial = (bf_trial){0};
 }
 
 /* ---- Comparison ---- */
 
 /* Which memory of the trial holds an address, and where in it. */
-static bool locate(const cli_trial *trial, uint64_t address, size_t *index, uint64_t *offset) {
+static bool locate(const bf_trial *trial, uint64_t address, size_t *index, uint64_t *offset) {
   for (size_t i = 0; i < trial->memories; i++)
     if (address - trial->memory[i].address < trial->memory[i].bytes) {
       *index = i;
@@ -249,7 +248,7 @@ static bool locate(const cli_trial *trial, uint64_t address, size_t *index, uint
 }
 
 /* Whether the aligned eight bytes around offset hold addresses of the same place. */
-static bool is_same_pointer(const cli_trial *a, const cli_trial *b, size_t index, uint64_t offset) {
+static bool is_same_pointer(const bf_trial *a, const bf_trial *b, size_t index, uint64_t offset) {
   uint64_t first = offset & ~UINT64_C(7), pointer[2], place[2];
   size_t memory[2];
   if (first + 8 > a->memory[index].bytes)
@@ -262,7 +261,7 @@ static bool is_same_pointer(const cli_trial *a, const cli_trial *b, size_t index
 }
 
 /* The first byte of a memory that differs, or its size. */
-static uint64_t find_difference(const cli_trial *a, const cli_trial *b, size_t index) {
+static uint64_t find_difference(const bf_trial *a, const bf_trial *b, size_t index) {
   const uint8_t *first = a->memory[index].content, *second = b->memory[index].content;
   uint64_t bytes = a->memory[index].bytes;
   if (memcmp(first, second, bytes) == 0)
@@ -274,20 +273,20 @@ static uint64_t find_difference(const cli_trial *a, const cli_trial *b, size_t i
 }
 
 /* The aligned word of four bytes around offset, as far as the memory reaches. */
-static uint32_t word_at(const cli_trial_memory *memory, uint64_t offset) {
+static uint32_t word_at(const bf_trial_memory *memory, uint64_t offset) {
   uint32_t word = 0;
   uint64_t first = offset & ~UINT64_C(3), left = memory->bytes - first;
   memcpy(&word, memory->content + first, left < 4 ? left : 4);
   return word;
 }
 
-bool cli_trial_is_equal(const cli_trial *a, const cli_trial *b, bf_text *difference) {
+bool bf_trial_is_equal(const bf_trial *a, const bf_trial *b, bf_text *difference) {
   if (a->memories != b->memories) {
     bf_text_addf(difference, "%zu buffers and variables, not %zu", b->memories, a->memories);
     return false;
   }
   for (size_t i = 0; i < a->memories; i++) {
-    const cli_trial_memory *first = &a->memory[i], *second = &b->memory[i];
+    const bf_trial_memory *first = &a->memory[i], *second = &b->memory[i];
     if (first->bytes != second->bytes || strcmp(first->name, second->name) != 0) {
       bf_text_addf(difference, "%s of %llu bytes became %s of %llu", first->name,
                    (unsigned long long)first->bytes, second->name,

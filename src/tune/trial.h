@@ -1,14 +1,14 @@
-/* A trial: what kernels do when a module runs the launches of a description on the emulator.
+/* tune/trial: what kernels do when a module runs the launches of a description on the emulator.
  * rewrite compares trials of the original and the rewritten module. */
-#ifndef BF_CLI_TRIAL_H
-#define BF_CLI_TRIAL_H
+#ifndef BF_TUNE_TRIAL_H
+#define BF_TUNE_TRIAL_H
 
-#include "cli/look/launches.h"
+#include "emu/launches.h"
 #include "rewrite/rewrite.h"
 #include "sim/record.h"
 #include "tune/choose.h"
 
-typedef struct cli_trial_options {
+typedef struct bf_trial_options {
   const char *file, *description;
   const bf_ptx_module *module;
   const bf_machine *machine;
@@ -19,10 +19,10 @@ typedef struct cli_trial_options {
   bool keeps_memory;
   const bf_sim_gpu *gpu;         /* launches are simulated on it, which takes longer; or NULL */
   unsigned shared_granule_bytes; /* dynamic shared memory is rounded up to it; 0: it is not */
-} cli_trial_options;
+} bf_trial_options;
 
 /* All launches of a kernel. */
-typedef struct cli_trial_kernel {
+typedef struct bf_trial_kernel {
   const char *name;
   uint64_t launches, wavefronts, warp_instructions;
   uint64_t cycles, work; /* with gpu; work: bf_work_cycles */
@@ -30,37 +30,37 @@ typedef struct cli_trial_kernel {
       given_bytes;       /* dynamic shared memory, where it was first rounded up; or 0 */
   bf_workload *workload; /* with keeps_accesses; without those behind the first 65536 kinds */
   bool is_cut;           /* some are left out there */
-} cli_trial_kernel;
+} bf_trial_kernel;
 
 /* A buffer or variable behind the last launch. */
-typedef struct cli_trial_memory {
+typedef struct bf_trial_memory {
   const char *name;
   uint64_t address, bytes;
   uint8_t *content;
-} cli_trial_memory;
+} bf_trial_memory;
 
-typedef struct cli_trial {
+typedef struct bf_trial {
   bf_arena arena;
   size_t kernels, kernel_capacity;
-  cli_trial_kernel *kernel;
+  bf_trial_kernel *kernel;
   uint64_t launches;
   size_t memories;
-  cli_trial_memory *memory; /* in the order they were made */
-  uint64_t memory_bytes;    /* all together */
-} cli_trial;
+  bf_trial_memory *memory; /* in the order they were made */
+  uint64_t memory_bytes;   /* all together */
+} bf_trial;
 
 /* Runs all launches; what kernels print is dropped. A fault of a kernel is an error. Free also
  * after an error. */
-int cli_trial_run(const cli_trial_options *options, cli_trial *trial, bf_diagnostic *diagnostic);
-void cli_trial_free(cli_trial *trial);
+int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic *diagnostic);
+void bf_trial_free(bf_trial *trial);
 /* The place of a kernel, which is made where there is none. */
-int cli_trial_add(cli_trial *trial, const char *kernel, bool keeps_accesses, size_t *index,
-                  bf_diagnostic *diagnostic);
+int bf_trial_add(bf_trial *trial, const char *kernel, bool keeps_accesses, size_t *index,
+                 bf_diagnostic *diagnostic);
 /* The launches of a kernel, or NULL. */
-const cli_trial_kernel *cli_trial_find(const cli_trial *trial, const char *kernel);
+const bf_trial_kernel *bf_trial_find(const bf_trial *trial, const char *kernel);
 
 /* Whether both trials left the same in memory. Where not, difference says what and where first.
  * Eight bytes that hold the address of the same place in both are the same. */
-bool cli_trial_is_equal(const cli_trial *a, const cli_trial *b, bf_text *difference);
+bool bf_trial_is_equal(const bf_trial *a, const bf_trial *b, bf_text *difference);
 
 #endif

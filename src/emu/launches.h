@@ -1,0 +1,32 @@
+/* emu/launches: PTX run by a launch description (emu/script.h), from the files to the last launch.
+ */
+#ifndef BF_EMU_LAUNCHES_H
+#define BF_EMU_LAUNCHES_H
+
+#include "emu/script.h"
+
+typedef struct bf_launches {
+  const char *file; /* of the PTX, for diagnostics */
+  const bf_ptx_module *module;
+  const char *description; /* its file */
+  unsigned workers;
+  bool check_uninitialised, check_races;
+  /* Gets what kernels print; NULL: it is dropped. */
+  void (*print)(void *context, const char *text, size_t bytes);
+  void *print_context;
+  /* Called before and after every launch; after may be NULL. */
+  int (*before)(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic);
+  int (*after)(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
+               double seconds, bf_diagnostic *diagnostic);
+  /* Called behind the last launch, while buffers and variables are there; or NULL. */
+  int (*done)(void *context, const bf_script *script, const bf_emu *emu,
+              const bf_emu_module *module, bf_diagnostic *diagnostic);
+  void *context;
+} bf_launches;
+
+/* Runs all launches; a fault of a kernel is an error. */
+int bf_launches_run(const bf_launches *launches, bf_diagnostic *diagnostic);
+/* An error for machines whose warps are not those of CUDA. */
+int bf_launches_check_machine(const bf_machine *machine, bf_diagnostic *diagnostic);
+
+#endif
