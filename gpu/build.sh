@@ -94,7 +94,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
 for program in choose loads measure results weighted; do
-  $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/{rewritten,scales}.c "$out"/objects/*/*.o $zstd -lm -ldl
+  $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/scales.c "$out"/objects/*/*.o $zstd -lm -ldl
 done
 
 # The library for LD_PRELOAD.

@@ -15,9 +15,9 @@
  * --once runs every way on its own at scale 1, compares the results of all and measures no time,
  * for counters of Nsight Compute. --scales finds scales at which the plain benchmarks take long
  * enough. */
-#include "gpu/rewritten.h"
 #include "gpu/scales.h"
 #include "kernels/devices.h"
+#include "rewrite/rewrite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,13 +125,17 @@ static bool has_way(const subject *s) {
 static int make_ptx(subject *s, bf_text *text, bf_diagnostic *diagnostic) {
   const char *ptx = bf_corpus_ptx(s->benchmark->folder);
   bf_ptx_module *module;
+  bf_rewrite_result result = {0};
   bf_rewrite_options options = {.context = s, .hash_of = hash_of, .dynamic_is_rounded = true};
   if (strcmp(s->way, "plain") == 0) {
     bf_text_puts(text, ptx);
     return BF_OK;
   }
   BF_TRY(bf_ptx_parse(s->benchmark->folder, ptx, strlen(ptx), &module, diagnostic));
-  int error = gpu_rewrite(module, &options, text, diagnostic);
+  int error = bf_rewrite(module, &options, &result, diagnostic);
+  *text = result.text;
+  result.text = (bf_text){0};
+  bf_rewrite_free(&result);
   bf_ptx_free(module);
   return error;
 }

@@ -5,10 +5,10 @@
  *   weighted [HEIGHT]
  *
  * Images are 1024 pixels wide: constant, natural, and random. Results are compared with the CPU. */
-#include "gpu/rewritten.h"
 #include "kernels/devices.h"
 #include "kernels/histogram/histogram.h"
 #include "kernels/histogram/image.h"
+#include "rewrite/rewrite.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,6 +49,7 @@ static const bf_hash *same(void *context, const bf_ptx_function *kernel,
 static int make_ptx(const char *form, bf_text *text, bf_diagnostic *diagnostic) {
   const char *ptx = bf_corpus_ptx("histogram");
   bf_ptx_module *module;
+  bf_rewrite_result result = {0};
   bf_hash *hash;
   if (!form) {
     bf_text_puts(text, ptx);
@@ -58,7 +59,10 @@ static int make_ptx(const char *form, bf_text *text, bf_diagnostic *diagnostic) 
   bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
   int error = bf_ptx_parse("histogram", ptx, strlen(ptx), &module, diagnostic);
   if (!error) {
-    error = gpu_rewrite(module, &options, text, diagnostic);
+    error = bf_rewrite(module, &options, &result, diagnostic);
+    *text = result.text;
+    result.text = (bf_text){0};
+    bf_rewrite_free(&result);
     bf_ptx_free(module);
   }
   bf_hash_free(hash);

@@ -12,119 +12,20 @@
  * whose fields are separated by tabs. A kernel belongs to the module before it, and accesses to the
  * kernel; LEFT-OUT is 1 where it made more different ones than were kept. cli/advice.c reads it. */
 #include "context.h"
-#include "rewrite/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Different accesses of a kernel, in each form, and of all kernels together; each takes some
- * hundred bytes. */
-enum { MOST_OF_KERNEL = 1 << 16, MOST_OF_ALL = 1 << 18 };
-
-typedef struct rt_accesses {
-  pthread_mutex_t lock; /* kernels run on several threads */
-  bf_workload *written, *merged;
-  bf_rewrite_result *examined;
-  const char **array; /* per site: the array that it is known to access, or NULL */
-  uint64_t missing_ops;
-  size_t *kinds_kept; /* of the context */
-  bool is_cut, has_failed;
-} rt_accesses;
-
-/* ---- Keeping ---- */
-
-/* Adds an access to one of the workloads. */
-static void keep(rt_accesses *own, bf_workload *to, const bf_emu_event *event) {
-  bf_access access = {.op = event->op,
-                      .width_bytes = event->width_bytes,
-                      .mask = event->mask,
-                      .count = 1,
-                      .site = own->array[event->site]};
-  if (!event->shared_address || own->missing_ops >> event->op & 1)
-    return;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
-  pthread_mutex_lock(&own->lock);
-  size_t before = bf_workload_size(to);
-  if (before >= MOST_OF_KERNEL || *own->kinds_kept >= MOST_OF_ALL)
-    own->is_cut = true;
-  else if (bf_workload_add(to, &access) != BF_OK)
-    own->has_failed = true;
-  else
-    *own->kinds_kept += bf_workload_size(to) - before;
-  pthread_mutex_unlock(&own->lock);
-}
-
-static void keep_merged(void *context, const bf_emu_event *event) {
-  rt_accesses *own = context;
-  keep(own, own->merged, event);
-}
-
-static void keep_written(void *context, const bf_emu_event *event) {
-  rt_accesses *own = context;
-  keep(own, own->written, event);
-}
-
-/* Finds out which arrays the sites of a function access; a bf_error. What is found lives as long as
- * the process. */
-static int name_sites(const rt_function *function, rt_accesses *own, bf_diagnostic *diagnostic) {
-  bf_rewrite_result *examined = calloc(1, sizeof *examined);
-  unsigned sites = bf_emu_kernel_sites(function->kernel);
-  own->array = calloc((size_t)sites + 1, sizeof *own->array);
-  if (!examined || !own->array) {
-    free(examined);
-    return bf_no_memory(diagnostic);
-  }
-  own->examined = examined;
-  BF_TRY(bf_rewrite_examine(function->module->ptx, examined, diagnostic));
-  for (unsigned k = 0; k < examined->kernels; k++)
-    for (unsigned i = 0; strcmp(examined->kernel[k].name, function->name) == 0 && i < sites; i++)
-      own->array[i] = bf_rewrite_accessed_array(
-          &examined->kernel[k], bf_emu_kernel_site(function->kernel, i).instruction);
-  return BF_OK;
-}
-
-/* Frees what was made for a function, whole or in part. */
-static void drop(rt_accesses *own) {
-  if (own->examined)
-    bf_rewrite_free(own->examined);
-  free(own->examined);
-  free(own->array);
-  bf_workload_free(own->written);
-  bf_workload_free(own->merged);
-  free(own);
-}
-
-/* Makes what a function needs at its first launch; NULL where that fails. */
-static rt_accesses *make(rt_context *context, const rt_function *function,
-                         bf_diagnostic *diagnostic) {
-  rt_accesses *made = calloc(1, sizeof *made);
-  if (!made)
-    return NULL;
-  made->missing_ops = bf_machine_limits(context->machine).missing_ops;
-  made->kinds_kept = &context->kinds_kept;
-  if (bf_workload_create(&made->written) != BF_OK || bf_workload_create(&made->merged) != BF_OK ||
-      name_sites(function, made, diagnostic) != BF_OK) {
-    drop(made);
-    return NULL;
-  }
-  pthread_mutex_init(&made->lock, NULL);
-  return made;
-}
-
 bf_emu_observer rt_keep_accesses(rt_context *context, rt_function *function) {
-  bf_diagnostic diagnostic = {.caret = -1, .message = "out of memory"};
-  if (!function->accesses)
-    function->accesses = make(context, function, &diagnostic);
-  if (!function->accesses) {
+  bf_diagnostic diagnostic = {.caret = -1};
+  if (!function->accesses &&
+      bf_observer_create(context->machine, function->kernel, NULL, &context->accesses_left,
+                         &function->accesses, &diagnostic) != BF_OK) {
     rt_say(context, "accesses of kernel %s are not kept: %s", function->name, diagnostic.message);
     return (bf_emu_observer){0};
   }
-  return (bf_emu_observer){.access = keep_merged,
-                           .written = keep_written,
-                           .context = function->accesses,
-                           .as_merged = true};
+  return bf_observer_watch(function->accesses);
 }
 
 /* ---- Writing ---- */
@@ -159,16 +60,15 @@ static int write_workload(writing *w, const char *word, const bf_workload *workl
 }
 
 static int write_function(writing *w, const rt_function *function, bf_diagnostic *diagnostic) {
-  const rt_accesses *own = function->accesses;
+  bf_observed own;
   uint64_t launches = 0;
-  if (own->has_failed)
-    return bf_no_memory(diagnostic);
+  BF_TRY(bf_observer_get(function->accesses, &own, diagnostic));
   for (const rt_tally *tally = function->tallies; tally; tally = tally->next)
     launches += tally->launches;
   bf_text_addf(&w->text, "kernel\t%s\t%llu\t%d\n", function->name, (unsigned long long)launches,
-               own->is_cut);
-  BF_TRY(write_workload(w, "written", own->written, diagnostic));
-  return write_workload(w, "merged", own->merged, diagnostic);
+               own.is_cut);
+  BF_TRY(write_workload(w, "written", own.written, diagnostic));
+  return write_workload(w, "merged", own.merged, diagnostic);
 }
 
 /* Writes the PTX of a module and the functions of it, where any was launched. */

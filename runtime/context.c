@@ -96,6 +96,9 @@ int rt_refuse(const char *name) {
 
 /* ---- Set-up ---- */
 
+/* Different accesses that are kept of all kernels together; each takes some hundred bytes. */
+enum { MOST_ACCESSES = 1 << 18 };
+
 /* Whether the list in text, separated by commas, has word. */
 static bool lists(const char *text, const char *word) {
   size_t length = strlen(word);
@@ -181,6 +184,7 @@ int rt_set_up(rt_context *context) {
   context->is_set_up = true;
   context->process = (long)getpid();
   read_settings(&context->settings);
+  context->accesses_left = MOST_ACCESSES;
   context->device = rt_device_of("hopper");
   bf_diagnostic diagnostic = {.caret = -1};
   int error = start(context, &diagnostic);

@@ -12,6 +12,8 @@
 #include "emu/emu.h"
 #include "map.h"
 #include "sim/record.h"
+#include "tune/judge.h"
+#include "tune/observe.h"
 
 #include <pthread.h>
 
@@ -69,7 +71,8 @@ typedef struct rt_tally {
   /* Of simulated launches. */
   uint64_t cycles;
   double simulated_seconds;
-  bf_sim_site *site; /* per site of the kernel; NULL: none was simulated */
+  uint64_t work_cycles; /* simulated: bf_work_cycles of all launches */
+  bf_sim_site *site;    /* per site of the kernel; NULL: none was simulated */
 } rt_tally;
 
 /* A hash that the program, or exec, has chosen at some time; kept to the end of the process. */
@@ -89,7 +92,7 @@ typedef struct rt_function {
   int dynamic_shared_limit;    /* -1: as the device has it */
   int carveout;
   rt_tally *tallies;
-  struct rt_accesses *accesses; /* that were kept, or NULL */
+  bf_observer *accesses; /* that were kept, or NULL */
 } rt_function;
 
 /* A variable that the program registered. */
@@ -150,7 +153,7 @@ typedef struct rt_context {
   unsigned device_flags;
   bf_tracer *trace; /* open from the first launch on */
   bool trace_failed;
-  size_t kinds_kept; /* different accesses of all functions */
+  size_t accesses_left; /* different ones that may be kept yet, of all functions */
 } rt_context;
 
 /* ---- Calls (context.c) ---- */

@@ -3,7 +3,7 @@
  *
  * The record is text, fields separated by tabs:
  *   kernel NAME HASH LOCK-HASH LAUNCHES WARP-INSTRUCTIONS THREAD-INSTRUCTIONS SECONDS CYCLES
- *     SIMULATED-SECONDS
+ *     SIMULATED-SECONDS WORK-CYCLES
  *   site PTX-LINE SOURCE-LINE EXECUTIONS WAVEFRONTS IDEAL CONFLICTS WAITED WORST ESTIMATED FILE
  *   access LINE-OF-A-TRACE
  * A kernel stands there once for each hash that it was launched with, followed by its sites, and a
@@ -135,12 +135,13 @@ static void write_site(const rt_function *function, const rt_tally *tally, unsig
 
 /* The lines of a kernel that was launched with a hash. */
 static void write_tally(const rt_function *function, const rt_tally *tally, bf_text *text) {
-  bf_text_addf(text, "kernel\t%s\t%s\t%s\t%llu\t%llu\t%llu\t%.6f\t%llu\t%.12g\n", function->name,
-               tally->hash ? bf_hash_text(tally->hash) : "none",
+  bf_text_addf(text, "kernel\t%s\t%s\t%s\t%llu\t%llu\t%llu\t%.6f\t%llu\t%.12g\t%llu\n",
+               function->name, tally->hash ? bf_hash_text(tally->hash) : "none",
                rt_lock_hash_word(tally->lock_hash), (unsigned long long)tally->launches,
                (unsigned long long)tally->warp_instructions,
                (unsigned long long)tally->thread_instructions, tally->seconds,
-               (unsigned long long)tally->cycles, tally->simulated_seconds);
+               (unsigned long long)tally->cycles, tally->simulated_seconds,
+               (unsigned long long)tally->work_cycles);
   unsigned sites = tally->profile || tally->site ? bf_emu_kernel_sites(function->kernel) : 0;
   for (unsigned i = 0; i < sites; i++)
     write_site(function, tally, i, text);

@@ -6,18 +6,17 @@
 int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diagnostic) {
   bf_hash_list *list;
   bf_rewrite_result result = {0};
-  bf_ptx_module *rewritten = NULL;
   if (!context->settings.rewrite)
     return BF_OK;
   BF_TRY(bf_hash_list_read(context->settings.rewrite, bf_listed_geometry, &list, diagnostic));
   bf_listed listed = {.hashes = list, .dynamic_is_rounded = true};
   int error = bf_rewrite_listed(module->ptx, &listed, &result, diagnostic);
-  if (!error && result.is_changed)
-    error =
-        bf_ptx_parse("rewritten PTX", result.text.data, result.text.size, &rewritten, diagnostic);
-  if (rewritten) {
+  if (!error && result.was_rewritten)
+    rt_say(context, "a module was rewritten before, and runs as it is");
+  if (!error && result.is_changed) {
     bf_ptx_free(module->ptx);
-    module->ptx = rewritten;
+    module->ptx = result.module;
+    result.module = NULL;
     module->is_rewritten = true;
   }
   bf_rewrite_free(&result);

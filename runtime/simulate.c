@@ -108,6 +108,9 @@ static int add(rt_context *context, rt_tally *tally, const bf_sim_result *result
   for (unsigned i = 0; i < result->sites; i++)
     bf_sim_site_add(&tally->site[i], &result->site[i]);
   tally->cycles += result->cycles;
+  tally->work_cycles +=
+      bf_work_cycles(result->shared_wavefronts, result->emu.warp_instructions, result->blocks,
+                     (unsigned)context->gpu->sms, (unsigned)context->gpu->schedulers);
   tally->simulated_seconds += result->seconds;
   context->simulated_seconds += result->seconds;
   return BF_OK;

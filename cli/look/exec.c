@@ -363,6 +363,7 @@ typedef struct trial_context {
   int status; /* of the first run */
   double limit_seconds;
   bool quiet;
+  cli_record first, last; /* what runs did */
 } trial_context;
 
 static bool goes_on(void *context) {
@@ -370,11 +371,10 @@ static bool goes_on(void *context) {
   return !cli_interrupted();
 }
 
-/* Runs the program once more with hashes, as cli_advice_runner asks for it. It prints nothing and
- * reads nothing. */
-static int run_trial(void *given, const bf_text *hashes, cli_record *record, bool *is_good,
-                     bf_diagnostic *diagnostic) {
-  const trial_context *trial = given;
+/* Runs the program once more with hashes: bf_program_runner.run. It prints nothing and reads
+ * nothing. */
+static int run_trial(void *given, const bf_text *hashes, bool *is_good, bf_diagnostic *diagnostic) {
+  trial_context *trial = given;
   const loaded *from = trial->from;
   char path[PATH_MAX + 16];
   cli_attempt attempt = {.path = from->program.path,
@@ -384,6 +384,7 @@ static int run_trial(void *given, const bf_text *hashes, cli_record *record, boo
   cli_attempt_end end;
   snprintf(path, sizeof path, "%s/.hashes", from->folder);
   cli_empty_folder(from->trials);
+  cli_record_free(&trial->last);
   BF_TRY(bf_write_file(path, hashes->data, hashes->size, diagnostic));
   if (!cli_put_variable("BANKFOLD_REWRITE", path) ||
       !cli_put_variable("BANKFOLD_RECORD", from->trials) ||
@@ -395,33 +396,55 @@ static int run_trial(void *given, const bf_text *hashes, cli_record *record, boo
     return bf_fail(diagnostic, BF_IO, "interrupted");
   *is_good = !end.is_late && end.status == trial->status;
   if (*is_good)
-    return cli_record_read(from->trials, from->machine, record, diagnostic);
+    return cli_record_read(from->trials, from->machine, &trial->last, diagnostic);
   if (!trial->quiet)
     fprintf(stderr, "bankfold: warning: a run with hashes %s; they are not used\n",
             end.is_late ? "took too long" : "ended with another status");
   return BF_OK;
 }
 
-/* Tries what was chosen. */
+/* What a kernel took in a run, with all hashes of the banks together. */
+static bf_evidence evidence_of(const cli_record *record, const char *name) {
+  bf_evidence sum = {0};
+  for (size_t i = 0; i < record->kernels; i++)
+    if (strcmp(record->kernel[i].name, name) == 0) {
+      sum.wavefronts += record->kernel[i].wavefronts;
+      sum.instructions += (int64_t)record->kernel[i].warp_instructions;
+      sum.cycles += record->kernel[i].cycles;
+      sum.work_cycles += record->kernel[i].work_cycles;
+    }
+  return sum;
+}
+
+/* bf_program_runner.compare */
+static bool compare_runs(void *given, const char *kernel, bf_comparison *comparison) {
+  const trial_context *trial = given;
+  *comparison =
+      (bf_comparison){evidence_of(&trial->first, kernel), evidence_of(&trial->last, kernel)};
+  return comparison->before.instructions && comparison->after.instructions;
+}
+
+/* Tries what was proposed. */
 static int try_hashes(const settings *s, const loaded *from, char **arguments, int status,
-                      double seconds, cli_advice *advice, bf_diagnostic *diagnostic) {
-  cli_record original = {0};
-  trial_context trial = {from, arguments, status, 60 + 10 * seconds, s->quiet};
-  cli_advice_runner runner = {.run = run_trial,
-                              .context = &trial,
-                              .original = &original,
-                              .by_cycles = from->simulation.gpu != NULL};
+                      double seconds, bf_program *program, bf_diagnostic *diagnostic) {
+  trial_context trial = {.from = from,
+                         .arguments = arguments,
+                         .status = status,
+                         .limit_seconds = 60 + 10 * seconds,
+                         .quiet = s->quiet};
+  bf_program_runner runner = {.run = run_trial, .compare = compare_runs, .context = &trial};
   cli_watch_interrupt();
-  int error = cli_record_read(from->folder, from->machine, &original, diagnostic);
+  int error = cli_record_read(from->folder, from->machine, &trial.first, diagnostic);
   if (!error)
-    error = cli_advice_try(advice, &runner, diagnostic);
-  cli_record_free(&original);
+    error = bf_program_try(program, &runner, diagnostic);
+  cli_record_free(&trial.first);
+  cli_record_free(&trial.last);
   return error;
 }
 
 /* Writes what was chosen. */
 static int write_hashes(const settings *s, const loaded *from, const char *program,
-                        const cli_advice *advice, bf_diagnostic *diagnostic) {
+                        const bf_program *tuned, bf_diagnostic *diagnostic) {
   bf_text title = {0}, text = {0};
   bf_text_addf(
       &title, "predicted by bankfold exec for %s on %s, from the accesses of a run; %s", program,
@@ -429,7 +452,7 @@ static int write_hashes(const settings *s, const loaded *from, const char *progr
       s->try_hashes ? "candidates were tried in runs of their own" : "candidates were not tried");
   for (char *at = title.data; at && *at; at++)
     *at = *at == '\n' || *at == '\r' ? ' ' : *at; /* it is one comment */
-  cli_advice_write(advice, title.data ? title.data : "", &text);
+  bf_program_write(tuned, title.data ? title.data : "", &text);
   int error = title.failed || text.failed
                   ? bf_no_memory(diagnostic)
                   : bf_write_file(s->save_hashes, text.data, text.size, diagnostic);
@@ -441,17 +464,17 @@ static int write_hashes(const settings *s, const loaded *from, const char *progr
 /* Chooses hashes from the accesses of the run, which took so long, and writes them. */
 static int save_hashes(const settings *s, const loaded *from, char **arguments, int status,
                        double seconds, bf_diagnostic *diagnostic) {
-  cli_advice advice = {0};
-  cli_plans_search search = {.machine = from->machine,
-                             .time_limit_seconds = from->time_limit_seconds};
-  int error = cli_advice_read(from->accesses, from->machine, &advice, diagnostic);
+  bf_program program = {0};
+  bf_plans_search search = {.machine = from->machine,
+                            .time_limit_seconds = from->time_limit_seconds};
+  int error = cli_advice_read(from->accesses, from->machine, &program, diagnostic);
   if (!error)
-    error = cli_advice_choose(&advice, &search, diagnostic);
+    error = bf_program_propose(&program, &search, diagnostic);
   if (!error && s->try_hashes)
-    error = try_hashes(s, from, arguments, status, seconds, &advice, diagnostic);
+    error = try_hashes(s, from, arguments, status, seconds, &program, diagnostic);
   if (!error)
-    error = write_hashes(s, from, arguments[0], &advice, diagnostic);
-  cli_advice_free(&advice);
+    error = write_hashes(s, from, arguments[0], &program, diagnostic);
+  bf_program_free(&program);
   return error;
 }
 

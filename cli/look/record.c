@@ -96,7 +96,7 @@ static uint64_t number(const char *field) {
 
 /* A line "kernel". */
 static int read_kernel(reading *r, char **field, unsigned fields, bf_diagnostic *diagnostic) {
-  if (fields != 10)
+  if (fields != 11)
     return bf_fail(diagnostic, BF_BAD_INPUT, "a damaged record of the run");
   r->kernel = find_kernel(r->record, field[1], field[2], field[3]);
   r->line = NULL;
@@ -108,6 +108,7 @@ static int read_kernel(reading *r, char **field, unsigned fields, bf_diagnostic 
   r->kernel->seconds += strtod(field[7], NULL);
   r->kernel->cycles += number(field[8]);
   r->kernel->simulated_seconds += strtod(field[9], NULL);
+  r->kernel->work_cycles += number(field[10]);
   return BF_OK;
 }
 

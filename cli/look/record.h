@@ -25,6 +25,7 @@ typedef struct cli_record_kernel {
   uint64_t launches, warp_instructions, thread_instructions;
   double seconds;           /* of the host */
   uint64_t cycles;          /* simulated, or 0 */
+  uint64_t work_cycles;     /* with cycles: bf_work_cycles (tune/judge.h) of all launches */
   double simulated_seconds; /* the same as time of the GPU */
   uint64_t accesses, wavefronts, ideal, conflicts;
   cli_record_line *line; /* most conflicts first once sorted */

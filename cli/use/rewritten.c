@@ -5,18 +5,18 @@
 
 /* ---- Table ---- */
 
-static void write_prediction(const cli_plan *plan, bf_text *text) {
+static void write_prediction(const bf_plan *plan, bf_text *text) {
   char wavefronts[64];
-  const bf_prediction *p = &plan->prediction;
-  if (!plan->has_prediction) {
+  const bf_evidence *before = &plan->comparison.before, *after = &plan->comparison.after;
+  if (!plan->has_comparison) {
     bf_text_addf(text, "  %24s %11s %8s", "-", "-", "-");
     return;
   }
-  snprintf(wavefronts, sizeof wavefronts, "%llu -> %llu", (unsigned long long)p->wavefronts_before,
-           (unsigned long long)p->wavefronts_after);
-  bf_text_addf(text, "  %24s %11.0f", wavefronts, bf_prediction_gain(p));
-  if (p->cycles_after)
-    bf_text_addf(text, " %8.2f", (double)p->cycles_before / (double)p->cycles_after);
+  snprintf(wavefronts, sizeof wavefronts, "%llu -> %llu", (unsigned long long)before->wavefronts,
+           (unsigned long long)after->wavefronts);
+  bf_text_addf(text, "  %24s %11.0f", wavefronts, bf_judge_gain(&plan->comparison));
+  if (after->cycles)
+    bf_text_addf(text, " %8.2f", (double)before->cycles / (double)after->cycles);
   else
     bf_text_addf(text, " %8s", "-");
 }
@@ -55,7 +55,7 @@ static void write_hash(const bf_rewrite_kernel *kernel, bf_text *text) {
   }
 }
 
-static void write_row(const cli_plan *plan, const bf_rewrite_kernel *kernel, bool color,
+static void write_row(const bf_plan *plan, const bf_rewrite_kernel *kernel, bool color,
                       bf_text *text) {
   bf_text_addf(text, "%7u %8u %6u %6u", kernel->granule_bytes, kernel->accesses, kernel->hashed,
                kernel->added_instructions);
@@ -69,7 +69,7 @@ static void write_row(const cli_plan *plan, const bf_rewrite_kernel *kernel, boo
     bf_text_addf(text, "%s\n", color ? "\033[0m" : "");
   } else {
     bf_text_puts(text, ": left alone: ");
-    cli_plans_explain(plan, kernel, text);
+    bf_plan_explain(plan, kernel, text);
     bf_text_puts(text, "\n");
   }
 }
@@ -180,35 +180,36 @@ static void write_arrays(bf_json *json, const bf_rewrite_kernel *kernel) {
   bf_json_end(json, ']');
 }
 
-static void write_predicted(bf_json *json, const cli_plan *plan) {
-  if (!plan->has_prediction) {
+static void write_predicted(bf_json *json, const bf_plan *plan) {
+  const bf_evidence *before = &plan->comparison.before, *after = &plan->comparison.after;
+  if (!plan->has_comparison) {
     bf_json_string(json, "predicted", NULL);
     return;
   }
   bf_json_begin(json, "predicted", '{', true);
-  bf_json_number(json, "wavefronts_before", plan->prediction.wavefronts_before);
-  bf_json_number(json, "wavefronts_after", plan->prediction.wavefronts_after);
-  bf_json_integer(json, "added_instructions", plan->prediction.added_instructions);
-  bf_json_real(json, "gain", bf_prediction_gain(&plan->prediction));
-  if (plan->prediction.cycles_after) {
-    bf_json_number(json, "cycles_before", plan->prediction.cycles_before);
-    bf_json_number(json, "cycles_after", plan->prediction.cycles_after);
+  bf_json_number(json, "wavefronts_before", before->wavefronts);
+  bf_json_number(json, "wavefronts_after", after->wavefronts);
+  bf_json_integer(json, "added_instructions", after->instructions - before->instructions);
+  bf_json_real(json, "gain", bf_judge_gain(&plan->comparison));
+  if (after->cycles) {
+    bf_json_number(json, "cycles_before", before->cycles);
+    bf_json_number(json, "cycles_after", after->cycles);
   }
   bf_json_end(json, '}');
 }
 
 /* Why it was left alone; null where it was not, or was only examined and can be rewritten. */
-static void write_reason(bf_json *json, const cli_rewritten *r, const cli_plan *plan,
+static void write_reason(bf_json *json, const cli_rewritten *r, const bf_plan *plan,
                          const bf_rewrite_kernel *kernel) {
   bf_text reason = {0};
   if (!kernel->is_rewritten && (r->result || kernel->obstacles))
-    cli_plans_explain(plan, kernel, &reason);
+    bf_plan_explain(plan, kernel, &reason);
   bf_json_string(json, "reason", reason.data);
   bf_text_free(&reason);
 }
 
 static void write_kernel(bf_json *json, const cli_rewritten *r, unsigned index) {
-  const cli_plan *plan = &r->plans->plan[index];
+  const bf_plan *plan = &r->plans->plan[index];
   const bf_rewrite_kernel *kernel =
       r->result ? &r->result->kernel[index] : &r->plans->examined.kernel[index];
   bf_json_begin(json, NULL, '{', false);

@@ -2,11 +2,11 @@
 #ifndef BF_CLI_REWRITTEN_H
 #define BF_CLI_REWRITTEN_H
 
-#include "cli/use/plans.h"
+#include "tune/tune.h"
 
 typedef struct cli_rewritten {
   const char *file, *output; /* output: NULL where nothing is written */
-  const cli_plans *plans;
+  const bf_plans *plans;
   const bf_rewrite_result *result; /* of the rewriter; NULL: kernels were only examined */
   const bf_trial *tried;           /* of the result; NULL: there are no launches */
   const bf_trial *checked;         /* what original and rewritten agree in; NULL: not compared */

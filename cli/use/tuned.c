@@ -1,8 +1,7 @@
 /* Writing the results of tune. */
 #include "cli/use/tuned.h"
 
-#include "cli/use/plans.h"
-
+#include "ptx/ptx.h"
 /* A time in a unit that suits it. */
 static void write_time(double ns, bf_text *text) {
   char time[32];
@@ -131,7 +130,7 @@ static void write_hash(const cli_tuned *kernel, bf_text *text) {
   } else {
     bf_text_addf(text, ", left alone: %s\n", kernel->reason);
   }
-  cli_hash_lines(kernel->name, kernel->hash, text);
+  bf_hash_list_write(kernel->name, kernel->hash, text);
 }
 
 void cli_tuned_write_hashes(const cli_tuned_result *result, bf_text *text) {
@@ -148,6 +147,6 @@ void cli_tuned_write_hashes(const cli_tuned_result *result, bf_text *text) {
 void cli_tuned_write_choice(const cli_tuning *tuning, bf_text *text) {
   for (size_t i = 0; i < tuning->kernels; i++)
     if (tuning->kernel[i].hash)
-      cli_hash_lines(tuning->kernel[i].name, tuning->kernel[i].hash, text);
+      bf_hash_list_write(tuning->kernel[i].name, tuning->kernel[i].hash, text);
   bf_text_puts(text, "* none\n");
 }

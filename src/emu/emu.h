@@ -131,6 +131,8 @@ int bf_emu_kernel_get(bf_emu_module *module, const char *name, const bf_emu_kern
                       bf_diagnostic *diagnostic);
 const bf_emu_needs *bf_emu_kernel_needs(const bf_emu_kernel *kernel);
 const char *bf_emu_kernel_name(const bf_emu_kernel *kernel);
+/* The module that it is part of. */
+const bf_ptx_module *bf_emu_kernel_ptx(const bf_emu_kernel *kernel);
 /* Offset and bytes of parameter index in the parameter block. */
 bool bf_emu_kernel_parameter(const bf_emu_kernel *kernel, unsigned index, uint64_t *offset,
                              uint64_t *bytes);

@@ -234,6 +234,8 @@ int bf_emu_kernel_get(bf_emu_module *module, const char *name, const bf_emu_kern
 const bf_emu_needs *bf_emu_kernel_needs(const bf_emu_kernel *kernel) { return &kernel->needs; }
 const char *bf_emu_kernel_name(const bf_emu_kernel *kernel) { return kernel->function->name; }
 
+const bf_ptx_module *bf_emu_kernel_ptx(const bf_emu_kernel *kernel) { return kernel->module->ptx; }
+
 bool bf_emu_kernel_parameter(const bf_emu_kernel *kernel, unsigned index, uint64_t *offset,
                              uint64_t *bytes) {
   if (index >= kernel->function->parameters.count)

@@ -96,4 +96,11 @@ const bf_hash *bf_hash_list_find_array(const bf_hash_list *list, const char *ker
 const bf_hash *bf_hash_list_get(const bf_hash_list *list, size_t index, const char **kernel);
 void bf_hash_list_free(bf_hash_list *list);
 
+/* Where arrays of a kernel have hashes of their own, one text says all: "tile=fixed, other=none".
+ * Adds an array to such a text; NULL: it has no hash. */
+void bf_hash_add_array(const char *array, const bf_hash *hash, bf_text *text);
+/* The lines of a kernel in a list, from the text of its hash, or of those of its arrays; NULL:
+ * none. */
+void bf_hash_list_write(const char *kernel, const char *hashes, bf_text *text);
+
 #endif

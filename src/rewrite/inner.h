@@ -97,6 +97,11 @@ bool bf_rewrite_has_accesses(const bf_rewrite_function *function);
 /* Whether an instruction is an access that a hash of its array moves. */
 bool bf_rewrite_is_hashed(const bf_rewrite_function *function, uint32_t instruction);
 
+/* ---- Modules that were rewritten before (again.c) ---- */
+
+/* Whether a function declares registers that only the rewriter makes. */
+bool bf_rewrite_was_rewritten(const bf_ptx_module *module);
+
 /* ---- Arrays (arrays.c) ---- */
 
 /* Finds out which arrays accesses are to; false when memory is exhausted. */

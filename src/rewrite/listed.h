@@ -23,10 +23,7 @@ extern const bf_geometry bf_listed_geometry;
  * of all others. NULL: it has none. */
 const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel, const char *array);
 
-/* Rewrites a module and has the result verified; BF_UNSUPPORTED where the verifier rejects it.
- * A module that was rewritten before is left as it is: hashes that are applied twice can cancel
- * out.
- */
+/* bf_rewrite with the hashes of the list. */
 int bf_rewrite_listed(const bf_ptx_module *module, const bf_listed *listed,
                       bf_rewrite_result *result, bf_diagnostic *diagnostic);
 

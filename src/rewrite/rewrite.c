@@ -1,6 +1,8 @@
-/* Rewrites a module: decides which kernels get their hash, writes the code of their accesses, and
- * prints the module with it. */
+/* Rewrites a module: decides which kernels get their hash, writes the code of their accesses,
+ * prints the module with it, and has that verified. */
 #include "rewrite/inner.h"
+
+#include "verify/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +74,7 @@ static const char *describe(const bf_rewrite_plan *plan, const bf_rewrite_kernel
   bf_text text = {0};
   for (unsigned i = 0; i < plan->variables; i++)
     if (kernel->uses[i])
-      bf_text_addf(&text, "%s%s=%s", text.size ? ", " : "", plan->variable[i]->name,
-                   kernel->array_hash[i] ? kernel->array_hash[i]->text : "none");
+      bf_hash_add_array(plan->variable[i]->name, kernel->array_hash[i], &text);
   const char *copy = text.failed || !text.data ? NULL : bf_arena_copy(plan->arena, text.data);
   bf_text_free(&text);
   return copy;
@@ -148,8 +149,21 @@ static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool
   return true;
 }
 
+/* Refuses all kernels that would have a hash, where the module was rewritten before. */
+static bool refuse_again(bf_rewrite_plan *plan, bf_rewrite_result *result) {
+  result->was_rewritten = bf_rewrite_was_rewritten(plan->module);
+  for (unsigned k = 0; k < plan->kernels && result->was_rewritten; k++)
+    if (plan->kernel[k].wanted && !bf_rewrite_add_obstacle(plan, &plan->kernel[k],
+                                                           &result->kernel[k], 0,
+                                                           "it was rewritten before"))
+      return false;
+  return true;
+}
+
 /* Says of every kernel what it does and what stands in its way. */
 static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result) {
+  if (!refuse_again(plan, result))
+    return false;
   for (unsigned k = 0; k < plan->kernels; k++)
     if (!bf_rewrite_find_obstacles(plan, &plan->kernel[k], &result->kernel[k]))
       return false;
@@ -285,6 +299,26 @@ static int plan_module(const bf_ptx_module *module, const bf_rewrite_options *op
   return BF_OK;
 }
 
+/* Parses the result and has it verified: what is rejected is an error. */
+static int verify(const bf_ptx_module *module, const bf_rewrite_options *options,
+                  bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  bf_verify_result verdict = {0};
+  BF_TRY(bf_ptx_parse("rewritten PTX", result->text.data, result->text.size, &result->module,
+                      diagnostic));
+  int error = bf_verify(module, result->module, options->context, options->hash_of, &verdict,
+                        diagnostic);
+  if (!error && !verdict.is_accepted) {
+    const bf_verify_finding *first = verdict.findings ? &verdict.finding[0] : NULL;
+    error = bf_fail(diagnostic, BF_UNSUPPORTED,
+                    "the verifier rejects the rewritten PTX, line %llu, kernel %s: %s",
+                    (unsigned long long)(first ? first->line : 0),
+                    first && first->kernel ? first->kernel : "(none)",
+                    first ? first->text : "no reason given");
+  }
+  bf_verify_free(&verdict);
+  return error;
+}
+
 int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
                bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   bf_rewrite_plan plan;
@@ -293,6 +327,8 @@ int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
     error = write_code(&plan, result, diagnostic);
   if (!error)
     error = print(&plan, result, diagnostic);
+  if (!error && result->is_changed)
+    error = verify(module, options, result, diagnostic);
   if (error)
     bf_rewrite_free(result);
   return error;
@@ -308,6 +344,7 @@ int bf_rewrite_examine(const bf_ptx_module *module, bf_rewrite_result *result,
 }
 
 void bf_rewrite_free(bf_rewrite_result *result) {
+  bf_ptx_free(result->module);
   bf_text_free(&result->text);
   bf_arena_free(&result->arena);
   *result = (bf_rewrite_result){0};

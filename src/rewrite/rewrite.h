@@ -14,7 +14,9 @@
  * others.
  *
  * What is not understood is refused, kernel by kernel, with the line and the reason; a refused
- * kernel is left as it was. verify.h judges the result without sharing code with this. */
+ * kernel is left as it was. So is a module that was rewritten before: hashes that are applied twice
+ * can cancel out. verify/verify.h judges the result without sharing code with this; there is no way
+ * to a result that it has not accepted. */
 #ifndef BF_REWRITE_H
 #define BF_REWRITE_H
 
@@ -79,11 +81,14 @@ typedef struct bf_rewrite_result {
   unsigned kernels;
   bf_rewrite_kernel *kernel; /* in the order of the module */
   bool is_changed;           /* some kernel was rewritten */
+  bool was_rewritten;        /* the module has been rewritten before: all kernels are refused */
   bf_text text; /* the module as PTX; where nothing changed, as bf_ptx_print gives it */
+  bf_ptx_module *module; /* text, parsed; NULL where nothing changed */
 } bf_rewrite_result;
 
-/* Rewrites a module for 32 banks of 4 bytes. BF_BAD_INPUT for a hash that is not row-preserving or
- * has another geometry; that a kernel is refused is no error. */
+/* Rewrites a module for 32 banks of 4 bytes and has the result verified. BF_BAD_INPUT for a hash
+ * that is not row-preserving or has another geometry, BF_UNSUPPORTED where the verifier rejects the
+ * result; that a kernel is refused is no error. */
 int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
                bf_rewrite_result *result, bf_diagnostic *diagnostic);
 void bf_rewrite_free(bf_rewrite_result *result);
@@ -95,7 +100,7 @@ const bf_hash *bf_rewrite_listed_hash(const bf_hash_list *list, const char *kern
                                       const char *array);
 
 /* What stands in the way of each kernel, whatever the hash: as bf_rewrite would find it for a hash
- * whose granule fits. text is empty. */
+ * whose granule fits. text and module are empty. */
 int bf_rewrite_examine(const bf_ptx_module *module, bf_rewrite_result *result,
                        bf_diagnostic *diagnostic);
 /* The array of a kernel that an instruction is known to access, or NULL. */

@@ -8,6 +8,10 @@
 /* What an instruction costs, in wavefronts: a multiprocessor issues four instructions in the cycle
  * of one wavefront. */
 #define BF_INSTRUCTION_WAVEFRONTS 0.25
+/* What accesses cost, with the instructions that compute their addresses. */
+static inline double bf_cost_in_wavefronts(double wavefronts, double instructions) {
+  return wavefronts + BF_INSTRUCTION_WAVEFRONTS * instructions;
+}
 
 typedef struct bf_ladder_step {
   const char *name;

@@ -131,8 +131,8 @@ static int count_before(searching *s) {
  * and their addresses are worth. */
 static double cost_of(const searching *s, const bf_suggestion *suggestion) {
   uint64_t accesses = suggestion->keeps_merging ? s->merged_accesses : s->written_accesses;
-  return (double)suggestion->wavefronts +
-         BF_INSTRUCTION_WAVEFRONTS * (double)accesses * (1 + suggestion->instructions);
+  return bf_cost_in_wavefronts((double)suggestion->wavefronts,
+                               (double)accesses * (1 + suggestion->instructions));
 }
 
 /* Whether a is to be preferred to b. */

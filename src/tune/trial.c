@@ -1,26 +1,18 @@
 /* Trials on the emulator. */
 #include "tune/trial.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A kernel that makes more different accesses than this is searched by those it made until then. */
-enum { MOST_ACCESSES = 1 << 16 };
-
-typedef struct trying {
+struct bf_trial_watch {
   const bf_trial_options *options;
   bf_trial *trial;
-  uint64_t missing_ops;
-  pthread_mutex_t lock; /* kernels run on several threads */
   /* Of the launch that runs: */
   size_t kernel;
   bf_profile *profile;
-  bf_emu_observer counting, observer;
+  bf_emu_observer counting, keeping, both;
   bf_sim_record simulated; /* all launches until now */
-  const char **array;      /* per site: the array it is known to access, or NULL */
-  bool has_failed;
-} trying;
+};
 
 const bf_trial_kernel *bf_trial_find(const bf_trial *trial, const char *kernel) {
   for (size_t i = 0; i < trial->kernels; i++)
@@ -31,10 +23,12 @@ const bf_trial_kernel *bf_trial_find(const bf_trial *trial, const char *kernel) 
 
 /* ---- Launches ---- */
 
-int bf_trial_add(bf_trial *trial, const char *name, bool keeps_accesses, size_t *index,
-                 bf_diagnostic *diagnostic) {
+/* The place of a kernel, which is made where there is none. */
+static int find_or_add(bf_trial_watch *t, const bf_emu_kernel *kernel, bf_diagnostic *diagnostic) {
+  bf_trial *trial = t->trial;
+  const char *name = bf_emu_kernel_name(kernel);
   const bf_trial_kernel *found = bf_trial_find(trial, name);
-  *index = found ? (size_t)(found - trial->kernel) : trial->kernels;
+  t->kernel = found ? (size_t)(found - trial->kernel) : trial->kernels;
   if (found)
     return BF_OK;
   if (trial->kernels == trial->kernel_capacity) {
@@ -46,50 +40,39 @@ int bf_trial_add(bf_trial *trial, const char *name, bool keeps_accesses, size_t 
     trial->kernel_capacity = capacity;
   }
   bf_trial_kernel made = {.name = bf_arena_copy(&trial->arena, name)};
-  if (!made.name || (keeps_accesses && bf_workload_create(&made.workload) != BF_OK))
+  if (!made.name)
     return bf_no_memory(diagnostic);
+  if (t->options->keeps_accesses)
+    BF_TRY(bf_observer_create(t->options->machine, kernel, t->options->examined, NULL,
+                              &made.observer, diagnostic));
   trial->kernel[trial->kernels++] = made;
   return BF_OK;
 }
 
-/* Finds the arrays of the sites of a kernel. */
-static int name_sites(trying *t, const bf_emu_kernel *kernel, bf_diagnostic *diagnostic) {
-  const bf_rewrite_result *examined = t->options->examined;
-  unsigned sites = bf_emu_kernel_sites(kernel);
-  t->array = bf_arena_alloc(&t->trial->arena, ((size_t)sites + 1) * sizeof *t->array);
-  if (!t->array)
-    return bf_no_memory(diagnostic);
-  for (unsigned k = 0; examined && k < examined->kernels; k++)
-    for (unsigned i = 0;
-         strcmp(examined->kernel[k].name, bf_emu_kernel_name(kernel)) == 0 && i < sites; i++)
-      t->array[i] = bf_rewrite_accessed_array(&examined->kernel[k],
-                                              bf_emu_kernel_site(kernel, i).instruction);
-  return BF_OK;
-}
-
-/* Keeps an access in the workload of its kernel. */
-static void keep(trying *t, const bf_emu_event *event) {
-  bf_trial_kernel *kernel = &t->trial->kernel[t->kernel];
-  bf_access access = {.op = event->op,
-                      .width_bytes = event->width_bytes,
-                      .mask = event->mask,
-                      .count = 1,
-                      .site = t->array[event->site]};
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
-  pthread_mutex_lock(&t->lock);
-  if (bf_workload_size(kernel->workload) >= MOST_ACCESSES)
-    kernel->is_cut = true;
-  else if (bf_workload_add(kernel->workload, &access) != BF_OK)
-    t->has_failed = true;
-  pthread_mutex_unlock(&t->lock);
-}
-
+/* Tells both the profile and whoever keeps accesses. */
 static void observe(void *context, const bf_emu_event *event) {
-  trying *t = context;
+  const bf_trial_watch *t = context;
   t->counting.access(t->counting.context, event);
-  if (t->options->keeps_accesses && event->shared_address && !(t->missing_ops >> event->op & 1))
-    keep(t, event);
+  t->keeping.access(t->keeping.context, event);
+}
+
+static void observe_written(void *context, const bf_emu_event *event) {
+  const bf_trial_watch *t = context;
+  t->keeping.written(t->keeping.context, event);
+}
+
+/* Has a launch of the kernel observed. */
+static void watch(bf_trial_watch *t, bf_emu_launch *launch) {
+  bf_trial_kernel *kernel = &t->trial->kernel[t->kernel];
+  t->counting = bf_profile_observer(t->profile);
+  t->counting.as_merged = true;
+  launch->observer = &t->counting;
+  if (!kernel->observer)
+    return;
+  t->keeping = bf_observer_watch(kernel->observer);
+  t->both = (bf_emu_observer){
+      .access = observe, .written = observe_written, .context = t, .as_merged = true};
+  launch->observer = &t->both;
 }
 
 /* Rounds the dynamic shared memory of a launch up. */
@@ -102,47 +85,41 @@ static void round_shared(bf_trial_kernel *kernel, uint64_t granule, bf_emu_launc
   kernel->given_bytes = given;
 }
 
-static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  trying *t = context;
+int bf_trial_before(bf_trial_watch *t, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   const bf_trial_options *o = t->options;
-  const char *name = bf_emu_kernel_name(launch->kernel);
-  BF_TRY(bf_trial_add(t->trial, name, o->keeps_accesses, &t->kernel, diagnostic));
+  BF_TRY(find_or_add(t, launch->kernel, diagnostic));
   if (o->shared_granule_bytes)
     round_shared(&t->trial->kernel[t->kernel], o->shared_granule_bytes, launch);
-  BF_TRY(name_sites(t, launch->kernel, diagnostic));
   /* In simulations multiprocessors are the workers. */
-  unsigned workers = o->gpu ? o->gpu->sms : (unsigned)o->workers;
+  unsigned workers = o->gpu ? (unsigned)o->gpu->sms : (unsigned)o->workers;
   BF_TRY(bf_profile_create(o->machine, NULL, launch->kernel, workers, &t->profile, diagnostic));
-  t->counting = bf_profile_observer(t->profile);
-  t->observer = (bf_emu_observer){.access = observe, .context = t, .as_merged = !o->as_written};
-  launch->observer = &t->observer;
+  watch(t, launch);
   if (o->gpu)
     bf_sim_record_attach(&t->simulated, launch);
   return BF_OK;
 }
 
-static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
-                 double seconds, bf_diagnostic *diagnostic) {
-  trying *t = context;
+int bf_trial_after(bf_trial_watch *t, const bf_emu_launch *launch, const bf_emu_result *result,
+                   bf_diagnostic *diagnostic) {
   bf_trial_kernel *kernel = &t->trial->kernel[t->kernel];
-  (void)seconds;
+  const bf_sim_gpu *gpu = t->options->gpu;
   uint64_t wavefronts = 0;
   for (unsigned i = 0; i < bf_emu_kernel_sites(launch->kernel); i++)
     wavefronts += bf_profile_get(t->profile, i).wavefronts;
-  kernel->wavefronts += wavefronts;
-  kernel->warp_instructions += result->warp_instructions;
-  if (t->options->gpu) {
+  kernel->took.wavefronts += wavefronts;
+  kernel->took.instructions += (int64_t)result->warp_instructions;
+  if (gpu) {
     uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    kernel->cycles += t->simulated.launch[t->simulated.launches - 1].result.cycles;
-    kernel->work +=
-        bf_work_cycles(wavefronts, result->warp_instructions, blocks,
-                       (unsigned)t->options->gpu->sms, (unsigned)t->options->gpu->schedulers);
+    kernel->took.cycles += t->simulated.launch[t->simulated.launches - 1].result.cycles;
+    kernel->took.work_cycles += bf_work_cycles(wavefronts, result->warp_instructions, blocks,
+                                               (unsigned)gpu->sms, (unsigned)gpu->schedulers);
   }
   kernel->launches++;
   t->trial->launches++;
   bf_profile_free(t->profile);
   t->profile = NULL;
-  return t->has_failed ? bf_no_memory(diagnostic) : BF_OK;
+  return kernel->observer ? bf_observer_get(kernel->observer, &kernel->accesses, diagnostic)
+                          : BF_OK;
 }
 
 /* ---- Memory ---- */
@@ -164,7 +141,7 @@ static const char *name_range(const bf_script *script, const bf_emu_module *modu
   return name ? name : "memory of a function";
 }
 
-static int copy_range(trying *t, const char *name, const bf_emu_range *range) {
+static int copy_range(bf_trial_watch *t, const char *name, const bf_emu_range *range) {
   bf_trial *trial = t->trial;
   bf_trial_memory made = {.name = bf_arena_copy(&trial->arena, name),
                           .address = range->address,
@@ -183,7 +160,7 @@ static int copy_range(trying *t, const char *name, const bf_emu_range *range) {
 /* Copies everything that kernels can have written. */
 static int copy_memory(void *context, const bf_script *script, const bf_emu *emu,
                        const bf_emu_module *module, bf_diagnostic *diagnostic) {
-  trying *t = context;
+  bf_trial_watch *t = context;
   size_t count = bf_emu_ranges(emu, NULL, 0);
   bf_emu_range *range = calloc(count + 1, sizeof *range);
   t->trial->memory = bf_arena_alloc(&t->trial->arena, (count + 1) * sizeof *t->trial->memory);
@@ -201,11 +178,38 @@ static int copy_memory(void *context, const bf_script *script, const bf_emu *emu
 
 /* ---- The trial ---- */
 
-int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic *diagnostic) {
+int bf_trial_open(const bf_trial_options *options, bf_trial *trial, bf_trial_watch **watch,
+                  bf_diagnostic *diagnostic) {
   *trial = (bf_trial){0};
-  trying t = {.options = options,
-              .trial = trial,
-              .missing_ops = bf_machine_limits(options->machine).missing_ops};
+  *watch = calloc(1, sizeof **watch);
+  if (!*watch)
+    return bf_no_memory(diagnostic);
+  (*watch)->options = options;
+  (*watch)->trial = trial;
+  (*watch)->simulated.settings =
+      (bf_sim_settings){.gpu = options->gpu, .workers = (unsigned)options->workers};
+  return BF_OK;
+}
+
+void bf_trial_close(bf_trial_watch *watch) {
+  bf_profile_free(watch->profile);
+  bf_sim_record_free(&watch->simulated);
+  free(watch);
+}
+
+static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
+  return bf_trial_before(context, launch, diagnostic);
+}
+
+static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
+                 double seconds, bf_diagnostic *diagnostic) {
+  (void)seconds;
+  return bf_trial_after(context, launch, result, diagnostic);
+}
+
+int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic *diagnostic) {
+  bf_trial_watch *watch;
+  BF_TRY(bf_trial_open(options, trial, &watch, diagnostic));
   bf_launches launches = {.file = options->file,
                           .module = options->module,
                           .description = options->description,
@@ -213,20 +217,15 @@ int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic
                           .before = before,
                           .after = after,
                           .done = options->keeps_memory ? copy_memory : NULL,
-                          .context = &t};
-  t.simulated.settings =
-      (bf_sim_settings){.gpu = options->gpu, .workers = (unsigned)options->workers};
-  pthread_mutex_init(&t.lock, NULL);
+                          .context = watch};
   int error = bf_launches_run(&launches, diagnostic);
-  bf_profile_free(t.profile);
-  bf_sim_record_free(&t.simulated);
-  pthread_mutex_destroy(&t.lock);
+  bf_trial_close(watch);
   return error;
 }
 
 void bf_trial_free(bf_trial *trial) {
   for (size_t i = 0; i < trial->kernels; i++)
-    bf_workload_free(trial->kernel[i].workload);
+    bf_observer_free(trial->kernel[i].observer);
   for (size_t i = 0; i < trial->memories; i++)
     free(trial->memory[i].content);
   free(trial->kernel);

@@ -6,30 +6,30 @@
 #include "emu/launches.h"
 #include "rewrite/rewrite.h"
 #include "sim/record.h"
-#include "tune/choose.h"
+#include "tune/judge.h"
+#include "tune/observe.h"
 
 typedef struct bf_trial_options {
   const char *file, *description;
   const bf_ptx_module *module;
   const bf_machine *machine;
   uint64_t workers;
-  bool as_written;                   /* accesses as the PTX has them, else as ptxas merges them */
-  bool keeps_accesses;               /* in workload */
-  const bf_rewrite_result *examined; /* sites of accesses are names of their arrays; or NULL */
+  bool keeps_accesses;               /* of each kernel */
+  const bf_rewrite_result *examined; /* of the module, for arrays of accesses; NULL: found out */
   bool keeps_memory;
   const bf_sim_gpu *gpu;         /* launches are simulated on it, which takes longer; or NULL */
   unsigned shared_granule_bytes; /* dynamic shared memory is rounded up to it; 0: it is not */
 } bf_trial_options;
 
-/* All launches of a kernel. */
+/* All launches of a kernel. Wavefronts are those of accesses as ptxas merges them. */
 typedef struct bf_trial_kernel {
   const char *name;
-  uint64_t launches, wavefronts, warp_instructions;
-  uint64_t cycles, work; /* with gpu; work: bf_work_cycles */
+  uint64_t launches;
+  bf_evidence took;
   uint64_t asked_bytes,
       given_bytes;       /* dynamic shared memory, where it was first rounded up; or 0 */
-  bf_workload *workload; /* with keeps_accesses; without those behind the first 65536 kinds */
-  bool is_cut;           /* some are left out there */
+  bf_observer *observer; /* with keeps_accesses */
+  bf_observed accesses;
 } bf_trial_kernel;
 
 /* A buffer or variable behind the last launch. */
@@ -53,9 +53,18 @@ typedef struct bf_trial {
  * after an error. */
 int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic *diagnostic);
 void bf_trial_free(bf_trial *trial);
-/* The place of a kernel, which is made where there is none. */
-int bf_trial_add(bf_trial *trial, const char *kernel, bool keeps_accesses, size_t *index,
-                 bf_diagnostic *diagnostic);
+
+/* The same for launches that somebody else runs: of options, file, description, module and
+ * keeps_memory are not looked at. All launches are between open, which makes an empty trial, and
+ * close; each is between before, which has it observed, and after. */
+typedef struct bf_trial_watch bf_trial_watch;
+int bf_trial_open(const bf_trial_options *options, bf_trial *trial, bf_trial_watch **watch,
+                  bf_diagnostic *diagnostic);
+int bf_trial_before(bf_trial_watch *watch, bf_emu_launch *launch, bf_diagnostic *diagnostic);
+int bf_trial_after(bf_trial_watch *watch, const bf_emu_launch *launch, const bf_emu_result *result,
+                   bf_diagnostic *diagnostic);
+void bf_trial_close(bf_trial_watch *watch);
+
 /* The launches of a kernel, or NULL. */
 const bf_trial_kernel *bf_trial_find(const bf_trial *trial, const char *kernel);
 

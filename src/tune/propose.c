@@ -1,45 +1,17 @@
-/* The choice of a hash for a kernel.
+/* Hashes for a kernel.
  *
  * The rewritten code hashes absolute addresses. Shared memory of a block starts at 0 of them on
  * older GPUs and on the emulator, and may start behind the kilobyte that CUDA reserves per block
  * from compute capability 8.0 on (NVIDIA Ampere GPU Architecture Tuning Guide). That moves
  * addresses by addition, which a XOR hash does not commute with, so a hash is searched for both
  * places at once, and the worse of the two is predicted. */
-#include "tune/choose.h"
+#include "tune/propose.h"
 
 #include "search/ladder.h"
 
 #include <string.h>
 
 enum { RESERVED_BYTES = 1024, PLACES = 2, WORD_BYTES = 4 };
-
-double bf_prediction_gain(const bf_prediction *prediction) {
-  return (double)prediction->wavefronts_before - (double)prediction->wavefronts_after -
-         BF_INSTRUCTION_WAVEFRONTS * (double)prediction->added_instructions;
-}
-
-uint64_t bf_work_cycles(uint64_t wavefronts, uint64_t warp_instructions, uint64_t blocks,
-                        unsigned multiprocessors, unsigned schedulers) {
-  uint64_t busy = blocks < multiprocessors ? blocks : multiprocessors;
-  return busy && schedulers ? (wavefronts + warp_instructions / schedulers) / busy : 0;
-}
-
-bool bf_prediction_is_worth(const bf_prediction *prediction) {
-  if (prediction->cycles_after)
-    return prediction->cycles_after < prediction->cycles_before &&
-           prediction->work_before * 100 >=
-               prediction->work_after * 100 + prediction->cycles_before * BF_CHOOSE_MARGIN_PERCENT;
-  return bf_prediction_gain(prediction) > 0;
-}
-
-bool bf_prediction_is_better(const bf_prediction *one, const bf_prediction *other) {
-  bool is_worth = bf_prediction_is_worth(one);
-  if (is_worth != bf_prediction_is_worth(other))
-    return is_worth;
-  if (one->cycles_after && other->cycles_after)
-    return one->cycles_after < other->cycles_after;
-  return bf_prediction_gain(one) > bf_prediction_gain(other);
-}
 
 /* ---- Workloads ---- */
 
@@ -150,13 +122,13 @@ static int count_worst(const bf_machine *machine, const placed *p, const bf_hash
 
 /* ---- Candidates ---- */
 
-typedef struct choosing {
-  const bf_choose_options *options;
-  bf_choice *choice;
+typedef struct proposing {
+  const bf_propose_options *options;
+  bf_proposal *proposal;
   placed merged, written;
   uint64_t fewest_wavefronts; /* that any hash left */
   bf_diagnostic *diagnostic;
-} choosing;
+} proposing;
 
 /* Whether the rewriter takes a hash for accesses of that many bytes. */
 static bool is_usable(const bf_hash *hash, unsigned granule_bytes) {
@@ -165,9 +137,9 @@ static bool is_usable(const bf_hash *hash, unsigned granule_bytes) {
 }
 
 /* The best hash of a class for accesses p; *hash stays NULL where there is none to use. */
-static int solve(const choosing *c, const placed *p, unsigned granule_bytes, bf_class class_,
+static int solve(const proposing *c, const placed *p, unsigned granule_bytes, bf_class class_,
                  bf_hash **hash, bool *is_proven) {
-  const bf_choose_options *o = c->options;
+  const bf_propose_options *o = c->options;
   bf_solve_options options = {.method = BF_METHOD_EXACT,
                               .class_ = class_,
                               .keeps_rows = true,
@@ -192,35 +164,35 @@ static int solve(const choosing *c, const placed *p, unsigned granule_bytes, bf_
 
 /* What a hash on accesses p does to the kernel. Accesses that are no longer merged are instructions
  * too. */
-static int predict(choosing *c, const placed *p, const bf_hash *hash, bf_prediction *prediction) {
+static int predict(proposing *c, const placed *p, const bf_hash *hash, bf_comparison *predicted) {
   uint64_t conflicts;
   unsigned own = bf_hash_get_cost(hash).instructions;
-  prediction->wavefronts_before = c->choice->wavefronts_before;
-  prediction->added_instructions = (int64_t)(own * p->sums.executions) +
-                                   (int64_t)p->sums.executions - (int64_t)c->merged.sums.executions;
-  BF_TRY(count_worst(c->options->machine, p, hash, &prediction->wavefronts_after, &conflicts,
+  predicted->before.wavefronts = c->proposal->wavefronts_before;
+  predicted->after.instructions = (int64_t)(own * p->sums.executions) +
+                                  (int64_t)p->sums.executions - (int64_t)c->merged.sums.executions;
+  BF_TRY(count_worst(c->options->machine, p, hash, &predicted->after.wavefronts, &conflicts,
                      c->diagnostic));
-  if (prediction->wavefronts_after < c->fewest_wavefronts)
-    c->fewest_wavefronts = prediction->wavefronts_after;
+  if (predicted->after.wavefronts < c->fewest_wavefronts)
+    c->fewest_wavefronts = predicted->after.wavefronts;
   return BF_OK;
 }
 
 /* Whether there is a candidate with the same hash for the same accesses. */
-static bool is_known(const bf_choice *choice, const bf_candidate *candidate) {
-  for (unsigned i = 0; i < choice->candidates; i++)
-    if (choice->candidate[i].keeps_merging == candidate->keeps_merging &&
-        strcmp(bf_hash_text(choice->candidate[i].hash), bf_hash_text(candidate->hash)) == 0)
+static bool is_known(const bf_proposal *proposal, const bf_candidate *candidate) {
+  for (unsigned i = 0; i < proposal->candidates; i++)
+    if (proposal->candidate[i].keeps_merging == candidate->keeps_merging &&
+        strcmp(bf_hash_text(proposal->candidate[i].hash), bf_hash_text(candidate->hash)) == 0)
       return true;
   return false;
 }
 
 /* Adds a candidate behind those that gain as much. */
-static void insert(bf_choice *choice, const bf_candidate *candidate) {
-  unsigned at = choice->candidates++;
-  double gain = bf_prediction_gain(&candidate->prediction);
-  for (; at > 0 && bf_prediction_gain(&choice->candidate[at - 1].prediction) < gain; at--)
-    choice->candidate[at] = choice->candidate[at - 1];
-  choice->candidate[at] = *candidate;
+static void insert(bf_proposal *proposal, const bf_candidate *candidate) {
+  unsigned at = proposal->candidates++;
+  double gain = bf_judge_gain(&candidate->predicted);
+  for (; at > 0 && bf_judge_gain(&proposal->candidate[at - 1].predicted) < gain; at--)
+    proposal->candidate[at] = proposal->candidate[at - 1];
+  proposal->candidate[at] = *candidate;
 }
 
 /* The best row-preserving hash, and the best ones of one and two terms, which need fewer
@@ -228,16 +200,16 @@ static void insert(bf_choice *choice, const bf_candidate *candidate) {
 static const bf_class classes[] = {BF_CLASS_ROW, BF_CLASS_ONE_TERM, BF_CLASS_TWO_TERM};
 
 /* Makes candidates of the hashes for accesses p that save something. */
-static int try_accesses(choosing *c, const placed *p, unsigned granule_bytes) {
+static int try_accesses(proposing *c, const placed *p, unsigned granule_bytes) {
   for (unsigned i = 0; i < sizeof classes / sizeof *classes; i++) {
     bf_candidate own = {.granule_bytes = granule_bytes, .keeps_merging = p == &c->merged};
     BF_TRY(solve(c, p, granule_bytes, classes[i], &own.hash, &own.is_proven));
     if (!own.hash)
       continue;
-    int error = predict(c, p, own.hash, &own.prediction);
-    bool saves = own.prediction.wavefronts_after < own.prediction.wavefronts_before;
-    if (!error && saves && !is_known(c->choice, &own))
-      insert(c->choice, &own);
+    int error = predict(c, p, own.hash, &own.predicted);
+    bool saves = own.predicted.after.wavefronts < own.predicted.before.wavefronts;
+    if (!error && saves && !is_known(c->proposal, &own))
+      insert(c->proposal, &own);
     else
       bf_hash_free(own.hash);
     BF_TRY(error);
@@ -249,59 +221,60 @@ static unsigned wider(unsigned a, unsigned b) { return a > b ? a : b; }
 
 /* Tries the granule that keeps merged accesses whole and, where that of the PTX is smaller, the
  * latter. */
-static int try_granules(choosing *c) {
-  const bf_choose_options *o = c->options;
+static int try_granules(proposing *c) {
+  const bf_propose_options *o = c->options;
   unsigned written = wider(wider(o->granule_bytes, c->written.sums.widest_bytes), WORD_BYTES);
   unsigned merged = wider(written, c->merged.sums.widest_bytes);
   BF_TRY(try_accesses(c, &c->merged, merged));
   return merged > written ? try_accesses(c, &c->written, written) : BF_OK;
 }
 
-static void explain(const choosing *c) {
-  bf_choice *choice = c->choice;
-  char *reason = choice->reason;
-  size_t size = sizeof choice->reason;
-  if (choice->candidates && bf_prediction_gain(&choice->candidate[0].prediction) > 0)
+static void explain(const proposing *c) {
+  bf_proposal *proposal = c->proposal;
+  char *reason = proposal->reason;
+  size_t size = sizeof proposal->reason;
+  if (proposal->candidates && bf_judge_is_worth(&proposal->candidate[0].predicted))
     return;
   if (c->merged.sums.executions == 0)
     snprintf(reason, size, "no access to shared memory was seen");
-  else if (choice->conflicts_before == 0)
+  else if (proposal->conflicts_before == 0)
     snprintf(reason, size, "there are no conflicts to remove");
-  else if (c->fewest_wavefronts >= choice->wavefronts_before)
+  else if (c->fewest_wavefronts >= proposal->wavefronts_before)
     snprintf(reason, size, "no row-preserving hash removes conflicts");
   else
     snprintf(reason, size, "the best hash saves %llu of %llu wavefronts, less than it costs",
-             (unsigned long long)(choice->wavefronts_before - c->fewest_wavefronts),
-             (unsigned long long)choice->wavefronts_before);
+             (unsigned long long)(proposal->wavefronts_before - c->fewest_wavefronts),
+             (unsigned long long)proposal->wavefronts_before);
 }
 
-static int choose(choosing *c) {
-  const bf_choose_options *o = c->options;
+static int propose(proposing *c) {
+  const bf_propose_options *o = c->options;
   BF_TRY(place(o->machine, o->written, &c->written, c->diagnostic));
   BF_TRY(place(o->machine, o->merged ? o->merged : o->written, &c->merged, c->diagnostic));
-  BF_TRY(count_worst(o->machine, &c->merged, NULL, &c->choice->wavefronts_before,
-                     &c->choice->conflicts_before, c->diagnostic));
-  c->fewest_wavefronts = c->choice->wavefronts_before;
-  if (c->choice->conflicts_before)
+  BF_TRY(count_worst(o->machine, &c->merged, NULL, &c->proposal->wavefronts_before,
+                     &c->proposal->conflicts_before, c->diagnostic));
+  c->fewest_wavefronts = c->proposal->wavefronts_before;
+  if (c->proposal->conflicts_before)
     BF_TRY(try_granules(c));
   explain(c);
   return BF_OK;
 }
 
-int bf_choose(const bf_choose_options *options, bf_choice *choice, bf_diagnostic *diagnostic) {
+int bf_propose(const bf_propose_options *options, bf_proposal *proposal,
+               bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(options->machine);
-  *choice = (bf_choice){0};
+  *proposal = (bf_proposal){0};
   if (geometry.bank_bits != 5 || geometry.word_bytes != WORD_BYTES)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "kernels are rewritten for 32 banks of 4 bytes; machine '%s' has %u of %u",
                    bf_machine_name(options->machine), 1u << geometry.bank_bits,
                    geometry.word_bytes);
-  choosing c = {.options = options, .choice = choice, .diagnostic = diagnostic};
-  int error = choose(&c);
+  proposing c = {.options = options, .proposal = proposal, .diagnostic = diagnostic};
+  int error = propose(&c);
   free_placed(&c.merged);
   free_placed(&c.written);
   if (error)
-    bf_choice_clear(choice);
+    bf_proposal_clear(proposal);
   return error;
 }
 
@@ -320,25 +293,25 @@ static int pick_array(const bf_workload *from, const char *array, bf_workload **
   return error ? bf_no_memory(diagnostic) : BF_OK;
 }
 
-int bf_choose_array(const bf_choose_options *options, const char *array, bf_choice *choice,
-                    bf_diagnostic *diagnostic) {
-  bf_choose_options own = *options;
+int bf_propose_array(const bf_propose_options *options, const char *array, bf_proposal *proposal,
+                     bf_diagnostic *diagnostic) {
+  bf_propose_options own = *options;
   bf_workload *merged = NULL, *written = NULL;
-  *choice = (bf_choice){0};
+  *proposal = (bf_proposal){0};
   int error = pick_array(options->merged, array, &merged, diagnostic);
   if (!error)
     error = pick_array(options->written, array, &written, diagnostic);
   own.merged = merged;
   own.written = written;
   if (!error)
-    error = bf_choose(&own, choice, diagnostic);
+    error = bf_propose(&own, proposal, diagnostic);
   bf_workload_free(merged);
   bf_workload_free(written);
   return error;
 }
 
-void bf_choice_clear(bf_choice *choice) {
-  for (unsigned i = 0; i < choice->candidates; i++)
-    bf_hash_free(choice->candidate[i].hash);
-  *choice = (bf_choice){0};
+void bf_proposal_clear(bf_proposal *proposal) {
+  for (unsigned i = 0; i < proposal->candidates; i++)
+    bf_hash_free(proposal->candidate[i].hash);
+  *proposal = (bf_proposal){0};
 }

@@ -1,0 +1,89 @@
+/* The rule that decides about a hash. */
+#include "tune/judge.h"
+
+#include "search/ladder.h"
+
+uint64_t bf_work_cycles(uint64_t wavefronts, uint64_t warp_instructions, uint64_t blocks,
+                        unsigned multiprocessors, unsigned schedulers) {
+  uint64_t busy = blocks < multiprocessors ? blocks : multiprocessors;
+  return busy && schedulers ? (wavefronts + warp_instructions / schedulers) / busy : 0;
+}
+
+/* ---- What decides ---- */
+
+typedef enum basis { TIMES, CYCLES, COUNTS } basis;
+
+/* The best that is known of both sides. */
+static basis basis_of(const bf_comparison *c) {
+  if (c->before.ns > 0 && c->after.ns > 0)
+    return TIMES;
+  return c->before.cycles && c->after.cycles ? CYCLES : COUNTS;
+}
+
+static double cost_of(const bf_evidence *evidence) {
+  return bf_cost_in_wavefronts((double)evidence->wavefronts, (double)evidence->instructions);
+}
+
+double bf_judge_gain(const bf_comparison *c) { return cost_of(&c->before) - cost_of(&c->after); }
+
+double bf_judge_share(const bf_comparison *c) {
+  switch (basis_of(c)) {
+  case TIMES:
+    return c->after.ns / c->before.ns;
+  case CYCLES:
+    return (double)c->after.cycles / (double)c->before.cycles;
+  default:
+    return cost_of(&c->before) > 0 ? cost_of(&c->after) / cost_of(&c->before) : 1;
+  }
+}
+
+/* ---- The rule ---- */
+
+static double noise_of(const bf_comparison *c) {
+  return c->before.noise > c->after.noise ? c->before.noise : c->after.noise;
+}
+
+static bool is_faster(const bf_comparison *c) {
+  double margin = noise_of(c) > BF_JUDGE_LEAST_GAIN ? noise_of(c) : BF_JUDGE_LEAST_GAIN;
+  return c->after.ns < c->before.ns * (1 - margin);
+}
+
+/* Whether the work that is saved is worth the margin. */
+static bool saves_work(const bf_comparison *c) {
+  return c->before.work_cycles * 100 >=
+         c->after.work_cycles * 100 + c->before.cycles * BF_JUDGE_MARGIN_PERCENT;
+}
+
+bool bf_judge_is_worth(const bf_comparison *c) {
+  switch (basis_of(c)) {
+  case TIMES:
+    return is_faster(c);
+  case CYCLES:
+    return c->after.cycles < c->before.cycles && saves_work(c);
+  default:
+    return bf_judge_gain(c) > 0;
+  }
+}
+
+bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other) {
+  bool is_worth = bf_judge_is_worth(one);
+  if (is_worth != bf_judge_is_worth(other))
+    return is_worth;
+  if (basis_of(one) == COUNTS || basis_of(other) == COUNTS)
+    return bf_judge_gain(one) > bf_judge_gain(other);
+  return bf_judge_share(one) < bf_judge_share(other);
+}
+
+void bf_judge_explain(const bf_comparison *c, bf_text *text) {
+  if (basis_of(c) == TIMES) {
+    bf_text_addf(text, "hashed, it takes %.1f%% of the time, with noise of %.1f%%",
+                 100 * bf_judge_share(c), 100 * noise_of(c));
+    return;
+  }
+  bf_text_addf(text, "hashed, it would take %llu wavefronts, not %llu, and %lld more instructions",
+               (unsigned long long)c->after.wavefronts, (unsigned long long)c->before.wavefronts,
+               (long long)(c->after.instructions - c->before.instructions));
+  if (basis_of(c) == CYCLES)
+    bf_text_addf(text, ": %llu cycles, not %llu", (unsigned long long)c->after.cycles,
+                 (unsigned long long)c->before.cycles);
+}

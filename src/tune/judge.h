@@ -1,0 +1,55 @@
+/* tune/judge: is it worth to rewrite a kernel with a hash? This is the one rule, for rewrite, exec,
+ * tune and the programs in gpu/, whatever they know of the kernel with the hash and without it. The
+ * best that is known of both decides:
+ *
+ *  times    on a GPU: it takes less time by more than a hundredth, and by more than the noise of
+ *           either;
+ *  cycles   on the simulator: two estimates must agree. It takes fewer cycles - the simulator knows
+ *           what overlaps, but can err - and it saves work that is at least BF_JUDGE_MARGIN_PERCENT
+ *           of its time;
+ *  counts   of the emulator, or predicted: the wavefronts that are saved are more than those that
+ *           the added instructions are worth (bf_cost_in_wavefronts). */
+#ifndef BF_TUNE_JUDGE_H
+#define BF_TUNE_JUDGE_H
+
+#include "base/base.h"
+
+/* What all launches of a kernel took in a run, as far as it is known. */
+typedef struct bf_evidence {
+  uint64_t wavefronts;
+  int64_t instructions; /* of warps; where they are predicted, only those that a hash adds */
+  uint64_t cycles;      /* simulated; 0: not known */
+  uint64_t work_cycles; /* with cycles: bf_work_cycles of all launches, on the same GPU */
+  double ns;            /* measured; 0: not known */
+  double noise;         /* with ns: the span between the fastest and the slowest run, as a share */
+} bf_evidence;
+
+/* A kernel without a hash, and with one. */
+typedef struct bf_comparison {
+  bf_evidence before, after;
+} bf_comparison;
+
+enum { BF_JUDGE_MARGIN_PERCENT = 4 };
+
+/* What a kernel must gain at least on a GPU, and the least difference between two candidates, as a
+ * share of the time. */
+#define BF_JUDGE_LEAST_GAIN 0.01
+
+/* The cycles in which a multiprocessor issues its instructions and carries out its wavefronts, if
+ * neither overlapped, in a launch of that many blocks. */
+uint64_t bf_work_cycles(uint64_t wavefronts, uint64_t warp_instructions, uint64_t blocks,
+                        unsigned multiprocessors, unsigned schedulers);
+
+/* The wavefronts that are saved, less those that added instructions are worth. */
+double bf_judge_gain(const bf_comparison *comparison);
+/* The share of the time, of the cycles or of the cost in wavefronts that is left with the hash. */
+double bf_judge_share(const bf_comparison *comparison);
+/* The rule. */
+bool bf_judge_is_worth(const bf_comparison *comparison);
+/* Whether a hash is better than another one of the same kernel: worth it, or else a smaller share
+ * of what decides. */
+bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other);
+/* Why a hash is not worth it, in words. */
+void bf_judge_explain(const bf_comparison *comparison, bf_text *text);
+
+#endif

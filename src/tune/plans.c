@@ -1,0 +1,303 @@
+/* Plans: hashes as asked for, or proposed. Trying them is in try.c. */
+#include "tune/plans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Making ---- */
+
+/* Whether name is that of the kernel, as in the PTX or readable. */
+static bool is_called(const char *kernel, const char *name) {
+  bf_text readable = {0};
+  bf_ptx_readable_name(kernel, &readable);
+  bool is_same = strcmp(kernel, name) == 0 ||
+                 (!readable.failed && readable.data && strcmp(readable.data, name) == 0);
+  bf_text_free(&readable);
+  return is_same;
+}
+
+int bf_plans_make(const bf_ptx_module *module, const char *file, const char *kernel,
+                  bf_plans *plans, bf_diagnostic *diagnostic) {
+  *plans = (bf_plans){.module = module};
+  BF_TRY(bf_rewrite_examine(module, &plans->examined, diagnostic));
+  bool is_found = !kernel;
+  plans->plan = calloc(plans->examined.kernels + 1, sizeof *plans->plan);
+  if (!plans->plan)
+    return bf_no_memory(diagnostic);
+  for (unsigned i = 0; i < plans->examined.kernels; i++) {
+    bf_plan *plan = &plans->plan[plans->count++];
+    plan->name = plans->examined.kernel[i].name;
+    plan->is_asked = !kernel || is_called(plan->name, kernel);
+    plan->array_hash = calloc(plans->examined.kernel[i].arrays + 1, sizeof *plan->array_hash);
+    if (!plan->array_hash)
+      return bf_no_memory(diagnostic);
+    bf_text site_name = {0};
+    bf_tracer_kernel_name(plan->name, &site_name);
+    plan->site_name = site_name.data;
+    if (site_name.failed || !site_name.data)
+      return bf_no_memory(diagnostic);
+    is_found |= plan->is_asked;
+  }
+  if (!plans->count)
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel");
+  return is_found ? BF_OK : bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel '%s'", kernel);
+}
+
+void bf_plans_free(bf_plans *plans) {
+  for (unsigned i = 0; i < plans->count; i++) {
+    bf_plan *plan = &plans->plan[i];
+    bf_proposal_clear(&plan->proposal);
+    for (unsigned k = 0; plan->array_proposal && k < plans->examined.kernel[i].arrays; k++)
+      bf_proposal_clear(&plan->array_proposal[k]);
+    free(plan->array_proposal);
+    free(plan->array_hash);
+    free(plan->site_name);
+  }
+  free(plans->plan);
+  bf_rewrite_free(&plans->examined);
+  bf_hash_free(plans->hash);
+  bf_hash_list_free(plans->hashes);
+  *plans = (bf_plans){0};
+}
+
+/* ---- Hashes as asked for ---- */
+
+/* Takes a hash for a kernel or an array; none leaves it alone. */
+static int take(const bf_plan *plan, const bf_hash *hash, const char *file, const bf_hash **taken,
+                bf_diagnostic *diagnostic) {
+  *taken = NULL;
+  if (!hash || strcmp(bf_hash_text(hash), "none") == 0)
+    return BF_OK;
+  if (!bf_hash_is_row_preserving(hash))
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, file,
+                        "hash %s of '%s' does not keep words in their rows of %d bytes; solve "
+                        "--class row finds hashes that do",
+                        bf_hash_text(hash), plan->name, BF_REWRITE_ROW_BYTES);
+  *taken = hash;
+  return BF_OK;
+}
+
+int bf_plans_set_hash(bf_plans *plans, const char *hash, const bf_machine *machine,
+                      bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  BF_TRY(bf_hash_parse(hash, &geometry, &plans->hash, diagnostic));
+  for (unsigned i = 0; i < plans->count; i++)
+    if (plans->plan[i].is_asked)
+      BF_TRY(take(&plans->plan[i], plans->hash, "", &plans->plan[i].hash, diagnostic));
+  return BF_OK;
+}
+
+int bf_plans_set_file(bf_plans *plans, const char *path, const bf_machine *machine,
+                      bf_diagnostic *diagnostic) {
+  BF_TRY(bf_hash_list_read(path, bf_machine_geometry(machine), &plans->hashes, diagnostic));
+  for (unsigned i = 0; i < plans->count; i++) {
+    bf_plan *plan = &plans->plan[i];
+    const bf_rewrite_kernel *examined = &plans->examined.kernel[i];
+    if (!plan->is_asked)
+      continue;
+    BF_TRY(take(plan, bf_rewrite_listed_hash(plans->hashes, plan->name, NULL), path, &plan->hash,
+                diagnostic));
+    for (unsigned k = 0; k < examined->arrays; k++) {
+      const bf_hash *hash =
+          bf_rewrite_listed_hash(plans->hashes, plan->name, examined->array[k].name);
+      BF_TRY(take(plan, hash, path, &plan->array_hash[k], diagnostic));
+      plan->is_by_array |= plan->array_hash[k] != plan->hash;
+    }
+  }
+  return BF_OK;
+}
+
+/* ---- Proposing ---- */
+
+const bf_rewrite_kernel *bf_plan_examined(const bf_plans *plans, const bf_plan *plan) {
+  return &plans->examined.kernel[plan - plans->plan];
+}
+
+bool bf_plan_is_open(const bf_plans *plans, const bf_plan *plan) {
+  const bf_rewrite_kernel *examined = bf_plan_examined(plans, plan);
+  return plan->is_asked && !examined->obstacles && examined->accesses;
+}
+
+/* Proposes for the kernel as a whole and takes the best. */
+static int propose_kernel(bf_plan *plan, const bf_propose_options *options,
+                          bf_diagnostic *diagnostic) {
+  BF_TRY(bf_propose(options, &plan->proposal, diagnostic));
+  const bf_candidate *best = &plan->proposal.candidate[0];
+  bool is_worth = plan->proposal.candidates && !plan->proposal.reason[0];
+  plan->hash = is_worth ? best->hash : NULL;
+  plan->has_comparison = is_worth;
+  plan->comparison = best->predicted;
+  memcpy(plan->reason, plan->proposal.reason, sizeof plan->reason);
+  return BF_OK;
+}
+
+/* Proposes for every array of a kernel, where it has several and all its accesses are known. */
+static int propose_arrays(bf_plan *plan, const bf_rewrite_kernel *examined,
+                          const bf_propose_options *options, bf_diagnostic *diagnostic) {
+  bf_propose_options own = *options;
+  if (examined->arrays < 2 || !examined->knows_arrays || !plan->proposal.candidates)
+    return BF_OK;
+  plan->array_proposal = calloc(examined->arrays, sizeof *plan->array_proposal);
+  if (!plan->array_proposal)
+    return bf_no_memory(diagnostic);
+  for (unsigned i = 0; i < examined->arrays; i++) {
+    own.granule_bytes = examined->array[i].granule_bytes;
+    BF_TRY(bf_propose_array(&own, examined->array[i].name, &plan->array_proposal[i], diagnostic));
+  }
+  return BF_OK;
+}
+
+int bf_plan_propose(const bf_plans *plans, bf_plan *plan, const bf_plans_search *search,
+                    const bf_observed *accesses, bf_diagnostic *diagnostic) {
+  const bf_rewrite_kernel *examined = bf_plan_examined(plans, plan);
+  if (!bf_plan_is_open(plans, plan))
+    return BF_OK;
+  if (!accesses) {
+    snprintf(plan->reason, sizeof plan->reason, "it is not launched");
+    return BF_OK;
+  }
+  bf_propose_options options = {.machine = search->machine,
+                                .written = accesses->written,
+                                .merged = accesses->merged,
+                                .granule_bytes = examined->granule_bytes,
+                                .time_limit_seconds = search->time_limit_seconds,
+                                .threads = search->threads};
+  BF_TRY(propose_kernel(plan, &options, diagnostic));
+  return accesses->merged ? propose_arrays(plan, examined, &options, diagnostic) : BF_OK;
+}
+
+/* ---- Accesses of a trace ---- */
+
+/* The length of name, where site starts with it and a colon; else 0. */
+static size_t match_name(const char *name, const char *site) {
+  size_t length = strlen(name);
+  return strncmp(site, name, length) == 0 && site[length] == ':' ? length : 0;
+}
+
+/* How many characters of a site name the kernel of a plan; 0 where it is not the kernel's. */
+static size_t match_site(const bf_plan *plan, const char *site) {
+  size_t length = match_name(plan->site_name, site);
+  return length ? length : match_name(plan->name, site);
+}
+
+/* The kernel of an access, by the longest name; plans->count: none. */
+static unsigned owner(const bf_plans *plans, const bf_access *access) {
+  unsigned best = plans->count;
+  size_t longest = 0;
+  for (unsigned i = 0; i < plans->count && access->site; i++) {
+    size_t length = match_site(&plans->plan[i], access->site);
+    if (length > longest) {
+      longest = length;
+      best = i;
+    }
+  }
+  return plans->count == 1 ? 0 : best;
+}
+
+/* Sorts the accesses of a trace by kernel; *kept is how many belong to one. */
+static int sort_accesses(const bf_plans *plans, const bf_workload *trace, bf_workload **own,
+                         size_t *kept, bf_diagnostic *diagnostic) {
+  for (unsigned i = 0; i < plans->count; i++)
+    if (bf_workload_create(&own[i]) != BF_OK)
+      return bf_no_memory(diagnostic);
+  for (size_t i = 0; i < bf_workload_size(trace); i++) {
+    const bf_access *access = bf_workload_get(trace, i);
+    unsigned to = owner(plans, access);
+    if (to == plans->count)
+      continue;
+    if (bf_workload_add(own[to], access) != BF_OK)
+      return bf_no_memory(diagnostic);
+    ++*kept;
+  }
+  return BF_OK;
+}
+
+static int propose_sorted(bf_plans *plans, const bf_plans_search *search, bf_workload **own,
+                          bf_diagnostic *diagnostic) {
+  for (unsigned i = 0; i < plans->count; i++) {
+    bf_observed accesses = {.written = own[i]};
+    BF_TRY(bf_plan_propose(plans, &plans->plan[i], search, &accesses, diagnostic));
+  }
+  return BF_OK;
+}
+
+int bf_plans_propose_trace(bf_plans *plans, const bf_plans_search *search, const char *path,
+                           bf_diagnostic *diagnostic) {
+  bf_workload *trace;
+  size_t kept = 0;
+  BF_TRY(bf_workload_read(path, search->machine, &trace, diagnostic));
+  bf_workload **own = calloc(plans->count, sizeof *own);
+  int error = own ? sort_accesses(plans, trace, own, &kept, diagnostic) : bf_no_memory(diagnostic);
+  if (!error && !kept)
+    error = bf_fail_file(diagnostic, BF_BAD_INPUT, path,
+                         "no access is of a kernel of the module: sites start with KERNEL:");
+  if (!error)
+    error = propose_sorted(plans, search, own, diagnostic);
+  for (unsigned i = 0; own && i < plans->count; i++)
+    bf_workload_free(own[i]);
+  free(own);
+  bf_workload_free(trace);
+  return error;
+}
+
+/* ---- Rewriting ---- */
+
+/* The hash of an array; open ones count as one. */
+static const bf_hash *array_hash(const bf_plans *plans, const bf_plan *plan,
+                                 const bf_ptx_variable *array) {
+  const bf_rewrite_kernel *examined = bf_plan_examined(plans, plan);
+  for (unsigned i = 0; i < examined->arrays; i++) {
+    const bf_ptx_variable *own = examined->array[i].variable;
+    if (own == array || (own->bytes == 0 && array->bytes == 0))
+      return plan->array_hash[i];
+  }
+  return plan->hash;
+}
+
+static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
+                              const bf_ptx_variable *array) {
+  const bf_plans *plans = context;
+  for (unsigned i = 0; i < plans->count; i++) {
+    const bf_plan *plan = &plans->plan[i];
+    if (strcmp(plan->name, kernel->name) == 0)
+      return plan->is_by_array && array ? array_hash(plans, plan, array) : plan->hash;
+  }
+  return NULL;
+}
+
+int bf_plans_rewrite(const bf_plans *plans, bool joins_logic, bf_rewrite_result *result,
+                     bf_diagnostic *diagnostic) {
+  bf_rewrite_options options = {.context = (void *)(uintptr_t)plans,
+                                .hash_of = hash_of,
+                                .dynamic_is_rounded = plans->dynamic_is_rounded,
+                                .joins_logic = joins_logic};
+  return bf_rewrite(plans->module, &options, result, diagnostic);
+}
+
+void bf_plan_explain(const bf_plan *plan, const bf_rewrite_kernel *found, bf_text *text) {
+  if (!plan->is_asked) {
+    bf_text_puts(text, "not asked for");
+  } else if (found->obstacles) {
+    const bf_rewrite_obstacle *first = &found->obstacle[0];
+    if (first->line)
+      bf_text_addf(text, "line %llu: ", (unsigned long long)first->line);
+    bf_text_puts(text, first->text);
+    if (found->obstacles > 1)
+      bf_text_addf(text, ", and %u more", found->obstacles - 1);
+  } else if (!found->accesses) {
+    bf_text_puts(text, "no accesses to shared memory");
+  } else if (plan->reason[0]) {
+    bf_text_puts(text, plan->reason);
+  } else {
+    bf_text_puts(text, found->hash ? "no access needs the hash" : "no hash is asked for");
+  }
+}
+
+void bf_plan_write(const bf_plans *plans, const bf_plan *plan, bf_text *text) {
+  const bf_rewrite_kernel *examined = bf_plan_examined(plans, plan);
+  bf_text_addf(text, "%s %s\n", plan->name, plan->hash ? bf_hash_text(plan->hash) : "none");
+  for (unsigned i = 0; plan->is_by_array && i < examined->arrays; i++)
+    if (plan->array_hash[i])
+      bf_text_addf(text, "%s[%s] %s\n", plan->name, examined->array[i].name,
+                   bf_hash_text(plan->array_hash[i]));
+}

@@ -1,0 +1,253 @@
+/* The judge, by each of the three things that it can know; and plans, whose candidates are tried by
+ * a runner with a table of costs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tune/plans.h"
+
+/* ---- The judge ---- */
+
+static void work_is_shared_by_busy_multiprocessors(void **state) {
+  (void)state;
+  assert_int_equal(bf_work_cycles(800, 400, 100, 4, 4), 225);
+  assert_int_equal(bf_work_cycles(800, 400, 2, 4, 4), 450);
+  assert_int_equal(bf_work_cycles(800, 400, 0, 4, 4), 0);
+}
+
+/* Four instructions are worth a wavefront. */
+static void counts_must_gain(void **state) {
+  (void)state;
+  bf_comparison c = {{.wavefronts = 100, .instructions = 1000},
+                     {.wavefronts = 90, .instructions = 1039}};
+  assert_true(bf_judge_is_worth(&c));
+  assert_true(bf_judge_gain(&c) == 0.25);
+  c.after.instructions = 1040;
+  assert_false(bf_judge_is_worth(&c));
+}
+
+/* Both the simulator and the work saved must speak for a hash, whatever the counts say. */
+static void two_estimates_must_agree(void **state) {
+  (void)state;
+  bf_comparison both = {{.wavefronts = 9, .cycles = 1000, .work_cycles = 900},
+                        {.wavefronts = 99, .cycles = 990, .work_cycles = 860}};
+  bf_comparison slower = both, little = both;
+  slower.after.cycles = 1000;
+  little.after.work_cycles = 861;
+  little.after.cycles = 500;
+  assert_true(bf_judge_is_worth(&both));
+  assert_false(bf_judge_is_worth(&slower));
+  assert_false(bf_judge_is_worth(&little));
+  assert_true(bf_judge_is_better(&both, &little));
+  assert_false(bf_judge_is_better(&little, &both));
+}
+
+/* Measured times decide before all else, beyond a hundredth and beyond noise. */
+static void times_must_beat_noise(void **state) {
+  (void)state;
+  bf_comparison c = {{.cycles = 10, .work_cycles = 10, .ns = 1000},
+                     {.cycles = 20, .work_cycles = 20, .ns = 989}};
+  assert_true(bf_judge_is_worth(&c));
+  c.after.ns = 990;
+  assert_false(bf_judge_is_worth(&c));
+  c.after.ns = 960;
+  c.before.noise = 0.05;
+  assert_false(bf_judge_is_worth(&c));
+  c.before.noise = 0;
+  c.after.noise = 0.03;
+  assert_true(bf_judge_is_worth(&c));
+}
+
+static void explained(const bf_comparison *c, const char *expected) {
+  bf_text text = {0};
+  bf_judge_explain(c, &text);
+  assert_string_equal(text.data, expected);
+  bf_text_free(&text);
+}
+
+static void reasons_name_what_decided(void **state) {
+  (void)state;
+  bf_comparison c = {{.wavefronts = 100, .instructions = 10},
+                     {.wavefronts = 95, .instructions = 70}};
+  explained(&c, "hashed, it would take 95 wavefronts, not 100, and 60 more instructions");
+  c.before.cycles = 500;
+  c.after.cycles = 510;
+  explained(&c, "hashed, it would take 95 wavefronts, not 100, and 60 more instructions: 510 "
+                "cycles, not 500");
+  c.before.ns = 200;
+  c.after.ns = 199;
+  c.after.noise = 0.02;
+  explained(&c, "hashed, it takes 99.5% of the time, with noise of 2.0%");
+}
+
+/* ---- Plans ---- */
+
+/* Two kernels that read columns of a tile. */
+#define KERNEL(name)                                                                               \
+  ".visible .entry " name "()\n{\n.shared .align 16 .b8 " name "_tile[4096];\n"                    \
+  ".reg .b32 %r<9>;\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 7;\nmov.u32 %r3, " name               \
+  "_tile;\nadd.u32 %r4, %r3, %r2;\nld.shared.u32 %r5, [%r4];\nst.shared.u32 [%r3], "               \
+  "%r5;\nret;\n}\n"
+static const char text[] =
+    ".version 8.5\n.target sm_90\n.address_size 64\n" KERNEL("first") KERNEL("second");
+
+/* A column and a row, so that there is something to propose. */
+static bf_workload *make_accesses(void) {
+  bf_workload *workload;
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  for (unsigned way = 0; way < 2; way++) {
+    bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = UINT32_MAX, .count = 100};
+    for (unsigned lane = 0; lane < 32; lane++)
+      access.address[lane] = way ? 4 * lane : 128 * lane;
+    assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  }
+  return workload;
+}
+
+/* A runner: what each kernel takes after the run, or that it is no good. */
+typedef struct table {
+  const bf_plans *plans;
+  unsigned runs;
+  bool is_good;
+  uint64_t after_first, after_second; /* wavefronts; 0: not launched */
+  uint64_t cycles;                    /* after, of 1000 before; 0: not simulated */
+  bool had_hash;
+} table;
+
+static int run(void *context, bool *is_good, bf_diagnostic *diagnostic) {
+  table *t = context;
+  bf_rewrite_result result = {0};
+  assert_int_equal(bf_plans_rewrite(t->plans, true, &result, diagnostic), BF_OK);
+  t->had_hash |= result.is_changed && result.module;
+  bf_rewrite_free(&result);
+  t->runs++;
+  *is_good = t->is_good;
+  return BF_OK;
+}
+
+static bool compare(void *context, const char *kernel, bf_comparison *comparison) {
+  const table *t = context;
+  uint64_t after = strcmp(kernel, "first") == 0 ? t->after_first : t->after_second;
+  *comparison = (bf_comparison){{.wavefronts = 1000}, {.wavefronts = after}};
+  if (t->cycles) {
+    comparison->before.cycles = comparison->before.work_cycles = 1000;
+    comparison->after.cycles = comparison->after.work_cycles = t->cycles;
+  }
+  return after;
+}
+
+/* Proposes for both kernels and tries with the table. */
+static void tune(table *t, bf_ptx_module **module, bf_machine **machine, bf_plans *plans) {
+  bf_diagnostic diagnostic;
+  bf_workload *accesses = make_accesses();
+  bf_observed observed = {.written = accesses, .merged = accesses};
+  assert_int_equal(bf_ptx_parse("test", text, strlen(text), module, &diagnostic), BF_OK);
+  assert_int_equal(bf_machine_load("hopper", NULL, machine, &diagnostic), BF_OK);
+  assert_int_equal(bf_plans_make(*module, "test", NULL, plans, &diagnostic), BF_OK);
+  bf_plans_search search = {.machine = *machine};
+  bf_plans_runner runner = {.run = run, .compare = compare, .context = t};
+  t->plans = plans;
+  for (unsigned i = 0; i < plans->count; i++)
+    assert_int_equal(bf_plan_propose(plans, &plans->plan[i], &search, &observed, &diagnostic),
+                     BF_OK);
+  assert_true(plans->plan[0].proposal.candidates > 0);
+  assert_int_equal(bf_plans_try(&plans, 1, &runner, &diagnostic), BF_OK);
+  bf_workload_free(accesses);
+}
+
+static void end(bf_ptx_module *module, bf_machine *machine, bf_plans *plans) {
+  bf_plans_free(plans);
+  bf_ptx_free(module);
+  bf_machine_free(machine);
+}
+
+static void better_is_taken_and_worse_is_not(void **state) {
+  (void)state;
+  table t = {.is_good = true, .after_first = 100, .after_second = 1001};
+  bf_ptx_module *module;
+  bf_machine *machine;
+  bf_plans plans;
+  tune(&t, &module, &machine, &plans);
+  assert_int_equal(t.runs, plans.plan[0].proposal.candidates);
+  assert_true(t.had_hash);
+  assert_true(bf_plan_has_hash(&plans, &plans.plan[0]));
+  assert_string_equal(plans.plan[0].reason, "");
+  assert_false(bf_plan_has_hash(&plans, &plans.plan[1]));
+  assert_string_equal(plans.plan[1].reason, "hashed, it would take 1001 wavefronts, not 1000, and "
+                                            "0 more instructions");
+  end(module, machine, &plans);
+}
+
+static void cycles_decide_where_they_are_known(void **state) {
+  (void)state;
+  table t = {.is_good = true, .after_first = 100, .after_second = 100, .cycles = 970};
+  bf_ptx_module *module;
+  bf_machine *machine;
+  bf_plans plans;
+  tune(&t, &module, &machine, &plans);
+  assert_false(bf_plan_has_hash(&plans, &plans.plan[0])); /* 3% is less than the margin */
+  end(module, machine, &plans);
+  t = (table){.is_good = true, .after_first = 2000, .after_second = 2000, .cycles = 950};
+  tune(&t, &module, &machine, &plans);
+  assert_true(bf_plan_has_hash(&plans, &plans.plan[0]));
+  end(module, machine, &plans);
+}
+
+static void runs_that_end_otherwise_count_nothing(void **state) {
+  (void)state;
+  table t = {.is_good = false, .after_first = 1, .after_second = 1};
+  bf_ptx_module *module;
+  bf_machine *machine;
+  bf_plans plans;
+  tune(&t, &module, &machine, &plans);
+  assert_false(bf_plan_has_hash(&plans, &plans.plan[0]));
+  assert_string_equal(plans.plan[0].reason, "no run with a candidate ended as the first did");
+  end(module, machine, &plans);
+}
+
+/* What was rewritten stays as it is, whoever asks: plans, and a list of hashes. */
+static void rewritten_modules_are_refused(void **state) {
+  (void)state;
+  bf_ptx_module *module;
+  bf_machine *machine;
+  bf_plans plans, again;
+  bf_rewrite_result once, twice;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_ptx_parse("test", text, strlen(text), &module, &diagnostic), BF_OK);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, &diagnostic), BF_OK);
+  assert_int_equal(bf_plans_make(module, "test", "first", &plans, &diagnostic), BF_OK);
+  assert_int_equal(bf_plans_set_hash(&plans, "fixed", machine, &diagnostic), BF_OK);
+  assert_int_equal(bf_plans_rewrite(&plans, false, &once, &diagnostic), BF_OK);
+  assert_true(once.is_changed && !once.was_rewritten);
+  assert_int_equal(bf_plans_make(once.module, "test", NULL, &again, &diagnostic), BF_OK);
+  assert_true(again.examined.was_rewritten);
+  assert_false(bf_plan_is_open(&again, &again.plan[0]));
+  assert_int_equal(bf_plans_set_hash(&again, "fixed", machine, &diagnostic), BF_OK);
+  assert_int_equal(bf_plans_rewrite(&again, false, &twice, &diagnostic), BF_OK);
+  assert_true(twice.was_rewritten && !twice.is_changed && !twice.module);
+  for (unsigned i = 0; i < twice.kernels; i++)
+    assert_string_equal(twice.kernel[i].obstacle[0].text, "it was rewritten before");
+  bf_rewrite_free(&twice);
+  bf_plans_free(&again);
+  bf_rewrite_free(&once);
+  end(module, machine, &plans);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(work_is_shared_by_busy_multiprocessors),
+      cmocka_unit_test(counts_must_gain),
+      cmocka_unit_test(two_estimates_must_agree),
+      cmocka_unit_test(times_must_beat_noise),
+      cmocka_unit_test(reasons_name_what_decided),
+      cmocka_unit_test(better_is_taken_and_worse_is_not),
+      cmocka_unit_test(cycles_decide_where_they_are_known),
+      cmocka_unit_test(runs_that_end_otherwise_count_nothing),
+      cmocka_unit_test(rewritten_modules_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
