@@ -116,9 +116,14 @@ static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *di
   r->counting = bf_profile_observer(r->profile);
   r->observer = (bf_emu_observer){.access = observe, .context = r, .as_merged = !r->as_written};
   launch->observer = &r->observer;
-  if (!r->as_written)
-    bf_sim_record_attach(&r->simulated, launch);
   return BF_OK;
+}
+
+/* Simulates a launch, in place of bf_emu_run. */
+static int simulate(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
+                    bf_diagnostic *diagnostic) {
+  running *r = context;
+  return bf_sim_record_run(&r->simulated, emu, launch, NULL, result, diagnostic);
 }
 
 static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
@@ -145,8 +150,11 @@ static int run(running *r, const char *ptx, bf_diagnostic *diagnostic) {
   const bf_corpus_benchmark *benchmark = r->subject->benchmark;
   bf_device device;
   bf_corpus_outcome outcome = {0};
-  bf_emu_device_options options = {
-      .workers = 1, .before = before_launch, .after = after_launch, .context = r};
+  bf_emu_device_options options = {.workers = 1,
+                                   .before = before_launch,
+                                   .execute = r->as_written ? NULL : simulate,
+                                   .after = after_launch,
+                                   .context = r};
   r->simulated.settings = (bf_sim_settings){.gpu = r->subject->gpu, .workers = 1};
   for (unsigned i = 0; i < r->subject->kernels; i++) {
     kernel *own = &r->subject->kernel[i];

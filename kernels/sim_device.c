@@ -3,16 +3,16 @@
 
 #include "kernels/devices.h"
 
-static int before_launch(void *context, struct bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  (void)diagnostic;
-  bf_sim_record_attach(context, launch);
-  return BF_OK;
+/* Simulates a launch, in place of bf_emu_run. */
+static int simulate(void *record, bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
+                    bf_diagnostic *diagnostic) {
+  return bf_sim_record_run(record, emu, launch, NULL, result, diagnostic);
 }
 
 int bf_sim_device_create(const char *name, const char *ptx, bf_sim_record *record,
                          bf_device *device, bf_diagnostic *diagnostic) {
   bf_emu_device_options options = {
-      .workers = record->settings.workers, .before = before_launch, .context = record};
+      .workers = record->settings.workers, .execute = simulate, .context = record};
   return bf_emu_device_create(name, ptx, &options, device, diagnostic);
 }
 

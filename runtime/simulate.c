@@ -134,15 +134,14 @@ static void report_end(rt_context *context, const bf_emu_launch *launch,
   context->pending = cudaErrorLaunchTimeout;
 }
 
-int rt_simulate(rt_context *context, rt_tally *tally, bf_emu_launch *launch, bf_emu_result *result,
-                bf_diagnostic *diagnostic) {
+int rt_simulate(rt_context *context, rt_tally *tally, const bf_emu_launch *launch,
+                bf_emu_result *result, bf_diagnostic *diagnostic) {
   bf_sim_record record = {.settings = {.gpu = context->gpu,
                                        .hash = tally->hash,
                                        .lock_hash = tally->lock_hash,
                                        .workers = context->settings.workers,
                                        .most_cycles = context->settings.most_cycles}};
-  bf_sim_record_attach(&record, launch);
-  int error = bf_emu_run(context->emu, launch, result, diagnostic);
+  int error = bf_sim_record_run(&record, context->emu, launch, NULL, result, diagnostic);
   const bf_sim_result *found = record.launches ? &record.launch[0].result : NULL;
   if (error && found && (found->timed_out || found->deadlock[0])) {
     report_end(context, launch, found);

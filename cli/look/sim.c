@@ -69,12 +69,6 @@ typedef struct simulating {
 
 /* ---- Running ---- */
 
-static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  (void)diagnostic;
-  bf_sim_record_attach(context, launch);
-  return BF_OK;
-}
-
 static int run_file(simulating *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
   cli_launches launches = {.ptx = work->file,
@@ -83,7 +77,7 @@ static int run_file(simulating *work, bf_diagnostic *diagnostic) {
                            .prints_to_stderr = s->common.json,
                            .run = {.description = s->launch,
                                    .workers = (unsigned)s->simulated.workers,
-                                   .before = before,
+                                   .execute = cli_simulate_launch,
                                    .context = &work->record}};
   return cli_launches_run(&launches, diagnostic);
 }

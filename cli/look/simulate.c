@@ -35,6 +35,11 @@ int cli_simulation_load(const cli_simulated *options, cli_simulation *simulation
   return BF_OK;
 }
 
+int cli_simulate_launch(void *record, bf_emu *emu, const bf_emu_launch *launch, const char *hash,
+                        bf_emu_result *result, bf_diagnostic *diagnostic) {
+  return bf_sim_record_run(record, emu, launch, hash, result, diagnostic);
+}
+
 void cli_simulation_free(cli_simulation *simulation) {
   bf_sim_gpu_free(simulation->gpu);
   bf_hash_free(simulation->hash);

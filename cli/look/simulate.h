@@ -47,6 +47,9 @@ typedef struct cli_simulation {
 int cli_simulation_load(const cli_simulated *options, cli_simulation *simulation,
                         bf_sim_record *record, bf_diagnostic *diagnostic);
 void cli_simulation_free(cli_simulation *simulation);
+/* Simulates a launch: the callback of bf_launches.execute whose context is a bf_sim_record. */
+int cli_simulate_launch(void *record, bf_emu *emu, const bf_emu_launch *launch, const char *hash,
+                        bf_emu_result *result, bf_diagnostic *diagnostic);
 
 /* The lock hash of a word of --lock-hash (NULL: plain). */
 bf_lock_hash cli_lock_hash(const char *word);

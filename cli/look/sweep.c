@@ -140,12 +140,6 @@ static void write_row(const bf_sim_gpu *gpu, const bf_sim_launched *total, bf_si
     bf_sim_row_number(row, total->result.stalls[i]);
 }
 
-static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  (void)diagnostic;
-  bf_sim_record_attach(context, launch);
-  return BF_OK;
-}
-
 static int simulate_file(const cli_sweep *request, bf_sim_record *record,
                          bf_diagnostic *diagnostic) {
   const char *check = request->check;
@@ -157,7 +151,7 @@ static int simulate_file(const cli_sweep *request, bf_sim_record *record,
                           .workers = 1,
                           .check_uninitialised = check && strstr(check, "uninitialised"),
                           .check_races = check && strstr(check, "races"),
-                          .before = before_launch,
+                          .execute = cli_simulate_launch,
                           .context = record};
   int error = bf_launches_run(&launches, diagnostic);
   bf_ptx_free(ptx);

@@ -489,7 +489,6 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   bf_emu_launch stepped = *launch;
   stepped.observer = &observer;
   stepped.workers = own->sms;
-  stepped.runner = NULL;
   BF_TRY(bf_emu_stepper_create(emu, &stepped, &own->stepper, diagnostic));
   BF_TRY(bf_sim_map_create(emu, &own->map, diagnostic));
   BF_TRY(bf_sim_program_create(gpu, launch->kernel, &own->program, diagnostic));

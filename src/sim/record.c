@@ -105,15 +105,15 @@ static bool describe(bf_sim_record *record, const bf_emu_launch *launch, const b
   return launched->kernel && launched->hash;
 }
 
-/* The hash that the launch asks for itself; it lives in *own. */
-static int parse_own_hash(const bf_sim_record *record, const bf_emu_launch *launch, bf_hash **own,
-                          bf_diagnostic *diagnostic) {
+/* The hash that a launch of the kernel asks for itself, from its text. */
+static int parse_own_hash(const bf_sim_record *record, const bf_emu_kernel *kernel,
+                          const char *text, bf_hash **own, bf_diagnostic *diagnostic) {
   bf_diagnostic fault;
   bf_geometry geometry = bf_machine_geometry(record->settings.gpu->machine);
-  int error = bf_hash_parse(launch->bank_hash, &geometry, own, &fault);
+  int error = bf_hash_parse(text, &geometry, own, &fault);
   if (error)
-    bf_fail(diagnostic, error, "hash '%s' of kernel '%s': %s", launch->bank_hash,
-            bf_emu_kernel_name(launch->kernel), fault.message);
+    bf_fail(diagnostic, error, "hash '%s' of kernel '%s': %s", text, bf_emu_kernel_name(kernel),
+            fault.message);
   return error;
 }
 
@@ -126,18 +126,29 @@ static const bf_hash *hash_of(const bf_sim_record *record, const bf_emu_kernel *
 
 static bool is_none(const bf_hash *hash) { return strcmp(bf_hash_text(hash), "none") == 0; }
 
+/* The launch with the progress that the record asks for. */
+static bf_emu_launch with_progress(const bf_sim_record *record, const bf_emu_launch *launch) {
+  bf_emu_launch reporting = *launch;
+  if (record->progress) {
+    reporting.progress = record->progress;
+    reporting.progress_context = record->progress_context;
+  }
+  return reporting;
+}
+
 /* Simulates a launch with a hash (NULL: none). */
 static int simulate(bf_sim_record *record, const bf_hash *hash, bf_emu *emu,
                     const bf_emu_launch *launch, bf_sim_launched *launched,
                     bf_diagnostic *diagnostic) {
   bf_sim_settings settings = record->settings;
+  bf_emu_launch reporting = with_progress(record, launch);
   bf_watch_pair pair = {0};
   bf_sim_watch watch;
   settings.hash = hash;
   if (!describe(record, launch, hash, launched))
     return bf_no_memory(diagnostic);
   BF_TRY(make_watch(record, launch->kernel, &pair, &watch, &settings.watch, diagnostic));
-  BF_TRY(bf_sim_run(&settings, emu, launch, &launched->result, diagnostic));
+  BF_TRY(bf_sim_run(&settings, emu, &reporting, &launched->result, diagnostic));
   if (record->timeline)
     bf_timeline_end(record->timeline, launched->result.cycles);
   launched->sm_cycles = launched->result.cycles * launched->result.sms;
@@ -146,19 +157,18 @@ static int simulate(bf_sim_record *record, const bf_hash *hash, bf_emu *emu,
   return BF_OK;
 }
 
-/* bf_emu_launch.runner */
-static int run(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
-               bf_diagnostic *diagnostic) {
-  bf_sim_record *record = context;
+int bf_sim_record_run(bf_sim_record *record, bf_emu *emu, const bf_emu_launch *launch,
+                      const char *hash, bf_emu_result *result, bf_diagnostic *diagnostic) {
+  *result = (bf_emu_result){0};
   bf_hash *own = NULL;
   bf_sim_launched *launched = add_launch(record);
   if (!launched)
     return bf_no_memory(diagnostic);
-  if (launch->bank_hash)
-    BF_TRY(parse_own_hash(record, launch, &own, diagnostic));
-  const bf_hash *hash = own ? own : hash_of(record, launch->kernel);
+  if (hash)
+    BF_TRY(parse_own_hash(record, launch->kernel, hash, &own, diagnostic));
+  const bf_hash *used = own ? own : hash_of(record, launch->kernel);
   int error =
-      simulate(record, hash && !is_none(hash) ? hash : NULL, emu, launch, launched, diagnostic);
+      simulate(record, used && !is_none(used) ? used : NULL, emu, launch, launched, diagnostic);
   bf_hash_free(own);
   BF_TRY(error);
   *result = launched->result.emu;
@@ -169,15 +179,6 @@ static int run(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_r
     return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on: warps wait for each other",
                    launched->kernel);
   return BF_OK;
-}
-
-void bf_sim_record_attach(bf_sim_record *record, bf_emu_launch *launch) {
-  launch->runner = run;
-  launch->runner_context = record;
-  if (record->progress) {
-    launch->progress = record->progress;
-    launch->progress_context = record->progress_context;
-  }
 }
 
 void bf_sim_record_free(bf_sim_record *record) {

@@ -41,10 +41,12 @@ typedef struct bf_sim_record {
   size_t launches, capacity;
 } bf_sim_record;
 
-/* Makes bf_emu_run simulate the launch and add it to the record. A launch that a fault has ended is
- * in the record too, with what was found until then; a deadlock, and the end of most_cycles, are
- * errors. */
-void bf_sim_record_attach(bf_sim_record *record, bf_emu_launch *launch);
+/* Simulates a launch, in place of bf_emu_run, and adds it to the record. hash is that of the banks
+ * which the launch asks for itself, as text; NULL: it asks for none. A launch that a fault has
+ * ended is in the record too, with what was found until then; a deadlock, and the end of
+ * most_cycles, are errors. */
+int bf_sim_record_run(bf_sim_record *record, bf_emu *emu, const bf_emu_launch *launch,
+                      const char *hash, bf_emu_result *result, bf_diagnostic *diagnostic);
 /* The sums over all launches; lines are in the arena of the record. blocks_per_sm and
  * occupancy_limit are 0 and NULL where there are several. */
 int bf_sim_record_total(bf_sim_record *record, bf_sim_launched *total, bf_diagnostic *diagnostic);

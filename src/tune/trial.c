@@ -116,9 +116,14 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
   t->counting = bf_profile_observer(t->profile);
   t->observer = (bf_emu_observer){.access = observe, .context = t, .as_merged = !o->as_written};
   launch->observer = &t->observer;
-  if (o->gpu)
-    bf_sim_record_attach(&t->simulated, launch);
   return BF_OK;
+}
+
+/* Simulates a launch, in place of bf_emu_run. */
+static int simulate(void *context, bf_emu *emu, const bf_emu_launch *launch, const char *hash,
+                    bf_emu_result *result, bf_diagnostic *diagnostic) {
+  trying *t = context;
+  return bf_sim_record_run(&t->simulated, emu, launch, hash, result, diagnostic);
 }
 
 static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
@@ -211,6 +216,7 @@ int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic
                           .description = options->description,
                           .workers = (unsigned)options->workers,
                           .before = before,
+                          .execute = options->gpu ? simulate : NULL,
                           .after = after,
                           .done = options->keeps_memory ? copy_memory : NULL,
                           .context = &t};

@@ -208,10 +208,67 @@ static int launch(const char *kernel, bf_sim_record *record, bf_diagnostic *diag
   bed_open(&at, "tests/golden/deadlock.ptx", NULL);
   assert_int_equal(bf_emu_kernel_get(at.module, kernel, &described.kernel, NULL), BF_OK);
   record->settings.gpu = gpu;
-  bf_sim_record_attach(record, &described);
-  int error = bf_emu_run(at.emu, &described, &result, diagnostic);
+  int error = bf_sim_record_run(record, at.emu, &described, NULL, &result, diagnostic);
   bed_close(&at);
   return error;
+}
+
+/* Sizes that do not fit are refused as bf_emu_run refuses them, and leave an empty result. */
+static void sizes_are_checked(void **state) {
+  (void)state;
+  static const bf_emu_launch wrong[] = {
+      {.grid = {0, 1, 1}, .block = {64, 1, 1}},
+      {.grid = {1, 1, 1}, .block = {64, 0, 1}},
+      {.grid = {1, 1, 1}, .block = {64, 32, 1}},
+      {.grid = {1, 1, 1}, .block = {2048, 1, 1}},
+  };
+  bed at;
+  bed_open(&at, "tests/golden/deadlock.ptx", NULL);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    bf_sim_gpu *large;
+    bf_emu_launch launch = wrong[i];
+    bf_diagnostic emulated = {0}, simulated = {0};
+    bf_emu_result result = {.warp_instructions = 1};
+    assert_int_equal(bf_sim_gpu_load("examples/small.gpu", &large, NULL), BF_OK);
+    assert_int_equal(bf_sim_gpu_set(large, "warps_per_sm=64", NULL), BF_OK);
+    bf_sim_record record = {.settings = {.gpu = large}};
+    assert_int_equal(bf_emu_kernel_get(at.module, "crossed", &launch.kernel, NULL), BF_OK);
+    assert_int_equal(bf_sim_record_run(&record, at.emu, &launch, NULL, &result, &simulated),
+                     BF_BAD_INPUT);
+    assert_int_equal(result.warp_instructions, 0);
+    assert_int_equal(bf_emu_run(at.emu, &launch, &result, &emulated), BF_BAD_INPUT);
+    assert_string_equal(simulated.message, emulated.message);
+    bf_sim_record_free(&record);
+    bf_sim_gpu_free(large);
+  }
+  bed_close(&at);
+}
+
+/* The hash that a launch asks for itself comes before that of its kernel. */
+static void launches_ask_for_hashes(void **state) {
+  (void)state;
+  bed at;
+  bf_emu_result result;
+  bf_diagnostic diagnostic = {0};
+  bf_hash *hash;
+  bf_geometry geometry = bf_machine_geometry(gpu->machine);
+  assert_int_equal(bf_hash_parse("add", &geometry, &hash, NULL), BF_OK);
+  bf_sim_record record = {.settings = {.gpu = gpu, .hash = hash, .most_cycles = 5000}};
+  bf_emu_launch launch = {.grid = {2, 1, 1}, .block = {64, 1, 1}};
+  bed_open(&at, "tests/golden/deadlock.ptx", NULL);
+  assert_int_equal(bf_emu_kernel_get(at.module, "crossed", &launch.kernel, NULL), BF_OK);
+  static const char *const asked[] = {NULL, "fixed", "none", "xor:0,5"};
+  for (unsigned i = 0; i < 4; i++)
+    assert_int_equal(bf_sim_record_run(&record, at.emu, &launch, asked[i], &result, &diagnostic),
+                     BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message, "hash 'xor:0,5' of kernel 'crossed': expected ','");
+  assert_string_equal(record.launch[0].hash, bf_hash_text(hash));
+  assert_string_not_equal(record.launch[1].hash, bf_hash_text(hash));
+  assert_string_not_equal(record.launch[1].hash, "none");
+  assert_string_equal(record.launch[2].hash, "none");
+  bf_sim_record_free(&record);
+  bf_hash_free(hash);
+  bed_close(&at);
 }
 
 static void deadlocks_are_explained(void **state) {
@@ -262,6 +319,8 @@ int main(void) {
       cmocka_unit_test(hashes_are_chosen_per_kernel),
       cmocka_unit_test(hashing_has_its_price),
       cmocka_unit_test(stages_follow_instructions),
+      cmocka_unit_test(sizes_are_checked),
+      cmocka_unit_test(launches_ask_for_hashes),
       cmocka_unit_test(deadlocks_are_explained),
       cmocka_unit_test(endless_launches_end),
       cmocka_unit_test(progress_can_stop_a_launch),
