@@ -207,15 +207,17 @@ static int check_usage(const settings *s, int count) {
 
 /* What waits on what, line by line, below the message about a launch that did not end. */
 static void explain_deadlock(const bf_sim_record *record) {
-  const bf_sim_launched *last = record->launches ? &record->launch[record->launches - 1] : NULL;
-  if (!last || !last->result.deadlock[0])
+  if (!record->launches)
     return;
-  const char *at = last->result.deadlock;
-  while (*at) {
-    size_t length = strcspn(at, ";");
-    fprintf(stderr, "  %.*s\n", (int)length, at);
-    at += length + strspn(at + length, "; ");
+  const bf_sim_result *last = &record->launch[record->launches - 1].result;
+  for (unsigned i = 0; i < last->waits; i++) {
+    bf_text text = {0};
+    bf_sim_wait_explain(&last->wait[i], &text);
+    fprintf(stderr, "  %s\n", text.data ? text.data : "?");
+    bf_text_free(&text);
   }
+  if (last->warps_left > last->waits)
+    fprintf(stderr, "  and %u more\n", last->warps_left - last->waits);
 }
 
 static void unload(simulating *work) {

@@ -336,26 +336,35 @@ static int run_all(engine *own, unsigned workers, bf_diagnostic *diagnostic) {
 
 /* ---- Results ---- */
 
-/* Says which warps wait on what: at most a few of them. */
-static void explain_deadlock(const engine *own, bf_sim_result *result) {
+/* Which warps are left, and what the first few of them wait for. */
+static int find_waits(const engine *own, bf_sim_result *result, bf_diagnostic *diagnostic) {
   enum { MOST = 8 };
-  bf_text text = {0};
-  unsigned told = 0, alive = 0;
+  result->wait = bf_arena_alloc(&result->arena, MOST * sizeof *result->wait);
+  if (!result->wait)
+    return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < own->sms; i++)
     for (unsigned k = 0; k < own->sm[i].slots; k++) {
       const bf_sim_warp *warp = &own->sm[i].warp[k];
-      if (!warp->emu)
+      if (!warp->emu || result->warps_left++ >= MOST)
         continue;
-      alive++;
-      if (told++ >= MOST)
-        continue;
-      bf_text_addf(&text, "%sblock %llu, warp %u ", told > 1 ? "; " : "",
-                   (unsigned long long)warp->block->index, warp->index);
-      own->sm[i].core->explain(&own->sm[i], warp, &text);
+      bf_sim_wait *wait = &result->wait[result->waits++];
+      *wait = own->sm[i].core->wait(&own->sm[i], warp);
+      wait->block = warp->block->index;
+      wait->warp = warp->index;
     }
-  if (alive > MOST)
-    bf_text_addf(&text, "; and %u more", alive - MOST);
-  snprintf(result->deadlock, sizeof result->deadlock, "%s", text.data ? text.data : "");
+  return BF_OK;
+}
+
+/* The text of the fault: as much of the waits as there is room for. */
+static void explain_waits(const engine *own, const bf_sim_result *result, bf_emu_fault *fault) {
+  bf_text text = {0};
+  for (unsigned i = 0; i < result->waits; i++) {
+    bf_text_puts(&text, i ? "; " : "");
+    bf_sim_wait_explain(&result->wait[i], &text);
+  }
+  snprintf(fault->text, sizeof fault->text, "%s%.170s",
+           own->timed_out ? "not done after the most cycles allowed: " : "",
+           text.data && !text.failed ? text.data : "");
   bf_text_free(&text);
 }
 
@@ -398,20 +407,20 @@ static void add_counts(bf_sim_result *sum, const bf_sim_result *own) {
     bf_sim_site_add(&sum->site[i], &own->site[i]);
 }
 
-static void set_fault(const engine *own, bf_sim_result *result) {
+static int set_fault(const engine *own, bf_sim_result *result, bf_diagnostic *diagnostic) {
   bf_emu_fault *fault = &result->emu.fault;
   if (fault->kind != BF_EMU_NO_FAULT || own->blocks_done == own->blocks)
-    return;
+    return BF_OK;
   fault->kernel = bf_emu_kernel_name(own->launch->kernel);
   if (own->was_interrupted) {
     fault->kind = BF_EMU_INTERRUPTED;
-    return;
+    return BF_OK;
   }
-  explain_deadlock(own, result);
+  BF_TRY(find_waits(own, result, diagnostic));
   result->timed_out = own->timed_out;
   fault->kind = BF_EMU_DEADLOCK;
-  snprintf(fault->text, sizeof fault->text, "%s%.170s",
-           own->timed_out ? "not done after the most cycles allowed: " : "", result->deadlock);
+  explain_waits(own, result, fault);
+  return BF_OK;
 }
 
 static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic) {
@@ -432,8 +441,7 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
     bf_sim_l1_count(own->sm[i].l1, result);
   }
   bf_sim_memory_count(own->memory, result);
-  set_fault(own, result);
-  return BF_OK;
+  return set_fault(own, result, diagnostic);
 }
 
 /* ---- Launching ---- */

@@ -151,8 +151,8 @@ typedef struct bf_sim_core {
   /* The next cycle at which something happens by itself; UINT64_MAX: only an answer or a block can
    * wake it. */
   uint64_t (*next_event)(const struct bf_sim_sm *sm);
-  /* For the message about a deadlock: what the warp waits for. */
-  void (*explain)(const struct bf_sim_sm *sm, const bf_sim_warp *warp, bf_text *text);
+  /* After a deadlock: what the warp waits for; which warp it is stays to be filled in. */
+  bf_sim_wait (*wait)(const struct bf_sim_sm *sm, const bf_sim_warp *warp);
   /* Host memory per warp. */
   uint64_t (*warp_bytes)(const struct bf_sim_sm *sm);
 } bf_sim_core;

@@ -175,7 +175,7 @@ int bf_sim_record_run(bf_sim_record *record, bf_emu *emu, const bf_emu_launch *l
   if (launched->result.timed_out)
     return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s is not done after %llu cycles",
                    launched->kernel, (unsigned long long)record->settings.most_cycles);
-  if (launched->result.deadlock[0])
+  if (launched->result.waits)
     return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on: warps wait for each other",
                    launched->kernel);
   return BF_OK;

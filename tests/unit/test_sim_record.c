@@ -279,8 +279,11 @@ static void deadlocks_are_explained(void **state) {
   assert_string_equal(diagnostic.message, "kernel crossed cannot go on: warps wait for each other");
   assert_int_equal(record.launches, 1);
   assert_false(record.launch[0].result.timed_out);
-  assert_non_null(
-      strstr(record.launch[0].result.deadlock, "block 1, warp 1 waits at barrier 1 (line 13)"));
+  const bf_sim_result *result = &record.launch[0].result;
+  assert_int_equal(result->waits, 4);
+  const bf_sim_wait *last = &result->wait[3];
+  assert_true(last->block == 1 && last->warp == 1 && last->kind == BF_SIM_WAIT_OTHERS);
+  assert_true(last->others.barrier == 1 && last->others.line == 13);
   bf_sim_record_free(&record);
 }
 
