@@ -13,8 +13,8 @@
  *
  * Conflict-aware scheduling keeps all memory instructions back for as long as the last shared
  * access is foretold to need MEM0 (Eq. 7): the history says what it needed last time. */
-#include "sim/inner.h"
 #include "sim/pipeline.h"
+#include "sim/sm.h"
 
 #include <math.h>
 #include <stdlib.h>

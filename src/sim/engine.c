@@ -10,7 +10,7 @@
  * So the order of all that one multiprocessor can see of another follows from cycles and numbers
  * alone, and any number of threads gives the same result. (Programs with data races on plain
  * accesses see them in the order in which the host happens to execute them.) */
-#include "sim/inner.h"
+#include "sim/sm.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ typedef struct engine {
   const bf_emu_launch *launch;
   bf_emu_stepper *stepper;
   bf_sim_program *program;
-  bf_sim_map map;
+  bf_sim_addresses addresses;
   bf_sim_memory *memory;
   bf_sim_sm *sm;
   unsigned sms;
@@ -460,7 +460,7 @@ static int make_sms(engine *own, unsigned blocks_per_sm, bf_diagnostic *diagnost
     sm->program = own->program;
     sm->launch = own->launch;
     sm->stepper = own->stepper;
-    sm->map = &own->map;
+    sm->addresses = &own->addresses;
     sm->core = core_of(sm->gpu);
     sm->is_alone = own->sms == 1;
     BF_TRY(bf_sim_sm_create(sm, blocks_per_sm, diagnostic));
@@ -498,7 +498,7 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   stepped.observer = &observer;
   stepped.workers = own->sms;
   BF_TRY(bf_emu_stepper_create(emu, &stepped, &own->stepper, diagnostic));
-  BF_TRY(bf_sim_map_create(emu, &own->map, diagnostic));
+  BF_TRY(bf_sim_addresses_create(emu, &own->addresses, diagnostic));
   BF_TRY(bf_sim_program_create(gpu, launch->kernel, &own->program, diagnostic));
   BF_TRY(bf_sim_memory_create(gpu, &own->memory, diagnostic));
   return make_sms(own, result->blocks_per_sm, diagnostic);
@@ -509,7 +509,7 @@ static void close_engine(engine *own) {
     bf_sim_sm_free(&own->sm[i]);
   bf_sim_memory_free(own->memory);
   bf_sim_program_free(own->program);
-  bf_sim_map_free(&own->map);
+  bf_sim_addresses_free(&own->addresses);
   bf_emu_stepper_free(own->stepper);
   free(own->ended);
   free(own->paused);

@@ -1,5 +1,6 @@
 /* Simulating all launches of a program. */
 #include "sim/record.h"
+#include "sim/watch_pair.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,7 @@ static bf_sim_launched *add_launch(bf_sim_record *record) {
 }
 
 /* The watch that timeline and diagram want for this launch; without them, that of the settings. */
-static int make_watch(bf_sim_record *record, const bf_emu_kernel *kernel, bf_watch_pair *pair,
+static int make_watch(bf_sim_record *record, const bf_emu_kernel *kernel, bf_sim_watch_pair *pair,
                       bf_sim_watch *watch, const bf_sim_watch **used, bf_diagnostic *diagnostic) {
   unsigned count = 0;
   if (record->timeline)
@@ -90,7 +91,7 @@ static int make_watch(bf_sim_record *record, const bf_emu_kernel *kernel, bf_wat
                              &pair->watch[count++], diagnostic));
   if (record->diagram && record->launches == 1)
     BF_TRY(bf_diagram_begin(record->diagram, kernel, &pair->watch[count++], diagnostic));
-  *watch = count == 2 ? bf_watch_both(pair) : pair->watch[0];
+  *watch = count == 2 ? bf_sim_watch_both(pair) : pair->watch[0];
   *used = count ? watch : record->settings.watch;
   return BF_OK;
 }
@@ -142,7 +143,7 @@ static int simulate(bf_sim_record *record, const bf_hash *hash, bf_emu *emu,
                     bf_diagnostic *diagnostic) {
   bf_sim_settings settings = record->settings;
   bf_emu_launch reporting = with_progress(record, launch);
-  bf_watch_pair pair = {0};
+  bf_sim_watch_pair pair = {0};
   bf_sim_watch watch;
   settings.hash = hash;
   if (!describe(record, launch, hash, launched))

@@ -4,8 +4,8 @@
 #define BF_SIM_RECORD_H
 
 #include "hash/hash.h"
-#include "sim/sim.h"
-#include "sim/watch.h"
+#include "sim/diagram.h"
+#include "sim/timeline.h"
 
 /* ---- Records ---- */
 

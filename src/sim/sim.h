@@ -5,7 +5,21 @@
  * warps come to memory is that of the modelled machine. Wavefronts come from src/memory under any
  * hash. docs/simulator.md explains the model.
  *
- * Results are the same for any number of host threads (engine.c says how). */
+ * Results are the same for any number of host threads (engine.c says how).
+ *
+ * gpu.c, gpu_file.c    parameters and files of GPUs
+ * engine.c             moves time on, spreads multiprocessors over threads, hands out blocks
+ * sm.c                 what all multiprocessors have, whatever their pipeline
+ * scoreboard.c         the pipeline of a modern multiprocessor, and loadstore.c
+ * barrel.c             the in-order pipelines of gou13, with pipeline.c and history.c
+ * program.c            what the timing model must know of each instruction of a kernel
+ * addresses.c          addresses of global memory that do not depend on the host
+ * l1.c, l2.c, dram.c   global memory (hierarchy.h), with cache.c, flight.c and calendar.h
+ * wait.c               what warps wait for in a deadlock, in words
+ * record.c             all launches of a program
+ * timeline.c           single instructions as trace events
+ * diagram.c            and as a picture of the pipeline, with diagram_svg.c
+ * sweep.c              many simulations and the file of their results (sweep_*.c) */
 #ifndef BF_SIM_H
 #define BF_SIM_H
 
