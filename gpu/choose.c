@@ -68,7 +68,7 @@ typedef struct running {
   const bf_emu_kernel *code;
   bf_profile *profile;
   bf_emu_observer counting, observer;
-  bf_sim_record simulated; /* all launches until now */
+  bf_sim_ledger simulated; /* all launches until now */
   bool has_failed;
 } running;
 
@@ -123,7 +123,7 @@ static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *di
 static int simulate(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
                     bf_diagnostic *diagnostic) {
   running *r = context;
-  return bf_sim_record_run(&r->simulated, emu, launch, NULL, result, diagnostic);
+  return bf_sim_ledger_run(&r->simulated, emu, launch, NULL, result, diagnostic);
 }
 
 static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
@@ -164,7 +164,7 @@ static int run(running *r, const char *ptx, bf_diagnostic *diagnostic) {
   int error = bf_corpus_execute(benchmark, &device, r->subject->scale, 0, &outcome, diagnostic);
   bf_profile_free(r->profile);
   r->profile = NULL;
-  bf_sim_record_free(&r->simulated);
+  bf_sim_ledger_free(&r->simulated);
   bf_emu_device_free(&device);
   if (!error && outcome.wrong)
     error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", benchmark->name, outcome.first_wrong);

@@ -11,7 +11,7 @@
 #include "abi.h"
 #include "emu/emu.h"
 #include "map.h"
-#include "sim/record.h"
+#include "sim/ledger.h"
 
 #include <pthread.h>
 

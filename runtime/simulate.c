@@ -139,13 +139,13 @@ static void report_end(rt_context *context, const bf_emu_launch *launch,
 
 int rt_simulate(rt_context *context, rt_tally *tally, const bf_emu_launch *launch,
                 bf_emu_result *result, bf_diagnostic *diagnostic) {
-  bf_sim_record record = {.settings = {.gpu = context->gpu,
+  bf_sim_ledger ledger = {.settings = {.gpu = context->gpu,
                                        .hash = tally->hash,
                                        .lock_hash = tally->lock_hash,
                                        .workers = context->settings.workers,
                                        .most_cycles = context->settings.most_cycles}};
-  int error = bf_sim_record_run(&record, context->emu, launch, NULL, result, diagnostic);
-  const bf_sim_result *found = record.launches ? &record.launch[0].result : NULL;
+  int error = bf_sim_ledger_run(&ledger, context->emu, launch, NULL, result, diagnostic);
+  const bf_sim_result *found = ledger.launches ? &ledger.launch[0].result : NULL;
   if (error && found && (found->timed_out || found->waits)) {
     report_end(context, launch, found);
     *result = found->emu;
@@ -154,6 +154,6 @@ int rt_simulate(rt_context *context, rt_tally *tally, const bf_emu_launch *launc
   }
   if (!error && found)
     error = add(context, tally, found, diagnostic);
-  bf_sim_record_free(&record);
+  bf_sim_ledger_free(&ledger);
   return error;
 }

@@ -16,7 +16,7 @@
  * addresses.c          addresses of global memory that do not depend on the host
  * l1.c, l2.c, dram.c   global memory (hierarchy.h), with cache.c, flight.c and calendar.h
  * wait.c               what warps wait for in a deadlock, in words
- * record.c             all launches of a program
+ * ledger.c             all launches of a program
  * timeline.c           single instructions as trace events
  * diagram.c            and as a picture of the pipeline, with diagram_svg.c
  * sweep.c              many simulations and the file of their results (sweep_*.c) */

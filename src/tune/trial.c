@@ -17,7 +17,7 @@ typedef struct trying {
   size_t kernel;
   bf_profile *profile;
   bf_emu_observer counting, observer;
-  bf_sim_record simulated; /* all launches until now */
+  bf_sim_ledger simulated; /* all launches until now */
   const char **array;      /* per site: the array it is known to access, or NULL */
   bool has_failed;
 } trying;
@@ -123,7 +123,7 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
 static int simulate(void *context, bf_emu *emu, const bf_emu_launch *launch, const char *hash,
                     bf_emu_result *result, bf_diagnostic *diagnostic) {
   trying *t = context;
-  return bf_sim_record_run(&t->simulated, emu, launch, hash, result, diagnostic);
+  return bf_sim_ledger_run(&t->simulated, emu, launch, hash, result, diagnostic);
 }
 
 static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
@@ -225,7 +225,7 @@ int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic
   pthread_mutex_init(&t.lock, NULL);
   int error = bf_launches_run(&launches, diagnostic);
   bf_profile_free(t.profile);
-  bf_sim_record_free(&t.simulated);
+  bf_sim_ledger_free(&t.simulated);
   pthread_mutex_destroy(&t.lock);
   return error;
 }

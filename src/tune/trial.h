@@ -5,7 +5,7 @@
 
 #include "emu/launches.h"
 #include "rewrite/rewrite.h"
-#include "sim/record.h"
+#include "sim/ledger.h"
 #include "tune/choose.h"
 
 typedef struct bf_trial_options {
