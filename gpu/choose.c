@@ -37,6 +37,11 @@ static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *di
   return bf_trial_before(context, launch, diagnostic);
 }
 
+static int execute_launch(void *context, bf_emu *emu, const bf_emu_launch *launch,
+                          bf_emu_result *result, bf_diagnostic *diagnostic) {
+  return bf_trial_execute(context, emu, launch, NULL, result, diagnostic);
+}
+
 static int after_launch(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
                         bf_diagnostic *diagnostic) {
   return bf_trial_after(context, launch, result, diagnostic);
@@ -49,8 +54,11 @@ static int run(const subject *s, const char *ptx, const bf_trial_options *option
   bf_trial_watch *watch;
   bf_corpus_outcome outcome = {0};
   BF_TRY(bf_trial_open(options, trial, &watch, diagnostic));
-  bf_emu_device_options device_options = {
-      .workers = 1, .before = before_launch, .after = after_launch, .context = watch};
+  bf_emu_device_options device_options = {.workers = 1,
+                                          .before = before_launch,
+                                          .execute = execute_launch,
+                                          .after = after_launch,
+                                          .context = watch};
   int error = bf_emu_device_create(s->benchmark->name, ptx, &device_options, &device, diagnostic);
   if (!error) {
     error = bf_corpus_execute(s->benchmark, &device, s->scale, 0, &outcome, diagnostic);

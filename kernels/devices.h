@@ -45,6 +45,7 @@ void bf_cuda_device_free(bf_device *device);
 
 /* ---- The emulator (emu_device.c) ---- */
 
+struct bf_emu;
 struct bf_emu_launch;
 struct bf_emu_result;
 
@@ -54,6 +55,9 @@ typedef struct bf_emu_device_options {
   /* Called before and after every launch, unless NULL: the first can set an observer. An error ends
    * the benchmark. */
   int (*before)(void *context, struct bf_emu_launch *launch, bf_diagnostic *diagnostic);
+  /* Executes every launch in place of bf_emu_run, unless NULL. */
+  int (*execute)(void *context, struct bf_emu *emu, const struct bf_emu_launch *launch,
+                 struct bf_emu_result *result, bf_diagnostic *diagnostic);
   int (*after)(void *context, const struct bf_emu_launch *launch,
                const struct bf_emu_result *result, bf_diagnostic *diagnostic);
   void *context;

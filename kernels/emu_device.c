@@ -74,13 +74,22 @@ static int place_parameters(const bf_emu_kernel *kernel, const bf_device_launch 
   }
 }
 
+/* Executes a launch: the callback does, or the emulator. */
+static int execute(const emulated *device, const bf_emu_launch *launch, bf_emu_result *result,
+                   bf_diagnostic *diagnostic) {
+  const bf_emu_device_options *options = &device->options;
+  return options->execute
+             ? options->execute(options->context, device->emu, launch, result, diagnostic)
+             : bf_emu_run(device->emu, launch, result, diagnostic);
+}
+
 /* Runs *launch between the callbacks; a fault of the kernel becomes an error. */
 static int run_watched(const emulated *device, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   const bf_emu_device_options *options = &device->options;
   bf_emu_result result = {0};
   if (options->before)
     BF_TRY(options->before(options->context, launch, diagnostic));
-  BF_TRY(bf_emu_run(device->emu, launch, &result, diagnostic));
+  BF_TRY(execute(device, launch, &result, diagnostic));
   if (options->after)
     BF_TRY(options->after(options->context, launch, &result, diagnostic));
   if (result.fault.kind == BF_EMU_NO_FAULT)

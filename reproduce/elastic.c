@@ -76,17 +76,17 @@ static int load_gpu(elastic_way way, bf_sim_gpu **gpu, bf_diagnostic *diagnostic
 /* Simulates a benchmark; what it computes must be right. */
 static int simulate(const char *name, unsigned scale, const bf_sim_gpu *gpu, bf_sim_result *result,
                     bf_diagnostic *diagnostic) {
-  bf_sim_record record = {.settings = {.gpu = gpu, .workers = 1}};
+  bf_sim_ledger ledger = {.settings = {.gpu = gpu, .workers = 1}};
   bf_corpus_outcome outcome = {0};
   bf_sim_launched total = {0};
-  int error = bf_corpus_simulate(bf_corpus_find(name), scale, 0, &record, &outcome, diagnostic);
+  int error = bf_corpus_simulate(bf_corpus_find(name), scale, 0, &ledger, &outcome, diagnostic);
   if (!error && outcome.wrong)
     error = bf_fail(diagnostic, BF_BAD_INPUT, "%s computes wrong results: %s", name,
                     outcome.first_wrong);
   if (!error)
-    error = bf_sim_record_total(&record, &total, diagnostic);
+    error = bf_sim_ledger_total(&ledger, &total, diagnostic);
   *result = total.result;
-  bf_sim_record_free(&record);
+  bf_sim_ledger_free(&ledger);
   return error;
 }
 

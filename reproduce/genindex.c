@@ -36,19 +36,19 @@ static int launch(const bf_device *device, uint32_t way, uint32_t stride, uint32
 
 static int measure(const genindex_sweep *sweep, unsigned way, unsigned stride,
                    genindex_point *point, bf_diagnostic *diagnostic) {
-  bf_sim_record record = {.settings = {.gpu = sweep->gpu, .workers = 1}};
+  bf_sim_ledger ledger = {.settings = {.gpu = sweep->gpu, .workers = 1}};
   bf_sim_launched total;
   bf_device device;
-  BF_TRY(bf_sim_device_create("genindex.ptx", bf_reproduce_ptx("genindex"), &record, &device,
+  BF_TRY(bf_sim_device_create("genindex.ptx", bf_reproduce_ptx("genindex"), &ledger, &device,
                               diagnostic));
   int error = launch(&device, way, stride, sweep->repeat, diagnostic);
   if (!error)
-    error = bf_sim_record_total(&record, &total, diagnostic);
+    error = bf_sim_ledger_total(&ledger, &total, diagnostic);
   if (!error)
     *point = (genindex_point){.cycles = (double)total.result.cycles,
                               .replays = (double)total.result.shared_conflicts /
                                          (THREADS / LANES * sweep->repeat)};
-  bf_sim_record_free(&record);
+  bf_sim_ledger_free(&ledger);
   bf_emu_device_free(&device);
   return error;
 }

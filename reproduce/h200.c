@@ -183,16 +183,16 @@ static int simulate_one(void *context, unsigned index, bf_diagnostic *diagnostic
   const bf_corpus_benchmark *benchmark = bf_corpus_find(row->name);
   if (!benchmark)
     return bf_fail(diagnostic, BF_BAD_INPUT, "no benchmark '%s'", row->name);
-  bf_sim_record record = {.settings = {.gpu = work->gpu, .workers = 1}};
+  bf_sim_ledger ledger = {.settings = {.gpu = work->gpu, .workers = 1}};
   bf_corpus_outcome outcome = {0};
-  int error = bf_corpus_simulate(benchmark, row->scale, 0, &record, &outcome, diagnostic);
+  int error = bf_corpus_simulate(benchmark, row->scale, 0, &ledger, &outcome, diagnostic);
   if (!error && outcome.wrong)
     error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: wrong: %s", row->name, outcome.first_wrong);
-  for (size_t i = 0; i < record.launches && !error; i++) {
-    row->simulated += (double)record.launch[i].result.cycles;
-    row->simulated_instructions += (double)record.launch[i].result.issued;
+  for (size_t i = 0; i < ledger.launches && !error; i++) {
+    row->simulated += (double)ledger.launch[i].result.cycles;
+    row->simulated_instructions += (double)ledger.launch[i].result.issued;
   }
-  bf_sim_record_free(&record);
+  bf_sim_ledger_free(&ledger);
   return error;
 }
 

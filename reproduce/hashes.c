@@ -107,20 +107,20 @@ static int simulate(const bf_sim_gpu *gpu, const bf_corpus_benchmark *benchmark,
   bf_hash *hash = NULL;
   if (text)
     BF_TRY(bf_hash_parse(text, &geometry, &hash, diagnostic));
-  bf_sim_record record = {.settings = {.gpu = gpu, .hash = hash, .workers = 1}};
+  bf_sim_ledger ledger = {.settings = {.gpu = gpu, .hash = hash, .workers = 1}};
   bf_sim_launched total;
   bf_corpus_outcome outcome = {0};
-  int error = bf_corpus_simulate(benchmark, scale, seed, &record, &outcome, diagnostic);
+  int error = bf_corpus_simulate(benchmark, scale, seed, &ledger, &outcome, diagnostic);
   if (!error && outcome.wrong)
     error = bf_fail(diagnostic, BF_BAD_INPUT, "%s: %s", benchmark->name, outcome.first_wrong);
   if (!error)
-    error = bf_sim_record_total(&record, &total, diagnostic);
+    error = bf_sim_ledger_total(&ledger, &total, diagnostic);
   if (!error)
     *time = (hashes_time){.cycles = (double)total.result.cycles,
                           .conflicts = (double)total.result.shared_conflicts,
                           .instructions = (double)total.result.issued,
                           .accesses = (double)total.result.shared_instructions};
-  bf_sim_record_free(&record);
+  bf_sim_ledger_free(&ledger);
   bf_hash_free(hash);
   return error;
 }

@@ -146,7 +146,7 @@ static int run_graph(const assumed *all, const change *own, const rgpu_benchmark
   rgpu_run run = {.gpu = gpu, .fabric = changed_fabric(own), .is_quick = all->is_quick};
   int error = rgpu_run_graph(benchmark, &run, &outcome, diagnostic);
   *cycles = !error ? outcome.result.cycles : 0;
-  if (error == BF_BAD_INPUT && outcome.result.deadlock[0])
+  if (error == BF_BAD_INPUT && outcome.result.stuck_blocks)
     error = BF_OK;
   bf_arena_free(&outcome.result.arena);
   bf_sim_gpu_free(gpu);

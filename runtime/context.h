@@ -11,7 +11,7 @@
 #include "abi.h"
 #include "emu/emu.h"
 #include "map.h"
-#include "sim/record.h"
+#include "sim/ledger.h"
 #include "tune/judge.h"
 #include "tune/observe.h"
 
@@ -274,8 +274,8 @@ unsigned rt_gpu_blocks(const rt_context *context, const bf_emu_kernel *kernel, u
                        uint64_t dynamic_shared_bytes, const char **limit);
 /* Simulates a launch in place of bf_emu_run and adds it to the tally. Where it cannot go on, that
  * is said, and an error is pending. */
-int rt_simulate(rt_context *context, rt_tally *tally, bf_emu_launch *launch, bf_emu_result *result,
-                bf_diagnostic *diagnostic);
+int rt_simulate(rt_context *context, rt_tally *tally, const bf_emu_launch *launch,
+                bf_emu_result *result, bf_diagnostic *diagnostic);
 /* The clock of events: of the host, or of the simulated GPU, which runs during launches only. */
 double rt_seconds(const rt_context *context);
 

@@ -129,25 +129,27 @@ static void report_end(rt_context *context, const bf_emu_launch *launch,
     rt_say(context, "kernel %s cannot go on: warps wait for each other",
            name.data ? name.data : "?");
   bf_text_free(&name);
-  for (const char *wait = result->deadlock; *wait;) {
-    size_t length = strcspn(wait, ";");
-    rt_say(context, "  %.*s", (int)length, wait);
-    wait += length + strspn(wait + length, "; ");
+  for (unsigned i = 0; i < result->waits; i++) {
+    bf_text wait = {0};
+    bf_sim_wait_explain(&result->wait[i], &wait);
+    rt_say(context, "  %s", wait.data ? wait.data : "?");
+    bf_text_free(&wait);
   }
+  if (result->warps_left > result->waits)
+    rt_say(context, "  and %u more", result->warps_left - result->waits);
   context->pending = cudaErrorLaunchTimeout;
 }
 
-int rt_simulate(rt_context *context, rt_tally *tally, bf_emu_launch *launch, bf_emu_result *result,
-                bf_diagnostic *diagnostic) {
-  bf_sim_record record = {.settings = {.gpu = context->gpu,
+int rt_simulate(rt_context *context, rt_tally *tally, const bf_emu_launch *launch,
+                bf_emu_result *result, bf_diagnostic *diagnostic) {
+  bf_sim_ledger ledger = {.settings = {.gpu = context->gpu,
                                        .hash = tally->hash,
                                        .lock_hash = tally->lock_hash,
                                        .workers = context->settings.workers,
                                        .most_cycles = context->settings.most_cycles}};
-  bf_sim_record_attach(&record, launch);
-  int error = bf_emu_run(context->emu, launch, result, diagnostic);
-  const bf_sim_result *found = record.launches ? &record.launch[0].result : NULL;
-  if (error && found && (found->timed_out || found->deadlock[0])) {
+  int error = bf_sim_ledger_run(&ledger, context->emu, launch, NULL, result, diagnostic);
+  const bf_sim_result *found = ledger.launches ? &ledger.launch[0].result : NULL;
+  if (error && found && (found->timed_out || found->waits)) {
     report_end(context, launch, found);
     *result = found->emu;
     result->fault.kind = BF_EMU_NO_FAULT; /* it is reported */
@@ -155,6 +157,6 @@ int rt_simulate(rt_context *context, rt_tally *tally, bf_emu_launch *launch, bf_
   }
   if (!error && found)
     error = add(context, tally, found, diagnostic);
-  bf_sim_record_free(&record);
+  bf_sim_ledger_free(&ledger);
   return error;
 }

@@ -25,15 +25,15 @@ static void write_size(const char *name, const uint32_t *size, bf_text *text) {
 }
 
 static void write_head(const cli_costs *costs, bf_text *text) {
-  const bf_sim_record *record = costs->record;
+  const bf_sim_ledger *ledger = costs->ledger;
   bf_text_addf(text, "%s on %s (%s)\n", costs->benchmark ? costs->benchmark : costs->program,
                costs->gpu->name, costs->gpu->title);
   if (costs->outcome && costs->outcome->wrong)
     bf_text_addf(text, "%llu of %llu results are wrong: %s\n", (number)costs->outcome->wrong,
                  (number)costs->outcome->elements, costs->outcome->first_wrong);
-  if (record->launches != 1)
+  if (ledger->launches != 1)
     return;
-  const bf_sim_launched *only = &record->launch[0];
+  const bf_sim_launched *only = &ledger->launch[0];
   bf_text_addf(text, "kernel %s", only->kernel);
   write_size("grid", only->grid, text);
   write_size("block", only->block, text);
@@ -42,11 +42,11 @@ static void write_head(const cli_costs *costs, bf_text *text) {
 
 /* A row for each launch, where there are several. */
 static void write_launches(const cli_costs *costs, bf_text *text) {
-  const bf_sim_record *record = costs->record;
+  const bf_sim_ledger *ledger = costs->ledger;
   bf_text_addf(text, "\n%12s %8s %12s %12s  %s\n", "cycles", "IPC", "instructions", "conflicts",
                "launch");
-  for (size_t i = 0; i < record->launches && i < LAUNCHES_SHOWN; i++) {
-    const bf_sim_launched *at = &record->launch[i];
+  for (size_t i = 0; i < ledger->launches && i < LAUNCHES_SHOWN; i++) {
+    const bf_sim_launched *at = &ledger->launch[i];
     bf_text_addf(text, "%12llu %8.2f %12llu %12llu  %s", (number)at->result.cycles,
                  bf_sim_ipc_per_sm(at), (number)at->result.issued,
                  (number)at->result.shared_conflicts, at->kernel);
@@ -54,8 +54,8 @@ static void write_launches(const cli_costs *costs, bf_text *text) {
     write_size("block", at->block, text);
     bf_text_addf(text, ", hash %s\n", at->hash);
   }
-  if (record->launches > LAUNCHES_SHOWN)
-    bf_text_addf(text, "%49s... and %zu more\n", "", record->launches - LAUNCHES_SHOWN);
+  if (ledger->launches > LAUNCHES_SHOWN)
+    bf_text_addf(text, "%49s... and %zu more\n", "", ledger->launches - LAUNCHES_SHOWN);
   bf_text_puts(text, "\nall together:\n");
 }
 
@@ -180,7 +180,7 @@ static void write_history(const bf_sim_result *result, bf_text *text) {
 
 void cli_costs_write_text(const cli_costs *costs, bool color, bf_text *text) {
   write_head(costs, text);
-  if (costs->record->launches > 1)
+  if (costs->ledger->launches > 1)
     write_launches(costs, text);
   write_speed(costs, text);
   write_turns(&costs->total->result, color, text);
@@ -313,8 +313,8 @@ void cli_costs_write_json(const cli_costs *costs, bf_text *text) {
   bf_json_string(&json, "lock_hash", costs->lock_hash);
   write_parameters_json(costs->gpu, &json);
   bf_json_begin(&json, "launches", '[', false);
-  for (size_t i = 0; i < costs->record->launches; i++) {
-    const bf_sim_launched *at = &costs->record->launch[i];
+  for (size_t i = 0; i < costs->ledger->launches; i++) {
+    const bf_sim_launched *at = &costs->ledger->launch[i];
     bf_json_begin(&json, NULL, '{', false);
     bf_json_string(&json, "kernel", at->kernel);
     write_numbers_json("grid", at->grid, &json);
@@ -335,10 +335,10 @@ void cli_costs_write_json(const cli_costs *costs, bf_text *text) {
 enum { CHART_LAUNCHES = 40, CHART_SERIES = BF_SIM_STALLS + 1 };
 
 /* Percentages of turns of the launches shown: issued, then each reason not to issue. */
-static void fill_shares(const bf_sim_record *record, size_t count,
+static void fill_shares(const bf_sim_ledger *ledger, size_t count,
                         double percentage[CHART_SERIES][CHART_LAUNCHES]) {
   for (size_t i = 0; i < count; i++) {
-    const bf_sim_result *result = &record->launch[i].result;
+    const bf_sim_result *result = &ledger->launch[i].result;
     percentage[0][i] = 100;
     for (unsigned j = 0; j < BF_SIM_STALLS; j++) {
       percentage[j + 1][i] = percent(result->stalls[j], result->turns);
@@ -348,21 +348,21 @@ static void fill_shares(const bf_sim_record *record, size_t count,
 }
 
 int cli_costs_write_svg(const cli_costs *costs, bf_text *text, bf_diagnostic *diagnostic) {
-  const bf_sim_record *record = costs->record;
+  const bf_sim_ledger *ledger = costs->ledger;
   double percentage[CHART_SERIES][CHART_LAUNCHES];
   const char *kernel[CHART_LAUNCHES];
   bf_chart_series series[CHART_SERIES];
-  size_t count = record->launches < CHART_LAUNCHES ? record->launches : CHART_LAUNCHES;
-  fill_shares(record, count, percentage);
+  size_t count = ledger->launches < CHART_LAUNCHES ? ledger->launches : CHART_LAUNCHES;
+  fill_shares(ledger, count, percentage);
   for (size_t i = 0; i < count; i++)
-    kernel[i] = record->launch[i].kernel;
+    kernel[i] = ledger->launch[i].kernel;
   for (unsigned j = 0; j < CHART_SERIES; j++)
     series[j] = (bf_chart_series){
         .name = j ? bf_sim_stall_names[j - 1] : "issued", .y = percentage[j], .count = count};
   bf_text title = {0};
   bf_text_addf(&title, "Scheduler turns on %s", costs->gpu->name);
-  if (record->launches > count)
-    bf_text_addf(&title, ": the first %zu of %zu launches", count, record->launches);
+  if (ledger->launches > count)
+    bf_text_addf(&title, ": the first %zu of %zu launches", count, ledger->launches);
   bf_chart chart = {.kind = BF_CHART_STACKS,
                     .title = title.data ? title.data : "",
                     .y_label = "% of turns",

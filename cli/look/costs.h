@@ -4,14 +4,14 @@
 
 #include "cli/cli.h"
 #include "kernels/corpus.h"
-#include "sim/record.h"
+#include "sim/ledger.h"
 
 typedef struct cli_costs {
   const char *program, *benchmark;  /* one of them, the other is NULL */
   const bf_corpus_outcome *outcome; /* of the benchmark */
   const char *lock_hash;            /* the word */
   const bf_sim_gpu *gpu;
-  const bf_sim_record *record;
+  const bf_sim_ledger *ledger;
   const bf_sim_launched *total;
 } cli_costs;
 

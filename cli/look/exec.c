@@ -270,7 +270,7 @@ typedef struct loaded {
 /* Loads the machine and the hash, or the GPU that brings its own machine. */
 static int load_machine(const settings *s, loaded *to, bf_diagnostic *diagnostic) {
   if (s->simulated.gpu) {
-    bf_sim_record unused = {0};
+    bf_sim_ledger unused = {0};
     BF_TRY(cli_simulation_load(&s->simulated, &to->simulation, &unused, diagnostic));
     to->machine = to->simulation.gpu->machine;
   } else {

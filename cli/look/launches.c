@@ -37,6 +37,13 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
   return asked->before ? asked->before(asked->context, launch, diagnostic) : BF_OK;
 }
 
+static int execute(void *context, bf_emu *emu, const bf_emu_launch *launch, const char *hash,
+                   bf_emu_result *result, bf_diagnostic *diagnostic) {
+  running *work = context;
+  const bf_launches *asked = &work->launches->run;
+  return asked->execute(asked->context, emu, launch, hash, result, diagnostic);
+}
+
 static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
                  double seconds, bf_diagnostic *diagnostic) {
   running *work = context;
@@ -57,6 +64,7 @@ int cli_launches_run(const cli_launches *launches, bf_diagnostic *diagnostic) {
   run.print = print;
   run.print_context = launches->prints_to_stderr ? stderr : stdout;
   run.before = before;
+  run.execute = launches->run.execute ? execute : NULL;
   run.after = after;
   run.context = &work;
   cli_watch_interrupt();

@@ -62,18 +62,12 @@ typedef struct simulating {
   const char *file; /* or NULL: a benchmark */
   const bf_corpus_benchmark *benchmark;
   cli_simulation simulation;
-  bf_sim_record record;
+  bf_sim_ledger ledger;
   bf_corpus_outcome outcome;
   bf_writer *svg, *diagram_svg;
 } simulating;
 
 /* ---- Running ---- */
-
-static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  (void)diagnostic;
-  bf_sim_record_attach(context, launch);
-  return BF_OK;
-}
 
 static int run_file(simulating *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
@@ -83,19 +77,19 @@ static int run_file(simulating *work, bf_diagnostic *diagnostic) {
                            .prints_to_stderr = s->common.json,
                            .run = {.description = s->launch,
                                    .workers = (unsigned)s->simulated.workers,
-                                   .before = before,
-                                   .context = &work->record}};
+                                   .execute = cli_simulate_launch,
+                                   .context = &work->ledger}};
   return cli_launches_run(&launches, diagnostic);
 }
 
 static int run_benchmark(simulating *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
   cli_block_bar bar = cli_block_bar_begin(work->benchmark->name);
-  work->record.progress = cli_block_bar_step;
-  work->record.progress_context = &bar;
+  work->ledger.progress = cli_block_bar_step;
+  work->ledger.progress_context = &bar;
   cli_watch_interrupt();
   int error = bf_corpus_simulate(work->benchmark, s->scale ? (unsigned)s->scale : 1,
-                                 (unsigned)s->seed, &work->record, &work->outcome, diagnostic);
+                                 (unsigned)s->seed, &work->ledger, &work->outcome, diagnostic);
   cli_block_bar_end(&bar);
   return error;
 }
@@ -106,15 +100,15 @@ static int run_benchmark(simulating *work, bf_diagnostic *diagnostic) {
 static int open_outputs(simulating *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
   if (s->timeline)
-    BF_TRY(bf_timeline_open(s->timeline, &work->record.timeline, diagnostic));
-  work->record.timeline_cycles = s->timeline_cycles ? s->timeline_cycles : TIMELINE_CYCLES;
+    BF_TRY(bf_timeline_open(s->timeline, &work->ledger.timeline, diagnostic));
+  work->ledger.timeline_cycles = s->timeline_cycles ? s->timeline_cycles : TIMELINE_CYCLES;
   if (s->svg)
     BF_TRY(bf_writer_open(s->svg, false, &work->svg, diagnostic));
   if (s->diagram_svg)
     BF_TRY(bf_writer_open(s->diagram_svg, false, &work->diagram_svg, diagnostic));
   if (s->diagram || s->diagram_svg)
     BF_TRY(bf_diagram_create(0, s->diagram_from, s->diagram ? (unsigned)s->diagram : DIAGRAM_CYCLES,
-                             &work->record.diagram, diagnostic));
+                             &work->ledger.diagram, diagnostic));
   return BF_OK;
 }
 
@@ -133,10 +127,10 @@ static int write_files(simulating *work, const cli_costs *costs, bf_diagnostic *
     BF_TRY(commit_text(work->svg, &text, diagnostic));
   }
   if (work->diagram_svg) {
-    BF_TRY(bf_diagram_svg(work->record.diagram, &text, diagnostic));
+    BF_TRY(bf_diagram_svg(work->ledger.diagram, &text, diagnostic));
     BF_TRY(commit_text(work->diagram_svg, &text, diagnostic));
   }
-  return work->record.timeline ? bf_timeline_commit(work->record.timeline, diagnostic) : BF_OK;
+  return work->ledger.timeline ? bf_timeline_commit(work->ledger.timeline, diagnostic) : BF_OK;
 }
 
 /* What is printed. */
@@ -149,25 +143,25 @@ static int write_text(simulating *work, const cli_costs *costs, bf_text *text,
     return BF_OK;
   }
   cli_costs_write_text(costs, color, text);
-  if (work->record.timeline)
+  if (work->ledger.timeline)
     bf_text_addf(text, "%s: %llu instructions\n", s->timeline,
-                 (unsigned long long)bf_timeline_events(work->record.timeline));
+                 (unsigned long long)bf_timeline_events(work->ledger.timeline));
   if (!s->diagram)
     return BF_OK;
   bf_text_puts(text, "\n");
-  return bf_diagram_text(work->record.diagram, color, cli_columns(s->width), text, diagnostic);
+  return bf_diagram_text(work->ledger.diagram, color, cli_columns(s->width), text, diagnostic);
 }
 
 static int write_results(simulating *work, bf_text *text, bf_diagnostic *diagnostic) {
   bf_sim_launched total;
-  BF_TRY(bf_sim_record_total(&work->record, &total, diagnostic));
+  BF_TRY(bf_sim_ledger_total(&work->ledger, &total, diagnostic));
   const char *lock_hash = work->settings->simulated.lock_hash;
   cli_costs costs = {.program = work->file,
                      .benchmark = work->benchmark ? work->benchmark->name : NULL,
                      .outcome = work->benchmark ? &work->outcome : NULL,
                      .lock_hash = lock_hash ? lock_hash : "plain",
                      .gpu = work->simulation.gpu,
-                     .record = &work->record,
+                     .ledger = &work->ledger,
                      .total = &total};
   BF_TRY(write_text(work, &costs, text, diagnostic));
   return write_files(work, &costs, diagnostic);
@@ -212,24 +206,26 @@ static int check_usage(const settings *s, int count) {
 }
 
 /* What waits on what, line by line, below the message about a launch that did not end. */
-static void explain_deadlock(const bf_sim_record *record) {
-  const bf_sim_launched *last = record->launches ? &record->launch[record->launches - 1] : NULL;
-  if (!last || !last->result.deadlock[0])
+static void explain_deadlock(const bf_sim_ledger *ledger) {
+  if (!ledger->launches)
     return;
-  const char *at = last->result.deadlock;
-  while (*at) {
-    size_t length = strcspn(at, ";");
-    fprintf(stderr, "  %.*s\n", (int)length, at);
-    at += length + strspn(at + length, "; ");
+  const bf_sim_result *last = &ledger->launch[ledger->launches - 1].result;
+  for (unsigned i = 0; i < last->waits; i++) {
+    bf_text text = {0};
+    bf_sim_wait_explain(&last->wait[i], &text);
+    fprintf(stderr, "  %s\n", text.data ? text.data : "?");
+    bf_text_free(&text);
   }
+  if (last->warps_left > last->waits)
+    fprintf(stderr, "  and %u more\n", last->warps_left - last->waits);
 }
 
 static void unload(simulating *work) {
-  bf_timeline_close(work->record.timeline);
-  bf_diagram_free(work->record.diagram);
+  bf_timeline_close(work->ledger.timeline);
+  bf_diagram_free(work->ledger.diagram);
   bf_writer_close(work->svg);
   bf_writer_close(work->diagram_svg);
-  bf_sim_record_free(&work->record);
+  bf_sim_ledger_free(&work->ledger);
   cli_simulation_free(&work->simulation);
 }
 
@@ -262,7 +258,7 @@ static int sim(const void *given, int count, char **arguments) {
   simulating work = {.settings = s,
                      .file = s->benchmark ? NULL : arguments[0],
                      .benchmark = s->benchmark ? bf_corpus_find(s->benchmark) : NULL};
-  int error = cli_simulation_load(&s->simulated, &work.simulation, &work.record, &diagnostic);
+  int error = cli_simulation_load(&s->simulated, &work.simulation, &work.ledger, &diagnostic);
   if (!error)
     error = open_outputs(&work, &diagnostic);
   if (!error)
@@ -271,7 +267,7 @@ static int sim(const void *given, int count, char **arguments) {
     error = write_results(&work, &text, &diagnostic);
   if (error) {
     status = cli_complain(&diagnostic);
-    explain_deadlock(&work.record);
+    explain_deadlock(&work.ledger);
     bf_text_free(&text);
   } else {
     status = cli_print(&text);

@@ -18,7 +18,7 @@ static int load_gpu(const cli_simulated *options, bf_sim_gpu **gpu, bf_diagnosti
 }
 
 int cli_simulation_load(const cli_simulated *options, cli_simulation *simulation,
-                        bf_sim_record *record, bf_diagnostic *diagnostic) {
+                        bf_sim_ledger *ledger, bf_diagnostic *diagnostic) {
   BF_TRY(load_gpu(options, &simulation->gpu, diagnostic));
   const bf_machine *machine = simulation->gpu->machine;
   if (options->hash)
@@ -26,13 +26,18 @@ int cli_simulation_load(const cli_simulated *options, cli_simulation *simulation
   if (options->hash_file)
     BF_TRY(bf_hash_list_read(options->hash_file, bf_machine_geometry(machine), &simulation->hashes,
                              diagnostic));
-  record->settings = (bf_sim_settings){.gpu = simulation->gpu,
+  ledger->settings = (bf_sim_settings){.gpu = simulation->gpu,
                                        .hash = simulation->hash,
                                        .lock_hash = cli_lock_hash(options->lock_hash),
                                        .workers = (unsigned)options->workers,
                                        .most_cycles = options->most_cycles};
-  record->hashes = simulation->hashes;
+  ledger->hashes = simulation->hashes;
   return BF_OK;
+}
+
+int cli_simulate_launch(void *ledger, bf_emu *emu, const bf_emu_launch *launch, const char *hash,
+                        bf_emu_result *result, bf_diagnostic *diagnostic) {
+  return bf_sim_ledger_run(ledger, emu, launch, hash, result, diagnostic);
 }
 
 void cli_simulation_free(cli_simulation *simulation) {

@@ -3,7 +3,7 @@
 #define BF_CLI_SIMULATE_H
 
 #include "cli/cli.h"
-#include "sim/record.h"
+#include "sim/ledger.h"
 
 /* Members of a command's settings, as `simulated`. */
 typedef struct cli_simulated {
@@ -43,10 +43,13 @@ typedef struct cli_simulation {
   bf_hash_list *hashes;
 } cli_simulation;
 
-/* Loads all that the options name and puts it into an empty record. Free also after an error. */
+/* Loads all that the options name and puts it into an empty ledger. Free also after an error. */
 int cli_simulation_load(const cli_simulated *options, cli_simulation *simulation,
-                        bf_sim_record *record, bf_diagnostic *diagnostic);
+                        bf_sim_ledger *ledger, bf_diagnostic *diagnostic);
 void cli_simulation_free(cli_simulation *simulation);
+/* Simulates a launch: the callback of bf_launches.execute whose context is a bf_sim_ledger. */
+int cli_simulate_launch(void *ledger, bf_emu *emu, const bf_emu_launch *launch, const char *hash,
+                        bf_emu_result *result, bf_diagnostic *diagnostic);
 
 /* The lock hash of a word of --lock-hash (NULL: plain). */
 bf_lock_hash cli_lock_hash(const char *word);

@@ -140,13 +140,7 @@ static void write_row(const bf_sim_gpu *gpu, const bf_sim_launched *total, bf_si
     bf_sim_row_number(row, total->result.stalls[i]);
 }
 
-static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  (void)diagnostic;
-  bf_sim_record_attach(context, launch);
-  return BF_OK;
-}
-
-static int simulate_file(const cli_sweep *request, bf_sim_record *record,
+static int simulate_file(const cli_sweep *request, bf_sim_ledger *ledger,
                          bf_diagnostic *diagnostic) {
   const char *check = request->check;
   bf_ptx_module *ptx;
@@ -157,18 +151,18 @@ static int simulate_file(const cli_sweep *request, bf_sim_record *record,
                           .workers = 1,
                           .check_uninitialised = check && strstr(check, "uninitialised"),
                           .check_races = check && strstr(check, "races"),
-                          .before = before_launch,
-                          .context = record};
+                          .execute = cli_simulate_launch,
+                          .context = ledger};
   int error = bf_launches_run(&launches, diagnostic);
   bf_ptx_free(ptx);
   return error;
 }
 
 /* A benchmark whose results are wrong is an error. */
-static int simulate_benchmark(const cli_point *point, bf_sim_record *record,
+static int simulate_benchmark(const cli_point *point, bf_sim_ledger *ledger,
                               bf_diagnostic *diagnostic) {
   bf_corpus_outcome outcome = {0};
-  BF_TRY(bf_corpus_simulate(point->benchmark, point->scale, point->seed, record, &outcome,
+  BF_TRY(bf_corpus_simulate(point->benchmark, point->scale, point->seed, ledger, &outcome,
                             diagnostic));
   if (outcome.wrong)
     return bf_fail(diagnostic, BF_BAD_INPUT, "%llu of %llu results are wrong: %s",
@@ -182,19 +176,19 @@ static int run_point(void *context, uint64_t number, bf_sim_row *row, bf_diagnos
   const sweeping *work = context;
   cli_point point = {0};
   cli_simulation simulation = {0};
-  bf_sim_record record = {0};
+  bf_sim_ledger ledger = {0};
   bf_sim_launched total;
   int error = cli_axes_point(work->request, work->sweep, number, &point, diagnostic);
   if (!error)
-    error = cli_simulation_load(&point.simulated, &simulation, &record, diagnostic);
+    error = cli_simulation_load(&point.simulated, &simulation, &ledger, diagnostic);
   if (!error)
-    error = point.benchmark ? simulate_benchmark(&point, &record, diagnostic)
-                            : simulate_file(work->request, &record, diagnostic);
+    error = point.benchmark ? simulate_benchmark(&point, &ledger, diagnostic)
+                            : simulate_file(work->request, &ledger, diagnostic);
   if (!error)
-    error = bf_sim_record_total(&record, &total, diagnostic);
+    error = bf_sim_ledger_total(&ledger, &total, diagnostic);
   if (!error)
     write_row(simulation.gpu, &total, row);
-  bf_sim_record_free(&record);
+  bf_sim_ledger_free(&ledger);
   cli_simulation_free(&simulation);
   bf_arena_free(&point.arena);
   return error;

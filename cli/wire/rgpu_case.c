@@ -214,7 +214,9 @@ double cli_rgpu_dram_rate(const bf_sim_result *memory, uint64_t cycles) {
 
 int cli_rgpu_case_complain(const cli_rgpu_case *own, const bf_diagnostic *diagnostic) {
   int status = cli_complain(diagnostic);
-  if (own->outcome.result.deadlock[0])
-    fputs(own->outcome.result.deadlock, stderr);
+  bf_text text = {0};
+  bf_rgpu_stuck_explain(&own->outcome.result, &text);
+  fputs(text.data && !text.failed ? text.data : "", stderr);
+  bf_text_free(&text);
   return status;
 }

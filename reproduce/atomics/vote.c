@@ -65,8 +65,8 @@ typedef struct vote_simulation {
 } vote_simulation;
 
 /* Simulates a launch, in place of bf_emu_run. */
-static int run_launch(void *context, bf_emu *emu, const bf_emu_launch *launch,
-                      bf_emu_result *result, bf_diagnostic *diagnostic) {
+static int simulate(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
+                    bf_diagnostic *diagnostic) {
   vote_simulation *simulation = context;
   bf_sim_result simulated = {0};
   int error = bf_sim_run(&simulation->settings, emu, launch, &simulated, diagnostic);
@@ -77,13 +77,6 @@ static int run_launch(void *context, bf_emu *emu, const bf_emu_launch *launch,
   return error;
 }
 
-static int before_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
-  (void)diagnostic;
-  launch->runner = run_launch;
-  launch->runner_context = context;
-  return BF_OK;
-}
-
 /* A device whose launches fill simulation->outcome. */
 static int create_device(const bf_vote_gpu *gpu, vote_simulation *simulation, bf_device *device,
                          bf_diagnostic *diagnostic) {
@@ -91,7 +84,7 @@ static int create_device(const bf_vote_gpu *gpu, vote_simulation *simulation, bf
                                            .hash = gpu->locks == BF_LOCK_PLAIN ? NULL : gpu->banks,
                                            .lock_hash = gpu->locks,
                                            .workers = 1};
-  bf_emu_device_options options = {.workers = 1, .before = before_launch, .context = simulation};
+  bf_emu_device_options options = {.workers = 1, .execute = simulate, .context = simulation};
   return bf_emu_device_create("atomics.ptx", bf_reproduce_ptx("atomics"), &options, device,
                               diagnostic);
 }

@@ -218,10 +218,10 @@ int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_ou
 /* ---- As a kernel ---- */
 
 static int launch_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const prepared *own,
-                         bf_sim_record *record, bf_diagnostic *diagnostic) {
+                         bf_sim_ledger *ledger, bf_diagnostic *diagnostic) {
   const char *name = kernel == RGPU_PLAIN ? "rgpu_plain" : "rgpu";
   bf_device device;
-  BF_TRY(bf_sim_device_create(name, bf_reproduce_ptx(name), record, &device, diagnostic));
+  BF_TRY(bf_sim_device_create(name, bf_reproduce_ptx(name), ledger, &device, diagnostic));
   int error = benchmark->launch(&own->before, &own->after, &device, kernel, diagnostic);
   bf_emu_device_free(&device);
   return error;
@@ -232,19 +232,19 @@ int rgpu_run_kernel_as(const rgpu_benchmark *benchmark, rgpu_kernel kernel, cons
   prepared own;
   bf_sim_launched total = {0};
   bf_corpus_outcome outcome;
-  bf_sim_record record = {.settings = {.gpu = run->gpu, .workers = 1},
+  bf_sim_ledger ledger = {.settings = {.gpu = run->gpu, .workers = 1},
                           .progress = run->progress,
                           .progress_context = run->progress_context};
   int error = prepare(benchmark, benchmark->copies, run->is_quick, &own, diagnostic);
   if (!error)
-    error = launch_kernel(benchmark, kernel, &own, &record, diagnostic);
+    error = launch_kernel(benchmark, kernel, &own, &ledger, diagnostic);
   if (!error)
     error = check_results(benchmark, &own, kernel == RGPU_PLAIN ? "the plain kernel" : "the kernel",
                           &outcome, diagnostic);
   if (!error)
-    error = bf_sim_record_total(&record, &total, diagnostic);
+    error = bf_sim_ledger_total(&ledger, &total, diagnostic);
   *result = total.result;
-  bf_sim_record_free(&record);
+  bf_sim_ledger_free(&ledger);
   free_prepared(&own);
   return error;
 }

@@ -1,5 +1,4 @@
-/* Kernels run on the simulator; what a launch took is taken from its record and the record emptied.
- */
+/* Kernels run on the simulator; what a launch took is taken from the ledger, which is emptied. */
 #include "reproduce/voting/device.h"
 
 #include "kernels/sim_device.h"
@@ -22,8 +21,8 @@ int bf_voting_device_create(const char *name, unsigned sms, bf_voting_device *de
   if (sms)
     device->gpu->sms = sms;
   device->gpu->registers_per_sm = MANY_REGISTERS;
-  device->record.settings = (bf_sim_settings){.gpu = device->gpu, .workers = 1};
-  BF_TRY(bf_sim_device_create("voting.ptx", bf_reproduce_ptx("voting"), &device->record,
+  device->ledger.settings = (bf_sim_settings){.gpu = device->gpu, .workers = 1};
+  BF_TRY(bf_sim_device_create("voting.ptx", bf_reproduce_ptx("voting"), &device->ledger,
                               &device->device, diagnostic));
   device->is_made = true;
   return BF_OK;
@@ -32,7 +31,7 @@ int bf_voting_device_create(const char *name, unsigned sms, bf_voting_device *de
 void bf_voting_device_free(bf_voting_device *device) {
   if (device->is_made)
     bf_emu_device_free(&device->device);
-  bf_sim_record_free(&device->record);
+  bf_sim_ledger_free(&device->ledger);
   bf_sim_gpu_free(device->gpu);
   *device = (bf_voting_device){0};
 }
@@ -51,11 +50,11 @@ int bf_voting_run(bf_voting_device *device, const bf_voting_launch *launch, doub
                                 .parameters = launch->parameters,
                                 .parameter = launch->parameter};
   int error = device->device.launch(device->device.context, &described, diagnostic);
-  for (size_t i = 0; i < device->record.launches; i++)
-    *seconds += device->record.launch[i].result.seconds;
-  bf_sim_settings settings = device->record.settings;
-  bf_sim_record_free(&device->record);
-  device->record = (bf_sim_record){.settings = settings};
+  for (size_t i = 0; i < device->ledger.launches; i++)
+    *seconds += device->ledger.launch[i].result.seconds;
+  bf_sim_settings settings = device->ledger.settings;
+  bf_sim_ledger_free(&device->ledger);
+  device->ledger = (bf_sim_ledger){.settings = settings};
   return error;
 }
 

@@ -4,7 +4,7 @@
 #define BF_VOTING_DEVICE_H
 
 #include "kernels/devices.h"
-#include "sim/record.h"
+#include "sim/ledger.h"
 
 /* Where copies lie (Table 3.1); lines of a Hough space take the place of histograms there. */
 typedef enum bf_voting_layout {
@@ -28,7 +28,7 @@ enum { BF_VOTING_WIDTH = 1536, BF_VOTING_HEIGHT = 1024 }; /* of pictures; voting
 
 typedef struct bf_voting_device {
   bf_sim_gpu *gpu;
-  bf_sim_record record;
+  bf_sim_ledger ledger;
   bf_device device;
   bool is_made;
 } bf_voting_device;

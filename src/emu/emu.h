@@ -221,14 +221,10 @@ typedef struct bf_emu_fault {
 /* A sentence about the fault with all that is known, without a full stop. */
 void bf_emu_fault_explain(const bf_emu_fault *fault, bf_text *text);
 
-struct bf_emu_result;
-
 typedef struct bf_emu_launch {
   const bf_emu_kernel *kernel;
   uint32_t grid[3], block[3];
   uint64_t dynamic_shared_bytes;
-  const char *bank_hash;  /* the hash of the banks that the program asks for, as text; or NULL. It
-                             is for simulators: the emulator has no banks */
   const void *parameters; /* the parameter block, laid out as in the PTX */
   uint64_t parameter_bytes;
   bool cooperative;                /* all blocks are in flight at once */
@@ -245,10 +241,6 @@ typedef struct bf_emu_launch {
    * launch, also one that would never end. NULL: none. */
   bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks);
   void *progress_context;
-  /* Executes the launch in place of bf_emu_run, which calls it: a simulator. NULL: none. */
-  int (*runner)(void *context, bf_emu *emu, const struct bf_emu_launch *launch,
-                struct bf_emu_result *result, bf_diagnostic *diagnostic);
-  void *runner_context;
 } bf_emu_launch;
 
 typedef struct bf_emu_result {

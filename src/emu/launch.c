@@ -302,8 +302,6 @@ int bf_emu_flight_result(const bf_emu_flight *flight, bf_emu_result *result,
 int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
                bf_diagnostic *diagnostic) {
   *result = (bf_emu_result){0};
-  if (launch->runner)
-    return launch->runner(launch->runner_context, emu, launch, result, diagnostic);
   bf_emu_flight *flight;
   BF_TRY(bf_emu_flight_open(emu, launch, &flight, diagnostic));
   bf_run_threads(flight->workers, work, flight);

@@ -29,8 +29,18 @@ static int fail_launch(const bf_launches *launches, const bf_emu_fault *fault,
   return error;
 }
 
+/* Executes a launch: the callback does, or the emulator. */
+static int execute(const running *work, const bf_emu_launch *launch, const char *hash,
+                   bf_emu_result *result, bf_diagnostic *diagnostic) {
+  const bf_launches *launches = work->launches;
+  return launches->execute
+             ? launches->execute(launches->context, work->emu, launch, hash, result, diagnostic)
+             : bf_emu_run(work->emu, launch, result, diagnostic);
+}
+
 /* Runs one launch of the description. */
-static int run_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
+static int run_launch(void *context, bf_emu_launch *launch, const char *hash,
+                      bf_diagnostic *diagnostic) {
   const running *work = context;
   const bf_launches *launches = work->launches;
   bf_emu_result result;
@@ -39,9 +49,10 @@ static int run_launch(void *context, bf_emu_launch *launch, bf_diagnostic *diagn
   launch->check_races = launches->check_races;
   launch->print = launches->print;
   launch->print_context = launches->print_context;
-  BF_TRY(launches->before(launches->context, launch, diagnostic));
+  if (launches->before)
+    BF_TRY(launches->before(launches->context, launch, diagnostic));
   double begun = bf_seconds();
-  BF_TRY(bf_emu_run(work->emu, launch, &result, diagnostic));
+  BF_TRY(execute(work, launch, hash, &result, diagnostic));
   if (result.fault.kind)
     return fail_launch(launches, &result.fault, diagnostic);
   return launches->after

@@ -14,8 +14,13 @@ typedef struct bf_launches {
   /* Gets what kernels print; NULL: it is dropped. */
   void (*print)(void *context, const char *text, size_t bytes);
   void *print_context;
-  /* Called before and after every launch; after may be NULL. */
+  /* Called before every launch; or NULL. */
   int (*before)(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic);
+  /* Executes a launch in place of bf_emu_run: a simulator, for one. hash is the text of `hash HASH`
+   * in the description, or NULL. NULL: bf_emu_run, which has no use for hashes. */
+  int (*execute)(void *context, bf_emu *emu, const bf_emu_launch *launch, const char *hash,
+                 bf_emu_result *result, bf_diagnostic *diagnostic);
+  /* Called after every launch without a fault; or NULL. */
   int (*after)(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
                double seconds, bf_diagnostic *diagnostic);
   /* Called behind the last launch, while buffers and variables are there; or NULL. */

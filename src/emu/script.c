@@ -444,8 +444,7 @@ static int place_arguments(const bf_script *script, const run *from, const bf_em
 }
 
 static int run_one(const bf_script *script, const run *from, bf_emu_module *module,
-                   int (*launch)(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic),
-                   void *context, bf_diagnostic *diagnostic) {
+                   bf_script_launch *launch, void *context, bf_diagnostic *diagnostic) {
   const bf_emu_kernel *kernel;
   BF_TRY(bf_emu_kernel_get(module, from->kernel, &kernel, diagnostic));
   uint64_t bytes = bf_emu_kernel_needs(kernel)->parameter_bytes;
@@ -455,13 +454,12 @@ static int run_one(const bf_script *script, const run *from, bf_emu_module *modu
   int error = place_arguments(script, from, kernel, parameters, diagnostic);
   bf_emu_launch made = {.kernel = kernel,
                         .dynamic_shared_bytes = from->shared_bytes,
-                        .bank_hash = from->hash,
                         .parameters = parameters,
                         .parameter_bytes = bytes};
   memcpy(made.grid, from->grid, sizeof made.grid);
   memcpy(made.block, from->block, sizeof made.block);
   if (!error)
-    error = launch(context, &made, diagnostic);
+    error = launch(context, &made, from->hash, diagnostic);
   if (error && diagnostic && !diagnostic->file[0]) {
     snprintf(diagnostic->file, sizeof diagnostic->file, "%s", script->file);
     diagnostic->line = from->line;
@@ -471,8 +469,7 @@ static int run_one(const bf_script *script, const run *from, bf_emu_module *modu
 }
 
 int bf_script_run(const bf_script *script, bf_emu *emu, bf_emu_module *module,
-                  int (*launch)(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic),
-                  void *context, bf_diagnostic *diagnostic) {
+                  bf_script_launch *launch, void *context, bf_diagnostic *diagnostic) {
   for (buffer *at = script->buffers; at; at = at->next)
     BF_TRY(fill(script, at, emu, diagnostic));
   for (const run *at = script->runs; at; at = at->next)

@@ -17,12 +17,16 @@ int bf_script_read(const char *file, const char *text, bf_script **script,
                    bf_diagnostic *diagnostic);
 void bf_script_free(bf_script *script);
 
-/* Makes the buffers and runs the launches in order: launch is called for each, with everything set
- * but workers, checks and callbacks, and returns a bf_error. An error that says no place gets that
- * of the launch in the description. */
+/* Called for a launch of a description, which has everything set but workers, checks and callbacks.
+ * hash is the text behind `hash`, or NULL: the emulator has no use for it, those who count or
+ * simulate banks have. Returns a bf_error. */
+typedef int bf_script_launch(void *context, bf_emu_launch *launch, const char *hash,
+                             bf_diagnostic *diagnostic);
+
+/* Makes the buffers and calls launch for the launches in order. An error that says no place gets
+ * that of the launch in the description. */
 int bf_script_run(const bf_script *script, bf_emu *emu, bf_emu_module *module,
-                  int (*launch)(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic),
-                  void *context, bf_diagnostic *diagnostic);
+                  bf_script_launch *launch, void *context, bf_diagnostic *diagnostic);
 /* After that: the name of the buffer that starts at address, or NULL. */
 const char *bf_script_buffer_at(const bf_script *script, uint64_t address);
 

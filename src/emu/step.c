@@ -196,24 +196,21 @@ void bf_emu_warp_step(bf_emu_warp *warp) {
   warp->at = op;
 }
 
-void bf_emu_warp_explain(const bf_emu_warp *warp, bf_text *text) {
-  if (warp->paths == 0) {
-    bf_text_addf(text, "has ended");
-    return;
-  }
+bf_emu_wait bf_emu_warp_wait(const bf_emu_warp *warp) {
+  if (warp->paths == 0)
+    return (bf_emu_wait){.kind = BF_EMU_WAIT_ENDED};
   const bf_emu_path *path = &warp->path[0];
   const bf_emu_code *code = path->frame->code;
   const bf_emu_op *at = path->at > code->op ? path->at - 1 : path->at;
   uint32_t index = code->instruction[at - code->op];
+  bf_emu_wait wait = {.kind = BF_EMU_WAIT_NOTHING};
   if (path->state == BF_EMU_AT_BARRIER)
-    bf_text_addf(text, "waits at barrier %u", path->barrier);
+    wait = (bf_emu_wait){.kind = BF_EMU_WAIT_BARRIER, .barrier = path->barrier};
   else if (path->state == BF_EMU_AT_MEETING)
-    bf_text_addf(text, "waits for other lanes");
-  else
-    bf_text_addf(text, "is ready");
+    wait.kind = BF_EMU_WAIT_LANES;
   if (index < code->function->instructions)
-    bf_text_addf(text, " (line %llu)",
-                 (unsigned long long)code->function->instruction[index]->line);
+    wait.line = code->function->instruction[index]->line;
+  return wait;
 }
 
 /* ---- Instructions ---- */

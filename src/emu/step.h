@@ -54,8 +54,22 @@ typedef struct bf_emu_next {
 bf_emu_turn bf_emu_warp_peek(bf_emu_warp *warp, bf_emu_next *next);
 /* Executes it; only after a peek that said READY. */
 void bf_emu_warp_step(bf_emu_warp *warp);
-/* Says what a warp that waits is waiting for: "waits at barrier 0 (line 12)". */
-void bf_emu_warp_explain(const bf_emu_warp *warp, bf_text *text);
+
+typedef enum bf_emu_wait_kind {
+  BF_EMU_WAIT_NOTHING, /* there is a next instruction */
+  BF_EMU_WAIT_BARRIER, /* for other warps, at a barrier */
+  BF_EMU_WAIT_LANES,   /* for other lanes of the warp */
+  BF_EMU_WAIT_ENDED,   /* all threads have exited */
+} bf_emu_wait_kind;
+
+typedef struct bf_emu_wait {
+  bf_emu_wait_kind kind;
+  unsigned barrier; /* its number */
+  uint64_t line;    /* in the PTX: where; 0: not known */
+} bf_emu_wait;
+
+/* What the first of a warp's paths waits for. */
+bf_emu_wait bf_emu_warp_wait(const bf_emu_warp *warp);
 
 typedef struct bf_emu_instruction {
   const bf_ptx_function *function;

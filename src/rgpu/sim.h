@@ -102,6 +102,22 @@ typedef struct bf_rgpu_activity {
   uint64_t fired[BF_RGPU_CLASSES][BF_RGPU_PIECES];
 } bf_rgpu_activity;
 
+/* A node that could not fire in a deadlock. */
+typedef struct bf_rgpu_wait {
+  const char *node;
+  uint64_t fired; /* times that it has, in this block */
+  bf_rgpu_stall stall;
+  const char *other; /* EMPTY: the node that writes the FIFO, FULL: that reads it; else NULL */
+  bool awaits_store; /* a load with `wait` */
+} bf_rgpu_wait;
+
+/* A block in R-GPU mode in a deadlock. */
+typedef struct bf_rgpu_stuck {
+  uint64_t block;
+  bf_rgpu_wait *wait;
+  unsigned waits;
+} bf_rgpu_stuck;
+
 typedef struct bf_rgpu_sim_result {
   bf_arena arena;
   uint64_t cycles;
@@ -119,7 +135,8 @@ typedef struct bf_rgpu_sim_result {
   bf_rgpu_node_count *node; /* by node of the graph */
   bf_sim_result memory;     /* hits, misses and bytes only */
   bf_rgpu_activity activity;
-  char deadlock[2000]; /* what waits on what; or empty */
+  bf_rgpu_stuck *stuck; /* after a deadlock */
+  unsigned stuck_blocks;
 } bf_rgpu_sim_result;
 
 /* Global memory of a graph as it is before the first block, allocated here: bytes from
@@ -132,5 +149,8 @@ int bf_rgpu_memory_create(const bf_rgpu_setup *setup, unsigned char **global,
  * Free the arena of the result also after an error. */
 int bf_rgpu_simulate(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *setup,
                      unsigned char *global, bf_rgpu_sim_result *result, bf_diagnostic *diagnostic);
+/* After a deadlock: a line for each block that is stuck, with what its nodes wait for; where that
+ * would be long, for some of the blocks, and how many more there are. */
+void bf_rgpu_stuck_explain(const bf_rgpu_sim_result *result, bf_text *text);
 
 #endif

@@ -5,7 +5,8 @@
  * sim_block.c  into R-GPU mode and back: constants, values in FIFOs, final values
  * sim_core.c   FIFOs, and firing
  * sim_unit.c   load/store units: first-level cache, prefetching, stores, shared memory
- * sim_run.c    multiprocessors, blocks and time */
+ * sim_run.c    multiprocessors, blocks and time
+ * sim_stuck.c  what nodes wait for in a deadlock */
 #ifndef BF_RGPU_SIM_INNER_H
 #define BF_RGPU_SIM_INNER_H
 
@@ -198,5 +199,10 @@ void rgpu_switch_cycles(const sim_plan *plan, const bf_sim_gpu *gpu, uint64_t *e
 int rgpu_block_enter(sim_sm *sm);
 /* Final values and what follows in normal mode. */
 int rgpu_block_leave(sim_sm *sm);
+
+/* ---- Deadlocks (sim_stuck.c) ---- */
+
+/* Adds the blocks of all SMs to the result, with what their nodes wait for. */
+int rgpu_find_stuck(sim_chip *chip, const sim_sm *sm);
 
 #endif

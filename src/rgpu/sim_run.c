@@ -229,57 +229,10 @@ static bool has_work(const sim_chip *chip, const sim_sm *sm) {
 
 /* ---- Deadlock ---- */
 
-/* Adds what the nodes of an SM wait for. */
-static void explain_sm(const sim_sm *sm, bf_text *text) {
-  const sim_plan *plan = sm->chip->plan;
-  bf_text_addf(text, "block %llu:", (unsigned long long)sm->block);
-  for (uint32_t i = 0; i < plan->nodes; i++) {
-    const sm_node *own = &sm->node[i];
-    const plan_node *at = &plan->node[i];
-    if (own->stall == BF_RGPU_STALL_DONE || own->stall == BF_RGPU_STALLS)
-      continue;
-    bf_text_addf(text, " %s after %llu:", at->node->name, (unsigned long long)own->fired);
-    if (own->stall == BF_RGPU_STALL_EMPTY)
-      bf_text_addf(text, " nothing from %s;",
-                   plan->node[plan->fifo[own->stall_at].writer].node->name);
-    else if (own->stall == BF_RGPU_STALL_FULL)
-      bf_text_addf(text, " no room at %s;",
-                   plan->node[plan->fifo[own->stall_at].reader].node->name);
-    else
-      bf_text_addf(text, " %s;",
-                   at->node->cache == BF_RGPU_CACHE_WAIT ? "what it waits for is not stored"
-                                                         : bf_rgpu_stall_names[own->stall]);
-  }
-  bf_text_puts(text, "\n");
-}
-
-/* Adds what all blocks wait for, line by line up to a size, and how many lines there are more. */
-static void explain_all(const sim_chip *chip, const sim_sm *sm, size_t most, bf_text *text) {
-  enum { LAST_LINE_SIZE = 40 };
-  unsigned left_out = 0;
-  for (unsigned i = 0; i < chip->gpu->sms; i++) {
-    size_t before = text->size;
-    if (!sm[i].is_running)
-      continue;
-    explain_sm(&sm[i], text);
-    if (before && !text->failed && text->size + LAST_LINE_SIZE > most) {
-      text->data[text->size = before] = 0;
-      left_out++;
-    }
-  }
-  if (left_out)
-    bf_text_addf(text, "and %u more blocks\n", left_out);
-}
-
 static int report_deadlock(sim_chip *chip, const sim_sm *sm, uint64_t now, const char *reason) {
-  bf_text text = {0};
-  explain_all(chip, sm, sizeof chip->result->deadlock, &text);
-  if (text.data && !text.failed)
-    snprintf(chip->result->deadlock, sizeof chip->result->deadlock, "%s", text.data);
-  int error = bf_fail_file(chip->diagnostic, BF_BAD_INPUT, chip->plan->graph->file,
-                           "deadlock in cycle %llu: %s", (unsigned long long)now, reason);
-  bf_text_free(&text);
-  return error;
+  BF_TRY(rgpu_find_stuck(chip, sm));
+  return bf_fail_file(chip->diagnostic, BF_BAD_INPUT, chip->plan->graph->file,
+                      "deadlock in cycle %llu: %s", (unsigned long long)now, reason);
 }
 
 /* Nothing has happened on any SM for much longer than memory and pipelines take, and nothing but

@@ -13,8 +13,8 @@
  *
  * Conflict-aware scheduling keeps all memory instructions back for as long as the last shared
  * access is foretold to need MEM0 (Eq. 7): the history says what it needed last time. */
-#include "sim/inner.h"
 #include "sim/pipeline.h"
+#include "sim/sm.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -593,19 +593,18 @@ static void admit(bf_sim_sm *sm, bf_sim_warp *warp) {
   settle(sm, warp);
 }
 
-static void explain(const bf_sim_sm *sm, const bf_sim_warp *warp, bf_text *text) {
+static bf_sim_wait wait_of(const bf_sim_sm *sm, const bf_sim_warp *warp) {
   const barrel *own = sm->core_data;
   uint64_t bit = bit_of(warp);
   if (own->asleep & bit)
-    bf_text_addf(text, "goes on in cycle %llu", (unsigned long long)own->warp[warp->slot].wake);
-  else if (own->waiting & bit)
-    bf_emu_warp_explain(warp->emu, text);
-  else if ((own->ready | own->rising) & bit)
-    bf_text_addf(text, "is ready");
-  else if (own->loading & bit)
-    bf_text_addf(text, "waits for global memory");
-  else
-    bf_text_addf(text, "waits for its instructions in the pipeline");
+    return (bf_sim_wait){.kind = BF_SIM_WAIT_ASLEEP, .cycle = own->warp[warp->slot].wake};
+  if (own->waiting & bit)
+    return (bf_sim_wait){.kind = BF_SIM_WAIT_OTHERS, .others = bf_emu_warp_wait(warp->emu)};
+  if ((own->ready | own->rising) & bit)
+    return (bf_sim_wait){.kind = BF_SIM_WAIT_NOTHING};
+  if (own->loading & bit)
+    return (bf_sim_wait){.kind = BF_SIM_WAIT_GLOBAL};
+  return (bf_sim_wait){.kind = BF_SIM_WAIT_PIPELINE};
 }
 
 static uint64_t warp_bytes(const bf_sim_sm *sm) {
@@ -686,5 +685,5 @@ const bf_sim_core bf_sim_barrel_core = {.create = create,
                                         .freed = freed,
                                         .loaded = loaded,
                                         .next_event = next_event,
-                                        .explain = explain,
+                                        .wait = wait_of,
                                         .warp_bytes = warp_bytes};

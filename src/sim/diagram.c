@@ -1,5 +1,5 @@
 /* Pipeline diagrams: what was told, put into a grid of rows and cycles, and the grid as text. */
-#include "sim/diagram.h"
+#include "sim/diagram_grid.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static void keep_stage(void *context, const bf_sim_stage *stage) {
 int bf_diagram_begin(bf_diagram *diagram, const bf_emu_kernel *kernel, bf_sim_watch *watch,
                      bf_diagnostic *diagnostic) {
   diagram->kernel = bf_arena_copy(&diagram->arena, bf_emu_kernel_name(kernel));
-  diagram->label = bf_watch_labels(&diagram->arena, kernel);
+  diagram->label = bf_sim_labels(&diagram->arena, kernel);
   if (!diagram->kernel || !diagram->label)
     return bf_no_memory(diagnostic);
   *watch = (bf_sim_watch){

@@ -1,60 +1,26 @@
-/* Inside room sim: what the collecting half of a diagram (diagram.c) and the half that draws it as
- * SVG (diagram_svg.c) share. */
+/* sim/diagram: what one multiprocessor does in some cycles of a launch, drawn. Rows are the stages
+ * of an in-order pipeline, with parts of warps in the cells; other pipelines have a row for each
+ * warp slot. */
 #ifndef BF_SIM_DIAGRAM_H
 #define BF_SIM_DIAGRAM_H
 
-#include "sim/watch.h"
+#include "sim/sim.h"
 
-/* What stands in a cell. */
-typedef enum bf_diagram_mark {
-  BF_DIAGRAM_NOTHING,
-  BF_DIAGRAM_WAITS,    /* rows of warps: a result is on its way, nothing issues */
-  BF_DIAGRAM_ISSUES,   /* rows of warps: an instruction issues */
-  BF_DIAGRAM_MEMORY,   /* rows of warps: one that accesses memory */
-  BF_DIAGRAM_CONFLICT, /* rows of warps: a shared access with several wavefronts */
-  BF_DIAGRAM_MOVES,    /* rows of stages: part of a warp that goes on */
-  BF_DIAGRAM_STALLED,  /* rows of stages: part of a warp that cannot go on */
-} bf_diagram_mark;
+typedef struct bf_diagram bf_diagram;
 
-typedef struct bf_diagram_cell {
-  uint8_t mark;
-  uint8_t part;
-  uint16_t slot;
-  uint16_t wavefronts;
-  uint16_t others; /* more that are in the stage in this cycle */
-  uint32_t event;  /* rows of warps: index + 1 into event, of what issues or is waited for */
-} bf_diagram_cell;
+enum { BF_DIAGRAM_MOST_CYCLES = 4096 };
 
-/* The diagram as a grid, made by bf_diagram_arrange. */
-typedef struct bf_diagram_grid {
-  unsigned rows, columns;
-  char (*row_name)[24];
-  bf_diagram_cell *cell; /* by rows */
-  bool has_parts;        /* a warp is in several parts */
-} bf_diagram_grid;
-
-struct bf_diagram {
-  bf_arena arena;
-  unsigned sm, cycles;
-  char *kernel;
-  const bf_watch_label *label;
-  bool has_start;
-  uint64_t start; /* cycle of the first column */
-  bf_sim_event *event;
-  size_t events, event_capacity;
-  bf_sim_stage *stage;
-  size_t stages, stage_capacity;
-  bool failed;
-};
-
-static inline const bf_diagram_cell *bf_diagram_at(const bf_diagram_grid *grid, unsigned row,
-                                                   unsigned column) {
-  return &grid->cell[(size_t)row * grid->columns + column];
-}
-
-/* Puts what was told in order; the grid lies in the arena of the diagram. */
-int bf_diagram_arrange(bf_diagram *diagram, bf_diagram_grid *grid, bf_diagnostic *diagnostic);
-/* Text of a cell: "W3.1" in rows of stages, a character in rows of warps. */
-void bf_diagram_cell_text(const bf_diagram_grid *grid, const bf_diagram_cell *cell, char text[16]);
+/* Of the cycles from `from` on; 0: from the first instruction on. */
+int bf_diagram_create(unsigned sm, uint64_t from, unsigned cycles, bf_diagram **diagram,
+                      bf_diagnostic *diagnostic);
+/* The watch for a launch. */
+int bf_diagram_begin(bf_diagram *diagram, const bf_emu_kernel *kernel, bf_sim_watch *watch,
+                     bf_diagnostic *diagnostic);
+/* Draws it in lines of at most width characters. */
+int bf_diagram_text(bf_diagram *diagram, bool color, unsigned width, bf_text *text,
+                    bf_diagnostic *diagnostic);
+/* Draws it as a whole SVG document. */
+int bf_diagram_svg(bf_diagram *diagram, bf_text *text, bf_diagnostic *diagnostic);
+void bf_diagram_free(bf_diagram *diagram);
 
 #endif

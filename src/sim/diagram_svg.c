@@ -1,5 +1,5 @@
 /* Pipeline diagrams as SVG: a cell for each row and cycle, with what is in it as its title. */
-#include "sim/diagram.h"
+#include "sim/diagram_grid.h"
 
 static const char style[] =
     "text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;font-size:11px}"
@@ -50,7 +50,7 @@ static void write_title(const bf_diagram *diagram, const bf_diagram_cell *cell, 
     return;
   }
   const bf_sim_event *event = &diagram->event[cell->event - 1];
-  const bf_watch_label *label = &diagram->label[event->instruction];
+  const bf_sim_label *label = &diagram->label[event->instruction];
   bf_text_addf(text, "block %llu, warp %u: %s", (unsigned long long)event->block, event->warp,
                cell->mark == BF_DIAGRAM_WAITS ? "waits for " : "");
   bf_markup_escape(label->text, text);

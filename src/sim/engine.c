@@ -10,7 +10,7 @@
  * So the order of all that one multiprocessor can see of another follows from cycles and numbers
  * alone, and any number of threads gives the same result. (Programs with data races on plain
  * accesses see them in the order in which the host happens to execute them.) */
-#include "sim/inner.h"
+#include "sim/sm.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ typedef struct engine {
   const bf_emu_launch *launch;
   bf_emu_stepper *stepper;
   bf_sim_program *program;
-  bf_sim_map map;
+  bf_sim_addresses addresses;
   bf_sim_memory *memory;
   bf_sim_sm *sm;
   unsigned sms;
@@ -336,26 +336,35 @@ static int run_all(engine *own, unsigned workers, bf_diagnostic *diagnostic) {
 
 /* ---- Results ---- */
 
-/* Says which warps wait on what: at most a few of them. */
-static void explain_deadlock(const engine *own, bf_sim_result *result) {
+/* Which warps are left, and what the first few of them wait for. */
+static int find_waits(const engine *own, bf_sim_result *result, bf_diagnostic *diagnostic) {
   enum { MOST = 8 };
-  bf_text text = {0};
-  unsigned told = 0, alive = 0;
+  result->wait = bf_arena_alloc(&result->arena, MOST * sizeof *result->wait);
+  if (!result->wait)
+    return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < own->sms; i++)
     for (unsigned k = 0; k < own->sm[i].slots; k++) {
       const bf_sim_warp *warp = &own->sm[i].warp[k];
-      if (!warp->emu)
+      if (!warp->emu || result->warps_left++ >= MOST)
         continue;
-      alive++;
-      if (told++ >= MOST)
-        continue;
-      bf_text_addf(&text, "%sblock %llu, warp %u ", told > 1 ? "; " : "",
-                   (unsigned long long)warp->block->index, warp->index);
-      own->sm[i].core->explain(&own->sm[i], warp, &text);
+      bf_sim_wait *wait = &result->wait[result->waits++];
+      *wait = own->sm[i].core->wait(&own->sm[i], warp);
+      wait->block = warp->block->index;
+      wait->warp = warp->index;
     }
-  if (alive > MOST)
-    bf_text_addf(&text, "; and %u more", alive - MOST);
-  snprintf(result->deadlock, sizeof result->deadlock, "%s", text.data ? text.data : "");
+  return BF_OK;
+}
+
+/* The text of the fault: as much of the waits as there is room for. */
+static void explain_waits(const engine *own, const bf_sim_result *result, bf_emu_fault *fault) {
+  bf_text text = {0};
+  for (unsigned i = 0; i < result->waits; i++) {
+    bf_text_puts(&text, i ? "; " : "");
+    bf_sim_wait_explain(&result->wait[i], &text);
+  }
+  snprintf(fault->text, sizeof fault->text, "%s%.170s",
+           own->timed_out ? "not done after the most cycles allowed: " : "",
+           text.data && !text.failed ? text.data : "");
   bf_text_free(&text);
 }
 
@@ -398,20 +407,20 @@ static void add_counts(bf_sim_result *sum, const bf_sim_result *own) {
     bf_sim_site_add(&sum->site[i], &own->site[i]);
 }
 
-static void set_fault(const engine *own, bf_sim_result *result) {
+static int set_fault(const engine *own, bf_sim_result *result, bf_diagnostic *diagnostic) {
   bf_emu_fault *fault = &result->emu.fault;
   if (fault->kind != BF_EMU_NO_FAULT || own->blocks_done == own->blocks)
-    return;
+    return BF_OK;
   fault->kernel = bf_emu_kernel_name(own->launch->kernel);
   if (own->was_interrupted) {
     fault->kind = BF_EMU_INTERRUPTED;
-    return;
+    return BF_OK;
   }
-  explain_deadlock(own, result);
+  BF_TRY(find_waits(own, result, diagnostic));
   result->timed_out = own->timed_out;
   fault->kind = BF_EMU_DEADLOCK;
-  snprintf(fault->text, sizeof fault->text, "%s%.170s",
-           own->timed_out ? "not done after the most cycles allowed: " : "", result->deadlock);
+  explain_waits(own, result, fault);
+  return BF_OK;
 }
 
 static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic) {
@@ -432,8 +441,7 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
     bf_sim_l1_count(own->sm[i].l1, result);
   }
   bf_sim_memory_count(own->memory, result);
-  set_fault(own, result);
-  return BF_OK;
+  return set_fault(own, result, diagnostic);
 }
 
 /* ---- Launching ---- */
@@ -452,7 +460,7 @@ static int make_sms(engine *own, unsigned blocks_per_sm, bf_diagnostic *diagnost
     sm->program = own->program;
     sm->launch = own->launch;
     sm->stepper = own->stepper;
-    sm->map = &own->map;
+    sm->addresses = &own->addresses;
     sm->core = core_of(sm->gpu);
     sm->is_alone = own->sms == 1;
     BF_TRY(bf_sim_sm_create(sm, blocks_per_sm, diagnostic));
@@ -489,9 +497,8 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   bf_emu_launch stepped = *launch;
   stepped.observer = &observer;
   stepped.workers = own->sms;
-  stepped.runner = NULL;
   BF_TRY(bf_emu_stepper_create(emu, &stepped, &own->stepper, diagnostic));
-  BF_TRY(bf_sim_map_create(emu, &own->map, diagnostic));
+  BF_TRY(bf_sim_addresses_create(emu, &own->addresses, diagnostic));
   BF_TRY(bf_sim_program_create(gpu, launch->kernel, &own->program, diagnostic));
   BF_TRY(bf_sim_memory_create(gpu, &own->memory, diagnostic));
   return make_sms(own, result->blocks_per_sm, diagnostic);
@@ -502,7 +509,7 @@ static void close_engine(engine *own) {
     bf_sim_sm_free(&own->sm[i]);
   bf_sim_memory_free(own->memory);
   bf_sim_program_free(own->program);
-  bf_sim_map_free(&own->map);
+  bf_sim_addresses_free(&own->addresses);
   bf_emu_stepper_free(own->stepper);
   free(own->ended);
   free(own->paused);

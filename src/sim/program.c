@@ -3,7 +3,7 @@
  * modifiers say the rest. PTX is not what the hardware runs: moves, address conversions and loads
  * of parameters usually vanish in the binary (parameter `moves`), divisions become several
  * instructions, and shared accesses may be merged (`merge`). */
-#include "sim/inner.h"
+#include "sim/program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -659,21 +659,18 @@ static void loaded(bf_sim_sm *sm, bf_sim_load *load) {
     settle(sm, warp, score->wake > sm->now ? score->wake : sm->now);
 }
 
-static void explain(const bf_sim_sm *sm, const bf_sim_warp *warp, bf_text *text) {
+static bf_sim_wait wait_of(const bf_sim_sm *sm, const bf_sim_warp *warp) {
   const board *own = sm->core_data;
   const scored *score = &own->warp[warp->slot];
   switch (score->state) {
-  case READY:
-    bf_text_addf(text, "is ready");
-    break;
   case TIMED:
-    bf_text_addf(text, "is ready in cycle %llu", (unsigned long long)score->wake);
-    break;
+    return (bf_sim_wait){.kind = BF_SIM_WAIT_READY, .cycle = score->wake};
   case LOADING:
-    bf_text_addf(text, "waits for global memory");
-    break;
+    return (bf_sim_wait){.kind = BF_SIM_WAIT_GLOBAL};
   case WAITING:
-    bf_emu_warp_explain(warp->emu, text);
+    return (bf_sim_wait){.kind = BF_SIM_WAIT_OTHERS, .others = bf_emu_warp_wait(warp->emu)};
+  default:
+    return (bf_sim_wait){.kind = BF_SIM_WAIT_NOTHING};
   }
 }
 
@@ -743,5 +740,5 @@ const bf_sim_core bf_sim_scoreboard_core = {.create = create,
                                             .freed = freed,
                                             .loaded = loaded,
                                             .next_event = next_event,
-                                            .explain = explain,
+                                            .wait = wait_of,
                                             .warp_bytes = warp_bytes};

@@ -3,7 +3,7 @@
 #ifndef BF_SIM_SCOREBOARD_H
 #define BF_SIM_SCOREBOARD_H
 
-#include "sim/inner.h"
+#include "sim/sm.h"
 
 #include <math.h>
 

@@ -5,11 +5,25 @@
  * warps come to memory is that of the modelled machine. Wavefronts come from src/memory under any
  * hash. docs/simulator.md explains the model.
  *
- * Results are the same for any number of host threads (engine.c says how). */
+ * Results are the same for any number of host threads (engine.c says how).
+ *
+ * gpu.c, gpu_file.c    parameters and files of GPUs
+ * engine.c             moves time on, spreads multiprocessors over threads, hands out blocks
+ * sm.c                 what all multiprocessors have, whatever their pipeline
+ * scoreboard.c         the pipeline of a modern multiprocessor, and loadstore.c
+ * barrel.c             the in-order pipelines of gou13, with pipeline.c and history.c
+ * program.c            what the timing model must know of each instruction of a kernel
+ * addresses.c          addresses of global memory that do not depend on the host
+ * l1.c, l2.c, dram.c   global memory (hierarchy.h), with cache.c, flight.c and calendar.h
+ * wait.c               what warps wait for in a deadlock, in words
+ * ledger.c             all launches of a program
+ * timeline.c           single instructions as trace events
+ * diagram.c            and as a picture of the pipeline, with diagram_svg.c
+ * sweep.c              many simulations and the file of their results (sweep_*.c) */
 #ifndef BF_SIM_H
 #define BF_SIM_H
 
-#include "emu/emu.h"
+#include "emu/step.h"
 
 /* ---- GPUs: parameters from machines/NAME.gpu ---- */
 
@@ -102,6 +116,27 @@ typedef struct bf_sim_site {
 /* Adds what a site, or another multiprocessor, has cost. */
 void bf_sim_site_add(bf_sim_site *to, const bf_sim_site *from);
 
+/* What a warp waited for when its launch could not go on, or had no more time. */
+typedef enum bf_sim_wait_kind {
+  BF_SIM_WAIT_NOTHING,  /* it is ready */
+  BF_SIM_WAIT_READY,    /* its next instruction, which is ready in a cycle */
+  BF_SIM_WAIT_ASLEEP,   /* in-order pipelines: it goes on in a cycle */
+  BF_SIM_WAIT_GLOBAL,   /* data of global memory */
+  BF_SIM_WAIT_PIPELINE, /* in-order pipelines: instructions of its own */
+  BF_SIM_WAIT_OTHERS,   /* other warps or lanes */
+} bf_sim_wait_kind;
+
+typedef struct bf_sim_wait {
+  uint64_t block;
+  unsigned warp; /* in its block */
+  bf_sim_wait_kind kind;
+  uint64_t cycle;     /* READY, ASLEEP */
+  bf_emu_wait others; /* OTHERS */
+} bf_sim_wait;
+
+/* A line about it: "block 0, warp 1 waits at barrier 2 (line 13)". */
+void bf_sim_wait_explain(const bf_sim_wait *wait, bf_text *text);
+
 typedef struct bf_sim_result {
   bf_arena arena;
   bf_emu_result emu; /* the fault, and instructions */
@@ -124,9 +159,12 @@ typedef struct bf_sim_result {
   uint64_t host_bytes_per_warp; /* of memory that the simulation needs for a warp in flight */
   double host_seconds;
   unsigned sites;
-  bf_sim_site *site;   /* per site of the kernel */
-  bool timed_out;      /* most_cycles have passed */
-  char deadlock[2000]; /* what waits on what, also where it timed out; or empty */
+  bf_sim_site *site; /* per site of the kernel */
+  bool timed_out;    /* most_cycles have passed */
+  /* After a deadlock, also where it timed out: how many warps were left, and what the first of them
+   * waited for. */
+  unsigned warps_left, waits;
+  bf_sim_wait *wait;
 } bf_sim_result;
 
 /* ---- Running ---- */

@@ -1,6 +1,6 @@
 /* What all multiprocessors have, whatever their pipeline: warps in slots, blocks that come and go,
  * executing an instruction and seeing what it touched, and loads in flight. */
-#include "sim/inner.h"
+#include "sim/sm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
 static uint64_t moved_address(bf_sim_sm *sm, uint64_t address) {
   const struct bf_sim_range *range = sm->last_range;
   if (!range || address < range->first || address >= range->end) {
-    range = bf_sim_map_find(sm->map, address);
+    range = bf_sim_addresses_find(sm->addresses, address);
     if (!range)
       return address; /* made by the kernel itself */
     sm->last_range = range;

@@ -5,7 +5,8 @@
  * events have all ended when it begins. Threads are numbered in the order in which they are needed,
  * over all processes, because viewers do not like a number to occur twice, or to be 0; their names
  * and places are written as metadata. Thread 1 shows launches. */
-#include "sim/watch.h"
+#include "sim/timeline.h"
+#include "sim/label.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +159,7 @@ int bf_timeline_open(const char *path, bf_timeline **timeline, bf_diagnostic *di
 }
 
 /* Name and arguments that are the same for all executions of an instruction. */
-static char *make_fragment(bf_arena *arena, const bf_watch_label *label) {
+static char *make_fragment(bf_arena *arena, const bf_sim_label *label) {
   bf_text text = {0};
   bf_json json = {.text = &text};
   bf_json_begin(&json, NULL, '{', true);
@@ -200,7 +201,7 @@ int bf_timeline_begin(bf_timeline *timeline, const bf_emu_kernel *kernel, uint64
                       bf_sim_watch *watch, bf_diagnostic *diagnostic) {
   bf_arena_free(&timeline->arena);
   uint32_t count = bf_emu_kernel_instructions(kernel);
-  const bf_watch_label *label = bf_watch_labels(&timeline->arena, kernel);
+  const bf_sim_label *label = bf_sim_labels(&timeline->arena, kernel);
   timeline->kernel = bf_arena_copy(&timeline->arena, bf_emu_kernel_name(kernel));
   timeline->fragment = bf_arena_alloc(&timeline->arena, (count + 1) * sizeof *timeline->fragment);
   bool good = label && timeline->kernel && timeline->fragment;

@@ -11,7 +11,7 @@ struct bf_trial_watch {
   size_t kernel;
   bf_profile *profile;
   bf_emu_observer counting, keeping, both;
-  bf_sim_record simulated; /* all launches until now */
+  bf_sim_ledger simulated; /* all launches until now */
 };
 
 const bf_trial_kernel *bf_trial_find(const bf_trial *trial, const char *kernel) {
@@ -94,9 +94,13 @@ int bf_trial_before(bf_trial_watch *t, bf_emu_launch *launch, bf_diagnostic *dia
   unsigned workers = o->gpu ? (unsigned)o->gpu->sms : (unsigned)o->workers;
   BF_TRY(bf_profile_create(o->machine, NULL, launch->kernel, workers, &t->profile, diagnostic));
   watch(t, launch);
-  if (o->gpu)
-    bf_sim_record_attach(&t->simulated, launch);
   return BF_OK;
+}
+
+int bf_trial_execute(bf_trial_watch *t, bf_emu *emu, const bf_emu_launch *launch, const char *hash,
+                     bf_emu_result *result, bf_diagnostic *diagnostic) {
+  return t->options->gpu ? bf_sim_ledger_run(&t->simulated, emu, launch, hash, result, diagnostic)
+                         : bf_emu_run(emu, launch, result, diagnostic);
 }
 
 int bf_trial_after(bf_trial_watch *t, const bf_emu_launch *launch, const bf_emu_result *result,
@@ -193,12 +197,17 @@ int bf_trial_open(const bf_trial_options *options, bf_trial *trial, bf_trial_wat
 
 void bf_trial_close(bf_trial_watch *watch) {
   bf_profile_free(watch->profile);
-  bf_sim_record_free(&watch->simulated);
+  bf_sim_ledger_free(&watch->simulated);
   free(watch);
 }
 
 static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   return bf_trial_before(context, launch, diagnostic);
+}
+
+static int execute(void *context, bf_emu *emu, const bf_emu_launch *launch, const char *hash,
+                   bf_emu_result *result, bf_diagnostic *diagnostic) {
+  return bf_trial_execute(context, emu, launch, hash, result, diagnostic);
 }
 
 static int after(void *context, const bf_emu_launch *launch, const bf_emu_result *result,
@@ -215,6 +224,7 @@ int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic
                           .description = options->description,
                           .workers = (unsigned)options->workers,
                           .before = before,
+                          .execute = execute,
                           .after = after,
                           .done = options->keeps_memory ? copy_memory : NULL,
                           .context = watch};

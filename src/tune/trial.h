@@ -5,7 +5,7 @@
 
 #include "emu/launches.h"
 #include "rewrite/rewrite.h"
-#include "sim/record.h"
+#include "sim/ledger.h"
 #include "tune/judge.h"
 #include "tune/observe.h"
 
@@ -56,11 +56,13 @@ void bf_trial_free(bf_trial *trial);
 
 /* The same for launches that somebody else runs: of options, file, description, module and
  * keeps_memory are not looked at. All launches are between open, which makes an empty trial, and
- * close; each is between before, which has it observed, and after. */
+ * close; each is between before, which has it observed, and after, and is executed by execute. */
 typedef struct bf_trial_watch bf_trial_watch;
 int bf_trial_open(const bf_trial_options *options, bf_trial *trial, bf_trial_watch **watch,
                   bf_diagnostic *diagnostic);
 int bf_trial_before(bf_trial_watch *watch, bf_emu_launch *launch, bf_diagnostic *diagnostic);
+int bf_trial_execute(bf_trial_watch *watch, bf_emu *emu, const bf_emu_launch *launch,
+                     const char *hash, bf_emu_result *result, bf_diagnostic *diagnostic);
 int bf_trial_after(bf_trial_watch *watch, const bf_emu_launch *launch, const bf_emu_result *result,
                    bf_diagnostic *diagnostic);
 void bf_trial_close(bf_trial_watch *watch);

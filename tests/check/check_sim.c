@@ -61,10 +61,10 @@ static bool check_wavefronts(const bf_sim_gpu *gpu, const bf_corpus_benchmark *b
 
 /* Whether turns and cycles of a simulated benchmark fit together. */
 static bool check_turns(const bf_sim_gpu *gpu, const bf_corpus_benchmark *benchmark,
-                        const bf_sim_record *record) {
+                        const bf_sim_ledger *ledger) {
   uint64_t schedulers = gpu->pipeline == BF_SIM_SCOREBOARD ? gpu->schedulers : 1;
-  for (size_t i = 0; i < record->launches; i++) {
-    const bf_sim_result *result = &record->launch[i].result;
+  for (size_t i = 0; i < ledger->launches; i++) {
+    const bf_sim_result *result = &ledger->launch[i].result;
     uint64_t cycles =
         result->cycles - gpu->launch_cycles; /* there are none before the first block */
     uint64_t turns = cycles * schedulers * result->sms, most_more = 100;
@@ -73,16 +73,16 @@ static bool check_turns(const bf_sim_gpu *gpu, const bf_corpus_benchmark *benchm
     if (result->issued > result->emu.warp_instructions || result->issued == 0)
       return complain(gpu, benchmark, "issues other instructions than are executed", "");
   }
-  return record->launches > 0 || complain(gpu, benchmark, "launches nothing", "");
+  return ledger->launches > 0 || complain(gpu, benchmark, "launches nothing", "");
 }
 
 static bool check_benchmark(const bf_sim_gpu *gpu, const bf_corpus_benchmark *benchmark,
                             check_counts *counts) {
-  bf_sim_record record = {.settings = {.gpu = gpu, .workers = 2}};
+  bf_sim_ledger ledger = {.settings = {.gpu = gpu, .workers = 2}};
   bf_corpus_outcome outcome = {0};
   bf_sim_launched total;
   bf_diagnostic diagnostic = {0};
-  int error = bf_corpus_simulate(benchmark, 1, 0, &record, &outcome, &diagnostic);
+  int error = bf_corpus_simulate(benchmark, 1, 0, &ledger, &outcome, &diagnostic);
   bool good = false;
   if (error != BF_OK && strstr(diagnostic.message, "cannot hold one of its blocks")) {
     counts->refused++;
@@ -91,14 +91,14 @@ static bool check_benchmark(const bf_sim_gpu *gpu, const bf_corpus_benchmark *be
     complain(gpu, benchmark, "", diagnostic.message);
   else if (outcome.elements == 0 || outcome.wrong)
     complain(gpu, benchmark, "wrong: ", outcome.first_wrong);
-  else if (bf_sim_record_total(&record, &total, &diagnostic) != BF_OK)
+  else if (bf_sim_ledger_total(&ledger, &total, &diagnostic) != BF_OK)
     complain(gpu, benchmark, "", diagnostic.message);
   else {
     counts->checked++;
-    good = check_turns(gpu, benchmark, &record) &&
+    good = check_turns(gpu, benchmark, &ledger) &&
            check_wavefronts(gpu, benchmark, &total.result, counts);
   }
-  bf_sim_record_free(&record);
+  bf_sim_ledger_free(&ledger);
   return good;
 }
 

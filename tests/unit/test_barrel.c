@@ -445,7 +445,10 @@ static void test_deadlock(void **state) {
   bf_emu_launch launch = bed_launch(&own.at, "forever", 1, 32, NULL, 0);
   bf_sim_result result = simulate(&own, &launch);
   assert_int_equal(result.emu.fault.kind, BF_EMU_DEADLOCK);
-  assert_non_null(strstr(result.deadlock, "block 0, warp 0 waits at barrier 0"));
+  assert_int_equal(result.waits, 1);
+  assert_int_equal(result.wait[0].kind, BF_SIM_WAIT_OTHERS);
+  assert_int_equal(result.wait[0].others.kind, BF_EMU_WAIT_BARRIER);
+  assert_non_null(strstr(result.emu.fault.text, "block 0, warp 0 waits at barrier 0 (line "));
   bf_arena_free(&result.arena);
   close_setup(&own);
 }

@@ -293,6 +293,16 @@ static void progress_is_told_and_can_stop(void **state) {
   finish(&own);
 }
 
+/* What a node of a block waits for; NULL: it is not stuck. */
+static const bf_rgpu_wait *find_wait(const simulation *own, uint64_t block, const char *node) {
+  for (unsigned i = 0; i < own->result.stuck_blocks; i++)
+    for (unsigned k = 0; k < own->result.stuck[i].waits; k++)
+      if (own->result.stuck[i].block == block &&
+          strcmp(own->result.stuck[i].wait[k].node, node) == 0)
+        return &own->result.stuck[i].wait[k];
+  return NULL;
+}
+
 /* On two SMs the last blocks would wait for the first ones, which have no place. */
 static void wrong_order_is_a_deadlock(void **state) {
   (void)state;
@@ -301,7 +311,14 @@ static void wrong_order_is_a_deadlock(void **state) {
   own.settings.order = BF_RGPU_DECREASING;
   assert_int_equal(simulate(&own), BF_BAD_INPUT);
   assert_non_null(strstr(own.diagnostic.message, "deadlock"));
-  assert_non_null(strstr(own.result.deadlock, "what it waits for is not stored"));
+  assert_int_equal(own.result.stuck_blocks, 2);
+  uint64_t last = own.setup->blocks - 1;
+  const bf_rgpu_wait *load = find_wait(&own, last, "b"), *sum = find_wait(&own, last, "c");
+  assert_true(load && load->awaits_store && !load->other && load->fired == 0);
+  assert_int_equal(load->stall, BF_RGPU_STALL_MEMORY);
+  assert_true(sum && sum->stall == BF_RGPU_STALL_EMPTY && sum->fired == 0);
+  assert_string_equal(sum->other, "b");
+  assert_null(find_wait(&own, 0, "b"));
   finish(&own);
 }
 
@@ -313,7 +330,9 @@ static void full_queues_are_a_deadlock(void **state) {
                            1);
   assert_int_equal(simulate(&own), BF_BAD_INPUT);
   assert_non_null(strstr(own.diagnostic.message, "fill the queue of a slice"));
-  assert_non_null(strstr(own.result.deadlock, "block 14:"));
+  assert_int_equal(own.result.stuck_blocks, 15);
+  const bf_rgpu_wait *load = find_wait(&own, 14, "b");
+  assert_true(load && load->awaits_store);
   finish(&own);
 }
 
@@ -327,11 +346,15 @@ static void long_reports_are_cut_between_blocks(void **state) {
     bf_text_addf(&text, "a_rather_long_name_for_node_%u = add.u32 b, %u\n", i, i);
   simulation own = prepare(text.data, 1);
   assert_int_equal(simulate(&own), BF_BAD_INPUT);
-  const char *last = strstr(own.result.deadlock, "\nand 12 more blocks\n");
+  assert_int_equal(own.result.stuck_blocks, 15);
+  bf_text_free(&text);
+  bf_rgpu_stuck_explain(&own.result, &text);
+  const char *last = strstr(text.data, "\nand 12 more blocks\n");
   assert_non_null(last);
   assert_string_equal(last, "\nand 12 more blocks\n");
-  assert_non_null(strstr(own.result.deadlock, "block 2:"));
-  assert_null(strstr(own.result.deadlock, "block 3:"));
+  assert_non_null(strstr(text.data, "\nblock 2: b after 0: what it waits for is not stored; "
+                                    "a_rather_long_name_for_node_0 after 0: nothing from b; "));
+  assert_null(strstr(text.data, "block 3:"));
   bf_text_free(&text);
   finish(&own);
 }

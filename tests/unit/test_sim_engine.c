@@ -224,7 +224,7 @@ static void least_sizes(void **state) {
       bf_emu_launch launch = launch_of(&own, "stream", 16, 64);
       bf_sim_result result = sim_bed_simulate(&own, &launch);
       if (result.emu.fault.kind)
-        fail_msg("%s, %s: %s", gpus[g], changes[i], result.deadlock);
+        fail_msg("%s, %s: %s", gpus[g], changes[i], result.emu.fault.text);
       assert_int_equal(result.blocks, 16);
       assert_memory_equal(expected, memory_of(&own), SIM_BED_BYTES);
       bf_arena_free(&result.arena);
@@ -254,7 +254,14 @@ static void full_multiprocessors(void **state) {
 
 /* ---- Launches that do not end well ---- */
 
-static void deadlocks_are_explained(void **state) {
+static void assert_waits_at(const bf_sim_wait *wait, unsigned barrier) {
+  assert_int_equal(wait->kind, BF_SIM_WAIT_OTHERS);
+  assert_int_equal(wait->others.kind, BF_EMU_WAIT_BARRIER);
+  assert_int_equal(wait->others.barrier, barrier);
+  assert_true(wait->others.line > 0);
+}
+
+static void deadlocks_are_found(void **state) {
   (void)state;
   static const char *const gpus[] = {"machine hopper", "gtx580", "elastic", "8800gt"};
   for (unsigned g = 0; g < 4; g++) {
@@ -264,18 +271,53 @@ static void deadlocks_are_explained(void **state) {
     bf_sim_result result = sim_bed_simulate(&own, &launch);
     assert_int_equal(result.emu.fault.kind, BF_EMU_DEADLOCK);
     assert_false(result.timed_out);
-    assert_non_null(strstr(result.deadlock, "block 0, warp 0 waits at barrier 0 (line "));
-    assert_non_null(strstr(result.deadlock, "block 0, warp 1 waits at barrier 2 (line "));
-    assert_non_null(strstr(result.deadlock, "block 1, warp 3 waits at barrier 2 (line "));
-    assert_non_null(strstr(result.emu.fault.text, "block 0, warp 0 waits at barrier 0"));
+    assert_int_equal(result.waits, 8);
+    assert_int_equal(result.warps_left, 8);
+    assert_waits_at(sim_bed_wait(&result, 0, 0), 0);
+    assert_waits_at(sim_bed_wait(&result, 0, 1), 2);
+    assert_waits_at(sim_bed_wait(&result, 1, 3), 2);
+    assert_non_null(strstr(result.emu.fault.text, "block 0, warp 0 waits at barrier 0 (line "));
+    assert_non_null(strstr(result.emu.fault.text, "; block 0, warp 1 waits at barrier 2 (line "));
     assert_string_equal(result.emu.fault.kernel, "stuck");
     bf_arena_free(&result.arena);
     /* More warps than are named one by one. */
     launch = launch_of(&own, "stuck", 3, 160);
     result = sim_bed_simulate(&own, &launch);
-    assert_non_null(strstr(result.deadlock, "; and "));
+    assert_int_equal(result.waits, 8);
+    assert_int_equal(result.warps_left, 15);
     bf_arena_free(&result.arena);
     sim_bed_close(&own);
+  }
+}
+
+static void waits_are_explained(void **state) {
+  (void)state;
+  static const struct {
+    bf_sim_wait wait;
+    const char *text;
+  } rows[] = {
+      {{.kind = BF_SIM_WAIT_NOTHING}, "is ready"},
+      {{.kind = BF_SIM_WAIT_READY, .cycle = 5104}, "is ready in cycle 5104"},
+      {{.kind = BF_SIM_WAIT_ASLEEP, .cycle = 7}, "goes on in cycle 7"},
+      {{.kind = BF_SIM_WAIT_GLOBAL}, "waits for global memory"},
+      {{.kind = BF_SIM_WAIT_PIPELINE}, "waits for its instructions in the pipeline"},
+      {{.kind = BF_SIM_WAIT_OTHERS, .others = {BF_EMU_WAIT_BARRIER, 2, 13}},
+       "waits at barrier 2 (line 13)"},
+      {{.kind = BF_SIM_WAIT_OTHERS, .others = {BF_EMU_WAIT_LANES, 0, 4}},
+       "waits for other lanes (line 4)"},
+      {{.kind = BF_SIM_WAIT_OTHERS, .others = {BF_EMU_WAIT_NOTHING, 0, 9}}, "is ready (line 9)"},
+      {{.kind = BF_SIM_WAIT_OTHERS, .others = {BF_EMU_WAIT_ENDED, 0, 0}}, "has ended"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    bf_sim_wait wait = rows[i].wait;
+    bf_text text = {0}, wanted = {0};
+    wait.block = UINT64_C(1) << 40;
+    wait.warp = 3;
+    bf_sim_wait_explain(&wait, &text);
+    bf_text_addf(&wanted, "block 1099511627776, warp 3 %s", rows[i].text);
+    assert_string_equal(text.data, wanted.data);
+    bf_text_free(&text);
+    bf_text_free(&wanted);
   }
 }
 
@@ -291,7 +333,7 @@ static void the_most_cycles(void **state) {
     assert_true(result.timed_out);
     assert_int_equal(result.emu.fault.kind, BF_EMU_DEADLOCK);
     assert_non_null(strstr(result.emu.fault.text, "not done after the most cycles allowed"));
-    assert_non_null(strstr(result.deadlock, "block 1, warp 1 "));
+    sim_bed_wait(&result, 1, 1);
     bf_arena_free(&result.arena);
     sim_bed_close(&own);
   }
@@ -339,7 +381,7 @@ static void faults_end_the_launch(void **state) {
     bf_sim_result result = sim_bed_simulate(&own, &launch);
     assert_int_equal(result.emu.fault.kind, BF_EMU_OUT_OF_BOUNDS);
     assert_true(result.emu.fault.line > 0 && result.emu.fault.thread[0] > 0);
-    assert_string_equal(result.deadlock, "");
+    assert_int_equal(result.waits + result.warps_left, 0);
     bf_arena_free(&result.arena);
     sim_bed_close(&own);
   }
@@ -400,15 +442,11 @@ static void cooperative_launches(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(any_number_of_threads),
-      cmocka_unit_test(blocks_hand_over),
-      cmocka_unit_test(least_sizes),
-      cmocka_unit_test(full_multiprocessors),
-      cmocka_unit_test(deadlocks_are_explained),
-      cmocka_unit_test(the_most_cycles),
-      cmocka_unit_test(launches_can_be_stopped),
-      cmocka_unit_test(faults_end_the_launch),
-      cmocka_unit_test(what_does_not_fit_is_refused),
+      cmocka_unit_test(any_number_of_threads), cmocka_unit_test(blocks_hand_over),
+      cmocka_unit_test(least_sizes),           cmocka_unit_test(full_multiprocessors),
+      cmocka_unit_test(deadlocks_are_found),   cmocka_unit_test(waits_are_explained),
+      cmocka_unit_test(the_most_cycles),       cmocka_unit_test(launches_can_be_stopped),
+      cmocka_unit_test(faults_end_the_launch), cmocka_unit_test(what_does_not_fit_is_refused),
       cmocka_unit_test(cooperative_launches),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 /* Timelines and pipeline diagrams from events told by hand. */
 #include "emu.h"
 
-#include "sim/watch.h"
+#include "sim/diagram.h"
+#include "sim/timeline.h"
+#include "sim/watch_pair.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -348,12 +350,12 @@ static void both_are_told_what_they_want(void **state) {
   watched *made = *state;
   bf_timeline *timeline;
   bf_diagram *diagram;
-  bf_watch_pair pair;
+  bf_sim_watch_pair pair;
   assert_int_equal(bf_timeline_open(made->path, &timeline, NULL), BF_OK);
   assert_int_equal(bf_timeline_begin(timeline, made->kernel, 15, &pair.watch[0], NULL), BF_OK);
   assert_int_equal(bf_diagram_create(0, 0, 10, &diagram, NULL), BF_OK);
   assert_int_equal(bf_diagram_begin(diagram, made->kernel, &pair.watch[1], NULL), BF_OK);
-  bf_sim_watch watch = bf_watch_both(&pair);
+  bf_sim_watch watch = bf_sim_watch_both(&pair);
   assert_int_equal(watch.first_cycle, 0);
   assert_true(watch.last_cycle == UINT64_MAX);
   bf_sim_event early = event(0, 2, 14, 15, 0), late = event(0, 2, 15, 16, 0);

@@ -36,6 +36,40 @@ static int try_simulate(const void *given) {
   return answer;
 }
 
+/* ---- Deadlocks ---- */
+
+/* Loads that fill the queue of a slice are a deadlock. */
+static int try_deadlock(const void *given) {
+  const prepared *own = given;
+  static unsigned char memory[1 << 16];
+  bf_rgpu_sim_settings settings = {.gpu = own->gpu, .fabric = bf_rgpu_fabric_published()};
+  bf_rgpu_sim_result result;
+  int error = bf_rgpu_simulate(&settings, own->setup, memory, &result, NULL);
+  int answer = verdict(error == BF_BAD_INPUT && result.stuck_blocks == 15 ? BF_OK : error);
+  bf_arena_free(&result.arena);
+  return answer;
+}
+
+/* With some more nodes, what is kept of the deadlock needs memory of its own. */
+static bool deadlocks_fail_well(const bf_sim_gpu *gpu, unsigned more) {
+  bf_text graph_text = {0};
+  bf_rgpu_graph *graph;
+  bf_rgpu_setup *setup;
+  bf_text_puts(&graph_text, "graph g\narray out u32 64\niterations 1\nblocks 15\n"
+                            "a = inc step 4 start out\nb = ld.wait.u32 [a]\n");
+  for (unsigned i = 0; i < more; i++)
+    bf_text_addf(&graph_text, "a_rather_long_name_for_node_%u = add.u32 b, %u\n", i, i);
+  if (bf_rgpu_parse("test", graph_text.data, &graph, NULL) != BF_OK ||
+      bf_rgpu_setup_create(graph, 1, 0, NULL, &setup, NULL) != BF_OK)
+    exit(2);
+  bf_text_free(&graph_text);
+  const prepared own = {.gpu = gpu, .setup = setup};
+  bool fine = all_fail_well("deadlock", try_deadlock, &own);
+  bf_rgpu_setup_free(setup);
+  bf_rgpu_free(graph);
+  return fine;
+}
+
 int main(void) {
   bf_rgpu_graph *graph;
   bf_rgpu_setup *setup;
@@ -47,6 +81,8 @@ int main(void) {
   const prepared own = {.gpu = gpu, .setup = setup};
   bool fine = all_fail_well("memory", try_memory, &own);
   fine &= all_fail_well("simulate", try_simulate, &own);
+  for (unsigned more = 0; more < 30; more++)
+    fine &= deadlocks_fail_well(gpu, more);
   bf_sim_gpu_free(gpu);
   bf_rgpu_setup_free(setup);
   bf_rgpu_free(graph);

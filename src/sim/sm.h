@@ -1,79 +1,12 @@
-/* Inside room sim: what the files of this room share.
- *
- * engine.c     moves time on, spreads multiprocessors over threads, hands out blocks
- * sm.c         what all multiprocessors have: warps in slots, blocks, executing an instruction and
- *              what it touched, loads in flight
- * scoreboard.c (with loadstore.c) the pipeline of a modern multiprocessor
- * barrel.c     (with pipeline.c, history.c) the in-order pipelines of gou13
- * program.c    what the timing model must know of each instruction, worked out once per launch
- * l1.c, l2.c, dram.c, cache.c, flight.c: hierarchy.h
- *
- * A pipeline is a bf_sim_core. */
-#ifndef BF_SIM_INNER_H
-#define BF_SIM_INNER_H
+/* Inside room sim: a multiprocessor. Warps in slots, blocks, executing an instruction and what it
+ * touched, loads in flight (sm.c), and the pipeline that decides what issues when: a bf_sim_core,
+ * which is scoreboard.c or barrel.c. */
+#ifndef BF_SIM_SM_H
+#define BF_SIM_SM_H
 
-#include "emu/step.h"
+#include "sim/addresses.h"
 #include "sim/hierarchy.h"
-
-/* ---- Programs ---- */
-
-typedef enum bf_sim_unit {
-  BF_SIM_UNIT_NONE, /* free: takes no issue slot */
-  BF_SIM_UNIT_INT,
-  BF_SIM_UNIT_MUL,
-  BF_SIM_UNIT_FLOAT,
-  BF_SIM_UNIT_DOUBLE,
-  BF_SIM_UNIT_SPECIAL,
-  BF_SIM_UNIT_CONVERT,
-  BF_SIM_UNIT_MATRIX,
-  BF_SIM_UNIT_BRANCH,
-  BF_SIM_UNIT_BARRIER,
-  BF_SIM_UNIT_MEMORY, /* shared, global, local, constant, textures: what is touched says which */
-  BF_SIM_UNITS
-} bf_sim_unit;
-
-/* An instruction as the timing model sees it. */
-typedef struct bf_sim_op {
-  uint8_t unit;
-  uint8_t slots;        /* issue slots: more than 1 where it becomes several instructions */
-  bool is_memory;       /* of any kind; in gou13 a "memory warp" */
-  bool is_shared;       /* names shared memory */
-  bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
-  bool reads_clock;     /* stays where it is */
-  bool may_free_others; /* barriers, exits: other warps may go on after it */
-  bool awaits_copies;   /* cp.async.wait_all, or wait_group 0: asynchronous copies must have come */
-  bool is_absorbed;     /* a shared access that ptxas has merged into another one */
-  uint16_t sources, results;
-  const uint32_t *source; /* registers read, then (from source + sources on) registers written */
-  uint32_t site;          /* UINT32_MAX: none */
-} bf_sim_op;
-
-typedef struct bf_sim_program {
-  bf_arena arena;
-  bf_sim_op *op; /* by number of the instruction */
-  uint32_t instructions, registers;
-} bf_sim_program;
-
-int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
-                          bf_sim_program **program, bf_diagnostic *diagnostic);
-void bf_sim_program_free(bf_sim_program *program);
-
-/* ---- Addresses ---- */
-
-/* Addresses of the host differ from run to run; the memory below is given addresses that do not:
- * ranges follow each other in the order in which they were made. */
-typedef struct bf_sim_map {
-  size_t count;
-  struct bf_sim_range {
-    uint64_t first, end; /* on the host */
-    uint64_t moved;      /* what to add */
-  } * range;             /* sorted */
-} bf_sim_map;
-
-int bf_sim_map_create(const bf_emu *emu, bf_sim_map *map, bf_diagnostic *diagnostic);
-void bf_sim_map_free(bf_sim_map *map);
-/* The range that holds address, or NULL. */
-const struct bf_sim_range *bf_sim_map_find(const bf_sim_map *map, uint64_t address);
+#include "sim/program.h"
 
 /* ---- Warps and blocks on a multiprocessor ---- */
 
@@ -151,8 +84,8 @@ typedef struct bf_sim_core {
   /* The next cycle at which something happens by itself; UINT64_MAX: only an answer or a block can
    * wake it. */
   uint64_t (*next_event)(const struct bf_sim_sm *sm);
-  /* For the message about a deadlock: what the warp waits for. */
-  void (*explain)(const struct bf_sim_sm *sm, const bf_sim_warp *warp, bf_text *text);
+  /* After a deadlock: what the warp waits for; which warp it is stays to be filled in. */
+  bf_sim_wait (*wait)(const struct bf_sim_sm *sm, const bf_sim_warp *warp);
   /* Host memory per warp. */
   uint64_t (*warp_bytes)(const struct bf_sim_sm *sm);
 } bf_sim_core;
@@ -185,7 +118,7 @@ typedef struct bf_sim_sm {
   unsigned begins;
   /* Memory. */
   bf_counter *counter;
-  const bf_sim_map *map;
+  const bf_sim_addresses *addresses;
   const struct bf_sim_range *last_range; /* that an address was found in */
   bf_sim_touched touched;
   bf_sim_l1 *l1;
@@ -235,7 +168,7 @@ void bf_sim_take_answers(bf_sim_sm *sm);
 void bf_sim_tell(bf_sim_sm *sm, const bf_sim_warp *warp, unsigned scheduler, uint32_t instruction,
                  uint64_t issued, uint64_t done, unsigned wavefronts);
 
-/* The multiprocessor has gpu, settings, program, launch, stepper, map and index set. */
+/* The multiprocessor has gpu, settings, program, launch, stepper, addresses and index set. */
 int bf_sim_sm_create(bf_sim_sm *sm, unsigned blocks, bf_diagnostic *diagnostic);
 void bf_sim_sm_free(bf_sim_sm *sm);
 /* Lets block index of the grid begin at a cycle that is not before that of blocks given before. */

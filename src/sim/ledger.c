@@ -1,5 +1,6 @@
 /* Simulating all launches of a program. */
-#include "sim/record.h"
+#include "sim/ledger.h"
+#include "sim/watch_pair.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,124 +68,125 @@ static bool find_lines(bf_arena *arena, const bf_emu_kernel *kernel, bf_sim_laun
 /* ---- Launches ---- */
 
 /* Room for one more launch, zeroed. */
-static bf_sim_launched *add_launch(bf_sim_record *record) {
-  if (record->launches == record->capacity) {
-    size_t capacity = record->capacity ? 2 * record->capacity : 8;
-    bf_sim_launched *grown = realloc(record->launch, capacity * sizeof *grown);
+static bf_sim_launched *add_launch(bf_sim_ledger *ledger) {
+  if (ledger->launches == ledger->capacity) {
+    size_t capacity = ledger->capacity ? 2 * ledger->capacity : 8;
+    bf_sim_launched *grown = realloc(ledger->launch, capacity * sizeof *grown);
     if (!grown)
       return NULL;
-    record->launch = grown;
-    record->capacity = capacity;
+    ledger->launch = grown;
+    ledger->capacity = capacity;
   }
-  bf_sim_launched *made = &record->launch[record->launches++];
+  bf_sim_launched *made = &ledger->launch[ledger->launches++];
   memset(made, 0, sizeof *made);
   return made;
 }
 
 /* The watch that timeline and diagram want for this launch; without them, that of the settings. */
-static int make_watch(bf_sim_record *record, const bf_emu_kernel *kernel, bf_watch_pair *pair,
+static int make_watch(bf_sim_ledger *ledger, const bf_emu_kernel *kernel, bf_sim_watch_pair *pair,
                       bf_sim_watch *watch, const bf_sim_watch **used, bf_diagnostic *diagnostic) {
   unsigned count = 0;
-  if (record->timeline)
-    BF_TRY(bf_timeline_begin(record->timeline, kernel, record->timeline_cycles,
+  if (ledger->timeline)
+    BF_TRY(bf_timeline_begin(ledger->timeline, kernel, ledger->timeline_cycles,
                              &pair->watch[count++], diagnostic));
-  if (record->diagram && record->launches == 1)
-    BF_TRY(bf_diagram_begin(record->diagram, kernel, &pair->watch[count++], diagnostic));
-  *watch = count == 2 ? bf_watch_both(pair) : pair->watch[0];
-  *used = count ? watch : record->settings.watch;
+  if (ledger->diagram && ledger->launches == 1)
+    BF_TRY(bf_diagram_begin(ledger->diagram, kernel, &pair->watch[count++], diagnostic));
+  *watch = count == 2 ? bf_sim_watch_both(pair) : pair->watch[0];
+  *used = count ? watch : ledger->settings.watch;
   return BF_OK;
 }
 
 /* A copy of what says which launch this is. */
-static bool describe(bf_sim_record *record, const bf_emu_launch *launch, const bf_hash *hash,
+static bool describe(bf_sim_ledger *ledger, const bf_emu_launch *launch, const bf_hash *hash,
                      bf_sim_launched *launched) {
   memcpy(launched->grid, launch->grid, sizeof launched->grid);
   memcpy(launched->block, launch->block, sizeof launched->block);
-  launched->kernel = bf_arena_copy(&record->arena, bf_emu_kernel_name(launch->kernel));
-  launched->hash = bf_arena_copy(&record->arena, hash ? bf_hash_text(hash) : "none");
+  launched->kernel = bf_arena_copy(&ledger->arena, bf_emu_kernel_name(launch->kernel));
+  launched->hash = bf_arena_copy(&ledger->arena, hash ? bf_hash_text(hash) : "none");
   return launched->kernel && launched->hash;
 }
 
-/* The hash that the launch asks for itself; it lives in *own. */
-static int parse_own_hash(const bf_sim_record *record, const bf_emu_launch *launch, bf_hash **own,
-                          bf_diagnostic *diagnostic) {
+/* The hash that a launch of the kernel asks for itself, from its text. */
+static int parse_own_hash(const bf_sim_ledger *ledger, const bf_emu_kernel *kernel,
+                          const char *text, bf_hash **own, bf_diagnostic *diagnostic) {
   bf_diagnostic fault;
-  bf_geometry geometry = bf_machine_geometry(record->settings.gpu->machine);
-  int error = bf_hash_parse(launch->bank_hash, &geometry, own, &fault);
+  bf_geometry geometry = bf_machine_geometry(ledger->settings.gpu->machine);
+  int error = bf_hash_parse(text, &geometry, own, &fault);
   if (error)
-    bf_fail(diagnostic, error, "hash '%s' of kernel '%s': %s", launch->bank_hash,
-            bf_emu_kernel_name(launch->kernel), fault.message);
+    bf_fail(diagnostic, error, "hash '%s' of kernel '%s': %s", text, bf_emu_kernel_name(kernel),
+            fault.message);
   return error;
 }
 
 /* The hash of a launch, where it does not ask for its own; NULL: none. */
-static const bf_hash *hash_of(const bf_sim_record *record, const bf_emu_kernel *kernel) {
+static const bf_hash *hash_of(const bf_sim_ledger *ledger, const bf_emu_kernel *kernel) {
   const bf_hash *hash =
-      record->hashes ? bf_hash_list_find(record->hashes, bf_emu_kernel_name(kernel)) : NULL;
-  return hash ? hash : record->settings.hash;
+      ledger->hashes ? bf_hash_list_find(ledger->hashes, bf_emu_kernel_name(kernel)) : NULL;
+  return hash ? hash : ledger->settings.hash;
 }
 
 static bool is_none(const bf_hash *hash) { return strcmp(bf_hash_text(hash), "none") == 0; }
 
+/* The launch with the progress that the ledger asks for. */
+static bf_emu_launch with_progress(const bf_sim_ledger *ledger, const bf_emu_launch *launch) {
+  bf_emu_launch reporting = *launch;
+  if (ledger->progress) {
+    reporting.progress = ledger->progress;
+    reporting.progress_context = ledger->progress_context;
+  }
+  return reporting;
+}
+
 /* Simulates a launch with a hash (NULL: none). */
-static int simulate(bf_sim_record *record, const bf_hash *hash, bf_emu *emu,
+static int simulate(bf_sim_ledger *ledger, const bf_hash *hash, bf_emu *emu,
                     const bf_emu_launch *launch, bf_sim_launched *launched,
                     bf_diagnostic *diagnostic) {
-  bf_sim_settings settings = record->settings;
-  bf_watch_pair pair = {0};
+  bf_sim_settings settings = ledger->settings;
+  bf_emu_launch reporting = with_progress(ledger, launch);
+  bf_sim_watch_pair pair = {0};
   bf_sim_watch watch;
   settings.hash = hash;
-  if (!describe(record, launch, hash, launched))
+  if (!describe(ledger, launch, hash, launched))
     return bf_no_memory(diagnostic);
-  BF_TRY(make_watch(record, launch->kernel, &pair, &watch, &settings.watch, diagnostic));
-  BF_TRY(bf_sim_run(&settings, emu, launch, &launched->result, diagnostic));
-  if (record->timeline)
-    bf_timeline_end(record->timeline, launched->result.cycles);
+  BF_TRY(make_watch(ledger, launch->kernel, &pair, &watch, &settings.watch, diagnostic));
+  BF_TRY(bf_sim_run(&settings, emu, &reporting, &launched->result, diagnostic));
+  if (ledger->timeline)
+    bf_timeline_end(ledger->timeline, launched->result.cycles);
   launched->sm_cycles = launched->result.cycles * launched->result.sms;
-  if (!find_lines(&record->arena, launch->kernel, launched))
+  if (!find_lines(&ledger->arena, launch->kernel, launched))
     return bf_no_memory(diagnostic);
   return BF_OK;
 }
 
-/* bf_emu_launch.runner */
-static int run(void *context, bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
-               bf_diagnostic *diagnostic) {
-  bf_sim_record *record = context;
+int bf_sim_ledger_run(bf_sim_ledger *ledger, bf_emu *emu, const bf_emu_launch *launch,
+                      const char *hash, bf_emu_result *result, bf_diagnostic *diagnostic) {
+  *result = (bf_emu_result){0};
   bf_hash *own = NULL;
-  bf_sim_launched *launched = add_launch(record);
+  bf_sim_launched *launched = add_launch(ledger);
   if (!launched)
     return bf_no_memory(diagnostic);
-  if (launch->bank_hash)
-    BF_TRY(parse_own_hash(record, launch, &own, diagnostic));
-  const bf_hash *hash = own ? own : hash_of(record, launch->kernel);
+  if (hash)
+    BF_TRY(parse_own_hash(ledger, launch->kernel, hash, &own, diagnostic));
+  const bf_hash *used = own ? own : hash_of(ledger, launch->kernel);
   int error =
-      simulate(record, hash && !is_none(hash) ? hash : NULL, emu, launch, launched, diagnostic);
+      simulate(ledger, used && !is_none(used) ? used : NULL, emu, launch, launched, diagnostic);
   bf_hash_free(own);
   BF_TRY(error);
   *result = launched->result.emu;
   if (launched->result.timed_out)
     return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s is not done after %llu cycles",
-                   launched->kernel, (unsigned long long)record->settings.most_cycles);
-  if (launched->result.deadlock[0])
+                   launched->kernel, (unsigned long long)ledger->settings.most_cycles);
+  if (launched->result.waits)
     return bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s cannot go on: warps wait for each other",
                    launched->kernel);
   return BF_OK;
 }
 
-void bf_sim_record_attach(bf_sim_record *record, bf_emu_launch *launch) {
-  launch->runner = run;
-  launch->runner_context = record;
-  if (record->progress) {
-    launch->progress = record->progress;
-    launch->progress_context = record->progress_context;
-  }
-}
-
-void bf_sim_record_free(bf_sim_record *record) {
-  for (size_t i = 0; i < record->launches; i++)
-    bf_arena_free(&record->launch[i].result.arena);
-  free(record->launch);
-  bf_arena_free(&record->arena);
+void bf_sim_ledger_free(bf_sim_ledger *ledger) {
+  for (size_t i = 0; i < ledger->launches; i++)
+    bf_arena_free(&ledger->launch[i].result.arena);
+  free(ledger->launch);
+  bf_arena_free(&ledger->arena);
 }
 
 /* ---- Sums ---- */
@@ -224,24 +226,24 @@ static void add_result(bf_sim_result *to, const bf_sim_result *from) {
   to->host_seconds += from->host_seconds;
 }
 
-int bf_sim_record_total(bf_sim_record *record, bf_sim_launched *total, bf_diagnostic *diagnostic) {
+int bf_sim_ledger_total(bf_sim_ledger *ledger, bf_sim_launched *total, bf_diagnostic *diagnostic) {
   *total = (bf_sim_launched){0};
   size_t lines = 0;
-  for (size_t i = 0; i < record->launches; i++)
-    lines += record->launch[i].lines;
-  total->line = bf_arena_alloc(&record->arena, (lines + 1) * sizeof *total->line);
+  for (size_t i = 0; i < ledger->launches; i++)
+    lines += ledger->launch[i].lines;
+  total->line = bf_arena_alloc(&ledger->arena, (lines + 1) * sizeof *total->line);
   if (!total->line)
     return bf_no_memory(diagnostic);
-  for (size_t i = 0; i < record->launches; i++) {
-    const bf_sim_launched *from = &record->launch[i];
+  for (size_t i = 0; i < ledger->launches; i++) {
+    const bf_sim_launched *from = &ledger->launch[i];
     add_result(&total->result, &from->result);
     total->sm_cycles += from->sm_cycles;
     for (size_t j = 0; j < from->lines; j++)
       add_line(total, from->line[j].file, from->line[j].line, &from->line[j].cost);
   }
-  if (record->launches == 1) {
-    total->result.blocks_per_sm = record->launch[0].result.blocks_per_sm;
-    total->result.occupancy_limit = record->launch[0].result.occupancy_limit;
+  if (ledger->launches == 1) {
+    total->result.blocks_per_sm = ledger->launch[0].result.blocks_per_sm;
+    total->result.occupancy_limit = ledger->launch[0].result.occupancy_limit;
   }
   sort_lines(total);
   return BF_OK;

@@ -1,13 +1,11 @@
-/* sim/record: all launches of a program, simulated one after another: which hash each kernel has,
+/* sim/ledger: all launches of a program, simulated one after another: which hash each kernel has,
  * and what each launch has cost. */
-#ifndef BF_SIM_RECORD_H
-#define BF_SIM_RECORD_H
+#ifndef BF_SIM_LEDGER_H
+#define BF_SIM_LEDGER_H
 
 #include "hash/hash.h"
-#include "sim/sim.h"
-#include "sim/watch.h"
-
-/* ---- Records ---- */
+#include "sim/diagram.h"
+#include "sim/timeline.h"
 
 /* The shared accesses of a source line, or of a line of the PTX where the source is not known. */
 typedef struct bf_sim_line {
@@ -25,7 +23,7 @@ typedef struct bf_sim_launched {
   size_t lines;
 } bf_sim_launched;
 
-typedef struct bf_sim_record {
+typedef struct bf_sim_ledger {
   /* How to simulate; borrowed. */
   bf_sim_settings settings;   /* its hash is for kernels that hashes does not name, and both are
                                  for launches that ask for none */
@@ -39,16 +37,18 @@ typedef struct bf_sim_record {
   bf_arena arena;
   bf_sim_launched *launch;
   size_t launches, capacity;
-} bf_sim_record;
+} bf_sim_ledger;
 
-/* Makes bf_emu_run simulate the launch and add it to the record. A launch that a fault has ended is
- * in the record too, with what was found until then; a deadlock, and the end of most_cycles, are
- * errors. */
-void bf_sim_record_attach(bf_sim_record *record, bf_emu_launch *launch);
-/* The sums over all launches; lines are in the arena of the record. blocks_per_sm and
+/* Simulates a launch, in place of bf_emu_run, and adds it to the ledger. hash is that of the banks
+ * which the launch asks for itself, as text; NULL: it asks for none. A launch that a fault has
+ * ended is in the ledger too, with what was found until then; a deadlock, and the end of
+ * most_cycles, are errors. */
+int bf_sim_ledger_run(bf_sim_ledger *ledger, bf_emu *emu, const bf_emu_launch *launch,
+                      const char *hash, bf_emu_result *result, bf_diagnostic *diagnostic);
+/* The sums over all launches; lines are in the arena of the ledger. blocks_per_sm and
  * occupancy_limit are 0 and NULL where there are several. */
-int bf_sim_record_total(bf_sim_record *record, bf_sim_launched *total, bf_diagnostic *diagnostic);
-void bf_sim_record_free(bf_sim_record *record);
+int bf_sim_ledger_total(bf_sim_ledger *ledger, bf_sim_launched *total, bf_diagnostic *diagnostic);
+void bf_sim_ledger_free(bf_sim_ledger *ledger);
 
 /* Warp instructions that a multiprocessor issued in a cycle, on average. */
 double bf_sim_ipc_per_sm(const bf_sim_launched *launched);

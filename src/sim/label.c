@@ -1,9 +1,7 @@
-/* Labels of instructions, and two watches as one. */
-#include "sim/watch.h"
+/* Labels of instructions. */
+#include "sim/label.h"
 
 #include <string.h>
-
-/* ---- Labels ---- */
 
 /* The instruction as PTX has it, with blanks for tabs and without the semicolon. */
 static char *instruction_text(bf_arena *arena, const bf_ptx_instruction *instruction) {
@@ -42,7 +40,7 @@ static char *source_text(bf_arena *arena, const char *file, uint64_t line) {
   return copy;
 }
 
-static bool make_label(bf_arena *arena, const bf_emu_instruction *from, bf_watch_label *label) {
+static bool make_label(bf_arena *arena, const bf_emu_instruction *from, bf_sim_label *label) {
   label->text = instruction_text(arena, from->instruction);
   label->name = label->text ? instruction_name(arena, label->text) : NULL;
   label->line = from->instruction->line;
@@ -52,44 +50,13 @@ static bool make_label(bf_arena *arena, const bf_emu_instruction *from, bf_watch
   return label->name && (label->source || !from->source_file);
 }
 
-const bf_watch_label *bf_watch_labels(bf_arena *arena, const bf_emu_kernel *kernel) {
+const bf_sim_label *bf_sim_labels(bf_arena *arena, const bf_emu_kernel *kernel) {
   uint32_t count = bf_emu_kernel_instructions(kernel);
-  bf_watch_label *label = bf_arena_alloc(arena, (count + 1) * sizeof *label);
+  bf_sim_label *label = bf_arena_alloc(arena, (count + 1) * sizeof *label);
   for (uint32_t i = 0; label && i < count; i++) {
     bf_emu_instruction from = bf_emu_kernel_instruction(kernel, i);
     if (!make_label(arena, &from, &label[i]))
       return NULL;
   }
   return label;
-}
-
-/* ---- Two watches ---- */
-
-static bool wants(const bf_sim_watch *watch, uint64_t cycle) {
-  return cycle >= watch->first_cycle && cycle <= watch->last_cycle;
-}
-
-static void tell_event(void *context, const bf_sim_event *event) {
-  const bf_watch_pair *pair = context;
-  for (unsigned i = 0; i < 2; i++)
-    if (wants(&pair->watch[i], event->issued))
-      pair->watch[i].event(pair->watch[i].context, event);
-}
-
-static void tell_stage(void *context, const bf_sim_stage *stage) {
-  const bf_watch_pair *pair = context;
-  for (unsigned i = 0; i < 2; i++)
-    if (pair->watch[i].stage)
-      pair->watch[i].stage(pair->watch[i].context, stage);
-}
-
-bf_sim_watch bf_watch_both(bf_watch_pair *pair) {
-  const bf_sim_watch *a = &pair->watch[0], *b = &pair->watch[1];
-  return (bf_sim_watch){
-      .context = pair,
-      .first_cycle = a->first_cycle < b->first_cycle ? a->first_cycle : b->first_cycle,
-      .last_cycle = a->last_cycle > b->last_cycle ? a->last_cycle : b->last_cycle,
-      .event = tell_event,
-      .stage = a->stage || b->stage ? tell_stage : NULL,
-  };
 }

@@ -1,0 +1,49 @@
+/* Inside room sim: what the timing model must know of each instruction of a kernel, worked out once
+ * per launch (program.c). */
+#ifndef BF_SIM_PROGRAM_H
+#define BF_SIM_PROGRAM_H
+
+#include "sim/sim.h"
+
+typedef enum bf_sim_unit {
+  BF_SIM_UNIT_NONE, /* free: takes no issue slot */
+  BF_SIM_UNIT_INT,
+  BF_SIM_UNIT_MUL,
+  BF_SIM_UNIT_FLOAT,
+  BF_SIM_UNIT_DOUBLE,
+  BF_SIM_UNIT_SPECIAL,
+  BF_SIM_UNIT_CONVERT,
+  BF_SIM_UNIT_MATRIX,
+  BF_SIM_UNIT_BRANCH,
+  BF_SIM_UNIT_BARRIER,
+  BF_SIM_UNIT_MEMORY, /* shared, global, local, constant, textures: what is touched says which */
+  BF_SIM_UNITS
+} bf_sim_unit;
+
+/* An instruction as the timing model sees it. */
+typedef struct bf_sim_op {
+  uint8_t unit;
+  uint8_t slots;        /* issue slots: more than 1 where it becomes several instructions */
+  bool is_memory;       /* of any kind; in gou13 a "memory warp" */
+  bool is_shared;       /* names shared memory */
+  bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
+  bool reads_clock;     /* stays where it is */
+  bool may_free_others; /* barriers, exits: other warps may go on after it */
+  bool awaits_copies;   /* cp.async.wait_all, or wait_group 0: asynchronous copies must have come */
+  bool is_absorbed;     /* a shared access that ptxas has merged into another one */
+  uint16_t sources, results;
+  const uint32_t *source; /* registers read, then (from source + sources on) registers written */
+  uint32_t site;          /* UINT32_MAX: none */
+} bf_sim_op;
+
+typedef struct bf_sim_program {
+  bf_arena arena;
+  bf_sim_op *op; /* by number of the instruction */
+  uint32_t instructions, registers;
+} bf_sim_program;
+
+int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
+                          bf_sim_program **program, bf_diagnostic *diagnostic);
+void bf_sim_program_free(bf_sim_program *program);
+
+#endif
