@@ -8,6 +8,7 @@
 #include "cli/program.h"
 #include "cli/use/advice.h"
 #include "cli/use/wrap.h"
+#include "exchange/record.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -221,15 +222,15 @@ static bool wants_color(const cli_common *common) {
 /* Reads the records of the run and writes the table or JSON. */
 static int write_results(const settings *s, const cli_program_run *run, const char *folder,
                          bf_diagnostic *diagnostic) {
-  cli_record record = {0};
+  bf_costs costs = {0};
   bf_text text = {0};
   bool wants_json = s->common.json || s->profile;
-  int error = cli_record_read(folder, run->machine, &record, diagnostic);
-  cli_record_sort(&record);
+  int error = bf_record_read(folder, run->machine, &costs, diagnostic);
+  bf_costs_sort(&costs);
   if (!error && wants_json)
-    error = cli_hotspots_write_json(run, &record, &text, diagnostic);
-  else if (!error && record.kernels && !s->quiet)
-    error = cli_hotspots_write_text(run, &record, wants_color(&s->common), &text, diagnostic);
+    error = cli_hotspots_write_json(run, &costs, &text, diagnostic);
+  else if (!error && costs.kernels && !s->quiet)
+    error = cli_hotspots_write_text(run, &costs, wants_color(&s->common), &text, diagnostic);
   if (!error && text.failed)
     error = bf_no_memory(diagnostic);
   if (!error && s->profile)
@@ -239,7 +240,7 @@ static int write_results(const settings *s, const cli_program_run *run, const ch
   else if (!error && !wants_json && text.size)
     fwrite(text.data, 1, text.size, stderr);
   bf_text_free(&text);
-  cli_record_free(&record);
+  bf_costs_free(&costs);
   return error;
 }
 
@@ -372,7 +373,7 @@ static bool goes_on(void *context) {
 
 /* Runs the program once more with hashes, as cli_advice_runner asks for it. It prints nothing and
  * reads nothing. */
-static int run_trial(void *given, const bf_text *hashes, cli_record *record, bool *is_good,
+static int run_trial(void *given, const bf_text *hashes, bf_costs *costs, bool *is_good,
                      bf_diagnostic *diagnostic) {
   const trial_context *trial = given;
   const loaded *from = trial->from;
@@ -395,7 +396,7 @@ static int run_trial(void *given, const bf_text *hashes, cli_record *record, boo
     return bf_fail(diagnostic, BF_IO, "interrupted");
   *is_good = !end.is_late && end.status == trial->status;
   if (*is_good)
-    return cli_record_read(from->trials, from->machine, record, diagnostic);
+    return bf_record_read(from->trials, from->machine, costs, diagnostic);
   if (!trial->quiet)
     fprintf(stderr, "bankfold: warning: a run with hashes %s; they are not used\n",
             end.is_late ? "took too long" : "ended with another status");
@@ -405,17 +406,17 @@ static int run_trial(void *given, const bf_text *hashes, cli_record *record, boo
 /* Tries what was chosen. */
 static int try_hashes(const settings *s, const loaded *from, char **arguments, int status,
                       double seconds, cli_advice *advice, bf_diagnostic *diagnostic) {
-  cli_record original = {0};
+  bf_costs original = {0};
   trial_context trial = {from, arguments, status, 60 + 10 * seconds, s->quiet};
   cli_advice_runner runner = {.run = run_trial,
                               .context = &trial,
                               .original = &original,
                               .by_cycles = from->simulation.gpu != NULL};
   cli_watch_interrupt();
-  int error = cli_record_read(from->folder, from->machine, &original, diagnostic);
+  int error = bf_record_read(from->folder, from->machine, &original, diagnostic);
   if (!error)
     error = cli_advice_try(advice, &runner, diagnostic);
-  cli_record_free(&original);
+  bf_costs_free(&original);
   return error;
 }
 

@@ -1,8 +1,6 @@
 /* From accesses of a run to a file of hashes. */
 #include "cli/use/advice.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,137 +8,45 @@
  * alone. */
 enum { MOST_STATIC_BYTES = 48 * 1024 };
 
-static int damaged(bf_diagnostic *diagnostic) {
-  return bf_fail(diagnostic, BF_BAD_INPUT, "a damaged record of the run");
-}
-
 /* ---- Reading ---- */
 
-/* A file while it is read. */
-typedef struct reading {
-  cli_advice *advice;
-  const char *path;
-  bf_trace_limits limits;
-  cli_advice_module *module; /* of the lines that follow; NULL: none yet */
-  size_t kernel;             /* in both trials of the module */
-  bool has_kernel;
-} reading;
-
-/* The module with that text, or a new one, which takes the text. */
-static int find_module(cli_advice *advice, bf_text *text, cli_advice_module **found,
+/* Moves a kernel of the run into the trials of its module. */
+static int take_kernel(cli_advice_module *module, bf_accesses_kernel *from,
                        bf_diagnostic *diagnostic) {
-  cli_advice_module **at = &advice->first;
-  while (*at &&
-         ((*at)->text.size != text->size || memcmp((*at)->text.data, text->data, text->size) != 0))
-    at = &(*at)->next;
-  *found = *at;
-  if (*found)
-    return BF_OK;
+  size_t written, merged;
+  BF_TRY(cli_trial_add(&module->written, from->name, false, &written, diagnostic));
+  BF_TRY(cli_trial_add(&module->merged, from->name, false, &merged, diagnostic));
+  cli_trial_kernel *kernel = &module->merged.kernel[merged];
+  kernel->launches = from->launches;
+  kernel->is_cut = from->is_cut;
+  kernel->workload = from->merged;
+  module->written.kernel[written].workload = from->written;
+  from->written = from->merged = NULL;
+  return BF_OK;
+}
+
+/* Adds a module of the run behind the others. */
+static int take_module(cli_advice_module **at, const bf_accesses_module *from,
+                       bf_diagnostic *diagnostic) {
   cli_advice_module *made = calloc(1, sizeof *made);
   if (!made)
     return bf_no_memory(diagnostic);
-  made->text = *text;
-  *text = (bf_text){0};
-  *at = *found = made;
-  return bf_ptx_parse("PTX", made->text.data, made->text.size, &made->ptx, diagnostic);
-}
-
-/* A line "module". */
-static int read_module(reading *r, const char *number, bf_diagnostic *diagnostic) {
-  char path[4096];
-  bf_text text = {0};
-  snprintf(path, sizeof path, "%s-%s.ptx", r->path, number);
-  int error = bf_read_file(path, SIZE_MAX, &text, diagnostic);
-  if (!error)
-    error = text.size ? find_module(r->advice, &text, &r->module, diagnostic) : damaged(diagnostic);
-  bf_text_free(&text);
-  r->has_kernel = false;
-  return error;
-}
-
-/* A line "kernel". */
-static int read_kernel(reading *r, char *fields, bf_diagnostic *diagnostic) {
-  char *launches = strchr(fields, '\t'), *left_out = launches ? strchr(launches + 1, '\t') : NULL;
-  uint64_t count;
-  if (!r->module || !left_out)
-    return damaged(diagnostic);
-  *launches++ = *left_out++ = 0;
-  const char *cursor = launches;
-  size_t unused;
-  if (!bf_parse_number(&cursor, &count))
-    return damaged(diagnostic);
-  BF_TRY(cli_trial_add(&r->module->written, fields, true, &r->kernel, diagnostic));
-  BF_TRY(cli_trial_add(&r->module->merged, fields, true, &unused, diagnostic));
-  cli_trial_kernel *kernel = &r->module->merged.kernel[r->kernel];
-  kernel->launches += count;
-  kernel->is_cut |= strcmp(left_out, "1") == 0;
-  r->has_kernel = true;
+  *at = made;
+  BF_TRY(bf_ptx_parse("PTX", from->ptx, strlen(from->ptx), &made->ptx, diagnostic));
+  for (size_t i = 0; i < from->kernels; i++)
+    BF_TRY(take_kernel(made, &from->kernel[i], diagnostic));
   return BF_OK;
 }
-
-/* A line "written" or "merged". What does not fit the machine is left out. */
-static int read_access(reading *r, cli_trial *trial, const char *line, bf_diagnostic *diagnostic) {
-  bf_access access;
-  int got =
-      bf_trace_parse_line(r->path, 0, line, &r->limits, &r->advice->arena, &access, diagnostic);
-  if (got == 1)
-    got = bf_workload_add(trial->kernel[r->kernel].workload, &access);
-  if (got == BF_NO_MEMORY)
-    return bf_no_memory(diagnostic);
-  r->module->merged.kernel[r->kernel].is_cut |= got != BF_OK;
-  return BF_OK;
-}
-
-static int read_line(reading *r, char *line, bf_diagnostic *diagnostic) {
-  line[strcspn(line, "\n")] = 0;
-  char *rest = strchr(line, '\t');
-  if (!rest)
-    return damaged(diagnostic);
-  *rest++ = 0;
-  if (strcmp(line, "module") == 0)
-    return read_module(r, rest, diagnostic);
-  if (strcmp(line, "kernel") == 0)
-    return read_kernel(r, rest, diagnostic);
-  if (!r->has_kernel)
-    return damaged(diagnostic);
-  bool is_written = strcmp(line, "written") == 0;
-  return read_access(r, is_written ? &r->module->written : &r->module->merged, rest, diagnostic);
-}
-
-/* Adds the file of one process. */
-static int read_file(cli_advice *advice, const bf_machine *machine, const char *path,
-                     bf_diagnostic *diagnostic) {
-  reading r = {.advice = advice, .path = path, .limits = bf_machine_limits(machine)};
-  FILE *file = fopen(path, "r");
-  char *line = NULL;
-  size_t capacity = 0;
-  int error = BF_OK;
-  if (!file)
-    return bf_fail(diagnostic, BF_IO, "cannot read %s: %s", path, strerror(errno));
-  while (!error && getline(&line, &capacity, file) > 0)
-    error = read_line(&r, line, diagnostic);
-  free(line);
-  fclose(file);
-  return error;
-}
-
-/* Files of processes; names with a dot are those of modules. */
-static int is_process(const struct dirent *entry) { return !strchr(entry->d_name, '.'); }
 
 int cli_advice_read(const char *folder, const bf_machine *machine, cli_advice *advice,
                     bf_diagnostic *diagnostic) {
-  struct dirent **entry;
-  int count = scandir(folder, &entry, is_process, versionsort), error = BF_OK;
-  if (count < 0)
-    return bf_fail(diagnostic, BF_IO, "cannot read %s: %s", folder, strerror(errno));
-  for (int i = 0; i < count; i++) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
+  cli_advice_module **at = &advice->first;
+  int error = bf_accesses_read(folder, machine, &advice->accesses, diagnostic);
+  for (size_t i = 0; i < advice->accesses.modules && !error; i++) {
+    error = take_module(at, &advice->accesses.module[i], diagnostic);
     if (!error)
-      error = read_file(advice, machine, path, diagnostic);
-    free(entry[i]);
+      at = &(*at)->next;
   }
-  free(entry);
   return error;
 }
 
@@ -209,7 +115,7 @@ static void write_lines(const cli_plans *plans, const cli_plan *plan, bf_text *t
 }
 
 /* What a kernel took in a run, with all hashes of the banks together. */
-static cli_counts count_kernel(const cli_record *record, const char *name) {
+static cli_counts count_kernel(const bf_costs *record, const char *name) {
   cli_counts sum = {0};
   for (size_t i = 0; i < record->kernels; i++)
     if (strcmp(record->kernel[i].name, name) == 0) {
@@ -251,7 +157,7 @@ static bool list_candidates(cli_advice *advice, unsigned rank, bf_text *lines) {
 }
 
 /* Keeps the candidates of that rank, which are taken, where they gain more than those before. */
-static void keep_best(cli_advice *advice, const cli_advice_runner *runner, const cli_record *record,
+static void keep_best(cli_advice *advice, const cli_advice_runner *runner, const bf_costs *record,
                       unsigned rank) {
   for (cli_advice_module *module = advice->first; module; module = module->next)
     for (unsigned i = 0; i < module->plans.count; i++) {
@@ -291,7 +197,7 @@ static void take_best(const cli_plans *plans, cli_plan *plan, const cli_advice_t
 static int try_rank(cli_advice *advice, const cli_advice_runner *runner, unsigned rank,
                     bf_diagnostic *diagnostic) {
   bf_text lines = {0};
-  cli_record record = {0};
+  bf_costs record = {0};
   bool is_good = false;
   int error = BF_OK;
   if (list_candidates(advice, rank, &lines))
@@ -299,7 +205,7 @@ static int try_rank(cli_advice *advice, const cli_advice_runner *runner, unsigne
                          : runner->run(runner->context, &lines, &record, &is_good, diagnostic);
   if (!error && is_good)
     keep_best(advice, runner, &record, rank);
-  cli_record_free(&record);
+  bf_costs_free(&record);
   bf_text_free(&lines);
   return error;
 }
@@ -379,11 +285,10 @@ void cli_advice_free(cli_advice *advice) {
     cli_trial_free(&at->written);
     cli_trial_free(&at->merged);
     bf_ptx_free(at->ptx);
-    bf_text_free(&at->text);
     free(at->trial);
     free(at->hash);
     free(at);
   }
-  bf_arena_free(&advice->arena);
+  bf_accesses_free(&advice->accesses);
   *advice = (cli_advice){0};
 }

@@ -1,10 +1,11 @@
 /* Hashes for the kernels of a program that bankfold exec ran, from the accesses that they made
- * (runtime/accesses.c writes them): what rewrite --hash auto would choose for each. */
+ * (exchange/accesses.h): what rewrite --hash auto would choose for each. */
 #ifndef BF_CLI_ADVICE_H
 #define BF_CLI_ADVICE_H
 
-#include "cli/look/record.h"
 #include "cli/use/plans.h"
+#include "emu/costs.h"
+#include "exchange/accesses.h"
 
 /* What the launches of a kernel in a run took. */
 typedef struct cli_counts {
@@ -21,7 +22,6 @@ typedef struct cli_advice_trial {
 /* A module of the program, with the accesses of all processes that loaded it. */
 typedef struct cli_advice_module {
   struct cli_advice_module *next;
-  bf_text text; /* its PTX */
   bf_ptx_module *ptx;
   cli_trial written, merged; /* workloads and launches of its kernels */
   cli_plans plans;
@@ -30,7 +30,7 @@ typedef struct cli_advice_module {
 } cli_advice_module;
 
 typedef struct cli_advice {
-  bf_arena arena;
+  bf_accesses accesses; /* as they were read: the PTX of the modules */
   cli_advice_module *first;
 } cli_advice;
 
@@ -43,11 +43,11 @@ int cli_advice_choose(cli_advice *advice, const cli_plans_search *search,
 /* How the program is run once more, with the kernels rewritten by the lines of a file of hashes. */
 typedef struct cli_advice_runner {
   /* Fills an empty record. *is_good: the run ended as the first one did. */
-  int (*run)(void *context, const bf_text *hashes, cli_record *record, bool *is_good,
+  int (*run)(void *context, const bf_text *hashes, bf_costs *record, bool *is_good,
              bf_diagnostic *diagnostic);
   void *context;
-  const cli_record *original; /* of the first run */
-  bool by_cycles;             /* launches are simulated: cycles decide, else wavefronts */
+  const bf_costs *original; /* of the first run */
+  bool by_cycles;           /* launches are simulated: cycles decide, else wavefronts */
 } cli_advice_runner;
 
 /* Tries the candidates of the choice, all kernels at once and a run for each rank, and takes what

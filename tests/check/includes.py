@@ -27,7 +27,7 @@ RULES = {
     "sim": core + ["ptx", "emu"],
     "source": core + ["search", "ptx", "analyze"],
     "tune": core + ["search", "ptx", "analyze", "rewrite", "verify", "emu", "sim"],
-    "exchange": core + ["ptx", "emu", "sim", "rewrite", "tune"],
+    "exchange": core + ["ptx", "emu"],
     "report": core + ["search"],
     "rtl": core + ["emit"],
     "rgpu": core + ["ptx", "emu", "sim"],

@@ -1,0 +1,475 @@
+/* What programs of Bankfold tell each other: whatever is written is read back equal, and what was
+ * not written by this version is refused with its line. */
+#include "exchange/accesses.h"
+#include "exchange/record.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- Files ---- */
+
+typedef struct bed {
+  char folder[64];
+  bf_machine *machine;
+} bed;
+
+static int set_up(void **state) {
+  bed *made = calloc(1, sizeof *made);
+  bf_diagnostic diagnostic;
+  assert_non_null(made);
+  strcpy(made->folder, "/tmp/bankfold-test.XXXXXX");
+  assert_non_null(mkdtemp(made->folder));
+  assert_int_equal(bf_machine_load("hopper", NULL, &made->machine, &diagnostic), BF_OK);
+  *state = made;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  bed *own = *state;
+  DIR *directory = opendir(own->folder);
+  for (struct dirent *entry; (entry = readdir(directory));)
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      unlinkat(dirfd(directory), entry->d_name, 0);
+  closedir(directory);
+  rmdir(own->folder);
+  bf_machine_free(own->machine);
+  free(own);
+  return 0;
+}
+
+/* The path of the file of a process; of this one where number is 0. */
+static const char *path_of(const bed *own, long number) {
+  static char path[128];
+  snprintf(path, sizeof path, "%s/%ld", own->folder, number ? number : (long)getpid());
+  return path;
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t size) {
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_write_file(path, bytes, size, &diagnostic), BF_OK);
+}
+
+/* The content of a file; free it. */
+static bf_text content_of(const char *path) {
+  bf_text text = {0};
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_read_file(path, SIZE_MAX, &text, &diagnostic), BF_OK);
+  return text;
+}
+
+/* The files of this room: what reads one. */
+typedef int reader(const bed *own, const char *path, bf_diagnostic *diagnostic);
+
+static int read_record(const bed *own, const char *path, bf_diagnostic *diagnostic) {
+  bf_costs costs = {0};
+  int error = bf_record_read_file(path, own->machine, &costs, diagnostic);
+  bf_costs_free(&costs);
+  return error;
+}
+
+static int read_accesses(const bed *own, const char *path, bf_diagnostic *diagnostic) {
+  bf_accesses accesses = {0};
+  int error = bf_accesses_read_file(path, own->machine, &accesses, diagnostic);
+  bf_accesses_free(&accesses);
+  return error;
+}
+
+/* A file with that content is refused: the file and the line are named, and the message says that.
+ */
+static void refused(const bed *own, reader *read, const char *content, size_t size, uint64_t line,
+                    const char *says) {
+  const char *path = path_of(own, 7);
+  bf_diagnostic diagnostic = {0};
+  write_bytes(path, content, size);
+  int error = read(own, path, &diagnostic);
+  if (error != BF_BAD_INPUT || strcmp(diagnostic.file, path) != 0 ||
+      (line ? diagnostic.line != line : !diagnostic.line) || !strstr(diagnostic.message, says))
+    fail_msg("%.60s...: error %d, %s:%llu: %s", content, error, diagnostic.file,
+             (unsigned long long)diagnostic.line, diagnostic.message);
+  remove(path);
+}
+
+/* A change of a good file, and what is said about it. */
+typedef struct damage {
+  const char *from, *to; /* the first `from` becomes `to` */
+  uint64_t line;
+  const char *says;
+} damage;
+
+static void refused_damages(const bed *own, reader *read, const bf_text *good,
+                            const damage *damages, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    bf_text bad = {0};
+    const char *at = strstr(good->data, damages[i].from);
+    assert_non_null(at);
+    bf_text_add(&bad, good->data, (size_t)(at - good->data));
+    bf_text_puts(&bad, damages[i].to);
+    bf_text_puts(&bad, at + strlen(damages[i].from));
+    refused(own, read, bad.data, bad.size, damages[i].line, damages[i].says);
+    bf_text_free(&bad);
+  }
+}
+
+/* What no reader takes: files that end anywhere but at their end, of other kinds and versions, and
+ * text of others. */
+static void refused_everything(const bed *own, reader *read, const bf_text *good) {
+  for (size_t size = 0; size < good->size; size++)
+    refused(own, read, good->data, size, 0, "");
+  static const char *const foreign[] = {"",
+                                        "\n",
+                                        "end\n",
+                                        "\x7f"
+                                        "ELF",
+                                        "{\"kernels\": []}\n",
+                                        "bankfold\n",
+                                        "bankfold trace 1\nend\n",
+                                        "bankfold record 2\nend\n",
+                                        "bankfold accesses 2\nend\n"};
+  for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+    refused(own, read, foreign[i], strlen(foreign[i]), 1, "expected 'bankfold ");
+  bf_text bad = {0};
+  bf_text_add(&bad, good->data, good->size);
+  bf_text_puts(&bad, "end\n");
+  refused(own, read, bad.data, bad.size, 0, "text behind the end");
+  bad.data[good->size - 5] = 0;
+  refused(own, read, bad.data, bad.size, 0, "NUL");
+  bf_text_free(&bad);
+}
+
+/* ---- Costs of a run ---- */
+
+static bf_access access_of(bf_op op, uint32_t first) {
+  bf_access access = {.op = op, .width_bytes = 4, .mask = 0xffff00ff, .count = 1};
+  for (unsigned lane = 0; lane < 32; lane++)
+    access.address[lane] = access.mask >> lane & 1 ? first + 128 * lane : 0;
+  return access;
+}
+
+/* Adds a kernel with two lines. */
+static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint64_t worst) {
+  bf_diagnostic diagnostic;
+  bf_costs_kernel *kernel = bf_costs_find(costs, name, hash, "plain");
+  assert_non_null(kernel);
+  bf_costs_add_sums(kernel, &(bf_costs_kernel){.launches = 3,
+                                               .warp_instructions = 1000,
+                                               .thread_instructions = UINT64_MAX / 2,
+                                               .seconds = 0.1,
+                                               .cycles = 77,
+                                               .simulated_seconds = 1.0 / 3e9});
+  bf_costs_line lines[] = {
+      {"a\tfile \\ with\nall.cu", 12, 5, 160, 5, 155, worst, 9, true, true, access_of(BF_OP_LD, 4)},
+      {NULL, 40, 1, 1, 1, 0, 0, 0, false, false, {0}}};
+  for (size_t i = 0; i < 2; i++)
+    assert_int_equal(bf_costs_add_line(costs, kernel, &lines[i], &diagnostic), BF_OK);
+}
+
+static void same_access(const bf_access *a, const bf_access *b) {
+  assert_int_equal(a->op, b->op);
+  assert_int_equal(a->width_bytes, b->width_bytes);
+  assert_int_equal(a->mask, b->mask);
+  assert_int_equal(a->count, b->count);
+  assert_memory_equal(a->address, b->address, sizeof a->address);
+}
+
+static void same_text(const char *a, const char *b) {
+  if (a && b)
+    assert_string_equal(a, b);
+  else
+    assert_ptr_equal(a, b);
+}
+
+static void same_line(const bf_costs_line *a, const bf_costs_line *b) {
+  same_text(a->file, b->file);
+  assert_int_equal(a->line, b->line);
+  assert_int_equal(a->accesses, b->accesses);
+  assert_int_equal(a->wavefronts, b->wavefronts);
+  assert_int_equal(a->ideal, b->ideal);
+  assert_int_equal(a->conflicts, b->conflicts);
+  assert_int_equal(a->worst, b->worst);
+  assert_int_equal(a->waited_cycles, b->waited_cycles);
+  assert_int_equal(a->estimated, b->estimated);
+  assert_int_equal(a->has_access, b->has_access);
+  if (a->has_access)
+    same_access(&a->access, &b->access);
+}
+
+static void same_costs(const bf_costs *a, const bf_costs *b) {
+  assert_int_equal(a->kernels, b->kernels);
+  for (size_t i = 0; i < a->kernels; i++) {
+    const bf_costs_kernel *x = &a->kernel[i], *y = &b->kernel[i];
+    same_text(x->name, y->name);
+    same_text(x->hash, y->hash);
+    same_text(x->lock_hash, y->lock_hash);
+    assert_int_equal(x->launches, y->launches);
+    assert_int_equal(x->warp_instructions, y->warp_instructions);
+    assert_int_equal(x->thread_instructions, y->thread_instructions);
+    assert_true(x->seconds == y->seconds && x->simulated_seconds == y->simulated_seconds);
+    assert_int_equal(x->cycles, y->cycles);
+    assert_int_equal(x->accesses, y->accesses);
+    assert_int_equal(x->conflicts, y->conflicts);
+    assert_int_equal(x->lines, y->lines);
+    for (size_t j = 0; j < x->lines; j++)
+      same_line(&x->line[j], &y->line[j]);
+  }
+}
+
+static void records_come_back(void **state) {
+  const bed *own = *state;
+  bf_costs costs = {0}, read = {0}, twice = {0};
+  bf_diagnostic diagnostic;
+  add_kernel(&costs, "one", "fixed", 32);
+  add_kernel(&costs, "two", NULL, 8);
+  assert_int_equal(bf_record_write(own->folder, &costs, &diagnostic), BF_OK);
+  assert_int_equal(bf_record_read(own->folder, own->machine, &read, &diagnostic), BF_OK);
+  same_costs(&costs, &read);
+
+  /* Another process, and what one that was killed has left. */
+  bf_text text = content_of(path_of(own, 0));
+  write_bytes(path_of(own, 4194305), text.data, text.size);
+  char left[160];
+  snprintf(left, sizeof left, "%s.tmp.5", path_of(own, 4194306));
+  write_bytes(left, "bankf", 5);
+  bf_costs_free(&read);
+  assert_int_equal(bf_record_read(own->folder, own->machine, &read, &diagnostic), BF_OK);
+  assert_int_equal(bf_costs_add(&twice, &costs, &diagnostic), BF_OK);
+  assert_int_equal(bf_costs_add(&twice, &costs, &diagnostic), BF_OK);
+  same_costs(&twice, &read);
+  assert_int_equal(read.kernel[0].launches, 6);
+  assert_int_equal(read.kernel[0].line[0].conflicts, 310);
+  bf_text_free(&text);
+  bf_costs_free(&costs);
+  bf_costs_free(&read);
+  bf_costs_free(&twice);
+}
+
+/* Of two sites of a line the worse access is kept, and one that does not fit the machine is not. */
+static void the_worst_access_is_kept(void **state) {
+  const bed *own = *state;
+  bf_costs costs = {0}, read = {0};
+  bf_diagnostic diagnostic;
+  add_kernel(&costs, "one", NULL, 8);
+  bf_costs_line more = {.file = NULL, .line = 40, .worst = 2, .has_access = true};
+  more.access = access_of(BF_OP_ST, 0);
+  bf_costs_line worse = {.file = NULL, .line = 40, .worst = 3, .has_access = true};
+  worse.access = access_of(BF_OP_LD, 8);
+  assert_int_equal(bf_costs_add_line(&costs, &costs.kernel[0], &worse, &diagnostic), BF_OK);
+  assert_int_equal(bf_costs_add_line(&costs, &costs.kernel[0], &more, &diagnostic), BF_OK);
+  same_access(&costs.kernel[0].line[1].access, &worse.access);
+  worse.worst = 4;
+  worse.access.address[0] = 1u << 30;
+  assert_int_equal(bf_costs_add_line(&costs, &costs.kernel[0], &worse, &diagnostic), BF_OK);
+  assert_int_equal(bf_record_write(own->folder, &costs, &diagnostic), BF_OK);
+  assert_int_equal(bf_record_read(own->folder, own->machine, &read, &diagnostic), BF_OK);
+  assert_true(read.kernel[0].line[0].has_access);
+  assert_false(read.kernel[0].line[1].has_access);
+  assert_int_equal(read.kernel[0].line[1].worst, 4);
+  bf_costs_free(&costs);
+  bf_costs_free(&read);
+}
+
+static void bad_records_are_refused(void **state) {
+  static const damage damages[] = {
+      {"bankfold record 1", "bankfold record 2", 1, "expected 'bankfold record 1'"},
+      {"bankfold record 1", "bankfold record 11", 1, "another version"},
+      {"bankfold record 1", "bankfold accesses 1", 1, "another file"},
+      {"kernel\t", "kernels\t", 2, "expected a row 'kernel'"},
+      {"kernel\tname=one", "kernel", 2, "expected 'name='"},
+      {"\tlaunches=3", "", 2, "expected 'launches='"},
+      {"launches=3", "launches=3x", 2, "launches is no whole number"},
+      {"launches=3", "launches=-3", 2, "launches is no whole number"},
+      {"launches=3", "launches=99999999999999999999", 2, "launches is no whole number"},
+      {"launches=3", "launches=", 2, "launches is no whole number"},
+      {"launches=3", "launches=3\tlaunches=3", 2, "expected 'warp_instructions='"},
+      {"seconds=0.1", "seconds=nan", 2, "seconds is no number"},
+      {"seconds=0.1", "seconds=1e999", 2, "seconds is no number"},
+      {"seconds=0.1", "seconds=0,1", 2, "seconds is no number"},
+      {"\nline\t", "\nlines\t", 3, "expected a row 'line'"},
+      {"\\\\ with", "\\w", 3, "a backslash"},
+      {"\\nall.cu", "\\", 3, "a backslash"},
+      {"estimated=1", "estimated=2", 3, "estimated is no 0 or 1"},
+      {"estimated=1", "estimated=", 3, "estimated is no 0 or 1"},
+      {"access=ld", "access=lx", 3, "'lx'"},
+      {"access=ld 4", "access=", 3, ""},
+      {"access=ld", "access=#ld", 3, "expected an access"},
+      {" 132", " @here 132", 3, "without a site"},
+      {"ffff00ff", "0", 3, ""},
+      {"\nline", "\nend\nline", 3, "text behind the end"},
+      {"estimated=1\t", "estimated=1\tmore=1\t", 3, "unexpected text"},
+  };
+  const bed *own = *state;
+  bf_costs costs = {0};
+  bf_diagnostic diagnostic;
+  add_kernel(&costs, "one", "fixed", 32);
+  assert_int_equal(bf_record_write(own->folder, &costs, &diagnostic), BF_OK);
+  bf_text good = content_of(path_of(own, 0));
+  refused_damages(own, read_record, &good, damages, sizeof damages / sizeof *damages);
+  refused_everything(own, read_record, &good);
+  static const char orphan[] = "bankfold record 1\nline\tline=1\nend\n";
+  refused(own, read_record, orphan, strlen(orphan), 2, "expected a row 'kernel'");
+  bf_text_free(&good);
+  bf_costs_free(&costs);
+}
+
+/* ---- Accesses of kernels ---- */
+
+static bf_workload *workload_of(bf_op op, const char *array, unsigned count) {
+  bf_workload *workload;
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  for (unsigned i = 0; i < count; i++) {
+    bf_access access = access_of(op, 4 * i);
+    access.site = i % 2 ? array : NULL;
+    access.count = i + 1;
+    assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  }
+  return workload;
+}
+
+static void same_workload(const bf_workload *a, const bf_workload *b) {
+  assert_int_equal(bf_workload_size(a), bf_workload_size(b));
+  for (size_t i = 0; i < bf_workload_size(a); i++) {
+    same_access(bf_workload_get(a, i), bf_workload_get(b, i));
+    same_text(bf_workload_get(a, i)->site, bf_workload_get(b, i)->site);
+  }
+}
+
+static void same_accesses(const bf_accesses *a, const bf_accesses *b) {
+  assert_int_equal(a->modules, b->modules);
+  for (size_t i = 0; i < a->modules; i++) {
+    const bf_accesses_module *x = &a->module[i], *y = &b->module[i];
+    assert_string_equal(x->ptx, y->ptx);
+    assert_int_equal(x->kernels, y->kernels);
+    for (size_t j = 0; j < x->kernels; j++) {
+      assert_string_equal(x->kernel[j].name, y->kernel[j].name);
+      assert_int_equal(x->kernel[j].launches, y->kernel[j].launches);
+      assert_int_equal(x->kernel[j].is_cut, y->kernel[j].is_cut);
+      same_workload(x->kernel[j].written, y->kernel[j].written);
+      same_workload(x->kernel[j].merged, y->kernel[j].merged);
+    }
+  }
+}
+
+static const char long_ptx[] = ".version 9.0\n.target sm_90\n\t// \\ and \"text\"\r\n";
+
+/* Two modules with three kernels; the name of an array may be longer than traces allow. */
+static void make_accesses(bf_accesses *accesses) {
+  char array[6000];
+  memset(array, 'a', sizeof array);
+  array[sizeof array - 1] = 0;
+  const struct {
+    const char *ptx, *names[2];
+  } modules[] = {{long_ptx, {"one", "two"}}, {".version 8.0\n", {"one", NULL}}};
+  for (size_t i = 0; i < 2; i++) {
+    bf_accesses_module *module = bf_accesses_add_module(accesses, modules[i].ptx);
+    assert_non_null(module);
+    for (size_t j = 0; j < 2 && modules[i].names[j]; j++) {
+      bf_accesses_kernel *kernel = bf_accesses_add_kernel(accesses, module, modules[i].names[j]);
+      assert_non_null(kernel);
+      kernel->launches = 10 * i + j + 1;
+      kernel->is_cut = j == 1;
+      kernel->written = workload_of(BF_OP_LD, j ? array : "tile", 5);
+      kernel->merged = workload_of(BF_OP_ST, "tile", 3);
+    }
+  }
+}
+
+static void accesses_come_back(void **state) {
+  const bed *own = *state;
+  bf_accesses accesses = {0}, read = {0};
+  bf_diagnostic diagnostic;
+  make_accesses(&accesses);
+  assert_int_equal(bf_accesses_write(own->folder, &accesses, &diagnostic), BF_OK);
+  assert_int_equal(bf_accesses_read(own->folder, own->machine, &read, &diagnostic), BF_OK);
+  same_accesses(&accesses, &read);
+  bf_accesses_free(&read);
+
+  /* A second process with the same modules: all counts are twice what they were. */
+  bf_text text = content_of(path_of(own, 0));
+  write_bytes(path_of(own, 4194305), text.data, text.size);
+  assert_int_equal(bf_accesses_read(own->folder, own->machine, &read, &diagnostic), BF_OK);
+  assert_int_equal(read.modules, 2);
+  assert_int_equal(read.module[0].kernels, 2);
+  assert_int_equal(read.module[0].kernel[1].launches, 4);
+  assert_int_equal(bf_workload_size(read.module[0].kernel[1].written), 5);
+  assert_int_equal(bf_workload_get(read.module[0].kernel[1].written, 2)->count, 6);
+  bf_text_free(&text);
+  bf_accesses_free(&read);
+  bf_accesses_free(&accesses);
+}
+
+/* Accesses that do not fit the machine are left out, which is noted. */
+static void accesses_fit_the_machine(void **state) {
+  static const char text[] =
+      "bankfold accesses 1\nmodule\tptx=x\nkernel\tname=k\tlaunches=1\tis_cut=0\n"
+      "merged\taccess=ld 4 1 1073741824\nmerged\taccess=ld 4 1 4\nend\n";
+  const bed *own = *state;
+  bf_accesses read = {0};
+  bf_diagnostic diagnostic;
+  write_bytes(path_of(own, 3), text, strlen(text));
+  assert_int_equal(bf_accesses_read(own->folder, own->machine, &read, &diagnostic), BF_OK);
+  assert_true(read.module[0].kernel[0].is_cut);
+  assert_int_equal(bf_workload_size(read.module[0].kernel[0].merged), 1);
+  bf_accesses_free(&read);
+}
+
+static void bad_accesses_are_refused(void **state) {
+  static const damage damages[] = {
+      {"bankfold accesses 1", "bankfold accesses 0", 1, "expected 'bankfold accesses 1'"},
+      {"module\tptx=", "module\t", 2, "expected 'ptx='"},
+      {"module\tptx=", "kernel\tname=", 2, "expected a row 'module'"},
+      {"\nkernel\t", "\nwritten\t", 3, "expected a row 'kernel'"},
+      {"is_cut=0", "is_cut=no", 3, "is_cut is no 0 or 1"},
+      {"\nwritten\t", "\nother\t", 4, "expected a row 'written'"},
+      {"access=ld", "access=", 4, ""},
+      {"\\n.target", "\\x.target", 2, "a backslash"},
+      {" x2", " x2 @tile", 5, "without a site"},
+      {" x2", " x0", 5, ""},
+  };
+  const bed *own = *state;
+  bf_accesses accesses = {0};
+  bf_diagnostic diagnostic;
+  bf_accesses_module *module = bf_accesses_add_module(&accesses, long_ptx);
+  assert_non_null(module);
+  bf_accesses_kernel *kernel = bf_accesses_add_kernel(&accesses, module, "one");
+  assert_non_null(kernel);
+  kernel->written = workload_of(BF_OP_LD, "tile", 2);
+  kernel->merged = workload_of(BF_OP_ST, "tile", 1);
+  assert_int_equal(bf_accesses_write(own->folder, &accesses, &diagnostic), BF_OK);
+  bf_text good = content_of(path_of(own, 0));
+  refused_damages(own, read_accesses, &good, damages, sizeof damages / sizeof *damages);
+  refused_everything(own, read_accesses, &good);
+  bf_text_free(&good);
+  bf_accesses_free(&accesses);
+}
+
+/* ---- Folders ---- */
+
+static void folders_must_be_there(void **state) {
+  const bed *own = *state;
+  bf_costs costs = {0};
+  bf_accesses accesses = {0};
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_record_read("/nowhere", own->machine, &costs, &diagnostic), BF_IO);
+  assert_string_equal(diagnostic.file, "/nowhere");
+  assert_int_equal(bf_accesses_read("/nowhere", own->machine, &accesses, &diagnostic), BF_IO);
+  assert_int_equal(bf_record_write("/nowhere", &costs, &diagnostic), BF_IO);
+  assert_int_equal(bf_accesses_write("/nowhere", &accesses, &diagnostic), BF_IO);
+  assert_int_equal(bf_record_read(own->folder, own->machine, &costs, &diagnostic), BF_OK);
+  assert_int_equal(costs.kernels, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(records_come_back),     TEST(the_worst_access_is_kept), TEST(bad_records_are_refused),
+      TEST(accesses_come_back),    TEST(accesses_fit_the_machine), TEST(bad_accesses_are_refused),
+      TEST(folders_must_be_there),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
