@@ -60,8 +60,8 @@ typedef struct tuner {
   cli_candidate candidate[MOST_CANDIDATES];
   unsigned candidates;
   char folder[PATH_MAX]; /* of all that is written meanwhile */
-  char cache[PATH_MAX + 16], times[PATH_MAX + 16], log[PATH_MAX + 16], expected[PATH_MAX + 16],
-      printed[PATH_MAX + 16], chosen[PATH_MAX + 16];
+  char cache[PATH_MAX + 16], times[PATH_MAX + 16], expected[PATH_MAX + 16], printed[PATH_MAX + 16],
+      chosen[PATH_MAX + 16];
   double timeout_seconds; /* as asked for; below 0: not */
   int status;             /* of the program as it is */
   double seconds;         /* of its first run */
@@ -175,7 +175,7 @@ static int measure(tuner *t, cli_candidate *candidate, unsigned number, cli_tuni
                    bf_diagnostic *diagnostic) {
   cli_attempt_end end;
   char how[160];
-  cli_times times = {0};
+  bf_times times = {0};
   BF_TRY(run_program(t, candidate, t->printed, false, &end, diagnostic));
   if (differs(t, &end, how, sizeof how)) {
     if (number == 0)
@@ -187,11 +187,11 @@ static int measure(tuner *t, cli_candidate *candidate, unsigned number, cli_tuni
     drop(t, candidate, how, true);
     return BF_OK;
   }
-  int error = cli_times_read(t->times, &times, diagnostic);
+  int error = bf_times_read(t->times, &times, diagnostic);
   if (!error)
     error = cli_tuning_add(to, number, &times, diagnostic);
   candidate->runs += !error;
-  cli_times_free(&times);
+  bf_times_free(&times);
   return error;
 }
 
@@ -201,7 +201,7 @@ static int measure(tuner *t, cli_candidate *candidate, unsigned number, cli_tuni
  * whatever needs it. */
 static int run_first(tuner *t, bf_diagnostic *diagnostic) {
   cli_attempt_end end;
-  cli_times times = {0};
+  bf_times times = {0};
   BF_TRY(run_program(t, &t->candidate[0], t->expected, true, &end, diagnostic));
   if (end.is_late)
     return bf_fail(diagnostic, BF_UNSUPPORTED, "%s does not end within %.0f s", t->argument[0],
@@ -211,12 +211,12 @@ static int run_first(tuner *t, bf_diagnostic *diagnostic) {
                    end.signal, strsignal(end.signal));
   t->status = end.status;
   t->seconds = end.seconds;
-  int error = cli_times_read(t->times, &times, diagnostic);
+  int error = bf_times_read(t->times, &times, diagnostic);
   if (!error && !times.rows)
     error = bf_fail(diagnostic, BF_UNSUPPORTED,
                     "%s launches no kernel that can be timed (exit status %d)", t->argument[0],
                     end.status);
-  cli_times_free(&times);
+  bf_times_free(&times);
   return error;
 }
 
@@ -275,24 +275,14 @@ static int confirm(tuner *t, bf_diagnostic *diagnostic) {
   return error;
 }
 
-/* Says of a kernel that no candidate could be used for what the library's log says of the first
- * run with a hash. */
+/* Says of a kernel that no candidate could be used for what the first run that knows says. */
 static void explain(const tuner *t, cli_tuned *kernel) {
-  FILE *file = fopen(t->log, "r");
-  char *line = NULL, mark[1024];
-  size_t capacity = 0;
-  bool is_found = false;
-  snprintf(mark, sizeof mark, ":   %s: left alone: ", kernel->name);
-  while (file && !is_found && getline(&line, &capacity, file) > 0) {
-    char *at = strstr(line, mark);
-    line[strcspn(line, "\n")] = 0;
-    is_found = at && strcmp(at + strlen(mark), "no hash") != 0;
-    if (is_found)
-      snprintf(kernel->reason, sizeof kernel->reason, "%s", at + strlen(mark));
-  }
-  free(line);
-  if (file)
-    fclose(file);
+  const char *reason = NULL;
+  for (size_t i = 0; i < t->runs.count && !reason; i++)
+    if (t->runs.run[i].candidate)
+      reason = bf_times_reason(&t->runs.run[i].times, kernel->name);
+  if (reason)
+    snprintf(kernel->reason, sizeof kernel->reason, "%s", reason);
 }
 
 /* All runs and what follows from them. */
@@ -345,7 +335,7 @@ static bool set_environment(const tuner *t, const char *library) {
   snprintf(pattern, sizeof pattern, "%s/%%p", t->times);
   return cli_prepend_variable("LD_PRELOAD", library) &&
          cli_put_variable("BANKFOLD_TIMES", pattern) &&
-         cli_put_variable("BANKFOLD_CACHE", t->cache) && cli_put_variable("BANKFOLD_LOG", t->log) &&
+         cli_put_variable("BANKFOLD_CACHE", t->cache) &&
          setenv("CUDA_MODULE_LOADING", "EAGER", 0) == 0;
 }
 
@@ -355,8 +345,11 @@ static int make_places(tuner *t, bf_diagnostic *diagnostic) {
   const struct {
     char *path;
     const char *name;
-  } places[] = {{t->cache, "cache"},       {t->times, "times"},     {t->log, "log"},
-                {t->expected, "expected"}, {t->printed, "printed"}, {t->chosen, "chosen"}};
+  } places[] = {{t->cache, "cache"},
+                {t->times, "times"},
+                {t->expected, "expected"},
+                {t->printed, "printed"},
+                {t->chosen, "chosen"}};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     snprintf(places[i].path, PATH_MAX + 16, "%s/%s", t->folder, places[i].name);
   if (mkdir(t->times, 0700) != 0)

@@ -9,7 +9,7 @@ static const double least_gain = 0.01;
 
 /* ---- Runs ---- */
 
-int cli_tuning_add(cli_tuning_runs *runs, unsigned candidate, cli_times *times,
+int cli_tuning_add(cli_tuning_runs *runs, unsigned candidate, bf_times *times,
                    bf_diagnostic *diagnostic) {
   if (runs->count == runs->capacity) {
     size_t capacity = runs->capacity ? 2 * runs->capacity : 32;
@@ -20,13 +20,13 @@ int cli_tuning_add(cli_tuning_runs *runs, unsigned candidate, cli_times *times,
     runs->capacity = capacity;
   }
   runs->run[runs->count++] = (cli_tuning_run){candidate, *times};
-  *times = (cli_times){0};
+  *times = (bf_times){0};
   return BF_OK;
 }
 
 void cli_tuning_runs_free(cli_tuning_runs *runs) {
   for (size_t i = 0; i < runs->count; i++)
-    cli_times_free(&runs->run[i].times);
+    bf_times_free(&runs->run[i].times);
   free(runs->run);
   *runs = (cli_tuning_runs){0};
 }
@@ -35,10 +35,10 @@ void cli_tuning_runs_free(cli_tuning_runs *runs) {
 
 /* Whether all runs with the candidate, and those as it is, launched the kernel with this size. */
 static bool is_common(const cli_tuning_runs *runs, unsigned candidate, const char *kernel,
-                      const cli_times_row *size) {
+                      const bf_times_row *size) {
   for (size_t i = 0; i < runs->count; i++)
     if ((runs->run[i].candidate == 0 || runs->run[i].candidate == candidate) &&
-        !cli_times_find(&runs->run[i].times, kernel, size))
+        !bf_times_find(&runs->run[i].times, kernel, size))
       return false;
   return true;
 }
@@ -54,20 +54,20 @@ static const cli_tuning_run *first_run(const cli_tuning_runs *runs, unsigned can
 /* What is compared, and how: sizes and their launches are those of the first run as it is. */
 typedef struct comparing {
   const cli_tuning_runs *runs;
-  const cli_times *sizes;
+  const bf_times *sizes;
   unsigned candidate;
   const char *kernel;
 } comparing;
 
 /* The time of the kernel in a run; *launches are those that count. */
-static double time_in(const comparing *c, const cli_times *times, uint64_t *launches) {
+static double time_in(const comparing *c, const bf_times *times, uint64_t *launches) {
   double ns = 0;
   *launches = 0;
   for (size_t i = 0; i < c->sizes->rows; i++) {
-    const cli_times_row *size = &c->sizes->row[i];
+    const bf_times_row *size = &c->sizes->row[i];
     if (strcmp(size->kernel, c->kernel) != 0 || !is_common(c->runs, c->candidate, c->kernel, size))
       continue;
-    ns += (double)size->launches * cli_times_find(times, c->kernel, size)->median_ns;
+    ns += (double)size->launches * bf_times_find(times, c->kernel, size)->median_ns;
     *launches += size->launches;
   }
   return ns;
@@ -100,7 +100,7 @@ static cli_time time_with(const comparing *c, unsigned candidate, uint64_t *laun
 static const char *hash_in(const cli_tuning_runs *runs, unsigned candidate, const char *kernel) {
   const char *hash = NULL;
   for (size_t i = 0; i < runs->count; i++) {
-    const cli_times *times = &runs->run[i].times;
+    const bf_times *times = &runs->run[i].times;
     for (size_t j = 0; j < times->rows && runs->run[i].candidate == candidate; j++)
       if (strcmp(times->row[j].kernel, kernel) == 0) {
         if (!times->row[j].hash)
@@ -189,7 +189,7 @@ static void decide(cli_tuned *kernel) {
 }
 
 /* Makes the entry of a kernel, named in a row, that has none yet. */
-static int add_kernel(const cli_tuning_runs *runs, const cli_times *times, const char *name,
+static int add_kernel(const cli_tuning_runs *runs, const bf_times *times, const char *name,
                       unsigned candidates, cli_tuning *tuning, bf_diagnostic *diagnostic) {
   for (size_t i = 0; i < tuning->kernels; i++)
     if (strcmp(tuning->kernel[i].name, name) == 0)

@@ -9,7 +9,7 @@
 #ifndef BF_CLI_TUNING_H
 #define BF_CLI_TUNING_H
 
-#include "cli/use/times.h"
+#include "exchange/times.h"
 
 /* What a run was with: the first candidate is the program as it is. */
 typedef struct cli_candidate {
@@ -22,7 +22,7 @@ typedef struct cli_candidate {
 /* A run that ended as the program as it is does. */
 typedef struct cli_tuning_run {
   unsigned candidate;
-  cli_times times;
+  bf_times times;
 } cli_tuning_run;
 
 typedef struct cli_tuning_runs {
@@ -31,7 +31,7 @@ typedef struct cli_tuning_runs {
 } cli_tuning_runs;
 
 /* Adds a run, whose times move there. */
-int cli_tuning_add(cli_tuning_runs *runs, unsigned candidate, cli_times *times,
+int cli_tuning_add(cli_tuning_runs *runs, unsigned candidate, bf_times *times,
                    bf_diagnostic *diagnostic);
 void cli_tuning_runs_free(cli_tuning_runs *runs);
 

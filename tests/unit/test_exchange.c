@@ -2,6 +2,7 @@
  * not written by this version is refused with its line. */
 #include "exchange/accesses.h"
 #include "exchange/record.h"
+#include "exchange/times.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -80,6 +81,14 @@ static int read_accesses(const bed *own, const char *path, bf_diagnostic *diagno
   return error;
 }
 
+static int read_times(const bed *own, const char *path, bf_diagnostic *diagnostic) {
+  bf_times times = {0};
+  (void)own;
+  int error = bf_times_read_file(path, &times, diagnostic);
+  bf_times_free(&times);
+  return error;
+}
+
 /* A file with that content is refused: the file and the line are named, and the message says that.
  */
 static void refused(const bed *own, reader *read, const char *content, size_t size, uint64_t line,
@@ -130,7 +139,8 @@ static void refused_everything(const bed *own, reader *read, const bf_text *good
                                         "bankfold\n",
                                         "bankfold trace 1\nend\n",
                                         "bankfold record 2\nend\n",
-                                        "bankfold accesses 2\nend\n"};
+                                        "bankfold accesses 2\nend\n",
+                                        "bankfold times 0\nend\n"};
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
     refused(own, read, foreign[i], strlen(foreign[i]), 1, "expected 'bankfold ");
   bf_text bad = {0};
@@ -447,6 +457,98 @@ static void bad_accesses_are_refused(void **state) {
   bf_accesses_free(&accesses);
 }
 
+/* ---- Times of launches ---- */
+
+static const bf_times_row launched[] = {
+    {"one", "fixed", NULL, 6, 120, 3, 600, 190, 180},
+    {"one", "fixed", NULL, 7, 120, 1, UINT64_MAX, UINT64_MAX, 0},
+    {"two", NULL, "line 7:\ta \\ in it\n", 1, 32, 2, 2, 1, 1},
+    {"three", NULL, NULL, 1, 32, 1, 5, 5, 5},
+};
+enum { LAUNCHED = sizeof launched / sizeof *launched };
+
+static void write_times(const char *path, const bf_times_row *rows, size_t count) {
+  bf_text text = {0};
+  bf_times_begin(&text);
+  for (size_t i = 0; i < count; i++)
+    bf_times_write(&rows[i], &text);
+  bf_times_end(&text);
+  assert_false(text.failed);
+  write_bytes(path, text.data, text.size);
+  bf_text_free(&text);
+}
+
+static void same_times(const bf_times_row *a, const bf_times_row *b) {
+  same_text(a->kernel, b->kernel);
+  same_text(a->hash, b->hash);
+  same_text(a->reason, b->reason);
+  assert_int_equal(a->blocks, b->blocks);
+  assert_int_equal(a->threads, b->threads);
+  assert_int_equal(a->launches, b->launches);
+  assert_int_equal(a->total_ns, b->total_ns);
+  assert_int_equal(a->median_ns, b->median_ns);
+  assert_int_equal(a->least_ns, b->least_ns);
+}
+
+static void times_come_back(void **state) {
+  const bed *own = *state;
+  bf_times times = {0};
+  bf_diagnostic diagnostic;
+  write_times(path_of(own, 5), launched, LAUNCHED);
+  assert_int_equal(bf_times_read(own->folder, &times, &diagnostic), BF_OK);
+  assert_int_equal(times.rows, LAUNCHED);
+  for (size_t i = 0; i < LAUNCHED; i++) {
+    same_times(&launched[i], &times.row[i]);
+    assert_ptr_equal(bf_times_find(&times, launched[i].kernel, &launched[i]), &times.row[i]);
+  }
+  assert_null(bf_times_find(&times, "one", &launched[2]));
+  assert_null(bf_times_reason(&times, "one"));
+  assert_string_equal(bf_times_reason(&times, "two"), launched[2].reason);
+  assert_null(bf_times_reason(&times, "three"));
+  assert_null(bf_times_reason(&times, "four"));
+  bf_times_free(&times);
+}
+
+/* Rows of several processes, and of modules with kernels of the same name. */
+static void times_are_joined(void **state) {
+  static const bf_times_row others[] = {
+      {"one", NULL, "why", 6, 120, 1, 1000, 1000, 100}, /* not rewritten there */
+      {"two", NULL, "another", 1, 32, 2, 4, 2, 2},
+      {"three", NULL, "at last", 1, 32, 1, 5, 5, 5},
+  };
+  const bed *own = *state;
+  bf_times times = {0};
+  bf_diagnostic diagnostic;
+  write_times(path_of(own, 5), launched, LAUNCHED);
+  write_times(path_of(own, 10), others, 3);
+  assert_int_equal(bf_times_read(own->folder, &times, &diagnostic), BF_OK);
+  assert_int_equal(times.rows, LAUNCHED);
+  same_times(&times.row[0], &(bf_times_row){"one", "fixed", NULL, 6, 120, 4, 1600, 393, 100});
+  same_times(&times.row[2], &(bf_times_row){"two", NULL, launched[2].reason, 1, 32, 4, 6, 2, 1});
+  assert_null(bf_times_reason(&times, "one"));
+  assert_string_equal(bf_times_reason(&times, "three"), "at last");
+  bf_times_free(&times);
+}
+
+static void bad_times_are_refused(void **state) {
+  static const damage damages[] = {
+      {"bankfold times 1", "bankfold times 2", 1, "expected 'bankfold times 1'"},
+      {"bankfold times 1", "# kernel, hash, blocks", 1, "expected 'bankfold times 1'"},
+      {"launches\tkernel=one", "one", 2, "expected a row 'launches'"},
+      {"\thash=fixed", "\thash", 2, "expected 'blocks='"},
+      {"threads=120", "threads=many", 2, "threads is no whole number"},
+      {"launches=3", "launches=0", 2, "a row without launches"},
+      {"least_ns=180", "least_ns=180\t", 2, "unexpected text"},
+      {"in it\\n", "in it\\0", 4, "a backslash"},
+  };
+  const bed *own = *state;
+  write_times(path_of(own, 0), launched, LAUNCHED);
+  bf_text good = content_of(path_of(own, 0));
+  refused_damages(own, read_times, &good, damages, sizeof damages / sizeof *damages);
+  refused_everything(own, read_times, &good);
+  bf_text_free(&good);
+}
+
 /* ---- Folders ---- */
 
 static void folders_must_be_there(void **state) {
@@ -457,6 +559,8 @@ static void folders_must_be_there(void **state) {
   assert_int_equal(bf_record_read("/nowhere", own->machine, &costs, &diagnostic), BF_IO);
   assert_string_equal(diagnostic.file, "/nowhere");
   assert_int_equal(bf_accesses_read("/nowhere", own->machine, &accesses, &diagnostic), BF_IO);
+  bf_times times = {0};
+  assert_int_equal(bf_times_read("/nowhere", &times, &diagnostic), BF_IO);
   assert_int_equal(bf_record_write("/nowhere", &costs, &diagnostic), BF_IO);
   assert_int_equal(bf_accesses_write("/nowhere", &accesses, &diagnostic), BF_IO);
   assert_int_equal(bf_record_read(own->folder, own->machine, &costs, &diagnostic), BF_OK);
@@ -469,6 +573,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(records_come_back),     TEST(the_worst_access_is_kept), TEST(bad_records_are_refused),
       TEST(accesses_come_back),    TEST(accesses_fit_the_machine), TEST(bad_accesses_are_refused),
+      TEST(times_come_back),       TEST(times_are_joined),         TEST(bad_times_are_refused),
       TEST(folders_must_be_there),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
