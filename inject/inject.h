@@ -27,12 +27,12 @@
 /* ---- Settings and log ---- */
 
 typedef struct inject_settings {
-  bf_hash_list *hashes; /* of BANKFOLD_HASHES, or NULL */
-  bf_hash *otherwise;   /* BANKFOLD_HASH: of kernels that hashes does not name, or NULL */
+  bf_hash_list *hashes; /* of a file, or NULL */
+  bf_hash *otherwise;   /* of kernels that hashes does not name, or NULL */
   bf_text text;         /* what both were read from */
-  const char *log;      /* BANKFOLD_LOG: a path, "stderr", or NULL */
+  const char *log;      /* a path, "stderr", or NULL */
   char cache[4096];     /* folder, or empty: none */
-  bool copies_table;    /* BANKFOLD_OLD_RUNTIME=1: see export_table.c */
+  bool copies_table;    /* for old runtimes: see export_table.c */
 } inject_settings;
 
 /* Read at the first call. NULL: no kernel has a hash, so that nothing is to be done. */
@@ -164,8 +164,10 @@ int inject_handle_added(const void *handle);
 
 /* ---- Times of launches ---- */
 
-/* BANKFOLD_TIMES is set. Read when the library is loaded. */
+/* Times are taken: a file is named for them when the library is loaded. */
 extern bool inject_takes_times;
+/* Names the file; NULL: none. */
+void inject_times_start(const char *file);
 
 /* A launch while it is timed. */
 typedef struct inject_launch {

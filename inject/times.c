@@ -21,11 +21,10 @@ enum { MOST_ROWS = 4096, MOST_KEPT = 1 << 16, WRITE_EVERY = 1024 };
 bool inject_takes_times;
 static char file_name[4096];
 
-__attribute__((constructor)) static void read_variable(void) {
-  const char *name = getenv("BANKFOLD_TIMES");
-  inject_takes_times = name && *name && strlen(name) < sizeof file_name;
+void inject_times_start(const char *file) {
+  inject_takes_times = file && strlen(file) < sizeof file_name;
   if (inject_takes_times)
-    memcpy(file_name, name, strlen(name) + 1);
+    memcpy(file_name, file, strlen(file) + 1);
 }
 
 /* ---- Names of handles ---- */

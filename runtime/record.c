@@ -51,8 +51,9 @@ static void close_trace(rt_context *context) {
 static bf_profile *profile_of(rt_context *context, const rt_function *function, rt_tally *tally) {
   bf_diagnostic diagnostic;
   if (!context->gpu && !tally->profile &&
-      bf_profile_create(context->machine, tally->hash, function->kernel, context->settings.workers,
-                        &tally->profile, &diagnostic) != BF_OK) {
+      bf_profile_create(context->machine, tally->hash, function->kernel,
+                        (unsigned)context->settings.workers, &tally->profile,
+                        &diagnostic) != BF_OK) {
     rt_say(context, "no profile of kernel %s: %s", function->name, diagnostic.message);
     tally->profile = NULL;
   }
@@ -61,7 +62,7 @@ static bf_profile *profile_of(rt_context *context, const rt_function *function, 
 
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,
                                   rt_observers *all) {
-  const rt_settings *settings = &context->settings;
+  const bf_run_settings *settings = &context->settings;
   bf_diagnostic diagnostic;
   *all = (rt_observers){0};
   bf_profile *profile = settings->record ? profile_of(context, function, tally) : NULL;

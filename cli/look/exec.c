@@ -9,6 +9,7 @@
 #include "cli/use/advice.h"
 #include "cli/use/wrap.h"
 #include "exchange/record.h"
+#include "exchange/settings.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -116,63 +117,40 @@ static int check_program(const cli_program *program, bf_diagnostic *diagnostic) 
 
 /* ---- The environment of the program ---- */
 
-/* Sets a variable to what may be a name, or the path of a file. */
-static bool put_name(const char *name, const char *value) {
-  return value && strpbrk(value, "/.") ? cli_put_path(name, value) : cli_put_variable(name, value);
+/* What the library is told about a run whose records go to these folders. */
+static bf_run_settings settings_of(const settings *s, const char *record, const char *accesses) {
+  const cli_simulated *simulated = &s->simulated;
+  return (bf_run_settings){
+      .quiet = s->quiet,
+      .machine = s->common.machine,
+      .overrides = {(unsigned)s->common.banks, (unsigned)s->common.word_bytes,
+                    (unsigned)s->common.lanes, (unsigned)s->common.address_bits},
+      .gpu = simulated->gpu,
+      .set = {simulated->set.text, simulated->set.count},
+      .hash = simulated->hash,
+      .hash_file = simulated->hash_file,
+      .lock_hash = simulated->lock_hash,
+      .most_cycles = simulated->most_cycles,
+      .workers = simulated->workers,
+      .check = {s->check && strstr(s->check, "uninitialised"),
+                s->check && strstr(s->check, "races")},
+      .as_written = s->as_written,
+      .rewrite = s->rewrite,
+      .record = record,
+      .accesses = accesses,
+      .trace = s->trace,
+  };
 }
 
-/* The same for a number; 0: nothing. */
-static bool put_number(const char *name, uint64_t number) {
-  char text[24];
-  snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-  return cli_put_variable(name, number ? text : NULL);
-}
-
-/* The same for all values of an option, separated by commas. */
-static bool put_texts(const char *name, const cli_texts *texts) {
-  bf_text text = {0};
-  for (unsigned i = 0; i < texts->count; i++)
-    bf_text_addf(&text, "%s%s", i ? "," : "", texts->text[i]);
-  bool done = !text.failed && cli_put_variable(name, text.data);
-  bf_text_free(&text);
-  return done;
-}
-
-/* The options that change a machine, as one variable. */
-static bool put_overrides(const cli_common *common) {
-  char text[128];
-  snprintf(text, sizeof text, "%llu,%llu,%llu,%llu", (unsigned long long)common->banks,
-           (unsigned long long)common->word_bytes, (unsigned long long)common->lanes,
-           (unsigned long long)common->address_bits);
-  return cli_put_variable("BANKFOLD_OVERRIDES", text);
-}
-
-/* What decides how launches are run. */
-static bool put_simulated(const cli_simulated *simulated) {
-  return put_name("BANKFOLD_GPU", simulated->gpu) && put_texts("BANKFOLD_SET", &simulated->set) &&
-         cli_put_variable("BANKFOLD_HASH", simulated->hash) &&
-         cli_put_path("BANKFOLD_HASH_FILE", simulated->hash_file) &&
-         cli_put_variable("BANKFOLD_LOCK_HASH", simulated->lock_hash) &&
-         put_number("BANKFOLD_MAX_CYCLES", simulated->most_cycles) &&
-         put_number("BANKFOLD_WORKERS", simulated->workers);
-}
-
-/* Sets all that the library reads; false where memory is exhausted. */
-static bool set_environment(const settings *s, const cli_program *program, const char *runtime,
-                            const char *record, const char *accesses) {
+/* Has the program find the library. */
+static int put_library(const cli_program *program, const char *runtime, bf_diagnostic *diagnostic) {
   char library[PATH_MAX + 80];
   snprintf(library, sizeof library, "%s/%s", runtime, program->cuda_library);
   /* LD_PRELOAD also wins over a path inside the program (RPATH); it cannot name every path. */
   bool preloads = *program->cuda_library && !strpbrk(library, " :");
-  return cli_prepend_variable("LD_LIBRARY_PATH", runtime) &&
-         (!preloads || cli_prepend_variable("LD_PRELOAD", library)) &&
-         put_name("BANKFOLD_MACHINE", s->common.machine) && put_overrides(&s->common) &&
-         put_simulated(&s->simulated) && cli_put_variable("BANKFOLD_RECORD", record) &&
-         cli_put_variable("BANKFOLD_ACCESSES", s->save_hashes ? accesses : NULL) &&
-         cli_put_path("BANKFOLD_REWRITE", s->rewrite) && cli_put_path("BANKFOLD_TRACE", s->trace) &&
-         cli_put_variable("BANKFOLD_CHECK", s->check) &&
-         cli_put_variable("BANKFOLD_AS_WRITTEN", s->as_written ? "1" : NULL) &&
-         cli_put_variable("BANKFOLD_QUIET", s->quiet ? "1" : NULL);
+  bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", runtime) &&
+                 (!preloads || cli_prepend_variable("LD_PRELOAD", library));
+  return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* ---- Running ---- */
@@ -359,11 +337,11 @@ static int check_usage(const settings *s) {
 
 /* What a trial needs to know. */
 typedef struct trial_context {
+  const settings *settings;
   const loaded *from;
   char **arguments;
   int status; /* of the first run */
   double limit_seconds;
-  bool quiet;
 } trial_context;
 
 static bool goes_on(void *context) {
@@ -386,18 +364,18 @@ static int run_trial(void *given, const bf_text *hashes, bf_costs *costs, bool *
   snprintf(path, sizeof path, "%s/.hashes", from->folder);
   cli_empty_folder(from->trials);
   BF_TRY(bf_write_file(path, hashes->data, hashes->size, diagnostic));
-  if (!cli_put_variable("BANKFOLD_REWRITE", path) ||
-      !cli_put_variable("BANKFOLD_RECORD", from->trials) ||
-      !cli_put_variable("BANKFOLD_ACCESSES", NULL) || !cli_put_variable("BANKFOLD_TRACE", NULL) ||
-      !cli_put_variable("BANKFOLD_QUIET", "1"))
-    return bf_no_memory(diagnostic);
+  bf_run_settings told = settings_of(trial->settings, from->trials, NULL);
+  told.rewrite = path;
+  told.trace = NULL;
+  told.quiet = true;
+  BF_TRY(bf_run_settings_put(&told, diagnostic));
   BF_TRY(cli_attempt_run(&attempt, &end, diagnostic));
   if (end.is_stopped)
     return bf_fail(diagnostic, BF_IO, "interrupted");
   *is_good = !end.is_late && end.status == trial->status;
   if (*is_good)
     return bf_record_read(from->trials, from->machine, costs, diagnostic);
-  if (!trial->quiet)
+  if (!trial->settings->quiet)
     fprintf(stderr, "bankfold: warning: a run with hashes %s; they are not used\n",
             end.is_late ? "took too long" : "ended with another status");
   return BF_OK;
@@ -407,7 +385,7 @@ static int run_trial(void *given, const bf_text *hashes, bf_costs *costs, bool *
 static int try_hashes(const settings *s, const loaded *from, char **arguments, int status,
                       double seconds, cli_advice *advice, bf_diagnostic *diagnostic) {
   bf_costs original = {0};
-  trial_context trial = {from, arguments, status, 60 + 10 * seconds, s->quiet};
+  trial_context trial = {s, from, arguments, status, 60 + 10 * seconds};
   cli_advice_runner runner = {.run = run_trial,
                               .context = &trial,
                               .original = &original,
@@ -460,8 +438,9 @@ static int save_hashes(const settings *s, const loaded *from, char **arguments, 
 static int run_and_tell(const settings *s, const loaded *from, int count, char **arguments,
                         int *status, bf_diagnostic *diagnostic) {
   arguments[count] = NULL;
-  if (!set_environment(s, &from->program, from->runtime, from->folder, from->accesses))
-    return bf_no_memory(diagnostic);
+  bf_run_settings told = settings_of(s, from->folder, s->save_hashes ? from->accesses : NULL);
+  BF_TRY(put_library(&from->program, from->runtime, diagnostic));
+  BF_TRY(bf_run_settings_put(&told, diagnostic));
   double begun = bf_seconds();
   *status = run_program(s, &from->program, arguments);
   double seconds = bf_seconds() - begun;

@@ -96,9 +96,10 @@ static void clear_bar(const tuner *t) {
 /* ---- Single runs ---- */
 
 /* Sets what the library reads for a run with a candidate. */
-static bool set_hashes(const cli_candidate *candidate) {
-  return cli_put_variable("BANKFOLD_HASH", candidate->is_file ? NULL : candidate->text) &&
-         cli_put_path("BANKFOLD_HASHES", candidate->is_file ? candidate->text : NULL);
+static int set_hashes(const cli_candidate *candidate, bf_diagnostic *diagnostic) {
+  bf_rewriting_settings told = {.hash = candidate->is_file ? NULL : candidate->text,
+                                .hashes = candidate->is_file ? candidate->text : NULL};
+  return bf_rewriting_settings_put(&told, diagnostic);
 }
 
 static double limit_seconds(const tuner *t) {
@@ -121,8 +122,7 @@ static int run_program(tuner *t, const cli_candidate *candidate, const char *out
   cli_empty_folder(t->times);
   bool is_original = candidate == &t->candidate[0];
   t->shown = is_original ? "as it is" : candidate->is_file ? "hashes of a file" : candidate->text;
-  if (!set_hashes(candidate))
-    return bf_no_memory(diagnostic);
+  BF_TRY(set_hashes(candidate, diagnostic));
   BF_TRY(cli_attempt_run(&attempt, end, diagnostic));
   t->runs_done++;
   return end->is_stopped ? bf_fail(diagnostic, BF_IO, "interrupted") : BF_OK;
@@ -330,13 +330,14 @@ static int load_candidates(tuner *t, bf_diagnostic *diagnostic) {
 
 /* Sets what is the same in all runs. Code that is loaded when it is first launched would count as
  * time of that launch. */
-static bool set_environment(const tuner *t, const char *library) {
+static int set_environment(const tuner *t, const char *library, bf_diagnostic *diagnostic) {
   char pattern[PATH_MAX + 32];
   snprintf(pattern, sizeof pattern, "%s/%%p", t->times);
-  return cli_prepend_variable("LD_PRELOAD", library) &&
-         cli_put_variable("BANKFOLD_TIMES", pattern) &&
-         cli_put_variable("BANKFOLD_CACHE", t->cache) &&
-         setenv("CUDA_MODULE_LOADING", "EAGER", 0) == 0;
+  bf_rewriting_settings told = {.times = pattern, .cache = t->cache};
+  BF_TRY(bf_rewriting_settings_put(&told, diagnostic));
+  bool is_done =
+      cli_prepend_variable("LD_PRELOAD", library) && setenv("CUDA_MODULE_LOADING", "EAGER", 0) == 0;
+  return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* Makes the folder and names what will be in it. */
@@ -369,7 +370,7 @@ static int load(tuner *t, bf_diagnostic *diagnostic) {
   BF_TRY(make_places(t, diagnostic));
   t->has_bar = isatty(2) != 0;
   cli_watch_interrupt();
-  return set_environment(t, library) ? BF_OK : bf_no_memory(diagnostic);
+  return set_environment(t, library, diagnostic);
 }
 
 /* Writes the file of hashes. */

@@ -29,7 +29,7 @@ RULES = {
     "tune": core + ["search", "ptx", "analyze", "rewrite", "verify", "emu", "sim"],
     "exchange": core + ["ptx", "emu"],
     "report": core + ["search"],
-    "rtl": core + ["emit"],
+    "rtl": core + ["emit", "exchange"],
     "rgpu": core + ["ptx", "emu", "sim"],
     "vote": ["base"],
     "image": ["base"],

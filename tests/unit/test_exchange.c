@@ -2,6 +2,7 @@
  * not written by this version is refused with its line. */
 #include "exchange/accesses.h"
 #include "exchange/record.h"
+#include "exchange/settings.h"
 #include "exchange/times.h"
 
 #include <dirent.h>
@@ -549,6 +550,220 @@ static void bad_times_are_refused(void **state) {
   bf_text_free(&good);
 }
 
+/* ---- Settings ---- */
+
+static void remove_variables(void) {
+  for (int i = 0; i < BF_VARIABLE_COUNT; i++)
+    assert_true(bf_variable_put((bf_variable)i, NULL));
+}
+
+/* Variables that users set have the names that are documented. */
+static void variables_are_named(void **state) {
+  (void)state;
+  bf_text page = content_of("docs/exchange.md");
+  for (int i = 0; i < BF_VARIABLE_COUNT; i++) {
+    const char *name = bf_variable_name((bf_variable)i);
+    char row[80];
+    snprintf(row, sizeof row, "| `%s` |", name);
+    if (strncmp(name, "BANKFOLD_", 9) != 0 || !strstr(page.data, row))
+      fail_msg("docs/exchange.md has no row of %s", name);
+    for (int j = 0; j < i; j++)
+      assert_string_not_equal(name, bf_variable_name((bf_variable)j));
+  }
+  assert_string_equal(bf_variable_name(BF_VARIABLE_HASH), "BANKFOLD_HASH");
+  assert_string_equal(bf_variable_name(BF_VARIABLE_PTXAS), "BANKFOLD_PTXAS");
+  bf_text_free(&page);
+}
+
+static void same_run_settings(const bf_run_settings *a, const bf_run_settings *b) {
+  same_text(a->machine, b->machine);
+  same_text(a->gpu, b->gpu);
+  same_text(a->hash, b->hash);
+  same_text(a->hash_file, b->hash_file);
+  same_text(a->lock_hash, b->lock_hash);
+  same_text(a->rewrite, b->rewrite);
+  same_text(a->record, b->record);
+  same_text(a->accesses, b->accesses);
+  same_text(a->trace, b->trace);
+  assert_memory_equal(&a->overrides, &b->overrides, sizeof a->overrides);
+  assert_int_equal(a->set.count, b->set.count);
+  for (size_t i = 0; i < a->set.count; i++)
+    assert_string_equal(a->set.item[i], b->set.item[i]);
+  assert_int_equal(a->most_cycles, b->most_cycles);
+  assert_int_equal(a->workers, b->workers);
+  assert_int_equal(a->check.uninitialised, b->check.uninitialised);
+  assert_int_equal(a->check.races, b->check.races);
+  assert_int_equal(a->as_written, b->as_written);
+  assert_int_equal(a->quiet, b->quiet);
+}
+
+static void run_settings_come_back(void **state) {
+  static const char *const set[] = {"sms=8", "machine=/a,b\\c.machine", "scheduler=gto"};
+  static const bf_run_settings empty, all = {.quiet = true,
+                                             .machine = "/a/b.machine",
+                                             .overrides = {16, 0, 32, 4000000000},
+                                             .gpu = "h200",
+                                             .set = {set, 3},
+                                             .hash = "cute:3,4,3",
+                                             .hash_file = "/a file",
+                                             .lock_hash = "xor",
+                                             .most_cycles = UINT64_MAX,
+                                             .workers = 1024,
+                                             .check = {true, true},
+                                             .as_written = true,
+                                             .rewrite = "/r",
+                                             .record = "/folder",
+                                             .accesses = "/more",
+                                             .trace = "/t"};
+  bf_run_settings got;
+  bf_diagnostic diagnostic;
+  (void)state;
+  remove_variables();
+  assert_int_equal(bf_run_settings_put(&all, &diagnostic), BF_OK);
+  assert_int_equal(bf_run_settings_get(&got, &diagnostic), BF_OK);
+  same_run_settings(&all, &got);
+  bf_run_settings_free(&got);
+
+  /* What is not set is removed, and empty variables are none. */
+  assert_int_equal(bf_run_settings_put(&empty, &diagnostic), BF_OK);
+  assert_null(getenv("BANKFOLD_GPU"));
+  setenv("BANKFOLD_GPU", "", 1);
+  assert_int_equal(bf_run_settings_get(&got, &diagnostic), BF_OK);
+  same_run_settings(&empty, &got);
+  bf_run_settings_free(&got);
+}
+
+/* Paths are absolute, names stay names; and standard error is no file. */
+static void paths_become_absolute(void **state) {
+  const bf_run_settings run = {
+      .machine = "hopper", .gpu = "my.gpu", .hash_file = "h", .trace = "-x"};
+  const bf_rewriting_settings logs[] = {{.log = "stderr"}, {.log = "log"}};
+  bf_run_settings got;
+  bf_rewriting_settings rewriting;
+  bf_diagnostic diagnostic;
+  char folder[4096], wanted[4200];
+  (void)state;
+  assert_non_null(getcwd(folder, sizeof folder));
+  assert_int_equal(bf_run_settings_put(&run, &diagnostic), BF_OK);
+  assert_int_equal(bf_run_settings_get(&got, &diagnostic), BF_OK);
+  assert_string_equal(got.machine, "hopper");
+  snprintf(wanted, sizeof wanted, "%s/my.gpu", folder);
+  assert_string_equal(got.gpu, wanted);
+  snprintf(wanted, sizeof wanted, "%s/h", folder);
+  assert_string_equal(got.hash_file, wanted);
+  snprintf(wanted, sizeof wanted, "%s/-x", folder);
+  assert_string_equal(got.trace, wanted);
+  bf_run_settings_free(&got);
+  for (size_t i = 0; i < 2; i++) {
+    snprintf(wanted, sizeof wanted, "%s%s%s", i ? folder : "", i ? "/" : "", logs[i].log);
+    assert_int_equal(bf_rewriting_settings_put(&logs[i], &diagnostic), BF_OK);
+    assert_int_equal(bf_rewriting_settings_get(&rewriting, &diagnostic), BF_OK);
+    assert_string_equal(rewriting.log, wanted);
+    bf_rewriting_settings_free(&rewriting);
+  }
+  remove_variables();
+}
+
+static void bad_variables_are_refused(void **state) {
+  static const struct {
+    const char *name, *value, *says;
+  } bad[] = {
+      {"BANKFOLD_WORKERS", "1025", "BANKFOLD_WORKERS is at most 1024, not 1025"},
+      {"BANKFOLD_WORKERS", "2x", "BANKFOLD_WORKERS: '2x' is no whole number"},
+      {"BANKFOLD_MAX_CYCLES", "-1", "BANKFOLD_MAX_CYCLES: '-1' is no whole number"},
+      {"BANKFOLD_OVERRIDES", "1,2,3,4,", "is no list of up to four numbers"},
+      {"BANKFOLD_OVERRIDES", "1,2;", "is no list of up to four numbers"},
+      {"BANKFOLD_OVERRIDES", "4294967296", "is no list of up to four numbers"},
+      {"BANKFOLD_CHECK", "races,race", "BANKFOLD_CHECK: 'race' is no check"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    bf_run_settings got;
+    bf_diagnostic diagnostic = {0};
+    remove_variables();
+    setenv(bad[i].name, bad[i].value, 1);
+    assert_int_equal(bf_run_settings_get(&got, &diagnostic), BF_BAD_INPUT);
+    if (!strstr(diagnostic.message, bad[i].says))
+      fail_msg("%s=%s: %s", bad[i].name, bad[i].value, diagnostic.message);
+    bf_run_settings_free(&got);
+  }
+  remove_variables();
+}
+
+static void set_by_hand(const char *name, const char *value, bf_run_settings *got) {
+  remove_variables();
+  setenv(name, value, 1);
+  assert_int_equal(bf_run_settings_get(got, NULL), BF_OK);
+}
+
+/* What users write by hand means what it says. */
+static void users_set_variables(void **state) {
+  bf_run_settings got;
+  (void)state;
+  set_by_hand("BANKFOLD_SET", ",sms=1,,nosuch=2,", &got);
+  assert_int_equal(got.set.count, 2);
+  assert_string_equal(got.set.item[1], "nosuch=2");
+  bf_run_settings_free(&got);
+  set_by_hand("BANKFOLD_SET", "a=1\\", &got); /* a backslash at the end stands for itself */
+  assert_string_equal(got.set.item[0], "a=1\\");
+  bf_run_settings_free(&got);
+  set_by_hand("BANKFOLD_OVERRIDES", "16", &got);
+  assert_int_equal(got.overrides.banks, 16);
+  bf_run_settings_free(&got);
+  set_by_hand("BANKFOLD_CHECK", "races", &got);
+  assert_true(got.check.races && !got.check.uninitialised);
+  bf_run_settings_free(&got);
+  set_by_hand("BANKFOLD_QUIET", "0", &got);
+  assert_false(got.quiet);
+  bf_run_settings_free(&got);
+  set_by_hand("BANKFOLD_QUIET", "yes", &got);
+  assert_true(got.quiet);
+  bf_run_settings_free(&got);
+  remove_variables();
+}
+
+static void same_rewriting(const bf_rewriting_settings *wanted) {
+  bf_rewriting_settings got;
+  assert_int_equal(bf_rewriting_settings_get(&got, NULL), BF_OK);
+  same_text(wanted->hash, got.hash);
+  same_text(wanted->hashes, got.hashes);
+  same_text(wanted->log, got.log);
+  same_text(wanted->cache, got.cache);
+  same_text(wanted->times, got.times);
+  assert_int_equal(wanted->dynamic_rounded, got.dynamic_rounded);
+  assert_int_equal(wanted->old_runtime, got.old_runtime);
+  bf_rewriting_settings_free(&got);
+}
+
+/* What is not set stays as it was; a hash and a file of hashes replace each other. */
+static void rewriting_settings_come_back(void **state) {
+  bf_rewriting_settings all = {.hash = "fixed",
+                               .hashes = "/some hashes",
+                               .dynamic_rounded = true,
+                               .log = "stderr",
+                               .cache = "/cache",
+                               .times = "/times/%p",
+                               .old_runtime = true};
+  bf_diagnostic diagnostic;
+  (void)state;
+  remove_variables();
+  assert_int_equal(bf_rewriting_settings_put(&all, &diagnostic), BF_OK);
+  same_rewriting(&all);
+  assert_int_equal(bf_rewriting_settings_put(&(bf_rewriting_settings){0}, &diagnostic), BF_OK);
+  same_rewriting(&all);
+  all.hashes = NULL;
+  all.hash = "none";
+  assert_int_equal(bf_rewriting_settings_put(&(bf_rewriting_settings){.hash = "none"}, &diagnostic),
+                   BF_OK);
+  same_rewriting(&all);
+  all.hashes = "/others";
+  all.hash = NULL;
+  assert_int_equal(
+      bf_rewriting_settings_put(&(bf_rewriting_settings){.hashes = "/others"}, &diagnostic), BF_OK);
+  same_rewriting(&all);
+  remove_variables();
+}
+
 /* ---- Folders ---- */
 
 static void folders_must_be_there(void **state) {
@@ -571,10 +786,22 @@ static void folders_must_be_there(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(records_come_back),     TEST(the_worst_access_is_kept), TEST(bad_records_are_refused),
-      TEST(accesses_come_back),    TEST(accesses_fit_the_machine), TEST(bad_accesses_are_refused),
-      TEST(times_come_back),       TEST(times_are_joined),         TEST(bad_times_are_refused),
+      TEST(records_come_back),
+      TEST(the_worst_access_is_kept),
+      TEST(bad_records_are_refused),
+      TEST(accesses_come_back),
+      TEST(accesses_fit_the_machine),
+      TEST(bad_accesses_are_refused),
+      TEST(times_come_back),
+      TEST(times_are_joined),
+      TEST(bad_times_are_refused),
       TEST(folders_must_be_there),
+      cmocka_unit_test(variables_are_named),
+      cmocka_unit_test(run_settings_come_back),
+      cmocka_unit_test(paths_become_absolute),
+      cmocka_unit_test(bad_variables_are_refused),
+      cmocka_unit_test(users_set_variables),
+      cmocka_unit_test(rewriting_settings_come_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
