@@ -6,6 +6,7 @@
  *
  * Each file becomes a fat binary packed with zstd, as nvcc makes them. */
 #include "base/base.h"
+#include "exchange/settings.h"
 #include "inject/abi.h"
 
 #include <dlfcn.h>
@@ -195,8 +196,9 @@ int main(int argc, char **argv) {
   if (!mkdtemp(cache))
     die("no folder for the cache");
   setenv("LD_LIBRARY_PATH", drivers, 1);
-  setenv("BANKFOLD_CACHE", cache, 1);
-  setenv("BANKFOLD_HASH", "cute:3,4,3", 1);
+  bf_rewriting_settings settings = {.hash = "cute:3,4,3", .cache = cache};
+  if (bf_rewriting_settings_put(&settings, NULL) != BF_OK)
+    die("the environment cannot be set");
   char rotate[] = "tests/data/ptx/tile.sm_90.ptx", *kernel[] = {rotate};
   run("without", NULL, argv + 2, argc - 2);
   run("empty cache", library, argv + 2, argc - 2);

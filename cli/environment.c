@@ -17,20 +17,6 @@ bool cli_prepend_variable(const char *name, const char *value) {
   return done;
 }
 
-bool cli_put_variable(const char *name, const char *value) {
-  return value ? setenv(name, value, 1) == 0 : unsetenv(name) == 0;
-}
-
-bool cli_put_path(const char *name, const char *path) {
-  char folder[PATH_MAX], whole[2 * PATH_MAX];
-  if (!path || *path == '/')
-    return cli_put_variable(name, path);
-  if (!getcwd(folder, sizeof folder))
-    return false;
-  snprintf(whole, sizeof whole, "%s/%s", folder, path);
-  return cli_put_variable(name, whole);
-}
-
 bool cli_find_library(const char *build_folder, const char *library, char folder[PATH_MAX]) {
   const char *const places[] = {build_folder, BF_RUNTIME_FROM_BIN};
   char self[PATH_MAX], path[3 * PATH_MAX];

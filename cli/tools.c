@@ -39,19 +39,21 @@ static bool is_beside_nvcc(const char *name, char path[PATH_MAX]) {
   return is_in(real, "/", name, path);
 }
 
-int cli_tool_find(const char *name, const char *variable, char path[PATH_MAX],
+int cli_tool_find(const char *name, bf_variable variable, char path[PATH_MAX],
                   bf_diagnostic *diagnostic) {
-  const char *given = getenv(variable);
-  if (given && *given && cli_program_find(given, is_other, path, PATH_MAX))
+  const char *given = bf_variable_get(variable);
+  if (given && cli_program_find(given, is_other, path, PATH_MAX))
     return BF_OK;
-  if (given && *given)
-    return bf_fail(diagnostic, BF_IO, "%s: '%s' is no %s that can be run", variable, given, name);
+  if (given)
+    return bf_fail(diagnostic, BF_IO, "%s: '%s' is no %s that can be run",
+                   bf_variable_name(variable), given, name);
   if (cli_program_find(name, is_other, path, PATH_MAX) || is_beside_nvcc(name, path) ||
       is_in(getenv("CUDA_HOME"), "/bin/", name, path) ||
       is_in(getenv("CUDA_PATH"), "/bin/", name, path) ||
       is_in("/usr/local/cuda", "/bin/", name, path))
     return BF_OK;
-  return bf_fail(diagnostic, BF_IO, "no %s in PATH or CUDA_HOME; %s can name it", name, variable);
+  return bf_fail(diagnostic, BF_IO, "no %s in PATH or CUDA_HOME; %s can name it", name,
+                 bf_variable_name(variable));
 }
 
 /* ---- Running ---- */

@@ -3,6 +3,7 @@
 #define BF_CLI_TOOLS_H
 
 #include "cli/cli.h"
+#include "exchange/settings.h"
 
 #include <limits.h>
 
@@ -12,7 +13,7 @@ enum { CLI_STATUS_NOT_RUN = 127 };
 /* Finds a tool that is not this program under another name: what the environment variable says, or
  * in PATH, or beside the nvcc in PATH, or in the toolkit of CUDA_HOME, CUDA_PATH or the usual
  * place. */
-int cli_tool_find(const char *name, const char *variable, char path[PATH_MAX],
+int cli_tool_find(const char *name, bf_variable variable, char path[PATH_MAX],
                   bf_diagnostic *diagnostic);
 
 /* What a tool did. */

@@ -99,7 +99,8 @@ done
 
 # The library for LD_PRELOAD.
 $cc $flags ${CFLAGS-} -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" inject/*.c src/base/*.c \
-  src/ptx/*.c src/gf2/*.c src/hash/*.c src/rewrite/*.c src/verify/*.c $zstd -ldl \
+  src/ptx/*.c src/gf2/*.c src/hash/*.c src/rewrite/*.c src/verify/*.c src/exchange/{settings,times}.c \
+  $zstd -ldl \
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete
 
 if [ -z "$nvcc" ]; then

@@ -2,10 +2,12 @@
  * and renamed, so that readers see all or nothing; and end with a digest of the rest, so that what
  * a full disk or a crash left of one is not taken for an image. A file:
  *
- *   bankfold image 2
+ *   bankfold image 3
  *   KEY LINES_BYTES TEXT_BYTES     (TEXT_BYTES -: the image is left alone)
  *   lines, text, and 32 bytes of digest */
 #include "inject.h"
+
+#include "base/rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,19 +20,16 @@ enum { PATH_BYTES = 4200, HEX_BYTES = 2 * INJECT_KEY_BYTES + 1, MOST_HEADER_BYTE
 
 /* ---- Images ---- */
 
-void inject_add_kernel(const inject_kernel *kernel, bf_text *lines) {
-  bf_text_addf(lines, "%s\t%s\t%d\n", kernel->name, kernel->hash, kernel->rounds);
-}
+static const bf_field kernel_fields[] = {
+    BF_FIELD(inject_kernel, name),
+    BF_FIELD_OR_NULL(inject_kernel, hash),
+    BF_FIELD_OR_NULL(inject_kernel, reason),
+    BF_FIELD(inject_kernel, rounds),
+};
+static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
 
-/* Takes one line, which ends before `end`, apart; false where it is none. */
-static bool split_line(char *line, char *end, inject_kernel *kernel) {
-  char *hash = memchr(line, '\t', (size_t)(end - line));
-  char *rounds = hash ? memchr(hash + 1, '\t', (size_t)(end - hash - 1)) : NULL;
-  if (!rounds || end - rounds != 2)
-    return false;
-  *kernel = (inject_kernel){line, hash + 1, rounds[1] == '1'};
-  *hash = *rounds = *end = 0;
-  return true;
+void inject_add_kernel(const inject_kernel *kernel, bf_text *lines) {
+  bf_row_write(&row_of_kernel, kernel, lines);
 }
 
 /* Makes the list of kernels from lines. */
@@ -41,28 +40,30 @@ static bool split_lines(inject_image *image, const char *lines, size_t size) {
   if (count == 0)
     return size == 0;
   size_t list_bytes = count * sizeof *image->kernel;
-  char *all = malloc(list_bytes + size);
+  char *all = malloc(list_bytes + 2 * size); /* the list, its texts, and a copy of the lines */
   if (!all)
     return false;
   image->kernel = (inject_kernel *)(void *)all;
   image->kernels = count;
-  char *at = memcpy(all + list_bytes, lines, size), *last = at + size;
+  char *texts = all + list_bytes, *at = memcpy(texts + size, lines, size), *last = at + size;
   for (unsigned i = 0; i < count; i++) {
     char *end = memchr(at, '\n', (size_t)(last - at));
-    if (!end || !split_line(at, end, &image->kernel[i]))
+    *end = 0;
+    if (bf_row_parse(&row_of_kernel, "", 0, at, texts, &image->kernel[i], NULL) != BF_OK)
       return false;
+    texts += end + 1 - at;
     at = end + 1;
   }
   return at == last;
 }
 
 inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], const char *text,
-                                  size_t text_bytes, const char *hashes, size_t hashes_bytes) {
+                                  size_t text_bytes, const char *lines, size_t lines_bytes) {
   inject_image *image = calloc(1, sizeof *image);
   if (!image)
     return NULL;
   memcpy(image->key, key, INJECT_KEY_BYTES);
-  bool done = split_lines(image, hashes, hashes_bytes);
+  bool done = split_lines(image, lines, lines_bytes);
   if (text && done && (image->text = malloc(text_bytes + 1))) {
     memcpy(image->text, text, text_bytes);
     image->text[text_bytes] = 0;
@@ -140,7 +141,7 @@ static void write_header(const unsigned char key[INJECT_KEY_BYTES], size_t lines
   print_hex(key, hex);
   if (text)
     snprintf(size, sizeof size, "%zu", text_bytes);
-  snprintf(header, MOST_HEADER_BYTES, "bankfold image 2\n%s %zu %s\n", hex, lines_bytes, size);
+  snprintf(header, MOST_HEADER_BYTES, "bankfold image 3\n%s %zu %s\n", hex, lines_bytes, size);
 }
 
 /* The image that the first size bytes of content describe; NULL: none. */
@@ -148,7 +149,7 @@ static inject_image *parse(const bf_text *content, size_t size,
                            const unsigned char key[INJECT_KEY_BYTES]) {
   char hex[HEX_BYTES], header[MOST_HEADER_BYTES];
   print_hex(key, hex);
-  int start = snprintf(header, sizeof header, "bankfold image 2\n%s ", hex);
+  int start = snprintf(header, sizeof header, "bankfold image 3\n%s ", hex);
   if (size < (size_t)start || memcmp(content->data, header, (size_t)start) != 0)
     return NULL;
   const char *at = content->data + start;

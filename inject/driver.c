@@ -33,6 +33,13 @@ int inject_remember(int result, void *handle, const inject_image *image) {
   return result;
 }
 
+int inject_remember_plain(int result, void *const *handle, const inject_image *image) {
+  static const inject_image refused = {.reason = "the driver refuses the rewritten PTX"};
+  const inject_image *why = inject_is_new(image) ? &refused : image;
+  return inject_remember(result, result == CUDA_SUCCESS ? *handle : NULL,
+                         inject_takes_times ? why : NULL);
+}
+
 bool inject_is_taken(int result) {
   if (result != CUDA_SUCCESS)
     inject_log("the driver refuses the rewritten image (error %d) and gets the program's", result);
@@ -57,42 +64,39 @@ static void end_values(bool is_good, void **values, void **copy, unsigned count)
 
 API(cuModuleLoadData, void **module, const void *code) {
   const inject_image *image = inject_image_of_memory(code);
-  if (image && inject_is_taken(REAL(cuModuleLoadData, module, image->text)))
+  if (inject_is_new(image) && inject_is_taken(REAL(cuModuleLoadData, module, image->text)))
     return inject_remember(CUDA_SUCCESS, *module, image);
-  int result = REAL(cuModuleLoadData, module, code);
-  return inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+  return inject_remember_plain(REAL(cuModuleLoadData, module, code), module, image);
 }
 
 API(cuModuleLoadDataEx, void **module, const void *code, unsigned count, int *options,
     void **values) {
   const inject_image *image = inject_image_of_memory(code);
-  void **copy = image ? copy_values(values, count) : NULL;
-  if (image && (copy || !count || !values)) {
+  void **copy = inject_is_new(image) ? copy_values(values, count) : NULL;
+  if (inject_is_new(image) && (copy || !count || !values)) {
     bool is_good =
         inject_is_taken(REAL(cuModuleLoadDataEx, module, image->text, count, options, copy));
     end_values(is_good, values, copy, count);
     if (is_good)
       return inject_remember(CUDA_SUCCESS, *module, image);
   }
-  int result = REAL(cuModuleLoadDataEx, module, code, count, options, values);
-  return inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+  return inject_remember_plain(REAL(cuModuleLoadDataEx, module, code, count, options, values),
+                               module, image);
 }
 
 /* A fat binary only; PTX goes to the function that takes it. */
 API(cuModuleLoadFatBinary, void **module, const void *code) {
   const inject_image *image = inject_image_of_memory(code);
-  if (image && inject_is_taken(REAL(cuModuleLoadData, module, image->text)))
+  if (inject_is_new(image) && inject_is_taken(REAL(cuModuleLoadData, module, image->text)))
     return inject_remember(CUDA_SUCCESS, *module, image);
-  int result = REAL(cuModuleLoadFatBinary, module, code);
-  return inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+  return inject_remember_plain(REAL(cuModuleLoadFatBinary, module, code), module, image);
 }
 
 API(cuModuleLoad, void **module, const char *path) {
   const inject_image *image = inject_image_of_file(path);
-  if (image && inject_is_taken(REAL(cuModuleLoadData, module, image->text)))
+  if (inject_is_new(image) && inject_is_taken(REAL(cuModuleLoadData, module, image->text)))
     return inject_remember(CUDA_SUCCESS, *module, image);
-  int result = REAL(cuModuleLoad, module, path);
-  return inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+  return inject_remember_plain(REAL(cuModuleLoad, module, path), module, image);
 }
 
 API(cuModuleUnload, void *module) {
@@ -119,23 +123,23 @@ static bool load_library(const inject_image *image, void **library, int *options
 API(cuLibraryLoadData, void **library, const void *code, int *options, void **values,
     unsigned count, int *library_options, void **library_values, unsigned library_count) {
   const inject_image *image = inject_image_of_memory(code);
-  if (image && load_library(image, library, options, values, count, library_options, library_values,
-                            library_count))
+  if (inject_is_new(image) && load_library(image, library, options, values, count, library_options,
+                                           library_values, library_count))
     return inject_remember(CUDA_SUCCESS, *library, image);
-  int result = REAL(cuLibraryLoadData, library, code, options, values, count, library_options,
-                    library_values, library_count);
-  return inject_remember(result, result == CUDA_SUCCESS ? *library : NULL, NULL);
+  return inject_remember_plain(REAL(cuLibraryLoadData, library, code, options, values, count,
+                                    library_options, library_values, library_count),
+                               library, image);
 }
 
 API(cuLibraryLoadFromFile, void **library, const char *path, int *options, void **values,
     unsigned count, int *library_options, void **library_values, unsigned library_count) {
   const inject_image *image = inject_image_of_file(path);
-  if (image && load_library(image, library, options, values, count, library_options, library_values,
-                            library_count))
+  if (inject_is_new(image) && load_library(image, library, options, values, count, library_options,
+                                           library_values, library_count))
     return inject_remember(CUDA_SUCCESS, *library, image);
-  int result = REAL(cuLibraryLoadFromFile, library, path, options, values, count, library_options,
-                    library_values, library_count);
-  return inject_remember(result, result == CUDA_SUCCESS ? *library : NULL, NULL);
+  return inject_remember_plain(REAL(cuLibraryLoadFromFile, library, path, options, values, count,
+                                    library_options, library_values, library_count),
+                               library, image);
 }
 
 API(cuLibraryUnload, void *library) {

@@ -25,8 +25,13 @@ void *inject_real(inject_slot at);
   (inject_real(SLOT_##name) ? ((__typeof__(&name))inject_real(SLOT_##name))(__VA_ARGS__)           \
                             : CUDA_ERROR_NOT_INITIALIZED)
 
-/* A loaded module or library comes from an image, or from none. */
+/* Whether the driver is to be given the image in place of the program's. */
+static inline bool inject_is_new(const inject_image *image) { return image && image->text; }
+/* A loaded module or library comes from a new image. */
 int inject_remember(int result, void *handle, const inject_image *image);
+/* *handle comes from what the program gave, which stands for the image, or for none that is known.
+ */
+int inject_remember_plain(int result, void *const *handle, const inject_image *image);
 /* Whether the driver took the image that it was given in place of the program's. */
 bool inject_is_taken(int result);
 

@@ -38,40 +38,40 @@ static uintptr_t copy[MOST_WORDS];          /* complete when original is set */
 
 /* ---- Functions of the table ---- */
 
-/* Loads the rewritten form of an image; false where there is none, or the driver refuses it. */
-static bool load(void **module, const void *code) {
-  const inject_image *image = module ? inject_image_of_memory(code) : NULL;
-  return image && inject_is_taken(REAL(cuModuleLoadData, module, image->text)) &&
-         inject_remember(CUDA_SUCCESS, *module, image) == CUDA_SUCCESS;
-}
-
-/* The driver's module comes from no image of ours. */
-static int forget(int result, void *const *module) {
-  return inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, NULL);
+/* Loads the rewritten form of an image; false where there is none, or the driver refuses it. *image
+ * is what is known about the code. */
+static bool load(void **module, const void *code, const inject_image **image) {
+  *image = module ? inject_image_of_memory(code) : NULL;
+  return inject_is_new(*image) && inject_is_taken(REAL(cuModuleLoadData, module, (*image)->text)) &&
+         inject_remember(CUDA_SUCCESS, *module, *image) == CUDA_SUCCESS;
 }
 
 static int load_wrapper(void **module, const void *wrapper) {
-  if (load(module, wrapper))
+  const inject_image *image;
+  if (load(module, wrapper, &image))
     return CUDA_SUCCESS;
-  return forget(((load_function *)atomic_load(&original)[LOAD])(module, wrapper), module);
+  load_function *real = (load_function *)atomic_load(&original)[LOAD];
+  return inject_remember_plain(real(module, wrapper), module, image);
 }
 
 /* What the options mean is not known; images with any are passed on. */
 static int load_with_options(void **module, const void *wrapper, void *options, void *values,
                              size_t count) {
-  if (!options && !values && load(module, wrapper))
+  const inject_image *image = NULL;
+  if (!options && !values && load(module, wrapper, &image))
     return CUDA_SUCCESS;
   load_with_options_function *real =
       (load_with_options_function *)atomic_load(&original)[LOAD_WITH_OPTIONS];
-  return forget(real(module, wrapper, options, values, count), module);
+  return inject_remember_plain(real(module, wrapper, options, values, count), module, image);
 }
 
 static int load_fatbin(const void *fatbin, void **module, void *options, void *values,
                        size_t count) {
-  if (!options && !values && load(module, fatbin))
+  const inject_image *image = NULL;
+  if (!options && !values && load(module, fatbin, &image))
     return CUDA_SUCCESS;
   load_fatbin_function *real = (load_fatbin_function *)atomic_load(&original)[LOAD_FATBIN];
-  return forget(real(fatbin, module, options, values, count), module);
+  return inject_remember_plain(real(fatbin, module, options, values, count), module, image);
 }
 
 static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

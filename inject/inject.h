@@ -27,12 +27,12 @@
 /* ---- Settings and log ---- */
 
 typedef struct inject_settings {
-  bf_hash_list *hashes; /* of BANKFOLD_HASHES, or NULL */
-  bf_hash *otherwise;   /* BANKFOLD_HASH: of kernels that hashes does not name, or NULL */
+  bf_hash_list *hashes; /* of a file, or NULL */
+  bf_hash *otherwise;   /* of kernels that hashes does not name, or NULL */
   bf_text text;         /* what both were read from */
-  const char *log;      /* BANKFOLD_LOG: a path, "stderr", or NULL */
+  const char *log;      /* a path, "stderr", or NULL */
   char cache[4096];     /* folder, or empty: none */
-  bool copies_table;    /* BANKFOLD_OLD_RUNTIME=1: see export_table.c */
+  bool copies_table;    /* for old runtimes: see export_table.c */
 } inject_settings;
 
 /* Read at the first call. NULL: no kernel has a hash, so that nothing is to be done. */
@@ -51,17 +51,19 @@ bool inject_replaces(const char *name);
 
 /* ---- Rewriting ---- */
 
-/* A kernel that was rewritten. */
+/* A kernel that a hash is named for. */
 typedef struct inject_kernel {
-  const char *name, *hash;
-  bool rounds; /* it has dynamic shared memory, of which launches must have whole rows */
+  const char *name;
+  const char *hash;   /* that it was rewritten with; NULL: it was not */
+  const char *reason; /* why not, or NULL */
+  bool rounds;        /* it has dynamic shared memory, of which launches must have whole rows */
 } inject_kernel;
 
 /* PTX after rewriting. */
 typedef struct inject_rewritten {
   bool is_changed;
   bf_text text;     /* the new PTX, where changed */
-  bf_text hashes;   /* of the rewritten kernels: lines as inject_add_kernel writes them */
+  bf_text lines;    /* about kernels, as inject_add_kernel writes them */
   unsigned kernels; /* in the module */
   unsigned hashed;  /* of them, rewritten */
   bf_text remarks;  /* about each kernel, for the log: lines */
@@ -110,18 +112,20 @@ uint64_t inject_image_bytes(const void *image, uint64_t most, const void **bytes
 typedef struct inject_image {
   struct inject_image *next;
   unsigned char key[INJECT_KEY_BYTES];
-  char *text; /* PTX; NULL: the image is left alone */
+  char *text;         /* PTX; NULL: the image is left alone */
+  const char *reason; /* why all of it is; NULL: kernels say why */
   unsigned kernels;
-  inject_kernel *kernel; /* that were rewritten; all in one allocation */
+  inject_kernel *kernel; /* all in one allocation */
 } inject_image;
 
-/* The replacement of an image in memory, or of a file; NULL: none. */
+/* The replacement of an image in memory, or of a file; NULL: none. Where times are taken, also what
+ * is known about an image that is left alone, without text. */
 const inject_image *inject_image_of_memory(const void *image);
 const inject_image *inject_image_of_file(const char *path);
 /* The same for what is linked with other code: PTX has size bytes at most. */
 const inject_image *inject_input_of_memory(const void *image, size_t size);
 const inject_image *inject_input_of_file(const char *path);
-/* What was done to a kernel; NULL: nothing. */
+/* What is known about a kernel; NULL: nothing. */
 const inject_kernel *inject_image_kernel(const inject_image *image, const char *name);
 /* Whether launches of the kernel (NULL: of any) must have whole rows of dynamic shared memory. */
 bool inject_image_rounds(const inject_image *image, const char *kernel);
@@ -132,10 +136,10 @@ bool inject_image_rounds(const inject_image *image, const char *kernel);
 inject_image *inject_cache_read(const inject_settings *settings,
                                 const unsigned char key[INJECT_KEY_BYTES]);
 void inject_cache_write(const inject_settings *settings, const inject_image *image);
-/* An image from its parts: text NULL: left alone; hashes as in inject_rewritten. NULL: no memory,
- * or no such lines. */
+/* An image from its parts: text NULL: left alone; lines as in inject_rewritten. NULL: no memory, or
+ * no such lines. */
 inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], const char *text,
-                                  size_t text_bytes, const char *hashes, size_t hashes_bytes);
+                                  size_t text_bytes, const char *lines, size_t lines_bytes);
 void inject_image_free(inject_image *image);
 /* Writes a file under another name and renames it; false where that fails, as errno says. */
 bool inject_write_file(const char *path, const bf_text *content);
@@ -160,8 +164,10 @@ int inject_handle_added(const void *handle);
 
 /* ---- Times of launches ---- */
 
-/* BANKFOLD_TIMES is set. Read when the library is loaded. */
+/* Times are taken: a file is named for them when the library is loaded. */
 extern bool inject_takes_times;
+/* Names the file; NULL: none. */
+void inject_times_start(const char *file);
 
 /* A launch while it is timed. */
 typedef struct inject_launch {

@@ -19,8 +19,9 @@ static size_t text_size(const inject_image *image) { return strlen(image->text) 
   API(call, void *state, int type, void *data, size_t size, const char *name, unsigned count,      \
       int *options, void **values) {                                                               \
     const inject_image *image = can_hold_ptx(type) ? inject_input_of_memory(data, size) : NULL;    \
-    if (image && inject_is_taken(REAL(call, state, CU_JIT_INPUT_PTX, image->text,                  \
-                                      text_size(image), name, count, options, values)))            \
+    if (inject_is_new(image) &&                                                                    \
+        inject_is_taken(REAL(call, state, CU_JIT_INPUT_PTX, image->text, text_size(image), name,   \
+                             count, options, values)))                                             \
       return CUDA_SUCCESS;                                                                         \
     return REAL(call, state, type, data, size, name, count, options, values);                      \
   }
@@ -31,8 +32,9 @@ LINK_ADD_DATA(cuLinkAddData_v2)
   API(call, void *state, int type, const char *path, unsigned count, int *options,                 \
       void **values) {                                                                             \
     const inject_image *image = can_hold_ptx(type) ? inject_input_of_file(path) : NULL;            \
-    if (image && inject_is_taken(REAL(add_data, state, CU_JIT_INPUT_PTX, image->text,              \
-                                      text_size(image), path, count, options, values)))            \
+    if (inject_is_new(image) &&                                                                    \
+        inject_is_taken(REAL(add_data, state, CU_JIT_INPUT_PTX, image->text, text_size(image),     \
+                             path, count, options, values)))                                       \
       return CUDA_SUCCESS;                                                                         \
     return REAL(call, state, type, path, count, options, values);                                  \
   }

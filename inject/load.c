@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static inject_image *images; /* all that were made, under the lock */
+static inject_image *images;   /* all that were made, under the lock */
+static inject_image *refusals; /* one for each reason why images are left alone, under the lock */
+static const char not_readable[] = "it is no fat binary or PTX that can be read";
 
 /* ---- What the driver can do ---- */
 
@@ -79,7 +81,7 @@ static void compute_key(const inject_settings *settings, const inject_source *so
   const bf_image *image = source->image;
   char header[256];
   inject_digest digest;
-  snprintf(header, sizeof header, "bankfold %s inject 2 %s\n%zu %d %llu %llu\n", bf_version(),
+  snprintf(header, sizeof header, "bankfold %s inject 3 %s\n%zu %d %llu %llu\n", bf_version(),
            source->is_linked ? "linked" : "whole", settings->text.size, (int)image->packing,
            (unsigned long long)image->stored_bytes, (unsigned long long)image->bytes);
   inject_digest_start(&digest);
@@ -111,6 +113,35 @@ static inject_image *keep(inject_image *image) {
   return known ? known : image;
 }
 
+/* ---- Images that are left alone ---- */
+
+/* What stands for images that are left alone for that reason; NULL where memory is exhausted. */
+static inject_image *make_refusal(const char *reason) {
+  inject_image *made = calloc(1, sizeof *made);
+  if (made && !(made->reason = strdup(reason))) {
+    free(made);
+    made = NULL;
+  }
+  return made;
+}
+
+/* Says why an image, which the log calls `what`, is left alone. What stands for such, where times
+ * are taken, which say so too. */
+static const inject_image *refuse(const char *what, const char *reason) {
+  inject_log("%s is left alone: %s", what, reason);
+  if (!inject_takes_times)
+    return NULL;
+  inject_lock();
+  inject_image **at = &refusals;
+  while (*at && strcmp((*at)->reason, reason) != 0)
+    at = &(*at)->next;
+  if (!*at)
+    *at = make_refusal(reason);
+  const inject_image *found = *at;
+  inject_unlock();
+  return found;
+}
+
 /* ---- New images ---- */
 
 /* Logs lines. */
@@ -137,12 +168,12 @@ static inject_image *make(const inject_settings *settings, const inject_source *
     inject_log("%s: %u of %u kernels rewritten", name, new.hashed, new.kernels);
     log_lines(&new.remarks);
     image = inject_image_create(key, new.is_changed ? new.text.data : NULL, new.text.size,
-                                new.hashes.data, new.hashes.size);
+                                new.lines.data, new.lines.size);
     if (!image)
       bf_no_memory(diagnostic);
   }
   bf_text_free(&new.text);
-  bf_text_free(&new.hashes);
+  bf_text_free(&new.lines);
   bf_text_free(&new.remarks);
   bf_text_free(&ptx);
   return image;
@@ -176,19 +207,17 @@ static const inject_image *replace(const inject_settings *settings, const void *
   bf_diagnostic diagnostic = {.caret = -1};
   inject_devices devices;
   inject_source source;
-  if (!ask_driver(&devices)) {
-    inject_log("%s is left alone: the driver names no device", what);
-    return NULL;
-  }
-  inject_image *image = NULL;
+  if (!ask_driver(&devices))
+    return refuse(what, "the driver names no device");
+  const inject_image *image = NULL;
   if (inject_source_open(bytes, size, &devices, &source, &diagnostic) == BF_OK) {
     source.is_linked = is_linked;
     image = find_or_make(settings, &source, &diagnostic);
     inject_source_close(&source);
   }
   if (!image)
-    inject_log("%s is left alone: %s", what, diagnostic.message);
-  return image && image->text ? image : NULL;
+    return refuse(what, diagnostic.message);
+  return image->text || inject_takes_times ? image : NULL;
 }
 
 /* The replacement of an image in memory, of which PTX has no more than `most` bytes. */
@@ -199,10 +228,8 @@ static const inject_image *image_of_memory(const void *address, uint64_t most, b
   const void *bytes;
   if (settings) {
     uint64_t size = inject_image_bytes(address, most, &bytes);
-    if (size)
-      image = replace(settings, bytes, size, is_linked, "an image");
-    else
-      inject_log("an image is left alone: it is no fat binary or PTX that can be read");
+    image = size ? replace(settings, bytes, size, is_linked, "an image")
+                 : refuse("an image", not_readable);
   }
   errno = kept;
   return image;
@@ -250,7 +277,7 @@ static const inject_image *image_of_file(const char *path, bool is_linked) {
   if (bytes && is_loadable(bytes, size))
     image = replace(settings, bytes, size, is_linked, path);
   else if (settings)
-    inject_log("%s is left alone: it is no fat binary or PTX that can be read", path ? path : "-");
+    image = refuse(path ? path : "-", not_readable);
   free(bytes);
   errno = kept;
   return image;
@@ -270,6 +297,8 @@ const inject_kernel *inject_image_kernel(const inject_image *image, const char *
 bool inject_image_rounds(const inject_image *image, const char *kernel) {
   const inject_kernel *found = kernel ? inject_image_kernel(image, kernel) : NULL;
   bool any = false;
+  if (!image->text)
+    return false;
   for (unsigned i = 0; i < image->kernels && !kernel; i++)
     any |= image->kernel[i].rounds;
   return found ? found->rounds : any;

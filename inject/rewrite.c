@@ -4,13 +4,20 @@
 
 #include "rewrite/listed.h"
 
-/* Adds what is to be known about one kernel. */
+/* Adds what is to be known about one kernel: nothing where it has no hash. */
 static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritten) {
+  bf_text reason = {0};
   rewritten->hashed += kernel->is_rewritten;
-  if (kernel->is_rewritten) {
-    inject_kernel done = {kernel->name, kernel->hash, kernel->has_dynamic_shared};
-    inject_add_kernel(&done, &rewritten->hashes);
-  }
+  if (!kernel->is_rewritten)
+    bf_listed_reason(kernel, &reason);
+  if (kernel->is_rewritten)
+    inject_add_kernel(
+        &(inject_kernel){kernel->name, kernel->hash, NULL, kernel->has_dynamic_shared},
+        &rewritten->lines);
+  else if (reason.size)
+    inject_add_kernel(&(inject_kernel){kernel->name, NULL, reason.data, false}, &rewritten->lines);
+  rewritten->lines.failed |= reason.failed;
+  bf_text_free(&reason);
   bf_listed_remark(kernel, &rewritten->remarks);
   bf_text_puts(&rewritten->remarks, "\n");
 }
@@ -40,7 +47,7 @@ static int process(const inject_settings *settings, const bf_ptx_module *module,
   rewritten->is_changed = result.is_changed;
   if (result.is_changed)
     bf_text_add(&rewritten->text, result.text.data, result.text.size);
-  if (rewritten->text.failed || rewritten->hashes.failed)
+  if (rewritten->text.failed || rewritten->lines.failed)
     error = bf_no_memory(diagnostic);
   bf_rewrite_free(&result);
   return error;

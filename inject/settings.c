@@ -1,6 +1,7 @@
 /* The environment, read once, and the log. */
 #include "inject.h"
 
+#include "exchange/settings.h"
 #include "rewrite/listed.h"
 
 #include <errno.h>
@@ -24,51 +25,54 @@ void inject_log(const char *format, ...) {
 
 /* ---- Settings ---- */
 
-/* A variable that is set and not empty, or NULL. */
-static const char *variable(const char *name) {
-  const char *value = getenv(name);
-  return value && *value ? value : NULL;
-}
-
-/* Says at once that the library is there, as it may not be: other tools set LD_PRELOAD too. */
+/* Says at once that the library is there, as it may not be: other tools set LD_PRELOAD too.
+ * Launches may come before anything is rewritten: whether they are timed must be known. */
 __attribute__((constructor)) static void open_log(void) {
   char program[4096];
   int kept = errno;
-  const char *log = variable("BANKFOLD_LOG");
-  settings.log = log ? strdup(log) : NULL;
-  ssize_t length = log ? readlink("/proc/self/exe", program, sizeof program - 1) : -1;
+  bf_rewriting_settings own;
+  if (bf_rewriting_settings_get(&own, NULL) == BF_OK) {
+    settings.log = own.log ? strdup(own.log) : NULL;
+    inject_times_start(own.times);
+  }
+  bf_rewriting_settings_free(&own);
+  ssize_t length = settings.log ? readlink("/proc/self/exe", program, sizeof program - 1) : -1;
   if (length > 0)
     inject_log("loaded into %.*s", (int)length, program);
   errno = kept;
 }
 
-/* Reads the hashes of BANKFOLD_HASHES and BANKFOLD_HASH. */
-static int read_hashes(bf_diagnostic *diagnostic) {
-  const char *path = variable("BANKFOLD_HASHES"), *hash = variable("BANKFOLD_HASH");
-  if (path) {
-    BF_TRY(bf_hash_list_read(path, bf_listed_geometry, &settings.hashes, diagnostic));
+/* Reads the file of hashes and the hash of all other kernels. */
+static int read_hashes(const bf_rewriting_settings *own, bf_diagnostic *diagnostic) {
+  if (own->hashes) {
+    BF_TRY(bf_hash_list_read(own->hashes, bf_listed_geometry, &settings.hashes, diagnostic));
     /* The whole file is part of every key. */
-    BF_TRY(bf_read_file(path, SIZE_MAX, &settings.text, diagnostic));
+    BF_TRY(bf_read_file(own->hashes, SIZE_MAX, &settings.text, diagnostic));
   }
-  if (hash) {
-    BF_TRY(bf_hash_parse(hash, &bf_listed_geometry, &settings.otherwise, diagnostic));
-    bf_text_addf(&settings.text, "\n* %s\n", hash);
+  if (own->hash) {
+    BF_TRY(bf_hash_parse(own->hash, &bf_listed_geometry, &settings.otherwise, diagnostic));
+    bf_text_addf(&settings.text, "\n* %s\n", own->hash);
   }
-  has_hashes = (path || hash) && !settings.text.failed;
+  has_hashes = (own->hashes || own->hash) && !settings.text.failed;
   return BF_OK;
 }
 
-/* Where the cache is: BANKFOLD_CACHE, or in the user's folder for caches. */
-static void find_cache(void) {
-  const char *own = variable("BANKFOLD_CACHE"), *caches = variable("XDG_CACHE_HOME");
-  const char *home = variable("HOME");
+/* A variable of others that is an absolute path, or NULL. */
+static const char *folder_of(const char *name) {
+  const char *value = getenv(name);
+  return value && *value == '/' ? value : NULL;
+}
+
+/* Where the cache is: as settings say, or in the user's folder for caches. */
+static void find_cache(const char *own) {
+  const char *caches = folder_of("XDG_CACHE_HOME"), *home = folder_of("HOME");
   size_t size = sizeof settings.cache;
   int length = 0;
   if (own && *own == '/')
     length = snprintf(settings.cache, size, "%s", own);
-  else if (!own && caches && *caches == '/')
+  else if (!own && caches)
     length = snprintf(settings.cache, size, "%s/bankfold", caches);
-  else if (!own && home && *home == '/')
+  else if (!own && home)
     length = snprintf(settings.cache, size, "%s/.cache/bankfold", home);
   if (length >= (int)size)
     settings.cache[0] = 0;
@@ -76,15 +80,20 @@ static void find_cache(void) {
 
 static void read_settings(void) {
   bf_diagnostic diagnostic = {.caret = -1};
-  const char *old_runtime = variable("BANKFOLD_OLD_RUNTIME");
-  settings.copies_table = old_runtime && strcmp(old_runtime, "1") == 0;
-  find_cache();
-  if (read_hashes(&diagnostic) != BF_OK) {
+  bf_rewriting_settings own;
+  int error = bf_rewriting_settings_get(&own, &diagnostic);
+  settings.copies_table = own.old_runtime;
+  find_cache(own.cache);
+  if (!error)
+    error = read_hashes(&own, &diagnostic);
+  bf_rewriting_settings_free(&own);
+  if (error) {
     has_hashes = false;
     inject_log("nothing is rewritten: %s%s%s", diagnostic.file, *diagnostic.file ? ": " : "",
                diagnostic.message);
   } else if (!has_hashes) {
-    inject_log("nothing is rewritten: neither BANKFOLD_HASHES nor BANKFOLD_HASH is set");
+    inject_log("nothing is rewritten: neither %s nor %s is set",
+               bf_variable_name(BF_VARIABLE_HASHES), bf_variable_name(BF_VARIABLE_HASH));
   }
 }
 

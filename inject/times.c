@@ -1,16 +1,12 @@
-/* How long launches take on the GPU, for bankfold tune. With BANKFOLD_TIMES=FILE every launch
- * stands between two events of its stream, and is waited for; so launches run one after another,
- * which is good for measuring them and for nothing else. "%p" in FILE becomes the number of the
- * process. The file is written anew after ever more launches, and when the process ends; its lines,
- * with tabs between the fields, are
- *
- *   KERNEL HASH BLOCKS THREADS LAUNCHES TOTAL_NS MEDIAN_NS LEAST_NS
- *
- * with "none" for a kernel that was not rewritten, and one line for each size of its grid and of
- * its blocks. A first launch is slower than others: where there are more than two, median and least
- * are those of the rest. */
+/* How long launches take on the GPU, for bankfold tune. Where the environment names a file, every
+ * launch stands between two events of its stream, and is waited for; so launches run one after
+ * another, which is good for measuring them and for nothing else. "%p" in the name of the file
+ * becomes the number of the process. The file (exchange/times.h) is written anew after ever more
+ * launches, and when the process ends. A first launch is slower than others: where there are more
+ * than two, median and least are those of the rest. */
 #include "inject.h"
 
+#include "exchange/times.h"
 #include "lock.h"
 
 #include <errno.h>
@@ -25,11 +21,10 @@ enum { MOST_ROWS = 4096, MOST_KEPT = 1 << 16, WRITE_EVERY = 1024 };
 bool inject_takes_times;
 static char file_name[4096];
 
-__attribute__((constructor)) static void read_variable(void) {
-  const char *name = getenv("BANKFOLD_TIMES");
-  inject_takes_times = name && *name && strlen(name) < sizeof file_name;
+void inject_times_start(const char *file) {
+  inject_takes_times = file && strlen(file) < sizeof file_name;
   if (inject_takes_times)
-    memcpy(file_name, name, strlen(name) + 1);
+    memcpy(file_name, file, strlen(file) + 1);
 }
 
 /* ---- Names of handles ---- */
@@ -90,9 +85,8 @@ void inject_times_copy(const void *handle, const void *from) {
 
 /* The launches of a kernel with one hash and one size. */
 typedef struct row {
-  char *kernel, *hash;
-  uint64_t blocks, threads, launches, total_ns;
-  uint64_t *kept_ns; /* of the first launches, in their order */
+  bf_times_row times; /* without median and least; texts are its own */
+  uint64_t *kept_ns;  /* of the first launches, in their order */
   unsigned kept, capacity;
 } row;
 
@@ -101,31 +95,52 @@ static unsigned row_count;
 static uint64_t launches, next_write = 1;
 static pid_t owner; /* whose launches the rows are */
 
+static void free_row(row *own) {
+  free((char *)(uintptr_t)own->times.kernel);
+  free((char *)(uintptr_t)own->times.hash);
+  free((char *)(uintptr_t)own->times.reason);
+  free(own->kept_ns);
+}
+
 /* Forgets all rows: a child is born with those of its parent. */
 static void clear_rows(void) {
-  for (unsigned i = 0; i < row_count; i++) {
-    free(rows[i].kernel);
-    free(rows[i].hash);
-    free(rows[i].kept_ns);
-  }
+  for (unsigned i = 0; i < row_count; i++)
+    free_row(&rows[i]);
   row_count = 0;
   launches = 0;
   next_write = 1;
   owner = getpid();
 }
 
-/* The row of a launch, or a new one; NULL: there is no room. */
-static row *find_row(const inject_launch *launch, const char *kernel, const char *hash) {
-  for (unsigned i = 0; i < row_count; i++)
-    if (rows[i].blocks == launch->blocks && rows[i].threads == launch->threads &&
-        strcmp(rows[i].kernel, kernel) == 0 && strcmp(rows[i].hash, hash) == 0)
+/* Whether two texts are equal; either may be NULL. */
+static bool is_same(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+/* A copy of text, which may be NULL; *is_whole becomes false where memory is exhausted. */
+static const char *copy_text(const char *text, bool *is_whole) {
+  const char *copy = text ? strdup(text) : NULL;
+  *is_whole &= copy || !text;
+  return copy;
+}
+
+/* The row of launches like these, or a new one; NULL: there is no room. */
+static row *find_row(const bf_times_row *like) {
+  for (unsigned i = 0; i < row_count; i++) {
+    const bf_times_row *known = &rows[i].times;
+    if (known->blocks == like->blocks && known->threads == like->threads &&
+        strcmp(known->kernel, like->kernel) == 0 && is_same(known->hash, like->hash) &&
+        is_same(known->reason, like->reason))
       return &rows[i];
-  if (row_count == MOST_ROWS)
+  }
+  bool is_whole = row_count < MOST_ROWS;
+  if (!is_whole)
     return NULL;
-  row made = {strdup(kernel), strdup(hash), launch->blocks, launch->threads, 0, 0, NULL, 0, 0};
-  if (!made.kernel || !made.hash) {
-    free(made.kernel);
-    free(made.hash);
+  row made = {.times = {.kernel = copy_text(like->kernel, &is_whole),
+                        .hash = copy_text(like->hash, &is_whole),
+                        .reason = copy_text(like->reason, &is_whole),
+                        .blocks = like->blocks,
+                        .threads = like->threads}};
+  if (!is_whole) {
+    free_row(&made);
     return NULL;
   }
   rows[row_count] = made;
@@ -134,8 +149,8 @@ static row *find_row(const inject_launch *launch, const char *kernel, const char
 
 /* Adds a launch to a row; where memory is short, its time counts in the total only. */
 static void add_time(row *to, uint64_t ns) {
-  to->launches++;
-  to->total_ns += ns;
+  to->times.launches++;
+  to->times.total_ns += ns;
   if (to->kept == to->capacity && to->capacity < MOST_KEPT) {
     unsigned capacity = to->capacity ? 2 * to->capacity : 16;
     uint64_t *grown = realloc(to->kept_ns, capacity * sizeof *grown);
@@ -155,7 +170,7 @@ static int compare_ns(const void *a, const void *b) {
   return first < second ? -1 : first > second;
 }
 
-/* The line of a row; false where memory is exhausted. */
+/* Writes a row; false where memory is exhausted. */
 static bool write_row(const row *from, bf_text *text) {
   unsigned skipped = from->kept > 2, count = from->kept - skipped;
   uint64_t *sorted = malloc((count + 1) * sizeof *sorted);
@@ -165,11 +180,10 @@ static bool write_row(const row *from, bf_text *text) {
   }
   memcpy(sorted, from->kept_ns + skipped, count * sizeof *sorted);
   qsort(sorted, count, sizeof *sorted, compare_ns);
-  bf_text_addf(text, "%s\t%s\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n", from->kernel, from->hash,
-               (unsigned long long)from->blocks, (unsigned long long)from->threads,
-               (unsigned long long)from->launches, (unsigned long long)from->total_ns,
-               (unsigned long long)(sorted[(count - 1) / 2] + sorted[count / 2]) / 2,
-               (unsigned long long)sorted[0]);
+  bf_times_row times = from->times;
+  times.median_ns = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+  times.least_ns = sorted[0];
+  bf_times_write(&times, text);
   free(sorted);
   return true;
 }
@@ -188,10 +202,10 @@ static void write_times(void) {
   bf_text text = {0}, path = {0};
   bool is_whole = true;
   find_path(&path);
-  bf_text_puts(&text,
-               "# kernel, hash, blocks, threads, launches, ns in all, median ns, least ns\n");
+  bf_times_begin(&text);
   for (unsigned i = 0; i < row_count; i++)
     is_whole &= write_row(&rows[i], &text);
+  bf_times_end(&text);
   if (text.failed || path.failed || !is_whole)
     inject_log("the times of launches are not written: out of memory");
   else if (!inject_write_file(path.data, &text))
@@ -212,13 +226,13 @@ __attribute__((destructor)) static void write_last(void) {
   inject_unlock();
 }
 
-/* Keeps the time of a launch. */
-static void keep(const inject_launch *launch, const char *kernel, const char *hash, uint64_t ns) {
+/* Keeps the time of a launch like these. */
+static void keep(const bf_times_row *like, uint64_t ns) {
   int kept = errno;
   inject_lock();
   if (owner != getpid())
     clear_rows();
-  row *to = find_row(launch, kernel, hash);
+  row *to = find_row(like);
   if (to)
     add_time(to, ns);
   if (++launches >= next_write)
@@ -307,9 +321,31 @@ static bool measure(const inject_launch *launch, uint64_t *ns) {
   return true;
 }
 
+/* Why the kernel of a function was not rewritten; NULL: it has no hash. */
+static const char *reason_of(const inject_image *image, const inject_kernel *known) {
+  if (known && known->reason)
+    return known->reason;
+  if (image)
+    return image->reason;
+  return inject_settings_get() ? "it was not seen how its code was loaded" : NULL;
+}
+
+/* Keeps the time of a launch of a kernel. */
+static void attribute_to(const inject_launch *launch, const char *kernel, uint64_t ns) {
+  bool unused;
+  const inject_image *image = inject_handle_image(launch->function, &unused);
+  const inject_kernel *known = image ? inject_image_kernel(image, kernel) : NULL;
+  bf_times_row like = {.kernel = kernel,
+                       .hash = known && image->text ? known->hash : NULL,
+                       .blocks = launch->blocks,
+                       .threads = launch->threads};
+  if (!like.hash)
+    like.reason = reason_of(image, known);
+  keep(&like, ns);
+}
+
 /* Finds out what was launched, and keeps its time. */
 static void attribute(const inject_launch *launch, uint64_t ns) {
-  bool unused;
   const char *asked;
   inject_lock();
   const named *found = *find_named(launch->function);
@@ -319,11 +355,8 @@ static void attribute(const inject_launch *launch, uint64_t ns) {
   if (!is_named && driver.name &&
       driver.name(&asked, (void *)(uintptr_t)launch->function) == CUDA_SUCCESS)
     kernel = strdup(asked);
-  if (!kernel)
-    return;
-  const inject_image *image = inject_handle_image(launch->function, &unused);
-  const inject_kernel *rewritten = image ? inject_image_kernel(image, kernel) : NULL;
-  keep(launch, kernel, rewritten ? rewritten->hash : "none", ns);
+  if (kernel)
+    attribute_to(launch, kernel, ns);
   free(kernel);
 }
 

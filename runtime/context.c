@@ -99,71 +99,19 @@ int rt_refuse(const char *name) {
 /* Different accesses that are kept of all kernels together; each takes some hundred bytes. */
 enum { MOST_ACCESSES = 1 << 18 };
 
-/* Whether the list in text, separated by commas, has word. */
-static bool lists(const char *text, const char *word) {
-  size_t length = strlen(word);
-  while (text && *text) {
-    size_t part = strcspn(text, ",");
-    if (part == length && strncmp(text, word, length) == 0)
-      return true;
-    text += part + (text[part] == ',');
-  }
-  return false;
-}
-
-/* Environment variable name, or NULL where it is empty or not there. */
-static const char *variable(const char *name) {
-  const char *value = getenv(name);
-  return value && *value ? value : NULL;
-}
-
-/* Reads what the environment says (docs/runtime.md). */
-static void read_settings(rt_settings *settings) {
-  const char *check = variable("BANKFOLD_CHECK"), *workers = variable("BANKFOLD_WORKERS");
-  const char *most_cycles = variable("BANKFOLD_MAX_CYCLES");
-  uint64_t number = 0;
-  if (workers && bf_parse_number(&workers, &number) && number <= 1024)
-    settings->workers = (unsigned)number;
-  if (most_cycles)
-    bf_parse_number(&most_cycles, &settings->most_cycles);
-  settings->machine = variable("BANKFOLD_MACHINE");
-  settings->gpu = variable("BANKFOLD_GPU");
-  settings->set = variable("BANKFOLD_SET");
-  settings->hash = variable("BANKFOLD_HASH");
-  settings->hash_file = variable("BANKFOLD_HASH_FILE");
-  settings->lock_hash = variable("BANKFOLD_LOCK_HASH");
-  settings->record = variable("BANKFOLD_RECORD");
-  settings->trace = variable("BANKFOLD_TRACE");
-  settings->rewrite = variable("BANKFOLD_REWRITE");
-  settings->accesses = variable("BANKFOLD_ACCESSES");
-  settings->check_uninitialised = lists(check, "uninitialised");
-  settings->check_races = lists(check, "races");
-  settings->quiet = variable("BANKFOLD_QUIET") != NULL;
-  settings->as_written = variable("BANKFOLD_AS_WRITTEN") != NULL;
-}
-
-/* "banks,word bytes,lanes,address bits"; 0 leaves the machine's own. */
-static bf_overrides read_overrides(const char *text) {
-  uint64_t value[4] = {0};
-  for (size_t i = 0; text && i < 4 && bf_parse_number(&text, &value[i]); i++)
-    text += *text == ',';
-  return (bf_overrides){(unsigned)value[0], (unsigned)value[1], (unsigned)value[2],
-                        (unsigned)value[3]};
-}
-
 /* Loads the machine of emulated launches, and the device that stands for it. */
 static int load_machine(rt_context *context, bf_diagnostic *diagnostic) {
   const char *name = context->settings.machine ? context->settings.machine : "hopper";
-  bf_overrides overrides = read_overrides(variable("BANKFOLD_OVERRIDES"));
   bf_machine *machine;
-  BF_TRY(bf_machine_load(name, &overrides, &machine, diagnostic));
+  BF_TRY(bf_machine_load(name, &context->settings.overrides, &machine, diagnostic));
   context->machine = machine;
   context->device = rt_device_of(bf_machine_name(machine));
   return BF_OK;
 }
 
-/* Loads the machine or GPU and the hashes and starts the emulator. */
+/* Reads the settings, loads the machine or GPU and the hashes and starts the emulator. */
 static int start(rt_context *context, bf_diagnostic *diagnostic) {
+  BF_TRY(bf_run_settings_get(&context->settings, diagnostic));
   BF_TRY(context->settings.gpu ? rt_load_gpu(context, diagnostic)
                                : load_machine(context, diagnostic));
   if (bf_machine_lanes(context->machine) != BF_EMU_LANES)
@@ -183,7 +131,6 @@ int rt_set_up(rt_context *context) {
     return context->set_up_error;
   context->is_set_up = true;
   context->process = (long)getpid();
-  read_settings(&context->settings);
   context->accesses_left = MOST_ACCESSES;
   context->device = rt_device_of("hopper");
   bf_diagnostic diagnostic = {.caret = -1};

@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "emu/emu.h"
+#include "exchange/settings.h"
 #include "map.h"
 #include "sim/ledger.h"
 #include "tune/judge.h"
@@ -36,16 +37,6 @@ typedef struct rt_device {
   int registers, threads_per_multiprocessor, blocks_per_multiprocessor, threads_per_block;
   int single_to_double;
 } rt_device;
-
-/* What the environment says (docs/runtime.md). */
-typedef struct rt_settings {
-  const char *machine, *gpu, *set, *hash, *hash_file, *lock_hash, *record, *trace, *accesses,
-      *rewrite;
-  uint64_t most_cycles; /* of a simulated launch; 0: no limit */
-  unsigned workers;
-  bool check_uninitialised, check_races, quiet;
-  bool as_written; /* accesses as the PTX has them, not as ptxas merges them */
-} rt_settings;
 
 /* A fat binary that the program registered. */
 typedef struct rt_module {
@@ -120,8 +111,8 @@ typedef struct rt_context {
   pthread_mutex_t lock;
   bool is_set_up;
   int set_up_error;
-  long process; /* that set it up; a forked one has nothing of its own to record */
-  rt_settings settings;
+  long process;             /* that set it up; a forked one has nothing of its own to record */
+  bf_run_settings settings; /* what the environment says (docs/runtime.md) */
   const rt_device *device;
   const bf_machine *machine;
   bf_sim_gpu *gpu;      /* launches are simulated on it; NULL: emulated */

@@ -1,19 +1,8 @@
 /* What bankfold exec wants to know: a conflict profile per kernel, written at the end of the
- * process to a file of the folder BANKFOLD_RECORD, and with BANKFOLD_TRACE the accesses themselves.
- *
- * The record is text, fields separated by tabs:
- *   kernel NAME HASH LOCK-HASH LAUNCHES WARP-INSTRUCTIONS THREAD-INSTRUCTIONS SECONDS CYCLES
- *     SIMULATED-SECONDS WORK-CYCLES
- *   site PTX-LINE SOURCE-LINE EXECUTIONS WAVEFRONTS IDEAL CONFLICTS WAITED WORST ESTIMATED FILE
- *   access LINE-OF-A-TRACE
- * A kernel stands there once for each hash that it was launched with, followed by its sites, and a
- * site by the worst access it made. WAITED counts cycles of a simulator; FILE is empty where the
- * source is not known. cli/record.c reads it. */
+ * process (exchange/record.h), and the accesses themselves as a trace. */
 #include "context.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "exchange/record.h"
 
 /* ---- Profile and trace ---- */
 
@@ -62,8 +51,9 @@ static void close_trace(rt_context *context) {
 static bf_profile *profile_of(rt_context *context, const rt_function *function, rt_tally *tally) {
   bf_diagnostic diagnostic;
   if (!context->gpu && !tally->profile &&
-      bf_profile_create(context->machine, tally->hash, function->kernel, context->settings.workers,
-                        &tally->profile, &diagnostic) != BF_OK) {
+      bf_profile_create(context->machine, tally->hash, function->kernel,
+                        (unsigned)context->settings.workers, &tally->profile,
+                        &diagnostic) != BF_OK) {
     rt_say(context, "no profile of kernel %s: %s", function->name, diagnostic.message);
     tally->profile = NULL;
   }
@@ -72,7 +62,7 @@ static bf_profile *profile_of(rt_context *context, const rt_function *function, 
 
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,
                                   rt_observers *all) {
-  const rt_settings *settings = &context->settings;
+  const bf_run_settings *settings = &context->settings;
   bf_diagnostic diagnostic;
   *all = (rt_observers){0};
   bf_profile *profile = settings->record ? profile_of(context, function, tally) : NULL;
@@ -95,71 +85,69 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
 
 /* ---- Record ---- */
 
-/* What a site has cost, and the fewest wavefronts it could take. */
-static bf_sim_site cost_of(const rt_tally *tally, unsigned index, uint64_t *ideal) {
-  if (tally->site) {
-    *ideal = tally->site[index].wavefronts - tally->site[index].conflicts;
-    return tally->site[index];
-  }
-  bf_profile_row row = bf_profile_get(tally->profile, index);
-  *ideal = row.ideal;
-  return (bf_sim_site){.executions = row.executions,
-                       .wavefronts = row.wavefronts,
-                       .conflicts = row.conflicts,
-                       .worst = row.worst,
-                       .estimated = row.estimated,
-                       .worst_access = row.worst_access};
+/* What a site of simulated launches has cost. */
+static bf_costs_line line_of_site(const bf_emu_site *site, const bf_sim_site *cost) {
+  bf_costs_line line = bf_costs_line_of(site);
+  line.accesses = cost->executions;
+  line.wavefronts = cost->wavefronts;
+  line.ideal = cost->wavefronts - cost->conflicts;
+  line.conflicts = cost->conflicts;
+  line.worst = cost->worst;
+  line.waited_cycles = cost->waited_cycles;
+  line.estimated = cost->estimated;
+  line.has_access = cost->worst > 0;
+  line.access = cost->worst_access;
+  line.access.count = 1;
+  return line;
 }
 
-/* The lines of a site that was executed. */
-static void write_site(const rt_function *function, const rt_tally *tally, unsigned index,
-                       bf_text *text) {
-  uint64_t ideal;
-  bf_sim_site cost = cost_of(tally, index, &ideal);
+/* What a site has cost, in launches of either kind. */
+static bf_costs_line line_of(const rt_function *function, const rt_tally *tally, unsigned index) {
   bf_emu_site site = bf_emu_kernel_site(function->kernel, index);
-  if (cost.executions == 0)
-    return;
-  bf_text_addf(text, "site\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%u\t%d\t%s\n",
-               (unsigned long long)site.line, (unsigned long long)site.source_line,
-               (unsigned long long)cost.executions, (unsigned long long)cost.wavefronts,
-               (unsigned long long)ideal, (unsigned long long)cost.conflicts,
-               (unsigned long long)cost.waited_cycles, cost.worst, cost.estimated,
-               site.source_file ? site.source_file : "");
-  if (cost.worst) {
-    cost.worst_access.count = 1;
-    cost.worst_access.site = NULL;
-    bf_text_puts(text, "access\t");
-    bf_trace_print_line(&cost.worst_access, text);
-  }
+  if (tally->site)
+    return line_of_site(&site, &tally->site[index]);
+  bf_profile_row row = bf_profile_get(tally->profile, index);
+  return bf_costs_line_of_row(&site, &row);
 }
 
-/* The lines of a kernel that was launched with a hash. */
-static void write_tally(const rt_function *function, const rt_tally *tally, bf_text *text) {
-  bf_text_addf(text, "kernel\t%s\t%s\t%s\t%llu\t%llu\t%llu\t%.6f\t%llu\t%.12g\t%llu\n",
-               function->name, tally->hash ? bf_hash_text(tally->hash) : "none",
-               rt_lock_hash_word(tally->lock_hash), (unsigned long long)tally->launches,
-               (unsigned long long)tally->warp_instructions,
-               (unsigned long long)tally->thread_instructions, tally->seconds,
-               (unsigned long long)tally->cycles, tally->simulated_seconds,
-               (unsigned long long)tally->work_cycles);
+/* Adds a kernel that was launched with a hash. */
+static int add_tally(const rt_function *function, const rt_tally *tally, bf_costs *costs,
+                     bf_diagnostic *diagnostic) {
+  bf_costs_kernel *kernel =
+      bf_costs_find(costs, function->name, tally->hash ? bf_hash_text(tally->hash) : "none",
+                    rt_lock_hash_word(tally->lock_hash));
+  if (!kernel)
+    return bf_no_memory(diagnostic);
+  bf_costs_add_sums(kernel, &(bf_costs_kernel){.launches = tally->launches,
+                                               .warp_instructions = tally->warp_instructions,
+                                               .thread_instructions = tally->thread_instructions,
+                                               .seconds = tally->seconds,
+                                               .cycles = tally->cycles,
+                                               .simulated_seconds = tally->simulated_seconds,
+                                               .work_cycles = tally->work_cycles});
   unsigned sites = tally->profile || tally->site ? bf_emu_kernel_sites(function->kernel) : 0;
-  for (unsigned i = 0; i < sites; i++)
-    write_site(function, tally, i, text);
+  for (unsigned i = 0; i < sites; i++) {
+    bf_costs_line line = line_of(function, tally, i);
+    if (line.accesses)
+      BF_TRY(bf_costs_add_line(costs, kernel, &line, diagnostic));
+  }
+  return BF_OK;
 }
 
 void rt_write_record(rt_context *context) {
   close_trace(context);
   if (!context->settings.record)
     return;
-  bf_text text = {0};
-  char path[4096];
-  bf_diagnostic diagnostic;
+  bf_costs costs = {0};
+  bf_diagnostic diagnostic = {.caret = -1};
+  int error = BF_OK;
   for (const rt_function *f = context->functions; f; f = f->next)
     for (const rt_tally *tally = f->tallies; tally; tally = tally->next)
-      if (tally->launches)
-        write_tally(f, tally, &text);
-  snprintf(path, sizeof path, "%s/%ld", context->settings.record, (long)getpid());
-  if (text.size && !text.failed && bf_write_file(path, text.data, text.size, &diagnostic) != BF_OK)
-    rt_say(context, "%s", diagnostic.message);
-  bf_text_free(&text);
+      if (tally->launches && !error)
+        error = add_tally(f, tally, &costs, &diagnostic);
+  if (!error && costs.kernels)
+    error = bf_record_write(context->settings.record, &costs, &diagnostic);
+  if (error)
+    rt_say(context, "the costs of kernels were not written: %s", diagnostic.message);
+  bf_costs_free(&costs);
 }

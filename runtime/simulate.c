@@ -7,21 +7,6 @@
 
 /* ---- The GPU ---- */
 
-/* Changes parameters: "key=value,key=value". */
-static int set_parameters(bf_sim_gpu *gpu, const char *text, bf_diagnostic *diagnostic) {
-  while (text && *text) {
-    char assignment[256];
-    size_t length = strcspn(text, ",");
-    if (length >= sizeof assignment)
-      return bf_fail(diagnostic, BF_BAD_INPUT, "BANKFOLD_SET: '%.40s...' is too long", text);
-    memcpy(assignment, text, length);
-    assignment[length] = 0;
-    BF_TRY(bf_sim_gpu_set(gpu, assignment, diagnostic));
-    text += length + (text[length] == ',');
-  }
-  return BF_OK;
-}
-
 /* GPUs whose compute capability is not that of the product which stands for their machine. */
 static const struct {
   const char *gpu;
@@ -73,7 +58,10 @@ static void describe(rt_context *context) {
 int rt_load_gpu(rt_context *context, bf_diagnostic *diagnostic) {
   bf_sim_gpu *gpu;
   BF_TRY(bf_sim_gpu_load(context->settings.gpu, &gpu, diagnostic));
-  int error = set_parameters(gpu, context->settings.set, diagnostic);
+  const bf_setting_list *set = &context->settings.set;
+  int error = BF_OK;
+  for (size_t i = 0; i < set->count && !error; i++)
+    error = bf_sim_gpu_set(gpu, set->item[i], diagnostic);
   if (!error)
     error = bf_sim_gpu_check(gpu, diagnostic);
   if (error) {
@@ -145,7 +133,7 @@ int rt_simulate(rt_context *context, rt_tally *tally, const bf_emu_launch *launc
   bf_sim_ledger ledger = {.settings = {.gpu = context->gpu,
                                        .hash = tally->hash,
                                        .lock_hash = tally->lock_hash,
-                                       .workers = context->settings.workers,
+                                       .workers = (unsigned)context->settings.workers,
                                        .most_cycles = context->settings.most_cycles}};
   int error = bf_sim_ledger_run(&ledger, context->emu, launch, NULL, result, diagnostic);
   const bf_sim_result *found = ledger.launches ? &ledger.launch[0].result : NULL;

@@ -1,6 +1,7 @@
 /* Finds, loads and checks the library of votes on the GPU. */
 #include "cli/images/gpu_vote.h"
 #include "cli/environment.h"
+#include "exchange/settings.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -10,9 +11,9 @@ static const char library_name[] = "libbankfold-vote-cuda.so";
 
 /* Where the library is. */
 static int find_library(char path[2 * PATH_MAX], bf_diagnostic *diagnostic) {
-  const char *named = getenv("BANKFOLD_VOTE_CUDA");
+  const char *named = bf_variable_get(BF_VARIABLE_VOTE_CUDA);
   char folder[PATH_MAX];
-  if (named && *named) {
+  if (named) {
     /* A name without a slash would be looked for in the system's folders. */
     snprintf(path, 2 * PATH_MAX, "%s%s", strchr(named, '/') ? "" : "./", named);
     return BF_OK;
@@ -20,8 +21,8 @@ static int find_library(char path[2 * PATH_MAX], bf_diagnostic *diagnostic) {
   if (!cli_find_library(".", library_name, folder))
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "--device gpu needs %s, which gpu/build.sh makes where CUDA is: it is neither "
-                   "beside the program nor installed, and BANKFOLD_VOTE_CUDA does not name it",
-                   library_name);
+                   "beside the program nor installed, and %s does not name it",
+                   library_name, bf_variable_name(BF_VARIABLE_VOTE_CUDA));
   snprintf(path, 2 * PATH_MAX, "%s/%s", folder, library_name);
   return BF_OK;
 }

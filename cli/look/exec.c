@@ -6,8 +6,10 @@
 #include "cli/look/launches.h"
 #include "cli/look/simulate.h"
 #include "cli/program.h"
-#include "cli/use/advice.h"
 #include "cli/use/wrap.h"
+#include "exchange/record.h"
+#include "exchange/settings.h"
+#include "tune/program.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -115,63 +117,40 @@ static int check_program(const cli_program *program, bf_diagnostic *diagnostic) 
 
 /* ---- The environment of the program ---- */
 
-/* Sets a variable to what may be a name, or the path of a file. */
-static bool put_name(const char *name, const char *value) {
-  return value && strpbrk(value, "/.") ? cli_put_path(name, value) : cli_put_variable(name, value);
+/* What the library is told about a run whose records go to these folders. */
+static bf_run_settings settings_of(const settings *s, const char *record, const char *accesses) {
+  const cli_simulated *simulated = &s->simulated;
+  return (bf_run_settings){
+      .quiet = s->quiet,
+      .machine = s->common.machine,
+      .overrides = {(unsigned)s->common.banks, (unsigned)s->common.word_bytes,
+                    (unsigned)s->common.lanes, (unsigned)s->common.address_bits},
+      .gpu = simulated->gpu,
+      .set = {simulated->set.text, simulated->set.count},
+      .hash = simulated->hash,
+      .hash_file = simulated->hash_file,
+      .lock_hash = simulated->lock_hash,
+      .most_cycles = simulated->most_cycles,
+      .workers = simulated->workers,
+      .check = {s->check && strstr(s->check, "uninitialised"),
+                s->check && strstr(s->check, "races")},
+      .as_written = s->as_written,
+      .rewrite = s->rewrite,
+      .record = record,
+      .accesses = accesses,
+      .trace = s->trace,
+  };
 }
 
-/* The same for a number; 0: nothing. */
-static bool put_number(const char *name, uint64_t number) {
-  char text[24];
-  snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-  return cli_put_variable(name, number ? text : NULL);
-}
-
-/* The same for all values of an option, separated by commas. */
-static bool put_texts(const char *name, const cli_texts *texts) {
-  bf_text text = {0};
-  for (unsigned i = 0; i < texts->count; i++)
-    bf_text_addf(&text, "%s%s", i ? "," : "", texts->text[i]);
-  bool done = !text.failed && cli_put_variable(name, text.data);
-  bf_text_free(&text);
-  return done;
-}
-
-/* The options that change a machine, as one variable. */
-static bool put_overrides(const cli_common *common) {
-  char text[128];
-  snprintf(text, sizeof text, "%llu,%llu,%llu,%llu", (unsigned long long)common->banks,
-           (unsigned long long)common->word_bytes, (unsigned long long)common->lanes,
-           (unsigned long long)common->address_bits);
-  return cli_put_variable("BANKFOLD_OVERRIDES", text);
-}
-
-/* What decides how launches are run. */
-static bool put_simulated(const cli_simulated *simulated) {
-  return put_name("BANKFOLD_GPU", simulated->gpu) && put_texts("BANKFOLD_SET", &simulated->set) &&
-         cli_put_variable("BANKFOLD_HASH", simulated->hash) &&
-         cli_put_path("BANKFOLD_HASH_FILE", simulated->hash_file) &&
-         cli_put_variable("BANKFOLD_LOCK_HASH", simulated->lock_hash) &&
-         put_number("BANKFOLD_MAX_CYCLES", simulated->most_cycles) &&
-         put_number("BANKFOLD_WORKERS", simulated->workers);
-}
-
-/* Sets all that the library reads; false where memory is exhausted. */
-static bool set_environment(const settings *s, const cli_program *program, const char *runtime,
-                            const char *record, const char *accesses) {
+/* Has the program find the library. */
+static int put_library(const cli_program *program, const char *runtime, bf_diagnostic *diagnostic) {
   char library[PATH_MAX + 80];
   snprintf(library, sizeof library, "%s/%s", runtime, program->cuda_library);
   /* LD_PRELOAD also wins over a path inside the program (RPATH); it cannot name every path. */
   bool preloads = *program->cuda_library && !strpbrk(library, " :");
-  return cli_prepend_variable("LD_LIBRARY_PATH", runtime) &&
-         (!preloads || cli_prepend_variable("LD_PRELOAD", library)) &&
-         put_name("BANKFOLD_MACHINE", s->common.machine) && put_overrides(&s->common) &&
-         put_simulated(&s->simulated) && cli_put_variable("BANKFOLD_RECORD", record) &&
-         cli_put_variable("BANKFOLD_ACCESSES", s->save_hashes ? accesses : NULL) &&
-         cli_put_path("BANKFOLD_REWRITE", s->rewrite) && cli_put_path("BANKFOLD_TRACE", s->trace) &&
-         cli_put_variable("BANKFOLD_CHECK", s->check) &&
-         cli_put_variable("BANKFOLD_AS_WRITTEN", s->as_written ? "1" : NULL) &&
-         cli_put_variable("BANKFOLD_QUIET", s->quiet ? "1" : NULL);
+  bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", runtime) &&
+                 (!preloads || cli_prepend_variable("LD_PRELOAD", library));
+  return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* ---- Running ---- */
@@ -221,15 +200,15 @@ static bool wants_color(const cli_common *common) {
 /* Reads the records of the run and writes the table or JSON. */
 static int write_results(const settings *s, const cli_program_run *run, const char *folder,
                          bf_diagnostic *diagnostic) {
-  cli_record record = {0};
+  bf_costs costs = {0};
   bf_text text = {0};
   bool wants_json = s->common.json || s->profile;
-  int error = cli_record_read(folder, run->machine, &record, diagnostic);
-  cli_record_sort(&record);
+  int error = bf_record_read(folder, run->machine, &costs, diagnostic);
+  bf_costs_sort(&costs);
   if (!error && wants_json)
-    error = cli_hotspots_write_json(run, &record, &text, diagnostic);
-  else if (!error && record.kernels && !s->quiet)
-    error = cli_hotspots_write_text(run, &record, wants_color(&s->common), &text, diagnostic);
+    error = cli_hotspots_write_json(run, &costs, &text, diagnostic);
+  else if (!error && costs.kernels && !s->quiet)
+    error = cli_hotspots_write_text(run, &costs, wants_color(&s->common), &text, diagnostic);
   if (!error && text.failed)
     error = bf_no_memory(diagnostic);
   if (!error && s->profile)
@@ -239,7 +218,7 @@ static int write_results(const settings *s, const cli_program_run *run, const ch
   else if (!error && !wants_json && text.size)
     fwrite(text.data, 1, text.size, stderr);
   bf_text_free(&text);
-  cli_record_free(&record);
+  bf_costs_free(&costs);
   return error;
 }
 
@@ -358,12 +337,12 @@ static int check_usage(const settings *s) {
 
 /* What a trial needs to know. */
 typedef struct trial_context {
+  const settings *settings;
   const loaded *from;
   char **arguments;
   int status; /* of the first run */
   double limit_seconds;
-  bool quiet;
-  cli_record first, last; /* what runs did */
+  bf_costs first, last; /* what runs have cost */
 } trial_context;
 
 static bool goes_on(void *context) {
@@ -384,61 +363,48 @@ static int run_trial(void *given, const bf_text *hashes, bool *is_good, bf_diagn
   cli_attempt_end end;
   snprintf(path, sizeof path, "%s/.hashes", from->folder);
   cli_empty_folder(from->trials);
-  cli_record_free(&trial->last);
+  bf_costs_free(&trial->last);
   BF_TRY(bf_write_file(path, hashes->data, hashes->size, diagnostic));
-  if (!cli_put_variable("BANKFOLD_REWRITE", path) ||
-      !cli_put_variable("BANKFOLD_RECORD", from->trials) ||
-      !cli_put_variable("BANKFOLD_ACCESSES", NULL) || !cli_put_variable("BANKFOLD_TRACE", NULL) ||
-      !cli_put_variable("BANKFOLD_QUIET", "1"))
-    return bf_no_memory(diagnostic);
+  bf_run_settings told = settings_of(trial->settings, from->trials, NULL);
+  told.rewrite = path;
+  told.trace = NULL;
+  told.quiet = true;
+  BF_TRY(bf_run_settings_put(&told, diagnostic));
   BF_TRY(cli_attempt_run(&attempt, &end, diagnostic));
   if (end.is_stopped)
     return bf_fail(diagnostic, BF_IO, "interrupted");
   *is_good = !end.is_late && end.status == trial->status;
   if (*is_good)
-    return cli_record_read(from->trials, from->machine, &trial->last, diagnostic);
-  if (!trial->quiet)
+    return bf_record_read(from->trials, from->machine, &trial->last, diagnostic);
+  if (!trial->settings->quiet)
     fprintf(stderr, "bankfold: warning: a run with hashes %s; they are not used\n",
             end.is_late ? "took too long" : "ended with another status");
   return BF_OK;
 }
 
-/* What a kernel took in a run, with all hashes of the banks together. */
-static bf_evidence evidence_of(const cli_record *record, const char *name) {
-  bf_evidence sum = {0};
-  for (size_t i = 0; i < record->kernels; i++)
-    if (strcmp(record->kernel[i].name, name) == 0) {
-      sum.wavefronts += record->kernel[i].wavefronts;
-      sum.instructions += (int64_t)record->kernel[i].warp_instructions;
-      sum.cycles += record->kernel[i].cycles;
-      sum.work_cycles += record->kernel[i].work_cycles;
-    }
-  return sum;
-}
-
 /* bf_program_runner.compare */
 static bool compare_runs(void *given, const char *kernel, bf_comparison *comparison) {
   const trial_context *trial = given;
-  *comparison =
-      (bf_comparison){evidence_of(&trial->first, kernel), evidence_of(&trial->last, kernel)};
+  *comparison = (bf_comparison){bf_program_evidence(&trial->first, kernel),
+                                bf_program_evidence(&trial->last, kernel)};
   return comparison->before.instructions && comparison->after.instructions;
 }
 
 /* Tries what was proposed. */
 static int try_hashes(const settings *s, const loaded *from, char **arguments, int status,
                       double seconds, bf_program *program, bf_diagnostic *diagnostic) {
-  trial_context trial = {.from = from,
+  trial_context trial = {.settings = s,
+                         .from = from,
                          .arguments = arguments,
                          .status = status,
-                         .limit_seconds = 60 + 10 * seconds,
-                         .quiet = s->quiet};
+                         .limit_seconds = 60 + 10 * seconds};
   bf_program_runner runner = {.run = run_trial, .compare = compare_runs, .context = &trial};
   cli_watch_interrupt();
-  int error = cli_record_read(from->folder, from->machine, &trial.first, diagnostic);
+  int error = bf_record_read(from->folder, from->machine, &trial.first, diagnostic);
   if (!error)
     error = bf_program_try(program, &runner, diagnostic);
-  cli_record_free(&trial.first);
-  cli_record_free(&trial.last);
+  bf_costs_free(&trial.first);
+  bf_costs_free(&trial.last);
   return error;
 }
 
@@ -467,7 +433,10 @@ static int save_hashes(const settings *s, const loaded *from, char **arguments, 
   bf_program program = {0};
   bf_plans_search search = {.machine = from->machine,
                             .time_limit_seconds = from->time_limit_seconds};
-  int error = cli_advice_read(from->accesses, from->machine, &program, diagnostic);
+  bf_accesses accesses = {0};
+  int error = bf_accesses_read(from->accesses, from->machine, &accesses, diagnostic);
+  if (!error)
+    error = bf_program_make(&accesses, &program, diagnostic);
   if (!error)
     error = bf_program_propose(&program, &search, diagnostic);
   if (!error && s->try_hashes)
@@ -475,6 +444,7 @@ static int save_hashes(const settings *s, const loaded *from, char **arguments, 
   if (!error)
     error = write_hashes(s, from, arguments[0], &program, diagnostic);
   bf_program_free(&program);
+  bf_accesses_free(&accesses);
   return error;
 }
 
@@ -482,8 +452,9 @@ static int save_hashes(const settings *s, const loaded *from, char **arguments, 
 static int run_and_tell(const settings *s, const loaded *from, int count, char **arguments,
                         int *status, bf_diagnostic *diagnostic) {
   arguments[count] = NULL;
-  if (!set_environment(s, &from->program, from->runtime, from->folder, from->accesses))
-    return bf_no_memory(diagnostic);
+  bf_run_settings told = settings_of(s, from->folder, s->save_hashes ? from->accesses : NULL);
+  BF_TRY(put_library(&from->program, from->runtime, diagnostic));
+  BF_TRY(bf_run_settings_put(&told, diagnostic));
   double begun = bf_seconds();
   *status = run_program(s, &from->program, arguments);
   double seconds = bf_seconds() - begun;

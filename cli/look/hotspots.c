@@ -14,9 +14,9 @@ enum { REMEDIES = 16, LINES_SHOWN = 3 };
 /* ---- Remedies ---- */
 
 /* The worst access of every line, as often as the line ran. */
-static int add_accesses(const cli_record_kernel *kernel, bf_workload *workload) {
+static int add_accesses(const bf_costs_kernel *kernel, bf_workload *workload) {
   for (size_t i = 0; i < kernel->lines; i++) {
-    const cli_record_line *line = &kernel->line[i];
+    const bf_costs_line *line = &kernel->line[i];
     bf_access access = line->access;
     access.count = line->accesses;
     access.site = NULL;
@@ -26,7 +26,7 @@ static int add_accesses(const cli_record_kernel *kernel, bf_workload *workload) 
   return BF_OK;
 }
 
-int cli_remedy_find(const bf_machine *machine, const cli_record_kernel *kernel, cli_remedy *remedy,
+int cli_remedy_find(const bf_machine *machine, const bf_costs_kernel *kernel, cli_remedy *remedy,
                     bf_diagnostic *diagnostic) {
   *remedy = (cli_remedy){0};
   if (kernel->conflicts == 0)
@@ -58,19 +58,18 @@ int cli_remedy_find(const bf_machine *machine, const cli_record_kernel *kernel, 
   return BF_OK;
 }
 
-/* The remedy of kernel number index of a sorted record; none beyond the worst ones. */
-static int find_remedy(const cli_program_run *run, const cli_record *record, size_t index,
+/* The remedy of kernel number index; none beyond the worst ones. */
+static int find_remedy(const cli_program_run *run, const bf_costs *costs, size_t index,
                        cli_remedy *remedy, bf_diagnostic *diagnostic) {
   *remedy = (cli_remedy){0};
-  return index < REMEDIES
-             ? cli_remedy_find(run->machine, &record->kernel[index], remedy, diagnostic)
-             : BF_OK;
+  return index < REMEDIES ? cli_remedy_find(run->machine, &costs->kernel[index], remedy, diagnostic)
+                          : BF_OK;
 }
 
 /* ---- Text ---- */
 
 /* "transpose.cu:12" or "PTX line 40". */
-static void write_place(const cli_record_line *line, bf_text *text) {
+static void write_place(const bf_costs_line *line, bf_text *text) {
   if (line->file)
     bf_text_addf(text, "%s:%llu", line->file, (unsigned long long)line->line);
   else
@@ -78,7 +77,7 @@ static void write_place(const cli_record_line *line, bf_text *text) {
 }
 
 /* A row of the table for a line of a kernel. */
-static void write_line(const cli_program_run *run, const cli_record_line *line, bf_text *text) {
+static void write_line(const cli_program_run *run, const bf_costs_line *line, bf_text *text) {
   bf_text_addf(text, "%12llu  ", (unsigned long long)line->conflicts);
   write_place(line, text);
   if (line->has_access) {
@@ -117,7 +116,7 @@ static void write_head(const cli_program_run *run, bf_text *text) {
 }
 
 /* The numbers of a kernel, or of all of them together. */
-static void write_numbers(const cli_program_run *run, const cli_record_kernel *kernel,
+static void write_numbers(const cli_program_run *run, const bf_costs_kernel *kernel,
                           bf_text *text) {
   bf_text_addf(text, "%12llu %10llu %12llu %12llu ", (unsigned long long)kernel->conflicts,
                (unsigned long long)kernel->launches, (unsigned long long)kernel->accesses,
@@ -134,7 +133,7 @@ static void write_numbers(const cli_program_run *run, const cli_record_kernel *k
 }
 
 /* The name of a kernel, and its hashes where they are not those of the whole run. */
-static void write_name(const cli_program_run *run, const cli_record_kernel *kernel, bf_text *text) {
+static void write_name(const cli_program_run *run, const bf_costs_kernel *kernel, bf_text *text) {
   bf_ptx_readable_name(kernel->name, text);
   if (kernel->hash && strcmp(kernel->hash, run->hash) != 0)
     bf_text_addf(text, ", hash %s", kernel->hash);
@@ -143,12 +142,12 @@ static void write_name(const cli_program_run *run, const cli_record_kernel *kern
 }
 
 /* A row with the sums of a simulated run, where there are several kernels. */
-static void write_sums(const cli_program_run *run, const cli_record *record, bf_text *text) {
-  cli_record_kernel sum = {0};
-  if (!run->gpu || record->kernels < 2)
+static void write_sums(const cli_program_run *run, const bf_costs *costs, bf_text *text) {
+  bf_costs_kernel sum = {0};
+  if (!run->gpu || costs->kernels < 2)
     return;
-  for (size_t i = 0; i < record->kernels; i++) {
-    const cli_record_kernel *kernel = &record->kernel[i];
+  for (size_t i = 0; i < costs->kernels; i++) {
+    const bf_costs_kernel *kernel = &costs->kernel[i];
     sum.conflicts += kernel->conflicts;
     sum.launches += kernel->launches;
     sum.accesses += kernel->accesses;
@@ -161,9 +160,9 @@ static void write_sums(const cli_program_run *run, const cli_record *record, bf_
 }
 
 /* The rows of the table for one kernel. */
-static int write_kernel(const cli_program_run *run, const cli_record *record, size_t index,
-                        bool color, bf_text *text, bf_diagnostic *diagnostic) {
-  const cli_record_kernel *kernel = &record->kernel[index];
+static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_t index, bool color,
+                        bf_text *text, bf_diagnostic *diagnostic) {
+  const bf_costs_kernel *kernel = &costs->kernel[index];
   cli_remedy remedy;
   bool is_bad = kernel->conflicts != 0;
   bf_text_puts(text, color && is_bad ? "\033[1m" : "");
@@ -173,28 +172,28 @@ static int write_kernel(const cli_program_run *run, const cli_record *record, si
   size_t shown = 0;
   while (shown < kernel->lines && shown < LINES_SHOWN && kernel->line[shown].conflicts)
     write_line(run, &kernel->line[shown++], text);
-  BF_TRY(find_remedy(run, record, index, &remedy, diagnostic));
+  BF_TRY(find_remedy(run, costs, index, &remedy, diagnostic));
   if (remedy.exists || *remedy.reason)
     write_remedy(&remedy, text);
   return BF_OK;
 }
 
-/* Whether a line of the record has no source line. */
-static bool lacks_source(const cli_record *record) {
-  for (size_t i = 0; i < record->kernels; i++)
-    for (size_t j = 0; j < record->kernel[i].lines; j++)
-      if (!record->kernel[i].line[j].file)
+/* Whether a line has no source line. */
+static bool lacks_source(const bf_costs *costs) {
+  for (size_t i = 0; i < costs->kernels; i++)
+    for (size_t j = 0; j < costs->kernel[i].lines; j++)
+      if (!costs->kernel[i].line[j].file)
         return true;
   return false;
 }
 
-int cli_hotspots_write_text(const cli_program_run *run, const cli_record *record, bool color,
+int cli_hotspots_write_text(const cli_program_run *run, const bf_costs *costs, bool color,
                             bf_text *text, bf_diagnostic *diagnostic) {
   write_head(run, text);
-  for (size_t i = 0; i < record->kernels; i++)
-    BF_TRY(write_kernel(run, record, i, color, text, diagnostic));
-  write_sums(run, record, text);
-  if (lacks_source(record))
+  for (size_t i = 0; i < costs->kernels; i++)
+    BF_TRY(write_kernel(run, costs, i, color, text, diagnostic));
+  write_sums(run, costs, text);
+  if (lacks_source(costs))
     bf_text_puts(text, "Build with nvcc -lineinfo to see source lines.\n");
   return BF_OK;
 }
@@ -202,7 +201,7 @@ int cli_hotspots_write_text(const cli_program_run *run, const cli_record *record
 /* ---- JSON ---- */
 
 /* What the worst access of a line is, or null. */
-static void write_pattern_json(const cli_program_run *run, const cli_record_line *line,
+static void write_pattern_json(const cli_program_run *run, const bf_costs_line *line,
                                bf_json *json) {
   if (!line->has_access) {
     bf_json_string(json, "class", NULL);
@@ -218,8 +217,7 @@ static void write_pattern_json(const cli_program_run *run, const cli_record_line
 }
 
 /* A line of a kernel. */
-static void write_line_json(const cli_program_run *run, const cli_record_line *line,
-                            bf_json *json) {
+static void write_line_json(const cli_program_run *run, const bf_costs_line *line, bf_json *json) {
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "file", line->file);
   if (line->file) {
@@ -257,12 +255,12 @@ static void write_remedy_json(const cli_remedy *remedy, bf_json *json) {
 }
 
 /* One kernel. */
-static int write_kernel_json(const cli_program_run *run, const cli_record *record, size_t index,
+static int write_kernel_json(const cli_program_run *run, const bf_costs *costs, size_t index,
                              bf_json *json, bf_diagnostic *diagnostic) {
-  const cli_record_kernel *kernel = &record->kernel[index];
+  const bf_costs_kernel *kernel = &costs->kernel[index];
   cli_remedy remedy;
   bf_text name = {0};
-  BF_TRY(find_remedy(run, record, index, &remedy, diagnostic));
+  BF_TRY(find_remedy(run, costs, index, &remedy, diagnostic));
   bf_ptx_readable_name(kernel->name, &name);
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "name", name.data);
@@ -291,7 +289,7 @@ static int write_kernel_json(const cli_program_run *run, const cli_record *recor
   return BF_OK;
 }
 
-int cli_hotspots_write_json(const cli_program_run *run, const cli_record *record, bf_text *text,
+int cli_hotspots_write_json(const cli_program_run *run, const bf_costs *costs, bf_text *text,
                             bf_diagnostic *diagnostic) {
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);
@@ -304,8 +302,8 @@ int cli_hotspots_write_json(const cli_program_run *run, const cli_record *record
     bf_json_string(&json, "lock_hash", run->lock_hash);
   }
   bf_json_begin(&json, "kernels", '[', false);
-  for (size_t i = 0; i < record->kernels; i++)
-    BF_TRY(write_kernel_json(run, record, i, &json, diagnostic));
+  for (size_t i = 0; i < costs->kernels; i++)
+    BF_TRY(write_kernel_json(run, costs, i, &json, diagnostic));
   bf_json_end(&json, ']');
   bf_json_end(&json, '}');
   return BF_OK;

@@ -1,8 +1,9 @@
-/* The kernels of a record as a table and as JSON, each with its worst lines and a remedy. */
+/* The kernels of a run as a table and as JSON, each with its worst lines and a remedy. */
 #ifndef BF_CLI_HOTSPOTS_H
 #define BF_CLI_HOTSPOTS_H
 
-#include "cli/look/record.h"
+#include "cli/cli.h"
+#include "emu/costs.h"
 #include "sim/sim.h"
 
 /* What would remove the conflicts of a kernel: the ladder's advice for the worst access of each
@@ -15,7 +16,7 @@ typedef struct cli_remedy {
   uint64_t before, after; /* conflicts */
 } cli_remedy;
 
-int cli_remedy_find(const bf_machine *machine, const cli_record_kernel *kernel, cli_remedy *remedy,
+int cli_remedy_find(const bf_machine *machine, const bf_costs_kernel *kernel, cli_remedy *remedy,
                     bf_diagnostic *diagnostic);
 
 /* What the table and the JSON need to know of the run. */
@@ -28,10 +29,10 @@ typedef struct cli_program_run {
   const char *lock_hash; /* with gpu: "plain", "xor" or "add" */
 } cli_program_run;
 
-/* The record must be sorted. */
-int cli_hotspots_write_text(const cli_program_run *run, const cli_record *record, bool color,
+/* The costs must be sorted. */
+int cli_hotspots_write_text(const cli_program_run *run, const bf_costs *costs, bool color,
                             bf_text *text, bf_diagnostic *diagnostic);
-int cli_hotspots_write_json(const cli_program_run *run, const cli_record *record, bf_text *text,
+int cli_hotspots_write_json(const cli_program_run *run, const bf_costs *costs, bf_text *text,
                             bf_diagnostic *diagnostic);
 
 #endif

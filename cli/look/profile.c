@@ -31,7 +31,7 @@ typedef struct profiling {
   const settings *settings;
   const bf_machine *machine;
   const bf_hash *hash;
-  cli_record record;
+  bf_costs costs;
   bf_profile *profile; /* of the launch that runs */
   bf_emu_observer observer;
 } profiling;
@@ -50,7 +50,7 @@ static int after(void *context, const bf_emu_launch *launch, const bf_emu_result
                  double seconds, bf_diagnostic *diagnostic) {
   profiling *work = context;
   int error =
-      cli_record_add(&work->record, launch->kernel, work->profile, result, seconds, diagnostic);
+      bf_costs_add_launch(&work->costs, launch->kernel, work->profile, result, seconds, diagnostic);
   bf_profile_free(work->profile);
   work->profile = NULL;
   return error;
@@ -61,10 +61,10 @@ static int write_results(const settings *s, profiling *work, const char *file,
   bf_text text = {0};
   cli_program_run run = {
       .program = file, .machine = work->machine, .hash = bf_hash_text(work->hash)};
-  cli_record_sort(&work->record);
+  bf_costs_sort(&work->costs);
   int error = s->common.json
-                  ? cli_hotspots_write_json(&run, &work->record, &text, diagnostic)
-                  : cli_hotspots_write_text(&run, &work->record, cli_wants_color(&s->common), &text,
+                  ? cli_hotspots_write_json(&run, &work->costs, &text, diagnostic)
+                  : cli_hotspots_write_text(&run, &work->costs, cli_wants_color(&s->common), &text,
                                             diagnostic);
   if (error) {
     bf_text_free(&text);
@@ -108,7 +108,7 @@ static int profile(const void *given, int count, char **arguments) {
   if (!error)
     error = write_results(s, &work, arguments[0], &diagnostic);
   bf_profile_free(work.profile);
-  cli_record_free(&work.record);
+  bf_costs_free(&work.costs);
   bf_hash_free(hash);
   bf_machine_free(machine);
   return error ? cli_complain(&diagnostic) : CLI_OK;

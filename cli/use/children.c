@@ -15,7 +15,7 @@ enum { MOST_ARGUMENTS = 256 };
 /* Finds nvcc; where there is none, the message says what to do. */
 static int find_nvcc(const char *source, char path[PATH_MAX], bf_diagnostic *diagnostic) {
   bf_diagnostic reason = {0};
-  if (cli_tool_find("nvcc", "BANKFOLD_NVCC", path, &reason) == BF_OK)
+  if (cli_tool_find("nvcc", BF_VARIABLE_NVCC, path, &reason) == BF_OK)
     return BF_OK;
   return bf_fail_file(diagnostic, BF_UNSUPPORTED, source,
                       "%.200s; without it, give PTX that nvcc -lineinfo -ptx made elsewhere, and "

@@ -39,12 +39,13 @@ static job read_arguments(char **argv) {
  * against it goes to complaint. */
 static bool ptxas_takes(const job *own, const char *path, bf_text *complaint) {
   bf_diagnostic unused;
-  char *ptxas = getenv("BANKFOLD_PTXAS"), arch[64];
+  const char *ptxas = bf_variable_get(BF_VARIABLE_PTXAS);
+  char arch[64];
   cli_tool_end end;
   if (!ptxas)
     return true;
   snprintf(arch, sizeof arch, "-arch=%s", own->arch);
-  char *argv[] = {ptxas, arch, (char *)path, NULL};
+  char *argv[] = {(char *)ptxas, arch, (char *)path, NULL};
   bool is_taken =
       cli_tool_run(ptxas, argv, true, &end, &unused) == BF_OK && cli_tool_succeeded(&end);
   bf_text_add(complaint, end.error.data ? end.error.data : "", end.error.size);
@@ -165,7 +166,7 @@ static bool redirect(job *own, char path[CLI_MEMORY_PATH_BYTES]) {
 
 int cli_cicc(char **argv) {
   bf_diagnostic diagnostic = {.caret = -1};
-  char *real = getenv("BANKFOLD_CICC");
+  char *real = (char *)bf_variable_get(BF_VARIABLE_CICC);
   cli_tool_end end;
   if (!real) {
     fputs("bankfold: error: this cicc is run by bankfold nvcc only\n", stderr);

@@ -111,12 +111,12 @@ static int put_tools(bool with_ptxas, bf_diagnostic *diagnostic) {
     return bf_fail(diagnostic, BF_IO,
                    "the folder nvcc with a link cicc was not found beside the "
                    "program");
-  BF_TRY(cli_tool_find("ptxas", "BANKFOLD_PTXAS", ptxas, diagnostic));
+  BF_TRY(cli_tool_find("ptxas", BF_VARIABLE_PTXAS, ptxas, diagnostic));
   snprintf(cicc, sizeof cicc, "%.*s/cicc", PATH_MAX, path);
-  if (!cli_put_variable("BANKFOLD_CICC", cicc) || !cli_put_variable("BANKFOLD_PTXAS", ptxas))
+  if (!bf_variable_put(BF_VARIABLE_CICC, cicc) || !bf_variable_put(BF_VARIABLE_PTXAS, ptxas))
     return bf_no_memory(diagnostic);
   snprintf(tools, sizeof tools, "%s/nvcc", folder);
-  bool is_done = cli_put_variable("CICC_PATH", tools) && cli_prepend_variable("PATH", tools);
+  bool is_done = setenv("CICC_PATH", tools, 1) == 0 && cli_prepend_variable("PATH", tools);
   snprintf(tools, sizeof tools, "%s/nvcc/assembler", folder);
   if (is_done && with_ptxas)
     is_done = cli_prepend_variable("PATH", tools);
@@ -179,7 +179,7 @@ static int run(const void *given, int count, char **arguments) {
   char nvcc[PATH_MAX];
   int error = cli_wrap_put(&s->wrap, &diagnostic);
   if (!error)
-    error = cli_tool_find("nvcc", "BANKFOLD_NVCC", nvcc, &diagnostic);
+    error = cli_tool_find("nvcc", BF_VARIABLE_NVCC, nvcc, &diagnostic);
   if (error)
     return cli_complain(&diagnostic);
   int status = run_hashed(nvcc, count, arguments, &diagnostic);

@@ -149,7 +149,7 @@ static int run(const void *given, int count, char **arguments) {
   work w = {.count = count + 1, .warning = {.caret = -1}};
   int error = cli_wrap_put(&s->wrap, &diagnostic);
   if (!error)
-    error = cli_tool_find("ptxas", "BANKFOLD_PTXAS", w.ptxas, &diagnostic);
+    error = cli_tool_find("ptxas", BF_VARIABLE_PTXAS, w.ptxas, &diagnostic);
   if (error)
     return cli_complain(&diagnostic);
   w.argv = calloc((size_t)count + 2, sizeof *w.argv);

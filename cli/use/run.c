@@ -21,13 +21,14 @@ static const cli_option options[] = {
 };
 
 /* Sets all that the library reads. */
-static bool set_environment(const settings *s, const char *library) {
-  const char *hash = s->hash ? s->hash : s->hash_file ? NULL : "fixed";
-  bool logs_to_stderr = s->log && strcmp(s->log, "stderr") == 0;
-  return cli_prepend_variable("LD_PRELOAD", library) && cli_put_variable("BANKFOLD_HASH", hash) &&
-         cli_put_path("BANKFOLD_HASHES", s->hash_file) &&
-         (!s->log || (logs_to_stderr ? cli_put_variable("BANKFOLD_LOG", s->log)
-                                     : cli_put_path("BANKFOLD_LOG", s->log)));
+static int set_environment(const settings *s, const char *library, bf_diagnostic *diagnostic) {
+  bf_rewriting_settings told = {.hash = s->hash        ? s->hash
+                                        : s->hash_file ? NULL
+                                                       : "fixed",
+                                .hashes = s->hash_file,
+                                .log = s->log};
+  BF_TRY(bf_rewriting_settings_put(&told, diagnostic));
+  return cli_prepend_variable("LD_PRELOAD", library) ? BF_OK : bf_no_memory(diagnostic);
 }
 
 static int run(const void *given, int count, char **arguments) {
@@ -43,8 +44,8 @@ static int run(const void *given, int count, char **arguments) {
     error = cli_program_inspect(arguments[0], &program, &diagnostic);
   if (!error)
     error = cli_find_injection(library, &diagnostic);
-  if (!error && !set_environment(s, library))
-    error = bf_no_memory(&diagnostic);
+  if (!error)
+    error = set_environment(s, library, &diagnostic);
   if (error)
     return cli_complain(&diagnostic);
   arguments[count] = NULL;

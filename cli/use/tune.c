@@ -39,37 +39,24 @@ static const cli_option options[] = {
     CLI_OUTPUT(settings),
 };
 
-/* The program as it is, then what is tried where nothing else is asked for: hashes that keep 4, 8
- * and 16 bytes together, which XOR one and two groups of row bits into the bank. */
-static const char *const built_in[] = {
-    "fixed",      "xor:0,6,31",
-    "xor:0,7,31", "bits:0^5^10,1^6^11,2^7^12,3^8^13,4^9^14",
-    "cute:4,3,4", "bits:0,1^5^9,2^6^10,3^7^11,4^8^12",
-    "cute:3,4,3", "bits:0,1,2^5^8,3^6^9,4^7^10",
-};
-enum { BUILT_IN = sizeof built_in / sizeof *built_in, MOST_CANDIDATES = CLI_MOST_TEXTS + 2 };
-
-/* A candidate whose every kernel takes this much longer after one round is given up. */
-static const double hopeless = 1.05;
+enum { MOST_CANDIDATES = CLI_MOST_TEXTS + 2 };
 
 typedef struct tuner {
   const settings *settings;
   int arguments;
   char **argument;
   cli_program program;
-  cli_candidate candidate[MOST_CANDIDATES];
+  bf_measured_candidate candidate[MOST_CANDIDATES];
   unsigned candidates;
   char folder[PATH_MAX]; /* of all that is written meanwhile */
-  char cache[PATH_MAX + 16], times[PATH_MAX + 16], log[PATH_MAX + 16], expected[PATH_MAX + 16],
-      printed[PATH_MAX + 16], chosen[PATH_MAX + 16];
+  char cache[PATH_MAX + 16], times[PATH_MAX + 16], expected[PATH_MAX + 16], printed[PATH_MAX + 16],
+      chosen[PATH_MAX + 16];
   double timeout_seconds; /* as asked for; below 0: not */
   int status;             /* of the program as it is */
   double seconds;         /* of its first run */
-  unsigned runs_done, runs_expected;
-  const char *shown; /* what the bar says */
+  const char *shown;      /* what the bar says */
   bool has_bar;
-  cli_tuning_runs runs, confirming;
-  cli_tuning tuning;
+  bf_measured measured;
   bf_writer *output;
 } tuner;
 
@@ -80,9 +67,9 @@ static bool draw(void *context) {
   tuner *t = context;
   if (t->has_bar) {
     char bar[BF_BAR_CELLS + 1];
-    bf_bar_fill((double)t->runs_done / (double)t->runs_expected, bar);
-    fprintf(stderr, "\r\033[K[%s] run %u of %u: %s", bar, t->runs_done + 1, t->runs_expected,
-            t->shown);
+    unsigned done = t->measured.runs_done, expected = t->measured.runs_expected;
+    bf_bar_fill((double)done / (double)expected, bar);
+    fprintf(stderr, "\r\033[K[%s] run %u of %u: %s", bar, done + 1, expected, t->shown);
     fflush(stderr);
   }
   return !cli_interrupted();
@@ -96,9 +83,18 @@ static void clear_bar(const tuner *t) {
 /* ---- Single runs ---- */
 
 /* Sets what the library reads for a run with a candidate. */
-static bool set_hashes(const cli_candidate *candidate) {
-  return cli_put_variable("BANKFOLD_HASH", candidate->is_file ? NULL : candidate->text) &&
-         cli_put_path("BANKFOLD_HASHES", candidate->is_file ? candidate->text : NULL);
+static int set_hashes(const tuner *t, const bf_measured_candidate *candidate,
+                      bf_diagnostic *diagnostic) {
+  bf_rewriting_settings told = {0};
+  if (candidate->kind == BF_MEASURED_FILE)
+    told.hashes = candidate->text;
+  else if (candidate->kind == BF_MEASURED_LINES)
+    told.hashes = t->chosen;
+  else
+    told.hash = candidate->text;
+  if (candidate->kind == BF_MEASURED_LINES)
+    BF_TRY(bf_write_file(t->chosen, candidate->text, strlen(candidate->text), diagnostic));
+  return bf_rewriting_settings_put(&told, diagnostic);
 }
 
 static double limit_seconds(const tuner *t) {
@@ -108,23 +104,22 @@ static double limit_seconds(const tuner *t) {
 }
 
 /* Runs the program with a candidate; its times are in the folder then. */
-static int run_program(tuner *t, const cli_candidate *candidate, const char *output,
-                       bool shows_errors, cli_attempt_end *end, bf_diagnostic *diagnostic) {
+static int run_program(tuner *t, const bf_measured_candidate *candidate, bool is_first,
+                       cli_attempt_end *end, bf_diagnostic *diagnostic) {
   cli_attempt attempt = {.path = t->program.path,
                          .arguments = t->argument,
                          .input = t->settings->input,
-                         .output = output,
-                         .shows_errors = shows_errors,
+                         .output = is_first ? t->expected : t->printed,
+                         .shows_errors = is_first,
                          .limit_seconds = limit_seconds(t),
                          .tick = draw,
                          .context = t};
   cli_empty_folder(t->times);
-  bool is_original = candidate == &t->candidate[0];
-  t->shown = is_original ? "as it is" : candidate->is_file ? "hashes of a file" : candidate->text;
-  if (!set_hashes(candidate))
-    return bf_no_memory(diagnostic);
+  t->shown = candidate->kind == BF_MEASURED_PLAIN  ? "as it is"
+             : candidate->kind == BF_MEASURED_HASH ? candidate->text
+                                                   : "hashes of a file";
+  BF_TRY(set_hashes(t, candidate, diagnostic));
   BF_TRY(cli_attempt_run(&attempt, end, diagnostic));
-  t->runs_done++;
   return end->is_stopped ? bf_fail(diagnostic, BF_IO, "interrupted") : BF_OK;
 }
 
@@ -160,193 +155,83 @@ static bool differs(const tuner *t, const cli_attempt_end *end, char *how, size_
   return true;
 }
 
-/* Gives a candidate up, and says so where that is no matter of time. */
-static void drop(const tuner *t, cli_candidate *candidate, const char *why, bool warns) {
-  snprintf(candidate->dropped, sizeof candidate->dropped, "%s", why);
-  if (!warns)
-    return;
-  clear_bar(t);
-  fprintf(stderr, "bankfold: warning: with %s the program %s; it is not used\n", candidate->text,
-          why);
-}
-
-/* Runs the program with a candidate and keeps the times; number is how `to` calls it. */
-static int measure(tuner *t, cli_candidate *candidate, unsigned number, cli_tuning_runs *to,
-                   bf_diagnostic *diagnostic) {
-  cli_attempt_end end;
-  char how[160];
-  cli_times times = {0};
-  BF_TRY(run_program(t, candidate, t->printed, false, &end, diagnostic));
-  if (differs(t, &end, how, sizeof how)) {
-    if (number == 0)
-      return bf_fail(diagnostic, BF_UNSUPPORTED,
-                     "run again as it is, the program %s: runs cannot be compared%s", how,
-                     strncmp(how, "prints", 6) == 0 ? " (--ignore-output compares only exit "
-                                                      "statuses)"
-                                                    : "");
-    drop(t, candidate, how, true);
-    return BF_OK;
-  }
-  int error = cli_times_read(t->times, &times, diagnostic);
-  if (!error)
-    error = cli_tuning_add(to, number, &times, diagnostic);
-  candidate->runs += !error;
-  cli_times_free(&times);
-  return error;
-}
-
-/* ---- All runs ---- */
-
-/* The first run, as it is: what the others are compared with. Its times do not count: it warms up
- * whatever needs it. */
-static int run_first(tuner *t, bf_diagnostic *diagnostic) {
-  cli_attempt_end end;
-  cli_times times = {0};
-  BF_TRY(run_program(t, &t->candidate[0], t->expected, true, &end, diagnostic));
-  if (end.is_late)
+/* The first run, as it is, must end and launch something. */
+static int check_first(tuner *t, const cli_attempt_end *end, const bf_times *times,
+                       bf_diagnostic *diagnostic) {
+  if (end->is_late)
     return bf_fail(diagnostic, BF_UNSUPPORTED, "%s does not end within %.0f s", t->argument[0],
                    limit_seconds(t));
-  if (end.signal)
+  if (end->signal)
     return bf_fail(diagnostic, BF_UNSUPPORTED, "%s is ended by signal %d (%s)", t->argument[0],
-                   end.signal, strsignal(end.signal));
-  t->status = end.status;
-  t->seconds = end.seconds;
-  int error = cli_times_read(t->times, &times, diagnostic);
-  if (!error && !times.rows)
-    error = bf_fail(diagnostic, BF_UNSUPPORTED,
-                    "%s launches no kernel that can be timed (exit status %d)", t->argument[0],
-                    end.status);
-  cli_times_free(&times);
-  return error;
-}
-
-/* Gives up candidates that can be used for no kernel, or make every kernel slower. */
-static void drop_hopeless(tuner *t) {
-  for (unsigned i = 1; i < t->candidates; i++) {
-    bool is_used = false, has_hope = false;
-    for (size_t j = 0; j < t->runs.run[0].times.rows; j++) {
-      cli_comparison comparison;
-      if (!cli_tuning_compare(&t->runs, i, t->runs.run[0].times.row[j].kernel, &comparison))
-        continue;
-      is_used = true;
-      has_hope |= comparison.after.ns < hopeless * comparison.before.ns;
-    }
-    if (!has_hope && !*t->candidate[i].dropped)
-      drop(t, &t->candidate[i], is_used ? "every kernel is slower" : "no kernel can use it", false);
-  }
-}
-
-/* Runs every candidate once; the order turns from round to round, so that what changes with time,
- * as clocks do, hits all alike. */
-static int run_round(tuner *t, unsigned round, bf_diagnostic *diagnostic) {
-  for (unsigned i = 0; i < t->candidates; i++) {
-    unsigned number = round % 2 ? t->candidates - 1 - i : i;
-    if (!*t->candidate[number].dropped)
-      BF_TRY(measure(t, &t->candidate[number], number, &t->runs, diagnostic));
-  }
+                   end->signal, strsignal(end->signal));
+  if (!times->rows)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s launches no kernel that can be timed (exit status %d)", t->argument[0],
+                   end->status);
+  t->status = end->status;
+  t->seconds = end->seconds;
   return BF_OK;
 }
 
-static uint64_t repeats(const tuner *t) { return t->settings->repeats ? t->settings->repeats : 3; }
-
-/* How many runs there will be, as far as is known after so many rounds. */
-static void expect_runs(tuner *t, uint64_t rounds_done) {
-  unsigned left = 0;
-  for (unsigned i = 0; i < t->candidates; i++)
-    left += !*t->candidate[i].dropped;
-  t->runs_expected = t->runs_done + (unsigned)(left * (repeats(t) - rounds_done) + 2 * repeats(t));
+/* bf_measured_runner.run */
+static int run_candidate(void *context, const bf_measured_candidate *candidate, bool is_first,
+                         bf_times *times, char how[160], bf_diagnostic *diagnostic) {
+  tuner *t = context;
+  cli_attempt_end end;
+  BF_TRY(run_program(t, candidate, is_first, &end, diagnostic));
+  if (!is_first && differs(t, &end, how, 160)) {
+    bool prints = candidate->kind == BF_MEASURED_PLAIN && strncmp(how, "prints", 6) == 0;
+    return prints ? bf_fail(diagnostic, BF_UNSUPPORTED,
+                            "run again as it is, the program %s: runs cannot be compared "
+                            "(--ignore-output compares only exit statuses)",
+                            how)
+                  : BF_OK;
+  }
+  BF_TRY(bf_times_read(t->times, times, diagnostic));
+  return is_first ? check_first(t, &end, times, diagnostic) : BF_OK;
 }
 
-/* Measures all that was chosen against the program as it is. */
-static int confirm(tuner *t, bf_diagnostic *diagnostic) {
-  cli_candidate all = {.text = t->chosen, .is_file = true};
-  bf_text text = {0};
-  cli_tuned_write_choice(&t->tuning, &text);
-  int error = text.failed ? bf_no_memory(diagnostic)
-                          : bf_write_file(t->chosen, text.data, text.size, diagnostic);
-  bf_text_free(&text);
-  for (uint64_t i = 0; i < repeats(t) && !error && !*all.dropped; i++) {
-    error = measure(t, &t->candidate[0], 0, &t->confirming, diagnostic);
-    if (!error)
-      error = measure(t, &all, 1, &t->confirming, diagnostic);
-  }
-  if (*all.dropped)
-    cli_tuning_runs_free(&t->confirming);
-  return error;
-}
-
-/* Says of a kernel that no candidate could be used for what the library's log says of the first
- * run with a hash. */
-static void explain(const tuner *t, cli_tuned *kernel) {
-  FILE *file = fopen(t->log, "r");
-  char *line = NULL, mark[1024];
-  size_t capacity = 0;
-  bool is_found = false;
-  snprintf(mark, sizeof mark, ":   %s: left alone: ", kernel->name);
-  while (file && !is_found && getline(&line, &capacity, file) > 0) {
-    char *at = strstr(line, mark);
-    line[strcspn(line, "\n")] = 0;
-    is_found = at && strcmp(at + strlen(mark), "no hash") != 0;
-    if (is_found)
-      snprintf(kernel->reason, sizeof kernel->reason, "%s", at + strlen(mark));
-  }
-  free(line);
-  if (file)
-    fclose(file);
-}
-
-/* All runs and what follows from them. */
-static int run_all(tuner *t, bf_diagnostic *diagnostic) {
-  expect_runs(t, 0);
-  t->runs_expected++;
-  BF_TRY(run_first(t, diagnostic));
-  for (unsigned round = 0; round < repeats(t); round++) {
-    BF_TRY(run_round(t, round, diagnostic));
-    if (round == 0)
-      drop_hopeless(t);
-    expect_runs(t, round + 1);
-  }
-  BF_TRY(cli_tuning_choose(&t->runs, t->candidates, &t->tuning, diagnostic));
-  for (size_t i = 0; i < t->tuning.kernels; i++)
-    if (!t->tuning.kernel[i].tried)
-      explain(t, &t->tuning.kernel[i]);
-  if (!cli_tuning_has_choice(&t->tuning))
-    return BF_OK;
-  BF_TRY(confirm(t, diagnostic));
-  cli_tuning_confirm(&t->confirming, &t->tuning);
-  return BF_OK;
+/* bf_measured_runner.drop */
+static void warn(void *context, const bf_measured_candidate *candidate) {
+  const tuner *t = context;
+  clear_bar(t);
+  fprintf(stderr, "bankfold: warning: with %s the program %s; it is not used\n",
+          candidate->kind == BF_MEASURED_LINES ? t->chosen : candidate->text, candidate->dropped);
 }
 
 /* ---- The command ---- */
 
 /* Adds a candidate that must be a row-preserving hash, or a file of such. */
-static int add_candidate(tuner *t, const char *text, bool is_file, bf_diagnostic *diagnostic) {
+static int add_candidate(tuner *t, bf_measured_kind kind, const char *text,
+                         bf_diagnostic *diagnostic) {
+  bool is_file = kind == BF_MEASURED_FILE;
   BF_TRY(cli_wrap_check(is_file ? text : NULL, is_file ? NULL : text, diagnostic));
-  t->candidate[t->candidates++] = (cli_candidate){.text = text, .is_file = is_file};
+  t->candidate[t->candidates++] = (bf_measured_candidate){.kind = kind, .text = text};
   return BF_OK;
 }
 
 static int load_candidates(tuner *t, bf_diagnostic *diagnostic) {
   const settings *s = t->settings;
-  t->candidate[t->candidates++] = (cli_candidate){.text = "none"};
+  t->candidate[t->candidates++] = (bf_measured_candidate){.text = "none"};
   if (s->hash_file)
-    BF_TRY(add_candidate(t, s->hash_file, true, diagnostic));
+    BF_TRY(add_candidate(t, BF_MEASURED_FILE, s->hash_file, diagnostic));
   for (unsigned i = 0; i < s->hash.count; i++)
-    BF_TRY(add_candidate(t, s->hash.text[i], false, diagnostic));
-  for (unsigned i = 0; i < BUILT_IN && !s->hash.count; i++)
-    BF_TRY(add_candidate(t, built_in[i], false, diagnostic));
+    BF_TRY(add_candidate(t, BF_MEASURED_HASH, s->hash.text[i], diagnostic));
+  for (const char *const *at = bf_measured_hashes; *at && !s->hash.count; at++)
+    BF_TRY(add_candidate(t, BF_MEASURED_HASH, *at, diagnostic));
   return BF_OK;
 }
 
 /* Sets what is the same in all runs. Code that is loaded when it is first launched would count as
  * time of that launch. */
-static bool set_environment(const tuner *t, const char *library) {
+static int set_environment(const tuner *t, const char *library, bf_diagnostic *diagnostic) {
   char pattern[PATH_MAX + 32];
   snprintf(pattern, sizeof pattern, "%s/%%p", t->times);
-  return cli_prepend_variable("LD_PRELOAD", library) &&
-         cli_put_variable("BANKFOLD_TIMES", pattern) &&
-         cli_put_variable("BANKFOLD_CACHE", t->cache) && cli_put_variable("BANKFOLD_LOG", t->log) &&
-         setenv("CUDA_MODULE_LOADING", "EAGER", 0) == 0;
+  bf_rewriting_settings told = {.times = pattern, .cache = t->cache};
+  BF_TRY(bf_rewriting_settings_put(&told, diagnostic));
+  bool is_done =
+      cli_prepend_variable("LD_PRELOAD", library) && setenv("CUDA_MODULE_LOADING", "EAGER", 0) == 0;
+  return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* Makes the folder and names what will be in it. */
@@ -355,8 +240,11 @@ static int make_places(tuner *t, bf_diagnostic *diagnostic) {
   const struct {
     char *path;
     const char *name;
-  } places[] = {{t->cache, "cache"},       {t->times, "times"},     {t->log, "log"},
-                {t->expected, "expected"}, {t->printed, "printed"}, {t->chosen, "chosen"}};
+  } places[] = {{t->cache, "cache"},
+                {t->times, "times"},
+                {t->expected, "expected"},
+                {t->printed, "printed"},
+                {t->chosen, "chosen"}};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     snprintf(places[i].path, PATH_MAX + 16, "%s/%s", t->folder, places[i].name);
   if (mkdir(t->times, 0700) != 0)
@@ -376,11 +264,11 @@ static int load(tuner *t, bf_diagnostic *diagnostic) {
   BF_TRY(make_places(t, diagnostic));
   t->has_bar = isatty(2) != 0;
   cli_watch_interrupt();
-  return set_environment(t, library) ? BF_OK : bf_no_memory(diagnostic);
+  return set_environment(t, library, diagnostic);
 }
 
 /* Writes the file of hashes. */
-static int write_hashes(tuner *t, const cli_tuned_result *result, bf_diagnostic *diagnostic) {
+static int write_hashes(tuner *t, const cli_tuned *result, bf_diagnostic *diagnostic) {
   bf_text text = {0};
   cli_tuned_write_hashes(result, &text);
   int error = text.failed ? bf_no_memory(diagnostic)
@@ -390,7 +278,7 @@ static int write_hashes(tuner *t, const cli_tuned_result *result, bf_diagnostic 
 }
 
 /* Prints the table or JSON. */
-static int print(const tuner *t, const cli_tuned_result *result) {
+static int print(const tuner *t, const cli_tuned *result) {
   const settings *s = t->settings;
   bf_text text = {0};
   if (s->common.json)
@@ -407,9 +295,7 @@ static void unload(tuner *t) {
     cli_remove_folder(t->folder);
   }
   bf_writer_close(t->output);
-  cli_tuning_free(&t->tuning);
-  cli_tuning_runs_free(&t->confirming);
-  cli_tuning_runs_free(&t->runs);
+  bf_measured_free(&t->measured);
 }
 
 /* What is wrong with the command line: -1 to go on or an exit status. */
@@ -432,11 +318,12 @@ static int run(const void *given, int count, char **arguments) {
     return status;
   arguments[count] = NULL;
   int error = load(&t, &diagnostic);
+  bf_measured_runner runner = {.run = run_candidate, .drop = warn, .context = &t};
+  unsigned repeats = t.settings->repeats ? (unsigned)t.settings->repeats : 3;
   if (!error)
-    error = run_all(&t, &diagnostic);
+    error = bf_measure(t.candidate, t.candidates, repeats, &runner, &t.measured, &diagnostic);
   clear_bar(&t);
-  cli_tuned_result result = {count,        arguments,   t.settings->output, t.runs_done,
-                             t.candidates, t.candidate, &t.tuning};
+  cli_tuned result = {count, arguments, t.settings->output, &t.measured};
   if (!error && t.output)
     error = write_hashes(&t, &result, &diagnostic);
   status = !error ? print(&t, &result) : cli_complain(&diagnostic);

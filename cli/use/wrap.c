@@ -1,19 +1,11 @@
 /* What the wrappers of NVIDIA's compilers share. */
 #include "cli/use/wrap.h"
 
-#include "cli/environment.h"
 #include "ptx/ptx_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Settings ---- */
-
-/* A variable that is set and not empty, or NULL. */
-static const char *variable(const char *name) {
-  const char *value = getenv(name);
-  return value && *value ? value : NULL;
-}
 
 /* Fails where a file has a hash that kernels cannot be rewritten with. */
 static int check_list(const char *path, const bf_hash_list *list, bf_diagnostic *diagnostic) {
@@ -47,16 +39,18 @@ static int read_hashes(const char *path, const char *hash, cli_wrap *wrap,
 }
 
 int cli_wrap_get(cli_wrap *wrap, bf_diagnostic *diagnostic) {
-  const char *path = variable("BANKFOLD_HASHES"), *hash = variable("BANKFOLD_HASH");
-  *wrap = (cli_wrap){.log = variable("BANKFOLD_LOG")};
-  wrap->listed.dynamic_is_rounded = variable("BANKFOLD_DYNAMIC_ROUNDED");
-  return read_hashes(path, hash || path ? hash : "fixed", wrap, diagnostic);
+  const bf_rewriting_settings *own = &wrap->settings;
+  *wrap = (cli_wrap){0};
+  BF_TRY(bf_rewriting_settings_get(&wrap->settings, diagnostic));
+  wrap->listed.dynamic_is_rounded = own->dynamic_rounded;
+  return read_hashes(own->hashes, own->hash || own->hashes ? own->hash : "fixed", wrap, diagnostic);
 }
 
 void cli_wrap_free(cli_wrap *wrap) {
   if (wrap->hashes)
     bf_hash_list_free(wrap->hashes);
   bf_hash_free(wrap->otherwise);
+  bf_rewriting_settings_free(&wrap->settings);
   *wrap = (cli_wrap){0};
 }
 
@@ -67,23 +61,16 @@ int cli_wrap_check(const char *hash_file, const char *hash, bf_diagnostic *diagn
   return error;
 }
 
-/* Sets what an option says; what none says stays. */
-static bool put_options(const cli_wrap_options *o) {
-  bool names_hash = o->hash || o->hash_file;
-  bool logs_to_stderr = o->log && strcmp(o->log, "stderr") == 0;
-  return (!names_hash || (cli_put_variable("BANKFOLD_HASH", o->hash) &&
-                          cli_put_path("BANKFOLD_HASHES", o->hash_file))) &&
-         (!o->dynamic_rounded || cli_put_variable("BANKFOLD_DYNAMIC_ROUNDED", "1")) &&
-         (!o->log || (logs_to_stderr ? cli_put_variable("BANKFOLD_LOG", o->log)
-                                     : cli_put_path("BANKFOLD_LOG", o->log)));
-}
-
 int cli_wrap_put(const cli_wrap_options *options, bf_diagnostic *diagnostic) {
   if (options->hash_file && strcmp(options->hash_file, "-") == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "--hash-file cannot be standard input, which is the compiler's");
   BF_TRY(cli_wrap_check(options->hash_file, options->hash, diagnostic));
-  return put_options(options) ? BF_OK : bf_no_memory(diagnostic);
+  bf_rewriting_settings told = {.hash = options->hash,
+                                .hashes = options->hash_file,
+                                .dynamic_rounded = options->dynamic_rounded,
+                                .log = options->log};
+  return bf_rewriting_settings_put(&told, diagnostic);
 }
 
 /* ---- Log ---- */
@@ -91,7 +78,7 @@ int cli_wrap_put(const cli_wrap_options *options, bf_diagnostic *diagnostic) {
 void cli_wrap_log(const cli_wrap *wrap, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  bf_log(wrap->log, format, arguments);
+  bf_log(wrap->settings.log, format, arguments);
   va_end(arguments);
 }
 
@@ -104,7 +91,7 @@ void cli_wrap_warn(const cli_wrap *wrap, const bf_diagnostic *diagnostic) {
   bf_text_addf(&text, "%s%s", text.size ? " " : "", diagnostic->message);
   const char *message = text.failed ? diagnostic->message : text.data;
   cli_wrap_log(wrap, "compiled as it is: %s", message);
-  if (!wrap->log || strcmp(wrap->log, "stderr") != 0)
+  if (!wrap->settings.log || strcmp(wrap->settings.log, "stderr") != 0)
     fprintf(stderr, "bankfold: warning: compiled as it is: %s\n", message);
   bf_text_free(&text);
 }

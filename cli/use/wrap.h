@@ -5,6 +5,7 @@
 #define BF_CLI_WRAP_H
 
 #include "cli/cli.h"
+#include "exchange/settings.h"
 #include "rewrite/listed.h"
 
 /* The options of a wrapper. */
@@ -46,7 +47,7 @@ typedef struct cli_wrap {
   bf_hash_list *hashes;
   bf_hash *otherwise;
   bf_listed listed;
-  const char *log; /* or NULL */
+  bf_rewriting_settings settings;
 } cli_wrap;
 
 /* Free it also where that fails. */

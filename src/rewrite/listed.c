@@ -26,16 +26,25 @@ int bf_rewrite_listed(const bf_ptx_module *module, const bf_listed *listed,
   return bf_rewrite(module, &options, result, diagnostic);
 }
 
-void bf_listed_remark(const bf_rewrite_kernel *kernel, bf_text *text) {
-  bf_text_addf(text, "%s: ", kernel->name);
-  if (kernel->is_rewritten)
-    bf_text_puts(text, kernel->hash);
-  else if (!kernel->obstacles)
-    bf_text_addf(text, "left alone: %s",
-                 kernel->accesses ? "no hash" : "no accesses to shared memory");
+void bf_listed_reason(const bf_rewrite_kernel *kernel, bf_text *text) {
+  if (!kernel->obstacles)
+    bf_text_puts(text, kernel->accesses ? "" : "no accesses to shared memory");
   else if (kernel->obstacle[0].line)
-    bf_text_addf(text, "left alone: line %llu: %s", (unsigned long long)kernel->obstacle[0].line,
+    bf_text_addf(text, "line %llu: %s", (unsigned long long)kernel->obstacle[0].line,
                  kernel->obstacle[0].text);
   else
-    bf_text_addf(text, "left alone: %s", kernel->obstacle[0].text);
+    bf_text_puts(text, kernel->obstacle[0].text);
+}
+
+void bf_listed_remark(const bf_rewrite_kernel *kernel, bf_text *text) {
+  bf_text_addf(text, "%s: ", kernel->name);
+  if (kernel->is_rewritten) {
+    bf_text_puts(text, kernel->hash);
+    return;
+  }
+  bf_text_puts(text, "left alone: ");
+  if (kernel->obstacles || !kernel->accesses)
+    bf_listed_reason(kernel, text);
+  else
+    bf_text_puts(text, "no hash");
 }

@@ -27,6 +27,8 @@ const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel, const
 int bf_rewrite_listed(const bf_ptx_module *module, const bf_listed *listed,
                       bf_rewrite_result *result, bf_diagnostic *diagnostic);
 
+/* Why a kernel was not rewritten, on one line; nothing where no hash is named for it. */
+void bf_listed_reason(const bf_rewrite_kernel *kernel, bf_text *text);
 /* What was done to a kernel, or why not, on one line. */
 void bf_listed_remark(const bf_rewrite_kernel *kernel, bf_text *text);
 

@@ -12,23 +12,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const bf_rtl_tool bf_rtl_yosys = {"yosys", "yosys", "BANKFOLD_YOSYS", "yosys",
+const bf_rtl_tool bf_rtl_yosys = {"yosys", "yosys", BF_VARIABLE_YOSYS, "yosys",
                                   "synthesize the unit"};
-const bf_rtl_tool bf_rtl_opensta = {"OpenSTA", "sta", "BANKFOLD_STA", "opensta", "time the unit"};
+const bf_rtl_tool bf_rtl_opensta = {"OpenSTA", "sta", BF_VARIABLE_STA, "opensta", "time the unit"};
 
 /* ---- Finding it ---- */
 
 static bool can_run(const char *path) { return access(path, X_OK) == 0; }
 
-bool bf_rtl_names_tool(const bf_rtl_tool *tool) {
-  const char *given = getenv(tool->variable);
-  return given && *given;
-}
+bool bf_rtl_names_tool(const bf_rtl_tool *tool) { return bf_variable_get(tool->variable) != NULL; }
 
 /* path gets it. */
 static bool find_tool(const bf_rtl_tool *tool, char path[BF_RTL_PATH_BYTES]) {
   if (bf_rtl_names_tool(tool)) {
-    snprintf(path, BF_RTL_PATH_BYTES, "%s", getenv(tool->variable));
+    snprintf(path, BF_RTL_PATH_BYTES, "%s", bf_variable_get(tool->variable));
     return can_run(path);
   }
   const char *folders = getenv("PATH");
@@ -63,7 +60,7 @@ int bf_rtl_job_open(const bf_rtl_tool *tool, bf_rtl_job *job, bf_diagnostic *dia
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "%s is needed, and neither in PATH nor what %s names (Debian: apt-get install "
                    "%s)",
-                   tool->name, tool->variable, tool->package);
+                   tool->name, bf_variable_name(tool->variable), tool->package);
   make_absolute(job->program);
   if (snprintf(job->folder, sizeof job->folder, "%s/bankfold-XXXXXX",
                place && *place ? place : "/tmp") >= (int)sizeof job->folder ||

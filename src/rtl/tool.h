@@ -5,11 +5,12 @@
 #define BF_RTL_TOOL_H
 
 #include "base/base.h"
+#include "exchange/settings.h"
 
 typedef struct bf_rtl_tool {
   const char *name;     /* in messages */
   const char *program;  /* in PATH */
-  const char *variable; /* of the environment, for a program that is elsewhere */
+  bf_variable variable; /* of the environment, for a program that is elsewhere */
   const char *package;  /* of Debian, which has it */
   const char *purpose;  /* "NAME does not PURPOSE" */
 } bf_rtl_tool;

@@ -39,12 +39,12 @@ double bf_judge_share(const bf_comparison *c) {
 
 /* ---- The rule ---- */
 
-static double noise_of(const bf_comparison *c) {
+double bf_judge_noise(const bf_comparison *c) {
   return c->before.noise > c->after.noise ? c->before.noise : c->after.noise;
 }
 
 static bool is_faster(const bf_comparison *c) {
-  double margin = noise_of(c) > BF_JUDGE_LEAST_GAIN ? noise_of(c) : BF_JUDGE_LEAST_GAIN;
+  double margin = bf_judge_noise(c) > BF_JUDGE_LEAST_GAIN ? bf_judge_noise(c) : BF_JUDGE_LEAST_GAIN;
   return c->after.ns < c->before.ns * (1 - margin);
 }
 
@@ -77,7 +77,7 @@ bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other) {
 void bf_judge_explain(const bf_comparison *c, bf_text *text) {
   if (basis_of(c) == TIMES) {
     bf_text_addf(text, "hashed, it takes %.1f%% of the time, with noise of %.1f%%",
-                 100 * bf_judge_share(c), 100 * noise_of(c));
+                 100 * bf_judge_share(c), 100 * bf_judge_noise(c));
     return;
   }
   bf_text_addf(text, "hashed, it would take %llu wavefronts, not %llu, and %lld more instructions",

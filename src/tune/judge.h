@@ -44,6 +44,8 @@ uint64_t bf_work_cycles(uint64_t wavefronts, uint64_t warp_instructions, uint64_
 double bf_judge_gain(const bf_comparison *comparison);
 /* The share of the time, of the cycles or of the cost in wavefronts that is left with the hash. */
 double bf_judge_share(const bf_comparison *comparison);
+/* The larger noise of both sides. */
+double bf_judge_noise(const bf_comparison *comparison);
 /* The rule. */
 bool bf_judge_is_worth(const bf_comparison *comparison);
 /* Whether a hash is better than another one of the same kernel: worth it, or else a smaller share

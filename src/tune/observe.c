@@ -115,3 +115,9 @@ int bf_observer_get(const bf_observer *observer, bf_observed *observed, bf_diagn
   *observed = observer->kept;
   return observer->has_failed ? bf_no_memory(diagnostic) : BF_OK;
 }
+
+int bf_observer_take(bf_observer *observer, bf_observed *observed, bf_diagnostic *diagnostic) {
+  BF_TRY(bf_observer_get(observer, observed, diagnostic));
+  observer->kept.written = observer->kept.merged = NULL;
+  return BF_OK;
+}

@@ -29,5 +29,7 @@ void bf_observer_free(bf_observer *observer);
 bf_emu_observer bf_observer_watch(bf_observer *observer);
 /* What was kept, which belongs to the observer. BF_NO_MEMORY where something could not be kept. */
 int bf_observer_get(const bf_observer *observer, bf_observed *observed, bf_diagnostic *diagnostic);
+/* The same, and the workloads become the caller's; nothing can be observed afterwards. */
+int bf_observer_take(bf_observer *observer, bf_observed *observed, bf_diagnostic *diagnostic);
 
 #endif

@@ -10,100 +10,35 @@ enum { MOST_STATIC_BYTES = 48 * 1024 };
 
 /* ---- What it did ---- */
 
-int bf_program_add_module(bf_program *program, const char *ptx, size_t size,
-                          bf_program_module **module, bf_diagnostic *diagnostic) {
-  bf_program_module **at = &program->first;
-  while (*at && ((*at)->text.size != size || memcmp((*at)->text.data, ptx, size) != 0))
-    at = &(*at)->next;
-  *module = *at;
-  if (*module)
-    return BF_OK;
-  bf_program_module *made = calloc(1, sizeof *made);
-  if (!made)
+int bf_program_make(const bf_accesses *accesses, bf_program *program, bf_diagnostic *diagnostic) {
+  *program = (bf_program){.module = calloc(accesses->modules + 1, sizeof *program->module)};
+  if (!program->module)
     return bf_no_memory(diagnostic);
-  *at = *module = made;
-  bf_text_add(&made->text, ptx, size);
-  return made->text.failed ? bf_no_memory(diagnostic)
-                           : bf_ptx_parse("PTX", ptx, size, &made->ptx, diagnostic);
-}
-
-static bf_program_kernel *find_kernel(const bf_program_module *module, const char *name) {
-  for (size_t i = 0; i < module->kernels; i++)
-    if (strcmp(module->kernel[i].name, name) == 0)
-      return &module->kernel[i];
-  return NULL;
-}
-
-/* The kernel of that name, which is made where there is none; NULL: out of memory. */
-static bf_program_kernel *make_kernel(bf_program *program, bf_program_module *module,
-                                      const char *name) {
-  bf_program_kernel *found = find_kernel(module, name);
-  if (found)
-    return found;
-  if (module->kernels == module->capacity) {
-    size_t capacity = module->capacity ? 2 * module->capacity : 8;
-    bf_program_kernel *grown = realloc(module->kernel, capacity * sizeof *grown);
-    if (!grown)
-      return NULL;
-    module->kernel = grown;
-    module->capacity = capacity;
-  }
-  bf_program_kernel *made = &module->kernel[module->kernels];
-  *made = (bf_program_kernel){.name = bf_arena_copy(&program->arena, name)};
-  if (!made->name || bf_workload_create(&made->accesses.written) != BF_OK)
-    return NULL;
-  module->kernels++; /* from here on it is freed */
-  return bf_workload_create(&made->accesses.merged) == BF_OK ? made : NULL;
-}
-
-/* Adds accesses; where there are too many different ones, the first are kept. */
-static int add_accesses(bf_workload *to, const bf_workload *from, bool *is_cut) {
-  for (size_t i = 0; i < bf_workload_size(from); i++) {
-    int error = bf_workload_add(to, bf_workload_get(from, i));
-    if (error == BF_NO_MEMORY)
-      return error;
-    *is_cut |= error != BF_OK;
+  for (size_t i = 0; i < accesses->modules; i++) {
+    bf_program_module *module = &program->module[program->modules++];
+    module->did = &accesses->module[i];
+    BF_TRY(
+        bf_ptx_parse("PTX", module->did->ptx, strlen(module->did->ptx), &module->ptx, diagnostic));
   }
   return BF_OK;
-}
-
-int bf_program_add_kernel(bf_program *program, bf_program_module *module, const char *name,
-                          uint64_t launches, const bf_observed *accesses,
-                          bf_diagnostic *diagnostic) {
-  bf_program_kernel *kernel = make_kernel(program, module, name);
-  if (!kernel)
-    return bf_no_memory(diagnostic);
-  kernel->launches += launches;
-  if (!accesses)
-    return BF_OK;
-  bf_observed *own = &kernel->accesses;
-  own->is_cut |= accesses->is_cut;
-  if (add_accesses(own->written, accesses->written, &own->is_cut) ||
-      add_accesses(own->merged, accesses->merged, &own->is_cut))
-    return bf_no_memory(diagnostic);
-  return BF_OK;
-}
-
-static void free_module(bf_program_module *module) {
-  for (size_t i = 0; i < module->kernels; i++) {
-    bf_workload_free(module->kernel[i].accesses.written);
-    bf_workload_free(module->kernel[i].accesses.merged);
-  }
-  free(module->kernel);
-  bf_plans_free(&module->plans);
-  bf_ptx_free(module->ptx);
-  bf_text_free(&module->text);
-  free(module->hash);
-  free(module);
 }
 
 void bf_program_free(bf_program *program) {
-  for (bf_program_module *at = program->first, *next; at; at = next) {
-    next = at->next;
-    free_module(at);
+  for (size_t i = 0; i < program->modules; i++) {
+    bf_plans_free(&program->module[i].plans);
+    bf_ptx_free(program->module[i].ptx);
+    free(program->module[i].hash);
   }
-  bf_arena_free(&program->arena);
+  free(program->module);
   *program = (bf_program){0};
+}
+
+/* The launches of a kernel; NULL: there were none. */
+static const bf_accesses_kernel *find_kernel(const bf_program_module *module, const char *name) {
+  for (size_t i = 0; i < module->did->kernels; i++)
+    if (strcmp(module->did->kernel[i].name, name) == 0)
+      return &module->did->kernel[i];
+  return NULL;
 }
 
 /* ---- Proposing ---- */
@@ -112,7 +47,7 @@ void bf_program_free(bf_program *program) {
  * line for both, which is that of the first. */
 static bool is_hidden(const bf_program *program, const bf_program_module *module,
                       const char *name) {
-  for (const bf_program_module *at = program->first; at != module; at = at->next)
+  for (const bf_program_module *at = program->module; at != module; at++)
     if (find_kernel(at, name))
       return true;
   return false;
@@ -159,21 +94,36 @@ static int propose_module(const bf_program *program, bf_program_module *module,
     return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < plans->count; i++) {
     bf_plan *plan = &plans->plan[i];
-    const bf_program_kernel *launched = find_kernel(module, plan->name);
+    const bf_accesses_kernel *launched = find_kernel(module, plan->name);
+    bf_observed accesses = {0};
+    if (launched)
+      accesses = (bf_observed){launched->written, launched->merged, launched->is_cut};
     plan->is_asked = !is_hidden(program, module, plan->name);
-    BF_TRY(bf_plan_propose(plans, plan, search, launched ? &launched->accesses : NULL, diagnostic));
+    BF_TRY(bf_plan_propose(plans, plan, search, launched ? &accesses : NULL, diagnostic));
   }
   return settle(module, diagnostic);
 }
 
 int bf_program_propose(bf_program *program, const bf_plans_search *search,
                        bf_diagnostic *diagnostic) {
-  for (bf_program_module *module = program->first; module; module = module->next)
-    BF_TRY(propose_module(program, module, search, diagnostic));
+  for (size_t i = 0; i < program->modules; i++)
+    BF_TRY(propose_module(program, &program->module[i], search, diagnostic));
   return BF_OK;
 }
 
 /* ---- Trying ---- */
+
+bf_evidence bf_program_evidence(const bf_costs *costs, const char *kernel) {
+  bf_evidence sum = {0};
+  for (size_t i = 0; i < costs->kernels; i++)
+    if (strcmp(costs->kernel[i].name, kernel) == 0) {
+      sum.wavefronts += costs->kernel[i].wavefronts;
+      sum.instructions += (int64_t)costs->kernel[i].warp_instructions;
+      sum.cycles += costs->kernel[i].cycles;
+      sum.work_cycles += costs->kernel[i].work_cycles;
+    }
+  return sum;
+}
 
 typedef struct trying {
   const bf_program *program;
@@ -184,10 +134,12 @@ typedef struct trying {
 static int run(void *context, bool *is_good, bf_diagnostic *diagnostic) {
   const trying *t = context;
   bf_text lines = {0};
-  for (const bf_program_module *module = t->program->first; module; module = module->next)
-    for (unsigned i = 0; i < module->plans.count; i++)
-      if (bf_plan_has_hash(&module->plans, &module->plans.plan[i]))
-        bf_plan_write(&module->plans, &module->plans.plan[i], &lines);
+  for (size_t k = 0; k < t->program->modules; k++) {
+    const bf_plans *plans = &t->program->module[k].plans;
+    for (unsigned i = 0; i < plans->count; i++)
+      if (bf_plan_has_hash(plans, &plans->plan[i]))
+        bf_plan_write(plans, &plans->plan[i], &lines);
+  }
   int error = lines.failed ? bf_no_memory(diagnostic)
                            : t->runner->run(t->runner->context, &lines, is_good, diagnostic);
   bf_text_free(&lines);
@@ -204,19 +156,15 @@ int bf_program_try(bf_program *program, const bf_program_runner *runner,
                    bf_diagnostic *diagnostic) {
   trying t = {program, runner};
   bf_plans_runner all = {.run = run, .compare = compare, .context = &t};
-  size_t count = 0;
-  for (bf_program_module *module = program->first; module; module = module->next)
-    count++;
-  bf_plans **list = calloc(count + 1, sizeof *list);
+  bf_plans **list = calloc(program->modules + 1, sizeof *list);
   if (!list)
     return bf_no_memory(diagnostic);
-  count = 0;
-  for (bf_program_module *module = program->first; module; module = module->next)
-    list[count++] = &module->plans;
-  int error = bf_plans_try(list, count, &all, diagnostic);
+  for (size_t i = 0; i < program->modules; i++)
+    list[i] = &program->module[i].plans;
+  int error = bf_plans_try(list, program->modules, &all, diagnostic);
   free(list);
-  for (bf_program_module *module = program->first; module && !error; module = module->next)
-    error = settle(module, diagnostic);
+  for (size_t i = 0; i < program->modules && !error; i++)
+    error = settle(&program->module[i], diagnostic);
   return error;
 }
 
@@ -236,7 +184,7 @@ static void write_comparison(const bf_comparison *c, bf_text *text) {
 static void write_kernel(const bf_program *program, const bf_program_module *module, unsigned index,
                          bf_text *text) {
   const bf_plan *plan = &module->plans.plan[index];
-  const bf_program_kernel *launched = find_kernel(module, plan->name);
+  const bf_accesses_kernel *launched = find_kernel(module, plan->name);
   if (!launched)
     return;
   bf_text_puts(text, "# ");
@@ -253,7 +201,7 @@ static void write_kernel(const bf_program *program, const bf_program_module *mod
     bf_text_puts(text, "left alone: ");
     bf_plan_explain(plan, &module->plans.examined.kernel[index], text);
   }
-  if (launched->accesses.is_cut)
+  if (launched->is_cut)
     bf_text_puts(text, "; from its first accesses only, there were too many different ones");
   bf_text_puts(text, "\n");
   bf_hash_list_write(plan->name, module->hash[index], text);
@@ -261,9 +209,9 @@ static void write_kernel(const bf_program *program, const bf_program_module *mod
 
 void bf_program_write(const bf_program *program, const char *title, bf_text *text) {
   bf_text_addf(text, "# %s\n", title);
-  if (!program->first)
+  if (!program->modules)
     bf_text_puts(text, "# no kernel was launched\n* none\n");
-  for (const bf_program_module *module = program->first; module; module = module->next)
-    for (unsigned i = 0; i < module->plans.count; i++)
-      write_kernel(program, module, i, text);
+  for (size_t k = 0; k < program->modules; k++)
+    for (unsigned i = 0; i < program->module[k].plans.count; i++)
+      write_kernel(program, &program->module[k], i, text);
 }

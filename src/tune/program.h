@@ -3,40 +3,25 @@
 #ifndef BF_TUNE_PROGRAM_H
 #define BF_TUNE_PROGRAM_H
 
+#include "emu/costs.h"
+#include "exchange/accesses.h"
 #include "tune/plans.h"
 
-/* A kernel that was launched, in all processes together. */
-typedef struct bf_program_kernel {
-  const char *name;
-  uint64_t launches;
-  bf_observed accesses; /* owned */
-} bf_program_kernel;
-
-/* A module of the program, with all that processes which loaded it did. */
+/* A module of the program. */
 typedef struct bf_program_module {
-  struct bf_program_module *next;
-  bf_text text; /* its PTX */
+  const bf_accesses_module *did; /* what its kernels did */
   bf_ptx_module *ptx;
-  bf_program_kernel *kernel; /* those that were launched */
-  size_t kernels, capacity;
   bf_plans plans;
   const char **hash; /* of each plan, as bf_rewrite_kernel has it; NULL: it is left alone */
 } bf_program_module;
 
 typedef struct bf_program {
-  bf_arena arena;
-  bf_program_module *first;
+  bf_program_module *module;
+  size_t modules;
 } bf_program;
 
-/* ---- What it did ---- */
-
-/* The module with that PTX, which is copied where it is new. */
-int bf_program_add_module(bf_program *program, const char *ptx, size_t size,
-                          bf_program_module **module, bf_diagnostic *diagnostic);
-/* Adds launches of a kernel, and the accesses that they made (NULL: none were kept). */
-int bf_program_add_kernel(bf_program *program, bf_program_module *module, const char *name,
-                          uint64_t launches, const bf_observed *accesses,
-                          bf_diagnostic *diagnostic);
+/* Parses the modules of a program that ran. accesses are borrowed. Free also after an error. */
+int bf_program_make(const bf_accesses *accesses, bf_program *program, bf_diagnostic *diagnostic);
 void bf_program_free(bf_program *program);
 
 /* ---- Hashes ---- */
@@ -54,6 +39,8 @@ typedef struct bf_program_runner {
   void *context;
 } bf_program_runner;
 
+/* What a kernel took in a run, with all hashes of the banks together. */
+bf_evidence bf_program_evidence(const bf_costs *costs, const char *kernel);
 /* Tries the candidates, all kernels at once, and takes what the judge takes (tune/judge.h). */
 int bf_program_try(bf_program *program, const bf_program_runner *runner, bf_diagnostic *diagnostic);
 /* Lines KERNEL HASH, with what is predicted as comments; title is the first of them. */

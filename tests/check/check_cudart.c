@@ -1,6 +1,7 @@
 /* The libraries libcudart.so.12 and .13 as a program meets them, without nvcc: every name with its
  * version, memory, copies, streams, events, errors, properties, and a kernel from a fat binary,
  * emulated and simulated. Skipped where the build has no such libraries. */
+#include "exchange/settings.h"
 #include "ptx/fatbin.h"
 
 #include <dlfcn.h>
@@ -298,13 +299,16 @@ static int check_all(bool is_simulated) {
 
 /* The libraries read the environment once, so that each way needs a process of its own. */
 int main(void) {
-  setenv("BANKFOLD_QUIET", "1", 1);
+  static const char *const parameters[] = {"scheduler=gto", "clock_mhz=1000"};
+  bf_run_settings emulated_run = {.quiet = true}, simulated_run = emulated_run;
+  simulated_run.gpu = "h200";
+  simulated_run.set = (bf_setting_list){parameters, 2};
+  if (bf_run_settings_put(&emulated_run, NULL) != BF_OK)
+    return 1;
   int status = 0;
   pid_t child = fork();
   if (child == 0) {
-    setenv("BANKFOLD_GPU", "h200", 1);
-    setenv("BANKFOLD_SET", "scheduler=gto,clock_mhz=1000", 1);
-    _exit(check_all(true));
+    _exit(bf_run_settings_put(&simulated_run, NULL) == BF_OK ? check_all(true) : 1);
   }
   bool is_done = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
   int emulated = check_all(false);

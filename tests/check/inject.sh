@@ -106,24 +106,41 @@ for way in linked dlsym proc thread; do
 done
 called '^cuEvent' 0 # nothing is timed unless asked for
 
-# Times of launches: of every kind, by every way; with the hash that the kernel has; the program
-# notices nothing.
-# timed LINE: the file of times has a line that starts so, with commas for tabs.
-timed() { tr '\t' ',' <"$work/times" | grep -q "^$1," || complain "no times $1: $(cat "$work/times")"; }
+# Times of launches: of every kind, by every way; with the hash that the kernel has, or why it has none; the
+# program notices nothing.
+# timed FIELDS: the file of times has a row of kernel twice with these fields, which commas separate.
+timed() {
+  tr '\t' ',' <"$work/times" | grep -q "^launches,kernel=twice,$1,total_ns=" ||
+    complain "no times $1: $(cat "$work/times")"
+  [ "$(head -n 1 "$work/times") $(tail -n 1 "$work/times")" = 'bankfold times 1 end' ] ||
+    complain "no file of times: $(cat "$work/times")"
+}
 for way in linked dlsym proc proc11 thread; do
   app BANKFOLD_TIMES="$work/times" $way data "$work/dynamic.ptx"
-  timed 'twice,fixed,6,120,6'
+  timed 'hash=fixed,blocks=6,threads=120,launches=6'
   called '^cuEventCreate' 12
   called '^cuEventDestroy_v2' 12
 done
 app BANKFOLD_TIMES="$work/times" proc library $data/plain.fatbin
-timed 'twice,fixed,6,120,9'
+timed 'hash=fixed,blocks=6,threads=120,launches=9'
 app BANKFOLD_TIMES="$work/times" BANKFOLD_HASH=none dlsym data $data/twice.cubin
-timed 'twice,none,6,120,6'
+timed 'reason=it is no fat binary or PTX that can be read,blocks=6,threads=120,launches=6'
+app BANKFOLD_TIMES="$work/times" dlsym data $data/machine_code.fatbin
+timed 'reason=no PTX that runs on sm_90a in module 1; there is machine code for sm_90,blocks=6,threads=120,launches=6'
 app BANKFOLD_TIMES="$work/times" BANKFOLD_HASH= dlsym data "$work/refused.ptx"
-timed 'twice,none,6,120,6'
+timed 'blocks=6,threads=120,launches=6'
+forget
+for way in dlsym linked; do # the second from the cache
+  app BANKFOLD_TIMES="$work/times" $way data "$work/refused.ptx"
+  timed 'reason=it says so,blocks=6,threads=120,launches=6'
+  called '1024' 0
+done
+logged 'nothing to rewrite: from the cache'
+app BANKFOLD_TIMES="$work/times" dlsym data "$work/unloved.ptx"
+timed 'reason=the driver refuses the rewritten PTX,blocks=6,threads=120,launches=6'
+called '1024' 0
 app BANKFOLD_TIMES="$work/times" proc threads "$work/dynamic.ptx"
-timed 'twice,fixed,6,120,480'
+timed 'hash=fixed,blocks=6,threads=120,launches=480'
 app BANKFOLD_TIMES=/proc/self/none/times proc data "$work/dynamic.ptx"
 logged 'cannot write /proc/self/none/times'
 [ "$(find "$work" -name 'times.*' | wc -l)" = 0 ] || complain 'a temporary file of times is left'

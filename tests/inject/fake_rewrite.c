@@ -12,13 +12,16 @@ int inject_rewrite(const inject_settings *settings, const char *name, const bf_t
   if (!strstr(ptx->data, ".version"))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, name, "no PTX");
   bool is_dynamic = strstr(ptx->data, ".extern .shared");
+  bool is_refused = strstr(ptx->data, "// refuse this");
   while (bf_kernel_next(&cursor, end, &kernel)) {
     char known[256];
     rewritten->kernels++;
     snprintf(known, sizeof known, "%.*s", (int)kernel.name_size, kernel.name);
-    inject_add_kernel(&(inject_kernel){known, "fixed", is_dynamic}, &rewritten->hashes);
+    inject_add_kernel(is_refused ? &(inject_kernel){known, NULL, "it says so", false}
+                                 : &(inject_kernel){known, "fixed", NULL, is_dynamic},
+                      &rewritten->lines);
   }
-  if (strstr(ptx->data, "// refuse this"))
+  if (is_refused)
     return BF_OK;
   rewritten->is_changed = true;
   rewritten->hashed = rewritten->kernels;

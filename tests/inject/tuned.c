@@ -16,6 +16,7 @@
  *   exit:N, _exit:N, abort, hang
  *   HASH?STEP        takes a step only in runs with that BANKFOLD_HASH; ?STEP: without one */
 #include "abi.h"
+#include "exchange/settings.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -131,7 +132,7 @@ static const char *behind(const char *step, const char *word) {
 }
 
 static void take(const char *step) {
-  const char *mark = strchr(step, '?'), *hash = getenv("BANKFOLD_HASH"), *rest;
+  const char *mark = strchr(step, '?'), *hash = bf_variable_get(BF_VARIABLE_HASH), *rest;
   if (mark) {
     if (!hash ? mark == step : strlen(hash) == (size_t)(mark - step) && behind(step, hash))
       take(mark + 1);

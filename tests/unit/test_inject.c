@@ -169,8 +169,12 @@ static void cached_images_come_back(void **state) {
   unsigned char key[INJECT_KEY_BYTES] = {1, 2, 3}, other[INJECT_KEY_BYTES] = {1, 2, 4};
   assert_non_null(mkdtemp(settings.cache));
   assert_null(inject_cache_read(&settings, key));
-  static const char lines[] = "one\tfixed\t0\ntwo\tcute:3,4,3\t1\n";
-  inject_image *image = inject_image_create(key, "text", 4, lines, strlen(lines));
+  bf_text lines = {0};
+  inject_add_kernel(&(inject_kernel){"one", "fixed", NULL, false}, &lines);
+  inject_add_kernel(&(inject_kernel){"two", "cute:3,4,3", NULL, true}, &lines);
+  inject_add_kernel(&(inject_kernel){"four", NULL, "line 7:\twhy", false}, &lines);
+  inject_image *image = inject_image_create(key, "text", 4, lines.data, lines.size);
+  bf_text_free(&lines);
   inject_cache_write(&settings, image);
   inject_image_free(image);
   image = inject_image_create(other, NULL, 0, NULL, 0);
@@ -180,9 +184,12 @@ static void cached_images_come_back(void **state) {
   image = inject_cache_read(&settings, key);
   assert_non_null(image);
   assert_string_equal(image->text, "text");
-  assert_int_equal(image->kernels, 2);
+  assert_int_equal(image->kernels, 3);
   assert_string_equal(inject_image_kernel(image, "one")->hash, "fixed");
   assert_string_equal(inject_image_kernel(image, "two")->hash, "cute:3,4,3");
+  assert_null(inject_image_kernel(image, "two")->reason);
+  assert_null(inject_image_kernel(image, "four")->hash);
+  assert_string_equal(inject_image_kernel(image, "four")->reason, "line 7:\twhy");
   assert_null(inject_image_kernel(image, "three"));
   assert_false(inject_image_rounds(image, "one"));
   assert_true(inject_image_rounds(image, "two"));
@@ -245,13 +252,14 @@ static void images_are_read_while_written(void **state) {
 /* Lines that are not those of kernels make no image. */
 static void bad_lines_make_no_image(void **state) {
   (void)state;
-  static const char *const bad[] = {"one",
-                                    "one\n",
-                                    "one\tfixed\n",
-                                    "one\tfixed\t10\n",
+  static const char *const bad[] = {"kernel",
+                                    "kernel\n",
+                                    "kernel\tname=one\thash=fixed\n",
+                                    "kernel\tname=one\thash=fixed\trounds=10\n",
                                     "\n",
-                                    "one\tfixed\t0\ntwo",
-                                    "one\tfixed\t\n",
+                                    "kernel\tname=one\trounds=0\nkernel\tname=two",
+                                    "kernel\tname=one\trounds=\n",
+                                    "one\tfixed\t0\n",
                                     "\t\t"};
   unsigned char key[INJECT_KEY_BYTES] = {0};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

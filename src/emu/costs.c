@@ -1,0 +1,186 @@
+/* Costs of launches by kernel and source line. */
+#include "emu/costs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Growing lists ---- */
+
+/* Room for one more element of size bytes; the list is moved where it is full. */
+static bool grow(void **list, size_t count, size_t *capacity, size_t size) {
+  if (count < *capacity)
+    return true;
+  size_t wanted = *capacity ? *capacity * 2 : 16;
+  void *moved = realloc(*list, wanted * size);
+  if (!moved)
+    return false;
+  *list = moved;
+  *capacity = wanted;
+  return true;
+}
+
+/* Whether two texts are equal; either may be NULL. */
+static bool is_same(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+/* A copy of text in the arena, NULL for NULL; false where memory is exhausted. */
+static bool copy_text(bf_costs *costs, const char *text, const char **copy) {
+  *copy = text ? bf_arena_copy(&costs->arena, text) : NULL;
+  return *copy || !text;
+}
+
+bf_costs_kernel *bf_costs_find(bf_costs *costs, const char *name, const char *hash,
+                               const char *lock_hash) {
+  for (size_t i = 0; i < costs->kernels; i++) {
+    const bf_costs_kernel *kernel = &costs->kernel[i];
+    if (is_same(kernel->name, name) && is_same(kernel->hash, hash) &&
+        is_same(kernel->lock_hash, lock_hash))
+      return &costs->kernel[i];
+  }
+  bf_costs_kernel made = {0};
+  if (!copy_text(costs, name, &made.name) || !copy_text(costs, hash, &made.hash) ||
+      !copy_text(costs, lock_hash, &made.lock_hash) ||
+      !grow((void **)&costs->kernel, costs->kernels, &costs->kernel_capacity,
+            sizeof *costs->kernel))
+    return NULL;
+  costs->kernel[costs->kernels] = made;
+  return &costs->kernel[costs->kernels++];
+}
+
+/* The same for a line of a kernel. */
+static bf_costs_line *find_line(bf_costs *costs, bf_costs_kernel *kernel, const char *file,
+                                uint64_t number) {
+  for (size_t i = 0; i < kernel->lines; i++)
+    if (kernel->line[i].line == number && is_same(kernel->line[i].file, file))
+      return &kernel->line[i];
+  bf_costs_line made = {.line = number};
+  if (!copy_text(costs, file, &made.file) ||
+      !grow((void **)&kernel->line, kernel->lines, &kernel->line_capacity, sizeof *kernel->line))
+    return NULL;
+  kernel->line[kernel->lines] = made;
+  return &kernel->line[kernel->lines++];
+}
+
+/* ---- Adding ---- */
+
+void bf_costs_add_sums(bf_costs_kernel *kernel, const bf_costs_kernel *more) {
+  kernel->launches += more->launches;
+  kernel->warp_instructions += more->warp_instructions;
+  kernel->thread_instructions += more->thread_instructions;
+  kernel->seconds += more->seconds;
+  kernel->cycles += more->cycles;
+  kernel->simulated_seconds += more->simulated_seconds;
+  kernel->work_cycles += more->work_cycles;
+}
+
+int bf_costs_add_line(bf_costs *costs, bf_costs_kernel *kernel, const bf_costs_line *more,
+                      bf_diagnostic *diagnostic) {
+  bf_costs_line *line = find_line(costs, kernel, more->file, more->line);
+  if (!line)
+    return bf_no_memory(diagnostic);
+  line->accesses += more->accesses;
+  line->wavefronts += more->wavefronts;
+  line->ideal += more->ideal;
+  line->conflicts += more->conflicts;
+  line->waited_cycles += more->waited_cycles;
+  line->estimated |= more->estimated;
+  kernel->accesses += more->accesses;
+  kernel->wavefronts += more->wavefronts;
+  kernel->ideal += more->ideal;
+  kernel->conflicts += more->conflicts;
+  if (more->worst > line->worst || (more->worst == line->worst && !line->has_access)) {
+    line->worst = more->worst;
+    line->has_access = more->has_access;
+    line->access = more->access;
+    line->access.site = NULL; /* a text of others */
+  }
+  return BF_OK;
+}
+
+int bf_costs_add(bf_costs *costs, const bf_costs *more, bf_diagnostic *diagnostic) {
+  for (size_t i = 0; i < more->kernels; i++) {
+    const bf_costs_kernel *from = &more->kernel[i];
+    bf_costs_kernel *to = bf_costs_find(costs, from->name, from->hash, from->lock_hash);
+    if (!to)
+      return bf_no_memory(diagnostic);
+    bf_costs_add_sums(to, from);
+    for (size_t j = 0; j < from->lines; j++)
+      BF_TRY(bf_costs_add_line(costs, to, &from->line[j], diagnostic));
+  }
+  return BF_OK;
+}
+
+bf_costs_line bf_costs_line_of(const bf_emu_site *site) {
+  return (bf_costs_line){.file = site->source_file,
+                         .line = site->source_file ? site->source_line : site->line};
+}
+
+bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row *row) {
+  bf_costs_line line = bf_costs_line_of(site);
+  line.accesses = row->executions;
+  line.wavefronts = row->wavefronts;
+  line.ideal = row->ideal;
+  line.conflicts = row->conflicts;
+  line.worst = row->worst;
+  line.estimated = row->estimated;
+  line.has_access = row->worst > 0;
+  line.access = row->worst_access;
+  return line;
+}
+
+int bf_costs_add_launch(bf_costs *costs, const bf_emu_kernel *kernel, const bf_profile *profile,
+                        const bf_emu_result *result, double seconds, bf_diagnostic *diagnostic) {
+  bf_costs_kernel *to = bf_costs_find(costs, bf_emu_kernel_name(kernel), NULL, NULL);
+  if (!to)
+    return bf_no_memory(diagnostic);
+  bf_costs_add_sums(to, &(bf_costs_kernel){.launches = 1,
+                                           .warp_instructions = result->warp_instructions,
+                                           .thread_instructions = result->thread_instructions,
+                                           .seconds = seconds});
+  for (unsigned i = 0; i < bf_emu_kernel_sites(kernel); i++) {
+    bf_profile_row row = bf_profile_get(profile, i);
+    bf_emu_site site = bf_emu_kernel_site(kernel, i);
+    bf_costs_line line = bf_costs_line_of_row(&site, &row);
+    if (row.executions)
+      BF_TRY(bf_costs_add_line(costs, to, &line, diagnostic));
+  }
+  return BF_OK;
+}
+
+/* ---- Order ---- */
+
+/* Most conflicts first, then by file and line. */
+static int compare_lines(const void *a, const void *b) {
+  const bf_costs_line *x = a, *y = b;
+  if (x->conflicts != y->conflicts)
+    return x->conflicts < y->conflicts ? 1 : -1;
+  int files = strcmp(x->file ? x->file : "", y->file ? y->file : "");
+  return files ? files : (x->line > y->line) - (x->line < y->line);
+}
+
+/* Most conflicts first, then by name and hash. */
+static int compare_kernels(const void *a, const void *b) {
+  const bf_costs_kernel *x = a, *y = b;
+  if (x->conflicts != y->conflicts)
+    return x->conflicts < y->conflicts ? 1 : -1;
+  int order = strcmp(x->name, y->name);
+  if (order == 0)
+    order = strcmp(x->hash ? x->hash : "", y->hash ? y->hash : "");
+  return order ? order : strcmp(x->lock_hash ? x->lock_hash : "", y->lock_hash ? y->lock_hash : "");
+}
+
+void bf_costs_sort(bf_costs *costs) {
+  for (size_t i = 0; i < costs->kernels; i++)
+    if (costs->kernel[i].lines)
+      qsort(costs->kernel[i].line, costs->kernel[i].lines, sizeof *costs->kernel[i].line,
+            compare_lines);
+  if (costs->kernels)
+    qsort(costs->kernel, costs->kernels, sizeof *costs->kernel, compare_kernels);
+}
+
+void bf_costs_free(bf_costs *costs) {
+  for (size_t i = 0; i < costs->kernels; i++)
+    free(costs->kernel[i].line);
+  free(costs->kernel);
+  bf_arena_free(&costs->arena);
+  *costs = (bf_costs){0};
+}

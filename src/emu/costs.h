@@ -1,0 +1,61 @@
+/* emu/costs: what launches have cost shared memory, summed by kernel and source line. */
+#ifndef BF_EMU_COSTS_H
+#define BF_EMU_COSTS_H
+
+#include "emu/emu.h"
+
+/* A source line, or a line of the PTX where the source is not known (file NULL). */
+typedef struct bf_costs_line {
+  const char *file;
+  uint64_t line;
+  uint64_t accesses, wavefronts, ideal, conflicts;
+  uint64_t worst;         /* most wavefronts of one access */
+  uint64_t waited_cycles; /* simulated: that its accesses waited for shared memory, summed */
+  bool estimated;
+  bool has_access;
+  bf_access access; /* the worst one */
+} bf_costs_line;
+
+/* The launches of a kernel with one hash. */
+typedef struct bf_costs_kernel {
+  const char *name;             /* as in the PTX */
+  const char *hash, *lock_hash; /* canonical text; NULL: as the command line says */
+  uint64_t launches, warp_instructions, thread_instructions;
+  double seconds;           /* of the host */
+  uint64_t cycles;          /* simulated, or 0 */
+  uint64_t work_cycles;     /* with cycles: bf_work_cycles (tune/judge.h) of all launches */
+  double simulated_seconds; /* the same as time of the GPU */
+  uint64_t accesses, wavefronts, ideal, conflicts; /* of its lines together */
+  bf_costs_line *line;                             /* most conflicts first once sorted */
+  size_t lines, line_capacity;
+} bf_costs_kernel;
+
+typedef struct bf_costs {
+  bf_arena arena;
+  bf_costs_kernel *kernel; /* most conflicts first once sorted */
+  size_t kernels, kernel_capacity;
+} bf_costs;
+
+/* The kernel of that name and hashes, which is added without launches where there is none; NULL
+ * where memory is exhausted. It stays where it is until another is added. */
+bf_costs_kernel *bf_costs_find(bf_costs *costs, const char *name, const char *hash,
+                               const char *lock_hash);
+/* Adds launches to those of the kernel: their sums, but not their lines. */
+void bf_costs_add_sums(bf_costs_kernel *kernel, const bf_costs_kernel *more);
+/* Adds what a line has cost to a kernel of costs, and to what it knows of that line. */
+int bf_costs_add_line(bf_costs *costs, bf_costs_kernel *kernel, const bf_costs_line *more,
+                      bf_diagnostic *diagnostic);
+/* Adds all that others have cost. */
+int bf_costs_add(bf_costs *costs, const bf_costs *more, bf_diagnostic *diagnostic);
+/* Adds a launch that the profile has watched. */
+int bf_costs_add_launch(bf_costs *costs, const bf_emu_kernel *kernel, const bf_profile *profile,
+                        const bf_emu_result *result, double seconds, bf_diagnostic *diagnostic);
+/* The line that a site of a kernel belongs to, without costs. */
+bf_costs_line bf_costs_line_of(const bf_emu_site *site);
+/* What a row of a profile has cost, for a site. */
+bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row *row);
+/* Kernels and lines by conflicts, most first, then by name and line. */
+void bf_costs_sort(bf_costs *costs);
+void bf_costs_free(bf_costs *costs);
+
+#endif

@@ -1,0 +1,118 @@
+/* Costs of a run as a file: rows "kernel", each followed by those of its lines. */
+#include "exchange/record.h"
+
+#include "exchange/access_text.h"
+
+/* ---- Rows ---- */
+
+static const bf_rows_form form = {"record", 1};
+
+static const bf_field kernel_fields[] = {
+    BF_FIELD(bf_costs_kernel, name),
+    BF_FIELD_OR_NULL(bf_costs_kernel, hash),
+    BF_FIELD_OR_NULL(bf_costs_kernel, lock_hash),
+    BF_FIELD(bf_costs_kernel, launches),
+    BF_FIELD(bf_costs_kernel, warp_instructions),
+    BF_FIELD(bf_costs_kernel, thread_instructions),
+    BF_FIELD(bf_costs_kernel, seconds),
+    BF_FIELD(bf_costs_kernel, cycles),
+    BF_FIELD(bf_costs_kernel, simulated_seconds),
+    BF_FIELD(bf_costs_kernel, work_cycles),
+};
+static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
+
+/* A line of a kernel. Its costs come first, so that their fields are those of the row. */
+typedef struct line_row {
+  bf_costs_line costs;
+  const char *access; /* the worst one; NULL: not known */
+} line_row;
+
+static const bf_field line_fields[] = {
+    BF_FIELD_OR_NULL(bf_costs_line, file), BF_FIELD(bf_costs_line, line),
+    BF_FIELD(bf_costs_line, accesses),     BF_FIELD(bf_costs_line, wavefronts),
+    BF_FIELD(bf_costs_line, ideal),        BF_FIELD(bf_costs_line, conflicts),
+    BF_FIELD(bf_costs_line, worst),        BF_FIELD(bf_costs_line, waited_cycles),
+    BF_FIELD(bf_costs_line, estimated),    BF_FIELD_OR_NULL(line_row, access),
+};
+static const bf_row row_of_line = BF_ROW("line", line_fields);
+
+/* ---- Writing ---- */
+
+static void write_line(const bf_costs_line *line, bf_text *text) {
+  bf_text access = {0};
+  if (line->has_access)
+    bf_access_text_write(&line->access, &access);
+  bf_row_write(&row_of_line, &(line_row){*line, access.data}, text);
+  text->failed |= access.failed;
+  bf_text_free(&access);
+}
+
+int bf_record_write(const char *folder, const bf_costs *costs, bf_diagnostic *diagnostic) {
+  bf_text text = {0}, path = {0};
+  bf_rows_begin(&form, &text);
+  for (size_t i = 0; i < costs->kernels; i++) {
+    bf_row_write(&row_of_kernel, &costs->kernel[i], &text);
+    for (size_t j = 0; j < costs->kernel[i].lines; j++)
+      write_line(&costs->kernel[i].line[j], &text);
+  }
+  bf_rows_end(&text);
+  bf_rows_path(folder, &path);
+  int error = text.failed || path.failed
+                  ? bf_no_memory(diagnostic)
+                  : bf_write_file(path.data, text.data, text.size, diagnostic);
+  bf_text_free(&path);
+  bf_text_free(&text);
+  return error;
+}
+
+/* ---- Reading ---- */
+
+/* What is read into what. */
+typedef struct reading {
+  bf_costs *costs;
+  bf_trace_limits limits;
+  bf_costs_kernel *kernel; /* of the lines that follow, or NULL */
+} reading;
+
+static int read_kernel(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
+  bf_costs_kernel read = {0};
+  BF_TRY(bf_rows_get(rows, &row_of_kernel, &read, diagnostic));
+  r->kernel = bf_costs_find(r->costs, read.name, read.hash, read.lock_hash);
+  if (!r->kernel)
+    return bf_no_memory(diagnostic);
+  bf_costs_add_sums(r->kernel, &read);
+  return BF_OK;
+}
+
+static int read_line(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
+  line_row read = {0};
+  int fault;
+  if (!r->kernel)
+    return bf_rows_fail(rows, diagnostic, "expected a row '%s'", row_of_kernel.word);
+  BF_TRY(bf_rows_get(rows, &row_of_line, &read, diagnostic));
+  if (read.access)
+    BF_TRY(bf_access_text_read(rows, read.access, &read.costs.access, diagnostic));
+  read.costs.has_access =
+      read.access && bf_access_check(&read.costs.access, &r->limits, &fault, NULL) == BF_OK;
+  return bf_costs_add_line(r->costs, r->kernel, &read.costs, diagnostic);
+}
+
+static int take(void *context, bf_rows *rows, bf_diagnostic *diagnostic) {
+  reading *r = context;
+  if (bf_rows_is_first(rows))
+    r->kernel = NULL; /* that of another file */
+  return bf_rows_is(rows, &row_of_kernel) ? read_kernel(r, rows, diagnostic)
+                                          : read_line(r, rows, diagnostic);
+}
+
+int bf_record_read_file(const char *path, const bf_machine *machine, bf_costs *costs,
+                        bf_diagnostic *diagnostic) {
+  reading r = {.costs = costs, .limits = bf_machine_limits(machine)};
+  return bf_rows_read(path, &form, take, &r, diagnostic);
+}
+
+int bf_record_read(const char *folder, const bf_machine *machine, bf_costs *costs,
+                   bf_diagnostic *diagnostic) {
+  reading r = {.costs = costs, .limits = bf_machine_limits(machine)};
+  return bf_rows_read_folder(folder, &form, take, &r, diagnostic);
+}
