@@ -1,8 +1,6 @@
 /* Arrays and their accesses. Accesses belong to the array that holds all their addresses. */
 #include "cli/use/arrays.h"
 
-#include "emu/emu.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +43,8 @@ static int set_names(cli_arrays *arrays, cli_array *array, bf_diagnostic *diagno
 }
 
 /* Adds the arrays of a kernel. */
-static int add_kernel(cli_arrays *arrays, const bf_ptx_function *kernel, const char *asked,
-                      bool *is_found, bf_diagnostic *diagnostic) {
+static int add_kernel(cli_arrays *arrays, const bf_ptx_function *kernel, size_t number,
+                      const char *asked, bool *is_found, bf_diagnostic *diagnostic) {
   bf_analyze_variable *variable;
   unsigned count;
   BF_TRY(bf_analyze_layout(arrays->module, kernel, &arrays->arena, &variable, &count, diagnostic));
@@ -61,6 +59,8 @@ static int add_kernel(cli_arrays *arrays, const bf_ptx_function *kernel, const c
   for (unsigned i = 0; i < count; i++) {
     cli_array *array = &arrays->array[arrays->count];
     *array = (cli_array){.kernel = kernel,
+                         .number = number,
+                         .names = &arrays->names,
                          .kernel_name = name,
                          .is_asked = is_asked,
                          .variable = variable[i].variable,
@@ -81,9 +81,11 @@ int cli_arrays_make(const bf_ptx_module *module, const char *kernel, cli_arrays 
                     bf_diagnostic *diagnostic) {
   *arrays = (cli_arrays){.module = module};
   bool is_found = false;
+  size_t number = 0;
+  BF_TRY(bf_site_names_make(module, &arrays->names, diagnostic));
   for (const bf_ptx_item *item = module->first; item; item = item->next)
     if (is_kernel(item))
-      BF_TRY(add_kernel(arrays, item->function, kernel, &is_found, diagnostic));
+      BF_TRY(add_kernel(arrays, item->function, number++, kernel, &is_found, diagnostic));
   if (is_found)
     return BF_OK;
   return kernel ? bf_fail_file(diagnostic, BF_BAD_INPUT, module->file, "no kernel '%s'", kernel)
@@ -99,6 +101,7 @@ void cli_arrays_free(cli_arrays *arrays) {
   for (size_t i = 0; i < arrays->count; i++)
     free_workloads(&arrays->array[i]);
   free(arrays->array);
+  bf_site_names_free(&arrays->names);
   bf_arena_free(&arrays->arena);
   *arrays = (cli_arrays){0};
 }
@@ -119,13 +122,13 @@ static bool holds_all(const cli_array *array, const bf_access *access) {
 }
 
 /* Adds an access of a kernel to the array that it goes to. */
-static int add_access(cli_arrays *arrays, const bf_ptx_function *kernel, bool is_merged,
-                      const bf_access *access, bf_diagnostic *diagnostic) {
+static int add_access(cli_arrays *arrays, size_t kernel, bool is_merged, const bf_access *access,
+                      bf_diagnostic *diagnostic) {
   bool is_known = false;
   for (size_t i = 0; i < arrays->count; i++) {
     cli_array *array = &arrays->array[i];
-    is_known |= array->kernel == kernel;
-    if (array->kernel != kernel || !holds_all(array, access))
+    is_known |= array->number == kernel;
+    if (array->number != kernel || !holds_all(array, access))
       continue;
     bf_access own = *access;
     for (uint64_t left = own.mask; left; left &= left - 1)
@@ -138,42 +141,8 @@ static int add_access(cli_arrays *arrays, const bf_ptx_function *kernel, bool is
   return BF_OK;
 }
 
-/* The length of name, where site starts with it and a colon; else 0. */
-static size_t match_name(const char *name, const char *site) {
-  size_t length = strlen(name);
-  return strncmp(site, name, length) == 0 && site[length] == ':' ? length : 0;
-}
-
-/* The length of the kernel's name at the start of a site, as the tracer or as the PTX has it. */
-static size_t match_site(const bf_ptx_function *kernel, const char *site) {
-  bf_text name = {0};
-  bf_tracer_kernel_name(kernel->name, &name);
-  size_t length = name.failed || !name.data ? 0 : match_name(name.data, site);
-  bf_text_free(&name);
-  return length ? length : match_name(kernel->name, site);
-}
-
 const char *cli_array_site(const cli_array *array, const char *site) {
-  size_t length = site ? match_site(array->kernel, site) : 0;
-  return length ? site + length + 1 : site;
-}
-
-/* The kernel of an access, by the longest name; NULL: none. */
-static const bf_ptx_function *owner(const bf_ptx_module *module, const bf_access *access) {
-  const bf_ptx_function *best = NULL, *last = NULL;
-  size_t longest = 0, kernels = 0;
-  for (const bf_ptx_item *item = module->first; item; item = item->next) {
-    if (item->kind != BF_PTX_ITEM_FUNCTION || !item->function->is_entry)
-      continue;
-    size_t length = access->site ? match_site(item->function, access->site) : 0;
-    kernels++;
-    last = item->function;
-    if (length > longest) {
-      longest = length;
-      best = last;
-    }
-  }
-  return kernels == 1 ? last : best;
+  return bf_site_place(array->names, site);
 }
 
 /* Makes room for merged accesses. */
@@ -191,15 +160,10 @@ int cli_arrays_add_trace(cli_arrays *arrays, const char *path, bool is_merged,
     BF_TRY(make_merged(arrays, diagnostic));
   BF_TRY(bf_workload_read(path, machine, &trace, diagnostic));
   int error = BF_OK;
-  const char *site = NULL; /* of the access before, whose kernel is known */
-  const bf_ptx_function *kernel = NULL;
   for (size_t i = 0; i < bf_workload_size(trace) && !error; i++) {
     const bf_access *access = bf_workload_get(trace, i);
-    if (i == 0 || access->site != site)
-      kernel = owner(arrays->module, access);
-    site = access->site;
-    if (kernel)
-      error = add_access(arrays, kernel, is_merged, access, diagnostic);
+    error = add_access(arrays, bf_site_kernel(&arrays->names, access->site), is_merged, access,
+                       diagnostic);
   }
   bf_workload_free(trace);
   return error;
@@ -227,33 +191,30 @@ static int find_block(const bf_ptx_function *kernel, const uint32_t given[3], ui
 }
 
 /* Adds the accesses of one instruction. */
-static int add_site(cli_arrays *arrays, const bf_ptx_function *kernel, const bf_analyze_site *site,
+static int add_site(cli_arrays *arrays, const cli_array *of, const bf_analyze_site *site,
                     bf_diagnostic *diagnostic) {
-  const char *file = site->source_file ? strrchr(site->source_file, '/') : NULL;
   bf_text name = {0};
-  bf_tracer_kernel_name(kernel->name, &name);
-  file = file ? file + 1 : site->source_file;
-  bf_text_addf(&name, ":%s:%llu", file ? file : "ptx",
-               (unsigned long long)(file ? site->source_line : site->line));
+  bf_site_write(of->kernel->name, site->source_file, site->source_line, site->line, &name);
   int error = name.failed ? bf_no_memory(diagnostic) : BF_OK;
   for (size_t i = 0; i < site->accesses && site->has_op && !error; i++) {
     bf_access access = bf_analyze_as_access(site, &site->access[i], name.data);
-    error = add_access(arrays, kernel, false, &access, diagnostic);
+    error = add_access(arrays, of->number, false, &access, diagnostic);
   }
   bf_text_free(&name);
   return error;
 }
 
-static int analyze_kernel(cli_arrays *arrays, const bf_ptx_function *kernel,
-                          const uint32_t block[3], bf_diagnostic *diagnostic) {
+/* Adds the accesses of the kernel that an array belongs to. */
+static int analyze_kernel(cli_arrays *arrays, const cli_array *of, const uint32_t block[3],
+                          bf_diagnostic *diagnostic) {
   bf_analyze_options options = {0};
   bf_analysis *analysis;
-  BF_TRY(find_block(kernel, block, options.block, diagnostic));
-  BF_TRY(bf_analyze(arrays->module, kernel, &options, &analysis, diagnostic));
+  BF_TRY(find_block(of->kernel, block, options.block, diagnostic));
+  BF_TRY(bf_analyze(arrays->module, of->kernel, &options, &analysis, diagnostic));
   int error = BF_OK;
   for (uint32_t i = 0; i < analysis->sites && !error; i++) {
     arrays->unknown += !analysis->site[i].is_exact;
-    error = add_site(arrays, kernel, &analysis->site[i], diagnostic);
+    error = add_site(arrays, of, &analysis->site[i], diagnostic);
   }
   bf_analysis_free(analysis);
   return error;
@@ -265,7 +226,7 @@ int cli_arrays_add_static(cli_arrays *arrays, const uint32_t block[3], bf_diagno
     if (!arrays->array[i].is_asked || arrays->array[i].kernel == last)
       continue;
     last = arrays->array[i].kernel;
-    BF_TRY(analyze_kernel(arrays, last, block, diagnostic));
+    BF_TRY(analyze_kernel(arrays, &arrays->array[i], block, diagnostic));
   }
   return BF_OK;
 }

@@ -4,11 +4,14 @@
 
 #include "analyze/analyze.h"
 #include "cli/cli.h"
+#include "ptx/site.h"
 
 enum { CLI_ARRAY_NAME = 256 };
 
 typedef struct cli_array {
   const bf_ptx_function *kernel;
+  size_t number; /* of the kernel */
+  const bf_site_names *names;
   const char *kernel_name; /* readable */
   bool is_asked;           /* the kernel is one of those asked for */
   const bf_ptx_variable *variable;
@@ -22,6 +25,7 @@ typedef struct cli_array {
 typedef struct cli_arrays {
   bf_arena arena;
   const bf_ptx_module *module;
+  bf_site_names names;
   cli_array *array; /* in the order of kernels and variables */
   size_t count;
   uint64_t mixed;   /* executions of accesses to several arrays at once, which are left out */

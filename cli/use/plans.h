@@ -8,7 +8,6 @@
 
 typedef struct cli_plan {
   const char *name;           /* of the kernel, as in the PTX */
-  char *site_name;            /* how the tracer writes it in sites */
   bool is_asked;              /* a hash may be given to it */
   const bf_hash *hash;        /* NULL: leave it alone, or: */
   bool is_by_array;           /* arrays have hashes of their own */
