@@ -7,21 +7,26 @@
 /* ---- Writing ---- */
 
 /* Sites hold no blanks and nothing beyond ASCII. */
-static void clean(bf_text *text, size_t begin) {
+static char clean(char byte) { return byte <= ' ' || byte > '~' ? '_' : byte; }
+
+static void clean_text(bf_text *text, size_t begin) {
   for (size_t i = begin; i < text->size; i++)
-    if (text->data[i] <= ' ' || text->data[i] > '~')
-      text->data[i] = '_';
+    text->data[i] = clean(text->data[i]);
+}
+
+/* The name of a file without folders. */
+static const char *file_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
 }
 
 void bf_site_write(const char *kernel, const char *source_file, uint64_t source_line,
                    uint64_t ptx_line, bf_text *text) {
   size_t begin = text->size;
-  const char *slash = source_file ? strrchr(source_file, '/') : NULL;
-  const char *file = slash ? slash + 1 : source_file;
   bf_ptx_readable_name(kernel, text);
-  bf_text_addf(text, ":%s:%llu", file ? file : "ptx",
-               (unsigned long long)(file ? source_line : ptx_line));
-  clean(text, begin);
+  bf_text_addf(text, ":%s:%llu", source_file ? file_name(source_file) : "ptx",
+               (unsigned long long)(source_file ? source_line : ptx_line));
+  clean_text(text, begin);
 }
 
 /* ---- The names of kernels ---- */
@@ -44,20 +49,21 @@ static int compare_names(const void *a, const void *b) {
 }
 
 /* Fills both names of a kernel. */
-static int add_names(bf_site_names *names, const char *kernel, bf_diagnostic *diagnostic) {
+static int add_names(bf_site_names *names, const bf_ptx_function *kernel,
+                     bf_diagnostic *diagnostic) {
   bf_text readable = {0};
-  bf_ptx_readable_name(kernel, &readable);
-  clean(&readable, 0);
-  const char *const texts[] = {kernel, readable.failed || !readable.data
-                                           ? NULL
-                                           : bf_arena_copy(&names->arena, readable.data)};
+  bf_ptx_readable_name(kernel->name, &readable);
+  clean_text(&readable, 0);
+  bool is_made = !readable.failed && readable.data;
+  const char *const texts[] = {kernel->name,
+                               is_made ? bf_arena_copy(&names->arena, readable.data) : NULL};
   bf_text_free(&readable);
   if (!texts[1])
     return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < 2; i++)
     names->name[2 * names->kernels + i] =
         (bf_site_name){texts[i], strlen(texts[i]), names->kernels};
-  names->kernels++;
+  names->kernel[names->kernels++] = kernel;
   return BF_OK;
 }
 
@@ -68,11 +74,12 @@ int bf_site_names_make(const bf_ptx_module *module, bf_site_names *names,
   for (const bf_ptx_item *item = module->first; item; item = item->next)
     count += is_kernel(item);
   names->name = bf_arena_alloc(&names->arena, (2 * count + 1) * sizeof *names->name);
-  if (!names->name)
+  names->kernel = bf_arena_alloc(&names->arena, (count + 1) * sizeof *names->kernel);
+  if (!names->name || !names->kernel)
     return bf_no_memory(diagnostic);
   for (const bf_ptx_item *item = module->first; item; item = item->next)
     if (is_kernel(item))
-      BF_TRY(add_names(names, item->function->name, diagnostic));
+      BF_TRY(add_names(names, item->function, diagnostic));
   qsort(names->name, 2 * names->kernels, sizeof *names->name, compare_names);
   return BF_OK;
 }
@@ -118,4 +125,15 @@ size_t bf_site_kernel(const bf_site_names *names, const char *site) {
 const char *bf_site_place(const bf_site_names *names, const char *site) {
   const bf_site_name *start = find_start(names, site);
   return start ? site + start->length + 1 : site;
+}
+
+uint64_t bf_site_line(const char *place, const char *path) {
+  const char *file = file_name(path);
+  while (*file && *place == clean(*file)) {
+    place++;
+    file++;
+  }
+  if (*file || *place != ':' || strchr(place + 1, ':'))
+    return 0;
+  return strtoull(place + 1, NULL, 10);
 }

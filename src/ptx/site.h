@@ -21,7 +21,8 @@ typedef struct bf_site_name {
 typedef struct bf_site_names {
   bf_arena arena;
   size_t kernels;
-  bf_site_name *name; /* two for each kernel, in the order of their texts */
+  const bf_ptx_function **kernel; /* by number */
+  bf_site_name *name;             /* two for each kernel, in the order of their texts */
 } bf_site_names;
 
 /* Free also after an error. */
@@ -36,5 +37,7 @@ size_t bf_site_kernel(const bf_site_names *names, const char *site);
 /* The part of a site behind the name of a kernel of the module: FILE:LINE. Sites that start with
  * none stay whole. */
 const char *bf_site_place(const bf_site_names *names, const char *site);
+/* The line that FILE:LINE names, where it is of the file at path; else 0. */
+uint64_t bf_site_line(const char *place, const char *path);
 
 #endif

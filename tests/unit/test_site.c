@@ -139,12 +139,27 @@ static void test_every_name(void **state) {
   bf_ptx_free(module);
 }
 
+/* Lines of a file, by the name that sites have for it. */
+static void test_lines(void **state) {
+  (void)state;
+  assert_int_equal(bf_site_line("a.cu:12", "a.cu"), 12);
+  assert_int_equal(bf_site_line("a.cu:12", "dir.x/a.cu"), 12);
+  assert_int_equal(bf_site_line("my_a.cu:12", "/dir/my a.cu"), 12);
+  assert_int_equal(bf_site_line("a.cu:12", "b.cu"), 0);
+  assert_int_equal(bf_site_line("a.cu:12", "a.c"), 0);
+  assert_int_equal(bf_site_line("a.cu:12", "a.cuh"), 0);
+  assert_int_equal(bf_site_line("a.cu", "a.cu"), 0);
+  assert_int_equal(bf_site_line("a.cu:", "a.cu"), 0);
+  assert_int_equal(bf_site_line("a.cu:x", "a.cu"), 0);
+  assert_int_equal(bf_site_line("a.cu:1:2", "a.cu"), 0);
+  assert_int_equal(bf_site_line("a.cu:1:2", "a.cu:1"), 2);
+  assert_int_equal(bf_site_line("", "a.cu"), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_writing),
-      cmocka_unit_test(test_kernels),
-      cmocka_unit_test(test_few),
-      cmocka_unit_test(test_every_name),
+      cmocka_unit_test(test_writing),    cmocka_unit_test(test_kernels), cmocka_unit_test(test_few),
+      cmocka_unit_test(test_every_name), cmocka_unit_test(test_lines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

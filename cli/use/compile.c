@@ -1,16 +1,11 @@
-/* nvcc and bankfold exec as child processes. */
-#include "cli/use/children.h"
+/* Compiling source by nvcc. */
+#include "cli/use/compile.h"
 
-#include "cli/attempt.h"
 #include "cli/tools.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_ARGUMENTS = 256 };
-
-/* ---- nvcc ---- */
 
 /* Finds nvcc; where there is none, the message says what to do. */
 static int find_nvcc(const char *source, char path[PATH_MAX], bf_diagnostic *diagnostic) {
@@ -74,34 +69,4 @@ int cli_compile_program(const char *source, const cli_texts *flags, const char *
                         bf_diagnostic *diagnostic) {
   static const char *const own[] = {"-lineinfo", "-cudart", "shared", NULL};
   return compile(source, flags, own, output, diagnostic);
-}
-
-/* ---- exec ---- */
-
-int cli_record_program(const cli_started *program, const char *trace, const char *output,
-                       int *status, bf_diagnostic *diagnostic) {
-  char self[PATH_MAX];
-  ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (size <= 0)
-    return bf_fail(diagnostic, BF_IO, "cannot find this program to run it again");
-  self[size] = 0;
-  const char *first[] = {self,      "exec", "--quiet",   "--as-written",
-                         "--trace", trace,  "--machine", program->machine};
-  unsigned used = sizeof first / sizeof *first - (program->machine ? 0 : 2);
-  char **arguments = calloc(used + (size_t)program->count + 1, sizeof *arguments);
-  if (!arguments)
-    return bf_no_memory(diagnostic);
-  memcpy(arguments, first, used * sizeof *first);
-  for (int i = 0; i < program->count; i++)
-    arguments[used + (unsigned)i] = program->arguments[i];
-  cli_attempt attempt = {
-      .path = self, .arguments = arguments, .output = output, .shows_errors = true};
-  cli_attempt_end end;
-  int error = cli_attempt_run(&attempt, &end, diagnostic);
-  *status = end.status;
-  free(arguments);
-  if (!error && access(trace, R_OK) != 0)
-    error = bf_fail_file(diagnostic, BF_BAD_INPUT, program->arguments[0],
-                         "it left no accesses to shared memory (status %d)", *status);
-  return error;
 }
