@@ -1,6 +1,6 @@
 /* tune: finds hashes that make the kernels of a program faster, by running it on the GPU. */
-#include "cli/attempt.h"
 #include "cli/environment.h"
+#include "cli/process.h"
 #include "cli/program.h"
 #include "cli/use/tuned.h"
 #include "cli/use/wrap.h"
@@ -109,12 +109,13 @@ static double limit_seconds(const tuner *t) {
 
 /* Runs the program with a candidate; its times are in the folder then. */
 static int run_program(tuner *t, const cli_candidate *candidate, const char *output,
-                       bool shows_errors, cli_attempt_end *end, bf_diagnostic *diagnostic) {
-  cli_attempt attempt = {.path = t->program.path,
+                       bool shows_errors, cli_process_end *end, bf_diagnostic *diagnostic) {
+  const char *input = t->settings->input;
+  cli_process process = {.path = t->program.path,
                          .arguments = t->argument,
-                         .input = t->settings->input,
+                         .input = input ? input : "/dev/null",
                          .output = output,
-                         .shows_errors = shows_errors,
+                         .error = shows_errors ? NULL : "/dev/null",
                          .limit_seconds = limit_seconds(t),
                          .tick = draw,
                          .context = t};
@@ -123,7 +124,7 @@ static int run_program(tuner *t, const cli_candidate *candidate, const char *out
   t->shown = is_original ? "as it is" : candidate->is_file ? "hashes of a file" : candidate->text;
   if (!set_hashes(candidate))
     return bf_no_memory(diagnostic);
-  BF_TRY(cli_attempt_run(&attempt, end, diagnostic));
+  BF_TRY(cli_process_run(&process, end, diagnostic));
   t->runs_done++;
   return end->is_stopped ? bf_fail(diagnostic, BF_IO, "interrupted") : BF_OK;
 }
@@ -146,7 +147,7 @@ static bool is_same_file(const char *first, const char *second) {
 }
 
 /* How a run differs from the first one as it is, in words; false where it does not. */
-static bool differs(const tuner *t, const cli_attempt_end *end, char *how, size_t size) {
+static bool differs(const tuner *t, const cli_process_end *end, char *how, size_t size) {
   if (end->is_late)
     snprintf(how, size, "does not end within %.0f s", limit_seconds(t));
   else if (end->signal)
@@ -173,7 +174,7 @@ static void drop(const tuner *t, cli_candidate *candidate, const char *why, bool
 /* Runs the program with a candidate and keeps the times; number is how `to` calls it. */
 static int measure(tuner *t, cli_candidate *candidate, unsigned number, cli_tuning_runs *to,
                    bf_diagnostic *diagnostic) {
-  cli_attempt_end end;
+  cli_process_end end;
   char how[160];
   cli_times times = {0};
   BF_TRY(run_program(t, candidate, t->printed, false, &end, diagnostic));
@@ -200,7 +201,7 @@ static int measure(tuner *t, cli_candidate *candidate, unsigned number, cli_tuni
 /* The first run, as it is: what the others are compared with. Its times do not count: it warms up
  * whatever needs it. */
 static int run_first(tuner *t, bf_diagnostic *diagnostic) {
-  cli_attempt_end end;
+  cli_process_end end;
   cli_times times = {0};
   BF_TRY(run_program(t, &t->candidate[0], t->expected, true, &end, diagnostic));
   if (end.is_late)
