@@ -1,8 +1,11 @@
-/* What a program file says about CUDA before it is run. */
+/* Where programs are, and what a program file says about CUDA before it is run. */
 #ifndef BF_CLI_PROGRAM_H
 #define BF_CLI_PROGRAM_H
 
 #include "cli/cli.h"
+#include "exchange/settings.h"
+
+#include <limits.h>
 
 typedef struct cli_program {
   char path[4096];       /* where it was found */
@@ -17,6 +20,11 @@ typedef struct cli_program {
  * unless it is NULL. */
 bool cli_program_find(const char *name, bool (*accepts)(const char *path), char *path,
                       size_t bytes);
+/* Finds a tool of the CUDA toolkit that is not this program under another name: what the
+ * environment variable says, or in PATH, or beside the nvcc in PATH, or in the toolkit of
+ * CUDA_HOME, CUDA_PATH or the usual place. */
+int cli_program_find_tool(const char *name, bf_variable variable, char path[PATH_MAX],
+                          bf_diagnostic *diagnostic);
 /* Finds name as a shell would, and looks into the file. BF_IO where there is none. */
 int cli_program_inspect(const char *name, cli_program *program, bf_diagnostic *diagnostic);
 

@@ -1,10 +1,10 @@
 /* exec: runs a CUDA program on the emulator or the simulator and tells what it does to shared
  * memory, and how long it would take. */
-#include "cli/attempt.h"
 #include "cli/environment.h"
 #include "cli/look/hotspots.h"
 #include "cli/look/launches.h"
 #include "cli/look/simulate.h"
+#include "cli/process.h"
 #include "cli/program.h"
 #include "cli/use/wrap.h"
 #include "exchange/record.h"
@@ -13,11 +13,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct settings {
@@ -64,9 +62,6 @@ static const cli_option options[] = {
      "print nothing but what the program prints"},
     CLI_COMMON(settings),
 };
-
-/* The status that shells give a program that a signal ended. */
-enum { STATUS_SIGNAL = 128, STATUS_NOT_RUN = 127 };
 
 /* ---- The libraries ---- */
 
@@ -155,36 +150,14 @@ static int put_library(const cli_program *program, const char *runtime, bf_diagn
 
 /* ---- Running ---- */
 
-/* Replaces this process by the program; with JSON its standard output goes to standard error. */
-static void become(const settings *s, const cli_program *program, char **arguments) {
-  signal(SIGPIPE, SIG_DFL);
-  if (s->common.json)
-    dup2(2, 1);
-  execv(program->path, arguments);
-  fprintf(stderr, "bankfold: error: cannot run %s: %s\n", program->path, strerror(errno));
-  _exit(STATUS_NOT_RUN);
-}
-
-/* Runs the program and waits for it; its exit status as a shell gives it. */
-static int run_program(const settings *s, const cli_program *program, char **arguments) {
-  struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
-  int status = 0;
-  sigaction(SIGINT, &ignore, &interrupt); /* Ctrl-C is for the program */
-  sigaction(SIGQUIT, &ignore, &quit);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    sigaction(SIGINT, &interrupt, NULL);
-    sigaction(SIGQUIT, &quit, NULL);
-    become(s, program, arguments);
-  }
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-    continue;
-  sigaction(SIGINT, &interrupt, NULL);
-  sigaction(SIGQUIT, &quit, NULL);
-  if (child < 0)
-    return STATUS_NOT_RUN;
-  return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+/* Runs the program; with JSON its standard output goes to standard error. */
+static int run_program(const settings *s, const cli_program *program, char **arguments,
+                       cli_process_end *end, bf_diagnostic *diagnostic) {
+  cli_process process = {.path = program->path,
+                         .arguments = arguments,
+                         .output_is_error = s->common.json,
+                         .has_terminal = true};
+  return cli_process_run(&process, end, diagnostic);
 }
 
 /* ---- What it did ---- */
@@ -356,11 +329,14 @@ static int run_trial(void *given, const bf_text *hashes, bool *is_good, bf_diagn
   trial_context *trial = given;
   const loaded *from = trial->from;
   char path[PATH_MAX + 16];
-  cli_attempt attempt = {.path = from->program.path,
+  cli_process process = {.path = from->program.path,
                          .arguments = trial->arguments,
+                         .input = "/dev/null",
+                         .output = "/dev/null",
+                         .error = "/dev/null",
                          .limit_seconds = trial->limit_seconds,
                          .tick = goes_on};
-  cli_attempt_end end;
+  cli_process_end end;
   snprintf(path, sizeof path, "%s/.hashes", from->folder);
   cli_empty_folder(from->trials);
   bf_costs_free(&trial->last);
@@ -370,7 +346,7 @@ static int run_trial(void *given, const bf_text *hashes, bool *is_good, bf_diagn
   told.trace = NULL;
   told.quiet = true;
   BF_TRY(bf_run_settings_put(&told, diagnostic));
-  BF_TRY(cli_attempt_run(&attempt, &end, diagnostic));
+  BF_TRY(cli_process_run(&process, &end, diagnostic));
   if (end.is_stopped)
     return bf_fail(diagnostic, BF_IO, "interrupted");
   *is_good = !end.is_late && end.status == trial->status;
@@ -455,9 +431,9 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
   bf_run_settings told = settings_of(s, from->folder, s->save_hashes ? from->accesses : NULL);
   BF_TRY(put_library(&from->program, from->runtime, diagnostic));
   BF_TRY(bf_run_settings_put(&told, diagnostic));
-  double begun = bf_seconds();
-  *status = run_program(s, &from->program, arguments);
-  double seconds = bf_seconds() - begun;
+  cli_process_end end;
+  BF_TRY(run_program(s, &from->program, arguments, &end, diagnostic));
+  *status = end.status;
   const char *lock_hash = s->simulated.lock_hash;
   cli_program_run run = {.program = arguments[0],
                          .status = *status,
@@ -466,7 +442,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
                          .gpu = from->simulation.gpu,
                          .lock_hash = lock_hash ? lock_hash : "plain"};
   BF_TRY(write_results(s, &run, from->folder, diagnostic));
-  return s->save_hashes ? save_hashes(s, from, arguments, *status, seconds, diagnostic) : BF_OK;
+  return s->save_hashes ? save_hashes(s, from, arguments, *status, end.seconds, diagnostic) : BF_OK;
 }
 
 static int run(const void *given, int count, char **arguments) {

@@ -1,6 +1,6 @@
 /* cicc in the place of NVIDIA's. nvcc runs cicc to make PTX; what ptxas compiles, fatbinary embeds
  * and -ptx writes is that file, so that it is rewritten as soon as it is there. */
-#include "cli/tools.h"
+#include "cli/process.h"
 #include "cli/use/wrap.h"
 
 #include <signal.h>
@@ -39,17 +39,16 @@ static job read_arguments(char **argv) {
  * against it goes to complaint. */
 static bool ptxas_takes(const job *own, const char *path, bf_text *complaint) {
   bf_diagnostic unused;
-  const char *ptxas = bf_variable_get(BF_VARIABLE_PTXAS);
-  char arch[64];
-  cli_tool_end end;
+  char *ptxas = (char *)bf_variable_get(BF_VARIABLE_PTXAS), arch[64];
+  cli_process_end end;
   if (!ptxas)
     return true;
   snprintf(arch, sizeof arch, "-arch=%s", own->arch);
-  char *argv[] = {(char *)ptxas, arch, (char *)path, NULL};
-  bool is_taken =
-      cli_tool_run(ptxas, argv, true, &end, &unused) == BF_OK && cli_tool_succeeded(&end);
+  char *argv[] = {ptxas, arch, (char *)path, NULL};
+  cli_process run = {.path = ptxas, .arguments = argv, .keeps_output = true};
+  bool is_taken = cli_process_run(&run, &end, &unused) == BF_OK && end.status == 0;
   bf_text_add(complaint, end.error.data ? end.error.data : "", end.error.size);
-  cli_tool_end_free(&end);
+  cli_process_end_free(&end);
   return is_taken;
 }
 
@@ -167,7 +166,7 @@ static bool redirect(job *own, char path[CLI_MEMORY_PATH_BYTES]) {
 int cli_cicc(char **argv) {
   bf_diagnostic diagnostic = {.caret = -1};
   char *real = (char *)bf_variable_get(BF_VARIABLE_CICC);
-  cli_tool_end end;
+  cli_process_end end;
   if (!real) {
     fputs("bankfold: error: this cicc is run by bankfold nvcc only\n", stderr);
     return CLI_STATUS_NOT_RUN;
@@ -176,10 +175,11 @@ int cli_cicc(char **argv) {
   job own = read_arguments(argv);
   char path[CLI_MEMORY_PATH_BYTES];
   if (!redirect(&own, path))
-    return cli_tool_become(real, argv);
-  if (cli_tool_run(real, argv, false, &end, &diagnostic) != BF_OK)
+    return cli_process_become(real, argv);
+  cli_process run = {.path = real, .arguments = argv};
+  if (cli_process_run(&run, &end, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);
-  if (cli_tool_succeeded(&end))
+  if (end.status == 0)
     process(&own);
-  return cli_tool_status(&end);
+  return cli_process_end_alike(&end);
 }

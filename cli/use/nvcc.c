@@ -3,7 +3,8 @@
  * runs without that file (-noprof) and with the same variables in its environment, but for one: the
  * folder of cicc is ours. Nothing is written anywhere for that. */
 #include "cli/environment.h"
-#include "cli/tools.h"
+#include "cli/process.h"
+#include "cli/program.h"
 #include "cli/use/wrap.h"
 
 #include <ctype.h>
@@ -111,7 +112,7 @@ static int put_tools(bool with_ptxas, bf_diagnostic *diagnostic) {
     return bf_fail(diagnostic, BF_IO,
                    "the folder nvcc with a link cicc was not found beside the "
                    "program");
-  BF_TRY(cli_tool_find("ptxas", BF_VARIABLE_PTXAS, ptxas, diagnostic));
+  BF_TRY(cli_program_find_tool("ptxas", BF_VARIABLE_PTXAS, ptxas, diagnostic));
   snprintf(cicc, sizeof cicc, "%.*s/cicc", PATH_MAX, path);
   if (!bf_variable_put(BF_VARIABLE_CICC, cicc) || !bf_variable_put(BF_VARIABLE_PTXAS, ptxas))
     return bf_no_memory(diagnostic);
@@ -139,7 +140,7 @@ static int prepare(char *said, bool is_verbose, bool with_ptxas, bf_diagnostic *
 /* Runs nvcc with our tools. Returns -1 where nvcc has nothing for them to do or cannot be made to
  * use them; *diagnostic says why in the second case. */
 static int run_hashed(char *nvcc, int count, char **arguments, bf_diagnostic *diagnostic) {
-  cli_tool_end end;
+  cli_process_end end;
   char **argv = command_line(nvcc, "--dryrun", count, arguments);
   if (!argv)
     return -1;
@@ -147,13 +148,14 @@ static int run_hashed(char *nvcc, int count, char **arguments, bf_diagnostic *di
   bool is_dry = has_argument(argv + 2, "--dryrun", "-dryrun");
   bool is_verbose = has_argument(argv + 2, "--verbose", "-v");
   bool with_ptxas = compiles_ptx(argv + 2);
-  int error = cli_tool_run(nvcc, argv, true, &end, diagnostic);
+  cli_process dry = {.path = nvcc, .arguments = argv, .keeps_output = true};
+  int error = cli_process_run(&dry, &end, diagnostic);
   argv[1] = (char *)"-noprof";
-  if (!error && cli_tool_succeeded(&end) && end.error.data && !is_dry &&
+  if (!error && end.status == 0 && end.error.data && !is_dry &&
       strstr(end.error.data, "\n#$ PATH=") &&
       prepare(end.error.data, is_verbose, with_ptxas, diagnostic) == BF_OK)
-    status = cli_tool_become(nvcc, argv);
-  cli_tool_end_free(&end);
+    status = cli_process_become(nvcc, argv);
+  cli_process_end_free(&end);
   free(argv);
   return status;
 }
@@ -168,7 +170,7 @@ static int run_plain(char *nvcc, int count, char **arguments, const bf_diagnosti
     cli_wrap_warn(&wrap, diagnostic);
     cli_wrap_free(&wrap);
   }
-  int status = argv ? cli_tool_become(nvcc, argv) : CLI_STATUS_NOT_RUN;
+  int status = argv ? cli_process_become(nvcc, argv) : CLI_STATUS_NOT_RUN;
   free(argv);
   return status;
 }
@@ -179,7 +181,7 @@ static int run(const void *given, int count, char **arguments) {
   char nvcc[PATH_MAX];
   int error = cli_wrap_put(&s->wrap, &diagnostic);
   if (!error)
-    error = cli_tool_find("nvcc", BF_VARIABLE_NVCC, nvcc, &diagnostic);
+    error = cli_program_find_tool("nvcc", BF_VARIABLE_NVCC, nvcc, &diagnostic);
   if (error)
     return cli_complain(&diagnostic);
   int status = run_hashed(nvcc, count, arguments, &diagnostic);

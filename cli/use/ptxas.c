@@ -1,5 +1,6 @@
 /* ptxas: NVIDIA's ptxas on rewritten PTX. */
-#include "cli/tools.h"
+#include "cli/process.h"
+#include "cli/program.h"
 #include "cli/use/wrap.h"
 
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static void print(const work *w, const bf_text *said, FILE *stream) {
 /* Compiles the rewritten inputs. Returns -1 where ptxas does not, and says nothing then. */
 static int compile_rewritten(work *w) {
   bf_diagnostic diagnostic = {.caret = -1};
-  cli_tool_end end;
+  cli_process_end end;
   char **argv = calloc((size_t)w->count + 1, sizeof *argv);
   if (!argv)
     return -1;
@@ -107,12 +108,13 @@ static int compile_rewritten(work *w) {
   for (int i = 0; i < w->inputs; i++)
     argv[w->input[i].argument] = w->input[i].path;
   int status = -1;
-  if (cli_tool_run(w->ptxas, argv, true, &end, &diagnostic) == BF_OK && cli_tool_succeeded(&end)) {
-    print(w, &end.out, stdout);
+  cli_process ptxas = {.path = w->ptxas, .arguments = argv, .keeps_output = true};
+  if (cli_process_run(&ptxas, &end, &diagnostic) == BF_OK && end.status == 0) {
+    print(w, &end.output, stdout);
     print(w, &end.error, stderr);
     status = CLI_OK;
   }
-  cli_tool_end_free(&end);
+  cli_process_end_free(&end);
   free(argv);
   return status;
 }
@@ -120,14 +122,15 @@ static int compile_rewritten(work *w) {
 /* Compiles the inputs as they are; warnings come where ptxas has nothing against them. */
 static int compile_original(work *w) {
   bf_diagnostic diagnostic = {.caret = -1};
-  cli_tool_end end;
+  cli_process_end end;
   if (!w->warns)
-    return cli_tool_become(w->ptxas, w->argv);
-  if (cli_tool_run(w->ptxas, w->argv, false, &end, &diagnostic) != BF_OK)
+    return cli_process_become(w->ptxas, w->argv);
+  cli_process ptxas = {.path = w->ptxas, .arguments = w->argv};
+  if (cli_process_run(&ptxas, &end, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);
-  if (cli_tool_succeeded(&end))
+  if (end.status == 0)
     cli_wrap_warn(&w->wrap, &w->warning);
-  return cli_tool_status(&end);
+  return cli_process_end_alike(&end);
 }
 
 static int compile(work *w) {
@@ -149,7 +152,7 @@ static int run(const void *given, int count, char **arguments) {
   work w = {.count = count + 1, .warning = {.caret = -1}};
   int error = cli_wrap_put(&s->wrap, &diagnostic);
   if (!error)
-    error = cli_tool_find("ptxas", BF_VARIABLE_PTXAS, w.ptxas, &diagnostic);
+    error = cli_program_find_tool("ptxas", BF_VARIABLE_PTXAS, w.ptxas, &diagnostic);
   if (error)
     return cli_complain(&diagnostic);
   w.argv = calloc((size_t)count + 2, sizeof *w.argv);

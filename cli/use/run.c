@@ -1,8 +1,8 @@
 /* run: runs a CUDA program on the GPU with hashed accesses to shared memory. */
 #include "cli/cli.h"
 #include "cli/environment.h"
+#include "cli/process.h"
 #include "cli/program.h"
-#include "cli/tools.h"
 #include "cli/use/wrap.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static int run(const void *given, int count, char **arguments) {
   if (error)
     return cli_complain(&diagnostic);
   arguments[count] = NULL;
-  return cli_tool_become(program.path, arguments);
+  return cli_process_become(program.path, arguments);
 }
 
 const cli_command cli_run = {

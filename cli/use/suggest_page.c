@@ -3,6 +3,11 @@
 
 #include "report/report.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
 enum { MOST_ROWS = 32 };
 
 /* Both pictures and what they are made from. */
@@ -21,8 +26,8 @@ static void free_pair(pair *p) {
 
 /* The suggestion to draw: the swizzle, which is a hash of the banks, else the one that costs least.
  */
-static const bf_suggestion *shown(const cli_suggested_array *item) {
-  const bf_suggestions *r = &item->result;
+static const bf_suggestion *shown(const bf_review_array *item) {
+  const bf_suggestions *r = &item->suggestions;
   const bf_suggestion *swizzle = &r->of[BF_SUGGEST_SWIZZLE];
   if (item->is_patched)
     return &item->patched;
@@ -33,11 +38,11 @@ static const bf_suggestion *shown(const cli_suggested_array *item) {
 
 /* Draws what the machine does with the worst access, before and after. Maps that are no hash move
  * the access instead. Free also after an error. */
-static int make_pair(const cli_suggested *s, const cli_suggested_array *item, pair *p,
+static int make_pair(const bf_review *review, const bf_review_array *item, pair *p,
                      bf_diagnostic *diagnostic) {
-  bf_geometry geometry = bf_machine_geometry(s->machine);
+  bf_geometry geometry = bf_machine_geometry(review->machine);
   const bf_index_map *map = &shown(item)->map;
-  p->access[0] = *bf_workload_get(item->array->workload, item->result.worst);
+  p->access[0] = *bf_workload_get(item->shared.workload, item->suggestions.worst);
   p->access[0].line = 0;
   p->access[1] = p->access[0];
   BF_TRY(bf_hash_parse("none", &geometry, &p->hash[0], diagnostic));
@@ -46,40 +51,78 @@ static int make_pair(const cli_suggested *s, const cli_suggested_array *item, pa
     BF_TRY(bf_hash_parse("none", &geometry, &p->hash[1], diagnostic));
   }
   for (unsigned i = 0; i < 2; i++)
-    BF_TRY(bf_picture_create(s->machine, p->hash[i], &p->access[i], &p->picture[i], diagnostic));
+    BF_TRY(
+        bf_picture_create(review->machine, p->hash[i], &p->access[i], &p->picture[i], diagnostic));
   p->picture[0]->label = "as it is";
   p->picture[1]->label = map->terms ? "swizzle" : "padding";
   return BF_OK;
 }
 
-static bool has_pair(const cli_suggested_array *item) {
-  return item->result.conflicts && shown(item);
+static bool has_pair(const bf_review_array *item) {
+  return item->suggestions.conflicts && shown(item);
 }
 
-int cli_suggested_write_svg(const cli_suggested *s, const cli_suggested_array *item, bf_text *text,
-                            bool *has_picture, bf_diagnostic *diagnostic) {
+/* Writes a text to a file and frees it. */
+static int write_file(const char *path, bf_text *text, bf_diagnostic *diagnostic) {
+  int error = text->failed ? bf_no_memory(diagnostic)
+                           : bf_write_file(path, text->data, text->size, diagnostic);
+  bf_text_free(text);
+  return error;
+}
+
+/* ---- Pictures ---- */
+
+/* Kernel and array as the name of a file. */
+static void name_picture(const bf_review_array *item, size_t number, char name[300]) {
+  snprintf(name, 300, "%zu_%.120s_%.120s.svg", number, item->kernel_name, item->shared.name);
+  for (char *at = name; *at; at++)
+    if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.", *at))
+      *at = '_';
+}
+
+static int write_picture(const bf_review *review, const bf_review_array *item, const char *path,
+                         bf_diagnostic *diagnostic) {
   pair p = {0};
-  *has_picture = has_pair(item);
-  if (!*has_picture)
-    return BF_OK;
-  int error = make_pair(s, item, &p, diagnostic);
-  if (!error)
-    bf_draw_svg((const bf_picture *const *)p.picture, 2, MOST_ROWS, text);
+  bf_text text = {0};
+  int error = make_pair(review, item, &p, diagnostic);
+  if (!error) {
+    bf_draw_svg((const bf_picture *const *)p.picture, 2, MOST_ROWS, &text);
+    error = write_file(path, &text, diagnostic);
+  }
   free_pair(&p);
   return error;
 }
 
+int cli_suggested_write_pictures(const cli_suggested *s, const char *folder,
+                                 bf_diagnostic *diagnostic) {
+  size_t shown = 0;
+  if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+    return bf_fail_file(diagnostic, BF_IO, folder, "%s", strerror(errno));
+  for (size_t i = 0; i < s->review->arrays; i++) {
+    const bf_review_array *item = &s->review->array[i];
+    char name[300], path[PATH_MAX + 300];
+    name_picture(item, shown + 1, name);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (item->is_asked && has_pair(item))
+      BF_TRY(write_picture(s->review, item, path, diagnostic));
+    shown += item->is_asked;
+  }
+  return BF_OK;
+}
+
+/* ---- The page ---- */
+
 /* A section of the page: heading, suggestions as text, picture. */
-static int write_section(const cli_suggested *s, size_t index, bf_text *text,
+static int write_section(const bf_review *review, size_t index, bf_text *text,
                          bf_diagnostic *diagnostic) {
-  const cli_suggested_array *item = &s->item[index];
+  const bf_review_array *item = &review->array[index];
   bf_text plain = {0};
   bf_text_puts(text, "<h2>");
-  bf_markup_escape(item->array->kernel_name, text);
+  bf_markup_escape(item->kernel_name, text);
   bf_text_puts(text, ": ");
-  bf_markup_escape(item->array->name, text);
+  bf_markup_escape(item->shared.name, text);
   bf_text_puts(text, "</h2>\n<pre>");
-  cli_suggested_write_array(s, item, false, &plain);
+  cli_suggested_write_array(review, item, false, &plain);
   text->failed |= plain.failed;
   bf_markup_escape(plain.data ? plain.data : "", text);
   bf_text_puts(text, "</pre>\n");
@@ -87,7 +130,7 @@ static int write_section(const cli_suggested *s, size_t index, bf_text *text,
   if (!has_pair(item))
     return BF_OK;
   pair p = {0};
-  int error = make_pair(s, item, &p, diagnostic);
+  int error = make_pair(review, item, &p, diagnostic);
   if (!error) {
     bf_text_puts(text, "<figure>");
     bf_draw_svg_inline((const bf_picture *const *)p.picture, 2, MOST_ROWS, (unsigned)index, text);
@@ -97,7 +140,7 @@ static int write_section(const cli_suggested *s, size_t index, bf_text *text,
   return error;
 }
 
-int cli_suggested_write_html(const cli_suggested *s, bf_text *text, bf_diagnostic *diagnostic) {
+static int write_html(const cli_suggested *s, bf_text *text, bf_diagnostic *diagnostic) {
   bf_text_puts(text, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<title>Shared arrays of ");
@@ -108,12 +151,21 @@ int cli_suggested_write_html(const cli_suggested *s, bf_text *text, bf_diagnosti
   bf_text_puts(text, "</style>\n</head>\n<body>\n<h1>Shared arrays of ");
   bf_markup_escape(s->file, text);
   bf_text_puts(text, "</h1>\n<p class=\"dim\">Conflicts on ");
-  bf_markup_escape(bf_machine_title(s->machine), text);
+  bf_markup_escape(bf_machine_title(s->review->machine), text);
   bf_text_puts(text, ". Each picture shows the access with the most conflicts, as it is and as "
                      "suggested: banks across, wavefronts down.</p>\n");
-  for (size_t i = 0; i < s->count; i++)
-    if (s->item[i].array->is_asked)
-      BF_TRY(write_section(s, i, text, diagnostic));
+  for (size_t i = 0; i < s->review->arrays; i++)
+    if (s->review->array[i].is_asked)
+      BF_TRY(write_section(s->review, i, text, diagnostic));
   bf_text_puts(text, "</body>\n</html>\n");
   return BF_OK;
+}
+
+int cli_suggested_write_page(const cli_suggested *s, const char *path, bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  int error = write_html(s, &text, diagnostic);
+  if (!error)
+    error = write_file(path, &text, diagnostic);
+  bf_text_free(&text);
+  return error;
 }

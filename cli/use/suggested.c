@@ -12,7 +12,7 @@ static const char *plural(uint64_t number) { return number == 1 ? "" : "s"; }
 /* ---- Parts that text and JSON share ---- */
 
 /* "float [32][32]" */
-static void write_shape(const cli_suggested_array *item, bf_text *text) {
+static void write_shape(const bf_review_array *item, bf_text *text) {
   const bf_shared_array *shared = &item->shared;
   if (!item->declared || !shared->dimensions) {
     bf_text_addf(text, "%llu bytes", (unsigned long long)shared->bytes);
@@ -27,8 +27,8 @@ static void write_shape(const cli_suggested_array *item, bf_text *text) {
 }
 
 /* The bank hash that does the same, or nothing. */
-static void write_hash(const cli_suggested *s, const bf_suggestion *suggestion, bf_text *text) {
-  bf_geometry geometry = bf_machine_geometry(s->machine);
+static void write_hash(const bf_review *review, const bf_suggestion *suggestion, bf_text *text) {
+  bf_geometry geometry = bf_machine_geometry(review->machine);
   bf_hash *hash;
   if (!bf_index_hash(&suggestion->map, &geometry, &hash))
     return;
@@ -39,12 +39,12 @@ static void write_hash(const cli_suggested *s, const bf_suggestion *suggestion, 
 }
 
 /* Whether the elements of an array must be written differently. */
-static bool changes_elements(const cli_suggested_array *item, const bf_suggestion *suggestion) {
+static bool changes_elements(const bf_review_array *item, const bf_suggestion *suggestion) {
   return suggestion->map.terms || !bf_index_is_direct(&suggestion->map, &item->shared);
 }
 
 /* An element as it can be written where the source does not show one. */
-static void write_example(const cli_suggested_array *item, const bf_suggestion *suggestion,
+static void write_example(const bf_review_array *item, const bf_suggestion *suggestion,
                           bf_text *before, bf_text *after) {
   static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
   static const char *const one[] = {"i"}, *const two[] = {"y", "x"},
@@ -54,7 +54,7 @@ static void write_example(const cli_suggested_array *item, const bf_suggestion *
                             : dimensions == 2 ? two
                             : dimensions == 3 ? three
                                               : names;
-  bf_text_puts(before, item->array->name);
+  bf_text_puts(before, item->shared.name);
   for (unsigned i = 0; i < (dimensions ? dimensions : 1); i++)
     bf_text_addf(before, "[%s]", name[i]);
   bf_index_write_element(&suggestion->map, &item->shared, item->macro, name, name, after);
@@ -67,42 +67,29 @@ static void clean(bf_text *text) {
       text->data[i] = ' ';
 }
 
-/* Whether a use has a subscript that would be computed twice and must not be. */
-static bool has_effect(const bf_source *source, const cli_suggested_array *item,
-                       const bf_suggestion *suggestion, const bf_source_use *use) {
-  unsigned repeated = bf_index_repeated(&suggestion->map, &item->shared);
-  for (unsigned i = 0; i < item->shared.dimensions; i++) {
-    size_t open = use->subscript[i];
-    if (repeated >> i & 1 && !bf_source_is_pure(source, open + 1, source->token[open].partner))
-      return true;
-  }
-  return false;
-}
-
 /* Calls show for every element of the array in the source; false where there is none to show. */
-static bool for_each_use(const cli_suggested *s, const cli_suggested_array *item,
-                         const bf_suggestion *suggestion,
-                         void (*show)(void *context, uint32_t line, const char *before,
-                                      const char *after),
-                         void *context) {
+static bool
+for_each_use(const bf_review *review, const bf_review_array *item, const bf_suggestion *suggestion,
+             void (*show)(void *context, uint32_t line, const char *before, const char *after),
+             void *context) {
   bf_source_use *use;
   size_t uses = 0;
   char problem[200];
   if (!item->declared || !item->shared.dimensions ||
-      bf_source_uses(s->source, item->declared, &use, &uses, problem, NULL) != BF_OK)
+      bf_source_uses(review->source, item->declared, &use, &uses, problem, NULL) != BF_OK)
     return false;
-  bf_patch_array change = cli_suggested_change(item, suggestion);
+  bf_patch_array change = bf_review_change(item, suggestion);
   for (size_t i = 0; i < uses; i++) {
     bf_text before = {0}, after = {0};
-    bf_patch_write_before(s->source, &use[i], &before);
-    if (has_effect(s->source, item, suggestion, &use[i]))
+    bf_patch_write_before(review->source, &use[i], &before);
+    if (bf_patch_repeats_effect(review->source, &change, &use[i]))
       bf_text_puts(&after, "the same, with subscripts computed before");
     else
-      bf_patch_write_after(s->source, &change, &use[i], &after);
+      bf_patch_write_after(review->source, &change, &use[i], &after);
     clean(&before);
     clean(&after);
     if (!before.failed && !after.failed && before.data && after.data)
-      show(context, s->source->token[use[i].token].line, before.data, after.data);
+      show(context, review->source->token[use[i].token].line, before.data, after.data);
     bf_text_free(&before);
     bf_text_free(&after);
   }
@@ -112,26 +99,25 @@ static bool for_each_use(const cli_suggested *s, const cli_suggested_array *item
 /* ---- Text ---- */
 
 typedef struct showing {
-  const cli_suggested *suggested;
+  const bf_review *review;
   bf_text *text;
   bf_json *json;
 } showing;
 
 static void show_use(void *context, uint32_t line, const char *before, const char *after) {
   showing *s = context;
-  bf_text_addf(s->text, "       %s:%u: %s -> %s\n", s->suggested->source->file, line, before,
-               after);
+  bf_text_addf(s->text, "       %s:%u: %s -> %s\n", s->review->source->file, line, before, after);
 }
 
-static void write_changes(const cli_suggested *s, const cli_suggested_array *item,
+static void write_changes(const bf_review *review, const bf_review_array *item,
                           const bf_suggestion *suggestion, bf_text *text) {
-  showing context = {.suggested = s, .text = text};
+  showing context = {.review = review, .text = text};
   if (suggestion->map.row_elements && item->declared && item->shared.dimensions &&
       !item->declared->is_open) {
-    bf_patch_array change = cli_suggested_change(item, suggestion);
-    bf_text_addf(text, "       %s:%u: declare ", s->source->file,
-                 s->source->token[item->declared->token].line);
-    bf_patch_write_declaration(s->source, &change, text);
+    bf_patch_array change = bf_review_change(item, suggestion);
+    bf_text_addf(text, "       %s:%u: declare ", review->source->file,
+                 review->source->token[item->declared->token].line);
+    bf_patch_write_declaration(review->source, &change, text);
     bf_text_puts(text, "\n");
   }
   if (suggestion->map.element_pad_bytes)
@@ -146,7 +132,7 @@ static void write_changes(const cli_suggested *s, const cli_suggested_array *ite
     bf_index_write_macro(&suggestion->map, item->macro, text);
     bf_text_puts(text, "\n");
   }
-  if (for_each_use(s, item, suggestion, show_use, &context))
+  if (for_each_use(review, item, suggestion, show_use, &context))
     return;
   bf_text before = {0}, after = {0};
   write_example(item, suggestion, &before, &after);
@@ -177,10 +163,10 @@ static void write_cost(const bf_suggestion *suggestion, bf_text *text) {
     bf_text_puts(text, ", no more memory\n");
 }
 
-static void write_suggestion(const cli_suggested *s, const cli_suggested_array *item, int kind,
+static void write_suggestion(const bf_review *review, const bf_review_array *item, int kind,
                              bf_text *text) {
   static const char *const titles[] = {"swizzle", "padding", "CuTe"};
-  const bf_suggestion *suggestion = &item->result.of[kind];
+  const bf_suggestion *suggestion = &item->suggestions.of[kind];
   bf_text_addf(text, "  %d. %s: ", kind + 1, titles[kind]);
   if (!suggestion->exists) {
     bf_text_puts(text, "none is worth its cost\n");
@@ -193,25 +179,26 @@ static void write_suggestion(const cli_suggested *s, const cli_suggested_array *
     bf_text_puts(text, "\n");
     return;
   }
-  write_changes(s, item, suggestion, text);
+  write_changes(review, item, suggestion, text);
   bf_text hash = {0};
-  write_hash(s, suggestion, &hash);
+  write_hash(review, suggestion, &hash);
   if (hash.size)
     bf_text_addf(text, "       as a hash of the banks: %s\n", hash.data);
   bf_text_free(&hash);
 }
 
 /* The lines that access the array, most conflicts first. */
-static void write_lines(const cli_suggested *s, const cli_suggested_array *item, bf_text *text) {
-  bf_geometry geometry = bf_machine_geometry(s->machine);
+static void write_lines(const bf_review *review, const bf_review_array *item, bf_text *text) {
+  bf_geometry geometry = bf_machine_geometry(review->machine);
   bf_hash *none = NULL;
   bf_tally *tally = NULL;
   if (bf_hash_parse("none", &geometry, &none, NULL) == BF_OK)
-    bf_tally_create(s->machine, item->array->merged ? item->array->merged : item->array->workload,
-                    none, none, &tally, NULL);
+    bf_tally_create(review->machine,
+                    item->shared.merged ? item->shared.merged : item->shared.workload, none, none,
+                    &tally, NULL);
   for (size_t i = 0; tally && i < tally->sites && i < MOST_LINES; i++) {
     const bf_tally_site *site = &tally->site[i];
-    const char *name = cli_array_site(item->array, site->site);
+    const char *name = bf_site_place(&review->names, site->site);
     bf_text_addf(text, "    %llu conflict%s in %llu access%s: %s %u at %s\n",
                  (unsigned long long)site->conflicts, plural(site->conflicts),
                  (unsigned long long)site->executions, site->executions == 1 ? "" : "es",
@@ -223,7 +210,7 @@ static void write_lines(const cli_suggested *s, const cli_suggested_array *item,
   bf_hash_free(none);
 }
 
-static void write_patch_state(const cli_suggested_array *item, bf_text *text) {
+static void write_patch_state(const bf_review_array *item, bf_text *text) {
   if (item->is_patched)
     bf_text_addf(text, "  patch: %s\n", item->patched.map.row_elements ? "padding" : "swizzle");
   else if (item->problem[0])
@@ -234,15 +221,15 @@ static void write_patch_state(const cli_suggested_array *item, bf_text *text) {
                  (unsigned long long)item->checked_conflicts, plural(item->checked_conflicts));
 }
 
-void cli_suggested_write_array(const cli_suggested *s, const cli_suggested_array *item, bool color,
+void cli_suggested_write_array(const bf_review *review, const bf_review_array *item, bool color,
                                bf_text *text) {
-  const bf_suggestions *r = &item->result;
-  bf_text_addf(text, "%s%s: %s%s, ", color ? "\033[1m" : "", item->array->kernel_name,
-               item->array->name, color ? "\033[0m" : "");
+  const bf_suggestions *r = &item->suggestions;
+  bf_text_addf(text, "%s%s: %s%s, ", color ? "\033[1m" : "", item->kernel_name, item->shared.name,
+               color ? "\033[0m" : "");
   write_shape(item, text);
   if (item->declared)
-    bf_text_addf(text, ", declared at %s:%u", s->source->file,
-                 s->source->token[item->declared->token].line);
+    bf_text_addf(text, ", declared at %s:%u", review->source->file,
+                 review->source->token[item->declared->token].line);
   if (item->missing[0])
     bf_text_addf(text, "; %s", item->missing);
   if (r->accesses == 0) {
@@ -261,24 +248,24 @@ void cli_suggested_write_array(const cli_suggested *s, const cli_suggested_array
   bf_text_addf(text, "%s%s\n", r->estimated ? " (an estimate)" : "", color ? "\033[0m" : "");
   if (!r->conflicts)
     return;
-  write_lines(s, item, text);
+  write_lines(review, item, text);
   for (int i = 0; i < BF_SUGGEST_KINDS; i++)
-    write_suggestion(s, item, i, text);
+    write_suggestion(review, item, i, text);
   if (r->best >= 0)
     bf_text_addf(text, "  least: %s\n", bf_suggestion_name((bf_suggestion_kind)r->best));
   write_patch_state(item, text);
 }
 
 static void write_end(const cli_suggested *s, bf_text *text) {
-  if (s->arrays->unknown)
+  if (s->review->unknown)
     bf_text_addf(text,
                  "\nnote: %llu instruction%s not fully known without running; --launch or --run "
                  "tells all\n",
-                 (unsigned long long)s->arrays->unknown, s->arrays->unknown == 1 ? " is" : "s are");
-  if (s->arrays->mixed)
+                 (unsigned long long)s->review->unknown, s->review->unknown == 1 ? " is" : "s are");
+  if (s->review->mixed)
     bf_text_addf(text, "\nnote: %llu access%s to several arrays at once left out\n",
-                 (unsigned long long)s->arrays->mixed, s->arrays->mixed == 1 ? "" : "es");
-  if (s->patch_file && s->edits)
+                 (unsigned long long)s->review->mixed, s->review->mixed == 1 ? "" : "es");
+  if (s->patch_file && s->review->patch.edits)
     bf_text_addf(text, "\npatch written to %s: patch -p0 < %s\n", s->patch_file, s->patch_file);
   else if (s->patch_file)
     bf_text_addf(text, "\nnothing to patch; %s was not written\n", s->patch_file);
@@ -291,11 +278,11 @@ static void write_end(const cli_suggested *s, bf_text *text) {
 
 void cli_suggested_write_text(const cli_suggested *s, bool color, bf_text *text) {
   size_t shown = 0;
-  for (size_t i = 0; i < s->count; i++) {
-    if (!s->item[i].array->is_asked)
+  for (size_t i = 0; i < s->review->arrays; i++) {
+    if (!s->review->array[i].is_asked)
       continue;
     bf_text_puts(text, shown++ ? "\n" : "");
-    cli_suggested_write_array(s, &s->item[i], color, text);
+    cli_suggested_write_array(s->review, &s->review->array[i], color, text);
   }
   if (shown == 0)
     bf_text_addf(text, "%s: no shared arrays\n", s->file);
@@ -320,22 +307,22 @@ static void end_string(bf_json *json, const char *key, bf_text *value) {
   bf_text_free(value);
 }
 
-static void write_json_suggestion(const cli_suggested *s, const cli_suggested_array *item, int kind,
+static void write_json_suggestion(const bf_review *review, const bf_review_array *item, int kind,
                                   bf_json *json) {
-  const bf_suggestion *suggestion = &item->result.of[kind];
+  const bf_suggestion *suggestion = &item->suggestions.of[kind];
   const bf_index_map *map = &suggestion->map;
   bf_text hash = {0}, macro = {0}, declaration = {0}, layout = {0};
-  showing context = {.suggested = s, .json = json};
+  showing context = {.review = review, .json = json};
   bool is_shaped = item->declared && item->shared.dimensions;
   if (kind == BF_SUGGEST_CUTE)
     bf_index_write_cute(map, &item->shared, &layout);
   else if (!bf_index_is_direct(map, &item->shared))
     bf_index_write_macro(map, item->macro, &macro);
   if (map->row_elements && is_shaped && !item->declared->is_open) {
-    bf_patch_array change = cli_suggested_change(item, suggestion);
-    bf_patch_write_declaration(s->source, &change, &declaration);
+    bf_patch_array change = bf_review_change(item, suggestion);
+    bf_patch_write_declaration(review->source, &change, &declaration);
   }
-  write_hash(s, suggestion, &hash);
+  write_hash(review, suggestion, &hash);
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "kind", bf_suggestion_name((bf_suggestion_kind)kind));
   bf_json_number(json, "wavefronts", suggestion->wavefronts);
@@ -348,7 +335,7 @@ static void write_json_suggestion(const cli_suggested *s, const cli_suggested_ar
   end_string(json, "layout", &layout);
   bf_json_begin(json, "changes", '[', false);
   if (kind != BF_SUGGEST_CUTE && changes_elements(item, suggestion))
-    for_each_use(s, item, suggestion, show_json_use, &context);
+    for_each_use(review, item, suggestion, show_json_use, &context);
   bf_json_end(json, ']');
   bf_json_end(json, '}');
 }
@@ -361,15 +348,15 @@ static void write_json_checked(bf_json *json, const char *key, bool is_checked, 
     bf_json_string(json, key, NULL);
 }
 
-static void write_json_array(const cli_suggested *s, const cli_suggested_array *item,
-                             bf_json *json) {
-  const bf_suggestions *r = &item->result;
+static void write_json_array(const bf_review *review, const bf_review_array *item, bf_json *json) {
+  const bf_suggestions *r = &item->suggestions;
   const bf_shared_array *shared = &item->shared;
   bf_json_begin(json, NULL, '{', false);
-  bf_json_string(json, "kernel", item->array->kernel->name);
-  bf_json_string(json, "name", item->array->name);
-  bf_json_string(json, "source", item->declared ? s->source->file : NULL);
-  bf_json_number(json, "line", item->declared ? s->source->token[item->declared->token].line : 0);
+  bf_json_string(json, "kernel", item->kernel->name);
+  bf_json_string(json, "name", item->shared.name);
+  bf_json_string(json, "source", item->declared ? review->source->file : NULL);
+  bf_json_number(json, "line",
+                 item->declared ? review->source->token[item->declared->token].line : 0);
   bf_json_string(json, "missing", item->missing[0] ? item->missing : NULL);
   bf_json_string(json, "type", item->declared ? item->declared->type : NULL);
   bf_json_number(json, "element_bytes", shared->element_bytes);
@@ -385,7 +372,7 @@ static void write_json_array(const cli_suggested *s, const cli_suggested_array *
   bf_json_begin(json, "suggestions", '[', false);
   for (int i = 0; i < BF_SUGGEST_KINDS; i++)
     if (r->of[i].exists)
-      write_json_suggestion(s, item, i, json);
+      write_json_suggestion(review, item, i, json);
   bf_json_end(json, ']');
   bf_json_string(json, "least",
                  r->best < 0 ? NULL : bf_suggestion_name((bf_suggestion_kind)r->best));
@@ -400,16 +387,16 @@ void cli_suggested_write_json(const cli_suggested *s, bf_text *text) {
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "file", s->file);
-  bf_json_string(&json, "machine", bf_machine_name(s->machine));
+  bf_json_string(&json, "machine", bf_machine_name(s->review->machine));
   bf_json_string(&json, "accesses_from", s->origin);
-  bf_json_number(&json, "unknown_instructions", s->arrays->unknown);
-  bf_json_number(&json, "mixed_accesses", s->arrays->mixed);
+  bf_json_number(&json, "unknown_instructions", s->review->unknown);
+  bf_json_number(&json, "mixed_accesses", s->review->mixed);
   bf_json_begin(&json, "arrays", '[', false);
-  for (size_t i = 0; i < s->count; i++)
-    if (s->item[i].array->is_asked)
-      write_json_array(s, &s->item[i], &json);
+  for (size_t i = 0; i < s->review->arrays; i++)
+    if (s->review->array[i].is_asked)
+      write_json_array(s->review, &s->review->array[i], &json);
   bf_json_end(&json, ']');
-  bf_json_string(&json, "patch", s->edits ? s->patch_file : NULL);
+  bf_json_string(&json, "patch", s->review->patch.edits ? s->patch_file : NULL);
   bf_json_bool(&json, "checked", s->is_checked);
   bf_json_bool(&json, "equal", s->is_equal);
   bf_json_string(&json, "difference", s->difference.data);

@@ -1,6 +1,6 @@
 /* tune: finds hashes that make the kernels of a program faster, by running it on the GPU. */
-#include "cli/attempt.h"
 #include "cli/environment.h"
+#include "cli/process.h"
 #include "cli/program.h"
 #include "cli/use/tuned.h"
 #include "cli/use/wrap.h"
@@ -105,12 +105,13 @@ static double limit_seconds(const tuner *t) {
 
 /* Runs the program with a candidate; its times are in the folder then. */
 static int run_program(tuner *t, const bf_measured_candidate *candidate, bool is_first,
-                       cli_attempt_end *end, bf_diagnostic *diagnostic) {
-  cli_attempt attempt = {.path = t->program.path,
+                       cli_process_end *end, bf_diagnostic *diagnostic) {
+  const char *input = t->settings->input;
+  cli_process process = {.path = t->program.path,
                          .arguments = t->argument,
-                         .input = t->settings->input,
+                         .input = input ? input : "/dev/null",
                          .output = is_first ? t->expected : t->printed,
-                         .shows_errors = is_first,
+                         .error = is_first ? NULL : "/dev/null",
                          .limit_seconds = limit_seconds(t),
                          .tick = draw,
                          .context = t};
@@ -119,7 +120,7 @@ static int run_program(tuner *t, const bf_measured_candidate *candidate, bool is
              : candidate->kind == BF_MEASURED_HASH ? candidate->text
                                                    : "hashes of a file";
   BF_TRY(set_hashes(t, candidate, diagnostic));
-  BF_TRY(cli_attempt_run(&attempt, end, diagnostic));
+  BF_TRY(cli_process_run(&process, end, diagnostic));
   return end->is_stopped ? bf_fail(diagnostic, BF_IO, "interrupted") : BF_OK;
 }
 
@@ -141,7 +142,7 @@ static bool is_same_file(const char *first, const char *second) {
 }
 
 /* How a run differs from the first one as it is, in words; false where it does not. */
-static bool differs(const tuner *t, const cli_attempt_end *end, char *how, size_t size) {
+static bool differs(const tuner *t, const cli_process_end *end, char *how, size_t size) {
   if (end->is_late)
     snprintf(how, size, "does not end within %.0f s", limit_seconds(t));
   else if (end->signal)
@@ -156,7 +157,7 @@ static bool differs(const tuner *t, const cli_attempt_end *end, char *how, size_
 }
 
 /* The first run, as it is, must end and launch something. */
-static int check_first(tuner *t, const cli_attempt_end *end, const bf_times *times,
+static int check_first(tuner *t, const cli_process_end *end, const bf_times *times,
                        bf_diagnostic *diagnostic) {
   if (end->is_late)
     return bf_fail(diagnostic, BF_UNSUPPORTED, "%s does not end within %.0f s", t->argument[0],
@@ -177,7 +178,7 @@ static int check_first(tuner *t, const cli_attempt_end *end, const bf_times *tim
 static int run_candidate(void *context, const bf_measured_candidate *candidate, bool is_first,
                          bf_times *times, char how[160], bf_diagnostic *diagnostic) {
   tuner *t = context;
-  cli_attempt_end end;
+  cli_process_end end;
   BF_TRY(run_program(t, candidate, is_first, &end, diagnostic));
   if (!is_first && differs(t, &end, how, 160)) {
     bool prints = candidate->kind == BF_MEASURED_PLAIN && strncmp(how, "prints", 6) == 0;

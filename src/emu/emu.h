@@ -289,15 +289,13 @@ void bf_profile_free(bf_profile *profile);
 /* ---- Traces of launches ---- */
 
 /* Writes the shared accesses of launches as a trace (docs/traces.md), with the source line of each
- * as its site. Equal accesses are written once, with a count. */
+ * as its site (ptx/site.h). Equal accesses are written once, with a count. */
 typedef struct bf_tracer bf_tracer;
 
 int bf_tracer_open(const char *path, bool packed, bf_tracer **tracer, bf_diagnostic *diagnostic);
 /* The observer for a launch of kernel, one launch at a time. */
 int bf_tracer_begin(bf_tracer *tracer, const bf_emu_kernel *kernel, bf_emu_observer *observer,
                     bf_diagnostic *diagnostic);
-/* How the sites of a kernel's accesses start, before ":file:line". */
-void bf_tracer_kernel_name(const char *kernel, bf_text *name);
 /* Writes what is left and makes the file appear. */
 int bf_tracer_commit(bf_tracer *tracer, bf_diagnostic *diagnostic);
 /* After that: lines written, and the executions they stand for. */

@@ -31,6 +31,10 @@ typedef struct bf_launches {
 
 /* Runs all launches; a fault of a kernel is an error. */
 int bf_launches_run(const bf_launches *launches, bf_diagnostic *diagnostic);
+/* The same, and writes the shared accesses to a trace at path, as they are in the PTX or, with
+ * is_merged, as ptxas merges them; *lines is how many there are. before and context are its own. */
+int bf_launches_trace(const bf_launches *launches, const char *path, bool is_merged,
+                      uint64_t *lines, bf_diagnostic *diagnostic);
 /* An error for machines whose warps are not those of CUDA. */
 int bf_launches_check_machine(const bf_machine *machine, bf_diagnostic *diagnostic);
 

@@ -2,6 +2,8 @@
  * disk. */
 #include "emu/inner.h"
 
+#include "ptx/site.h"
+
 #include <stdlib.h>
 
 /* Distinct accesses that are kept before they are written. */
@@ -48,28 +50,11 @@ static int flush(bf_tracer *tracer, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-/* Sites hold no blanks and nothing beyond ASCII. */
-static void clean(bf_text *name) {
-  for (size_t i = 0; i < name->size; i++)
-    if (name->data[i] <= ' ' || name->data[i] > '~')
-      name->data[i] = '_';
-}
-
-void bf_tracer_kernel_name(const char *kernel, bf_text *name) {
-  bf_ptx_readable_name(kernel, name);
-  clean(name);
-}
-
-/* "kernel:file.cu:12", or with the line of the PTX where the source is not known. */
+/* A copy of the site of a kernel's access. */
 static char *name_site(bf_arena *arena, const bf_emu_kernel *kernel, unsigned index) {
   bf_emu_site site = kernel->sites[index];
-  const char *file = site.source_file ? strrchr(site.source_file, '/') : NULL;
   bf_text name = {0};
-  file = file ? file + 1 : site.source_file;
-  bf_tracer_kernel_name(kernel->function->name, &name);
-  bf_text_addf(&name, ":%s:%llu", file ? file : "ptx",
-               (unsigned long long)(file ? site.source_line : site.line));
-  clean(&name);
+  bf_site_write(kernel->function->name, site.source_file, site.source_line, site.line, &name);
   char *copy = name.failed ? NULL : bf_arena_copy(arena, name.data);
   bf_text_free(&name);
   return copy;

@@ -199,17 +199,15 @@ static const char *obstacle(const bf_patch_array *array) {
   return NULL;
 }
 
-/* The first use with a subscript that would be computed twice and must not be; or uses. */
-static size_t find_impure(const bf_source *source, const bf_patch_array *array,
-                          const bf_source_use *use, size_t uses) {
+bool bf_patch_repeats_effect(const bf_source *source, const bf_patch_array *array,
+                             const bf_source_use *use) {
   unsigned repeated = bf_index_repeated(&array->suggestion->map, array->array);
-  for (size_t i = 0; i < uses; i++)
-    for (unsigned k = 0; k < array->declared->dimensions; k++) {
-      size_t open = use[i].subscript[k];
-      if (repeated >> k & 1 && !bf_source_is_pure(source, open + 1, source->token[open].partner))
-        return i;
-    }
-  return uses;
+  for (unsigned i = 0; i < array->declared->dimensions; i++) {
+    size_t open = use->subscript[i];
+    if (repeated >> i & 1 && !bf_source_is_pure(source, open + 1, source->token[open].partner))
+      return true;
+  }
+  return false;
 }
 
 static int compare_edits(const void *a, const void *b) {
@@ -250,10 +248,10 @@ int bf_patch_add(bf_patch *patch, const bf_patch_array *array, char problem[200]
   const char *reason = obstacle(array);
   if (reason)
     snprintf(problem, 200, "%s", reason);
-  size_t impure = problem[0] ? uses : find_impure(patch->source, array, use, uses);
-  if (impure < uses)
-    snprintf(problem, 200, "a subscript in line %u has an effect or calls a function",
-             patch->source->token[use[impure].token].line);
+  for (size_t i = 0; i < uses && !problem[0]; i++)
+    if (bf_patch_repeats_effect(patch->source, array, &use[i]))
+      snprintf(problem, 200, "a subscript in line %u has an effect or calls a function",
+               patch->source->token[use[i].token].line);
   if (problem[0])
     return BF_OK;
   bf_edit *kept = malloc((before + 1) * sizeof *kept);

@@ -33,6 +33,9 @@ typedef struct bf_patch_array {
 int bf_patch_add(bf_patch *patch, const bf_patch_array *array, char problem[200],
                  bf_diagnostic *diagnostic);
 
+/* Whether a use has a subscript that would be computed twice and must not be. */
+bool bf_patch_repeats_effect(const bf_source *source, const bf_patch_array *array,
+                             const bf_source_use *use);
 /* An element as it is in the source, on one line, and as it becomes. */
 void bf_patch_write_before(const bf_source *source, const bf_source_use *use, bf_text *text);
 void bf_patch_write_after(const bf_source *source, const bf_patch_array *array,

@@ -252,6 +252,15 @@ static int pair_brackets(bf_source *source, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
+bool bf_source_is_name(const char *path) {
+  static const char *const ends[] = {".cu", ".cuh", ".cpp", ".cc"};
+  const char *dot = strrchr(path, '.');
+  for (size_t i = 0; dot && i < sizeof ends / sizeof *ends; i++)
+    if (strcmp(dot, ends[i]) == 0)
+      return true;
+  return false;
+}
+
 int bf_source_read(const char *file, const char *text, size_t size, bf_source **source,
                    bf_diagnostic *diagnostic) {
   if (size > MOST_BYTES)

@@ -32,6 +32,8 @@ typedef struct bf_source {
   size_t tokens;
 } bf_source;
 
+/* Whether a file is source by its name: .cu, .cuh, .cpp, .cc. */
+bool bf_source_is_name(const char *path);
 /* Cuts text into words; comments are passed over. BF_BAD_INPUT for NUL bytes and for a comment that
  * does not end. */
 int bf_source_read(const char *file, const char *text, size_t size, bf_source **source,

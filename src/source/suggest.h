@@ -40,8 +40,8 @@ typedef struct bf_shared_array {
   uint64_t dimension[BF_INDEX_MOST_DIMENSIONS];
   /* The accesses, whose addresses count from its start. ptxas merges neighbours into wider ones; it
    * does no longer where subscripts are XORed. */
-  const bf_workload *workload; /* as written */
-  const bf_workload *merged;   /* as ptxas merges them; NULL: not known */
+  bf_workload *workload; /* as written */
+  bf_workload *merged;   /* as ptxas merges them; NULL: not known */
 } bf_shared_array;
 
 /* ---- Search ---- */

@@ -1,6 +1,8 @@
 /* Plans: hashes as asked for, or proposed. Trying them is in try.c. */
 #include "tune/plans.h"
 
+#include "ptx/site.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,11 +33,6 @@ int bf_plans_make(const bf_ptx_module *module, const char *file, const char *ker
     plan->array_hash = calloc(plans->examined.kernel[i].arrays + 1, sizeof *plan->array_hash);
     if (!plan->array_hash)
       return bf_no_memory(diagnostic);
-    bf_text site_name = {0};
-    bf_tracer_kernel_name(plan->name, &site_name);
-    plan->site_name = site_name.data;
-    if (site_name.failed || !site_name.data)
-      return bf_no_memory(diagnostic);
     is_found |= plan->is_asked;
   }
   if (!plans->count)
@@ -51,7 +48,6 @@ void bf_plans_free(bf_plans *plans) {
       bf_proposal_clear(&plan->array_proposal[k]);
     free(plan->array_proposal);
     free(plan->array_hash);
-    free(plan->site_name);
   }
   free(plans->plan);
   bf_rewrite_free(&plans->examined);
@@ -168,42 +164,16 @@ int bf_plan_propose(const bf_plans *plans, bf_plan *plan, const bf_plans_search 
 
 /* ---- Accesses of a trace ---- */
 
-/* The length of name, where site starts with it and a colon; else 0. */
-static size_t match_name(const char *name, const char *site) {
-  size_t length = strlen(name);
-  return strncmp(site, name, length) == 0 && site[length] == ':' ? length : 0;
-}
-
-/* How many characters of a site name the kernel of a plan; 0 where it is not the kernel's. */
-static size_t match_site(const bf_plan *plan, const char *site) {
-  size_t length = match_name(plan->site_name, site);
-  return length ? length : match_name(plan->name, site);
-}
-
-/* The kernel of an access, by the longest name; plans->count: none. */
-static unsigned owner(const bf_plans *plans, const bf_access *access) {
-  unsigned best = plans->count;
-  size_t longest = 0;
-  for (unsigned i = 0; i < plans->count && access->site; i++) {
-    size_t length = match_site(&plans->plan[i], access->site);
-    if (length > longest) {
-      longest = length;
-      best = i;
-    }
-  }
-  return plans->count == 1 ? 0 : best;
-}
-
 /* Sorts the accesses of a trace by kernel; *kept is how many belong to one. */
-static int sort_accesses(const bf_plans *plans, const bf_workload *trace, bf_workload **own,
+static int sort_accesses(const bf_site_names *names, const bf_workload *trace, bf_workload **own,
                          size_t *kept, bf_diagnostic *diagnostic) {
-  for (unsigned i = 0; i < plans->count; i++)
+  for (size_t i = 0; i < names->kernels; i++)
     if (bf_workload_create(&own[i]) != BF_OK)
       return bf_no_memory(diagnostic);
   for (size_t i = 0; i < bf_workload_size(trace); i++) {
     const bf_access *access = bf_workload_get(trace, i);
-    unsigned to = owner(plans, access);
-    if (to == plans->count)
+    size_t to = bf_site_kernel(names, access->site);
+    if (to == names->kernels)
       continue;
     if (bf_workload_add(own[to], access) != BF_OK)
       return bf_no_memory(diagnostic);
@@ -224,10 +194,13 @@ static int propose_sorted(bf_plans *plans, const bf_plans_search *search, bf_wor
 int bf_plans_propose_trace(bf_plans *plans, const bf_plans_search *search, const char *path,
                            bf_diagnostic *diagnostic) {
   bf_workload *trace;
+  bf_site_names names;
   size_t kept = 0;
   BF_TRY(bf_workload_read(path, search->machine, &trace, diagnostic));
   bf_workload **own = calloc(plans->count, sizeof *own);
-  int error = own ? sort_accesses(plans, trace, own, &kept, diagnostic) : bf_no_memory(diagnostic);
+  int error = bf_site_names_make(plans->module, &names, diagnostic);
+  if (!error)
+    error = own ? sort_accesses(&names, trace, own, &kept, diagnostic) : bf_no_memory(diagnostic);
   if (!error && !kept)
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, path,
                          "no access is of a kernel of the module: sites start with KERNEL:");
@@ -236,6 +209,7 @@ int bf_plans_propose_trace(bf_plans *plans, const bf_plans_search *search, const
   for (unsigned i = 0; own && i < plans->count; i++)
     bf_workload_free(own[i]);
   free(own);
+  bf_site_names_free(&names);
   bf_workload_free(trace);
   return error;
 }

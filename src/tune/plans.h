@@ -12,7 +12,6 @@ enum { BF_PLAN_BY_ARRAY = BF_PROPOSE_MOST, BF_PLAN_CANDIDATES };
 
 typedef struct bf_plan {
   const char *name;           /* of the kernel, as in the PTX */
-  char *site_name;            /* how the tracer writes it in sites */
   bool is_asked;              /* a hash may be given to it */
   const bf_hash *hash;        /* NULL: leave it alone, or: */
   bool is_by_array;           /* arrays have hashes of their own */

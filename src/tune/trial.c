@@ -312,3 +312,19 @@ bool bf_trial_is_equal(const bf_trial *a, const bf_trial *b, bf_text *difference
   }
   return true;
 }
+
+int bf_trial_compare(const bf_trial_options *options, const bf_ptx_module *other, bool *is_equal,
+                     bf_text *difference, bf_diagnostic *diagnostic) {
+  bf_trial_options own = *options;
+  bf_trial first, second = {0};
+  own.keeps_memory = true;
+  int error = bf_trial_run(&own, &first, diagnostic);
+  own.module = other;
+  if (!error)
+    error = bf_trial_run(&own, &second, diagnostic);
+  if (!error)
+    *is_equal = bf_trial_is_equal(&first, &second, difference);
+  bf_trial_free(&first);
+  bf_trial_free(&second);
+  return error;
+}

@@ -73,5 +73,8 @@ const bf_trial_kernel *bf_trial_find(const bf_trial *trial, const char *kernel);
 /* Whether both trials left the same in memory. Where not, difference says what and where first.
  * Eight bytes that hold the address of the same place in both are the same. */
 bool bf_trial_is_equal(const bf_trial *a, const bf_trial *b, bf_text *difference);
+/* The same for what the launches leave with the module of options and with another one. */
+int bf_trial_compare(const bf_trial_options *options, const bf_ptx_module *other, bool *is_equal,
+                     bf_text *difference, bf_diagnostic *diagnostic);
 
 #endif

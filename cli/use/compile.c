@@ -1,21 +1,17 @@
-/* nvcc and bankfold exec as child processes. */
-#include "cli/use/children.h"
+/* Compiling source by nvcc. */
+#include "cli/use/compile.h"
 
-#include "cli/attempt.h"
-#include "cli/tools.h"
+#include "cli/process.h"
+#include "cli/program.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_ARGUMENTS = 256 };
-
-/* ---- nvcc ---- */
 
 /* Finds nvcc; where there is none, the message says what to do. */
 static int find_nvcc(const char *source, char path[PATH_MAX], bf_diagnostic *diagnostic) {
   bf_diagnostic reason = {0};
-  if (cli_tool_find("nvcc", BF_VARIABLE_NVCC, path, &reason) == BF_OK)
+  if (cli_program_find_tool("nvcc", BF_VARIABLE_NVCC, path, &reason) == BF_OK)
     return BF_OK;
   return bf_fail_file(diagnostic, BF_UNSUPPORTED, source,
                       "%.200s; without it, give PTX that nvcc -lineinfo -ptx made elsewhere, and "
@@ -25,11 +21,13 @@ static int find_nvcc(const char *source, char path[PATH_MAX], bf_diagnostic *dia
 
 /* Runs nvcc; what it says goes to standard error. */
 static int run_nvcc(const char *source, char **arguments, bf_diagnostic *diagnostic) {
-  cli_tool_end end;
-  BF_TRY(cli_tool_run(arguments[0], arguments, true, &end, diagnostic));
-  fprintf(stderr, "%s%s", end.out.data ? end.out.data : "", end.error.data ? end.error.data : "");
-  bool succeeded = cli_tool_succeeded(&end);
-  cli_tool_end_free(&end);
+  cli_process nvcc = {.path = arguments[0], .arguments = arguments, .keeps_output = true};
+  cli_process_end end;
+  BF_TRY(cli_process_run(&nvcc, &end, diagnostic));
+  fprintf(stderr, "%s%s", end.output.data ? end.output.data : "",
+          end.error.data ? end.error.data : "");
+  bool succeeded = end.status == 0;
+  cli_process_end_free(&end);
   return succeeded ? BF_OK
                    : bf_fail_file(diagnostic, BF_BAD_INPUT, source, "nvcc does not compile it");
 }
@@ -74,34 +72,4 @@ int cli_compile_program(const char *source, const cli_texts *flags, const char *
                         bf_diagnostic *diagnostic) {
   static const char *const own[] = {"-lineinfo", "-cudart", "shared", NULL};
   return compile(source, flags, own, output, diagnostic);
-}
-
-/* ---- exec ---- */
-
-int cli_record_program(const cli_started *program, const char *trace, const char *output,
-                       int *status, bf_diagnostic *diagnostic) {
-  char self[PATH_MAX];
-  ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (size <= 0)
-    return bf_fail(diagnostic, BF_IO, "cannot find this program to run it again");
-  self[size] = 0;
-  const char *first[] = {self,      "exec", "--quiet",   "--as-written",
-                         "--trace", trace,  "--machine", program->machine};
-  unsigned used = sizeof first / sizeof *first - (program->machine ? 0 : 2);
-  char **arguments = calloc(used + (size_t)program->count + 1, sizeof *arguments);
-  if (!arguments)
-    return bf_no_memory(diagnostic);
-  memcpy(arguments, first, used * sizeof *first);
-  for (int i = 0; i < program->count; i++)
-    arguments[used + (unsigned)i] = program->arguments[i];
-  cli_attempt attempt = {
-      .path = self, .arguments = arguments, .output = output, .shows_errors = true};
-  cli_attempt_end end;
-  int error = cli_attempt_run(&attempt, &end, diagnostic);
-  *status = end.status;
-  free(arguments);
-  if (!error && access(trace, R_OK) != 0)
-    error = bf_fail_file(diagnostic, BF_BAD_INPUT, program->arguments[0],
-                         "it left no accesses to shared memory (status %d)", *status);
-  return error;
 }

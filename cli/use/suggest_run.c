@@ -1,0 +1,185 @@
+/* Runs of the original and the patched source. */
+#include "cli/use/suggest_run.h"
+
+#include "cli/process.h"
+#include "cli/use/compile.h"
+#include "emu/launches.h"
+#include "ptx/fatbin.h"
+#include "tune/trial.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_OUTPUT_BYTES = 1 << 28, MOST_PATH = PATH_MAX + 32 };
+
+/* ---- Recording ---- */
+
+/* Runs the launches of the description and adds their accesses. */
+static int record_launches(const cli_suggest_runs *runs, const char *trace, bool is_merged,
+                           bf_review *review, bf_diagnostic *diagnostic) {
+  bf_launches launches = {.file = review->module->file,
+                          .module = review->module,
+                          .description = runs->launch,
+                          .workers = 1};
+  uint64_t lines;
+  BF_TRY(bf_launches_trace(&launches, trace, is_merged, &lines, diagnostic));
+  return lines ? bf_review_add_trace(review, trace, is_merged, diagnostic) : BF_OK;
+}
+
+/* Runs a program by `bankfold exec`; its accesses, as the PTX has them, go to the file trace, what
+ * it prints to the file output. */
+static int record_program(const cli_suggest_runs *runs, const char *trace, const char *output,
+                          int *status, bf_diagnostic *diagnostic) {
+  char self[PATH_MAX];
+  ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (size <= 0)
+    return bf_fail(diagnostic, BF_IO, "cannot find this program to run it again");
+  self[size] = 0;
+  const char *first[] = {self,      "exec", "--quiet",   "--as-written",
+                         "--trace", trace,  "--machine", runs->machine};
+  unsigned used = sizeof first / sizeof *first - (runs->machine ? 0 : 2);
+  char **arguments = calloc(used + (size_t)runs->arguments + 1, sizeof *arguments);
+  if (!arguments)
+    return bf_no_memory(diagnostic);
+  memcpy(arguments, first, used * sizeof *first);
+  memcpy(arguments + used, runs->program, (size_t)runs->arguments * sizeof *arguments);
+  cli_process process = {
+      .path = self, .arguments = arguments, .input = "/dev/null", .output = output};
+  cli_process_end end;
+  int error = cli_process_run(&process, &end, diagnostic);
+  *status = end.status;
+  free(arguments);
+  if (!error && access(trace, R_OK) != 0)
+    error = bf_fail_file(diagnostic, BF_BAD_INPUT, runs->program[0],
+                         "it left no accesses to shared memory (status %d)", *status);
+  return error;
+}
+
+int cli_suggest_record(const cli_suggest_runs *runs, const char *name, bf_review *review,
+                       int *status, bf_diagnostic *diagnostic) {
+  char trace[MOST_PATH], output[MOST_PATH];
+  snprintf(trace, sizeof trace, "%s/%s.trace", runs->folder, name);
+  snprintf(output, sizeof output, "%s/%s.out", runs->folder, name);
+  *status = 0;
+  if (runs->launch) {
+    BF_TRY(record_launches(runs, trace, false, review, diagnostic));
+    return record_launches(runs, trace, true, review, diagnostic);
+  }
+  BF_TRY(record_program(runs, trace, output, status, diagnostic));
+  return bf_review_add_trace(review, trace, false, diagnostic);
+}
+
+/* ---- Comparing ---- */
+
+/* Compares what both modules leave in memory. */
+static int compare_memory(const cli_suggest_runs *runs, const bf_review *original,
+                          const bf_review *patched, cli_suggested *s, bf_diagnostic *diagnostic) {
+  bf_trial_options options = {.file = s->file,
+                              .description = runs->launch,
+                              .module = original->module,
+                              .machine = original->machine};
+  return bf_trial_compare(&options, patched->module, &s->is_equal, &s->difference, diagnostic);
+}
+
+/* Reads what a program has printed. */
+static int read_output(const cli_suggest_runs *runs, const char *name, bf_text *text,
+                       bf_diagnostic *diagnostic) {
+  char path[MOST_PATH];
+  snprintf(path, sizeof path, "%s/%s.out", runs->folder, name);
+  return bf_read_file(path, MOST_OUTPUT_BYTES, text, diagnostic);
+}
+
+/* Compares what both programs print, and their exit statuses. */
+static int compare_programs(const cli_suggest_runs *runs, int status, int patched_status,
+                            cli_suggested *s, bf_diagnostic *diagnostic) {
+  bf_text first = {0}, second = {0};
+  int error = read_output(runs, "original", &first, diagnostic);
+  if (!error)
+    error = read_output(runs, "patched", &second, diagnostic);
+  bool is_same = first.size == second.size &&
+                 (first.size == 0 || memcmp(first.data, second.data, first.size) == 0);
+  if (status != patched_status)
+    bf_text_addf(&s->difference, "exit status %d became %d", status, patched_status);
+  else if (!is_same)
+    bf_text_puts(&s->difference, "the program prints something else");
+  s->is_equal = is_same && status == patched_status;
+  bf_text_free(&first);
+  bf_text_free(&second);
+  return error;
+}
+
+/* ---- The check ---- */
+
+/* The flags with -I and the folder of the source, where headers beside it are found. */
+static void add_include(const cli_suggest_runs *runs, const char *path, char include[PATH_MAX],
+                        cli_texts *flags) {
+  const char *slash = strrchr(path, '/');
+  snprintf(include, PATH_MAX, "-I%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+  *flags = *runs->flags;
+  if (flags->count < CLI_MOST_TEXTS)
+    flags->text[flags->count++] = include;
+}
+
+/* Writes the patched source into the folder, under its own name. */
+static int write_patched(const cli_suggest_runs *runs, bf_review *review, char path[PATH_MAX],
+                         bf_diagnostic *diagnostic) {
+  const char *file = review->source->file, *slash = strrchr(file, '/');
+  bf_text text = {0};
+  int size = snprintf(path, PATH_MAX, "%s/%s", runs->folder, slash ? slash + 1 : file);
+  bf_patch_write_source(&review->patch, &text);
+  int error = text.failed || size >= PATH_MAX
+                  ? bf_no_memory(diagnostic)
+                  : bf_write_file(path, text.data ? text.data : "", text.size, diagnostic);
+  bf_text_free(&text);
+  return error;
+}
+
+/* Compiles the patched source to PTX, and with a program to one. */
+static int compile_patched(const cli_suggest_runs *runs, bf_review *review, char *program,
+                           bf_ptx_module **module, bf_diagnostic *diagnostic) {
+  char source[PATH_MAX], include[PATH_MAX], ptx[MOST_PATH];
+  cli_texts flags;
+  snprintf(ptx, sizeof ptx, "%s/patched.ptx", runs->folder);
+  snprintf(program, MOST_PATH, "%s/patched", runs->folder);
+  add_include(runs, review->source->file, include, &flags);
+  BF_TRY(write_patched(runs, review, source, diagnostic));
+  BF_TRY(cli_compile_ptx(source, &flags, ptx, diagnostic));
+  if (!runs->launch)
+    BF_TRY(cli_compile_program(source, &flags, program, diagnostic));
+  return bf_fatbin_read_ptx(ptx, 0, module, diagnostic);
+}
+
+/* Runs the patched module and compares it with the original. */
+static int compare(const cli_suggest_runs *runs, int status, const bf_ptx_module *module,
+                   bf_review *review, cli_suggested *s, bf_diagnostic *diagnostic) {
+  bf_review patched;
+  int patched_status = 0;
+  int error = bf_review_find_arrays(&patched, module, review->machine, NULL, diagnostic);
+  if (!error)
+    error = cli_suggest_record(runs, "patched", &patched, &patched_status, diagnostic);
+  if (!error)
+    error = bf_review_check(review, &patched, diagnostic);
+  if (!error)
+    error = runs->launch ? compare_memory(runs, review, &patched, s, diagnostic)
+                         : compare_programs(runs, status, patched_status, s, diagnostic);
+  bf_review_free(&patched);
+  s->is_checked = !error;
+  return error;
+}
+
+int cli_suggest_check(const cli_suggest_runs *runs, int status, bf_review *review, cli_suggested *s,
+                      bf_diagnostic *diagnostic) {
+  char program[MOST_PATH];
+  bf_ptx_module *module = NULL;
+  char *original = runs->launch ? NULL : runs->program[0];
+  BF_TRY(compile_patched(runs, review, program, &module, diagnostic));
+  if (original)
+    runs->program[0] = program;
+  int error = compare(runs, status, module, review, s, diagnostic);
+  if (original)
+    runs->program[0] = original;
+  bf_ptx_free(module);
+  return error;
+}

@@ -1,0 +1,108 @@
+/* The shared arrays of the kernels of a module. */
+#include "source/review.h"
+
+#include "analyze/analyze.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A copy of the readable name of what is called mangled; NULL: no memory. */
+static const char *readable(bf_arena *arena, const char *mangled) {
+  bf_text name = {0};
+  bf_ptx_readable_name(mangled, &name);
+  const char *copy = name.failed || !name.data ? NULL : bf_arena_copy(arena, name.data);
+  bf_text_free(&name);
+  return copy;
+}
+
+/* A copy of the first bytes of a text behind start; NULL: no memory. */
+static const char *copy_part(bf_arena *arena, const char *start, const char *text, int bytes) {
+  bf_text part = {0};
+  bf_text_addf(&part, "%s%.*s", start, bytes, text);
+  const char *copy = part.failed ? NULL : bf_arena_copy(arena, part.data);
+  bf_text_free(&part);
+  return copy;
+}
+
+/* Fills name and function from _ZZ<function>E<name>, or the name from the readable one. */
+static int set_names(bf_review *review, bf_review_array *array, bf_diagnostic *diagnostic) {
+  const char *mangled = array->variable->name;
+  int length = 0;
+  const char *name = bf_analyze_source_name(mangled, &length);
+  if (!name) {
+    const char *whole = readable(&review->arena, mangled);
+    const char *colon = whole ? strrchr(whole, ':') : NULL;
+    array->shared.name = colon ? colon + 1 : whole;
+    return whole ? BF_OK : bf_no_memory(diagnostic);
+  }
+  const char *end = name;
+  while (end[-1] != 'E')
+    end--;
+  const char *function = copy_part(&review->arena, "_Z", mangled + 3, (int)(end - mangled - 4));
+  array->shared.name = copy_part(&review->arena, "", name, length);
+  array->function = function ? readable(&review->arena, function) : NULL;
+  return array->shared.name && array->function ? BF_OK : bf_no_memory(diagnostic);
+}
+
+/* Adds the arrays of a kernel. */
+static int add_kernel(bf_review *review, const bf_ptx_function *kernel, const char *asked,
+                      bool *is_found, bf_diagnostic *diagnostic) {
+  bf_analyze_variable *variable;
+  unsigned count;
+  BF_TRY(bf_analyze_layout(review->module, kernel, &review->arena, &variable, &count, diagnostic));
+  bf_review_array *grown = realloc(review->array, (review->arrays + count + 1) * sizeof *grown);
+  const char *name = readable(&review->arena, kernel->name);
+  if (grown)
+    review->array = grown;
+  if (!grown || !name)
+    return bf_no_memory(diagnostic);
+  bool is_asked = !asked || strcmp(kernel->name, asked) == 0 || strcmp(name, asked) == 0;
+  *is_found |= is_asked;
+  for (unsigned i = 0; i < count; i++) {
+    bf_review_array *array = &review->array[review->arrays];
+    *array = (bf_review_array){.kernel = kernel,
+                               .kernel_name = name,
+                               .is_asked = is_asked,
+                               .variable = variable[i].variable,
+                               .offset_bytes = variable[i].offset_bytes,
+                               .shared = {.bytes = variable[i].variable->bytes}};
+    BF_TRY(set_names(review, array, diagnostic));
+    if (bf_workload_create(&array->shared.workload) != BF_OK)
+      return bf_no_memory(diagnostic);
+    review->arrays++;
+  }
+  return BF_OK;
+}
+
+int bf_review_find_arrays(bf_review *review, const bf_ptx_module *module, const bf_machine *machine,
+                          const char *kernel, bf_diagnostic *diagnostic) {
+  *review = (bf_review){.module = module, .machine = machine};
+  bool is_found = false;
+  BF_TRY(bf_site_names_make(module, &review->names, diagnostic));
+  review->first =
+      bf_arena_alloc(&review->arena, (review->names.kernels + 1) * sizeof *review->first);
+  if (!review->first)
+    return bf_no_memory(diagnostic);
+  for (size_t i = 0; i < review->names.kernels; i++) {
+    BF_TRY(add_kernel(review, review->names.kernel[i], kernel, &is_found, diagnostic));
+    review->first[i + 1] = review->arrays;
+  }
+  if (is_found)
+    return BF_OK;
+  return kernel ? bf_fail_file(diagnostic, BF_BAD_INPUT, module->file, "no kernel '%s'", kernel)
+                : bf_fail_file(diagnostic, BF_BAD_INPUT, module->file, "no kernel");
+}
+
+void bf_review_free(bf_review *review) {
+  for (size_t i = 0; i < review->arrays; i++) {
+    bf_workload_free(review->array[i].shared.workload);
+    bf_workload_free(review->array[i].shared.merged);
+  }
+  free(review->array);
+  bf_patch_free(&review->patch);
+  bf_source_free(review->source);
+  bf_text_free(&review->text);
+  bf_site_names_free(&review->names);
+  bf_arena_free(&review->arena);
+  *review = (bf_review){0};
+}

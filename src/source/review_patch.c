@@ -1,0 +1,180 @@
+/* Suggestions for the arrays of a module, and the patch that makes them. */
+#include "source/review.h"
+
+#include <string.h>
+
+int bf_review_suggest(bf_review *review, double time_limit_seconds, bf_diagnostic *diagnostic) {
+  bf_suggest_options options = {.machine = review->machine,
+                                .time_limit_seconds = time_limit_seconds};
+  for (size_t i = 0; i < review->arrays; i++) {
+    bf_review_array *array = &review->array[i];
+    if (array->is_asked)
+      BF_TRY(bf_suggest(&options, &array->shared, &array->suggestions, diagnostic));
+  }
+  return BF_OK;
+}
+
+/* ---- Accesses that the source does not show ---- */
+
+/* Whether a line is part of a statement that uses the array. */
+static bool is_of_use(const bf_source *source, const bf_source_use *use, size_t uses,
+                      uint64_t line) {
+  for (size_t i = 0; i < uses; i++) {
+    uint32_t first, last;
+    bf_source_use_lines(source, &use[i], &first, &last);
+    if (line >= first && line <= last)
+      return true;
+  }
+  return false;
+}
+
+/* Writes to problem where an access to an array comes from a line that does not name it, as with a
+ * macro of a header; or that this cannot be known. Else problem stays. */
+static int find_hidden(const bf_review *review, const bf_review_array *array,
+                       char problem[BF_REVIEW_MOST_REASON], bf_diagnostic *diagnostic) {
+  const bf_workload *workload = array->shared.workload;
+  bf_source_use *use;
+  size_t uses;
+  char refused[BF_REVIEW_MOST_REASON]; /* the patch will say that */
+  const char *last = NULL;             /* site of the access before */
+  BF_TRY(bf_source_uses(review->source, array->declared, &use, &uses, refused, diagnostic));
+  for (size_t i = 0; i < bf_workload_size(workload) && !problem[0] && !refused[0]; i++) {
+    const char *site = bf_workload_get(workload, i)->site;
+    if (site && site == last)
+      continue;
+    last = site;
+    const char *place = bf_site_place(&review->names, site);
+    if (!place || strncmp(place, "ptx:", 4) == 0)
+      snprintf(problem, BF_REVIEW_MOST_REASON,
+               "no line information says where its accesses are (nvcc -lineinfo)");
+    else if (!is_of_use(review->source, use, uses, bf_site_line(place, review->source->file)))
+      snprintf(problem, BF_REVIEW_MOST_REASON, "the access at %.100s does not name it", place);
+  }
+  return BF_OK;
+}
+
+/* ---- Declarations that kernels share ---- */
+
+static bool has_same_shape(const bf_shared_array *a, const bf_shared_array *b) {
+  return a->element_bytes == b->element_bytes && a->bytes == b->bytes &&
+         a->dimensions == b->dimensions &&
+         memcmp(a->dimension, b->dimension, sizeof a->dimension) == 0;
+}
+
+/* Whether what is done to an array also suits another kernel with the same declaration. */
+static int suits(const bf_review *review, const bf_review_array *array,
+                 const bf_review_array *other, bool *is_fine, bf_diagnostic *diagnostic) {
+  uint64_t wavefronts, before, after;
+  *is_fine = has_same_shape(&array->shared, &other->shared);
+  if (!*is_fine)
+    return BF_OK;
+  BF_TRY(bf_suggest_count(review->machine, other->shared.workload, NULL, &wavefronts, &before,
+                          diagnostic));
+  BF_TRY(bf_suggest_count(review->machine, other->shared.workload, &array->patched.map, &wavefronts,
+                          &after, diagnostic));
+  *is_fine = after <= before;
+  return BF_OK;
+}
+
+/* Says in array->problem what stands in the way of its change: an access that the source does not
+ * show, or a kernel that has it too and needs something else. */
+static int find_problem(const bf_review *review, bf_review_array *array,
+                        bf_diagnostic *diagnostic) {
+  for (size_t i = 0; i < review->arrays && !array->problem[0]; i++) {
+    const bf_review_array *other = &review->array[i];
+    bool is_fine = true;
+    if (other->declared != array->declared)
+      continue;
+    BF_TRY(find_hidden(review, other, array->problem, diagnostic));
+    if (other != array)
+      BF_TRY(suits(review, array, other, &is_fine, diagnostic));
+    if (!is_fine)
+      snprintf(array->problem, sizeof array->problem,
+               "kernels %.60s and %.60s share it and need different changes", array->kernel_name,
+               other->kernel_name);
+  }
+  return BF_OK;
+}
+
+/* Says of all kernels that share the declaration of an array what became of it. */
+static void share_outcome(bf_review *review, const bf_review_array *array) {
+  for (size_t i = 0; i < review->arrays; i++) {
+    bf_review_array *other = &review->array[i];
+    if (other == array || other->declared != array->declared)
+      continue;
+    other->is_patched = array->is_patched;
+    other->patched = array->patched;
+    memcpy(other->problem, array->problem, sizeof other->problem);
+  }
+}
+
+/* ---- The patch ---- */
+
+bf_patch_array bf_review_change(const bf_review_array *array, const bf_suggestion *suggestion) {
+  return (bf_patch_array){.declared = array->declared,
+                          .array = &array->shared,
+                          .suggestion = suggestion,
+                          .macro = array->macro};
+}
+
+/* The suggestion of that kind, or NULL; -1: the one that costs least, of which a CuTe swizzle is
+ * made by hand. */
+static const bf_suggestion *wanted(const bf_suggestions *found, int kind) {
+  if (kind < 0)
+    kind = found->best == BF_SUGGEST_CUTE ? BF_SUGGEST_SWIZZLE : found->best;
+  return kind >= 0 && found->of[kind].exists ? &found->of[kind] : NULL;
+}
+
+/* Adds the edits of an array, or says why there are none. */
+static int patch_array(bf_review *review, bf_review_array *array, int kind,
+                       bf_diagnostic *diagnostic) {
+  const bf_suggestion *suggestion = wanted(&array->suggestions, kind);
+  if (!array->suggestions.conflicts || array->is_patched || array->problem[0])
+    return BF_OK;
+  if (!array->declared || !suggestion) {
+    snprintf(array->problem, sizeof array->problem, "%s",
+             suggestion ? array->missing : "nothing is worth its cost in this way");
+    return BF_OK;
+  }
+  array->patched = *suggestion;
+  BF_TRY(find_problem(review, array, diagnostic));
+  if (!array->problem[0]) {
+    bf_patch_array change = bf_review_change(array, &array->patched);
+    BF_TRY(bf_patch_add(&review->patch, &change, array->problem, diagnostic));
+    array->is_patched = !array->problem[0];
+  }
+  share_outcome(review, array);
+  return BF_OK;
+}
+
+int bf_review_patch(bf_review *review, int kind, bf_diagnostic *diagnostic) {
+  review->patch.source = review->source;
+  for (size_t i = 0; i < review->arrays && review->source; i++)
+    BF_TRY(patch_array(review, &review->array[i], kind, diagnostic));
+  return BF_OK;
+}
+
+/* ---- The patched source ---- */
+
+/* The same array in another review, or NULL. */
+static const bf_review_array *find_same(const bf_review *review, const bf_review_array *array) {
+  for (size_t i = 0; i < review->arrays; i++)
+    if (strcmp(review->array[i].kernel->name, array->kernel->name) == 0 &&
+        strcmp(review->array[i].variable->name, array->variable->name) == 0)
+      return &review->array[i];
+  return NULL;
+}
+
+int bf_review_check(bf_review *review, const bf_review *patched, bf_diagnostic *diagnostic) {
+  for (size_t i = 0; i < review->arrays; i++) {
+    bf_review_array *array = &review->array[i];
+    const bf_review_array *own = array->is_patched ? find_same(patched, array) : NULL;
+    if (!own)
+      continue;
+    BF_TRY(bf_suggest_count(review->machine,
+                            own->shared.merged ? own->shared.merged : own->shared.workload, NULL,
+                            &array->checked_wavefronts, &array->checked_conflicts, diagnostic));
+    array->is_checked = true;
+  }
+  return BF_OK;
+}

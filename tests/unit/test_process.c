@@ -1,0 +1,175 @@
+/* Running other programs: their streams, how they end, and when they are killed. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/process.h"
+
+static char shell[] = "/bin/sh", option[] = "-c";
+
+/* Runs a line of shell as a process that is described but for that. */
+static cli_process_end run(cli_process process, const char *line) {
+  bf_diagnostic diagnostic;
+  cli_process_end end;
+  char *arguments[] = {shell, option, (char *)line, NULL};
+  process.path = shell;
+  process.arguments = arguments;
+  if (cli_process_run(&process, &end, &diagnostic) != BF_OK)
+    fail_msg("%s", diagnostic.message);
+  return end;
+}
+
+/* Runs a line whose output is kept. */
+static void assert_printed(const char *line, const char *output, const char *error, int status) {
+  cli_process_end end = run((cli_process){.keeps_output = true}, line);
+  assert_string_equal(end.output.data ? end.output.data : "", output);
+  assert_string_equal(end.error.data ? end.error.data : "", error);
+  assert_int_equal(end.status, status);
+  cli_process_end_free(&end);
+}
+
+static void test_kept(void **state) {
+  (void)state;
+  assert_printed("echo out; echo error >&2; exit 3", "out\n", "error\n", 3);
+  assert_printed("cat", "", "", 0); /* it reads nothing */
+  assert_printed("exit 0", "", "", 0);
+  cli_process_end much = run((cli_process){.keeps_output = true}, "head -c 100000 /dev/zero");
+  assert_int_equal(much.output.size, 100000);
+  cli_process_end_free(&much);
+}
+
+/* Streams are those that are asked for also where the standard input of this process is closed. */
+static void test_closed(void **state) {
+  (void)state;
+  int input = dup(0);
+  close(0);
+  assert_printed("echo out; echo error >&2; cat", "out\n", "error\n", 0);
+  if (input >= 0) {
+    dup2(input, 0);
+    close(input);
+  }
+}
+
+static void test_files(void **state) {
+  (void)state;
+  char folder[] = "/tmp/bankfold.XXXXXX", in[64], out[64], error[64];
+  bf_text text = {0};
+  assert_non_null(mkdtemp(folder));
+  snprintf(in, sizeof in, "%s/in", folder);
+  snprintf(out, sizeof out, "%s/out", folder);
+  snprintf(error, sizeof error, "%s/error", folder);
+  assert_int_equal(bf_write_file(in, "word", 4, NULL), BF_OK);
+  run((cli_process){.input = in, .output = out, .error = error}, "cat; echo bad >&2");
+  assert_int_equal(bf_read_file(out, 100, &text, NULL), BF_OK);
+  assert_string_equal(text.data, "word");
+  text.size = 0;
+  assert_int_equal(bf_read_file(error, 100, &text, NULL), BF_OK);
+  assert_string_equal(text.data, "bad\n");
+  text.size = 0;
+  run((cli_process){.input = in, .error = out, .output_is_error = true}, "cat; echo bad >&2");
+  assert_int_equal(bf_read_file(out, 100, &text, NULL), BF_OK);
+  assert_string_equal(text.data, "wordbad\n");
+  bf_text_free(&text);
+  unlink(in);
+  unlink(out);
+  unlink(error);
+  rmdir(folder);
+}
+
+/* Signals end a program as shells say it. */
+static void test_signals(void **state) {
+  (void)state;
+  cli_process_end end = run((cli_process){0}, "kill -TERM $$");
+  assert_int_equal(end.status, 128 + SIGTERM);
+  assert_int_equal(end.signal, SIGTERM);
+  assert_false(end.is_late || end.is_stopped);
+  pid_t child = fork();
+  if (child == 0)
+    _exit(cli_process_end_alike(&end));
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  assert_int_equal(cli_process_end_alike(&(cli_process_end){.status = 7}), 7);
+}
+
+static bool count_down(void *context) {
+  int *left = context;
+  return --*left > 0;
+}
+
+/* What is watched is killed with its children, late or stopped; what ends in time is not. */
+static void test_watched(void **state) {
+  (void)state;
+  int left = 3;
+  cli_process_end late = run((cli_process){.limit_seconds = 0.1}, "sleep 60 & sleep 60; exit 3");
+  assert_true(late.is_late && !late.is_stopped && !late.signal && late.seconds < 30);
+  assert_int_equal(late.status, 128 + SIGKILL);
+  cli_process_end stopped = run((cli_process){.tick = count_down, .context = &left}, "sleep 60");
+  assert_true(stopped.is_stopped && !stopped.is_late && !stopped.signal);
+  left = 1 << 30;
+  cli_process_end whole =
+      run((cli_process){.limit_seconds = 60, .tick = count_down, .context = &left}, "exit 5");
+  assert_int_equal(whole.status, 5);
+  assert_false(whole.is_late || whole.is_stopped);
+}
+
+/* While the program has the terminal, an interrupt does not end this process. */
+static void test_terminal(void **state) {
+  (void)state;
+  struct sigaction before, after;
+  sigaction(SIGINT, NULL, &before);
+  cli_process_end end = run((cli_process){.has_terminal = true}, "kill -INT $PPID; kill -INT $$");
+  assert_int_equal(end.signal, SIGINT);
+  sigaction(SIGINT, NULL, &after);
+  assert_true(before.sa_handler == after.sa_handler);
+}
+
+static void test_not_run(void **state) {
+  (void)state;
+  char name[] = "/none/program";
+  char *arguments[] = {name, NULL};
+  bf_diagnostic diagnostic;
+  cli_process_end end;
+  cli_process process = {.path = name, .arguments = arguments, .keeps_output = true};
+  assert_int_equal(cli_process_run(&process, &end, &diagnostic), BF_OK);
+  assert_int_equal(end.status, CLI_STATUS_NOT_RUN);
+  assert_string_equal(end.error.data,
+                      "bankfold: error: cannot run /none/program: No such file or directory\n");
+  cli_process_end_free(&end);
+  process = (cli_process){.path = shell, .arguments = arguments, .input = "/none/input"};
+  assert_int_equal(cli_process_run(&process, &end, &diagnostic), BF_IO);
+  assert_string_equal(diagnostic.file, "/none/input");
+  process = (cli_process){.path = shell, .arguments = arguments, .output = "/none/output"};
+  assert_int_equal(cli_process_run(&process, &end, &diagnostic), BF_IO);
+}
+
+/* A file in memory is there for programs that are run. */
+static void test_memory_file(void **state) {
+  (void)state;
+  char path[CLI_MEMORY_PATH_BYTES], line[64];
+  bf_text text = {0};
+  bf_text_puts(&text, "content");
+  int file = cli_memory_file(&text, path);
+  assert_true(file >= 0);
+  snprintf(line, sizeof line, "cat %s", path);
+  assert_printed(line, "content", "", 0);
+  close(file);
+  bf_text_free(&text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_kept),    cmocka_unit_test(test_closed),
+      cmocka_unit_test(test_files),   cmocka_unit_test(test_signals),
+      cmocka_unit_test(test_watched), cmocka_unit_test(test_terminal),
+      cmocka_unit_test(test_not_run), cmocka_unit_test(test_memory_file),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
