@@ -17,31 +17,19 @@ static const char *readable(bf_arena *arena, const char *kernel) {
   return copy;
 }
 
-/* Fills name and function from _ZZ<function>E<name>, or from the readable name. */
+/* Fills name, without namespaces, and function. */
 static int set_names(cli_arrays *arrays, cli_array *array, bf_diagnostic *diagnostic) {
-  const char *mangled = array->variable->name;
-  int length = 0;
-  const char *name = bf_analyze_source_name(mangled, &length);
-  if (!name) {
-    const char *plain = readable(&arrays->arena, mangled), *last;
-    if (!plain)
-      return bf_no_memory(diagnostic);
-    last = strrchr(plain, ':');
-    snprintf(array->name, sizeof array->name, "%.250s", last ? last + 1 : plain);
-    return BF_OK;
-  }
-  snprintf(array->name, sizeof array->name, "%.*s", length < 250 ? length : 250, name);
-  const char *end = name;
-  while (end > mangled && end[-1] != 'E')
-    end--;
+  const char *plain = readable(&arrays->arena, array->variable->name);
   bf_text function = {0};
-  bf_text_addf(&function, "_Z%.*s", (int)(end - mangled - 4), mangled + 3);
-  const char *plain = function.failed ? NULL : readable(&arrays->arena, function.data);
+  bf_ptx_enclosing_name(array->variable->name, &function);
+  const char *last = plain ? strrchr(plain, ':') : NULL;
+  int error = !plain || function.failed ? bf_no_memory(diagnostic) : BF_OK;
+  if (!error) {
+    snprintf(array->name, sizeof array->name, "%.250s", last ? last + 1 : plain);
+    snprintf(array->function, sizeof array->function, "%.250s", function.size ? function.data : "");
+  }
   bf_text_free(&function);
-  if (!plain)
-    return bf_no_memory(diagnostic);
-  snprintf(array->function, sizeof array->function, "%.250s", plain);
-  return BF_OK;
+  return error;
 }
 
 /* Adds the arrays of a kernel. */

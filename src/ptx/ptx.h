@@ -480,10 +480,14 @@ void bf_ptx_print_hooked(const bf_ptx_module *module, const bf_ptx_print_hooks *
 int bf_ptx_equal(const bf_ptx_module *a, const bf_ptx_module *b, bool *equal);
 /* The function with a body called name, or NULL. */
 const bf_ptx_function *bf_ptx_find(const bf_ptx_module *module, const char *name);
-/* Appends the name that a mangled C++ name (Itanium ABI) stands for, without its parameters:
- * reduce<int, 64>. Template arguments that refer to earlier parts of the name become "...". Of a
- * variable inside a function its own name remains. Other names are left as they are. */
+/* Appends the name that a mangled C++ name (Itanium ABI) stands for, as c++filt prints it, but
+ * without return type and parameters: ns::reduce<int, 64>. Of a variable inside a function its own
+ * name remains. Names that are not mangled, or too long for people, are left as they are. Check
+ * text->failed. */
 void bf_ptx_readable_name(const char *mangled, bf_text *text);
+/* Appends the name, just as readable, of the function that a variable is inside of; nothing where
+ * it is inside none. */
+void bf_ptx_enclosing_name(const char *mangled, bf_text *text);
 
 /* ---- Summaries ---- */
 
