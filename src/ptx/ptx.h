@@ -506,6 +506,15 @@ typedef struct bf_ptx_summary {
 
 bf_ptx_summary bf_ptx_summarise(const bf_ptx_module *module, const bf_ptx_function *function);
 
+/* ---- What accesses are called ---- */
+
+/* The operation of traces that an instruction is when it goes to shared memory, and the bytes that
+ * are accessed for each lane: from the lane's address on, rounded down to a multiple of them. An
+ * atomic whose result nobody uses becomes a reduction. False: no access, or none that a trace can
+ * hold. */
+bool bf_ptx_access_kind(const bf_ptx_instruction *instruction, bool is_result_used, bf_op *op,
+                        unsigned *width_bytes);
+
 /* ---- Origins of addresses ---- */
 
 /* An instruction on shared memory, and the variables from whose addresses its own is computed: bit
