@@ -7,7 +7,7 @@
 # (for hist and hough --device gpu), where nvcc is found (in $PATH or the usual place; $NVCC names another, and none
 # where it is empty). gpu/build.sh OUT vote-library makes that library alone.
 # $CC, $CFLAGS (which come last), $JOBS as usual. zstd is linked where its header is there, and opened at run time
-# where it is not.
+# where it is not. libsupc++.a is needed, which comes with g++, as nvcc does not work without.
 set -eu
 [ $# = 1 ] || [ "$# ${2-}" = '2 vote-library' ] || {
   echo "usage: gpu/build.sh OUT [vote-library]" >&2
@@ -94,13 +94,13 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
 for program in choose loads measure results weighted; do
-  $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/scales.c "$out"/objects/*/*.o $zstd -lm -ldl
+  $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/scales.c "$out"/objects/*/*.o $zstd -lsupc++ -lm -ldl
 done
 
 # The library for LD_PRELOAD.
 $cc $flags ${CFLAGS-} -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" inject/*.c src/base/*.c \
   src/ptx/*.c src/gf2/*.c src/hash/*.c src/rewrite/*.c src/verify/*.c src/exchange/{settings,times}.c \
-  $zstd -ldl \
+  $zstd -lsupc++ -ldl \
   -Wl,--exclude-libs,ALL -Wl,-z,nodelete
 
 if [ -z "$nvcc" ]; then
@@ -121,4 +121,4 @@ printf '%s\n' kernels/*/*.ptx | xargs -P "$jobs" -I FILE sh -c '
 build_vote_library
 compile_votes $vote_programs
 "$nvcc" -arch=sm_90 -o "$out/vote_bench" "$out"/objects-vote/*.o "$out"/objects/*/*.o \
-  -Xlinker "${zstd:--lm}" -lm -ldl -Xcompiler -pthread
+  -Xlinker "${zstd:--lm}" -lsupc++ -lm -ldl -Xcompiler -pthread

@@ -29,7 +29,11 @@ need_to_build() {
   need pkg-config has pkg-config
   need libzstd-dev pkg-config --exists libzstd
   need libpng-dev pkg-config --exists libpng
+  need g++ has_demangler
 }
+
+# libsupc++.a (src/ptx/demangle.c) comes with g++, in libstdc++-NN-dev.
+has_demangler() { test -e "$(gcc -print-file-name=libsupc++.a)"; }
 
 need_to_test() {
   need_to_build

@@ -39,9 +39,6 @@ typedef struct bf_analyze_variable {
  * The list is in the arena. */
 int bf_analyze_layout(const bf_ptx_module *module, const bf_ptx_function *kernel, bf_arena *arena,
                       bf_analyze_variable **list, unsigned *count, bf_diagnostic *diagnostic);
-/* The part of a mangled name behind E<length>, as in _ZZ6kernelvE4tile: what the source calls a
- * variable inside a function. NULL where there is none. */
-const char *bf_analyze_source_name(const char *name, int *length);
 
 typedef enum bf_analyze_unknown_kind {
   BF_UNKNOWN_ADDRESS, /* lanes' addresses relative to each other */

@@ -2,7 +2,6 @@
  * which instructions name them, each at its alignment, and last what the launch sizes. */
 #include "analyze/walk.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,37 +30,25 @@ bool bf_analyze_parameter(const bf_ptx_function *kernel, unsigned index, uint64_
 
 /* ---- Names ---- */
 
-const char *bf_analyze_source_name(const char *name, int *length) {
-  size_t size = strlen(name);
-  if (size < 4 || strncmp(name, "_ZZ", 3) != 0)
-    return NULL;
-  for (const char *at = name + size; at > name + 3; at--) {
-    if (at[-1] != 'E' || !isdigit((unsigned char)*at))
-      continue;
-    char *text;
-    unsigned long count = strtoul(at, &text, 10);
-    size_t left = strlen(text);
-    if (count == 0 || count > left || (count < left && text[count] != '_'))
-      continue;
-    *length = (int)count;
-    return text;
+/* Whether one of the variables is called name in formulas. */
+static bool is_taken(const bf_walk *walk, const char *name) {
+  for (unsigned i = 0; i < walk->variables; i++) {
+    const bf_node *node = bf_node_of(&walk->values, walk->variable[i].value);
+    if (node->kind == BF_EXPRESSION_ATOM && strcmp(walk->values.atom[node->number].name, name) == 0)
+      return true;
   }
-  return NULL;
+  return false;
 }
 
-static void set_name(const bf_walk *walk, const bf_ptx_variable *variable, bf_atom *atom) {
-  int length = 0;
-  const char *name = bf_analyze_source_name(variable->name, &length);
-  if (name)
-    snprintf(atom->name, sizeof atom->name, "%.*s", length, name);
-  for (unsigned i = 0; name && i < walk->variables; i++) {
-    const bf_node *node = bf_node_of(&walk->values, walk->variable[i].value);
-    if (node->kind == BF_EXPRESSION_ATOM &&
-        strcmp(walk->values.atom[node->number].name, atom->name) == 0)
-      name = NULL;
-  }
-  if (!name)
+/* Names a variable as the source does or, where that says two things, as the PTX does. */
+static void set_name(bf_walk *walk, const bf_ptx_variable *variable, bf_atom *atom) {
+  bf_text name = {0};
+  bf_ptx_readable_name(variable->name, &name);
+  walk->values.failed |= name.failed;
+  snprintf(atom->name, sizeof atom->name, "%s", name.failed ? "" : name.data);
+  if (is_taken(walk, atom->name))
     snprintf(atom->name, sizeof atom->name, "%s", variable->name);
+  bf_text_free(&name);
 }
 
 /* ---- Shared variables ---- */

@@ -15,6 +15,7 @@ typedef struct builder {
   bf_walk *walk;
   bf_analysis *analysis;
   bf_analyze_site *site;
+  bool is_rounded; /* the site accesses the whole words that its addresses lie in */
   bf_analyze_unknown unknown[MOST_OF_A_KIND * (BF_UNKNOWN_COUNT + 1)];
   unsigned unknowns;
   uint64_t explained[64]; /* conditions and loops whose reasons the site already has */
@@ -208,6 +209,7 @@ static uint32_t warp_mask(const uint64_t *threads, unsigned warp) {
 static void add_warps(builder *b, const bf_record *record, const bf_lanes *lanes, bool has_offset) {
   const bf_expressions *values = &b->walk->values;
   const uint64_t *threads = bf_mask_of(values, record->place.mask);
+  uint32_t kept = b->is_rounded ? ~(b->site->width_bytes - 1) : UINT32_MAX;
   for (unsigned warp = 0; warp < b->analysis->warps; warp++) {
     bf_analyze_access access = {.warp = warp};
     access.mask = warp_mask(threads, warp);
@@ -215,7 +217,7 @@ static void add_warps(builder *b, const bf_record *record, const bf_lanes *lanes
     if (access.mask == 0)
       continue;
     for (unsigned i = 0; i < BF_ANALYZE_LANES && warp * 32 + i < values->threads; i++)
-      access.address[i] = access.mask >> i & 1 ? (uint32_t)lanes->value[warp * 32 + i] : 0;
+      access.address[i] = access.mask >> i & 1 ? (uint32_t)lanes->value[warp * 32 + i] & kept : 0;
     if (has_offset)
       settle_addresses(access.mask, access.address);
     add_access(b, &access);
@@ -265,11 +267,13 @@ static void add_execution(builder *b, const bf_record *record) {
     b->failed = true;
     return;
   }
-  if (!is_known_in(values, lanes, record->place.mask)) {
+  bool is_lost = b->is_rounded && p.step_bytes % b->site->width_bytes; /* which words */
+  if (is_lost || !is_known_in(values, lanes, record->place.mask)) {
+    bf_expression unknown = is_lost ? p.offset : p.lanes;
     reasons r;
-    if (is_explained(b, (uint64_t)2 << 32 | p.lanes))
+    if (is_explained(b, (uint64_t)2 << 32 | unknown))
       return;
-    find_reasons(values, p.lanes, &r);
+    find_reasons(values, unknown, &r);
     add_unknown(b, BF_UNKNOWN_ADDRESS, r.text);
     return;
   }
@@ -341,6 +345,9 @@ static void begin_site(builder *b, uint32_t index) {
   }
   b->site->has_op =
       bf_walk_kind(b->walk->function, instruction, &b->site->op, &b->site->width_bytes);
+  b->is_rounded = b->site->has_op && instruction->types &&
+                  bf_op_side(b->site->op) == BF_SIDE_ATOMIC &&
+                  bf_ptx_type_bytes(instruction->type[0]) < b->site->width_bytes;
 }
 
 static int compare_unknowns(const void *x, const void *y) {

@@ -152,7 +152,7 @@ void bf_walk_record(bf_walk *walk, uint32_t index, bf_place place);
 
 /* ---- Operations (kinds.c) ---- */
 
-/* What an instruction is in a trace; false where a trace cannot hold it. */
+/* What an instruction is in a trace (bf_ptx_access_kind); false where a trace cannot hold it. */
 bool bf_walk_kind(const bf_ptx_function *function, const bf_ptx_instruction *instruction, bf_op *op,
                   unsigned *width_bytes);
 /* The lanes whose addresses count: those of one matrix are lanes 0 to 7. */

@@ -349,11 +349,12 @@ void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
 
 /* Turns addresses of a space (NONE: generic) into pointers of the host and checks them: bounds,
  * alignment to align_bytes, freed memory, constant memory. Tells the observer (op kind as in
- * bf_op; width_bytes per lane). False: the launch has ended with a fault. pointer[lane] is valid
- * for width_bytes at lanes of mask. */
+ * bf_op; width_bytes per lane, in shared memory told_bytes, from addresses rounded down to them;
+ * 0: nothing is told of shared memory). False: the launch has ended with a fault. pointer[lane] is
+ * valid for width_bytes at lanes of mask. */
 bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf_op kind,
-                  unsigned width_bytes, unsigned align_bytes, bool is_write, uint32_t mask,
-                  const uint64_t *address, uint8_t **pointer);
+                  unsigned width_bytes, unsigned align_bytes, unsigned told_bytes, bool is_write,
+                  uint32_t mask, const uint64_t *address, uint8_t **pointer);
 
 /* The memory behind a generic address of a lane; NULL: the launch has ended with a fault. */
 uint8_t *bf_emu_reach_one(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address,

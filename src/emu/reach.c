@@ -126,21 +126,23 @@ static bf_ptx_space split_generic(uint64_t address, uint64_t *inside) {
   return BF_PTX_SPACE_GLOBAL;
 }
 
-/* Tells of the lanes in shared memory, and of those in global memory. */
+/* Tells of the lanes in shared memory, whose accesses are told_bytes wide (0: not told of), and of
+ * those in global memory. */
 static void tell(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
-                 uint32_t shared, uint32_t global, const uint64_t *inside) {
+                 unsigned told_bytes, uint32_t shared, uint32_t global, const uint64_t *inside) {
   if (!warp->worker->flight->observer)
     return;
   uint32_t address[BF_EMU_LANES];
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    address[lane] = (uint32_t)inside[lane];
-  bf_emu_tell_shared(warp, op, kind, width_bytes, shared, address);
+    address[lane] = (uint32_t)inside[lane] & (0 - told_bytes);
+  if (told_bytes)
+    bf_emu_tell_shared(warp, op, kind, told_bytes, shared, address);
   bf_emu_tell_global(warp, op, kind, width_bytes, global, inside);
 }
 
 bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf_op kind,
-                  unsigned width_bytes, unsigned align_bytes, bool is_write, uint32_t mask,
-                  const uint64_t *address, uint8_t **pointer) {
+                  unsigned width_bytes, unsigned align_bytes, unsigned told_bytes, bool is_write,
+                  uint32_t mask, const uint64_t *address, uint8_t **pointer) {
   uint64_t inside[BF_EMU_LANES] = {0};
   uint32_t shared = 0, global = 0;
   BF_EACH_LANE(mask, lane) {
@@ -166,7 +168,7 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
     if (!bf_emu_shadow_access(warp, op, kind, width_bytes, is_write, shared, offset))
       return false;
   }
-  tell(warp, op, kind, width_bytes, shared, global, inside);
+  tell(warp, op, kind, width_bytes, told_bytes, shared, global, inside);
   return true;
 }
 

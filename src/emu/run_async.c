@@ -121,6 +121,7 @@ typedef struct copy_detail {
   bf_emu_address to, from;
   uint32_t source_bytes;          /* place, where has_source_bytes */
   uint32_t ignored, ignored_flip; /* predicate: write zeros instead */
+  bf_op kind;
   unsigned bytes;
   bool has_source_bytes;
 } copy_detail;
@@ -152,8 +153,8 @@ static bool reach_sources(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes
       same |= (uint32_t)(size[lane] == bytes) << lane;
     same &= left;
     left &= ~same;
-    if (bytes && !bf_emu_reach(warp, op, at->space, BF_OP_LD, bytes, detail->bytes, false, same,
-                               address, pointer))
+    if (bytes && !bf_emu_reach(warp, op, at->space, BF_OP_LD, bytes, detail->bytes, bytes, false,
+                               same, address, pointer))
       return false;
   }
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
@@ -165,7 +166,6 @@ static bool reach_sources(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes
 static const bf_emu_op *run_copy(bf_emu_warp *warp, const bf_emu_op *op) {
   const copy_detail *detail = op->detail;
   const bf_emu_address *at = &detail->to;
-  bf_op kind = detail->bytes == 16 ? BF_OP_CP16 : detail->bytes == 8 ? BF_OP_CP8 : BF_OP_CP4;
   uint64_t address[BF_EMU_LANES];
   warp_copy now = {.lanes = BF_MASK(), .bytes = detail->bytes};
   if (!now.lanes)
@@ -173,8 +173,8 @@ static const bf_emu_op *run_copy(bf_emu_warp *warp, const bf_emu_op *op) {
   bf_emu_addresses(warp, at->place, at->register_bytes, at->offset, address);
   read_sizes(warp, detail, now.source_bytes);
   if (!reach_sources(warp, op, now.lanes, now.source_bytes, now.from) ||
-      !bf_emu_reach(warp, op, at->space, kind, detail->bytes, detail->bytes, true, now.lanes,
-                    address, now.to))
+      !bf_emu_reach(warp, op, at->space, detail->kind, detail->bytes, detail->bytes, detail->bytes,
+                    true, now.lanes, address, now.to))
     return NULL;
   struct bf_emu_async *list = list_with_room(warp);
   if (list) {
@@ -398,13 +398,15 @@ static bool select_copy(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
   unsigned operands = instruction->operands;
   if (bf_ptx_has(instruction, "L2::cache_hint"))
     operands--;
-  if (operands < 3 || operands > 4 || operand[2].kind != BF_PTX_INTEGER ||
-      (operand[2].bits != 4 && operand[2].bits != 8 && operand[2].bits != 16))
+  bf_op kind;
+  unsigned width_bytes;
+  if (operands > 4 || !bf_ptx_access_kind(instruction, true, &kind, &width_bytes))
     return bf_emu_refuse(decoder, "cp.async of this form");
   copy_detail *detail = bf_emu_detail(decoder, sizeof *detail);
   if (!detail)
     return true;
-  detail->bytes = (unsigned)operand[2].bits;
+  detail->kind = kind;
+  detail->bytes = width_bytes;
   detail->ignored = BF_EMU_FALSE;
   detail->to = bf_emu_bind_address(decoder, instruction, &operand[0], BF_PTX_SPACE_SHARED);
   detail->from = bf_emu_bind_address(decoder, instruction, &operand[1], BF_PTX_SPACE_GLOBAL);

@@ -15,8 +15,9 @@ typedef uint64_t (*combine)(uint64_t old, uint64_t b, uint64_t c);
 typedef struct atomic {
   bf_emu_address address;
   bf_ptx_space space;
-  bf_op kind;    /* as observers see it */
-  unsigned size; /* bytes of an element */
+  bf_op kind;          /* as observers see it */
+  unsigned told_bytes; /* in shared memory; 0: no trace can hold it */
+  unsigned size;       /* bytes of an element */
   unsigned count;
   bool has_result, is_swap; /* swap: compare b with the old value, c is the new one */
   uint32_t d[MOST_VECTOR], b[MOST_VECTOR], c;
@@ -223,8 +224,8 @@ static bool reach(bf_emu_warp *warp, const bf_emu_op *op, const atomic *what, ui
   bf_emu_addresses(warp, what->address.place, what->address.register_bytes, what->address.offset,
                    address);
   unsigned width = what->size * what->count;
-  return bf_emu_reach(warp, op, what->space, what->kind, width, width, true, mask, address,
-                      pointer);
+  return bf_emu_reach(warp, op, what->space, what->kind, width, width, what->told_bytes, true, mask,
+                      address, pointer);
 }
 
 /* Whether a pointer leads into the shared memory of the block. */
@@ -311,31 +312,6 @@ static const bf_emu_op *run_wide(bf_emu_warp *warp, const bf_emu_op *op) {
 
 /* ---- Finding the operation of an instruction ---- */
 
-/* What an observer is told: ptxas makes a reduction of an atomic whose result nobody reads. */
-static bf_op event_kind(const bf_ptx_instruction *instruction, const bf_ptx_operand *value,
-                        bf_ptx_type type, bool has_result) {
-  unsigned bytes = bf_ptx_type_bytes(type);
-  if (type == BF_PTX_F64)
-    return BF_OP_F64;
-  if (bytes >= 8)
-    return BF_OP_ADD64;
-  if (type == BF_PTX_F32)
-    return has_result ? BF_OP_FATOM : BF_OP_REDF;
-  if (bytes == 2 || type == BF_PTX_F16X2 || type == BF_PTX_BF16X2)
-    return BF_OP_F16X2;
-  if (bf_ptx_has(instruction, "cas"))
-    return BF_OP_CAS;
-  if (bf_ptx_has(instruction, "exch"))
-    return BF_OP_EXCH;
-  if (bf_ptx_has(instruction, "inc") || bf_ptx_has(instruction, "dec"))
-    return BF_OP_INC;
-  if (!bf_ptx_has(instruction, "add"))
-    return has_result ? BF_OP_MAX : BF_OP_REDMAX;
-  if (has_result)
-    return BF_OP_ATOM;
-  return value->kind == BF_PTX_INTEGER && value->bits == 1 ? BF_OP_RED : BF_OP_REDV;
-}
-
 static combine find_combine(const bf_ptx_instruction *instruction, bf_ptx_type type) {
   unsigned bytes = bf_ptx_type_bytes(type);
   if (bf_ptx_has(instruction, "cas"))
@@ -399,7 +375,10 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
   what->has_result = is_atom && instruction->operand[0].kind != BF_PTX_SINK;
   bool is_used = what->has_result && (instruction->operand[0].kind == BF_PTX_VECTOR ||
                                       bf_emu_is_read(decoder, &instruction->operand[0]));
-  what->kind = event_kind(instruction, &operand[1], type, is_used);
+  if (!bf_ptx_access_kind(instruction, is_used, &what->kind, &what->told_bytes)) {
+    what->kind = BF_OP_ATOM;
+    what->told_bytes = 0;
+  }
   what->polls = what->is_swap || bf_ptx_has(instruction, "exch");
   what->apply = what->size == 16 ? NULL : find_combine(instruction, type);
   if (!what->apply && (what->size != 16 || !what->polls))

@@ -360,7 +360,7 @@ static const bf_emu_op *run_transfer(bf_emu_warp *warp, const bf_emu_op *op) {
   for (unsigned r = 0; r < f->registers; r++)
     for (unsigned i = 0; i < (whole ? 1 : f->per_register); i++) {
       element_addresses(warp, transfer, r, i, start, address);
-      if (!bf_emu_reach(warp, op, from->space, kind, bytes, bytes, transfer->is_store, lanes,
+      if (!bf_emu_reach(warp, op, from->space, kind, bytes, bytes, bytes, transfer->is_store, lanes,
                         address, pointer))
         return NULL;
       move(warp, transfer, r, i * bytes, bytes, lanes, pointer);
@@ -374,20 +374,12 @@ static const bf_emu_op *run_transfer(bf_emu_warp *warp, const bf_emu_op *op) {
 
 typedef struct matrix_rows {
   bf_emu_address address;
+  bf_op kind;
   unsigned matrices;
   bool transposed;
   bool is_store;
   uint32_t place[4];
 } matrix_rows;
-
-/* What the access is called; the ops of include/bankfold.h do not name all forms. */
-static bf_op kind_of_rows(const matrix_rows *rows) {
-  if (rows->is_store)
-    return rows->matrices == 4 ? BF_OP_STMATRIX4 : BF_OP_ST;
-  if (rows->matrices == 4)
-    return rows->transposed ? BF_OP_LDMATRIXT4 : BF_OP_LDMATRIX4;
-  return rows->matrices == 2 ? BF_OP_LDMATRIX2 : BF_OP_LDMATRIX1;
-}
 
 /* Moves one matrix between the registers of lanes and the rows in memory. Lane by lane, a register
  * holds the matrix row after row, 16 bytes each: lanes 4r to 4r+3 have row r. */
@@ -428,8 +420,8 @@ static const bf_emu_op *run_rows(bf_emu_warp *warp, const bf_emu_op *op) {
                        "lane %u, which must give the address of a row, takes no part",
                        (unsigned)__builtin_ctz(needed & ~lanes));
   bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, address);
-  if (!bf_emu_reach(warp, op, from->space, kind_of_rows(rows), 16, 16, rows->is_store, needed,
-                    address, pointer))
+  if (!bf_emu_reach(warp, op, from->space, rows->kind, 16, 16, 16, rows->is_store, needed, address,
+                    pointer))
     return NULL;
   for (unsigned matrix = 0; matrix < rows->matrices; matrix++)
     move_matrix(warp, rows, matrix, lanes, pointer + 8 * matrix);
@@ -684,6 +676,8 @@ static bool select_rows(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
     rows->place[i] = is_store ? bf_emu_source(decoder, &item[i], BF_PTX_B32)
                               : bf_emu_destination(decoder, &item[i]);
   }
+  unsigned width_bytes;
+  bf_ptx_access_kind(instruction, true, &rows->kind, &width_bytes);
   rows->matrices = matrices;
   rows->transposed = bf_ptx_has(instruction, "trans");
   rows->is_store = is_store;

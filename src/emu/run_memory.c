@@ -175,8 +175,8 @@ static inline bool reach(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_ad
     bf_emu_tell_global(warp, op, kind, width_bytes, mask, address);
     return true;
   }
-  return bf_emu_reach(warp, op, space, kind, width_bytes, width_bytes, is_write, mask, address,
-                      pointer);
+  return bf_emu_reach(warp, op, space, kind, width_bytes, width_bytes, width_bytes, is_write, mask,
+                      address, pointer);
 }
 
 /* ---- Operations ---- */

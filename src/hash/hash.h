@@ -74,9 +74,11 @@ uint64_t bf_hash_capacity_words(const bf_hash *hash, uint64_t words);
 
 /* ---- Hashes of kernels ---- */
 
-/* A file of lines "KERNEL HASH": a kernel as the PTX names it, and its hash. "*" stands for all
- * kernels without a line of their own; '#' starts a comment. "KERNEL[ARRAY] HASH" is for one shared
- * array of a kernel, which only rewriting can follow; all others read what kernels have. */
+/* A file of lines "KERNEL HASH": the name of a kernel, and its hash as the last word. Names may
+ * hold blanks inside brackets, reduce<int, 64>. "*" stands for all kernels without a line of their
+ * own;
+ * '#' starts a comment, unless it is in braces. "KERNEL[ARRAY] HASH" is for one shared array of a
+ * kernel, which only rewriting can follow; all others read what kernels have. */
 typedef struct bf_hash_list bf_hash_list;
 
 int bf_hash_list_read(const char *path, bf_geometry geometry, bf_hash_list **list,

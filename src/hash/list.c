@@ -39,7 +39,7 @@ typedef struct reading {
 
 #define FAIL(at, ...) bf_fail_at(r->diagnostic, r->file, r->number, r->line, at, __VA_ARGS__)
 
-/* A copy of the word of length characters at `at`. */
+/* A copy of length characters at `at`. */
 static char *copy_word(reading *r, const char *at, size_t length) {
   char *copy = bf_arena_alloc(&r->list->arena, length + 1);
   if (copy)
@@ -65,9 +65,21 @@ static int add(reading *r, char *kernel, char *array, const char *form, const ch
   return BF_OK;
 }
 
+/* The first of the characters `which` outside of brackets, reduce<int, 64>; NULL: none. */
+static char *find_outside(char *name, const char *which) {
+  unsigned depth = 0;
+  for (; *name; name++) {
+    if (!depth && strchr(which, *name))
+      return name;
+    depth += strchr("<({", *name) != NULL;
+    depth -= depth && strchr(">)}", *name);
+  }
+  return NULL;
+}
+
 /* Cuts "KERNEL[ARRAY]" in two; *array is NULL where there is none. */
 static int cut_array(reading *r, const char *at, char *name, char **array) {
-  char *open = strchr(name, '[');
+  char *open = find_outside(name, "[]");
   size_t length = strlen(name);
   *array = NULL;
   if (!open)
@@ -81,22 +93,42 @@ static int cut_array(reading *r, const char *at, char *name, char **array) {
   return BF_OK;
 }
 
+/* Where the comment of a line begins, or its end. In braces '#' is part of a name:
+ * {lambda(int)#1}. */
+static const char *find_comment(const char *at) {
+  unsigned depth = 0;
+  for (; *at && (depth || *at != '#'); at++) {
+    depth += *at == '{';
+    depth -= depth && *at == '}';
+  }
+  return at;
+}
+
+/* The end of begin to end-1 without blanks at its end. */
+static const char *trim(const char *begin, const char *end) {
+  while (end > begin && strchr(blanks, end[-1]))
+    end--;
+  return end;
+}
+
+/* The hash is the last word; names may hold blanks inside brackets. */
 static int read_line(reading *r) {
   const char *kernel = r->line + strspn(r->line, blanks);
-  size_t kernel_length = strcspn(kernel, " \t\r#");
-  if (kernel_length == 0)
+  const char *end = trim(kernel, find_comment(kernel)), *hash = end;
+  if (kernel == end)
     return BF_OK;
-  const char *hash = kernel + kernel_length + strspn(kernel + kernel_length, blanks);
-  size_t hash_length = strcspn(hash, " \t\r#");
-  const char *rest = hash + hash_length + strspn(hash + hash_length, blanks);
-  if (hash_length == 0)
-    return FAIL(hash, "the hash of '%.*s' is missing", (int)kernel_length, kernel);
-  if (*rest && *rest != '#')
-    return FAIL(rest, "a line is a kernel and its hash, and nothing more");
-  char *name = copy_word(r, kernel, kernel_length), *form = copy_word(r, hash, hash_length);
+  while (hash > kernel && !strchr(blanks, hash[-1]))
+    hash--;
+  size_t kernel_length = (size_t)(trim(kernel, hash) - kernel);
+  if (kernel_length == 0)
+    return FAIL(end + strspn(end, blanks), "the hash of '%.*s' is missing", (int)(end - kernel),
+                kernel);
+  char *name = copy_word(r, kernel, kernel_length);
+  char *form = copy_word(r, hash, (size_t)(end - hash)), *array;
   if (!name || !form)
     return bf_no_memory(r->diagnostic);
-  char *array;
+  if (find_outside(name, blanks))
+    return FAIL(hash, "a line is a kernel and its hash, and nothing more");
   BF_TRY(cut_array(r, kernel, name, &array));
   if (find(r->list, name, array))
     return FAIL(kernel, "'%.*s' has a hash already", (int)kernel_length, kernel);

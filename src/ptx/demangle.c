@@ -1,181 +1,114 @@
-/* The part of the Itanium C++ ABI's mangling that names of kernels need: nested names, and template
- * arguments that are types, numbers or names. */
+/* Names of C++ for people, by the demangler of GCC's runtime library (libsupc++.a).
+ *
+ * Of its two entries __cxa_demangle cannot be stopped: parts of a name that stand for earlier parts
+ * let 250 characters become 600 MB. The other hands out the text piece by piece, allocates nothing
+ * and is left by longjmp once there is too much. */
 #include "ptx/ptx.h"
 
-#include <stdlib.h>
+#include <ctype.h>
+#include <setjmp.h>
 #include <string.h>
 
-/* Template arguments may hold names with template arguments; deeper ones are left out. */
-enum { MOST_DEPTH = 16 };
-
-static bool read_type(const char **cursor, unsigned depth, bf_text *text);
-
-/* Builtin types by their letter. */
-static const char *builtin_name(char letter) {
-  static const struct {
-    char letter;
-    const char *name;
-  } types[] = {
-      {'v', "void"},
-      {'b', "bool"},
-      {'c', "char"},
-      {'a', "signed char"},
-      {'h', "unsigned char"},
-      {'s', "short"},
-      {'t', "unsigned short"},
-      {'i', "int"},
-      {'j', "unsigned"},
-      {'l', "long"},
-      {'m', "unsigned long"},
-      {'x', "long long"},
-      {'y', "unsigned long long"},
-      {'f', "float"},
-      {'d', "double"},
-  };
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (types[i].letter == letter)
-      return types[i].name;
-  return NULL;
-}
-
-/* An identifier with its length before it, "9transpose"; the unnamed namespace is spelt out. */
-static bool read_identifier(const char **cursor, bf_text *text) {
-  char *end;
-  if (**cursor < '1' || **cursor > '9')
-    return false;
-  size_t length = strtoul(*cursor, &end, 10);
-  if (length > strlen(end))
-    return false;
-  if (length > 10 && strncmp(end, "_GLOBAL__N", 10) == 0)
-    bf_text_puts(text, "(anonymous namespace)");
-  else
-    bf_text_add(text, end, length);
-  *cursor = end + length;
-  return true;
-}
-
-/* A number as a template argument, behind its L: "i64E", "b1E", "in5E". */
-static bool read_literal(const char **cursor, bf_text *text) {
-  const char *digits = *cursor + 1;
-  bool is_bool = **cursor == 'b', negative = *digits == 'n';
-  digits += negative;
-  size_t length = strspn(digits, "0123456789");
-  if (!builtin_name(**cursor) || length == 0 || digits[length] != 'E')
-    return false;
-  if (is_bool)
-    bf_text_puts(text, *digits == '0' ? "false" : "true");
-  else
-    bf_text_addf(text, "%s%.*s", negative ? "-" : "", (int)length, digits);
-  *cursor = digits + length + 1;
-  return true;
-}
-
-/* A template argument: a number or a type. */
-static bool read_argument(const char **cursor, unsigned depth, bf_text *text) {
-  if (**cursor != 'L')
-    return read_type(cursor, depth, text);
-  ++*cursor;
-  return read_literal(cursor, text);
-}
-
-/* Template arguments behind their I, up to their E; false where they hold more than is known here.
+/* What is longer, with parameters, stays mangled: with file and line behind it, a name must fit
+ * into the 4096 bytes of a site of a trace. The library itself refuses mangled names above 1 KiB.
  */
-static bool read_arguments(const char **cursor, unsigned depth, bf_text *text) {
-  if (depth > MOST_DEPTH)
-    return false;
-  bf_text_puts(text, "<");
-  for (bool first = true; **cursor != 'E'; first = false) {
-    bf_text_puts(text, first ? "" : ", ");
-    if (!read_argument(cursor, depth + 1, text))
-      return false;
-  }
-  ++*cursor;
-  bf_text_puts(text, ">");
-  return true;
+enum { MOST_BYTES = 3 << 10 };
+
+/* Calls piece with one part of the plain name after the other; 0, or negative where it is no
+ * mangled name, perhaps behind some parts. */
+int __gcclibcxx_demangle_callback(const char *mangled,
+                                  void (*piece)(const char *text, size_t size, void *context),
+                                  void *context);
+
+typedef struct demangling {
+  bf_text *plain;
+  jmp_buf enough;
+} demangling;
+
+static void add_piece(const char *piece, size_t size, void *context) {
+  demangling *d = context;
+  bf_text_add(d->plain, piece, size);
+  if (d->plain->failed || d->plain->size > MOST_BYTES)
+    longjmp(d->enough, 1);
 }
 
-/* Identifiers joined by "::", each perhaps with template arguments; one only unless nested. */
-static bool read_names(const char **cursor, bool nested, unsigned depth, bf_text *text) {
-  bool first = true;
-  do {
-    if (!first)
-      bf_text_puts(text, "::");
-    first = false;
-    *cursor += **cursor == 'L'; /* internal linkage */
-    if (!read_identifier(cursor, text))
-      return false;
-    if (**cursor == 'I' && (++*cursor, !read_arguments(cursor, depth, text)))
-      return false;
-  } while (nested && **cursor != 'E' && **cursor);
-  return true;
+/* Fills plain, which is empty; false where that fails, perhaps for lack of memory. */
+static bool demangle(const char *mangled, bf_text *plain) {
+  demangling d = {.plain = plain};
+  plain->size = 0;
+  return setjmp(d.enough) == 0 && __gcclibcxx_demangle_callback(mangled, add_piece, &d) == 0;
 }
 
-/* A type: pointers, references, const, builtin ones and names. */
-static bool read_type(const char **cursor, unsigned depth, bf_text *text) {
-  if (depth > MOST_DEPTH)
-    return false;
-  const char *name = builtin_name(**cursor);
-  if (name) {
-    bf_text_puts(text, name);
-    ++*cursor;
-    return true;
-  }
-  const char *mark = strchr("PRK", **cursor);
-  if (**cursor && mark) {
-    char kind = *(*cursor)++;
-    bf_text_puts(text, kind == 'K' ? "const " : "");
-    if (!read_type(cursor, depth + 1, text))
-      return false;
-    bf_text_puts(text, kind == 'P' ? " *" : kind == 'R' ? " &" : "");
-    return true;
-  }
-  bool nested = **cursor == 'N';
-  *cursor += nested;
-  if (!read_names(cursor, nested, depth + 1, text))
-    return false;
-  *cursor += nested && **cursor == 'E';
-  return true;
+/* The same without return type: that of a function is printed with its own name, but not with the
+ * name of something inside it. So _Z<name> is read as _ZZ<name>E1x and "::x" taken off again. */
+static bool demangle_scope(const char *mangled, bf_text *plain) {
+  bf_text inside = {0};
+  bf_text_addf(&inside, "_Z%sE1x", mangled + 1);
+  bool is_known = !inside.failed && demangle(inside.data, plain) && plain->size > 3;
+  plain->failed |= inside.failed;
+  bf_text_free(&inside);
+  if (is_known)
+    plain->data[plain->size -= 3] = 0;
+  return is_known;
 }
 
-/* The name up to its first template argument that is not known here. */
-static void cut_arguments(bf_text *text, size_t begin) {
-  char *open = text->data ? strchr(text->data + begin, '<') : NULL;
-  if (open) {
-    text->size = (size_t)(open - text->data);
-    *open = 0;
-    bf_text_puts(text, "<...>");
+/* The length of a name without its parameters: what stands before the last group of parentheses,
+ * where nothing but qualifiers (const, &) follows. Inside, parentheses come in pairs. The whole
+ * length where there are no parameters. */
+static size_t length_without_parameters(const char *name, size_t length) {
+  size_t end = length;
+  unsigned depth = 0;
+  while (end && (islower((unsigned char)name[end - 1]) || strchr(" &", name[end - 1])))
+    end--;
+  while (end && (depth || name[end - 1] == ')')) {
+    depth += name[end - 1] == ')';
+    depth -= name[end - 1] == '(';
+    end--;
+    if (!depth)
+      return end && name[end - 1] != ' ' ? end : length;
   }
+  return length;
 }
 
-/* Appends the name of a variable inside a function: what stands behind the last E as a number of
- * characters and that many, perhaps followed by a number behind '_'. */
-static bool read_local(const char *mangled, bf_text *text) {
-  for (const char *at = mangled + strlen(mangled); at > mangled; at--) {
-    char *name;
-    if (at[-1] != 'E' || *at < '1' || *at > '9')
-      continue;
-    unsigned long length = strtoul(at, &name, 10);
-    if (length > strlen(name) || (name[length] && name[length] != '_'))
-      continue;
-    bf_text_add(text, name, length);
-    return true;
-  }
-  return false;
+/* The length of what stands before the last "::", or the whole length. */
+static size_t length_of_scope(const char *name, size_t length) {
+  for (size_t at = length; at > 1; at--)
+    if (name[at - 1] == ':' && name[at - 2] == ':')
+      return at - 2;
+  return length;
+}
+
+/* Names of data that the compiler makes, and functions that lead to others; what they belong to
+ * comes behind words ("vtable for"). */
+static bool is_special(const char *mangled) { return mangled[2] == 'T' || mangled[2] == 'G'; }
+
+/* Appends the plain name of _Z..., cut; false where there is none. */
+static bool add_plain(const char *mangled, bf_text *text) {
+  bf_text plain = {0};
+  bool is_cut = !is_special(mangled) && demangle_scope(mangled, &plain);
+  bool is_known = is_cut || demangle(mangled, &plain);
+  size_t length = is_cut ? length_without_parameters(plain.data, plain.size) : plain.size;
+  size_t begin = 0;
+  if (is_cut && mangled[2] == 'Z' && length == plain.size) /* a variable in a function */
+    begin = length_of_scope(plain.data, length) + 2;
+  if (is_known && begin < length)
+    bf_text_add(text, plain.data + begin, length - begin);
+  text->failed |= plain.failed;
+  bf_text_free(&plain);
+  return is_known;
 }
 
 void bf_ptx_readable_name(const char *mangled, bf_text *text) {
-  size_t begin = text->size;
-  if (strncmp(mangled, "_ZZ", 3) == 0 && read_local(mangled, text))
-    return;
-  if (strncmp(mangled, "_Z", 2) != 0) {
+  if (strncmp(mangled, "_Z", 2) != 0 || !add_plain(mangled, text))
     bf_text_puts(text, mangled);
-    return;
+}
+
+void bf_ptx_enclosing_name(const char *mangled, bf_text *text) {
+  bf_text plain = {0};
+  if (strncmp(mangled, "_ZZ", 3) == 0 && demangle(mangled, &plain)) {
+    size_t scope = length_of_scope(plain.data, plain.size);
+    bf_text_add(text, plain.data, length_without_parameters(plain.data, scope));
   }
-  const char *cursor = mangled + 2;
-  bool nested = *cursor == 'N';
-  cursor += nested;
-  if (!read_names(&cursor, nested, 0, text))
-    cut_arguments(text, begin);
-  if (text->size == begin)
-    bf_text_puts(text, mangled);
+  text->failed |= plain.failed;
+  bf_text_free(&plain);
 }

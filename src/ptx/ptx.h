@@ -480,10 +480,14 @@ void bf_ptx_print_hooked(const bf_ptx_module *module, const bf_ptx_print_hooks *
 int bf_ptx_equal(const bf_ptx_module *a, const bf_ptx_module *b, bool *equal);
 /* The function with a body called name, or NULL. */
 const bf_ptx_function *bf_ptx_find(const bf_ptx_module *module, const char *name);
-/* Appends the name that a mangled C++ name (Itanium ABI) stands for, without its parameters:
- * reduce<int, 64>. Template arguments that refer to earlier parts of the name become "...". Of a
- * variable inside a function its own name remains. Other names are left as they are. */
+/* Appends the name that a mangled C++ name (Itanium ABI) stands for, as c++filt prints it, but
+ * without return type and parameters: ns::reduce<int, 64>. Of a variable inside a function its own
+ * name remains. Names that are not mangled, or too long for people, are left as they are. Check
+ * text->failed. */
 void bf_ptx_readable_name(const char *mangled, bf_text *text);
+/* Appends the name, just as readable, of the function that a variable is inside of; nothing where
+ * it is inside none. */
+void bf_ptx_enclosing_name(const char *mangled, bf_text *text);
 
 /* ---- Summaries ---- */
 
@@ -501,6 +505,15 @@ typedef struct bf_ptx_summary {
 } bf_ptx_summary;
 
 bf_ptx_summary bf_ptx_summarise(const bf_ptx_module *module, const bf_ptx_function *function);
+
+/* ---- What accesses are called ---- */
+
+/* The operation of traces that an instruction is when it goes to shared memory, and the bytes that
+ * are accessed for each lane: from the lane's address on, rounded down to a multiple of them. An
+ * atomic whose result nobody uses becomes a reduction. False: no access, or none that a trace can
+ * hold. */
+bool bf_ptx_access_kind(const bf_ptx_instruction *instruction, bool is_result_used, bf_op *op,
+                        unsigned *width_bytes);
 
 /* ---- Origins of addresses ---- */
 

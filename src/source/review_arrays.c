@@ -15,33 +15,18 @@ static const char *readable(bf_arena *arena, const char *mangled) {
   return copy;
 }
 
-/* A copy of the first bytes of a text behind start; NULL: no memory. */
-static const char *copy_part(bf_arena *arena, const char *start, const char *text, int bytes) {
-  bf_text part = {0};
-  bf_text_addf(&part, "%s%.*s", start, bytes, text);
-  const char *copy = part.failed ? NULL : bf_arena_copy(arena, part.data);
-  bf_text_free(&part);
-  return copy;
-}
-
-/* Fills name and function from _ZZ<function>E<name>, or the name from the readable one. */
+/* Fills name, without namespaces, and the function that declares it. */
 static int set_names(bf_review *review, bf_review_array *array, bf_diagnostic *diagnostic) {
-  const char *mangled = array->variable->name;
-  int length = 0;
-  const char *name = bf_analyze_source_name(mangled, &length);
-  if (!name) {
-    const char *whole = readable(&review->arena, mangled);
-    const char *colon = whole ? strrchr(whole, ':') : NULL;
-    array->shared.name = colon ? colon + 1 : whole;
-    return whole ? BF_OK : bf_no_memory(diagnostic);
-  }
-  const char *end = name;
-  while (end[-1] != 'E')
-    end--;
-  const char *function = copy_part(&review->arena, "_Z", mangled + 3, (int)(end - mangled - 4));
-  array->shared.name = copy_part(&review->arena, "", name, length);
-  array->function = function ? readable(&review->arena, function) : NULL;
-  return array->shared.name && array->function ? BF_OK : bf_no_memory(diagnostic);
+  const char *whole = readable(&review->arena, array->variable->name);
+  const char *colon = whole ? strrchr(whole, ':') : NULL;
+  bf_text function = {0};
+  bf_ptx_enclosing_name(array->variable->name, &function);
+  array->shared.name = colon ? colon + 1 : whole;
+  if (function.size)
+    array->function = bf_arena_copy(&review->arena, function.data);
+  bool is_done = whole && !function.failed && (array->function || !function.size);
+  bf_text_free(&function);
+  return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* Adds the arrays of a kernel. */

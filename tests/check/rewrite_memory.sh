@@ -10,7 +10,7 @@ compile() {
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/rewrite/memory.c \
     src/ptx/*.c \
     src/{rewrite,verify}/*.c src/gf2/*.c src/hash/*.c \
-    src/base/*.c -lm -lzstd -pthread -o "$work/memory"
+    src/base/*.c -lm -lzstd -lsupc++ -pthread -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1
 faults=0

@@ -11,7 +11,7 @@ compile() {
     src/rgpu/{graph,words,term,read_node,read,check,print,operate,setup}.c \
     src/rgpu/{sweep,placing,lanes,map,map_check,split,trade,draw,draw_graph,draw_map}.c \
     src/rgpu/{extract_loop,extract_value,extract_body,extract}.c \
-    src/ptx/*.c src/base/*.c -lm -lzstd -pthread -o "$work/memory"
+    src/ptx/*.c src/base/*.c -lm -lzstd -lsupc++ -pthread -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1
 faults=0

@@ -12,7 +12,7 @@ compile() {
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/rgpu/sim_memory.c \
     src/rgpu/{graph,words,term,read_node,read,check,print,operate,setup}.c src/rgpu/sim_*.c \
     src/sim/{cache,dram,flight,l1,l2}.c src/base/*.c "$build/libbankfold.a" \
-    -lm -lzstd -pthread -o "$work/memory"
+    -lm -lzstd -lsupc++ -pthread -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>"$work/log" || compile 2>"$work/log" ||
   { cat "$work/log"; exit 1; }

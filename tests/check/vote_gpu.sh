@@ -27,7 +27,7 @@ done
 flags=(-gencode 'arch=compute_90,code=compute_90' -cudart shared)
 printf '%s\n' gpu/vote/*.cu | xargs -P 2 -I FILE nvcc -std=c++17 "${flags[@]}" -lineinfo -O3 \
   -Xcompiler -fPIC -DBF_NO_CUB -Iinclude -Werror all-warnings -odir "$work" -c FILE || exit 1
-libraries=("$build/libbankfold.a" -lm -ldl -lzstd -Xcompiler -pthread)
+libraries=("$build/libbankfold.a" -lm -ldl -lzstd -lsupc++ -Xcompiler -pthread)
 nvcc "${flags[@]}" -o "$work/vote_bench" "$work"/*.o "${libraries[@]}" || exit 1
 exec_() { "$build/bankfold" exec "$@"; }
 

@@ -69,6 +69,26 @@ static void arrays_have_their_own_hash(void **state) {
   bf_hash_list_free(hashes);
 }
 
+static void names_hold_blanks_inside_brackets(void **state) {
+  (void)state;
+  bf_hash_list *hashes;
+  assert_int_equal(bf_hash_list_parse("a.hashes",
+                                      "reduce<int, 64> fixed\n"
+                                      " (anonymous namespace)::k \t add # rest\n"
+                                      "run<main::{lambda(int)#1}> none#rest\n"
+                                      "k<int [4], (Mode)1>[tile] xor:0,5,31\n"
+                                      "k<&(operator<(int, int))> fixed\n",
+                                      bf_machine_geometry(machine), &hashes, NULL),
+                   BF_OK);
+  assert_string_equal(text_of(hashes, "reduce<int, 64>"), "fixed");
+  assert_string_equal(text_of(hashes, "(anonymous namespace)::k"), "add");
+  assert_string_equal(text_of(hashes, "run<main::{lambda(int)#1}>"), "none");
+  assert_string_equal(text_of(hashes, "k<&(operator<(int, int))>"), "fixed");
+  assert_string_equal(bf_hash_text(bf_hash_list_find_array(hashes, "k<int [4], (Mode)1>", "tile")),
+                      "xor:0,5,31");
+  bf_hash_list_free(hashes);
+}
+
 static void faults_are_located(void **state) {
   (void)state;
   static const struct {
@@ -89,6 +109,10 @@ static void faults_are_located(void **state) {
       {"a[b fixed\n", 1, 1, "a hash is for a KERNEL or for an array, KERNEL[ARRAY]"},
       {"a[b]c fixed\n", 1, 1, "a hash is for a KERNEL or for an array, KERNEL[ARRAY]"},
       {"a[b]] fixed\n", 1, 1, "a hash is for a KERNEL or for an array, KERNEL[ARRAY]"},
+      {"k<int, 64>\n", 1, 8, ""},
+      {"k<int, 64> fixed add\n", 1, 18, "a line is a kernel and its hash, and nothing more"},
+      {"k[a b] fixed\n", 1, 8, "a line is a kernel and its hash, and nothing more"},
+      {"k<4>[a]b fixed\n", 1, 1, "a hash is for a KERNEL or for an array, KERNEL[ARRAY]"},
       {"# nothing\n", 0, 0, "no kernel has a hash"},
   };
   for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -140,6 +164,7 @@ int main(void) {
       cmocka_unit_test(kernels_have_their_own_hash),
       cmocka_unit_test(a_star_is_all_others),
       cmocka_unit_test(arrays_have_their_own_hash),
+      cmocka_unit_test(names_hold_blanks_inside_brackets),
       cmocka_unit_test(faults_are_located),
       cmocka_unit_test(all_are_found),
       cmocka_unit_test(files_that_are_none),

@@ -30,6 +30,16 @@ static int try_flow(const void *function) {
   return result;
 }
 
+static int try_names(const void *mangled) {
+  bf_text readable = {0}, enclosing = {0};
+  bf_ptx_readable_name(mangled, &readable);
+  bf_ptx_enclosing_name(mangled, &enclosing);
+  int result = verdict(readable.failed || enclosing.failed ? BF_NO_MEMORY : BF_OK);
+  bf_text_free(&readable);
+  bf_text_free(&enclosing);
+  return result;
+}
+
 /* A kernel and its module. */
 typedef struct subject {
   const bf_ptx_module *module;
@@ -63,5 +73,6 @@ int main(int count, char **argument) {
       fine &= all_fail_well(item->function->name, try_analyze, &s);
     }
   bf_ptx_free(module);
+  fine &= all_fail_well("names", try_names, "_ZZ6reduceIi3SumLi64EEvPKT_PS1_iS1_E4part");
   return !fine;
 }
