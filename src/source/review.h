@@ -39,15 +39,15 @@ typedef struct bf_review {
   bf_arena arena;
   const bf_ptx_module *module; /* borrowed, as is the machine */
   const bf_machine *machine;
-  bf_site_names names;
+  bf_site_names names; /* of the kernels */
   /* Of all kernels, also of those not asked for, which may share declarations; in the order of
    * kernels and variables. */
   bf_review_array *array;
   size_t arrays;
-  size_t *first;    /* array of each kernel, and behind the last kernel */
-  uint64_t mixed;   /* executions of accesses to several arrays at once, which are left out */
-  uint64_t unknown; /* instructions that the analysis without running does not know fully */
-  bf_text text;
+  size_t *first;     /* array of each kernel, and behind the last kernel */
+  uint64_t mixed;    /* executions of accesses to several arrays at once, which are left out */
+  uint64_t unknown;  /* instructions that the analysis without running does not know fully */
+  bf_text text;      /* of the source */
   bf_source *source; /* NULL: not known */
   bf_patch patch;
 } bf_review;
@@ -81,8 +81,9 @@ int bf_review_find_declarations(bf_review *review, bf_diagnostic *diagnostic);
 int bf_review_suggest(bf_review *review, double time_limit_seconds, bf_diagnostic *diagnostic);
 
 /* Makes the patch of all arrays with conflicts that can be changed with certainty, by the
- * suggestion of that kind (BF_SUGGEST_SWIZZLE, BF_SUGGEST_PADDING; -1: of the two the one that
- * costs least). A declaration that kernels share is changed only where that suits all of them. */
+ * suggestion of that kind: BF_SUGGEST_SWIZZLE, BF_SUGGEST_PADDING, or -1 for the one that costs
+ * least, where a CuTe swizzle counts as a swizzle. A declaration that kernels share is changed only
+ * where that suits all of them. */
 int bf_review_patch(bf_review *review, int kind, bf_diagnostic *diagnostic);
 /* A suggestion for an array as the functions of patch.h take it. */
 bf_patch_array bf_review_change(const bf_review_array *array, const bf_suggestion *suggestion);
