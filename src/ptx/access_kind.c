@@ -11,7 +11,7 @@
  *   that they are part of.
  * - exch and cas of 128 bits are one instruction, of which nothing was measured.
  * - Vectors are refused: only global memory has them. */
-#include "ptx/ptx.h"
+#include "ptx/access_kind.h"
 
 /* An atomic of one element. */
 static bool atomic_kind(const bf_ptx_instruction *instruction, bool is_result_used, bf_op *op,

@@ -3,7 +3,7 @@
  * Of its two entries __cxa_demangle cannot be stopped: parts of a name that stand for earlier parts
  * let 250 characters become 600 MB. The other hands out the text piece by piece, allocates nothing
  * and is left by longjmp once there is too much. */
-#include "ptx/ptx.h"
+#include "ptx/demangle.h"
 
 #include <ctype.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Dominators of basic blocks, by walking the graph from the first block and intersecting what is
  * known until nothing changes (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm").
  * Unreachable blocks take no part. */
-#include "ptx/place.h"
+#include "ptx/flow.h"
 
 #include <string.h>
 

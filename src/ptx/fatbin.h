@@ -1,6 +1,6 @@
-/* Fat binaries: what nvcc embeds in programs, libraries and object files. A file holds modules (one
- * per translation unit); a module holds images: the same code as PTX text or as machine code, for
- * one architecture each. This header lists them and hands out PTX text.
+/* ptx/fatbin: fat binaries, which nvcc embeds in programs, libraries and object files. A file holds
+ * modules (one per translation unit); a module holds images: the same code as PTX text or as
+ * machine code, for one architecture each. This header lists them and hands out PTX text.
  *
  * Layout, worked out on files that nvcc 13.0 writes; all numbers are little-endian. A module:
  *    0 u32 magic 0xBA55ED50     4 u16 version, 1     6 u16 header bytes, 16

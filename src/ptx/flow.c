@@ -4,7 +4,7 @@
  * may not go on to the next. Post-dominators come from walking the graph backwards from the exit
  * and intersecting what is known until nothing changes (Cooper, Harvey and Kennedy, "A Simple, Fast
  * Dominance Algorithm"). */
-#include "ptx/ptx.h"
+#include "ptx/flow.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Which registers matter: those read by an instruction that has an effect, or by one that computes
  * a register that matters. The order of instructions is not looked at. */
-#include "ptx/place.h"
+#include "ptx/flow.h"
 
 /* Opcodes that may be left out when their result is not read. */
 static bool opcode_is_pure(bf_ptx_opcode opcode) {

@@ -11,6 +11,8 @@
  *   so do two that form a pair; a store that the next one covers vanishes.
  * A load of what the last store wrote vanishes as well, and so does one whose result is not used.
  */
+#include "ptx/merge.h"
+
 #include "ptx/place.h"
 
 #include <stdlib.h>

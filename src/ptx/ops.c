@@ -1,4 +1,4 @@
-/* The tables of ptx.h and ops.def, and how to find things in them. */
+/* The tables of ops.h and ops.def, and how to find things in them. */
 #include "ptx/parser.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * a function that calls others, the address of any variable that another function names. Values
  * that come from a call, or into a function that is no kernel, are unknown. The order of
  * instructions is not looked at, so the sets may be larger than they need to be, never smaller. */
-#include "ptx/ptx.h"
+#include "ptx/origin.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef BF_PTX_PARSER_H
 #define BF_PTX_PARSER_H
 
-#include "ptx/ptx.h"
+#include "ptx/parse.h"
 
 enum {
   MOST_DEPTH = 64,          /* nested scopes, and nested operands or expressions */

@@ -1,37 +1,10 @@
-/* What is known about shared accesses without running anything: where they go relative to each
- * other, and between which of them shared memory may have been written. For merge.c. */
+/* Inside room ptx: what is known about shared accesses without running anything: where they go
+ * relative to each other, and between which of them shared memory may have been written. For
+ * merge.c. */
 #ifndef BF_PTX_PLACE_H
 #define BF_PTX_PLACE_H
 
-#include "ptx/ptx.h"
-
-/* ---- Dominators ---- */
-
-/* Block a dominates block b when every way from the start to b passes a. */
-typedef struct bf_ptx_tree {
-  uint32_t ordered;            /* blocks that can be reached: */
-  uint32_t *order;             /* before their successors, loops aside */
-  uint32_t *position;          /* per block: its place in order; UINT32_MAX where unreachable */
-  uint32_t *dominator;         /* per block: the nearest that dominates it; the first: itself */
-  uint32_t *first_predecessor; /* per block and one more: its place in */
-  uint32_t *predecessor;
-} bf_ptx_tree;
-
-/* Filled from the arena; false when memory is exhausted. */
-bool bf_ptx_tree_fill(const bf_ptx_flow *flow, bf_arena *arena, bf_ptx_tree *tree);
-bool bf_ptx_dominates(const bf_ptx_tree *tree, uint32_t a, uint32_t b);
-
-/* ---- Registers that matter ---- */
-
-/* Per register of the function: whether its value can reach memory, a branch or anything else that
- * has an effect. NULL when memory is exhausted. */
-bool *bf_ptx_live_registers(const bf_ptx_function *function, bf_arena *arena);
-
-/* Whether an instruction only computes registers from registers, so that it can be left out when
- * nobody reads them. */
-bool bf_ptx_is_pure(const bf_ptx_instruction *instruction);
-
-/* ---- Places ---- */
+#include "ptx/flow.h"
 
 enum { BF_PTX_MOST_ALIGNMENT = 16 };
 

@@ -1,6 +1,6 @@
 /* Prints modules as PTX. What is printed parses to the same module: numbers keep their value, not
  * their spelling; comments and layout are the printer's own. */
-#include "ptx/ptx.h"
+#include "ptx/print.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* PTX text at a glance: enough to know a file of it and the architecture that it is for. */
+/* ptx/ptx_text: PTX text at a glance: enough to know a file of it and the architecture that it is
+ * for. */
 #ifndef BF_PTX_TEXT_H
 #define BF_PTX_TEXT_H
 

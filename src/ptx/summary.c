@@ -1,5 +1,5 @@
 /* What a function needs and does, in a few numbers. */
-#include "ptx/ptx.h"
+#include "ptx/summary.h"
 
 static uint64_t align(uint64_t offset, uint64_t alignment) {
   return alignment ? (offset + alignment - 1) / alignment * alignment : offset;

@@ -3,7 +3,7 @@
 #ifndef BF_PTX_VALUE_H
 #define BF_PTX_VALUE_H
 
-#include "ptx/ptx.h"
+#include "ptx/tree.h"
 
 /* base + offset; base 0 is nothing. Any other base is a sum of terms factor * node. */
 typedef struct bf_value {

@@ -10,8 +10,6 @@
  * end of the nearest dominator outside: of a block that is executed more often, that is. */
 #include "rewrite/inner.h"
 
-#include "ptx/place.h"
-
 #include <string.h>
 
 static const uint32_t NONE = UINT32_MAX;

@@ -1,5 +1,4 @@
 /* Which kernel, and which of its innermost loops. */
-#include "ptx/place.h"
 #include "rgpu/extracting.h"
 
 #include <stdlib.h>
