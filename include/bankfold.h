@@ -1,28 +1,51 @@
 /* Bankfold: find, explain and remove bank conflicts in GPU scratchpad memory.
  *
- * This is the one public header. It needs only libc and compiles as C11 and as C++17.
- * Types that are only named here are opaque; create, use and free them with the functions below.
- * Functions that can fail return 0 or a negative bf_error and, where a bf_diagnostic is given,
- * say there what is wrong and where. Inputs are borrowed and const; what a function hands out
- * through a pointer to a pointer belongs to the caller, who frees it with the matching _free.
+ * This is the one public header. It needs only libc and compiles as C11 and as C++17. docs/api.md
+ * shows whole programs.
  *
  * Words used throughout: a word is the unit that banks hold (4 bytes on most GPUs); an access is
  * what one warp does in one instruction; wavefronts are the serial passes the memory needs for an
  * access; ideal is the fewest that any placement of data could need; conflicts = wavefronts -
  * ideal.
- */
+ *
+ * Rules for all functions; what differs is said with the function:
+ *
+ * Errors. Functions that can fail return 0 (BF_OK) or a negative bf_error and, where a
+ * bf_diagnostic is given, say there what is wrong and where. After an error, what was to be handed
+ * out is NULL or zero.
+ *
+ * Ownership. Types that are only named here are opaque; create, use and free them with the
+ * functions below. Inputs are borrowed for the call, unless it is said that what is made keeps
+ * them. What a function hands out through a pointer to a pointer belongs to the caller, who frees
+ * it with the matching _free (text and bytes: bf_free). What a function returns as a pointer to
+ * const belongs to the object asked and lives as long.
+ *
+ * NULL. bf_diagnostic may always be NULL, and so may options, which are defaults then. A bf_hash
+ * given beside a machine may be NULL: no hash. Every _free and _clear takes NULL. Other pointers
+ * are needed, unless it is said that they may be NULL.
+ *
+ * Threads. The library keeps no state. Any functions may run at once in any threads, as long as
+ * none of them changes an object that another uses: parameters that point to const are only read.
+ * Functions that start threads themselves let options say how many, and are done with them when
+ * they return. Callbacks come from the calling thread, unless it is said otherwise.
+ *
+ * Growth. Structs of options begin with struct_bytes, which their _default_ function sets to the
+ * size that the program was compiled with; all other fields become 0, and 0 is always the default.
+ * Fields are only ever added at the end, and what a program does not know of is 0: programs work
+ * with newer libraries, and with older ones as long as fields that those do not have are 0. Structs
+ * that a function returns a pointer to may grow at the end too: read them where they are. All
+ * other structs keep their layout as long as the library's soname stays the same. */
 #ifndef BANKFOLD_H
 #define BANKFOLD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define BF_VERSION "0.1.0"
 
 #if defined(BF_API) /* whoever builds these functions into a library of their own hides them */
 #elif defined(__GNUC__)
@@ -31,6 +54,24 @@ extern "C" {
 #define BF_API
 #endif
 
+/* ---- Versions ---- */
+
+/* The version is written here and nowhere else. */
+#define BF_VERSION_MAJOR 0
+#define BF_VERSION_MINOR 1
+#define BF_VERSION_PATCH 0
+/* 10000 for each major version, 100 for each minor one: versions compare as numbers do. */
+#define BF_VERSION_NUMBER (BF_VERSION_MAJOR * 10000 + BF_VERSION_MINOR * 100 + BF_VERSION_PATCH)
+#define BF_VERSION_QUOTE(major, minor, patch) #major "." #minor "." #patch
+#define BF_VERSION_TEXT(major, minor, patch) BF_VERSION_QUOTE(major, minor, patch)
+#define BF_VERSION BF_VERSION_TEXT(BF_VERSION_MAJOR, BF_VERSION_MINOR, BF_VERSION_PATCH)
+
+/* BF_VERSION and BF_VERSION_NUMBER of the library that the program runs with. */
+BF_API const char *bf_version(void);
+BF_API int bf_version_number(void);
+
+/* ---- Errors ---- */
+
 typedef enum bf_error {
   BF_OK = 0,
   BF_BAD_INPUT = -1,   /* what the caller gave is wrong; the diagnostic says where */
@@ -38,6 +79,9 @@ typedef enum bf_error {
   BF_IO = -3,          /* a file could not be read or written */
   BF_UNSUPPORTED = -4, /* valid, but outside what this function handles */
 } bf_error;
+
+/* A word or two for an error: "bad input". Never NULL. */
+BF_API const char *bf_error_name(int error);
 
 /* Where and what went wrong. line and column start at 1; 0 means not applicable. excerpt holds the
  * part of the input around the fault and caret the offset of the fault in it (-1: no excerpt). */
@@ -50,7 +94,35 @@ typedef struct bf_diagnostic {
   char excerpt[128];
 } bf_diagnostic;
 
-BF_API const char *bf_version(void);
+/* ---- Remarks ---- */
+
+typedef enum bf_log_level {
+  BF_LOG_REMARK,  /* worth knowing */
+  BF_LOG_WARNING, /* the result is less than it seems */
+} bf_log_level;
+
+/* Who is told what a result does not show. message is a sentence without a full stop, valid during
+ * the call. say NULL: nobody. */
+typedef struct bf_logger {
+  void (*say)(void *context, bf_log_level level, const char *message);
+  void *context;
+} bf_logger;
+
+/* ---- Memory ---- */
+
+/* Frees text and bytes that a function handed out. */
+BF_API void bf_free(void *memory);
+
+/* ---- Options ---- */
+
+/* function(type *options) gives struct_bytes the size that is known here, and 0 to all else. It is
+ * part of the program, not of the library, whose struct may be longer. Programs in other languages
+ * do the same. */
+#define BF_DEFAULT_FUNCTION(function, type)                                                        \
+  static inline void function(type *options) {                                                     \
+    memset(options, 0, sizeof *options);                                                           \
+    options->struct_bytes = sizeof *options;                                                       \
+  }
 
 /* ---- Machines: banked memories read from data files ---- */
 
@@ -65,14 +137,17 @@ typedef struct bf_geometry {
 
 /* Values that replace a machine's own; 0 leaves the machine's. */
 typedef struct bf_overrides {
+  size_t struct_bytes;
   unsigned banks;
   unsigned word_bytes;
   unsigned lanes;
   unsigned address_bits;
 } bf_overrides;
 
+BF_DEFAULT_FUNCTION(bf_machine_default_overrides, bf_overrides)
+
 /* Loads a built-in machine by name ("hopper"), or a machine file by path (a name with '/' or '.').
- * overrides may be NULL. */
+ */
 BF_API int bf_machine_load(const char *name, const bf_overrides *overrides, bf_machine **machine,
                            bf_diagnostic *diagnostic);
 BF_API void bf_machine_free(bf_machine *machine);
@@ -214,18 +289,18 @@ static inline uint64_t bf_count_wavefronts(const bf_count *count) {
   return (uint64_t)count->wavefronts_load + count->wavefronts_store + count->wavefronts_atomic;
 }
 
-/* The ONE function that counts wavefronts. */
+/* The ONE function that counts wavefronts. hash may be NULL: none. */
 BF_API int bf_memory_count(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
                            bf_count *count, bf_diagnostic *diagnostic);
 
 /* ---- Search ---- */
 
 typedef enum bf_method {
+  BF_METHOD_EXACT,         /* minimum over a whole class, with proof */
   BF_METHOD_BIT_VECTOR,    /* perm:K and xor:K1,K2,MASK, exhaustively */
   BF_METHOD_GIVARGIS,      /* Givargis heuristic over bits or bit pairs */
   BF_METHOD_MIN_IMBALANCE, /* Minimum Imbalance heuristic over bits or bit pairs */
   BF_METHOD_PADDING,       /* pad:ROW+P */
-  BF_METHOD_EXACT,         /* minimum over a whole class, with proof */
 } bf_method;
 
 typedef enum bf_class {
@@ -241,6 +316,7 @@ typedef enum bf_class {
 typedef bool (*bf_progress)(void *context, double seconds, uint64_t lower, uint64_t upper);
 
 typedef struct bf_solve_options {
+  size_t struct_bytes;
   bf_method method;
   bf_class class_;           /* exact only */
   bool keeps_rows;           /* cute, one and two terms: only hashes that stay in their rows */
@@ -251,7 +327,10 @@ typedef struct bf_solve_options {
   unsigned threads;          /* 0 = one per core */
   bf_progress progress;      /* may be NULL */
   void *progress_context;
+  bf_logger logger; /* is told of searches that end before their proof */
 } bf_solve_options;
+
+BF_DEFAULT_FUNCTION(bf_solve_default_options, bf_solve_options)
 
 typedef struct bf_solution {
   bf_hash *hash;              /* owned by the solution */
@@ -268,6 +347,8 @@ typedef struct bf_solution {
   double seconds;
 } bf_solution;
 
+/* Looks for the hash that leaves the fewest conflicts. The exact search without a time limit may
+ * take very long: it ends when its bounds meet. */
 BF_API int bf_solve(const bf_machine *machine, const bf_workload *workload,
                     const bf_solve_options *options, bf_solution *solution,
                     bf_diagnostic *diagnostic);
@@ -344,7 +425,8 @@ typedef enum bf_weight_type { BF_WEIGHT_F32, BF_WEIGHT_F64 } bf_weight_type;
  * Bins by edges: v is in bin i where edges[i] <= v < edges[i + 1]; edges has bins + 1 strictly
  * increasing entries. */
 typedef struct bf_histogram_options {
-  size_t bins; /* 1 to BF_MAX_BINS */
+  size_t struct_bytes;
+  size_t bins; /* 1 to BF_MAX_BINS; must be given, since results have as many entries */
   double low, high;
   const double *edges;         /* NULL: even bins */
   unsigned channel;            /* which of the interleaved channels */
@@ -354,6 +436,8 @@ typedef struct bf_histogram_options {
   size_t weights_stride_bytes; /* from one row to the next; 0 = no gap */
   unsigned threads;            /* 0 = one per core */
 } bf_histogram_options;
+
+BF_DEFAULT_FUNCTION(bf_histogram_default_options, bf_histogram_options)
 
 /* Counts the pixels in each bin. A count that does not fit is BF_UNSUPPORTED, and then, as after
  * any error, counts are as before. */
@@ -375,6 +459,7 @@ typedef enum bf_hough_form { BF_HOUGH_POLAR, BF_HOUGH_CARTESIAN } bf_hough_form;
  * not one of them. theta_low = theta_high = 0 stands for 0 to pi (polar) and -pi/4 to 3/4 pi
  * (Cartesian). */
 typedef struct bf_hough_options {
+  size_t struct_bytes;
   bf_hough_form form;
   double theta_low, theta_high; /* radians */
   double theta_step;            /* radians; 0 = pi / 180 */
@@ -382,6 +467,8 @@ typedef struct bf_hough_options {
   bool weighted;                /* an edge pixel votes with its value instead of 1 */
   unsigned threads;             /* 0 = one per core */
 } bf_hough_options;
+
+BF_DEFAULT_FUNCTION(bf_hough_default_options, bf_hough_options)
 
 /* Votes for `angles` rows of `rhos` bins: votes[angle * rhos + bin]. Bin number b holds lines with
  * rho = (b - rho_zero) * rho_step, to the nearest. */
@@ -420,11 +507,15 @@ typedef struct bf_peaks {
  * equal ones, the first in the space. In polar spaces that cover pi, the first angles are
  * neighbours of the last. The two halves of a Cartesian space are not neighbours. */
 typedef struct bf_peak_options {
+  size_t struct_bytes;
   uint32_t min_votes;    /* 0 = 1 */
   unsigned theta_radius; /* 0 = 1 */
   unsigned rho_radius;   /* 0 = 1 */
   size_t max_lines;      /* 0 = all */
 } bf_peak_options;
+
+BF_DEFAULT_FUNCTION(bf_peak_default_options, bf_peak_options)
+
 BF_API int bf_hough_peaks(const bf_hough_space *space, const bf_peak_options *options,
                           bf_peaks *found, bf_diagnostic *diagnostic);
 BF_API void bf_peaks_clear(bf_peaks *found);

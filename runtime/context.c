@@ -144,8 +144,8 @@ static bf_overrides read_overrides(const char *text) {
   uint64_t value[4] = {0};
   for (size_t i = 0; text && i < 4 && bf_parse_number(&text, &value[i]); i++)
     text += *text == ',';
-  return (bf_overrides){(unsigned)value[0], (unsigned)value[1], (unsigned)value[2],
-                        (unsigned)value[3]};
+  return (bf_overrides){sizeof(bf_overrides), (unsigned)value[0], (unsigned)value[1],
+                        (unsigned)value[2], (unsigned)value[3]};
 }
 
 /* Loads the machine of emulated launches, and the device that stands for it. */

@@ -42,6 +42,17 @@ int bf_fail_file(bf_diagnostic *diagnostic, bf_error error, const char *file, co
 int bf_fail_at(bf_diagnostic *diagnostic, const char *file, uint64_t line, const char *text,
                const char *at, const char *format, ...) BF_PRINTF(6, 7);
 
+/* Tells whoever listens; logger may have nobody. */
+void bf_say(const bf_logger *logger, bf_log_level level, const char *format, ...) BF_PRINTF(3, 4);
+
+/* ---- Options ---- */
+
+/* Copies what the caller gave, whose struct_bytes may be less or more than own_bytes, into own.
+ * NULL: defaults. Refuses structs that no default function has filled, and fields behind own_bytes
+ * that are not 0. type is what the struct is called. */
+int bf_take_options(const void *given, void *own, size_t own_bytes, const char *type,
+                    bf_diagnostic *diagnostic);
+
 /* ---- Growing text ---- */
 
 typedef struct bf_text {

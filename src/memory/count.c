@@ -379,5 +379,6 @@ int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lo
 
 int bf_memory_count(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
                     bf_count *count, bf_diagnostic *diagnostic) {
-  return bf_memory_count_locked(machine, hash, BF_LOCK_PLAIN, access, count, diagnostic);
+  return bf_memory_count_locked(machine, hash ? hash : machine->none, BF_LOCK_PLAIN, access, count,
+                                diagnostic);
 }

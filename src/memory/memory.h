@@ -60,6 +60,7 @@ struct bf_machine {
   char *name, *title;
   unsigned lanes, bank_bits, word_bytes, address_bits;
   uint64_t capacity_bytes;
+  bf_hash *none; /* what a NULL hash stands for */
   bf_serve serve;
   bf_groups groups[BF_SIDE_COUNT][BF_WIDTHS];
   bf_op_rule op[BF_OP_COUNT];
@@ -83,8 +84,8 @@ int bf_machine_parse(const char *file, const char *text, bf_machine **machine,
 const char *bf_machine_refuses(const char *quantity, uint64_t value);
 /* Sets count and masks of groups of neighbouring lanes; the last group may be smaller. */
 void bf_groups_fill(bf_groups *groups, unsigned lanes);
-/* Sets address_bits from the capacity and checks that the parts of the machine fit each other:
- * banks and allocation, banks and locks, lane groups and BF_PHASE_WORDS. */
+/* Sets address_bits and none from the capacity and checks that the parts of the machine fit each
+ * other: banks and allocation, banks and locks, lane groups and BF_PHASE_WORDS. */
 int bf_machine_measure(bf_machine *machine, bf_diagnostic *diagnostic);
 bf_trace_limits bf_machine_limits(const bf_machine *machine);
 /* The index of a width in groups[side]. */

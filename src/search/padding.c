@@ -118,14 +118,7 @@ int bf_search_padding(const bf_machine *machine, const bf_workload *workload, bf
                       uint64_t *bytes_wasted, bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(machine);
   shared all = {.machine = machine, .workload = workload, .granule_words = 1};
-  bf_hash *none;
-  int error = bf_hash_parse("none", &geometry, &none, diagnostic);
-  if (error)
-    return error;
-  error = bf_problem_conflicts(machine, workload, none, &all.best.conflicts, diagnostic);
-  bf_hash_free(none);
-  if (error)
-    return error;
+  BF_TRY(bf_problem_conflicts(machine, workload, NULL, &all.best.conflicts, diagnostic));
   survey(&all);
   unsigned banks = 1u << geometry.bank_bits;
   all.pads = banks > all.granule_words ? banks / all.granule_words - 1 : 0;
