@@ -104,10 +104,14 @@ void bf_json_bool(bf_json *json, const char *key, bool value);
 
 /* ---- Files ---- */
 
-/* Reads bytes from a file ("-": standard input), decompressing zstd when the content starts with
- * its magic number. */
+/* Reads bytes from a file ("-": standard input) or memory, decompressing zstd when the content
+ * starts with its magic number. */
 typedef struct bf_reader bf_reader;
 int bf_reader_open(const char *path, bf_reader **reader, bf_diagnostic *diagnostic);
+/* The same for size bytes in memory, which are borrowed until the reader is closed; name is for
+ * messages. */
+int bf_reader_open_memory(const char *name, const void *bytes, size_t size, bf_reader **reader,
+                          bf_diagnostic *diagnostic);
 /* Up to size bytes into buffer; *got is 0 only at the end. */
 int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
                    bf_diagnostic *diagnostic);

@@ -91,6 +91,10 @@ bf_trace_limits bf_machine_limits(const bf_machine *machine);
 /* The index of a width in groups[side]. */
 unsigned bf_width_index(unsigned width_bytes);
 
+/* All that is left of trace as a workload; name is for messages. */
+int bf_workload_take(bf_trace *trace, const char *name, bf_workload **workload,
+                     bf_diagnostic *diagnostic);
+
 /* Hash of the lock table's upper part: which lock of its bank a word uses. */
 typedef enum bf_lock_hash { BF_LOCK_PLAIN, BF_LOCK_XOR, BF_LOCK_ADD } bf_lock_hash;
 
