@@ -150,6 +150,9 @@ BF_DEFAULT_FUNCTION(bf_machine_default_overrides, bf_overrides)
  */
 BF_API int bf_machine_load(const char *name, const bf_overrides *overrides, bf_machine **machine,
                            bf_diagnostic *diagnostic);
+/* The same for the text of a machine file; name is for messages. */
+BF_API int bf_machine_parse(const char *name, const char *text, bf_machine **machine,
+                            bf_diagnostic *diagnostic);
 BF_API void bf_machine_free(bf_machine *machine);
 BF_API const char *bf_machine_name(const bf_machine *machine);
 BF_API const char *bf_machine_title(const bf_machine *machine);
@@ -172,7 +175,7 @@ BF_API int bf_hash_parse(const char *text, const bf_geometry *geometry, bf_hash 
 BF_API int bf_hash_from_rows(const uint64_t *row, const bf_geometry *geometry, bf_hash **hash,
                              bf_diagnostic *diagnostic);
 BF_API void bf_hash_free(bf_hash *hash);
-/* Canonical text, owned by the hash. */
+/* Canonical text. */
 BF_API const char *bf_hash_text(const bf_hash *hash);
 /* The ONE function from word address to bank. */
 BF_API uint32_t bf_hash_bank(const bf_hash *hash, uint64_t word);
@@ -243,7 +246,7 @@ typedef struct bf_access {
   uint32_t address[BF_MAX_LANES];
 } bf_access;
 
-/* Name of op, and the op of a name (-1: no such op). */
+/* Name of op ("unknown": no such op), and the op of a name (-1: no such op). */
 BF_API const char *bf_op_name(bf_op op);
 BF_API int bf_op_find(const char *name);
 
@@ -251,6 +254,8 @@ BF_API int bf_op_find(const char *name);
 typedef struct bf_workload bf_workload;
 BF_API int bf_workload_create(bf_workload **workload);
 BF_API void bf_workload_free(bf_workload *workload);
+/* Adds an access; it and its site are copied. BF_BAD_INPUT where no machine could make it, or
+ * counts add up to more than 2^50. */
 BF_API int bf_workload_add(bf_workload *workload, const bf_access *access);
 /* Reads a trace file (text or packed, zstd or not; "-" is standard input) that must fit machine. */
 BF_API int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **workload,
@@ -265,6 +270,21 @@ typedef enum bf_trace_form {
 /* The same for a trace in another form. */
 BF_API int bf_workload_read_form(const char *path, bf_trace_form form, const bf_machine *machine,
                                  bf_workload **workload, bf_diagnostic *diagnostic);
+
+typedef struct bf_trace_options {
+  size_t struct_bytes;
+  const char *name;   /* of the trace, for messages; NULL: "trace" */
+  bf_trace_form form; /* who wrote it */
+  bf_logger logger;   /* is told what other tools' traces leave open */
+} bf_trace_options;
+
+BF_DEFAULT_FUNCTION(bf_trace_default_options, bf_trace_options)
+
+/* Reads a trace from memory: what bf_workload_read finds in a file. */
+BF_API int bf_workload_parse(const void *data, size_t size, const bf_machine *machine,
+                             const bf_trace_options *options, bf_workload **workload,
+                             bf_diagnostic *diagnostic);
+/* Distinct accesses, in the order of their first occurrence; NULL past the last. */
 BF_API size_t bf_workload_size(const bf_workload *workload);
 BF_API const bf_access *bf_workload_get(const bf_workload *workload, size_t index);
 
@@ -324,7 +344,7 @@ typedef struct bf_solve_options {
   bool all_candidates;       /* bit-vector: do not use the paper's candidate reduction */
   unsigned granule_bytes;    /* bytes that stay together: 4, 8 or 16; 0 = one word */
   double time_limit_seconds; /* exact only; 0 = none */
-  unsigned threads;          /* 0 = one per core */
+  unsigned threads;          /* 0 = one per core; the exact search has at least two */
   bf_progress progress;      /* may be NULL */
   void *progress_context;
   bf_logger logger; /* is told of searches that end before their proof */
@@ -388,10 +408,68 @@ typedef struct bf_alignment {
 
 /* All base addresses in from..to (both inclusive) at which the pattern has the fewest conflicts.
  * Under an XOR hash addresses wrap at the end of the allocation, and the symmetry of the hash saves
- * most of the work; other hashes have no symmetry points and every base is evaluated. */
+ * most of the work; other hashes have no symmetry points and every base is evaluated. The hash is
+ * needed, since it says how many banks there are; "none" will do. */
 BF_API int bf_align(const bf_hash *hash, const bf_align_pattern *pattern, uint64_t from,
                     uint64_t to, bf_alignment *alignment, bf_diagnostic *diagnostic);
 BF_API void bf_alignment_clear(bf_alignment *alignment);
+
+/* ---- Programs and their kernels ---- */
+
+/* What nvcc makes: PTX text, a fat binary, or an ELF program, library or object file with fat
+ * binaries inside; compressed with zstd or not. It holds modules, one for each translation unit,
+ * and of each module images: the same code for different architectures. */
+typedef struct bf_binary bf_binary;
+
+typedef struct bf_binary_image {
+  unsigned module;          /* from 1 */
+  const char *kind;         /* "ptx", "cubin" (machine code), "lto" or "other" */
+  const char *architecture; /* "sm_90" */
+  const char *source;       /* name of its source file, or NULL */
+  uint64_t bytes;           /* decompressed */
+} bf_binary_image;
+
+/* name is for messages; NULL: "program". data is not needed any more when the call returns. */
+BF_API int bf_binary_parse(const void *data, size_t size, const char *name, bf_binary **binary,
+                           bf_diagnostic *diagnostic);
+BF_API void bf_binary_free(bf_binary *binary);
+BF_API unsigned bf_binary_module_count(const bf_binary *binary);
+/* Images in the order of the file; NULL past the last. */
+BF_API const bf_binary_image *bf_binary_get(const bf_binary *binary, size_t index);
+
+/* The PTX of one module, parsed. It does not need the binary any more. */
+typedef struct bf_module bf_module;
+
+/* The best PTX of module number `module`, from 1: the highest that runs on an architecture
+ * ("sm_90"), or the highest of all where that is NULL. */
+BF_API int bf_binary_get_module(const bf_binary *binary, unsigned module, const char *architecture,
+                                bf_module **ptx, bf_diagnostic *diagnostic);
+/* Both in one, for PTX text and binaries with one module; BF_BAD_INPUT where there are several. */
+BF_API int bf_module_parse(const void *data, size_t size, const char *name, bf_module **module,
+                           bf_diagnostic *diagnostic);
+BF_API void bf_module_free(bf_module *module);
+/* PTX that parses to the same module; freed with bf_free. */
+BF_API int bf_module_text(const bf_module *module, char **text, bf_diagnostic *diagnostic);
+
+typedef struct bf_kernel_info {
+  const char *name;          /* as in the PTX */
+  const char *readable_name; /* what a mangled C++ name stands for: reduce<int, 64> */
+  uint64_t line;             /* in the PTX */
+  bool has_lines;            /* instructions say which source line they come from */
+  uint64_t shared_bytes;     /* declared in the PTX */
+  bool has_dynamic_shared;   /* more may be given at launch */
+  uint32_t block[3];         /* threads that a block must have, or 0 */
+  unsigned parameters;       /* number of them */
+  uint64_t parameter_bytes;  /* all of them, with gaps */
+  uint32_t instructions;     /* in the PTX */
+  uint32_t shared_accesses;  /* instructions that say .shared */
+} bf_kernel_info;
+
+/* Kernels in the order of the PTX; NULL past the last. */
+BF_API const bf_kernel_info *bf_module_get(const bf_module *module, size_t index);
+/* The kernel of that name, as in the PTX or readable where only one kernel has it; NULL: none. All
+ * functions that take the name of a kernel find it so. */
+BF_API const bf_kernel_info *bf_module_find(const bf_module *module, const char *name);
 
 /* ---- Voting: histograms and Hough transforms ---- */
 
@@ -430,11 +508,11 @@ typedef struct bf_histogram_options {
   double low, high;
   const double *edges;         /* NULL: even bins */
   unsigned channel;            /* which of the interleaved channels */
+  unsigned threads;            /* 0 = one per core */
   bool accumulate;             /* add to what the result holds: strips of an image, one by one */
   const void *weights;         /* one per pixel, for bf_histogram_f64; NULL: each vote is 1 */
   bf_weight_type weight_type;  /* at any alignment */
   size_t weights_stride_bytes; /* from one row to the next; 0 = no gap */
-  unsigned threads;            /* 0 = one per core */
 } bf_histogram_options;
 
 BF_DEFAULT_FUNCTION(bf_histogram_default_options, bf_histogram_options)

@@ -76,9 +76,6 @@ typedef struct bf_embedded_machine {
 } bf_embedded_machine;
 extern const bf_embedded_machine bf_embedded_machines[]; /* ends with a NULL name */
 
-/* Reads the text of a machine file; file is its name in diagnostics. */
-int bf_machine_parse(const char *file, const char *text, bf_machine **machine,
-                     bf_diagnostic *diagnostic);
 /* Which values lanes, banks, word_bytes, capacity_bytes or address_bits may have, in words, when
  * value is not one of them; NULL when it is. */
 const char *bf_machine_refuses(const char *quantity, uint64_t value);

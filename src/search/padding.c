@@ -114,8 +114,8 @@ static void work(void *context, unsigned index) {
   }
 }
 
-int bf_search_padding(const bf_machine *machine, const bf_workload *workload, bf_found *found,
-                      uint64_t *bytes_wasted, bf_diagnostic *diagnostic) {
+int bf_search_padding(const bf_machine *machine, const bf_workload *workload, unsigned threads,
+                      bf_found *found, uint64_t *bytes_wasted, bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(machine);
   shared all = {.machine = machine, .workload = workload, .granule_words = 1};
   BF_TRY(bf_problem_conflicts(machine, workload, NULL, &all.best.conflicts, diagnostic));
@@ -125,7 +125,7 @@ int bf_search_padding(const bf_machine *machine, const bf_workload *workload, bf
   if (all.pads > 64)
     all.pads = 64;
   pthread_mutex_init(&all.lock, NULL);
-  bf_run_threads(bf_cores(), work, &all);
+  bf_run_threads(threads ? threads : bf_cores(), work, &all);
   pthread_mutex_destroy(&all.lock);
   *bytes_wasted = all.best.wasted;
   if (all.best.pad)

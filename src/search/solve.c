@@ -42,7 +42,8 @@ static int run_method(const bf_machine *machine, const bf_workload *workload,
   case BF_METHOD_MIN_IMBALANCE:
     return bf_search_min_imbalance(problem, options->pairs, found, diagnostic);
   case BF_METHOD_PADDING:
-    return bf_search_padding(machine, workload, found, &solution->bytes_wasted, diagnostic);
+    return bf_search_padding(machine, workload, options->threads, found, &solution->bytes_wasted,
+                             diagnostic);
   case BF_METHOD_EXACT:
     return bf_search_exact(problem, options, found, diagnostic);
   }
@@ -74,6 +75,8 @@ static void improve(const bf_problem *problem, bf_found *found) {
 }
 
 static int check_options(const bf_solve_options *options, bf_diagnostic *diagnostic) {
+  if ((unsigned)options->class_ > BF_CLASS_TWO_TERM)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "unknown class %d", (int)options->class_);
   unsigned granule = options->granule_bytes;
   if (granule && granule != 4 && granule != 8 && granule != 16)
     return bf_fail(diagnostic, BF_BAD_INPUT, "the granule is 4, 8 or 16 bytes, not %u", granule);

@@ -1,22 +1,6 @@
 /* The rules of the public header: versions, error names, what may be NULL, structs that grow, and
  * remarks. Everything here goes through bankfold.h alone. */
-#include "bankfold.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static bf_machine *load(const char *name) {
-  bf_machine *machine;
-  bf_diagnostic diagnostic;
-  if (bf_machine_load(name, NULL, &machine, &diagnostic) != BF_OK)
-    fail_msg("%s", diagnostic.message);
-  return machine;
-}
+#include "unit/api.h"
 
 /* A load of 32 words, each stride words behind the last. */
 static bf_access strided(uint32_t stride) {
@@ -70,13 +54,15 @@ static void nothing_can_be_freed(void **state) {
   bf_hough_space_clear(NULL);
   bf_peaks_clear(NULL);
   bf_hough_result_clear(NULL);
+  bf_binary_free(NULL);
+  bf_module_free(NULL);
 }
 
 /* On every machine, a NULL hash counts what the hash `none` counts. */
 static void no_hash_is_none(void **state) {
   (void)state;
   for (unsigned m = 0; bf_machine_builtin(m); m++) {
-    bf_machine *machine = load(bf_machine_builtin(m));
+    bf_machine *machine = load_machine(bf_machine_builtin(m));
     bf_geometry geometry = bf_machine_geometry(machine);
     bf_hash *none;
     assert_int_equal(bf_hash_parse("none", &geometry, &none, NULL), BF_OK);
@@ -121,7 +107,7 @@ static void alignment_needs_a_hash(void **state) {
 /* Without options, the exact search runs over all XOR hashes. */
 static void no_options_are_defaults(void **state) {
   (void)state;
-  bf_machine *machine = load("hopper");
+  bf_machine *machine = load_machine("hopper");
   bf_access accesses[] = {strided(1), strided(32)};
   bf_workload *workload = workload_of(accesses, 2);
   bf_solution solution;
@@ -200,10 +186,55 @@ static void structs_may_be_longer(void **state) {
                       " does not know");
 }
 
+/* A field that is added must not lie where an older struct has a gap, whose bytes may be anything.
+ */
+static void options_end_without_a_gap(void **state) {
+  (void)state;
+#define ENDS_WITH(type, last) (sizeof(type) == offsetof(type, last) + sizeof((type *)0)->last)
+  assert_true(ENDS_WITH(bf_overrides, address_bits));
+  assert_true(ENDS_WITH(bf_trace_options, logger));
+  assert_true(ENDS_WITH(bf_solve_options, logger));
+  assert_true(ENDS_WITH(bf_histogram_options, weights_stride_bytes));
+  assert_true(ENDS_WITH(bf_hough_options, threads));
+  assert_true(ENDS_WITH(bf_peak_options, max_lines));
+#undef ENDS_WITH
+}
+
+/* Numbers that no enum has. */
+static void unknown_numbers_are_refused(void **state) {
+  (void)state;
+  bf_machine *machine = load_machine("hopper");
+  bf_access access = strided(1);
+  bf_workload *workload = workload_of(&access, 1), *other;
+  bf_solve_options options;
+  bf_trace_options trace;
+  bf_solution solution;
+  bf_count count;
+  bf_diagnostic diagnostic;
+  access.op = (bf_op)99;
+  assert_string_equal(bf_op_name(access.op), "unknown");
+  assert_int_equal(bf_memory_count(machine, NULL, &access, &count, NULL), BF_BAD_INPUT);
+  assert_int_equal(bf_workload_add(workload, &access), BF_BAD_INPUT);
+  bf_solve_default_options(&options);
+  options.class_ = (bf_class)9;
+  assert_int_equal(bf_solve(machine, workload, &options, &solution, &diagnostic), BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message, "unknown class 9");
+  bf_solve_default_options(&options);
+  options.method = (bf_method)9;
+  assert_int_equal(bf_solve(machine, workload, &options, &solution, &diagnostic), BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message, "unknown method 9");
+  bf_trace_default_options(&trace);
+  trace.form = (bf_trace_form)9;
+  assert_int_equal(bf_workload_parse("", 0, machine, &trace, &other, &diagnostic), BF_BAD_INPUT);
+  assert_string_equal(diagnostic.message, "unknown form 9 of traces");
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
 /* What was never filled is refused, by every function that takes options. */
 static void unfilled_structs_are_refused(void **state) {
   (void)state;
-  bf_machine *machine = load("hopper"), *other;
+  bf_machine *machine = load_machine("hopper"), *other;
   bf_access access = strided(1);
   bf_workload *workload = workload_of(&access, 1);
   const uint8_t pixel = 1;
@@ -231,19 +262,6 @@ static void unfilled_structs_are_refused(void **state) {
   bf_machine_free(machine);
 }
 
-/* What was said last, and how often something was. */
-typedef struct heard {
-  unsigned remarks, warnings;
-  char last[256];
-} heard;
-
-static void listen(void *context, bf_log_level level, const char *message) {
-  heard *to = context;
-  to->remarks += level == BF_LOG_REMARK;
-  to->warnings += level == BF_LOG_WARNING;
-  snprintf(to->last, sizeof to->last, "%s", message);
-}
-
 static bool stop(void *context, double seconds, uint64_t lower, uint64_t upper) {
   (void)context, (void)seconds, (void)lower, (void)upper;
   return false;
@@ -252,7 +270,7 @@ static bool stop(void *context, double seconds, uint64_t lower, uint64_t upper) 
 /* A search that is stopped says that it has no proof; one that ends by itself says nothing. */
 static void unproven_answers_are_told(void **state) {
   (void)state;
-  bf_machine *machine = load("hopper");
+  bf_machine *machine = load_machine("hopper");
   bf_workload *workload;
   const char *path = "tests/data/workloads/fft512.trace";
   assert_int_equal(bf_workload_create(&workload), BF_OK);
@@ -302,6 +320,8 @@ int main(void) {
       cmocka_unit_test(no_options_are_defaults),
       cmocka_unit_test(structs_may_be_shorter),
       cmocka_unit_test(structs_may_be_longer),
+      cmocka_unit_test(options_end_without_a_gap),
+      cmocka_unit_test(unknown_numbers_are_refused),
       cmocka_unit_test(unfilled_structs_are_refused),
       cmocka_unit_test(unproven_answers_are_told),
   };
