@@ -313,6 +313,34 @@ static inline uint64_t bf_count_wavefronts(const bf_count *count) {
 BF_API int bf_memory_count(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
                            bf_count *count, bf_diagnostic *diagnostic);
 
+/* A counter gives what bf_memory_count gives, several times as fast where there are many accesses.
+ * Every call changes it: a counter is for one thread at a time. It keeps machine and hash (NULL:
+ * none), which must live longer. */
+typedef struct bf_counter bf_counter;
+BF_API int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter **counter,
+                             bf_diagnostic *diagnostic);
+BF_API void bf_counter_free(bf_counter *counter);
+BF_API int bf_counter_count(bf_counter *counter, const bf_access *access, bf_count *count,
+                            bf_diagnostic *diagnostic);
+
+/* What a workload costs: the accesses' costs times their counts. */
+typedef struct bf_workload_totals {
+  uint64_t accesses;
+  uint64_t wavefronts_load;
+  uint64_t wavefronts_store;
+  uint64_t wavefronts_atomic;
+  uint64_t wavefronts; /* the three together */
+  uint64_t ideal;
+  uint64_t conflicts;
+  bool estimated; /* some of it */
+} bf_workload_totals;
+
+/* Counts a whole workload. hash may be NULL: none. An access that does not fit the machine is
+ * BF_BAD_INPUT, with its line of the trace. */
+BF_API int bf_memory_count_workload(const bf_machine *machine, const bf_hash *hash,
+                                    const bf_workload *workload, bf_workload_totals *totals,
+                                    bf_diagnostic *diagnostic);
+
 /* ---- Search ---- */
 
 typedef enum bf_method {
@@ -373,6 +401,50 @@ BF_API int bf_solve(const bf_machine *machine, const bf_workload *workload,
                     const bf_solve_options *options, bf_solution *solution,
                     bf_diagnostic *diagnostic);
 BF_API void bf_solution_clear(bf_solution *solution);
+
+/* A step of the ladder of fixes. */
+typedef struct bf_ladder_step {
+  const char *name; /* nothing, padding, cute, bit-vector, bitwise or exact */
+  char hash[2048];
+  uint64_t conflicts, bytes_wasted;
+  unsigned instructions;
+  unsigned gates, gate_delays; /* of a unit in hardware: 2-input gates, and levels of them */
+  bool proven; /* no hash at all (exact) or of the step's class (others) leaves fewer */
+} bf_ladder_step;
+
+/* From doing nothing to the provably best hash: steps, each with what it costs, and which of them
+ * is worth most. Of the options, granule, time limit, threads, progress and logger are used;
+ * without a granule, the widest access stays whole. */
+typedef struct bf_ladder bf_ladder;
+BF_API int bf_ladder_create(const bf_machine *machine, const bf_workload *workload,
+                            const bf_solve_options *options, bf_ladder **ladder,
+                            bf_diagnostic *diagnostic);
+BF_API void bf_ladder_free(bf_ladder *ladder);
+/* Step 0 does nothing; NULL past the last. */
+BF_API const bf_ladder_step *bf_ladder_get(const bf_ladder *ladder, size_t index);
+/* The number of the recommended step, and a sentence that says why. */
+BF_API size_t bf_ladder_recommended(const bf_ladder *ladder);
+BF_API const char *bf_ladder_reason(const bf_ladder *ladder);
+
+/* ---- Code for a hash ---- */
+
+typedef struct bf_emit_options {
+  size_t struct_bytes;
+  const char *name;       /* starts every name in the text; NULL: "bankfold" */
+  bool testbench;         /* verilog: add a module that tests the module */
+  uint64_t element_bytes; /* triton: bytes of one element of the tile, 0: one word */
+  uint64_t columns;       /* triton: elements in one row of the tile, 0: as the hash needs it */
+} bf_emit_options;
+
+BF_DEFAULT_FUNCTION(bf_emit_default_options, bf_emit_options)
+
+/* Writes a hash in a form that other programs use: "cuda", "c", "cute", "triton" or "verilog"
+ * (docs/emit.md). *text is freed with bf_free. BF_UNSUPPORTED where the form cannot express the
+ * hash. */
+BF_API int bf_hash_emit(const bf_hash *hash, const char *form, const bf_emit_options *options,
+                        char **text, bf_diagnostic *diagnostic);
+/* Name of form number index, or NULL past the last. */
+BF_API const char *bf_emit_form(unsigned index);
 
 /* ---- Alignment: where to put a pattern of word addresses ---- */
 

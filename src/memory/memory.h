@@ -99,6 +99,9 @@ typedef enum bf_lock_hash { BF_LOCK_PLAIN, BF_LOCK_XOR, BF_LOCK_ADD } bf_lock_ha
 uint32_t bf_locks_number(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                          unsigned locks, uint32_t word);
 
+/* Refuses a hash (NULL: none) that knows another number of banks than the machine has. */
+int bf_memory_check_hash(const bf_machine *machine, const bf_hash *hash, bf_diagnostic *diagnostic);
+
 /* bf_memory_count with a choice of lock hash (lock tables only). */
 int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                            const bf_access *access, bf_count *count, bf_diagnostic *diagnostic);
@@ -147,19 +150,11 @@ unsigned bf_memory_best_packing(const unsigned *multiplicity, unsigned words, un
 
 /* ---- Counting many accesses ---- */
 
-/* Gives what bf_memory_count gives, several times as fast (counter.c). For one thread at a time;
- * machine and hash (NULL: none) are borrowed. */
-typedef struct bf_counter bf_counter;
-int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter **counter,
-                      bf_diagnostic *diagnostic);
-void bf_counter_free(bf_counter *counter);
-/* From now on it gives what bf_memory_count_locked gives with that hash. */
+/* From now on the counter gives what bf_memory_count_locked gives with that hash. */
 int bf_counter_set_lock_hash(bf_counter *counter, bf_lock_hash lock_hash,
                              bf_diagnostic *diagnostic);
-int bf_counter_count(bf_counter *counter, const bf_access *access, bf_count *count,
-                     bf_diagnostic *diagnostic);
-/* The same for an access of at most 32 lanes, once. address has 32 entries; those of lanes outside
- * mask mean nothing. */
+/* bf_counter_count for an access of at most 32 lanes, once. address has 32 entries; those of lanes
+ * outside mask mean nothing. */
 int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, uint32_t mask,
                            const uint32_t *address, bf_count *count, bf_diagnostic *diagnostic);
 

@@ -54,6 +54,8 @@ static void nothing_can_be_freed(void **state) {
   bf_hough_space_clear(NULL);
   bf_peaks_clear(NULL);
   bf_hough_result_clear(NULL);
+  bf_counter_free(NULL);
+  bf_ladder_free(NULL);
   bf_binary_free(NULL);
   bf_module_free(NULL);
 }
@@ -194,6 +196,7 @@ static void options_end_without_a_gap(void **state) {
   assert_true(ENDS_WITH(bf_overrides, address_bits));
   assert_true(ENDS_WITH(bf_trace_options, logger));
   assert_true(ENDS_WITH(bf_solve_options, logger));
+  assert_true(ENDS_WITH(bf_emit_options, columns));
   assert_true(ENDS_WITH(bf_histogram_options, weights_stride_bytes));
   assert_true(ENDS_WITH(bf_hough_options, threads));
   assert_true(ENDS_WITH(bf_peak_options, max_lines));
@@ -258,6 +261,9 @@ static void unfilled_structs_are_refused(void **state) {
   assert_int_equal(bf_machine_load("hopper", &overrides, &other, NULL), BF_BAD_INPUT);
   assert_null(other);
   assert_int_equal(peaks_with(&peak, &count, NULL), BF_BAD_INPUT);
+  bf_ladder *ladder;
+  assert_int_equal(bf_ladder_create(machine, workload, &solve, &ladder, NULL), BF_BAD_INPUT);
+  assert_null(ladder);
   bf_workload_free(workload);
   bf_machine_free(machine);
 }
