@@ -78,6 +78,8 @@ typedef enum bf_error {
   BF_NO_MEMORY = -2,   /* an allocation failed */
   BF_IO = -3,          /* a file could not be read or written */
   BF_UNSUPPORTED = -4, /* valid, but outside what this function handles */
+  BF_FAULT = -5,       /* a kernel that was run did something wrong; the diagnostic says where */
+  BF_STOPPED = -6,     /* a callback said so */
 } bf_error;
 
 /* A word or two for an error: "bad input". Never NULL. */
@@ -542,6 +544,159 @@ BF_API const bf_kernel_info *bf_module_get(const bf_module *module, size_t index
 /* The kernel of that name, as in the PTX or readable where only one kernel has it; NULL: none. All
  * functions that take the name of a kernel find it so. */
 BF_API const bf_kernel_info *bf_module_find(const bf_module *module, const char *name);
+
+/* What a kernel gets for a parameter: a value, or a buffer in memory of the device. in holds the
+ * value or is copied to the buffer before the launch (NULL: the buffer is zero), and the buffer is
+ * copied to out after it (NULL: it is not). Buffers with the same in, out and bytes are one, unless
+ * both are NULL. */
+typedef struct bf_argument {
+  const void *in;
+  void *out;
+  size_t bytes;
+  bool is_buffer;
+} bf_argument;
+
+static inline bf_argument bf_argument_value(const void *value, size_t bytes) {
+  bf_argument argument = {value, NULL, bytes, false};
+  return argument;
+}
+
+static inline bf_argument bf_argument_buffer(const void *in, void *out, size_t bytes) {
+  bf_argument argument = {in, out, bytes, true};
+  return argument;
+}
+
+/* ---- Analysis: shared accesses of a kernel that is not run ---- */
+
+typedef struct bf_analyze_kernel_options {
+  size_t struct_bytes;
+  uint32_t block[3];           /* threads of a block; all 0: what the kernel requires */
+  uint32_t grid[3];            /* all 0: unknown */
+  const bf_argument *argument; /* values of the first parameters; buffers, and values whose in is
+                                  NULL, are unknown */
+  size_t arguments;
+  bool has_block_index; /* one block is asked for: */
+  uint32_t block_index[3];
+} bf_analyze_kernel_options;
+
+BF_DEFAULT_FUNCTION(bf_analyze_kernel_default_options, bf_analyze_kernel_options)
+
+/* What is not known of a site, and why. */
+typedef struct bf_unknown {
+  const char *what;    /* "address", "offset", "lanes" or "count" */
+  const char *because; /* "parameter n", "the value loaded at line 12" */
+} bf_unknown;
+
+/* An instruction on shared memory, with what one block does there (docs/analyze.md). Where the
+ * offset of all lanes is unknown, wavefronts and conflicts are the fewest that an offset can give,
+ * and most_ the most; else both are the same. */
+typedef struct bf_kernel_site {
+  uint64_t line;           /* in the PTX */
+  const char *source_file; /* NULL: not known */
+  uint64_t source_line;
+  const char *instruction; /* opcode */
+  bool has_op;             /* op and width_bytes say what it is; else its cost is not modelled */
+  bf_op op;
+  unsigned width_bytes; /* per lane */
+  bool is_reached;      /* the block executes it, or may */
+  bool is_exact;        /* nothing is unknown */
+  const char *formula;  /* of the address, in bytes; NULL where it is not reached */
+  bool is_affine;       /* address = steps times thread index + what is the same for all lanes */
+  int64_t step_bytes[3];
+  unsigned unknowns;
+  const bf_unknown *unknown;
+  const char *fault; /* why it was not counted: an access does not fit the machine; NULL: it was */
+  uint64_t accesses;
+  uint64_t wavefronts, most_wavefronts;
+  uint64_t ideal;
+  uint64_t conflicts, most_conflicts;
+  bool estimated;
+  const bf_access *worst;  /* the first with the most conflicts, or NULL */
+  const char *explanation; /* its pattern, in words, or NULL */
+} bf_kernel_site;
+
+typedef struct bf_kernel_analysis bf_kernel_analysis;
+
+/* Finds the shared accesses of a kernel from its PTX, and what they cost without a hash. machine
+ * may be NULL: "hopper"; it must have 32 lanes. */
+BF_API int bf_analyze_kernel(const bf_module *module, const char *kernel, const bf_machine *machine,
+                             const bf_analyze_kernel_options *options,
+                             bf_kernel_analysis **analysis, bf_diagnostic *diagnostic);
+BF_API void bf_kernel_analysis_free(bf_kernel_analysis *analysis);
+/* Sites in the order of instructions; NULL past the last. */
+BF_API const bf_kernel_site *bf_kernel_analysis_get(const bf_kernel_analysis *analysis,
+                                                    size_t index);
+/* Sentences about what was left out; NULL past the last. */
+BF_API const char *bf_kernel_analysis_note(const bf_kernel_analysis *analysis, size_t index);
+/* The accesses of all sites that were counted, for bf_solve and others; the site of each is
+ * KERNEL:LINE. */
+BF_API int bf_kernel_analysis_workload(const bf_kernel_analysis *analysis, bf_workload **workload,
+                                       bf_diagnostic *diagnostic);
+
+/* ---- Profile: conflicts of a kernel that is run, without a GPU ---- */
+
+typedef struct bf_launch {
+  size_t struct_bytes;
+  uint32_t grid[3];  /* blocks; 0 counts as 1 */
+  uint32_t block[3]; /* threads of a block; 0 counts as 1 */
+  uint64_t dynamic_shared_bytes;
+  const bf_argument *argument; /* one for each parameter */
+  size_t arguments;
+  const bf_hash *hash;      /* of shared memory's banks; NULL: none */
+  bool as_written;          /* count accesses as the PTX has them, not as ptxas merges them */
+  bool check_uninitialised; /* shared memory that is read before it is written is a fault */
+  bool check_races;         /* and so are races on shared memory */
+  unsigned threads;         /* 0 = one per core */
+  /* Text that the kernel prints, whole calls of printf at a time. Comes from any thread of the
+   * launch, one at a time. NULL: dropped. */
+  void (*print)(void *context, const char *text, size_t bytes);
+  void *print_context;
+  /* Called now and then, from any thread of the launch, one at a time; false stops the launch. May
+   * be NULL. */
+  bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks);
+  void *progress_context;
+  bf_logger logger; /* is told of accesses that could not be counted */
+} bf_launch;
+
+BF_DEFAULT_FUNCTION(bf_default_launch, bf_launch)
+
+/* A source line, or a line of the PTX where file is NULL. */
+typedef struct bf_profile_line {
+  const char *file;
+  uint64_t line;
+  uint64_t accesses;
+  uint64_t wavefronts;
+  uint64_t ideal;
+  uint64_t conflicts;
+  uint64_t worst_wavefronts; /* most of one access, */
+  bf_access worst;           /* which was this one */
+  bool estimated;
+  uint64_t uncounted; /* accesses that the machine cannot make; they are in no number above */
+} bf_profile_line;
+
+typedef struct bf_profile_totals {
+  uint64_t accesses;
+  uint64_t wavefronts;
+  uint64_t ideal;
+  uint64_t conflicts;
+  uint64_t warp_instructions;
+  uint64_t thread_instructions; /* lanes that executed them, summed */
+} bf_profile_totals;
+
+typedef struct bf_launch_profile bf_launch_profile;
+
+/* Runs a kernel on the CPU, copies its buffers back and says what its shared accesses cost. The
+ * module's variables are as the PTX initialises them. machine may be NULL: "hopper"; it must have
+ * 32 lanes. BF_FAULT: the kernel did something wrong; the diagnostic says what and at which source
+ * line (without one, line of the PTX). BF_STOPPED: progress said so. After an error, buffers are as
+ * before. */
+BF_API int bf_profile_launch(const bf_module *module, const char *kernel, const bf_machine *machine,
+                             const bf_launch *launch, bf_launch_profile **profile,
+                             bf_diagnostic *diagnostic);
+BF_API void bf_launch_profile_free(bf_launch_profile *profile);
+BF_API const bf_profile_totals *bf_launch_profile_totals(const bf_launch_profile *profile);
+/* Lines with shared accesses, most conflicts first; NULL past the last. */
+BF_API const bf_profile_line *bf_launch_profile_get(const bf_launch_profile *profile, size_t index);
 
 /* ---- Voting: histograms and Hough transforms ---- */
 

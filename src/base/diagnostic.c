@@ -8,8 +8,9 @@ const char *bf_version(void) { return BF_VERSION; }
 int bf_version_number(void) { return BF_VERSION_NUMBER; }
 
 const char *bf_error_name(int error) {
-  static const char *const names[] = {"no error", "bad input", "out of memory",
-                                      "input or output failed", "unsupported"};
+  static const char *const names[] = {
+      "no error",    "bad input",         "out of memory", "input or output failed",
+      "unsupported", "fault of a kernel", "stopped"};
   return error <= 0 && error > -(int)(sizeof names / sizeof *names) ? names[-error]
                                                                     : "unknown error";
 }

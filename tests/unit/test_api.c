@@ -37,6 +37,8 @@ static void errors_have_names(void **state) {
   assert_string_equal(bf_error_name(BF_NO_MEMORY), "out of memory");
   assert_string_equal(bf_error_name(BF_IO), "input or output failed");
   assert_string_equal(bf_error_name(BF_UNSUPPORTED), "unsupported");
+  assert_string_equal(bf_error_name(BF_FAULT), "fault of a kernel");
+  assert_string_equal(bf_error_name(BF_STOPPED), "stopped");
   for (int error = -1000; error < 1000; error++)
     assert_non_null(bf_error_name(error));
   assert_string_equal(bf_error_name(1), "unknown error");
@@ -58,6 +60,8 @@ static void nothing_can_be_freed(void **state) {
   bf_ladder_free(NULL);
   bf_binary_free(NULL);
   bf_module_free(NULL);
+  bf_kernel_analysis_free(NULL);
+  bf_launch_profile_free(NULL);
 }
 
 /* On every machine, a NULL hash counts what the hash `none` counts. */
@@ -197,6 +201,8 @@ static void options_end_without_a_gap(void **state) {
   assert_true(ENDS_WITH(bf_trace_options, logger));
   assert_true(ENDS_WITH(bf_solve_options, logger));
   assert_true(ENDS_WITH(bf_emit_options, columns));
+  assert_true(ENDS_WITH(bf_analyze_kernel_options, block_index));
+  assert_true(ENDS_WITH(bf_launch, logger));
   assert_true(ENDS_WITH(bf_histogram_options, weights_stride_bytes));
   assert_true(ENDS_WITH(bf_hough_options, threads));
   assert_true(ENDS_WITH(bf_peak_options, max_lines));
