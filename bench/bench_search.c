@@ -81,7 +81,8 @@ static void bench_kernels(const char *name, const bf_machine *machine,
 }
 
 static void bench_solve(const char *name, const bf_machine *machine, const bf_workload *workload) {
-  bf_solve_options options = {.method = BF_METHOD_EXACT, .time_limit_seconds = 120};
+  bf_solve_options options = {
+      .struct_bytes = sizeof options, .method = BF_METHOD_EXACT, .time_limit_seconds = 120};
   bf_solution solution;
   bf_problem problem;
   bf_diagnostic diagnostic;

@@ -43,8 +43,10 @@ static void run_ours(task *job) {
                      .type = job->bytes == 1 ? BF_PIXEL_U8 : BF_PIXEL_U16,
                      .width = WIDTH,
                      .height = job->height};
-  bf_histogram_options options = {
-      .bins = 256, .high = (double)(1u << job->bits), .threads = job->threads};
+  bf_histogram_options options = {.struct_bytes = sizeof options,
+                                  .bins = 256,
+                                  .high = (double)(1u << job->bits),
+                                  .threads = job->threads};
   if (bf_histogram_u64(&image, &options, job->counts, NULL) != BF_OK)
     exit(2);
 }
@@ -200,7 +202,8 @@ static void bench_histograms(void) {
 /* Votes of the best line are left in counts[0]. */
 static void run_hough(task *job) {
   bf_pixels edges = {.data = job->data, .width = WIDTH, .height = HEIGHT};
-  bf_hough_options options = {.theta_step = M_PI / ANGLES, .threads = job->threads};
+  bf_hough_options options = {
+      .struct_bytes = sizeof options, .theta_step = M_PI / ANGLES, .threads = job->threads};
   bf_hough_space space;
   if (bf_hough_vote(&edges, &options, &space, NULL) != BF_OK)
     exit(2);
@@ -305,7 +308,10 @@ static void bench_kernels(void) {
     for (unsigned type = 0; type < 3; type++) {
       bf_pixels image = {
           .data = data[type], .type = (bf_pixel_type)type, .width = WIDTH, .height = HEIGHT};
-      bf_histogram_options options = {.bins = 256, .high = type == 1 ? 4096 : 256, .threads = 1};
+      bf_histogram_options options = {.struct_bytes = sizeof options,
+                                      .bins = 256,
+                                      .high = type == 1 ? 4096 : 256,
+                                      .threads = 1};
       bf_vote_job job;
       if (bf_vote_job_make(&image, &options, &job, NULL) != BF_OK)
         exit(2);
@@ -325,8 +331,13 @@ static void bench_kernels(void) {
 /* The whole way from a picture to ten lines. */
 static void run_lines(task *job) {
   bf_pixels image = {.data = job->data, .width = WIDTH, .height = HEIGHT};
-  bf_hough_options options = {.theta_step = M_PI / ANGLES, .threads = job->threads};
-  bf_peak_options peaks = {.max_lines = 10, .min_votes = 200, .theta_radius = 3, .rho_radius = 9};
+  bf_hough_options options = {
+      .struct_bytes = sizeof options, .theta_step = M_PI / ANGLES, .threads = job->threads};
+  bf_peak_options peaks = {.struct_bytes = sizeof peaks,
+                           .max_lines = 10,
+                           .min_votes = 200,
+                           .theta_radius = 3,
+                           .rho_radius = 9};
   bf_hough_result result;
   if (bf_hough_lines(&image, 0, &options, &peaks, &result, NULL) != BF_OK)
     exit(2);

@@ -62,7 +62,8 @@ static void put(const problem *what, size_t i, uint16_t value) {
 }
 
 static bf_histogram_options options_of(const problem *what) {
-  bf_histogram_options options = {.bins = what->bins, .high = (double)(1u << what->bits)};
+  bf_histogram_options options = {
+      .struct_bytes = sizeof options, .bins = what->bins, .high = (double)(1u << what->bits)};
   options.threads = 1;
   options.channel = what->how == THIRD_CHANNEL ? 2 : 0;
   for (size_t i = 0; i <= what->bins; i++)

@@ -245,7 +245,7 @@ int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnost
     if (values[i] > UINT32_MAX)
       return bf_fail(diagnostic, BF_BAD_INPUT, "override %llu is too large",
                      (unsigned long long)values[i]);
-  bf_overrides overrides = {(unsigned)common->banks, (unsigned)common->word_bytes,
+  bf_overrides overrides = {sizeof overrides, (unsigned)common->banks, (unsigned)common->word_bytes,
                             (unsigned)common->lanes, (unsigned)common->address_bits};
   return bf_machine_load(common->machine ? common->machine : "hopper", &overrides, machine,
                          diagnostic);

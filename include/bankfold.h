@@ -1,28 +1,51 @@
 /* Bankfold: find, explain and remove bank conflicts in GPU scratchpad memory.
  *
- * This is the one public header. It needs only libc and compiles as C11 and as C++17.
- * Types that are only named here are opaque; create, use and free them with the functions below.
- * Functions that can fail return 0 or a negative bf_error and, where a bf_diagnostic is given,
- * say there what is wrong and where. Inputs are borrowed and const; what a function hands out
- * through a pointer to a pointer belongs to the caller, who frees it with the matching _free.
+ * This is the one public header. It needs only libc and compiles as C11 and as C++17. docs/api.md
+ * shows whole programs.
  *
  * Words used throughout: a word is the unit that banks hold (4 bytes on most GPUs); an access is
  * what one warp does in one instruction; wavefronts are the serial passes the memory needs for an
  * access; ideal is the fewest that any placement of data could need; conflicts = wavefronts -
  * ideal.
- */
+ *
+ * Rules for all functions; what differs is said with the function:
+ *
+ * Errors. Functions that can fail return 0 (BF_OK) or a negative bf_error and, where a
+ * bf_diagnostic is given, say there what is wrong and where. After an error, what was to be handed
+ * out is NULL or zero.
+ *
+ * Ownership. Types that are only named here are opaque; create, use and free them with the
+ * functions below. Inputs are borrowed for the call, unless it is said that what is made keeps
+ * them. What a function hands out through a pointer to a pointer belongs to the caller, who frees
+ * it with the matching _free (text and bytes: bf_free). What a function returns as a pointer to
+ * const belongs to the object asked and lives as long.
+ *
+ * NULL. bf_diagnostic may always be NULL, and so may options, which are defaults then. A bf_hash
+ * given beside a machine may be NULL: no hash. Every _free and _clear takes NULL. Other pointers
+ * are needed, unless it is said that they may be NULL.
+ *
+ * Threads. The library keeps no state. Any functions may run at once in any threads, as long as
+ * none of them changes an object that another uses: parameters that point to const are only read.
+ * Functions that start threads themselves let options say how many, and are done with them when
+ * they return. Callbacks come from the calling thread, unless it is said otherwise.
+ *
+ * Growth. Structs of options begin with struct_bytes, which their _default_ function sets to the
+ * size that the program was compiled with; all other fields become 0, and 0 is always the default.
+ * Fields are only ever added at the end, and what a program does not know of is 0: programs work
+ * with newer libraries, and with older ones as long as fields that those do not have are 0. Structs
+ * that a function returns a pointer to may grow at the end too: read them where they are. All
+ * other structs keep their layout as long as the library's soname stays the same. */
 #ifndef BANKFOLD_H
 #define BANKFOLD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define BF_VERSION "0.1.0"
 
 #if defined(BF_API) /* whoever builds these functions into a library of their own hides them */
 #elif defined(__GNUC__)
@@ -31,13 +54,36 @@ extern "C" {
 #define BF_API
 #endif
 
+/* ---- Versions ---- */
+
+/* The version is written here and nowhere else. */
+#define BF_VERSION_MAJOR 0
+#define BF_VERSION_MINOR 1
+#define BF_VERSION_PATCH 0
+/* 10000 for each major version, 100 for each minor one: versions compare as numbers do. */
+#define BF_VERSION_NUMBER (BF_VERSION_MAJOR * 10000 + BF_VERSION_MINOR * 100 + BF_VERSION_PATCH)
+#define BF_VERSION_QUOTE(major, minor, patch) #major "." #minor "." #patch
+#define BF_VERSION_TEXT(major, minor, patch) BF_VERSION_QUOTE(major, minor, patch)
+#define BF_VERSION BF_VERSION_TEXT(BF_VERSION_MAJOR, BF_VERSION_MINOR, BF_VERSION_PATCH)
+
+/* BF_VERSION and BF_VERSION_NUMBER of the library that the program runs with. */
+BF_API const char *bf_version(void);
+BF_API int bf_version_number(void);
+
+/* ---- Errors ---- */
+
 typedef enum bf_error {
   BF_OK = 0,
   BF_BAD_INPUT = -1,   /* what the caller gave is wrong; the diagnostic says where */
   BF_NO_MEMORY = -2,   /* an allocation failed */
   BF_IO = -3,          /* a file could not be read or written */
   BF_UNSUPPORTED = -4, /* valid, but outside what this function handles */
+  BF_FAULT = -5,       /* a kernel that was run did something wrong; the diagnostic says where */
+  BF_STOPPED = -6,     /* a callback said so */
 } bf_error;
+
+/* A word or two for an error: "bad input". Never NULL. */
+BF_API const char *bf_error_name(int error);
 
 /* Where and what went wrong. line and column start at 1; 0 means not applicable. excerpt holds the
  * part of the input around the fault and caret the offset of the fault in it (-1: no excerpt). */
@@ -50,7 +96,35 @@ typedef struct bf_diagnostic {
   char excerpt[128];
 } bf_diagnostic;
 
-BF_API const char *bf_version(void);
+/* ---- Remarks ---- */
+
+typedef enum bf_log_level {
+  BF_LOG_REMARK,  /* worth knowing */
+  BF_LOG_WARNING, /* the result is less than it seems */
+} bf_log_level;
+
+/* Who is told what a result does not show. message is a sentence without a full stop, valid during
+ * the call. say NULL: nobody. */
+typedef struct bf_logger {
+  void (*say)(void *context, bf_log_level level, const char *message);
+  void *context;
+} bf_logger;
+
+/* ---- Memory ---- */
+
+/* Frees text and bytes that a function handed out. */
+BF_API void bf_free(void *memory);
+
+/* ---- Options ---- */
+
+/* function(type *options) gives struct_bytes the size that is known here, and 0 to all else. It is
+ * part of the program, not of the library, whose struct may be longer. Programs in other languages
+ * do the same. */
+#define BF_DEFAULT_FUNCTION(function, type)                                                        \
+  static inline void function(type *options) {                                                     \
+    memset(options, 0, sizeof *options);                                                           \
+    options->struct_bytes = sizeof *options;                                                       \
+  }
 
 /* ---- Machines: banked memories read from data files ---- */
 
@@ -65,16 +139,22 @@ typedef struct bf_geometry {
 
 /* Values that replace a machine's own; 0 leaves the machine's. */
 typedef struct bf_overrides {
+  size_t struct_bytes;
   unsigned banks;
   unsigned word_bytes;
   unsigned lanes;
   unsigned address_bits;
 } bf_overrides;
 
+BF_DEFAULT_FUNCTION(bf_machine_default_overrides, bf_overrides)
+
 /* Loads a built-in machine by name ("hopper"), or a machine file by path (a name with '/' or '.').
- * overrides may be NULL. */
+ */
 BF_API int bf_machine_load(const char *name, const bf_overrides *overrides, bf_machine **machine,
                            bf_diagnostic *diagnostic);
+/* The same for the text of a machine file; name is for messages. */
+BF_API int bf_machine_parse(const char *name, const char *text, bf_machine **machine,
+                            bf_diagnostic *diagnostic);
 BF_API void bf_machine_free(bf_machine *machine);
 BF_API const char *bf_machine_name(const bf_machine *machine);
 BF_API const char *bf_machine_title(const bf_machine *machine);
@@ -97,7 +177,7 @@ BF_API int bf_hash_parse(const char *text, const bf_geometry *geometry, bf_hash 
 BF_API int bf_hash_from_rows(const uint64_t *row, const bf_geometry *geometry, bf_hash **hash,
                              bf_diagnostic *diagnostic);
 BF_API void bf_hash_free(bf_hash *hash);
-/* Canonical text, owned by the hash. */
+/* Canonical text. */
 BF_API const char *bf_hash_text(const bf_hash *hash);
 /* The ONE function from word address to bank. */
 BF_API uint32_t bf_hash_bank(const bf_hash *hash, uint64_t word);
@@ -168,7 +248,7 @@ typedef struct bf_access {
   uint32_t address[BF_MAX_LANES];
 } bf_access;
 
-/* Name of op, and the op of a name (-1: no such op). */
+/* Name of op ("unknown": no such op), and the op of a name (-1: no such op). */
 BF_API const char *bf_op_name(bf_op op);
 BF_API int bf_op_find(const char *name);
 
@@ -176,6 +256,8 @@ BF_API int bf_op_find(const char *name);
 typedef struct bf_workload bf_workload;
 BF_API int bf_workload_create(bf_workload **workload);
 BF_API void bf_workload_free(bf_workload *workload);
+/* Adds an access; it and its site are copied. BF_BAD_INPUT where no machine could make it, or
+ * counts add up to more than 2^50. */
 BF_API int bf_workload_add(bf_workload *workload, const bf_access *access);
 /* Reads a trace file (text or packed, zstd or not; "-" is standard input) that must fit machine. */
 BF_API int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **workload,
@@ -190,6 +272,21 @@ typedef enum bf_trace_form {
 /* The same for a trace in another form. */
 BF_API int bf_workload_read_form(const char *path, bf_trace_form form, const bf_machine *machine,
                                  bf_workload **workload, bf_diagnostic *diagnostic);
+
+typedef struct bf_trace_options {
+  size_t struct_bytes;
+  const char *name;   /* of the trace, for messages; NULL: "trace" */
+  bf_trace_form form; /* who wrote it */
+  bf_logger logger;   /* is told what other tools' traces leave open */
+} bf_trace_options;
+
+BF_DEFAULT_FUNCTION(bf_trace_default_options, bf_trace_options)
+
+/* Reads a trace from memory: what bf_workload_read finds in a file. */
+BF_API int bf_workload_parse(const void *data, size_t size, const bf_machine *machine,
+                             const bf_trace_options *options, bf_workload **workload,
+                             bf_diagnostic *diagnostic);
+/* Distinct accesses, in the order of their first occurrence; NULL past the last. */
 BF_API size_t bf_workload_size(const bf_workload *workload);
 BF_API const bf_access *bf_workload_get(const bf_workload *workload, size_t index);
 
@@ -214,18 +311,46 @@ static inline uint64_t bf_count_wavefronts(const bf_count *count) {
   return (uint64_t)count->wavefronts_load + count->wavefronts_store + count->wavefronts_atomic;
 }
 
-/* The ONE function that counts wavefronts. */
+/* The ONE function that counts wavefronts. hash may be NULL: none. */
 BF_API int bf_memory_count(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
                            bf_count *count, bf_diagnostic *diagnostic);
+
+/* A counter gives what bf_memory_count gives, several times as fast where there are many accesses.
+ * Every call changes it: a counter is for one thread at a time. It keeps machine and hash (NULL:
+ * none), which must live longer. */
+typedef struct bf_counter bf_counter;
+BF_API int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter **counter,
+                             bf_diagnostic *diagnostic);
+BF_API void bf_counter_free(bf_counter *counter);
+BF_API int bf_counter_count(bf_counter *counter, const bf_access *access, bf_count *count,
+                            bf_diagnostic *diagnostic);
+
+/* What a workload costs: the accesses' costs times their counts. */
+typedef struct bf_workload_totals {
+  uint64_t accesses;
+  uint64_t wavefronts_load;
+  uint64_t wavefronts_store;
+  uint64_t wavefronts_atomic;
+  uint64_t wavefronts; /* the three together */
+  uint64_t ideal;
+  uint64_t conflicts;
+  bool estimated; /* some of it */
+} bf_workload_totals;
+
+/* Counts a whole workload. hash may be NULL: none. An access that does not fit the machine is
+ * BF_BAD_INPUT, with its line of the trace. */
+BF_API int bf_memory_count_workload(const bf_machine *machine, const bf_hash *hash,
+                                    const bf_workload *workload, bf_workload_totals *totals,
+                                    bf_diagnostic *diagnostic);
 
 /* ---- Search ---- */
 
 typedef enum bf_method {
+  BF_METHOD_EXACT,         /* minimum over a whole class, with proof */
   BF_METHOD_BIT_VECTOR,    /* perm:K and xor:K1,K2,MASK, exhaustively */
   BF_METHOD_GIVARGIS,      /* Givargis heuristic over bits or bit pairs */
   BF_METHOD_MIN_IMBALANCE, /* Minimum Imbalance heuristic over bits or bit pairs */
   BF_METHOD_PADDING,       /* pad:ROW+P */
-  BF_METHOD_EXACT,         /* minimum over a whole class, with proof */
 } bf_method;
 
 typedef enum bf_class {
@@ -241,6 +366,7 @@ typedef enum bf_class {
 typedef bool (*bf_progress)(void *context, double seconds, uint64_t lower, uint64_t upper);
 
 typedef struct bf_solve_options {
+  size_t struct_bytes;
   bf_method method;
   bf_class class_;           /* exact only */
   bool keeps_rows;           /* cute, one and two terms: only hashes that stay in their rows */
@@ -248,10 +374,13 @@ typedef struct bf_solve_options {
   bool all_candidates;       /* bit-vector: do not use the paper's candidate reduction */
   unsigned granule_bytes;    /* bytes that stay together: 4, 8 or 16; 0 = one word */
   double time_limit_seconds; /* exact only; 0 = none */
-  unsigned threads;          /* 0 = one per core */
+  unsigned threads;          /* 0 = one per core; the exact search has at least two */
   bf_progress progress;      /* may be NULL */
   void *progress_context;
+  bf_logger logger; /* is told of searches that end before their proof */
 } bf_solve_options;
+
+BF_DEFAULT_FUNCTION(bf_solve_default_options, bf_solve_options)
 
 typedef struct bf_solution {
   bf_hash *hash;              /* owned by the solution */
@@ -268,10 +397,56 @@ typedef struct bf_solution {
   double seconds;
 } bf_solution;
 
+/* Looks for the hash that leaves the fewest conflicts. The exact search without a time limit may
+ * take very long: it ends when its bounds meet. */
 BF_API int bf_solve(const bf_machine *machine, const bf_workload *workload,
                     const bf_solve_options *options, bf_solution *solution,
                     bf_diagnostic *diagnostic);
 BF_API void bf_solution_clear(bf_solution *solution);
+
+/* A step of the ladder of fixes. */
+typedef struct bf_ladder_step {
+  const char *name; /* nothing, padding, cute, bit-vector, bitwise or exact */
+  char hash[2048];
+  uint64_t conflicts, bytes_wasted;
+  unsigned instructions;
+  unsigned gates, gate_delays; /* of a unit in hardware: 2-input gates, and levels of them */
+  bool proven; /* no hash at all (exact) or of the step's class (others) leaves fewer */
+} bf_ladder_step;
+
+/* From doing nothing to the provably best hash: steps, each with what it costs, and which of them
+ * is worth most. Of the options, granule, time limit, threads, progress and logger are used;
+ * without a granule, the widest access stays whole. */
+typedef struct bf_ladder bf_ladder;
+BF_API int bf_ladder_create(const bf_machine *machine, const bf_workload *workload,
+                            const bf_solve_options *options, bf_ladder **ladder,
+                            bf_diagnostic *diagnostic);
+BF_API void bf_ladder_free(bf_ladder *ladder);
+/* Step 0 does nothing; NULL past the last. */
+BF_API const bf_ladder_step *bf_ladder_get(const bf_ladder *ladder, size_t index);
+/* The number of the recommended step, and a sentence that says why. */
+BF_API size_t bf_ladder_recommended(const bf_ladder *ladder);
+BF_API const char *bf_ladder_reason(const bf_ladder *ladder);
+
+/* ---- Code for a hash ---- */
+
+typedef struct bf_emit_options {
+  size_t struct_bytes;
+  const char *name;       /* starts every name in the text; NULL: "bankfold" */
+  bool testbench;         /* verilog: add a module that tests the module */
+  uint64_t element_bytes; /* triton: bytes of one element of the tile, 0: one word */
+  uint64_t columns;       /* triton: elements in one row of the tile, 0: as the hash needs it */
+} bf_emit_options;
+
+BF_DEFAULT_FUNCTION(bf_emit_default_options, bf_emit_options)
+
+/* Writes a hash in a form that other programs use: "cuda", "c", "cute", "triton" or "verilog"
+ * (docs/emit.md). *text is freed with bf_free. BF_UNSUPPORTED where the form cannot express the
+ * hash. */
+BF_API int bf_hash_emit(const bf_hash *hash, const char *form, const bf_emit_options *options,
+                        char **text, bf_diagnostic *diagnostic);
+/* Name of form number index, or NULL past the last. */
+BF_API const char *bf_emit_form(unsigned index);
 
 /* ---- Alignment: where to put a pattern of word addresses ---- */
 
@@ -307,10 +482,221 @@ typedef struct bf_alignment {
 
 /* All base addresses in from..to (both inclusive) at which the pattern has the fewest conflicts.
  * Under an XOR hash addresses wrap at the end of the allocation, and the symmetry of the hash saves
- * most of the work; other hashes have no symmetry points and every base is evaluated. */
+ * most of the work; other hashes have no symmetry points and every base is evaluated. The hash is
+ * needed, since it says how many banks there are; "none" will do. */
 BF_API int bf_align(const bf_hash *hash, const bf_align_pattern *pattern, uint64_t from,
                     uint64_t to, bf_alignment *alignment, bf_diagnostic *diagnostic);
 BF_API void bf_alignment_clear(bf_alignment *alignment);
+
+/* ---- Programs and their kernels ---- */
+
+/* What nvcc makes: PTX text, a fat binary, or an ELF program, library or object file with fat
+ * binaries inside; compressed with zstd or not. It holds modules, one for each translation unit,
+ * and of each module images: the same code for different architectures. */
+typedef struct bf_binary bf_binary;
+
+typedef struct bf_binary_image {
+  unsigned module;          /* from 1 */
+  const char *kind;         /* "ptx", "cubin" (machine code), "lto" or "other" */
+  const char *architecture; /* "sm_90" */
+  const char *source;       /* name of its source file, or NULL */
+  uint64_t bytes;           /* decompressed */
+} bf_binary_image;
+
+/* name is for messages; NULL: "program". data is not needed any more when the call returns. */
+BF_API int bf_binary_parse(const void *data, size_t size, const char *name, bf_binary **binary,
+                           bf_diagnostic *diagnostic);
+BF_API void bf_binary_free(bf_binary *binary);
+BF_API unsigned bf_binary_module_count(const bf_binary *binary);
+/* Images in the order of the file; NULL past the last. */
+BF_API const bf_binary_image *bf_binary_get(const bf_binary *binary, size_t index);
+
+/* The PTX of one module, parsed. It does not need the binary any more. */
+typedef struct bf_module bf_module;
+
+/* The best PTX of module number `module`, from 1: the highest that runs on an architecture
+ * ("sm_90"), or the highest of all where that is NULL. */
+BF_API int bf_binary_get_module(const bf_binary *binary, unsigned module, const char *architecture,
+                                bf_module **ptx, bf_diagnostic *diagnostic);
+/* Both in one, for PTX text and binaries with one module; BF_BAD_INPUT where there are several. */
+BF_API int bf_module_parse(const void *data, size_t size, const char *name, bf_module **module,
+                           bf_diagnostic *diagnostic);
+BF_API void bf_module_free(bf_module *module);
+/* PTX that parses to the same module; freed with bf_free. */
+BF_API int bf_module_text(const bf_module *module, char **text, bf_diagnostic *diagnostic);
+
+typedef struct bf_kernel_info {
+  const char *name;          /* as in the PTX */
+  const char *readable_name; /* what a mangled C++ name stands for: reduce<int, 64> */
+  uint64_t line;             /* in the PTX */
+  bool has_lines;            /* instructions say which source line they come from */
+  uint64_t shared_bytes;     /* declared in the PTX */
+  bool has_dynamic_shared;   /* more may be given at launch */
+  uint32_t block[3];         /* threads that a block must have, or 0 */
+  unsigned parameters;       /* number of them */
+  uint64_t parameter_bytes;  /* all of them, with gaps */
+  uint32_t instructions;     /* in the PTX */
+  uint32_t shared_accesses;  /* instructions that say .shared */
+} bf_kernel_info;
+
+/* Kernels in the order of the PTX; NULL past the last. */
+BF_API const bf_kernel_info *bf_module_get(const bf_module *module, size_t index);
+/* The kernel of that name, as in the PTX or readable where only one kernel has it; NULL: none. All
+ * functions that take the name of a kernel find it so. */
+BF_API const bf_kernel_info *bf_module_find(const bf_module *module, const char *name);
+
+/* What a kernel gets for a parameter: a value, or a buffer in memory of the device. in holds the
+ * value or is copied to the buffer before the launch (NULL: the buffer is zero), and the buffer is
+ * copied to out after it (NULL: it is not). Buffers with the same in, out and bytes are one, unless
+ * both are NULL. */
+typedef struct bf_argument {
+  const void *in;
+  void *out;
+  size_t bytes;
+  bool is_buffer;
+} bf_argument;
+
+static inline bf_argument bf_argument_value(const void *value, size_t bytes) {
+  bf_argument argument = {value, NULL, bytes, false};
+  return argument;
+}
+
+static inline bf_argument bf_argument_buffer(const void *in, void *out, size_t bytes) {
+  bf_argument argument = {in, out, bytes, true};
+  return argument;
+}
+
+/* ---- Analysis: shared accesses of a kernel that is not run ---- */
+
+typedef struct bf_analyze_kernel_options {
+  size_t struct_bytes;
+  uint32_t block[3];           /* threads of a block; all 0: what the kernel requires */
+  uint32_t grid[3];            /* all 0: unknown */
+  const bf_argument *argument; /* values of the first parameters; buffers, and values whose in is
+                                  NULL, are unknown */
+  size_t arguments;
+  bool has_block_index; /* one block is asked for: */
+  uint32_t block_index[3];
+} bf_analyze_kernel_options;
+
+BF_DEFAULT_FUNCTION(bf_analyze_kernel_default_options, bf_analyze_kernel_options)
+
+/* What is not known of a site, and why. */
+typedef struct bf_unknown {
+  const char *what;    /* "address", "offset", "lanes" or "count" */
+  const char *because; /* "parameter n", "the value loaded at line 12" */
+} bf_unknown;
+
+/* An instruction on shared memory, with what one block does there (docs/analyze.md). Where the
+ * offset of all lanes is unknown, wavefronts and conflicts are the fewest that an offset can give,
+ * and most_ the most; else both are the same. */
+typedef struct bf_kernel_site {
+  uint64_t line;           /* in the PTX */
+  const char *source_file; /* NULL: not known */
+  uint64_t source_line;
+  const char *instruction; /* opcode */
+  bool has_op;             /* op and width_bytes say what it is; else its cost is not modelled */
+  bf_op op;
+  unsigned width_bytes; /* per lane */
+  bool is_reached;      /* the block executes it, or may */
+  bool is_exact;        /* nothing is unknown */
+  const char *formula;  /* of the address, in bytes; NULL where it is not reached */
+  bool is_affine;       /* address = steps times thread index + what is the same for all lanes */
+  int64_t step_bytes[3];
+  unsigned unknowns;
+  const bf_unknown *unknown;
+  const char *fault; /* why it was not counted: an access does not fit the machine; NULL: it was */
+  uint64_t accesses;
+  uint64_t wavefronts, most_wavefronts;
+  uint64_t ideal;
+  uint64_t conflicts, most_conflicts;
+  bool estimated;
+  const bf_access *worst;  /* the first with the most conflicts, or NULL */
+  const char *explanation; /* its pattern, in words, or NULL */
+} bf_kernel_site;
+
+typedef struct bf_kernel_analysis bf_kernel_analysis;
+
+/* Finds the shared accesses of a kernel from its PTX, and what they cost without a hash. machine
+ * may be NULL: "hopper"; it must have 32 lanes. */
+BF_API int bf_analyze_kernel(const bf_module *module, const char *kernel, const bf_machine *machine,
+                             const bf_analyze_kernel_options *options,
+                             bf_kernel_analysis **analysis, bf_diagnostic *diagnostic);
+BF_API void bf_kernel_analysis_free(bf_kernel_analysis *analysis);
+/* Sites in the order of instructions; NULL past the last. */
+BF_API const bf_kernel_site *bf_kernel_analysis_get(const bf_kernel_analysis *analysis,
+                                                    size_t index);
+/* Sentences about what was left out; NULL past the last. */
+BF_API const char *bf_kernel_analysis_note(const bf_kernel_analysis *analysis, size_t index);
+/* The accesses of all sites that were counted, for bf_solve and others; the site of each is
+ * KERNEL:LINE. */
+BF_API int bf_kernel_analysis_workload(const bf_kernel_analysis *analysis, bf_workload **workload,
+                                       bf_diagnostic *diagnostic);
+
+/* ---- Profile: conflicts of a kernel that is run, without a GPU ---- */
+
+typedef struct bf_launch {
+  size_t struct_bytes;
+  uint32_t grid[3];  /* blocks; 0 counts as 1 */
+  uint32_t block[3]; /* threads of a block; 0 counts as 1 */
+  uint64_t dynamic_shared_bytes;
+  const bf_argument *argument; /* one for each parameter */
+  size_t arguments;
+  const bf_hash *hash;      /* of shared memory's banks; NULL: none */
+  bool as_written;          /* count accesses as the PTX has them, not as ptxas merges them */
+  bool check_uninitialised; /* shared memory that is read before it is written is a fault */
+  bool check_races;         /* and so are races on shared memory */
+  unsigned threads;         /* 0 = one per core */
+  /* Text that the kernel prints, whole calls of printf at a time. Comes from any thread of the
+   * launch, one at a time. NULL: dropped. */
+  void (*print)(void *context, const char *text, size_t bytes);
+  void *print_context;
+  /* Called now and then, from any thread of the launch, one at a time; false stops the launch. May
+   * be NULL. */
+  bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks);
+  void *progress_context;
+  bf_logger logger; /* is told of accesses that could not be counted */
+} bf_launch;
+
+BF_DEFAULT_FUNCTION(bf_default_launch, bf_launch)
+
+/* A source line, or a line of the PTX where file is NULL. */
+typedef struct bf_profile_line {
+  const char *file;
+  uint64_t line;
+  uint64_t accesses;
+  uint64_t wavefronts;
+  uint64_t ideal;
+  uint64_t conflicts;
+  uint64_t worst_wavefronts; /* most of one access, */
+  bf_access worst;           /* which was this one */
+  bool estimated;
+  uint64_t uncounted; /* accesses that the machine cannot make; they are in no number above */
+} bf_profile_line;
+
+typedef struct bf_profile_totals {
+  uint64_t accesses;
+  uint64_t wavefronts;
+  uint64_t ideal;
+  uint64_t conflicts;
+  uint64_t warp_instructions;
+  uint64_t thread_instructions; /* lanes that executed them, summed */
+} bf_profile_totals;
+
+typedef struct bf_launch_profile bf_launch_profile;
+
+/* Runs a kernel on the CPU, copies its buffers back and says what its shared accesses cost. The
+ * module's variables are as the PTX initialises them. machine may be NULL: "hopper"; it must have
+ * 32 lanes. BF_FAULT: the kernel did something wrong; the diagnostic says what and at which source
+ * line (without one, line of the PTX). BF_STOPPED: progress said so. After an error, buffers are as
+ * before. */
+BF_API int bf_profile_launch(const bf_module *module, const char *kernel, const bf_machine *machine,
+                             const bf_launch *launch, bf_launch_profile **profile,
+                             bf_diagnostic *diagnostic);
+BF_API void bf_launch_profile_free(bf_launch_profile *profile);
+BF_API const bf_profile_totals *bf_launch_profile_totals(const bf_launch_profile *profile);
+/* Lines with shared accesses, most conflicts first; NULL past the last. */
+BF_API const bf_profile_line *bf_launch_profile_get(const bf_launch_profile *profile, size_t index);
 
 /* ---- Voting: histograms and Hough transforms ---- */
 
@@ -344,16 +730,19 @@ typedef enum bf_weight_type { BF_WEIGHT_F32, BF_WEIGHT_F64 } bf_weight_type;
  * Bins by edges: v is in bin i where edges[i] <= v < edges[i + 1]; edges has bins + 1 strictly
  * increasing entries. */
 typedef struct bf_histogram_options {
-  size_t bins; /* 1 to BF_MAX_BINS */
+  size_t struct_bytes;
+  size_t bins; /* 1 to BF_MAX_BINS; must be given, since results have as many entries */
   double low, high;
   const double *edges;         /* NULL: even bins */
   unsigned channel;            /* which of the interleaved channels */
+  unsigned threads;            /* 0 = one per core */
   bool accumulate;             /* add to what the result holds: strips of an image, one by one */
   const void *weights;         /* one per pixel, for bf_histogram_f64; NULL: each vote is 1 */
   bf_weight_type weight_type;  /* at any alignment */
   size_t weights_stride_bytes; /* from one row to the next; 0 = no gap */
-  unsigned threads;            /* 0 = one per core */
 } bf_histogram_options;
+
+BF_DEFAULT_FUNCTION(bf_histogram_default_options, bf_histogram_options)
 
 /* Counts the pixels in each bin. A count that does not fit is BF_UNSUPPORTED, and then, as after
  * any error, counts are as before. */
@@ -375,6 +764,7 @@ typedef enum bf_hough_form { BF_HOUGH_POLAR, BF_HOUGH_CARTESIAN } bf_hough_form;
  * not one of them. theta_low = theta_high = 0 stands for 0 to pi (polar) and -pi/4 to 3/4 pi
  * (Cartesian). */
 typedef struct bf_hough_options {
+  size_t struct_bytes;
   bf_hough_form form;
   double theta_low, theta_high; /* radians */
   double theta_step;            /* radians; 0 = pi / 180 */
@@ -382,6 +772,8 @@ typedef struct bf_hough_options {
   bool weighted;                /* an edge pixel votes with its value instead of 1 */
   unsigned threads;             /* 0 = one per core */
 } bf_hough_options;
+
+BF_DEFAULT_FUNCTION(bf_hough_default_options, bf_hough_options)
 
 /* Votes for `angles` rows of `rhos` bins: votes[angle * rhos + bin]. Bin number b holds lines with
  * rho = (b - rho_zero) * rho_step, to the nearest. */
@@ -420,11 +812,15 @@ typedef struct bf_peaks {
  * equal ones, the first in the space. In polar spaces that cover pi, the first angles are
  * neighbours of the last. The two halves of a Cartesian space are not neighbours. */
 typedef struct bf_peak_options {
+  size_t struct_bytes;
   uint32_t min_votes;    /* 0 = 1 */
   unsigned theta_radius; /* 0 = 1 */
   unsigned rho_radius;   /* 0 = 1 */
   size_t max_lines;      /* 0 = all */
 } bf_peak_options;
+
+BF_DEFAULT_FUNCTION(bf_peak_default_options, bf_peak_options)
+
 BF_API int bf_hough_peaks(const bf_hough_space *space, const bf_peak_options *options,
                           bf_peaks *found, bf_diagnostic *diagnostic);
 BF_API void bf_peaks_clear(bf_peaks *found);

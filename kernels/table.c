@@ -47,6 +47,7 @@ static int find_hash(const bf_machine *machine, const bf_workload *training, uns
     return BF_OK;
   }
   bf_solve_options options = methods[column];
+  options.struct_bytes = sizeof options;
   options.granule_bytes = column == BF_CORPUS_EXACT ? row->granule_bytes : GRANULE;
   options.time_limit_seconds = time_limit_seconds;
   bf_solution solution;

@@ -187,7 +187,8 @@ static int count_channel(counting *work, cli_hist_channel *channel, uint32_t fir
   bf_pixels part;
   BF_TRY(bf_pixels_crop(&strip, (size_t)work->region.x, first, (size_t)work->region.width,
                         last - first, &part, diagnostic));
-  bf_histogram_options options = {.bins = work->hist->values,
+  bf_histogram_options options = {.struct_bytes = sizeof options,
+                                  .bins = work->hist->values,
                                   .channel = channel->number,
                                   .accumulate = true,
                                   .threads = work->request->threads};
@@ -295,7 +296,8 @@ int cli_bins_fill(const cli_histogram *hist, cli_bins *bins, bf_diagnostic *diag
     every[v] = (uint16_t)v;
   const bf_pixels picture = {
       .data = every, .type = BF_PIXEL_U16, .width = hist->values, .height = 1};
-  bf_histogram_options options = {.bins = bins->count,
+  bf_histogram_options options = {.struct_bytes = sizeof options,
+                                  .bins = bins->count,
                                   .low = bins->low,
                                   .high = bins->high,
                                   .weight_type = BF_WEIGHT_F64,

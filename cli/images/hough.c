@@ -24,7 +24,8 @@ static double degrees(double radian) { return radian * 180 / acos(-1); }
 
 /* Options for the library; -1 to go on or an exit status. */
 static int read_options(const settings *own, bf_hough_options *options) {
-  *options = (bf_hough_options){.theta_step = radians(own->theta_step),
+  *options = (bf_hough_options){.struct_bytes = sizeof(bf_hough_options),
+                                .theta_step = radians(own->theta_step),
                                 .rho_step = own->rho_step,
                                 .weighted = own->weighted,
                                 .threads = (unsigned)own->threads};
@@ -54,6 +55,7 @@ static bf_peak_options peak_options(const settings *own, const bf_image_format *
   const uint32_t shorter = format->width < format->height ? format->width : format->height;
   const uint32_t usual = own->weighted || shorter < 6 ? 2 : shorter / 3;
   return (bf_peak_options){
+      .struct_bytes = sizeof(bf_peak_options),
       .min_votes = own->threshold ? (uint32_t)own->threshold : usual,
       .theta_radius = radius(own->theta_apart, apart_degrees, own->theta_step),
       .rho_radius = radius(own->rho_apart, apart_pixels, own->rho_step),

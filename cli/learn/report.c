@@ -47,6 +47,7 @@ static int read_all(findings *f, int count, char **paths, bf_diagnostic *diagnos
 
 static int solve_all(findings *f, const settings *given, bf_diagnostic *diagnostic) {
   bf_solve_options options = {
+      .struct_bytes = sizeof options,
       .time_limit_seconds = given->time_limit > 0 ? given->time_limit : default_time_limit_seconds,
       .progress = go_on};
   int error = BF_OK;

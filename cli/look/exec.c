@@ -118,7 +118,7 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
   return (bf_run_settings){
       .quiet = s->quiet,
       .machine = s->common.machine,
-      .overrides = {(unsigned)s->common.banks, (unsigned)s->common.word_bytes,
+      .overrides = {sizeof(bf_overrides), (unsigned)s->common.banks, (unsigned)s->common.word_bytes,
                     (unsigned)s->common.lanes, (unsigned)s->common.address_bits},
       .gpu = simulated->gpu,
       .set = {simulated->set.text, simulated->set.count},

@@ -33,7 +33,9 @@ int cli_remedy_find(const bf_machine *machine, const bf_costs_kernel *kernel, cl
     return BF_OK;
   bf_workload *workload;
   bf_ladder ladder;
-  bf_solve_options options = {.method = BF_METHOD_EXACT, .time_limit_seconds = REMEDY_SECONDS};
+  bf_solve_options options = {.struct_bytes = sizeof options,
+                              .method = BF_METHOD_EXACT,
+                              .time_limit_seconds = REMEDY_SECONDS};
   int error = bf_workload_create(&workload);
   if (error)
     return bf_no_memory(diagnostic);

@@ -255,7 +255,7 @@ static int solve(const void *given, int count, char **arguments) {
   if (!own.method)
     own.method = own.class_ ? "exact" : "ladder";
   bool ladder = strcmp(own.method, "ladder") == 0;
-  bf_solve_options to = {.method = BF_METHOD_EXACT};
+  bf_solve_options to = {.struct_bytes = sizeof to, .method = BF_METHOD_EXACT};
   cli_progress progress;
   int status = fill_options(&own, &to, &progress);
   if (status >= 0)

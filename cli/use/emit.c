@@ -39,7 +39,10 @@ static int emit(const settings *s, bf_text *canonical, bf_text *text, bf_diagnos
   bf_machine_free(machine);
   if (error)
     return error;
-  bf_emit_options given = {s->name, s->element_bytes, s->columns, s->testbench};
+  bf_emit_options given = {.name = s->name,
+                           .testbench = s->testbench,
+                           .element_bytes = s->element_bytes,
+                           .columns = s->columns};
   error = bf_emit(hash, s->form, &given, text, diagnostic);
   bf_text_puts(canonical, bf_hash_text(hash));
   bf_hash_free(hash);

@@ -366,6 +366,7 @@ static void measure_case(Kind kind, bf_pixel_type type, size_t width, size_t hei
   static const char *const problems[] = {"8 bits", "12 bits", "float"};
   Case one = {};
   make_data(kind, type, width, height, &one.data);
+  one.options.struct_bytes = sizeof one.options;
   one.options.bins = bins;
   one.options.high = high;
   one.calls = one.data.host.size() < 8 << 20 ? 8 : 1;
@@ -447,7 +448,7 @@ static void measure_weighted(Kind kind, size_t width, size_t height, bool all) {
   Data data, weights;
   make_data(kind, BF_PIXEL_U8, width, height, &data);
   make_data(RANDOM, BF_PIXEL_F32, width, height, &weights);
-  bf_histogram_options options = {};
+  bf_histogram_options options = {sizeof options};
   options.bins = 256;
   options.weights = weights.image.data;
   Subject subject = {"float weights",
@@ -552,7 +553,7 @@ static void measure_hough(size_t width, size_t height, unsigned percent, bf_houg
   std::vector<uint8_t> host(pixels);
   must(cudaMemcpy(host.data(), memory, pixels, cudaMemcpyDeviceToHost), "edges");
   bf_pixels edges = {host.data(), BF_PIXEL_U8, 1, width, height, 0, NULL, 0};
-  bf_hough_options options = {};
+  bf_hough_options options = {sizeof options};
   options.form = form;
   options.theta_step = 3.14159265358979323846 / 120;
   options.threads = 1;
@@ -622,6 +623,7 @@ static void measure_all(bool all, unsigned shrink) {
 static int count_once(const unsigned (&number)[5]) {
   Case one = {};
   make_data((Kind)number[0], BF_PIXEL_U8, 1024, 16, &one.data);
+  one.options.struct_bytes = sizeof one.options;
   one.options.bins = 256;
   reference(&one);
   bf_cuda_choice choice = {
@@ -652,7 +654,7 @@ static int try_tuner(const char *path) {
   make_data(RANDOM, BF_PIXEL_F32, 60, 40, &weights);
   int errors = 0;
   for (int i = 0; i < 3; i++) {
-    bf_histogram_options options = {};
+    bf_histogram_options options = {sizeof options};
     options.bins = 256;
     options.high = i == 1 ? 4096 : 0;
     options.weights = i == 2 ? weights.image.data : NULL;

@@ -94,7 +94,7 @@ static void make_picture(Random *random, Picture *picture, bool simple) {
 static void make_options(Random *random, bf_pixel_type type, bool simple,
                          std::vector<double> *edges, bf_histogram_options *options) {
   static const unsigned wide_bins[] = {256, 4096, 64, 16, 1024, 65536};
-  *options = {};
+  *options = {sizeof *options};
   if (simple || random->one_in(3)) {
     options->bins =
         type == BF_PIXEL_U8 ? 256 >> random->below(4) : wide_bins[random->below(simple ? 5 : 6)];
@@ -313,7 +313,7 @@ static int run_hough(const bf_pixels *edges, const bf_hough_options *options,
 
 static bool check_hough(unsigned number, Random *random) {
   Picture picture;
-  bf_hough_options options = {};
+  bf_hough_options options = {sizeof options};
   bf_hough_space space;
   bf_diagnostic diagnostic;
   make_edges(random, &picture);
@@ -395,7 +395,7 @@ static int check_float_edges(double low, double high, size_t bins) {
                                  nextafterf(above, INFINITY), middle});
   }
   bf_pixels image = {values.data(), BF_PIXEL_F32, 1, values.size(), 1, 0, NULL, 0};
-  bf_histogram_options options = {};
+  bf_histogram_options options = {sizeof options};
   options.bins = bins;
   options.low = low;
   options.high = high;
@@ -408,7 +408,7 @@ static int check_word_edges(double low, double high, size_t bins) {
   for (size_t i = 0; i < values.size(); i++)
     values[i] = (uint16_t)i;
   bf_pixels image = {values.data(), BF_PIXEL_U16, 1, values.size(), 1, 0, NULL, 0};
-  bf_histogram_options options = {};
+  bf_histogram_options options = {sizeof options};
   options.bins = bins;
   options.low = low;
   options.high = high;
@@ -438,7 +438,7 @@ template <typename Change> static int refused(Change change) {
                   cudaMalloc(&counts, 65536 * 4) != cudaSuccess))
     return BF_NO_MEMORY;
   bf_pixels image = {memory, BF_PIXEL_U8, 1, 64, 64, 0, NULL, 0};
-  bf_histogram_options options = {};
+  bf_histogram_options options = {sizeof options};
   bf_cuda_choice choice = {BF_CUDA_PACKED, BF_CUDA_BIN_BY_BIN, 8, 256, 1, 2};
   size_t bytes = 1 << 19;
   options.bins = 256;

@@ -257,6 +257,7 @@ static void sweep_lines(Sweep *sweep, unsigned percent) {
   make_edges<<<1024, 256>>>((unsigned)width, width * height, percent, memory);
   one.image = std::to_string(percent) + "% edges";
   one.edges = {memory, BF_PIXEL_U8, 1, width, height, 0, NULL, 0};
+  one.options.struct_bytes = sizeof one.options;
   one.options.theta_step = 3.14159265358979323846 / 120;
   if (!reference_votes(&one)) {
     sweep->any_wrong = true;

@@ -8,7 +8,8 @@ static int count_pixels(const uint16_t *pixels, uint32_t rows, uint32_t bins, ui
                         bf_diagnostic *diagnostic) {
   bf_pixels image = {
       .data = pixels, .type = BF_PIXEL_U16, .width = BF_VOTING_WIDTH, .height = rows};
-  bf_histogram_options options = {.bins = bins, .high = LEVELS, .threads = 1};
+  bf_histogram_options options = {
+      .struct_bytes = sizeof options, .bins = bins, .high = LEVELS, .threads = 1};
   return bf_histogram_u32(&image, &options, counts, diagnostic);
 }
 

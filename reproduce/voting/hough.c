@@ -26,7 +26,8 @@ static int vote_reference(const bf_voting_edges *edges, bf_voting_hough *hough,
   memcpy(whole, edges->edges, bytes);
   bf_pixels image = {
       .data = whole, .type = BF_PIXEL_U8, .width = BF_VOTING_WIDTH, .height = BF_VOTING_HEIGHT};
-  bf_hough_options options = {.theta_high = pi,
+  bf_hough_options options = {.struct_bytes = sizeof options,
+                              .theta_high = pi,
                               .theta_step = pi / BF_VOTING_ANGLES * edges->angle_step,
                               .rho_step = edges->rho_step,
                               .threads = 1};

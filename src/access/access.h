@@ -51,9 +51,16 @@ int bf_trace_open(const char *path, const bf_trace_limits *limits, bf_trace **tr
 /* The same for a trace that another tool has written. */
 int bf_trace_open_form(const char *path, bf_trace_form form, const bf_trace_limits *limits,
                        bf_trace **trace, bf_diagnostic *diagnostic);
+/* The same for size bytes in memory, which are borrowed until the trace is closed; name is for
+ * messages. */
+int bf_trace_open_memory(const char *name, const void *bytes, size_t size, bf_trace_form form,
+                         const bf_trace_limits *limits, bf_trace **trace,
+                         bf_diagnostic *diagnostic);
 /* 1 with the next access in *access (its site stays valid until the trace is closed), 0 at the end,
  * or a negative bf_error. A trace without any access is an error. */
 int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic);
+/* Lines read so far that hold no access. */
+uint64_t bf_trace_passed_over(const bf_trace *trace);
 void bf_trace_close(bf_trace *trace);
 
 /* Writes accesses as text or in the packed form (always zstd-compressed). */

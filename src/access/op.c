@@ -13,7 +13,8 @@ static const struct {
 #undef X
 };
 
-const char *bf_op_name(bf_op op) { return ops[op].name; }
+const char *bf_op_name(bf_op op) { return (unsigned)op < BF_OP_COUNT ? ops[op].name : "unknown"; }
+
 bf_side bf_op_side(bf_op op) { return ops[op].side; }
 unsigned bf_op_fixed_width(bf_op op) { return ops[op].width; }
 

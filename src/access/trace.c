@@ -49,19 +49,34 @@ int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic) 
   return BF_OK;
 }
 
-/* Opens the file and looks at its first bytes. */
-static int begin(bf_trace *trace, const char *path, bf_diagnostic *diagnostic) {
-  snprintf(trace->file, sizeof trace->file, "%s", strcmp(path, "-") ? path : "standard input");
+/* Looks at the first bytes. */
+static int begin(bf_trace *trace, bf_diagnostic *diagnostic) {
   trace->window.data = malloc(WINDOW_BYTES + 1); /* one more for the NUL behind a last line */
   if (!trace->window.data)
     return bf_no_memory(diagnostic);
-  int error = bf_reader_open(path, &trace->window.reader, diagnostic);
-  if (!error)
-    error = bf_window_fill(&trace->window, 16, diagnostic);
-  if (error)
-    return error;
+  BF_TRY(bf_window_fill(&trace->window, 16, diagnostic));
   trace->packed = trace->foreign.form == BF_TRACE_OWN && bf_packed_recognise(&trace->window);
   return trace->packed ? bf_packed_begin(trace, diagnostic) : BF_OK;
+}
+
+/* A trace that reads from reader, which it owns from now on. */
+static int open_reader(const char *name, bf_reader *reader, bf_trace_form form,
+                       const bf_trace_limits *limits, bf_trace **out, bf_diagnostic *diagnostic) {
+  bf_trace *trace = calloc(1, sizeof *trace);
+  if (!trace) {
+    bf_reader_close(reader);
+    return bf_no_memory(diagnostic);
+  }
+  snprintf(trace->file, sizeof trace->file, "%s", name);
+  trace->limits = *limits;
+  trace->foreign.form = form;
+  trace->window.reader = reader;
+  int error = begin(trace, diagnostic);
+  if (error)
+    bf_trace_close(trace);
+  else
+    *out = trace;
+  return error;
 }
 
 int bf_trace_open(const char *path, const bf_trace_limits *limits, bf_trace **out,
@@ -72,19 +87,21 @@ int bf_trace_open(const char *path, const bf_trace_limits *limits, bf_trace **ou
 int bf_trace_open_form(const char *path, bf_trace_form form, const bf_trace_limits *limits,
                        bf_trace **out, bf_diagnostic *diagnostic) {
   *out = NULL;
-  bf_trace *trace = calloc(1, sizeof *trace);
-  if (!trace)
-    return bf_no_memory(diagnostic);
-  trace->limits = *limits;
-  trace->foreign.form = form;
-  int error = begin(trace, path, diagnostic);
-  if (error) {
-    bf_trace_close(trace);
-    return error;
-  }
-  *out = trace;
-  return BF_OK;
+  bf_reader *reader;
+  BF_TRY(bf_reader_open(path, &reader, diagnostic));
+  return open_reader(strcmp(path, "-") ? path : "standard input", reader, form, limits, out,
+                     diagnostic);
 }
+
+int bf_trace_open_memory(const char *name, const void *bytes, size_t size, bf_trace_form form,
+                         const bf_trace_limits *limits, bf_trace **out, bf_diagnostic *diagnostic) {
+  *out = NULL;
+  bf_reader *reader;
+  BF_TRY(bf_reader_open_memory(name, bytes, size, &reader, diagnostic));
+  return open_reader(name, reader, form, limits, out, diagnostic);
+}
+
+uint64_t bf_trace_passed_over(const bf_trace *trace) { return trace->passed; }
 
 void bf_trace_close(bf_trace *trace) {
   if (!trace)
@@ -142,8 +159,10 @@ static int next_text(bf_trace *trace, bf_access *access, bf_diagnostic *diagnost
                  ? bf_line_parse(&line, &trace->limits, access, &site, &site_length, diagnostic)
                  : bf_foreign_parse(&line, &trace->foreign, &trace->limits, access, &site,
                                     &site_length, diagnostic);
-    if (result == 0)
+    if (result == 0) {
+      trace->passed++;
       continue;
+    }
     if (result < 0)
       return result;
     if (!bf_trace_tally(trace, access))

@@ -38,6 +38,7 @@ struct bf_trace {
   bool packed;
   bool finished;       /* packed: the end record was read */
   uint64_t lines;      /* text: lines read */
+  uint64_t passed;     /* text: of them without an access */
   uint64_t accesses;   /* accesses read */
   uint64_t executions; /* the sum of their counts */
   bf_access previous;  /* packed: the access before */

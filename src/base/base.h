@@ -42,6 +42,17 @@ int bf_fail_file(bf_diagnostic *diagnostic, bf_error error, const char *file, co
 int bf_fail_at(bf_diagnostic *diagnostic, const char *file, uint64_t line, const char *text,
                const char *at, const char *format, ...) BF_PRINTF(6, 7);
 
+/* Tells whoever listens; logger may have nobody. */
+void bf_say(const bf_logger *logger, bf_log_level level, const char *format, ...) BF_PRINTF(3, 4);
+
+/* ---- Options ---- */
+
+/* Copies what the caller gave, whose struct_bytes may be less or more than own_bytes, into own.
+ * NULL: defaults. Refuses structs that no default function has filled, and fields behind own_bytes
+ * that are not 0. type is what the struct is called. */
+int bf_take_options(const void *given, void *own, size_t own_bytes, const char *type,
+                    bf_diagnostic *diagnostic);
+
 /* ---- Growing text ---- */
 
 typedef struct bf_text {
@@ -93,10 +104,14 @@ void bf_json_bool(bf_json *json, const char *key, bool value);
 
 /* ---- Files ---- */
 
-/* Reads bytes from a file ("-": standard input), decompressing zstd when the content starts with
- * its magic number. */
+/* Reads bytes from a file ("-": standard input) or memory, decompressing zstd when the content
+ * starts with its magic number. */
 typedef struct bf_reader bf_reader;
 int bf_reader_open(const char *path, bf_reader **reader, bf_diagnostic *diagnostic);
+/* The same for size bytes in memory, which are borrowed until the reader is closed; name is for
+ * messages. */
+int bf_reader_open_memory(const char *name, const void *bytes, size_t size, bf_reader **reader,
+                          bf_diagnostic *diagnostic);
 /* Up to size bytes into buffer; *got is 0 only at the end. */
 int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
                    bf_diagnostic *diagnostic);

@@ -5,6 +5,27 @@
 
 const char *bf_version(void) { return BF_VERSION; }
 
+int bf_version_number(void) { return BF_VERSION_NUMBER; }
+
+const char *bf_error_name(int error) {
+  static const char *const names[] = {
+      "no error",    "bad input",         "out of memory", "input or output failed",
+      "unsupported", "fault of a kernel", "stopped"};
+  return error <= 0 && error > -(int)(sizeof names / sizeof *names) ? names[-error]
+                                                                    : "unknown error";
+}
+
+void bf_say(const bf_logger *logger, bf_log_level level, const char *format, ...) {
+  char message[1024];
+  va_list arguments;
+  if (!logger->say)
+    return;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  logger->say(logger->context, level, message);
+}
+
 static void set_message(bf_diagnostic *diagnostic, const char *format, va_list arguments) {
   vsnprintf(diagnostic->message, sizeof diagnostic->message, format, arguments);
 }

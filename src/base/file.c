@@ -1,4 +1,5 @@
-/* Files: streaming reads that see through zstd, and writes that appear whole or not at all. */
+/* Files: streaming reads that see through zstd, from files and from memory, and writes that appear
+ * whole or not at all. */
 #include "base/base.h"
 #include "base/zstd.h"
 
@@ -9,22 +10,24 @@
 #include <unistd.h>
 
 struct bf_reader {
-  FILE *file;
+  FILE *file; /* NULL: all there is stands in buffer */
   char path[256];
   ZSTD_DStream *stream; /* NULL for plain content */
-  unsigned char *buffer;
-  size_t begin, end, capacity;
+  const unsigned char *buffer;
+  unsigned char *owned; /* what buffer points to where a file is read; NULL: it is borrowed */
+  size_t begin, end;
   size_t frame_pending; /* zstd's hint: not 0 inside a frame */
   bool at_end;
 };
 
 enum { READ_BUFFER_BYTES = 1 << 17 };
 
+/* Reads on where the buffer is used up. */
 static int refill(bf_reader *reader, bf_diagnostic *diagnostic) {
   reader->begin = 0;
-  reader->end = fread(reader->buffer, 1, reader->capacity, reader->file);
+  reader->end = reader->file ? fread(reader->owned, 1, READ_BUFFER_BYTES, reader->file) : 0;
   if (reader->end == 0) {
-    if (ferror(reader->file))
+    if (reader->file && ferror(reader->file))
       return bf_fail_file(diagnostic, BF_IO, reader->path, "cannot read: %s", strerror(errno));
     reader->at_end = true;
   }
@@ -36,14 +39,31 @@ static bool starts_with_zstd_magic(const bf_reader *reader) {
   return reader->end >= 4 && memcmp(reader->buffer, magic, 4) == 0;
 }
 
+/* Looks at the first bytes, which are in the buffer, unless something failed before; hands the
+ * reader out or closes it. */
+static int finish_opening(bf_reader *reader, int error, bf_reader **out,
+                          bf_diagnostic *diagnostic) {
+  if (!error && starts_with_zstd_magic(reader)) {
+    reader->stream = ZSTD_createDStream();
+    reader->frame_pending = 1;
+    if (!reader->stream)
+      error = bf_no_memory(diagnostic);
+  }
+  if (error)
+    bf_reader_close(reader);
+  else
+    *out = reader;
+  return error;
+}
+
 int bf_reader_open(const char *path, bf_reader **out, bf_diagnostic *diagnostic) {
   *out = NULL;
   bf_reader *reader = calloc(1, sizeof *reader);
-  if (!reader || !(reader->buffer = malloc(READ_BUFFER_BYTES))) {
+  if (!reader || !(reader->owned = malloc(READ_BUFFER_BYTES))) {
     free(reader);
     return bf_no_memory(diagnostic);
   }
-  reader->capacity = READ_BUFFER_BYTES;
+  reader->buffer = reader->owned;
   bool standard = strcmp(path, "-") == 0;
   snprintf(reader->path, sizeof reader->path, "%s", standard ? "standard input" : path);
   reader->file = standard ? stdin : fopen(path, "rb");
@@ -55,18 +75,19 @@ int bf_reader_open(const char *path, bf_reader **out, bf_diagnostic *diagnostic)
     error = bf_fail_file(diagnostic, BF_IO, path, "is a directory");
   else
     error = refill(reader, diagnostic);
-  if (!error && starts_with_zstd_magic(reader)) {
-    reader->stream = ZSTD_createDStream();
-    reader->frame_pending = 1;
-    if (!reader->stream)
-      error = bf_no_memory(diagnostic);
-  }
-  if (error) {
-    bf_reader_close(reader);
-    return error;
-  }
-  *out = reader;
-  return BF_OK;
+  return finish_opening(reader, error, out, diagnostic);
+}
+
+int bf_reader_open_memory(const char *name, const void *bytes, size_t size, bf_reader **out,
+                          bf_diagnostic *diagnostic) {
+  *out = NULL;
+  bf_reader *reader = calloc(1, sizeof *reader);
+  if (!reader)
+    return bf_no_memory(diagnostic);
+  snprintf(reader->path, sizeof reader->path, "%s", name);
+  reader->buffer = bytes;
+  reader->end = size;
+  return finish_opening(reader, BF_OK, out, diagnostic);
 }
 
 static int read_plain(bf_reader *reader, void *buffer, size_t size, size_t *got,
@@ -76,7 +97,8 @@ static int read_plain(bf_reader *reader, void *buffer, size_t size, size_t *got,
   }
   size_t available = reader->end - reader->begin;
   *got = available < size ? available : size;
-  memcpy(buffer, reader->buffer + reader->begin, *got);
+  if (*got)
+    memcpy(buffer, reader->buffer + reader->begin, *got);
   reader->begin += *got;
   return BF_OK;
 }
@@ -118,7 +140,7 @@ void bf_reader_close(bf_reader *reader) {
   if (reader->file && reader->file != stdin)
     fclose(reader->file);
   ZSTD_freeDStream(reader->stream);
-  free(reader->buffer);
+  free(reader->owned);
   free(reader);
 }
 

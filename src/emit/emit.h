@@ -6,13 +6,6 @@
 #include "base/base.h"
 #include "hash/hash.h"
 
-typedef struct bf_emit_options {
-  const char *name;       /* starts every name in the text; NULL: "bankfold" */
-  uint64_t element_bytes; /* triton: bytes of one element of the tile, 0: one word */
-  uint64_t columns;       /* triton: elements in one row of the tile, 0: as the hash needs it */
-  bool testbench;         /* verilog: add a module that tests the module */
-} bf_emit_options;
-
 /* The forms bf_emit knows; NULL ends the list. */
 extern const char *const bf_emit_forms[];
 

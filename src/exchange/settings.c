@@ -307,6 +307,7 @@ static int get(const setting *table, size_t count, bf_arena *arena, void *to,
 
 int bf_run_settings_get(bf_run_settings *settings, bf_diagnostic *diagnostic) {
   *settings = (bf_run_settings){0};
+  bf_machine_default_overrides(&settings->overrides);
   return get(run_settings, RUN_SETTINGS, &settings->arena, settings, diagnostic);
 }
 

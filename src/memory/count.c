@@ -343,6 +343,14 @@ static void count_phases(const bf_machine *machine, const bf_hash *hash, const b
   count->lock_iterations = side == BF_SIDE_ATOMIC;
 }
 
+int bf_memory_check_hash(const bf_machine *machine, const bf_hash *hash,
+                         bf_diagnostic *diagnostic) {
+  if (!hash || hash->geometry.bank_bits == machine->bank_bits)
+    return BF_OK;
+  return bf_fail(diagnostic, BF_BAD_INPUT, "a hash for %u banks, but machine '%s' has %u",
+                 1u << hash->geometry.bank_bits, machine->name, 1u << machine->bank_bits);
+}
+
 int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                            const bf_access *access, bf_count *count, bf_diagnostic *diagnostic) {
   memset(count, 0, sizeof *count);
@@ -379,5 +387,8 @@ int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lo
 
 int bf_memory_count(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
                     bf_count *count, bf_diagnostic *diagnostic) {
-  return bf_memory_count_locked(machine, hash, BF_LOCK_PLAIN, access, count, diagnostic);
+  memset(count, 0, sizeof *count);
+  BF_TRY(bf_memory_check_hash(machine, hash, diagnostic));
+  return bf_memory_count_locked(machine, hash ? hash : machine->none, BF_LOCK_PLAIN, access, count,
+                                diagnostic);
 }

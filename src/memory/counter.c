@@ -48,7 +48,7 @@ typedef struct count_plan {
 struct bf_counter {
   const bf_machine *machine;
   const bf_hash *hash;
-  bf_hash *own_hash; /* "none" where the caller gave none */
+  bool is_plain; /* the hash is none */
   bf_lock_hash lock_hash;
   bf_lock_counter *locks; /* NULL: the machine has no table of locks */
   const bf_memo_kernel *kernel;
@@ -74,7 +74,7 @@ static uint32_t base_mask(const bf_counter *counter, bf_op op, unsigned width_by
   bf_rule rule = machine->op[op].rule;
   uint32_t step = width_bytes > machine->word_bytes ? width_bytes : machine->word_bytes;
   bool by_phases = rule == BF_RULE_WORDS || rule == BF_RULE_ACCESSES;
-  if (!counter->own_hash || !by_phases || !is_power_of_two(machine->word_bytes))
+  if (!counter->is_plain || !by_phases || !is_power_of_two(machine->word_bytes))
     return 0;
   if (machine->serve == BF_SERVE_ROW_PAIRS) {
     uint32_t rows = 2 * (machine->word_bytes << machine->bank_bits);
@@ -148,7 +148,7 @@ static bool allocate(bf_counter *counter) {
   counter->stamp = calloc(words, sizeof *counter->stamp);
   if (!counter->stamp)
     return false;
-  if (counter->own_hash)
+  if (counter->is_plain)
     return true;
   counter->bank_of_word = malloc(words + 3); /* kernels read 4 bytes at a time */
   for (uint64_t word = 0; counter->bank_of_word && word < words; word++)
@@ -158,16 +158,15 @@ static bool allocate(bf_counter *counter) {
 
 int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter **out,
                       bf_diagnostic *diagnostic) {
-  bf_counter *counter = calloc(1, sizeof *counter);
-  bf_geometry geometry = bf_machine_geometry(machine);
-  int error = BF_OK;
   *out = NULL;
+  BF_TRY(bf_memory_check_hash(machine, hash, diagnostic));
+  bf_counter *counter = calloc(1, sizeof *counter);
+  int error = BF_OK;
   if (!counter)
     return bf_no_memory(diagnostic);
   counter->machine = machine;
-  if (!hash || strcmp(bf_hash_text(hash), "none") == 0)
-    error = bf_hash_parse("none", &geometry, &counter->own_hash, diagnostic);
-  counter->hash = counter->own_hash ? counter->own_hash : hash;
+  counter->is_plain = !hash || strcmp(bf_hash_text(hash), "none") == 0;
+  counter->hash = counter->is_plain ? machine->none : hash;
   counter->kernel = bf_memo_best();
   counter->phase = 1;
   counter->lanes_mask = machine->lanes >= 32 ? UINT32_MAX : (1U << machine->lanes) - 1;
@@ -188,7 +187,6 @@ int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter
 void bf_counter_free(bf_counter *counter) {
   if (!counter)
     return;
-  bf_hash_free(counter->own_hash);
   bf_lock_counter_free(counter->locks);
   free(counter->memo);
   free(counter->stamp);

@@ -76,7 +76,10 @@ int bf_machine_measure(bf_machine *machine, bf_diagnostic *diagnostic) {
       return bf_fail(diagnostic, BF_BAD_INPUT, "%u banks share only %u locks for %s",
                      1u << machine->bank_bits, locks, bf_op_name((bf_op)op));
   }
-  return check_phases(machine, diagnostic);
+  BF_TRY(check_phases(machine, diagnostic));
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_hash_free(machine->none);
+  return bf_hash_parse("none", &geometry, &machine->none, diagnostic);
 }
 
 /* ---- Overrides ---- */
@@ -147,9 +150,8 @@ static int check_overrides(const bf_overrides *overrides, bf_diagnostic *diagnos
 
 static int apply_overrides(bf_machine *machine, const bf_overrides *overrides,
                            bf_diagnostic *diagnostic) {
-  int error = check_overrides(overrides, diagnostic);
-  if (error)
-    return error;
+  int error = BF_OK;
+  BF_TRY(check_overrides(overrides, diagnostic));
   if (overrides->banks) {
     machine->bank_bits = (unsigned)__builtin_ctz(overrides->banks);
     error = override_fact(machine, "banks", overrides->banks);
@@ -205,14 +207,16 @@ static int load_file(const char *path, bf_machine **machine, bf_diagnostic *diag
   return error;
 }
 
-int bf_machine_load(const char *name, const bf_overrides *overrides, bf_machine **machine,
+int bf_machine_load(const char *name, const bf_overrides *given, bf_machine **machine,
                     bf_diagnostic *diagnostic) {
   *machine = NULL;
   bf_machine *loaded = NULL;
+  bf_overrides overrides;
+  BF_TRY(bf_take_options(given, &overrides, sizeof overrides, "bf_overrides", diagnostic));
   int error = strpbrk(name, "/.") ? load_file(name, &loaded, diagnostic)
                                   : load_builtin(name, &loaded, diagnostic);
-  if (!error && overrides)
-    error = apply_overrides(loaded, overrides, diagnostic);
+  if (!error && given)
+    error = apply_overrides(loaded, &overrides, diagnostic);
   if (error) {
     bf_machine_free(loaded);
     return error;
@@ -225,6 +229,7 @@ void bf_machine_free(bf_machine *machine) {
   if (!machine)
     return;
   bf_arena_free(&machine->arena);
+  bf_hash_free(machine->none);
   free(machine);
 }
 

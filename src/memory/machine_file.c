@@ -347,9 +347,10 @@ static int check_complete(reader *r) {
       return FAIL(0, "the file ends without groups for operation '%s'", bf_op_name((bf_op)op));
   }
   bf_diagnostic problem;
-  if (bf_machine_measure(r->machine, &problem) != BF_OK)
-    return FAIL_AT(r->lines.line, "%s", problem.message);
-  return BF_OK;
+  int error = bf_machine_measure(r->machine, &problem);
+  if (error == BF_NO_MEMORY)
+    return bf_lines_no_memory(&r->lines);
+  return error ? FAIL_AT(r->lines.line, "%s", problem.message) : BF_OK;
 }
 
 /* As many facts as there are lines. */

@@ -60,6 +60,7 @@ struct bf_machine {
   char *name, *title;
   unsigned lanes, bank_bits, word_bytes, address_bits;
   uint64_t capacity_bytes;
+  bf_hash *none; /* what a NULL hash stands for */
   bf_serve serve;
   bf_groups groups[BF_SIDE_COUNT][BF_WIDTHS];
   bf_op_rule op[BF_OP_COUNT];
@@ -75,20 +76,21 @@ typedef struct bf_embedded_machine {
 } bf_embedded_machine;
 extern const bf_embedded_machine bf_embedded_machines[]; /* ends with a NULL name */
 
-/* Reads the text of a machine file; file is its name in diagnostics. */
-int bf_machine_parse(const char *file, const char *text, bf_machine **machine,
-                     bf_diagnostic *diagnostic);
 /* Which values lanes, banks, word_bytes, capacity_bytes or address_bits may have, in words, when
  * value is not one of them; NULL when it is. */
 const char *bf_machine_refuses(const char *quantity, uint64_t value);
 /* Sets count and masks of groups of neighbouring lanes; the last group may be smaller. */
 void bf_groups_fill(bf_groups *groups, unsigned lanes);
-/* Sets address_bits from the capacity and checks that the parts of the machine fit each other:
- * banks and allocation, banks and locks, lane groups and BF_PHASE_WORDS. */
+/* Sets address_bits and none from the capacity and checks that the parts of the machine fit each
+ * other: banks and allocation, banks and locks, lane groups and BF_PHASE_WORDS. */
 int bf_machine_measure(bf_machine *machine, bf_diagnostic *diagnostic);
 bf_trace_limits bf_machine_limits(const bf_machine *machine);
 /* The index of a width in groups[side]. */
 unsigned bf_width_index(unsigned width_bytes);
+
+/* All that is left of trace as a workload; name is for messages. */
+int bf_workload_take(bf_trace *trace, const char *name, bf_workload **workload,
+                     bf_diagnostic *diagnostic);
 
 /* Hash of the lock table's upper part: which lock of its bank a word uses. */
 typedef enum bf_lock_hash { BF_LOCK_PLAIN, BF_LOCK_XOR, BF_LOCK_ADD } bf_lock_hash;
@@ -96,6 +98,9 @@ typedef enum bf_lock_hash { BF_LOCK_PLAIN, BF_LOCK_XOR, BF_LOCK_ADD } bf_lock_ha
 /* The lock that a word uses, of a table of that many locks. */
 uint32_t bf_locks_number(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
                          unsigned locks, uint32_t word);
+
+/* Refuses a hash (NULL: none) that knows another number of banks than the machine has. */
+int bf_memory_check_hash(const bf_machine *machine, const bf_hash *hash, bf_diagnostic *diagnostic);
 
 /* bf_memory_count with a choice of lock hash (lock tables only). */
 int bf_memory_count_locked(const bf_machine *machine, const bf_hash *hash, bf_lock_hash lock_hash,
@@ -145,19 +150,11 @@ unsigned bf_memory_best_packing(const unsigned *multiplicity, unsigned words, un
 
 /* ---- Counting many accesses ---- */
 
-/* Gives what bf_memory_count gives, several times as fast (counter.c). For one thread at a time;
- * machine and hash (NULL: none) are borrowed. */
-typedef struct bf_counter bf_counter;
-int bf_counter_create(const bf_machine *machine, const bf_hash *hash, bf_counter **counter,
-                      bf_diagnostic *diagnostic);
-void bf_counter_free(bf_counter *counter);
-/* From now on it gives what bf_memory_count_locked gives with that hash. */
+/* From now on the counter gives what bf_memory_count_locked gives with that hash. */
 int bf_counter_set_lock_hash(bf_counter *counter, bf_lock_hash lock_hash,
                              bf_diagnostic *diagnostic);
-int bf_counter_count(bf_counter *counter, const bf_access *access, bf_count *count,
-                     bf_diagnostic *diagnostic);
-/* The same for an access of at most 32 lanes, once. address has 32 entries; those of lanes outside
- * mask mean nothing. */
+/* bf_counter_count for an access of at most 32 lanes, once. address has 32 entries; those of lanes
+ * outside mask mean nothing. */
 int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, uint32_t mask,
                            const uint32_t *address, bf_count *count, bf_diagnostic *diagnostic);
 

@@ -21,6 +21,19 @@ static int add_all(bf_trace *trace, const char *path, bf_workload *workload,
   return result;
 }
 
+int bf_workload_take(bf_trace *trace, const char *name, bf_workload **out,
+                     bf_diagnostic *diagnostic) {
+  *out = NULL;
+  bf_workload *workload;
+  int error = bf_workload_create(&workload) == BF_OK ? add_all(trace, name, workload, diagnostic)
+                                                     : bf_no_memory(diagnostic);
+  if (error)
+    bf_workload_free(workload);
+  else
+    *out = workload;
+  return error;
+}
+
 int bf_workload_read(const char *path, const bf_machine *machine, bf_workload **out,
                      bf_diagnostic *diagnostic) {
   return bf_workload_read_form(path, BF_TRACE_OWN, machine, out, diagnostic);
@@ -31,16 +44,8 @@ int bf_workload_read_form(const char *path, bf_trace_form form, const bf_machine
   *out = NULL;
   bf_trace_limits limits = bf_machine_limits(machine);
   bf_trace *trace;
-  int error = bf_trace_open_form(path, form, &limits, &trace, diagnostic);
-  if (error)
-    return error;
-  bf_workload *workload;
-  error = bf_workload_create(&workload) == BF_OK ? add_all(trace, path, workload, diagnostic)
-                                                 : bf_no_memory(diagnostic);
+  BF_TRY(bf_trace_open_form(path, form, &limits, &trace, diagnostic));
+  int error = bf_workload_take(trace, path, out, diagnostic);
   bf_trace_close(trace);
-  if (error)
-    bf_workload_free(workload);
-  else
-    *out = workload;
   return error;
 }

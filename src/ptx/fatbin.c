@@ -356,16 +356,11 @@ static int check_content(const char *name, const bf_text *content, size_t got,
 }
 
 /* Reads up to MAX_FILE_BYTES. */
-static int read_file(const char *path, const char *name, bf_text *content,
-                     bf_diagnostic *diagnostic) {
+static int read_content(bf_reader *reader, const char *name, bf_text *content,
+                        bf_diagnostic *diagnostic) {
   enum { CHUNK_BYTES = 1 << 16 };
-  bf_reader *reader;
   char *chunk = malloc(CHUNK_BYTES);
-  int error = chunk ? bf_reader_open(path, &reader, diagnostic) : bf_no_memory(diagnostic);
-  if (error) {
-    free(chunk);
-    return error;
-  }
+  int error = chunk ? BF_OK : bf_no_memory(diagnostic);
   size_t got = 1;
   while (!error && got) {
     error = bf_reader_read(reader, chunk, CHUNK_BYTES, &got, diagnostic);
@@ -374,16 +369,16 @@ static int read_file(const char *path, const char *name, bf_text *content,
       error = check_content(name, content, got, diagnostic);
     }
   }
-  bf_reader_close(reader);
   free(chunk);
   return error;
 }
 
-int bf_fatbin_open(const char *path, bf_fatbin **out, bf_diagnostic *diagnostic) {
-  *out = NULL;
-  const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+/* The images of what reader gives, which is closed. */
+static int open_reader(bf_reader *reader, const char *name, bf_fatbin **out,
+                       bf_diagnostic *diagnostic) {
   bf_text content = {0};
-  int error = read_file(path, name, &content, diagnostic);
+  int error = read_content(reader, name, &content, diagnostic);
+  bf_reader_close(reader);
   bf_fatbin *fatbin = !error ? calloc(1, sizeof *fatbin) : NULL;
   if (!error && !fatbin)
     error = bf_no_memory(diagnostic);
@@ -393,6 +388,21 @@ int bf_fatbin_open(const char *path, bf_fatbin **out, bf_diagnostic *diagnostic)
   }
   fatbin->owned = (unsigned char *)content.data;
   return finish(fatbin, name, fatbin->owned, content.size, out, diagnostic);
+}
+
+int bf_fatbin_open(const char *path, bf_fatbin **out, bf_diagnostic *diagnostic) {
+  bf_reader *reader;
+  *out = NULL;
+  BF_TRY(bf_reader_open(path, &reader, diagnostic));
+  return open_reader(reader, strcmp(path, "-") == 0 ? "standard input" : path, out, diagnostic);
+}
+
+int bf_fatbin_open_memory(const char *name, const void *bytes, size_t size, bf_fatbin **out,
+                          bf_diagnostic *diagnostic) {
+  bf_reader *reader;
+  *out = NULL;
+  BF_TRY(bf_reader_open_memory(name, bytes, size, &reader, diagnostic));
+  return open_reader(reader, name, out, diagnostic);
 }
 
 void bf_fatbin_close(bf_fatbin *fatbin) {

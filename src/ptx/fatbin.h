@@ -78,6 +78,9 @@ int bf_fatbin_open(const char *path, bf_fatbin **fatbin, bf_diagnostic *diagnost
  * messages call it. */
 int bf_fatbin_read(const char *name, const void *bytes, uint64_t size, bf_fatbin **fatbin,
                    bf_diagnostic *diagnostic);
+/* The same for content that may be compressed with zstd; it is copied. */
+int bf_fatbin_open_memory(const char *name, const void *bytes, size_t size, bf_fatbin **fatbin,
+                          bf_diagnostic *diagnostic);
 void bf_fatbin_close(bf_fatbin *fatbin);
 
 /* Size in bytes of the module whose 16-byte header is given, header included; 0 where that is no

@@ -167,7 +167,8 @@ int bf_rtl_source_next(bf_rtl_source *source, bf_rtl_vector *vector, bf_diagnost
 /* The machine and the hash of the banks that the C model of locks needs. */
 static int open_locks(bf_rtl_source *source, bf_diagnostic *diagnostic) {
   const bf_rtl_unit *unit = source->unit;
-  bf_overrides overrides = {.banks = 1u << unit->geometry.bank_bits,
+  bf_overrides overrides = {.struct_bytes = sizeof overrides,
+                            .banks = 1u << unit->geometry.bank_bits,
                             .address_bits = unit->geometry.address_bits};
   BF_TRY(bf_machine_load("hopper", &overrides, &source->machine, diagnostic));
   return bf_hash_parse(unit->lock_hash == BF_LOCK_ADD ? "add" : "fixed", &unit->geometry,

@@ -376,10 +376,16 @@ int bf_align_search(const bf_hash *hash, const bf_align_pattern *given, uint64_t
 
 int bf_align(const bf_hash *hash, const bf_align_pattern *pattern, uint64_t from, uint64_t to,
              bf_alignment *alignment, bf_diagnostic *diagnostic) {
+  memset(alignment, 0, sizeof *alignment);
+  if (!hash)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "alignment needs a hash, which says how many banks there are");
   return bf_align_search(hash, pattern, from, to, true, alignment, diagnostic);
 }
 
 void bf_alignment_clear(bf_alignment *alignment) {
+  if (!alignment)
+    return;
   free(alignment->optimal);
   free(alignment->symmetry_points);
   memset(alignment, 0, sizeof *alignment);

@@ -64,15 +64,10 @@ static int solve_step(const bf_machine *machine, const bf_workload *workload,
 
 static int count_before(const bf_machine *machine, const bf_workload *workload, bf_ladder *ladder,
                         uint64_t *bytes_used, bf_diagnostic *diagnostic) {
-  bf_geometry geometry = bf_machine_geometry(machine);
-  bf_hash *none;
-  int error = bf_hash_parse("none", &geometry, &none, diagnostic);
-  if (error)
-    return error;
-  for (size_t i = 0; i < bf_workload_size(workload) && !error; i++) {
+  for (size_t i = 0; i < bf_workload_size(workload); i++) {
     const bf_access *access = bf_workload_get(workload, i);
     bf_count count;
-    error = bf_memory_count(machine, none, access, &count, diagnostic);
+    BF_TRY(bf_memory_count(machine, NULL, access, &count, diagnostic));
     uint64_t wavefronts = bf_count_wavefronts(&count);
     ladder->accesses += access->count;
     ladder->conflicts_before += access->count * count.conflicts;
@@ -84,8 +79,7 @@ static int count_before(const bf_machine *machine, const bf_workload *workload, 
       *bytes_used = end > *bytes_used ? end : *bytes_used;
     }
   }
-  bf_hash_free(none);
-  return error;
+  return BF_OK;
 }
 
 /* Wavefronts saved less what the step costs, in wavefronts. */
@@ -137,9 +131,9 @@ int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
   uint64_t bytes_used = 0;
   memset(ladder, 0, sizeof *ladder);
   int error = count_before(machine, workload, ladder, &bytes_used, diagnostic);
-  if (error)
-    return error;
+  BF_TRY(error);
   bf_solve_options kept = *options;
+  kept.struct_bytes = sizeof kept;
   if (options->granule_bytes)
     ladder->granule_bytes = options->granule_bytes;
   else if (ladder->granule_bytes < 4)
@@ -151,11 +145,15 @@ int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
                                                    .proven = ladder->conflicts_before == 0};
   for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
     bf_solution solution;
-    error = solve_step(machine, workload, &kept, &plans[i], &solution, diagnostic);
-    if (error == BF_UNSUPPORTED)
+    bf_diagnostic fault;
+    error = solve_step(machine, workload, &kept, &plans[i], &solution, &fault);
+    if (error == BF_UNSUPPORTED) {
+      bf_say(&kept.logger, BF_LOG_REMARK, "step %s is left out: %s", plans[i].name, fault.message);
       continue;
-    if (error)
-      return error;
+    }
+    if (error && diagnostic)
+      *diagnostic = fault;
+    BF_TRY(error);
     add_step(ladder, plans[i].name, &solution);
     ladder->lower_bound = solution.lower_bound;
     bf_solution_clear(&solution);

@@ -13,18 +13,9 @@ static inline double bf_cost_in_wavefronts(double wavefronts, double instruction
   return wavefronts + BF_INSTRUCTION_WAVEFRONTS * instructions;
 }
 
-typedef struct bf_ladder_step {
-  const char *name;
-  char hash[512];
-  uint64_t conflicts, bytes_wasted;
-  unsigned instructions;
-  unsigned gates, gate_delays; /* of a unit in hardware: 2-input gates, and levels of them */
-  bool proven; /* no hash at all (exact) or of the step's class (others) leaves fewer */
-} bf_ladder_step;
-
 enum { BF_LADDER_STEPS = 8 };
 
-typedef struct bf_ladder {
+struct bf_ladder {
   bf_ladder_step step[BF_LADDER_STEPS]; /* nothing, padding, CuTe, bit-vector, bitwise, exact */
   unsigned count;
   unsigned recommended; /* index into step; 0 is "nothing" */
@@ -34,7 +25,7 @@ typedef struct bf_ladder {
   unsigned granule_bytes; /* bytes that every step keeps together */
   uint64_t lower_bound;   /* of the exact step */
   double seconds;
-} bf_ladder;
+};
 
 /* Runs every step. options gives granule, time limit, threads and progress; without a granule, the
  * widest access stays whole, since software cannot load a vector from several places. */

@@ -114,25 +114,18 @@ static void work(void *context, unsigned index) {
   }
 }
 
-int bf_search_padding(const bf_machine *machine, const bf_workload *workload, bf_found *found,
-                      uint64_t *bytes_wasted, bf_diagnostic *diagnostic) {
+int bf_search_padding(const bf_machine *machine, const bf_workload *workload, unsigned threads,
+                      bf_found *found, uint64_t *bytes_wasted, bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(machine);
   shared all = {.machine = machine, .workload = workload, .granule_words = 1};
-  bf_hash *none;
-  int error = bf_hash_parse("none", &geometry, &none, diagnostic);
-  if (error)
-    return error;
-  error = bf_problem_conflicts(machine, workload, none, &all.best.conflicts, diagnostic);
-  bf_hash_free(none);
-  if (error)
-    return error;
+  BF_TRY(bf_problem_conflicts(machine, workload, NULL, &all.best.conflicts, diagnostic));
   survey(&all);
   unsigned banks = 1u << geometry.bank_bits;
   all.pads = banks > all.granule_words ? banks / all.granule_words - 1 : 0;
   if (all.pads > 64)
     all.pads = 64;
   pthread_mutex_init(&all.lock, NULL);
-  bf_run_threads(bf_cores(), work, &all);
+  bf_run_threads(threads ? threads : bf_cores(), work, &all);
   pthread_mutex_destroy(&all.lock);
   *bytes_wasted = all.best.wasted;
   if (all.best.pad)

@@ -42,7 +42,8 @@ static int run_method(const bf_machine *machine, const bf_workload *workload,
   case BF_METHOD_MIN_IMBALANCE:
     return bf_search_min_imbalance(problem, options->pairs, found, diagnostic);
   case BF_METHOD_PADDING:
-    return bf_search_padding(machine, workload, found, &solution->bytes_wasted, diagnostic);
+    return bf_search_padding(machine, workload, options->threads, found, &solution->bytes_wasted,
+                             diagnostic);
   case BF_METHOD_EXACT:
     return bf_search_exact(problem, options, found, diagnostic);
   }
@@ -74,22 +75,12 @@ static void improve(const bf_problem *problem, bf_found *found) {
 }
 
 static int check_options(const bf_solve_options *options, bf_diagnostic *diagnostic) {
+  if ((unsigned)options->class_ > BF_CLASS_TWO_TERM)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "unknown class %d", (int)options->class_);
   unsigned granule = options->granule_bytes;
   if (granule && granule != 4 && granule != 8 && granule != 16)
     return bf_fail(diagnostic, BF_BAD_INPUT, "the granule is 4, 8 or 16 bytes, not %u", granule);
   return BF_OK;
-}
-
-static int before(const bf_machine *machine, const bf_workload *workload, uint64_t *conflicts,
-                  bf_diagnostic *diagnostic) {
-  bf_geometry geometry = bf_machine_geometry(machine);
-  bf_hash *none;
-  int error = bf_hash_parse("none", &geometry, &none, diagnostic);
-  if (error)
-    return error;
-  error = bf_problem_conflicts(machine, workload, none, conflicts, diagnostic);
-  bf_hash_free(none);
-  return error;
 }
 
 /* Conflicts and bounds of what was found. The method's bound holds for conflicts where the model
@@ -115,21 +106,16 @@ static int judge(const bf_machine *machine, const bf_workload *workload, const b
   return BF_OK;
 }
 
-int bf_solve(const bf_machine *machine, const bf_workload *workload,
-             const bf_solve_options *options, bf_solution *solution, bf_diagnostic *diagnostic) {
-  double started = bf_seconds();
+/* The whole search, with options that are all known; the solution is cleared after an error. */
+static int find(const bf_machine *machine, const bf_workload *workload,
+                const bf_solve_options *options, bf_solution *solution, bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(machine);
   bf_found found = {0};
   bf_problem problem;
-  memset(solution, 0, sizeof *solution);
-  int error = check_options(options, diagnostic);
-  if (!error)
-    error = before(machine, workload, &solution->conflicts_before, diagnostic);
-  if (!error)
-    error = bf_problem_build(machine, workload, options->granule_bytes, &problem, diagnostic);
-  if (error)
-    return error;
-  error = run_method(machine, workload, &problem, options, &found, solution, diagnostic);
+  BF_TRY(check_options(options, diagnostic));
+  BF_TRY(bf_problem_conflicts(machine, workload, NULL, &solution->conflicts_before, diagnostic));
+  BF_TRY(bf_problem_build(machine, workload, options->granule_bytes, &problem, diagnostic));
+  int error = run_method(machine, workload, &problem, options, &found, solution, diagnostic);
   bool is_free = options->class_ == BF_CLASS_GENERAL && options->granule_bytes <= 4;
   if (!error && options->method == BF_METHOD_EXACT && is_free && !found.complete)
     improve(&problem, &found);
@@ -138,13 +124,37 @@ int bf_solve(const bf_machine *machine, const bf_workload *workload,
   if (!error)
     error = judge(machine, workload, &problem, &found, solution, diagnostic);
   bf_problem_free(&problem);
+  return error;
+}
+
+/* What the solution does not show by itself. */
+static void remark(const bf_solve_options *options, const bf_solution *solution) {
+  if (options->method == BF_METHOD_EXACT && !solution->proven)
+    bf_say(&options->logger, BF_LOG_WARNING,
+           "the exact search ended without proof after %.1f seconds: %llu conflicts are left, and "
+           "at least %llu must be",
+           solution->seconds, (unsigned long long)solution->conflicts_after,
+           (unsigned long long)solution->lower_bound);
+}
+
+int bf_solve(const bf_machine *machine, const bf_workload *workload, const bf_solve_options *given,
+             bf_solution *solution, bf_diagnostic *diagnostic) {
+  double started = bf_seconds();
+  bf_solve_options options;
+  memset(solution, 0, sizeof *solution);
+  BF_TRY(bf_take_options(given, &options, sizeof options, "bf_solve_options", diagnostic));
+  int error = find(machine, workload, &options, solution, diagnostic);
   solution->seconds = bf_seconds() - started;
   if (error)
     bf_solution_clear(solution);
+  else
+    remark(&options, solution);
   return error;
 }
 
 void bf_solution_clear(bf_solution *solution) {
+  if (!solution)
+    return;
   bf_hash_free(solution->hash);
   memset(solution, 0, sizeof *solution);
 }

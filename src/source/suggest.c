@@ -236,7 +236,8 @@ static int try_exact(const searching *s) {
   if (!is_power(s->array->element_bytes) || granule > 16 || geometry.word_bytes != WORD_BYTES)
     return BF_OK;
   for (unsigned i = 0; i < sizeof classes / sizeof *classes; i++) {
-    bf_solve_options options = {.method = BF_METHOD_EXACT,
+    bf_solve_options options = {.struct_bytes = sizeof options,
+                                .method = BF_METHOD_EXACT,
                                 .class_ = classes[i],
                                 .keeps_rows = true,
                                 .granule_bytes = granule > WORD_BYTES ? granule : WORD_BYTES,

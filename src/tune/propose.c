@@ -140,7 +140,8 @@ static bool is_usable(const bf_hash *hash, unsigned granule_bytes) {
 static int solve(const proposing *c, const placed *p, unsigned granule_bytes, bf_class class_,
                  bf_hash **hash, bool *is_proven) {
   const bf_propose_options *o = c->options;
-  bf_solve_options options = {.method = BF_METHOD_EXACT,
+  bf_solve_options options = {.struct_bytes = sizeof options,
+                              .method = BF_METHOD_EXACT,
                               .class_ = class_,
                               .keeps_rows = true,
                               .granule_bytes = granule_bytes,

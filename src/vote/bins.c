@@ -90,17 +90,18 @@ static int check_weights(const bf_histogram_options *options, bf_vote_job *job,
   return BF_OK;
 }
 
-int bf_vote_job_make(const bf_pixels *image, const bf_histogram_options *options, bf_vote_job *job,
+int bf_vote_job_make(const bf_pixels *image, const bf_histogram_options *given, bf_vote_job *job,
                      bf_diagnostic *diagnostic) {
+  bf_histogram_options options;
   *job = (bf_vote_job){0};
   BF_TRY(bf_pixels_check(image, &job->image, diagnostic));
-  if (!options)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "no options");
-  BF_TRY(make_bins(options, image->type, &job->bins, diagnostic));
-  if (options->channel >= job->image.channels)
+  BF_TRY(bf_take_options(given, &options, sizeof options, "bf_histogram_options", diagnostic));
+  BF_TRY(make_bins(&options, image->type, &job->bins, diagnostic));
+  if (options.channel >= job->image.channels)
     return bf_fail(diagnostic, BF_BAD_INPUT, "channel %u: the image has channels 0 to %u",
-                   options->channel, job->image.channels - 1);
-  job->channel = options->channel;
-  job->threads = options->threads ? options->threads : bf_cores();
-  return options->weights ? check_weights(options, job, diagnostic) : BF_OK;
+                   options.channel, job->image.channels - 1);
+  job->channel = options.channel;
+  job->accumulate = options.accumulate;
+  job->threads = options.threads ? options.threads : bf_cores();
+  return options.weights ? check_weights(&options, job, diagnostic) : BF_OK;
 }

@@ -130,25 +130,28 @@ static int count_points(const bf_pixels *edges, bool weighted, bf_hough_space *s
   return BF_OK;
 }
 
-int bf_hough_vote(const bf_pixels *edges, const bf_hough_options *options, bf_hough_space *space,
+int bf_hough_vote(const bf_pixels *edges, const bf_hough_options *given, bf_hough_space *space,
                   bf_diagnostic *diagnostic) {
   bf_pixels checked;
-  if (!options || !space)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "no options or no place for the space");
-  *space = (bf_hough_space){.form = options->form};
-  if (options->form != BF_HOUGH_POLAR && options->form != BF_HOUGH_CARTESIAN)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "unknown form %d of lines", (int)options->form);
+  bf_hough_options options;
+  if (!space)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "no place for the space");
+  *space = (bf_hough_space){0};
+  BF_TRY(bf_take_options(given, &options, sizeof options, "bf_hough_options", diagnostic));
+  if (options.form != BF_HOUGH_POLAR && options.form != BF_HOUGH_CARTESIAN)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "unknown form %d of lines", (int)options.form);
+  space->form = options.form;
   BF_TRY(bf_pixels_check(edges, &checked, diagnostic));
   BF_TRY(check_edges(&checked, diagnostic));
-  BF_TRY(set_angles(options, space, diagnostic));
-  BF_TRY(set_rhos(&checked, options, space, diagnostic));
-  BF_TRY(count_points(&checked, options->weighted, space, diagnostic));
+  BF_TRY(set_angles(&options, space, diagnostic));
+  BF_TRY(set_rhos(&checked, &options, space, diagnostic));
+  BF_TRY(count_points(&checked, options.weighted, space, diagnostic));
   space->votes = calloc(space->angles, space->rhos * sizeof *space->votes);
   if (!space->votes)
     return bf_fail(diagnostic, BF_NO_MEMORY, "out of memory: %zu angles of %zu bins", space->angles,
                    space->rhos);
   int error =
-      bf_hough_count(&checked, options->weighted, options->threads ? options->threads : bf_cores(),
+      bf_hough_count(&checked, options.weighted, options.threads ? options.threads : bf_cores(),
                      bf_vote_best(), space, diagnostic);
   if (error)
     bf_hough_space_clear(space);
@@ -156,6 +159,8 @@ int bf_hough_vote(const bf_pixels *edges, const bf_hough_options *options, bf_ho
 }
 
 void bf_hough_space_clear(bf_hough_space *space) {
+  if (!space)
+    return;
   free(space->votes);
   *space = (bf_hough_space){0};
 }

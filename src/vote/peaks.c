@@ -146,14 +146,16 @@ static search make_search(const bf_hough_space *space, const bf_peak_options *op
       .wraps = space->form == BF_HOUGH_POLAR && fabs(span - M_PI) < 0.5 * space->theta_step};
 }
 
-int bf_hough_peaks(const bf_hough_space *space, const bf_peak_options *options, bf_peaks *found,
+int bf_hough_peaks(const bf_hough_space *space, const bf_peak_options *given, bf_peaks *found,
                    bf_diagnostic *diagnostic) {
-  if (!space || !options || !found)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "no space, no options or no place for lines");
+  bf_peak_options options;
+  if (!space || !found)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "no space or no place for lines");
   *found = (bf_peaks){0};
+  BF_TRY(bf_take_options(given, &options, sizeof options, "bf_peak_options", diagnostic));
   if (!space->votes || space->angles == 0 || space->rhos != 2 * space->rho_zero + 1)
     return bf_fail(diagnostic, BF_BAD_INPUT, "not a Hough space");
-  search peaks = make_search(space, options);
+  search peaks = make_search(space, &options);
   int error = find_halves(&peaks, diagnostic);
   if (!error)
     error = collect(&peaks, found, diagnostic);
@@ -164,12 +166,14 @@ int bf_hough_peaks(const bf_hough_space *space, const bf_peak_options *options, 
   }
   if (found->count > 0)
     qsort(found->peak, found->count, sizeof *found->peak, compare);
-  if (options->max_lines && found->count > options->max_lines)
-    found->count = options->max_lines;
+  if (options.max_lines && found->count > options.max_lines)
+    found->count = options.max_lines;
   return BF_OK;
 }
 
 void bf_peaks_clear(bf_peaks *found) {
+  if (!found)
+    return;
   free(found->peak);
   *found = (bf_peaks){0};
 }

@@ -34,6 +34,7 @@ typedef struct bf_vote_job {
   const uint8_t *weights; /* NULL: each vote is 1 */
   bf_weight_type weight_type;
   size_t weights_stride_bytes;
+  bool accumulate;
   unsigned threads;
 } bf_vote_job;
 

@@ -192,7 +192,8 @@ static bool check_histogram(void) {
   bf_pixel_type type = (bf_pixel_type)below(3);
   unsigned channels = 1 + (unsigned)below(4);
   bf_pixels image = some_image(type, channels);
-  bf_histogram_options options = {.channel = (unsigned)below(channels),
+  bf_histogram_options options = {.struct_bytes = sizeof options,
+                                  .channel = (unsigned)below(channels),
                                   .threads = 1 + (unsigned)below(4)};
   set_bins(&options, type);
   bool sums = below(3) == 0;
@@ -212,7 +213,7 @@ static bool check_histogram(void) {
 static bool check_whole_floats(void) {
   static float data[490];
   bf_pixels image = {.data = data, .type = BF_PIXEL_F32, .width = 490, .height = 1};
-  bf_histogram_options options = {.threads = 1, .high = 490};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .threads = 1, .high = 490};
   bool good = true;
   for (unsigned i = 0; i < 490; i++)
     data[i] = (float)i;
@@ -231,7 +232,8 @@ static bool check_threads(void) {
     bf_pixels image = {.type = (bf_pixel_type)type, .width = 173, .height = 2500};
     image.data = fill_pixels(image.type, 173 * 2500);
     image.stride_bytes = 173 * bf_pixel_bytes(image.type);
-    bf_histogram_options options = {.bins = type ? 4096 : 256, .threads = 4};
+    bf_histogram_options options = {
+        .struct_bytes = sizeof options, .bins = type ? 4096 : 256, .threads = 4};
     bf_vote_job job;
     good = good && bf_vote_job_make(&image, &options, &job, NULL) == BF_OK && check_counts(&job);
     options.weights_stride_bytes = 0;
@@ -252,7 +254,7 @@ static bool check_full_counters(void) {
     for (size_t i = 0; i < ROOM; i++)
       memory[i] = (uint8_t)(i % 8 < 2 ? 100 + i % 8 : 100 + below(smooth ? 8 : 150));
     bf_pixels image = {.data = memory, .width = ROOM, .height = 1};
-    bf_histogram_options options = {.bins = 256, .threads = 1};
+    bf_histogram_options options = {.struct_bytes = sizeof options, .bins = 256, .threads = 1};
     bf_vote_job job;
     good = bf_vote_job_make(&image, &options, &job, NULL) == BF_OK && check_counts(&job);
   }
@@ -266,7 +268,7 @@ static bool check_one_large_image(void) {
   if (data == MAP_FAILED)
     return true; /* no such address space here: strips are still checked */
   bf_pixels image = {.data = data, .width = pixels, .height = 1};
-  bf_histogram_options options = {.bins = 256};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .bins = 256};
   uint32_t narrow[256] = {7};
   uint64_t wide[256];
   bf_diagnostic diagnostic;
@@ -283,7 +285,7 @@ static bool check_one_large_image(void) {
 static bool check_strips(void) {
   enum { STRIPS = 2048 + 1 };
   bf_pixels strip = {.data = memory, .width = 4096, .height = 512};
-  bf_histogram_options options = {.bins = 256, .accumulate = true};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .bins = 256, .accumulate = true};
   uint64_t once[256] = {0}, wide[256] = {0};
   memset(memory, 9, ROOM);
   for (size_t i = 0; i < ROOM / 16; i++)
@@ -356,7 +358,8 @@ static bool check_hough(void) {
   bf_pixels image = {.data = at, .width = width, .height = height, .stride_bytes = stride};
   if (below(3) == 0)
     image.mask = fill_mask(width * height);
-  bf_hough_options options = {.form = below(2) ? BF_HOUGH_POLAR : BF_HOUGH_CARTESIAN,
+  bf_hough_options options = {.struct_bytes = sizeof options,
+                              .form = below(2) ? BF_HOUGH_POLAR : BF_HOUGH_CARTESIAN,
                               .theta_step = M_PI / (double)(1 + below(40)),
                               .rho_step = below(8) ? 0.3 + (double)below(20) / 5 : 0.002,
                               .weighted = below(2),
@@ -374,8 +377,12 @@ static bool check_bands(void) {
   size_t width = 1200, height = 700;
   memset(memory, 200, width * height);
   bf_pixels image = {.data = memory, .width = width, .height = height};
-  bf_hough_options options = {
-      .theta_low = 1.5, .theta_high = 1.65, .theta_step = 0.05, .rho_step = 1500, .threads = 2};
+  bf_hough_options options = {.struct_bytes = sizeof options,
+                              .theta_low = 1.5,
+                              .theta_high = 1.65,
+                              .theta_step = 0.05,
+                              .rho_step = 1500,
+                              .threads = 2};
   bool good = check_space(&image, &options);
   options.weighted = true;
   options.rho_step = 1;
@@ -447,7 +454,8 @@ static bool check_peaks(void) {
   space.votes = votes;
   for (size_t i = 0; i < space.angles * space.rhos; i++)
     votes[i] = (uint32_t)below(5);
-  bf_peak_options options = {.theta_radius = 1 + (unsigned)below(4),
+  bf_peak_options options = {.struct_bytes = sizeof options,
+                             .theta_radius = 1 + (unsigned)below(4),
                              .rho_radius = 1 + (unsigned)below(4)};
   ptrdiff_t most = (ptrdiff_t)space.angles - 1, theta_radius = (ptrdiff_t)options.theta_radius;
   theta_radius = theta_radius < most ? theta_radius : most;

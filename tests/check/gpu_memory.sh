@@ -10,8 +10,8 @@ compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/gpu/memory.c \
     "$build"/embedded_{machines,gpus}.c src/sim/{gpu,gpu_file}.c \
-    src/memory/{lines,machine,machine_file}.c src/access/op.c src/gf2/gf2.c \
-    src/base/{arena,text,diagnostic,file}.c -lzstd -lm -o "$work/memory"
+    src/memory/{lines,machine,machine_file}.c src/access/op.c src/gf2/gf2.c src/hash/{hash,parse,convert,cost}.c \
+    src/base/{arena,text,diagnostic,file,options}.c -lzstd -lm -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1
 "$work/memory"

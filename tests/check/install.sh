@@ -20,6 +20,8 @@ int main(void) {
   }
   bf_geometry geometry = bf_machine_geometry(machine);
   bf_hash *hash;
+  if (bf_version_number() != BF_VERSION_NUMBER)
+    return 1;
   if (bf_hash_parse("fixed", &geometry, &hash, &diagnostic) != BF_OK)
     return 1;
   bf_access access = {BF_OP_LD, 4, 0xffffffff, 1, 0, NULL, {0}};
@@ -41,10 +43,10 @@ version=$(pkg-config --modversion bankfold)
 # shellcheck disable=SC2046 # flags are words
 gcc -std=c11 "$root/program.c" $(pkg-config --cflags --libs bankfold) -o "$root/program"
 test "$(LD_LIBRARY_PATH=$library "$root/program")" = "$version hopper 1"
+readelf -d "$root/program" | grep -q 'NEEDED.*\[libbankfold\.so\.[0-9]*\]'
 rm "$library"/libbankfold.so*
 # shellcheck disable=SC2046
-gcc -std=c11 "$root/program.c" $(pkg-config --cflags bankfold) "$library/libbankfold.a" \
-  $(PKG_CONFIG_SYSROOT_DIR='' pkg-config --libs-only-l libzstd) -lpthread -lm -o "$root/program"
+gcc -std=c11 "$root/program.c" $(pkg-config --static --cflags --libs bankfold) -o "$root/program"
 test "$("$root/program")" = "$version hopper 1"
 
 find "$root" -path '*/bin/bankfold' -exec {} --version \; | grep -qx "bankfold $version"

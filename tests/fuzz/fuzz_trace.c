@@ -3,20 +3,19 @@
 #include "access/access.h"
 
 #include <assert.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_all(const char *path) {
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const bf_trace_limits limits = {.lanes = 32, .allocation_bytes = 1 << 16};
   bf_trace *trace;
   bf_access access = {0};
   bf_diagnostic diagnostic = {0};
-  int fault, result = bf_trace_open(path, &limits, &trace, &diagnostic);
+  int fault,
+      result = bf_trace_open_memory("fuzz", data, size, BF_TRACE_OWN, &limits, &trace, &diagnostic);
   if (result < 0) {
     assert(diagnostic.message[0]);
-    return;
+    return 0;
   }
   uint64_t accesses = 0;
   while (accesses < 10000 && (result = bf_trace_next(trace, &access, &diagnostic)) == 1) {
@@ -25,17 +24,5 @@ static void read_all(const char *path) {
   }
   assert(result < 0 ? diagnostic.message[0] != 0 : accesses > 0);
   bf_trace_close(trace);
-}
-
-/* The reader opens files by name; the input becomes a file in memory. */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  int file = memfd_create("trace", 0);
-  if (file < 0)
-    return 0;
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  if (write(file, data, size) == (ssize_t)size)
-    read_all(path);
-  close(file);
   return 0;
 }

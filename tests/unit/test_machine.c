@@ -321,7 +321,11 @@ static void cut_text_never_crashes(void **state) {
 
 static void overrides_replace_values(void **state) {
   (void)state;
-  bf_overrides overrides = {.banks = 16, .word_bytes = 8, .lanes = 64, .address_bits = 10};
+  bf_overrides overrides = {.struct_bytes = sizeof overrides,
+                            .banks = 16,
+                            .word_bytes = 8,
+                            .lanes = 64,
+                            .address_bits = 10};
   bf_machine *m = load("hopper", &overrides);
   assert_int_equal(m->bank_bits, 4);
   assert_int_equal(m->word_bytes, 8);
@@ -335,12 +339,12 @@ static void overrides_replace_values(void **state) {
   assert_string_equal(find_fact(m, "banks")->value, "16");
   assert_string_equal(find_fact(m, "capacity_bytes")->basis, "override");
   bf_machine_free(m);
-  bf_overrides align = {.banks = 8192, .address_bits = 26};
+  bf_overrides align = {.struct_bytes = sizeof align, .banks = 8192, .address_bits = 26};
   m = load("hopper", &align);
   assert_int_equal(m->bank_bits, 13);
   assert_int_equal(m->address_bits, 26);
   bf_machine_free(m);
-  bf_overrides few = {.lanes = 12};
+  bf_overrides few = {.struct_bytes = sizeof few, .lanes = 12};
   m = load("hopper", &few);
   assert_int_equal(m->groups[BF_SIDE_LOAD][2].count, 1);
   assert_int_equal(m->groups[BF_SIDE_LOAD][4].count, 2);
@@ -369,8 +373,9 @@ static void wrong_overrides_are_refused(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     bf_machine *machine;
     bf_diagnostic d;
-    assert_int_equal(bf_machine_load(cases[i].machine, &cases[i].overrides, &machine, &d),
-                     BF_BAD_INPUT);
+    bf_overrides overrides = cases[i].overrides;
+    overrides.struct_bytes = sizeof overrides;
+    assert_int_equal(bf_machine_load(cases[i].machine, &overrides, &machine, &d), BF_BAD_INPUT);
     assert_null(machine);
     if (!strstr(d.message, cases[i].message))
       fail_msg("case %zu: %s", i, d.message);
@@ -382,7 +387,7 @@ static void listed_lanes_cannot_change(void **state) {
   const char *path = "test_machine_listed.machine";
   const char *text = SMALL "groups atomic 4 0-1+4-5 2-3+6-7 published s\n";
   assert_int_equal(bf_write_file(path, text, strlen(text), NULL), BF_OK);
-  bf_overrides lanes = {.lanes = 4};
+  bf_overrides lanes = {.struct_bytes = sizeof lanes, .lanes = 4};
   bf_machine *machine;
   bf_diagnostic d;
   assert_int_equal(bf_machine_load(path, &lanes, &machine, &d), BF_BAD_INPUT);

@@ -299,7 +299,7 @@ static void test_colour_only_when_asked(void **state) {
 /* With more banks than a picture has room for, the banks in use are drawn. */
 static void test_many_banks(void **state) {
   (void)state;
-  bf_overrides overrides = {.banks = 8192, .address_bits = 20};
+  bf_overrides overrides = {.struct_bytes = sizeof overrides, .banks = 8192, .address_bits = 20};
   bf_machine *machine;
   bf_hash *hash;
   bf_picture *picture;

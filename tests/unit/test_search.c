@@ -24,7 +24,10 @@ static uint32_t random_below(uint32_t below) {
 
 static bf_machine *machine_with(const char *name, unsigned banks, unsigned lanes,
                                 unsigned address_bits) {
-  bf_overrides overrides = {.banks = banks, .lanes = lanes, .address_bits = address_bits};
+  bf_overrides overrides = {.struct_bytes = sizeof overrides,
+                            .banks = banks,
+                            .lanes = lanes,
+                            .address_bits = address_bits};
   bf_machine *machine;
   bf_diagnostic diagnostic;
   if (bf_machine_load(name, &overrides, &machine, &diagnostic) != BF_OK)
@@ -68,6 +71,7 @@ static bf_solution solve(const bf_machine *machine, const bf_workload *workload,
                          bf_solve_options options) {
   bf_solution solution;
   bf_diagnostic diagnostic;
+  options.struct_bytes = sizeof options;
   if (bf_solve(machine, workload, &options, &solution, &diagnostic) != BF_OK)
     fail_msg("%s", diagnostic.message);
   assert_true(solution.lower_bound <= solution.conflicts_after);
@@ -668,7 +672,7 @@ static void ladder_recommends(void **state) {
   (void)state;
   bf_machine *machine = machine_with("hopper", 0, 0, 0);
   bf_workload *workload = read_workload(machine, "fft512");
-  bf_solve_options options = {.time_limit_seconds = 5};
+  bf_solve_options options = {.struct_bytes = sizeof options, .time_limit_seconds = 5};
   bf_ladder ladder;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_solve_ladder(machine, workload, &options, &ladder, &diagnostic), BF_OK);

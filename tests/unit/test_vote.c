@@ -22,7 +22,7 @@ static void even_bins_are_half_open(void **state) {
   (void)state;
   const uint8_t data[] = {9, 10, 14, 15, 19, 20, 24, 25, 255};
   bf_pixels image = {.data = data, .width = 9, .height = 1};
-  bf_histogram_options options = {.bins = 3, .low = 10, .high = 25};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .bins = 3, .low = 10, .high = 25};
   uint32_t counts[3] = {7, 7, 7};
   assert_int_equal(bf_histogram_u32(&image, &options, counts, NULL), BF_OK);
   assert_int_equal(counts[0], 2);
@@ -46,7 +46,7 @@ static void floats_drop_nan_and_infinity(void **state) {
   (void)state;
   const float data[] = {NAN, -INFINITY, INFINITY, -0.0f, 0.25f, 0.999999f, 1.0f, -1e-30f};
   bf_pixels image = {.data = data, .type = BF_PIXEL_F32, .width = 8, .height = 1};
-  bf_histogram_options options = {.bins = 4};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .bins = 4};
   uint64_t counts[4];
   assert_int_equal(bf_histogram_u64(&image, &options, counts, NULL), BF_OK);
   const uint64_t expected[] = {1, 1, 0, 1};
@@ -58,7 +58,7 @@ static void edges_make_uneven_bins(void **state) {
   const uint16_t data[] = {0, 1, 9, 10, 999, 1000, 65535};
   const double edges[] = {1, 10, 1000, INFINITY};
   bf_pixels image = {.data = data, .type = BF_PIXEL_U16, .width = 7, .height = 1};
-  bf_histogram_options options = {.bins = 3, .edges = edges};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .bins = 3, .edges = edges};
   uint64_t counts[3];
   assert_int_equal(bf_histogram_u64(&image, &options, counts, NULL), BF_OK);
   const uint64_t expected[] = {2, 2, 2};
@@ -75,7 +75,7 @@ static void channels_mask_and_part(void **state) {
   bf_pixels part;
   image.mask = mask[0];
   assert_int_equal(bf_pixels_crop(&image, 1, 1, 3, 2, &part, NULL), BF_OK);
-  bf_histogram_options options = {.bins = 256, .channel = 2};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .bins = 256, .channel = 2};
   uint32_t counts[256];
   assert_int_equal(bf_histogram_u32(&part, &options, counts, NULL), BF_OK);
   const unsigned voted[] = {16 + 8, 16 + 11, 32 + 5, 32 + 8};
@@ -93,7 +93,10 @@ static void weights_are_summed_in_double(void **state) {
   const double weights[] = {1e15, 0.25, 0.5, -3};
   const float singles[] = {1.5f, 2, 4, 8};
   bf_pixels image = {.data = data, .width = 2, .height = 2};
-  bf_histogram_options options = {.bins = 256, .weights = weights, .weight_type = BF_WEIGHT_F64};
+  bf_histogram_options options = {.struct_bytes = sizeof options,
+                                  .bins = 256,
+                                  .weights = weights,
+                                  .weight_type = BF_WEIGHT_F64};
   double sums[256];
   assert_int_equal(bf_histogram_f64(&image, &options, sums, NULL), BF_OK);
   assert_true(sums[0] == 1e15 + 0.75 && sums[1] == -3);
@@ -113,7 +116,7 @@ static void overflow_is_refused(void **state) {
   (void)state;
   const uint8_t data[] = {3, 3, 5};
   bf_pixels image = {.data = data, .width = 3, .height = 1};
-  bf_histogram_options options = {.bins = 256, .accumulate = true};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .bins = 256, .accumulate = true};
   uint32_t counts[256] = {[3] = UINT32_MAX - 1, [5] = 1};
   uint64_t wide[256] = {[3] = UINT32_MAX - 1, [5] = UINT64_MAX};
   bf_diagnostic diagnostic;
@@ -130,7 +133,7 @@ static void overflow_is_refused(void **state) {
 
 static void empty_images_have_empty_histograms(void **state) {
   (void)state;
-  bf_histogram_options options = {.bins = 2};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .bins = 2};
   for (size_t width = 0; width < 2; width++) {
     uint32_t counts[2] = {1, 1};
     bf_pixels image = {.width = width, .height = 1 - width};
@@ -198,8 +201,10 @@ static void bad_histograms_are_refused(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     bf_diagnostic diagnostic;
     double sums[2] = {3, 4};
-    expect_error(bf_histogram_f64(&rows[i].image, &rows[i].options, sums, &diagnostic),
-                 BF_BAD_INPUT, &diagnostic, rows[i].message);
+    bf_histogram_options options = rows[i].options;
+    options.struct_bytes = sizeof options;
+    expect_error(bf_histogram_f64(&rows[i].image, &options, sums, &diagnostic), BF_BAD_INPUT,
+                 &diagnostic, rows[i].message);
     assert_true(sums[0] == 3 && sums[1] == 4);
   }
 }
@@ -209,7 +214,7 @@ static void counts_take_no_weights(void **state) {
   const uint8_t data[4] = {0};
   const float weights[4] = {0};
   bf_pixels image = {.data = data, .width = 2, .height = 2};
-  bf_histogram_options options = {.bins = 2, .weights = weights};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .bins = 2, .weights = weights};
   uint32_t counts[2];
   bf_diagnostic diagnostic;
   expect_error(bf_histogram_u32(&image, &options, counts, &diagnostic), BF_BAD_INPUT, &diagnostic,
@@ -237,8 +242,8 @@ static void polar_finds_row_and_column(void **state) {
   uint8_t edges[HEIGHT][WIDTH];
   draw_cross(edges);
   bf_pixels image = {.data = edges, .width = WIDTH, .height = HEIGHT};
-  bf_hough_options options = {.threads = 1};
-  bf_peak_options peaks = {.max_lines = 2};
+  bf_hough_options options = {.struct_bytes = sizeof options, .threads = 1};
+  bf_peak_options peaks = {.struct_bytes = sizeof peaks, .max_lines = 2};
   bf_hough_space space;
   bf_peaks lines;
   assert_int_equal(bf_hough_vote(&image, &options, &space, NULL), BF_OK);
@@ -262,8 +267,10 @@ static void cartesian_finds_both_halves(void **state) {
   uint8_t edges[HEIGHT][WIDTH];
   draw_cross(edges);
   bf_pixels image = {.data = edges, .width = WIDTH, .height = HEIGHT};
-  bf_hough_options options = {.form = BF_HOUGH_CARTESIAN, .weighted = true};
-  bf_peak_options peaks = {.max_lines = 2, .theta_radius = 3, .rho_radius = 3};
+  bf_hough_options options = {
+      .struct_bytes = sizeof options, .form = BF_HOUGH_CARTESIAN, .weighted = true};
+  bf_peak_options peaks = {
+      .struct_bytes = sizeof peaks, .max_lines = 2, .theta_radius = 3, .rho_radius = 3};
   bf_hough_space space;
   bf_peaks lines;
   assert_int_equal(bf_hough_vote(&image, &options, &space, NULL), BF_OK);
@@ -286,8 +293,11 @@ static void peaks_wrap_around_pi(void **state) {
   for (unsigned y = 0; y < HEIGHT; y++)
     edges[y][7] = 1;
   bf_pixels image = {.data = edges, .width = WIDTH, .height = HEIGHT};
-  bf_hough_options options = {.threads = 1};
-  bf_peak_options peaks = {.min_votes = HEIGHT * 2 / 3, .theta_radius = 4, .rho_radius = 4};
+  bf_hough_options options = {.struct_bytes = sizeof options, .threads = 1};
+  bf_peak_options peaks = {.struct_bytes = sizeof peaks,
+                           .min_votes = HEIGHT * 2 / 3,
+                           .theta_radius = 4,
+                           .rho_radius = 4};
   bf_hough_space space;
   bf_peaks lines;
   assert_int_equal(bf_hough_vote(&image, &options, &space, NULL), BF_OK);
@@ -343,8 +353,10 @@ static void bad_hough_is_refused(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     bf_diagnostic diagnostic;
     bf_hough_space space;
-    expect_error(bf_hough_vote(&rows[i].image, &rows[i].options, &space, &diagnostic),
-                 rows[i].error, &diagnostic, rows[i].message);
+    bf_hough_options options = rows[i].options;
+    options.struct_bytes = sizeof options;
+    expect_error(bf_hough_vote(&rows[i].image, &options, &space, &diagnostic), rows[i].error,
+                 &diagnostic, rows[i].message);
     assert_null(space.votes);
   }
 }
@@ -352,7 +364,7 @@ static void bad_hough_is_refused(void **state) {
 static void empty_and_single_pixels_vote(void **state) {
   (void)state;
   const uint8_t one = 255;
-  bf_hough_options options = {.theta_step = M_PI / 4};
+  bf_hough_options options = {.struct_bytes = sizeof options, .theta_step = M_PI / 4};
   bf_hough_space space;
   bf_pixels image = {.data = &one, .width = 1, .height = 1};
   assert_int_equal(bf_hough_vote(&image, &options, &space, NULL), BF_OK);
@@ -401,8 +413,8 @@ static void lines_come_from_a_picture(void **state) {
     for (unsigned x = 0; x < 80; x++)
       picture[y][x] = x + y < 70 ? 0.25f : 0.5f;
   bf_pixels image = {.data = picture, .type = BF_PIXEL_F32, .width = 80, .height = 60};
-  bf_hough_options options = {.theta_step = M_PI / 120};
-  bf_peak_options peaks = {.max_lines = 1};
+  bf_hough_options options = {.struct_bytes = sizeof options, .theta_step = M_PI / 120};
+  bf_peak_options peaks = {.struct_bytes = sizeof peaks, .max_lines = 1};
   bf_hough_result result;
   assert_int_equal(bf_hough_lines(&image, 0, &options, &peaks, &result, NULL), BF_OK);
   assert_int_equal(result.lines.count, 1);

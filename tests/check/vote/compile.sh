@@ -22,5 +22,5 @@ compile() {
   done
   "${CC:-cc}" "${common[@]}" "$program" \
     src/vote/{image,bins,kernels,plan,count,histogram,hough,hough_count,peaks,edges,lines,reference}.c \
-    src/base/{diagnostic,thread}.c "${objects[@]}" -o "$out" -lm -pthread
+    src/base/{diagnostic,options,thread}.c "${objects[@]}" -o "$out" -lm -pthread
 }

@@ -28,7 +28,8 @@ static int count_pixels(const void *input) {
                      .type = words ? BF_PIXEL_U16 : BF_PIXEL_U8,
                      .width = WIDTH,
                      .height = words ? HEIGHT : BYTES_HEIGHT};
-  bf_histogram_options options = {.bins = 1000, .high = 3000, .threads = 1};
+  bf_histogram_options options = {
+      .struct_bytes = sizeof options, .bins = 1000, .high = 3000, .threads = 1};
   uint64_t counts[1000] = {5}, total = 0;
   int error = bf_histogram_u64(&image, &options, counts, NULL);
   for (unsigned i = 0; i < 1000; i++)
@@ -39,7 +40,8 @@ static int count_pixels(const void *input) {
 static int sum_pixels(const void *input) {
   static const double edges[] = {0, 10, 20, 3000};
   bf_pixels image = {.data = input, .type = BF_PIXEL_F32, .width = WIDTH, .height = HEIGHT};
-  bf_histogram_options options = {.bins = 3, .edges = edges, .weights = weights, .threads = 1};
+  bf_histogram_options options = {
+      .struct_bytes = sizeof options, .bins = 3, .edges = edges, .weights = weights, .threads = 1};
   double sums[3] = {7, 0, 0};
   int error = bf_histogram_f64(&image, &options, sums, NULL);
   double total = sums[0] + sums[1] + sums[2];
@@ -48,8 +50,9 @@ static int sum_pixels(const void *input) {
 
 static int find_lines(const void *input) {
   bf_pixels image = {.data = input, .type = BF_PIXEL_U16, .width = WIDTH, .height = HEIGHT};
-  bf_hough_options options = {.form = BF_HOUGH_CARTESIAN, .theta_step = 0.1, .threads = 1};
-  bf_peak_options peaks = {.max_lines = 3};
+  bf_hough_options options = {
+      .struct_bytes = sizeof options, .form = BF_HOUGH_CARTESIAN, .theta_step = 0.1, .threads = 1};
+  bf_peak_options peaks = {.struct_bytes = sizeof peaks, .max_lines = 3};
   bf_hough_result result;
   int error = bf_hough_lines(&image, 0, &options, &peaks, &result, NULL);
   int answer = judge(error, result.lines.count == 3, !result.edges && !result.lines.peak);

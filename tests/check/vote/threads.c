@@ -11,7 +11,8 @@ static float floats[HEIGHT][WIDTH];
 static bool same_counts(const void *data, bf_pixel_type type, const bf_pixels *masked) {
   bf_pixels image = {.data = data, .type = type, .width = WIDTH, .height = HEIGHT};
   image.mask = masked ? masked->data : NULL;
-  bf_histogram_options options = {.bins = type == BF_PIXEL_U8 ? 256 : 5000, .high = 256};
+  bf_histogram_options options = {
+      .struct_bytes = sizeof options, .bins = type == BF_PIXEL_U8 ? 256 : 5000, .high = 256};
   static uint32_t one[5000], many[5000];
   options.threads = 1;
   int first = bf_histogram_u32(&image, &options, one, NULL);
@@ -22,7 +23,8 @@ static bool same_counts(const void *data, bf_pixel_type type, const bf_pixels *m
 
 static bool same_sums(void) {
   bf_pixels image = {.data = bytes, .width = WIDTH, .height = HEIGHT};
-  bf_histogram_options options = {.bins = 256, .weights = floats, .threads = 1};
+  bf_histogram_options options = {
+      .struct_bytes = sizeof options, .bins = 256, .weights = floats, .threads = 1};
   double one[256], many[256];
   int first = bf_histogram_f64(&image, &options, one, NULL);
   options.threads = 4;
@@ -33,8 +35,8 @@ static bool same_sums(void) {
 /* From picture to lines: gradient, histogram, vote. */
 static bool same_lines(void) {
   bf_pixels image = {.data = bytes, .width = WIDTH, .height = HEIGHT};
-  bf_hough_options options = {.theta_step = 0.05};
-  bf_peak_options peaks = {.max_lines = 20};
+  bf_hough_options options = {.struct_bytes = sizeof options, .theta_step = 0.05};
+  bf_peak_options peaks = {.struct_bytes = sizeof peaks, .max_lines = 20};
   bf_hough_result result[2];
   for (unsigned i = 0; i < 2; i++) {
     options.threads = i ? 6 : 1;

@@ -52,7 +52,7 @@ int main(int arguments, char **argument) {
   bf_pixels image = {.data = memory, .type = BF_PIXEL_U8, .width = WIDTH, .height = HEIGHT};
   bf_pixels masked = image;
   masked.mask = memory;
-  bf_histogram_options options = {.bins = BINS};
+  bf_histogram_options options = {.struct_bytes = sizeof options, .bins = BINS};
   int status = 2;
   if (arguments == 2 && strcmp(argument[1], "tune") == 0)
     status = bf_cuda_tune(NULL, &image, &options, NULL) != BF_OK;

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# docs/api.md: its programs compile against what build folder $1 installs, as C11 and as C++17, and print what the page
+# shows; its table lists every function of the library and no other.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=$(readlink -f "$1")
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+faults=0
+complain() {
+  echo "$*"
+  faults=$((faults + 1))
+}
+DESTDIR=$root/installed meson install -C "$build" --quiet --no-rebuild || exit 1
+PKG_CONFIG_PATH=$(find "$root/installed" -name bankfold.pc -printf '%h')
+[ -n "$PKG_CONFIG_PATH" ] || exit 1
+export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=$root/installed
+LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
+export LD_LIBRARY_PATH
+read -ra flags < <(pkg-config --cflags --libs bankfold)
+
+# A line "`NAME`:" names the indented block behind it; a block that starts with "$ ./NAME" is what NAME prints.
+python3 - "$root" <<'END'
+import pathlib
+import re
+import sys
+
+folder, name, blocks = pathlib.Path(sys.argv[1]), None, {}
+for line in pathlib.Path("docs/api.md").read_text().split("\n"):
+    named, run = re.fullmatch(r"`([a-z]+\.[ch])`:", line), re.fullmatch(r"    \$ \./([a-z]+)", line)
+    if named:
+        name = named.group(1)
+    elif run:
+        name = run.group(1) + ".txt"
+    elif name and (line.startswith("    ") or not line):
+        blocks.setdefault(name, []).append(line[4:])
+    elif name:
+        name = None
+for name, lines in blocks.items():
+    (folder / name).write_text("\n".join(lines).strip("\n") + "\n")
+END
+
+programs=0
+for source in "$root"/*.c; do
+  name=$(basename "$source" .c)
+  programs=$((programs + 1))
+  for compiler in 'gcc -std=c11' 'g++ -std=c++17 -xc++' 'clang -std=c11' 'clang++ -std=c++17 -xc++'; do
+    command -v "${compiler%% *}" >/dev/null || continue
+    # shellcheck disable=SC2086 # words
+    $compiler -Wall -Wextra -Werror "$source" -xnone "${flags[@]}" -o "$root/$name" || {
+      complain "$name.c: $compiler refuses it"
+      continue
+    }
+    "$root/$name" >"$root/out" || complain "$name ($compiler) fails"
+    diff -u "$root/$name.txt" "$root/out" || complain "$name ($compiler) prints something else"
+  done
+done
+[ $programs = 3 ] || complain "$programs programs in docs/api.md"
+
+functions() { grep -o '`bf_[a-z0-9_]*`' docs/api.md | tr -d '`'; }
+while read -r name; do
+  functions | grep -qx "$name" || complain "docs/api.md does not list $name"
+done < <(sed 's/@.*//' tests/data/symbols.txt)
+while read -r name; do
+  grep -qw "$name" include/bankfold.h || complain "docs/api.md lists $name, which bankfold.h does not have"
+done < <(functions | sort -u)
+exit $((faults != 0))
