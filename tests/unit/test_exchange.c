@@ -134,8 +134,7 @@ static void refused_everything(const bed *own, reader *read, const bf_text *good
   static const char *const foreign[] = {"",
                                         "\n",
                                         "end\n",
-                                        "\x7f"
-                                        "ELF",
+                                        "\177ELF",
                                         "{\"kernels\": []}\n",
                                         "bankfold\n",
                                         "bankfold trace 1\nend\n",
@@ -601,23 +600,23 @@ static void same_run_settings(const bf_run_settings *a, const bf_run_settings *b
 
 static void run_settings_come_back(void **state) {
   static const char *const set[] = {"sms=8", "machine=/a,b\\c.machine", "scheduler=gto"};
-  static const bf_run_settings empty,
-      all = {.quiet = true,
-             .machine = "/a/b.machine",
-             .overrides = {sizeof(bf_overrides), 16, 0, 32, 4000000000},
-             .gpu = "h200",
-             .set = {set, 3},
-             .hash = "cute:3,4,3",
-             .hash_file = "/a file",
-             .lock_hash = "xor",
-             .most_cycles = UINT64_MAX,
-             .workers = 1024,
-             .check = {true, true},
-             .as_written = true,
-             .rewrite = "/r",
-             .record = "/folder",
-             .accesses = "/more",
-             .trace = "/t"};
+  static const bf_run_settings empty = {.overrides = {.struct_bytes = sizeof(bf_overrides)}},
+                               all = {.quiet = true,
+                                      .machine = "/a/b.machine",
+                                      .overrides = {sizeof(bf_overrides), 16, 0, 32, 4000000000},
+                                      .gpu = "h200",
+                                      .set = {set, 3},
+                                      .hash = "cute:3,4,3",
+                                      .hash_file = "/a file",
+                                      .lock_hash = "xor",
+                                      .most_cycles = UINT64_MAX,
+                                      .workers = 1024,
+                                      .check = {true, true},
+                                      .as_written = true,
+                                      .rewrite = "/r",
+                                      .record = "/folder",
+                                      .accesses = "/more",
+                                      .trace = "/t"};
   bf_run_settings got;
   bf_diagnostic diagnostic;
   (void)state;
