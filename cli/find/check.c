@@ -1,7 +1,7 @@
 /* check: counts wavefronts and conflicts of every access of a trace. */
 #include "cli/cli.h"
+#include "cli/find/site_table.h"
 #include "cli/find/spool.h"
-#include "cli/find/summary.h"
 
 #include <string.h>
 
@@ -34,7 +34,7 @@ typedef struct run {
   bf_machine *machine;
   bf_hash *hash;
   bf_lock_hash lock_hash;
-  cli_summary summary;
+  cli_site_table summary;
   cli_spool spool; /* the list of accesses, kept until the whole trace is known to be good */
   totals total;
   uint64_t listed;
@@ -90,7 +90,7 @@ static int add_access(run *r, const bf_access *access, bf_diagnostic *diagnostic
   r->total.ideal += access->count * count.ideal;
   r->total.conflicts += access->count * count.conflicts;
   r->total.latency += access->count * count.latency_cycles;
-  error = cli_summary_add(&r->summary, r->machine, access, &count, diagnostic);
+  error = cli_site_table_add(&r->summary, r->machine, access, &count, diagnostic);
   if (!error && (r->own->common.json || r->own->accesses)) {
     bf_text text = {0};
     if (r->own->common.json)
@@ -121,7 +121,7 @@ static int read_all(run *r, const char *path, bf_diagnostic *diagnostic) {
     }
   }
   if (status == 0)
-    cli_summary_sort(&r->summary);
+    cli_site_table_sort(&r->summary);
   bf_trace_close(trace);
   return status;
 }
@@ -145,7 +145,7 @@ static int print_result(run *r) {
     write_json_head(r, &head);
     bf_text_puts(&tail, r->listed ? "\n  ]\n}\n" : "]\n}\n");
   } else {
-    cli_summary_write(&r->summary, cli_wants_color(&r->own->common), &tail);
+    cli_site_table_write(&r->summary, cli_wants_color(&r->own->common), &tail);
     bf_text_addf(&tail, "%s, hash %s: %llu accesses, %llu wavefronts, %llu ideal, %llu conflicts\n",
                  bf_machine_name(r->machine), bf_hash_text(r->hash),
                  (unsigned long long)r->total.accesses, (unsigned long long)r->total.wavefronts,
@@ -188,7 +188,7 @@ static int check(const void *given, int count, char **arguments) {
             (unsigned long long)r.total.conflicts, (unsigned long long)most);
     status = CLI_FINDINGS;
   }
-  cli_summary_free(&r.summary);
+  cli_site_table_free(&r.summary);
   cli_spool_free(&r.spool);
   bf_hash_free(r.hash);
   bf_machine_free(r.machine);

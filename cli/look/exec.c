@@ -1,7 +1,7 @@
 /* exec: runs a CUDA program on the emulator or the simulator and tells what it does to shared
  * memory, and how long it would take. */
 #include "cli/environment.h"
-#include "cli/look/hotspots.h"
+#include "cli/look/kernel_table.h"
 #include "cli/look/launches.h"
 #include "cli/look/simulate.h"
 #include "cli/process.h"
@@ -179,9 +179,9 @@ static int write_results(const settings *s, const cli_program_run *run, const ch
   int error = bf_record_read(folder, run->machine, &costs, diagnostic);
   bf_costs_sort(&costs);
   if (!error && wants_json)
-    error = cli_hotspots_write_json(run, &costs, &text, diagnostic);
+    error = cli_kernel_table_write_json(run, &costs, &text, diagnostic);
   else if (!error && costs.kernels && !s->quiet)
-    error = cli_hotspots_write_text(run, &costs, wants_color(&s->common), &text, diagnostic);
+    error = cli_kernel_table_write_text(run, &costs, wants_color(&s->common), &text, diagnostic);
   if (!error && text.failed)
     error = bf_no_memory(diagnostic);
   if (!error && s->profile)

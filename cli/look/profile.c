@@ -1,5 +1,5 @@
 /* profile: runs kernels of a PTX file on the emulator and shows their bank conflicts by line. */
-#include "cli/look/hotspots.h"
+#include "cli/look/kernel_table.h"
 #include "cli/look/launches.h"
 
 #include <string.h>
@@ -63,9 +63,9 @@ static int write_results(const settings *s, profiling *work, const char *file,
       .program = file, .machine = work->machine, .hash = bf_hash_text(work->hash)};
   bf_costs_sort(&work->costs);
   int error = s->common.json
-                  ? cli_hotspots_write_json(&run, &work->costs, &text, diagnostic)
-                  : cli_hotspots_write_text(&run, &work->costs, cli_wants_color(&s->common), &text,
-                                            diagnostic);
+                  ? cli_kernel_table_write_json(&run, &work->costs, &text, diagnostic)
+                  : cli_kernel_table_write_text(&run, &work->costs, cli_wants_color(&s->common),
+                                                &text, diagnostic);
   if (error) {
     bf_text_free(&text);
     return error;

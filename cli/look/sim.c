@@ -1,5 +1,5 @@
 /* sim: how long kernels take on a GPU that need not exist, and why. */
-#include "cli/look/costs.h"
+#include "cli/look/launch_table.h"
 #include "cli/look/launches.h"
 #include "cli/look/simulate.h"
 #include "cli/look/sweep.h"
@@ -120,10 +120,10 @@ static int commit_text(bf_writer *writer, bf_text *text, bf_diagnostic *diagnost
   return error ? error : bf_writer_commit(writer, diagnostic);
 }
 
-static int write_files(simulating *work, const cli_costs *costs, bf_diagnostic *diagnostic) {
+static int write_files(simulating *work, const cli_launch_table *costs, bf_diagnostic *diagnostic) {
   bf_text text = {0};
   if (work->svg) {
-    BF_TRY(cli_costs_write_svg(costs, &text, diagnostic));
+    BF_TRY(cli_launch_table_write_svg(costs, &text, diagnostic));
     BF_TRY(commit_text(work->svg, &text, diagnostic));
   }
   if (work->diagram_svg) {
@@ -134,15 +134,15 @@ static int write_files(simulating *work, const cli_costs *costs, bf_diagnostic *
 }
 
 /* What is printed. */
-static int write_text(simulating *work, const cli_costs *costs, bf_text *text,
+static int write_text(simulating *work, const cli_launch_table *costs, bf_text *text,
                       bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
   bool color = cli_wants_color(&s->common);
   if (s->common.json) {
-    cli_costs_write_json(costs, text);
+    cli_launch_table_write_json(costs, text);
     return BF_OK;
   }
-  cli_costs_write_text(costs, color, text);
+  cli_launch_table_write_text(costs, color, text);
   if (work->ledger.timeline)
     bf_text_addf(text, "%s: %llu instructions\n", s->timeline,
                  (unsigned long long)bf_timeline_events(work->ledger.timeline));
@@ -156,13 +156,13 @@ static int write_results(simulating *work, bf_text *text, bf_diagnostic *diagnos
   bf_sim_launched total;
   BF_TRY(bf_sim_ledger_total(&work->ledger, &total, diagnostic));
   const char *lock_hash = work->settings->simulated.lock_hash;
-  cli_costs costs = {.program = work->file,
-                     .benchmark = work->benchmark ? work->benchmark->name : NULL,
-                     .outcome = work->benchmark ? &work->outcome : NULL,
-                     .lock_hash = lock_hash ? lock_hash : "plain",
-                     .gpu = work->simulation.gpu,
-                     .ledger = &work->ledger,
-                     .total = &total};
+  cli_launch_table costs = {.program = work->file,
+                            .benchmark = work->benchmark ? work->benchmark->name : NULL,
+                            .outcome = work->benchmark ? &work->outcome : NULL,
+                            .lock_hash = lock_hash ? lock_hash : "plain",
+                            .gpu = work->simulation.gpu,
+                            .ledger = &work->ledger,
+                            .total = &total};
   BF_TRY(write_text(work, &costs, text, diagnostic));
   return write_files(work, &costs, diagnostic);
 }

@@ -1,6 +1,6 @@
 /* rewrite: PTX whose accesses to shared memory go through a hash. */
 #include "cli/look/simulate.h"
-#include "cli/use/rewritten.h"
+#include "cli/use/rewrite_table.h"
 #include "ptx/fatbin.h"
 
 #include <stdlib.h>
@@ -162,21 +162,21 @@ static int load(rewriting *work, bf_diagnostic *diagnostic) {
 /* Prints what was done or, with --explain, could be. */
 static int print(const rewriting *work) {
   const settings *s = work->settings;
-  cli_rewritten shown = {.file = work->file,
-                         .output = s->output,
-                         .plans = &work->plans,
-                         .result = s->explain ? NULL : &work->result,
-                         .tried = s->launch ? &work->tune.result : NULL,
-                         .checked = s->check ? &work->tune.original : NULL};
+  cli_rewrite_table shown = {.file = work->file,
+                             .output = s->output,
+                             .plans = &work->plans,
+                             .result = s->explain ? NULL : &work->result,
+                             .tried = s->launch ? &work->tune.result : NULL,
+                             .checked = s->check ? &work->tune.original : NULL};
   bf_text text = {0};
   if (s->output && strcmp(s->output, "-") == 0)
     return CLI_OK;
   if (s->common.json)
-    cli_rewritten_write_json(&shown, &text);
+    cli_rewrite_table_write_json(&shown, &text);
   else if (s->explain)
-    cli_rewritten_explain(&shown, &text);
+    cli_rewrite_table_explain(&shown, &text);
   else
-    cli_rewritten_write_text(&shown, cli_wants_color(&s->common), &text);
+    cli_rewrite_table_write_text(&shown, cli_wants_color(&s->common), &text);
   return cli_print(&text);
 }
 

@@ -59,7 +59,7 @@ typedef struct running {
   int status; /* of the program */
   bf_ptx_module *module;
   bf_review review;
-  cli_suggested result;
+  cli_suggest_table result;
   bf_diagnostic *diagnostic;
 } running;
 
@@ -138,13 +138,13 @@ static int make_patch(running *r) {
 
 static int write_all(running *r, bf_text *text) {
   if (r->settings->svg)
-    BF_TRY(cli_suggested_write_pictures(&r->result, r->settings->svg, r->diagnostic));
+    BF_TRY(cli_suggest_table_write_pictures(&r->result, r->settings->svg, r->diagnostic));
   if (r->settings->html)
-    BF_TRY(cli_suggested_write_page(&r->result, r->settings->html, r->diagnostic));
+    BF_TRY(cli_suggest_table_write_page(&r->result, r->settings->html, r->diagnostic));
   if (r->settings->common.json)
-    cli_suggested_write_json(&r->result, text);
+    cli_suggest_table_write_json(&r->result, text);
   else
-    cli_suggested_write_text(&r->result, cli_wants_color(&r->settings->common), text);
+    cli_suggest_table_write_text(&r->result, cli_wants_color(&r->settings->common), text);
   return BF_OK;
 }
 
@@ -197,7 +197,7 @@ static int suggest(const void *given, int count, char **arguments) {
   running r = {.settings = s, .file = arguments[0], .diagnostic = &diagnostic};
   r.runs = (cli_suggest_runs){
       .launch = s->launch, .machine = s->common.machine, .flags = &s->flags, .folder = r.folder};
-  r.result = (cli_suggested){.file = r.file, .review = &r.review, .patch_file = s->patch};
+  r.result = (cli_suggest_table){.file = r.file, .review = &r.review, .patch_file = s->patch};
   /* The program takes the place of FILE before its own arguments. */
   if (s->run) {
     arguments[0] = (char *)s->run;

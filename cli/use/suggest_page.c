@@ -1,5 +1,5 @@
 /* Before and after: the worst access to each array as a picture. */
-#include "cli/use/suggested.h"
+#include "cli/use/suggest_table.h"
 
 #include "report/report.h"
 
@@ -93,8 +93,8 @@ static int write_picture(const bf_review *review, const bf_review_array *item, c
   return error;
 }
 
-int cli_suggested_write_pictures(const cli_suggested *s, const char *folder,
-                                 bf_diagnostic *diagnostic) {
+int cli_suggest_table_write_pictures(const cli_suggest_table *s, const char *folder,
+                                     bf_diagnostic *diagnostic) {
   size_t shown = 0;
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
     return bf_fail_file(diagnostic, BF_IO, folder, "%s", strerror(errno));
@@ -122,7 +122,7 @@ static int write_section(const bf_review *review, size_t index, bf_text *text,
   bf_text_puts(text, ": ");
   bf_markup_escape(item->shared.name, text);
   bf_text_puts(text, "</h2>\n<pre>");
-  cli_suggested_write_array(review, item, false, &plain);
+  cli_suggest_table_write_array(review, item, false, &plain);
   text->failed |= plain.failed;
   bf_markup_escape(plain.data ? plain.data : "", text);
   bf_text_puts(text, "</pre>\n");
@@ -140,7 +140,7 @@ static int write_section(const bf_review *review, size_t index, bf_text *text,
   return error;
 }
 
-static int write_html(const cli_suggested *s, bf_text *text, bf_diagnostic *diagnostic) {
+static int write_html(const cli_suggest_table *s, bf_text *text, bf_diagnostic *diagnostic) {
   bf_text_puts(text, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<title>Shared arrays of ");
@@ -161,7 +161,8 @@ static int write_html(const cli_suggested *s, bf_text *text, bf_diagnostic *diag
   return BF_OK;
 }
 
-int cli_suggested_write_page(const cli_suggested *s, const char *path, bf_diagnostic *diagnostic) {
+int cli_suggest_table_write_page(const cli_suggest_table *s, const char *path,
+                                 bf_diagnostic *diagnostic) {
   bf_text text = {0};
   int error = write_html(s, &text, diagnostic);
   if (!error)

@@ -75,7 +75,8 @@ int cli_suggest_record(const cli_suggest_runs *runs, const char *name, bf_review
 
 /* Compares what both modules leave in memory. */
 static int compare_memory(const cli_suggest_runs *runs, const bf_review *original,
-                          const bf_review *patched, cli_suggested *s, bf_diagnostic *diagnostic) {
+                          const bf_review *patched, cli_suggest_table *s,
+                          bf_diagnostic *diagnostic) {
   bf_trial_options options = {.file = s->file,
                               .description = runs->launch,
                               .module = original->module,
@@ -93,7 +94,7 @@ static int read_output(const cli_suggest_runs *runs, const char *name, bf_text *
 
 /* Compares what both programs print, and their exit statuses. */
 static int compare_programs(const cli_suggest_runs *runs, int status, int patched_status,
-                            cli_suggested *s, bf_diagnostic *diagnostic) {
+                            cli_suggest_table *s, bf_diagnostic *diagnostic) {
   bf_text first = {0}, second = {0};
   int error = read_output(runs, "original", &first, diagnostic);
   if (!error)
@@ -153,7 +154,7 @@ static int compile_patched(const cli_suggest_runs *runs, bf_review *review, char
 
 /* Runs the patched module and compares it with the original. */
 static int compare(const cli_suggest_runs *runs, int status, const bf_ptx_module *module,
-                   bf_review *review, cli_suggested *s, bf_diagnostic *diagnostic) {
+                   bf_review *review, cli_suggest_table *s, bf_diagnostic *diagnostic) {
   bf_review patched;
   int patched_status = 0;
   int error = bf_review_find_arrays(&patched, module, review->machine, NULL, diagnostic);
@@ -169,8 +170,8 @@ static int compare(const cli_suggest_runs *runs, int status, const bf_ptx_module
   return error;
 }
 
-int cli_suggest_check(const cli_suggest_runs *runs, int status, bf_review *review, cli_suggested *s,
-                      bf_diagnostic *diagnostic) {
+int cli_suggest_check(const cli_suggest_runs *runs, int status, bf_review *review,
+                      cli_suggest_table *s, bf_diagnostic *diagnostic) {
   char program[MOST_PATH];
   bf_ptx_module *module = NULL;
   char *original = runs->launch ? NULL : runs->program[0];

@@ -2,7 +2,7 @@
 #ifndef BF_CLI_SUGGEST_RUN_H
 #define BF_CLI_SUGGEST_RUN_H
 
-#include "cli/use/suggested.h"
+#include "cli/use/suggest_table.h"
 
 typedef struct cli_suggest_runs {
   const char *launch;     /* a launch description; NULL: */
@@ -22,6 +22,6 @@ int cli_suggest_record(const cli_suggest_runs *runs, const char *name, bf_review
  * memory, or what the program prints. The accesses of the original must have been recorded under
  * the name "original"; status is that of its program. */
 int cli_suggest_check(const cli_suggest_runs *runs, int status, bf_review *review,
-                      cli_suggested *suggested, bf_diagnostic *diagnostic);
+                      cli_suggest_table *suggested, bf_diagnostic *diagnostic);
 
 #endif

@@ -2,7 +2,7 @@
 #include "cli/environment.h"
 #include "cli/process.h"
 #include "cli/program.h"
-#include "cli/use/tuned.h"
+#include "cli/use/tune_table.h"
 #include "cli/use/wrap.h"
 #include "kernels/devices.h"
 #include "rewrite/listed.h"
@@ -269,9 +269,9 @@ static int load(tuner *t, bf_diagnostic *diagnostic) {
 }
 
 /* Writes the file of hashes. */
-static int write_hashes(tuner *t, const cli_tuned *result, bf_diagnostic *diagnostic) {
+static int write_hashes(tuner *t, const cli_tune_table *result, bf_diagnostic *diagnostic) {
   bf_text text = {0};
-  cli_tuned_write_hashes(result, &text);
+  cli_tune_table_write_hashes(result, &text);
   int error = text.failed ? bf_no_memory(diagnostic)
                           : bf_writer_write(t->output, text.data, text.size, diagnostic);
   bf_text_free(&text);
@@ -279,13 +279,13 @@ static int write_hashes(tuner *t, const cli_tuned *result, bf_diagnostic *diagno
 }
 
 /* Prints the table or JSON. */
-static int print(const tuner *t, const cli_tuned *result) {
+static int print(const tuner *t, const cli_tune_table *result) {
   const settings *s = t->settings;
   bf_text text = {0};
   if (s->common.json)
-    cli_tuned_write_json(result, &text);
+    cli_tune_table_write_json(result, &text);
   else if (!s->output || strcmp(s->output, "-") != 0)
-    cli_tuned_write_text(result, cli_wants_color(&s->common), &text);
+    cli_tune_table_write_text(result, cli_wants_color(&s->common), &text);
   return cli_print(&text);
 }
 
@@ -324,7 +324,7 @@ static int run(const void *given, int count, char **arguments) {
   if (!error)
     error = bf_measure(t.candidate, t.candidates, repeats, &runner, &t.measured, &diagnostic);
   clear_bar(&t);
-  cli_tuned result = {count, arguments, t.settings->output, &t.measured};
+  cli_tune_table result = {count, arguments, t.settings->output, &t.measured};
   if (!error && t.output)
     error = write_hashes(&t, &result, &diagnostic);
   status = !error ? print(&t, &result) : cli_complain(&diagnostic);

@@ -191,6 +191,7 @@ static int launch_all(const rgpu_benchmark *benchmark, const rgpu_run *run, cons
   uint64_t end = benchmark->pass ? (uint64_t)rgpu_parameter(&own->before, benchmark->passes) : 1;
   for (uint64_t pass = 0; pass < end; pass += step) {
     bf_rgpu_sim_result before = *result;
+    *result = (bf_rgpu_sim_result){0};
     int error = launch_pass(benchmark, run, own, pass, result, diagnostic);
     if (pass && !error)
       add_launch(result, &before, own->graph->nodes);

@@ -1,5 +1,5 @@
 /* What launches have cost. */
-#include "cli/look/costs.h"
+#include "cli/look/launch_table.h"
 
 #include "report/chart.h"
 
@@ -24,7 +24,7 @@ static void write_size(const char *name, const uint32_t *size, bf_text *text) {
     bf_text_addf(text, " x %u", size[2]);
 }
 
-static void write_head(const cli_costs *costs, bf_text *text) {
+static void write_head(const cli_launch_table *costs, bf_text *text) {
   const bf_sim_ledger *ledger = costs->ledger;
   bf_text_addf(text, "%s on %s (%s)\n", costs->benchmark ? costs->benchmark : costs->program,
                costs->gpu->name, costs->gpu->title);
@@ -41,7 +41,7 @@ static void write_head(const cli_costs *costs, bf_text *text) {
 }
 
 /* A row for each launch, where there are several. */
-static void write_launches(const cli_costs *costs, bf_text *text) {
+static void write_launches(const cli_launch_table *costs, bf_text *text) {
   const bf_sim_ledger *ledger = costs->ledger;
   bf_text_addf(text, "\n%12s %8s %12s %12s  %s\n", "cycles", "IPC", "instructions", "conflicts",
                "launch");
@@ -69,7 +69,7 @@ void cli_write_time(double seconds, bf_text *text) {
 }
 
 /* Cycles, instructions, occupancy. */
-static void write_speed(const cli_costs *costs, bf_text *text) {
+static void write_speed(const cli_launch_table *costs, bf_text *text) {
   const bf_sim_launched *total = costs->total;
   const bf_sim_result *result = &total->result;
   bf_text_addf(text, "%-*s %12llu  ", LABEL, "cycles", (number)result->cycles);
@@ -178,7 +178,7 @@ static void write_history(const bf_sim_result *result, bf_text *text) {
                  percent(result->history_wrong, asked), percent(result->history_unknown, asked));
 }
 
-void cli_costs_write_text(const cli_costs *costs, bool color, bf_text *text) {
+void cli_launch_table_write_text(const cli_launch_table *costs, bool color, bf_text *text) {
   write_head(costs, text);
   if (costs->ledger->launches > 1)
     write_launches(costs, text);
@@ -302,7 +302,7 @@ static void write_outcome_json(const bf_corpus_outcome *outcome, bf_json *json) 
   bf_json_end(json, '}');
 }
 
-void cli_costs_write_json(const cli_costs *costs, bf_text *text) {
+void cli_launch_table_write_json(const cli_launch_table *costs, bf_text *text) {
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "program", costs->program);
@@ -347,7 +347,8 @@ static void fill_shares(const bf_sim_ledger *ledger, size_t count,
   }
 }
 
-int cli_costs_write_svg(const cli_costs *costs, bf_text *text, bf_diagnostic *diagnostic) {
+int cli_launch_table_write_svg(const cli_launch_table *costs, bf_text *text,
+                               bf_diagnostic *diagnostic) {
   const bf_sim_ledger *ledger = costs->ledger;
   double percentage[CHART_SERIES][CHART_LAUNCHES];
   const char *kernel[CHART_LAUNCHES];

@@ -1,70 +1,19 @@
 /* Tables of kernels. */
-#include "cli/look/hotspots.h"
-#include "cli/look/costs.h"
+#include "cli/look/kernel_table.h"
+#include "cli/look/launch_table.h"
 #include "ptx/ptx.h"
-#include "search/ladder.h"
+#include "tune/remedy.h"
 
 #include <string.h>
 
-/* Seconds that the exact search may take per kernel, kernels for which it is made, and lines that
- * the table shows of each. */
-#define REMEDY_SECONDS 0.5
+/* Kernels for which a remedy is searched, and lines that the table shows of each. */
 enum { REMEDIES = 16, LINES_SHOWN = 3 };
-
-/* ---- Remedies ---- */
-
-/* The worst access of every line, as often as the line ran. */
-static int add_accesses(const bf_costs_kernel *kernel, bf_workload *workload) {
-  for (size_t i = 0; i < kernel->lines; i++) {
-    const bf_costs_line *line = &kernel->line[i];
-    bf_access access = line->access;
-    access.count = line->accesses;
-    access.site = NULL;
-    if (line->has_access && line->accesses)
-      BF_TRY(bf_workload_add(workload, &access));
-  }
-  return BF_OK;
-}
-
-int cli_remedy_find(const bf_machine *machine, const bf_costs_kernel *kernel, cli_remedy *remedy,
-                    bf_diagnostic *diagnostic) {
-  *remedy = (cli_remedy){0};
-  if (kernel->conflicts == 0)
-    return BF_OK;
-  bf_workload *workload;
-  bf_ladder ladder;
-  bf_solve_options options = {.struct_bytes = sizeof options,
-                              .method = BF_METHOD_EXACT,
-                              .time_limit_seconds = REMEDY_SECONDS};
-  int error = bf_workload_create(&workload);
-  if (error)
-    return bf_no_memory(diagnostic);
-  error = add_accesses(kernel, workload);
-  if (!error && bf_workload_size(workload))
-    error = bf_solve_ladder(machine, workload, &options, &ladder, diagnostic);
-  if (!error && bf_workload_size(workload)) {
-    const bf_ladder_step *step = &ladder.step[ladder.recommended];
-    remedy->exists = ladder.recommended != 0;
-    snprintf(remedy->name, sizeof remedy->name, "%s", step->name);
-    snprintf(remedy->hash, sizeof remedy->hash, "%s", step->hash);
-    snprintf(remedy->reason, sizeof remedy->reason, "%s",
-             ladder.conflicts_before ? ladder.reason
-                                     : "without the hash these accesses have no conflicts");
-    remedy->before = ladder.conflicts_before;
-    remedy->after = step->conflicts;
-  }
-  bf_workload_free(workload);
-  if (!error || error == BF_NO_MEMORY)
-    return error;
-  snprintf(remedy->reason, sizeof remedy->reason, "%s", diagnostic->message);
-  return BF_OK;
-}
 
 /* The remedy of kernel number index; none beyond the worst ones. */
 static int find_remedy(const cli_program_run *run, const bf_costs *costs, size_t index,
-                       cli_remedy *remedy, bf_diagnostic *diagnostic) {
-  *remedy = (cli_remedy){0};
-  return index < REMEDIES ? cli_remedy_find(run->machine, &costs->kernel[index], remedy, diagnostic)
+                       bf_remedy *remedy, bf_diagnostic *diagnostic) {
+  *remedy = (bf_remedy){0};
+  return index < REMEDIES ? bf_remedy_find(run->machine, &costs->kernel[index], remedy, diagnostic)
                           : BF_OK;
 }
 
@@ -91,7 +40,7 @@ static void write_line(const cli_program_run *run, const bf_costs_line *line, bf
 }
 
 /* A row of the table for what helps. */
-static void write_remedy(const cli_remedy *remedy, bf_text *text) {
+static void write_remedy(const bf_remedy *remedy, bf_text *text) {
   if (remedy->exists)
     bf_text_addf(text, "         fix  %s (%s): conflicts of these accesses %llu -> %llu\n",
                  remedy->name, remedy->hash, (unsigned long long)remedy->before,
@@ -165,7 +114,7 @@ static void write_sums(const cli_program_run *run, const bf_costs *costs, bf_tex
 static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_t index, bool color,
                         bf_text *text, bf_diagnostic *diagnostic) {
   const bf_costs_kernel *kernel = &costs->kernel[index];
-  cli_remedy remedy;
+  bf_remedy remedy;
   bool is_bad = kernel->conflicts != 0;
   bf_text_puts(text, color && is_bad ? "\033[1m" : "");
   write_numbers(run, kernel, text);
@@ -189,8 +138,8 @@ static bool lacks_source(const bf_costs *costs) {
   return false;
 }
 
-int cli_hotspots_write_text(const cli_program_run *run, const bf_costs *costs, bool color,
-                            bf_text *text, bf_diagnostic *diagnostic) {
+int cli_kernel_table_write_text(const cli_program_run *run, const bf_costs *costs, bool color,
+                                bf_text *text, bf_diagnostic *diagnostic) {
   write_head(run, text);
   for (size_t i = 0; i < costs->kernels; i++)
     BF_TRY(write_kernel(run, costs, i, color, text, diagnostic));
@@ -242,7 +191,7 @@ static void write_line_json(const cli_program_run *run, const bf_costs_line *lin
 }
 
 /* What helps, or null. */
-static void write_remedy_json(const cli_remedy *remedy, bf_json *json) {
+static void write_remedy_json(const bf_remedy *remedy, bf_json *json) {
   if (!remedy->exists) {
     bf_json_string(json, "fix", NULL);
     return;
@@ -260,7 +209,7 @@ static void write_remedy_json(const cli_remedy *remedy, bf_json *json) {
 static int write_kernel_json(const cli_program_run *run, const bf_costs *costs, size_t index,
                              bf_json *json, bf_diagnostic *diagnostic) {
   const bf_costs_kernel *kernel = &costs->kernel[index];
-  cli_remedy remedy;
+  bf_remedy remedy;
   bf_text name = {0};
   BF_TRY(find_remedy(run, costs, index, &remedy, diagnostic));
   bf_ptx_readable_name(kernel->name, &name);
@@ -291,8 +240,8 @@ static int write_kernel_json(const cli_program_run *run, const bf_costs *costs, 
   return BF_OK;
 }
 
-int cli_hotspots_write_json(const cli_program_run *run, const bf_costs *costs, bf_text *text,
-                            bf_diagnostic *diagnostic) {
+int cli_kernel_table_write_json(const cli_program_run *run, const bf_costs *costs, bf_text *text,
+                                bf_diagnostic *diagnostic) {
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "program", run->program);

@@ -1,5 +1,5 @@
 /* The table of sites. */
-#include "cli/find/summary.h"
+#include "cli/find/site_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void make_key(const bf_access *access, const bf_pattern *pattern, char *k
              bf_pattern_class_name(pattern->class_));
 }
 
-static size_t find_slot(const cli_summary *summary, const char *key) {
+static size_t find_slot(const cli_site_table *summary, const char *key) {
   uint64_t hash = 14695981039346656037u;
   for (const char *at = key; *at; at++)
     hash = (hash ^ (unsigned char)*at) * 1099511628211u;
@@ -24,9 +24,9 @@ static size_t find_slot(const cli_summary *summary, const char *key) {
   return slot;
 }
 
-static int grow(cli_summary *summary, bf_diagnostic *diagnostic) {
+static int grow(cli_site_table *summary, bf_diagnostic *diagnostic) {
   size_t capacity = summary->capacity ? summary->capacity * 2 : 64;
-  cli_summary_row *row = realloc(summary->row, capacity * sizeof *row);
+  cli_site_table_row *row = realloc(summary->row, capacity * sizeof *row);
   size_t *slot = calloc(capacity * 2, sizeof *slot);
   if (row)
     summary->row = row;
@@ -43,7 +43,7 @@ static int grow(cli_summary *summary, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-static void note_worst(cli_summary_row *row, const bf_access *access, const bf_pattern *pattern,
+static void note_worst(cli_site_table_row *row, const bf_access *access, const bf_pattern *pattern,
                        const bf_count *count) {
   if (count->conflicts <= row->worst_conflicts)
     return;
@@ -55,8 +55,8 @@ static void note_worst(cli_summary_row *row, const bf_access *access, const bf_p
   bf_text_free(&text);
 }
 
-int cli_summary_add(cli_summary *summary, const bf_machine *machine, const bf_access *access,
-                    const bf_count *count, bf_diagnostic *diagnostic) {
+int cli_site_table_add(cli_site_table *summary, const bf_machine *machine, const bf_access *access,
+                       const bf_count *count, bf_diagnostic *diagnostic) {
   char key[512];
   bf_pattern pattern = bf_access_classify(access, bf_machine_lanes(machine), 1);
   make_key(access, &pattern, key, sizeof key);
@@ -65,13 +65,13 @@ int cli_summary_add(cli_summary *summary, const bf_machine *machine, const bf_ac
   }
   size_t slot = find_slot(summary, key);
   if (!summary->slot[slot]) {
-    cli_summary_row *fresh = &summary->row[summary->count];
-    *fresh = (cli_summary_row){.key = bf_arena_copy(&summary->arena, key)};
+    cli_site_table_row *fresh = &summary->row[summary->count];
+    *fresh = (cli_site_table_row){.key = bf_arena_copy(&summary->arena, key)};
     if (!fresh->key)
       return bf_no_memory(diagnostic);
     summary->slot[slot] = ++summary->count;
   }
-  cli_summary_row *row = &summary->row[summary->slot[slot] - 1];
+  cli_site_table_row *row = &summary->row[summary->slot[slot] - 1];
   row->accesses += access->count;
   row->wavefronts += access->count * bf_count_wavefronts(count);
   row->ideal += access->count * count->ideal;
@@ -81,29 +81,29 @@ int cli_summary_add(cli_summary *summary, const bf_machine *machine, const bf_ac
 }
 
 static int compare_rows(const void *a, const void *b) {
-  const cli_summary_row *x = a, *y = b;
+  const cli_site_table_row *x = a, *y = b;
   if (x->conflicts != y->conflicts)
     return x->conflicts < y->conflicts ? 1 : -1;
   return strcmp(x->key, y->key);
 }
 
-void cli_summary_sort(cli_summary *summary) {
+void cli_site_table_sort(cli_site_table *summary) {
   if (summary->count)
     qsort(summary->row, summary->count, sizeof *summary->row, compare_rows);
 }
 
 /* Red from eight conflicts per access on, yellow below, green for none. */
-static const char *row_color(const cli_summary_row *row) {
+static const char *row_color(const cli_site_table_row *row) {
   if (row->conflicts == 0)
     return "\033[32m";
   return row->conflicts >= 8 * row->accesses ? "\033[31m" : "\033[33m";
 }
 
-void cli_summary_write(const cli_summary *summary, bool color, bf_text *text) {
+void cli_site_table_write(const cli_site_table *summary, bool color, bf_text *text) {
   bf_text_addf(text, "%12s %12s %12s %12s  %s\n", "accesses", "wavefronts", "ideal", "conflicts",
                "site");
   for (size_t i = 0; i < summary->count && i < SHOWN_ROWS; i++) {
-    const cli_summary_row *row = &summary->row[i];
+    const cli_site_table_row *row = &summary->row[i];
     bf_text_addf(text, "%12llu %12llu %12llu %s%12llu%s  %s\n", (unsigned long long)row->accesses,
                  (unsigned long long)row->wavefronts, (unsigned long long)row->ideal,
                  color ? row_color(row) : "", (unsigned long long)row->conflicts,
@@ -116,7 +116,7 @@ void cli_summary_write(const cli_summary *summary, bool color, bf_text *text) {
     bf_text_addf(text, "%54s... and %zu more\n", "", summary->count - SHOWN_ROWS);
 }
 
-void cli_summary_free(cli_summary *summary) {
+void cli_site_table_free(cli_site_table *summary) {
   free(summary->row);
   free(summary->slot);
   bf_arena_free(&summary->arena);

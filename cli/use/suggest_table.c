@@ -1,5 +1,5 @@
 /* Suggestions as text and as JSON. */
-#include "cli/use/suggested.h"
+#include "cli/use/suggest_table.h"
 
 #include "report/report.h"
 
@@ -221,8 +221,8 @@ static void write_patch_state(const bf_review_array *item, bf_text *text) {
                  (unsigned long long)item->checked_conflicts, plural(item->checked_conflicts));
 }
 
-void cli_suggested_write_array(const bf_review *review, const bf_review_array *item, bool color,
-                               bf_text *text) {
+void cli_suggest_table_write_array(const bf_review *review, const bf_review_array *item, bool color,
+                                   bf_text *text) {
   const bf_suggestions *r = &item->suggestions;
   bf_text_addf(text, "%s%s: %s%s, ", color ? "\033[1m" : "", item->kernel_name, item->shared.name,
                color ? "\033[0m" : "");
@@ -256,7 +256,7 @@ void cli_suggested_write_array(const bf_review *review, const bf_review_array *i
   write_patch_state(item, text);
 }
 
-static void write_end(const cli_suggested *s, bf_text *text) {
+static void write_end(const cli_suggest_table *s, bf_text *text) {
   if (s->review->unknown)
     bf_text_addf(text,
                  "\nnote: %llu instruction%s not fully known without running; --launch or --run "
@@ -276,13 +276,13 @@ static void write_end(const cli_suggested *s, bf_text *text) {
                                       : "");
 }
 
-void cli_suggested_write_text(const cli_suggested *s, bool color, bf_text *text) {
+void cli_suggest_table_write_text(const cli_suggest_table *s, bool color, bf_text *text) {
   size_t shown = 0;
   for (size_t i = 0; i < s->review->arrays; i++) {
     if (!s->review->array[i].is_asked)
       continue;
     bf_text_puts(text, shown++ ? "\n" : "");
-    cli_suggested_write_array(s->review, &s->review->array[i], color, text);
+    cli_suggest_table_write_array(s->review, &s->review->array[i], color, text);
   }
   if (shown == 0)
     bf_text_addf(text, "%s: no shared arrays\n", s->file);
@@ -383,7 +383,7 @@ static void write_json_array(const bf_review *review, const bf_review_array *ite
   bf_json_end(json, '}');
 }
 
-void cli_suggested_write_json(const cli_suggested *s, bf_text *text) {
+void cli_suggest_table_write_json(const cli_suggest_table *s, bf_text *text) {
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "file", s->file);

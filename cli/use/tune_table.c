@@ -1,5 +1,5 @@
 /* Writing the results of tune. */
-#include "cli/use/tuned.h"
+#include "cli/use/tune_table.h"
 
 #include "hash/hash.h"
 #include "ptx/ptx.h"
@@ -45,7 +45,7 @@ static void write_row(const bf_measured_kernel *kernel, bool color, bf_text *tex
     bf_text_addf(text, ": left alone: %s\n", kernel->reason);
 }
 
-void cli_tuned_write_text(const cli_tuned *tuned, bool color, bf_text *text) {
+void cli_tune_table_write_text(const cli_tune_table *tuned, bool color, bf_text *text) {
   bf_text_addf(text, "%10s %12s %12s %9s %6s  %s\n", "launches", "before", "after", "speed-up",
                "tried", "kernel");
   for (size_t i = 0; i < tuned->measured->kernels; i++)
@@ -55,7 +55,7 @@ void cli_tuned_write_text(const cli_tuned *tuned, bool color, bf_text *text) {
 
 /* ---- JSON ---- */
 
-static void write_candidates(bf_json *json, const cli_tuned *tuned) {
+static void write_candidates(bf_json *json, const cli_tune_table *tuned) {
   bf_json_begin(json, "candidates", '[', false);
   for (unsigned i = 1; i < tuned->measured->candidates; i++) {
     const bf_measured_candidate *candidate = &tuned->measured->candidate[i];
@@ -98,7 +98,7 @@ static void write_kernel(bf_json *json, const bf_measured_kernel *kernel) {
   bf_text_free(&name);
 }
 
-void cli_tuned_write_json(const cli_tuned *tuned, bf_text *text) {
+void cli_tune_table_write_json(const cli_tune_table *tuned, bf_text *text) {
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "program", tuned->argument[0]);
@@ -135,7 +135,7 @@ static void write_hash(const bf_measured_kernel *kernel, bf_text *text) {
   bf_hash_list_write(kernel->name, kernel->hash, text);
 }
 
-void cli_tuned_write_hashes(const cli_tuned *tuned, bf_text *text) {
+void cli_tune_table_write_hashes(const cli_tune_table *tuned, bf_text *text) {
   bf_text_puts(text, "# measured by bankfold tune");
   for (int i = 0; i < tuned->arguments; i++) {
     bf_text_puts(text, " ");

@@ -1,5 +1,5 @@
 /* Results of rewrite in text and JSON. */
-#include "cli/use/rewritten.h"
+#include "cli/use/rewrite_table.h"
 
 #include <string.h>
 
@@ -75,7 +75,7 @@ static void write_row(const bf_plan *plan, const bf_rewrite_kernel *kernel, bool
 }
 
 /* What whoever launches the kernels must know. */
-static void write_notes(const cli_rewritten *r, bf_text *text) {
+static void write_notes(const cli_rewrite_table *r, bf_text *text) {
   for (unsigned i = 0; i < r->result->kernels; i++) {
     const bf_rewrite_kernel *kernel = &r->result->kernel[i];
     if (!kernel->is_rewritten || !kernel->has_dynamic_shared)
@@ -92,7 +92,7 @@ static void write_notes(const cli_rewritten *r, bf_text *text) {
   }
 }
 
-void cli_rewritten_write_text(const cli_rewritten *r, bool color, bf_text *text) {
+void cli_rewrite_table_write_text(const cli_rewrite_table *r, bool color, bf_text *text) {
   bf_text_addf(text, "%7s %8s %6s %6s %16s  %24s %11s %8s  %s\n", "granule", "accesses", "hashed",
                "added", "shared bytes", "predicted wavefronts", "gain", "speed-up", "kernel");
   for (unsigned i = 0; i < r->result->kernels; i++)
@@ -122,7 +122,7 @@ static void explain_arrays(const bf_rewrite_kernel *kernel, bf_text *text) {
                          : "; one hash for all: some accesses are not known to be to one array\n");
 }
 
-void cli_rewritten_explain(const cli_rewritten *r, bf_text *text) {
+void cli_rewrite_table_explain(const cli_rewrite_table *r, bf_text *text) {
   const bf_rewrite_result *examined = &r->plans->examined;
   for (unsigned i = 0; i < examined->kernels; i++) {
     const bf_rewrite_kernel *kernel = &examined->kernel[i];
@@ -199,7 +199,7 @@ static void write_predicted(bf_json *json, const bf_plan *plan) {
 }
 
 /* Why it was left alone; null where it was not, or was only examined and can be rewritten. */
-static void write_reason(bf_json *json, const cli_rewritten *r, const bf_plan *plan,
+static void write_reason(bf_json *json, const cli_rewrite_table *r, const bf_plan *plan,
                          const bf_rewrite_kernel *kernel) {
   bf_text reason = {0};
   if (!kernel->is_rewritten && (r->result || kernel->obstacles))
@@ -208,7 +208,7 @@ static void write_reason(bf_json *json, const cli_rewritten *r, const bf_plan *p
   bf_text_free(&reason);
 }
 
-static void write_kernel(bf_json *json, const cli_rewritten *r, unsigned index) {
+static void write_kernel(bf_json *json, const cli_rewrite_table *r, unsigned index) {
   const bf_plan *plan = &r->plans->plan[index];
   const bf_rewrite_kernel *kernel =
       r->result ? &r->result->kernel[index] : &r->plans->examined.kernel[index];
@@ -243,7 +243,7 @@ static void write_checked(bf_json *json, const bf_trial *checked) {
   bf_json_end(json, '}');
 }
 
-void cli_rewritten_write_json(const cli_rewritten *r, bf_text *text) {
+void cli_rewrite_table_write_json(const cli_rewrite_table *r, bf_text *text) {
   bf_json json = {.text = text};
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "file", r->file);

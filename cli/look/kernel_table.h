@@ -1,0 +1,25 @@
+/* The kernels of a run as a table and as JSON, each with its worst lines and a remedy. */
+#ifndef BF_CLI_KERNEL_TABLE_H
+#define BF_CLI_KERNEL_TABLE_H
+
+#include "cli/cli.h"
+#include "emu/costs.h"
+#include "sim/sim.h"
+
+/* What the table and the JSON need to know of the run. */
+typedef struct cli_program_run {
+  const char *program;
+  int status;
+  const bf_machine *machine;
+  const char *hash;      /* canonical text */
+  const bf_sim_gpu *gpu; /* that it was simulated on; NULL: emulated */
+  const char *lock_hash; /* with gpu: "plain", "xor" or "add" */
+} cli_program_run;
+
+/* The costs must be sorted. */
+int cli_kernel_table_write_text(const cli_program_run *run, const bf_costs *costs, bool color,
+                                bf_text *text, bf_diagnostic *diagnostic);
+int cli_kernel_table_write_json(const cli_program_run *run, const bf_costs *costs, bf_text *text,
+                                bf_diagnostic *diagnostic);
+
+#endif
