@@ -1,6 +1,6 @@
 /* The rules of the public header: versions, error names, what may be NULL, structs that grow, and
  * remarks. Everything here goes through bankfold.h alone. */
-#include "unit/api.h"
+#include "api.h"
 
 /* A load of 32 words, each stride words behind the last. */
 static bf_access strided(uint32_t stride) {

@@ -1,6 +1,6 @@
 /* Analysis of kernels through the public header. The numbers of tests/data/analyze/patterns.ptx are
  * those of test_analyze.c and of `bankfold analyze`. */
-#include "unit/api.h"
+#include "api.h"
 
 static bf_module *patterns;
 

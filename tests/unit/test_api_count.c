@@ -1,5 +1,5 @@
 /* Counting many accesses, the ladder of fixes and code for hashes through the public header. */
-#include "unit/api.h"
+#include "api.h"
 
 static bf_workload *read_trace(const char *name, const bf_machine *machine) {
   char path[128];

@@ -1,5 +1,5 @@
 /* Programs and PTX from memory: modules, images and kernels. */
-#include "unit/api.h"
+#include "api.h"
 
 #include <zstd.h>
 

@@ -1,5 +1,5 @@
 /* Launches through the public header: buffers, costs by line, faults, and callbacks. */
-#include "unit/api.h"
+#include "api.h"
 
 #include <pthread.h>
 

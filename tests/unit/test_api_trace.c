@@ -1,5 +1,5 @@
 /* Traces and machines from memory: what comes out is what the same bytes in a file give. */
-#include "unit/api.h"
+#include "api.h"
 
 #include "access/access.h"
 
