@@ -153,10 +153,11 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   if (!tally)
     return cudaErrorMemoryAllocation;
   bf_text name = {0};
-  bf_ptx_readable_name(function->name, &name);
-  progress shown = {.kernel = name.data ? name.data : "", .begun = bf_seconds()};
+  progress shown = {.kernel = "", .begun = bf_seconds()};
   launch->observer = rt_observe(context, function, tally, &observers);
   if (isatty(2) && !context->settings.quiet) {
+    bf_ptx_readable_name(function->name, &name);
+    shown.kernel = name.data ? name.data : "";
     launch->progress = draw_progress;
     launch->progress_context = &shown;
   }
