@@ -8,7 +8,8 @@
 
 typedef struct bf_remedy {
   bool exists; /* a step of the ladder is worth taking */
-  char name[32], hash[512];
+  char name[32];
+  char hash[sizeof(((bf_ladder_step *)0)->hash)]; /* canonical text */
   char reason[512];       /* without a step: why; empty where there are no conflicts */
   uint64_t before, after; /* conflicts */
 } bf_remedy;
