@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/suggest/memory.c src/source/*.c src/ptx/site.c \
-    src/base/*.c "$build/libbankfold.a" -lm -lzstd -pthread -o "$work/memory"
+    src/base/*.c "$build/libbankfold.a" -lm -lzstd -lsupc++ -pthread -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>"$work/log" || compile 2>"$work/log" ||
   { cat "$work/log"; exit 1; }

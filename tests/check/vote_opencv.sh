@@ -9,5 +9,5 @@ command -v "${CXX:-c++}" >/dev/null || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "${CXX:-c++}" -std=c++17 -O1 -Wall -Wextra -Werror -isystem "$folder" -Iinclude tests/check/vote/opencv.cpp \
-  "$1/libbankfold.a" -lopencv_imgproc -lopencv_core -lzstd -lm -pthread -o "$work/compare" || exit 1
+  "$1/libbankfold.a" -lopencv_imgproc -lopencv_core -lzstd -lsupc++ -lm -pthread -o "$work/compare" || exit 1
 "$work/compare"
