@@ -153,9 +153,9 @@ static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool
 static bool refuse_again(bf_rewrite_plan *plan, bf_rewrite_result *result) {
   result->was_rewritten = bf_rewrite_was_rewritten(plan->module);
   for (unsigned k = 0; k < plan->kernels && result->was_rewritten; k++)
-    if (plan->kernel[k].wanted && !bf_rewrite_add_obstacle(plan, &plan->kernel[k],
-                                                           &result->kernel[k], 0,
-                                                           "it was rewritten before"))
+    if (plan->kernel[k].wanted &&
+        !bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k], 0,
+                                 "it was rewritten before"))
       return false;
   return true;
 }
@@ -305,8 +305,8 @@ static int verify(const bf_ptx_module *module, const bf_rewrite_options *options
   bf_verify_result verdict = {0};
   BF_TRY(bf_ptx_parse("rewritten PTX", result->text.data, result->text.size, &result->module,
                       diagnostic));
-  int error = bf_verify(module, result->module, options->context, options->hash_of, &verdict,
-                        diagnostic);
+  int error =
+      bf_verify(module, result->module, options->context, options->hash_of, &verdict, diagnostic);
   if (!error && !verdict.is_accepted) {
     const bf_verify_finding *first = verdict.findings ? &verdict.finding[0] : NULL;
     error = bf_fail(diagnostic, BF_UNSUPPORTED,
