@@ -8,7 +8,7 @@ import sys
 TABLE = "src/exchange/settings.h"
 ENTRY = re.compile(r'X\(\w+, "(BANKFOLD_\w+)"\)')
 LITERAL = re.compile(r'"(BANKFOLD_[A-Z0-9_]+)"')
-DOCUMENTED = re.compile(r"`\$?(BANKFOLD_[A-Z0-9_]+)[`=]")
+DOCUMENTED = re.compile(r"`\$?(BANKFOLD_[A-Z][A-Z0-9_]*)[`=]")
 EXCEPT = {TABLE, "tests/unit/test_exchange.c"}  # the test of the names
 CUDA = {"BANKFOLD_VOTE_TUNED"}  # of gpu/vote, which knows the public header only
 
