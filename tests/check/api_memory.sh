@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/api/memory.c "$build/libbankfold.a" \
-    -lm -lzstd -pthread -o "$work/memory"
+    -lm -lzstd -lsupc++ -pthread -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1
 "$work/memory" tests/data/workloads/nw17.trace tests/data/analyze/patterns.ptx reduce tests/data/fatbin/lineinfo.fatbin
