@@ -698,6 +698,59 @@ BF_API const bf_profile_totals *bf_launch_profile_totals(const bf_launch_profile
 /* Lines with shared accesses, most conflicts first; NULL past the last. */
 BF_API const bf_profile_line *bf_launch_profile_get(const bf_launch_profile *profile, size_t index);
 
+/* ---- Rewriting: kernels whose shared accesses go through a hash ---- */
+
+/* Hashes must be row-preserving, for 32 banks of 4 bytes: they change the bank of a word, not its
+ * row of 128 bytes. `none` leaves a kernel alone. */
+typedef struct bf_rewrite_module_options {
+  size_t struct_bytes;
+  const char *hash;    /* of all kernels that hashes does not name; NULL: none */
+  const char *hashes;  /* lines KERNEL HASH and KERNEL[ARRAY] HASH (docs/rewrite.md); NULL: none */
+  const char *name;    /* of hashes, for messages; NULL: "hashes" */
+  const char *kernel;  /* the only one that is rewritten; NULL: all */
+  bool rounds_dynamic; /* launches round dynamic shared memory up to a multiple of 128 bytes;
+                          without that promise kernels whose dynamic shared memory has a hash are
+                          left alone */
+} bf_rewrite_module_options;
+
+BF_DEFAULT_FUNCTION(bf_rewrite_module_default_options, bf_rewrite_module_options)
+
+typedef struct bf_rewritten_kernel {
+  const char *name; /* as in the PTX */
+  bool is_rewritten;
+  const char *hash;   /* canonical text, or where arrays have their own: "tile=fixed, other=none";
+                         NULL: none was asked for */
+  const char *reason; /* why it was left alone, in words; NULL: it was rewritten */
+  uint32_t accesses;  /* instructions on shared memory, in it and the functions it calls */
+  uint32_t hashed;    /* those that go through a hash now */
+  uint32_t added_instructions;
+  uint64_t shared_bytes;        /* declared in the PTX, before */
+  uint64_t padded_shared_bytes; /* and after */
+  bool needs_rounding; /* rewritten, and its launches must round dynamic shared memory as above */
+} bf_rewritten_kernel;
+
+typedef struct bf_rewriting bf_rewriting;
+
+/* Rewrites kernels so that they compute the same with data elsewhere in shared memory. The result
+ * is verified by code that shares nothing with what made it: BF_UNSUPPORTED where it is not
+ * accepted. That a kernel is left alone is no error; a module that was rewritten before is left
+ * alone as a whole, because hashes that are applied twice can cancel out. Without a hash the result
+ * says what stands in the way of each kernel. */
+BF_API int bf_rewrite_module(const bf_module *module, const bf_rewrite_module_options *options,
+                             bf_rewriting **rewriting, bf_diagnostic *diagnostic);
+BF_API void bf_rewriting_free(bf_rewriting *rewriting);
+/* The module as PTX; where nothing was rewritten it is bf_module_text. */
+BF_API const char *bf_rewriting_text(const bf_rewriting *rewriting);
+/* The hashes of the kernels that were rewritten, as lines for bf_rewrite_module_options.hashes; all
+ * others have `none`. */
+BF_API const char *bf_rewriting_hashes(const bf_rewriting *rewriting);
+/* Whether some kernel was rewritten. */
+BF_API bool bf_rewriting_is_changed(const bf_rewriting *rewriting);
+/* Whether the module had been rewritten before. */
+BF_API bool bf_rewriting_is_repeated(const bf_rewriting *rewriting);
+/* Kernels in the order of the PTX; NULL past the last. */
+BF_API const bf_rewritten_kernel *bf_rewriting_get(const bf_rewriting *rewriting, size_t index);
+
 /* ---- Voting: histograms and Hough transforms ---- */
 
 typedef enum bf_pixel_type { BF_PIXEL_U8, BF_PIXEL_U16, BF_PIXEL_F32 } bf_pixel_type;

@@ -77,10 +77,11 @@ static int plan(rewriting *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
   bf_plans_search search = {.machine = work->machine,
                             .time_limit_seconds = work->time_limit_seconds};
+  bf_geometry geometry = bf_machine_geometry(work->machine);
   if (s->hash_file)
-    return bf_plans_set_file(&work->plans, s->hash_file, work->machine, diagnostic);
+    return bf_plans_set_file(&work->plans, s->hash_file, &geometry, diagnostic);
   if (!is_auto(s))
-    return bf_plans_set_hash(&work->plans, s->hash, work->machine, diagnostic);
+    return bf_plans_set_hash(&work->plans, s->hash, &geometry, diagnostic);
   if (s->trace)
     return bf_plans_propose_trace(&work->plans, &search, s->trace, diagnostic);
   int error = bf_tune_choose(&work->tune, &search, diagnostic);

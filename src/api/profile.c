@@ -1,15 +1,11 @@
-/* Launches on the emulator: buffers of the caller are copied there and back, and what shared
- * accesses cost is summed by source line. */
-#include "api/api.h"
-#include "emu/emu.h"
+/* Profiles of launches: what shared accesses cost, by source line. */
+#include "api/launch.h"
+#include "emu/costs.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-enum { MOST_THREADS = 1024 };
 
 struct bf_launch_profile {
-  bf_arena arena;
+  bf_costs costs; /* of one kernel; lines have their names here */
   bf_profile_totals totals;
   bf_profile_line *line;
   size_t lines;
@@ -19,186 +15,61 @@ struct bf_launch_profile {
 typedef struct running {
   const bf_launch *launch;
   const bf_machine *machine;
-  bf_emu *emu;
+  bf_api_device device;
   const bf_emu_kernel *kernel;
   bf_profile *profile;
-  uint64_t *address; /* of the buffer of each argument */
-  uint8_t *parameters;
   bf_emu_result result;
 } running;
 
-/* ---- Arguments ---- */
-
-/* Device memory for argument number index: that of an earlier one with the same buffer, or new. */
-static int make_buffer(running *r, size_t index, bf_diagnostic *diagnostic) {
-  const bf_argument *argument = &r->launch->argument[index];
-  for (size_t i = 0; i < index; i++) {
-    const bf_argument *other = &r->launch->argument[i];
-    if (other->is_buffer && other->in == argument->in && other->out == argument->out &&
-        other->bytes == argument->bytes && (other->in || other->out)) {
-      r->address[index] = r->address[i];
-      return BF_OK;
-    }
-  }
-  BF_TRY(bf_emu_alloc(r->emu, argument->bytes, 0, &r->address[index], diagnostic));
-  void *memory = (void *)(uintptr_t)r->address[index];
-  if (argument->in && argument->bytes)
-    memcpy(memory, argument->in, argument->bytes);
-  else
-    memset(memory, 0, argument->bytes);
-  return BF_OK;
-}
-
-/* Puts an argument into the parameter block. */
-static int place_argument(running *r, unsigned index, bf_diagnostic *diagnostic) {
-  const bf_argument *argument = &r->launch->argument[index];
-  uint64_t offset = 0, bytes = 0;
-  bf_emu_kernel_parameter(r->kernel, index, &offset, &bytes);
-  size_t given = argument->is_buffer ? sizeof *r->address : argument->bytes;
-  if (given != bytes)
-    return bf_fail(diagnostic, BF_BAD_INPUT,
-                   "%zu bytes for parameter %u of kernel '%s', which has %llu", given, index,
-                   bf_emu_kernel_name(r->kernel), (unsigned long long)bytes);
-  if (!argument->is_buffer && !argument->in && bytes)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "no value for parameter %u of kernel '%s'", index,
-                   bf_emu_kernel_name(r->kernel));
-  if (argument->is_buffer)
-    BF_TRY(make_buffer(r, index, diagnostic));
-  memcpy(r->parameters + offset, argument->is_buffer ? (void *)&r->address[index] : argument->in,
-         bytes);
-  return BF_OK;
-}
-
-static int place_arguments(running *r, unsigned parameters, bf_diagnostic *diagnostic) {
-  const bf_launch *launch = r->launch;
-  if (launch->arguments != parameters)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "%zu arguments for kernel '%s' with %u parameters",
-                   launch->arguments, bf_emu_kernel_name(r->kernel), parameters);
-  r->address = calloc(launch->arguments + 1, sizeof *r->address);
-  r->parameters = calloc(1, bf_emu_kernel_needs(r->kernel)->parameter_bytes + 16);
-  if (!r->address || !r->parameters)
-    return bf_no_memory(diagnostic);
-  for (unsigned i = 0; i < launch->arguments; i++)
-    BF_TRY(place_argument(r, i, diagnostic));
-  return BF_OK;
-}
-
-static void copy_back(const running *r) {
-  for (size_t i = 0; i < r->launch->arguments; i++) {
-    const bf_argument *argument = &r->launch->argument[i];
-    if (argument->is_buffer && argument->out && argument->bytes)
-      memcpy(argument->out, (const void *)(uintptr_t)r->address[i], argument->bytes);
-  }
-}
-
-/* ---- Running ---- */
-
-/* The fault of a kernel as an error at its source line, or at its line of the PTX. */
-static int report_fault(const bf_emu_fault *fault, const char *file, bf_diagnostic *diagnostic) {
-  bf_text text = {0};
-  bf_error error = fault->kind == BF_EMU_INTERRUPTED ? BF_STOPPED : BF_FAULT;
-  bool has_source = fault->source_file && fault->source_line;
-  bf_emu_fault_explain(fault, &text);
-  bf_fail_file(diagnostic, error, has_source ? fault->source_file : file, "%s",
-               text.data ? text.data : bf_emu_fault_name(fault->kind));
-  bf_text_free(&text);
-  if (diagnostic)
-    diagnostic->line = has_source ? fault->source_line : fault->line;
-  return error;
-}
-
-/* Runs the kernel, whose arguments are in place. */
-static int run_kernel(running *r, const char *file, bf_diagnostic *diagnostic) {
-  const bf_launch *given = r->launch;
-  bf_emu_launch launch = {.kernel = r->kernel,
-                          .dynamic_shared_bytes = given->dynamic_shared_bytes,
-                          .parameters = r->parameters,
-                          .parameter_bytes = bf_emu_kernel_needs(r->kernel)->parameter_bytes,
-                          .workers = given->threads,
-                          .check_uninitialised = given->check_uninitialised,
-                          .check_races = given->check_races,
-                          .print = given->print,
-                          .print_context = given->print_context,
-                          .progress = given->progress,
-                          .progress_context = given->progress_context};
-  for (unsigned i = 0; i < 3; i++) {
-    launch.grid[i] = given->grid[i] ? given->grid[i] : 1;
-    launch.block[i] = given->block[i] ? given->block[i] : 1;
-  }
-  BF_TRY(bf_profile_create(r->machine, given->hash, r->kernel, given->threads, &r->profile,
-                           diagnostic));
-  bf_emu_observer observer = bf_profile_observer(r->profile);
-  observer.as_merged = !given->as_written;
-  launch.observer = &observer;
-  BF_TRY(bf_emu_run(r->emu, &launch, &r->result, diagnostic));
-  return r->result.fault.kind ? report_fault(&r->result.fault, file, diagnostic) : BF_OK;
-}
-
 /* ---- Costs by line ---- */
 
-/* The line of a site, made where there is none yet; lines has room. */
-static bf_profile_line *find_line(bf_launch_profile *profile, const char *file, uint64_t number) {
-  for (size_t i = 0; i < profile->lines; i++) {
-    bf_profile_line *line = &profile->line[i];
-    if (line->line == number && (file ? line->file && !strcmp(line->file, file) : !line->file))
-      return line;
-  }
-  bf_profile_line *line = &profile->line[profile->lines];
-  const char *copy = file ? bf_arena_copy(&profile->arena, file) : NULL;
-  if (file && !copy)
-    return NULL;
-  *line = (bf_profile_line){.file = copy, .line = number};
-  profile->lines++;
-  return line;
-}
-
-static void add_row(const bf_profile_row *row, bf_profile_line *line, bf_profile_totals *totals) {
-  line->accesses += row->executions;
-  line->wavefronts += row->wavefronts;
-  line->ideal += row->ideal;
-  line->conflicts += row->conflicts;
-  line->estimated |= row->estimated;
-  line->uncounted += row->failed;
-  totals->accesses += row->executions;
-  totals->wavefronts += row->wavefronts;
-  totals->ideal += row->ideal;
-  totals->conflicts += row->conflicts;
-  if (row->worst > line->worst_wavefronts) {
-    line->worst_wavefronts = row->worst;
-    line->worst = row->worst_access;
-  }
+/* What a line has cost, as the public header has it. */
+static bf_profile_line convert(const bf_costs_line *from) {
+  return (bf_profile_line){.file = from->file,
+                           .line = from->line,
+                           .accesses = from->accesses,
+                           .wavefronts = from->wavefronts,
+                           .ideal = from->ideal,
+                           .conflicts = from->conflicts,
+                           .worst_wavefronts = from->worst,
+                           .worst = from->access,
+                           .estimated = from->estimated,
+                           .uncounted = from->uncounted};
 }
 
 /* Sums what the emulator's profile has per site. */
-static int sum_lines(const running *r, bf_launch_profile *profile, bf_diagnostic *diagnostic) {
-  unsigned sites = bf_emu_kernel_sites(r->kernel);
-  profile->totals.warp_instructions = r->result.warp_instructions;
-  profile->totals.thread_instructions = r->result.thread_instructions;
-  profile->line = bf_arena_alloc(&profile->arena, sites * sizeof *profile->line);
-  if (!profile->line)
+static int sum_lines(const running *r, bf_costs *costs, bf_diagnostic *diagnostic) {
+  bf_costs_kernel *to = bf_costs_find(costs, bf_emu_kernel_name(r->kernel), NULL, NULL);
+  if (!to)
     return bf_no_memory(diagnostic);
-  for (unsigned i = 0; i < sites; i++) {
+  for (unsigned i = 0; i < bf_emu_kernel_sites(r->kernel); i++) {
     bf_profile_row row = bf_profile_get(r->profile, i);
     bf_emu_site site = bf_emu_kernel_site(r->kernel, i);
-    bool has_source = site.source_file && site.source_line;
-    if (row.executions == 0 && row.failed == 0)
-      continue;
-    bf_profile_line *line = find_line(profile, has_source ? site.source_file : NULL,
-                                      has_source ? site.source_line : site.line);
-    if (!line)
-      return bf_no_memory(diagnostic);
-    add_row(&row, line, &profile->totals);
+    bf_costs_line line = bf_costs_line_of_row(&site, &row);
+    if (row.executions || row.failed)
+      BF_TRY(bf_costs_add_line(costs, to, &line, diagnostic));
   }
+  bf_costs_sort(costs);
   return BF_OK;
 }
 
-/* Most conflicts first, then by file and line. */
-static int compare_lines(const void *a, const void *b) {
-  const bf_profile_line *x = a, *y = b;
-  if (x->conflicts != y->conflicts)
-    return x->conflicts < y->conflicts ? 1 : -1;
-  int files = strcmp(x->file ? x->file : "", y->file ? y->file : "");
-  return files ? files : (x->line > y->line) - (x->line < y->line);
+/* Fills a profile from what was watched. */
+static int fill(const running *r, bf_launch_profile *profile, bf_diagnostic *diagnostic) {
+  BF_TRY(sum_lines(r, &profile->costs, diagnostic));
+  const bf_costs_kernel *kernel = &profile->costs.kernel[0];
+  profile->totals = (bf_profile_totals){.accesses = kernel->accesses,
+                                        .wavefronts = kernel->wavefronts,
+                                        .ideal = kernel->ideal,
+                                        .conflicts = kernel->conflicts,
+                                        .warp_instructions = r->result.warp_instructions,
+                                        .thread_instructions = r->result.thread_instructions};
+  profile->line = bf_arena_alloc(&profile->costs.arena, kernel->lines * sizeof *profile->line);
+  if (!profile->line)
+    return bf_no_memory(diagnostic);
+  profile->lines = kernel->lines;
+  for (size_t i = 0; i < kernel->lines; i++)
+    profile->line[i] = convert(&kernel->line[i]);
+  return BF_OK;
 }
 
 /* What the numbers do not show by themselves. */
@@ -217,13 +88,11 @@ static int make_profile(const running *r, bf_launch_profile **out, bf_diagnostic
   bf_launch_profile *profile = calloc(1, sizeof *profile);
   if (!profile)
     return bf_no_memory(diagnostic);
-  int error = sum_lines(r, profile, diagnostic);
+  int error = fill(r, profile, diagnostic);
   if (error) {
     bf_launch_profile_free(profile);
     return error;
   }
-  if (profile->lines)
-    qsort(profile->line, profile->lines, sizeof *profile->line, compare_lines);
   remark(r, profile);
   *out = profile;
   return BF_OK;
@@ -231,18 +100,29 @@ static int make_profile(const running *r, bf_launch_profile **out, bf_diagnostic
 
 /* ---- Launching ---- */
 
+/* Runs the kernel on a device that has its module. */
+static int run_kernel(running *r, const bf_api_kernel *kernel, const char *file,
+                      bf_diagnostic *diagnostic) {
+  bf_emu_launch launch;
+  BF_TRY(bf_api_device_prepare(&r->device, kernel, r->launch, &launch, diagnostic));
+  r->kernel = launch.kernel;
+  BF_TRY(bf_profile_create(r->machine, r->launch->hash, r->kernel, r->launch->threads, &r->profile,
+                           diagnostic));
+  bf_emu_observer observer = bf_profile_observer(r->profile);
+  observer.as_merged = !r->launch->as_written;
+  launch.observer = &observer;
+  BF_TRY(bf_emu_run(r->device.emu, &launch, &r->result, diagnostic));
+  return r->result.fault.kind ? bf_api_fault(&r->result.fault, file, diagnostic) : BF_OK;
+}
+
 /* Everything from the empty device to the profile; r is cleaned up by the caller. */
 static int launch_kernel(running *r, const bf_module *module, const bf_api_kernel *kernel,
                          bf_launch_profile **profile, bf_diagnostic *diagnostic) {
-  bf_emu_module *loaded; /* belongs to the device */
   BF_TRY(bf_memory_check_hash(r->machine, r->launch->hash, diagnostic));
-  BF_TRY(bf_emu_create(&r->emu, diagnostic));
-  BF_TRY(bf_emu_load(r->emu, module->ptx, &loaded, diagnostic));
-  BF_TRY(bf_emu_kernel_get(loaded, kernel->info.name, &r->kernel, diagnostic));
-  BF_TRY(place_arguments(r, kernel->info.parameters, diagnostic));
-  BF_TRY(run_kernel(r, module->name, diagnostic));
+  BF_TRY(bf_api_device_open(module->ptx, &r->device, diagnostic));
+  BF_TRY(run_kernel(r, kernel, module->name, diagnostic));
   BF_TRY(make_profile(r, profile, diagnostic));
-  copy_back(r);
+  bf_api_device_copy_back(&r->device);
   return BF_OK;
 }
 
@@ -255,16 +135,12 @@ int bf_profile_launch(const bf_module *module, const char *name, const bf_machin
   running r = {.launch = &launch};
   *profile = NULL;
   BF_TRY(bf_take_options(given, &launch, sizeof launch, "bf_launch", diagnostic));
-  if (launch.threads > MOST_THREADS)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "%u threads: at most %d are possible", launch.threads,
-                   MOST_THREADS);
+  BF_TRY(bf_api_check_threads(launch.threads, diagnostic));
   BF_TRY(bf_api_kernel_find(module, name, &kernel, diagnostic));
   BF_TRY(bf_api_machine(machine, &r.machine, &own, diagnostic));
   int error = launch_kernel(&r, module, kernel, profile, diagnostic);
   bf_profile_free(r.profile);
-  bf_emu_free(r.emu);
-  free(r.address);
-  free(r.parameters);
+  bf_api_device_close(&r.device);
   bf_machine_free(own);
   return error;
 }
@@ -272,7 +148,7 @@ int bf_profile_launch(const bf_module *module, const char *name, const bf_machin
 void bf_launch_profile_free(bf_launch_profile *profile) {
   if (!profile)
     return;
-  bf_arena_free(&profile->arena);
+  bf_costs_free(&profile->costs);
   free(profile);
 }
 

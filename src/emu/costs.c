@@ -82,6 +82,7 @@ int bf_costs_add_line(bf_costs *costs, bf_costs_kernel *kernel, const bf_costs_l
   line->ideal += more->ideal;
   line->conflicts += more->conflicts;
   line->waited_cycles += more->waited_cycles;
+  line->uncounted += more->uncounted;
   line->estimated |= more->estimated;
   kernel->accesses += more->accesses;
   kernel->wavefronts += more->wavefronts;
@@ -110,8 +111,9 @@ int bf_costs_add(bf_costs *costs, const bf_costs *more, bf_diagnostic *diagnosti
 }
 
 bf_costs_line bf_costs_line_of(const bf_emu_site *site) {
-  return (bf_costs_line){.file = site->source_file,
-                         .line = site->source_file ? site->source_line : site->line};
+  bool has_source = site->source_file && site->source_line;
+  return (bf_costs_line){.file = has_source ? site->source_file : NULL,
+                         .line = has_source ? site->source_line : site->line};
 }
 
 bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row *row) {
@@ -121,6 +123,7 @@ bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row
   line.ideal = row->ideal;
   line.conflicts = row->conflicts;
   line.worst = row->worst;
+  line.uncounted = row->failed;
   line.estimated = row->estimated;
   line.has_access = row->worst > 0;
   line.access = row->worst_access;

@@ -6,8 +6,9 @@
 const bf_geometry bf_listed_geometry = {.bank_bits = 5, .address_bits = 16, .word_bytes = 4};
 
 const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel, const char *array) {
-  const bf_hash *hash =
-      listed->hashes ? bf_rewrite_listed_hash(listed->hashes, kernel, array) : NULL;
+  const bf_hash *hash = NULL;
+  if (listed->hashes && bf_rewrite_listed_hash(listed->hashes, kernel, array, &hash) != BF_OK)
+    return NULL;
   return hash ? hash : listed->otherwise;
 }
 

@@ -20,7 +20,7 @@ typedef struct bf_listed {
 extern const bf_geometry bf_listed_geometry;
 
 /* The hash of a kernel, or of an array of it: that of its line (bf_rewrite_listed_hash), or the one
- * of all others. NULL: it has none. */
+ * of all others. NULL: it has none, or memory is exhausted. */
 const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel, const char *array);
 
 /* bf_rewrite with the hashes of the list. */

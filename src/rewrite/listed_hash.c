@@ -13,10 +13,8 @@ static names name(const char *own) {
   return made;
 }
 
-/* The readable name, or the own one where memory is exhausted. */
-static const char *readable(const names *n) {
-  return n->readable.failed || !n->readable.data ? n->own : n->readable.data;
-}
+/* The readable name, or the own one where there is no other. */
+static const char *readable(const names *n) { return n->readable.data ? n->readable.data : n->own; }
 
 /* The line of an array under one name of the kernel. */
 static const bf_hash *find_array(const bf_hash_list *list, const char *kernel, const names *array) {
@@ -30,17 +28,19 @@ static const bf_hash *find_kernel(const bf_hash_list *list, const names *kernel)
   return bf_hash_list_find(list, is_listed ? kernel->own : readable(kernel));
 }
 
-const bf_hash *bf_rewrite_listed_hash(const bf_hash_list *list, const char *kernel,
-                                      const char *array) {
+int bf_rewrite_listed_hash(const bf_hash_list *list, const char *kernel, const char *array,
+                           const bf_hash **hash) {
   names of_kernel = name(kernel), of_array = name(array ? array : "");
-  const bf_hash *hash = NULL;
-  if (array) {
-    hash = find_array(list, kernel, &of_array);
-    hash = hash ? hash : find_array(list, readable(&of_kernel), &of_array);
-    hash = hash ? hash : find_array(list, "*", &of_array);
+  int error = of_kernel.readable.failed || of_array.readable.failed ? BF_NO_MEMORY : BF_OK;
+  *hash = NULL;
+  if (!error && array) {
+    *hash = find_array(list, kernel, &of_array);
+    *hash = *hash ? *hash : find_array(list, readable(&of_kernel), &of_array);
+    *hash = *hash ? *hash : find_array(list, "*", &of_array);
   }
-  hash = hash ? hash : find_kernel(list, &of_kernel);
+  if (!error && !*hash)
+    *hash = find_kernel(list, &of_kernel);
   bf_text_free(&of_kernel.readable);
   bf_text_free(&of_array.readable);
-  return hash;
+  return error;
 }

@@ -95,9 +95,9 @@ void bf_rewrite_free(bf_rewrite_result *result);
 
 /* The hash that a list has for a kernel or, array not NULL, for an array of it: by names as in the
  * PTX or readable, those of all kernels ("*") last; for arrays without a line that of the kernel.
- * NULL: the list has none; the hash may be `none`. */
-const bf_hash *bf_rewrite_listed_hash(const bf_hash_list *list, const char *kernel,
-                                      const char *array);
+ * NULL: the list has none; the hash may be `none`. The only error is BF_NO_MEMORY. */
+int bf_rewrite_listed_hash(const bf_hash_list *list, const char *kernel, const char *array,
+                           const bf_hash **hash);
 
 /* What stands in the way of each kernel, whatever the hash: as bf_rewrite would find it for a hash
  * whose granule fits. text and module are empty. */

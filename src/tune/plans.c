@@ -73,34 +73,51 @@ static int take(const bf_plan *plan, const bf_hash *hash, const char *file, cons
   return BF_OK;
 }
 
-int bf_plans_set_hash(bf_plans *plans, const char *hash, const bf_machine *machine,
+int bf_plans_set_hash(bf_plans *plans, const char *hash, const bf_geometry *geometry,
                       bf_diagnostic *diagnostic) {
-  bf_geometry geometry = bf_machine_geometry(machine);
-  BF_TRY(bf_hash_parse(hash, &geometry, &plans->hash, diagnostic));
+  BF_TRY(bf_hash_parse(hash, geometry, &plans->hash, diagnostic));
   for (unsigned i = 0; i < plans->count; i++)
     if (plans->plan[i].is_asked)
       BF_TRY(take(&plans->plan[i], plans->hash, "", &plans->plan[i].hash, diagnostic));
   return BF_OK;
 }
 
-int bf_plans_set_file(bf_plans *plans, const char *path, const bf_machine *machine,
-                      bf_diagnostic *diagnostic) {
-  BF_TRY(bf_hash_list_read(path, bf_machine_geometry(machine), &plans->hashes, diagnostic));
+/* Takes the hash that the list, or else bf_plans_set_hash, has for a kernel or an array of it. */
+static int take_listed(const bf_plans *plans, const bf_plan *plan, const char *array,
+                       const char *file, const bf_hash **taken, bf_diagnostic *diagnostic) {
+  const bf_hash *hash;
+  if (bf_rewrite_listed_hash(plans->hashes, plan->name, array, &hash) != BF_OK)
+    return bf_no_memory(diagnostic);
+  return take(plan, hash ? hash : plans->hash, file, taken, diagnostic);
+}
+
+/* Gives kernels and arrays what the list has for them. */
+static int take_list(bf_plans *plans, const char *file, bf_diagnostic *diagnostic) {
   for (unsigned i = 0; i < plans->count; i++) {
     bf_plan *plan = &plans->plan[i];
     const bf_rewrite_kernel *examined = &plans->examined.kernel[i];
     if (!plan->is_asked)
       continue;
-    BF_TRY(take(plan, bf_rewrite_listed_hash(plans->hashes, plan->name, NULL), path, &plan->hash,
-                diagnostic));
+    BF_TRY(take_listed(plans, plan, NULL, file, &plan->hash, diagnostic));
     for (unsigned k = 0; k < examined->arrays; k++) {
-      const bf_hash *hash =
-          bf_rewrite_listed_hash(plans->hashes, plan->name, examined->array[k].name);
-      BF_TRY(take(plan, hash, path, &plan->array_hash[k], diagnostic));
+      BF_TRY(take_listed(plans, plan, examined->array[k].name, file, &plan->array_hash[k],
+                         diagnostic));
       plan->is_by_array |= plan->array_hash[k] != plan->hash;
     }
   }
   return BF_OK;
+}
+
+int bf_plans_set_file(bf_plans *plans, const char *path, const bf_geometry *geometry,
+                      bf_diagnostic *diagnostic) {
+  BF_TRY(bf_hash_list_read(path, *geometry, &plans->hashes, diagnostic));
+  return take_list(plans, path, diagnostic);
+}
+
+int bf_plans_set_text(bf_plans *plans, const char *name, const char *text,
+                      const bf_geometry *geometry, bf_diagnostic *diagnostic) {
+  BF_TRY(bf_hash_list_parse(name, text, *geometry, &plans->hashes, diagnostic));
+  return take_list(plans, name, diagnostic);
 }
 
 /* ---- Proposing ---- */

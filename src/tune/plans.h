@@ -32,7 +32,7 @@ typedef struct bf_plans {
   unsigned count;
   bool dynamic_is_rounded; /* launches round dynamic shared memory up to rows */
   bf_hash *hash;           /* of bf_plans_set_hash */
-  bf_hash_list *hashes;    /* of bf_plans_set_file */
+  bf_hash_list *hashes;    /* of bf_plans_set_file or _set_text */
 } bf_plans;
 
 /* Examines a module and makes a plan without a hash for each kernel. kernel (NULL: all) is the name
@@ -46,11 +46,15 @@ const bf_rewrite_kernel *bf_plan_examined(const bf_plans *plans, const bf_plan *
 
 /* ---- Hashes as asked for ---- */
 
-/* Gives every kernel asked for the hash, or those of a file. */
-int bf_plans_set_hash(bf_plans *plans, const char *hash, const bf_machine *machine,
+/* Gives every kernel asked for the hash, or those of a list; one that the list does not name keeps
+ * the hash it was given before. */
+int bf_plans_set_hash(bf_plans *plans, const char *hash, const bf_geometry *geometry,
                       bf_diagnostic *diagnostic);
-int bf_plans_set_file(bf_plans *plans, const char *path, const bf_machine *machine,
+int bf_plans_set_file(bf_plans *plans, const char *path, const bf_geometry *geometry,
                       bf_diagnostic *diagnostic);
+/* The same for the text of such a file, whose name is for diagnostics. */
+int bf_plans_set_text(bf_plans *plans, const char *name, const char *text,
+                      const bf_geometry *geometry, bf_diagnostic *diagnostic);
 
 /* ---- Propose ---- */
 

@@ -133,10 +133,10 @@ static int compare_serials(const void *a, const void *b) {
   return first->serial < second->serial ? -1 : first->serial > second->serial;
 }
 
-/* What a range is called: a buffer of the description, a variable of the module, or neither. */
-static const char *name_range(const bf_script *script, const bf_emu_module *module,
-                              const bf_ptx_module *ptx, uint64_t address) {
-  const char *name = bf_script_buffer_at(script, address);
+/* What a range is called that is no buffer: a variable of the module, or memory of a function. */
+static const char *name_range(const bf_emu_module *module, const bf_ptx_module *ptx,
+                              uint64_t address) {
+  const char *name = NULL;
   bf_emu_range found;
   for (const bf_ptx_item *item = ptx->first; item && !name; item = item->next)
     if (item->kind == BF_PTX_ITEM_VARIABLE &&
@@ -161,10 +161,9 @@ static int copy_range(bf_trial_watch *t, const char *name, const bf_emu_range *r
   return BF_OK;
 }
 
-/* Copies everything that kernels can have written. */
-static int copy_memory(void *context, const bf_script *script, const bf_emu *emu,
-                       const bf_emu_module *module, bf_diagnostic *diagnostic) {
-  bf_trial_watch *t = context;
+int bf_trial_keep(bf_trial_watch *t, const bf_emu *emu, const bf_emu_module *module,
+                  const char *(*buffer_at)(const void *context, uint64_t address),
+                  const void *context, bf_diagnostic *diagnostic) {
   size_t count = bf_emu_ranges(emu, NULL, 0);
   bf_emu_range *range = calloc(count + 1, sizeof *range);
   t->trial->memory = bf_arena_alloc(&t->trial->arena, (count + 1) * sizeof *t->trial->memory);
@@ -173,9 +172,11 @@ static int copy_memory(void *context, const bf_script *script, const bf_emu *emu
     bf_emu_ranges(emu, range, count);
     qsort(range, count, sizeof *range, compare_serials);
   }
-  for (size_t i = 0; i < count && !error; i++)
-    error =
-        copy_range(t, name_range(script, module, t->options->module, range[i].address), &range[i]);
+  for (size_t i = 0; i < count && !error; i++) {
+    const char *name = buffer_at(context, range[i].address);
+    error = copy_range(t, name ? name : name_range(module, t->options->module, range[i].address),
+                       &range[i]);
+  }
   free(range);
   return error ? bf_no_memory(diagnostic) : BF_OK;
 }
@@ -216,9 +217,18 @@ static int after(void *context, const bf_emu_launch *launch, const bf_emu_result
   return bf_trial_after(context, launch, result, diagnostic);
 }
 
-int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic *diagnostic) {
-  bf_trial_watch *watch;
-  BF_TRY(bf_trial_open(options, trial, &watch, diagnostic));
+static const char *buffer_at(const void *context, uint64_t address) {
+  return bf_script_buffer_at(context, address);
+}
+
+static int keep(void *context, const bf_script *script, const bf_emu *emu,
+                const bf_emu_module *module, bf_diagnostic *diagnostic) {
+  return bf_trial_keep(context, emu, module, buffer_at, script, diagnostic);
+}
+
+/* Runs the launches of the description. */
+static int run_description(const bf_trial_options *options, bf_trial_watch *watch,
+                           bf_diagnostic *diagnostic) {
   bf_launches launches = {.file = options->file,
                           .module = options->module,
                           .description = options->description,
@@ -226,9 +236,16 @@ int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic
                           .before = before,
                           .execute = execute,
                           .after = after,
-                          .done = options->keeps_memory ? copy_memory : NULL,
+                          .done = options->keeps_memory ? keep : NULL,
                           .context = watch};
-  int error = bf_launches_run(&launches, diagnostic);
+  return bf_launches_run(&launches, diagnostic);
+}
+
+int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic *diagnostic) {
+  bf_trial_watch *watch;
+  BF_TRY(bf_trial_open(options, trial, &watch, diagnostic));
+  int error = options->run ? options->run(options->context, options, watch, diagnostic)
+                           : run_description(options, watch, diagnostic);
   bf_trial_close(watch);
   return error;
 }

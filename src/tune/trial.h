@@ -9,7 +9,11 @@
 #include "tune/judge.h"
 #include "tune/observe.h"
 
-typedef struct bf_trial_options {
+/* Launches that are being tried. */
+typedef struct bf_trial_watch bf_trial_watch;
+
+typedef struct bf_trial_options bf_trial_options;
+struct bf_trial_options {
   const char *file, *description;
   const bf_ptx_module *module;
   const bf_machine *machine;
@@ -19,7 +23,13 @@ typedef struct bf_trial_options {
   bool keeps_memory;
   const bf_sim_gpu *gpu;         /* launches are simulated on it, which takes longer; or NULL */
   unsigned shared_granule_bytes; /* dynamic shared memory is rounded up to it; 0: it is not */
-} bf_trial_options;
+  /* Runs the launches in place of those of description, which is only for diagnostics then: each is
+   * between bf_trial_before and bf_trial_after and executed by bf_trial_execute; with keeps_memory,
+   * bf_trial_keep comes behind the last. NULL: those of description. */
+  int (*run)(void *context, const bf_trial_options *options, bf_trial_watch *watch,
+             bf_diagnostic *diagnostic);
+  void *context;
+};
 
 /* All launches of a kernel. Wavefronts are those of accesses as ptxas merges them. */
 typedef struct bf_trial_kernel {
@@ -54,10 +64,10 @@ typedef struct bf_trial {
 int bf_trial_run(const bf_trial_options *options, bf_trial *trial, bf_diagnostic *diagnostic);
 void bf_trial_free(bf_trial *trial);
 
-/* The same for launches that somebody else runs: of options, file, description, module and
- * keeps_memory are not looked at. All launches are between open, which makes an empty trial, and
- * close; each is between before, which has it observed, and after, and is executed by execute. */
-typedef struct bf_trial_watch bf_trial_watch;
+/* The same for launches that somebody else runs: of options, file, description, module,
+ * keeps_memory and run are not looked at. All launches are between open, which makes an empty
+ * trial, and close; each is between before, which has it observed, and after, and is executed by
+ * execute. */
 int bf_trial_open(const bf_trial_options *options, bf_trial *trial, bf_trial_watch **watch,
                   bf_diagnostic *diagnostic);
 int bf_trial_before(bf_trial_watch *watch, bf_emu_launch *launch, bf_diagnostic *diagnostic);
@@ -65,6 +75,11 @@ int bf_trial_execute(bf_trial_watch *watch, bf_emu *emu, const bf_emu_launch *la
                      const char *hash, bf_emu_result *result, bf_diagnostic *diagnostic);
 int bf_trial_after(bf_trial_watch *watch, const bf_emu_launch *launch, const bf_emu_result *result,
                    bf_diagnostic *diagnostic);
+/* Keeps a copy of all that kernels can have written, while it is there. buffer_at gives the name of
+ * the buffer at an address; NULL: there is none. */
+int bf_trial_keep(bf_trial_watch *watch, const bf_emu *emu, const bf_emu_module *module,
+                  const char *(*buffer_at)(const void *context, uint64_t address),
+                  const void *context, bf_diagnostic *diagnostic);
 void bf_trial_close(bf_trial_watch *watch);
 
 /* The launches of a kernel, or NULL. */

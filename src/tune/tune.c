@@ -11,7 +11,9 @@ static bf_trial_options trial_of(const bf_tune_options *o, const bf_ptx_module *
                             .description = o->description,
                             .module = module,
                             .machine = o->machine,
-                            .workers = o->workers};
+                            .workers = o->workers,
+                            .run = o->run,
+                            .context = o->context};
 }
 
 /* Runs the module that a rewriting gave, or the original where it changed nothing. */
@@ -132,7 +134,7 @@ int bf_tune_check(bf_tune *tune, const bf_rewrite_result *rewritten, bf_diagnost
   bf_text difference = {0};
   /* A fault that only the rewritten module has is a difference too. */
   int error = run_rewritten(tune, rewritten, compares, NULL, &tune->result, diagnostic);
-  tune->differs = error == BF_BAD_INPUT;
+  tune->differs = error == BF_BAD_INPUT || error == BF_FAULT;
   BF_TRY(error);
   count_result(tune, rewritten);
   if (!compares || bf_trial_is_equal(&tune->original, &tune->result, &difference))

@@ -14,13 +14,17 @@
 
 typedef struct bf_tune_options {
   const char *file;        /* of the PTX, for diagnostics */
-  const char *description; /* file of the launches */
+  const char *description; /* file of the launches; with run, what to call them */
   const bf_machine *machine;
   const bf_sim_gpu *gpu; /* whose time decides; NULL: wavefronts and instructions do */
   bool gpu_is_needed;    /* else, where launches cannot be simulated, wavefronts decide */
   unsigned workers;
   bool keeps_accesses; /* of the original: for bf_tune_choose */
   bool keeps_memory;   /* of the original and the result: they are compared */
+  /* Who runs the launches, and what is handed to it (bf_trial_options); NULL: description says. */
+  int (*run)(void *context, const bf_trial_options *options, bf_trial_watch *watch,
+             bf_diagnostic *diagnostic);
+  void *context;
 } bf_tune_options;
 
 typedef struct bf_tune {

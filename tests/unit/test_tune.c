@@ -219,14 +219,15 @@ static void rewritten_modules_are_refused(void **state) {
   bf_diagnostic diagnostic;
   assert_int_equal(bf_ptx_parse("test", text, strlen(text), &module, &diagnostic), BF_OK);
   assert_int_equal(bf_machine_load("hopper", NULL, &machine, &diagnostic), BF_OK);
+  bf_geometry geometry = bf_machine_geometry(machine);
   assert_int_equal(bf_plans_make(module, "test", "first", &plans, &diagnostic), BF_OK);
-  assert_int_equal(bf_plans_set_hash(&plans, "fixed", machine, &diagnostic), BF_OK);
+  assert_int_equal(bf_plans_set_hash(&plans, "fixed", &geometry, &diagnostic), BF_OK);
   assert_int_equal(bf_plans_rewrite(&plans, false, &once, &diagnostic), BF_OK);
   assert_true(once.is_changed && !once.was_rewritten);
   assert_int_equal(bf_plans_make(once.module, "test", NULL, &again, &diagnostic), BF_OK);
   assert_true(again.examined.was_rewritten);
   assert_false(bf_plan_is_open(&again, &again.plan[0]));
-  assert_int_equal(bf_plans_set_hash(&again, "fixed", machine, &diagnostic), BF_OK);
+  assert_int_equal(bf_plans_set_hash(&again, "fixed", &geometry, &diagnostic), BF_OK);
   assert_int_equal(bf_plans_rewrite(&again, false, &twice, &diagnostic), BF_OK);
   assert_true(twice.was_rewritten && !twice.is_changed && !twice.module);
   for (unsigned i = 0; i < twice.kernels; i++)

@@ -76,6 +76,21 @@ static int try_launch(const void *input) {
   return result;
 }
 
+/* One hash for all kernels and a list for one, whose name is readable or not. */
+static int try_rewriting(const void *input) {
+  const subject *s = input;
+  bf_rewrite_module_options options;
+  bf_rewriting *rewriting;
+  char hashes[100];
+  snprintf(hashes, sizeof hashes, "%s xor:0,5,31\n", s->kernel);
+  bf_rewrite_module_default_options(&options);
+  options.hash = "fixed";
+  options.hashes = hashes;
+  int result = verdict(bf_rewrite_module(s->module, &options, &rewriting, NULL));
+  bf_rewriting_free(rewriting);
+  return result;
+}
+
 static int try_code(const void *input) {
   const subject *s = input;
   bf_geometry geometry = bf_machine_geometry(s->machine);
@@ -106,7 +121,7 @@ int main(int count, char **arguments) {
       s.module = module;
   }
   fine &= s.module && all_fail_well("analysis", try_analysis, &s) &&
-          all_fail_well("launch", try_launch, &s);
+          all_fail_well("launch", try_launch, &s) && all_fail_well("rewriting", try_rewriting, &s);
   fine &= all_fail_well("code", try_code, &s);
   bf_module_free(s.module);
   bf_machine_free(s.machine);
