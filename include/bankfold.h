@@ -751,6 +751,67 @@ BF_API bool bf_rewriting_is_repeated(const bf_rewriting *rewriting);
 /* Kernels in the order of the PTX; NULL past the last. */
 BF_API const bf_rewritten_kernel *bf_rewriting_get(const bf_rewriting *rewriting, size_t index);
 
+/* ---- Tuning: the best hash for each kernel, or none ---- */
+
+/* A launch of a kernel. Of launch, hash must be NULL; as_written, threads, print and logger are not
+ * used. */
+typedef struct bf_tune_launch {
+  const char *kernel;
+  const bf_launch *launch;
+} bf_tune_launch;
+
+typedef struct bf_tune_module_options {
+  size_t struct_bytes;
+  const bf_machine *machine; /* 32 banks of 4 bytes; NULL: "hopper" */
+  const char *gpu;    /* name or file of the GPU whose simulated time decides; NULL: counts of
+                         wavefronts and instructions do */
+  const char *kernel; /* the only one that may be rewritten; NULL: all */
+  double time_limit_seconds; /* of each search, of which a kernel has a few; 0 = 10 */
+  unsigned threads;          /* of searches; 0 = one per core */
+  unsigned launch_threads;   /* that run a launch; 0 = 1, so that blocks run in the same order in
+                                every run */
+  bf_logger logger;          /* is told of kernels with more accesses than could be looked at */
+} bf_tune_module_options;
+
+BF_DEFAULT_FUNCTION(bf_tune_module_default_options, bf_tune_module_options)
+
+/* What all launches of a kernel take. */
+typedef struct bf_kernel_cost {
+  uint64_t wavefronts;
+  uint64_t warp_instructions;
+  uint64_t cycles; /* simulated, or 0 */
+} bf_kernel_cost;
+
+typedef struct bf_tuned_kernel {
+  const char *name;   /* as in the PTX */
+  const char *hash;   /* as bf_rewritten_kernel has it; NULL: it is left alone */
+  const char *reason; /* why it is left alone, in words; NULL: it was rewritten */
+  uint64_t launches;
+  bf_kernel_cost before, after; /* the same where it is left alone */
+} bf_tuned_kernel;
+
+typedef struct bf_tuning bf_tuning;
+
+/* Runs launches, one after the other, to see what kernels do to shared memory; proposes hashes,
+ * runs the launches with each of them, and rewrites those kernels for which it is worth it
+ * (docs/rewrite.md). At last it runs original and result, and compares what they leave in all buffers
+ * and variables: the caller promises that this does not depend on the order of threads. A
+ * difference is BF_BAD_INPUT, and nothing is handed out.
+ *
+ * A buffer is one for all launches that name it with the same in, out and bytes; it keeps what the
+ * launches before left in it, and starts anew with in for each run of all launches. Nothing is
+ * copied to out. Launches of rewritten kernels are made with dynamic shared memory rounded up to a
+ * multiple of 128 bytes, as bf_rewritten_kernel.needs_rounding asks for. BF_FAULT and BF_STOPPED
+ * are as for bf_profile_launch. */
+BF_API int bf_tune_module(const bf_module *module, const bf_tune_launch *launch, size_t launches,
+                          const bf_tune_module_options *options, bf_tuning **tuning,
+                          bf_diagnostic *diagnostic);
+BF_API void bf_tuning_free(bf_tuning *tuning);
+/* Kernels in the order of the PTX; NULL past the last. */
+BF_API const bf_tuned_kernel *bf_tuning_get(const bf_tuning *tuning, size_t index);
+/* The module as it was rewritten. */
+BF_API const bf_rewriting *bf_tuning_rewriting(const bf_tuning *tuning);
+
 /* ---- Voting: histograms and Hough transforms ---- */
 
 typedef enum bf_pixel_type { BF_PIXEL_U8, BF_PIXEL_U16, BF_PIXEL_F32 } bf_pixel_type;

@@ -11,7 +11,8 @@ typedef struct bf_costs_line {
   uint64_t accesses, wavefronts, ideal, conflicts;
   uint64_t worst;         /* most wavefronts of one access */
   uint64_t waited_cycles; /* simulated: that its accesses waited for shared memory, summed */
-  uint64_t uncounted;     /* accesses that the machine cannot make, in no number above */
+  uint64_t
+      uncounted; /* accesses that the machine cannot make: in no number above, and in no record */
   bool estimated;
   bool has_access;
   bf_access access; /* the worst one */

@@ -91,6 +91,31 @@ static int try_rewriting(const void *input) {
   return result;
 }
 
+/* Some allocations may fail here as in a launch, and in searches that try without. */
+static int try_tuning(const void *input) {
+  const subject *s = input;
+  float out[1] = {0}, in[256] = {0};
+  const bf_argument arguments[] = {bf_argument_buffer(NULL, out, sizeof out),
+                                   bf_argument_buffer(in, NULL, sizeof in)};
+  bf_launch launch;
+  bf_default_launch(&launch);
+  launch.block[0] = 256;
+  launch.argument = arguments;
+  launch.arguments = 2;
+  bf_tune_launch list = {s->kernel, &launch};
+  bf_tune_module_options options;
+  bf_tuning *tuning;
+  bf_diagnostic diagnostic;
+  bf_tune_module_default_options(&options);
+  options.threads = 1;
+  int error = bf_tune_module(s->module, &list, 1, &options, &tuning, &diagnostic);
+  if (error == BF_FAULT && strstr(diagnostic.message, "out of memory"))
+    error = BF_NO_MEMORY;
+  int result = !error && left < 0 ? 0 : verdict(error);
+  bf_tuning_free(tuning);
+  return result;
+}
+
 static int try_code(const void *input) {
   const subject *s = input;
   bf_geometry geometry = bf_machine_geometry(s->machine);
