@@ -82,7 +82,7 @@ typedef struct bf_rewrite_result {
   bf_rewrite_kernel *kernel; /* in the order of the module */
   bool is_changed;           /* some kernel was rewritten */
   bool was_rewritten;        /* the module has been rewritten before: all kernels are refused */
-  bf_text text; /* the module as PTX; where nothing changed, as bf_ptx_print gives it */
+  bf_text text;          /* the module as PTX; where nothing changed, as bf_ptx_print gives it */
   bf_ptx_module *module; /* text, parsed; NULL where nothing changed */
 } bf_rewrite_result;
 

@@ -57,6 +57,7 @@ for source in "$root"/*.c; do
 done
 [ $programs = 4 ] || complain "$programs programs in docs/api.md"
 
+# shellcheck disable=SC2016 # backquotes of the page
 functions() { grep -o '`bf_[a-z0-9_]*`' docs/api.md | tr -d '`'; }
 while read -r name; do
   functions | grep -qx "$name" || complain "docs/api.md does not list $name"
