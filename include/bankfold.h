@@ -794,8 +794,8 @@ typedef struct bf_tuning bf_tuning;
 
 /* Runs launches, one after the other, to see what kernels do to shared memory; proposes hashes,
  * runs the launches with each of them, and rewrites those kernels for which it is worth it
- * (docs/rewrite.md). At last it runs original and result, and compares what they leave in all buffers
- * and variables: the caller promises that this does not depend on the order of threads. A
+ * (docs/rewrite.md). At last it runs original and result, and compares what they leave in all
+ * buffers and variables: the caller promises that this does not depend on the order of threads. A
  * difference is BF_BAD_INPUT, and nothing is handed out.
  *
  * A buffer is one for all launches that name it with the same in, out and bytes; it keeps what the
@@ -811,6 +811,44 @@ BF_API void bf_tuning_free(bf_tuning *tuning);
 BF_API const bf_tuned_kernel *bf_tuning_get(const bf_tuning *tuning, size_t index);
 /* The module as it was rewritten. */
 BF_API const bf_rewriting *bf_tuning_rewriting(const bf_tuning *tuning);
+
+/* Hashes to rewrite a kernel with, from its accesses alone: nothing is run, and there need be no
+ * PTX. */
+typedef struct bf_propose_hashes_options {
+  size_t struct_bytes;
+  const bf_workload *merged; /* the accesses as ptxas merges them; NULL: as they are written */
+  unsigned granule_bytes;    /* widest access of the kernel; 0 = of the workload */
+  double time_limit_seconds; /* of each search, of which there are up to six; 0 = 10 */
+  unsigned threads;          /* 0 = one per core */
+  bf_progress progress;      /* may be NULL */
+  void *progress_context;
+} bf_propose_hashes_options;
+
+BF_DEFAULT_FUNCTION(bf_propose_hashes_default_options, bf_propose_hashes_options)
+
+typedef struct bf_proposed_hash {
+  const char *hash;       /* row-preserving */
+  unsigned granule_bytes; /* bytes that stay together */
+  bool is_proven;         /* no row-preserving hash of that granule has fewer conflicts */
+  bool is_worth;          /* wavefronts that it saves are worth the instructions it adds */
+  uint64_t wavefronts_before, wavefronts_after;
+  int64_t added_instructions; /* of warps, as if every access computed its own hash */
+} bf_proposed_hash;
+
+typedef struct bf_hash_proposals bf_hash_proposals;
+
+/* workload has the accesses of all launches of a kernel as they are in the PTX, with addresses from
+ * the start of the block's shared memory. machine may be NULL: "hopper"; it must have 32 lanes and
+ * 32 banks of 4 bytes. */
+BF_API int bf_propose_hashes(const bf_machine *machine, const bf_workload *workload,
+                             const bf_propose_hashes_options *options,
+                             bf_hash_proposals **proposals, bf_diagnostic *diagnostic);
+BF_API void bf_hash_proposals_free(bf_hash_proposals *proposals);
+/* Hashes that save wavefronts, the one that gains most first; NULL past the last. */
+BF_API const bf_proposed_hash *bf_hash_proposals_get(const bf_hash_proposals *proposals,
+                                                     size_t index);
+/* Why there is none, or why the first is not worth it; NULL: it is. */
+BF_API const char *bf_hash_proposals_reason(const bf_hash_proposals *proposals);
 
 /* ---- Voting: histograms and Hough transforms ---- */
 

@@ -41,4 +41,7 @@ int bf_api_kernel_find(const bf_module *module, const char *name, const bf_api_k
 int bf_api_machine(const bf_machine *given, const bf_machine **machine, bf_machine **own,
                    bf_diagnostic *diagnostic);
 
+/* The seconds that a search for a kernel may take: those given, or for 0 ten. */
+double bf_api_time_limit(double given_seconds);
+
 #endif

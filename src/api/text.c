@@ -1,4 +1,4 @@
-/* Text and bytes that belong to the caller, and machines that the caller may leave out. */
+/* Text and bytes that belong to the caller, and what the caller may leave out. */
 #include "api/api.h"
 
 #include <stdlib.h>
@@ -36,3 +36,5 @@ int bf_api_machine(const bf_machine *given, const bf_machine **machine, bf_machi
                  "CUDA kernels have warps of %d threads; machine '%s' has %u", CUDA_LANES,
                  bf_machine_name(*machine), bf_machine_lanes(*machine));
 }
+
+double bf_api_time_limit(double given_seconds) { return given_seconds > 0 ? given_seconds : 10; }

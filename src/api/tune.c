@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-enum { DEFAULT_SECONDS = 10 };
-
 struct bf_tuning {
   bf_rewriting rewriting;
   bf_tuned_kernel *kernel; /* in the arena of rewriting */
@@ -149,9 +147,7 @@ static void describe(const work *w, const bf_rewritten_kernel *rewritten, const 
 static int tune(work *w, const bf_tune_module_options *given, bf_tuning *out,
                 bf_diagnostic *diagnostic) {
   bf_plans_search search = {.machine = w->machine,
-                            .time_limit_seconds = given->time_limit_seconds > 0
-                                                      ? given->time_limit_seconds
-                                                      : DEFAULT_SECONDS,
+                            .time_limit_seconds = bf_api_time_limit(given->time_limit_seconds),
                             .threads = given->threads};
   BF_TRY(bf_tune_begin(&w->options, &w->plans, &w->tune, diagnostic));
   BF_TRY(bf_tune_choose(&w->tune, &search, diagnostic));

@@ -268,6 +268,59 @@ static void differences_are_errors(void **state) {
   bf_module_free(steps);
 }
 
+/* ---- Proposals ---- */
+
+static bf_workload *make_accesses(unsigned stride_bytes) {
+  bf_workload *workload;
+  bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = UINT32_MAX, .count = 100};
+  assert_int_equal(bf_workload_create(&workload), BF_OK);
+  for (unsigned lane = 0; lane < 32; lane++)
+    access.address[lane] = stride_bytes * lane;
+  assert_int_equal(bf_workload_add(workload, &access), BF_OK);
+  return workload;
+}
+
+static void proposals_are_those_of_the_room(void **state) {
+  (void)state;
+  bf_machine *machine = load_machine("hopper"), *amd = load_machine("cdna3");
+  bf_workload *column = make_accesses(128), *row = make_accesses(4), *far = make_accesses(1 << 24);
+  bf_proposal own;
+  bf_hash_proposals *proposals;
+  bf_diagnostic why;
+  bf_propose_options options = {.machine = machine, .written = column, .time_limit_seconds = 10};
+  assert_int_equal(bf_propose(&options, &own, &why), BF_OK);
+  assert_int_equal(bf_propose_hashes(NULL, column, NULL, &proposals, &why), BF_OK);
+  assert_true(own.candidates > 0);
+  for (unsigned i = 0; i < own.candidates; i++) {
+    const bf_proposed_hash *hash = bf_hash_proposals_get(proposals, i);
+    const bf_comparison *c = &own.candidate[i].predicted;
+    assert_string_equal(hash->hash, bf_hash_text(own.candidate[i].hash));
+    assert_int_equal(hash->wavefronts_before, 3200);
+    assert_int_equal(hash->wavefronts_after, c->after.wavefronts);
+    assert_int_equal(hash->added_instructions, c->after.instructions - c->before.instructions);
+    assert_int_equal(hash->is_proven, own.candidate[i].is_proven);
+    assert_int_equal(hash->is_worth, bf_judge_is_worth(c));
+  }
+  assert_null(bf_hash_proposals_get(proposals, own.candidates));
+  assert_null(bf_hash_proposals_reason(proposals));
+  bf_proposal_clear(&own);
+  bf_hash_proposals_free(proposals);
+  assert_int_equal(bf_propose_hashes(machine, row, NULL, &proposals, NULL), BF_OK);
+  assert_null(bf_hash_proposals_get(proposals, 0));
+  assert_string_equal(bf_hash_proposals_reason(proposals), "there are no conflicts to remove");
+  bf_hash_proposals_free(proposals);
+  assert_int_equal(bf_propose_hashes(machine, far, NULL, &proposals, &why), BF_BAD_INPUT);
+  assert_null(proposals);
+  assert_int_equal(bf_propose_hashes(amd, row, NULL, &proposals, &why), BF_UNSUPPORTED);
+  assert_null(proposals);
+  bf_hash_proposals_free(NULL);
+  bf_workload_free(column);
+  bf_workload_free(row);
+  bf_workload_free(far);
+  bf_machine_free(machine);
+  bf_machine_free(amd);
+}
+
 /* ---- Refusals ---- */
 
 static bool stop(void *context, uint64_t done, uint64_t blocks) {
@@ -344,6 +397,7 @@ int main(void) {
       cmocka_unit_test(no_launch_is_no_hash),
       cmocka_unit_test(buffers_last_for_a_run),
       cmocka_unit_test(differences_are_errors),
+      cmocka_unit_test(proposals_are_those_of_the_room),
       cmocka_unit_test(wrong_launches_are_refused),
       cmocka_unit_test(tuning_can_be_stopped),
   };
