@@ -111,6 +111,13 @@ static void log_result(const cli_wrap *wrap, const char *name, const bf_rewrite_
   }
 }
 
+/* Says that a file is compiled as it is because it was rewritten before. */
+static void warn_again(const cli_wrap *wrap, const char *name) {
+  bf_diagnostic why = {.caret = -1};
+  bf_fail_file(&why, BF_UNSUPPORTED, name, "it was rewritten before");
+  cli_wrap_warn(wrap, &why);
+}
+
 /* Rewrites PTX text. */
 static int rewrite_text(const cli_wrap *wrap, const char *name, const bf_text *ptx,
                         bf_text *rewritten, bf_diagnostic *diagnostic) {
@@ -120,6 +127,8 @@ static int rewrite_text(const cli_wrap *wrap, const char *name, const bf_text *p
   int error = bf_rewrite_listed(module, &wrap->listed, &result, diagnostic);
   if (!error) {
     log_result(wrap, name, &result);
+    if (result.was_rewritten)
+      warn_again(wrap, name);
     if (result.is_changed)
       bf_text_add(rewritten, result.text.data, result.text.size);
     if (rewritten->failed)
