@@ -3,6 +3,7 @@
 #ifndef BF_REWRITE_INNER_H
 #define BF_REWRITE_INNER_H
 
+#include "base/table.h"
 #include "rewrite/rewrite.h"
 
 enum {
@@ -45,8 +46,17 @@ typedef struct bf_rewrite_origin {
   int first, second;
 } bf_rewrite_origin;
 
+/* Numbers, ascending and each once. */
+typedef struct bf_rewrite_numbers {
+  unsigned count;
+  unsigned *item;
+} bf_rewrite_numbers;
+
 typedef struct bf_rewrite_function {
   const bf_ptx_function *function;
+  bf_rewrite_numbers calls;            /* functions with a body that it calls by name */
+  bf_rewrite_numbers names;            /* variables that it declares, or may mean by a name */
+  bf_rewrite_numbers kernels;          /* that reach it */
   bf_touch *touch;                     /* per instruction */
   bf_rewrite_origin *origin;           /* per instruction (arrays.c) */
   bool makes_generic;                  /* some instruction does */
@@ -56,15 +66,22 @@ typedef struct bf_rewrite_function {
   struct bf_rewrite_version *versions; /* the code it gets (versions.c) */
 } bf_rewrite_function;
 
+/* A variable that a kernel can reach. */
+typedef struct bf_rewrite_use {
+  unsigned variable;
+  bool pads;           /* there is a hash, be it one that moves nothing */
+  const bf_hash *hash; /* NULL: nothing moves it */
+} bf_rewrite_use;
+
 typedef struct bf_rewrite_kernel_plan {
-  unsigned index; /* of its function */
-  bool *reaches;  /* per function */
+  unsigned index;             /* of its function */
+  bf_rewrite_numbers reached; /* functions, itself among them */
   bool reaches_generic;
-  bool *uses;                 /* per variable: it can reach it */
-  const bf_hash *hash;        /* of everything; NULL: none, or they differ by array */
-  bool differs;               /* by array: */
-  const bf_hash **array_hash; /* per variable; NULL: nothing moves it, or it is not used */
-  bool *pads;                 /* per variable: there is a hash, be it one that moves nothing */
+  unsigned uses;
+  bf_rewrite_use *use;      /* by variable */
+  const bf_hash *hash;      /* of everything; NULL: none, or they differ by array */
+  bool differs;             /* by array: as use says, and for the first open array: */
+  const bf_hash *open_hash; /* of any open array that the kernel uses */
   bool wanted, refused;
   unsigned capacity; /* of the list of obstacles */
 } bf_rewrite_kernel_plan;
@@ -76,18 +93,33 @@ typedef struct bf_rewrite_plan {
   bool dynamic_is_rounded, joins_logic;
   unsigned functions; /* with a body */
   bf_rewrite_function *function;
-  bool stores_shared; /* an initial value holds the address of a shared variable */
+  bf_table function_by_name; /* its number + 1 */
+  bf_table taken_names;      /* of versions (versions.c) */
+  bool stores_shared;        /* an initial value holds the address of a shared variable */
   unsigned kernels;
   bf_rewrite_kernel_plan *kernel;
   unsigned variables; /* in shared memory, in the order of the module */
   const bf_ptx_variable **variable;
-  int *owner; /* per variable: the function that declares it, or -1 */
+  int *owner;                 /* per variable: the function that declares it, or -1 */
+  bf_rewrite_numbers *users;  /* per variable: kernels */
+  unsigned first_open;        /* the first variable of open size; variables: none */
+  bf_table variable_by_place; /* its number + 1, by where it is declared */
+  bf_table variable_by_name;  /* of the module: its number + 1, by name */
+  unsigned *next_named;       /* per variable: number + 1 of the next that is found so, or 0 */
+  unsigned *next_placed;      /* the same */
 } bf_rewrite_plan;
 
 /* Fills all but hashes and code; false when memory is exhausted. */
 bool bf_rewrite_plan_make(const bf_ptx_module *module, bf_arena *arena, bf_rewrite_plan *plan);
 /* The function with a body called name, or -1. */
 int bf_rewrite_find(const bf_rewrite_plan *plan, const char *name);
+/* The first variable of the plan that is declared where this one is, or -1; next_placed leads on.
+ */
+int bf_rewrite_find_variable(const bf_rewrite_plan *plan, const bf_ptx_variable *variable);
+/* Whether the kernel can reach a function. */
+bool bf_rewrite_reaches(const bf_rewrite_kernel_plan *kernel, unsigned function);
+/* What the kernel does with a variable; NULL: it cannot reach it. */
+bf_rewrite_use *bf_rewrite_use_of(const bf_rewrite_kernel_plan *kernel, unsigned variable);
 /* What is called: a symbol or a register; NULL for other instructions. */
 const bf_ptx_operand *bf_rewrite_callee(const bf_ptx_instruction *instruction);
 /* The function with a body that an instruction calls by name, or -1. */
@@ -113,8 +145,11 @@ unsigned bf_rewrite_array_of(const bf_rewrite_plan *plan, unsigned variable);
 bool bf_rewrite_pads(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                      unsigned variable);
 /* What an access goes through in a kernel; NULL: nothing. */
-const bf_hash *bf_rewrite_hash_at(const bf_rewrite_kernel_plan *kernel,
+const bf_hash *bf_rewrite_hash_at(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                                   const bf_rewrite_function *function, uint32_t instruction);
+/* The hash of an array in a kernel; NULL: nothing moves it, or it is not used. */
+const bf_hash *bf_rewrite_array_hash(const bf_rewrite_plan *plan,
+                                     const bf_rewrite_kernel_plan *kernel, unsigned variable);
 /* Whether two kernels hash alike, so that they can share functions. */
 bool bf_rewrite_hash_alike(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *a,
                            const bf_rewrite_kernel_plan *b);

@@ -16,10 +16,8 @@ void bf_verify_fail_instruction(bf_verify_body *body, const char *what,
 
 const bf_ptx_variable *bf_verify_twin_of(const bf_verify_body *body,
                                          const bf_ptx_variable *original) {
-  for (const bf_verify_twin *twin = body->twins; twin; twin = twin->next)
-    if (twin->original == original)
-      return twin->rewritten;
-  return NULL;
+  const bf_ptx_variable *own = bf_table_find(&body->twins, &original, sizeof original);
+  return own ? own : bf_verify_module_twin(body->job, original);
 }
 
 /* ---- New registers ---- */
@@ -50,14 +48,6 @@ static bool shadows_parameter(const bf_ptx_variables *list, const bf_ptx_registe
   return false;
 }
 
-/* The same for variables of the module. */
-static bool shadows_module(const bf_verify_body *body, const bf_ptx_registers *registers) {
-  for (const bf_verify_twin *twin = body->twins; twin; twin = twin->next)
-    if (!strcmp(twin->original->name, registers->name))
-      return true;
-  return false;
-}
-
 static void declare_new(bf_verify_body *body, const bf_ptx_registers *registers) {
   if (!body->scheme)
     BF_VERIFY_FAIL(body, registers->line, "new registers %s in a function that must not change",
@@ -65,7 +55,7 @@ static void declare_new(bf_verify_body *body, const bf_ptx_registers *registers)
   else if (shadows(body->original->body, registers) ||
            shadows_parameter(&body->original->parameters, registers) ||
            shadows_parameter(&body->original->returns, registers) ||
-           shadows_module(body, registers))
+           bf_verify_names_variable(body->job, registers->name))
     BF_VERIFY_FAIL(body, registers->line, "new registers %s hide names of the original",
                    registers->name);
   else
@@ -210,13 +200,12 @@ static void compare_variable(bf_verify_body *body, const bf_ptx_variable *was,
   const char *why = bf_verify_variable(was, is, bf_verify_hash_of_variable(body->scheme, was));
   if (why && body->scheme && body->scheme->by_array)
     why = bf_verify_variable(was, is, true);
-  bf_verify_twin *twin = bf_arena_alloc(&body->scratch, sizeof *twin);
+  void **twin = bf_table_at(&body->twins, &was, sizeof was);
   if (!twin) {
     body->no_memory = true;
     return;
   }
-  *twin = (bf_verify_twin){body->twins, was, is};
-  body->twins = twin;
+  *twin = (void *)(uintptr_t)is;
   if (why)
     BF_VERIFY_FAIL(body, is->line, "%s: %s", why, is->name);
 }
@@ -330,6 +319,7 @@ static int judge_accesses(const bf_ptx_module *module, bf_verify_body *body, bf_
 }
 
 int bf_verify_compare(const bf_ptx_module *module, bf_verify_body *body) {
+  body->twins.arena = &body->scratch;
   int error = prepare(body, &body->scratch) ? BF_OK : BF_NO_MEMORY;
   if (!error) {
     pair_parameters(body);

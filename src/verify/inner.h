@@ -16,6 +16,7 @@
 #ifndef BF_VERIFY_INNER_H
 #define BF_VERIFY_INNER_H
 
+#include "base/table.h"
 #include "verify/verify.h"
 
 enum {
@@ -178,14 +179,18 @@ typedef struct bf_verify_scheme {
   uint32_t loaded;     /* the array whose address a loaded value may be, by_array */
   unsigned arrays;
   bf_verify_array *array;
+  bf_table number;  /* of arrays, + 1, by variable */
+  uint32_t dynamic; /* number of the first dynamic array, or BF_VERIFY_NO_HOME */
 } bf_verify_scheme;
 
 /* The functions of the original that a kernel can reach, itself first. */
 int bf_verify_reach(const bf_ptx_function *kernel, bf_arena *arena, bf_verify_reached **first);
 /* The scheme of a kernel; *scheme is NULL where it has no hash. */
-int bf_verify_scheme_make(const bf_ptx_module *module, const bf_ptx_function *kernel, void *context,
+/* stores_shared: some initial value of the module holds the address of a shared variable. */
+int bf_verify_scheme_make(bool stores_shared, const bf_ptx_function *kernel, void *context,
                           bf_verify_hash_of hash_of, bf_arena *arena,
                           const bf_verify_scheme **scheme);
+bool bf_verify_stores_shared(const bf_ptx_module *module);
 /* The number of an array in the scheme; all dynamic arrays are one. BF_VERIFY_NO_HOME: none. */
 uint32_t bf_verify_array_number(const bf_verify_scheme *scheme, const bf_ptx_variable *variable);
 /* The hash that accesses to a variable of the original go through, or NULL. */
@@ -226,8 +231,8 @@ typedef struct bf_verify_slot {
 
 /* A variable and its rewritten form. */
 typedef struct bf_verify_twin {
-  struct bf_verify_twin *next;
   const bf_ptx_variable *original, *rewritten;
+  uint64_t look; /* of the module: the last look at the names of a function that met it */
 } bf_verify_twin;
 
 /* A function and its rewritten form. */
@@ -246,7 +251,7 @@ typedef struct bf_verify_body {
   bf_verify_facts facts;
   bf_verify_homes homes;              /* by_array */
   const bf_ptx_registers **twin;      /* per register of the original: its declaration here */
-  bf_verify_twin *twins;              /* variables of the function, then of the module */
+  bf_table twins;                     /* of the variables of the function: rewritten forms */
   bf_verify_pair *calls;              /* functions that it names */
   const bf_ptx_instruction **partner; /* per instruction: the original's; NULL: it was added */
   uint32_t instructions;              /* paired so far */
@@ -349,6 +354,11 @@ void bf_verify_fail_instruction(bf_verify_body *body, const char *what,
 const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_variable *rewritten,
                                bool rows);
 bf_arena *bf_verify_arena(struct bf_verify_job *job);
+/* The rewritten form of a variable of the module, or NULL. */
+const bf_ptx_variable *bf_verify_module_twin(const struct bf_verify_job *job,
+                                             const bf_ptx_variable *original);
+/* Whether a variable of the original module has that name. */
+bool bf_verify_names_variable(const struct bf_verify_job *job, const char *name);
 /* Whether shared memory of the module is laid out in another way. */
 bool bf_verify_is_moved(const struct bf_verify_job *job);
 
