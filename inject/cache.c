@@ -8,6 +8,7 @@
 #include "inject.h"
 
 #include "base/rows.h"
+#include "base/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -220,32 +221,13 @@ static void compose(const inject_image *image, bf_text *content) {
   bf_text_add(content, (const char *)result, sizeof result);
 }
 
-/* Writes bytes to a new file; false where they are not all there. */
-static bool write_all(int file, const char *bytes, size_t size) {
-  while (size) {
-    ssize_t done = write(file, bytes, size);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0)
-      return false;
-    bytes += done;
-    size -= (size_t)done;
-  }
-  return true;
-}
-
 bool inject_write_file(const char *path, const bf_text *content) {
-  char temporary[PATH_BYTES + 8];
-  int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-  int file = length < (int)sizeof temporary ? mkostemp(temporary, O_CLOEXEC) : -1;
-  bool done = file >= 0 && write_all(file, content->data, content->size);
-  if (file >= 0)
-    done = close(file) == 0 && done && rename(temporary, path) == 0;
-  if (file >= 0 && !done) {
-    int kept = errno;
-    unlink(temporary);
-    errno = kept;
-  }
+  bf_temporary temporary;
+  if (bf_temporary_open(path, 0600, &temporary) != BF_OK)
+    return false;
+  bool done = bf_temporary_write(&temporary, content->data, content->size) &&
+              bf_temporary_commit(&temporary, path);
+  bf_temporary_close(&temporary);
   return done;
 }
 
