@@ -9,7 +9,8 @@
  *   load.c     from an image to the one that the driver is given
  *   image.c    finds the PTX in an image
  *   rewrite.c  rewrites PTX
- *   cache.c    keeps rewritten PTX on disk
+ *   cache.c    keeps rewritten PTX on disk, and
+ *   build.c    says by which build it was made
  *   handles.c  remembers which kernels were rewritten
  *   times.c    how long launches take, where that is asked for
  *   digest.c   the content hash that images are known by
@@ -132,10 +133,13 @@ bool inject_image_rounds(const inject_image *image, const char *kernel);
 
 /* ---- Cache ---- */
 
-/* An image by its key from the cache of settings; NULL where it is not there or not sound. */
+/* An image by its key from the cache of settings, as this build of the library has left it there;
+ * NULL where it is not there or not sound, or where others could have written it. */
 inject_image *inject_cache_read(const inject_settings *settings,
                                 const unsigned char key[INJECT_KEY_BYTES]);
 void inject_cache_write(const inject_settings *settings, const inject_image *image);
+/* What tells this build of the library from others; NULL where nothing does. */
+const unsigned char *inject_build_id(size_t *size);
 /* An image from its parts: text NULL: left alone; lines as in inject_rewritten. NULL: no memory, or
  * no such lines. */
 inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], const char *text,

@@ -53,7 +53,7 @@ for workers in 2 40; do
   compare "$workers workers" r.csv all.csv
 done
 [ "$(cat victim)" = precious ] || complain 'sorting has followed a link'
-[ -z "$(ls -A | grep '^\.')" ] || complain 'a temporary file is left'
+[ "$(find . -name '.bankfold-*' | wc -l)" = 0 ] || complain 'a temporary file is left'
 
 for round in 1 2 3; do
   for ((i = 0; i < round; i++)); do
