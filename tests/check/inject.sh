@@ -435,6 +435,17 @@ app BANKFOLD_HASHES="$work/hashes" dlsym data $tile
 logged '2 of 3 kernels rewritten'
 logged '_Z9transposeILi16EEvPfPKf: left alone'
 logged '_Z9transposeILi32EEvPfPKf: fixed'
+# A file is read once, so that it may be a pipe; lines in a variable are the same.
+forget
+app BANKFOLD_HASH= BANKFOLD_HASHES="$work/hashes" dlsym data $tile
+logged 'rotate: cute:3,4,3'
+app BANKFOLD_HASH= BANKFOLD_HASHES=<(cat "$work/hashes") dlsym data $tile
+logged 'rewritten image from the cache'
+app BANKFOLD_HASH= BANKFOLD_HASHES_TEXT="$(cat "$work/hashes" && echo x)" dlsym data $tile
+logged "nothing is rewritten: BANKFOLD_HASHES_TEXT: the hash of 'x' is missing"
+lines=$(cat "$work/hashes")$'\n'
+app BANKFOLD_HASH= BANKFOLD_HASHES_TEXT="$lines" dlsym data $tile
+logged 'rewritten image from the cache'
 app BANKFOLD_HASH=pad:32+1 STUB_SAVE="$work/saved" dlsym data $tile
 logged 'is left alone'
 cmp $tile "$work/saved" || complain 'PTX was changed by a hash that cannot be used'
