@@ -165,6 +165,15 @@ cp "$work/fixed" "$work/fixed.ptx"
 ends 0 "$build/bankfold-ptxas" -arch=sm_90 "$work/fixed.ptx" -o "$work/cubin"
 equal "$work/fixed" "$work/cubin"
 says "$log" 'left alone: it was rewritten before'
+says "$work/err" 'warning: compiled as it is: .*fixed.ptx: it was rewritten before'
+cp "$work/fixed" "$work/fixed.cu"
+for source in fixed.ptx fixed.cu; do
+  ends 0 "$bankfold" nvcc -o "$work/app" "$work/$source"
+  says "$work/err" "warning: compiled as it is: .*$source.*: it was rewritten before"
+  [ "$(grep -c 'rewritten before' "$work/err")" = 1 ] || complain "nvcc says more than once: $(cat "$work/err")"
+done
+ends 0 "$bankfold" nvcc -o "$work/app" "$tile" # what it rewrites itself is no surprise
+says_not "$work/err" 'rewritten before'
 ends 0 "$build/bankfold-ptxas" --version
 says "$work/out" '^stub version 1$'
 # A file for output that holds PTX is none for input.
@@ -358,6 +367,17 @@ for step in nvcc "$build/bankfold-nvcc"; do
   ends 0 "$step" -cudart shared -arch=sm_90 "$name.o" other.o -o "apart.$name"
 done
 hashed apart.bankfold-nvcc 1
+# A program that was rewritten before runs as it is, and exec says so.
+if [ -n "$has_runtime" ]; then
+  echo '* xor:0,5,15' >again.hashes
+  for name in plain hashed; do
+    ends 0 "$bankfold" exec --rewrite again.hashes "./$name.simple"
+    grep -qx '0 wrong' out || complain "$name.simple, rewritten by exec: other results"
+    [ $name = hashed ] || says_not err 'rewritten before'
+  done
+  says err 'bankfold: a module was rewritten before, and runs as it is'
+  [ "$(awk '$NF == "turn" && NF == 6 { print $1 }' err)" = 0 ] || complain 'exec: it does not run as it is'
+fi
 printf 'buffer in f32 1024 index\nbuffer out f32 1024 zero\nlaunch _Z4turnPfPKf grid 1 block 32 32 with out in\n' \
   >turn.launch
 for name in nvcc:992 bankfold-nvcc:0; do
