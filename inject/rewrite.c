@@ -35,7 +35,7 @@ static int check_variables(const bf_ptx_module *module, bf_diagnostic *diagnosti
 /* Rewrites and describes a parsed module. */
 static int process(const inject_settings *settings, const bf_ptx_module *module, bool is_linked,
                    inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
-  bf_listed listed = {settings->hashes, settings->otherwise, .dynamic_is_rounded = !is_linked};
+  bf_listed listed = {settings->hashes, settings->otherwise, .padding_has_room = !is_linked};
   bf_rewrite_result result;
   int error = BF_OK;
   if (is_linked)

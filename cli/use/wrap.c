@@ -42,7 +42,7 @@ int cli_wrap_get(cli_wrap *wrap, bf_diagnostic *diagnostic) {
   const bf_rewriting_settings *own = &wrap->settings;
   *wrap = (cli_wrap){0};
   BF_TRY(bf_rewriting_settings_get(&wrap->settings, diagnostic));
-  wrap->listed.dynamic_is_rounded = own->dynamic_rounded;
+  wrap->listed.padding_has_room = own->dynamic_rounded;
   return read_hashes(own->hashes, own->hash || own->hashes ? own->hash : "fixed", wrap, diagnostic);
 }
 

@@ -73,7 +73,7 @@ typedef struct bf_rewrite_plan {
   const bf_ptx_module *module;
   bf_arena *arena;
   bool is_examination; /* no hashes: what would stand in the way of any */
-  bool dynamic_is_rounded, joins_logic;
+  bool padding_has_room, joins_logic;
   unsigned functions; /* with a body */
   bf_rewrite_function *function;
   bool stores_shared; /* an initial value holds the address of a shared variable */
@@ -96,11 +96,6 @@ int bf_rewrite_called(const bf_rewrite_plan *plan, const bf_ptx_instruction *ins
 bool bf_rewrite_has_accesses(const bf_rewrite_function *function);
 /* Whether an instruction is an access that a hash of its array moves. */
 bool bf_rewrite_is_hashed(const bf_rewrite_function *function, uint32_t instruction);
-
-/* ---- Modules that were rewritten before (again.c) ---- */
-
-/* Whether a function declares registers that only the rewriter makes. */
-bool bf_rewrite_was_rewritten(const bf_ptx_module *module);
 
 /* ---- Arrays (arrays.c) ---- */
 

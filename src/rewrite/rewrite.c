@@ -2,6 +2,7 @@
  * prints the module with it, and has that verified. */
 #include "rewrite/inner.h"
 
+#include "ptx/rewritten.h"
 #include "verify/verify.h"
 
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static const char *describe(const bf_rewrite_plan *plan, const bf_rewrite_kernel
 static int choose_hashes(bf_rewrite_plan *plan, const bf_rewrite_options *options,
                          bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   plan->is_examination = !options;
-  plan->dynamic_is_rounded = options && options->dynamic_is_rounded;
+  plan->padding_has_room = options && options->padding_has_room;
   plan->joins_logic = options && options->joins_logic;
   for (unsigned k = 0; k < plan->kernels; k++) {
     bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
@@ -151,7 +152,7 @@ static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool
 
 /* Refuses all kernels that would have a hash, where the module was rewritten before. */
 static bool refuse_again(bf_rewrite_plan *plan, bf_rewrite_result *result) {
-  result->was_rewritten = bf_rewrite_was_rewritten(plan->module);
+  result->was_rewritten = bf_ptx_has_rewritten(plan->module);
   for (unsigned k = 0; k < plan->kernels && result->was_rewritten; k++)
     if (plan->kernel[k].wanted &&
         !bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k], 0,

@@ -5,9 +5,10 @@
  * every dereference of shared memory uses the same bijection. The hash is row-preserving: it XORs
  * address bits above the row (128 bytes) into the bank bits, on the absolute shared address, so
  * that it needs no base, bounds or provenance; rows must belong to the kernel as a whole, which is
- * why static arrays are padded and aligned to rows, and dynamic shared memory must be a multiple of
- * a row. Its granule is the widest access of the kernel: aligned granules stay whole. Arrays may
- * have hashes of their own where every access is proven to be to one array.
+ * why static arrays are padded and aligned to rows, and dynamic shared memory is aligned to them:
+ * GPUs give blocks whole rows (ptx/rewritten.h). Its granule is the widest access of the kernel:
+ * aligned granules stay whole. Arrays may have hashes of their own where every access is proven to
+ * be to one array.
  *
  * A function that kernels with different hashes call is copied for each hash, under the name
  * FUNCTION__bankfold_NUMBER, and calls lead to the copies; the function itself stays for the
@@ -67,9 +68,9 @@ typedef struct bf_rewrite_options {
   void *context;
   const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel,
                             const bf_ptx_variable *array);
-  /* Whoever launches the kernels rounds dynamic shared memory up to whole rows; without that
-   * promise a kernel whose dynamic shared memory has a hash is refused. */
-  bool dynamic_is_rounded;
+  /* Launches have room for what padding adds before dynamic shared memory, or fall back to the
+   * original; without that promise a kernel is refused whose dynamic shared memory starts later. */
+  bool padding_has_room;
   /* Pairs of and and xor are written as one lop3, as the GPU executes them: for counts and
    * simulations. Otherwise it is left to ptxas to join them, because it does not see that an
    * address behind lop3 is aligned, and would no longer merge accesses there. */

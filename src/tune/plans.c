@@ -260,7 +260,7 @@ int bf_plans_rewrite(const bf_plans *plans, bool joins_logic, bf_rewrite_result 
                      bf_diagnostic *diagnostic) {
   bf_rewrite_options options = {.context = (void *)(uintptr_t)plans,
                                 .hash_of = hash_of,
-                                .dynamic_is_rounded = plans->dynamic_is_rounded,
+                                .padding_has_room = plans->padding_has_room,
                                 .joins_logic = joins_logic};
   return bf_rewrite(plans->module, &options, result, diagnostic);
 }

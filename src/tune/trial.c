@@ -75,21 +75,9 @@ static void watch(bf_trial_watch *t, bf_emu_launch *launch) {
   launch->observer = &t->both;
 }
 
-/* Rounds the dynamic shared memory of a launch up. */
-static void round_shared(bf_trial_kernel *kernel, uint64_t granule, bf_emu_launch *launch) {
-  uint64_t asked = launch->dynamic_shared_bytes, given = (asked + granule - 1) / granule * granule;
-  launch->dynamic_shared_bytes = given;
-  if (given == asked || kernel->given_bytes)
-    return;
-  kernel->asked_bytes = asked;
-  kernel->given_bytes = given;
-}
-
 int bf_trial_before(bf_trial_watch *t, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   const bf_trial_options *o = t->options;
   BF_TRY(find_or_add(t, launch->kernel, diagnostic));
-  if (o->shared_granule_bytes)
-    round_shared(&t->trial->kernel[t->kernel], o->shared_granule_bytes, launch);
   /* In simulations multiprocessors are the workers. */
   unsigned workers = o->gpu ? (unsigned)o->gpu->sms : (unsigned)o->workers;
   BF_TRY(bf_profile_create(o->machine, NULL, launch->kernel, workers, &t->profile, diagnostic));

@@ -91,7 +91,7 @@ static bool rewrite_text(const char *name, const char *ptx, const choice *chosen
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   bf_rewrite_options options = {
-      .context = (void *)(uintptr_t)chosen, .hash_of = hash_of, .dynamic_is_rounded = true};
+      .context = (void *)(uintptr_t)chosen, .hash_of = hash_of, .padding_has_room = true};
   if (bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) != BF_OK)
     return complain(name, "does not parse", &diagnostic);
   if (bf_rewrite(module, &options, &result, &diagnostic) != BF_OK) {

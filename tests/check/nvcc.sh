@@ -118,7 +118,6 @@ twice() { cat "$1" "$1" >"$work/twice" && equal "$work/twice" "$2"; }
 ends 0 "$bankfold" nvcc -o "$work/app" "$tile"
 twice "$work/fixed" "$work/app"
 says "$log" 'a tile.cu (compute_90): 2 of 3 kernels rewritten'
-says "$log" 'rotate: left alone: line [0-9]*: dynamic shared memory'
 [ ! -s "$work/err" ] || complain "nvcc prints $(cat "$work/err")"
 # The hashes: by option, by file with readable names, by the environment, by link.
 printf 'transpose<16> xor:0,5,15 # a comment\n' >"$work/some hashes"
@@ -184,16 +183,10 @@ ends 0 env PATH="$path" CUDA_HOME="$stub" BANKFOLD_PTXAS="$stub/bin/ptxas" "$ban
   "$work/a tile.ptx" -o "$work/cubin"
 equal "$work/fixed" "$work/cubin"
 
-# Dynamic shared memory needs a promise.
+# Dynamic shared memory of any size.
 triton=tests/data/nvcc/triton.ptx
-ends 0 "$bankfold" ptxas -lineinfo -v --gpu-name=sm_90a $triton -o "$work/cubin"
-equal $triton "$work/cubin"
-says "$log" 'transpose_tile: left alone: line [0-9]*: dynamic shared memory'
-ends 0 env BANKFOLD_DYNAMIC_ROUNDED=1 "$build/bankfold-ptxas" -lineinfo -v --gpu-name=sm_90a $triton \
-  -o "$work/cubin"
-hashed "$work/cubin" 1
-ends 0 "$bankfold" ptxas --dynamic-rounded $triton -o "$work/hashed.ptx"
-equal "$work/cubin" "$work/hashed.ptx"
+ends 0 "$bankfold" ptxas -lineinfo -v --gpu-name=sm_90a $triton -o "$work/hashed.ptx"
+hashed "$work/hashed.ptx" 1
 for loc in '1 9 20' '1 11 31' '1 13 4'; do says "$work/hashed.ptx" "\.loc.*$loc"; done
 launch=tests/data/nvcc/triton.launch
 [ "$("$bankfold" profile $triton --launch $launch | awk '/transpose_tile$/ { print $1 }')" = 1984 ] ||
@@ -410,7 +403,7 @@ ends 0 "$bankfold" nvcc -keep -keep-dir kept -arch=sm_90 -c two.cu -o kept.o
 hashed kept/two.ptx 1
 ends 0 "$bankfold" nvcc -dlto -rdc=true -arch=sm_90 -c two.cu -o lto.o
 says log 'left alone: link-time optimisation'
-ends 0 "$bankfold" ptxas --dynamic-rounded -lineinfo -v --gpu-name=sm_90a "$OLDPWD/$triton" -o triton.cubin
+ends 0 "$bankfold" ptxas -lineinfo -v --gpu-name=sm_90a "$OLDPWD/$triton" -o triton.cubin
 says log 'transpose_tile: fixed'
 says err "Compiling entry function 'transpose_tile'"
 # What cannot be compiled: nvcc's words and status, but for the names of its temporary files.

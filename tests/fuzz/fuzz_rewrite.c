@@ -34,7 +34,7 @@ static void check_kernel(const bf_rewrite_kernel *kernel, bool by_array) {
 }
 
 static void check_module(const bf_ptx_module *module, choice *chosen) {
-  bf_rewrite_options options = {.context = chosen, .hash_of = hash_of, .dynamic_is_rounded = true};
+  bf_rewrite_options options = {.context = chosen, .hash_of = hash_of, .padding_has_room = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   bool equal;

@@ -42,7 +42,7 @@ static const bf_hash *same(void *context, const bf_ptx_function *kernel,
 static void rewrite(const bf_ptx_module *module, const bf_hash *hash, bf_rewrite_result *result) {
   bf_diagnostic diagnostic;
   bf_rewrite_options options = {
-      .context = (void *)(uintptr_t)hash, .hash_of = same, .dynamic_is_rounded = true};
+      .context = (void *)(uintptr_t)hash, .hash_of = same, .padding_has_room = true};
   if (bf_rewrite(module, &options, result, &diagnostic) != BF_OK)
     fail_msg("%s", diagnostic.message);
 }
@@ -343,7 +343,7 @@ static void shared_functions(void **state) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
     bf_rewrite_options options = {
-        .context = (void *)(uintptr_t)&cases[i], .hash_of = choose, .dynamic_is_rounded = true};
+        .context = (void *)(uintptr_t)&cases[i], .hash_of = choose, .padding_has_room = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
     assert_int_equal(result.kernels, 2);
     assert_true(result.kernel[0].is_rewritten && result.is_changed);
@@ -380,7 +380,7 @@ static void open_functions(void **state) {
   bf_hash *hash = hash_of("fixed");
   for (size_t i = 0; i < 2; i++) {
     bf_ptx_module *module = parse(texts[i]);
-    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
     bf_rewrite_result result;
     rewrite(module, hash, &result);
     assert_true(result.kernel[0].is_rewritten);
@@ -421,8 +421,7 @@ static void arrays(void **state) {
            "ld.shared.u32 %r5, [%r3];\nst.shared.v2.u32 [c+8], {%r4, %r5};\nret;\n}\n");
   bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
   array_hashes hashes = {fixed, other};
-  bf_rewrite_options options = {
-      .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = true};
+  bf_rewrite_options options = {.context = &hashes, .hash_of = by_letter, .padding_has_room = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
@@ -471,8 +470,7 @@ static void unknown_arrays(void **state) {
   };
   bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
   array_hashes hashes = {fixed, other};
-  bf_rewrite_options options = {
-      .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = true};
+  bf_rewrite_options options = {.context = &hashes, .hash_of = by_letter, .padding_has_room = true};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[1024];
     bf_rewrite_result result;
@@ -498,23 +496,30 @@ static void unknown_arrays(void **state) {
   bf_hash_free(other);
 }
 
-/* Dynamic shared memory needs the promise of whole rows, unless it is left alone; all open arrays
- * start at the same place and are one. */
+/* Dynamic shared memory must not start later than it did without a promise that there is room; all
+ * open arrays start at the same place and are one. */
 static void dynamic_memory(void **state) {
   (void)state;
   static const char text[] =
       HEAD ".extern .shared .b32 %s[];\n.extern .shared .b8 %s[];\n.entry k()\n{\n.reg .b32 %%r;\n"
-           ".shared .b32 a[32];\nld.shared.u32 %%r, [a];\nld.shared.u32 %%r, [%s+4];\n"
+           ".shared .b32 a[%u];\nld.shared.u32 %%r, [a];\nld.shared.u32 %%r, [%s+4];\n"
            "ld.shared.u8 %%r, [%s];\nret;\n}\n";
   static const struct {
     const char *first, *second;
-    bool is_rounded;
+    unsigned static_words;
+    bool has_room;
     const char *obstacle; /* NULL: rewritten */
   } cases[] = {
-      {"a1", "a2", true, NULL},
-      {"a1", "a2", false, "dynamic shared memory (a1), whose size must be a multiple of 128 bytes"},
-      {"c1", "c2", false, NULL},
-      {"a1", "c2", true, "shared variables a1 and c2 start at the same place and need one hash"},
+      {"a1", "a2", 32, false, NULL},
+      {"c1", "c2", 32, false, NULL},
+      {"a1", "a2", 33, true, NULL},
+      {"a1", "a2", 33, false,
+       "padding moves dynamic shared memory by 112 bytes, for which a launch may have no room"},
+      {"c1", "c2", 29, false, NULL},
+      {"c1", "c2", 28, false,
+       "padding moves dynamic shared memory by 16 bytes, for which a launch may have no room"},
+      {"a1", "c2", 32, true,
+       "shared variables a1 and c2 start at the same place and need one hash"},
   };
   bf_hash *fixed = hash_of("fixed");
   array_hashes hashes = {fixed, NULL};
@@ -523,9 +528,9 @@ static void dynamic_memory(void **state) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
     bf_rewrite_options options = {
-        .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = cases[i].is_rounded};
-    snprintf(full, sizeof full, text, cases[i].first, cases[i].second, cases[i].first,
-             cases[i].second);
+        .context = &hashes, .hash_of = by_letter, .padding_has_room = cases[i].has_room};
+    snprintf(full, sizeof full, text, cases[i].first, cases[i].second, cases[i].static_words,
+             cases[i].first, cases[i].second);
     bf_ptx_module *module = parse(full);
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
     assert_int_equal(result.kernel[0].is_rewritten, !cases[i].obstacle);
@@ -579,7 +584,7 @@ static void costs(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2048];
     bf_hash *hash = hash_of(cases[i].hash);
-    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
     bf_rewrite_result result;
     snprintf(text, sizeof text,
              HEAD ".shared .align 1024 .b32 big[1024];\n.entry k()\n{\n.reg .b32 %%r<4>;\n"
@@ -626,7 +631,7 @@ static void loops(void **state) {
   bf_hash *hash = hash_of("fixed");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2048];
-    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
     bf_rewrite_result result;
     snprintf(text, sizeof text,
              HEAD ".entry k()\n{\n.reg .b32 %%r<4>;\n.reg .pred %%p;\nmov.u32 %%r0, %%tid.x;\n"
@@ -656,7 +661,7 @@ static void shared_variables(void **state) {
                  "ld.shared.u8 %r, [large];\nret;\n}\n");
   bf_hash *hash = hash_of("fixed");
   chosen hashes = {hash, NULL};
-  bf_rewrite_options options = {.context = &hashes, .hash_of = choose, .dynamic_is_rounded = true};
+  bf_rewrite_options options = {.context = &hashes, .hash_of = choose, .padding_has_room = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
@@ -727,7 +732,7 @@ static void bad_hashes(void **state) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
     assert_int_equal(bf_hash_parse(cases[i].text, cases[i].geometry, &hash, &diagnostic), BF_OK);
-    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_BAD_INPUT);
     assert_string_equal(diagnostic.message, cases[i].message);
     bf_hash_free(hash);
