@@ -34,14 +34,14 @@ __global__ void flag_runs(const int *in, int *out) {
   cub::StoreDirectBlocked(threadIdx.x, out + first, heads);
 }
 
-// Run k of a block has length 1 + k % 3 and number k; the block writes the first 2048 elements.
+// Run k of a block has length 2 + k % 3 and number k; the block writes the first 2048 elements.
 __global__ void write_runs(const int *in, int *out) {
   using decode = cub::BlockRunLengthDecode<int, threads, 4, items>;
   __shared__ typename decode::TempStorage shared;
   int numbers[4], lengths[4], decoded[items], total;
   for (int i = 0; i < 4; i++) {
     numbers[i] = threadIdx.x * 4 + i;
-    lengths[i] = 1 + numbers[i] % 3;
+    lengths[i] = 2 + numbers[i] % 3;
   }
   decode runs(shared, numbers, lengths, total);
   runs.RunLengthDecode(decoded, 0);
@@ -81,7 +81,7 @@ int main(int count, char **words) {
   check("runs flagged", n);
   p.timed("runs_written", [&] { write_runs<<<n / tile, threads>>>(source, out); });
   for (size_t k = 0, at = 0; at < tile; k++)
-    for (size_t r = 0; r < 1 + k % 3 && at < tile; r++)
+    for (size_t r = 0; r < 2 + k % 3 && at < tile; r++)
       run[at++] = (int)k;
   for (size_t i = 0; i < n; i++)
     wanted[i] = run[i % tile] + in[i];
