@@ -1,5 +1,7 @@
 // Pairs of texts compared in shared memory, one pair for each block, along diagonals: scores of
-// Needleman and Wunsch, and lengths of longest common subsequences. gpu: 256
+// Needleman and Wunsch, and lengths of longest common subsequences.
+
+// gpu: 256
 #include "strangers.h"
 
 constexpr int length = 32, gap = 2;

@@ -1,5 +1,7 @@
 // Kernels with assert and printf in them, as people leave them there, and functions that are not
-// inlined. gpu: 256
+// inlined.
+
+// gpu: 256
 #include "strangers.h"
 
 #include <cassert>

@@ -1,6 +1,7 @@
 // Transforms by butterflies in shared memory: the Walsh-Hadamard transform, a fast Fourier
-// transform with complex floats, and the same over the integers modulo 65537, which is exact. gpu:
-// 256
+// transform with complex floats, and the same over the integers modulo 65537, which is exact.
+
+// gpu: 256
 #include "strangers.h"
 
 constexpr int size = 1024;

@@ -1,5 +1,7 @@
 // Histograms of bytes in shared memory: 64 bins of bytes for each thread, 256 bins for each warp
-// with atomics, and one copy for each lane. gpu: 512
+// with atomics, and one copy for each lane.
+
+// gpu: 512
 #include "strangers.h"
 
 // A byte for each bin and thread: 64 threads, at most 255 values each.

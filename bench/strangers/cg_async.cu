@@ -1,5 +1,7 @@
 // Copies into shared memory that the kernel does not wait for (cg::memcpy_async), with two buffers:
-// sums of rows and of columns of tiles of 64 rows. gpu: 512
+// sums of rows and of columns of tiles of 64 rows.
+
+// gpu: 512
 #include "strangers.h"
 
 #include <cooperative_groups.h>

@@ -1,5 +1,7 @@
 // A cooperative launch whose blocks wait for each other: a matrix is transposed in tiles, again and
-// again, and its sum is taken by all blocks together. gpu: 16
+// again, and its sum is taken by all blocks together.
+
+// gpu: 16
 #include "strangers.h"
 
 #include <cooperative_groups.h>

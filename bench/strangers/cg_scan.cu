@@ -1,5 +1,7 @@
 // Cooperative groups: scans of tiles and blocks, and stream compaction by groups of threads that
-// agree. gpu: 1024
+// agree.
+
+// gpu: 1024
 #include "strangers.h"
 
 #include <cooperative_groups.h>

@@ -1,5 +1,7 @@
 // Cooperative groups: sums of rows by tiles of 32 and 16 threads, by cg::reduce, and by a whole
-// block. gpu: 1024
+// block.
+
+// gpu: 1024
 #include "strangers.h"
 
 #include <cooperative_groups.h>

@@ -1,5 +1,7 @@
 // A picture convolved with a separable kernel in constant memory: rows, columns, and the whole at
-// once. gpu: 32
+// once.
+
+// gpu: 32
 #include "strangers.h"
 
 constexpr int radius = 8;

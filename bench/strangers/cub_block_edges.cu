@@ -1,5 +1,7 @@
 // Neighbours in a tile by CUB: differences, ends of runs, runs that are written out, and sums by
-// raking. gpu: 1024
+// raking.
+
+// gpu: 1024
 #include "strangers.h"
 
 #include <cub/cub.cuh>

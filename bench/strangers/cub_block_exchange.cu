@@ -1,5 +1,7 @@
 // Items dealt out anew to the threads of a block or warp by CUB's exchanges, in 4 and 8 bytes, and
-// by ranks. gpu: 1024
+// by ranks.
+
+// gpu: 1024
 #include "strangers.h"
 
 #include <cub/cub.cuh>

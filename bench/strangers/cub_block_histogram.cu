@@ -1,5 +1,7 @@
 // Histograms of bytes by CUB's block-wide algorithms, by sorting and by atomics; each block counts
-// many tiles. gpu: 1024
+// many tiles.
+
+// gpu: 1024
 #include "strangers.h"
 
 #include <cub/cub.cuh>

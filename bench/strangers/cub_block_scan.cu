@@ -1,5 +1,7 @@
 // Prefix sums of tiles by the three block-wide scans of CUB, and one of pairs with an operator of
-// our own. gpu: 1024
+// our own.
+
+// gpu: 1024
 #include "strangers.h"
 
 #include <cub/cub.cuh>

@@ -1,5 +1,7 @@
 // Tiles sorted by CUB's block-wide radix sort: keys, and keys with values, loaded and stored
-// through transposes. gpu: 512
+// through transposes.
+
+// gpu: 512
 #include "strangers.h"
 
 #include <cub/cub.cuh>

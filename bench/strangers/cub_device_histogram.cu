@@ -1,4 +1,5 @@
 // Device-wide histograms of CUB: bytes, and three channels of a picture with four.
+
 // gpu: 1024
 #include "strangers.h"
 

@@ -1,4 +1,5 @@
 // Device-wide scans, selection, run lengths and sums by key of CUB.
+
 // gpu: 1024
 #include "strangers.h"
 

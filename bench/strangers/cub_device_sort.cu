@@ -1,5 +1,7 @@
 // All of an array sorted by CUB: radix sort of keys and of pairs, and merge sort with an order of
-// our own. gpu: 256
+// our own.
+
+// gpu: 256
 #include "strangers.h"
 
 #include <cub/cub.cuh>

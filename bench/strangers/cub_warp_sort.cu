@@ -1,5 +1,7 @@
 // CUB in warps and blocks that merge: warps sort and scan their own rows, blocks merge sort
-// structures. gpu: 256
+// structures.
+
+// gpu: 256
 #include "strangers.h"
 
 #include <cub/cub.cuh>

@@ -1,5 +1,7 @@
 // Small dense systems, one for each block: LU of tiles of 16 and 32, and the strips beside the
-// diagonal. gpu: 256
+// diagonal.
+
+// gpu: 256
 #include "strangers.h"
 
 template <int size> __global__ void diagonal(const float *in, float *out) {

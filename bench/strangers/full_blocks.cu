@@ -1,5 +1,7 @@
 // Blocks that only just fit: 1024 threads with nearly 64 registers each, with and without launch
-// bounds, and all the shared memory that there is, in sizes that are no multiple of 128. gpu: 64
+// bounds, and all the shared memory that there is, in sizes that are no multiple of 128.
+
+// gpu: 64
 #include "strangers.h"
 
 // Each thread holds `held` numbers, mixes them with those of other threads through shared memory,

@@ -1,6 +1,8 @@
 // Kernels captured into a graph, which is launched again and again: a histogram by threads, its
 // scan, and a lookup. Where graphs are not there (as on the emulator) the kernels are launched one
-// by one. gpu: 512
+// by one.
+
+// gpu: 512
 #include "strangers.h"
 
 // 64 bins for each of 32 threads' columns, added up by rows.

@@ -1,5 +1,7 @@
 // Products of matrices by tiles: A B with tiles of 16 and 32, and A B' whose second tile is read by
-// columns. gpu: 8
+// columns.
+
+// gpu: 8
 #include "strangers.h"
 
 template <int size> __global__ void multiply(const float *a, const float *b, float *c, int n) {

@@ -1,4 +1,5 @@
 // Structures in shared memory, as they come: 32 and 12 and 16 bytes each, read member by member.
+
 // gpu: 128
 #include "strangers.h"
 

@@ -1,5 +1,7 @@
 // The well-known steps of a sum in shared memory: interleaved addressing with conflicts, sequential
-// addressing, and unrolled templates; and the sum of structures of 12 bytes. gpu: 1024
+// addressing, and unrolled templates; and the sum of structures of 12 bytes.
+
+// gpu: 1024
 #include "strangers.h"
 
 __global__ void interleaved(const int *in, int *out) {

@@ -1,6 +1,8 @@
 // The work-efficient scan of textbooks: up and down a tree in shared memory, whose strides double;
 // with conflicts, with the padding that is usual there, and the simple scan of Hillis and Steele.
-// Sums of blocks are scanned and added. gpu: 512
+// Sums of blocks are scanned and added.
+
+// gpu: 512
 #include "strangers.h"
 
 template <bool padded> __device__ int place(int i) { return padded ? i + (i >> 5) : i; }

@@ -1,4 +1,5 @@
 // Sorting networks in shared memory: bitonic sort of keys and of pairs, and odd-even merge sort.
+
 // gpu: 256
 #include "strangers.h"
 

@@ -1,4 +1,5 @@
 // Stencils in tiles: five points with a border, and several steps along columns in one launch.
+
 // gpu: 32
 #include "strangers.h"
 

@@ -1,5 +1,7 @@
 // Kernels launched by two threads of the host, each with two streams: transposes and sums that
-// depend on each other. gpu: 32
+// depend on each other.
+
+// gpu: 32
 #include "strangers.h"
 
 #include <thread>

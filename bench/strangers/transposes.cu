@@ -1,5 +1,7 @@
 // Matrices transposed through tiles in shared memory, as textbooks do it: with conflicts, padded,
-// along diagonals, and with elements of 1, 8 and 16 bytes. gpu: 64
+// along diagonals, and with elements of 1, 8 and 16 bytes.
+
+// gpu: 64
 #include "strangers.h"
 
 template <typename T, int size, int pad> __global__ void transpose(const T *in, T *out, int n) {

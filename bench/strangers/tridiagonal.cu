@@ -1,5 +1,7 @@
 // Systems of linear equations with three diagonals, one for each block: by cyclic reduction, whose
-// strides double, and by parallel cyclic reduction, which has none. gpu: 512
+// strides double, and by parallel cyclic reduction, which has none.
+
+// gpu: 512
 #include "strangers.h"
 
 constexpr int size = 512;
