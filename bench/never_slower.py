@@ -222,10 +222,15 @@ class Measured:
             row["said"][mode] = said
 
     def as_rows(self, conflicts):
-        own = conflicts.get(self.program.key, {})
+        own = {plain_name(name): share for name, share in conflicts.get(self.program.key, {}).items()}
         for kernel, row in self.rows.items():
-            share = own.get(kernel.split(" ")[0])
+            share = own.get(plain_name(kernel.split(" ")[0]))
             yield {"program": self.program.key, "kernel": kernel, "conflicts": share, **row}
+
+
+def plain_name(kernel):
+    """The name without the version of CUB, which may be another one here."""
+    return re.sub(r"\d+CUB_\d+_SM_\d+", "", kernel)
 
 
 def first_difference(got, wanted):
