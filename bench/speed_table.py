@@ -10,7 +10,10 @@ Times have an entry for each round; `calls_ns` is what a program measures itself
 is not known."""
 import json
 import math
+import re
+import shutil
 import statistics
+import subprocess
 import sys
 import zlib
 
@@ -53,13 +56,26 @@ def has_conflicts(row):
     return (row.get("conflicts") or 0) >= LEAST_SHARE
 
 
+def readable(rows):
+    """Kernels -> their names as in C++, without what CUB puts around its own, cut to 60 characters; then the launch."""
+    kernels = sorted({row["kernel"] for row in rows})
+    names = [kernel.split(" ")[0] for kernel in kernels]
+    filter_path = shutil.which("c++filt") or shutil.which("cu++filt")
+    if filter_path:
+        told = subprocess.run([filter_path, "-p"], input="\n".join(names) + "\n", capture_output=True, text=True, check=False)
+        names = told.stdout.split("\n") if told.returncode == 0 else names
+    shown = [re.sub(r"\b(cub::CUB_\w+|detail|cub)::", "", name) for name in names]
+    return {kernel: " ".join([name[:60], *kernel.split(" ")[1:]]) for kernel, name in zip(kernels, shown)}
+
+
 def print_kernels(rows, mode):
     """A line for each kernel that is judged, by program."""
     print(f"\n| half | program | kernel | launches | conflicts | before, us | {mode}, us | speed-up | noise | hash |")
     print("|---|---|---|---:|---:|---:|---:|---:|---:|---|")
+    names = readable(rows)
     for row in sorted((r for r in rows if is_judged(r, mode)), key=lambda r: (half(r["program"]), r["program"])):
         share = row.get("conflicts")
-        print(f"| {half(row['program'])} | {row['program']} | {row['kernel'][:60]} | {row['launches']} | "
+        print(f"| {half(row['program'])} | {row['program']} | {names[row['kernel']]} | {row['launches']} | "
               f"{'?' if share is None else format(share, '.0%')} | {middle(row, 'plain') / 1e3:.1f} | "
               f"{middle(row, mode) / 1e3:.1f} | {gain(row, mode):.3f} | "
               f"{max(noise(row, 'plain'), noise(row, mode)):.1%} | {row.get('said', {}).get(mode, '')[:60]} |")
@@ -129,8 +145,9 @@ def print_sums(rows, programs, mode):
     wrong = [p for p in programs if p.get("faults", {}).get(mode)]
     print(f"\n{mode}: of {len(judged)} kernels over 20 us {len(kernels)} are slower by more than 2%, of {len(programs)} "
           f"programs {len(slow)}; {len(wrong)} programs do not do what they did")
+    names = readable(rows)
     for row in kernels:
-        print_slower(row["program"] + " " + row["kernel"], middle(row, "plain"), middle(row, mode),
+        print_slower(row["program"] + " " + names[row["kernel"]], middle(row, "plain"), middle(row, mode),
                      max(noise(row, "plain"), noise(row, mode)), row.get("said", {}).get(mode, ""))
     for found in slow:
         print_slower(*found)
