@@ -8,8 +8,11 @@ BUILD has bankfold-ptxas, or bankfold under that name. Each way has a process an
 a kernel is slower by more than 2% or wrong.
 """
 import argparse
+import csv
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +20,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import speed_table  # noqa: E402
 
+COUNTERS = ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"]
 KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "triton_kernels.py")
 
 
@@ -40,11 +44,42 @@ def ways(build, work):
                    "TRITON_CACHE_DIR": os.path.join(work, mode)} for mode, ptxas in [("plain", own), ("run", ours)]}
 
 
+def call(command, environment):
+    """What a command prints to both streams; of one that takes over five minutes nothing."""
+    try:
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+        return ran.stdout, ran.stderr
+    except subprocess.TimeoutExpired:
+        return "", "takes over five minutes"
+
+
 def run_way(environment, names):
-    ran = subprocess.run([sys.executable, KERNELS, *names], env=environment,
-                         capture_output=True, text=True, check=False, timeout=300)
-    lines = [json.loads(line) for line in ran.stdout.split("\n") if line.startswith("{")]
-    return lines or [{"name": name, "failed": ran.stderr[-300:]} for name in names or ["all"]]
+    out, err = call([sys.executable, KERNELS, *names], environment)
+    lines = [json.loads(line) for line in out.split("\n") if line.startswith("{")]
+    return lines or [{"name": name, "failed": err[-300:]} for name in names or ["all"]]
+
+
+def count_conflicts(environment, names):
+    """Cases -> the share of wavefronts in shared memory that ncu counts as conflicts. It counts some where accesses of
+    several warps meet, too. Nothing without ncu."""
+    if not shutil.which("ncu"):
+        return {}
+    out, err = call(["ncu", "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
+                     "--target-processes", "all", "--kernel-name", "regex:^[a-z_]+_kernel$", "--metrics",
+                     ",".join(COUNTERS), sys.executable, KERNELS, "--once", *names], environment)
+    if '"ID"' not in out:
+        print(f"ncu counts nothing: {out[-300:]} {err[-300:]}", file=sys.stderr)
+        return {}
+    shares = {}
+    lines = [line for line in out[out.index('"ID"'):].split("\n") if line.startswith('"')]
+    for row in csv.DictReader(lines):
+        case = re.sub("_kernel$", "", row["Kernel Name"].split("(")[0]).replace("_", "-")
+        try:
+            conflicts, wavefronts = (float(row[name].replace(",", "")) for name in COUNTERS)
+        except ValueError:  # the line of units
+            continue
+        shares[case] = conflicts / wavefronts if wavefronts else 0
+    return shares
 
 
 def collect(rows, programs, mode, told):
@@ -88,6 +123,9 @@ def main():
             for mode in list(environments)[::-1 if number % 2 else 1]:
                 for told in run_way(environments[mode], options.names):
                     collect(rows, programs, mode, told)
+        for case, share in count_conflicts(environments["plain"], options.names).items():
+            if "triton/" + case in rows:
+                rows["triton/" + case]["conflicts"] = share
         if os.path.exists(os.path.join(work, "log")):
             with open(os.path.join(work, "log"), encoding="utf-8", errors="replace") as file:
                 print(file.read())
