@@ -258,10 +258,8 @@ static int launch(rt_context *context, const void *host, const rt_configuration 
   int error = rt_make_ready(context, function);
   if (error == cudaSuccess)
     error = check_shape(context->device, how->grid, how->block);
-  if (error == cudaSuccess) /* the limit is for what the program asks for, not for rounded sizes */
+  if (error == cudaSuccess)
     error = check_needs(context, function, how->block, how->dynamic_shared_bytes);
-  if (error == cudaSuccess && function->module->is_rewritten)
-    how = &rounded;
   if (error == cudaSuccess)
     error = check_room(context, function, how->block, how->dynamic_shared_bytes);
   if (error == cudaSuccess && cooperative && !fits_at_once(context, function, how))
