@@ -411,6 +411,8 @@ static bf_ptx_operand *copy_instruction(writer *w, uint32_t index) {
   *copy = *instruction;
   memcpy(operands, instruction->operand, instruction->operands * sizeof *operands);
   copy->operand = operands;
+  if (bf_rewrite_lacks_space(instruction))
+    w->failed |= !bf_rewrite_name_space(copy, w->plan->arena);
   w->code->instruction[index] = copy;
   return operands;
 }

@@ -104,7 +104,7 @@ static bool check_variable(search *s, const bf_ptx_variable *variable, bool is_h
     return ADD(s, variable->line, "shared variable %s is defined elsewhere", variable->name);
   if (!is_hashed)
     return true;
-  if (variable->linkage == BF_PTX_WEAK || variable->linkage == BF_PTX_COMMON)
+  if (variable->linkage == BF_PTX_COMMON)
     return ADD(s, variable->line, "shared variable %s may be replaced by another module's",
                variable->name);
   if (variable->attribute)

@@ -88,8 +88,9 @@ typedef struct bf_rewrite_result {
 } bf_rewrite_result;
 
 /* Rewrites a module for 32 banks of 4 bytes and has the result verified. BF_BAD_INPUT for a hash
- * that is not row-preserving or has another geometry, BF_UNSUPPORTED where the verifier rejects the
- * result; that a kernel is refused is no error. */
+ * that is not row-preserving or has another geometry; that a kernel is refused is no error. Kernels
+ * whose rewritten form the verifier rejects are refused too, with its reason, and the others are
+ * rewritten without them; where it names none, the module stays as it is. */
 int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
                bf_rewrite_result *result, bf_diagnostic *diagnostic);
 void bf_rewrite_free(bf_rewrite_result *result);

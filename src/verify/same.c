@@ -63,6 +63,22 @@ bool bf_verify_same_head(const bf_ptx_instruction *a, const bf_ptx_instruction *
   return true;
 }
 
+bool bf_verify_gains(const bf_ptx_instruction *a, const bf_ptx_instruction *b,
+                     const char *modifier) {
+  unsigned i = 0;
+  if (a->opcode != b->opcode || b->modifiers != a->modifiers + 1 || a->operands != b->operands ||
+      !bf_verify_same_operand(a->guard, b->guard) || a->call_prototype || b->call_prototype)
+    return false;
+  while (i < a->modifiers && bf_verify_same_text(a->modifier[i], b->modifier[i]))
+    i++;
+  if (!bf_verify_same_text(b->modifier[i], modifier))
+    return false;
+  for (; i < a->modifiers; i++)
+    if (!bf_verify_same_text(a->modifier[i], b->modifier[i + 1]))
+      return false;
+  return true;
+}
+
 bool bf_verify_same_instruction(const bf_ptx_instruction *a, const bf_ptx_instruction *b) {
   return bf_verify_same_head(a, b) && same_operands(a->operand, b->operand, a->operands);
 }

@@ -108,6 +108,8 @@ static bool rewrite_text(const char *name, const char *ptx, const choice *chosen
       bf_text_addf(why, "is refused: line %llu: %s",
                    (unsigned long long)result.kernel[i].obstacle[0].line,
                    result.kernel[i].obstacle[0].text);
+      if (strstr(result.kernel[i].obstacle[0].text, "the verifier rejects"))
+        fine = complain(name, why->data ? why->data : "no memory", NULL);
     }
   *text = result.text;
   result.text = (bf_text){0};
