@@ -193,10 +193,12 @@ const bf_rewrite_version *bf_rewrite_find_version(const bf_rewrite_plan *plan,
 int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
                          bf_rewrite_version *version, bf_diagnostic *diagnostic);
 
-/* Per register of the function: low bits known to be 0 in a hashed kernel, at most 31. NULL when
- * memory is exhausted. (alignment.c) */
-uint8_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                          const bf_ptx_function *function);
+/* Per register of the function: bits known to be 0 in a hashed kernel. NULL when memory is
+ * exhausted. (alignment.c) */
+uint64_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                           const bf_ptx_function *function);
+/* How many of the lowest bits are in a mask, at most 63. */
+unsigned bf_rewrite_low_zeros(uint64_t zeros);
 /* Low bits of the address of a shared variable that are 0. */
 unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
                                       const bf_rewrite_kernel_plan *kernel,

@@ -262,7 +262,7 @@ static bool check_granule(search *s, const bf_rewrite_function *own, uint32_t in
 /* An access whose address is known to be no multiple of its width: GPUs refuse it, and a hash could
  * take it apart. */
 static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t index,
-                            const uint8_t *zeros) {
+                            const uint64_t *zeros) {
   const bf_ptx_instruction *instruction = own->function->instruction[index];
   const bf_ptx_operand *address = &instruction->operand[own->touch[index].operand];
   const bf_ptx_operand *base = &address->item[0];
@@ -271,7 +271,7 @@ static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t 
   if (s->kernel->refused || own->touch[index].kind != BF_TOUCH_SHARED)
     return true; /* its form may be one that is not understood */
   if (base->kind == BF_PTX_REGISTER)
-    known = zeros[base->registers->first + base->index];
+    known = bf_rewrite_low_zeros(zeros[base->registers->first + base->index]);
   else if (base->kind == BF_PTX_SYMBOL)
     known = bf_rewrite_zeros_of_variable(s->plan, s->kernel, base->symbol->variable);
   offset += base->kind == BF_PTX_SYMBOL ? (uint64_t)base->offset : 0;
@@ -287,7 +287,7 @@ static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t 
 static bool check_hashes(search *s) {
   for (unsigned f = 0; f < s->plan->functions; f++) {
     const bf_rewrite_function *own = &s->plan->function[f];
-    const uint8_t *zeros = NULL;
+    const uint64_t *zeros = NULL;
     if (s->kernel->reaches[f] && !(zeros = bf_rewrite_zeros(s->plan, s->kernel, own->function)))
       return false;
     for (uint32_t i = 0; s->kernel->reaches[f] && i < own->function->instructions; i++) {

@@ -72,7 +72,8 @@ typedef struct bf_verify_atom {
   uint64_t zeros, offset;
 } bf_verify_atom;
 
-/* A value of width bits: bit i is the parity of (row[i] & atom), XOR bit i of constant. */
+/* A value of width bits: bit i is the parity of (row[i] & atom), XOR bit i of constant; nothing is
+ * known of vague bits; lag is a number that is still to be added to all that (bits.c). */
 typedef struct bf_verify_bits {
   const char *unknown; /* why nothing is known of the value, or NULL */
   unsigned width;
@@ -81,6 +82,7 @@ typedef struct bf_verify_bits {
   bf_verify_atom atom;
   uint64_t row[64];
   uint64_t constant;
+  uint64_t vague, lag;
 } bf_verify_bits;
 
 bf_verify_bits bf_verify_unknown(const char *why);

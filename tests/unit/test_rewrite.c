@@ -601,7 +601,8 @@ static void loops(void **state) {
        "add.u32 %r2, %r0, 4;\nouter:\nld.shared.u32 %r1, [%r2];\n@%p bra outer;\n",
        "outer:", false},
       {"a base inside braces",
-       "{\n.reg .b32 %t;\nmov.u32 %t, 8;\nadd.u32 %r3, %t, 4;\nouter:\nld.shared.u32 %r1, [%t];\n"
+       "{\n.reg .b32 %t;\nmov.u32 %t, %tid.x;\nadd.u32 %r3, %t, 4;\nouter:\nld.shared.u32 %r1, "
+       "[%t];\n"
        "@%p bra outer;\n}\n",
        "outer:", false},
   };
