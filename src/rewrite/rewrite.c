@@ -86,6 +86,7 @@ static int choose_hashes(bf_rewrite_plan *plan, const bf_rewrite_options *option
   plan->is_examination = !options;
   plan->dynamic_is_rounded = options && options->dynamic_is_rounded;
   plan->joins_logic = options && options->joins_logic;
+  plan->is_beside = options && options->is_beside;
   for (unsigned k = 0; k < plan->kernels; k++) {
     bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
     bool was_asked = false;
@@ -128,10 +129,12 @@ static uint64_t grown_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel
   return end_bytes;
 }
 
-/* Refuses kernels whose padded variables would make another kernel too large. */
+/* Refuses kernels whose padded variables would make another kernel too large. Kernels that stay
+ * beside their rewritten form do not see them. */
 static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *changed) {
   for (unsigned u = 0; u < plan->kernels; u++) {
-    if (result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
+    if ((plan->is_beside && !is_rewritten(&plan->kernel[u])) ||
+        result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
         grown_bytes(plan, &plan->kernel[u]) <= BF_REWRITE_MOST_STATIC_BYTES)
       continue;
     for (unsigned i = 0; i < plan->variables; i++)
@@ -187,10 +190,14 @@ static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan
   return false;
 }
 
-/* Writes the code of kernels and the functions they call. */
-static int write_code(bf_rewrite_plan *plan, bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+/* Lets kernels alone in which no access would change. */
+static void drop_unhashed(bf_rewrite_plan *plan) {
   for (unsigned k = 0; k < plan->kernels; k++)
     plan->kernel[k].wanted &= has_hashed(plan, &plan->kernel[k]);
+}
+
+/* Writes the code of kernels and the functions they call. */
+static int write_code(bf_rewrite_plan *plan, bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   BF_TRY(bf_rewrite_make_versions(plan, diagnostic));
   for (unsigned k = 0; k < plan->kernels; k++) {
     const bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
@@ -319,16 +326,32 @@ static int verify(const bf_ptx_module *module, const bf_rewrite_options *options
   return error;
 }
 
+/* Rewrites kernels in their place. */
+static int rewrite_in_place(bf_rewrite_plan *plan, const bf_rewrite_options *options,
+                            bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  BF_TRY(write_code(plan, result, diagnostic));
+  BF_TRY(print(plan, result, diagnostic));
+  return result->is_changed ? verify(plan->module, options, result, diagnostic) : BF_OK;
+}
+
+/* Rewrites copies of kernels. */
+static int rewrite_beside(bf_rewrite_plan *plan, const bf_rewrite_options *options,
+                          bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  for (unsigned k = 0; k < plan->kernels; k++)
+    result->kernel[k].is_rewritten = is_rewritten(&plan->kernel[k]);
+  return bf_rewrite_beside(plan, options, result, diagnostic);
+}
+
 int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
                bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   bf_rewrite_plan plan;
   int error = plan_module(module, options, &plan, result, diagnostic);
   if (!error)
-    error = write_code(&plan, result, diagnostic);
-  if (!error)
-    error = print(&plan, result, diagnostic);
-  if (!error && result->is_changed)
-    error = verify(module, options, result, diagnostic);
+    drop_unhashed(&plan);
+  if (!error && options->is_beside)
+    error = rewrite_beside(&plan, options, result, diagnostic);
+  else if (!error)
+    error = rewrite_in_place(&plan, options, result, diagnostic);
   if (error)
     bf_rewrite_free(result);
   return error;
