@@ -12,6 +12,7 @@ typedef struct bf_listed {
   /* Launches have whole rows of dynamic shared memory. Without that promise kernels that use
    * dynamic shared memory are left alone. */
   bool dynamic_is_rounded;
+  bool is_beside; /* as in rewrite.h */
 } bf_listed;
 
 /* The geometry of shared memory on GPUs, for reading hashes: 32 banks of 4 bytes in at most 256
