@@ -82,7 +82,7 @@ typedef struct bf_rewrite_plan {
   const bf_ptx_module *module;
   bf_arena *arena;
   bool is_examination; /* no hashes: what would stand in the way of any */
-  bool padding_has_room, joins_logic;
+  bool padding_has_room, joins_logic, is_beside;
   unsigned functions; /* with a body */
   bf_rewrite_function *function;
   bool stores_shared; /* an initial value holds the address of a shared variable */
@@ -186,6 +186,13 @@ int bf_rewrite_make_versions(bf_rewrite_plan *plan, bf_diagnostic *diagnostic);
 const bf_rewrite_version *bf_rewrite_find_version(const bf_rewrite_plan *plan,
                                                   const bf_rewrite_function *function,
                                                   const bf_rewrite_kernel_plan *kernel);
+
+/* ---- Both versions in one module (beside.c) ---- */
+
+/* Rewrites copies of the kernels that the result calls rewritten, by a plan of the module as it is;
+ * fills in what became of them, text and module. */
+int bf_rewrite_beside(bf_rewrite_plan *plan, const bf_rewrite_options *options,
+                      bf_rewrite_result *result, bf_diagnostic *diagnostic);
 
 /* ---- Code (access.c) ---- */
 

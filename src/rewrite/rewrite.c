@@ -87,6 +87,7 @@ static int choose_hashes(bf_rewrite_plan *plan, const bf_rewrite_options *option
   plan->is_examination = !options;
   plan->padding_has_room = options && options->padding_has_room;
   plan->joins_logic = options && options->joins_logic;
+  plan->is_beside = options && options->is_beside;
   for (unsigned k = 0; k < plan->kernels; k++) {
     bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
     bool was_asked = false;
@@ -129,10 +130,12 @@ static uint64_t grown_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel
   return end_bytes;
 }
 
-/* Refuses kernels whose padded variables would make another kernel too large. */
+/* Refuses kernels whose padded variables would make another kernel too large. Kernels that stay
+ * beside their rewritten form do not see them. */
 static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *changed) {
   for (unsigned u = 0; u < plan->kernels; u++) {
-    if (result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
+    if ((plan->is_beside && !is_rewritten(&plan->kernel[u])) ||
+        result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
         grown_bytes(plan, &plan->kernel[u]) <= BF_REWRITE_MOST_STATIC_BYTES)
       continue;
     for (unsigned i = 0; i < plan->variables; i++)
@@ -193,7 +196,7 @@ static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result, const char
   for (bool changed = true; changed;) {
     changed = false;
     if (!refuse_growth(plan, result, &changed) ||
-        !bf_rewrite_spare_neighbours(plan, result, &changed))
+        (!plan->is_beside && !bf_rewrite_spare_neighbours(plan, result, &changed)))
       return false;
   }
   return true;
@@ -392,17 +395,37 @@ static int rewrite_once(const bf_ptx_module *module, const bf_rewrite_options *o
   return result->is_changed ? judge(module, options, result, rejected, is_good, diagnostic) : BF_OK;
 }
 
-int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
-               bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+/* Rewrites copies of kernels. */
+static int rewrite_beside(const bf_ptx_module *module, const bf_rewrite_options *options,
+                          bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  bf_rewrite_plan plan;
+  BF_TRY(plan_module(module, options, NULL, &plan, result, diagnostic));
+  for (unsigned k = 0; k < plan.kernels; k++)
+    result->kernel[k].is_rewritten = is_rewritten(&plan.kernel[k]);
+  return bf_rewrite_beside(&plan, options, result, diagnostic);
+}
+
+/* Rewrites kernels in their place, those that the verifier accepts. */
+static int rewrite_in_place(const bf_ptx_module *module, const bf_rewrite_options *options,
+                            bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   rejections rejected = {0};
   bool is_good = false;
   int error = BF_OK;
   while (!error && !is_good) { /* each time with fewer kernels */
     error = rewrite_once(module, options, &rejected, result, &is_good, diagnostic);
-    if (error || !is_good)
+    if (!error && !is_good)
       bf_rewrite_free(result);
   }
   bf_arena_free(&rejected.arena);
+  return error;
+}
+
+int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
+               bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  int error = options->is_beside ? rewrite_beside(module, options, result, diagnostic)
+                                 : rewrite_in_place(module, options, result, diagnostic);
+  if (error)
+    bf_rewrite_free(result);
   return error;
 }
 

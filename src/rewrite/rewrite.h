@@ -12,7 +12,7 @@
  *
  * A function that kernels with different hashes call is copied for each hash, under the name
  * FUNCTION__bankfold_NUMBER, and calls lead to the copies; the function itself stays for the
- * others.
+ * others. Kernels are rewritten in their place, or copied as well (is_beside).
  *
  * What is not understood is refused, kernel by kernel, with the line and the reason; a refused
  * kernel is left as it was. So is a module that was rewritten before: hashes that are applied twice
@@ -45,6 +45,8 @@ typedef struct bf_rewrite_array {
 typedef struct bf_rewrite_kernel {
   const char *name;
   bool is_rewritten;
+  /* The kernel that stands beside it, where options ask for that; NULL: it has changed itself. */
+  const char *beside;
   /* Canonical text; NULL: none was asked for. Where arrays have hashes of their own:
    * "tile=fixed, other=none". */
   const char *hash;
@@ -75,6 +77,11 @@ typedef struct bf_rewrite_options {
    * simulations. Otherwise it is left to ptxas to join them, because it does not see that an
    * address behind lop3 is aligned, and would no longer merge accesses there. */
   bool joins_logic;
+  /* Kernels stay as they are, and so do their shared variables; what each is rewritten to stands
+   * beside it, under the name KERNEL__bankfold_NUMBER, with shared variables of its own, so that
+   * whoever launches it can choose. hash_of may be asked about arrays of such a copy that are
+   * declared inside functions: they have the names of the original's. */
+  bool is_beside;
 } bf_rewrite_options;
 
 typedef struct bf_rewrite_result {

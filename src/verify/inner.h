@@ -1,6 +1,7 @@
 /* Inside room verify: what its files share.
  *
  * verify.c     modules, kernels and the functions they call
+ * doubled.c    modules with copies of kernels beside them
  * clones.c     functions that stand in the rewritten module under several names
  * scheme.c     the hash of every array of a kernel, and what the kernel can reach
  * home.c       the arrays whose addresses registers are made of
@@ -51,6 +52,8 @@ bool bf_verify_same_signature(const bf_ptx_function *a, const bf_ptx_function *b
 bool bf_verify_same_statement(const bf_ptx_statement *a, const bf_ptx_statement *b);
 /* Items of a module other than variables and functions. */
 bool bf_verify_same_item(const bf_ptx_item *a, const bf_ptx_item *b);
+/* Versions, targets and address sizes of modules. */
+bool bf_verify_same_version(const bf_ptx_module *a, const bf_ptx_module *b);
 /* Whether some register has a name in both declarations: %r<20> and %r1<3> share %r10. */
 bool bf_verify_names_overlap(const bf_ptx_registers *a, const bf_ptx_registers *b);
 

@@ -224,6 +224,16 @@ bool bf_verify_same_item(const bf_ptx_item *a, const bf_ptx_item *b) {
   return false;
 }
 
+bool bf_verify_same_version(const bf_ptx_module *a, const bf_ptx_module *b) {
+  if (a->version_major != b->version_major || a->version_minor != b->version_minor ||
+      a->targets != b->targets || a->address_bits != b->address_bits)
+    return false;
+  for (unsigned i = 0; i < a->targets; i++)
+    if (!bf_verify_same_text(a->target[i], b->target[i]))
+      return false;
+  return true;
+}
+
 /* Whether digits, which may be empty, start the number of a register of the range: %r of %r<20>
  * holds names that start with %r1, and %r1 itself. */
 static bool is_in_range(const bf_ptx_registers *range, const char *digits, bool goes_on) {

@@ -337,16 +337,6 @@ static uint64_t item_line(const bf_ptx_item *item) {
   return item && item->kind == BF_PTX_ITEM_FUNCTION ? item->function->line : 0;
 }
 
-static bool same_version(const bf_ptx_module *a, const bf_ptx_module *b) {
-  if (a->version_major != b->version_major || a->version_minor != b->version_minor ||
-      a->targets != b->targets || a->address_bits != b->address_bits)
-    return false;
-  for (unsigned i = 0; i < a->targets; i++)
-    if (!bf_verify_same_text(a->target[i], b->target[i]))
-      return false;
-  return true;
-}
-
 /* The next item that is no clone; says what is wrong with those. */
 static const bf_ptx_item *skip_clones(bf_verify_job *job, const bf_ptx_item *item) {
   const char *why;
@@ -362,7 +352,7 @@ static const bf_ptx_item *skip_clones(bf_verify_job *job, const bf_ptx_item *ite
 /* Everything but the bodies of functions, in order. */
 static int compare_items(bf_verify_job *job) {
   const bf_ptx_item *a = job->original->first, *b = skip_clones(job, job->rewritten->first);
-  if (!same_version(job->original, job->rewritten))
+  if (!bf_verify_same_version(job->original, job->rewritten))
     bf_verify_find(job, NULL, 0, "version, targets or address size differ from the original");
   for (; a && b; a = a->next, b = skip_clones(job, b->next))
     if (a->kind == BF_PTX_ITEM_VARIABLE && b->kind == BF_PTX_ITEM_VARIABLE)

@@ -209,7 +209,7 @@ static void test_what_is_rewritten_is_accepted(void **state) {
   enum { MODULES = 2000 };
   bf_hash *hash[3] = {hash_from("fixed"), hash_from("bits:0,1^5,2^6,3,4"), NULL};
   const bf_rewrite_options options = {
-      .context = hash, .hash_of = by_hazard, .dynamic_is_rounded = true};
+      .context = hash, .hash_of = by_hazard, .padding_has_room = true};
   test_random random = {4711};
   unsigned rewritten = 0, left = 0, of_lonely = 0;
   (void)state;
