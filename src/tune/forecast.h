@@ -7,9 +7,6 @@
 
 /* ---- Times ---- */
 
-/* Blocks that a multiprocessor holds at once; at least 1. */
-unsigned bf_forecast_resident(const bf_predict_gpu *gpu, unsigned threads, uint64_t shared_bytes,
-                              unsigned registers);
 /* Cycles of a multiprocessor for one block of many. overlap: of its units, 1 for none. */
 double bf_forecast_throughput(const bf_predict_gpu *gpu, const bf_work *work, double overlap);
 /* Cycles of a launch of that many blocks, resident of them at once on a multiprocessor. */

@@ -24,8 +24,8 @@ enum { LANES = 32 };
 
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 
-unsigned bf_forecast_resident(const bf_predict_gpu *gpu, unsigned threads, uint64_t shared_bytes,
-                              unsigned registers) {
+unsigned bf_predict_resident(const bf_predict_gpu *gpu, unsigned threads, uint64_t shared_bytes,
+                             unsigned registers) {
   unsigned warps = (threads + LANES - 1) / LANES;
   unsigned per_warp = (registers * LANES + 255) / 256 * 256; /* allocation unit */
   unsigned count = least(gpu->blocks, gpu->warps / warps);
@@ -123,9 +123,9 @@ static times compare(const bf_forecast *f, const bf_work *before, const bf_work 
 static void set_resident(const bf_forecast *f, const bf_work_version *version,
                          unsigned resident[2]) {
   unsigned registers = f->original->registers;
-  resident[0] = bf_forecast_resident(f->gpu, f->threads,
-                                     f->original->shared_bytes + f->dynamic_bytes, registers);
-  resident[1] = bf_forecast_resident(
+  resident[0] = bf_predict_resident(f->gpu, f->threads,
+                                    f->original->shared_bytes + f->dynamic_bytes, registers);
+  resident[1] = bf_predict_resident(
       f->gpu, f->threads, version->shared_bytes + (f->dynamic_bytes + 127) / 128 * 128, registers);
 }
 

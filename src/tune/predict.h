@@ -35,6 +35,10 @@ typedef struct bf_predict_gpu {
 
 extern const bf_predict_gpu bf_predict_h200;
 
+/* Blocks that a multiprocessor holds at once; at least 1. */
+unsigned bf_predict_resident(const bf_predict_gpu *gpu, unsigned threads, uint64_t shared_bytes,
+                             unsigned registers);
+
 typedef struct bf_predict_launch {
   uint32_t block[3]; /* 0: unknown */
   uint32_t grid[3];  /* 0: unknown, as many as fill the GPU */

@@ -122,11 +122,11 @@ static void open_loops_are_gone_through_once(void **state) {
 
 static void blocks_share_a_multiprocessor(void **state) {
   (void)state;
-  assert_int_equal(bf_forecast_resident(&bf_predict_h200, 256, 0, 32), 8);
-  assert_int_equal(bf_forecast_resident(&bf_predict_h200, 32, 0, 16), 32);
-  assert_int_equal(bf_forecast_resident(&bf_predict_h200, 256, 48 * 1024, 32), 4);
-  assert_int_equal(bf_forecast_resident(&bf_predict_h200, 1024, 0, 64), 1);
-  assert_int_equal(bf_forecast_resident(&bf_predict_h200, 1024, 220 * 1024, 255), 1);
+  assert_int_equal(bf_predict_resident(&bf_predict_h200, 256, 0, 32), 8);
+  assert_int_equal(bf_predict_resident(&bf_predict_h200, 32, 0, 16), 32);
+  assert_int_equal(bf_predict_resident(&bf_predict_h200, 256, 48 * 1024, 32), 4);
+  assert_int_equal(bf_predict_resident(&bf_predict_h200, 1024, 0, 64), 1);
+  assert_int_equal(bf_predict_resident(&bf_predict_h200, 1024, 220 * 1024, 255), 1);
 }
 
 /* One block takes its latency, many take the throughput of the busiest unit. */
