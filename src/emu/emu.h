@@ -286,6 +286,9 @@ bf_emu_observer bf_profile_observer(bf_profile *profile);
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site);
 void bf_profile_free(bf_profile *profile);
 
+/* An estimate of the 32-bit registers that a thread needs in a kernel (pressure.c). */
+unsigned bf_emu_function_registers(const bf_ptx_function *function);
+
 /* ---- Traces of launches ---- */
 
 /* Writes the shared accesses of launches as a trace (docs/traces.md), with the source line of each

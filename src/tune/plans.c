@@ -245,15 +245,19 @@ static const bf_hash *array_hash(const bf_plans *plans, const bf_plan *plan,
   return plan->hash;
 }
 
-static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
-                              const bf_ptx_variable *array) {
-  const bf_plans *plans = context;
+const bf_hash *bf_plans_hash(const bf_plans *plans, const char *kernel,
+                             const bf_ptx_variable *array) {
   for (unsigned i = 0; i < plans->count; i++) {
     const bf_plan *plan = &plans->plan[i];
-    if (strcmp(plan->name, kernel->name) == 0)
+    if (strcmp(plan->name, kernel) == 0)
       return plan->is_by_array && array ? array_hash(plans, plan, array) : plan->hash;
   }
   return NULL;
+}
+
+static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
+                              const bf_ptx_variable *array) {
+  return bf_plans_hash(context, kernel->name, array);
 }
 
 int bf_plans_rewrite(const bf_plans *plans, bool joins_logic, bf_rewrite_result *result,

@@ -103,6 +103,10 @@ int bf_plans_try(bf_plans *const *list, size_t count, const bf_plans_runner *run
 
 /* ---- Rewrite ---- */
 
+/* The hash of a kernel (array NULL), or of an array of it, by its plan; NULL: it has none. */
+const bf_hash *bf_plans_hash(const bf_plans *plans, const char *kernel,
+                             const bf_ptx_variable *array);
+
 /* Rewrites the module with the hashes of the plans (rewrite/rewrite.h). joins_logic: for counting
  * only. */
 int bf_plans_rewrite(const bf_plans *plans, bool joins_logic, bf_rewrite_result *result,
