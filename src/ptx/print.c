@@ -16,7 +16,8 @@ static const bool special_is_numbered[] = {
 #undef X
 };
 
-static const char *const linkage_text[] = {"", ".extern ", ".visible ", ".weak ", ".common "};
+static const char *const linkage_text[] = {"",       ".extern ", ".visible ",
+                                           ".weak ", ".common ", ".hidden "};
 
 static void indent(bf_text *text, unsigned depth) {
   for (unsigned i = 0; i < depth; i++)
