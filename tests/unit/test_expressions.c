@@ -69,6 +69,51 @@ static void values_are_those_of_ptxas(void **state) {
   free(rows);
 }
 
+/* Offsets of addresses in shared memory count modulo 2^32, others modulo 2^64. */
+static void offsets_wrap(void **state) {
+  (void)state;
+  static const struct {
+    const char *space, *address;
+    uint32_t element;
+  } rows[] = {
+      {".shared", "[%s+4294967292]", 15},
+      {".shared", "[%s+~3]", 15},
+      {".shared", "[%s+0xfffffffffffffff8]", 14},
+      {".shared", "[%s+1<<66]", 17},
+      {".shared", "[s+(7 % -3)*4]", 7},
+      {"", "[s+WARP_SZ]", 8},
+      {".shared", "[s+4294967296+8]", 2},
+      {".global", "[%g+~3]", 15},
+      {".global", "[%g+(~7)/2*2+8+4]", 17},
+      {".global", "[%g+-(1<<66)]", 15},
+      {"", "[g+8*(1.5<2.0)]", 2},
+  };
+  bf_text text = {0};
+  enum { ROWS = sizeof rows / sizeof *rows };
+  bf_text_puts(&text, ".version 8.5\n.target sm_90\n.address_size 64\n"
+                      ".global .align 8 .u32 g[32];\n.visible .entry k(.param .u64 out)\n{\n"
+                      ".shared .align 16 .b8 s[128];\n.reg .b32 %r, %s;\n.reg .b64 %d, %g;\n"
+                      "mov.u32 %s, s;\nadd.u32 %s, %s, 64;\nmov.u64 %g, g;\n"
+                      "add.u64 %g, %g, 64;\nld.param.u64 %d, [out];\n");
+  for (unsigned i = 0; i < 32; i++)
+    bf_text_addf(&text, "st.shared.u32 [s+%u], %u;\nst.global.u32 [g+%u], %u;\n", 4 * i, i, 4 * i,
+                 i);
+  for (unsigned i = 0; i < ROWS; i++)
+    bf_text_addf(&text, "ld%s.u32 %%r, %s;\nst.global.u32 [%%d+%u], %%r;\n", rows[i].space,
+                 rows[i].address, 4 * i);
+  bf_text_puts(&text, "ret;\n}\n");
+  bed at;
+  bed_open_text(&at, "offsets", text.data, text.size, NULL);
+  uint64_t out = bed_alloc(&at, 4 * ROWS, 0);
+  bf_emu_launch launch = bed_launch(&at, "k", 1, 1, &out, sizeof out);
+  bed_run_well(&at, &launch);
+  for (unsigned i = 0; i < ROWS; i++)
+    if (((uint32_t *)(uintptr_t)out)[i] != rows[i].element)
+      fail_msg("%s: element %u", rows[i].address, ((uint32_t *)(uintptr_t)out)[i]);
+  bed_close(&at);
+  bf_text_free(&text);
+}
+
 /* ---- Where numbers stand ---- */
 
 /* The module with that line behind its head, printed. */
@@ -147,6 +192,7 @@ static void what_makes_no_sense_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_are_those_of_ptxas),
+      cmocka_unit_test(offsets_wrap),
       cmocka_unit_test(numbers_stand_where_ptxas_takes_them),
       cmocka_unit_test(what_makes_no_sense_is_refused),
   };
