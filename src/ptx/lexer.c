@@ -1,4 +1,5 @@
 /* Cuts PTX text into tokens. Comments and blanks separate tokens and are dropped. */
+#include "ptx/decimal.h"
 #include "ptx/parser.h"
 
 #include <ctype.h>
@@ -124,7 +125,9 @@ static int lex_decimal(lexer *l, token *t, size_t length) {
     return FAIL_HERE(t->at, "number of more than %d characters", (int)sizeof number - 1);
   memcpy(number, l->cursor, length);
   number[length] = 0;
-  double value = strtod(number, NULL);
+  double value;
+  if (!bf_ptx_decimal_read(number, &value))
+    return bf_no_memory(l->diagnostic);
   if (isinf(value))
     return FAIL_HERE(t->at, "number too large for a double");
   memcpy(&t->bits, &value, sizeof value);

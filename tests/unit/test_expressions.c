@@ -3,7 +3,9 @@
  * the module is printed and read again. */
 #include "emu.h"
 
+#include <locale.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_ROWS = 4096 };
 
@@ -160,6 +162,29 @@ static void numbers_stand_where_ptxas_takes_them(void **state) {
   }
 }
 
+/* A program that Bankfold is loaded into may write numbers with a comma. */
+static void the_locale_does_not_matter(void **state) {
+  (void)state;
+  char folder[] = "/tmp/bankfold-locale-XXXXXX", command[200];
+  assert_non_null(mkdtemp(folder));
+  snprintf(command, sizeof command, "localedef -c -i de_DE -f UTF-8 %s/comma 2>/dev/null", folder);
+  bool is_made = system(command) == 0;
+  setenv("LOCPATH", folder, 1);
+  is_made &= setlocale(LC_ALL, "comma") != NULL;
+  bf_text printed = {0};
+  char seen[16];
+  snprintf(seen, sizeof seen, "%.1f", 0.5);
+  print_line(".global .f64 a[4] = {0.5, .5, 1e-3, 1.25+.25};", &printed);
+  setlocale(LC_ALL, "C");
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  assert_int_equal(system(command), 0);
+  bool is_right = strstr(printed.data, "{0.5, 0.5, 0.001, 0d3FF8000000000000}") != NULL;
+  bf_text_free(&printed);
+  assert_true(is_right);
+  if (!is_made || strcmp(seen, "0,5") != 0)
+    skip();
+}
+
 /* What ptxas refuses as well. */
 static void what_makes_no_sense_is_refused(void **state) {
   (void)state;
@@ -194,6 +219,7 @@ int main(void) {
       cmocka_unit_test(values_are_those_of_ptxas),
       cmocka_unit_test(offsets_wrap),
       cmocka_unit_test(numbers_stand_where_ptxas_takes_them),
+      cmocka_unit_test(the_locale_does_not_matter),
       cmocka_unit_test(what_makes_no_sense_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
