@@ -69,7 +69,7 @@ static int element_bits(const bf_emu_module *module, const bf_ptx_operand *value
   case BF_PTX_FLOAT64:
   case BF_PTX_DECIMAL:
     single.f = (float)number.d;
-    *bits = type == BF_PTX_F32 ? single.u : number.u;
+    *bits = bf_ptx_type_bytes(type) == 4 ? single.u : number.u;
     return BF_OK;
   case BF_PTX_SYMBOL:
     break;

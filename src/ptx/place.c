@@ -323,7 +323,6 @@ static bool is_steady(bf_ptx_special special) {
   case BF_PTX_SPECIAL_CTAID:
   case BF_PTX_SPECIAL_NCTAID:
   case BF_PTX_SPECIAL_LANEID:
-  case BF_PTX_SPECIAL_WARP_SZ:
     return true;
   default:
     return false;

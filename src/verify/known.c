@@ -56,8 +56,6 @@ static uint64_t special_ones(const knowledge *known, const bf_ptx_operand *opera
     return filled(WARP_THREADS - 1);
   case BF_PTX_SPECIAL_WARPID:
     return filled(MOST_WARPS - 1);
-  case BF_PTX_SPECIAL_WARP_SZ:
-    return WARP_THREADS;
   default:
     return anything;
   }
