@@ -35,8 +35,6 @@ int bf_plans_make(const bf_ptx_module *module, const char *file, const char *ker
       return bf_no_memory(diagnostic);
     is_found |= plan->is_asked;
   }
-  if (!plans->count)
-    return bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel");
   return is_found ? BF_OK : bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel '%s'", kernel);
 }
 
