@@ -199,6 +199,10 @@ void bf_emu_unload(bf_emu_module *module) {
   free(module);
 }
 
+uint64_t bf_emu_function_pointer(const bf_ptx_function *function) {
+  return bf_emu_function_address(function);
+}
+
 bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range *range) {
   for (unsigned i = 0; i < module->variables; i++)
     if (strcmp(module->placed[i].variable->name, name) == 0) {

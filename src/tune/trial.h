@@ -46,6 +46,12 @@ typedef struct bf_trial_memory {
   uint8_t *content;
 } bf_trial_memory;
 
+/* A function, and what pointers to it hold. */
+typedef struct bf_trial_function {
+  const char *name;
+  uint64_t address;
+} bf_trial_function;
+
 typedef struct bf_trial {
   bf_arena arena;
   size_t kernels, kernel_capacity;
@@ -54,6 +60,8 @@ typedef struct bf_trial {
   size_t memories;
   bf_trial_memory *memory; /* in the order they were made */
   uint64_t memory_bytes;   /* all together */
+  size_t functions;        /* of the module, with a body */
+  bf_trial_function *function;
 } bf_trial;
 
 /* Runs all launches; what kernels print is dropped. A fault of a kernel is an error. Free also
