@@ -250,8 +250,11 @@ static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
   const bf_plans *plans = context;
   for (unsigned i = 0; i < plans->count; i++) {
     const bf_plan *plan = &plans->plan[i];
-    if (strcmp(plan->name, kernel->name) == 0)
-      return plan->is_by_array && array ? array_hash(plans, plan, array) : plan->hash;
+    if (strcmp(plan->name, kernel->name) != 0)
+      continue;
+    if (array && bf_rewrite_is_narrow(bf_plan_examined(plans, plan), array))
+      return NULL;
+    return plan->is_by_array && array ? array_hash(plans, plan, array) : plan->hash;
   }
   return NULL;
 }

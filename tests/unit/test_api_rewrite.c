@@ -74,8 +74,10 @@ static void kernels_are_described(void **state) {
   bf_rewrite_module_options options = defaults();
   options.hash = "fixed";
   bf_rewriting *rewriting = rewrite(module, &options);
-  expect(rewriting, "turn: fixed\nboth: fixed\n_Z4openILi8EEvv: line 4: dynamic shared memory "
-                    "(more), whose size must be a multiple of 128 bytes\n" CLOSED);
+  expect(
+      rewriting,
+      "turn: fixed\nboth: column=fixed, row=none\n_Z4openILi8EEvv: line 4: dynamic shared memory "
+      "(more), whose size must be a multiple of 128 bytes\n" CLOSED);
   assert_true(bf_rewriting_is_changed(rewriting));
   assert_false(bf_rewriting_is_repeated(rewriting));
   const bf_rewritten_kernel *turn = bf_rewriting_get(rewriting, 0);
@@ -90,7 +92,7 @@ static void kernels_are_described(void **state) {
 
   options.rounds_dynamic = true;
   rewriting = rewrite(module, &options);
-  expect(rewriting, "turn: fixed\nboth: fixed\n_Z4openILi8EEvv: fixed\n" CLOSED);
+  expect(rewriting, "turn: fixed\nboth: column=fixed, row=none\n_Z4openILi8EEvv: fixed\n" CLOSED);
   assert_true(bf_rewriting_get(rewriting, 2)->needs_rounding);
   bf_rewriting_free(rewriting);
 }
