@@ -39,6 +39,7 @@ enum {
 /* A register that holds H(base + offset) ^ fix, behind the lines before an instruction. */
 typedef struct held {
   bool is_generic;
+  unsigned shift; /* not 0: base >> shift */
   const bf_ptx_operand *base;
   int64_t offset;
   uint64_t fix;
@@ -188,7 +189,7 @@ static bool is_at_hand(const writer *w, const held *what) {
 static const held *find_held(const writer *w, const bf_ptx_operand *base, int64_t offset,
                              uint64_t fix, bool is_generic) {
   for (unsigned i = 0; i < w->helds; i++)
-    if (w->held[i].is_generic == is_generic && w->held[i].offset == offset &&
+    if (w->held[i].is_generic == is_generic && !w->held[i].shift && w->held[i].offset == offset &&
         w->held[i].fix == fix && same_base(w->held[i].base, base) && is_at_hand(w, &w->held[i]))
       return &w->held[i];
   return NULL;
@@ -242,18 +243,14 @@ static void put_masked_xor(writer *w, const char *place, const char *from, uint6
   PUT(w, "xor.b%u \t%s, %s, %sterm%s;\n", bits, place, from, w->prefix, suffix);
 }
 
-/* Writes place = H(address + rows) - rows for an address in a register of its own or of the
- * program. rows: a multiple of 2^whole_bits. */
-static void put_terms(writer *w, const char *address, uint64_t rows, unsigned place, bool wide) {
+/* Writes place = H(address) for an address in a register of its own or of the program. */
+static void put_terms(writer *w, const char *address, unsigned place, bool wide) {
   const char *suffix = suffix_of(wide);
   char name[64];
   snprintf(name, sizeof name, "%splace%s%u", w->prefix, suffix, place);
   for (unsigned i = 0; i < w->own->terms; i++) {
     const bf_hash_term *term = &w->own->term[i];
     PUT(w, "shr.u%u \t%sterm%s, %s, %d;\n", bits_of(wide), w->prefix, suffix, address, term->shift);
-    if (rows)
-      PUT(w, "add.s%u \t%sterm%s, %sterm%s, %llu;\n", bits_of(wide), w->prefix, suffix, w->prefix,
-          suffix, (unsigned long long)(rows >> term->shift));
     put_masked_xor(w, name, i == 0 ? address : name, term->mask, wide);
   }
   w->uses_term[wide] = true;
@@ -297,6 +294,43 @@ static bool is_whole(const writer *w, const bf_ptx_operand *base, uint64_t high)
   return base->kind == BF_PTX_REGISTER && (high & (((uint64_t)1 << w->own->whole_bits) - 1)) == 0;
 }
 
+/* The register that holds base >> shift, for code before instruction `at`, that of the access at
+ * hand or one further up. */
+static unsigned put_shifted(writer *w, const bf_ptx_operand *base, unsigned shift, uint32_t at) {
+  for (unsigned i = 0; i < w->helds; i++) {
+    const held *own = &w->held[i];
+    if (own->shift == shift && same_base(own->base, base) && is_at_hand(w, own) &&
+        (at == w->index || (own->is_steady && bf_rewrite_comes_first(w->hoist, own->at, at))))
+      return own->place;
+  }
+  bool wide = is_wide(base);
+  unsigned place = new_place(w, wide);
+  PUT(w, "shr.u%u \t%splace%s%u, %s, %u;\n", bits_of(wide), w->prefix, suffix_of(wide), place,
+      name_of(w, base), shift);
+  put_before(w, at);
+  hold(w, (held){.base = base, .shift = shift, .place = place, .at = at}, true);
+  return place;
+}
+
+/* Writes place = H(base + rows) - rows before instruction `at`; rows: a multiple of 2^whole_bits.
+ */
+static void put_rows(writer *w, const bf_ptx_operand *base, uint64_t rows, unsigned place,
+                     uint32_t at) {
+  bool wide = is_wide(base);
+  const char *suffix = suffix_of(wide), *address = name_of(w, base);
+  char name[64];
+  snprintf(name, sizeof name, "%splace%s%u", w->prefix, suffix, place);
+  for (unsigned i = 0; i < w->own->terms; i++) {
+    const bf_hash_term *term = &w->own->term[i];
+    unsigned shifted = put_shifted(w, base, (unsigned)term->shift, at);
+    PUT(w, "add.s%u \t%sterm%s, %splace%s%u, %llu;\n", bits_of(wide), w->prefix, suffix, w->prefix,
+        suffix, shifted, (unsigned long long)(rows >> term->shift));
+    put_masked_xor(w, name, i == 0 ? address : name, term->mask, wide);
+    put_before(w, at);
+  }
+  w->uses_term[wide] = true;
+}
+
 /* H(base + high) in a register, less high where that is whole; computed outside of loops where that
  * is possible. */
 static unsigned put_place(writer *w, const bf_ptx_operand *base, uint64_t high) {
@@ -307,8 +341,10 @@ static unsigned put_place(writer *w, const bf_ptx_operand *base, uint64_t high) 
   unsigned place = new_place(w, wide);
   bool is_kept = is_worth_keeping(w, base, (int64_t)high);
   uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index) : w->index;
-  uint64_t rows = is_whole(w, base, high) ? high : 0;
-  put_terms(w, put_logical(w, base, (int64_t)(high - rows), wide), rows, place, wide);
+  if (high && is_whole(w, base, high))
+    put_rows(w, base, high, place, at);
+  else
+    put_terms(w, put_logical(w, base, (int64_t)high, wide), place, wide);
   put_before(w, at);
   hold(w, (held){.base = base, .offset = (int64_t)high, .place = place, .at = at}, is_kept);
   return place;
@@ -443,7 +479,7 @@ static unsigned put_generic(writer *w, const bf_ptx_operand *base, int64_t offse
   snprintf(inside, sizeof inside, "%sinside%s", w->prefix, suffix);
   PUT(w, "isspacep.shared \t%sis_shared, %s;\n", w->prefix, address);
   PUT(w, "cvta.to.shared.u%u \t%s, %s;\n", bits, inside, address);
-  put_terms(w, inside, 0, place, wide);
+  put_terms(w, inside, place, wide);
   PUT(w, "cvta.shared.u%u \t%splace%s%u, %splace%s%u;\n", bits, w->prefix, suffix, place, w->prefix,
       suffix, place);
   PUT(w, "selp.b%u \t%splace%s%u, %splace%s%u, %s, %sis_shared;\n", bits, w->prefix, suffix, place,

@@ -112,6 +112,10 @@ int bf_rewrite_listed_hash(const bf_hash_list *list, const char *kernel, const c
  * whose granule fits. text and module are empty. */
 int bf_rewrite_examine(const bf_ptx_module *module, bf_rewrite_result *result,
                        bf_diagnostic *diagnostic);
+/* Whether an array of an examined kernel is better left alone whatever its hash: it has one row at
+ * most, whose words a hash moves all alike, so that its conflicts stay what they are; and every
+ * access of the kernel is known to be to one array. */
+bool bf_rewrite_is_narrow(const bf_rewrite_kernel *examined, const bf_ptx_variable *array);
 /* The array of a kernel that an instruction is known to access, or NULL. */
 const char *bf_rewrite_accessed_array(const bf_rewrite_kernel *kernel,
                                       const bf_ptx_instruction *access);

@@ -247,8 +247,11 @@ const bf_hash *bf_plans_hash(const bf_plans *plans, const char *kernel,
                              const bf_ptx_variable *array) {
   for (unsigned i = 0; i < plans->count; i++) {
     const bf_plan *plan = &plans->plan[i];
-    if (strcmp(plan->name, kernel) == 0)
-      return plan->is_by_array && array ? array_hash(plans, plan, array) : plan->hash;
+    if (strcmp(plan->name, kernel) != 0)
+      continue;
+    if (array && bf_rewrite_is_narrow(bf_plan_examined(plans, plan), array))
+      return NULL;
+    return plan->is_by_array && array ? array_hash(plans, plan, array) : plan->hash;
   }
   return NULL;
 }

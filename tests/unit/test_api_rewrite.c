@@ -74,7 +74,7 @@ static void kernels_are_described(void **state) {
   bf_rewrite_module_options options = defaults();
   options.hash = "fixed";
   bf_rewriting *rewriting = rewrite(module, &options);
-  expect(rewriting, "turn: fixed\nboth: fixed\n_Z4openILi8EEvv: fixed\n" CLOSED);
+  expect(rewriting, "turn: fixed\nboth: column=fixed, row=none\n_Z4openILi8EEvv: fixed\n" CLOSED);
   assert_true(bf_rewriting_is_changed(rewriting));
   assert_false(bf_rewriting_is_repeated(rewriting));
   const bf_rewritten_kernel *turn = bf_rewriting_get(rewriting, 0);
