@@ -341,6 +341,43 @@ static void children_can_take_the_lock(void **state) {
   assert_int_equal(good, CHILDREN);
 }
 
+/* ---- Learning ---- */
+
+/* Times around a median of 20 us, of which some are much longer, as on a GPU that is shared. */
+static float random_time(test_random *random, double factor) {
+  double ns = 20000 * factor * (1 + (double)random_below(random, 1000) / 10000);
+  return (float)(random_below(random, 20) == 0 ? 3 * ns : ns);
+}
+
+/* How many of 1000 lessons end with each verdict, where the second version takes that share of the
+ * time. */
+static void learn_often(double share, unsigned verdicts[3]) {
+  test_random random = {7};
+  for (unsigned i = 0; i < 1000; i++) {
+    inject_learning learning = {0};
+    inject_verdict verdict = INJECT_UNDECIDED;
+    for (unsigned k = 0; k < 2 * INJECT_MOST_SAMPLES && verdict == INJECT_UNDECIDED; k++) {
+      learning.ns[k % 2][learning.count[k % 2]++] = random_time(&random, k % 2 ? share : 1);
+      verdict = inject_learn_judge(&learning);
+    }
+    verdicts[verdict]++;
+  }
+}
+
+/* What is faster is found, and noise seldom decides, although it is asked again and again. */
+static void lessons_are_learnt(void **state) {
+  (void)state;
+  unsigned alike[3] = {0}, faster[3] = {0}, slower[3] = {0};
+  learn_often(1, alike);
+  learn_often(0.9, faster);
+  learn_often(1.1, slower);
+  assert_true(alike[INJECT_UNDECIDED] >= 970);
+  assert_true(faster[INJECT_BESIDE] >= 990 && faster[INJECT_OWN] == 0);
+  assert_true(slower[INJECT_OWN] >= 990 && slower[INJECT_BESIDE] == 0);
+  inject_learning few = {.count = {7, 64}};
+  assert_int_equal(inject_learn_judge(&few), INJECT_UNDECIDED);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(digests_are_blake2b),
@@ -351,6 +388,7 @@ int main(void) {
       cmocka_unit_test(bad_lines_make_no_image),
       cmocka_unit_test(handles_are_remembered),
       cmocka_unit_test(sizes_are_rounded),
+      cmocka_unit_test(lessons_are_learnt),
       cmocka_unit_test(children_can_take_the_lock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
