@@ -9,7 +9,8 @@
  *              launch.c, link.c and export_table.c
  *   load.c     from an image to the one that the driver is given
  *   image.c    finds the PTX in an image
- *   rewrite.c  rewrites PTX
+ *   rewrite.c  rewrites PTX, and
+ *   limits.c   limits its registers to those that the program's machine code has
  *   cache.c    keeps rewritten PTX on disk
  *   handles.c  remembers which kernels were rewritten, and what stands beside them
  *   choose.c   decides which of both versions a launch gets; where it is to learn that,
@@ -82,6 +83,10 @@ void inject_add_kernel(const inject_kernel *kernel, bf_text *lines);
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
                    inject_rewritten *rewritten, bf_diagnostic *diagnostic);
 
+/* Limits the registers of kernels in rewritten PTX to what lets launches have as many threads as
+ * with the program's machine code, a cubin. What cannot be read limits nothing. */
+void inject_limit_registers(const bf_text *code, bf_text *text);
+
 /* ---- Images ---- */
 
 enum { INJECT_KEY_BYTES = 32 };
@@ -90,6 +95,7 @@ enum { INJECT_KEY_BYTES = 32 };
 typedef struct inject_source {
   bf_fatbin *fatbin;
   const bf_image *image;
+  const bf_image *code; /* machine code that the driver would take in its place; NULL: none */
 } inject_source;
 
 /* What the driver can do: the architectures of its devices, without repetition, and the PTX that it

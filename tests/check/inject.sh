@@ -538,6 +538,16 @@ echo '* %bf_place 119 80 0 1 0' >"$work/functions"
 app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate STUB_FUNCTIONS="$work/functions" dlsym data $tile
 called '^cuLaunchKernel: rotate, 1000 bytes' 1
 called ', refused' 0
+# Machine code that was limited to 40 registers: so are both versions that the driver compiles. Without a
+# limit and far from one there is none.
+app STUB_SAVE="$work/saved" KERNEL=_Z7limitedPfPKf dlsym data $data/limited.fatbin
+[ "$(grep -c '^.maxnreg 40$' "$work/saved")" = 2 ] || complain "not limited: $(grep -A9 entry "$work/saved")"
+logged '2 kernels are limited to the registers'
+if command -v ptxas >"$work/out"; then
+  ptxas -arch=sm_90 -o "$work/cubin" "$work/saved" || complain 'ptxas refuses limits'
+fi
+app STUB_SAVE="$work/saved" KERNEL=_Z7limitedPfPKf dlsym data $data/unlimited.fatbin
+! grep '^.maxnreg' "$work/saved" || complain 'a limit that nobody asked for'
 # Code that was rewritten before runs as it is, and standard error says so, once; from the cache as well.
 "$build/bankfold" rewrite --hash fixed --output "$work/before.ptx" $tile >"$work/out"
 for _ in 1 2; do
