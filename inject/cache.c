@@ -185,8 +185,7 @@ inject_image *inject_cache_read(const inject_settings *settings,
   return image;
 }
 
-/* Makes a folder and those above it. */
-static void make_folders(const char *folder) {
+void inject_make_folders(const char *folder) {
   char path[PATH_BYTES];
   snprintf(path, sizeof path, "%s", folder);
   for (char *at = path + 1; *at; at++)
@@ -256,7 +255,7 @@ void inject_cache_write(const inject_settings *settings, const inject_image *ima
   if (!*settings->cache)
     return;
   compose(image, &content);
-  make_folders(settings->cache);
+  inject_make_folders(settings->cache);
   path_of(settings, image->key, path);
   if (content.failed)
     inject_log("cannot write %s: out of memory", path);

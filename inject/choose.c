@@ -5,7 +5,11 @@
  * cooperative launch, with all of its blocks at once. Where hashes are not the user's own wish but
  * a proposal, it must also fit as many blocks into a multiprocessor as the first, and must not keep
  * more of its registers in memory. In doubt the launch gets the first version, which is the
- * program's own. */
+ * program's own.
+ *
+ * Where it is to learn, launches that can get either take turns in the order ABBA until one version
+ * is faster beyond noise, or noise has been measured for long enough; then the answer holds for
+ * many launches before it is looked at again. */
 #include "inject.h"
 
 #include "lock.h"
@@ -20,6 +24,8 @@ enum {
   BUCKETS = 8,
   MOST_DECISIONS = 256, /* of a kernel; launches of more sizes get the first version */
   MOST_REASON_BYTES = 160,
+  FIRST_TURNS = 4,         /* that are not measured: first launches load code */
+  HELD_LAUNCHES = 1 << 17, /* after which the answer is looked at again */
 };
 
 /* The size of a launch, as far as it matters. */
@@ -39,6 +45,12 @@ typedef struct inject_decision {
   uint64_t most_blocks; /* of the second version in a cooperative launch */
   bool fits_as_many;    /* as many of its blocks run at once as of the first version */
   char reason[MOST_REASON_BYTES];
+  /* Where it is to learn, and launches can get either version: */
+  inject_lesson *lesson;                /* under the lock; NULL: nothing is learnt */
+  struct inject_decision *next_learner; /* in the list of all */
+  atomic_bool is_learnt;                /* the answer holds */
+  atomic_uint turn;                     /* launches that were given out in turns */
+  atomic_uint held;                     /* launches since the answer */
 } inject_decision;
 
 /* What is known of the launches of a kernel, through whatever handles. */
@@ -82,6 +94,7 @@ static struct {
   int (*occupancy)(int *blocks, void *function, int threads, size_t bytes);
   int (*device)(int *device);
   int (*device_attribute)(int *value, int attribute, int device);
+  int (*device_name)(char *name, int room, int device);
   int (*exchange_mode)(int *mode);
   bool differ; /* devices, in their architecture */
 } driver;
@@ -94,6 +107,7 @@ static void find_driver(void) {
   *(void **)&driver.occupancy = inject_driver("cuOccupancyMaxActiveBlocksPerMultiprocessor");
   *(void **)&driver.device = inject_driver("cuCtxGetDevice");
   *(void **)&driver.device_attribute = inject_driver("cuDeviceGetAttribute");
+  *(void **)&driver.device_name = inject_driver("cuDeviceGetName");
   *(void **)&driver.exchange_mode = inject_driver("cuThreadExchangeStreamCaptureMode");
   driver.differ = driver.device && (!inject_devices_ask(&devices) || devices.count > 1);
 }
@@ -177,6 +191,29 @@ static bool expects_gain(const inject_pair *pair, const inject_launch *launch, c
   return (settings && settings->is_named) || is_as_good(own, beside, to);
 }
 
+/* ---- Lessons ---- */
+
+static inject_decision *learners; /* under the lock */
+
+/* Prepares to learn about launches that can get either version, where that is asked for; what
+ * earlier runs have learnt is known. */
+static void start_learning(const inject_pair *pair, inject_decision *to) {
+  const inject_settings *settings = inject_settings_get();
+  int device = 0;
+  inject_lesson *made = settings && settings->learns ? calloc(1, sizeof *made) : NULL;
+  if (!made)
+    return;
+  *made = (inject_lesson){.pair = pair,
+                          .block = {to->of.block[0], to->of.block[1], to->of.block[2]},
+                          .rows = to->of.rows,
+                          .grid_bits = to->of.grid_class};
+  if (!driver.device || !driver.device_name || driver.device(&device) != CUDA_SUCCESS ||
+      driver.device_name(made->gpu, sizeof made->gpu, device) != CUDA_SUCCESS)
+    strcpy(made->gpu, "unknown");
+  inject_memory_recall(made);
+  to->lesson = made;
+}
+
 /* Asks about both versions, and decides. */
 static bool decide(const inject_pair *pair, const inject_launch *launch, inject_decision *to) {
   uint64_t threads = inject_launch_threads(launch);
@@ -189,7 +226,10 @@ static bool decide(const inject_pair *pair, const inject_launch *launch, inject_
     return object(to, "the driver does not say what it needs");
   to->most_blocks = (uint64_t)beside.blocks * count_multiprocessors();
   to->fits_as_many = beside.blocks >= own.blocks;
-  return can_launch(&beside, threads, to) && expects_gain(pair, launch, &own, &beside, to);
+  if (!can_launch(&beside, threads, to))
+    return false;
+  start_learning(pair, to);
+  return expects_gain(pair, launch, &own, &beside, to);
 }
 
 /* Logs what was decided. */
@@ -249,10 +289,14 @@ static inject_decision *keep(inject_subject *subject, inject_decision *made) {
     made->next = atomic_load(bucket);
     atomic_store_explicit(bucket, made, memory_order_release);
     atomic_fetch_add(&subject->decisions, 1);
+    made->next_learner = learners;
+    learners = made->lesson ? made : learners;
   }
   inject_unlock();
-  if (known)
+  if (known) {
+    free(made->lesson);
     free(made);
+  }
   return known ? known : made;
 }
 
@@ -269,9 +313,15 @@ static inject_decision *make(const inject_pair *pair, const inject_launch *launc
    * are captured. */
   int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   bool is_relaxed = driver.exchange_mode && driver.exchange_mode(&mode) == CUDA_SUCCESS;
-  atomic_init(&made->is_beside, decide(pair, launch, made));
+  bool is_beside = decide(pair, launch, made);
   if (is_relaxed)
     driver.exchange_mode(&mode);
+  if (made->lesson && made->lesson->verdict != INJECT_UNDECIDED) {
+    is_beside = made->lesson->verdict == INJECT_BESIDE;
+    object(made, "it is faster, as was learnt before");
+    atomic_init(&made->is_learnt, true);
+  }
+  atomic_init(&made->is_beside, is_beside);
   inject_decision *kept = keep(pair->subject, made);
   if (kept == made)
     tell(pair, launch, made);
@@ -288,6 +338,101 @@ static bool can_run_at_once(const inject_launch *launch, const inject_decision *
   return inject_launch_blocks(launch) <= decision->most_blocks || decision->fits_as_many;
 }
 
+/* Keeps all that was learnt so far for later runs. */
+static void keep_lessons(void) {
+  size_t count = 0, room = 0;
+  inject_lock();
+  for (const inject_decision *at = learners; at; at = at->next_learner)
+    room++;
+  inject_lesson *all = malloc((room + 1) * sizeof *all);
+  for (const inject_decision *at = learners; all && at; at = at->next_learner)
+    if (at->lesson->verdict != INJECT_UNDECIDED || at->lesson->learning.count[0])
+      all[count++] = *at->lesson;
+  inject_unlock();
+  if (count)
+    inject_memory_keep(all, count);
+  free(all);
+}
+
+__attribute__((destructor)) static void keep_last(void) {
+  if (learners)
+    keep_lessons();
+}
+
+/* Logs what was learnt, and keeps it after ever more answers. */
+static void tell_learnt(const inject_lesson *lesson) {
+  static atomic_uint answers;
+  const char *what = lesson->verdict == INJECT_BESIDE ? lesson->pair->kernel->hash
+                     : lesson->verdict == INJECT_OWN  ? "as it is"
+                                                      : "no difference beyond noise";
+  unsigned count = atomic_fetch_add(&answers, 1) + 1;
+  inject_log("%s, blocks of %u threads, %u bits of blocks: learnt from %u and %u launches: %s",
+             lesson->pair->kernel->name, lesson->block[0] * lesson->block[1] * lesson->block[2],
+             lesson->grid_bits, lesson->learning.count[0], lesson->learning.count[1], what);
+  if ((count & (count - 1)) == 0 || count % 64 == 0)
+    keep_lessons();
+}
+
+/* Adds the time of a launch to a lesson; true where there is an answer now. */
+static bool add_sample(inject_decision *to, bool is_beside, float ns) {
+  inject_learning *learning = &to->lesson->learning;
+  if (atomic_load(&to->is_learnt) || learning->count[is_beside] == INJECT_MOST_SAMPLES)
+    return false;
+  learning->ns[is_beside][learning->count[is_beside]++] = ns;
+  inject_verdict verdict = inject_learn_judge(learning);
+  bool is_full =
+      learning->count[0] == INJECT_MOST_SAMPLES && learning->count[1] == INJECT_MOST_SAMPLES;
+  if (verdict == INJECT_UNDECIDED && !is_full)
+    return false;
+  to->lesson->verdict = verdict;
+  if (verdict != INJECT_UNDECIDED)
+    atomic_store(&to->is_beside, verdict == INJECT_BESIDE);
+  atomic_store(&to->held, 0);
+  atomic_store(&to->is_learnt, true);
+  return true;
+}
+
+static void file_sample(void *owner, bool is_beside, float ns) {
+  inject_decision *to = owner;
+  inject_lock();
+  bool is_new = add_sample(to, is_beside, ns);
+  inject_lesson copy = *to->lesson;
+  inject_unlock();
+  if (is_new)
+    tell_learnt(&copy);
+}
+
+/* Begins anew with a lesson whose answer has held for long. */
+static void look_again(inject_decision *decision) {
+  inject_lock();
+  if (atomic_load(&decision->is_learnt)) {
+    memset(decision->lesson->learning.count, 0, sizeof decision->lesson->learning.count);
+    atomic_store(&decision->is_learnt, false);
+  }
+  inject_unlock();
+}
+
+/* The version that a launch gets where something is learnt from it; is_beside is what is known. */
+static bool take_turn(inject_launch *launch, inject_decision *decision, bool is_beside) {
+  if (atomic_load_explicit(&decision->is_learnt, memory_order_relaxed)) {
+    if (atomic_fetch_add(&decision->held, 1) + 1 == HELD_LAUNCHES)
+      look_again(decision);
+    return is_beside;
+  }
+  inject_learn_poll(file_sample);
+  if (atomic_load(&decision->refused) || inject_is_capturing(launch->stream) ||
+      !can_run_at_once(launch, decision))
+    return atomic_load(&decision->is_beside);
+  unsigned turn = atomic_fetch_add(&decision->turn, 1);
+  if (turn >= FIRST_TURNS)
+    inject_learn_begin(launch, decision);
+  if (turn >= FIRST_TURNS && !launch->sample) {
+    atomic_fetch_sub(&decision->turn, 1);
+    return is_beside;
+  }
+  return ((turn + 1) / 2) % 2; /* ABBA */
+}
+
 void inject_choose(inject_pair *pair, inject_launch *launch) {
   pthread_once(&once, find_driver);
   size of = size_of(pair, launch);
@@ -295,8 +440,10 @@ void inject_choose(inject_pair *pair, inject_launch *launch) {
   if (!found)
     found = make(pair, launch, &of);
   launch->decision = found;
-  if (!found || !atomic_load_explicit(&found->is_beside, memory_order_relaxed) ||
-      !can_run_at_once(launch, found))
+  bool is_beside = found && atomic_load_explicit(&found->is_beside, memory_order_relaxed);
+  if (found && found->lesson && !launch->is_node)
+    is_beside = take_turn(launch, found, is_beside);
+  if (!is_beside || !can_run_at_once(launch, found))
     return;
   launch->is_beside = true;
   launch->chosen = pair->beside;

@@ -9,10 +9,13 @@
  *              launch.c, link.c and export_table.c
  *   load.c     from an image to the one that the driver is given
  *   image.c    finds the PTX in an image
- *   rewrite.c  rewrites PTX
+ *   rewrite.c  rewrites PTX, and
+ *   limits.c   limits its registers to those that the program's machine code has
  *   cache.c    keeps rewritten PTX on disk
  *   handles.c  remembers which kernels were rewritten, and what stands beside them
- *   choose.c   decides which of both versions a launch gets
+ *   choose.c   decides which of both versions a launch gets; where it is to learn that,
+ *   learn.c    measures both on the program's own launches, and
+ *   memory.c   keeps what was learnt for later runs
  *   times.c    how long launches take, where that is asked for
  *   digest.c   the content hash that images are known by
  *   lock.c     the one lock over all that is remembered
@@ -35,6 +38,7 @@ typedef struct inject_settings {
   const char *log;      /* a path, "stderr", or NULL */
   char cache[4096];     /* folder, or empty: none */
   bool copies_table;    /* for old runtimes: see export_table.c */
+  bool learns;          /* which version of kernels is faster */
   bool is_named;        /* hashes are the user's wish, not a proposal */
 } inject_settings;
 
@@ -79,6 +83,10 @@ void inject_add_kernel(const inject_kernel *kernel, bf_text *lines);
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
                    inject_rewritten *rewritten, bf_diagnostic *diagnostic);
 
+/* Limits the registers of kernels in rewritten PTX to what lets launches have as many threads as
+ * with the program's machine code, a cubin. What cannot be read limits nothing. */
+void inject_limit_registers(const bf_text *code, bf_text *text);
+
 /* ---- Images ---- */
 
 enum { INJECT_KEY_BYTES = 32 };
@@ -87,6 +95,7 @@ enum { INJECT_KEY_BYTES = 32 };
 typedef struct inject_source {
   bf_fatbin *fatbin;
   const bf_image *image;
+  const bf_image *code; /* machine code that the driver would take in its place; NULL: none */
 } inject_source;
 
 /* What the driver can do: the architectures of its devices, without repetition, and the PTX that it
@@ -154,6 +163,8 @@ inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], con
 void inject_image_free(inject_image *image);
 /* Writes a file under another name and renames it; false where that fails, as errno says. */
 bool inject_write_file(const char *path, const bf_text *content);
+/* Makes a folder and those above it. */
+void inject_make_folders(const char *folder);
 
 /* ---- Handles ---- */
 
@@ -196,6 +207,7 @@ typedef struct inject_launch {
   bool is_beside;                   /* the second version was chosen */
   int refusal;                      /* what the driver said to the second version, or 0 */
   void *begun, *ended;              /* events of the driver; NULL: it is not timed */
+  struct inject_sample *sample;     /* NULL: it is not measured */
 } inject_launch;
 
 /* Decides what to launch: chosen with chosen_bytes. */
@@ -232,6 +244,43 @@ const char *inject_choice_reason(const inject_launch *launch);
 /* The states of a list of kernels; NULL: no memory. */
 struct inject_subject *inject_subjects_create(unsigned count);
 struct inject_subject *inject_subject_at(struct inject_subject *first, size_t index);
+
+/* ---- Learning ---- */
+
+typedef enum inject_verdict { INJECT_UNDECIDED, INJECT_OWN, INJECT_BESIDE } inject_verdict;
+
+enum { INJECT_MOST_SAMPLES = 64 };
+
+/* What was measured of both versions in launches of one size. */
+typedef struct inject_learning {
+  unsigned count[2]; /* samples of the first and the second version */
+  float ns[2][INJECT_MOST_SAMPLES];
+} inject_learning;
+
+/* Which version is faster, beyond noise. */
+inject_verdict inject_learn_judge(const inject_learning *learning);
+/* Takes a sample of the launch where there is room: records events in its stream. */
+void inject_learn_begin(inject_launch *launch, void *owner);
+void inject_learn_end(inject_launch *launch, int result);
+/* Files samples whose launches have ended under their owners; waits for nothing. */
+typedef void inject_learn_file(void *owner, bool is_beside, float ns);
+void inject_learn_poll(inject_learn_file *file);
+/* Whether the stream is being captured into a graph. */
+bool inject_is_capturing(void *stream);
+
+/* What was learnt in this and earlier runs of the program, by launches of one size (memory.c). */
+typedef struct inject_lesson {
+  const inject_pair *pair;
+  unsigned block[3], rows, grid_bits;
+  char gpu[96];
+  inject_verdict verdict;
+  inject_learning learning;
+} inject_lesson;
+
+/* Fills in verdict and samples of earlier runs. */
+void inject_memory_recall(inject_lesson *lesson);
+/* Keeps lessons for later runs, beside those of other processes. */
+void inject_memory_keep(const inject_lesson *lesson, size_t count);
 
 /* ---- Times of launches ---- */
 

@@ -30,6 +30,8 @@ bool inject_launch_again(inject_launch *launch, int result) {
 void inject_launch_end(inject_launch *launch, int result) {
   if (launch->refusal && result == CUDA_SUCCESS)
     inject_choice_refused(launch);
+  if (launch->sample)
+    inject_learn_end(launch, result);
   if (inject_takes_times && !launch->is_node)
     inject_times_end(launch, result);
 }

@@ -89,6 +89,9 @@ static void compute_key(const inject_settings *settings, const inject_source *so
   inject_digest_add(&digest, header, strlen(header));
   inject_digest_add(&digest, settings->text.data, settings->text.size);
   inject_digest_add(&digest, source->fatbin->bytes + image->payload, image->stored_bytes);
+  if (source->code)
+    inject_digest_add(&digest, source->fatbin->bytes + source->code->payload,
+                      source->code->stored_bytes);
   inject_digest_end(&digest, key);
 }
 
@@ -155,6 +158,14 @@ static void log_lines(const bf_text *lines) {
   }
 }
 
+/* Limits the registers of kernels by the machine code of a source, where there is some. */
+static void limit(const inject_source *source, bf_text *text) {
+  bf_text code = {0};
+  if (source->code && bf_fatbin_content(source->fatbin, source->code, &code, NULL) == BF_OK)
+    inject_limit_registers(&code, text);
+  bf_text_free(&code);
+}
+
 /* Rewrites the PTX of a source; NULL where that fails. */
 static inject_image *make(const inject_settings *settings, const inject_source *source,
                           const unsigned char key[INJECT_KEY_BYTES], bf_diagnostic *diagnostic) {
@@ -168,6 +179,8 @@ static inject_image *make(const inject_settings *settings, const inject_source *
   if (!error) {
     inject_log("%s: %u of %u kernels rewritten", name, new.hashed, new.kernels);
     log_lines(&new.remarks);
+    if (new.is_changed)
+      limit(source, &new.text);
     image = inject_image_create(key, new.is_changed ? new.text.data : NULL, new.text.size,
                                 new.lines.data, new.lines.size);
     if (!image)

@@ -88,6 +88,7 @@ static void read_settings(void) {
   bf_rewriting_settings own;
   int error = bf_rewriting_settings_get(&own, &diagnostic);
   settings.copies_table = own.old_runtime;
+  settings.learns = own.learn && !inject_takes_times;
   find_cache(own.cache);
   if (!error)
     error = read_hashes(&own, &diagnostic);

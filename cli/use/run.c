@@ -9,6 +9,7 @@
 
 typedef struct settings {
   const char *hash_file, *hash, *log;
+  bool learn;
 } settings;
 
 static const cli_option options[] = {
@@ -19,6 +20,8 @@ static const cli_option options[] = {
      "--hash-file)"},
     {"log", CLI_TEXT, offsetof(settings, log), "FILE", NULL,
      "write what was done to FILE; stderr: to standard error"},
+    {"learn", CLI_FLAG, offsetof(settings, learn), NULL, NULL,
+     "measure kernels with and without their hashes, and keep what is faster, also for later runs"},
 };
 
 /* Sets all that the library reads. */
@@ -27,7 +30,8 @@ static int set_environment(const settings *s, const char *library, bf_diagnostic
                                         : s->hash_file ? NULL
                                                        : "auto",
                                 .hashes = s->hash_file,
-                                .log = s->log};
+                                .log = s->log,
+                                .learn = s->learn};
   BF_TRY(bf_rewriting_settings_put(&told, diagnostic));
   return cli_prepend_variable("LD_PRELOAD", library) ? BF_OK : bf_no_memory(diagnostic);
 }
@@ -71,6 +75,7 @@ const cli_command cli_run = {
     .examples = "bankfold run ./app 1024                            # hash every kernel\n"
                 "bankfold run --log stderr ./app                    # and say what was done\n"
                 "bankfold run --hash cute:3,4,3 ./app               # 16 bytes stay together\n"
+                "bankfold run --learn ./app                         # find out what is faster\n"
                 "bankfold run --hash-file app.hashes ./app          # each kernel its own hash\n",
     .options = options,
     .option_count = sizeof options / sizeof *options,

@@ -34,6 +34,7 @@
   X(CACHE, "BANKFOLD_CACHE")                                                                       \
   X(TIMES, "BANKFOLD_TIMES")                                                                       \
   X(OLD_RUNTIME, "BANKFOLD_OLD_RUNTIME")                                                           \
+  X(LEARN, "BANKFOLD_LEARN")                                                                       \
   /* Where other programs are. */                                                                  \
   X(NVCC, "BANKFOLD_NVCC")                                                                         \
   X(CICC, "BANKFOLD_CICC")                                                                         \
@@ -109,6 +110,7 @@ typedef struct bf_rewriting_settings {
   const char *cache;    /* folder */
   const char *times;    /* file for times (exchange/times.h); "%p": the number of the process */
   bool old_runtime;     /* for runtimes that load code through the driver's table */
+  bool learn;           /* which version of kernels is faster, from launches */
 } bf_rewriting_settings;
 
 /* The same. What is not set stays as it is in the environment; but hash and hashes belong together:

@@ -1,9 +1,10 @@
 /* Both versions of kernels in one module.
  *
  * First the module is doubled: each kernel that is to be rewritten is copied, with the functions it
- * reaches that name or declare shared variables, and with the shared variables of the module that
- * they name. A copy of NAME is called NAME__bankfold_NUMBER, with one number for the whole module,
- * and stands behind what it is a copy of; copies name copies, and nothing else names them. Then the
+ * reaches that name or declare shared variables, and with the shared variables that they name. A
+ * copy of NAME is called NAME__bankfold_NUMBER, with one number for the whole module, and stands
+ * behind what it is a copy of; copies name copies, and nothing else names them. So it is
+ * with shared variables inside functions, too. Then the
  * doubled module is rewritten as any other is, with hashes for the copied kernels only. So what
  * was there stays as it was, the layout of its shared memory included; both versions see the same
  * variables in global and constant memory; and the proof has two parts, each on its own:
@@ -36,9 +37,9 @@ static bool has_shared(const bf_rewrite_plan *plan, unsigned function, const boo
   return false;
 }
 
-/* The number of a shared variable of the module, or -1. */
+/* The number of a shared variable, or -1. */
 static int variable_of(const bf_rewrite_plan *plan, const bf_ptx_variable *variable) {
-  for (unsigned i = 0; i < plan->variables && plan->owner[i] < 0; i++)
+  for (unsigned i = 0; i < plan->variables; i++)
     if (plan->variable[i] == variable)
       return (int)i;
   return -1;
@@ -49,7 +50,7 @@ static void mark_named(const bf_rewrite_plan *plan, const bf_ptx_operand *operan
   if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
       operand->symbol->variable->space == BF_PTX_SPACE_SHARED) {
     int found = variable_of(plan, operand->symbol->variable);
-    if (found >= 0)
+    if (found >= 0 && plan->owner[found] < 0)
       is_named[found] = true;
   }
   if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
@@ -140,7 +141,7 @@ static void mark_copies(doubling *d, const bf_rewrite_kernel_plan *kernel, const
   for (unsigned f = 0; f < plan->functions; f++)
     d->copies[f] |= kernel->reaches[f] && needs[f];
   for (unsigned i = 0; i < plan->variables; i++)
-    d->copies_variable[i] |= kernel->uses[i] && plan->owner[i] < 0;
+    d->copies_variable[i] |= kernel->uses[i];
 }
 
 /* Decides what is copied; kernels that cannot be are refused. */
@@ -289,6 +290,26 @@ static const bf_ptx_instruction *copy_instruction(doubling *d, const bf_ptx_inst
   return made;
 }
 
+/* A copy of a variable. Open arrays stay those of the launch. */
+static const bf_ptx_variable *copy_variable(doubling *d, const bf_ptx_variable *from,
+                                            const char *name) {
+  bf_ptx_variable *made = bf_arena_alloc(d->arena, sizeof *made);
+  d->failed |= !made;
+  if (!made)
+    return NULL;
+  *made = *from;
+  made->name = name;
+  made->linkage = from->linkage == BF_PTX_EXTERN ? BF_PTX_EXTERN : BF_PTX_PRIVATE;
+  return made;
+}
+
+/* A variable that is declared in a function: a copy where it is a shared one. */
+static const bf_ptx_variable *copy_local(doubling *d, const bf_ptx_variable *from) {
+  int found = from->space == BF_PTX_SPACE_SHARED ? variable_of(d->plan, from) : -1;
+  return found >= 0 && d->variable_name[found] ? copy_variable(d, from, d->variable_name[found])
+                                               : from;
+}
+
 static bf_ptx_statement *copy_statements(doubling *d, const bf_ptx_statement *from) {
   bf_ptx_statement *first = NULL, **end = &first;
   for (; from && !d->failed; from = from->next) {
@@ -300,6 +321,8 @@ static bf_ptx_statement *copy_statements(doubling *d, const bf_ptx_statement *fr
     made->next = NULL;
     if (from->kind == BF_PTX_STATEMENT_SCOPE)
       made->scope = copy_statements(d, from->scope);
+    else if (from->kind == BF_PTX_STATEMENT_VARIABLE)
+      made->variable = copy_local(d, from->variable);
     else if (from->kind == BF_PTX_STATEMENT_INSTRUCTION)
       made->instruction = copy_instruction(d, from->instruction);
     *end = made;
@@ -319,19 +342,6 @@ static const bf_ptx_function *copy_function(doubling *d, const bf_ptx_function *
   made->name = name;
   made->linkage = from->is_entry ? from->linkage : BF_PTX_PRIVATE;
   made->body = copy_statements(d, from->body);
-  return made;
-}
-
-/* A copy of a variable. Open arrays stay those of the launch. */
-static const bf_ptx_variable *copy_variable(doubling *d, const bf_ptx_variable *from,
-                                            const char *name) {
-  bf_ptx_variable *made = bf_arena_alloc(d->arena, sizeof *made);
-  d->failed |= !made;
-  if (!made)
-    return NULL;
-  *made = *from;
-  made->name = name;
-  made->linkage = from->linkage == BF_PTX_EXTERN ? BF_PTX_EXTERN : BF_PTX_PRIVATE;
   return made;
 }
 
@@ -389,11 +399,12 @@ static void print_doubled(doubling *d, bf_text *text) {
 
 /* ---- Hashes of copies ---- */
 
-/* The variable of the module that an array of a copied kernel is a copy of, or the array itself:
- * variables inside functions keep their names. */
-static const bf_ptx_variable *original_array(const doubling *d, const bf_ptx_variable *array) {
-  for (unsigned i = 0; array && i < d->plan->variables && d->plan->owner[i] < 0; i++)
-    if (d->variable_name[i] && strcmp(d->variable_name[i], array->name) == 0)
+/* What an array of a copied kernel is a copy of. */
+static const bf_ptx_variable *original_array(const doubling *d,
+                                             const bf_rewrite_kernel_plan *kernel,
+                                             const bf_ptx_variable *array) {
+  for (unsigned i = 0; array && i < d->plan->variables; i++)
+    if (kernel->uses[i] && d->variable_name[i] && strcmp(d->variable_name[i], array->name) == 0)
       return d->plan->variable[i];
   return array;
 }
@@ -406,7 +417,7 @@ static const bf_hash *hash_of_copy(void *context, const bf_ptx_function *kernel,
     unsigned index = d->plan->kernel[k].index;
     if (d->function_name[index] && strcmp(d->function_name[index], kernel->name) == 0)
       return d->options->hash_of(d->options->context, d->plan->function[index].function,
-                                 original_array(d, array));
+                                 original_array(d, &d->plan->kernel[k], array));
   }
   return NULL;
 }

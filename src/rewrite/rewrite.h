@@ -79,8 +79,7 @@ typedef struct bf_rewrite_options {
   bool joins_logic;
   /* Kernels stay as they are, and so do their shared variables; what each is rewritten to stands
    * beside it, under the name KERNEL__bankfold_NUMBER, with shared variables of its own, so that
-   * whoever launches it can choose. hash_of may be asked about arrays of such a copy that are
-   * declared inside functions: they have the names of the original's. */
+   * whoever launches it can choose. */
   bool is_beside;
 } bf_rewrite_options;
 

@@ -3,9 +3,10 @@
  * The doubled module has all that the original has, in its order and unchanged. What it has besides
  * are copies: functions and shared variables called NAME__bankfold_NUMBER, with one number for all.
  * A copied kernel does what the original does, because it differs from it in names only:
- *  - A shared variable of the module is its copy wherever a copied function names it. Shared memory
- *    belongs to a launch, so that it does not matter which of two variables holds the data, as long
- *    as all code of the launch means the same one. Open arrays start at the same place in any case.
+ *  - A shared variable, of the module or of a function, is its copy wherever a copied function
+ * names or declares it. Shared memory belongs to a launch, so that it does not matter which of two
+ *    variables holds the data, as long as all code of the launch means the same one. Open arrays
+ *    start at the same place in any case.
  *  - A function that is called is the original, which then neither names shared variables of the
  *    module nor reaches a function that does; or its copy.
  *  - Nothing in it sees how shared memory is laid out, or calls what is not known.
@@ -150,8 +151,10 @@ static bool same_symbol(comparison *c, const bf_ptx_symbol *was, const bf_ptx_sy
                         bool is_callee) {
   if (was->kind != is->kind)
     return false;
-  if (was->kind == BF_PTX_SYMBOL_VARIABLE && is_module_shared(c->original, was->variable))
-    return is_module_shared(c->doubled, is->variable) && is_copy_name(c, is->name, was->name);
+  if (was->kind == BF_PTX_SYMBOL_VARIABLE && was->variable->space == BF_PTX_SPACE_SHARED)
+    return is->variable->space == BF_PTX_SPACE_SHARED && is_copy_name(c, is->name, was->name) &&
+           is_module_shared(c->original, was->variable) ==
+               is_module_shared(c->doubled, is->variable);
   if (was->kind != BF_PTX_SYMBOL_FUNCTION)
     return !strcmp(was->name, is->name);
   if (!strcmp(was->name, is->name))
@@ -206,6 +209,27 @@ static void compare_instruction(comparison *c, const bf_ptx_instruction *was,
     find(c, is->line, "an instruction differs from the original", NULL);
 }
 
+/* ---- Variables ---- */
+
+/* A shared variable and its copy. */
+static void compare_variables(comparison *c, const bf_ptx_variable *was,
+                              const bf_ptx_variable *is) {
+  bf_ptx_variable like = *is;
+  like.name = was->name;
+  like.linkage = was->linkage;
+  bf_ptx_linkage linkage = was->linkage == BF_PTX_EXTERN ? BF_PTX_EXTERN : BF_PTX_PRIVATE;
+  if (was->space != BF_PTX_SPACE_SHARED || was->initialiser || is->linkage != linkage ||
+      (was->linkage == BF_PTX_EXTERN && was->bytes) || !is_copy_name(c, is->name, was->name) ||
+      !bf_verify_same_variable(was, &like))
+    find(c, is->line, "a copy of a variable differs from the original", is->name);
+}
+
+/* Whether the statement declares a shared variable. */
+static bool declares_shared(const bf_ptx_statement *statement) {
+  return statement->kind == BF_PTX_STATEMENT_VARIABLE &&
+         statement->variable->space == BF_PTX_SPACE_SHARED;
+}
+
 /* ---- Bodies ---- */
 
 static void compare_statements(comparison *c, const bf_ptx_function *in,
@@ -217,6 +241,8 @@ static void compare_statements(comparison *c, const bf_ptx_function *in,
       compare_statements(c, in, was->scope, is->scope);
     else if (was->kind == BF_PTX_STATEMENT_INSTRUCTION)
       compare_instruction(c, was->instruction, is->instruction);
+    else if (c->copy && declares_shared(was))
+      compare_variables(c, was->variable, is->variable);
     else if (!bf_verify_same_statement(was, is))
       break;
   }
@@ -236,18 +262,6 @@ static void compare_functions(comparison *c, const bf_ptx_function *was, const b
 }
 
 /* ---- Items ---- */
-
-/* A shared variable and its copy. */
-static void compare_variables(comparison *c, const bf_ptx_variable *was,
-                              const bf_ptx_variable *is) {
-  bf_ptx_variable like = *is;
-  like.name = was->name;
-  like.linkage = was->linkage;
-  bf_ptx_linkage linkage = was->linkage == BF_PTX_EXTERN ? BF_PTX_EXTERN : BF_PTX_PRIVATE;
-  if (was->space != BF_PTX_SPACE_SHARED || was->initialiser || is->linkage != linkage ||
-      (was->linkage == BF_PTX_EXTERN && was->bytes) || !bf_verify_same_variable(was, &like))
-    find(c, is->line, "a copy of a variable differs from the original", is->name);
-}
 
 /* The definition, or a declaration, of a function of the original. */
 static const bf_ptx_function *find_function(const comparison *c, const bf_ptx_function *like,

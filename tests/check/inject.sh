@@ -150,6 +150,72 @@ app BANKFOLD_TIMES=/proc/self/none/times proc data "$work/dynamic.ptx"
 logged 'cannot write /proc/self/none/times'
 [ "$(find "$work" -name 'times.*' | wc -l)" = 0 ] || complain 'a temporary file of times is left'
 
+# Learning: both versions take turns on launches until one is faster beyond noise; the next run knows it.
+# learn FIRST SECOND JITTER LAUNCHES: what both take, in nanoseconds, and the percentage that varies.
+learn() {
+  printf '%s * %s 0\ntwice * %s 0\n' $second "$2" "$1" >"$work/table"
+  app STUB_TIMES="$work/table" STUB_JITTER="$3" BANKFOLD_LEARN=1 LAUNCHES="$4" dlsym learn "$work/dynamic.ptx"
+}
+# at_last VERSION: what the last launch got.
+at_last() {
+  grep '^cuLaunchKernel:' "$work/calls" | tail -n 1 | grep -q ": $1," || complain "$1 is not what is launched at last"
+}
+forget
+learn 20000 15000 5 100
+at_last $second
+logged 'learnt from [0-9]* and [0-9]* launches: fixed'
+events=$(grep -c '^cuEventRecord' "$work/calls")
+[ "$events" -lt 60 ] || complain "$events events for a difference that is easy to see"
+[ "$(grep -c '^cuEventCreate' "$work/calls")" -le 12 ] || complain 'events are not used again'
+learn 20000 15000 5 100 # again: known from the start
+called '^cuEvent' 0
+called '^cuLaunchKernel: twice,' 0
+called "^cuLaunchKernel: $second," 100
+learnt=$(find "$work/cache/bankfold" -name 'learnt-*')
+[ "$(head -n 1 "$learnt") $(tail -n 1 "$learnt")" = 'bankfold learnt 1 end' ] || complain "no file: $(cat "$learnt")"
+grep -q 'kernel=twice.*gpu=stub 0.*block_x=4.*faster=hashed' "$learnt" || complain "not learnt: $(cat "$learnt")"
+echo 'nonsense' >"$learnt" # is not used, and written anew
+learn 20000 15000 5 100
+logged 'is not used: line'
+at_last $second
+grep -q 'faster=hashed' "$learnt" || complain "not written again: $(cat "$learnt")"
+forget
+learn 15000 20000 5 100 # the second version is slower
+at_last twice
+logged 'launches: as it is'
+learn 15000 20000 5 100
+called "^cuLaunchKernel: $second," 0
+called '^cuEvent' 0
+forget
+learn 20000 20000 30 400 # noise decides nothing, and is not measured for ever
+logged 'no difference beyond noise'
+events=$(grep -c '^cuEventRecord' "$work/calls")
+[ "$events" -le 270 ] || complain "$events events for noise"
+grep -q 'faster=unknown' "$(find "$work/cache/bankfold" -name 'learnt-*')" || complain 'noise decides'
+at_last $second # what the user named
+forget
+for _ in 1 2 3 4; do learn 20000 15000 5 16; done # short runs learn together
+at_last $second
+forget
+app STUB_TIMES="$work/table" STUB_JITTER=5 BANKFOLD_LEARN=1 proc learnthreads "$work/dynamic.ptx"
+at_last $second
+echo "$second * 119 80 0 1 0" >"$work/functions" # what cannot be launched is not tried
+forget
+app STUB_TIMES="$work/table" STUB_FUNCTIONS="$work/functions" BANKFOLD_LEARN=1 dlsym learn "$work/dynamic.ptx"
+called "$second, [0-9]* bytes" 0
+called '^cuEvent' 0
+echo "$second * 1024 40 0 2 701" >"$work/functions" # nor what the driver refuses, again
+app STUB_TIMES="$work/table" STUB_FUNCTIONS="$work/functions" BANKFOLD_LEARN=1 dlsym learn "$work/dynamic.ptx"
+called "$second, [0-9]* bytes, refused" 1
+# Another process has written meanwhile: its rows stay.
+forget
+learn 20000 15000 5 100
+learnt=$(find "$work/cache/bankfold" -name 'learnt-*')
+sed -i 's/kernel=twice/kernel=other/' "$learnt"
+learn 20000 15000 5 100
+[ "$(grep -c 'kernel=other\|kernel=twice' "$learnt")" = 2 ] || complain "rows are lost: $(cat "$learnt")"
+forget
+
 # Ways to load.
 for job in 'dataex cuModuleLoadDataEx' 'fatbin cuModuleLoadData' 'file cuModuleLoadData' \
   'libraryfile cuLibraryLoadData' 'library cuLibraryLoadData'; do
@@ -472,6 +538,16 @@ echo '* %bf_place 119 80 0 1 0' >"$work/functions"
 app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate STUB_FUNCTIONS="$work/functions" dlsym data $tile
 called '^cuLaunchKernel: rotate, 1000 bytes' 1
 called ', refused' 0
+# Machine code that was limited to 40 registers: so are both versions that the driver compiles. Without a
+# limit and far from one there is none.
+app STUB_SAVE="$work/saved" KERNEL=_Z7limitedPfPKf dlsym data $data/limited.fatbin
+[ "$(grep -c '^.maxnreg 40$' "$work/saved")" = 2 ] || complain "not limited: $(grep -A9 entry "$work/saved")"
+logged '2 kernels are limited to the registers'
+if command -v ptxas >"$work/out"; then
+  ptxas -arch=sm_90 -o "$work/cubin" "$work/saved" || complain 'ptxas refuses limits'
+fi
+app STUB_SAVE="$work/saved" KERNEL=_Z7limitedPfPKf dlsym data $data/unlimited.fatbin
+! grep '^.maxnreg' "$work/saved" || complain 'a limit that nobody asked for'
 # Code that was rewritten before runs as it is, and standard error says so, once; from the cache as well.
 "$build/bankfold" rewrite --hash fixed --output "$work/before.ptx" $tile >"$work/out"
 for _ in 1 2; do

@@ -604,16 +604,54 @@ static void job_loads(const char *path) {
     load_data(path);
 }
 
+static void launch_once(void *function, unsigned grid_x) {
+  void *stream = (void *)2, **parameters = stream;
+  must(CALL(cuLaunchKernel,
+            (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+             void **, void **),
+            function, grid_x, 2, 3, 4, 5, 6, DYNAMIC_BYTES, stream, parameters, NULL),
+       "cuLaunchKernel");
+}
+
+/* Launches a kernel as often as LAUNCHES says, every tenth time into a graph. */
+static void job_learn(const char *path) {
+  void *function = get_function(load_data(path)), *stream = (void *)2, *graph;
+  int launches = getenv("LAUNCHES") ? atoi(getenv("LAUNCHES")) : 300;
+  for (int i = 0; i < launches; i++) {
+    if (i % 10 == 9)
+      must(CALL(cuStreamBeginCapture_v2, (void *, int), stream, 0), "cuStreamBeginCapture");
+    launch_once(function, 1);
+    if (i % 10 == 9)
+      must(CALL(cuStreamEndCapture, (void *, void **), stream, &graph), "cuStreamEndCapture");
+  }
+}
+
+static void *learn_in_thread(void *function) {
+  for (unsigned i = 0; i < 200; i++)
+    launch_once(function, 1);
+  return NULL;
+}
+
+/* The same kernel from many threads. */
+static void job_learnthreads(const char *path) {
+  void *unused[THREADS];
+  run_threads(learn_in_thread, get_function(load_data(path)), unused);
+}
+
 static const struct {
   const char *name;
   void (*run)(const char *path);
 } jobs[] = {
-    {"data", job_data},       {"dataex", job_dataex},   {"fatbin", job_fatbin},
-    {"file", job_file},       {"library", job_library}, {"libraryfile", job_libraryfile},
-    {"threads", job_threads}, {"fork", job_fork},       {"hostile", job_hostile},
-    {"errors", job_errors},   {"loads", job_loads},     {"rest", job_rest},
-    {"kernels", job_kernels}, {"link", job_link},       {"table", job_table},
-    {"tables", job_tables},   {"exec", job_exec},       {"list", job_list},
+    {"data", job_data},       {"dataex", job_dataex},
+    {"fatbin", job_fatbin},   {"file", job_file},
+    {"library", job_library}, {"libraryfile", job_libraryfile},
+    {"threads", job_threads}, {"fork", job_fork},
+    {"hostile", job_hostile}, {"errors", job_errors},
+    {"loads", job_loads},     {"rest", job_rest},
+    {"kernels", job_kernels}, {"link", job_link},
+    {"table", job_table},     {"tables", job_tables},
+    {"exec", job_exec},       {"list", job_list},
+    {"learn", job_learn},     {"learnthreads", job_learnthreads},
 };
 
 int main(int argc, char **argv) {

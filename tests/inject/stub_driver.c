@@ -17,7 +17,8 @@
  * A launch of the kernel whose PTX holds the text ("*": any) takes that long for each block in x,
  * and one millisecond more when it is the first of the kernel. NOISE percent are added or taken
  * away, the same share in all launches of a process; STUB_RUNS names a file that grows by a byte
- * for each process, whose size decides. */
+ * for each process, whose size decides. STUB_JITTER percent come on top, another share in each
+ * launch. Events have passed when they are asked about for the second time. */
 #include "abi.h"
 
 #include <fcntl.h>
@@ -46,6 +47,7 @@ typedef struct object {
   char *text;     /* PTX of a module or library */
   double ns;      /* of an event: when it was recorded */
   bool is_marked; /* of an event: it was recorded */
+  bool was_asked; /* whether it has passed */
   int limit;      /* of a function or kernel: attribute 8 */
   cu_kernel_node node;
 } object;
@@ -121,6 +123,16 @@ API(cuDeviceGetCount, int *count) {
 
 API(cuDeviceGet, int *device, int number) {
   *device = number;
+  return CUDA_SUCCESS;
+}
+
+API(cuCtxGetCurrent, void **context) {
+  *context = (void *)8;
+  return CUDA_SUCCESS;
+}
+
+API(cuDeviceGetName, char *name, int room, int device) {
+  snprintf(name, (size_t)room, "stub %d", device);
   return CUDA_SUCCESS;
 }
 
@@ -565,6 +577,14 @@ static double table_ns(const object *function) {
   return found;
 }
 
+/* A share that differs from launch to launch, from 0 to 1, under the lock. */
+static double jitter(void) {
+  static uint32_t state = 12345;
+  const char *percent = getenv("STUB_JITTER");
+  state = state * 1664525u + 1013904223u;
+  return percent ? atof(percent) / 100 * (double)(state >> 8) / (1 << 24) : 0;
+}
+
 /* Moves the clock of a stream by the time of a launch; kernels that were launched are remembered by
  * name. */
 static void spend(void *stream, const object *function, unsigned blocks) {
@@ -580,7 +600,7 @@ static void spend(void *stream, const object *function, unsigned blocks) {
     ns += FIRST_NS;
   }
   if (!streams[number].is_captured)
-    streams[number].ns += ns;
+    streams[number].ns += ns * (1 + jitter());
   pthread_mutex_unlock(&lock);
 }
 
@@ -602,8 +622,10 @@ API(cuEventRecord, void *event, void *stream) {
   unsigned number = stream_of(stream);
   pthread_mutex_lock(&lock);
   check(!streams[number].is_captured, "an event of ours in a graph");
+  say("%s", __func__);
   recorded->ns = streams[number].ns;
   recorded->is_marked = true;
+  recorded->was_asked = false;
   pthread_mutex_unlock(&lock);
   return CUDA_SUCCESS;
 }
@@ -612,6 +634,15 @@ API(cuEventSynchronize, void *event) {
   check_capture();
   check(object_of(event, "E")->is_marked, "an event that was not recorded");
   return CUDA_SUCCESS;
+}
+
+API(cuEventQuery, void *event) {
+  object *asked = object_of(event, "E");
+  check_capture();
+  check(asked->is_marked, "an event that was not recorded");
+  bool was_asked = asked->was_asked;
+  asked->was_asked = true;
+  return was_asked ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 API(cuEventElapsedTime, float *milliseconds, void *begun, void *ended) {
@@ -972,6 +1003,8 @@ static const struct {
     ANY(cuOccupancyAvailableDynamicSMemPerBlock),
     ANY(cuOccupancyMaxPotentialClusterSize),
     ANY(cuOccupancyMaxActiveClusters),
+    ANY(cuStreamBeginCapture_v2),
+    ANY(cuStreamEndCapture),
     PER_THREAD(cuLaunchKernel),
     ANY(cuLaunchKernel),
     PER_THREAD(cuLaunchKernelEx),

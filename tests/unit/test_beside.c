@@ -87,7 +87,7 @@ static void originals(void **state) {
            ".visible .entry k__bankfold_1()\n{\n";
   if (strncmp(result.text.data, start, sizeof start - 1) != 0)
     fail_msg("gives\n%s", result.text.data);
-  check_has(&result, "\t.shared .align 128 .b32 b[32];\n", true);
+  check_has(&result, "\t.shared .align 128 .b32 b__bankfold_1[32];\n", true);
   check_has(&result, ", a__bankfold_1", true);
   assert_int_equal(result.kernel[0].hashed, 2);
   bf_rewrite_free(&result);
@@ -150,7 +150,7 @@ static void functions(void **state) {
   check_has(&result, "\tcall \tthrough__bankfold_1, (%r);\n", true);
   check_has(&result, "free__", false);
   check_has(&result, "\t.shared .b32 c[3];\n", true);
-  check_has(&result, "\t.shared .align 128 .b32 c[32];\n", true);
+  check_has(&result, "\t.shared .align 128 .b32 c__bankfold_1[32];\n", true);
   bf_rewrite_free(&result);
 }
 
@@ -166,7 +166,7 @@ static void arrays(void **state) {
   check_has(&result, ".shared .align 128 .b32 h__bankfold_1[64];\n", true);
   check_has(&result, ".shared .b32 x__bankfold_1[40];\n", true);
   check_has(&result, "st.shared.u32 \t[x__bankfold_1], %r;\n", true);
-  check_has(&result, ".shared .align 128 .b32 hidden[32];\n", true);
+  check_has(&result, ".shared .align 128 .b32 hidden__bankfold_1[32];\n", true);
   bf_rewrite_free(&result);
 }
 
@@ -217,7 +217,7 @@ static void refusals(void **state) {
        ".func f()\n{\n.reg .b32 %r;\nld.shared.u32 %r, [a];\nret;\n}\n"                            \
        ".func n()\n{\nret;\n}\n.entry k()\n{\n.reg .b32 %r;\nld.shared.u32 %r, [a+4];\n"           \
        "st.shared.u32 [b], %r;\nst.shared.u32 [o], %r;\nst.global.u32 [g], %r;\ncall f;\n"         \
-       "call n;\nret;\n}\n"
+       "{\n.shared .b32 l;\nst.shared.u32 [l], 1;\n}\ncall n;\nret;\n}\n"
 #define COPY_VARIABLES                                                                             \
   ".shared .b32 a__bankfold_1[8];\n.shared .b32 b__bankfold_1[8];\n"                               \
   ".extern .shared .b32 o__bankfold_1[];\n"
@@ -226,7 +226,8 @@ static void refusals(void **state) {
 #define COPY_KERNEL                                                                                \
   ".entry k__bankfold_1()\n{\n.reg .b32 %r;\nld.shared.u32 %r, [a__bankfold_1+4];\n"               \
   "st.shared.u32 [b__bankfold_1], %r;\nst.shared.u32 [o__bankfold_1], %r;\n"                       \
-  "st.global.u32 [g], %r;\ncall f__bankfold_1;\ncall n;\nret;\n}\n"
+  "st.global.u32 [g], %r;\ncall f__bankfold_1;\n{\n.shared .b32 l__bankfold_1;\n"                  \
+  "st.shared.u32 [l__bankfold_1], 1;\n}\ncall n;\nret;\n}\n"
 #define DOUBLED MODULE COPY_VARIABLES COPY_FUNCTION COPY_KERNEL
 
 /* What the verifier finds in a doubled module; NULL: it accepts it. The text is the caller's. */
@@ -265,6 +266,10 @@ static void rejected(void **state) {
       {"[a__bankfold_1+4]", "[b__bankfold_1+4]", "an instruction of a copy"},
       {"[a__bankfold_1];", "[a];", "an instruction of a copy"},
       {"[o__bankfold_1]", "[o]", "an instruction of a copy"},
+      {".shared .b32 l__bankfold_1", ".shared .b64 l__bankfold_1", "a copy of a variable differs"},
+      {"[l__bankfold_1]", "[a__bankfold_1]", "an instruction of a copy"},
+      {".shared .b32 l__bankfold_1;\nst.shared.u32 [l__bankfold_1]",
+       ".shared .b32 l;\nst.shared.u32 [l]", "a copy of a variable differs"},
       {"call f__bankfold_1", "call f", "an instruction of a copy"},
       {"call n", "call f__bankfold_1", "an instruction of a copy"},
       {"call n;\n", "", "an instruction of a copy"},
