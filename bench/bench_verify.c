@@ -34,7 +34,7 @@ static void measure(const char *file, bf_hash *hash, costs *sum) {
   bf_diagnostic diagnostic = {.caret = -1};
   bf_text text = {0};
   bf_ptx_module *module, *rewritten;
-  bf_listed listed = {.otherwise = hash, .dynamic_is_rounded = true};
+  bf_listed listed = {.otherwise = hash, .padding_has_room = true};
   bf_rewrite_result result;
   bf_verify_result verdict;
   if (bf_read_file(file, SIZE_MAX, &text, &diagnostic) != BF_OK)

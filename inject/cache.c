@@ -25,9 +25,8 @@ enum { PATH_BYTES = 4200, HEX_BYTES = 2 * INJECT_KEY_BYTES + 1, MOST_HEADER_BYTE
 /* ---- Images ---- */
 
 static const bf_field kernel_fields[] = {
-    BF_FIELD(inject_kernel, name),
-    BF_FIELD_OR_NULL(inject_kernel, hash),
-    BF_FIELD_OR_NULL(inject_kernel, reason),
+    BF_FIELD(inject_kernel, name),         BF_FIELD_OR_NULL(inject_kernel, beside),
+    BF_FIELD_OR_NULL(inject_kernel, hash), BF_FIELD_OR_NULL(inject_kernel, reason),
     BF_FIELD(inject_kernel, rounds),
 };
 static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
@@ -72,7 +71,8 @@ inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], con
     memcpy(image->text, text, text_bytes);
     image->text[text_bytes] = 0;
   }
-  if (!done || (text && !image->text)) {
+  image->subject = inject_subjects_create(image->kernels);
+  if (!done || !image->subject || (text && !image->text)) {
     inject_image_free(image);
     return NULL;
   }
@@ -84,6 +84,7 @@ void inject_image_free(inject_image *image) {
     return;
   free(image->text);
   free(image->kernel);
+  free(image->subject);
   free(image);
 }
 
@@ -119,9 +120,7 @@ static bool is_own(const struct stat *status) {
   return status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Whether the folder of the cache can be trusted. One that is not there can; *is_there says so.
- * Said once, where it cannot. */
-static bool is_trusted(const inject_settings *settings, bool *is_there) {
+bool inject_cache_is_trusted(const inject_settings *settings, bool *is_there) {
   static atomic_flag was_said = ATOMIC_FLAG_INIT;
   struct stat status;
   size_t size;
@@ -215,7 +214,7 @@ inject_image *inject_cache_read(const inject_settings *settings,
   size_t size;
   inject_image *image = NULL;
   bool is_there;
-  if (!*settings->cache || !is_trusted(settings, &is_there) || !is_there ||
+  if (!*settings->cache || !inject_cache_is_trusted(settings, &is_there) || !is_there ||
       !path_of(settings, key, path))
     return NULL;
   if (read_content(path, &content) && is_sound(&content, &size))
@@ -226,8 +225,7 @@ inject_image *inject_cache_read(const inject_settings *settings,
   return image;
 }
 
-/* Makes a folder and those above it. */
-static void make_folders(const char *folder) {
+void inject_make_folders(const char *folder) {
   char path[PATH_BYTES];
   snprintf(path, sizeof path, "%s", folder);
   for (char *at = path + 1; *at; at++)
@@ -276,10 +274,11 @@ void inject_cache_write(const inject_settings *settings, const inject_image *ima
   char path[PATH_BYTES];
   bf_text content = {0};
   bool is_there;
-  if (!*settings->cache || !is_trusted(settings, &is_there) || !path_of(settings, image->key, path))
+  if (!*settings->cache || !inject_cache_is_trusted(settings, &is_there) ||
+      !path_of(settings, image->key, path))
     return;
   if (!is_there)
-    make_folders(settings->cache);
+    inject_make_folders(settings->cache);
   compose(image, &content);
   if (content.failed)
     inject_log("cannot write %s: out of memory", path);

@@ -136,15 +136,15 @@ static const bf_image *find_ptx(const bf_fatbin *fatbin, bf_arch arch, unsigned 
 /* The PTX of what the driver takes for a device: sources choose code by architecture, so that PTX
  * for another one than that of the machine code may be another program. */
 static int choose_for_device(const bf_fatbin *fatbin, unsigned sm, const bf_image **image,
-                             bf_diagnostic *diagnostic) {
+                             const bf_image **code, bf_diagnostic *diagnostic) {
   char name[BF_ARCH_TEXT_BYTES];
   const bf_arch device = {sm, 'a'}; /* a device runs what is for it alone */
-  const bf_image *code = find_machine_code(fatbin, sm);
-  *image = code ? find_ptx(fatbin, code->arch, 0) : bf_fatbin_pick(fatbin, 1, device);
-  if (!*image && code && bf_fatbin_pick(fatbin, 1, device))
+  *code = find_machine_code(fatbin, sm);
+  *image = *code ? find_ptx(fatbin, (*code)->arch, 0) : bf_fatbin_pick(fatbin, 1, device);
+  if (!*image && *code && bf_fatbin_pick(fatbin, 1, device))
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "its PTX is for another architecture than its machine code, %s",
-                   bf_arch_print(code->arch, name));
+                   bf_arch_print((*code)->arch, name));
   if (!*image)
     return bf_fatbin_no_ptx(fatbin, 1, device, diagnostic);
   if (find_ptx(fatbin, (*image)->arch, 1))
@@ -159,11 +159,12 @@ static int choose(inject_source *source, const inject_devices *devices, bf_diagn
   if (fatbin->module_count != 1)
     return bf_fail(diagnostic, BF_UNSUPPORTED, "it holds %u modules", fatbin->module_count);
   for (unsigned i = 0; i < devices->count; i++) {
-    const bf_image *image;
-    BF_TRY(choose_for_device(fatbin, devices->sm[i], &image, diagnostic));
+    const bf_image *image, *code;
+    BF_TRY(choose_for_device(fatbin, devices->sm[i], &image, &code, diagnostic));
     if (source->image && image != source->image)
       return bf_fail(diagnostic, BF_UNSUPPORTED, "devices take different code from it");
     source->image = image;
+    source->code = code ? code : source->code;
   }
   unsigned version = source->image->version_major * 10 + source->image->version_minor;
   if (version > devices->ptx_version)

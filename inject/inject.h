@@ -1,17 +1,22 @@
 /* inject: a library for LD_PRELOAD that stands between a program and the CUDA driver. Where the
- * program loads device code that holds PTX, the driver is given that PTX with hashed accesses to
- * shared memory (apply/rewrite.h) in place of the whole image; where that is impossible for any
- * reason, it is given what the program gave. docs/inject.md has the whole story.
+ * program loads device code that holds PTX, the driver is given that PTX in place of the whole
+ * image, with a second version of kernels beside them, whose accesses to shared memory are hashed
+ * (rewrite/rewrite.h); where that is impossible for any reason, it is given what the program gave.
+ * Each launch gets one of both. docs/inject.md has the whole story.
  *
  *   dlsym.c    catches the ways in which programs find the driver's functions
  *   driver.c   the functions that are put in their place, with
- *              occupancy.c, link.c and export_table.c
+ *              launch.c, link.c and export_table.c
  *   load.c     from an image to the one that the driver is given
  *   image.c    finds the PTX in an image
- *   rewrite.c  rewrites PTX
+ *   rewrite.c  rewrites PTX, and
+ *   limits.c   limits its registers to those that the program's machine code has
  *   cache.c    keeps rewritten PTX on disk, and
  *   build.c    says by which build it was made
- *   handles.c  remembers which kernels were rewritten
+ *   handles.c  remembers which kernels were rewritten, and what stands beside them
+ *   choose.c   decides which of both versions a launch gets; where it is to learn that,
+ *   learn.c    measures both on the program's own launches, and
+ *   memory.c   keeps what was learnt for later runs
  *   times.c    how long launches take, where that is asked for
  *   digest.c   the content hash that images are known by
  *   lock.c     the one lock over all that is remembered
@@ -34,6 +39,8 @@ typedef struct inject_settings {
   const char *log;      /* a path, "stderr", or NULL */
   char cache[4096];     /* folder, or empty: none */
   bool copies_table;    /* for old runtimes: see export_table.c */
+  bool learns;          /* which version of kernels is faster */
+  bool is_named;        /* hashes are the user's wish, not a proposal */
 } inject_settings;
 
 /* Read at the first call. NULL: no kernel has a hash, so that nothing is to be done. */
@@ -55,9 +62,10 @@ bool inject_replaces(const char *name);
 /* A kernel that a hash is named for. */
 typedef struct inject_kernel {
   const char *name;
-  const char *hash;   /* that it was rewritten with; NULL: it was not */
-  const char *reason; /* why not, or NULL */
-  bool rounds;        /* it has dynamic shared memory, of which launches must have whole rows */
+  const char *beside; /* the name of its second version; NULL: it has none */
+  const char *hash;   /* of that one */
+  const char *reason; /* why it has none, or NULL */
+  bool rounds;        /* the second version must be launched with whole rows of dynamic memory */
 } inject_kernel;
 
 /* PTX after rewriting. */
@@ -72,11 +80,13 @@ typedef struct inject_rewritten {
 
 /* Adds the line of a kernel. */
 void inject_add_kernel(const inject_kernel *kernel, bf_text *lines);
-/* Rewrites PTX by the hashes of settings. is_linked: the PTX is linked with other code, and what
- * comes of it is the program's to keep: kernels with dynamic shared memory are left alone, as their
- * launches are not known. A bf_error where it cannot be read. */
+/* Adds hashed kernels to PTX by the hashes of settings. A bf_error where it cannot be read. */
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic);
+                   inject_rewritten *rewritten, bf_diagnostic *diagnostic);
+
+/* Limits the registers of kernels in rewritten PTX to what lets launches have as many threads as
+ * with the program's machine code, a cubin. What cannot be read limits nothing. */
+void inject_limit_registers(const bf_text *code, bf_text *text);
 
 /* ---- Images ---- */
 
@@ -86,7 +96,7 @@ enum { INJECT_KEY_BYTES = 32 };
 typedef struct inject_source {
   bf_fatbin *fatbin;
   const bf_image *image;
-  bool is_linked; /* with other code */
+  const bf_image *code; /* machine code that the driver would take in its place; NULL: none */
 } inject_source;
 
 /* What the driver can do: the architectures of its devices, without repetition, and the PTX that it
@@ -98,6 +108,8 @@ typedef struct inject_devices {
   unsigned ptx_version;
 } inject_devices;
 
+/* Asks the driver for its devices; false where it does not say. */
+bool inject_devices_ask(inject_devices *devices);
 /* Finds the PTX in bytes. Fails where there is none, and where the driver would take other code
  * than this for one of the devices. */
 int inject_source_open(const void *bytes, uint64_t size, const inject_devices *devices,
@@ -116,7 +128,8 @@ typedef struct inject_image {
   char *text;         /* PTX; NULL: the image is left alone */
   const char *reason; /* why all of it is; NULL: kernels say why */
   unsigned kernels;
-  inject_kernel *kernel; /* all in one allocation */
+  inject_kernel *kernel;          /* all in one allocation */
+  struct inject_subject *subject; /* per kernel: what is known of its launches (choose.c) */
 } inject_image;
 
 /* The replacement of an image in memory, or of a file; NULL: none. Where times are taken, also what
@@ -128,11 +141,21 @@ const inject_image *inject_input_of_memory(const void *image, size_t size);
 const inject_image *inject_input_of_file(const char *path);
 /* What is known about a kernel; NULL: nothing. */
 const inject_kernel *inject_image_kernel(const inject_image *image, const char *name);
-/* Whether launches of the kernel (NULL: of any) must have whole rows of dynamic shared memory. */
-bool inject_image_rounds(const inject_image *image, const char *kernel);
+/* What is known of the launches of a kernel of the image. */
+struct inject_subject *inject_image_subject(const inject_image *image, const inject_kernel *kernel);
+/* Whether it is the name of a second version. */
+bool inject_image_is_beside(const inject_image *image, const char *name);
+/* The image of an input that was linked with other code, and has a kernel of that name with a
+ * second version; NULL: none. */
+const inject_image *inject_linked_image(const char *kernel);
+/* An input was given to the driver's linker. */
+void inject_linked_add(const inject_image *image);
 
 /* ---- Cache ---- */
 
+/* Whether the folder of the cache can be trusted. One that is not there can; *is_there says so.
+ * Said once in the log, where it cannot. */
+bool inject_cache_is_trusted(const inject_settings *settings, bool *is_there);
 /* An image by its key from the cache of settings, as this build of the library has left it there;
  * NULL where it is not there or not sound, or where others could have written it. */
 inject_image *inject_cache_read(const inject_settings *settings,
@@ -147,24 +170,124 @@ inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], con
 void inject_image_free(inject_image *image);
 /* Writes a file under another name and renames it; false where that fails, as errno says. */
 bool inject_write_file(const char *path, const bf_text *content);
+/* Makes a folder and those above it. */
+void inject_make_folders(const char *folder);
 
 /* ---- Handles ---- */
 
+/* A kernel as the program knows it, and its second version. */
+typedef struct inject_pair {
+  const inject_image *image;
+  const inject_kernel *kernel;
+  struct inject_subject *subject;
+  void *own, *beside; /* handles of the driver */
+  bool is_of_library; /* they are kernels of a library, not functions of a module */
+} inject_pair;
+
 /* Remembers what a module, library, function or kernel of the driver comes from; NULL forgets it,
- * as a handle may be given out again. rounds: launches need whole rows. False: no memory. */
-bool inject_handle_set(const void *handle, const inject_image *image, bool rounds);
+ * as a handle may be given out again. False: no memory. */
+bool inject_handle_set(const void *handle, const inject_image *image);
 /* What it comes from, or NULL. */
-const inject_image *inject_handle_image(const void *handle, bool *rounds);
-/* Rewritten kernels own whole rows of shared memory (apply/rewrite.h). */
+const inject_image *inject_handle_image(const void *handle);
+/* Remembers both handles of a pair. False: no memory. */
+bool inject_handle_set_pair(const inject_pair *pair);
+/* The pair that a handle is one of; NULL: none. */
+inject_pair *inject_handle_pair(const void *handle);
+
+/* ---- Launches ---- */
+
+/* Second versions own whole rows of shared memory (rewrite/rewrite.h). */
 enum { INJECT_ROW_BYTES = 128 };
-/* Bytes of dynamic shared memory for a launch of a function or kernel that was asked for. */
-uint64_t inject_handle_round(const void *handle, uint64_t bytes);
-/* A handle is for the same kernel as another. */
-void inject_handle_join(const void *handle, const void *from);
-/* By how many bytes the limit of dynamic shared memory that the program has set for a kernel was
- * rounded up. */
-void inject_handle_set_added(const void *handle, int bytes);
-int inject_handle_added(const void *handle);
+
+/* A launch, as the program asks for it and as it is done. */
+typedef struct inject_launch {
+  void *function;
+  unsigned grid[3], block[3];
+  unsigned bytes; /* of dynamic shared memory */
+  void *stream;
+  bool is_cooperative; /* all blocks must run at once */
+  bool is_node;        /* it becomes a node of a graph, and runs later */
+  /* What is done: */
+  void *chosen;
+  unsigned chosen_bytes;
+  struct inject_decision *decision; /* NULL: there is one version */
+  bool is_beside;                   /* the second version was chosen */
+  int refusal;                      /* what the driver said to the second version, or 0 */
+  void *begun, *ended;              /* events of the driver; NULL: it is not timed */
+  struct inject_sample *sample;     /* NULL: it is not measured */
+} inject_launch;
+
+/* Decides what to launch: chosen with chosen_bytes. */
+void inject_launch_begin(inject_launch *launch);
+/* Whether to launch again, as the driver's answer is an error and there is another version. */
+bool inject_launch_again(inject_launch *launch, int result);
+/* Behind the launch; result is the driver's. */
+void inject_launch_end(inject_launch *launch, int result);
+/* Blocks, and threads of a block. */
+uint64_t inject_launch_blocks(const inject_launch *launch);
+uint64_t inject_launch_threads(const inject_launch *launch);
+
+/* ---- Choices ---- */
+
+/* Bytes of dynamic shared memory that the second version needs where the program asks for some. */
+unsigned inject_round(const inject_kernel *kernel, unsigned bytes);
+/* Decides about a launch of a pair; fills in all that is done, but for events. */
+void inject_choose(inject_pair *pair, inject_launch *launch);
+/* The driver refused the second version and took the first. */
+void inject_choice_refused(const inject_launch *launch);
+/* What a program can set for kernels: attributes of the driver, by their numbers, and these. */
+enum {
+  INJECT_SHARED_SIZE = 28,
+  INJECT_CACHE_CONFIG,
+  INJECT_SHARED_CONFIG,
+  INJECT_SETTINGS,
+};
+/* Something was set for both versions; result is the driver's answer for the second. Where the
+ * value is another than before, launches are decided about anew; where it was not taken, the second
+ * version is used no more. */
+void inject_choice_changed(const inject_pair *pair, unsigned setting, int value, int result);
+/* Why the launch did not get the second version; NULL: nothing says so. */
+const char *inject_choice_reason(const inject_launch *launch);
+/* The states of a list of kernels; NULL: no memory. */
+struct inject_subject *inject_subjects_create(unsigned count);
+struct inject_subject *inject_subject_at(struct inject_subject *first, size_t index);
+
+/* ---- Learning ---- */
+
+typedef enum inject_verdict { INJECT_UNDECIDED, INJECT_OWN, INJECT_BESIDE } inject_verdict;
+
+enum { INJECT_MOST_SAMPLES = 64 };
+
+/* What was measured of both versions in launches of one size. */
+typedef struct inject_learning {
+  unsigned count[2]; /* samples of the first and the second version */
+  float ns[2][INJECT_MOST_SAMPLES];
+} inject_learning;
+
+/* Which version is faster, beyond noise. */
+inject_verdict inject_learn_judge(const inject_learning *learning);
+/* Takes a sample of the launch where there is room: records events in its stream. */
+void inject_learn_begin(inject_launch *launch, void *owner);
+void inject_learn_end(inject_launch *launch, int result);
+/* Files samples whose launches have ended under their owners; waits for nothing. */
+typedef void inject_learn_file(void *owner, bool is_beside, float ns);
+void inject_learn_poll(inject_learn_file *file);
+/* Whether the stream is being captured into a graph. */
+bool inject_is_capturing(void *stream);
+
+/* What was learnt in this and earlier runs of the program, by launches of one size (memory.c). */
+typedef struct inject_lesson {
+  const inject_pair *pair;
+  unsigned block[3], rows, grid_bits;
+  char gpu[96];
+  inject_verdict verdict;
+  inject_learning learning;
+} inject_lesson;
+
+/* Fills in verdict and samples of earlier runs. */
+void inject_memory_recall(inject_lesson *lesson);
+/* Keeps lessons for later runs, beside those of other processes. */
+void inject_memory_keep(const inject_lesson *lesson, size_t count);
 
 /* ---- Times of launches ---- */
 
@@ -172,19 +295,10 @@ int inject_handle_added(const void *handle);
 extern bool inject_takes_times;
 /* Names the file; NULL: none. */
 void inject_times_start(const char *file);
-
-/* A launch while it is timed. */
-typedef struct inject_launch {
-  const void *function;
-  void *stream;
-  uint64_t blocks, threads; /* of the grid, and of a block */
-  void *begun, *ended;      /* events of the driver; NULL: it is not timed */
-} inject_launch;
-
 /* Before and after the launch, where times are taken; result is the driver's. The second waits
  * until the launch has ended. Launches that become part of a graph are not timed. */
-void inject_launch_begin(inject_launch *launch);
-void inject_launch_end(inject_launch *launch, int result);
+void inject_times_begin(inject_launch *launch);
+void inject_times_end(inject_launch *launch, int result);
 /* What a function or kernel is called (NULL: not known), or that it is another handle for one. */
 void inject_times_name(const void *handle, const char *name);
 void inject_times_copy(const void *handle, const void *from);

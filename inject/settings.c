@@ -15,6 +15,9 @@ static inject_settings settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_hashes;
 
+/* The hash that leaves the choice to us, and what is proposed for all kernels then. */
+static const char automatic[] = "auto", proposed[] = "fixed";
+
 /* ---- Log ---- */
 
 void inject_log(const char *format, ...) {
@@ -56,9 +59,11 @@ static int read_hashes(const bf_rewriting_settings *own, bf_diagnostic *diagnost
   if (name)
     BF_TRY(bf_hash_list_parse(name, settings.text.data, bf_listed_geometry, &settings.hashes,
                               diagnostic));
+  settings.is_named = !own->hash || strcmp(own->hash, automatic) != 0;
   if (own->hash) {
-    BF_TRY(bf_hash_parse(own->hash, &bf_listed_geometry, &settings.otherwise, diagnostic));
-    bf_text_addf(&settings.text, "\n* %s\n", own->hash);
+    const char *text = settings.is_named ? own->hash : proposed;
+    BF_TRY(bf_hash_parse(text, &bf_listed_geometry, &settings.otherwise, diagnostic));
+    bf_text_addf(&settings.text, "\n* %s\n", text);
   }
   has_hashes = (name || own->hash) && !settings.text.failed;
   return BF_OK;
@@ -90,6 +95,7 @@ static void read_settings(void) {
   bf_rewriting_settings own;
   int error = bf_rewriting_settings_get(&own, &diagnostic);
   settings.copies_table = own.old_runtime;
+  settings.learns = own.learn && !inject_takes_times;
   find_cache(own.cache);
   if (!error)
     error = read_hashes(&own, &diagnostic);

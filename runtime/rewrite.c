@@ -7,7 +7,7 @@ int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diag
   bf_rewrite_result result = {0};
   if (!context->rewriting_hashes)
     return BF_OK;
-  bf_listed listed = {.hashes = context->rewriting_hashes, .dynamic_is_rounded = true};
+  bf_listed listed = {.hashes = context->rewriting_hashes, .padding_has_room = true};
   int error = bf_rewrite_listed(module->ptx, &listed, &result, diagnostic);
   if (!error && result.was_rewritten)
     rt_say(context, "a module was rewritten before, and runs as it is");
@@ -15,7 +15,6 @@ int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diag
     bf_ptx_free(module->ptx);
     module->ptx = result.module;
     result.module = NULL;
-    module->is_rewritten = true;
   }
   bf_rewrite_free(&result);
   return error;

@@ -94,14 +94,25 @@ static int check_output(const job *own, bf_diagnostic *diagnostic) {
   return bf_fail_file(diagnostic, BF_IO, own->ptx, "is no file that can be replaced");
 }
 
+/* The architecture whose machine code is made of the PTX: sm_90 of compute_90. */
+static void name_arch(const job *own, char arch[64]) {
+  static const char virtual[] = "compute_";
+  bool is_virtual = strncmp(own->arch, virtual, sizeof virtual - 1) == 0;
+  snprintf(arch, 64, "%s%s", is_virtual ? "sm_" : "",
+           own->arch + (is_virtual ? sizeof virtual - 1 : 0));
+}
+
 /* Rewrites the PTX that cicc wrote; *is_delivered: it is where cicc was to write it. */
 static int rewrite(const cli_wrap *wrap, const job *own, bool *is_delivered,
                    bf_diagnostic *diagnostic) {
   bf_text rewritten = {0}, name = {0};
   BF_TRY(check_output(own, diagnostic));
   bf_text_addf(&name, "%s (%s)", own->source, own->arch);
-  int error = cli_wrap_rewrite(wrap, own->ptx, name.failed ? own->source : name.data, &rewritten,
-                               diagnostic);
+  char arch[64];
+  cli_wrap_ptxas ptxas = {.path = bf_variable_get(BF_VARIABLE_PTXAS), .arch = arch};
+  name_arch(own, arch);
+  int error = cli_wrap_rewrite(wrap, own->ptx, name.failed ? own->source : name.data, &ptxas,
+                               &rewritten, diagnostic);
   if (!error && rewritten.data)
     error = check_rewritten(own, &rewritten, diagnostic);
   if (!error && rewritten.data)

@@ -195,7 +195,8 @@ const cli_command cli_nvcc = {
     .details =
         "Takes the command line of nvcc and runs it with one step more: the PTX of every source\n"
         "file is rewritten (docs/rewrite.md) before it is compiled and embedded, so that machine\n"
-        "code and PTX of the program are both hashed. What nvcc prints and its exit status are "
+        "code and PTX of the program are both hashed, kernel by kernel where that is predicted to\n"
+        "win, or as --hash says. What nvcc prints and its exit status are "
         "its\n"
         "own. Kernels that cannot be rewritten are compiled as they are, and so is everything\n"
         "where something goes wrong. Options stand before the arguments of nvcc.\n\n"
@@ -204,7 +205,7 @@ const cli_command cli_nvcc = {
         "BANKFOLD_DYNAMIC_ROUNDED=1. BANKFOLD_NVCC names the nvcc to run; else it is looked for "
         "in\n"
         "PATH and CUDA_HOME.",
-    .examples = "bankfold nvcc -O2 -arch=sm_90 -o app app.cu           # hash every kernel\n"
+    .examples = "bankfold nvcc -O2 -arch=sm_90 -o app app.cu           # hash what gains\n"
                 "bankfold nvcc --log stderr -arch=sm_90 -o app app.cu  # and say what was done\n"
                 "bankfold nvcc --hash-file app.hashes -arch=sm_90 -o app app.cu\n"
                 "cmake -B build -DCMAKE_CUDA_COMPILER=$(command -v bankfold-nvcc)\n",

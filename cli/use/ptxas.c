@@ -42,12 +42,29 @@ static bool may_be_input(const work *w, int argument) {
          stat(text, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/* The architecture on the command line, or what ptxas takes without one. */
+static const char *find_arch(const work *w) {
+  static const char *const names[] = {"-arch", "--gpu-name"};
+  for (int i = 1; i < w->count; i++)
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+      size_t length = strlen(names[k]);
+      if (strncmp(w->argv[i], names[k], length) != 0)
+        continue;
+      if (w->argv[i][length] == '=')
+        return w->argv[i] + length + 1;
+      if (!w->argv[i][length] && i + 1 < w->count)
+        return w->argv[i + 1];
+    }
+  return "sm_90";
+}
+
 /* Rewrites an argument, where it is PTX. */
 static int rewrite_input(work *w, int argument, bf_diagnostic *diagnostic) {
   bf_text rewritten = {0};
   const char *file = w->argv[argument];
   input *new = &w->input[w->inputs];
-  BF_TRY(cli_wrap_rewrite(&w->wrap, file, file, &rewritten, diagnostic));
+  cli_wrap_ptxas ptxas = {.path = w->ptxas, .arch = find_arch(w)};
+  BF_TRY(cli_wrap_rewrite(&w->wrap, file, file, &ptxas, &rewritten, diagnostic));
   if (!rewritten.data)
     return BF_OK;
   *new = (input){.argument = argument};
@@ -180,7 +197,8 @@ const cli_command cli_ptxas = {
     .arguments = "ARGUMENT...",
     .details =
         "Takes the command line of ptxas, rewrites the PTX that it names on the way\n"
-        "(docs/rewrite.md), and has ptxas compile that. The file stays as it is; what ptxas\n"
+        "(docs/rewrite.md) where a kernel is predicted to win, or as --hash says, and has ptxas\n"
+        "compile that. The file stays as it is; what ptxas\n"
         "prints and its exit status are its own. Kernels that cannot be rewritten are compiled as\n"
         "they are, and so is everything where something goes wrong. Options stand before the\n"
         "arguments of ptxas. A link to bankfold called bankfold-ptxas does the same with settings\n"

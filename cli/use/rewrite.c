@@ -2,13 +2,14 @@
 #include "cli/look/simulate.h"
 #include "cli/use/rewrite_table.h"
 #include "ptx/fatbin.h"
+#include "tune/predict.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct settings {
   cli_common common;
-  const char *output, *hash, *hash_file, *kernel, *launch, *trace, *time_limit, *gpu;
+  const char *output, *hash, *hash_file, *kernel, *launch, *trace, *time_limit, *gpu, *block, *grid;
   uint64_t module, workers;
   bool explain, check, dynamic_rounded;
 } settings;
@@ -17,12 +18,19 @@ static const cli_option options[] = {
     {"output", CLI_TEXT, offsetof(settings, output), "FILE", NULL,
      "where to write the rewritten PTX (-: standard output, without the table)"},
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
-     "hash of all kernels; auto (default) finds one for each from --launch or --trace"},
+     "hash of all kernels; auto (default) finds one for each: by --launch, by --trace, or from the "
+     "PTX alone"},
     {"hash-file", CLI_TEXT, offsetof(settings, hash_file), "FILE", NULL,
      "hashes of single kernels: lines KERNEL HASH, * for all others; KERNEL[ARRAY] HASH"},
     {"kernel", CLI_TEXT, offsetof(settings, kernel), "NAME", NULL, "rewrite only this kernel"},
     {"explain", CLI_FLAG, offsetof(settings, explain), NULL, NULL,
-     "say what stands in the way of each kernel, and write nothing"},
+     "say what stands in the way of each kernel and what auto would do from the PTX; write "
+     "nothing"},
+    {"block", CLI_TEXT, offsetof(settings, block), "XxYxZ", NULL,
+     "auto from the PTX: threads of a block (default: what the kernel requires, or all usual "
+     "ones)"},
+    {"grid", CLI_TEXT, offsetof(settings, grid), "XxYxZ", NULL,
+     "the same: blocks of the grid (default: as many as fill the GPU)"},
     {"launch", CLI_TEXT, offsetof(settings, launch), "FILE", NULL,
      "run these launches on the emulator to choose and to predict (docs/profile.md)"},
     {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
@@ -30,7 +38,7 @@ static const cli_option options[] = {
     {"check", CLI_FLAG, offsetof(settings, check), NULL, NULL,
      "run original and rewritten on the launches and compare all memory"},
     {"dynamic-rounded", CLI_FLAG, offsetof(settings, dynamic_rounded), NULL, NULL,
-     "launches round dynamic shared memory up to 128 bytes: rewrite kernels that have some"},
+     "launches have room for static arrays that padding makes larger before dynamic ones"},
     {"gpu", CLI_TEXT, offsetof(settings, gpu), "GPU", NULL,
      "auto with --launch: the GPU whose simulated time decides (default " CLI_DEFAULT_GPU
      "); none: wavefronts and instructions decide"},
@@ -48,6 +56,7 @@ typedef struct rewriting {
   const settings *settings;
   const char *file;
   double time_limit_seconds;
+  bf_predict_launch named; /* of --block and --grid */
   bf_machine *machine;
   bf_sim_gpu *gpu; /* whose time decides, or NULL */
   bf_ptx_module *ptx;
@@ -72,6 +81,17 @@ static int load_gpu(const settings *s, bf_sim_gpu **gpu, bf_diagnostic *diagnost
   return bf_sim_gpu_set(*gpu, "launch_cycles=0", diagnostic);
 }
 
+/* Whether hashes are chosen from the PTX alone. */
+static bool is_static(const settings *s) { return is_auto(s) && !s->launch && !s->trace; }
+
+/* Chooses hashes from the PTX. */
+static int predict(rewriting *work, bf_diagnostic *diagnostic) {
+  bf_predict_options own = {.machine = work->machine, .launch = &work->named};
+  if (work->settings->time_limit)
+    own.time_limit_seconds = work->time_limit_seconds;
+  return bf_predict_choose(&work->plans, &own, diagnostic);
+}
+
 /* Gives kernels their hashes: as asked for, or the best. */
 static int plan(rewriting *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
@@ -84,6 +104,8 @@ static int plan(rewriting *work, bf_diagnostic *diagnostic) {
     return bf_plans_set_hash(&work->plans, s->hash, &geometry, diagnostic);
   if (s->trace)
     return bf_plans_propose_trace(&work->plans, &search, s->trace, diagnostic);
+  if (!s->launch)
+    return predict(work, diagnostic);
   int error = bf_tune_choose(&work->tune, &search, diagnostic);
   if (work->tune.remark[0])
     fprintf(stderr, "bankfold: note: %s\n", work->tune.remark);
@@ -110,9 +132,9 @@ static int rewrite_all(rewriting *work, bf_diagnostic *diagnostic) {
 static int check_usage(const settings *s) {
   const cli_command *own = &cli_rewrite;
   if (s->explain)
-    return s->output || s->hash || s->hash_file || s->launch || s->trace || s->check ||
-                   s->dynamic_rounded
-               ? cli_usage_error(own, "--explain goes with --kernel and --module only")
+    return s->output || s->hash || s->hash_file || s->launch || s->trace || s->check
+               ? cli_usage_error(own, "--explain goes with --kernel, --module, --block, --grid and "
+                                      "--dynamic-rounded only")
                : -1;
   if (!s->output)
     return cli_usage_error(own, "--output is needed, or --explain");
@@ -120,8 +142,9 @@ static int check_usage(const settings *s) {
     return cli_usage_error(own, "--hash and --hash-file exclude each other");
   if (s->launch && s->trace)
     return cli_usage_error(own, "--launch and --trace exclude each other");
-  if (is_auto(s) && !s->launch && !s->trace)
-    return cli_usage_error(own, "--hash auto needs --launch or --trace: what the kernels do");
+  if ((s->block || s->grid) && !is_static(s))
+    return cli_usage_error(own, "--block and --grid are for --hash auto without --launch and "
+                                "--trace");
   if (s->gpu && (!is_auto(s) || !s->launch))
     return cli_usage_error(own, "--gpu is for --hash auto with --launch");
   if (!is_auto(s) && s->trace)
@@ -137,14 +160,30 @@ static int check_usage(const settings *s) {
   return -1;
 }
 
+/* Reads the launch that --block and --grid name. */
+static int read_launch(const settings *s, bf_predict_launch *launch, bf_diagnostic *diagnostic) {
+  uint32_t *block = launch->block;
+  if (s->block)
+    block[1] = block[2] = 1;
+  if (s->grid)
+    launch->grid[1] = launch->grid[2] = 1;
+  BF_TRY(cli_parse_size("block", s->block, 1, block, diagnostic));
+  BF_TRY(cli_parse_size("grid", s->grid, 1, launch->grid, diagnostic));
+  if (block[0] > 1024 || block[1] > 1024 || (uint64_t)block[0] * block[1] * block[2] > 1024)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--block %s: a block has at most 1024 threads",
+                   s->block);
+  return BF_OK;
+}
+
 static int load(rewriting *work, bf_diagnostic *diagnostic) {
   const settings *s = work->settings;
+  BF_TRY(read_launch(s, &work->named, diagnostic));
   BF_TRY(cli_load_machine(&s->common, &work->machine, diagnostic));
   BF_TRY(bf_launches_check_machine(work->machine, diagnostic));
   BF_TRY(bf_fatbin_read_ptx(work->file, s->module, &work->ptx, diagnostic));
   BF_TRY(bf_plans_make(work->ptx, work->file, s->kernel, &work->plans, diagnostic));
   BF_TRY(load_gpu(s, &work->gpu, diagnostic));
-  work->plans.dynamic_is_rounded = s->launch || s->dynamic_rounded;
+  work->plans.padding_has_room = s->launch || s->dynamic_rounded;
   work->tune_options = (bf_tune_options){.file = work->file,
                                          .description = s->launch,
                                          .machine = work->machine,
@@ -167,7 +206,6 @@ static int print(const rewriting *work) {
                              .output = s->output,
                              .plans = &work->plans,
                              .result = s->explain ? NULL : &work->result,
-                             .tried = s->launch ? &work->tune.result : NULL,
                              .checked = s->check ? &work->tune.original : NULL};
   bf_text text = {0};
   if (s->output && strcmp(s->output, "-") == 0)
@@ -202,6 +240,8 @@ static int rewrite(const void *given, int count, char **arguments) {
   if (status >= 0)
     return status;
   int error = load(&work, &diagnostic);
+  if (!error && s->explain && !work.plans.examined.was_rewritten)
+    error = predict(&work, &diagnostic);
   if (!error && !s->explain)
     error = rewrite_all(&work, &diagnostic);
   if (!error)
@@ -224,13 +264,19 @@ const cli_command cli_rewrite = {
         "its row of 128 bytes,\nand results stay what they were. Kernels with accesses that cannot "
         "be rewritten safely are left\nalone, and so are those that would not gain from it "
         "(docs/rewrite.md). A verifier that shares no\ncode with the rewriter must accept the "
-        "result before it is written.\n\nPredictions are in wavefronts of the launches given; the "
+        "result before it is written.\n\nWithout --launch, auto predicts from the PTX what a hash "
+        "is "
+        "worth, in blocks of --block threads or\nof what the kernel requires, else of all shapes "
+        "that "
+        "are usual; it takes what wins beyond the error\nof the prediction. Predictions are in "
+        "wavefronts of the launches given; the "
         "gain is what is saved less what the added\ninstructions cost, a quarter of a wavefront "
         "each. With --launch, auto simulates every candidate on a GPU: a kernel is "
         "rewritten\nwhere "
         "it takes fewer cycles then and saves work that is at least 4% of its time. Exit status 1 "
         "where\n--check finds a difference: nothing is written then.",
-    .examples = "bankfold rewrite kernel.ptx --explain\n"
+    .examples = "bankfold rewrite kernel.ptx --explain --block 32x8\n"
+                "bankfold rewrite kernel.ptx --block 32x8 --output hashed.ptx\n"
                 "bankfold rewrite kernel.ptx --launch kernel.launch --check --output hashed.ptx\n"
                 "bankfold rewrite kernel.ptx --hash fixed --kernel transpose --output hashed.ptx",
     .options = options,

@@ -17,6 +17,8 @@ static void write_prediction(const bf_plan *plan, bf_text *text) {
   bf_text_addf(text, "  %24s %11.0f", wavefronts, bf_judge_gain(&plan->comparison));
   if (after->cycles)
     bf_text_addf(text, " %8.2f", (double)before->cycles / (double)after->cycles);
+  else if (after->predicted_cycles > 0)
+    bf_text_addf(text, " %8.2f", before->predicted_cycles / after->predicted_cycles);
   else
     bf_text_addf(text, " %8s", "-");
 }
@@ -74,31 +76,12 @@ static void write_row(const bf_plan *plan, const bf_rewrite_kernel *kernel, bool
   }
 }
 
-/* What whoever launches the kernels must know. */
-static void write_notes(const cli_rewrite_table *r, bf_text *text) {
-  for (unsigned i = 0; i < r->result->kernels; i++) {
-    const bf_rewrite_kernel *kernel = &r->result->kernel[i];
-    if (!kernel->is_rewritten || !kernel->has_dynamic_shared)
-      continue;
-    bf_text_puts(text, "note: launch ");
-    bf_ptx_readable_name(kernel->name, text);
-    bf_text_addf(text, " with a multiple of %d bytes of dynamic shared memory",
-                 BF_REWRITE_ROW_BYTES);
-    const bf_trial_kernel *tried = r->tried ? bf_trial_find(r->tried, kernel->name) : NULL;
-    if (tried && tried->given_bytes)
-      bf_text_addf(text, "; %llu were asked for and rounded up to %llu",
-                   (unsigned long long)tried->asked_bytes, (unsigned long long)tried->given_bytes);
-    bf_text_puts(text, "\n");
-  }
-}
-
 void cli_rewrite_table_write_text(const cli_rewrite_table *r, bool color, bf_text *text) {
   bf_text_addf(text, "%7s %8s %6s %6s %16s  %24s %11s %8s  %s\n", "granule", "accesses", "hashed",
                "added", "shared bytes", "predicted wavefronts", "gain", "speed-up", "kernel");
   for (unsigned i = 0; i < r->result->kernels; i++)
     if (r->plans->plan[i].is_asked)
       write_row(&r->plans->plan[i], &r->result->kernel[i], color, text);
-  write_notes(r, text);
   if (r->checked)
     bf_text_addf(text, "checked: %llu bytes of memory are equal after %llu launch%s\n",
                  (unsigned long long)r->checked->memory_bytes,
@@ -122,6 +105,30 @@ static void explain_arrays(const bf_rewrite_kernel *kernel, bf_text *text) {
                          : "; one hash for all: some accesses are not known to be to one array\n");
 }
 
+/* What auto does about a kernel, from its PTX. */
+static void explain_choice(const bf_plans *plans, const bf_plan *plan, bf_text *text) {
+  const bf_rewrite_kernel *kernel = bf_plan_examined(plans, plan);
+  if (!bf_plan_is_open(plans, plan))
+    return;
+  bf_text_puts(text, "  auto: ");
+  if (!bf_plan_has_hash(plans, plan)) {
+    bf_text_addf(text, "left alone: %s\n", plan->reason);
+    return;
+  }
+  bf_text_puts(text, plan->is_by_array ? "" : bf_hash_text(plan->hash));
+  for (unsigned i = 0, listed = 0; plan->is_by_array && i < kernel->arrays; i++) {
+    bf_text_puts(text, listed++ ? ", " : "");
+    bf_ptx_readable_name(kernel->array[i].name, text);
+    bf_text_addf(text, " %s", plan->array_hash[i] ? bf_hash_text(plan->array_hash[i]) : "none");
+  }
+  bf_text_puts(text, ": ");
+  bf_judge_explain(&plan->comparison, text);
+  if (plan->comparison.after.least_blocks > 1)
+    bf_text_addf(text, "; from grids of %llu blocks on",
+                 (unsigned long long)plan->comparison.after.least_blocks);
+  bf_text_puts(text, "\n");
+}
+
 void cli_rewrite_table_explain(const cli_rewrite_table *r, bf_text *text) {
   const bf_rewrite_result *examined = &r->plans->examined;
   for (unsigned i = 0; i < examined->kernels; i++) {
@@ -137,11 +144,7 @@ void cli_rewrite_table_explain(const cli_rewrite_table *r, bf_text *text) {
       bf_text_addf(text, ": can be rewritten; %u access%s, granule %u bytes\n", kernel->accesses,
                    kernel->accesses == 1 ? "" : "es", kernel->granule_bytes);
     explain_arrays(kernel, text);
-    if (kernel->has_dynamic_shared && !kernel->obstacles)
-      bf_text_addf(text,
-                   "  dynamic shared memory must be a multiple of %d bytes at every launch: "
-                   "--dynamic-rounded promises that\n",
-                   BF_REWRITE_ROW_BYTES);
+    explain_choice(r->plans, &r->plans->plan[i], text);
     for (unsigned j = 0; j < kernel->obstacles; j++) {
       bf_text_addf(text, "  %s:", r->file);
       if (kernel->obstacle[j].line)
@@ -195,6 +198,11 @@ static void write_predicted(bf_json *json, const bf_plan *plan) {
     bf_json_number(json, "cycles_before", before->cycles);
     bf_json_number(json, "cycles_after", after->cycles);
   }
+  if (after->predicted_cycles > 0) {
+    bf_json_real(json, "share", bf_judge_share(&plan->comparison));
+    bf_json_real(json, "error", bf_judge_noise(&plan->comparison));
+    bf_json_number(json, "least_blocks", plan->comparison.after.least_blocks);
+  }
   bf_json_end(json, '}');
 }
 
@@ -202,7 +210,7 @@ static void write_predicted(bf_json *json, const bf_plan *plan) {
 static void write_reason(bf_json *json, const cli_rewrite_table *r, const bf_plan *plan,
                          const bf_rewrite_kernel *kernel) {
   bf_text reason = {0};
-  if (!kernel->is_rewritten && (r->result || kernel->obstacles))
+  if (!kernel->is_rewritten && (r->result || kernel->obstacles || plan->reason[0]))
     bf_plan_explain(plan, kernel, &reason);
   bf_json_string(json, "reason", reason.data);
   bf_text_free(&reason);

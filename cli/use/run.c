@@ -9,15 +9,19 @@
 
 typedef struct settings {
   const char *hash_file, *hash, *log;
+  bool learn;
 } settings;
 
 static const cli_option options[] = {
     {"hash-file", CLI_TEXT, offsetof(settings, hash_file), "FILE", NULL,
      "hashes of single kernels: lines KERNEL HASH, * for all others"},
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
-     "hash of the kernels that FILE does not name (default fixed, and none with --hash-file)"},
+     "hash of the kernels that FILE does not name (default: decided at each launch, and none with "
+     "--hash-file)"},
     {"log", CLI_TEXT, offsetof(settings, log), "FILE", NULL,
      "write what was done to FILE; stderr: to standard error"},
+    {"learn", CLI_FLAG, offsetof(settings, learn), NULL, NULL,
+     "measure kernels with and without their hashes, and keep what is faster, also for later runs"},
 };
 
 /* Sets all that the library reads. */
@@ -25,8 +29,9 @@ static int set_environment(const settings *s, const bf_text *content, const char
                            bf_diagnostic *diagnostic) {
   bf_rewriting_settings told = {.hash = s->hash        ? s->hash
                                         : s->hash_file ? NULL
-                                                       : "fixed",
-                                .log = s->log};
+                                                       : "auto",
+                                .log = s->log,
+                                .learn = s->learn};
   BF_TRY(cli_wrap_put_hashes(s->hash_file, content, &told, diagnostic));
   return cli_prepend_variable("LD_PRELOAD", library) ? BF_OK : bf_no_memory(diagnostic);
 }
@@ -61,14 +66,18 @@ const cli_command cli_run = {
     .details =
         "PROGRAM is any CUDA program, and stays as it is: a library that is loaded before it "
         "gives\n"
-        "the driver PTX in which every access to shared memory goes through a hash, for each\n"
-        "kernel in which that is proven to be safe. What the program prints and its exit status\n"
-        "are its own. Device code without PTX, and kernels that are refused, run as they are.\n"
+        "the driver PTX in which kernels have a second version, whose accesses to shared memory "
+        "go\n"
+        "through a hash, where that is proven to be safe. Each launch gets one of both: where the\n"
+        "second cannot be launched, the first. What the program prints and its exit status are "
+        "its\n"
+        "own. Device code without PTX, and kernels that are refused, run as they are.\n"
         "Rewritten code is kept in ~/.cache/bankfold. Options stand before PROGRAM; all that\n"
         "follows it is for the program.",
     .examples = "bankfold run ./app 1024                            # hash every kernel\n"
                 "bankfold run --log stderr ./app                    # and say what was done\n"
                 "bankfold run --hash cute:3,4,3 ./app               # 16 bytes stay together\n"
+                "bankfold run --learn ./app                         # find out what is faster\n"
                 "bankfold run --hash-file app.hashes ./app          # each kernel its own hash\n",
     .options = options,
     .option_count = sizeof options / sizeof *options,

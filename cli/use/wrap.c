@@ -1,8 +1,10 @@
 /* What the wrappers of NVIDIA's compilers share. */
 #include "cli/use/wrap.h"
 
+#include "cli/use/resources.h"
 #include "hash/list.h"
 #include "ptx/ptx_text.h"
+#include "tune/predict.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +22,8 @@ static int check_list(const char *path, const bf_hash_list *list, bf_diagnostic 
                           bf_hash_text(hash), kernel);
   return BF_OK;
 }
+
+static bool is_auto(const char *hash) { return hash && strcmp(hash, "auto") == 0; }
 
 /* Reads the text of a list of hashes, which file names in diagnostics (NULL: there is none), and
  * the hash of all others (NULL: none). */
@@ -45,15 +49,16 @@ int cli_wrap_get(cli_wrap *wrap, bf_diagnostic *diagnostic) {
   const bf_rewriting_settings *own = &wrap->settings;
   *wrap = (cli_wrap){0};
   BF_TRY(bf_rewriting_settings_get(&wrap->settings, diagnostic));
-  wrap->listed.dynamic_is_rounded = own->dynamic_rounded;
+  wrap->listed.padding_has_room = own->dynamic_rounded;
   bf_text text = {0};
   const char *file = own->hashes_text ? bf_variable_name(BF_VARIABLE_HASHES_TEXT) : own->hashes;
+  wrap->is_auto = own->hash ? is_auto(own->hash) : !file;
   int error = BF_OK;
   if (!own->hashes_text && own->hashes)
     error = bf_hash_list_read_text(own->hashes, &text, diagnostic);
   if (!error)
     error = read_hashes(file, own->hashes_text ? own->hashes_text : text.data,
-                        own->hash || file ? own->hash : "fixed", wrap, diagnostic);
+                        wrap->is_auto ? NULL : own->hash, wrap, diagnostic);
   bf_text_free(&text);
   return error;
 }
@@ -114,7 +119,7 @@ int cli_wrap_put(const cli_wrap_options *options, bf_diagnostic *diagnostic) {
   bf_text content = {0};
   bf_rewriting_settings told = {
       .hash = hash, .dynamic_rounded = options->dynamic_rounded, .log = options->log};
-  int error = cli_wrap_check(file, hash, &content, diagnostic);
+  int error = cli_wrap_check(file, is_auto(hash) ? NULL : hash, &content, diagnostic);
   if (!error)
     error = cli_wrap_put_hashes(file, &content, &told, diagnostic);
   bf_text_free(&content);
@@ -146,17 +151,119 @@ void cli_wrap_warn(const cli_wrap *wrap, const bf_diagnostic *diagnostic) {
 
 /* ---- Rewriting ---- */
 
-static void log_result(const cli_wrap *wrap, const char *name, const bf_rewrite_result *result) {
+/* A module on its way. */
+typedef struct rewriting {
+  const cli_wrap *wrap;
+  const char *name;
+  bf_ptx_module *module;
+  bf_plans plans; /* of auto, and of kernels that are left alone */
+  bool has_plans;
+  bf_rewrite_result result;
+} rewriting;
+
+static bf_plan *plan_of(const rewriting *work, const char *kernel) {
+  for (unsigned i = 0; work->has_plans && i < work->plans.count; i++)
+    if (strcmp(work->plans.plan[i].name, kernel) == 0)
+      return &work->plans.plan[i];
+  return NULL;
+}
+
+/* Whether the list, or --hash, says what a kernel gets. */
+static bool is_listed(const cli_wrap *wrap, const char *kernel) {
+  return !wrap->is_auto || bf_listed_hash(&wrap->listed, kernel, NULL);
+}
+
+/* bf_rewrite_options.hash_of: as listed or, with auto, as planned. */
+static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
+                              const bf_ptx_variable *array) {
+  const rewriting *work = context;
+  const bf_plan *plan = plan_of(work, kernel->name);
+  if (plan && plan->reason[0])
+    return NULL;
+  if (!is_listed(work->wrap, kernel->name))
+    return work->has_plans ? bf_plans_hash(&work->plans, kernel->name, array) : NULL;
+  const bf_hash *hash =
+      bf_listed_hash(&work->wrap->listed, kernel->name, array ? array->name : NULL);
+  return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
+}
+
+/* Examines the module and, with auto, chooses hashes from its PTX. */
+static int plan(rewriting *work, bf_diagnostic *diagnostic) {
+  bf_machine *machine = NULL;
+  bf_diagnostic unused;
+  int error = bf_plans_make(work->module, work->name, NULL, &work->plans, &unused);
+  work->has_plans = !error;
+  if (error == BF_NO_MEMORY)
+    return bf_no_memory(diagnostic);
+  if (error || !work->wrap->is_auto || work->plans.examined.was_rewritten)
+    return BF_OK; /* it has no kernels, or none to choose for */
+  work->plans.padding_has_room = work->wrap->listed.padding_has_room;
+  for (unsigned i = 0; i < work->plans.count; i++)
+    work->plans.plan[i].is_asked = !is_listed(work->wrap, work->plans.plan[i].name);
+  BF_TRY(bf_machine_load("hopper", NULL, &machine, diagnostic));
+  error = bf_predict_choose(&work->plans, &(bf_predict_options){.machine = machine}, diagnostic);
+  bf_machine_free(machine);
+  return error;
+}
+
+static int rewrite(rewriting *work, bf_diagnostic *diagnostic) {
+  bf_rewrite_options options = {
+      .context = work, .hash_of = hash_of, .padding_has_room = work->wrap->listed.padding_has_room};
+  bf_rewrite_free(&work->result);
+  return bf_rewrite(work->module, &options, &work->result, diagnostic);
+}
+
+/* Leaves kernels alone that ptxas says need too much when they are rewritten; *any: there is one.
+ */
+static int compare_resources(rewriting *work, const cli_wrap_ptxas *ptxas, const bf_text *ptx,
+                             bool *any, bf_diagnostic *diagnostic) {
+  cli_resources before = {0}, after = {0};
+  int error = cli_resources_get(ptxas->path, ptxas->arch, ptx, &before, diagnostic);
+  if (!error)
+    error = cli_resources_get(ptxas->path, ptxas->arch, &work->result.text, &after, diagnostic);
+  *any = false;
+  for (unsigned i = 0; i < work->result.kernels && !error; i++) {
+    const bf_rewrite_kernel *kernel = &work->result.kernel[i];
+    bf_plan *own = plan_of(work, kernel->name);
+    const bf_ptx_function *function = bf_ptx_find(work->module, kernel->name);
+    if (!own || !function || !kernel->is_rewritten)
+      continue;
+    double share = is_listed(work->wrap, kernel->name)
+                       ? 0
+                       : bf_judge_share(&own->comparison) * (1 + bf_judge_noise(&own->comparison));
+    cli_resources_compare(&before, &after, function, share, own->reason, sizeof own->reason);
+    *any |= own->reason[0] != 0;
+  }
+  cli_resources_free(&before);
+  cli_resources_free(&after);
+  return error;
+}
+
+/* What was done to a kernel, or why not, and what was predicted. */
+static void log_kernel(const rewriting *work, const bf_rewrite_kernel *kernel) {
+  const bf_plan *own = plan_of(work, kernel->name);
+  bf_text remark = {0};
+  bool has_reason = own && own->reason[0] && !kernel->is_rewritten && !kernel->obstacles;
+  if (has_reason && kernel->accesses)
+    bf_text_addf(&remark, "%s: left alone: %s", kernel->name, own->reason);
+  else
+    bf_listed_remark(kernel, &remark);
+  if (own && kernel->is_rewritten && own->has_comparison) {
+    bf_text_puts(&remark, ": ");
+    bf_judge_explain(&own->comparison, &remark);
+  }
+  cli_wrap_log(work->wrap, "  %s", remark.data ? remark.data : kernel->name);
+  bf_text_free(&remark);
+}
+
+static void log_result(const rewriting *work) {
+  const bf_rewrite_result *result = &work->result;
   unsigned hashed = 0;
   for (unsigned i = 0; i < result->kernels; i++)
     hashed += result->kernel[i].is_rewritten;
-  cli_wrap_log(wrap, "%s: %u of %u kernels rewritten", name, hashed, result->kernels);
-  for (unsigned i = 0; i < result->kernels; i++) {
-    bf_text remark = {0};
-    bf_listed_remark(&result->kernel[i], &remark);
-    cli_wrap_log(wrap, "  %s", remark.data ? remark.data : result->kernel[i].name);
-    bf_text_free(&remark);
-  }
+  cli_wrap_log(work->wrap, "%s: %u of %u kernels rewritten", work->name, hashed, result->kernels);
+  for (unsigned i = 0; i < result->kernels; i++)
+    log_kernel(work, &result->kernel[i]);
 }
 
 /* Says that a file is compiled as it is because it was rewritten before. */
@@ -166,33 +273,45 @@ static void warn_again(const cli_wrap *wrap, const char *name) {
   cli_wrap_warn(wrap, &why);
 }
 
+/* Chooses, rewrites, and leaves alone what would need too much. */
+static int rewrite_module(rewriting *work, const cli_wrap_ptxas *ptxas, const bf_text *ptx,
+                          bf_diagnostic *diagnostic) {
+  bool again = false;
+  BF_TRY(plan(work, diagnostic));
+  BF_TRY(rewrite(work, diagnostic));
+  if (work->result.is_changed && ptxas->path)
+    BF_TRY(compare_resources(work, ptxas, ptx, &again, diagnostic));
+  return again ? rewrite(work, diagnostic) : BF_OK;
+}
+
 /* Rewrites PTX text. */
 static int rewrite_text(const cli_wrap *wrap, const char *name, const bf_text *ptx,
-                        bf_text *rewritten, bf_diagnostic *diagnostic) {
-  bf_ptx_module *module;
-  bf_rewrite_result result = {0};
-  BF_TRY(bf_ptx_parse(name, ptx->data, ptx->size, &module, diagnostic));
-  int error = bf_rewrite_listed(module, &wrap->listed, &result, diagnostic);
+                        const cli_wrap_ptxas *ptxas, bf_text *rewritten,
+                        bf_diagnostic *diagnostic) {
+  rewriting work = {.wrap = wrap, .name = name};
+  BF_TRY(bf_ptx_parse(name, ptx->data, ptx->size, &work.module, diagnostic));
+  int error = rewrite_module(&work, ptxas, ptx, diagnostic);
   if (!error) {
-    log_result(wrap, name, &result);
-    if (result.was_rewritten)
+    log_result(&work);
+    if (work.result.was_rewritten)
       warn_again(wrap, name);
-    if (result.is_changed)
-      bf_text_add(rewritten, result.text.data, result.text.size);
+    if (work.result.is_changed)
+      bf_text_add(rewritten, work.result.text.data, work.result.text.size);
     if (rewritten->failed)
       error = bf_no_memory(diagnostic);
   }
-  bf_rewrite_free(&result);
-  bf_ptx_free(module);
+  bf_rewrite_free(&work.result);
+  bf_plans_free(&work.plans);
+  bf_ptx_free(work.module);
   return error;
 }
 
-int cli_wrap_rewrite(const cli_wrap *wrap, const char *file, const char *name, bf_text *rewritten,
-                     bf_diagnostic *diagnostic) {
+int cli_wrap_rewrite(const cli_wrap *wrap, const char *file, const char *name,
+                     const cli_wrap_ptxas *ptxas, bf_text *rewritten, bf_diagnostic *diagnostic) {
   bf_text ptx = {0};
   int error = bf_read_file(file, SIZE_MAX, &ptx, diagnostic);
   if (!error && bf_ptx_text_is(ptx.data, ptx.size))
-    error = rewrite_text(wrap, name, &ptx, rewritten, diagnostic);
+    error = rewrite_text(wrap, name, &ptx, ptxas, rewritten, diagnostic);
   bf_text_free(&ptx);
   if (error)
     bf_text_free(rewritten);

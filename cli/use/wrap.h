@@ -20,8 +20,8 @@ typedef struct cli_wrap_options {
    offsetof(type, member.hash),                                                                    \
    "HASH",                                                                                         \
    NULL,                                                                                           \
-   "hash of the kernels that --hash-file does not name (default fixed, and none with "             \
-   "--hash-file)"},                                                                                \
+   "hash of the kernels that --hash-file does not name; auto (default without --hash-file, "       \
+   "which else leaves them alone): for each kernel what is predicted to win"},                     \
       {"hash-file", CLI_TEXT, offsetof(type, member.hash_file),                                    \
        "FILE",      NULL,     "hashes of single kernels: lines KERNEL HASH, * for all others"},    \
       {"dynamic-rounded",                                                                          \
@@ -29,8 +29,7 @@ typedef struct cli_wrap_options {
        offsetof(type, member.dynamic_rounded),                                                     \
        NULL,                                                                                       \
        NULL,                                                                                       \
-       "launches have multiples of 128 bytes of dynamic shared memory; else kernels that use any " \
-       "are left alone"},                                                                          \
+       "launches have room for static arrays that padding makes larger before dynamic ones"},      \
   {                                                                                                \
     "log", CLI_TEXT, offsetof(type, member.log), "FILE", NULL,                                     \
         "write what was done to FILE; stderr: to standard error"                                   \
@@ -52,6 +51,7 @@ int cli_wrap_put(const cli_wrap_options *options, bf_diagnostic *diagnostic);
 typedef struct cli_wrap {
   bf_hash_list *hashes;
   bf_hash *otherwise;
+  bool is_auto; /* kernels that hashes does not name get what is predicted to win */
   bf_listed listed;
   bf_rewriting_settings settings;
 } cli_wrap;
@@ -60,10 +60,17 @@ typedef struct cli_wrap {
 int cli_wrap_get(cli_wrap *wrap, bf_diagnostic *diagnostic);
 void cli_wrap_free(cli_wrap *wrap);
 
+/* How ptxas is asked what kernels need: its path (NULL: it is not asked), and what it compiles for,
+ * as in -arch=sm_90. */
+typedef struct cli_wrap_ptxas {
+  const char *path, *arch;
+} cli_wrap_ptxas;
+
 /* Rewrites the PTX of a file, which the log calls name; *rewritten stays empty where that changes
- * nothing, and where the file holds no PTX. */
-int cli_wrap_rewrite(const cli_wrap *wrap, const char *file, const char *name, bf_text *rewritten,
-                     bf_diagnostic *diagnostic);
+ * nothing, and where the file holds no PTX. A kernel that would need too many registers when
+ * rewritten is left alone (resources.h). */
+int cli_wrap_rewrite(const cli_wrap *wrap, const char *file, const char *name,
+                     const cli_wrap_ptxas *ptxas, bf_text *rewritten, bf_diagnostic *diagnostic);
 /* Adds a line to the log. */
 void cli_wrap_log(const cli_wrap *wrap, const char *format, ...) BF_PRINTF(2, 3);
 /* Says in the log and on standard error that something is compiled as it is, and why. */

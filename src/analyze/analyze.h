@@ -23,6 +23,10 @@ typedef struct bf_analyze_options {
    * parameter_bytes long, or NULL. */
   const uint8_t *parameter, *is_known;
   uint64_t parameter_bytes;
+  bool accesses_only; /* no formulas: takes half the time */
+  /* Instructions followed before loops, and then the kernel, are said to be too long; 0: 4 million.
+   * Other limits follow from it. */
+  uint64_t most_steps;
 } bf_analyze_options;
 
 /* Offset and bytes of parameter index in the parameter block. */
@@ -85,6 +89,14 @@ typedef struct bf_analyze_site {
   const bf_analyze_access *access;
 } bf_analyze_site;
 
+/* How often a block of threads executes a basic block of the kernel. Loops whose end is not known
+ * are gone through once, and both sides of a condition that is not known. */
+typedef struct bf_analyze_executed {
+  uint64_t passes;     /* times that warps go through it together */
+  uint64_t warps;      /* times that a warp does */
+  unsigned open_loops; /* around it, whose end is not known */
+} bf_analyze_executed;
+
 typedef struct bf_analysis {
   bf_arena arena;
   const bf_ptx_function *kernel;
@@ -94,7 +106,11 @@ typedef struct bf_analysis {
   bf_analyze_site *site;
   unsigned notes; /* sentences about what was left out */
   const char **note;
-  uint64_t steps; /* instructions followed */
+  uint64_t steps;  /* instructions followed */
+  bool is_cut;     /* the kernel is too long: what was found is not all */
+  bool calls;      /* a function with a body, or through a register: it is not followed */
+  uint32_t blocks; /* basic blocks, in the order of bf_ptx_flow_create */
+  bf_analyze_executed *executed;
 } bf_analysis;
 
 /* The shared accesses of a kernel of module. BF_BAD_INPUT for a block that no GPU has. */

@@ -9,7 +9,8 @@
 
 /* ---- Building ---- */
 
-enum { MOST_OF_A_KIND = 6 }; /* reasons that a site gives */
+enum { MOST_STEPS = 4000000 }; /* instructions followed, unless the options say otherwise */
+enum { MOST_OF_A_KIND = 6 };   /* reasons that a site gives */
 
 typedef struct builder {
   bf_walk *walk;
@@ -330,7 +331,7 @@ static bool says_shared(const bf_ptx_instruction *instruction) {
   bool has_address = false;
   for (unsigned i = 0; i < instruction->operands; i++)
     has_address |= instruction->operand[i].kind == BF_PTX_ADDRESS && instruction->operand[i].count;
-  return has_address && instruction->space == BF_PTX_SPACE_SHARED &&
+  return has_address && bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED &&
          bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS;
 }
 
@@ -420,6 +421,7 @@ static void note_calls(builder *b) {
     const bf_ptx_function *function = walk->is_called[i] ? callee(call) : NULL;
     if (!walk->is_called[i] || (function && !function->has_body))
       continue;
+    b->analysis->calls = true;
     char text[400];
     snprintf(text, sizeof text, "line %llu calls %s, which is not followed",
              (unsigned long long)call->line, function ? function->name : "through a register");
@@ -439,7 +441,7 @@ static void note_generic(builder *b) {
     bool is_site = site < b->analysis->sites && b->analysis->site[site].instruction == i;
     bool touches = bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS &&
                    instruction->opcode != BF_PTX_OP_CP;
-    if (is_site || !touches || instruction->space != BF_PTX_SPACE_NONE)
+    if (is_site || !touches || bf_ptx_access_space(instruction) != BF_PTX_SPACE_NONE)
       continue;
     first = count++ ? first : instruction->line;
   }
@@ -493,7 +495,7 @@ static void build_sites(builder *b, const bf_record *whole, uint32_t wholes) {
     b->site->is_reached = recorded;
     if (has_formula)
       set_formula(b, whole[formula_at].address);
-    else if (recorded)
+    else if (recorded && !walk->options->accesses_only)
       set_formula(b, walk->record[at].address);
     for (; recorded && at < walk->records && walk->record[at].instruction == i; at++)
       add_execution(b, &walk->record[at]);
@@ -551,6 +553,7 @@ static void rewind_walk(bf_walk *walk) {
   walk->record = NULL;
   walk->records = walk->record_capacity = 0;
   walk->lanes_recorded = walk->steps = 0;
+  memset(walk->executed, 0, walk->flow->blocks * sizeof *walk->executed);
   walk->values.work = 0;
   walk->too_much = walk->values.is_full = false;
 }
@@ -559,7 +562,8 @@ static void rewind_walk(bf_walk *walk) {
 static bool analyze(builder *b) {
   bf_walk *walk = b->walk;
   walk->all_symbolic = true;
-  bf_walk_run(walk);
+  if (!walk->options->accesses_only)
+    bf_walk_run(walk);
   bf_record *whole = walk->record;
   uint32_t wholes = walk->records;
   uint64_t steps = walk->steps;
@@ -567,6 +571,7 @@ static bool analyze(builder *b) {
   walk->all_symbolic = false;
   bf_walk_run(walk);
   b->analysis->steps = steps + walk->steps;
+  b->analysis->is_cut = walk->too_much;
   bool fine = !walk->values.failed && sort_records(whole, wholes, walk->function->instructions) &&
               sort_records(walk->record, walk->records, walk->function->instructions);
   if (fine) {
@@ -613,9 +618,18 @@ static void free_walk(bf_walk *walk) {
 static int run(builder *b, bf_diagnostic *diagnostic) {
   bf_walk *walk = b->walk;
   BF_TRY(bf_ptx_flow_create(walk->function, &walk->flow, diagnostic));
+  bf_analysis *analysis = b->analysis;
   size_t sites = (size_t)walk->function->instructions + 1;
-  b->analysis->site = bf_arena_alloc(&b->analysis->arena, sites * sizeof *b->analysis->site);
-  if (!b->analysis->site || bf_expressions_create(&walk->values, walk->options->block) != BF_OK ||
+  analysis->site = bf_arena_alloc(&analysis->arena, sites * sizeof *analysis->site);
+  analysis->blocks = walk->flow->blocks;
+  analysis->executed =
+      bf_arena_alloc(&analysis->arena, (analysis->blocks + 1) * sizeof *analysis->executed);
+  walk->executed = analysis->executed;
+  walk->most_steps = walk->options->most_steps ? walk->options->most_steps : MOST_STEPS;
+  if (analysis->executed)
+    memset(analysis->executed, 0, (analysis->blocks + 1) * sizeof *analysis->executed);
+  if (!analysis->site || !analysis->executed ||
+      bf_expressions_create(&walk->values, walk->options->block) != BF_OK ||
       bf_loops_find(walk->function, walk->flow, &walk->loops) != BF_OK ||
       bf_walk_layout(walk) != BF_OK || !set_up(walk))
     return bf_no_memory(diagnostic);

@@ -17,12 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Instructions are followed up to walk->most_steps; of these, one loop may have a share, and for
+ * each there are values computed in single threads, in all and in one loop, and lanes recorded. */
+enum { LOOP_SHARE = 5, STEP_WORK = 128, LOOP_STEP_WORK = 32, STEP_LANES = 2 };
+
 enum {
-  MOST_STEPS = 4000000,     /* instructions followed in all */
-  MOST_LOOP_STEPS = 800000, /* and in one loop */
-  MOST_WORK = 1 << 29,      /* values computed in single threads in all */
-  MOST_LOOP_WORK = 1 << 27, /* and in one loop */
-  MOST_RECORDED_LANES = 1 << 23,
   MOST_STACK = 1 << 12,
   MOST_NESTING = 10, /* loops taken as a whole inside each other */
   MOST_EXITS = 32,
@@ -49,6 +48,7 @@ typedef struct attempt {
   bf_expression *reg;
   uint32_t records;
   uint64_t lanes_recorded, steps, work;
+  bf_analyze_executed *executed;
 } attempt;
 
 /* Threads that have left a region, or come back to its header. */
@@ -120,6 +120,7 @@ static void drop_attempts(region *r, uint32_t count) {
     attempt *a = &r->attempts[--r->attempt_count];
     free(a->stack);
     free(a->reg);
+    free(a->executed);
   }
 }
 
@@ -147,12 +148,14 @@ static void begin_attempt(region *r, uint32_t loop) {
   a->work = walk->values.work;
   a->stack = malloc(r->stack.count * sizeof *a->stack);
   a->reg = malloc(registers * sizeof *a->reg);
-  if (!a->stack || !a->reg) {
+  a->executed = malloc(walk->flow->blocks * sizeof *a->executed);
+  if (!a->stack || !a->reg || !a->executed) {
     walk->values.failed = true;
     return;
   }
   memcpy(a->stack, r->stack.item, r->stack.count * sizeof *a->stack);
   memcpy(a->reg, walk->reg, registers * sizeof *a->reg);
+  memcpy(a->executed, walk->executed, walk->flow->blocks * sizeof *a->executed);
   walk->steps += registers / 8;
 }
 
@@ -181,6 +184,7 @@ static void give_up(region *r, uint32_t which, bool is_too_long) {
   memcpy(r->stack.item, a->stack, a->depth * sizeof *a->stack);
   r->stack.count = a->depth;
   memcpy(walk->reg, a->reg, ((size_t)walk->function->registers + 1) * sizeof *a->reg);
+  memcpy(walk->executed, a->executed, walk->flow->blocks * sizeof *a->executed);
   walk->records = a->records;
   walk->lanes_recorded = a->lanes_recorded;
   drop_attempts(r, which);
@@ -207,17 +211,18 @@ static bool find_parted(const region *r, const uint32_t *target, unsigned target
  * cannot be given up. */
 static bool check_limits(region *r) {
   bf_walk *walk = r->walk;
-  bool too_many = walk->lanes_recorded > MOST_RECORDED_LANES || walk->values.is_full;
+  uint64_t most = walk->most_steps;
+  bool too_many = walk->lanes_recorded > most * STEP_LANES || walk->values.is_full;
   if (r->attempt_count > 0) {
     const attempt *a = &r->attempts[r->attempt_count - 1];
-    if (too_many || walk->steps - a->steps > MOST_LOOP_STEPS ||
-        walk->values.work - a->work > MOST_LOOP_WORK) {
+    if (too_many || walk->steps - a->steps > most / LOOP_SHARE ||
+        walk->values.work - a->work > most * LOOP_STEP_WORK) {
       walk->values.is_full = false;
       give_up(r, r->attempt_count - 1, true);
       return true;
     }
   }
-  walk->too_much |= too_many || walk->steps > MOST_STEPS || walk->values.work > MOST_WORK;
+  walk->too_much |= too_many || walk->steps > most || walk->values.work > most * STEP_WORK;
   return false;
 }
 
@@ -762,6 +767,18 @@ static bool enter_loop(region *r, uint32_t block) {
   return false;
 }
 
+/* Counts that the threads of mask go through a block. */
+static void count_pass(bf_walk *walk, uint32_t block, uint32_t mask) {
+  const uint64_t *threads = bf_mask_of(&walk->values, mask);
+  bf_analyze_executed *executed = &walk->executed[block];
+  executed->passes++;
+  for (unsigned i = 0; i < walk->values.mask_words; i++)
+    executed->warps += ((uint32_t)threads[i] != 0) + (threads[i] >> 32 != 0);
+  executed->open_loops = 0;
+  for (const bf_repeat *repeat = walk->repeats; repeat; repeat = repeat->up)
+    executed->open_loops++;
+}
+
 static void walk_block(region *r) {
   bf_walk *walk = r->walk;
   group top = r->stack.item[r->stack.count - 1];
@@ -772,6 +789,8 @@ static void walk_block(region *r) {
                    last->opcode == BF_PTX_OP_TRAP;
   uint32_t end = is_branch ? block->end - 1 : block->end;
   uint32_t records = walk->records;
+  if (!walk->muted)
+    count_pass(walk, top.block, top.place.mask);
   for (uint32_t i = block->first; i < end && !is_over(walk); i++)
     bf_walk_execute(walk, i, top.place);
   walk->steps++;

@@ -97,8 +97,10 @@ typedef struct bf_walk {
   uint32_t records, record_capacity;
   uint64_t lanes_recorded;
   uint64_t steps;
-  bool too_much;   /* a limit was reached; what was found is not all */
-  bool *is_called; /* per instruction: a call that was met */
+  uint64_t most_steps;           /* before it is too much */
+  bf_analyze_executed *executed; /* per block */
+  bool too_much;                 /* a limit was reached; what was found is not all */
+  bool *is_called;               /* per instruction: a call that was met */
 } bf_walk;
 
 /* Follows all paths from the start of the kernel. */

@@ -111,6 +111,8 @@ int bf_emu_load(bf_emu *emu, const bf_ptx_module *ptx, bf_emu_module **module,
 void bf_emu_unload(bf_emu_module *module);
 /* The .global or .const variable called name; false where there is none. */
 bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range *range);
+/* What a pointer to the function holds. */
+uint64_t bf_emu_function_pointer(const bf_ptx_function *function);
 
 /* What a kernel needs. registers is an estimate: the most 32-bit values alive at once. */
 typedef struct bf_emu_needs {
@@ -285,6 +287,9 @@ bf_emu_observer bf_profile_observer(bf_profile *profile);
 /* The sums of all workers for a site. */
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site);
 void bf_profile_free(bf_profile *profile);
+
+/* An estimate of the 32-bit registers that a thread needs in a kernel (pressure.c). */
+unsigned bf_emu_function_registers(const bf_ptx_function *function);
 
 /* ---- Traces of launches ---- */
 

@@ -120,12 +120,17 @@ static unsigned directive_limit(const bf_emu_kernel *kernel) {
   return share < limit ? share : limit;
 }
 
-unsigned bf_emu_estimate_registers(const bf_emu_kernel *kernel) {
+unsigned bf_emu_function_registers(const bf_ptx_function *function) {
   bf_ptx_flow *flow = NULL;
-  unsigned count = UNKNOWN, limit = directive_limit(kernel);
-  if (bf_ptx_flow_create(kernel->function, &flow, NULL) == BF_OK)
-    count = most_alive(kernel->function, flow) + RESERVED;
+  unsigned count = UNKNOWN;
+  if (bf_ptx_flow_create(function, &flow, NULL) == BF_OK)
+    count = most_alive(function, flow) + RESERVED;
   bf_ptx_flow_free(flow);
   count = count < LEAST ? LEAST : count;
+  return count < MOST ? count : MOST;
+}
+
+unsigned bf_emu_estimate_registers(const bf_emu_kernel *kernel) {
+  unsigned count = bf_emu_function_registers(kernel->function), limit = directive_limit(kernel);
   return count < limit ? count : limit;
 }

@@ -81,6 +81,7 @@ static const setting rewriting_settings[] = {
     REWRITING(CACHE, PATH, cache),
     REWRITING(TIMES, PATH, times),
     REWRITING(OLD_RUNTIME, FLAG, old_runtime),
+    REWRITING(LEARN, FLAG, learn),
 };
 enum { REWRITING_SETTINGS = sizeof rewriting_settings / sizeof *rewriting_settings };
 

@@ -35,6 +35,7 @@
   X(CACHE, "BANKFOLD_CACHE")                                                                       \
   X(TIMES, "BANKFOLD_TIMES")                                                                       \
   X(OLD_RUNTIME, "BANKFOLD_OLD_RUNTIME")                                                           \
+  X(LEARN, "BANKFOLD_LEARN")                                                                       \
   /* Where other programs are. */                                                                  \
   X(NVCC, "BANKFOLD_NVCC")                                                                         \
   X(CICC, "BANKFOLD_CICC")                                                                         \
@@ -106,11 +107,12 @@ typedef struct bf_rewriting_settings {
   const char *hash;        /* of kernels that hashes does not name */
   const char *hashes;      /* file of lines KERNEL HASH */
   const char *hashes_text; /* such lines, of a file that cannot be read again; not with hashes */
-  bool dynamic_rounded;    /* launches have multiples of 128 bytes of dynamic shared memory */
+  bool dynamic_rounded;    /* launches have room for padding before dynamic shared memory */
   const char *log;         /* file, or "stderr" */
   const char *cache;       /* folder */
   const char *times;       /* file for times (exchange/times.h); "%p": the number of the process */
   bool old_runtime;        /* for runtimes that load code through the driver's table */
+  bool learn;              /* which version of kernels is faster, from launches */
 } bf_rewriting_settings;
 
 /* Most bytes of hashes_text: the system limits a variable to 128 KiB. */

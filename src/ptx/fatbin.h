@@ -96,6 +96,10 @@ const char *bf_image_packing_name(bf_image_packing packing);
 int bf_fatbin_text(const bf_fatbin *fatbin, const bf_image *image, bf_text *text,
                    bf_diagnostic *diagnostic);
 
+/* The same for an image of any kind, whose content may be anything. */
+int bf_fatbin_content(const bf_fatbin *fatbin, const bf_image *image, bf_text *content,
+                      bf_diagnostic *diagnostic);
+
 /* The best PTX of a module for an architecture: the highest that runs there (wanted.sm 0: the
  * highest of all), or NULL. */
 const bf_image *bf_fatbin_pick(const bf_fatbin *fatbin, unsigned module, bf_arch wanted);

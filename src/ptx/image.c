@@ -73,24 +73,29 @@ static int check_size(const bf_fatbin *fatbin, const bf_image *image, bf_diagnos
   return BF_OK;
 }
 
+int bf_fatbin_content(const bf_fatbin *fatbin, const bf_image *image, bf_text *content,
+                      bf_diagnostic *diagnostic) {
+  BF_TRY(check_size(fatbin, image, diagnostic));
+  content->data = malloc(image->bytes + 1);
+  if (!content->data)
+    return bf_no_memory(diagnostic);
+  content->size = image->bytes;
+  content->capacity = image->bytes + 1;
+  content->data[content->size] = 0;
+  int error = decode(fatbin, image, (unsigned char *)content->data, diagnostic);
+  if (error)
+    bf_text_free(content);
+  return error;
+}
+
 int bf_fatbin_text(const bf_fatbin *fatbin, const bf_image *image, bf_text *text,
                    bf_diagnostic *diagnostic) {
   if (image->kind != BF_IMAGE_PTX)
     return bf_fail_byte(diagnostic, BF_UNSUPPORTED, fatbin->name, image->offset,
                         "this image is of kind %s and holds no PTX",
                         bf_image_kind_name(image->kind));
-  int error = check_size(fatbin, image, diagnostic);
-  if (error)
-    return error;
-  text->data = malloc(image->bytes + 1);
-  if (!text->data)
-    return bf_no_memory(diagnostic);
-  text->size = image->bytes;
-  text->capacity = image->bytes + 1;
-  text->data[text->size] = 0;
-  error = decode(fatbin, image, (unsigned char *)text->data, diagnostic);
-  if (!error)
-    error = cut_text(fatbin, image, text, diagnostic);
+  BF_TRY(bf_fatbin_content(fatbin, image, text, diagnostic));
+  int error = cut_text(fatbin, image, text, diagnostic);
   if (error)
     bf_text_free(text);
   return error;

@@ -240,6 +240,10 @@ bool bf_rewrite_list_arrays(const bf_rewrite_plan *plan, const bf_rewrite_kernel
   return true;
 }
 
+bool bf_rewrite_is_narrow(const bf_rewrite_kernel *examined, const bf_ptx_variable *array) {
+  return examined->knows_arrays && array->bytes > 0 && array->bytes <= BF_REWRITE_ROW_BYTES;
+}
+
 const char *bf_rewrite_accessed_array(const bf_rewrite_kernel *kernel,
                                       const bf_ptx_instruction *access) {
   for (unsigned i = 0; i < kernel->arrays; i++)

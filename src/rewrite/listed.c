@@ -12,19 +12,52 @@ const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel, const
   return hash ? hash : listed->otherwise;
 }
 
+/* A list, and what was found out about the kernels that ask for its hashes. */
+typedef struct asking {
+  const bf_listed *listed;
+  const bf_rewrite_result *examined; /* NULL: nothing */
+  unsigned last;                     /* kernel that was asked for: they come in their order */
+} asking;
+
+/* Whether the array is one that is left alone whatever its hash. */
+static bool is_narrow(asking *a, const char *kernel, const bf_ptx_variable *array) {
+  for (unsigned i = 0; a->examined && i < a->examined->kernels; i++) {
+    unsigned at = (a->last + i) % a->examined->kernels;
+    if (strcmp(a->examined->kernel[at].name, kernel) != 0)
+      continue;
+    a->last = at;
+    return bf_rewrite_is_narrow(&a->examined->kernel[at], array);
+  }
+  return false;
+}
+
 /* As rewrite.h asks for it; a hash called none leaves a kernel alone. */
 static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
                               const bf_ptx_variable *array) {
-  const bf_hash *hash = bf_listed_hash(context, kernel->name, array ? array->name : NULL);
-  return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
+  asking *a = context;
+  const bf_hash *hash = bf_listed_hash(a->listed, kernel->name, array ? array->name : NULL);
+  if (!hash || strcmp(bf_hash_text(hash), "none") == 0)
+    return NULL;
+  return array && is_narrow(a, kernel->name, array) ? NULL : hash;
+}
+
+static int rewrite(const bf_ptx_module *module, asking *a, bf_rewrite_result *result,
+                   bf_diagnostic *diagnostic) {
+  bf_rewrite_options options = {.context = a,
+                                .hash_of = hash_of,
+                                .padding_has_room = a->listed->padding_has_room,
+                                .is_beside = a->listed->is_beside};
+  return bf_rewrite(module, &options, result, diagnostic);
 }
 
 int bf_rewrite_listed(const bf_ptx_module *module, const bf_listed *listed,
                       bf_rewrite_result *result, bf_diagnostic *diagnostic) {
-  bf_rewrite_options options = {.context = (void *)(uintptr_t)listed,
-                                .hash_of = hash_of,
-                                .dynamic_is_rounded = listed->dynamic_is_rounded};
-  return bf_rewrite(module, &options, result, diagnostic);
+  bf_rewrite_result examined;
+  BF_TRY(bf_rewrite_examine(module, &examined, diagnostic));
+  asking a = {.listed = listed, .examined = &examined};
+  int error = rewrite(module, &a, result, diagnostic);
+  bf_rewrite_free(&examined);
+  return error;
 }
 
 void bf_listed_reason(const bf_rewrite_kernel *kernel, bf_text *text) {
@@ -47,5 +80,5 @@ void bf_listed_remark(const bf_rewrite_kernel *kernel, bf_text *text) {
   if (kernel->obstacles || !kernel->accesses)
     bf_listed_reason(kernel, text);
   else
-    bf_text_puts(text, "no hash");
+    bf_text_puts(text, kernel->hash ? "no access needs the hash" : "no hash");
 }

@@ -84,11 +84,6 @@ int bf_rewrite_find(const bf_rewrite_plan *plan, const char *name) {
   return (int)(uintptr_t)bf_table_find(&plan->function_by_name, name, strlen(name)) - 1;
 }
 
-bool bf_rewrite_reaches(const bf_rewrite_kernel_plan *kernel, unsigned function) {
-  const bf_rewrite_numbers *reached = &kernel->reached;
-  return bsearch(&function, reached->item, reached->count, sizeof function, compare_numbers);
-}
-
 const bf_ptx_operand *bf_rewrite_callee(const bf_ptx_instruction *instruction) {
   if (instruction->opcode != BF_PTX_OP_CALL)
     return NULL;
@@ -143,6 +138,8 @@ static bool examine_function(bf_rewrite_plan *plan, bf_rewrite_function *own) {
     const bf_ptx_operand *callee = bf_rewrite_callee(instruction);
     own->touch[i] = bf_rewrite_touch(instruction);
     own->makes_generic |= bf_rewrite_makes_generic(instruction);
+    own->sees_layout |= bf_rewrite_sees_layout(instruction) != NULL;
+    own->leaves_module |= callee && bf_rewrite_called(plan, instruction) < 0;
     for (unsigned k = 0; k < instruction->operands; k++)
       if (&instruction->operand[k] != callee)
         mark_pointed_to(plan, &instruction->operand[k]);
@@ -190,11 +187,29 @@ static bool list_functions(bf_rewrite_plan *plan) {
     if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->initialiser) {
       mark_pointed_to(plan, item->variable->initialiser);
       plan->stores_shared |= holds_shared(item->variable->initialiser);
+    } else if (item->kind == BF_PTX_ITEM_ALIAS) {
+      int found = bf_rewrite_find(plan, item->alias[1]);
+      if (found >= 0)
+        plan->function[found].is_pointed_to = true; /* others call it by the other name */
     }
   return true;
 }
 
-/* Lists what every function calls. */
+/* Tells functions who calls them. */
+static bool list_callers(bf_rewrite_plan *plan) {
+  for (unsigned f = 0; f < plan->functions; f++)
+    for (unsigned i = 0; i < plan->function[f].calls.count; i++)
+      plan->function[plan->function[f].calls.item[i]].callers.count++;
+  for (unsigned f = 0; f < plan->functions; f++)
+    if (!make_room(&plan->function[f].callers, plan->arena))
+      return false;
+  for (unsigned f = 0; f < plan->functions; f++)
+    for (unsigned i = 0; i < plan->function[f].calls.count; i++)
+      append(&plan->function[plan->function[f].calls.item[i]].callers, f);
+  return true;
+}
+
+/* Lists what every function calls, and who calls it. */
 static bool list_calls(bf_rewrite_plan *plan, gathering *g) {
   for (unsigned f = 0; f < plan->functions; f++) {
     bf_rewrite_function *own = &plan->function[f];
@@ -207,7 +222,7 @@ static bool list_calls(bf_rewrite_plan *plan, gathering *g) {
     if (!finish(g, plan->arena, &own->calls))
       return false;
   }
-  return true;
+  return list_callers(plan);
 }
 
 /* ---- Kernels ---- */
@@ -219,6 +234,8 @@ static bool follow_calls(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel, 
   for (unsigned n = 0; n < g->count; n++) {
     const bf_rewrite_function *own = &plan->function[g->member[n]];
     kernel->reaches_generic |= own->makes_generic;
+    kernel->sees_layout |= own->sees_layout;
+    kernel->leaves_module |= own->leaves_module;
     for (unsigned i = 0; i < own->calls.count; i++)
       put(g, own->calls.item[i]);
   }
@@ -226,7 +243,7 @@ static bool follow_calls(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel, 
 }
 
 /* Tells functions which kernels reach them. */
-static bool list_callers(bf_rewrite_plan *plan) {
+static bool list_reaching(bf_rewrite_plan *plan) {
   for (unsigned k = 0; k < plan->kernels; k++)
     for (unsigned n = 0; n < plan->kernel[k].reached.count; n++)
       plan->function[plan->kernel[k].reached.item[n]].kernels.count++;
@@ -256,7 +273,7 @@ static bool list_kernels(bf_rewrite_plan *plan, gathering *g) {
     if (!follow_calls(plan, kernel, g))
       return false;
   }
-  return list_callers(plan);
+  return list_reaching(plan);
 }
 
 /* ---- Variables ---- */
@@ -430,28 +447,16 @@ static void involve(bf_rewrite_plan *plan, unsigned function, gathering *g) {
 }
 
 /* Marks functions with accesses, and all that call marked ones. */
-static bool find_involved(bf_rewrite_plan *plan, gathering *g) {
-  bf_rewrite_numbers *callers = calloc((size_t)plan->functions + 1, sizeof *callers);
-  bf_arena arena = {0};
-  bool done = callers;
-  for (unsigned f = 0; done && f < plan->functions; f++)
-    for (unsigned i = 0; i < plan->function[f].calls.count; i++)
-      callers[plan->function[f].calls.item[i]].count++;
-  for (unsigned f = 0; done && f < plan->functions; f++)
-    done = make_room(&callers[f], &arena);
-  for (unsigned f = 0; done && f < plan->functions; f++)
-    for (unsigned i = 0; i < plan->function[f].calls.count; i++)
-      append(&callers[plan->function[f].calls.item[i]], f);
+static void find_involved(bf_rewrite_plan *plan, gathering *g) {
   begin(g);
-  for (unsigned f = 0; done && f < plan->functions; f++)
+  for (unsigned f = 0; f < plan->functions; f++)
     if (bf_rewrite_has_accesses(&plan->function[f]))
       involve(plan, f, g);
-  for (unsigned n = 0; done && n < g->count; n++)
-    for (unsigned i = 0; i < callers[g->member[n]].count; i++)
-      involve(plan, callers[g->member[n]].item[i], g);
-  bf_arena_free(&arena);
-  free(callers);
-  return done;
+  for (unsigned n = 0; n < g->count; n++) {
+    const bf_rewrite_numbers *callers = &plan->function[g->member[n]].callers;
+    for (unsigned i = 0; i < callers->count; i++)
+      involve(plan, callers->item[i], g);
+  }
 }
 
 /* All that needs sets of functions, then of variables. */
@@ -460,7 +465,9 @@ static bool make_lists(bf_rewrite_plan *plan) {
   bool done = gathering_make(&of_functions, plan->functions) && list_calls(plan, &of_functions) &&
               list_kernels(plan, &of_functions) && list_variables(plan) &&
               gathering_make(&of_variables, plan->variables) && list_names(plan, &of_variables) &&
-              find_uses(plan, &of_variables) && find_involved(plan, &of_functions);
+              find_uses(plan, &of_variables);
+  if (done)
+    find_involved(plan, &of_functions);
   gathering_free(&of_functions);
   gathering_free(&of_variables);
   return done;
@@ -468,5 +475,6 @@ static bool make_lists(bf_rewrite_plan *plan) {
 
 bool bf_rewrite_plan_make(const bf_ptx_module *module, bf_arena *arena, bf_rewrite_plan *plan) {
   *plan = (bf_rewrite_plan){.module = module, .arena = arena};
-  return list_functions(plan) && make_lists(plan) && bf_rewrite_find_origins(plan);
+  return list_functions(plan) && make_lists(plan) && bf_rewrite_find_others(plan) &&
+         bf_rewrite_find_origins(plan);
 }

@@ -11,13 +11,15 @@ uint64_t bf_work_cycles(uint64_t wavefronts, uint64_t warp_instructions, uint64_
 
 /* ---- What decides ---- */
 
-typedef enum basis { TIMES, CYCLES, COUNTS } basis;
+typedef enum basis { TIMES, CYCLES, PREDICTED, COUNTS } basis;
 
 /* The best that is known of both sides. */
 static basis basis_of(const bf_comparison *c) {
   if (c->before.ns > 0 && c->after.ns > 0)
     return TIMES;
-  return c->before.cycles && c->after.cycles ? CYCLES : COUNTS;
+  if (c->before.cycles && c->after.cycles)
+    return CYCLES;
+  return c->before.predicted_cycles > 0 && c->after.predicted_cycles > 0 ? PREDICTED : COUNTS;
 }
 
 static double cost_of(const bf_evidence *evidence) {
@@ -32,6 +34,8 @@ double bf_judge_share(const bf_comparison *c) {
     return c->after.ns / c->before.ns;
   case CYCLES:
     return (double)c->after.cycles / (double)c->before.cycles;
+  case PREDICTED:
+    return c->after.predicted_cycles / c->before.predicted_cycles;
   default:
     return cost_of(&c->before) > 0 ? cost_of(&c->after) / cost_of(&c->before) : 1;
   }
@@ -40,6 +44,8 @@ double bf_judge_share(const bf_comparison *c) {
 /* ---- The rule ---- */
 
 double bf_judge_noise(const bf_comparison *c) {
+  if (basis_of(c) == PREDICTED)
+    return c->before.error > c->after.error ? c->before.error : c->after.error;
   return c->before.noise > c->after.noise ? c->before.noise : c->after.noise;
 }
 
@@ -60,6 +66,8 @@ bool bf_judge_is_worth(const bf_comparison *c) {
     return is_faster(c);
   case CYCLES:
     return c->after.cycles < c->before.cycles && saves_work(c);
+  case PREDICTED:
+    return bf_judge_share(c) * (1 + bf_judge_noise(c)) < 1;
   default:
     return bf_judge_gain(c) > 0;
   }
@@ -78,6 +86,18 @@ void bf_judge_explain(const bf_comparison *c, bf_text *text) {
   if (basis_of(c) == TIMES) {
     bf_text_addf(text, "hashed, it takes %.1f%% of the time, with noise of %.1f%%",
                  100 * bf_judge_share(c), 100 * bf_judge_noise(c));
+    return;
+  }
+  if (basis_of(c) == PREDICTED) {
+    bf_text_addf(text,
+                 "hashed, it would take %.0f%% of the time, with an error of %.0f%%; a block %llu "
+                 "wavefronts, not %llu, and %lld more instructions",
+                 100 * bf_judge_share(c), 100 * bf_judge_noise(c),
+                 (unsigned long long)c->after.wavefronts, (unsigned long long)c->before.wavefronts,
+                 (long long)(c->after.instructions - c->before.instructions));
+    if (c->after.least_blocks && !bf_judge_is_worth(c))
+      bf_text_addf(text, "; it pays from grids of %llu blocks on",
+                   (unsigned long long)c->after.least_blocks);
     return;
   }
   bf_text_addf(text, "hashed, it would take %llu wavefronts, not %llu, and %lld more instructions",

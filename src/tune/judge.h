@@ -7,6 +7,8 @@
  *  cycles   on the simulator: two estimates must agree. It takes fewer cycles - the simulator knows
  *           what overlaps, but can err - and it saves work that is at least BF_JUDGE_MARGIN_PERCENT
  *           of its time;
+ *  predicted  from the PTX (predict.h): it takes fewer cycles by more than the error of the
+ *           prediction;
  *  counts   of the emulator, or predicted: the wavefronts that are saved are more than those that
  *           the added instructions are worth (bf_cost_in_wavefronts). */
 #ifndef BF_TUNE_JUDGE_H
@@ -22,6 +24,9 @@ typedef struct bf_evidence {
   uint64_t work_cycles; /* with cycles: bf_work_cycles of all launches, on the same GPU */
   double ns;            /* measured; 0: not known */
   double noise;         /* with ns: the span between the fastest and the slowest run, as a share */
+  double predicted_cycles; /* from the PTX; 0: not known */
+  double error;            /* with predicted_cycles: of the share that is left, as a share of it */
+  uint64_t least_blocks; /* with predicted_cycles: of a grid for which the hash is worth it; or 0 */
 } bf_evidence;
 
 /* A kernel without a hash, and with one. */

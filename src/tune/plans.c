@@ -40,8 +40,6 @@ int bf_plans_make(const bf_ptx_module *module, const char *file, const char *ker
       return bf_no_memory(diagnostic);
     is_found |= plan->is_asked;
   }
-  if (!plans->count)
-    return bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel");
   return is_found ? BF_OK : bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel '%s'", kernel);
 }
 
@@ -250,20 +248,24 @@ static const bf_hash *array_hash(const bf_plans *plans, const bf_plan *plan,
   return plan->hash;
 }
 
-static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
-                              const bf_ptx_variable *array) {
-  const bf_plans *plans = context;
-  const bf_plan *plan = bf_table_find(&plans->by_name, kernel->name, strlen(kernel->name));
-  if (!plan)
+const bf_hash *bf_plans_hash(const bf_plans *plans, const char *kernel,
+                             const bf_ptx_variable *array) {
+  const bf_plan *plan = bf_table_find(&plans->by_name, kernel, strlen(kernel));
+  if (!plan || (array && bf_rewrite_is_narrow(bf_plan_examined(plans, plan), array)))
     return NULL;
   return plan->is_by_array && array ? array_hash(plans, plan, array) : plan->hash;
+}
+
+static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,
+                              const bf_ptx_variable *array) {
+  return bf_plans_hash(context, kernel->name, array);
 }
 
 int bf_plans_rewrite(const bf_plans *plans, bool joins_logic, bf_rewrite_result *result,
                      bf_diagnostic *diagnostic) {
   bf_rewrite_options options = {.context = (void *)(uintptr_t)plans,
                                 .hash_of = hash_of,
-                                .dynamic_is_rounded = plans->dynamic_is_rounded,
+                                .padding_has_room = plans->padding_has_room,
                                 .joins_logic = joins_logic};
   return bf_rewrite(plans->module, &options, result, diagnostic);
 }

@@ -31,10 +31,10 @@ typedef struct bf_plans {
   bf_rewrite_result examined; /* what stands in the way of each kernel, in the order of plan */
   bf_plan *plan;
   unsigned count;
-  bf_table by_name;        /* plans, by the names of their kernels */
-  bool dynamic_is_rounded; /* launches round dynamic shared memory up to rows */
-  bf_hash *hash;           /* of bf_plans_set_hash */
-  bf_hash_list *hashes;    /* of bf_plans_set_file or _set_text */
+  bf_table by_name;      /* plans, by the names of their kernels */
+  bool padding_has_room; /* as in bf_rewrite_options */
+  bf_hash *hash;         /* of bf_plans_set_hash */
+  bf_hash_list *hashes;  /* of bf_plans_set_file or _set_text */
 } bf_plans;
 
 /* Examines a module and makes a plan without a hash for each kernel. kernel (NULL: all) is the name
@@ -104,6 +104,10 @@ int bf_plans_try(bf_plans *const *list, size_t count, const bf_plans_runner *run
                  bf_diagnostic *diagnostic);
 
 /* ---- Rewrite ---- */
+
+/* The hash of a kernel (array NULL), or of an array of it, by its plan; NULL: it has none. */
+const bf_hash *bf_plans_hash(const bf_plans *plans, const char *kernel,
+                             const bf_ptx_variable *array);
 
 /* Rewrites the module with the hashes of the plans (rewrite/rewrite.h). joins_logic: for counting
  * only. */

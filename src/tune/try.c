@@ -71,10 +71,12 @@ static int try_number(bf_plans *const *list, size_t count, const bf_plans_runner
 
 /* ---- Judging ---- */
 
-/* Gives a kernel what was best, where it is worth it. */
+/* Gives a kernel what was best, where it is worth it. One without candidates keeps what it has. */
 static void settle(const bf_plans *plans, bf_plan *plan) {
   int best = -1;
   bf_text reason = {0};
+  if (!plan->proposal.candidates && !plan->array_proposal)
+    return;
   for (unsigned i = 0; i < BF_PLAN_CANDIDATES; i++)
     if (plan->was_tried[i] && (best < 0 || bf_judge_is_better(&plan->tried[i], &plan->tried[best])))
       best = (int)i;

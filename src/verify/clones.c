@@ -15,15 +15,19 @@ bool bf_verify_is_clone_name(const char *name, const char *of) {
   return *digits && !digits[strspn(digits, "0123456789")];
 }
 
+size_t bf_verify_stem_bytes(const char *name) {
+  const char *last = name;
+  for (const char *at = strstr(name, mark); at; at = strstr(at + 1, mark))
+    last = at;
+  return (size_t)(last - name);
+}
+
 /* The function with a body of which the name is that of a clone, or NULL: digits stand behind the
  * last mark, so that there is one name at most. */
 static const bf_ptx_function *cloned_function(const bf_ptx_module *original, const char *name) {
-  const char *last = NULL;
-  for (const char *at = strstr(name, mark); at; at = strstr(at + 1, mark))
-    last = at;
+  size_t stem = bf_verify_stem_bytes(name);
   const bf_ptx_function *of =
-      last ? bf_table_find(&bf_ptx_index_of(original)->functions, name, (size_t)(last - name))
-           : NULL;
+      stem ? bf_table_find(&bf_ptx_index_of(original)->functions, name, stem) : NULL;
   return of && bf_verify_is_clone_name(name, of->name) ? of : NULL;
 }
 
@@ -44,6 +48,8 @@ bool bf_verify_is_clone(const bf_ptx_module *original, const bf_ptx_function *fu
     *why = "a clone of a kernel";
   else if (!bf_verify_same_form(of, function))
     *why = "a clone with other parameters than its original";
+  else if (of->linkage != BF_PTX_PRIVATE && of->linkage != BF_PTX_VISIBLE)
+    *why = "a clone of a function that another module may replace";
   else if (function->linkage != BF_PTX_PRIVATE)
     *why = "a clone that other modules can see";
   return true;

@@ -22,8 +22,10 @@ typedef struct bf_verify_job {
   bf_table names;      /* of these variables: anything */
   bf_table judged;     /* judgements by pair */
   bf_table was_judged; /* anything, by rewritten function */
+  bf_table places;     /* of shared variables of both modules, from 1 on */
   uint64_t looks;      /* at the variables that functions name */
   bool stores_shared;
+  bf_verify_reached *unchanged; /* kernels that are as they were */
   bool is_moved; /* some shared variable of the module has another size or alignment */
   bool is_trial; /* findings are not kept */
   bool no_memory;
@@ -31,16 +33,37 @@ typedef struct bf_verify_job {
 
 bf_arena *bf_verify_arena(bf_verify_job *job) { return &job->result->arena; }
 
-bool bf_verify_is_moved(const bf_verify_job *job) { return job->is_moved; }
+const bf_verify_twin *bf_verify_find_twin(const bf_verify_job *job,
+                                          const bf_ptx_variable *original) {
+  return bf_table_find(&job->twin_of, &original, sizeof original);
+}
 
 const bf_ptx_variable *bf_verify_module_twin(const bf_verify_job *job,
                                              const bf_ptx_variable *original) {
-  const bf_verify_twin *twin = bf_table_find(&job->twin_of, &original, sizeof original);
+  const bf_verify_twin *twin = bf_verify_find_twin(job, original);
   return twin ? twin->rewritten : NULL;
 }
 
 bool bf_verify_names_variable(const bf_verify_job *job, const char *name) {
   return bf_table_find(&job->names, name, strlen(name));
+}
+
+unsigned bf_verify_place(const bf_verify_job *job, const bf_ptx_variable *variable) {
+  return (unsigned)(uintptr_t)bf_table_find(&job->places, &variable, sizeof variable);
+}
+
+/* Notes the places of the shared variables of a module. */
+static int list_places(bf_verify_job *job, const bf_ptx_module *module) {
+  unsigned count = 0;
+  for (const bf_ptx_item *item = module->first; item; item = item->next) {
+    if (item->kind != BF_PTX_ITEM_VARIABLE || item->variable->space != BF_PTX_SPACE_SHARED)
+      continue;
+    void **place = bf_table_at(&job->places, &item->variable, sizeof item->variable);
+    if (!place)
+      return BF_NO_MEMORY;
+    *place = (void *)(uintptr_t)++count;
+  }
+  return BF_OK;
 }
 
 /* Nothing is judged yet. */
@@ -89,10 +112,15 @@ const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_var
   if (original->space != BF_PTX_SPACE_SHARED || rewritten->space != BF_PTX_SPACE_SHARED || !rows)
     return bf_verify_same_variable(original, rewritten) ? NULL
                                                         : "a variable differs from the original";
+  bool is_made_private = original->linkage == BF_PTX_WEAK && rewritten->linkage == BF_PTX_PRIVATE;
   if (!bf_verify_same_text(original->name, rewritten->name) ||
-      original->linkage != rewritten->linkage || original->initialiser || rewritten->initialiser ||
-      !bf_verify_same_text(original->attribute, rewritten->attribute))
+      (original->linkage != rewritten->linkage && !is_made_private) || original->initialiser ||
+      rewritten->initialiser || !bf_verify_same_text(original->attribute, rewritten->attribute))
     return "a variable differs from the original";
+  if (rewritten->linkage == BF_PTX_WEAK || rewritten->linkage == BF_PTX_COMMON)
+    return "a shared variable that another module may replace";
+  if (rewritten->attribute)
+    return "a shared variable with attributes";
   if (original->linkage == BF_PTX_EXTERN && original->bytes)
     return "a shared variable of another module";
   if (!bf_ptx_type_bytes(rewritten->type))
@@ -117,16 +145,39 @@ static const char *judge_module_variable(const bf_ptx_variable *original,
   return bf_verify_variable(original, rewritten, original->space == BF_PTX_SPACE_SHARED);
 }
 
+/* Calls visit for all that the operand, or a part of it, names. */
+static bool visit_operand(const bf_ptx_operand *operand, bf_verify_visit visit, void *context) {
+  if (operand->kind == BF_PTX_SYMBOL)
+    return operand->symbol->kind != BF_PTX_SYMBOL_VARIABLE ||
+           visit(context, operand->symbol->variable);
+  if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+      operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
+    for (unsigned i = 0; i < operand->count; i++)
+      if (!visit_operand(&operand->item[i], visit, context))
+        return false;
+  return true;
+}
+
+bool bf_verify_visit_named(const bf_ptx_function *function, bf_verify_visit visit, void *context) {
+  for (uint32_t i = 0; i < function->instructions; i++)
+    for (unsigned j = 0; j < function->instruction[i]->operands; j++)
+      if (!visit_operand(&function->instruction[i]->operand[j], visit, context))
+        return false;
+  return true;
+}
+
 /* A look at the variables of the module that a function names, for a kernel with a scheme. */
 typedef struct naming {
   bf_verify_job *job;
   const char *kernel;
   const bf_verify_scheme *scheme;
   uint64_t look; /* this one */
+  bool is_good;
 } naming;
 
 /* A variable of the module that the function names must be whole rows where it is hashed. */
-static bool judge_named(const naming *n, const bf_ptx_variable *rewritten) {
+static bool judge_named(void *context, const bf_ptx_variable *rewritten) {
+  naming *n = context;
   bf_verify_twin *twin = bf_table_find(&n->job->twin_with, &rewritten, sizeof rewritten);
   if (!twin || twin->look == n->look || rewritten->space != BF_PTX_SPACE_SHARED)
     return true;
@@ -136,31 +187,16 @@ static bool judge_named(const naming *n, const bf_ptx_variable *rewritten) {
   const char *why = bf_verify_variable(twin->original, rewritten, true);
   if (why)
     bf_verify_find(n->job, n->kernel, rewritten->line, "%s: %s", why, rewritten->name);
-  return !why;
-}
-
-/* The same for those that the operand, or a part of it, names. */
-static bool judge_operand(const naming *n, const bf_ptx_operand *operand) {
-  bool is_good = true;
-  if (operand->kind == BF_PTX_SYMBOL)
-    return operand->symbol->kind != BF_PTX_SYMBOL_VARIABLE ||
-           judge_named(n, operand->symbol->variable);
-  if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
-      operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
-    for (unsigned i = 0; i < operand->count; i++)
-      is_good &= judge_operand(n, &operand->item[i]);
-  return is_good;
+  n->is_good &= !why;
+  return true;
 }
 
 /* The same for all that the function names. */
 static bool judge_rows(bf_verify_job *job, const char *kernel, const bf_verify_scheme *scheme,
                        const bf_ptx_function *rewritten) {
-  naming n = {job, kernel, scheme, ++job->looks};
-  bool is_good = true;
-  for (uint32_t i = 0; i < rewritten->instructions; i++)
-    for (unsigned j = 0; j < rewritten->instruction[i]->operands; j++)
-      is_good &= judge_operand(&n, &rewritten->instruction[i]->operand[j]);
-  return is_good;
+  naming n = {job, kernel, scheme, ++job->looks, true};
+  bf_verify_visit_named(rewritten, judge_named, &n);
+  return n.is_good;
 }
 
 /* ---- Functions ---- */
@@ -291,12 +327,31 @@ static int judge_unchanged(bf_verify_job *job, const bf_ptx_function *kernel, bo
   return error;
 }
 
+/* What no hashed kernel may have, whatever it does; NULL where all is well. */
+static const char *judge_head(const bf_ptx_function *kernel) {
+  static const char *const cluster[] = {"explicitcluster", "reqnctapercluster", "maxclusterrank"};
+  for (unsigned i = 0; i < kernel->directives.count; i++)
+    for (unsigned j = 0; j < sizeof cluster / sizeof *cluster; j++)
+      if (bf_verify_same_text(kernel->directives.item[i].name, cluster[j]))
+        return "a kernel of a cluster";
+  for (unsigned i = 0; i < kernel->parameters.count; i++)
+    if (kernel->parameters.item[i].is_pointer &&
+        kernel->parameters.item[i].pointer_space == BF_PTX_SPACE_SHARED)
+      return "a parameter that points to shared memory";
+  return NULL;
+}
+
 /* A kernel that has a hash and is not as it was. */
 static int judge_hashed(bf_verify_job *job, const bf_ptx_function *kernel,
                         const bf_verify_scheme *scheme) {
   const bf_hash *hash;
-  const char *why = bf_verify_judge_hashes(scheme, &hash);
+  const char *why = judge_head(kernel);
   bool is_good;
+  if (why) {
+    bf_verify_find(job, kernel->name, kernel->line, "%s", why);
+    return job->no_memory ? BF_NO_MEMORY : BF_OK;
+  }
+  why = bf_verify_judge_hashes(scheme, &hash);
   if (why) {
     bf_verify_find(job, kernel->name, 0, "%s: %s", why, hash ? hash->text : "none");
     return job->no_memory ? BF_NO_MEMORY : BF_OK;
@@ -307,6 +362,16 @@ static int judge_hashed(bf_verify_job *job, const bf_ptx_function *kernel,
   if (!is_good && job->result->findings == findings)
     bf_verify_find(job, kernel->name, 0, "it calls a function that does not use its hash");
   return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+/* Puts a function in front of a list. */
+static int add_root(bf_verify_job *job, bf_verify_reached **list, const bf_ptx_function *function) {
+  bf_verify_reached *made = bf_arena_alloc(&job->result->arena, sizeof *made);
+  if (!made)
+    return BF_NO_MEMORY;
+  *made = (bf_verify_reached){*list, function};
+  *list = made;
+  return BF_OK;
 }
 
 static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void *context,
@@ -320,10 +385,22 @@ static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void 
   if (scheme)
     return judge_hashed(job, kernel, scheme);
   job->result->kernels_unchanged += is_unchanged;
+  if (is_unchanged)
+    BF_TRY(add_root(job, &job->unchanged, kernel));
   if (!is_unchanged) {
     forget_judgements(job);
     BF_TRY(judge_unchanged(job, kernel, false, &is_unchanged));
   }
+  return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+/* Any kernel may have grown with the variables of the module. */
+static int judge_size(bf_verify_job *job, const bf_ptx_function *kernel) {
+  bool fits;
+  BF_TRY(bf_verify_fits(job, job->rewritten, kernel, &fits));
+  if (!fits)
+    bf_verify_find(job, kernel->name, kernel->line,
+                   "more shared memory than a kernel may declare: %s", kernel->name);
   return job->no_memory ? BF_NO_MEMORY : BF_OK;
 }
 
@@ -354,16 +431,6 @@ static uint64_t item_line(const bf_ptx_item *item) {
   return item && item->kind == BF_PTX_ITEM_FUNCTION ? item->function->line : 0;
 }
 
-static bool same_version(const bf_ptx_module *a, const bf_ptx_module *b) {
-  if (a->version_major != b->version_major || a->version_minor != b->version_minor ||
-      a->targets != b->targets || a->address_bits != b->address_bits)
-    return false;
-  for (unsigned i = 0; i < a->targets; i++)
-    if (!bf_verify_same_text(a->target[i], b->target[i]))
-      return false;
-  return true;
-}
-
 /* The next item that is no clone; says what is wrong with those. */
 static const bf_ptx_item *skip_clones(bf_verify_job *job, const bf_ptx_item *item) {
   const char *why;
@@ -379,7 +446,7 @@ static const bf_ptx_item *skip_clones(bf_verify_job *job, const bf_ptx_item *ite
 /* Everything but the bodies of functions, in order. */
 static int compare_items(bf_verify_job *job) {
   const bf_ptx_item *a = job->original->first, *b = skip_clones(job, job->rewritten->first);
-  if (!same_version(job->original, job->rewritten))
+  if (!bf_verify_same_version(job->original, job->rewritten))
     bf_verify_find(job, NULL, 0, "version, targets or address size differ from the original");
   for (; a && b; a = a->next, b = skip_clones(job, b->next))
     if (a->kind == BF_PTX_ITEM_VARIABLE && b->kind == BF_PTX_ITEM_VARIABLE)
@@ -398,30 +465,59 @@ static bool is_judged(const bf_verify_job *job, const bf_ptx_function *rewritten
   return bf_table_find(&job->was_judged, &rewritten, sizeof rewritten);
 }
 
-/* Functions that no kernel reaches must be as they were, and no clones. */
-static int judge_others(bf_verify_job *job) {
+/* A function, with all it calls, that must be as it was. What was found when it was tried before is
+ * not repeated. */
+static int judge_other(bf_verify_job *job, const bf_ptx_function *original) {
+  unsigned findings = job->result->findings;
+  bool is_good;
+  BF_TRY(judge_reachable(job, NULL, original, NULL, &is_good));
+  if (!is_good && job->result->findings == findings)
+    bf_verify_find(job, NULL, 0, "a function that other code may call is not as it was: %s",
+                   original->name);
+  return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+/* Functions that others may call, or that no kernel reaches, must be as they were, and no clones.
+ * *roots: all of them. */
+static int judge_others(bf_verify_job *job, bf_verify_reached **roots) {
+  BF_TRY(bf_verify_list_exposed(job->original, &job->result->arena, roots));
+  for (const bf_verify_reached *at = *roots; at; at = at->next)
+    BF_TRY(judge_other(job, at->function));
   for (const bf_ptx_item *item = job->rewritten->first; item; item = item->next) {
     const bf_ptx_function *function = item->kind == BF_PTX_ITEM_FUNCTION ? item->function : NULL;
-    bool is_good;
     if (!function || !function->has_body || is_judged(job, function))
       continue;
     const bf_ptx_function *original = bf_ptx_find(job->original, function->name);
-    if (original)
-      BF_TRY(judge_reachable(job, NULL, original, NULL, &is_good));
-    else
+    if (original) {
+      BF_TRY(add_root(job, roots, original));
+      BF_TRY(judge_other(job, original));
+    } else {
       bf_verify_find(job, NULL, function->line, "a clone that nothing calls: %s", function->name);
+    }
   }
   return job->no_memory ? BF_NO_MEMORY : BF_OK;
 }
 
 static int judge_module(bf_verify_job *job, void *context, bf_verify_hash_of hash_of) {
+  BF_TRY(list_places(job, job->original));
+  BF_TRY(list_places(job, job->rewritten));
   BF_TRY(compare_items(job));
   if (job->result->findings)
     return BF_OK;
   for (const bf_ptx_item *item = job->original->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry && item->function->has_body)
+    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry &&
+        item->function->has_body) {
       BF_TRY(judge_kernel(job, item->function, context, hash_of));
-  return job->result->findings ? BF_OK : judge_others(job);
+      BF_TRY(judge_size(job, item->function));
+    }
+  if (job->result->findings)
+    return BF_OK;
+  bf_verify_reached *roots;
+  BF_TRY(judge_others(job, &roots));
+  if (!job->is_moved || job->result->findings)
+    return BF_OK;
+  BF_TRY(bf_verify_outside(job, job->unchanged));
+  return bf_verify_outside(job, roots);
 }
 
 int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, void *context,
@@ -430,7 +526,7 @@ int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, voi
               bf_verify_result *result, bf_diagnostic *diagnostic) {
   *result = (bf_verify_result){0};
   bf_verify_job job = {.original = original, .rewritten = rewritten, .result = result};
-  job.twin_of.arena = job.twin_with.arena = job.names.arena = &result->arena;
+  job.twin_of.arena = job.twin_with.arena = job.names.arena = job.places.arena = &result->arena;
   job.stores_shared = bf_verify_stores_shared(original);
   forget_judgements(&job);
   int error = judge_module(&job, context, hash_of);

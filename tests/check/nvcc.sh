@@ -13,6 +13,7 @@ log=$work/log
 faults=0
 unset BANKFOLD_HASH BANKFOLD_HASHES BANKFOLD_DYNAMIC_ROUNDED BANKFOLD_NVCC BANKFOLD_PTXAS BANKFOLD_CICC
 export BANKFOLD_LOG=$log TMPDIR="$work/tmp" LC_ALL=C
+export BANKFOLD_HASH=fixed # most of this is about rewriting; what auto does has parts of its own
 mkdir "$TMPDIR"
 
 complain() {
@@ -51,18 +52,25 @@ mkdir -p "$stub/bin" "$stub/nvvm/bin"
 # rewritten.
 cat >"$stub/bin/ptxas" <<'END'
 #!/usr/bin/env bash
-input='' output=/dev/null
+input='' output=/dev/null verbose=''
 [ "$1" = --version ] && echo 'stub version 1' && exit 0
 while [ $# -gt 0 ]; do
   case $1 in
   -o) output=$2 && shift ;;
-  -v) echo "ptxas info: about $input" >&2 ;;
+  -v) verbose=yes && echo "ptxas info: about $input" >&2 ;;
   -*) ;;
   *) input=$1 ;;
   esac
   shift
 done
 [ -n "${STUB_STRICT-}" ] && grep -q %bf_ "$input" && echo 'too strict' >&2 && exit 1
+if [ -n "$verbose" ] && [ -n "${STUB_REGISTERS-}" ]; then
+  awk -v hashed="$STUB_REGISTERS" '/\.entry/ { sub(/.*entry /, ""); sub(/\(.*/, ""); name = $0 }
+    /^{/ { used = 32 } /%bf_/ { used = hashed }
+    /^}/ && name { print "ptxas info : Compiling entry function '\''" name "'\'' for '\''sm_90'\''"
+      print "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"
+      print "ptxas info : Used " used " registers, 4096 bytes smem"; name = "" }' "$input" >&2
+fi
 grep -q NO "$input" && echo "ptxas $input, line 7: error" >&2 && exit 255
 cat "$input" >"$output"
 END
@@ -118,7 +126,6 @@ twice() { cat "$1" "$1" >"$work/twice" && equal "$work/twice" "$2"; }
 ends 0 "$bankfold" nvcc -o "$work/app" "$tile"
 twice "$work/fixed" "$work/app"
 says "$log" 'a tile.cu (compute_90): 2 of 3 kernels rewritten'
-says "$log" 'rotate: left alone: line [0-9]*: dynamic shared memory'
 [ ! -s "$work/err" ] || complain "nvcc prints $(cat "$work/err")"
 # The hashes: by option, by file with readable names, by the environment, by link.
 printf 'transpose<16> xor:0,5,15 # a comment\n' >"$work/some hashes"
@@ -126,7 +133,7 @@ printf '_Z9transposeILi16EEvPfPKf xor:0,5,15\n* none\n' >"$work/all"
 "$bankfold" rewrite --hash-file "$work/all" --output "$work/some" "$tile" >/dev/null
 ends 0 "$bankfold" nvcc --hash-file "$work/some hashes" -o "$work/app" "$tile"
 twice "$work/some" "$work/app"
-ends 0 env BANKFOLD_HASHES="$work/some hashes" "$build/bankfold-nvcc" -o "$work/app" "$tile"
+ends 0 env -u BANKFOLD_HASH BANKFOLD_HASHES="$work/some hashes" "$build/bankfold-nvcc" -o "$work/app" "$tile"
 twice "$work/some" "$work/app"
 # What can be read once is handed on to all tools that nvcc starts.
 ends 0 "$bankfold" nvcc --hash-file <(cat "$work/some hashes") -o "$work/app" "$tile"
@@ -175,6 +182,15 @@ cp "$work/fixed" "$work/fixed.ptx"
 ends 0 "$build/bankfold-ptxas" -arch=sm_90 "$work/fixed.ptx" -o "$work/cubin"
 equal "$work/fixed" "$work/cubin"
 says "$log" 'left alone: it was rewritten before'
+says "$work/err" 'warning: compiled as it is: .*fixed.ptx: it was rewritten before'
+cp "$work/fixed" "$work/fixed.cu"
+for source in fixed.ptx fixed.cu; do
+  ends 0 "$bankfold" nvcc -o "$work/app" "$work/$source"
+  says "$work/err" "warning: compiled as it is: .*$source.*: it was rewritten before"
+  [ "$(grep -c 'rewritten before' "$work/err")" = 1 ] || complain "nvcc says more than once: $(cat "$work/err")"
+done
+ends 0 "$bankfold" nvcc -o "$work/app" "$tile" # what it rewrites itself is no surprise
+says_not "$work/err" 'rewritten before'
 ends 0 "$build/bankfold-ptxas" --version
 says "$work/out" '^stub version 1$'
 # A file for output that holds PTX is none for input.
@@ -185,16 +201,35 @@ ends 0 env PATH="$path" CUDA_HOME="$stub" BANKFOLD_PTXAS="$stub/bin/ptxas" "$ban
   "$work/a tile.ptx" -o "$work/cubin"
 equal "$work/fixed" "$work/cubin"
 
-# Dynamic shared memory needs a promise.
+# Without a hash, or with auto, each kernel gets what is predicted to win, or stays.
+"$bankfold" rewrite --output "$work/auto" "$tile" >/dev/null
+! cmp -s "$tile" "$work/auto" || complain 'auto does nothing'
+ends 0 env -u BANKFOLD_HASH "$bankfold" nvcc -o "$work/app" "$tile"
+twice "$work/auto" "$work/app"
+says "$log" 'a tile.cu (compute_90): 1 of 3 kernels rewritten'
+says "$log" '_Z9transposeILi32EEvPfPKf: .*: hashed, it would take [0-9]*% of the time, with an error of'
+says "$log" '_Z9transposeILi16EEvPfPKf: left alone: '
+ends 0 env BANKFOLD_HASH=auto "$build/bankfold-nvcc" -o "$work/app" "$tile"
+twice "$work/auto" "$work/app"
+ends 0 env BANKFOLD_HASH=none "$bankfold" ptxas --hash auto "$work/a tile.ptx" -o "$work/cubin"
+equal "$work/auto" "$work/cubin"
+# What a file names stays as it says; the rest is chosen.
+printf '_Z9transposeILi16EEvPfPKf fixed\n' >"$work/one"
+ends 0 "$bankfold" ptxas --hash auto --hash-file "$work/one" "$work/a tile.ptx" -o "$work/cubin"
+hashed "$work/cubin" 2
+says "$log" '_Z9transposeILi16EEvPfPKf: fixed$'
+# A kernel that could not be launched as before when it is hashed, or loses its occupancy, stays.
+for registers in 32:auto:1 64:auto:0 72:auto:0 72:fixed:0 48:fixed:2 255:auto:0; do
+  IFS=: read -r count hash left <<<"$registers"
+  ends 0 env STUB_REGISTERS="$count" "$bankfold" ptxas --hash "$hash" "$work/a tile.ptx" -o "$work/cubin"
+  hashed "$work/cubin" "$left"
+done
+says "$log" 'left alone: it would need 255 registers, not 32: too many for blocks of 1024 threads'
+
+# Dynamic shared memory of any size.
 triton=tests/data/nvcc/triton.ptx
-ends 0 "$bankfold" ptxas -lineinfo -v --gpu-name=sm_90a $triton -o "$work/cubin"
-equal $triton "$work/cubin"
-says "$log" 'transpose_tile: left alone: line [0-9]*: dynamic shared memory'
-ends 0 env BANKFOLD_DYNAMIC_ROUNDED=1 "$build/bankfold-ptxas" -lineinfo -v --gpu-name=sm_90a $triton \
-  -o "$work/cubin"
-hashed "$work/cubin" 1
-ends 0 "$bankfold" ptxas --dynamic-rounded $triton -o "$work/hashed.ptx"
-equal "$work/cubin" "$work/hashed.ptx"
+ends 0 "$bankfold" ptxas -lineinfo -v --gpu-name=sm_90a $triton -o "$work/hashed.ptx"
+hashed "$work/hashed.ptx" 1
 for loc in '1 9 20' '1 11 31' '1 13 4'; do says "$work/hashed.ptx" "\.loc.*$loc"; done
 launch=tests/data/nvcc/triton.launch
 [ "$("$bankfold" profile $triton --launch $launch | awk '/transpose_tile$/ { print $1 }')" = 1984 ] ||
@@ -368,6 +403,17 @@ for step in nvcc "$build/bankfold-nvcc"; do
   ends 0 "$step" -cudart shared -arch=sm_90 "$name.o" other.o -o "apart.$name"
 done
 hashed apart.bankfold-nvcc 1
+# A program that was rewritten before runs as it is, and exec says so.
+if [ -n "$has_runtime" ]; then
+  echo '* xor:0,5,15' >again.hashes
+  for name in plain hashed; do
+    ends 0 "$bankfold" exec --rewrite again.hashes "./$name.simple"
+    grep -qx '0 wrong' out || complain "$name.simple, rewritten by exec: other results"
+    [ $name = hashed ] || says_not err 'rewritten before'
+  done
+  says err 'bankfold: a module was rewritten before, and runs as it is'
+  [ "$(awk '$NF == "turn" && NF == 6 { print $1 }' err)" = 0 ] || complain 'exec: it does not run as it is'
+fi
 printf 'buffer in f32 1024 index\nbuffer out f32 1024 zero\nlaunch _Z4turnPfPKf grid 1 block 32 32 with out in\n' \
   >turn.launch
 for name in nvcc:992 bankfold-nvcc:0; do
@@ -400,9 +446,28 @@ ends 0 "$bankfold" nvcc -keep -keep-dir kept -arch=sm_90 -c two.cu -o kept.o
 hashed kept/two.ptx 1
 ends 0 "$bankfold" nvcc -dlto -rdc=true -arch=sm_90 -c two.cu -o lto.o
 says log 'left alone: link-time optimisation'
-ends 0 "$bankfold" ptxas --dynamic-rounded -lineinfo -v --gpu-name=sm_90a "$OLDPWD/$triton" -o triton.cubin
+ends 0 "$bankfold" ptxas -lineinfo -v --gpu-name=sm_90a "$OLDPWD/$triton" -o triton.cubin
 says log 'transpose_tile: fixed'
 says err "Compiling entry function 'transpose_tile'"
+# auto: the tile that is turned has a hash, and what has no conflicts none.
+cat >auto.cu <<'END'
+__global__ void __launch_bounds__(1024) turn(float *out, const float *in) {
+  __shared__ float tile[32][32];
+  tile[threadIdx.y][threadIdx.x] = in[threadIdx.y * 32 + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.y * 32 + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+__global__ void straight(float *out, const float *in) {
+  __shared__ float line[256];
+  line[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = line[255 - threadIdx.x];
+}
+END
+ends 0 env -u BANKFOLD_HASH "$bankfold" nvcc -fatbin -arch=sm_90 auto.cu -o auto.fatbin
+hashed auto.fatbin 1
+says log 'turn.*: hashed, it would take'
+says log 'straight.*: left alone: no conflicts are known'
 # What cannot be compiled: nvcc's words and status, but for the names of its temporary files.
 echo '__global__ void bad(int *p) { *p = missing; }' >bad.cu
 echo '__global__ void bad(int *p) { asm("future.u32 %0, 1;" : "=r"(*p)); }' >worse.cu

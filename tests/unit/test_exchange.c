@@ -1,6 +1,7 @@
 /* What programs of Bankfold tell each other: whatever is written is read back equal, and what was
  * not written by this version is refused with its line. */
 #include "exchange/accesses.h"
+#include "exchange/learnt.h"
 #include "exchange/record.h"
 #include "exchange/settings.h"
 #include "exchange/times.h"
@@ -551,6 +552,72 @@ static void bad_times_are_refused(void **state) {
   bf_text_free(&good);
 }
 
+/* ---- What was learnt ---- */
+
+static int read_learnt(const bed *own, const char *path, bf_diagnostic *diagnostic) {
+  bf_learnt learnt = {0};
+  (void)own;
+  int error = bf_learnt_read(path, &learnt, diagnostic);
+  bf_learnt_free(&learnt);
+  return error;
+}
+
+static const bf_learnt_row lessons[] = {
+    {"0a", "one", "stub\t0", 32, 4, 1, 8, 12, "hashed", "10,11", "7,8"},
+    {"0a", "one", "stub\t0", 32, 4, 1, 8, 13, "unknown", "", ""},
+    {"0b", "one", "stub\t0", 32, 4, 1, 8, 12, "own", "1", "2"},
+};
+enum { LESSONS = sizeof lessons / sizeof *lessons };
+
+/* Rows come back; what is known stays known, and later times take the place of earlier ones. */
+static void lessons_come_back(void **state) {
+  const bed *own = *state;
+  bf_learnt learnt = {0}, read = {0};
+  bf_text text = {0};
+  bf_diagnostic diagnostic;
+  for (unsigned i = 0; i < LESSONS; i++)
+    assert_int_equal(bf_learnt_add(&learnt, &lessons[i], &diagnostic), BF_OK);
+  bf_learnt_row again = lessons[0];
+  again.faster = "unknown";
+  assert_int_equal(bf_learnt_add(&learnt, &again, &diagnostic), BF_OK);
+  again = lessons[1];
+  again.own_ns = "5";
+  assert_int_equal(bf_learnt_add(&learnt, &again, &diagnostic), BF_OK);
+  bf_learnt_write(&learnt, &text);
+  write_bytes(path_of(own, 3), text.data, text.size);
+  assert_int_equal(bf_learnt_read(path_of(own, 3), &read, &diagnostic), BF_OK);
+  assert_int_equal(read.rows, LESSONS);
+  assert_string_equal(bf_learnt_find(&read, &lessons[0])->faster, "hashed");
+  assert_string_equal(bf_learnt_find(&read, &lessons[0])->hashed_ns, "7,8");
+  assert_string_equal(bf_learnt_find(&read, &lessons[0])->gpu, "stub\t0");
+  assert_string_equal(bf_learnt_find(&read, &lessons[1])->own_ns, "5");
+  assert_string_equal(bf_learnt_find(&read, &lessons[2])->faster, "own");
+  again.block_y = 5;
+  assert_null(bf_learnt_find(&read, &again));
+  bf_text_free(&text);
+  bf_learnt_free(&learnt);
+  bf_learnt_free(&read);
+}
+
+static void bad_lessons_are_refused(void **state) {
+  static const damage damages[] = {
+      {"bankfold learnt 1", "bankfold learnt 2", 1, "expected 'bankfold learnt 1'"},
+      {"faster=own", "faster=both", 4, "'both' is no version"},
+      {"grid_bits=12", "grid_bits=-", 2, "grid_bits is no whole number"},
+      {"\tkernel=one", "", 2, "expected 'kernel='"},
+  };
+  const bed *own = *state;
+  bf_learnt learnt = {0};
+  bf_text good = {0};
+  for (unsigned i = 0; i < LESSONS; i++)
+    assert_int_equal(bf_learnt_add(&learnt, &lessons[i], NULL), BF_OK);
+  bf_learnt_write(&learnt, &good);
+  refused_damages(own, read_learnt, &good, damages, sizeof damages / sizeof *damages);
+  refused_everything(own, read_learnt, &good);
+  bf_text_free(&good);
+  bf_learnt_free(&learnt);
+}
+
 /* ---- Settings ---- */
 
 static void remove_variables(void) {
@@ -734,6 +801,7 @@ static void same_rewriting(const bf_rewriting_settings *wanted) {
   same_text(wanted->times, got.times);
   assert_int_equal(wanted->dynamic_rounded, got.dynamic_rounded);
   assert_int_equal(wanted->old_runtime, got.old_runtime);
+  assert_int_equal(wanted->learn, got.learn);
   bf_rewriting_settings_free(&got);
 }
 
@@ -745,7 +813,8 @@ static void rewriting_settings_come_back(void **state) {
                                .log = "stderr",
                                .cache = "/cache",
                                .times = "/times/%p",
-                               .old_runtime = true};
+                               .old_runtime = true,
+                               .learn = true};
   bf_diagnostic diagnostic;
   (void)state;
   remove_variables();
@@ -797,6 +866,8 @@ int main(void) {
       TEST(times_come_back),
       TEST(times_are_joined),
       TEST(bad_times_are_refused),
+      TEST(lessons_come_back),
+      TEST(bad_lessons_are_refused),
       TEST(folders_must_be_there),
       cmocka_unit_test(variables_are_named),
       cmocka_unit_test(run_settings_come_back),

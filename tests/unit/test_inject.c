@@ -24,8 +24,8 @@ void *inject_driver(const char *name) {
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
-  (void)settings, (void)name, (void)ptx, (void)is_linked, (void)rewritten;
+                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+  (void)settings, (void)name, (void)ptx, (void)rewritten;
   return bf_fail(diagnostic, BF_UNSUPPORTED, "no rewriter");
 }
 
@@ -171,9 +171,9 @@ static void cached_images_come_back(void **state) {
   assert_non_null(mkdtemp(settings.cache));
   assert_null(inject_cache_read(&settings, key));
   bf_text lines = {0};
-  inject_add_kernel(&(inject_kernel){"one", "fixed", NULL, false}, &lines);
-  inject_add_kernel(&(inject_kernel){"two", "cute:3,4,3", NULL, true}, &lines);
-  inject_add_kernel(&(inject_kernel){"four", NULL, "line 7:\twhy", false}, &lines);
+  inject_add_kernel(&(inject_kernel){"one", "one__bankfold_1", "fixed", NULL, false}, &lines);
+  inject_add_kernel(&(inject_kernel){"two", "second", "cute:3,4,3", NULL, true}, &lines);
+  inject_add_kernel(&(inject_kernel){"four", NULL, NULL, "line 7:\twhy", false}, &lines);
   inject_image *image = inject_image_create(key, "text", 4, lines.data, lines.size);
   bf_text_free(&lines);
   inject_cache_write(&settings, image);
@@ -192,10 +192,12 @@ static void cached_images_come_back(void **state) {
   assert_null(inject_image_kernel(image, "four")->hash);
   assert_string_equal(inject_image_kernel(image, "four")->reason, "line 7:\twhy");
   assert_null(inject_image_kernel(image, "three"));
-  assert_false(inject_image_rounds(image, "one"));
-  assert_true(inject_image_rounds(image, "two"));
-  assert_false(inject_image_rounds(image, "three"));
-  assert_true(inject_image_rounds(image, NULL));
+  assert_string_equal(inject_image_kernel(image, "one")->beside, "one__bankfold_1");
+  assert_null(inject_image_kernel(image, "four")->beside);
+  assert_false(inject_image_kernel(image, "one")->rounds);
+  assert_true(inject_image_kernel(image, "two")->rounds);
+  assert_true(inject_image_is_beside(image, "second"));
+  assert_false(inject_image_is_beside(image, "two"));
   inject_image_free(image);
   image = inject_cache_read(&settings, other);
   assert_non_null(image);
@@ -351,26 +353,43 @@ static void bad_lines_make_no_image(void **state) {
 
 static void handles_are_remembered(void **state) {
   (void)state;
-  static char handles[20000];
+  static char handles[20000], beside[20000];
   inject_image image = {0};
-  bool rounds;
-  for (size_t i = 0; i < sizeof handles; i++)
-    assert_true(inject_handle_set(&handles[i], &image, i % 2));
-  for (size_t i = 0; i < sizeof handles; i += 3)
-    inject_handle_set(&handles[i], NULL, false);
+  inject_kernel kernel = {.name = "k", .beside = "k2", .rounds = true};
   for (size_t i = 0; i < sizeof handles; i++) {
-    assert_ptr_equal(inject_handle_image(&handles[i], &rounds), i % 3 ? &image : NULL);
-    assert_int_equal(inject_handle_round(&handles[i], 129), i % 3 && i % 2 ? 256 : 129);
-    assert_int_equal(inject_handle_round(&handles[i], 0), 0);
-    inject_handle_set(&handles[i], NULL, false);
+    inject_pair pair = {
+        .image = &image, .kernel = &kernel, .own = &handles[i], .beside = &beside[i]};
+    assert_true(i % 2 ? inject_handle_set_pair(&pair) : inject_handle_set(&handles[i], &image));
   }
+  for (size_t i = 0; i < sizeof handles; i += 3)
+    inject_handle_set(&handles[i], NULL);
+  for (size_t i = 0; i < sizeof handles; i++) {
+    const inject_pair *pair = inject_handle_pair(&handles[i]);
+    assert_ptr_equal(inject_handle_image(&handles[i]), i % 3 ? &image : NULL);
+    assert_true((pair != NULL) == (i % 3 && i % 2));
+    assert_true(!pair || (pair->own == &handles[i] && pair == inject_handle_pair(&beside[i])));
+    inject_handle_set(&handles[i], NULL);
+    inject_handle_set(&beside[i], NULL);
+  }
+}
+
+/* The second version of a kernel gets whole rows where it needs them. */
+static void sizes_are_rounded(void **state) {
+  (void)state;
+  inject_kernel kernel = {.rounds = true};
+  static const unsigned sizes[][2] = {{0, 0}, {1, 128}, {128, 128}, {129, 256}, {232447, 232448}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    assert_int_equal(inject_round(&kernel, sizes[i][0]), sizes[i][1]);
+  assert_int_equal(inject_round(&kernel, UINT32_MAX), UINT32_MAX);
+  kernel.rounds = false;
+  assert_int_equal(inject_round(&kernel, 129), 129);
 }
 
 static void *set_again(void *context) {
   static inject_image image;
   atomic_bool *stops = context;
   while (!atomic_load(stops))
-    inject_handle_set(context, &image, true);
+    inject_handle_set(context, &image);
   return NULL;
 }
 
@@ -389,7 +408,7 @@ static void children_can_take_the_lock(void **state) {
     pid_t child = fork();
     if (child == 0) {
       alarm(MOST_SECONDS);
-      _exit(inject_handle_set(&status, &image, true) ? 7 : 1);
+      _exit(inject_handle_set(&status, &image) ? 7 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
@@ -403,6 +422,131 @@ static void children_can_take_the_lock(void **state) {
   assert_int_equal(good, CHILDREN);
 }
 
+/* ---- Limits of registers ---- */
+
+/* A copy of text; free it. */
+static bf_text text_of(const char *text) {
+  bf_text made = {0};
+  bf_text_puts(&made, text);
+  return made;
+}
+
+#define LIMITED ".visible .entry _Z7limitedPfPKf(\n\t.param .u64 p\n)"
+#define KERNELS(limit)                                                                             \
+  LIMITED limit "\n{\n\tret;\n}\n"                                                                 \
+                ".visible .entry _Z7limitedPfPKf__bankfold_1()" limit "\n{\n\tret;\n}\n"           \
+                ".visible .entry _Z7limitedPfPKf2()\n{\n\tret;\n}\n"
+
+/* The machine code of a fat binary. */
+static bf_text machine_code(const char *path) {
+  bf_fatbin *fatbin;
+  bf_text code = {0};
+  assert_int_equal(bf_fatbin_open(path, &fatbin, NULL), BF_OK);
+  for (size_t i = 0; i < fatbin->image_count; i++)
+    if (fatbin->images[i].kind == BF_IMAGE_CUBIN)
+      assert_int_equal(bf_fatbin_content(fatbin, &fatbin->images[i], &code, NULL), BF_OK);
+  bf_fatbin_close(fatbin);
+  assert_non_null(code.data);
+  return code;
+}
+
+static void limit_text(const bf_text *code, const char *from, const char *expected) {
+  bf_text text = text_of(from);
+  inject_limit_registers(code, &text);
+  assert_string_equal(text.data, expected);
+  bf_text_free(&text);
+}
+
+/* Sets the registers that a cubin says its kernel has. */
+static void set_registers(bf_text *code, unsigned char from, unsigned char to) {
+  for (size_t i = 0; i + 12 <= code->size; i++)
+    if (memcmp(code->data + i, "\4\x2f\10\0", 4) == 0 && (unsigned char)code->data[i + 8] == from) {
+      code->data[i + 8] = (char)to;
+      return;
+    }
+  fail_msg("no entry of %u registers", from);
+}
+
+static void registers_are_limited(void **state) {
+  (void)state;
+  static const unsigned char edges[][2] = {{53, 0},  {56, 0},    {57, 64},   {64, 64}, {65, 0},
+                                           {80, 80}, {121, 128}, {161, 168}, {200, 0}};
+  bf_text code = machine_code("tests/data/fatbin/limited.fatbin");
+  limit_text(&code, KERNELS(""), KERNELS("\n.maxnreg 40"));
+  limit_text(&code, LIMITED "\n.maxntid 32\n{\n}\n", LIMITED "\n.maxntid 32\n{\n}\n");
+  bf_text_free(&code);
+  code = machine_code("tests/data/fatbin/unlimited.fatbin");
+  for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+    char expected[256];
+    bf_text own = {0};
+    bf_text_add(&own, code.data, code.size);
+    set_registers(&own, 53, edges[i][0]);
+    snprintf(expected, sizeof expected, LIMITED "\n.maxnreg %u\n{\n}\n", edges[i][1]);
+    limit_text(&own, LIMITED "\n{\n}\n", edges[i][1] ? expected : LIMITED "\n{\n}\n");
+    bf_text_free(&own);
+  }
+  bf_text_free(&code);
+}
+
+/* Machine code that is cut off or damaged limits nothing that it should not, and crashes nothing.
+ */
+static void damaged_code_is_harmless(void **state) {
+  (void)state;
+  test_random random = {3};
+  bf_text code = machine_code("tests/data/fatbin/limited.fatbin");
+  for (unsigned i = 0; i < 4000; i++) {
+    size_t size = i < 2000 ? random_below(&random, (uint32_t)code.size) : code.size;
+    char *bytes = malloc(size + 1);
+    bf_text damaged = {.data = bytes, .size = size};
+    assert_non_null(bytes);
+    memcpy(bytes, code.data, size);
+    for (unsigned k = 0; size && k < i % 20; k++)
+      bytes[random_below(&random, (uint32_t)size)] = (char)random_bits(&random);
+    bf_text text = text_of(KERNELS(""));
+    inject_limit_registers(&damaged, &text);
+    bf_text_free(&text);
+    free(bytes);
+  }
+  bf_text_free(&code);
+}
+
+/* ---- Learning ---- */
+
+/* Times around a median of 20 us, of which some are much longer, as on a GPU that is shared. */
+static float random_time(test_random *random, double factor) {
+  double ns = 20000 * factor * (1 + (double)random_below(random, 1000) / 10000);
+  return (float)(random_below(random, 20) == 0 ? 3 * ns : ns);
+}
+
+/* How many of 1000 lessons end with each verdict, where the second version takes that share of the
+ * time. */
+static void learn_often(double share, unsigned verdicts[3]) {
+  test_random random = {7};
+  for (unsigned i = 0; i < 1000; i++) {
+    inject_learning learning = {0};
+    inject_verdict verdict = INJECT_UNDECIDED;
+    for (unsigned k = 0; k < 2 * INJECT_MOST_SAMPLES && verdict == INJECT_UNDECIDED; k++) {
+      learning.ns[k % 2][learning.count[k % 2]++] = random_time(&random, k % 2 ? share : 1);
+      verdict = inject_learn_judge(&learning);
+    }
+    verdicts[verdict]++;
+  }
+}
+
+/* What is faster is found, and noise seldom decides, although it is asked again and again. */
+static void lessons_are_learnt(void **state) {
+  (void)state;
+  unsigned alike[3] = {0}, faster[3] = {0}, slower[3] = {0};
+  learn_often(1, alike);
+  learn_often(0.9, faster);
+  learn_often(1.1, slower);
+  assert_true(alike[INJECT_UNDECIDED] >= 970);
+  assert_true(faster[INJECT_BESIDE] >= 990 && faster[INJECT_OWN] == 0);
+  assert_true(slower[INJECT_OWN] >= 990 && slower[INJECT_BESIDE] == 0);
+  inject_learning few = {.count = {7, 64}};
+  assert_int_equal(inject_learn_judge(&few), INJECT_UNDECIDED);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(digests_are_blake2b),
@@ -414,6 +558,10 @@ int main(void) {
       cmocka_unit_test(images_are_read_while_written),
       cmocka_unit_test(bad_lines_make_no_image),
       cmocka_unit_test(handles_are_remembered),
+      cmocka_unit_test(sizes_are_rounded),
+      cmocka_unit_test(registers_are_limited),
+      cmocka_unit_test(damaged_code_is_harmless),
+      cmocka_unit_test(lessons_are_learnt),
       cmocka_unit_test(children_can_take_the_lock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

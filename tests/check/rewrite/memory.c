@@ -20,7 +20,18 @@ static const bf_hash *same(void *context, const bf_ptx_function *kernel,
 
 static int try_rewrite(const void *given) {
   bf_rewrite_options options = {
-      .context = (void *)(uintptr_t)given, .hash_of = same, .dynamic_is_rounded = true};
+      .context = (void *)(uintptr_t)given, .hash_of = same, .padding_has_room = true};
+  bf_rewrite_result result;
+  int answer = verdict(bf_rewrite(((const subject *)given)->module, &options, &result, NULL));
+  bf_rewrite_free(&result);
+  return answer;
+}
+
+static int try_beside(const void *given) {
+  bf_rewrite_options options = {.context = (void *)(uintptr_t)given,
+                                .hash_of = same,
+                                .padding_has_room = true,
+                                .is_beside = true};
   bf_rewrite_result result;
   int answer = verdict(bf_rewrite(((const subject *)given)->module, &options, &result, NULL));
   bf_rewrite_free(&result);
@@ -48,6 +59,7 @@ int main(int count, char **argument) {
     return 1;
   subject s = {module, hash};
   bool fine = all_fail_well("rewrite", try_rewrite, &s);
+  fine &= all_fail_well("rewrite beside", try_beside, &s);
   fine &= all_fail_well("examine", try_examine, module);
   bf_hash_free(hash);
   bf_ptx_free(module);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the files of this folder from twice.cu and other.cu with nvcc: make.sh FOLDER
+# Makes the files of this folder from twice.cu, other.cu and limited.cu with nvcc: make.sh FOLDER
 # Line information holds the path of the source, so sources are compiled in a place of fixed name.
 set -eu
 folder=$(readlink -f "$1")
@@ -23,6 +23,10 @@ nvcc -gencode=arch=compute_75,code=compute_75 -gencode=arch=compute_90,code=[sm_
 nvcc -gencode=arch=compute_90,code=sm_90 --fatbin -Xfatbin -compress-all twice.cu \
   -o "$folder/machine_code.fatbin"
 nvcc -gencode=arch=compute_90,code=lto_90 --fatbin other.cu -o "$folder/lto.fatbin"
+
+both='-gencode=arch=compute_90,code=[sm_90,compute_90]'
+nvcc "$both" --fatbin -maxrregcount=40 limited.cu -o "$folder/limited.fatbin"
+nvcc "$both" --fatbin limited.cu -o "$folder/unlimited.fatbin"
 
 nvcc "$one" -c twice.cu -o "$folder/object.o"
 nvcc "$one" -rdc=true -c twice.cu -o "$folder/relocatable.o"

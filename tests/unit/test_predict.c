@@ -1,0 +1,333 @@
+/* Predictions from PTX: what blocks execute, times of launches, and hashes that are chosen. */
+#include "tune/forecast.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels/corpus.h"
+
+/* ---- Modules ---- */
+
+typedef struct bed {
+  bf_machine *machine;
+  bf_ptx_module *module;
+  bf_plans plans;
+  bf_predict_launch launch;
+  bf_predict_options options;
+} bed;
+
+static void make_bed(bed *b, const char *text) {
+  *b = (bed){0};
+  assert_int_equal(bf_machine_load("hopper", NULL, &b->machine, NULL), BF_OK);
+  assert_int_equal(bf_ptx_parse("test", text, strlen(text), &b->module, NULL), BF_OK);
+  assert_int_equal(bf_plans_make(b->module, "test", NULL, &b->plans, NULL), BF_OK);
+  b->options = (bf_predict_options){.machine = b->machine, .launch = &b->launch};
+}
+
+static void free_bed(bed *b) {
+  bf_plans_free(&b->plans);
+  bf_ptx_free(b->module);
+  bf_machine_free(b->machine);
+}
+
+static void set_block(bed *b, uint32_t x, uint32_t y, uint32_t blocks) {
+  b->launch.block[0] = x;
+  b->launch.block[1] = y;
+  b->launch.block[2] = 1;
+  b->launch.grid[0] = blocks;
+  b->launch.grid[1] = b->launch.grid[2] = blocks ? 1 : 0;
+}
+
+static bf_plan *plan_of(bed *b, const char *kernel) {
+  for (unsigned i = 0; i < b->plans.count; i++)
+    if (strcmp(b->plans.plan[i].name, kernel) == 0)
+      return &b->plans.plan[i];
+  fail_msg("no kernel %s", kernel);
+  return NULL;
+}
+
+/* A kernel with an array of 4096 bytes, which body does something to. */
+static void make_kernel(char text[4096], const char *directives, const char *body) {
+  snprintf(text, 4096,
+           ".version 8.0\n.target sm_90\n.address_size 64\n"
+           ".visible .entry kernel(.param .u64 out, .param .u32 n)\n%s\n{\n"
+           "\t.reg .pred %%p<4>;\n\t.reg .b32 %%r<32>;\n\t.reg .b64 %%rd<8>;\n"
+           "\t.shared .align 4 .b8 words[4096];\n%s\tret;\n}\n",
+           directives, body);
+}
+
+/* Rows are written, columns are read: all words of a warp are in one bank. */
+#define COLUMNS                                                                                    \
+  "\tmov.u32 %r1, %tid.x;\n\tshl.b32 %r2, %r1, 2;\n\tmov.u32 %r3, words;\n"                        \
+  "\tadd.u32 %r4, %r3, %r2;\n\tst.shared.u32 [%r4], %r1;\n\tbar.sync 0;\n"                         \
+  "\tand.b32 %r5, %r1, 31;\n\tshr.u32 %r6, %r1, 5;\n\tshl.b32 %r5, %r5, 7;\n"                      \
+  "\tshl.b32 %r6, %r6, 2;\n\tadd.u32 %r5, %r5, %r6;\n\tadd.u32 %r5, %r5, %r3;\n"                   \
+  "\tld.shared.u32 %r7, [%r5];\n\tld.param.u64 %rd1, [out];\n\tmul.wide.u32 %rd2, %r1, 4;\n"       \
+  "\tadd.s64 %rd3, %rd1, %rd2;\n\tst.global.u32 [%rd3], %r7;\n"
+
+/* ---- What is executed ---- */
+
+static bf_analysis *analyze(bed *b, uint32_t threads) {
+  bf_analyze_options options = {.block = {threads, 1, 1}, .accesses_only = true};
+  bf_analysis *analysis;
+  assert_int_equal(
+      bf_analyze(b->module, bf_ptx_find(b->module, "kernel"), &options, &analysis, NULL), BF_OK);
+  return analysis;
+}
+
+/* Ten iterations by all warps; behind them, one warp of four. */
+static void known_loops_are_counted(void **state) {
+  char text[4096];
+  bed b;
+  (void)state;
+  make_kernel(text, "",
+              "\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, 0;\nloop:\n\tadd.u32 %r2, %r2, 1;\n"
+              "\tsetp.lt.u32 %p1, %r2, 10;\n\t@%p1 bra loop;\n\tsetp.gt.u32 %p2, %r1, 31;\n"
+              "\t@%p2 bra end;\n\tst.shared.u32 [words], %r2;\nend:\n");
+  make_bed(&b, text);
+  bf_analysis *analysis = analyze(&b, 128);
+  assert_int_equal(analysis->blocks, 5);
+  assert_int_equal(analysis->executed[1].warps, 40);
+  assert_int_equal(analysis->executed[1].passes, 10);
+  assert_int_equal(analysis->executed[1].open_loops, 0);
+  assert_int_equal(analysis->executed[3].warps, 1);
+  assert_int_equal(analysis->executed[4].warps, 4);
+  bf_analysis_free(analysis);
+  free_bed(&b);
+}
+
+/* A loop that ends with a parameter is gone through once, and said to be open. */
+static void open_loops_are_gone_through_once(void **state) {
+  char text[4096];
+  bed b;
+  (void)state;
+  make_kernel(text, "",
+              "\tld.param.u32 %r3, [n];\n\tmov.u32 %r2, 0;\nloop:\n\tadd.u32 %r2, %r2, 1;\n"
+              "\tst.shared.u32 [words], %r2;\n\tsetp.lt.u32 %p1, %r2, %r3;\n\t@%p1 bra loop;\n");
+  make_bed(&b, text);
+  bf_analysis *analysis = analyze(&b, 64);
+  assert_int_equal(analysis->executed[0].open_loops, 0);
+  assert_int_equal(analysis->executed[1].warps, 2);
+  assert_int_equal(analysis->executed[1].open_loops, 1);
+  bf_analysis_free(analysis);
+  free_bed(&b);
+}
+
+/* ---- Times ---- */
+
+static void blocks_share_a_multiprocessor(void **state) {
+  (void)state;
+  assert_int_equal(bf_predict_resident(&bf_predict_h200, 256, 0, 32), 8);
+  assert_int_equal(bf_predict_resident(&bf_predict_h200, 32, 0, 16), 32);
+  assert_int_equal(bf_predict_resident(&bf_predict_h200, 256, 48 * 1024, 32), 4);
+  assert_int_equal(bf_predict_resident(&bf_predict_h200, 1024, 0, 64), 1);
+  assert_int_equal(bf_predict_resident(&bf_predict_h200, 1024, 220 * 1024, 255), 1);
+}
+
+/* One block takes its latency, many take the throughput of the busiest unit. */
+static void small_launches_wait_and_large_ones_are_busy(void **state) {
+  (void)state;
+  bf_work work = {.shared_cycles = 1000, .latency_cycles = 5000};
+  double start = bf_predict_h200.launch_cycles;
+  double one = bf_forecast_cycles(&bf_predict_h200, &work, 8, 1) - start;
+  double layer = bf_forecast_cycles(&bf_predict_h200, &work, 8, 132) - start;
+  double many = bf_forecast_cycles(&bf_predict_h200, &work, 32, 132 * 32 * 4) - start;
+  assert_true(one > 9900 && one < 10200);
+  assert_true(layer == one);
+  assert_true(many > 128000 && many < 132000);
+}
+
+/* The prediction must beat its own error. */
+static void predictions_must_beat_their_error(void **state) {
+  (void)state;
+  bf_comparison c = {{.wavefronts = 1, .predicted_cycles = 1000, .error = 0.05},
+                     {.wavefronts = 9, .predicted_cycles = 950, .error = 0.05}};
+  assert_true(bf_judge_is_worth(&c));
+  c.after.predicted_cycles = 953;
+  assert_false(bf_judge_is_worth(&c));
+  c.after.predicted_cycles = 900;
+  c.after.error = 0.2;
+  assert_false(bf_judge_is_worth(&c));
+  c.before.cycles = c.after.cycles = 10; /* what was simulated counts more */
+  c.before.work_cycles = 10;
+  assert_false(bf_judge_is_worth(&c));
+}
+
+/* ---- Choosing ---- */
+
+static void choose(bed *b) {
+  assert_int_equal(bf_predict_choose(&b->plans, &b->options, NULL), BF_OK);
+}
+
+static void conflicts_get_a_hash(void **state) {
+  char text[4096];
+  bed b;
+  (void)state;
+  make_kernel(text, ".reqntid 1024, 1, 1", COLUMNS);
+  make_bed(&b, text);
+  choose(&b);
+  bf_plan *plan = plan_of(&b, "kernel");
+  assert_non_null(plan->hash);
+  assert_true(plan->comparison.before.wavefronts == 32 * 33);
+  assert_true(plan->comparison.after.wavefronts == 64);
+  assert_true(bf_judge_share(&plan->comparison) < 0.5);
+  free_bed(&b);
+}
+
+/* The same for what bf_predict says of launches of the rewritten kernel: large ones win more. */
+static void the_launch_decides(void **state) {
+  char text[4096];
+  bed b;
+  bf_rewrite_result result;
+  bf_prediction small, full;
+  (void)state;
+  make_kernel(text, ".reqntid 1024, 1, 1", COLUMNS);
+  make_bed(&b, text);
+  choose(&b);
+  assert_int_equal(bf_plans_rewrite(&b.plans, false, &result, NULL), BF_OK);
+  const bf_ptx_function *rewritten = bf_ptx_find(result.module, "kernel");
+  set_block(&b, 1024, 1, 1);
+  assert_int_equal(bf_predict(&b.plans, plan_of(&b, "kernel"), result.module, rewritten, &b.options,
+                              &small, NULL),
+                   BF_OK);
+  set_block(&b, 1024, 1, 100000);
+  assert_int_equal(bf_predict(&b.plans, plan_of(&b, "kernel"), result.module, rewritten, &b.options,
+                              &full, NULL),
+                   BF_OK);
+  assert_true(small.is_known && full.is_known && full.is_worth);
+  assert_true(full.share < small.share);
+  assert_true(small.full_share < small.share);
+  assert_true(full.least_blocks > 0);
+  b.launch.block[0] = 0;
+  assert_int_equal(bf_predict(&b.plans, plan_of(&b, "kernel"), result.module, rewritten, &b.options,
+                              &small, NULL),
+                   BF_OK);
+  assert_false(small.is_known || small.is_worth);
+  bf_rewrite_free(&result);
+  free_bed(&b);
+}
+
+static void no_conflicts_get_none(void **state) {
+  char text[4096];
+  bed b;
+  (void)state;
+  make_kernel(text, "",
+              "\tmov.u32 %r1, %tid.x;\n\tshl.b32 %r2, %r1, 2;\n\tmov.u32 %r3, words;\n"
+              "\tadd.u32 %r4, %r3, %r2;\n\tst.shared.u32 [%r4], %r1;\n");
+  make_bed(&b, text);
+  choose(&b);
+  bf_plan *plan = plan_of(&b, "kernel");
+  assert_null(plan->hash);
+  assert_non_null(strstr(plan->reason, "no conflicts are known"));
+  free_bed(&b);
+}
+
+/* Addresses that depend on data cannot be known: nothing is done. */
+static void what_is_unknown_is_left_alone(void **state) {
+  char text[4096];
+  bed b;
+  (void)state;
+  make_kernel(
+      text, "",
+      "\tld.param.u64 %rd1, [out];\n\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %rd2, %r1, 4;\n"
+      "\tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.u32 %r2, [%rd3];\n\tand.b32 %r2, %r2, 1020;\n"
+      "\tmov.u32 %r3, words;\n\tadd.u32 %r4, %r3, %r2;\n\tst.shared.u32 [%r4], %r1;\n");
+  make_bed(&b, text);
+  choose(&b);
+  assert_null(plan_of(&b, "kernel")->hash);
+  free_bed(&b);
+}
+
+/* A hash that is asked for stays. */
+static void hashes_that_were_given_stay(void **state) {
+  char text[4096];
+  bed b;
+  (void)state;
+  make_kernel(text, ".reqntid 1024, 1, 1", COLUMNS);
+  make_bed(&b, text);
+  bf_geometry geometry = bf_machine_geometry(b.machine);
+  assert_int_equal(bf_plans_set_hash(&b.plans, "xor:0,6,31", &geometry, NULL), BF_OK);
+  choose(&b);
+  assert_string_equal(bf_hash_text(plan_of(&b, "kernel")->hash), "xor:0,6,31");
+  free_bed(&b);
+}
+
+static void corpus_bed(bed *b, const char *folder) { make_bed(b, bf_corpus_ptx(folder)); }
+
+/* What people padded by hand is left alone, in whatever blocks. */
+static void padded_kernels_are_left_alone(void **state) {
+  static const struct {
+    const char *folder, *kernel, *padded;
+    uint32_t x, y;
+  } rows[] = {{"transpose", "transpose32", "transpose32_padded", 32, 8},
+              {"haar", "haar", "haar_padded", 256, 1},
+              {"softmax", "softmax", "softmax_padded", 64, 1}};
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (unsigned known = 0; known < 2; known++) {
+      bed b;
+      corpus_bed(&b, rows[i].folder);
+      if (known)
+        set_block(&b, rows[i].x, rows[i].y, 0);
+      choose(&b);
+      assert_true(bf_plan_has_hash(&b.plans, plan_of(&b, rows[i].kernel)));
+      assert_false(bf_plan_has_hash(&b.plans, plan_of(&b, rows[i].padded)));
+      free_bed(&b);
+    }
+}
+
+/* Only arrays with conflicts are hashed where all accesses are known. */
+static void arrays_without_conflicts_stay(void **state) {
+  bed b;
+  (void)state;
+  corpus_bed(&b, "lud");
+  set_block(&b, 32, 1, 10000);
+  choose(&b);
+  bf_plan *plan = plan_of(&b, "lud_perimeter");
+  assert_true(plan->is_by_array);
+  unsigned hashed = 0;
+  for (unsigned i = 0; i < bf_plan_examined(&b.plans, plan)->arrays; i++)
+    hashed += plan->array_hash[i] != NULL;
+  assert_int_equal(hashed, 1);
+  free_bed(&b);
+}
+
+/* Vectors of 16 bytes stay whole. */
+static void granules_fit_the_widest_access(void **state) {
+  bed b;
+  (void)state;
+  corpus_bed(&b, "gemm_mma");
+  set_block(&b, 256, 1, 0);
+  choose(&b);
+  bf_plan *plan = plan_of(&b, "gemm_mma");
+  assert_true(bf_plan_has_hash(&b.plans, plan));
+  bf_rewrite_result result;
+  assert_int_equal(bf_plans_rewrite(&b.plans, false, &result, NULL), BF_OK);
+  assert_true(result.kernel[plan - b.plans.plan].is_rewritten);
+  bf_rewrite_free(&result);
+  free_bed(&b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(known_loops_are_counted),
+      cmocka_unit_test(open_loops_are_gone_through_once),
+      cmocka_unit_test(blocks_share_a_multiprocessor),
+      cmocka_unit_test(small_launches_wait_and_large_ones_are_busy),
+      cmocka_unit_test(predictions_must_beat_their_error),
+      cmocka_unit_test(conflicts_get_a_hash),
+      cmocka_unit_test(the_launch_decides),
+      cmocka_unit_test(no_conflicts_get_none),
+      cmocka_unit_test(what_is_unknown_is_left_alone),
+      cmocka_unit_test(hashes_that_were_given_stay),
+      cmocka_unit_test(padded_kernels_are_left_alone),
+      cmocka_unit_test(arrays_without_conflicts_stay),
+      cmocka_unit_test(granules_fit_the_widest_access),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
