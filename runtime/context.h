@@ -45,7 +45,7 @@ typedef struct rt_module {
   bool is_tried;                    /* loading was tried; error says how it went */
   int error;
   bf_ptx_module *ptx;
-  bool is_rewritten; /* launches must have whole rows of dynamic shared memory */
+  struct bf_rewrite_result *rewriting; /* what was done to its kernels; NULL: it is as it was */
   bf_emu_module *loaded;
   int ptx_arch; /* e.g. 90 */
   struct rt_variable *variables;
@@ -286,6 +286,8 @@ void rt_write_record(rt_context *context);
 
 /* Rewrites the PTX of a module that is not loaded yet, where the environment asks for it. */
 int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diagnostic);
+/* Whether launches of a kernel must have whole rows of dynamic shared memory. */
+bool rt_needs_rows(const rt_function *function);
 
 /* ---- Accesses for bankfold exec --save-hashes (accesses.c) ---- */
 

@@ -265,7 +265,7 @@ static int launch(rt_context *context, const void *host, const rt_configuration 
   if (!rt_is_stream(context, how->stream))
     return cudaErrorInvalidResourceHandle;
   int error = rt_make_ready(context, function);
-  if (error == cudaSuccess && function->module->is_rewritten)
+  if (error == cudaSuccess && rt_needs_rows(function))
     how = &rounded;
   if (error == cudaSuccess)
     error = check_shape(context->device, how->grid, how->block);
