@@ -97,6 +97,9 @@ static bool find_shapes(const bf_ptx_function *kernel, const bf_predict_launch *
     if (!threads || (uint64_t)own[0] * own[1] * own[2] == threads)
       add_shape(s, own);
   }
+  for (size_t i = 0; threads && is_tiled && i < sizeof others / sizeof *others; i++)
+    if ((uint64_t)others[i][0] * others[i][1] * others[i][2] == threads)
+      add_shape(s, others[i]);
   return !threads;
 }
 

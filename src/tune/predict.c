@@ -83,6 +83,9 @@ enum { FULL_BATCHES = 16 };
  * multiprocessors busy, and of one that waits, in which the order of instructions matters that only
  * ptxas knows. */
 static const double least_error = 0.03, waiting_error = 0.08;
+/* What is added where all instructions are executed by so few warps of a block that schedulers are
+ * idle: how blocks fill them is not known. */
+static const double lonely_error = 0.35;
 
 typedef struct times {
   double before, after, share, error;
@@ -113,7 +116,7 @@ static times compare(const bf_forecast *f, const bf_work *before, const bf_work 
     double off = fabs(share - own.share);
     own.error = off > own.error ? off : own.error;
   }
-  own.error = own.error / own.share / 2 +
+  own.error = own.error / own.share / 2 + lonely_error * after->lonely / after->instructions +
               (is_waiting(f, before, resident[0], blocks) ? waiting_error : least_error);
   return own;
 }
