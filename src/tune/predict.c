@@ -101,6 +101,10 @@ static bool is_waiting(const bf_forecast *f, const bf_work *work, unsigned resid
          together * bf_forecast_throughput(f->gpu, work, unit_overlap);
 }
 
+static double lonely_share(const bf_work *work) {
+  return work->instructions > 0 ? work->lonely / work->instructions : 0;
+}
+
 /* The time of a launch with the hash as a share of that without it, and how far it is off if units
  * overlapped less or more than is assumed. */
 static times compare(const bf_forecast *f, const bf_work *before, const bf_work *after,
@@ -116,7 +120,7 @@ static times compare(const bf_forecast *f, const bf_work *before, const bf_work 
     double off = fabs(share - own.share);
     own.error = off > own.error ? off : own.error;
   }
-  own.error = own.error / own.share / 2 + lonely_error * after->lonely / after->instructions +
+  own.error = own.error / own.share / 2 + lonely_error * lonely_share(after) +
               (is_waiting(f, before, resident[0], blocks) ? waiting_error : least_error);
   return own;
 }
@@ -189,7 +193,7 @@ static const double small_loss = 0.03;
 static times judged(const bf_forecast *f, const bf_work_version *version,
                     const bf_work after[BF_FORECAST_TRIPS], uint64_t blocks) {
   times own = worst(f, version, after, blocks);
-  if (blocks)
+  if (blocks || f->decides_by_launch)
     return own;
   times small = worst(f, version, after, f->gpu->multiprocessors);
   return small.share > 1 + small_loss ? small : own;

@@ -300,7 +300,7 @@ static int add_access(const bf_work_options *options, const bf_analyze_site *sit
 
 int bf_work_accesses(const bf_work_options *options, bool as_merged, double trips, bf_workload *to,
                      bf_diagnostic *diagnostic) {
-  enum { MOST_KEPT = 64 }; /* of a site */
+  enum { MOST_KEPT = 16, EVERY_OFFSET = 2 }; /* accesses of a site, and samples of offsets */
   uint64_t missing = bf_machine_limits(options->machine).missing_ops;
   for (uint32_t i = 0; i < options->analysis->sites; i++) {
     const bf_analyze_site *site = &options->analysis->site[i];
@@ -311,7 +311,7 @@ int bf_work_accesses(const bf_work_options *options, bool as_merged, double trip
     size_t step = site->accesses / MOST_KEPT + 1;
     uint64_t weight = weight_of(options, trips, site, step);
     for (size_t k = 0; k < site->accesses; k += step)
-      for (unsigned n = 0; n < bf_work_offsets(site); n++)
+      for (unsigned n = 0; n < bf_work_offsets(site); n += EVERY_OFFSET)
         if (add_access(options, site, &site->access[k], as_merged ? merged : NULL, weight,
                        bf_work_offset(site, n), to) == BF_NO_MEMORY)
           return bf_no_memory(diagnostic);

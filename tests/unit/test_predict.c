@@ -297,6 +297,22 @@ static void arrays_without_conflicts_stay(void **state) {
   free_bed(&b);
 }
 
+/* A hash that wins in blocks of some shapes only is for those who can decide at the launch. */
+static void launches_can_decide(void **state) {
+  bed b;
+  (void)state;
+  corpus_bed(&b, "reduction");
+  choose(&b);
+  assert_false(bf_plan_has_hash(&b.plans, plan_of(&b, "reduction_interleaved")));
+  free_bed(&b);
+  corpus_bed(&b, "reduction");
+  b.options.decides_by_launch = true;
+  choose(&b);
+  assert_true(bf_plan_has_hash(&b.plans, plan_of(&b, "reduction_interleaved")));
+  assert_false(bf_plan_has_hash(&b.plans, plan_of(&b, "reduction_sequential")));
+  free_bed(&b);
+}
+
 /* Vectors of 16 bytes stay whole. */
 static void granules_fit_the_widest_access(void **state) {
   bed b;
@@ -349,6 +365,7 @@ int main(void) {
       cmocka_unit_test(hashes_that_were_given_stay),
       cmocka_unit_test(padded_kernels_are_left_alone),
       cmocka_unit_test(arrays_without_conflicts_stay),
+      cmocka_unit_test(launches_can_decide),
       cmocka_unit_test(granules_fit_the_widest_access),
       cmocka_unit_test(known_kinds_are_judged_rightly),
   };
