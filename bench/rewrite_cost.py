@@ -2,12 +2,14 @@
 """What rewriting costs behind ptxas: SASS instructions and registers of every kernel of a PTX file,
 before and after, and instructions added per access to shared memory.
 
-  rewrite_cost.py BUILD [--hash HASH] [--arch sm_90] FILE.ptx ...
+  rewrite_cost.py BUILD [--hash HASH] [--arch sm_90] FILE.ptx|FILE.cu ...
   rewrite_cost.py --forms
 
-The second one prints what ptxas makes of different ways to write the same hash. Needs ptxas. An instruction of sm_70 and later has 16 bytes; its low 12 bits are the opcode and where
-operands come from. The codes below were read off binaries of kernels that hold one such
-instruction. NOPs, which only fill up the section, do not count.
+The second one prints what ptxas makes of different ways to write the same hash. Needs ptxas, and nvcc
+for CUDA sources; bench/cost has some in the style of textbooks and of CUB. An instruction of sm_70 and
+later has 16 bytes; its low 12 bits are the opcode and where operands come from. The codes below were
+read off binaries of kernels that hold one such instruction. NOPs, which only fill up the section, do
+not count.
 """
 import argparse
 import json
@@ -92,17 +94,67 @@ def compile_ptx(ptx, arch, folder):
     return kernels
 
 
-def measure(build, ptx, options, folder):
-    """Lines of the table for one file."""
+def compile_cuda(source, arch, folder):
+    """The PTX that nvcc makes of a CUDA source; its path."""
+    ptx = Path(folder) / (Path(source).stem + ".ptx")
+    subprocess.run(["nvcc", f"-arch={arch}", "-ptx", "-O3", str(source), "-o", str(ptx)], check=True)
+    return ptx
+
+
+# `fixed`, and what comes nearest where 8 and 16 bytes stay together.
+BY_GRANULE = {4: "fixed", 8: "xor:0,4,30", 16: "xor:0,3,28"}
+
+
+def rewrite(build, ptx, arguments, hashed):
+    """What `bankfold rewrite` says of the kernels of a file."""
+    command = [f"{build}/bankfold", "rewrite", str(ptx), "--json", "--output", str(hashed),
+               "--dynamic-rounded", *arguments]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def choose_hashes(build, ptx, folder):
+    """Options that give every kernel the hash of its granule."""
+    told = rewrite(build, ptx, ["--hash", "fixed"], Path(folder) / "none.ptx")
+    listed = Path(folder) / "hashes.txt"
+    listed.write_text("".join(f"{kernel['name']} {BY_GRANULE[max(kernel['granule_bytes'], 4)]}\n"
+                              for kernel in told["kernels"] if kernel["accesses"]))
+    return ["--hash-file", str(listed)]
+
+
+def measure(options, source, folder):
+    """Kernels of one file that were rewritten, with their code before and after."""
     hashed = Path(folder) / "hashed.ptx"
-    command = [f"{build}/bankfold", "rewrite", str(ptx), "--hash", options.hash, "--json",
-               "--output", str(hashed), "--dynamic-rounded"]
-    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    ptx = compile_cuda(source, options.arch, folder) if source.endswith(".cu") else source
+    arguments = (["--hash", options.hash] if options.hash != "granule"
+                 else choose_hashes(options.build, ptx, folder))
+    told = rewrite(options.build, ptx, arguments, hashed)
     before = compile_ptx(ptx, options.arch, folder)
     after = compile_ptx(hashed, options.arch, folder)
     for kernel in told["kernels"]:
         if kernel["rewritten"]:
             yield kernel, before[kernel["name"]], after[kernel["name"]]
+
+
+def percentile(numbers, percent):
+    """The smallest number that so many percent of all do not exceed."""
+    ordered = sorted(numbers)
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
+
+
+def print_summary(rows):
+    """How code and registers grow over all kernels."""
+    accesses = sum(kernel["hashed"] for kernel, _, _ in rows)
+    ptx = sum(kernel["added_instructions"] for kernel, _, _ in rows)
+    sass = sum(b["instructions"] - a["instructions"] for _, a, b in rows)
+    registers = [b["registers"] - a["registers"] for _, a, b in rows]
+    growth = [100 * (b["instructions"] / a["instructions"] - 1) for _, a, b in rows]
+    print(f"{accesses} accesses: {ptx} PTX and {sass} SASS instructions added "
+          f"({sass / max(accesses, 1):.2f} per access), {sum(registers)} registers")
+    if not rows:
+        return
+    print(f"{len(rows)} kernels: code grows by {percentile(growth, 50):.1f}% at the median, "
+          f"{percentile(growth, 95):.1f}% at the 95th percentile, {max(growth):.1f}% at most; "
+          f"registers by {percentile(registers, 50)}, {percentile(registers, 95)}, {max(registers)}")
 
 
 def print_forms(arch):
@@ -119,29 +171,28 @@ def main():
     parser.add_argument("build", nargs="?")
     parser.add_argument("ptx", nargs="*")
     parser.add_argument("--forms", action="store_true")
-    parser.add_argument("--hash", default="fixed")
+    parser.add_argument("--hash", default="fixed", help="or granule: one that keeps each kernel's "
+                        "widest access together")
     parser.add_argument("--arch", default="sm_90")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.forms:
         return print_forms(options.arch)
     if not options.ptx:
         parser.error("which PTX files?")
-    print(f"{'PTX':>5} {'added':>6} {'SASS':>11} {'shared':>9} {'registers':>9} "
+    print(f"{'PTX':>5} {'added':>6} {'SASS':>11} {'growth':>7} {'shared':>9} {'registers':>9} "
           f"{'per access':>10}  kernel")
-    sums = [0] * 4
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for ptx in options.ptx:
-            for kernel, a, b in measure(options.build, ptx, options, folder):
+        for source in options.ptx:
+            for kernel, a, b in measure(options, source, folder):
                 added = b["instructions"] - a["instructions"]
                 print(f"{kernel['hashed']:5} {kernel['added_instructions']:6} "
-                      f"{a['instructions']:5}->{b['instructions']:<5}{a['shared']:4}->{b['shared']:<4}"
+                      f"{a['instructions']:5}->{b['instructions']:<5}"
+                      f"{100 * added / a['instructions']:6.1f}% {a['shared']:4}->{b['shared']:<4}"
                       f"{a['registers']:4}->{b['registers']:<4} {added / kernel['hashed']:9.2f}  "
-                      f"{Path(ptx).stem}:{kernel['name']}")
-                for i, one in enumerate((kernel["hashed"], kernel["added_instructions"], added,
-                                         b["registers"] - a["registers"])):
-                    sums[i] += one
-    print(f"{sums[0]} accesses: {sums[1]} PTX and {sums[2]} SASS instructions added "
-          f"({sums[2] / max(sums[0], 1):.2f} per access), {sums[3]} registers")
+                      f"{Path(source).stem}:{kernel['name']}")
+                rows.append((kernel, a, b))
+    print_summary(rows)
 
 
 if __name__ == "__main__":

@@ -210,7 +210,7 @@ static int do_benchmark(subject *s, bf_diagnostic *diagnostic) {
   original.keeps_accesses = true;
   BF_TRY(bf_ptx_parse(s->benchmark->folder, ptx, strlen(ptx), &s->module, diagnostic));
   BF_TRY(bf_plans_make(s->module, s->benchmark->folder, NULL, &s->plans, diagnostic));
-  s->plans.dynamic_is_rounded = true;
+  s->plans.padding_has_room = true;
   BF_TRY(run(s, ptx, &original, &s->original, diagnostic));
   BF_TRY(choose(s, diagnostic));
   for (unsigned i = 0; i < s->plans.count; i++)
@@ -273,10 +273,7 @@ int main(int argc, char **argv) {
   int error = BF_OK;
   for (unsigned i = 0; bf_corpus_get(i) && !error; i++) {
     subject s = {.benchmark = bf_corpus_get(i),
-                 .options = {.machine = machine,
-                             .gpu = gpu,
-                             .workers = 1,
-                             .shared_granule_bytes = BF_REWRITE_ROW_BYTES}};
+                 .options = {.machine = machine, .gpu = gpu, .workers = 1}};
     if (!is_asked(s.benchmark, argc - 2, argv + 2))
       continue;
     s.scale = scale_down(gpu_scale_of(&scales, s.benchmark->name), (unsigned)gpu->sms);

@@ -126,7 +126,7 @@ static int make_ptx(subject *s, bf_text *text, bf_diagnostic *diagnostic) {
   const char *ptx = bf_corpus_ptx(s->benchmark->folder);
   bf_ptx_module *module;
   bf_rewrite_result result = {0};
-  bf_rewrite_options options = {.context = s, .hash_of = hash_of, .dynamic_is_rounded = true};
+  bf_rewrite_options options = {.context = s, .hash_of = hash_of, .padding_has_room = true};
   if (strcmp(s->way, "plain") == 0) {
     bf_text_puts(text, ptx);
     return BF_OK;

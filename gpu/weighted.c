@@ -56,7 +56,7 @@ static int make_ptx(const char *form, bf_text *text, bf_diagnostic *diagnostic) 
     return BF_OK;
   }
   BF_TRY(bf_hash_parse(form, &geometry, &hash, diagnostic));
-  bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+  bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
   int error = bf_ptx_parse("histogram", ptx, strlen(ptx), &module, diagnostic);
   if (!error) {
     error = bf_rewrite(module, &options, &result, diagnostic);

@@ -704,13 +704,12 @@ BF_API const bf_profile_line *bf_launch_profile_get(const bf_launch_profile *pro
  * row of 128 bytes. `none` leaves a kernel alone. */
 typedef struct bf_rewrite_module_options {
   size_t struct_bytes;
-  const char *hash;    /* of all kernels that hashes does not name; NULL: none */
-  const char *hashes;  /* lines KERNEL HASH and KERNEL[ARRAY] HASH (docs/rewrite.md); NULL: none */
-  const char *name;    /* of hashes, for messages; NULL: "hashes" */
-  const char *kernel;  /* the only one that is rewritten; NULL: all */
-  bool rounds_dynamic; /* launches round dynamic shared memory up to a multiple of 128 bytes;
-                          without that promise kernels whose dynamic shared memory has a hash are
-                          left alone */
+  const char *hash;   /* of all kernels that hashes does not name; NULL: none */
+  const char *hashes; /* lines KERNEL HASH and KERNEL[ARRAY] HASH (docs/rewrite.md); NULL: none */
+  const char *name;   /* of hashes, for messages; NULL: "hashes" */
+  const char *kernel; /* the only one that is rewritten; NULL: all */
+  bool padding_has_room; /* launches have room for what padding adds before dynamic shared memory;
+                            without that promise kernels in which it adds some are left alone */
 } bf_rewrite_module_options;
 
 BF_DEFAULT_FUNCTION(bf_rewrite_module_default_options, bf_rewrite_module_options)
@@ -726,7 +725,6 @@ typedef struct bf_rewritten_kernel {
   uint32_t added_instructions;
   uint64_t shared_bytes;        /* declared in the PTX, before */
   uint64_t padded_shared_bytes; /* and after */
-  bool needs_rounding; /* rewritten, and its launches must round dynamic shared memory as above */
 } bf_rewritten_kernel;
 
 typedef struct bf_rewriting bf_rewriting;
@@ -800,9 +798,7 @@ typedef struct bf_tuning bf_tuning;
  *
  * A buffer is one for all launches that name it with the same in, out and bytes; it keeps what the
  * launches before left in it, and starts anew with in for each run of all launches. Nothing is
- * copied to out. Launches of rewritten kernels are made with dynamic shared memory rounded up to a
- * multiple of 128 bytes, as bf_rewritten_kernel.needs_rounding asks for. BF_FAULT and BF_STOPPED
- * are as for bf_profile_launch. */
+ * copied to out. BF_FAULT and BF_STOPPED are as for bf_profile_launch. */
 BF_API int bf_tune_module(const bf_module *module, const bf_tune_launch *launch, size_t launches,
                           const bf_tune_module_options *options, bf_tuning **tuning,
                           bf_diagnostic *diagnostic);

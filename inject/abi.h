@@ -10,7 +10,12 @@ enum {
   CUDA_SUCCESS = 0,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
   CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
+  CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+  CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2,
@@ -19,6 +24,7 @@ enum {
   CU_JIT_INPUT_FATBINARY = 2,
   CU_STREAM_CAPTURE_STATUS_NONE = 0,
   CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+  CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
 };
 
 /* The default stream of a thread. */
@@ -33,22 +39,22 @@ typedef struct cu_fatbin_wrapper {
   void *more;
 } cu_fatbin_wrapper;
 
+typedef struct cu_launch_attribute {
+  int id;
+  int unused;
+  union {
+    int cooperative;
+    char all[64];
+  };
+} cu_launch_attribute;
+
 typedef struct cu_launch_config {
   unsigned grid[3], block[3];
   unsigned shared_bytes;
   void *stream;
-  void *attributes;
+  const cu_launch_attribute *attributes;
   unsigned attribute_count;
 } cu_launch_config;
-
-/* CUDA_LAUNCH_PARAMS: one of the launches of a cooperative kernel on several devices. */
-typedef struct cu_device_launch {
-  void *function;
-  unsigned grid[3], block[3];
-  unsigned shared_bytes;
-  void *stream;
-  void **parameters;
-} cu_device_launch;
 
 /* CUDA_KERNEL_NODE_PARAMS of CUDA 12 and later; that of CUDA 11 ends before kernel. */
 typedef struct cu_kernel_node {

@@ -2,7 +2,7 @@
  * and renamed, so that readers see all or nothing; and end with a digest of the rest, so that what
  * a full disk or a crash left of one is not taken for an image. A file:
  *
- *   bankfold image 3
+ *   bankfold image 4
  *   KEY LINES_BYTES TEXT_BYTES     (TEXT_BYTES -: the image is left alone)
  *   lines, text, and 32 bytes of digest */
 #include "inject.h"
@@ -21,9 +21,8 @@ enum { PATH_BYTES = 4200, HEX_BYTES = 2 * INJECT_KEY_BYTES + 1, MOST_HEADER_BYTE
 /* ---- Images ---- */
 
 static const bf_field kernel_fields[] = {
-    BF_FIELD(inject_kernel, name),
-    BF_FIELD_OR_NULL(inject_kernel, hash),
-    BF_FIELD_OR_NULL(inject_kernel, reason),
+    BF_FIELD(inject_kernel, name),         BF_FIELD_OR_NULL(inject_kernel, beside),
+    BF_FIELD_OR_NULL(inject_kernel, hash), BF_FIELD_OR_NULL(inject_kernel, reason),
     BF_FIELD(inject_kernel, rounds),
 };
 static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
@@ -68,7 +67,8 @@ inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], con
     memcpy(image->text, text, text_bytes);
     image->text[text_bytes] = 0;
   }
-  if (!done || (text && !image->text)) {
+  image->subject = inject_subjects_create(image->kernels);
+  if (!done || !image->subject || (text && !image->text)) {
     inject_image_free(image);
     return NULL;
   }
@@ -80,6 +80,7 @@ void inject_image_free(inject_image *image) {
     return;
   free(image->text);
   free(image->kernel);
+  free(image->subject);
   free(image);
 }
 
@@ -141,7 +142,7 @@ static void write_header(const unsigned char key[INJECT_KEY_BYTES], size_t lines
   print_hex(key, hex);
   if (text)
     snprintf(size, sizeof size, "%zu", text_bytes);
-  snprintf(header, MOST_HEADER_BYTES, "bankfold image 3\n%s %zu %s\n", hex, lines_bytes, size);
+  snprintf(header, MOST_HEADER_BYTES, "bankfold image 4\n%s %zu %s\n", hex, lines_bytes, size);
 }
 
 /* The image that the first size bytes of content describe; NULL: none. */
@@ -149,7 +150,7 @@ static inject_image *parse(const bf_text *content, size_t size,
                            const unsigned char key[INJECT_KEY_BYTES]) {
   char hex[HEX_BYTES], header[MOST_HEADER_BYTES];
   print_hex(key, hex);
-  int start = snprintf(header, sizeof header, "bankfold image 3\n%s ", hex);
+  int start = snprintf(header, sizeof header, "bankfold image 4\n%s ", hex);
   if (size < (size_t)start || memcmp(content->data, header, (size_t)start) != 0)
     return NULL;
   const char *at = content->data + start;

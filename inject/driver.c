@@ -28,7 +28,7 @@ void *inject_real(inject_slot at) {
 /* ---- Loading ---- */
 
 int inject_remember(int result, void *handle, const inject_image *image) {
-  if (result == CUDA_SUCCESS && !inject_handle_set(handle, image, false))
+  if (result == CUDA_SUCCESS && !inject_handle_set(handle, image))
     return CUDA_ERROR_OUT_OF_MEMORY;
   return result;
 }
@@ -100,7 +100,7 @@ API(cuModuleLoad, void **module, const char *path) {
 }
 
 API(cuModuleUnload, void *module) {
-  inject_handle_set(module, NULL, false);
+  inject_handle_set(module, NULL);
   return REAL(cuModuleUnload, module);
 }
 
@@ -143,70 +143,80 @@ API(cuLibraryLoadFromFile, void **library, const char *path, int *options, void 
 }
 
 API(cuLibraryUnload, void *library) {
-  inject_handle_set(library, NULL, false);
+  inject_handle_set(library, NULL);
   return REAL(cuLibraryUnload, library);
 }
 
 /* ---- Functions and kernels of what was loaded ---- */
 
-/* `made` is the kernel of that name (NULL: not known) of a module or library. */
-static int inherit(int result, void *made, const void *from, const char *name) {
-  bool unused;
-  const inject_image *image = result == CUDA_SUCCESS ? inject_handle_image(from, &unused) : NULL;
-  bool rounds = image && inject_image_rounds(image, name);
-  if (inject_takes_times && result == CUDA_SUCCESS)
-    inject_times_name(made, name);
-  if (result == CUDA_SUCCESS && !inject_handle_set(made, image, rounds))
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  return result;
+/* Where kernels come from, and how the driver is asked for them. */
+typedef struct source {
+  void *handle; /* of a module or library */
+  bool is_library;
+} source;
+
+/* Asks the driver for a kernel. */
+static int get_kernel(source from, const char *name, void **made) {
+  return from.is_library ? REAL(cuLibraryGetKernel, made, from.handle, name)
+                         : REAL(cuModuleGetFunction, made, from.handle, name);
 }
 
-/* The same for the kernels in an array for `room`; the driver's functions count_of and name_of know
- * how many there are and what they are called. */
-static int inherit_all(int result, void **made, unsigned room, void *from, const char *count_of,
-                       const char *name_of) {
-  int (*get_count)(unsigned *, void *) = inject_driver(count_of);
-  int (*get_name)(const char **, void *) = inject_driver(name_of);
-  unsigned count = 0;
-  if (result == CUDA_SUCCESS && made && get_count && get_count(&count, from) != CUDA_SUCCESS)
-    count = 0;
-  for (unsigned i = 0; i < room && i < count && result == CUDA_SUCCESS; i++) {
-    const char *name;
-    bool is_named = get_name && get_name(&name, made[i]) == CUDA_SUCCESS;
-    result = inherit(result, made[i], from, is_named ? name : NULL);
+/* What is known about the image of a module or library, or of an input that was linked into it. */
+static const inject_image *image_of(source from, const char *name) {
+  const inject_image *image = inject_handle_image(from.handle);
+  return image || !name ? image : inject_linked_image(name);
+}
+
+/* `made` is the kernel of that name (NULL: not known). Its second version is looked up beside it.
+ */
+static int inherit(int result, void *made, source from, const char *name) {
+  if (result != CUDA_SUCCESS)
+    return result;
+  const inject_image *image = image_of(from, name);
+  const inject_kernel *kernel = image && name ? inject_image_kernel(image, name) : NULL;
+  inject_pair pair = {.image = image, .kernel = kernel, .own = made};
+  bool done;
+  if (inject_takes_times)
+    inject_times_name(made, name);
+  if (kernel && kernel->beside && get_kernel(from, kernel->beside, &pair.beside) == CUDA_SUCCESS) {
+    pair.is_of_library = from.is_library;
+    pair.subject = inject_image_subject(image, kernel);
+    done = inject_handle_set_pair(&pair);
+  } else {
+    done = inject_handle_set(made, image);
   }
-  return result;
+  return done ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Whether a program asks for a second version, which it cannot know. */
+static bool is_hidden(source from, const char *name) {
+  const inject_image *image = inject_handle_image(from.handle);
+  return image && name && inject_image_is_beside(image, name);
+}
+
+API(cuModuleGetFunction, void **function, void *module, const char *name) {
+  source from = {module, false};
+  if (is_hidden(from, name))
+    return CUDA_ERROR_NOT_FOUND;
+  int result = REAL(cuModuleGetFunction, function, module, name);
+  return inherit(result, result == CUDA_SUCCESS ? *function : NULL, from, name);
+}
+
+API(cuLibraryGetKernel, void **kernel, void *library, const char *name) {
+  source from = {library, true};
+  if (is_hidden(from, name))
+    return CUDA_ERROR_NOT_FOUND;
+  int result = REAL(cuLibraryGetKernel, kernel, library, name);
+  return inherit(result, result == CUDA_SUCCESS ? *kernel : NULL, from, name);
 }
 
 /* `made` is another handle for the same. */
 static int copy_handle(int result, void *made, const void *from) {
-  bool rounds;
-  const inject_image *image = inject_handle_image(from, &rounds);
   if (inject_takes_times && result == CUDA_SUCCESS)
     inject_times_copy(made, from);
-  if (result == CUDA_SUCCESS && !inject_handle_set(made, image, rounds))
+  if (result == CUDA_SUCCESS && !inject_handle_set(made, inject_handle_image(from)))
     return CUDA_ERROR_OUT_OF_MEMORY;
   return result;
-}
-
-API(cuModuleGetFunction, void **function, void *module, const char *name) {
-  int result = REAL(cuModuleGetFunction, function, module, name);
-  return inherit(result, result == CUDA_SUCCESS ? *function : NULL, module, name);
-}
-
-API(cuModuleEnumerateFunctions, void **functions, unsigned count, void *module) {
-  int result = REAL(cuModuleEnumerateFunctions, functions, count, module);
-  return inherit_all(result, functions, count, module, "cuModuleGetFunctionCount", "cuFuncGetName");
-}
-
-API(cuLibraryGetKernel, void **kernel, void *library, const char *name) {
-  int result = REAL(cuLibraryGetKernel, kernel, library, name);
-  return inherit(result, result == CUDA_SUCCESS ? *kernel : NULL, library, name);
-}
-
-API(cuLibraryEnumerateKernels, void **kernels, unsigned count, void *library) {
-  int result = REAL(cuLibraryEnumerateKernels, kernels, count, library);
-  return inherit_all(result, kernels, count, library, "cuLibraryGetKernelCount", "cuKernelGetName");
 }
 
 API(cuLibraryGetModule, void **module, void *library) {
@@ -215,210 +225,160 @@ API(cuLibraryGetModule, void **module, void *library) {
 }
 
 API(cuKernelGetFunction, void **function, void *kernel) {
-  int added = inject_handle_added(kernel);
+  const inject_pair *pair = inject_handle_pair(kernel);
   int result = REAL(cuKernelGetFunction, function, kernel);
-  result = copy_handle(result, result == CUDA_SUCCESS ? *function : NULL, kernel);
-  if (result == CUDA_SUCCESS && *function != kernel)
-    inject_handle_join(*function, kernel);
-  else if (result == CUDA_SUCCESS)
-    inject_handle_set_added(kernel, added);
-  return result;
+  if (result != CUDA_SUCCESS || *function == kernel)
+    return result;
+  inject_pair made = pair ? *pair : (inject_pair){0};
+  if (!pair || pair->own != kernel ||
+      REAL(cuKernelGetFunction, &made.beside, pair->beside) != CUDA_SUCCESS)
+    return copy_handle(result, *function, kernel);
+  made.own = *function;
+  made.is_of_library = false;
+  if (inject_takes_times)
+    inject_times_copy(*function, kernel);
+  return inject_handle_set_pair(&made) ? result : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 API(cuFuncGetModule, void **module, void *function) {
-  bool unused;
   int result = REAL(cuFuncGetModule, module, function);
-  const inject_image *image = inject_handle_image(function, &unused);
+  const inject_image *image = inject_handle_image(function);
   return image ? inject_remember(result, result == CUDA_SUCCESS ? *module : NULL, image) : result;
 }
 
-/* ---- Sizes of dynamic shared memory ---- */
+/* ---- All kernels of what was loaded ---- */
 
-/* The value of an attribute of a function or kernel. */
-static int round_attribute(const void *handle, int attribute, int value) {
+/* Takes second versions away from a number of kernels. */
+static int count_own(int result, unsigned *count, const void *from) {
+  const inject_image *image = result == CUDA_SUCCESS ? inject_handle_image(from) : NULL;
+  for (unsigned i = 0; image && image->text && i < image->kernels; i++)
+    *count -= image->kernel[i].beside && *count;
+  return result;
+}
+
+API(cuModuleGetFunctionCount, unsigned *count, void *module) {
+  return count_own(REAL(cuModuleGetFunctionCount, count, module), count, module);
+}
+
+API(cuLibraryGetKernelCount, unsigned *count, void *library) {
+  return count_own(REAL(cuLibraryGetKernelCount, count, library), count, library);
+}
+
+/* Asks the driver for all kernels; *total is how many there are. */
+static int list_all(source from, unsigned *total, void ***all) {
+  int result = from.is_library ? REAL(cuLibraryGetKernelCount, total, from.handle)
+                               : REAL(cuModuleGetFunctionCount, total, from.handle);
+  *all = result == CUDA_SUCCESS ? calloc((size_t)*total + 1, sizeof **all) : NULL;
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (!*all)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  return from.is_library ? REAL(cuLibraryEnumerateKernels, *all, *total, from.handle)
+                         : REAL(cuModuleEnumerateFunctions, *all, *total, from.handle);
+}
+
+/* The first `room` kernels of a module or library that are the program's own. */
+static int list_own(source from, void **made, unsigned room) {
+  int (*get_name)(const char **, void *) =
+      inject_driver(from.is_library ? "cuKernelGetName" : "cuFuncGetName");
+  unsigned total = 0, own = 0;
+  void **all = NULL;
+  int result = list_all(from, &total, &all);
+  for (unsigned i = 0; i < total && own < room && result == CUDA_SUCCESS; i++) {
+    const char *name = NULL;
+    if (get_name && get_name(&name, all[i]) != CUDA_SUCCESS)
+      name = NULL;
+    if (is_hidden(from, name))
+      continue;
+    made[own] = all[i];
+    result = inherit(result, made[own++], from, name);
+  }
+  free(all);
+  return result;
+}
+
+API(cuModuleEnumerateFunctions, void **functions, unsigned count, void *module) {
+  if (!functions || !inject_handle_image(module))
+    return REAL(cuModuleEnumerateFunctions, functions, count, module);
+  return list_own((source){module, false}, functions, count);
+}
+
+API(cuLibraryEnumerateKernels, void **kernels, unsigned count, void *library) {
+  if (!kernels || !inject_handle_image(library))
+    return REAL(cuLibraryEnumerateKernels, kernels, count, library);
+  return list_own((source){library, true}, kernels, count);
+}
+
+/* ---- What is set for kernels ---- */
+
+/* The pair of a kernel for which something was set; NULL: there is nothing to do. */
+static const inject_pair *pair_to_set(int result, const void *handle) {
+  const inject_pair *pair = result == CUDA_SUCCESS ? inject_handle_pair(handle) : NULL;
+  return pair && pair->own == handle ? pair : NULL;
+}
+
+/* The value of an attribute for the second version. */
+static int value_of(const inject_pair *pair, int attribute, int value) {
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value <= 0)
     return value;
-  return (int)inject_handle_round(handle, (uint64_t)value);
-}
-
-/* Keeps by how much a value was rounded up when it was set. */
-static int keep_added(int result, const void *handle, int attribute, int value) {
-  if (result == CUDA_SUCCESS && attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-    inject_handle_set_added(handle, round_attribute(handle, attribute, value) - value);
-  return result;
-}
-
-/* The program reads the value that it has set. */
-static int take_added(int result, const void *handle, int attribute, int *value) {
-  if (result == CUDA_SUCCESS && value &&
-      attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-    *value -= inject_handle_added(handle);
-  return result;
+  return (int)inject_round(pair->kernel, (unsigned)value);
 }
 
 API(cuFuncSetAttribute, void *function, int attribute, int value) {
-  int result =
-      REAL(cuFuncSetAttribute, function, attribute, round_attribute(function, attribute, value));
-  return keep_added(result, function, attribute, value);
-}
-
-API(cuFuncGetAttribute, int *value, int attribute, void *function) {
-  int result = REAL(cuFuncGetAttribute, value, attribute, function);
-  return take_added(result, function, attribute, value);
-}
-
-API(cuKernelSetAttribute, int attribute, int value, void *kernel, int device) {
-  int result = REAL(cuKernelSetAttribute, attribute, round_attribute(kernel, attribute, value),
-                    kernel, device);
-  return keep_added(result, kernel, attribute, value);
-}
-
-API(cuKernelGetAttribute, int *value, int attribute, void *kernel, int device) {
-  int result = REAL(cuKernelGetAttribute, value, attribute, kernel, device);
-  return take_added(result, kernel, attribute, value);
-}
-
-API(cuFuncSetSharedSize, void *function, unsigned bytes) {
-  return REAL(cuFuncSetSharedSize, function, (unsigned)inject_handle_round(function, bytes));
-}
-
-/* ---- Launches ---- */
-
-static uint64_t volume(const unsigned size[3]) { return (uint64_t)size[0] * size[1] * size[2]; }
-
-/* Returns what the launch `call` gives; its time is taken where that is asked for. */
-#define RETURN_TIMED(function, stream, blocks, threads, call)                                      \
-  if (!inject_takes_times)                                                                         \
-    return call;                                                                                   \
-  inject_launch timed = {function, stream, blocks, threads, NULL, NULL};                           \
-  inject_launch_begin(&timed);                                                                     \
-  int result = call;                                                                               \
-  inject_launch_end(&timed, result);                                                               \
-  return result
-
-#define VOLUME(size) ((uint64_t)size##_x * size##_y * size##_z)
-
-/* Each with what stream 0 means to it. */
-#define LAUNCH_KERNEL(name, stream_0)                                                              \
-  API(name, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
-      unsigned block_y, unsigned block_z, unsigned bytes, void *stream, void **parameters,         \
-      void **extra) {                                                                              \
-    bytes = (unsigned)inject_handle_round(function, bytes);                                        \
-    RETURN_TIMED(function, stream ? stream : stream_0, VOLUME(grid), VOLUME(block),                \
-                 REAL(name, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, bytes,    \
-                      stream, parameters, extra));                                                 \
-  }
-LAUNCH_KERNEL(cuLaunchKernel, NULL)
-LAUNCH_KERNEL(cuLaunchKernel_ptsz, CU_STREAM_PER_THREAD)
-
-#define LAUNCH_COOPERATIVE(name, stream_0)                                                         \
-  API(name, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
-      unsigned block_y, unsigned block_z, unsigned bytes, void *stream, void **parameters) {       \
-    bytes = (unsigned)inject_handle_round(function, bytes);                                        \
-    RETURN_TIMED(function, stream ? stream : stream_0, VOLUME(grid), VOLUME(block),                \
-                 REAL(name, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, bytes,    \
-                      stream, parameters));                                                        \
-  }
-LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, NULL)
-LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, CU_STREAM_PER_THREAD)
-
-#define LAUNCH_CONFIGURED(name, stream_0)                                                          \
-  API(name, const cu_launch_config *config, void *function, void **parameters, void **extra) {     \
-    if (!config)                                                                                   \
-      return REAL(name, config, function, parameters, extra);                                      \
-    cu_launch_config copy = *config;                                                               \
-    copy.shared_bytes = (unsigned)inject_handle_round(function, copy.shared_bytes);                \
-    RETURN_TIMED(function, copy.stream ? copy.stream : stream_0, volume(copy.grid),                \
-                 volume(copy.block), REAL(name, &copy, function, parameters, extra));              \
-  }
-LAUNCH_CONFIGURED(cuLaunchKernelEx, NULL)
-LAUNCH_CONFIGURED(cuLaunchKernelEx_ptsz, CU_STREAM_PER_THREAD)
-
-/* Launches one cooperative kernel on several devices. */
-API(cuLaunchCooperativeKernelMultiDevice, cu_device_launch *launches, unsigned count,
-    unsigned flags) {
-  if (!launches || !count)
-    return REAL(cuLaunchCooperativeKernelMultiDevice, launches, count, flags);
-  cu_device_launch *copy = malloc(count * sizeof *copy);
-  if (!copy)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  memcpy(copy, launches, count * sizeof *copy);
-  for (unsigned i = 0; i < count; i++)
-    copy[i].shared_bytes = (unsigned)inject_handle_round(copy[i].function, copy[i].shared_bytes);
-  int result = REAL(cuLaunchCooperativeKernelMultiDevice, copy, count, flags);
-  free(copy);
+  int result = REAL(cuFuncSetAttribute, function, attribute, value);
+  const inject_pair *pair = pair_to_set(result, function);
+  if (pair)
+    inject_choice_changed(
+        pair, (unsigned)attribute, value,
+        REAL(cuFuncSetAttribute, pair->beside, attribute, value_of(pair, attribute, value)));
   return result;
 }
 
-/* ---- Graphs ---- */
-
-/* A copy of the first size bytes of a kernel's node, with whole rows; NULL for NULL. */
-static const cu_kernel_node *round_node(const cu_kernel_node *node, size_t size,
-                                        cu_kernel_node *copy) {
-  if (!node)
-    return NULL;
-  *copy = (cu_kernel_node){0};
-  memcpy(copy, node, size);
-  const void *handle = copy->function ? copy->function : copy->kernel;
-  copy->shared_bytes = (unsigned)inject_handle_round(handle, copy->shared_bytes);
-  return copy;
+API(cuKernelSetAttribute, int attribute, int value, void *kernel, int device) {
+  int result = REAL(cuKernelSetAttribute, attribute, value, kernel, device);
+  const inject_pair *pair = pair_to_set(result, kernel);
+  if (pair)
+    inject_choice_changed(pair, (unsigned)attribute, value,
+                          REAL(cuKernelSetAttribute, attribute, value_of(pair, attribute, value),
+                               pair->beside, device));
+  return result;
 }
 
-#define ADD_KERNEL_NODE(name, size)                                                                \
-  API(name, void **node, void *graph, void *const *dependencies, size_t count,                     \
-      const cu_kernel_node *parameters) {                                                          \
-    cu_kernel_node copy;                                                                           \
-    return REAL(name, node, graph, dependencies, count, round_node(parameters, size, &copy));      \
-  }
-ADD_KERNEL_NODE(cuGraphAddKernelNode, CU_KERNEL_NODE_V1_BYTES)
-ADD_KERNEL_NODE(cuGraphAddKernelNode_v2, sizeof(cu_kernel_node))
-
-#define SET_KERNEL_NODE(name, size)                                                                \
-  API(name, void *node, const cu_kernel_node *parameters) {                                        \
-    cu_kernel_node copy;                                                                           \
-    return REAL(name, node, round_node(parameters, size, &copy));                                  \
-  }
-SET_KERNEL_NODE(cuGraphKernelNodeSetParams, CU_KERNEL_NODE_V1_BYTES)
-SET_KERNEL_NODE(cuGraphKernelNodeSetParams_v2, sizeof(cu_kernel_node))
-
-#define SET_EXEC_KERNEL_NODE(name, size)                                                           \
-  API(name, void *graph, void *node, const cu_kernel_node *parameters) {                           \
-    cu_kernel_node copy;                                                                           \
-    return REAL(name, graph, node, round_node(parameters, size, &copy));                           \
-  }
-SET_EXEC_KERNEL_NODE(cuGraphExecKernelNodeSetParams, CU_KERNEL_NODE_V1_BYTES)
-SET_EXEC_KERNEL_NODE(cuGraphExecKernelNodeSetParams_v2, sizeof(cu_kernel_node))
-
-/* The same for a node of any kind: nodes that are no kernels are left as they are. */
-static cu_node *round_any(cu_node *node, cu_node *copy) {
-  if (!node || node->type != CU_GRAPH_NODE_TYPE_KERNEL)
-    return node;
-  *copy = *node;
-  round_node(&node->kernel, sizeof node->kernel, &copy->kernel);
-  return copy;
+API(cuFuncSetSharedSize, void *function, unsigned bytes) {
+  int result = REAL(cuFuncSetSharedSize, function, bytes);
+  const inject_pair *pair = pair_to_set(result, function);
+  if (pair)
+    inject_choice_changed(
+        pair, INJECT_SHARED_SIZE, (int)bytes,
+        REAL(cuFuncSetSharedSize, pair->beside, inject_round(pair->kernel, bytes)));
+  return result;
 }
 
-API(cuGraphAddNode, void **node, void *graph, void *const *dependencies, size_t count,
-    cu_node *parameters) {
-  cu_node copy;
-  return REAL(cuGraphAddNode, node, graph, dependencies, count, round_any(parameters, &copy));
+API(cuFuncSetCacheConfig, void *function, int config) {
+  int result = REAL(cuFuncSetCacheConfig, function, config);
+  const inject_pair *pair = pair_to_set(result, function);
+  if (pair)
+    inject_choice_changed(pair, INJECT_CACHE_CONFIG, config,
+                          REAL(cuFuncSetCacheConfig, pair->beside, config));
+  return result;
 }
 
-API(cuGraphAddNode_v2, void **node, void *graph, void *const *dependencies, const void *edges,
-    size_t count, cu_node *parameters) {
-  cu_node copy;
-  return REAL(cuGraphAddNode_v2, node, graph, dependencies, edges, count,
-              round_any(parameters, &copy));
+API(cuFuncSetSharedMemConfig, void *function, int config) {
+  int result = REAL(cuFuncSetSharedMemConfig, function, config);
+  const inject_pair *pair = pair_to_set(result, function);
+  if (pair)
+    inject_choice_changed(pair, INJECT_SHARED_CONFIG, config,
+                          REAL(cuFuncSetSharedMemConfig, pair->beside, config));
+  return result;
 }
 
-API(cuGraphNodeSetParams, void *node, cu_node *parameters) {
-  cu_node copy;
-  return REAL(cuGraphNodeSetParams, node, round_any(parameters, &copy));
-}
-
-API(cuGraphExecNodeSetParams, void *graph, void *node, cu_node *parameters) {
-  cu_node copy;
-  return REAL(cuGraphExecNodeSetParams, graph, node, round_any(parameters, &copy));
+API(cuKernelSetCacheConfig, void *kernel, int config, int device) {
+  int result = REAL(cuKernelSetCacheConfig, kernel, config, device);
+  const inject_pair *pair = pair_to_set(result, kernel);
+  if (pair)
+    inject_choice_changed(pair, INJECT_CACHE_CONFIG, config,
+                          REAL(cuKernelSetCacheConfig, pair->beside, config, device));
+  return result;
 }
 
 /* ---- How functions are found ---- */

@@ -56,19 +56,44 @@ int cuLinkAddFile(void *state, int type, const char *path, unsigned count, int *
 int cuLinkAddFile_v2(void *state, int type, const char *path, unsigned count, int *options,
                      void **values);
 
-/* occupancy.c */
-typedef size_t cu_bytes_of_block(int threads);
-int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
-                                                size_t bytes);
-int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *function, int threads,
-                                                         size_t bytes, unsigned flags);
-int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function,
-                                     cu_bytes_of_block *bytes_of, size_t bytes, int limit);
-int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *function,
-                                              cu_bytes_of_block *bytes_of, size_t bytes, int limit,
-                                              unsigned flags);
-int cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, void *function, int blocks, int threads);
-int cuOccupancyMaxPotentialClusterSize(int *size, void *function, const cu_launch_config *config);
-int cuOccupancyMaxActiveClusters(int *clusters, void *function, const cu_launch_config *config);
+/* driver.c, of what get_kernel and list_all call before they are defined */
+int cuModuleGetFunction(void **function, void *module, const char *name);
+int cuLibraryGetKernel(void **kernel, void *library, const char *name);
+int cuModuleGetFunctionCount(unsigned *count, void *module);
+int cuLibraryGetKernelCount(unsigned *count, void *library);
+int cuModuleEnumerateFunctions(void **functions, unsigned count, void *module);
+int cuLibraryEnumerateKernels(void **kernels, unsigned count, void *library);
+
+/* launch.c */
+#define INJECT_SIZES unsigned, unsigned, unsigned, unsigned, unsigned, unsigned
+int cuLaunchKernel(void *function, INJECT_SIZES, unsigned bytes, void *stream, void **parameters,
+                   void **extra);
+int cuLaunchKernel_ptsz(void *function, INJECT_SIZES, unsigned bytes, void *stream,
+                        void **parameters, void **extra);
+int cuLaunchCooperativeKernel(void *function, INJECT_SIZES, unsigned bytes, void *stream,
+                              void **parameters);
+int cuLaunchCooperativeKernel_ptsz(void *function, INJECT_SIZES, unsigned bytes, void *stream,
+                                   void **parameters);
+int cuLaunchKernelEx(const cu_launch_config *config, void *function, void **parameters,
+                     void **extra);
+int cuLaunchKernelEx_ptsz(const cu_launch_config *config, void *function, void **parameters,
+                          void **extra);
+int cuGraphAddKernelNode(void **node, void *graph, void *const *dependencies, size_t count,
+                         const cu_kernel_node *parameters);
+int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *dependencies, size_t count,
+                            const cu_kernel_node *parameters);
+int cuGraphKernelNodeSetParams(void *node, const cu_kernel_node *parameters);
+int cuGraphKernelNodeSetParams_v2(void *node, const cu_kernel_node *parameters);
+int cuGraphExecKernelNodeSetParams(void *graph, void *node, const cu_kernel_node *parameters);
+int cuGraphExecKernelNodeSetParams_v2(void *graph, void *node, const cu_kernel_node *parameters);
+int cuGraphAddNode(void **node, void *graph, void *const *dependencies, size_t count,
+                   cu_node *parameters);
+int cuGraphAddNode_v2(void **node, void *graph, void *const *dependencies, const void *edges,
+                      size_t count, cu_node *parameters);
+int cuGraphNodeSetParams(void *node, cu_node *parameters);
+int cuGraphExecNodeSetParams(void *graph, void *node, cu_node *parameters);
+int cuGraphKernelNodeGetParams(void *node, cu_kernel_node *parameters);
+int cuGraphKernelNodeGetParams_v2(void *node, cu_kernel_node *parameters);
+int cuGraphNodeGetParams(void *node, cu_node *parameters);
 
 #endif

@@ -78,8 +78,19 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned bytes,
                   void *stream, void **extra) {
   launch_function *real = (launch_function *)atomic_load(&original)[LAUNCH];
-  return real(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-              (unsigned)inject_handle_round(function, bytes), stream, extra);
+  inject_launch made = {.function = function,
+                        .grid = {grid_x, grid_y, grid_z},
+                        .block = {block_x, block_y, block_z},
+                        .bytes = bytes,
+                        .stream = stream};
+  int result;
+  inject_launch_begin(&made);
+  do
+    result = real(made.chosen, grid_x, grid_y, grid_z, block_x, block_y, block_z, made.chosen_bytes,
+                  stream, extra);
+  while (inject_launch_again(&made, result));
+  inject_launch_end(&made, result);
+  return result;
 }
 
 /* ---- The table ---- */

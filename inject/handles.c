@@ -1,6 +1,6 @@
-/* Handles of the driver that come from rewritten images. Launches ask for theirs: without a lock,
- * by one bucket, and only for sizes that are no whole rows. So nodes are never taken out: one whose
- * handle is forgotten waits for the driver to give the handle out again. */
+/* Handles of the driver that come from rewritten images. Launches ask for theirs: without a lock
+ * and by one bucket. So nodes are never taken out: one whose handle is forgotten waits for the
+ * driver to give the handle out again; and pairs live as long as the process. */
 #include "inject.h"
 
 #include "lock.h"
@@ -8,14 +8,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 4096, ROUNDS = 1 };
+enum { BUCKETS = 4096 };
 
 typedef struct node {
   struct node *next;
   const void *handle;
-  atomic_uintptr_t value;      /* address of the image, plus ROUNDS; 0: forgotten */
-  _Atomic(struct node *) same; /* another handle for the same kernel, which knows: */
-  atomic_int added;            /* bytes that its limit of dynamic shared memory was rounded up by */
+  _Atomic(const inject_image *) image; /* NULL: forgotten */
+  _Atomic(inject_pair *) pair;
 } node;
 
 static _Atomic(node *) buckets[BUCKETS];
@@ -28,6 +27,8 @@ static _Atomic(node *) *bucket_of(const void *handle) {
 
 /* The node of a handle; NULL: none. */
 static node *find(const void *handle) {
+  if (!atomic_load_explicit(&has_nodes, memory_order_relaxed))
+    return NULL;
   node *at = atomic_load_explicit(bucket_of(handle), memory_order_acquire);
   while (at && at->handle != handle)
     at = at->next;
@@ -35,72 +36,58 @@ static node *find(const void *handle) {
 }
 
 /* Makes the node of a handle, under the lock; false where memory is exhausted. */
-static bool add(const void *handle, uintptr_t value) {
+static bool add(const void *handle, const inject_image *image, inject_pair *pair) {
   _Atomic(node *) *bucket = bucket_of(handle);
   node *made = malloc(sizeof *made);
   if (!made)
     return false;
   *made = (node){.next = atomic_load(bucket), .handle = handle};
-  atomic_init(&made->value, value);
-  atomic_init(&made->same, NULL);
-  atomic_init(&made->added, 0);
+  atomic_init(&made->image, image);
+  atomic_init(&made->pair, pair);
   atomic_store_explicit(bucket, made, memory_order_release);
   atomic_store(&has_nodes, true);
   return true;
 }
 
-bool inject_handle_set(const void *handle, const inject_image *image, bool rounds) {
-  uintptr_t value = image ? (uintptr_t)image + (rounds ? ROUNDS : 0) : 0;
-  bool done = true;
+/* Sets what a handle is, under the lock; false where memory is exhausted. */
+static bool set(const void *handle, const inject_image *image, inject_pair *pair) {
+  node *found = find(handle);
+  if (!found)
+    return !image || add(handle, image, pair);
+  atomic_store(&found->pair, pair);
+  atomic_store(&found->image, image);
+  return true;
+}
+
+bool inject_handle_set(const void *handle, const inject_image *image) {
   if (!image && !atomic_load(&has_nodes))
     return true;
   inject_lock();
-  node *found = find(handle);
-  if (found) {
-    atomic_store(&found->value, value);
-    atomic_store(&found->same, NULL);
-    atomic_store(&found->added, 0);
-  } else if (image)
-    done = add(handle, value);
+  bool done = set(handle, image, NULL);
   inject_unlock();
   return done;
 }
 
-const inject_image *inject_handle_image(const void *handle, bool *rounds) {
-  const node *found = atomic_load(&has_nodes) ? find(handle) : NULL;
-  uintptr_t value = found ? atomic_load(&found->value) : 0;
-  *rounds = value & ROUNDS;
-  return (const inject_image *)(value & ~(uintptr_t)ROUNDS);
+const inject_image *inject_handle_image(const void *handle) {
+  const node *found = find(handle);
+  return found ? atomic_load(&found->image) : NULL;
 }
 
-/* The node that knows about the kernel of a handle; NULL: none. */
-static node *find_known(const void *handle) {
-  node *found = atomic_load(&has_nodes) ? find(handle) : NULL;
-  node *same = found ? atomic_load(&found->same) : NULL;
-  return same ? same : found;
+inject_pair *inject_handle_pair(const void *handle) {
+  const node *found = find(handle);
+  return found ? atomic_load_explicit(&found->pair, memory_order_acquire) : NULL;
 }
 
-void inject_handle_join(const void *handle, const void *from) {
-  node *made = atomic_load(&has_nodes) ? find(handle) : NULL, *known = find_known(from);
-  if (made && known && made != known)
-    atomic_store(&made->same, known);
-}
-
-void inject_handle_set_added(const void *handle, int bytes) {
-  node *known = find_known(handle);
-  if (known)
-    atomic_store(&known->added, bytes);
-}
-
-int inject_handle_added(const void *handle) {
-  node *known = find_known(handle);
-  return known ? atomic_load(&known->added) : 0;
-}
-
-uint64_t inject_handle_round(const void *handle, uint64_t bytes) {
-  bool rounds;
-  if (bytes % INJECT_ROW_BYTES == 0)
-    return bytes;
-  inject_handle_image(handle, &rounds);
-  return rounds ? (bytes / INJECT_ROW_BYTES + 1) * INJECT_ROW_BYTES : bytes;
+bool inject_handle_set_pair(const inject_pair *pair) {
+  inject_pair *made = NULL;
+  inject_lock();
+  inject_pair *known = inject_handle_pair(pair->own);
+  bool done = known && known->own == pair->own && known->beside == pair->beside &&
+              known->kernel == pair->kernel;
+  if (!done && (made = malloc(sizeof *made))) {
+    *made = *pair;
+    done = set(made->own, made->image, made) && set(made->beside, made->image, made);
+  }
+  inject_unlock();
+  return done;
 }

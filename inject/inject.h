@@ -1,16 +1,18 @@
 /* inject: a library for LD_PRELOAD that stands between a program and the CUDA driver. Where the
- * program loads device code that holds PTX, the driver is given that PTX with hashed accesses to
- * shared memory (apply/rewrite.h) in place of the whole image; where that is impossible for any
- * reason, it is given what the program gave. docs/inject.md has the whole story.
+ * program loads device code that holds PTX, the driver is given that PTX in place of the whole
+ * image, with a second version of kernels beside them, whose accesses to shared memory are hashed
+ * (rewrite/rewrite.h); where that is impossible for any reason, it is given what the program gave.
+ * Each launch gets one of both. docs/inject.md has the whole story.
  *
  *   dlsym.c    catches the ways in which programs find the driver's functions
  *   driver.c   the functions that are put in their place, with
- *              occupancy.c, link.c and export_table.c
+ *              launch.c, link.c and export_table.c
  *   load.c     from an image to the one that the driver is given
  *   image.c    finds the PTX in an image
  *   rewrite.c  rewrites PTX
  *   cache.c    keeps rewritten PTX on disk
- *   handles.c  remembers which kernels were rewritten
+ *   handles.c  remembers which kernels were rewritten, and what stands beside them
+ *   choose.c   decides which of both versions a launch gets
  *   times.c    how long launches take, where that is asked for
  *   digest.c   the content hash that images are known by
  *   lock.c     the one lock over all that is remembered
@@ -33,6 +35,7 @@ typedef struct inject_settings {
   const char *log;      /* a path, "stderr", or NULL */
   char cache[4096];     /* folder, or empty: none */
   bool copies_table;    /* for old runtimes: see export_table.c */
+  bool is_named;        /* hashes are the user's wish, not a proposal */
 } inject_settings;
 
 /* Read at the first call. NULL: no kernel has a hash, so that nothing is to be done. */
@@ -54,9 +57,10 @@ bool inject_replaces(const char *name);
 /* A kernel that a hash is named for. */
 typedef struct inject_kernel {
   const char *name;
-  const char *hash;   /* that it was rewritten with; NULL: it was not */
-  const char *reason; /* why not, or NULL */
-  bool rounds;        /* it has dynamic shared memory, of which launches must have whole rows */
+  const char *beside; /* the name of its second version; NULL: it has none */
+  const char *hash;   /* of that one */
+  const char *reason; /* why it has none, or NULL */
+  bool rounds;        /* the second version must be launched with whole rows of dynamic memory */
 } inject_kernel;
 
 /* PTX after rewriting. */
@@ -71,11 +75,9 @@ typedef struct inject_rewritten {
 
 /* Adds the line of a kernel. */
 void inject_add_kernel(const inject_kernel *kernel, bf_text *lines);
-/* Rewrites PTX by the hashes of settings. is_linked: the PTX is linked with other code, and what
- * comes of it is the program's to keep: kernels with dynamic shared memory are left alone, as their
- * launches are not known. A bf_error where it cannot be read. */
+/* Adds hashed kernels to PTX by the hashes of settings. A bf_error where it cannot be read. */
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic);
+                   inject_rewritten *rewritten, bf_diagnostic *diagnostic);
 
 /* ---- Images ---- */
 
@@ -85,7 +87,6 @@ enum { INJECT_KEY_BYTES = 32 };
 typedef struct inject_source {
   bf_fatbin *fatbin;
   const bf_image *image;
-  bool is_linked; /* with other code */
 } inject_source;
 
 /* What the driver can do: the architectures of its devices, without repetition, and the PTX that it
@@ -97,6 +98,8 @@ typedef struct inject_devices {
   unsigned ptx_version;
 } inject_devices;
 
+/* Asks the driver for its devices; false where it does not say. */
+bool inject_devices_ask(inject_devices *devices);
 /* Finds the PTX in bytes. Fails where there is none, and where the driver would take other code
  * than this for one of the devices. */
 int inject_source_open(const void *bytes, uint64_t size, const inject_devices *devices,
@@ -115,7 +118,8 @@ typedef struct inject_image {
   char *text;         /* PTX; NULL: the image is left alone */
   const char *reason; /* why all of it is; NULL: kernels say why */
   unsigned kernels;
-  inject_kernel *kernel; /* all in one allocation */
+  inject_kernel *kernel;          /* all in one allocation */
+  struct inject_subject *subject; /* per kernel: what is known of its launches (choose.c) */
 } inject_image;
 
 /* The replacement of an image in memory, or of a file; NULL: none. Where times are taken, also what
@@ -127,8 +131,15 @@ const inject_image *inject_input_of_memory(const void *image, size_t size);
 const inject_image *inject_input_of_file(const char *path);
 /* What is known about a kernel; NULL: nothing. */
 const inject_kernel *inject_image_kernel(const inject_image *image, const char *name);
-/* Whether launches of the kernel (NULL: of any) must have whole rows of dynamic shared memory. */
-bool inject_image_rounds(const inject_image *image, const char *kernel);
+/* What is known of the launches of a kernel of the image. */
+struct inject_subject *inject_image_subject(const inject_image *image, const inject_kernel *kernel);
+/* Whether it is the name of a second version. */
+bool inject_image_is_beside(const inject_image *image, const char *name);
+/* The image of an input that was linked with other code, and has a kernel of that name with a
+ * second version; NULL: none. */
+const inject_image *inject_linked_image(const char *kernel);
+/* An input was given to the driver's linker. */
+void inject_linked_add(const inject_image *image);
 
 /* ---- Cache ---- */
 
@@ -146,21 +157,81 @@ bool inject_write_file(const char *path, const bf_text *content);
 
 /* ---- Handles ---- */
 
+/* A kernel as the program knows it, and its second version. */
+typedef struct inject_pair {
+  const inject_image *image;
+  const inject_kernel *kernel;
+  struct inject_subject *subject;
+  void *own, *beside; /* handles of the driver */
+  bool is_of_library; /* they are kernels of a library, not functions of a module */
+} inject_pair;
+
 /* Remembers what a module, library, function or kernel of the driver comes from; NULL forgets it,
- * as a handle may be given out again. rounds: launches need whole rows. False: no memory. */
-bool inject_handle_set(const void *handle, const inject_image *image, bool rounds);
+ * as a handle may be given out again. False: no memory. */
+bool inject_handle_set(const void *handle, const inject_image *image);
 /* What it comes from, or NULL. */
-const inject_image *inject_handle_image(const void *handle, bool *rounds);
-/* Rewritten kernels own whole rows of shared memory (apply/rewrite.h). */
+const inject_image *inject_handle_image(const void *handle);
+/* Remembers both handles of a pair. False: no memory. */
+bool inject_handle_set_pair(const inject_pair *pair);
+/* The pair that a handle is one of; NULL: none. */
+inject_pair *inject_handle_pair(const void *handle);
+
+/* ---- Launches ---- */
+
+/* Second versions own whole rows of shared memory (rewrite/rewrite.h). */
 enum { INJECT_ROW_BYTES = 128 };
-/* Bytes of dynamic shared memory for a launch of a function or kernel that was asked for. */
-uint64_t inject_handle_round(const void *handle, uint64_t bytes);
-/* A handle is for the same kernel as another. */
-void inject_handle_join(const void *handle, const void *from);
-/* By how many bytes the limit of dynamic shared memory that the program has set for a kernel was
- * rounded up. */
-void inject_handle_set_added(const void *handle, int bytes);
-int inject_handle_added(const void *handle);
+
+/* A launch, as the program asks for it and as it is done. */
+typedef struct inject_launch {
+  void *function;
+  unsigned grid[3], block[3];
+  unsigned bytes; /* of dynamic shared memory */
+  void *stream;
+  bool is_cooperative; /* all blocks must run at once */
+  bool is_node;        /* it becomes a node of a graph, and runs later */
+  /* What is done: */
+  void *chosen;
+  unsigned chosen_bytes;
+  struct inject_decision *decision; /* NULL: there is one version */
+  bool is_beside;                   /* the second version was chosen */
+  int refusal;                      /* what the driver said to the second version, or 0 */
+  void *begun, *ended;              /* events of the driver; NULL: it is not timed */
+} inject_launch;
+
+/* Decides what to launch: chosen with chosen_bytes. */
+void inject_launch_begin(inject_launch *launch);
+/* Whether to launch again, as the driver's answer is an error and there is another version. */
+bool inject_launch_again(inject_launch *launch, int result);
+/* Behind the launch; result is the driver's. */
+void inject_launch_end(inject_launch *launch, int result);
+/* Blocks, and threads of a block. */
+uint64_t inject_launch_blocks(const inject_launch *launch);
+uint64_t inject_launch_threads(const inject_launch *launch);
+
+/* ---- Choices ---- */
+
+/* Bytes of dynamic shared memory that the second version needs where the program asks for some. */
+unsigned inject_round(const inject_kernel *kernel, unsigned bytes);
+/* Decides about a launch of a pair; fills in all that is done, but for events. */
+void inject_choose(inject_pair *pair, inject_launch *launch);
+/* The driver refused the second version and took the first. */
+void inject_choice_refused(const inject_launch *launch);
+/* What a program can set for kernels: attributes of the driver, by their numbers, and these. */
+enum {
+  INJECT_SHARED_SIZE = 28,
+  INJECT_CACHE_CONFIG,
+  INJECT_SHARED_CONFIG,
+  INJECT_SETTINGS,
+};
+/* Something was set for both versions; result is the driver's answer for the second. Where the
+ * value is another than before, launches are decided about anew; where it was not taken, the second
+ * version is used no more. */
+void inject_choice_changed(const inject_pair *pair, unsigned setting, int value, int result);
+/* Why the launch did not get the second version; NULL: nothing says so. */
+const char *inject_choice_reason(const inject_launch *launch);
+/* The states of a list of kernels; NULL: no memory. */
+struct inject_subject *inject_subjects_create(unsigned count);
+struct inject_subject *inject_subject_at(struct inject_subject *first, size_t index);
 
 /* ---- Times of launches ---- */
 
@@ -168,19 +239,10 @@ int inject_handle_added(const void *handle);
 extern bool inject_takes_times;
 /* Names the file; NULL: none. */
 void inject_times_start(const char *file);
-
-/* A launch while it is timed. */
-typedef struct inject_launch {
-  const void *function;
-  void *stream;
-  uint64_t blocks, threads; /* of the grid, and of a block */
-  void *begun, *ended;      /* events of the driver; NULL: it is not timed */
-} inject_launch;
-
 /* Before and after the launch, where times are taken; result is the driver's. The second waits
  * until the launch has ended. Launches that become part of a graph are not timed. */
-void inject_launch_begin(inject_launch *launch);
-void inject_launch_end(inject_launch *launch, int result);
+void inject_times_begin(inject_launch *launch);
+void inject_times_end(inject_launch *launch, int result);
 /* What a function or kernel is called (NULL: not known), or that it is another handle for one. */
 void inject_times_name(const void *handle, const char *name);
 void inject_times_copy(const void *handle, const void *from);

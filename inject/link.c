@@ -1,8 +1,7 @@
-/* Code that the driver links (cuLinkCreate and so on): each input with PTX is rewritten on its own.
- * That is sound because the rewriter leaves alone what leads out of a module: kernels that call
- * functions of others, and functions that access shared memory and can be called from others.
- * Kernels with dynamic shared memory are left alone too: the linked code is the program's, which
- * may keep it in a file and load it where nobody rounds sizes at launches. */
+/* Code that the driver links (cuLinkCreate and so on): each input with PTX gets second versions of
+ * its kernels on its own. That is sound because the originals stay as they are, and the rewriter
+ * leaves alone what leads out of a module: kernels that call functions of others. What is linked is
+ * the program's, which may keep it in a file; kernels are found there by their names. */
 #include "driver.h"
 
 #include <string.h>
@@ -21,8 +20,10 @@ static size_t text_size(const inject_image *image) { return strlen(image->text) 
     const inject_image *image = can_hold_ptx(type) ? inject_input_of_memory(data, size) : NULL;    \
     if (inject_is_new(image) &&                                                                    \
         inject_is_taken(REAL(call, state, CU_JIT_INPUT_PTX, image->text, text_size(image), name,   \
-                             count, options, values)))                                             \
+                             count, options, values))) {                                           \
+      inject_linked_add(image);                                                                    \
       return CUDA_SUCCESS;                                                                         \
+    }                                                                                              \
     return REAL(call, state, type, data, size, name, count, options, values);                      \
   }
 LINK_ADD_DATA(cuLinkAddData)
@@ -34,8 +35,10 @@ LINK_ADD_DATA(cuLinkAddData_v2)
     const inject_image *image = can_hold_ptx(type) ? inject_input_of_file(path) : NULL;            \
     if (inject_is_new(image) &&                                                                    \
         inject_is_taken(REAL(add_data, state, CU_JIT_INPUT_PTX, image->text, text_size(image),     \
-                             path, count, options, values)))                                       \
+                             path, count, options, values))) {                                     \
+      inject_linked_add(image);                                                                    \
       return CUDA_SUCCESS;                                                                         \
+    }                                                                                              \
     return REAL(call, state, type, path, count, options, values);                                  \
   }
 LINK_ADD_FILE(cuLinkAddFile, cuLinkAddData)

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,8 +58,7 @@ static bool add_arch(inject_devices *devices, unsigned sm) {
   return true;
 }
 
-/* Asks the driver for its devices; false where it does not say. */
-static bool ask_driver(inject_devices *devices) {
+bool inject_devices_ask(inject_devices *devices) {
   int (*get_version)(int *) = inject_driver("cuDriverGetVersion");
   int (*get_count)(int *) = inject_driver("cuDeviceGetCount");
   int version, count;
@@ -81,9 +82,9 @@ static void compute_key(const inject_settings *settings, const inject_source *so
   const bf_image *image = source->image;
   char header[256];
   inject_digest digest;
-  snprintf(header, sizeof header, "bankfold %s inject 3 %s\n%zu %d %llu %llu\n", bf_version(),
-           source->is_linked ? "linked" : "whole", settings->text.size, (int)image->packing,
-           (unsigned long long)image->stored_bytes, (unsigned long long)image->bytes);
+  snprintf(header, sizeof header, "bankfold %s inject 4\n%zu %d %llu %llu\n", bf_version(),
+           settings->text.size, (int)image->packing, (unsigned long long)image->stored_bytes,
+           (unsigned long long)image->bytes);
   inject_digest_start(&digest);
   inject_digest_add(&digest, header, strlen(header));
   inject_digest_add(&digest, settings->text.data, settings->text.size);
@@ -163,7 +164,7 @@ static inject_image *make(const inject_settings *settings, const inject_source *
   const char *name = source->image->identifier ? source->image->identifier : "PTX";
   int error = bf_fatbin_text(source->fatbin, source->image, &ptx, diagnostic);
   if (!error)
-    error = inject_rewrite(settings, name, &ptx, source->is_linked, &new, diagnostic);
+    error = inject_rewrite(settings, name, &ptx, &new, diagnostic);
   if (!error) {
     inject_log("%s: %u of %u kernels rewritten", name, new.hashed, new.kernels);
     log_lines(&new.remarks);
@@ -177,6 +178,20 @@ static inject_image *make(const inject_settings *settings, const inject_source *
   bf_text_free(&new.remarks);
   bf_text_free(&ptx);
   return image;
+}
+
+/* Says once on standard error that code was rewritten before: hashes do not do then what the user
+ * expects of them. */
+static void warn_of_rewritten(const inject_image *image, const char *name) {
+  static atomic_bool is_said;
+  for (unsigned i = 0; i < image->kernels; i++)
+    if (image->kernel[i].reason &&
+        strcmp(image->kernel[i].reason, "it was rewritten before") == 0) {
+      if (!atomic_exchange(&is_said, true))
+        fprintf(stderr, "bankfold: warning: %s: it was rewritten before, and runs as it is\n",
+                name);
+      return;
+    }
 }
 
 /* What is known about a source, or made now; NULL where that fails. */
@@ -203,44 +218,43 @@ static inject_image *find_or_make(const inject_settings *settings, const inject_
 
 /* The replacement of an image of which all bytes are there; what names it in the log. */
 static const inject_image *replace(const inject_settings *settings, const void *bytes,
-                                   uint64_t size, bool is_linked, const char *what) {
+                                   uint64_t size, const char *what) {
   bf_diagnostic diagnostic = {.caret = -1};
   inject_devices devices;
   inject_source source;
-  if (!ask_driver(&devices))
+  if (!inject_devices_ask(&devices))
     return refuse(what, "the driver names no device");
   const inject_image *image = NULL;
   if (inject_source_open(bytes, size, &devices, &source, &diagnostic) == BF_OK) {
-    source.is_linked = is_linked;
     image = find_or_make(settings, &source, &diagnostic);
     inject_source_close(&source);
   }
   if (!image)
     return refuse(what, diagnostic.message);
+  warn_of_rewritten(image, what);
   return image->text || inject_takes_times ? image : NULL;
 }
 
 /* The replacement of an image in memory, of which PTX has no more than `most` bytes. */
-static const inject_image *image_of_memory(const void *address, uint64_t most, bool is_linked) {
+static const inject_image *image_of_memory(const void *address, uint64_t most) {
   int kept = errno;
   const inject_settings *settings = inject_settings_get();
   const inject_image *image = NULL;
   const void *bytes;
   if (settings) {
     uint64_t size = inject_image_bytes(address, most, &bytes);
-    image = size ? replace(settings, bytes, size, is_linked, "an image")
-                 : refuse("an image", not_readable);
+    image = size ? replace(settings, bytes, size, "an image") : refuse("an image", not_readable);
   }
   errno = kept;
   return image;
 }
 
 const inject_image *inject_image_of_memory(const void *address) {
-  return image_of_memory(address, BF_MAX_PTX_BYTES, false);
+  return image_of_memory(address, BF_MAX_PTX_BYTES);
 }
 
 const inject_image *inject_input_of_memory(const void *address, size_t size) {
-  return image_of_memory(address, size < BF_MAX_PTX_BYTES ? size : BF_MAX_PTX_BYTES, true);
+  return image_of_memory(address, size < BF_MAX_PTX_BYTES ? size : BF_MAX_PTX_BYTES);
 }
 
 /* ---- Files ---- */
@@ -268,14 +282,14 @@ static bool is_loadable(const char *bytes, uint64_t size) {
 }
 
 /* The replacement of what a file holds. */
-static const inject_image *image_of_file(const char *path, bool is_linked) {
+static const inject_image *image_of_file(const char *path) {
   int kept = errno;
   const inject_settings *settings = inject_settings_get();
   const inject_image *image = NULL;
   uint64_t size = 0;
   char *bytes = settings && path ? read_file(path, &size) : NULL;
   if (bytes && is_loadable(bytes, size))
-    image = replace(settings, bytes, size, is_linked, path);
+    image = replace(settings, bytes, size, path);
   else if (settings)
     image = refuse(path ? path : "-", not_readable);
   free(bytes);
@@ -283,9 +297,9 @@ static const inject_image *image_of_file(const char *path, bool is_linked) {
   return image;
 }
 
-const inject_image *inject_image_of_file(const char *path) { return image_of_file(path, false); }
+const inject_image *inject_image_of_file(const char *path) { return image_of_file(path); }
 
-const inject_image *inject_input_of_file(const char *path) { return image_of_file(path, true); }
+const inject_image *inject_input_of_file(const char *path) { return image_of_file(path); }
 
 const inject_kernel *inject_image_kernel(const inject_image *image, const char *name) {
   for (unsigned i = 0; i < image->kernels; i++)
@@ -294,12 +308,49 @@ const inject_kernel *inject_image_kernel(const inject_image *image, const char *
   return NULL;
 }
 
-bool inject_image_rounds(const inject_image *image, const char *kernel) {
-  const inject_kernel *found = kernel ? inject_image_kernel(image, kernel) : NULL;
-  bool any = false;
-  if (!image->text)
-    return false;
-  for (unsigned i = 0; i < image->kernels && !kernel; i++)
-    any |= image->kernel[i].rounds;
-  return found ? found->rounds : any;
+bool inject_image_is_beside(const inject_image *image, const char *name) {
+  for (unsigned i = 0; image->text && i < image->kernels; i++)
+    if (image->kernel[i].beside && strcmp(image->kernel[i].beside, name) == 0)
+      return true;
+  return false;
+}
+
+struct inject_subject *inject_image_subject(const inject_image *image,
+                                            const inject_kernel *kernel) {
+  return inject_subject_at(image->subject, (size_t)(kernel - image->kernel));
+}
+
+/* ---- Linked code ---- */
+
+/* The images that were given to the driver's linker, under the lock. */
+static struct {
+  const inject_image **item;
+  unsigned count, room;
+} linked;
+
+void inject_linked_add(const inject_image *image) {
+  inject_lock();
+  bool is_known = false;
+  for (unsigned i = 0; i < linked.count; i++)
+    is_known |= linked.item[i] == image;
+  if (!is_known && linked.count == linked.room) {
+    unsigned room = linked.room ? 2 * linked.room : 16;
+    const inject_image **grown = realloc(linked.item, room * sizeof *grown);
+    linked.item = grown ? grown : linked.item;
+    linked.room = grown ? room : linked.room;
+  }
+  if (!is_known && linked.count < linked.room)
+    linked.item[linked.count++] = image;
+  inject_unlock();
+}
+
+const inject_image *inject_linked_image(const char *kernel) {
+  const inject_image *found = NULL;
+  inject_lock();
+  for (unsigned i = 0; i < linked.count && !found; i++) {
+    const inject_kernel *known = inject_image_kernel(linked.item[i], kernel);
+    found = known && known->beside ? linked.item[i] : NULL;
+  }
+  inject_unlock();
+  return found;
 }

@@ -1,5 +1,5 @@
-/* Rewriting by the hashes of settings. Sizes of dynamic shared memory are rounded at launch, except
- * for code that is linked with other code. */
+/* Rewriting by the hashes of settings: kernels stay as they are, and hashed ones stand beside them,
+ * whose sizes of dynamic shared memory are rounded at launch. */
 #include "inject.h"
 
 #include "rewrite/listed.h"
@@ -11,35 +11,25 @@ static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritte
   if (!kernel->is_rewritten)
     bf_listed_reason(kernel, &reason);
   if (kernel->is_rewritten)
-    inject_add_kernel(
-        &(inject_kernel){kernel->name, kernel->hash, NULL, kernel->has_dynamic_shared},
-        &rewritten->lines);
+    inject_add_kernel(&(inject_kernel){kernel->name, kernel->beside, kernel->hash, NULL,
+                                       kernel->has_dynamic_shared},
+                      &rewritten->lines);
   else if (reason.size)
-    inject_add_kernel(&(inject_kernel){kernel->name, NULL, reason.data, false}, &rewritten->lines);
+    inject_add_kernel(&(inject_kernel){kernel->name, NULL, NULL, reason.data, false},
+                      &rewritten->lines);
   rewritten->lines.failed |= reason.failed;
   bf_text_free(&reason);
   bf_listed_remark(kernel, &rewritten->remarks);
   bf_text_puts(&rewritten->remarks, "\n");
 }
 
-/* Fails where other modules know the size of shared variables, which padding changes. */
-static int check_variables(const bf_ptx_module *module, bf_diagnostic *diagnostic) {
-  for (const bf_ptx_item *item = module->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->space == BF_PTX_SPACE_SHARED &&
-        item->variable->linkage != BF_PTX_PRIVATE && item->variable->bytes)
-      return bf_fail(diagnostic, BF_UNSUPPORTED, "shared variable %s belongs to other modules too",
-                     item->variable->name);
-  return BF_OK;
-}
-
 /* Rewrites and describes a parsed module. */
-static int process(const inject_settings *settings, const bf_ptx_module *module, bool is_linked,
+static int process(const inject_settings *settings, const bf_ptx_module *module,
                    inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
-  bf_listed listed = {settings->hashes, settings->otherwise, .dynamic_is_rounded = !is_linked};
+  bf_listed listed = {settings->hashes, settings->otherwise, .padding_has_room = true,
+                      .is_beside = true};
   bf_rewrite_result result;
   int error = BF_OK;
-  if (is_linked)
-    BF_TRY(check_variables(module, diagnostic));
   BF_TRY(bf_rewrite_listed(module, &listed, &result, diagnostic));
   for (unsigned i = 0; i < result.kernels; i++)
     describe(&result.kernel[i], rewritten);
@@ -54,10 +44,10 @@ static int process(const inject_settings *settings, const bf_ptx_module *module,
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   bf_ptx_module *module;
   BF_TRY(bf_ptx_parse(name, ptx->data, ptx->size, &module, diagnostic));
-  int error = process(settings, module, is_linked, rewritten, diagnostic);
+  int error = process(settings, module, rewritten, diagnostic);
   bf_ptx_free(module);
   return error;
 }

@@ -294,7 +294,7 @@ static void begin(inject_launch *launch) {
     destroy_events(launch);
 }
 
-void inject_launch_begin(inject_launch *launch) {
+void inject_times_begin(inject_launch *launch) {
   int kept = errno;
   pthread_once(&once, find_driver);
   errno = kept;
@@ -332,14 +332,15 @@ static const char *reason_of(const inject_image *image, const inject_kernel *kno
 
 /* Keeps the time of a launch of a kernel. */
 static void attribute_to(const inject_launch *launch, const char *kernel, uint64_t ns) {
-  bool unused;
-  const inject_image *image = inject_handle_image(launch->function, &unused);
+  const inject_image *image = inject_handle_image(launch->function);
   const inject_kernel *known = image ? inject_image_kernel(image, kernel) : NULL;
   bf_times_row like = {.kernel = kernel,
-                       .hash = known && image->text ? known->hash : NULL,
-                       .blocks = launch->blocks,
-                       .threads = launch->threads};
+                       .hash = known && launch->is_beside ? known->hash : NULL,
+                       .blocks = inject_launch_blocks(launch),
+                       .threads = inject_launch_threads(launch)};
   if (!like.hash)
+    like.reason = inject_choice_reason(launch);
+  if (!like.hash && !like.reason)
     like.reason = reason_of(image, known);
   keep(&like, ns);
 }
@@ -360,7 +361,7 @@ static void attribute(const inject_launch *launch, uint64_t ns) {
   free(kernel);
 }
 
-void inject_launch_end(inject_launch *launch, int result) {
+void inject_times_end(inject_launch *launch, int result) {
   uint64_t ns = 0;
   if (!launch->begun)
     return;

@@ -45,7 +45,6 @@ typedef struct rt_module {
   bool is_tried;                    /* loading was tried; error says how it went */
   int error;
   bf_ptx_module *ptx;
-  bool is_rewritten; /* launches must have whole rows of dynamic shared memory */
   bf_emu_module *loaded;
   int ptx_arch; /* e.g. 90 */
   struct rt_variable *variables;

@@ -1,6 +1,5 @@
 /* Launches and what programs may ask or set about a kernel. */
 #include "context.h"
-#include "rewrite/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -248,25 +247,15 @@ static bool fits_at_once(const rt_context *context, const rt_function *function,
   return volume(how->grid) <= (uint64_t)blocks * (uint64_t)context->device->multiprocessors;
 }
 
-/* The configuration with whole rows of dynamic shared memory. */
-static rt_configuration in_rows(const rt_configuration *how) {
-  rt_configuration rounded = *how;
-  rounded.dynamic_shared_bytes += -rounded.dynamic_shared_bytes % BF_REWRITE_ROW_BYTES;
-  return rounded;
-}
-
 /* Checks and runs a launch; a cudaError. */
 static int launch(rt_context *context, const void *host, const rt_configuration *how,
                   void **arguments, bool cooperative) {
   rt_function *function = rt_find_function(context, host);
-  rt_configuration rounded = in_rows(how);
   if (!function)
     return cudaErrorInvalidDeviceFunction;
   if (!rt_is_stream(context, how->stream))
     return cudaErrorInvalidResourceHandle;
   int error = rt_make_ready(context, function);
-  if (error == cudaSuccess && function->module->is_rewritten)
-    how = &rounded;
   if (error == cudaSuccess)
     error = check_shape(context->device, how->grid, how->block);
   if (error == cudaSuccess)

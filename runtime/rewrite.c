@@ -9,7 +9,7 @@ int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diag
   if (!context->settings.rewrite)
     return BF_OK;
   BF_TRY(bf_hash_list_read(context->settings.rewrite, bf_listed_geometry, &list, diagnostic));
-  bf_listed listed = {.hashes = list, .dynamic_is_rounded = true};
+  bf_listed listed = {.hashes = list, .padding_has_room = true};
   int error = bf_rewrite_listed(module->ptx, &listed, &result, diagnostic);
   if (!error && result.was_rewritten)
     rt_say(context, "a module was rewritten before, and runs as it is");
@@ -17,7 +17,6 @@ int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diag
     bf_ptx_free(module->ptx);
     module->ptx = result.module;
     result.module = NULL;
-    module->is_rewritten = true;
   }
   bf_rewrite_free(&result);
   bf_hash_list_free(list);

@@ -38,7 +38,7 @@ static const cli_option options[] = {
     {"check", CLI_FLAG, offsetof(settings, check), NULL, NULL,
      "run original and rewritten on the launches and compare all memory"},
     {"dynamic-rounded", CLI_FLAG, offsetof(settings, dynamic_rounded), NULL, NULL,
-     "launches round dynamic shared memory up to 128 bytes: rewrite kernels that have some"},
+     "launches have room for static arrays that padding makes larger before dynamic ones"},
     {"gpu", CLI_TEXT, offsetof(settings, gpu), "GPU", NULL,
      "auto with --launch: the GPU whose simulated time decides (default " CLI_DEFAULT_GPU
      "); none: wavefronts and instructions decide"},
@@ -183,7 +183,7 @@ static int load(rewriting *work, bf_diagnostic *diagnostic) {
   BF_TRY(bf_fatbin_read_ptx(work->file, s->module, &work->ptx, diagnostic));
   BF_TRY(bf_plans_make(work->ptx, work->file, s->kernel, &work->plans, diagnostic));
   BF_TRY(load_gpu(s, &work->gpu, diagnostic));
-  work->plans.dynamic_is_rounded = s->launch || s->dynamic_rounded;
+  work->plans.padding_has_room = s->launch || s->dynamic_rounded;
   work->tune_options = (bf_tune_options){.file = work->file,
                                          .description = s->launch,
                                          .machine = work->machine,
@@ -206,7 +206,6 @@ static int print(const rewriting *work) {
                              .output = s->output,
                              .plans = &work->plans,
                              .result = s->explain ? NULL : &work->result,
-                             .tried = s->launch ? &work->tune.result : NULL,
                              .checked = s->check ? &work->tune.original : NULL};
   bf_text text = {0};
   if (s->output && strcmp(s->output, "-") == 0)

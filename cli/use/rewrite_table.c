@@ -76,31 +76,12 @@ static void write_row(const bf_plan *plan, const bf_rewrite_kernel *kernel, bool
   }
 }
 
-/* What whoever launches the kernels must know. */
-static void write_notes(const cli_rewrite_table *r, bf_text *text) {
-  for (unsigned i = 0; i < r->result->kernels; i++) {
-    const bf_rewrite_kernel *kernel = &r->result->kernel[i];
-    if (!kernel->is_rewritten || !kernel->has_dynamic_shared)
-      continue;
-    bf_text_puts(text, "note: launch ");
-    bf_ptx_readable_name(kernel->name, text);
-    bf_text_addf(text, " with a multiple of %d bytes of dynamic shared memory",
-                 BF_REWRITE_ROW_BYTES);
-    const bf_trial_kernel *tried = r->tried ? bf_trial_find(r->tried, kernel->name) : NULL;
-    if (tried && tried->given_bytes)
-      bf_text_addf(text, "; %llu were asked for and rounded up to %llu",
-                   (unsigned long long)tried->asked_bytes, (unsigned long long)tried->given_bytes);
-    bf_text_puts(text, "\n");
-  }
-}
-
 void cli_rewrite_table_write_text(const cli_rewrite_table *r, bool color, bf_text *text) {
   bf_text_addf(text, "%7s %8s %6s %6s %16s  %24s %11s %8s  %s\n", "granule", "accesses", "hashed",
                "added", "shared bytes", "predicted wavefronts", "gain", "speed-up", "kernel");
   for (unsigned i = 0; i < r->result->kernels; i++)
     if (r->plans->plan[i].is_asked)
       write_row(&r->plans->plan[i], &r->result->kernel[i], color, text);
-  write_notes(r, text);
   if (r->checked)
     bf_text_addf(text, "checked: %llu bytes of memory are equal after %llu launch%s\n",
                  (unsigned long long)r->checked->memory_bytes,
@@ -164,11 +145,6 @@ void cli_rewrite_table_explain(const cli_rewrite_table *r, bf_text *text) {
                    kernel->accesses == 1 ? "" : "es", kernel->granule_bytes);
     explain_arrays(kernel, text);
     explain_choice(r->plans, &r->plans->plan[i], text);
-    if (kernel->has_dynamic_shared && !kernel->obstacles)
-      bf_text_addf(text,
-                   "  dynamic shared memory must be a multiple of %d bytes at every launch: "
-                   "--dynamic-rounded promises that\n",
-                   BF_REWRITE_ROW_BYTES);
     for (unsigned j = 0; j < kernel->obstacles; j++) {
       bf_text_addf(text, "  %s:", r->file);
       if (kernel->obstacle[j].line)

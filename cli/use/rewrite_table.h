@@ -8,7 +8,6 @@ typedef struct cli_rewrite_table {
   const char *file, *output; /* output: NULL where nothing is written */
   const bf_plans *plans;
   const bf_rewrite_result *result; /* of the rewriter; NULL: kernels were only examined */
-  const bf_trial *tried;           /* of the result; NULL: there are no launches */
   const bf_trial *checked;         /* what original and rewritten agree in; NULL: not compared */
 } cli_rewrite_table;
 

@@ -15,7 +15,8 @@ static const cli_option options[] = {
     {"hash-file", CLI_TEXT, offsetof(settings, hash_file), "FILE", NULL,
      "hashes of single kernels: lines KERNEL HASH, * for all others"},
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
-     "hash of the kernels that FILE does not name (default fixed, and none with --hash-file)"},
+     "hash of the kernels that FILE does not name (default: decided at each launch, and none with "
+     "--hash-file)"},
     {"log", CLI_TEXT, offsetof(settings, log), "FILE", NULL,
      "write what was done to FILE; stderr: to standard error"},
 };
@@ -24,7 +25,7 @@ static const cli_option options[] = {
 static int set_environment(const settings *s, const char *library, bf_diagnostic *diagnostic) {
   bf_rewriting_settings told = {.hash = s->hash        ? s->hash
                                         : s->hash_file ? NULL
-                                                       : "fixed",
+                                                       : "auto",
                                 .hashes = s->hash_file,
                                 .log = s->log};
   BF_TRY(bf_rewriting_settings_put(&told, diagnostic));
@@ -59,9 +60,12 @@ const cli_command cli_run = {
     .details =
         "PROGRAM is any CUDA program, and stays as it is: a library that is loaded before it "
         "gives\n"
-        "the driver PTX in which every access to shared memory goes through a hash, for each\n"
-        "kernel in which that is proven to be safe. What the program prints and its exit status\n"
-        "are its own. Device code without PTX, and kernels that are refused, run as they are.\n"
+        "the driver PTX in which kernels have a second version, whose accesses to shared memory "
+        "go\n"
+        "through a hash, where that is proven to be safe. Each launch gets one of both: where the\n"
+        "second cannot be launched, the first. What the program prints and its exit status are "
+        "its\n"
+        "own. Device code without PTX, and kernels that are refused, run as they are.\n"
         "Rewritten code is kept in ~/.cache/bankfold. Options stand before PROGRAM; all that\n"
         "follows it is for the program.",
     .examples = "bankfold run ./app 1024                            # hash every kernel\n"

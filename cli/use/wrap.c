@@ -46,7 +46,7 @@ int cli_wrap_get(cli_wrap *wrap, bf_diagnostic *diagnostic) {
   const bf_rewriting_settings *own = &wrap->settings;
   *wrap = (cli_wrap){0};
   BF_TRY(bf_rewriting_settings_get(&wrap->settings, diagnostic));
-  wrap->listed.dynamic_is_rounded = own->dynamic_rounded;
+  wrap->listed.padding_has_room = own->dynamic_rounded;
   wrap->is_auto = own->hash ? is_auto(own->hash) : !own->hashes;
   return read_hashes(own->hashes, wrap->is_auto ? NULL : own->hash, wrap, diagnostic);
 }
@@ -150,7 +150,7 @@ static int plan(rewriting *work, bf_diagnostic *diagnostic) {
     return bf_no_memory(diagnostic);
   if (error || !work->wrap->is_auto || work->plans.examined.was_rewritten)
     return BF_OK; /* it has no kernels, or none to choose for */
-  work->plans.dynamic_is_rounded = work->wrap->listed.dynamic_is_rounded;
+  work->plans.padding_has_room = work->wrap->listed.padding_has_room;
   for (unsigned i = 0; i < work->plans.count; i++)
     work->plans.plan[i].is_asked = !is_listed(work->wrap, work->plans.plan[i].name);
   BF_TRY(bf_machine_load("hopper", NULL, &machine, diagnostic));
@@ -160,9 +160,8 @@ static int plan(rewriting *work, bf_diagnostic *diagnostic) {
 }
 
 static int rewrite(rewriting *work, bf_diagnostic *diagnostic) {
-  bf_rewrite_options options = {.context = work,
-                                .hash_of = hash_of,
-                                .dynamic_is_rounded = work->wrap->listed.dynamic_is_rounded};
+  bf_rewrite_options options = {
+      .context = work, .hash_of = hash_of, .padding_has_room = work->wrap->listed.padding_has_room};
   bf_rewrite_free(&work->result);
   return bf_rewrite(work->module, &options, &work->result, diagnostic);
 }

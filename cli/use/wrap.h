@@ -29,8 +29,7 @@ typedef struct cli_wrap_options {
        offsetof(type, member.dynamic_rounded),                                                     \
        NULL,                                                                                       \
        NULL,                                                                                       \
-       "launches have multiples of 128 bytes of dynamic shared memory; else kernels that use any " \
-       "are left alone"},                                                                          \
+       "launches have room for static arrays that padding makes larger before dynamic ones"},      \
   {                                                                                                \
     "log", CLI_TEXT, offsetof(type, member.log), "FILE", NULL,                                     \
         "write what was done to FILE; stderr: to standard error"                                   \

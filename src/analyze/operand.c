@@ -127,8 +127,6 @@ static bf_expression read_special(bf_walk *walk, const bf_ptx_operand *operand) 
     return has_dimension ? walk->block_index[dimension] : 0;
   case BF_PTX_SPECIAL_NCTAID:
     return has_dimension ? walk->grid[dimension] : 0;
-  case BF_PTX_SPECIAL_WARP_SZ:
-    return bf_expression_constant(values, 32, 32);
   case BF_PTX_SPECIAL_LANEID:
     return bf_expression_operate(values, BF_DO_AND, 32, linear_thread(walk),
                                  bf_expression_constant(values, 32, 31), 0);

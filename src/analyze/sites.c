@@ -331,7 +331,7 @@ static bool says_shared(const bf_ptx_instruction *instruction) {
   bool has_address = false;
   for (unsigned i = 0; i < instruction->operands; i++)
     has_address |= instruction->operand[i].kind == BF_PTX_ADDRESS && instruction->operand[i].count;
-  return has_address && instruction->space == BF_PTX_SPACE_SHARED &&
+  return has_address && bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED &&
          bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS;
 }
 
@@ -441,7 +441,7 @@ static void note_generic(builder *b) {
     bool is_site = site < b->analysis->sites && b->analysis->site[site].instruction == i;
     bool touches = bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS &&
                    instruction->opcode != BF_PTX_OP_CP;
-    if (is_site || !touches || instruction->space != BF_PTX_SPACE_NONE)
+    if (is_site || !touches || bf_ptx_access_space(instruction) != BF_PTX_SPACE_NONE)
       continue;
     first = count++ ? first : instruction->line;
   }

@@ -17,7 +17,8 @@ static const bf_ptx_operand *address_of(const bf_ptx_instruction *instruction) {
 bool bf_may_be_shared(const bf_ptx_instruction *instruction) {
   if (bf_ptx_op_get(instruction->opcode)->access == BF_PTX_NO_ACCESS || !address_of(instruction))
     return false;
-  return instruction->space == BF_PTX_SPACE_SHARED || instruction->space == BF_PTX_SPACE_NONE;
+  bf_ptx_space space = bf_ptx_access_space(instruction);
+  return space == BF_PTX_SPACE_SHARED || space == BF_PTX_SPACE_NONE;
 }
 
 /* Whether a generic address lies in shared memory whatever its unknowns are: the start of the
@@ -54,7 +55,7 @@ static void add_record(bf_walk *walk, uint32_t index, bf_place place, bf_express
 void bf_walk_record(bf_walk *walk, uint32_t index, bf_place place) {
   const bf_ptx_instruction *instruction = walk->function->instruction[index];
   const bf_ptx_operand *address = address_of(instruction);
-  bool is_generic = instruction->space != BF_PTX_SPACE_SHARED;
+  bool is_generic = bf_ptx_address_space(instruction, address) != BF_PTX_SPACE_SHARED;
   uint32_t number;
   unsigned bits = is_generic ? 64 : 32;
   if (bf_operand_register(&address->item[0], &number))

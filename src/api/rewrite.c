@@ -30,8 +30,7 @@ static int describe(bf_rewriting *rewriting, const bf_plans *plans, unsigned ind
                               .hashed = from->hashed,
                               .added_instructions = from->added_instructions,
                               .shared_bytes = from->shared_bytes,
-                              .padded_shared_bytes = from->padded_bytes,
-                              .needs_rounding = from->is_rewritten && from->has_dynamic_shared};
+                              .padded_shared_bytes = from->padded_bytes};
   bf_hash_list_write(from->name, from->is_rewritten ? from->hash : NULL, &rewriting->hashes);
   if (from->is_rewritten)
     return BF_OK;
@@ -57,15 +56,15 @@ void bf_api_rewriting_clear(bf_rewriting *rewriting) {
 
 /* ---- The module ---- */
 
-int bf_api_plans(const bf_module *module, const char *kernel, bool rounds_dynamic, bf_plans *plans,
-                 bf_diagnostic *diagnostic) {
+int bf_api_plans(const bf_module *module, const char *kernel, bool padding_has_room,
+                 bf_plans *plans, bf_diagnostic *diagnostic) {
   const bf_api_kernel *only = NULL;
   *plans = (bf_plans){0};
   if (kernel)
     BF_TRY(bf_api_kernel_find(module, kernel, &only, diagnostic));
   BF_TRY(
       bf_plans_make(module->ptx, module->name, only ? only->info.name : NULL, plans, diagnostic));
-  plans->dynamic_is_rounded = rounds_dynamic;
+  plans->padding_has_room = padding_has_room;
   return BF_OK;
 }
 
@@ -89,7 +88,7 @@ int bf_rewrite_module(const bf_module *module, const bf_rewrite_module_options *
   bf_rewriting *rewriting = calloc(1, sizeof *rewriting);
   if (!rewriting)
     return bf_no_memory(diagnostic);
-  int error = bf_api_plans(module, options.kernel, options.rounds_dynamic, &plans, diagnostic);
+  int error = bf_api_plans(module, options.kernel, options.padding_has_room, &plans, diagnostic);
   if (!error)
     error = set_hashes(&plans, &options, diagnostic);
   if (!error)

@@ -14,8 +14,8 @@ struct bf_rewriting {
 
 /* Plans without hashes for the kernels of a module, or for the only one of that name (NULL: all).
  * Free also after an error. */
-int bf_api_plans(const bf_module *module, const char *kernel, bool rounds_dynamic, bf_plans *plans,
-                 bf_diagnostic *diagnostic);
+int bf_api_plans(const bf_module *module, const char *kernel, bool padding_has_room,
+                 bf_plans *plans, bf_diagnostic *diagnostic);
 /* Rewrites with the hashes of plans, into what is empty. Clear also after an error. */
 int bf_api_rewrite(const bf_plans *plans, bf_rewriting *rewriting, bf_diagnostic *diagnostic);
 void bf_api_rewriting_clear(bf_rewriting *rewriting);

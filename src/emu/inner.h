@@ -172,6 +172,7 @@ struct bf_emu_kernel {
   bf_ptx_merged *merged; /* per site: what ptxas makes of it; leader 0 leads, 1 does not */
   uint64_t *parameter_offset, *parameter_bytes;
   uint64_t dynamic_offset; /* of dynamic shared memory in the block's shared memory */
+  bool owns_rows;          /* it was rewritten: blocks reach all of their last row */
   struct bf_emu_kernel *next;
 };
 

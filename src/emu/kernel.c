@@ -1,6 +1,7 @@
 /* Kernels: a kernel is decoded together with the functions it can call, because shared memory is
  * laid out per kernel. */
 #include "emu/decode.h"
+#include "ptx/rewritten.h"
 
 #include <stdlib.h>
 
@@ -116,6 +117,8 @@ static unsigned order_shared_of_body(bf_emu_decoder *decoder, const bf_ptx_state
  * first, then dynamic shared memory. What is merged is aligned only at these places. */
 static void place_shared(bf_emu_decoder *decoder) {
   unsigned ordered = 0;
+  for (bf_emu_code *code = decoder->kernel->code; code; code = code->next)
+    decoder->kernel->owns_rows |= bf_ptx_is_rewritten(code->function);
   for (bf_emu_code *code = decoder->kernel->code; code; code = code->next)
     for (uint32_t i = 0; i < code->function->instructions; i++)
       for (unsigned k = 0; k < code->function->instruction[i]->operands; k++)

@@ -7,6 +7,7 @@
  * done leaves its memory to the next. */
 #include "emu/block.h"
 #include "emu/warp.h"
+#include "ptx/rewritten.h"
 
 #include <stdlib.h>
 
@@ -244,6 +245,8 @@ static void prepare(bf_emu_flight *flight, bf_emu *emu, const bf_emu_launch *lau
   flight->blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
   flight->stack_bytes = stack;
   flight->shared_bytes = kernel->dynamic_offset + launch->dynamic_shared_bytes;
+  if (kernel->owns_rows)
+    flight->shared_bytes += -flight->shared_bytes % BF_PTX_ROW_BYTES;
   flight->workers = launch->workers ? launch->workers : bf_cores();
   if (flight->workers > flight->blocks)
     flight->workers = (unsigned)flight->blocks;

@@ -69,7 +69,7 @@ static int element_bits(const bf_emu_module *module, const bf_ptx_operand *value
   case BF_PTX_FLOAT64:
   case BF_PTX_DECIMAL:
     single.f = (float)number.d;
-    *bits = type == BF_PTX_F32 ? single.u : number.u;
+    *bits = bf_ptx_type_bytes(type) == 4 ? single.u : number.u;
     return BF_OK;
   case BF_PTX_SYMBOL:
     break;
@@ -197,6 +197,10 @@ void bf_emu_unload(bf_emu_module *module) {
   free(module->memory);
   free(module->placed);
   free(module);
+}
+
+uint64_t bf_emu_function_pointer(const bf_ptx_function *function) {
+  return bf_emu_function_address(function);
 }
 
 bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range *range) {

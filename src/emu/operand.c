@@ -120,11 +120,8 @@ static uint32_t number_place(bf_emu_decoder *decoder, const bf_ptx_operand *oper
     return operand->bits ? BF_EMU_TRUE : BF_EMU_FALSE;
   if (operand->kind == BF_PTX_INTEGER)
     return bf_emu_constant(decoder, operand->bits, bytes);
-  if (operand->kind == BF_PTX_FLOAT32) {
-    if (type == BF_PTX_F64)
-      number.d = single.f;
-    return bf_emu_constant(decoder, is_double ? number.u : single.u, bytes);
-  }
+  if (operand->kind == BF_PTX_FLOAT32) /* of doubles the lower half, as ptxas has it */
+    return bf_emu_constant(decoder, operand->bits, bytes);
   if (!is_double)
     single.f = (float)number.d;
   return bf_emu_constant(decoder, is_double ? number.u : single.u, bytes);
@@ -134,8 +131,6 @@ static uint32_t number_place(bf_emu_decoder *decoder, const bf_ptx_operand *oper
 static uint32_t special_place(bf_emu_decoder *decoder, const bf_ptx_operand *operand,
                               bf_ptx_type type) {
   unsigned bytes = bf_emu_lane_bytes(type) == 8 ? 8 : 4;
-  if (operand->special == BF_PTX_SPECIAL_WARP_SZ)
-    return bf_emu_constant(decoder, BF_EMU_LANES, bf_emu_lane_bytes(type));
   uint32_t place = bf_emu_temporary(decoder, bytes);
   bf_emu_op *op = bf_emu_emit(decoder);
   if (op) {

@@ -433,7 +433,8 @@ static barrier_detail *new_barrier(bf_emu_decoder *decoder, const bf_ptx_instruc
   if (!detail)
     return NULL;
   detail->kind = kind;
-  detail->address = bf_emu_bind_address(decoder, instruction, operand, instruction->space);
+  detail->address = bf_emu_bind_address(decoder, instruction, operand,
+                                        bf_ptx_address_space(instruction, operand));
   detail->count = bf_emu_constant(decoder, 1, 4);
   detail->transactions = bf_emu_constant(decoder, 0, 4);
   detail->d = BF_EMU_NOWHERE;

@@ -370,7 +370,7 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
   bf_ptx_type type = instruction->type[0];
   unsigned results = 0, swaps = 0;
   what->size = bf_ptx_type_bytes(type);
-  what->space = instruction->space;
+  what->space = bf_ptx_address_space(instruction, &operand[0]);
   what->is_swap = bf_ptx_has(instruction, "cas");
   what->has_result = is_atom && instruction->operand[0].kind != BF_PTX_SINK;
   bool is_used = what->has_result && (instruction->operand[0].kind == BF_PTX_VECTOR ||

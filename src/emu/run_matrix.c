@@ -638,7 +638,8 @@ static bool select_transfer(bf_emu_decoder *decoder, const bf_ptx_instruction *i
   if (!make_fragment(role, instruction->type[0], shape, f) ||
       !bind_fragment(decoder, registers, !is_store, f) || (f->bits < 8 && !is_contiguous(transfer)))
     return bf_emu_refuse(decoder, "wmma of this shape and type");
-  transfer->address = bf_emu_bind_address(decoder, instruction, address, instruction->space);
+  transfer->address = bf_emu_bind_address(decoder, instruction, address,
+                                          bf_ptx_address_space(instruction, address));
   if (instruction->operands == 3) {
     if (bf_emu_register_bytes(&instruction->operand[2], BF_PTX_U32) != 4)
       return bf_emu_refuse(decoder, "wmma with a stride that does not have 32 bits");
@@ -681,7 +682,8 @@ static bool select_rows(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
   rows->matrices = matrices;
   rows->transposed = bf_ptx_has(instruction, "trans");
   rows->is_store = is_store;
-  rows->address = bf_emu_bind_address(decoder, instruction, address, instruction->space);
+  rows->address = bf_emu_bind_address(decoder, instruction, address,
+                                      bf_ptx_address_space(instruction, address));
   op->detail = rows;
   op->run = run_rows;
   return true;

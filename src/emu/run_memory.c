@@ -391,7 +391,7 @@ bool BF_EMU_NAME(bf_emu_select_memory)(bf_emu_decoder *decoder,
                                instruction->type[0], is_load, what))
     return true;
   const bf_ptx_operand *address = &instruction->operand[is_load ? 1 : 0];
-  what->space = instruction->space;
+  what->space = bf_ptx_address_space(instruction, address);
   if (what->space == BF_PTX_SPACE_PARAM && select_parameter(decoder, address, is_load, what, op))
     return true;
   if (what->space == BF_PTX_SPACE_CONST || what->space == BF_PTX_SPACE_PARAM)

@@ -104,7 +104,7 @@ typedef struct bf_rewriting_settings {
   bf_arena arena;       /* of texts that were got */
   const char *hash;     /* of kernels that hashes does not name */
   const char *hashes;   /* file of lines KERNEL HASH */
-  bool dynamic_rounded; /* launches have multiples of 128 bytes of dynamic shared memory */
+  bool dynamic_rounded; /* launches have room for padding before dynamic shared memory */
   const char *log;      /* file, or "stderr" */
   const char *cache;    /* folder */
   const char *times;    /* file for times (exchange/times.h); "%p": the number of the process */

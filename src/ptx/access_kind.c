@@ -1,4 +1,9 @@
-/* What instructions on shared memory are called in traces.
+/* Which memory instructions access, and what those on shared memory are called in traces.
+ *
+ * Where an instruction names no space but a variable, ptxas of CUDA 13.0 takes the variable's: LDS,
+ * STS and ATOMS for shared ones, LDL and STL for local ones, LDG, STG and ATOMG for global ones,
+ * whatever the width, the order and the operation; ldmatrix and mbarrier are on shared memory
+ * anyway. tests/check/spaces_ptxas.py has the table. Constants and parameters it refuses there.
  *
  * Names are those of what ptxas makes of them, found with ptxas of CUDA 13.0 for sm_90 and
  * addresses that differ per lane (docs/merging.md):
@@ -61,6 +66,34 @@ static bool copy_kind(const bf_ptx_instruction *instruction, bf_op *op, unsigned
   *op = bytes == 4 ? BF_OP_CP4 : bytes == 8 ? BF_OP_CP8 : BF_OP_CP16;
   *width = (unsigned)bytes;
   return bytes == 4 || bytes == 8 || bytes == 16;
+}
+
+/* The variable that an address is the name of, or NULL. */
+static const bf_ptx_variable *variable_of(const bf_ptx_operand *address) {
+  const bf_ptx_operand *base =
+      address->kind == BF_PTX_ADDRESS && address->count ? &address->item[0] : address;
+  bool is_variable = base->kind == BF_PTX_SYMBOL && base->symbol->kind == BF_PTX_SYMBOL_VARIABLE;
+  return is_variable ? base->symbol->variable : NULL;
+}
+
+bf_ptx_space bf_ptx_address_space(const bf_ptx_instruction *instruction,
+                                  const bf_ptx_operand *address) {
+  const bf_ptx_variable *variable = variable_of(address);
+  if (instruction->space != BF_PTX_SPACE_NONE || !variable)
+    return instruction->space;
+  return variable->space;
+}
+
+bf_ptx_space bf_ptx_access_space(const bf_ptx_instruction *instruction) {
+  for (unsigned i = 0; i < instruction->operands; i++)
+    if (instruction->operand[i].kind == BF_PTX_ADDRESS && instruction->operand[i].count)
+      return bf_ptx_address_space(instruction, &instruction->operand[i]);
+  return instruction->space;
+}
+
+bool bf_ptx_is_shared_by_name(const bf_ptx_instruction *instruction) {
+  return instruction->space == BF_PTX_SPACE_NONE &&
+         bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED;
 }
 
 bool bf_ptx_access_kind(const bf_ptx_instruction *instruction, bool is_result_used, bf_op *op,

@@ -1,4 +1,5 @@
 /* Cuts PTX text into tokens. Comments and blanks separate tokens and are dropped. */
+#include "ptx/decimal.h"
 #include "ptx/parser.h"
 
 #include <ctype.h>
@@ -57,12 +58,19 @@ static int skip_blanks(lexer *l) {
   return BF_OK;
 }
 
+/* A word; the one that stands for a number is that number: wherever ptxas wants one, it takes
+ * WARP_SZ. */
 static void lex_word(lexer *l, token *t) {
+  static const char warp[] = "WARP_SZ";
   t->kind = TOKEN_WORD;
   t->text = l->cursor++;
   while (is_word_part(*l->cursor))
     l->cursor++;
   t->size = (size_t)(l->cursor - t->text);
+  if (t->size == sizeof warp - 1 && memcmp(t->text, warp, t->size) == 0) {
+    t->kind = TOKEN_INTEGER;
+    t->bits = 32;
+  }
 }
 
 /* .word, where :: may stand between parts: .shared::cta */
@@ -89,7 +97,8 @@ static int lex_float_bits(lexer *l, token *t, int digits) {
   return BF_OK;
 }
 
-/* How far the decimal floating-point number at `at` goes; 0 where it is an integer. */
+/* How far the decimal floating-point number at `at` goes; 0 where it is an integer, or the start of
+ * a word. */
 static size_t decimal_length(const char *at) {
   size_t digits = strspn(at, "0123456789"), length = digits;
   if (at[length] == '.')
@@ -100,7 +109,14 @@ static size_t decimal_length(const char *at) {
     if (exponent)
       length += 1 + sign + exponent;
   }
-  return length > digits ? length : 0;
+  bool has_digits = digits || isdigit((unsigned char)at[1]);
+  return length > digits && has_digits ? length : 0;
+}
+
+/* Whether a number starts with a point here, and not a modifier such as .2d or .16x64b. */
+static bool at_fraction(const char *at) {
+  size_t length = *at == '.' ? decimal_length(at) : 0;
+  return length && !is_word_part(at[length]);
 }
 
 static int lex_decimal(lexer *l, token *t, size_t length) {
@@ -109,7 +125,9 @@ static int lex_decimal(lexer *l, token *t, size_t length) {
     return FAIL_HERE(t->at, "number of more than %d characters", (int)sizeof number - 1);
   memcpy(number, l->cursor, length);
   number[length] = 0;
-  double value = strtod(number, NULL);
+  double value;
+  if (!bf_ptx_decimal_read(number, &value))
+    return bf_no_memory(l->diagnostic);
   if (isinf(value))
     return FAIL_HERE(t->at, "number too large for a double");
   memcpy(&t->bits, &value, sizeof value);
@@ -140,14 +158,15 @@ static unsigned digit_of(char c) {
   return isxdigit((unsigned char)c) ? (unsigned)(tolower((unsigned char)c) - 'a') + 10 : 99;
 }
 
-/* Decimal, 0x, 0b or octal with 0, and a suffix U. */
+/* Decimal, 0x, 0b or octal with 0, and a suffix U. As with ptxas a digit is one too many only where
+ * what stands before it is above the largest signed value; else what is beyond 64 bits is lost. */
 static int lex_integer(lexer *l, token *t) {
   unsigned base = number_base(&l->cursor);
   const char *digits = l->cursor;
   t->kind = TOKEN_INTEGER;
   t->bits = 0;
   for (; digit_of(*l->cursor) < base; l->cursor++) {
-    if (t->bits > (UINT64_MAX - digit_of(*l->cursor)) / base)
+    if (t->bits > INT64_MAX)
       return FAIL_HERE(t->at, "number of more than 64 bits");
     t->bits = t->bits * base + digit_of(*l->cursor);
   }
@@ -217,9 +236,9 @@ int bf_ptx_lex(lexer *l, token *t) {
     return error;
   if (at_word(l->cursor))
     lex_word(l, t);
-  else if (*l->cursor == '.' && is_word_part(l->cursor[1]))
+  else if (*l->cursor == '.' && is_word_part(l->cursor[1]) && !at_fraction(l->cursor))
     lex_dotted(l, t);
-  else if (isdigit((unsigned char)*l->cursor))
+  else if (isdigit((unsigned char)*l->cursor) || at_fraction(l->cursor))
     return lex_number(l, t);
   else if (*l->cursor == '"')
     return lex_string(l, t);

@@ -13,6 +13,7 @@
  */
 #include "ptx/merge.h"
 
+#include "ptx/access_kind.h"
 #include "ptx/place.h"
 
 #include <stdlib.h>
@@ -498,8 +499,8 @@ static bool separates(const merger *m, uint32_t number) {
     return true;
   if (access == BF_PTX_NO_ACCESS)
     return false;
-  bool may_be_shared =
-      instruction->space == BF_PTX_SPACE_SHARED || instruction->space == BF_PTX_SPACE_NONE;
+  bf_ptx_space space = bf_ptx_access_space(instruction);
+  bool may_be_shared = space == BF_PTX_SPACE_SHARED || space == BF_PTX_SPACE_NONE;
   return may_be_shared || instruction->guard != NULL;
 }
 

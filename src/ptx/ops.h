@@ -168,8 +168,7 @@ int bf_ptx_op_find(const char *name);
   X(CURRENT_GRAPH_EXEC, "%current_graph_exec", false, 0)                                           \
   X(ENVREG, "%envreg", false, 32)                                                                  \
   X(PM, "%pm", false, 8)                                                                           \
-  X(PM64, "%pm_64", false, 8)                                                                      \
-  X(WARP_SZ, "WARP_SZ", false, 0)
+  X(PM64, "%pm_64", false, 8)
 
 typedef enum bf_ptx_special {
 #define X(symbol, name, vector, numbered) BF_PTX_SPECIAL_##symbol,

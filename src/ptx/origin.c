@@ -8,6 +8,8 @@
  * instructions is not looked at, so the sets may be larger than they need to be, never smaller. */
 #include "ptx/origin.h"
 
+#include "ptx/access_kind.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,7 +182,7 @@ static bool collect(analysis *a, bf_ptx_origins *origins) {
     const bf_ptx_operand *address = address_of(instruction);
     uint64_t set = address ? read_operand(a, address) : 0;
     origins->of_address[i] = set;
-    if (instruction->space != BF_PTX_SPACE_SHARED || !address ||
+    if (!address || bf_ptx_address_space(instruction, address) != BF_PTX_SPACE_SHARED ||
         bf_ptx_op_get(instruction->opcode)->access == BF_PTX_NO_ACCESS)
       continue;
     origins->access[origins->accesses++] =

@@ -237,6 +237,10 @@ int bf_ptx_parse_declaration(parser *p, bf_ptx_linkage linkage,
 /* ---- Parameters ---- */
 
 static int parse_parameter(parser *p, bool prototype, bf_ptx_variable *parameter) {
+  if (bf_ptx_is_dotted(p, "hidden")) {
+    parameter->linkage = BF_PTX_HIDDEN;
+    BF_TRY(bf_ptx_next(p));
+  }
   BF_TRY(parse_qualities(p, parameter));
   if (parameter->space == BF_PTX_SPACE_REG && !prototype) {
     BF_TRY(parse_registers(p, parameter, &parameter->registers));

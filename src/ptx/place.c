@@ -9,6 +9,8 @@
  * Alignment comes last: low bits known to be 0, at first of every value that loops hand on, then
  * corrected downwards until all agree. */
 #include "ptx/place.h"
+
+#include "ptx/access_kind.h"
 #include "ptx/value.h"
 
 #include <stdlib.h>
@@ -62,7 +64,8 @@ const bf_ptx_operand *bf_ptx_address_of(const bf_ptx_instruction *instruction) {
 }
 
 static bool has_shared_address(const bf_ptx_instruction *instruction) {
-  return instruction->space == BF_PTX_SPACE_SHARED && bf_ptx_address_of(instruction) != NULL;
+  return bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED &&
+         bf_ptx_address_of(instruction) != NULL;
 }
 
 bool bf_ptx_is_shared_load(const bf_ptx_instruction *instruction) {
@@ -92,8 +95,8 @@ static bool is_routine(const bf_ptx_instruction *instruction) {
 }
 
 bool bf_ptx_clobbers_shared(const bf_ptx_instruction *instruction) {
-  bool may_be_shared =
-      instruction->space == BF_PTX_SPACE_SHARED || instruction->space == BF_PTX_SPACE_NONE;
+  bf_ptx_space space = bf_ptx_access_space(instruction);
+  bool may_be_shared = space == BF_PTX_SPACE_SHARED || space == BF_PTX_SPACE_NONE;
   switch (instruction->opcode) {
   case BF_PTX_OP_BAR:
   case BF_PTX_OP_BARRIER:
@@ -320,7 +323,6 @@ static bool is_steady(bf_ptx_special special) {
   case BF_PTX_SPECIAL_CTAID:
   case BF_PTX_SPECIAL_NCTAID:
   case BF_PTX_SPECIAL_LANEID:
-  case BF_PTX_SPECIAL_WARP_SZ:
     return true;
   default:
     return false;

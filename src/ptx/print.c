@@ -1,6 +1,7 @@
 /* Prints modules as PTX. What is printed parses to the same module: numbers keep their value, not
  * their spelling; comments and layout are the printer's own. */
 #include "ptx/print.h"
+#include "ptx/decimal.h"
 
 #include <string.h>
 
@@ -16,7 +17,8 @@ static const bool special_is_numbered[] = {
 #undef X
 };
 
-static const char *const linkage_text[] = {"", ".extern ", ".visible ", ".weak ", ".common "};
+static const char *const linkage_text[] = {"",       ".extern ", ".visible ",
+                                           ".weak ", ".common ", ".hidden "};
 
 static void indent(bf_text *text, unsigned depth) {
   for (unsigned i = 0; i < depth; i++)
@@ -25,15 +27,10 @@ static void indent(bf_text *text, unsigned depth) {
 
 /* ---- Operands ---- */
 
-/* The shortest digits would do, 17 always do; a point keeps the number from being an integer. */
 static void print_decimal(uint64_t bits, bf_text *text) {
   double value;
-  char number[40];
   memcpy(&value, &bits, sizeof value);
-  snprintf(number, sizeof number, "%.17g", value);
-  bf_text_puts(text, number);
-  if (!strpbrk(number, ".e"))
-    bf_text_puts(text, ".0");
+  bf_ptx_decimal_print(value, text);
 }
 
 static void print_integer(const bf_ptx_operand *operand, bf_text *text) {

@@ -7,8 +7,8 @@
  * - print.h makes text of it again, with changes where asked for.
  * - demangle.h has the names that people are shown.
  * - summary.h, access_kind.h and origin.h tell from the instructions of a function one by one what
- *   it needs, what its accesses to shared memory are called in traces, and which variables they can
- *   address.
+ *   it needs, which memory they access and what that is called in traces, and which variables they
+ * can address.
  * - flow.h cuts a function into basic blocks.
  * - merge.h tells what ptxas makes of neighbouring accesses.
  * How PTX is found in programs and libraries stands apart, in fatbin.h. */

@@ -1,6 +1,8 @@
 /* What a function needs and does, in a few numbers. */
 #include "ptx/summary.h"
 
+#include "ptx/access_kind.h"
+
 static uint64_t align(uint64_t offset, uint64_t alignment) {
   return alignment ? (offset + alignment - 1) / alignment * alignment : offset;
 }
@@ -31,7 +33,7 @@ static void add_parameters(const bf_ptx_function *function, bf_ptx_summary *summ
 
 static void add_access(const bf_ptx_instruction *instruction, bf_ptx_summary *summary) {
   bf_ptx_access access = bf_ptx_op_get(instruction->opcode)->access;
-  if (instruction->space != BF_PTX_SPACE_SHARED || access == BF_PTX_NO_ACCESS)
+  if (bf_ptx_access_space(instruction) != BF_PTX_SPACE_SHARED || access == BF_PTX_NO_ACCESS)
     return;
   if (access == BF_PTX_MATRIX)
     access = bf_ptx_has(instruction, "store") ? BF_PTX_STORE : BF_PTX_LOAD;

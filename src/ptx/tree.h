@@ -69,6 +69,7 @@ typedef enum bf_ptx_linkage {
   BF_PTX_VISIBLE,
   BF_PTX_WEAK,
   BF_PTX_COMMON,
+  BF_PTX_HIDDEN, /* parameters: passed by the driver, not by who launches */
 } bf_ptx_linkage;
 
 enum { BF_PTX_MOST_DIMENSIONS = 8 };

@@ -7,13 +7,18 @@
  * of m lie in the bank bits and those that a >> s brings there above them, so that H only permutes
  * words of a row. This form is the one that ptxas makes fewest instructions of (docs/rewrite.md).
  *
- * A = base + offset, with z low bits of base known to be 0. Three parts of the offset cost nothing:
- * they go into the immediate of the access.
- *   far    a multiple of 2^k, where H reads no bit from k on: it changes nothing that H reads
- *   inner  bits below 2^z that H neither reads nor writes: no addition of them carries
- * and for z >= k the rest as well, as ptxas sees it: H(base + low) = base + H(low).
- * Of what remains, step is below 2^z, where no addition carries, and high a multiple of 2^z:
- *   H(base + high + step) = H(base + high) ^ H(step), and H(step) is a constant.
+ * A = base + far + high + low, where
+ *   far    is a multiple of 2^k, and H reads no bit from k on: it changes nothing that H reads
+ *   low    are bits below 2^z that are 0 in base, so that no addition of them carries
+ *   high   is the rest, a multiple of 2^z and less than 2^k.
+ * Then H(A) = (H(base + high) ^ H(low)) + far. Of H(low), a constant, the bits that H never writes
+ * are 0 in H(base + high) and can be added as well: with fix the others,
+ *   H(A) = (H(base + high) ^ fix) + (far + unwritten bits of low).
+ * The sum in brackets goes into the immediate of the access and costs nothing; so does far with all
+ * that is 0 in base, where that is all that H reads: H(base + low) = base + H(low).
+ * Where high is made of whole rows, and of what the shifts of H leave whole, it can stay in the
+ * immediate too: (base + high) >> s = (base >> s) + (high >> s), and the bits of base that H writes
+ * do not change. ptxas shares base >> s among such accesses.
  * What was computed is remembered; hoist.c says where it can be used again, and which loops
  * it can be computed outside of. */
 #include "rewrite/inner.h"
@@ -31,11 +36,12 @@ enum {
   MOST_KEPT = 8,
 };
 
-/* A register that holds H(base + offset), behind the lines before an instruction. */
+/* A register that holds H(base + offset) ^ fix, behind the lines before an instruction. */
 typedef struct held {
   bool is_generic;
   const bf_ptx_operand *base;
   int64_t offset;
+  uint64_t fix;
   unsigned place;
   uint32_t at;    /* the instruction */
   bool is_steady; /* it holds wherever that instruction comes first; else in its block */
@@ -46,8 +52,10 @@ typedef struct hashing {
   const bf_hash *hash;
   unsigned terms;
   bf_hash_term term[2 * BF_GF2_MAX]; /* without that of shift 0 */
-  uint64_t touched;                  /* bits that it reads or writes, but for its own place */
+  uint64_t read, written;            /* bits that it reads, but for each one's own place; writes */
   unsigned bits;                     /* it touches none from here on */
+  unsigned whole_bits; /* a multiple of 2^whole_bits changes no bit that is written, nor carries
+                          into what is shifted out */
 } hashing;
 
 /* The function that is being written. */
@@ -58,7 +66,7 @@ typedef struct writer {
   bf_rewrite_code *code;
   const bf_ptx_flow *flow;
   const bf_rewrite_hoist *hoist;
-  const uint8_t *zeros; /* per register */
+  const uint64_t *zeros; /* per register */
   hashing hashing[MOST_HASHES];
   unsigned hashings;
   const hashing *own; /* of the access at hand */
@@ -176,26 +184,21 @@ static bool is_at_hand(const writer *w, const held *what) {
   return w->flow->block_of[what->at] == w->flow->block_of[w->index];
 }
 
-/* The place that holds H(base + offset), or NULL. */
+/* The place that holds H(base + offset) ^ fix, or NULL. */
 static const held *find_held(const writer *w, const bf_ptx_operand *base, int64_t offset,
-                             bool is_generic) {
+                             uint64_t fix, bool is_generic) {
   for (unsigned i = 0; i < w->helds; i++)
     if (w->held[i].is_generic == is_generic && w->held[i].offset == offset &&
-        same_base(w->held[i].base, base) && is_at_hand(w, &w->held[i]))
+        w->held[i].fix == fix && same_base(w->held[i].base, base) && is_at_hand(w, &w->held[i]))
       return &w->held[i];
   return NULL;
 }
 
 /* Remembers a place that is written before instruction `at`; is_kept: beyond its block. */
-static void hold(writer *w, const bf_ptx_operand *base, int64_t offset, bool is_generic,
-                 unsigned place, uint32_t at, bool is_kept) {
+static void hold(writer *w, held what, bool is_kept) {
   unsigned slot = w->helds < MOST_HELD ? w->helds++ : w->next_held++ % MOST_HELD;
-  w->held[slot] = (held){.is_generic = is_generic,
-                         .base = base,
-                         .offset = offset,
-                         .place = place,
-                         .at = at,
-                         .is_steady = is_kept && bf_rewrite_is_steady(w->hoist, base, at)};
+  what.is_steady = is_kept && bf_rewrite_is_steady(w->hoist, what.base, what.at);
+  w->held[slot] = what;
 }
 
 /* Whether the operand, which is written, holds the register. */
@@ -239,14 +242,18 @@ static void put_masked_xor(writer *w, const char *place, const char *from, uint6
   PUT(w, "xor.b%u \t%s, %s, %sterm%s;\n", bits, place, from, w->prefix, suffix);
 }
 
-/* Writes place = H(address) for an address in a register of its own or of the program. */
-static void put_terms(writer *w, const char *address, unsigned place, bool wide) {
+/* Writes place = H(address + rows) - rows for an address in a register of its own or of the
+ * program. rows: a multiple of 2^whole_bits. */
+static void put_terms(writer *w, const char *address, uint64_t rows, unsigned place, bool wide) {
   const char *suffix = suffix_of(wide);
   char name[64];
   snprintf(name, sizeof name, "%splace%s%u", w->prefix, suffix, place);
   for (unsigned i = 0; i < w->own->terms; i++) {
     const bf_hash_term *term = &w->own->term[i];
     PUT(w, "shr.u%u \t%sterm%s, %s, %d;\n", bits_of(wide), w->prefix, suffix, address, term->shift);
+    if (rows)
+      PUT(w, "add.s%u \t%sterm%s, %sterm%s, %llu;\n", bits_of(wide), w->prefix, suffix, w->prefix,
+          suffix, (unsigned long long)(rows >> term->shift));
     put_masked_xor(w, name, i == 0 ? address : name, term->mask, wide);
   }
   w->uses_term[wide] = true;
@@ -285,18 +292,25 @@ static bool is_worth_keeping(writer *w, const bf_ptx_operand *base, int64_t offs
          ((offset == 0 && base->kind == BF_PTX_REGISTER) || w->kept++ < MOST_KEPT);
 }
 
-/* H(base + offset) in a register, computed outside of loops where that is possible. */
-static unsigned put_place(writer *w, const bf_ptx_operand *base, int64_t offset) {
-  const held *found = find_held(w, base, offset, false);
+/* Whether an offset can be added behind the hash. */
+static bool is_whole(const writer *w, const bf_ptx_operand *base, uint64_t high) {
+  return base->kind == BF_PTX_REGISTER && (high & (((uint64_t)1 << w->own->whole_bits) - 1)) == 0;
+}
+
+/* H(base + high) in a register, less high where that is whole; computed outside of loops where that
+ * is possible. */
+static unsigned put_place(writer *w, const bf_ptx_operand *base, uint64_t high) {
+  const held *found = find_held(w, base, (int64_t)high, 0, false);
   if (found)
     return found->place;
   bool wide = is_wide(base);
   unsigned place = new_place(w, wide);
-  bool is_kept = is_worth_keeping(w, base, offset);
+  bool is_kept = is_worth_keeping(w, base, (int64_t)high);
   uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index) : w->index;
-  put_terms(w, put_logical(w, base, offset, wide), place, wide);
+  uint64_t rows = is_whole(w, base, high) ? high : 0;
+  put_terms(w, put_logical(w, base, (int64_t)(high - rows), wide), rows, place, wide);
   put_before(w, at);
-  hold(w, base, offset, false, place, at, is_kept);
+  hold(w, (held){.base = base, .offset = (int64_t)high, .place = place, .at = at}, is_kept);
   return place;
 }
 
@@ -306,13 +320,14 @@ static uint64_t hash_constant(const writer *w, uint64_t step) {
   return words * BF_REWRITE_WORD_BYTES + step % BF_REWRITE_WORD_BYTES;
 }
 
-/* Low bits of a base that are 0. */
-static unsigned zeros_of_base(const writer *w, const bf_ptx_operand *base) {
+/* Bits of a base that are 0. */
+static uint64_t zeros_of_base(const writer *w, const bf_ptx_operand *base) {
   if (base->kind == BF_PTX_REGISTER)
     return w->zeros[base->registers->first + base->index];
   if (base->kind != BF_PTX_SYMBOL)
     return 0;
-  return bf_rewrite_zeros_of_variable(w->plan, w->kernel, base->symbol->variable);
+  unsigned bits = bf_rewrite_zeros_of_variable(w->plan, w->kernel, base->symbol->variable);
+  return ((uint64_t)1 << bits) - 1;
 }
 
 /* Where an access goes: to `place` plus immediate, or where it went. */
@@ -328,7 +343,7 @@ static target put_sum(writer *w, const bf_ptx_operand *base, int64_t offset) {
   uint64_t near = (uint64_t)offset & (((uint64_t)1 << w->own->bits) - 1);
   uint64_t hashed = hash_constant(w, near);
   target to = {.is_unchanged = hashed == near, .immediate = (int64_t)((uint64_t)offset - near)};
-  const held *found = find_held(w, base, (int64_t)near, false);
+  const held *found = find_held(w, base, (int64_t)near, 0, false);
   if (to.is_unchanged)
     return to;
   if (found) {
@@ -344,36 +359,79 @@ static target put_sum(writer *w, const bf_ptx_operand *base, int64_t offset) {
     PUT(w, "mov.u32 \t%splace%u, %s+%llu;\n", w->prefix, to.place, name_of(w, base),
         (unsigned long long)hashed);
   put_before(w, w->index);
-  hold(w, base, (int64_t)near, false, to.place, w->index, false);
+  hold(w, (held){.base = base, .offset = (int64_t)near, .place = to.place, .at = w->index}, false);
   return to;
+}
+
+/* The parts of an offset, as the head of this file has them; far is in the immediate. */
+typedef struct parts {
+  uint64_t high, fix;
+  int64_t immediate;
+} parts;
+
+static parts take_apart(const writer *w, const bf_ptx_operand *base, int64_t offset) {
+  uint64_t unread = (uint64_t)1 << w->own->bits, near = (uint64_t)offset & (unread - 1);
+  uint64_t carries = near & ~zeros_of_base(w, base);
+  uint64_t low = carries ? near & ((carries & -carries) - 1) : near, high = near - low;
+  uint64_t hashed = hash_constant(w, low), loose = hashed & ~w->own->written;
+  int64_t far = (int64_t)((uint64_t)offset - near);
+  if (is_whole(w, base, high))
+    far += (int64_t)high;
+  else if (offset < 0) { /* a small number reads better */
+    far += (int64_t)unread;
+    high -= unread;
+  }
+  return (parts){.high = high, .fix = hashed ^ loose, .immediate = far + (int64_t)loose};
+}
+
+/* place = from ^ fix. */
+static unsigned put_fix(writer *w, const bf_ptx_operand *base, const parts *of, const char *from) {
+  bool wide = is_wide(base);
+  unsigned place = new_place(w, wide);
+  PUT(w, "xor.b%u \t%splace%s%u, %s, %llu;\n", bits_of(wide), w->prefix, suffix_of(wide), place,
+      from, (unsigned long long)of->fix);
+  put_before(w, w->index);
+  hold(w,
+       (held){.base = base,
+              .offset = (int64_t)of->high,
+              .fix = of->fix,
+              .place = place,
+              .at = w->index},
+       false);
+  return place;
 }
 
 /* The place of base + offset and what to add to it. */
 static target put_shared(writer *w, const bf_ptx_operand *base, int64_t offset) {
-  int64_t unread = (int64_t)1 << w->own->bits, far = offset / unread * unread;
-  uint64_t near = (uint64_t)(offset - far), free_bytes = (uint64_t)1 << zeros_of_base(w, base);
-  uint64_t low = near & (free_bytes - 1), step = low & w->own->touched, inner = low - step;
-  int64_t key = (int64_t)(near - inner);
-  target to = {.immediate = far + (int64_t)inner};
-  if (free_bytes >= (uint64_t)unread)
+  uint64_t zeros = zeros_of_base(w, base), unread = (uint64_t)1 << w->own->bits;
+  if ((~zeros & (unread - 1)) == 0)
     return put_sum(w, base, offset);
-  const held *found = find_held(w, base, key, false);
-  to.place = found ? found->place : put_place(w, base, (int64_t)(near - low));
-  if (found || step == 0)
+  parts of = take_apart(w, base, offset);
+  target to = {.immediate = of.immediate};
+  bool is_still = base->kind == BF_PTX_REGISTER && !of.high && (w->own->read & ~zeros) == 0;
+  if (is_still && !of.fix && of.immediate == offset)
+    return (target){.is_unchanged = true};
+  const held *found = find_held(w, base, (int64_t)of.high, of.fix, false);
+  if (found) {
+    to.place = found->place;
     return to;
-  bool wide = is_wide(base);
-  unsigned place = new_place(w, wide);
-  PUT(w, "xor.b%u \t%splace%s%u, %splace%s%u, %llu;\n", bits_of(wide), w->prefix, suffix_of(wide),
-      place, w->prefix, suffix_of(wide), to.place, (unsigned long long)hash_constant(w, step));
-  put_before(w, w->index);
-  hold(w, base, key, false, place, w->index, false);
-  to.place = place;
+  }
+  if (is_still) { /* the hash leaves the base where it is */
+    to.place = put_fix(w, base, &of, name_of(w, base));
+    return to;
+  }
+  to.place = put_place(w, base, of.high);
+  if (of.fix) {
+    char from[64];
+    snprintf(from, sizeof from, "%splace%s%u", w->prefix, suffix_of(is_wide(base)), to.place);
+    to.place = put_fix(w, base, &of, from);
+  }
   return to;
 }
 
 /* The same for a generic address: where it is one of shared memory, its hashed form. */
 static unsigned put_generic(writer *w, const bf_ptx_operand *base, int64_t offset) {
-  const held *found = find_held(w, base, offset, true);
+  const held *found = find_held(w, base, offset, 0, true);
   if (found)
     return found->place;
   bool wide = is_wide(base);
@@ -385,14 +443,15 @@ static unsigned put_generic(writer *w, const bf_ptx_operand *base, int64_t offse
   snprintf(inside, sizeof inside, "%sinside%s", w->prefix, suffix);
   PUT(w, "isspacep.shared \t%sis_shared, %s;\n", w->prefix, address);
   PUT(w, "cvta.to.shared.u%u \t%s, %s;\n", bits, inside, address);
-  put_terms(w, inside, place, wide);
+  put_terms(w, inside, 0, place, wide);
   PUT(w, "cvta.shared.u%u \t%splace%s%u, %splace%s%u;\n", bits, w->prefix, suffix, place, w->prefix,
       suffix, place);
   PUT(w, "selp.b%u \t%splace%s%u, %splace%s%u, %s, %sis_shared;\n", bits, w->prefix, suffix, place,
       w->prefix, suffix, place, address, w->prefix);
   w->uses_predicate = true;
   put_before(w, at);
-  hold(w, base, offset, true, place, at, is_kept);
+  hold(w, (held){.is_generic = true, .base = base, .offset = offset, .place = place, .at = at},
+       is_kept);
   return place;
 }
 
@@ -411,6 +470,8 @@ static bf_ptx_operand *copy_instruction(writer *w, uint32_t index) {
   *copy = *instruction;
   memcpy(operands, instruction->operand, instruction->operands * sizeof *operands);
   copy->operand = operands;
+  if (bf_rewrite_lacks_space(instruction))
+    w->failed |= !bf_rewrite_name_space(copy, w->plan->arena);
   w->code->instruction[index] = copy;
   return operands;
 }
@@ -486,10 +547,15 @@ static const hashing *find_hashing(writer *w, const bf_hash *hash) {
     if (made->term[i].shift > 0) {
       bf_hash_term term = made->term[i];
       term.mask *= BF_REWRITE_WORD_BYTES;
-      made->touched |= term.mask | term.mask << term.shift;
+      made->read |= term.mask << term.shift;
+      made->written |= term.mask;
       made->term[made->terms++] = term;
+      if (made->whole_bits < (unsigned)term.shift)
+        made->whole_bits = (unsigned)term.shift;
     }
-  made->bits = 64 - (unsigned)__builtin_clzll(made->touched);
+  made->bits = 64 - (unsigned)__builtin_clzll(made->read | made->written);
+  if (made->whole_bits < BF_REWRITE_ROW_BITS)
+    made->whole_bits = BF_REWRITE_ROW_BITS;
   return made;
 }
 

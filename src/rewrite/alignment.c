@@ -1,7 +1,7 @@
-/* Which registers hold multiples of powers of two.
+/* Which bits of registers are always 0.
  *
- * Every register starts with all low bits known to be 0; every instruction that writes it takes
- * away what it may set, whatever the order of instructions, until nothing changes. The addresses of
+ * Of every register it is kept which bits may be 1: none at first; every instruction that writes it
+ * adds what it may set, whatever the order of instructions, until nothing changes. The addresses of
  * shared variables that the kernel hashes count as aligned to rows. */
 #include "rewrite/inner.h"
 
@@ -10,19 +10,50 @@
 typedef struct analysis {
   const bf_rewrite_plan *plan;
   const bf_rewrite_kernel_plan *kernel;
-  uint8_t *zeros; /* per register */
+  uint64_t *ones;   /* per register: bits that may be 1 */
+  unsigned threads; /* of a block, at most */
+  bool is_late;     /* what still grows, grows without end */
 } analysis;
 
 /* What is relied on of the address of a variable, in bits: 1024 bytes, which CUDA reserves in front
  * of them on newer GPUs. */
 enum { MOST_ALIGNED_BITS = 10 };
-enum { MOST_ZEROS = 31, MOST_PASSES = 64 };
+/* Limits of CUDA: CUDA C++ Programming Guide, technical specifications per compute capability. */
+enum { MOST_THREADS = 1024, MOST_THREADS_Z = 64, MOST_WARPS = 64, WARP_THREADS = 32 };
+/* Passes after which a register that still grows is taken for one that can hold anything. */
+enum { PATIENT_PASSES = 6 };
+
+static const uint64_t ANY = UINT64_MAX;
 
 static unsigned smaller(unsigned a, unsigned b) { return a < b ? a : b; }
-static unsigned larger(unsigned a, unsigned b) { return a > b ? a : b; }
 
-static unsigned zeros_of_number(uint64_t number) {
-  return number ? smaller((unsigned)__builtin_ctzll(number), MOST_ZEROS) : MOST_ZEROS;
+/* The lowest count bits. */
+static uint64_t low_mask(unsigned count) { return count < 64 ? ((uint64_t)1 << count) - 1 : ANY; }
+
+/* All bits that numbers up to `most` may have. */
+static uint64_t up_to(uint64_t most) {
+  return most ? low_mask(64 - (unsigned)__builtin_clzll(most)) : 0;
+}
+
+/* All bits from the lowest one of a value on. */
+static uint64_t from_lowest(uint64_t value) { return value ? ~((value & -value) - 1) : 0; }
+
+/* Bits of a + b: those of both, and where the largest sum has carries. */
+static uint64_t ones_of_sum(uint64_t a, uint64_t b) { return a | b | ((a + b) ^ a ^ b); }
+
+/* Bits of a * b: not below the sum of low zeros, not beyond the product of the largest. */
+static uint64_t ones_of_product(uint64_t a, uint64_t b) {
+  if (!a || !b)
+    return 0;
+  unsigned low = (unsigned)__builtin_ctzll(a) + (unsigned)__builtin_ctzll(b);
+  uint64_t most;
+  if (__builtin_mul_overflow(a, b, &most))
+    most = ANY;
+  return up_to(most) & ~low_mask(low);
+}
+
+unsigned bf_rewrite_low_zeros(uint64_t zeros) {
+  return ~zeros ? (unsigned)__builtin_ctzll(~zeros) : 63;
 }
 
 unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
@@ -32,80 +63,221 @@ unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
   for (unsigned i = 0; i < plan->variables; i++)
     is_padded |= plan->variable[i]->name == variable->name &&
                  plan->variable[i]->line == variable->line && bf_rewrite_pads(plan, kernel, i);
-  return smaller(zeros_of_number(bf_rewrite_alignment(variable, is_padded)), MOST_ALIGNED_BITS);
+  unsigned bytes = bf_rewrite_alignment(variable, is_padded);
+  return smaller(bytes ? (unsigned)__builtin_ctz(bytes) : 0, MOST_ALIGNED_BITS);
 }
 
-static unsigned zeros_of_symbol(const analysis *a, const bf_ptx_operand *operand) {
+/* ---- Operands ---- */
+
+static uint64_t ones_of_symbol(const analysis *a, const bf_ptx_operand *operand) {
   if (operand->symbol->kind != BF_PTX_SYMBOL_VARIABLE || operand->generic || operand->mask ||
       operand->symbol->variable->space != BF_PTX_SPACE_SHARED)
-    return 0;
+    return ANY;
   unsigned zeros = bf_rewrite_zeros_of_variable(a->plan, a->kernel, operand->symbol->variable);
-  return smaller(zeros, zeros_of_number((uint64_t)operand->offset));
+  return ones_of_sum(~low_mask(zeros), (uint64_t)operand->offset);
 }
 
-static unsigned zeros_of_operand(const analysis *a, const bf_ptx_operand *operand) {
+static uint64_t ones_of_special(const analysis *a, const bf_ptx_operand *operand) {
+  switch (operand->special) {
+  case BF_PTX_SPECIAL_TID:
+    return up_to((operand->component == 'z' ? smaller(a->threads, MOST_THREADS_Z) : a->threads) -
+                 1);
+  case BF_PTX_SPECIAL_NTID:
+    return up_to(a->threads);
+  case BF_PTX_SPECIAL_LANEID:
+    return up_to(WARP_THREADS - 1);
+  case BF_PTX_SPECIAL_WARPID:
+    return up_to(MOST_WARPS - 1);
+  default:
+    return ANY;
+  }
+}
+
+static uint64_t ones_of_operand(const analysis *a, const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_SPECIAL)
+    return ones_of_special(a, operand);
   if (operand->component || operand->selector || operand->minus || operand->negated)
-    return 0;
+    return ANY;
   if (operand->kind == BF_PTX_REGISTER && !operand->registers->vector)
-    return a->zeros[operand->registers->first + operand->index];
+    return a->ones[operand->registers->first + operand->index];
   if (operand->kind == BF_PTX_INTEGER)
-    return zeros_of_number(operand->bits);
-  return operand->kind == BF_PTX_SYMBOL ? zeros_of_symbol(a, operand) : 0;
+    return operand->bits;
+  return operand->kind == BF_PTX_SYMBOL ? ones_of_symbol(a, operand) : ANY;
 }
 
-/* Types of 32 or 64 bits that count as integers. */
-static bool is_integer(bf_ptx_type type) {
-  return type == BF_PTX_B32 || type == BF_PTX_U32 || type == BF_PTX_S32 || type == BF_PTX_B64 ||
-         type == BF_PTX_U64 || type == BF_PTX_S64;
-}
+/* ---- Instructions ---- */
 
-/* Low bits of what the instruction writes that are surely 0. */
-static unsigned zeros_of_result(const analysis *a, const bf_ptx_instruction *instruction) {
-  unsigned of[4] = {0};
-  for (unsigned i = 1; i < 4 && i < instruction->operands; i++)
-    of[i] = zeros_of_operand(a, &instruction->operand[i]);
-  for (unsigned i = 0; i < instruction->types; i++)
-    if (!is_integer(instruction->type[i]))
-      return 0;
-  if (bf_ptx_has(instruction, "sat") || bf_ptx_has(instruction, "hi"))
-    return 0;
-  switch (instruction->opcode) {
-  case BF_PTX_OP_MOV:
-  case BF_PTX_OP_CVT:
-    return of[1];
-  case BF_PTX_OP_ADD:
-  case BF_PTX_OP_SUB:
-  case BF_PTX_OP_OR:
-  case BF_PTX_OP_XOR:
-  case BF_PTX_OP_SELP:
-    return smaller(of[1], of[2]);
-  case BF_PTX_OP_AND:
-    return larger(of[1], of[2]);
-  case BF_PTX_OP_MUL:
-    return smaller(of[1] + of[2], MOST_ZEROS);
-  case BF_PTX_OP_MAD:
-    return smaller(of[1] + of[2], of[3]);
-  case BF_PTX_OP_SHL:
-    if (instruction->operand[2].kind != BF_PTX_INTEGER)
-      return of[1]; /* a shift to the left never sets low bits */
-    return (unsigned)smaller(of[1] + (unsigned)(instruction->operand[2].bits & 63), MOST_ZEROS);
+/* Bits of a type that counts as whole number, else 0. */
+static unsigned width_of(bf_ptx_type type) {
+  switch (type) {
+  case BF_PTX_B8:
+  case BF_PTX_U8:
+  case BF_PTX_S8:
+    return 8;
+  case BF_PTX_B16:
+  case BF_PTX_U16:
+  case BF_PTX_S16:
+    return 16;
+  case BF_PTX_B32:
+  case BF_PTX_U32:
+  case BF_PTX_S32:
+    return 32;
+  case BF_PTX_B64:
+  case BF_PTX_U64:
+  case BF_PTX_S64:
+    return 64;
   default:
     return 0;
   }
 }
 
-/* Takes away what is not known of the registers in an operand that is written. */
-static bool lower(uint8_t *zeros, const bf_ptx_operand *operand, unsigned known) {
+static bool has_sign(bf_ptx_type type) {
+  return type == BF_PTX_S8 || type == BF_PTX_S16 || type == BF_PTX_S32 || type == BF_PTX_S64;
+}
+
+/* A value of the type as one of 64 bits. */
+static uint64_t extended(uint64_t ones, bf_ptx_type type) {
+  unsigned width = width_of(type);
+  ones &= low_mask(width);
+  return has_sign(type) && ones >> (width - 1) & 1 ? ones | ~low_mask(width) : ones;
+}
+
+static uint64_t ones_of_shift(const bf_ptx_instruction *instruction, uint64_t value) {
+  bf_ptx_type type = instruction->type[0];
+  const bf_ptx_operand *by = &instruction->operand[2];
+  bool is_left = instruction->opcode == BF_PTX_OP_SHL;
+  value = is_left ? value & low_mask(width_of(type)) : extended(value, type);
+  bool is_negative = !is_left && has_sign(type) && value >> 63;
+  if (by->kind != BF_PTX_INTEGER)
+    return is_left ? from_lowest(value) : is_negative ? ANY : up_to(value);
+  uint64_t places = by->bits & UINT32_MAX;
+  if (places >= width_of(type))
+    return is_negative ? ANY : 0;
+  if (is_left)
+    return value << places;
+  return is_negative ? value >> places | ~(ANY >> places) : value >> places;
+}
+
+static uint64_t ones_of_multiplication(const bf_ptx_instruction *instruction, uint64_t x,
+                                       uint64_t y, uint64_t z) {
+  bf_ptx_type type = instruction->type[0];
+  bool is_wide = bf_ptx_has(instruction, "wide");
+  uint64_t product =
+      is_wide ? ones_of_product(extended(x, type), extended(y, type))
+              : ones_of_product(x & low_mask(width_of(type)), y & low_mask(width_of(type)));
+  return instruction->opcode == BF_PTX_OP_MAD ? ones_of_sum(product, z) : product;
+}
+
+/* Division and remainder of numbers that are not negative, by a number. */
+static uint64_t ones_of_division(const bf_ptx_instruction *instruction, uint64_t value) {
+  bf_ptx_type type = instruction->type[0];
+  const bf_ptx_operand *by = &instruction->operand[2];
+  value = extended(value, type);
+  if (by->kind != BF_PTX_INTEGER || (has_sign(type) && (value >> 63 || by->bits >> 63)))
+    return ANY;
+  uint64_t divisor = by->bits & low_mask(width_of(type));
+  if (!divisor)
+    return ANY;
+  uint64_t most = up_to(value);
+  return instruction->opcode == BF_PTX_OP_DIV ? up_to(most / divisor) : up_to(divisor - 1) & most;
+}
+
+/* bfe at a place that is a number. */
+static uint64_t ones_of_field(const bf_ptx_instruction *instruction, uint64_t value) {
+  const bf_ptx_operand *at = &instruction->operand[2], *size = &instruction->operand[3];
+  if (has_sign(instruction->type[0]) || at->kind != BF_PTX_INTEGER ||
+      size->kind != BF_PTX_INTEGER || at->bits > 31 || size->bits > 31)
+    return ANY;
+  return (value & low_mask(width_of(instruction->type[0]))) >> at->bits &
+         low_mask((unsigned)size->bits);
+}
+
+/* Bits of a conversion between whole numbers. */
+static uint64_t ones_of_conversion(const bf_ptx_instruction *instruction, uint64_t value) {
+  if (instruction->types != 2 || !width_of(instruction->type[0]) || !width_of(instruction->type[1]))
+    return ANY;
+  return extended(extended(value, instruction->type[1]), instruction->type[0]);
+}
+
+/* The least of both where neither is negative, else one of them. */
+static uint64_t ones_of_least(const bf_ptx_instruction *instruction, uint64_t x, uint64_t y) {
+  bf_ptx_type type = instruction->type[0];
+  uint64_t a = extended(x, type), b = extended(y, type), either = a | b;
+  if (has_sign(type) && either >> 63)
+    return either;
+  return either & up_to(a < b ? a : b);
+}
+
+/* Bits that instructions on whole numbers of 32 or 64 bits may set. */
+static uint64_t ones_of_arithmetic(const bf_ptx_instruction *instruction, const uint64_t of[4]) {
+  switch (instruction->opcode) {
+  case BF_PTX_OP_MOV:
+    return of[1];
+  case BF_PTX_OP_ADD:
+    return ones_of_sum(of[1], of[2]);
+  case BF_PTX_OP_SUB:
+    return from_lowest(of[1] | of[2]);
+  case BF_PTX_OP_OR:
+  case BF_PTX_OP_XOR:
+  case BF_PTX_OP_SELP:
+  case BF_PTX_OP_MAX:
+    return instruction->operands > 3 && instruction->opcode == BF_PTX_OP_MAX ? ANY : of[1] | of[2];
+  case BF_PTX_OP_MIN:
+    return instruction->operands > 3 ? ANY : ones_of_least(instruction, of[1], of[2]);
+  case BF_PTX_OP_AND:
+    return of[1] & of[2];
+  case BF_PTX_OP_MUL:
+  case BF_PTX_OP_MAD:
+    return ones_of_multiplication(instruction, of[1], of[2], of[3]);
+  case BF_PTX_OP_SHL:
+  case BF_PTX_OP_SHR:
+    return ones_of_shift(instruction, of[1]);
+  case BF_PTX_OP_BFE:
+    return ones_of_field(instruction, of[1]);
+  case BF_PTX_OP_DIV:
+  case BF_PTX_OP_REM:
+    return ones_of_division(instruction, of[1]);
+  case BF_PTX_OP_POPC:
+    return up_to(width_of(instruction->type[0]));
+  default:
+    return ANY;
+  }
+}
+
+/* Bits of what the instruction writes that may be 1. */
+static uint64_t ones_of_result(const analysis *a, const bf_ptx_instruction *instruction) {
+  uint64_t of[4] = {0};
+  bf_ptx_type type = instruction->types ? instruction->type[0] : BF_PTX_TYPE_NONE;
+  for (unsigned i = 1; i < 4 && i < instruction->operands; i++)
+    of[i] = ones_of_operand(a, &instruction->operand[i]);
+  if (bf_ptx_has(instruction, "sat") || bf_ptx_has(instruction, "hi") || !width_of(type))
+    return ANY;
+  if (instruction->opcode == BF_PTX_OP_CVT)
+    return ones_of_conversion(instruction, of[1]);
+  if (instruction->opcode == BF_PTX_OP_LD)
+    return has_sign(type) ? ANY : low_mask(width_of(type));
+  for (unsigned i = 0; i < instruction->types; i++)
+    if (width_of(instruction->type[i]) < 32)
+      return ANY;
+  return ones_of_arithmetic(instruction, of);
+}
+
+/* ---- Registers ---- */
+
+/* Adds to the registers in an operand that is written what they may hold. */
+static bool raise(const analysis *a, const bf_ptx_operand *operand, uint64_t ones) {
   bool changed = false;
   if (operand->kind == BF_PTX_REGISTER) {
-    uint8_t *own = &zeros[operand->registers->first + operand->index];
-    unsigned least = operand->component || operand->registers->vector ? 0 : known;
-    changed = least < *own;
-    *own = (uint8_t)smaller(least, *own);
+    uint64_t *own = &a->ones[operand->registers->first + operand->index];
+    unsigned bytes = bf_ptx_type_bytes(operand->registers->type);
+    bool is_part = operand->component || operand->registers->vector;
+    uint64_t added = (is_part ? ANY : ones) & low_mask(bytes ? 8 * bytes : 64) & ~*own;
+    *own |= a->is_late ? from_lowest(added) : added;
+    changed = added;
   } else if (operand->kind == BF_PTX_VECTOR || operand->kind == BF_PTX_PAIR ||
              operand->kind == BF_PTX_ARGUMENTS) {
     for (uint32_t i = 0; i < operand->count; i++)
-      changed |= lower(zeros, &operand->item[i], 0);
+      changed |= raise(a, &operand->item[i], ANY);
   }
   return changed;
 }
@@ -115,7 +287,7 @@ static bool pass(const analysis *a, const bf_ptx_function *function) {
   for (uint32_t i = 0; i < function->instructions; i++) {
     const bf_ptx_instruction *instruction = function->instruction[i];
     if (instruction->operands)
-      changed |= lower(a->zeros, &instruction->operand[0], zeros_of_result(a, instruction));
+      changed |= raise(a, &instruction->operand[0], ones_of_result(a, instruction));
   }
   return changed;
 }
@@ -130,8 +302,8 @@ static void mark_written(const bf_ptx_operand *operand, bool *is_written) {
       mark_written(&operand->item[i], is_written);
 }
 
-/* Nothing is known of registers that no instruction writes; false when memory is exhausted. */
-static bool forget_unwritten(const bf_ptx_function *function, bf_arena *arena, uint8_t *zeros) {
+/* Registers that no instruction writes hold anything; false when memory is exhausted. */
+static bool start_unwritten(const bf_ptx_function *function, bf_arena *arena, uint64_t *ones) {
   bool *is_written = bf_arena_alloc(arena, (size_t)function->registers + 1);
   if (!is_written)
     return false;
@@ -140,34 +312,46 @@ static bool forget_unwritten(const bf_ptx_function *function, bf_arena *arena, u
       mark_written(&function->instruction[i]->operand[0], is_written);
   for (uint32_t i = 0; i < function->registers; i++)
     if (!is_written[i])
-      zeros[i] = 0;
+      ones[i] = ANY;
   return true;
 }
 
-static void forget_parameters(const bf_ptx_variables *list, uint8_t *zeros) {
+static void start_parameters(const bf_ptx_variables *list, uint64_t *ones) {
   for (unsigned i = 0; i < list->count; i++) {
     const bf_ptx_registers *registers = list->item[i].registers;
     for (uint32_t k = 0; registers && k < registers->count; k++)
-      zeros[registers->first + k] = 0;
+      ones[registers->first + k] = ANY;
   }
 }
 
-uint8_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                          const bf_ptx_function *function) {
+/* Threads of a block, at most, as far as the function says. */
+static unsigned most_threads(const bf_ptx_function *function) {
+  uint64_t threads = MOST_THREADS;
+  for (unsigned i = 0; i < function->directives.count; i++) {
+    const bf_ptx_directive *directive = &function->directives.item[i];
+    if (strcmp(directive->name, "maxntid") && strcmp(directive->name, "reqntid"))
+      continue;
+    uint64_t product = 1;
+    for (unsigned k = 0; k < directive->numbers && product <= MOST_THREADS; k++)
+      product *= directive->number[k];
+    if (product && product < threads)
+      threads = product;
+  }
+  return (unsigned)threads;
+}
+
+uint64_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                           const bf_ptx_function *function) {
   size_t count = (size_t)function->registers + 1;
-  uint8_t *zeros = bf_arena_alloc(plan->arena, count);
-  const analysis a = {plan, kernel, zeros};
-  if (!zeros)
+  uint64_t *ones = bf_arena_alloc(plan->arena, count * sizeof *ones);
+  analysis a = {plan, kernel, ones, most_threads(function), false};
+  if (!ones || !start_unwritten(function, plan->arena, ones))
     return NULL;
-  memset(zeros, MOST_ZEROS, count);
-  if (!forget_unwritten(function, plan->arena, zeros))
-    return NULL;
-  forget_parameters(&function->parameters, zeros);
-  forget_parameters(&function->returns, zeros);
-  unsigned passes = 0;
-  while (passes < MOST_PASSES && pass(&a, function))
-    passes++;
-  if (passes == MOST_PASSES) /* not settled: nothing is known */
-    memset(zeros, 0, count);
-  return zeros;
+  start_parameters(&function->parameters, ones);
+  start_parameters(&function->returns, ones);
+  for (unsigned passes = 0; pass(&a, function); passes++)
+    a.is_late = passes >= PATIENT_PASSES;
+  for (size_t i = 0; i < count; i++)
+    ones[i] = ~ones[i];
+  return ones;
 }

@@ -34,6 +34,14 @@ bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction);
 /* Why no kernel that executes the instruction can be rewritten, or NULL. reaches_generic: generic
  * addresses can lead to shared memory. */
 const char *bf_rewrite_refusal(const bf_ptx_instruction *instruction, bool reaches_generic);
+/* Why an instruction finds out how shared memory is laid out, which padding changes, or NULL. */
+const char *bf_rewrite_sees_layout(const bf_ptx_instruction *instruction);
+/* Whether an access to shared memory is known by the name of a variable alone: it has no state
+ * space. */
+bool bf_rewrite_lacks_space(const bf_ptx_instruction *instruction);
+/* Gives such an access .shared, which it needs for an address that is no name; false when memory is
+ * exhausted. */
+bool bf_rewrite_name_space(bf_ptx_instruction *instruction, bf_arena *arena);
 /* Whether the instruction makes a generic address of a shared one. */
 bool bf_rewrite_makes_generic(const bf_ptx_instruction *instruction);
 
@@ -53,6 +61,7 @@ typedef struct bf_rewrite_function {
   bool is_pointed_to;                  /* its address is taken: anyone may call it */
   bool guards_generic;                 /* some kernel that reaches it makes generic addresses */
   bool is_involved;                    /* it, or a function it calls, accesses shared memory */
+  bool serves_others;                  /* code that is not a kernel's here may execute it */
   struct bf_rewrite_version *versions; /* the code it gets (versions.c) */
 } bf_rewrite_function;
 
@@ -73,7 +82,7 @@ typedef struct bf_rewrite_plan {
   const bf_ptx_module *module;
   bf_arena *arena;
   bool is_examination; /* no hashes: what would stand in the way of any */
-  bool dynamic_is_rounded, joins_logic;
+  bool padding_has_room, joins_logic, is_beside;
   unsigned functions; /* with a body */
   bf_rewrite_function *function;
   bool stores_shared; /* an initial value holds the address of a shared variable */
@@ -88,6 +97,8 @@ typedef struct bf_rewrite_plan {
 bool bf_rewrite_plan_make(const bf_ptx_module *module, bf_arena *arena, bf_rewrite_plan *plan);
 /* The function with a body called name, or -1. */
 int bf_rewrite_find(const bf_rewrite_plan *plan, const char *name);
+/* Whether an instruction of the function names a variable called name. */
+bool bf_rewrite_names(const bf_ptx_function *function, const char *name);
 /* What is called: a symbol or a register; NULL for other instructions. */
 const bf_ptx_operand *bf_rewrite_callee(const bf_ptx_instruction *instruction);
 /* The function with a body that an instruction calls by name, or -1. */
@@ -96,11 +107,6 @@ int bf_rewrite_called(const bf_rewrite_plan *plan, const bf_ptx_instruction *ins
 bool bf_rewrite_has_accesses(const bf_rewrite_function *function);
 /* Whether an instruction is an access that a hash of its array moves. */
 bool bf_rewrite_is_hashed(const bf_rewrite_function *function, uint32_t instruction);
-
-/* ---- Modules that were rewritten before (again.c) ---- */
-
-/* Whether a function declares registers that only the rewriter makes. */
-bool bf_rewrite_was_rewritten(const bf_ptx_module *module);
 
 /* ---- Arrays (arrays.c) ---- */
 
@@ -140,12 +146,21 @@ bool bf_rewrite_knows_barriers(const bf_rewrite_plan *plan, const bf_rewrite_ker
 
 /* ---- Variables (layout.c) ---- */
 
-/* The variable as a hashed kernel declares it: whole rows that start with one. */
+/* The variable as a hashed kernel declares it: whole rows that start with one, and none that
+ * another module may replace. */
 bf_ptx_variable bf_rewrite_padded(const bf_ptx_variable *variable);
 /* Bytes to which the address of a variable is aligned, where it is whole rows or as declared. */
 unsigned bf_rewrite_alignment(const bf_ptx_variable *variable, bool is_padded);
 /* Where shared memory ends when the variable follows what ends there. */
 uint64_t bf_rewrite_append(uint64_t end_bytes, const bf_ptx_variable *variable);
+
+/* ---- Kernels that are left alone (neighbours.c) ---- */
+
+/* Refuses kernels whose padded variables would be noticed by code that stays as it is; *changed
+ * where one was. False when memory is exhausted. */
+bool bf_rewrite_spare_neighbours(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *changed);
+/* Marks the functions that code of other modules may execute, or whoever has their address. */
+void bf_rewrite_find_others(bf_rewrite_plan *plan);
 
 /* ---- Versions of functions (versions.c) ---- */
 
@@ -172,16 +187,25 @@ const bf_rewrite_version *bf_rewrite_find_version(const bf_rewrite_plan *plan,
                                                   const bf_rewrite_function *function,
                                                   const bf_rewrite_kernel_plan *kernel);
 
+/* ---- Both versions in one module (beside.c) ---- */
+
+/* Rewrites copies of the kernels that the result calls rewritten, by a plan of the module as it is;
+ * fills in what became of them, text and module. */
+int bf_rewrite_beside(bf_rewrite_plan *plan, const bf_rewrite_options *options,
+                      bf_rewrite_result *result, bf_diagnostic *diagnostic);
+
 /* ---- Code (access.c) ---- */
 
 /* Writes the code of a version. */
 int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
                          bf_rewrite_version *version, bf_diagnostic *diagnostic);
 
-/* Per register of the function: low bits known to be 0 in a hashed kernel, at most 31. NULL when
- * memory is exhausted. (alignment.c) */
-uint8_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                          const bf_ptx_function *function);
+/* Per register of the function: bits known to be 0 in a hashed kernel. NULL when memory is
+ * exhausted. (alignment.c) */
+uint64_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                           const bf_ptx_function *function);
+/* How many of the lowest bits are in a mask, at most 63. */
+unsigned bf_rewrite_low_zeros(uint64_t zeros);
 /* Low bits of the address of a shared variable that are 0. */
 unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
                                       const bf_rewrite_kernel_plan *kernel,

@@ -25,6 +25,8 @@ unsigned bf_rewrite_alignment(const bf_ptx_variable *variable, bool is_padded) {
 bf_ptx_variable bf_rewrite_padded(const bf_ptx_variable *variable) {
   bf_ptx_variable padded = *variable;
   padded.alignment_bytes = bf_rewrite_alignment(variable, true);
+  if (variable->linkage == BF_PTX_WEAK)
+    padded.linkage = BF_PTX_PRIVATE;
   uint64_t over = variable->bytes % BF_REWRITE_ROW_BYTES;
   if (over == 0)
     return padded;

@@ -23,7 +23,8 @@ int bf_rewrite_listed(const bf_ptx_module *module, const bf_listed *listed,
                       bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   bf_rewrite_options options = {.context = (void *)(uintptr_t)listed,
                                 .hash_of = hash_of,
-                                .dynamic_is_rounded = listed->dynamic_is_rounded};
+                                .padding_has_room = listed->padding_has_room,
+                                .is_beside = listed->is_beside};
   return bf_rewrite(module, &options, result, diagnostic);
 }
 

@@ -7,11 +7,9 @@
 #include "rewrite/rewrite.h"
 
 typedef struct bf_listed {
-  const bf_hash_list *hashes; /* or NULL */
-  const bf_hash *otherwise;   /* of kernels that hashes does not name, or NULL */
-  /* Launches have whole rows of dynamic shared memory. Without that promise kernels that use
-   * dynamic shared memory are left alone. */
-  bool dynamic_is_rounded;
+  const bf_hash_list *hashes;       /* or NULL */
+  const bf_hash *otherwise;         /* of kernels that hashes does not name, or NULL */
+  bool padding_has_room, is_beside; /* as in bf_rewrite_options */
 } bf_listed;
 
 /* The geometry of shared memory on GPUs, for reading hashes: 32 banks of 4 bytes in at most 256

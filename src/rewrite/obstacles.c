@@ -104,7 +104,7 @@ static bool check_variable(search *s, const bf_ptx_variable *variable, bool is_h
     return ADD(s, variable->line, "shared variable %s is defined elsewhere", variable->name);
   if (!is_hashed)
     return true;
-  if (variable->linkage == BF_PTX_WEAK || variable->linkage == BF_PTX_COMMON)
+  if (variable->linkage == BF_PTX_COMMON)
     return ADD(s, variable->line, "shared variable %s may be replaced by another module's",
                variable->name);
   if (variable->attribute)
@@ -112,7 +112,7 @@ static bool check_variable(search *s, const bf_ptx_variable *variable, bool is_h
   return true;
 }
 
-/* Open arrays must be whole rows, and have one hash. */
+/* Open arrays have one hash. */
 static bool check_open(search *s, unsigned variable) {
   const bf_rewrite_plan *plan = s->plan;
   const bf_ptx_variable *open = plan->variable[variable];
@@ -124,10 +124,38 @@ static bool check_open(search *s, unsigned variable) {
     return ADD(s, open->line,
                "shared variables %s and %s start at the same place and need one hash",
                plan->variable[array]->name, open->name);
-  if (plan->is_examination || plan->dynamic_is_rounded || !s->kernel->array_hash[variable])
+  return true;
+}
+
+/* Where dynamic shared memory starts behind so many bytes of static shared memory. */
+static uint64_t dynamic_start(uint64_t static_bytes, const bf_ptx_variable *open, bool is_padded) {
+  enum { LEAST_ALIGNMENT = 16 };
+  unsigned own = bf_rewrite_alignment(open, is_padded);
+  uint64_t alignment = own > LEAST_ALIGNMENT ? own : LEAST_ALIGNMENT;
+  return (static_bytes + alignment - 1) / alignment * alignment;
+}
+
+/* A launch may ask for all the memory there is: dynamic shared memory must not start later than it
+ * did. It may end anywhere: GPUs give blocks whole rows (docs/rewrite.md). */
+static bool check_room(search *s) {
+  const bf_rewrite_plan *plan = s->plan;
+  uint64_t before = 0, after = 0, line = 0;
+  if (plan->is_examination || plan->padding_has_room)
     return true;
-  return ADD(s, open->line, "dynamic shared memory (%s), whose size must be a multiple of %d bytes",
-             open->name, BF_REWRITE_ROW_BYTES);
+  for (unsigned i = 0; i < plan->variables; i++) {
+    const bf_ptx_variable *open = plan->variable[i];
+    if (!s->kernel->uses[i] || open->bytes)
+      continue;
+    uint64_t old = dynamic_start(s->out->shared_bytes, open, false);
+    uint64_t new = dynamic_start(s->out->padded_bytes, open, bf_rewrite_pads(plan, s->kernel, i));
+    before = old > before ? old : before;
+    after = new > after ? new : after;
+    line = open->line;
+  }
+  return after <= before || ADD(s, line,
+                                "padding moves dynamic shared memory by %llu bytes, for which a "
+                                "launch may have no room",
+                                (unsigned long long)(after - before));
 }
 
 /* Adds up the variables that the kernel can reach. */
@@ -149,6 +177,8 @@ static bool check_variables(search *s) {
     s->out->shared_bytes = bf_rewrite_append(s->out->shared_bytes, variable);
     s->out->padded_bytes = bf_rewrite_append(s->out->padded_bytes, is_padded ? &padded : variable);
   }
+  if (!check_room(s))
+    return false;
   if (s->out->padded_bytes <= BF_REWRITE_MOST_STATIC_BYTES)
     return true;
   return ADD(s, 0, "%llu bytes of shared memory, padded to rows, are more than %u",
@@ -232,7 +262,7 @@ static bool check_granule(search *s, const bf_rewrite_function *own, uint32_t in
 /* An access whose address is known to be no multiple of its width: GPUs refuse it, and a hash could
  * take it apart. */
 static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t index,
-                            const uint8_t *zeros) {
+                            const uint64_t *zeros) {
   const bf_ptx_instruction *instruction = own->function->instruction[index];
   const bf_ptx_operand *address = &instruction->operand[own->touch[index].operand];
   const bf_ptx_operand *base = &address->item[0];
@@ -241,7 +271,7 @@ static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t 
   if (s->kernel->refused || own->touch[index].kind != BF_TOUCH_SHARED)
     return true; /* its form may be one that is not understood */
   if (base->kind == BF_PTX_REGISTER)
-    known = zeros[base->registers->first + base->index];
+    known = bf_rewrite_low_zeros(zeros[base->registers->first + base->index]);
   else if (base->kind == BF_PTX_SYMBOL)
     known = bf_rewrite_zeros_of_variable(s->plan, s->kernel, base->symbol->variable);
   offset += base->kind == BF_PTX_SYMBOL ? (uint64_t)base->offset : 0;
@@ -257,7 +287,7 @@ static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t 
 static bool check_hashes(search *s) {
   for (unsigned f = 0; f < s->plan->functions; f++) {
     const bf_rewrite_function *own = &s->plan->function[f];
-    const uint8_t *zeros = NULL;
+    const uint64_t *zeros = NULL;
     if (s->kernel->reaches[f] && !(zeros = bf_rewrite_zeros(s->plan, s->kernel, own->function)))
       return false;
     for (uint32_t i = 0; s->kernel->reaches[f] && i < own->function->instructions; i++) {

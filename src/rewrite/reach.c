@@ -108,6 +108,10 @@ static bool list_functions(bf_rewrite_plan *plan) {
     if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->initialiser) {
       mark_pointed_to(plan, item->variable->initialiser);
       plan->stores_shared |= holds_shared(item->variable->initialiser);
+    } else if (item->kind == BF_PTX_ITEM_ALIAS) {
+      int found = bf_rewrite_find(plan, item->alias[1]);
+      if (found >= 0)
+        plan->function[found].is_pointed_to = true; /* others call it by the other name */
     }
   return true;
 }
@@ -213,7 +217,7 @@ static bool operand_names(const bf_ptx_operand *operand, const char *name) {
   return false;
 }
 
-static bool function_names(const bf_ptx_function *function, const char *name) {
+bool bf_rewrite_names(const bf_ptx_function *function, const char *name) {
   for (uint32_t i = 0; i < function->instructions; i++)
     for (unsigned k = 0; k < function->instruction[i]->operands; k++)
       if (operand_names(&function->instruction[i]->operand[k], name))
@@ -228,7 +232,7 @@ static bool uses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kern
     return kernel->reaches[plan->owner[variable]];
   for (unsigned f = 0; f < plan->functions; f++)
     if (kernel->reaches[f] &&
-        function_names(plan->function[f].function, plan->variable[variable]->name))
+        bf_rewrite_names(plan->function[f].function, plan->variable[variable]->name))
       return true;
   return false;
 }
@@ -270,5 +274,6 @@ bool bf_rewrite_plan_make(const bf_ptx_module *module, bf_arena *arena, bf_rewri
   if (!list_functions(plan) || !list_kernels(plan) || !list_variables(plan) || !find_uses(plan))
     return false;
   find_involved(plan);
+  bf_rewrite_find_others(plan);
   return bf_rewrite_find_origins(plan);
 }

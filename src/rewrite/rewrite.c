@@ -2,6 +2,7 @@
  * prints the module with it, and has that verified. */
 #include "rewrite/inner.h"
 
+#include "ptx/rewritten.h"
 #include "verify/verify.h"
 
 #include <stdlib.h>
@@ -84,8 +85,9 @@ static const char *describe(const bf_rewrite_plan *plan, const bf_rewrite_kernel
 static int choose_hashes(bf_rewrite_plan *plan, const bf_rewrite_options *options,
                          bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   plan->is_examination = !options;
-  plan->dynamic_is_rounded = options && options->dynamic_is_rounded;
+  plan->padding_has_room = options && options->padding_has_room;
   plan->joins_logic = options && options->joins_logic;
+  plan->is_beside = options && options->is_beside;
   for (unsigned k = 0; k < plan->kernels; k++) {
     bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
     bool was_asked = false;
@@ -128,10 +130,12 @@ static uint64_t grown_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel
   return end_bytes;
 }
 
-/* Refuses kernels whose padded variables would make another kernel too large. */
+/* Refuses kernels whose padded variables would make another kernel too large. Kernels that stay
+ * beside their rewritten form do not see them. */
 static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *changed) {
   for (unsigned u = 0; u < plan->kernels; u++) {
-    if (result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
+    if ((plan->is_beside && !is_rewritten(&plan->kernel[u])) ||
+        result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
         grown_bytes(plan, &plan->kernel[u]) <= BF_REWRITE_MOST_STATIC_BYTES)
       continue;
     for (unsigned i = 0; i < plan->variables; i++)
@@ -151,7 +155,7 @@ static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool
 
 /* Refuses all kernels that would have a hash, where the module was rewritten before. */
 static bool refuse_again(bf_rewrite_plan *plan, bf_rewrite_result *result) {
-  result->was_rewritten = bf_rewrite_was_rewritten(plan->module);
+  result->was_rewritten = bf_ptx_has_rewritten(plan->module);
   for (unsigned k = 0; k < plan->kernels && result->was_rewritten; k++)
     if (plan->kernel[k].wanted &&
         !bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k], 0,
@@ -160,22 +164,15 @@ static bool refuse_again(bf_rewrite_plan *plan, bf_rewrite_result *result) {
   return true;
 }
 
-/* Says of every kernel what it does and what stands in its way. */
-static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result) {
-  if (!refuse_again(plan, result))
-    return false;
-  for (unsigned k = 0; k < plan->kernels; k++)
-    if (!bf_rewrite_find_obstacles(plan, &plan->kernel[k], &result->kernel[k]))
+/* Refuses the kernels whose rewritten form the verifier rejected before. */
+static bool refuse_rejected(bf_rewrite_plan *plan, bf_rewrite_result *result,
+                            const char *const *rejected) {
+  for (unsigned k = 0; rejected && k < plan->kernels; k++)
+    if (rejected[k] &&
+        !bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k], 0, "%s", rejected[k]))
       return false;
-  for (bool changed = true; changed;) {
-    changed = false;
-    if (!refuse_growth(plan, result, &changed))
-      return false;
-  }
   return true;
 }
-
-/* ---- Code ---- */
 
 /* Whether some access of the kernel goes through a hash. */
 static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
@@ -187,10 +184,28 @@ static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan
   return false;
 }
 
+/* Says of every kernel what it does and what stands in its way. */
+static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result, const char *const *rejected) {
+  if (!refuse_again(plan, result) || !refuse_rejected(plan, result, rejected))
+    return false;
+  for (unsigned k = 0; k < plan->kernels; k++)
+    if (!bf_rewrite_find_obstacles(plan, &plan->kernel[k], &result->kernel[k]))
+      return false;
+  for (unsigned k = 0; k < plan->kernels && !plan->is_examination; k++)
+    plan->kernel[k].wanted &= has_hashed(plan, &plan->kernel[k]);
+  for (bool changed = true; changed;) {
+    changed = false;
+    if (!refuse_growth(plan, result, &changed) ||
+        (!plan->is_beside && !bf_rewrite_spare_neighbours(plan, result, &changed)))
+      return false;
+  }
+  return true;
+}
+
+/* ---- Code ---- */
+
 /* Writes the code of kernels and the functions they call. */
 static int write_code(bf_rewrite_plan *plan, bf_rewrite_result *result, bf_diagnostic *diagnostic) {
-  for (unsigned k = 0; k < plan->kernels; k++)
-    plan->kernel[k].wanted &= has_hashed(plan, &plan->kernel[k]);
   BF_TRY(bf_rewrite_make_versions(plan, diagnostic));
   for (unsigned k = 0; k < plan->kernels; k++) {
     const bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
@@ -282,9 +297,10 @@ static int print(const bf_rewrite_plan *plan, bf_rewrite_result *result,
 
 /* ---- Whole modules ---- */
 
+/* rejected: per kernel, why the verifier rejected it before, or NULL; NULL: none. */
 static int plan_module(const bf_ptx_module *module, const bf_rewrite_options *options,
-                       bf_rewrite_plan *plan, bf_rewrite_result *result,
-                       bf_diagnostic *diagnostic) {
+                       const char *const *rejected, bf_rewrite_plan *plan,
+                       bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   *result = (bf_rewrite_result){0};
   if (!bf_rewrite_plan_make(module, &result->arena, plan))
     return bf_no_memory(diagnostic);
@@ -294,41 +310,120 @@ static int plan_module(const bf_ptx_module *module, const bf_rewrite_options *op
   if (!result->kernel)
     return bf_no_memory(diagnostic);
   BF_TRY(choose_hashes(plan, options, result, diagnostic));
-  if (!examine(plan, result))
+  if (!examine(plan, result, rejected))
     return bf_no_memory(diagnostic);
   return BF_OK;
 }
 
-/* Parses the result and has it verified: what is rejected is an error. */
-static int verify(const bf_ptx_module *module, const bf_rewrite_options *options,
-                  bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+/* ---- What the verifier rejects ---- */
+
+/* Why kernels were rejected: texts in the arena, per kernel or NULL. */
+typedef struct rejections {
+  bf_arena arena;
+  const char **reason; /* NULL: none was */
+} rejections;
+
+/* Notes that a kernel is rejected; the first reason counts. */
+static int reject(rejections *rejected, const bf_rewrite_result *result, unsigned kernel,
+                  uint64_t line, const char *why, bf_diagnostic *diagnostic) {
+  char text[640];
+  if (!rejected->reason)
+    rejected->reason =
+        bf_arena_alloc(&rejected->arena, ((size_t)result->kernels + 1) * sizeof *rejected->reason);
+  if (!rejected->reason)
+    return bf_no_memory(diagnostic);
+  if (!result->kernel[kernel].is_rewritten || rejected->reason[kernel])
+    return BF_OK;
+  snprintf(text, sizeof text, "the verifier rejects its rewritten form (line %llu of that): %s",
+           (unsigned long long)line, why);
+  rejected->reason[kernel] = bf_arena_copy(&rejected->arena, text);
+  return rejected->reason[kernel] ? BF_OK : bf_no_memory(diagnostic);
+}
+
+/* The number of the rewritten kernel called name, or -1. */
+static int find_rewritten(const bf_rewrite_result *result, const char *name) {
+  for (unsigned k = 0; name && k < result->kernels; k++)
+    if (result->kernel[k].is_rewritten && strcmp(result->kernel[k].name, name) == 0)
+      return (int)k;
+  return -1;
+}
+
+/* Rejects the kernel that a finding names, or all where it names none that was rewritten. */
+static int reject_for(rejections *rejected, const bf_rewrite_result *result, const char *kernel,
+                      uint64_t line, const char *why, bf_diagnostic *diagnostic) {
+  int found = find_rewritten(result, kernel);
+  if (found >= 0)
+    return reject(rejected, result, (unsigned)found, line, why, diagnostic);
+  for (unsigned k = 0; k < result->kernels; k++)
+    BF_TRY(reject(rejected, result, k, line, why, diagnostic));
+  return BF_OK;
+}
+
+/* Parses the result and has it verified; *is_good: it is accepted. Else the kernels at fault are
+ * added to those rejected. */
+static int judge(const bf_ptx_module *module, const bf_rewrite_options *options,
+                 bf_rewrite_result *result, rejections *rejected, bool *is_good,
+                 bf_diagnostic *diagnostic) {
   bf_verify_result verdict = {0};
-  BF_TRY(bf_ptx_parse("rewritten PTX", result->text.data, result->text.size, &result->module,
-                      diagnostic));
+  bf_diagnostic unread = {0};
+  *is_good = false;
   int error =
-      bf_verify(module, result->module, options->context, options->hash_of, &verdict, diagnostic);
-  if (!error && !verdict.is_accepted) {
-    const bf_verify_finding *first = verdict.findings ? &verdict.finding[0] : NULL;
-    error = bf_fail(diagnostic, BF_UNSUPPORTED,
-                    "the verifier rejects the rewritten PTX, line %llu, kernel %s: %s",
-                    (unsigned long long)(first ? first->line : 0),
-                    first && first->kernel ? first->kernel : "(none)",
-                    first ? first->text : "no reason given");
-  }
+      bf_ptx_parse("rewritten PTX", result->text.data, result->text.size, &result->module, &unread);
+  if (error == BF_NO_MEMORY)
+    return bf_no_memory(diagnostic);
+  if (error)
+    return reject_for(rejected, result, NULL, unread.line, unread.message, diagnostic);
+  BF_TRY(
+      bf_verify(module, result->module, options->context, options->hash_of, &verdict, diagnostic));
+  *is_good = verdict.is_accepted;
+  for (unsigned i = 0; i < verdict.findings && !error; i++)
+    error = reject_for(rejected, result, verdict.finding[i].kernel, verdict.finding[i].line,
+                       verdict.finding[i].text, diagnostic);
   bf_verify_free(&verdict);
+  return error;
+}
+
+/* Rewrites what is not rejected and judges it. */
+static int rewrite_once(const bf_ptx_module *module, const bf_rewrite_options *options,
+                        rejections *rejected, bf_rewrite_result *result, bool *is_good,
+                        bf_diagnostic *diagnostic) {
+  bf_rewrite_plan plan;
+  *is_good = true;
+  BF_TRY(plan_module(module, options, rejected->reason, &plan, result, diagnostic));
+  BF_TRY(write_code(&plan, result, diagnostic));
+  BF_TRY(print(&plan, result, diagnostic));
+  return result->is_changed ? judge(module, options, result, rejected, is_good, diagnostic) : BF_OK;
+}
+
+/* Rewrites copies of kernels. */
+static int rewrite_beside(const bf_ptx_module *module, const bf_rewrite_options *options,
+                          bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  bf_rewrite_plan plan;
+  BF_TRY(plan_module(module, options, NULL, &plan, result, diagnostic));
+  for (unsigned k = 0; k < plan.kernels; k++)
+    result->kernel[k].is_rewritten = is_rewritten(&plan.kernel[k]);
+  return bf_rewrite_beside(&plan, options, result, diagnostic);
+}
+
+/* Rewrites kernels in their place, those that the verifier accepts. */
+static int rewrite_in_place(const bf_ptx_module *module, const bf_rewrite_options *options,
+                            bf_rewrite_result *result, bf_diagnostic *diagnostic) {
+  rejections rejected = {0};
+  bool is_good = false;
+  int error = BF_OK;
+  while (!error && !is_good) { /* each time with fewer kernels */
+    error = rewrite_once(module, options, &rejected, result, &is_good, diagnostic);
+    if (!error && !is_good)
+      bf_rewrite_free(result);
+  }
+  bf_arena_free(&rejected.arena);
   return error;
 }
 
 int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
                bf_rewrite_result *result, bf_diagnostic *diagnostic) {
-  bf_rewrite_plan plan;
-  int error = plan_module(module, options, &plan, result, diagnostic);
-  if (!error)
-    error = write_code(&plan, result, diagnostic);
-  if (!error)
-    error = print(&plan, result, diagnostic);
-  if (!error && result->is_changed)
-    error = verify(module, options, result, diagnostic);
+  int error = options->is_beside ? rewrite_beside(module, options, result, diagnostic)
+                                 : rewrite_in_place(module, options, result, diagnostic);
   if (error)
     bf_rewrite_free(result);
   return error;
@@ -337,7 +432,7 @@ int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
 int bf_rewrite_examine(const bf_ptx_module *module, bf_rewrite_result *result,
                        bf_diagnostic *diagnostic) {
   bf_rewrite_plan plan;
-  int error = plan_module(module, NULL, &plan, result, diagnostic);
+  int error = plan_module(module, NULL, NULL, &plan, result, diagnostic);
   if (error)
     bf_rewrite_free(result);
   return error;

@@ -5,13 +5,14 @@
  * every dereference of shared memory uses the same bijection. The hash is row-preserving: it XORs
  * address bits above the row (128 bytes) into the bank bits, on the absolute shared address, so
  * that it needs no base, bounds or provenance; rows must belong to the kernel as a whole, which is
- * why static arrays are padded and aligned to rows, and dynamic shared memory must be a multiple of
- * a row. Its granule is the widest access of the kernel: aligned granules stay whole. Arrays may
- * have hashes of their own where every access is proven to be to one array.
+ * why static arrays are padded and aligned to rows, and dynamic shared memory is aligned to them:
+ * GPUs give blocks whole rows (ptx/rewritten.h). Its granule is the widest access of the kernel:
+ * aligned granules stay whole. Arrays may have hashes of their own where every access is proven to
+ * be to one array.
  *
  * A function that kernels with different hashes call is copied for each hash, under the name
  * FUNCTION__bankfold_NUMBER, and calls lead to the copies; the function itself stays for the
- * others.
+ * others. Kernels are rewritten in their place, or copied as well (is_beside).
  *
  * What is not understood is refused, kernel by kernel, with the line and the reason; a refused
  * kernel is left as it was. So is a module that was rewritten before: hashes that are applied twice
@@ -44,6 +45,8 @@ typedef struct bf_rewrite_array {
 typedef struct bf_rewrite_kernel {
   const char *name;
   bool is_rewritten;
+  /* The kernel that stands beside it, where options ask for that; NULL: it has changed itself. */
+  const char *beside;
   /* Canonical text; NULL: none was asked for. Where arrays have hashes of their own:
    * "tile=fixed, other=none". */
   const char *hash;
@@ -67,13 +70,18 @@ typedef struct bf_rewrite_options {
   void *context;
   const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel,
                             const bf_ptx_variable *array);
-  /* Whoever launches the kernels rounds dynamic shared memory up to whole rows; without that
-   * promise a kernel whose dynamic shared memory has a hash is refused. */
-  bool dynamic_is_rounded;
+  /* Launches have room for what padding adds before dynamic shared memory, or fall back to the
+   * original; without that promise a kernel is refused whose dynamic shared memory starts later. */
+  bool padding_has_room;
   /* Pairs of and and xor are written as one lop3, as the GPU executes them: for counts and
    * simulations. Otherwise it is left to ptxas to join them, because it does not see that an
    * address behind lop3 is aligned, and would no longer merge accesses there. */
   bool joins_logic;
+  /* Kernels stay as they are, and so do their shared variables; what each is rewritten to stands
+   * beside it, under the name KERNEL__bankfold_NUMBER, with shared variables of its own, so that
+   * whoever launches it can choose. hash_of may be asked about arrays of such a copy that are
+   * declared inside functions: they have the names of the original's. */
+  bool is_beside;
 } bf_rewrite_options;
 
 typedef struct bf_rewrite_result {
@@ -87,8 +95,9 @@ typedef struct bf_rewrite_result {
 } bf_rewrite_result;
 
 /* Rewrites a module for 32 banks of 4 bytes and has the result verified. BF_BAD_INPUT for a hash
- * that is not row-preserving or has another geometry, BF_UNSUPPORTED where the verifier rejects the
- * result; that a kernel is refused is no error. */
+ * that is not row-preserving or has another geometry; that a kernel is refused is no error. Kernels
+ * whose rewritten form the verifier rejects are refused too, with its reason, and the others are
+ * rewritten without them; where it names none, the module stays as it is. */
 int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
                bf_rewrite_result *result, bf_diagnostic *diagnostic);
 void bf_rewrite_free(bf_rewrite_result *result);

@@ -1,7 +1,8 @@
 /* How instructions touch shared memory, and which of them no rewriting can follow.
  *
  * An instruction that names shared memory and is not known here is refused, so that a new one can
- * never be overlooked. */
+ * never be overlooked. It names shared memory by .shared, or without a state space by the variable
+ * in its address: ptxas takes ld.u32 %r, [s] for ld.shared.u32 where s is in shared memory. */
 #include "rewrite/inner.h"
 
 #include <string.h>
@@ -37,12 +38,53 @@ static bool is_bulk(const bf_ptx_instruction *instruction) {
   return bf_ptx_has(instruction, "bulk");
 }
 
+/* Whether an address is that of a shared variable, by its name. */
+static bool is_shared_name(const bf_ptx_operand *address) {
+  const bf_ptx_operand *base =
+      address->kind == BF_PTX_ADDRESS && address->count ? address->item : NULL;
+  return base && base->kind == BF_PTX_SYMBOL && base->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
+         base->symbol->variable->space == BF_PTX_SPACE_SHARED;
+}
+
+bool bf_rewrite_lacks_space(const bf_ptx_instruction *instruction) {
+  return instruction->space == BF_PTX_SPACE_NONE &&
+         bf_rewrite_touch(instruction).kind == BF_TOUCH_SHARED;
+}
+
+/* Whether a modifier stands before the state space. */
+static bool comes_before_space(const char *modifier) {
+  static const char *const before[] = {
+      "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "seq_cst", "cta", "cluster",
+      "gpu",  "sys",      "sync",    "aligned", "m8n8",    "x1",      "x2",      "x4",  "trans"};
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+    if (strcmp(modifier, before[i]) == 0)
+      return true;
+  return false;
+}
+
+bool bf_rewrite_name_space(bf_ptx_instruction *instruction, bf_arena *arena) {
+  unsigned at = 0;
+  const char **modifier =
+      bf_arena_alloc(arena, ((size_t)instruction->modifiers + 1) * sizeof *modifier);
+  if (!modifier)
+    return false;
+  while (at < instruction->modifiers && comes_before_space(instruction->modifier[at]))
+    at++;
+  for (unsigned i = 0; i <= instruction->modifiers; i++)
+    modifier[i] = i == at ? "shared" : instruction->modifier[i < at ? i : i - 1];
+  instruction->modifier = modifier;
+  instruction->modifiers++;
+  instruction->space = BF_PTX_SPACE_SHARED;
+  return true;
+}
+
 bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction) {
   bf_touch touch = {.operand = find_address(instruction)};
   if (touch.operand == instruction->operands)
     return touch;
   switch (instruction->opcode) {
   case BF_PTX_OP_LD:
+  case BF_PTX_OP_LDU:
   case BF_PTX_OP_ST:
   case BF_PTX_OP_ATOM:
   case BF_PTX_OP_RED:
@@ -51,7 +93,8 @@ bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction) {
     if (instruction->space == BF_PTX_SPACE_SHARED)
       touch.kind = BF_TOUCH_SHARED;
     else if (instruction->space == BF_PTX_SPACE_NONE)
-      touch.kind = BF_TOUCH_GENERIC;
+      touch.kind =
+          is_shared_name(&instruction->operand[touch.operand]) ? BF_TOUCH_SHARED : BF_TOUCH_GENERIC;
     break;
   case BF_PTX_OP_CP:
     if (bf_ptx_has(instruction, "mbarrier"))
@@ -70,7 +113,22 @@ bf_touch bf_rewrite_touch(const bf_ptx_instruction *instruction) {
   return touch;
 }
 
+/* Whether the operand, or one inside it, is generic(variable). */
+static bool is_generic_name(const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_SYMBOL)
+    return operand->generic;
+  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
+  for (uint32_t i = 0; has_items && i < operand->count; i++)
+    if (is_generic_name(&operand->item[i]))
+      return true;
+  return false;
+}
+
 bool bf_rewrite_makes_generic(const bf_ptx_instruction *instruction) {
+  for (unsigned i = 0; i < instruction->operands; i++)
+    if (is_generic_name(&instruction->operand[i]))
+      return true;
   return instruction->opcode == BF_PTX_OP_CVTA && instruction->space == BF_PTX_SPACE_SHARED &&
          !bf_ptx_has(instruction, "to");
 }
@@ -84,6 +142,14 @@ static bool names_shared(const bf_ptx_instruction *instruction) {
     if (strncmp(modifier, "shared", 6) == 0 && (modifier[6] == 0 || modifier[6] == ':'))
       return true;
   }
+  return false;
+}
+
+/* Whether an address of the instruction is that of a shared variable, by its name. */
+static bool names_shared_variable(const bf_ptx_instruction *instruction) {
+  for (unsigned i = 0; i < instruction->operands; i++)
+    if (is_shared_name(&instruction->operand[i]))
+      return true;
   return false;
 }
 
@@ -146,7 +212,7 @@ static const char *refuse_matrix(const bf_ptx_instruction *instruction, bool rea
   bool loads = bf_ptx_has(instruction, "load");
   if (!loads && !bf_ptx_has(instruction, "store"))
     return NULL;
-  if (instruction->space == BF_PTX_SPACE_SHARED)
+  if (instruction->space == BF_PTX_SPACE_SHARED || names_shared_variable(instruction))
     return loads ? "wmma.load on shared memory" : "wmma.store on shared memory";
   if (instruction->space == BF_PTX_SPACE_NONE && reaches_generic)
     return loads ? "wmma.load by a generic address" : "wmma.store by a generic address";
@@ -167,13 +233,23 @@ static bool is_plain_address(const bf_ptx_operand *address) {
   return item->kind == BF_PTX_INTEGER;
 }
 
+/* Whether an access without a state space may be written with .shared. */
+static bool takes_space(const bf_ptx_instruction *instruction) {
+  for (unsigned i = 0; i < instruction->modifiers; i++)
+    if (strstr(instruction->modifier[i], "::") || strcmp(instruction->modifier[i], "mmio") == 0)
+      return false;
+  return instruction->opcode != BF_PTX_OP_LDU;
+}
+
 /* What makes an access one that no code here can hash. */
 static const char *refuse_access(const bf_ptx_instruction *instruction, bool reaches_generic) {
   bf_touch touch = bf_rewrite_touch(instruction);
   if (touch.kind == BF_TOUCH_NONE || touch.kind == BF_TOUCH_BARRIER)
     return NULL;
   if (touch.kind == BF_TOUCH_GENERIC && !reaches_generic)
-    return NULL;
+    return instruction->opcode == BF_PTX_OP_LDMATRIX || instruction->opcode == BF_PTX_OP_STMATRIX
+               ? "a matrix by a generic address that the kernel did not make"
+               : NULL;
   const bf_ptx_operand *address = &instruction->operand[touch.operand];
   if (!is_plain_address(address))
     return "an address in a form that is not understood";
@@ -183,18 +259,31 @@ static const char *refuse_access(const bf_ptx_instruction *instruction, bool rea
     return "a generic access that names its address";
   if (touch.kind == BF_TOUCH_SHARED && by_name && !of_shared)
     return "a shared access to a variable that is not in shared memory";
+  if (bf_rewrite_lacks_space(instruction) && !takes_space(instruction))
+    return "an access to a shared variable in a form that .shared does not have";
   if (touch.width_bytes == 0 || touch.width_bytes > BF_REWRITE_MOST_WIDTH_BYTES)
     return "an access of unknown width";
   return NULL;
 }
 
-const char *bf_rewrite_refusal(const bf_ptx_instruction *instruction, bool reaches_generic) {
+/* st.async and red.async, which complete at an mbarrier. */
+static bool is_asynchronous(const bf_ptx_instruction *instruction) {
+  return (instruction->opcode == BF_PTX_OP_ST || instruction->opcode == BF_PTX_OP_RED) &&
+         bf_ptx_has(instruction, "async");
+}
+
+const char *bf_rewrite_sees_layout(const bf_ptx_instruction *instruction) {
   const char *text = NULL;
+  for (unsigned i = 0; !text && i < instruction->operands; i++)
+    text = refuse_operand(&instruction->operand[i]);
+  return text;
+}
+
+const char *bf_rewrite_refusal(const bf_ptx_instruction *instruction, bool reaches_generic) {
+  const char *text = bf_rewrite_sees_layout(instruction);
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
     if (refused[i].opcode == instruction->opcode)
       return refused[i].text;
-  for (unsigned i = 0; !text && i < instruction->operands; i++)
-    text = refuse_operand(&instruction->operand[i]);
   if (text)
     return text;
   if (bf_ptx_has(instruction, "shared::cluster") && !is_bulk(instruction))
@@ -203,9 +292,14 @@ const char *bf_rewrite_refusal(const bf_ptx_instruction *instruction, bool reach
     return text;
   if (instruction->opcode == BF_PTX_OP_WMMA)
     return refuse_matrix(instruction, reaches_generic);
+  if (is_asynchronous(instruction))
+    return "an asynchronous store to shared memory";
+  if (instruction->opcode == BF_PTX_OP_TENSORMAP && reaches_generic &&
+      instruction->space == BF_PTX_SPACE_NONE)
+    return "tensormap by a generic address";
   bool touches = bf_rewrite_touch(instruction).kind != BF_TOUCH_NONE;
-  if (names_shared(instruction) && !touches && !is_bulk(instruction) &&
-      !only_names_shared(instruction->opcode))
+  bool is_named = names_shared(instruction) || names_shared_variable(instruction);
+  if (is_named && !touches && !is_bulk(instruction) && !only_names_shared(instruction->opcode))
     return "an instruction on shared memory that is not understood";
   return refuse_access(instruction, reaches_generic);
 }

@@ -17,7 +17,7 @@ static bool is_own(const bf_rewrite_plan *plan, unsigned function,
   const bf_rewrite_function *own = &plan->function[function];
   if (own->function->is_entry)
     return true;
-  if (own->is_pointed_to || own->function->linkage != BF_PTX_PRIVATE)
+  if (own->serves_others)
     return false;
   for (unsigned k = 0; k < plan->kernels; k++) {
     const bf_rewrite_kernel_plan *other = &plan->kernel[k];

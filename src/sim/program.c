@@ -85,7 +85,7 @@ static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruct
              : is_parameter                           ? BF_SIM_UNIT_INT
                                                       : BF_SIM_UNIT_MEMORY;
   op->is_memory = !is_parameter;
-  op->is_shared = instruction->space == BF_PTX_SPACE_SHARED;
+  op->is_shared = bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED;
   op->is_ordered = is_ordered(instruction);
   op->awaits_copies = awaits_copies(instruction);
   op->may_free_others = instruction->opcode == BF_PTX_OP_MBARRIER;
@@ -144,7 +144,7 @@ static void set_unit(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
   case BF_PTX_WORK_MATRIX:
     op->is_memory = bf_ptx_op_get(instruction->opcode)->access == BF_PTX_MATRIX &&
                     !bf_ptx_has(instruction, "mma");
-    op->is_shared = op->is_memory && instruction->space == BF_PTX_SPACE_SHARED;
+    op->is_shared = op->is_memory && bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED;
     op->unit = op->is_memory ? BF_SIM_UNIT_MEMORY : BF_SIM_UNIT_MATRIX;
     break;
   case BF_PTX_WORK_BRANCH:

@@ -245,10 +245,6 @@ static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
   const bf_ptx_function *kernel = bf_ptx_find(c->plans->module, plan->name);
   if (!bf_plan_is_open(c->plans, plan) || bf_plan_has_hash(c->plans, plan) || !kernel)
     return BF_OK;
-  if (bf_plan_examined(c->plans, plan)->has_dynamic_shared && !c->plans->dynamic_is_rounded) {
-    give_reason(plan, "it has dynamic shared memory, which is not known to be whole rows");
-    return BF_OK;
-  }
   subject *s = &c->subject[c->subjects++];
   bool goes_on = false;
   s->plan = plan;

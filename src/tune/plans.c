@@ -35,8 +35,6 @@ int bf_plans_make(const bf_ptx_module *module, const char *file, const char *ker
       return bf_no_memory(diagnostic);
     is_found |= plan->is_asked;
   }
-  if (!plans->count)
-    return bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel");
   return is_found ? BF_OK : bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel '%s'", kernel);
 }
 
@@ -265,7 +263,7 @@ int bf_plans_rewrite(const bf_plans *plans, bool joins_logic, bf_rewrite_result 
                      bf_diagnostic *diagnostic) {
   bf_rewrite_options options = {.context = (void *)(uintptr_t)plans,
                                 .hash_of = hash_of,
-                                .dynamic_is_rounded = plans->dynamic_is_rounded,
+                                .padding_has_room = plans->padding_has_room,
                                 .joins_logic = joins_logic};
   return bf_rewrite(plans->module, &options, result, diagnostic);
 }

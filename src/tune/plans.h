@@ -30,9 +30,9 @@ typedef struct bf_plans {
   bf_rewrite_result examined; /* what stands in the way of each kernel, in the order of plan */
   bf_plan *plan;
   unsigned count;
-  bool dynamic_is_rounded; /* launches round dynamic shared memory up to rows */
-  bf_hash *hash;           /* of bf_plans_set_hash */
-  bf_hash_list *hashes;    /* of bf_plans_set_file or _set_text */
+  bool padding_has_room; /* as in bf_rewrite_options */
+  bf_hash *hash;         /* of bf_plans_set_hash */
+  bf_hash_list *hashes;  /* of bf_plans_set_file or _set_text */
 } bf_plans;
 
 /* Examines a module and makes a plan without a hash for each kernel. kernel (NULL: all) is the name

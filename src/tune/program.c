@@ -88,7 +88,7 @@ static int propose_module(const bf_program *program, bf_program_module *module,
                           const bf_plans_search *search, bf_diagnostic *diagnostic) {
   bf_plans *plans = &module->plans;
   BF_TRY(bf_plans_make(module->ptx, "PTX", NULL, plans, diagnostic));
-  plans->dynamic_is_rounded = true; /* as run does it */
+  plans->padding_has_room = true; /* as run does it */
   module->hash = calloc(plans->count + 1, sizeof *module->hash);
   if (!module->hash)
     return bf_no_memory(diagnostic);

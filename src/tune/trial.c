@@ -75,21 +75,9 @@ static void watch(bf_trial_watch *t, bf_emu_launch *launch) {
   launch->observer = &t->both;
 }
 
-/* Rounds the dynamic shared memory of a launch up. */
-static void round_shared(bf_trial_kernel *kernel, uint64_t granule, bf_emu_launch *launch) {
-  uint64_t asked = launch->dynamic_shared_bytes, given = (asked + granule - 1) / granule * granule;
-  launch->dynamic_shared_bytes = given;
-  if (given == asked || kernel->given_bytes)
-    return;
-  kernel->asked_bytes = asked;
-  kernel->given_bytes = given;
-}
-
 int bf_trial_before(bf_trial_watch *t, bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   const bf_trial_options *o = t->options;
   BF_TRY(find_or_add(t, launch->kernel, diagnostic));
-  if (o->shared_granule_bytes)
-    round_shared(&t->trial->kernel[t->kernel], o->shared_granule_bytes, launch);
   /* In simulations multiprocessors are the workers. */
   unsigned workers = o->gpu ? (unsigned)o->gpu->sms : (unsigned)o->workers;
   BF_TRY(bf_profile_create(o->machine, NULL, launch->kernel, workers, &t->profile, diagnostic));
@@ -161,13 +149,36 @@ static int copy_range(bf_trial_watch *t, const char *name, const bf_emu_range *r
   return BF_OK;
 }
 
+/* Notes the functions of the module: where their addresses stand in memory, they differ from run to
+ * run. */
+static int keep_functions(bf_trial_watch *t) {
+  bf_trial *trial = t->trial;
+  size_t count = 0;
+  for (const bf_ptx_item *item = t->options->module->first; item; item = item->next)
+    count += item->kind == BF_PTX_ITEM_FUNCTION && item->function->has_body;
+  trial->function = bf_arena_alloc(&trial->arena, (count + 1) * sizeof *trial->function);
+  for (const bf_ptx_item *item = t->options->module->first; item; item = item->next) {
+    if (item->kind != BF_PTX_ITEM_FUNCTION || !item->function->has_body)
+      continue;
+    if (!trial->function)
+      return BF_NO_MEMORY;
+    bf_trial_function *made = &trial->function[trial->functions];
+    made->name = bf_arena_copy(&trial->arena, item->function->name);
+    made->address = bf_emu_function_pointer(item->function);
+    if (!made->name)
+      return BF_NO_MEMORY;
+    trial->functions++;
+  }
+  return BF_OK;
+}
+
 int bf_trial_keep(bf_trial_watch *t, const bf_emu *emu, const bf_emu_module *module,
                   const char *(*buffer_at)(const void *context, uint64_t address),
                   const void *context, bf_diagnostic *diagnostic) {
   size_t count = bf_emu_ranges(emu, NULL, 0);
   bf_emu_range *range = calloc(count + 1, sizeof *range);
   t->trial->memory = bf_arena_alloc(&t->trial->arena, (count + 1) * sizeof *t->trial->memory);
-  int error = range && t->trial->memory ? BF_OK : BF_NO_MEMORY;
+  int error = range && t->trial->memory ? keep_functions(t) : BF_NO_MEMORY;
   if (!error) {
     bf_emu_ranges(emu, range, count);
     qsort(range, count, sizeof *range, compare_serials);
@@ -273,7 +284,21 @@ static bool locate(const bf_trial *trial, uint64_t address, size_t *index, uint6
   return false;
 }
 
-/* Whether the aligned eight bytes around offset hold addresses of the same place. */
+/* The function to which a pointer leads, or NULL. */
+static const char *find_function(const bf_trial *trial, uint64_t pointer) {
+  for (size_t i = 0; i < trial->functions; i++)
+    if (trial->function[i].address == pointer)
+      return trial->function[i].name;
+  return NULL;
+}
+
+/* Whether two pointers lead to the same function. */
+static bool is_same_function(const bf_trial *a, const bf_trial *b, const uint64_t pointer[2]) {
+  const char *first = find_function(a, pointer[0]), *second = find_function(b, pointer[1]);
+  return first && second && strcmp(first, second) == 0;
+}
+
+/* Whether the aligned eight bytes around offset hold addresses of the same place or function. */
 static bool is_same_pointer(const bf_trial *a, const bf_trial *b, size_t index, uint64_t offset) {
   uint64_t first = offset & ~UINT64_C(7), pointer[2], place[2];
   size_t memory[2];
@@ -281,6 +306,8 @@ static bool is_same_pointer(const bf_trial *a, const bf_trial *b, size_t index, 
     return false;
   memcpy(&pointer[0], a->memory[index].content + first, 8);
   memcpy(&pointer[1], b->memory[index].content + first, 8);
+  if (is_same_function(a, b, pointer))
+    return true;
   return locate(a, pointer[0], &memory[0], &place[0]) &&
          locate(b, pointer[1], &memory[1], &place[1]) && memory[0] == memory[1] &&
          place[0] == place[1];

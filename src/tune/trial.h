@@ -21,8 +21,7 @@ struct bf_trial_options {
   bool keeps_accesses;               /* of each kernel */
   const bf_rewrite_result *examined; /* of the module, for arrays of accesses; NULL: found out */
   bool keeps_memory;
-  const bf_sim_gpu *gpu;         /* launches are simulated on it, which takes longer; or NULL */
-  unsigned shared_granule_bytes; /* dynamic shared memory is rounded up to it; 0: it is not */
+  const bf_sim_gpu *gpu; /* launches are simulated on it, which takes longer; or NULL */
   /* Runs the launches in place of those of description, which is only for diagnostics then: each is
    * between bf_trial_before and bf_trial_after and executed by bf_trial_execute; with keeps_memory,
    * bf_trial_keep comes behind the last. NULL: those of description. */
@@ -36,8 +35,6 @@ typedef struct bf_trial_kernel {
   const char *name;
   uint64_t launches;
   bf_evidence took;
-  uint64_t asked_bytes,
-      given_bytes;       /* dynamic shared memory, where it was first rounded up; or 0 */
   bf_observer *observer; /* with keeps_accesses */
   bf_observed accesses;
 } bf_trial_kernel;
@@ -49,6 +46,12 @@ typedef struct bf_trial_memory {
   uint8_t *content;
 } bf_trial_memory;
 
+/* A function, and what pointers to it hold. */
+typedef struct bf_trial_function {
+  const char *name;
+  uint64_t address;
+} bf_trial_function;
+
 typedef struct bf_trial {
   bf_arena arena;
   size_t kernels, kernel_capacity;
@@ -57,6 +60,8 @@ typedef struct bf_trial {
   size_t memories;
   bf_trial_memory *memory; /* in the order they were made */
   uint64_t memory_bytes;   /* all together */
+  size_t functions;        /* of the module, with a body */
+  bf_trial_function *function;
 } bf_trial;
 
 /* Runs all launches; what kernels print is dropped. A fault of a kernel is an error. Free also

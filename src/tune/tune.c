@@ -24,7 +24,6 @@ static int run_rewritten(const bf_tune *tune, const bf_rewrite_result *rewritten
   o.file = rewritten->module ? "rewritten" : o.file;
   o.gpu = gpu;
   o.keeps_memory = keeps_memory;
-  o.shared_granule_bytes = BF_REWRITE_ROW_BYTES;
   return bf_trial_run(&o, trial, diagnostic);
 }
 

@@ -2,125 +2,13 @@
  * was, and the hash must keep the bytes of the access together. */
 #include "verify/inner.h"
 
-#include <string.h>
-
-/* ---- What an instruction does to shared memory ---- */
-
-/* Whether an instruction on memory names a space other than shared. */
-static bool is_elsewhere(const bf_ptx_instruction *instruction) {
-  return instruction->space != BF_PTX_SPACE_NONE && instruction->space != BF_PTX_SPACE_SHARED;
-}
-
-/* Special registers whose value changes with the size of shared memory, also inside lists. */
-static const char *special_obstacle(const bf_ptx_operand *operand) {
-  if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
-      operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
-    for (unsigned i = 0; i < operand->count; i++) {
-      const char *obstacle = special_obstacle(&operand->item[i]);
-      if (obstacle)
-        return obstacle;
-    }
-  if (operand->kind != BF_PTX_SPECIAL)
-    return NULL;
-  switch (operand->special) {
-  case BF_PTX_SPECIAL_RESERVED_SMEM_BEGIN:
-  case BF_PTX_SPECIAL_RESERVED_SMEM_END:
-  case BF_PTX_SPECIAL_RESERVED_SMEM_CAP:
-  case BF_PTX_SPECIAL_RESERVED_SMEM:
-    return "the reserved part of shared memory";
-  case BF_PTX_SPECIAL_TOTAL_SMEM_SIZE:
-  case BF_PTX_SPECIAL_AGGR_SMEM_SIZE:
-  case BF_PTX_SPECIAL_DYNAMIC_SMEM_SIZE:
-    return "the size of shared memory in a register";
-  default:
-    return NULL;
-  }
-}
-
-/* Functions of the driver that leave shared memory alone. */
-static bool is_harmless(const char *name) {
-  static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
-  for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-    if (!strcmp(name, names[i]))
-      return true;
-  return false;
-}
-
-/* Calls must lead to functions that can be judged. */
-static const char *call_obstacle(const bf_ptx_instruction *instruction) {
-  for (unsigned i = 0; i < instruction->operands; i++) {
-    const bf_ptx_operand *operand = &instruction->operand[i];
-    if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_FUNCTION)
-      return operand->symbol->function->has_body || is_harmless(operand->symbol->name)
-                 ? NULL
-                 : "a call of a function that is not in the module";
-  }
-  return "a call through a register";
-}
-
-const char *bf_verify_sees_layout(const bf_ptx_instruction *instruction) {
-  for (unsigned i = 0; i < instruction->operands; i++) {
-    const char *obstacle = special_obstacle(&instruction->operand[i]);
-    if (obstacle)
-      return obstacle;
-  }
-  return NULL;
-}
-
-const char *bf_verify_obstacle(const bf_ptx_instruction *instruction) {
-  const char *obstacle = bf_verify_sees_layout(instruction);
-  if (obstacle || bf_ptx_has(instruction, "shared::cluster"))
-    return obstacle ? obstacle : "shared memory of a cluster";
-  switch (instruction->opcode) {
-  case BF_PTX_OP_CALL:
-    return call_obstacle(instruction);
-  case BF_PTX_OP_CP:
-    return bf_ptx_has(instruction, "bulk") || bf_ptx_has(instruction, "reduce") ? "a bulk copy"
-                                                                                : NULL;
-  case BF_PTX_OP_WMMA:
-    return bf_ptx_has(instruction, "mma") || is_elsewhere(instruction) ? NULL
-                                                                       : "wmma on shared memory";
-  case BF_PTX_OP_WGMMA:
-  case BF_PTX_OP_TCGEN05:
-    return "matrix descriptors";
-  case BF_PTX_OP_TENSORMAP:
-  case BF_PTX_OP_CLUSTERLAUNCHCONTROL:
-  case BF_PTX_OP_GETCTARANK:
-  case BF_PTX_OP_MAPA:
-    return "an instruction that works on shared memory in its own way";
-  default:
-    return NULL;
-  }
-}
-
-const bf_ptx_operand *bf_verify_shared_address(const bf_ptx_instruction *instruction) {
-  switch (instruction->opcode) {
-  case BF_PTX_OP_LD:
-  case BF_PTX_OP_LDU:
-  case BF_PTX_OP_ST:
-  case BF_PTX_OP_ATOM:
-  case BF_PTX_OP_RED:
-  case BF_PTX_OP_LDMATRIX:
-  case BF_PTX_OP_STMATRIX:
-  case BF_PTX_OP_MBARRIER:
-  case BF_PTX_OP_CP:
-    break;
-  default:
-    return NULL;
-  }
-  for (unsigned i = 0; i < instruction->operands && !is_elsewhere(instruction); i++)
-    if (instruction->operand[i].kind == BF_PTX_ADDRESS)
-      return &instruction->operand[i];
-  return NULL;
-}
-
 /* Bytes that one lane touches at its address; 0 where that is not known. */
 static uint64_t access_bytes(const bf_ptx_instruction *instruction) {
   enum { MATRIX_ROW_BYTES = 16 };
   switch (instruction->opcode) {
   case BF_PTX_OP_LDMATRIX:
   case BF_PTX_OP_STMATRIX:
-    return MATRIX_ROW_BYTES;
+    return bf_ptx_has(instruction, "m8n8") ? MATRIX_ROW_BYTES : 0;
   case BF_PTX_OP_CP:
     return instruction->operands > 2 && instruction->operand[2].kind == BF_PTX_INTEGER
                ? instruction->operand[2].bits
@@ -284,6 +172,10 @@ static void judge_address(access_pair *access) {
     fail(access, "a hash in an array that is left alone");
     return;
   }
+  if (access->instruction->space == BF_PTX_SPACE_NONE && !access->is_generic) {
+    fail(access, "a shared address in an access without .shared");
+    return;
+  }
   if (access->is->count != 1 || access->is->unified != access->was->unified ||
       base->kind != BF_PTX_REGISTER || !access->body->is_new[bf_verify_number(base)]) {
     fail(access, "the address is neither the original one nor a new register");
@@ -319,17 +211,27 @@ static void judge_barrier(access_pair *access) {
     access->body->exempt++;
 }
 
+/* Whether a low bit of the address that must be 0 for its width is known to be 1. */
+static bool is_misaligned(const access_pair *access, uint64_t bytes) {
+  bf_verify_bits logical;
+  if (!original_value(access, base_width(&access->was->item[0], 64), &logical))
+    return false;
+  for (unsigned i = 0; (uint64_t)1 << i < bytes; i++)
+    if (!logical.row[i] && logical.constant >> i & 1)
+      return true;
+  return false;
+}
+
 /* Granules stay whole, so no access may be wider than one. */
 static void judge_width(access_pair *access) {
+  enum { MOST_BYTES = 16 };
   uint64_t bytes = access_bytes(access->instruction);
   uint64_t granule = bf_hash_granule_words(access->hash) << BF_VERIFY_WORD_BIT;
-  bf_verify_bits logical;
-  if (!bytes || bytes & (bytes - 1))
+  if (!bytes || bytes & (bytes - 1) || bytes > MOST_BYTES)
     fail(access, "an access whose width is not known");
   else if (bytes > granule)
     fail(access, "an access wider than the granule of the hash");
-  else if (access->was->item[0].kind != BF_PTX_REGISTER && original_value(access, 64, &logical) &&
-           logical.constant & (bytes - 1))
+  else if (is_misaligned(access, bytes))
     fail(access, "an access that is not aligned to its width");
 }
 
@@ -356,7 +258,8 @@ void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
                         .instruction = rewritten,
                         .was = bf_verify_shared_address(original),
                         .is = bf_verify_shared_address(rewritten),
-                        .is_generic = original->space == BF_PTX_SPACE_NONE,
+                        .is_generic =
+                            original->space == BF_PTX_SPACE_NONE && !bf_verify_is_implied(original),
                         .must_be_shared = original->opcode == BF_PTX_OP_LDMATRIX ||
                                           original->opcode == BF_PTX_OP_STMATRIX};
   if (bf_verify_uses_barrier(original)) {

@@ -163,6 +163,15 @@ static const char *named_variable(const bf_ptx_operand *operand) {
   return is_shared_symbol(operand) ? operand->symbol->name : NULL;
 }
 
+/* Whether the operand names dynamic shared memory: all of it starts at the same place, so that its
+ * names tell nothing. */
+static bool is_dynamic(const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_ADDRESS)
+    operand = &operand->item[0];
+  const bf_ptx_variable *variable = operand->symbol->variable;
+  return variable->linkage == BF_PTX_EXTERN || !variable->bytes;
+}
+
 /* Looks at every shared variable that the function names. */
 static int find_barriers(const bf_ptx_module *module, const bf_ptx_function *function,
                          bf_arena *arena, bf_verify_facts *facts) {
@@ -170,9 +179,10 @@ static int find_barriers(const bf_ptx_module *module, const bf_ptx_function *fun
     return BF_OK;
   for (uint32_t i = 0; i < function->instructions; i++)
     for (unsigned j = 0; j < function->instruction[i]->operands; j++) {
-      const char *variable = named_variable(&function->instruction[i]->operand[j]);
+      const bf_ptx_operand *operand = &function->instruction[i]->operand[j];
+      const char *variable = named_variable(operand);
       bool belongs = false;
-      if (!variable || is_known(facts, variable))
+      if (!variable || is_dynamic(operand) || is_known(facts, variable))
         continue;
       BF_TRY(belongs_to_barriers(module, variable, arena, &belongs));
       if (belongs)

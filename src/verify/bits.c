@@ -1,5 +1,12 @@
 /* Values whose bits are XORs of bits of one unknown address. Shifts, masks, XOR and sums without
- * unknown carries keep that form; whatever leaves it becomes unknown, with the reason. */
+ * unknown carries keep that form; whatever leaves it becomes unknown, with the reason.
+ *
+ * Two things may stand beside the bits. Vague bits are those of which nothing is known, as the
+ * carry out of a sum; a mask takes them away. A lag is a number that is still to be added: x = r ^
+ * (((r + 256) >> 5) & 124) has bits of r + 256 in its lower part, where they are those of r as
+ * well, and r above: it is (r + 256) ^ (((r + 256) >> 5) & 124) with a lag of -256. Behind the next
+ * addition of 256 it is one value again. A lag is a multiple of a power of two from which on the
+ * bits are the address's own. */
 #include "verify/inner.h"
 
 #include <string.h>
@@ -34,8 +41,11 @@ bool bf_verify_is_constant(const bf_verify_bits *bits) {
   uint64_t any = 0;
   for (unsigned i = 0; i < bits->width; i++)
     any |= bits->row[i];
-  return !bits->unknown && !any;
+  return !bits->unknown && !any && !bits->vague && !bits->lag;
 }
+
+/* Whether bits are all that there is. */
+static bool is_plain(const bf_verify_bits *bits) { return !bits->vague && !bits->lag; }
 
 /* The bits that are 0 whatever the address. */
 static uint64_t zeros(const bf_verify_bits *bits) {
@@ -46,19 +56,27 @@ static uint64_t zeros(const bf_verify_bits *bits) {
   return mask & ~bits->constant;
 }
 
-/* Whether bits from `from` on are the atom's own, but for ones where the atom has zeros, and those
- * below depend on nothing from there on: then adding a multiple of 1 << from to the atom adds the
- * same to bits. */
-static bool is_own_from(const bf_verify_bits *bits, unsigned from) {
-  uint64_t own = own_zeros(&bits->atom);
+/* Whether bits below `from` depend on nothing from there on. */
+static bool is_low_below(const bf_verify_bits *bits, unsigned from) {
   for (unsigned i = 0; i < from; i++)
     if (bits->row[i] & ~low_bits(from))
       return false;
+  return true;
+}
+
+/* Whether bits from `from` on are the atom's own, but for ones where the atom has zeros. */
+static bool is_own_above(const bf_verify_bits *bits, unsigned from) {
+  uint64_t own = own_zeros(&bits->atom);
   for (unsigned i = from; i < bits->width; i++)
     if (i >= bits->atom.width || bits->row[i] != own_row(&bits->atom, i) ||
         (bits->constant & ~own) >> i & 1)
       return false;
   return true;
+}
+
+/* Both: then adding a multiple of 1 << from to the atom adds the same to bits. */
+static bool is_own_from(const bf_verify_bits *bits, unsigned from) {
+  return is_low_below(bits, from) && is_own_above(bits, from);
 }
 
 /* base + offset, where the lowest bits of the offset that only meet zeros of the base become a
@@ -72,11 +90,45 @@ static bf_verify_bits sum_of(bf_verify_atom atom, uint64_t offset) {
   return sum;
 }
 
+/* How far to the right the atom was shifted to give bits; 0: it was not, or nothing is left. */
+static unsigned right_shift(const bf_verify_bits *bits) {
+  unsigned first = 0, by;
+  while (first < bits->width && !bits->row[first])
+    first++;
+  if (first == bits->width || bits->atom.width != bits->width || bits->constant)
+    return 0;
+  by = (unsigned)__builtin_ctzll(bits->row[first]);
+  if (by <= first)
+    return 0;
+  by -= first;
+  for (unsigned i = 0; i < bits->width; i++)
+    if (bits->row[i] != (i + by < bits->width ? own_row(&bits->atom, i + by) : 0))
+      return 0;
+  return by;
+}
+
+/* (atom >> by) + addend = (atom + (addend << by)) >> by, but for the bits that were shifted in: a
+ * carry may go there. */
+static bf_verify_bits add_shifted(const bf_verify_bits *bits, unsigned by, uint64_t addend) {
+  unsigned kept = bits->width - by;
+  if (addend & ~low_bits(kept))
+    return bf_verify_unknown("an addition to bits that were shifted in");
+  bf_verify_bits sum = sum_of(bits->atom, bits->atom.offset + (addend << by));
+  sum.is_offset = bits->is_offset;
+  sum.only_shared = bits->only_shared;
+  sum = bf_verify_shift(&sum, -(int)by);
+  sum.vague = low_bits(sum.width) & ~low_bits(kept);
+  return sum;
+}
+
 bf_verify_bits bf_verify_add(const bf_verify_bits *bits, uint64_t addend) {
   bf_verify_bits sum = *bits;
-  addend &= low_bits(bits->width);
+  addend = (addend + bits->lag) & low_bits(bits->width);
+  sum.lag = 0;
   if (bits->unknown || !addend)
     return sum;
+  if (bits->vague)
+    return bf_verify_unknown("an addition to bits that are not known");
   if (bf_verify_is_constant(bits))
     return bf_verify_constant(bits->constant + addend, bits->width);
   if (bits->width == bits->atom.width && is_own_from(bits, 0)) {
@@ -86,7 +138,9 @@ bf_verify_bits bf_verify_add(const bf_verify_bits *bits, uint64_t addend) {
     return sum;
   }
   uint64_t carries = addend & ~zeros(bits);
-  unsigned from = carries ? (unsigned)__builtin_ctzll(carries) : 64;
+  unsigned from = carries ? (unsigned)__builtin_ctzll(carries) : 64, by = right_shift(bits);
+  if (from < 64 && by)
+    return add_shifted(bits, by, addend);
   if (from < 64) {
     uint64_t high = ~low_bits(from);
     if (!is_own_from(bits, from))
@@ -105,6 +159,8 @@ bf_verify_bits bf_verify_shift(const bf_verify_bits *bits, int left) {
   bf_verify_bits shifted = *bits;
   if (bits->unknown)
     return shifted;
+  if (!is_plain(bits))
+    return bf_verify_unknown("a shift of bits that are not known");
   memset(shifted.row, 0, sizeof shifted.row);
   for (int i = 0; i < (int)bits->width; i++)
     if (i - left >= 0 && i - left < (int)bits->width)
@@ -117,6 +173,21 @@ bf_verify_bits bf_verify_shift(const bf_verify_bits *bits, int left) {
 static bool same_atom(const bf_verify_atom *a, const bf_verify_atom *b) {
   return a->base == b->base && a->number == b->number && a->variable == b->variable &&
          a->width == b->width && a->offset == b->offset;
+}
+
+/* Whether inputs leave the bit of one of them as it is, whatever the bits of others that vary. */
+static bool keeps_bit(const bf_verify_bits *const input[3], unsigned main, unsigned bit,
+                      unsigned table) {
+  unsigned constant = 0, varying = 1u << (2 - main);
+  for (unsigned i = 0; i < 3; i++) {
+    constant |= (unsigned)(input[i]->constant >> bit & 1) << (2 - i);
+    if (input[i]->row[bit] || input[i]->vague >> bit & 1)
+      varying |= 1u << (2 - i);
+  }
+  for (unsigned x = 0; x < 8; x++)
+    if ((x & ~varying) == (constant & ~varying) && (table >> x & 1) != (x >> (2 - main) & 1))
+      return false;
+  return true;
 }
 
 /* The address that all inputs but constants depend on, in *result; false where there are two. */
@@ -138,9 +209,11 @@ static bool table_bit(const bf_verify_bits *const input[3], unsigned bit, unsign
                       bf_verify_bits *result) {
   unsigned coefficient[8], constant = 0, varying = 0, place[3];
   const uint64_t *row[3];
+  bool is_vague[3];
   for (unsigned i = 0; i < 3; i++) {
     constant |= (unsigned)(input[i]->constant >> bit & 1) << (2 - i);
-    if (input[i]->row[bit]) {
+    if (input[i]->row[bit] || input[i]->vague >> bit & 1) {
+      is_vague[varying] = input[i]->vague >> bit & 1;
       place[varying] = 2 - i;
       row[varying++] = &input[i]->row[bit];
     }
@@ -156,6 +229,12 @@ static bool table_bit(const bf_verify_bits *const input[3], unsigned bit, unsign
       if (x >> i & 1)
         coefficient[x] ^= coefficient[x ^ 1u << i];
   for (unsigned x = 1; x < 1u << varying; x++)
+    for (unsigned i = 0; i < varying; i++)
+      if (coefficient[x] && x >> i & 1 && is_vague[i]) {
+        result->vague |= (uint64_t)1 << bit;
+        return true;
+      }
+  for (unsigned x = 1; x < 1u << varying; x++)
     if (x & (x - 1) && coefficient[x])
       return false;
   for (unsigned i = 0; i < varying; i++)
@@ -165,17 +244,86 @@ static bool table_bit(const bf_verify_bits *const input[3], unsigned bit, unsign
   return true;
 }
 
+/* The address at the offset to which inputs other than main belong; false where they belong to
+ * two, or to one that differs from that of main in more than the offset. */
+static bool find_other(const bf_verify_bits *const input[3], unsigned main, bf_verify_atom *atom) {
+  const bf_verify_atom *own = &input[main]->atom;
+  bool is_found = false;
+  *atom = *own;
+  for (unsigned i = 0; i < 3; i++) {
+    const bf_verify_atom *other = &input[i]->atom;
+    if (i == main || bf_verify_is_constant(input[i]))
+      continue;
+    if (input[i]->lag || other->base != own->base || other->number != own->number ||
+        other->variable != own->variable || other->width != own->width ||
+        (is_found && other->offset != atom->offset))
+      return false;
+    *atom = *other;
+    is_found = true;
+  }
+  return true;
+}
+
+/* The table where input main is the address at one offset, the others have bits of it at another,
+ * and from some bit on main is left as it is. Below that bit both offsets give the same bits. */
+static bf_verify_bits table_at_offset(const bf_verify_bits *const input[3], unsigned main,
+                                      unsigned table) {
+  const bf_verify_bits *own = input[main];
+  bf_verify_bits result = {.width = own->width}, moved[3];
+  const bf_verify_bits *at[3];
+  if (!find_other(input, main, &result.atom))
+    return bf_verify_unknown("a mixture of two addresses");
+  uint64_t apart = result.atom.offset - own->atom.offset, step = (apart | own->lag);
+  unsigned from = step ? (unsigned)__builtin_ctzll(step) : 64;
+  if (from >= own->width || own->width != own->atom.width || !is_own_above(own, from) ||
+      own->constant >> from || (apart && !is_low_below(own, from)))
+    return bf_verify_unknown("a mixture of two addresses");
+  for (unsigned i = 0; i < 3; i++) {
+    if (input[i]->is_offset)
+      return bf_verify_unknown("a mixture of two addresses");
+    moved[i] = *input[i];
+    moved[i].atom = result.atom;
+    at[i] = &moved[i];
+    result.only_shared |= input[i]->only_shared;
+  }
+  for (unsigned bit = 0; bit < from; bit++)
+    if (!table_bit(at, bit, table, &result))
+      return bf_verify_unknown("a function of the address that is no XOR of its bits");
+  for (unsigned bit = from; bit < own->width; bit++) {
+    if (!keeps_bit(input, main, bit, table))
+      return bf_verify_unknown("a mixture of two addresses");
+    result.row[bit] = own_row(&result.atom, bit);
+  }
+  result.lag = (own->lag - apart) & low_bits(own->width);
+  return result;
+}
+
+/* The table of inputs that belong to two offsets of an address, or have a lag. */
+static bf_verify_bits table_of_two(const bf_verify_bits *const input[3], unsigned table) {
+  bf_verify_bits result = bf_verify_unknown("a mixture of two addresses");
+  unsigned lagging = 3;
+  for (unsigned i = 0; i < 3; i++)
+    if (input[i]->lag)
+      lagging = i;
+  for (unsigned i = 0; i < 3 && result.unknown; i++)
+    if (lagging == i || (lagging == 3 && !input[i]->vague && !bf_verify_is_constant(input[i])))
+      result = table_at_offset(input, i, table);
+  return result;
+}
+
 bf_verify_bits bf_verify_table(const bf_verify_bits *a, const bf_verify_bits *b,
                                const bf_verify_bits *c, unsigned table) {
   const bf_verify_bits *const input[3] = {a, b, c};
   bf_verify_bits result = {.width = a->width};
+  bool has_lag = false;
   for (unsigned i = 0; i < 3; i++) {
     if (input[i]->unknown)
       return *input[i];
     result.only_shared |= input[i]->only_shared;
+    has_lag |= input[i]->lag;
   }
-  if (!find_atom(input, &result))
-    return bf_verify_unknown("a mixture of two addresses");
+  if (has_lag || !find_atom(input, &result))
+    return table_of_two(input, table);
   for (unsigned bit = 0; bit < a->width; bit++)
     if (!table_bit(input, bit, table, &result))
       return bf_verify_unknown("a function of the address that is no XOR of its bits");
@@ -186,6 +334,8 @@ bf_verify_bits bf_verify_resize(const bf_verify_bits *bits, unsigned width) {
   bf_verify_bits result = *bits;
   if (bits->unknown)
     return result;
+  if (!is_plain(bits))
+    return bf_verify_unknown("a conversion of bits that are not known");
   for (unsigned i = width; i < bits->width; i++)
     result.row[i] = 0;
   result.constant &= low_bits(width);
@@ -197,7 +347,7 @@ bf_verify_bits bf_verify_resize(const bf_verify_bits *bits, unsigned width) {
 bf_verify_bits bf_verify_to_offset(const bf_verify_bits *bits) {
   if (bits->unknown)
     return *bits;
-  if (bits->is_offset)
+  if (bits->is_offset || !is_plain(bits))
     return bf_verify_unknown("cvta.to.shared of a shared address");
   bf_verify_bits result = bf_verify_resize(bits, BF_VERIFY_WINDOW_BITS);
   result.width = bits->width;
@@ -209,7 +359,7 @@ bf_verify_bits bf_verify_to_offset(const bf_verify_bits *bits) {
 bf_verify_bits bf_verify_to_generic(const bf_verify_bits *bits) {
   if (bits->unknown)
     return *bits;
-  if (!bits->is_offset || bits->width < bits->atom.width)
+  if (!bits->is_offset || bits->width < bits->atom.width || !is_plain(bits))
     return bf_verify_unknown("cvta.shared of something that did not come from cvta.to.shared");
   bf_verify_bits result = *bits;
   for (unsigned i = BF_VERIFY_WINDOW_BITS; i < bits->width; i++) {
@@ -225,6 +375,8 @@ bf_verify_bits bf_verify_hashed(const bf_verify_bits *bits, const bf_hash *hash)
   bf_verify_bits result = *bits;
   if (bits->unknown)
     return result;
+  if (!is_plain(bits))
+    return bf_verify_unknown("the hash of bits that are not known");
   for (unsigned i = 0; i < BF_VERIFY_BANK_BITS; i++) {
     uint64_t read = hash->forward.row[i];
     unsigned to = BF_VERIFY_WORD_BIT + i;
@@ -240,7 +392,8 @@ bf_verify_bits bf_verify_hashed(const bf_verify_bits *bits, const bf_hash *hash)
 
 bool bf_verify_same_bits(const bf_verify_bits *a, const bf_verify_bits *b) {
   if (a->unknown || b->unknown || a->width != b->width || a->is_offset != b->is_offset ||
-      a->constant != b->constant || memcmp(a->row, b->row, sizeof a->row))
+      a->constant != b->constant || a->vague != b->vague || a->lag != b->lag ||
+      memcmp(a->row, b->row, sizeof a->row))
     return false;
   return bf_verify_is_constant(a) || same_atom(&a->atom, &b->atom);
 }

@@ -100,7 +100,9 @@ static bool calls_clone(const bf_ptx_instruction *instruction, const bf_ptx_oper
 static bool same_but_address(const bf_ptx_instruction *a, const bf_ptx_instruction *b,
                              bool may_differ) {
   const bf_ptx_operand *address = may_differ ? bf_verify_shared_address(b) : NULL;
-  if (!bf_verify_same_head(a, b))
+  bool gains_space = address && bf_verify_is_implied(a) && a->opcode != BF_PTX_OP_LDU &&
+                     bf_verify_gains(a, b, "shared");
+  if (!gains_space && !bf_verify_same_head(a, b))
     return false;
   for (unsigned i = 0; i < a->operands; i++) {
     bool is_address = address == &b->operand[i] && a->operand[i].kind == BF_PTX_ADDRESS;
@@ -138,32 +140,26 @@ static void fail_pair(bf_verify_body *body, const bf_ptx_statement *was,
     bf_verify_fail_instruction(body, "an instruction differs from the original", b, b->line);
 }
 
-/* Notes the functions that two instructions name. */
+/* Notes the functions that two instructions call. Those that are named otherwise are judged apart
+ * (outside.c). */
 static void note_calls(bf_verify_body *body, const bf_ptx_instruction *a,
                        const bf_ptx_instruction *b) {
-  for (unsigned i = 0; i < a->operands; i++) {
-    const bf_ptx_operand *was = &a->operand[i], *is = &b->operand[i];
-    if (was->kind != BF_PTX_SYMBOL || was->symbol->kind != BF_PTX_SYMBOL_FUNCTION ||
-        !was->symbol->function->has_body)
-      continue;
-    bf_verify_pair *pair = bf_arena_alloc(bf_verify_arena(body->job), sizeof *pair);
-    if (!pair) {
-      body->no_memory = true;
-      return;
-    }
-    *pair = (bf_verify_pair){body->calls, was->symbol->function, is->symbol->function};
-    body->calls = pair;
+  const bf_ptx_function *was = bf_verify_callee(a), *is = bf_verify_callee(b);
+  if (!was || !is || !was->has_body)
+    return;
+  bf_verify_pair *pair = bf_arena_alloc(bf_verify_arena(body->job), sizeof *pair);
+  if (!pair) {
+    body->no_memory = true;
+    return;
   }
+  *pair = (bf_verify_pair){body->calls, was, is};
+  body->calls = pair;
 }
 
 static void compare_instruction(bf_verify_body *body, const bf_ptx_statement *was,
                                 const bf_ptx_statement *is) {
   const bf_ptx_instruction *a = was->instruction, *b = is->instruction;
-  const char *obstacle = NULL;
-  if (body->scheme)
-    obstacle = bf_verify_obstacle(a);
-  else if (bf_verify_is_moved(body->job))
-    obstacle = bf_verify_sees_layout(a);
+  const char *obstacle = body->scheme ? bf_verify_obstacle(a, body->scheme->makes_generic) : NULL;
   if (!same_but_address(a, b, body->scheme))
     fail_pair(body, was, is);
   else if (obstacle)
@@ -207,8 +203,10 @@ static uint64_t statement_line(const bf_ptx_statement *statement) {
 
 static void compare_variable(bf_verify_body *body, const bf_ptx_variable *was,
                              const bf_ptx_variable *is) {
-  const char *why = bf_verify_variable(was, is, bf_verify_hash_of_variable(body->scheme, was));
-  if (why && body->scheme && body->scheme->by_array)
+  bool is_used = bf_verify_names(body->original, was); /* else nothing is ever there */
+  bool is_hashed = is_used && bf_verify_hash_of_variable(body->scheme, was);
+  const char *why = bf_verify_variable(was, is, is_hashed);
+  if (why && body->scheme && (body->scheme->by_array || !is_used))
     why = bf_verify_variable(was, is, true);
   bf_verify_twin *twin = bf_arena_alloc(&body->scratch, sizeof *twin);
   if (!twin) {

@@ -45,6 +45,8 @@ bool bf_verify_is_clone(const bf_ptx_module *original, const bf_ptx_function *fu
     *why = "a clone of a kernel";
   else if (!bf_verify_same_form(of, function))
     *why = "a clone with other parameters than its original";
+  else if (of->linkage != BF_PTX_PRIVATE && of->linkage != BF_PTX_VISIBLE)
+    *why = "a clone of a function that another module may replace";
   else if (function->linkage != BF_PTX_PRIVATE)
     *why = "a clone that other modules can see";
   return true;

@@ -1,11 +1,15 @@
 /* Inside room verify: what its files share.
  *
  * verify.c     modules, kernels and the functions they call
+ * doubled.c    modules with copies of kernels beside them
  * clones.c     functions that stand in the rewritten module under several names
  * scheme.c     the hash of every array of a kernel, and what the kernel can reach
  * home.c       the arrays whose addresses registers are made of
  * body.c       the statements of a function beside those of its rewritten form
  * access.c     one access to shared memory beside its rewritten form
+ * obstacle.c   what instructions do to shared memory, and what no hashed kernel may hold
+ * outside.c    code that stays as it is beside what is hashed
+ * size.c       how much shared memory kernels declare
  * flow.c       what new registers hold where paths meet
  * live.c       which of them matter there
  * value.c      what added instructions compute
@@ -34,6 +38,9 @@ bool bf_verify_same_text(const char *a, const char *b);
 bool bf_verify_same_operand(const bf_ptx_operand *a, const bf_ptx_operand *b);
 /* All but the operands. */
 bool bf_verify_same_head(const bf_ptx_instruction *a, const bf_ptx_instruction *b);
+/* The same but for one modifier that b has besides. */
+bool bf_verify_gains(const bf_ptx_instruction *a, const bf_ptx_instruction *b,
+                     const char *modifier);
 bool bf_verify_same_instruction(const bf_ptx_instruction *a, const bf_ptx_instruction *b);
 bool bf_verify_same_variable(const bf_ptx_variable *a, const bf_ptx_variable *b);
 bool bf_verify_same_registers(const bf_ptx_registers *a, const bf_ptx_registers *b);
@@ -45,6 +52,8 @@ bool bf_verify_same_signature(const bf_ptx_function *a, const bf_ptx_function *b
 bool bf_verify_same_statement(const bf_ptx_statement *a, const bf_ptx_statement *b);
 /* Items of a module other than variables and functions. */
 bool bf_verify_same_item(const bf_ptx_item *a, const bf_ptx_item *b);
+/* Versions, targets and address sizes of modules. */
+bool bf_verify_same_version(const bf_ptx_module *a, const bf_ptx_module *b);
 /* Whether some register has a name in both declarations: %r<20> and %r1<3> share %r10. */
 bool bf_verify_names_overlap(const bf_ptx_registers *a, const bf_ptx_registers *b);
 
@@ -66,7 +75,8 @@ typedef struct bf_verify_atom {
   uint64_t zeros, offset;
 } bf_verify_atom;
 
-/* A value of width bits: bit i is the parity of (row[i] & atom), XOR bit i of constant. */
+/* A value of width bits: bit i is the parity of (row[i] & atom), XOR bit i of constant; nothing is
+ * known of vague bits; lag is a number that is still to be added to all that (bits.c). */
 typedef struct bf_verify_bits {
   const char *unknown; /* why nothing is known of the value, or NULL */
   unsigned width;
@@ -75,6 +85,7 @@ typedef struct bf_verify_bits {
   bf_verify_atom atom;
   uint64_t row[64];
   uint64_t constant;
+  uint64_t vague, lag;
 } bf_verify_bits;
 
 bf_verify_bits bf_verify_unknown(const char *why);
@@ -302,14 +313,23 @@ void bf_verify_flow_walk(bf_verify_body *body,
                          void (*visit)(bf_verify_body *body, uint32_t instruction));
 void bf_verify_flow_free(bf_verify_body *body);
 
-/* ---- access.c ---- */
+/* ---- obstacle.c ---- */
 
 /* Why an instruction sees how shared memory is laid out, in words; NULL: it does not. */
 const char *bf_verify_sees_layout(const bf_ptx_instruction *instruction);
-/* What a hashed kernel may not hold, in words; NULL: nothing stands against the instruction. */
-const char *bf_verify_obstacle(const bf_ptx_instruction *instruction);
+/* What a hashed kernel may not hold, in words; NULL: nothing stands against the instruction.
+ * makes_generic: generic addresses may be those of shared memory. */
+const char *bf_verify_obstacle(const bf_ptx_instruction *instruction, bool makes_generic);
+/* The function that an instruction calls by name, or NULL. */
+const bf_ptx_function *bf_verify_callee(const bf_ptx_instruction *instruction);
+/* Whether an instruction without a state space names a shared variable in its address: ptxas takes
+ * it for one on shared memory. */
+bool bf_verify_is_implied(const bf_ptx_instruction *instruction);
 /* The operand that is an address in shared memory, or may be one; NULL: none. */
 const bf_ptx_operand *bf_verify_shared_address(const bf_ptx_instruction *instruction);
+
+/* ---- access.c ---- */
+
 /* The rewritten form of a variable of the original, or NULL. */
 const bf_ptx_variable *bf_verify_twin_of(const bf_verify_body *body,
                                          const bf_ptx_variable *original);
@@ -326,7 +346,26 @@ bool bf_verify_is_clone_name(const char *name, const char *of);
 bool bf_verify_is_clone(const bf_ptx_module *original, const bf_ptx_function *function,
                         const char **why);
 
+/* ---- outside.c ---- */
+
+/* The functions with a body that others than the kernels of the module may call: from other
+ * modules, by another name, or through their address. */
+int bf_verify_list_exposed(const bf_ptx_module *module, bf_arena *arena, bf_verify_reached **list);
+/* Judges kernels and functions that stay as they are, with all they reach, beside variables that
+ * differ. What stands against it is found for the module as a whole. */
+int bf_verify_outside(struct bf_verify_job *job, const bf_verify_reached *roots,
+                      const bf_verify_twin *twins);
+
+/* ---- size.c ---- */
+
+/* Whether a kernel declares no more shared memory than a kernel may, unless it did before. */
+int bf_verify_fits(const bf_ptx_module *original, const bf_ptx_module *rewritten,
+                   const bf_ptx_function *kernel, bf_arena *arena, bool *fits);
+
 /* ---- body.c, verify.c ---- */
+
+/* Whether an instruction of the function names the variable. */
+bool bf_verify_names(const bf_ptx_function *function, const bf_ptx_variable *variable);
 
 /* Compares a function; body has job, kernel, original, rewritten, scheme and the variables of the
  * module. What it found is in the job; counts and calls are in body. */
@@ -349,7 +388,5 @@ void bf_verify_fail_instruction(bf_verify_body *body, const char *what,
 const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_variable *rewritten,
                                bool rows);
 bf_arena *bf_verify_arena(struct bf_verify_job *job);
-/* Whether shared memory of the module is laid out in another way. */
-bool bf_verify_is_moved(const struct bf_verify_job *job);
 
 #endif

@@ -56,8 +56,6 @@ static uint64_t special_ones(const knowledge *known, const bf_ptx_operand *opera
     return filled(WARP_THREADS - 1);
   case BF_PTX_SPECIAL_WARPID:
     return filled(MOST_WARPS - 1);
-  case BF_PTX_SPECIAL_WARP_SZ:
-    return WARP_THREADS;
   default:
     return anything;
   }
@@ -100,13 +98,13 @@ static uint64_t widened(uint64_t ones, unsigned width, bool has_sign) {
   return has_sign && ones >> (width - 1) & 1 ? ones | ~bf_gf2_low_bits(width) : ones;
 }
 
-/* The product: low zeros add up, and so do sizes. */
+/* The product: low zeros add up, and none is larger than that of the largest factors. */
 static uint64_t product_ones(uint64_t a, uint64_t b) {
   if (!a || !b)
     return 0;
   unsigned zeros = (unsigned)__builtin_ctzll(a) + (unsigned)__builtin_ctzll(b);
-  unsigned size = 128 - (unsigned)__builtin_clzll(a) - (unsigned)__builtin_clzll(b);
-  return bf_gf2_low_bits(size) & ~bf_gf2_low_bits(zeros);
+  uint64_t largest = a > anything / b ? anything : a * b;
+  return filled(largest) & ~bf_gf2_low_bits(zeros);
 }
 
 /* mul and mad, low half or wide. */
@@ -158,17 +156,33 @@ static uint64_t field_ones(const bf_ptx_instruction *instruction, const uint64_t
   return in[1] >> at->bits & bf_gf2_low_bits((unsigned)size->bits);
 }
 
-/* Division and remainder without sign. */
+/* Whether a value of the instruction's type may be negative. */
+static bool may_be_negative(const bf_ptx_instruction *instruction, uint64_t ones) {
+  bf_ptx_type type = instruction->type[0];
+  return is_signed(type) && ones >> (number_width(type) - 1) & 1;
+}
+
+/* Division and remainder of numbers that have no sign. */
 static uint64_t divide_ones(const bf_ptx_instruction *instruction, const uint64_t in[4]) {
   const bf_ptx_operand *by = &instruction->operand[2];
-  if (is_signed(instruction->type[0]))
+  uint64_t all = bf_gf2_low_bits(number_width(instruction->type[0]));
+  if (by->kind != BF_PTX_INTEGER || !(by->bits & all) || may_be_negative(instruction, by->bits) ||
+      may_be_negative(instruction, in[1]))
     return anything;
-  uint64_t divisor = by->bits & bf_gf2_low_bits(number_width(instruction->type[0]));
-  if (by->kind != BF_PTX_INTEGER || !divisor)
+  uint64_t divisor = by->bits & all, largest = filled(in[1] & all);
+  return instruction->opcode == BF_PTX_OP_REM ? filled(divisor - 1) & largest
+                                              : filled(largest / divisor);
+}
+
+/* The smaller or larger of two: one of them, and no smaller one is longer than either. */
+static uint64_t choice_ones(const bf_ptx_instruction *instruction, const uint64_t in[4]) {
+  uint64_t all = bf_gf2_low_bits(number_width(instruction->type[0])),
+           either = (in[1] | in[2]) & all;
+  if (instruction->operands != 3)
     return anything;
-  if (instruction->opcode == BF_PTX_OP_REM)
-    return filled(divisor - 1) & filled(in[1]);
-  return filled(in[1]) >> (63 - (unsigned)__builtin_clzll(divisor));
+  if (instruction->opcode == BF_PTX_OP_MAX || may_be_negative(instruction, either))
+    return either;
+  return either & filled(in[1] & all) & filled(in[2] & all);
 }
 
 /* Loads fill what the type leaves with zeros or the sign. */
@@ -210,6 +224,11 @@ static uint64_t arithmetic_ones(const bf_ptx_instruction *instruction, const uin
   case BF_PTX_OP_DIV:
   case BF_PTX_OP_REM:
     return divide_ones(instruction, in);
+  case BF_PTX_OP_MIN:
+  case BF_PTX_OP_MAX:
+    return choice_ones(instruction, in);
+  case BF_PTX_OP_POPC:
+    return filled(number_width(instruction->type[0]));
   default:
     return anything;
   }

@@ -63,6 +63,22 @@ bool bf_verify_same_head(const bf_ptx_instruction *a, const bf_ptx_instruction *
   return true;
 }
 
+bool bf_verify_gains(const bf_ptx_instruction *a, const bf_ptx_instruction *b,
+                     const char *modifier) {
+  unsigned i = 0;
+  if (a->opcode != b->opcode || b->modifiers != a->modifiers + 1 || a->operands != b->operands ||
+      !bf_verify_same_operand(a->guard, b->guard) || a->call_prototype || b->call_prototype)
+    return false;
+  while (i < a->modifiers && bf_verify_same_text(a->modifier[i], b->modifier[i]))
+    i++;
+  if (!bf_verify_same_text(b->modifier[i], modifier))
+    return false;
+  for (; i < a->modifiers; i++)
+    if (!bf_verify_same_text(a->modifier[i], b->modifier[i + 1]))
+      return false;
+  return true;
+}
+
 bool bf_verify_same_instruction(const bf_ptx_instruction *a, const bf_ptx_instruction *b) {
   return bf_verify_same_head(a, b) && same_operands(a->operand, b->operand, a->operands);
 }
@@ -206,6 +222,16 @@ bool bf_verify_same_item(const bf_ptx_item *a, const bf_ptx_item *b) {
     return bf_verify_same_signature(a->function, b->function);
   }
   return false;
+}
+
+bool bf_verify_same_version(const bf_ptx_module *a, const bf_ptx_module *b) {
+  if (a->version_major != b->version_major || a->version_minor != b->version_minor ||
+      a->targets != b->targets || a->address_bits != b->address_bits)
+    return false;
+  for (unsigned i = 0; i < a->targets; i++)
+    if (!bf_verify_same_text(a->target[i], b->target[i]))
+      return false;
+  return true;
 }
 
 /* Whether digits, which may be empty, start the number of a register of the range: %r of %r<20>

@@ -19,15 +19,13 @@ static int reach(bf_arena *arena, bf_verify_reached *first, const bf_ptx_functio
   return BF_OK;
 }
 
-/* Appends the functions with a body that the function names. */
+/* Appends the functions with a body that the function calls. */
 static int reach_all(bf_arena *arena, bf_verify_reached *first, const bf_ptx_function *function) {
-  for (uint32_t i = 0; i < function->instructions; i++)
-    for (unsigned j = 0; j < function->instruction[i]->operands; j++) {
-      const bf_ptx_operand *operand = &function->instruction[i]->operand[j];
-      if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_FUNCTION &&
-          operand->symbol->function->has_body)
-        BF_TRY(reach(arena, first, operand->symbol->function));
-    }
+  for (uint32_t i = 0; i < function->instructions; i++) {
+    const bf_ptx_function *callee = bf_verify_callee(function->instruction[i]);
+    if (callee && callee->has_body)
+      BF_TRY(reach(arena, first, callee));
+  }
   return BF_OK;
 }
 
@@ -108,7 +106,7 @@ static bool stores_shared(const bf_ptx_module *module) {
 
 /* Dynamic shared memory is the same whatever it is called. */
 static bool is_dynamic(const bf_ptx_variable *variable) {
-  return variable->linkage == BF_PTX_EXTERN;
+  return variable->linkage == BF_PTX_EXTERN || !variable->bytes;
 }
 
 uint32_t bf_verify_array_number(const bf_verify_scheme *scheme, const bf_ptx_variable *variable) {

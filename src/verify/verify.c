@@ -19,14 +19,13 @@ typedef struct bf_verify_job {
   bf_verify_result *result;
   bf_verify_twin *twins; /* variables of the module */
   judgement *judged;
+  bf_verify_reached *unchanged; /* kernels that are as they were */
   bool is_moved; /* some shared variable of the module has another size or alignment */
   bool is_trial; /* findings are not kept */
   bool no_memory;
 } bf_verify_job;
 
 bf_arena *bf_verify_arena(bf_verify_job *job) { return &job->result->arena; }
-
-bool bf_verify_is_moved(const bf_verify_job *job) { return job->is_moved; }
 
 /* ---- Findings ---- */
 
@@ -69,10 +68,15 @@ const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_var
   if (original->space != BF_PTX_SPACE_SHARED || rewritten->space != BF_PTX_SPACE_SHARED || !rows)
     return bf_verify_same_variable(original, rewritten) ? NULL
                                                         : "a variable differs from the original";
+  bool is_made_private = original->linkage == BF_PTX_WEAK && rewritten->linkage == BF_PTX_PRIVATE;
   if (!bf_verify_same_text(original->name, rewritten->name) ||
-      original->linkage != rewritten->linkage || original->initialiser || rewritten->initialiser ||
-      !bf_verify_same_text(original->attribute, rewritten->attribute))
+      (original->linkage != rewritten->linkage && !is_made_private) || original->initialiser ||
+      rewritten->initialiser || !bf_verify_same_text(original->attribute, rewritten->attribute))
     return "a variable differs from the original";
+  if (rewritten->linkage == BF_PTX_WEAK || rewritten->linkage == BF_PTX_COMMON)
+    return "a shared variable that another module may replace";
+  if (rewritten->attribute)
+    return "a shared variable with attributes";
   if (original->linkage == BF_PTX_EXTERN && original->bytes)
     return "a shared variable of another module";
   if (!bf_ptx_type_bytes(rewritten->type))
@@ -109,7 +113,7 @@ static bool names(const bf_ptx_operand *operand, const bf_ptx_variable *variable
   return false;
 }
 
-static bool function_names(const bf_ptx_function *function, const bf_ptx_variable *variable) {
+bool bf_verify_names(const bf_ptx_function *function, const bf_ptx_variable *variable) {
   for (uint32_t i = 0; i < function->instructions; i++)
     for (unsigned j = 0; j < function->instruction[i]->operands; j++)
       if (names(&function->instruction[i]->operand[j], variable))
@@ -124,7 +128,7 @@ static bool judge_rows(bf_verify_job *job, const char *kernel, const bf_verify_s
   for (const bf_verify_twin *twin = job->twins; twin; twin = twin->next) {
     if (twin->rewritten->space != BF_PTX_SPACE_SHARED ||
         !bf_verify_hash_of_variable(scheme, twin->original) ||
-        !function_names(rewritten, twin->rewritten))
+        !bf_verify_names(rewritten, twin->rewritten))
       continue;
     const char *why = bf_verify_variable(twin->original, twin->rewritten, true);
     is_good &= !why;
@@ -232,12 +236,31 @@ static int judge_unchanged(bf_verify_job *job, const bf_ptx_function *kernel, bo
   return error;
 }
 
+/* What no hashed kernel may have, whatever it does; NULL where all is well. */
+static const char *judge_head(const bf_ptx_function *kernel) {
+  static const char *const cluster[] = {"explicitcluster", "reqnctapercluster", "maxclusterrank"};
+  for (unsigned i = 0; i < kernel->directives.count; i++)
+    for (unsigned j = 0; j < sizeof cluster / sizeof *cluster; j++)
+      if (bf_verify_same_text(kernel->directives.item[i].name, cluster[j]))
+        return "a kernel of a cluster";
+  for (unsigned i = 0; i < kernel->parameters.count; i++)
+    if (kernel->parameters.item[i].is_pointer &&
+        kernel->parameters.item[i].pointer_space == BF_PTX_SPACE_SHARED)
+      return "a parameter that points to shared memory";
+  return NULL;
+}
+
 /* A kernel that has a hash and is not as it was. */
 static int judge_hashed(bf_verify_job *job, const bf_ptx_function *kernel,
                         const bf_verify_scheme *scheme) {
   const bf_hash *hash;
-  const char *why = bf_verify_judge_hashes(scheme, &hash);
+  const char *why = judge_head(kernel);
   bool is_good;
+  if (why) {
+    bf_verify_find(job, kernel->name, kernel->line, "%s", why);
+    return job->no_memory ? BF_NO_MEMORY : BF_OK;
+  }
+  why = bf_verify_judge_hashes(scheme, &hash);
   if (why) {
     bf_verify_find(job, kernel->name, 0, "%s: %s", why, hash ? hash->text : "none");
     return job->no_memory ? BF_NO_MEMORY : BF_OK;
@@ -248,6 +271,16 @@ static int judge_hashed(bf_verify_job *job, const bf_ptx_function *kernel,
   if (!is_good && job->result->findings == findings)
     bf_verify_find(job, kernel->name, 0, "it calls a function that does not use its hash");
   return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+/* Puts a function in front of a list. */
+static int add_root(bf_verify_job *job, bf_verify_reached **list, const bf_ptx_function *function) {
+  bf_verify_reached *made = bf_arena_alloc(&job->result->arena, sizeof *made);
+  if (!made)
+    return BF_NO_MEMORY;
+  *made = (bf_verify_reached){*list, function};
+  *list = made;
+  return BF_OK;
 }
 
 static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void *context,
@@ -261,10 +294,22 @@ static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void 
   if (scheme)
     return judge_hashed(job, kernel, scheme);
   job->result->kernels_unchanged += is_unchanged;
+  if (is_unchanged)
+    BF_TRY(add_root(job, &job->unchanged, kernel));
   if (!is_unchanged) {
     job->judged = NULL;
     BF_TRY(judge_unchanged(job, kernel, false, &is_unchanged));
   }
+  return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+/* Any kernel may have grown with the variables of the module. */
+static int judge_size(bf_verify_job *job, const bf_ptx_function *kernel) {
+  bool fits;
+  BF_TRY(bf_verify_fits(job->original, job->rewritten, kernel, &job->result->arena, &fits));
+  if (!fits)
+    bf_verify_find(job, kernel->name, kernel->line,
+                   "more shared memory than a kernel may declare: %s", kernel->name);
   return job->no_memory ? BF_NO_MEMORY : BF_OK;
 }
 
@@ -292,16 +337,6 @@ static uint64_t item_line(const bf_ptx_item *item) {
   return item && item->kind == BF_PTX_ITEM_FUNCTION ? item->function->line : 0;
 }
 
-static bool same_version(const bf_ptx_module *a, const bf_ptx_module *b) {
-  if (a->version_major != b->version_major || a->version_minor != b->version_minor ||
-      a->targets != b->targets || a->address_bits != b->address_bits)
-    return false;
-  for (unsigned i = 0; i < a->targets; i++)
-    if (!bf_verify_same_text(a->target[i], b->target[i]))
-      return false;
-  return true;
-}
-
 /* The next item that is no clone; says what is wrong with those. */
 static const bf_ptx_item *skip_clones(bf_verify_job *job, const bf_ptx_item *item) {
   const char *why;
@@ -317,7 +352,7 @@ static const bf_ptx_item *skip_clones(bf_verify_job *job, const bf_ptx_item *ite
 /* Everything but the bodies of functions, in order. */
 static int compare_items(bf_verify_job *job) {
   const bf_ptx_item *a = job->original->first, *b = skip_clones(job, job->rewritten->first);
-  if (!same_version(job->original, job->rewritten))
+  if (!bf_verify_same_version(job->original, job->rewritten))
     bf_verify_find(job, NULL, 0, "version, targets or address size differ from the original");
   for (; a && b; a = a->next, b = skip_clones(job, b->next))
     if (a->kind == BF_PTX_ITEM_VARIABLE && b->kind == BF_PTX_ITEM_VARIABLE)
@@ -339,18 +374,35 @@ static bool is_judged(const bf_verify_job *job, const bf_ptx_function *rewritten
   return false;
 }
 
-/* Functions that no kernel reaches must be as they were, and no clones. */
-static int judge_others(bf_verify_job *job) {
+/* A function, with all it calls, that must be as it was. What was found when it was tried before is
+ * not repeated. */
+static int judge_other(bf_verify_job *job, const bf_ptx_function *original) {
+  unsigned findings = job->result->findings;
+  bool is_good;
+  BF_TRY(judge_reachable(job, NULL, original, NULL, &is_good));
+  if (!is_good && job->result->findings == findings)
+    bf_verify_find(job, NULL, 0, "a function that other code may call is not as it was: %s",
+                   original->name);
+  return job->no_memory ? BF_NO_MEMORY : BF_OK;
+}
+
+/* Functions that others may call, or that no kernel reaches, must be as they were, and no clones.
+ * *roots: all of them. */
+static int judge_others(bf_verify_job *job, bf_verify_reached **roots) {
+  BF_TRY(bf_verify_list_exposed(job->original, &job->result->arena, roots));
+  for (const bf_verify_reached *at = *roots; at; at = at->next)
+    BF_TRY(judge_other(job, at->function));
   for (const bf_ptx_item *item = job->rewritten->first; item; item = item->next) {
     const bf_ptx_function *function = item->kind == BF_PTX_ITEM_FUNCTION ? item->function : NULL;
-    bool is_good;
     if (!function || !function->has_body || is_judged(job, function))
       continue;
     const bf_ptx_function *original = bf_ptx_find(job->original, function->name);
-    if (original)
-      BF_TRY(judge_reachable(job, NULL, original, NULL, &is_good));
-    else
+    if (original) {
+      BF_TRY(add_root(job, roots, original));
+      BF_TRY(judge_other(job, original));
+    } else {
       bf_verify_find(job, NULL, function->line, "a clone that nothing calls: %s", function->name);
+    }
   }
   return job->no_memory ? BF_NO_MEMORY : BF_OK;
 }
@@ -360,9 +412,19 @@ static int judge_module(bf_verify_job *job, void *context, bf_verify_hash_of has
   if (job->result->findings)
     return BF_OK;
   for (const bf_ptx_item *item = job->original->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry && item->function->has_body)
+    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry &&
+        item->function->has_body) {
       BF_TRY(judge_kernel(job, item->function, context, hash_of));
-  return job->result->findings ? BF_OK : judge_others(job);
+      BF_TRY(judge_size(job, item->function));
+    }
+  if (job->result->findings)
+    return BF_OK;
+  bf_verify_reached *roots;
+  BF_TRY(judge_others(job, &roots));
+  if (!job->is_moved || job->result->findings)
+    return BF_OK;
+  BF_TRY(bf_verify_outside(job, job->unchanged, job->twins));
+  return bf_verify_outside(job, roots, job->twins);
 }
 
 int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, void *context,

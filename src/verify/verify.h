@@ -48,6 +48,11 @@ int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, voi
               const bf_hash *(*hash_of)(void *context, const bf_ptx_function *kernel,
                                         const bf_ptx_variable *array),
               bf_verify_result *result, bf_diagnostic *diagnostic);
+/* Judges a module that claims to be another one with copies of kernels beside them (doubled.c says
+ * what that means): nothing else differs, and a copy does what its original does. The first finding
+ * is the only one. */
+int bf_verify_doubled(const bf_ptx_module *original, const bf_ptx_module *doubled,
+                      bf_verify_result *result, bf_diagnostic *diagnostic);
 void bf_verify_free(bf_verify_result *result);
 
 #endif

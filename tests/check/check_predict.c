@@ -165,7 +165,7 @@ static int rewrite(subject *s, bf_diagnostic *diagnostic) {
   bf_text lines = {0};
   BF_TRY(bf_ptx_parse(folder, text, strlen(text), &s->module, diagnostic));
   BF_TRY(bf_plans_make(s->module, folder, s->plain->kernel, &s->plans, diagnostic));
-  s->plans.dynamic_is_rounded = true;
+  s->plans.padding_has_room = true;
   write_lines(s->plain->kernel, s->hashed->hash, &lines);
   int error = bf_plans_set_text(&s->plans, "hashes", lines.data, &geometry, diagnostic);
   bf_text_free(&lines);

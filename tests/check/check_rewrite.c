@@ -2,8 +2,9 @@
  *
  * Benchmarks of the corpus, rewritten, give the results that their drivers expect; their wavefronts
  * without a hash equal those of the original under the hash, both counted as written, in the layout
- * of padded arrays. So it is with one hash and with one for each array. The verifier accepts all of
- * them. Random programs, of all instructions and of accesses, store the same with and without
+ * of padded arrays. So it is with one hash and with one for each array, and there with kernels that
+ * stand beside their originals, which have the wavefronts that they had. The verifier accepts all
+ * of them. Random programs, of all instructions and of accesses, store the same with and without
  * random hashes, of kernels and of arrays.
  *
  *   check_rewrite [PROGRAMS [FIRST_SEED]] */
@@ -91,7 +92,7 @@ static bool rewrite_text(const char *name, const char *ptx, const choice *chosen
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   bf_rewrite_options options = {
-      .context = (void *)(uintptr_t)chosen, .hash_of = hash_of, .dynamic_is_rounded = true};
+      .context = (void *)(uintptr_t)chosen, .hash_of = hash_of, .padding_has_room = true};
   if (bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) != BF_OK)
     return complain(name, "does not parse", &diagnostic);
   if (bf_rewrite(module, &options, &result, &diagnostic) != BF_OK) {
@@ -108,7 +109,57 @@ static bool rewrite_text(const char *name, const char *ptx, const choice *chosen
       bf_text_addf(why, "is refused: line %llu: %s",
                    (unsigned long long)result.kernel[i].obstacle[0].line,
                    result.kernel[i].obstacle[0].text);
+      if (strstr(result.kernel[i].obstacle[0].text, "the verifier rejects"))
+        fine = complain(name, why->data ? why->data : "no memory", NULL);
     }
+  *text = result.text;
+  result.text = (bf_text){0};
+  bf_rewrite_free(&result);
+  return fine;
+}
+
+/* Gives the kernels that stand beside others the names of those, and those other names. */
+static bool swap_names(const bf_rewrite_result *result, bf_text *text) {
+  bf_text_add(text, result->text.data, result->text.size);
+  for (unsigned k = 0; k < result->kernels && !text->failed; k++) {
+    const bf_rewrite_kernel *kernel = &result->kernel[k];
+    bf_text swapped = {0};
+    char own[512], beside[512];
+    if (!kernel->beside)
+      continue;
+    snprintf(own, sizeof own, ".entry %s(", kernel->name);
+    snprintf(beside, sizeof beside, ".entry %s(", kernel->beside);
+    const char *first = strstr(text->data, own), *second = strstr(text->data, beside);
+    if (!first || !second || second < first)
+      return false;
+    bf_text_addf(&swapped, "%.*s.entry %s__was(", (int)(first - text->data), text->data,
+                 kernel->name);
+    first += strlen(own);
+    bf_text_addf(&swapped, "%.*s%s%s", (int)(second - first), first, own, second + strlen(beside));
+    bf_text_free(text);
+    *text = swapped;
+  }
+  return !text->failed;
+}
+
+/* The module with rewritten kernels beside the originals: as it is, and with their names swapped.
+ */
+static bool rewrite_beside(const char *name, const char *ptx, const choice *chosen, bf_text *text,
+                           bf_text *swapped) {
+  bf_ptx_module *module;
+  bf_rewrite_result result;
+  bf_diagnostic diagnostic;
+  bf_rewrite_options options = {.context = (void *)(uintptr_t)chosen,
+                                .hash_of = hash_of,
+                                .padding_has_room = true,
+                                .is_beside = true};
+  if (bf_ptx_parse(name, ptx, strlen(ptx), &module, &diagnostic) != BF_OK)
+    return complain(name, "does not parse", &diagnostic);
+  int error = bf_rewrite(module, &options, &result, &diagnostic);
+  bf_ptx_free(module);
+  if (error)
+    return complain(name, "has no copies", &diagnostic);
+  bool fine = swap_names(&result, swapped) || complain(name, "has copies of other names", NULL);
   *text = result.text;
   result.text = (bf_text){0};
   bf_rewrite_free(&result);
@@ -248,10 +299,40 @@ static bool run_benchmark(const bf_corpus_benchmark *benchmark, const char *ptx,
   return outcome.wrong == 0 || complain(benchmark->name, outcome.first_wrong, NULL);
 }
 
+/* Whether two runs of a benchmark did the same. */
+static bool compare_counts(const char *name, const char *how, const counting *a,
+                           const counting *b) {
+  if (a->accesses == b->accesses && a->wavefronts == b->wavefronts)
+    return true;
+  printf("  %llu accesses, %llu wavefronts; rewritten: %llu, %llu\n",
+         (unsigned long long)a->accesses, (unsigned long long)a->wavefronts,
+         (unsigned long long)b->accesses, (unsigned long long)b->wavefronts);
+  return complain(name, how, NULL);
+}
+
+/* Rewritten kernels that stand beside their originals do what those that were rewritten in their
+ * place do, and the originals what they did. */
+static void check_beside(const bf_corpus_benchmark *benchmark, const bf_machine *machine,
+                         const choice *chosen, const counting *in_place) {
+  const char *ptx = bf_corpus_ptx(benchmark->folder);
+  bf_text text = {0}, swapped = {0};
+  counting before = {.machine = machine}, kept = {.machine = machine}, copy = {.machine = machine};
+  if (rewrite_beside(benchmark->name, ptx, chosen, &text, &swapped) &&
+      run_benchmark(benchmark, ptx, &before) && run_benchmark(benchmark, text.data, &kept) &&
+      run_benchmark(benchmark, swapped.data, &copy) &&
+      compare_counts(benchmark->name, "has other wavefronts beside its copies", &before, &kept))
+    compare_counts(benchmark->name, "has copies with other wavefronts", in_place, &copy);
+  stop_counting(&before);
+  stop_counting(&kept);
+  stop_counting(&copy);
+  bf_text_free(&text);
+  bf_text_free(&swapped);
+}
+
 /* Compares the rewritten benchmark with the original under the hashes. Returns whether it was
  * rewritten as a whole. */
 static bool check_benchmark(const bf_corpus_benchmark *benchmark, const bf_machine *machine,
-                            const choice *chosen) {
+                            const choice *chosen, bool with_copies) {
   const char *ptx = bf_corpus_ptx(benchmark->folder);
   bf_text rewritten = {0}, padded = {0}, why = {0};
   counting before = {.machine = machine, .chosen = chosen}, after = {.machine = machine};
@@ -260,12 +341,9 @@ static bool check_benchmark(const bf_corpus_benchmark *benchmark, const bf_machi
       pad_text(benchmark->name, ptx, chosen, &padded) &&
       run_benchmark(benchmark, padded.data, &before) &&
       run_benchmark(benchmark, rewritten.data, &after) &&
-      (before.accesses != after.accesses || before.wavefronts != after.wavefronts)) {
-    complain(benchmark->name, "has other wavefronts than predicted", NULL);
-    printf("  %llu accesses, %llu wavefronts; rewritten: %llu, %llu\n",
-           (unsigned long long)before.accesses, (unsigned long long)before.wavefronts,
-           (unsigned long long)after.accesses, (unsigned long long)after.wavefronts);
-  }
+      compare_counts(benchmark->name, "has other wavefronts than predicted", &before, &after) &&
+      with_copies)
+    check_beside(benchmark, machine, chosen, &after);
   stop_counting(&before);
   stop_counting(&after);
   bf_text_free(&rewritten);
@@ -289,19 +367,20 @@ static void check_corpus(const bf_machine *machine) {
   bf_hash *narrow = hash_from("fixed"), *middle = hash_from("bits:0,1^5^9,2^7,3^6^11,4^8");
   bf_hash *wide = hash_from("cute:3,4,3"), *twice = hash_from("bits:0,1,2^5^9,3^6^8,4^7");
   const struct {
-    bool is_wide;
+    bool is_wide, with_copies;
     choice chosen;
-  } cases[] = {{false, {1, {narrow}}},
-               {false, {1, {middle}}},
-               {true, {1, {wide}}},
-               {true, {1, {twice}}},
-               {true, {3, {wide, NULL, twice}}},
-               {true, {2, {NULL, twice}}},
-               {false, {5, {narrow, middle, NULL, twice, wide}}}};
+  } cases[] = {{false, false, {1, {narrow}}},
+               {false, false, {1, {middle}}},
+               {true, false, {1, {wide}}},
+               {true, false, {1, {twice}}},
+               {true, true, {3, {wide, NULL, twice}}},
+               {true, false, {2, {NULL, twice}}},
+               {false, false, {5, {narrow, middle, NULL, twice, wide}}}};
   unsigned rewritten = 0, runs = 0;
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
     for (unsigned i = 0; bf_corpus_get(i); i++, runs++) {
-      bool fine = check_benchmark(bf_corpus_get(i), machine, &cases[c].chosen);
+      bool fine =
+          check_benchmark(bf_corpus_get(i), machine, &cases[c].chosen, cases[c].with_copies);
       rewritten += fine;
       if (!fine && cases[c].is_wide)
         complain(bf_corpus_get(i)->name, "is refused", NULL);
@@ -375,7 +454,7 @@ enum { MOST_OUTPUT = PROGRAM_OUTPUT_BYTES > 1 << 14 ? PROGRAM_OUTPUT_BYTES : 1 <
 static void compare_program(const char *name, const char *ptx, const choice *chosen,
                             uint8_t *input) {
   static uint8_t plain[MOST_OUTPUT], hashed[MOST_OUTPUT];
-  bf_text text = {0}, why = {0};
+  bf_text text = {0}, why = {0}, both = {0}, swapped = {0};
   bool refused = false;
   bool fine = rewrite_text(name, ptx, chosen, &text, &refused, &why);
   if (fine && refused)
@@ -384,6 +463,12 @@ static void compare_program(const char *name, const char *ptx, const choice *cho
            run_program(name, text.data, input, PROGRAM_INPUT_BYTES, hashed, sizeof hashed) &&
            memcmp(plain, hashed, sizeof plain) != 0)
     complain(name, "stores something else", NULL);
+  else if (fine && rewrite_beside(name, ptx, chosen, &both, &swapped) &&
+           run_program(name, swapped.data, input, PROGRAM_INPUT_BYTES, hashed, sizeof hashed) &&
+           memcmp(plain, hashed, sizeof plain) != 0)
+    complain(name, "has a copy that stores something else", NULL);
+  bf_text_free(&both);
+  bf_text_free(&swapped);
   bf_text_free(&text);
   bf_text_free(&why);
 }

@@ -58,6 +58,9 @@ sed '/^.address_size/a .extern .shared .align 16 .b8 dynamic[];' $data/twice.ptx
 { cat "$work/dynamic.ptx" && echo '// refuse this'; } >"$work/refused.ptx"
 { cat "$work/dynamic.ptx" && echo '// driver refuses'; } >"$work/unloved.ptx"
 
+# The second version of the kernel, which stands beside it.
+second=twice__bankfold_1
+
 # Ways to find the driver.
 for way in linked dlsym proc proc11 thread; do
   forget
@@ -65,18 +68,21 @@ for way in linked dlsym proc proc11 thread; do
   called 'cuModuleLoadData: rewritten PTX' 1
   form=
   [ $way = thread ] && form=_ptsz
-  called "^cuLaunchKernel$form: twice, 1024 bytes" 2
-  called "^cuLaunchKernelEx$form: twice, 1024 bytes" 2
-  called "^cuLaunchCooperativeKernel$form: twice, 1024 bytes" 2
-  called '^cuFuncSetAttribute: twice, attribute 8 = 1024' 2
+  called "^cuLaunchKernel$form: $second, 1024 bytes" 2
+  called "^cuLaunchKernelEx$form: $second, 1024 bytes" 2
+  called "^cuLaunchCooperativeKernel$form: $second, 1024 bytes" 2
+  called '^cuFuncSetAttribute: twice, attribute 8 = 1000' 2
+  called "^cuFuncSetAttribute: $second, attribute 8 = 1024" 2
   called '^cuFuncSetAttribute: twice, attribute 9 = 50' 2
-  called '^cuOccupancyMaxActiveBlocksPerMultiprocessor: twice, 64 threads, 1024 bytes' 2
-  called '1000' 0
+  called "^cuFuncSetAttribute: $second, attribute 9 = 50" 2
+  called '^cuOccupancyMaxActiveBlocksPerMultiprocessor: twice, 64 threads, 1000 bytes' 2
+  called '^cuLaunch[A-Za-z_]*: twice,' 0
   logged '2 of 2 kernels rewritten'
+  logged 'twice, blocks of 120 threads: fixed'
   form=
   [ $way = proc ] || [ $way = thread ] && form=_v2
   for node in cuGraphAddKernelNode cuGraphKernelNodeSetParams cuGraphExecKernelNodeSetParams; do
-    called "^$node$form: twice, 1024 bytes" 1
+    called "^$node$form: $second, 1024 bytes" 1
   done
 done
 
@@ -90,19 +96,18 @@ for way in linked dlsym proc thread; do
   form=
   [ $way = proc ] || [ $way = thread ] && form=_v2
   for node in cuGraphAddNode$form cuGraphNodeSetParams cuGraphExecNodeSetParams; do
-    called "^$node: twice, 1024 bytes" 1
+    called "^$node: $second, 1024 bytes" 1
   done
-  called '^cuLaunchCooperativeKernelMultiDevice: twice, 1024 bytes' 2
-  called '^cuFuncSetSharedSize: twice, 1024 bytes' 1
-  called '^cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags: twice, 64 threads, 1024 bytes' 1
-  called '^cuOccupancyMaxPotentialBlockSize: twice, 64 threads, 1024 bytes' 2
-  called '^cuOccupancyMaxPotentialBlockSizeWithFlags: twice, 64 threads, 1024 bytes' 2
-  called '^cuOccupancyMaxPotentialClusterSize: twice, 4 threads, 1024 bytes' 1
-  called '^cuOccupancyMaxActiveClusters: twice, 4 threads, 1024 bytes' 1
-  grep -q 'left 896' "$work/out" || complain 'more shared memory is left than can be had'
-  app $way rest "$work/refused.ptx"
-  called '1024' 0
+  for kernel in "twice, 1000" "$second, 1024"; do
+    called "^cuFuncSetSharedSize: $kernel bytes" 1
+    called "^cuFuncSetCacheConfig: ${kernel%,*}, 2" 1
+    called "^cuFuncSetSharedMemConfig: ${kernel%,*}, 1" 1
+  done
+  called '^cuOccupancyMaxPotentialBlockSize: twice, 64 threads, 1000 bytes' 1
+  called '^cuOccupancyMaxPotentialClusterSize: twice, 4 threads, 1000 bytes' 1
   grep -q 'left 1000' "$work/out" || complain 'less shared memory is left than can be had'
+  app $way rest "$work/refused.ptx"
+  called "$second" 0
 done
 called '^cuEvent' 0 # nothing is timed unless asked for
 
@@ -133,7 +138,7 @@ forget
 for way in dlsym linked; do # the second from the cache
   app BANKFOLD_TIMES="$work/times" $way data "$work/refused.ptx"
   timed 'reason=it says so,blocks=6,threads=120,launches=6'
-  called '1024' 0
+  called "$second" 0
 done
 logged 'nothing to rewrite: from the cache'
 app BANKFOLD_TIMES="$work/times" dlsym data "$work/unloved.ptx"
@@ -158,9 +163,11 @@ done
 app dlsym file "$work/dynamic.ptx"
 called '^cuModuleLoadData: rewritten PTX' 1
 app dlsym library $data/plain.fatbin
-called ': twice, 1000 bytes' 9 # nothing dynamic in it: no size is rounded
+called "Launch[A-Za-z]*: $second, 1000 bytes" 9 # nothing dynamic in it: no size is rounded
+called "^cuKernelSetCacheConfig: $second, 2, device 3" 1
+called "^cuKernelSetAttribute: $second, attribute 8 = 1000, device 3" 1
 app dlsym data $data/plain.fatbin
-called ': twice, 1000 bytes' 9
+called ": $second, 1000 bytes" 9
 
 # Dynamic shared memory in a fat binary, by text of the same length.
 LC_ALL=C sed "s/ld.param.u64 %rd1, .twice_param_0.;/$(printf %-35s '\/\/ .extern .shared')  /" \
@@ -168,7 +175,71 @@ LC_ALL=C sed "s/ld.param.u64 %rd1, .twice_param_0.;/$(printf %-35s '\/\/ .extern
 [ "$(stat -c %s "$work/dynamic.fatbin")" = "$(stat -c %s $data/plain.fatbin)" ] ||
   complain 'the size of the fat binary has changed'
 app dlsym kernels "$work/dynamic.fatbin"
-called '^cuLaunchKernel: twice, 1024 bytes' 1
+called "^cuLaunchKernel: $second, 1024 bytes" 1
+
+# Second versions are not shown, and cannot be asked for.
+app dlsym list $data/plain.fatbin
+diff - "$work/out" <<'END' || complain 'other kernels are shown'
+function twice
+function thrice
+kernel twice
+kernel thrice
+result 500
+result 500
+done
+END
+
+# Launches that the second version cannot do, or not as well, get the first; the log says why, once.
+# needs THREADS REGISTERS LOCAL BLOCKS ERROR: what the second version needs; the first needs 32 registers.
+needs() {
+  echo "$second * $*" >"$work/functions"
+  app STUB_FUNCTIONS="$work/functions" BANKFOLD_HASH="${hash-fixed}" dlsym data "$work/dynamic.ptx"
+}
+# gets VERSION COUNT: launches, cooperative ones, and nodes.
+gets() {
+  called "^cuLaunchKernel: $1, [0-9]* bytes\$" "$2"
+  called "^cuLaunchCooperativeKernel: $1, [0-9]* bytes\$" "$2"
+  called "^cuLaunchKernelEx: $1, [0-9]* bytes\$" "$2"
+  called "^cuGraphAddKernelNode: $1, [0-9]* bytes\$" $((($2 + 1) / 2))
+}
+needs 1024 40 0 2 0
+gets $second 2
+needs 119 80 0 1 0 # too many registers for blocks of 120 threads
+gets twice 2
+called ', refused' 0
+logged 'twice, blocks of 120 threads: as it is: with 80 registers, blocks of 120 threads cannot'
+[ "$(grep -c 'as it is' "$work/log")" = 1 ] || complain "not one reason: $(cat "$work/log")"
+needs 1024 80 0 0 0 # no block fits
+gets twice 2
+called ', refused' 0
+needs 1024 40 0 1 0 # fewer blocks at once: what the user names is done
+gets $second 2
+hash=auto needs 1024 40 0 1 0 # and what is proposed is not
+gets twice 2
+logged '1 in place of 2 blocks fit into a multiprocessor'
+hash=auto needs 1024 40 8 2 0
+gets twice 2
+logged '8 in place of 0 bytes of registers are kept in memory'
+hash=auto needs 1024 40 0 2 0
+gets $second 2
+needs 1024 40 0 2 701 # the driver refuses it nevertheless: once for each kind of handle
+gets twice 2
+called '^cuLaunchKernel: twice__bankfold_1, 1024 bytes, refused' 1
+called ', refused' 1
+logged 'the driver refuses the second version (error 701)'
+# A cooperative launch of 6 blocks needs them all at once.
+printf '%s * 1024 40 0 0 0\ntwice * 1024 32 0 1 0\n' $second >"$work/functions"
+app STUB_FUNCTIONS="$work/functions" dlsym data "$work/dynamic.ptx"
+called '^cuLaunchCooperativeKernel: twice, 1000 bytes$' 2
+# A limit that cannot be set for the second version.
+app STUB_LIMITED=$second dlsym data "$work/dynamic.ptx"
+gets twice 2
+logged 'what the program has set for it could not be set for the second version'
+# Where the first version cannot be launched either, the program is told so.
+echo '* * 100 80 0 1 0' >"$work/functions"
+timeout 60 env LD_LIBRARY_PATH="$parts" LD_PRELOAD="$library" BANKFOLD_HASH=fixed XDG_CACHE_HOME="$work/cache" \
+  STUB_FUNCTIONS="$work/functions" "$parts/inject_app" dlsym data "$work/dynamic.ptx" >"$work/out"
+grep -q 'cuLaunchKernel fails with 701' "$work/out" || complain "another error: $(cat "$work/out")"
 # What is left alone goes where the program sent it.
 app dlsym file "$work/refused.ptx"
 called '^cuModuleLoad$' 1
@@ -218,7 +289,7 @@ for way in linked dlsym proc11; do
   called '^table 1:' 0
   called '^table 6: wrapper' 2
   called '^table 8: fat binary' 2
-  called '^table 9: twice, 1024 bytes' 2
+  called "^table 9: $second, 1024 bytes" 2
 done
 app BANKFOLD_OLD_RUNTIME=1 dlsym tables $data/plain.fatbin
 called '^cuModuleLoadData: rewritten PTX' 24
@@ -353,7 +424,7 @@ called 'rewritten PTX' 1
 forget
 app proc threads "$work/dynamic.ptx"
 called 'cuModuleLoadData: rewritten PTX' 160
-called 'cuLaunchKernel: twice, 1024 bytes' 160
+called "cuLaunchKernel: $second, 1024 bytes" 160
 forget
 app proc fork "$work/dynamic.ptx"
 called 'cuModuleLoadData: rewritten PTX' 181
@@ -389,11 +460,27 @@ app KERNEL=rotate STUB_SAVE="$work/saved" dlsym data $tile
 logged '2 of 3 kernels rewritten'
 logged 'rotate: left alone: line 134'
 called '^cuLaunchKernel: rotate, 1000 bytes' 1
-"$build/bankfold" rewrite --hash fixed --output - $tile >"$work/offline"
-cmp "$work/offline" "$work/saved" || complain 'the driver gets other PTX than rewrite writes'
+# The driver gets all that rewrite writes, and all that was there.
+"$build/bankfold" rewrite --hash fixed --output - $tile | grep '%bf_place' | sort -u >"$work/offline"
+grep '%bf_place' "$work/saved" | sed 's/__bankfold_1//' | sort -u | cmp - "$work/offline" ||
+  complain 'the driver gets other code than rewrite writes'
 app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym data $tile
 logged '3 of 3 kernels rewritten'
-called '^cuLaunchKernel: rotate, 1024 bytes' 1
+called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1
+# A rewritten kernel that needs so many registers that 120 threads cannot be launched.
+echo '* %bf_place 119 80 0 1 0' >"$work/functions"
+app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate STUB_FUNCTIONS="$work/functions" dlsym data $tile
+called '^cuLaunchKernel: rotate, 1000 bytes' 1
+called ', refused' 0
+# Code that was rewritten before runs as it is, and standard error says so, once; from the cache as well.
+"$build/bankfold" rewrite --hash fixed --output "$work/before.ptx" $tile >"$work/out"
+for _ in 1 2; do
+  timeout 60 env LD_LIBRARY_PATH="$parts" LD_PRELOAD="$library" BANKFOLD_HASH=fixed XDG_CACHE_HOME="$work/cache" \
+    STUB_SAVE="$work/saved" "$parts/inject_app" dlsym loads "$work/before.ptx" >"$work/out" 2>"$work/err"
+  echo 'bankfold: warning: an image: it was rewritten before, and runs as it is' | cmp - "$work/err" ||
+    complain "what was rewritten before: $(cat "$work/err")"
+  cmp "$work/before.ptx" "$work/saved" || complain 'what was rewritten before was changed'
+done
 printf 'rotate cute:3,4,3\ntranspose<16> none\n' >"$work/hashes"
 app BANKFOLD_HASHES="$work/hashes" dlsym data $tile
 logged '2 of 3 kernels rewritten'
@@ -403,18 +490,15 @@ app BANKFOLD_HASH=pad:32+1 STUB_SAVE="$work/saved" dlsym data $tile
 logged 'is left alone'
 cmp $tile "$work/saved" || complain 'PTX was changed by a hash that cannot be used'
 
-# Linked with other code: neither kernels with dynamic shared memory, nor modules with shared variables
-# that others see, nor kernels that call functions of others.
+# Linked with other code: kernels have second versions there too, which are found by their names, but for
+# kernels that call functions of others.
 app BANKFOLD_HASH=cute:3,4,3 KERNEL=rotate dlsym link $tile
-logged '2 of 3 kernels rewritten'
-logged 'rotate: left alone'
-called '1024' 0
+logged 'rewritten image from the cache' # that of the same PTX alone
+called '^cuLaunchKernel: rotate__bankfold_1, 1024 bytes' 1
 sed '0,/^\.address_size.*/s//&\n.visible .shared .align 4 .b8 common[64];/' $tile >"$work/common.ptx"
 app BANKFOLD_HASH=fixed STUB_SAVE="$work/saved" dlsym link "$work/common.ptx"
-logged 'shared variable common belongs to other modules too'
-cmp "$work/common.ptx" "$work/saved" || complain 'a module with a shared variable of others was changed'
-app BANKFOLD_HASH=fixed dlsym data "$work/common.ptx"
 logged '2 of 3 kernels rewritten'
+grep -q '^.visible .shared .align 4 .b8 common.64.;' "$work/saved" || complain 'a variable of others was changed'
 sed '0,/^\.address_size.*/s//&\n.extern .func elsewhere;/; s/bar.sync.*;/& call elsewhere;/' $tile >"$work/calls.ptx"
 app BANKFOLD_HASH=fixed STUB_SAVE="$work/saved" dlsym link "$work/calls.ptx"
 logged 'a call of elsewhere, which is not in the module'

@@ -126,7 +126,6 @@ twice() { cat "$1" "$1" >"$work/twice" && equal "$work/twice" "$2"; }
 ends 0 "$bankfold" nvcc -o "$work/app" "$tile"
 twice "$work/fixed" "$work/app"
 says "$log" 'a tile.cu (compute_90): 2 of 3 kernels rewritten'
-says "$log" 'rotate: left alone: line [0-9]*: dynamic shared memory'
 [ ! -s "$work/err" ] || complain "nvcc prints $(cat "$work/err")"
 # The hashes: by option, by file with readable names, by the environment, by link.
 printf 'transpose<16> xor:0,5,15 # a comment\n' >"$work/some hashes"
@@ -173,6 +172,15 @@ cp "$work/fixed" "$work/fixed.ptx"
 ends 0 "$build/bankfold-ptxas" -arch=sm_90 "$work/fixed.ptx" -o "$work/cubin"
 equal "$work/fixed" "$work/cubin"
 says "$log" 'left alone: it was rewritten before'
+says "$work/err" 'warning: compiled as it is: .*fixed.ptx: it was rewritten before'
+cp "$work/fixed" "$work/fixed.cu"
+for source in fixed.ptx fixed.cu; do
+  ends 0 "$bankfold" nvcc -o "$work/app" "$work/$source"
+  says "$work/err" "warning: compiled as it is: .*$source.*: it was rewritten before"
+  [ "$(grep -c 'rewritten before' "$work/err")" = 1 ] || complain "nvcc says more than once: $(cat "$work/err")"
+done
+ends 0 "$bankfold" nvcc -o "$work/app" "$tile" # what it rewrites itself is no surprise
+says_not "$work/err" 'rewritten before'
 ends 0 "$build/bankfold-ptxas" --version
 says "$work/out" '^stub version 1$'
 # A file for output that holds PTX is none for input.
@@ -208,16 +216,10 @@ for registers in 32:auto:1 64:auto:0 72:auto:0 72:fixed:0 48:fixed:2 255:auto:0;
 done
 says "$log" 'left alone: it would need 255 registers, not 32: too many for blocks of 1024 threads'
 
-# Dynamic shared memory needs a promise.
+# Dynamic shared memory of any size.
 triton=tests/data/nvcc/triton.ptx
-ends 0 "$bankfold" ptxas -lineinfo -v --gpu-name=sm_90a $triton -o "$work/cubin"
-equal $triton "$work/cubin"
-says "$log" 'transpose_tile: left alone: line [0-9]*: dynamic shared memory'
-ends 0 env BANKFOLD_DYNAMIC_ROUNDED=1 "$build/bankfold-ptxas" -lineinfo -v --gpu-name=sm_90a $triton \
-  -o "$work/cubin"
-hashed "$work/cubin" 1
-ends 0 "$bankfold" ptxas --dynamic-rounded $triton -o "$work/hashed.ptx"
-equal "$work/cubin" "$work/hashed.ptx"
+ends 0 "$bankfold" ptxas -lineinfo -v --gpu-name=sm_90a $triton -o "$work/hashed.ptx"
+hashed "$work/hashed.ptx" 1
 for loc in '1 9 20' '1 11 31' '1 13 4'; do says "$work/hashed.ptx" "\.loc.*$loc"; done
 launch=tests/data/nvcc/triton.launch
 [ "$("$bankfold" profile $triton --launch $launch | awk '/transpose_tile$/ { print $1 }')" = 1984 ] ||
@@ -391,6 +393,17 @@ for step in nvcc "$build/bankfold-nvcc"; do
   ends 0 "$step" -cudart shared -arch=sm_90 "$name.o" other.o -o "apart.$name"
 done
 hashed apart.bankfold-nvcc 1
+# A program that was rewritten before runs as it is, and exec says so.
+if [ -n "$has_runtime" ]; then
+  echo '* xor:0,5,15' >again.hashes
+  for name in plain hashed; do
+    ends 0 "$bankfold" exec --rewrite again.hashes "./$name.simple"
+    grep -qx '0 wrong' out || complain "$name.simple, rewritten by exec: other results"
+    [ $name = hashed ] || says_not err 'rewritten before'
+  done
+  says err 'bankfold: a module was rewritten before, and runs as it is'
+  [ "$(awk '$NF == "turn" && NF == 6 { print $1 }' err)" = 0 ] || complain 'exec: it does not run as it is'
+fi
 printf 'buffer in f32 1024 index\nbuffer out f32 1024 zero\nlaunch _Z4turnPfPKf grid 1 block 32 32 with out in\n' \
   >turn.launch
 for name in nvcc:992 bankfold-nvcc:0; do
@@ -423,7 +436,7 @@ ends 0 "$bankfold" nvcc -keep -keep-dir kept -arch=sm_90 -c two.cu -o kept.o
 hashed kept/two.ptx 1
 ends 0 "$bankfold" nvcc -dlto -rdc=true -arch=sm_90 -c two.cu -o lto.o
 says log 'left alone: link-time optimisation'
-ends 0 "$bankfold" ptxas --dynamic-rounded -lineinfo -v --gpu-name=sm_90a "$OLDPWD/$triton" -o triton.cubin
+ends 0 "$bankfold" ptxas -lineinfo -v --gpu-name=sm_90a "$OLDPWD/$triton" -o triton.cubin
 says log 'transpose_tile: fixed'
 says err "Compiling entry function 'transpose_tile'"
 # auto: the tile that is turned has a hash, and what has no conflicts none.

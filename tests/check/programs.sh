@@ -72,6 +72,9 @@ if [ $# = 0 ]; then
   done
   compile templates -cudart shared -Xlinker -rpath,/usr/local/cuda/lib64,--disable-new-dtags &&
     run templates
+  # Rewritten kernels get whole rows of dynamic shared memory; the limit that a program sets is that of what it asks for.
+  echo '* fixed' >"$work/fixed.hashes"
+  compile dynamic_shared -cudart shared && run dynamic_shared --rewrite "$work/fixed.hashes"
   # The example of a program that chooses its hash.
   "$nvcc" -cudart shared -arch=sm_90 -lineinfo -Iinclude examples/hashed.cu -o "$work/hashed"
   "$build/bankfold" exec --gpu gtx580 "$work/hashed" >/dev/null 2>"$work/err"

@@ -139,7 +139,8 @@ static void check_limit(void *function, int bytes) {
 static void launch(void *function) {
   const unsigned bytes = DYNAMIC_BYTES;
   void *stream = (void *)2, **parameters = stream;
-  cu_launch_config config = {{1, 2, 3}, {4, 5, 6}, bytes, stream, (void *)7, 3};
+  static const cu_launch_attribute attributes[3] = {{.id = 1}, {.id = 7}, {.id = 3}};
+  cu_launch_config config = {{1, 2, 3}, {4, 5, 6}, bytes, stream, attributes, 3};
   int blocks;
   must(CALL(cuFuncSetAttribute, (void *, int, int), function,
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
@@ -166,18 +167,6 @@ static void launch(void *function) {
     fail("the program's structure was changed");
 }
 
-/* The same on two devices at once. */
-static void launch_devices(void *function) {
-  void *stream = (void *)2;
-  cu_device_launch one = {function, {1, 2, 3}, {4, 5, 6}, DYNAMIC_BYTES, stream, stream};
-  cu_device_launch both[] = {one, one};
-  must(CALL(cuLaunchCooperativeKernelMultiDevice, (cu_device_launch *, unsigned, unsigned), both, 2,
-            3),
-       "cuLaunchCooperativeKernelMultiDevice");
-  if (both[1].shared_bytes != DYNAMIC_BYTES)
-    fail("the program's structure was changed");
-}
-
 /* The same through nodes of a graph. */
 static void launch_graph(void *function) {
   const cu_kernel_node node = {function, {1, 2, 3}, {4, 5, 6}, DYNAMIC_BYTES,
@@ -191,6 +180,11 @@ static void launch_graph(void *function) {
   must(CALL(cuGraphExecKernelNodeSetParams, (void *, void *, const cu_kernel_node *), running, made,
             &node),
        "cuGraphExecKernelNodeSetParams");
+  cu_kernel_node read = {0};
+  must(CALL(cuGraphKernelNodeGetParams, (void *, cu_kernel_node *), made, &read),
+       "cuGraphKernelNodeGetParams");
+  if (read.function != function)
+    fail("a node has another function");
 }
 
 /* Adds a node of any kind, by the function of CUDA 12.2 or of later ones. */
@@ -218,8 +212,12 @@ static void launch_any_node(void *function) {
   must(CALL(cuGraphNodeSetParams, (void *, cu_node *), made, &node), "cuGraphNodeSetParams");
   must(CALL(cuGraphExecNodeSetParams, (void *, void *, cu_node *), running, made, &node),
        "cuGraphExecNodeSetParams");
-  if (node.kernel.shared_bytes != DYNAMIC_BYTES)
+  if (node.kernel.shared_bytes != DYNAMIC_BYTES || node.kernel.function != function)
     fail("the program's structure was changed");
+  cu_node read = {0};
+  must(CALL(cuGraphNodeGetParams, (void *, cu_node *), made, &read), "cuGraphNodeGetParams");
+  if (read.kernel.function != function)
+    fail("a node has another function");
   node.type = 1;
   if (CALL(cuGraphNodeSetParams, (void *, cu_node *), made, &node) == CUDA_SUCCESS)
     fail("a node of another kind was taken for a kernel's");
@@ -269,12 +267,18 @@ static void *get_function(void *module) {
   return function;
 }
 
+/* Settings that both versions of a kernel need. */
+static void set_all(void *function) {
+  must(CALL(cuFuncSetCacheConfig, (void *, int), function, 2), "cuFuncSetCacheConfig");
+  must(CALL(cuFuncSetSharedMemConfig, (void *, int), function, 1), "cuFuncSetSharedMemConfig");
+}
+
 /* All that is asked for less often. */
 static void job_rest(const char *path) {
   void *function = get_function(load_data(path));
   size_t left;
-  launch_devices(function);
   launch_any_node(function);
+  set_all(function);
   ask(function, &left);
   printf("left %zu\n", left);
 }
@@ -293,7 +297,8 @@ static void job_data(const char *path) {
     fail("another module");
   must(CALL(cuModuleEnumerateFunctions, (void **, unsigned, void *), &function, 1, module),
        "cuModuleEnumerateFunctions");
-  launch(function);
+  if (strcmp(kernel_name, "twice") == 0)
+    launch(function);
   must(CALL(cuModuleUnload, (void *), module), "cuModuleUnload");
 }
 
@@ -346,6 +351,7 @@ static void job_library(const char *path) {
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 3) ||
            limit != DYNAMIC_BYTES,
        "cuKernelGetAttribute");
+  must(CALL(cuKernelSetCacheConfig, (void *, int, int), kernel, 2, 3), "cuKernelSetCacheConfig");
   launch(kernel);
   must(CALL(cuKernelGetFunction, (void **, void *), &function, kernel), "cuKernelGetFunction");
   check_limit(function, DYNAMIC_BYTES);
@@ -363,6 +369,29 @@ static void job_kernels(const char *path) {
   must(CALL(cuLibraryEnumerateKernels, (void **, unsigned, void *), &kernel, 1, library),
        "cuLibraryEnumerateKernels");
   launch(kernel);
+}
+
+/* Shows all kernels of a module and of a library, and that second versions cannot be had. */
+static void job_list(const char *path) {
+  void *module = load_data(path), *library = load_library(path), *made[16];
+  const char *name;
+  unsigned count;
+  must(CALL(cuModuleGetFunctionCount, (unsigned *, void *), &count, module), "count");
+  must(CALL(cuModuleEnumerateFunctions, (void **, unsigned, void *), made, 16, module), "list");
+  for (unsigned i = 0; i < count; i++) {
+    must(CALL(cuFuncGetName, (const char **, void *), &name, made[i]), "cuFuncGetName");
+    printf("function %s\n", name);
+  }
+  must(CALL(cuLibraryGetKernelCount, (unsigned *, void *), &count, library), "count");
+  must(CALL(cuLibraryEnumerateKernels, (void **, unsigned, void *), made, 16, library), "list");
+  for (unsigned i = 0; i < count; i++) {
+    must(CALL(cuKernelGetName, (const char **, void *), &name, made[i]), "cuKernelGetName");
+    printf("kernel %s\n", name);
+  }
+  printf("result %d\n", CALL(cuModuleGetFunction, (void **, void *, const char *), &made[0], module,
+                             "twice__bankfold_1"));
+  printf("result %d\n", CALL(cuLibraryGetKernel, (void **, void *, const char *), &made[0], library,
+                             "twice__bankfold_1"));
 }
 
 static void job_libraryfile(const char *path) {
@@ -584,7 +613,7 @@ static const struct {
     {"threads", job_threads}, {"fork", job_fork},       {"hostile", job_hostile},
     {"errors", job_errors},   {"loads", job_loads},     {"rest", job_rest},
     {"kernels", job_kernels}, {"link", job_link},       {"table", job_table},
-    {"tables", job_tables},   {"exec", job_exec},
+    {"tables", job_tables},   {"exec", job_exec},       {"list", job_list},
 };
 
 int main(int argc, char **argv) {

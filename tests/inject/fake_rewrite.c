@@ -1,24 +1,26 @@
 /* In the place of the rewriter, for tests of everything around it: PTX is rewritten when a line is
- * put behind it, and left alone where it says "// refuse this". */
+ * put behind it, and left alone where it says "// refuse this". Second versions are only said to be
+ * there, under the names that the rewriter gives them. */
 #include "inject.h"
 
 #include <string.h>
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   const char *cursor = ptx->data, *end = ptx->data + ptx->size;
   bf_kernel_text kernel;
-  (void)settings, (void)is_linked;
+  (void)settings;
   if (!strstr(ptx->data, ".version"))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, name, "no PTX");
   bool is_dynamic = strstr(ptx->data, ".extern .shared");
   bool is_refused = strstr(ptx->data, "// refuse this");
   while (bf_kernel_next(&cursor, end, &kernel)) {
-    char known[256];
+    char known[256], beside[300];
     rewritten->kernels++;
     snprintf(known, sizeof known, "%.*s", (int)kernel.name_size, kernel.name);
-    inject_add_kernel(is_refused ? &(inject_kernel){known, NULL, "it says so", false}
-                                 : &(inject_kernel){known, "fixed", NULL, is_dynamic},
+    snprintf(beside, sizeof beside, "%s__bankfold_1", known);
+    inject_add_kernel(is_refused ? &(inject_kernel){known, NULL, NULL, "it says so", false}
+                                 : &(inject_kernel){known, beside, "fixed", NULL, is_dynamic},
                       &rewritten->lines);
   }
   if (is_refused)

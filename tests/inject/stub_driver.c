@@ -5,6 +5,13 @@
  * refused when it was rewritten. STUB_TABLE is the first word of its table for old runtimes: its
  * size in bytes (104).
  *
+ * What functions need is that of a table, the file that STUB_FUNCTIONS names, with lines
+ *   KERNEL TEXT THREADS REGISTERS LOCAL BLOCKS ERROR
+ * The first line whose kernel it is ("*": any), and whose text its PTX holds ("*": any), says how
+ * many threads a block may have, how many registers and bytes of local memory a thread needs, how
+ * many blocks fit into each of the 10 multiprocessors, and what launches end with that fit (0:
+ * nothing is wrong).
+ *
  * Time is that of a table, the file that STUB_TIMES names, with lines
  *   KERNEL TEXT NANOSECONDS NOISE
  * A launch of the kernel whose PTX holds the text ("*": any) takes that long for each block in x,
@@ -28,7 +35,7 @@
   int name(__VA_ARGS__)
 
 enum { INVALID_VALUE = 1, INVALID_IMAGE = 200, INVALID_PTX = 218, NOT_FOUND = 500, STATUS = 99 };
-enum { OBJECT_MAGIC = 0x0b1ec7ed };
+enum { OBJECT_MAGIC = 0x0b1ec7ed, MULTIPROCESSORS = 10, OUT_OF_RESOURCES = 701, TOO_LARGE = 720 };
 
 /* What handles point to. */
 typedef struct object {
@@ -40,6 +47,7 @@ typedef struct object {
   double ns;      /* of an event: when it was recorded */
   bool is_marked; /* of an event: it was recorded */
   int limit;      /* of a function or kernel: attribute 8 */
+  cu_kernel_node node;
 } object;
 
 /* ---- Log ---- */
@@ -116,9 +124,16 @@ API(cuDeviceGet, int *device, int number) {
   return CUDA_SUCCESS;
 }
 
+API(cuCtxGetDevice, int *device) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+
 API(cuDeviceGetAttribute, int *value, int attribute, int device) {
   int arch = listed("STUB_ARCH", "90", device);
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? arch / 10 : arch % 10;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT       ? MULTIPROCESSORS
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? arch / 10
+                                                                       : arch % 10;
   return CUDA_SUCCESS;
 }
 
@@ -230,6 +245,75 @@ API(cuLibraryUnload, void *library) {
 
 /* ---- Kernels ---- */
 
+/* Whether the PTX of a kernel holds the text. */
+static bool code_holds(const object *function, const char *text) {
+  char entry[80];
+  const object *module = function;
+  while (module && !module->text)
+    module = module->from;
+  snprintf(entry, sizeof entry, ".entry %s(", function->name);
+  const char *code = module ? strstr(module->text, entry) : NULL;
+  const char *end = code ? strstr(code + 1, ".entry") : NULL;
+  const char *found = code ? strstr(code, text) : NULL;
+  return found && (!end || found < end);
+}
+
+/* What a function needs. */
+typedef struct need {
+  int threads, registers, local_bytes, blocks, error;
+} need;
+
+static need need_of(const object *function) {
+  const char *path = getenv("STUB_FUNCTIONS");
+  FILE *file = path ? fopen(path, "r") : NULL;
+  char kernel[64], text[64];
+  need read, found = {1024, 32, 0, 2, 0};
+  bool is_found = false;
+  while (file && !is_found &&
+         fscanf(file, "%63s %63s %d %d %d %d %d", kernel, text, &read.threads, &read.registers,
+                &read.local_bytes, &read.blocks, &read.error) == 7) {
+    is_found = (strcmp(kernel, "*") == 0 || strcmp(kernel, function->name) == 0) &&
+               (strcmp(text, "*") == 0 || code_holds(function, text));
+    found = is_found ? read : found;
+  }
+  if (file)
+    fclose(file);
+  return found;
+}
+
+/* The n-th kernel of a module or library; false: there are not so many. The fake rewriter's second
+ * versions are not in its text. */
+static bool name_kernel(const object *from, unsigned n, char name[64]) {
+  const char *at = from->text;
+  while (from->from && !at)
+    from = from->from, at = from->text;
+  bool is_fake = at && strstr(at, "// rewritten");
+  if (!at)
+    return snprintf(name, 64, "twice") && n == 0;
+  for (unsigned i = 0; (at = strstr(at, ".entry ")); at++)
+    for (unsigned second = 0; second <= is_fake; second++, i++)
+      if (i == n) {
+        snprintf(name, 50, "%.*s", (int)strcspn(at + 7, "( \n"), at + 7);
+        strcat(name, second ? "__bankfold_1" : "");
+        return true;
+      }
+  return false;
+}
+
+static unsigned count_kernels(const object *from) {
+  unsigned count = 0;
+  char name[64];
+  while (name_kernel(from, count, name))
+    count++;
+  return count;
+}
+
+static void list_kernels(void **made, unsigned room, char kind, object *from) {
+  char name[64];
+  for (unsigned i = 0; i < room && name_kernel(from, i, name); i++)
+    made[i] = create(kind, name, from);
+}
+
 API(cuModuleGetFunction, void **function, void *module, const char *name) {
   if (strcmp(name, "missing") == 0)
     return NOT_FOUND;
@@ -239,16 +323,14 @@ API(cuModuleGetFunction, void **function, void *module, const char *name) {
 }
 
 API(cuModuleGetFunctionCount, unsigned *count, void *module) {
-  object_of(module, "M");
-  *count = 1;
+  say("%s", __func__);
+  *count = count_kernels(object_of(module, "M"));
   return CUDA_SUCCESS;
 }
 
-/* There is one kernel, whose name the test program knows. */
 API(cuModuleEnumerateFunctions, void **functions, unsigned count, void *module) {
   say("%s", __func__);
-  if (count)
-    functions[0] = create('F', "twice", object_of(module, "M"));
+  list_kernels(functions, count, 'F', object_of(module, "M"));
   return CUDA_SUCCESS;
 }
 
@@ -270,15 +352,14 @@ API(cuLibraryGetKernel, void **kernel, void *library, const char *name) {
 }
 
 API(cuLibraryGetKernelCount, unsigned *count, void *library) {
-  object_of(library, "L");
-  *count = 1;
+  say("%s", __func__);
+  *count = count_kernels(object_of(library, "L"));
   return CUDA_SUCCESS;
 }
 
 API(cuLibraryEnumerateKernels, void **kernels, unsigned count, void *library) {
   say("%s", __func__);
-  if (count)
-    kernels[0] = create('K', "twice", object_of(library, "L"));
+  list_kernels(kernels, count, 'K', object_of(library, "L"));
   return CUDA_SUCCESS;
 }
 
@@ -306,8 +387,28 @@ static int *limit_of(void *handle) {
   return own->from && own->from->kind == 'K' ? &own->from->limit : &own->limit;
 }
 
-/* Keeps or gives the limit; other attributes are not known. */
+/* An attribute of a function or kernel. */
+static int attribute_of(void *handle, int attribute) {
+  need own = need_of(object_of(handle, "FK"));
+  switch (attribute) {
+  case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+    return own.threads;
+  case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+    return own.local_bytes;
+  case CU_FUNC_ATTRIBUTE_NUM_REGS:
+    return own.registers;
+  case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+    return *limit_of(handle);
+  default:
+    return 77;
+  }
+}
+
+/* Keeps the limit; other attributes are not known. Kernels that STUB_LIMITED names have none. */
 static int set_limit(void *handle, int attribute, int value) {
+  const char *limited = getenv("STUB_LIMITED");
+  if (limited && strcmp(limited, object_of(handle, "FK")->name) == 0)
+    return INVALID_VALUE;
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
     *limit_of(handle) = value;
   return CUDA_SUCCESS;
@@ -315,13 +416,13 @@ static int set_limit(void *handle, int attribute, int value) {
 
 API(cuFuncGetAttribute, int *value, int attribute, void *function) {
   say("%s: %s, attribute %d", __func__, object_of(function, "FK")->name, attribute);
-  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? *limit_of(function) : 77;
+  *value = attribute_of(function, attribute);
   return CUDA_SUCCESS;
 }
 
 API(cuKernelGetAttribute, int *value, int attribute, void *kernel, int device) {
   say("%s: %s, attribute %d, device %d", __func__, object_of(kernel, "K")->name, attribute, device);
-  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? *limit_of(kernel) : 77;
+  *value = attribute_of(kernel, attribute);
   return CUDA_SUCCESS;
 }
 
@@ -341,6 +442,21 @@ API(cuFuncSetSharedSize, void *function, unsigned bytes) {
   return CUDA_SUCCESS;
 }
 
+API(cuFuncSetCacheConfig, void *function, int config) {
+  say("%s: %s, %d", __func__, object_of(function, "F")->name, config);
+  return CUDA_SUCCESS;
+}
+
+API(cuFuncSetSharedMemConfig, void *function, int config) {
+  say("%s: %s, %d", __func__, object_of(function, "F")->name, config);
+  return CUDA_SUCCESS;
+}
+
+API(cuKernelSetCacheConfig, void *kernel, int config, int device) {
+  say("%s: %s, %d, device %d", __func__, object_of(kernel, "K")->name, config, device);
+  return CUDA_SUCCESS;
+}
+
 /* ---- Occupancy ---- */
 
 /* Shows a question about a function. */
@@ -351,7 +467,8 @@ static int ask(const char *name, void *function, int threads, size_t bytes) {
 
 API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, void *function, int threads,
     size_t bytes) {
-  *blocks = 2;
+  need own = need_of(object_of(function, "FK"));
+  *blocks = threads <= own.threads ? own.blocks : 0;
   return ask(__func__, function, threads, bytes);
 }
 
@@ -426,17 +543,11 @@ static double draw(void) {
   return drawn;
 }
 
-/* Whether the PTX of a kernel holds the text. */
-static bool code_holds(const object *function, const char *text) {
-  char entry[80];
-  const object *module = function;
-  while (module && !module->text)
-    module = module->from;
-  snprintf(entry, sizeof entry, ".entry %s(", function->name);
-  const char *code = module ? strstr(module->text, entry) : NULL;
-  const char *end = code ? strstr(code + 1, ".entry") : NULL;
-  const char *found = code ? strstr(code, text) : NULL;
-  return found && (!end || found < end);
+/* Whether the name is that of the kernel or of its second version. */
+static bool is_version_of(const char *name, const char *kernel) {
+  size_t size = strlen(kernel);
+  return strncmp(name, kernel, size) == 0 &&
+         (!name[size] || strncmp(name + size, "__bankfold_", 11) == 0);
 }
 
 /* What the table says about a launch of the function. */
@@ -446,7 +557,7 @@ static double table_ns(const object *function) {
   char kernel[64], text[64];
   double ns, noise, found = 0;
   while (file && !found && fscanf(file, "%63s %63s %lf %lf", kernel, text, &ns, &noise) == 4)
-    if (strcmp(kernel, function->name) == 0 &&
+    if (is_version_of(function->name, kernel) &&
         (strcmp(text, "*") == 0 || code_holds(function, text)))
       found = ns * (1 + noise / 100 * draw());
   if (file)
@@ -559,7 +670,16 @@ static int launch(const char *name, void *function, const unsigned size[6], unsi
   for (unsigned i = 1; i < 6; i++)
     check(size[i] == i + 1, "another size than was given");
   check(stream && parameters == (void **)stream, "other arguments than were given");
-  say("%s: %s, %u bytes", name, object_of(function, "FK")->name, bytes);
+  need own = need_of(object_of(function, "FK"));
+  unsigned threads = size[3] * size[4] * size[5], blocks = size[0] * size[1] * size[2];
+  if (threads > (unsigned)own.threads)
+    own.error = OUT_OF_RESOURCES;
+  if (strstr(name, "Cooperative") && blocks > (unsigned)own.blocks * MULTIPROCESSORS)
+    own.error = TOO_LARGE;
+  say("%s: %s, %u bytes%s", name, object_of(function, "FK")->name, bytes,
+      own.error ? ", refused" : "");
+  if (own.error)
+    return own.error;
   if (getenv("STUB_TIMES"))
     spend(stream, object_of(function, "FK"), size[0]);
   return CUDA_SUCCESS;
@@ -582,50 +702,64 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
 
-/* Attributes are an address and a number that the test program knows. */
+/* Attributes are those that the test program knows. */
 #define LAUNCH_CONFIGURED(name)                                                                    \
   API(name, const cu_launch_config *config, void *function, void **parameters, void **extra) {     \
     const unsigned size[] = {config->grid[0],  config->grid[1],  config->grid[2],                  \
                              config->block[0], config->block[1], config->block[2]};                \
-    check(!extra && config->attribute_count == 3 && config->attributes == (void *)7,               \
+    check(!extra && config->attribute_count == 3 && config->attributes[1].id == 7,                 \
           "other arguments than were given");                                                      \
     return launch(__func__, function, size, config->shared_bytes, config->stream, parameters);     \
   }
 LAUNCH_CONFIGURED(cuLaunchKernelEx)
 LAUNCH_CONFIGURED(cuLaunchKernelEx_ptsz)
 
-API(cuLaunchCooperativeKernelMultiDevice, cu_device_launch *launches, unsigned count,
-    unsigned flags) {
-  check(flags == 3, "other flags than were given");
-  for (unsigned i = 0; i < count; i++) {
-    const cu_device_launch *at = &launches[i];
-    const unsigned size[] = {at->grid[0],  at->grid[1],  at->grid[2],
-                             at->block[0], at->block[1], at->block[2]};
-    launch(__func__, at->function, size, at->shared_bytes, at->stream, at->parameters);
-  }
-  return CUDA_SUCCESS;
-}
-
 /* ---- Graphs ---- */
 
-/* A kernel's node is shown like a launch. */
-static int show_node(const char *name, const cu_kernel_node *parameters) {
+/* A kernel's node is shown like a launch, and its first size bytes are kept. */
+static int show_node(const char *name, void *node, const cu_kernel_node *parameters, size_t size) {
   void *function = parameters->function ? parameters->function : parameters->kernel;
-  say("%s: %s, %u bytes", name, object_of(function, "FK")->name, parameters->shared_bytes);
-  return CUDA_SUCCESS;
+  bool is_refused = need_of(object_of(function, "FK")).error;
+  say("%s: %s, %u bytes%s", name, object_of(function, "FK")->name, parameters->shared_bytes,
+      is_refused ? ", refused" : "");
+  memcpy(&object_of(node, "N")->node, parameters, size);
+  return is_refused ? INVALID_VALUE : CUDA_SUCCESS;
+}
+
+static int show_node_v1(const char *name, void *node, const cu_kernel_node *parameters) {
+  return show_node(name, node, parameters, CU_KERNEL_NODE_V1_BYTES);
 }
 
 /* The same with the last member of version 2. */
-static int show_node_v2(const char *name, const cu_kernel_node *parameters) {
+static int show_node_v2(const char *name, void *node, const cu_kernel_node *parameters) {
   check(parameters->context == (void *)5, "another context than was given");
-  return show_node(name, parameters);
+  return show_node(name, node, parameters, sizeof *parameters);
 }
 
 /* The same for a node of any kind. */
-static int show_any(const char *name, const cu_node *parameters) {
+static int show_any(const char *name, void *node, const cu_node *parameters) {
   if (parameters->type != CU_GRAPH_NODE_TYPE_KERNEL)
     return INVALID_VALUE;
-  return show_node_v2(name, &parameters->kernel);
+  return show_node_v2(name, node, &parameters->kernel);
+}
+
+API(cuGraphKernelNodeGetParams, void *node, cu_kernel_node *parameters) {
+  say("%s", __func__);
+  memcpy(parameters, &object_of(node, "N")->node, CU_KERNEL_NODE_V1_BYTES);
+  return CUDA_SUCCESS;
+}
+
+API(cuGraphKernelNodeGetParams_v2, void *node, cu_kernel_node *parameters) {
+  say("%s", __func__);
+  *parameters = object_of(node, "N")->node;
+  return CUDA_SUCCESS;
+}
+
+API(cuGraphNodeGetParams, void *node, cu_node *parameters) {
+  say("%s", __func__);
+  *parameters = (cu_node){.type = CU_GRAPH_NODE_TYPE_KERNEL};
+  parameters->kernel = object_of(node, "N")->node;
+  return CUDA_SUCCESS;
 }
 
 #define GRAPH_KERNEL_NODES(suffix, show)                                                           \
@@ -633,26 +767,24 @@ static int show_any(const char *name, const cu_node *parameters) {
       size_t count, const cu_kernel_node *parameters) {                                            \
     check(graph == (void *)3 && !dependencies && count == 0, "other arguments than were given");   \
     *node = create('N', "", NULL);                                                                 \
-    return show(__func__, parameters);                                                             \
+    return show(__func__, *node, parameters);                                                      \
   }                                                                                                \
   API(cuGraphKernelNodeSetParams##suffix, void *node, const cu_kernel_node *parameters) {          \
-    object_of(node, "N");                                                                          \
-    return show(__func__, parameters);                                                             \
+    return show(__func__, node, parameters);                                                       \
   }                                                                                                \
   API(cuGraphExecKernelNodeSetParams##suffix, void *graph, void *node,                             \
       const cu_kernel_node *parameters) {                                                          \
     check(graph == (void *)4, "another graph than was given");                                     \
-    object_of(node, "N");                                                                          \
-    return show(__func__, parameters);                                                             \
+    return show(__func__, node, parameters);                                                       \
   }
-GRAPH_KERNEL_NODES(, show_node)
+GRAPH_KERNEL_NODES(, show_node_v1)
 GRAPH_KERNEL_NODES(_v2, show_node_v2)
 
 API(cuGraphAddNode, void **node, void *graph, void *const *dependencies, size_t count,
     cu_node *parameters) {
   check(graph == (void *)3 && !dependencies && count == 0, "other arguments than were given");
   *node = create('N', "", NULL);
-  return show_any(__func__, parameters);
+  return show_any(__func__, *node, parameters);
 }
 
 API(cuGraphAddNode_v2, void **node, void *graph, void *const *dependencies, const void *edges,
@@ -660,18 +792,16 @@ API(cuGraphAddNode_v2, void **node, void *graph, void *const *dependencies, cons
   check(graph == (void *)3 && !dependencies && !edges && count == 0,
         "other arguments than were given");
   *node = create('N', "", NULL);
-  return show_any(__func__, parameters);
+  return show_any(__func__, *node, parameters);
 }
 
 API(cuGraphNodeSetParams, void *node, cu_node *parameters) {
-  object_of(node, "N");
-  return show_any(__func__, parameters);
+  return show_any(__func__, node, parameters);
 }
 
 API(cuGraphExecNodeSetParams, void *graph, void *node, cu_node *parameters) {
   check(graph == (void *)4, "another graph than was given");
-  object_of(node, "N");
-  return show_any(__func__, parameters);
+  return show_any(__func__, node, parameters);
 }
 
 /* ---- Linking ---- */
@@ -809,8 +939,11 @@ static const struct {
     ANY(cuModuleLoadFatBinary),
     ANY(cuModuleUnload),
     ANY(cuModuleGetFunction),
+    ANY(cuModuleGetFunctionCount),
     ANY(cuModuleEnumerateFunctions),
     ANY(cuFuncGetModule),
+    ANY(cuFuncGetName),
+    ANY(cuKernelGetName),
     ANY(cuLinkCreate),
     SINCE(6050, cuLinkAddData),
     SINCE(6050, cuLinkAddFile),
@@ -820,12 +953,16 @@ static const struct {
     ANY(cuLibraryLoadFromFile),
     ANY(cuLibraryUnload),
     ANY(cuLibraryGetKernel),
+    ANY(cuLibraryGetKernelCount),
     ANY(cuLibraryEnumerateKernels),
     ANY(cuLibraryGetModule),
     ANY(cuKernelGetFunction),
     ANY(cuFuncGetAttribute),
     ANY(cuFuncSetAttribute),
     ANY(cuFuncSetSharedSize),
+    ANY(cuFuncSetCacheConfig),
+    ANY(cuFuncSetSharedMemConfig),
+    ANY(cuKernelSetCacheConfig),
     ANY(cuKernelGetAttribute),
     ANY(cuKernelSetAttribute),
     ANY(cuOccupancyMaxActiveBlocksPerMultiprocessor),
@@ -841,7 +978,6 @@ static const struct {
     ANY(cuLaunchKernelEx),
     PER_THREAD(cuLaunchCooperativeKernel),
     ANY(cuLaunchCooperativeKernel),
-    ANY(cuLaunchCooperativeKernelMultiDevice),
     SINCE(12000, cuGraphAddKernelNode),
     ANY(cuGraphAddKernelNode),
     SINCE(12000, cuGraphKernelNodeSetParams),
@@ -851,6 +987,9 @@ static const struct {
     SINCE(12030, cuGraphAddNode),
     ANY(cuGraphAddNode),
     ANY(cuGraphNodeSetParams),
+    ANY(cuGraphNodeGetParams),
+    SINCE(12000, cuGraphKernelNodeGetParams),
+    ANY(cuGraphKernelNodeGetParams),
     ANY(cuGraphExecNodeSetParams),
 };
 

@@ -106,8 +106,6 @@ static ref_bits special_value(ref_thread *thread, const bf_ptx_operand *operand)
     return launch->dynamic_shared_bytes;
   case BF_PTX_SPECIAL_CLUSTER_NCTARANK:
     return 1;
-  case BF_PTX_SPECIAL_WARP_SZ:
-    return REF_WARP;
   default:
     return ref_fail(thread, "special register that is not known here");
   }

@@ -300,12 +300,121 @@ static void test_wide_atomics(void **state) {
   bf_text_free(&text);
 }
 
+/* ---- Names of variables without a space ---- */
+
+/* Forms of accesses; @ stands for a space, $ for the address. */
+static const char *const named_forms[] = {
+    "ld@.u32 %r0, $;",
+    "ld@.v2.u32 {%r0, %r1}, $;",
+    "ld@.v4.u32 {%r0, %r1, %r2, %r3}, $;",
+    "ld.volatile@.u32 %r0, $;",
+    "ld.relaxed.cta@.u32 %r0, $;",
+    "ldu@.u32 %r0, $;",
+    "st@.u32 $, %r1;",
+    "st@.v4.u32 $, {%r3, %r2, %r1, %r0};",
+    "st.volatile@.u32 $, %r1;",
+    "atom@.add.u32 %r0, $, %r1;",
+    "atom@.cas.b32 %r0, $, %r1, %r2;",
+    "atom@.exch.b64 %d0, $, %d1;",
+    "atom@.add.f32 %f0, $, %f1;\nmov.b32 %r0, %f0;",
+    "red@.add.u32 $, %r1;",
+    "ldmatrix.sync.aligned.m8n8.x1@.b16 {%r0}, $;",
+    "stmatrix.sync.aligned.m8n8.x1@.b16 $, {%r0};",
+};
+
+/* The form with a space and an address. */
+static void put_form(bf_text *text, const char *form, const char *space, const char *address) {
+  for (; *form; form++)
+    if (*form == '@' || *form == '$')
+      bf_text_puts(text, *form == '@' ? space : address);
+    else
+      bf_text_add(text, form, 1);
+}
+
+/* A kernel in which one access stands between stores of values and of all registers and memory. */
+static void put_named(bf_text *text, const char *form, const char *space, const char *variable) {
+  char address[32];
+  snprintf(address, sizeof address, "[%s+16]", variable);
+  bf_text_addf(text,
+               ".version 8.3\n.target sm_90\n.address_size 64\n.global .align 16 .b8 g[128];\n"
+               ".visible .entry k(.param .u64 out)\n{\n.shared .align 16 .b8 s[1024];\n"
+               ".local .align 16 .b8 l[1024];\n.reg .b32 %%r<8>;\n.reg .f32 %%f<4>;\n"
+               ".reg .b64 %%d<6>;\nmov.b32 %%r1, 0x3f800000;\nmov.b32 %%r2, 7;\n"
+               "mov.b32 %%r3, 5;\nmov.b64 %%d1, 9;\nmov.b32 %%f1, %%r1;\nmov.b32 %%r0, 3;\n"
+               "mov.b64 %%d0, 4;\n");
+  const char *own = strcmp(variable, "s") == 0   ? ".shared"
+                    : strcmp(variable, "l") == 0 ? ".local"
+                                                 : ".global";
+  for (unsigned at = 16; at < 128; at += 4)
+    bf_text_addf(text, "st%s.u32 [%s+%u], %u;\n", own, variable, at, 1000 + at);
+  put_form(text, form, space, address);
+  bf_text_puts(text, "\nld.param.u64 %d2, [out];\nst.global.v4.u32 [%d2], {%r0, %r1, %r2, %r3};\n"
+                     "st.global.u64 [%d2+16], %d0;\n");
+  for (unsigned at = 16; at < 32; at += 4)
+    bf_text_addf(text, "ld%s.u32 %%r4, [%s+%u];\nst.global.u32 [%%d2+%u], %%r4;\n", own, variable,
+                 at, at + 16);
+  bf_text_puts(text, "ret;\n}\n");
+}
+
+enum { NAMED_BYTES = 48 };
+
+/* What the kernel leaves and, in shared memory, the analysis of the access: its name and address.
+ */
+static void run_named(const char *form, const char *space, const char *variable,
+                      uint8_t out[NAMED_BYTES], bf_text *said) {
+  bf_text text = {0};
+  bed at;
+  told t;
+  put_named(&text, form, space, variable);
+  bed_open_text(&at, form, text.data, text.size, NULL);
+  uint64_t parameter = bed_alloc(&at, NAMED_BYTES, 0);
+  assert_true(run(&at, "k", 32, &parameter, sizeof parameter, &t));
+  memcpy(out, (void *)(uintptr_t)parameter, NAMED_BYTES);
+  for (unsigned i = 0; i < t.sites; i++)
+    if (t.site[i].event.space == BF_PTX_SPACE_SHARED)
+      bf_text_addf(said, "%llu %s %u %u\n", (unsigned long long)t.site[i].line,
+                   bf_op_name(t.site[i].event.op), t.site[i].event.width_bytes,
+                   t.site[i].address[0]);
+  bf_analysis *analysis = analyze(&at, "k", 32);
+  for (uint32_t i = 0; i < analysis->sites; i++)
+    bf_text_addf(said, "%llu %s %u %u\n", (unsigned long long)analysis->site[i].line,
+                 bf_op_name(analysis->site[i].op), analysis->site[i].width_bytes,
+                 analysis->site[i].is_exact ? analysis->site[i].access[0].address[0] : UINT32_MAX);
+  bf_analysis_free(analysis);
+  bed_close(&at);
+  bf_text_free(&text);
+}
+
+/* An access by the name of a variable is the same with its space and without. */
+static void test_names_without_space(void **state) {
+  (void)state;
+  static const char *const variables[][2] = {{"s", ".shared"}, {"g", ".global"}, {"l", ".local"}};
+  for (size_t i = 0; i < sizeof named_forms / sizeof *named_forms; i++)
+    for (unsigned v = 0; v < 3; v++) {
+      const char *form = named_forms[i], *name = variables[v][0];
+      bool is_shared_only = strstr(form, "matrix") != NULL;
+      bool has_no_local = strstr(form, "atom") || strstr(form, "red") || strstr(form, "ldu");
+      if ((v > 0 && is_shared_only) || (v == 2 && has_no_local))
+        continue;
+      uint8_t with[NAMED_BYTES], without[NAMED_BYTES];
+      bf_text said = {0}, said_without = {0};
+      run_named(form, variables[v][1], name, with, &said);
+      run_named(form, "", name, without, &said_without);
+      if (memcmp(with, without, sizeof with) != 0)
+        fail_msg("%s of %s: other results without a space", form, name);
+      if (said.size != said_without.size || memcmp(said.data, said_without.data, said.size) != 0)
+        fail_msg("%s of %s: %s, not %s", form, name, said_without.data, said.data);
+      bf_text_free(&said);
+      bf_text_free(&said_without);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_loads_and_stores), cmocka_unit_test(test_atomics),
       cmocka_unit_test(test_odd_widths),       cmocka_unit_test(test_forms),
       cmocka_unit_test(test_halves_are_words), cmocka_unit_test(test_halves_at_offsets),
-      cmocka_unit_test(test_wide_atomics),
+      cmocka_unit_test(test_wide_atomics),     cmocka_unit_test(test_names_without_space),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

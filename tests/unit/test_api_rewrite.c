@@ -74,8 +74,7 @@ static void kernels_are_described(void **state) {
   bf_rewrite_module_options options = defaults();
   options.hash = "fixed";
   bf_rewriting *rewriting = rewrite(module, &options);
-  expect(rewriting, "turn: fixed\nboth: fixed\n_Z4openILi8EEvv: line 4: dynamic shared memory "
-                    "(more), whose size must be a multiple of 128 bytes\n" CLOSED);
+  expect(rewriting, "turn: fixed\nboth: fixed\n_Z4openILi8EEvv: fixed\n" CLOSED);
   assert_true(bf_rewriting_is_changed(rewriting));
   assert_false(bf_rewriting_is_repeated(rewriting));
   const bf_rewritten_kernel *turn = bf_rewriting_get(rewriting, 0);
@@ -84,14 +83,7 @@ static void kernels_are_described(void **state) {
   assert_true(turn->added_instructions >= 2);
   assert_int_equal(turn->shared_bytes, 4100);
   assert_int_equal(turn->padded_shared_bytes, 4224);
-  assert_false(turn->needs_rounding);
   assert_null(bf_rewriting_get(rewriting, KERNELS));
-  bf_rewriting_free(rewriting);
-
-  options.rounds_dynamic = true;
-  rewriting = rewrite(module, &options);
-  expect(rewriting, "turn: fixed\nboth: fixed\n_Z4openILi8EEvv: fixed\n" CLOSED);
-  assert_true(bf_rewriting_get(rewriting, 2)->needs_rounding);
   bf_rewriting_free(rewriting);
 }
 
@@ -100,7 +92,6 @@ static void kernels_are_described(void **state) {
 static void lists_name_kernels_and_arrays(void **state) {
   (void)state;
   bf_rewrite_module_options options = defaults();
-  options.rounds_dynamic = true;
   options.hash = "fixed";
   options.hashes = "# hashes\nopen<8> xor:0,6,31\nturn none\nboth[row] none\n";
   bf_rewriting *rewriting = rewrite(module, &options);
@@ -110,7 +101,6 @@ static void lists_name_kernels_and_arrays(void **state) {
                       "turn none\nboth none\nboth[column] fixed\nboth[row] none\n"
                       "_Z4openILi8EEvv xor:0,6,31\nclosed none\nidle none\n");
   bf_rewrite_module_options again = defaults();
-  again.rounds_dynamic = true;
   again.hashes = bf_rewriting_hashes(rewriting);
   bf_rewriting *same = rewrite(module, &again);
   assert_string_equal(bf_rewriting_text(same), bf_rewriting_text(rewriting));

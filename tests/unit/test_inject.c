@@ -23,8 +23,8 @@ void *inject_driver(const char *name) {
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
-                   bool is_linked, inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
-  (void)settings, (void)name, (void)ptx, (void)is_linked, (void)rewritten;
+                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+  (void)settings, (void)name, (void)ptx, (void)rewritten;
   return bf_fail(diagnostic, BF_UNSUPPORTED, "no rewriter");
 }
 
@@ -170,9 +170,9 @@ static void cached_images_come_back(void **state) {
   assert_non_null(mkdtemp(settings.cache));
   assert_null(inject_cache_read(&settings, key));
   bf_text lines = {0};
-  inject_add_kernel(&(inject_kernel){"one", "fixed", NULL, false}, &lines);
-  inject_add_kernel(&(inject_kernel){"two", "cute:3,4,3", NULL, true}, &lines);
-  inject_add_kernel(&(inject_kernel){"four", NULL, "line 7:\twhy", false}, &lines);
+  inject_add_kernel(&(inject_kernel){"one", "one__bankfold_1", "fixed", NULL, false}, &lines);
+  inject_add_kernel(&(inject_kernel){"two", "second", "cute:3,4,3", NULL, true}, &lines);
+  inject_add_kernel(&(inject_kernel){"four", NULL, NULL, "line 7:\twhy", false}, &lines);
   inject_image *image = inject_image_create(key, "text", 4, lines.data, lines.size);
   bf_text_free(&lines);
   inject_cache_write(&settings, image);
@@ -191,10 +191,12 @@ static void cached_images_come_back(void **state) {
   assert_null(inject_image_kernel(image, "four")->hash);
   assert_string_equal(inject_image_kernel(image, "four")->reason, "line 7:\twhy");
   assert_null(inject_image_kernel(image, "three"));
-  assert_false(inject_image_rounds(image, "one"));
-  assert_true(inject_image_rounds(image, "two"));
-  assert_false(inject_image_rounds(image, "three"));
-  assert_true(inject_image_rounds(image, NULL));
+  assert_string_equal(inject_image_kernel(image, "one")->beside, "one__bankfold_1");
+  assert_null(inject_image_kernel(image, "four")->beside);
+  assert_false(inject_image_kernel(image, "one")->rounds);
+  assert_true(inject_image_kernel(image, "two")->rounds);
+  assert_true(inject_image_is_beside(image, "second"));
+  assert_false(inject_image_is_beside(image, "two"));
   inject_image_free(image);
   image = inject_cache_read(&settings, other);
   assert_non_null(image);
@@ -270,26 +272,43 @@ static void bad_lines_make_no_image(void **state) {
 
 static void handles_are_remembered(void **state) {
   (void)state;
-  static char handles[20000];
+  static char handles[20000], beside[20000];
   inject_image image = {0};
-  bool rounds;
-  for (size_t i = 0; i < sizeof handles; i++)
-    assert_true(inject_handle_set(&handles[i], &image, i % 2));
-  for (size_t i = 0; i < sizeof handles; i += 3)
-    inject_handle_set(&handles[i], NULL, false);
+  inject_kernel kernel = {.name = "k", .beside = "k2", .rounds = true};
   for (size_t i = 0; i < sizeof handles; i++) {
-    assert_ptr_equal(inject_handle_image(&handles[i], &rounds), i % 3 ? &image : NULL);
-    assert_int_equal(inject_handle_round(&handles[i], 129), i % 3 && i % 2 ? 256 : 129);
-    assert_int_equal(inject_handle_round(&handles[i], 0), 0);
-    inject_handle_set(&handles[i], NULL, false);
+    inject_pair pair = {
+        .image = &image, .kernel = &kernel, .own = &handles[i], .beside = &beside[i]};
+    assert_true(i % 2 ? inject_handle_set_pair(&pair) : inject_handle_set(&handles[i], &image));
   }
+  for (size_t i = 0; i < sizeof handles; i += 3)
+    inject_handle_set(&handles[i], NULL);
+  for (size_t i = 0; i < sizeof handles; i++) {
+    const inject_pair *pair = inject_handle_pair(&handles[i]);
+    assert_ptr_equal(inject_handle_image(&handles[i]), i % 3 ? &image : NULL);
+    assert_true((pair != NULL) == (i % 3 && i % 2));
+    assert_true(!pair || (pair->own == &handles[i] && pair == inject_handle_pair(&beside[i])));
+    inject_handle_set(&handles[i], NULL);
+    inject_handle_set(&beside[i], NULL);
+  }
+}
+
+/* The second version of a kernel gets whole rows where it needs them. */
+static void sizes_are_rounded(void **state) {
+  (void)state;
+  inject_kernel kernel = {.rounds = true};
+  static const unsigned sizes[][2] = {{0, 0}, {1, 128}, {128, 128}, {129, 256}, {232447, 232448}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    assert_int_equal(inject_round(&kernel, sizes[i][0]), sizes[i][1]);
+  assert_int_equal(inject_round(&kernel, UINT32_MAX), UINT32_MAX);
+  kernel.rounds = false;
+  assert_int_equal(inject_round(&kernel, 129), 129);
 }
 
 static void *set_again(void *context) {
   static inject_image image;
   atomic_bool *stops = context;
   while (!atomic_load(stops))
-    inject_handle_set(context, &image, true);
+    inject_handle_set(context, &image);
   return NULL;
 }
 
@@ -308,7 +327,7 @@ static void children_can_take_the_lock(void **state) {
     pid_t child = fork();
     if (child == 0) {
       alarm(MOST_SECONDS);
-      _exit(inject_handle_set(&status, &image, true) ? 7 : 1);
+      _exit(inject_handle_set(&status, &image) ? 7 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
@@ -331,6 +350,7 @@ int main(void) {
       cmocka_unit_test(images_are_read_while_written),
       cmocka_unit_test(bad_lines_make_no_image),
       cmocka_unit_test(handles_are_remembered),
+      cmocka_unit_test(sizes_are_rounded),
       cmocka_unit_test(children_can_take_the_lock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,7 +299,7 @@ static void test_constants(void **state) {
       {"(.u64)-1 >> 60", BF_PTX_INTEGER, 15},
       {"-1 < 1", BF_PTX_INTEGER, 1},
       {"-1 < 1U", BF_PTX_INTEGER, 0},
-      {"1 << 64", BF_PTX_INTEGER, 0},
+      {"1 << 64", BF_PTX_INTEGER, 1},
       {"3 > 2 ? 10 : 20", BF_PTX_INTEGER, 10},
       {"!3 || 4 && 0", BF_PTX_INTEGER, 0},
       {"~5 & 0xf ^ 1 | 0x20", BF_PTX_INTEGER, 0x2b},

@@ -1,5 +1,7 @@
 /* The rewriter: golden texts of small kernels, what is refused and where, and what is told of
  * kernels. That rewritten kernels do what they did is for check_rewrite. */
+#include "refusals.h"
+
 #include "rewrite/rewrite.h"
 #include "verify/verify.h"
 
@@ -9,8 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define HEAD ".version 8.5\n.target sm_90\n.address_size 64\n"
 
 static const bf_geometry geometry = {5, 16, 4};
 
@@ -42,7 +42,7 @@ static const bf_hash *same(void *context, const bf_ptx_function *kernel,
 static void rewrite(const bf_ptx_module *module, const bf_hash *hash, bf_rewrite_result *result) {
   bf_diagnostic diagnostic;
   bf_rewrite_options options = {
-      .context = (void *)(uintptr_t)hash, .hash_of = same, .dynamic_is_rounded = true};
+      .context = (void *)(uintptr_t)hash, .hash_of = same, .padding_has_room = true};
   if (bf_rewrite(module, &options, result, &diagnostic) != BF_OK)
     fail_msg("%s", diagnostic.message);
 }
@@ -151,99 +151,76 @@ static void golden_generic(void **state) {
                     "\tld.u32 \t%r1, [%bf_place_wide0];\n\tret;\n}\n");
 }
 
-/* ---- Refusals ---- */
+/* Accesses without a state space are to shared memory where they name a shared variable, as ptxas
+ * has it: they are hashed, and gain .shared in the place where it belongs. */
+static void implied_space(void **state) {
+  static const struct {
+    const char *access, *hashed;
+  } rows[] = {
+      {"ld.u32 %r1, [a+128];", "ld.shared.u32 \t%r1, [%bf_place0];"},
+      {"ld.weak.u32 %r1, [a+128];", "ld.weak.shared.u32 \t%r1, [%bf_place0];"},
+      {"ld.volatile.u32 %r1, [a+128];", "ld.volatile.shared.u32 \t%r1, [%bf_place0];"},
+      {"ld.relaxed.cta.u32 %r1, [a+128];", "ld.relaxed.cta.shared.u32 \t%r1, [%bf_place0];"},
+      {"ld.acquire.gpu.b8 %r1, [a+128];", "ld.acquire.gpu.shared.b8 \t%r1, [%bf_place0];"},
+      {"ld.v2.u32 {%r1, %r2}, [a+128];", "ld.shared.v2.u32 \t{%r1, %r2}, [%bf_place0];"},
+      {"ld.v4.u32 {%r1, %r2, %r3, %r4}, [a+128];",
+       "ld.shared.v4.u32 \t{%r1, %r2, %r3, %r4}, [%bf_place0];"},
+      {"st.u32 [a+128], %r1;", "st.shared.u32 \t[%bf_place0], %r1;"},
+      {"st.volatile.v2.u32 [a+128], {%r1, %r2};",
+       "st.volatile.shared.v2.u32 \t[%bf_place0], {%r1, %r2};"},
+      {"st.release.cta.u32 [a+128], %r1;", "st.release.cta.shared.u32 \t[%bf_place0], %r1;"},
+      {"@%p st.u32 [a+128], %r1;", "@%p st.shared.u32 \t[%bf_place0], %r1;"},
+      {"atom.add.u32 %r1, [a+128], 1;", "atom.shared.add.u32 \t%r1, [%bf_place0], 1;"},
+      {"atom.acq_rel.gpu.cas.b32 %r1, [a+128], 1, 2;",
+       "atom.acq_rel.gpu.shared.cas.b32 \t%r1, [%bf_place0], 1, 2;"},
+      {"atom.exch.b32 %r1, [a+128], %r2;", "atom.shared.exch.b32 \t%r1, [%bf_place0], %r2;"},
+      {"red.relaxed.cta.add.u32 [a+128], 1;", "red.relaxed.cta.shared.add.u32 \t[%bf_place0], 1;"},
+      {"ldmatrix.sync.aligned.m8n8.x1.trans.b16 {%r1}, [a+128];",
+       "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 \t{%r1}, [%bf_place0];"},
+      {"stmatrix.sync.aligned.m8n8.x2.b16 [a+128], {%r1, %r2};",
+       "stmatrix.sync.aligned.m8n8.x2.shared.b16 \t[%bf_place0], {%r1, %r2};"},
+  };
+  static const char *const where[] = {".shared .b32 a[64];", ".extern .shared .b32 a[];"};
+  bf_hash *hash = hash_of("cute:3,4,3");
+  (void)state;
+  for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+    char text[1024];
+    bf_rewrite_result result;
+    snprintf(text, sizeof text,
+             HEAD "%s\n.entry k()\n{\n.reg .b32 %%r<5>;\n.reg .pred %%p;\n%s\n}\n", where[i % 2],
+             rows[i / 2].access);
+    bf_ptx_module *module = parse(text);
+    rewrite(module, hash, &result);
+    if (!result.is_changed || !strstr(result.text.data, rows[i / 2].hashed))
+      fail_msg("%s becomes\n%s", rows[i / 2].access, result.text.data);
+    bf_rewrite_free(&result);
+    bf_ptx_free(module);
+  }
+  bf_hash_free(hash);
+}
 
-static const struct {
-  const char *text;     /* of a module */
-  unsigned line;        /* behind the head, which has 3 */
-  const char *obstacle; /* the first one */
-} refusals[] = {
-#define KERNEL(body)                                                                               \
-  ".entry k()\n{\n.reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p; .shared .b32 a[64];\n"         \
-  "ld.shared.u32 %r1, [a];\n" body "\nret;\n}\n"
-    {KERNEL("wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 "
-            "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1], %r0;"),
-     5, "wmma.load on shared memory"},
-    {KERNEL("wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%rd1], "
-            "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, %r0;"),
-     5, "wmma.store on shared memory"},
-    {KERNEL("cvta.shared.u64 %rd0, %rd1;\nwmma.load.a.sync.aligned.row.m16n16k16.f16 "
-            "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1], %r0;"),
-     6, "wmma.load by a generic address"},
-    {KERNEL("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%rd1], [%rd2], "
-            "%r1, [%rd3];"),
-     5, "cp.async.bulk on shared memory"},
-    {KERNEL("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%rd1], "
-            "[%rd2, {%r1}], [%rd3];"),
-     5, "cp.async.bulk.tensor on shared memory"},
-    {KERNEL("wgmma.fence.sync.aligned;"), 5,
-     "wgmma reads matrices in shared memory by descriptors"},
-    {KERNEL("tcgen05.fence::before_thread_sync;"), 5, "tcgen05 reads shared memory by descriptors"},
-    {KERNEL("mapa.shared::cluster.u64 %rd1, %rd2, %r1;"), 5,
-     "mapa: shared memory of other blocks of a cluster"},
-    {KERNEL("getctarank.shared::cluster.u64 %r1, %rd2;"), 5,
-     "getctarank: shared memory of other blocks of a cluster"},
-    {KERNEL("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%rd1], %r1, [%rd2];"),
-     5, "shared memory of other blocks of a cluster"},
-    {KERNEL("ld.shared::cluster.u32 %r1, [%rd1];"), 5,
-     "shared memory of other blocks of a cluster"},
-    {KERNEL("mov.u32 %r1, %reserved_smem_offset_begin;"), 5,
-     "the shared memory that the system reserves"},
-    {KERNEL("mov.u32 %r1, %dynamic_smem_size;"), 5,
-     "the size of shared memory, which padding changes"},
-    {KERNEL("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%rd1], %rd2;"), 5,
-     "an instruction on shared memory that is not understood"},
-    {KERNEL("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r0];"), 5,
-     "an access of unknown width"},
-    {KERNEL("cvta.shared.u64 %rd0, %rd1;\nld.u32 %r1, [16];"), 6,
-     "a generic access that names its address"},
-    {KERNEL("mov.u64 %rd1, k;\ncall %rd1, ();"), 6, "a call through a register"},
-    {".extern .func other();\n" KERNEL("call other, ();"), 6,
-     "a call of other, which is not in the module"},
-    {".extern .func free();\n" KERNEL("cvta.shared.u64 %rd0, %rd1;\ncall free, ();"), 7,
-     "a call of free, which may be given shared memory"},
-    {".weak .func f()\n{\n.reg .b32 %r;\nld.shared.u32 %r, [%r];\nret;\n}\n" KERNEL("call f, ();"),
-     1, "function f may be replaced by another module's"},
-    {".extern .shared .b32 e[32];\n" KERNEL("ld.shared.u32 %r1, [e];"), 1,
-     "shared variable e is defined elsewhere"},
-    {".weak .shared .b32 e[32];\n" KERNEL("ld.shared.u32 %r1, [e];"), 1,
-     "shared variable e may be replaced by another module's"},
-    {".shared .b8 e[49000];\n.shared .b8 f[10];\n" KERNEL(
-         "ld.shared.u8 %r1, [e];\nld.shared.u8 %r1, [f];"),
-     0, "49408 bytes of shared memory, padded to rows, are more than 49152"},
-    {KERNEL("ld.shared.v2.u32 {%r1, %r2}, [a];"), 5,
-     "an access of 8 bytes, of which the hash keeps 4 together"},
-    {".entry k() .explicitcluster\n{\n.shared .b32 a;\n.reg .b32 %r;\nld.shared.u32 %r, [a];\n}\n",
-     1, "a kernel of a cluster (.explicitcluster)"},
-    {".entry k(.param .u64 .ptr .shared .align 4 p)\n{\n.reg .b64 %r;\nld.param.u64 %r, [p];\n"
-     "ld.shared.u64 %r, [%r];\n}\n",
-     1, "parameter p points to shared memory"},
-    {KERNEL("ld.shared.u32 %r1, [a+6];"), 5,
-     "an access that is not aligned to its width of 4 bytes"},
-    {KERNEL("shl.b32 %r2, %r1, 3;\nst.shared.u16 [%r2+5], %r1;"), 6,
-     "an access that is not aligned to its width of 2 bytes"},
-    {KERNEL("mbarrier.init.shared.b64 [%rd1], %r1;"), 5,
-     "mbarrier objects that cannot be told from data"},
-};
+/* ---- Refusals ---- */
 
 /* Every refused construct, with its line; the module stays as it was. */
 static void refused(void **state) {
   (void)state;
   bf_hash *hash = hash_of("fixed");
   for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    const refusal *row = &refusals[i];
     char text[2048];
     bf_text plain = {0};
     bf_rewrite_result result;
-    snprintf(text, sizeof text, "%s%s", HEAD, refusals[i].text);
+    snprintf(text, sizeof text, "%s%s", HEAD, row->text);
     bf_ptx_module *module = parse(text);
     rewrite(module, hash, &result);
-    if (result.kernels != 1 || result.kernel[0].obstacles == 0)
+    assert_true(result.kernels > 0);
+    const bf_rewrite_kernel *kernel = &result.kernel[result.kernels - 1]; /* k is the last */
+    if (kernel->obstacles == 0)
       fail_msg("nothing in the way of\n%s", text);
-    bf_rewrite_obstacle found = result.kernel[0].obstacle[0];
-    if (strcmp(found.text, refusals[i].obstacle) != 0 ||
-        found.line != (refusals[i].line ? refusals[i].line + 3 : 0))
+    bf_rewrite_obstacle found = kernel->obstacle[0];
+    if (strcmp(found.text, row->obstacle) != 0 || found.line != (row->line ? row->line + 3 : 0))
       fail_msg("line %llu: %s in\n%s", (unsigned long long)found.line, found.text, text);
-    assert_false(result.kernel[0].is_rewritten || result.is_changed);
+    assert_false(kernel->is_rewritten || result.is_changed);
     bf_ptx_print(module, &plain);
     assert_string_equal(result.text.data, plain.data);
     bf_text_free(&plain);
@@ -343,7 +320,7 @@ static void shared_functions(void **state) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
     bf_rewrite_options options = {
-        .context = (void *)(uintptr_t)&cases[i], .hash_of = choose, .dynamic_is_rounded = true};
+        .context = (void *)(uintptr_t)&cases[i], .hash_of = choose, .padding_has_room = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
     assert_int_equal(result.kernels, 2);
     assert_true(result.kernel[0].is_rewritten && result.is_changed);
@@ -380,7 +357,7 @@ static void open_functions(void **state) {
   bf_hash *hash = hash_of("fixed");
   for (size_t i = 0; i < 2; i++) {
     bf_ptx_module *module = parse(texts[i]);
-    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
     bf_rewrite_result result;
     rewrite(module, hash, &result);
     assert_true(result.kernel[0].is_rewritten);
@@ -421,8 +398,7 @@ static void arrays(void **state) {
            "ld.shared.u32 %r5, [%r3];\nst.shared.v2.u32 [c+8], {%r4, %r5};\nret;\n}\n");
   bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
   array_hashes hashes = {fixed, other};
-  bf_rewrite_options options = {
-      .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = true};
+  bf_rewrite_options options = {.context = &hashes, .hash_of = by_letter, .padding_has_room = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
@@ -471,8 +447,7 @@ static void unknown_arrays(void **state) {
   };
   bf_hash *fixed = hash_of("fixed"), *other = hash_of("bits:0,1^5,2,3,4");
   array_hashes hashes = {fixed, other};
-  bf_rewrite_options options = {
-      .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = true};
+  bf_rewrite_options options = {.context = &hashes, .hash_of = by_letter, .padding_has_room = true};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[1024];
     bf_rewrite_result result;
@@ -498,23 +473,30 @@ static void unknown_arrays(void **state) {
   bf_hash_free(other);
 }
 
-/* Dynamic shared memory needs the promise of whole rows, unless it is left alone; all open arrays
- * start at the same place and are one. */
+/* Dynamic shared memory must not start later than it did without a promise that there is room; all
+ * open arrays start at the same place and are one. */
 static void dynamic_memory(void **state) {
   (void)state;
   static const char text[] =
       HEAD ".extern .shared .b32 %s[];\n.extern .shared .b8 %s[];\n.entry k()\n{\n.reg .b32 %%r;\n"
-           ".shared .b32 a[32];\nld.shared.u32 %%r, [a];\nld.shared.u32 %%r, [%s+4];\n"
+           ".shared .b32 a[%u];\nld.shared.u32 %%r, [a];\nld.shared.u32 %%r, [%s+4];\n"
            "ld.shared.u8 %%r, [%s];\nret;\n}\n";
   static const struct {
     const char *first, *second;
-    bool is_rounded;
+    unsigned static_words;
+    bool has_room;
     const char *obstacle; /* NULL: rewritten */
   } cases[] = {
-      {"a1", "a2", true, NULL},
-      {"a1", "a2", false, "dynamic shared memory (a1), whose size must be a multiple of 128 bytes"},
-      {"c1", "c2", false, NULL},
-      {"a1", "c2", true, "shared variables a1 and c2 start at the same place and need one hash"},
+      {"a1", "a2", 32, false, NULL},
+      {"c1", "c2", 32, false, NULL},
+      {"a1", "a2", 33, true, NULL},
+      {"a1", "a2", 33, false,
+       "padding moves dynamic shared memory by 112 bytes, for which a launch may have no room"},
+      {"c1", "c2", 29, false, NULL},
+      {"c1", "c2", 28, false,
+       "padding moves dynamic shared memory by 16 bytes, for which a launch may have no room"},
+      {"a1", "c2", 32, true,
+       "shared variables a1 and c2 start at the same place and need one hash"},
   };
   bf_hash *fixed = hash_of("fixed");
   array_hashes hashes = {fixed, NULL};
@@ -523,9 +505,9 @@ static void dynamic_memory(void **state) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
     bf_rewrite_options options = {
-        .context = &hashes, .hash_of = by_letter, .dynamic_is_rounded = cases[i].is_rounded};
-    snprintf(full, sizeof full, text, cases[i].first, cases[i].second, cases[i].first,
-             cases[i].second);
+        .context = &hashes, .hash_of = by_letter, .padding_has_room = cases[i].has_room};
+    snprintf(full, sizeof full, text, cases[i].first, cases[i].second, cases[i].static_words,
+             cases[i].first, cases[i].second);
     bf_ptx_module *module = parse(full);
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
     assert_int_equal(result.kernel[0].is_rewritten, !cases[i].obstacle);
@@ -579,7 +561,7 @@ static void costs(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2048];
     bf_hash *hash = hash_of(cases[i].hash);
-    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
     bf_rewrite_result result;
     snprintf(text, sizeof text,
              HEAD ".shared .align 1024 .b32 big[1024];\n.entry k()\n{\n.reg .b32 %%r<4>;\n"
@@ -619,14 +601,15 @@ static void loops(void **state) {
        "add.u32 %r2, %r0, 4;\nouter:\nld.shared.u32 %r1, [%r2];\n@%p bra outer;\n",
        "outer:", false},
       {"a base inside braces",
-       "{\n.reg .b32 %t;\nmov.u32 %t, 8;\nadd.u32 %r3, %t, 4;\nouter:\nld.shared.u32 %r1, [%t];\n"
+       "{\n.reg .b32 %t;\nmov.u32 %t, %tid.x;\nadd.u32 %r3, %t, 4;\nouter:\nld.shared.u32 %r1, "
+       "[%t];\n"
        "@%p bra outer;\n}\n",
        "outer:", false},
   };
   bf_hash *hash = hash_of("fixed");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2048];
-    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
     bf_rewrite_result result;
     snprintf(text, sizeof text,
              HEAD ".entry k()\n{\n.reg .b32 %%r<4>;\n.reg .pred %%p;\nmov.u32 %%r0, %%tid.x;\n"
@@ -656,7 +639,7 @@ static void shared_variables(void **state) {
                  "ld.shared.u8 %r, [large];\nret;\n}\n");
   bf_hash *hash = hash_of("fixed");
   chosen hashes = {hash, NULL};
-  bf_rewrite_options options = {.context = &hashes, .hash_of = choose, .dynamic_is_rounded = true};
+  bf_rewrite_options options = {.context = &hashes, .hash_of = choose, .padding_has_room = true};
   bf_rewrite_result result;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
@@ -727,7 +710,7 @@ static void bad_hashes(void **state) {
     bf_rewrite_result result;
     bf_diagnostic diagnostic;
     assert_int_equal(bf_hash_parse(cases[i].text, cases[i].geometry, &hash, &diagnostic), BF_OK);
-    bf_rewrite_options options = {.context = hash, .hash_of = same, .dynamic_is_rounded = true};
+    bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
     assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_BAD_INPUT);
     assert_string_equal(diagnostic.message, cases[i].message);
     bf_hash_free(hash);
@@ -776,23 +759,15 @@ static void joined_logic(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(golden_registers),
-      cmocka_unit_test(golden_names),
-      cmocka_unit_test(golden_generic),
-      cmocka_unit_test(refused),
-      cmocka_unit_test(barriers),
-      cmocka_unit_test(shared_functions),
-      cmocka_unit_test(shared_variables),
-      cmocka_unit_test(numbers),
-      cmocka_unit_test(bad_hashes),
-      cmocka_unit_test(nothing_to_do),
-      cmocka_unit_test(open_functions),
-      cmocka_unit_test(arrays),
-      cmocka_unit_test(unknown_arrays),
-      cmocka_unit_test(dynamic_memory),
-      cmocka_unit_test(costs),
-      cmocka_unit_test(joined_logic),
-      cmocka_unit_test(loops),
+      cmocka_unit_test(golden_registers), cmocka_unit_test(golden_names),
+      cmocka_unit_test(golden_generic),   cmocka_unit_test(implied_space),
+      cmocka_unit_test(refused),          cmocka_unit_test(barriers),
+      cmocka_unit_test(shared_functions), cmocka_unit_test(shared_variables),
+      cmocka_unit_test(numbers),          cmocka_unit_test(bad_hashes),
+      cmocka_unit_test(nothing_to_do),    cmocka_unit_test(open_functions),
+      cmocka_unit_test(arrays),           cmocka_unit_test(unknown_arrays),
+      cmocka_unit_test(dynamic_memory),   cmocka_unit_test(costs),
+      cmocka_unit_test(joined_logic),     cmocka_unit_test(loops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,10 +65,6 @@ static void check(const char *ptx, const bf_listed *listed, const char *expected
   bf_ptx_free(module);
 }
 
-#define DYNAMIC_ALONE                                                                              \
-  "dynamic: left alone: line 4: dynamic shared memory (open), whose size must be a multiple of "   \
-  "128 bytes\n"
-
 static void test_one_hash(void **state) {
   (void)state;
   bf_hash *fixed = hash_of("fixed");
@@ -77,16 +73,9 @@ static void test_one_hash(void **state) {
   check(text, &listed,
         "_Z4turnILi8EEvi: fixed\nother: fixed\n"
         "wide: left alone: line 32: an access of 16 bytes, of which the hash keeps 4 together\n"
-        "idle: left alone: no accesses to shared memory\n" DYNAMIC_ALONE,
-        &result);
-  assert_true(result.is_changed);
-  bf_rewrite_free(&result);
-  listed.dynamic_is_rounded = true;
-  check(text, &listed,
-        "_Z4turnILi8EEvi: fixed\nother: fixed\n"
-        "wide: left alone: line 32: an access of 16 bytes, of which the hash keeps 4 together\n"
         "idle: left alone: no accesses to shared memory\ndynamic: fixed\n",
         &result);
+  assert_true(result.is_changed);
   bf_rewrite_free(&result);
   bf_hash_free(fixed);
 }
@@ -103,7 +92,7 @@ static void test_list(void **state) {
   assert_string_equal(bf_hash_text(bf_listed_hash(&listed, "idle", NULL)), "fixed");
   check(text, &listed,
         "_Z4turnILi8EEvi: xor:0,6,31\nother: left alone: no hash\nwide: cute:3,4,3\n"
-        "idle: left alone: no accesses to shared memory\n" DYNAMIC_ALONE,
+        "idle: left alone: no accesses to shared memory\ndynamic: fixed\n",
         &result);
   bf_rewrite_free(&result);
   bf_hash_list_free(list);
@@ -123,7 +112,7 @@ static void test_names(void **state) {
 static void test_twice(void **state) {
   (void)state;
   bf_hash *fixed = hash_of("fixed");
-  bf_listed listed = {.otherwise = fixed, .dynamic_is_rounded = true};
+  bf_listed listed = {.otherwise = fixed, .padding_has_room = true};
   bf_rewrite_result first, second;
   bf_ptx_module *module = parse(text);
   bf_diagnostic diagnostic;

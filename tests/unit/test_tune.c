@@ -9,6 +9,27 @@
 #include <cmocka.h>
 
 #include "tune/plans.h"
+#include "tune/trial.h"
+
+/* ---- Memory of two trials ---- */
+
+/* Pointers are equal where they lead to the same place or to the function of the same name. */
+static void pointers_are_compared_by_what_they_lead_to(void **state) {
+  (void)state;
+  uint64_t words[2][3] = {{1000, 16, 7}, {3000, 96, 7}};
+  bf_trial_function functions[2][2] = {{{"f", 1000}, {"g", 1008}}, {{"g", 2992}, {"f", 3000}}};
+  bf_trial_memory memory[2] = {{"table", 16, 24, (uint8_t *)words[0]},
+                               {"table", 96, 24, (uint8_t *)words[1]}};
+  bf_trial a = {.memories = 1, .memory = &memory[0], .functions = 2, .function = functions[0]};
+  bf_trial b = {.memories = 1, .memory = &memory[1], .functions = 2, .function = functions[1]};
+  bf_text difference = {0};
+  assert_true(bf_trial_is_equal(&a, &b, &difference));
+  words[1][0] = 2992; /* g */
+  assert_false(bf_trial_is_equal(&a, &b, &difference));
+  words[1][0] = 3001; /* amid f */
+  assert_false(bf_trial_is_equal(&a, &b, &difference));
+  bf_text_free(&difference);
+}
 
 /* ---- The judge ---- */
 
@@ -240,6 +261,7 @@ static void rewritten_modules_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(pointers_are_compared_by_what_they_lead_to),
       cmocka_unit_test(work_is_shared_by_busy_multiprocessors),
       cmocka_unit_test(counts_must_gain),
       cmocka_unit_test(two_estimates_must_agree),

@@ -504,10 +504,18 @@ static const small_pair small_pairs[] = {
      "shr.u64 %w1, %rd1, 3;\nand.b64 %w1, %w1, 112;\nxor.b64 %w1, %rd1, %w1;\n"
      "ldmatrix.sync.aligned.m8n8.x1.b16 {%r2}, [%w1];",
      NULL},
-    {"a bulk copy", "fixed", "cp.async.bulk.commit_group;\nst.shared.u32 [%r1], %r2;",
-     "cp.async.bulk.commit_group;\nshr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\n"
-     "xor.b32 %h1, %r1, %t1;\nst.shared.u32 [%h1], %r2;",
+    {"a bulk copy", "fixed",
+     "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 16;\nst.shared.u32 [%r1], %r2;",
+     "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 16;\nshr.u32 %t1, %r1, 5;\n"
+     "and.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\nst.shared.u32 [%h1], %r2;",
      "a bulk copy"},
+    {"bulk copies that touch no shared memory", "fixed",
+     "cp.async.bulk.prefetch.L2.global [%rd1], 16;\ncp.async.bulk.commit_group;\n"
+     "st.shared.u32 [%r1], %r2;",
+     "cp.async.bulk.prefetch.L2.global [%rd1], 16;\ncp.async.bulk.commit_group;\n"
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "st.shared.u32 [%h1], %r2;",
+     NULL},
     {"a register chosen in place of a barrier object", "fixed",
      "mov.u32 %r1, data;\nselp.b32 %r3, %r1, %r2, %p1;\nmbarrier.init.shared.b64 [%r3], 1;\n"
      "st.shared.u32 [%r2], %r2;",
@@ -767,7 +775,9 @@ static void test_layout_is_judged(void **state) {
   static const char reads[] = "mov.u32 %r1, %total_smem_size;\n";
   (void)state;
   expect_layout(small, row, "mov.u32 %r1, %tid.x;\n", NULL);
-  expect_layout(small, row, reads, "the size of shared memory");
+  expect_layout(small, row, reads, NULL); /* tile is none of b's */
+  expect_layout(small, row, "mov.u32 %r2, tile;\nmov.u32 %r1, %total_smem_size;\n",
+                "the size of shared memory");
   expect_layout(row, row, reads, NULL);
   expect_layout(".extern .shared .align 128 .b8 tile[128];",
                 ".extern .shared .align 128 .b8 tile[128];", "",

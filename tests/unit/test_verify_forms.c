@@ -104,6 +104,61 @@ static const form forms[] = {
      "+xor.b64 %w1, %w1, %rd1;\n+xor.b64 %w2, %w1, 4294967296;\n"
      "-st.shared.u32 [%rd1+4294967296], 1;\n+st.shared.u32 [%w2], 1;\n",
      NULL},
+    /* Whole rows that are added behind the hash. */
+    {"rows behind the hash", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r2, "
+     "%t;\n-st.shared.u32 [%r2+384], 1;\n+st.shared.u32 [%h1+384], 1;\n",
+     NULL},
+    {"rows behind the hash, in one lop3", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+lop3.b32 %h1, %t, 124, %r2, "
+     "0x6a;\n-st.shared.u32 [%r2+384], 1;\n+st.shared.u32 [%h1+384], 1;\n",
+     NULL},
+    {"rows behind the hash, less a row", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 8;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r2, "
+     "%t;\n-st.shared.u32 [%r2+384], 1;\n+st.shared.u32 [%h1+384], 1;\n",
+     "an addition whose carries are not known"},
+    {"rows behind the hash that are not added", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r2, "
+     "%t;\n-st.shared.u32 [%r2+384], 1;\n+st.shared.u32 [%h1+0], 1;\n",
+     "an addition whose carries are not known"},
+    {"rows behind the hash and some more", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r2, "
+     "%t;\n-st.shared.u32 [%r2+384], 1;\n+st.shared.u32 [%h1+4480], 1;\n",
+     "the hash at another offset"},
+    {"rows behind the hash with the carry out", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+and.b32 %t, %t, 2147483772;\n+xor.b32 %h1, %r2, "
+     "%t;\n-st.shared.u32 [%r2+384], 1;\n+st.shared.u32 [%h1+384], 1;\n",
+     "a mixture of two addresses"},
+    {"rows behind the hash of another register", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r3, "
+     "%t;\n-st.shared.u32 [%r2+384], 1;\n+st.shared.u32 [%h1+384], 1;\n",
+     "a mixture of two addresses"},
+    {"parts of rows behind the hash", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 1;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r2, "
+     "%t;\n-st.shared.u32 [%r2+32], 1;\n+st.shared.u32 [%h1+32], 1;\n",
+     "a mixture of two addresses"},
+    {"rows behind the hash that carry beyond a register", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 134217732;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r2, "
+     "%t;\n-st.shared.u32 [%r2], 1;\n+st.shared.u32 [%h1], 1;\n",
+     "bits that were shifted in"},
+    {"rows and words", "k=fixed",
+     "shl.b32 %r2, %r9, 5;\n+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+and.b32 %t, %t, "
+     "124;\n+xor.b32 %h1, %r2, %t;\n+xor.b32 %h1, %h1, 8;\n-st.shared.u32 [%r2+392], "
+     "1;\n+st.shared.u32 [%h1+384], 1;\n",
+     NULL},
+    {"rows and words that carry", "k=fixed",
+     "shl.b32 %r2, %r9, 5;\n+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+and.b32 %t, %t, "
+     "124;\n+xor.b32 %h1, %r2, %t;\n+xor.b32 %h1, %h1, 32;\n-st.shared.u32 [%r2+416], "
+     "1;\n+st.shared.u32 [%h1+384], 1;\n",
+     "the hash at another offset"},
+    {"rows and a bit of a row", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r2, "
+     "%t;\n+xor.b32 %h1, %h1, 128;\n-st.shared.u32 [%r2+512], 1;\n+st.shared.u32 [%h1+384], 1;\n",
+     "a mixture of two addresses"},
+    {"a shift of an address with rows behind it", "k=fixed",
+     "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r2, "
+     "%t;\n+shl.b32 %h1, %h1, 0;\n-st.shared.u32 [%r2+384], 1;\n+st.shared.u32 [%h1+384], 1;\n",
+     "a shift of bits that are not known"},
     /* Addresses that the hash leaves alone. */
     {"an address in the first row", "k=fixed",
      "and.b32 %r1, %r9, 31;\nshl.b32 %r2, %r1, 2;\nst.shared.u32 [%r2], 1;\n" STORE("%r8"), NULL},

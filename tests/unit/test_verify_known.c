@@ -34,6 +34,10 @@ static const char *const narrow_forms[] = {
     "cvt.u32.s16 %%r%d, %%r%d",       "not.b32 %%r%d, %%r%d",
     "neg.s32 %%r%d, %%r%d",           "add.sat.s32 %%r%d, %%r%d, %%r%d",
     "and.b32 %%r%d, %%r%d, -#",       "shl.b32 %%r%d, %%r%d, #",
+    "min.s32 %%r%d, %%r%d, %%r%d",    "max.s32 %%r%d, %%r%d, %%r%d",
+    "max.u32 %%r%d, %%r%d, %%r%d",    "min.s32 %%r%d, %%r%d, #",
+    "div.s32 %%r%d, %%r%d, #",        "popc.b32 %%r%d, %%r%d",
+    "rem.s32 %%r%d, %%r%d, -#",       "mul.lo.u32 %%r%d, %%r%d, #",
 };
 
 /* The same with a wide register written. */

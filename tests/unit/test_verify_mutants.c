@@ -196,7 +196,7 @@ static void rewrite(const char *original, const char *hash_text, char *rewritten
   test_hashes hashes = hashes_from(hash_text);
   bf_rewrite_result result;
   const bf_rewrite_options options = {
-      .context = &hashes, .hash_of = by_name, .dynamic_is_rounded = true};
+      .context = &hashes, .hash_of = by_name, .padding_has_room = true};
   if (bf_rewrite(module, &options, &result, &diagnostic))
     fail_msg("%s", diagnostic.message);
   assert_true(result.is_changed);
@@ -267,7 +267,7 @@ static unsigned judge_rewritten(const char *path, const char *hash_text) {
   bf_rewrite_result rewritten;
   bf_verify_result result;
   const bf_rewrite_options options = {
-      .context = hash, .hash_of = same_for_all, .dynamic_is_rounded = true};
+      .context = hash, .hash_of = same_for_all, .padding_has_room = true};
   if (bf_rewrite(module, &options, &rewritten, &diagnostic) ||
       bf_ptx_parse(path, rewritten.text.data, rewritten.text.size, &again, &diagnostic))
     fail_msg("%s: %s", path, diagnostic.message);

@@ -20,7 +20,7 @@ static const bf_hash *same(void *context, const bf_ptx_function *kernel,
 
 static int try_rewrite(const void *given) {
   bf_rewrite_options options = {
-      .context = (void *)(uintptr_t)given, .hash_of = same, .dynamic_is_rounded = true};
+      .context = (void *)(uintptr_t)given, .hash_of = same, .padding_has_room = true};
   bf_rewrite_result result;
   int answer = verdict(bf_rewrite(((const subject *)given)->module, &options, &result, NULL));
   bf_rewrite_free(&result);

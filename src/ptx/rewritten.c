@@ -1,11 +1,11 @@
-/* Modules that were rewritten before, by the registers that the rewriter adds. */
-#include "rewrite/inner.h"
+/* Code that was rewritten before, by the registers that the rewriter adds. */
+#include "ptx/rewritten.h"
 
 #include <ctype.h>
 #include <string.h>
 
 /* Whether a register is one that the rewriter adds where it hashes an access: %bf_place,
- * %bf1_place... (access.c). */
+ * %bf1_place... (rewrite/access.c). */
 static bool is_added(const char *name) {
   if (strncmp(name, "%bf", 3) != 0)
     return false;
@@ -24,10 +24,13 @@ static bool has_added_registers(const bf_ptx_statement *statement) {
   return false;
 }
 
-bool bf_rewrite_was_rewritten(const bf_ptx_module *module) {
+bool bf_ptx_is_rewritten(const bf_ptx_function *function) {
+  return function->has_body && has_added_registers(function->body);
+}
+
+bool bf_ptx_has_rewritten(const bf_ptx_module *module) {
   for (const bf_ptx_item *item = module->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->has_body &&
-        has_added_registers(item->function->body))
+    if (item->kind == BF_PTX_ITEM_FUNCTION && bf_ptx_is_rewritten(item->function))
       return true;
   return false;
 }

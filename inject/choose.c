@@ -1,0 +1,334 @@
+/* Which of both versions of a kernel a launch gets. The answer is found once for each size of
+ * launch and kept: later ones compare a few numbers.
+ *
+ * The second version is launched where it can be: with as many threads as the launch has, and, in a
+ * cooperative launch, with all of its blocks at once. Where hashes are not the user's own wish but
+ * a proposal, it must also fit as many blocks into a multiprocessor as the first, and must not keep
+ * more of its registers in memory. In doubt the launch gets the first version, which is the
+ * program's own. */
+#include "inject.h"
+
+#include "lock.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  BUCKETS = 8,
+  MOST_DECISIONS = 256, /* of a kernel; launches of more sizes get the first version */
+  MOST_REASON_BYTES = 160,
+};
+
+/* The size of a launch, as far as it matters. */
+typedef struct size {
+  unsigned block[3];
+  unsigned rows;       /* of dynamic shared memory */
+  unsigned grid_class; /* bits of the number of blocks */
+  unsigned state;      /* of the settings of the kernel, when it was asked about */
+  int device;          /* 0 where all devices are alike */
+} size;
+
+typedef struct inject_decision {
+  struct inject_decision *next;
+  size of;
+  atomic_bool is_beside;
+  atomic_uint refused;  /* by the driver, with this error */
+  uint64_t most_blocks; /* of the second version in a cooperative launch */
+  bool fits_as_many;    /* as many of its blocks run at once as of the first version */
+  char reason[MOST_REASON_BYTES];
+} inject_decision;
+
+/* What is known of the launches of a kernel, through whatever handles. */
+typedef struct inject_subject {
+  _Atomic(inject_decision *) last; /* that was used */
+  _Atomic(inject_decision *) bucket[BUCKETS];
+  atomic_uint decisions;
+  atomic_uint state; /* counts settings that the program has changed: */
+  atomic_int setting[INJECT_SETTINGS];
+  atomic_bool is_out; /* the second version is not used any more */
+} inject_subject;
+
+struct inject_subject *inject_subjects_create(unsigned count) {
+  return calloc((size_t)count + 1, sizeof(inject_subject));
+}
+
+struct inject_subject *inject_subject_at(struct inject_subject *first, size_t index) {
+  return first + index;
+}
+
+unsigned inject_round(const inject_kernel *kernel, unsigned bytes) {
+  unsigned over = bytes % INJECT_ROW_BYTES;
+  return kernel->rounds && over && bytes <= UINT32_MAX - INJECT_ROW_BYTES
+             ? bytes - over + INJECT_ROW_BYTES
+             : bytes;
+}
+
+uint64_t inject_launch_blocks(const inject_launch *launch) {
+  return (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+}
+
+uint64_t inject_launch_threads(const inject_launch *launch) {
+  return (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+}
+
+/* ---- What the driver says ---- */
+
+static struct {
+  int (*function)(void **function, void *kernel);
+  int (*attribute)(int *value, int attribute, void *function);
+  int (*occupancy)(int *blocks, void *function, int threads, size_t bytes);
+  int (*device)(int *device);
+  int (*device_attribute)(int *value, int attribute, int device);
+  int (*exchange_mode)(int *mode);
+  bool differ; /* devices, in their architecture */
+} driver;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void find_driver(void) {
+  inject_devices devices;
+  *(void **)&driver.function = inject_driver("cuKernelGetFunction");
+  *(void **)&driver.attribute = inject_driver("cuFuncGetAttribute");
+  *(void **)&driver.occupancy = inject_driver("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  *(void **)&driver.device = inject_driver("cuCtxGetDevice");
+  *(void **)&driver.device_attribute = inject_driver("cuDeviceGetAttribute");
+  *(void **)&driver.exchange_mode = inject_driver("cuThreadExchangeStreamCaptureMode");
+  driver.differ = driver.device && (!inject_devices_ask(&devices) || devices.count > 1);
+}
+
+/* What the driver made of a version. */
+typedef struct version {
+  int most_threads; /* of a block */
+  int registers;    /* of a thread */
+  int local_bytes;  /* of a thread: registers that are kept in memory, among others */
+  int blocks;       /* of the launch's size that a multiprocessor runs at once */
+} version;
+
+/* Asks about a version for launches with so many threads and bytes; false where the driver does not
+ * say. */
+static bool ask(void *handle, bool is_of_library, uint64_t threads, unsigned bytes, version *out) {
+  void *function = handle;
+  *out = (version){0};
+  if (!driver.attribute || !driver.occupancy || threads > INT32_MAX)
+    return false;
+  if (is_of_library &&
+      (!driver.function || driver.function(&function, handle) != CUDA_SUCCESS || !function))
+    return false;
+  if (driver.attribute(&out->most_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) !=
+          CUDA_SUCCESS ||
+      driver.attribute(&out->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function) != CUDA_SUCCESS ||
+      driver.attribute(&out->local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function) !=
+          CUDA_SUCCESS)
+    return false;
+  return driver.occupancy(&out->blocks, function, (int)threads, bytes) == CUDA_SUCCESS;
+}
+
+/* Multiprocessors of the device at hand; 0: the driver does not say. */
+static uint64_t count_multiprocessors(void) {
+  int device = 0, count = 0;
+  if (!driver.device || !driver.device_attribute || driver.device(&device) != CUDA_SUCCESS ||
+      driver.device_attribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) !=
+          CUDA_SUCCESS)
+    return 0;
+  return count > 0 ? (uint64_t)count : 0;
+}
+
+/* ---- Decisions ---- */
+
+/* Says why a launch gets the first version; returns false. */
+__attribute__((format(printf, 2, 3))) static bool object(inject_decision *to, const char *format,
+                                                         ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(to->reason, sizeof to->reason, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+/* Whether a launch can get the second version; else the decision says why not. */
+static bool can_launch(const version *beside, uint64_t threads, inject_decision *to) {
+  if ((uint64_t)beside->most_threads < threads)
+    return object(to, "with %d registers, blocks of %llu threads cannot be launched",
+                  beside->registers, (unsigned long long)threads);
+  if (beside->blocks < 1)
+    return object(to, "with %d registers, no block of %llu threads and its shared memory fits",
+                  beside->registers, (unsigned long long)threads);
+  return true;
+}
+
+/* Whether the second version has what the first has; else the decision says what it lacks. */
+static bool is_as_good(const version *own, const version *beside, inject_decision *to) {
+  if (beside->blocks < own->blocks)
+    return object(to, "%d in place of %d blocks fit into a multiprocessor", beside->blocks,
+                  own->blocks);
+  if (beside->local_bytes > own->local_bytes)
+    return object(to, "%d in place of %d bytes of registers are kept in memory",
+                  beside->local_bytes, own->local_bytes);
+  return true;
+}
+
+/* Whether the second version is expected to be faster in a launch that can get it. */
+static bool expects_gain(const inject_pair *pair, const inject_launch *launch, const version *own,
+                         const version *beside, inject_decision *to) {
+  const inject_settings *settings = inject_settings_get();
+  (void)pair, (void)launch;
+  return (settings && settings->is_named) || is_as_good(own, beside, to);
+}
+
+/* Asks about both versions, and decides. */
+static bool decide(const inject_pair *pair, const inject_launch *launch, inject_decision *to) {
+  uint64_t threads = inject_launch_threads(launch);
+  version own, beside;
+  if (atomic_load(&pair->subject->is_out))
+    return object(to, "what the program has set for it could not be set for the second version");
+  if (!ask(pair->own, pair->is_of_library, threads, launch->bytes, &own) ||
+      !ask(pair->beside, pair->is_of_library, threads, inject_round(pair->kernel, launch->bytes),
+           &beside))
+    return object(to, "the driver does not say what it needs");
+  to->most_blocks = (uint64_t)beside.blocks * count_multiprocessors();
+  to->fits_as_many = beside.blocks >= own.blocks;
+  return can_launch(&beside, threads, to) && expects_gain(pair, launch, &own, &beside, to);
+}
+
+/* Logs what was decided. */
+static void tell(const inject_pair *pair, const inject_launch *launch,
+                 const inject_decision *made) {
+  if (atomic_load(&made->is_beside))
+    inject_log("%s, blocks of %llu threads: %s", pair->kernel->name,
+               (unsigned long long)inject_launch_threads(launch), pair->kernel->hash);
+  else
+    inject_log("%s, blocks of %llu threads: as it is: %s", pair->kernel->name,
+               (unsigned long long)inject_launch_threads(launch), made->reason);
+}
+
+/* ---- Sizes ---- */
+
+static size size_of(const inject_pair *pair, const inject_launch *launch) {
+  uint64_t blocks = inject_launch_blocks(launch);
+  size made = {.block = {launch->block[0], launch->block[1], launch->block[2]},
+               .rows = launch->bytes / INJECT_ROW_BYTES + (launch->bytes % INJECT_ROW_BYTES != 0),
+               .grid_class = blocks ? 64 - (unsigned)__builtin_clzll(blocks) : 0,
+               .state = atomic_load_explicit(&pair->subject->state, memory_order_acquire)};
+  if (driver.differ && driver.device(&made.device) != CUDA_SUCCESS)
+    made.device = -1;
+  return made;
+}
+
+static bool is_same(const size *a, const size *b) {
+  return a->block[0] == b->block[0] && a->block[1] == b->block[1] && a->block[2] == b->block[2] &&
+         a->rows == b->rows && a->grid_class == b->grid_class && a->state == b->state &&
+         a->device == b->device;
+}
+
+static _Atomic(inject_decision *) *bucket_of(inject_subject *subject, const size *of) {
+  unsigned mixed = of->block[0] + 7 * of->block[1] + 13 * of->block[2] + of->grid_class;
+  return &subject->bucket[(mixed ^ mixed >> 5) % BUCKETS];
+}
+
+/* The decision about launches of that size; NULL: none yet. */
+static inject_decision *find(inject_subject *subject, const size *of) {
+  inject_decision *at = atomic_load_explicit(&subject->last, memory_order_acquire);
+  if (at && is_same(&at->of, of))
+    return at;
+  at = atomic_load_explicit(bucket_of(subject, of), memory_order_acquire);
+  while (at && !is_same(&at->of, of))
+    at = at->next;
+  if (at)
+    atomic_store_explicit(&subject->last, at, memory_order_release);
+  return at;
+}
+
+/* Keeps a decision, unless another thread was faster; the one that is kept. */
+static inject_decision *keep(inject_subject *subject, inject_decision *made) {
+  _Atomic(inject_decision *) *bucket = bucket_of(subject, &made->of);
+  inject_lock();
+  inject_decision *known = find(subject, &made->of);
+  if (!known) {
+    made->next = atomic_load(bucket);
+    atomic_store_explicit(bucket, made, memory_order_release);
+    atomic_fetch_add(&subject->decisions, 1);
+  }
+  inject_unlock();
+  if (known)
+    free(made);
+  return known ? known : made;
+}
+
+/* Decides about launches of that size for the first time; NULL: there are too many, or no memory.
+ */
+static inject_decision *make(const inject_pair *pair, const inject_launch *launch, const size *of) {
+  inject_decision *made = NULL;
+  if (atomic_load(&pair->subject->decisions) < MOST_DECISIONS)
+    made = calloc(1, sizeof *made);
+  if (!made)
+    return NULL;
+  made->of = *of;
+  /* Questions may load code, which is refused to threads that are not relaxed about streams that
+   * are captured. */
+  int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  bool is_relaxed = driver.exchange_mode && driver.exchange_mode(&mode) == CUDA_SUCCESS;
+  atomic_init(&made->is_beside, decide(pair, launch, made));
+  if (is_relaxed)
+    driver.exchange_mode(&mode);
+  inject_decision *kept = keep(pair->subject, made);
+  if (kept == made)
+    tell(pair, launch, made);
+  return kept;
+}
+
+/* ---- Launches ---- */
+
+/* Whether all blocks of a launch run at once where they must: nodes of graphs may be made
+ * cooperative later. */
+static bool can_run_at_once(const inject_launch *launch, const inject_decision *decision) {
+  if (!launch->is_cooperative && !launch->is_node)
+    return true;
+  return inject_launch_blocks(launch) <= decision->most_blocks || decision->fits_as_many;
+}
+
+void inject_choose(inject_pair *pair, inject_launch *launch) {
+  pthread_once(&once, find_driver);
+  size of = size_of(pair, launch);
+  inject_decision *found = find(pair->subject, &of);
+  if (!found)
+    found = make(pair, launch, &of);
+  launch->decision = found;
+  if (!found || !atomic_load_explicit(&found->is_beside, memory_order_relaxed) ||
+      !can_run_at_once(launch, found))
+    return;
+  launch->is_beside = true;
+  launch->chosen = pair->beside;
+  launch->chosen_bytes = inject_round(pair->kernel, launch->bytes);
+}
+
+void inject_choice_refused(const inject_launch *launch) {
+  inject_decision *decision = launch->decision;
+  const inject_pair *pair = inject_handle_pair(launch->function);
+  atomic_store(&decision->is_beside, false);
+  if (atomic_exchange(&decision->refused, (unsigned)launch->refusal) == 0 && pair)
+    inject_log("%s, blocks of %llu threads: as it is: the driver refuses the second version "
+               "(error %d)",
+               pair->kernel->name, (unsigned long long)inject_launch_threads(launch),
+               launch->refusal);
+}
+
+void inject_choice_changed(const inject_pair *pair, unsigned setting, int value, int result) {
+  inject_subject *subject = pair->subject;
+  bool is_new =
+      setting >= INJECT_SETTINGS || atomic_exchange(&subject->setting[setting], value) != value;
+  if (result != CUDA_SUCCESS)
+    is_new |= !atomic_exchange(&subject->is_out, true);
+  if (is_new)
+    atomic_fetch_add(&subject->state, 1);
+}
+
+const char *inject_choice_reason(const inject_launch *launch) {
+  const inject_decision *decision = launch->decision;
+  if (!decision || launch->is_beside)
+    return NULL;
+  if (atomic_load(&decision->refused))
+    return "the driver refuses the second version";
+  return *decision->reason ? decision->reason : "its blocks cannot all run at once";
+}
