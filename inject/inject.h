@@ -13,6 +13,7 @@
  *   limits.c   limits its registers to those that the program's machine code has
  *   cache.c    keeps rewritten PTX on disk
  *   handles.c  remembers which kernels were rewritten, and what stands beside them
+ *   foresee.c  predicts what the second version of a kernel is worth to a launch
  *   choose.c   decides which of both versions a launch gets; where it is to learn that,
  *   learn.c    measures both on the program's own launches, and
  *   memory.c   keeps what was learnt for later runs
@@ -39,7 +40,7 @@ typedef struct inject_settings {
   char cache[4096];     /* folder, or empty: none */
   bool copies_table;    /* for old runtimes: see export_table.c */
   bool learns;          /* which version of kernels is faster */
-  bool is_named;        /* hashes are the user's wish, not a proposal */
+  bool is_auto;         /* kernels that hashes does not name get what is predicted to win */
 } inject_settings;
 
 /* Read at the first call. NULL: no kernel has a hash, so that nothing is to be done. */
@@ -86,6 +87,9 @@ int inject_rewrite(const inject_settings *settings, const char *name, const bf_t
 /* Limits the registers of kernels in rewritten PTX to what lets launches have as many threads as
  * with the program's machine code, a cubin. What cannot be read limits nothing. */
 void inject_limit_registers(const bf_text *code, bf_text *text);
+
+/* Whether the hash of a kernel is the user's wish, not a proposal. */
+bool inject_is_named(const inject_settings *settings, const char *kernel);
 
 /* ---- Images ---- */
 
@@ -219,6 +223,14 @@ void inject_launch_end(inject_launch *launch, int result);
 /* Blocks, and threads of a block. */
 uint64_t inject_launch_blocks(const inject_launch *launch);
 uint64_t inject_launch_threads(const inject_launch *launch);
+
+/* ---- Predictions ---- */
+
+/* Whether the second version of a kernel is predicted to be worth it in a launch on a GPU with so
+ * many multiprocessors (0: not known); says why in any case. Takes milliseconds. */
+bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
+                    const inject_launch *launch, unsigned multiprocessors, char *reason,
+                    size_t reason_bytes);
 
 /* ---- Choices ---- */
 

@@ -14,8 +14,8 @@ static inject_settings settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_hashes;
 
-/* The hash that leaves the choice to us, and what is proposed for all kernels then. */
-static const char automatic[] = "auto", proposed[] = "fixed";
+/* The hash that leaves the choice to us. */
+static const char automatic[] = "auto";
 
 /* ---- Log ---- */
 
@@ -52,12 +52,11 @@ static int read_hashes(const bf_rewriting_settings *own, bf_diagnostic *diagnost
     /* The whole file is part of every key. */
     BF_TRY(bf_read_file(own->hashes, SIZE_MAX, &settings.text, diagnostic));
   }
-  settings.is_named = !own->hash || strcmp(own->hash, automatic) != 0;
-  if (own->hash) {
-    const char *text = settings.is_named ? own->hash : proposed;
-    BF_TRY(bf_hash_parse(text, &bf_listed_geometry, &settings.otherwise, diagnostic));
-    bf_text_addf(&settings.text, "\n* %s\n", text);
-  }
+  settings.is_auto = own->hash && strcmp(own->hash, automatic) == 0;
+  if (own->hash && !settings.is_auto)
+    BF_TRY(bf_hash_parse(own->hash, &bf_listed_geometry, &settings.otherwise, diagnostic));
+  if (own->hash)
+    bf_text_addf(&settings.text, "\n* %s\n", own->hash);
   has_hashes = (own->hashes || own->hash) && !settings.text.failed;
   return BF_OK;
 }
