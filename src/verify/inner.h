@@ -358,9 +358,10 @@ int bf_verify_outside(struct bf_verify_job *job, const bf_verify_reached *roots,
 
 /* ---- size.c ---- */
 
-/* Whether a kernel declares no more shared memory than a kernel may, unless it did before. */
-int bf_verify_fits(const bf_ptx_module *original, const bf_ptx_module *rewritten,
-                   const bf_ptx_function *kernel, bf_arena *arena, bool *fits);
+/* Whether a kernel of the original declares no more shared memory in its rewritten form than a
+ * kernel may, unless it did before. */
+int bf_verify_fits(const bf_ptx_module *rewritten, const bf_ptx_function *kernel, bf_arena *arena,
+                   bool *fits);
 
 /* ---- body.c, verify.c ---- */
 

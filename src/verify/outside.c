@@ -123,16 +123,17 @@ static const bf_ptx_variable *find_named(const bf_ptx_function *function,
 }
 
 /* What stands against leaving the function as it is, with all it reaches, beside variables that
- * differ; *which is the variable. NULL: nothing. */
+ * differ; has_private: one is private now. *which is the variable. NULL: nothing. */
 static const char *judge_reach(const bf_verify_reached *first, const bf_verify_twin *twins,
-                               const bf_ptx_variable **which) {
+                               bool has_private, const bf_ptx_variable **which) {
   bool sees = false, uses = !first->function->is_entry;
   *which = NULL;
-  for (const bf_verify_reached *at = first; at; at = at->next) {
+  for (const bf_verify_reached *at = first; at; at = at->next)
+    sees |= sees_layout(at->function);
+  for (const bf_verify_reached *at = first; at && (sees || has_private); at = at->next) {
     *which = find_named(at->function, twins, true);
     if (*which)
       return "code that stays as it is uses a shared variable that is made private";
-    sees |= sees_layout(at->function);
     uses |= leaves(at->function) || find_named(at->function, twins, false);
   }
   return sees && uses ? "code that stays as it is asks for the size of shared memory" : NULL;
@@ -141,11 +142,14 @@ static const char *judge_reach(const bf_verify_reached *first, const bf_verify_t
 int bf_verify_outside(struct bf_verify_job *job, const bf_verify_reached *roots,
                       const bf_verify_twin *twins) {
   bf_arena *arena = bf_verify_arena(job);
+  bool has_private = false;
+  for (const bf_verify_twin *twin = twins; twin; twin = twin->next)
+    has_private |= is_made_private(twin);
   for (; roots; roots = roots->next) {
     const bf_ptx_variable *which;
     bf_verify_reached *first;
     BF_TRY(bf_verify_reach(roots->function, arena, &first));
-    const char *why = judge_reach(first, twins, &which);
+    const char *why = judge_reach(first, twins, has_private, &which);
     if (why)
       bf_verify_find(job, NULL, 0, "%s: %s%s%s", why, roots->function->name, which ? ", " : "",
                      which ? which->name : "");

@@ -306,7 +306,7 @@ static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void 
 /* Any kernel may have grown with the variables of the module. */
 static int judge_size(bf_verify_job *job, const bf_ptx_function *kernel) {
   bool fits;
-  BF_TRY(bf_verify_fits(job->original, job->rewritten, kernel, &job->result->arena, &fits));
+  BF_TRY(bf_verify_fits(job->rewritten, kernel, &job->result->arena, &fits));
   if (!fits)
     bf_verify_find(job, kernel->name, kernel->line,
                    "more shared memory than a kernel may declare: %s", kernel->name);
