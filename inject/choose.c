@@ -183,7 +183,11 @@ static bool is_as_good(const version *own, const version *beside, inject_decisio
   return true;
 }
 
-/* Whether the second version is expected to be faster in a launch that can get it. */
+/* Whether the second version is expected to be faster in a launch that can get it. Hashes that the
+ * user names are; a proposal is where nothing that the driver says speaks against it. The PTX of
+ * both versions (pair->image->text) and the launch with its parameters are there for who can
+ * predict more.
+ */
 static bool expects_gain(const inject_pair *pair, const inject_launch *launch, const version *own,
                          const version *beside, inject_decision *to) {
   const inject_settings *settings = inject_settings_get();

@@ -202,8 +202,9 @@ typedef struct inject_launch {
   unsigned grid[3], block[3];
   unsigned bytes; /* of dynamic shared memory */
   void *stream;
-  bool is_cooperative; /* all blocks must run at once */
-  bool is_node;        /* it becomes a node of a graph, and runs later */
+  void **parameters, **extra; /* of the kernel, as the driver gets them; either may be NULL */
+  bool is_cooperative;        /* all blocks must run at once */
+  bool is_node;               /* it becomes a node of a graph, and runs later */
   /* What is done: */
   void *chosen;
   unsigned chosen_bytes;
