@@ -45,6 +45,8 @@ typedef struct inject_settings {
 
 /* Read at the first call. NULL: no kernel has a hash, so that nothing is to be done. */
 const inject_settings *inject_settings_get(void);
+/* Whether the hash of a kernel is the user's wish, not a proposal. */
+bool inject_is_named(const inject_settings *of, const char *kernel);
 /* Adds a line to the log, where there is one. errno is kept. */
 void inject_log(const char *format, ...) BF_PRINTF(1, 2);
 
@@ -87,9 +89,6 @@ int inject_rewrite(const inject_settings *settings, const char *name, const bf_t
 /* Limits the registers of kernels in rewritten PTX to what lets launches have as many threads as
  * with the program's machine code, a cubin. What cannot be read limits nothing. */
 void inject_limit_registers(const bf_text *code, bf_text *text);
-
-/* Whether the hash of a kernel is the user's wish, not a proposal. */
-bool inject_is_named(const inject_settings *settings, const char *kernel);
 
 /* ---- Images ---- */
 

@@ -28,14 +28,6 @@ static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritte
 
 /* ---- Hashes ---- */
 
-bool inject_is_named(const inject_settings *settings, const char *kernel) {
-  const bf_hash *hash = NULL;
-  if (!settings->is_auto)
-    return true;
-  return settings->hashes &&
-         bf_rewrite_listed_hash(settings->hashes, kernel, NULL, &hash) == BF_OK && hash;
-}
-
 /* Where hashes come from. */
 typedef struct choice {
   const inject_settings *settings;

@@ -108,3 +108,10 @@ const inject_settings *inject_settings_get(void) {
   errno = kept;
   return has_hashes ? &settings : NULL;
 }
+
+bool inject_is_named(const inject_settings *of, const char *kernel) {
+  const bf_hash *hash = NULL;
+  if (!of->is_auto)
+    return true;
+  return of->hashes && bf_rewrite_listed_hash(of->hashes, kernel, NULL, &hash) == BF_OK && hash;
+}
