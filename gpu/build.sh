@@ -47,7 +47,7 @@ fi
 
 zstd=-lzstd
 if ! echo '#include <zstd.h>' | $cc -E - >/dev/null 2>&1; then
-  flags="$flags -DBF_ZSTD_AT_RUN_TIME"
+  flags="$flags -DBF_OPEN_ZSTD"
   zstd=
 elif [ -e "$($cc -print-file-name=libzstd.a)" ]; then
   zstd=-l:libzstd.a
@@ -98,10 +98,7 @@ for program in choose loads measure results weighted; do
 done
 
 # The library for LD_PRELOAD.
-$cc $flags ${CFLAGS-} -Iinject -shared -fvisibility=hidden -o "$out/libbankfold-inject.so" inject/*.c src/base/*.c \
-  src/ptx/*.c src/gf2/*.c src/hash/*.c src/rewrite/*.c src/verify/*.c src/exchange/{settings,times}.c \
-  $zstd -lsupc++ -ldl \
-  -Wl,--exclude-libs,ALL -Wl,-z,nodelete
+inject/build.sh "$out/libbankfold-inject.so" ${CFLAGS-} $([ -z "$zstd" ] || echo "-DBF_BUILD_ZSTD $zstd")
 
 if [ -z "$nvcc" ]; then
   echo "gpu/build.sh: no nvcc: CUDA programs are not built" >&2

@@ -3,9 +3,9 @@
  *
  * The second version is launched where it can be: with as many threads as the launch has, and, in a
  * cooperative launch, with all of its blocks at once. Where hashes are not the user's own wish but
- * a proposal, it must also fit as many blocks into a multiprocessor as the first, and must not keep
- * more of its registers in memory. In doubt the launch gets the first version, which is the
- * program's own.
+ * a proposal, it must also fit as many blocks into a multiprocessor as the first, must not keep
+ * more of its registers in memory, and must be predicted to be worth it (foresee.c). In doubt the
+ * launch gets the first version, which is the program's own.
  *
  * Where it is to learn, launches that can get either take turns in the order ABBA until one version
  * is faster beyond noise, or noise has been measured for long enough; then the answer holds for
@@ -23,7 +23,7 @@
 enum {
   BUCKETS = 8,
   MOST_DECISIONS = 256, /* of a kernel; launches of more sizes get the first version */
-  MOST_REASON_BYTES = 160,
+  MOST_REASON_BYTES = 256,
   FIRST_TURNS = 4,         /* that are not measured: first launches load code */
   HELD_LAUNCHES = 1 << 17, /* after which the answer is looked at again */
 };
@@ -183,12 +183,19 @@ static bool is_as_good(const version *own, const version *beside, inject_decisio
   return true;
 }
 
-/* Whether the second version is expected to be faster in a launch that can get it. */
+/* Whether the second version is expected to be faster in a launch that can get it. Hashes that the
+ * user names are; a proposal is where nothing that the driver says speaks against it. The PTX of
+ * both versions (pair->image->text) and the launch with its parameters are there for who can
+ * predict more.
+ */
 static bool expects_gain(const inject_pair *pair, const inject_launch *launch, const version *own,
                          const version *beside, inject_decision *to) {
   const inject_settings *settings = inject_settings_get();
-  (void)pair, (void)launch;
-  return (settings && settings->is_named) || is_as_good(own, beside, to);
+  if (settings && inject_is_named(settings, pair->kernel->name))
+    return true;
+  return is_as_good(own, beside, to) &&
+         inject_foresee(pair->image, pair->kernel, launch, (unsigned)count_multiprocessors(),
+                        to->reason, sizeof to->reason);
 }
 
 /* ---- Lessons ---- */
@@ -236,8 +243,9 @@ static bool decide(const inject_pair *pair, const inject_launch *launch, inject_
 static void tell(const inject_pair *pair, const inject_launch *launch,
                  const inject_decision *made) {
   if (atomic_load(&made->is_beside))
-    inject_log("%s, blocks of %llu threads: %s", pair->kernel->name,
-               (unsigned long long)inject_launch_threads(launch), pair->kernel->hash);
+    inject_log("%s, blocks of %llu threads: %s%s%s", pair->kernel->name,
+               (unsigned long long)inject_launch_threads(launch), pair->kernel->hash,
+               *made->reason ? ": " : "", made->reason);
   else
     inject_log("%s, blocks of %llu threads: as it is: %s", pair->kernel->name,
                (unsigned long long)inject_launch_threads(launch), made->reason);

@@ -17,7 +17,14 @@ typedef struct node {
   _Atomic(inject_pair *) pair;
 } node;
 
+/* A pair, and those that were made before: a launch may hold any of them. */
+typedef struct kept_pair {
+  struct kept_pair *next;
+  inject_pair pair;
+} kept_pair;
+
 static _Atomic(node *) buckets[BUCKETS];
+static kept_pair *pairs; /* under the lock */
 static atomic_bool has_nodes;
 
 static _Atomic(node *) *bucket_of(const void *handle) {
@@ -79,14 +86,15 @@ inject_pair *inject_handle_pair(const void *handle) {
 }
 
 bool inject_handle_set_pair(const inject_pair *pair) {
-  inject_pair *made = NULL;
+  kept_pair *made = NULL;
   inject_lock();
-  inject_pair *known = inject_handle_pair(pair->own);
+  const inject_pair *known = inject_handle_pair(pair->own);
   bool done = known && known->own == pair->own && known->beside == pair->beside &&
               known->kernel == pair->kernel;
   if (!done && (made = malloc(sizeof *made))) {
-    *made = *pair;
-    done = set(made->own, made->image, made) && set(made->beside, made->image, made);
+    *made = (kept_pair){pairs, *pair};
+    pairs = made;
+    done = set(pair->own, pair->image, &made->pair) && set(pair->beside, pair->image, &made->pair);
   }
   inject_unlock();
   return done;

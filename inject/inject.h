@@ -14,6 +14,7 @@
  *   cache.c    keeps rewritten PTX on disk, and
  *   build.c    says by which build it was made
  *   handles.c  remembers which kernels were rewritten, and what stands beside them
+ *   foresee.c  predicts what the second version of a kernel is worth to a launch
  *   choose.c   decides which of both versions a launch gets; where it is to learn that,
  *   learn.c    measures both on the program's own launches, and
  *   memory.c   keeps what was learnt for later runs
@@ -40,11 +41,13 @@ typedef struct inject_settings {
   char cache[4096];     /* folder, or empty: none */
   bool copies_table;    /* for old runtimes: see export_table.c */
   bool learns;          /* which version of kernels is faster */
-  bool is_named;        /* hashes are the user's wish, not a proposal */
+  bool is_auto;         /* kernels that hashes does not name get what is predicted to win */
 } inject_settings;
 
 /* Read at the first call. NULL: no kernel has a hash, so that nothing is to be done. */
 const inject_settings *inject_settings_get(void);
+/* Whether the hash of a kernel is the user's wish, not a proposal. */
+bool inject_is_named(const inject_settings *of, const char *kernel);
 /* Adds a line to the log, where there is one. errno is kept. */
 void inject_log(const char *format, ...) BF_PRINTF(1, 2);
 
@@ -205,8 +208,9 @@ typedef struct inject_launch {
   unsigned grid[3], block[3];
   unsigned bytes; /* of dynamic shared memory */
   void *stream;
-  bool is_cooperative; /* all blocks must run at once */
-  bool is_node;        /* it becomes a node of a graph, and runs later */
+  void **parameters, **extra; /* of the kernel, as the driver gets them; either may be NULL */
+  bool is_cooperative;        /* all blocks must run at once */
+  bool is_node;               /* it becomes a node of a graph, and runs later */
   /* What is done: */
   void *chosen;
   unsigned chosen_bytes;
@@ -226,6 +230,14 @@ void inject_launch_end(inject_launch *launch, int result);
 /* Blocks, and threads of a block. */
 uint64_t inject_launch_blocks(const inject_launch *launch);
 uint64_t inject_launch_threads(const inject_launch *launch);
+
+/* ---- Predictions ---- */
+
+/* Whether the second version of a kernel is predicted to be worth it in a launch on a GPU with so
+ * many multiprocessors (0: not known); says why in any case. Takes milliseconds. */
+bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
+                    const inject_launch *launch, unsigned multiprocessors, char *reason,
+                    size_t reason_bytes);
 
 /* ---- Choices ---- */
 

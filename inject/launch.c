@@ -60,7 +60,7 @@ void inject_launch_end(inject_launch *launch, int result) {
 #define LAUNCH_KERNEL(name, stream_0)                                                              \
   API(name, void *function, SIZES, unsigned bytes, void *stream, void **parameters,                \
       void **extra) {                                                                              \
-    inject_launch launch = {LAUNCH(stream_0)};                                                     \
+    inject_launch launch = {LAUNCH(stream_0), .parameters = parameters, .extra = extra};           \
     RETURN_LAUNCH(                                                                                 \
         REAL(name, launch.chosen, GIVEN_SIZES, launch.chosen_bytes, stream, parameters, extra));   \
   }
@@ -69,7 +69,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, CU_STREAM_PER_THREAD)
 
 #define LAUNCH_COOPERATIVE(name, stream_0)                                                         \
   API(name, void *function, SIZES, unsigned bytes, void *stream, void **parameters) {              \
-    inject_launch launch = {LAUNCH(stream_0), .is_cooperative = true};                             \
+    inject_launch launch = {LAUNCH(stream_0), .parameters = parameters, .is_cooperative = true};   \
     RETURN_LAUNCH(                                                                                 \
         REAL(name, launch.chosen, GIVEN_SIZES, launch.chosen_bytes, stream, parameters));          \
   }
@@ -94,6 +94,8 @@ static bool is_cooperative(const cu_launch_config *config) {
                             .block = {config->block[0], config->block[1], config->block[2]},       \
                             .bytes = config->shared_bytes,                                         \
                             .stream = config->stream ? config->stream : (stream_0),                \
+                            .parameters = parameters,                                              \
+                            .extra = extra,                                                        \
                             .is_cooperative = is_cooperative(config)};                             \
     cu_launch_config copy = *config;                                                               \
     RETURN_LAUNCH((copy.shared_bytes = launch.chosen_bytes,                                        \
@@ -112,6 +114,8 @@ static inject_launch begin_node(const cu_kernel_node *node, size_t size, cu_kern
                           .grid = {copy->grid[0], copy->grid[1], copy->grid[2]},
                           .block = {copy->block[0], copy->block[1], copy->block[2]},
                           .bytes = copy->shared_bytes,
+                          .parameters = copy->parameters,
+                          .extra = copy->extra,
                           .is_node = true};
   return launch;
 }

@@ -3,6 +3,9 @@
 #include "inject.h"
 
 #include "rewrite/listed.h"
+#include "tune/predict.h"
+
+#include <string.h>
 
 /* Adds what is to be known about one kernel: nothing where it has no hash. */
 static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritten) {
@@ -23,23 +26,99 @@ static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritte
   bf_text_puts(&rewritten->remarks, "\n");
 }
 
-/* Rewrites and describes a parsed module. */
-static int process(const inject_settings *settings, const bf_ptx_module *module,
-                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+/* ---- Hashes ---- */
+
+/* Where hashes come from. */
+typedef struct choice {
+  const inject_settings *settings;
+  bf_plans plans; /* with auto: what is chosen */
+} choice;
+
+/* The hash that is chosen for a kernel or an array of it. */
+static const bf_hash *chosen(void *context, const bf_ptx_function *kernel,
+                             const bf_ptx_variable *array) {
+  const choice *c = context;
+  const bf_listed listed = {.hashes = c->settings->hashes};
+  if (!inject_is_named(c->settings, kernel->name))
+    return bf_plans_hash(&c->plans, kernel->name, array);
+  const bf_hash *hash = bf_listed_hash(&listed, kernel->name, array ? array->name : NULL);
+  return hash && strcmp(bf_hash_text(hash), "none") != 0 ? hash : NULL;
+}
+
+/* Chooses hashes that win in launches of some size: at launches it is asked again. */
+static int choose(const bf_ptx_module *module, const char *name, choice *c,
+                  bf_diagnostic *diagnostic) {
+  bf_machine *machine = NULL;
+  BF_TRY(bf_plans_make(module, name, NULL, &c->plans, diagnostic));
+  c->plans.padding_has_room = true;
+  if (c->plans.examined.was_rewritten)
+    return BF_OK;
+  for (unsigned i = 0; i < c->plans.count; i++)
+    c->plans.plan[i].is_asked = !inject_is_named(c->settings, c->plans.plan[i].name);
+  BF_TRY(bf_machine_load("hopper", NULL, &machine, diagnostic));
+  bf_predict_options options = {.machine = machine, .decides_by_launch = true};
+  int error = bf_predict_choose(&c->plans, &options, diagnostic);
+  bf_machine_free(machine);
+  return error;
+}
+
+/* Gives kernels without a hash the reason why none was chosen; texts live as long as plans. */
+static void add_reasons(const bf_plans *plans, bf_rewrite_result *result) {
+  for (unsigned i = 0; i < result->kernels && i < plans->count; i++) {
+    const bf_plan *plan = &plans->plan[i];
+    bf_rewrite_kernel *kernel = &result->kernel[i];
+    if (kernel->is_rewritten || kernel->obstacles || !kernel->accesses || !*plan->reason)
+      continue;
+    bf_rewrite_obstacle *why = bf_arena_alloc(&result->arena, sizeof *why);
+    if (!why)
+      return;
+    why->text = plan->reason;
+    kernel->obstacle = why;
+    kernel->obstacles = 1;
+  }
+}
+
+/* ---- Modules ---- */
+
+/* Describes what became of a module. */
+static int take(const bf_rewrite_result *result, inject_rewritten *rewritten,
+                bf_diagnostic *diagnostic) {
+  for (unsigned i = 0; i < result->kernels; i++)
+    describe(&result->kernel[i], rewritten);
+  rewritten->kernels = result->kernels;
+  rewritten->is_changed = result->is_changed;
+  if (result->is_changed)
+    bf_text_add(&rewritten->text, result->text.data, result->text.size);
+  return rewritten->text.failed || rewritten->lines.failed ? bf_no_memory(diagnostic) : BF_OK;
+}
+
+/* Rewrites a module with hashes that are named. */
+static int rewrite_named(const inject_settings *settings, const bf_ptx_module *module,
+                         bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   bf_listed listed = {settings->hashes, settings->otherwise, .padding_has_room = true,
                       .is_beside = true};
-  bf_rewrite_result result;
+  return bf_rewrite_listed(module, &listed, result, diagnostic);
+}
+
+/* Rewrites and describes a parsed module. */
+static int process(const inject_settings *settings, const char *name, const bf_ptx_module *module,
+                   inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+  choice c = {.settings = settings};
+  bf_rewrite_result result = {0};
+  bf_rewrite_options options = {
+      .context = &c, .hash_of = chosen, .padding_has_room = true, .is_beside = true};
   int error = BF_OK;
-  BF_TRY(bf_rewrite_listed(module, &listed, &result, diagnostic));
-  for (unsigned i = 0; i < result.kernels; i++)
-    describe(&result.kernel[i], rewritten);
-  rewritten->kernels = result.kernels;
-  rewritten->is_changed = result.is_changed;
-  if (result.is_changed)
-    bf_text_add(&rewritten->text, result.text.data, result.text.size);
-  if (rewritten->text.failed || rewritten->lines.failed)
-    error = bf_no_memory(diagnostic);
+  if (settings->is_auto)
+    error = choose(module, name, &c, diagnostic);
+  if (!error)
+    error = settings->is_auto ? bf_rewrite(module, &options, &result, diagnostic)
+                              : rewrite_named(settings, module, &result, diagnostic);
+  if (!error)
+    add_reasons(&c.plans, &result);
+  if (!error)
+    error = take(&result, rewritten, diagnostic);
   bf_rewrite_free(&result);
+  bf_plans_free(&c.plans);
   return error;
 }
 
@@ -47,7 +126,7 @@ int inject_rewrite(const inject_settings *settings, const char *name, const bf_t
                    inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   bf_ptx_module *module;
   BF_TRY(bf_ptx_parse(name, ptx->data, ptx->size, &module, diagnostic));
-  int error = process(settings, module, rewritten, diagnostic);
+  int error = process(settings, name, module, rewritten, diagnostic);
   bf_ptx_free(module);
   return error;
 }

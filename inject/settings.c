@@ -15,8 +15,8 @@ static inject_settings settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_hashes;
 
-/* The hash that leaves the choice to us, and what is proposed for all kernels then. */
-static const char automatic[] = "auto", proposed[] = "fixed";
+/* The hash that leaves the choice to us. */
+static const char automatic[] = "auto";
 
 /* ---- Log ---- */
 
@@ -59,12 +59,11 @@ static int read_hashes(const bf_rewriting_settings *own, bf_diagnostic *diagnost
   if (name)
     BF_TRY(bf_hash_list_parse(name, settings.text.data, bf_listed_geometry, &settings.hashes,
                               diagnostic));
-  settings.is_named = !own->hash || strcmp(own->hash, automatic) != 0;
-  if (own->hash) {
-    const char *text = settings.is_named ? own->hash : proposed;
-    BF_TRY(bf_hash_parse(text, &bf_listed_geometry, &settings.otherwise, diagnostic));
-    bf_text_addf(&settings.text, "\n* %s\n", text);
-  }
+  settings.is_auto = own->hash && strcmp(own->hash, automatic) == 0;
+  if (own->hash && !settings.is_auto)
+    BF_TRY(bf_hash_parse(own->hash, &bf_listed_geometry, &settings.otherwise, diagnostic));
+  if (own->hash)
+    bf_text_addf(&settings.text, "\n* %s\n", own->hash);
   has_hashes = (name || own->hash) && !settings.text.failed;
   return BF_OK;
 }
@@ -115,4 +114,11 @@ const inject_settings *inject_settings_get(void) {
   pthread_once(&once, read_settings);
   errno = kept;
   return has_hashes ? &settings : NULL;
+}
+
+bool inject_is_named(const inject_settings *of, const char *kernel) {
+  const bf_hash *hash = NULL;
+  if (!of->is_auto)
+    return true;
+  return of->hashes && bf_rewrite_listed_hash(of->hashes, kernel, NULL, &hash) == BF_OK && hash;
 }

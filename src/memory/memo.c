@@ -37,7 +37,7 @@ const bf_memo_kernel bf_memo_scalar = {"scalar", find, NULL};
 const bf_memo_kernel *bf_memo_available(unsigned index) {
   const bf_memo_kernel *usable[3] = {&bf_memo_scalar};
   unsigned count = 1;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(BF_NO_SIMD)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
     usable[count++] = &bf_memo_avx2;

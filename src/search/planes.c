@@ -127,7 +127,7 @@ void bf_levels_free(bf_levels *levels) {
 const bf_kernel *bf_kernel_available(unsigned index) {
   const bf_kernel *available[3] = {&bf_kernel_scalar};
   unsigned count = 1;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(BF_NO_SIMD)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2"))
     available[count++] = &bf_kernel_avx2;

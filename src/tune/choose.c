@@ -97,6 +97,9 @@ static bool find_shapes(const bf_ptx_function *kernel, const bf_predict_launch *
     if (!threads || (uint64_t)own[0] * own[1] * own[2] == threads)
       add_shape(s, own);
   }
+  for (size_t i = 0; threads && is_tiled && i < sizeof others / sizeof *others; i++)
+    if ((uint64_t)others[i][0] * others[i][1] * others[i][2] == threads)
+      add_shape(s, others[i]);
   return !threads;
 }
 
@@ -141,12 +144,17 @@ static void name_shape(const uint32_t block[3], char text[48]) {
            block[0], block[1], block[2]);
 }
 
+/* Shapes without conflicts that are seen before a kernel is left alone, where launches decide. */
+enum { MOST_WITHOUT = 4 };
+
 /* Analyses a kernel for the shapes that it can have. Those that it cannot have are left out; where
  * one has no conflicts the kernel is left alone: *goes_on is false, and the plan has the reason. */
 static int look_at(choosing *c, subject *s, const shapes *list, bool *goes_on,
                    bf_diagnostic *diagnostic) {
   char shape[48], reason[240] = "";
+  unsigned without = 0;
   *goes_on = true;
+  s->plan->reason[0] = 0;
   for (unsigned i = 0; i < list->count && *goes_on; i++) {
     bf_forecast *f = &s->forecast[s->forecasts];
     BF_TRY(bf_forecast_make(c->plans->module, bf_plan_examined(c->plans, s->plan), &s->original,
@@ -157,17 +165,24 @@ static int look_at(choosing *c, subject *s, const shapes *list, bool *goes_on,
       bf_forecast_free(f);
       continue;
     }
-    s->forecasts++;
     const bf_work *work = &f->before[BF_FORECAST_TRIPS - 1];
-    *goes_on = work->conflicts > least_conflicts * work->wavefronts;
+    bool has_conflicts = work->conflicts > least_conflicts * work->wavefronts;
     name_shape(f->block, shape);
-    if (!*goes_on)
+    if (!has_conflicts)
       snprintf(s->plan->reason, sizeof s->plan->reason,
                "no conflicts are known that a hash could remove, in blocks of %s threads", shape);
+    *goes_on = has_conflicts || (c->options->decides_by_launch && ++without < MOST_WITHOUT);
+    if (has_conflicts || !*goes_on)
+      s->forecasts++;
+    else
+      bf_forecast_free(f);
   }
-  if (!s->forecasts) {
-    give_reason(s->plan, reason[0] ? reason : "no shape of its blocks is known");
+  if (!s->forecasts || !*goes_on) {
+    if (!s->plan->reason[0])
+      give_reason(s->plan, reason[0] ? reason : "no shape of its blocks is known");
     *goes_on = false;
+  } else {
+    s->plan->reason[0] = 0;
   }
   return BF_OK;
 }
@@ -190,6 +205,9 @@ static int look(choosing *c, subject *s, bool *goes_on, bf_diagnostic *diagnosti
 
 /* Candidates that are tried: each takes a rewriting of the module. */
 enum { MOST_CANDIDATES = 3 };
+/* No search takes nearly as long: all hashes of its class are tried, so that what is found does not
+ * depend on how busy the machine is. */
+enum { MOST_SECONDS = 5 };
 /* What an iteration of a loop whose end is not known counts in the search. */
 enum { TRIPS = 8 };
 
@@ -201,8 +219,10 @@ static void drop_candidates(bf_proposal *proposal) {
 static int propose(choosing *c, subject *s, bf_diagnostic *diagnostic) {
   bf_observed seen = {0};
   double limit = c->options->time_limit_seconds;
-  bf_plans_search search = {
-      .machine = c->options->machine, .time_limit_seconds = limit > 0 ? limit : 0.01, .threads = 1};
+  bf_plans_search search = {.machine = c->options->machine,
+                            .time_limit_seconds = limit > 0 ? limit : MOST_SECONDS,
+                            .threads = 1,
+                            .only_terms = true};
   int error = bf_workload_create(&seen.written) || bf_workload_create(&seen.merged)
                   ? bf_no_memory(diagnostic)
                   : BF_OK;
@@ -243,14 +263,15 @@ static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
 
 /* ---- Trying ---- */
 
-/* Compares a kernel with a version of it for all shapes: the one that gains least counts. */
+/* Compares a kernel with a version of it for all shapes: the one that gains least counts, or most
+ * where launches decide. */
 static int compare_shapes(const choosing *c, subject *s, const bf_work_version *version,
                           bf_diagnostic *diagnostic) {
   const bf_predict_launch *launch = c->options->launch;
   uint64_t blocks = launch ? (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] : 0;
   bf_forecast_hashes own = {c->plans, s->plan};
   bf_work_hashes hashes = bf_forecast_hash(&own);
-  double worst = 0;
+  double counted = 0;
   s->is_compared = s->forecasts > 0;
   for (unsigned i = 0; i < s->forecasts && s->is_compared; i++) {
     bf_work after[BF_FORECAST_TRIPS];
@@ -260,8 +281,9 @@ static int compare_shapes(const choosing *c, subject *s, const bf_work_version *
     if (!s->is_compared)
       break;
     bf_forecast_judge(&s->forecast[i], version, after, blocks, &p);
-    if (p.share * (1 + p.error) > worst) {
-      worst = p.share * (1 + p.error);
+    double most = p.share * (1 + p.error);
+    if (i == 0 || (c->options->decides_by_launch ? most < counted : most > counted)) {
+      counted = most;
       s->comparison = p.comparison;
     }
   }

@@ -74,6 +74,7 @@ int bf_forecast_make(const bf_ptx_module *module, const bf_rewrite_kernel *exami
                      .original = original};
   memcpy(f->block, block, sizeof f->block);
   f->threads = block[0] * block[1] * block[2];
+  f->decides_by_launch = options->decides_by_launch;
   f->dynamic_bytes = options->launch ? options->launch->dynamic_shared_bytes : 0;
   BF_TRY(analyze(f, module, options, diagnostic));
   if (f->reason[0])

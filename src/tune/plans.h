@@ -65,6 +65,7 @@ typedef struct bf_plans_search {
   const bf_machine *machine;
   double time_limit_seconds;
   unsigned threads;
+  bool only_terms; /* as in bf_propose_options */
 } bf_plans_search;
 
 /* Whether there is something to propose for the kernel: it is asked for, makes accesses, and

@@ -83,6 +83,9 @@ enum { FULL_BATCHES = 16 };
  * multiprocessors busy, and of one that waits, in which the order of instructions matters that only
  * ptxas knows. */
 static const double least_error = 0.03, waiting_error = 0.08;
+/* What is added where all instructions are executed by so few warps of a block that schedulers are
+ * idle: how blocks fill them is not known. */
+static const double lonely_error = 0.35;
 
 typedef struct times {
   double before, after, share, error;
@@ -96,6 +99,10 @@ static bool is_waiting(const bf_forecast *f, const bf_work *work, unsigned resid
   double together = (double)(layers < resident ? layers : resident);
   return latency_factor * work->latency_cycles >
          together * bf_forecast_throughput(f->gpu, work, unit_overlap);
+}
+
+static double lonely_share(const bf_work *work) {
+  return work->instructions > 0 ? work->lonely / work->instructions : 0;
 }
 
 /* The time of a launch with the hash as a share of that without it, and how far it is off if units
@@ -113,7 +120,7 @@ static times compare(const bf_forecast *f, const bf_work *before, const bf_work 
     double off = fabs(share - own.share);
     own.error = off > own.error ? off : own.error;
   }
-  own.error = own.error / own.share / 2 +
+  own.error = own.error / own.share / 2 + lonely_error * lonely_share(after) +
               (is_waiting(f, before, resident[0], blocks) ? waiting_error : least_error);
   return own;
 }
@@ -186,7 +193,7 @@ static const double small_loss = 0.03;
 static times judged(const bf_forecast *f, const bf_work_version *version,
                     const bf_work after[BF_FORECAST_TRIPS], uint64_t blocks) {
   times own = worst(f, version, after, blocks);
-  if (blocks)
+  if (blocks || f->decides_by_launch)
     return own;
   times small = worst(f, version, after, f->gpu->multiprocessors);
   return small.share > 1 + small_loss ? small : own;

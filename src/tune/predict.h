@@ -52,8 +52,12 @@ typedef struct bf_predict_options {
   const bf_machine *machine;       /* 32 banks of 4 bytes */
   const bf_predict_gpu *gpu;       /* NULL: bf_predict_h200 */
   const bf_predict_launch *launch; /* NULL: nothing is known */
-  /* Longest search of a hash; there are a few for each kernel with conflicts. 0: 10 milliseconds.
-   */
+  /* Whoever launches the rewritten kernels asks bf_predict at each launch, and can take the
+   * original: where the block is not known, a hash is chosen that wins in blocks of some shape, not
+   * of all. */
+  bool decides_by_launch;
+  /* Longest search of a hash, of which there are a few for each kernel with conflicts. 0: none;
+   * what is chosen does not depend on time then. */
   double time_limit_seconds;
 } bf_predict_options;
 
@@ -84,7 +88,7 @@ int bf_predict(const bf_plans *plans, const bf_plan *plan, const bf_ptx_module *
 /* Gives every open kernel without a hash the one that is best for it, or none and the reason: from
  * its launch or, where the block is not known, from what directives say (.reqntid, .maxntid), else
  * over shapes of blocks that are usual, for which all it must win. plan->comparison is that of the
- * shape that gains least. */
+ * shape that gains least; with decides_by_launch, most. */
 int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
                       bf_diagnostic *diagnostic);
 

@@ -197,12 +197,12 @@ static void insert(bf_proposal *proposal, const bf_candidate *candidate) {
 }
 
 /* The best row-preserving hash, and the best ones of one and two terms, which need fewer
- * instructions. */
+ * instructions. The first is searched for as long as there is time. */
 static const bf_class classes[] = {BF_CLASS_ROW, BF_CLASS_ONE_TERM, BF_CLASS_TWO_TERM};
 
 /* Makes candidates of the hashes for accesses p that save something. */
 static int try_accesses(proposing *c, const placed *p, unsigned granule_bytes) {
-  for (unsigned i = 0; i < sizeof classes / sizeof *classes; i++) {
+  for (unsigned i = c->options->only_terms ? 1 : 0; i < sizeof classes / sizeof *classes; i++) {
     bf_candidate own = {.granule_bytes = granule_bytes, .keeps_merging = p == &c->merged};
     BF_TRY(solve(c, p, granule_bytes, classes[i], &own.hash, &own.is_proven));
     if (!own.hash)

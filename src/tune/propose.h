@@ -21,7 +21,9 @@ typedef struct bf_propose_options {
   unsigned granule_bytes;     /* the widest access of the PTX (bf_rewrite_kernel); 0: as written */
   double time_limit_seconds;  /* of each search; 0: none */
   unsigned threads;           /* 0: one per core */
-  bf_progress progress;       /* or NULL */
+  bool only_terms; /* only hashes of one and two terms, of which all are tried: what is found does
+                      not depend on time */
+  bf_progress progress; /* or NULL */
   void *progress_context;
 } bf_propose_options;
 

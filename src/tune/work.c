@@ -300,7 +300,7 @@ static int add_access(const bf_work_options *options, const bf_analyze_site *sit
 
 int bf_work_accesses(const bf_work_options *options, bool as_merged, double trips, bf_workload *to,
                      bf_diagnostic *diagnostic) {
-  enum { MOST_KEPT = 64 }; /* of a site */
+  enum { MOST_KEPT = 16, EVERY_OFFSET = 2 }; /* accesses of a site, and samples of offsets */
   uint64_t missing = bf_machine_limits(options->machine).missing_ops;
   for (uint32_t i = 0; i < options->analysis->sites; i++) {
     const bf_analyze_site *site = &options->analysis->site[i];
@@ -311,7 +311,7 @@ int bf_work_accesses(const bf_work_options *options, bool as_merged, double trip
     size_t step = site->accesses / MOST_KEPT + 1;
     uint64_t weight = weight_of(options, trips, site, step);
     for (size_t k = 0; k < site->accesses; k += step)
-      for (unsigned n = 0; n < bf_work_offsets(site); n++)
+      for (unsigned n = 0; n < bf_work_offsets(site); n += EVERY_OFFSET)
         if (add_access(options, site, &site->access[k], as_merged ? merged : NULL, weight,
                        bf_work_offset(site, n), to) == BF_NO_MEMORY)
           return bf_no_memory(diagnostic);
@@ -532,27 +532,38 @@ static void walk_block(const counting *c, uint32_t block, ready *r, pass *p) {
 
 /* ---- The whole block ---- */
 
-/* Adds what all warps do in a basic block. Warps that go through it together share the units; the
- * pass is over when the last result is there, or the busiest unit is done. */
-static void add_block(const bf_analyze_executed *executed, double trips, const pass *p,
-                      bf_work *work) {
+/* Of how many schedulers the first warps of blocks can be: a warp stays with the scheduler of its
+ * place on the multiprocessor, modulo their number, so that in blocks of four or eight warps the
+ * first ones all share one. */
+static double schedulers_of_first(unsigned warps) {
+  return warps % 4 == 0 ? 1 : warps % 2 == 0 ? 2 : 4;
+}
+
+/* Adds what all warps do in a basic block. Warps that go through it together share the units; where
+ * they are few, they leave schedulers idle, in all blocks the same ones. The pass is over when the
+ * last result is there, or the busiest unit is done. */
+static void add_block(const bf_analyze_executed *executed, unsigned block_warps, double trips,
+                      const pass *p, bf_work *work) {
   double times = 1;
   for (unsigned i = 0; i < executed->open_loops; i++)
     times *= trips;
   double warps = times * (double)executed->warps, passes = times * (double)executed->passes;
   const bf_work *own = &p->work;
+  double together = passes > 0 ? warps / passes : 0;
+  double used = together * schedulers_of_first(block_warps);
+  double idle = used < SCHEDULERS ? SCHEDULERS / used : 1;
   work->instructions += warps * own->instructions;
+  work->lonely += idle > 1 ? warps * own->instructions : 0;
   work->integer += warps * own->integer;
   work->accesses += warps * own->accesses;
   work->wavefronts += warps * own->wavefronts;
   work->conflicts += warps * own->conflicts;
   work->barriers += passes * own->barriers;
   work->global_bytes += warps * own->global_bytes;
-  work->issue_cycles += warps * own->issue_cycles;
-  work->integer_cycles += warps * own->integer_cycles;
-  work->other_cycles += warps * own->other_cycles;
+  work->issue_cycles += idle * warps * own->issue_cycles;
+  work->integer_cycles += idle * warps * own->integer_cycles;
+  work->other_cycles += idle * warps * own->other_cycles;
   work->shared_cycles += warps * own->shared_cycles;
-  double together = passes > 0 ? warps / passes : 0;
   double spread = together < SCHEDULERS ? SCHEDULERS : together; /* a warp has one scheduler */
   double busy =
       spread * (own->issue_cycles > own->integer_cycles ? own->issue_cycles : own->integer_cycles);
@@ -572,7 +583,7 @@ static int count_blocks(counting *c, const double *trips, unsigned count, bf_wor
       continue;
     walk_block(c, i, &r, &p);
     for (unsigned k = 0; k < count; k++)
-      add_block(&analysis->executed[i], trips[k], &p, &work[k]);
+      add_block(&analysis->executed[i], analysis->warps, trips[k], &p, &work[k]);
   }
   free(r.at);
   free(r.stamp);

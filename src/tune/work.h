@@ -44,6 +44,7 @@ typedef struct bf_work_hashes {
 /* What one block does. Cycles are those of a multiprocessor that does nothing else. */
 typedef struct bf_work {
   double instructions; /* of warps */
+  double lonely;       /* of these, where so few warps go together that schedulers are idle */
   double integer;      /* of these on integers */
   double accesses;     /* to shared memory, as ptxas merges them */
   double wavefronts;

@@ -366,9 +366,9 @@ int bf_verify_outside(struct bf_verify_job *job, const bf_verify_reached *roots)
 
 /* ---- size.c ---- */
 
-/* Whether a kernel declares no more shared memory than a kernel may, unless it did before. */
-int bf_verify_fits(const struct bf_verify_job *job, const bf_ptx_module *rewritten,
-                   const bf_ptx_function *kernel, bool *fits);
+/* Whether a kernel of the original declares no more shared memory in its rewritten form than a
+ * kernel may, unless it did before. */
+int bf_verify_fits(const bf_ptx_module *rewritten, const bf_ptx_function *kernel, bool *fits);
 
 /* ---- body.c, verify.c ---- */
 
@@ -401,8 +401,6 @@ bf_arena *bf_verify_arena(struct bf_verify_job *job);
 /* A variable of the original module with its rewritten form, or NULL. */
 const bf_verify_twin *bf_verify_find_twin(const struct bf_verify_job *job,
                                           const bf_ptx_variable *original);
-/* The place of a shared variable among those of its module, from 1 on; 0: it is none of them. */
-unsigned bf_verify_place(const struct bf_verify_job *job, const bf_ptx_variable *variable);
 /* The rewritten form of a variable of the module, or NULL. */
 const bf_ptx_variable *bf_verify_module_twin(const struct bf_verify_job *job,
                                              const bf_ptx_variable *original);

@@ -121,7 +121,7 @@ typedef struct notice {
   const struct bf_verify_job *job;
   bool sees, leaves;
   bool names_other;                     /* a variable that differs from the original */
-  const bf_ptx_variable *names_private; /* one that is private now; the last of the module */
+  const bf_ptx_variable *names_private; /* the first that is private now */
 } notice;
 
 /* Adds what it means that the function names a variable. */
@@ -131,8 +131,7 @@ static bool note_named(void *context, const bf_ptx_variable *variable) {
   if (!twin)
     return true;
   n->names_other |= !bf_verify_same_variable(twin->original, twin->rewritten);
-  if (is_made_private(twin) && (!n->names_private || bf_verify_place(n->job, variable) >
-                                                         bf_verify_place(n->job, n->names_private)))
+  if (is_made_private(twin) && !n->names_private)
     n->names_private = variable;
   return true;
 }

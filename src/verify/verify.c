@@ -22,7 +22,6 @@ typedef struct bf_verify_job {
   bf_table names;      /* of these variables: anything */
   bf_table judged;     /* judgements by pair */
   bf_table was_judged; /* anything, by rewritten function */
-  bf_table places;     /* of shared variables of both modules, from 1 on */
   uint64_t looks;      /* at the variables that functions name */
   bool stores_shared;
   bf_verify_reached *unchanged; /* kernels that are as they were */
@@ -46,24 +45,6 @@ const bf_ptx_variable *bf_verify_module_twin(const bf_verify_job *job,
 
 bool bf_verify_names_variable(const bf_verify_job *job, const char *name) {
   return bf_table_find(&job->names, name, strlen(name));
-}
-
-unsigned bf_verify_place(const bf_verify_job *job, const bf_ptx_variable *variable) {
-  return (unsigned)(uintptr_t)bf_table_find(&job->places, &variable, sizeof variable);
-}
-
-/* Notes the places of the shared variables of a module. */
-static int list_places(bf_verify_job *job, const bf_ptx_module *module) {
-  unsigned count = 0;
-  for (const bf_ptx_item *item = module->first; item; item = item->next) {
-    if (item->kind != BF_PTX_ITEM_VARIABLE || item->variable->space != BF_PTX_SPACE_SHARED)
-      continue;
-    void **place = bf_table_at(&job->places, &item->variable, sizeof item->variable);
-    if (!place)
-      return BF_NO_MEMORY;
-    *place = (void *)(uintptr_t)++count;
-  }
-  return BF_OK;
 }
 
 /* Nothing is judged yet. */
@@ -397,7 +378,7 @@ static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void 
 /* Any kernel may have grown with the variables of the module. */
 static int judge_size(bf_verify_job *job, const bf_ptx_function *kernel) {
   bool fits;
-  BF_TRY(bf_verify_fits(job, job->rewritten, kernel, &fits));
+  BF_TRY(bf_verify_fits(job->rewritten, kernel, &fits));
   if (!fits)
     bf_verify_find(job, kernel->name, kernel->line,
                    "more shared memory than a kernel may declare: %s", kernel->name);
@@ -499,8 +480,6 @@ static int judge_others(bf_verify_job *job, bf_verify_reached **roots) {
 }
 
 static int judge_module(bf_verify_job *job, void *context, bf_verify_hash_of hash_of) {
-  BF_TRY(list_places(job, job->original));
-  BF_TRY(list_places(job, job->rewritten));
   BF_TRY(compare_items(job));
   if (job->result->findings)
     return BF_OK;
@@ -526,7 +505,7 @@ int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, voi
               bf_verify_result *result, bf_diagnostic *diagnostic) {
   *result = (bf_verify_result){0};
   bf_verify_job job = {.original = original, .rewritten = rewritten, .result = result};
-  job.twin_of.arena = job.twin_with.arena = job.names.arena = job.places.arena = &result->arena;
+  job.twin_of.arena = job.twin_with.arena = job.names.arena = &result->arena;
   job.stores_shared = bf_verify_stores_shared(original);
   forget_judgements(&job);
   int error = judge_module(&job, context, hash_of);

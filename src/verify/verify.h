@@ -7,7 +7,8 @@
  * of every access is a new register that holds, on every path there, the hash of the original
  * address as it is there: it may be computed blocks before, as long as neither of the two is
  * written since; computed under a guard it counts in the same block under the same guard. Generic
- * accesses ask isspacep. No access crosses a granule.
+ * accesses ask isspacep; accesses without a state space that name a shared variable are none of
+ * those, and gain .shared. No access crosses a granule.
  *
  * Exempt, and left as they were, are accesses
  *  - whose address the hash provably leaves where it is, by bits that are known to be 0;
@@ -21,7 +22,7 @@
  *
  * A clone is a function called NAME__bankfold_NUMBER that stands for the function NAME of the
  * original under the hashes of the kernels that reach it; it has no linkage, and some kernel does
- * reach it. */
+ * reach it. Functions that others than these kernels may execute are as they were. */
 #ifndef BF_VERIFY_H
 #define BF_VERIFY_H
 

@@ -37,7 +37,7 @@ RULES = {
     "kernels": ["base", "emu", "sim"],
     "reproduce": core + ["search", "ptx", "emu", "sim", "rgpu", "vote", "kernels", "report", "rtl"],
     "runtime": core + ["ptx", "rewrite", "emu", "sim", "tune", "exchange"],
-    "inject": ["base", "gf2", "hash", "ptx", "rewrite", "exchange"],
+    "inject": ["base", "gf2", "hash", "ptx", "memory", "rewrite", "exchange", "tune"],
     "gpu": [ALL, "kernels"],
     "cli": [ALL, "kernels", "reproduce", "inject", "gpu"],
     "tests": [ALL, "kernels", "reproduce", "runtime", "inject", "gpu", "cli"],

@@ -629,8 +629,7 @@ cmp "$work/calls.ptx" "$work/saved" || complain 'kernels that call functions of 
 # The library as docs/inject.md builds it, without a build system. zstd is opened when it is needed, and
 # may be missing.
 mkdir "$work/alone" "$work/no_zstd" && : >"$work/no_zstd/libzstd.so.1"
-sed -n '/^    cc /,/^$/p' docs/inject.md | sed "s|-o libbankfold-inject.so|-o $work/alone/libbankfold-inject.so|" >"$work/build.sh"
-bash "$work/build.sh" >"$work/out" 2>&1 || complain "the command of docs/inject.md: $(cat "$work/out")"
+inject/build.sh "$work/alone/libbankfold-inject.so" >"$work/out" 2>&1 || complain "inject/build.sh: $(cat "$work/out")"
 library=$work/alone/libbankfold-inject.so
 forget
 app dlsym data $data/lineinfo.fatbin
@@ -642,11 +641,11 @@ called 'cuModuleLoadData: fat binary' 1
 app LD_LIBRARY_PATH="$work/no_zstd:$parts" dlsym data $tile
 logged '2 of 3 kernels rewritten'
 
-# libc is all that it needs, and the driver's functions all that it shows.
+# libc and libm are all that it needs, and the driver's functions all that it shows.
 for library in "$parts/libbankfold-inject-test.so" "$build/inject/libbankfold-inject.so" \
   "$work/alone/libbankfold-inject.so"; do
-  readelf -d "$library" | grep NEEDED | grep -v 'libc\.so\|ld-linux\|libpthread\|libdl' &&
-    complain "$library needs more than libc"
+  readelf -d "$library" | grep NEEDED | grep -v 'libc\.so\|libm\.so\|ld-linux\|libpthread\|libdl' &&
+    complain "$library needs more than libc and libm"
   nm -D --defined-only "$library" | grep -v ' T cu[A-Z]\| T dlsym$' &&
     complain "$library shows more than the driver's functions"
 done

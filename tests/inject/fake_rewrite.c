@@ -5,6 +5,14 @@
 
 #include <string.h>
 
+bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
+                    const inject_launch *launch, unsigned multiprocessors, char *reason,
+                    size_t reason_bytes) {
+  (void)image, (void)kernel, (void)launch, (void)multiprocessors;
+  snprintf(reason, reason_bytes, "it is predicted");
+  return true;
+}
+
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
                    inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   const char *cursor = ptx->data, *end = ptx->data + ptx->size;

@@ -276,11 +276,15 @@ typedef struct need {
 } need;
 
 static need need_of(const object *function) {
-  const char *path = getenv("STUB_FUNCTIONS");
-  FILE *file = path ? fopen(path, "r") : NULL;
+  static const char *path;
+  static bool was_read;
   char kernel[64], text[64];
   need read, found = {1024, 32, 0, 2, 0};
   bool is_found = false;
+  if (!was_read)
+    path = getenv("STUB_FUNCTIONS");
+  was_read = true;
+  FILE *file = path ? fopen(path, "r") : NULL;
   while (file && !is_found &&
          fscanf(file, "%63s %63s %d %d %d %d %d", kernel, text, &read.threads, &read.registers,
                 &read.local_bytes, &read.blocks, &read.error) == 7) {

@@ -297,6 +297,22 @@ static void arrays_without_conflicts_stay(void **state) {
   free_bed(&b);
 }
 
+/* A hash that wins in blocks of some shapes only is for those who can decide at the launch. */
+static void launches_can_decide(void **state) {
+  bed b;
+  (void)state;
+  corpus_bed(&b, "reduction");
+  choose(&b);
+  assert_false(bf_plan_has_hash(&b.plans, plan_of(&b, "reduction_interleaved")));
+  free_bed(&b);
+  corpus_bed(&b, "reduction");
+  b.options.decides_by_launch = true;
+  choose(&b);
+  assert_true(bf_plan_has_hash(&b.plans, plan_of(&b, "reduction_interleaved")));
+  assert_false(bf_plan_has_hash(&b.plans, plan_of(&b, "reduction_sequential")));
+  free_bed(&b);
+}
+
 /* Vectors of 16 bytes stay whole. */
 static void granules_fit_the_widest_access(void **state) {
   bed b;
@@ -313,6 +329,28 @@ static void granules_fit_the_widest_access(void **state) {
   free_bed(&b);
 }
 
+/* Kernels of kinds that were measured on an H200, in large launches: trees, rows and butterflies
+ * gain by a hash, small cyclic reductions, byte histograms and what has no conflicts lose. */
+static void known_kinds_are_judged_rightly(void **state) {
+  static const struct {
+    const char *kernel;
+    bool gains;
+  } rows[] = {{"tree_scan", true},         {"rows", true},     {"exchange_sort", true},
+              {"cyclic_reduction", false}, {"columns", false}, {"multiply", false},
+              {"byte_histogram", false}};
+  bed b;
+  bf_text text = {0};
+  (void)state;
+  assert_int_equal(bf_read_file("tests/data/predict/known.ptx", SIZE_MAX, &text, NULL), BF_OK);
+  make_bed(&b, text.data);
+  choose(&b);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (bf_plan_has_hash(&b.plans, plan_of(&b, rows[i].kernel)) != rows[i].gains)
+      fail_msg("%s: %s", rows[i].kernel, plan_of(&b, rows[i].kernel)->reason);
+  free_bed(&b);
+  bf_text_free(&text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(known_loops_are_counted),
@@ -327,7 +365,9 @@ int main(void) {
       cmocka_unit_test(hashes_that_were_given_stay),
       cmocka_unit_test(padded_kernels_are_left_alone),
       cmocka_unit_test(arrays_without_conflicts_stay),
+      cmocka_unit_test(launches_can_decide),
       cmocka_unit_test(granules_fit_the_widest_access),
+      cmocka_unit_test(known_kinds_are_judged_rightly),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

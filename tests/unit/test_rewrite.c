@@ -555,6 +555,25 @@ static void costs(void **state) {
       {"names that the hash leaves alone are left", "bits:0,1,2,3,4^7",
        "ld.shared.u32 %r1, [big];\nld.shared.u32 %r1, [big+60];\nld.shared.u32 %r1, [big+2048];\n",
        0},
+      {"whole rows share the shifted base", "fixed",
+       "ld.shared.u32 %r1, [%r0+128];\nld.shared.u32 %r1, [%r0+384];\n"
+       "ld.shared.u32 %r1, [%r0+4224];\n",
+       1 + 3 + 3},
+      {"also before and in a loop", "fixed",
+       "ld.shared.u32 %r1, [%r0+128];\nouter:\nld.shared.u32 %r1, [%r0+384];\n"
+       "ld.shared.u32 %r1, [%r0+512];\n@%p bra outer;\n",
+       1 + 3 + 3 + 3},
+      {"not when the base changes", "fixed",
+       "ld.shared.u32 %r1, [%r0+128];\nadd.u32 %r0, %r0, 4;\nld.shared.u32 %r1, [%r0+384];\n",
+       1 + 3 + 1 + 3},
+      {"bits that are only read go into the access", "fixed",
+       "and.b32 %r3, %r0, 31;\nmul.lo.u32 %r2, %r3, 4;\nld.shared.u32 %r1, [%r2+128];\n"
+       "ld.shared.u32 %r1, [%r2+4224];\nld.shared.u32 %r1, [%r2];\n",
+       1},
+      {"bits between others", "fixed",
+       "bfe.u32 %r1, %r0, 2, 3;\nmin.u32 %r2, %r0, 7;\nshl.b32 %r3, %r2, 9;\n"
+       "mad.lo.u32 %r4, %r1, 16, %r3;\nld.shared.u32 %r5, [%r4];\nld.shared.u32 %r5, [%r4+384];\n",
+       4},
       {"names that it moves by a constant cost one instruction", "bits:0,1,2,3,4^7",
        "ld.shared.u32 %r1, [big+512];\nld.shared.u32 %r1, [big+2560];\n", 1},
   };
@@ -564,7 +583,7 @@ static void costs(void **state) {
     bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
     bf_rewrite_result result;
     snprintf(text, sizeof text,
-             HEAD ".shared .align 1024 .b32 big[1024];\n.entry k()\n{\n.reg .b32 %%r<4>;\n"
+             HEAD ".shared .align 1024 .b32 big[1024];\n.entry k()\n{\n.reg .b32 %%r<6>;\n"
                   ".reg .pred %%p;\nmov.u32 %%r0, %%tid.x;\nsetp.eq.u32 %%p, %%r0, 0;\n%sret;\n}\n",
              cases[i].text);
     bf_ptx_module *module = parse(text);

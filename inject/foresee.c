@@ -1,0 +1,102 @@
+/* What the second version of a kernel is worth to a launch, predicted from the PTX of both
+ * (tune/predict.h). The PTX of an image is read when it is first asked about, and kept. */
+#include "inject.h"
+
+#include "tune/predict.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An image as predictions need it. */
+typedef struct foresight {
+  struct foresight *next;
+  const inject_image *image;
+  bf_ptx_module *module; /* both versions; NULL: it cannot be read */
+  bf_plans plans;
+} foresight;
+
+static foresight *known; /* all that were made, under the lock */
+static bf_machine *machine;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Gives the plans the hashes that second versions have. */
+static int set_hashes(foresight *made, bf_diagnostic *diagnostic) {
+  bf_text lines = {0};
+  bf_geometry geometry = bf_machine_geometry(machine);
+  for (unsigned i = 0; i < made->image->kernels; i++)
+    if (made->image->kernel[i].beside)
+      bf_hash_list_write(made->image->kernel[i].name, made->image->kernel[i].hash, &lines);
+  int error = lines.failed ? bf_no_memory(diagnostic) : BF_OK;
+  if (!error && lines.size)
+    error = bf_plans_set_text(&made->plans, "hashes", lines.data, &geometry, diagnostic);
+  bf_text_free(&lines);
+  return error;
+}
+
+/* Reads the PTX of an image. */
+static int read_image(foresight *made, bf_diagnostic *diagnostic) {
+  const char *text = made->image->text;
+  if (!machine)
+    BF_TRY(bf_machine_load("hopper", NULL, &machine, diagnostic));
+  BF_TRY(bf_ptx_parse("image", text, strlen(text), &made->module, diagnostic));
+  BF_TRY(bf_plans_make(made->module, "image", NULL, &made->plans, diagnostic));
+  return set_hashes(made, diagnostic);
+}
+
+/* What is known of an image, or read now; NULL where that fails. */
+static foresight *find(const inject_image *image) {
+  bf_diagnostic diagnostic = {.caret = -1};
+  foresight *at = known;
+  while (at && at->image != image)
+    at = at->next;
+  if (at || !(at = calloc(1, sizeof *at)))
+    return at && at->module ? at : NULL;
+  at->image = image;
+  at->next = known;
+  known = at;
+  if (read_image(at, &diagnostic) == BF_OK)
+    return at;
+  inject_log("nothing can be predicted: %s", diagnostic.message);
+  bf_plans_free(&at->plans);
+  bf_ptx_free(at->module);
+  at->module = NULL;
+  return NULL;
+}
+
+static const bf_plan *find_plan(const foresight *of, const char *kernel) {
+  for (unsigned i = 0; i < of->plans.count; i++)
+    if (strcmp(of->plans.plan[i].name, kernel) == 0)
+      return &of->plans.plan[i];
+  return NULL;
+}
+
+/* Predicts; false where that fails. */
+static bool predict(const foresight *of, const inject_kernel *kernel, const inject_launch *launch,
+                    unsigned multiprocessors, bf_prediction *prediction) {
+  bf_diagnostic diagnostic = {.caret = -1};
+  bf_predict_gpu gpu = bf_predict_h200;
+  bf_predict_launch how = {.dynamic_shared_bytes = launch->bytes};
+  bf_predict_options options = {.machine = machine, .gpu = &gpu, .launch = &how};
+  const bf_plan *plan = find_plan(of, kernel->name);
+  const bf_ptx_function *beside = bf_ptx_find(of->module, kernel->beside);
+  memcpy(how.block, launch->block, sizeof how.block);
+  memcpy(how.grid, launch->grid, sizeof how.grid);
+  gpu.multiprocessors = multiprocessors ? multiprocessors : gpu.multiprocessors;
+  return plan && beside &&
+         bf_predict(&of->plans, plan, of->module, beside, &options, prediction, &diagnostic) ==
+             BF_OK;
+}
+
+bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
+                    const inject_launch *launch, unsigned multiprocessors, char *reason,
+                    size_t reason_bytes) {
+  bf_prediction prediction = {0};
+  pthread_mutex_lock(&lock);
+  const foresight *of = find(image);
+  bool is_good = of && predict(of, kernel, launch, multiprocessors, &prediction);
+  pthread_mutex_unlock(&lock);
+  snprintf(reason, reason_bytes, "%s",
+           is_good && *prediction.reason ? prediction.reason : "nothing can be predicted");
+  return is_good && prediction.is_known && prediction.is_worth;
+}

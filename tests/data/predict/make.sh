@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Compiles known.cu to PTX: tests/data/predict/make.sh OUTPUT-FOLDER. Needs nvcc.
+set -eu
+out=$(readlink -f "$1")
+cd "$(dirname "$0")"
+PATH=$PATH:/usr/local/cuda/bin
+nvcc -std=c++17 -arch=sm_90 -ptx known.cu -o "$out/known.ptx"
