@@ -8,9 +8,9 @@ trap 'rm -rf "$work"' EXIT
 compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/verify/memory.c \
-    src/ptx/{ops,decimal,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow}.c \
+    src/ptx/{ops,decimal,index,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow}.c \
     src/verify/*.c src/gf2/*.c src/hash/{hash,parse,convert,cost}.c \
-    src/base/{arena,text,diagnostic}.c -lm -o "$work/memory"
+    src/base/{arena,table,text,diagnostic}.c -lm -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1
 faults=0
