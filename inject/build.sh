@@ -30,4 +30,4 @@ for file in "${sources[@]}"; do echo "$file"; done |
   FLAGS="${flags[*]} $*" CC=$cc WORK=$work xargs -P "$(nproc)" -I FILE sh -c \
     '$CC $FLAGS -c "$1" -o "$WORK/$(echo "$1" | tr / _).o"' sh FILE
 $cc -shared -o "$output" "$work"/*.o "$@" -lsupc++ -lm -ldl -pthread \
-  -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,nodelete
+  -Wl,--build-id=sha1 -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,nodelete

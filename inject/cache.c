@@ -1,6 +1,8 @@
-/* Rewritten images on disk, one file each, named by their key. Files are written under another name
- * and renamed, so that readers see all or nothing; and end with a digest of the rest, so that what
- * a full disk or a crash left of one is not taken for an image. A file:
+/* Rewritten images on disk, one file each, named by their key and the build of the library, which
+ * had each of them verified before it wrote it. Files are written under another name and renamed,
+ * so that readers see all or nothing; and end with a digest of the rest, so that what a full disk
+ * or a crash left of one is not taken for an image. A folder or a file that others can write to, or
+ * that belongs to another user, is not used. A file:
  *
  *   bankfold image 4
  *   KEY LINES_BYTES TEXT_BYTES     (TEXT_BYTES -: the image is left alone)
@@ -8,9 +10,11 @@
 #include "inject.h"
 
 #include "base/rows.h"
+#include "base/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,20 +95,55 @@ static void print_hex(const unsigned char key[INJECT_KEY_BYTES], char hex[HEX_BY
     snprintf(hex + 2 * i, 3, "%02x", key[i]);
 }
 
-/* The path of a key's file. */
-static void path_of(const inject_settings *settings, const unsigned char key[INJECT_KEY_BYTES],
+/* The path of a key's file, of this build of the library; false where nothing tells builds apart.
+ */
+static bool path_of(const inject_settings *settings, const unsigned char key[INJECT_KEY_BYTES],
                     char path[PATH_BYTES]) {
   char hex[HEX_BYTES];
-  print_hex(key, hex);
+  unsigned char name[INJECT_KEY_BYTES];
+  size_t size;
+  const unsigned char *build = inject_build_id(&size);
+  inject_digest digest;
+  if (!build)
+    return false;
+  inject_digest_start(&digest);
+  inject_digest_add(&digest, build, size);
+  inject_digest_add(&digest, key, INJECT_KEY_BYTES);
+  inject_digest_end(&digest, name);
+  print_hex(name, hex);
   snprintf(path, PATH_BYTES, "%s/%s", settings->cache, hex);
+  return true;
 }
 
-/* The whole file into content; false where that is impossible. */
+/* Whether only this user can have written it. */
+static bool is_own(const struct stat *status) {
+  return status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+bool inject_cache_is_trusted(const inject_settings *settings, bool *is_there) {
+  static atomic_flag was_said = ATOMIC_FLAG_INIT;
+  struct stat status;
+  size_t size;
+  *is_there = stat(settings->cache, &status) == 0;
+  const char *why = *is_there && !is_own(&status)
+                        ? "it belongs to another user, or others can write to it"
+                    : inject_build_id(&size) ? NULL
+                                             : "this library has no build id";
+  if (why && !atomic_flag_test_and_set(&was_said))
+    inject_log("the cache %s is not used: %s", settings->cache, why);
+  return !why;
+}
+
+/* The whole file into content; false where that is impossible, or others could have written it. */
 static bool read_content(const char *path, bf_text *content) {
   struct stat status;
-  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   bool good = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
               (uint64_t)status.st_size < 2 * BF_MAX_PTX_BYTES;
+  if (good && !is_own(&status)) {
+    inject_log("%s belongs to another user, or others can write to it; it is not used", path);
+    good = false;
+  }
   size_t size = good ? (size_t)status.st_size : 0;
   content->data = good ? malloc(size + 1) : NULL;
   while (content->data && content->size < size) {
@@ -174,9 +213,10 @@ inject_image *inject_cache_read(const inject_settings *settings,
   bf_text content = {0};
   size_t size;
   inject_image *image = NULL;
-  if (!*settings->cache)
+  bool is_there;
+  if (!*settings->cache || !inject_cache_is_trusted(settings, &is_there) || !is_there ||
+      !path_of(settings, key, path))
     return NULL;
-  path_of(settings, key, path);
   if (read_content(path, &content) && is_sound(&content, &size))
     image = parse(&content, size, key);
   if (content.data && !image)
@@ -220,43 +260,26 @@ static void compose(const inject_image *image, bf_text *content) {
   bf_text_add(content, (const char *)result, sizeof result);
 }
 
-/* Writes bytes to a new file; false where they are not all there. */
-static bool write_all(int file, const char *bytes, size_t size) {
-  while (size) {
-    ssize_t done = write(file, bytes, size);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0)
-      return false;
-    bytes += done;
-    size -= (size_t)done;
-  }
-  return true;
-}
-
 bool inject_write_file(const char *path, const bf_text *content) {
-  char temporary[PATH_BYTES + 8];
-  int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-  int file = length < (int)sizeof temporary ? mkostemp(temporary, O_CLOEXEC) : -1;
-  bool done = file >= 0 && write_all(file, content->data, content->size);
-  if (file >= 0)
-    done = close(file) == 0 && done && rename(temporary, path) == 0;
-  if (file >= 0 && !done) {
-    int kept = errno;
-    unlink(temporary);
-    errno = kept;
-  }
+  bf_temporary temporary;
+  if (bf_temporary_open(path, 0600, &temporary) != BF_OK)
+    return false;
+  bool done = bf_temporary_write(&temporary, content->data, content->size) &&
+              bf_temporary_commit(&temporary, path);
+  bf_temporary_close(&temporary);
   return done;
 }
 
 void inject_cache_write(const inject_settings *settings, const inject_image *image) {
   char path[PATH_BYTES];
   bf_text content = {0};
-  if (!*settings->cache)
+  bool is_there;
+  if (!*settings->cache || !inject_cache_is_trusted(settings, &is_there) ||
+      !path_of(settings, image->key, path))
     return;
+  if (!is_there)
+    inject_make_folders(settings->cache);
   compose(image, &content);
-  inject_make_folders(settings->cache);
-  path_of(settings, image->key, path);
   if (content.failed)
     inject_log("cannot write %s: out of memory", path);
   else if (!inject_write_file(path, &content))

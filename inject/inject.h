@@ -11,7 +11,8 @@
  *   image.c    finds the PTX in an image
  *   rewrite.c  rewrites PTX, and
  *   limits.c   limits its registers to those that the program's machine code has
- *   cache.c    keeps rewritten PTX on disk
+ *   cache.c    keeps rewritten PTX on disk, and
+ *   build.c    says by which build it was made
  *   handles.c  remembers which kernels were rewritten, and what stands beside them
  *   foresee.c  predicts what the second version of a kernel is worth to a launch
  *   choose.c   decides which of both versions a launch gets; where it is to learn that,
@@ -155,10 +156,16 @@ void inject_linked_add(const inject_image *image);
 
 /* ---- Cache ---- */
 
-/* An image by its key from the cache of settings; NULL where it is not there or not sound. */
+/* Whether the folder of the cache can be trusted. One that is not there can; *is_there says so.
+ * Said once in the log, where it cannot. */
+bool inject_cache_is_trusted(const inject_settings *settings, bool *is_there);
+/* An image by its key from the cache of settings, as this build of the library has left it there;
+ * NULL where it is not there or not sound, or where others could have written it. */
 inject_image *inject_cache_read(const inject_settings *settings,
                                 const unsigned char key[INJECT_KEY_BYTES]);
 void inject_cache_write(const inject_settings *settings, const inject_image *image);
+/* What tells this build of the library from others; NULL where nothing does. */
+const unsigned char *inject_build_id(size_t *size);
 /* An image from its parts: text NULL: left alone; lines as in inject_rewritten. NULL: no memory, or
  * no such lines. */
 inject_image *inject_image_create(const unsigned char key[INJECT_KEY_BYTES], const char *text,

@@ -24,14 +24,16 @@ static void print_hex(const unsigned char *key, unsigned digits, char *hex) {
     snprintf(hex + 2 * i, 3, "%02x", key[i]);
 }
 
-/* The file of this program; false: there is no folder for it. */
+/* The file of this program; false: there is no folder for it that can be trusted. */
 static bool find_path(bf_text *path) {
   const inject_settings *settings = inject_settings_get();
   char program[4096], hex[NAME_DIGITS + 1];
   unsigned char key[INJECT_KEY_BYTES];
   inject_digest digest;
+  bool is_there;
   ssize_t length = readlink("/proc/self/exe", program, sizeof program);
-  if (length <= 0 || !settings || !*settings->cache)
+  if (length <= 0 || !settings || !*settings->cache ||
+      !inject_cache_is_trusted(settings, &is_there))
     return false;
   inject_digest_start(&digest);
   inject_digest_add(&digest, program, (size_t)length);

@@ -2,6 +2,7 @@
 #include "inject.h"
 
 #include "exchange/settings.h"
+#include "hash/list.h"
 #include "rewrite/listed.h"
 
 #include <errno.h>
@@ -47,17 +48,23 @@ __attribute__((constructor)) static void open_log(void) {
 
 /* Reads the file of hashes and the hash of all other kernels. */
 static int read_hashes(const bf_rewriting_settings *own, bf_diagnostic *diagnostic) {
-  if (own->hashes) {
-    BF_TRY(bf_hash_list_read(own->hashes, bf_listed_geometry, &settings.hashes, diagnostic));
-    /* The whole file is part of every key. */
-    BF_TRY(bf_read_file(own->hashes, SIZE_MAX, &settings.text, diagnostic));
-  }
+  /* The whole text is part of every key, and is read once: the file may be a pipe. */
+  if (own->hashes_text)
+    bf_text_puts(&settings.text, own->hashes_text);
+  else if (own->hashes)
+    BF_TRY(bf_hash_list_read_text(own->hashes, &settings.text, diagnostic));
+  if (settings.text.failed)
+    return bf_no_memory(diagnostic);
+  const char *name = own->hashes_text ? bf_variable_name(BF_VARIABLE_HASHES_TEXT) : own->hashes;
+  if (name)
+    BF_TRY(bf_hash_list_parse(name, settings.text.data, bf_listed_geometry, &settings.hashes,
+                              diagnostic));
   settings.is_auto = own->hash && strcmp(own->hash, automatic) == 0;
   if (own->hash && !settings.is_auto)
     BF_TRY(bf_hash_parse(own->hash, &bf_listed_geometry, &settings.otherwise, diagnostic));
   if (own->hash)
     bf_text_addf(&settings.text, "\n* %s\n", own->hash);
-  has_hashes = (own->hashes || own->hash) && !settings.text.failed;
+  has_hashes = (name || own->hash) && !settings.text.failed;
   return BF_OK;
 }
 

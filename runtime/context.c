@@ -1,6 +1,8 @@
 /* The context: the only mutable state of the library, its lock, and what the environment sets. */
 #include "context.h"
 
+#include "rewrite/listed.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +124,9 @@ static int start(rt_context *context, bf_diagnostic *diagnostic) {
   if (context->settings.hash_file)
     BF_TRY(bf_hash_list_read(context->settings.hash_file, bf_machine_geometry(context->machine),
                              &context->kernel_hashes, diagnostic));
+  if (context->settings.rewrite)
+    BF_TRY(bf_hash_list_read(context->settings.rewrite, bf_listed_geometry,
+                             &context->rewriting_hashes, diagnostic));
   BF_TRY(rt_choose_lock_hash(context, context->settings.lock_hash, diagnostic));
   return bf_emu_create(&context->emu, diagnostic);
 }

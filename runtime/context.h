@@ -119,9 +119,10 @@ typedef struct rt_context {
   char gpu_product[80];
   double simulated_seconds; /* of all launches so far */
   rt_hash *hashes;
-  bf_hash_list *kernel_hashes; /* of a file, or NULL */
-  bool has_chosen_hash;        /* the program has, by a call */
-  const bf_hash *hash;         /* of the banks in the launches to come; NULL: none */
+  bf_hash_list *kernel_hashes;    /* of a file, or NULL */
+  bf_hash_list *rewriting_hashes; /* of another, that modules are rewritten with */
+  bool has_chosen_hash;           /* the program has, by a call */
+  const bf_hash *hash;            /* of the banks in the launches to come; NULL: none */
   bf_lock_hash lock_hash;
   bf_emu *emu;
   bf_text printed; /* by kernels, not yet handed to stdout */

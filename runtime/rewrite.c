@@ -4,12 +4,10 @@
 #include "rewrite/listed.h"
 
 int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diagnostic) {
-  bf_hash_list *list;
   bf_rewrite_result result = {0};
-  if (!context->settings.rewrite)
+  if (!context->rewriting_hashes)
     return BF_OK;
-  BF_TRY(bf_hash_list_read(context->settings.rewrite, bf_listed_geometry, &list, diagnostic));
-  bf_listed listed = {.hashes = list, .padding_has_room = true};
+  bf_listed listed = {.hashes = context->rewriting_hashes, .padding_has_room = true};
   int error = bf_rewrite_listed(module->ptx, &listed, &result, diagnostic);
   if (!error && result.was_rewritten)
     rt_say(context, "a module was rewritten before, and runs as it is");
@@ -19,6 +17,5 @@ int rt_rewrite(const rt_context *context, rt_module *module, bf_diagnostic *diag
     result.module = NULL;
   }
   bf_rewrite_free(&result);
-  bf_hash_list_free(list);
   return error;
 }

@@ -9,6 +9,7 @@
 #include "cli/use/wrap.h"
 #include "exchange/record.h"
 #include "exchange/settings.h"
+#include "hash/list.h"
 #include "tune/program.h"
 
 #include <errno.h>
@@ -217,6 +218,7 @@ typedef struct loaded {
   char runtime[PATH_MAX];
   char folder[PATH_MAX]; /* of the records of the run; in it two more: */
   char accesses[PATH_MAX + 16], trials[PATH_MAX + 16];
+  char hashes[PATH_MAX + 16], rewrite[PATH_MAX + 16]; /* copies of files, where they are needed */
 } loaded;
 
 /* Loads the machine and the hash, or the GPU that brings its own machine. */
@@ -260,20 +262,40 @@ static int make_folders(loaded *to, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-/* Loads and checks all before the program is started. */
-static int load(const settings *s, const char *name, loaded *to, bf_diagnostic *diagnostic) {
+/* Copies a file of hashes that cannot be read again, <(...), into the folder of the run: the
+ * program reads it too. *path is then that of the copy. */
+static int keep_hashes(const char **path, const char *name, loaded *to, char copy[PATH_MAX + 16],
+                       bf_diagnostic *diagnostic) {
+  struct stat status;
+  bf_text text = {0};
+  if (!*path || stat(*path, &status) != 0 || S_ISREG(status.st_mode))
+    return BF_OK;
+  snprintf(copy, PATH_MAX + 16, "%s/%s", to->folder, name);
+  int error = bf_hash_list_read_text(*path, &text, diagnostic);
+  if (!error)
+    error = bf_write_file(copy, text.data, text.size, diagnostic);
+  bf_text_free(&text);
+  *path = copy;
+  return error;
+}
+
+/* Loads and checks all before the program is started; files of hashes may get other names. */
+static int load(settings *s, const char *name, loaded *to, bf_diagnostic *diagnostic) {
+  BF_TRY(make_folders(to, diagnostic));
+  BF_TRY(keep_hashes(&s->simulated.hash_file, "hashes", to, to->hashes, diagnostic));
+  BF_TRY(keep_hashes(&s->rewrite, "rewrite", to, to->rewrite, diagnostic));
   BF_TRY(load_machine(s, to, diagnostic));
   if (s->save_hashes || s->rewrite)
     BF_TRY(check_geometry(to->machine, diagnostic));
+  bf_text unused = {0}; /* the file is a regular one by now */
   if (s->rewrite)
-    BF_TRY(cli_wrap_check(s->rewrite, NULL, diagnostic));
+    BF_TRY(cli_wrap_check(s->rewrite, NULL, &unused, diagnostic));
   BF_TRY(cli_program_inspect(name, &to->program, diagnostic));
   BF_TRY(check_program(&to->program, diagnostic));
   BF_TRY(check_writable(s->profile, diagnostic));
   BF_TRY(check_writable(s->trace, diagnostic));
   BF_TRY(check_writable(s->save_hashes, diagnostic));
-  BF_TRY(find_runtime(s, to->runtime, diagnostic));
-  return make_folders(to, diagnostic);
+  return find_runtime(s, to->runtime, diagnostic);
 }
 
 /* What is wrong with the command line: -1 to go on or an exit status. */
@@ -446,7 +468,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
 }
 
 static int run(const void *given, int count, char **arguments) {
-  const settings *s = given;
+  settings own = *(const settings *)given, *s = &own;
   loaded needed = {.time_limit_seconds = 10};
   bf_diagnostic diagnostic = {.caret = -1};
   int status = check_usage(s);

@@ -25,14 +25,14 @@ static const cli_option options[] = {
 };
 
 /* Sets all that the library reads. */
-static int set_environment(const settings *s, const char *library, bf_diagnostic *diagnostic) {
+static int set_environment(const settings *s, const bf_text *content, const char *library,
+                           bf_diagnostic *diagnostic) {
   bf_rewriting_settings told = {.hash = s->hash        ? s->hash
                                         : s->hash_file ? NULL
                                                        : "auto",
-                                .hashes = s->hash_file,
                                 .log = s->log,
                                 .learn = s->learn};
-  BF_TRY(bf_rewriting_settings_put(&told, diagnostic));
+  BF_TRY(cli_wrap_put_hashes(s->hash_file, content, &told, diagnostic));
   return cli_prepend_variable("LD_PRELOAD", library) ? BF_OK : bf_no_memory(diagnostic);
 }
 
@@ -44,13 +44,15 @@ static int run(const void *given, int count, char **arguments) {
   if (s->hash_file && strcmp(s->hash_file, "-") == 0)
     return cli_usage_error(&cli_run,
                            "--hash-file cannot be standard input, which is the program's");
-  int error = cli_wrap_check(s->hash_file, s->hash, &diagnostic);
+  bf_text content = {0};
+  int error = cli_wrap_check(s->hash_file, s->hash, &content, &diagnostic);
   if (!error)
     error = cli_program_inspect(arguments[0], &program, &diagnostic);
   if (!error)
     error = cli_find_injection(library, &diagnostic);
   if (!error)
-    error = set_environment(s, library, &diagnostic);
+    error = set_environment(s, &content, library, &diagnostic);
+  bf_text_free(&content);
   if (error)
     return cli_complain(&diagnostic);
   arguments[count] = NULL;

@@ -58,6 +58,7 @@ typedef struct tuner {
   bool has_bar;
   bf_measured measured;
   bf_writer *output;
+  bf_text content; /* of a file of hashes that cannot be read again */
 } tuner;
 
 /* ---- Progress ---- */
@@ -87,8 +88,8 @@ static int set_hashes(const tuner *t, const bf_measured_candidate *candidate,
                       bf_diagnostic *diagnostic) {
   bf_rewriting_settings told = {0};
   if (candidate->kind == BF_MEASURED_FILE)
-    told.hashes = candidate->text;
-  else if (candidate->kind == BF_MEASURED_LINES)
+    return cli_wrap_put_hashes(candidate->text, &t->content, &told, diagnostic);
+  if (candidate->kind == BF_MEASURED_LINES)
     told.hashes = t->chosen;
   else
     told.hash = candidate->text;
@@ -206,7 +207,7 @@ static void warn(void *context, const bf_measured_candidate *candidate) {
 static int add_candidate(tuner *t, bf_measured_kind kind, const char *text,
                          bf_diagnostic *diagnostic) {
   bool is_file = kind == BF_MEASURED_FILE;
-  BF_TRY(cli_wrap_check(is_file ? text : NULL, is_file ? NULL : text, diagnostic));
+  BF_TRY(cli_wrap_check(is_file ? text : NULL, is_file ? NULL : text, &t->content, diagnostic));
   t->candidate[t->candidates++] = (bf_measured_candidate){.kind = kind, .text = text};
   return BF_OK;
 }
@@ -296,6 +297,7 @@ static void unload(tuner *t) {
     cli_remove_folder(t->folder);
   }
   bf_writer_close(t->output);
+  bf_text_free(&t->content);
   bf_measured_free(&t->measured);
 }
 

@@ -2,10 +2,12 @@
 #include "cli/use/wrap.h"
 
 #include "cli/use/resources.h"
+#include "hash/list.h"
 #include "ptx/ptx_text.h"
 #include "tune/predict.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- Settings ---- */
 
@@ -23,12 +25,13 @@ static int check_list(const char *path, const bf_hash_list *list, bf_diagnostic 
 
 static bool is_auto(const char *hash) { return hash && strcmp(hash, "auto") == 0; }
 
-/* Reads the file of hashes (NULL: none) and the hash of all others (NULL: none). */
-static int read_hashes(const char *path, const char *hash, cli_wrap *wrap,
+/* Reads the text of a list of hashes, which file names in diagnostics (NULL: there is none), and
+ * the hash of all others (NULL: none). */
+static int read_hashes(const char *file, const char *text, const char *hash, cli_wrap *wrap,
                        bf_diagnostic *diagnostic) {
-  if (path) {
-    BF_TRY(bf_hash_list_read(path, bf_listed_geometry, &wrap->hashes, diagnostic));
-    BF_TRY(check_list(path, wrap->hashes, diagnostic));
+  if (file) {
+    BF_TRY(bf_hash_list_parse(file, text, bf_listed_geometry, &wrap->hashes, diagnostic));
+    BF_TRY(check_list(file, wrap->hashes, diagnostic));
   }
   if (hash)
     BF_TRY(bf_hash_parse(hash, &bf_listed_geometry, &wrap->otherwise, diagnostic));
@@ -47,8 +50,17 @@ int cli_wrap_get(cli_wrap *wrap, bf_diagnostic *diagnostic) {
   *wrap = (cli_wrap){0};
   BF_TRY(bf_rewriting_settings_get(&wrap->settings, diagnostic));
   wrap->listed.padding_has_room = own->dynamic_rounded;
-  wrap->is_auto = own->hash ? is_auto(own->hash) : !own->hashes;
-  return read_hashes(own->hashes, wrap->is_auto ? NULL : own->hash, wrap, diagnostic);
+  bf_text text = {0};
+  const char *file = own->hashes_text ? bf_variable_name(BF_VARIABLE_HASHES_TEXT) : own->hashes;
+  wrap->is_auto = own->hash ? is_auto(own->hash) : !file;
+  int error = BF_OK;
+  if (!own->hashes_text && own->hashes)
+    error = bf_hash_list_read_text(own->hashes, &text, diagnostic);
+  if (!error)
+    error = read_hashes(file, own->hashes_text ? own->hashes_text : text.data,
+                        wrap->is_auto ? NULL : own->hash, wrap, diagnostic);
+  bf_text_free(&text);
+  return error;
 }
 
 void cli_wrap_free(cli_wrap *wrap) {
@@ -59,24 +71,59 @@ void cli_wrap_free(cli_wrap *wrap) {
   *wrap = (cli_wrap){0};
 }
 
-int cli_wrap_check(const char *hash_file, const char *hash, bf_diagnostic *diagnostic) {
+/* Whether a file cannot be read again, as pipes. */
+static bool is_fleeting(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+int cli_wrap_check(const char *hash_file, const char *hash, bf_text *content,
+                   bf_diagnostic *diagnostic) {
   cli_wrap wrap = {0};
-  int error = read_hashes(hash_file, hash, &wrap, diagnostic);
+  bf_text text = {0};
+  bool is_kept = hash_file && is_fleeting(hash_file);
+  int error = hash_file ? bf_hash_list_read_text(hash_file, &text, diagnostic) : BF_OK;
+  if (!error)
+    error = read_hashes(hash_file, text.data, hash, &wrap, diagnostic);
+  if (!error && is_kept) {
+    bf_text_add(content, text.data, text.size);
+    error = content->failed ? bf_no_memory(diagnostic) : BF_OK;
+  }
+  bf_text_free(&text);
   cli_wrap_free(&wrap);
   return error;
+}
+
+int cli_wrap_put_hashes(const char *hash_file, const bf_text *content, bf_rewriting_settings *told,
+                        bf_diagnostic *diagnostic) {
+  if (content->size > BF_MOST_HASHES_TEXT_BYTES)
+    return bf_fail_file(diagnostic, BF_UNSUPPORTED, hash_file,
+                        "more than %d bytes of hashes need a file that can be read more than once",
+                        BF_MOST_HASHES_TEXT_BYTES);
+  told->hashes = content->size ? NULL : hash_file;
+  told->hashes_text = content->data;
+  return bf_rewriting_settings_put(told, diagnostic);
 }
 
 int cli_wrap_put(const cli_wrap_options *options, bf_diagnostic *diagnostic) {
   if (options->hash_file && strcmp(options->hash_file, "-") == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "--hash-file cannot be standard input, which is the compiler's");
-  BF_TRY(cli_wrap_check(options->hash_file, is_auto(options->hash) ? NULL : options->hash,
-                        diagnostic));
-  bf_rewriting_settings told = {.hash = options->hash,
-                                .hashes = options->hash_file,
-                                .dynamic_rounded = options->dynamic_rounded,
-                                .log = options->log};
-  return bf_rewriting_settings_put(&told, diagnostic);
+  const char *file = options->hash_file, *hash = options->hash;
+  const char *given = bf_variable_get(BF_VARIABLE_HASHES);
+  bool is_given = !file && !hash && given && is_fleeting(given);
+  if (is_given) {
+    file = given;
+    hash = bf_variable_get(BF_VARIABLE_HASH);
+  }
+  bf_text content = {0};
+  bf_rewriting_settings told = {
+      .hash = hash, .dynamic_rounded = options->dynamic_rounded, .log = options->log};
+  int error = cli_wrap_check(file, is_auto(hash) ? NULL : hash, &content, diagnostic);
+  if (!error)
+    error = cli_wrap_put_hashes(file, &content, &told, diagnostic);
+  bf_text_free(&content);
+  return is_given ? BF_OK : error; /* what is wrong with a variable, the tools say */
 }
 
 /* ---- Log ---- */

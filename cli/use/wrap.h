@@ -35,8 +35,14 @@ typedef struct cli_wrap_options {
         "write what was done to FILE; stderr: to standard error"                                   \
   }
 
-/* Refuses hashes that programs cannot be rewritten with; NULL: none is given. */
-int cli_wrap_check(const char *hash_file, const char *hash, bf_diagnostic *diagnostic);
+/* Refuses hashes that programs cannot be rewritten with; NULL: none is given. The text of a file
+ * that cannot be read again, <(...), is added to content, and has to be handed on. */
+int cli_wrap_check(const char *hash_file, const char *hash, bf_text *content,
+                   bf_diagnostic *diagnostic);
+/* Puts settings into the environment, with the file of hashes, or its content where there is some.
+ */
+int cli_wrap_put_hashes(const char *hash_file, const bf_text *content, bf_rewriting_settings *told,
+                        bf_diagnostic *diagnostic);
 /* Puts options into the environment, from where this process and those that it starts take them. An
  * error where a hash cannot be read or used. */
 int cli_wrap_put(const cli_wrap_options *options, bf_diagnostic *diagnostic);

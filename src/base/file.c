@@ -1,6 +1,7 @@
 /* Files: streaming reads that see through zstd, from files and from memory, and writes that appear
  * whole or not at all. */
 #include "base/base.h"
+#include "base/temporary.h"
 #include "base/zstd.h"
 
 #include <errno.h>
@@ -163,8 +164,9 @@ int bf_read_file(const char *path, size_t most_bytes, bf_text *text, bf_diagnost
 
 struct bf_writer {
   FILE *file;
-  char *path;      /* NULL for standard output */
-  char *temporary; /* NULL for standard output and where path is written in place */
+  char *path;             /* NULL for standard output */
+  bf_temporary temporary; /* without a name for standard output and where path is written in place;
+                             file has its descriptor */
   ZSTD_CStream *stream;
 };
 
@@ -181,17 +183,14 @@ static int open_target(bf_writer *writer, const char *path, bf_diagnostic *diagn
   if (!writer->path)
     return bf_no_memory(diagnostic);
   strcpy(writer->path, path);
-  char *temporary = in_place ? NULL : malloc(strlen(path) + 32);
-  if (!in_place && !temporary)
+  int error = in_place ? BF_OK : bf_temporary_open(path, 0666, &writer->temporary);
+  if (error == BF_NO_MEMORY)
     return bf_no_memory(diagnostic);
-  if (temporary)
-    sprintf(temporary, "%s.tmp.%ld", path, (long)getpid());
-  writer->file = in_place ? fopen(path, "wb") : fopen(temporary, "wbx");
-  if (!writer->file) {
-    free(temporary);
+  if (!error)
+    writer->file = in_place ? fopen(path, "wb") : fdopen(writer->temporary.file, "wb");
+  if (!writer->file)
     return bf_fail_file(diagnostic, BF_IO, path, "cannot write: %s", strerror(errno));
-  }
-  writer->temporary = temporary;
+  writer->temporary.file = -1;
   return BF_OK;
 }
 
@@ -200,6 +199,7 @@ int bf_writer_open(const char *path, bool compress, bf_writer **out, bf_diagnost
   bf_writer *writer = calloc(1, sizeof *writer);
   if (!writer)
     return bf_no_memory(diagnostic);
+  writer->temporary.file = -1;
   int error = BF_OK;
   if (strcmp(path, "-") == 0)
     writer->file = stdout;
@@ -254,10 +254,9 @@ int bf_writer_commit(bf_writer *writer, bf_diagnostic *diagnostic) {
     return BF_OK;
   int closed = fclose(writer->file);
   writer->file = NULL;
-  if (closed != 0 || (writer->temporary && rename(writer->temporary, writer->path) != 0))
+  bool is_temporary = writer->temporary.name;
+  if (closed != 0 || (is_temporary && !bf_temporary_commit(&writer->temporary, writer->path)))
     return write_failed(writer, diagnostic);
-  free(writer->temporary);
-  writer->temporary = NULL;
   return BF_OK;
 }
 
@@ -266,10 +265,8 @@ void bf_writer_close(bf_writer *writer) {
     return;
   if (writer->file && writer->file != stdout)
     fclose(writer->file);
-  if (writer->temporary)
-    remove(writer->temporary);
+  bf_temporary_close(&writer->temporary);
   ZSTD_freeCStream(writer->stream);
-  free(writer->temporary);
   free(writer->path);
   free(writer);
 }

@@ -75,6 +75,7 @@ enum { RUN_SETTINGS = sizeof run_settings / sizeof *run_settings };
 static const setting rewriting_settings[] = {
     REWRITING(HASH, TEXT, hash),
     REWRITING(HASHES, PATH, hashes),
+    REWRITING(HASHES_TEXT, TEXT, hashes_text),
     REWRITING(DYNAMIC_ROUNDED, FLAG, dynamic_rounded),
     REWRITING(LOG, LOG, log),
     REWRITING(CACHE, PATH, cache),
@@ -194,10 +195,11 @@ int bf_run_settings_put(const bf_run_settings *settings, bf_diagnostic *diagnost
 }
 
 int bf_rewriting_settings_put(const bf_rewriting_settings *settings, bf_diagnostic *diagnostic) {
-  bool names_hash = settings->hash || settings->hashes;
+  bool names_hash = settings->hash || settings->hashes || settings->hashes_text;
   for (size_t i = 0; i < REWRITING_SETTINGS; i++) {
     bf_variable variable = rewriting_settings[i].variable;
-    bool removes = names_hash && (variable == BF_VARIABLE_HASH || variable == BF_VARIABLE_HASHES);
+    bool removes = names_hash && (variable == BF_VARIABLE_HASH || variable == BF_VARIABLE_HASHES ||
+                                  variable == BF_VARIABLE_HASHES_TEXT);
     BF_TRY(put(&rewriting_settings[i], settings, removes, diagnostic));
   }
   return BF_OK;

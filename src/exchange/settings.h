@@ -29,6 +29,7 @@
   X(QUIET, "BANKFOLD_QUIET")                                                                       \
   /* Of rewriting: bf_rewriting_settings. */                                                       \
   X(HASHES, "BANKFOLD_HASHES")                                                                     \
+  X(HASHES_TEXT, "BANKFOLD_HASHES_TEXT")                                                           \
   X(DYNAMIC_ROUNDED, "BANKFOLD_DYNAMIC_ROUNDED")                                                   \
   X(LOG, "BANKFOLD_LOG")                                                                           \
   X(CACHE, "BANKFOLD_CACHE")                                                                       \
@@ -102,19 +103,23 @@ void bf_run_settings_free(bf_run_settings *settings);
 
 /* NULL and false: not set. Paths as above. */
 typedef struct bf_rewriting_settings {
-  bf_arena arena;       /* of texts that were got */
-  const char *hash;     /* of kernels that hashes does not name */
-  const char *hashes;   /* file of lines KERNEL HASH */
-  bool dynamic_rounded; /* launches have room for padding before dynamic shared memory */
-  const char *log;      /* file, or "stderr" */
-  const char *cache;    /* folder */
-  const char *times;    /* file for times (exchange/times.h); "%p": the number of the process */
-  bool old_runtime;     /* for runtimes that load code through the driver's table */
-  bool learn;           /* which version of kernels is faster, from launches */
+  bf_arena arena;          /* of texts that were got */
+  const char *hash;        /* of kernels that hashes does not name */
+  const char *hashes;      /* file of lines KERNEL HASH */
+  const char *hashes_text; /* such lines, of a file that cannot be read again; not with hashes */
+  bool dynamic_rounded;    /* launches have room for padding before dynamic shared memory */
+  const char *log;         /* file, or "stderr" */
+  const char *cache;       /* folder */
+  const char *times;       /* file for times (exchange/times.h); "%p": the number of the process */
+  bool old_runtime;        /* for runtimes that load code through the driver's table */
+  bool learn;              /* which version of kernels is faster, from launches */
 } bf_rewriting_settings;
 
-/* The same. What is not set stays as it is in the environment; but hash and hashes belong together:
- * where one is set, the other is removed unless it is set too. */
+/* Most bytes of hashes_text: the system limits a variable to 128 KiB. */
+enum { BF_MOST_HASHES_TEXT_BYTES = 100 * 1024 };
+
+/* The same. What is not set stays as it is in the environment; but hash, hashes and hashes_text
+ * belong together: where one is set, the others are removed unless they are set too. */
 int bf_rewriting_settings_put(const bf_rewriting_settings *settings, bf_diagnostic *diagnostic);
 int bf_rewriting_settings_get(bf_rewriting_settings *settings, bf_diagnostic *diagnostic);
 void bf_rewriting_settings_free(bf_rewriting_settings *settings);

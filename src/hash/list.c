@@ -1,5 +1,7 @@
 /* Hashes of kernels, read from a file. */
-#include "hash/hash.h"
+#include "hash/list.h"
+
+#include "base/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +12,63 @@ typedef struct entry {
   char *kernel;
   char *array; /* NULL: the kernel as a whole */
   bf_hash *hash;
-  struct entry *next;
 } entry;
 
 struct bf_hash_list {
   bf_arena arena;
-  entry *first;
+  entry **all;        /* in the order of lines */
+  size_t count, room; /* of all */
+  bf_table of_kernel; /* entries by kernel */
+  bf_table of_array;  /* entries by kernel and array, with a NUL between */
 };
 
 static const char blanks[] = " \t\r";
 
+/* The key of an array of a kernel. */
+static void add_key(const char *kernel, const char *array, bf_text *key) {
+  bf_text_add(key, kernel, strlen(kernel) + 1);
+  bf_text_puts(key, array);
+}
+
+/* The entry of a kernel, or with array not NULL of one of its arrays; NULL: none. */
 static const entry *find(const bf_hash_list *list, const char *kernel, const char *array) {
-  for (const entry *at = list->first; at; at = at->next)
-    if (strcmp(at->kernel, kernel) == 0 && !at->array == !array &&
-        (!array || strcmp(at->array, array) == 0))
-      return at;
-  return NULL;
+  if (!array)
+    return bf_table_find(&list->of_kernel, kernel, strlen(kernel));
+  bf_text key = {0};
+  add_key(kernel, array, &key);
+  const entry *found = key.failed ? NULL : bf_table_find(&list->of_array, key.data, key.size);
+  bf_text_free(&key);
+  return found;
+}
+
+/* Room for one more in the list of all. */
+static bool grow(bf_hash_list *list) {
+  if (list->count < list->room)
+    return true;
+  size_t room = list->room ? 2 * list->room : 16;
+  entry **grown = bf_arena_alloc(&list->arena, room * sizeof *grown);
+  if (!grown)
+    return false;
+  if (list->count)
+    memcpy(grown, list->all, list->count * sizeof *grown);
+  list->all = grown;
+  list->room = room;
+  return true;
+}
+
+/* Adds an entry, which no other is like, to the list; false when memory is exhausted. */
+static bool keep(bf_hash_list *list, entry *made) {
+  bf_text key = {0};
+  if (made->array)
+    add_key(made->kernel, made->array, &key);
+  void **place = !made->array ? bf_table_at(&list->of_kernel, made->kernel, strlen(made->kernel))
+                 : key.failed ? NULL
+                              : bf_table_at(&list->of_array, key.data, key.size);
+  bf_text_free(&key);
+  if (!place || !grow(list))
+    return false;
+  *place = list->all[list->count++] = made;
+  return true;
 }
 
 /* What is being read. */
@@ -60,9 +103,10 @@ static int add(reading *r, char *kernel, char *array, const char *form, const ch
     return bf_fail(r->diagnostic, error, "%s", fault.message);
   made->kernel = kernel;
   made->array = array;
-  made->next = r->list->first;
-  r->list->first = made;
-  return BF_OK;
+  if (keep(r->list, made))
+    return BF_OK;
+  bf_hash_free(made->hash);
+  return bf_no_memory(r->diagnostic);
 }
 
 /* The first of the characters `which` outside of brackets, reduce<int, 64>; NULL: none. */
@@ -157,8 +201,9 @@ int bf_hash_list_parse(const char *file, const char *text, bf_geometry geometry,
   if (!made)
     return bf_no_memory(diagnostic);
   reading r = {.list = made, .geometry = geometry, .file = file, .diagnostic = diagnostic};
+  made->of_kernel.arena = made->of_array.arena = &made->arena;
   int error = read_lines(&r, text);
-  if (!error && !made->first)
+  if (!error && !made->count)
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel has a hash");
   if (error)
     bf_hash_list_free(made);
@@ -167,8 +212,7 @@ int bf_hash_list_parse(const char *file, const char *text, bf_geometry geometry,
   return error;
 }
 
-/* The whole file as text. */
-static int read_text(const char *path, bf_text *text, bf_diagnostic *diagnostic) {
+int bf_hash_list_read_text(const char *path, bf_text *text, bf_diagnostic *diagnostic) {
   int error = bf_read_file(path, MOST_BYTES, text, diagnostic);
   if (!error && text->size > MOST_BYTES)
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, path, "too large for a file of hashes");
@@ -180,7 +224,7 @@ static int read_text(const char *path, bf_text *text, bf_diagnostic *diagnostic)
 int bf_hash_list_read(const char *path, bf_geometry geometry, bf_hash_list **list,
                       bf_diagnostic *diagnostic) {
   bf_text text = {0};
-  int error = read_text(path, &text, diagnostic);
+  int error = bf_hash_list_read_text(path, &text, diagnostic);
   if (!error)
     error = bf_hash_list_parse(path, text.data, geometry, list, diagnostic);
   bf_text_free(&text);
@@ -205,20 +249,17 @@ const bf_hash *bf_hash_list_find_array(const bf_hash_list *list, const char *ker
 }
 
 const bf_hash *bf_hash_list_get(const bf_hash_list *list, size_t index, const char **kernel) {
-  const entry *at = list->first;
-  while (at && index--)
-    at = at->next;
-  if (!at)
+  if (index >= list->count)
     return NULL;
-  *kernel = at->kernel;
-  return at->hash;
+  *kernel = list->all[index]->kernel;
+  return list->all[index]->hash;
 }
 
 void bf_hash_list_free(bf_hash_list *list) {
   if (!list)
     return;
-  for (entry *at = list->first; at; at = at->next)
-    bf_hash_free(at->hash);
+  for (size_t i = 0; i < list->count; i++)
+    bf_hash_free(list->all[i]->hash);
   bf_arena_free(&list->arena);
   free(list);
 }

@@ -9,6 +9,7 @@
 #include "ptx/origin.h"
 
 #include "ptx/access_kind.h"
+#include "ptx/index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,20 +139,12 @@ static void follow(analysis *a, const bf_ptx_instruction *instruction) {
 
 /* ---- Functions ---- */
 
-/* Whether another function with a body names a shared variable. */
-static uint64_t named_elsewhere(analysis *a) {
-  uint64_t sum = 0;
-  for (const bf_ptx_item *item = a->module->first; item; item = item->next) {
-    if (item->kind != BF_PTX_ITEM_FUNCTION || item->function == a->function)
-      continue;
-    for (uint32_t i = 0; i < item->function->instructions; i++) {
-      const bf_ptx_instruction *instruction = item->function->instruction[i];
-      for (unsigned k = 0; k < instruction->operands; k++)
-        if (instruction->operand[k].kind == BF_PTX_SYMBOL)
-          sum |= read_operand(a, &instruction->operand[k]);
-    }
-  }
-  return sum ? unknown : 0;
+/* What a call may leave in memory: anything, where another function names a shared variable. */
+static uint64_t named_elsewhere(const analysis *a) {
+  const bf_ptx_index *index = bf_ptx_index_of(a->module);
+  bool has_other =
+      index->has_shared_namers || (index->shared_namer && index->shared_namer != a->function);
+  return has_other ? unknown : 0;
 }
 
 static bool has_calls(const bf_ptx_function *function) {
@@ -201,9 +194,7 @@ int bf_ptx_origins_create(const bf_ptx_module *module, const bf_ptx_function *fu
   bf_ptx_origins *origins = calloc(1, sizeof *origins);
   a.set = calloc((size_t)function->registers + 1, sizeof *a.set);
   if (origins && a.set) {
-    uint64_t elsewhere = named_elsewhere(&a);
-    a.variables = 0; /* those of other functions are numbered only if met here */
-    a.loaded = has_calls(function) ? elsewhere : 0;
+    a.loaded = has_calls(function) ? named_elsewhere(&a) : 0;
     if (!function->is_entry)
       a.loaded |= unknown;
     do {

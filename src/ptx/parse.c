@@ -471,11 +471,13 @@ static int parse_text(parser *p, const char *file, const char *text, size_t size
 
 int bf_ptx_parse(const char *file, const char *text, size_t size, bf_ptx_module **module,
                  bf_diagnostic *diagnostic) {
-  parser p = {.module = calloc(1, sizeof(bf_ptx_module))};
+  parser p = {.module = bf_ptx_new_module()};
   *module = NULL;
   if (!p.module)
     return bf_no_memory(diagnostic);
   int error = parse_text(&p, file, text, size, diagnostic);
+  if (!error)
+    error = bf_ptx_fill_index(p.module, diagnostic);
   bf_ptx_names_free(&p.names);
   free(p.operand);
   free(p.instruction);
@@ -491,12 +493,4 @@ void bf_ptx_free(bf_ptx_module *module) {
     bf_arena_free(&module->arena);
     free(module);
   }
-}
-
-const bf_ptx_function *bf_ptx_find(const bf_ptx_module *module, const char *name) {
-  for (const bf_ptx_item *item = module->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->has_body &&
-        strcmp(item->function->name, name) == 0)
-      return item->function;
-  return NULL;
 }

@@ -138,6 +138,10 @@ int bf_ptx_add_symbol(parser *p, const token *word, const char *name, bf_ptx_sym
 /* Resolves all pending names; those still unknown are faults. */
 int bf_ptx_resolve(parser *p);
 
+/* index.c: a module with room for its index, freed as one; and the index of what was parsed. */
+bf_ptx_module *bf_ptx_new_module(void);
+int bf_ptx_fill_index(bf_ptx_module *module, bf_diagnostic *diagnostic);
+
 /* parse_operand.c */
 int bf_ptx_parse_constant(parser *p, bf_ptx_operand *operand);
 int bf_ptx_parse_operand(parser *p, name_use use, bf_ptx_operand *operand);

@@ -600,7 +600,7 @@ static void write_instructions(writer *w) {
   for (uint32_t i = 0; i < function->instructions && !w->failed; i++) {
     w->code->instruction[i] = function->instruction[i];
     if (bf_rewrite_is_hashed(w->function, i)) {
-      const bf_hash *hash = bf_rewrite_hash_at(w->kernel, w->function, i);
+      const bf_hash *hash = bf_rewrite_hash_at(w->plan, w->kernel, w->function, i);
       w->index = i;
       w->code->left += !hash;
       if (hash) {
@@ -660,13 +660,10 @@ static void prepare(writer *w, size_t count) {
       !w->narrow || !w->wide || !w->hoist || !w->zeros || !w->code->before || !w->code->instruction;
 }
 
-int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
-                         bf_rewrite_version *version, bf_diagnostic *diagnostic) {
-  writer *w = bf_arena_alloc(plan->arena, sizeof *w);
+/* Writes the code with a writer, which is larger than the code of most functions. */
+static int write_code(writer *w, const bf_rewrite_plan *plan, const bf_rewrite_function *function,
+                      bf_rewrite_version *version, bf_diagnostic *diagnostic) {
   bf_ptx_flow *flow;
-  version->code = bf_arena_alloc(plan->arena, sizeof *version->code);
-  if (!w || !version->code)
-    return bf_no_memory(diagnostic);
   BF_TRY(bf_ptx_flow_create(function->function, &flow, diagnostic));
   *w = (writer){.plan = plan,
                 .function = function,
@@ -681,4 +678,14 @@ int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function 
   bf_text_free(&w->text);
   bf_ptx_flow_free(flow);
   return w->failed ? bf_no_memory(diagnostic) : BF_OK;
+}
+
+int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
+                         bf_rewrite_version *version, bf_diagnostic *diagnostic) {
+  writer *w = malloc(sizeof *w);
+  version->code = bf_arena_alloc(plan->arena, sizeof *version->code);
+  int error = w && version->code ? write_code(w, plan, function, version, diagnostic)
+                                 : bf_no_memory(diagnostic);
+  free(w);
+  return error;
 }

@@ -60,9 +60,9 @@ unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
                                       const bf_rewrite_kernel_plan *kernel,
                                       const bf_ptx_variable *variable) {
   bool is_padded = false;
-  for (unsigned i = 0; i < plan->variables; i++)
-    is_padded |= plan->variable[i]->name == variable->name &&
-                 plan->variable[i]->line == variable->line && bf_rewrite_pads(plan, kernel, i);
+  unsigned at = (unsigned)(bf_rewrite_find_variable(plan, variable) + 1);
+  for (; at; at = plan->next_placed[at - 1])
+    is_padded |= bf_rewrite_pads(plan, kernel, at - 1);
   unsigned bytes = bf_rewrite_alignment(variable, is_padded);
   return smaller(bytes ? (unsigned)__builtin_ctz(bytes) : 0, MOST_ALIGNED_BITS);
 }

@@ -9,19 +9,8 @@
 
 /* ---- Origins ---- */
 
-/* The number of a variable of the plan, or -1. */
-static int number_of(const bf_rewrite_plan *plan, const bf_ptx_variable *variable) {
-  for (unsigned i = 0; i < plan->variables; i++)
-    if (plan->variable[i]->name == variable->name && plan->variable[i]->line == variable->line)
-      return (int)i;
-  return -1;
-}
-
 unsigned bf_rewrite_array_of(const bf_rewrite_plan *plan, unsigned variable) {
-  for (unsigned i = 0; plan->variable[variable]->bytes == 0 && i < variable; i++)
-    if (plan->variable[i]->bytes == 0)
-      return i;
-  return variable;
+  return plan->variable[variable]->bytes == 0 ? plan->first_open : variable;
 }
 
 /* The first two arrays of a set. */
@@ -33,7 +22,7 @@ static bf_rewrite_origin origin_of(const bf_rewrite_plan *plan, const bf_ptx_ori
   for (unsigned i = 0; i < origins->variables && origin.second < 0; i++) {
     if (!(set >> i & 1))
       continue;
-    int number = number_of(plan, origins->variable[i]);
+    int number = bf_rewrite_find_variable(plan, origins->variable[i]);
     if (number < 0)
       return (bf_rewrite_origin){-1, -1};
     int array = (int)bf_rewrite_array_of(plan, (unsigned)number);
@@ -129,15 +118,36 @@ bool bf_rewrite_same_hash(const bf_hash *a, const bf_hash *b) {
 
 bool bf_rewrite_pads(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                      unsigned variable) {
-  return kernel->uses[variable] && (plan->is_examination || kernel->pads[variable]);
+  const bf_rewrite_use *use = bf_rewrite_use_of(kernel, variable);
+  return use && (plan->is_examination || use->pads);
 }
 
-const bf_hash *bf_rewrite_hash_at(const bf_rewrite_kernel_plan *kernel,
+const bf_hash *bf_rewrite_array_hash(const bf_rewrite_plan *plan,
+                                     const bf_rewrite_kernel_plan *kernel, unsigned variable) {
+  const bf_rewrite_use *use = bf_rewrite_use_of(kernel, variable);
+  if (use)
+    return use->hash;
+  return variable == plan->first_open ? kernel->open_hash : NULL;
+}
+
+const bf_hash *bf_rewrite_hash_at(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                                   const bf_rewrite_function *function, uint32_t instruction) {
   bf_rewrite_origin origin = function->origin[instruction];
   if (!kernel->differs)
     return kernel->hash;
-  return origin.first >= 0 && origin.second < 0 ? kernel->array_hash[origin.first] : NULL;
+  return origin.first >= 0 && origin.second < 0
+             ? bf_rewrite_array_hash(plan, kernel, (unsigned)origin.first)
+             : NULL;
+}
+
+/* Whether the arrays that a uses have the same hashes in b. */
+static bool arrays_alike(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *a,
+                         const bf_rewrite_kernel_plan *b) {
+  for (unsigned i = 0; i < a->uses; i++)
+    if (!bf_rewrite_same_hash(a->use[i].hash, bf_rewrite_array_hash(plan, b, a->use[i].variable)))
+      return false;
+  return bf_rewrite_same_hash(bf_rewrite_array_hash(plan, a, plan->first_open),
+                              bf_rewrite_array_hash(plan, b, plan->first_open));
 }
 
 bool bf_rewrite_hash_alike(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *a,
@@ -146,29 +156,37 @@ bool bf_rewrite_hash_alike(const bf_rewrite_plan *plan, const bf_rewrite_kernel_
     return true;
   if (!a->differs && !b->differs)
     return bf_rewrite_same_hash(a->hash, b->hash);
-  for (unsigned i = 0; i < plan->variables; i++)
-    if (!bf_rewrite_same_hash(a->array_hash[i], b->array_hash[i]))
-      return false;
-  return a->differs && b->differs;
+  return a->differs && b->differs && arrays_alike(plan, a, b) && arrays_alike(plan, b, a);
 }
 
 /* ---- What is told ---- */
 
-/* Notes the accesses of the functions of a kernel to its arrays; place: per variable, its place in
- * the list. Arrays without a list of accesses only count them. */
+/* The place of an access in the list of arrays; place: per use of the kernel. -1: none. */
+static int find_place(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                      const int *place, bf_rewrite_origin origin) {
+  if (origin.first < 0 || origin.second >= 0)
+    return -1;
+  const bf_rewrite_use *use = bf_rewrite_use_of(kernel, (unsigned)origin.first);
+  if (use)
+    return place[use - kernel->use];
+  return (unsigned)origin.first == plan->first_open ? place[kernel->uses] : -1;
+}
+
+/* Notes the accesses of the functions of a kernel to its arrays. Arrays without a list of accesses
+ * only count them. */
 static void note_accesses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                           const int *place, bf_rewrite_kernel *out) {
-  for (unsigned f = 0; f < plan->functions; f++) {
-    const bf_rewrite_function *own = &plan->function[f];
-    for (uint32_t i = 0; kernel->reaches[f] && i < own->function->instructions; i++) {
-      bf_rewrite_origin origin = own->origin[i];
+  for (unsigned n = 0; n < kernel->reached.count; n++) {
+    const bf_rewrite_function *own = &plan->function[kernel->reached.item[n]];
+    for (uint32_t i = 0; i < own->function->instructions; i++) {
       if (!bf_rewrite_is_hashed(own, i))
         continue;
-      if (origin.first < 0 || origin.second >= 0 || place[origin.first] < 0) {
+      int found = find_place(plan, kernel, place, own->origin[i]);
+      if (found < 0) {
         out->knows_arrays = false;
         continue;
       }
-      bf_rewrite_array *array = &out->array[place[origin.first]];
+      bf_rewrite_array *array = &out->array[found];
       if (array->access)
         array->access[array->accesses] = own->function->instruction[i];
       array->accesses++;
@@ -178,34 +196,36 @@ static void note_accesses(const bf_rewrite_plan *plan, const bf_rewrite_kernel_p
   }
 }
 
-/* Adds the array of a variable to the list, where it is not there. */
+/* Adds the array of a variable to the list, where it is not there: open ones are one, whose place
+ * stands behind those of the uses. */
 static bool add_array(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                      unsigned variable, int *place, bf_rewrite_kernel *out) {
-  unsigned array = bf_rewrite_array_of(plan, variable);
-  const bf_hash *hash = kernel->array_hash[variable];
-  if (place[array] < 0) {
+                      const bf_rewrite_use *use, int *place, bf_rewrite_kernel *out) {
+  bool is_open = plan->variable[use->variable]->bytes == 0;
+  int *own = &place[use - kernel->use], *shared = is_open ? &place[kernel->uses] : own;
+  const bf_hash *hash = use->hash;
+  if (*shared < 0) {
     bf_rewrite_array *made = &out->array[out->arrays];
-    place[array] = (int)out->arrays++;
-    made->variable = plan->variable[variable];
+    *shared = (int)out->arrays++;
+    made->variable = plan->variable[use->variable];
     made->name = bf_arena_copy(plan->arena, made->variable->name);
     made->hash = hash ? bf_arena_copy(plan->arena, hash->text) : NULL;
     if (!made->name || (hash && !made->hash))
       return false;
   }
-  place[variable] = place[array];
+  *own = *shared;
   return true;
 }
 
 bool bf_rewrite_list_arrays(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                             bf_rewrite_kernel *out) {
-  size_t room = (size_t)plan->variables + 1;
+  size_t room = (size_t)kernel->uses + 1;
   int *place = bf_arena_alloc(plan->arena, room * sizeof *place);
   out->array = bf_arena_alloc(plan->arena, room * sizeof *out->array);
   if (!place || !out->array)
     return false;
   memset(place, 0xff, room * sizeof *place);
-  for (unsigned i = 0; i < plan->variables; i++)
-    if (kernel->uses[i] && !add_array(plan, kernel, i, place, out))
+  for (unsigned i = 0; i < kernel->uses; i++)
+    if (!add_array(plan, kernel, &kernel->use[i], place, out))
       return false;
   out->knows_arrays = true;
   note_accesses(plan, kernel, place, out);

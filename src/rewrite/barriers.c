@@ -13,9 +13,11 @@ static bool touches(const bf_rewrite_function *function) {
 
 /* Origins are known inside one function only: the kernel must do all by itself. */
 static bool is_alone(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
-  for (unsigned f = 0; f < plan->functions; f++)
-    if (f != kernel->index && kernel->reaches[f] && touches(&plan->function[f]))
+  for (unsigned n = 0; n < kernel->reached.count; n++) {
+    unsigned f = kernel->reached.item[n];
+    if (f != kernel->index && touches(&plan->function[f]))
       return false;
+  }
   return true;
 }
 

@@ -23,70 +23,73 @@ typedef struct doubling {
   bool *copies_variable;      /* per variable */
   const char **function_name; /* per function: of its copy; NULL: none */
   const char **variable_name; /* the same per variable */
+  bf_table kernel_by_copy;    /* the number of a kernel + 1, by the name of its copy */
+  bf_table variable_by_copy;  /* the same of the first variable with a copy of that name, and */
+  unsigned *next_variable;    /* per variable: of the next, or 0 */
   unsigned number;
   bool failed; /* memory is exhausted */
 } doubling;
 
 /* ---- What is copied ---- */
 
-/* Whether the function names a variable of the module in shared memory, or declares one. */
-static bool has_shared(const bf_rewrite_plan *plan, unsigned function, const bool *is_named) {
-  for (unsigned i = 0; i < plan->variables; i++)
-    if (plan->owner[i] == (int)function || is_named[i])
+/* The number of a shared variable, or -1. */
+static int variable_of(const bf_rewrite_plan *plan, const bf_ptx_variable *variable) {
+  int found = bf_rewrite_find_variable(plan, variable);
+  while (found >= 0 && plan->variable[found] != variable)
+    found = (int)plan->next_placed[found] - 1;
+  return found;
+}
+
+/* Whether the operand, or one inside it, names a shared variable of the module. */
+static bool names_shared(const bf_rewrite_plan *plan, const bf_ptx_operand *operand) {
+  if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
+      operand->symbol->variable->space == BF_PTX_SPACE_SHARED) {
+    int found = variable_of(plan, operand->symbol->variable);
+    return found >= 0 && plan->owner[found] < 0;
+  }
+  bool has_items = operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
+                   operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS;
+  for (uint32_t i = 0; has_items && i < operand->count; i++)
+    if (names_shared(plan, &operand->item[i]))
       return true;
   return false;
 }
 
-/* The number of a shared variable, or -1. */
-static int variable_of(const bf_rewrite_plan *plan, const bf_ptx_variable *variable) {
-  for (unsigned i = 0; i < plan->variables; i++)
-    if (plan->variable[i] == variable)
-      return (int)i;
-  return -1;
-}
-
-/* Marks the shared variables of the module that the operand names. */
-static void mark_named(const bf_rewrite_plan *plan, const bf_ptx_operand *operand, bool *is_named) {
-  if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
-      operand->symbol->variable->space == BF_PTX_SPACE_SHARED) {
-    int found = variable_of(plan, operand->symbol->variable);
-    if (found >= 0 && plan->owner[found] < 0)
-      is_named[found] = true;
-  }
-  if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
-      operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
-    for (uint32_t i = 0; i < operand->count; i++)
-      mark_named(plan, &operand->item[i], is_named);
+static bool function_names_shared(const bf_rewrite_plan *plan, const bf_ptx_function *function) {
+  for (uint32_t i = 0; i < function->instructions; i++)
+    for (unsigned k = 0; k < function->instruction[i]->operands; k++)
+      if (names_shared(plan, &function->instruction[i]->operand[k]))
+        return true;
+  return false;
 }
 
 /* Per function: whether it has shared variables of its own, or names some; NULL: no memory. */
 static bool *find_owners(const bf_rewrite_plan *plan) {
   bool *owns = bf_arena_alloc(plan->arena, (size_t)plan->functions + 1);
-  bool *is_named = bf_arena_alloc(plan->arena, (size_t)plan->variables + 1);
-  for (unsigned f = 0; owns && is_named && f < plan->functions; f++) {
-    const bf_ptx_function *function = plan->function[f].function;
-    memset(is_named, 0, plan->variables);
-    for (uint32_t i = 0; i < function->instructions; i++)
-      for (unsigned k = 0; k < function->instruction[i]->operands; k++)
-        mark_named(plan, &function->instruction[i]->operand[k], is_named);
-    owns[f] = has_shared(plan, f, is_named);
-  }
-  return is_named ? owns : NULL;
+  for (unsigned i = 0; owns && i < plan->variables; i++)
+    if (plan->owner[i] >= 0)
+      owns[plan->owner[i]] = true;
+  for (unsigned f = 0; owns && f < plan->functions; f++)
+    owns[f] = owns[f] || function_names_shared(plan, plan->function[f].function);
+  return owns;
 }
 
-/* Adds the functions that call marked ones, until nothing is added. */
-static void add_callers(const bf_rewrite_plan *plan, bool *is_marked) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (unsigned f = 0; f < plan->functions; f++) {
-      const bf_ptx_function *function = plan->function[f].function;
-      for (uint32_t i = 0; !is_marked[f] && i < function->instructions; i++) {
-        int called = bf_rewrite_called(plan, function->instruction[i]);
-        if (called >= 0 && is_marked[called])
-          is_marked[f] = changed = true;
-      }
+/* Adds the functions that call marked ones, until nothing is added; false: no memory. */
+static bool add_callers(const bf_rewrite_plan *plan, bool *is_marked) {
+  unsigned *marked = bf_arena_alloc(plan->arena, ((size_t)plan->functions + 1) * sizeof *marked);
+  unsigned count = 0;
+  for (unsigned f = 0; marked && f < plan->functions; f++)
+    if (is_marked[f])
+      marked[count++] = f;
+  for (unsigned n = 0; n < count; n++) {
+    const bf_rewrite_numbers *callers = &plan->function[marked[n]].callers;
+    for (unsigned i = 0; i < callers->count; i++) {
+      if (!is_marked[callers->item[i]])
+        marked[count++] = callers->item[i];
+      is_marked[callers->item[i]] = true;
     }
   }
+  return marked;
 }
 
 /* The function in the operand whose address is taken although it uses shared memory; NULL: none. */
@@ -102,9 +105,9 @@ static const char *find_pointed(const bf_rewrite_plan *plan, const bf_ptx_operan
  * not known who calls which of both. False: no memory. */
 static bool refuse_pointers(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
                             const bool *needs, bf_rewrite_kernel *out) {
-  for (unsigned f = 0; f < plan->functions; f++) {
-    const bf_ptx_function *function = plan->function[f].function;
-    for (uint32_t i = 0; kernel->reaches[f] && i < function->instructions; i++) {
+  for (unsigned n = 0; n < kernel->reached.count; n++) {
+    const bf_ptx_function *function = plan->function[kernel->reached.item[n]].function;
+    for (uint32_t i = 0; i < function->instructions; i++) {
       const bf_ptx_instruction *at = function->instruction[i];
       const bf_ptx_operand *callee = bf_rewrite_callee(at);
       for (unsigned k = 0; k < at->operands; k++) {
@@ -120,28 +123,24 @@ static bool refuse_pointers(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kerne
   return true;
 }
 
-/* Refuses a kernel whose module cannot have copies: debug data name places in the code, which
- * copies have too; and initial values the variables of one of both. False: no memory. */
-static bool refuse_module(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
-                          bf_rewrite_kernel *out) {
+/* Why a module cannot have copies, or NULL: debug data name places in the code, which copies have
+ * too; and initial values the variables of one of both. */
+static const char *judge_module(const bf_rewrite_plan *plan) {
   if (plan->stores_shared)
-    return bf_rewrite_add_obstacle(plan, kernel, out, 0,
-                                   "an address of shared memory in a variable");
+    return "an address of shared memory in a variable";
   for (const bf_ptx_item *item = plan->module->first; item; item = item->next)
     if (item->kind == BF_PTX_ITEM_SECTION && strcmp(item->section->name, ".debug_info") == 0)
-      return bf_rewrite_add_obstacle(plan, kernel, out, 0,
-                                     "debug information, which describes one version only");
-  return true;
+      return "debug information, which describes one version only";
+  return NULL;
 }
 
 /* Marks what is copied for a kernel. */
 static void mark_copies(doubling *d, const bf_rewrite_kernel_plan *kernel, const bool *needs) {
-  const bf_rewrite_plan *plan = d->plan;
   d->copies[kernel->index] = true;
-  for (unsigned f = 0; f < plan->functions; f++)
-    d->copies[f] |= kernel->reaches[f] && needs[f];
-  for (unsigned i = 0; i < plan->variables; i++)
-    d->copies_variable[i] |= kernel->uses[i];
+  for (unsigned n = 0; n < kernel->reached.count; n++)
+    d->copies[kernel->reached.item[n]] |= needs[kernel->reached.item[n]];
+  for (unsigned i = 0; i < kernel->uses; i++)
+    d->copies_variable[kernel->use[i].variable] = true;
 }
 
 /* Decides what is copied; kernels that cannot be are refused. */
@@ -149,15 +148,16 @@ static bool choose_copies(doubling *d, bf_rewrite_plan *plan, bf_rewrite_result 
   bool *needs = find_owners(plan);
   d->copies = bf_arena_alloc(d->arena, (size_t)plan->functions + 1);
   d->copies_variable = bf_arena_alloc(d->arena, (size_t)plan->variables + 1);
-  if (!needs || !d->copies || !d->copies_variable)
+  const char *why = judge_module(plan);
+  if (!needs || !d->copies || !d->copies_variable || !add_callers(plan, needs))
     return false;
-  add_callers(plan, needs);
   for (unsigned k = 0; k < plan->kernels; k++) {
     bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
     bf_rewrite_kernel *out = &result->kernel[k];
     if (!out->is_rewritten)
       continue;
-    if (!refuse_pointers(plan, kernel, needs, out) || !refuse_module(plan, kernel, out))
+    if (!refuse_pointers(plan, kernel, needs, out) ||
+        (why && !bf_rewrite_add_obstacle(plan, kernel, out, 0, "%s", why)))
       return false;
     out->is_rewritten = !kernel->refused;
     if (out->is_rewritten)
@@ -168,28 +168,35 @@ static bool choose_copies(doubling *d, bf_rewrite_plan *plan, bf_rewrite_result 
 
 /* ---- Names ---- */
 
-/* Whether the name ends like that of a copy with the number. */
-static bool ends_like_copy(const char *name, unsigned number) {
-  char end[32];
-  int length = snprintf(end, sizeof end, "__bankfold_%u", number);
-  size_t size = strlen(name);
-  return size >= (size_t)length && strcmp(name + size - (size_t)length, end) == 0;
+/* What stands behind the last mark of copies in a name, or NULL. */
+static const char *find_end(const char *name) {
+  static const char mark[] = "__bankfold_";
+  const char *last = NULL;
+  for (const char *at = strstr(name, mark); at; at = strstr(at + 1, mark))
+    last = at;
+  return last ? last + sizeof mark - 1 : NULL;
 }
 
-/* The first number that no name of the module ends with. */
-static void choose_number(doubling *d) {
-  bool is_taken = true;
-  for (d->number = 0; is_taken;) {
-    d->number++;
-    is_taken = false;
-    for (const bf_ptx_item *item = d->plan->module->first; item; item = item->next) {
-      const char *name = item->kind == BF_PTX_ITEM_FUNCTION   ? item->function->name
-                         : item->kind == BF_PTX_ITEM_VARIABLE ? item->variable->name
-                         : item->kind == BF_PTX_ITEM_ALIAS    ? item->alias[0]
-                                                              : "";
-      is_taken |= ends_like_copy(name, d->number);
-    }
+/* The first number that no name of the module ends with; false when memory is exhausted. */
+static bool choose_number(doubling *d) {
+  bf_table taken = {.arena = d->arena};
+  char end[16];
+  for (const bf_ptx_item *item = d->plan->module->first; item; item = item->next) {
+    const char *name = item->kind == BF_PTX_ITEM_FUNCTION   ? item->function->name
+                       : item->kind == BF_PTX_ITEM_VARIABLE ? item->variable->name
+                       : item->kind == BF_PTX_ITEM_ALIAS    ? item->alias[0]
+                                                            : "";
+    const char *number = find_end(name);
+    void **place = number ? bf_table_at(&taken, number, strlen(number)) : NULL;
+    if (number && !place)
+      return false;
+    if (place)
+      *place = d;
   }
+  do
+    snprintf(end, sizeof end, "%u", ++d->number);
+  while (bf_table_find(&taken, end, strlen(end)));
+  return true;
 }
 
 /* The name of a copy; NULL when memory is exhausted. */
@@ -202,20 +209,50 @@ static const char *copy_name(doubling *d, const char *original) {
   return name;
 }
 
+/* Puts a number into a table under the name of a copy; *next is the one that stood there, + 1. */
+static void put_copy(doubling *d, bf_table *table, const char *name, unsigned number,
+                     unsigned *next) {
+  void **place = name ? bf_table_at(table, name, strlen(name)) : NULL;
+  d->failed |= name && !place;
+  if (!place)
+    return;
+  *next = (unsigned)(uintptr_t)*place;
+  *place = (void *)((uintptr_t)number + 1);
+}
+
+/* Lists kernels and variables by the names of their copies. From the last to the first: the first
+ * is found first. */
+static void list_copies(doubling *d) {
+  const bf_rewrite_plan *plan = d->plan;
+  unsigned unused;
+  d->kernel_by_copy.arena = d->variable_by_copy.arena = d->arena;
+  for (unsigned k = plan->kernels; k-- > 0;)
+    put_copy(d, &d->kernel_by_copy, d->function_name[plan->kernel[k].index], k, &unused);
+  for (unsigned i = plan->variables; i-- > 0;)
+    put_copy(d, &d->variable_by_copy, d->variable_name[i], i, &d->next_variable[i]);
+}
+
+/* The number of the kernel that has a copy of that name, or -1. */
+static int copied_kernel(const doubling *d, const char *name) {
+  return (int)(uintptr_t)bf_table_find(&d->kernel_by_copy, name, strlen(name)) - 1;
+}
+
 /* Names all that is copied; false when memory is exhausted. */
 static bool name_copies(doubling *d) {
   const bf_rewrite_plan *plan = d->plan;
   d->function_name = bf_arena_alloc(d->arena, ((size_t)plan->functions + 1) * sizeof(char *));
   d->variable_name = bf_arena_alloc(d->arena, ((size_t)plan->variables + 1) * sizeof(char *));
-  if (!d->function_name || !d->variable_name)
+  d->next_variable =
+      bf_arena_alloc(d->arena, ((size_t)plan->variables + 1) * sizeof *d->next_variable);
+  if (!d->function_name || !d->variable_name || !d->next_variable || !choose_number(d))
     return false;
-  choose_number(d);
   for (unsigned f = 0; f < plan->functions; f++)
     if (d->copies[f])
       d->function_name[f] = copy_name(d, plan->function[f].function->name);
   for (unsigned i = 0; i < plan->variables; i++)
     if (d->copies_variable[i])
       d->variable_name[i] = copy_name(d, plan->variable[i]->name);
+  list_copies(d);
   return !d->failed;
 }
 
@@ -355,10 +392,11 @@ static const char *name_of_function(const doubling *d, const bf_ptx_function *fu
 
 /* The same for a variable, by its name: it may be declared several times. */
 static const char *name_of_variable(const doubling *d, const bf_ptx_variable *variable) {
-  for (unsigned i = 0; i < d->plan->variables && d->plan->owner[i] < 0; i++)
-    if (d->variable_name[i] && strcmp(d->plan->variable[i]->name, variable->name) == 0)
-      return d->variable_name[i];
-  return NULL;
+  const char *name = variable->name;
+  unsigned at = (unsigned)(uintptr_t)bf_table_find(&d->plan->variable_by_name, name, strlen(name));
+  while (at && !d->variable_name[at - 1])
+    at = d->plan->next_named[at - 1];
+  return at ? d->variable_name[at - 1] : NULL;
 }
 
 /* Appends an item to the list that ends at *end. */
@@ -403,23 +441,25 @@ static void print_doubled(doubling *d, bf_text *text) {
 static const bf_ptx_variable *original_array(const doubling *d,
                                              const bf_rewrite_kernel_plan *kernel,
                                              const bf_ptx_variable *array) {
-  for (unsigned i = 0; array && i < d->plan->variables; i++)
-    if (kernel->uses[i] && d->variable_name[i] && strcmp(d->variable_name[i], array->name) == 0)
-      return d->plan->variable[i];
-  return array;
+  if (!array)
+    return NULL;
+  unsigned at =
+      (unsigned)(uintptr_t)bf_table_find(&d->variable_by_copy, array->name, strlen(array->name));
+  while (at && !bf_rewrite_use_of(kernel, at - 1))
+    at = d->next_variable[at - 1];
+  return at ? d->plan->variable[at - 1] : array;
 }
 
 /* The hashes of copies are those of what they are copies of; nothing else has one. */
 static const bf_hash *hash_of_copy(void *context, const bf_ptx_function *kernel,
                                    const bf_ptx_variable *array) {
   const doubling *d = context;
-  for (unsigned k = 0; k < d->plan->kernels; k++) {
-    unsigned index = d->plan->kernel[k].index;
-    if (d->function_name[index] && strcmp(d->function_name[index], kernel->name) == 0)
-      return d->options->hash_of(d->options->context, d->plan->function[index].function,
-                                 original_array(d, &d->plan->kernel[k], array));
-  }
-  return NULL;
+  int k = copied_kernel(d, kernel->name);
+  if (k < 0)
+    return NULL;
+  const bf_rewrite_kernel_plan *own = &d->plan->kernel[k];
+  return d->options->hash_of(d->options->context, d->plan->function[own->index].function,
+                             original_array(d, own, array));
 }
 
 /* ---- Whole modules ---- */
@@ -439,13 +479,8 @@ static int verify_copies(const bf_ptx_module *original, const bf_ptx_module *dou
 }
 
 /* What became of the copy of a kernel. */
-static int take_kernel(const doubling *d, unsigned k, const bf_rewrite_result *inner,
+static int take_kernel(const doubling *d, unsigned k, const bf_rewrite_kernel *copy,
                        bf_rewrite_kernel *out, bf_diagnostic *diagnostic) {
-  const char *name = d->function_name[d->plan->kernel[k].index];
-  const bf_rewrite_kernel *copy = NULL;
-  for (unsigned i = 0; i < inner->kernels && !copy; i++)
-    if (strcmp(inner->kernel[i].name, name) == 0)
-      copy = &inner->kernel[i];
   out->is_rewritten = copy && copy->is_rewritten;
   if (!out->is_rewritten) {
     const char *why = copy && copy->obstacles ? copy->obstacle[0].text : "its copy cannot be";
@@ -456,7 +491,7 @@ static int take_kernel(const doubling *d, unsigned k, const bf_rewrite_result *i
     out->obstacle = obstacle;
     return BF_OK;
   }
-  out->beside = name;
+  out->beside = d->function_name[d->plan->kernel[k].index];
   out->hashed = copy->hashed;
   out->exempt = copy->exempt;
   out->added_instructions = copy->added_instructions;
@@ -466,10 +501,19 @@ static int take_kernel(const doubling *d, unsigned k, const bf_rewrite_result *i
 /* Takes text and module of the rewritten doubled module, and what is told of its kernels. */
 static int take(const doubling *d, bf_rewrite_result *inner, bf_rewrite_result *result,
                 bf_diagnostic *diagnostic) {
+  const bf_rewrite_kernel **copy =
+      bf_arena_alloc(d->arena, ((size_t)result->kernels + 1) * sizeof *copy);
+  if (!copy)
+    return bf_no_memory(diagnostic);
+  for (unsigned i = 0; i < inner->kernels; i++) {
+    int k = copied_kernel(d, inner->kernel[i].name);
+    if (k >= 0)
+      copy[k] = &inner->kernel[i];
+  }
   for (unsigned k = 0; k < result->kernels; k++) {
     if (!result->kernel[k].is_rewritten)
       continue;
-    BF_TRY(take_kernel(d, k, inner, &result->kernel[k], diagnostic));
+    BF_TRY(take_kernel(d, k, copy[k], &result->kernel[k], diagnostic));
     result->is_changed |= result->kernel[k].is_rewritten;
   }
   if (!result->is_changed)

@@ -3,6 +3,7 @@
 #ifndef BF_REWRITE_INNER_H
 #define BF_REWRITE_INNER_H
 
+#include "base/table.h"
 #include "rewrite/rewrite.h"
 
 enum {
@@ -53,8 +54,18 @@ typedef struct bf_rewrite_origin {
   int first, second;
 } bf_rewrite_origin;
 
+/* Numbers, ascending and each once. */
+typedef struct bf_rewrite_numbers {
+  unsigned count;
+  unsigned *item;
+} bf_rewrite_numbers;
+
 typedef struct bf_rewrite_function {
   const bf_ptx_function *function;
+  bf_rewrite_numbers calls;            /* functions with a body that it calls by name */
+  bf_rewrite_numbers callers;          /* functions that call it by name */
+  bf_rewrite_numbers names;            /* variables that it declares, or may mean by a name */
+  bf_rewrite_numbers kernels;          /* that reach it */
   bf_touch *touch;                     /* per instruction */
   bf_rewrite_origin *origin;           /* per instruction (arrays.c) */
   bool makes_generic;                  /* some instruction does */
@@ -62,18 +73,28 @@ typedef struct bf_rewrite_function {
   bool guards_generic;                 /* some kernel that reaches it makes generic addresses */
   bool is_involved;                    /* it, or a function it calls, accesses shared memory */
   bool serves_others;                  /* code that is not a kernel's here may execute it */
+  bool sees_layout;                    /* it finds out how shared memory is laid out */
+  bool leaves_module;                  /* it calls code that is not known here */
   struct bf_rewrite_version *versions; /* the code it gets (versions.c) */
 } bf_rewrite_function;
 
+/* A variable that a kernel can reach. */
+typedef struct bf_rewrite_use {
+  unsigned variable;
+  bool pads;           /* there is a hash, be it one that moves nothing */
+  const bf_hash *hash; /* NULL: nothing moves it */
+} bf_rewrite_use;
+
 typedef struct bf_rewrite_kernel_plan {
-  unsigned index; /* of its function */
-  bool *reaches;  /* per function */
+  unsigned index;             /* of its function */
+  bf_rewrite_numbers reached; /* functions, itself among them */
   bool reaches_generic;
-  bool *uses;                 /* per variable: it can reach it */
-  const bf_hash *hash;        /* of everything; NULL: none, or they differ by array */
-  bool differs;               /* by array: */
-  const bf_hash **array_hash; /* per variable; NULL: nothing moves it, or it is not used */
-  bool *pads;                 /* per variable: there is a hash, be it one that moves nothing */
+  bool sees_layout, leaves_module; /* some function that it reaches does */
+  unsigned uses;
+  bf_rewrite_use *use;      /* by variable */
+  const bf_hash *hash;      /* of everything; NULL: none, or they differ by array */
+  bool differs;             /* by array: as use says, and for the first open array: */
+  const bf_hash *open_hash; /* of any open array that the kernel uses */
   bool wanted, refused;
   unsigned capacity; /* of the list of obstacles */
 } bf_rewrite_kernel_plan;
@@ -85,20 +106,32 @@ typedef struct bf_rewrite_plan {
   bool padding_has_room, joins_logic, is_beside;
   unsigned functions; /* with a body */
   bf_rewrite_function *function;
-  bool stores_shared; /* an initial value holds the address of a shared variable */
+  bf_table function_by_name; /* its number + 1 */
+  bf_table taken_names;      /* of versions (versions.c) */
+  bool stores_shared;        /* an initial value holds the address of a shared variable */
   unsigned kernels;
   bf_rewrite_kernel_plan *kernel;
   unsigned variables; /* in shared memory, in the order of the module */
   const bf_ptx_variable **variable;
-  int *owner; /* per variable: the function that declares it, or -1 */
+  int *owner;                 /* per variable: the function that declares it, or -1 */
+  bf_rewrite_numbers *users;  /* per variable: kernels */
+  bool *is_named_outside;     /* per variable: a function that serves others names it */
+  unsigned first_open;        /* the first variable of open size; variables: none */
+  bf_table variable_by_place; /* its number + 1, by where it is declared */
+  bf_table variable_by_name;  /* of the module: its number + 1, by name */
+  unsigned *next_named;       /* per variable: number + 1 of the next that is found so, or 0 */
+  unsigned *next_placed;      /* the same */
 } bf_rewrite_plan;
 
 /* Fills all but hashes and code; false when memory is exhausted. */
 bool bf_rewrite_plan_make(const bf_ptx_module *module, bf_arena *arena, bf_rewrite_plan *plan);
 /* The function with a body called name, or -1. */
 int bf_rewrite_find(const bf_rewrite_plan *plan, const char *name);
-/* Whether an instruction of the function names a variable called name. */
-bool bf_rewrite_names(const bf_ptx_function *function, const char *name);
+/* The first variable of the plan that is declared where this one is, or -1; next_placed leads on.
+ */
+int bf_rewrite_find_variable(const bf_rewrite_plan *plan, const bf_ptx_variable *variable);
+/* What the kernel does with a variable; NULL: it cannot reach it. */
+bf_rewrite_use *bf_rewrite_use_of(const bf_rewrite_kernel_plan *kernel, unsigned variable);
 /* What is called: a symbol or a register; NULL for other instructions. */
 const bf_ptx_operand *bf_rewrite_callee(const bf_ptx_instruction *instruction);
 /* The function with a body that an instruction calls by name, or -1. */
@@ -119,8 +152,11 @@ unsigned bf_rewrite_array_of(const bf_rewrite_plan *plan, unsigned variable);
 bool bf_rewrite_pads(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                      unsigned variable);
 /* What an access goes through in a kernel; NULL: nothing. */
-const bf_hash *bf_rewrite_hash_at(const bf_rewrite_kernel_plan *kernel,
+const bf_hash *bf_rewrite_hash_at(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
                                   const bf_rewrite_function *function, uint32_t instruction);
+/* The hash of an array in a kernel; NULL: nothing moves it, or it is not used. */
+const bf_hash *bf_rewrite_array_hash(const bf_rewrite_plan *plan,
+                                     const bf_rewrite_kernel_plan *kernel, unsigned variable);
 /* Whether two kernels hash alike, so that they can share functions. */
 bool bf_rewrite_hash_alike(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *a,
                            const bf_rewrite_kernel_plan *b);
@@ -159,8 +195,9 @@ uint64_t bf_rewrite_append(uint64_t end_bytes, const bf_ptx_variable *variable);
 /* Refuses kernels whose padded variables would be noticed by code that stays as it is; *changed
  * where one was. False when memory is exhausted. */
 bool bf_rewrite_spare_neighbours(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *changed);
-/* Marks the functions that code of other modules may execute, or whoever has their address. */
-void bf_rewrite_find_others(bf_rewrite_plan *plan);
+/* Marks the functions that code of other modules may execute, or whoever has their address, and
+ * what they name; false when memory is exhausted. */
+bool bf_rewrite_find_others(bf_rewrite_plan *plan);
 
 /* ---- Versions of functions (versions.c) ---- */
 

@@ -11,78 +11,69 @@
 
 /* ---- Functions of others ---- */
 
-void bf_rewrite_find_others(bf_rewrite_plan *plan) {
+/* Whether code that is not a kernel's here may call the function itself. */
+static bool is_exposed(const bf_rewrite_function *own) {
+  return !own->function->is_entry && (own->kernels.count == 0 || own->is_pointed_to ||
+                                      own->function->linkage != BF_PTX_PRIVATE);
+}
+
+bool bf_rewrite_find_others(bf_rewrite_plan *plan) {
+  unsigned *found = bf_arena_alloc(plan->arena, ((size_t)plan->functions + 1) * sizeof *found);
+  unsigned count = 0;
+  plan->is_named_outside = bf_arena_alloc(plan->arena, (size_t)plan->variables + 1);
+  if (!found || !plan->is_named_outside)
+    return false;
   for (unsigned f = 0; f < plan->functions; f++) {
-    bf_rewrite_function *own = &plan->function[f];
-    bool is_reached = own->function->is_entry;
-    for (unsigned k = 0; k < plan->kernels && !is_reached; k++)
-      is_reached = plan->kernel[k].reaches[f];
-    own->serves_others = !own->function->is_entry && (!is_reached || own->is_pointed_to ||
-                                                      own->function->linkage != BF_PTX_PRIVATE);
+    plan->function[f].serves_others = is_exposed(&plan->function[f]);
+    if (plan->function[f].serves_others)
+      found[count++] = f;
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (unsigned f = 0; f < plan->functions; f++)
-      for (uint32_t i = 0;
-           plan->function[f].serves_others && i < plan->function[f].function->instructions; i++) {
-        int called = bf_rewrite_called(plan, plan->function[f].function->instruction[i]);
-        if (called >= 0 && !plan->function[called].serves_others) {
-          plan->function[called].serves_others = true;
-          changed = true;
-        }
-      }
+  for (unsigned n = 0; n < count; n++) {
+    const bf_rewrite_function *own = &plan->function[found[n]];
+    for (unsigned i = 0; i < own->names.count; i++)
+      plan->is_named_outside[own->names.item[i]] = true;
+    for (unsigned i = 0; i < own->calls.count; i++) {
+      bf_rewrite_function *called = &plan->function[own->calls.item[i]];
+      if (!called->serves_others)
+        found[count++] = own->calls.item[i];
+      called->serves_others = true;
+    }
   }
+  return true;
 }
 
 /* ---- Sizes ---- */
 
-/* Whether some instruction of the function finds out how shared memory is laid out. */
-static bool sees_layout(const bf_ptx_function *function) {
-  for (uint32_t i = 0; i < function->instructions; i++)
-    if (bf_rewrite_sees_layout(function->instruction[i]))
-      return true;
-  return false;
-}
+/* Who finds out how shared memory is laid out. */
+typedef struct watchers {
+  unsigned kernel;      /* the first that does and may use any variable; kernels: none */
+  const char *function; /* the first of others that does, or NULL */
+  bool any;
+} watchers;
 
-/* Whether the function calls code that is not known here, which may use any variable. */
-static bool leaves_module(const bf_rewrite_plan *plan, const bf_ptx_function *function) {
-  for (uint32_t i = 0; i < function->instructions; i++)
-    if (bf_rewrite_callee(function->instruction[i]) &&
-        bf_rewrite_called(plan, function->instruction[i]) < 0)
-      return true;
-  return false;
-}
-
-/* Whether the kernel would notice that the variable has grown. */
-static bool kernel_notices(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                           unsigned variable) {
-  bool sees = false, leaves = false;
-  for (unsigned f = 0; f < plan->functions; f++) {
-    if (!kernel->reaches[f])
-      continue;
-    sees |= sees_layout(plan->function[f].function);
-    leaves |= leaves_module(plan, plan->function[f].function);
+static watchers find_watchers(const bf_rewrite_plan *plan) {
+  watchers w = {.kernel = plan->kernels};
+  for (unsigned k = plan->kernels; k-- > 0;)
+    if (plan->kernel[k].sees_layout && plan->kernel[k].leaves_module)
+      w.kernel = k;
+  for (unsigned f = plan->functions; f-- > 0;) {
+    w.any |= plan->function[f].sees_layout;
+    if (plan->function[f].serves_others && plan->function[f].sees_layout)
+      w.function = plan->function[f].function->name;
   }
-  return sees && (leaves || kernel->uses[variable]);
+  return w;
 }
 
 /* The name of a function that would notice that the variable has grown, or NULL. */
-static const char *find_noticing(const bf_rewrite_plan *plan, unsigned variable) {
-  for (unsigned k = 0; k < plan->kernels; k++)
-    if (kernel_notices(plan, &plan->kernel[k], variable))
-      return plan->function[plan->kernel[k].index].function->name;
-  for (unsigned f = 0; f < plan->functions; f++)
-    if (plan->function[f].serves_others && sees_layout(plan->function[f].function))
-      return plan->function[f].function->name;
-  return NULL;
-}
-
-/* Whether any function of the module finds out how shared memory is laid out: few do. */
-static bool any_sees_layout(const bf_rewrite_plan *plan) {
-  for (unsigned f = 0; f < plan->functions; f++)
-    if (sees_layout(plan->function[f].function))
-      return true;
-  return false;
+static const char *find_noticing(const bf_rewrite_plan *plan, const watchers *w,
+                                 unsigned variable) {
+  const bf_rewrite_numbers *users = &plan->users[variable];
+  unsigned kernel = w->kernel;
+  for (unsigned n = 0; n < users->count && users->item[n] < kernel; n++)
+    if (plan->kernel[users->item[n]].sees_layout)
+      kernel = users->item[n];
+  return kernel < plan->kernels ? plan->function[plan->kernel[kernel].index].function->name
+                                : w->function;
 }
 
 static bool is_rewritten(const bf_rewrite_kernel_plan *kernel) {
@@ -92,7 +83,8 @@ static bool is_rewritten(const bf_rewrite_kernel_plan *kernel) {
 /* Refuses the kernels that would pad the variable; text goes on behind its name. */
 static bool refuse_padding(bf_rewrite_plan *plan, bf_rewrite_result *result, unsigned variable,
                            const char *text, bool *changed) {
-  for (unsigned k = 0; k < plan->kernels; k++) {
+  for (unsigned n = 0; n < plan->users[variable].count; n++) {
+    unsigned k = plan->users[variable].item[n];
     bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
     if (!is_rewritten(kernel) || !bf_rewrite_pads(plan, kernel, variable))
       continue;
@@ -104,12 +96,11 @@ static bool refuse_padding(bf_rewrite_plan *plan, bf_rewrite_result *result, uns
   return true;
 }
 
-/* Spares those who ask for sizes. */
+/* Spares those who ask for sizes: few do. */
 static bool spare_sizes(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *changed) {
-  if (!any_sees_layout(plan))
-    return true;
-  for (unsigned i = 0; i < plan->variables; i++) {
-    const char *name = plan->owner[i] < 0 ? find_noticing(plan, i) : NULL;
+  watchers w = find_watchers(plan);
+  for (unsigned i = 0; w.any && i < plan->variables; i++) {
+    const char *name = plan->owner[i] < 0 ? find_noticing(plan, &w, i) : NULL;
     char text[300];
     snprintf(text, sizeof text, ", padded, changes the size that %s asks for", name ? name : "");
     if (name && !refuse_padding(plan, result, i, text, changed))
@@ -122,14 +113,10 @@ static bool spare_sizes(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *
 
 /* Whether code that stays as it is names the variable. */
 static bool is_named_by_others(const bf_rewrite_plan *plan, unsigned variable) {
-  for (unsigned k = 0; k < plan->kernels; k++)
-    if (plan->kernel[k].uses[variable] && !is_rewritten(&plan->kernel[k]))
+  for (unsigned n = 0; n < plan->users[variable].count; n++)
+    if (!is_rewritten(&plan->kernel[plan->users[variable].item[n]]))
       return true;
-  for (unsigned f = 0; f < plan->functions; f++)
-    if (plan->function[f].serves_others &&
-        bf_rewrite_names(plan->function[f].function, plan->variable[variable]->name))
-      return true;
-  return false;
+  return plan->is_named_outside[variable];
 }
 
 static bool spare_weak(bf_rewrite_plan *plan, bf_rewrite_result *result, bool *changed) {

@@ -113,14 +113,14 @@ static bool check_variable(search *s, const bf_ptx_variable *variable, bool is_h
 }
 
 /* Open arrays have one hash. */
-static bool check_open(search *s, unsigned variable) {
+static bool check_open(search *s, const bf_rewrite_use *use) {
   const bf_rewrite_plan *plan = s->plan;
-  const bf_ptx_variable *open = plan->variable[variable];
-  unsigned array = bf_rewrite_array_of(plan, variable);
+  const bf_ptx_variable *open = plan->variable[use->variable];
+  unsigned array = plan->first_open;
   s->out->has_dynamic_shared = true;
-  if (!s->kernel->uses[array])
-    s->kernel->array_hash[array] = s->kernel->array_hash[variable]; /* which stands for all */
-  if (!bf_rewrite_same_hash(s->kernel->array_hash[variable], s->kernel->array_hash[array]))
+  if (!bf_rewrite_use_of(s->kernel, array))
+    s->kernel->open_hash = use->hash; /* which stands for all */
+  if (!bf_rewrite_same_hash(use->hash, bf_rewrite_array_hash(plan, s->kernel, array)))
     return ADD(s, open->line,
                "shared variables %s and %s start at the same place and need one hash",
                plan->variable[array]->name, open->name);
@@ -142,12 +142,13 @@ static bool check_room(search *s) {
   uint64_t before = 0, after = 0, line = 0;
   if (plan->is_examination || plan->padding_has_room)
     return true;
-  for (unsigned i = 0; i < plan->variables; i++) {
-    const bf_ptx_variable *open = plan->variable[i];
-    if (!s->kernel->uses[i] || open->bytes)
+  for (unsigned i = 0; i < s->kernel->uses; i++) {
+    const bf_rewrite_use *use = &s->kernel->use[i];
+    const bf_ptx_variable *open = plan->variable[use->variable];
+    if (open->bytes)
       continue;
     uint64_t old = dynamic_start(s->out->shared_bytes, open, false);
-    uint64_t new = dynamic_start(s->out->padded_bytes, open, bf_rewrite_pads(plan, s->kernel, i));
+    uint64_t new = dynamic_start(s->out->padded_bytes, open, use->pads);
     before = old > before ? old : before;
     after = new > after ? new : after;
     line = open->line;
@@ -161,19 +162,18 @@ static bool check_room(search *s) {
 /* Adds up the variables that the kernel can reach. */
 static bool check_variables(search *s) {
   const bf_rewrite_plan *plan = s->plan;
-  for (unsigned i = 0; i < plan->variables; i++) {
-    const bf_ptx_variable *variable = plan->variable[i];
-    if (!s->kernel->uses[i])
-      continue;
-    if (!check_variable(s, variable, bf_rewrite_pads(plan, s->kernel, i)))
+  for (unsigned i = 0; i < s->kernel->uses; i++) {
+    const bf_rewrite_use *use = &s->kernel->use[i];
+    const bf_ptx_variable *variable = plan->variable[use->variable];
+    bool is_padded = bf_rewrite_pads(plan, s->kernel, use->variable);
+    if (!check_variable(s, variable, is_padded))
       return false;
     if (variable->bytes == 0) {
-      if (!check_open(s, i))
+      if (!check_open(s, use))
         return false;
       continue;
     }
     bf_ptx_variable padded = bf_rewrite_padded(variable);
-    bool is_padded = bf_rewrite_pads(plan, s->kernel, i);
     s->out->shared_bytes = bf_rewrite_append(s->out->shared_bytes, variable);
     s->out->padded_bytes = bf_rewrite_append(s->out->padded_bytes, is_padded ? &padded : variable);
   }
@@ -250,7 +250,7 @@ static bool check_origin(search *s, const bf_rewrite_function *own, uint32_t ind
 
 /* The hash must keep the access in one piece. */
 static bool check_granule(search *s, const bf_rewrite_function *own, uint32_t index) {
-  const bf_hash *hash = bf_rewrite_hash_at(s->kernel, own, index);
+  const bf_hash *hash = bf_rewrite_hash_at(s->plan, s->kernel, own, index);
   uint64_t granule = hash ? bf_hash_granule_words(hash) * BF_REWRITE_WORD_BYTES : UINT64_MAX;
   if (own->touch[index].width_bytes <= granule)
     return true;
@@ -285,12 +285,12 @@ static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t 
 
 /* Accesses under the hashes that are asked for. */
 static bool check_hashes(search *s) {
-  for (unsigned f = 0; f < s->plan->functions; f++) {
-    const bf_rewrite_function *own = &s->plan->function[f];
-    const uint64_t *zeros = NULL;
-    if (s->kernel->reaches[f] && !(zeros = bf_rewrite_zeros(s->plan, s->kernel, own->function)))
+  for (unsigned n = 0; n < s->kernel->reached.count; n++) {
+    const bf_rewrite_function *own = &s->plan->function[s->kernel->reached.item[n]];
+    const uint64_t *zeros = bf_rewrite_zeros(s->plan, s->kernel, own->function);
+    if (!zeros)
       return false;
-    for (uint32_t i = 0; s->kernel->reaches[f] && i < own->function->instructions; i++) {
+    for (uint32_t i = 0; i < own->function->instructions; i++) {
       if (!bf_rewrite_is_hashed(own, i))
         continue;
       if (s->kernel->differs && !check_origin(s, own, i))
@@ -310,10 +310,8 @@ bool bf_rewrite_find_obstacles(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *ke
   const bf_ptx_function *entry = plan->function[kernel->index].function;
   if (!check_directives(&s, entry) || !check_parameters(&s, entry))
     return false;
-  for (unsigned f = 0; f < plan->functions; f++) {
-    const bf_rewrite_function *own = &plan->function[f];
-    if (!kernel->reaches[f])
-      continue;
+  for (unsigned n = 0; n < kernel->reached.count; n++) {
+    const bf_rewrite_function *own = &plan->function[kernel->reached.item[n]];
     for (uint32_t i = 0; i < own->function->instructions; i++)
       if (!check_instruction(&s, own, i))
         return false;

@@ -54,14 +54,13 @@ static int ask_kernel(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
   const bf_ptx_function *function = plan->function[kernel->index].function;
   BF_TRY(ask_hash(options, function, NULL, &kernel->hash, was_asked, diagnostic));
   kernel->wanted = kernel->hash != NULL;
-  for (unsigned i = 0; i < plan->variables; i++) {
-    if (!kernel->uses[i])
-      continue;
-    BF_TRY(ask_hash(options, function, plan->variable[i], &kernel->array_hash[i], &kernel->pads[i],
+  for (unsigned i = 0; i < kernel->uses; i++) {
+    bf_rewrite_use *use = &kernel->use[i];
+    BF_TRY(ask_hash(options, function, plan->variable[use->variable], &use->hash, &use->pads,
                     diagnostic));
-    *was_asked |= kernel->pads[i];
-    kernel->differs |= !bf_rewrite_same_hash(kernel->hash, kernel->array_hash[i]);
-    kernel->wanted |= kernel->array_hash[i] != NULL;
+    *was_asked |= use->pads;
+    kernel->differs |= !bf_rewrite_same_hash(kernel->hash, use->hash);
+    kernel->wanted |= use->hash != NULL;
   }
   if (kernel->differs)
     kernel->hash = NULL;
@@ -73,9 +72,8 @@ static const char *describe(const bf_rewrite_plan *plan, const bf_rewrite_kernel
   if (!kernel->differs)
     return bf_arena_copy(plan->arena, kernel->hash ? kernel->hash->text : "none");
   bf_text text = {0};
-  for (unsigned i = 0; i < plan->variables; i++)
-    if (kernel->uses[i])
-      bf_hash_add_array(plan->variable[i]->name, kernel->array_hash[i], &text);
+  for (unsigned i = 0; i < kernel->uses; i++)
+    bf_hash_add_array(plan->variable[kernel->use[i].variable]->name, kernel->use[i].hash, &text);
   const char *copy = text.failed || !text.data ? NULL : bf_arena_copy(plan->arena, text.data);
   bf_text_free(&text);
   return copy;
@@ -112,22 +110,41 @@ static bool is_rewritten(const bf_rewrite_kernel_plan *kernel) {
 
 /* Whether a kernel that is rewritten wants the variable padded. */
 static bool is_padded(const bf_rewrite_plan *plan, unsigned variable) {
-  for (unsigned k = 0; k < plan->kernels; k++)
-    if (is_rewritten(&plan->kernel[k]) && bf_rewrite_pads(plan, &plan->kernel[k], variable))
+  for (unsigned n = 0; n < plan->users[variable].count; n++) {
+    const bf_rewrite_kernel_plan *kernel = &plan->kernel[plan->users[variable].item[n]];
+    if (is_rewritten(kernel) && bf_rewrite_pads(plan, kernel, variable))
       return true;
+  }
   return false;
 }
 
 /* Bytes of shared memory that a kernel will declare when others pad variables of it. */
 static uint64_t grown_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
   uint64_t end_bytes = 0;
-  for (unsigned i = 0; i < plan->variables; i++) {
-    if (!kernel->uses[i])
-      continue;
-    bf_ptx_variable padded = bf_rewrite_padded(plan->variable[i]);
-    end_bytes = bf_rewrite_append(end_bytes, is_padded(plan, i) ? &padded : plan->variable[i]);
+  for (unsigned i = 0; i < kernel->uses; i++) {
+    const bf_ptx_variable *variable = plan->variable[kernel->use[i].variable];
+    bf_ptx_variable padded = bf_rewrite_padded(variable);
+    end_bytes =
+        bf_rewrite_append(end_bytes, is_padded(plan, kernel->use[i].variable) ? &padded : variable);
   }
   return end_bytes;
+}
+
+/* Refuses kernels that pad a variable by which kernel `large` becomes too large. */
+static bool refuse_padding(bf_rewrite_plan *plan, bf_rewrite_result *result, unsigned large,
+                           unsigned variable, bool *changed) {
+  for (unsigned n = 0; n < plan->users[variable].count; n++) {
+    unsigned k = plan->users[variable].item[n];
+    if (!is_rewritten(&plan->kernel[k]) || !bf_rewrite_pads(plan, &plan->kernel[k], variable))
+      continue;
+    *changed = true;
+    if (!bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k],
+                                 plan->variable[variable]->line,
+                                 "shared variable %s, padded, makes kernel %s too large",
+                                 plan->variable[variable]->name, result->kernel[large].name))
+      return false;
+  }
+  return true;
 }
 
 /* Refuses kernels whose padded variables would make another kernel too large. Kernels that stay
@@ -138,17 +155,9 @@ static bool refuse_growth(bf_rewrite_plan *plan, bf_rewrite_result *result, bool
         result->kernel[u].shared_bytes > BF_REWRITE_MOST_STATIC_BYTES ||
         grown_bytes(plan, &plan->kernel[u]) <= BF_REWRITE_MOST_STATIC_BYTES)
       continue;
-    for (unsigned i = 0; i < plan->variables; i++)
-      for (unsigned k = 0; plan->kernel[u].uses[i] && k < plan->kernels; k++) {
-        if (!is_rewritten(&plan->kernel[k]) || !bf_rewrite_pads(plan, &plan->kernel[k], i))
-          continue;
-        *changed = true;
-        if (!bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k],
-                                     plan->variable[i]->line,
-                                     "shared variable %s, padded, makes kernel %s too large",
-                                     plan->variable[i]->name, result->kernel[u].name))
-          return false;
-      }
+    for (unsigned i = 0; i < plan->kernel[u].uses; i++)
+      if (!refuse_padding(plan, result, u, plan->kernel[u].use[i].variable, changed))
+        return false;
   }
   return true;
 }
@@ -176,11 +185,12 @@ static bool refuse_rejected(bf_rewrite_plan *plan, bf_rewrite_result *result,
 
 /* Whether some access of the kernel goes through a hash. */
 static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
-  for (unsigned f = 0; f < plan->functions; f++)
-    for (uint32_t i = 0; kernel->reaches[f] && i < plan->function[f].function->instructions; i++)
-      if (bf_rewrite_is_hashed(&plan->function[f], i) &&
-          bf_rewrite_hash_at(kernel, &plan->function[f], i))
+  for (unsigned n = 0; n < kernel->reached.count; n++) {
+    const bf_rewrite_function *own = &plan->function[kernel->reached.item[n]];
+    for (uint32_t i = 0; i < own->function->instructions; i++)
+      if (bf_rewrite_is_hashed(own, i) && bf_rewrite_hash_at(plan, kernel, own, i))
         return true;
+  }
   return false;
 }
 
@@ -212,9 +222,9 @@ static int write_code(bf_rewrite_plan *plan, bf_rewrite_result *result, bf_diagn
     bf_rewrite_kernel *out = &result->kernel[k];
     if (!is_rewritten(kernel))
       continue;
-    for (unsigned f = 0; f < plan->functions; f++) {
+    for (unsigned n = 0; n < kernel->reached.count; n++) {
       const bf_rewrite_version *version =
-          kernel->reaches[f] ? bf_rewrite_find_version(plan, &plan->function[f], kernel) : NULL;
+          bf_rewrite_find_version(plan, &plan->function[kernel->reached.item[n]], kernel);
       if (!version)
         continue;
       out->added_instructions += version->code->added_instructions;
@@ -246,9 +256,9 @@ static const bf_rewrite_version *find_own(const bf_rewrite_function *function) {
 static const char *print_body(void *context, const bf_ptx_function *function) {
   printing *p = context;
   const bf_rewrite_version *version = p->copy;
-  for (unsigned f = 0; f < p->plan->functions && !version; f++)
-    if (p->plan->function[f].function == function)
-      version = find_own(&p->plan->function[f]);
+  int found = version ? -1 : bf_rewrite_find(p->plan, function->name);
+  if (found >= 0)
+    version = find_own(&p->plan->function[found]);
   p->instruction = 0;
   p->copy = NULL;
   p->code = version ? version->code : NULL;
@@ -268,8 +278,9 @@ print_instruction(void *context, const bf_ptx_instruction *instruction, const ch
 /* Variables that kernels hash become whole rows. */
 static bf_ptx_variable print_variable(void *context, const bf_ptx_variable *variable) {
   const printing *p = context;
-  for (unsigned i = 0; i < p->plan->variables; i++)
-    if (p->plan->variable[i] == variable && is_padded(p->plan, i))
+  unsigned at = (unsigned)(bf_rewrite_find_variable(p->plan, variable) + 1);
+  for (; at; at = p->plan->next_placed[at - 1])
+    if (p->plan->variable[at - 1] == variable && is_padded(p->plan, at - 1))
       return bf_rewrite_padded(variable);
   return *variable;
 }

@@ -2,6 +2,7 @@
  *
  * A function that is only reached by kernels that are rewritten and hash alike is rewritten in its
  * place. Others are copied, once for each way of hashing, and stay for whoever else calls them. */
+#include "ptx/index.h"
 #include "rewrite/inner.h"
 
 #include <string.h>
@@ -19,10 +20,9 @@ static bool is_own(const bf_rewrite_plan *plan, unsigned function,
     return true;
   if (own->serves_others)
     return false;
-  for (unsigned k = 0; k < plan->kernels; k++) {
-    const bf_rewrite_kernel_plan *other = &plan->kernel[k];
-    if (other->reaches[function] &&
-        (!is_rewritten(other) || !bf_rewrite_hash_alike(plan, other, kernel)))
+  for (unsigned n = 0; n < own->kernels.count; n++) {
+    const bf_rewrite_kernel_plan *other = &plan->kernel[own->kernels.item[n]];
+    if (!is_rewritten(other) || !bf_rewrite_hash_alike(plan, other, kernel))
       return false;
   }
   return true;
@@ -30,33 +30,30 @@ static bool is_own(const bf_rewrite_plan *plan, unsigned function,
 
 /* ---- Names ---- */
 
-static bool has_item(const bf_rewrite_plan *plan, const char *name) {
-  for (const bf_ptx_item *item = plan->module->first; item; item = item->next)
-    if ((item->kind == BF_PTX_ITEM_FUNCTION && strcmp(item->function->name, name) == 0) ||
-        (item->kind == BF_PTX_ITEM_VARIABLE && strcmp(item->variable->name, name) == 0) ||
-        (item->kind == BF_PTX_ITEM_ALIAS && strcmp(item->alias[0], name) == 0))
-      return true;
-  return false;
+/* Takes a name; *is_new: nothing had it. False when memory is exhausted. */
+static bool take_name(bf_rewrite_plan *plan, const char *name, bool *is_new) {
+  void **place = bf_table_at(&plan->taken_names, name, strlen(name));
+  if (!place)
+    return false;
+  *is_new = !*place && !bf_table_find(&bf_ptx_index_of(plan->module)->names, name, strlen(name));
+  *place = plan;
+  return true;
 }
 
-static bool has_version(const bf_rewrite_plan *plan, const char *name) {
-  for (unsigned f = 0; f < plan->functions; f++)
-    for (const bf_rewrite_version *at = plan->function[f].versions; at; at = at->next)
-      if (at->name && strcmp(at->name, name) == 0)
-        return true;
-  return false;
-}
-
-/* A name that nothing in the module has; NULL when memory is exhausted. */
-static const char *choose_name(const bf_rewrite_plan *plan, const char *original) {
+/* A name that nothing in the module has, with that number or a larger one; NULL when memory is
+ * exhausted. */
+static const char *choose_name(bf_rewrite_plan *plan, const char *original, unsigned number) {
   size_t size = strlen(original) + 32;
   char *name = bf_arena_alloc(plan->arena, size);
-  unsigned number = 0;
+  bool is_new = false;
+  plan->taken_names.arena = plan->arena;
   if (!name)
     return NULL;
-  do
-    snprintf(name, size, "%s__bankfold_%u", original, ++number);
-  while (has_item(plan, name) || has_version(plan, name));
+  for (; !is_new; number++) {
+    snprintf(name, size, "%s__bankfold_%u", original, number);
+    if (!take_name(plan, name, &is_new))
+      return NULL;
+  }
   return name;
 }
 
@@ -77,25 +74,29 @@ static int add_version(bf_rewrite_plan *plan, unsigned function,
   bf_rewrite_function *own = &plan->function[function];
   bf_rewrite_version *made = bf_arena_alloc(plan->arena, sizeof *made);
   bf_rewrite_version **end = &own->versions;
+  unsigned number = 1;
   if (!made)
     return bf_no_memory(diagnostic);
   made->kernel = kernel;
-  if (!is_own(plan, function, kernel) && !(made->name = choose_name(plan, own->function->name)))
+  for (; *end; end = &(*end)->next)
+    number += (*end)->name != NULL;
+  if (!is_own(plan, function, kernel) &&
+      !(made->name = choose_name(plan, own->function->name, number)))
     return bf_no_memory(diagnostic);
-  while (*end)
-    end = &(*end)->next;
   *end = made;
   return BF_OK;
 }
 
 int bf_rewrite_make_versions(bf_rewrite_plan *plan, bf_diagnostic *diagnostic) {
-  for (unsigned k = 0; k < plan->kernels; k++)
-    for (unsigned f = 0; is_rewritten(&plan->kernel[k]) && f < plan->functions; f++) {
+  for (unsigned k = 0; k < plan->kernels; k++) {
+    const bf_rewrite_kernel_plan *kernel = &plan->kernel[k];
+    for (unsigned n = 0; is_rewritten(kernel) && n < kernel->reached.count; n++) {
+      unsigned f = kernel->reached.item[n];
       const bf_rewrite_function *own = &plan->function[f];
-      if (plan->kernel[k].reaches[f] && own->is_involved &&
-          !bf_rewrite_find_version(plan, own, &plan->kernel[k]))
-        BF_TRY(add_version(plan, f, &plan->kernel[k], diagnostic));
+      if (own->is_involved && !bf_rewrite_find_version(plan, own, kernel))
+        BF_TRY(add_version(plan, f, kernel, diagnostic));
     }
+  }
   for (unsigned f = 0; f < plan->functions; f++)
     for (bf_rewrite_version *at = plan->function[f].versions; at; at = at->next)
       BF_TRY(bf_rewrite_code_make(plan, &plan->function[f], at, diagnostic));

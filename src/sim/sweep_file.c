@@ -8,6 +8,8 @@
  * given back, so a point that can be taken and has no line yet is nobody's work. */
 #include "sim/sweep.h"
 
+#include "base/temporary.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -448,19 +450,17 @@ static int write_sorted(bf_sim_sweep_file *file, int to, bf_diagnostic *diagnost
   return BF_OK;
 }
 
-/* Puts a sorted file in the place of this one. Who has the right to write to the unsorted file is
- * the only one to use the temporary name; one left by a process that died is written anew. */
-static int replace_file(bf_sim_sweep_file *file, const char *temporary, bf_diagnostic *diagnostic) {
-  int to = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (to < 0)
-    return bf_fail_file(diagnostic, BF_IO, temporary, "cannot write: %s", strerror(errno));
-  int error = write_sorted(file, to, diagnostic);
-  if (close(to) != 0 && !error)
-    error = io_failed(file, "cannot write", diagnostic);
-  if (!error && rename(temporary, file->path) != 0)
-    error = io_failed(file, "cannot write", diagnostic);
+/* Puts a sorted file in the place of this one. */
+static int replace_file(bf_sim_sweep_file *file, bf_diagnostic *diagnostic) {
+  bf_temporary sorted;
+  int error = bf_temporary_open(file->path, 0666, &sorted);
   if (error)
-    unlink(temporary);
+    return error == BF_NO_MEMORY ? out_of_memory(diagnostic)
+                                 : io_failed(file, "cannot write", diagnostic);
+  error = write_sorted(file, sorted.file, diagnostic);
+  if (!error && !bf_temporary_commit(&sorted, file->path))
+    error = io_failed(file, "cannot write", diagnostic);
+  bf_temporary_close(&sorted);
   return error;
 }
 
@@ -475,12 +475,7 @@ static int sort_file(bf_sim_sweep_file *file, bf_diagnostic *diagnostic) {
   BF_TRY(read_new_lines(file, diagnostic));
   if (file->finished < file->form->sweep->points || is_sorted(file) || is_replaced(file))
     return BF_OK;
-  bf_text temporary = {0};
-  bf_text_addf(&temporary, "%s.sorted", file->path);
-  int error =
-      temporary.failed ? out_of_memory(diagnostic) : replace_file(file, temporary.data, diagnostic);
-  bf_text_free(&temporary);
-  return error;
+  return replace_file(file, diagnostic);
 }
 
 int bf_sim_sweep_file_sort(bf_sim_sweep_file *file, bf_diagnostic *diagnostic) {

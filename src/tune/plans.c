@@ -23,12 +23,17 @@ int bf_plans_make(const bf_ptx_module *module, const char *file, const char *ker
   *plans = (bf_plans){.module = module};
   BF_TRY(bf_rewrite_examine(module, &plans->examined, diagnostic));
   bool is_found = !kernel;
+  plans->by_name.arena = &plans->examined.arena;
   plans->plan = calloc(plans->examined.kernels + 1, sizeof *plans->plan);
   if (!plans->plan)
     return bf_no_memory(diagnostic);
   for (unsigned i = 0; i < plans->examined.kernels; i++) {
     bf_plan *plan = &plans->plan[plans->count++];
     plan->name = plans->examined.kernel[i].name;
+    void **place = bf_table_at(&plans->by_name, plan->name, strlen(plan->name));
+    if (!place)
+      return bf_no_memory(diagnostic);
+    *place = plan;
     plan->is_asked = !kernel || is_called(plan->name, kernel);
     plan->array_hash = calloc(plans->examined.kernel[i].arrays + 1, sizeof *plan->array_hash);
     if (!plan->array_hash)
@@ -246,15 +251,10 @@ static const bf_hash *array_hash(const bf_plans *plans, const bf_plan *plan,
 
 const bf_hash *bf_plans_hash(const bf_plans *plans, const char *kernel,
                              const bf_ptx_variable *array) {
-  for (unsigned i = 0; i < plans->count; i++) {
-    const bf_plan *plan = &plans->plan[i];
-    if (strcmp(plan->name, kernel) != 0)
-      continue;
-    if (array && bf_rewrite_is_narrow(bf_plan_examined(plans, plan), array))
-      return NULL;
-    return plan->is_by_array && array ? array_hash(plans, plan, array) : plan->hash;
-  }
-  return NULL;
+  const bf_plan *plan = bf_table_find(&plans->by_name, kernel, strlen(kernel));
+  if (!plan || (array && bf_rewrite_is_narrow(bf_plan_examined(plans, plan), array)))
+    return NULL;
+  return plan->is_by_array && array ? array_hash(plans, plan, array) : plan->hash;
 }
 
 static const bf_hash *hash_of(void *context, const bf_ptx_function *kernel,

@@ -3,6 +3,7 @@
 #ifndef BF_TUNE_PLANS_H
 #define BF_TUNE_PLANS_H
 
+#include "base/table.h"
 #include "rewrite/rewrite.h"
 #include "tune/observe.h"
 #include "tune/propose.h"
@@ -30,6 +31,7 @@ typedef struct bf_plans {
   bf_rewrite_result examined; /* what stands in the way of each kernel, in the order of plan */
   bf_plan *plan;
   unsigned count;
+  bf_table by_name;      /* plans, by the names of their kernels */
   bool padding_has_room; /* as in bf_rewrite_options */
   bf_hash *hash;         /* of bf_plans_set_hash */
   bf_hash_list *hashes;  /* of bf_plans_set_file or _set_text */

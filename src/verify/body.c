@@ -16,10 +16,8 @@ void bf_verify_fail_instruction(bf_verify_body *body, const char *what,
 
 const bf_ptx_variable *bf_verify_twin_of(const bf_verify_body *body,
                                          const bf_ptx_variable *original) {
-  for (const bf_verify_twin *twin = body->twins; twin; twin = twin->next)
-    if (twin->original == original)
-      return twin->rewritten;
-  return NULL;
+  const bf_ptx_variable *own = bf_table_find(&body->twins, &original, sizeof original);
+  return own ? own : bf_verify_module_twin(body->job, original);
 }
 
 /* ---- New registers ---- */
@@ -50,14 +48,6 @@ static bool shadows_parameter(const bf_ptx_variables *list, const bf_ptx_registe
   return false;
 }
 
-/* The same for variables of the module. */
-static bool shadows_module(const bf_verify_body *body, const bf_ptx_registers *registers) {
-  for (const bf_verify_twin *twin = body->twins; twin; twin = twin->next)
-    if (!strcmp(twin->original->name, registers->name))
-      return true;
-  return false;
-}
-
 static void declare_new(bf_verify_body *body, const bf_ptx_registers *registers) {
   if (!body->scheme)
     BF_VERIFY_FAIL(body, registers->line, "new registers %s in a function that must not change",
@@ -65,7 +55,7 @@ static void declare_new(bf_verify_body *body, const bf_ptx_registers *registers)
   else if (shadows(body->original->body, registers) ||
            shadows_parameter(&body->original->parameters, registers) ||
            shadows_parameter(&body->original->returns, registers) ||
-           shadows_module(body, registers))
+           bf_verify_names_variable(body->job, registers->name))
     BF_VERIFY_FAIL(body, registers->line, "new registers %s hide names of the original",
                    registers->name);
   else
@@ -201,20 +191,39 @@ static uint64_t statement_line(const bf_ptx_statement *statement) {
   return 0;
 }
 
+static bool note_named(void *context, const bf_ptx_variable *variable) {
+  bf_table *named = context;
+  void **place = variable->space == BF_PTX_SPACE_SHARED
+                     ? bf_table_at(named, &variable, sizeof variable)
+                     : NULL;
+  if (place)
+    *place = named;
+  return place || variable->space != BF_PTX_SPACE_SHARED;
+}
+
+/* Whether the original names a shared variable. */
+static bool names(bf_verify_body *body, const bf_ptx_variable *variable) {
+  if (variable->space == BF_PTX_SPACE_SHARED && !body->is_named_known) {
+    body->is_named_known = true;
+    body->named.arena = &body->scratch;
+    body->no_memory |= !bf_verify_visit_named(body->original, note_named, &body->named);
+  }
+  return bf_table_find(&body->named, &variable, sizeof variable);
+}
+
 static void compare_variable(bf_verify_body *body, const bf_ptx_variable *was,
                              const bf_ptx_variable *is) {
-  bool is_used = bf_verify_names(body->original, was); /* else nothing is ever there */
+  bool is_used = names(body, was); /* else nothing is ever there */
   bool is_hashed = is_used && bf_verify_hash_of_variable(body->scheme, was);
   const char *why = bf_verify_variable(was, is, is_hashed);
   if (why && body->scheme && (body->scheme->by_array || !is_used))
     why = bf_verify_variable(was, is, true);
-  bf_verify_twin *twin = bf_arena_alloc(&body->scratch, sizeof *twin);
+  void **twin = bf_table_at(&body->twins, &was, sizeof was);
   if (!twin) {
     body->no_memory = true;
     return;
   }
-  *twin = (bf_verify_twin){body->twins, was, is};
-  body->twins = twin;
+  *twin = (void *)(uintptr_t)is;
   if (why)
     BF_VERIFY_FAIL(body, is->line, "%s: %s", why, is->name);
 }
@@ -328,6 +337,7 @@ static int judge_accesses(const bf_ptx_module *module, bf_verify_body *body, bf_
 }
 
 int bf_verify_compare(const bf_ptx_module *module, bf_verify_body *body) {
+  body->twins.arena = &body->scratch;
   int error = prepare(body, &body->scratch) ? BF_OK : BF_NO_MEMORY;
   if (!error) {
     pair_parameters(body);

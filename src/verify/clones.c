@@ -1,5 +1,6 @@
 /* Clones: a function that kernels with different hashes call can stand in the rewritten module
  * several times, under its name with "__bankfold_" and a number behind it. */
+#include "ptx/index.h"
 #include "verify/inner.h"
 
 #include <string.h>
@@ -14,23 +15,25 @@ bool bf_verify_is_clone_name(const char *name, const char *of) {
   return *digits && !digits[strspn(digits, "0123456789")];
 }
 
-/* The function with a body of which the name is that of a clone, or NULL. */
+size_t bf_verify_stem_bytes(const char *name) {
+  const char *last = name;
+  for (const char *at = strstr(name, mark); at; at = strstr(at + 1, mark))
+    last = at;
+  return (size_t)(last - name);
+}
+
+/* The function with a body of which the name is that of a clone, or NULL: digits stand behind the
+ * last mark, so that there is one name at most. */
 static const bf_ptx_function *cloned_function(const bf_ptx_module *original, const char *name) {
-  for (const bf_ptx_item *item = original->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->has_body &&
-        bf_verify_is_clone_name(name, item->function->name))
-      return item->function;
-  return NULL;
+  size_t stem = bf_verify_stem_bytes(name);
+  const bf_ptx_function *of =
+      stem ? bf_table_find(&bf_ptx_index_of(original)->functions, name, stem) : NULL;
+  return of && bf_verify_is_clone_name(name, of->name) ? of : NULL;
 }
 
 /* Whether the module has anything of that name. */
 static bool has_name(const bf_ptx_module *module, const char *name) {
-  for (const bf_ptx_item *item = module->first; item; item = item->next)
-    if ((item->kind == BF_PTX_ITEM_FUNCTION && !strcmp(item->function->name, name)) ||
-        (item->kind == BF_PTX_ITEM_VARIABLE && !strcmp(item->variable->name, name)) ||
-        (item->kind == BF_PTX_ITEM_ALIAS && !strcmp(item->alias[0], name)))
-      return true;
-  return false;
+  return bf_table_find(&bf_ptx_index_of(module)->names, name, strlen(name));
 }
 
 bool bf_verify_is_clone(const bf_ptx_module *original, const bf_ptx_function *function,

@@ -11,23 +11,33 @@
  *    module nor reaches a function that does; or its copy.
  *  - Nothing in it sees how shared memory is laid out, or calls what is not known.
  * Whoever launches the original does not reach copies: nothing but copies names them. */
+#include "ptx/index.h"
 #include "verify/inner.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A function of the original, and whether it is free of shared variables of the module. */
-typedef struct freedom {
-  struct freedom *next;
-  const bf_ptx_function *function;
-  bool is_free;
-} freedom;
+/* A function of the original that calls another. */
+typedef struct caller {
+  struct caller *next;
+  struct calling *of;
+} caller;
+
+/* A function of the original: who calls it, and whether it, or one that it reaches, names shared
+ * variables of the module. */
+typedef struct calling {
+  struct calling *next; /* that names them */
+  caller *callers;
+  bool names_shared;
+} calling;
 
 typedef struct comparison {
   const bf_ptx_module *original, *doubled;
   bf_verify_result *result;
-  const char *mark; /* what names of copies end with; NULL: none was seen */
-  freedom *known;
+  const char *mark;            /* what names of copies end with; NULL: none was seen */
+  bf_table calls;              /* functions with a body of the original: calling */
+  bf_table variables;          /* shared ones of both modules, outside of functions: anything */
+  bf_table declarations;       /* functions without a body of the original, by name: the first */
   const bf_ptx_function *copy; /* whose body is looked at; NULL: an original's */
   bool no_memory;
 } comparison;
@@ -53,12 +63,7 @@ static void find(comparison *c, uint64_t line, const char *what, const char *nam
 
 /* The item of the module that has the name; NULL: none. */
 static const bf_ptx_item *find_item(const bf_ptx_module *module, const char *name) {
-  for (const bf_ptx_item *item = module->first; item; item = item->next)
-    if ((item->kind == BF_PTX_ITEM_FUNCTION && !strcmp(item->function->name, name)) ||
-        (item->kind == BF_PTX_ITEM_VARIABLE && !strcmp(item->variable->name, name)) ||
-        (item->kind == BF_PTX_ITEM_ALIAS && !strcmp(item->alias[0], name)))
-      return item;
-  return NULL;
+  return bf_table_find(&bf_ptx_index_of(module)->names, name, strlen(name));
 }
 
 /* Whether name is that of the copy of what is called of. */
@@ -80,26 +85,44 @@ static const bf_ptx_item *copied_item(comparison *c, const bf_ptx_item *item) {
   const char *name = item_name(item);
   if (!name || find_item(c->original, name))
     return NULL;
-  for (const bf_ptx_item *of = c->original->first; of; of = of->next) {
-    const char *stem = of->kind == item->kind ? item_name(of) : NULL;
-    if (!stem || !bf_verify_is_clone_name(name, stem))
-      continue;
-    if (!c->mark)
-      c->mark = name + strlen(stem);
-    if (is_copy_name(c, name, stem))
-      return of;
-  }
-  return NULL;
+  size_t bytes = bf_verify_stem_bytes(name);
+  const bf_ptx_item *of =
+      bytes ? bf_table_find(&bf_ptx_index_of(c->original)->names, name, bytes) : NULL;
+  if (!of || of->kind != item->kind || !bf_verify_is_clone_name(name, item_name(of)))
+    return NULL;
+  if (!c->mark)
+    c->mark = name + bytes;
+  return is_copy_name(c, name, item_name(of)) ? of : NULL;
 }
 
-/* Whether a variable is one of the module in shared memory. */
-static bool is_module_shared(const bf_ptx_module *module, const bf_ptx_variable *variable) {
-  if (variable->space != BF_PTX_SPACE_SHARED)
-    return false;
-  for (const bf_ptx_item *item = module->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable == variable)
-      return true;
-  return false;
+/* Whether a variable is one in shared memory of its module, outside of functions. */
+static bool is_module_shared(const comparison *c, const bf_ptx_variable *variable) {
+  return bf_table_find(&c->variables, &variable, sizeof variable);
+}
+
+/* Lists such variables of a module. */
+static void list_variables(comparison *c, const bf_ptx_module *module) {
+  for (const bf_ptx_item *item = module->first; item; item = item->next) {
+    if (item->kind != BF_PTX_ITEM_VARIABLE || item->variable->space != BF_PTX_SPACE_SHARED)
+      continue;
+    void **place = bf_table_at(&c->variables, &item->variable, sizeof item->variable);
+    c->no_memory |= !place;
+    if (place)
+      *place = c;
+  }
+}
+
+/* Lists the functions without a body of the original. */
+static void list_declarations(comparison *c) {
+  for (const bf_ptx_item *item = c->original->first; item; item = item->next) {
+    if (item->kind != BF_PTX_ITEM_FUNCTION || item->function->has_body)
+      continue;
+    const char *name = item->function->name;
+    void **place = bf_table_at(&c->declarations, name, strlen(name));
+    c->no_memory |= !place;
+    if (place && !*place)
+      *place = (void *)(uintptr_t)item->function;
+  }
 }
 
 /* ---- Functions that are not copied ---- */
@@ -108,7 +131,7 @@ static bool is_module_shared(const bf_ptx_module *module, const bf_ptx_variable 
 static bool names_shared(const comparison *c, const bf_ptx_operand *operand) {
   if (operand->kind == BF_PTX_SYMBOL)
     return operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
-           is_module_shared(c->original, operand->symbol->variable);
+           is_module_shared(c, operand->symbol->variable);
   if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
       operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
     for (unsigned i = 0; i < operand->count; i++)
@@ -125,23 +148,65 @@ static bool function_names_shared(const comparison *c, const bf_ptx_function *fu
   return false;
 }
 
+/* What is known of a function with a body, made where nothing was; NULL when memory is exhausted.
+ */
+static calling *calling_of(comparison *c, const bf_ptx_function *function) {
+  void **place = bf_table_at(&c->calls, &function, sizeof function);
+  if (place && !*place)
+    *place = bf_arena_alloc(&c->result->arena, sizeof(calling));
+  c->no_memory |= !place || !*place;
+  return place ? *place : NULL;
+}
+
+/* Notes whom a function calls. */
+static void list_calls(comparison *c, const bf_ptx_function *function, calling *own) {
+  for (uint32_t i = 0; i < function->instructions && !c->no_memory; i++) {
+    const bf_ptx_function *callee = bf_verify_callee(function->instruction[i]);
+    calling *called = callee && callee->has_body ? calling_of(c, callee) : NULL;
+    caller *made = called ? bf_arena_alloc(&c->result->arena, sizeof *made) : NULL;
+    c->no_memory |= called && !made;
+    if (!made)
+      continue;
+    *made = (caller){called->callers, own};
+    called->callers = made;
+  }
+}
+
+/* Marks a function, and puts it in front of the list of those whose callers are to be marked. */
+static calling *mark(calling *list, calling *own) {
+  if (own->names_shared)
+    return list;
+  own->names_shared = true;
+  own->next = list;
+  return own;
+}
+
+/* Finds the functions of the original that name shared variables of the module, and all that call
+ * them. */
+static void find_naming(comparison *c) {
+  calling *list = NULL;
+  for (const bf_ptx_item *item = c->original->first; item && !c->no_memory; item = item->next) {
+    if (item->kind != BF_PTX_ITEM_FUNCTION || !item->function->has_body)
+      continue;
+    calling *own = calling_of(c, item->function);
+    if (own)
+      list_calls(c, item->function, own);
+    if (own && function_names_shared(c, item->function))
+      list = mark(list, own);
+  }
+  while (list && !c->no_memory) {
+    const caller *at = list->callers;
+    list = list->next;
+    for (; at; at = at->next)
+      list = mark(list, at->of);
+  }
+}
+
 /* Whether neither the function nor what it reaches names shared variables of the module. Without a
  * body it is one that calls of are judged by bf_verify_obstacle. */
-static bool is_free_of_shared(comparison *c, const bf_ptx_function *function) {
-  for (const freedom *at = c->known; at; at = at->next)
-    if (at->function == function)
-      return at->is_free;
-  freedom *made = bf_arena_alloc(&c->result->arena, sizeof *made);
-  bf_verify_reached *reached = NULL;
-  if (!made || bf_verify_reach(function, &c->result->arena, &reached) != BF_OK) {
-    c->no_memory = true;
-    return false;
-  }
-  *made = (freedom){c->known, function, true};
-  for (; reached && made->is_free; reached = reached->next)
-    made->is_free = !function_names_shared(c, reached->function);
-  c->known = made;
-  return made->is_free;
+static bool is_free_of_shared(const comparison *c, const bf_ptx_function *function) {
+  const calling *own = bf_table_find(&c->calls, &function, sizeof function);
+  return own ? !own->names_shared : !function->has_body;
 }
 
 /* ---- Instructions ---- */
@@ -153,8 +218,7 @@ static bool same_symbol(comparison *c, const bf_ptx_symbol *was, const bf_ptx_sy
     return false;
   if (was->kind == BF_PTX_SYMBOL_VARIABLE && was->variable->space == BF_PTX_SPACE_SHARED)
     return is->variable->space == BF_PTX_SPACE_SHARED && is_copy_name(c, is->name, was->name) &&
-           is_module_shared(c->original, was->variable) ==
-               is_module_shared(c->doubled, is->variable);
+           is_module_shared(c, was->variable) == is_module_shared(c, is->variable);
   if (was->kind != BF_PTX_SYMBOL_FUNCTION)
     return !strcmp(was->name, is->name);
   if (!strcmp(was->name, is->name))
@@ -266,11 +330,10 @@ static void compare_functions(comparison *c, const bf_ptx_function *was, const b
 /* The definition, or a declaration, of a function of the original. */
 static const bf_ptx_function *find_function(const comparison *c, const bf_ptx_function *like,
                                             bool has_body) {
-  for (const bf_ptx_item *item = c->original->first; item; item = item->next)
-    if (item->kind == BF_PTX_ITEM_FUNCTION && item->function->has_body == has_body &&
-        !strcmp(item->function->name, like->name))
-      return item->function;
-  return like;
+  const bf_ptx_function *found =
+      has_body ? bf_ptx_find(c->original, like->name)
+               : bf_table_find(&c->declarations, like->name, strlen(like->name));
+  return found ? found : like;
 }
 
 /* An item of the doubled module that the original has not got. */
@@ -306,6 +369,13 @@ static bool is_new(comparison *c, const bf_ptx_item *item) {
 
 static void compare_modules(comparison *c) {
   const bf_ptx_item *was = c->original->first;
+  c->calls.arena = c->variables.arena = c->declarations.arena = &c->result->arena;
+  list_variables(c, c->original);
+  list_variables(c, c->doubled);
+  list_declarations(c);
+  find_naming(c);
+  if (c->no_memory)
+    return;
   for (const bf_ptx_item *is = c->doubled->first; is && !c->result->findings; is = is->next) {
     if (is_new(c, is)) {
       judge_copy(c, is);

@@ -20,6 +20,7 @@
 #ifndef BF_VERIFY_INNER_H
 #define BF_VERIFY_INNER_H
 
+#include "base/table.h"
 #include "verify/verify.h"
 
 enum {
@@ -189,14 +190,18 @@ typedef struct bf_verify_scheme {
   uint32_t loaded;     /* the array whose address a loaded value may be, by_array */
   unsigned arrays;
   bf_verify_array *array;
+  bf_table number;  /* of arrays, + 1, by variable */
+  uint32_t dynamic; /* number of the first dynamic array, or BF_VERIFY_NO_HOME */
 } bf_verify_scheme;
 
 /* The functions of the original that a kernel can reach, itself first. */
 int bf_verify_reach(const bf_ptx_function *kernel, bf_arena *arena, bf_verify_reached **first);
 /* The scheme of a kernel; *scheme is NULL where it has no hash. */
-int bf_verify_scheme_make(const bf_ptx_module *module, const bf_ptx_function *kernel, void *context,
+/* stores_shared: some initial value of the module holds the address of a shared variable. */
+int bf_verify_scheme_make(bool stores_shared, const bf_ptx_function *kernel, void *context,
                           bf_verify_hash_of hash_of, bf_arena *arena,
                           const bf_verify_scheme **scheme);
+bool bf_verify_stores_shared(const bf_ptx_module *module);
 /* The number of an array in the scheme; all dynamic arrays are one. BF_VERIFY_NO_HOME: none. */
 uint32_t bf_verify_array_number(const bf_verify_scheme *scheme, const bf_ptx_variable *variable);
 /* The hash that accesses to a variable of the original go through, or NULL. */
@@ -237,8 +242,8 @@ typedef struct bf_verify_slot {
 
 /* A variable and its rewritten form. */
 typedef struct bf_verify_twin {
-  struct bf_verify_twin *next;
   const bf_ptx_variable *original, *rewritten;
+  uint64_t look; /* of the module: the last look at the names of a function that met it */
 } bf_verify_twin;
 
 /* A function and its rewritten form. */
@@ -257,7 +262,9 @@ typedef struct bf_verify_body {
   bf_verify_facts facts;
   bf_verify_homes homes;              /* by_array */
   const bf_ptx_registers **twin;      /* per register of the original: its declaration here */
-  bf_verify_twin *twins;              /* variables of the function, then of the module */
+  bf_table twins;                     /* of the variables of the function: rewritten forms */
+  bf_table named;                     /* shared variables that the original names: anything */
+  bool is_named_known;                /* named is filled */
   bf_verify_pair *calls;              /* functions that it names */
   const bf_ptx_instruction **partner; /* per instruction: the original's; NULL: it was added */
   uint32_t instructions;              /* paired so far */
@@ -339,6 +346,8 @@ void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
 
 /* ---- clones.c ---- */
 
+/* How many bytes stand before the last mark of clones in a name; 0: it has none. */
+size_t bf_verify_stem_bytes(const char *name);
 /* Whether name is that of a clone of the function called of. */
 bool bf_verify_is_clone_name(const char *name, const char *of);
 /* Whether a function of the rewritten module is a clone of one of the original; *why is then what
@@ -353,20 +362,20 @@ bool bf_verify_is_clone(const bf_ptx_module *original, const bf_ptx_function *fu
 int bf_verify_list_exposed(const bf_ptx_module *module, bf_arena *arena, bf_verify_reached **list);
 /* Judges kernels and functions that stay as they are, with all they reach, beside variables that
  * differ. What stands against it is found for the module as a whole. */
-int bf_verify_outside(struct bf_verify_job *job, const bf_verify_reached *roots,
-                      const bf_verify_twin *twins);
+int bf_verify_outside(struct bf_verify_job *job, const bf_verify_reached *roots);
 
 /* ---- size.c ---- */
 
 /* Whether a kernel of the original declares no more shared memory in its rewritten form than a
  * kernel may, unless it did before. */
-int bf_verify_fits(const bf_ptx_module *rewritten, const bf_ptx_function *kernel, bf_arena *arena,
-                   bool *fits);
+int bf_verify_fits(const bf_ptx_module *rewritten, const bf_ptx_function *kernel, bool *fits);
 
 /* ---- body.c, verify.c ---- */
 
-/* Whether an instruction of the function names the variable. */
-bool bf_verify_names(const bf_ptx_function *function, const bf_ptx_variable *variable);
+/* Calls visit for every variable that an operand of the function, or a part of it, names, as often
+ * as it does; false where visit says so, and ends there. */
+typedef bool (*bf_verify_visit)(void *context, const bf_ptx_variable *variable);
+bool bf_verify_visit_named(const bf_ptx_function *function, bf_verify_visit visit, void *context);
 
 /* Compares a function; body has job, kernel, original, rewritten, scheme and the variables of the
  * module. What it found is in the job; counts and calls are in body. */
@@ -389,5 +398,13 @@ void bf_verify_fail_instruction(bf_verify_body *body, const char *what,
 const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_variable *rewritten,
                                bool rows);
 bf_arena *bf_verify_arena(struct bf_verify_job *job);
+/* A variable of the original module with its rewritten form, or NULL. */
+const bf_verify_twin *bf_verify_find_twin(const struct bf_verify_job *job,
+                                          const bf_ptx_variable *original);
+/* The rewritten form of a variable of the module, or NULL. */
+const bf_ptx_variable *bf_verify_module_twin(const struct bf_verify_job *job,
+                                             const bf_ptx_variable *original);
+/* Whether a variable of the original module has that name. */
+bool bf_verify_names_variable(const struct bf_verify_job *job, const char *name);
 
 #endif

@@ -5,37 +5,47 @@
 
 /* ---- What a kernel reaches ---- */
 
+/* A list while it is made. */
+typedef struct listing {
+  bf_arena *arena;
+  bf_verify_reached *last;
+  bf_table members;
+} listing;
+
 /* Appends the function to the list, unless it is there. */
-static int reach(bf_arena *arena, bf_verify_reached *first, const bf_ptx_function *function) {
-  bf_verify_reached *last = first;
-  while (last->function != function && last->next)
-    last = last->next;
-  if (last->function == function)
-    return BF_OK;
-  last->next = bf_arena_alloc(arena, sizeof *last);
-  if (!last->next)
+static int reach(listing *list, const bf_ptx_function *function) {
+  void **place = bf_table_at(&list->members, &function, sizeof function);
+  if (!place)
     return BF_NO_MEMORY;
-  last->next->function = function;
+  if (*place)
+    return BF_OK;
+  bf_verify_reached *made = bf_arena_alloc(list->arena, sizeof *made);
+  if (!made)
+    return BF_NO_MEMORY;
+  made->function = function;
+  *place = made;
+  list->last->next = made;
+  list->last = made;
   return BF_OK;
 }
 
 /* Appends the functions with a body that the function calls. */
-static int reach_all(bf_arena *arena, bf_verify_reached *first, const bf_ptx_function *function) {
+static int reach_all(listing *list, const bf_ptx_function *function) {
   for (uint32_t i = 0; i < function->instructions; i++) {
     const bf_ptx_function *callee = bf_verify_callee(function->instruction[i]);
     if (callee && callee->has_body)
-      BF_TRY(reach(arena, first, callee));
+      BF_TRY(reach(list, callee));
   }
   return BF_OK;
 }
 
 int bf_verify_reach(const bf_ptx_function *kernel, bf_arena *arena, bf_verify_reached **first) {
-  *first = bf_arena_alloc(arena, sizeof **first);
-  if (!*first)
-    return BF_NO_MEMORY;
-  (*first)->function = kernel;
+  bf_verify_reached none = {0};
+  listing list = {.arena = arena, .last = &none, .members = {.arena = arena}};
+  BF_TRY(reach(&list, kernel));
+  *first = none.next;
   for (const bf_verify_reached *at = *first; at; at = at->next)
-    BF_TRY(reach_all(arena, *first, at->function));
+    BF_TRY(reach_all(&list, at->function));
   return BF_OK;
 }
 
@@ -94,7 +104,7 @@ static bool holds_shared(const bf_ptx_operand *operand) {
 }
 
 /* The same for any variable of the module. */
-static bool stores_shared(const bf_ptx_module *module) {
+bool bf_verify_stores_shared(const bf_ptx_module *module) {
   for (const bf_ptx_item *item = module->first; item; item = item->next)
     if (item->kind == BF_PTX_ITEM_VARIABLE && item->variable->initialiser &&
         holds_shared(item->variable->initialiser))
@@ -110,11 +120,9 @@ static bool is_dynamic(const bf_ptx_variable *variable) {
 }
 
 uint32_t bf_verify_array_number(const bf_verify_scheme *scheme, const bf_ptx_variable *variable) {
-  for (uint32_t i = 0; i < scheme->arrays; i++)
-    if (scheme->array[i].variable == variable ||
-        (is_dynamic(variable) && is_dynamic(scheme->array[i].variable)))
-      return i;
-  return BF_VERIFY_NO_HOME;
+  if (is_dynamic(variable))
+    return scheme->dynamic;
+  return (uint32_t)(uintptr_t)bf_table_find(&scheme->number, &variable, sizeof variable) - 1;
 }
 
 const bf_hash *bf_verify_hash_of_variable(const bf_verify_scheme *scheme,
@@ -125,40 +133,55 @@ const bf_hash *bf_verify_hash_of_variable(const bf_verify_scheme *scheme,
   return number == BF_VERIFY_NO_HOME ? NULL : scheme->array[number].hash;
 }
 
-/* Adds the shared variables that the operand names; array NULL: only counts them. */
-static void add_arrays(bf_verify_scheme *scheme, const bf_ptx_operand *operand) {
+/* Gives a shared variable a number in the scheme, or with array set its place there; false when
+ * memory is exhausted. */
+static bool add_array(bf_verify_scheme *scheme, const bf_ptx_variable *variable) {
+  void **number = bf_table_at(&scheme->number, &variable, sizeof variable);
+  if (!number)
+    return false;
+  if (!*number)
+    *number = (void *)((uintptr_t)scheme->arrays++ + 1);
+  if (scheme->array)
+    scheme->array[(uintptr_t)*number - 1].variable = variable;
+  return true;
+}
+
+/* The same for the shared variables that the operand names. */
+static bool add_arrays(bf_verify_scheme *scheme, const bf_ptx_operand *operand) {
+  bool done = true;
   if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
-      operand->symbol->variable->space == BF_PTX_SPACE_SHARED) {
-    for (unsigned i = 0; scheme->array && i < scheme->arrays; i++)
-      if (scheme->array[i].variable == operand->symbol->variable)
-        return;
-    if (scheme->array)
-      scheme->array[scheme->arrays].variable = operand->symbol->variable;
-    scheme->arrays++;
-  }
+      operand->symbol->variable->space == BF_PTX_SPACE_SHARED)
+    return add_array(scheme, operand->symbol->variable);
   if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
       operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
-    for (unsigned i = 0; i < operand->count; i++)
-      add_arrays(scheme, &operand->item[i]);
+    for (unsigned i = 0; done && i < operand->count; i++)
+      done = add_arrays(scheme, &operand->item[i]);
+  return done;
 }
 
 /* The same for all functions of a list. */
-static void add_all_arrays(bf_verify_scheme *scheme, const bf_verify_reached *at) {
+static bool add_all_arrays(bf_verify_scheme *scheme, const bf_verify_reached *at) {
+  bool done = true;
   for (; at; at = at->next)
-    for (uint32_t i = 0; i < at->function->instructions; i++)
-      for (unsigned j = 0; j < at->function->instruction[i]->operands; j++)
-        add_arrays(scheme, &at->function->instruction[i]->operand[j]);
+    for (uint32_t i = 0; done && i < at->function->instructions; i++)
+      for (unsigned j = 0; done && j < at->function->instruction[i]->operands; j++)
+        done = add_arrays(scheme, &at->function->instruction[i]->operand[j]);
+  return done;
 }
 
-/* Lists the arrays: counts how often they are named, then takes each once. */
+/* Lists the arrays: gives each a number, then its place. */
 static bool list_arrays(bf_verify_scheme *scheme, const bf_verify_reached *reached,
                         bf_arena *arena) {
-  add_all_arrays(scheme, reached);
-  scheme->array = bf_arena_alloc(arena, (scheme->arrays + 1) * sizeof *scheme->array);
-  scheme->arrays = 0;
-  if (!scheme->array)
+  scheme->number.arena = arena;
+  scheme->dynamic = BF_VERIFY_NO_HOME;
+  if (!add_all_arrays(scheme, reached))
     return false;
-  add_all_arrays(scheme, reached);
+  scheme->array = bf_arena_alloc(arena, ((size_t)scheme->arrays + 1) * sizeof *scheme->array);
+  if (!scheme->array || !add_all_arrays(scheme, reached))
+    return false;
+  for (unsigned i = scheme->arrays; i-- > 0;)
+    if (is_dynamic(scheme->array[i].variable))
+      scheme->dynamic = i;
   return true;
 }
 
@@ -201,7 +224,7 @@ static bool find_loaded(bf_verify_scheme *scheme, const bf_verify_reached *reach
   return true;
 }
 
-int bf_verify_scheme_make(const bf_ptx_module *module, const bf_ptx_function *kernel, void *context,
+int bf_verify_scheme_make(bool stores_shared, const bf_ptx_function *kernel, void *context,
                           bf_verify_hash_of hash_of, bf_arena *arena,
                           const bf_verify_scheme **result) {
   bf_verify_reached *reached;
@@ -215,11 +238,10 @@ int bf_verify_scheme_make(const bf_ptx_module *module, const bf_ptx_function *ke
   scheme->hash = hash_of(context, kernel, NULL);
   if (!ask(scheme, kernel, context, hash_of))
     return BF_OK;
-  bool is_stored = stores_shared(module);
-  scheme->makes_generic = is_stored;
+  scheme->makes_generic = stores_shared;
   for (const bf_verify_reached *at = reached; at; at = at->next)
     scheme->makes_generic |= makes_generic(at->function);
-  scheme->loaded = is_stored ? BF_VERIFY_MANY_HOMES : BF_VERIFY_NO_HOME;
+  scheme->loaded = stores_shared ? BF_VERIFY_MANY_HOMES : BF_VERIFY_NO_HOME;
   if (scheme->by_array && !find_loaded(scheme, reached, arena))
     return BF_NO_MEMORY;
   *result = scheme;

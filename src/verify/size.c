@@ -18,54 +18,58 @@ typedef struct named {
   const bf_ptx_variable *variable;
 } named;
 
-/* Adds a variable to the list, unless it is there. */
-static int add_variable(bf_arena *arena, named **list, const bf_ptx_variable *variable) {
-  for (const named *at = *list; at; at = at->next)
-    if (at->variable == variable)
-      return BF_OK;
-  named *made = bf_arena_alloc(arena, sizeof *made);
+/* Shared variables, each once. */
+typedef struct listing {
+  bf_arena arena;
+  bf_table members;
+  named *first;
+} listing;
+
+/* Adds a shared variable to the list, unless it is there; false when memory is exhausted. */
+static bool add_variable(void *context, const bf_ptx_variable *variable) {
+  listing *list = context;
+  if (variable->space != BF_PTX_SPACE_SHARED)
+    return true;
+  void **member = bf_table_at(&list->members, &variable, sizeof variable);
+  if (!member || *member)
+    return member;
+  named *made = bf_arena_alloc(&list->arena, sizeof *made);
   if (!made)
-    return BF_NO_MEMORY;
-  *made = (named){*list, variable};
-  *list = made;
-  return BF_OK;
+    return false;
+  *made = (named){list->first, variable};
+  *member = list->first = made;
+  return true;
 }
 
-/* The same for all that an operand, or a part of it, names. */
-static int add_operand(bf_arena *arena, named **list, const bf_ptx_operand *operand) {
-  if (operand->kind == BF_PTX_SYMBOL && operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
-      operand->symbol->variable->space == BF_PTX_SPACE_SHARED)
-    return add_variable(arena, list, operand->symbol->variable);
-  if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
-      operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
-    for (unsigned i = 0; i < operand->count; i++)
-      BF_TRY(add_operand(arena, list, &operand->item[i]));
-  return BF_OK;
-}
-
-/* Bytes of the variables that a kernel names, whether the module declares them or a function. */
-static int count_bytes(const bf_ptx_function *kernel, bf_arena *arena, uint64_t *bytes) {
+/* Lists the variables that a kernel names, whether the module declares them or a function. */
+static int list_named(const bf_ptx_function *kernel, listing *list) {
   bf_verify_reached *reached;
-  named *list = NULL;
-  *bytes = 0;
-  BF_TRY(bf_verify_reach(kernel, arena, &reached));
+  BF_TRY(bf_verify_reach(kernel, &list->arena, &reached));
   for (const bf_verify_reached *at = reached; at; at = at->next)
-    for (uint32_t i = 0; i < at->function->instructions; i++)
-      for (unsigned j = 0; j < at->function->instruction[i]->operands; j++)
-        BF_TRY(add_operand(arena, &list, &at->function->instruction[i]->operand[j]));
-  for (; list; list = list->next)
-    *bytes = append(*bytes, list->variable);
+    if (!bf_verify_visit_named(at->function, add_variable, list))
+      return BF_NO_MEMORY;
   return BF_OK;
 }
 
-int bf_verify_fits(const bf_ptx_module *rewritten, const bf_ptx_function *kernel, bf_arena *arena,
-                   bool *fits) {
+/* Bytes of these variables. */
+static int count_bytes(const bf_ptx_function *kernel, uint64_t *bytes) {
+  listing list = {0};
+  list.members.arena = &list.arena;
+  int error = list_named(kernel, &list);
+  *bytes = 0;
+  for (const named *at = list.first; at && !error; at = at->next)
+    *bytes = append(*bytes, at->variable);
+  bf_arena_free(&list.arena);
+  return error;
+}
+
+int bf_verify_fits(const bf_ptx_module *rewritten, const bf_ptx_function *kernel, bool *fits) {
   const bf_ptx_function *twin = bf_ptx_find(rewritten, kernel->name);
   uint64_t before = 0, after = 0;
   if (twin)
-    BF_TRY(count_bytes(twin, arena, &after));
+    BF_TRY(count_bytes(twin, &after));
   if (after > MOST_STATIC_BYTES)
-    BF_TRY(count_bytes(kernel, arena, &before));
+    BF_TRY(count_bytes(kernel, &before));
   *fits = after <= MOST_STATIC_BYTES || before > MOST_STATIC_BYTES;
   return BF_OK;
 }

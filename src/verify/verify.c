@@ -7,7 +7,7 @@
 
 /* A pair of functions that was judged by a scheme (NULL: as unchanged), so that it is done once. */
 typedef struct judgement {
-  struct judgement *next;
+  struct judgement *next; /* of the same pair */
   const bf_ptx_function *original, *rewritten;
   const bf_verify_scheme *scheme;
   const bf_verify_pair *calls;
@@ -17,8 +17,13 @@ typedef struct judgement {
 typedef struct bf_verify_job {
   const bf_ptx_module *original, *rewritten;
   bf_verify_result *result;
-  bf_verify_twin *twins; /* variables of the module */
-  judgement *judged;
+  bf_table twin_of;    /* variables of the module: twins, by the original */
+  bf_table twin_with;  /* the same, by the rewritten form */
+  bf_table names;      /* of these variables: anything */
+  bf_table judged;     /* judgements by pair */
+  bf_table was_judged; /* anything, by rewritten function */
+  uint64_t looks;      /* at the variables that functions name */
+  bool stores_shared;
   bf_verify_reached *unchanged; /* kernels that are as they were */
   bool is_moved; /* some shared variable of the module has another size or alignment */
   bool is_trial; /* findings are not kept */
@@ -26,6 +31,26 @@ typedef struct bf_verify_job {
 } bf_verify_job;
 
 bf_arena *bf_verify_arena(bf_verify_job *job) { return &job->result->arena; }
+
+const bf_verify_twin *bf_verify_find_twin(const bf_verify_job *job,
+                                          const bf_ptx_variable *original) {
+  return bf_table_find(&job->twin_of, &original, sizeof original);
+}
+
+const bf_ptx_variable *bf_verify_module_twin(const bf_verify_job *job,
+                                             const bf_ptx_variable *original) {
+  const bf_verify_twin *twin = bf_verify_find_twin(job, original);
+  return twin ? twin->rewritten : NULL;
+}
+
+bool bf_verify_names_variable(const bf_verify_job *job, const char *name) {
+  return bf_table_find(&job->names, name, strlen(name));
+}
+
+/* Nothing is judged yet. */
+static void forget_judgements(bf_verify_job *job) {
+  job->judged = job->was_judged = (bf_table){.arena = &job->result->arena};
+}
 
 /* ---- Findings ---- */
 
@@ -101,41 +126,58 @@ static const char *judge_module_variable(const bf_ptx_variable *original,
   return bf_verify_variable(original, rewritten, original->space == BF_PTX_SPACE_SHARED);
 }
 
-/* Whether the operand, or a part of it, names the variable. */
-static bool names(const bf_ptx_operand *operand, const bf_ptx_variable *variable) {
+/* Calls visit for all that the operand, or a part of it, names. */
+static bool visit_operand(const bf_ptx_operand *operand, bf_verify_visit visit, void *context) {
   if (operand->kind == BF_PTX_SYMBOL)
-    return operand->symbol->kind == BF_PTX_SYMBOL_VARIABLE && operand->symbol->variable == variable;
+    return operand->symbol->kind != BF_PTX_SYMBOL_VARIABLE ||
+           visit(context, operand->symbol->variable);
   if (operand->kind == BF_PTX_ADDRESS || operand->kind == BF_PTX_VECTOR ||
       operand->kind == BF_PTX_PAIR || operand->kind == BF_PTX_ARGUMENTS)
     for (unsigned i = 0; i < operand->count; i++)
-      if (names(&operand->item[i], variable))
-        return true;
-  return false;
+      if (!visit_operand(&operand->item[i], visit, context))
+        return false;
+  return true;
 }
 
-bool bf_verify_names(const bf_ptx_function *function, const bf_ptx_variable *variable) {
+bool bf_verify_visit_named(const bf_ptx_function *function, bf_verify_visit visit, void *context) {
   for (uint32_t i = 0; i < function->instructions; i++)
     for (unsigned j = 0; j < function->instruction[i]->operands; j++)
-      if (names(&function->instruction[i]->operand[j], variable))
-        return true;
-  return false;
+      if (!visit_operand(&function->instruction[i]->operand[j], visit, context))
+        return false;
+  return true;
 }
 
-/* Variables of the module that a function names must be whole rows where they are hashed. */
+/* A look at the variables of the module that a function names, for a kernel with a scheme. */
+typedef struct naming {
+  bf_verify_job *job;
+  const char *kernel;
+  const bf_verify_scheme *scheme;
+  uint64_t look; /* this one */
+  bool is_good;
+} naming;
+
+/* A variable of the module that the function names must be whole rows where it is hashed. */
+static bool judge_named(void *context, const bf_ptx_variable *rewritten) {
+  naming *n = context;
+  bf_verify_twin *twin = bf_table_find(&n->job->twin_with, &rewritten, sizeof rewritten);
+  if (!twin || twin->look == n->look || rewritten->space != BF_PTX_SPACE_SHARED)
+    return true;
+  twin->look = n->look;
+  if (!bf_verify_hash_of_variable(n->scheme, twin->original))
+    return true;
+  const char *why = bf_verify_variable(twin->original, rewritten, true);
+  if (why)
+    bf_verify_find(n->job, n->kernel, rewritten->line, "%s: %s", why, rewritten->name);
+  n->is_good &= !why;
+  return true;
+}
+
+/* The same for all that the function names. */
 static bool judge_rows(bf_verify_job *job, const char *kernel, const bf_verify_scheme *scheme,
                        const bf_ptx_function *rewritten) {
-  bool is_good = true;
-  for (const bf_verify_twin *twin = job->twins; twin; twin = twin->next) {
-    if (twin->rewritten->space != BF_PTX_SPACE_SHARED ||
-        !bf_verify_hash_of_variable(scheme, twin->original) ||
-        !bf_verify_names(rewritten, twin->rewritten))
-      continue;
-    const char *why = bf_verify_variable(twin->original, twin->rewritten, true);
-    is_good &= !why;
-    if (why)
-      bf_verify_find(job, kernel, twin->rewritten->line, "%s: %s", why, twin->rewritten->name);
-  }
-  return is_good;
+  naming n = {job, kernel, scheme, ++job->looks, true};
+  bf_verify_visit_named(rewritten, judge_named, &n);
+  return n.is_good;
 }
 
 /* ---- Functions ---- */
@@ -159,8 +201,7 @@ static int judge_pair(bf_verify_job *job, const char *kernel, const bf_verify_sc
                          .kernel = kernel,
                          .original = entry->original,
                          .rewritten = entry->rewritten,
-                         .scheme = scheme,
-                         .twins = job->twins};
+                         .scheme = scheme};
   BF_TRY(bf_verify_compare(job->rewritten, &body));
   entry->is_good = !body.failed && (!scheme || judge_rows(job, kernel, scheme, entry->rewritten));
   entry->calls = body.calls;
@@ -172,11 +213,23 @@ static int judge_pair(bf_verify_job *job, const char *kernel, const bf_verify_sc
 /* What was found of a pair under the scheme before, or NULL. */
 static const judgement *find_judged(const bf_verify_job *job, const bf_verify_pair *pair,
                                     const bf_verify_scheme *scheme) {
-  for (const judgement *entry = job->judged; entry; entry = entry->next)
-    if (entry->original == pair->original && entry->rewritten == pair->rewritten &&
-        bf_verify_same_scheme(entry->scheme, scheme))
-      return entry;
-  return NULL;
+  const bf_ptx_function *key[2] = {pair->original, pair->rewritten};
+  const judgement *entry = bf_table_find(&job->judged, key, sizeof key);
+  while (entry && !bf_verify_same_scheme(entry->scheme, scheme))
+    entry = entry->next;
+  return entry;
+}
+
+/* Keeps what was found of a pair. */
+static int keep_judged(bf_verify_job *job, judgement *entry) {
+  const bf_ptx_function *key[2] = {entry->original, entry->rewritten};
+  void **place = bf_table_at(&job->judged, key, sizeof key);
+  void **mark = bf_table_at(&job->was_judged, &entry->rewritten, sizeof entry->rewritten);
+  if (!place || !mark)
+    return BF_NO_MEMORY;
+  entry->next = *place;
+  *place = *mark = entry;
+  return BF_OK;
 }
 
 /* Judges a pair; findings of pairs judged before are not repeated. */
@@ -188,41 +241,60 @@ static int judge_once(bf_verify_job *job, const char *kernel, const bf_verify_pa
   judgement *entry = bf_arena_alloc(&job->result->arena, sizeof *entry);
   if (!entry)
     return BF_NO_MEMORY;
-  *entry = (judgement){job->judged, pair->original, pair->rewritten, scheme, NULL, false};
+  *entry = (judgement){NULL, pair->original, pair->rewritten, scheme, NULL, false};
   BF_TRY(judge_pair(job, kernel, scheme, entry));
-  *found = job->judged = entry;
+  *found = entry;
+  return keep_judged(job, entry);
+}
+
+/* Pairs, each once, while functions are followed. */
+typedef struct trail {
+  bf_arena arena;
+  bf_table members;
+  bf_verify_pair *last;
+} trail;
+
+/* Appends a copy of a pair, unless it is there. */
+static int add_pair(trail *t, const bf_verify_pair *pair) {
+  const bf_ptx_function *key[2] = {pair->original, pair->rewritten};
+  void **place = bf_table_at(&t->members, key, sizeof key);
+  if (!place)
+    return BF_NO_MEMORY;
+  if (*place)
+    return BF_OK;
+  bf_verify_pair *made = bf_arena_alloc(&t->arena, sizeof *made);
+  if (!made)
+    return BF_NO_MEMORY;
+  *made = (bf_verify_pair){NULL, pair->original, pair->rewritten};
+  *place = t->last->next = made;
+  t->last = made;
   return BF_OK;
 }
 
-/* Appends a copy of a pair to the list, unless it is there. */
-static int add_pair(bf_arena *arena, bf_verify_pair *first, const bf_verify_pair *pair) {
-  bf_verify_pair *last = first;
-  for (;; last = last->next) {
-    if (last->original == pair->original && last->rewritten == pair->rewritten)
-      return BF_OK;
-    if (!last->next)
-      break;
+/* Judges a pair and all pairs that it leads to. */
+static int judge_trail(bf_verify_job *job, const char *kernel, const bf_verify_pair *first,
+                       const bf_verify_scheme *scheme, trail *t, bool *is_good) {
+  BF_TRY(add_pair(t, first));
+  for (const bf_verify_pair *at = t->last; at; at = at->next) {
+    const judgement *found;
+    BF_TRY(judge_once(job, kernel, at, scheme, &found));
+    *is_good &= found->is_good;
+    for (const bf_verify_pair *call = found->calls; call; call = call->next)
+      BF_TRY(add_pair(t, call));
   }
-  last->next = bf_arena_alloc(arena, sizeof *last);
-  if (!last->next)
-    return BF_NO_MEMORY;
-  *last->next = (bf_verify_pair){NULL, pair->original, pair->rewritten};
   return BF_OK;
 }
 
 /* Judges a function and all it can reach. */
 static int judge_reachable(bf_verify_job *job, const char *kernel, const bf_ptx_function *original,
                            const bf_verify_scheme *scheme, bool *is_good) {
-  bf_verify_pair first = {NULL, original, bf_ptx_find(job->rewritten, original->name)};
+  bf_verify_pair none = {0}, first = {NULL, original, bf_ptx_find(job->rewritten, original->name)};
+  trail t = {.last = &none};
+  t.members.arena = &t.arena;
   *is_good = true;
-  for (const bf_verify_pair *at = &first; at; at = at->next) {
-    const judgement *found;
-    BF_TRY(judge_once(job, kernel, at, scheme, &found));
-    *is_good &= found->is_good;
-    for (const bf_verify_pair *call = found->calls; call; call = call->next)
-      BF_TRY(add_pair(&job->result->arena, &first, call));
-  }
-  return BF_OK;
+  int error = judge_trail(job, kernel, &first, scheme, &t, is_good);
+  bf_arena_free(&t.arena);
+  return error;
 }
 
 /* ---- Kernels ---- */
@@ -289,7 +361,7 @@ static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void 
   bool is_unchanged;
   BF_TRY(judge_unchanged(job, kernel, true, &is_unchanged));
   if (!is_unchanged)
-    BF_TRY(bf_verify_scheme_make(job->original, kernel, context, hash_of, &job->result->arena,
+    BF_TRY(bf_verify_scheme_make(job->stores_shared, kernel, context, hash_of, &job->result->arena,
                                  &scheme));
   if (scheme)
     return judge_hashed(job, kernel, scheme);
@@ -297,7 +369,7 @@ static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void 
   if (is_unchanged)
     BF_TRY(add_root(job, &job->unchanged, kernel));
   if (!is_unchanged) {
-    job->judged = NULL;
+    forget_judgements(job);
     BF_TRY(judge_unchanged(job, kernel, false, &is_unchanged));
   }
   return job->no_memory ? BF_NO_MEMORY : BF_OK;
@@ -306,7 +378,7 @@ static int judge_kernel(bf_verify_job *job, const bf_ptx_function *kernel, void 
 /* Any kernel may have grown with the variables of the module. */
 static int judge_size(bf_verify_job *job, const bf_ptx_function *kernel) {
   bool fits;
-  BF_TRY(bf_verify_fits(job->rewritten, kernel, &job->result->arena, &fits));
+  BF_TRY(bf_verify_fits(job->rewritten, kernel, &fits));
   if (!fits)
     bf_verify_find(job, kernel->name, kernel->line,
                    "more shared memory than a kernel may declare: %s", kernel->name);
@@ -320,10 +392,13 @@ static int compare_variables(bf_verify_job *job, const bf_ptx_variable *original
                              const bf_ptx_variable *rewritten) {
   const char *why = judge_module_variable(original, rewritten);
   bf_verify_twin *twin = bf_arena_alloc(&job->result->arena, sizeof *twin);
-  if (!twin)
+  void **of = bf_table_at(&job->twin_of, &original, sizeof original);
+  void **with = bf_table_at(&job->twin_with, &rewritten, sizeof rewritten);
+  void **name = bf_table_at(&job->names, original->name, strlen(original->name));
+  if (!twin || !of || !with || !name)
     return BF_NO_MEMORY;
-  *twin = (bf_verify_twin){job->twins, original, rewritten};
-  job->twins = twin;
+  *twin = (bf_verify_twin){original, rewritten, 0};
+  *of = *with = *name = twin;
   job->is_moved |= !bf_verify_same_variable(original, rewritten);
   if (why)
     bf_verify_find(job, NULL, rewritten->line, "%s: %s", why, rewritten->name);
@@ -368,10 +443,7 @@ static int compare_items(bf_verify_job *job) {
 
 /* Whether the rewritten function was judged. */
 static bool is_judged(const bf_verify_job *job, const bf_ptx_function *rewritten) {
-  for (const judgement *entry = job->judged; entry; entry = entry->next)
-    if (entry->rewritten == rewritten)
-      return true;
-  return false;
+  return bf_table_find(&job->was_judged, &rewritten, sizeof rewritten);
 }
 
 /* A function, with all it calls, that must be as it was. What was found when it was tried before is
@@ -423,8 +495,8 @@ static int judge_module(bf_verify_job *job, void *context, bf_verify_hash_of has
   BF_TRY(judge_others(job, &roots));
   if (!job->is_moved || job->result->findings)
     return BF_OK;
-  BF_TRY(bf_verify_outside(job, job->unchanged, job->twins));
-  return bf_verify_outside(job, roots, job->twins);
+  BF_TRY(bf_verify_outside(job, job->unchanged));
+  return bf_verify_outside(job, roots);
 }
 
 int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, void *context,
@@ -433,6 +505,9 @@ int bf_verify(const bf_ptx_module *original, const bf_ptx_module *rewritten, voi
               bf_verify_result *result, bf_diagnostic *diagnostic) {
   *result = (bf_verify_result){0};
   bf_verify_job job = {.original = original, .rewritten = rewritten, .result = result};
+  job.twin_of.arena = job.twin_with.arena = job.names.arena = &result->arena;
+  job.stores_shared = bf_verify_stores_shared(original);
+  forget_judgements(&job);
   int error = judge_module(&job, context, hash_of);
   if (!error && job.no_memory)
     error = BF_NO_MEMORY;

@@ -148,7 +148,7 @@ app BANKFOLD_TIMES="$work/times" proc threads "$work/dynamic.ptx"
 timed 'hash=fixed,blocks=6,threads=120,launches=480'
 app BANKFOLD_TIMES=/proc/self/none/times proc data "$work/dynamic.ptx"
 logged 'cannot write /proc/self/none/times'
-[ "$(find "$work" -name 'times.*' | wc -l)" = 0 ] || complain 'a temporary file of times is left'
+[ "$(find "$work" -name '.bankfold-*' | wc -l)" = 0 ] || complain 'a temporary file of times is left'
 
 # Learning: both versions take turns on launches until one is faster beyond noise; the next run knows it.
 # learn FIRST SECOND JITTER LAUNCHES: what both take, in nanoseconds, and the percentage that varies.
@@ -470,6 +470,42 @@ logged 'cannot write'
 rmdir "$entry" && mkfifo "$entry" # nobody writes to it, and nobody waits for that
 app dlsym data "$work/dynamic.ptx"
 called 'rewritten PTX' 1
+# A cache that others could have written to: said once, not read, and nothing is left there.
+forget
+app dlsym data "$work/dynamic.ptx"
+chmod 777 "$work/cache/bankfold"
+app dlsym loads "$work/dynamic.ptx"
+called 'rewritten PTX' "$(grep -c 'cuModuleLoadData:' "$work/calls")"
+[ "$(grep -c 'is not used: it belongs to another user, or others can write to it' "$work/log")" = 1 ] ||
+  complain "a folder for all is used: $(cat "$work/log")"
+chmod 700 "$work/cache/bankfold"
+chmod 666 "$(find "$work/cache/bankfold" -type f)"
+app dlsym data "$work/dynamic.ptx"
+called 'rewritten PTX' 1
+logged 'belongs to another user, or others can write to it; it is not used'
+app dlsym data "$work/dynamic.ptx"
+logged 'rewritten image from the cache' # the file was replaced
+# Another build of the same version, which is this one but for a bit of its id, has entries of its own.
+build_id=$(readelf -n "$library" | sed -n 's/.*Build ID: //p')
+mkdir "$work/other_build"
+python3 - "$library" "$work/other_build/${library##*/}" "$build_id" <<'END'
+import sys
+id_ = bytes.fromhex(sys.argv[3])
+library = open(sys.argv[1], "rb").read()
+assert library.count(id_) == 1
+open(sys.argv[2], "wb").write(library.replace(id_, bytes([id_[0] ^ 1]) + id_[1:]))
+END
+own_library=$library
+library=$work/other_build/${own_library##*/}
+app dlsym data "$work/dynamic.ptx"
+called 'rewritten PTX' 1
+! grep 'from the cache' "$work/log" || complain 'an image of another build is used'
+app dlsym data "$work/dynamic.ptx"
+logged 'rewritten image from the cache'
+library=$own_library
+app dlsym data "$work/dynamic.ptx"
+logged 'rewritten image from the cache'
+[ "$(find "$work/cache/bankfold" -type f | wc -l)" = 2 ] || complain 'two builds have not an entry each'
 # No cache that can be written: a file in its place, a folder for reading only, none at all.
 forget
 : >"$work/cache"
@@ -562,6 +598,16 @@ app BANKFOLD_HASHES="$work/hashes" dlsym data $tile
 logged '2 of 3 kernels rewritten'
 logged '_Z9transposeILi16EEvPfPKf: left alone'
 logged '_Z9transposeILi32EEvPfPKf: fixed'
+# A file is read once, so that it may be a pipe; lines in a variable are the same.
+app BANKFOLD_CACHE="$work/lists" BANKFOLD_HASH= BANKFOLD_HASHES="$work/hashes" dlsym data $tile
+logged 'rotate: cute:3,4,3'
+app BANKFOLD_CACHE="$work/lists" BANKFOLD_HASH= BANKFOLD_HASHES=<(cat "$work/hashes") dlsym data $tile
+logged 'rewritten image from the cache'
+app BANKFOLD_CACHE="$work/lists" BANKFOLD_HASH= BANKFOLD_HASHES_TEXT="$(cat "$work/hashes" && echo x)" dlsym data $tile
+logged "nothing is rewritten: BANKFOLD_HASHES_TEXT: the hash of 'x' is missing"
+lines=$(cat "$work/hashes")$'\n'
+app BANKFOLD_CACHE="$work/lists" BANKFOLD_HASH= BANKFOLD_HASHES_TEXT="$lines" dlsym data $tile
+logged 'rewritten image from the cache'
 app BANKFOLD_HASH=pad:32+1 STUB_SAVE="$work/saved" dlsym data $tile
 logged 'is left alone'
 cmp $tile "$work/saved" || complain 'PTX was changed by a hash that cannot be used'

@@ -135,6 +135,16 @@ ends 0 "$bankfold" nvcc --hash-file "$work/some hashes" -o "$work/app" "$tile"
 twice "$work/some" "$work/app"
 ends 0 env -u BANKFOLD_HASH BANKFOLD_HASHES="$work/some hashes" "$build/bankfold-nvcc" -o "$work/app" "$tile"
 twice "$work/some" "$work/app"
+# What can be read once is handed on to all tools that nvcc starts.
+ends 0 "$bankfold" nvcc --hash-file <(cat "$work/some hashes") -o "$work/app" "$tile"
+twice "$work/some" "$work/app"
+ends 0 env BANKFOLD_HASHES=<(cat "$work/some hashes") "$build/bankfold-nvcc" -o "$work/app" "$tile"
+twice "$work/some" "$work/app"
+cp "$tile" "$work/once.ptx"
+ends 0 "$bankfold" ptxas --hash-file <(cat "$work/some hashes") "$work/once.ptx" -o "$work/app"
+equal "$work/some" "$work/app"
+ends 2 "$bankfold" nvcc --hash-file <(cat "$work/some hashes" && yes '#' | head -c 200000) -o "$work/app" "$tile"
+says "$work/err" 'more than 102400 bytes of hashes need a file that can be read more than once'
 ends 0 env BANKFOLD_HASH=none "$build/bankfold-nvcc" -o "$work/app" "$tile"
 twice "$tile" "$work/app"
 says "$log" 'left alone: no hash'

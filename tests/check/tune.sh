@@ -64,6 +64,13 @@ says '        20      1.00 us       700 ns     1.43x      8  transpose<16>: fixe
 BANKFOLD_CACHE="$work/cache" "$build/bankfold" run --hash-file "$work/hashes" --log "$work/log" "$parts/tuned" $tile >/dev/null
 grep -q "$large: cute:3,4,3" "$work/log" || complain 'run does not take the file'
 grep -q 'rotate: left alone' "$work/log" || complain 'run does not take none from the file'
+# A pipe, which can be read once, is as good as the file: also for what the program starts with all files closed.
+rm -rf "$work/cache" "$work/log"
+BANKFOLD_CACHE="$work/cache" "$build/bankfold" run --hash-file <(cat "$work/hashes") --log "$work/log" \
+  python3 -c 'import subprocess, sys; subprocess.run(sys.argv[1:], check=True)' "$parts/tuned" $tile >/dev/null
+grep -q "$large: cute:3,4,3" "$work/log" || complain 'run does not take a pipe'
+BANKFOLD_CACHE="$work/cache" "$build/bankfold" run --hash-file "$work/hashes" --log "$work/log" "$parts/tuned" $tile >/dev/null
+[ "$(find "$work/cache" -type f | wc -l)" = 1 ] || complain 'a pipe and a file with the same hashes have other keys'
 
 # Ties: the first of equal candidates; less than a hundredth is no gain; noise is no gain.
 table "$large bf_term 1000 0" "$large * 2000 0" "$small bf_term 995 0" "$small * 1000 0" \
@@ -115,6 +122,9 @@ printf '%s cute:3,4,3\n' "$large" >"$work/candidates"
 tune 0 --hash-file "$work/candidates" --hash fixed -- "$large*5" "$small*5"
 chosen "$large" cute:3,4,3
 chosen "$small" fixed
+
+tune 0 --hash-file <(cat "$work/candidates") --hash fixed -- "$large*5" "$small*5"
+chosen "$large" cute:3,4,3
 
 # A candidate may have hashes for single arrays; so has what is chosen then.
 tile_array=_ZZ9transposeILi32EEvPfPKfE4tile

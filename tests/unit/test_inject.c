@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -204,6 +205,86 @@ static void cached_images_come_back(void **state) {
   assert_int_equal(image->kernels, 0);
   inject_image_free(image);
   remove_folder(settings.cache);
+}
+
+/* The only file of a folder. */
+static void find_file(const char *folder, char path[512]) {
+  DIR *directory = opendir(folder);
+  path[0] = 0;
+  assert_non_null(directory);
+  for (struct dirent *entry; (entry = readdir(directory));)
+    if (entry->d_name[0] != '.')
+      snprintf(path, 512, "%s/%s", folder, entry->d_name);
+  closedir(directory);
+  assert_true(path[0]);
+}
+
+/* Whether the cache has an image for the key. */
+static bool has_image(const inject_settings *settings, const unsigned char *key) {
+  inject_image *image = inject_cache_read(settings, key);
+  bool has = image;
+  inject_image_free(image);
+  return has;
+}
+
+/* What others can write to, or have written, is not read; nothing is left where they can. */
+static void only_own_files_are_used(void **state) {
+  (void)state;
+  inject_settings settings = {.cache = "/tmp/bankfold-test.XXXXXX"};
+  unsigned char key[INJECT_KEY_BYTES] = {7}, other[INJECT_KEY_BYTES] = {8};
+  char path[512], elsewhere[] = "/tmp/bankfold-other.XXXXXX";
+  assert_non_null(mkdtemp(settings.cache));
+  inject_image *image = inject_image_create(key, "text", 4, NULL, 0);
+  inject_image *second = inject_image_create(other, "text", 4, NULL, 0);
+  inject_cache_write(&settings, image);
+  find_file(settings.cache, path);
+  assert_true(has_image(&settings, key));
+  const mode_t bad[] = {0620, 0602};
+  for (unsigned i = 0; i < 2; i++) {
+    assert_int_equal(chmod(path, bad[i]), 0);
+    assert_false(has_image(&settings, key));
+  }
+  assert_int_equal(chmod(path, 0644), 0);
+  assert_true(has_image(&settings, key));
+  for (unsigned i = 0; i < 2; i++) {
+    assert_int_equal(chmod(settings.cache, i ? 0777 : 0770), 0);
+    assert_false(has_image(&settings, key));
+    inject_cache_write(&settings, second);
+    assert_int_equal(chmod(settings.cache, 0755), 0);
+    assert_true(has_image(&settings, key));
+    assert_false(has_image(&settings, other));
+  }
+  if (geteuid() == 0) { /* only root can give files away */
+    assert_int_equal(chown(path, 65534, 65534), 0);
+    assert_false(has_image(&settings, key));
+    inject_cache_write(&settings, image); /* puts an own one there */
+    assert_true(has_image(&settings, key));
+    assert_int_equal(chown(settings.cache, 65534, 65534), 0);
+    assert_false(has_image(&settings, key));
+    assert_int_equal(chown(settings.cache, 0, 0), 0);
+  }
+  int file = mkstemp(elsewhere);
+  assert_true(file >= 0);
+  close(file);
+  assert_int_equal(rename(path, elsewhere), 0);
+  assert_int_equal(symlink(elsewhere, path), 0);
+  assert_false(has_image(&settings, key));
+  unlink(elsewhere);
+  inject_image_free(image);
+  inject_image_free(second);
+  remove_folder(settings.cache);
+}
+
+static void the_library_knows_its_build(void **state) {
+  (void)state;
+  size_t size = 0;
+  const unsigned char *id = inject_build_id(&size);
+  assert_non_null(id);
+  assert_true(size >= 8);
+  unsigned char sum = 0;
+  for (size_t i = 0; i < size; i++)
+    sum |= id[i];
+  assert_true(sum);
 }
 
 /* What a thread writes again and again, until it is told to stop. */
@@ -472,6 +553,8 @@ int main(void) {
       cmocka_unit_test(images_may_lie),
       cmocka_unit_test(ptx_is_that_of_the_code_that_would_run),
       cmocka_unit_test(cached_images_come_back),
+      cmocka_unit_test(only_own_files_are_used),
+      cmocka_unit_test(the_library_knows_its_build),
       cmocka_unit_test(images_are_read_while_written),
       cmocka_unit_test(bad_lines_make_no_image),
       cmocka_unit_test(handles_are_remembered),

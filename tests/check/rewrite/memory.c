@@ -30,7 +30,7 @@ static int try_rewrite(const void *given) {
 static int try_beside(const void *given) {
   bf_rewrite_options options = {.context = (void *)(uintptr_t)given,
                                 .hash_of = same,
-                                .dynamic_is_rounded = true,
+                                .padding_has_room = true,
                                 .is_beside = true};
   bf_rewrite_result result;
   int answer = verdict(bf_rewrite(((const subject *)given)->module, &options, &result, NULL));
