@@ -12,6 +12,7 @@ typedef struct entry {
   char *kernel;
   char *array; /* NULL: the kernel as a whole */
   bf_hash *hash;
+  struct entry *next; /* for another array of the kernel */
 } entry;
 
 struct bf_hash_list {
@@ -19,25 +20,17 @@ struct bf_hash_list {
   entry **all;        /* in the order of lines */
   size_t count, room; /* of all */
   bf_table of_kernel; /* entries by kernel */
-  bf_table of_array;  /* entries by kernel and array, with a NUL between */
+  bf_table of_arrays; /* the last entry for an array, by kernel */
 };
 
 static const char blanks[] = " \t\r";
 
-/* The key of an array of a kernel. */
-static void add_key(const char *kernel, const char *array, bf_text *key) {
-  bf_text_add(key, kernel, strlen(kernel) + 1);
-  bf_text_puts(key, array);
-}
-
 /* The entry of a kernel, or with array not NULL of one of its arrays; NULL: none. */
 static const entry *find(const bf_hash_list *list, const char *kernel, const char *array) {
-  if (!array)
-    return bf_table_find(&list->of_kernel, kernel, strlen(kernel));
-  bf_text key = {0};
-  add_key(kernel, array, &key);
-  const entry *found = key.failed ? NULL : bf_table_find(&list->of_array, key.data, key.size);
-  bf_text_free(&key);
+  const bf_table *table = array ? &list->of_arrays : &list->of_kernel;
+  const entry *found = bf_table_find(table, kernel, strlen(kernel));
+  while (found && array && strcmp(found->array, array) != 0)
+    found = found->next;
   return found;
 }
 
@@ -58,15 +51,11 @@ static bool grow(bf_hash_list *list) {
 
 /* Adds an entry, which no other is like, to the list; false when memory is exhausted. */
 static bool keep(bf_hash_list *list, entry *made) {
-  bf_text key = {0};
-  if (made->array)
-    add_key(made->kernel, made->array, &key);
-  void **place = !made->array ? bf_table_at(&list->of_kernel, made->kernel, strlen(made->kernel))
-                 : key.failed ? NULL
-                              : bf_table_at(&list->of_array, key.data, key.size);
-  bf_text_free(&key);
+  void **place = bf_table_at(made->array ? &list->of_arrays : &list->of_kernel, made->kernel,
+                             strlen(made->kernel));
   if (!place || !grow(list))
     return false;
+  made->next = made->array ? *place : NULL;
   *place = list->all[list->count++] = made;
   return true;
 }
@@ -201,7 +190,7 @@ int bf_hash_list_parse(const char *file, const char *text, bf_geometry geometry,
   if (!made)
     return bf_no_memory(diagnostic);
   reading r = {.list = made, .geometry = geometry, .file = file, .diagnostic = diagnostic};
-  made->of_kernel.arena = made->of_array.arena = &made->arena;
+  made->of_kernel.arena = made->of_arrays.arena = &made->arena;
   int error = read_lines(&r, text);
   if (!error && !made->count)
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel has a hash");

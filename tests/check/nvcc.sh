@@ -138,7 +138,7 @@ twice "$work/some" "$work/app"
 # What can be read once is handed on to all tools that nvcc starts.
 ends 0 "$bankfold" nvcc --hash-file <(cat "$work/some hashes") -o "$work/app" "$tile"
 twice "$work/some" "$work/app"
-ends 0 env BANKFOLD_HASHES=<(cat "$work/some hashes") "$build/bankfold-nvcc" -o "$work/app" "$tile"
+ends 0 env -u BANKFOLD_HASH BANKFOLD_HASHES=<(cat "$work/some hashes") "$build/bankfold-nvcc" -o "$work/app" "$tile"
 twice "$work/some" "$work/app"
 cp "$tile" "$work/once.ptx"
 ends 0 "$bankfold" ptxas --hash-file <(cat "$work/some hashes") "$work/once.ptx" -o "$work/app"
