@@ -138,6 +138,12 @@ def print_slower(what, before, after, spread, said=""):
     print(f"  slower: {what}: {before / after:.3f}, {where} the noise of {spread:.1%} {said}")
 
 
+def is_hashed(row, mode):
+    """Whether the library says that a hash was used; of the corpus and of Triton nothing is said."""
+    said = row.get("said", {}).get(mode, "")
+    return row["program"].startswith("strangers/") and bool(said) and not said.startswith("left alone")
+
+
 def print_sums(rows, programs, mode):
     """The goals, and where they are missed; how many times they are."""
     judged = [row for row in rows if is_judged(row, mode)]
@@ -158,9 +164,11 @@ def print_sums(rows, programs, mode):
     for name, chosen in [("kernels with conflicts", [r for r in judged if has_conflicts(r)]),
                          ("kernels without", [r for r in judged if r.get("conflicts") is not None and not has_conflicts(r)]),
                          ("kernels not counted", [r for r in judged if r.get("conflicts") is None]),
+                         ("kernels of strangers with a hash", [r for r in judged if is_hashed(r, mode)]),
                          ("all kernels", judged)]:
         parts = [[gain(r, mode) for r in chosen if half(r["program"]) in which] for which in ("A", "B", "AB")]
-        print(f"| {name} | " + " | ".join(map(mean, parts)) + " |")
+        least = f"; at least {min(parts[2]):.3f}" if parts[2] and "hash" in name else ""
+        print(f"| {name}{least} | " + " | ".join(map(mean, parts)) + " |")
     return len(kernels) + len(slow) + len(wrong)
 
 

@@ -20,7 +20,9 @@ out=$work/out
 
 "$out/choose" gpu/corpus.scales transpose32 | grep -v '^#' >"$work/chosen"
 [ -s "$work/chosen" ] || complain 'nothing is chosen'
-grep '^transpose32 ' gpu/corpus.hashes | diff - "$work/chosen" || complain 'other hashes are chosen'
+# The counts behind the hashes are those of the day they were measured with.
+names() { awk '/^transpose32 / { print $1, $2, $3, $4 }' "$1"; }
+diff <(names gpu/corpus.hashes) <(names "$work/chosen") || complain 'other hashes are chosen'
 
 printf 'transpose32 xor transpose32 nonsense\n' >"$work/bad"
 "$out/measure" gpu/corpus.scales "$work/bad" >/dev/null 2>"$work/err" && complain 'a bad hash is accepted'
