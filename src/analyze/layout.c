@@ -148,7 +148,8 @@ static void list_variables(bf_walk *walk, const functions *list) {
     add_variables(walk, list->item[i]);
   for (unsigned i = 0; i < list->count; i++)
     ordered = order_declared(walk, list->item[i]->body, ordered);
-  for (const bf_ptx_item *item = walk->module->first; item; item = item->next)
+  for (const bf_ptx_item *item = walk->module->first; item && ordered < walk->variables;
+       item = item->next)
     if (item->kind == BF_PTX_ITEM_VARIABLE)
       ordered = order_variable(walk, item->variable, ordered);
 }
