@@ -288,7 +288,9 @@ int main(int argc, char **argv) {
       error = predict_benchmark(&t, benchmark, machine, "AB"[i % 2], &halves[i % 2], &diagnostic);
   if (error)
     fprintf(stderr, "check_predict: %s\n", diagnostic.message);
-  bool fine = !error & holds('A', &halves[0]) & holds('B', &halves[1]);
+  bool fine = !error;
+  fine &= holds('A', &halves[0]);
+  fine &= holds('B', &halves[1]);
   bf_machine_free(machine);
   free(t.row);
   return fine ? 0 : 1;

@@ -3,6 +3,7 @@
 #include "random.h"
 #include "sim/sweep.h"
 
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -561,6 +562,18 @@ static void start_and_kill(fixture *own, test_random *random, unsigned pairs) {
   }
 }
 
+/* Removes the temporary files that killed processes have left: nothing but that is called so. */
+static void remove_temporary(const fixture *own) {
+  char pattern[sizeof own->folder + 32];
+  glob_t found;
+  snprintf(pattern, sizeof pattern, "%s/.bankfold-*", own->folder);
+  if (glob(pattern, 0, NULL, &found) == 0) {
+    for (size_t i = 0; i < found.gl_pathc; i++)
+      unlink(found.gl_pathv[i]);
+    globfree(&found);
+  }
+}
+
 static void test_kills(void **state) {
   (void)state;
   fixture own;
@@ -581,6 +594,7 @@ static void test_kills(void **state) {
     unlink(own.log);
   }
   bf_text_free(&reference);
+  remove_temporary(&own);
   end(&own);
 }
 
