@@ -68,7 +68,8 @@ typedef struct inject_kernel {
   const char *beside; /* the name of its second version; NULL: it has none */
   const char *hash;   /* of that one */
   const char *reason; /* why it has none, or NULL */
-  bool rounds;        /* the second version must be launched with whole rows of dynamic memory */
+  bool rounds; /* the second version is launched with whole rows of dynamic memory, as memcheck
+                  wants */
 } inject_kernel;
 
 /* PTX after rewriting. */
