@@ -111,7 +111,6 @@ static void claim_numbers(bf_reproduce_run *run, const hardware *h) {
                                    .published = bf_rtl_published_mm2[i],
                                    .ours = area(h, first + i),
                                    .unit = " mm2",
-                                   .allowed = 0.25,
                                    .why = "yosys maps the unit otherwise than the version that "
                                           "this was written with."});
   }
@@ -123,7 +122,6 @@ static void claim_numbers(bf_reproduce_run *run, const hardware *h) {
                  .published = bf_rtl_published_watt[i],
                  .ours = power(h, first + i),
                  .unit = " W",
-                 .allowed = 0.25,
                  .why = "the published clock and activity are not known; ours is a new random word "
                         "in every unit and cycle of 0.7 ns, and most of it is the clock of "
                         "registers, whose energy at 0.18 um is divided by 9.9."});
@@ -134,7 +132,6 @@ static void claim_numbers(bf_reproduce_run *run, const hardware *h) {
         run, &(bf_reproduce_claim){.name = name,
                                    .published = bf_rtl_published_watt[i] / bf_rtl_published_watt[0],
                                    .ours = power(h, first + i) / power(h, first),
-                                   .allowed = 0.25,
                                    .why = "published powers have one digit."});
   }
 }

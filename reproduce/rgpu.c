@@ -274,14 +274,12 @@ static void claim_speedups(bf_reproduce_run *run, const rgpu_results *results, r
     bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
                                                       .published = own->speedup,
                                                       .ours = speedup(&results->at[i], over),
-                                                      .allowed = 0.25,
                                                       .why = over ? own->why_plain : own->why});
   }
   snprintf(name, sizeof name, "geometric mean of nine speed-ups%s", behind[over]);
   bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
                                                     .published = MEAN_SPEEDUP,
                                                     .ours = geometric_mean(results, over),
-                                                    .allowed = 0.25,
                                                     .why = "it follows from those above; "
                                                            "docs/rgpu_sim.md says more."});
   unsigned best = 0;
@@ -303,7 +301,6 @@ static void claim_turns(bf_reproduce_run *run, const bf_sim_result *conv) {
                                  .published = 37,
                                  .ours = 100 * (double)used / (double)conv->turns,
                                  .unit = "%",
-                                 .allowed = 0.25,
                                  .why = "the kernel here is less idle than the published one: its "
                                         "speed is nearer to what memory allows, and that of the "
                                         "graph is less in comparison."});
@@ -431,7 +428,6 @@ static void claim_sizes(bf_reproduce_run *run, const rgpu_results *results) {
       run, &(bf_reproduce_claim){.name = "MRIQ with data FIFOs of 4 entries, times as long",
                                  .published = 2,
                                  .ours = ratio(mriq->data_cycles[0], mriq->data_cycles[1]),
-                                 .allowed = 0.15,
                                  .must_hold = true});
   bf_reproduce_fact(run, "HIST gains from address FIFOs of 512 entries", "yes",
                     find_case(results, "hist")->address_cycles[3] <
@@ -501,14 +497,12 @@ static void claim_variants(bf_reproduce_run *run, const rgpu_results *results) {
       &(bf_reproduce_claim){.name = "PATH on four lanes, times as long as on six",
                             .published = 2,
                             .ours = ratio(row->cycles, usual),
-                            .allowed = 0.25,
                             .why = "here memory takes part of the time, and costs are read and "
                                    "written for every row instead of every second."});
   bf_reproduce_claim_add(
       run, &(bf_reproduce_claim){.name = "PATH on more lanes, times as long as on six",
                                  .published = 1 / 1.14,
                                  .ours = ratio(wide->cycles, usual),
-                                 .allowed = 0.1,
                                  .must_hold = true});
   bf_reproduce_note(
       run,
@@ -566,7 +560,6 @@ static void claim_area(bf_reproduce_run *run) {
        .unit = "%"}};
   for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
     bf_reproduce_claim claim = claims[i];
-    claim.allowed = 0.1;
     claim.must_hold = true;
     bf_reproduce_claim_add(run, &claim);
   }
@@ -599,19 +592,16 @@ static void claim_power(bf_reproduce_run *run, const rgpu_results *results) {
                                                     .published = 3.2,
                                                     .ours = mriq->added,
                                                     .unit = " W",
-                                                    .allowed = 0.1,
                                                     .must_hold = true});
   bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "power added, STENCIL",
                                                     .published = 1.4,
                                                     .ours = stencil->added,
                                                     .unit = " W",
-                                                    .allowed = 0.25,
                                                     .must_hold = true});
   bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "change of power, MRIQ (follows)",
                                                     .published = -6,
                                                     .ours = 100 * mriq->change,
                                                     .unit = "%",
-                                                    .allowed = 0.15,
                                                     .must_hold = true});
   bf_reproduce_claim_add(
       run,
@@ -619,7 +609,6 @@ static void claim_power(bf_reproduce_run *run, const rgpu_results *results) {
                             .published = -55,
                             .ours = 100 * (bf_rgpu_energy_ratio(mriq, 2.1) - 1),
                             .unit = "%",
-                            .allowed = 0.02,
                             .must_hold = true});
   for (unsigned i = 0; i < RGPU_KERNELS; i++) {
     char name[100];
@@ -630,7 +619,6 @@ static void claim_power(bf_reproduce_run *run, const rgpu_results *results) {
                                    .published = -55,
                                    .ours = 100 * (bf_rgpu_energy_ratio(mriq, mean) - 1),
                                    .unit = "%",
-                                   .allowed = 0.25,
                                    .why = "it follows from the mean speed-up."});
   }
 }

@@ -90,12 +90,13 @@ static void fit_claim(const bf_reproduce_claim *claim, int width[COLUMNS]) {
   }
 }
 
-/* Adds a claim as a row. Whether it holds comes first, because rows can be long; "NO" stands for
+/* Adds a claim as a row. The verdict comes first, because rows can be long; "DIFFERS" stands for
  * one that must hold. */
 static void write_claim(bf_text *text, const bf_reproduce_claim *claim, const int width[COLUMNS]) {
   bf_text column[COLUMNS];
   describe_claim(claim, column);
-  bf_text_addf(text, "  %-5s", claim->holds ? "yes" : claim->must_hold ? "NO" : "no");
+  bool fails = claim->must_hold && claim->verdict == BF_DIFFERS;
+  bf_text_addf(text, "  %-7s", fails ? "DIFFERS" : bf_reproduce_verdict_name(claim->verdict));
   for (unsigned i = 0; i < COLUMNS; i++) {
     bool is_last = i == COLUMNS - 1; /* numbers, to the right */
     bf_text_addf(text, is_last ? "  %*s\n" : "  %-*s", width[i],
@@ -103,6 +104,16 @@ static void write_claim(bf_text *text, const bf_reproduce_claim *claim, const in
     text->failed = text->failed || column[i].failed;
     bf_text_free(&column[i]);
   }
+}
+
+/* Why a claim does not simply hold. */
+static void write_reason(bf_text *text, const bf_reproduce_claim *claim) {
+  const char *reason = bf_reproduce_reason(claim);
+  if (!reason)
+    return;
+  bf_text_addf(text, "  - %s, %s: ", claim->name, bf_reproduce_verdict_name(claim->verdict));
+  bf_text_puts(text, reason);
+  bf_text_puts(text, "\n");
 }
 
 static void write_run(bf_text *text, const bf_reproduce_run *run) {
@@ -116,13 +127,12 @@ static void write_run(bf_text *text, const bf_reproduce_run *run) {
   bf_text_puts(text, run->reproduction->document);
   bf_text_puts(text, ")\n");
   if (run->claim)
-    bf_text_addf(text, "  holds  %-*s  %-*s  %-*s  %*s\n", width[0], heads[0], width[1], heads[1],
+    bf_text_addf(text, "  verdict  %-*s  %-*s  %-*s  %*s\n", width[0], heads[0], width[1], heads[1],
                  width[2], heads[2], width[3], heads[3]);
   for (const frame_claim *at = run->claim; at; at = at->next)
     write_claim(text, &at->claim, width);
   for (const frame_claim *at = run->claim; at; at = at->next)
-    if (!at->claim.holds && at->claim.why)
-      bf_text_addf(text, "  - %s: %s\n", at->claim.name, at->claim.why);
+    write_reason(text, &at->claim);
   bf_text_addf(text, "  written to %s\n", run->settings.folder);
 }
 
@@ -214,7 +224,7 @@ const cli_command cli_reproduce = {
         "Without names, lists what can be reproduced. With names, or with 'all', computes those "
         "tables and\nfigures, prints each published claim beside what is found here, and writes "
         "tables (CSV), charts (SVG)\nand a report (index.md). Exit status 1 where a claim that "
-        "must hold does not (NO).",
+        "must hold does not (DIFFERS).",
     .examples = "bankfold reproduce\n"
                 "bankfold reproduce genindex --output results\n"
                 "bankfold reproduce all --quick --json",

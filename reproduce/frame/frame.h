@@ -77,7 +77,16 @@ int bf_reproduce_execute(const bf_reproduction *reproduction, const bf_reproduce
                          bf_reproduce_run **run, bf_diagnostic *diagnostic);
 void bf_reproduce_free(bf_reproduce_run *run);
 
-/* Claims that must hold and do not. */
+/* What the one rule says about a claim. */
+bf_reproduce_verdict bf_reproduce_judge(const bf_reproduce_claim *claim);
+/* "holds", "differs", "fitted" or "derived". */
+const char *bf_reproduce_verdict_name(bf_reproduce_verdict verdict);
+/* What the tolerance is a share of: the published gain, or the published value. */
+double bf_reproduce_scale(bf_reproduce_rule rule, double published);
+/* The reason of a verdict; NULL where none is needed, or where it is missing. */
+const char *bf_reproduce_reason(const bf_reproduce_claim *claim);
+
+/* Claims that must hold and differ. */
 unsigned bf_reproduce_failures(const bf_reproduce_run *run);
 /* Published and our value of a claim and how far they are apart, as text; "-": not a number. */
 void bf_reproduce_claim_text(const bf_reproduce_claim *claim, bf_text *published, bf_text *ours,
@@ -85,6 +94,9 @@ void bf_reproduce_claim_text(const bf_reproduce_claim *claim, bf_text *published
 
 /* The table as CSV. */
 void bf_reproduce_csv(const bf_reproduce_table *table, bf_text *text);
+/* The claims as CSV: reproduction, document, claim, published, ours, difference, verdict, reason.
+ */
+void bf_reproduce_claims_csv(const bf_reproduce_run *run, bf_text *text);
 /* The report of a run as Markdown. */
 void bf_reproduce_markdown(const bf_reproduce_run *run, bf_text *text);
 /* The members of a JSON object that the caller has begun. */

@@ -186,7 +186,6 @@ static void claim_ends(bf_reproduce_run *run, const sweep *s, unsigned i) {
                             .published = published_ps[i][0],
                             .ours = latency_ps(&s->family[i], 0),
                             .unit = " ps",
-                            .allowed = 0.2,
                             .why = "of all ways tried this is the smallest unit: with these cells "
                                    "slower ones are not smaller."});
   double least = published_ps[i][0];
@@ -198,7 +197,6 @@ static void claim_ends(bf_reproduce_run *run, const sweep *s, unsigned i) {
                                  .published = least,
                                  .ours = latency_ps(&s->family[i], TARGETS - 1),
                                  .unit = " ps",
-                                 .allowed = 0.2,
                                  .why = "registers come in one size, and few gates in two."});
 }
 
@@ -252,7 +250,6 @@ static void claim(bf_reproduce_run *run, const sweep *s) {
                                  .published = 250,
                                  .ours = most,
                                  .unit = " ps",
-                                 .allowed = 0.1,
                                  .why = "registers come in one size, and few gates in two."});
 }
 
