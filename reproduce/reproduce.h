@@ -29,7 +29,8 @@ const bf_reproduction *bf_reproduce_get(unsigned index);
 const bf_reproduction *bf_reproduce_find(const char *name);
 /* The text of reproduce/NAME.ptx or reproduce/FOLDER/NAME.ptx, or NULL. */
 const char *bf_reproduce_ptx(const char *name);
-/* The text of tests/data/h200/NAME.csv, for the files that meson.build names; or NULL. */
+/* The text of NAME.csv, for the files of tests/data/h200 and reproduce that meson.build names; or
+ * NULL. */
 const char *bf_reproduce_data(const char *name);
 /* The text of examples/rgpu/NAME.df, or NULL. */
 const char *bf_reproduce_graph(const char *name);
@@ -116,6 +117,9 @@ typedef struct bf_reproduce_claim {
 } bf_reproduce_claim;
 
 void bf_reproduce_claim_add(bf_reproduce_run *run, const bf_reproduce_claim *claim);
+/* The same with ours_text as a format. */
+void bf_reproduce_claim_addf(bf_reproduce_run *run, const bf_reproduce_claim *claim,
+                             const char *ours, ...) BF_PRINTF(3, 4);
 /* A claim in words; what was found follows as a format. */
 void bf_reproduce_fact(bf_reproduce_run *run, const char *name, const char *published, bool is_so,
                        bool must_hold, const char *why, const char *ours, ...) BF_PRINTF(7, 8);

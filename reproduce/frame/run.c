@@ -164,6 +164,16 @@ void bf_reproduce_claim_add(bf_reproduce_run *run, const bf_reproduce_claim *cla
   run->last_claim = &own->next;
 }
 
+void bf_reproduce_claim_addf(bf_reproduce_run *run, const bf_reproduce_claim *claim,
+                             const char *ours, ...) {
+  bf_reproduce_claim with = *claim;
+  va_list arguments;
+  va_start(arguments, ours);
+  with.ours_text = keep_formatted(run, ours, arguments);
+  va_end(arguments);
+  bf_reproduce_claim_add(run, &with);
+}
+
 void bf_reproduce_fact(bf_reproduce_run *run, const char *name, const char *published, bool is_so,
                        bool must_hold, const char *why, const char *ours, ...) {
   va_list arguments;

@@ -33,19 +33,15 @@ void bf_reproduce_csv(const bf_reproduce_table *table, bf_text *text) {
 }
 
 void bf_reproduce_claims_csv(const bf_reproduce_run *run, bf_text *text) {
-  bf_text_puts(text, "reproduction,document,claim,published,ours,difference,verdict,reason\n");
+  bf_text_puts(text, "document,verdict,reproduction,claim,published,ours,difference,reason\n");
   for (const frame_claim *at = run->claim; at; at = at->next) {
     bf_text column[3] = {0};
     bf_reproduce_claim_text(&at->claim, &column[0], &column[1], &column[2]);
     const char *reason = bf_reproduce_reason(&at->claim);
-    const char *field[] = {run->reproduction->name,
-                           at->claim.document,
-                           at->claim.name,
-                           column[0].data,
-                           column[1].data,
-                           column[2].data,
-                           bf_reproduce_verdict_name(at->claim.verdict),
-                           reason};
+    const char *field[] = {at->claim.document,      bf_reproduce_verdict_name(at->claim.verdict),
+                           run->reproduction->name, at->claim.name,
+                           column[0].data,          column[1].data,
+                           column[2].data,          reason};
     for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
       bf_text_puts(text, i ? "," : "");
       write_field(field[i] ? field[i] : "", text);
@@ -81,16 +77,30 @@ static void write_claim(const bf_reproduce_claim *claim, bf_text *text) {
   bf_text_addf(text, " | %s%s%s |\n", mark, bf_reproduce_verdict_name(claim->verdict), mark);
 }
 
-/* Why a claim does not simply hold. */
-static void write_reason(const bf_reproduce_claim *claim, bf_text *text) {
-  static const char *const before[] = {
+/* Whether two claims have one verdict for one reason. */
+static bool is_same_reason(const bf_reproduce_claim *one, const bf_reproduce_claim *other) {
+  const char *reason = bf_reproduce_reason(one), *second = bf_reproduce_reason(other);
+  return one->verdict == other->verdict && reason && second && strcmp(reason, second) == 0;
+}
+
+void bf_reproduce_reasons(const bf_reproduce_run *run, const char *before, bf_text *text) {
+  static const char *const words[] = {
       [BF_DIFFERS] = "Why not", [BF_FITTED] = "Fitted", [BF_DERIVED] = "Derived"};
-  const char *reason = bf_reproduce_reason(claim);
-  if (!reason)
-    return;
-  bf_text_addf(text, "- %s \"%s\": ", before[claim->verdict], claim->name);
-  bf_text_puts(text, reason);
-  bf_text_puts(text, "\n");
+  for (const frame_claim *at = run->claim; at; at = at->next) {
+    const char *reason = bf_reproduce_reason(&at->claim);
+    const frame_claim *first = run->claim;
+    while (first != at && !is_same_reason(&first->claim, &at->claim))
+      first = first->next;
+    if (!reason || first != at)
+      continue;
+    bf_text_addf(text, "%s%s \"%s\"", before, words[at->claim.verdict], at->claim.name);
+    for (const frame_claim *other = at->next; other; other = other->next)
+      if (is_same_reason(&at->claim, &other->claim))
+        bf_text_addf(text, ", \"%s\"", other->claim.name);
+    bf_text_puts(text, ": ");
+    bf_text_puts(text, reason);
+    bf_text_puts(text, "\n");
+  }
 }
 
 static void write_claims(const bf_reproduce_run *run, bf_text *text) {
@@ -101,8 +111,7 @@ static void write_claims(const bf_reproduce_run *run, bf_text *text) {
   for (const frame_claim *at = run->claim; at; at = at->next)
     write_claim(&at->claim, text);
   bf_text_puts(text, "\n");
-  for (const frame_claim *at = run->claim; at; at = at->next)
-    write_reason(&at->claim, text);
+  bf_reproduce_reasons(run, "- ", text);
   bf_text_puts(text, "\n");
 }
 
