@@ -62,7 +62,7 @@ typedef struct bf_corpus_cell {
   char hash[120];
   bool proven;           /* no hash of the class leaves fewer on what it was made for */
   const char *published; /* the document's hash, or NULL */
-  bool judged;           /* it is a hash: its bits do not depend on each other */
+  bool judged;           /* it fits the machine; words may share places */
   uint64_t published_conflicts;
 } bf_corpus_cell;
 

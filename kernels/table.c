@@ -34,7 +34,7 @@ static int count_all(const bf_machine *machine, const bf_hash *hash, const bf_wo
 static int parse(const bf_machine *machine, const char *text, bf_hash **hash,
                  bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(machine);
-  return bf_hash_parse(text, &geometry, hash, diagnostic);
+  return bf_hash_parse_banks(text, &geometry, hash, diagnostic);
 }
 
 /* The hash of a column, found on the training workload. */
@@ -91,8 +91,8 @@ static int judge(const bf_machine *machine, const bf_workload *workload, bf_corp
   return error;
 }
 
-/* Looks up the document's hashes. Some have bits that depend on each other, or do not fit the
- * machine: these cannot be judged. */
+/* Looks up the document's hashes. Those that do not fit the machine cannot be judged; those whose
+ * bits depend on each other are counted like the others. */
 static void find_published(const bf_machine *machine, bf_corpus_row *row) {
   const char *name = row->benchmark->published_name;
   const bf_published_row *published = name ? bf_published_find(name) : NULL;
