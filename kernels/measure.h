@@ -49,6 +49,8 @@ typedef enum bf_corpus_column {
   BF_CORPUS_PERM_IMBALANCE,
   BF_CORPUS_XOR_GIVARGIS,
   BF_CORPUS_XOR_IMBALANCE,
+  BF_CORPUS_XOR_LITERAL, /* Givargis on pairs as published, bits that depend on each other included
+                          */
   BF_CORPUS_PADDING,
   BF_CORPUS_EXACT,
   BF_CORPUS_COLUMNS

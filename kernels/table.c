@@ -5,8 +5,9 @@
 
 enum { JUDGES = 10, GRANULE = 4 };
 
-const char *const bf_corpus_column_names[BF_CORPUS_COLUMNS] = {
-    "fixed", "bit-vector", "perm giv", "perm mi", "xor giv", "xor mi", "padding", "exact"};
+const char *const bf_corpus_column_names[BF_CORPUS_COLUMNS] = {"fixed",   "bit-vector", "perm giv",
+                                                               "perm mi", "xor giv",    "xor mi",
+                                                               "literal", "padding",    "exact"};
 
 static const bf_solve_options methods[BF_CORPUS_COLUMNS] = {
     [BF_CORPUS_BIT_VECTOR] = {.method = BF_METHOD_BIT_VECTOR},
@@ -14,6 +15,7 @@ static const bf_solve_options methods[BF_CORPUS_COLUMNS] = {
     [BF_CORPUS_PERM_IMBALANCE] = {.method = BF_METHOD_MIN_IMBALANCE},
     [BF_CORPUS_XOR_GIVARGIS] = {.method = BF_METHOD_GIVARGIS, .pairs = true},
     [BF_CORPUS_XOR_IMBALANCE] = {.method = BF_METHOD_MIN_IMBALANCE, .pairs = true},
+    [BF_CORPUS_XOR_LITERAL] = {.method = BF_METHOD_GIVARGIS_LITERAL, .pairs = true},
     [BF_CORPUS_PADDING] = {.method = BF_METHOD_PADDING},
     [BF_CORPUS_EXACT] = {.method = BF_METHOD_EXACT},
 };
