@@ -91,7 +91,7 @@ static int profile(const void *given, int count, char **arguments) {
   if (!error)
     error = bf_launches_check_machine(machine, &diagnostic);
   if (!error)
-    error = cli_load_hash(s->hash, machine, &hash, &diagnostic);
+    error = cli_load_banks(s->hash, machine, &hash, &diagnostic);
   work.machine = machine;
   work.hash = hash;
   cli_launches launches = {.ptx = arguments[0],
