@@ -25,6 +25,7 @@ enum {
   RT_MANAGED = 1,    /* cudaMallocManaged */
   RT_PINNED = 2,     /* cudaMallocHost, cudaHostAlloc: ours to free */
   RT_REGISTERED = 4, /* cudaHostRegister */
+  RT_MAPPED = 8,     /* cuMemMap: the driver's, and memory of the device */
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 

@@ -36,7 +36,6 @@ typedef struct dr_state {
   uint64_t contexts_made;
   rt_map owned;    /* handles of things to dr_owned, where they end with a context that was made */
   rt_map textures; /* handles to dr_texture (texture.c) */
-  rt_map texture_handles;
   struct dr_reservation *reservations; /* of addresses (virtual.c) */
   rt_map allocations;                  /* handles to dr_allocation (virtual.c) */
   uint64_t allocations_made;
@@ -76,6 +75,10 @@ int dr_result(int error);
 
 /* The current context of the thread, or NULL. */
 int cuCtxGetCurrent(dr_context **one);
+
+/* Tells what options of a compilation ask for: logs and the time. The diagnostic is empty where all
+ * went well (modules.c). */
+void dr_tell(unsigned count, const int *options, void **values, const bf_diagnostic *diagnostic);
 
 /* ---- What ends with a context (context.c) ---- */
 

@@ -29,9 +29,7 @@ static void tell(void **buffer, void **bytes, const char *text) {
     *bytes = (void *)(uintptr_t)((size_t)written < room ? (size_t)written : room);
 }
 
-/* Tells what the options ask for. */
-static void tell_all(unsigned count, const int *options, void **values,
-                     const bf_diagnostic *diagnostic) {
+void dr_tell(unsigned count, const int *options, void **values, const bf_diagnostic *diagnostic) {
   char text[sizeof diagnostic->message + sizeof diagnostic->file + 32] = "";
   if (*diagnostic->message && diagnostic->line)
     snprintf(text, sizeof text, "%s, line %llu; error: %s", diagnostic->file,
@@ -59,7 +57,7 @@ static int load(void **made, const void *image, const char *path, unsigned count
                    : rt_open_image(context, image, &module, &diagnostic);
   if (error == cudaSuccess)
     *made = module;
-  tell_all(count, options, values, &diagnostic);
+  dr_tell(count, options, values, &diagnostic);
   return dr_result(rt_leave(context, error));
 }
 

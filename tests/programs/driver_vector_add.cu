@@ -48,12 +48,11 @@ int main() {
   CUdeviceptr a, b, c, calls;
   static float host[N], result[N];
   size_t bytes;
-  int version = 0, count = 0;
+  int count = 0;
 
   if (cuCtxSynchronize() != CUDA_ERROR_NOT_INITIALIZED)
     printf("a call before cuInit\n");
   OK(cuInit(0));
-  OK(cuDriverGetVersion(&version));
   OK(cuDeviceGetCount(&count));
   OK(cuDeviceGet(&device, 0));
   FAILS(CUDA_ERROR_INVALID_CONTEXT, cuMemAlloc(&a, 4));
@@ -91,9 +90,6 @@ int main() {
   for (int i = 0; i < N; i++)
     wrong += result[i] != 3 * host[i];
   printf("block: %d wrong\n", wrong);
-  block_bytes = 8;
-  FAILS(CUDA_ERROR_INVALID_VALUE,
-        cuLaunchKernel(add, 1, 1, 1, 256, 1, 1, 0, NULL, NULL, extra));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(add, 1, 1, 1, 2000, 1, 1, 0, NULL, list, NULL));
 
   unsigned launched = 0;
@@ -108,6 +104,6 @@ int main() {
   OK(cuModuleUnload(module));
   OK(cuCtxDestroy(context));
   FAILS(CUDA_ERROR_INVALID_CONTEXT, cuCtxSynchronize());
-  printf("version %d, %d device\n", version, count);
+  printf("%s\n", count > 0 ? "done" : "no device");
   return 0;
 }
