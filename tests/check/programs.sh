@@ -31,7 +31,7 @@ said() { sed -n "s,^// $2: ,,p" "tests/programs/$1.cu"; }
 
 # compile PROGRAM FLAG...
 compile() {
-  local program=$1 flags more module
+  local program=$1 flags more module form
   shift
   read -ra flags <<<"$* $(said "$program" flags)"
   read -ra more <<<"$(said "$program" with)"
@@ -40,9 +40,10 @@ compile() {
   *) flags+=(-arch=sm_90) ;;
   esac
   for module in $(said "$program" module); do
-    "$nvcc" -lineinfo -arch=sm_90 -ptx "tests/programs/modules/$module.cu" -o "$work/$module.ptx" &&
-      "$nvcc" -lineinfo -arch=sm_90 -fatbin "tests/programs/modules/$module.cu" -o "$work/$module.fatbin" ||
-      complain "$program: nvcc fails for $module"
+    for form in ptx fatbin; do
+      "$nvcc" -lineinfo -arch=sm_90 -$form "tests/programs/modules/$module.cu" -o "$work/$module.$form" ||
+        complain "$program: nvcc fails for $module"
+    done
   done
   "$nvcc" "${flags[@]}" -o "$work/$program" "tests/programs/$program.cu" \
     "${more[@]/#/tests/programs/}" 2>"$work/nvcc" || {
