@@ -151,6 +151,9 @@ typedef struct rt_fatbin_wrapper {
 
 #define RT_FATBIN_MAGIC 0x466243B1u
 
+/* The number of the device, of 16 bytes. */
+#define RT_UUID "bankfold-device"
+
 /* Fields of the device properties: in both versions, in CUDA 12 only, in CUDA 13 only. */
 #define RT_PROPERTIES(BOTH, OLD, NEW)                                                              \
   BOTH(char, name, [256])                                                                          \

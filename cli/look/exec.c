@@ -88,10 +88,6 @@ static int find_runtime(const settings *s, char folder[PATH_MAX], bf_diagnostic 
 /* Refuses programs that cannot work, and says what to do. */
 static int check_program(const cli_program *program, bf_diagnostic *diagnostic) {
   const char *library = program->cuda_library;
-  if (program->needs_driver)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s calls the CUDA driver (libcuda.so.1) itself, which is not supported",
-                   program->path);
   if (program->is_linked)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "%s was compiled separately (nvcc -rdc=true or -dc), which is not supported: "
@@ -138,14 +134,19 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
   };
 }
 
-/* Has the program find the library. */
-static int put_library(const cli_program *program, const char *runtime, bf_diagnostic *diagnostic) {
+/* Has the program load a library first. LD_PRELOAD also wins over a path inside the program
+ * (RPATH); it cannot name every path. */
+static bool preload(const char *runtime, const char *name) {
   char library[PATH_MAX + 80];
-  snprintf(library, sizeof library, "%s/%s", runtime, program->cuda_library);
-  /* LD_PRELOAD also wins over a path inside the program (RPATH); it cannot name every path. */
-  bool preloads = *program->cuda_library && !strpbrk(library, " :");
+  snprintf(library, sizeof library, "%s/%s", runtime, name);
+  return strpbrk(library, " :") || cli_prepend_variable("LD_PRELOAD", library);
+}
+
+/* Has the program find the libraries. */
+static int put_library(const cli_program *program, const char *runtime, bf_diagnostic *diagnostic) {
   bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", runtime) &&
-                 (!preloads || cli_prepend_variable("LD_PRELOAD", library));
+                 (!*program->cuda_library || preload(runtime, program->cuda_library)) &&
+                 (!program->needs_driver || preload(runtime, "libcuda.so.1"));
   return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 

@@ -3,6 +3,7 @@
 # must and end as they must, on the emulator and on the simulator. Skipped without nvcc. A program may say in comments at its top:
 #   // flags: for nvcc (default -cudart shared -arch=sm_90)
 #   // with: more source files
+#   // module: NAME of a file in tests/programs/modules; NAME.ptx and NAME.fatbin are beside the program when it runs
 #   // status: its exit status (default 0)
 #   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
 #   // says: a pattern that standard error must hold
@@ -30,7 +31,7 @@ said() { sed -n "s,^// $2: ,,p" "tests/programs/$1.cu"; }
 
 # compile PROGRAM FLAG...
 compile() {
-  local program=$1 flags more
+  local program=$1 flags more module form
   shift
   read -ra flags <<<"$* $(said "$program" flags)"
   read -ra more <<<"$(said "$program" with)"
@@ -38,6 +39,12 @@ compile() {
   *arch*) ;;
   *) flags+=(-arch=sm_90) ;;
   esac
+  for module in $(said "$program" module); do
+    for form in ptx fatbin; do
+      "$nvcc" -lineinfo -arch=sm_90 -$form "tests/programs/modules/$module.cu" -o "$work/$module.$form" ||
+        complain "$program: nvcc fails for $module"
+    done
+  done
   "$nvcc" "${flags[@]}" -o "$work/$program" "tests/programs/$program.cu" \
     "${more[@]/#/tests/programs/}" 2>"$work/nvcc" || {
     complain "$program: nvcc fails"
