@@ -1,5 +1,6 @@
 /* runtime: what a CUDA program and libcudart agree on - structures, numbers and calling forms, as
- * CUDA 12 and 13 have them. The sources are built once for each: CUDART_MAJOR says for which. */
+ * CUDA 11, 12 and 13 have them. The sources are built once for each: CUDART_MAJOR says for which.
+ */
 #ifndef RT_ABI_H
 #define RT_ABI_H
 
@@ -87,10 +88,11 @@ typedef struct rt_function_attributes {
   size_t shared_bytes, const_bytes, local_bytes;
   int most_threads, registers, ptx_version, binary_version, cache_mode;
   int most_dynamic_shared_bytes, carveout;
-  /* CUDA 12 and later */
+#if CUDART_MAJOR >= 12
   int cluster_must_be_set, cluster_width, cluster_height, cluster_depth;
   int cluster_policy, cluster_non_portable;
   int reserved[16];
+#endif
 } rt_function_attributes;
 
 /* Function attributes that can be set. */

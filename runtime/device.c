@@ -498,7 +498,7 @@ API(cudaDeviceSynchronize, void) {
   return rt_leave(context, cudaSuccess);
 }
 
-#if CUDART_MAJOR == 12
+#if CUDART_MAJOR < 13
 extern __typeof__(cudaDeviceSynchronize) cudaThreadSynchronize
     __attribute__((alias("cudaDeviceSynchronize")));
 #endif

@@ -28,7 +28,7 @@ const char *cudaGetErrorString(int error) {
   return unknown;
 }
 
-enum { VERSION = CUDART_MAJOR == 12 ? 12080 : 13000 };
+enum { VERSION = CUDART_MAJOR == 11 ? 11080 : CUDART_MAJOR == 12 ? 12080 : 13000 };
 
 API(cudaRuntimeGetVersion, int *version) {
   RT_ENTER(context);

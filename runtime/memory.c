@@ -114,7 +114,7 @@ API(cudaDeviceReset, void) {
   return rt_leave(context, cudaSuccess);
 }
 
-#if CUDART_MAJOR == 12
+#if CUDART_MAJOR < 13
 extern __typeof__(cudaDeviceReset) cudaThreadExit __attribute__((alias("cudaDeviceReset")));
 #endif
 

@@ -58,7 +58,7 @@ static const cli_option options[] = {
     {"workers", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
     {"runtime", CLI_TEXT, offsetof(settings, runtime), "DIR", NULL,
-     "where libcudart.so.12 and .13 of Bankfold are (default: where they were installed)"},
+     "where libcudart.so.11.0, .12 and .13 of Bankfold are (default: where they were installed)"},
     {"quiet", CLI_FLAG, offsetof(settings, quiet), NULL, NULL,
      "print nothing but what the program prints"},
     CLI_COMMON(settings),
@@ -85,6 +85,25 @@ static int find_runtime(const settings *s, char folder[PATH_MAX], bf_diagnostic 
 
 /* ---- Programs that cannot be run ---- */
 
+/* Refuses programs that hold the CUDA runtime themselves where its functions cannot be found. */
+static int check_static(const cli_program *program, bf_diagnostic *diagnostic) {
+  const bf_cuda_file *cuda = &program->cuda;
+  if (!program->has_fatbin || cuda->asks_for_runtime)
+    return BF_OK;
+  if (!cuda->is_dynamic)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s is linked with -static, so that nothing can be put before its CUDA runtime: "
+                   "rebuild it without -static",
+                   program->path);
+  if (!cuda->runtime)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s holds the CUDA runtime itself (statically linked) and is stripped, so that "
+                   "its calls cannot be found: do not strip it, or rebuild it with nvcc -cudart "
+                   "shared",
+                   program->path);
+  return BF_OK;
+}
+
 /* Refuses programs that cannot work, and says what to do. */
 static int check_program(const cli_program *program, bf_diagnostic *diagnostic) {
   const char *library = program->cuda_library;
@@ -93,18 +112,15 @@ static int check_program(const cli_program *program, bf_diagnostic *diagnostic) 
                    "%s was compiled separately (nvcc -rdc=true or -dc), which is not supported: "
                    "build it in one piece, without -rdc=true",
                    program->path);
-  if (!*library && program->has_fatbin)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s holds the CUDA runtime itself (statically linked): rebuild it with nvcc "
-                   "-cudart shared",
-                   program->path);
-  if (*library && strcmp(library, "libcudart.so.12") != 0 &&
-      strcmp(library, "libcudart.so.13") != 0)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s needs %s; Bankfold has libcudart.so.12 and libcudart.so.13: rebuild it "
-                   "with CUDA 12 or 13",
-                   program->path, library);
-  return BF_OK;
+  if (!*library)
+    return check_static(program, diagnostic);
+  for (unsigned version = 11; version <= 13; version++)
+    if (strcmp(library, bf_cuda_library(version)) == 0)
+      return BF_OK;
+  return bf_fail(diagnostic, BF_UNSUPPORTED,
+                 "%s needs %s; Bankfold has libcudart.so.11.0, libcudart.so.12 and "
+                 "libcudart.so.13: rebuild it with CUDA 11, 12 or 13",
+                 program->path, library);
 }
 
 /* ---- The environment of the program ---- */
@@ -134,19 +150,32 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
   };
 }
 
-/* Has the program load a library first. LD_PRELOAD also wins over a path inside the program
- * (RPATH); it cannot name every path. */
+/* Has the program load a library first, which also wins over a path inside the program (RPATH);
+ * false where memory is exhausted. */
 static bool preload(const char *runtime, const char *name) {
   char library[PATH_MAX + 80];
   snprintf(library, sizeof library, "%s/%s", runtime, name);
-  return strpbrk(library, " :") || cli_prepend_variable("LD_PRELOAD", library);
+  return access(library, R_OK) != 0 || cli_prepend_variable("LD_PRELOAD", library);
 }
 
-/* Has the program find the libraries. */
+/* Has the program find the libraries: the runtime and the driver that it needs, and the one that
+ * leads the calls of a runtime inside it, or inside a library of it. */
 static int put_library(const cli_program *program, const char *runtime, bf_diagnostic *diagnostic) {
-  bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", runtime) &&
-                 (!*program->cuda_library || preload(runtime, program->cuda_library)) &&
-                 (!program->needs_driver || preload(runtime, "libcuda.so.1"));
+  unsigned inside = program->cuda.runtime;
+  bool can_preload = !strpbrk(runtime, " :"); /* between names */
+  const char *library = inside ? bf_cuda_library(inside) : program->cuda_library;
+  if (inside && !can_preload)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "programs that hold the CUDA runtime themselves need Bankfold's libraries in a "
+                   "folder without spaces and colons in its path, unlike %s",
+                   runtime);
+  bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", runtime);
+  if (is_done && can_preload && *library)
+    is_done = preload(runtime, library);
+  if (is_done && can_preload && program->needs_driver)
+    is_done = preload(runtime, "libcuda.so.1");
+  if (is_done && can_preload)
+    is_done = preload(runtime, "libbankfold-lead.so");
   return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 
@@ -495,8 +524,8 @@ const cli_command cli_exec = {
     .summary = "run a CUDA program without a GPU and show its bank conflicts",
     .arguments = "PROGRAM [ARGUMENT...]",
     .details =
-        "PROGRAM is one that nvcc 12 or 13 built with -cudart shared, and with PTX inside (as\n"
-        "nvcc -arch=sm_90 puts it). Its kernels run on the emulator; what it prints and its exit\n"
+        "PROGRAM is one that nvcc 11, 12 or 13 built, with PTX inside (as nvcc -arch=sm_90 puts\n"
+        "it). Its kernels run on the emulator; what it prints and its exit\n"
         "status are its own. Then a table on standard error shows for each kernel what its\n"
         "accesses to shared memory cost, the source lines with the most conflicts (where it was\n"
         "built with -lineinfo), and what would remove them. With --json the table is an object on\n"

@@ -8,7 +8,8 @@
 #   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
 #   // says: a pattern that standard error must hold
 #   // exec: options for exec; else it is run without and with --gpu h200
-# Further arguments name the programs to run; all are without.
+# Further arguments name the programs to run; all are without. CUDART=static builds them all as nvcc does by default, with
+# the CUDA runtime inside; else some of them are built so too.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
@@ -20,6 +21,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0
 nvcc=${NVCC:-nvcc} # or what stands for it
+cudart=${CUDART:-shared}
 
 complain() {
   echo "$*"
@@ -77,6 +79,9 @@ if [ $# = 0 ]; then
   for program in templates managed streams; do
     compile $program -cudart none -L"$build/runtime" -l:libcudart.so.12 && run $program
   done
+  # With the runtime inside, at fixed addresses and not.
+  for program in managed several; do compile $program -cudart static && run $program; done
+  compile streams -cudart static -Xcompiler -no-pie -Xlinker -no-pie && run streams
   compile templates -cudart shared -Xlinker -rpath,/usr/local/cuda/lib64,--disable-new-dtags &&
     run templates
   # Rewritten kernels get whole rows of dynamic shared memory; the limit that a program sets is that of what it asks for.
@@ -89,7 +94,7 @@ if [ $# = 0 ]; then
 fi
 [ $# -gt 0 ] || for file in tests/programs/*.cu; do set -- "$@" "$(basename "$file" .cu)"; done
 for program; do
-  compile "$program" -cudart shared || continue
+  compile "$program" -cudart "$cudart" || continue
   run "$program"
   [ -n "$(said "$program" exec)" ] || run "$program" --gpu h200
 done
