@@ -59,8 +59,10 @@ typedef struct rt_tally {
   const bf_hash *hash;   /* of the banks; NULL: none */
   bf_lock_hash lock_hash;
   uint64_t launches, warp_instructions, thread_instructions;
+  uint64_t refused;    /* launches that could not be run */
+  uint64_t faults;     /* launches that a fault of the kernel ended */
   double seconds;      /* of the host */
-  bf_profile *profile; /* of emulated launches, or NULL */
+  bf_profile *profile; /* of emulated launches; of simulated ones it has the accesses; or NULL */
   /* Of simulated launches. */
   uint64_t cycles;
   double simulated_seconds;
@@ -150,6 +152,7 @@ typedef struct rt_context {
   bf_tracer *trace; /* open from the first launch on */
   bool trace_failed;
   size_t accesses_left;    /* different ones that may be kept yet, of all functions */
+  size_t kept_left;        /* the same for profiles */
   bool is_primary_used;    /* a call of the runtime has set it up: the primary context is current */
   struct dr_state *driver; /* what the driver's interface keeps (driver/driver.h), or NULL */
 } rt_context;
@@ -314,6 +317,8 @@ double rt_seconds(const rt_context *context);
 /* What watches a launch; the outer one hands an access to all others. */
 typedef struct rt_observers {
   bf_emu_observer profile, trace, keeper, outer;
+  pthread_mutex_t lock;     /* of the next */
+  bf_emu_observer counting; /* of simulated launches: what profile hands accesses to */
 } rt_observers;
 /* The observer of a launch, or NULL. *all must live as long as the launch. */
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,

@@ -40,6 +40,7 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
   profiling *work = context;
   BF_TRY(bf_profile_create(work->machine, work->hash, launch->kernel,
                            (unsigned)work->settings->workers, &work->profile, diagnostic));
+  BF_TRY(bf_profile_keep(work->profile, NULL, diagnostic));
   work->observer = bf_profile_observer(work->profile);
   work->observer.as_merged = !work->settings->as_written;
   launch->observer = &work->observer;
