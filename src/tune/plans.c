@@ -67,7 +67,7 @@ static int take(const bf_plan *plan, const bf_hash *hash, const char *file, cons
   *taken = NULL;
   if (!hash || strcmp(bf_hash_text(hash), "none") == 0)
     return BF_OK;
-  if (!bf_hash_is_row_preserving(hash))
+  if (!bf_rewrite_takes(hash))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, file,
                         "hash %s of '%s' does not keep words in their rows of %d bytes; solve "
                         "--class row finds hashes that do",
