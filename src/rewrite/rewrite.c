@@ -422,6 +422,31 @@ static int judge(const bf_ptx_module *module, const bf_rewrite_options *options,
   return error;
 }
 
+/* Of the instructions that longer rows added, as many stay as there were: what computed the old
+ * addresses and is not needed any more is left to ptxas, and does not count. */
+static int discount_dropped(const bf_rewrite_plan *plan, bf_rewrite_result *result,
+                            bf_diagnostic *diagnostic) {
+  for (unsigned k = 0; k < plan->kernels; k++) {
+    const bf_ptx_function *made = bf_ptx_find(result->module, result->kernel[k].name);
+    bool any = false;
+    for (unsigned i = 0; i < plan->kernel[k].uses; i++)
+      any |= plan->kernel[k].use[i].padding != NULL;
+    if (!any || !made || !result->kernel[k].is_rewritten)
+      continue;
+    const bool *is_live = bf_ptx_live_registers(made, plan->arena);
+    if (!is_live)
+      return bf_no_memory(diagnostic);
+    for (uint32_t i = 0; i < made->instructions && result->kernel[k].added_instructions; i++) {
+      const bf_ptx_instruction *at = made->instruction[i];
+      const bf_ptx_operand *to = at->operands ? &at->operand[0] : NULL;
+      if (to && to->kind == BF_PTX_REGISTER && bf_ptx_is_pure(at) &&
+          !is_live[to->registers->first + to->index])
+        result->kernel[k].added_instructions--;
+    }
+  }
+  return BF_OK;
+}
+
 /* Rewrites what is not rejected and judges it. */
 static int rewrite_once(const bf_ptx_module *module, const bf_rewrite_options *options,
                         rejections *rejected, bf_rewrite_result *result, bool *is_good,
@@ -431,7 +456,10 @@ static int rewrite_once(const bf_ptx_module *module, const bf_rewrite_options *o
   BF_TRY(plan_module(module, options, rejected->reason, &plan, result, diagnostic));
   BF_TRY(write_code(&plan, result, diagnostic));
   BF_TRY(print(&plan, result, diagnostic));
-  return result->is_changed ? judge(module, options, result, rejected, is_good, diagnostic) : BF_OK;
+  if (!result->is_changed)
+    return BF_OK;
+  BF_TRY(judge(module, options, result, rejected, is_good, diagnostic));
+  return *is_good ? discount_dropped(&plan, result, diagnostic) : BF_OK;
 }
 
 /* Rewrites copies of kernels. */

@@ -49,6 +49,9 @@ void bf_plans_free(bf_plans *plans) {
     bf_proposal_clear(&plan->proposal);
     for (unsigned k = 0; plan->array_proposal && k < plans->examined.kernel[i].arrays; k++)
       bf_proposal_clear(&plan->array_proposal[k]);
+    for (unsigned k = 0; plan->array_padding && k < plans->examined.kernel[i].arrays; k++)
+      bf_hash_free(plan->array_padding[k]);
+    free(plan->array_padding);
     free(plan->array_proposal);
     free(plan->array_hash);
   }

@@ -319,6 +319,24 @@ static void the_corpus_is_padded_as_by_hand(void **state) {
   }
 }
 
+/* Both versions stand in one module, each with an array of its own. */
+static void originals_stay_beside(void **state) {
+  bf_rewrite_result result;
+  bf_diagnostic diagnostic = {0};
+  bf_ptx_module *module = parse(bf_corpus_ptx("softmax"));
+  bf_hash *hash = hash_from("pad:64+1");
+  bf_rewrite_options options = {.context = hash, .hash_of = same_for_all, .is_beside = true};
+  (void)state;
+  assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+  assert_true(result.is_changed && result.kernel[0].is_rewritten);
+  assert_string_equal(result.kernel[0].beside, "softmax__bankfold_1");
+  assert_non_null(strstr(result.text.data, "[16384]"));
+  assert_non_null(strstr(result.text.data, "[16640]"));
+  bf_rewrite_free(&result);
+  bf_hash_free(hash);
+  bf_ptx_free(module);
+}
+
 /* ---- Seeded faults ---- */
 
 /* A copy of text in which the number at `at` is another. */
@@ -453,6 +471,7 @@ int main(void) {
       cmocka_unit_test(sizes_are_judged),
       cmocka_unit_test(what_cannot_be_padded_is_refused),
       cmocka_unit_test(the_corpus_is_padded_as_by_hand),
+      cmocka_unit_test(originals_stay_beside),
       cmocka_unit_test(faults_are_rejected_or_harmless),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
