@@ -16,6 +16,8 @@ typedef struct cli_program {
   bf_cuda_file cuda;     /* what else is known of its CUDA */
   bool needs_driver;     /* libcuda.so.1 */
   char cuda_library[64]; /* the libcudart.so.N that it needs, or empty */
+  unsigned libraries;    /* of NVIDIA that it needs beside: libcu* */
+  char library[8][32];
 } cli_program;
 
 /* The path of name: itself where it has a slash, else in a folder of PATH; only what accepts takes,

@@ -24,7 +24,7 @@ typedef struct settings {
   cli_simulated simulated; /* gpu NULL: emulated */
   const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime;
   uint64_t own_status;
-  bool try_hashes, quiet, as_written;
+  bool try_hashes, quiet, as_written, stand_ins;
 } settings;
 
 static const cli_option options[] = {
@@ -62,6 +62,8 @@ static const cli_option options[] = {
      "exit status where exec itself fails, or a kernel could not be run (default 2)"},
     {"runtime", CLI_TEXT, offsetof(settings, runtime), "DIR", NULL,
      "where libcudart.so.11.0, .12 and .13 of Bankfold are (default: where they were installed)"},
+    {"stand-ins", CLI_FLAG, offsetof(settings, stand_ins), NULL, NULL,
+     "libraries of Bankfold in the place of NVIDIA's cuBLAS and cuFFT"},
     {"quiet", CLI_FLAG, offsetof(settings, quiet), NULL, NULL,
      "print nothing but what the program prints"},
     CLI_COMMON(settings),
@@ -161,9 +163,23 @@ static bool preload(const char *runtime, const char *name) {
   return access(library, R_OK) != 0 || cli_prepend_variable("LD_PRELOAD", library);
 }
 
+/* Has the program find the stand-ins; those that it needs itself also against a path inside it. */
+static int put_stand_ins(const cli_program *program, const char *runtime,
+                         bf_diagnostic *diagnostic) {
+  char folder[PATH_MAX + 16];
+  snprintf(folder, sizeof folder, "%s/stand_ins", runtime);
+  if (access(folder, R_OK) != 0)
+    return bf_fail(diagnostic, BF_IO, "no stand-ins in %s", folder);
+  bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", folder);
+  for (unsigned i = 0; i < program->libraries && is_done && !strpbrk(folder, " :"); i++)
+    is_done = preload(folder, program->library[i]);
+  return is_done ? BF_OK : bf_no_memory(diagnostic);
+}
+
 /* Has the program find the libraries: the runtime and the driver that it needs, and the one that
  * leads the calls of a runtime inside it, or inside a library of it. */
-static int put_library(const cli_program *program, const char *runtime, bf_diagnostic *diagnostic) {
+static int put_library(const settings *s, const cli_program *program, const char *runtime,
+                       bf_diagnostic *diagnostic) {
   unsigned inside = program->cuda.runtime;
   bool can_preload = !strpbrk(runtime, " :"); /* between names */
   const char *library = inside ? bf_cuda_library(inside) : program->cuda_library;
@@ -172,6 +188,8 @@ static int put_library(const cli_program *program, const char *runtime, bf_diagn
                    "programs that hold the CUDA runtime themselves need Bankfold's libraries in a "
                    "folder without spaces and colons in its path, unlike %s",
                    runtime);
+  if (s->stand_ins)
+    BF_TRY(put_stand_ins(program, runtime, diagnostic));
   bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", runtime);
   if (is_done && can_preload && *library)
     is_done = preload(runtime, library);
@@ -496,7 +514,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
                         int *status, bf_diagnostic *diagnostic) {
   arguments[count] = NULL;
   bf_run_settings told = settings_of(s, from->folder, s->save_hashes ? from->accesses : NULL);
-  BF_TRY(put_library(&from->program, from->runtime, diagnostic));
+  BF_TRY(put_library(s, &from->program, from->runtime, diagnostic));
   BF_TRY(bf_run_settings_put(&told, diagnostic));
   cli_process_end end;
   BF_TRY(run_program(s, &from->program, arguments, &end, diagnostic));
@@ -565,6 +583,7 @@ const cli_command cli_exec = {
                 "bankfold exec --save-hashes app.hashes ./app # the best hash of each kernel\n"
                 "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
                 "bankfold exec --check races,uninitialised ./app\n"
+                "bankfold exec --stand-ins ./app              # own cuBLAS and cuFFT\n"
                 "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
                 "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
     .options = options,

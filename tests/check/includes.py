@@ -38,6 +38,7 @@ RULES = {
     "reproduce": core + ["search", "ptx", "rewrite", "emu", "sim", "rgpu", "vote", "kernels", "report", "rtl"],
     "runtime": core + ["ptx", "rewrite", "emu", "sim", "tune", "exchange"],
     "lead": ["base", "exchange", "runtime"],
+    "stand_ins": [],
     "inject": ["base", "gf2", "hash", "ptx", "memory", "rewrite", "exchange", "tune"],
     "gpu": [ALL, "kernels"],
     "cli": [ALL, "kernels", "reproduce", "inject", "gpu"],
