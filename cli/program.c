@@ -125,7 +125,8 @@ static void note_library(const char *name, cli_program *program) {
   if (strncmp(name, "libcudart.so", 12) == 0)
     snprintf(program->cuda_library, sizeof program->cuda_library, "%.*s",
              (int)sizeof program->cuda_library - 1, name);
-  program->needs_driver |= strcmp(name, "libcuda.so.1") == 0;
+  program->needs_driver |=
+      strcmp(name, "libcuda.so.1") == 0 || strncmp(name, "libnvrtc.so", 11) == 0;
 }
 
 /* Looks through the libraries that the program needs. */

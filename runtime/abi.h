@@ -14,6 +14,9 @@
 #define PER_THREAD(name, ending)                                                                   \
   extern __typeof__(name) name##_##ending __attribute__((alias(#name)))
 
+/* The version of CUDA. */
+enum { RT_VERSION = CUDART_MAJOR == 12 ? 12080 : 13000 };
+
 /* Error codes: number, name, text. */
 typedef enum rt_error {
 #define X(code, name, text) name = code,

@@ -4,6 +4,7 @@
 #   // flags: for nvcc (default -cudart shared -arch=sm_90)
 #   // with: more source files
 #   // module: NAME of a file in tests/programs/modules; NAME.ptx and NAME.fatbin are beside the program when it runs
+#   // needs: a header of the toolkit; the program is left out where there is none
 #   // status: its exit status (default 0)
 #   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
 #   // says: a pattern that standard error must hold
@@ -88,7 +89,13 @@ if [ $# = 0 ]; then
   grep -q 'transpose, hash fixed' "$work/err" || complain 'examples/hashed.cu fails'
 fi
 [ $# -gt 0 ] || for file in tests/programs/*.cu; do set -- "$@" "$(basename "$file" .cu)"; done
+include=$(dirname "$(readlink -f "$(command -v nvcc)")")/../include
 for program; do
+  needs=$(said "$program" needs)
+  if [ -n "$needs" ] && ! [ -e "$include/$needs" ]; then
+    echo "$program is left out: no $needs"
+    continue
+  fi
   compile "$program" -cudart shared || continue
   run "$program"
   [ -n "$(said "$program" exec)" ] || run "$program" --gpu h200
