@@ -1,5 +1,6 @@
 /* runtime: what a CUDA program and libcudart agree on - structures, numbers and calling forms, as
- * CUDA 12 and 13 have them. The sources are built once for each: CUDART_MAJOR says for which. */
+ * CUDA 11, 12 and 13 have them. The sources are built once for each: CUDART_MAJOR says for which.
+ */
 #ifndef RT_ABI_H
 #define RT_ABI_H
 
@@ -15,7 +16,7 @@
   extern __typeof__(name) name##_##ending __attribute__((alias(#name)))
 
 /* The version of CUDA. */
-enum { RT_VERSION = CUDART_MAJOR == 12 ? 12080 : 13000 };
+enum { RT_VERSION = CUDART_MAJOR == 11 ? 11080 : CUDART_MAJOR == 12 ? 12080 : 13000 };
 
 /* Error codes: number, name, text. */
 typedef enum rt_error {
@@ -90,10 +91,11 @@ typedef struct rt_function_attributes {
   size_t shared_bytes, const_bytes, local_bytes;
   int most_threads, registers, ptx_version, binary_version, cache_mode;
   int most_dynamic_shared_bytes, carveout;
-  /* CUDA 12 and later */
+#if CUDART_MAJOR >= 12
   int cluster_must_be_set, cluster_width, cluster_height, cluster_depth;
   int cluster_policy, cluster_non_portable;
   int reserved[16];
+#endif
 } rt_function_attributes;
 
 /* Function attributes that can be set. */
@@ -144,6 +146,11 @@ typedef struct rt_sampler {
   float border[4];
   int is_normalised;
 } rt_sampler;
+
+/* What one process hands to another: cudaIpcMemHandle_t, cudaIpcEventHandle_t. */
+typedef struct rt_ipc_handle {
+  char bytes[64];
+} rt_ipc_handle;
 
 /* What nvcc puts in section .nvFatBinSegment for each translation unit. */
 typedef struct rt_fatbin_wrapper {

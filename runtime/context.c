@@ -162,6 +162,7 @@ int rt_set_up(rt_context *context) {
   context->is_set_up = true;
   context->process = (long)getpid();
   context->accesses_left = MOST_ACCESSES;
+  context->kept_left = MOST_ACCESSES;
   context->device = rt_device_of("hopper");
   bf_diagnostic diagnostic = {.caret = -1};
   int error = start(context, &diagnostic);

@@ -25,7 +25,8 @@ enum {
   RT_MANAGED = 1,    /* cudaMallocManaged */
   RT_PINNED = 2,     /* cudaMallocHost, cudaHostAlloc: ours to free */
   RT_REGISTERED = 4, /* cudaHostRegister */
-  RT_MAPPED = 8,     /* cuMemMap: the driver's, and memory of the device */
+  RT_MAPPED = 8,     /* cuMemMap, cudaIpcOpenMemHandle: memory of the device all the same */
+  RT_IMPORTED = 16,  /* of another process */
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 
@@ -59,8 +60,10 @@ typedef struct rt_tally {
   const bf_hash *hash;   /* of the banks; NULL: none */
   bf_lock_hash lock_hash;
   uint64_t launches, warp_instructions, thread_instructions;
+  uint64_t refused;    /* launches that could not be run */
+  uint64_t faults;     /* launches that a fault of the kernel ended */
   double seconds;      /* of the host */
-  bf_profile *profile; /* of emulated launches, or NULL */
+  bf_profile *profile; /* of emulated launches; of simulated ones it has the accesses; or NULL */
   /* Of simulated launches. */
   uint64_t cycles;
   double simulated_seconds;
@@ -141,6 +144,7 @@ typedef struct rt_context {
   rt_map arrays;      /* handle to rt_array */
   rt_map textures;    /* handles of textures and surfaces */
   rt_map allocations; /* of device memory: address to itself */
+  rt_map exports;     /* of them that other processes may use: address to rt_export (ipc.c) */
   rt_map refused;     /* names already said */
   uint64_t objects_made;
   rt_object *default_pool;
@@ -150,6 +154,7 @@ typedef struct rt_context {
   bf_tracer *trace; /* open from the first launch on */
   bool trace_failed;
   size_t accesses_left;    /* different ones that may be kept yet, of all functions */
+  size_t kept_left;        /* the same for profiles */
   bool is_primary_used;    /* a call of the runtime has set it up: the primary context is current */
   struct dr_state *driver; /* what the driver's interface keeps (driver/driver.h), or NULL */
 } rt_context;
@@ -262,6 +267,9 @@ typedef struct rt_side {
 int rt_copy_box(rt_context *context, rt_side to, rt_side from, rt_extent box, int direction,
                 const char *call);
 
+/* Ends the use by other processes of memory that is about to be freed (ipc.c). */
+void rt_end_export(rt_context *context, void *memory);
+
 /* ---- Arrays and textures (array.c) ---- */
 
 typedef struct rt_array rt_array;
@@ -314,6 +322,8 @@ double rt_seconds(const rt_context *context);
 /* What watches a launch; the outer one hands an access to all others. */
 typedef struct rt_observers {
   bf_emu_observer profile, trace, keeper, outer;
+  pthread_mutex_t lock;     /* of the next */
+  bf_emu_observer counting; /* of simulated launches: what profile hands accesses to */
 } rt_observers;
 /* The observer of a launch, or NULL. *all must live as long as the launch. */
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,

@@ -1,6 +1,7 @@
-/* The libraries libcudart.so.12 and .13 as a program meets them, without nvcc: every name with its
- * version, memory, copies, streams, events, errors, properties, and a kernel from a fat binary,
- * emulated and simulated. Skipped where the build has no such libraries. */
+/* The libraries libcudart.so.11.0, .12 and .13 as a program meets them, without nvcc: every name
+ * with its version, memory, copies, streams, events, errors, properties, and a kernel from a fat
+ * binary, emulated and simulated. Skipped where the build has no such libraries. */
+#include "exchange/cuda_file.h"
 #include "exchange/settings.h"
 #include "ptx/fatbin.h"
 
@@ -141,7 +142,7 @@ static void check_device(const library *from) {
   memset(properties, 0x5a, sizeof properties);
   EXPECT(get(properties, 0) == SUCCESS);
   EXPECT(strstr(properties, "H200"));
-  size_t bytes = from->major == 12 ? 1032 : 1008;
+  size_t bytes = from->major == 11 ? 728 : from->major == 12 ? 1032 : 1008;
   EXPECT(properties[bytes] == 0x5a && properties[bytes - 1] == 0);
   EXPECT(get(properties, 1) == INVALID_DEVICE);
   EXPECT(CALL(cudaDeviceGetAttribute, (int *, int, int), &value, 16, 0) == SUCCESS && value == 132);
@@ -247,7 +248,7 @@ static void check_kernel(const library *from) {
   for (int i = 0; i < 32; i++)
     EXPECT(host[i] == 2 * i);
   check_time(from, arguments);
-  int bad_shape = from->major == 12 ? INVALID_CONFIGURATION : INVALID_VALUE;
+  int bad_shape = from->major < 13 ? INVALID_CONFIGURATION : INVALID_VALUE;
   EXPECT(launch(from, 0, 32, arguments) == bad_shape);
   EXPECT(launch(from, 1, 1025, arguments) == bad_shape);
   EXPECT(last_error(from) == bad_shape);
@@ -273,7 +274,7 @@ static bool open_library(library *from, int major) {
   if (slash)
     *slash = 0;
   from->major = major;
-  snprintf(from->version, sizeof from->version, "libcudart.so.%d", major);
+  snprintf(from->version, sizeof from->version, "%s", bf_cuda_library((unsigned)major));
   snprintf(path, sizeof path, "%s/../runtime/%s", self, from->version);
   from->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   return from->handle != NULL;
@@ -314,7 +315,7 @@ static int check_apart(int major, bool is_simulated) {
 
 int main(void) {
   int worst = 0;
-  for (int major = 12; major <= 13; major++)
+  for (int major = 11; major <= 13; major++)
     for (int is_simulated = 0; is_simulated < 2; is_simulated++) {
       int status = check_apart(major, is_simulated);
       worst = worst == 1 ? 1 : status;
