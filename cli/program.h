@@ -14,7 +14,7 @@ typedef struct cli_program {
   bool has_fatbin;       /* nvcc put device code into it */
   bool is_linked;        /* with separately compiled device code */
   bf_cuda_file cuda;     /* what else is known of its CUDA */
-  bool needs_driver;     /* libcuda.so.1 */
+  bool needs_driver;     /* libcuda.so.1, or what compiles for it */
   char cuda_library[64]; /* the libcudart.so.N that it needs, or empty */
   unsigned libraries;    /* of NVIDIA that it needs beside: libcu* */
   char library[8][32];

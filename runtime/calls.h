@@ -66,6 +66,13 @@ int cudaDeviceGetMemPool(void **pool, int device);
 int cudaDeviceSetMemPool(int device, void *pool);
 int cudaStreamAttachMemAsync(void *stream, void *address, size_t bytes, unsigned flags);
 
+/* ---- Several processes ---- */
+int cudaIpcGetMemHandle(rt_ipc_handle *to, void *address);
+int cudaIpcOpenMemHandle(void **address, rt_ipc_handle from, unsigned flags);
+int cudaIpcCloseMemHandle(void *address);
+int cudaIpcGetEventHandle(rt_ipc_handle *to, void *event);
+int cudaIpcOpenEventHandle(void **event, rt_ipc_handle from);
+
 /* ---- Copies and fills ---- */
 int cudaMemcpy(void *to, const void *from, size_t bytes, int direction);
 int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int direction, void *stream);

@@ -25,7 +25,8 @@ enum {
   RT_MANAGED = 1,    /* cudaMallocManaged */
   RT_PINNED = 2,     /* cudaMallocHost, cudaHostAlloc: ours to free */
   RT_REGISTERED = 4, /* cudaHostRegister */
-  RT_MAPPED = 8,     /* cuMemMap: the driver's, and memory of the device */
+  RT_MAPPED = 8,     /* cuMemMap, cudaIpcOpenMemHandle: memory of the device all the same */
+  RT_IMPORTED = 16,  /* of another process */
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 
@@ -143,6 +144,7 @@ typedef struct rt_context {
   rt_map arrays;      /* handle to rt_array */
   rt_map textures;    /* handles of textures and surfaces */
   rt_map allocations; /* of device memory: address to itself */
+  rt_map exports;     /* of them that other processes may use: address to rt_export (ipc.c) */
   rt_map refused;     /* names already said */
   uint64_t objects_made;
   rt_object *default_pool;
@@ -264,6 +266,9 @@ typedef struct rt_side {
 /* Copies a box of box.width bytes per row, box.height rows and box.depth slices; a cudaError. */
 int rt_copy_box(rt_context *context, rt_side to, rt_side from, rt_extent box, int direction,
                 const char *call);
+
+/* Ends the use by other processes of memory that is about to be freed (ipc.c). */
+void rt_end_export(rt_context *context, void *memory);
 
 /* ---- Arrays and textures (array.c) ---- */
 

@@ -136,7 +136,7 @@ static void fill_properties(const rt_context *context, rt_properties *to) {
   to->streamPrioritiesSupported = to->globalL1CacheSupported = to->localL1CacheSupported = 1;
   to->managedMemory = to->concurrentManagedAccess = to->computePreemptionSupported = 1;
   to->canUseHostPointerForRegisteredMem = to->cooperativeLaunch = 1;
-  to->hostRegisterSupported = to->memoryPoolsSupported = 1;
+  to->hostRegisterSupported = to->memoryPoolsSupported = to->ipcEventSupported = 1;
   fill_textures(to);
   fill_old(device, to);
 }

@@ -28,13 +28,11 @@ const char *cudaGetErrorString(int error) {
   return unknown;
 }
 
-enum { VERSION = CUDART_MAJOR == 11 ? 11080 : CUDART_MAJOR == 12 ? 12080 : 13000 };
-
 API(cudaRuntimeGetVersion, int *version) {
   RT_ENTER(context);
   if (!version)
     return rt_leave(context, cudaErrorInvalidValue);
-  *version = VERSION;
+  *version = RT_VERSION;
   return rt_leave(context, cudaSuccess);
 }
 
@@ -42,7 +40,7 @@ API(cudaDriverGetVersion, int *version) {
   RT_ENTER(context);
   if (!version)
     return rt_leave(context, cudaErrorInvalidValue);
-  *version = VERSION;
+  *version = RT_VERSION;
   return rt_leave(context, cudaSuccess);
 }
 

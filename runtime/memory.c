@@ -37,6 +37,7 @@ static int release(rt_context *context, void *address) {
   if (!rt_map_get(&context->allocations, address))
     return cudaErrorInvalidValue;
   rt_map_remove(&context->allocations, address);
+  rt_end_export(context, address);
   bf_emu_release(context->emu, (uint64_t)(uintptr_t)address, &diagnostic);
   return cudaSuccess;
 }

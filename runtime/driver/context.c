@@ -66,7 +66,7 @@ static bool make_state(rt_context *context) {
     free(state);
     return false;
   }
-  state->primary = (dr_context){.is_primary = true, .version = DR_VERSION};
+  state->primary = (dr_context){.is_primary = true, .version = RT_VERSION};
   state->primary.number = ++state->contexts_made;
   context->driver = state;
   return true;
@@ -85,19 +85,27 @@ API(cuInit, unsigned flags) {
 API(cuDriverGetVersion, int *version) {
   if (!version)
     return CUDA_ERROR_INVALID_VALUE;
-  *version = DR_VERSION;
+  *version = RT_VERSION;
   return CUDA_SUCCESS;
+}
+
+/* Whether the driver was started, by cuInit or by a call of the runtime; a CUresult. */
+static int check_started(rt_context *context) {
+  if (!context->driver && context->is_primary_used && !context->set_up_error)
+    return make_state(context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+  return context->driver ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 int dr_check_on(void) {
   rt_context *context = rt_enter();
-  return rt_leave(context, context->driver ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED);
+  return rt_leave(context, check_started(context));
 }
 
 /* What the current context lets a call do; a CUresult. */
-static int check_current(const rt_context *context) {
-  if (!context->driver)
-    return CUDA_ERROR_NOT_INITIALIZED;
+static int check_current(rt_context *context) {
+  int error = check_started(context);
+  if (error)
+    return error;
   const dr_context *one = current(context);
   return !one                     ? CUDA_ERROR_INVALID_CONTEXT
          : is_alive(context, one) ? CUDA_SUCCESS
@@ -261,7 +269,7 @@ API(cuCtxCreate_v2, dr_context **made, unsigned flags, int device) {
                                                                   : CUDA_ERROR_OUT_OF_MEMORY;
   if (error == CUDA_SUCCESS) {
     *one = (dr_context){
-        .flags = flags, .version = DR_VERSION, .number = ++context->driver->contexts_made};
+        .flags = flags, .version = RT_VERSION, .number = ++context->driver->contexts_made};
     *made = one;
   } else if (one) {
     rt_map_remove(&context->driver->contexts, one);

@@ -14,9 +14,6 @@ typedef enum dr_error {
 #undef X
 } dr_error;
 
-/* The version of CUDA whose driver this is. */
-enum { DR_VERSION = 13000 };
-
 /* An address on the device: CUdeviceptr. */
 typedef uint64_t dr_address;
 static inline void *dr_pointer(dr_address address) { return (void *)(uintptr_t)address; }

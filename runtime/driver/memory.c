@@ -142,3 +142,26 @@ API(cuMemPoolSetAccess, void *pool, const void *access, size_t count) {
   DR_CHECK_ON();
   return dr_result(cudaMemPoolSetAccess(pool, access, count));
 }
+
+/* ---- Several processes ---- */
+
+API(cuIpcGetMemHandle, rt_ipc_handle *to, dr_address address) {
+  DR_RETURN(cudaIpcGetMemHandle(to, dr_pointer(address)));
+}
+
+API(cuIpcOpenMemHandle_v2, dr_address *address, rt_ipc_handle from, unsigned flags) {
+  DR_RETURN(cudaIpcOpenMemHandle((void **)address, from, flags));
+}
+DR_ALIAS(cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle);
+
+API(cuIpcCloseMemHandle, dr_address address) {
+  DR_RETURN(cudaIpcCloseMemHandle(dr_pointer(address)));
+}
+
+API(cuIpcGetEventHandle, rt_ipc_handle *to, void *event) {
+  DR_RETURN(cudaIpcGetEventHandle(to, event));
+}
+
+API(cuIpcOpenEventHandle, void **event, rt_ipc_handle from) {
+  DR_RETURN(cudaIpcOpenEventHandle(event, from));
+}

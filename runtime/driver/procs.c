@@ -32,7 +32,7 @@ static int find(const char *name, int version, uint64_t flags, void **function) 
 API(cuGetProcAddress_v2, const char *name, void **function, int version, uint64_t flags,
     int *status) {
   if (!name || !function || flags > (LEGACY_STREAM | PER_THREAD_STREAM) || version < 2000 ||
-      version > DR_VERSION)
+      version > RT_VERSION)
     return CUDA_ERROR_INVALID_VALUE;
   int found = find(name, version, flags, function);
   if (status)

@@ -6,7 +6,7 @@
 #   // module: NAME of a file in tests/programs/modules; NAME.ptx and NAME.fatbin are beside the program when it runs
 #   // status: its exit status (default 0)
 #   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
-#   // needs: libraries of the toolkit without which it is left out
+#   // needs: libraries and headers of the toolkit without which it is left out
 #   // says: a pattern that standard error must hold
 #   // exec: options for exec; else it is run without and with --gpu h200, and where a fix is proposed for a kernel, once
 #   more with the hashes of the fixes: conflicts must be as the fixes promise
@@ -33,12 +33,12 @@ complain() {
 # said PROGRAM WORD: what the comment "// WORD: ..." of a program says.
 said() { sed -n "s,^// $2: ,,p" "tests/programs/$1.cu"; }
 
-# is_possible PROGRAM: the toolkit has the libraries that it needs.
+# is_possible PROGRAM: the toolkit has the libraries and headers that it needs.
 toolkit=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
 is_possible() {
   local library
   for library in $(said "$1" needs); do
-    [ -n "$(find "$toolkit"/lib64/ "$toolkit"/targets/*/lib/ -name "$library" 2>/dev/null)" ] && continue
+    [ -n "$(find "$toolkit"/lib64/ "$toolkit"/targets/*/{lib,include}/ -name "$library" 2>/dev/null)" ] && continue
     echo "$1: left out, no $library"
     return 1
   done
