@@ -107,7 +107,6 @@ static void read_sections(const image *file, const Elf64_Ehdr *header, cli_progr
   for (unsigned i = 0; i < header->e_shnum; i++) {
     const char *name = string_at(file, names->sh_offset, names->sh_size, section[i].sh_name);
     program->has_fatbin |= strcmp(name, ".nv_fatbin") == 0 || strcmp(name, ".nvFatBinSegment") == 0;
-    program->is_linked |= strcmp(name, "__nv_relfatbin") == 0;
   }
 }
 

@@ -11,7 +11,6 @@ typedef struct cli_program {
   char path[4096];       /* where it was found */
   bool is_elf;           /* a program or library for this kind of machine */
   bool has_fatbin;       /* nvcc put device code into it */
-  bool is_linked;        /* with separately compiled device code */
   bool needs_driver;     /* libcuda.so.1 */
   char cuda_library[64]; /* the libcudart.so.N that it needs, or empty */
 } cli_program;

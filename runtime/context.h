@@ -12,6 +12,7 @@
 #include "emu/emu.h"
 #include "exchange/settings.h"
 #include "map.h"
+#include "ptx/fatbin.h"
 #include "sim/ledger.h"
 #include "tune/judge.h"
 #include "tune/observe.h"
@@ -46,7 +47,8 @@ typedef struct rt_module {
   int error;
   bf_ptx_module *ptx;
   bf_emu_module *loaded;
-  int ptx_arch; /* e.g. 90 */
+  int ptx_arch;      /* e.g. 90 */
+  char *without_ptx; /* compiled separately: a part that has machine code only, or NULL */
   struct rt_variable *variables;
 } rt_module;
 
@@ -202,6 +204,12 @@ uint64_t rt_memory_bytes(const rt_context *context);
 /* ---- Modules (modules.c) ---- */
 
 rt_function *rt_find_function(const rt_context *context, const void *host);
+/* The PTX that the device would take, or else the best there is: the emulator runs all. */
+const bf_image *rt_pick_image(const rt_context *context, const bf_fatbin *fatbin);
+/* Says that what has no PTX, and how to build it. */
+void rt_say_machine_code(const rt_context *context, const char *what);
+/* Links the parts of a module that was compiled separately; a bf_error (link.c). */
+int rt_link(const rt_context *context, rt_module *module, bf_diagnostic *diagnostic);
 /* Parses and loads what a function needs at its first use; a cudaError. */
 int rt_make_ready(rt_context *context, rt_function *function);
 /* The range of a variable in device memory; a cudaError. */

@@ -92,11 +92,6 @@ static int check_program(const cli_program *program, bf_diagnostic *diagnostic) 
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "%s calls the CUDA driver (libcuda.so.1) itself, which is not supported",
                    program->path);
-  if (program->is_linked)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s was compiled separately (nvcc -rdc=true or -dc), which is not supported: "
-                   "build it in one piece, without -rdc=true",
-                   program->path);
   if (!*library && program->has_fatbin)
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "%s holds the CUDA runtime itself (statically linked): rebuild it with nvcc "

@@ -274,3 +274,5 @@ bf_emu_builtin bf_emu_builtin_find(const char *name) {
       return known[i].run;
   return NULL;
 }
+
+bool bf_emu_provides(const char *name) { return bf_emu_builtin_find(name) != NULL; }
