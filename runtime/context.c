@@ -17,6 +17,7 @@ static _Thread_local struct {
   int last_error;
   unsigned configurations;
   rt_configuration configuration[CONFIGURATIONS];
+  int capture_mode; /* cudaStreamCaptureMode */
 } the_thread;
 
 /* ---- Entering and leaving ---- */
@@ -72,6 +73,8 @@ bool rt_pop_configuration(rt_configuration *configuration) {
   *configuration = the_thread.configuration[--the_thread.configurations];
   return true;
 }
+
+int *rt_capture_mode(void) { return &the_thread.capture_mode; }
 
 /* ---- Messages ---- */
 

@@ -135,10 +135,15 @@ typedef struct rt_context {
   rt_map by_host;   /* stub or handle to rt_function */
   rt_map variables; /* host address to rt_variable */
   rt_map objects;
-  rt_map arrays;      /* handle to rt_array */
-  rt_map textures;    /* handles of textures and surfaces */
-  rt_map allocations; /* of device memory: address to itself */
-  rt_map refused;     /* names already said */
+  rt_map arrays;          /* handle to rt_array */
+  rt_map textures;        /* handles of textures and surfaces */
+  rt_map allocations;     /* of device memory: address to itself */
+  rt_map refused;         /* names already said */
+  rt_map graphs;          /* handles of graphs, nodes and instances (graph.h) */
+  rt_map graph_memory;    /* address to the memory of a node */
+  rt_map capturing;       /* stream to what it captures (graph_capture.c) */
+  rt_map captured_events; /* event to where it was recorded in a capture */
+  uint64_t graphs_made, captures_made;
   uint64_t objects_made;
   rt_object *default_pool;
   size_t limit[8];
@@ -186,6 +191,9 @@ void rt_say(const rt_context *context, const char *format, ...) BF_PRINTF(2, 3);
 /* Says once that a call is not supported; returns cudaErrorNotSupported. Takes the lock. */
 int rt_refuse(const char *name);
 
+/* What the calling thread has chosen for captures; a cudaStreamCaptureMode. */
+int *rt_capture_mode(void);
+
 /* A configuration that <<<>>> left for the kernel's stub, per thread. */
 typedef struct rt_configuration {
   rt_dim3 grid, block;
@@ -231,6 +239,43 @@ typedef struct rt_side {
 int rt_copy_box(rt_context *context, rt_side to, rt_side from, rt_extent box, int direction,
                 const char *call);
 
+/* Copies between memories and arrays, as cudaMemcpy3D does; a cudaError. */
+int rt_copy(rt_context *context, const rt_copy_3d *how);
+/* Frees device memory, as cudaFree does; a cudaError. */
+int rt_release(rt_context *context, void *address);
+
+/* ---- Launches (launch.c) ---- */
+
+/* Checks and runs a launch; a cudaError. */
+int rt_launch(rt_context *context, const void *host, const rt_configuration *how, void **arguments,
+              bool cooperative);
+
+/* ---- Graphs (graph*.c) ---- */
+
+/* Frees memory that a graph has allocated; false where address is none. */
+bool rt_graph_memory_free(rt_context *context, void *address, int *error);
+/* Whether work in a stream is recorded instead of done. */
+bool rt_is_capturing(const rt_context *context, const void *stream);
+/* Record it; a cudaError each. */
+int rt_capture_launch(rt_context *context, const void *host, const rt_configuration *how,
+                      void **arguments, bool cooperative);
+int rt_capture_copy(rt_context *context, void *stream, const rt_copy_3d *how);
+int rt_capture_row(rt_context *context, void *stream, void *to, const void *from, size_t bytes,
+                   int direction);
+/* rows of width bytes, slice_bytes apart where there are several slices of them. */
+int rt_capture_fill(rt_context *context, void *stream, rt_side to, int value, rt_extent box);
+int rt_capture_function(rt_context *context, void *stream, void (*function)(void *), void *data);
+int rt_capture_allocate(rt_context *context, void *stream, void **address, size_t bytes);
+int rt_capture_free(rt_context *context, void *stream, void *address);
+/* An event recorded in a capture stands for the work before it. */
+int rt_capture_record(rt_context *context, void *stream, void *event, bool is_node);
+/* Takes an event out of captures: it was recorded elsewhere, or is destroyed. */
+void rt_forget_captured(rt_context *context, const void *event);
+/* Whether a stream that waits for an event does so in a capture; *error says how that went. */
+bool rt_capture_wait(rt_context *context, void *stream, void *event, bool is_node, int *error);
+/* A call that a capture does not survive: cudaErrorStreamCaptureUnsupported. */
+int rt_capture_break(rt_context *context, const void *stream);
+
 /* ---- Arrays and textures (array.c) ---- */
 
 typedef struct rt_array rt_array;
@@ -244,6 +289,9 @@ void rt_destroy_arrays(rt_context *context);
 
 /* Whether handle is a stream: one of the defaults, or made and not destroyed. */
 bool rt_is_stream(const rt_context *context, const void *handle);
+/* Whether handle is an event; records it. */
+bool rt_is_event(const rt_context *context, const void *handle);
+int rt_record_event(rt_context *context, void *event);
 /* Forgets all streams, events and pools. */
 void rt_destroy_objects(rt_context *context);
 

@@ -247,9 +247,8 @@ static bool fits_at_once(const rt_context *context, const rt_function *function,
   return volume(how->grid) <= (uint64_t)blocks * (uint64_t)context->device->multiprocessors;
 }
 
-/* Checks and runs a launch; a cudaError. */
-static int launch(rt_context *context, const void *host, const rt_configuration *how,
-                  void **arguments, bool cooperative) {
+int rt_launch(rt_context *context, const void *host, const rt_configuration *how, void **arguments,
+              bool cooperative) {
   rt_function *function = rt_find_function(context, host);
   if (!function)
     return cudaErrorInvalidDeviceFunction;
@@ -265,6 +264,14 @@ static int launch(rt_context *context, const void *host, const rt_configuration 
   if (error == cudaSuccess && cooperative && !fits_at_once(context, function, how))
     error = cudaErrorCooperativeLaunchTooLarge;
   return error == cudaSuccess ? start(context, function, how, arguments, cooperative) : error;
+}
+
+/* The same, unless the stream records its work. */
+static int launch(rt_context *context, const void *host, const rt_configuration *how,
+                  void **arguments, bool cooperative) {
+  return rt_is_capturing(context, how->stream)
+             ? rt_capture_launch(context, host, how, arguments, cooperative)
+             : rt_launch(context, host, how, arguments, cooperative);
 }
 
 /* ---- Calls ---- */

@@ -261,6 +261,21 @@ static int call_free(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
   return 0;
 }
 
+/* cudaGraphSetConditional(handle, value): the handle is the address of the value, in memory of the
+ * device. */
+static int call_set_conditional(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
+  const bf_emu_call *call = op->detail;
+  BF_EACH_LANE(mask, lane) {
+    uint32_t value = (uint32_t)argument(warp, call, 1, lane);
+    uint8_t *to =
+        bf_emu_reach_one(warp, op, lane, argument(warp, call, 0, lane), sizeof value, true);
+    if (!to)
+      return 1;
+    memcpy(to, &value, sizeof value);
+  }
+  return 0;
+}
+
 bf_emu_builtin bf_emu_builtin_find(const char *name) {
   static const struct {
     const char *name;
@@ -268,7 +283,8 @@ bf_emu_builtin bf_emu_builtin_find(const char *name) {
   } known[] = {{"vprintf", call_vprintf},
                {"__assertfail", call_assertfail},
                {"malloc", call_malloc},
-               {"free", call_free}};
+               {"free", call_free},
+               {"cudaGraphSetConditional", call_set_conditional}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(known[i].name, name) == 0)
       return known[i].run;
