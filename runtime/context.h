@@ -9,6 +9,7 @@
 #define RT_CONTEXT_H
 
 #include "abi.h"
+#include "emu/child.h"
 #include "emu/emu.h"
 #include "exchange/settings.h"
 #include "map.h"
@@ -203,11 +204,21 @@ typedef struct rt_configuration {
 bool rt_push_configuration(rt_configuration configuration);
 bool rt_pop_configuration(rt_configuration *configuration);
 
+/* ---- Errors (errors.c) ---- */
+
+const char *cudaGetErrorName(int error);
+const char *cudaGetErrorString(int error);
+/* What programs are told of the runtime, and of the driver. */
+enum { RT_VERSION = CUDART_MAJOR == 12 ? 12080 : 13000 };
+
 /* ---- Device (device.c) ---- */
 
 /* The product that stands for a machine. */
 const rt_device *rt_device_of(const char *machine);
 uint64_t rt_memory_bytes(const rt_context *context);
+/* The value of an attribute of the device, or of a limit; a cudaError. */
+int rt_device_attribute(const rt_context *context, int attribute, uint64_t *value);
+int rt_device_limit(const rt_context *context, int limit, uint64_t *value);
 
 /* ---- Modules (modules.c) ---- */
 
@@ -249,6 +260,33 @@ int rt_release(rt_context *context, void *address);
 /* Checks and runs a launch; a cudaError. */
 int rt_launch(rt_context *context, const void *host, const rt_configuration *how, void **arguments,
               bool cooperative);
+
+/* Whether a kernel that is ready may be launched so; a cudaError. */
+int rt_check_launch(const rt_context *context, const rt_function *function,
+                    const rt_configuration *how, bool cooperative);
+/* Runs a launch that may be, with the block of its parameters, and all that it launches itself;
+ * depth counts kernels above it. A cudaError. */
+int rt_start(rt_context *context, rt_function *function, const rt_configuration *how,
+             const void *parameters, bool cooperative, unsigned depth);
+
+/* ---- What kernels launch (children.c) ---- */
+
+typedef struct rt_child rt_child;
+/* What a launch has been asked for by its kernel. */
+typedef struct rt_children {
+  rt_context *context;
+  rt_module *module;
+  unsigned depth; /* of the launch */
+  bf_emu_parent parent;
+  pthread_mutex_t lock;
+  rt_child *first, **last;
+  int refused; /* a kernel that cannot run at all */
+} rt_children;
+/* Ready for a launch; *children must stay where it is. */
+void rt_children_open(rt_children *children, rt_context *context, rt_module *module,
+                      unsigned depth);
+/* Does what was asked for, and ends. Faults are pending, as those of launches are. */
+void rt_children_run(rt_children *children);
 
 /* ---- Graphs (graph*.c) ---- */
 
