@@ -154,7 +154,6 @@ static void read_elf(const image *file, cli_program *program) {
   bf_elf_open(file->bytes, file->size, &elf);
   bf_cuda_file_read(&elf, &program->cuda);
   program->has_fatbin = program->cuda.has_device_code;
-  program->is_linked = program->cuda.is_linked;
   read_libraries(file, header, program);
 }
 

@@ -219,23 +219,17 @@ static void *pack_arguments(const bf_emu_kernel *kernel, void **arguments) {
   return block;
 }
 
-/* Runs a launch whose shape is right; a cudaError. */
-static int start(rt_context *context, rt_function *function, const rt_configuration *how,
-                 void **arguments, bool cooperative) {
+int rt_start(rt_context *context, rt_function *function, const rt_configuration *how,
+             const void *parameters, bool cooperative, unsigned depth) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
-  if (needs->parameter_bytes && !arguments)
-    return cudaErrorInvalidValue;
-  if (context->pending != cudaSuccess)
-    return cudaSuccess; /* a fault has ended all work; the next synchronisation will tell */
-  void *block = pack_arguments(function->kernel, arguments);
-  if (!block)
-    return cudaErrorMemoryAllocation;
+  rt_children children;
+  rt_children_open(&children, context, function->module, depth);
   bf_emu_launch launch = {
       .kernel = function->kernel,
       .grid = {how->grid.x, how->grid.y, how->grid.z},
       .block = {how->block.x, how->block.y, how->block.z},
       .dynamic_shared_bytes = how->dynamic_shared_bytes,
-      .parameters = block,
+      .parameters = parameters,
       .parameter_bytes = needs->parameter_bytes,
       .cooperative = cooperative,
       .workers = (unsigned)context->settings.workers,
@@ -245,8 +239,25 @@ static int start(rt_context *context, rt_function *function, const rt_configurat
       .print = keep_printed,
       .print_context = &context->printed,
   };
+  const bf_emu_parent *before = bf_emu_set_parent(context->emu, &children.parent);
   int error =
       cooperative ? run_cooperative(context, function, &launch) : run(context, function, &launch);
+  bf_emu_set_parent(context->emu, before);
+  rt_children_run(&children);
+  return error;
+}
+
+/* Runs a launch of the host whose shape is right; a cudaError. */
+static int start(rt_context *context, rt_function *function, const rt_configuration *how,
+                 void **arguments, bool cooperative) {
+  if (bf_emu_kernel_needs(function->kernel)->parameter_bytes && !arguments)
+    return cudaErrorInvalidValue;
+  if (context->pending != cudaSuccess)
+    return cudaSuccess; /* a fault has ended all work; the next synchronisation will tell */
+  void *block = pack_arguments(function->kernel, arguments);
+  if (!block)
+    return cudaErrorMemoryAllocation;
+  int error = rt_start(context, function, how, block, cooperative, 0);
   free(block);
   return error;
 }
@@ -259,9 +270,20 @@ static bool fits_at_once(const rt_context *context, const rt_function *function,
   return volume(how->grid) <= (uint64_t)blocks * (uint64_t)context->device->multiprocessors;
 }
 
-/* Checks and runs a launch; a cudaError. */
-static int launch(rt_context *context, const void *host, const rt_configuration *how,
-                  void **arguments, bool cooperative) {
+int rt_check_launch(const rt_context *context, const rt_function *function,
+                    const rt_configuration *how, bool cooperative) {
+  int error = check_shape(context->device, how->grid, how->block);
+  if (error == cudaSuccess)
+    error = check_needs(context, function, how->block, how->dynamic_shared_bytes);
+  if (error == cudaSuccess)
+    error = check_room(context, function, how->block, how->dynamic_shared_bytes);
+  if (error == cudaSuccess && cooperative && !fits_at_once(context, function, how))
+    error = cudaErrorCooperativeLaunchTooLarge;
+  return error;
+}
+
+int rt_launch(rt_context *context, const void *host, const rt_configuration *how, void **arguments,
+              bool cooperative) {
   rt_function *function = rt_find_function(context, host);
   if (!function)
     return cudaErrorInvalidDeviceFunction;
@@ -270,14 +292,16 @@ static int launch(rt_context *context, const void *host, const rt_configuration 
   int error = rt_make_ready(context, function);
   if (error != cudaSuccess)
     return refuse(context, function, error);
-  error = check_shape(context->device, how->grid, how->block);
-  if (error == cudaSuccess)
-    error = check_needs(context, function, how->block, how->dynamic_shared_bytes);
-  if (error == cudaSuccess)
-    error = check_room(context, function, how->block, how->dynamic_shared_bytes);
-  if (error == cudaSuccess && cooperative && !fits_at_once(context, function, how))
-    error = cudaErrorCooperativeLaunchTooLarge;
+  error = rt_check_launch(context, function, how, cooperative);
   return error == cudaSuccess ? start(context, function, how, arguments, cooperative) : error;
+}
+
+/* The same, unless the stream records its work. */
+static int launch(rt_context *context, const void *host, const rt_configuration *how,
+                  void **arguments, bool cooperative) {
+  return rt_is_capturing(context, how->stream)
+             ? rt_capture_launch(context, host, how, arguments, cooperative)
+             : rt_launch(context, host, how, arguments, cooperative);
 }
 
 /* ---- Calls ---- */

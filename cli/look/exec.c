@@ -112,11 +112,6 @@ static int check_static(const cli_program *program, bf_diagnostic *diagnostic) {
 /* Refuses programs that cannot work, and says what to do. */
 static int check_program(const cli_program *program, bf_diagnostic *diagnostic) {
   const char *library = program->cuda_library;
-  if (program->is_linked)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s was compiled separately (nvcc -rdc=true or -dc), which is not supported: "
-                   "build it in one piece, without -rdc=true",
-                   program->path);
   if (!*library)
     return check_static(program, diagnostic);
   for (unsigned version = 11; version <= 13; version++)

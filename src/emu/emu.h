@@ -111,6 +111,8 @@ int bf_emu_load(bf_emu *emu, const bf_ptx_module *ptx, bf_emu_module **module,
 void bf_emu_unload(bf_emu_module *module);
 /* The .global or .const variable called name; false where there is none. */
 bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range *range);
+/* Whether kernels may call a function of that name which no module defines. */
+bool bf_emu_provides(const char *name);
 /* What a pointer to the function holds. */
 uint64_t bf_emu_function_pointer(const bf_ptx_function *function);
 
