@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "emu/emu.h"
+#include "exchange/live.h"
 #include "exchange/settings.h"
 #include "map.h"
 #include "sim/ledger.h"
@@ -65,6 +66,7 @@ typedef struct rt_tally {
   double simulated_seconds;
   uint64_t work_cycles; /* simulated: bf_work_cycles of all launches */
   bf_sim_site *site;    /* per site of the kernel; NULL: none was simulated */
+  bf_live *live;        /* the same as a file, or NULL */
 } rt_tally;
 
 /* A hash that the program, or exec, has chosen at some time; kept to the end of the process. */
@@ -284,6 +286,9 @@ typedef struct rt_observers {
 /* The observer of a launch, or NULL. *all must live as long as the launch. */
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,
                                   rt_observers *all);
+/* Brings up what a process that ends without telling leaves of a tally; is_begun: a launch begins.
+ */
+void rt_keep_alive(const rt_tally *tally, bool is_begun);
 /* Writes what was recorded; at the end of the process. */
 void rt_write_record(rt_context *context);
 

@@ -145,12 +145,14 @@ static int refuse(rt_context *context, rt_function *function, int error) {
 static int execute(rt_context *context, rt_tally *tally, bf_emu_launch *launch,
                    bf_emu_result *result, bf_diagnostic *diagnostic) {
   double begun = bf_seconds();
+  rt_keep_alive(tally, true);
   BF_TRY(context->gpu ? rt_simulate(context, tally, launch, result, diagnostic)
                       : bf_emu_run(context->emu, launch, result, diagnostic));
   tally->launches++;
   tally->warp_instructions += result->warp_instructions;
   tally->thread_instructions += result->thread_instructions;
   tally->seconds += bf_seconds() - begun;
+  rt_keep_alive(tally, false);
   return BF_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/process.h"
 #include "cli/program.h"
 #include "cli/use/wrap.h"
+#include "exchange/live.h"
 #include "exchange/record.h"
 #include "exchange/settings.h"
 #include "hash/list.h"
@@ -190,6 +191,8 @@ static int write_results(const settings *s, cli_program_run *run, const char *fo
   bf_text text = {0};
   bool wants_json = s->common.json || s->profile;
   int error = bf_record_read(folder, run->machine, &costs, diagnostic);
+  if (!error)
+    error = bf_live_read(folder, run->machine, &costs, diagnostic);
   bf_costs_sort(&costs);
   run->own_status = status_of(s, &costs, run->status);
   if (!error && wants_json)
@@ -473,6 +476,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
   const char *lock_hash = s->simulated.lock_hash;
   cli_program_run run = {.program = arguments[0],
                          .status = end.status,
+                         .signal = end.signal,
                          .machine = from->machine,
                          .hash = bf_hash_text(from->simulation.hash),
                          .gpu = from->simulation.gpu,
@@ -485,7 +489,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
 
 /* The status of exec's own failures, where status, as all commands have it, is one. */
 static int own_status(const settings *s, int status) {
-  return status == CLI_BAD_INPUT ? (int)s->own_status : status;
+  return status == CLI_BAD_INPUT && s->own_status <= 255 ? (int)s->own_status : status;
 }
 
 static int run(const void *given, int count, char **arguments) {

@@ -296,6 +296,18 @@ bf_emu_observer bf_profile_observer(bf_profile *profile);
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site);
 void bf_profile_free(bf_profile *profile);
 
+/* The memory that a profile counts in: a row for each site, worker by worker. */
+typedef struct bf_profile_memory {
+  size_t bytes;
+  unsigned sites, workers;
+} bf_profile_memory;
+bf_profile_memory bf_profile_memory_of(const bf_profile *profile);
+/* Has a profile that has not counted yet count in other memory of that size, all 0, which is
+ * borrowed. */
+void bf_profile_move(bf_profile *profile, bf_profile_row *rows);
+/* The sum of the rows of a site, whose first is at row. */
+bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigned workers);
+
 /* An estimate of the 32-bit registers that a thread needs in a kernel (pressure.c). */
 unsigned bf_emu_function_registers(const bf_ptx_function *function);
 
