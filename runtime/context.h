@@ -87,6 +87,7 @@ typedef struct rt_function {
   int carveout;
   rt_tally *tallies;
   bf_observer *accesses; /* that were kept, or NULL */
+  uint8_t *tolerated;    /* per site: whether a wrong access was said; NULL: none was tolerated */
 } rt_function;
 
 /* A variable that the program registered. */

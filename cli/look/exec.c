@@ -25,7 +25,7 @@ typedef struct settings {
   cli_simulated simulated; /* gpu NULL: emulated */
   const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime;
   uint64_t own_status;
-  bool try_hashes, quiet, as_written;
+  bool try_hashes, quiet, as_written, keep_going;
 } settings;
 
 static const cli_option options[] = {
@@ -57,6 +57,8 @@ static const cli_option options[] = {
      "with --gpu: give up a launch after this many cycles (default: never)"},
     {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
      "more faults to look for: uninitialised, races, or both with a comma"},
+    {"keep-going", CLI_FLAG, offsetof(settings, keep_going), NULL, NULL,
+     "say wrong accesses of a kernel once per line: reads give 0, writes are dropped"},
     {"workers", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
     {"own-status", CLI_NUMBER, offsetof(settings, own_status), "N", NULL,
@@ -135,6 +137,7 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
       .check = {s->check && strstr(s->check, "uninitialised"),
                 s->check && strstr(s->check, "races")},
       .as_written = s->as_written,
+      .keep_going = s->keep_going,
       .rewrite = s->rewrite,
       .record = record,
       .accesses = accesses,
@@ -539,6 +542,7 @@ const cli_command cli_exec = {
                 "bankfold exec --save-hashes app.hashes ./app # the best hash of each kernel\n"
                 "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
                 "bankfold exec --check races,uninitialised ./app\n"
+                "bankfold exec --keep-going ./app             # look on after a wrong access\n"
                 "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
                 "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
     .options = options,

@@ -236,6 +236,13 @@ typedef struct bf_emu_launch {
   uint64_t stack_bytes;            /* local memory and calls per thread; 0: 64 KiB */
   const uint32_t *environment;     /* %envreg0 to %envreg31, or NULL: all 0 */
   const bf_emu_observer *observer; /* or NULL */
+  /* Told of accesses to memory that is not there, is not aligned or cannot be written: reads then
+   * give 0 and writes are dropped, and the launch goes on. tolerated has a byte for each site of
+   * the kernel, which becomes 1 where its first such access is told of; later ones are not. One
+   * thread at a time. NULL: such an access ends the launch. */
+  void (*tolerate)(void *context, const bf_emu_fault *fault, unsigned site);
+  void *tolerate_context;
+  uint8_t *tolerated;
   /* Text that the kernel prints, whole calls of printf at a time; NULL: dropped. */
   void (*print)(void *context, const char *text, size_t bytes);
   void *print_context;

@@ -745,6 +745,7 @@ static void same_run_settings(const bf_run_settings *a, const bf_run_settings *b
   assert_int_equal(a->check.uninitialised, b->check.uninitialised);
   assert_int_equal(a->check.races, b->check.races);
   assert_int_equal(a->as_written, b->as_written);
+  assert_int_equal(a->keep_going, b->keep_going);
   assert_int_equal(a->quiet, b->quiet);
 }
 
@@ -763,6 +764,7 @@ static void run_settings_come_back(void **state) {
                                       .workers = 1024,
                                       .check = {true, true},
                                       .as_written = true,
+                                      .keep_going = true,
                                       .rewrite = "/r",
                                       .record = "/folder",
                                       .accesses = "/more",
