@@ -12,6 +12,7 @@
 #include "calls.h"
 #include "emu/child.h"
 #include "emu/emu.h"
+#include "exchange/live.h"
 #include "exchange/settings.h"
 #include "map.h"
 #include "ptx/fatbin.h"
@@ -71,6 +72,7 @@ typedef struct rt_tally {
   double simulated_seconds;
   uint64_t work_cycles; /* simulated: bf_work_cycles of all launches */
   bf_sim_site *site;    /* per site of the kernel; NULL: none was simulated */
+  bf_live *live;        /* the same as a file, or NULL */
 } rt_tally;
 
 /* A hash that the program, or exec, has chosen at some time; kept to the end of the process. */
@@ -91,6 +93,7 @@ typedef struct rt_function {
   int carveout;
   rt_tally *tallies;
   bf_observer *accesses; /* that were kept, or NULL */
+  uint8_t *tolerated;    /* per site: whether a wrong access was said; NULL: none was tolerated */
 } rt_function;
 
 /* A variable that the program registered. */
@@ -418,6 +421,9 @@ typedef struct rt_observers {
 /* The observer of a launch, or NULL. *all must live as long as the launch. */
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,
                                   rt_observers *all);
+/* Brings up what a process that ends without telling leaves of a tally; is_begun: a launch begins.
+ */
+void rt_keep_alive(const rt_tally *tally, bool is_begun);
 /* Writes what was recorded; at the end of the process. */
 void rt_write_record(rt_context *context);
 

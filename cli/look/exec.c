@@ -7,6 +7,7 @@
 #include "cli/process.h"
 #include "cli/program.h"
 #include "cli/use/wrap.h"
+#include "exchange/live.h"
 #include "exchange/record.h"
 #include "exchange/settings.h"
 #include "hash/list.h"
@@ -24,7 +25,7 @@ typedef struct settings {
   cli_simulated simulated; /* gpu NULL: emulated */
   const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime;
   uint64_t own_status;
-  bool try_hashes, quiet, as_written, stand_ins;
+  bool try_hashes, quiet, as_written, keep_going, stand_ins;
 } settings;
 
 static const cli_option options[] = {
@@ -56,6 +57,8 @@ static const cli_option options[] = {
      "with --gpu: give up a launch after this many cycles (default: never)"},
     {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
      "more faults to look for: uninitialised, races, or both with a comma"},
+    {"keep-going", CLI_FLAG, offsetof(settings, keep_going), NULL, NULL,
+     "say wrong accesses of a kernel once per line: reads give 0, writes are dropped"},
     {"workers", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
     {"own-status", CLI_NUMBER, offsetof(settings, own_status), "N", NULL,
@@ -143,6 +146,7 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
       .check = {s->check && strstr(s->check, "uninitialised"),
                 s->check && strstr(s->check, "races")},
       .as_written = s->as_written,
+      .keep_going = s->keep_going,
       .rewrite = s->rewrite,
       .record = record,
       .accesses = accesses,
@@ -233,6 +237,8 @@ static int write_results(const settings *s, cli_program_run *run, const char *fo
   bf_text text = {0};
   bool wants_json = s->common.json || s->profile;
   int error = bf_record_read(folder, run->machine, &costs, diagnostic);
+  if (!error)
+    error = bf_live_read(folder, run->machine, &costs, diagnostic);
   bf_costs_sort(&costs);
   run->own_status = status_of(s, &costs, run->status);
   if (!error && wants_json)
@@ -516,6 +522,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
   const char *lock_hash = s->simulated.lock_hash;
   cli_program_run run = {.program = arguments[0],
                          .status = end.status,
+                         .signal = end.signal,
                          .machine = from->machine,
                          .hash = bf_hash_text(from->simulation.hash),
                          .gpu = from->simulation.gpu,
@@ -528,7 +535,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
 
 /* The status of exec's own failures, where status, as all commands have it, is one. */
 static int own_status(const settings *s, int status) {
-  return status == CLI_BAD_INPUT ? (int)s->own_status : status;
+  return status == CLI_BAD_INPUT && s->own_status <= 255 ? (int)s->own_status : status;
 }
 
 static int run(const void *given, int count, char **arguments) {
@@ -579,6 +586,7 @@ const cli_command cli_exec = {
                 "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
                 "bankfold exec --check races,uninitialised ./app\n"
                 "bankfold exec --stand-ins ./app              # own cuBLAS and cuFFT\n"
+                "bankfold exec --keep-going ./app             # look on after a wrong access\n"
                 "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
                 "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
     .options = options,
