@@ -122,10 +122,10 @@ static bool is_padded(const bf_rewrite_plan *plan, unsigned variable) {
 static uint64_t grown_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
   uint64_t end_bytes = 0;
   for (unsigned i = 0; i < kernel->uses; i++) {
-    const bf_ptx_variable *variable = plan->variable[kernel->use[i].variable];
-    bf_ptx_variable padded = bf_rewrite_padded(variable);
-    end_bytes =
-        bf_rewrite_append(end_bytes, is_padded(plan, kernel->use[i].variable) ? &padded : variable);
+    unsigned variable = kernel->use[i].variable;
+    bf_ptx_variable padded = bf_rewrite_padded(plan, variable);
+    end_bytes = bf_rewrite_append(end_bytes,
+                                  is_padded(plan, variable) ? &padded : plan->variable[variable]);
   }
   return end_bytes;
 }
@@ -196,7 +196,8 @@ static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan
 
 /* Says of every kernel what it does and what stands in its way. */
 static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result, const char *const *rejected) {
-  if (!refuse_again(plan, result) || !refuse_rejected(plan, result, rejected))
+  if (!refuse_again(plan, result) || !refuse_rejected(plan, result, rejected) ||
+      !bf_rewrite_align(plan))
     return false;
   for (unsigned k = 0; k < plan->kernels; k++)
     if (!bf_rewrite_find_obstacles(plan, &plan->kernel[k], &result->kernel[k]))
@@ -281,7 +282,7 @@ static bf_ptx_variable print_variable(void *context, const bf_ptx_variable *vari
   unsigned at = (unsigned)(bf_rewrite_find_variable(p->plan, variable) + 1);
   for (; at; at = p->plan->next_placed[at - 1])
     if (p->plan->variable[at - 1] == variable && is_padded(p->plan, at - 1))
-      return bf_rewrite_padded(variable);
+      return bf_rewrite_padded(p->plan, at - 1);
   return *variable;
 }
 
