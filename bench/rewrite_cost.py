@@ -2,10 +2,11 @@
 """What rewriting costs behind ptxas: SASS instructions and registers of every kernel of a PTX file,
 before and after, and instructions added per access to shared memory.
 
-  rewrite_cost.py BUILD [--hash HASH] [--arch sm_90] FILE.ptx|FILE.cu ...
+  rewrite_cost.py BUILD [--hash HASH] [--arch sm_90] [--brief] FILE.ptx|FILE.cu ...
   rewrite_cost.py --forms
 
-The second one prints what ptxas makes of different ways to write the same hash. Needs ptxas, and nvcc
+Without --hash it does so twice: with a hash for all arrays of all kernels, whether they conflict or not, and with what
+`auto`, the default of the product, rewrites; the summary says of each what it is. The other form prints what ptxas makes of different ways to write the same hash. Needs ptxas, and nvcc
 for CUDA sources; bench/cost has some in the style of textbooks and of CUB. An instruction of sm_70 and
 later has 16 bytes; its low 12 bits are the opcode and where operands come from. The codes below were
 read off binaries of kernels that hold one such instruction. NOPs, which only fill up the section, do
@@ -121,18 +122,43 @@ def choose_hashes(build, ptx, folder):
     return ["--hash-file", str(listed)]
 
 
-def measure(options, source, folder):
-    """Kernels of one file that were rewritten, with their code before and after."""
+def measure(options, chosen, source, folder):
+    """Kernels of one file with their code before and after, None where they are left alone; and classes of what was
+    added."""
     hashed = Path(folder) / "hashed.ptx"
     ptx = compile_cuda(source, options.arch, folder) if source.endswith(".cu") else source
-    arguments = (["--hash", options.hash] if options.hash != "granule"
+    arguments = (["--hash", chosen] if chosen != "granule"
                  else choose_hashes(options.build, ptx, folder))
     told = rewrite(options.build, ptx, arguments, hashed)
     before = compile_ptx(ptx, options.arch, folder)
     after = compile_ptx(hashed, options.arch, folder)
-    for kernel in told["kernels"]:
-        if kernel["rewritten"]:
-            yield kernel, before[kernel["name"]], after[kernel["name"]]
+    rows = [(kernel, before[kernel["name"]], after[kernel["name"]] if kernel["rewritten"] else None)
+            for kernel in told["kernels"] if kernel["accesses"]]
+    return rows, classify(hashed)
+
+
+# What lines that are added in front of accesses are for; the first pattern that fits.
+CLASSES = (
+    ("hash of an address: shift", r"shr\.u\d+ \t%bf_term"),
+    ("hash of an address: AND and XOR, one LOP3", r"xor\.b\d+ \t%bf_place\S*, \S+, %bf_term|lop3"),
+    ("offset that is no whole row, to bits that are not known: sum", r"(add\.s\d+|mov\.u32) \t%bf_logical"),
+    ("offset of whole rows: shift, once for an address", r"shr\.u\d+ \t%bf_place"),
+    ("offset of whole rows: sum", r"add\.s\d+ \t%bf_term"),
+    ("offset to bits that are 0: XOR", r"xor\.b\d+ \t%bf_place"),
+    ("address whose bits are known: sum or move", r"(add\.s\d+|mov\.u32) \t%bf_place"),
+    ("generic address", r"(isspacep\.shared|cvta\S*|selp\.b\d+) \t%bf_"),
+)
+
+
+def classify(hashed):
+    """How many instructions of each class were added to a rewritten file."""
+    counts = dict.fromkeys((name for name, _ in CLASSES), 0)
+    for line in Path(hashed).read_text().splitlines():
+        for name, pattern in CLASSES:
+            if re.match(r"\s*(" + pattern + ")", line):
+                counts[name] += 1
+                break
+    return counts
 
 
 def percentile(numbers, percent):
@@ -141,20 +167,32 @@ def percentile(numbers, percent):
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
 
-def print_summary(rows):
+def print_growth(what, growth, registers):
+    """One line of the summary."""
+    if growth:
+        print(f"{what}: {len(growth)} kernels, code grows by {percentile(growth, 50):.1f}% at the median, "
+              f"{percentile(growth, 95):.1f}% at the 95th percentile, {max(growth):.1f}% at most; registers by "
+              f"{percentile(registers, 50)}, {percentile(registers, 95)}, {max(registers)}")
+
+
+def print_summary(what, everything, classes):
     """How code and registers grow over all kernels."""
+    rows = [row for row in everything if row[2]]
     accesses = sum(kernel["hashed"] for kernel, _, _ in rows)
     ptx = sum(kernel["added_instructions"] for kernel, _, _ in rows)
     sass = sum(b["instructions"] - a["instructions"] for _, a, b in rows)
     registers = [b["registers"] - a["registers"] for _, a, b in rows]
     growth = [100 * (b["instructions"] / a["instructions"] - 1) for _, a, b in rows]
-    print(f"{accesses} accesses: {ptx} PTX and {sass} SASS instructions added "
+    print(f"\n{what}\n{accesses} accesses: {ptx} PTX and {sass} SASS instructions added "
           f"({sass / max(accesses, 1):.2f} per access), {sum(registers)} registers")
-    if not rows:
-        return
-    print(f"{len(rows)} kernels: code grows by {percentile(growth, 50):.1f}% at the median, "
-          f"{percentile(growth, 95):.1f}% at the 95th percentile, {max(growth):.1f}% at most; "
-          f"registers by {percentile(registers, 50)}, {percentile(registers, 95)}, {max(registers)}")
+    print_growth("kernels that are rewritten", growth, registers)
+    left = len(everything) - len(rows)
+    print_growth("all kernels, those that are left alone too", growth + [0.0] * left,
+                 registers + [0] * left)
+    total = max(sum(classes.values()), 1)
+    for name, count in classes.items():
+        if count:
+            print(f"{100 * count / total:5.1f}%  {name}")
 
 
 def print_forms(arch):
@@ -166,33 +204,53 @@ def print_forms(arch):
             print(f"{compile_ptx(ptx, arch, folder)['k']['instructions']:3}  {name}")
 
 
+def print_row(source, kernel, a, b):
+    """One line of the table."""
+    added = b["instructions"] - a["instructions"]
+    print(f"{kernel['hashed']:5} {kernel['added_instructions']:6} "
+          f"{a['instructions']:5}->{b['instructions']:<5}"
+          f"{100 * added / a['instructions']:6.1f}% {a['shared']:4}->{b['shared']:<4}"
+          f"{a['registers']:4}->{b['registers']:<4} {added / max(kernel['hashed'], 1):9.2f}  "
+          f"{Path(source).stem}:{kernel['name']}")
+
+
+def print_table(options, what, chosen, folder):
+    """All files with one way to choose hashes."""
+    everything, classes = [], {name: 0 for name, _ in CLASSES}
+    if not options.brief:
+        print(f"{'PTX':>5} {'added':>6} {'SASS':>11} {'growth':>7} {'shared':>9} {'registers':>9} "
+              f"{'per access':>10}  kernel")
+    for source in options.ptx:
+        rows, counts = measure(options, chosen, source, folder)
+        for kernel, a, b in rows:
+            if b and not options.brief:
+                print_row(source, kernel, a, b)
+        everything += rows
+        for name, count in counts.items():
+            classes[name] += count
+    print_summary(what, everything, classes)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", nargs="?")
     parser.add_argument("ptx", nargs="*")
     parser.add_argument("--forms", action="store_true")
-    parser.add_argument("--hash", default="fixed", help="or granule: one that keeps each kernel's "
-                        "widest access together")
+    parser.add_argument("--brief", action="store_true", help="no lines for single kernels")
+    parser.add_argument("--hash", help="this one; granule: one that keeps each kernel's widest access "
+                        "together, for all arrays; auto: what the product chooses (default: both of these)")
     parser.add_argument("--arch", default="sm_90")
     options = parser.parse_intermixed_args()
     if options.forms:
         return print_forms(options.arch)
     if not options.ptx:
         parser.error("which PTX files?")
-    print(f"{'PTX':>5} {'added':>6} {'SASS':>11} {'growth':>7} {'shared':>9} {'registers':>9} "
-          f"{'per access':>10}  kernel")
-    rows = []
+    ways = ([(f"HASH {options.hash}", options.hash)] if options.hash else
+            [("EVERYTHING HASHED, whether it conflicts or not", "granule"),
+             ("AUTO, the default: what wins by its prediction", "auto")])
     with tempfile.TemporaryDirectory() as folder:
-        for source in options.ptx:
-            for kernel, a, b in measure(options, source, folder):
-                added = b["instructions"] - a["instructions"]
-                print(f"{kernel['hashed']:5} {kernel['added_instructions']:6} "
-                      f"{a['instructions']:5}->{b['instructions']:<5}"
-                      f"{100 * added / a['instructions']:6.1f}% {a['shared']:4}->{b['shared']:<4}"
-                      f"{a['registers']:4}->{b['registers']:<4} {added / kernel['hashed']:9.2f}  "
-                      f"{Path(source).stem}:{kernel['name']}")
-                rows.append((kernel, a, b))
-    print_summary(rows)
+        for what, chosen in ways:
+            print_table(options, what, chosen, folder)
 
 
 if __name__ == "__main__":

@@ -653,7 +653,7 @@ static void prepare(writer *w, size_t count) {
   w->narrow = declare_places(w, false);
   w->wide = declare_places(w, true);
   w->hoist = bf_rewrite_hoist_make(w->function->function, w->flow, arena);
-  w->zeros = bf_rewrite_zeros(w->plan, w->kernel, w->function->function);
+  w->zeros = bf_rewrite_zeros(w->plan, w->kernel, w->function);
   w->code->before = bf_arena_alloc(arena, count * sizeof *w->code->before);
   w->code->instruction = bf_arena_alloc(arena, count * sizeof *w->code->instruction);
   w->failed |=

@@ -5,23 +5,25 @@
  * shared variables that the kernel hashes count as aligned to rows. */
 #include "rewrite/inner.h"
 
-#include <string.h>
-
 typedef struct analysis {
   const bf_rewrite_plan *plan;
   const bf_rewrite_kernel_plan *kernel;
-  uint64_t *ones;   /* per register: bits that may be 1 */
-  unsigned threads; /* of a block, at most */
-  bool is_late;     /* what still grows, grows without end */
+  const bf_ptx_function *function;
+  const bool *is_target; /* per instruction: a label stands before it */
+  uint64_t *ones;        /* per register: bits that may be 1 */
+  bf_rewrite_threads threads;
+  bool is_late; /* what still grows, grows without end */
 } analysis;
 
 /* What is relied on of the address of a variable, in bits: 1024 bytes, which CUDA reserves in front
  * of them on newer GPUs. */
 enum { MOST_ALIGNED_BITS = 10 };
 /* Limits of CUDA: CUDA C++ Programming Guide, technical specifications per compute capability. */
-enum { MOST_THREADS = 1024, MOST_THREADS_Z = 64, MOST_WARPS = 64, WARP_THREADS = 32 };
+enum { MOST_WARPS = 64, WARP_THREADS = 32 };
 /* Passes after which a register that still grows is taken for one that can hold anything. */
 enum { PATIENT_PASSES = 6 };
+/* Instructions in front of a difference among which the mask that it takes away is looked for. */
+enum { MOST_BACK = 24 };
 
 static const uint64_t ANY = UINT64_MAX;
 
@@ -59,12 +61,16 @@ unsigned bf_rewrite_low_zeros(uint64_t zeros) {
 unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
                                       const bf_rewrite_kernel_plan *kernel,
                                       const bf_ptx_variable *variable) {
-  bool is_padded = false;
-  unsigned at = (unsigned)(bf_rewrite_find_variable(plan, variable) + 1);
-  for (; at; at = plan->next_placed[at - 1])
-    is_padded |= bf_rewrite_pads(plan, kernel, at - 1);
-  unsigned bytes = bf_rewrite_alignment(variable, is_padded);
-  return smaller(bytes ? (unsigned)__builtin_ctz(bytes) : 0, MOST_ALIGNED_BITS);
+  unsigned least = MOST_ALIGNED_BITS, at = (unsigned)(bf_rewrite_find_variable(plan, variable) + 1);
+  bool is_used = false;
+  for (; at; at = plan->next_placed[at - 1]) {
+    if (!bf_rewrite_use_of(kernel, at - 1))
+      continue;
+    unsigned bytes = bf_rewrite_alignment(plan, at - 1, bf_rewrite_pads(plan, kernel, at - 1));
+    least = smaller(bytes ? (unsigned)__builtin_ctz(bytes) : 0, least);
+    is_used = true;
+  }
+  return is_used ? least : 0;
 }
 
 /* ---- Operands ---- */
@@ -77,13 +83,19 @@ static uint64_t ones_of_symbol(const analysis *a, const bf_ptx_operand *operand)
   return ones_of_sum(~low_mask(zeros), (uint64_t)operand->offset);
 }
 
+/* Threads of a block in the direction that an operand names, at most. */
+static unsigned most_threads(const analysis *a, const bf_ptx_operand *operand) {
+  bool is_named = operand->component >= 'x' && operand->component <= 'z';
+  return is_named ? smaller(a->threads.of[operand->component - 'x'], a->threads.all)
+                  : a->threads.all;
+}
+
 static uint64_t ones_of_special(const analysis *a, const bf_ptx_operand *operand) {
   switch (operand->special) {
   case BF_PTX_SPECIAL_TID:
-    return up_to((operand->component == 'z' ? smaller(a->threads, MOST_THREADS_Z) : a->threads) -
-                 1);
+    return up_to(most_threads(a, operand) - 1);
   case BF_PTX_SPECIAL_NTID:
-    return up_to(a->threads);
+    return up_to(most_threads(a, operand));
   case BF_PTX_SPECIAL_LANEID:
     return up_to(WARP_THREADS - 1);
   case BF_PTX_SPECIAL_WARPID:
@@ -130,6 +142,8 @@ static unsigned width_of(bf_ptx_type type) {
     return 0;
   }
 }
+
+bool bf_rewrite_is_whole_number(bf_ptx_type type) { return width_of(type) >= 32; }
 
 static bool has_sign(bf_ptx_type type) {
   return type == BF_PTX_S8 || type == BF_PTX_S16 || type == BF_PTX_S32 || type == BF_PTX_S64;
@@ -208,15 +222,93 @@ static uint64_t ones_of_least(const bf_ptx_instruction *instruction, uint64_t x,
   return either & up_to(a < b ? a : b);
 }
 
+/* ---- Differences ---- */
+
+static bool is_same_register(const bf_ptx_operand *a, const bf_ptx_operand *b) {
+  return a->kind == BF_PTX_REGISTER && b->kind == BF_PTX_REGISTER && !a->component &&
+         !b->component && !a->negated && !b->negated && !a->minus && !b->minus &&
+         a->registers->first + a->index == b->registers->first + b->index;
+}
+
+/* Whether the operand, which is written, holds the register. */
+static bool holds(const bf_ptx_operand *operand, const bf_ptx_operand *what) {
+  if (operand->kind == BF_PTX_REGISTER)
+    return operand->registers->first + operand->index == what->registers->first + what->index;
+  bool has_items = operand->kind == BF_PTX_VECTOR || operand->kind == BF_PTX_PAIR ||
+                   operand->kind == BF_PTX_ARGUMENTS;
+  for (uint32_t i = 0; has_items && i < operand->count; i++)
+    if (holds(&operand->item[i], what))
+      return true;
+  return false;
+}
+
+/* The instruction that wrote the register, for one that reads it: further up in the same block, and
+ * nothing has written `kept` since. NULL: not found. */
+static const bf_ptx_instruction *written_by(const analysis *a, uint32_t *at,
+                                            const bf_ptx_operand *what,
+                                            const bf_ptx_operand *kept) {
+  for (uint32_t i = *at, left = MOST_BACK; i > 0 && left > 0 && !a->is_target[i]; left--) {
+    const bf_ptx_instruction *instruction = a->function->instruction[--i];
+    if (!instruction->operands)
+      continue;
+    if (holds(&instruction->operand[0], what)) {
+      *at = i;
+      return instruction->guard || instruction->operand[0].kind != BF_PTX_REGISTER ? NULL
+                                                                                   : instruction;
+    }
+    if (holds(&instruction->operand[0], kept))
+      return NULL;
+  }
+  return NULL;
+}
+
+/* Whether `what`, read by instruction `at`, is `value` still or again: itself, or with 0 added. */
+static bool is_value(const analysis *a, uint32_t at, const bf_ptx_operand *what,
+                     const bf_ptx_operand *value) {
+  if (is_same_register(what, value))
+    return true;
+  if (what->kind != BF_PTX_REGISTER || what->component || what->negated || what->minus)
+    return false;
+  const bf_ptx_instruction *made = written_by(a, &at, what, value);
+  if (!made || made->types != 1 || bf_ptx_has(made, "sat") ||
+      width_of(made->type[0]) != 8 * bf_ptx_type_bytes(value->registers->type))
+    return false;
+  const bf_ptx_operand *in = made->operand;
+  if (made->opcode == BF_PTX_OP_MOV)
+    return is_same_register(&in[1], value);
+  return made->opcode == BF_PTX_OP_ADD &&
+         ((is_same_register(&in[1], value) && !ones_of_operand(a, &in[2])) ||
+          (is_same_register(&in[2], value) && !ones_of_operand(a, &in[1])));
+}
+
+/* x - (x & mask) = x & ~mask; any other difference can have all bits from the lowest on. */
+static uint64_t ones_of_difference(const analysis *a, uint32_t index, const uint64_t of[4]) {
+  const bf_ptx_instruction *instruction = a->function->instruction[index];
+  const bf_ptx_operand *from = &instruction->operand[1], *less = &instruction->operand[2];
+  uint64_t any = from_lowest(of[1] | of[2]);
+  uint32_t at = index;
+  if (from->kind != BF_PTX_REGISTER || less->kind != BF_PTX_REGISTER ||
+      !is_same_register(from, from) || !is_same_register(less, less))
+    return any;
+  const bf_ptx_instruction *masked = written_by(a, &at, less, from);
+  if (!masked || masked->opcode != BF_PTX_OP_AND || masked->types != 1 ||
+      width_of(masked->type[0]) != width_of(instruction->type[0]))
+    return any;
+  const bf_ptx_operand *value = &masked->operand[1], *mask = &masked->operand[2];
+  return mask->kind == BF_PTX_INTEGER && is_value(a, at, value, from) ? any & of[1] & ~mask->bits
+                                                                      : any;
+}
+
 /* Bits that instructions on whole numbers of 32 or 64 bits may set. */
-static uint64_t ones_of_arithmetic(const bf_ptx_instruction *instruction, const uint64_t of[4]) {
+static uint64_t ones_of_arithmetic(const analysis *a, uint32_t index, const uint64_t of[4]) {
+  const bf_ptx_instruction *instruction = a->function->instruction[index];
   switch (instruction->opcode) {
   case BF_PTX_OP_MOV:
     return of[1];
   case BF_PTX_OP_ADD:
     return ones_of_sum(of[1], of[2]);
   case BF_PTX_OP_SUB:
-    return from_lowest(of[1] | of[2]);
+    return ones_of_difference(a, index, of);
   case BF_PTX_OP_OR:
   case BF_PTX_OP_XOR:
   case BF_PTX_OP_SELP:
@@ -245,7 +337,8 @@ static uint64_t ones_of_arithmetic(const bf_ptx_instruction *instruction, const 
 }
 
 /* Bits of what the instruction writes that may be 1. */
-static uint64_t ones_of_result(const analysis *a, const bf_ptx_instruction *instruction) {
+static uint64_t ones_of_result(const analysis *a, uint32_t index) {
+  const bf_ptx_instruction *instruction = a->function->instruction[index];
   uint64_t of[4] = {0};
   bf_ptx_type type = instruction->types ? instruction->type[0] : BF_PTX_TYPE_NONE;
   for (unsigned i = 1; i < 4 && i < instruction->operands; i++)
@@ -259,7 +352,7 @@ static uint64_t ones_of_result(const analysis *a, const bf_ptx_instruction *inst
   for (unsigned i = 0; i < instruction->types; i++)
     if (width_of(instruction->type[i]) < 32)
       return ANY;
-  return ones_of_arithmetic(instruction, of);
+  return ones_of_arithmetic(a, index, of);
 }
 
 /* ---- Registers ---- */
@@ -282,12 +375,12 @@ static bool raise(const analysis *a, const bf_ptx_operand *operand, uint64_t one
   return changed;
 }
 
-static bool pass(const analysis *a, const bf_ptx_function *function) {
+static bool pass(const analysis *a) {
   bool changed = false;
-  for (uint32_t i = 0; i < function->instructions; i++) {
-    const bf_ptx_instruction *instruction = function->instruction[i];
+  for (uint32_t i = 0; i < a->function->instructions; i++) {
+    const bf_ptx_instruction *instruction = a->function->instruction[i];
     if (instruction->operands)
-      changed |= raise(a, &instruction->operand[0], ones_of_result(a, instruction));
+      changed |= raise(a, &instruction->operand[0], ones_of_result(a, i));
   }
   return changed;
 }
@@ -324,32 +417,33 @@ static void start_parameters(const bf_ptx_variables *list, uint64_t *ones) {
   }
 }
 
-/* Threads of a block, at most, as far as the function says. */
-static unsigned most_threads(const bf_ptx_function *function) {
-  uint64_t threads = MOST_THREADS;
-  for (unsigned i = 0; i < function->directives.count; i++) {
-    const bf_ptx_directive *directive = &function->directives.item[i];
-    if (strcmp(directive->name, "maxntid") && strcmp(directive->name, "reqntid"))
-      continue;
-    uint64_t product = 1;
-    for (unsigned k = 0; k < directive->numbers && product <= MOST_THREADS; k++)
-      product *= directive->number[k];
-    if (product && product < threads)
-      threads = product;
-  }
-  return (unsigned)threads;
+/* Marks the instructions behind labels; returns the next instruction. */
+static uint32_t mark_targets(const bf_ptx_statement *statement, bool *is_target, uint32_t next) {
+  for (; statement; statement = statement->next)
+    if (statement->kind == BF_PTX_STATEMENT_INSTRUCTION)
+      next++;
+    else if (statement->kind == BF_PTX_STATEMENT_LABEL)
+      is_target[next] = true;
+    else if (statement->kind == BF_PTX_STATEMENT_SCOPE)
+      next = mark_targets(statement->scope, is_target, next);
+  return next;
 }
 
 uint64_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                           const bf_ptx_function *function) {
+                           const bf_rewrite_function *own) {
+  const bf_ptx_function *function = own->function;
   size_t count = (size_t)function->registers + 1;
   uint64_t *ones = bf_arena_alloc(plan->arena, count * sizeof *ones);
-  analysis a = {plan, kernel, ones, most_threads(function), false};
-  if (!ones || !start_unwritten(function, plan->arena, ones))
+  bool *is_target = bf_arena_alloc(plan->arena, (size_t)function->instructions + 1);
+  analysis a = {
+      .plan = plan, .kernel = kernel, .function = function, .is_target = is_target, .ones = ones};
+  if (!ones || !is_target || !start_unwritten(function, plan->arena, ones) ||
+      !bf_rewrite_threads_find(plan, own, &a.threads))
     return NULL;
+  mark_targets(function->body, is_target, 0);
   start_parameters(&function->parameters, ones);
   start_parameters(&function->returns, ones);
-  for (unsigned passes = 0; pass(&a, function); passes++)
+  for (unsigned passes = 0; pass(&a); passes++)
     a.is_late = passes >= PATIENT_PASSES;
   for (size_t i = 0; i < count; i++)
     ones[i] = ~ones[i];

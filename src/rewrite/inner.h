@@ -115,6 +115,7 @@ typedef struct bf_rewrite_plan {
   unsigned variables; /* in shared memory, in the order of the module */
   const bf_ptx_variable **variable;
   int *owner;                 /* per variable: the function that declares it, or -1 */
+  unsigned *aligned_bytes;    /* per variable: what whole rows are aligned to (layout.c) */
   bf_rewrite_numbers *users;  /* per variable: kernels */
   bool *is_named_outside;     /* per variable: a function that serves others names it */
   unsigned first_open;        /* the first variable of open size; variables: none */
@@ -185,9 +186,12 @@ bool bf_rewrite_knows_barriers(const bf_rewrite_plan *plan, const bf_rewrite_ker
 
 /* The variable as a hashed kernel declares it: whole rows that start with one, and none that
  * another module may replace. */
-bf_ptx_variable bf_rewrite_padded(const bf_ptx_variable *variable);
+bf_ptx_variable bf_rewrite_padded(const bf_rewrite_plan *plan, unsigned variable);
 /* Bytes to which the address of a variable is aligned, where it is whole rows or as declared. */
-unsigned bf_rewrite_alignment(const bf_ptx_variable *variable, bool is_padded);
+unsigned bf_rewrite_alignment(const bf_rewrite_plan *plan, unsigned variable, bool is_padded);
+/* Aligns variables that are whole rows to more than one, where that takes no memory: so more is
+ * known of addresses. False when memory is exhausted. */
+bool bf_rewrite_align(bf_rewrite_plan *plan);
 /* Where shared memory ends when the variable follows what ends there. */
 uint64_t bf_rewrite_append(uint64_t end_bytes, const bf_ptx_variable *variable);
 
@@ -255,13 +259,26 @@ int bf_rewrite_code_make(const bf_rewrite_plan *plan, const bf_rewrite_function 
 /* Per register of the function: bits known to be 0 in a hashed kernel. NULL when memory is
  * exhausted. (alignment.c) */
 uint64_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
-                           const bf_ptx_function *function);
+                           const bf_rewrite_function *function);
+/* Whether a type is one of whole numbers or bits, of 32 or 64 bits. */
+bool bf_rewrite_is_whole_number(bf_ptx_type type);
 /* How many of the lowest bits are in a mask, at most 63. */
 unsigned bf_rewrite_low_zeros(uint64_t zeros);
 /* Low bits of the address of a shared variable that are 0. */
 unsigned bf_rewrite_zeros_of_variable(const bf_rewrite_plan *plan,
                                       const bf_rewrite_kernel_plan *kernel,
                                       const bf_ptx_variable *variable);
+
+/* ---- How large thread indices can be (threads.c) ---- */
+
+/* Threads of a block, at most: all of them, and in each direction. */
+typedef struct bf_rewrite_threads {
+  unsigned all, of[3];
+} bf_rewrite_threads;
+
+/* False when memory is exhausted. */
+bool bf_rewrite_threads_find(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
+                             bf_rewrite_threads *threads);
 
 /* ---- Where hashes can be computed (hoist.c) ---- */
 

@@ -128,9 +128,10 @@ static bool check_open(search *s, const bf_rewrite_use *use) {
 }
 
 /* Where dynamic shared memory starts behind so many bytes of static shared memory. */
-static uint64_t dynamic_start(uint64_t static_bytes, const bf_ptx_variable *open, bool is_padded) {
+static uint64_t dynamic_start(const bf_rewrite_plan *plan, uint64_t static_bytes, unsigned open,
+                              bool is_padded) {
   enum { LEAST_ALIGNMENT = 16 };
-  unsigned own = bf_rewrite_alignment(open, is_padded);
+  unsigned own = bf_rewrite_alignment(plan, open, is_padded);
   uint64_t alignment = own > LEAST_ALIGNMENT ? own : LEAST_ALIGNMENT;
   return (static_bytes + alignment - 1) / alignment * alignment;
 }
@@ -147,8 +148,8 @@ static bool check_room(search *s) {
     const bf_ptx_variable *open = plan->variable[use->variable];
     if (open->bytes)
       continue;
-    uint64_t old = dynamic_start(s->out->shared_bytes, open, false);
-    uint64_t new = dynamic_start(s->out->padded_bytes, open, use->pads);
+    uint64_t old = dynamic_start(plan, s->out->shared_bytes, use->variable, false);
+    uint64_t new = dynamic_start(plan, s->out->padded_bytes, use->variable, use->pads);
     before = old > before ? old : before;
     after = new > after ? new : after;
     line = open->line;
@@ -287,7 +288,7 @@ static bool check_alignment(search *s, const bf_rewrite_function *own, uint32_t 
 static bool check_hashes(search *s) {
   for (unsigned n = 0; n < s->kernel->reached.count; n++) {
     const bf_rewrite_function *own = &s->plan->function[s->kernel->reached.item[n]];
-    const uint64_t *zeros = bf_rewrite_zeros(s->plan, s->kernel, own->function);
+    const uint64_t *zeros = bf_rewrite_zeros(s->plan, s->kernel, own);
     if (!zeros)
       return false;
     for (uint32_t i = 0; i < own->function->instructions; i++) {

@@ -224,7 +224,8 @@ static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan
 
 /* Says of every kernel what it does and what stands in its way. */
 static bool examine(bf_rewrite_plan *plan, bf_rewrite_result *result, const char *const *rejected) {
-  if (!refuse_again(plan, result) || !refuse_rejected(plan, result, rejected))
+  if (!refuse_again(plan, result) || !refuse_rejected(plan, result, rejected) ||
+      !bf_rewrite_align(plan))
     return false;
   for (unsigned k = 0; k < plan->kernels; k++)
     if (!bf_rewrite_find_obstacles(plan, &plan->kernel[k], &result->kernel[k]))

@@ -198,9 +198,11 @@ bool bf_verify_is_barrier(const bf_verify_facts *facts, const bf_ptx_operand *ad
   return is_shared_symbol(base) && is_known(facts, base->symbol->name);
 }
 
-int bf_verify_facts_find(const bf_ptx_module *module, const bf_ptx_function *function,
-                         bf_arena *arena, bf_verify_facts *facts) {
-  *facts = (bf_verify_facts){.zeros = bf_verify_known_zeros(function, arena),
+int bf_verify_facts_find(const bf_ptx_module *module, const bf_ptx_function *original,
+                         const bf_ptx_function *function, bf_arena *arena, bf_verify_facts *facts) {
+  bf_verify_threads threads;
+  BF_TRY(bf_verify_threads_find(original, arena, &threads));
+  *facts = (bf_verify_facts){.zeros = bf_verify_known_zeros(function, &threads, arena),
                              .is_barrier = bf_arena_alloc(arena, function->registers + 1)};
   if (!facts->zeros || !facts->is_barrier)
     return BF_NO_MEMORY;

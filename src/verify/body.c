@@ -327,7 +327,7 @@ static void visit(bf_verify_body *body, uint32_t number) {
 /* Judges the accesses of a function whose statements are those of the original. */
 static int judge_accesses(const bf_ptx_module *module, bf_verify_body *body, bf_arena *arena) {
   uint32_t loaded = body->scheme->loaded;
-  BF_TRY(bf_verify_facts_find(module, body->rewritten, arena, &body->facts));
+  BF_TRY(bf_verify_facts_find(module, body->original, body->rewritten, arena, &body->facts));
   if (body->scheme->by_array &&
       !bf_verify_homes_find(body->scheme, body->original, arena, &loaded, &body->homes))
     return BF_NO_MEMORY;

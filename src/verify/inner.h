@@ -16,6 +16,8 @@
  * bits.c       values whose bits are XORs of bits of one address
  * known.c      bits of registers that are always 0
  * pad.c        arrays whose rows are longer, with pad_*.c (pad.h)
+ * difference.c remainders that are taken away
+ * threads.c    how large thread indices can be
  * barriers.c   variables that hold nothing but barrier objects
  * same.c       equality of parts of two modules */
 #ifndef BF_VERIFY_INNER_H
@@ -109,10 +111,35 @@ bf_verify_bits bf_verify_hashed(const bf_verify_bits *bits, const bf_hash *hash)
 bool bf_verify_same_bits(const bf_verify_bits *a, const bf_verify_bits *b);
 bool bf_verify_is_constant(const bf_verify_bits *bits);
 
+/* ---- threads.c ---- */
+
+/* Threads of a block, at most: all, and in each direction. */
+typedef struct bf_verify_threads {
+  uint64_t all, in[3];
+} bf_verify_threads;
+
+/* Limits of a function as it was before it was rewritten. */
+int bf_verify_threads_find(const bf_ptx_function *function, bf_arena *arena,
+                           bf_verify_threads *limits);
+
+/* ---- difference.c ---- */
+
+/* Of an instruction: it takes operand[1] & mask away from operand[1], where *nothing is 0 or
+ * nothing is NULL. */
+typedef struct bf_verify_difference {
+  bool is_masked;
+  uint64_t mask;
+  const bf_ptx_operand *nothing;
+} bf_verify_difference;
+
+/* Per instruction, in arena; NULL where memory is exhausted. */
+bf_verify_difference *bf_verify_differences(const bf_ptx_function *function, bf_arena *arena);
+
 /* ---- known.c ---- */
 
 /* Per register: bits that are 0 whenever it is read; in arena, NULL where memory is exhausted. */
-uint64_t *bf_verify_known_zeros(const bf_ptx_function *function, bf_arena *arena);
+uint64_t *bf_verify_known_zeros(const bf_ptx_function *function, const bf_verify_threads *threads,
+                                bf_arena *arena);
 /* Bits of a variable's absolute address that are surely 0. */
 uint64_t bf_verify_variable_zeros(const bf_ptx_variable *variable);
 /* Lowest bits of a variable's address that its declaration makes 0. */
@@ -132,9 +159,9 @@ typedef struct bf_verify_facts {
   bf_verify_barrier *barriers;
 } bf_verify_facts;
 
-/* Facts about a function, in arena. */
-int bf_verify_facts_find(const bf_ptx_module *module, const bf_ptx_function *function,
-                         bf_arena *arena, bf_verify_facts *facts);
+/* Facts about a rewritten function, in arena. */
+int bf_verify_facts_find(const bf_ptx_module *module, const bf_ptx_function *original,
+                         const bf_ptx_function *function, bf_arena *arena, bf_verify_facts *facts);
 /* Whether the operand of a barrier instruction is an address in a variable of its own. */
 bool bf_verify_is_barrier(const bf_verify_facts *facts, const bf_ptx_operand *address);
 /* Whether the instruction works on a barrier object in memory. */

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* Limits of CUDA on blocks of threads, from its programming guide. */
-enum { MOST_THREADS = 1024, MOST_Z = 64, MOST_WARPS = 64, WARP_THREADS = 32 };
+/* Limits of CUDA on warps, from its programming guide. */
+enum { MOST_WARPS = 64, WARP_THREADS = 32 };
 
 /* Alignments count up to 1024 bytes: CUDA reserves so many in front of the variables on newer GPUs,
  * and whether larger ones are those of the absolute address is not said anywhere. */
@@ -19,8 +19,9 @@ static const uint64_t anything = UINT64_MAX;
 
 /* What is known while it is found out. */
 typedef struct knowledge {
-  uint64_t *ones;   /* per register */
-  uint64_t threads; /* in a block, at most */
+  uint64_t *ones; /* per register */
+  const bf_verify_threads *threads;
+  const bf_verify_difference *differences; /* per instruction */
 } knowledge;
 
 /* All bits up to the highest one of value. */
@@ -45,13 +46,19 @@ uint64_t bf_verify_variable_zeros(const bf_ptx_variable *variable) {
 
 /* ---- Operands ---- */
 
+/* Threads in the direction of a component of a special register, at most. */
+static uint64_t threads_in(const bf_verify_threads *threads, char component) {
+  bool is_axis = component == 'x' || component == 'y' || component == 'z';
+  uint64_t in = is_axis ? threads->in[component - 'x'] : threads->all;
+  return in < threads->all ? in : threads->all;
+}
+
 static uint64_t special_ones(const knowledge *known, const bf_ptx_operand *operand) {
   switch (operand->special) {
   case BF_PTX_SPECIAL_TID:
-    return filled((operand->component == 'z' && known->threads > MOST_Z ? MOST_Z : known->threads) -
-                  1);
+    return filled(threads_in(known->threads, operand->component) - 1);
   case BF_PTX_SPECIAL_NTID:
-    return filled(known->threads);
+    return filled(threads_in(known->threads, operand->component));
   case BF_PTX_SPECIAL_LANEID:
     return filled(WARP_THREADS - 1);
   case BF_PTX_SPECIAL_WARPID:
@@ -246,7 +253,8 @@ static uint64_t convert_ones(const bf_ptx_instruction *instruction, uint64_t in)
 }
 
 /* What the instruction may write into a register of width bits. */
-static uint64_t result_ones(const knowledge *known, const bf_ptx_instruction *instruction) {
+static uint64_t result_ones(const knowledge *known, const bf_ptx_instruction *instruction,
+                            const bf_verify_difference *difference) {
   uint64_t in[4] = {0};
   for (unsigned i = 1; i < instruction->operands && i < 4; i++)
     in[i] = operand_ones(known, &instruction->operand[i]);
@@ -259,7 +267,10 @@ static uint64_t result_ones(const knowledge *known, const bf_ptx_instruction *in
   for (unsigned i = 0; i < instruction->types; i++)
     if (number_width(instruction->type[i]) < 32)
       return anything;
-  return arithmetic_ones(instruction, in);
+  uint64_t ones = arithmetic_ones(instruction, in);
+  if (difference->is_masked && (!difference->nothing || !operand_ones(known, difference->nothing)))
+    ones &= in[1] & ~difference->mask;
+  return ones;
 }
 
 /* Adds what may be written to the registers of the operand. */
@@ -287,7 +298,8 @@ static bool grow_all(const bf_ptx_function *function, const knowledge *known) {
   for (uint32_t i = 0; i < function->instructions; i++) {
     const bf_ptx_instruction *instruction = function->instruction[i];
     if (instruction->operands)
-      changed |= grow(known->ones, &instruction->operand[0], result_ones(known, instruction));
+      changed |= grow(known->ones, &instruction->operand[0],
+                      result_ones(known, instruction, &known->differences[i]));
   }
   return changed;
 }
@@ -302,22 +314,6 @@ static void start_parameters(const bf_ptx_function *function, uint64_t *ones) {
         ones[registers->first + j] = anything;
     }
   }
-}
-
-/* Threads of a block, at most: a launch with more than .maxntid or .reqntid says fails. */
-static uint64_t most_threads(const bf_ptx_function *function) {
-  uint64_t threads = MOST_THREADS;
-  for (unsigned i = 0; i < function->directives.count; i++) {
-    const bf_ptx_directive *directive = &function->directives.item[i];
-    uint64_t product = 1;
-    if (strcmp(directive->name, "maxntid") && strcmp(directive->name, "reqntid"))
-      continue;
-    for (unsigned j = 0; j < directive->numbers && product <= MOST_THREADS; j++)
-      product *= directive->number[j];
-    if (product && product < threads)
-      threads = product;
-  }
-  return threads;
 }
 
 /* Marks the registers that an operand writes. */
@@ -344,10 +340,11 @@ static bool start_unwritten(const bf_ptx_function *function, bf_arena *arena, ui
   return true;
 }
 
-uint64_t *bf_verify_known_zeros(const bf_ptx_function *function, bf_arena *arena) {
-  knowledge known = {bf_arena_alloc(arena, (function->registers + 1) * sizeof *known.ones),
-                     most_threads(function)};
-  if (!known.ones || !start_unwritten(function, arena, known.ones))
+uint64_t *bf_verify_known_zeros(const bf_ptx_function *function, const bf_verify_threads *threads,
+                                bf_arena *arena) {
+  knowledge known = {bf_arena_alloc(arena, (function->registers + 1) * sizeof *known.ones), threads,
+                     bf_verify_differences(function, arena)};
+  if (!known.ones || !known.differences || !start_unwritten(function, arena, known.ones))
     return NULL;
   start_parameters(function, known.ones);
   while (grow_all(function, &known)) {

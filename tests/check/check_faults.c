@@ -474,7 +474,7 @@ static bool twice(const subject *s, test_random *random, fault *made) {
 
 /* Another alignment, or the size that it had, or another. */
 static bool other_alignment(const subject *s, test_random *random, fault *made) {
-  static const char *const alignments[] = {"4", "16", "32", "64"};
+  static const char *const alignments[] = {"4", "16", "32", "64", "128", "256", "512"};
   const char *line = s->line[made->first], *at = strstr(line, ".align ") + 7;
   put(made, line, at, strspn(at, "0123456789"), alignments[random_below(random, 4)]);
   return true;

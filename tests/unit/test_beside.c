@@ -81,7 +81,7 @@ static void originals(void **state) {
                    "ret;\n}\n",
               same);
   static const char start[] =
-      HEAD ".shared .align 4 .b32 a[33];\n.shared .align 128 .b32 a__bankfold_1[64];\n"
+      HEAD ".shared .align 4 .b32 a[33];\n.shared .align 256 .b32 a__bankfold_1[64];\n"
            ".visible .entry k()\n{\n\t.reg .b32 \t%r;\n\t.shared .b32 b[2];\n"
            "\tld.shared.u32 \t%r, [a+132];\n\tst.shared.u32 \t[b], %r;\n\tret;\n}\n"
            ".visible .entry k__bankfold_1()\n{\n";
@@ -111,7 +111,7 @@ static void names(void **state) {
   assert_false(result.kernel[1].is_rewritten);
   assert_null(result.kernel[1].beside);
   check_has(&result, ".extern .shared .align 16 .b8 open[];\n", true);
-  check_has(&result, ".extern .shared .align 128 .b8 open__bankfold_2[];\n", true);
+  check_has(&result, ".extern .shared .align 1024 .b8 open__bankfold_2[];\n", true);
   check_has(&result, "plain__", false);
   check_has(&result, "st.global.u32 \t[x__bankfold_1], %r;\n", true);
   bf_rewrite_result again = rewrite(result.text.data, same);
@@ -163,7 +163,7 @@ static void arrays(void **state) {
                    "st.shared.u32 [hidden], %r;\nret;\n}\n",
               some);
   assert_string_equal(result.kernel[0].beside, "k__bankfold_1");
-  check_has(&result, ".shared .align 128 .b32 h__bankfold_1[64];\n", true);
+  check_has(&result, ".shared .align 256 .b32 h__bankfold_1[64];\n", true);
   check_has(&result, ".shared .b32 x__bankfold_1[40];\n", true);
   check_has(&result, "st.shared.u32 \t[x__bankfold_1], %r;\n", true);
   check_has(&result, ".shared .align 128 .b32 hidden__bankfold_1[32];\n", true);

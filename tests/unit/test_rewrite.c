@@ -78,7 +78,7 @@ static void golden_registers(void **state) {
                     "\t.reg .b32 \t%bf_place<2>;\n\t.reg .b64 \t%bf_logical_wide;\n"
                     "\t.reg .b64 \t%bf_term_wide;\n\t.reg .b64 \t%bf_place_wide<1>;\n"
                     "\t.reg .b32 \t%r<4>;\n\t.reg .b64 \t%rd<2>;\n\t.reg .pred \t%p;\n"
-                    "\t.shared .align 128 .b32 a[64];\n\tmov.u32 \t%r0, %tid.x;\n"
+                    "\t.shared .align 256 .b32 a[64];\n\tmov.u32 \t%r0, %tid.x;\n"
                     "\tld.param.u64 \t%rd1, [x];\n\tadd.s32 \t%bf_logical, %r0, 4;\n"
                     "\tshr.u32 \t%bf_term, %bf_logical, 5;\n"
                     "\tand.b32 \t%bf_term, %bf_term, 124;\n"
@@ -105,7 +105,7 @@ static void golden_names(void **state) {
                     ".reg .b32 %bf_x;\nld.shared.v4.b32 {%r0, %r1, %r2, %r3}, [open+32];\n"
                     "st.shared.u8 [open+37], %r0;\nagain:\nst.shared.u32 [open+128], %r0;\n"
                     "bra again;\n}\n",
-               HEAD ".extern .shared .align 128 .b8 open[];\n.entry k()\n{\n"
+               HEAD ".extern .shared .align 1024 .b8 open[];\n.entry k()\n{\n"
                     "\t.reg .b32 \t%bf1_logical;\n\t.reg .b32 \t%bf1_term;\n"
                     "\t.reg .b32 \t%bf1_place<3>;\n\t.reg .b32 \t%r<4>;\n\t.reg .b32 \t%bf_x;\n"
                     "\tmov.u32 \t%bf1_logical, open;\n\tshr.u32 \t%bf1_term, %bf1_logical, 3;\n"
@@ -116,15 +116,9 @@ static void golden_names(void **state) {
                     "\txor.b32 \t%bf1_place0, %bf1_place0, %bf1_term;\n"
                     "\txor.b32 \t%bf1_place1, %bf1_place0, 32;\n"
                     "\tld.shared.v4.b32 \t{%r0, %r1, %r2, %r3}, [%bf1_place1];\n"
-                    "\tmov.u32 \t%bf1_logical, open+128;\n"
-                    "\tshr.u32 \t%bf1_term, %bf1_logical, 3;\n"
-                    "\tand.b32 \t%bf1_term, %bf1_term, 112;\n"
-                    "\txor.b32 \t%bf1_place2, %bf1_logical, %bf1_term;\n"
-                    "\tshr.u32 \t%bf1_term, %bf1_logical, 5;\n"
-                    "\tand.b32 \t%bf1_term, %bf1_term, 64;\n"
-                    "\txor.b32 \t%bf1_place2, %bf1_place2, %bf1_term;\n"
                     "\tst.shared.u8 \t[%bf1_place1+5], %r0;\nagain:\n"
-                    "\tst.shared.u32 \t[%bf1_place2], %r0;\n\tbra \tagain;\n}\n");
+                    "\txor.b32 \t%bf1_place2, %bf1_place0, 16;\n"
+                    "\tst.shared.u32 \t[%bf1_place2+128], %r0;\n\tbra \tagain;\n}\n");
 }
 
 /* Generic addresses are hashed where they lead to shared memory. */
@@ -180,7 +174,7 @@ static void implied_space(void **state) {
       {"stmatrix.sync.aligned.m8n8.x2.b16 [a+128], {%r1, %r2};",
        "stmatrix.sync.aligned.m8n8.x2.shared.b16 \t[%bf_place0], {%r1, %r2};"},
   };
-  static const char *const where[] = {".shared .b32 a[64];", ".extern .shared .b32 a[];"};
+  static const char *const where[] = {".shared .b32 a[256];", ".extern .shared .b32 a[];"};
   bf_hash *hash = hash_of("cute:3,4,3");
   (void)state;
   for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
@@ -415,7 +409,7 @@ static void arrays(void **state) {
   assert_int_equal(kernel->exempt, 2);
   assert_int_equal(kernel->added_instructions, 6);
   assert_int_equal(kernel->padded_bytes, 256 + 256 + 160);
-  assert_non_null(strstr(result.text.data, ".shared .align 128 .b32 b[64];"));
+  assert_non_null(strstr(result.text.data, ".shared .align 256 .b32 b[64];"));
   assert_non_null(strstr(result.text.data, ".shared .b32 c[40];"));
   verify(module, &result, &options);
   bf_rewrite_free(&result);
@@ -574,6 +568,20 @@ static void costs(void **state) {
        "bfe.u32 %r1, %r0, 2, 3;\nmin.u32 %r2, %r0, 7;\nshl.b32 %r3, %r2, 9;\n"
        "mad.lo.u32 %r4, %r1, 16, %r3;\nld.shared.u32 %r5, [%r4];\nld.shared.u32 %r5, [%r4+384];\n",
        4},
+      {"stores of all threads bound their indices", "fixed",
+       "shl.b32 %r2, %r0, 2;\nmov.u32 %r4, big;\nadd.u32 %r3, %r4, %r2;\n"
+       "st.shared.u32 [%r3+3968], %r0;\nld.shared.u32 %r1, [%r3];\n"
+       "ld.shared.u32 %r1, [%r3+128];\nld.shared.u32 %r1, [%r3+256];\n",
+       4 + 1 + 3 + 1 + 1},
+      {"loads do not", "fixed",
+       "shl.b32 %r2, %r0, 2;\nmov.u32 %r4, big;\nadd.u32 %r3, %r4, %r2;\n"
+       "ld.shared.u32 %r1, [%r3+3968];\nld.shared.u32 %r1, [%r3];\n"
+       "ld.shared.u32 %r1, [%r3+128];\n",
+       1 + 3 + 3 + 3},
+      {"remainders that are taken away leave zeros", "fixed",
+       "and.b32 %r2, %r0, 31;\nsub.u32 %r3, %r0, %r2;\nshl.b32 %r3, %r3, 2;\n"
+       "ld.shared.u32 %r1, [%r3];\nld.shared.u32 %r1, [%r3+4];\n",
+       3 + 1},
       {"names that it moves by a constant cost one instruction", "bits:0,1,2,3,4^7",
        "ld.shared.u32 %r1, [big+512];\nld.shared.u32 %r1, [big+2560];\n", 1},
   };

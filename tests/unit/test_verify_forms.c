@@ -18,6 +18,21 @@ typedef struct form {
 #define STORE(address)                                                                             \
   HASH("%h9", address) "-st.shared.u32 [" address "], 1;\n+st.shared.u32 [%h9], 1;\n"
 
+/* Threads store their index times 4 behind a; then what is 128 bytes behind that offset is hashed
+ * by an XOR, which needs to know that the offset is less than 128. */
+#define THREADS                                                                                    \
+  "mov.u32 %r4, %tid.x;\nshl.b32 %r2, %r4, 2;\nmov.u32 %r5, a;\nadd.s32 %r6, %r5, %r2;\n"
+#define LAST_ROW(guard, offset)                                                                    \
+  "+shr.u32 %t, %r6, 5;\n+add.s32 %t, %t, 124;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r6, %t;\n"   \
+  "-" guard "st.shared.u32 [%r6+" offset "], 1;\n+" guard "st.shared.u32 [%h1+" offset "], 1;\n"
+#define NEXT_ROW                                                                                   \
+  HASH("%h2", "%r2")                                                                               \
+  "+xor.b32 %h3, %h2, 132;\n-st.shared.u32 [%r2+128], 1;\n+st.shared.u32 [%h3], 1;\n"
+/* An XOR for the word behind the address in %r2, of which the lowest bits must be 0. */
+#define NEXT_WORD                                                                                  \
+  HASH("%h1", "%r2")                                                                               \
+  "+xor.b32 %h2, %h1, 4;\n-st.shared.u32 [%r2+4], 1;\n+st.shared.u32 [%h2], 1;\n"
+
 static const char head[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".shared .align 128 .b8 a[4096];\n.shared .align 128 .b8 b[4096];\n"
@@ -104,6 +119,59 @@ static const form forms[] = {
      "+xor.b64 %w1, %w1, %rd1;\n+xor.b64 %w2, %w1, 4294967296;\n"
      "-st.shared.u32 [%rd1+4294967296], 1;\n+st.shared.u32 [%w2], 1;\n",
      NULL},
+    /* Stores of all threads bound their indices. */
+    {"a store of all threads", "k=fixed", THREADS LAST_ROW("", "3968") NEXT_ROW, NULL},
+    {"a store of all threads, later", "k=fixed", THREADS NEXT_ROW LAST_ROW("", "3968"), NULL},
+    {"a store behind both sides of a branch", "k=fixed",
+     THREADS "setp.eq.u32 %p1, %r9, 3;\n@%p1 bra JOIN;\nmov.u32 %r7, 1;\nJOIN:\n" LAST_ROW(
+         "", "3968") NEXT_ROW,
+     NULL},
+    {"a store of all threads that leaves more room", "k=fixed",
+     THREADS HASH("%h1", "%r6") "-st.shared.u32 [%r6], 1;\n+st.shared.u32 [%h1], 1;\n" NEXT_ROW,
+     "the hash at another offset"},
+    {"a store of some threads", "k=fixed",
+     THREADS "setp.lt.u32 %p1, %r4, 32;\n" LAST_ROW("@%p1 ", "3968") NEXT_ROW,
+     "the hash at another offset"},
+    {"a store on one side of a branch", "k=fixed",
+     THREADS "setp.eq.u32 %p1, %r9, 3;\n@%p1 bra JOIN;\n" LAST_ROW("", "3968") "JOIN:\n" NEXT_ROW,
+     "the hash at another offset"},
+    {"threads that leave before the store", "k=fixed",
+     THREADS NEXT_ROW "setp.eq.u32 %p1, %r9, 3;\n@%p1 exit;\n" LAST_ROW("", "3968"),
+     "the hash at another offset"},
+    {"a store at an address that has changed", "k=fixed",
+     THREADS "setp.eq.u32 %p1, %r9, 3;\n@%p1 mov.u32 %r6, a;\n" LAST_ROW("", "3968") NEXT_ROW,
+     "the hash at another offset"},
+    {"a load of all threads", "k=fixed",
+     THREADS "+shr.u32 %t, %r6, 5;\n+add.s32 %t, %t, 124;\n+and.b32 %t, %t, 124;\n"
+             "+xor.b32 %h1, %r6, %t;\n-ld.shared.u32 %r9, [%r6+3968];\n"
+             "+ld.shared.u32 %r9, [%h1+3968];\n" NEXT_ROW,
+     "the hash at another offset"},
+    /* Remainders that are taken away. */
+    {"a remainder taken away", "k=fixed",
+     "and.b32 %r1, %r9, 31;\nsub.s32 %r2, %r9, %r1;\n" NEXT_WORD, NULL},
+    {"a remainder of a rounded number", "k=fixed",
+     "mov.u32 %r9, %tid.x;\nshr.s32 %r3, %r9, 31;\nadd.s32 %r4, %r9, %r3;\nand.b32 %r1, %r4, 31;\n"
+     "sub.s32 %r2, %r9, %r1;\n" NEXT_WORD,
+     NULL},
+    {"a remainder of another number", "k=fixed",
+     "shr.s32 %r3, %r9, 31;\nadd.s32 %r4, %r9, %r3;\nand.b32 %r1, %r4, 31;\n"
+     "sub.s32 %r2, %r9, %r1;\n" NEXT_WORD,
+     "the hash at another offset"},
+    {"a remainder of what was there before", "k=fixed",
+     "and.b32 %r1, %r9, 31;\nadd.s32 %r9, %r9, 4;\nsub.s32 %r2, %r9, %r1;\n" NEXT_WORD,
+     "the hash at another offset"},
+    {"a remainder that may not be taken", "k=fixed",
+     "setp.eq.u32 %p1, %r8, 3;\n@%p1 and.b32 %r1, %r9, 31;\nsub.s32 %r2, %r9, %r1;\n" NEXT_WORD,
+     "the hash at another offset"},
+    {"a remainder from another round", "k=fixed",
+     "and.b32 %r1, %r9, 31;\nLOOP:\nsub.s32 %r2, %r9, %r1;\n" NEXT_WORD
+     "add.s32 %r9, %r9, 4;\nsetp.lt.u32 %p1, %r9, 64;\n@%p1 bra LOOP;\n",
+     "the hash at another offset"},
+    {"a remainder of fewer bits", "k=fixed",
+     "and.b32 %r1, %r9, 28;\nsub.s32 %r2, %r9, %r1;\n" HASH(
+         "%h1",
+         "%r2") "+xor.b32 %h2, %h1, 1;\n-st.shared.u8 [%r2+1], 1;\n+st.shared.u8 [%h2], 1;\n",
+     "the hash at another offset"},
     /* Whole rows that are added behind the hash. */
     {"rows behind the hash", "k=fixed",
      "+shr.u32 %t, %r2, 5;\n+add.s32 %t, %t, 12;\n+and.b32 %t, %t, 124;\n+xor.b32 %h1, %r2, "

@@ -17,27 +17,51 @@ enum {
 /* Instructions on narrow registers; %d is the register written, then those read, with the places of
  * small numbers marked by #. */
 static const char *const narrow_forms[] = {
-    "add.s32 %%r%d, %%r%d, %%r%d",    "sub.s32 %%r%d, %%r%d, %%r%d",
-    "and.b32 %%r%d, %%r%d, %%r%d",    "or.b32 %%r%d, %%r%d, %%r%d",
-    "xor.b32 %%r%d, %%r%d, %%r%d",    "mul.lo.s32 %%r%d, %%r%d, %%r%d",
-    "mul.hi.u32 %%r%d, %%r%d, %%r%d", "mad.lo.u32 %%r%d, %%r%d, %%r%d, %%r%d",
-    "min.u32 %%r%d, %%r%d, %%r%d",    "selp.b32 %%r%d, %%r%d, %%r%d, %%p1",
-    "shl.b32 %%r%d, %%r%d, %%r%d",    "shr.u32 %%r%d, %%r%d, %%r%d",
-    "shr.s32 %%r%d, %%r%d, %%r%d",    "lop3.b32 %%r%d, %%r%d, %%r%d, %%r%d, #",
-    "shl.b32 %%r%d, %%r%d, #",        "shr.u32 %%r%d, %%r%d, #",
-    "shr.s32 %%r%d, %%r%d, #",        "and.b32 %%r%d, %%r%d, #",
-    "add.s32 %%r%d, %%r%d, #",        "add.s32 %%r%d, %%r%d, -#",
-    "mul.lo.s32 %%r%d, %%r%d, #",     "rem.u32 %%r%d, %%r%d, #",
-    "rem.s32 %%r%d, %%r%d, #",        "div.u32 %%r%d, %%r%d, #",
-    "bfe.u32 %%r%d, %%r%d, #, #",     "bfe.s32 %%r%d, %%r%d, #, #",
-    "cvt.u32.u8 %%r%d, %%r%d",        "cvt.s32.s8 %%r%d, %%r%d",
-    "cvt.u32.s16 %%r%d, %%r%d",       "not.b32 %%r%d, %%r%d",
-    "neg.s32 %%r%d, %%r%d",           "add.sat.s32 %%r%d, %%r%d, %%r%d",
-    "and.b32 %%r%d, %%r%d, -#",       "shl.b32 %%r%d, %%r%d, #",
-    "min.s32 %%r%d, %%r%d, %%r%d",    "max.s32 %%r%d, %%r%d, %%r%d",
-    "max.u32 %%r%d, %%r%d, %%r%d",    "min.s32 %%r%d, %%r%d, #",
-    "div.s32 %%r%d, %%r%d, #",        "popc.b32 %%r%d, %%r%d",
-    "rem.s32 %%r%d, %%r%d, -#",       "mul.lo.u32 %%r%d, %%r%d, #",
+    "add.s32 %%r%d, %%r%d, %%r%d",
+    "sub.s32 %%r%d, %%r%d, %%r%d",
+    "and.b32 %%r%d, %%r%d, %%r%d",
+    "or.b32 %%r%d, %%r%d, %%r%d",
+    "xor.b32 %%r%d, %%r%d, %%r%d",
+    "mul.lo.s32 %%r%d, %%r%d, %%r%d",
+    "mul.hi.u32 %%r%d, %%r%d, %%r%d",
+    "mad.lo.u32 %%r%d, %%r%d, %%r%d, %%r%d",
+    "min.u32 %%r%d, %%r%d, %%r%d",
+    "selp.b32 %%r%d, %%r%d, %%r%d, %%p1",
+    "shl.b32 %%r%d, %%r%d, %%r%d",
+    "shr.u32 %%r%d, %%r%d, %%r%d",
+    "shr.s32 %%r%d, %%r%d, %%r%d",
+    "lop3.b32 %%r%d, %%r%d, %%r%d, %%r%d, #",
+    "shl.b32 %%r%d, %%r%d, #",
+    "shr.u32 %%r%d, %%r%d, #",
+    "shr.s32 %%r%d, %%r%d, #",
+    "and.b32 %%r%d, %%r%d, #",
+    "add.s32 %%r%d, %%r%d, #",
+    "add.s32 %%r%d, %%r%d, -#",
+    "mul.lo.s32 %%r%d, %%r%d, #",
+    "rem.u32 %%r%d, %%r%d, #",
+    "rem.s32 %%r%d, %%r%d, #",
+    "div.u32 %%r%d, %%r%d, #",
+    "bfe.u32 %%r%d, %%r%d, #, #",
+    "bfe.s32 %%r%d, %%r%d, #, #",
+    "cvt.u32.u8 %%r%d, %%r%d",
+    "cvt.s32.s8 %%r%d, %%r%d",
+    "cvt.u32.s16 %%r%d, %%r%d",
+    "not.b32 %%r%d, %%r%d",
+    "neg.s32 %%r%d, %%r%d",
+    "add.sat.s32 %%r%d, %%r%d, %%r%d",
+    "and.b32 %%r%d, %%r%d, -#",
+    "shl.b32 %%r%d, %%r%d, #",
+    "min.s32 %%r%d, %%r%d, %%r%d",
+    "max.s32 %%r%d, %%r%d, %%r%d",
+    "max.u32 %%r%d, %%r%d, %%r%d",
+    "min.s32 %%r%d, %%r%d, #",
+    "div.s32 %%r%d, %%r%d, #",
+    "popc.b32 %%r%d, %%r%d",
+    "rem.s32 %%r%d, %%r%d, -#",
+    "mul.lo.u32 %%r%d, %%r%d, #",
+    "and.b32 %%part, %%r%2$d, #;\nsub.s32 %%r%1$d, %%r%2$d, %%part",
+    "add.s32 %%part, %%r%2$d, %%r%3$d;\nand.b32 %%part, %%part, #;\n"
+    "sub.s32 %%r%1$d, %%r%2$d, %%part",
 };
 
 /* The same with a wide register written. */
@@ -83,7 +107,8 @@ static void make_program(test_random *random, char *text) {
       text, MOST_TEXT,
       ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n"
       ".maxntid %d, 1, 1\n{\n.reg .b32 %%r<%d>;\n.reg .b64 %%rd<%d>;\n.reg .pred %%p<3>;\n"
-      ".reg .b32 %%round;\n.reg .b64 %%at<4>;\nmov.u32 %%round, 0;\nmov.u32 %%r0, %%tid.x;\n"
+      ".reg .b32 %%round, %%part;\n.reg .b64 %%at<4>;\nmov.u32 %%round, 0;\nmov.u32 %%r0, "
+      "%%tid.x;\n"
       "mov.u32 %%r1, %%laneid;\nmov.u32 %%r2, %%ntid.x;\nmov.u32 %%r3, %d;\nmov.u32 %%r4, %d;\n"
       "ld.param.u64 %%at1, [out];\ncvt.u64.u32 %%at2, %%r0;\nmad.lo.s64 %%at1, %%at2, %d, %%at1;\n"
       "ld.global.u8 %%r5, [%%at1];\nsetp.lt.u32 %%p1, %%r0, 20;\nLOOP:\n",
@@ -162,7 +187,9 @@ static void test_known_bits_are_zero(void **state) {
     bf_arena arena = {0};
     make_program(&random, text);
     bf_ptx_module *module = parse(text);
-    const uint64_t *zeros = bf_verify_known_zeros(bf_ptx_find(module, "k"), &arena);
+    bf_verify_threads threads;
+    assert_int_equal(bf_verify_threads_find(bf_ptx_find(module, "k"), &arena, &threads), BF_OK);
+    const uint64_t *zeros = bf_verify_known_zeros(bf_ptx_find(module, "k"), &threads, &arena);
     assert_non_null(zeros);
     execute(text, memory);
     known += check_bits(text, zeros, memory);
