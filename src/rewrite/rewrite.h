@@ -1,4 +1,5 @@
-/* rewrite: PTX in which every access to shared memory goes through a hash.
+/* rewrite: PTX in which every access to shared memory goes through a hash, or in which rows of
+ * arrays are longer.
  *
  * Registers keep logical addresses; the hash is computed at the access. So pointer arithmetic,
  * comparisons, aliasing, unions and spilled pointers stay valid, and the one obligation is that
@@ -9,6 +10,9 @@
  * GPUs give blocks whole rows (ptx/rewritten.h). Its granule is the widest access of the kernel:
  * aligned granules stay whole. Arrays may have hashes of their own where every access is proven to
  * be to one array.
+ *
+ * The hash pad:ROW+P of an array is no map that accesses compute: its rows become longer, and
+ * addresses are computed anew with the longer row (pad.c).
  *
  * A function that kernels with different hashes call is copied for each hash, under the name
  * FUNCTION__bankfold_NUMBER, and calls lead to the copies; the function itself stays for the

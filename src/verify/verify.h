@@ -20,6 +20,9 @@
  * address: one symbol, and whatever is no address of shared memory. All dynamic shared memory is
  * one array. Arrays left alone may keep their sizes.
  *
+ * An array whose hash is pad:ROW+P has longer rows: each access to it goes to the place that its
+ * old address has there, proven by what both addresses are made of (pad.c).
+ *
  * A clone is a function called NAME__bankfold_NUMBER that stands for the function NAME of the
  * original under the hashes of the kernels that reach it; it has no linkage, and some kernel does
  * reach it. Functions that others than these kernels may execute are as they were. */

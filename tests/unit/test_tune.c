@@ -198,8 +198,9 @@ static void better_is_taken_and_worse_is_not(void **state) {
   assert_true(bf_plan_has_hash(&plans, &plans.plan[0]));
   assert_string_equal(plans.plan[0].reason, "");
   assert_false(bf_plan_has_hash(&plans, &plans.plan[1]));
-  assert_string_equal(plans.plan[1].reason, "rewritten, it would take 1001 wavefronts, not 1000, and "
-                                            "0 more instructions");
+  assert_string_equal(plans.plan[1].reason,
+                      "rewritten, it would take 1001 wavefronts, not 1000, and "
+                      "0 more instructions");
   end(module, machine, &plans);
 }
 
