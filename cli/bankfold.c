@@ -1,5 +1,6 @@
 /* bankfold: the command table and the way into it. */
 #include "cli/cli.h"
+#include "cli/file_kind.h"
 #include "cli/use/wrap.h"
 
 #include <signal.h>
@@ -53,6 +54,8 @@ static int run_command(const cli_command *command, int argc, char **argv, bool a
   int status = all_pass ? -1 : cli_parse(command, settings, argc, argv, &count);
   if (status < 0)
     status = command->run(settings, count, argv);
+  if (status == CLI_BAD_INPUT && !all_pass)
+    cli_file_kind_hint(command, count, argv);
   free(settings);
   return status;
 }

@@ -40,7 +40,7 @@ static const cli_option options[] = {
     {"try", CLI_FLAG, offsetof(settings, try_hashes), NULL, NULL,
      "save-hashes: run the program up to seven times more, rewritten, and keep what counts best"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
-     "save-hashes: longest single search; up to six per kernel (default 10; 0 = no limit)"},
+     "save-hashes: longest search, beyond as long as the run took (default 10; 0 = no limit)"},
     {"gpu", CLI_TEXT, offsetof(settings, simulated.gpu), "GPU", NULL,
      "simulate every launch on this GPU: a built-in name or a GPU file"},
     {"set", CLI_TEXTS, offsetof(settings, simulated.set), "KEY=VALUE", NULL,
@@ -230,9 +230,17 @@ static int status_of(const settings *s, const bf_costs *costs, int status) {
   return refused && status == 0 ? (int)s->own_status : status;
 }
 
+/* Says that there is nothing to show, and why that may be. */
+static void say_nothing_ran(const cli_program_run *run, const cli_program *program) {
+  fprintf(stderr, "bankfold: %s launched no kernel%s\n", run->program,
+          *program->cuda_library
+              ? ""
+              : ": neither it nor a program that it started called the CUDA runtime");
+}
+
 /* Reads the records of the run and writes the table or JSON. */
-static int write_results(const settings *s, cli_program_run *run, const char *folder,
-                         bf_diagnostic *diagnostic) {
+static int write_results(const settings *s, cli_program_run *run, const cli_program *program,
+                         const char *folder, bf_diagnostic *diagnostic) {
   bf_costs costs = {0};
   bf_text text = {0};
   bool wants_json = s->common.json || s->profile;
@@ -245,6 +253,8 @@ static int write_results(const settings *s, cli_program_run *run, const char *fo
     error = cli_kernel_table_write_json(run, &costs, &text, diagnostic);
   else if (!error && costs.kernels && !s->quiet)
     error = cli_kernel_table_write_text(run, &costs, wants_color(&s->common), &text, diagnostic);
+  if (!error && !costs.kernels && !s->quiet && run->status == 0)
+    say_nothing_ran(run, program);
   if (!error && text.failed)
     error = bf_no_memory(diagnostic);
   if (!error && s->profile)
@@ -493,8 +503,9 @@ static int write_hashes(const settings *s, const loaded *from, const char *progr
 static int save_hashes(const settings *s, const loaded *from, char **arguments, int status,
                        double seconds, bf_diagnostic *diagnostic) {
   bf_program program = {0};
-  bf_plans_search search = {.machine = from->machine,
-                            .time_limit_seconds = from->time_limit_seconds};
+  bf_plans_search search = {.machine = from->machine};
+  if (from->time_limit_seconds > 0)
+    search.deadline = bf_seconds() + seconds + from->time_limit_seconds;
   bf_accesses accesses = {0};
   int error = bf_accesses_read(from->accesses, from->machine, &accesses, diagnostic);
   if (!error)
@@ -527,7 +538,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
                          .hash = bf_hash_text(from->simulation.hash),
                          .gpu = from->simulation.gpu,
                          .lock_hash = lock_hash ? lock_hash : "plain"};
-  BF_TRY(write_results(s, &run, from->folder, diagnostic));
+  BF_TRY(write_results(s, &run, &from->program, from->folder, diagnostic));
   *status = run.own_status;
   return s->save_hashes ? save_hashes(s, from, arguments, end.status, end.seconds, diagnostic)
                         : BF_OK;

@@ -5,6 +5,7 @@
 #include "cli/program.h"
 #include "cli/use/wrap.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 typedef struct settings {
@@ -36,6 +37,20 @@ static int set_environment(const settings *s, const bf_text *content, const char
   return cli_prepend_variable("LD_PRELOAD", library) ? BF_OK : bf_no_memory(diagnostic);
 }
 
+/* Says where a program that uses CUDA will find no driver. */
+static void warn_without_driver(const cli_program *program) {
+  if (!program->has_fatbin && !*program->cuda_library && !program->needs_driver)
+    return;
+  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver)
+    dlclose(driver);
+  else
+    fprintf(stderr,
+            "bankfold: warning: there is no CUDA driver (libcuda.so.1) here, which %s needs for a "
+            "GPU; 'bankfold exec' runs programs without one\n",
+            program->path);
+}
+
 static int run(const void *given, int count, char **arguments) {
   const settings *s = given;
   bf_diagnostic diagnostic = {.caret = -1};
@@ -55,6 +70,7 @@ static int run(const void *given, int count, char **arguments) {
   bf_text_free(&content);
   if (error)
     return cli_complain(&diagnostic);
+  warn_without_driver(&program);
   arguments[count] = NULL;
   return cli_process_become(program.path, arguments);
 }

@@ -180,6 +180,7 @@ int bf_plan_propose(const bf_plans *plans, bf_plan *plan, const bf_plans_search 
                                 .merged = accesses->merged,
                                 .granule_bytes = examined->granule_bytes,
                                 .time_limit_seconds = search->time_limit_seconds,
+                                .deadline = search->deadline,
                                 .threads = search->threads,
                                 .only_terms = search->only_terms};
   BF_TRY(propose_kernel(plan, &options, diagnostic));

@@ -64,7 +64,8 @@ int bf_plans_set_text(bf_plans *plans, const char *name, const char *text,
 /* How hashes are searched. */
 typedef struct bf_plans_search {
   const bf_machine *machine;
-  double time_limit_seconds;
+  double time_limit_seconds; /* of each search; 0: none */
+  double deadline;           /* of all searches of a kernel, as bf_seconds has it; 0: none */
   unsigned threads;
   bool only_terms; /* as in bf_propose_options */
 } bf_plans_search;

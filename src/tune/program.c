@@ -83,9 +83,31 @@ static int settle(bf_program_module *module, bf_diagnostic *diagnostic) {
   return error;
 }
 
-/* Proposes for the kernels of a module. */
+/* Kernels that were launched. */
+static size_t count_launched(const bf_program *program) {
+  size_t launched = 0;
+  for (size_t i = 0; i < program->modules; i++)
+    launched += program->module[i].did->kernels;
+  return launched;
+}
+
+/* The search of one kernel: it has an equal share of what is left until the deadline of all. */
+static bf_plans_search share_of(const bf_plans_search *all, size_t kernels_left) {
+  bf_plans_search own = *all;
+  if (all->deadline > 0) {
+    double now = bf_seconds(), left = all->deadline > now ? all->deadline - now : 0;
+    own.deadline = now + left / (double)(kernels_left ? kernels_left : 1);
+    own.time_limit_seconds = left / (double)(kernels_left ? kernels_left : 1) / BF_PROPOSE_MOST;
+    if (own.time_limit_seconds <= 0)
+      own.time_limit_seconds = 0.001;
+  }
+  return own;
+}
+
+/* Proposes for the kernels of a module; *kernels_left have none yet, in all modules. */
 static int propose_module(const bf_program *program, bf_program_module *module,
-                          const bf_plans_search *search, bf_diagnostic *diagnostic) {
+                          const bf_plans_search *search, size_t *kernels_left,
+                          bf_diagnostic *diagnostic) {
   bf_plans *plans = &module->plans;
   BF_TRY(bf_plans_make(module->ptx, "PTX", NULL, plans, diagnostic));
   plans->padding_has_room = true; /* as run does it */
@@ -99,15 +121,18 @@ static int propose_module(const bf_program *program, bf_program_module *module,
     if (launched)
       accesses = (bf_observed){launched->written, launched->merged, launched->is_cut};
     plan->is_asked = !is_hidden(program, module, plan->name);
-    BF_TRY(bf_plan_propose(plans, plan, search, launched ? &accesses : NULL, diagnostic));
+    bf_plans_search own = share_of(search, *kernels_left);
+    *kernels_left -= launched && *kernels_left;
+    BF_TRY(bf_plan_propose(plans, plan, &own, launched ? &accesses : NULL, diagnostic));
   }
   return settle(module, diagnostic);
 }
 
 int bf_program_propose(bf_program *program, const bf_plans_search *search,
                        bf_diagnostic *diagnostic) {
+  size_t kernels_left = count_launched(program);
   for (size_t i = 0; i < program->modules; i++)
-    BF_TRY(propose_module(program, &program->module[i], search, diagnostic));
+    BF_TRY(propose_module(program, &program->module[i], search, &kernels_left, diagnostic));
   return BF_OK;
 }
 

@@ -136,6 +136,16 @@ static bool is_usable(const bf_hash *hash, unsigned granule_bytes) {
          bf_hash_granule_words(hash) * WORD_BYTES >= granule_bytes;
 }
 
+/* Seconds that the next search may take; 0: as long as it likes. */
+static double limit_of(const bf_propose_options *o) {
+  const double least = 0.001;
+  if (o->deadline <= 0)
+    return o->time_limit_seconds;
+  double left = o->deadline - bf_seconds();
+  left = left > least ? left : least;
+  return o->time_limit_seconds > 0 && o->time_limit_seconds < left ? o->time_limit_seconds : left;
+}
+
 /* The best hash of a class for accesses p; *hash stays NULL where there is none to use. */
 static int solve(const proposing *c, const placed *p, unsigned granule_bytes, bf_class class_,
                  bf_hash **hash, bool *is_proven) {
@@ -145,7 +155,7 @@ static int solve(const proposing *c, const placed *p, unsigned granule_bytes, bf
                               .class_ = class_,
                               .keeps_rows = true,
                               .granule_bytes = granule_bytes,
-                              .time_limit_seconds = o->time_limit_seconds,
+                              .time_limit_seconds = limit_of(o),
                               .threads = o->threads,
                               .progress = o->progress,
                               .progress_context = o->progress_context};

@@ -20,6 +20,7 @@ typedef struct bf_propose_options {
   const bf_workload *merged;  /* as ptxas merges them; NULL: not known, counted as written */
   unsigned granule_bytes;     /* the widest access of the PTX (bf_rewrite_kernel); 0: as written */
   double time_limit_seconds;  /* of each search; 0: none */
+  double deadline;            /* of all of them, as bf_seconds has it; 0: none */
   unsigned threads;           /* 0: one per core */
   bool only_terms; /* only hashes of one and two terms, of which all are tried: what is found does
                       not depend on time */
