@@ -114,7 +114,8 @@ static void note_library(const char *name, cli_program *program) {
   if (strncmp(name, "libcu", 5) == 0 && strlen(name) < sizeof *program->library &&
       program->libraries < most)
     strcpy(program->library[program->libraries++], name);
-  program->needs_driver |= strcmp(name, "libcuda.so.1") == 0;
+  program->needs_driver |=
+      strcmp(name, "libcuda.so.1") == 0 || strncmp(name, "libnvrtc.so", 11) == 0;
 }
 
 /* Looks through the libraries that the program needs. */
@@ -153,7 +154,6 @@ static void read_elf(const image *file, cli_program *program) {
   bf_elf_open(file->bytes, file->size, &elf);
   bf_cuda_file_read(&elf, &program->cuda);
   program->has_fatbin = program->cuda.has_device_code;
-  program->is_linked = program->cuda.is_linked;
   read_libraries(file, header, program);
 }
 

@@ -15,6 +15,9 @@
 #define PER_THREAD(name, ending)                                                                   \
   extern __typeof__(name) name##_##ending __attribute__((alias(#name)))
 
+/* The version of CUDA. */
+enum { RT_VERSION = CUDART_MAJOR == 11 ? 11080 : CUDART_MAJOR == 12 ? 12080 : 13000 };
+
 /* Error codes: number, name, text. */
 typedef enum rt_error {
 #define X(code, name, text) name = code,
@@ -144,6 +147,11 @@ typedef struct rt_sampler {
   int is_normalised;
 } rt_sampler;
 
+/* What one process hands to another: cudaIpcMemHandle_t, cudaIpcEventHandle_t. */
+typedef struct rt_ipc_handle {
+  char bytes[64];
+} rt_ipc_handle;
+
 /* What nvcc puts in section .nvFatBinSegment for each translation unit. */
 typedef struct rt_fatbin_wrapper {
   uint32_t magic, version;
@@ -152,6 +160,9 @@ typedef struct rt_fatbin_wrapper {
 } rt_fatbin_wrapper;
 
 #define RT_FATBIN_MAGIC 0x466243B1u
+
+/* The number of the device, of 16 bytes. */
+#define RT_UUID "bankfold-device"
 
 /* Fields of the device properties: in both versions, in CUDA 12 only, in CUDA 13 only. */
 #define RT_PROPERTIES(BOTH, OLD, NEW)                                                              \

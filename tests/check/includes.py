@@ -35,7 +35,7 @@ RULES = {
     "image": ["base"],
     "api": [ALL],
     "kernels": ["base", "emu", "sim"],
-    "reproduce": core + ["search", "ptx", "emu", "sim", "rgpu", "vote", "kernels", "report", "rtl"],
+    "reproduce": core + ["search", "ptx", "rewrite", "emu", "sim", "rgpu", "vote", "kernels", "report", "rtl"],
     "runtime": core + ["ptx", "rewrite", "emu", "sim", "tune", "exchange"],
     "lead": ["base", "exchange", "runtime"],
     "stand_ins": [],
