@@ -1,6 +1,8 @@
 // Numbers of Philox in kernels are those of the same header on the CPU.
 // headers: cuRAND device
 #include "expect.h"
+// The header is for kernels; so it is for the CPU, too.
+#define QUALIFIERS static inline __host__ __device__
 #include <curand_kernel.h>
 
 template <class T> __host__ __device__ void draw(unsigned sequence, unsigned *out, T state) {

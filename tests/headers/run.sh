@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Programs that use the toolkit's own headers, each built by plain nvcc (with the CUDA runtime inside, and PTX only, which
-# takes less time) and run by exec of build folder $1; they check their results themselves. Prints a line for each, or with
-# --table the list of docs/exec.md. Further arguments name the programs; all are without. Skipped without nvcc.
-#   tests/headers/run.sh build [--table] [NAME...]
+# takes less time) and run by exec of build folder $1; they check their results themselves. Prints a line for each; with
+# --table the list of docs/exec.md, with --update it is put there. Further arguments name the programs; all are without.
+# Skipped without nvcc.
+#   tests/headers/run.sh build [--table | --update] [NAME...]
 set -u
 build=$(readlink -f "$1")
 shift
@@ -11,8 +12,10 @@ command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 command -v nvcc >/dev/null || exit 77
 [ -e "$build/runtime/libbankfold-lead.so" ] || exit 77
 table=''
-if [ "${1-}" = --table ]; then
+update=''
+if [ "${1-}" = --table ] || [ "${1-}" = --update ]; then
   table=yes
+  [ "$1" = --table ] || update=yes
   shift
 fi
 work=$(mktemp -d)
@@ -47,6 +50,7 @@ for program; do
 done
 wait
 faults=0
+[ -n "$update" ] && exec 3>&1 >"$work/table"
 [ -n "$table" ] && printf '| program | headers | under exec |\n|---|---|---|\n'
 for program; do
   words=$(cat "$work/$program.result")
@@ -57,5 +61,11 @@ for program; do
     echo "$program: $words"
   fi
 done
+if [ -n "$update" ]; then
+  page=../../docs/exec.md
+  exec >&3
+  awk -v table="$work/table" '/^<!-- tests\/headers\/run.sh/ { print; while ((getline line < table) > 0) print line; skip = 1; next }
+    /^<!-- end/ { skip = 0 } !skip' "$page" >"$work/page" && cp "$work/page" "$page"
+fi
 [ -n "$table" ] || echo "$# programs, $faults faults"
 [ $faults = 0 ]

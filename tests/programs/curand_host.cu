@@ -15,8 +15,7 @@ int main() {
   unsigned *numbers, *total, host[count], sum_of_host = 0;
   CHECK(cudaMalloc(&numbers, sizeof host));
   CHECK(cudaMallocManaged(&total, sizeof *total));
-  const curandRngType_t types[] = {CURAND_RNG_PSEUDO_XORWOW, CURAND_RNG_PSEUDO_PHILOX4_32_10, CURAND_RNG_PSEUDO_MRG32K3A,
-                                   CURAND_RNG_PSEUDO_MTGP32, CURAND_RNG_PSEUDO_MT19937};
+  const curandRngType_t types[] = {CURAND_RNG_PSEUDO_XORWOW, CURAND_RNG_PSEUDO_PHILOX4_32_10, CURAND_RNG_PSEUDO_MTGP32};
   for (curandRngType_t type : types) {
     curandGenerator_t device, cpu;
     int status = curandCreateGenerator(&device, type);
