@@ -110,6 +110,10 @@ static void note_library(const char *name, cli_program *program) {
   if (strncmp(name, "libcudart.so", 12) == 0)
     snprintf(program->cuda_library, sizeof program->cuda_library, "%.*s",
              (int)sizeof program->cuda_library - 1, name);
+  unsigned most = sizeof program->library / sizeof *program->library;
+  if (strncmp(name, "libcu", 5) == 0 && strlen(name) < sizeof *program->library &&
+      program->libraries < most)
+    strcpy(program->library[program->libraries++], name);
   program->needs_driver |=
       strcmp(name, "libcuda.so.1") == 0 || strncmp(name, "libnvrtc.so", 11) == 0;
 }
@@ -150,7 +154,6 @@ static void read_elf(const image *file, cli_program *program) {
   bf_elf_open(file->bytes, file->size, &elf);
   bf_cuda_file_read(&elf, &program->cuda);
   program->has_fatbin = program->cuda.has_device_code;
-  program->is_linked = program->cuda.is_linked;
   read_libraries(file, header, program);
 }
 

@@ -12,6 +12,7 @@ typedef struct bf_corpus_settings {
   bool as_written;     /* count accesses as the PTX has them, not as ptxas merges them */
   unsigned scale, seed;
   unsigned workers; /* 0: one per core */
+  const char *ptx;  /* run instead of the benchmark's own; NULL: that */
 } bf_corpus_settings;
 
 /* What one launch, or all together, did. */

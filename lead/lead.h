@@ -15,9 +15,10 @@
 
 /* A library whose kernels are machine code. */
 typedef struct lead_library {
-  const char *name;   /* as people call it */
-  const char *advice; /* what to do */
-  int status;         /* its own for "cannot be started" */
+  const char *name;    /* as people call it */
+  const char *advice;  /* what to do */
+  int status;          /* its own for "cannot be started" */
+  const char *instead; /* its own function that does the same on the CPU, or NULL */
 } lead_library;
 
 /* Where a function is led to. The code that is written over the function loads the address of its

@@ -23,17 +23,17 @@ enum {
 };
 
 static const lead_library libraries[] = {
-    [CUBLAS] = {"cuBLAS", STAND_IN, 1},
-    [CUBLASLT] = {"cuBLASLt", NONE, 1},
-    [CUFFT] = {"cuFFT", STAND_IN, 7},
-    [CURAND] = {"cuRAND", STAND_IN, 101},
-    [CUSPARSE] = {"cuSPARSE", NONE, 1},
-    [CUSOLVER] = {"cuSOLVER", NONE, 1},
-    [CUDNN] = {"cuDNN", NONE, 1},
-    [NCCL] = {"NCCL", NONE, 1},
-    [NVJPEG] = {"nvJPEG", NONE, 1},
-    [CUTENSOR] = {"cuTENSOR", NONE, 1},
-    [NPP] = {"NPP", MACHINE_CODE ": its functions fail; only kernels with PTX can be run", 1},
+    [CUBLAS] = {"cuBLAS", STAND_IN, 1, NULL},
+    [CUBLASLT] = {"cuBLASLt", NONE, 1, NULL},
+    [CUFFT] = {"cuFFT", STAND_IN, 7, NULL},
+    [CURAND] = {"cuRAND", NONE, 101, "curandCreateGeneratorHost"},
+    [CUSPARSE] = {"cuSPARSE", NONE, 1, NULL},
+    [CUSOLVER] = {"cuSOLVER", NONE, 1, NULL},
+    [CUDNN] = {"cuDNN", NONE, 1, NULL},
+    [NCCL] = {"NCCL", NONE, 1, NULL},
+    [NVJPEG] = {"nvJPEG", NONE, 1, NULL},
+    [CUTENSOR] = {"cuTENSOR", NONE, 1, NULL},
+    [NPP] = {"NPP", MACHINE_CODE ": its functions fail; only kernels with PTX can be run", 1, NULL},
 };
 
 /* Each function without which a library cannot be used. */

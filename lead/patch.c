@@ -120,9 +120,19 @@ static bool is_unchanged(const lead_object *object, uint64_t address) {
          memcmp((const void *)(uintptr_t)(object->address + address), stored, LEAD_CODE_BYTES) == 0;
 }
 
+/* The address of the function that a library has in place of one; NULL where there is none. */
+static const void *find_instead(const lead_object *object, const places *all,
+                                const lead_library *library) {
+  for (size_t i = 0; library && library->instead && i < all->count; i++)
+    if (strcmp(all->place[i].entry.name, library->instead) == 0)
+      return (const void *)(uintptr_t)(object->address + all->place[i].address);
+  return NULL;
+}
+
 /* Leads one function away; the entry lives as long as the process. */
-static bool lead(const lead_object *object, const place *function, uint64_t room,
+static bool lead(const lead_object *object, const places *all, const place *function, uint64_t room,
                  unsigned runtime) {
+  const void *instead = find_instead(object, all, function->entry.library);
   unsigned char code[LEAD_CODE_BYTES];
   lead_entry *entry = malloc(sizeof *entry);
   char *name = strdup(function->entry.name);
@@ -131,7 +141,8 @@ static bool lead(const lead_object *object, const place *function, uint64_t room
     free(name);
     return false;
   }
-  *entry = (lead_entry){(const void *)lead_first_call, name, runtime, function->entry.library};
+  *entry = (lead_entry){instead ? instead : (const void *)lead_first_call, name, runtime,
+                        function->entry.library};
   make_code(entry, code);
   return lead_write((void *)(uintptr_t)(object->address + function->address), code, sizeof code);
 }
@@ -152,7 +163,7 @@ void lead_patch(const lead_object *object, unsigned runtime) {
         next < all.count ? all.place[next].address - all.place[i].address : LEAD_CODE_BYTES;
     if (!is_led(&all, &all.place[i]) || (i > 0 && all.place[i - 1].address == all.place[i].address))
       continue; /* the same code under another name is led already */
-    is_good = lead(object, &all.place[i], room, runtime);
+    is_good = lead(object, &all, &all.place[i], room, runtime);
     if (!is_good)
       lead_say("%s: the calls of %s cannot be led to Bankfold's runtime", object->path,
                all.place[i].entry.name);

@@ -38,6 +38,7 @@ static _Thread_local struct {
   int last_error;
   unsigned configurations;
   rt_configuration configuration[CONFIGURATIONS];
+  int capture_mode; /* cudaStreamCaptureMode */
 } the_thread;
 
 /* ---- Entering and leaving ---- */
@@ -94,6 +95,8 @@ bool rt_pop_configuration(rt_configuration *configuration) {
   *configuration = the_thread.configuration[--the_thread.configurations];
   return true;
 }
+
+int *rt_capture_mode(void) { return &the_thread.capture_mode; }
 
 /* ---- Messages ---- */
 

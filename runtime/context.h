@@ -10,7 +10,9 @@
 
 #include "abi.h"
 #include "calls.h"
+#include "emu/child.h"
 #include "emu/emu.h"
+#include "exchange/live.h"
 #include "exchange/settings.h"
 #include "map.h"
 #include "ptx/fatbin.h"
@@ -50,7 +52,8 @@ typedef struct rt_module {
   int error;
   bf_ptx_module *ptx;
   bf_emu_module *loaded;
-  int ptx_arch; /* e.g. 90 */
+  int ptx_arch;      /* e.g. 90 */
+  char *without_ptx; /* compiled separately: a part that has machine code only, or NULL */
   struct rt_variable *variables;
 } rt_module;
 
@@ -69,6 +72,7 @@ typedef struct rt_tally {
   double simulated_seconds;
   uint64_t work_cycles; /* simulated: bf_work_cycles of all launches */
   bf_sim_site *site;    /* per site of the kernel; NULL: none was simulated */
+  bf_live *live;        /* the same as a file, or NULL */
 } rt_tally;
 
 /* A hash that the program, or exec, has chosen at some time; kept to the end of the process. */
@@ -89,6 +93,7 @@ typedef struct rt_function {
   int carveout;
   rt_tally *tallies;
   bf_observer *accesses; /* that were kept, or NULL */
+  uint8_t *tolerated;    /* per site: whether a wrong access was said; NULL: none was tolerated */
 } rt_function;
 
 /* A variable that the program registered. */
@@ -141,11 +146,16 @@ typedef struct rt_context {
   rt_map variables; /* host address to rt_variable */
   rt_map opened;    /* modules that were loaded by a call */
   rt_map objects;
-  rt_map arrays;      /* handle to rt_array */
-  rt_map textures;    /* handles of textures and surfaces */
-  rt_map allocations; /* of device memory: address to itself */
-  rt_map exports;     /* of them that other processes may use: address to rt_export (ipc.c) */
-  rt_map refused;     /* names already said */
+  rt_map arrays;          /* handle to rt_array */
+  rt_map textures;        /* handles of textures and surfaces */
+  rt_map allocations;     /* of device memory: address to itself */
+  rt_map exports;         /* of them that other processes may use: address to rt_export (ipc.c) */
+  rt_map refused;         /* names already said */
+  rt_map graphs;          /* handles of graphs, nodes and instances (graph.h) */
+  rt_map graph_memory;    /* address to the memory of a node */
+  rt_map capturing;       /* stream to what it captures (graph_capture.c) */
+  rt_map captured_events; /* event to where it was recorded in a capture */
+  uint64_t graphs_made, captures_made;
   uint64_t objects_made;
   rt_object *default_pool;
   size_t limit[8];
@@ -196,6 +206,9 @@ void rt_say(const rt_context *context, const char *format, ...) BF_PRINTF(2, 3);
 /* Says once that a call is not supported; returns cudaErrorNotSupported. Takes the lock. */
 int rt_refuse(const char *name);
 
+/* What the calling thread has chosen for captures; a cudaStreamCaptureMode. */
+int *rt_capture_mode(void);
+
 /* A configuration that <<<>>> left for the kernel's stub, per thread. */
 typedef struct rt_configuration {
   rt_dim3 grid, block;
@@ -205,11 +218,21 @@ typedef struct rt_configuration {
 bool rt_push_configuration(rt_configuration configuration);
 bool rt_pop_configuration(rt_configuration *configuration);
 
+/* ---- Errors (errors.c) ---- */
+
+const char *cudaGetErrorName(int error);
+const char *cudaGetErrorString(int error);
+/* What programs are told of the runtime, and of the driver. */
+enum { RT_VERSION = CUDART_MAJOR == 12 ? 12080 : 13000 };
+
 /* ---- Device (device.c) ---- */
 
 /* The product that stands for a machine. */
 const rt_device *rt_device_of(const char *machine);
 uint64_t rt_memory_bytes(const rt_context *context);
+/* The value of an attribute of the device, or of a limit; a cudaError. */
+int rt_device_attribute(const rt_context *context, int attribute, uint64_t *value);
+int rt_device_limit(const rt_context *context, int limit, uint64_t *value);
 
 /* ---- Modules (modules.c) ---- */
 
@@ -227,6 +250,10 @@ int rt_error_of(int error, int otherwise);
 /* Says what went wrong with the program's PTX. */
 void rt_complain(const rt_context *context, const bf_diagnostic *diagnostic);
 rt_function *rt_find_function(const rt_context *context, const void *host);
+/* Says that what has no PTX, and how to build it. */
+void rt_say_machine_code(const rt_context *context, const char *what);
+/* Links the parts of a module that was compiled separately; a bf_error (link.c). */
+int rt_link(const rt_context *context, rt_module *module, bf_diagnostic *diagnostic);
 /* Parses and loads what a function needs at its first use; a cudaError. */
 int rt_make_ready(rt_context *context, rt_function *function);
 /* The range of a variable in device memory; a cudaError. */
@@ -269,6 +296,69 @@ int rt_copy_box(rt_context *context, rt_side to, rt_side from, rt_extent box, in
 
 /* Ends the use by other processes of memory that is about to be freed (ipc.c). */
 void rt_end_export(rt_context *context, void *memory);
+/* Copies between memories and arrays, as cudaMemcpy3D does; a cudaError. */
+int rt_copy(rt_context *context, const rt_copy_3d *how);
+/* Frees device memory, as cudaFree does; a cudaError. */
+int rt_release(rt_context *context, void *address);
+
+/* ---- Launches (launch.c) ---- */
+
+/* Checks and runs a launch; a cudaError. */
+int rt_launch(rt_context *context, const void *host, const rt_configuration *how, void **arguments,
+              bool cooperative);
+
+/* Whether a kernel that is ready may be launched so; a cudaError. */
+int rt_check_launch(const rt_context *context, const rt_function *function,
+                    const rt_configuration *how, bool cooperative);
+/* Runs a launch that may be, with the block of its parameters, and all that it launches itself;
+ * depth counts kernels above it. A cudaError. */
+int rt_start(rt_context *context, rt_function *function, const rt_configuration *how,
+             const void *parameters, bool cooperative, unsigned depth);
+
+/* ---- What kernels launch (children.c) ---- */
+
+typedef struct rt_child rt_child;
+/* What a launch has been asked for by its kernel. */
+typedef struct rt_children {
+  rt_context *context;
+  rt_module *module;
+  unsigned depth; /* of the launch */
+  bf_emu_parent parent;
+  pthread_mutex_t lock;
+  rt_child *first, **last;
+  int refused; /* a kernel that cannot run at all */
+} rt_children;
+/* Ready for a launch; *children must stay where it is. */
+void rt_children_open(rt_children *children, rt_context *context, rt_module *module,
+                      unsigned depth);
+/* Does what was asked for, and ends. Faults are pending, as those of launches are. */
+void rt_children_run(rt_children *children);
+
+/* ---- Graphs (graph*.c) ---- */
+
+/* Frees memory that a graph has allocated; false where address is none. */
+bool rt_graph_memory_free(rt_context *context, void *address, int *error);
+/* Whether work in a stream is recorded instead of done. */
+bool rt_is_capturing(const rt_context *context, const void *stream);
+/* Record it; a cudaError each. */
+int rt_capture_launch(rt_context *context, const void *host, const rt_configuration *how,
+                      void **arguments, bool cooperative);
+int rt_capture_copy(rt_context *context, void *stream, const rt_copy_3d *how);
+int rt_capture_row(rt_context *context, void *stream, void *to, const void *from, size_t bytes,
+                   int direction);
+/* rows of width bytes, slice_bytes apart where there are several slices of them. */
+int rt_capture_fill(rt_context *context, void *stream, rt_side to, int value, rt_extent box);
+int rt_capture_function(rt_context *context, void *stream, void (*function)(void *), void *data);
+int rt_capture_allocate(rt_context *context, void *stream, void **address, size_t bytes);
+int rt_capture_free(rt_context *context, void *stream, void *address);
+/* An event recorded in a capture stands for the work before it. */
+int rt_capture_record(rt_context *context, void *stream, void *event, bool is_node);
+/* Takes an event out of captures: it was recorded elsewhere, or is destroyed. */
+void rt_forget_captured(rt_context *context, const void *event);
+/* Whether a stream that waits for an event does so in a capture; *error says how that went. */
+bool rt_capture_wait(rt_context *context, void *stream, void *event, bool is_node, int *error);
+/* A call that a capture does not survive: cudaErrorStreamCaptureUnsupported. */
+int rt_capture_break(rt_context *context, const void *stream);
 
 /* ---- Arrays and textures (array.c) ---- */
 
@@ -283,6 +373,9 @@ void rt_destroy_arrays(rt_context *context);
 
 /* Whether handle is a stream: one of the defaults, or made and not destroyed. */
 bool rt_is_stream(const rt_context *context, const void *handle);
+/* Whether handle is an event; records it. */
+bool rt_is_event(const rt_context *context, const void *handle);
+int rt_record_event(rt_context *context, void *event);
 /* Forgets all streams, events and pools. */
 void rt_destroy_objects(rt_context *context);
 
@@ -328,6 +421,9 @@ typedef struct rt_observers {
 /* The observer of a launch, or NULL. *all must live as long as the launch. */
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,
                                   rt_observers *all);
+/* Brings up what a process that ends without telling leaves of a tally; is_begun: a launch begins.
+ */
+void rt_keep_alive(const rt_tally *tally, bool is_begun);
 /* Writes what was recorded; at the end of the process. */
 void rt_write_record(rt_context *context);
 

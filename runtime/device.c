@@ -309,21 +309,31 @@ static bool other_attribute(const rt_device *device, int number, int *value) {
   }
 }
 
-API(cudaDeviceGetAttribute, int *value, int attribute, int device) {
-  RT_ENTER_DEVICE(context);
-  if (!value || device != 0)
-    return rt_leave(context, value ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+int rt_device_attribute(const rt_context *context, int attribute, uint64_t *value) {
   rt_properties properties;
   fill_properties(context, &properties);
   for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
     const void *field = (const char *)&properties + attributes[i].offset;
     if (attributes[i].number != attribute)
       continue;
-    *value = attributes[i].kind == SIZE ? (int)*(const size_t *)field : *(const int *)field;
-    return rt_leave(context, cudaSuccess);
+    *value = attributes[i].kind == SIZE ? *(const size_t *)field : (uint64_t) * (const int *)field;
+    return cudaSuccess;
   }
-  bool known = other_attribute(context->device, attribute, value);
-  return rt_leave(context, known ? cudaSuccess : cudaErrorInvalidValue);
+  int other = 0;
+  bool known = other_attribute(context->device, attribute, &other);
+  *value = (uint64_t)other;
+  return known ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+API(cudaDeviceGetAttribute, int *value, int attribute, int device) {
+  RT_ENTER_DEVICE(context);
+  uint64_t found;
+  if (!value || device != 0)
+    return rt_leave(context, value ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  int error = rt_device_attribute(context, attribute, &found);
+  if (error == cudaSuccess)
+    *value = (int)found;
+  return rt_leave(context, error);
 }
 
 /* ---- Choosing a device ---- */
@@ -448,14 +458,22 @@ API(cudaDeviceSetLimit, int limit, size_t value) {
   return rt_leave(context, cudaSuccess);
 }
 
+int rt_device_limit(const rt_context *context, int limit, uint64_t *value) {
+  if (limit < 0 || limit >= LIMITS)
+    return cudaErrorUnsupportedLimit;
+  *value = context->limit[limit] ? context->limit[limit] : default_limit[limit];
+  return cudaSuccess;
+}
+
 API(cudaDeviceGetLimit, size_t *value, int limit) {
   RT_ENTER(context);
-  if (limit < 0 || limit >= LIMITS)
-    return rt_leave(context, cudaErrorUnsupportedLimit);
-  if (!value)
-    return rt_leave(context, cudaErrorInvalidValue);
-  *value = context->limit[limit] ? context->limit[limit] : default_limit[limit];
-  return rt_leave(context, cudaSuccess);
+  uint64_t found;
+  int error = rt_device_limit(context, limit, &found);
+  if (error == cudaSuccess && !value)
+    error = cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    *value = found;
+  return rt_leave(context, error);
 }
 
 API(cudaDeviceSetCacheConfig, int config) {

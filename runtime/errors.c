@@ -12,7 +12,6 @@ static const struct {
 
 static const char unknown[] = "unrecognized error code";
 
-const char *cudaGetErrorName(int error);
 const char *cudaGetErrorName(int error) {
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
     if (errors[i].code == error)
@@ -20,7 +19,6 @@ const char *cudaGetErrorName(int error) {
   return unknown;
 }
 
-const char *cudaGetErrorString(int error);
 const char *cudaGetErrorString(int error) {
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
     if (errors[i].code == error)

@@ -30,7 +30,10 @@ static int allocate(rt_context *context, void **address, uint64_t bytes, unsigne
 }
 
 /* Releases device memory that starts at address; NULL is fine. */
-static int release(rt_context *context, void *address) {
+int rt_release(rt_context *context, void *address) {
+  int graph_error;
+  if (rt_graph_memory_free(context, address, &graph_error))
+    return graph_error;
   bf_diagnostic diagnostic;
   if (!address)
     return cudaSuccess;
@@ -45,7 +48,7 @@ static int release(rt_context *context, void *address) {
 void rt_free_all(rt_context *context) {
   size_t cursor = 0;
   for (void *address; (address = rt_map_next(&context->allocations, &cursor));)
-    release(context, address);
+    rt_release(context, address);
 }
 
 API(cudaMalloc, void **address, size_t bytes) {
@@ -62,7 +65,7 @@ API(cudaMallocManaged, void **address, size_t bytes, unsigned flags) {
 
 API(cudaFree, void *address) {
   RT_SYNCHRONISE(context);
-  return rt_leave(context, release(context, address));
+  return rt_leave(context, rt_release(context, address));
 }
 
 /* bytes = pitch * rows, where that can be. */
@@ -125,6 +128,8 @@ API(cudaMallocAsync, void **address, size_t bytes, void *stream) {
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_allocate(context, stream, address, bytes));
   return rt_leave(context, allocate(context, address, bytes, 0));
 }
 PER_THREAD(cudaMallocAsync, ptsz);
@@ -134,6 +139,8 @@ API(cudaMallocFromPoolAsync, void **address, size_t bytes, void *pool, void *str
   const rt_object *object = rt_map_get(&context->objects, pool);
   if (!rt_is_stream(context, stream) || !object || object->kind != RT_POOL)
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_allocate(context, stream, address, bytes));
   return rt_leave(context, allocate(context, address, bytes, 0));
 }
 PER_THREAD(cudaMallocFromPoolAsync, ptsz);
@@ -142,7 +149,9 @@ API(cudaFreeAsync, void *address, void *stream) {
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  return rt_leave(context, release(context, address));
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_free(context, stream, address));
+  return rt_leave(context, rt_release(context, address));
 }
 PER_THREAD(cudaFreeAsync, ptsz);
 

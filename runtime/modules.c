@@ -129,6 +129,14 @@ static void publish_managed(const rt_module *module) {
       *v->managed = (void *)(uintptr_t)range.address;
 }
 
+/* Places what was parsed or linked in the emulator; a bf_error. */
+static int install(rt_context *context, rt_module *module, bf_diagnostic *diagnostic) {
+  BF_TRY(rt_rewrite(context, module, diagnostic));
+  BF_TRY(bf_emu_load(context->emu, module->ptx, &module->loaded, diagnostic));
+  publish_managed(module);
+  return BF_OK;
+}
+
 int rt_load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbin,
                   const bf_image *image, bf_diagnostic *diagnostic) {
   bf_text text = {0};
@@ -137,14 +145,8 @@ int rt_load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbi
   if (!error)
     error = bf_ptx_parse(name, text.data ? text.data : "", text.size, &module->ptx, diagnostic);
   bf_text_free(&text);
-  if (!error)
-    error = rt_rewrite(context, module, diagnostic);
-  if (error)
-    return error;
   module->ptx_arch = (int)image->arch.sm;
-  BF_TRY(bf_emu_load(context->emu, module->ptx, &module->loaded, diagnostic));
-  publish_managed(module);
-  return BF_OK;
+  return error ? error : install(context, module, diagnostic);
 }
 
 const bf_image *rt_pick_image(const rt_context *context, const bf_fatbin *fatbin) {
@@ -153,19 +155,30 @@ const bf_image *rt_pick_image(const rt_context *context, const bf_fatbin *fatbin
   return image ? image : bf_fatbin_pick(fatbin, 1, (bf_arch){0});
 }
 
+/* Links and loads the parts of a program that was compiled separately; a cudaError. */
+static int load_linked(rt_context *context, rt_module *module) {
+  bf_diagnostic diagnostic = {.caret = -1};
+  int failure = rt_link(context, module, &diagnostic);
+  if (failure == BF_OK)
+    failure = install(context, module, &diagnostic);
+  if (failure == BF_OK)
+    return cudaSuccess;
+  if (module->without_ptx) {
+    rt_say_machine_code(context, module->without_ptx);
+    return cudaErrorNoKernelImageForDevice;
+  }
+  rt_complain(context, &diagnostic);
+  return rt_error_of(failure, cudaErrorInvalidPtx);
+}
+
 /* Loads a module from its fat binary; a cudaError. */
 static int load(rt_context *context, rt_module *module) {
   const rt_fatbin_wrapper *wrapper = module->wrapper;
   bf_diagnostic diagnostic = {.caret = -1};
   if (!wrapper || wrapper->magic != RT_FATBIN_MAGIC || !wrapper->module)
     return cudaErrorInvalidKernelImage;
-  if (wrapper->version != 1) {
-    rt_say(context,
-           "%s was compiled separately (nvcc -rdc=true or -dc), which is not supported: "
-           "build it in one piece, without -rdc=true",
-           program_invocation_short_name);
-    return cudaErrorNotSupported;
-  }
+  if (wrapper->version != 1)
+    return load_linked(context, module);
   uint64_t bytes = bf_fatbin_module_bytes(wrapper->module);
   bf_fatbin *fatbin;
   if (bytes == 0 || bf_fatbin_read(program_invocation_short_name, wrapper->module, bytes, &fatbin,
@@ -174,10 +187,7 @@ static int load(rt_context *context, rt_module *module) {
   const bf_image *image = rt_pick_image(context, fatbin);
   int error = cudaSuccess;
   if (!image) {
-    rt_say(context,
-           "%s holds machine code only, which cannot be emulated: build it with PTX too, "
-           "by nvcc -arch=sm_90 or -gencode arch=compute_90,code=compute_90",
-           program_invocation_short_name);
+    rt_say_machine_code(context, program_invocation_short_name);
     error = cudaErrorNoKernelImageForDevice;
   } else {
     int failure = rt_load_image(context, module, fatbin, image, &diagnostic);
@@ -236,7 +246,10 @@ int rt_make_ready(rt_context *context, rt_function *function) {
   }
   int failure =
       bf_emu_kernel_get(function->module->loaded, function->name, &function->kernel, &diagnostic);
-  if (failure != BF_OK) {
+  if (failure == BF_BAD_INPUT && function->module->without_ptx) {
+    rt_say_machine_code(context, function->module->without_ptx);
+    function->error = cudaErrorNoKernelImageForDevice;
+  } else if (failure != BF_OK) {
     rt_complain(context, &diagnostic);
     function->error = rt_error_of(failure, cudaErrorInvalidDeviceFunction);
   }

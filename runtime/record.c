@@ -62,7 +62,29 @@ static int make_profile(rt_context *context, const rt_function *function, rt_tal
   unsigned workers = context->gpu ? 1 : (unsigned)context->settings.workers;
   BF_TRY(bf_profile_create(context->machine, tally->hash, function->kernel, workers,
                            &tally->profile, diagnostic));
-  return bf_profile_keep(tally->profile, &context->kept_left, diagnostic);
+  BF_TRY(bf_profile_keep(tally->profile, &context->kept_left, diagnostic));
+  /* Without it a process that is killed leaves nothing of the kernel. */
+  if (bf_live_create(context->settings.record, function->kernel,
+                     tally->hash ? bf_hash_text(tally->hash) : "none",
+                     rt_lock_hash_word(tally->lock_hash), tally->profile, &tally->live,
+                     diagnostic) != BF_OK)
+    tally->live = NULL;
+  return BF_OK;
+}
+
+void rt_keep_alive(const rt_tally *tally, bool is_begun) {
+  if (!tally->live)
+    return;
+  bf_live_sums *sums = bf_live_get(tally->live);
+  *sums = (bf_live_sums){.begun = sums->begun + is_begun,
+                         .launches = tally->launches,
+                         .warp_instructions = tally->warp_instructions,
+                         .thread_instructions = tally->thread_instructions,
+                         .faults = tally->faults,
+                         .cycles = tally->cycles,
+                         .work_cycles = tally->work_cycles,
+                         .seconds = tally->seconds,
+                         .simulated_seconds = tally->simulated_seconds};
 }
 
 /* The profile of launches, made at the first one; NULL where that fails, which is said. The
@@ -172,5 +194,9 @@ void rt_write_record(rt_context *context) {
     error = bf_record_write(context->settings.record, &costs, &diagnostic);
   if (error)
     rt_say(context, "the costs of kernels were not written: %s", diagnostic.message);
+  for (const rt_function *f = context->functions; f && !error; f = f->next)
+    for (const rt_tally *tally = f->tallies; tally; tally = tally->next)
+      if (tally->live)
+        bf_live_remove(tally->live);
   bf_costs_free(&costs);
 }

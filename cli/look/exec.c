@@ -7,6 +7,7 @@
 #include "cli/process.h"
 #include "cli/program.h"
 #include "cli/use/wrap.h"
+#include "exchange/live.h"
 #include "exchange/record.h"
 #include "exchange/settings.h"
 #include "hash/list.h"
@@ -24,7 +25,7 @@ typedef struct settings {
   cli_simulated simulated; /* gpu NULL: emulated */
   const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime;
   uint64_t own_status;
-  bool try_hashes, quiet, as_written;
+  bool try_hashes, quiet, as_written, keep_going, stand_ins;
 } settings;
 
 static const cli_option options[] = {
@@ -56,12 +57,16 @@ static const cli_option options[] = {
      "with --gpu: give up a launch after this many cycles (default: never)"},
     {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
      "more faults to look for: uninitialised, races, or both with a comma"},
+    {"keep-going", CLI_FLAG, offsetof(settings, keep_going), NULL, NULL,
+     "say wrong accesses of a kernel once per line: reads give 0, writes are dropped"},
     {"workers", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
     {"own-status", CLI_NUMBER, offsetof(settings, own_status), "N", NULL,
      "exit status where exec itself fails, or a kernel could not be run (default 2)"},
     {"runtime", CLI_TEXT, offsetof(settings, runtime), "DIR", NULL,
      "where libcudart.so.11.0, .12 and .13 of Bankfold are (default: where they were installed)"},
+    {"stand-ins", CLI_FLAG, offsetof(settings, stand_ins), NULL, NULL,
+     "libraries of Bankfold in the place of NVIDIA's cuBLAS and cuFFT"},
     {"quiet", CLI_FLAG, offsetof(settings, quiet), NULL, NULL,
      "print nothing but what the program prints"},
     CLI_COMMON(settings),
@@ -110,11 +115,6 @@ static int check_static(const cli_program *program, bf_diagnostic *diagnostic) {
 /* Refuses programs that cannot work, and says what to do. */
 static int check_program(const cli_program *program, bf_diagnostic *diagnostic) {
   const char *library = program->cuda_library;
-  if (program->is_linked)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s was compiled separately (nvcc -rdc=true or -dc), which is not supported: "
-                   "build it in one piece, without -rdc=true",
-                   program->path);
   if (!*library)
     return check_static(program, diagnostic);
   for (unsigned version = 11; version <= 13; version++)
@@ -146,6 +146,7 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
       .check = {s->check && strstr(s->check, "uninitialised"),
                 s->check && strstr(s->check, "races")},
       .as_written = s->as_written,
+      .keep_going = s->keep_going,
       .rewrite = s->rewrite,
       .record = record,
       .accesses = accesses,
@@ -161,9 +162,23 @@ static bool preload(const char *runtime, const char *name) {
   return access(library, R_OK) != 0 || cli_prepend_variable("LD_PRELOAD", library);
 }
 
+/* Has the program find the stand-ins; those that it needs itself also against a path inside it. */
+static int put_stand_ins(const cli_program *program, const char *runtime,
+                         bf_diagnostic *diagnostic) {
+  char folder[PATH_MAX + 16];
+  snprintf(folder, sizeof folder, "%s/stand_ins", runtime);
+  if (access(folder, R_OK) != 0)
+    return bf_fail(diagnostic, BF_IO, "no stand-ins in %s", folder);
+  bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", folder);
+  for (unsigned i = 0; i < program->libraries && is_done && !strpbrk(folder, " :"); i++)
+    is_done = preload(folder, program->library[i]);
+  return is_done ? BF_OK : bf_no_memory(diagnostic);
+}
+
 /* Has the program find the libraries: the runtime and the driver that it needs, and the one that
  * leads the calls of a runtime inside it, or inside a library of it. */
-static int put_library(const cli_program *program, const char *runtime, bf_diagnostic *diagnostic) {
+static int put_library(const settings *s, const cli_program *program, const char *runtime,
+                       bf_diagnostic *diagnostic) {
   unsigned inside = program->cuda.runtime;
   bool can_preload = !strpbrk(runtime, " :"); /* between names */
   const char *library = inside ? bf_cuda_library(inside) : program->cuda_library;
@@ -172,6 +187,8 @@ static int put_library(const cli_program *program, const char *runtime, bf_diagn
                    "programs that hold the CUDA runtime themselves need Bankfold's libraries in a "
                    "folder without spaces and colons in its path, unlike %s",
                    runtime);
+  if (s->stand_ins)
+    BF_TRY(put_stand_ins(program, runtime, diagnostic));
   bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", runtime);
   if (is_done && can_preload && *library)
     is_done = preload(runtime, library);
@@ -220,6 +237,8 @@ static int write_results(const settings *s, cli_program_run *run, const char *fo
   bf_text text = {0};
   bool wants_json = s->common.json || s->profile;
   int error = bf_record_read(folder, run->machine, &costs, diagnostic);
+  if (!error)
+    error = bf_live_read(folder, run->machine, &costs, diagnostic);
   bf_costs_sort(&costs);
   run->own_status = status_of(s, &costs, run->status);
   if (!error && wants_json)
@@ -496,13 +515,14 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
                         int *status, bf_diagnostic *diagnostic) {
   arguments[count] = NULL;
   bf_run_settings told = settings_of(s, from->folder, s->save_hashes ? from->accesses : NULL);
-  BF_TRY(put_library(&from->program, from->runtime, diagnostic));
+  BF_TRY(put_library(s, &from->program, from->runtime, diagnostic));
   BF_TRY(bf_run_settings_put(&told, diagnostic));
   cli_process_end end;
   BF_TRY(run_program(s, &from->program, arguments, &end, diagnostic));
   const char *lock_hash = s->simulated.lock_hash;
   cli_program_run run = {.program = arguments[0],
                          .status = end.status,
+                         .signal = end.signal,
                          .machine = from->machine,
                          .hash = bf_hash_text(from->simulation.hash),
                          .gpu = from->simulation.gpu,
@@ -515,7 +535,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
 
 /* The status of exec's own failures, where status, as all commands have it, is one. */
 static int own_status(const settings *s, int status) {
-  return status == CLI_BAD_INPUT ? (int)s->own_status : status;
+  return status == CLI_BAD_INPUT && s->own_status <= 255 ? (int)s->own_status : status;
 }
 
 static int run(const void *given, int count, char **arguments) {
@@ -565,6 +585,8 @@ const cli_command cli_exec = {
                 "bankfold exec --save-hashes app.hashes ./app # the best hash of each kernel\n"
                 "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
                 "bankfold exec --check races,uninitialised ./app\n"
+                "bankfold exec --stand-ins ./app              # own cuBLAS and cuFFT\n"
+                "bankfold exec --keep-going ./app             # look on after a wrong access\n"
                 "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
                 "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
     .options = options,

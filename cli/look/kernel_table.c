@@ -148,6 +148,22 @@ static void write_refused(const bf_costs *costs, bf_text *text) {
   }
 }
 
+/* Where a process did not end as it should: what was running then. */
+static void write_unfinished(const cli_program_run *run, const bf_costs *costs, bf_text *text) {
+  for (size_t i = 0; i < costs->kernels; i++) {
+    const bf_costs_kernel *kernel = &costs->kernel[i];
+    if (!kernel->unfinished)
+      continue;
+    bf_text_addf(text, "not done: %llu launch%s of ", (unsigned long long)kernel->unfinished,
+                 kernel->unfinished == 1 ? "" : "es");
+    bf_ptx_readable_name(kernel->name, text);
+    bf_text_puts(text, ", counted as far as it came\n");
+  }
+  if (run->signal)
+    bf_text_addf(text, "The program was ended by signal %d (%s); this is what it did up to then.\n",
+                 run->signal, strsignal(run->signal));
+}
+
 /* Whether a line has no source line. */
 static bool lacks_source(const bf_costs *costs) {
   for (size_t i = 0; i < costs->kernels; i++)
@@ -161,14 +177,15 @@ int cli_kernel_table_write_text(const cli_program_run *run, const bf_costs *cost
                                 bf_text *text, bf_diagnostic *diagnostic) {
   uint64_t launches = 0;
   for (size_t i = 0; i < costs->kernels; i++)
-    launches += costs->kernel[i].launches;
+    launches += costs->kernel[i].launches + costs->kernel[i].unfinished;
   if (launches)
     write_head(run, text);
   for (size_t i = 0; i < costs->kernels; i++)
-    if (costs->kernel[i].launches)
+    if (costs->kernel[i].launches || costs->kernel[i].unfinished)
       BF_TRY(write_kernel(run, costs, i, color, text, diagnostic));
   write_sums(run, costs, text);
   write_refused(costs, text);
+  write_unfinished(run, costs, text);
   if (lacks_source(costs))
     bf_text_puts(text, "Build with nvcc -lineinfo to see source lines.\n");
   return BF_OK;
@@ -244,6 +261,7 @@ static int write_kernel_json(const cli_program_run *run, const bf_costs *costs, 
   bf_text_free(&name);
   bf_json_string(json, "hash", kernel->hash ? kernel->hash : run->hash);
   bf_json_number(json, "launches", kernel->launches);
+  bf_json_number(json, "unfinished", kernel->unfinished);
   bf_json_number(json, "refused", kernel->refused);
   bf_json_number(json, "faults", kernel->faults);
   bf_json_number(json, "accesses", kernel->accesses);
@@ -274,6 +292,7 @@ int cli_kernel_table_write_json(const cli_program_run *run, const bf_costs *cost
   bf_json_string(&json, "program", run->program);
   bf_json_integer(&json, "status", run->status);
   bf_json_integer(&json, "own_status", run->own_status);
+  bf_json_integer(&json, "signal", run->signal);
   bf_json_string(&json, "machine", bf_machine_name(run->machine));
   bf_json_string(&json, "hash", run->hash);
   if (run->gpu) {

@@ -64,6 +64,7 @@ static bf_costs_line *find_line(bf_costs *costs, bf_costs_kernel *kernel, const 
 
 void bf_costs_add_sums(bf_costs_kernel *kernel, const bf_costs_kernel *more) {
   kernel->launches += more->launches;
+  kernel->unfinished += more->unfinished;
   kernel->refused += more->refused;
   kernel->faults += more->faults;
   kernel->warp_instructions += more->warp_instructions;

@@ -23,6 +23,7 @@ typedef struct bf_costs_kernel {
   const char *name;             /* as in the PTX */
   const char *hash, *lock_hash; /* canonical text; NULL: as the command line says */
   uint64_t launches, warp_instructions, thread_instructions;
+  uint64_t unfinished;      /* more launches, which ran when the process ended */
   uint64_t refused;         /* more launches, which could not be run */
   uint64_t faults;          /* launches that a fault of the kernel ended */
   double seconds;           /* of the host */

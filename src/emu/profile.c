@@ -9,6 +9,7 @@ struct bf_profile {
   bf_counter **counter; /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
+  bool is_borrowed;    /* sum is */
   bf_kept *kept;       /* the accesses themselves, or NULL */
 };
 
@@ -38,7 +39,8 @@ void bf_profile_free(bf_profile *profile) {
     bf_counter_free(profile->counter[i]);
   bf_kept_free(profile->kept);
   free(profile->counter);
-  free(profile->sum);
+  if (!profile->is_borrowed)
+    free(profile->sum);
   free(profile);
 }
 
@@ -92,10 +94,24 @@ bf_emu_observer bf_profile_observer(bf_profile *profile) {
   return (bf_emu_observer){.access = count_access, .context = profile, .as_merged = true};
 }
 
+bf_profile_memory bf_profile_memory_of(const bf_profile *profile) {
+  size_t rows = (size_t)profile->workers * profile->sites;
+  return (bf_profile_memory){rows * sizeof *profile->sum, profile->sites, profile->workers};
+}
+
+void bf_profile_move(bf_profile *profile, bf_profile_row *rows) {
+  free(profile->sum);
+  profile->sum = rows;
+  profile->is_borrowed = true;
+}
+
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site) {
+  return bf_profile_sum(profile->sum + site, profile->sites, profile->workers);
+}
+
+bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigned workers) {
   bf_profile_row total = {0};
-  for (unsigned i = 0; i < profile->workers; i++) {
-    const bf_profile_row *row = &profile->sum[(size_t)i * profile->sites + site];
+  for (unsigned i = 0; i < workers; i++, row += sites) {
     total.executions += row->executions;
     total.failed += row->failed;
     total.wavefronts_load += row->wavefronts_load;

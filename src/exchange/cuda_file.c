@@ -102,7 +102,6 @@ static void read_sections(const bf_elf *elf, bf_cuda_file *file) {
     const char *name = bf_elf_section_name(elf, i);
     file->has_device_code |=
         strcmp(name, ".nv_fatbin") == 0 || strcmp(name, ".nvFatBinSegment") == 0;
-    file->is_linked |= strcmp(name, "__nv_relfatbin") == 0;
   }
 }
 

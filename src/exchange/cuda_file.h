@@ -20,7 +20,6 @@ typedef struct bf_elf {
 
 typedef struct bf_cuda_file {
   bool has_device_code;  /* sections of nvcc */
-  bool is_linked;        /* with separately compiled device code */
   bool is_dynamic;       /* the dynamic loader starts it, or it is a library */
   bool has_symbols;      /* names of functions that are not for other files: it is not stripped */
   bool asks_for_runtime; /* it registers device code with a library */

@@ -50,6 +50,11 @@ void bf_forecast_judge(const bf_forecast *forecast, const bf_work_version *versi
                        const bf_work after[BF_FORECAST_TRIPS], uint64_t blocks,
                        bf_prediction *prediction);
 
+/* Proposes longer rows for the arrays of a kernel that have conflicts in the forecasts: those that
+ * leave fewest, and that the verifier accepts. */
+int bf_padding_propose(const bf_plans *plans, bf_plan *plan, const bf_forecast *forecast,
+                       unsigned forecasts, bf_diagnostic *diagnostic);
+
 /* The hash of an array of a plan, for bf_work_hashes. */
 typedef struct bf_forecast_hashes {
   const bf_plans *plans;

@@ -63,7 +63,11 @@ says 'the calls of cudaThreadSynchronize cannot be led' 1
 "$cc" user.c -L"$work" -l:libcublas.so.13 -Wl,-rpath,"$work" -o "$work/user"
 run 'libraries of machine code' $'1 7 101\n1 7 101' "$work/user"
 says '^bankfold: (cuBLAS|cuFFT|cuRAND): its kernels are machine code' 3
-says 'exec --stand-ins' 3
+says 'exec --stand-ins' 2
+# cuRAND has generators for the CPU beside those for the device.
+"$cc" -DHOST_GENERATOR -shared -fPIC -O0 library.c -Wl,-soname,libcublas.so.13 -o "$work/libcublas.so.13"
+run 'a generator for the CPU' $'1 7 33\n1 7 33' "$work/user"
+"$cc" -shared -fPIC -O0 library.c -Wl,-soname,libcublas.so.13 -o "$work/libcublas.so.13"
 # Without exec they are what they were.
 [ "$("$work/user")" = $'0 0 0\n0 0 0' ] || complain 'the library is not what it should be'
 [ $faults = 0 ]

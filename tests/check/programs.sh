@@ -4,9 +4,9 @@
 #   // flags: for nvcc (default -cudart shared -arch=sm_90)
 #   // with: more source files
 #   // module: NAME of a file in tests/programs/modules; NAME.ptx and NAME.fatbin are beside the program when it runs
-#   // needs: a header of the toolkit; the program is left out where there is none
 #   // status: its exit status (default 0)
 #   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
+#   // needs: libraries and headers of the toolkit without which it is left out
 #   // says: a pattern that standard error must hold
 #   // exec: options for exec; else it is run without and with --gpu h200, and where a fix is proposed for a kernel, once
 #   more with the hashes of the fixes: conflicts must be as the fixes promise
@@ -32,6 +32,17 @@ complain() {
 
 # said PROGRAM WORD: what the comment "// WORD: ..." of a program says.
 said() { sed -n "s,^// $2: ,,p" "tests/programs/$1.cu"; }
+
+# is_possible PROGRAM: the toolkit has the libraries and headers that it needs.
+toolkit=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
+is_possible() {
+  local library
+  for library in $(said "$1" needs); do
+    [ -n "$(find "$toolkit"/lib64/ "$toolkit"/targets/*/{lib,include}/ -name "$library" 2>/dev/null)" ] && continue
+    echo "$1: left out, no $library"
+    return 1
+  done
+}
 
 # compile PROGRAM FLAG...
 compile() {
@@ -107,13 +118,8 @@ if [ $# = 0 ]; then
   grep -q 'transpose, hash fixed' "$work/err" || complain 'examples/hashed.cu fails'
 fi
 [ $# -gt 0 ] || for file in tests/programs/*.cu; do set -- "$@" "$(basename "$file" .cu)"; done
-include=$(dirname "$(readlink -f "$(command -v nvcc)")")/../include
 for program; do
-  needs=$(said "$program" needs)
-  if [ -n "$needs" ] && ! [ -e "$include/$needs" ]; then
-    echo "$program is left out: no $needs"
-    continue
-  fi
+  is_possible "$program" || continue
   compile "$program" -cudart "$cudart" || continue
   run "$program"
   [ -z "$(said "$program" exec)" ] || continue

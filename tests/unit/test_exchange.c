@@ -2,6 +2,7 @@
  * not written by this version is refused with its line. */
 #include "exchange/accesses.h"
 #include "exchange/learnt.h"
+#include "exchange/live.h"
 #include "exchange/record.h"
 #include "exchange/settings.h"
 #include "exchange/times.h"
@@ -321,6 +322,51 @@ static void accesses_are_bounded(void **state) {
   assert_null(read.kernel[0].access);
   bf_costs_free(&costs);
   bf_costs_free(&read);
+}
+
+/* What a process leaves that does not remove it comes back; damaged files are refused. */
+static void live_counts_come_back(void **state) {
+  const bed *own = *state;
+  static const char sites[] =
+      "bankfold live 1\nkernel\tname=k\thash=none\tlock_hash=plain\tsites=1\t"
+      "workers=2\trow_bytes=%zu\tsums_bytes=%zu\nsite\tfile=a.cu\tline=7\nend\n";
+  struct {
+    bf_live_sums sums;
+    bf_profile_row row[2];
+  } kept = {{.begun = 3, .launches = 2, .warp_instructions = 9}, {{0}, {0}}};
+  kept.row[0] = (bf_profile_row){.executions = 4, .wavefronts_load = 8, .conflicts = 3, .worst = 2};
+  kept.row[1] = kept.row[0];
+  kept.row[1].worst_access = access_of(BF_OP_LD, 4);
+  kept.row[1].worst = 5;
+  char text[400], sites_path[200], sums_path[200];
+  snprintf(sites_path, sizeof sites_path, "%s/live.1.2.sites", own->folder);
+  snprintf(sums_path, sizeof sums_path, "%s/live.1.2.sums", own->folder);
+  int length = snprintf(text, sizeof text, sites, sizeof(bf_profile_row), sizeof(bf_live_sums));
+  write_bytes(sites_path, text, (size_t)length);
+  write_bytes(sums_path, (const char *)&kept, sizeof kept);
+  bf_costs read = {0};
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_live_read(own->folder, own->machine, &read, &diagnostic), BF_OK);
+  assert_int_equal(read.kernels, 1);
+  assert_int_equal(read.kernel[0].launches, 2);
+  assert_int_equal(read.kernel[0].unfinished, 1);
+  assert_int_equal(read.kernel[0].conflicts, 6);
+  assert_int_equal(read.kernel[0].line[0].worst, 5);
+  assert_true(read.kernel[0].line[0].has_access);
+  bf_costs_free(&read);
+  for (size_t bytes = 0; bytes < sizeof kept; bytes += 40) {
+    write_bytes(sums_path, (const char *)&kept, bytes);
+    assert_int_equal(bf_live_read(own->folder, own->machine, &read, &diagnostic), BF_BAD_INPUT);
+    bf_costs_free(&read);
+  }
+  write_bytes(sums_path, (const char *)&kept, sizeof kept);
+  for (int bytes = 0; bytes < length; bytes++) {
+    write_bytes(sites_path, text, (size_t)bytes);
+    assert_int_not_equal(bf_live_read(own->folder, own->machine, &read, &diagnostic), BF_OK);
+    bf_costs_free(&read);
+  }
+  unlink(sites_path);
+  unlink(sums_path);
 }
 
 static void bad_records_are_refused(void **state) {
@@ -699,6 +745,7 @@ static void same_run_settings(const bf_run_settings *a, const bf_run_settings *b
   assert_int_equal(a->check.uninitialised, b->check.uninitialised);
   assert_int_equal(a->check.races, b->check.races);
   assert_int_equal(a->as_written, b->as_written);
+  assert_int_equal(a->keep_going, b->keep_going);
   assert_int_equal(a->quiet, b->quiet);
 }
 
@@ -717,6 +764,7 @@ static void run_settings_come_back(void **state) {
                                       .workers = 1024,
                                       .check = {true, true},
                                       .as_written = true,
+                                      .keep_going = true,
                                       .rewrite = "/r",
                                       .record = "/folder",
                                       .accesses = "/more",
@@ -897,6 +945,7 @@ int main(void) {
       TEST(records_come_back),
       TEST(the_worst_access_is_kept),
       TEST(accesses_are_bounded),
+      TEST(live_counts_come_back),
       TEST(bad_records_are_refused),
       TEST(accesses_come_back),
       TEST(accesses_fit_the_machine),
