@@ -15,7 +15,7 @@
 #define PER_THREAD(name, ending)                                                                   \
   extern __typeof__(name) name##_##ending __attribute__((alias(#name)))
 
-/* The version of CUDA. */
+/* The version of CUDA: what programs are told of the runtime, and of the driver. */
 enum { RT_VERSION = CUDART_MAJOR == 11 ? 11080 : CUDART_MAJOR == 12 ? 12080 : 13000 };
 
 /* Error codes: number, name, text. */

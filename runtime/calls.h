@@ -61,6 +61,7 @@ int cudaMemPoolTrimTo(void *pool, size_t bytes);
 int cudaMemPoolSetAttribute(void *pool, int attribute, void *value);
 int cudaMemPoolGetAttribute(void *pool, int attribute, void *value);
 int cudaMemPoolSetAccess(void *pool, const void *access, size_t count);
+int cudaMemPoolGetAccess(int *flags, void *pool, const rt_location *location);
 int cudaDeviceGetDefaultMemPool(void **pool, int device);
 int cudaDeviceGetMemPool(void **pool, int device);
 int cudaDeviceSetMemPool(int device, void *pool);
@@ -102,6 +103,9 @@ int cudaStreamGetPriority(void *stream, int *priority);
 int cudaStreamGetFlags(void *stream, unsigned *flags);
 int cudaStreamGetId(void *stream, unsigned long long *number);
 int cudaStreamGetDevice(void *stream, int *device);
+int cudaStreamSetAttribute(void *stream, int attribute, const void *value);
+int cudaStreamGetAttribute(void *stream, int attribute, void *value);
+int cudaStreamCopyAttributes(void *to, void *from);
 int cudaStreamIsCapturing(void *stream, int *status);
 int cudaThreadExchangeStreamCaptureMode(int *mode);
 int cudaStreamAddCallback(void *stream, void (*function)(void *stream, int status, void *data),

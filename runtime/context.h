@@ -222,8 +222,6 @@ bool rt_pop_configuration(rt_configuration *configuration);
 
 const char *cudaGetErrorName(int error);
 const char *cudaGetErrorString(int error);
-/* What programs are told of the runtime, and of the driver. */
-enum { RT_VERSION = CUDART_MAJOR == 12 ? 12080 : 13000 };
 
 /* ---- Device (device.c) ---- */
 

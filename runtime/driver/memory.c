@@ -143,6 +143,11 @@ API(cuMemPoolSetAccess, void *pool, const void *access, size_t count) {
   return dr_result(cudaMemPoolSetAccess(pool, access, count));
 }
 
+API(cuMemPoolGetAccess, int *flags, void *pool, const rt_location *location) {
+  DR_CHECK_ON();
+  return dr_result(cudaMemPoolGetAccess(flags, pool, location));
+}
+
 /* ---- Several processes ---- */
 
 API(cuIpcGetMemHandle, rt_ipc_handle *to, dr_address address) {

@@ -96,6 +96,19 @@ API(cuThreadExchangeStreamCaptureMode, int *mode) {
   return dr_result(cudaThreadExchangeStreamCaptureMode(mode));
 }
 
+API(cuStreamSetAttribute, void *stream, int attribute, const void *value) {
+  DR_RETURN(cudaStreamSetAttribute(stream, attribute, value));
+}
+PER_THREAD(cuStreamSetAttribute, ptsz);
+
+API(cuStreamGetAttribute, void *stream, int attribute, void *value) {
+  DR_RETURN(cudaStreamGetAttribute(stream, attribute, value));
+}
+PER_THREAD(cuStreamGetAttribute, ptsz);
+
+API(cuStreamCopyAttributes, void *to, void *from) { DR_RETURN(cudaStreamCopyAttributes(to, from)); }
+PER_THREAD(cuStreamCopyAttributes, ptsz);
+
 /* ---- Values in memory, in the order of a stream ---- */
 
 /* How a value is waited for, and what else may be asked for. */

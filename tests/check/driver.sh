@@ -47,5 +47,14 @@ run 'a rewritten kernel' loading --rewrite "$work/hashes"
 says 'a rewritten kernel' '^ +0 +1 +64 +64 +64  transpose$'
 run 'hashes for kernels' loading --save-hashes "$work/saved"
 grep -q '^transpose [^n]' "$work/saved" || complain "no hash: $(cat "$work/saved")"
+
+# What is not there says so, once.
+cc -std=gnu11 -w -x c - -o "$work/missing" -x none "$build/runtime/libcuda.so.1" <<'END' || exit 1
+int cuGraphicsUnregisterResource();
+int main() { return cuGraphicsUnregisterResource(0) == 801 && cuGraphicsUnregisterResource(0) == 801 ? 0 : 1; }
+END
+"$build/bankfold" exec "$work/missing" 2>"$work/err" || complain 'a function that is not there does not fail'
+[ "$(grep -c '^bankfold: cuGraphicsUnregisterResource is not supported$' "$work/err")" = 1 ] ||
+  complain "not said once: $(cat "$work/err")"
 echo "$faults faults"
 [ $faults = 0 ]
