@@ -371,8 +371,8 @@ static void claim_fails(bf_reproduce_run *run, const elastic_results *results) {
   double dct = fails(results, DCT), idct = fails(results, IDCT);
   double dct_short = fails(results, DCT_SHORT), idct_short = fails(results, IDCT_SHORT);
   double transpose = fails(results, TRANSPOSE);
-  bf_reproduce_fact(run, "scheduling fails of DCT and IDCT", "significantly more",
-                    dct > 1 && idct > 1, !results->is_quick, NULL, "%.2f and %.2f times", dct,
+  bf_reproduce_fact(run, "scheduling fails of DCT and IDCT", "significantly more (15% or more)",
+                    dct > 1.15 && idct > 1.15, !results->is_quick, NULL, "%.2f and %.2f times", dct,
                     idct);
   bf_reproduce_fact(run, "scheduling fails of DCT_short and IDCT_short", "fewer",
                     dct_short < 1 && idct_short < 1, !results->is_quick, NULL,
@@ -407,7 +407,8 @@ static void claim_fig_6(bf_reproduce_run *run, const elastic_results *results) {
                             .must_hold = !results->is_quick,
                             .why = "a short run has hardly any to remove."},
       "at most %.0f%% are left", 100 * regular);
-  bf_reproduce_fact(run, "conflict stalls of AES", "a large number is left", irregular > 0.3, false,
+  bf_reproduce_fact(run, "conflict stalls of AES", "a large number is left (15% or more)",
+                    irregular > 0.15, false,
                     "where the history foretells too little, the PREMEM queue still takes the "
                     "parts that come too early.",
                     "%.0f%% are left", 100 * irregular);
@@ -478,29 +479,59 @@ static elastic_gains published_gains(void) {
 }
 
 static void claim_gain(bf_reproduce_run *run, const char *name, double published, double ours,
-                       bool must_hold) {
+                       const char *fitted) {
   bf_reproduce_claim_add(
       run, &(bf_reproduce_claim){.name = name,
                                  .published = published,
                                  .ours = ours,
                                  .unit = "%",
-                                 .must_hold = must_hold,
+                                 .fitted = fitted,
                                  .why = "the kernels here have more conflicts in fewer "
                                         "instructions, so that there is more to be gained: see "
                                         "the theoretical gain, and the shares of it."});
 }
 
+/* Kernels that gain more than the theoretical bound. */
+static void claim_exceeding(bf_reproduce_run *run, const elastic_results *results) {
+  static const unsigned named[] = {TRANSPOSE, DCT_SHORT, IDCT_SHORT};
+  double over[3];
+  unsigned exceed = 0;
+  for (unsigned i = 0; i < 3; i++) {
+    over[i] = speedup(results, named[i], AWARE) / theoretical(&results->at[named[i]][BASELINE]);
+    exceed += over[i] > 1;
+  }
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "Transpose, DCT_short and IDCT_short exceed the theoretical "
+                                    "speed-up",
+                            .rule = BF_CLAIM_ALL,
+                            .published_text = "all three",
+                            .published = 3,
+                            .ours = exceed,
+                            .why = "the document explains it by fewer scheduling fails, thanks to "
+                                   "how warps and DRAM interact; here both short kernels come to "
+                                   "within 2% of the bound, and Transpose, whose baseline has no "
+                                   "channel conflicts, stays below."},
+      "%.3f, %.3f and %.3f of it", over[0], over[1], over[2]);
+}
+
 static void claim_fig_7(bf_reproduce_run *run, const elastic_results *results) {
   elastic_gains ours = gains_of(results), theirs = published_gains();
-  bool is_full = !results->is_quick;
-  claim_gain(run, "theoretical gain, average", theirs.theoretical, ours.theoretical, false);
-  claim_gain(run, "gain of elastic alone, average", theirs.alone, ours.alone, false);
-  claim_gain(run, "with conflict-aware scheduling, average", theirs.aware, ours.aware, false);
-  claim_gain(run, "with conflict-aware scheduling, at most", theirs.most, ours.most, false);
+  static const char own_quotient[] = "the document does not print this quotient: it was formed of "
+                                     "two numbers that both differ, because it does not.";
+  claim_gain(run, "theoretical gain, average", theirs.theoretical, ours.theoretical, NULL);
+  claim_gain(run, "gain of elastic alone, average", theirs.alone, ours.alone, NULL);
+  claim_gain(run, "gain of conflict-aware scheduling, average", 10.1, ours.aware - ours.alone,
+             NULL);
+  claim_gain(run, "with conflict-aware scheduling, average", theirs.aware, ours.aware, NULL);
+  claim_gain(run, "with conflict-aware scheduling, at most", theirs.most, ours.most, NULL);
   claim_gain(run, "elastic alone, share of the theoretical gain",
-             100 * theirs.alone / theirs.theoretical, 100 * ours.alone / ours.theoretical, is_full);
+             100 * theirs.alone / theirs.theoretical, 100 * ours.alone / ours.theoretical,
+             own_quotient);
   claim_gain(run, "conflict-aware, share of the theoretical gain",
-             100 * theirs.aware / theirs.theoretical, 100 * ours.aware / ours.theoretical, is_full);
+             100 * theirs.aware / theirs.theoretical, 100 * ours.aware / ours.theoretical,
+             own_quotient);
+  claim_exceeding(run, results);
 }
 
 /* The variant that lets memory instructions through: better for IDCT, worse for others. */
@@ -652,8 +683,8 @@ static void add_bandwidth(bf_reproduce_run *run, const elastic_bandwidth *found)
 static void claim_bandwidth(bf_reproduce_run *run, const elastic_bandwidth *found, bool is_full) {
   double strength = correlation(found->required, found->gap, BENCHMARKS);
   bf_reproduce_fact(run, "DRAM bandwidth and the gap to the theoretical speed-up",
-                    "quite strong correlation", strength > 0.5, is_full, NULL, "correlation %.2f",
-                    strength);
+                    "quite strong correlation (0.7 or more)", strength >= 0.7, is_full, NULL,
+                    "correlation %.2f", strength);
   double gap = fmin(found->gap[DCT], found->gap[IDCT]), other_gap = 0;
   double required = fmin(found->required[DCT], found->required[IDCT]), other_required = 0;
   for (unsigned i = 0; i < BENCHMARKS; i++)
@@ -686,6 +717,46 @@ static int report_bandwidth(bf_reproduce_run *run, const elastic_results *result
                    found.title, series, 2, diagnostic);
 }
 
+/* ---- Hardware: section 3.1, Tables 2 and 3 ---- */
+
+static unsigned log_2(unsigned value) {
+  unsigned bits = 0;
+  while (1U << bits < value)
+    bits++;
+  return bits;
+}
+
+/* Numbers that follow from the sizes of the core, which are published. */
+static int claim_hardware(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
+  enum { WARP = 32, COUNTER_BITS = 14, MORE_STAGES = 4 };
+  bf_sim_gpu *gpu;
+  BF_TRY(bf_sim_gpu_load("elastic", &gpu, diagnostic));
+  unsigned lines = gpu->history_sets * gpu->history_ways;
+  unsigned bits = lines * (log_2(WARP) + COUNTER_BITS - log_2(gpu->history_sets));
+  const double threads[] = {192, 224}, latency[] = {gpu->stages * gpu->simd_width,
+                                                    (gpu->stages + MORE_STAGES) * gpu->simd_width};
+  const bf_reproduce_claim claims[] = {
+      {.name = "threads that hide 24 and 28 stages (Eq. 1)",
+       .published_list = threads,
+       .ours_list = latency,
+       .count = 2},
+      {.name = "pipeline latches of all lanes (Table 2: (M + N) simd_width)",
+       .published = (4 + 3) * 8,
+       .ours = (gpu->nonmem_queue + gpu->premem_queue) * gpu->simd_width},
+      {.name = "conflict history cache (Table 3)",
+       .published = 704,
+       .ours = bits / 8.0,
+       .unit = " bytes"}};
+  for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+    bf_reproduce_claim claim = claims[i];
+    claim.must_hold = true;
+    claim.derived = "a published formula of published sizes.";
+    bf_reproduce_claim_add(run, &claim);
+  }
+  bf_sim_gpu_free(gpu);
+  return BF_OK;
+}
+
 /* ---- All of it ---- */
 
 static int run_elastic(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
@@ -697,6 +768,7 @@ static int run_elastic(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
       bf_reproduce_parallel(run, BENCHMARKS * WAYS, "simulations", run_piece, results, diagnostic));
   add_table_5(run, results);
   claim_table_5(run, results);
+  BF_TRY(claim_hardware(run, diagnostic));
   add_fig_6(run, results);
   claim_fig_6(run, results);
   claim_fails(run, results);

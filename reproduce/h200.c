@@ -40,6 +40,10 @@ static int time_one(void *context, unsigned index, bf_diagnostic *diagnostic) {
   return h200_time_access(work->gpu, &work->access[index], &work->cycles[index], diagnostic);
 }
 
+static const char own_fit[] =
+    "launch_cycles, lookahead, shared_store_most_cycles and shared_queue of machines/h200.gpu were "
+    "fitted to these same measurements.";
+
 /* Mean error of the rows of an op, relative to what was measured; *count is their number. */
 static double mean_error(const access_work *work, unsigned rows, const char *op, unsigned *count,
                          double *worst) {
@@ -118,7 +122,8 @@ static void report_accesses(bf_reproduce_run *run, const access_work *work, unsi
                                                       .published = 10,
                                                       .ours = 100 * error,
                                                       .unit = "%",
-                                                      .must_hold = kinds[i].must_hold});
+                                                      .must_hold = kinds[i].must_hold,
+                                                      .fitted = own_fit});
   }
 }
 
@@ -250,7 +255,8 @@ static int report_speedups(bf_reproduce_run *run, const timed *rows, unsigned co
                                                 .published = 15,
                                                 .ours = 100 * mean,
                                                 .unit = "%",
-                                                .must_hold = true},
+                                                .must_hold = true,
+                                                .fitted = own_fit},
                           "%.1f%% over %u pairs, worst %.0f%%", 100 * mean, pairs, 100 * worst);
   if (drawn == 0)
     return BF_OK;

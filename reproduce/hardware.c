@@ -308,9 +308,14 @@ static int claim_gates(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
 static int reproduce_hardware(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   hardware h = {0};
   BF_TRY(claim_gates(run, diagnostic));
-  if (!bf_rtl_has_tool(&bf_rtl_yosys) || access(BF_RTL_OSU018, R_OK) != 0) {
-    bf_reproduce_note(run, "Units are left out: they need yosys and the cells of Debian's package "
-                           "qflow-tech-osu018.");
+  bool has_yosys = bf_rtl_has_tool(&bf_rtl_yosys), has_cells = access(BF_RTL_OSU018, R_OK) == 0;
+  if (!has_yosys || !has_cells) {
+    bf_reproduce_missing(run,
+                         "area, power, order and latency of the hash units, and their target "
+                         "clocks. That needs %s%s%s.",
+                         has_yosys ? "" : "yosys, which is not here",
+                         has_yosys || has_cells ? "" : ", and ",
+                         has_cells ? "" : "the cells of Debian's package qflow-tech-osu018");
     return BF_OK;
   }
   BF_TRY(bf_liberty_read(BF_RTL_OSU018, &h.library, diagnostic));

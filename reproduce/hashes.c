@@ -291,23 +291,59 @@ static const char more_to_gain[] =
     "conflicts take more of the time of our kernels: conv-2, whose columns conflict 8-way where "
     "the published ones do 2.2-way, and matrix scan gain most, see the table.";
 
+/* Benchmarks whose sizes were chosen so that the published parameters of hashes fit
+ * (docs/corpus.md). */
+static bool has_chosen_size(const hashes_subject *subject) {
+  static const char *const names[] = {"transpose", "reduction", "dwtHaar1D", "matrix scan"};
+  for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(subject->benchmark->published_name, names[i]) == 0)
+      return true;
+  return false;
+}
+
+/* The study without those benchmarks. */
+static hashes_study without_chosen(const hashes_study *study) {
+  hashes_study others = *study;
+  others.subjects = 0;
+  for (unsigned i = 0; i < study->subjects; i++)
+    if (!has_chosen_size(&study->subject[i]))
+      others.subject[others.subjects++] = study->subject[i];
+  return others;
+}
+
+/* Adds a claim about a mean; it is fitted where it holds only with the benchmarks whose sizes were
+ * chosen. */
+static void claim_mean(bf_reproduce_run *run, const bf_reproduce_claim *claim, double others) {
+  bf_reproduce_claim without = *claim, with = *claim;
+  without.ours = others;
+  if (bf_reproduce_judge(&without) == BF_DIFFERS)
+    with.fitted = "sizes of transpose, reduction, dwtHaar1D and matrix scan were chosen so that "
+                  "published parameters of hashes fit; without these four it differs.";
+  bf_reproduce_claim_add(run, &with);
+}
+
 static void claim_means(bf_reproduce_run *run, const hashes_study *study) {
+  hashes_study others = without_chosen(study);
   char name[100];
   for (unsigned m = FIXED; m < EXACT; m++) {
     snprintf(name, sizeof name, "conflicts removed: %s", methods[m].name);
-    bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
-                                                      .published = methods[m].removed,
-                                                      .ours = mean_removed(study, m),
-                                                      .unit = "%",
-                                                      .must_hold = true});
+    claim_mean(run,
+               &(bf_reproduce_claim){.name = name,
+                                     .published = methods[m].removed,
+                                     .ours = mean_removed(study, m),
+                                     .unit = "%",
+                                     .must_hold = true},
+               mean_removed(&others, m));
   }
   for (unsigned m = FIXED; m < EXACT; m++) {
     snprintf(name, sizeof name, "speed-up: %s", methods[m].name);
-    bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
-                                                      .rule = BF_CLAIM_GAIN,
-                                                      .published = methods[m].speedup,
-                                                      .ours = mean_speedup(study, m),
-                                                      .why = more_to_gain});
+    claim_mean(run,
+               &(bf_reproduce_claim){.name = name,
+                                     .rule = BF_CLAIM_GAIN,
+                                     .published = methods[m].speedup,
+                                     .ours = mean_speedup(study, m),
+                                     .why = more_to_gain},
+               mean_speedup(&others, m));
   }
 }
 

@@ -116,6 +116,8 @@ typedef struct bf_reproduce_claim {
   bf_reproduce_verdict verdict; /* filled in by bf_reproduce_claim_add */
 } bf_reproduce_claim;
 
+/* What the one rule says about a claim. */
+bf_reproduce_verdict bf_reproduce_judge(const bf_reproduce_claim *claim);
 void bf_reproduce_claim_add(bf_reproduce_run *run, const bf_reproduce_claim *claim);
 /* The same with ours_text as a format. */
 void bf_reproduce_claim_addf(bf_reproduce_run *run, const bf_reproduce_claim *claim,
@@ -123,6 +125,8 @@ void bf_reproduce_claim_addf(bf_reproduce_run *run, const bf_reproduce_claim *cl
 /* A claim in words; what was found follows as a format. */
 void bf_reproduce_fact(bf_reproduce_run *run, const char *name, const char *published, bool is_so,
                        bool must_hold, const char *why, const char *ours, ...) BF_PRINTF(7, 8);
+/* Something was not computed: what, and what it needs. Shown in the terminal, too. */
+void bf_reproduce_missing(bf_reproduce_run *run, const char *format, ...) BF_PRINTF(2, 3);
 /* A paragraph of the report. */
 void bf_reproduce_note(bf_reproduce_run *run, const char *format, ...) BF_PRINTF(2, 3);
 

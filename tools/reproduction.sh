@@ -2,14 +2,17 @@
 # Writes the results of `bankfold reproduce` into docs/reproduction.md:
 #   tools/reproduction.sh BUILD-FOLDER [NAME...]    without names all
 # In the page, what stands between "<!-- reproduce NAME -->" and "<!-- end -->" is replaced by the
-# report of that reproduction; its charts go to docs/img/reproduction. The text around it is written
-# by hand. $RESULTS names a folder with finished results to take instead of computing them.
+# report of that reproduction; its charts go to docs/img/reproduction. Its claims with their verdicts
+# go to reproduce/verdicts.csv, which `bankfold reproduce --summary` counts; the program is built
+# anew, and what it says goes between "<!-- summary -->" and "<!-- end -->". The text around is
+# written by hand. $RESULTS names a folder with finished results to take instead of computing them.
 set -eu
 build=$(readlink -f "$1")
 shift
 cd "$(dirname "$0")/.."
 page=docs/reproduction.md
 pictures=docs/img/reproduction
+verdicts=reproduce/verdicts.csv
 [ $# -gt 0 ] || set -- all
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -17,14 +20,23 @@ results=${RESULTS:-$work/results}
 # Status 1 says that a claim does not hold: the page shows it.
 [ -n "${RESULTS-}" ] || "$build/bankfold" reproduce "$@" --output "$results" || [ $? = 1 ]
 
+# Replaces what stands between mark $1 and "<!-- end -->" by the file $2.
+replace() {
+  grep -qx -e "$1" "$page" || {
+    echo "$page: no place for '$1'" >&2
+    exit 1
+  }
+  awk -v mark="$1" -v body="$2" '
+    $0 == "<!-- end -->" { skips = 0 }
+    !skips { print }
+    $0 == mark { while ((getline line < body) > 0) print line; skips = 1 }' "$page" >"$work/page"
+  cat "$work/page" >"$page"
+}
+
 mkdir -p "$pictures"
 for report in "$results"/*/index.md; do
   folder=$(dirname "$report")
   name=$(basename "$folder")
-  grep -qx "<!-- reproduce $name -->" "$page" || {
-    echo "$page: no place for '$name'" >&2
-    exit 1
-  }
   rm -f "$pictures/$name"-*.svg
   for chart in "$folder"/*.svg; do
     [ -e "$chart" ] && cp "$chart" "$pictures/$name-$(basename "$chart")"
@@ -32,9 +44,23 @@ for report in "$results"/*/index.md; do
   # The heading is the page's; charts are found in their folder, tables are files of the run.
   sed -e 1,2d -e "s|](\([^)]*\.svg\))|](img/reproduction/$name-\1)|" \
     -e 's|(\[\([^]]*\.csv\)\]([^)]*))|(\1)|' "$report" >"$work/body"
-  awk -v mark="<!-- reproduce $name -->" -v body="$work/body" '
-    $0 == "<!-- end -->" { skips = 0 }
-    !skips { print }
-    $0 == mark { while ((getline line < body) > 0) print line; skips = 1 }' "$page" >"$work/page"
-  cat "$work/page" >"$page"
+  replace "<!-- reproduce $name -->" "$work/body"
 done
+
+# Claims in the order in which the program lists reproductions: new ones, and those of before.
+head -n 1 "$verdicts" >"$work/verdicts"
+for name in $("$build/bankfold" reproduce | awk 'NR > 1 { print $1 }'); do
+  if [ -e "$results/$name/claims.csv" ]; then
+    tail -n +2 "$results/$name/claims.csv"
+  else
+    awk -F, -v name="$name" '$3 == name' "$verdicts"
+  fi
+done >>"$work/verdicts"
+cat "$work/verdicts" >"$verdicts"
+ninja -C "$build" bankfold >/dev/null
+{
+  echo '```'
+  "$build/bankfold" reproduce --summary
+  echo '```'
+} >"$work/body"
+replace "<!-- summary -->" "$work/body"

@@ -140,6 +140,8 @@ static void write_run(bf_text *text, const bf_reproduce_run *run) {
   for (const frame_claim *at = run->claim; at; at = at->next)
     write_claim(text, &at->claim, width);
   bf_reproduce_reasons(run, "  - ", text);
+  for (const frame_note *missing = run->missing; missing; missing = missing->next)
+    bf_text_addf(text, "  not computed: %s\n", missing->text);
   bf_text_addf(text, "  written to %s\n", run->settings.folder);
 }
 

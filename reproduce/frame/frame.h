@@ -66,6 +66,7 @@ struct bf_reproduce_run {
   bool failed; /* an allocation failed */
   frame_claim *claim, **last_claim;
   frame_note *note, **last_note;
+  frame_note *missing, **last_missing; /* what was not computed */
   frame_chart *chart, **last_chart;
   bf_reproduce_table *table, **last_table;
   bf_reproduce_table spare; /* takes the cells of a table that could not be made */
@@ -77,8 +78,6 @@ int bf_reproduce_execute(const bf_reproduction *reproduction, const bf_reproduce
                          bf_reproduce_run **run, bf_diagnostic *diagnostic);
 void bf_reproduce_free(bf_reproduce_run *run);
 
-/* What the one rule says about a claim. */
-bf_reproduce_verdict bf_reproduce_judge(const bf_reproduce_claim *claim);
 /* "holds", "differs", "fitted" or "derived". */
 const char *bf_reproduce_verdict_name(bf_reproduce_verdict verdict);
 /* What the tolerance is a share of: the published gain, or the published value. */

@@ -158,6 +158,8 @@ void bf_reproduce_claim_add(bf_reproduce_run *run, const bf_reproduce_claim *cla
   copy->fitted = keep(run, claim->fitted);
   copy->derived = keep(run, claim->derived);
   copy->verdict = bf_reproduce_judge(claim);
+  if (copy->verdict == BF_DIFFERS && !claim->why && run->settings.quick)
+    copy->why = "the inputs of a quick run are too small for it.";
   if (!copy->published_list || !copy->ours_list)
     copy->count = 0;
   *run->last_claim = own;
@@ -189,16 +191,29 @@ void bf_reproduce_fact(bf_reproduce_run *run, const char *name, const char *publ
   va_end(arguments);
 }
 
-void bf_reproduce_note(bf_reproduce_run *run, const char *format, ...) {
+/* A paragraph at the end of those of a list; *last is the place for the next one. */
+static void add_note(bf_reproduce_run *run, frame_note ***last, const char *format,
+                     va_list arguments) {
   frame_note *note = take(run, sizeof *note);
   if (!note)
     return;
+  note->text = keep_formatted(run, format, arguments);
+  **last = note;
+  *last = &note->next;
+}
+
+void bf_reproduce_note(bf_reproduce_run *run, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  note->text = keep_formatted(run, format, arguments);
+  add_note(run, &run->last_note, format, arguments);
   va_end(arguments);
-  *run->last_note = note;
-  run->last_note = &note->next;
+}
+
+void bf_reproduce_missing(bf_reproduce_run *run, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  add_note(run, &run->last_missing, format, arguments);
+  va_end(arguments);
 }
 
 /* ---- Files ---- */
@@ -284,6 +299,7 @@ int bf_reproduce_execute(const bf_reproduction *reproduction, const bf_reproduce
     run->settings.workers = bf_cores();
   run->last_claim = &run->claim;
   run->last_note = &run->note;
+  run->last_missing = &run->missing;
   run->last_chart = &run->chart;
   run->last_table = &run->table;
   run->spare = (bf_reproduce_table){.run = run, .last_cell = &run->spare.cell};

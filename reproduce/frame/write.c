@@ -147,6 +147,8 @@ void bf_reproduce_markdown(const bf_reproduce_run *run, bf_text *text) {
   if (run->settings.quick)
     bf_text_puts(text, "A quick run: smaller inputs and fewer points than the full one.\n\n");
   write_claims(run, text);
+  for (const frame_note *missing = run->missing; missing; missing = missing->next)
+    bf_text_addf(text, "**Not computed:** %s\n\n", missing->text);
   for (const frame_note *note = run->note; note; note = note->next)
     bf_text_addf(text, "%s\n\n", note->text);
   for (const frame_chart *chart = run->chart; chart; chart = chart->next)
@@ -200,6 +202,10 @@ void bf_reproduce_json(const bf_reproduce_run *run, bf_json *json) {
   bf_json_begin(json, "claims", '[', false);
   for (const frame_claim *at = run->claim; at; at = at->next)
     write_claim_json(&at->claim, json);
+  bf_json_end(json, ']');
+  bf_json_begin(json, "not_computed", '[', true);
+  for (const frame_note *missing = run->missing; missing; missing = missing->next)
+    bf_json_string(json, NULL, missing->text);
   bf_json_end(json, ']');
   bf_json_begin(json, "files", '[', true);
   for (const bf_reproduce_table *table = run->table; table; table = table->next)

@@ -109,6 +109,17 @@ void bf_voting_show_sweep(bf_reproduce_table *table, unsigned gpu, const char *w
   }
 }
 
+double bf_voting_spread(const bf_voting_sweep *sweeps, unsigned count) {
+  double least = 0, most = 0;
+  for (unsigned i = 0; i < count; i++)
+    for (unsigned j = 0; j < sweeps[i].count; j++) {
+      double time = sweeps[i].tried[j].milliseconds;
+      least = least == 0 || time < least ? time : least;
+      most = time > most ? time : most;
+    }
+  return least > 0 ? most / least : 0;
+}
+
 /* ---- Tables ---- */
 
 static void add_choice(bf_reproduce_table *to, const bf_voting_table *table,

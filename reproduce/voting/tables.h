@@ -71,7 +71,9 @@ void bf_voting_show(bf_reproduce_run *run, const bf_voting_table *table,
 void bf_voting_show_ways(bf_reproduce_run *run, const char *name, const char *title,
                          const bf_voting_table *tables, unsigned ways, const char *const *way,
                          const bf_voting_ours *ours);
-/* That best times are those published, up to a factor. */
+/* The slowest configuration of some sweeps over the fastest; 0: none was tried. */
+double bf_voting_spread(const bf_voting_sweep *sweeps, unsigned count);
+/* That best times are those published. */
 void bf_voting_claim_times(bf_reproduce_run *run, const bf_voting_table *table,
                            const bf_voting_ours ours[BF_VOTING_GPUS], const char *why);
 /* That the GPUs, from slowest to fastest, are in the order published. */
@@ -87,6 +89,8 @@ void bf_voting_claim_copies(bf_reproduce_run *run, const bf_voting_table *table,
 /* ---- The reproductions ---- */
 
 int bf_voting_histograms(bf_reproduce_run *run, bf_diagnostic *diagnostic);
+/* The reproduction called "histogram-pictures". */
+int bf_voting_kinds(bf_reproduce_run *run, bf_diagnostic *diagnostic);
 int bf_voting_houghs(bf_reproduce_run *run, bf_diagnostic *diagnostic);
 
 #endif

@@ -30,6 +30,13 @@ static int try_things(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
                                                     .must_hold = !bf_reproduce_is_quick(run),
                                                     .why = "it is too far."});
   bf_reproduce_fact(run, "shape", "it rises", true, true, "never shown", "by %d", 3);
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "also far",
+                                                    .document = "brown01",
+                                                    .published = 4,
+                                                    .ours = 5,
+                                                    .unit = "%",
+                                                    .why = "it is too far."});
+  bf_reproduce_missing(run, "what needs %s.", "a moon");
   bf_reproduce_note(run, "A note about %s.", "numbers");
   static const double values[] = {1, 2};
   const bf_chart_series series = {.name = "s", .x = values, .y = values, .count = 2};
@@ -127,14 +134,31 @@ static void test_files(void **state) {
   assert_string_equal(read_text(deeper, "numbers.csv"),
                       "name,value\n\"a, b\",1\n\"say \"\"x|y\"\"\",2\n");
   assert_string_equal(read_text(deeper, "rows.csv"), "row\n7\n");
+  assert_string_equal(read_text(deeper, "claims.csv"),
+                      "document,verdict,reproduction,claim,published,ours,difference,reason\n"
+                      "smith99,holds,things,near,100,109,+9.0%,\n"
+                      "smith99,differs,things,far,4%,5%,+25.0%,it is too far.\n"
+                      "smith99,holds,things,shape,it rises,by 3,-,\n"
+                      "brown01,differs,things,also far,4%,5%,+25.0%,it is too far.\n");
+  bf_reproduce_summary summary;
+  bf_text counts = {0};
+  bf_reproduce_summary_begin(&summary);
+  bf_reproduce_summary_add(&summary, run);
+  bf_reproduce_summary_text(&summary, &counts);
+  assert_non_null(strstr(counts.data, "smith99          2       1       0       0\n"));
+  assert_non_null(strstr(counts.data, "brown01          0       1       0       0\n"));
+  assert_non_null(strstr(counts.data, "documents        2       2       0       0\n"));
+  bf_text_free(&counts);
   assert_non_null(strstr(read_text(deeper, "line.svg"), "</svg>"));
   assert_string_equal(read_text(deeper, "index.md"),
                       "# Things\n\nTries things. (smith99, Fig. 0)\n\n"
                       "| claim | published | ours | difference | verdict |\n|---|---|---|---|---|\n"
                       "| near | 100 | 109 | +9.0% | holds |\n"
                       "| far | 4% | 5% | +25.0% | **differs** |\n"
-                      "| shape | it rises | by 3 | - | holds |\n\n"
-                      "- Why not \"far\": it is too far.\n\n"
+                      "| shape | it rises | by 3 | - | holds |\n"
+                      "| also far | 4% | 5% | +25.0% | **differs** |\n\n"
+                      "- Why not \"far\", \"also far\": it is too far.\n\n"
+                      "**Not computed:** what needs a moon.\n\n"
                       "A note about numbers.\n\n"
                       "![A line](line.svg)\n\n"
                       "Some numbers ([numbers.csv](numbers.csv))\n\n"
