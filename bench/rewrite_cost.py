@@ -141,11 +141,10 @@ def measure(options, chosen, source, folder):
 CLASSES = (
     ("hash of an address: shift", r"shr\.u\d+ \t%bf_term"),
     ("hash of an address: AND and XOR, one LOP3", r"xor\.b\d+ \t%bf_place\S*, \S+, %bf_term|lop3"),
-    ("offset that is no whole row, to bits that are not known: sum", r"(add\.s\d+|mov\.u32) \t%bf_logical"),
     ("offset of whole rows: shift, once for an address", r"shr\.u\d+ \t%bf_place"),
     ("offset of whole rows: sum", r"add\.s\d+ \t%bf_term"),
     ("offset to bits that are 0: XOR", r"xor\.b\d+ \t%bf_place"),
-    ("address whose bits are known: sum or move", r"(add\.s\d+|mov\.u32) \t%bf_place"),
+    ("other offset: sum", r"(add\.s\d+|mov\.u32) \t%bf_(logical|place)"),
     ("generic address", r"(isspacep\.shared|cvta\S*|selp\.b\d+) \t%bf_"),
 )
 

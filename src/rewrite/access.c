@@ -18,7 +18,8 @@
  * that is 0 in base, where that is all that H reads: H(base + low) = base + H(low).
  * Where high is made of whole rows, and of what the shifts of H leave whole, it can stay in the
  * immediate too: (base + high) >> s = (base >> s) + (high >> s), and the bits of base that H writes
- * do not change. ptxas shares base >> s among such accesses.
+ * do not change. ptxas shares base >> s among such accesses. So it is with a sum base + c that an
+ * access nearby needed, and another one that is whole rows away from it.
  * What was computed is remembered; hoist.c says where it can be used again, and which loops
  * it can be computed outside of. */
 #include "rewrite/inner.h"
@@ -36,13 +37,16 @@ enum {
   MOST_KEPT = 8,
 };
 
-/* A register that holds H(base + offset) ^ fix, behind the lines before an instruction. */
+/* A register that holds H(base + offset) ^ fix, less `less`, behind the lines before an
+ * instruction. */
 typedef struct held {
   bool is_generic;
-  unsigned shift; /* not 0: base >> shift */
+  bool is_sum;    /* base + offset */
+  unsigned shift; /* not 0: base >> shift, or of that sum */
   const bf_ptx_operand *base;
   int64_t offset;
   uint64_t fix;
+  int64_t less;
   unsigned place;
   uint32_t at;    /* the instruction */
   bool is_steady; /* it holds wherever that instruction comes first; else in its block */
@@ -189,8 +193,9 @@ static bool is_at_hand(const writer *w, const held *what) {
 static const held *find_held(const writer *w, const bf_ptx_operand *base, int64_t offset,
                              uint64_t fix, bool is_generic) {
   for (unsigned i = 0; i < w->helds; i++)
-    if (w->held[i].is_generic == is_generic && !w->held[i].shift && w->held[i].offset == offset &&
-        w->held[i].fix == fix && same_base(w->held[i].base, base) && is_at_hand(w, &w->held[i]))
+    if (w->held[i].is_generic == is_generic && !w->held[i].shift && !w->held[i].is_sum &&
+        w->held[i].offset == offset && w->held[i].fix == fix && same_base(w->held[i].base, base) &&
+        is_at_hand(w, &w->held[i]))
       return &w->held[i];
   return NULL;
 }
@@ -299,7 +304,7 @@ static bool is_whole(const writer *w, const bf_ptx_operand *base, uint64_t high)
 static unsigned put_shifted(writer *w, const bf_ptx_operand *base, unsigned shift, uint32_t at) {
   for (unsigned i = 0; i < w->helds; i++) {
     const held *own = &w->held[i];
-    if (own->shift == shift && same_base(own->base, base) && is_at_hand(w, own) &&
+    if (own->shift == shift && !own->is_sum && same_base(own->base, base) && is_at_hand(w, own) &&
         (at == w->index || (own->is_steady && bf_rewrite_comes_first(w->hoist, own->at, at))))
       return own->place;
   }
@@ -331,23 +336,102 @@ static void put_rows(writer *w, const bf_ptx_operand *base, uint64_t rows, unsig
   w->uses_term[wide] = true;
 }
 
-/* H(base + high) in a register, less high where that is whole; computed outside of loops where that
- * is possible. */
-static unsigned put_place(writer *w, const bf_ptx_operand *base, uint64_t high) {
+/* ---- Sums that are whole rows apart ---- */
+
+/* The sum of the base, in the block at hand, that is whole rows away from base + offset; NULL:
+ * there is none. */
+static const held *find_sum(const writer *w, const bf_ptx_operand *base, int64_t offset) {
+  for (unsigned i = 0; i < w->helds; i++) {
+    const held *own = &w->held[i];
+    uint64_t apart = (uint64_t)(offset - own->offset);
+    if (own->is_sum && !own->shift && same_base(own->base, base) && is_whole(w, base, apart) &&
+        w->flow->block_of[own->at] == w->flow->block_of[w->index])
+      return own;
+  }
+  return NULL;
+}
+
+/* The register that holds the sum shifted to the right. */
+static unsigned put_shifted_sum(writer *w, held sum, unsigned shift) {
+  for (unsigned i = 0; i < w->helds; i++)
+    if (w->held[i].is_sum && w->held[i].shift == shift && w->held[i].offset == sum.offset &&
+        same_base(w->held[i].base, sum.base) &&
+        w->flow->block_of[w->held[i].at] == w->flow->block_of[w->index])
+      return w->held[i].place;
+  bool wide = is_wide(sum.base);
+  const char *suffix = suffix_of(wide);
+  held made = sum;
+  made.shift = shift;
+  made.place = new_place(w, wide);
+  made.at = w->index;
+  PUT(w, "shr.u%u \t%splace%s%u, %splace%s%u, %u;\n", bits_of(wide), w->prefix, suffix, made.place,
+      w->prefix, suffix, sum.place, shift);
+  hold(w, made, false);
+  return made.place;
+}
+
+/* Writes place = H(sum + apart) - apart for the access at hand; apart is made of whole rows. */
+static void put_rows_of_sum(writer *w, held sum, int64_t apart, unsigned place) {
+  bool wide = is_wide(sum.base);
+  const char *suffix = suffix_of(wide);
+  uint64_t rows = (uint64_t)apart & (((uint64_t)1 << w->own->bits) - 1);
+  char name[64], from[64];
+  snprintf(name, sizeof name, "%splace%s%u", w->prefix, suffix, place);
+  snprintf(from, sizeof from, "%splace%s%u", w->prefix, suffix, sum.place);
+  for (unsigned i = 0; i < w->own->terms; i++) {
+    const bf_hash_term *term = &w->own->term[i];
+    unsigned shifted = put_shifted_sum(w, sum, (unsigned)term->shift);
+    PUT(w, "add.s%u \t%sterm%s, %splace%s%u, %llu;\n", bits_of(wide), w->prefix, suffix, w->prefix,
+        suffix, shifted, (unsigned long long)(rows >> term->shift));
+    put_masked_xor(w, name, i == 0 ? from : name, term->mask, wide);
+  }
+  w->uses_term[wide] = true;
+}
+
+/* The same for base + offset, by a sum that is at hand or becomes it. */
+static held put_by_sum(writer *w, const bf_ptx_operand *base, int64_t offset) {
+  bool wide = is_wide(base);
+  const held *found = find_sum(w, base, offset);
+  held made = {.base = base, .offset = offset, .at = w->index};
+  if (found) {
+    held sum = *found;
+    made.less = offset - sum.offset;
+    made.place = new_place(w, wide);
+    put_rows_of_sum(w, sum, made.less, made.place);
+  } else {
+    held sum = {.is_sum = true, .base = base, .offset = offset, .at = w->index};
+    char name[64];
+    sum.place = new_place(w, wide);
+    made.place = new_place(w, wide);
+    snprintf(name, sizeof name, "%splace%s%u", w->prefix, suffix_of(wide), sum.place);
+    PUT(w, "add.s%u \t%s, %s, %lld;\n", bits_of(wide), name, name_of(w, base), (long long)offset);
+    put_terms(w, name, made.place, wide);
+    hold(w, sum, false);
+  }
+  put_before(w, w->index);
+  hold(w, made, false);
+  return made;
+}
+
+/* H(base + high) in a register, less high where that is whole, and less what the result says;
+ * computed outside of loops where that is possible. */
+static held put_place(writer *w, const bf_ptx_operand *base, uint64_t high) {
   const held *found = find_held(w, base, (int64_t)high, 0, false);
   if (found)
-    return found->place;
-  bool wide = is_wide(base);
-  unsigned place = new_place(w, wide);
+    return *found;
   bool is_kept = is_worth_keeping(w, base, (int64_t)high);
+  bool adds_rows = high && is_whole(w, base, high), wide = is_wide(base);
+  if (!is_kept && high && !adds_rows && base->kind == BF_PTX_REGISTER)
+    return put_by_sum(w, base, (int64_t)high);
   uint32_t at = is_kept ? bf_rewrite_hoist_to(w->hoist, base, w->index) : w->index;
-  if (high && is_whole(w, base, high))
-    put_rows(w, base, high, place, at);
+  held made = {.base = base, .offset = (int64_t)high, .place = new_place(w, wide), .at = at};
+  if (adds_rows)
+    put_rows(w, base, high, made.place, at);
   else
-    put_terms(w, put_logical(w, base, (int64_t)high, wide), place, wide);
+    put_terms(w, put_logical(w, base, (int64_t)high, wide), made.place, wide);
   put_before(w, at);
-  hold(w, (held){.base = base, .offset = (int64_t)high, .place = place, .at = at}, is_kept);
-  return place;
+  hold(w, made, is_kept);
+  return made;
 }
 
 /* H(step) for an offset inside what the base leaves free. */
@@ -421,7 +505,8 @@ static parts take_apart(const writer *w, const bf_ptx_operand *base, int64_t off
 }
 
 /* place = from ^ fix. */
-static unsigned put_fix(writer *w, const bf_ptx_operand *base, const parts *of, const char *from) {
+static unsigned put_fix(writer *w, const bf_ptx_operand *base, const parts *of, const char *from,
+                        int64_t less) {
   bool wide = is_wide(base);
   unsigned place = new_place(w, wide);
   PUT(w, "xor.b%u \t%splace%s%u, %s, %llu;\n", bits_of(wide), w->prefix, suffix_of(wide), place,
@@ -431,6 +516,7 @@ static unsigned put_fix(writer *w, const bf_ptx_operand *base, const parts *of, 
        (held){.base = base,
               .offset = (int64_t)of->high,
               .fix = of->fix,
+              .less = less,
               .place = place,
               .at = w->index},
        false);
@@ -450,17 +536,20 @@ static target put_shared(writer *w, const bf_ptx_operand *base, int64_t offset) 
   const held *found = find_held(w, base, (int64_t)of.high, of.fix, false);
   if (found) {
     to.place = found->place;
+    to.immediate += found->less;
     return to;
   }
   if (is_still) { /* the hash leaves the base where it is */
-    to.place = put_fix(w, base, &of, name_of(w, base));
+    to.place = put_fix(w, base, &of, name_of(w, base), 0);
     return to;
   }
-  to.place = put_place(w, base, of.high);
+  held made = put_place(w, base, of.high);
+  to.place = made.place;
+  to.immediate += made.less;
   if (of.fix) {
     char from[64];
     snprintf(from, sizeof from, "%splace%s%u", w->prefix, suffix_of(is_wide(base)), to.place);
-    to.place = put_fix(w, base, &of, from);
+    to.place = put_fix(w, base, &of, from, made.less);
   }
   return to;
 }

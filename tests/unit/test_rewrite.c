@@ -74,26 +74,26 @@ static void golden_registers(void **state) {
                "atom.shared.add.u32 %r2, [%r0+4], %r1;\nadd.u32 %r0, %r0, 4;\n"
                "red.shared.add.u32 [%r0], %r1;\nret;\n}\n",
                HEAD ".entry k(\n\t.param .u64 x\n)\n{\n"
-                    "\t.reg .b32 \t%bf_logical;\n\t.reg .b32 \t%bf_term;\n"
-                    "\t.reg .b32 \t%bf_place<2>;\n\t.reg .b64 \t%bf_logical_wide;\n"
+                    "\t.reg .b32 \t%bf_term;\n"
+                    "\t.reg .b32 \t%bf_place<3>;\n\t.reg .b64 \t%bf_logical_wide;\n"
                     "\t.reg .b64 \t%bf_term_wide;\n\t.reg .b64 \t%bf_place_wide<1>;\n"
                     "\t.reg .b32 \t%r<4>;\n\t.reg .b64 \t%rd<2>;\n\t.reg .pred \t%p;\n"
                     "\t.shared .align 256 .b32 a[64];\n\tmov.u32 \t%r0, %tid.x;\n"
-                    "\tld.param.u64 \t%rd1, [x];\n\tadd.s32 \t%bf_logical, %r0, 4;\n"
-                    "\tshr.u32 \t%bf_term, %bf_logical, 5;\n"
+                    "\tld.param.u64 \t%rd1, [x];\n\tadd.s32 \t%bf_place0, %r0, 4;\n"
+                    "\tshr.u32 \t%bf_term, %bf_place0, 5;\n"
                     "\tand.b32 \t%bf_term, %bf_term, 124;\n"
-                    "\txor.b32 \t%bf_place0, %bf_logical, %bf_term;\n"
-                    "\tld.shared.u32 \t%r1, [%bf_place0];\n"
+                    "\txor.b32 \t%bf_place1, %bf_place0, %bf_term;\n"
+                    "\tld.shared.u32 \t%r1, [%bf_place1];\n"
                     "\tadd.s64 \t%bf_logical_wide, %rd1, -8;\n"
                     "\tshr.u64 \t%bf_term_wide, %bf_logical_wide, 5;\n"
                     "\tand.b64 \t%bf_term_wide, %bf_term_wide, 124;\n"
                     "\txor.b64 \t%bf_place_wide0, %bf_logical_wide, %bf_term_wide;\n"
                     "\t@%p st.volatile.shared.u32 \t[%bf_place_wide0], %r1;\n"
-                    "\tatom.shared.add.u32 \t%r2, [%bf_place0], %r1;\n"
+                    "\tatom.shared.add.u32 \t%r2, [%bf_place1], %r1;\n"
                     "\tadd.u32 \t%r0, %r0, 4;\n\tshr.u32 \t%bf_term, %r0, 5;\n"
                     "\tand.b32 \t%bf_term, %bf_term, 124;\n"
-                    "\txor.b32 \t%bf_place1, %r0, %bf_term;\n"
-                    "\tred.shared.add.u32 \t[%bf_place1], %r1;\n\tret;\n}\n");
+                    "\txor.b32 \t%bf_place2, %r0, %bf_term;\n"
+                    "\tred.shared.add.u32 \t[%bf_place2], %r1;\n\tret;\n}\n");
 }
 
 /* Names of variables start rows: one hash serves the row, and XOR reaches its words. Two terms.
@@ -560,6 +560,14 @@ static void costs(void **state) {
       {"not when the base changes", "fixed",
        "ld.shared.u32 %r1, [%r0+128];\nadd.u32 %r0, %r0, 4;\nld.shared.u32 %r1, [%r0+384];\n",
        1 + 3 + 1 + 3},
+      {"sums that are whole rows apart share the shift", "fixed",
+       "add.u32 %r0, %r0, 4;\nld.shared.u32 %r1, [%r0+4];\nld.shared.u32 %r1, [%r0+132];\n"
+       "ld.shared.u32 %r1, [%r0+-124];\nld.shared.u32 %r1, [%r0+4228];\n",
+       4 + 4 + 3},
+      {"not behind another write of the base", "fixed",
+       "add.u32 %r0, %r0, 4;\nld.shared.u32 %r1, [%r0+4];\nadd.u32 %r0, %r0, 4;\n"
+       "ld.shared.u32 %r1, [%r0+132];\n",
+       4 + 4},
       {"bits that are only read go into the access", "fixed",
        "and.b32 %r3, %r0, 31;\nmul.lo.u32 %r2, %r3, 4;\nld.shared.u32 %r1, [%r2+128];\n"
        "ld.shared.u32 %r1, [%r2+4224];\nld.shared.u32 %r1, [%r2];\n",
