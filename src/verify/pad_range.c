@@ -170,7 +170,7 @@ static bf_pad_range atom_range(bf_pad *pad, uint32_t number) {
   bf_pad_atom *atom = pad->atom[number];
   if (atom->ranged == BF_PAD_DONE)
     return atom->range;
-  if (atom->ranged == BF_PAD_BUSY || pad->range_depth == BF_PAD_DEPTH)
+  if (atom->ranged == BF_PAD_BUSY || pad->range_depth == BF_PAD_DEPTH || pad->no_memory)
     return vague(atom);
   atom->ranged = BF_PAD_BUSY;
   pad->range_depth++;
