@@ -18,6 +18,7 @@ enum {
   MOST_TRIED = 4, /* for an array: each is a rewriting of the kernel */
   MOST_SHAPES = 2,
   MOST_STATIC_BYTES = 48 * 1024,
+  MOST_INSTRUCTIONS = 20000, /* of a kernel: rewriting it some times takes long then */
 };
 
 /* ---- Rows ---- */
@@ -247,7 +248,9 @@ int bf_padding_propose(const bf_plans *plans, bf_plan *plan, const bf_forecast *
   bf_ptx_module *part = NULL;
   int error = BF_OK;
   rows list;
-  if (!forecasts || !examined->knows_arrays || calls_others(forecast->original->function))
+  if (!forecasts || !examined->knows_arrays ||
+      forecast->original->function->instructions > MOST_INSTRUCTIONS ||
+      calls_others(forecast->original->function))
     return BF_OK;
   plan->array_padding = calloc((size_t)examined->arrays + 1, sizeof *plan->array_padding);
   if (!plan->array_padding)

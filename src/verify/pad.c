@@ -238,14 +238,22 @@ static const bf_verify_array *accessed(const bf_pad *pad, uint32_t number, bool 
   return any || bf_verify_is_padding(array->hash) ? array : NULL;
 }
 
+/* Whether the address of every thread that executes an instruction is accessed: not all threads of
+ * a warp give addresses of matrices. */
+static bool takes_all_addresses(const bf_ptx_instruction *instruction) {
+  return instruction->opcode != BF_PTX_OP_LDMATRIX && instruction->opcode != BF_PTX_OP_STMATRIX;
+}
+
 /* Notes that accesses stay inside their arrays. */
 static void note_accesses(bf_pad *pad) {
   for (uint32_t i = 0; i < pad->function->instructions && !pad->no_memory; i++) {
     const bf_verify_array *array = accessed(pad, i, true);
     uint32_t block = pad->flow->block_of[i];
     bf_pad_sum sum;
-    if (!array || pad->function->instruction[i]->guard || !pad->flow->block[block].is_reachable ||
-        !array->variable->bytes || array->variable->linkage == BF_PTX_EXTERN)
+    if (!array || pad->function->instruction[i]->guard ||
+        !takes_all_addresses(pad->function->instruction[i]) ||
+        !pad->flow->block[block].is_reachable || !array->variable->bytes ||
+        array->variable->linkage == BF_PTX_EXTERN)
       continue;
     const bf_ptx_instruction *was = pad->body->partner[i];
     uint64_t width = bf_verify_access_bytes(was);
@@ -309,11 +317,16 @@ static bool prepare(bf_pad *pad) {
 }
 
 int bf_verify_pad_judge(bf_verify_body *body) {
+  enum { MOST_BLOCKS = 4096 }; /* facts are looked up from block to block */
   bool any = false;
   for (unsigned i = 0; i < body->scheme->arrays && body->scheme->by_array; i++)
     any |= bf_verify_is_padding(body->scheme->array[i].hash);
   if (!any)
     return BF_OK;
+  if (body->flow->graph->blocks > MOST_BLOCKS) {
+    BF_VERIFY_FAIL(body, body->rewritten->line, "longer rows in a function of too many blocks");
+    return BF_OK;
+  }
   bf_pad pad = {.body = body,
                 .function = body->rewritten,
                 .flow = body->flow->graph,

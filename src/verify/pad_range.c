@@ -167,11 +167,10 @@ static bf_pad_range vague(const bf_pad_atom *atom) {
 }
 
 static bf_pad_range atom_range(bf_pad *pad, uint32_t number) {
-  enum { MOST_DEPTH = 64 };
   bf_pad_atom *atom = pad->atom[number];
   if (atom->ranged == BF_PAD_DONE)
     return atom->range;
-  if (atom->ranged == BF_PAD_BUSY || pad->range_depth == MOST_DEPTH)
+  if (atom->ranged == BF_PAD_BUSY || pad->range_depth == BF_PAD_DEPTH || pad->no_memory)
     return vague(atom);
   atom->ranged = BF_PAD_BUSY;
   pad->range_depth++;

@@ -179,8 +179,7 @@ static void evaluate_one(bf_pad *pad, uint32_t number);
 
 /* What an instruction wrote to a register. */
 static bf_pad_sum written(bf_pad *pad, uint32_t instruction, uint32_t number) {
-  enum { MOST_DEPTH = 256 };
-  if (!pad->result[instruction] && pad->depth < MOST_DEPTH) {
+  if (!pad->result[instruction] && pad->depth < BF_PAD_DEPTH) {
     pad->depth++;
     evaluate_one(pad, instruction);
     pad->depth--;
@@ -421,19 +420,21 @@ static bool is_induction(bf_pad *pad, const bf_pad_sum *in, uint32_t block, uint
 /* Finds out what a merge always is, if anything. */
 static void resolve(bf_pad *pad, uint32_t number) {
   bf_pad_atom *atom = pad->atom[number];
-  enum { MOST_PATHS = 16 };
+  enum { MOST_PATHS = 8 };
   bf_pad_sum in[MOST_PATHS], sum;
   uint32_t first = pad->tree.first_predecessor[atom->number];
   uint32_t count = pad->tree.first_predecessor[atom->number + 1] - first;
-  if (atom->resolved != BF_PAD_NEW)
+  if (atom->resolved != BF_PAD_NEW || pad->depth == BF_PAD_DEPTH)
     return;
   atom->resolved = BF_PAD_BUSY;
+  pad->depth++;
   if (atom->number && count && count <= MOST_PATHS) {
     for (uint32_t i = 0; i < count; i++)
       in[i] = bf_pad_expand(pad, bf_pad_at_end(pad, atom->other, pad->tree.predecessor[first + i]));
     if (is_steady(in, count, number, &sum) || is_induction(pad, in, atom->number, number, &sum))
       atom->meaning = bf_pad_keep(pad, &sum);
   }
+  pad->depth--;
   atom->resolved = BF_PAD_DONE;
 }
 

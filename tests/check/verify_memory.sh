@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/verify/memory.c \
-    src/ptx/{ops,decimal,index,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow}.c \
+    src/ptx/{ops,decimal,index,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow,dominate}.c \
     src/verify/*.c src/gf2/*.c src/hash/{hash,parse,convert,cost}.c \
     src/base/{arena,table,text,diagnostic}.c -lm -o "$work/memory"
 }
@@ -21,4 +21,5 @@ judge loops loops=fixed
 judge linear linear=cute:3,4,3
 judge arrays arrays=fixed arrays/second=cute:3,4,3 arrays/plain=none
 judge clones one=fixed two=cute:3,4,3 plain=none
+judge rows rows=none rows/a=pad:32+1
 exit $faults

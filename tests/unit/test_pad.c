@@ -124,6 +124,14 @@ static const form forms[] = {
      "and.b32 %r6, %r19, 255;\nshl.b32 %r9, %r6, 2;\nadd.s32 %r10, %r3, %r9;\n" ACCESS("%r10",
                                                                                        "%r10"),
      NOT_PROVEN},
+    {"columns as far as an access to another array goes", "",
+     "mov.u32 %r9, b;\nshl.b32 %r7, %r1, 2;\nadd.s32 %r10, %r9, %r7;\nadd.s32 %r8, %r3, %r7;\n"
+     "ld.shared.u32 %r11, [%r10+384];\n" ACCESS("%r8", "%r8"),
+     NULL},
+    {"a matrix, of which not all threads give addresses", "",
+     "mov.u32 %r9, b;\nshl.b32 %r7, %r1, 2;\nadd.s32 %r10, %r9, %r7;\nadd.s32 %r8, %r3, %r7;\n"
+     "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r11}, [%r10+384];\n" ACCESS("%r8", "%r8"),
+     NOT_PROVEN},
     {"two ways to an address", ".reqntid 32, 8",
      ROW "shl.b32 %r7, %r1, 2;\nsetp.eq.u32 %p1, %r19, 0;\n@%p1 bra one;\n"
          "add.s32 %r8, %r5, %r7;\n+add.s32 %n8, %n5, %r7;\nbra.uni both;\n"
