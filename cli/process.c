@@ -132,6 +132,30 @@ static void wait_for(const cli_process *process, pid_t child, cli_process_end *e
   end->status = WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* The program that has the terminal, for the handler; 0: none. */
+static volatile pid_t running;
+
+/* Hands a request to end on to the program, which this process waits for. */
+static void pass_on(int number) {
+  if (running > 0)
+    kill(running, number);
+}
+
+/* Has requests to end go to the program, or, where it is 0, to this process as before. */
+static void pass_requests(pid_t program) {
+  static const int requests[] = {SIGTERM, SIGHUP};
+  struct sigaction pass = {.sa_handler = pass_on}, was;
+  sigemptyset(&pass.sa_mask);
+  running = program;
+  for (unsigned i = 0; i < sizeof requests / sizeof *requests; i++) {
+    sigaction(requests[i], NULL, &was);
+    if (program && was.sa_handler == SIG_DFL)
+      sigaction(requests[i], &pass, NULL);
+    else if (!program && was.sa_handler == pass_on)
+      signal(requests[i], SIG_DFL);
+  }
+}
+
 /* Runs the program with these streams. */
 static int run(const cli_process *process, const int stream[3], cli_process_end *end,
                bf_diagnostic *diagnostic) {
@@ -148,8 +172,12 @@ static int run(const cli_process *process, const int stream[3], cli_process_end 
   }
   if (child > 0 && is_watched(process))
     setpgid(child, child); /* whoever is first */
+  if (child > 0 && process->has_terminal)
+    pass_requests(child);
   if (child > 0)
     wait_for(process, child, end);
+  if (child > 0 && process->has_terminal)
+    pass_requests(0);
   sigaction(SIGINT, &interrupt, NULL);
   sigaction(SIGQUIT, &quit, NULL);
   return child > 0

@@ -3,6 +3,7 @@
 #define BF_CLI_PROGRAM_H
 
 #include "cli/cli.h"
+#include "exchange/cuda_file.h"
 #include "exchange/settings.h"
 
 #include <limits.h>
@@ -11,9 +12,11 @@ typedef struct cli_program {
   char path[4096];       /* where it was found */
   bool is_elf;           /* a program or library for this kind of machine */
   bool has_fatbin;       /* nvcc put device code into it */
-  bool is_linked;        /* with separately compiled device code */
-  bool needs_driver;     /* libcuda.so.1 */
+  bf_cuda_file cuda;     /* what else is known of its CUDA */
+  bool needs_driver;     /* libcuda.so.1, or what compiles for it */
   char cuda_library[64]; /* the libcudart.so.N that it needs, or empty */
+  unsigned libraries;    /* of NVIDIA that it needs beside: libcu* */
+  char library[8][32];
 } cli_program;
 
 /* The path of name: itself where it has a slash, else in a folder of PATH; only what accepts takes,

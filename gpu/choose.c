@@ -147,7 +147,7 @@ static bool is_allowed(const bf_plan *plan, way_kind way, unsigned number) {
     return false;
   if (way == WAY_AUTO)
     return bf_judge_is_worth(&plan->tried[number]);
-  if (number == BF_PLAN_BY_ARRAY)
+  if (number >= BF_PLAN_BY_ARRAY)
     return false;
   const bf_candidate *candidate = &plan->proposal.candidate[number];
   return (!candidate->keeps_merging || !has_written(&plan->proposal)) &&

@@ -80,8 +80,8 @@ static int run_on_emulator(const bf_corpus_benchmark *benchmark, const bf_corpus
                            const bf_emu_device_options *options, bf_corpus_outcome *outcome,
                            bf_diagnostic *diagnostic) {
   bf_device device;
-  BF_TRY(bf_emu_device_create(benchmark->folder, bf_corpus_ptx(benchmark->folder), options, &device,
-                              diagnostic));
+  const char *ptx = settings->ptx ? settings->ptx : bf_corpus_ptx(benchmark->folder);
+  BF_TRY(bf_emu_device_create(benchmark->folder, ptx, options, &device, diagnostic));
   int error =
       bf_corpus_execute(benchmark, &device, settings->scale, settings->seed, outcome, diagnostic);
   bf_emu_device_free(&device);

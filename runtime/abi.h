@@ -1,5 +1,6 @@
 /* runtime: what a CUDA program and libcudart agree on - structures, numbers and calling forms, as
- * CUDA 12 and 13 have them. The sources are built once for each: CUDART_MAJOR says for which. */
+ * CUDA 11, 12 and 13 have them. The sources are built once for each: CUDART_MAJOR says for which.
+ */
 #ifndef RT_ABI_H
 #define RT_ABI_H
 
@@ -13,6 +14,9 @@
 /* The same function under the name it has in programs built with --default-stream per-thread. */
 #define PER_THREAD(name, ending)                                                                   \
   extern __typeof__(name) name##_##ending __attribute__((alias(#name)))
+
+/* The version of CUDA. */
+enum { RT_VERSION = CUDART_MAJOR == 11 ? 11080 : CUDART_MAJOR == 12 ? 12080 : 13000 };
 
 /* Error codes: number, name, text. */
 typedef enum rt_error {
@@ -87,10 +91,11 @@ typedef struct rt_function_attributes {
   size_t shared_bytes, const_bytes, local_bytes;
   int most_threads, registers, ptx_version, binary_version, cache_mode;
   int most_dynamic_shared_bytes, carveout;
-  /* CUDA 12 and later */
+#if CUDART_MAJOR >= 12
   int cluster_must_be_set, cluster_width, cluster_height, cluster_depth;
   int cluster_policy, cluster_non_portable;
   int reserved[16];
+#endif
 } rt_function_attributes;
 
 /* Function attributes that can be set. */
@@ -142,6 +147,11 @@ typedef struct rt_sampler {
   int is_normalised;
 } rt_sampler;
 
+/* What one process hands to another: cudaIpcMemHandle_t, cudaIpcEventHandle_t. */
+typedef struct rt_ipc_handle {
+  char bytes[64];
+} rt_ipc_handle;
+
 /* What nvcc puts in section .nvFatBinSegment for each translation unit. */
 typedef struct rt_fatbin_wrapper {
   uint32_t magic, version;
@@ -150,6 +160,9 @@ typedef struct rt_fatbin_wrapper {
 } rt_fatbin_wrapper;
 
 #define RT_FATBIN_MAGIC 0x466243B1u
+
+/* The number of the device, of 16 bytes. */
+#define RT_UUID "bankfold-device"
 
 /* Fields of the device properties: in both versions, in CUDA 12 only, in CUDA 13 only. */
 #define RT_PROPERTIES(BOTH, OLD, NEW)                                                              \

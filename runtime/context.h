@@ -9,9 +9,13 @@
 #define RT_CONTEXT_H
 
 #include "abi.h"
+#include "calls.h"
+#include "emu/child.h"
 #include "emu/emu.h"
+#include "exchange/live.h"
 #include "exchange/settings.h"
 #include "map.h"
+#include "ptx/fatbin.h"
 #include "sim/ledger.h"
 #include "tune/judge.h"
 #include "tune/observe.h"
@@ -23,6 +27,8 @@ enum {
   RT_MANAGED = 1,    /* cudaMallocManaged */
   RT_PINNED = 2,     /* cudaMallocHost, cudaHostAlloc: ours to free */
   RT_REGISTERED = 4, /* cudaHostRegister */
+  RT_MAPPED = 8,     /* cuMemMap, cudaIpcOpenMemHandle: memory of the device all the same */
+  RT_IMPORTED = 16,  /* of another process */
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 
@@ -38,15 +44,16 @@ typedef struct rt_device {
   int single_to_double;
 } rt_device;
 
-/* A fat binary that the program registered. */
+/* A fat binary that the program registered, or code that it loaded by a call. */
 typedef struct rt_module {
   struct rt_module *next;
-  const rt_fatbin_wrapper *wrapper; /* NULL once unregistered */
+  const rt_fatbin_wrapper *wrapper; /* NULL once unregistered, and where it was loaded by a call */
   bool is_tried;                    /* loading was tried; error says how it went */
   int error;
   bf_ptx_module *ptx;
   bf_emu_module *loaded;
-  int ptx_arch; /* e.g. 90 */
+  int ptx_arch;      /* e.g. 90 */
+  char *without_ptx; /* compiled separately: a part that has machine code only, or NULL */
   struct rt_variable *variables;
 } rt_module;
 
@@ -56,13 +63,16 @@ typedef struct rt_tally {
   const bf_hash *hash;   /* of the banks; NULL: none */
   bf_lock_hash lock_hash;
   uint64_t launches, warp_instructions, thread_instructions;
+  uint64_t refused;    /* launches that could not be run */
+  uint64_t faults;     /* launches that a fault of the kernel ended */
   double seconds;      /* of the host */
-  bf_profile *profile; /* of emulated launches, or NULL */
+  bf_profile *profile; /* of emulated launches; of simulated ones it has the accesses; or NULL */
   /* Of simulated launches. */
   uint64_t cycles;
   double simulated_seconds;
   uint64_t work_cycles; /* simulated: bf_work_cycles of all launches */
   bf_sim_site *site;    /* per site of the kernel; NULL: none was simulated */
+  bf_live *live;        /* the same as a file, or NULL */
 } rt_tally;
 
 /* A hash that the program, or exec, has chosen at some time; kept to the end of the process. */
@@ -75,7 +85,7 @@ typedef struct rt_hash {
 typedef struct rt_function {
   struct rt_function *next;
   rt_module *module;
-  const void *host; /* the stub that the program calls */
+  const void *host; /* the stub that the program calls, or NULL */
   char *name;
   const bf_emu_kernel *kernel; /* NULL until its first use */
   int error;                   /* of making it ready */
@@ -83,6 +93,7 @@ typedef struct rt_function {
   int carveout;
   rt_tally *tallies;
   bf_observer *accesses; /* that were kept, or NULL */
+  uint8_t *tolerated;    /* per site: whether a wrong access was said; NULL: none was tolerated */
 } rt_function;
 
 /* A variable that the program registered. */
@@ -111,6 +122,7 @@ typedef struct rt_context {
   bool is_set_up;
   int set_up_error;
   long process;             /* that set it up; a forked one has nothing of its own to record */
+  bool is_finished;         /* the records are written */
   bf_run_settings settings; /* what the environment says (docs/runtime.md) */
   const rt_device *device;
   const bf_machine *machine;
@@ -132,11 +144,18 @@ typedef struct rt_context {
   rt_function *functions;
   rt_map by_host;   /* stub or handle to rt_function */
   rt_map variables; /* host address to rt_variable */
+  rt_map opened;    /* modules that were loaded by a call */
   rt_map objects;
-  rt_map arrays;      /* handle to rt_array */
-  rt_map textures;    /* handles of textures and surfaces */
-  rt_map allocations; /* of device memory: address to itself */
-  rt_map refused;     /* names already said */
+  rt_map arrays;          /* handle to rt_array */
+  rt_map textures;        /* handles of textures and surfaces */
+  rt_map allocations;     /* of device memory: address to itself */
+  rt_map exports;         /* of them that other processes may use: address to rt_export (ipc.c) */
+  rt_map refused;         /* names already said */
+  rt_map graphs;          /* handles of graphs, nodes and instances (graph.h) */
+  rt_map graph_memory;    /* address to the memory of a node */
+  rt_map capturing;       /* stream to what it captures (graph_capture.c) */
+  rt_map captured_events; /* event to where it was recorded in a capture */
+  uint64_t graphs_made, captures_made;
   uint64_t objects_made;
   rt_object *default_pool;
   size_t limit[8];
@@ -144,7 +163,10 @@ typedef struct rt_context {
   unsigned device_flags;
   bf_tracer *trace; /* open from the first launch on */
   bool trace_failed;
-  size_t accesses_left; /* different ones that may be kept yet, of all functions */
+  size_t accesses_left;    /* different ones that may be kept yet, of all functions */
+  size_t kept_left;        /* the same for profiles */
+  bool is_primary_used;    /* a call of the runtime has set it up: the primary context is current */
+  struct dr_state *driver; /* what the driver's interface keeps (driver/driver.h), or NULL */
 } rt_context;
 
 /* ---- Calls (context.c) ---- */
@@ -184,6 +206,9 @@ void rt_say(const rt_context *context, const char *format, ...) BF_PRINTF(2, 3);
 /* Says once that a call is not supported; returns cudaErrorNotSupported. Takes the lock. */
 int rt_refuse(const char *name);
 
+/* What the calling thread has chosen for captures; a cudaStreamCaptureMode. */
+int *rt_capture_mode(void);
+
 /* A configuration that <<<>>> left for the kernel's stub, per thread. */
 typedef struct rt_configuration {
   rt_dim3 grid, block;
@@ -193,19 +218,65 @@ typedef struct rt_configuration {
 bool rt_push_configuration(rt_configuration configuration);
 bool rt_pop_configuration(rt_configuration *configuration);
 
+/* ---- Errors (errors.c) ---- */
+
+const char *cudaGetErrorName(int error);
+const char *cudaGetErrorString(int error);
+/* What programs are told of the runtime, and of the driver. */
+enum { RT_VERSION = CUDART_MAJOR == 12 ? 12080 : 13000 };
+
 /* ---- Device (device.c) ---- */
 
 /* The product that stands for a machine. */
 const rt_device *rt_device_of(const char *machine);
 uint64_t rt_memory_bytes(const rt_context *context);
+/* The value of an attribute of the device, or of a limit; a cudaError. */
+int rt_device_attribute(const rt_context *context, int attribute, uint64_t *value);
+int rt_device_limit(const rt_context *context, int limit, uint64_t *value);
 
 /* ---- Modules (modules.c) ---- */
 
+/* A kernel, known by its stub where it has one and by the handle that is the record itself; NULL
+ * where memory is exhausted. */
+rt_function *rt_add_function(rt_context *context, rt_module *module, const void *host,
+                             const char *name);
+/* The PTX that the device would take, or else the best there is: the emulator runs all. */
+const bf_image *rt_pick_image(const rt_context *context, const bf_fatbin *fatbin);
+/* Unpacks, parses and loads one PTX image; a bf_error. */
+int rt_load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbin,
+                  const bf_image *image, bf_diagnostic *diagnostic);
+/* The CUDA error for an error of the library. */
+int rt_error_of(int error, int otherwise);
+/* Says what went wrong with the program's PTX. */
+void rt_complain(const rt_context *context, const bf_diagnostic *diagnostic);
 rt_function *rt_find_function(const rt_context *context, const void *host);
+/* Says that what has no PTX, and how to build it. */
+void rt_say_machine_code(const rt_context *context, const char *what);
+/* Links the parts of a module that was compiled separately; a bf_error (link.c). */
+int rt_link(const rt_context *context, rt_module *module, bf_diagnostic *diagnostic);
 /* Parses and loads what a function needs at its first use; a cudaError. */
 int rt_make_ready(rt_context *context, rt_function *function);
 /* The range of a variable in device memory; a cudaError. */
 int rt_locate(rt_context *context, const void *symbol, bf_emu_range *range);
+
+/* ---- Modules that are loaded by a call (images.c) ---- */
+
+/* Loads PTX text that ends with a NUL, a fat binary, or what wraps one; a cudaError, with more
+ * about it in *diagnostic. */
+int rt_open_image(rt_context *context, const void *image, rt_module **module,
+                  bf_diagnostic *diagnostic);
+/* The same for a file. */
+int rt_open_file(rt_context *context, const char *path, rt_module **module,
+                 bf_diagnostic *diagnostic);
+/* The module behind a handle, or NULL. */
+rt_module *rt_find_module(const rt_context *context, const void *handle);
+/* The kernel of that name; a cudaError. */
+int rt_find_kernel(rt_context *context, rt_module *module, const char *name,
+                   rt_function **function);
+/* The entry with that number, from 0, in the order of the PTX; NULL behind the last one. */
+const bf_ptx_function *rt_kernel_at(const rt_module *module, unsigned number);
+/* Ends the use of a module. What was launched of it stays, for the records. */
+void rt_close_module(rt_context *context, rt_module *module);
 
 /* ---- Memory (memory.c, copy.c) ---- */
 
@@ -223,6 +294,72 @@ typedef struct rt_side {
 int rt_copy_box(rt_context *context, rt_side to, rt_side from, rt_extent box, int direction,
                 const char *call);
 
+/* Ends the use by other processes of memory that is about to be freed (ipc.c). */
+void rt_end_export(rt_context *context, void *memory);
+/* Copies between memories and arrays, as cudaMemcpy3D does; a cudaError. */
+int rt_copy(rt_context *context, const rt_copy_3d *how);
+/* Frees device memory, as cudaFree does; a cudaError. */
+int rt_release(rt_context *context, void *address);
+
+/* ---- Launches (launch.c) ---- */
+
+/* Checks and runs a launch; a cudaError. */
+int rt_launch(rt_context *context, const void *host, const rt_configuration *how, void **arguments,
+              bool cooperative);
+
+/* Whether a kernel that is ready may be launched so; a cudaError. */
+int rt_check_launch(const rt_context *context, const rt_function *function,
+                    const rt_configuration *how, bool cooperative);
+/* Runs a launch that may be, with the block of its parameters, and all that it launches itself;
+ * depth counts kernels above it. A cudaError. */
+int rt_start(rt_context *context, rt_function *function, const rt_configuration *how,
+             const void *parameters, bool cooperative, unsigned depth);
+
+/* ---- What kernels launch (children.c) ---- */
+
+typedef struct rt_child rt_child;
+/* What a launch has been asked for by its kernel. */
+typedef struct rt_children {
+  rt_context *context;
+  rt_module *module;
+  unsigned depth; /* of the launch */
+  bf_emu_parent parent;
+  pthread_mutex_t lock;
+  rt_child *first, **last;
+  int refused; /* a kernel that cannot run at all */
+} rt_children;
+/* Ready for a launch; *children must stay where it is. */
+void rt_children_open(rt_children *children, rt_context *context, rt_module *module,
+                      unsigned depth);
+/* Does what was asked for, and ends. Faults are pending, as those of launches are. */
+void rt_children_run(rt_children *children);
+
+/* ---- Graphs (graph*.c) ---- */
+
+/* Frees memory that a graph has allocated; false where address is none. */
+bool rt_graph_memory_free(rt_context *context, void *address, int *error);
+/* Whether work in a stream is recorded instead of done. */
+bool rt_is_capturing(const rt_context *context, const void *stream);
+/* Record it; a cudaError each. */
+int rt_capture_launch(rt_context *context, const void *host, const rt_configuration *how,
+                      void **arguments, bool cooperative);
+int rt_capture_copy(rt_context *context, void *stream, const rt_copy_3d *how);
+int rt_capture_row(rt_context *context, void *stream, void *to, const void *from, size_t bytes,
+                   int direction);
+/* rows of width bytes, slice_bytes apart where there are several slices of them. */
+int rt_capture_fill(rt_context *context, void *stream, rt_side to, int value, rt_extent box);
+int rt_capture_function(rt_context *context, void *stream, void (*function)(void *), void *data);
+int rt_capture_allocate(rt_context *context, void *stream, void **address, size_t bytes);
+int rt_capture_free(rt_context *context, void *stream, void *address);
+/* An event recorded in a capture stands for the work before it. */
+int rt_capture_record(rt_context *context, void *stream, void *event, bool is_node);
+/* Takes an event out of captures: it was recorded elsewhere, or is destroyed. */
+void rt_forget_captured(rt_context *context, const void *event);
+/* Whether a stream that waits for an event does so in a capture; *error says how that went. */
+bool rt_capture_wait(rt_context *context, void *stream, void *event, bool is_node, int *error);
+/* A call that a capture does not survive: cudaErrorStreamCaptureUnsupported. */
+int rt_capture_break(rt_context *context, const void *stream);
+
 /* ---- Arrays and textures (array.c) ---- */
 
 typedef struct rt_array rt_array;
@@ -236,6 +373,9 @@ void rt_destroy_arrays(rt_context *context);
 
 /* Whether handle is a stream: one of the defaults, or made and not destroyed. */
 bool rt_is_stream(const rt_context *context, const void *handle);
+/* Whether handle is an event; records it. */
+bool rt_is_event(const rt_context *context, const void *handle);
+int rt_record_event(rt_context *context, void *event);
 /* Forgets all streams, events and pools. */
 void rt_destroy_objects(rt_context *context);
 
@@ -275,10 +415,15 @@ double rt_seconds(const rt_context *context);
 /* What watches a launch; the outer one hands an access to all others. */
 typedef struct rt_observers {
   bf_emu_observer profile, trace, keeper, outer;
+  pthread_mutex_t lock;     /* of the next */
+  bf_emu_observer counting; /* of simulated launches: what profile hands accesses to */
 } rt_observers;
 /* The observer of a launch, or NULL. *all must live as long as the launch. */
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,
                                   rt_observers *all);
+/* Brings up what a process that ends without telling leaves of a tally; is_begun: a launch begins.
+ */
+void rt_keep_alive(const rt_tally *tally, bool is_begun);
 /* Writes what was recorded; at the end of the process. */
 void rt_write_record(rt_context *context);
 

@@ -27,7 +27,8 @@ bool rt_holds(const rt_context *context, const void *address, uint64_t bytes, co
 static bool is_device_only(const rt_context *context, const void *address) {
   bf_emu_range range;
   return bf_emu_find(context->emu, (uint64_t)(uintptr_t)address, &range) &&
-         range.memory == BF_EMU_DEVICE && !(range.flags & RT_MANAGED);
+         (range.memory == BF_EMU_DEVICE || (range.flags & RT_MAPPED)) &&
+         !(range.flags & RT_MANAGED);
 }
 
 /* Bytes from the first to the last one of a box; false where that is more than memory can hold. */
@@ -104,6 +105,8 @@ API(cudaMemcpyAsync, void *to, const void *from, size_t bytes, int direction, vo
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_row(context, stream, to, from, bytes, direction));
   return rt_leave(context, copy(context, to, from, bytes, direction, "cudaMemcpyAsync"));
 }
 PER_THREAD(cudaMemcpyAsync, ptsz);
@@ -122,6 +125,8 @@ API(cudaMemcpyPeerAsync, void *to, int to_device, const void *from, int from_dev
     return rt_leave(context, cudaErrorInvalidDevice);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_row(context, stream, to, from, bytes, RT_DEVICE_TO_DEVICE));
   return rt_leave(context,
                   copy(context, to, from, bytes, RT_DEVICE_TO_DEVICE, "cudaMemcpyPeerAsync"));
 }
@@ -149,6 +154,13 @@ API(cudaMemcpy2DAsync, void *to, size_t to_pitch, const void *from, size_t from_
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (rt_is_capturing(context, stream)) {
+    rt_copy_3d box = {.source = {(void *)(uintptr_t)from, from_pitch, width_bytes, rows},
+                      .target = {to, to_pitch, width_bytes, rows},
+                      .extent = {width_bytes, rows, 1},
+                      .direction = direction};
+    return rt_leave(context, rt_capture_copy(context, stream, &box));
+  }
   return rt_leave(context,
                   copy_2d(context, to, to_pitch, from, from_pitch, width_bytes, rows, direction));
 }
@@ -173,8 +185,7 @@ static int side_of(const rt_context *context, const void *array, const rt_pitche
   return cudaSuccess;
 }
 
-/* Copies a box between pitched memories and arrays; a cudaError. */
-static int copy_3d(rt_context *context, const rt_copy_3d *how) {
+int rt_copy(rt_context *context, const rt_copy_3d *how) {
   side to, from;
   size_t unit_bytes = 1;
   if (!how)
@@ -192,7 +203,7 @@ static int copy_3d(rt_context *context, const rt_copy_3d *how) {
 
 API(cudaMemcpy3D, const rt_copy_3d *how) {
   RT_SYNCHRONISE(context);
-  return rt_leave(context, copy_3d(context, how));
+  return rt_leave(context, rt_copy(context, how));
 }
 PER_THREAD(cudaMemcpy3D, ptds);
 
@@ -200,24 +211,27 @@ API(cudaMemcpy3DAsync, const rt_copy_3d *how, void *stream) {
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  return rt_leave(context, copy_3d(context, how));
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_copy(context, stream, how));
+  return rt_leave(context, rt_copy(context, how));
 }
 PER_THREAD(cudaMemcpy3DAsync, ptsz);
 
 /* The same copy between devices, of which there is one. */
-static int copy_3d_peer(rt_context *context, const rt_copy_3d_peer *how) {
+static int copy_3d_peer(rt_context *context, const rt_copy_3d_peer *how, void *stream) {
   if (!how)
     return cudaErrorInvalidValue;
   if (how->source_device != 0 || how->target_device != 0)
     return cudaErrorInvalidDevice;
   rt_copy_3d plain = {how->source_array,    how->source_position, how->source, how->target_array,
                       how->target_position, how->target,          how->extent, RT_DEVICE_TO_DEVICE};
-  return copy_3d(context, &plain);
+  return stream && rt_is_capturing(context, stream) ? rt_capture_copy(context, stream, &plain)
+                                                    : rt_copy(context, &plain);
 }
 
 API(cudaMemcpy3DPeer, const rt_copy_3d_peer *how) {
   RT_SYNCHRONISE(context);
-  return rt_leave(context, copy_3d_peer(context, how));
+  return rt_leave(context, copy_3d_peer(context, how, NULL));
 }
 PER_THREAD(cudaMemcpy3DPeer, ptds);
 
@@ -225,7 +239,7 @@ API(cudaMemcpy3DPeerAsync, const rt_copy_3d_peer *how, void *stream) {
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  return rt_leave(context, copy_3d_peer(context, how));
+  return rt_leave(context, copy_3d_peer(context, how, stream));
 }
 PER_THREAD(cudaMemcpy3DPeerAsync, ptsz);
 
@@ -246,22 +260,26 @@ static int in_symbol(rt_context *context, const void *symbol, size_t bytes, size
 
 /* Copies into a variable; a cudaError. */
 static int copy_to_symbol(rt_context *context, const void *symbol, const void *from, size_t bytes,
-                          size_t offset, int direction) {
+                          size_t offset, int direction, void *stream) {
   char *place;
   if (direction == RT_DEVICE_TO_HOST || direction == RT_HOST_TO_HOST)
     return cudaErrorInvalidMemcpyDirection;
   int error = in_symbol(context, symbol, bytes, offset, &place);
+  if (error == cudaSuccess && stream && rt_is_capturing(context, stream))
+    return rt_capture_row(context, stream, place, from, bytes, direction);
   return error == cudaSuccess ? copy(context, place, from, bytes, direction, "cudaMemcpyToSymbol")
                               : error;
 }
 
 /* Copies out of a variable; a cudaError. */
 static int copy_from_symbol(rt_context *context, void *to, const void *symbol, size_t bytes,
-                            size_t offset, int direction) {
+                            size_t offset, int direction, void *stream) {
   char *place;
   if (direction == RT_HOST_TO_DEVICE || direction == RT_HOST_TO_HOST)
     return cudaErrorInvalidMemcpyDirection;
   int error = in_symbol(context, symbol, bytes, offset, &place);
+  if (error == cudaSuccess && stream && rt_is_capturing(context, stream))
+    return rt_capture_row(context, stream, to, place, bytes, direction);
   return error == cudaSuccess ? copy(context, to, place, bytes, direction, "cudaMemcpyFromSymbol")
                               : error;
 }
@@ -269,7 +287,7 @@ static int copy_from_symbol(rt_context *context, void *to, const void *symbol, s
 API(cudaMemcpyToSymbol, const void *symbol, const void *from, size_t bytes, size_t offset,
     int direction) {
   RT_SYNCHRONISE(context);
-  return rt_leave(context, copy_to_symbol(context, symbol, from, bytes, offset, direction));
+  return rt_leave(context, copy_to_symbol(context, symbol, from, bytes, offset, direction, NULL));
 }
 PER_THREAD(cudaMemcpyToSymbol, ptds);
 
@@ -278,14 +296,14 @@ API(cudaMemcpyToSymbolAsync, const void *symbol, const void *from, size_t bytes,
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  return rt_leave(context, copy_to_symbol(context, symbol, from, bytes, offset, direction));
+  return rt_leave(context, copy_to_symbol(context, symbol, from, bytes, offset, direction, stream));
 }
 PER_THREAD(cudaMemcpyToSymbolAsync, ptsz);
 
 API(cudaMemcpyFromSymbol, void *to, const void *symbol, size_t bytes, size_t offset,
     int direction) {
   RT_SYNCHRONISE(context);
-  return rt_leave(context, copy_from_symbol(context, to, symbol, bytes, offset, direction));
+  return rt_leave(context, copy_from_symbol(context, to, symbol, bytes, offset, direction, NULL));
 }
 PER_THREAD(cudaMemcpyFromSymbol, ptds);
 
@@ -294,7 +312,7 @@ API(cudaMemcpyFromSymbolAsync, void *to, const void *symbol, size_t bytes, size_
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  return rt_leave(context, copy_from_symbol(context, to, symbol, bytes, offset, direction));
+  return rt_leave(context, copy_from_symbol(context, to, symbol, bytes, offset, direction, stream));
 }
 PER_THREAD(cudaMemcpyFromSymbolAsync, ptsz);
 
@@ -326,6 +344,9 @@ API(cudaMemsetAsync, void *to, int value, size_t bytes, void *stream) {
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_fill(context, stream, (side){to, bytes, 0}, value,
+                                             (rt_extent){bytes, 1, 1}));
   return rt_leave(context, fill_box(context, (side){to, 0, 0}, value, (rt_extent){bytes, 1, 1},
                                     "cudaMemsetAsync"));
 }
@@ -343,6 +364,9 @@ API(cudaMemset2DAsync, void *to, size_t pitch, int value, size_t width_bytes, si
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_fill(context, stream, (side){to, pitch, 0}, value,
+                                             (rt_extent){width_bytes, rows, 1}));
   return rt_leave(context, fill_box(context, (side){to, pitch, 0}, value,
                                     (rt_extent){width_bytes, rows, 1}, "cudaMemset2DAsync"));
 }
@@ -359,6 +383,10 @@ API(cudaMemset3DAsync, rt_pitched to, int value, rt_extent extent, void *stream)
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(
+        context,
+        rt_capture_fill(context, stream, pitched_side(&to, (rt_position){0, 0, 0}), value, extent));
   return rt_leave(context, fill_box(context, pitched_side(&to, (rt_position){0, 0, 0}), value,
                                     extent, "cudaMemset3DAsync"));
 }

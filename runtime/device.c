@@ -110,7 +110,7 @@ static void fill_properties(const rt_context *context, rt_properties *to) {
   const rt_device *device = context->device;
   memset(to, 0, sizeof *to);
   snprintf(to->name, sizeof to->name, "%s (Bankfold)", device->product);
-  memcpy(to->uuid, "bankfold-device", 15);
+  memcpy(to->uuid, RT_UUID, sizeof RT_UUID);
   to->totalGlobalMem = rt_memory_bytes(context);
   to->sharedMemPerBlock = (size_t)device->shared_per_block_bytes;
   to->sharedMemPerBlockOptin = (size_t)device->shared_opt_in_bytes;
@@ -136,7 +136,7 @@ static void fill_properties(const rt_context *context, rt_properties *to) {
   to->streamPrioritiesSupported = to->globalL1CacheSupported = to->localL1CacheSupported = 1;
   to->managedMemory = to->concurrentManagedAccess = to->computePreemptionSupported = 1;
   to->canUseHostPointerForRegisteredMem = to->cooperativeLaunch = 1;
-  to->hostRegisterSupported = to->memoryPoolsSupported = 1;
+  to->hostRegisterSupported = to->memoryPoolsSupported = to->ipcEventSupported = 1;
   fill_textures(to);
   fill_old(device, to);
 }
@@ -309,21 +309,31 @@ static bool other_attribute(const rt_device *device, int number, int *value) {
   }
 }
 
-API(cudaDeviceGetAttribute, int *value, int attribute, int device) {
-  RT_ENTER_DEVICE(context);
-  if (!value || device != 0)
-    return rt_leave(context, value ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+int rt_device_attribute(const rt_context *context, int attribute, uint64_t *value) {
   rt_properties properties;
   fill_properties(context, &properties);
   for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
     const void *field = (const char *)&properties + attributes[i].offset;
     if (attributes[i].number != attribute)
       continue;
-    *value = attributes[i].kind == SIZE ? (int)*(const size_t *)field : *(const int *)field;
-    return rt_leave(context, cudaSuccess);
+    *value = attributes[i].kind == SIZE ? *(const size_t *)field : (uint64_t) * (const int *)field;
+    return cudaSuccess;
   }
-  bool known = other_attribute(context->device, attribute, value);
-  return rt_leave(context, known ? cudaSuccess : cudaErrorInvalidValue);
+  int other = 0;
+  bool known = other_attribute(context->device, attribute, &other);
+  *value = (uint64_t)other;
+  return known ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+API(cudaDeviceGetAttribute, int *value, int attribute, int device) {
+  RT_ENTER_DEVICE(context);
+  uint64_t found;
+  if (!value || device != 0)
+    return rt_leave(context, value ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  int error = rt_device_attribute(context, attribute, &found);
+  if (error == cudaSuccess)
+    *value = (int)found;
+  return rt_leave(context, error);
 }
 
 /* ---- Choosing a device ---- */
@@ -448,14 +458,22 @@ API(cudaDeviceSetLimit, int limit, size_t value) {
   return rt_leave(context, cudaSuccess);
 }
 
+int rt_device_limit(const rt_context *context, int limit, uint64_t *value) {
+  if (limit < 0 || limit >= LIMITS)
+    return cudaErrorUnsupportedLimit;
+  *value = context->limit[limit] ? context->limit[limit] : default_limit[limit];
+  return cudaSuccess;
+}
+
 API(cudaDeviceGetLimit, size_t *value, int limit) {
   RT_ENTER(context);
-  if (limit < 0 || limit >= LIMITS)
-    return rt_leave(context, cudaErrorUnsupportedLimit);
-  if (!value)
-    return rt_leave(context, cudaErrorInvalidValue);
-  *value = context->limit[limit] ? context->limit[limit] : default_limit[limit];
-  return rt_leave(context, cudaSuccess);
+  uint64_t found;
+  int error = rt_device_limit(context, limit, &found);
+  if (error == cudaSuccess && !value)
+    error = cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    *value = found;
+  return rt_leave(context, error);
 }
 
 API(cudaDeviceSetCacheConfig, int config) {
@@ -498,7 +516,7 @@ API(cudaDeviceSynchronize, void) {
   return rt_leave(context, cudaSuccess);
 }
 
-#if CUDART_MAJOR == 12
+#if CUDART_MAJOR < 13
 extern __typeof__(cudaDeviceSynchronize) cudaThreadSynchronize
     __attribute__((alias("cudaDeviceSynchronize")));
 #endif

@@ -12,7 +12,6 @@ static const struct {
 
 static const char unknown[] = "unrecognized error code";
 
-const char *cudaGetErrorName(int error);
 const char *cudaGetErrorName(int error) {
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
     if (errors[i].code == error)
@@ -20,7 +19,6 @@ const char *cudaGetErrorName(int error) {
   return unknown;
 }
 
-const char *cudaGetErrorString(int error);
 const char *cudaGetErrorString(int error) {
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
     if (errors[i].code == error)
@@ -28,13 +26,11 @@ const char *cudaGetErrorString(int error) {
   return unknown;
 }
 
-enum { VERSION = CUDART_MAJOR == 12 ? 12080 : 13000 };
-
 API(cudaRuntimeGetVersion, int *version) {
   RT_ENTER(context);
   if (!version)
     return rt_leave(context, cudaErrorInvalidValue);
-  *version = VERSION;
+  *version = RT_VERSION;
   return rt_leave(context, cudaSuccess);
 }
 
@@ -42,7 +38,7 @@ API(cudaDriverGetVersion, int *version) {
   RT_ENTER(context);
   if (!version)
     return rt_leave(context, cudaErrorInvalidValue);
-  *version = VERSION;
+  *version = RT_VERSION;
   return rt_leave(context, cudaSuccess);
 }
 

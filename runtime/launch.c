@@ -118,28 +118,71 @@ static int fault_error(bf_emu_fault_kind kind) {
   }
 }
 
-/* Says what a kernel did wrong, and keeps the error for the next synchronisation. */
-static void report_fault(rt_context *context, bf_emu_fault *fault) {
+/* Says what a kernel did wrong, and what was done about it. */
+static void say_fault(const rt_context *context, bf_emu_fault fault, const char *done) {
   bf_text text = {0}, name = {0};
-  bf_ptx_readable_name(fault->kernel ? fault->kernel : "?", &name);
-  fault->kernel = name.data ? name.data : "?";
-  bf_emu_fault_explain(fault, &text);
-  rt_say(context, "%s", text.data ? text.data : bf_emu_fault_name(fault->kind));
+  bf_ptx_readable_name(fault.kernel ? fault.kernel : "?", &name);
+  fault.kernel = name.data ? name.data : "?";
+  bf_emu_fault_explain(&fault, &text);
+  rt_say(context, "%s%s", text.data ? text.data : bf_emu_fault_name(fault.kind), done);
   bf_text_free(&text);
   bf_text_free(&name);
+}
+
+/* The same, and keeps the error for the next synchronisation. */
+static void report_fault(rt_context *context, const bf_emu_fault *fault) {
+  say_fault(context, *fault, "");
   context->pending = fault_error(fault->kind);
+}
+
+/* A launch that goes on after wrong accesses. */
+typedef struct tolerance {
+  const rt_context *context;
+  const rt_function *function;
+} tolerance;
+
+/* How a site of wrong accesses is marked once they were said. */
+enum { SAID = 2 };
+
+/* Says the first wrong access of a source line. */
+static void tolerate(void *given, const bf_emu_fault *fault, unsigned site) {
+  const tolerance *own = given;
+  uint8_t *tolerated = own->function->tolerated;
+  bool is_said = false;
+  for (unsigned i = 0; i < bf_emu_kernel_sites(own->function->kernel) && !is_said; i++) {
+    bf_emu_site other = bf_emu_kernel_site(own->function->kernel, i);
+    is_said = __atomic_load_n(&tolerated[i], __ATOMIC_RELAXED) == SAID && fault->source_line &&
+              other.source_line == fault->source_line && other.source_file && fault->source_file &&
+              strcmp(other.source_file, fault->source_file) == 0;
+  }
+  if (!is_said)
+    say_fault(own->context, *fault, fault->is_write ? "; the write is dropped" : "; it reads 0");
+  __atomic_store_n(&tolerated[site], SAID, __ATOMIC_RELAXED);
+}
+
+/* A kernel that a GPU would run, and the emulator does not: the program must not take what is in
+ * memory for its results, so that the error stays. Returns it. */
+static int refuse(rt_context *context, rt_function *function, int error) {
+  rt_tally *tally = rt_tally_of(context, function);
+  if (tally)
+    tally->refused++;
+  if (context->pending == cudaSuccess)
+    context->pending = error;
+  return error;
 }
 
 /* Emulates or simulates a launch and adds it to the tally. */
 static int execute(rt_context *context, rt_tally *tally, bf_emu_launch *launch,
                    bf_emu_result *result, bf_diagnostic *diagnostic) {
   double begun = bf_seconds();
+  rt_keep_alive(tally, true);
   BF_TRY(context->gpu ? rt_simulate(context, tally, launch, result, diagnostic)
                       : bf_emu_run(context->emu, launch, result, diagnostic));
   tally->launches++;
   tally->warp_instructions += result->warp_instructions;
   tally->thread_instructions += result->thread_instructions;
   tally->seconds += bf_seconds() - begun;
+  rt_keep_alive(tally, false);
   return BF_OK;
 }
 
@@ -154,6 +197,14 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   bf_text name = {0};
   progress shown = {.kernel = "", .begun = bf_seconds()};
   launch->observer = rt_observe(context, function, tally, &observers);
+  tolerance allowed = {context, function};
+  if (context->settings.keep_going && !function->tolerated)
+    function->tolerated = calloc(bf_emu_kernel_sites(function->kernel) + 1, 1);
+  if (context->settings.keep_going && function->tolerated) {
+    launch->tolerate = tolerate;
+    launch->tolerate_context = &allowed;
+    launch->tolerated = function->tolerated;
+  }
   if (isatty(2) && !context->settings.quiet) {
     bf_ptx_readable_name(function->name, &name);
     shown.kernel = name.data ? name.data : "";
@@ -167,9 +218,10 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   if (failure != BF_OK) {
     rt_say(context, "kernel %s: %s", function->name, diagnostic.message);
     return failure == BF_NO_MEMORY     ? cudaErrorMemoryAllocation
-           : failure == BF_UNSUPPORTED ? cudaErrorNotSupported
+           : failure == BF_UNSUPPORTED ? refuse(context, function, cudaErrorNotSupported)
                                        : cudaErrorInvalidValue;
   }
+  tally->faults += result.fault.kind != BF_EMU_NO_FAULT;
   if (result.fault.kind != BF_EMU_NO_FAULT)
     report_fault(context, &result.fault);
   return cudaSuccess;
@@ -207,23 +259,17 @@ static void *pack_arguments(const bf_emu_kernel *kernel, void **arguments) {
   return block;
 }
 
-/* Runs a launch whose shape is right; a cudaError. */
-static int start(rt_context *context, rt_function *function, const rt_configuration *how,
-                 void **arguments, bool cooperative) {
+int rt_start(rt_context *context, rt_function *function, const rt_configuration *how,
+             const void *parameters, bool cooperative, unsigned depth) {
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
-  if (needs->parameter_bytes && !arguments)
-    return cudaErrorInvalidValue;
-  if (context->pending != cudaSuccess)
-    return cudaSuccess; /* a fault has ended all work; the next synchronisation will tell */
-  void *block = pack_arguments(function->kernel, arguments);
-  if (!block)
-    return cudaErrorMemoryAllocation;
+  rt_children children;
+  rt_children_open(&children, context, function->module, depth);
   bf_emu_launch launch = {
       .kernel = function->kernel,
       .grid = {how->grid.x, how->grid.y, how->grid.z},
       .block = {how->block.x, how->block.y, how->block.z},
       .dynamic_shared_bytes = how->dynamic_shared_bytes,
-      .parameters = block,
+      .parameters = parameters,
       .parameter_bytes = needs->parameter_bytes,
       .cooperative = cooperative,
       .workers = (unsigned)context->settings.workers,
@@ -233,8 +279,25 @@ static int start(rt_context *context, rt_function *function, const rt_configurat
       .print = keep_printed,
       .print_context = &context->printed,
   };
+  const bf_emu_parent *before = bf_emu_set_parent(context->emu, &children.parent);
   int error =
       cooperative ? run_cooperative(context, function, &launch) : run(context, function, &launch);
+  bf_emu_set_parent(context->emu, before);
+  rt_children_run(&children);
+  return error;
+}
+
+/* Runs a launch of the host whose shape is right; a cudaError. */
+static int start(rt_context *context, rt_function *function, const rt_configuration *how,
+                 void **arguments, bool cooperative) {
+  if (bf_emu_kernel_needs(function->kernel)->parameter_bytes && !arguments)
+    return cudaErrorInvalidValue;
+  if (context->pending != cudaSuccess)
+    return cudaSuccess; /* a fault has ended all work; the next synchronisation will tell */
+  void *block = pack_arguments(function->kernel, arguments);
+  if (!block)
+    return cudaErrorMemoryAllocation;
+  int error = rt_start(context, function, how, block, cooperative, 0);
   free(block);
   return error;
 }
@@ -247,24 +310,38 @@ static bool fits_at_once(const rt_context *context, const rt_function *function,
   return volume(how->grid) <= (uint64_t)blocks * (uint64_t)context->device->multiprocessors;
 }
 
-/* Checks and runs a launch; a cudaError. */
-static int launch(rt_context *context, const void *host, const rt_configuration *how,
-                  void **arguments, bool cooperative) {
-  rt_function *function = rt_find_function(context, host);
-  if (!function)
-    return cudaErrorInvalidDeviceFunction;
-  if (!rt_is_stream(context, how->stream))
-    return cudaErrorInvalidResourceHandle;
-  int error = rt_make_ready(context, function);
-  if (error == cudaSuccess)
-    error = check_shape(context->device, how->grid, how->block);
+int rt_check_launch(const rt_context *context, const rt_function *function,
+                    const rt_configuration *how, bool cooperative) {
+  int error = check_shape(context->device, how->grid, how->block);
   if (error == cudaSuccess)
     error = check_needs(context, function, how->block, how->dynamic_shared_bytes);
   if (error == cudaSuccess)
     error = check_room(context, function, how->block, how->dynamic_shared_bytes);
   if (error == cudaSuccess && cooperative && !fits_at_once(context, function, how))
     error = cudaErrorCooperativeLaunchTooLarge;
+  return error;
+}
+
+int rt_launch(rt_context *context, const void *host, const rt_configuration *how, void **arguments,
+              bool cooperative) {
+  rt_function *function = rt_find_function(context, host);
+  if (!function)
+    return cudaErrorInvalidDeviceFunction;
+  if (!rt_is_stream(context, how->stream))
+    return cudaErrorInvalidResourceHandle;
+  int error = rt_make_ready(context, function);
+  if (error != cudaSuccess)
+    return refuse(context, function, error);
+  error = rt_check_launch(context, function, how, cooperative);
   return error == cudaSuccess ? start(context, function, how, arguments, cooperative) : error;
+}
+
+/* The same, unless the stream records its work. */
+static int launch(rt_context *context, const void *host, const rt_configuration *how,
+                  void **arguments, bool cooperative) {
+  return rt_is_capturing(context, how->stream)
+             ? rt_capture_launch(context, host, how, arguments, cooperative)
+             : rt_launch(context, host, how, arguments, cooperative);
 }
 
 /* ---- Calls ---- */
@@ -317,7 +394,9 @@ API(cudaLaunchKernelExC, const rt_launch_config *config, const void *host, void 
       cooperative = attribute->value.cooperative != 0;
     if (attribute->number == RT_ATTRIBUTE_CLUSTER && volume(attribute->value.cluster) > 1) {
       rt_say(context, "cudaLaunchKernelExC: clusters of blocks are not supported");
-      return rt_leave(context, cudaErrorNotSupported);
+      rt_function *function = rt_find_function(context, host);
+      return rt_leave(context, function ? refuse(context, function, cudaErrorNotSupported)
+                                        : cudaErrorInvalidDeviceFunction);
     }
   }
   rt_configuration how = {config->grid, config->block, config->dynamic_shared_bytes,

@@ -30,13 +30,17 @@ static int allocate(rt_context *context, void **address, uint64_t bytes, unsigne
 }
 
 /* Releases device memory that starts at address; NULL is fine. */
-static int release(rt_context *context, void *address) {
+int rt_release(rt_context *context, void *address) {
+  int graph_error;
+  if (rt_graph_memory_free(context, address, &graph_error))
+    return graph_error;
   bf_diagnostic diagnostic;
   if (!address)
     return cudaSuccess;
   if (!rt_map_get(&context->allocations, address))
     return cudaErrorInvalidValue;
   rt_map_remove(&context->allocations, address);
+  rt_end_export(context, address);
   bf_emu_release(context->emu, (uint64_t)(uintptr_t)address, &diagnostic);
   return cudaSuccess;
 }
@@ -44,7 +48,7 @@ static int release(rt_context *context, void *address) {
 void rt_free_all(rt_context *context) {
   size_t cursor = 0;
   for (void *address; (address = rt_map_next(&context->allocations, &cursor));)
-    release(context, address);
+    rt_release(context, address);
 }
 
 API(cudaMalloc, void **address, size_t bytes) {
@@ -61,7 +65,7 @@ API(cudaMallocManaged, void **address, size_t bytes, unsigned flags) {
 
 API(cudaFree, void *address) {
   RT_SYNCHRONISE(context);
-  return rt_leave(context, release(context, address));
+  return rt_leave(context, rt_release(context, address));
 }
 
 /* bytes = pitch * rows, where that can be. */
@@ -114,7 +118,7 @@ API(cudaDeviceReset, void) {
   return rt_leave(context, cudaSuccess);
 }
 
-#if CUDART_MAJOR == 12
+#if CUDART_MAJOR < 13
 extern __typeof__(cudaDeviceReset) cudaThreadExit __attribute__((alias("cudaDeviceReset")));
 #endif
 
@@ -124,6 +128,8 @@ API(cudaMallocAsync, void **address, size_t bytes, void *stream) {
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_allocate(context, stream, address, bytes));
   return rt_leave(context, allocate(context, address, bytes, 0));
 }
 PER_THREAD(cudaMallocAsync, ptsz);
@@ -133,6 +139,8 @@ API(cudaMallocFromPoolAsync, void **address, size_t bytes, void *pool, void *str
   const rt_object *object = rt_map_get(&context->objects, pool);
   if (!rt_is_stream(context, stream) || !object || object->kind != RT_POOL)
     return rt_leave(context, cudaErrorInvalidResourceHandle);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_allocate(context, stream, address, bytes));
   return rt_leave(context, allocate(context, address, bytes, 0));
 }
 PER_THREAD(cudaMallocFromPoolAsync, ptsz);
@@ -141,7 +149,9 @@ API(cudaFreeAsync, void *address, void *stream) {
   RT_ENTER_DEVICE(context);
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  return rt_leave(context, release(context, address));
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_free(context, stream, address));
+  return rt_leave(context, rt_release(context, address));
 }
 PER_THREAD(cudaFreeAsync, ptsz);
 
@@ -225,7 +235,7 @@ API(cudaHostGetDevicePointer, void **device, void *host, unsigned flags) {
   RT_ENTER_DEVICE(context);
   bf_emu_range range;
   if (!device || flags != 0 || !bf_emu_find(context->emu, (uint64_t)(uintptr_t)host, &range) ||
-      range.memory != BF_EMU_HOST)
+      range.memory != BF_EMU_HOST || (range.flags & RT_MAPPED))
     return rt_leave(context, cudaErrorInvalidValue);
   *device = host;
   return rt_leave(context, cudaSuccess);
@@ -251,7 +261,8 @@ API(cudaPointerGetAttributes, rt_pointer_attributes *to, const void *address) {
     return rt_leave(context, cudaErrorInvalidValue);
   *to = (rt_pointer_attributes){.type = UNREGISTERED, .device = -2};
   if (bf_emu_find(context->emu, (uint64_t)(uintptr_t)address, &range)) {
-    to->type = range.flags & RT_MANAGED ? MANAGED : range.memory == BF_EMU_HOST ? HOST : DEVICE;
+    bool is_host = range.memory == BF_EMU_HOST && !(range.flags & RT_MAPPED);
+    to->type = range.flags & RT_MANAGED ? MANAGED : is_host ? HOST : DEVICE;
     to->device = 0;
     to->device_pointer = (void *)(uintptr_t)address;
     to->host_pointer = to->type == DEVICE ? NULL : to->device_pointer;

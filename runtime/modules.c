@@ -41,15 +41,14 @@ void __cudaUnregisterFatBinary(void **handle) {
   rt_leave(context, cudaSuccess);
 }
 
-/* A kernel, known by its stub and by the handle that is the record itself. */
-static void add_function(rt_context *context, rt_module *module, const void *host,
-                         const char *name) {
+rt_function *rt_add_function(rt_context *context, rt_module *module, const void *host,
+                             const char *name) {
   rt_function *function = calloc(1, sizeof *function);
   char *copy = strdup(name);
-  if (!function || !copy || !rt_map_put(&context->by_host, host, function) ||
+  if (!function || !copy || (host && !rt_map_put(&context->by_host, host, function)) ||
       !rt_map_put(&context->by_host, function, function)) {
     free(copy); /* the launch will find no such function */
-    return;
+    return NULL;
   }
   *function = (rt_function){.module = module,
                             .host = host,
@@ -57,7 +56,7 @@ static void add_function(rt_context *context, rt_module *module, const void *hos
                             .dynamic_shared_limit = -1,
                             .carveout = -1,
                             .next = context->functions};
-  context->functions = function;
+  return context->functions = function;
 }
 
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
@@ -69,7 +68,7 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
   (void)device, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp_size;
   rt_context *context = rt_enter();
   if (handle)
-    add_function(context, (rt_module *)handle, host, name);
+    rt_add_function(context, (rt_module *)handle, host, name);
   rt_leave(context, cudaSuccess);
 }
 
@@ -108,8 +107,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 
 /* ---- Loading ---- */
 
-/* Says what went wrong with the program's PTX. */
-static void complain(const rt_context *context, const bf_diagnostic *diagnostic) {
+void rt_complain(const rt_context *context, const bf_diagnostic *diagnostic) {
   if (diagnostic->line)
     rt_say(context, "%s:%llu: %s", diagnostic->file, (unsigned long long)diagnostic->line,
            diagnostic->message);
@@ -117,8 +115,7 @@ static void complain(const rt_context *context, const bf_diagnostic *diagnostic)
     rt_say(context, "%s%s%s", diagnostic->file, *diagnostic->file ? ": " : "", diagnostic->message);
 }
 
-/* The CUDA error for an error of the library. */
-static int cuda_error(int error, int otherwise) {
+int rt_error_of(int error, int otherwise) {
   return error == BF_NO_MEMORY     ? cudaErrorMemoryAllocation
          : error == BF_UNSUPPORTED ? cudaErrorNotSupported
                                    : otherwise;
@@ -132,30 +129,46 @@ static void publish_managed(const rt_module *module) {
       *v->managed = (void *)(uintptr_t)range.address;
 }
 
-/* Unpacks, parses and loads one PTX image; a bf_error. */
-static int load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbin,
-                      const bf_image *image, bf_diagnostic *diagnostic) {
+/* Places what was parsed or linked in the emulator; a bf_error. */
+static int install(rt_context *context, rt_module *module, bf_diagnostic *diagnostic) {
+  BF_TRY(rt_rewrite(context, module, diagnostic));
+  BF_TRY(bf_emu_load(context->emu, module->ptx, &module->loaded, diagnostic));
+  publish_managed(module);
+  return BF_OK;
+}
+
+int rt_load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbin,
+                  const bf_image *image, bf_diagnostic *diagnostic) {
   bf_text text = {0};
   const char *name = image->identifier ? image->identifier : fatbin->name;
   int error = bf_fatbin_text(fatbin, image, &text, diagnostic);
   if (!error)
     error = bf_ptx_parse(name, text.data ? text.data : "", text.size, &module->ptx, diagnostic);
   bf_text_free(&text);
-  if (!error)
-    error = rt_rewrite(context, module, diagnostic);
-  if (error)
-    return error;
   module->ptx_arch = (int)image->arch.sm;
-  BF_TRY(bf_emu_load(context->emu, module->ptx, &module->loaded, diagnostic));
-  publish_managed(module);
-  return BF_OK;
+  return error ? error : install(context, module, diagnostic);
 }
 
-/* The PTX that the device would take, or else the best there is: the emulator runs all. */
-static const bf_image *pick(const rt_context *context, const bf_fatbin *fatbin) {
+const bf_image *rt_pick_image(const rt_context *context, const bf_fatbin *fatbin) {
   bf_arch wanted = {(unsigned)(context->device->major * 10 + context->device->minor), 0};
   const bf_image *image = bf_fatbin_pick(fatbin, 1, wanted);
   return image ? image : bf_fatbin_pick(fatbin, 1, (bf_arch){0});
+}
+
+/* Links and loads the parts of a program that was compiled separately; a cudaError. */
+static int load_linked(rt_context *context, rt_module *module) {
+  bf_diagnostic diagnostic = {.caret = -1};
+  int failure = rt_link(context, module, &diagnostic);
+  if (failure == BF_OK)
+    failure = install(context, module, &diagnostic);
+  if (failure == BF_OK)
+    return cudaSuccess;
+  if (module->without_ptx) {
+    rt_say_machine_code(context, module->without_ptx);
+    return cudaErrorNoKernelImageForDevice;
+  }
+  rt_complain(context, &diagnostic);
+  return rt_error_of(failure, cudaErrorInvalidPtx);
 }
 
 /* Loads a module from its fat binary; a cudaError. */
@@ -164,31 +177,23 @@ static int load(rt_context *context, rt_module *module) {
   bf_diagnostic diagnostic = {.caret = -1};
   if (!wrapper || wrapper->magic != RT_FATBIN_MAGIC || !wrapper->module)
     return cudaErrorInvalidKernelImage;
-  if (wrapper->version != 1) {
-    rt_say(context,
-           "%s was compiled separately (nvcc -rdc=true or -dc), which is not supported: "
-           "build it in one piece, without -rdc=true",
-           program_invocation_short_name);
-    return cudaErrorNotSupported;
-  }
+  if (wrapper->version != 1)
+    return load_linked(context, module);
   uint64_t bytes = bf_fatbin_module_bytes(wrapper->module);
   bf_fatbin *fatbin;
   if (bytes == 0 || bf_fatbin_read(program_invocation_short_name, wrapper->module, bytes, &fatbin,
                                    &diagnostic) != BF_OK)
     return cudaErrorInvalidKernelImage;
-  const bf_image *image = pick(context, fatbin);
+  const bf_image *image = rt_pick_image(context, fatbin);
   int error = cudaSuccess;
   if (!image) {
-    rt_say(context,
-           "%s holds machine code only, which cannot be emulated: build it with PTX too, "
-           "by nvcc -arch=sm_90 or -gencode arch=compute_90,code=compute_90",
-           program_invocation_short_name);
+    rt_say_machine_code(context, program_invocation_short_name);
     error = cudaErrorNoKernelImageForDevice;
   } else {
-    int failure = load_image(context, module, fatbin, image, &diagnostic);
+    int failure = rt_load_image(context, module, fatbin, image, &diagnostic);
     if (failure != BF_OK) {
-      complain(context, &diagnostic);
-      error = cuda_error(failure, cudaErrorInvalidPtx);
+      rt_complain(context, &diagnostic);
+      error = rt_error_of(failure, cudaErrorInvalidPtx);
     }
   }
   bf_fatbin_close(fatbin);
@@ -241,9 +246,12 @@ int rt_make_ready(rt_context *context, rt_function *function) {
   }
   int failure =
       bf_emu_kernel_get(function->module->loaded, function->name, &function->kernel, &diagnostic);
-  if (failure != BF_OK) {
-    complain(context, &diagnostic);
-    function->error = cuda_error(failure, cudaErrorInvalidDeviceFunction);
+  if (failure == BF_BAD_INPUT && function->module->without_ptx) {
+    rt_say_machine_code(context, function->module->without_ptx);
+    function->error = cudaErrorNoKernelImageForDevice;
+  } else if (failure != BF_OK) {
+    rt_complain(context, &diagnostic);
+    function->error = rt_error_of(failure, cudaErrorInvalidDeviceFunction);
   }
   return function->error;
 }

@@ -27,6 +27,10 @@ static rt_object *find(const rt_context *context, const void *handle, int kind) 
   return object && (int)object->kind == kind ? object : NULL;
 }
 
+bool rt_is_event(const rt_context *context, const void *handle) {
+  return find(context, handle, RT_EVENT) != NULL;
+}
+
 /* The end of one; a cudaError. */
 static int destroy(rt_context *context, void *handle, int kind) {
   rt_object *object = find(context, handle, kind);
@@ -87,12 +91,16 @@ API(cudaStreamDestroy, void *stream) {
 
 API(cudaStreamSynchronize, void *stream) {
   RT_SYNCHRONISE(context);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_break(context, stream));
   return rt_leave(context, check_stream(context, stream));
 }
 PER_THREAD(cudaStreamSynchronize, ptsz);
 
 API(cudaStreamQuery, void *stream) {
   RT_SYNCHRONISE(context);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_break(context, stream));
   return rt_leave(context, check_stream(context, stream));
 }
 PER_THREAD(cudaStreamQuery, ptsz);
@@ -103,7 +111,10 @@ API(cudaStreamWaitEvent, void *stream, void *event, unsigned flags) {
     return rt_leave(context, cudaErrorInvalidValue);
   if (!find(context, event, RT_EVENT))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
-  return rt_leave(context, check_stream(context, stream));
+  int error = check_stream(context, stream), captured;
+  if (error == cudaSuccess && rt_capture_wait(context, stream, event, flags & 1, &captured))
+    error = captured;
+  return rt_leave(context, error);
 }
 PER_THREAD(cudaStreamWaitEvent, ptsz);
 
@@ -146,30 +157,33 @@ API(cudaStreamGetDevice, void *stream, int *device) {
 }
 PER_THREAD(cudaStreamGetDevice, ptsz);
 
-/* Streams never capture: recording graphs is refused. */
-API(cudaStreamIsCapturing, void *stream, int *status) {
-  RT_ENTER_DEVICE(context);
-  int error = status ? check_stream(context, stream) : cudaErrorInvalidValue;
-  if (error == cudaSuccess)
-    *status = 0;
-  return rt_leave(context, error);
-}
-PER_THREAD(cudaStreamIsCapturing, ptsz);
-
-API(cudaThreadExchangeStreamCaptureMode, int *mode) {
-  RT_ENTER(context);
-  return rt_leave(context, mode && *mode >= 0 && *mode <= 2 ? cudaSuccess : cudaErrorInvalidValue);
-}
-
 /* ---- Functions of the program in a stream ---- */
+
+/* Records a function in a capture. */
+static int capture_function(void *stream, void (*function)(void *), void *data) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context, function ? rt_capture_function(context, stream, function, data)
+                                    : cudaErrorInvalidValue);
+}
+
+static bool is_captured(const void *stream) {
+  rt_context *context = rt_enter();
+  bool captured = rt_is_capturing(context, stream);
+  rt_leave(context, cudaSuccess);
+  return captured;
+}
 
 /* Checks a stream at a synchronisation; the lock is given back, so that the function may call. */
 static int before_function(void *stream, const void *function) {
   RT_SYNCHRONISE(context);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_break(context, stream));
   return rt_leave(context, function ? check_stream(context, stream) : cudaErrorInvalidValue);
 }
 
 API(cudaLaunchHostFunc, void *stream, void (*function)(void *), void *data) {
+  if (is_captured(stream))
+    return capture_function(stream, function, data);
   int error = before_function(stream, (const void *)(uintptr_t)function);
   if (error == cudaSuccess)
     function(data);
@@ -202,19 +216,29 @@ API(cudaEventCreate, void **event) { return cudaEventCreateWithFlags(event, 0); 
 
 API(cudaEventDestroy, void *event) {
   RT_ENTER_DEVICE(context);
+  rt_forget_captured(context, event);
   return rt_leave(context, destroy(context, event, RT_EVENT));
+}
+
+int rt_record_event(rt_context *context, void *event) {
+  rt_object *object = find(context, event, RT_EVENT);
+  if (!object)
+    return cudaErrorInvalidResourceHandle;
+  object->is_recorded = true;
+  object->seconds = rt_seconds(context);
+  return cudaSuccess;
 }
 
 API(cudaEventRecordWithFlags, void *event, void *stream, unsigned flags) {
   RT_ENTER_DEVICE(context);
-  rt_object *object = find(context, event, RT_EVENT);
-  if (!object || !rt_is_stream(context, stream))
+  if (!rt_is_event(context, event) || !rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   if (flags > 1)
     return rt_leave(context, cudaErrorInvalidValue);
-  object->is_recorded = true;
-  object->seconds = rt_seconds(context);
-  return rt_leave(context, cudaSuccess);
+  if (rt_is_capturing(context, stream))
+    return rt_leave(context, rt_capture_record(context, stream, event, flags & 1));
+  rt_forget_captured(context, event);
+  return rt_leave(context, rt_record_event(context, event));
 }
 PER_THREAD(cudaEventRecordWithFlags, ptsz);
 
@@ -225,6 +249,8 @@ PER_THREAD(cudaEventRecord, ptsz);
 
 API(cudaEventSynchronize, void *event) {
   RT_SYNCHRONISE(context);
+  if (rt_map_get(&context->captured_events, event))
+    return rt_leave(context, cudaErrorCapturedEvent);
   bool known = find(context, event, RT_EVENT) != NULL;
   return rt_leave(context, known ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
@@ -242,7 +268,7 @@ API(cudaEventElapsedTime, float *milliseconds, void *from, void *to) {
   return rt_leave(context, cudaSuccess);
 }
 
-#if CUDART_MAJOR == 12
+#if CUDART_MAJOR < 13
 extern __typeof__(cudaEventElapsedTime) cudaEventElapsedTime_v2
     __attribute__((alias("cudaEventElapsedTime")));
 #endif

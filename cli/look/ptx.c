@@ -1,6 +1,7 @@
 /* bankfold ptx: the PTX inside programs, libraries, object files and fat binaries. */
 #include "ptx/ptx.h"
 #include "cli/cli.h"
+#include "cli/look/ptx_link.h"
 #include "ptx/fatbin.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ static const cli_option options[] = {
     {"all", CLI_FLAG, offsetof(settings, all), NULL, NULL,
      "extract: every PTX image, not the best one of each module"},
     {"output", CLI_TEXT, offsetof(settings, output), "FILE|DIR", NULL,
-     "extract: where to write; a folder that does not exist ends with /"},
+     "extract: where to write; a folder that does not exist ends with /. link: a file"},
     {"kernel", CLI_TEXT, offsetof(settings, kernel), "KERNEL", NULL,
      "show: only the kernel of that name"},
     CLI_COMMON(settings),
@@ -419,14 +420,19 @@ static int kernels(const settings *s, const bf_fatbin *fatbin, selection *found)
 /* ---- The command ---- */
 
 /* Options that belong to another verb. */
-static int check_usage(const settings *s, const char *verb, bf_arch *wanted) {
+static int check_usage(const settings *s, const char *verb, int files, bf_arch *wanted) {
   bool lists = strcmp(verb, "list") == 0, extracts = strcmp(verb, "extract") == 0;
   bool shows = strcmp(verb, "show") == 0, counts = strcmp(verb, "kernels") == 0;
-  if (!lists && !extracts && !shows && !counts)
-    return cli_usage_error(&cli_ptx, "ptx list, kernels, extract or show; not '%s'", verb);
+  bool links = strcmp(verb, "link") == 0;
+  if (!lists && !extracts && !shows && !counts && !links)
+    return cli_usage_error(&cli_ptx, "ptx list, kernels, extract, show or link; not '%s'", verb);
+  if (files > 1 && !links)
+    return cli_usage_error(&cli_ptx, "several files are for link");
+  if (links && (s->module || s->common.json))
+    return cli_usage_error(&cli_ptx, "--module and --json are not for link");
   if (lists && (s->arch || s->module))
     return cli_usage_error(&cli_ptx, "--arch and --module are not for list");
-  if (!extracts && (s->all || s->output))
+  if ((!extracts && s->all) || (!extracts && !links && s->output))
     return cli_usage_error(&cli_ptx, "--all and --output are for extract");
   if (s->kernel && !shows)
     return cli_usage_error(&cli_ptx, "--kernel is for show");
@@ -441,11 +447,12 @@ static int check_usage(const settings *s, const char *verb, bf_arch *wanted) {
 
 static int run(const void *given, int count, char **arguments) {
   const settings *s = given;
-  (void)count;
   bf_arch wanted = {0};
-  int status = check_usage(s, arguments[0], &wanted);
+  int status = check_usage(s, arguments[0], count - 1, &wanted);
   if (status >= 0)
     return status;
+  if (strcmp(arguments[0], "link") == 0)
+    return cli_ptx_link(count - 1, arguments + 1, wanted, s->output);
   bf_fatbin *fatbin;
   bf_diagnostic diagnostic;
   if (bf_fatbin_open(arguments[1], &fatbin, &diagnostic) != BF_OK)
@@ -472,7 +479,7 @@ static int run(const void *given, int count, char **arguments) {
 const cli_command cli_ptx = {
     .name = "ptx",
     .summary = "list, extract or show the PTX and kernels of a program, library or fat binary",
-    .arguments = "list|kernels|extract|show FILE",
+    .arguments = "list|kernels|extract|show|link FILE...",
     .details =
         "FILE (\"-\": standard input) is an ELF program, library or object file made by nvcc, a\n"
         "fat binary, PTX text, or a cubin. A file holds modules, one per source file; a module\n"
@@ -480,16 +487,18 @@ const cli_command cli_ptx = {
         "parses the best PTX of each module and counts what its kernels do to shared memory. "
         "\"extract\"\n"
         "writes the best PTX of each module to a file, or to files in a folder. \"show\" prints\n"
-        "it. The best PTX is the one for the highest architecture that runs on --arch.",
+        "it. The best PTX is the one for the highest architecture that runs on --arch. \"link\"\n"
+        "makes one module of the PTX of files that were compiled separately (nvcc -rdc=true).",
     .examples = "bankfold ptx list ./app                             # what is inside\n"
                 "bankfold ptx kernels ./app                          # shared memory per kernel\n"
                 "bankfold ptx show ./app --kernel transpose          # one kernel\n"
                 "bankfold ptx extract ./app --arch sm_80 --output app.ptx\n"
-                "bankfold ptx extract libkernels.so --all --output ptx/  # every PTX image\n",
+                "bankfold ptx extract libkernels.so --all --output ptx/  # every PTX image\n"
+                "bankfold ptx link main.o parts.o --output app.ptx       # separate compilation\n",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),
     .least_arguments = 2,
-    .most_arguments = 2,
+    .most_arguments = 1000,
     .run = run,
 };

@@ -4,6 +4,7 @@
 #include "cli/use/resources.h"
 #include "hash/list.h"
 #include "ptx/ptx_text.h"
+#include "rewrite/rewrite.h"
 #include "tune/predict.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ static int check_list(const char *path, const bf_hash_list *list, bf_diagnostic 
   const bf_hash *hash;
   const char *kernel;
   for (size_t i = 0; (hash = bf_hash_list_get(list, i, &kernel)); i++)
-    if (!bf_hash_is_row_preserving(hash))
+    if (!bf_rewrite_takes(hash))
       return bf_fail_file(diagnostic, BF_BAD_INPUT, path,
                           "hash %s of '%s' does not keep words in their rows of 128 bytes",
                           bf_hash_text(hash), kernel);
@@ -35,7 +36,7 @@ static int read_hashes(const char *file, const char *text, const char *hash, cli
   }
   if (hash)
     BF_TRY(bf_hash_parse(hash, &bf_listed_geometry, &wrap->otherwise, diagnostic));
-  if (wrap->otherwise && !bf_hash_is_row_preserving(wrap->otherwise))
+  if (wrap->otherwise && !bf_rewrite_takes(wrap->otherwise))
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "programs are rewritten with hashes that leave every word in its row of 128 "
                    "bytes; '%s' does not",

@@ -1,29 +1,10 @@
 /* Functions of the device's library that kernels call by name: vprintf, __assertfail, malloc, free.
  */
-#include "emu/decode.h"
+#include "emu/builtin.h"
 
 #include <stdlib.h>
 
 enum { MOST_TEXT = 1 << 16, MOST_PIECE = 512 };
-
-/* Argument index of a call in one lane. */
-static uint64_t argument(const bf_emu_warp *warp, const bf_emu_call *call, unsigned index,
-                         unsigned lane) {
-  uint64_t value = 0;
-  if (index < call->arguments) {
-    const bf_emu_region *region = &call->argument[index];
-    memcpy(&value, warp->registers + region->place + lane * region->stride, 8);
-    if (region->variable->bytes < 8)
-      value &= (UINT64_C(1) << (8 * region->variable->bytes)) - 1;
-  }
-  return value;
-}
-
-/* Sets what a call returns in one lane. */
-static void give(bf_emu_warp *warp, const bf_emu_call *call, unsigned lane, uint64_t value) {
-  if (call->returns)
-    memcpy(warp->registers + call->result[0].place + lane * call->result[0].stride, &value, 8);
-}
 
 /* Appends the string at a generic address; false: a fault. */
 static bool add_string(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address,
@@ -189,15 +170,15 @@ static int call_vprintf(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
   BF_EACH_LANE(mask, lane) {
     bf_text format = {0}, text = {0};
     unsigned converted = 0;
-    packed arguments = {warp, op, lane, argument(warp, call, 1, lane), 0};
-    good = good && add_string(warp, op, lane, argument(warp, call, 0, lane), &format) &&
+    packed arguments = {warp, op, lane, bf_emu_argument(warp, call, 1, lane), 0};
+    good = good && add_string(warp, op, lane, bf_emu_argument(warp, call, 0, lane), &format) &&
            print_format(format.data ? format.data : "", &arguments, &text, &converted);
     if (good && text.size && flight->launch->print) {
       pthread_mutex_lock(&flight->lock);
       flight->launch->print(flight->launch->print_context, text.data, text.size);
       pthread_mutex_unlock(&flight->lock);
     }
-    give(warp, call, lane, converted);
+    bf_emu_give(warp, call, lane, converted);
     bf_text_free(&format);
     bf_text_free(&text);
   }
@@ -214,11 +195,12 @@ static int call_assertfail(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask
   const bf_emu_call *call = op->detail;
   unsigned lane = (unsigned)__builtin_ctz(mask);
   bf_text message = {0}, file = {0}, function = {0};
-  if (add_string(warp, op, lane, argument(warp, call, 0, lane), &message) &&
-      add_string(warp, op, lane, argument(warp, call, 1, lane), &file) &&
-      add_string(warp, op, lane, argument(warp, call, 3, lane), &function))
+  if (add_string(warp, op, lane, bf_emu_argument(warp, call, 0, lane), &message) &&
+      add_string(warp, op, lane, bf_emu_argument(warp, call, 1, lane), &file) &&
+      add_string(warp, op, lane, bf_emu_argument(warp, call, 3, lane), &function))
     bf_emu_fail(warp, op, BF_EMU_ASSERT, lane, "%s:%llu: %s: Assertion `%s' failed",
-                file.data ? file.data : "", (unsigned long long)argument(warp, call, 2, lane),
+                file.data ? file.data : "",
+                (unsigned long long)bf_emu_argument(warp, call, 2, lane),
                 function.data ? function.data : "", message.data ? message.data : "");
   bf_text_free(&message);
   bf_text_free(&file);
@@ -232,32 +214,48 @@ static int call_malloc(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
   const bf_emu_call *call = op->detail;
   BF_EACH_LANE(mask, lane) {
     uint64_t address = 0;
-    if (bf_emu_alloc(warp->worker->flight->emu, argument(warp, call, 0, lane), 0, &address, NULL))
+    if (bf_emu_alloc(warp->worker->flight->emu, bf_emu_argument(warp, call, 0, lane), 0, &address,
+                     NULL))
       address = 0;
-    give(warp, call, lane, address);
+    bf_emu_give(warp, call, lane, address);
   }
   return 0;
 }
 
-/* Memory is given back when the launch has ended, because other threads may remember it. */
-static int call_free(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
-  const bf_emu_call *call = op->detail;
-  bf_emu_flight *flight = warp->worker->flight;
+void bf_emu_give_back(bf_emu_flight *flight, uint64_t address) {
   pthread_mutex_lock(&flight->lock);
-  BF_EACH_LANE(mask, lane) {
-    uint64_t address = argument(warp, call, 0, lane);
-    if (flight->garbage_count == flight->garbage_capacity) {
-      size_t capacity = flight->garbage_capacity ? 2 * flight->garbage_capacity : 64;
-      uint64_t *grown = realloc(flight->garbage, capacity * sizeof *grown);
-      if (!grown)
-        break;
+  if (flight->garbage_count == flight->garbage_capacity) {
+    size_t capacity = flight->garbage_capacity ? 2 * flight->garbage_capacity : 64;
+    uint64_t *grown = realloc(flight->garbage, capacity * sizeof *grown);
+    if (grown) {
       flight->garbage = grown;
       flight->garbage_capacity = capacity;
     }
-    if (address)
-      flight->garbage[flight->garbage_count++] = address;
   }
+  if (address && flight->garbage_count < flight->garbage_capacity)
+    flight->garbage[flight->garbage_count++] = address;
   pthread_mutex_unlock(&flight->lock);
+}
+
+static int call_free(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
+  const bf_emu_call *call = op->detail;
+  BF_EACH_LANE(mask, lane)
+  bf_emu_give_back(warp->worker->flight, bf_emu_argument(warp, call, 0, lane));
+  return 0;
+}
+
+/* cudaGraphSetConditional(handle, value): the handle is the address of the value, in memory of the
+ * device. */
+static int call_set_conditional(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask) {
+  const bf_emu_call *call = op->detail;
+  BF_EACH_LANE(mask, lane) {
+    uint32_t value = (uint32_t)bf_emu_argument(warp, call, 1, lane);
+    uint8_t *to =
+        bf_emu_reach_one(warp, op, lane, bf_emu_argument(warp, call, 0, lane), sizeof value, true);
+    if (!to)
+      return 1;
+    memcpy(to, &value, sizeof value);
+  }
   return 0;
 }
 
@@ -268,9 +266,12 @@ bf_emu_builtin bf_emu_builtin_find(const char *name) {
   } known[] = {{"vprintf", call_vprintf},
                {"__assertfail", call_assertfail},
                {"malloc", call_malloc},
-               {"free", call_free}};
+               {"free", call_free},
+               {"cudaGraphSetConditional", call_set_conditional}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(known[i].name, name) == 0)
       return known[i].run;
-  return NULL;
+  return bf_emu_device_runtime_find(name);
 }
+
+bool bf_emu_provides(const char *name) { return bf_emu_builtin_find(name) != NULL; }

@@ -97,12 +97,18 @@ int bf_emu_add(bf_emu *emu, const bf_emu_entry *entry, bf_diagnostic *diagnostic
   return error;
 }
 
+/* Allocations from PAGED_BYTES on have whole pages for themselves, so that these can be shared with
+ * another process. */
+enum { PAGED_BYTES = 1 << 14, PAGE_BYTES = 4096 };
+
 int bf_emu_alloc(bf_emu *emu, uint64_t bytes, unsigned flags, uint64_t *address,
                  bf_diagnostic *diagnostic) {
   void *memory = NULL;
   if (bytes == 0)
     bytes = 1;
-  if (bytes > (UINT64_C(1) << 46) || posix_memalign(&memory, 512, (size_t)(bytes + 511) & ~511ul))
+  size_t unit = bytes < PAGED_BYTES ? 512 : PAGE_BYTES;
+  if (bytes > (UINT64_C(1) << 46) ||
+      posix_memalign(&memory, unit, ((size_t)bytes + unit - 1) & ~(unit - 1)))
     return bf_fail(diagnostic, BF_NO_MEMORY, "no %llu bytes of device memory",
                    (unsigned long long)bytes);
   bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_DEVICE, flags, 0},

@@ -31,6 +31,10 @@ struct bf_emu {
   bf_emu_texture **texture; /* by handle - 1; NULL: removed */
   size_t textures, texture_capacity;
   const struct bf_emu_isa *isa; /* that kernels are decoded for */
+  /* Of kernels that launch kernels (device_runtime.c). */
+  const struct bf_emu_parent *parent; /* or NULL */
+  int device_error;                   /* the last one that a call of the device runtime gave */
+  uint64_t device_handles;            /* of streams and events that kernels have made */
 };
 
 /* Where a variable of a module lies; bytes as declared. */

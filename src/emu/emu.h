@@ -111,6 +111,8 @@ int bf_emu_load(bf_emu *emu, const bf_ptx_module *ptx, bf_emu_module **module,
 void bf_emu_unload(bf_emu_module *module);
 /* The .global or .const variable called name; false where there is none. */
 bool bf_emu_variable(const bf_emu_module *module, const char *name, bf_emu_range *range);
+/* Whether kernels may call a function of that name which no module defines. */
+bool bf_emu_provides(const char *name);
 /* What a pointer to the function holds. */
 uint64_t bf_emu_function_pointer(const bf_ptx_function *function);
 
@@ -236,6 +238,13 @@ typedef struct bf_emu_launch {
   uint64_t stack_bytes;            /* local memory and calls per thread; 0: 64 KiB */
   const uint32_t *environment;     /* %envreg0 to %envreg31, or NULL: all 0 */
   const bf_emu_observer *observer; /* or NULL */
+  /* Told of accesses to memory that is not there, is not aligned or cannot be written: reads then
+   * give 0 and writes are dropped, and the launch goes on. tolerated has a byte for each site of
+   * the kernel, which becomes 1 where its first such access is told of; later ones are not. One
+   * thread at a time. NULL: such an access ends the launch. */
+  void (*tolerate)(void *context, const bf_emu_fault *fault, unsigned site);
+  void *tolerate_context;
+  uint8_t *tolerated;
   /* Text that the kernel prints, whole calls of printf at a time; NULL: dropped. */
   void (*print)(void *context, const char *text, size_t bytes);
   void *print_context;
@@ -282,11 +291,31 @@ typedef struct bf_profile_row {
  * core). */
 int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_emu_kernel *kernel,
                       unsigned workers, bf_profile **profile, bf_diagnostic *diagnostic);
+/* Different accesses that a profile keeps at most; each takes some hundred bytes. */
+enum { BF_PROFILE_MOST = 1 << 16 };
+/* Has a profile keep all different accesses that it counts, too; before its first launch. budget
+ * (NULL: none) is how many may be kept yet by all profiles that share it. */
+int bf_profile_keep(bf_profile *profile, size_t *budget, bf_diagnostic *diagnostic);
+/* What was kept so far, while no launch runs; NULL where there were too many different accesses, or
+ * they are not kept. */
+const bf_workload *bf_profile_accesses(const bf_profile *profile);
 /* The observer that feeds the profile. */
 bf_emu_observer bf_profile_observer(bf_profile *profile);
 /* The sums of all workers for a site. */
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site);
 void bf_profile_free(bf_profile *profile);
+
+/* The memory that a profile counts in: a row for each site, worker by worker. */
+typedef struct bf_profile_memory {
+  size_t bytes;
+  unsigned sites, workers;
+} bf_profile_memory;
+bf_profile_memory bf_profile_memory_of(const bf_profile *profile);
+/* Has a profile that has not counted yet count in other memory of that size, all 0, which is
+ * borrowed. */
+void bf_profile_move(bf_profile *profile, bf_profile_row *rows);
+/* The sum of the rows of a site, whose first is at row. */
+bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigned workers);
 
 /* An estimate of the 32-bit registers that a thread needs in a kernel (pressure.c). */
 unsigned bf_emu_function_registers(const bf_ptx_function *function);

@@ -48,17 +48,10 @@ void bf_emu_fault_explain(const bf_emu_fault *fault, bf_text *text) {
                  fault->block[2], fault->thread[0], fault->thread[1], fault->thread[2]);
 }
 
-/* Claims the launch's fault; NULL where another came first. */
-static bf_emu_fault *claim(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind,
-                           unsigned lane) {
-  bf_emu_flight *flight = warp->worker->flight;
-  int none = 0;
-  bool first = __atomic_compare_exchange_n(&flight->fault_taken, &none, 1, false, __ATOMIC_SEQ_CST,
-                                           __ATOMIC_SEQ_CST);
-  __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
-  if (!first)
-    return NULL;
-  bf_emu_fault *fault = &flight->fault;
+/* What and where a fault is. */
+static void describe(const bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind,
+                     unsigned lane, bf_emu_fault *fault) {
+  const bf_emu_flight *flight = warp->worker->flight;
   *fault = (bf_emu_fault){.kind = kind, .kernel = flight->kernel->function->name};
   const bf_emu_code *code = warp->frame->code;
   uint32_t index = code->instruction[op - code->op];
@@ -71,7 +64,20 @@ static bf_emu_fault *claim(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_
   memcpy(fault->block, warp->block->id, sizeof fault->block);
   for (unsigned k = 0; k < 3; k++)
     fault->thread[k] = warp->tid[k][lane];
-  return fault;
+}
+
+/* Claims the launch's fault; NULL where another came first. */
+static bf_emu_fault *claim(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind,
+                           unsigned lane) {
+  bf_emu_flight *flight = warp->worker->flight;
+  int none = 0;
+  bool first = __atomic_compare_exchange_n(&flight->fault_taken, &none, 1, false, __ATOMIC_SEQ_CST,
+                                           __ATOMIC_SEQ_CST);
+  __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
+  if (!first)
+    return NULL;
+  describe(warp, op, kind, lane, &flight->fault);
+  return &flight->fault;
 }
 
 const bf_emu_op *bf_emu_fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind,
@@ -97,4 +103,35 @@ const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_p
     fault->is_write = is_write;
   }
   return NULL;
+}
+
+/* Whether such a fault is of the access alone, so that the kernel can go on without it. */
+static bool is_tolerable(bf_emu_fault_kind kind) {
+  return kind == BF_EMU_OUT_OF_BOUNDS || kind == BF_EMU_USE_AFTER_FREE ||
+         kind == BF_EMU_MISALIGNED || kind == BF_EMU_READ_ONLY;
+}
+
+uint8_t *bf_emu_tolerate(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, unsigned lane,
+                         uint64_t address, unsigned width_bytes, bool is_write,
+                         bf_emu_fault_kind kind) {
+  static const uint8_t zeros[BF_EMU_TOLERATED_BYTES];
+  bf_emu_flight *flight = warp->worker->flight;
+  const bf_emu_launch *launch = flight->launch;
+  if (!launch->tolerate || !is_tolerable(kind) || width_bytes > sizeof zeros ||
+      op->site >= flight->kernel->site_count)
+    return NULL;
+  if (!__atomic_exchange_n(&launch->tolerated[op->site], 1, __ATOMIC_RELAXED)) {
+    bf_emu_fault fault;
+    describe(warp, op, kind, lane, &fault);
+    fault.space = space;
+    fault.address = address;
+    fault.width_bytes = width_bytes;
+    fault.is_write = is_write;
+    pthread_mutex_lock(&flight->lock);
+    launch->tolerate(launch->tolerate_context, &fault, op->site);
+    pthread_mutex_unlock(&flight->lock);
+  }
+  if (!is_write)
+    return (uint8_t *)(uintptr_t)zeros;
+  return memset(warp->worker->sink[lane], 0, sizeof warp->worker->sink[lane]);
 }

@@ -281,12 +281,17 @@ typedef struct bf_emu_known {
 
 enum { BF_EMU_KNOWN = 64 };
 
+/* The widest access of a lane that is tolerated. */
+enum { BF_EMU_TOLERATED_BYTES = 16 };
+
 typedef struct bf_emu_worker {
   struct bf_emu_flight *flight;
   unsigned index;
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
   uint64_t warp_instructions, thread_instructions;
   const uint64_t *clock; /* of a simulator, or NULL: instructions count as cycles */
+  /* Where accesses that are tolerated write to. */
+  uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];
 } bf_emu_worker;
 
 /* A launch in progress. */
@@ -335,6 +340,12 @@ const bf_emu_op *bf_emu_fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_faul
 const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
                                     unsigned lane, uint64_t address, unsigned width_bytes,
                                     bool is_write, bf_emu_fault_kind kind);
+
+/* Where the launch tolerates the access, tells of it and gives memory to access instead; NULL: it
+ * does not. */
+uint8_t *bf_emu_tolerate(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, unsigned lane,
+                         uint64_t address, unsigned width_bytes, bool is_write,
+                         bf_emu_fault_kind kind);
 
 /* For operations of several lanes (shfl.sync and the like): true where all lanes of members that
  * are alive take part now; warp->active may then hold more lanes than before, for this operation

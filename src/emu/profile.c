@@ -1,6 +1,7 @@
 /* The conflict profile: wavefronts per site, counted while a kernel runs. Every worker of the
  * launch has sums of its own; they are added up when asked for. */
 #include "emu/inner.h"
+#include "emu/kept.h"
 
 #include <stdlib.h>
 
@@ -8,6 +9,8 @@ struct bf_profile {
   bf_counter **counter; /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
+  bool is_borrowed;    /* sum is */
+  bf_kept *kept;       /* the accesses themselves, or NULL */
 };
 
 int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_emu_kernel *kernel,
@@ -34,9 +37,20 @@ void bf_profile_free(bf_profile *profile) {
     return;
   for (unsigned i = 0; profile->counter && i < profile->workers; i++)
     bf_counter_free(profile->counter[i]);
+  bf_kept_free(profile->kept);
   free(profile->counter);
-  free(profile->sum);
+  if (!profile->is_borrowed)
+    free(profile->sum);
   free(profile);
+}
+
+int bf_profile_keep(bf_profile *profile, size_t *budget, bf_diagnostic *diagnostic) {
+  profile->kept = bf_kept_create(profile->workers, budget);
+  return profile->kept ? BF_OK : bf_no_memory(diagnostic);
+}
+
+const bf_workload *bf_profile_accesses(const bf_profile *profile) {
+  return profile->kept ? bf_kept_get(profile->kept) : NULL;
 }
 
 /* Keeps an access as the worst so far. */
@@ -72,16 +86,32 @@ static void count_access(void *context, const bf_emu_event *event) {
   uint32_t wavefronts = (uint32_t)bf_count_wavefronts(&count);
   if (wavefronts > row->worst)
     keep_worst(row, event, wavefronts);
+  if (profile->kept)
+    bf_kept_add(profile->kept, event, bf_counter_last(profile->counter[event->worker]));
 }
 
 bf_emu_observer bf_profile_observer(bf_profile *profile) {
   return (bf_emu_observer){.access = count_access, .context = profile, .as_merged = true};
 }
 
+bf_profile_memory bf_profile_memory_of(const bf_profile *profile) {
+  size_t rows = (size_t)profile->workers * profile->sites;
+  return (bf_profile_memory){rows * sizeof *profile->sum, profile->sites, profile->workers};
+}
+
+void bf_profile_move(bf_profile *profile, bf_profile_row *rows) {
+  free(profile->sum);
+  profile->sum = rows;
+  profile->is_borrowed = true;
+}
+
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site) {
+  return bf_profile_sum(profile->sum + site, profile->sites, profile->workers);
+}
+
+bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigned workers) {
   bf_profile_row total = {0};
-  for (unsigned i = 0; i < profile->workers; i++) {
-    const bf_profile_row *row = &profile->sum[(size_t)i * profile->sites + site];
+  for (unsigned i = 0; i < workers; i++, row += sites) {
     total.executions += row->executions;
     total.failed += row->failed;
     total.wavefronts_load += row->wavefronts_load;

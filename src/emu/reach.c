@@ -154,6 +154,13 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
         inside[lane] & (align_bytes - 1)
             ? BF_EMU_MISALIGNED
             : reach_lane(warp, op, own, lane, inside[lane], width_bytes, is_write, &pointer[lane]);
+    uint8_t *other =
+        fault ? bf_emu_tolerate(warp, op, own, lane, inside[lane], width_bytes, is_write, fault)
+              : NULL;
+    if (other) {
+      pointer[lane] = other;
+      continue;
+    }
     if (fault) {
       bf_emu_fail_access(warp, op, own, lane, inside[lane], width_bytes, is_write, fault);
       return false;

@@ -63,6 +63,7 @@ static const setting run_settings[] = {
     RUN(WORKERS, NUMBER, workers, 1024),
     RUN(CHECK, CHECKS, check, 0),
     RUN(AS_WRITTEN, FLAG, as_written, 0),
+    RUN(KEEP_GOING, FLAG, keep_going, 0),
     RUN(REWRITE, PATH, rewrite, 0),
     RUN(RECORD, PATH, record, 0),
     RUN(ACCESSES, PATH, accesses, 0),

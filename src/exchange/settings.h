@@ -22,6 +22,7 @@
   X(WORKERS, "BANKFOLD_WORKERS")                                                                   \
   X(CHECK, "BANKFOLD_CHECK")                                                                       \
   X(AS_WRITTEN, "BANKFOLD_AS_WRITTEN")                                                             \
+  X(KEEP_GOING, "BANKFOLD_KEEP_GOING")                                                             \
   X(REWRITE, "BANKFOLD_REWRITE")                                                                   \
   X(RECORD, "BANKFOLD_RECORD")                                                                     \
   X(ACCESSES, "BANKFOLD_ACCESSES")                                                                 \
@@ -85,6 +86,7 @@ typedef struct bf_run_settings {
   uint64_t workers;      /* threads that run a kernel; at most 1024 */
   bf_run_checks check;
   bool as_written;      /* accesses as the PTX has them, not as ptxas merges them */
+  bool keep_going;      /* accesses to memory that is not there do not end a launch */
   const char *rewrite;  /* file of hashes that kernels are rewritten with when they are loaded */
   const char *record;   /* folder for costs (exchange/record.h) */
   const char *accesses; /* folder for accesses (exchange/accesses.h) */

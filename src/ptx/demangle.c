@@ -98,7 +98,20 @@ static bool add_plain(const char *mangled, bf_text *text) {
   return is_known;
 }
 
+/* Behind the prefix that nvcc gives to static names of separately compiled parts,
+ * __nv_static_N_ID_, where ID has N characters; the name itself where there is none. */
+static const char *without_part(const char *name) {
+  static const char prefix[] = "__nv_static_";
+  const char *at = name + sizeof prefix - 1;
+  uint64_t length;
+  if (strncmp(name, prefix, sizeof prefix - 1) != 0 || !bf_parse_number(&at, &length) ||
+      *at != '_' || strlen(at) < 3 || length > strlen(at) - 3 || at[1 + length] != '_')
+    return name;
+  return at + length + 2;
+}
+
 void bf_ptx_readable_name(const char *mangled, bf_text *text) {
+  mangled = without_part(mangled);
   if (strncmp(mangled, "_Z", 2) != 0 || !add_plain(mangled, text))
     bf_text_puts(text, mangled);
 }

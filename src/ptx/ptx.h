@@ -5,6 +5,7 @@
  * - tree.h is a module: functions, statements, instructions, operands. It is freed whole.
  * - parse.h makes one of text, which lexer.c cuts into words and parse*.c read.
  * - print.h makes text of it again, with changes where asked for.
+ * - link.h makes one module of several.
  * - demangle.h has the names that people are shown.
  * - summary.h, access_kind.h and origin.h tell from the instructions of a function one by one what
  *   it needs, which memory they access and what that is called in traces, and which variables they
@@ -21,6 +22,8 @@
 
 #include "ptx/parse.h"
 #include "ptx/print.h"
+
+#include "ptx/link.h"
 
 #include "ptx/demangle.h"
 

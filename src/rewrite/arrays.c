@@ -144,8 +144,9 @@ const bf_hash *bf_rewrite_hash_at(const bf_rewrite_plan *plan, const bf_rewrite_
 static bool arrays_alike(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *a,
                          const bf_rewrite_kernel_plan *b) {
   for (unsigned i = 0; i < a->uses; i++)
-    if (!bf_rewrite_same_hash(a->use[i].hash, bf_rewrite_array_hash(plan, b, a->use[i].variable)))
-      return false;
+    if (a->use[i].padding ||
+        !bf_rewrite_same_hash(a->use[i].hash, bf_rewrite_array_hash(plan, b, a->use[i].variable)))
+      return false; /* an array with longer rows belongs to one kernel */
   return bf_rewrite_same_hash(bf_rewrite_array_hash(plan, a, plan->first_open),
                               bf_rewrite_array_hash(plan, b, plan->first_open));
 }
@@ -202,7 +203,7 @@ static bool add_array(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan 
                       const bf_rewrite_use *use, int *place, bf_rewrite_kernel *out) {
   bool is_open = plan->variable[use->variable]->bytes == 0;
   int *own = &place[use - kernel->use], *shared = is_open ? &place[kernel->uses] : own;
-  const bf_hash *hash = use->hash;
+  const bf_hash *hash = use->padding ? use->padding : use->hash;
   if (*shared < 0) {
     bf_rewrite_array *made = &out->array[out->arrays];
     *shared = (int)out->arrays++;

@@ -81,8 +81,9 @@ typedef struct bf_rewrite_function {
 /* A variable that a kernel can reach. */
 typedef struct bf_rewrite_use {
   unsigned variable;
-  bool pads;           /* there is a hash, be it one that moves nothing */
-  const bf_hash *hash; /* NULL: nothing moves it */
+  bool pads;              /* there is a hash, be it one that moves nothing */
+  const bf_hash *hash;    /* NULL: nothing moves it */
+  const bf_hash *padding; /* its rows become longer; NULL: they do not. hash is NULL then */
 } bf_rewrite_use;
 
 typedef struct bf_rewrite_kernel_plan {
@@ -190,6 +191,17 @@ unsigned bf_rewrite_alignment(const bf_ptx_variable *variable, bool is_padded);
 /* Where shared memory ends when the variable follows what ends there. */
 uint64_t bf_rewrite_append(uint64_t end_bytes, const bf_ptx_variable *variable);
 
+/* ---- Longer rows (pad.c) ---- */
+
+/* The variable with longer rows. */
+bf_ptx_variable bf_rewrite_lengthened(const bf_ptx_variable *variable, const bf_hash *padding);
+/* Adds what stands in the way of the paddings of a kernel; false when memory is exhausted. */
+bool bf_rewrite_check_padding(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
+                              bf_rewrite_kernel *out);
+/* The variable as a kernel wants it: whole rows, longer ones, or as it is. */
+bf_ptx_variable bf_rewrite_declared(const bf_rewrite_plan *plan,
+                                    const bf_rewrite_kernel_plan *kernel, unsigned variable);
+
 /* ---- Kernels that are left alone (neighbours.c) ---- */
 
 /* Refuses kernels whose padded variables would be noticed by code that stays as it is; *changed
@@ -219,6 +231,9 @@ typedef struct bf_rewrite_version {
 
 /* Gives the functions of kernels that are rewritten the versions they need, and their code. */
 int bf_rewrite_make_versions(bf_rewrite_plan *plan, bf_diagnostic *diagnostic);
+/* Adds longer rows to the code of a version; false when memory is exhausted. (pad.c) */
+bool bf_rewrite_pad_code(const bf_rewrite_plan *plan, const bf_rewrite_function *function,
+                         bf_rewrite_version *version);
 /* The version of a function for a kernel; NULL: it needs none. */
 const bf_rewrite_version *bf_rewrite_find_version(const bf_rewrite_plan *plan,
                                                   const bf_rewrite_function *function,

@@ -35,3 +35,12 @@ bf_ptx_variable bf_rewrite_padded(const bf_ptx_variable *variable) {
   padded.dimension[0] = padded.bytes / element_bytes(variable);
   return padded;
 }
+
+bf_ptx_variable bf_rewrite_declared(const bf_rewrite_plan *plan,
+                                    const bf_rewrite_kernel_plan *kernel, unsigned variable) {
+  const bf_rewrite_use *use = bf_rewrite_use_of(kernel, variable);
+  if (use && use->padding && plan->variable[variable]->bytes)
+    return bf_rewrite_lengthened(plan->variable[variable], use->padding);
+  return bf_rewrite_pads(plan, kernel, variable) ? bf_rewrite_padded(plan->variable[variable])
+                                                 : *plan->variable[variable];
+}

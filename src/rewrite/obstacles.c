@@ -173,9 +173,9 @@ static bool check_variables(search *s) {
         return false;
       continue;
     }
-    bf_ptx_variable padded = bf_rewrite_padded(variable);
+    bf_ptx_variable declared = bf_rewrite_declared(plan, s->kernel, use->variable);
     s->out->shared_bytes = bf_rewrite_append(s->out->shared_bytes, variable);
-    s->out->padded_bytes = bf_rewrite_append(s->out->padded_bytes, is_padded ? &padded : variable);
+    s->out->padded_bytes = bf_rewrite_append(s->out->padded_bytes, &declared);
   }
   if (!check_room(s))
     return false;
@@ -318,5 +318,6 @@ bool bf_rewrite_find_obstacles(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *ke
     if (!check_linkage(&s, own))
       return false;
   }
-  return check_variables(&s) && check_hashes(&s) && bf_rewrite_list_arrays(plan, kernel, out);
+  return check_variables(&s) && check_hashes(&s) && bf_rewrite_check_padding(plan, kernel, out) &&
+         bf_rewrite_list_arrays(plan, kernel, out);
 }

@@ -10,6 +10,10 @@
 
 /* ---- Hashes ---- */
 
+bool bf_rewrite_takes(const bf_hash *hash) {
+  return hash->kind == BF_HASH_PAD || bf_hash_is_row_preserving(hash);
+}
+
 static int check_hash(const bf_hash *hash, const char *kernel, bf_diagnostic *diagnostic) {
   if (hash->geometry.bank_bits != BF_REWRITE_BANK_BITS ||
       hash->geometry.word_bytes != BF_REWRITE_WORD_BYTES)
@@ -17,16 +21,18 @@ static int check_hash(const bf_hash *hash, const char *kernel, bf_diagnostic *di
                    "the hash of kernel %s is for %u banks of %u bytes; code is written for 32 "
                    "banks of 4",
                    kernel, 1U << hash->geometry.bank_bits, hash->geometry.word_bytes);
-  if (!bf_hash_is_row_preserving(hash))
+  if (!bf_rewrite_takes(hash))
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "%s does not keep words in their rows; kernel %s can only be rewritten with a "
-                   "row-preserving hash",
+                   "row-preserving hash or with padding",
                    hash->text, kernel);
   return BF_OK;
 }
 
 /* Whether the hash moves any word. */
 static bool moves(const bf_hash *hash) {
+  if (hash->kind == BF_HASH_PAD)
+    return hash->pad_words > 0;
   bf_hash_term terms[2 * BF_GF2_MAX];
   unsigned count = bf_hash_terms(&hash->forward, terms);
   return count > 1;
@@ -47,6 +53,17 @@ static int ask_hash(const bf_rewrite_options *options, const bf_ptx_function *fu
   return BF_OK;
 }
 
+/* Where the hash of an array is a padding, its rows become longer; one row stays as it is. */
+static void take_padding(const bf_rewrite_plan *plan, bf_rewrite_use *use) {
+  if (!use->hash || use->hash->kind != BF_HASH_PAD)
+    return;
+  uint64_t bytes = plan->variable[use->variable]->bytes;
+  if (!bytes || bytes > use->hash->row_words * BF_REWRITE_WORD_BYTES)
+    use->padding = use->hash;
+  use->hash = NULL;
+  use->pads = false;
+}
+
 /* Asks for the hash of a kernel and of its arrays. */
 static int ask_kernel(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
                       const bf_rewrite_options *options, bool *was_asked,
@@ -59,10 +76,12 @@ static int ask_kernel(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel,
     BF_TRY(ask_hash(options, function, plan->variable[use->variable], &use->hash, &use->pads,
                     diagnostic));
     *was_asked |= use->pads;
-    kernel->differs |= !bf_rewrite_same_hash(kernel->hash, use->hash);
-    kernel->wanted |= use->hash != NULL;
+    take_padding(plan, use);
+    kernel->differs |= use->padding || !bf_rewrite_same_hash(kernel->hash, use->hash);
+    kernel->wanted |= use->hash || use->padding;
   }
-  if (kernel->differs)
+  kernel->wanted &= kernel->uses > 0 || !kernel->hash || kernel->hash->kind != BF_HASH_PAD;
+  if (kernel->differs || (kernel->hash && kernel->hash->kind == BF_HASH_PAD))
     kernel->hash = NULL;
   return BF_OK;
 }
@@ -73,7 +92,8 @@ static const char *describe(const bf_rewrite_plan *plan, const bf_rewrite_kernel
     return bf_arena_copy(plan->arena, kernel->hash ? kernel->hash->text : "none");
   bf_text text = {0};
   for (unsigned i = 0; i < kernel->uses; i++)
-    bf_hash_add_array(plan->variable[kernel->use[i].variable]->name, kernel->use[i].hash, &text);
+    bf_hash_add_array(plan->variable[kernel->use[i].variable]->name,
+                      kernel->use[i].padding ? kernel->use[i].padding : kernel->use[i].hash, &text);
   const char *copy = text.failed || !text.data ? NULL : bf_arena_copy(plan->arena, text.data);
   bf_text_free(&text);
   return copy;
@@ -108,24 +128,29 @@ static bool is_rewritten(const bf_rewrite_kernel_plan *kernel) {
   return kernel->wanted && !kernel->refused;
 }
 
-/* Whether a kernel that is rewritten wants the variable padded. */
-static bool is_padded(const bf_rewrite_plan *plan, unsigned variable) {
+/* Whether a kernel wants a variable otherwise than it is. */
+static bool changes(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                    unsigned variable) {
+  const bf_rewrite_use *use = bf_rewrite_use_of(kernel, variable);
+  return bf_rewrite_pads(plan, kernel, variable) || (use && use->padding);
+}
+
+/* The variable as kernels that are rewritten want it. */
+static bf_ptx_variable declared(const bf_rewrite_plan *plan, unsigned variable) {
   for (unsigned n = 0; n < plan->users[variable].count; n++) {
     const bf_rewrite_kernel_plan *kernel = &plan->kernel[plan->users[variable].item[n]];
-    if (is_rewritten(kernel) && bf_rewrite_pads(plan, kernel, variable))
-      return true;
+    if (is_rewritten(kernel) && changes(plan, kernel, variable))
+      return bf_rewrite_declared(plan, kernel, variable);
   }
-  return false;
+  return *plan->variable[variable];
 }
 
 /* Bytes of shared memory that a kernel will declare when others pad variables of it. */
 static uint64_t grown_bytes(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
   uint64_t end_bytes = 0;
   for (unsigned i = 0; i < kernel->uses; i++) {
-    const bf_ptx_variable *variable = plan->variable[kernel->use[i].variable];
-    bf_ptx_variable padded = bf_rewrite_padded(variable);
-    end_bytes =
-        bf_rewrite_append(end_bytes, is_padded(plan, kernel->use[i].variable) ? &padded : variable);
+    bf_ptx_variable variable = declared(plan, kernel->use[i].variable);
+    end_bytes = bf_rewrite_append(end_bytes, &variable);
   }
   return end_bytes;
 }
@@ -135,7 +160,7 @@ static bool refuse_padding(bf_rewrite_plan *plan, bf_rewrite_result *result, uns
                            unsigned variable, bool *changed) {
   for (unsigned n = 0; n < plan->users[variable].count; n++) {
     unsigned k = plan->users[variable].item[n];
-    if (!is_rewritten(&plan->kernel[k]) || !bf_rewrite_pads(plan, &plan->kernel[k], variable))
+    if (!is_rewritten(&plan->kernel[k]) || !changes(plan, &plan->kernel[k], variable))
       continue;
     *changed = true;
     if (!bf_rewrite_add_obstacle(plan, &plan->kernel[k], &result->kernel[k],
@@ -183,7 +208,7 @@ static bool refuse_rejected(bf_rewrite_plan *plan, bf_rewrite_result *result,
   return true;
 }
 
-/* Whether some access of the kernel goes through a hash. */
+/* Whether some access of the kernel goes through a hash, or rows become longer. */
 static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel) {
   for (unsigned n = 0; n < kernel->reached.count; n++) {
     const bf_rewrite_function *own = &plan->function[kernel->reached.item[n]];
@@ -191,6 +216,9 @@ static bool has_hashed(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan
       if (bf_rewrite_is_hashed(own, i) && bf_rewrite_hash_at(plan, kernel, own, i))
         return true;
   }
+  for (unsigned i = 0; i < kernel->uses; i++)
+    if (kernel->use[i].padding)
+      return true;
   return false;
 }
 
@@ -280,8 +308,8 @@ static bf_ptx_variable print_variable(void *context, const bf_ptx_variable *vari
   const printing *p = context;
   unsigned at = (unsigned)(bf_rewrite_find_variable(p->plan, variable) + 1);
   for (; at; at = p->plan->next_placed[at - 1])
-    if (p->plan->variable[at - 1] == variable && is_padded(p->plan, at - 1))
-      return bf_rewrite_padded(variable);
+    if (p->plan->variable[at - 1] == variable)
+      return declared(p->plan, at - 1);
   return *variable;
 }
 
@@ -394,6 +422,31 @@ static int judge(const bf_ptx_module *module, const bf_rewrite_options *options,
   return error;
 }
 
+/* Of the instructions that longer rows added, as many stay as there were: what computed the old
+ * addresses and is not needed any more is left to ptxas, and does not count. */
+static int discount_dropped(const bf_rewrite_plan *plan, bf_rewrite_result *result,
+                            bf_diagnostic *diagnostic) {
+  for (unsigned k = 0; k < plan->kernels; k++) {
+    const bf_ptx_function *made = bf_ptx_find(result->module, result->kernel[k].name);
+    bool any = false;
+    for (unsigned i = 0; i < plan->kernel[k].uses; i++)
+      any |= plan->kernel[k].use[i].padding != NULL;
+    if (!any || !made || !result->kernel[k].is_rewritten)
+      continue;
+    const bool *is_live = bf_ptx_live_registers(made, plan->arena);
+    if (!is_live)
+      return bf_no_memory(diagnostic);
+    for (uint32_t i = 0; i < made->instructions && result->kernel[k].added_instructions; i++) {
+      const bf_ptx_instruction *at = made->instruction[i];
+      const bf_ptx_operand *to = at->operands ? &at->operand[0] : NULL;
+      if (to && to->kind == BF_PTX_REGISTER && bf_ptx_is_pure(at) &&
+          !is_live[to->registers->first + to->index])
+        result->kernel[k].added_instructions--;
+    }
+  }
+  return BF_OK;
+}
+
 /* Rewrites what is not rejected and judges it. */
 static int rewrite_once(const bf_ptx_module *module, const bf_rewrite_options *options,
                         rejections *rejected, bf_rewrite_result *result, bool *is_good,
@@ -403,7 +456,10 @@ static int rewrite_once(const bf_ptx_module *module, const bf_rewrite_options *o
   BF_TRY(plan_module(module, options, rejected->reason, &plan, result, diagnostic));
   BF_TRY(write_code(&plan, result, diagnostic));
   BF_TRY(print(&plan, result, diagnostic));
-  return result->is_changed ? judge(module, options, result, rejected, is_good, diagnostic) : BF_OK;
+  if (!result->is_changed)
+    return BF_OK;
+  BF_TRY(judge(module, options, result, rejected, is_good, diagnostic));
+  return *is_good ? discount_dropped(&plan, result, diagnostic) : BF_OK;
 }
 
 /* Rewrites copies of kernels. */

@@ -101,6 +101,9 @@ int bf_rewrite(const bf_ptx_module *module, const bf_rewrite_options *options,
                bf_rewrite_result *result, bf_diagnostic *diagnostic);
 void bf_rewrite_free(bf_rewrite_result *result);
 
+/* Whether kernels can be rewritten with a hash: it is row-preserving, or makes rows longer. */
+bool bf_rewrite_takes(const bf_hash *hash);
+
 /* The hash that a list has for a kernel or, array not NULL, for an array of it: by names as in the
  * PTX or readable, those of all kernels ("*") last; for arrays without a line that of the kernel.
  * NULL: the list has none; the hash may be `none`. The only error is BF_NO_MEMORY. */

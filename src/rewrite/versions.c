@@ -98,7 +98,10 @@ int bf_rewrite_make_versions(bf_rewrite_plan *plan, bf_diagnostic *diagnostic) {
     }
   }
   for (unsigned f = 0; f < plan->functions; f++)
-    for (bf_rewrite_version *at = plan->function[f].versions; at; at = at->next)
+    for (bf_rewrite_version *at = plan->function[f].versions; at; at = at->next) {
       BF_TRY(bf_rewrite_code_make(plan, &plan->function[f], at, diagnostic));
+      if (!bf_rewrite_pad_code(plan, &plan->function[f], at))
+        return bf_no_memory(diagnostic);
+    }
   return BF_OK;
 }

@@ -253,6 +253,8 @@ static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
     error = look(c, s, &goes_on, diagnostic);
   if (!error && goes_on)
     error = propose(c, s, diagnostic);
+  if (!error && goes_on)
+    error = bf_padding_propose(c->plans, s->plan, s->forecast, s->forecasts, diagnostic);
   if (!error && !goes_on) {
     free_subject(s);
     *s = (subject){0};

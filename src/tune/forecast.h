@@ -28,6 +28,7 @@ typedef struct bf_forecast {
   uint32_t block[3];
   unsigned threads;
   uint64_t dynamic_bytes;
+  unsigned resident[2];   /* as in bf_predict_launch */
   bool decides_by_launch; /* small launches do not matter for unknown ones */
   bf_work before[BF_FORECAST_TRIPS];
   char reason[240]; /* why nothing is known, or empty */
@@ -48,6 +49,11 @@ int bf_forecast_count(const bf_forecast *forecast, const bf_work_version *versio
 void bf_forecast_judge(const bf_forecast *forecast, const bf_work_version *version,
                        const bf_work after[BF_FORECAST_TRIPS], uint64_t blocks,
                        bf_prediction *prediction);
+
+/* Proposes longer rows for the arrays of a kernel that have conflicts in the forecasts: those that
+ * leave fewest, and that the verifier accepts. */
+int bf_padding_propose(const bf_plans *plans, bf_plan *plan, const bf_forecast *forecast,
+                       unsigned forecasts, bf_diagnostic *diagnostic);
 
 /* The hash of an array of a plan, for bf_work_hashes. */
 typedef struct bf_forecast_hashes {

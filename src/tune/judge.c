@@ -90,7 +90,7 @@ void bf_judge_explain(const bf_comparison *c, bf_text *text) {
   }
   if (basis_of(c) == PREDICTED) {
     bf_text_addf(text,
-                 "hashed, it would take %.0f%% of the time, with an error of %.0f%%; a block %llu "
+                 "rewritten, it would take %.0f%% of the time, with an error of %.0f%%; a block %llu "
                  "wavefronts, not %llu, and %lld more instructions",
                  100 * bf_judge_share(c), 100 * bf_judge_noise(c),
                  (unsigned long long)c->after.wavefronts, (unsigned long long)c->before.wavefronts,
@@ -100,7 +100,7 @@ void bf_judge_explain(const bf_comparison *c, bf_text *text) {
                    (unsigned long long)c->after.least_blocks);
     return;
   }
-  bf_text_addf(text, "hashed, it would take %llu wavefronts, not %llu, and %lld more instructions",
+  bf_text_addf(text, "rewritten, it would take %llu wavefronts, not %llu, and %lld more instructions",
                (unsigned long long)c->after.wavefronts, (unsigned long long)c->before.wavefronts,
                (long long)(c->after.instructions - c->before.instructions));
   if (basis_of(c) == CYCLES)

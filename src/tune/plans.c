@@ -49,6 +49,9 @@ void bf_plans_free(bf_plans *plans) {
     bf_proposal_clear(&plan->proposal);
     for (unsigned k = 0; plan->array_proposal && k < plans->examined.kernel[i].arrays; k++)
       bf_proposal_clear(&plan->array_proposal[k]);
+    for (unsigned k = 0; plan->array_padding && k < plans->examined.kernel[i].arrays; k++)
+      bf_hash_free(plan->array_padding[k]);
+    free(plan->array_padding);
     free(plan->array_proposal);
     free(plan->array_hash);
   }
@@ -67,7 +70,7 @@ static int take(const bf_plan *plan, const bf_hash *hash, const char *file, cons
   *taken = NULL;
   if (!hash || strcmp(bf_hash_text(hash), "none") == 0)
     return BF_OK;
-  if (!bf_hash_is_row_preserving(hash))
+  if (!bf_rewrite_takes(hash))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, file,
                         "hash %s of '%s' does not keep words in their rows of %d bytes; solve "
                         "--class row finds hashes that do",

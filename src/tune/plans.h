@@ -8,8 +8,8 @@
 #include "tune/observe.h"
 #include "tune/propose.h"
 
-/* The candidate by array comes after those for the kernel as a whole. */
-enum { BF_PLAN_BY_ARRAY = BF_PROPOSE_MOST, BF_PLAN_CANDIDATES };
+/* The candidate by array comes after those for the kernel as a whole, and then longer rows. */
+enum { BF_PLAN_BY_ARRAY = BF_PROPOSE_MOST, BF_PLAN_PADDED, BF_PLAN_CANDIDATES };
 
 typedef struct bf_plan {
   const char *name;           /* of the kernel, as in the PTX */
@@ -19,6 +19,7 @@ typedef struct bf_plan {
   const bf_hash **array_hash; /* per array of the kernel as examined; NULL: leave it alone */
   bf_proposal proposal;
   bf_proposal *array_proposal; /* the same for single arrays, in the order of arrays; or NULL */
+  bf_hash **array_padding; /* longer rows for single arrays, which the verifier accepts; or NULL */
   bool was_tried[BF_PLAN_CANDIDATES];
   bf_comparison tried[BF_PLAN_CANDIDATES];
   char reason[200]; /* why none was chosen, or empty */

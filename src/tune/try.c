@@ -7,25 +7,33 @@
 
 /* The hash of an array (by its number) in the candidate by array; NULL: none. */
 static const bf_hash *array_candidate(const bf_plan *plan, unsigned array) {
-  const bf_proposal *own = &plan->array_proposal[array];
-  return own->candidates && !own->reason[0] ? own->candidate[0].hash : NULL;
+  const bf_proposal *own = plan->array_proposal ? &plan->array_proposal[array] : NULL;
+  return own && own->candidates && !own->reason[0] ? own->candidate[0].hash : NULL;
+}
+
+/* The padding of an array in the candidate with longer rows; NULL: none. */
+static const bf_hash *array_padding(const bf_plan *plan, unsigned array) {
+  return plan->array_padding ? plan->array_padding[array] : NULL;
 }
 
 bool bf_plan_has_candidate(const bf_plans *plans, const bf_plan *plan, unsigned number) {
-  if (number != BF_PLAN_BY_ARRAY)
+  if (number < BF_PLAN_BY_ARRAY)
     return number < plan->proposal.candidates;
-  for (unsigned i = 0; plan->array_proposal && i < bf_plan_examined(plans, plan)->arrays; i++)
-    if (array_candidate(plan, i))
+  for (unsigned i = 0; number < BF_PLAN_CANDIDATES && i < bf_plan_examined(plans, plan)->arrays;
+       i++)
+    if (number == BF_PLAN_PADDED ? array_padding(plan, i) : array_candidate(plan, i))
       return true;
   return false;
 }
 
 bool bf_plan_take(const bf_plans *plans, bf_plan *plan, unsigned number) {
   bool exists = bf_plan_has_candidate(plans, plan, number);
-  plan->is_by_array = exists && number == BF_PLAN_BY_ARRAY;
+  plan->is_by_array = exists && number >= BF_PLAN_BY_ARRAY;
   plan->hash = exists && !plan->is_by_array ? plan->proposal.candidate[number].hash : NULL;
   for (unsigned i = 0; plan->is_by_array && i < bf_plan_examined(plans, plan)->arrays; i++)
-    plan->array_hash[i] = array_candidate(plan, i);
+    plan->array_hash[i] = number == BF_PLAN_PADDED && array_padding(plan, i)
+                              ? array_padding(plan, i)
+                              : array_candidate(plan, i);
   return exists;
 }
 
@@ -71,15 +79,25 @@ static int try_number(bf_plans *const *list, size_t count, const bf_plans_runner
 
 /* ---- Judging ---- */
 
+/* Whether longer rows are as good as the best: they need no instructions, of which the time can be
+ * worse than predicted. */
+static bool prefers_padding(const bf_plan *plan, unsigned best) {
+  const bf_comparison *padded = &plan->tried[BF_PLAN_PADDED];
+  return plan->was_tried[BF_PLAN_PADDED] && bf_judge_is_worth(padded) &&
+         bf_judge_share(padded) <= bf_judge_share(&plan->tried[best]) * (1 + BF_JUDGE_LEAST_GAIN);
+}
+
 /* Gives a kernel what was best, where it is worth it. One without candidates keeps what it has. */
 static void settle(const bf_plans *plans, bf_plan *plan) {
   int best = -1;
   bf_text reason = {0};
-  if (!plan->proposal.candidates && !plan->array_proposal)
+  if (!plan->proposal.candidates && !plan->array_proposal && !plan->array_padding)
     return;
   for (unsigned i = 0; i < BF_PLAN_CANDIDATES; i++)
     if (plan->was_tried[i] && (best < 0 || bf_judge_is_better(&plan->tried[i], &plan->tried[best])))
       best = (int)i;
+  if (best >= 0 && prefers_padding(plan, (unsigned)best))
+    best = BF_PLAN_PADDED;
   bool is_worth = best >= 0 && bf_judge_is_worth(&plan->tried[best]);
   bf_plan_take(plans, plan, is_worth ? (unsigned)best : BF_PLAN_CANDIDATES);
   plan->has_comparison = is_worth;
@@ -87,7 +105,7 @@ static void settle(const bf_plans *plans, bf_plan *plan) {
     plan->comparison = plan->tried[best];
     if (!is_worth)
       bf_judge_explain(&plan->comparison, &reason);
-  } else if (plan->proposal.candidates) {
+  } else if (plan->proposal.candidates || plan->array_padding) {
     bf_text_puts(&reason, "no run with a candidate ended as the first did");
   }
   if (best >= 0 || reason.size)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 32, MERGES_AS = 90, SCHEDULERS = 4 };
+enum { LANES = 32, MERGES_AS = 90, SCHEDULERS = 4, WORD_BYTES = 4 };
 
 /* ---- Versions ---- */
 
@@ -30,6 +30,18 @@ static int list_memories(bf_work_version *version, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
+/* Registers of longer rows (rewrite/pad.c). */
+static bool is_shadow(const char *name) {
+  return strncmp(name, "%bf", 3) == 0 && strstr(name, "_place_row");
+}
+
+static bool has_longer_rows(const bf_ptx_function *function) {
+  for (const bf_ptx_statement *at = function->body; at; at = at->next)
+    if (at->kind == BF_PTX_STATEMENT_REGISTERS && is_shadow(at->registers->name))
+      return true;
+  return false;
+}
+
 int bf_work_version_make(const bf_ptx_module *module, const bf_ptx_function *function,
                          bf_work_version *version, bf_diagnostic *diagnostic) {
   *version = (bf_work_version){.function = function};
@@ -43,6 +55,9 @@ int bf_work_version_make(const bf_ptx_module *module, const bf_ptx_function *fun
     version->shared_bytes = end > version->shared_bytes ? end : version->shared_bytes;
   }
   version->registers = bf_emu_function_registers(function);
+  if (has_longer_rows(function) &&
+      !(version->is_needed = bf_ptx_live_registers(function, &version->arena)))
+    return bf_no_memory(diagnostic);
   return BF_OK;
 }
 
@@ -163,6 +178,7 @@ typedef struct counting {
   const bf_work_options *options;
   const bf_work_version *version;
   const bf_work_hashes *hashes;
+  const bf_hash *padding; /* of the array of the site being counted, or NULL */
   double *passes;  /* per instruction of the version: wavefronts of an access; 0: it is merged */
   double *extra;   /* the same: conflicts */
   bool *is_shared; /* per instruction: it accesses shared memory */
@@ -170,15 +186,25 @@ typedef struct counting {
   bf_diagnostic *diagnostic;
 } counting;
 
+/* By how many bytes longer rows move an address of an array. */
+static int64_t pushed(const bf_hash *padding, const bf_analyze_variable *array, int64_t address) {
+  int64_t offset = array ? address - (int64_t)array->offset_bytes : -1;
+  if (!padding || offset < 0)
+    return 0;
+  int64_t row = (int64_t)padding->row_words * WORD_BYTES;
+  return offset / row * (int64_t)padding->pad_words * WORD_BYTES;
+}
+
 static int count_one(const counting *c, bf_counter *counter, const bf_analyze_site *site,
                      const bf_analyze_access *access, const bf_ptx_merged *merged, uint32_t start,
                      double *sum, double *conflicts) {
   bf_access whole = bf_analyze_as_access(site, access, NULL);
   uint32_t lanes = access->mask;
-  int64_t moved = bf_work_moved(c->options, c->version, site, access) + start;
+  const bf_analyze_variable *array = c->padding ? variable_of(c->options, site, access) : NULL;
+  int64_t moved = bf_work_moved(c->options, c->version, site, access) + start, inside = 0;
   if (merged->width_bytes > whole.width_bytes) {
     whole.width_bytes = merged->width_bytes;
-    moved += merged->offset_bytes;
+    inside = merged->offset_bytes;
   }
   unsigned offsets = bf_work_offsets(site);
   double own = 0, own_conflicts = 0, times = merged->times ? merged->times : 1;
@@ -187,7 +213,8 @@ static int count_one(const counting *c, bf_counter *counter, const bf_analyze_si
     bf_count count = {0};
     for (uint32_t left = lanes; left; left &= left - 1) {
       unsigned lane = (unsigned)__builtin_ctz(left);
-      int64_t address = (int64_t)whole.address[lane] + moved + bf_work_offset(site, k);
+      int64_t address = (int64_t)whole.address[lane] + inside + bf_work_offset(site, k);
+      address += moved + pushed(c->padding, array, address);
       at.address[lane] = (uint32_t)(address < 0 ? 0 : address) & ~(uint32_t)(whole.width_bytes - 1);
     }
     BF_TRY(bf_counter_count(counter, &at, &count, c->diagnostic));
@@ -246,20 +273,48 @@ static int count_site(counting *c, const bf_analyze_site *site, double *unknown)
   bf_ptx_merged merged = c->version->merges->instruction[at];
   const bf_hash *hash =
       c->hashes ? c->hashes->hash_of(c->hashes->context, bf_work_array(c->options, site)) : NULL;
+  bool is_moved = hash;
+  c->padding = hash && hash->kind == BF_HASH_PAD ? hash : NULL;
+  hash = c->padding ? NULL : hash;
   c->is_shared[at] = true;
   if (merged.dropped || merged.leader != at) {
     c->passes[at] = 0;
     return BF_OK;
   }
   bool is_counted = site->has_op && !(c->missing_ops >> site->op & 1) && site->accesses;
-  c->passes[at] = hash ? unknown_hashed_wavefronts : unknown_wavefronts;
+  c->passes[at] = is_moved ? unknown_hashed_wavefronts : unknown_wavefronts;
   if (is_counted)
     BF_TRY(count_known(c, site, hash, &merged, &c->passes[at], &c->extra[at]));
   bool is_unknown = bf_work_is_unknown(site) || !is_counted;
-  if (is_unknown && is_counted && hash)
+  if (is_unknown && is_counted && is_moved)
     c->passes[at] += unknown_hashed_wavefronts - unknown_wavefronts;
   uint32_t block = c->options->original->flow->block_of[site->instruction];
   *unknown += is_unknown ? (double)c->options->analysis->executed[block].warps : 0;
+  return BF_OK;
+}
+
+int bf_work_count_array(const bf_work_options *options, const char *array, const bf_hash *padding,
+                        double *wavefronts, double *conflicts, bf_diagnostic *diagnostic) {
+  enum { MOST_OF_SITE = 4, MOST_SITES = 128 };
+  counting c = {.options = options,
+                .version = options->original,
+                .padding = padding,
+                .missing_ops = bf_machine_limits(options->machine).missing_ops,
+                .diagnostic = diagnostic};
+  const bf_ptx_merged alone = {0};
+  uint32_t every = options->analysis->sites / MOST_SITES + 1;
+  bf_counter *counter;
+  *wavefronts = *conflicts = 0;
+  BF_TRY(find_counter(options, NULL, &counter, diagnostic));
+  for (uint32_t i = 0; i < options->analysis->sites; i += every) {
+    const bf_analyze_site *site = &options->analysis->site[i];
+    const char *own = bf_work_array(options, site);
+    size_t step = site->accesses / MOST_OF_SITE + 1;
+    if (!own || strcmp(own, array) || !site->has_op || c.missing_ops >> site->op & 1)
+      continue;
+    for (size_t k = 0; k < site->accesses; k += step)
+      BF_TRY(count_one(&c, counter, site, &site->access[k], &alone, 0, wavefronts, conflicts));
+  }
   return BF_OK;
 }
 
@@ -427,10 +482,20 @@ static const double issued_share = 0.65, integer_share = 0.5, added_integer_shar
 /* Whether an instruction was added by the rewriter: its result has such a name. */
 static bool is_added(const bf_ptx_instruction *instruction) {
   return instruction->operands && instruction->operand[0].kind == BF_PTX_REGISTER &&
-         strncmp(instruction->operand[0].registers->name, "%bf", 3) == 0;
+         strncmp(instruction->operand[0].registers->name, "%bf", 3) == 0 &&
+         !is_shadow(instruction->operand[0].registers->name);
+}
+
+/* Whether nobody needs what an instruction computes. */
+static bool is_dropped(const bf_work_version *version, const bf_ptx_instruction *instruction) {
+  const bf_ptx_operand *to = instruction->operands ? &instruction->operand[0] : NULL;
+  return version->is_needed && to && to->kind == BF_PTX_REGISTER && bf_ptx_is_pure(instruction) &&
+         !version->is_needed[to->registers->first + to->index];
 }
 
 static cost cost_of(const counting *c, uint32_t index) {
+  if (is_dropped(c->version, c->version->function->instruction[index]))
+    return (cost){NOTHING, 0, 0, 0};
   cost own = written_cost(c, index);
   bool was_added = is_added(c->version->function->instruction[index]);
   if (own.unit == INTEGER)

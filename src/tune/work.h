@@ -25,6 +25,8 @@ typedef struct bf_work_version {
   unsigned variables;
   uint64_t shared_bytes; /* static */
   unsigned registers;    /* of a thread, estimated */
+  const bool *is_needed; /* per register; NULL: all are. Longer rows leave instructions that nobody
+                            needs any more */
 } bf_work_version;
 
 /* Free also after an error. */
@@ -96,6 +98,10 @@ uint32_t bf_work_offset(const bf_analyze_site *site, unsigned number);
  * names of their arrays as sites; those with an unknown offset at some offsets. */
 int bf_work_accesses(const bf_work_options *options, bool as_merged, double trips, bf_workload *to,
                      bf_diagnostic *diagnostic);
+/* What the accesses to an array that are known cost, with longer rows or, padding NULL, as it is;
+ * some of them, which are the same for all paddings. */
+int bf_work_count_array(const bf_work_options *options, const char *array, const bf_hash *padding,
+                        double *wavefronts, double *conflicts, bf_diagnostic *diagnostic);
 /* Whether some address of a site is not known. */
 bool bf_work_is_unknown(const bf_analyze_site *site);
 

@@ -2,8 +2,7 @@
  * was, and the hash must keep the bytes of the access together. */
 #include "verify/inner.h"
 
-/* Bytes that one lane touches at its address; 0 where that is not known. */
-static uint64_t access_bytes(const bf_ptx_instruction *instruction) {
+uint64_t bf_verify_access_bytes(const bf_ptx_instruction *instruction) {
   enum { MATRIX_ROW_BYTES = 16 };
   switch (instruction->opcode) {
   case BF_PTX_OP_LDMATRIX:
@@ -225,7 +224,7 @@ static bool is_misaligned(const access_pair *access, uint64_t bytes) {
 /* Granules stay whole, so no access may be wider than one. */
 static void judge_width(access_pair *access) {
   enum { MOST_BYTES = 16 };
-  uint64_t bytes = access_bytes(access->instruction);
+  uint64_t bytes = bf_verify_access_bytes(access->instruction);
   uint64_t granule = bf_hash_granule_words(access->hash) << BF_VERIFY_WORD_BIT;
   if (!bytes || bytes & (bytes - 1) || bytes > MOST_BYTES)
     fail(access, "an access whose width is not known");
@@ -270,6 +269,8 @@ void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
     fail(&access, "an access that is not proven to be to one array");
     return;
   }
+  if (bf_verify_is_padding(access.hash))
+    return; /* judged with all others to such arrays (pad.c) */
   judge_address(&access);
   bool may_be_shared = !access.is_generic || body->scheme->makes_generic || access.must_be_shared;
   if (!body->failed && access.hash && may_be_shared)

@@ -214,9 +214,10 @@ static bool names(bf_verify_body *body, const bf_ptx_variable *variable) {
 static void compare_variable(bf_verify_body *body, const bf_ptx_variable *was,
                              const bf_ptx_variable *is) {
   bool is_used = names(body, was); /* else nothing is ever there */
-  bool is_hashed = is_used && bf_verify_hash_of_variable(body->scheme, was);
-  const char *why = bf_verify_variable(was, is, is_hashed);
-  if (why && body->scheme && (body->scheme->by_array || !is_used))
+  const bf_hash *hash = is_used ? bf_verify_hash_of_variable(body->scheme, was) : NULL;
+  const char *why = bf_verify_is_padding(hash) ? bf_verify_pad_variable(was, is, hash)
+                                               : bf_verify_variable(was, is, hash != NULL);
+  if (why && !bf_verify_is_padding(hash) && body->scheme && (body->scheme->by_array || !is_used))
     why = bf_verify_variable(was, is, true);
   void **twin = bf_table_at(&body->twins, &was, sizeof was);
   if (!twin) {
@@ -333,7 +334,7 @@ static int judge_accesses(const bf_ptx_module *module, bf_verify_body *body, bf_
   BF_TRY(bf_verify_flow_solve(body));
   if (!body->failed)
     bf_verify_flow_walk(body, visit);
-  return BF_OK;
+  return body->failed ? BF_OK : bf_verify_pad_judge(body);
 }
 
 int bf_verify_compare(const bf_ptx_module *module, bf_verify_body *body) {

@@ -15,6 +15,7 @@
  * value.c      what added instructions compute
  * bits.c       values whose bits are XORs of bits of one address
  * known.c      bits of registers that are always 0
+ * pad.c        arrays whose rows are longer, with pad_*.c (pad.h)
  * barriers.c   variables that hold nothing but barrier objects
  * same.c       equality of parts of two modules */
 #ifndef BF_VERIFY_INNER_H
@@ -343,6 +344,23 @@ const bf_ptx_variable *bf_verify_twin_of(const bf_verify_body *body,
 /* Judges an access whose instructions are the same but for the address. */
 void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
                       const bf_ptx_instruction *rewritten);
+
+/* Bytes that one lane touches at its address; 0 where that is not known. */
+uint64_t bf_verify_access_bytes(const bf_ptx_instruction *instruction);
+
+/* ---- pad.c ---- */
+
+/* Whether a hash makes rows longer. */
+static inline bool bf_verify_is_padding(const bf_hash *hash) {
+  return hash && hash->kind == BF_HASH_PAD;
+}
+/* Why an array of the original cannot have such a hash, or NULL. */
+const char *bf_verify_pad_hash(const bf_hash *hash, const bf_ptx_variable *variable);
+/* A shared variable with longer rows and its rewritten form; NULL where all is well. */
+const char *bf_verify_pad_variable(const bf_ptx_variable *original,
+                                   const bf_ptx_variable *rewritten, const bf_hash *hash);
+/* Judges all accesses of a function to such arrays. */
+int bf_verify_pad_judge(bf_verify_body *body);
 
 /* ---- clones.c ---- */
 

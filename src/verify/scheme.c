@@ -191,9 +191,17 @@ static bool list_arrays(bf_verify_scheme *scheme, const bf_verify_reached *reach
 static bool same_hash(const bf_hash *a, const bf_hash *b) {
   if (!a || !b)
     return a == b;
+  if (bf_verify_is_padding(a) && bf_verify_is_padding(b))
+    return a->row_words == b->row_words && a->pad_words == b->pad_words;
   return a == b ||
          (a->kind == b->kind && a->forward.rows == b->forward.rows &&
           !memcmp(a->forward.row, b->forward.row, a->forward.rows * sizeof *a->forward.row));
+}
+
+/* Whether the array is no longer than a row that a hash makes longer, and so stays as it is. */
+static bool is_one_row(const bf_ptx_variable *variable, const bf_hash *hash) {
+  return bf_verify_is_padding(hash) && !is_dynamic(variable) &&
+         variable->bytes <= hash->row_words << BF_VERIFY_WORD_BIT;
 }
 
 /* Asks for the hashes of all arrays; true where there is any hash. */
@@ -203,8 +211,10 @@ static bool ask(bf_verify_scheme *scheme, const bf_ptx_function *kernel, void *c
   for (unsigned i = 0; i < scheme->arrays; i++) {
     bf_verify_array *array = &scheme->array[i];
     array->hash = hash_of(context, kernel, array->variable);
+    scheme->by_array |= bf_verify_is_padding(array->hash) || !same_hash(array->hash, scheme->hash);
+    if (is_one_row(array->variable, array->hash))
+      array->hash = NULL;
     any |= array->hash != NULL;
-    scheme->by_array |= !same_hash(array->hash, scheme->hash);
   }
   return any;
 }
@@ -273,7 +283,10 @@ const char *bf_verify_judge_hashes(const bf_verify_scheme *scheme, const bf_hash
   for (unsigned i = 0; i < scheme->arrays; i++) {
     uint32_t same = bf_verify_array_number(scheme, scheme->array[i].variable);
     *hash = scheme->array[i].hash;
-    const char *why = *hash ? judge_hash(*hash) : NULL;
+    const char *why = bf_verify_is_padding(*hash)
+                          ? bf_verify_pad_hash(*hash, scheme->array[i].variable)
+                      : *hash ? judge_hash(*hash)
+                              : NULL;
     if (why)
       return why;
     if (!same_hash(*hash, scheme->array[same].hash))

@@ -121,6 +121,7 @@ bool bf_verify_may_be_added(const bf_ptx_instruction *instruction) {
     return false;
   switch (instruction->opcode) {
   case BF_PTX_OP_ADD:
+  case BF_PTX_OP_SUB:
   case BF_PTX_OP_MOV:
   case BF_PTX_OP_SHL:
   case BF_PTX_OP_SHR:
@@ -130,6 +131,9 @@ bool bf_verify_may_be_added(const bf_ptx_instruction *instruction) {
   case BF_PTX_OP_SELP:
   case BF_PTX_OP_LOP3:
     return has_shape(instruction, 1, 1);
+  case BF_PTX_OP_MUL:
+  case BF_PTX_OP_MAD:
+    return has_shape(instruction, 2, 1) && bf_ptx_has(instruction, "lo");
   case BF_PTX_OP_CVT:
     return has_shape(instruction, 2, 2);
   case BF_PTX_OP_SETP:

@@ -121,7 +121,8 @@ const char *bf_verify_variable(const bf_ptx_variable *original, const bf_ptx_var
  * hashed kernel needs is checked with the kernel. */
 static const char *judge_module_variable(const bf_ptx_variable *original,
                                          const bf_ptx_variable *rewritten) {
-  if (bf_verify_same_variable(original, rewritten))
+  if (bf_verify_same_variable(original, rewritten) ||
+      !bf_verify_pad_variable(original, rewritten, NULL))
     return NULL;
   return bf_verify_variable(original, rewritten, original->space == BF_PTX_SPACE_SHARED);
 }
@@ -163,9 +164,12 @@ static bool judge_named(void *context, const bf_ptx_variable *rewritten) {
   if (!twin || twin->look == n->look || rewritten->space != BF_PTX_SPACE_SHARED)
     return true;
   twin->look = n->look;
-  if (!bf_verify_hash_of_variable(n->scheme, twin->original))
+  const bf_hash *hash = bf_verify_hash_of_variable(n->scheme, twin->original);
+  if (!hash)
     return true;
-  const char *why = bf_verify_variable(twin->original, rewritten, true);
+  const char *why = bf_verify_is_padding(hash)
+                        ? bf_verify_pad_variable(twin->original, rewritten, hash)
+                        : bf_verify_variable(twin->original, rewritten, true);
   if (why)
     bf_verify_find(n->job, n->kernel, rewritten->line, "%s: %s", why, rewritten->name);
   n->is_good &= !why;

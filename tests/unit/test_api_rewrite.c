@@ -174,7 +174,7 @@ static void wrong_hashes_are_refused(void **state) {
       {"add", NULL, NULL, NULL, "", 0, 0, "does not keep words in their rows of 128 bytes"},
       {NULL, "turn fixed\nboth xor:0,x,31\n", NULL, NULL, "hashes", 2, 12, "number"},
       {NULL, "turn\n", "my.hashes", NULL, "my.hashes", 1, 5, "the hash of 'turn' is missing"},
-      {NULL, "turn pad:32+1\n", "my.hashes", NULL, "my.hashes", 0, 0, "does not keep words"},
+      {NULL, "turn mod:31\n", "my.hashes", NULL, "my.hashes", 0, 0, "does not keep words"},
       {"fixed", NULL, NULL, "two", "kernels.ptx", 0, 0, "no kernel 'two'; there are turn both"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

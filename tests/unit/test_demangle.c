@@ -33,6 +33,8 @@ static void test_template_arguments(void **state) {
   (void)state;
   expect("_Z5hgemmILi64ELi128ELb1EEvPK6__halfS2_Pf", "hgemm<64, 128, true>");
   expect("_Z6reduceIiLi64EEvPKT_PS0_", "reduce<int, 64>");
+  expect("__nv_static_29__02b01b5d_9_linked_cu_counter__Z3usePi", "use");
+  expect("__nv_static_9__short_x", "__nv_static_9__short_x");
   expect("_Z6reduceIi3SumLi64EEvPKT_PS1_iS1_", "reduce<int, Sum, 64>");
   expect("_Z4eachIPKfRdLb1ELin5EEvv", "each<float const*, double&, true, -5>");
   expect("_Z3useIN2ns4PairIijEEEvT_", "use<ns::Pair<int, unsigned int> >");

@@ -716,10 +716,10 @@ static void bad_hashes(void **state) {
   } cases[] = {
       {"perm:2", &geometry,
        "perm:2 does not keep words in their rows; kernel k can only be rewritten with a "
-       "row-preserving hash"},
-      {"pad:32+1", &geometry,
-       "pad:32+1 does not keep words in their rows; kernel k can only be rewritten with a "
-       "row-preserving hash"},
+       "row-preserving hash or with padding"},
+      {"mod:31", &geometry,
+       "mod:31 does not keep words in their rows; kernel k can only be rewritten with a "
+       "row-preserving hash or with padding"},
       {"fixed", &other,
        "the hash of kernel k is for 16 banks of 4 bytes; code is written for 32 banks of 4"},
       {"fixed", &doubles,

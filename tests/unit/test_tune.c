@@ -94,10 +94,10 @@ static void reasons_name_what_decided(void **state) {
   (void)state;
   bf_comparison c = {{.wavefronts = 100, .instructions = 10},
                      {.wavefronts = 95, .instructions = 70}};
-  explained(&c, "hashed, it would take 95 wavefronts, not 100, and 60 more instructions");
+  explained(&c, "rewritten, it would take 95 wavefronts, not 100, and 60 more instructions");
   c.before.cycles = 500;
   c.after.cycles = 510;
-  explained(&c, "hashed, it would take 95 wavefronts, not 100, and 60 more instructions: 510 "
+  explained(&c, "rewritten, it would take 95 wavefronts, not 100, and 60 more instructions: 510 "
                 "cycles, not 500");
   c.before.ns = 200;
   c.after.ns = 199;
@@ -198,7 +198,7 @@ static void better_is_taken_and_worse_is_not(void **state) {
   assert_true(bf_plan_has_hash(&plans, &plans.plan[0]));
   assert_string_equal(plans.plan[0].reason, "");
   assert_false(bf_plan_has_hash(&plans, &plans.plan[1]));
-  assert_string_equal(plans.plan[1].reason, "hashed, it would take 1001 wavefronts, not 1000, and "
+  assert_string_equal(plans.plan[1].reason, "rewritten, it would take 1001 wavefronts, not 1000, and "
                                             "0 more instructions");
   end(module, machine, &plans);
 }

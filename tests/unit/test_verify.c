@@ -378,7 +378,7 @@ static void test_hashes_are_judged(void **state) {
   expect_hash_rejected(NARROW, "narrow=none", "must not change");
   expect_hash_rejected(NARROW, "narrow=cute:3,4,3", "not the hash of the address");
   expect_hash_rejected(WIDE, "wide=fixed", "not the hash of the address");
-  expect_hash_rejected(NARROW, "narrow=pad:32+1", "no XOR hash");
+  expect_hash_rejected(NARROW, "narrow=pad:32+1", "not proven to be to one array");
   expect_hash_rejected(NARROW, "narrow=perm:5", "moves words to other rows");
 }
 

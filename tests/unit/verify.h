@@ -84,7 +84,7 @@ static inline const bf_hash *same_for_all(void *context, const bf_ptx_function *
 /* Hashes by the names of kernels and arrays. */
 typedef struct test_hashes {
   unsigned count;
-  char name[MOST_HASHES][64];
+  char name[MOST_HASHES][96];
   bf_hash *hash[MOST_HASHES];
 } test_hashes;
 
@@ -94,7 +94,7 @@ static inline test_hashes hashes_from(const char *text) {
     char hash[64];
     int size = 0;
     assert_true(hashes.count < MOST_HASHES);
-    assert_int_equal(sscanf(text, " %63[^=]=%63s%n", hashes.name[hashes.count], hash, &size), 2);
+    assert_int_equal(sscanf(text, " %95[^=]=%63s%n", hashes.name[hashes.count], hash, &size), 2);
     hashes.hash[hashes.count++] = strcmp(hash, "none") ? hash_from(hash) : NULL;
     text += size;
   }

@@ -1,0 +1,260 @@
+/* Longer rows for the arrays of a kernel, from its PTX and its accesses in blocks of some shapes.
+ *
+ * Rows that are tried have a length by which the code multiplies. Those that leave fewest
+ * wavefronts are written into the kernel, alone in a module of its own; the first that the verifier
+ * accepts is proposed. */
+#include "tune/forecast.h"
+
+#include "rewrite/listed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  WORD_BYTES = 4,
+  MOST_ROWS = 48,
+  MOST_ROW_BYTES = 4096,
+  MOST_PADS = 2,  /* one access of the widest kind, and two */
+  MOST_TRIED = 4, /* for an array: each is a rewriting of the kernel */
+  MOST_SHAPES = 2,
+  MOST_STATIC_BYTES = 48 * 1024,
+};
+
+/* ---- Rows ---- */
+
+typedef struct rows {
+  unsigned count;
+  uint64_t bytes[MOST_ROWS];
+} rows;
+
+static void add_row(rows *list, uint64_t bytes) {
+  for (unsigned i = 0; i < list->count; i++)
+    if (list->bytes[i] == bytes)
+      return;
+  if (list->count < MOST_ROWS && bytes >= 2 * WORD_BYTES && bytes <= MOST_ROW_BYTES &&
+      bytes % WORD_BYTES == 0)
+    list->bytes[list->count++] = bytes;
+}
+
+/* Numbers by which a kernel multiplies, as bytes or as elements of up to 16 bytes. */
+static void find_rows(const bf_ptx_function *kernel, rows *list) {
+  enum { MOST_ELEMENT = 16 };
+  list->count = 0;
+  for (uint32_t i = 0; i < kernel->instructions; i++) {
+    const bf_ptx_instruction *at = kernel->instruction[i];
+    bool is_shift = at->opcode == BF_PTX_OP_SHL;
+    if (!is_shift && at->opcode != BF_PTX_OP_MUL && at->opcode != BF_PTX_OP_MAD)
+      continue;
+    for (unsigned k = is_shift ? 2 : 1; k < 3 && k < at->operands; k++) {
+      uint64_t number = at->operand[k].kind == BF_PTX_INTEGER ? at->operand[k].bits : 0;
+      if (!number || number > (is_shift ? 12 : MOST_ROW_BYTES))
+        continue;
+      for (uint64_t size = 1; size <= MOST_ELEMENT; size *= 2)
+        add_row(list, (is_shift ? (uint64_t)1 << number : number) * size);
+    }
+  }
+}
+
+/* ---- Candidates ---- */
+
+/* A row and padding for an array. */
+typedef struct candidate {
+  uint64_t row_bytes, pad_bytes;
+  double wavefronts;
+} candidate;
+
+static int count(const bf_forecast *forecast, unsigned forecasts, const char *array,
+                 const bf_hash *padding, double *wavefronts, double *conflicts,
+                 bf_diagnostic *diagnostic) {
+  *wavefronts = *conflicts = 0;
+  for (unsigned i = 0; i < forecasts && i < MOST_SHAPES; i++) {
+    double own, own_conflicts;
+    BF_TRY(bf_work_count_array(&forecast[i].options, array, padding, &own, &own_conflicts,
+                               diagnostic));
+    *wavefronts += own;
+    *conflicts += own_conflicts;
+  }
+  return BF_OK;
+}
+
+/* Whether a candidate comes before another: fewer wavefronts, then less memory. */
+static bool is_before(const candidate *a, const candidate *b) {
+  if (a->wavefronts < b->wavefronts || a->wavefronts > b->wavefronts)
+    return a->wavefronts < b->wavefronts;
+  return a->pad_bytes * b->row_bytes < b->pad_bytes * a->row_bytes;
+}
+
+/* Puts a candidate into a list of the best. */
+static void keep(candidate best[MOST_TRIED], unsigned *kept, const candidate *new) {
+  unsigned at = *kept;
+  while (at > 0 && is_before(new, &best[at - 1]))
+    at--;
+  if (at == MOST_TRIED)
+    return;
+  unsigned moved = (*kept < MOST_TRIED ? *kept : MOST_TRIED - 1) - at;
+  memmove(&best[at + 1], &best[at], moved * sizeof *best);
+  best[at] = *new;
+  *kept += *kept < MOST_TRIED;
+}
+
+/* The best rows and paddings for an array; none where nothing conflicts. */
+static int list_best(const bf_forecast *forecast, unsigned forecasts, const rows *list,
+                     const bf_rewrite_array *array, candidate best[MOST_TRIED], unsigned *kept,
+                     bf_diagnostic *diagnostic) {
+  double before, conflicts, after, left;
+  uint64_t grain = array->granule_bytes > WORD_BYTES ? array->granule_bytes : WORD_BYTES;
+  *kept = 0;
+  BF_TRY(count(forecast, forecasts, array->name, NULL, &before, &conflicts, diagnostic));
+  for (unsigned i = 0; conflicts > 0 && i < list->count; i++)
+    for (unsigned k = 1; k <= MOST_PADS; k++) {
+      candidate new = {.row_bytes = list->bytes[i], .pad_bytes = k * grain};
+      uint64_t bytes = array->variable->bytes / new.row_bytes *new.pad_bytes;
+      bf_hash padding = {.kind = BF_HASH_PAD,
+                         .row_words = new.row_bytes / WORD_BYTES,
+                         .pad_words = new.pad_bytes / WORD_BYTES};
+      if (new.row_bytes % grain || new.row_bytes >= array->variable->bytes ||
+          array->variable->bytes + bytes > MOST_STATIC_BYTES)
+        continue;
+      BF_TRY(count(forecast, forecasts, array->name, &padding, &after, &left, diagnostic));
+      new.wavefronts = after;
+      if (after < before)
+        keep(best, kept, &new);
+    }
+  return BF_OK;
+}
+
+/* ---- Trying ---- */
+
+/* One array of one kernel has a padding. */
+typedef struct asked {
+  const char *kernel, *array;
+  const bf_hash *padding;
+} asked;
+
+static const bf_hash *asked_hash(void *context, const bf_ptx_function *kernel,
+                                 const bf_ptx_variable *array) {
+  const asked *own = context;
+  bool is_it =
+      array && strcmp(kernel->name, own->kernel) == 0 && strcmp(array->name, own->array) == 0;
+  return is_it ? own->padding : NULL;
+}
+
+/* The kernel alone with all that is no function of the module; *module is to be freed. NULL: what
+ * is left names what is not, as a table of functions does. */
+static int cut_out(const bf_ptx_module *whole, const bf_ptx_function *kernel,
+                   bf_ptx_module **module, bf_diagnostic *diagnostic) {
+  bf_arena arena = {0};
+  bf_text text = {0};
+  bf_ptx_module part = *whole;
+  bf_ptx_item **end = &part.first;
+  int error = BF_OK;
+  part.first = NULL;
+  for (const bf_ptx_item *at = whole->first; at && !error; at = at->next) {
+    bool is_other = at->kind == BF_PTX_ITEM_FUNCTION && at->function->has_body;
+    if ((is_other && at->function != kernel) || at->kind == BF_PTX_ITEM_ALIAS)
+      continue;
+    bf_ptx_item *copy = bf_arena_alloc(&arena, sizeof *copy);
+    if (!copy)
+      error = bf_no_memory(diagnostic);
+    else {
+      *copy = *at;
+      copy->next = NULL;
+      *end = copy;
+      end = &copy->next;
+    }
+  }
+  if (!error) {
+    bf_ptx_print(&part, &text);
+    bf_diagnostic unread = {.caret = -1};
+    error =
+        text.failed ? BF_NO_MEMORY : bf_ptx_parse("part", text.data, text.size, module, &unread);
+    error = error == BF_NO_MEMORY ? bf_no_memory(diagnostic) : BF_OK;
+  }
+  bf_text_free(&text);
+  bf_arena_free(&arena);
+  return error;
+}
+
+/* Whether an array of the kernel of a module can have a padding. */
+static int can_have(const bf_ptx_module *module, const char *kernel, const char *array,
+                    const bf_hash *padding, bool *is_good, bf_diagnostic *diagnostic) {
+  asked own = {kernel, array, padding};
+  bf_rewrite_options options = {.context = &own, .hash_of = asked_hash, .padding_has_room = true};
+  bf_rewrite_result result = {0};
+  BF_TRY(bf_rewrite(module, &options, &result, diagnostic));
+  *is_good = result.is_changed;
+  bf_rewrite_free(&result);
+  return BF_OK;
+}
+
+/* Takes the first of the best paddings that the array can have. */
+static int take_first(const bf_ptx_module *module, const char *kernel, const char *array,
+                      const candidate *best, unsigned kept, bf_hash **taken,
+                      bf_diagnostic *diagnostic) {
+  bool is_good = false;
+  for (unsigned i = 0; i < kept && !is_good; i++) {
+    char text[64];
+    bf_hash *hash;
+    snprintf(text, sizeof text, "pad:%llu+%llu",
+             (unsigned long long)(best[i].row_bytes / WORD_BYTES),
+             (unsigned long long)(best[i].pad_bytes / WORD_BYTES));
+    BF_TRY(bf_hash_parse(text, &bf_listed_geometry, &hash, diagnostic));
+    int error = can_have(module, kernel, array, hash, &is_good, diagnostic);
+    if (is_good)
+      *taken = hash;
+    else
+      bf_hash_free(hash);
+    BF_TRY(error);
+  }
+  return BF_OK;
+}
+
+/* ---- Kernels ---- */
+
+static bool calls_others(const bf_ptx_function *kernel) {
+  for (uint32_t i = 0; i < kernel->instructions; i++)
+    if (kernel->instruction[i]->opcode == BF_PTX_OP_CALL)
+      return true;
+  return false;
+}
+
+/* The same for one array, in a part of the module that is made where it is first needed. */
+static int propose_array(const bf_plans *plans, bf_plan *plan, unsigned index, const rows *list,
+                         const bf_forecast *forecast, unsigned forecasts, bf_ptx_module **part,
+                         bf_diagnostic *diagnostic) {
+  const bf_rewrite_array *array = &bf_plan_examined(plans, plan)->array[index];
+  candidate best[MOST_TRIED];
+  unsigned kept = 0;
+  if (array->variable->bytes <= BF_REWRITE_ROW_BYTES || !array->accesses)
+    return BF_OK;
+  bf_diagnostic why = {.caret = -1};
+  int error = list_best(forecast, forecasts, list, array, best, &kept, &why);
+  if (error == BF_NO_MEMORY)
+    return bf_no_memory(diagnostic);
+  if (error || !kept) /* an address lies outside of shared memory: nothing is known */
+    return BF_OK;
+  if (!*part)
+    BF_TRY(cut_out(plans->module, forecast->original->function, part, diagnostic));
+  if (!*part)
+    return BF_OK;
+  return take_first(*part, plan->name, array->name, best, kept, &plan->array_padding[index],
+                    diagnostic);
+}
+
+int bf_padding_propose(const bf_plans *plans, bf_plan *plan, const bf_forecast *forecast,
+                       unsigned forecasts, bf_diagnostic *diagnostic) {
+  const bf_rewrite_kernel *examined = bf_plan_examined(plans, plan);
+  bf_ptx_module *part = NULL;
+  int error = BF_OK;
+  rows list;
+  if (!forecasts || !examined->knows_arrays || calls_others(forecast->original->function))
+    return BF_OK;
+  plan->array_padding = calloc((size_t)examined->arrays + 1, sizeof *plan->array_padding);
+  if (!plan->array_padding)
+    return bf_no_memory(diagnostic);
+  find_rows(forecast->original->function, &list);
+  for (unsigned i = 0; i < examined->arrays && !error; i++)
+    error = propose_array(plans, plan, i, &list, forecast, forecasts, &part, diagnostic);
+  bf_ptx_free(part);
+  return error;
+}

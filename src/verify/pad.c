@@ -1,0 +1,334 @@
+/* Arrays whose rows are longer: after every row of ROW bytes, PAD bytes stay unused. Byte x of the
+ * array lies at x + PAD * (x / ROW).
+ *
+ * Addresses are compared as sums. Where the original goes to x and the rewritten form to y, with
+ * y - x = PAD * i for a sum i, and 0 <= x - ROW * i <= ROW - width, i is the number of the row: the
+ * access stays in it, and y is where x lies now. Programs do not leave their arrays, so that x is
+ * what the sum is modulo 2^32, as long as i is small. */
+#include "verify/pad.h"
+
+#include <string.h>
+
+enum { MOST_WIDTH_BYTES = 16, MOST_THREADS = 1024, MOST_Z = 64 };
+
+/* ---- Hashes and variables ---- */
+
+static uint64_t row_bytes(const bf_hash *hash) { return hash->row_words << BF_VERIFY_WORD_BIT; }
+static uint64_t pad_bytes(const bf_hash *hash) { return hash->pad_words << BF_VERIFY_WORD_BIT; }
+
+const char *bf_verify_pad_hash(const bf_hash *hash, const bf_ptx_variable *variable) {
+  if (hash->geometry.bank_bits != BF_VERIFY_BANK_BITS ||
+      hash->geometry.word_bytes != 1u << BF_VERIFY_WORD_BIT)
+    return "the padding is not for 32 banks of 4 bytes";
+  if (!hash->row_words || !hash->pad_words || hash->row_words > BF_PAD_FAR ||
+      hash->pad_words > BF_PAD_FAR)
+    return "rows or padding of no or too many words";
+  if (!variable->bytes || variable->linkage == BF_PTX_EXTERN || variable->bytes > BF_PAD_FAR)
+    return "longer rows in memory whose size is not known here";
+  return NULL;
+}
+
+/* hash NULL: any. */
+const char *bf_verify_pad_variable(const bf_ptx_variable *original,
+                                   const bf_ptx_variable *rewritten, const bf_hash *hash) {
+  if (original->space != BF_PTX_SPACE_SHARED || rewritten->space != BF_PTX_SPACE_SHARED ||
+      !bf_verify_same_text(original->name, rewritten->name) ||
+      original->linkage != rewritten->linkage || original->initialiser || rewritten->initialiser ||
+      original->attribute || rewritten->attribute || original->type != rewritten->type ||
+      original->vector != rewritten->vector)
+    return "a variable differs from the original";
+  if (original->linkage == BF_PTX_WEAK || original->linkage == BF_PTX_COMMON ||
+      original->linkage == BF_PTX_EXTERN)
+    return "a shared variable that another module may replace";
+  if (!original->bytes || rewritten->bytes < original->bytes)
+    return "a shared variable is smaller than in the original";
+  if ((rewritten->bytes - original->bytes) % MOST_WIDTH_BYTES)
+    return "a shared variable grows by another size than a multiple of the widest access";
+  if (bf_verify_variable_zero_bits(rewritten) < bf_verify_variable_zero_bits(original))
+    return "a shared variable is less aligned than in the original";
+  if (hash && (rewritten->bytes - original->bytes) / pad_bytes(hash) <
+                  (original->bytes - 1) / row_bytes(hash))
+    return "a shared variable has no room for longer rows";
+  return NULL;
+}
+
+/* ---- Addresses ---- */
+
+/* The sum of an address operand at an instruction; false where it cannot be followed. */
+static bool address_sum(bf_pad *pad, const bf_ptx_operand *address, uint32_t instruction,
+                        bf_pad_sum *sum) {
+  const bf_ptx_operand *base = &address->item[0];
+  bf_pad_sum offset = bf_pad_number(address->offset);
+  bool is_known = base->kind == BF_PTX_SYMBOL ||
+                  (base->kind == BF_PTX_REGISTER && !base->registers->vector && !base->component &&
+                   bf_ptx_type_bytes(base->registers->type) == 4);
+  if (address->count != 1 || !is_known || address->offset < -BF_PAD_FAR ||
+      address->offset > BF_PAD_FAR)
+    return false;
+  *sum = bf_pad_expand(pad, bf_pad_operand(pad, base, instruction));
+  return bf_pad_add(sum, &offset, 1);
+}
+
+/* The same for an address of the original: registers and variables are those that were compared
+ * with them. */
+static bool original_sum(bf_pad *pad, const bf_ptx_operand *address, uint32_t instruction,
+                         bf_pad_sum *sum) {
+  bf_ptx_operand twin = address->item[0], moved = *address;
+  bf_ptx_symbol symbol;
+  if (address->count != 1)
+    return false;
+  if (twin.kind == BF_PTX_REGISTER) {
+    twin.registers = pad->body->twin[twin.registers->first];
+    if (!twin.registers)
+      return false;
+  } else if (twin.kind == BF_PTX_SYMBOL && twin.symbol->kind == BF_PTX_SYMBOL_VARIABLE &&
+             !twin.generic && !twin.mask) {
+    symbol = *twin.symbol;
+    symbol.variable = bf_verify_twin_of(pad->body, twin.symbol->variable);
+    twin.symbol = &symbol;
+    if (!symbol.variable || symbol.variable->space != BF_PTX_SPACE_SHARED)
+      return false;
+  } else
+    return false;
+  moved.item = &twin;
+  return address_sum(pad, &moved, instruction, sum);
+}
+
+/* Takes the address of the variable from a sum; false where it is not in it, or another is. */
+static bool take_symbol(const bf_pad *pad, const bf_ptx_variable *variable, bf_pad_sum *sum) {
+  uint32_t found = UINT32_MAX;
+  for (uint32_t i = 0; i < sum->terms; i++) {
+    const bf_pad_atom *atom = pad->atom[sum->term[i].atom];
+    if (atom->kind != BF_PAD_SYMBOL)
+      continue;
+    if (atom->variable != variable || sum->term[i].factor != 1)
+      return false;
+    found = sum->term[i].atom;
+  }
+  if (found == UINT32_MAX)
+    return false;
+  *sum = bf_pad_without(sum, found);
+  return true;
+}
+
+/* ---- Proofs ---- */
+
+/* An access to a padded array: where it went, and where it goes. */
+typedef struct moving {
+  const bf_hash *hash;
+  const bf_ptx_variable *variable;
+  int64_t width;
+  bf_pad_sum was, is;
+} moving;
+
+/* Whether the access goes to its place in the longer row, by what is known in a block. */
+static bool is_proven(bf_pad *pad, const moving *access, uint32_t block) {
+  int64_t row = (int64_t)row_bytes(access->hash), unused = (int64_t)pad_bytes(access->hash);
+  bf_pad_sum number = access->is, column = access->was;
+  if (!take_symbol(pad, access->variable, &number) ||
+      !take_symbol(pad, access->variable, &column) || !bf_pad_add(&number, &column, -1) ||
+      number.constant % unused)
+    return false;
+  number.constant /= unused;
+  for (uint32_t i = 0; i < number.terms; i++) {
+    if (number.term[i].factor % unused)
+      return false;
+    number.term[i].factor /= unused;
+  }
+  if (!bf_pad_add(&column, &number, -row))
+    return false;
+  bf_pad_range rows = bf_pad_range_in(pad, &number, block);
+  bf_pad_range columns = bf_pad_range_in(pad, &column, block);
+  int64_t most = INT32_MAX / (row + unused) - 1;
+  return columns.low >= 0 && columns.high <= row - access->width && rows.low >= -most &&
+         rows.high <= most;
+}
+
+/* A block in which paths meet, no loop, that decides about a sum; UINT32_MAX: none. */
+static uint32_t find_meeting(const bf_pad *pad, const bf_pad_sum *sum) {
+  for (uint32_t i = 0; i < sum->terms; i++) {
+    const bf_pad_atom *atom = pad->atom[sum->term[i].atom];
+    uint32_t block = atom->number;
+    bool is_loop = atom->kind != BF_PAD_MERGE || !block;
+    for (uint32_t k = is_loop ? 0 : pad->tree.first_predecessor[block];
+         !is_loop && k < pad->tree.first_predecessor[block + 1]; k++)
+      is_loop = bf_ptx_dominates(&pad->tree, block, pad->tree.predecessor[k]);
+    if (!is_loop)
+      return block;
+  }
+  return UINT32_MAX;
+}
+
+/* A sum on the path from one block to another. */
+static bool on_path(bf_pad *pad, bf_pad_sum *sum, uint32_t from, uint32_t to) {
+  bf_pad_sum result = *sum;
+  for (uint32_t i = 0; i < sum->terms; i++) {
+    const bf_pad_atom *atom = pad->atom[sum->term[i].atom];
+    if (atom->kind != BF_PAD_MERGE || atom->number != to)
+      continue;
+    bf_pad_sum there = bf_pad_expand(pad, bf_pad_at_end(pad, atom->other, from));
+    result = bf_pad_without(&result, sum->term[i].atom);
+    if (!bf_pad_add(&result, &there, sum->term[i].factor))
+      return false;
+  }
+  *sum = bf_pad_expand(pad, result);
+  return true;
+}
+
+/* Proves an access, path by path where need be. */
+static bool prove(bf_pad *pad, const moving *access, uint32_t block, unsigned depth) {
+  enum { MOST_DEPTH = 4 };
+  if (is_proven(pad, access, block))
+    return true;
+  uint32_t meeting = find_meeting(pad, &access->was);
+  if (meeting == UINT32_MAX)
+    meeting = find_meeting(pad, &access->is);
+  if (meeting == UINT32_MAX || depth == MOST_DEPTH)
+    return false;
+  uint32_t at = pad->tree.first_predecessor[meeting];
+  for (; at < pad->tree.first_predecessor[meeting + 1]; at++) {
+    uint32_t from = pad->tree.predecessor[at];
+    moving split = *access;
+    if (!on_path(pad, &split.was, from, meeting) || !on_path(pad, &split.is, from, meeting) ||
+        !prove(pad, &split, from, depth + 1))
+      return false;
+  }
+  return true;
+}
+
+/* Why the access of an instruction to a padded array is wrong, or NULL. */
+static const char *judge(bf_pad *pad, uint32_t number, const bf_verify_array *array) {
+  const bf_ptx_instruction *was = pad->body->partner[number];
+  const bf_ptx_instruction *is = pad->function->instruction[number];
+  const bf_ptx_operand *old = bf_verify_shared_address(was), *new = bf_verify_shared_address(is);
+  const bf_ptx_variable *twin = bf_verify_twin_of(pad->body, array->variable);
+  moving access = {
+      .hash = array->hash, .variable = twin, .width = (int64_t)bf_verify_access_bytes(was)};
+  uint32_t block = pad->flow->block_of[number];
+  if (!pad->flow->block[block].is_reachable)
+    return "an access to an array with longer rows that no path reaches";
+  if (access.width <= 0 || access.width & (access.width - 1) || access.width > MOST_WIDTH_BYTES)
+    return "an access whose width is not known";
+  if (pad_bytes(array->hash) % (uint64_t)access.width)
+    return "an access wider than the padding";
+  if (is->space == BF_PTX_SPACE_NONE && new->item[0].kind != BF_PTX_SYMBOL)
+    return "a shared address in an access without .shared";
+  if (new->unified != old->unified || !original_sum(pad, old, number, &access.was) ||
+      !address_sum(pad, new, number, &access.is) || !twin)
+    return "an address of an array with longer rows that cannot be followed";
+  if (!prove(pad, &access, block, 0))
+    return "an address that is not proven to be the one in the longer row";
+  return NULL;
+}
+
+/* ---- Functions ---- */
+
+/* The array with longer rows, or with any set any array, that an instruction of the original
+ * accesses; NULL: none. */
+static const bf_verify_array *accessed(const bf_pad *pad, uint32_t number, bool any) {
+  const bf_ptx_instruction *was = pad->body->partner[number];
+  const bf_ptx_operand *address = was ? bf_verify_shared_address(was) : NULL;
+  if (!address || bf_verify_uses_barrier(was) ||
+      (was->space == BF_PTX_SPACE_NONE && !bf_verify_is_implied(was)))
+    return NULL;
+  uint32_t home = bf_verify_home_of(pad->body->scheme, &pad->body->homes, address);
+  if (home == BF_VERIFY_NO_HOME || home == BF_VERIFY_MANY_HOMES)
+    return NULL;
+  const bf_verify_array *array = &pad->body->scheme->array[home];
+  return any || bf_verify_is_padding(array->hash) ? array : NULL;
+}
+
+/* Notes that accesses stay inside their arrays. */
+static void note_accesses(bf_pad *pad) {
+  for (uint32_t i = 0; i < pad->function->instructions && !pad->no_memory; i++) {
+    const bf_verify_array *array = accessed(pad, i, true);
+    uint32_t block = pad->flow->block_of[i];
+    bf_pad_sum sum;
+    if (!array || pad->function->instruction[i]->guard || !pad->flow->block[block].is_reachable ||
+        !array->variable->bytes || array->variable->linkage == BF_PTX_EXTERN)
+      continue;
+    const bf_ptx_instruction *was = pad->body->partner[i];
+    uint64_t width = bf_verify_access_bytes(was);
+    const bf_ptx_variable *twin = bf_verify_twin_of(pad->body, array->variable);
+    if (twin && width && width <= array->variable->bytes &&
+        original_sum(pad, bf_verify_shared_address(was), i, &sum) && take_symbol(pad, twin, &sum))
+      bf_pad_note_access(pad, block, &sum, (int64_t)(array->variable->bytes - width));
+  }
+}
+
+/* Limits of CUDA and of the kernel on blocks of threads. */
+static void find_threads(bf_pad *pad) {
+  uint64_t all = MOST_THREADS, axis[3] = {MOST_THREADS, MOST_THREADS, MOST_Z};
+  for (unsigned i = 0; i < pad->function->directives.count; i++) {
+    const bf_ptx_directive *directive = &pad->function->directives.item[i];
+    bool is_exact = bf_verify_same_text(directive->name, "reqntid");
+    uint64_t product = 1;
+    if (!is_exact && !bf_verify_same_text(directive->name, "maxntid"))
+      continue;
+    for (unsigned k = 0; k < directive->numbers && product && product <= MOST_THREADS; k++)
+      product *= directive->number[k];
+    all = product && product < all ? product : all;
+    for (unsigned k = 0; is_exact && k < 3; k++) {
+      uint64_t own = k < directive->numbers ? directive->number[k] : 1;
+      axis[k] = own && own < axis[k] ? own : axis[k];
+    }
+  }
+  for (unsigned k = 0; k < 3; k++)
+    pad->threads[k] = axis[k] < all ? axis[k] : all;
+}
+
+/* Ranges that were found before it was known what accesses there are are found anew. */
+static void start_facts(bf_pad *pad) {
+  note_accesses(pad);
+  for (uint32_t i = 0; i < pad->atoms; i++)
+    if (pad->atom[i]->kind == BF_PAD_MASKED || pad->atom[i]->kind == BF_PAD_SHIFTED ||
+        pad->atom[i]->kind == BF_PAD_TURN || pad->atom[i]->kind == BF_PAD_MERGE)
+      pad->atom[i]->ranged = BF_PAD_NEW;
+  pad->has_facts = true;
+  for (uint32_t i = 0; i < pad->tree.ordered && !pad->no_memory; i++)
+    bf_pad_limits(pad, pad->tree.order[i]);
+}
+
+/* Finds out what the function computes. */
+static bool prepare(bf_pad *pad) {
+  bf_pad_atom nothing = {.kind = BF_PAD_OPAQUE,
+                         .number = UINT32_MAX,
+                         .other = UINT32_MAX,
+                         .ranged = BF_PAD_DONE,
+                         .range = {INT32_MIN, INT32_MAX}};
+  pad->sums.arena = pad->atoms_by_key.arena = pad->arena;
+  pad->block = bf_arena_alloc(pad->arena, ((size_t)pad->flow->blocks + 1) * sizeof *pad->block);
+  if (!pad->block || !bf_ptx_tree_fill(pad->flow, pad->arena, &pad->tree))
+    return false;
+  find_threads(pad);
+  bf_pad_atom_of(pad, &nothing);
+  if (pad->no_memory || !bf_pad_evaluate_all(pad))
+    return false;
+  start_facts(pad);
+  return !pad->no_memory;
+}
+
+int bf_verify_pad_judge(bf_verify_body *body) {
+  bool any = false;
+  for (unsigned i = 0; i < body->scheme->arrays && body->scheme->by_array; i++)
+    any |= bf_verify_is_padding(body->scheme->array[i].hash);
+  if (!any)
+    return BF_OK;
+  bf_pad pad = {.body = body,
+                .function = body->rewritten,
+                .flow = body->flow->graph,
+                .arena = &body->scratch};
+  if (!prepare(&pad))
+    return BF_NO_MEMORY;
+  for (uint32_t i = 0; i < pad.function->instructions && !body->failed; i++) {
+    const bf_verify_array *array = accessed(&pad, i, false);
+    const char *why = array ? judge(&pad, i, array) : NULL;
+    if (pad.no_memory)
+      return BF_NO_MEMORY;
+    if (why)
+      bf_verify_fail_instruction(body, why, pad.function->instruction[i],
+                                 pad.function->instruction[i]->line);
+    body->hashed += array && !why;
+  }
+  return BF_OK;
+}
