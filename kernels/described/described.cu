@@ -1,8 +1,8 @@
-// Three benchmarks of the document as far as its text describes them: what it says of each is beside
-// the kernel. Where it says nothing, they are as plain as can be.
+// Three benchmarks of the document as far as its text describes them: what it says of each is
+// beside the kernel. Where it says nothing, they are as plain as can be.
 
-// "conv-2 has a high number of scratchpad memory instructions of 35% (2560 loads and 640 stores), but
-// the average bank conflict degree is only 2.2". Four loads for every store is a filter of five
+// "conv-2 has a high number of scratchpad memory instructions of 35% (2560 loads and 640 stores),
+// but the average bank conflict degree is only 2.2". Four loads for every store is a filter of five
 // weights where a thread computes eight results and ten rows of them are stored, and 2560 are those
 // of 64 warps. Four columns side by side, 80 words apart, are a conflict of degree 2.
 constexpr int RADIUS = 2, STEPS = 8, COLUMNS = 16, WARP_COLUMNS = 4, ROWS = 8;
@@ -35,9 +35,9 @@ extern "C" __global__ void described_columns(const float *input, float *output, 
 }
 
 // hist256 "consists mainly of load and store operations to the scratchpad memory", with "a
-// replication factor of 32, which is the number of sub-histograms in shared memory per thread block".
-// The published hash by Givargis takes bits 8 to 12: copies lie 256 words apart. A block is one warp,
-// so that lanes own their copies and need no atomics.
+// replication factor of 32, which is the number of sub-histograms in shared memory per thread
+// block". The published hash by Givargis takes bits 8 to 12: copies lie 256 words apart. A block is
+// one warp, so that lanes own their copies and need no atomics.
 enum { BINS = 256, COPIES = 32 };
 
 extern "C" __global__ void described_histogram(const unsigned *pixels, unsigned words,
@@ -63,11 +63,11 @@ extern "C" __global__ void described_histogram(const unsigned *pixels, unsigned 
   }
 }
 
-// In MRI-grid-1 "only 7.6% of the instructions are scratchpad memory instructions (194 loads and 141
-// stores). The average conflict degree is 16.3". Lanes that write rows of 32 words and read columns
-// of them have degree 32 and 1, 16.5 on average; the published hash, bits 0-4 with 5-9, removes it.
-// A warp has 32 samples and a tile of 8 x 4 cells: each lane weighs its sample for all cells, then
-// sums a cell.
+// In MRI-grid-1 "only 7.6% of the instructions are scratchpad memory instructions (194 loads and
+// 141 stores). The average conflict degree is 16.3". Lanes that write rows of 32 words and read
+// columns of them have degree 32 and 1, 16.5 on average; the published hash, bits 0-4 with 5-9,
+// removes it. A warp has 32 samples and a tile of 8 x 4 cells: each lane weighs its sample for all
+// cells, then sums a cell.
 constexpr int TERMS = 8;
 __constant__ float window[TERMS + 1];
 

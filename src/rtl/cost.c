@@ -90,9 +90,10 @@ static int choose_time(const mapped *m, const bf_netlist_start *start, const bf_
 
 /* ---- Activity ---- */
 
-/* Gives simulation number `lane` a vector: its configuration, or its word. */
+/* Gives simulation number `lane` a vector: its configuration, or its word, which may be given. */
 static void set_inputs(const bf_rtl_unit *unit, const bf_netlist *netlist, bf_netlist_state *state,
-                       const bf_rtl_vector *vector, bf_rtl_role role, unsigned lane) {
+                       const bf_rtl_vector *vector, const uint64_t *word, bf_rtl_role role,
+                       unsigned lane) {
   bf_rtl_port port[BF_RTL_PORTS];
   unsigned ports = bf_rtl_ports(unit, port);
   for (unsigned i = 0; i < netlist->inputs; i++) {
@@ -104,32 +105,35 @@ static void set_inputs(const bf_rtl_unit *unit, const bf_netlist *netlist, bf_ne
       if (port[p].role == role && strlen(port[p].name) == length &&
           strncmp(port[p].name, name, length) == 0)
         *value = (*value & ~((uint64_t)1 << lane)) |
-                 (uint64_t)bf_rtl_vector_bit(unit, vector, p, bit) << lane;
+                 (word ? *word >> bit & 1 : (uint64_t)bf_rtl_vector_bit(unit, vector, p, bit))
+                     << lane;
   }
 }
 
-/* New words for all simulations; first: configurations too. */
+/* New words for all simulations, random ones where words is NULL; first: configurations too. */
 static int draw_inputs(const bf_rtl_unit *unit, const bf_netlist *netlist, bf_netlist_state *state,
-                       bf_rtl_source *source, bool first, bf_diagnostic *diagnostic) {
+                       bf_rtl_source *source, const uint64_t *words, bool first,
+                       bf_diagnostic *diagnostic) {
   for (unsigned lane = 0; lane < 64; lane++) {
     bf_rtl_vector vector;
     BF_TRY(bf_rtl_source_next(source, &vector, diagnostic));
-    set_inputs(unit, netlist, state, &vector, BF_RTL_WORD, lane);
+    set_inputs(unit, netlist, state, &vector, words ? &words[lane] : NULL, BF_RTL_WORD, lane);
     if (first)
-      set_inputs(unit, netlist, state, &vector, BF_RTL_CONFIGURATION, lane);
+      set_inputs(unit, netlist, state, &vector, NULL, BF_RTL_CONFIGURATION, lane);
   }
   return BF_OK;
 }
 
 /* Counts changes in CYCLES cycles, a new word in each. The configuration is loaded before. */
-static int simulate(const bf_rtl_unit *unit, const bf_netlist *netlist, bf_netlist_state *state,
-                    bf_diagnostic *diagnostic) {
+static int simulate(const bf_rtl_unit *unit, const bf_netlist *netlist, const bf_rtl_flow *flow,
+                    bf_netlist_state *state, bf_diagnostic *diagnostic) {
   bf_rtl_source *source;
   unsigned load = bf_netlist_find(netlist, "load");
   BF_TRY(bf_rtl_source_open(unit, 2, &source, diagnostic));
   int error = BF_OK;
   for (unsigned cycle = 0; cycle < CYCLES + 4 && !error; cycle++) {
-    error = draw_inputs(unit, netlist, state, source, cycle == 0, diagnostic);
+    const uint64_t *words = flow->words ? flow->words[cycle % flow->word_cycles] : NULL;
+    error = draw_inputs(unit, netlist, state, source, words, cycle == 0, diagnostic);
     if (load < netlist->nets)
       state->value[load] = cycle < 2 ? ~(uint64_t)0 : 0;
     bf_netlist_settle(netlist, state, cycle >= 4);
@@ -148,7 +152,7 @@ static int measure_activity(const bf_rtl_unit *unit, const mapped *m, bf_netlist
   bf_netlist_state state;
   bf_netlist_timing ways = {0};
   BF_TRY(bf_netlist_state_open(m->netlist, &state, diagnostic));
-  int error = simulate(unit, m->netlist, &state, diagnostic);
+  int error = simulate(unit, m->netlist, flow, &state, diagnostic);
   if (!error) {
     bf_netlist_energy energy = bf_netlist_energy_of(m->netlist, timing, &state, CYCLES);
     cost->logic_pj = energy.logic_pj;

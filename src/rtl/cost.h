@@ -36,6 +36,10 @@ typedef struct bf_rtl_flow {
   const char *liberty_path; /* the library's file */
   bf_rtl_timing timing;
   bf_rtl_effort effort; /* { NULL }: yosys' own way */
+  /* Words of 64 units side by side, cycle by cycle, again from the first after word_cycles; NULL:
+   * random ones. */
+  const uint64_t (*words)[64];
+  unsigned word_cycles;
 } bf_rtl_flow;
 
 enum { BF_RTL_TIMING_BYTES = 40 };
@@ -55,7 +59,7 @@ typedef struct bf_rtl_cost {
   double area_um2;
   double period_ns; /* from the register of the word to that of the bank, setup included */
   double own_period_ns;
-  double logic_pj;         /* per cycle with a new random word */
+  double logic_pj;         /* per cycle with a new word */
   double clock_pj;         /* per cycle: clock pins of registers */
   double configuration_pj; /* of these, those of the configuration, which need no clock */
   double leakage_nw;
