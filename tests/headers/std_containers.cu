@@ -8,7 +8,7 @@
 #include <cuda/std/variant>
 #include <cuda/std/utility>
 
-__device__ cuda::std::optional<int> half(int number) {
+__device__ cuda::std::optional<int> halved(int number) {
   if (number % 2)
     return cuda::std::nullopt;
   return number / 2;
@@ -20,7 +20,7 @@ __global__ void use(cuda::std::span<int> data) {
   int total = 0;
   for (int number : four)
     total += number;
-  data[threadIdx.x] = half(threadIdx.x).value_or(-1) + cuda::std::get<1>(pair) + total + (int)cuda::std::get<float>(either);
+  data[threadIdx.x] = halved(threadIdx.x).value_or(-1) + cuda::std::get<1>(pair) + total + (int)cuda::std::get<float>(either);
 }
 
 int main() {
