@@ -293,15 +293,21 @@ static int fill(dr_address to, size_t pitch, unsigned value, unsigned element_by
       __builtin_mul_overflow(width, (size_t)element_bytes, &width_bytes) ||
       (rows > 1 && pitch < width_bytes) || (rows && __builtin_mul_overflow(rows - 1, pitch, &span)))
     return CUDA_ERROR_INVALID_VALUE;
-  int error = dr_result(
-      is_asynchronous
-          ? cudaMemset2DAsync(dr_pointer(to), pitch, (int)value & 255, width_bytes, rows, stream)
-          : cudaMemset2D(dr_pointer(to), pitch, (int)value & 255, width_bytes, rows));
+  if (rows <= 1)
+    pitch = width_bytes;
   unsigned char bytes[4];
   memcpy(bytes, &value, 4);
   bool is_plain = true;
   for (unsigned i = 1; i < element_bytes; i++)
     is_plain &= bytes[i] == bytes[0];
+  int capturing = 0;
+  if (!is_plain && is_asynchronous && cudaStreamIsCapturing(stream, &capturing) == cudaSuccess &&
+      capturing)
+    return rt_refuse("a captured fill with elements whose bytes differ");
+  int error = dr_result(
+      is_asynchronous
+          ? cudaMemset2DAsync(dr_pointer(to), pitch, (int)value & 255, width_bytes, rows, stream)
+          : cudaMemset2D(dr_pointer(to), pitch, (int)value & 255, width_bytes, rows));
   if (error || is_plain)
     return error;
   RT_ENTER_DEVICE(context);

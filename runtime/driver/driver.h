@@ -67,6 +67,8 @@ int dr_result(int error);
     if (dr_failure)                                                                                \
       return dr_failure;                                                                           \
   } while (0)
+/* CUDA_SUCCESS for a stream, also one that captures. */
+int dr_check_stream(void *stream);
 /* Another name of a function. */
 #define DR_ALIAS(name, other) extern __typeof__(name) other __attribute__((alias(#name)))
 

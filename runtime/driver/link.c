@@ -1,5 +1,6 @@
 /* The linker's interface: PTX in pieces becomes one image, which is PTX too, and is loaded like any
  * other. */
+#include "ptx/link.h"
 #include "driver.h"
 #include "ptx/fatbin.h"
 
@@ -131,12 +132,15 @@ API(cuLinkCreate_v2, unsigned count, const int *options, void **values, void **h
 }
 DR_ALIAS(cuLinkCreate_v2, cuLinkCreate);
 
-/* Prints what becomes of the pieces; a bf_error. */
+/* Links the pieces, where there are several, and prints what becomes of them; a bf_error. Pieces
+ * are of no use any more after that. */
 static int complete(dr_link *link, bf_diagnostic *diagnostic) {
+  bf_ptx_module *linked = NULL;
   if (link->parts > 1)
-    return bf_fail(diagnostic, BF_UNSUPPORTED, "linking several pieces of PTX is not supported");
+    BF_TRY(bf_ptx_link("linked", link->part, link->parts, bf_emu_provides, &linked, diagnostic));
   bf_text_free(&link->image);
-  bf_ptx_print(link->part[0], &link->image);
+  bf_ptx_print(linked ? linked : link->part[0], &link->image);
+  bf_ptx_free(linked);
   return link->image.failed ? bf_no_memory(diagnostic) : BF_OK;
 }
 
@@ -155,10 +159,10 @@ API(cuLinkComplete, void *handle, void **image, size_t *bytes) {
     *image = link->image.data;
   if (!failure && bytes)
     *bytes = link->image.size + 1;
-  return rt_leave(context, !failure                    ? CUDA_SUCCESS
-                           : failure == BF_NO_MEMORY   ? CUDA_ERROR_OUT_OF_MEMORY
-                           : failure == BF_UNSUPPORTED ? CUDA_ERROR_NOT_SUPPORTED
-                                                       : CUDA_ERROR_INVALID_PTX);
+  return rt_leave(context, !failure                  ? CUDA_SUCCESS
+                           : failure == BF_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
+
+                                                     : CUDA_ERROR_INVALID_PTX);
 }
 
 API(cuLinkDestroy, void *handle) {

@@ -140,9 +140,7 @@ static int check_range(dr_address address, size_t bytes, const char *call) {
 
 API(cuMemPrefetchAsync, dr_address address, size_t bytes, int device, void *stream) {
   int error = check_range(address, bytes, "cuMemPrefetchAsync");
-  return error        ? error
-         : device > 0 ? CUDA_ERROR_INVALID_DEVICE
-                      : dr_result(cudaStreamQuery(stream));
+  return error ? error : device > 0 ? CUDA_ERROR_INVALID_DEVICE : dr_check_stream(stream);
 }
 PER_THREAD(cuMemPrefetchAsync, ptsz);
 
@@ -150,7 +148,7 @@ API(cuMemPrefetchAsync_v2, dr_address address, size_t bytes, rt_location locatio
     void *stream) {
   int error = check_range(address, bytes, "cuMemPrefetchAsync");
   bool is_fine = flags == 0 && location.type >= 1 && location.type <= 4;
-  return error ? error : is_fine ? dr_result(cudaStreamQuery(stream)) : CUDA_ERROR_INVALID_VALUE;
+  return error ? error : is_fine ? dr_check_stream(stream) : CUDA_ERROR_INVALID_VALUE;
 }
 PER_THREAD(cuMemPrefetchAsync_v2, ptsz);
 

@@ -5,6 +5,11 @@
 
 /* ---- Streams ---- */
 
+int dr_check_stream(void *stream) {
+  int unused;
+  return dr_result(cudaStreamGetDevice(stream, &unused));
+}
+
 API(cuStreamCreateWithPriority, void **stream, unsigned flags, int priority) {
   DR_CHECK();
   int error = dr_result(cudaStreamCreateWithPriority(stream, flags, priority));
@@ -56,7 +61,7 @@ PER_THREAD(cuStreamGetDevice, ptsz);
 /* All contexts have the same streams; the current one is as good as any. */
 API(cuStreamGetCtx, void *stream, void **context) {
   DR_CHECK();
-  int error = dr_result(cudaStreamQuery(stream));
+  int error = dr_check_stream(stream);
   if (error || !context)
     return error ? error : CUDA_ERROR_INVALID_VALUE;
   return cuCtxGetCurrent((dr_context **)context);
@@ -117,7 +122,7 @@ enum { AT_LEAST, EQUAL, ANY_BIT, NOR, WAYS = 3, FLUSH = 1 << 30 };
 /* Whether a stream and the value at an address can be used; a CUresult. */
 static int check_value(void *stream, dr_address address, size_t bytes, const char *call) {
   DR_CHECK();
-  int error = dr_result(cudaStreamQuery(stream));
+  int error = dr_check_stream(stream);
   if (error)
     return error;
   rt_context *context = rt_enter();
