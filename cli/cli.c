@@ -257,6 +257,22 @@ int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
   return bf_hash_parse(text ? text : "none", &geometry, hash, diagnostic);
 }
 
+int cli_load_banks(const char *text, const bf_machine *machine, bf_hash **hash,
+                   bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_hash_sharing sharing;
+  BF_TRY(bf_hash_parse_banks(text ? text : "none", &geometry, hash, diagnostic));
+  if (bf_hash_find_sharing(*hash, &sharing))
+    fprintf(stderr,
+            "bankfold: warning: %s: bank bits depend on each other (rank %u of %u): %llu of %u "
+            "banks are used, and words share places, as %llu and %llu; this can be counted, not "
+            "used\n",
+            bf_hash_text(*hash), sharing.rank, geometry.bank_bits,
+            (unsigned long long)sharing.banks_used, 1u << geometry.bank_bits,
+            (unsigned long long)sharing.word[0], (unsigned long long)sharing.word[1]);
+  return BF_OK;
+}
+
 bf_trace_form cli_trace_form(const char *from) {
   if (!from || strcmp(from, "bankfold") == 0)
     return BF_TRACE_OWN;

@@ -136,6 +136,10 @@ int cli_load_machine(const cli_common *common, bf_machine **machine, bf_diagnost
 /* Parses hash text (NULL: none) for machine. */
 int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
                   bf_diagnostic *diagnostic);
+/* The same for those who only count: takes hashes whose bank bits depend on each other, with a
+ * warning. */
+int cli_load_banks(const char *text, const bf_machine *machine, bf_hash **hash,
+                   bf_diagnostic *diagnostic);
 /* What messages call the input at path: its name, or "standard input" for "-". */
 const char *cli_input_name(const char *path);
 bool cli_wants_color(const cli_common *common);

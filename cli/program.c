@@ -96,20 +96,6 @@ static const char *string_at(const image *file, uint64_t table, uint64_t size, u
   return text && memchr(text, 0, size - offset) ? text : "";
 }
 
-/* Looks for the sections of nvcc. */
-static void read_sections(const image *file, const Elf64_Ehdr *header, cli_program *program) {
-  const Elf64_Shdr *section =
-      part(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof *section);
-  if (!section || header->e_shentsize != sizeof *section || header->e_shstrndx >= header->e_shnum ||
-      header->e_shoff % 8)
-    return;
-  const Elf64_Shdr *names = &section[header->e_shstrndx];
-  for (unsigned i = 0; i < header->e_shnum; i++) {
-    const char *name = string_at(file, names->sh_offset, names->sh_size, section[i].sh_name);
-    program->has_fatbin |= strcmp(name, ".nv_fatbin") == 0 || strcmp(name, ".nvFatBinSegment") == 0;
-  }
-}
-
 /* The offset in the file of what is loaded at address; 0 where there is nothing. */
 static uint64_t offset_of(const Elf64_Phdr *segment, unsigned count, uint64_t address) {
   for (unsigned i = 0; i < count; i++)
@@ -159,7 +145,10 @@ static void read_elf(const image *file, cli_program *program) {
                     header->e_ident[EI_DATA] == ELFDATA2LSB;
   if (!program->is_elf)
     return;
-  read_sections(file, header, program);
+  bf_elf elf;
+  bf_elf_open(file->bytes, file->size, &elf);
+  bf_cuda_file_read(&elf, &program->cuda);
+  program->has_fatbin = program->cuda.has_device_code;
   read_libraries(file, header, program);
 }
 

@@ -3,6 +3,7 @@
 #define BF_CLI_PROGRAM_H
 
 #include "cli/cli.h"
+#include "exchange/cuda_file.h"
 #include "exchange/settings.h"
 
 #include <limits.h>
@@ -11,6 +12,7 @@ typedef struct cli_program {
   char path[4096];       /* where it was found */
   bool is_elf;           /* a program or library for this kind of machine */
   bool has_fatbin;       /* nvcc put device code into it */
+  bf_cuda_file cuda;     /* what else is known of its CUDA */
   bool needs_driver;     /* libcuda.so.1 */
   char cuda_library[64]; /* the libcudart.so.N that it needs, or empty */
 } cli_program;

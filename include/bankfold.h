@@ -346,11 +346,13 @@ BF_API int bf_memory_count_workload(const bf_machine *machine, const bf_hash *ha
 /* ---- Search ---- */
 
 typedef enum bf_method {
-  BF_METHOD_EXACT,         /* minimum over a whole class, with proof */
-  BF_METHOD_BIT_VECTOR,    /* perm:K and xor:K1,K2,MASK, exhaustively */
-  BF_METHOD_GIVARGIS,      /* Givargis heuristic over bits or bit pairs */
-  BF_METHOD_MIN_IMBALANCE, /* Minimum Imbalance heuristic over bits or bit pairs */
-  BF_METHOD_PADDING,       /* pad:ROW+P */
+  BF_METHOD_EXACT,            /* minimum over a whole class, with proof */
+  BF_METHOD_BIT_VECTOR,       /* perm:K and xor:K1,K2,MASK, exhaustively */
+  BF_METHOD_GIVARGIS,         /* Givargis heuristic over bits or bit pairs */
+  BF_METHOD_MIN_IMBALANCE,    /* Minimum Imbalance heuristic over bits or bit pairs */
+  BF_METHOD_PADDING,          /* pad:ROW+P */
+  BF_METHOD_GIVARGIS_LITERAL, /* Givargis as published: bits may depend on each other, and then the
+                                 hash can only be counted under */
 } bf_method;
 
 typedef enum bf_class {

@@ -3,9 +3,9 @@
  *
  * The second version is launched where it can be: with as many threads as the launch has, and, in a
  * cooperative launch, with all of its blocks at once. Where hashes are not the user's own wish but
- * a proposal, it must also fit as many blocks into a multiprocessor as the first, must not keep
- * more of its registers in memory, and must be predicted to be worth it (foresee.c). In doubt the
- * launch gets the first version, which is the program's own.
+ * a proposal, it must also not keep more of its registers in memory, and must be predicted to be
+ * worth it, fewer blocks at once taken into account (foresee.c). In doubt the launch gets the first
+ * version, which is the program's own.
  *
  * Where it is to learn, launches that can get either take turns in the order ABBA until one version
  * is faster beyond noise, or noise has been measured for long enough; then the answer holds for
@@ -172,11 +172,8 @@ static bool can_launch(const version *beside, uint64_t threads, inject_decision 
   return true;
 }
 
-/* Whether the second version has what the first has; else the decision says what it lacks. */
-static bool is_as_good(const version *own, const version *beside, inject_decision *to) {
-  if (beside->blocks < own->blocks)
-    return object(to, "%d in place of %d blocks fit into a multiprocessor", beside->blocks,
-                  own->blocks);
+/* Whether the second version keeps no more registers in memory; else the decision says so. */
+static bool keeps_registers(const version *own, const version *beside, inject_decision *to) {
   if (beside->local_bytes > own->local_bytes)
     return object(to, "%d in place of %d bytes of registers are kept in memory",
                   beside->local_bytes, own->local_bytes);
@@ -191,11 +188,20 @@ static bool is_as_good(const version *own, const version *beside, inject_decisio
 static bool expects_gain(const inject_pair *pair, const inject_launch *launch, const version *own,
                          const version *beside, inject_decision *to) {
   const inject_settings *settings = inject_settings_get();
+  unsigned resident[2] = {(unsigned)own->blocks, (unsigned)beside->blocks};
   if (settings && inject_is_named(settings, pair->kernel->name))
     return true;
-  return is_as_good(own, beside, to) &&
-         inject_foresee(pair->image, pair->kernel, launch, (unsigned)count_multiprocessors(),
-                        to->reason, sizeof to->reason);
+  if (!keeps_registers(own, beside, to))
+    return false;
+  bool is_worth =
+      inject_foresee(pair->image, pair->kernel, launch, (unsigned)count_multiprocessors(), resident,
+                     to->reason, sizeof to->reason);
+  if (resident[1] < resident[0]) {
+    size_t length = strlen(to->reason);
+    snprintf(to->reason + length, sizeof to->reason - length,
+             "; %u in place of %u blocks fit into a multiprocessor", resident[1], resident[0]);
+  }
+  return is_worth;
 }
 
 /* ---- Lessons ---- */

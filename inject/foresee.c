@@ -73,7 +73,8 @@ static const bf_plan *find_plan(const foresight *of, const char *kernel) {
 
 /* Predicts; false where that fails. */
 static bool predict(const foresight *of, const inject_kernel *kernel, const inject_launch *launch,
-                    unsigned multiprocessors, bf_prediction *prediction) {
+                    unsigned multiprocessors, const unsigned resident[2],
+                    bf_prediction *prediction) {
   bf_diagnostic diagnostic = {.caret = -1};
   bf_predict_gpu gpu = bf_predict_h200;
   bf_predict_launch how = {.dynamic_shared_bytes = launch->bytes};
@@ -82,6 +83,7 @@ static bool predict(const foresight *of, const inject_kernel *kernel, const inje
   const bf_ptx_function *beside = bf_ptx_find(of->module, kernel->beside);
   memcpy(how.block, launch->block, sizeof how.block);
   memcpy(how.grid, launch->grid, sizeof how.grid);
+  memcpy(how.resident, resident, sizeof how.resident);
   gpu.multiprocessors = multiprocessors ? multiprocessors : gpu.multiprocessors;
   return plan && beside &&
          bf_predict(&of->plans, plan, of->module, beside, &options, prediction, &diagnostic) ==
@@ -89,12 +91,12 @@ static bool predict(const foresight *of, const inject_kernel *kernel, const inje
 }
 
 bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
-                    const inject_launch *launch, unsigned multiprocessors, char *reason,
-                    size_t reason_bytes) {
+                    const inject_launch *launch, unsigned multiprocessors,
+                    const unsigned resident[2], char *reason, size_t reason_bytes) {
   bf_prediction prediction = {0};
   pthread_mutex_lock(&lock);
   const foresight *of = find(image);
-  bool is_good = of && predict(of, kernel, launch, multiprocessors, &prediction);
+  bool is_good = of && predict(of, kernel, launch, multiprocessors, resident, &prediction);
   pthread_mutex_unlock(&lock);
   snprintf(reason, reason_bytes, "%s",
            is_good && *prediction.reason ? prediction.reason : "nothing can be predicted");

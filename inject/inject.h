@@ -235,10 +235,11 @@ uint64_t inject_launch_threads(const inject_launch *launch);
 /* ---- Predictions ---- */
 
 /* Whether the second version of a kernel is predicted to be worth it in a launch on a GPU with so
- * many multiprocessors (0: not known); says why in any case. Takes milliseconds. */
+ * many multiprocessors (0: not known), each of which holds so many blocks of both versions at
+ * once; says why in any case. Takes milliseconds. */
 bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
-                    const inject_launch *launch, unsigned multiprocessors, char *reason,
-                    size_t reason_bytes);
+                    const inject_launch *launch, unsigned multiprocessors,
+                    const unsigned resident[2], char *reason, size_t reason_bytes);
 
 /* ---- Choices ---- */
 

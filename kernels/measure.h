@@ -49,6 +49,8 @@ typedef enum bf_corpus_column {
   BF_CORPUS_PERM_IMBALANCE,
   BF_CORPUS_XOR_GIVARGIS,
   BF_CORPUS_XOR_IMBALANCE,
+  BF_CORPUS_XOR_LITERAL, /* Givargis on pairs as published, bits that depend on each other included
+                          */
   BF_CORPUS_PADDING,
   BF_CORPUS_EXACT,
   BF_CORPUS_COLUMNS
@@ -62,7 +64,7 @@ typedef struct bf_corpus_cell {
   char hash[120];
   bool proven;           /* no hash of the class leaves fewer on what it was made for */
   const char *published; /* the document's hash, or NULL */
-  bool judged;           /* it is a hash: its bits do not depend on each other */
+  bool judged;           /* it fits the machine; words may share places */
   uint64_t published_conflicts;
 } bf_corpus_cell;
 

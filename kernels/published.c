@@ -1,6 +1,6 @@
 /* Tables 5 and 6 of the document, as it prints them. Where it gives a bit-vector XOR hash an empty
- * mask (FFT-2), that is the permutation. Some of its bitwise XOR hashes have bits that depend on
- * each other, which bf_hash_parse refuses. */
+ * mask (FFT-2), that is the permutation. Four of its bitwise XOR hashes have bits that depend
+ * on each other, which bf_hash_parse_banks takes. */
 #include "kernels/published.h"
 
 #include <string.h>

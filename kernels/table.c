@@ -5,8 +5,9 @@
 
 enum { JUDGES = 10, GRANULE = 4 };
 
-const char *const bf_corpus_column_names[BF_CORPUS_COLUMNS] = {
-    "fixed", "bit-vector", "perm giv", "perm mi", "xor giv", "xor mi", "padding", "exact"};
+const char *const bf_corpus_column_names[BF_CORPUS_COLUMNS] = {"fixed",   "bit-vector", "perm giv",
+                                                               "perm mi", "xor giv",    "xor mi",
+                                                               "literal", "padding",    "exact"};
 
 static const bf_solve_options methods[BF_CORPUS_COLUMNS] = {
     [BF_CORPUS_BIT_VECTOR] = {.method = BF_METHOD_BIT_VECTOR},
@@ -14,6 +15,7 @@ static const bf_solve_options methods[BF_CORPUS_COLUMNS] = {
     [BF_CORPUS_PERM_IMBALANCE] = {.method = BF_METHOD_MIN_IMBALANCE},
     [BF_CORPUS_XOR_GIVARGIS] = {.method = BF_METHOD_GIVARGIS, .pairs = true},
     [BF_CORPUS_XOR_IMBALANCE] = {.method = BF_METHOD_MIN_IMBALANCE, .pairs = true},
+    [BF_CORPUS_XOR_LITERAL] = {.method = BF_METHOD_GIVARGIS_LITERAL, .pairs = true},
     [BF_CORPUS_PADDING] = {.method = BF_METHOD_PADDING},
     [BF_CORPUS_EXACT] = {.method = BF_METHOD_EXACT},
 };
@@ -34,7 +36,7 @@ static int count_all(const bf_machine *machine, const bf_hash *hash, const bf_wo
 static int parse(const bf_machine *machine, const char *text, bf_hash **hash,
                  bf_diagnostic *diagnostic) {
   bf_geometry geometry = bf_machine_geometry(machine);
-  return bf_hash_parse(text, &geometry, hash, diagnostic);
+  return bf_hash_parse_banks(text, &geometry, hash, diagnostic);
 }
 
 /* The hash of a column, found on the training workload. */
@@ -91,8 +93,8 @@ static int judge(const bf_machine *machine, const bf_workload *workload, bf_corp
   return error;
 }
 
-/* Looks up the document's hashes. Some have bits that depend on each other, or do not fit the
- * machine: these cannot be judged. */
+/* Looks up the document's hashes. Those that do not fit the machine cannot be judged; those whose
+ * bits depend on each other are counted like the others. */
 static void find_published(const bf_machine *machine, bf_corpus_row *row) {
   const char *name = row->benchmark->published_name;
   const bf_published_row *published = name ? bf_published_find(name) : NULL;

@@ -235,14 +235,14 @@ static void add_table_5(bf_reproduce_run *run, const elastic_results *results) {
 }
 
 static void claim_degree(bf_reproduce_run *run, const elastic_results *results, unsigned index,
-                         double allowed, const char *why) {
+                         const char *fitted, const char *why) {
   char name[80];
   snprintf(name, sizeof name, "average conflict degree of %s", benchmarks[index].title);
   bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
                                                     .published = benchmarks[index].degree,
                                                     .ours = degree(&results->at[index][BASELINE]),
-                                                    .allowed = allowed,
                                                     .must_hold = !why,
+                                                    .fitted = fitted,
                                                     .why = why});
 }
 
@@ -260,8 +260,9 @@ static void claim_more_accesses(bf_reproduce_run *run, const elastic_results *re
       run, &(bf_reproduce_claim){.name = name,
                                  .published = benchmarks[index].degree,
                                  .ours = (degree(result) * accesses + more) / published_accesses,
-                                 .allowed = 0.002,
-                                 .must_hold = true});
+                                 .must_hold = true,
+                                 .fitted = "the number of accesses that are added is the one that "
+                                           "gives the published degree."});
 }
 
 static void claim_table_5(bf_reproduce_run *run, const elastic_results *results) {
@@ -269,13 +270,15 @@ static void claim_table_5(bf_reproduce_run *run, const elastic_results *results)
       "the kernel here writes its results from registers to global memory, where the published one "
       "passes them through shared memory once more, without conflicts; with as many accesses the "
       "degree is the published one, see the next claim.";
-  claim_degree(run, results, AES_ENCRYPT, 0.05, NULL);
-  claim_degree(run, results, AES_DECRYPT, 0.05, NULL);
-  claim_degree(run, results, REDUCTION, 0.002, NULL);
-  claim_degree(run, results, TRANSPOSE, 0.002, NULL);
-  claim_degree(run, results, DCT, 0.1, fewer_passes);
+  static const char chosen_size[] = "sizes of blocks and tiles of the corpus were chosen so that "
+                                    "the published parameters fit (docs/corpus.md).";
+  claim_degree(run, results, AES_ENCRYPT, NULL, NULL);
+  claim_degree(run, results, AES_DECRYPT, NULL, NULL);
+  claim_degree(run, results, REDUCTION, chosen_size, NULL);
+  claim_degree(run, results, TRANSPOSE, chosen_size, NULL);
+  claim_degree(run, results, DCT, NULL, fewer_passes);
   claim_more_accesses(run, results, DCT, 48);
-  claim_degree(run, results, DCT_SHORT, 0.1, fewer_passes);
+  claim_degree(run, results, DCT_SHORT, NULL, fewer_passes);
   claim_more_accesses(run, results, DCT_SHORT, 32);
   double most = 0, off = 0;
   for (unsigned i = 0; i < BENCHMARKS; i++) {
@@ -283,11 +286,20 @@ static void claim_table_5(bf_reproduce_run *run, const elastic_results *results)
     off = fmax(off, fabs(1 + own->intensity * (own->degree - 1) - own->theoretical));
     most = fmax(most, intensity(&results->at[i][BASELINE]) * degree(&results->at[i][BASELINE]));
   }
-  bf_reproduce_fact(run, "theoretical speed-up", "eight values of Table 5", off < 0.01, true, NULL,
-                    "1 + r (degree - 1) of the published r and degree is within %.3f of them", off);
-  bf_reproduce_fact(run, "shared memory is nowhere the bottleneck (Eq. 2)",
-                    "intensity x degree at most 0.72, below 1", most < 1, true, NULL,
-                    "at most %.2f", most);
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "theoretical speed-up",
+                            .rule = BF_CLAIM_WORDS,
+                            .published_text = "eight values of Table 5",
+                            .is_so = off < 0.01,
+                            .must_hold = true,
+                            .derived = "it is the published formula of published numbers."},
+      "1 + r (degree - 1) of the published r and degree is within %.3f of them", off);
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = "largest intensity x degree (Eq. 2: below 1)",
+                                 .published = 0.72,
+                                 .ours = most,
+                                 .must_hold = true});
 }
 
 /* ---- Fig. 6 ---- */
@@ -378,18 +390,23 @@ static void claim_fig_6(bf_reproduce_run *run, const elastic_results *results) {
   bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "stalls removed, average",
                                                     .published = 42.3,
                                                     .ours = mean(removed, BENCHMARKS),
-                                                    .unit = "%",
-                                                    .allowed = 0.25});
+                                                    .unit = "%"});
   bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "stalls removed, at most",
                                                     .published = 64.0,
                                                     .ours = largest(removed, BENCHMARKS),
-                                                    .unit = "%",
-                                                    .allowed = 0.25});
+                                                    .unit = "%"});
   double regular = conflicts_left(results, REDUCTION, IDCT_SHORT);
   double irregular = conflicts_left(results, AES_ENCRYPT, AES_DECRYPT);
-  bf_reproduce_fact(run, "conflict stalls, all but AES", "almost completely removed",
-                    regular < 0.15, !results->is_quick, NULL, "at most %.0f%% are left",
-                    100 * regular);
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "conflict stalls, all but AES",
+                            .rule = BF_CLAIM_AT_MOST,
+                            .published = 15,
+                            .ours = 100 * regular,
+                            .published_text = "almost completely removed: at most 15% left",
+                            .must_hold = !results->is_quick,
+                            .why = "a short run has hardly any to remove."},
+      "at most %.0f%% are left", 100 * regular);
   bf_reproduce_fact(run, "conflict stalls of AES", "a large number is left", irregular > 0.3, false,
                     "where the history foretells too little, the PREMEM queue still takes the "
                     "parts that come too early.",
@@ -467,7 +484,6 @@ static void claim_gain(bf_reproduce_run *run, const char *name, double published
                                  .published = published,
                                  .ours = ours,
                                  .unit = "%",
-                                 .allowed = 0.25,
                                  .must_hold = must_hold,
                                  .why = "the kernels here have more conflicts in fewer "
                                         "instructions, so that there is more to be gained: see "
@@ -501,11 +517,18 @@ static void claim_variant(bf_reproduce_run *run, const elastic_results *results)
                             .published = 5.1,
                             .ours = gain[IDCT],
                             .unit = "%",
-                            .allowed = 0.5,
                             .why = "the document explains it by another order of warps and of "
                                    "accesses to DRAM, which depends on every detail of both."});
-  bf_reproduce_fact(run, "the same, other kernels", "slower", worse >= BENCHMARKS / 2,
-                    !results->is_quick, NULL, "%u of %d kernels are slower", worse, BENCHMARKS);
+  worse -= gain[IDCT] < 0;
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "the same, other kernels are slower",
+                            .rule = BF_CLAIM_ALL,
+                            .published = BENCHMARKS - 1,
+                            .ours = worse,
+                            .why = "the others are a little faster or as fast; the document's "
+                                   "sentence is not clear about whether it means all."},
+      "%u of %d", worse, BENCHMARKS - 1);
 }
 
 /* ---- Figs. 8 and 9 ---- */
@@ -557,14 +580,26 @@ static void claim_padded(bf_reproduce_run *run, const elastic_results *results,
   bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "un-optimised on elastic, average",
                                                     .published = 1,
                                                     .ours = mean(found->plain, found->count),
-                                                    .allowed = 0.1,
+                                                    .why = "a short run.",
                                                     .must_hold = !results->is_quick});
-  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "un-optimised on elastic, IDCT",
-                                                    .published = 0.851,
-                                                    .ours = idct,
-                                                    .allowed = 0.1});
-  bf_reproduce_fact(run, "kernels without conflicts (Fig. 9)", "all close to 1", furthest < 0.05,
-                    !results->is_quick, NULL, "at most %.1f%% from 1", 100 * furthest);
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = "un-optimised on elastic, IDCT",
+                                 .rule = BF_CLAIM_GAIN,
+                                 .published = 0.851,
+                                 .ours = idct,
+                                 .why = "the document explains the loss by an order of warps that "
+                                        "DRAM serves badly; here it costs half as much."});
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "kernels without conflicts (Fig. 9)",
+                            .rule = BF_CLAIM_WORDS,
+                            .published_text = "all close to 1",
+                            .is_so = furthest < 0.05,
+                            .must_hold = !results->is_quick,
+                            .derived = "without conflicts both pipelines issue alike, by our "
+                                       "model as by the document's; close is 5% by our own "
+                                       "threshold."},
+      "at most %.1f%% from 1", 100 * furthest);
 }
 
 static int report_padded(bf_reproduce_run *run, const elastic_results *results,

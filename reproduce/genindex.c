@@ -175,49 +175,77 @@ static void tabulate(bf_reproduce_run *run, const genindex_sweep *sweep) {
     }
 }
 
+/* Conflicts of this kernel follow from the banks alone. */
+static const char by_banks[] = "which words meet in a bank follows from the published number and "
+                               "width of the banks; the kernel only confirms the arithmetic.";
+static const char by_replays[] =
+    "in the simulator a replay takes a cycle, so that time can only follow replays.";
+
 /* What holds for both GPUs. */
 static void claim_families(bf_reproduce_run *run, const genindex_sweep *sweep) {
   genindex_curve widest = curve_of(sweep, MOST);
   double odd = 0, straight = correlation(widest.way, widest.replays, widest.points);
   double follows = correlation(widest.replays, widest.time, widest.points);
   char name[100];
+  bf_reproduce_claim words = {
+      .name = name, .rule = BF_CLAIM_WORDS, .must_hold = true, .derived = by_banks};
   for (unsigned s = 0; s < sweep->strides; s++)
     if (sweep->stride[s] % 2)
       odd = fmax(odd, most_replays(sweep, sweep->stride[s]));
   snprintf(name, sizeof name, "%s: stride 1", sweep->title);
-  bf_reproduce_fact(run, name, "no conflicts", most_replays(sweep, 1) == 0, true, NULL,
-                    "%g replays", most_replays(sweep, 1));
+  words.published_text = "no conflicts";
+  words.is_so = most_replays(sweep, 1) == 0;
+  bf_reproduce_claim_addf(run, &words, "%g replays", most_replays(sweep, 1));
   snprintf(name, sizeof name, "%s: odd strides", sweep->title);
-  bf_reproduce_fact(run, name, "flat", odd <= 2, true, NULL, "at most %g replays", odd);
-  snprintf(name, sizeof name, "%s: stride 32 over ways", sweep->title);
-  bf_reproduce_fact(run, name, "straight line", straight > 0.99, true, NULL, "correlation %.4f",
-                    straight);
+  words.published_text = "flat";
+  words.is_so = odd <= 0.15 * most_replays(sweep, MOST);
+  bf_reproduce_claim_addf(run, &words, "at most %g replays, stride 32 has %g", odd,
+                          most_replays(sweep, MOST));
   snprintf(name, sizeof name, "%s: powers of two", sweep->title);
-  bf_reproduce_fact(run, name, "larger is slower", powers_are_ordered(sweep), true, NULL, "%s",
-                    powers_are_ordered(sweep) ? "in order" : "not in order");
+  words.published_text = "larger is slower";
+  words.is_so = powers_are_ordered(sweep);
+  bf_reproduce_claim_addf(run, &words, "%s", words.is_so ? "in order" : "not in order");
+  snprintf(name, sizeof name, "%s: stride 32 over ways", sweep->title);
+  words.published_text = "straight line";
+  words.is_so = straight > 0.99;
+  bf_reproduce_claim_addf(run, &words, "correlation %.4f", straight);
   snprintf(name, sizeof name, "%s: time and replays", sweep->title);
-  bf_reproduce_fact(run, name, "same shape", follows > 0.99, true, NULL, "correlation %.4f",
-                    follows);
+  words.published_text = "same shape";
+  words.is_so = follows > 0.99;
+  words.derived = by_replays;
+  bf_reproduce_claim_addf(run, &words, "correlation %.4f", follows);
 }
 
 /* What tells the two apart. */
 static void claim_differences(bf_reproduce_run *run, const genindex_sweep *k20,
                               const genindex_sweep *hawaii) {
   genindex_curve worst = curve_of(hawaii, MOST);
-  bf_reproduce_fact(run, "K20: stride 2 of 4-byte elements", "no conflicts",
-                    most_replays(k20, 2) == 0, true, NULL, "%g replays", most_replays(k20, 2));
-  bf_reproduce_fact(run, "Hawaii: stride 2 of 4-byte elements", "conflicts",
-                    most_replays(hawaii, 2) > 0, true, NULL, "%g replay", most_replays(hawaii, 2));
   double degree = most_replays(k20, MOST) + 1, narrow = most_replays(hawaii, MOST) + 1;
-  bf_reproduce_fact(run, "K20: banks of 8 bytes", "fewer conflicts", degree < narrow, true, NULL,
-                    "stride 32: %g-way, Hawaii %g-way", degree, narrow);
+  bf_reproduce_claim words = {.name = "K20: stride 2 of 4-byte elements",
+                              .rule = BF_CLAIM_WORDS,
+                              .published_text = "no conflicts",
+                              .is_so = most_replays(k20, 2) == 0,
+                              .must_hold = true,
+                              .derived = by_banks};
+  bf_reproduce_claim_addf(run, &words, "%g replays", most_replays(k20, 2));
+  words.name = "Hawaii: stride 2 of 4-byte elements";
+  words.published_text = "conflicts";
+  words.is_so = most_replays(hawaii, 2) > 0;
+  bf_reproduce_claim_addf(run, &words, "%g replay", most_replays(hawaii, 2));
+  words.name = "K20: banks of 8 bytes";
+  words.published_text = "fewer conflicts";
+  words.is_so = degree < narrow;
+  bf_reproduce_claim_addf(run, &words, "stride 32: %g-way, Hawaii %g-way", degree, narrow);
   bf_reproduce_claim_add(
       run,
       &(bf_reproduce_claim){
           .name = "Hawaii: time of 32 ways and stride 32",
+          .rule = BF_CLAIM_GAIN,
           .published = 1.4,
           .ours = worst.time[worst.points - 1],
-          .allowed = 0.1,
+          .fitted = "a read without conflicts takes 64 cycles in our description of Hawaii, which "
+                    "no document gives: with it 31 replays come to this end of the axis of Fig. 1, "
+                    "which is itself no printed value.",
           .why = "the published time is that of a whole program, of which reads are an unknown "
                  "part; ours is that of the kernel, in which a read waits for the one before. The "
                  "number is read from the end of the axis of Fig. 1."});

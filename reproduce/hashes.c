@@ -286,6 +286,11 @@ static int draw(bf_reproduce_run *run, const hashes_study *study, const char *na
                             diagnostic);
 }
 
+/* Why means of speed-ups are larger here. */
+static const char more_to_gain[] =
+    "conflicts take more of the time of our kernels: conv-2, whose columns conflict 8-way where "
+    "the published ones do 2.2-way, and matrix scan gain most, see the table.";
+
 static void claim_means(bf_reproduce_run *run, const hashes_study *study) {
   char name[100];
   for (unsigned m = FIXED; m < EXACT; m++) {
@@ -294,17 +299,29 @@ static void claim_means(bf_reproduce_run *run, const hashes_study *study) {
                                                       .published = methods[m].removed,
                                                       .ours = mean_removed(study, m),
                                                       .unit = "%",
-                                                      .allowed = 0.1,
                                                       .must_hold = true});
   }
   for (unsigned m = FIXED; m < EXACT; m++) {
     snprintf(name, sizeof name, "speed-up: %s", methods[m].name);
     bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
+                                                      .rule = BF_CLAIM_GAIN,
                                                       .published = methods[m].speedup,
                                                       .ours = mean_speedup(study, m),
-                                                      .allowed = 0.1,
-                                                      .must_hold = true});
+                                                      .why = more_to_gain});
   }
+}
+
+/* That one mean is larger than another; must hold where no reason is given. */
+static void claim_larger(bf_reproduce_run *run, const char *name, double published_larger,
+                         double published_smaller, double larger, double smaller, const char *why) {
+  const double published[] = {published_larger, published_smaller}, ours[] = {larger, smaller};
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
+                                                    .rule = BF_CLAIM_ORDER,
+                                                    .published_list = published,
+                                                    .ours_list = ours,
+                                                    .count = 2,
+                                                    .must_hold = !why,
+                                                    .why = why});
 }
 
 /* The order of the methods. */
@@ -312,27 +329,27 @@ static void claim_order(bf_reproduce_run *run, const hashes_study *study) {
   double permuted = fmax(mean_speedup(study, PERM_GIVARGIS), mean_speedup(study, PERM_IMBALANCE));
   double configured = mean_speedup(study, BIT_VECTOR), fixed = mean_speedup(study, FIXED);
   double givargis = mean_speedup(study, XOR_GIVARGIS), best = mean_speedup(study, XOR_IMBALANCE);
-  bf_reproduce_fact(run, "permutations gain least", "1.14 < 1.21", permuted < fixed, true, NULL,
-                    "%.3f < %.3f", permuted, fixed);
-  bf_reproduce_fact(run, "bit-vector XOR gains more than fixed", "1.24 > 1.21", configured > fixed,
-                    true, NULL, "%.3f > %.3f", configured, fixed);
-  bf_reproduce_fact(run, "fixed XOR gains more than bitwise XOR, Givargis", "1.21 > 1.18",
-                    fixed > givargis, false,
-                    "conv-1, conv-2 and the histograms keep conflicts under the fixed hash and "
-                    "gain much here; over the other benchmarks the two differ by less than 1%.",
-                    "%.3f, %.3f", fixed, givargis);
-  bf_reproduce_fact(run, "minimum imbalance gains more than Givargis", "1.24 > 1.18",
-                    best > givargis, true, NULL, "%.3f > %.3f", best, givargis);
+  claim_larger(run, "permutations gain less than fixed XOR", 1.21, 1.14, fixed, permuted, NULL);
+  claim_larger(run, "bit-vector XOR gains more than fixed", 1.24, 1.21, configured, fixed, NULL);
+  claim_larger(run, "fixed XOR gains more than bitwise XOR, Givargis", 1.21, 1.18, fixed, givargis,
+               "conv-1, conv-2 and the histograms keep conflicts under the fixed hash and "
+               "gain much here; over the other benchmarks the two differ by less than 1%.");
+  claim_larger(run, "minimum imbalance gains more than Givargis", 1.24, 1.18, best, givargis, NULL);
 }
 
-/* That a method leaves conflicts (more than 2%) in no benchmark but histograms. */
+/* Shares that print as 100.0%: with fewer, not all conflicts are gone. */
+static bool removes_all(const hashes_subject *subject, unsigned method) {
+  return removed_of(subject, method) >= 99.95;
+}
+
+/* That a method leaves conflicts in no benchmark but histograms. */
 static void claim_cleared(bf_reproduce_run *run, const hashes_study *study, unsigned method,
                           bool must_hold, const char *why) {
   char name[100], left[200] = "";
   unsigned others = 0, length = 0;
   for (unsigned i = 0; i < study->subjects; i++) {
     const char *published = study->subject[i].benchmark->published_name;
-    if (removed_of(&study->subject[i], method) >= 98)
+    if (removes_all(&study->subject[i], method))
       continue;
     others += strncmp(published, "hist", 4) != 0;
     length += (unsigned)snprintf(left + length, sizeof left - length, "%s%s", length ? ", " : "",
@@ -350,26 +367,32 @@ static void claim_benchmarks(bf_reproduce_run *run, const hashes_study *study) {
   const hashes_subject *lavamd = find_subject(study, "lavaMD");
   unsigned all_removed = 0;
   for (unsigned i = 0; i < study->subjects; i++)
-    all_removed += removed_of(&study->subject[i], FIXED) >= 98;
-  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "fixed XOR removes all (98% or more)",
-                                                    .published = 14,
-                                                    .ours = all_removed,
-                                                    .unit = " of 22",
-                                                    .allowed = 0.1});
+    all_removed += removes_all(&study->subject[i], FIXED);
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = "benchmarks of which fixed XOR removes all conflicts",
+                                 .published = 14,
+                                 .ours = all_removed,
+                                 .unit = " of 22",
+                                 .why = "lavaMD and Needleman-Wunsch keep 2% or less here, which "
+                                        "would make 14; all is all."});
   const hashes_subject *most = &study->subject[0];
   for (unsigned i = 1; i < study->subjects; i++)
     if (speedup_of(&study->subject[i], XOR_IMBALANCE) > speedup_of(most, XOR_IMBALANCE))
       most = &study->subject[i];
-  bf_reproduce_fact(run, "gains most from bitwise XOR", "hist256", most == hist256, false,
-                    "columns of our convolution conflict more than the published ones (below).",
-                    "%s, %.2f", most->benchmark->published_name, speedup_of(most, XOR_IMBALANCE));
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = "gains most from bitwise XOR",
+                                 .rule = BF_CLAIM_SAME,
+                                 .published_text = "hist256",
+                                 .ours_text = most->benchmark->published_name,
+                                 .why = "columns of our convolution conflict more than the "
+                                        "published ones (below)."});
   if (hist256)
     bf_reproduce_claim_add(
         run, &(bf_reproduce_claim){
                  .name = "hist256, bitwise XOR",
+                 .rule = BF_CLAIM_GAIN,
                  .published = 2.5,
                  .ours = speedup_of(hist256, XOR_IMBALANCE),
-                 .allowed = 0.2,
                  .why = "conflicts are less of its time: without any, in the layout of "
                         "histogram256-binmajor, ours is hardly faster (see the note). It adds by "
                         "atomics; the published one is said to consist mainly of loads and "
@@ -397,14 +420,12 @@ static void claim_character(bf_reproduce_run *run, const hashes_study *study, co
                                  .published = intensity,
                                  .ours = 100 * plain->accesses / plain->instructions,
                                  .unit = "%",
-                                 .allowed = 0.2,
                                  .why = "the code of the published kernel is not given."});
   snprintf(name, sizeof name, "%s: average conflict degree", published);
   bf_reproduce_claim_add(
       run, &(bf_reproduce_claim){.name = name,
                                  .published = degree,
                                  .ours = 1 + plain->conflicts / plain->accesses,
-                                 .allowed = 0.2,
                                  .why = "the code of the published kernel is not given."});
 }
 
@@ -425,7 +446,9 @@ static int note_bound(bf_reproduce_run *run, const hashes_study *study, bf_diagn
 }
 
 static int report(bf_reproduce_run *run, const hashes_study *study, bf_diagnostic *diagnostic) {
-  claim_cleared(run, study, XOR_IMBALANCE, true, NULL);
+  claim_cleared(run, study, XOR_IMBALANCE, false,
+                "Needleman-Wunsch keeps 1.4% of its conflicts, where the exact search finds a hash "
+                "that removes all.");
   claim_cleared(run, study, BIT_VECTOR, false,
                 "no hash of that form removes more of those of our kernels: the search tries all.");
   if (!bf_reproduce_is_quick(run)) {
@@ -517,7 +540,6 @@ static void claim_loss(bf_reproduce_run *run, const char *name, double published
                                  .published = published,
                                  .ours = ours,
                                  .unit = "%",
-                                 .allowed = 0.5,
                                  .why = "one cycle costs less here than what times move by when "
                                         "anything changes; the losses of more cycles, below, show "
                                         "its size. The cause of the difference is not known."});
@@ -529,8 +551,14 @@ static void claim_losses(bf_reproduce_run *run, const controls_study *study) {
     most = fmax(most, loss_of(study, 0, 1, i));
   claim_loss(run, "average loss of five kernels", 1, average_loss(study, 0, 1));
   claim_loss(run, "loss of srad, the worst published", 4.5, loss_of(study, 0, 1, SRAD));
-  bf_reproduce_fact(run, "loss of any kernel", "at most 4.5%", most <= 4.5, true, NULL, "%.2f%%",
-                    most);
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = "largest loss of a kernel",
+                                 .published = 4.5,
+                                 .ours = most,
+                                 .unit = "%",
+                                 .why = "one cycle costs hardly anything here, see above. That it "
+                                        "is below the published bound says nothing: no loss at "
+                                        "all is, too."});
   bf_reproduce_note(
       run,
       "Average loss of %.0f cycles: %.2f%%, that is %.2f%% for each; with %d warps on "

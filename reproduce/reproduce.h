@@ -29,7 +29,8 @@ const bf_reproduction *bf_reproduce_get(unsigned index);
 const bf_reproduction *bf_reproduce_find(const char *name);
 /* The text of reproduce/NAME.ptx or reproduce/FOLDER/NAME.ptx, or NULL. */
 const char *bf_reproduce_ptx(const char *name);
-/* The text of tests/data/h200/NAME.csv, for the files that meson.build names; or NULL. */
+/* The text of NAME.csv, for the files of tests/data/h200 and reproduce that meson.build names; or
+ * NULL. */
 const char *bf_reproduce_data(const char *name);
 /* The text of examples/rgpu/NAME.df, or NULL. */
 const char *bf_reproduce_graph(const char *name);
@@ -74,24 +75,53 @@ int bf_reproduce_chart(bf_reproduce_run *run, const char *name, const bf_chart *
 
 /* ---- Claims ---- */
 
-/* A statement of the document beside what we find. With a published_text, ours_text and holds say
- * how it came out; otherwise the numbers do: it holds where they differ by no more than
- * allowed * |published|. */
+/* How published and found are compared. The verdict is computed, never given: tolerances are the
+ * same everywhere. */
+typedef enum bf_reproduce_rule {
+  BF_CLAIM_VALUE,    /* ours is within 15% of the published value */
+  BF_CLAIM_GAIN,     /* speed-ups: ours is within 15% of what is gained, published - 1 */
+  BF_CLAIM_AT_MOST,  /* ours is at most the published bound */
+  BF_CLAIM_AT_LEAST, /* ours is at least the published bound */
+  BF_CLAIM_ALL,   /* ours counts those of `published` cases for which the statement is true: all */
+  BF_CLAIM_ORDER, /* ours_list is in the order of published_list */
+  BF_CLAIM_SAME,  /* ours_text is published_text */
+  BF_CLAIM_WORDS, /* words: is_so, computed from what was found, says whether they are true */
+  BF_CLAIM_NONE,  /* nothing was found to compare: differs, and why says what it would take */
+} bf_reproduce_rule;
+
+typedef enum bf_reproduce_verdict {
+  BF_HOLDS,   /* what was published was found; the only one that counts as a success */
+  BF_DIFFERS, /* it was not; why says the reason, measured where it can be */
+  BF_FITTED,  /* found, but by a choice of ours that was made with the published number in sight */
+  BF_DERIVED, /* found, but it follows from published inputs or from our own definition */
+} bf_reproduce_verdict;
+
+/* A statement of the document beside what we find. Where it is not true the verdict is "differs",
+ * whatever else is said; `why` is needed then. Where it is, `fitted` and `derived` change "holds"
+ * to their verdict. With count, the lists are compared number by number, and all must hold. */
 typedef struct bf_reproduce_claim {
-  const char *name;           /* "best replication, 64 bins" */
-  const char *published_text; /* or NULL: the numbers */
-  const char *ours_text;
-  bool holds;
+  const char *name;     /* "best replication, 64 bins" */
+  const char *document; /* whose statement: "braak15"; NULL: the first of the reproduction's */
+  bf_reproduce_rule rule;
   double published, ours;
-  const char *unit; /* printed behind the numbers, as "%" or " cycles"; or NULL */
-  double allowed;   /* 0.1: may differ by 10% */
-  bool must_hold;   /* the command fails where it does not */
-  const char *why;  /* where it does not hold: a sentence; shown only then */
+  const double *published_list, *ours_list; /* count numbers each, instead of the two above */
+  unsigned count;
+  const char *published_text, *ours_text; /* shown instead of the numbers; or NULL */
+  const char *unit;    /* printed behind the numbers, as "%" or " cycles"; or NULL */
+  bool is_so;          /* BF_CLAIM_WORDS */
+  bool must_hold;      /* the command fails where it differs */
+  const char *why;     /* where it differs: a sentence; shown only then */
+  const char *fitted;  /* which choice was made with the published number in sight; or NULL */
+  const char *derived; /* what it follows from, so that it cannot fail; or NULL */
+  bf_reproduce_verdict verdict; /* filled in by bf_reproduce_claim_add */
 } bf_reproduce_claim;
 
 void bf_reproduce_claim_add(bf_reproduce_run *run, const bf_reproduce_claim *claim);
-/* The same with text formatted for ours. */
-void bf_reproduce_fact(bf_reproduce_run *run, const char *name, const char *published, bool holds,
+/* The same with ours_text as a format. */
+void bf_reproduce_claim_addf(bf_reproduce_run *run, const bf_reproduce_claim *claim,
+                             const char *ours, ...) BF_PRINTF(3, 4);
+/* A claim in words; what was found follows as a format. */
+void bf_reproduce_fact(bf_reproduce_run *run, const char *name, const char *published, bool is_so,
                        bool must_hold, const char *why, const char *ours, ...) BF_PRINTF(7, 8);
 /* A paragraph of the report. */
 void bf_reproduce_note(bf_reproduce_run *run, const char *format, ...) BF_PRINTF(2, 3);

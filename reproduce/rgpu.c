@@ -32,6 +32,7 @@ typedef struct rgpu_case {
   uint64_t data_cycles[SIZES], address_cycles[SIZES]; /* 0: it does not run */
   unsigned copies_by_lanes[LANES_TO + 1];             /* that fit, up to those of the benchmark */
   unsigned lanes, least_data, least_address;
+  unsigned lanes_of_one; /* copy */
   bool lanes_proven;
   bf_rgpu_power power;
 } rgpu_case;
@@ -90,6 +91,17 @@ static int fit_copies(const bf_rgpu_graph *graph, unsigned copies, rgpu_case *at
   return BF_OK;
 }
 
+/* The lanes that one copy of a graph needs. */
+static int find_lanes_of_one(const bf_rgpu_graph *graph, unsigned *lanes,
+                             bf_diagnostic *diagnostic) {
+  bf_rgpu_map_options options = {.ring = bf_rgpu_ring_usual(), .copies = 1};
+  bf_rgpu_mapping *mapping;
+  BF_TRY(bf_rgpu_map(graph, &options, &mapping, diagnostic));
+  *lanes = mapping->lanes;
+  bf_rgpu_mapping_free(mapping);
+  return BF_OK;
+}
+
 /* Lanes, least sizes and power of a benchmark that ran. */
 static int examine(unsigned benchmark, rgpu_case *at, bf_diagnostic *diagnostic) {
   const rgpu_benchmark *own = rgpu_benchmarks[benchmark];
@@ -107,6 +119,8 @@ static int examine(unsigned benchmark, rgpu_case *at, bf_diagnostic *diagnostic)
                                  fabric.address_fifo);
     bf_rgpu_mapping_free(mapping);
   }
+  if (!error)
+    error = find_lanes_of_one(graph, &at->lanes_of_one, diagnostic);
   if (!error)
     error = fit_copies(graph, own->copies, at, diagnostic);
   at->least_data = bf_rgpu_least_data_fifo(graph, 256, 512);
@@ -179,6 +193,14 @@ static int run_variant(void *context, unsigned index, bf_diagnostic *diagnostic)
 
 /* ---- What follows ---- */
 
+/* The benchmark of a name; it exists. */
+static const rgpu_case *find_case(const rgpu_results *results, const char *name) {
+  unsigned i = 0;
+  while (strcmp(rgpu_benchmarks[i]->name, name) != 0)
+    i++;
+  return &results->at[i];
+}
+
 static double speedup(const rgpu_case *at, rgpu_kernel over) {
   return (double)at->kernel[over].cycles / (double)at->outcome.result.cycles;
 }
@@ -206,7 +228,8 @@ static void fill_names(const char *names[BENCHMARKS + 1]) {
 static void add_table(bf_reproduce_run *run, const rgpu_results *results) {
   bf_reproduce_table *table = bf_reproduce_table_add(
       run, "table7_1", "Table 7.1 and Fig. 7.7: lanes (published in brackets) and cycles",
-      "benchmark|copies|lanes|least data FIFO|least address FIFO|R-GPU cycles|kernel cycles|"
+      "benchmark|copies|lanes|lanes of one copy|least data FIFO|least address FIFO|R-GPU "
+      "cycles|kernel cycles|"
       "plain kernel cycles|R-GPU bytes/cycle|kernel bytes/cycle|plain bytes/cycle");
   for (unsigned i = 0; i < BENCHMARKS; i++) {
     const rgpu_benchmark *own = rgpu_benchmarks[i];
@@ -215,6 +238,7 @@ static void add_table(bf_reproduce_run *run, const rgpu_results *results) {
     bf_reproduce_cell(table, "%s", own->title);
     bf_reproduce_cell(table, "%u", own->copies);
     bf_reproduce_cell(table, "%u (%u)", at->lanes, own->lanes);
+    bf_reproduce_cell(table, "%u", at->lanes_of_one);
     bf_reproduce_cell(table, "%u", at->least_data);
     bf_reproduce_cell(table, "%u", at->least_address);
     bf_reproduce_cell(table, "%llu", (unsigned long long)graph->cycles);
@@ -255,12 +279,27 @@ static void claim_lanes(bf_reproduce_run *run, const rgpu_results *results) {
   for (unsigned i = 0; i < BENCHMARKS; i++) {
     const rgpu_benchmark *own = rgpu_benchmarks[i];
     const rgpu_case *at = &results->at[i];
-    char name[80], published[40];
-    snprintf(name, sizeof name, "lanes of %s", own->name);
-    snprintf(published, sizeof published, "%u", own->lanes);
-    bf_reproduce_fact(run, name, published, at->lanes == own->lanes && at->lanes_proven, true, NULL,
-                      "%u%s", at->lanes, at->lanes_proven ? ", proven" : "");
+    char name[80];
+    snprintf(name, sizeof name, "lanes of %s, %u cop%s", own->name, own->copies,
+             own->copies == 1 ? "y" : "ies");
+    bf_reproduce_claim_addf(run,
+                            &(bf_reproduce_claim){.name = name,
+                                                  .published = own->lanes,
+                                                  .ours = at->lanes_proven ? at->lanes : NAN,
+                                                  .must_hold = true,
+                                                  .fitted = own->lanes_fitted},
+                            "%u%s", at->lanes, at->lanes_proven ? ", proven" : "");
   }
+}
+
+/* PATH needs the published lanes with two copies only. */
+static void claim_lanes_of_path(bf_reproduce_run *run, const rgpu_case *path) {
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = "lanes of path, 1 copy",
+                                 .published = 6,
+                                 .ours = path->lanes_of_one,
+                                 .why = "the published graph is not printed, nor how often it is "
+                                        "there on a multiprocessor."});
 }
 
 /* All speed-ups that are printed, over kernels of one kind. */
@@ -272,25 +311,29 @@ static void claim_speedups(bf_reproduce_run *run, const rgpu_results *results, r
       continue;
     snprintf(name, sizeof name, "speed-up of %s%s", own->name, behind[over]);
     bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
+                                                      .rule = BF_CLAIM_GAIN,
                                                       .published = own->speedup,
                                                       .ours = speedup(&results->at[i], over),
-                                                      .allowed = 0.25,
                                                       .why = over ? own->why_plain : own->why});
   }
   snprintf(name, sizeof name, "geometric mean of nine speed-ups%s", behind[over]);
   bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
+                                                    .rule = BF_CLAIM_GAIN,
                                                     .published = MEAN_SPEEDUP,
                                                     .ours = geometric_mean(results, over),
-                                                    .allowed = 0.25,
                                                     .why = "it follows from those above; "
                                                            "docs/rgpu_sim.md says more."});
   unsigned best = 0;
   for (unsigned i = 1; i < BENCHMARKS; i++)
     best = speedup(&results->at[i], over) > speedup(&results->at[best], over) ? i : best;
   snprintf(name, sizeof name, "largest speed-up%s", behind[over]);
-  bf_reproduce_fact(run, name, "nw", strcmp(rgpu_benchmarks[best]->name, "nw") == 0,
-                    over == RGPU_OPTIMISED, "the plain kernel of another benchmark is slower yet.",
-                    "%s", rgpu_benchmarks[best]->name);
+  bf_reproduce_claim_add(
+      run, &(bf_reproduce_claim){.name = name,
+                                 .rule = BF_CLAIM_SAME,
+                                 .published_text = "nw",
+                                 .ours_text = rgpu_benchmarks[best]->name,
+                                 .must_hold = over == RGPU_OPTIMISED,
+                                 .why = "the plain kernel of another benchmark is slower yet."});
 }
 
 /* Section 7.1 says how busy the optimised kernel of CONV keeps schedulers. */
@@ -303,7 +346,6 @@ static void claim_turns(bf_reproduce_run *run, const bf_sim_result *conv) {
                                  .published = 37,
                                  .ours = 100 * (double)used / (double)conv->turns,
                                  .unit = "%",
-                                 .allowed = 0.25,
                                  .why = "the kernel here is less idle than the published one: its "
                                         "speed is nearer to what memory allows, and that of the "
                                         "graph is less in comparison."});
@@ -394,14 +436,6 @@ static void add_sizes(bf_reproduce_run *run, const rgpu_results *results) {
   }
 }
 
-/* The benchmark of a name; it exists. */
-static const rgpu_case *find_case(const rgpu_results *results, const char *name) {
-  unsigned i = 0;
-  while (strcmp(rgpu_benchmarks[i]->name, name) != 0)
-    i++;
-  return &results->at[i];
-}
-
 /* Time at one size compared with another. */
 static double ratio(uint64_t cycles, uint64_t usual) { return (double)cycles / (double)usual; }
 
@@ -423,16 +457,26 @@ static void claim_sizes(bf_reproduce_run *run, const rgpu_results *results) {
     }
   bf_reproduce_fact(run, "INTEGR and NW do not depend on address FIFOs", "the same for all sizes",
                     most < 0.03, true, NULL, "within %.2f%%", 100 * most);
-  bf_reproduce_fact(run, "least data FIFO of NN", "5 entries", nn->least_data == 5, true, NULL,
-                    "%u entries", nn->least_data);
+  bf_reproduce_claim_add(
+      run,
+      &(bf_reproduce_claim){.name = "least data FIFO of NN",
+                            .published = 5,
+                            .ours = nn->least_data,
+                            .unit = " entries",
+                            .must_hold = true,
+                            .fitted = "the document prints no graph of NN: that it works on five "
+                                      "images at once, which is what needs five entries, was "
+                                      "chosen with the published number in sight."});
   if (results->is_quick)
     return;
   bf_reproduce_claim_add(
       run, &(bf_reproduce_claim){.name = "MRIQ with data FIFOs of 4 entries, times as long",
                                  .published = 2,
                                  .ours = ratio(mriq->data_cycles[0], mriq->data_cycles[1]),
-                                 .allowed = 0.15,
-                                 .must_hold = true});
+                                 .must_hold = true,
+                                 .fitted = "the graph for four entries has half as many voxels "
+                                           "under way, so that it takes twice as long: it was "
+                                           "made for this statement."});
   bf_reproduce_fact(run, "HIST gains from address FIFOs of 512 entries", "yes",
                     find_case(results, "hist")->address_cycles[3] <
                         find_case(results, "hist")->address_cycles[2],
@@ -456,8 +500,16 @@ static void add_lanes(bf_reproduce_run *run, const rgpu_results *results) {
   unsigned fit = 0;
   for (unsigned i = 0; i < BENCHMARKS; i++)
     fit += results->at[i].copies_by_lanes[6] == rgpu_benchmarks[i]->copies;
-  bf_reproduce_fact(run, "six lanes are enough", "for all benchmarks", fit == BENCHMARKS, true,
-                    NULL, "for %u of %d", fit, BENCHMARKS);
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "six lanes are enough",
+                            .rule = BF_CLAIM_ALL,
+                            .published_text = "for all benchmarks",
+                            .published = BENCHMARKS,
+                            .ours = fit,
+                            .must_hold = true,
+                            .fitted = "graphs and copies were chosen to fit into six lanes."},
+      "for %u of %d", fit, BENCHMARKS);
 }
 
 /* What the document says of other graphs of PATH: the one with four lanes takes twice as long, the
@@ -487,12 +539,22 @@ static void claim_variants(bf_reproduce_run *run, const rgpu_results *results) {
   enum { ROW, WIDE, FOUR, DEEP };
   const rgpu_variant *row = &results->variant[ROW], *wide = &results->variant[WIDE];
   uint64_t usual = find_case(results, "path")->outcome.result.cycles;
-  bf_reproduce_fact(run, "lanes of path_row", "4", row->lanes == 4 && row->lanes_proven, true, NULL,
-                    "%u%s", row->lanes, row->lanes_proven ? ", proven" : "");
-  bf_reproduce_fact(
-      run, "lanes of path_wide", "10", wide->lanes == 10, false,
-      "the published graph is not printed; three rows of three columns fill the cores "
-      "and need eight.",
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "lanes of path_row",
+                            .published = 4,
+                            .ours = row->lanes_proven ? row->lanes : NAN,
+                            .must_hold = true,
+                            .fitted = "the published graph is not printed; this one was made to "
+                                      "need four lanes."},
+      "%u%s", row->lanes, row->lanes_proven ? ", proven" : "");
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "lanes of path_wide",
+                            .published = 10,
+                            .ours = wide->lanes,
+                            .why = "the published graph is not printed; three rows of three "
+                                   "columns fill the cores and need eight."},
       "%u%s", wide->lanes, wide->lanes_proven ? ", proven" : "");
   if (results->is_quick)
     return;
@@ -501,15 +563,15 @@ static void claim_variants(bf_reproduce_run *run, const rgpu_results *results) {
       &(bf_reproduce_claim){.name = "PATH on four lanes, times as long as on six",
                             .published = 2,
                             .ours = ratio(row->cycles, usual),
-                            .allowed = 0.25,
                             .why = "here memory takes part of the time, and costs are read and "
                                    "written for every row instead of every second."});
   bf_reproduce_claim_add(
       run, &(bf_reproduce_claim){.name = "PATH on more lanes, times as long as on six",
+                                 .rule = BF_CLAIM_GAIN,
                                  .published = 1 / 1.14,
                                  .ours = ratio(wide->cycles, usual),
-                                 .allowed = 0.1,
-                                 .must_hold = true});
+                                 .why = "more lanes save half as much here: memory takes part of "
+                                        "the time."});
   bf_reproduce_note(
       run,
       "Of two graphs of PATH that need more than six lanes the faster one is compared. The "
@@ -555,18 +617,24 @@ static void add_area(bf_reproduce_run *run) {
 static void claim_area(bf_reproduce_run *run) {
   bf_rgpu_area usual = bf_rgpu_area_of(6, 8, 256);
   const bf_reproduce_claim claims[] = {
-      {.name = "area of R-GPU (muxes are what is left of it)",
+      {.name = "area of R-GPU",
        .published = 23,
        .ours = usual.total,
-       .unit = " mm2"},
-      {.name = "area, of the chip", .published = 4, .ours = 100 * usual.share, .unit = "%"},
+       .unit = " mm2",
+       .derived = "the multiplexers are what the published parts leave of the published 23 mm2."},
+      {.name = "area, of the chip",
+       .published = 4,
+       .ours = 100 * usual.share,
+       .unit = "%",
+       .derived = "it is 23 of the published 529 mm2."},
       {.name = "area with 10 lanes, of the chip",
        .published = 6,
        .ours = 100 * bf_rgpu_area_of(10, 8, 256).share,
-       .unit = "%"}};
+       .unit = "%",
+       .fitted = "wires and multiplexers are taken to grow with the lanes, which was chosen "
+                 "knowing that 10 lanes take 6%."}};
   for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
     bf_reproduce_claim claim = claims[i];
-    claim.allowed = 0.1;
     claim.must_hold = true;
     bf_reproduce_claim_add(run, &claim);
   }
@@ -595,23 +663,23 @@ static void add_power(bf_reproduce_run *run, const rgpu_results *results) {
 static void claim_power(bf_reproduce_run *run, const rgpu_results *results) {
   const bf_rgpu_power *mriq = &find_case(results, "mriq")->power;
   const bf_rgpu_power *stencil = &find_case(results, "stencil")->power;
-  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "power added, MRIQ (fitted to it)",
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "power added, MRIQ",
                                                     .published = 3.2,
                                                     .ours = mriq->added,
+                                                    .fitted = "energies of FIFOs are fitted to it.",
                                                     .unit = " W",
-                                                    .allowed = 0.1,
                                                     .must_hold = true});
   bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "power added, STENCIL",
                                                     .published = 1.4,
                                                     .ours = stencil->added,
                                                     .unit = " W",
-                                                    .allowed = 0.25,
                                                     .must_hold = true});
-  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "change of power, MRIQ (follows)",
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "change of power, MRIQ",
+                                                    .derived = "it follows from 3.2 W and the "
+                                                               "published 13 and 153 W.",
                                                     .published = -6,
                                                     .ours = 100 * mriq->change,
                                                     .unit = "%",
-                                                    .allowed = 0.15,
                                                     .must_hold = true});
   bf_reproduce_claim_add(
       run,
@@ -619,7 +687,7 @@ static void claim_power(bf_reproduce_run *run, const rgpu_results *results) {
                             .published = -55,
                             .ours = 100 * (bf_rgpu_energy_ratio(mriq, 2.1) - 1),
                             .unit = "%",
-                            .allowed = 0.02,
+                            .derived = "power and speed-up are the published ones.",
                             .must_hold = true});
   for (unsigned i = 0; i < RGPU_KERNELS; i++) {
     char name[100];
@@ -630,7 +698,6 @@ static void claim_power(bf_reproduce_run *run, const rgpu_results *results) {
                                    .published = -55,
                                    .ours = 100 * (bf_rgpu_energy_ratio(mriq, mean) - 1),
                                    .unit = "%",
-                                   .allowed = 0.25,
                                    .why = "it follows from the mean speed-up."});
   }
 }
@@ -669,6 +736,7 @@ static int report(bf_reproduce_run *run, const rgpu_results *results, bf_diagnos
   unsigned waiting = 0;
   add_table(run, results);
   claim_lanes(run, results);
+  claim_lanes_of_path(run, find_case(results, "path"));
   add_speedups(run, results);
   if (!results->is_quick)
     note_kernels(run, results);

@@ -262,19 +262,31 @@ static void claim_order(bf_reproduce_run *run, const assumed *all) {
       is_first &= !(speedup(all, row, i) > speedup(all, row, nw));
     first += is_first;
   }
-  bf_reproduce_fact(run, "nw has the largest speed-up", "yes", first == CHANGES, false,
-                    "where loads that wait fill a queue of the second-level cache it does not "
-                    "end, and with sectors it waits longer.",
-                    "in %u of %d rows", first, CHANGES);
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "nw has the largest speed-up",
+                            .rule = BF_CLAIM_ALL,
+                            .published = CHANGES,
+                            .ours = first,
+                            .published_text = "yes",
+                            .why = "where loads that wait fill a queue of the second-level cache "
+                                   "it does not end, and with sectors it waits longer."},
+      "in %u of %d rows", first, CHANGES);
   for (unsigned i = 0; i < 2; i++) {
     char name[80];
     unsigned faster = 0;
     for (unsigned row = 0; row < CHANGES; row++)
       faster += speedup(all, row, number_of(names[i])) > 1;
     snprintf(name, sizeof name, "%s is faster as a graph", names[i]);
-    bf_reproduce_fact(run, name, "yes", faster == CHANGES, false,
-                      "the rows of the table say with which numbers it is not.", "in %u of %d rows",
-                      faster, CHANGES);
+    bf_reproduce_claim_addf(
+        run,
+        &(bf_reproduce_claim){.name = name,
+                              .rule = BF_CLAIM_ALL,
+                              .published = CHANGES,
+                              .ours = faster,
+                              .published_text = "yes",
+                              .why = "the rows of the table say with which numbers it is not."},
+        "in %u of %d rows", faster, CHANGES);
   }
 }
 

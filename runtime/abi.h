@@ -1,5 +1,6 @@
 /* runtime: what a CUDA program and libcudart agree on - structures, numbers and calling forms, as
- * CUDA 12 and 13 have them. The sources are built once for each: CUDART_MAJOR says for which. */
+ * CUDA 11, 12 and 13 have them. The sources are built once for each: CUDART_MAJOR says for which.
+ */
 #ifndef RT_ABI_H
 #define RT_ABI_H
 
@@ -87,10 +88,11 @@ typedef struct rt_function_attributes {
   size_t shared_bytes, const_bytes, local_bytes;
   int most_threads, registers, ptx_version, binary_version, cache_mode;
   int most_dynamic_shared_bytes, carveout;
-  /* CUDA 12 and later */
+#if CUDART_MAJOR >= 12
   int cluster_must_be_set, cluster_width, cluster_height, cluster_depth;
   int cluster_policy, cluster_non_portable;
   int reserved[16];
+#endif
 } rt_function_attributes;
 
 /* Function attributes that can be set. */
@@ -150,6 +152,9 @@ typedef struct rt_fatbin_wrapper {
 } rt_fatbin_wrapper;
 
 #define RT_FATBIN_MAGIC 0x466243B1u
+
+/* The number of the device, of 16 bytes. */
+#define RT_UUID "bankfold-device"
 
 /* Fields of the device properties: in both versions, in CUDA 12 only, in CUDA 13 only. */
 #define RT_PROPERTIES(BOTH, OLD, NEW)                                                              \

@@ -1,4 +1,4 @@
-/* The context: the only mutable state of the library, its lock, and what the environment sets. */
+/* The context: the only mutable state of the process, its lock, and what the environment sets. */
 #include "context.h"
 
 #include "rewrite/listed.h"
@@ -8,7 +8,28 @@
 #include <string.h>
 #include <unistd.h>
 
-static rt_context the_context = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* A program may load several libraries that are built of these sources: libcuda, and libcudart once
+ * or twice. They share a context: the dynamic linker gives all of them the same bankfold_shared,
+ * however they were loaded, because it is unique; whoever comes first has it point to its own. The
+ * libraries are never unloaded. */
+__asm__(".pushsection .bss\n"
+        ".balign 8\n"
+        ".globl bankfold_shared\n"
+        ".type bankfold_shared, %gnu_unique_object\n"
+        ".size bankfold_shared, 8\n"
+        "bankfold_shared: .zero 8\n"
+        ".popsection");
+extern rt_context *bankfold_shared __attribute__((visibility("default")));
+static rt_context own_context = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The context of the process. */
+static rt_context *shared_context(void) {
+  rt_context *found = NULL;
+  if (__atomic_compare_exchange_n(&bankfold_shared, &found, &own_context, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE))
+    return &own_context;
+  return found;
+}
 
 enum { CONFIGURATIONS = 8 };
 
@@ -23,8 +44,9 @@ static _Thread_local struct {
 /* ---- Entering and leaving ---- */
 
 rt_context *rt_enter(void) {
-  pthread_mutex_lock(&the_context.lock);
-  return &the_context;
+  rt_context *context = shared_context();
+  pthread_mutex_lock(&context->lock);
+  return context;
 }
 
 rt_context *rt_enter_synchronised(void) {
@@ -94,7 +116,7 @@ int rt_refuse(const char *name) {
   rt_context *context = rt_enter();
   if (!rt_map_get(&context->refused, name)) {
     rt_say(context, "%s is not supported", name);
-    rt_map_put(&context->refused, name, &the_context);
+    rt_map_put(&context->refused, name, context);
   }
   return rt_leave(context, cudaErrorNotSupported);
 }
@@ -135,11 +157,15 @@ static int start(rt_context *context, bf_diagnostic *diagnostic) {
 }
 
 int rt_set_up(rt_context *context) {
+#ifndef RT_IS_DRIVER
+  context->is_primary_used = true;
+#endif
   if (context->is_set_up)
     return context->set_up_error;
   context->is_set_up = true;
   context->process = (long)getpid();
   context->accesses_left = MOST_ACCESSES;
+  context->kept_left = MOST_ACCESSES;
   context->device = rt_device_of("hopper");
   bf_diagnostic diagnostic = {.caret = -1};
   int error = start(context, &diagnostic);
@@ -155,12 +181,14 @@ int rt_set_up(rt_context *context) {
 
 /* Runs after the program's own exit handlers. */
 __attribute__((destructor)) static void finish(void) {
-  if (pthread_mutex_trylock(&the_context.lock) != 0)
+  rt_context *context = shared_context();
+  if (pthread_mutex_trylock(&context->lock) != 0)
     return; /* another thread is inside a call and will never leave it */
-  if (the_context.is_set_up && the_context.set_up_error == cudaSuccess &&
-      the_context.process == (long)getpid()) {
-    rt_write_record(&the_context);
-    rt_write_accesses(&the_context);
+  if (context->is_set_up && context->set_up_error == cudaSuccess && !context->is_finished &&
+      context->process == (long)getpid()) {
+    context->is_finished = true;
+    rt_write_record(context);
+    rt_write_accesses(context);
   }
-  pthread_mutex_unlock(&the_context.lock);
+  pthread_mutex_unlock(&context->lock);
 }

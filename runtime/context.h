@@ -9,6 +9,7 @@
 #define RT_CONTEXT_H
 
 #include "abi.h"
+#include "calls.h"
 #include "emu/child.h"
 #include "emu/emu.h"
 #include "exchange/settings.h"
@@ -25,6 +26,7 @@ enum {
   RT_MANAGED = 1,    /* cudaMallocManaged */
   RT_PINNED = 2,     /* cudaMallocHost, cudaHostAlloc: ours to free */
   RT_REGISTERED = 4, /* cudaHostRegister */
+  RT_MAPPED = 8,     /* cuMemMap: the driver's, and memory of the device */
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 
@@ -40,10 +42,10 @@ typedef struct rt_device {
   int single_to_double;
 } rt_device;
 
-/* A fat binary that the program registered. */
+/* A fat binary that the program registered, or code that it loaded by a call. */
 typedef struct rt_module {
   struct rt_module *next;
-  const rt_fatbin_wrapper *wrapper; /* NULL once unregistered */
+  const rt_fatbin_wrapper *wrapper; /* NULL once unregistered, and where it was loaded by a call */
   bool is_tried;                    /* loading was tried; error says how it went */
   int error;
   bf_ptx_module *ptx;
@@ -59,8 +61,10 @@ typedef struct rt_tally {
   const bf_hash *hash;   /* of the banks; NULL: none */
   bf_lock_hash lock_hash;
   uint64_t launches, warp_instructions, thread_instructions;
+  uint64_t refused;    /* launches that could not be run */
+  uint64_t faults;     /* launches that a fault of the kernel ended */
   double seconds;      /* of the host */
-  bf_profile *profile; /* of emulated launches, or NULL */
+  bf_profile *profile; /* of emulated launches; of simulated ones it has the accesses; or NULL */
   /* Of simulated launches. */
   uint64_t cycles;
   double simulated_seconds;
@@ -78,7 +82,7 @@ typedef struct rt_hash {
 typedef struct rt_function {
   struct rt_function *next;
   rt_module *module;
-  const void *host; /* the stub that the program calls */
+  const void *host; /* the stub that the program calls, or NULL */
   char *name;
   const bf_emu_kernel *kernel; /* NULL until its first use */
   int error;                   /* of making it ready */
@@ -114,6 +118,7 @@ typedef struct rt_context {
   bool is_set_up;
   int set_up_error;
   long process;             /* that set it up; a forked one has nothing of its own to record */
+  bool is_finished;         /* the records are written */
   bf_run_settings settings; /* what the environment says (docs/runtime.md) */
   const rt_device *device;
   const bf_machine *machine;
@@ -135,6 +140,7 @@ typedef struct rt_context {
   rt_function *functions;
   rt_map by_host;   /* stub or handle to rt_function */
   rt_map variables; /* host address to rt_variable */
+  rt_map opened;    /* modules that were loaded by a call */
   rt_map objects;
   rt_map arrays;          /* handle to rt_array */
   rt_map textures;        /* handles of textures and surfaces */
@@ -152,7 +158,10 @@ typedef struct rt_context {
   unsigned device_flags;
   bf_tracer *trace; /* open from the first launch on */
   bool trace_failed;
-  size_t accesses_left; /* different ones that may be kept yet, of all functions */
+  size_t accesses_left;    /* different ones that may be kept yet, of all functions */
+  size_t kept_left;        /* the same for profiles */
+  bool is_primary_used;    /* a call of the runtime has set it up: the primary context is current */
+  struct dr_state *driver; /* what the driver's interface keeps (driver/driver.h), or NULL */
 } rt_context;
 
 /* ---- Calls (context.c) ---- */
@@ -209,7 +218,7 @@ bool rt_pop_configuration(rt_configuration *configuration);
 const char *cudaGetErrorName(int error);
 const char *cudaGetErrorString(int error);
 /* What programs are told of the runtime, and of the driver. */
-enum { RT_VERSION = CUDART_MAJOR == 12 ? 12080 : 13000 };
+enum { RT_VERSION = CUDART_MAJOR == 11 ? 11080 : CUDART_MAJOR == 12 ? 12080 : 13000 };
 
 /* ---- Device (device.c) ---- */
 
@@ -222,9 +231,20 @@ int rt_device_limit(const rt_context *context, int limit, uint64_t *value);
 
 /* ---- Modules (modules.c) ---- */
 
-rt_function *rt_find_function(const rt_context *context, const void *host);
+/* A kernel, known by its stub where it has one and by the handle that is the record itself; NULL
+ * where memory is exhausted. */
+rt_function *rt_add_function(rt_context *context, rt_module *module, const void *host,
+                             const char *name);
 /* The PTX that the device would take, or else the best there is: the emulator runs all. */
 const bf_image *rt_pick_image(const rt_context *context, const bf_fatbin *fatbin);
+/* Unpacks, parses and loads one PTX image; a bf_error. */
+int rt_load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbin,
+                  const bf_image *image, bf_diagnostic *diagnostic);
+/* The CUDA error for an error of the library. */
+int rt_error_of(int error, int otherwise);
+/* Says what went wrong with the program's PTX. */
+void rt_complain(const rt_context *context, const bf_diagnostic *diagnostic);
+rt_function *rt_find_function(const rt_context *context, const void *host);
 /* Says that what has no PTX, and how to build it. */
 void rt_say_machine_code(const rt_context *context, const char *what);
 /* Links the parts of a module that was compiled separately; a bf_error (link.c). */
@@ -233,6 +253,25 @@ int rt_link(const rt_context *context, rt_module *module, bf_diagnostic *diagnos
 int rt_make_ready(rt_context *context, rt_function *function);
 /* The range of a variable in device memory; a cudaError. */
 int rt_locate(rt_context *context, const void *symbol, bf_emu_range *range);
+
+/* ---- Modules that are loaded by a call (images.c) ---- */
+
+/* Loads PTX text that ends with a NUL, a fat binary, or what wraps one; a cudaError, with more
+ * about it in *diagnostic. */
+int rt_open_image(rt_context *context, const void *image, rt_module **module,
+                  bf_diagnostic *diagnostic);
+/* The same for a file. */
+int rt_open_file(rt_context *context, const char *path, rt_module **module,
+                 bf_diagnostic *diagnostic);
+/* The module behind a handle, or NULL. */
+rt_module *rt_find_module(const rt_context *context, const void *handle);
+/* The kernel of that name; a cudaError. */
+int rt_find_kernel(rt_context *context, rt_module *module, const char *name,
+                   rt_function **function);
+/* The entry with that number, from 0, in the order of the PTX; NULL behind the last one. */
+const bf_ptx_function *rt_kernel_at(const rt_module *module, unsigned number);
+/* Ends the use of a module. What was launched of it stays, for the records. */
+void rt_close_module(rt_context *context, rt_module *module);
 
 /* ---- Memory (memory.c, copy.c) ---- */
 
@@ -369,6 +408,8 @@ double rt_seconds(const rt_context *context);
 /* What watches a launch; the outer one hands an access to all others. */
 typedef struct rt_observers {
   bf_emu_observer profile, trace, keeper, outer;
+  pthread_mutex_t lock;     /* of the next */
+  bf_emu_observer counting; /* of simulated launches: what profile hands accesses to */
 } rt_observers;
 /* The observer of a launch, or NULL. *all must live as long as the launch. */
 const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt_tally *tally,

@@ -27,7 +27,8 @@ bool rt_holds(const rt_context *context, const void *address, uint64_t bytes, co
 static bool is_device_only(const rt_context *context, const void *address) {
   bf_emu_range range;
   return bf_emu_find(context->emu, (uint64_t)(uintptr_t)address, &range) &&
-         range.memory == BF_EMU_DEVICE && !(range.flags & RT_MANAGED);
+         (range.memory == BF_EMU_DEVICE || (range.flags & RT_MAPPED)) &&
+         !(range.flags & RT_MANAGED);
 }
 
 /* Bytes from the first to the last one of a box; false where that is more than memory can hold. */

@@ -110,7 +110,7 @@ static void fill_properties(const rt_context *context, rt_properties *to) {
   const rt_device *device = context->device;
   memset(to, 0, sizeof *to);
   snprintf(to->name, sizeof to->name, "%s (Bankfold)", device->product);
-  memcpy(to->uuid, "bankfold-device", 15);
+  memcpy(to->uuid, RT_UUID, sizeof RT_UUID);
   to->totalGlobalMem = rt_memory_bytes(context);
   to->sharedMemPerBlock = (size_t)device->shared_per_block_bytes;
   to->sharedMemPerBlockOptin = (size_t)device->shared_opt_in_bytes;
@@ -516,7 +516,7 @@ API(cudaDeviceSynchronize, void) {
   return rt_leave(context, cudaSuccess);
 }
 
-#if CUDART_MAJOR == 12
+#if CUDART_MAJOR < 13
 extern __typeof__(cudaDeviceSynchronize) cudaThreadSynchronize
     __attribute__((alias("cudaDeviceSynchronize")));
 #endif

@@ -130,6 +130,17 @@ static void report_fault(rt_context *context, bf_emu_fault *fault) {
   context->pending = fault_error(fault->kind);
 }
 
+/* A kernel that a GPU would run, and the emulator does not: the program must not take what is in
+ * memory for its results, so that the error stays. Returns it. */
+static int refuse(rt_context *context, rt_function *function, int error) {
+  rt_tally *tally = rt_tally_of(context, function);
+  if (tally)
+    tally->refused++;
+  if (context->pending == cudaSuccess)
+    context->pending = error;
+  return error;
+}
+
 /* Emulates or simulates a launch and adds it to the tally. */
 static int execute(rt_context *context, rt_tally *tally, bf_emu_launch *launch,
                    bf_emu_result *result, bf_diagnostic *diagnostic) {
@@ -167,9 +178,10 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   if (failure != BF_OK) {
     rt_say(context, "kernel %s: %s", function->name, diagnostic.message);
     return failure == BF_NO_MEMORY     ? cudaErrorMemoryAllocation
-           : failure == BF_UNSUPPORTED ? cudaErrorNotSupported
+           : failure == BF_UNSUPPORTED ? refuse(context, function, cudaErrorNotSupported)
                                        : cudaErrorInvalidValue;
   }
+  tally->faults += result.fault.kind != BF_EMU_NO_FAULT;
   if (result.fault.kind != BF_EMU_NO_FAULT)
     report_fault(context, &result.fault);
   return cudaSuccess;
@@ -278,8 +290,9 @@ int rt_launch(rt_context *context, const void *host, const rt_configuration *how
   if (!rt_is_stream(context, how->stream))
     return cudaErrorInvalidResourceHandle;
   int error = rt_make_ready(context, function);
-  if (error == cudaSuccess)
-    error = rt_check_launch(context, function, how, cooperative);
+  if (error != cudaSuccess)
+    return refuse(context, function, error);
+  error = rt_check_launch(context, function, how, cooperative);
   return error == cudaSuccess ? start(context, function, how, arguments, cooperative) : error;
 }
 
@@ -341,7 +354,9 @@ API(cudaLaunchKernelExC, const rt_launch_config *config, const void *host, void 
       cooperative = attribute->value.cooperative != 0;
     if (attribute->number == RT_ATTRIBUTE_CLUSTER && volume(attribute->value.cluster) > 1) {
       rt_say(context, "cudaLaunchKernelExC: clusters of blocks are not supported");
-      return rt_leave(context, cudaErrorNotSupported);
+      rt_function *function = rt_find_function(context, host);
+      return rt_leave(context, function ? refuse(context, function, cudaErrorNotSupported)
+                                        : cudaErrorInvalidDeviceFunction);
     }
   }
   rt_configuration how = {config->grid, config->block, config->dynamic_shared_bytes,

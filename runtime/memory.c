@@ -117,7 +117,7 @@ API(cudaDeviceReset, void) {
   return rt_leave(context, cudaSuccess);
 }
 
-#if CUDART_MAJOR == 12
+#if CUDART_MAJOR < 13
 extern __typeof__(cudaDeviceReset) cudaThreadExit __attribute__((alias("cudaDeviceReset")));
 #endif
 
@@ -234,7 +234,7 @@ API(cudaHostGetDevicePointer, void **device, void *host, unsigned flags) {
   RT_ENTER_DEVICE(context);
   bf_emu_range range;
   if (!device || flags != 0 || !bf_emu_find(context->emu, (uint64_t)(uintptr_t)host, &range) ||
-      range.memory != BF_EMU_HOST)
+      range.memory != BF_EMU_HOST || (range.flags & RT_MAPPED))
     return rt_leave(context, cudaErrorInvalidValue);
   *device = host;
   return rt_leave(context, cudaSuccess);
@@ -260,7 +260,8 @@ API(cudaPointerGetAttributes, rt_pointer_attributes *to, const void *address) {
     return rt_leave(context, cudaErrorInvalidValue);
   *to = (rt_pointer_attributes){.type = UNREGISTERED, .device = -2};
   if (bf_emu_find(context->emu, (uint64_t)(uintptr_t)address, &range)) {
-    to->type = range.flags & RT_MANAGED ? MANAGED : range.memory == BF_EMU_HOST ? HOST : DEVICE;
+    bool is_host = range.memory == BF_EMU_HOST && !(range.flags & RT_MAPPED);
+    to->type = range.flags & RT_MANAGED ? MANAGED : is_host ? HOST : DEVICE;
     to->device = 0;
     to->device_pointer = (void *)(uintptr_t)address;
     to->host_pointer = to->type == DEVICE ? NULL : to->device_pointer;

@@ -41,15 +41,14 @@ void __cudaUnregisterFatBinary(void **handle) {
   rt_leave(context, cudaSuccess);
 }
 
-/* A kernel, known by its stub and by the handle that is the record itself. */
-static void add_function(rt_context *context, rt_module *module, const void *host,
-                         const char *name) {
+rt_function *rt_add_function(rt_context *context, rt_module *module, const void *host,
+                             const char *name) {
   rt_function *function = calloc(1, sizeof *function);
   char *copy = strdup(name);
-  if (!function || !copy || !rt_map_put(&context->by_host, host, function) ||
+  if (!function || !copy || (host && !rt_map_put(&context->by_host, host, function)) ||
       !rt_map_put(&context->by_host, function, function)) {
     free(copy); /* the launch will find no such function */
-    return;
+    return NULL;
   }
   *function = (rt_function){.module = module,
                             .host = host,
@@ -57,7 +56,7 @@ static void add_function(rt_context *context, rt_module *module, const void *hos
                             .dynamic_shared_limit = -1,
                             .carveout = -1,
                             .next = context->functions};
-  context->functions = function;
+  return context->functions = function;
 }
 
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
@@ -69,7 +68,7 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
   (void)device, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp_size;
   rt_context *context = rt_enter();
   if (handle)
-    add_function(context, (rt_module *)handle, host, name);
+    rt_add_function(context, (rt_module *)handle, host, name);
   rt_leave(context, cudaSuccess);
 }
 
@@ -108,8 +107,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 
 /* ---- Loading ---- */
 
-/* Says what went wrong with the program's PTX. */
-static void complain(const rt_context *context, const bf_diagnostic *diagnostic) {
+void rt_complain(const rt_context *context, const bf_diagnostic *diagnostic) {
   if (diagnostic->line)
     rt_say(context, "%s:%llu: %s", diagnostic->file, (unsigned long long)diagnostic->line,
            diagnostic->message);
@@ -117,8 +115,7 @@ static void complain(const rt_context *context, const bf_diagnostic *diagnostic)
     rt_say(context, "%s%s%s", diagnostic->file, *diagnostic->file ? ": " : "", diagnostic->message);
 }
 
-/* The CUDA error for an error of the library. */
-static int cuda_error(int error, int otherwise) {
+int rt_error_of(int error, int otherwise) {
   return error == BF_NO_MEMORY     ? cudaErrorMemoryAllocation
          : error == BF_UNSUPPORTED ? cudaErrorNotSupported
                                    : otherwise;
@@ -140,9 +137,8 @@ static int install(rt_context *context, rt_module *module, bf_diagnostic *diagno
   return BF_OK;
 }
 
-/* Unpacks, parses and loads one PTX image; a bf_error. */
-static int load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbin,
-                      const bf_image *image, bf_diagnostic *diagnostic) {
+int rt_load_image(rt_context *context, rt_module *module, const bf_fatbin *fatbin,
+                  const bf_image *image, bf_diagnostic *diagnostic) {
   bf_text text = {0};
   const char *name = image->identifier ? image->identifier : fatbin->name;
   int error = bf_fatbin_text(fatbin, image, &text, diagnostic);
@@ -171,8 +167,8 @@ static int load_linked(rt_context *context, rt_module *module) {
     rt_say_machine_code(context, module->without_ptx);
     return cudaErrorNoKernelImageForDevice;
   }
-  complain(context, &diagnostic);
-  return cuda_error(failure, cudaErrorInvalidPtx);
+  rt_complain(context, &diagnostic);
+  return rt_error_of(failure, cudaErrorInvalidPtx);
 }
 
 /* Loads a module from its fat binary; a cudaError. */
@@ -194,10 +190,10 @@ static int load(rt_context *context, rt_module *module) {
     rt_say_machine_code(context, program_invocation_short_name);
     error = cudaErrorNoKernelImageForDevice;
   } else {
-    int failure = load_image(context, module, fatbin, image, &diagnostic);
+    int failure = rt_load_image(context, module, fatbin, image, &diagnostic);
     if (failure != BF_OK) {
-      complain(context, &diagnostic);
-      error = cuda_error(failure, cudaErrorInvalidPtx);
+      rt_complain(context, &diagnostic);
+      error = rt_error_of(failure, cudaErrorInvalidPtx);
     }
   }
   bf_fatbin_close(fatbin);
@@ -254,8 +250,8 @@ int rt_make_ready(rt_context *context, rt_function *function) {
     rt_say_machine_code(context, function->module->without_ptx);
     function->error = cudaErrorNoKernelImageForDevice;
   } else if (failure != BF_OK) {
-    complain(context, &diagnostic);
-    function->error = cuda_error(failure, cudaErrorInvalidDeviceFunction);
+    rt_complain(context, &diagnostic);
+    function->error = rt_error_of(failure, cudaErrorInvalidDeviceFunction);
   }
   return function->error;
 }

@@ -18,6 +18,16 @@ static bool open_trace(rt_context *context) {
   return false;
 }
 
+/* Hands an access of a simulated multiprocessor, which are many, to a profile of one worker. */
+static void profile_in_turn(void *given, const bf_emu_event *event) {
+  rt_observers *all = given;
+  bf_emu_event own = *event;
+  own.worker = 0;
+  pthread_mutex_lock(&all->lock);
+  all->counting.access(all->counting.context, &own);
+  pthread_mutex_unlock(&all->lock);
+}
+
 /* Hands an access to all who watch. */
 static void observe(void *given, const bf_emu_event *event) {
   rt_observers *all = given;
@@ -46,15 +56,22 @@ static void close_trace(rt_context *context) {
   context->trace = NULL;
 }
 
-/* The profile of emulated launches, made at the first one; NULL where that fails, which is said.
- * The simulator counts by itself. */
+/* Makes a profile that keeps accesses. */
+static int make_profile(rt_context *context, const rt_function *function, rt_tally *tally,
+                        bf_diagnostic *diagnostic) {
+  unsigned workers = context->gpu ? 1 : (unsigned)context->settings.workers;
+  BF_TRY(bf_profile_create(context->machine, tally->hash, function->kernel, workers,
+                           &tally->profile, diagnostic));
+  return bf_profile_keep(tally->profile, &context->kept_left, diagnostic);
+}
+
+/* The profile of launches, made at the first one; NULL where that fails, which is said. The
+ * simulator counts by itself, and the profile keeps the accesses for it. */
 static bf_profile *profile_of(rt_context *context, const rt_function *function, rt_tally *tally) {
   bf_diagnostic diagnostic;
-  if (!context->gpu && !tally->profile &&
-      bf_profile_create(context->machine, tally->hash, function->kernel,
-                        (unsigned)context->settings.workers, &tally->profile,
-                        &diagnostic) != BF_OK) {
+  if (!tally->profile && make_profile(context, function, tally, &diagnostic) != BF_OK) {
     rt_say(context, "no profile of kernel %s: %s", function->name, diagnostic.message);
+    bf_profile_free(tally->profile);
     tally->profile = NULL;
   }
   return tally->profile;
@@ -64,10 +81,12 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
                                   rt_observers *all) {
   const bf_run_settings *settings = &context->settings;
   bf_diagnostic diagnostic;
-  *all = (rt_observers){0};
+  *all = (rt_observers){.lock = PTHREAD_MUTEX_INITIALIZER};
   bf_profile *profile = settings->record ? profile_of(context, function, tally) : NULL;
   if (profile)
-    all->profile = bf_profile_observer(profile);
+    all->profile = all->counting = bf_profile_observer(profile);
+  if (profile && context->gpu)
+    all->profile = (bf_emu_observer){.access = profile_in_turn, .context = all};
   all->profile.as_merged = !settings->as_written;
   if (settings->trace && open_trace(context) &&
       bf_tracer_begin(context->trace, function->kernel, &all->trace, &diagnostic) != BF_OK)
@@ -119,12 +138,16 @@ static int add_tally(const rt_function *function, const rt_tally *tally, bf_cost
   if (!kernel)
     return bf_no_memory(diagnostic);
   bf_costs_add_sums(kernel, &(bf_costs_kernel){.launches = tally->launches,
+                                               .refused = tally->refused,
+                                               .faults = tally->faults,
                                                .warp_instructions = tally->warp_instructions,
                                                .thread_instructions = tally->thread_instructions,
                                                .seconds = tally->seconds,
                                                .cycles = tally->cycles,
                                                .simulated_seconds = tally->simulated_seconds,
                                                .work_cycles = tally->work_cycles});
+  if (tally->profile)
+    BF_TRY(bf_costs_add_accesses(kernel, bf_profile_accesses(tally->profile), diagnostic));
   unsigned sites = tally->profile || tally->site ? bf_emu_kernel_sites(function->kernel) : 0;
   for (unsigned i = 0; i < sites; i++) {
     bf_costs_line line = line_of(function, tally, i);
@@ -143,7 +166,7 @@ void rt_write_record(rt_context *context) {
   int error = BF_OK;
   for (const rt_function *f = context->functions; f; f = f->next)
     for (const rt_tally *tally = f->tallies; tally; tally = tally->next)
-      if (tally->launches && !error)
+      if ((tally->launches || tally->refused) && !error)
         error = add_tally(f, tally, &costs, &diagnostic);
   if (!error && costs.kernels)
     error = bf_record_write(context->settings.record, &costs, &diagnostic);

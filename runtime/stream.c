@@ -268,7 +268,7 @@ API(cudaEventElapsedTime, float *milliseconds, void *from, void *to) {
   return rt_leave(context, cudaSuccess);
 }
 
-#if CUDART_MAJOR == 12
+#if CUDART_MAJOR < 13
 extern __typeof__(cudaEventElapsedTime) cudaEventElapsedTime_v2
     __attribute__((alias("cudaEventElapsedTime")));
 #endif

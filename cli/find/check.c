@@ -179,7 +179,7 @@ static int check(const void *given, int count, char **arguments) {
                            own->max_conflicts);
   int error = cli_load_machine(&own->common, &r.machine, &diagnostic);
   if (!error)
-    error = cli_load_hash(own->hash, r.machine, &r.hash, &diagnostic);
+    error = cli_load_banks(own->hash, r.machine, &r.hash, &diagnostic);
   if (!error)
     error = read_all(&r, arguments[0], &diagnostic);
   int status = !error ? print_result(&r) : cli_complain(&diagnostic);

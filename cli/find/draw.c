@@ -59,7 +59,7 @@ static int load(drawing *d, char *argument, bf_diagnostic *diagnostic) {
   if (!error)
     error = cli_load_hash(NULL, d->machine, &d->hash[0], diagnostic);
   if (!error && d->options->hash)
-    error = cli_load_hash(d->options->hash, d->machine, &d->hash[1], diagnostic);
+    error = cli_load_banks(d->options->hash, d->machine, &d->hash[1], diagnostic);
   if (!error)
     error = load_access(d, argument, diagnostic);
   d->count = d->hash[1] ? 2 : 1;

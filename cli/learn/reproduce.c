@@ -7,7 +7,7 @@
 
 typedef struct settings {
   cli_common common;
-  bool quick;
+  bool quick, summary;
   uint64_t workers;
   const char *output;
 } settings;
@@ -17,6 +17,9 @@ static const cli_option options[] = {
      "write CSV, SVG and index.md of each reproduction to DIR/NAME (default reproduction)"},
     {"quick", CLI_FLAG, offsetof(settings, quick), NULL, NULL,
      "smaller inputs and fewer points, to see that it works"},
+    {"summary", CLI_FLAG, offsetof(settings, summary), NULL, NULL,
+     "only how many claims of each document hold, differ, are fitted or derived; without names as "
+     "recorded from full runs"},
     {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
      "threads to use (default one per core)"},
     {"json", CLI_FLAG, offsetof(settings, common.json), NULL, NULL, "print one JSON object"},
@@ -55,12 +58,27 @@ static int list_all(const settings *own) {
 
 /* ---- Running ---- */
 
-/* Shows how far the reproduction called context is, on a terminal only; false after Ctrl-C. */
+/* What is being done since when, to tell how long it still takes. */
+typedef struct progress {
+  const char *name;
+  char part[80]; /* of the work */
+  double start;
+} progress;
+
+/* Shows how far a reproduction is and how long its present part still takes, on a terminal only;
+ * false after Ctrl-C. */
 static bool show_progress(void *context, unsigned done, unsigned total, const char *next) {
+  progress *own = context;
   if (isatty(2)) {
     char bar[BF_BAR_CELLS + 1];
+    if (strncmp(own->part, next, sizeof own->part - 1) != 0) {
+      snprintf(own->part, sizeof own->part, "%s", next);
+      own->start = bf_seconds();
+    }
     bf_bar_fill(total ? (double)done / total : 0, bar);
-    fprintf(stderr, "\r\033[K[%s] %s: %s", bar, (const char *)context, next);
+    fprintf(stderr, "\r\033[K[%s] %s: %s, %u of %u", bar, own->name, next, done, total);
+    if (done)
+      fprintf(stderr, ", %.0f s left", (bf_seconds() - own->start) / done * (total - done));
     fflush(stderr);
   }
   return !cli_interrupted();
@@ -90,12 +108,13 @@ static void fit_claim(const bf_reproduce_claim *claim, int width[COLUMNS]) {
   }
 }
 
-/* Adds a claim as a row. Whether it holds comes first, because rows can be long; "NO" stands for
+/* Adds a claim as a row. The verdict comes first, because rows can be long; "DIFFERS" stands for
  * one that must hold. */
 static void write_claim(bf_text *text, const bf_reproduce_claim *claim, const int width[COLUMNS]) {
   bf_text column[COLUMNS];
   describe_claim(claim, column);
-  bf_text_addf(text, "  %-5s", claim->holds ? "yes" : claim->must_hold ? "NO" : "no");
+  bool fails = claim->must_hold && claim->verdict == BF_DIFFERS;
+  bf_text_addf(text, "  %-7s", fails ? "DIFFERS" : bf_reproduce_verdict_name(claim->verdict));
   for (unsigned i = 0; i < COLUMNS; i++) {
     bool is_last = i == COLUMNS - 1; /* numbers, to the right */
     bf_text_addf(text, is_last ? "  %*s\n" : "  %-*s", width[i],
@@ -116,40 +135,55 @@ static void write_run(bf_text *text, const bf_reproduce_run *run) {
   bf_text_puts(text, run->reproduction->document);
   bf_text_puts(text, ")\n");
   if (run->claim)
-    bf_text_addf(text, "  holds  %-*s  %-*s  %-*s  %*s\n", width[0], heads[0], width[1], heads[1],
+    bf_text_addf(text, "  verdict  %-*s  %-*s  %-*s  %*s\n", width[0], heads[0], width[1], heads[1],
                  width[2], heads[2], width[3], heads[3]);
   for (const frame_claim *at = run->claim; at; at = at->next)
     write_claim(text, &at->claim, width);
-  for (const frame_claim *at = run->claim; at; at = at->next)
-    if (!at->claim.holds && at->claim.why)
-      bf_text_addf(text, "  - %s: %s\n", at->claim.name, at->claim.why);
+  bf_reproduce_reasons(run, "  - ", text);
   bf_text_addf(text, "  written to %s\n", run->settings.folder);
 }
 
-/* Runs one reproduction and adds what it found to the output. */
-static int run_one(const settings *own, const bf_reproduction *reproduction, bf_text *text,
-                   bf_json *json, unsigned *failures, bf_diagnostic *diagnostic) {
+/* What the reproductions that ran have given. */
+typedef struct results {
+  bf_text *text;
+  bf_json json;
+  bf_reproduce_summary summary;
+  unsigned failures;
+} results;
+
+/* Adds what a run found to the output. */
+static void write_results(const settings *own, const bf_reproduce_run *run, results *all) {
+  all->failures += bf_reproduce_failures(run);
+  bf_reproduce_summary_add(&all->summary, run);
+  if (own->summary)
+    return;
+  if (!own->common.json) {
+    write_run(all->text, run);
+    return;
+  }
+  bf_json_begin(&all->json, NULL, '{', false);
+  bf_reproduce_json(run, &all->json);
+  bf_json_end(&all->json, '}');
+}
+
+/* Runs one reproduction. */
+static int run_one(const settings *own, const bf_reproduction *reproduction, results *all,
+                   bf_diagnostic *diagnostic) {
   bf_text folder = {0};
   bf_text_addf(&folder, "%s/%s", own->output ? own->output : "reproduction", reproduction->name);
   if (folder.failed)
     return bf_no_memory(diagnostic);
+  progress shown = {.name = reproduction->name};
   bf_reproduce_settings with = {.folder = folder.data,
                                 .workers = (unsigned)own->workers,
                                 .quick = own->quick,
                                 .progress = show_progress,
-                                .context = (void *)(uintptr_t)reproduction->name};
+                                .context = &shown};
   bf_reproduce_run *run;
   int error = bf_reproduce_execute(reproduction, &with, &run, diagnostic);
   clear_progress();
-  if (!error && own->common.json) {
-    bf_json_begin(json, NULL, '{', false);
-    bf_reproduce_json(run, json);
-    bf_json_end(json, '}');
-  } else if (!error) {
-    write_run(text, run);
-  }
   if (!error)
-    *failures += bf_reproduce_failures(run);
+    write_results(own, run, all);
   bf_reproduce_free(run);
   bf_text_free(&folder);
   return error;
@@ -162,29 +196,56 @@ static const bf_reproduction *chosen(int count, char **names, unsigned index) {
   return index < (unsigned)count ? bf_reproduce_find(names[index]) : NULL;
 }
 
-static int run_chosen(const settings *own, int count, char **names, bf_text *text,
-                      unsigned *failures, bf_diagnostic *diagnostic) {
-  bf_json json = {.text = text};
+/* Adds how many claims got which verdict. */
+static void write_summary(const settings *own, results *all) {
+  if (own->common.json)
+    bf_reproduce_summary_json(&all->summary, &all->json);
+  else
+    bf_reproduce_summary_text(&all->summary, all->text);
+}
+
+static int run_chosen(const settings *own, int count, char **names, results *all,
+                      bf_diagnostic *diagnostic) {
+  bool lists = own->common.json && !own->summary;
   const bf_reproduction *at;
-  if (own->common.json) {
-    bf_json_begin(&json, NULL, '{', false);
-    bf_json_begin(&json, "reproductions", '[', false);
-  }
+  if (own->common.json)
+    bf_json_begin(&all->json, NULL, '{', false);
+  if (lists)
+    bf_json_begin(&all->json, "reproductions", '[', false);
   for (unsigned i = 0; (at = chosen(count, names, i)); i++)
-    BF_TRY(run_one(own, at, text, &json, failures, diagnostic));
+    BF_TRY(run_one(own, at, all, diagnostic));
+  if (lists)
+    bf_json_end(&all->json, ']');
+  if (own->summary)
+    write_summary(own, all);
   if (own->common.json) {
-    bf_json_end(&json, ']');
-    bf_json_number(&json, "failures", *failures);
-    bf_json_end(&json, '}');
+    bf_json_number(&all->json, "failures", all->failures);
+    bf_json_end(&all->json, '}');
   }
   return BF_OK;
+}
+
+/* What is recorded from full runs. */
+static int show_recorded(const settings *own) {
+  bf_text text = {0};
+  results all = {.text = &text, .json = {.text = &text}};
+  bf_reproduce_summary_recorded(&all.summary);
+  if (own->common.json)
+    bf_json_begin(&all.json, NULL, '{', false);
+  write_summary(own, &all);
+  if (own->common.json)
+    bf_json_end(&all.json, '}');
+  else
+    bf_text_puts(&text, "Only what holds is a success. These are recorded results of full runs; "
+                        "'bankfold reproduce --summary all' computes them anew.\n");
+  return cli_print(&text);
 }
 
 static int reproduce(const void *given, int count, char **arguments) {
   const settings *own = given;
   bf_diagnostic diagnostic = {.caret = -1};
   if (count == 0)
-    return list_all(own);
+    return own->summary ? show_recorded(own) : list_all(own);
   bool all = strcmp(arguments[0], "all") == 0;
   if (all && count > 1)
     return cli_usage_error(&cli_reproduce, "'all' stands for every reproduction; '%s' is too much",
@@ -196,14 +257,15 @@ static int reproduce(const void *given, int count, char **arguments) {
   if (own->workers > 1024)
     return cli_usage_error(&cli_reproduce, "--workers takes at most 1024");
   bf_text text = {0};
-  unsigned failures = 0;
+  results found = {.text = &text, .json = {.text = &text}};
+  bf_reproduce_summary_begin(&found.summary);
   cli_watch_interrupt();
-  if (run_chosen(own, count, arguments, &text, &failures, &diagnostic) != BF_OK) {
+  if (run_chosen(own, count, arguments, &found, &diagnostic) != BF_OK) {
     bf_text_free(&text);
     return cli_complain(&diagnostic);
   }
   int status = cli_print(&text);
-  return status == CLI_OK && failures ? CLI_FINDINGS : status;
+  return status == CLI_OK && found.failures ? CLI_FINDINGS : status;
 }
 
 const cli_command cli_reproduce = {
@@ -214,9 +276,10 @@ const cli_command cli_reproduce = {
         "Without names, lists what can be reproduced. With names, or with 'all', computes those "
         "tables and\nfigures, prints each published claim beside what is found here, and writes "
         "tables (CSV), charts (SVG)\nand a report (index.md). Exit status 1 where a claim that "
-        "must hold does not (NO).",
+        "must hold does not (DIFFERS).",
     .examples = "bankfold reproduce\n"
                 "bankfold reproduce genindex --output results\n"
+                "bankfold reproduce --summary\n"
                 "bankfold reproduce all --quick --json",
     .options = options,
     .option_count = sizeof options / sizeof *options,

@@ -432,7 +432,7 @@ static int corpus(const void *given, int count, char **arguments) {
                     "CUDA kernels have warps of 32 threads; machine '%s' has %u",
                     bf_machine_name(machine), bf_machine_lanes(machine));
   if (!error)
-    error = cli_load_hash(own->hash, machine, &hash, &diagnostic);
+    error = cli_load_banks(own->hash, machine, &hash, &diagnostic);
   if (!error && own->trace)
     error = write_trace(own, machine, bf_corpus_find(arguments[0]), &diagnostic);
   else if (!error)

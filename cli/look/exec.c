@@ -23,6 +23,7 @@ typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
   const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime;
+  uint64_t own_status;
   bool try_hashes, quiet, as_written;
 } settings;
 
@@ -57,8 +58,10 @@ static const cli_option options[] = {
      "more faults to look for: uninitialised, races, or both with a comma"},
     {"workers", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
+    {"own-status", CLI_NUMBER, offsetof(settings, own_status), "N", NULL,
+     "exit status where exec itself fails, or a kernel could not be run (default 2)"},
     {"runtime", CLI_TEXT, offsetof(settings, runtime), "DIR", NULL,
-     "where libcudart.so.12 and .13 of Bankfold are (default: where they were installed)"},
+     "where libcudart.so.11.0, .12 and .13 of Bankfold are (default: where they were installed)"},
     {"quiet", CLI_FLAG, offsetof(settings, quiet), NULL, NULL,
      "print nothing but what the program prints"},
     CLI_COMMON(settings),
@@ -85,25 +88,37 @@ static int find_runtime(const settings *s, char folder[PATH_MAX], bf_diagnostic 
 
 /* ---- Programs that cannot be run ---- */
 
+/* Refuses programs that hold the CUDA runtime themselves where its functions cannot be found. */
+static int check_static(const cli_program *program, bf_diagnostic *diagnostic) {
+  const bf_cuda_file *cuda = &program->cuda;
+  if (!program->has_fatbin || cuda->asks_for_runtime)
+    return BF_OK;
+  if (!cuda->is_dynamic)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s is linked with -static, so that nothing can be put before its CUDA runtime: "
+                   "rebuild it without -static",
+                   program->path);
+  if (!cuda->runtime)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "%s holds the CUDA runtime itself (statically linked) and is stripped, so that "
+                   "its calls cannot be found: do not strip it, or rebuild it with nvcc -cudart "
+                   "shared",
+                   program->path);
+  return BF_OK;
+}
+
 /* Refuses programs that cannot work, and says what to do. */
 static int check_program(const cli_program *program, bf_diagnostic *diagnostic) {
   const char *library = program->cuda_library;
-  if (program->needs_driver)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s calls the CUDA driver (libcuda.so.1) itself, which is not supported",
-                   program->path);
-  if (!*library && program->has_fatbin)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s holds the CUDA runtime itself (statically linked): rebuild it with nvcc "
-                   "-cudart shared",
-                   program->path);
-  if (*library && strcmp(library, "libcudart.so.12") != 0 &&
-      strcmp(library, "libcudart.so.13") != 0)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "%s needs %s; Bankfold has libcudart.so.12 and libcudart.so.13: rebuild it "
-                   "with CUDA 12 or 13",
-                   program->path, library);
-  return BF_OK;
+  if (!*library)
+    return check_static(program, diagnostic);
+  for (unsigned version = 11; version <= 13; version++)
+    if (strcmp(library, bf_cuda_library(version)) == 0)
+      return BF_OK;
+  return bf_fail(diagnostic, BF_UNSUPPORTED,
+                 "%s needs %s; Bankfold has libcudart.so.11.0, libcudart.so.12 and "
+                 "libcudart.so.13: rebuild it with CUDA 11, 12 or 13",
+                 program->path, library);
 }
 
 /* ---- The environment of the program ---- */
@@ -133,14 +148,32 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
   };
 }
 
-/* Has the program find the library. */
-static int put_library(const cli_program *program, const char *runtime, bf_diagnostic *diagnostic) {
+/* Has the program load a library first, which also wins over a path inside the program (RPATH);
+ * false where memory is exhausted. */
+static bool preload(const char *runtime, const char *name) {
   char library[PATH_MAX + 80];
-  snprintf(library, sizeof library, "%s/%s", runtime, program->cuda_library);
-  /* LD_PRELOAD also wins over a path inside the program (RPATH); it cannot name every path. */
-  bool preloads = *program->cuda_library && !strpbrk(library, " :");
-  bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", runtime) &&
-                 (!preloads || cli_prepend_variable("LD_PRELOAD", library));
+  snprintf(library, sizeof library, "%s/%s", runtime, name);
+  return access(library, R_OK) != 0 || cli_prepend_variable("LD_PRELOAD", library);
+}
+
+/* Has the program find the libraries: the runtime and the driver that it needs, and the one that
+ * leads the calls of a runtime inside it, or inside a library of it. */
+static int put_library(const cli_program *program, const char *runtime, bf_diagnostic *diagnostic) {
+  unsigned inside = program->cuda.runtime;
+  bool can_preload = !strpbrk(runtime, " :"); /* between names */
+  const char *library = inside ? bf_cuda_library(inside) : program->cuda_library;
+  if (inside && !can_preload)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "programs that hold the CUDA runtime themselves need Bankfold's libraries in a "
+                   "folder without spaces and colons in its path, unlike %s",
+                   runtime);
+  bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", runtime);
+  if (is_done && can_preload && *library)
+    is_done = preload(runtime, library);
+  if (is_done && can_preload && program->needs_driver)
+    is_done = preload(runtime, "libcuda.so.1");
+  if (is_done && can_preload)
+    is_done = preload(runtime, "libbankfold-lead.so");
   return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 
@@ -166,14 +199,24 @@ static bool wants_color(const cli_common *common) {
   return strcmp(when, "always") == 0;
 }
 
+/* The exit status of exec: the program's or, where that says that all went well and a kernel could
+ * not be run, exec's own. */
+static int status_of(const settings *s, const bf_costs *costs, int status) {
+  uint64_t refused = 0;
+  for (size_t i = 0; i < costs->kernels; i++)
+    refused += costs->kernel[i].refused;
+  return refused && status == 0 ? (int)s->own_status : status;
+}
+
 /* Reads the records of the run and writes the table or JSON. */
-static int write_results(const settings *s, const cli_program_run *run, const char *folder,
+static int write_results(const settings *s, cli_program_run *run, const char *folder,
                          bf_diagnostic *diagnostic) {
   bf_costs costs = {0};
   bf_text text = {0};
   bool wants_json = s->common.json || s->profile;
   int error = bf_record_read(folder, run->machine, &costs, diagnostic);
   bf_costs_sort(&costs);
+  run->own_status = status_of(s, &costs, run->status);
   if (!error && wants_json)
     error = cli_kernel_table_write_json(run, &costs, &text, diagnostic);
   else if (!error && costs.kernels && !s->quiet)
@@ -320,6 +363,8 @@ static int check_usage(const settings *s) {
     return cli_usage_error(&cli_exec, "--rewrite cannot be standard input, which is the program's");
   if (simulated->workers > 1024)
     return cli_usage_error(&cli_exec, "--workers takes at most 1024");
+  if (s->own_status > 255)
+    return cli_usage_error(&cli_exec, "--own-status takes at most 255");
   return cli_check_words(&cli_exec, s->check);
 }
 
@@ -441,7 +486,7 @@ static int save_hashes(const settings *s, const loaded *from, char **arguments, 
   return error;
 }
 
-/* Runs the program and tells what it did; *status is the program's. */
+/* Runs the program and tells what it did; *status is that of exec. */
 static int run_and_tell(const settings *s, const loaded *from, int count, char **arguments,
                         int *status, bf_diagnostic *diagnostic) {
   arguments[count] = NULL;
@@ -450,27 +495,35 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
   BF_TRY(bf_run_settings_put(&told, diagnostic));
   cli_process_end end;
   BF_TRY(run_program(s, &from->program, arguments, &end, diagnostic));
-  *status = end.status;
   const char *lock_hash = s->simulated.lock_hash;
   cli_program_run run = {.program = arguments[0],
-                         .status = *status,
+                         .status = end.status,
                          .machine = from->machine,
                          .hash = bf_hash_text(from->simulation.hash),
                          .gpu = from->simulation.gpu,
                          .lock_hash = lock_hash ? lock_hash : "plain"};
   BF_TRY(write_results(s, &run, from->folder, diagnostic));
-  return s->save_hashes ? save_hashes(s, from, arguments, *status, end.seconds, diagnostic) : BF_OK;
+  *status = run.own_status;
+  return s->save_hashes ? save_hashes(s, from, arguments, end.status, end.seconds, diagnostic)
+                        : BF_OK;
+}
+
+/* The status of exec's own failures, where status, as all commands have it, is one. */
+static int own_status(const settings *s, int status) {
+  return status == CLI_BAD_INPUT ? (int)s->own_status : status;
 }
 
 static int run(const void *given, int count, char **arguments) {
   settings own = *(const settings *)given, *s = &own;
   loaded needed = {.time_limit_seconds = 10};
   bf_diagnostic diagnostic = {.caret = -1};
+  if (!s->own_status)
+    s->own_status = CLI_BAD_INPUT;
   int status = check_usage(s);
   if (status < 0)
     status = cli_seconds(&cli_exec, "time-limit", s->time_limit, &needed.time_limit_seconds);
   if (status >= 0)
-    return status;
+    return own_status(s, status);
   int error = load(s, arguments[0], &needed, &diagnostic);
   if (!error)
     error = run_and_tell(s, &needed, count, arguments, &status, &diagnostic);
@@ -481,7 +534,7 @@ static int run(const void *given, int count, char **arguments) {
   }
   cli_simulation_free(&needed.simulation);
   bf_machine_free(needed.own_machine);
-  return !error ? status : cli_complain(&diagnostic);
+  return !error ? status : own_status(s, cli_complain(&diagnostic));
 }
 
 const cli_command cli_exec = {
@@ -489,8 +542,8 @@ const cli_command cli_exec = {
     .summary = "run a CUDA program without a GPU and show its bank conflicts",
     .arguments = "PROGRAM [ARGUMENT...]",
     .details =
-        "PROGRAM is one that nvcc 12 or 13 built with -cudart shared, and with PTX inside (as\n"
-        "nvcc -arch=sm_90 puts it). Its kernels run on the emulator; what it prints and its exit\n"
+        "PROGRAM is one that nvcc 11, 12 or 13 built, with PTX inside (as nvcc -arch=sm_90 puts\n"
+        "it). Its kernels run on the emulator; what it prints and its exit\n"
         "status are its own. Then a table on standard error shows for each kernel what its\n"
         "accesses to shared memory cost, the source lines with the most conflicts (where it was\n"
         "built with -lineinfo), and what would remove them. With --json the table is an object on\n"

@@ -12,8 +12,14 @@ enum { REMEDIES = 16, LINES_SHOWN = 3 };
 /* The remedy of kernel number index; none beyond the worst ones. */
 static int find_remedy(const cli_program_run *run, const bf_costs *costs, size_t index,
                        bf_remedy *remedy, bf_diagnostic *diagnostic) {
+  const bf_costs_kernel *kernel = &costs->kernel[index];
+  const char *lock_hash = kernel->lock_hash ? kernel->lock_hash : run->lock_hash;
+  bf_lock_hash locks = !lock_hash || strcmp(lock_hash, "plain") == 0 ? BF_LOCK_PLAIN
+                       : strcmp(lock_hash, "xor") == 0               ? BF_LOCK_XOR
+                                                                     : BF_LOCK_ADD;
   *remedy = (bf_remedy){0};
-  return index < REMEDIES ? bf_remedy_find(run->machine, &costs->kernel[index], remedy, diagnostic)
+  return index < REMEDIES ? bf_remedy_find(run->machine, kernel->hash ? kernel->hash : run->hash,
+                                           locks, kernel, remedy, diagnostic)
                           : BF_OK;
 }
 
@@ -42,8 +48,8 @@ static void write_line(const cli_program_run *run, const bf_costs_line *line, bf
 /* A row of the table for what helps. */
 static void write_remedy(const bf_remedy *remedy, bf_text *text) {
   if (remedy->exists)
-    bf_text_addf(text, "         fix  %s (%s): conflicts of these accesses %llu -> %llu\n",
-                 remedy->name, remedy->hash, (unsigned long long)remedy->before,
+    bf_text_addf(text, "         fix  %s (%s): conflicts %llu -> %llu\n", remedy->name,
+                 remedy->hash, (unsigned long long)remedy->before,
                  (unsigned long long)remedy->after);
   else
     bf_text_addf(text, "         fix  none: %s\n", remedy->reason);
@@ -129,6 +135,19 @@ static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_
   return BF_OK;
 }
 
+/* A line for each kernel of which launches could not be run. */
+static void write_refused(const bf_costs *costs, bf_text *text) {
+  for (size_t i = 0; i < costs->kernels; i++) {
+    const bf_costs_kernel *kernel = &costs->kernel[i];
+    if (!kernel->refused)
+      continue;
+    bf_text_addf(text, "not run: %llu launch%s of ", (unsigned long long)kernel->refused,
+                 kernel->refused == 1 ? "" : "es");
+    bf_ptx_readable_name(kernel->name, text);
+    bf_text_puts(text, ": results of the program are not what a GPU gives\n");
+  }
+}
+
 /* Whether a line has no source line. */
 static bool lacks_source(const bf_costs *costs) {
   for (size_t i = 0; i < costs->kernels; i++)
@@ -140,10 +159,16 @@ static bool lacks_source(const bf_costs *costs) {
 
 int cli_kernel_table_write_text(const cli_program_run *run, const bf_costs *costs, bool color,
                                 bf_text *text, bf_diagnostic *diagnostic) {
-  write_head(run, text);
+  uint64_t launches = 0;
   for (size_t i = 0; i < costs->kernels; i++)
-    BF_TRY(write_kernel(run, costs, i, color, text, diagnostic));
+    launches += costs->kernel[i].launches;
+  if (launches)
+    write_head(run, text);
+  for (size_t i = 0; i < costs->kernels; i++)
+    if (costs->kernel[i].launches)
+      BF_TRY(write_kernel(run, costs, i, color, text, diagnostic));
   write_sums(run, costs, text);
+  write_refused(costs, text);
   if (lacks_source(costs))
     bf_text_puts(text, "Build with nvcc -lineinfo to see source lines.\n");
   return BF_OK;
@@ -219,6 +244,8 @@ static int write_kernel_json(const cli_program_run *run, const bf_costs *costs, 
   bf_text_free(&name);
   bf_json_string(json, "hash", kernel->hash ? kernel->hash : run->hash);
   bf_json_number(json, "launches", kernel->launches);
+  bf_json_number(json, "refused", kernel->refused);
+  bf_json_number(json, "faults", kernel->faults);
   bf_json_number(json, "accesses", kernel->accesses);
   bf_json_number(json, "wavefronts", kernel->wavefronts);
   bf_json_number(json, "ideal", kernel->ideal);
@@ -246,6 +273,7 @@ int cli_kernel_table_write_json(const cli_program_run *run, const bf_costs *cost
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "program", run->program);
   bf_json_integer(&json, "status", run->status);
+  bf_json_integer(&json, "own_status", run->own_status);
   bf_json_string(&json, "machine", bf_machine_name(run->machine));
   bf_json_string(&json, "hash", run->hash);
   if (run->gpu) {

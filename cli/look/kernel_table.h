@@ -9,7 +9,8 @@
 /* What the table and the JSON need to know of the run. */
 typedef struct cli_program_run {
   const char *program;
-  int status;
+  int status;     /* of the program */
+  int own_status; /* of the command */
   const bf_machine *machine;
   const char *hash;      /* canonical text */
   const bf_sim_gpu *gpu; /* that it was simulated on; NULL: emulated */

@@ -40,6 +40,7 @@ static int before(void *context, bf_emu_launch *launch, bf_diagnostic *diagnosti
   profiling *work = context;
   BF_TRY(bf_profile_create(work->machine, work->hash, launch->kernel,
                            (unsigned)work->settings->workers, &work->profile, diagnostic));
+  BF_TRY(bf_profile_keep(work->profile, NULL, diagnostic));
   work->observer = bf_profile_observer(work->profile);
   work->observer.as_merged = !work->settings->as_written;
   launch->observer = &work->observer;
@@ -91,7 +92,7 @@ static int profile(const void *given, int count, char **arguments) {
   if (!error)
     error = bf_launches_check_machine(machine, &diagnostic);
   if (!error)
-    error = cli_load_hash(s->hash, machine, &hash, &diagnostic);
+    error = cli_load_banks(s->hash, machine, &hash, &diagnostic);
   work.machine = machine;
   work.hash = hash;
   cli_launches launches = {.ptx = arguments[0],

@@ -256,6 +256,7 @@ static int sim(const void *given, int count, char **arguments) {
   if (s->sweep)
     return run_sweep(s, count ? arguments[0] : NULL);
   simulating work = {.settings = s,
+                     .simulation = {.takes_sharing = true},
                      .file = s->benchmark ? NULL : arguments[0],
                      .benchmark = s->benchmark ? bf_corpus_find(s->benchmark) : NULL};
   int error = cli_simulation_load(&s->simulated, &work.simulation, &work.ledger, &diagnostic);

@@ -22,7 +22,9 @@ int cli_simulation_load(const cli_simulated *options, cli_simulation *simulation
   BF_TRY(load_gpu(options, &simulation->gpu, diagnostic));
   const bf_machine *machine = simulation->gpu->machine;
   if (options->hash)
-    BF_TRY(cli_load_hash(options->hash, machine, &simulation->hash, diagnostic));
+    BF_TRY(simulation->takes_sharing
+               ? cli_load_banks(options->hash, machine, &simulation->hash, diagnostic)
+               : cli_load_hash(options->hash, machine, &simulation->hash, diagnostic));
   if (options->hash_file)
     BF_TRY(bf_hash_list_read(options->hash_file, bf_machine_geometry(machine), &simulation->hashes,
                              diagnostic));

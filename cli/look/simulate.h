@@ -38,6 +38,7 @@ typedef struct cli_simulated {
 
 /* What was loaded. */
 typedef struct cli_simulation {
+  bool takes_sharing; /* set before loading: words may share places, as only counts matter */
   bf_sim_gpu *gpu;
   bf_hash *hash;
   bf_hash_list *hashes;

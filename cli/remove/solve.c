@@ -18,10 +18,10 @@ static const cli_option options[] = {
     CLI_COMMON(settings),
     CLI_FROM(settings),
     {"method", CLI_TEXT, offsetof(settings, method), "METHOD",
-     "ladder bit-vector givargis min-imbalance padding exact",
+     "ladder bit-vector givargis givargis-literal min-imbalance padding exact",
      "how to search (default ladder: all of them, with a recommendation)"},
     {"pairs", CLI_FLAG, offsetof(settings, pairs), NULL, NULL,
-     "givargis, min-imbalance: choose among XORs of two bits too"},
+     "givargis (and -literal), min-imbalance: choose among XORs of two bits too"},
     {"class", CLI_TEXT, offsetof(settings, class_), "CLASS", "general row cute one-term two-term",
      "the hashes that exact searches (default general: all of them)"},
     {"granule", CLI_TEXT, offsetof(settings, granule), "BYTES", "4 8 16",
@@ -40,6 +40,7 @@ static const struct {
 } methods[] = {
     {"bit-vector", BF_METHOD_BIT_VECTOR},
     {"givargis", BF_METHOD_GIVARGIS},
+    {"givargis-literal", BF_METHOD_GIVARGIS_LITERAL},
     {"min-imbalance", BF_METHOD_MIN_IMBALANCE},
     {"padding", BF_METHOD_PADDING},
     {"exact", BF_METHOD_EXACT},
@@ -164,6 +165,13 @@ static void write_solution_text(const settings *own, const bf_solution *solution
                  (unsigned long long)solution->lower_bound);
   else
     bf_text_puts(text, "\n");
+  bf_hash_sharing sharing;
+  if (bf_hash_find_sharing(solution->hash, &sharing))
+    bf_text_addf(text,
+                 "bank bits depend on each other (rank %u): words share places, as %llu and %llu; "
+                 "of no use but for counting\n",
+                 sharing.rank, (unsigned long long)sharing.word[0],
+                 (unsigned long long)sharing.word[1]);
   bf_text_addf(text, "cost: %u XOR inputs, %u gate levels, %u instructions per address",
                solution->cost.xor_inputs, solution->cost.gate_depth, solution->cost.instructions);
   if (solution->bytes_wasted)
@@ -295,7 +303,8 @@ const cli_command cli_solve = {
         "bankfold solve kernel.trace\n"
         "bankfold solve kernel.trace --method exact --class row --json\n"
         "bankfold solve kernel.trace --method exact --granule 16   # keep 16-byte accesses\n"
-        "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi",
+        "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi\n"
+        "bankfold solve kernel.trace --method givargis-literal --pairs   # as published",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

@@ -149,18 +149,34 @@ static void claim_all(bf_reproduce_run *run, const lines_figure *figure, unsigne
     bf_reproduce_claim_add(
         run, &(bf_reproduce_claim){
                  .name = way ? "speed-up with 6 copies, unit held" : "speed-up with 6 copies",
+                 .rule = BF_CLAIM_GAIN,
                  .published = 1.76,
                  .ours = six,
-                 .allowed = 0.25,
+                 .fitted = way ? "whether the loop of an atomic holds the unit, and 2048 bins a "
+                                 "line, which the document does not give, were chosen with the "
+                                 "published speed-up in sight."
+                               : NULL,
                  .why = way ? "it depends on the edges: how often points of a warp lie on one line."
                             : "other instructions and other warps hide most of the loop; the "
                               "simulator of the document lets the loop hold the load/store unit."});
-  bf_reproduce_fact(run, way ? "most gained, unit held" : "most gained", "with 6 copies",
-                    six > plain.most - 0.03, true, NULL, "%.2f with %u copies, %.2f with 6",
-                    plain.most, plain.copies, six);
-  bf_reproduce_fact(run, way ? "bin-major, unit held" : "bin-major", "neither faster nor slower",
-                    by_bins.least > 0.9 && by_bins.most < 1.1, true, NULL, "%.2f to %.2f",
-                    by_bins.least, by_bins.most);
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = way ? "most gained, unit held" : "most gained",
+                            .published = 6,
+                            .ours = plain.copies,
+                            .published_text = "with 6 copies",
+                            .fitted = "a line has 2048 bins here because 48 KB hold six copies "
+                                      "of it: more were not tried.",
+                            .why = "a smaller number gains as much."},
+      "%.2f with %u copies, %.2f with 6", plain.most, plain.copies, six);
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = way ? "bin-major, unit held" : "bin-major",
+                            .rule = BF_CLAIM_WORDS,
+                            .published_text = "neither faster nor slower",
+                            .is_so = by_bins.least > 0.95 && by_bins.most < 1.05,
+                            .must_hold = true},
+      "%.2f to %.2f", by_bins.least, by_bins.most);
 }
 
 int bf_reproduce_hough_hash(bf_reproduce_run *run, bf_diagnostic *diagnostic) {

@@ -86,29 +86,50 @@ static void claim_contrast(bf_reproduce_run *run, const contrast_study *study) {
   double full = contrast_speedup(study, 0, 0, PUBLISHED);
   double flat = contrast_speedup(study, 0, FLAT, PUBLISHED);
   unsigned best = best_space(study, FLAT);
-  bf_reproduce_fact(run, "256 bins, 32 copies, full contrast to none", "4.91 in between",
-                    full < 4.91 && flat > 4.91, true, NULL, "%.2f to %.2f", full, flat);
-  bf_reproduce_fact(run, "largest speed-up in flat pictures", "at 256 bins, 32 copies",
-                    best == PUBLISHED, true, NULL, "at %u bins, %u copies", spaces[best].bins,
-                    spaces[best].copies);
+  static const char chosen[] =
+      "the contrast of the pictures was chosen where the published maximum "
+      "appears: the document does not tell it, and at full contrast the "
+      "row above differs.";
+  bf_reproduce_claim words = {.name = "256 bins, 32 copies, full contrast to none",
+                              .rule = BF_CLAIM_WORDS,
+                              .published_text = "4.91 in between",
+                              .is_so = full < 4.91 && flat > 4.91,
+                              .must_hold = true,
+                              .fitted = "from full contrast to none nearly every speed-up "
+                                        "lies in between: so wide a range says little."};
+  bf_reproduce_claim_addf(run, &words, "%.2f to %.2f", full, flat);
+  words.name = "largest speed-up in flat pictures";
+  words.published_text = "at 256 bins, 32 copies";
+  words.is_so = best == PUBLISHED;
+  words.fitted = chosen;
+  bf_reproduce_claim_addf(run, &words, "at %u bins, %u copies", spaces[best].bins,
+                          spaces[best].copies);
   if (bf_reproduce_is_quick(run))
     return;
   best = best_space(study, EIGHTH);
   double eighth = contrast_speedup(study, 0, EIGHTH, best);
-  bf_reproduce_fact(run, "largest speed-up, an eighth of the contrast",
-                    "4.91 at 256 bins, 32 copies",
-                    best == PUBLISHED && fabs(eighth - 4.91) <= 0.1 * 4.91, false, NULL,
-                    "%.2f at %u bins, %u copies", eighth, spaces[best].bins, spaces[best].copies);
+  bf_reproduce_claim_addf(
+      run,
+      &(bf_reproduce_claim){.name = "largest speed-up, an eighth of the contrast",
+                            .rule = BF_CLAIM_GAIN,
+                            .published_text = "4.91 at 256 bins, 32 copies",
+                            .published = 4.91,
+                            .ours = best == PUBLISHED ? eighth : 0,
+                            .fitted = chosen,
+                            .why = "the largest is elsewhere, or another."},
+      "%.2f at %u bins, %u copies", eighth, spaces[best].bins, spaces[best].copies);
   bf_reproduce_claim_add(
       run, &(bf_reproduce_claim){.name = "256 bins, 32 copies, unit held, half contrast",
+                                 .rule = BF_CLAIM_GAIN,
+                                 .fitted = chosen,
                                  .published = 4.91,
-                                 .ours = contrast_speedup(study, 1, HALF, PUBLISHED),
-                                 .allowed = 0.1});
+                                 .ours = contrast_speedup(study, 1, HALF, PUBLISHED)});
   bf_reproduce_claim_add(
       run, &(bf_reproduce_claim){.name = "1024 bins, 8 copies, padded, unit held, half contrast",
+                                 .rule = BF_CLAIM_GAIN,
+                                 .fitted = chosen,
                                  .published = 1.79,
-                                 .ours = contrast_speedup(study, 1, HALF, PADDED),
-                                 .allowed = 0.1});
+                                 .ours = contrast_speedup(study, 1, HALF, PADDED)});
 }
 
 int bf_study_contrast(bf_reproduce_run *run, const bf_pictures *pictures,
@@ -165,9 +186,11 @@ int bf_study_blocks(bf_reproduce_run *run, const bf_pictures *pictures, bf_diagn
   if (!bf_reproduce_is_quick(run))
     bf_reproduce_claim_add(
         run, &(bf_reproduce_claim){.name = "256 bins, 32 copies, bin-major, 16 blocks in turn",
+                                   .rule = BF_CLAIM_GAIN,
                                    .published = 1.80,
-                                   .ours = most,
-                                   .allowed = 0.25});
+                                   .fitted = "the number of blocks was chosen where the published "
+                                             "maximum appears; with one it gains 2%.",
+                                   .ours = most});
   return BF_OK;
 }
 

@@ -77,14 +77,60 @@ int bf_reproduce_execute(const bf_reproduction *reproduction, const bf_reproduce
                          bf_reproduce_run **run, bf_diagnostic *diagnostic);
 void bf_reproduce_free(bf_reproduce_run *run);
 
-/* Claims that must hold and do not. */
+/* What the one rule says about a claim. */
+bf_reproduce_verdict bf_reproduce_judge(const bf_reproduce_claim *claim);
+/* "holds", "differs", "fitted" or "derived". */
+const char *bf_reproduce_verdict_name(bf_reproduce_verdict verdict);
+/* What the tolerance is a share of: the published gain, or the published value. */
+double bf_reproduce_scale(bf_reproduce_rule rule, double published);
+/* The reason of a verdict; NULL where none is needed, or where it is missing. */
+const char *bf_reproduce_reason(const bf_reproduce_claim *claim);
+
+/* Claims that must hold and differ. */
 unsigned bf_reproduce_failures(const bf_reproduce_run *run);
 /* Published and our value of a claim and how far they are apart, as text; "-": not a number. */
 void bf_reproduce_claim_text(const bf_reproduce_claim *claim, bf_text *published, bf_text *ours,
                              bf_text *difference);
 
+/* ---- Summary ---- */
+
+enum { BF_REPRODUCE_VERDICTS = BF_DERIVED + 1, BF_REPRODUCE_DOCUMENTS = 16 };
+
+/* In the place of a document: what is compared with own measurements. */
+#define BF_REPRODUCE_OWN "H200"
+
+/* How many claims of a document got each verdict. */
+typedef struct bf_reproduce_tally {
+  char name[24];
+  unsigned before[BF_REPRODUCE_VERDICTS], now[BF_REPRODUCE_VERDICTS];
+} bf_reproduce_tally;
+
+typedef struct bf_reproduce_summary {
+  unsigned count;
+  bf_reproduce_tally at[BF_REPRODUCE_DOCUMENTS];
+  bool has_before;
+} bf_reproduce_summary;
+
+/* No claims of any document. */
+void bf_reproduce_summary_begin(bf_reproduce_summary *summary);
+/* Adds the claims of a run. */
+void bf_reproduce_summary_add(bf_reproduce_summary *summary, const bf_reproduce_run *run);
+/* What full runs gave that are recorded in reproduce/verdicts.csv, and before missing statements
+ * and better kernels were added in reproduce/verdicts_before.csv. */
+void bf_reproduce_summary_recorded(bf_reproduce_summary *summary);
+void bf_reproduce_summary_text(const bf_reproduce_summary *summary, bf_text *text);
+/* The members of a JSON object that the caller has begun. */
+void bf_reproduce_summary_json(const bf_reproduce_summary *summary, bf_json *json);
+
+/* ---- Files ---- */
+
 /* The table as CSV. */
 void bf_reproduce_csv(const bf_reproduce_table *table, bf_text *text);
+/* The claims as CSV: document, verdict, reproduction, claim, published, ours, difference, reason.
+ */
+void bf_reproduce_claims_csv(const bf_reproduce_run *run, bf_text *text);
+/* Why claims do not simply hold, a line for each reason that begins with `before`. */
+void bf_reproduce_reasons(const bf_reproduce_run *run, const char *before, bf_text *text);
 /* The report of a run as Markdown. */
 void bf_reproduce_markdown(const bf_reproduce_run *run, bf_text *text);
 /* The members of a JSON object that the caller has begun. */

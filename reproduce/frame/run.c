@@ -2,7 +2,6 @@
 #include "reproduce/frame/frame.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -126,32 +125,65 @@ void bf_reproduce_cell(bf_reproduce_table *table, const char *format, ...) {
 
 void bf_reproduce_table_csv_only(bf_reproduce_table *table) { table->is_csv_only = true; }
 
+/* A copy of count numbers that lives as long as the run, or NULL. */
+static const double *keep_list(bf_reproduce_run *run, const double *list, unsigned count) {
+  double *copy = count ? take(run, count * sizeof *copy) : NULL;
+  if (copy)
+    memcpy(copy, list, count * sizeof *copy);
+  return copy;
+}
+
+/* The first word of what a reproduction reproduces: "braak16" of "braak16, Figs. 1-2". */
+static const char *first_document(bf_reproduce_run *run) {
+  const char *document = run->reproduction->document;
+  char name[40];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(document, ",; "), document);
+  return keep(run, name);
+}
+
 void bf_reproduce_claim_add(bf_reproduce_run *run, const bf_reproduce_claim *claim) {
   frame_claim *own = take(run, sizeof *own);
   if (!own)
     return;
-  own->claim = *claim;
-  own->claim.name = keep(run, claim->name);
-  own->claim.published_text = keep(run, claim->published_text);
-  own->claim.ours_text = keep(run, claim->ours_text);
-  own->claim.unit = keep(run, claim->unit);
-  own->claim.why = keep(run, claim->why);
-  if (!claim->published_text)
-    own->claim.holds =
-        fabs(claim->ours - claim->published) <= claim->allowed * fabs(claim->published);
+  bf_reproduce_claim *copy = &own->claim;
+  *copy = *claim;
+  copy->name = keep(run, claim->name);
+  copy->document = claim->document ? keep(run, claim->document) : first_document(run);
+  copy->published_text = keep(run, claim->published_text);
+  copy->ours_text = keep(run, claim->ours_text);
+  copy->published_list = keep_list(run, claim->published_list, claim->count);
+  copy->ours_list = keep_list(run, claim->ours_list, claim->count);
+  copy->unit = keep(run, claim->unit);
+  copy->why = keep(run, claim->why);
+  copy->fitted = keep(run, claim->fitted);
+  copy->derived = keep(run, claim->derived);
+  copy->verdict = bf_reproduce_judge(claim);
+  if (!copy->published_list || !copy->ours_list)
+    copy->count = 0;
   *run->last_claim = own;
   run->last_claim = &own->next;
 }
 
-void bf_reproduce_fact(bf_reproduce_run *run, const char *name, const char *published, bool holds,
+void bf_reproduce_claim_addf(bf_reproduce_run *run, const bf_reproduce_claim *claim,
+                             const char *ours, ...) {
+  bf_reproduce_claim with = *claim;
+  va_list arguments;
+  va_start(arguments, ours);
+  with.ours_text = keep_formatted(run, ours, arguments);
+  va_end(arguments);
+  bf_reproduce_claim_add(run, &with);
+}
+
+void bf_reproduce_fact(bf_reproduce_run *run, const char *name, const char *published, bool is_so,
                        bool must_hold, const char *why, const char *ours, ...) {
   va_list arguments;
   va_start(arguments, ours);
   bf_reproduce_claim_add(run,
                          &(bf_reproduce_claim){.name = name,
+                                               .rule = BF_CLAIM_WORDS,
                                                .published_text = published,
                                                .ours_text = keep_formatted(run, ours, arguments),
-                                               .holds = holds,
+                                               .is_so = is_so,
                                                .must_hold = must_hold,
                                                .why = why});
   va_end(arguments);
@@ -232,6 +264,9 @@ static int write_files(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
     BF_TRY(write_text(run, table->name, ".csv", &text, diagnostic));
   }
   bf_text text = {0};
+  bf_reproduce_claims_csv(run, &text);
+  BF_TRY(write_text(run, "claims", ".csv", &text, diagnostic));
+  text = (bf_text){0};
   bf_reproduce_markdown(run, &text);
   return write_text(run, "index", ".md", &text, diagnostic);
 }
@@ -270,6 +305,6 @@ void bf_reproduce_free(bf_reproduce_run *run) {
 unsigned bf_reproduce_failures(const bf_reproduce_run *run) {
   unsigned failures = 0;
   for (const frame_claim *at = run->claim; at; at = at->next)
-    failures += at->claim.must_hold && !at->claim.holds;
+    failures += at->claim.must_hold && at->claim.verdict == BF_DIFFERS;
   return failures;
 }

@@ -2,26 +2,7 @@
 #include "reproduce/frame/frame.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
-
-void bf_reproduce_claim_text(const bf_reproduce_claim *claim, bf_text *published, bf_text *ours,
-                             bf_text *difference) {
-  if (claim->published_text) {
-    bf_text_puts(published, claim->published_text);
-    bf_text_puts(ours, claim->ours_text ? claim->ours_text : "-");
-    bf_text_puts(difference, "-");
-    return;
-  }
-  const char *unit = claim->unit ? claim->unit : "";
-  bf_text_addf(published, "%.4g%s", claim->published, unit);
-  bf_text_addf(ours, "%.4g%s", claim->ours, unit);
-  if (claim->published != 0)
-    bf_text_addf(difference, "%+.1f%%",
-                 (claim->ours - claim->published) / fabs(claim->published) * 100);
-  else
-    bf_text_addf(difference, "%+.4g%s", claim->ours, unit);
-}
 
 /* ---- CSV ---- */
 
@@ -51,6 +32,28 @@ void bf_reproduce_csv(const bf_reproduce_table *table, bf_text *text) {
   bf_text_puts(text, "\n");
 }
 
+void bf_reproduce_claims_csv(const bf_reproduce_run *run, bf_text *text) {
+  bf_text_puts(text, "document,verdict,reproduction,claim,published,ours,difference,reason\n");
+  for (const frame_claim *at = run->claim; at; at = at->next) {
+    bf_text column[3] = {0};
+    bf_reproduce_claim_text(&at->claim, &column[0], &column[1], &column[2]);
+    const char *reason = bf_reproduce_reason(&at->claim);
+    const char *field[] = {at->claim.document,      bf_reproduce_verdict_name(at->claim.verdict),
+                           run->reproduction->name, at->claim.name,
+                           column[0].data,          column[1].data,
+                           column[2].data,          reason};
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+      bf_text_puts(text, i ? "," : "");
+      write_field(field[i] ? field[i] : "", text);
+    }
+    bf_text_puts(text, "\n");
+    for (unsigned i = 0; i < 3; i++) {
+      text->failed = text->failed || column[i].failed;
+      bf_text_free(&column[i]);
+    }
+  }
+}
+
 /* ---- Markdown ---- */
 
 /* A cell of a table: what would end it is escaped. */
@@ -70,19 +73,45 @@ static void write_claim(const bf_reproduce_claim *claim, bf_text *text) {
     text->failed = text->failed || column[i].failed;
     bf_text_free(&column[i]);
   }
-  bf_text_addf(text, " | %s |\n", claim->holds ? "yes" : "**no**");
+  const char *mark = claim->verdict == BF_DIFFERS ? "**" : "";
+  bf_text_addf(text, " | %s%s%s |\n", mark, bf_reproduce_verdict_name(claim->verdict), mark);
+}
+
+/* Whether two claims have one verdict for one reason. */
+static bool is_same_reason(const bf_reproduce_claim *one, const bf_reproduce_claim *other) {
+  const char *reason = bf_reproduce_reason(one), *second = bf_reproduce_reason(other);
+  return one->verdict == other->verdict && reason && second && strcmp(reason, second) == 0;
+}
+
+void bf_reproduce_reasons(const bf_reproduce_run *run, const char *before, bf_text *text) {
+  static const char *const words[] = {
+      [BF_DIFFERS] = "Why not", [BF_FITTED] = "Fitted", [BF_DERIVED] = "Derived"};
+  for (const frame_claim *at = run->claim; at; at = at->next) {
+    const char *reason = bf_reproduce_reason(&at->claim);
+    const frame_claim *first = run->claim;
+    while (first != at && !is_same_reason(&first->claim, &at->claim))
+      first = first->next;
+    if (!reason || first != at)
+      continue;
+    bf_text_addf(text, "%s%s \"%s\"", before, words[at->claim.verdict], at->claim.name);
+    for (const frame_claim *other = at->next; other; other = other->next)
+      if (is_same_reason(&at->claim, &other->claim))
+        bf_text_addf(text, ", \"%s\"", other->claim.name);
+    bf_text_puts(text, ": ");
+    bf_text_puts(text, reason);
+    bf_text_puts(text, "\n");
+  }
 }
 
 static void write_claims(const bf_reproduce_run *run, bf_text *text) {
   if (!run->claim)
     return;
-  bf_text_puts(text, "| claim | published | ours | difference | holds |\n|---|---|---|---|---|\n");
+  bf_text_puts(text,
+               "| claim | published | ours | difference | verdict |\n|---|---|---|---|---|\n");
   for (const frame_claim *at = run->claim; at; at = at->next)
     write_claim(&at->claim, text);
   bf_text_puts(text, "\n");
-  for (const frame_claim *at = run->claim; at; at = at->next)
-    if (!at->claim.holds && at->claim.why)
-      bf_text_addf(text, "- Why not \"%s\": %s\n", at->claim.name, at->claim.why);
+  bf_reproduce_reasons(run, "- ", text);
   bf_text_puts(text, "\n");
 }
 
@@ -131,18 +160,24 @@ void bf_reproduce_markdown(const bf_reproduce_run *run, bf_text *text) {
 static void write_claim_json(const bf_reproduce_claim *claim, bf_json *json) {
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "name", claim->name);
-  if (claim->published_text) {
-    bf_json_string(json, "published", claim->published_text);
-    bf_json_string(json, "ours", claim->ours_text);
+  bf_json_string(json, "document", claim->document);
+  if (claim->published_text || claim->count || claim->rule > BF_CLAIM_ALL) {
+    bf_text column[3] = {0};
+    bf_reproduce_claim_text(claim, &column[0], &column[1], &column[2]);
+    bf_json_string(json, "published", column[0].data);
+    bf_json_string(json, "ours", column[1].data);
+    for (unsigned i = 0; i < 3; i++) {
+      json->text->failed = json->text->failed || column[i].failed;
+      bf_text_free(&column[i]);
+    }
   } else {
     bf_json_real(json, "published", claim->published);
     bf_json_real(json, "ours", claim->ours);
-    bf_json_real(json, "allowed", claim->allowed);
     bf_json_string(json, "unit", claim->unit);
   }
-  bf_json_bool(json, "holds", claim->holds);
+  bf_json_string(json, "verdict", bf_reproduce_verdict_name(claim->verdict));
+  bf_json_string(json, "reason", bf_reproduce_reason(claim));
   bf_json_bool(json, "must_hold", claim->must_hold);
-  bf_json_string(json, "why", claim->holds ? NULL : claim->why);
   bf_json_end(json, '}');
 }
 
@@ -171,6 +206,7 @@ void bf_reproduce_json(const bf_reproduce_run *run, bf_json *json) {
     write_file_json(table->name, ".csv", json);
   for (const frame_chart *chart = run->chart; chart; chart = chart->next)
     write_file_json(chart->name, ".svg", json);
+  write_file_json("claims", ".csv", json);
   write_file_json("index", ".md", json);
   bf_json_end(json, ']');
 }

@@ -28,6 +28,7 @@ typedef struct rgpu_benchmark {
   const char *name, *title;
   unsigned copies;               /* of the graph on an SM */
   unsigned lanes;                /* published */
+  const char *lanes_fitted;      /* what was chosen to need as many; NULL: nothing */
   double speedup;                /* published; 0: only in a figure */
   const char *why, *why_plain;   /* where ours differs, over either kernel: a sentence */
   const char *quick[RGPU_QUICK]; /* parameters of quick runs: NAME=NUMBER, or NULL */

@@ -232,6 +232,9 @@ static int check_stream(const rgpu_data *before, const rgpu_data *after, bf_corp
 }
 
 const rgpu_benchmark rgpu_stream = {.name = "stream",
+                                    .lanes_fitted =
+                                        "the graph has three centres, which was chosen to need the "
+                                        "published lanes; with fewer it needed 4.",
                                     .title = "Streamcluster",
                                     .copies = 1,
                                     .lanes = 6,

@@ -190,11 +190,14 @@ static const char *text_of(const bf_text *text) {
   return text->data && !text->failed ? text->data : "";
 }
 
-/* Makes a claim of the texts and frees them. */
-static void claim_texts(bf_reproduce_run *run, const char *name, both_texts *texts, bool holds,
+/* Makes a claim of the texts, which must be the same, and frees them. */
+static void claim_texts(bf_reproduce_run *run, const char *name, both_texts *texts,
                         const char *why) {
-  bf_reproduce_fact(run, name, text_of(&texts->published), holds, false, why, "%s",
-                    text_of(&texts->ours));
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
+                                                    .rule = BF_CLAIM_SAME,
+                                                    .published_text = text_of(&texts->published),
+                                                    .ours_text = text_of(&texts->ours),
+                                                    .why = why});
   bf_text_free(&texts->published);
   bf_text_free(&texts->ours);
 }
@@ -208,23 +211,36 @@ static const char *claim_name(const bf_voting_table *table, const char *what, ch
   return name;
 }
 
-void bf_voting_claim_times(bf_reproduce_run *run, const bf_voting_table *table,
-                           const bf_voting_ours ours[BF_VOTING_GPUS], double factor,
-                           const char *why) {
-  both_texts texts = {0};
-  char name[80], what[40];
-  bool holds = true;
+/* Times, or copies, of every GPU that can do a way. */
+static void claim_numbers(bf_reproduce_run *run, const bf_voting_table *table,
+                          const bf_voting_ours ours[BF_VOTING_GPUS], bool is_time,
+                          const char *why) {
+  double published[BF_VOTING_GPUS], found[BF_VOTING_GPUS];
+  unsigned count = 0;
+  char name[80];
   for (unsigned gpu = 0; gpu < BF_VOTING_GPUS; gpu++)
     if (is_published(table, gpu)) {
-      double published = table->best[gpu].milliseconds, found = ours[gpu].best.milliseconds;
-      holds = holds && found <= published * factor && found >= published / factor;
-      bf_text_addf(&texts.published, "%s%g", comma(&texts.published), published);
-      bf_text_addf(&texts.ours, "%s%.3g", comma(&texts.ours), found);
+      const bf_voting_best *theirs = &table->best[gpu], *best = &ours[gpu].best;
+      published[count] = is_time ? theirs->milliseconds : theirs->choice.copies;
+      found[count++] = is_time ? best->milliseconds : best->choice.copies;
     }
-  bf_text_puts(&texts.published, " ms");
-  bf_text_puts(&texts.ours, " ms");
-  snprintf(what, sizeof what, "times, up to a factor of %g", factor);
-  claim_texts(run, claim_name(table, what, name), &texts, holds, why);
+  claim_name(table, is_time ? "times" : "best numbers of copies", name);
+  bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = name,
+                                                    .published_list = published,
+                                                    .ours_list = found,
+                                                    .count = count,
+                                                    .unit = is_time ? " ms" : NULL,
+                                                    .why = why});
+}
+
+void bf_voting_claim_times(bf_reproduce_run *run, const bf_voting_table *table,
+                           const bf_voting_ours ours[BF_VOTING_GPUS], const char *why) {
+  claim_numbers(run, table, ours, true, why);
+}
+
+void bf_voting_claim_copies(bf_reproduce_run *run, const bf_voting_table *table,
+                            const bf_voting_ours ours[BF_VOTING_GPUS], const char *why) {
+  claim_numbers(run, table, ours, false, why);
 }
 
 /* Writes the GPUs that can do a way from slowest to fastest. */
@@ -255,37 +271,19 @@ void bf_voting_claim_order(bf_reproduce_run *run, const bf_voting_table *table,
   }
   write_order(table, published, &texts.published);
   write_order(table, found, &texts.ours);
-  bool holds = strcmp(text_of(&texts.published), text_of(&texts.ours)) == 0;
-  claim_texts(run, claim_name(table, "GPUs from slow to fast", name), &texts, holds, why);
+  claim_texts(run, claim_name(table, "GPUs from slow to fast", name), &texts, why);
 }
 
 void bf_voting_claim_layouts(bf_reproduce_run *run, const bf_voting_table *table,
                              const bf_voting_ours ours[BF_VOTING_GPUS], const char *why) {
   both_texts texts = {0};
   char name[80];
-  bool holds = true;
   for (unsigned gpu = 0; gpu < BF_VOTING_GPUS; gpu++)
     if (is_published(table, gpu)) {
       bf_voting_layout published = table->best[gpu].choice.layout;
       bf_voting_layout found = ours[gpu].best.choice.layout;
-      holds = holds && published == found;
       bf_text_addf(&texts.published, "%s%s", comma(&texts.published), short_layouts[published]);
       bf_text_addf(&texts.ours, "%s%s", comma(&texts.ours), short_layouts[found]);
     }
-  claim_texts(run, claim_name(table, "best layouts", name), &texts, holds, why);
-}
-
-void bf_voting_claim_copies(bf_reproduce_run *run, const bf_voting_table *table,
-                            const bf_voting_ours ours[BF_VOTING_GPUS], const char *why) {
-  both_texts texts = {0};
-  char name[80];
-  bool holds = true;
-  for (unsigned gpu = 0; gpu < BF_VOTING_GPUS; gpu++)
-    if (is_published(table, gpu)) {
-      unsigned published = table->best[gpu].choice.copies, found = ours[gpu].best.choice.copies;
-      holds = holds && published == found;
-      bf_text_addf(&texts.published, "%s%u", comma(&texts.published), published);
-      bf_text_addf(&texts.ours, "%s%u", comma(&texts.ours), found);
-    }
-  claim_texts(run, claim_name(table, "best numbers of copies", name), &texts, holds, why);
+  claim_texts(run, claim_name(table, "best layouts", name), &texts, why);
 }

@@ -73,8 +73,7 @@ void bf_voting_show_ways(bf_reproduce_run *run, const char *name, const char *ti
                          const bf_voting_ours *ours);
 /* That best times are those published, up to a factor. */
 void bf_voting_claim_times(bf_reproduce_run *run, const bf_voting_table *table,
-                           const bf_voting_ours ours[BF_VOTING_GPUS], double factor,
-                           const char *why);
+                           const bf_voting_ours ours[BF_VOTING_GPUS], const char *why);
 /* That the GPUs, from slowest to fastest, are in the order published. */
 void bf_voting_claim_order(bf_reproduce_run *run, const bf_voting_table *table,
                            const bf_voting_ours ours[BF_VOTING_GPUS], const char *why);

@@ -41,6 +41,13 @@ int bf_access_check_address(uint64_t address, unsigned width_bytes, const bf_tra
 int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int *fault,
                     bf_diagnostic *diagnostic);
 
+/* ---- Workloads ---- */
+
+/* bf_workload_add, and the index that the access has. */
+int bf_workload_place(bf_workload *workload, const bf_access *access, size_t *index);
+/* Adds to the count of the access at index; counts must stay below BF_EXECUTIONS_MAX. */
+void bf_workload_count(bf_workload *workload, size_t index, uint64_t more);
+
 /* ---- Trace files ---- */
 
 /* Reads accesses one by one from a text or packed trace (docs/traces.md), zstd-compressed or not,

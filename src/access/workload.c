@@ -143,6 +143,16 @@ static int insert(bf_workload *workload, const bf_access *own, uint32_t hash, sl
 }
 
 int bf_workload_add(bf_workload *workload, const bf_access *access) {
+  size_t unused;
+  return bf_workload_place(workload, access, &unused);
+}
+
+void bf_workload_count(bf_workload *workload, size_t index, uint64_t more) {
+  entry(workload, index)->count += more;
+  workload->executions += more;
+}
+
+int bf_workload_place(bf_workload *workload, const bf_access *access, size_t *index) {
   const bf_trace_limits any = {.lanes = BF_MAX_LANES, .allocation_bytes = UINT64_MAX};
   int fault;
   if (bf_access_check(access, &any, &fault, NULL) != BF_OK ||
@@ -160,7 +170,9 @@ int bf_workload_add(bf_workload *workload, const bf_access *access) {
     entry(workload, place->number - 1)->count += own.count;
   else
     error = insert(workload, &own, hash, place);
-  if (!error)
+  if (!error) {
     workload->executions += own.count;
+    *index = place->number - 1;
+  }
   return error;
 }

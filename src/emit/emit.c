@@ -44,6 +44,10 @@ int bf_emit(const bf_hash *hash, const char *form, const bf_emit_options *option
   if (!bf_emit_forms[index])
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "unknown form '%.40s'; known: cuda, c, cute, triton, verilog", form);
+  if (bf_hash_find_sharing(hash, NULL))
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "bank bits of %.200s depend on each other: words would share places",
+                   bf_hash_text(hash));
   if (!filled.name)
     filled.name = "bankfold";
   int error = check_name(filled.name, diagnostic);

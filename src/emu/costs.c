@@ -64,6 +64,8 @@ static bf_costs_line *find_line(bf_costs *costs, bf_costs_kernel *kernel, const 
 
 void bf_costs_add_sums(bf_costs_kernel *kernel, const bf_costs_kernel *more) {
   kernel->launches += more->launches;
+  kernel->refused += more->refused;
+  kernel->faults += more->faults;
   kernel->warp_instructions += more->warp_instructions;
   kernel->thread_instructions += more->thread_instructions;
   kernel->seconds += more->seconds;
@@ -97,6 +99,38 @@ int bf_costs_add_line(bf_costs *costs, bf_costs_kernel *kernel, const bf_costs_l
   return BF_OK;
 }
 
+/* Forgets the accesses of a kernel, of which there are too many. */
+static void cut(bf_costs_kernel *kernel) {
+  bf_workload_free(kernel->access);
+  kernel->access = NULL;
+  kernel->is_cut = true;
+}
+
+int bf_costs_add_access(bf_costs_kernel *kernel, const bf_access *access,
+                        bf_diagnostic *diagnostic) {
+  if (!access)
+    cut(kernel);
+  if (kernel->is_cut)
+    return BF_OK;
+  if (!kernel->access && bf_workload_create(&kernel->access) != BF_OK)
+    return bf_no_memory(diagnostic);
+  int error = bf_workload_add(kernel->access, access);
+  if (error == BF_NO_MEMORY)
+    return bf_no_memory(diagnostic);
+  if (error || bf_workload_size(kernel->access) > BF_PROFILE_MOST)
+    cut(kernel);
+  return BF_OK;
+}
+
+int bf_costs_add_accesses(bf_costs_kernel *kernel, const bf_workload *more,
+                          bf_diagnostic *diagnostic) {
+  if (!more)
+    cut(kernel);
+  for (size_t i = 0; !kernel->is_cut && i < bf_workload_size(more); i++)
+    BF_TRY(bf_costs_add_access(kernel, bf_workload_get(more, i), diagnostic));
+  return BF_OK;
+}
+
 int bf_costs_add(bf_costs *costs, const bf_costs *more, bf_diagnostic *diagnostic) {
   for (size_t i = 0; i < more->kernels; i++) {
     const bf_costs_kernel *from = &more->kernel[i];
@@ -106,6 +140,8 @@ int bf_costs_add(bf_costs *costs, const bf_costs *more, bf_diagnostic *diagnosti
     bf_costs_add_sums(to, from);
     for (size_t j = 0; j < from->lines; j++)
       BF_TRY(bf_costs_add_line(costs, to, &from->line[j], diagnostic));
+    if (from->access || from->is_cut)
+      BF_TRY(bf_costs_add_accesses(to, from->access, diagnostic));
   }
   return BF_OK;
 }
@@ -146,7 +182,7 @@ int bf_costs_add_launch(bf_costs *costs, const bf_emu_kernel *kernel, const bf_p
     if (row.executions)
       BF_TRY(bf_costs_add_line(costs, to, &line, diagnostic));
   }
-  return BF_OK;
+  return bf_costs_add_accesses(to, bf_profile_accesses(profile), diagnostic);
 }
 
 /* ---- Order ---- */
@@ -181,8 +217,10 @@ void bf_costs_sort(bf_costs *costs) {
 }
 
 void bf_costs_free(bf_costs *costs) {
-  for (size_t i = 0; i < costs->kernels; i++)
+  for (size_t i = 0; i < costs->kernels; i++) {
     free(costs->kernel[i].line);
+    bf_workload_free(costs->kernel[i].access);
+  }
   free(costs->kernel);
   bf_arena_free(&costs->arena);
   *costs = (bf_costs){0};

@@ -23,6 +23,8 @@ typedef struct bf_costs_kernel {
   const char *name;             /* as in the PTX */
   const char *hash, *lock_hash; /* canonical text; NULL: as the command line says */
   uint64_t launches, warp_instructions, thread_instructions;
+  uint64_t refused;         /* more launches, which could not be run */
+  uint64_t faults;          /* launches that a fault of the kernel ended */
   double seconds;           /* of the host */
   uint64_t cycles;          /* simulated, or 0 */
   uint64_t work_cycles;     /* with cycles: bf_work_cycles (tune/judge.h) of all launches */
@@ -30,6 +32,8 @@ typedef struct bf_costs_kernel {
   uint64_t accesses, wavefronts, ideal, conflicts; /* of its lines together */
   bf_costs_line *line;                             /* most conflicts first once sorted */
   size_t lines, line_capacity;
+  bf_workload *access; /* all different accesses of its launches; NULL: none are known */
+  bool is_cut;         /* there were too many different ones, and none are kept */
 } bf_costs_kernel;
 
 typedef struct bf_costs {
@@ -47,6 +51,11 @@ void bf_costs_add_sums(bf_costs_kernel *kernel, const bf_costs_kernel *more);
 /* Adds what a line has cost to a kernel of costs, and to what it knows of that line. */
 int bf_costs_add_line(bf_costs *costs, bf_costs_kernel *kernel, const bf_costs_line *more,
                       bf_diagnostic *diagnostic);
+/* Adds accesses of launches to those of the kernel; NULL: there were too many. */
+int bf_costs_add_access(bf_costs_kernel *kernel, const bf_access *access,
+                        bf_diagnostic *diagnostic);
+int bf_costs_add_accesses(bf_costs_kernel *kernel, const bf_workload *more,
+                          bf_diagnostic *diagnostic);
 /* Adds all that others have cost. */
 int bf_costs_add(bf_costs *costs, const bf_costs *more, bf_diagnostic *diagnostic);
 /* Adds a launch that the profile has watched. */

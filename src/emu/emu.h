@@ -284,6 +284,14 @@ typedef struct bf_profile_row {
  * core). */
 int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_emu_kernel *kernel,
                       unsigned workers, bf_profile **profile, bf_diagnostic *diagnostic);
+/* Different accesses that a profile keeps at most; each takes some hundred bytes. */
+enum { BF_PROFILE_MOST = 1 << 16 };
+/* Has a profile keep all different accesses that it counts, too; before its first launch. budget
+ * (NULL: none) is how many may be kept yet by all profiles that share it. */
+int bf_profile_keep(bf_profile *profile, size_t *budget, bf_diagnostic *diagnostic);
+/* What was kept so far, while no launch runs; NULL where there were too many different accesses, or
+ * they are not kept. */
+const bf_workload *bf_profile_accesses(const bf_profile *profile);
 /* The observer that feeds the profile. */
 bf_emu_observer bf_profile_observer(bf_profile *profile);
 /* The sums of all workers for a site. */

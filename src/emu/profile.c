@@ -1,6 +1,7 @@
 /* The conflict profile: wavefronts per site, counted while a kernel runs. Every worker of the
  * launch has sums of its own; they are added up when asked for. */
 #include "emu/inner.h"
+#include "emu/kept.h"
 
 #include <stdlib.h>
 
@@ -8,6 +9,7 @@ struct bf_profile {
   bf_counter **counter; /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
+  bf_kept *kept;       /* the accesses themselves, or NULL */
 };
 
 int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_emu_kernel *kernel,
@@ -34,9 +36,19 @@ void bf_profile_free(bf_profile *profile) {
     return;
   for (unsigned i = 0; profile->counter && i < profile->workers; i++)
     bf_counter_free(profile->counter[i]);
+  bf_kept_free(profile->kept);
   free(profile->counter);
   free(profile->sum);
   free(profile);
+}
+
+int bf_profile_keep(bf_profile *profile, size_t *budget, bf_diagnostic *diagnostic) {
+  profile->kept = bf_kept_create(profile->workers, budget);
+  return profile->kept ? BF_OK : bf_no_memory(diagnostic);
+}
+
+const bf_workload *bf_profile_accesses(const bf_profile *profile) {
+  return profile->kept ? bf_kept_get(profile->kept) : NULL;
 }
 
 /* Keeps an access as the worst so far. */
@@ -72,6 +84,8 @@ static void count_access(void *context, const bf_emu_event *event) {
   uint32_t wavefronts = (uint32_t)bf_count_wavefronts(&count);
   if (wavefronts > row->worst)
     keep_worst(row, event, wavefronts);
+  if (profile->kept)
+    bf_kept_add(profile->kept, event, bf_counter_last(profile->counter[event->worker]));
 }
 
 bf_emu_observer bf_profile_observer(bf_profile *profile) {

@@ -1,23 +1,27 @@
-/* Costs of a run as a file: rows "kernel", each followed by those of its lines. */
+/* Costs of a run as a file: rows "kernel", each followed by those of its lines and, where it has
+ * conflicts, of its accesses. */
 #include "exchange/record.h"
 
 #include "exchange/access_text.h"
 
 /* ---- Rows ---- */
 
-static const bf_rows_form form = {"record", 1};
+static const bf_rows_form form = {"record", 2};
 
 static const bf_field kernel_fields[] = {
     BF_FIELD(bf_costs_kernel, name),
     BF_FIELD_OR_NULL(bf_costs_kernel, hash),
     BF_FIELD_OR_NULL(bf_costs_kernel, lock_hash),
     BF_FIELD(bf_costs_kernel, launches),
+    BF_FIELD(bf_costs_kernel, refused),
+    BF_FIELD(bf_costs_kernel, faults),
     BF_FIELD(bf_costs_kernel, warp_instructions),
     BF_FIELD(bf_costs_kernel, thread_instructions),
     BF_FIELD(bf_costs_kernel, seconds),
     BF_FIELD(bf_costs_kernel, cycles),
     BF_FIELD(bf_costs_kernel, simulated_seconds),
     BF_FIELD(bf_costs_kernel, work_cycles),
+    BF_FIELD(bf_costs_kernel, is_cut),
 };
 static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
 
@@ -36,6 +40,14 @@ static const bf_field line_fields[] = {
 };
 static const bf_row row_of_line = BF_ROW("line", line_fields);
 
+/* An access of a kernel. */
+typedef struct access_row {
+  const char *access;
+} access_row;
+
+static const bf_field access_fields[] = {BF_FIELD(access_row, access)};
+static const bf_row row_of_access = BF_ROW("access", access_fields);
+
 /* ---- Writing ---- */
 
 static void write_line(const bf_costs_line *line, bf_text *text) {
@@ -47,6 +59,19 @@ static void write_line(const bf_costs_line *line, bf_text *text) {
   bf_text_free(&access);
 }
 
+/* The accesses of a kernel; without conflicts nobody wants to know them. */
+static void write_accesses(const bf_costs_kernel *kernel, bf_text *text) {
+  bf_text access = {0};
+  for (size_t i = 0; kernel->access && kernel->conflicts && i < bf_workload_size(kernel->access);
+       i++) {
+    access.size = 0;
+    bf_access_text_write(bf_workload_get(kernel->access, i), &access);
+    bf_row_write(&row_of_access, &(access_row){access.data}, text);
+  }
+  text->failed |= access.failed;
+  bf_text_free(&access);
+}
+
 int bf_record_write(const char *folder, const bf_costs *costs, bf_diagnostic *diagnostic) {
   bf_text text = {0}, path = {0};
   bf_rows_begin(&form, &text);
@@ -54,6 +79,7 @@ int bf_record_write(const char *folder, const bf_costs *costs, bf_diagnostic *di
     bf_row_write(&row_of_kernel, &costs->kernel[i], &text);
     for (size_t j = 0; j < costs->kernel[i].lines; j++)
       write_line(&costs->kernel[i].line[j], &text);
+    write_accesses(&costs->kernel[i], &text);
   }
   bf_rows_end(&text);
   bf_rows_path(folder, &path);
@@ -81,6 +107,8 @@ static int read_kernel(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
   if (!r->kernel)
     return bf_no_memory(diagnostic);
   bf_costs_add_sums(r->kernel, &read);
+  if (read.is_cut)
+    BF_TRY(bf_costs_add_accesses(r->kernel, NULL, diagnostic));
   return BF_OK;
 }
 
@@ -97,12 +125,25 @@ static int read_line(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
   return bf_costs_add_line(r->costs, r->kernel, &read.costs, diagnostic);
 }
 
+static int read_access(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
+  access_row read = {0};
+  bf_access access;
+  if (!r->kernel)
+    return bf_rows_fail(rows, diagnostic, "expected a row '%s'", row_of_kernel.word);
+  BF_TRY(bf_rows_get(rows, &row_of_access, &read, diagnostic));
+  BF_TRY(bf_access_text_read(rows, read.access, &access, diagnostic));
+  int fault;
+  bool fits = bf_access_check(&access, &r->limits, &fault, NULL) == BF_OK;
+  return bf_costs_add_access(r->kernel, fits ? &access : NULL, diagnostic);
+}
+
 static int take(void *context, bf_rows *rows, bf_diagnostic *diagnostic) {
   reading *r = context;
   if (bf_rows_is_first(rows))
     r->kernel = NULL; /* that of another file */
-  return bf_rows_is(rows, &row_of_kernel) ? read_kernel(r, rows, diagnostic)
-                                          : read_line(r, rows, diagnostic);
+  return bf_rows_is(rows, &row_of_kernel)   ? read_kernel(r, rows, diagnostic)
+         : bf_rows_is(rows, &row_of_access) ? read_access(r, rows, diagnostic)
+                                            : read_line(r, rows, diagnostic);
 }
 
 int bf_record_read_file(const char *path, const bf_machine *machine, bf_costs *costs,

@@ -56,6 +56,8 @@ static void arithmetic_padding(const bf_hash *hash, uint64_t *row_words, uint64_
 
 bool bf_hash_bank_rows(const bf_hash *hash, uint64_t row[BF_HASH_MAX_BANK_BITS]) {
   const bf_geometry *g = &hash->geometry;
+  if (hash->kind == BF_HASH_SHARED)
+    return false; /* no bijection has these banks */
   if (hash->kind == BF_HASH_LINEAR) {
     memcpy(row, hash->forward.row, g->bank_bits * sizeof *row);
     return true;
@@ -81,6 +83,8 @@ static uint64_t column(const uint64_t *row, unsigned bank_bits, unsigned k) {
 /* Padding leaves the words of the first row where they are, so the first word that moves tells the
  * row and its bank the padding; the rows of that padding decide. */
 bool bf_hash_find_padding(const bf_hash *hash, uint64_t *row_words, uint64_t *pad_words) {
+  if (hash->kind == BF_HASH_SHARED)
+    return false;
   if (hash->kind != BF_HASH_LINEAR) {
     arithmetic_padding(hash, row_words, pad_words);
     return true;

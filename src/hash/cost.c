@@ -72,16 +72,23 @@ static unsigned ceil_log2(unsigned x) {
   return result;
 }
 
-/* Each bank bit is a tree of 2-input XOR gates; the other bits of the place are wires. */
-static bf_hash_cost linear_cost(const bf_hash *hash) {
-  bf_hash_cost cost = {.instructions = count_instructions(&hash->forward)};
+/* Each bank bit is a tree of 2-input XOR gates, and one without any address bit is a constant; the
+ * other bits of the place are wires. */
+static bf_hash_cost xor_cost(const bf_hash *hash) {
+  bf_hash_cost cost = {0};
   for (unsigned i = 0; i < hash->geometry.bank_bits; i++) {
     unsigned terms = (unsigned)__builtin_popcountll(hash->forward.row[i]);
-    cost.xor_inputs += terms - 1;
-    if (ceil_log2(terms) > cost.gate_depth)
+    cost.xor_inputs += terms ? terms - 1 : 0;
+    if (terms && ceil_log2(terms) > cost.gate_depth)
       cost.gate_depth = ceil_log2(terms);
   }
   cost.gates = cost.xor_inputs;
+  return cost;
+}
+
+static bf_hash_cost linear_cost(const bf_hash *hash) {
+  bf_hash_cost cost = xor_cost(hash);
+  cost.instructions = count_instructions(&hash->forward);
   return cost;
 }
 
@@ -124,6 +131,8 @@ bf_hash_cost bf_hash_get_cost(const bf_hash *hash) {
     return add_cost(hash);
   case BF_HASH_MOD:
     return mod_cost(hash);
+  case BF_HASH_SHARED: /* there is no map for software */
+    return xor_cost(hash);
   }
   return (bf_hash_cost){0};
 }

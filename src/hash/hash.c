@@ -29,6 +29,12 @@ static void fill_bank_tables(bf_hash *hash) {
           (uint32_t)bf_gf2_apply(&banks, (uint64_t)byte << (8 * chunk));
 }
 
+/* Completes the work on a hash whose bank bits, rows of forward, depend on each other. */
+void bf_hash_finish_shared(bf_hash *hash) {
+  hash->kind = BF_HASH_SHARED;
+  fill_bank_tables(hash);
+}
+
 /* Completes the work on a hash whose forward matrix is set. */
 int bf_hash_finish_linear(bf_hash *hash, bf_diagnostic *diagnostic) {
   hash->kind = BF_HASH_LINEAR;
@@ -88,7 +94,8 @@ static uint64_t bank_mask(const bf_hash *hash) { return bf_gf2_low_bits(hash->ge
 uint32_t bf_hash_bank(const bf_hash *hash, uint64_t word) {
   unsigned bits = hash->geometry.bank_bits;
   switch (hash->kind) {
-  case BF_HASH_LINEAR: {
+  case BF_HASH_LINEAR:
+  case BF_HASH_SHARED: {
     uint32_t bank = hash->bank_of_byte[0][word & 255];
     for (unsigned chunk = 1; chunk < BF_HASH_CHUNKS && word >> (8 * chunk); chunk++)
       bank ^= hash->bank_of_byte[chunk][word >> (8 * chunk) & 255];
@@ -113,6 +120,7 @@ uint64_t bf_hash_place(const bf_hash *hash, uint64_t word) {
   case BF_HASH_MOD:
     return word + word / hash->row_words * hash->pad_words;
   case BF_HASH_ADD:
+  case BF_HASH_SHARED: /* in its row of banks, as hardware does it */
     return (word & ~bank_mask(hash)) | bf_hash_bank(hash, word);
   }
   return 0;
@@ -136,8 +144,33 @@ int bf_hash_unplace(const bf_hash *hash, uint64_t place, uint64_t *word) {
   case BF_HASH_ADD:
     *word = (row << bits) | ((bank - row) & bank_mask(hash));
     return BF_OK;
+  case BF_HASH_SHARED: /* several words, or none */
+    break;
   }
   return BF_BAD_INPUT;
+}
+
+/* The lowest change of the bank bits of a word that leaves its bank. One exists wherever the rows
+ * depend on each other: restricted to the m bank bits they have rank below m. */
+static uint64_t silent_change(const bf_hash *hash) {
+  uint64_t change = 1;
+  while (change <= bank_mask(hash) && bf_hash_bank(hash, change) != 0)
+    change++;
+  return change;
+}
+
+bool bf_hash_find_sharing(const bf_hash *hash, bf_hash_sharing *sharing) {
+  unsigned bits = hash->geometry.bank_bits;
+  if (hash->kind != BF_HASH_SHARED)
+    return false;
+  if (sharing) {
+    unsigned rank = bf_gf2_rank(hash->forward.row, bits);
+    *sharing = (bf_hash_sharing){.rank = rank,
+                                 .banks_used = (uint64_t)1 << rank,
+                                 .word = {0, silent_change(hash)},
+                                 .words_each = (uint64_t)1 << (bits - rank)};
+  }
+  return true;
 }
 
 bool bf_hash_is_row_preserving(const bf_hash *hash) {
@@ -154,7 +187,7 @@ bool bf_hash_is_row_preserving(const bf_hash *hash) {
 }
 
 uint64_t bf_hash_block_words(const bf_hash *hash) {
-  if (hash->kind == BF_HASH_ADD)
+  if (hash->kind == BF_HASH_ADD || hash->kind == BF_HASH_SHARED)
     return (uint64_t)1 << hash->geometry.bank_bits;
   if (hash->kind != BF_HASH_LINEAR)
     return 0;
@@ -189,6 +222,8 @@ uint64_t bf_hash_granule_words(const bf_hash *hash) {
     return words;
   case BF_HASH_ADD:
     return hash->geometry.bank_bits == 0 ? words : 1;
+  case BF_HASH_SHARED:
+    break;
   }
   return 1;
 }

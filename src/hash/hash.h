@@ -1,28 +1,53 @@
 /* hash: maps from word addresses to banks, in every text form people use, and the one function
  * that computes a bank. An XOR hash is kept as an invertible matrix over the address bits whose
- * first bank_bits rows give the bank, so that it can always place and recover every word. */
+ * first bank_bits rows give the bank, so that it can always place and recover every word. Published
+ * hashes whose bank bits depend on each other cannot do that: bf_hash_parse_banks takes them too,
+ * for those who only count. */
 #ifndef BF_HASH_H
 #define BF_HASH_H
 
 #include "base/base.h"
 #include "gf2/gf2.h"
 
-typedef enum bf_hash_kind { BF_HASH_LINEAR, BF_HASH_PAD, BF_HASH_ADD, BF_HASH_MOD } bf_hash_kind;
+typedef enum bf_hash_kind {
+  BF_HASH_LINEAR,
+  BF_HASH_PAD,
+  BF_HASH_ADD,
+  BF_HASH_MOD,
+  BF_HASH_SHARED /* an XOR hash whose bank bits depend on each other: words share places */
+} bf_hash_kind;
 
 enum { BF_HASH_CHUNKS = 5, BF_HASH_MAX_BANK_BITS = 16, BF_HASH_MAX_ADDRESS_BITS = 40 };
 
 struct bf_hash {
   bf_hash_kind kind;
   bf_geometry geometry;
-  bf_gf2_matrix forward, inverse; /* linear: word -> place and back, address_bits square */
+  bf_gf2_matrix forward, inverse; /* linear: word -> place and back, address_bits square;
+                                     shared: forward has the rows of the bank bits only */
   uint64_t row_words, pad_words;  /* pad: after every row_words words, pad_words unused ones;
                                      mod:N is the same with N and banks - N */
   char text[2048];
-  uint32_t bank_of_byte[BF_HASH_CHUNKS][256]; /* linear: bank = XOR over the address's bytes */
+  uint32_t bank_of_byte[BF_HASH_CHUNKS][256]; /* linear, shared: bank = XOR over the
+                                                 address's bytes */
 };
 
 /* The geometry a hash can live in; a diagnostic otherwise. */
 int bf_hash_check_geometry(const bf_geometry *geometry, bf_diagnostic *diagnostic);
+
+/* As bf_hash_parse, and takes XOR hashes whose bank bits depend on each other. Such a hash leaves
+ * banks empty and puts several words in one place: it can be counted, drawn and simulated, and
+ * serves for nothing that must find its words again. */
+int bf_hash_parse_banks(const char *text, const bf_geometry *geometry, bf_hash **hash,
+                        bf_diagnostic *diagnostic);
+/* How a hash puts several words in one place. */
+typedef struct bf_hash_sharing {
+  unsigned rank;       /* independent bank bits */
+  uint64_t banks_used; /* 2^rank */
+  uint64_t word[2];    /* two words of one row that share a place */
+  uint64_t words_each; /* at least that many words share a place, however rows are chosen */
+} bf_hash_sharing;
+/* False if every word has a place of its own; sharing may be NULL. */
+bool bf_hash_find_sharing(const bf_hash *hash, bf_hash_sharing *sharing);
 
 /* The forms `convert` knows, in the order they are tried; NULL ends the list. */
 extern const char *const bf_hash_forms[];

@@ -10,6 +10,7 @@ typedef struct parser {
   const char *text;                         /* the whole form, for diagnostics */
   const char *cursor;                       /* what is left */
   const char *entry[BF_HASH_MAX_BANK_BITS]; /* bits, rows: where each bank bit is written */
+  bool may_share;                           /* bank bits may depend on each other */
   bf_hash *hash;
   bf_diagnostic *diagnostic;
 } parser;
@@ -48,7 +49,13 @@ static int complete(parser *p) {
   bf_gf2_matrix banks = hash->forward;
   banks.rows = hash->geometry.bank_bits;
   banks.columns = hash->geometry.address_bits;
-  if (!bf_gf2_complete(&banks, &hash->forward))
+  bool is_complete = bf_gf2_complete(&banks, &hash->forward);
+  if (!is_complete && p->may_share) {
+    hash->forward = banks;
+    bf_hash_finish_shared(hash);
+    return BF_OK;
+  }
+  if (!is_complete)
     return FAIL_AT(p->entry[first_dependent(&banks)],
                    "bank bits depend on each other: rank %u, but %u banks need rank %u",
                    bf_gf2_rank(banks.row, banks.rows), 1u << banks.rows, banks.rows);
@@ -317,8 +324,8 @@ static int parse_any(parser *p) {
                  printable, p->text);
 }
 
-int bf_hash_parse(const char *text, const bf_geometry *geometry, bf_hash **out,
-                  bf_diagnostic *diagnostic) {
+static int parse_text(const char *text, const bf_geometry *geometry, bool may_share, bf_hash **out,
+                      bf_diagnostic *diagnostic) {
   *out = NULL;
   int error = bf_hash_check_geometry(geometry, diagnostic);
   if (error)
@@ -327,7 +334,8 @@ int bf_hash_parse(const char *text, const bf_geometry *geometry, bf_hash **out,
   if (!hash)
     return bf_no_memory(diagnostic);
   hash->geometry = *geometry;
-  parser p = {.text = text, .cursor = text, .hash = hash, .diagnostic = diagnostic};
+  parser p = {
+      .text = text, .cursor = text, .may_share = may_share, .hash = hash, .diagnostic = diagnostic};
   error = parse_any(&p);
   if (error) {
     bf_hash_free(hash);
@@ -335,4 +343,14 @@ int bf_hash_parse(const char *text, const bf_geometry *geometry, bf_hash **out,
   }
   *out = hash;
   return BF_OK;
+}
+
+int bf_hash_parse(const char *text, const bf_geometry *geometry, bf_hash **hash,
+                  bf_diagnostic *diagnostic) {
+  return parse_text(text, geometry, false, hash, diagnostic);
+}
+
+int bf_hash_parse_banks(const char *text, const bf_geometry *geometry, bf_hash **hash,
+                        bf_diagnostic *diagnostic) {
+  return parse_text(text, geometry, true, hash, diagnostic);
 }

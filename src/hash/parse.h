@@ -6,6 +6,8 @@
 
 /* Sets kind, inverse and tables of a hash whose forward matrix is set. */
 int bf_hash_finish_linear(bf_hash *hash, bf_diagnostic *diagnostic);
+/* Sets kind and tables of a hash whose bank bits depend on each other. */
+void bf_hash_finish_shared(bf_hash *hash);
 /* "bits:..." and "rows:..." for count rows. */
 void bf_hash_print_bits(const uint64_t *rows, unsigned count, char *text, size_t size);
 void bf_hash_print_rows(const uint64_t *rows, unsigned count, char *text, size_t size);

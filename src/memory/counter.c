@@ -59,6 +59,8 @@ struct bf_counter {
   unsigned word_shift;
   uint32_t lanes_mask;
   count_plan plans[BF_OP_COUNT][BF_WIDTHS];
+  uint64_t patterns; /* that were new so far */
+  bf_counter_pattern last;
   bf_access scratch;
 };
 
@@ -364,6 +366,7 @@ int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, 
   bool is_width = is_power_of_two(width_bytes) && width_bytes <= 16;
   const count_plan *plan =
       is_width && (unsigned)op < BF_OP_COUNT ? &counter->plans[op][log2_of(width_bytes)] : NULL;
+  counter->last = (bf_counter_pattern){0};
   if (!plan || !plan->is_possible || mask == 0 || (mask & ~counter->lanes_mask))
     return count_by_reference(counter, op, width_bytes, mask, address, count, diagnostic);
   uint32_t base = address[__builtin_ctz(mask)] & plan->base_mask;
@@ -371,6 +374,10 @@ int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, 
   bool found;
   bf_memo *memo = counter->kernel->find(counter->memo, address, key, base, &found);
   bool right = fits(counter, memo, base, width_bytes);
+  if (!found)
+    memo->number = ++counter->patterns;
+  if (right)
+    counter->last = (bf_counter_pattern){memo->number, base};
   if (found && right) {
     *count = memo->count;
     return BF_OK;
@@ -382,6 +389,8 @@ int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, 
     memo->key = 0;
   return error;
 }
+
+bf_counter_pattern bf_counter_last(const bf_counter *counter) { return counter->last; }
 
 int bf_counter_count(bf_counter *counter, const bf_access *access, bf_count *count,
                      bf_diagnostic *diagnostic) {

@@ -13,6 +13,7 @@ typedef struct bf_memo {
   uint64_t key;            /* mask in the low half; 0: no pattern */
   int32_t lowest, highest; /* of relative, as signed numbers */
   uint32_t bits;           /* of all relative, or-ed */
+  uint64_t number;         /* counts patterns that were new, from 1 on */
   bf_count count;
 } bf_memo;
 

@@ -158,4 +158,13 @@ int bf_counter_set_lock_hash(bf_counter *counter, bf_lock_hash lock_hash,
 int bf_counter_count_lanes(bf_counter *counter, bf_op op, unsigned width_bytes, uint32_t mask,
                            const uint32_t *address, bf_count *count, bf_diagnostic *diagnostic);
 
+/* How to know an access again at little cost: two that a counter gave the same number and base are
+ * equal; equal ones may have several numbers. Number 0: not known. */
+typedef struct bf_counter_pattern {
+  uint64_t number;
+  uint32_t base;
+} bf_counter_pattern;
+/* Of the last access that was counted. */
+bf_counter_pattern bf_counter_last(const bf_counter *counter);
+
 #endif

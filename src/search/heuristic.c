@@ -30,18 +30,29 @@ typedef struct chooser {
   const bf_problem *problem;
   uint64_t candidate[MAX_CANDIDATES];
   size_t candidates;
-  bf_gf2_basis taken; /* a bit that depends on chosen ones cannot be chosen */
-  double *score;      /* per candidate, higher is better; set before each choice */
+  bf_gf2_basis taken; /* a bit that depends on chosen ones cannot be chosen ... */
+  bool literal;       /* ... unless heuristics are followed to the letter: only chosen ones */
+  const bf_found *found;
+  double *score; /* per candidate, higher is better; set before each choice */
 } chooser;
 
 /* Differences below rounding noise are ties, and ties go to the lowest candidate. */
 static const double noise = 1e-9;
 
+static bool can_choose(const chooser *c, uint64_t functional) {
+  if (!c->literal)
+    return bf_gf2_reduce(&c->taken, functional) != 0;
+  for (unsigned i = 0; i < c->found->chosen_count; i++)
+    if (c->found->chosen[i] == functional)
+      return false;
+  return true;
+}
+
 static size_t best_candidate(const chooser *c) {
   uint64_t granule = bf_gf2_low_bits(c->problem->granule_bits);
   size_t best = SIZE_MAX;
   for (size_t i = 0; i < c->candidates; i++) {
-    if ((c->candidate[i] & granule) || bf_gf2_reduce(&c->taken, c->candidate[i]) == 0)
+    if ((c->candidate[i] & granule) || !can_choose(c, c->candidate[i]))
       continue;
     if (best == SIZE_MAX || c->score[i] > c->score[best] + noise)
       best = i;
@@ -59,6 +70,7 @@ static int start(const bf_problem *problem, bool pairs, order by, chooser *c, bf
                  bf_diagnostic *diagnostic) {
   memset(c, 0, sizeof *c);
   c->problem = problem;
+  c->found = found;
   c->candidates = list_candidates(problem->geometry.address_bits, pairs, by, c->candidate);
   c->score = calloc(c->candidates + 1, sizeof *c->score);
   if (!c->score)
@@ -81,13 +93,14 @@ static double evenness(const bf_shape *shape, uint64_t functional) {
 /* Givargis: each set keeps a quality per candidate, at first how evenly it splits the set, and
  * after each choice multiplied by how little it correlates with the chosen bit. The bit with the
  * largest sum of qualities is chosen. */
-int bf_search_givargis(const bf_problem *problem, bool pairs, bf_found *found,
+int bf_search_givargis(const bf_problem *problem, bool pairs, bool literal, bf_found *found,
                        bf_diagnostic *diagnostic) {
   chooser *c = malloc(sizeof *c);
   if (!c)
     return bf_no_memory(diagnostic);
   int error = start(problem, pairs, BY_LOWEST_BIT, c, found, diagnostic);
   double *quality = NULL;
+  c->literal = literal;
   if (!error && !(quality = malloc((problem->count * c->candidates + 1) * sizeof *quality)))
     error = bf_no_memory(diagnostic);
   for (size_t s = 0; !error && s < problem->count; s++)

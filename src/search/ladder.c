@@ -91,8 +91,9 @@ static double worth(const bf_ladder *ladder, const bf_ladder_step *step, uint64_
   return saved - instructions - wasted;
 }
 
-static void recommend(bf_ladder *ladder, uint64_t bytes_used) {
+void bf_ladder_recommend(bf_ladder *ladder, uint64_t bytes_used) {
   double most = 0;
+  ladder->recommended = 0;
   uint64_t fewest = ladder->conflicts_before;
   for (unsigned i = 1; i < ladder->count; i++) {
     double own = worth(ladder, &ladder->step[i], bytes_used);
@@ -158,7 +159,7 @@ int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
     ladder->lower_bound = solution.lower_bound;
     bf_solution_clear(&solution);
   }
-  recommend(ladder, bytes_used);
+  bf_ladder_recommend(ladder, bytes_used);
   ladder->seconds = bf_seconds() - started;
   return BF_OK;
 }

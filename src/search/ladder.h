@@ -32,4 +32,8 @@ struct bf_ladder {
 int bf_solve_ladder(const bf_machine *machine, const bf_workload *workload,
                     const bf_solve_options *options, bf_ladder *ladder, bf_diagnostic *diagnostic);
 
+/* Chooses the step again and gives the reason, where counts of the ladder were changed; bytes_used
+ * is where its accesses end. */
+void bf_ladder_recommend(bf_ladder *ladder, uint64_t bytes_used);
+
 #endif

@@ -19,7 +19,8 @@ typedef struct bf_found {
 int bf_search_bit_vector(const bf_problem *problem, const bf_machine *machine,
                          const bf_workload *workload, bool all_candidates, bf_found *found,
                          bf_diagnostic *diagnostic);
-int bf_search_givargis(const bf_problem *problem, bool pairs, bf_found *found,
+/* literal: as published, also bits that depend on those chosen before. */
+int bf_search_givargis(const bf_problem *problem, bool pairs, bool literal, bf_found *found,
                        bf_diagnostic *diagnostic);
 int bf_search_min_imbalance(const bf_problem *problem, bool pairs, bf_found *found,
                             bf_diagnostic *diagnostic);

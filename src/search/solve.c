@@ -3,11 +3,31 @@
 
 #include <string.h>
 
+/* Bits that may depend on each other. */
+static int name_banks(const bf_found *found, const bf_geometry *geometry, bf_hash **hash,
+                      bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  bf_text_puts(&text, "bits:");
+  for (unsigned i = 0; i < geometry->bank_bits; i++)
+    for (uint64_t left = found->row[i]; left; left &= left - 1)
+      bf_text_addf(&text, "%s%d",
+                   left != found->row[i] ? "^"
+                   : i                   ? ","
+                                         : "",
+                   __builtin_ctzll(left));
+  int error = text.failed ? bf_no_memory(diagnostic)
+                          : bf_hash_parse_banks(text.data, geometry, hash, diagnostic);
+  bf_text_free(&text);
+  return error;
+}
+
 /* The hash in the form people read best. */
 static int name_hash(const bf_found *found, const bf_solve_options *options,
                      const bf_geometry *geometry, bf_hash **hash, bf_diagnostic *diagnostic) {
   if (found->text[0])
     return bf_hash_parse(found->text, geometry, hash, diagnostic);
+  if (options->method == BF_METHOD_GIVARGIS_LITERAL)
+    return name_banks(found, geometry, hash, diagnostic);
   bf_hash *rows;
   int error = bf_hash_from_rows(found->row, geometry, &rows, diagnostic);
   if (error)
@@ -38,7 +58,9 @@ static int run_method(const bf_machine *machine, const bf_workload *workload,
     return bf_search_bit_vector(problem, machine, workload, options->all_candidates, found,
                                 diagnostic);
   case BF_METHOD_GIVARGIS:
-    return bf_search_givargis(problem, options->pairs, found, diagnostic);
+    return bf_search_givargis(problem, options->pairs, false, found, diagnostic);
+  case BF_METHOD_GIVARGIS_LITERAL:
+    return bf_search_givargis(problem, options->pairs, true, found, diagnostic);
   case BF_METHOD_MIN_IMBALANCE:
     return bf_search_min_imbalance(problem, options->pairs, found, diagnostic);
   case BF_METHOD_PADDING:

@@ -75,7 +75,10 @@ int bf_forecast_make(const bf_ptx_module *module, const bf_rewrite_kernel *exami
   memcpy(f->block, block, sizeof f->block);
   f->threads = block[0] * block[1] * block[2];
   f->decides_by_launch = options->decides_by_launch;
-  f->dynamic_bytes = options->launch ? options->launch->dynamic_shared_bytes : 0;
+  if (options->launch) {
+    f->dynamic_bytes = options->launch->dynamic_shared_bytes;
+    memcpy(f->resident, options->launch->resident, sizeof f->resident);
+  }
   BF_TRY(analyze(f, module, options, diagnostic));
   if (f->reason[0])
     return BF_OK;

@@ -28,6 +28,7 @@ typedef struct bf_forecast {
   uint32_t block[3];
   unsigned threads;
   uint64_t dynamic_bytes;
+  unsigned resident[2];   /* as in bf_predict_launch */
   bool decides_by_launch; /* small launches do not matter for unknown ones */
   bf_work before[BF_FORECAST_TRIPS];
   char reason[240]; /* why nothing is known, or empty */

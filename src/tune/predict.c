@@ -87,6 +87,16 @@ static const double least_error = 0.03, waiting_error = 0.08;
  * idle: how blocks fill them is not known. */
 static const double lonely_error = 0.35;
 
+/* What fewer blocks at once may cost, as a share of the time: half as many cost at most half the
+ * speed, and nothing where enough are left; the root is between both. A launch that has fewer
+ * blocks anyway loses none. */
+static double occupancy_error(const bf_forecast *f, const unsigned resident[2], uint64_t blocks) {
+  uint64_t layers = (blocks + f->gpu->multiprocessors - 1) / f->gpu->multiprocessors;
+  double one = (double)(layers < resident[0] ? layers : resident[0]);
+  double other = (double)(layers < resident[1] ? layers : resident[1]);
+  return other < one ? sqrt(one / other) - 1 : 0;
+}
+
 typedef struct times {
   double before, after, share, error;
   unsigned trips; /* which of them */
@@ -121,6 +131,7 @@ static times compare(const bf_forecast *f, const bf_work *before, const bf_work 
     own.error = off > own.error ? off : own.error;
   }
   own.error = own.error / own.share / 2 + lonely_error * lonely_share(after) +
+              occupancy_error(f, resident, blocks) +
               (is_waiting(f, before, resident[0], blocks) ? waiting_error : least_error);
   return own;
 }
@@ -130,6 +141,9 @@ static times compare(const bf_forecast *f, const bf_work *before, const bf_work 
 static void set_resident(const bf_forecast *f, const bf_work_version *version,
                          unsigned resident[2]) {
   unsigned registers = f->original->registers;
+  memcpy(resident, f->resident, sizeof f->resident);
+  if (resident[0] && resident[1])
+    return;
   resident[0] = bf_predict_resident(f->gpu, f->threads,
                                     f->original->shared_bytes + f->dynamic_bytes, registers);
   resident[1] = bf_predict_resident(

@@ -43,6 +43,9 @@ typedef struct bf_predict_launch {
   uint32_t block[3]; /* 0: unknown */
   uint32_t grid[3];  /* 0: unknown, as many as fill the GPU */
   uint64_t dynamic_shared_bytes;
+  /* Blocks that a multiprocessor holds at once without the hash and with it, as who has compiled
+   * both knows; 0: estimated from shared memory. */
+  unsigned resident[2];
   /* The parameter block and which of its bytes are known (bf_analyze_options), or NULL. */
   const uint8_t *parameter, *is_known;
   uint64_t parameter_bytes;

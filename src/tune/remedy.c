@@ -1,54 +1,211 @@
-/* From the lines of a kernel to a fix. */
+/* From the accesses of a kernel to a fix. The ladder is climbed with all of them or, where there
+ * are many, with those that weigh most; its steps are then counted with all, and one is chosen by
+ * these counts. */
 #include "tune/remedy.h"
 
 #include "search/ladder.h"
 
-/* Seconds that the exact search may take. */
-#define REMEDY_SECONDS 0.5
+#include <stdlib.h>
 
-/* The worst access of every line, as often as the line ran. */
-static int add_accesses(const bf_costs_kernel *kernel, bf_workload *workload) {
-  for (size_t i = 0; i < kernel->lines; i++) {
-    const bf_costs_line *line = &kernel->line[i];
-    bf_access access = line->access;
-    access.count = line->accesses;
-    access.site = NULL;
-    if (line->has_access && line->accesses)
-      BF_TRY(bf_workload_add(workload, &access));
+/* Seconds that an exact search may take, of which there are two. */
+#define REMEDY_SECONDS 0.25
+/* Accesses that the ladder is climbed with. */
+enum { MOST_CLIMBED = 256 };
+
+/* ---- Counting ---- */
+
+/* What accesses cost, and where they end. */
+typedef struct counted {
+  uint64_t accesses, wavefronts, conflicts, bytes_used;
+} counted;
+
+static uint64_t end_of(const bf_access *access) {
+  uint64_t end = 0;
+  for (uint64_t left = access->mask; left; left &= left - 1) {
+    uint64_t own = (uint64_t)access->address[__builtin_ctzll(left)] + access->width_bytes;
+    end = own > end ? own : end;
   }
+  return end;
+}
+
+/* Counts all accesses under a hash; weight (NULL: not wanted) gets the conflicts of each. */
+static int count(const bf_machine *machine, const char *hash, bf_lock_hash lock_hash,
+                 const bf_workload *workload, counted *sum, uint64_t *weight,
+                 bf_diagnostic *diagnostic) {
+  bf_geometry geometry = bf_machine_geometry(machine);
+  bf_hash *parsed = NULL;
+  bf_counter *counter = NULL;
+  *sum = (counted){0};
+  int error = bf_hash_parse(hash, &geometry, &parsed, diagnostic);
+  if (!error)
+    error = bf_counter_create(machine, parsed, &counter, diagnostic);
+  if (!error)
+    error = bf_counter_set_lock_hash(counter, lock_hash, diagnostic);
+  for (size_t i = 0; i < bf_workload_size(workload) && !error; i++) {
+    const bf_access *access = bf_workload_get(workload, i);
+    bf_count own = {0};
+    error = bf_counter_count(counter, access, &own, diagnostic);
+    uint64_t end = end_of(access);
+    sum->accesses += access->count;
+    sum->wavefronts += access->count * bf_count_wavefronts(&own);
+    sum->conflicts += access->count * own.conflicts;
+    sum->bytes_used = end > sum->bytes_used ? end : sum->bytes_used;
+    if (weight)
+      weight[i] = access->count * own.conflicts;
+  }
+  bf_counter_free(counter);
+  bf_hash_free(parsed);
+  return error;
+}
+
+/* ---- The accesses that weigh most ---- */
+
+/* An access of the workload, and what it weighs. */
+typedef struct heavy {
+  uint64_t weight;
+  size_t index;
+} heavy;
+
+static int compare_heavy(const void *a, const void *b) {
+  const heavy *x = a, *y = b;
+  if (x->weight != y->weight)
+    return x->weight < y->weight ? 1 : -1;
+  return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Adds the heaviest so many of a list to the chosen ones. */
+static void mark_heaviest(heavy *list, size_t count, size_t most, bool *is_chosen) {
+  qsort(list, count, sizeof *list, compare_heavy);
+  for (size_t i = 0, marked = 0; i < count && marked < most; i++) {
+    marked += !is_chosen[list[i].index];
+    is_chosen[list[i].index] = true;
+  }
+}
+
+/* Chooses half by their conflicts and half by how often they are made, and the one that ends last,
+ * which says how much memory padding takes. */
+static int choose(const bf_workload *all, const uint64_t *conflicts, bool *is_chosen,
+                  bf_diagnostic *diagnostic) {
+  size_t size = bf_workload_size(all), last = 0;
+  heavy *list = calloc(size + 1, sizeof *list);
+  if (!list)
+    return bf_no_memory(diagnostic);
+  for (size_t i = 0; i < size; i++) {
+    list[i] = (heavy){conflicts[i], i};
+    if (end_of(bf_workload_get(all, i)) > end_of(bf_workload_get(all, last)))
+      last = i;
+  }
+  is_chosen[last] = true;
+  mark_heaviest(list, size, MOST_CLIMBED / 2, is_chosen);
+  for (size_t i = 0; i < size; i++)
+    list[i] = (heavy){bf_workload_get(all, i)->count, i};
+  mark_heaviest(list, size, MOST_CLIMBED / 2, is_chosen);
+  free(list);
   return BF_OK;
 }
 
-int bf_remedy_find(const bf_machine *machine, const bf_costs_kernel *kernel, bf_remedy *remedy,
-                   bf_diagnostic *diagnostic) {
-  *remedy = (bf_remedy){0};
-  if (kernel->conflicts == 0)
+/* The accesses that the ladder is climbed with, the caller's to free. */
+static int select_accesses(const bf_machine *machine, const bf_costs_kernel *kernel,
+                           bf_lock_hash lock_hash, bf_workload **selected,
+                           bf_diagnostic *diagnostic) {
+  size_t size = bf_workload_size(kernel->access);
+  uint64_t *conflicts = calloc(size + 1, sizeof *conflicts);
+  bool *is_chosen = calloc(size + 1, sizeof *is_chosen);
+  counted unused;
+  int error = conflicts && is_chosen && bf_workload_create(selected) == BF_OK
+                  ? BF_OK
+                  : bf_no_memory(diagnostic);
+  if (!error)
+    error = count(machine, "none", lock_hash, kernel->access, &unused, conflicts, diagnostic);
+  if (!error && size > MOST_CLIMBED)
+    error = choose(kernel->access, conflicts, is_chosen, diagnostic);
+  for (size_t i = 0; i < size && !error; i++)
+    if ((size <= MOST_CLIMBED || is_chosen[i]) &&
+        bf_workload_add(*selected, bf_workload_get(kernel->access, i)) != BF_OK)
+      error = bf_no_memory(diagnostic);
+  free(conflicts);
+  free(is_chosen);
+  return error;
+}
+
+/* ---- Finding ---- */
+
+static int refuse(bf_remedy *remedy, const char *reason) {
+  snprintf(remedy->reason, sizeof remedy->reason, "%s", reason);
+  return BF_OK;
+}
+
+/* Counts the steps of a ladder with all accesses, and chooses by that. */
+static int count_steps(const bf_machine *machine, bf_lock_hash lock_hash,
+                       const bf_costs_kernel *kernel, bf_ladder *ladder,
+                       bf_diagnostic *diagnostic) {
+  uint64_t bytes_used = 0;
+  for (unsigned i = 0; i < ladder->count; i++) {
+    counted sum;
+    BF_TRY(count(machine, ladder->step[i].hash, lock_hash, kernel->access, &sum, NULL, diagnostic));
+    ladder->step[i].conflicts = sum.conflicts;
+    bytes_used = sum.bytes_used;
+    if (i)
+      continue; /* the first is to do nothing */
+    ladder->accesses = sum.accesses;
+    ladder->wavefronts_before = sum.wavefronts;
+    ladder->conflicts_before = sum.conflicts;
+  }
+  bf_ladder_recommend(ladder, bytes_used);
+  return BF_OK;
+}
+
+/* Takes the step of a ladder that is recommended, where it leaves less than there is. */
+static int take(const bf_costs_kernel *kernel, const bf_ladder *ladder, bf_remedy *remedy) {
+  const bf_ladder_step *step = &ladder->step[ladder->recommended];
+  uint64_t without = ladder->step[0].conflicts;
+  if (without < kernel->conflicts && without <= step->conflicts) {
+    snprintf(remedy->reason, sizeof remedy->reason, "without the hash it has %llu conflicts",
+             (unsigned long long)without);
     return BF_OK;
-  bf_workload *workload;
+  }
+  if (ladder->recommended == 0)
+    return refuse(remedy, ladder->reason);
+  if (step->conflicts >= kernel->conflicts)
+    return refuse(remedy, "no step of the ladder leaves less than the hash that it has");
+  remedy->exists = true;
+  snprintf(remedy->name, sizeof remedy->name, "%s", step->name);
+  snprintf(remedy->hash, sizeof remedy->hash, "%s", step->hash);
+  snprintf(remedy->reason, sizeof remedy->reason, "%s", ladder->reason);
+  remedy->after = step->conflicts;
+  return BF_OK;
+}
+
+/* Finds a remedy for a kernel whose accesses are all known. */
+static int find(const bf_machine *machine, bf_lock_hash lock_hash, const bf_costs_kernel *kernel,
+                bf_remedy *remedy, bf_diagnostic *diagnostic) {
   bf_ladder ladder;
+  bf_workload *selected = NULL;
   bf_solve_options options = {.struct_bytes = sizeof options,
                               .method = BF_METHOD_EXACT,
                               .time_limit_seconds = REMEDY_SECONDS};
-  int error = bf_workload_create(&workload);
-  if (error)
-    return bf_no_memory(diagnostic);
-  error = add_accesses(kernel, workload);
-  if (!error && bf_workload_size(workload))
-    error = bf_solve_ladder(machine, workload, &options, &ladder, diagnostic);
-  if (!error && bf_workload_size(workload)) {
-    const bf_ladder_step *step = &ladder.step[ladder.recommended];
-    remedy->exists = ladder.recommended != 0;
-    snprintf(remedy->name, sizeof remedy->name, "%s", step->name);
-    snprintf(remedy->hash, sizeof remedy->hash, "%s", step->hash);
-    snprintf(remedy->reason, sizeof remedy->reason, "%s",
-             ladder.conflicts_before ? ladder.reason
-                                     : "without the hash these accesses have no conflicts");
-    remedy->before = ladder.conflicts_before;
-    remedy->after = step->conflicts;
-  }
-  bf_workload_free(workload);
-  if (!error || error == BF_NO_MEMORY)
-    return error;
-  snprintf(remedy->reason, sizeof remedy->reason, "%s", diagnostic->message);
-  return BF_OK;
+  int error = select_accesses(machine, kernel, lock_hash, &selected, diagnostic);
+  if (!error)
+    error = bf_solve_ladder(machine, selected, &options, &ladder, diagnostic);
+  bf_workload_free(selected);
+  if (!error)
+    error = count_steps(machine, lock_hash, kernel, &ladder, diagnostic);
+  if (!error)
+    return take(kernel, &ladder, remedy);
+  return error == BF_NO_MEMORY ? error : refuse(remedy, diagnostic->message);
+}
+
+int bf_remedy_find(const bf_machine *machine, const char *hash, bf_lock_hash lock_hash,
+                   const bf_costs_kernel *kernel, bf_remedy *remedy, bf_diagnostic *diagnostic) {
+  *remedy = (bf_remedy){.before = kernel->conflicts};
+  counted sum = {0};
+  if (kernel->conflicts == 0)
+    return BF_OK;
+  if (kernel->is_cut)
+    return refuse(remedy, "not searched: too many different accesses (a trace has them all)");
+  if (kernel->access)
+    BF_TRY(count(machine, hash, lock_hash, kernel->access, &sum, NULL, diagnostic));
+  if (sum.accesses != kernel->accesses || sum.conflicts != kernel->conflicts)
+    return refuse(remedy, "not searched: not all of its accesses are known");
+  return find(machine, lock_hash, kernel, remedy, diagnostic);
 }

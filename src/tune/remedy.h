@@ -1,6 +1,5 @@
 /* tune/remedy: what would remove the conflicts of a kernel that was run: the advice of the ladder
- * of fixes (search/ladder.h) for the worst access of each of its lines, weighted by how often the
- * line accesses memory. */
+ * of fixes (search/ladder.h) for all its accesses, counted again under it. */
 #ifndef BF_TUNE_REMEDY_H
 #define BF_TUNE_REMEDY_H
 
@@ -11,10 +10,11 @@ typedef struct bf_remedy {
   char name[32];
   char hash[sizeof(((bf_ladder_step *)0)->hash)]; /* canonical text */
   char reason[512];       /* without a step: why; empty where there are no conflicts */
-  uint64_t before, after; /* conflicts */
+  uint64_t before, after; /* conflicts of the kernel, as it was run and with the hash instead */
 } bf_remedy;
 
-int bf_remedy_find(const bf_machine *machine, const bf_costs_kernel *kernel, bf_remedy *remedy,
-                   bf_diagnostic *diagnostic);
+/* hash and lock_hash are those that the kernel was run with. */
+int bf_remedy_find(const bf_machine *machine, const char *hash, bf_lock_hash lock_hash,
+                   const bf_costs_kernel *kernel, bf_remedy *remedy, bf_diagnostic *diagnostic);
 
 #endif

@@ -25,7 +25,7 @@ enum { MOST_KERNELS = 8, MOST_ROWS = 4096 };
 typedef struct row {
   char benchmark[48], kernel[96], hash[300];
   bool is_plain;
-  uint64_t blocks, dynamic_bytes;
+  uint64_t blocks, shared_bytes;
   unsigned registers;
   double ns;
 } row;
@@ -72,7 +72,7 @@ static void read_row(char *line, table *t) {
     field[i] = next_field(&line);
   row own = {.blocks = strtoull(field[7], NULL, 10),
              .registers = (unsigned)atoi(field[8]),
-             .dynamic_bytes = strtoull(field[11], NULL, 10),
+             .shared_bytes = strtoull(field[10], NULL, 10) + strtoull(field[11], NULL, 10),
              .ns = atof(field[12])};
   own.is_plain = strcmp(field[6], "none") == 0;
   snprintf(own.benchmark, sizeof own.benchmark, "%s", field[0]);
@@ -227,12 +227,21 @@ static bool holds(char name, const half *h) {
 
 /* ---- The program ---- */
 
+/* Blocks that a multiprocessor held at once when that row was measured. */
+static unsigned resident(const row *own, const bf_predict_launch *launch) {
+  return bf_predict_resident(&bf_predict_h200,
+                             launch->block[0] * launch->block[1] * launch->block[2],
+                             own->shared_bytes, own->registers);
+}
+
 static int predict_row(const row *plain, const row *hashed, const launched *shown,
                        const bf_machine *machine, char name, half *h, bf_diagnostic *diagnostic) {
   subject s = {.plain = plain, .hashed = hashed, .machine = machine};
   bf_predict_launch launch = shown->launch;
   launch.grid[0] = (uint32_t)plain->blocks;
   launch.grid[1] = launch.grid[2] = 1;
+  launch.resident[0] = resident(plain, &launch);
+  launch.resident[1] = resident(hashed, &launch);
   int error = rewrite(&s, diagnostic);
   if (!error)
     error = predict(&s, &launch, diagnostic);

@@ -37,6 +37,7 @@ RULES = {
     "kernels": ["base", "emu", "sim"],
     "reproduce": core + ["search", "ptx", "emu", "sim", "rgpu", "vote", "kernels", "report", "rtl"],
     "runtime": core + ["ptx", "rewrite", "emu", "sim", "tune", "exchange"],
+    "lead": ["base", "exchange", "runtime"],
     "inject": ["base", "gf2", "hash", "ptx", "memory", "rewrite", "exchange", "tune"],
     "gpu": [ALL, "kernels"],
     "cli": [ALL, "kernels", "reproduce", "inject", "gpu"],

@@ -37,7 +37,7 @@ INVOCATIONS = {
     "profile": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch"]],
     "trace": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--output", "{folder}/t.trace"]],
     "corpus": [[], ["transpose16"], ["transpose16", "--table"]],
-    "reproduce": [[], ["genindex", "--quick", "--output", "{folder}/reproduction"]],
+    "reproduce": [[], ["--summary"], ["genindex", "--quick", "--output", "{folder}/reproduction"]],
     "rewrite": [["tests/golden/rewrite.ptx", "--block", "1024", "--output", "{folder}/p.ptx"],
                 ["tests/golden/rewrite.ptx", "--launch", "tests/golden/rewrite.launch", "--check", "--output", "{folder}/r.ptx"],
                 ["tests/data/ptx/tensor.sm_90.ptx", "--explain"]],

@@ -4,7 +4,7 @@
 set -u
 build=$1
 faults=0
-for library in "$build"/libbankfold.so "$build"/runtime/libcudart.so.1?; do
+for library in "$build"/libbankfold.so "$build"/runtime/libcudart.so.1? "$build"/runtime/libcuda.so.1; do
   if readelf -d "$library" | grep 'NEEDED.*lib\(stdc++\|supc++\|c++\|gcc_s\)'; then
     echo "$library needs a library of C++"
     faults=1

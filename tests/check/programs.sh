@@ -3,11 +3,14 @@
 # must and end as they must, on the emulator and on the simulator. Skipped without nvcc. A program may say in comments at its top:
 #   // flags: for nvcc (default -cudart shared -arch=sm_90)
 #   // with: more source files
+#   // module: NAME of a file in tests/programs/modules; NAME.ptx and NAME.fatbin are beside the program when it runs
 #   // status: its exit status (default 0)
 #   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
 #   // says: a pattern that standard error must hold
-#   // exec: options for exec; else it is run without and with --gpu h200
-# Further arguments name the programs to run; all are without.
+#   // exec: options for exec; else it is run without and with --gpu h200, and where a fix is proposed for a kernel, once
+#   more with the hashes of the fixes: conflicts must be as the fixes promise
+# Further arguments name the programs to run; all are without. CUDART=static builds them all as nvcc does by default, with
+# the CUDA runtime inside; else some of them are built so too.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
@@ -19,6 +22,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0
 nvcc=${NVCC:-nvcc} # or what stands for it
+cudart=${CUDART:-shared}
 
 complain() {
   echo "$*"
@@ -30,7 +34,7 @@ said() { sed -n "s,^// $2: ,,p" "tests/programs/$1.cu"; }
 
 # compile PROGRAM FLAG...
 compile() {
-  local program=$1 flags more
+  local program=$1 flags more module form
   shift
   read -ra flags <<<"$* $(said "$program" flags)"
   read -ra more <<<"$(said "$program" with)"
@@ -38,6 +42,12 @@ compile() {
   *arch*) ;;
   *) flags+=(-arch=sm_90) ;;
   esac
+  for module in $(said "$program" module); do
+    for form in ptx fatbin; do
+      "$nvcc" -lineinfo -arch=sm_90 -$form "tests/programs/modules/$module.cu" -o "$work/$module.$form" ||
+        complain "$program: nvcc fails for $module"
+    done
+  done
   "$nvcc" "${flags[@]}" -o "$work/$program" "tests/programs/$program.cu" \
     "${more[@]/#/tests/programs/}" 2>"$work/nvcc" || {
     complain "$program: nvcc fails"
@@ -65,11 +75,26 @@ run() {
   fi
 }
 
+# keeps_promises PROGRAM: fixes are proposed for what the table counts, and leave what they say.
+keeps_promises() {
+  "$build/bankfold" exec --profile "$work/first.json" "$work/$1" >/dev/null 2>&1
+  tests/check/promises.py hashes "$work/first.json" >"$work/hashes" || return
+  [ -s "$work/hashes" ] || return
+  "$build/bankfold" exec --hash-file "$work/hashes" --profile "$work/second.json" "$work/$1" >/dev/null 2>&1
+  tests/check/promises.py compare "$work/first.json" "$work/second.json" || complain "$1: a fix does not do what it says"
+  promises=$((promises + $(wc -l <"$work/hashes")))
+}
+
+promises=0
+all=$#
 if [ $# = 0 ]; then
   # The same programs with the library for CUDA 12, and with a path inside that leads elsewhere.
   for program in templates managed streams; do
     compile $program -cudart none -L"$build/runtime" -l:libcudart.so.12 && run $program
   done
+  # With the runtime inside, at fixed addresses and not.
+  for program in managed several; do compile $program -cudart static && run $program; done
+  compile streams -cudart static -Xcompiler -no-pie -Xlinker -no-pie && run streams
   compile templates -cudart shared -Xlinker -rpath,/usr/local/cuda/lib64,--disable-new-dtags &&
     run templates
   # Rewritten kernels get whole rows of dynamic shared memory; the limit that a program sets is that of what it asks for.
@@ -82,9 +107,12 @@ if [ $# = 0 ]; then
 fi
 [ $# -gt 0 ] || for file in tests/programs/*.cu; do set -- "$@" "$(basename "$file" .cu)"; done
 for program; do
-  compile "$program" -cudart shared || continue
+  compile "$program" -cudart "$cudart" || continue
   run "$program"
-  [ -n "$(said "$program" exec)" ] || run "$program" --gpu h200
+  [ -z "$(said "$program" exec)" ] || continue
+  run "$program" --gpu h200
+  keeps_promises "$program"
 done
-echo "$# programs, $faults faults"
+[ "$all" != 0 ] || [ $promises -gt 0 ] || complain 'no fix was proposed for any kernel'
+echo "$# programs, $promises fixes, $faults faults"
 [ $faults = 0 ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# -Dstatic=true gives one executable that needs no library. $1 is such a build folder.
+# `ninja bankfold-static` makes one executable that needs no library. $1 is a build folder in which that was done.
 set -u
-program=$1/bankfold
+program=$1/bankfold-static
 # ldd fails, and says so, for what is not dynamic.
 if ldd "$program" >/dev/null 2>&1; then
   ldd "$program"

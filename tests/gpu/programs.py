@@ -46,6 +46,9 @@ def build(name, folder):
     flags = said(source, "flags").split()
     if not any("arch" in flag for flag in flags):
         flags.append("-arch=sm_90")
+    for module, form in ((m, f) for m in said(source, "module").split() for f in ("ptx", "fatbin")):
+        subprocess.run(["nvcc", "-lineinfo", "-arch=sm_90", "-" + form, f"tests/programs/modules/{module}.cu",
+                        "-o", os.path.join(folder, f"{module}.{form}")], check=True, cwd=ROOT)
     sources = [name + ".cu", *said(source, "with").split()]
     built = subprocess.run(["nvcc", *flags, "-o", os.path.join(folder, name),
                             *(os.path.join("tests/programs", s) for s in sources)],

@@ -5,12 +5,13 @@
 
 #include <string.h>
 
+/* Fewer blocks at once are taken to cost too much. */
 bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
-                    const inject_launch *launch, unsigned multiprocessors, char *reason,
-                    size_t reason_bytes) {
+                    const inject_launch *launch, unsigned multiprocessors,
+                    const unsigned resident[2], char *reason, size_t reason_bytes) {
   (void)image, (void)kernel, (void)launch, (void)multiprocessors;
   snprintf(reason, reason_bytes, "it is predicted");
-  return true;
+  return resident[1] >= resident[0];
 }
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,

@@ -1,6 +1,7 @@
 // A program without PTX: its kernels cannot run, and it is told so.
 // only: exec
 // flags: -gencode arch=compute_90,code=sm_90
+// status: 2
 // says: build it with PTX too
 #include "check.h"
 

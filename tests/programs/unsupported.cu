@@ -1,5 +1,6 @@
 // Calls that Bankfold does not have: they say so and the program goes on.
 // only: exec
+// status: 2
 // says: cudaGraphCreate is not supported
 #include "check.h"
 

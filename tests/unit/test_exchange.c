@@ -139,7 +139,7 @@ static void refused_everything(const bed *own, reader *read, const bf_text *good
                                         "{\"kernels\": []}\n",
                                         "bankfold\n",
                                         "bankfold trace 1\nend\n",
-                                        "bankfold record 2\nend\n",
+                                        "bankfold record 3\nend\n",
                                         "bankfold accesses 2\nend\n",
                                         "bankfold times 0\nend\n"};
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -168,6 +168,8 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
   bf_costs_kernel *kernel = bf_costs_find(costs, name, hash, "plain");
   assert_non_null(kernel);
   bf_costs_add_sums(kernel, &(bf_costs_kernel){.launches = 3,
+                                               .refused = 2,
+                                               .faults = 1,
                                                .warp_instructions = 1000,
                                                .thread_instructions = UINT64_MAX / 2,
                                                .seconds = 0.1,
@@ -179,6 +181,10 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
                            {NULL, 40, 1, 1, 1, 0, 0, 0, 0, false, false, {0}}};
   for (size_t i = 0; i < 2; i++)
     assert_int_equal(bf_costs_add_line(costs, kernel, &lines[i], &diagnostic), BF_OK);
+  bf_access own[] = {access_of(BF_OP_LD, 4), access_of(BF_OP_ST, 0)};
+  own[1].count = 4;
+  for (size_t i = 0; i < 2; i++)
+    assert_int_equal(bf_costs_add_access(kernel, &own[i], &diagnostic), BF_OK);
 }
 
 static void same_access(const bf_access *a, const bf_access *b) {
@@ -219,6 +225,8 @@ static void same_costs(const bf_costs *a, const bf_costs *b) {
     same_text(x->hash, y->hash);
     same_text(x->lock_hash, y->lock_hash);
     assert_int_equal(x->launches, y->launches);
+    assert_int_equal(x->refused, y->refused);
+    assert_int_equal(x->faults, y->faults);
     assert_int_equal(x->warp_instructions, y->warp_instructions);
     assert_int_equal(x->thread_instructions, y->thread_instructions);
     assert_true(x->seconds == y->seconds && x->simulated_seconds == y->simulated_seconds);
@@ -229,6 +237,11 @@ static void same_costs(const bf_costs *a, const bf_costs *b) {
     assert_int_equal(x->lines, y->lines);
     for (size_t j = 0; j < x->lines; j++)
       same_line(&x->line[j], &y->line[j]);
+    assert_int_equal(x->is_cut, y->is_cut);
+    assert_int_equal(!x->access, !y->access);
+    assert_true(!x->access || bf_workload_size(x->access) == bf_workload_size(y->access));
+    for (size_t j = 0; x->access && j < bf_workload_size(x->access); j++)
+      same_access(bf_workload_get(x->access, j), bf_workload_get(y->access, j));
   }
 }
 
@@ -286,11 +299,35 @@ static void the_worst_access_is_kept(void **state) {
   bf_costs_free(&read);
 }
 
+/* Accesses that are too many are forgotten, and stay so. */
+static void accesses_are_bounded(void **state) {
+  const bed *own = *state;
+  bf_costs costs = {0}, read = {0};
+  bf_diagnostic diagnostic;
+  add_kernel(&costs, "one", NULL, 8);
+  bf_costs_kernel *kernel = &costs.kernel[0];
+  assert_int_equal(bf_workload_size(kernel->access), 2);
+  bf_access access = access_of(BF_OP_ST, 0);
+  for (unsigned i = 0; i <= BF_PROFILE_MOST && !kernel->is_cut; i++) {
+    access.address[0] = 4 * i;
+    assert_int_equal(bf_costs_add_access(kernel, &access, &diagnostic), BF_OK);
+  }
+  assert_true(kernel->is_cut);
+  assert_null(kernel->access);
+  assert_int_equal(bf_record_write(own->folder, &costs, &diagnostic), BF_OK);
+  assert_int_equal(bf_record_read(own->folder, own->machine, &read, &diagnostic), BF_OK);
+  assert_true(read.kernel[0].is_cut);
+  assert_int_equal(bf_costs_add_access(&read.kernel[0], &access, &diagnostic), BF_OK);
+  assert_null(read.kernel[0].access);
+  bf_costs_free(&costs);
+  bf_costs_free(&read);
+}
+
 static void bad_records_are_refused(void **state) {
   static const damage damages[] = {
-      {"bankfold record 1", "bankfold record 2", 1, "expected 'bankfold record 1'"},
-      {"bankfold record 1", "bankfold record 11", 1, "another version"},
-      {"bankfold record 1", "bankfold accesses 1", 1, "another file"},
+      {"bankfold record 2", "bankfold record 1", 1, "expected 'bankfold record 2'"},
+      {"bankfold record 2", "bankfold record 22", 1, "another version"},
+      {"bankfold record 2", "bankfold accesses 1", 1, "another file"},
       {"kernel\t", "kernels\t", 2, "expected a row 'kernel'"},
       {"kernel\tname=one", "kernel", 2, "expected 'name='"},
       {"\tlaunches=3", "", 2, "expected 'launches='"},
@@ -298,7 +335,7 @@ static void bad_records_are_refused(void **state) {
       {"launches=3", "launches=-3", 2, "launches is no whole number"},
       {"launches=3", "launches=99999999999999999999", 2, "launches is no whole number"},
       {"launches=3", "launches=", 2, "launches is no whole number"},
-      {"launches=3", "launches=3\tlaunches=3", 2, "expected 'warp_instructions='"},
+      {"launches=3", "launches=3\tlaunches=3", 2, "expected 'refused='"},
       {"seconds=0.1", "seconds=nan", 2, "seconds is no number"},
       {"seconds=0.1", "seconds=1e999", 2, "seconds is no number"},
       {"seconds=0.1", "seconds=0,1", 2, "seconds is no number"},
@@ -323,7 +360,7 @@ static void bad_records_are_refused(void **state) {
   bf_text good = content_of(path_of(own, 0));
   refused_damages(own, read_record, &good, damages, sizeof damages / sizeof *damages);
   refused_everything(own, read_record, &good);
-  static const char orphan[] = "bankfold record 1\nline\tline=1\nend\n";
+  static const char orphan[] = "bankfold record 2\nline\tline=1\nend\n";
   refused(own, read_record, orphan, strlen(orphan), 2, "expected a row 'kernel'");
   bf_text_free(&good);
   bf_costs_free(&costs);
@@ -859,6 +896,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(records_come_back),
       TEST(the_worst_access_is_kept),
+      TEST(accesses_are_bounded),
       TEST(bad_records_are_refused),
       TEST(accesses_come_back),
       TEST(accesses_fit_the_machine),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "hash/hash.h"
+#include "hash/parse.h"
 #include "random.h"
 #include "sanitized.h"
 
@@ -862,6 +863,62 @@ static void bad_rows(void **state) {
   assert_string_equal(diagnostic.message, "mask 0x4000 uses bits past the 14 address bits");
 }
 
+/* Random rows of any rank: banks are those of the rows, and words that share a place are told. By
+ * trying all words of a small memory: every place that is used holds at least words_each of them.
+ */
+static void dependent_rows_can_be_counted(void **state) {
+  (void)state;
+  test_random random = {11};
+  unsigned shared = 0;
+  for (unsigned trial = 0; trial < 400; trial++) {
+    const bf_geometry geometry = {1 + (unsigned)random_below(&random, 5), 9, 4};
+    unsigned bits = geometry.bank_bits, words[1 << 9] = {0};
+    uint64_t row[5];
+    char text[200];
+    for (unsigned i = 0; i < bits; i++)
+      row[i] = random_bits(&random) & random_bits(&random) & 0x1ff;
+    if (bits > 1 && trial % 2)
+      row[bits - 1] = row[0] ^ (bits > 2 ? row[1] : 0);
+    bf_hash_print_rows(row, bits, text, sizeof text);
+    bf_hash *hash, *strict;
+    bf_hash_sharing sharing;
+    assert_int_equal(bf_hash_parse_banks(text, &geometry, &hash, NULL), BF_OK);
+    bool shares = bf_hash_find_sharing(hash, &sharing);
+    assert_int_equal(shares, bf_gf2_rank(row, bits) < bits);
+    assert_int_equal(bf_hash_parse(text, &geometry, &strict, NULL), shares ? BF_BAD_INPUT : BF_OK);
+    bf_hash_free(strict);
+    uint64_t used = 0;
+    for (uint64_t word = 0; word < 1 << 9; word++) {
+      for (unsigned i = 0; i < bits; i++)
+        assert_int_equal(bf_hash_bank(hash, word) >> i & 1, bf_gf2_parity(word & row[i]));
+      assert_int_equal(bf_hash_place(hash, word) & bf_gf2_low_bits(bits), bf_hash_bank(hash, word));
+      words[bf_hash_place(hash, word)]++;
+      used |= (uint64_t)1 << bf_hash_bank(hash, word);
+    }
+    if (shares) {
+      uint64_t back;
+      char form[8] = "rows";
+      bf_text converted = {0};
+      shared++;
+      assert_int_equal(__builtin_popcountll(used), sharing.banks_used);
+      assert_true(sharing.word[0] != sharing.word[1]);
+      assert_int_equal(bf_hash_place(hash, sharing.word[0]), bf_hash_place(hash, sharing.word[1]));
+      for (unsigned place = 0; place < 1 << 9; place++)
+        assert_true(words[place] == 0 || words[place] >= sharing.words_each);
+      assert_int_equal(bf_hash_unplace(hash, 0, &back), BF_BAD_INPUT);
+      for (unsigned i = 0; bf_hash_forms[i]; i++)
+        if (strcmp(bf_hash_forms[i], form) != 0)
+          assert_int_equal(bf_hash_convert(hash, bf_hash_forms[i], &converted, NULL),
+                           BF_UNSUPPORTED);
+      assert_false(bf_hash_is_row_preserving(hash));
+      assert_int_equal(bf_hash_get_cost(hash).instructions, 0);
+      bf_text_free(&converted);
+    }
+    bf_hash_free(hash);
+  }
+  assert_true(shared > 100);
+}
+
 static void padding_too_large(void **state) {
   (void)state;
   const bf_geometry geometry = {5, 40, 4};
@@ -890,6 +947,7 @@ int main(void) {
       cmocka_unit_test(every_error_message),
       cmocka_unit_test(every_geometry_error),
       cmocka_unit_test(bad_rows),
+      cmocka_unit_test(dependent_rows_can_be_counted),
       cmocka_unit_test(padding_too_large),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,6 +212,32 @@ static void the_launch_decides(void **state) {
   free_bed(&b);
 }
 
+/* Half as many blocks at once make the prediction less certain, in a launch that has as many. */
+static void fewer_blocks_at_once_count(void **state) {
+  static const unsigned residents[3][2] = {{2, 2}, {2, 1}, {2, 1}};
+  static const uint32_t grids[3] = {100000, 100000, 132};
+  char text[4096];
+  bed b;
+  bf_rewrite_result result;
+  bf_prediction got[3];
+  (void)state;
+  make_kernel(text, ".reqntid 1024, 1, 1", COLUMNS);
+  make_bed(&b, text);
+  choose(&b);
+  assert_int_equal(bf_plans_rewrite(&b.plans, false, &result, NULL), BF_OK);
+  for (unsigned i = 0; i < 3; i++) {
+    set_block(&b, 1024, 1, grids[i]);
+    memcpy(b.launch.resident, residents[i], sizeof residents[i]);
+    assert_int_equal(bf_predict(&b.plans, plan_of(&b, "kernel"), result.module,
+                                bf_ptx_find(result.module, "kernel"), &b.options, &got[i], NULL),
+                     BF_OK);
+  }
+  assert_true(got[1].error > got[0].error + 0.3 && got[1].share >= got[0].share);
+  assert_true(got[2].error < got[0].error + 0.1);
+  bf_rewrite_free(&result);
+  free_bed(&b);
+}
+
 static void no_conflicts_get_none(void **state) {
   char text[4096];
   bed b;
@@ -360,6 +386,7 @@ int main(void) {
       cmocka_unit_test(predictions_must_beat_their_error),
       cmocka_unit_test(conflicts_get_a_hash),
       cmocka_unit_test(the_launch_decides),
+      cmocka_unit_test(fewer_blocks_at_once_count),
       cmocka_unit_test(no_conflicts_get_none),
       cmocka_unit_test(what_is_unknown_is_left_alone),
       cmocka_unit_test(hashes_that_were_given_stay),

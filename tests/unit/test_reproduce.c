@@ -22,13 +22,11 @@ static int try_things(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   bf_reproduce_cell(rows, "7");
   bf_reproduce_table_csv_only(rows);
   bf_reproduce_claim_add(
-      run, &(bf_reproduce_claim){
-               .name = "near", .published = 100, .ours = 109, .allowed = 0.1, .must_hold = true});
+      run, &(bf_reproduce_claim){.name = "near", .published = 100, .ours = 109, .must_hold = true});
   bf_reproduce_claim_add(run, &(bf_reproduce_claim){.name = "far",
                                                     .published = 4,
                                                     .ours = 5,
                                                     .unit = "%",
-                                                    .allowed = 0.1,
                                                     .must_hold = !bf_reproduce_is_quick(run),
                                                     .why = "it is too far."});
   bf_reproduce_fact(run, "shape", "it rises", true, true, "never shown", "by %d", 3);
@@ -62,8 +60,9 @@ static char *read_text(const char *folder, const char *name) {
 }
 
 static void remove_folder(const char *folder) {
-  static const char *const names[] = {"numbers.csv", "rows.csv", "line.svg", "index.md"};
-  for (unsigned i = 0; i < 4; i++) {
+  static const char *const names[] = {"numbers.csv", "rows.csv", "line.svg", "claims.csv",
+                                      "index.md"};
+  for (unsigned i = 0; i < 5; i++) {
     char path[300];
     snprintf(path, sizeof path, "%s/%s", folder, names[i]);
     unlink(path);
@@ -72,6 +71,48 @@ static void remove_folder(const char *folder) {
 }
 
 /* ---- Tests ---- */
+
+/* Claims and what the one rule must say about them. */
+static void test_verdicts(void **state) {
+  (void)state;
+  static const double four[] = {5, 1, 2, 4}, near[] = {5.7, 0.9, 2, 4}, far[] = {5, 1, 2, 4.7};
+  static const double order[] = {50, 1, 2, 3}, mixed[] = {50, 2, 1, 3};
+  static const struct {
+    bf_reproduce_claim claim;
+    bf_reproduce_verdict verdict;
+  } cases[] = {
+      {{.published = 2, .ours = 2.3}, BF_HOLDS},
+      {{.published = 2, .ours = 1.69}, BF_DIFFERS},
+      {{.published = -2, .ours = -1.7}, BF_HOLDS},
+      {{.published = 0, .ours = 0}, BF_HOLDS},
+      {{.published = 0, .ours = 0.1}, BF_DIFFERS},
+      {{.rule = BF_CLAIM_GAIN, .published = 1.2, .ours = 1.23}, BF_HOLDS},
+      {{.rule = BF_CLAIM_GAIN, .published = 1.2, .ours = 1.24}, BF_DIFFERS},
+      {{.rule = BF_CLAIM_GAIN, .published = 0.8, .ours = 0.83}, BF_HOLDS},
+      {{.rule = BF_CLAIM_GAIN, .published = 0.8, .ours = 0.84}, BF_DIFFERS},
+      {{.rule = BF_CLAIM_AT_MOST, .published = 4.5, .ours = 4.5}, BF_HOLDS},
+      {{.rule = BF_CLAIM_AT_MOST, .published = 4.5, .ours = 4.6}, BF_DIFFERS},
+      {{.rule = BF_CLAIM_AT_LEAST, .published = 4.5, .ours = 4.4}, BF_DIFFERS},
+      {{.rule = BF_CLAIM_ALL, .published = 22, .ours = 22}, BF_HOLDS},
+      {{.rule = BF_CLAIM_ALL, .published = 22, .ours = 21}, BF_DIFFERS},
+      {{.published_list = four, .ours_list = near, .count = 4}, BF_HOLDS},
+      {{.published_list = four, .ours_list = far, .count = 4}, BF_DIFFERS},
+      {{.rule = BF_CLAIM_ORDER, .published_list = four, .ours_list = order, .count = 4}, BF_HOLDS},
+      {{.rule = BF_CLAIM_ORDER, .published_list = four, .ours_list = mixed, .count = 4},
+       BF_DIFFERS},
+      {{.rule = BF_CLAIM_SAME, .published_text = "nw", .ours_text = "nw"}, BF_HOLDS},
+      {{.rule = BF_CLAIM_SAME, .published_text = "nw", .ours_text = "nn"}, BF_DIFFERS},
+      {{.rule = BF_CLAIM_WORDS, .is_so = true}, BF_HOLDS},
+      {{.rule = BF_CLAIM_NONE, .is_so = true}, BF_DIFFERS},
+      /* What was declared takes a success away, and hides no difference. */
+      {{.published = 2, .ours = 2, .fitted = "the size"}, BF_FITTED},
+      {{.published = 2, .ours = 2, .derived = "it is a sum"}, BF_DERIVED},
+      {{.published = 2, .ours = 3, .fitted = "the size", .derived = "a sum"}, BF_DIFFERS},
+  };
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (bf_reproduce_judge(&cases[i].claim) != cases[i].verdict)
+      fail_msg("case %u", i);
+}
 
 static void test_files(void **state) {
   (void)state;
@@ -89,10 +130,10 @@ static void test_files(void **state) {
   assert_non_null(strstr(read_text(deeper, "line.svg"), "</svg>"));
   assert_string_equal(read_text(deeper, "index.md"),
                       "# Things\n\nTries things. (smith99, Fig. 0)\n\n"
-                      "| claim | published | ours | difference | holds |\n|---|---|---|---|---|\n"
-                      "| near | 100 | 109 | +9.0% | yes |\n"
-                      "| far | 4% | 5% | +25.0% | **no** |\n"
-                      "| shape | it rises | by 3 | - | yes |\n\n"
+                      "| claim | published | ours | difference | verdict |\n|---|---|---|---|---|\n"
+                      "| near | 100 | 109 | +9.0% | holds |\n"
+                      "| far | 4% | 5% | +25.0% | **differs** |\n"
+                      "| shape | it rises | by 3 | - | holds |\n\n"
                       "- Why not \"far\": it is too far.\n\n"
                       "A note about numbers.\n\n"
                       "![A line](line.svg)\n\n"
@@ -118,10 +159,11 @@ static void test_quick_and_json(void **state) {
   bf_json_begin(&json, NULL, '{', false);
   bf_reproduce_json(run, &json);
   bf_json_end(&json, '}');
-  assert_non_null(strstr(text.data, "\"holds\": false"));
-  assert_non_null(strstr(text.data, "\"why\": \"it is too far.\""));
+  assert_non_null(strstr(text.data, "\"verdict\": \"differs\""));
+  assert_non_null(strstr(text.data, "\"reason\": \"it is too far.\""));
   assert_null(strstr(text.data, "never shown"));
-  assert_non_null(strstr(text.data, "[\"numbers.csv\", \"rows.csv\", \"line.svg\", \"index.md\"]"));
+  assert_non_null(strstr(text.data, "[\"numbers.csv\", \"rows.csv\", \"line.svg\", \"claims.csv\", "
+                                    "\"index.md\"]"));
   bf_text_free(&text);
   bf_reproduce_free(run);
   remove_folder(name);
@@ -208,9 +250,10 @@ static void test_list(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_files),   cmocka_unit_test(test_quick_and_json),
-      cmocka_unit_test(test_stopped), cmocka_unit_test(test_no_folder),
-      cmocka_unit_test(test_list),    cmocka_unit_test(test_parallel),
+      cmocka_unit_test(test_verdicts),       cmocka_unit_test(test_files),
+      cmocka_unit_test(test_quick_and_json), cmocka_unit_test(test_stopped),
+      cmocka_unit_test(test_no_folder),      cmocka_unit_test(test_list),
+      cmocka_unit_test(test_parallel),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

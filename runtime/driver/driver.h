@@ -1,0 +1,92 @@
+/* Inside runtime: the driver's interface, libcuda.so.1. It is made of the calls of the runtime
+ * where these do the same, and shares the context, its modules, memory, streams and kernels with
+ * them; a handle of one interface is a handle of the other. What only the driver has is here:
+ * contexts that programs make and choose, and errors with other numbers. */
+#ifndef DR_DRIVER_H
+#define DR_DRIVER_H
+
+#include "runtime/context.h"
+
+/* Error codes: number, name. Where the runtime has the same number, it means the same. */
+typedef enum dr_error {
+#define X(code, name) name = code,
+#include "errors.def"
+#undef X
+} dr_error;
+
+/* The version of CUDA whose driver this is. */
+enum { DR_VERSION = 13000 };
+
+/* An address on the device: CUdeviceptr. */
+typedef uint64_t dr_address;
+static inline void *dr_pointer(dr_address address) { return (void *)(uintptr_t)address; }
+
+/* A context. The device is the same in all; what was made in one ends with it. */
+typedef struct dr_context {
+  bool is_primary;
+  unsigned flags, version; /* of the interface that the program wants to see */
+  uint64_t number;
+  unsigned uses; /* of the primary one: how often it was retained */
+} dr_context;
+
+/* What the driver's interface keeps in the context of the process. */
+typedef struct dr_state {
+  dr_context primary;
+  rt_map contexts; /* that live, by address */
+  uint64_t contexts_made;
+  rt_map owned;    /* handles of things to dr_owned, where they end with a context that was made */
+  rt_map textures; /* handles to dr_texture (texture.c) */
+  struct dr_reservation *reservations; /* of addresses (virtual.c) */
+  rt_map allocations;                  /* handles to dr_allocation (virtual.c) */
+  uint64_t allocations_made;
+  rt_map links; /* handles to dr_link (link.c) */
+} dr_state;
+
+/* ---- Calls (context.c) ---- */
+
+/* CUDA_SUCCESS where cuInit was called. */
+int dr_check_on(void);
+/* CUDA_SUCCESS where there is a current context, too. */
+int dr_check(void);
+/* The CUresult for a cudaError. */
+int dr_result(int error);
+/* Returns an error where there is no current context, else what a call of the runtime gives. */
+#define DR_RETURN(call)                                                                            \
+  do {                                                                                             \
+    int dr_failure = dr_check();                                                                   \
+    return dr_failure ? dr_failure : dr_result(call);                                              \
+  } while (0)
+/* Returns an error where there is no current context. */
+#define DR_CHECK()                                                                                 \
+  do {                                                                                             \
+    int dr_failure = dr_check();                                                                   \
+    if (dr_failure)                                                                                \
+      return dr_failure;                                                                           \
+  } while (0)
+/* The same, without a context. */
+#define DR_CHECK_ON()                                                                              \
+  do {                                                                                             \
+    int dr_failure = dr_check_on();                                                                \
+    if (dr_failure)                                                                                \
+      return dr_failure;                                                                           \
+  } while (0)
+/* Another name of a function. */
+#define DR_ALIAS(name, other) extern __typeof__(name) other __attribute__((alias(#name)))
+
+/* The current context of the thread, or NULL. */
+int cuCtxGetCurrent(dr_context **one);
+
+/* Tells what options of a compilation ask for: logs and the time. The diagnostic is empty where all
+ * went well (modules.c). */
+void dr_tell(unsigned count, const int *options, void **values, const bf_diagnostic *diagnostic);
+
+/* ---- What ends with a context (context.c) ---- */
+
+typedef enum dr_kind { DR_MEMORY, DR_PINNED, DR_MODULE, DR_STREAM, DR_EVENT, DR_ARRAY } dr_kind;
+/* Notes that something was made in the current context: returns error, and does nothing unless it
+ * is CUDA_SUCCESS. */
+int dr_own(int error, dr_kind kind, void *handle);
+/* Notes that the program has ended it. */
+void dr_disown(const void *handle);
+
+#endif

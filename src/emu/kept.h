@@ -1,0 +1,19 @@
+/* Inside room emu: all different accesses of launches, with how often each was made, in bounded
+ * memory. */
+#ifndef BF_EMU_KEPT_H
+#define BF_EMU_KEPT_H
+
+#include "emu/emu.h"
+
+typedef struct bf_kept bf_kept;
+
+/* budget (NULL: none) is how many different accesses may be kept yet by all that share it. NULL
+ * where memory is exhausted. */
+bf_kept *bf_kept_create(unsigned workers, size_t *budget);
+void bf_kept_free(bf_kept *kept);
+/* Keeps an access that the worker's counter has just counted. */
+void bf_kept_add(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern pattern);
+/* All accesses so far, while no launch runs; NULL where there were too many different ones. */
+const bf_workload *bf_kept_get(bf_kept *kept);
+
+#endif
