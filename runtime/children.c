@@ -21,21 +21,7 @@ static rt_function *find_named(rt_context *context, rt_module *module, const cha
   for (rt_function *f = context->functions; f; f = f->next)
     if (f->module == module && strcmp(f->name, name) == 0)
       return f;
-  rt_function *made = calloc(1, sizeof *made);
-  char *copy = strdup(name);
-  if (!made || !copy) {
-    free(made);
-    free(copy);
-    return NULL;
-  }
-  *made = (rt_function){.module = module,
-                        .host = made,
-                        .name = copy,
-                        .dynamic_shared_limit = -1,
-                        .carveout = -1,
-                        .next = context->functions};
-  context->functions = made;
-  return made;
+  return rt_add_function(context, module, NULL, name);
 }
 
 static rt_configuration shape_of(const bf_emu_child *what) {

@@ -282,9 +282,19 @@ static int instantiate(void *handle, unsigned long long flags, rt_graph_exec **e
   return rt_leave(context, rt_graph_instantiate(context, graph, flags, exec));
 }
 
+#if CUDART_MAJOR >= 12
 API(cudaGraphInstantiate, rt_graph_exec **exec, void *graph, unsigned long long flags) {
   return instantiate(graph, flags, exec);
 }
+#else
+API(cudaGraphInstantiate, rt_graph_exec **exec, void *graph, void **node, char *log, size_t bytes) {
+  if (node)
+    *node = NULL;
+  if (log && bytes)
+    *log = '\0';
+  return instantiate(graph, 0, exec);
+}
+#endif
 API(cudaGraphInstantiateWithFlags, rt_graph_exec **exec, void *graph, unsigned long long flags) {
   return instantiate(graph, flags, exec);
 }
@@ -362,7 +372,7 @@ API(cudaGraphNodeGetEnabled, void *exec, void *handle, unsigned *is_enabled) {
   return rt_leave(context, error);
 }
 
-API(cudaGraphExecUpdate, void *handle, void *graph, rt_update_result *result) {
+static int update_exec(void *handle, void *graph, rt_update_result *result) {
   FIND(rt_graph_exec, exec, handle, RT_GRAPH_EXEC);
   const rt_graph *by = rt_graph_find(context, graph, RT_GRAPH);
   const rt_node *node, *from;
@@ -374,6 +384,22 @@ API(cudaGraphExecUpdate, void *handle, void *graph, rt_update_result *result) {
     *result = (rt_update_result){what, node, from};
   return rt_leave(context, error);
 }
+
+#if CUDART_MAJOR >= 12
+API(cudaGraphExecUpdate, void *exec, void *graph, rt_update_result *result) {
+  return update_exec(exec, graph, result);
+}
+#else
+API(cudaGraphExecUpdate, void *exec, void *graph, const void **node, int *what) {
+  rt_update_result result = {0};
+  int error = update_exec(exec, graph, &result);
+  if (node)
+    *node = result.node;
+  if (what)
+    *what = result.result;
+  return error;
+}
+#endif
 
 #if CUDART_MAJOR == 12
 extern __typeof__(cudaGraphInstantiate) cudaGraphInstantiate_v2
