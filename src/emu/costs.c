@@ -47,13 +47,17 @@ bf_costs_kernel *bf_costs_find(bf_costs *costs, const char *name, const char *ha
 }
 
 /* The same for a line of a kernel. */
-static bf_costs_line *find_line(bf_costs *costs, bf_costs_kernel *kernel, const char *file,
-                                uint64_t number) {
-  for (size_t i = 0; i < kernel->lines; i++)
-    if (kernel->line[i].line == number && is_same(kernel->line[i].file, file))
+static bf_costs_line *find_line(bf_costs *costs, bf_costs_kernel *kernel,
+                                const bf_costs_line *like) {
+  for (size_t i = 0; i < kernel->lines; i++) {
+    const bf_costs_line *line = &kernel->line[i];
+    if (line->line == like->line && line->inlined_line == like->inlined_line &&
+        is_same(line->file, like->file) && is_same(line->inlined_file, like->inlined_file))
       return &kernel->line[i];
-  bf_costs_line made = {.line = number};
-  if (!copy_text(costs, file, &made.file) ||
+  }
+  bf_costs_line made = {.line = like->line, .inlined_line = like->inlined_line};
+  if (!copy_text(costs, like->file, &made.file) ||
+      !copy_text(costs, like->inlined_file, &made.inlined_file) ||
       !grow((void **)&kernel->line, kernel->lines, &kernel->line_capacity, sizeof *kernel->line))
     return NULL;
   kernel->line[kernel->lines] = made;
@@ -77,7 +81,7 @@ void bf_costs_add_sums(bf_costs_kernel *kernel, const bf_costs_kernel *more) {
 
 int bf_costs_add_line(bf_costs *costs, bf_costs_kernel *kernel, const bf_costs_line *more,
                       bf_diagnostic *diagnostic) {
-  bf_costs_line *line = find_line(costs, kernel, more->file, more->line);
+  bf_costs_line *line = find_line(costs, kernel, more);
   if (!line)
     return bf_no_memory(diagnostic);
   line->accesses += more->accesses;
@@ -150,7 +154,9 @@ int bf_costs_add(bf_costs *costs, const bf_costs *more, bf_diagnostic *diagnosti
 bf_costs_line bf_costs_line_of(const bf_emu_site *site) {
   bool has_source = site->source_file && site->source_line;
   return (bf_costs_line){.file = has_source ? site->source_file : NULL,
-                         .line = has_source ? site->source_line : site->line};
+                         .line = has_source ? site->source_line : site->line,
+                         .inlined_file = has_source ? site->inlined_file : NULL,
+                         .inlined_line = has_source ? site->inlined_line : 0};
 }
 
 bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row *row) {
@@ -194,7 +200,10 @@ static int compare_lines(const void *a, const void *b) {
   if (x->conflicts != y->conflicts)
     return x->conflicts < y->conflicts ? 1 : -1;
   int files = strcmp(x->file ? x->file : "", y->file ? y->file : "");
-  return files ? files : (x->line > y->line) - (x->line < y->line);
+  if (files || x->line != y->line)
+    return files ? files : (x->line > y->line) - (x->line < y->line);
+  files = strcmp(x->inlined_file ? x->inlined_file : "", y->inlined_file ? y->inlined_file : "");
+  return files ? files : (x->inlined_line > y->inlined_line) - (x->inlined_line < y->inlined_line);
 }
 
 /* Most conflicts first, then by name and hash. */

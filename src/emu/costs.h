@@ -16,6 +16,9 @@ typedef struct bf_costs_line {
   bool estimated;
   bool has_access;
   bf_access access; /* the worst one */
+  /* Where the function that the line is in was inlined, or NULL and 0. */
+  const char *inlined_file;
+  uint64_t inlined_line;
 } bf_costs_line;
 
 /* The launches of a kernel with one hash. */

@@ -58,6 +58,19 @@ void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *inst
   }
 }
 
+/* The call that the line of a site was inlined at, unless the site stands for that line already. */
+static void find_inlined(const bf_ptx_module *ptx, bf_emu_site *site) {
+  const bf_ptx_location *location = site->instruction->location;
+  if (!location || !location->function_name || !location->inlined_line || !site->source_file)
+    return;
+  const char *file = file_name(ptx, location->inlined_file);
+  if (!file ||
+      (site->source_line == location->inlined_line && strcmp(file, site->source_file) == 0))
+    return;
+  site->inlined_file = file;
+  site->inlined_line = location->inlined_line;
+}
+
 static bool add_site(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                      unsigned *capacity) {
   bf_emu_kernel *kernel = decoder->kernel;
@@ -75,6 +88,7 @@ static bool add_site(bf_emu_decoder *decoder, const bf_ptx_instruction *instruct
   *site = (bf_emu_site){
       .function = decoder->function, .instruction = instruction, .line = instruction->line};
   bf_emu_source_line(decoder->module->ptx, instruction, &site->source_file, &site->source_line);
+  find_inlined(decoder->module->ptx, site);
   return true;
 }
 

@@ -150,6 +150,9 @@ typedef struct bf_emu_site {
   uint64_t line;           /* in the PTX */
   const char *source_file; /* from .loc, or NULL */
   uint64_t source_line;    /* 0: not known */
+  /* Where the function that the line is in was inlined, or NULL and 0. */
+  const char *inlined_file;
+  uint64_t inlined_line;
 } bf_emu_site;
 
 unsigned bf_emu_kernel_sites(const bf_emu_kernel *kernel);

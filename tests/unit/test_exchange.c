@@ -178,8 +178,8 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
                                                .simulated_seconds = 1.0 / 3e9,
                                                .work_cycles = 77});
   bf_costs_line lines[] = {{"a\tfile \\ with\nall.cu", 12, 5, 160, 5, 155, worst, 9, 0, true, true,
-                            access_of(BF_OP_LD, 4)},
-                           {NULL, 40, 1, 1, 1, 0, 0, 0, 0, false, false, {0}}};
+                            access_of(BF_OP_LD, 4), "caller.cu", 70},
+                           {NULL, 40, 1, 1, 1, 0, 0, 0, 0, false, false, {0}, NULL, 0}};
   for (size_t i = 0; i < 2; i++)
     assert_int_equal(bf_costs_add_line(costs, kernel, &lines[i], &diagnostic), BF_OK);
   bf_access own[] = {access_of(BF_OP_LD, 4), access_of(BF_OP_ST, 0)};
@@ -205,6 +205,8 @@ static void same_text(const char *a, const char *b) {
 
 static void same_line(const bf_costs_line *a, const bf_costs_line *b) {
   same_text(a->file, b->file);
+  same_text(a->inlined_file, b->inlined_file);
+  assert_int_equal(a->inlined_line, b->inlined_line);
   assert_int_equal(a->line, b->line);
   assert_int_equal(a->accesses, b->accesses);
   assert_int_equal(a->wavefronts, b->wavefronts);
@@ -329,7 +331,7 @@ static void live_counts_come_back(void **state) {
   const bed *own = *state;
   static const char sites[] =
       "bankfold live 1\nkernel\tname=k\thash=none\tlock_hash=plain\tsites=1\t"
-      "workers=2\trow_bytes=%zu\tsums_bytes=%zu\nsite\tfile=a.cu\tline=7\nend\n";
+      "workers=2\trow_bytes=%zu\tsums_bytes=%zu\nsite\tfile=a.cu\tline=7\tinlined_line=0\nend\n";
   struct {
     bf_live_sums sums;
     bf_profile_row row[2];
@@ -396,7 +398,7 @@ static void bad_records_are_refused(void **state) {
       {" 132", " @here 132", 3, "without a site"},
       {"ffff00ff", "0", 3, ""},
       {"\nline", "\nend\nline", 3, "text behind the end"},
-      {"estimated=1\t", "estimated=1\tmore=1\t", 3, "unexpected text"},
+      {"inlined_line=70\t", "inlined_line=70\tmore=1\t", 3, "unexpected text"},
   };
   const bed *own = *state;
   bf_costs costs = {0};
