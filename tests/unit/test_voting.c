@@ -129,22 +129,21 @@ static int claim_things(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   bf_voting_ours ours[BF_VOTING_GPUS] = {0};
   for (unsigned gpu = 0; gpu < BF_VOTING_GPUS; gpu++)
     ours[gpu].best = (bf_voting_best){table->best[gpu].choice, 2 * table->best[gpu].milliseconds};
-  bf_voting_claim_times(run, table, ours, 1.5, "so");
-  bf_voting_claim_times(run, table, ours, 2.5, NULL);
+  bf_voting_claim_times(run, table, ours, "so");
   bf_voting_claim_order(run, table, ours, NULL);
   bf_voting_claim_copies(run, table, ours, NULL);
   ours[1].best.milliseconds = 0.01;
   ours[1].best.choice.copies = 1;
   ours[1].best.choice.layout = BF_VOTING_PADDED;
-  bf_voting_claim_order(run, table, ours, NULL);
-  bf_voting_claim_copies(run, table, ours, NULL);
-  bf_voting_claim_layouts(run, table, ours, NULL);
+  bf_voting_claim_order(run, table, ours, "so");
+  bf_voting_claim_copies(run, table, ours, "so");
+  bf_voting_claim_layouts(run, table, ours, "so");
   return BF_OK;
 }
 
 static void test_claims(void **state) {
   (void)state;
-  static const bool holds[] = {false, true, true, true, false, false, false};
+  static const bool holds[] = {false, true, true, false, false, false};
   static const bf_reproduction things = {"things", "things", "braak15", "Things.", claim_things};
   char folder[] = "/tmp/bankfold-voting-XXXXXX";
   bf_diagnostic diagnostic = {.caret = -1};
@@ -154,7 +153,7 @@ static void test_claims(void **state) {
   assert_int_equal(bf_reproduce_execute(&things, &settings, &run, &diagnostic), BF_OK);
   unsigned count = 0;
   for (const frame_claim *at = run->claim; at; at = at->next, count++)
-    assert_true(at->claim.holds == holds[count]);
+    assert_true((at->claim.verdict == BF_HOLDS) == holds[count]);
   assert_int_equal(count, sizeof holds / sizeof *holds);
   assert_string_equal(run->claim->claim.name, "Table 3.6, times, up to a factor of 1.5");
   assert_string_equal(run->claim->claim.ours_text, "0.24, 0.16, 0.1 ms");
