@@ -19,7 +19,7 @@ flags=(-O2 -std=gnu11 -D_GNU_SOURCE -DBF_API= -DBF_NO_SIMD -fPIC -fvisibility=hi
 $cc -O1 -o "$work/embed" tools/embed.c
 "$work/embed" machines "$work/embedded_machines.c" machines/*.machine
 rooms=(base ptx gf2 hash access memory search rewrite verify analyze)
-predicting=(choose forecast judge plans predict propose try work)
+predicting=(choose forecast judge padding plans predict propose try work)
 sources=(inject/*.c "$work/embedded_machines.c")
 for room in "${rooms[@]}"; do
   for file in "src/$room"/*.c; do [[ $file == *_avx* ]] || sources+=("$file"); done
@@ -30,4 +30,4 @@ for file in "${sources[@]}"; do echo "$file"; done |
   FLAGS="${flags[*]} $*" CC=$cc WORK=$work xargs -P "$(nproc)" -I FILE sh -c \
     '$CC $FLAGS -c "$1" -o "$WORK/$(echo "$1" | tr / _).o"' sh FILE
 $cc -shared -o "$output" "$work"/*.o "$@" -lsupc++ -lm -ldl -pthread \
-  -Wl,--build-id=sha1 -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,nodelete
+  -Wl,--build-id=sha1 -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,nodelete -Wl,--no-undefined
