@@ -5,8 +5,10 @@
 #include "cli/program.h"
 #include "cli/use/wrap.h"
 
-#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct settings {
   const char *hash_file, *hash, *log;
@@ -37,17 +39,38 @@ static int set_environment(const settings *s, const bf_text *content, const char
   return cli_prepend_variable("LD_PRELOAD", library) ? BF_OK : bf_no_memory(diagnostic);
 }
 
+/* Whether a folder of LD_LIBRARY_PATH has a CUDA driver. */
+static bool is_driver_given(void) {
+  const char *path = getenv("LD_LIBRARY_PATH");
+  for (size_t length; path && *path; path += length + (path[length] != 0)) {
+    char file[PATH_MAX];
+    length = strcspn(path, ":;");
+    if (snprintf(file, sizeof file, "%.*s/libcuda.so.1", (int)length, path) < (int)sizeof file &&
+        access(file, R_OK) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Whether the kernel has a driver for NVIDIA's GPUs: on ordinary machines, in WSL, on Tegra. To
+ * load the library is not for a program that may be linked statically. */
+static bool has_driver(void) {
+  static const char *const devices[] = {"/proc/driver/nvidia/version", "/dev/nvidiactl",
+                                        "/dev/nvidia0", "/dev/dxg", "/dev/nvhost-gpu"};
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+    if (access(devices[i], F_OK) == 0)
+      return true;
+  return is_driver_given();
+}
+
 /* Says where a program that uses CUDA will find no driver. */
 static void warn_without_driver(const cli_program *program) {
   if (!program->has_fatbin && !*program->cuda_library && !program->needs_driver)
     return;
-  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver)
-    dlclose(driver);
-  else
+  if (!has_driver())
     fprintf(stderr,
-            "bankfold: warning: there is no CUDA driver (libcuda.so.1) here, which %s needs for a "
-            "GPU; 'bankfold exec' runs programs without one\n",
+            "bankfold: warning: there is no CUDA driver here, which %s needs for a GPU; 'bankfold "
+            "exec' runs programs without one\n",
             program->path);
 }
 

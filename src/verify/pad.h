@@ -29,7 +29,7 @@ typedef struct bf_pad_range {
 
 enum {
   BF_PAD_TERMS = 12,
-  BF_PAD_DEPTH = 40, /* values, or ranges, being found one for the other; more are not known */
+  BF_PAD_DEPTH = 40,    /* values, or ranges, being found one for the other; more are not known */
   BF_PAD_FAR = 1 << 24, /* bytes: no array is larger, and no offset that counts */
 };
 
