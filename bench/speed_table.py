@@ -188,15 +188,28 @@ def print_all(found):
     return bad
 
 
+def add_rounds(known, row):
+    """Adds the rounds of a row to those of the same kernel or program."""
+    for what in ("times_ns", "wall_s", "calls_ns"):
+        for mode, times in row.get(what, {}).items():
+            known[what][mode] = known[what].get(mode, []) + times
+    known.get("faults", {}).update(row.get("faults", {}))
+
+
 def read_all(paths):
-    """The rows of several files, as one."""
-    found = {"rows": [], "programs": []}
+    """The rows of several files, as one; what was measured in several has all their rounds."""
+    found = {"rows": {}, "programs": {}}
     for path in paths:
         with open(path, encoding="utf-8") as file:
             told = json.load(file)
-        for part in found:
-            found[part] += told[part]
-    return found
+        for part, known in found.items():
+            for row in told[part]:
+                key = row["program"], row.get("kernel")
+                if key in known:
+                    add_rounds(known[key], row)
+                else:
+                    known[key] = row
+    return {part: list(known.values()) for part, known in found.items()}
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ static void settle(const bf_plans *plans, bf_plan *plan) {
     plan->comparison = plan->tried[best];
     if (!is_worth)
       bf_judge_explain(&plan->comparison, &reason);
-  } else if (plan->proposal.candidates || plan->array_padding) {
+  } else if (plan->proposal.candidates) {
     bf_text_puts(&reason, "no run with a candidate ended as the first did");
   }
   if (best >= 0 || reason.size)
