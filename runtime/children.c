@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { TAIL_STREAM = 3 }; /* cudaStreamTailLaunch */
-enum { MOST_DEPTH = 24 }; /* levels below a launch of the host, as CUDA has them */
+enum { MOST_DEPTH = 2048 }; /* levels below a launch of the host: what an H200 does */
 
 struct rt_child {
   rt_child *next;
@@ -50,7 +50,7 @@ static int check_kernel(rt_children *children, const bf_emu_child *what, rt_func
 static int keep(rt_children *children, const bf_emu_child *what) {
   rt_function *function = NULL;
   if (children->depth >= MOST_DEPTH)
-    return cudaErrorLaunchMaxDepthExceeded;
+    return cudaErrorLaunchPendingCountExceeded;
   int error = what->kind == BF_EMU_CHILD_KERNEL ? check_kernel(children, what, &function)
                                                 : (int)cudaSuccess;
   if (error != cudaSuccess)

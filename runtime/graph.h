@@ -161,11 +161,6 @@ void rt_work_free(rt_context *context, rt_node *node);
 /* Lets a node do what another of its kind does; a cudaError. */
 int rt_work_replace(rt_context *context, rt_node *node, const rt_node *work);
 
-/* ---- Capturing (graph_capture.c) ---- */
-
-/* Records a graph that is launched in a capturing stream. */
-int rt_capture_graph(rt_context *context, void *stream, const rt_graph *graph);
-
 /* ---- Running (graph_run.c) ---- */
 
 /* A copy that can be run; a cudaError. */

@@ -179,14 +179,6 @@ int rt_capture_free(rt_context *context, void *stream, void *address) {
   return record(context, stream, &work);
 }
 
-int rt_capture_graph(rt_context *context, void *stream, const rt_graph *graph) {
-  rt_node work = {.kind = RT_NODE_GRAPH, .child = rt_graph_copy(context, graph, false)};
-  if (!work.child)
-    return cudaErrorMemoryAllocation;
-  work.child->is_inner = true;
-  return record(context, stream, &work);
-}
-
 /* ---- Events ---- */
 
 int rt_capture_record(rt_context *context, void *stream, void *event, bool is_node) {
@@ -309,8 +301,10 @@ static int end(rt_context *context, void *stream, rt_graph **graph) {
   if (!at)
     return cudaErrorIllegalState;
   capture *of = at->capture;
-  if (of->origin != stream)
+  if (of->origin != stream) {
+    of->is_broken = true;
     return cudaErrorStreamCaptureUnmatched;
+  }
   if (of->mode != MODE_RELAXED && !pthread_equal(of->thread, pthread_self()))
     return cudaErrorStreamCaptureWrongThread;
   int error = of->is_broken            ? (int)cudaErrorStreamCaptureInvalidated

@@ -339,7 +339,7 @@ API(cudaGraphLaunch, void *handle, void *stream) {
   if (!rt_is_stream(context, stream))
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   if (rt_is_capturing(context, stream))
-    return rt_leave(context, rt_capture_graph(context, stream, exec->graph));
+    return rt_leave(context, rt_capture_break(context, stream)); /* as seen on an H200 */
   return rt_leave(context, rt_graph_run(context, exec));
 }
 PER_THREAD(cudaGraphLaunch, ptsz);

@@ -24,15 +24,19 @@ static bool read_extra(void **extra, char **block, size_t *bytes) {
   return *block && told;
 }
 
-/* The addresses of the arguments in a block, to be freed; a CUresult. */
+/* The addresses of the arguments in a block, to be freed; a CUresult. A block that is too large is
+ * refused as an H200's driver does. */
 static int split_block(void *function, char *block, size_t block_bytes, void ***arguments) {
   unsigned count = 0;
-  size_t offset, bytes;
+  size_t offset, bytes, used = 0;
   while (cudaFuncGetParamInfo(function, count, &offset, &bytes) == cudaSuccess) {
     if (offset > block_bytes || bytes > block_bytes - offset)
       return CUDA_ERROR_INVALID_VALUE;
+    used = offset + bytes;
     count++;
   }
+  if (block_bytes > used)
+    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   *arguments = calloc(count + 1, sizeof **arguments);
   for (unsigned i = 0; *arguments && i < count; i++) {
     cudaFuncGetParamInfo(function, i, &offset, &bytes);

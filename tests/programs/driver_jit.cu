@@ -53,8 +53,8 @@ int main(int count, char **words) {
 
   static const char bad[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                             ".visible .entry f() {\n  no.such.thing %r1;\n  ret;\n}\n";
-  OK(cuLinkCreate(6, options, values, &link));
   values[4] = (void *)sizeof errors;
+  OK(cuLinkCreate(6, options, values, &link));
   FAILS(CUDA_ERROR_INVALID_PTX,
         cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)bad, sizeof bad, "bad.ptx", 0, NULL, NULL));
   printf("log: %s\n", strstr(errors, "line 5") ? "names the line" : errors);

@@ -44,7 +44,7 @@ int main() {
   CUdevice device;
   CUcontext context;
   CUmodule module;
-  CUfunction add;
+  CUfunction add, none;
   CUdeviceptr a, b, c, calls;
   static float host[N], result[N];
   size_t bytes;
@@ -59,7 +59,7 @@ int main() {
   OK(cuCtxCreate(&context, NULL, 0, device));
   OK(cuModuleLoadData(&module, ptx));
   OK(cuModuleGetFunction(&add, module, "add"));
-  FAILS(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&add, module, "subtract"));
+  FAILS(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&none, module, "subtract"));
   OK(cuMemAlloc(&a, sizeof host));
   OK(cuMemAlloc(&b, sizeof host));
   OK(cuMemAlloc(&c, sizeof host));
@@ -81,7 +81,7 @@ int main() {
     CUdeviceptr a, b, c;
     unsigned n;
   } block = {c, b, c, N};
-  size_t block_bytes = sizeof block;
+  size_t block_bytes = offsetof(decltype(block), n) + sizeof block.n; // no more than the parameters have
   void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &block_bytes,
                    CU_LAUNCH_PARAM_END};
   OK(cuLaunchKernel(add, (N + 255) / 256, 1, 1, 256, 1, 1, 0, NULL, NULL, extra));

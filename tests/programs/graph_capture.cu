@@ -53,27 +53,24 @@ static cudaGraph_t captured() {
   return graph;
 }
 
-/* Memory that lives in the graph, and a graph launched while capturing. */
-static void nested(cudaGraph_t inner) {
+/* Memory that lives in the graph. */
+static void nested() {
   cudaGraph_t graph;
-  cudaGraphExec_t exec;
   int *memory;
-  CHECK(cudaGraphInstantiate(&exec, inner, 0));
   CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeThreadLocal));
   CHECK(cudaMallocAsync((void **)&memory, sizeof host, first));
   CHECK(cudaMemsetAsync(memory, 0, sizeof host, first));
   add<<<1, 32, 0, first>>>(memory, 1000);
-  CHECK(cudaGraphLaunch(exec, first));
   CHECK(cudaMemcpyAsync(host, memory, sizeof host, cudaMemcpyDeviceToHost, first));
   CHECK(cudaFreeAsync(memory, first));
   CHECK(cudaStreamEndCapture(first, &graph));
   launch("nested", graph);
   CHECK(cudaGraphDestroy(graph));
-  CHECK(cudaGraphExecDestroy(exec));
 }
 
-static void wrong() {
+static void wrong(cudaGraph_t inner) {
   cudaGraph_t graph = NULL;
+  cudaGraphExec_t exec;
   cudaEvent_t fork;
   CHECK(cudaEventCreate(&fork));
   printf("legacy stream: %s\n", cudaGetErrorName(cudaStreamBeginCapture(0, cudaStreamCaptureModeGlobal)));
@@ -82,10 +79,20 @@ static void wrong() {
   CHECK(cudaStreamWaitEvent(second, fork, 0));
   add<<<1, 32, 0, second>>>(device, 1);
   printf("other stream: %s\n", cudaGetErrorName(cudaStreamEndCapture(second, &graph)));
-  printf("not joined: %s\n", cudaGetErrorName(cudaStreamEndCapture(first, &graph)));
+  printf("after that: %s\n", cudaGetErrorName(cudaStreamEndCapture(first, &graph)));
+  CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeRelaxed));
+  CHECK(cudaEventRecord(fork, first));
+  CHECK(cudaStreamWaitEvent(second, fork, 0));
+  add<<<1, 32, 0, second>>>(device, 1);
+  printf("no join: %s\n", cudaGetErrorName(cudaStreamEndCapture(first, &graph)));
   CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeRelaxed));
   printf("waiting: %s\n", cudaGetErrorName(cudaStreamSynchronize(first)));
   printf("end: %s\n", cudaGetErrorName(cudaStreamEndCapture(first, &graph)));
+  CHECK(cudaGraphInstantiate(&exec, inner, 0));
+  CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeRelaxed));
+  printf("a graph: %s\n", cudaGetErrorName(cudaGraphLaunch(exec, first)));
+  printf("end: %s\n", cudaGetErrorName(cudaStreamEndCapture(first, &graph)));
+  CHECK(cudaGraphExecDestroy(exec));
   cudaGetLastError();
 }
 
@@ -155,8 +162,8 @@ int main() {
   CHECK(cudaStreamCreate(&second));
   cudaGraph_t graph = captured();
   launch("two streams", graph);
-  nested(graph);
-  wrong();
+  nested();
+  wrong(graph);
   conditional();
   return 0;
 }
