@@ -157,8 +157,8 @@ static int make_rows(results *all, bf_diagnostic *diagnostic) {
     const bf_corpus_benchmark *benchmark = bf_corpus_get(i);
     bf_corpus_settings settings = {.machine = machine, .scale = 1};
     bf_corpus_measured found;
-    if (benchmark->is_padded)
-      continue;
+    if (benchmark->is_padded || strcmp(benchmark->folder, "described") == 0)
+      continue; /* the latter are for the simulator and are not measured */
     error = bf_corpus_measure(benchmark, &settings, &found, diagnostic);
     if (error)
       break;

@@ -90,10 +90,10 @@ run() {
 # keeps_promises PROGRAM: fixes are proposed for what the table counts, and leave what they say.
 keeps_promises() {
   "$build/bankfold" exec --profile "$work/first.json" "$work/$1" >/dev/null 2>&1
-  tests/check/promises.py hashes "$work/first.json" >"$work/hashes" || return
+  tests/programs/promises.py hashes "$work/first.json" >"$work/hashes" || return
   [ -s "$work/hashes" ] || return
   "$build/bankfold" exec --hash-file "$work/hashes" --profile "$work/second.json" "$work/$1" >/dev/null 2>&1
-  tests/check/promises.py compare "$work/first.json" "$work/second.json" || complain "$1: a fix does not do what it says"
+  tests/programs/promises.py compare "$work/first.json" "$work/second.json" || complain "$1: a fix does not do what it says"
   promises=$((promises + $(wc -l <"$work/hashes")))
 }
 
