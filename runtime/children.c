@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAIL_STREAM = 3 }; /* cudaStreamTailLaunch */
+enum { TAIL_STREAM = 3 };   /* cudaStreamTailLaunch */
 enum { MOST_DEPTH = 2048 }; /* levels below a launch of the host: what an H200 does */
 
 struct rt_child {
