@@ -297,8 +297,8 @@ int main(int argc, char **argv) {
     if (strcmp(benchmark->folder, "described") == 0)
       continue; /* they came after the halves were made */
     if (was_measured(&t, benchmark->name))
-      error = predict_benchmark(&t, benchmark, machine, "AB"[half_of], &halves[half_of],
-                                &diagnostic);
+      error =
+          predict_benchmark(&t, benchmark, machine, "AB"[half_of], &halves[half_of], &diagnostic);
     half_of = !half_of;
   }
   if (error)

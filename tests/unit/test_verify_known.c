@@ -60,8 +60,8 @@ static const char *const narrow_forms[] = {
     "rem.s32 %%r%d, %%r%d, -#",
     "mul.lo.u32 %%r%d, %%r%d, #",
     "and.b32 %%part, %%r%2$d, #;\nsub.s32 %%r%1$d, %%r%2$d, %%part",
-    "add.s32 %%part, %%r%2$d, %%r%3$d;\nand.b32 %%part, %%part, #;\n"
-    "sub.s32 %%r%1$d, %%r%2$d, %%part",
+    ("add.s32 %%part, %%r%2$d, %%r%3$d;\nand.b32 %%part, %%part, #;\n"
+     "sub.s32 %%r%1$d, %%r%2$d, %%part"),
 };
 
 /* The same with a wide register written. */
