@@ -3,6 +3,7 @@
 #include "inject/inject.h"
 
 #include "random.h"
+#include "sanitized.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -304,7 +305,7 @@ static void *write_again(void *context) {
 /* Files appear whole: whoever reads while they are written gets the old or the new one. */
 static void images_are_read_while_written(void **state) {
   (void)state;
-  enum { TEXT_BYTES = 1 << 19, READS = 200 };
+  enum { TEXT_BYTES = 1 << 19, READS = IS_SANITIZED ? 40 : 200 };
   inject_settings settings = {.cache = "/tmp/bankfold-test.XXXXXX"};
   unsigned char key[INJECT_KEY_BYTES] = {5};
   char *text = malloc(TEXT_BYTES);
@@ -396,7 +397,7 @@ static void *set_again(void *context) {
 /* A child is not left with the lock of a thread that it does not have. */
 static void children_can_take_the_lock(void **state) {
   (void)state;
-  enum { CHILDREN = 200, MOST_SECONDS = 20, THREADS = 4 };
+  enum { CHILDREN = IS_SANITIZED ? 40 : 200, MOST_SECONDS = 20, THREADS = 4 };
   static atomic_bool stops[THREADS];
   pthread_t threads[THREADS];
   inject_image image = {0};
