@@ -137,15 +137,38 @@ typedef struct rt_resource {
       size_t bytes_or_width; /* LINEAR: bytes; PITCHED: texels */
       size_t height, pitch_bytes;
     } memory;
+#if CUDART_MAJOR >= 13
+    int reserved[32];
   };
+  unsigned flags;
+#else
+  };
+#endif
 } rt_resource;
 
-/* How a texture is read: the beginning of cudaTextureDesc. */
+/* How a texture is read: cudaTextureDesc. */
 typedef struct rt_sampler {
   int outside[3], filter, read_mode, srgb;
   float border[4];
   int is_normalised;
+  unsigned anisotropy;
+  int level_filter;
+  float level_bias, least_level, most_level;
+  int has_no_trilinear_optimisation;
+#if CUDART_MAJOR >= 13
+  int is_seamless;
+#endif
 } rt_sampler;
+
+/* Part of a resource, or its texels in another form: cudaResourceViewDesc. */
+typedef struct rt_view {
+  int format;
+  size_t width, height, depth;
+  unsigned first_level, last_level, first_layer, last_layer;
+#if CUDART_MAJOR >= 13
+  unsigned reserved[16];
+#endif
+} rt_view;
 
 /* What one process hands to another: cudaIpcMemHandle_t, cudaIpcEventHandle_t. */
 typedef struct rt_ipc_handle {

@@ -1,24 +1,12 @@
-/* Arrays, textures and surfaces. The texels of an array lie row after row without gaps, so that
- * they are copied like any other memory. */
-#include "context.h"
+/* Arrays, with mipmaps and without, and copies to and from them. The texels of an array lie row
+ * after row without gaps, so that they are copied like any other memory. */
+#include "array.h"
 
 #include <stdlib.h>
 
-/* Flags of arrays. */
-enum { LAYERED = 1, CUBEMAP = 4 };
-
-struct rt_array {
-  rt_channel channel;
-  rt_extent extent; /* texels, 0 for dimensions that it does not have; depth: layers too */
-  unsigned flags;
-  char *address;
-  size_t texel_bytes, pitch_bytes, slice_bytes;
-};
-
 /* ---- Arrays ---- */
 
-/* Channels of a texel, all of the same bits; false where no texture has such texels. */
-static bool count_channels(const rt_channel *channel, unsigned *channels, unsigned *bits) {
+bool rt_count_channels(const rt_channel *channel, unsigned *channels, unsigned *bits) {
   const int size[4] = {channel->x, channel->y, channel->z, channel->w};
   *bits = (unsigned)size[0];
   *channels = 0;
@@ -49,12 +37,11 @@ static int make_array(rt_context *context, void **handle, const rt_channel *chan
   unsigned channels, bits;
   uint64_t bytes, address;
   bf_diagnostic diagnostic;
-  if (!handle || !channel || extent.width == 0 || !count_channels(channel, &channels, &bits))
+  if (!handle || !channel || extent.width == 0 || !rt_count_channels(channel, &channels, &bits))
     return cudaErrorInvalidValue;
-  if (flags & CUBEMAP) {
-    rt_say(context, "arrays of cube maps are not supported");
-    return cudaErrorNotSupported;
-  }
+  if (flags & RT_CUBEMAP && (extent.width != extent.height || extent.depth == 0 ||
+                             extent.depth % 6 != 0 || (extent.depth != 6 && !(flags & RT_LAYERED))))
+    return cudaErrorInvalidValue;
   rt_array made = {
       .channel = *channel, .extent = extent, .flags = flags, .texel_bytes = channels * bits / 8};
   rt_array *array = malloc(sizeof *array);
@@ -123,15 +110,84 @@ API(cudaGetChannelDesc, rt_channel *channel, const void *handle) {
   return rt_leave(context, cudaSuccess);
 }
 
+/* ---- Mipmaps ---- */
+
+/* The texels of a level in one dimension: half as many in each, layers excepted. */
+static size_t halved(size_t size, unsigned level) {
+  return size == 0 ? 0 : at_least_one(size >> level);
+}
+
+static void free_mipmap(rt_context *context, rt_mipmap *mipmap) {
+  rt_map_remove(&context->mipmaps, mipmap);
+  for (unsigned i = 0; i < mipmap->levels; i++)
+    free_array(context, mipmap->level[i]);
+  free(mipmap);
+}
+
+/* Makes an array of each level; a cudaError. */
+static int make_mipmap(rt_context *context, void **handle, const rt_channel *channel,
+                       rt_extent extent, unsigned levels, unsigned flags) {
+  size_t most = extent.width > extent.height ? extent.width : extent.height;
+  unsigned possible = 1;
+  bool has_layers = flags & (RT_LAYERED | RT_CUBEMAP);
+  most = has_layers || most > extent.depth ? most : extent.depth;
+  while (most >> possible)
+    possible++;
+  if (!handle || levels == 0)
+    return cudaErrorInvalidValue;
+  levels = levels < possible ? levels : possible;
+  levels = levels < BF_EMU_MOST_LEVELS ? levels : BF_EMU_MOST_LEVELS;
+  rt_mipmap *mipmap = calloc(1, sizeof *mipmap);
+  if (!mipmap || !rt_map_put(&context->mipmaps, mipmap, mipmap)) {
+    free(mipmap);
+    return cudaErrorMemoryAllocation;
+  }
+  int error = cudaSuccess;
+  for (unsigned i = 0; i < levels && error == cudaSuccess; i++) {
+    rt_extent size = {halved(extent.width, i), halved(extent.height, i),
+                      has_layers ? extent.depth : halved(extent.depth, i)};
+    void *level;
+    error = make_array(context, &level, channel, size, flags);
+    if (error == cudaSuccess)
+      mipmap->level[mipmap->levels++] = level;
+  }
+  if (error == cudaSuccess)
+    *handle = mipmap;
+  else
+    free_mipmap(context, mipmap);
+  return error;
+}
+
+API(cudaMallocMipmappedArray, void **handle, const rt_channel *channel, rt_extent extent,
+    unsigned levels, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context, make_mipmap(context, handle, channel, extent, levels, flags));
+}
+
+API(cudaGetMipmappedArrayLevel, void **level, const void *handle, unsigned number) {
+  RT_ENTER_DEVICE(context);
+  const rt_mipmap *mipmap = rt_map_get(&context->mipmaps, handle);
+  if (!level || !mipmap || number >= mipmap->levels)
+    return rt_leave(context, cudaErrorInvalidValue);
+  *level = mipmap->level[number];
+  return rt_leave(context, cudaSuccess);
+}
+
+API(cudaFreeMipmappedArray, void *handle) {
+  RT_SYNCHRONISE(context);
+  rt_mipmap *mipmap = rt_map_get(&context->mipmaps, handle);
+  if (mipmap)
+    free_mipmap(context, mipmap);
+  return rt_leave(context, mipmap || !handle ? cudaSuccess : cudaErrorInvalidValue);
+}
+
 void rt_destroy_arrays(rt_context *context) {
   size_t cursor = 0;
+  for (rt_mipmap *mipmap; (mipmap = rt_map_next(&context->mipmaps, &cursor));)
+    free_mipmap(context, mipmap);
+  cursor = 0;
   for (rt_array *array; (array = rt_map_next(&context->arrays, &cursor));)
     free_array(context, array);
-  cursor = 0;
-  for (void *handle; (handle = rt_map_next(&context->textures, &cursor));) {
-    bf_emu_texture_remove(context->emu, (uint64_t)(uintptr_t)handle);
-    rt_map_remove(&context->textures, handle);
-  }
 }
 
 /* ---- Copies ---- */
@@ -232,115 +288,31 @@ API(cudaMemcpyFromArray, void *to, const void *array, size_t x, size_t y, size_t
 }
 PER_THREAD(cudaMemcpyFromArray, ptds);
 
-/* ---- Textures and surfaces ---- */
-
-/* The texels of a resource; a cudaError. */
-static int describe_texels(rt_context *context, const rt_resource *resource,
-                           bf_emu_texture *texture, const char *call) {
-  rt_channel channel;
-  uint64_t bytes;
-  const rt_array *array;
-  *texture = (bf_emu_texture){.width = 1, .height = 1, .depth = 1};
-  switch (resource->type) {
-  case RT_RESOURCE_ARRAY:
-    array = rt_map_get(&context->arrays, resource->array);
-    if (!array)
-      return cudaErrorInvalidValue;
-    channel = array->channel;
-    texture->address = (uint64_t)(uintptr_t)array->address;
-    texture->pitch_bytes = array->pitch_bytes;
-    texture->slice_bytes = array->slice_bytes;
-    texture->width = (uint32_t)array->extent.width;
-    texture->height = (uint32_t)at_least_one(array->extent.height);
-    texture->depth = (uint32_t)at_least_one(array->extent.depth);
-    bytes = array->slice_bytes * texture->depth;
-    break;
-  case RT_RESOURCE_LINEAR:
-  case RT_RESOURCE_PITCHED:
-    channel = resource->memory.channel;
-    texture->address = (uint64_t)(uintptr_t)resource->memory.address;
-    bytes = resource->memory.bytes_or_width;
-    break;
-  default:
-    rt_say(context, "%s: mipmapped arrays are not supported", call);
-    return cudaErrorNotSupported;
-  }
-  if (!count_channels(&channel, &texture->channels, &texture->channel_bits))
-    return cudaErrorInvalidChannelDescriptor;
-  texture->kind = (bf_emu_texel)channel.kind;
-  unsigned texel_bytes = texture->channels * texture->channel_bits / 8;
-  if (resource->type == RT_RESOURCE_LINEAR) {
-    texture->is_linear = true;
-    texture->width = (uint32_t)(bytes / texel_bytes);
-  } else if (resource->type == RT_RESOURCE_PITCHED) {
-    texture->width = (uint32_t)resource->memory.bytes_or_width;
-    texture->height = (uint32_t)resource->memory.height;
-    texture->pitch_bytes = resource->memory.pitch_bytes;
-    bytes = (at_least_one(texture->height) - 1) * texture->pitch_bytes +
-            (uint64_t)texture->width * texel_bytes;
-  }
-  return rt_holds(context, (void *)(uintptr_t)texture->address, bytes, call)
-             ? cudaSuccess
-             : cudaErrorInvalidValue;
-}
-
-/* Hands a texture or surface to the emulator; a cudaError. */
-static int add_texture(rt_context *context, const bf_emu_texture *texture, uint64_t *handle) {
-  bf_diagnostic diagnostic;
-  int error = bf_emu_texture_add(context->emu, texture, handle, &diagnostic);
-  if (error)
-    return error == BF_NO_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidValue;
-  void *key = (void *)(uintptr_t)*handle;
-  if (rt_map_put(&context->textures, key, key))
-    return cudaSuccess;
-  bf_emu_texture_remove(context->emu, *handle);
-  return cudaErrorMemoryAllocation;
-}
-
-API(cudaCreateTextureObject, uint64_t *handle, const rt_resource *resource,
-    const rt_sampler *sampler, const void *view) {
+API(cudaMemcpyToArrayAsync, void *array, size_t x, size_t y, const void *from, size_t bytes,
+    int direction, void *stream) {
   RT_ENTER_DEVICE(context);
-  bf_emu_texture texture;
-  if (!handle || !resource || !sampler)
-    return rt_leave(context, cudaErrorInvalidValue);
-  if (view) {
-    rt_say(context, "cudaCreateTextureObject: views of resources are not supported");
-    return rt_leave(context, cudaErrorNotSupported);
-  }
-  int error = describe_texels(context, resource, &texture, "cudaCreateTextureObject");
-  if (error != cudaSuccess)
-    return rt_leave(context, error);
-  for (unsigned i = 0; i < 3; i++)
-    texture.outside[i] = (bf_emu_outside)(sampler->outside[i] & 3);
-  for (unsigned i = 0; i < 4; i++)
-    texture.border[i] = sampler->border[i];
-  texture.is_filtered = sampler->filter != 0;
-  texture.is_normalised = sampler->is_normalised != 0;
-  texture.reads_fraction = sampler->read_mode != 0 && texture.channel_bits < 32;
-  if (texture.is_filtered && texture.kind != BF_EMU_TEXEL_FLOAT && !texture.reads_fraction)
-    return rt_leave(context, cudaErrorInvalidFilterSetting);
-  return rt_leave(context, add_texture(context, &texture, handle));
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, copy_rows(context, place_in(context, array, x, y), plain_side(from, 0),
+                                     bytes, 1, direction, "cudaMemcpyToArrayAsync"));
 }
+PER_THREAD(cudaMemcpyToArrayAsync, ptsz);
 
-API(cudaCreateSurfaceObject, uint64_t *handle, const rt_resource *resource) {
+API(cudaMemcpyFromArrayAsync, void *to, const void *array, size_t x, size_t y, size_t bytes,
+    int direction, void *stream) {
   RT_ENTER_DEVICE(context);
-  bf_emu_texture surface;
-  if (!handle || !resource || resource->type != RT_RESOURCE_ARRAY)
-    return rt_leave(context, cudaErrorInvalidValue);
-  int error = describe_texels(context, resource, &surface, "cudaCreateSurfaceObject");
-  return rt_leave(context, error == cudaSuccess ? add_texture(context, &surface, handle) : error);
+  if (!rt_is_stream(context, stream))
+    return rt_leave(context, cudaErrorInvalidResourceHandle);
+  return rt_leave(context, copy_rows(context, plain_side(to, 0), place_in(context, array, x, y),
+                                     bytes, 1, direction, "cudaMemcpyFromArrayAsync"));
 }
+PER_THREAD(cudaMemcpyFromArrayAsync, ptsz);
 
-API(cudaDestroyTextureObject, uint64_t handle) {
+API(cudaMemcpyArrayToArray, void *to, size_t to_x, size_t to_y, const void *from, size_t from_x,
+    size_t from_y, size_t bytes, int direction) {
   RT_SYNCHRONISE(context);
-  void *key = (void *)(uintptr_t)handle;
-  if (handle && !rt_map_get(&context->textures, key))
-    return rt_leave(context, cudaErrorInvalidValue);
-  if (handle) {
-    rt_map_remove(&context->textures, key);
-    bf_emu_texture_remove(context->emu, handle);
-  }
-  return rt_leave(context, cudaSuccess);
+  return rt_leave(context, copy_rows(context, place_in(context, to, to_x, to_y),
+                                     place_in(context, from, from_x, from_y), bytes, 1, direction,
+                                     "cudaMemcpyArrayToArray"));
 }
-extern __typeof__(cudaDestroyTextureObject) cudaDestroySurfaceObject
-    __attribute__((alias("cudaDestroyTextureObject")));
+PER_THREAD(cudaMemcpyArrayToArray, ptds);

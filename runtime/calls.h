@@ -84,12 +84,25 @@ int cudaMemset2D(void *to, size_t pitch, int value, size_t width_bytes, size_t r
 int cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width_bytes, size_t rows,
                       void *stream);
 
+/* ---- Advice ---- */
+#if CUDART_MAJOR >= 13
+int cudaMemPrefetchAsync(const void *address, size_t bytes, rt_location location, unsigned flags,
+                         void *stream);
+int cudaMemAdvise(const void *address, size_t bytes, int number, rt_location location);
+#endif
+int cudaMemRangeGetAttributes(void **to, const size_t *bytes, const int *attributes, size_t count,
+                              const void *address, size_t range_bytes);
+
 /* ---- Arrays, textures, surfaces ---- */
 int cudaMalloc3DArray(void **handle, const rt_channel *channel, rt_extent extent, unsigned flags);
 int cudaFreeArray(void *handle);
 int cudaArrayGetInfo(rt_channel *channel, rt_extent *extent, unsigned *flags, void *handle);
+int cudaMallocMipmappedArray(void **handle, const rt_channel *channel, rt_extent extent,
+                             unsigned levels, unsigned flags);
+int cudaGetMipmappedArrayLevel(void **level, const void *handle, unsigned number);
+int cudaFreeMipmappedArray(void *handle);
 int cudaCreateTextureObject(uint64_t *handle, const rt_resource *resource,
-                            const rt_sampler *sampler, const void *view);
+                            const rt_sampler *sampler, const rt_view *view);
 int cudaCreateSurfaceObject(uint64_t *handle, const rt_resource *resource);
 int cudaDestroyTextureObject(uint64_t handle);
 

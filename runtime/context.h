@@ -147,8 +147,10 @@ typedef struct rt_context {
   rt_map opened;    /* modules that were loaded by a call */
   rt_map objects;
   rt_map arrays;          /* handle to rt_array */
-  rt_map textures;        /* handles of textures and surfaces */
+  rt_map mipmaps;         /* handle to rt_mipmap */
+  rt_map textures;        /* handles of textures and surfaces to rt_texture */
   rt_map allocations;     /* of device memory: address to itself */
+  rt_map advice;          /* for allocations: address to rt_advice (advice.c) */
   rt_map exports;         /* of them that other processes may use: address to rt_export (ipc.c) */
   rt_map refused;         /* names already said */
   rt_map graphs;          /* handles of graphs, nodes and instances (graph.h) */
@@ -358,14 +360,15 @@ bool rt_capture_wait(rt_context *context, void *stream, void *event, bool is_nod
 /* A call that a capture does not survive: cudaErrorStreamCaptureUnsupported. */
 int rt_capture_break(rt_context *context, const void *stream);
 
-/* ---- Arrays and textures (array.c) ---- */
+/* ---- Arrays and textures (array.c, texture.c) ---- */
 
 typedef struct rt_array rt_array;
 /* The place of a texel in an array, and the bytes of one; false where there is no such array. */
 bool rt_array_side(const rt_context *context, const void *handle, rt_position position,
                    rt_side *side, size_t *texel_bytes);
-/* Frees all arrays and forgets all textures. */
+/* Frees all arrays; forgets all textures. */
 void rt_destroy_arrays(rt_context *context);
+void rt_destroy_textures(rt_context *context);
 
 /* ---- Streams (stream.c) ---- */
 

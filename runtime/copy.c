@@ -391,3 +391,34 @@ API(cudaMemset3DAsync, rt_pitched to, int value, rt_extent extent, void *stream)
                                     extent, "cudaMemset3DAsync"));
 }
 PER_THREAD(cudaMemset3DAsync, ptsz);
+
+/* ---- Several copies in one call ---- */
+
+/* Does them one after the other; *failed is the first that cannot be done. */
+static int copy_all(void *const *to, const void *const *from, const size_t *bytes, size_t count,
+                    size_t *failed, void *stream) {
+  int error = to && from && bytes && count && stream ? cudaSuccess : cudaErrorInvalidValue;
+  for (size_t i = 0; i < count && error == cudaSuccess; i++) {
+    error = cudaMemcpyAsync(to[i], from[i], bytes[i], RT_DEFAULT, stream);
+    if (error != cudaSuccess && failed)
+      *failed = i;
+  }
+  return error;
+}
+
+#if CUDART_MAJOR >= 13
+API(cudaMemcpyBatchAsync, void *const *to, const void *const *from, const size_t *bytes,
+    size_t count, const void *attributes, const size_t *attribute_of, size_t attribute_count,
+    void *stream) {
+  size_t *failed = NULL;
+#else
+API(cudaMemcpyBatchAsync, void *const *to, const void *const *from, const size_t *bytes,
+    size_t count, const void *attributes, const size_t *attribute_of, size_t attribute_count,
+    size_t *failed, void *stream) {
+#endif
+  (void)attributes;
+  (void)attribute_of;
+  (void)attribute_count;
+  return copy_all(to, from, bytes, count, failed, stream);
+}
+PER_THREAD(cudaMemcpyBatchAsync, ptsz);

@@ -443,6 +443,15 @@ API(cudaDeviceDisablePeerAccess, int peer) {
   return rt_leave(context, peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice);
 }
 
+/* What two devices can do together; there are no two. */
+API(cudaDeviceGetP2PAttribute, int *value, int attribute, int from, int to) {
+  RT_ENTER(context);
+  if (!value || attribute < 1 || attribute > 4)
+    return rt_leave(context, cudaErrorInvalidValue);
+  *value = 0;
+  return rt_leave(context, from == 0 && to == 0 ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
+}
+
 /* ---- Limits and preferences ---- */
 
 /* Stack, printf buffer, heap of kernels, depth and number of nested launches, L2 granularity and
@@ -506,6 +515,23 @@ API(cudaDeviceGetSharedMemConfig, int *config) {
   return rt_leave(context, cudaSuccess);
 }
 
+API(cudaDeviceGetTexture1DLinearMaxWidth, size_t *texels, const rt_channel *channel, int device) {
+  RT_ENTER(context);
+  int bits = channel ? channel->x + channel->y + channel->z + channel->w : 0;
+  if (!texels || bits < 8 || device != 0)
+    return rt_leave(context, texels && bits >= 8 ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  *texels = 268435456;
+  return rt_leave(context, cudaSuccess);
+}
+
+/* Nothing is written by anybody else. */
+API(cudaDeviceFlushGPUDirectRDMAWrites, int target, int scope) {
+  RT_ENTER(context);
+  (void)target;
+  (void)scope;
+  return rt_leave(context, cudaSuccess);
+}
+
 API(cudaCtxResetPersistingL2Cache, void) {
   RT_ENTER(context);
   return rt_leave(context, cudaSuccess);
@@ -519,4 +545,12 @@ API(cudaDeviceSynchronize, void) {
 #if CUDART_MAJOR < 13
 extern __typeof__(cudaDeviceSynchronize) cudaThreadSynchronize
     __attribute__((alias("cudaDeviceSynchronize")));
+extern __typeof__(cudaDeviceSetLimit) cudaThreadSetLimit
+    __attribute__((alias("cudaDeviceSetLimit")));
+extern __typeof__(cudaDeviceGetLimit) cudaThreadGetLimit
+    __attribute__((alias("cudaDeviceGetLimit")));
+extern __typeof__(cudaDeviceSetCacheConfig) cudaThreadSetCacheConfig
+    __attribute__((alias("cudaDeviceSetCacheConfig")));
+extern __typeof__(cudaDeviceGetCacheConfig) cudaThreadGetCacheConfig
+    __attribute__((alias("cudaDeviceGetCacheConfig")));
 #endif

@@ -127,6 +127,7 @@ void rt_graph_destroy(rt_context *context, rt_graph *graph) {
       bf_emu_release(context->emu, (uintptr_t)condition->value, NULL);
     free(condition);
   }
+  rt_graph_release_all(context, graph);
   rt_map_remove(&context->graphs, graph);
   free(graph);
 }
@@ -172,7 +173,7 @@ rt_graph *rt_graph_copy(rt_context *context, const rt_graph *graph, bool is_priv
     rt_map_remove(&context->graphs, made);
   made->is_private = is_private;
   made->original = graph;
-  bool fine = true;
+  bool fine = rt_graph_retain_all(graph, made);
   for (const rt_condition *condition = graph->conditions; fine && condition;
        condition = condition->next) {
     rt_condition *copy = malloc(sizeof *copy);

@@ -8,7 +8,7 @@
 #include "context.h"
 
 /* What a handle leads to. */
-typedef enum rt_thing { RT_GRAPH = 1, RT_NODE, RT_GRAPH_EXEC } rt_thing;
+typedef enum rt_thing { RT_GRAPH = 1, RT_NODE, RT_GRAPH_EXEC, RT_USER_OBJECT } rt_thing;
 
 /* Kinds of nodes, by the numbers of CUDA. */
 typedef enum rt_node_kind {
@@ -105,11 +105,20 @@ typedef struct rt_condition {
   bool is_reset;
 } rt_condition;
 
+/* Something of the program's that graphs keep alive, and how often a graph refers to it. */
+typedef struct rt_user_object rt_user_object;
+typedef struct rt_user_reference {
+  struct rt_user_reference *next;
+  rt_user_object *object;
+  unsigned count;
+} rt_user_reference;
+
 typedef struct rt_graph {
   rt_thing thing;
   rt_node *first, **last;
   const struct rt_graph *original; /* that it is a copy of, or NULL */
   rt_condition *conditions;
+  rt_user_reference *references;
   bool is_inner;   /* of a node: destroyed with it */
   bool is_private; /* of an instance: no handle leads to it */
   uint64_t number;
@@ -144,6 +153,13 @@ void rt_graph_remove(rt_context *context, rt_node *node);
 bool rt_graph_sort(rt_graph *graph);
 /* The copy of a node in a graph, or in graphs inside it; NULL where there is none. */
 rt_node *rt_graph_find_copy(const rt_graph *graph, const rt_node *node);
+
+/* ---- Objects of the program (user_object.c) ---- */
+
+/* Gives all references of a graph back. */
+void rt_graph_release_all(rt_context *context, rt_graph *graph);
+/* Refers to all that another graph refers to; false where memory is exhausted. */
+bool rt_graph_retain_all(const rt_graph *from, rt_graph *to);
 
 /* ---- The work of nodes (graph_work.c) ---- */
 

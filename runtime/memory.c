@@ -113,6 +113,7 @@ API(cudaDeviceReset, void) {
   RT_SYNCHRONISE(context);
   rt_free_all(context);
   rt_destroy_arrays(context);
+  rt_destroy_textures(context);
   rt_destroy_objects(context);
   memset(context->limit, 0, sizeof context->limit);
   return rt_leave(context, cudaSuccess);
@@ -273,65 +274,6 @@ API(cudaPointerGetAttributes, rt_pointer_attributes *to, const void *address) {
 #endif
   return rt_leave(context, cudaSuccess);
 }
-
-/* ---- Managed memory: advice is accepted and changes nothing ---- */
-
-/* cudaSuccess for memory that the device knows. */
-static int check_managed(const rt_context *context, const void *address, size_t bytes,
-                         const char *call) {
-  return address && bytes && rt_holds(context, address, bytes, call) ? cudaSuccess
-                                                                     : cudaErrorInvalidValue;
-}
-
-#if CUDART_MAJOR >= 13
-API(cudaMemPrefetchAsync, const void *address, size_t bytes, rt_location location, unsigned flags,
-    void *stream) {
-#else
-API(cudaMemPrefetchAsync_v2, const void *address, size_t bytes, rt_location location,
-    unsigned flags, void *stream) {
-#endif
-  RT_ENTER_DEVICE(context);
-  (void)location;
-  if (flags != 0 || !rt_is_stream(context, stream))
-    return rt_leave(context, cudaErrorInvalidValue);
-  return rt_leave(context, check_managed(context, address, bytes, "cudaMemPrefetchAsync"));
-}
-
-#if CUDART_MAJOR >= 13
-API(cudaMemAdvise, const void *address, size_t bytes, int advice, rt_location location) {
-#else
-API(cudaMemAdvise_v2, const void *address, size_t bytes, int advice, rt_location location) {
-#endif
-  RT_ENTER_DEVICE(context);
-  (void)location;
-  if (advice < 1 || advice > 6)
-    return rt_leave(context, cudaErrorInvalidValue);
-  return rt_leave(context, check_managed(context, address, bytes, "cudaMemAdvise"));
-}
-
-#if CUDART_MAJOR >= 13
-PER_THREAD(cudaMemPrefetchAsync, ptsz);
-#else
-PER_THREAD(cudaMemPrefetchAsync_v2, ptsz);
-
-API(cudaMemPrefetchAsync, const void *address, size_t bytes, int device, void *stream) {
-  return cudaMemPrefetchAsync_v2(address, bytes, (rt_location){1, device}, 0, stream);
-}
-PER_THREAD(cudaMemPrefetchAsync, ptsz);
-
-API(cudaMemAdvise, const void *address, size_t bytes, int advice, int device) {
-  return cudaMemAdvise_v2(address, bytes, advice, (rt_location){1, device});
-}
-#endif
-
-API(cudaStreamAttachMemAsync, void *stream, void *address, size_t bytes, unsigned flags) {
-  RT_ENTER_DEVICE(context);
-  (void)bytes;
-  if (!rt_is_stream(context, stream) || !address || (flags != 1 && flags != 2 && flags != 4))
-    return rt_leave(context, cudaErrorInvalidValue);
-  return rt_leave(context, check_managed(context, address, 1, "cudaStreamAttachMemAsync"));
-}
-PER_THREAD(cudaStreamAttachMemAsync, ptsz);
 
 /* ---- Channels ---- */
 

@@ -183,6 +183,9 @@ static void end_owned(const dr_context *owner) {
     case DR_EVENT:
       cudaEventDestroy(owned.handle);
       break;
+    case DR_MIPMAP:
+      cudaFreeMipmappedArray(owned.handle);
+      break;
     case DR_ARRAY:
       cudaFreeArray(owned.handle);
       break;

@@ -81,7 +81,15 @@ void dr_tell(unsigned count, const int *options, void **values, const bf_diagnos
 
 /* ---- What ends with a context (context.c) ---- */
 
-typedef enum dr_kind { DR_MEMORY, DR_PINNED, DR_MODULE, DR_STREAM, DR_EVENT, DR_ARRAY } dr_kind;
+typedef enum dr_kind {
+  DR_MEMORY,
+  DR_PINNED,
+  DR_MODULE,
+  DR_STREAM,
+  DR_EVENT,
+  DR_ARRAY,
+  DR_MIPMAP
+} dr_kind;
 /* Notes that something was made in the current context: returns error, and does nothing unless it
  * is CUDA_SUCCESS. */
 int dr_own(int error, dr_kind kind, void *handle);

@@ -128,36 +128,44 @@ API(cuPointerSetAttribute, const void *value, int attribute, dr_address address)
 
 /* ---- Managed memory ---- */
 
-/* Whether all bytes are memory that the device knows; a CUresult. */
-static int check_range(dr_address address, size_t bytes, const char *call) {
-  DR_CHECK();
-  if (!address || !bytes)
-    return CUDA_ERROR_INVALID_VALUE;
-  rt_context *context = rt_enter();
-  bool is_known = rt_holds(context, dr_pointer(address), bytes, call);
-  return rt_leave(context, is_known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-}
-
-API(cuMemPrefetchAsync, dr_address address, size_t bytes, int device, void *stream) {
-  int error = check_range(address, bytes, "cuMemPrefetchAsync");
-  return error ? error : device > 0 ? CUDA_ERROR_INVALID_DEVICE : dr_check_stream(stream);
-}
-PER_THREAD(cuMemPrefetchAsync, ptsz);
+/* A location by the number of a device; that of the host is -1. */
+static rt_location location_of(int device) { return (rt_location){device < 0 ? 2 : 1, 0}; }
 
 API(cuMemPrefetchAsync_v2, dr_address address, size_t bytes, rt_location location, unsigned flags,
     void *stream) {
-  int error = check_range(address, bytes, "cuMemPrefetchAsync");
-  bool is_fine = flags == 0 && location.type >= 1 && location.type <= 4;
-  return error ? error : is_fine ? dr_check_stream(stream) : CUDA_ERROR_INVALID_VALUE;
+  DR_CHECK();
+  if (location.type < 1 || location.type > 4)
+    return CUDA_ERROR_INVALID_VALUE;
+  int error = dr_check_stream(stream);
+  return error
+             ? error
+             : dr_result(cudaMemPrefetchAsync(dr_pointer(address), bytes, location, flags, stream));
 }
 PER_THREAD(cuMemPrefetchAsync_v2, ptsz);
 
-API(cuMemAdvise, dr_address address, size_t bytes, int advice, int device) {
-  int error = check_range(address, bytes, "cuMemAdvise");
-  (void)device;
-  return error ? error : advice >= 1 && advice <= 6 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+API(cuMemPrefetchAsync, dr_address address, size_t bytes, int device, void *stream) {
+  return device > 0 ? CUDA_ERROR_INVALID_DEVICE
+                    : cuMemPrefetchAsync_v2(address, bytes, location_of(device), 0, stream);
 }
+PER_THREAD(cuMemPrefetchAsync, ptsz);
 
 API(cuMemAdvise_v2, dr_address address, size_t bytes, int advice, rt_location location) {
-  return cuMemAdvise(address, bytes, advice, location.number);
+  DR_CHECK();
+  return dr_result(cudaMemAdvise(dr_pointer(address), bytes, advice, location));
+}
+
+API(cuMemAdvise, dr_address address, size_t bytes, int advice, int device) {
+  return cuMemAdvise_v2(address, bytes, advice, location_of(device));
+}
+
+API(cuMemRangeGetAttributes, void **to, size_t *bytes, int *attributes, size_t count,
+    dr_address address, size_t range_bytes) {
+  DR_CHECK();
+  return dr_result(
+      cudaMemRangeGetAttributes(to, bytes, attributes, count, dr_pointer(address), range_bytes));
+}
+
+API(cuMemRangeGetAttribute, void *to, size_t bytes, int attribute, dr_address address,
+    size_t range_bytes) {
+  return cuMemRangeGetAttributes(&to, &bytes, &attribute, 1, address, range_bytes);
 }

@@ -96,6 +96,31 @@ API(cuArrayDestroy, void *array) {
   return dr_result(cudaFreeArray(array));
 }
 
+/* ---- Mipmaps ---- */
+
+API(cuMipmappedArrayCreate, void **mipmap, const array_3d *how, unsigned levels) {
+  DR_CHECK();
+  rt_channel channel;
+  if (!mipmap || !how || !channels_of(how->format, how->channels, &channel))
+    return CUDA_ERROR_INVALID_VALUE;
+  int error = dr_result(cudaMallocMipmappedArray(
+      mipmap, &channel, (rt_extent){how->width, how->height, how->depth}, levels, how->flags));
+  return dr_own(error, DR_MIPMAP, error ? NULL : *mipmap);
+}
+
+API(cuMipmappedArrayGetLevel, void **array, void *mipmap, unsigned level) {
+  DR_CHECK();
+  return dr_result(cudaGetMipmappedArrayLevel(array, mipmap, level));
+}
+
+API(cuMipmappedArrayDestroy, void *mipmap) {
+  DR_CHECK();
+  if (!mipmap)
+    return CUDA_ERROR_INVALID_HANDLE;
+  dr_disown(mipmap);
+  return dr_result(cudaFreeMipmappedArray(mipmap));
+}
+
 /* ---- Textures and surfaces ---- */
 
 /* What a texture reads: CUDA_RESOURCE_DESC. */
@@ -122,12 +147,14 @@ typedef struct sampler {
   float level_bias, least_level, most_level, border[4];
   int reserved[12];
 } sampler;
-enum { READ_AS_INTEGER = 1, NORMALISED = 2, SRGB = 16 };
+enum { READ_AS_INTEGER = 1, NORMALISED = 2, SRGB = 16, SEAMLESS = 64 };
 
 /* What a texture or surface was made of. */
 typedef struct dr_texture {
   resource what;
   sampler how;
+  rt_view view;
+  bool has_view;
 } dr_texture;
 
 /* A resource as the runtime wants it; a CUresult. */
@@ -153,14 +180,18 @@ static rt_channel texel_of(const rt_resource *from) {
   rt_channel channel = from->memory.channel;
   rt_extent extent;
   unsigned flags;
-  if (from->type == RT_RESOURCE_ARRAY &&
-      cudaArrayGetInfo(&channel, &extent, &flags, from->array) != cudaSuccess)
-    channel = (rt_channel){0};
+  void *array = from->array;
+  if (from->type == RT_RESOURCE_MIPMAPPED &&
+      cudaGetMipmappedArrayLevel(&array, from->array, 0) != cudaSuccess)
+    return (rt_channel){0};
+  if ((from->type == RT_RESOURCE_ARRAY || from->type == RT_RESOURCE_MIPMAPPED) &&
+      cudaArrayGetInfo(&channel, &extent, &flags, array) != cudaSuccess)
+    return (rt_channel){0};
   return channel;
 }
 
 /* Keeps what a texture or surface is made of; a CUresult. */
-static int keep(uint64_t handle, const resource *what, const sampler *how) {
+static int keep(uint64_t handle, const resource *what, const sampler *how, const rt_view *view) {
   rt_context *context = rt_enter();
   dr_texture *made = calloc(1, sizeof *made);
   bool is_kept = made && rt_map_put(&context->driver->textures, dr_pointer(handle), made);
@@ -168,13 +199,16 @@ static int keep(uint64_t handle, const resource *what, const sampler *how) {
     made->what = *what;
     if (how)
       made->how = *how;
+    made->has_view = view != NULL;
+    if (view)
+      made->view = *view;
   } else
     free(made);
   return rt_leave(context, is_kept ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 API(cuTexObjectCreate, uint64_t *handle, const resource *what, const sampler *how,
-    const void *view) {
+    const rt_view *view) {
   rt_resource resource_wanted;
   DR_CHECK();
   if (!handle || !what || !how)
@@ -189,11 +223,17 @@ API(cuTexObjectCreate, uint64_t *handle, const resource *what, const sampler *ho
   rt_sampler wanted = {.filter = how->filter,
                        .read_mode = reads_fraction,
                        .srgb = (how->flags & SRGB) != 0,
+                       .anisotropy = how->anisotropy,
+                       .level_filter = how->level_filter,
+                       .level_bias = how->level_bias,
+                       .least_level = how->least_level,
+                       .most_level = how->most_level,
+                       .is_seamless = (how->flags & SEAMLESS) != 0,
                        .is_normalised = (how->flags & NORMALISED) != 0};
   memcpy(wanted.outside, how->outside, sizeof wanted.outside);
   memcpy(wanted.border, how->border, sizeof wanted.border);
   error = dr_result(cudaCreateTextureObject(handle, &resource_wanted, &wanted, view));
-  return error ? error : keep(*handle, what, how);
+  return error ? error : keep(*handle, what, how, view);
 }
 
 API(cuSurfObjectCreate, uint64_t *handle, const resource *what) {
@@ -204,7 +244,7 @@ API(cuSurfObjectCreate, uint64_t *handle, const resource *what) {
   int error = translate(what, &wanted);
   if (!error)
     error = dr_result(cudaCreateSurfaceObject(handle, &wanted));
-  return error ? error : keep(*handle, what, NULL);
+  return error ? error : keep(*handle, what, NULL, NULL);
 }
 
 API(cuTexObjectDestroy, uint64_t handle) {
@@ -245,5 +285,14 @@ API(cuTexObjectGetTextureDesc, sampler *to, uint64_t handle) {
   if (error || !to)
     return error ? error : CUDA_ERROR_INVALID_VALUE;
   *to = found.how;
+  return CUDA_SUCCESS;
+}
+
+API(cuTexObjectGetResourceViewDesc, rt_view *to, uint64_t handle) {
+  dr_texture found = {.has_view = false};
+  int error = look_up(handle, &found);
+  if (error || !to || !found.has_view)
+    return error ? error : CUDA_ERROR_INVALID_VALUE;
+  *to = found.view;
   return CUDA_SUCCESS;
 }

@@ -154,6 +154,7 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
     warp->instructions = 0;
     for (bf_emu_frame *frame = warp->frames; frame; frame = frame->next)
       frame->is_free = true;
+    warp->first_frame.reserved = 0;
     warp->path[0] = (bf_emu_path){.at = warp->first_frame.code->op,
                                   .mask = warp->lanes,
                                   .frame = &warp->first_frame,

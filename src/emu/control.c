@@ -118,7 +118,7 @@ static const bf_emu_op *enter(bf_emu_warp *warp, const bf_emu_op *op, const bf_e
     return bf_emu_yield(warp, op, false);
   }
   unsigned first = (unsigned)__builtin_ctz(warp->active);
-  uint64_t base = caller->local_base + ((caller->code->local_bytes + 15) & ~UINT64_C(15));
+  uint64_t base = bf_emu_local_end(caller);
   if (base + code->local_bytes > warp->worker->flight->stack_bytes ||
       caller->depth + 1 >= BF_EMU_MOST_DEPTH)
     return bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, first, "call of '%s', %u deep",
@@ -129,6 +129,7 @@ static const bf_emu_op *enter(bf_emu_warp *warp, const bf_emu_op *op, const bf_e
   frame->caller = caller;
   frame->call = op;
   frame->local_base = base;
+  frame->reserved = 0;
   frame->lanes = warp->active;
   frame->depth = caller->depth + 1;
   for (unsigned i = 0; i < call->arguments && i < function->parameters.count; i++) {

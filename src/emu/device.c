@@ -235,21 +235,30 @@ static bool find_place(bf_emu *emu, size_t *place) {
   return true;
 }
 
+/* Whether a texture may have such texels. */
+static bool is_texture(const bf_emu_texture *texture) {
+  unsigned bits = texture->channel_bits, channels = texture->channels;
+  return (bits == 8 || bits == 16 || bits == 32) &&
+         (channels == 1 || channels == 2 || channels == 4) &&
+         (texture->kind != BF_EMU_TEXEL_FLOAT || bits != 8) && texture->width > 0 &&
+         texture->height > 0 && texture->depth > 0 &&
+         (!texture->is_cube || texture->depth % 6 == 0);
+}
+
 int bf_emu_texture_add(bf_emu *emu, const bf_emu_texture *texture, uint64_t *handle,
                        bf_diagnostic *diagnostic) {
   size_t place;
-  unsigned bits = texture->channel_bits, channels = texture->channels;
-  if ((bits != 8 && bits != 16 && bits != 32) ||
-      (channels != 1 && channels != 2 && channels != 4) ||
-      (texture->kind == BF_EMU_TEXEL_FLOAT && bits == 8) || texture->width == 0 ||
-      texture->height == 0 || texture->depth == 0)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "texels of a form that no texture has");
-  bf_emu_texture *made = malloc(sizeof *made);
+  unsigned levels = texture->levels ? texture->levels : 1;
+  for (unsigned i = 0; i < levels; i++)
+    if (levels > BF_EMU_MOST_LEVELS || !is_texture(&texture[i]))
+      return bf_fail(diagnostic, BF_BAD_INPUT, "texels of a form that no texture has");
+  bf_emu_texture *made = malloc(levels * sizeof *made);
   if (!made || !find_place(emu, &place)) {
     free(made);
     return bf_no_memory(diagnostic);
   }
-  *made = *texture;
+  memcpy(made, texture, levels * sizeof *made);
+  made->levels = levels;
   emu->texture[place] = made;
   *handle = place + 1;
   return BF_OK;

@@ -89,11 +89,20 @@ typedef struct bf_emu_texture {
   bool is_filtered;    /* linear interpolation between texels, else the nearest one */
   bool is_normalised;  /* coordinates from 0 to 1, else in texels */
   bool reads_fraction; /* integers become numbers from 0 or -1 to 1 */
+  bool is_srgb;        /* and those of the first three channels of 8 bits are linear then */
   float border[4];
+  bool is_cube, is_seamless; /* six layers are the faces of a cube; filtered across its edges */
+  /* Mipmaps: how many levels there are, 0 counts as 1, and how one is chosen. */
+  unsigned levels;
+  bool blends_levels; /* linear interpolation between levels, else the nearest one */
+  float level_bias, least_level, most_level;
 } bf_emu_texture;
 
-/* Makes a texture or surface known under a handle that kernels can be given. Neither may be called
- * while a launch that uses textures runs. */
+enum { BF_EMU_MOST_LEVELS = 32 };
+
+/* Makes a texture or surface known under a handle that kernels can be given; one with several
+ * levels is an array of so many, the largest first. Neither may be called while a launch that uses
+ * textures runs. */
 int bf_emu_texture_add(bf_emu *emu, const bf_emu_texture *texture, uint64_t *handle,
                        bf_diagnostic *diagnostic);
 /* False where there is no such handle. */

@@ -173,6 +173,7 @@ struct bf_emu_kernel {
   uint64_t *parameter_offset, *parameter_bytes;
   uint64_t dynamic_offset; /* of dynamic shared memory in the block's shared memory */
   bool owns_rows;          /* it was rewritten: blocks reach all of their last row */
+  bool reserves_stack;     /* it, or a function of it, uses alloca */
   struct bf_emu_kernel *next;
 };
 
@@ -187,12 +188,18 @@ typedef struct bf_emu_frame {
   const bf_emu_code *code;
   const bf_emu_op *call; /* that made it; the caller goes on behind it */
   uint64_t local_base;   /* of the function's own variables in local memory */
+  uint64_t reserved;     /* bytes behind them that alloca has given */
   uint32_t lanes;        /* that have not returned */
   unsigned depth;
   uint8_t *registers;
   struct bf_emu_frame *next; /* of all frames of the warp */
   bool is_free;
 } bf_emu_frame;
+
+/* Where local memory ends that a call uses. */
+static inline uint64_t bf_emu_local_end(const bf_emu_frame *frame) {
+  return frame->local_base + ((frame->code->local_bytes + 15) & ~UINT64_C(15)) + frame->reserved;
+}
 
 /* Where lanes that went different ways meet again. */
 typedef struct bf_emu_join {

@@ -197,7 +197,9 @@ static void work(void *context, unsigned index) {
 /* ---- Launching ---- */
 
 /* Whether code of the kernel can call itself, or something not known. */
-static bool uses_stack(const bf_emu_kernel *kernel) { return kernel->code->next != NULL; }
+static bool uses_stack(const bf_emu_kernel *kernel) {
+  return kernel->code->next != NULL || kernel->reserves_stack;
+}
 
 static int check_sizes(const bf_emu_launch *launch, bf_diagnostic *diagnostic) {
   const bf_emu_needs *needs = &launch->kernel->needs;
@@ -235,8 +237,10 @@ static void prepare(bf_emu_flight *flight, bf_emu *emu, const bf_emu_launch *lau
   const bf_emu_kernel *kernel = launch->kernel;
   uint64_t stack = (kernel->needs.local_bytes + 15) & ~UINT64_C(15);
   if (uses_stack(kernel)) {
+    uint64_t own = (kernel->code->local_bytes + 15) & ~UINT64_C(15); /* however large */
     stack = launch->stack_bytes ? launch->stack_bytes : DEFAULT_STACK_BYTES;
     stack = stack < LEAST_STACK_BYTES ? LEAST_STACK_BYTES : (stack + 15) & ~UINT64_C(15);
+    stack += own;
   }
   flight->emu = emu;
   flight->launch = launch;

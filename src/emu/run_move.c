@@ -1,5 +1,6 @@
 /* mov, packing and unpacking of vectors, cvta, isspacep, and what only orders or hints. */
 #include "emu/bind.h"
+#include "emu/decode.h"
 #include "emu/device.h"
 
 /* ---- mov of one value ---- */
@@ -285,6 +286,88 @@ static bool select_isspacep(bf_emu_decoder *decoder, const bf_ptx_instruction *i
   return true;
 }
 
+/* ---- Memory on the stack ---- */
+
+/* d = the address of a bytes of local memory, aligned to immediate. Lanes that call together get
+ * the same place, large enough for the one that asks for most. */
+static const bf_emu_op *reserve_stack(bf_emu_warp *warp, const bf_emu_op *op) {
+  const bf_emu_flight *flight = warp->worker->flight;
+  uint64_t most = 0, first = bf_emu_local_end(warp->frame);
+  uint32_t mask = BF_MASK();
+  if (mask == 0)
+    return op + 1;
+  BF_EACH_LANE(mask, lane) {
+    uint64_t bytes =
+        op->small[0] == 8 ? BF_LANES(uint64_t, op->a)[lane] : BF_LANES(uint32_t, op->a)[lane];
+    most = bytes > most ? bytes : most;
+  }
+  uint64_t at = (first + op->immediate - 1) & ~(op->immediate - 1);
+  if (at > flight->stack_bytes || most > flight->stack_bytes - at)
+    return bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, (unsigned)__builtin_ctz(mask),
+                       "alloca of %llu bytes", (unsigned long long)most);
+  warp->frame->reserved += at - first + ((most + 15) & ~UINT64_C(15));
+  BF_EACH_LANE(mask, lane)
+  if (op->small[0] == 8)
+    BF_LANES(uint64_t, op->d)[lane] = at;
+  else
+    BF_LANES(uint32_t, op->d)[lane] = (uint32_t)at;
+  return op + 1;
+}
+
+/* d = how much is reserved now. */
+static const bf_emu_op *save_stack(bf_emu_warp *warp, const bf_emu_op *op) {
+  BF_EACH_LANE(BF_MASK(), lane)
+  if (op->small[0] == 8)
+    BF_LANES(uint64_t, op->d)[lane] = warp->frame->reserved;
+  else
+    BF_LANES(uint32_t, op->d)[lane] = (uint32_t)warp->frame->reserved;
+  return op + 1;
+}
+
+/* Gives back what was reserved since, where all lanes of the call do so together: others may still
+ * use it, and it ends with the call at the latest. */
+static const bf_emu_op *restore_stack(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t mask = BF_MASK(), all = warp->frame->caller ? warp->frame->lanes : warp->alive;
+  uint64_t most = 0;
+  if (mask == 0 || mask != all)
+    return op + 1;
+  BF_EACH_LANE(mask, lane) {
+    uint64_t saved =
+        op->small[0] == 8 ? BF_LANES(uint64_t, op->a)[lane] : BF_LANES(uint32_t, op->a)[lane];
+    most = saved > most ? saved : most;
+  }
+  if (most < warp->frame->reserved)
+    warp->frame->reserved = most;
+  return op + 1;
+}
+
+static bool select_stack(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                         bf_emu_op *op) {
+  bf_ptx_type type = instruction->type[0];
+  const bf_ptx_operand *operand = instruction->operand;
+  unsigned bytes = instruction->types ? bf_ptx_type_bytes(type) : 0;
+  if (bytes != 4 && bytes != 8)
+    return bf_emu_refuse(decoder, "addresses of another size");
+  decoder->kernel->reserves_stack = true;
+  op->small[0] = (uint8_t)bytes;
+  if (instruction->opcode == BF_PTX_OP_STACKRESTORE) {
+    op->a = bf_emu_bind_source(decoder, &operand[0], type);
+    op->run = restore_stack;
+    return true;
+  }
+  op->d = bf_emu_bind_destination(decoder, &operand[0], type);
+  op->run = save_stack;
+  if (instruction->opcode == BF_PTX_OP_STACKSAVE)
+    return true;
+  op->a = bf_emu_bind_source(decoder, &operand[1], type);
+  op->immediate = instruction->operands > 2 ? operand[2].bits : 8;
+  if (op->immediate == 0 || (op->immediate & (op->immediate - 1)) || op->immediate > 4096)
+    return bf_emu_refuse(decoder, "alignment that is no power of two");
+  op->immediate = op->immediate < 16 ? 16 : op->immediate;
+  op->run = reserve_stack;
+  return true;
+}
+
 /* ---- Order, waiting, hints ---- */
 
 static const bf_emu_op *do_nothing(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -355,7 +438,7 @@ bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instr
   case BF_PTX_OP_ALLOCA:
   case BF_PTX_OP_STACKSAVE:
   case BF_PTX_OP_STACKRESTORE:
-    return bf_emu_refuse(decoder, "memory reserved on the stack");
+    return select_stack(decoder, instruction, op);
   default:
     return false;
   }

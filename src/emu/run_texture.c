@@ -1,8 +1,10 @@
-/* tex, suld and sust: textures and surfaces of one to three dimensions and layers, without mipmaps
- * and cube maps.
+/* tex, tld4, txq, suld, sust and suq: textures and surfaces of one to three dimensions, layers,
+ * cube maps and mipmaps.
  *
  * Filtering is as the CUDA programming guide defines it: weights have 8 bits behind the point. How
- * the hardware rounds them is not published; here to the nearest. */
+ * the hardware rounds them is not published; here to the nearest. So are weights between levels of
+ * mipmaps, and gradients are taken as if there were no anisotropy: the longer one counts. */
+#include "emu/bind.h"
 #include "emu/decode.h"
 #include "emu/half.h"
 
@@ -14,7 +16,11 @@ enum { MOST_CHANNELS = 4, MOST_COORDINATES = 3 };
 typedef struct sampling {
   uint32_t handle;
   uint32_t layer; /* its place, where is_layered */
-  bool is_layered, is_integer;
+  bool is_layered, is_integer, is_cube;
+  enum { LEVEL_FIRST, LEVEL_GIVEN, LEVEL_FROM_GRADIENT } level;
+  uint32_t level_at;                      /* LEVEL_GIVEN: its place */
+  uint32_t gradient[2][MOST_COORDINATES]; /* LEVEL_FROM_GRADIENT: places of dPdx and dPdy */
+  unsigned component;                     /* tld4: which channel; txq, suq: a question */
   unsigned dimensions;
   uint32_t coordinate[MOST_COORDINATES];
   unsigned count; /* values, each of value_bytes in memory and register_bytes in the frame */
@@ -36,7 +42,9 @@ static unsigned texel_bytes(const bf_emu_texture *texture) {
 
 /* ---- Memory ---- */
 
-/* Whether all texels lie in memory that the device knows; the worker remembers the range. */
+/* Whether all texels of a level lie in memory that the device knows; the worker remembers the
+ * range.
+ */
 static bool is_alive(bf_emu_warp *warp, const bf_emu_texture *texture) {
   bf_emu_known *known = &warp->worker->known[texture->address / 512 % BF_EMU_KNOWN];
   uint64_t first = texture->address;
@@ -64,8 +72,12 @@ static const bf_emu_texture *find_texture(bf_emu_warp *warp, const bf_emu_op *op
                 (unsigned long long)handle);
     return NULL;
   }
-  if (is_alive(warp, texture))
+  unsigned level = 0;
+  while (level < texture->levels && is_alive(warp, &texture[level]))
+    level++;
+  if (level == texture->levels)
     return texture;
+  texture += level;
   bf_emu_fail_access(
       warp, op, BF_PTX_SPACE_GLOBAL, lane, texture->address, texel_bytes(texture), what->is_write,
       bf_emu_was_freed(warp->worker->flight->emu, texture->address) ? BF_EMU_USE_AFTER_FREE
@@ -90,7 +102,7 @@ static inline uint32_t load_channel(const uint8_t *at, unsigned channel_bits) {
 }
 
 /* A channel as tex returns it: bits of an integer or of a float. */
-static uint32_t read_channel(const bf_emu_texture *texture, const uint8_t *at) {
+static uint32_t read_channel(const bf_emu_texture *texture, const uint8_t *at, unsigned channel) {
   uint32_t bits = load_channel(at, texture->channel_bits);
   unsigned unused = 32 - texture->channel_bits;
   float value;
@@ -108,6 +120,8 @@ static uint32_t read_channel(const bf_emu_texture *texture, const uint8_t *at) {
     if (!texture->reads_fraction || unused == 0)
       return bits;
     value = (float)bits / (float)(UINT32_MAX >> unused);
+    if (texture->is_srgb && texture->channel_bits == 8 && channel < 3)
+      value = value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);
   }
   memcpy(&bits, &value, sizeof bits);
   return bits;
@@ -125,7 +139,7 @@ static texel read_texel(const bf_emu_texture *texture, const int64_t index[3]) {
       (const uint8_t *)(uintptr_t)texture->address + (uint64_t)index[2] * texture->slice_bytes +
       (uint64_t)index[1] * texture->pitch_bytes + (uint64_t)index[0] * texel_bytes(texture);
   for (unsigned i = 0; i < texture->channels; i++)
-    result.u[i] = read_channel(texture, at + i * texture->channel_bits / 8);
+    result.u[i] = read_channel(texture, at + i * texture->channel_bits / 8, i);
   return result;
 }
 
@@ -152,14 +166,93 @@ static float bounded(float x) {
   return x != x ? 0 : x > most ? most : x < -most ? -most : x;
 }
 
+/* ---- Cube maps ---- */
+
+/* A place on a face of a cube: the face, the coordinates on it and the length they are divided by.
+ */
+typedef struct on_face {
+  unsigned face;
+  float s, t, m;
+} on_face;
+
+/* The face that a direction points to: the coordinate that is largest; z before y before x where
+ * they are equal. */
+static unsigned face_of(const float x[3]) {
+  float size[3] = {fabsf(x[0]), fabsf(x[1]), fabsf(x[2])};
+  unsigned axis = size[2] >= size[1] && size[2] >= size[0] ? 2 : size[1] >= size[0] ? 1 : 0;
+  return 2 * axis + (x[axis] < 0);
+}
+
+/* The parts of a direction on a face, by the table of the CUDA programming guide. */
+static on_face turn(unsigned face, const float x[3]) {
+  switch (face) {
+  case 0:
+    return (on_face){0, -x[2], -x[1], x[0]};
+  case 1:
+    return (on_face){1, x[2], -x[1], -x[0]};
+  case 2:
+    return (on_face){2, x[0], x[2], x[1]};
+  case 3:
+    return (on_face){3, x[0], -x[2], -x[1]};
+  case 4:
+    return (on_face){4, x[0], -x[1], x[2]};
+  default:
+    return (on_face){5, -x[0], -x[1], -x[2]};
+  }
+}
+
+/* A direction that turn() makes s, t and 1 of. */
+static void turn_back(unsigned face, float s, float t, float x[3]) {
+  const float all[6][3] = {{1, -t, -s}, {-1, -t, s}, {s, 1, t},
+                           {s, -1, -t}, {s, -t, 1},  {-s, -t, -1}};
+  memcpy(x, all[face], sizeof all[face]);
+}
+
+/* Coordinates from 0 to 1 on the face that a direction points to. */
+static void project(const float direction[3], unsigned *face, float place[2]) {
+  on_face found = turn(face_of(direction), direction);
+  *face = found.face;
+  place[0] = (found.s / found.m + 1) / 2;
+  place[1] = (found.t / found.m + 1) / 2;
+}
+
+/* The texel beside the edge of a face becomes that of the face next to it. At a corner there is no
+ * such texel; the nearest one stands for it. */
+static void cross_edge(const bf_emu_texture *texture, int64_t index[3]) {
+  const int64_t size = texture->width;
+  float x[3], place[2];
+  unsigned face;
+  if (index[0] >= 0 && index[0] < size && index[1] >= 0 && index[1] < size)
+    return;
+  turn_back((unsigned)(index[2] % 6), (2 * (float)index[0] + 1) / (float)size - 1,
+            (2 * (float)index[1] + 1) / (float)size - 1, x);
+  project(x, &face, place);
+  index[2] += face - index[2] % 6;
+  for (unsigned i = 0; i < 2; i++) {
+    int64_t at = (int64_t)floorf(place[i] * (float)size);
+    index[i] = at < 0 ? 0 : at >= size ? size - 1 : at;
+  }
+}
+
+/* The texel that coordinates outside stand for; -1: the border. */
+static void fold_all(const bf_emu_texture *texture, unsigned dimensions, int64_t index[3]) {
+  const uint32_t size[3] = {texture->width, texture->height, texture->depth};
+  if (texture->is_cube && texture->is_seamless && dimensions == 2)
+    cross_edge(texture, index);
+  for (unsigned i = 0; i < dimensions; i++)
+    index[i] = fold(texture->is_cube ? BF_EMU_OUTSIDE_CLAMP : texture->outside[i],
+                    texture->is_normalised, index[i], size[i]);
+}
+
+/* ---- Samples ---- */
+
 /* The texel that holds coordinates in texels. */
 static texel sample_nearest(const bf_emu_texture *texture, unsigned dimensions, const float x[3],
                             int64_t layer) {
-  const uint32_t size[3] = {texture->width, texture->height, texture->depth};
   int64_t index[3] = {0, 0, layer};
   for (unsigned i = 0; i < dimensions; i++)
-    index[i] =
-        fold(texture->outside[i], texture->is_normalised, (int64_t)floorf(bounded(x[i])), size[i]);
+    index[i] = (int64_t)floorf(bounded(x[i]));
+  fold_all(texture, dimensions, index);
   return read_texel(texture, index);
 }
 
@@ -176,8 +269,7 @@ static void round_fractions(const bf_emu_texture *texture, texel *result) {
 /* The mean of the two, four or eight texels around coordinates in texels. */
 static texel sample_filtered(const bf_emu_texture *texture, unsigned dimensions, const float x[3],
                              int64_t layer) {
-  const uint32_t size[3] = {texture->width, texture->height, texture->depth};
-  int64_t low[3], index[3] = {0, 0, layer};
+  int64_t low[3];
   float weight[3] = {0, 0, 0};
   texel result = {.u = {0}};
   for (unsigned i = 0; i < dimensions; i++) {
@@ -187,13 +279,15 @@ static texel sample_filtered(const bf_emu_texture *texture, unsigned dimensions,
   }
   for (unsigned corner = 0; corner < 1u << dimensions; corner++) {
     float part = 1;
+    int64_t index[3] = {0, 0, layer};
     for (unsigned i = 0; i < dimensions; i++) {
       unsigned is_high = corner >> i & 1;
       part *= is_high ? weight[i] : 1 - weight[i];
-      index[i] = fold(texture->outside[i], texture->is_normalised, low[i] + is_high, size[i]);
+      index[i] = low[i] + is_high;
     }
     if (part == 0)
       continue;
+    fold_all(texture, dimensions, index);
     texel one = read_texel(texture, index);
     for (unsigned i = 0; i < MOST_CHANNELS; i++)
       result.f[i] += part * one.f[i];
@@ -202,11 +296,12 @@ static texel sample_filtered(const bf_emu_texture *texture, unsigned dimensions,
   return result;
 }
 
-/* The layer of a lane, which is clamped to those that exist. */
+/* The layer of a lane, which is clamped to those that exist; of cube maps the first face of it. */
 static int64_t layer_of(const bf_emu_warp *warp, const sampling *what,
                         const bf_emu_texture *texture, unsigned lane) {
   uint32_t layer = what->is_layered ? BF_LANES(const uint32_t, what->layer)[lane] : 0;
-  return layer < texture->depth ? layer : texture->depth - 1;
+  uint32_t faces = what->is_cube ? 6 : 1, layers = texture->depth / faces;
+  return (layer < layers ? layer : layers - 1) * faces;
 }
 
 /* Reads by integer coordinates: no filter; 0 outside linear memory. */
@@ -220,27 +315,123 @@ static texel fetch(const bf_emu_texture *texture, unsigned dimensions, const int
   return read_texel(texture, index);
 }
 
+/* ---- Levels ---- */
+
+/* One level at coordinates as the texture has them, from 0 to 1 or in texels. */
+static texel sample_level(const bf_emu_texture *texture, unsigned dimensions, const float at[3],
+                          int64_t layer) {
+  const uint32_t size[3] = {texture->width, texture->height, texture->depth};
+  float x[3] = {0, 0, 0};
+  for (unsigned i = 0; i < dimensions; i++)
+    x[i] = texture->is_normalised || texture->is_cube ? at[i] * (float)size[i] : at[i];
+  return texture->is_filtered ? sample_filtered(texture, dimensions, x, layer)
+                              : sample_nearest(texture, dimensions, x, layer);
+}
+
+/* The level, or the mean of two, that lod names. */
+static texel sample_levels(const bf_emu_texture *texture, unsigned dimensions, const float at[3],
+                           int64_t layer, float lod) {
+  float last = (float)(texture->levels - 1);
+  lod += texture->level_bias;
+  lod = lod > texture->most_level ? texture->most_level : lod;
+  lod = lod > texture->least_level ? lod : texture->least_level;
+  lod = lod > 0 ? lod < last ? lod : last : 0; /* NaN counts as 0 */
+  if (!texture->blends_levels)
+    return sample_level(texture + (unsigned)floorf(lod + 0.5f), dimensions, at, layer);
+  unsigned level = (unsigned)floorf(lod);
+  float weight = rintf((lod - (float)level) * 256) / 256;
+  texel first = sample_level(texture + level, dimensions, at, layer);
+  if (weight == 0)
+    return first;
+  texel second = sample_level(texture + level + 1, dimensions, at, layer);
+  for (unsigned i = 0; i < MOST_CHANNELS; i++)
+    first.f[i] = (1 - weight) * first.f[i] + weight * second.f[i];
+  return first;
+}
+
+/* The level at which a step of one pixel is one texel: the logarithm of the longer gradient. */
+static float level_of_gradient(const bf_emu_warp *warp, const sampling *what,
+                               const bf_emu_texture *texture, const float x[3], unsigned lane) {
+  const uint32_t size[3] = {texture->width, texture->height, texture->depth};
+  float most = 0;
+  for (unsigned k = 0; k < 2; k++) {
+    float d[3], length = 0;
+    unsigned parts = what->dimensions;
+    for (unsigned i = 0; i < parts; i++)
+      d[i] = BF_LANES(const float, what->gradient[k][i])[lane];
+    if (what->is_cube) { /* the derivatives of s / m and t / m, of which 2 are the whole face */
+      on_face here = turn(face_of(x), x), step = turn(here.face, d);
+      d[0] = (step.s * here.m - here.s * step.m) / (here.m * here.m) / 2;
+      d[1] = (step.t * here.m - here.t * step.m) / (here.m * here.m) / 2;
+      parts = 2;
+    }
+    for (unsigned i = 0; i < parts; i++)
+      length += d[i] * (float)size[i] * (d[i] * (float)size[i]);
+    most = length > most ? length : most;
+  }
+  return most > 0 ? log2f(most) / 2 : 0;
+}
+
+/* The level that an instruction asks for. */
+static float wanted_level(const bf_emu_warp *warp, const sampling *what,
+                          const bf_emu_texture *texture, const float x[3], unsigned lane) {
+  if (what->level == LEVEL_FIRST)
+    return 0;
+  if (what->level == LEVEL_FROM_GRADIENT)
+    return level_of_gradient(warp, what, texture, x, lane);
+  return what->is_integer ? (float)BF_LANES(const int32_t, what->level_at)[lane]
+                          : BF_LANES(const float, what->level_at)[lane];
+}
+
 /* ---- tex ---- */
 
 static texel sample_lane(const bf_emu_warp *warp, const sampling *what,
                          const bf_emu_texture *texture, unsigned lane) {
-  const uint32_t size[3] = {texture->width, texture->height, texture->depth};
   int64_t layer = layer_of(warp, what, texture, lane);
-  float x[3] = {0, 0, 0};
+  float x[3] = {0, 0, 0}, place[3] = {0, 0, 0};
   int32_t whole[3] = {0, 0, 0};
   for (unsigned i = 0; i < what->dimensions; i++) {
     x[i] = BF_LANES(const float, what->coordinate[i])[lane];
     whole[i] = BF_LANES(const int32_t, what->coordinate[i])[lane];
-    if (texture->is_normalised)
-      x[i] *= (float)size[i];
   }
-  if (what->is_integer)
-    return fetch(texture, what->dimensions, whole, layer);
-  return texture->is_filtered ? sample_filtered(texture, what->dimensions, x, layer)
-                              : sample_nearest(texture, what->dimensions, x, layer);
+  float lod = texture->levels > 1 ? wanted_level(warp, what, texture, x, lane) : 0;
+  if (what->is_integer) {
+    unsigned last = texture->levels - 1, level = lod > 0 ? (unsigned)lod : 0;
+    return fetch(texture + (level < last ? level : last), what->dimensions, whole, layer);
+  }
+  if (!what->is_cube)
+    return texture->levels > 1 ? sample_levels(texture, what->dimensions, x, layer, lod)
+                               : sample_level(texture, what->dimensions, x, layer);
+  unsigned face;
+  project(x, &face, place);
+  return sample_levels(texture, 2, place, layer + face, lod);
 }
 
-static const bf_emu_op *run_tex(bf_emu_warp *warp, const bf_emu_op *op) {
+/* tld4: a channel of the four texels that a filter would read, counter-clockwise from the lower
+ * left one. */
+static texel gather_lane(const bf_emu_warp *warp, const sampling *what,
+                         const bf_emu_texture *texture, unsigned lane) {
+  static const uint8_t step[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
+  const uint32_t size[2] = {texture->width, texture->height};
+  int64_t low[2], layer = layer_of(warp, what, texture, lane);
+  texel result;
+  for (unsigned i = 0; i < 2; i++) {
+    float x = BF_LANES(const float, what->coordinate[i])[lane];
+    x = texture->is_normalised ? x * (float)size[i] : x;
+    low[i] = (int64_t)floorf(bounded(x) - 0.5f);
+  }
+  for (unsigned k = 0; k < 4; k++) {
+    int64_t index[3] = {low[0] + step[k][0], low[1] + step[k][1], layer};
+    fold_all(texture, 2, index);
+    result.u[k] = read_texel(texture, index).u[what->component];
+  }
+  return result;
+}
+
+/* Reads for all lanes by one of the two. */
+static inline const bf_emu_op *run_reads(bf_emu_warp *warp, const bf_emu_op *op,
+                                         texel read(const bf_emu_warp *, const sampling *,
+                                                    const bf_emu_texture *, unsigned)) {
   const sampling *what = op->detail;
   const uint64_t *handle = BF_LANES(const uint64_t, what->handle);
   const bf_emu_texture *texture = NULL;
@@ -251,9 +442,44 @@ static const bf_emu_op *run_tex(bf_emu_warp *warp, const bf_emu_op *op) {
     if (!texture)
       return NULL;
     found = handle[lane];
-    texel result = sample_lane(warp, what, texture, lane);
+    if (what->is_cube && !texture->is_cube)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane, "the texture is no cube map");
+    texel result = read(warp, what, texture, lane);
     for (unsigned i = 0; i < what->count; i++)
       BF_LANES(uint32_t, what->value[i])[lane] = result.u[i];
+  }
+  return op + 1;
+}
+
+static const bf_emu_op *run_tex(bf_emu_warp *warp, const bf_emu_op *op) {
+  return run_reads(warp, op, sample_lane);
+}
+
+static const bf_emu_op *run_gather(bf_emu_warp *warp, const bf_emu_op *op) {
+  return run_reads(warp, op, gather_lane);
+}
+
+/* ---- Questions: txq and suq ---- */
+
+/* What can be asked; the answers are in the order of the names. */
+static const char *const question[] = {
+    "width", "height", "depth", "num_mipmap_levels", "array_size", "normalized_coords"};
+enum { QUESTIONS = sizeof question / sizeof *question };
+
+static const bf_emu_op *run_question(bf_emu_warp *warp, const bf_emu_op *op) {
+  const sampling *what = op->detail;
+  BF_EACH_LANE(BF_MASK(), lane) {
+    const bf_emu_texture *texture = find_texture(warp, op, what, lane);
+    if (!texture)
+      return NULL;
+    uint32_t levels = texture->levels;
+    if (what->level == LEVEL_GIVEN) {
+      uint32_t level = BF_LANES(const uint32_t, what->level_at)[lane];
+      texture += level < levels ? level : levels - 1;
+    }
+    const uint32_t answer[QUESTIONS] = {texture->width, texture->height, texture->depth,
+                                        levels,         texture->depth,  texture->is_normalised};
+    BF_LANES(uint32_t, what->value[0])[lane] = answer[what->component];
   }
   return op + 1;
 }
@@ -326,16 +552,41 @@ static bool bind_geometry(const bf_ptx_instruction *instruction, sampling *what)
   static const struct {
     const char *name;
     unsigned dimensions;
-    bool is_layered;
-  } geometry[] = {
-      {"1d", 1, false}, {"2d", 2, false}, {"3d", 3, false}, {"a1d", 1, true}, {"a2d", 2, true}};
+    bool is_layered, is_cube;
+  } geometry[] = {{"1d", 1, false, false}, {"2d", 2, false, false}, {"3d", 3, false, false},
+                  {"a1d", 1, true, false}, {"a2d", 2, true, false}, {"cube", 3, false, true},
+                  {"acube", 3, true, true}};
   for (unsigned i = 0; i < sizeof geometry / sizeof *geometry; i++)
     if (bf_ptx_has(instruction, geometry[i].name)) {
       what->dimensions = geometry[i].dimensions;
       what->is_layered = geometry[i].is_layered;
+      what->is_cube = geometry[i].is_cube;
       return true;
     }
   return false;
+}
+
+/* The level that is given behind the place, or the two gradients; false: refused. */
+static bool bind_level(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                       sampling *what) {
+  bool is_given = bf_ptx_has(instruction, "level"), has_gradients = bf_ptx_has(instruction, "grad");
+  unsigned more = is_given ? 1 : has_gradients ? 2 : 0;
+  if (instruction->operands != 2 + more)
+    return bf_emu_refuse(decoder, "texture read with an offset or comparison"), false;
+  bf_ptx_type type = instruction->type[instruction->types - 1];
+  what->level = is_given ? LEVEL_GIVEN : has_gradients ? LEVEL_FROM_GRADIENT : LEVEL_FIRST;
+  if (is_given)
+    what->level_at = bf_emu_bind_source(decoder, &instruction->operand[2], type);
+  for (unsigned k = 0; has_gradients && k < 2; k++) {
+    const bf_ptx_operand *list = &instruction->operand[2 + k];
+    unsigned count = list->kind == BF_PTX_VECTOR ? list->count : 1;
+    if (count < what->dimensions)
+      return bf_emu_refuse(decoder, "too few gradients"), false;
+    for (unsigned i = 0; i < what->dimensions; i++)
+      what->gradient[k][i] = bf_emu_bind_source(
+          decoder, list->kind == BF_PTX_VECTOR ? &list->item[i] : list, BF_PTX_F32);
+  }
+  return true;
 }
 
 /* [handle, {layer, x, y, z}] */
@@ -382,13 +633,52 @@ static bool bind_values(bf_emu_decoder *decoder, const bf_ptx_operand *list, bf_
 
 static bool select_tex(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                        sampling *what, bf_emu_op *op) {
-  if (bf_ptx_has(instruction, "grad") || instruction->types != 2 ||
-      bf_ptx_type_bytes(instruction->type[0]) != 4)
+  if (instruction->types != 2 || bf_ptx_type_bytes(instruction->type[0]) != 4)
     return bf_emu_refuse(decoder, "texture read of this form");
   what->is_integer = instruction->type[1] == BF_PTX_S32;
-  if (bind_values(decoder, &instruction->operand[0], instruction->type[0], what) &&
+  if (bind_level(decoder, instruction, what) &&
+      bind_values(decoder, &instruction->operand[0], instruction->type[0], what) &&
       bind_place(decoder, &instruction->operand[1], instruction->type[1], what))
     op->run = run_tex;
+  return true;
+}
+
+/* tld4.COMPONENT.2d */
+static bool select_gather(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                          sampling *what, bf_emu_op *op) {
+  static const char *const component[] = {"r", "g", "b", "a"};
+  what->component = 4;
+  for (unsigned i = 0; i < 4; i++)
+    if (bf_ptx_has(instruction, component[i]))
+      what->component = i;
+  if (what->component == 4 || what->dimensions != 2 || instruction->types != 2 ||
+      instruction->type[1] != BF_PTX_F32 || bf_ptx_type_bytes(instruction->type[0]) != 4 ||
+      instruction->operands != 2)
+    return bf_emu_refuse(decoder, "texture gather of this form");
+  if (bind_values(decoder, &instruction->operand[0], instruction->type[0], what) &&
+      bind_place(decoder, &instruction->operand[1], instruction->type[1], what))
+    op->run = run_gather;
+  return true;
+}
+
+/* txq.QUESTION d, [handle] and txq.level.QUESTION d, [handle], level; suq. */
+static bool select_question(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                            sampling *what, bf_emu_op *op) {
+  const bf_ptx_operand *operand = instruction->operand;
+  for (what->component = 0; what->component < QUESTIONS; what->component++)
+    if (bf_ptx_has(instruction, question[what->component]))
+      break;
+  bool has_level = bf_ptx_has(instruction, "level");
+  if (what->component == QUESTIONS || instruction->operands != 2 + (unsigned)has_level ||
+      operand[1].kind != BF_PTX_ADDRESS || operand[1].count != 1 || operand[1].offset ||
+      bf_emu_register_bytes(&operand[1].item[0], BF_PTX_U64) != 8)
+    return bf_emu_refuse(decoder, "question of this form");
+  what->handle = bf_emu_bind_source(decoder, &operand[1].item[0], BF_PTX_U64);
+  what->value[0] = bf_emu_bind_destination(decoder, &operand[0], BF_PTX_B32);
+  what->level = has_level ? LEVEL_GIVEN : LEVEL_FIRST;
+  if (has_level)
+    what->level_at = bf_emu_bind_source(decoder, &operand[2], BF_PTX_U32);
+  op->run = run_question;
   return true;
 }
 
@@ -412,15 +702,20 @@ bool BF_EMU_NAME(bf_emu_select_texture)(bf_emu_decoder *decoder,
 
 bool BF_EMU_NAME(bf_emu_select_texture)(bf_emu_decoder *decoder,
                                         const bf_ptx_instruction *instruction, bf_emu_op *op) {
-  bool is_tex = instruction->opcode == BF_PTX_OP_TEX;
-  if (!is_tex && instruction->opcode != BF_PTX_OP_SULD && instruction->opcode != BF_PTX_OP_SUST)
+  bf_ptx_opcode opcode = instruction->opcode;
+  bool is_question = opcode == BF_PTX_OP_TXQ || opcode == BF_PTX_OP_SUQ;
+  bool is_read = opcode == BF_PTX_OP_TEX || opcode == BF_PTX_OP_TLD4;
+  if (!is_question && !is_read && opcode != BF_PTX_OP_SULD && opcode != BF_PTX_OP_SUST)
     return false;
   sampling *what = bf_emu_detail(decoder, sizeof *what);
   if (!what)
     return true;
   op->detail = what;
-  if (!bind_geometry(instruction, what))
-    return bf_emu_refuse(decoder, "cube maps and the like");
-  return is_tex ? select_tex(decoder, instruction, what, op)
-                : select_surface(decoder, instruction, what, op);
+  if (is_question)
+    return select_question(decoder, instruction, what, op);
+  if (!bind_geometry(instruction, what) || (what->is_cube && !is_read))
+    return bf_emu_refuse(decoder, "texture or surface of this form");
+  return opcode == BF_PTX_OP_TEX    ? select_tex(decoder, instruction, what, op)
+         : opcode == BF_PTX_OP_TLD4 ? select_gather(decoder, instruction, what, op)
+                                    : select_surface(decoder, instruction, what, op);
 }
