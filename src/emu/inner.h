@@ -60,9 +60,12 @@ enum {
 #define BF_PREDICATE(offset) (*BF_LANES(uint32_t, offset))
 #define BF_MASK() (warp->active & (BF_PREDICATE(op->guard) ^ op->guard_flip))
 
+/* The lowest lane of a mask; for 0 any lane. */
+#define BF_FIRST_LANE(mask) ((unsigned)__builtin_ctz((mask) | UINT32_C(0x80000000)))
 /* For every lane of mask: statement, which sees the lane as `lane`. The loop over all 32 lanes is
- * one that compilers turn into vector code. value is computed for lanes outside mask too, so it
- * must not trap: no integer division, no memory access. */
+ * one that compilers turn into vector code; a single lane, as after `if (threadIdx.x == 0)`, is
+ * done alone. value is computed for lanes outside mask too, so it must not trap: no integer
+ * division, no memory access. */
 #if defined(__clang__)
 #define BF_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -74,6 +77,10 @@ enum {
     if (set_mask == UINT32_MAX) {                                                                  \
       BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)(destination)[lane] =     \
           (value);                                                                                 \
+    } else if ((set_mask & (set_mask - 1)) == 0) {                                                 \
+      unsigned lane = BF_FIRST_LANE(set_mask);                                                     \
+      if (set_mask)                                                                                \
+        (destination)[lane] = (value);                                                             \
     } else {                                                                                       \
       BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)(destination)[lane] =     \
           set_mask >> lane & 1 ? (value) : (destination)[lane];                                    \
