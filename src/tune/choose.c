@@ -31,16 +31,21 @@ static const uint32_t others[][3] = {{16, 1, 1}, {8, 1, 1},  {8, 4, 1},  {8, 16,
                                      {4, 8, 1},  {16, 2, 1}, {16, 4, 1}, {4, 4, 1},
                                      {8, 32, 1}, {64, 8, 1}, {128, 2, 1}};
 
-/* Whether a kernel reads a part of the thread index other than x. */
-static bool reads_beyond_x(const bf_ptx_function *kernel) {
+/* Whether a kernel reads a part of the thread index: x, y or z, or a part that is not named. */
+static bool reads_part(const bf_ptx_function *kernel, char part) {
   for (uint32_t i = 0; i < kernel->instructions; i++)
     for (unsigned k = 0; k < kernel->instruction[i]->operands; k++) {
       const bf_ptx_operand *operand = &kernel->instruction[i]->operand[k];
       if (operand->kind == BF_PTX_SPECIAL && operand->special == BF_PTX_SPECIAL_TID &&
-          operand->component != 'x')
+          (operand->component == part || !operand->component))
         return true;
     }
   return false;
+}
+
+/* Whether it reads another part than x. */
+static bool reads_beyond_x(const bf_ptx_function *kernel) {
+  return reads_part(kernel, 'y') || reads_part(kernel, 'z');
 }
 
 static const bf_ptx_directive *find_directive(const bf_ptx_function *kernel, const char *name) {
@@ -86,7 +91,7 @@ static bool find_shapes(const bf_ptx_function *kernel, const bf_predict_launch *
     return false;
   }
   uint64_t threads = most ? threads_of(most, block) : 0;
-  bool is_tiled = reads_beyond_x(kernel);
+  bool is_tiled = reads_beyond_x(kernel), is_deep = reads_part(kernel, 'z');
   if (threads && !is_tiled)
     add_shape(s, (const uint32_t[3]){(uint32_t)threads, 1, 1});
   else if (threads && (block[1] > 1 || block[2] > 1))
@@ -94,6 +99,8 @@ static bool find_shapes(const bf_ptx_function *kernel, const bf_predict_launch *
   size_t count = is_tiled ? sizeof tiles / sizeof *tiles : sizeof lines / sizeof *lines;
   for (size_t i = 0; (is_tiled || !threads) && i < count; i++) {
     const uint32_t *own = is_tiled ? tiles[i] : lines[i];
+    if (own[2] > 1 && !is_deep) /* all layers would do the same */
+      continue;
     if (!threads || (uint64_t)own[0] * own[1] * own[2] == threads)
       add_shape(s, own);
   }
@@ -266,14 +273,16 @@ static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
 /* ---- Trying ---- */
 
 /* Compares a kernel with a version of it for all shapes: the one that gains least counts, or most
- * where launches decide. */
+ * where launches decide. Which of two versions is better is for the shape to say that is most
+ * likely: of those in which the kernel stays inside its arrays, the one with most threads. */
 static int compare_shapes(const choosing *c, subject *s, const bf_work_version *version,
                           bf_diagnostic *diagnostic) {
   const bf_predict_launch *launch = c->options->launch;
   uint64_t blocks = launch ? (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] : 0;
   bf_forecast_hashes own = {c->plans, s->plan};
   bf_work_hashes hashes = bf_forecast_hash(&own);
-  double counted = 0;
+  double counted = 0, likely = 0;
+  unsigned most_threads = 0;
   s->is_compared = s->forecasts > 0;
   for (unsigned i = 0; i < s->forecasts && s->is_compared; i++) {
     bf_work after[BF_FORECAST_TRIPS];
@@ -288,7 +297,12 @@ static int compare_shapes(const choosing *c, subject *s, const bf_work_version *
       counted = most;
       s->comparison = p.comparison;
     }
+    if (s->forecast[i].threads > most_threads) {
+      most_threads = s->forecast[i].threads;
+      likely = p.share;
+    }
   }
+  s->comparison.after.likely_share = c->options->decides_by_launch ? 0 : likely;
   return BF_OK;
 }
 

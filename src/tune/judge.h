@@ -27,6 +27,8 @@ typedef struct bf_evidence {
   double predicted_cycles; /* from the PTX; 0: not known */
   double error;            /* with predicted_cycles: of the share that is left, as a share of it */
   uint64_t least_blocks; /* with predicted_cycles: of a grid for which the hash is worth it; or 0 */
+  double likely_share;   /* with predicted_cycles, after: the share that is left in the launch that
+                            is most likely, where cycles are those of another; or 0 */
 } bf_evidence;
 
 /* A kernel without a hash, and with one. */
@@ -49,6 +51,8 @@ uint64_t bf_work_cycles(uint64_t wavefronts, uint64_t warp_instructions, uint64_
 double bf_judge_gain(const bf_comparison *comparison);
 /* The share of the time, of the cycles or of the cost in wavefronts that is left with the hash. */
 double bf_judge_share(const bf_comparison *comparison);
+/* The same, of the launch that is most likely: what two candidates are compared by. */
+double bf_judge_likely_share(const bf_comparison *comparison);
 /* The larger noise of both sides. */
 double bf_judge_noise(const bf_comparison *comparison);
 /* The rule. */

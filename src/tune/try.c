@@ -84,7 +84,8 @@ static int try_number(bf_plans *const *list, size_t count, const bf_plans_runner
 static bool prefers_padding(const bf_plan *plan, unsigned best) {
   const bf_comparison *padded = &plan->tried[BF_PLAN_PADDED];
   return plan->was_tried[BF_PLAN_PADDED] && bf_judge_is_worth(padded) &&
-         bf_judge_share(padded) <= bf_judge_share(&plan->tried[best]) * (1 + BF_JUDGE_LEAST_GAIN);
+         bf_judge_likely_share(padded) <=
+             bf_judge_likely_share(&plan->tried[best]) * (1 + BF_JUDGE_LEAST_GAIN);
 }
 
 /* Gives a kernel what was best, where it is worth it. One without candidates keeps what it has. */

@@ -313,6 +313,10 @@ static bool evaluate(bf_pad *pad, const bf_ptx_instruction *instruction, uint32_
     return has_form(instruction, 1, 3) && add(pad, in[0], &in[1], 1, result);
   case BF_PTX_OP_SUB:
     return has_form(instruction, 1, 3) && add(pad, in[0], &in[1], -1, result);
+  case BF_PTX_OP_NEG:
+  case BF_PTX_OP_NOT: /* -x - 1 */
+    *result = bf_pad_number(instruction->opcode == BF_PTX_OP_NOT ? -1 : 0);
+    return has_form(instruction, 1, 2) && bf_pad_add(result, &in[0], -1);
   case BF_PTX_OP_MUL:
     return has_form(instruction, 2, 3) && bf_ptx_has(instruction, "lo") &&
            multiply(&in[0], &in[1], result);
