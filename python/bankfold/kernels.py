@@ -223,6 +223,8 @@ def _pack(kernel: Kernel, parameter: Parameter, index: int, value: Any) -> bytes
         value = value.item()
     if parameter.bytes not in _INTEGERS:
         raise BadInput(f"{where} has {parameter.bytes} bytes; a number has 1, 2, 4 or 8")
+    if isinstance(value, float) and parameter.type[0] in "us":
+        raise BadInput(f"{where} is an integer ({parameter.type}); {value} is none")
     if isinstance(value, float) or parameter.type in ("f16", "f32", "f64"):
         form = {2: "e", 4: "f", 8: "d"}.get(parameter.bytes)
         if not form:

@@ -216,17 +216,17 @@ class Workload:
     @classmethod
     def read(cls, path: "Union[str, os.PathLike[str]]", machine: MachineLike = "hopper", form: str = "own") -> "Workload":
         """From a trace file; form is "own", "nvbit" or "accelsim"."""
-        return cls._take(create("bf_workload_free", "bf_workload_read_form", os.fsencode(path), _FORMS[form],
-                                machine_of(machine).address))
+        on = machine_of(machine)  # must live as long as the call
+        return cls._take(create("bf_workload_free", "bf_workload_read_form", os.fsencode(path), _FORMS[form], on.address))
 
     @classmethod
     def parse(cls, text: Union[str, bytes], machine: MachineLike = "hopper", form: str = "own",
               name: str = "trace") -> "Workload":
         """From a trace in memory; name is for messages."""
         data = text.encode() if isinstance(text, str) else bytes(text)
+        on = machine_of(machine)
         given = options(c.bf_trace_options, name=encode(name), form=_FORMS[form])
-        return cls._take(create("bf_workload_free", "bf_workload_parse", data, len(data), machine_of(machine).address,
-                                ctypes.byref(given)))
+        return cls._take(create("bf_workload_free", "bf_workload_parse", data, len(data), on.address, ctypes.byref(given)))
 
     @property
     def address(self) -> int:

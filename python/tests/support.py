@@ -92,3 +92,11 @@ def write_program(path, text):
     pathlib.Path(path).write_text(text)
     os.chmod(path, 0o755)
     return str(path)
+
+
+def header():
+    """The public header of the checkout: BANKFOLD_ROOT, or the one that the tests lie in; None where there is none."""
+    for root in (os.environ.get("BANKFOLD_ROOT"), TESTS.parents[1]):
+        if root and (pathlib.Path(root) / "include" / "bankfold.h").exists():
+            return pathlib.Path(root) / "include" / "bankfold.h"
+    return None
