@@ -1,4 +1,5 @@
 """What the tests share."""
+import importlib.util
 import os
 import pathlib
 import sys
@@ -83,9 +84,15 @@ SAXPY = """.version 8.0
 """
 
 
-def add_fakes():
-    """Lets Python find the stand-ins of packages that are not installed."""
-    sys.path.insert(0, str(TESTS / "fake"))
+FAKES = str(TESTS / "fake")
+
+
+def is_installed(name):
+    """Whether a package is there, and not only its stand-in, which Python finds last."""
+    if FAKES not in sys.path:
+        sys.path.append(FAKES)
+    found = importlib.util.find_spec(name)
+    return not found.origin.startswith(FAKES)
 
 
 def write_program(path, text):

@@ -1,5 +1,4 @@
 """bankfold.triton with a stand-in for Triton and for ptxas: what is compiled how, and taken from which cache."""
-import importlib.util
 import io
 import os
 import pathlib
@@ -8,9 +7,7 @@ import unittest
 
 from . import support
 
-HAS_TRITON = importlib.util.find_spec("triton") is not None
-if not HAS_TRITON:
-    support.add_fakes()
+HAS_TRITON = support.is_installed("triton")
 
 # Copies its input; says on -v what it needs, as ptxas does.
 COPY = """#!/bin/sh
