@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The Python package of build folder $1: its declarations are those of the header, the wheel is built without a network and
+# installs with pip or without, and what is installed passes its tests and runs the examples, with the output of docs/python.md.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=$(readlink -f "$1")
+root=$PWD
+python=/usr/bin/python3
+[ -x $python ] || python=$(command -v python3) || { echo 'no python3' && exit 77; }
+$python -c 'import sys; sys.exit(sys.version_info < (3, 8))' || { echo 'python3 is older than 3.8' && exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export BANKFOLD_BUILD=$build PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+unset BANKFOLD_LIBRARY PYTHONPATH
+faults=0
+complain() {
+  echo "$*"
+  faults=$((faults + 1))
+}
+
+$python python/declarations.py --check || faults=$((faults + 1))
+
+# The wheel, twice: the same bytes.
+for folder in "$work/wheel" "$work/again"; do
+  $python python/backend.py "$folder" >/dev/null || complain 'the wheel is not built'
+done
+cmp "$work"/wheel/*.whl "$work"/again/*.whl || complain 'two builds give different wheels'
+wheel=$(echo "$work"/wheel/*.whl)
+
+# Installed by pip, from the wheel and from the sources; without pip the wheel is a zip file.
+if $python -m pip --version >/dev/null 2>&1; then
+  $python -m pip install --quiet --no-index --no-deps --target "$work/installed" "$wheel" || complain 'pip refuses the wheel'
+  $python -m pip wheel --quiet --no-index --no-deps --wheel-dir "$work/built" ./python || complain 'pip cannot build the wheel'
+  cmp "$wheel" "$work/built/$(basename "$wheel")" || complain 'pip builds another wheel'
+  [ "$("$work/installed/bin/bankfold" --version)" = "$("$build/bankfold" --version)" ] || [ ! -x "$work/installed/bin/bankfold" ] ||
+    PYTHONPATH=$work/installed "$work/installed/bin/bankfold" --version >/dev/null || complain 'the script bankfold does not run'
+else
+  echo 'no pip: the wheel is unpacked'
+  $python - "$wheel" "$work/installed" <<'END' || complain 'the wheel cannot be unpacked'
+import os, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    for info in wheel.infolist():
+        os.chmod(wheel.extract(info, sys.argv[2]), info.external_attr >> 16 & 0o777 or 0o644)
+END
+fi
+
+# Tests, examples and the page see what was installed, and neither the sources nor the build folder.
+export PYTHONPATH=$work/installed BANKFOLD_ROOT=$root
+unset BANKFOLD_BUILD
+cp -r python/tests "$work/tests"
+cd "$work" || exit 2
+case $($python -c 'import bankfold; print(bankfold.__file__)') in
+"$work"/installed/*) ;;
+*) complain 'another package than the installed one is tested' ;;
+esac
+$python -W error -m unittest -q || complain 'tests fail'
+$python -m bankfold --version | grep -qx "$("$build/bankfold" --version)" || complain 'python -m bankfold'
+echo '.version 8.0' >empty.ptx
+printf '#!/bin/sh\necho real "$@"\n' >ptxas && chmod +x ptxas
+[ "$(BANKFOLD_PTXAS=$work/ptxas installed/bankfold/native/bin/bankfold-ptxas --version)" = 'real --version' ] ||
+  complain 'bankfold-ptxas of the wheel is no ptxas'
+$python "$root/tests/check/python/page.py" "$root" || faults=$((faults + 1))
+exit $((faults != 0))
