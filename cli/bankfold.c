@@ -1,5 +1,7 @@
 /* bankfold: the command table and the way into it. */
 #include "cli/cli.h"
+
+#include "base/guess.h"
 #include "cli/file_kind.h"
 #include "cli/use/wrap.h"
 
@@ -60,6 +62,16 @@ static int run_command(const cli_command *command, int argc, char **argv, bool a
   return status;
 }
 
+/* Says that there is no such command, and which one may be meant. */
+static int unknown_command(const char *name) {
+  char likely[BF_GUESS_BYTES];
+  bf_guess guess = bf_guess_begin(name);
+  for (const cli_group *group = cli_groups; group->title; group++)
+    for (size_t i = 0; group->commands[i]; i++)
+      bf_guess_offer(&guess, group->commands[i]->name, strlen(group->commands[i]->name));
+  return cli_usage_error(NULL, "unknown command '%s'%s", name, bf_guess_text(&guess, likely));
+}
+
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
   const char *own_name = argc > 0 ? base_name(argv[0]) : "bankfold";
@@ -71,12 +83,12 @@ int main(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "help";
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
     name = "help";
-  if (strcmp(name, "--version") == 0) {
+  if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
     printf("bankfold %s\n", bf_version());
     return CLI_OK;
   }
   const cli_command *command = cli_find(name);
   if (!command)
-    return cli_usage_error(NULL, "unknown command '%s'", name);
+    return unknown_command(name);
   return run_command(command, argc > 2 ? argc - 2 : 0, argv + (argc > 1 ? 2 : 1), false);
 }

@@ -104,6 +104,8 @@ const cli_command *cli_find(const char *name);
 /* Fills settings from argv and moves the arguments that are not options to the front of argv;
  * *count is their number. Returns -1 to go on or an exit status (after --help or an error). */
 int cli_parse(const cli_command *command, void *settings, int argc, char **argv, int *count);
+/* The option of that name, or NULL. */
+const cli_option *cli_find_option(const cli_command *command, const char *name, size_t length);
 /* Help of one command, as --help prints it. */
 void cli_write_help(const cli_command *command, bf_text *text);
 /* The man page of a command, or of the program for NULL, as roff. */

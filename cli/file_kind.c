@@ -13,7 +13,7 @@ typedef enum kind { UNKNOWN, PROGRAM, SOURCE, PTX, TRACE, KINDS } kind;
 static const char *const meant[KINDS] = {
     [PROGRAM] =
         "is a program or library: 'bankfold exec PROGRAM' runs it without a GPU and shows its "
-        "conflicts, 'bankfold exec --trace FILE PROGRAM' writes a trace",
+        "conflicts, 'bankfold exec --save-trace FILE PROGRAM' writes a trace",
     [SOURCE] =
         "is CUDA source: build it with nvcc -arch=sm_90 -lineinfo, then 'bankfold exec PROGRAM' "
         "runs it; nvcc -ptx makes PTX, for 'bankfold analyze' and 'bankfold profile'",

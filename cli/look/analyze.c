@@ -25,7 +25,7 @@ static const cli_option options[] = {
      "one block: its index, each part from 0 (default: any block)"},
     {"columns", CLI_NUMBER, offsetof(settings, columns), "N", NULL,
      "elements in a row of the 2-D array that is accessed, for M"},
-    {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
+    {"save-trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write the accesses found as a trace"},
     CLI_COMMON(settings),
 };
@@ -449,16 +449,18 @@ static int analyze_kernel(run_state *s, const bf_ptx_module *module, const bf_pt
 static bool is_wanted(const run_state *s, const bf_ptx_item *item) {
   return item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry &&
          item->function->has_body &&
-         (!s->settings->kernel || strcmp(item->function->name, s->settings->kernel) == 0);
+         (!s->settings->kernel || bf_ptx_is_called(item->function->name, s->settings->kernel));
 }
 
-static int analyze_text(run_state *s, const bf_text *ptx, bf_diagnostic *diagnostic) {
+static int analyze_text(run_state *s, const bf_text *ptx, bool is_last, bf_diagnostic *diagnostic) {
   bf_ptx_module *module;
   BF_TRY(bf_ptx_parse(s->file, ptx->data ? ptx->data : "", ptx->size, &module, diagnostic));
   int error = BF_OK;
   for (const bf_ptx_item *item = module->first; item && !error; item = item->next)
     if (is_wanted(s, item))
       error = analyze_kernel(s, module, item->function, diagnostic);
+  if (!error && s->kernels == 0 && s->settings->kernel && is_last)
+    error = bf_ptx_no_kernel(module, s->file, s->settings->kernel, diagnostic);
   bf_ptx_free(module);
   return error;
 }
@@ -474,7 +476,7 @@ static int analyze_all(run_state *s, const bf_fatbin *fatbin, bf_diagnostic *dia
     found = true;
     int error = bf_fatbin_text(fatbin, image, &ptx, diagnostic);
     if (!error)
-      error = analyze_text(s, &ptx, diagnostic);
+      error = analyze_text(s, &ptx, module == fatbin->module_count, diagnostic);
     bf_text_free(&ptx);
     if (error)
       return error;

@@ -31,7 +31,7 @@ typedef struct settings {
 static const cli_option options[] = {
     {"profile", CLI_TEXT, offsetof(settings, profile), "FILE", NULL,
      "write the profile as JSON to FILE instead of the table"},
-    {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
+    {"save-trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write every shared access to FILE, for solve and check"},
     {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
      "count and write accesses as the PTX has them, not as ptxas merges them"},
@@ -51,15 +51,15 @@ static const cli_option options[] = {
      "hashes of single kernels: lines KERNEL HASH, * for all others"},
     {"rewrite", CLI_TEXT, offsetof(settings, rewrite), "FILE", NULL,
      "rewrite kernels with these hashes before they run, as run does on a GPU"},
-    {"lock-hash", CLI_TEXT, offsetof(settings, simulated.lock_hash), "HASH", "plain xor add",
-     "with --gpu: hash of the table of locks, for atomics that use one (default plain)"},
+    {"lock-hash", CLI_TEXT, offsetof(settings, simulated.lock_hash), "KIND", "none xor add",
+     "with --gpu: hash of the table of locks, for atomics that use one (default none)"},
     {"max-cycles", CLI_NUMBER, offsetof(settings, simulated.most_cycles), "N", NULL,
      "with --gpu: give up a launch after this many cycles (default: never)"},
-    {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
+    {"detect", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
      "more faults to look for: uninitialised, races, or both with a comma"},
     {"keep-going", CLI_FLAG, offsetof(settings, keep_going), NULL, NULL,
      "say wrong accesses of a kernel once per line: reads give 0, writes are dropped"},
-    {"workers", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
+    {"threads", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
     {"own-status", CLI_NUMBER, offsetof(settings, own_status), "N", NULL,
      "exit status where exec itself fails, or a kernel could not be run (default 2)"},
@@ -592,7 +592,7 @@ const cli_command cli_exec = {
     .examples = "bankfold exec ./app 1024                     # run it\n"
                 "bankfold exec --profile app.json ./app       # the profile as JSON\n"
                 "bankfold exec --hash fixed ./app             # as if memory were hashed\n"
-                "bankfold exec --trace app.trace ./app && bankfold solve app.trace\n"
+                "bankfold exec --save-trace app.trace ./app && bankfold solve app.trace\n"
                 "bankfold exec --save-hashes app.hashes ./app # the best hash of each kernel\n"
                 "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
                 "bankfold exec --check races,uninitialised ./app\n"

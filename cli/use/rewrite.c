@@ -46,7 +46,7 @@ static const cli_option options[] = {
      "auto: longest single search; there are up to six per kernel (default 10; 0 = no limit)"},
     {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
      "module of a program or fat binary (default 1)"},
-    {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
+    {"threads", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
      "threads that run a kernel (default one per core; 1 with --check)"},
     CLI_COMMON(settings),
 };

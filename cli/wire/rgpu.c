@@ -39,7 +39,7 @@ static const cli_option options[] = {
      "run, sweep, cost: the GPU (default gtx480 with 48 KB of first-level cache)"},
     {"set", CLI_TEXTS, offsetof(cli_rgpu_settings, set), "KEY=VALUE", NULL,
      "change a parameter of the GPU; may be repeated"},
-    {"parameter", CLI_TEXTS, offsetof(cli_rgpu_settings, parameter), "NAME=NUMBER", NULL,
+    {"param", CLI_TEXTS, offsetof(cli_rgpu_settings, parameter), "NAME=NUMBER", NULL,
      "change a parameter of the graph; may be repeated"},
     {"data-fifo", CLI_NUMBER, offsetof(cli_rgpu_settings, data_fifo), "N", NULL,
      "entries of data FIFOs (default 8)"},
@@ -68,7 +68,7 @@ static const cli_option options[] = {
     {"axes", CLI_TEXT, offsetof(cli_rgpu_settings, axes), "AXES", NULL,
      "sweep: NAME=VALUE|...;... of data-fifo, address-fifo, lanes, copies, core-cycles, "
      "three-operand-cycles, load-cycles, parameters of the GPU or of a graph's file"},
-    {"workers", CLI_NUMBER, offsetof(cli_rgpu_settings, workers), "N", NULL,
+    {"threads", CLI_NUMBER, offsetof(cli_rgpu_settings, workers), "N", NULL,
      "sweep: threads to use (default one per core)"},
     CLI_OUTPUT(cli_rgpu_settings),
 };

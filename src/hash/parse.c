@@ -1,6 +1,8 @@
 /* The text forms of hashes. Each form is parsed by the function named after it, which fills the
  * forward matrix (or the parameters of an arithmetic hash) and the canonical text. */
 #include "hash/parse.h"
+
+#include "base/guess.h"
 #include "hash/hash.h"
 
 #include <stdlib.h>
@@ -314,14 +316,19 @@ static int parse_any(parser *p) {
       return FAIL_AT(p->cursor, "unexpected text after the hash");
     return BF_OK;
   }
+  char likely[BF_GUESS_BYTES], head[16] = "";
+  snprintf(head, sizeof head, "%.*s", (int)strcspn(p->text, ":") + 1, p->text);
+  bf_guess guess = bf_guess_begin(head);
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+    bf_guess_offer(&guess, forms[i].prefix, strlen(forms[i].prefix));
   int printable = 0;
   while (printable < 40 && p->text[printable] > 31 && p->text[printable] < 127)
     printable++;
   return FAIL_AT(p->text,
-                 "unknown hash '%.*s'; known: none, pad:ROW+P, perm:K, xor:K1,K2,MASK, "
+                 "unknown hash '%.*s'%s; known: none, pad:ROW+P, perm:K, xor:K1,K2,MASK, "
                  "bits:B0,B1^C1,..., fixed, add, mod:N, cute:B,M,S[/BYTES], "
                  "tma:32|64|128, rows:HEX,...",
-                 printable, p->text);
+                 printable, p->text, bf_guess_text(&guess, likely));
 }
 
 static int parse_text(const char *text, const bf_geometry *geometry, bool may_share, bf_hash **out,
