@@ -47,6 +47,8 @@ need_to_test() {
   want verilator has verilator
   want yosys has yosys
   want qflow-tech-osu018 test -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib
+  want qflow-tech-osu035 test -e /usr/share/qflow/tech/osu035/osu035_stdcells.lib
+  want qflow-tech-osu050 test -e /usr/share/qflow/tech/osu050/osu05_stdcells.lib
   want opensta has sta
   need z3 has z3
   need zstd has zstd
