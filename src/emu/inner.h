@@ -313,6 +313,9 @@ typedef struct bf_emu_flight {
   bf_emu_worker *worker;
   unsigned workers;
   bool alone; /* one worker: atomics need no locks */
+  /* The first worker begins alone, and calls the others once that seems worth it. */
+  double begun; /* seconds */
+  bool has_called, has_crew;
   const bf_emu_observer *observer;
   /* Changed by several threads, with atomic operations. */
   uint64_t next_block, blocks_done;

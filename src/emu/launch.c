@@ -4,8 +4,12 @@
  * others. A block whose warps all wait for something outside it (they poll memory) is set aside and
  * another one is begun or taken up again, so that blocks may wait for each other; of a cooperative
  * launch all blocks can be in flight. Memory is needed only for blocks in flight; a block that is
- * done leaves its memory to the next. */
+ * done leaves its memory to the next.
+ *
+ * The calling thread is the first worker. It begins alone, and after a short while calls the crew
+ * of the device: most launches of some programs are over before another thread is awake. */
 #include "emu/block.h"
+#include "emu/device.h"
 #include "emu/warp.h"
 #include "ptx/rewritten.h"
 
@@ -65,6 +69,20 @@ static void report(bf_emu_flight *flight) {
   __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
 }
 
+static void work(void *context, unsigned index);
+
+/* Calls the other workers, once the launch has taken so long that they are of use, and blocks are
+ * left for them. */
+static void call_others(bf_emu_flight *flight) {
+  const double alone_seconds = 20e-6;
+  if (flight->has_called || bf_seconds() - flight->begun < alone_seconds)
+    return;
+  flight->has_called = true;
+  if (__atomic_load_n(&flight->next_block, __ATOMIC_RELAXED) < flight->blocks &&
+      bf_crew_begin(flight->emu->crew, flight->workers - 1, work, flight))
+    flight->has_crew = true;
+}
+
 /* Runs the warps of a block in turn until the block is done, or until a whole round has only made
  * warps give up their turn: then others should run. */
 static outcome run_block(bf_emu_block *block) {
@@ -78,6 +96,8 @@ static outcome run_block(bf_emu_block *block) {
       if (warp->paths == 0 || !bf_emu_can_run(warp))
         continue;
       run_warp(warp);
+      if (block->worker->index == 0 && !flight->has_called)
+        call_others(flight);
       if (flight->stop)
         return STOPPED;
       bool gave_up = warp->budget == 0 && has_hope(warp);
@@ -307,7 +327,11 @@ int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
   *result = (bf_emu_result){0};
   bf_emu_flight *flight;
   BF_TRY(bf_emu_flight_open(emu, launch, &flight, diagnostic));
-  bf_run_threads(flight->workers, work, flight);
+  flight->begun = bf_seconds();
+  flight->has_called = flight->workers == 1 || !emu->crew;
+  work(flight, 0);
+  if (flight->has_crew)
+    bf_crew_end(emu->crew);
   int error = bf_emu_flight_result(flight, result, diagnostic);
   bf_emu_flight_close(flight);
   return error;

@@ -271,6 +271,13 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
     bf_near_access access = {BF_PTX_SPACE_GLOBAL, is_write ? BF_OP_ST : BF_OP_LD, sizeof(type),    \
                              sizeof(type), is_write};                                              \
     uint8_t *pointer[BF_EMU_LANES];                                                                \
+    unsigned first = BF_FIRST_LANE(mask);                                                          \
+    if (bf_near_is_single(mask) && bf_near_single(warp, op, &address, &access, first, pointer)) {  \
+      unsigned lane = first;                                                                       \
+      uint8_t *memory = pointer[lane];                                                             \
+      one;                                                                                         \
+      return op + 1;                                                                               \
+    }                                                                                              \
     if (!bf_near_reach(warp, op, &address, &access, mask, pointer))                                \
       return NULL;                                                                                 \
     BF_EACH_LANE(mask, lane) {                                                                     \
