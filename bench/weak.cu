@@ -22,6 +22,32 @@ extern "C" __global__ void gather_indexed(const float *table, const unsigned *in
   out[i] = sum;
 }
 
+// Bytes, for half of the lanes.
+extern "C" __global__ void gather_bytes(const unsigned char *table, const unsigned *index, unsigned *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned at = index[i], sum = 0;
+  if (i & 1)
+    for (int k = 0; k < n; k++) {
+      sum += table[at & 0x3fffff];
+      at = at * 1664525u + 1013904223u;
+    }
+  out[i] = sum;
+}
+
+// Through a pointer of which the compiler does not know what space it leads to.
+extern "C" __global__ void gather_generic(const float *from, const unsigned *index, float *out, int n) {
+  __shared__ float small[32];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const float *table = n < 0 ? small : from;
+  float sum = 0;
+  unsigned at = index[i];
+  for (int k = 0; k < n; k++) {
+    sum += table[at & 0xffff];
+    at = at * 1664525u + 1013904223u;
+  }
+  out[i] = sum;
+}
+
 // Each load gives the address of the next.
 extern "C" __global__ void chase(const unsigned *next, const unsigned *start, unsigned *out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -38,6 +38,8 @@ def main(old, new, *names):
                 best[key][program] = value if kept is None else (max if is_rate else min)(kept, value)
     print(f"{'kernel':16} {'workers':>7} {'old':>8} {'new':>8} {'times':>6}")
     for (kernel, workers), of in best.items():
+        if len(of) < 2:  # one of them does not have it
+            continue
         times = of[old] / of[new] if kernel == "launch" else of[new] / of[old]
         print(f"{kernel:16} {workers:7} {of[old]:8.2f} {of[new]:8.2f} {times:6.2f}")
 
