@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { WORDS = 1 << 20, LAUNCHES = 2000 };
+enum { WORDS = 1 << 20, LARGE_WORDS = 1 << 24, LAUNCHES = 2000 };
 
 typedef struct kernel {
   const char *name;
@@ -19,7 +19,8 @@ typedef struct kernel {
 } kernel;
 
 static const kernel kernels[] = {
-    {"gather", 64, 256, 64},        {"gather_indexed", 64, 256, 64}, {"chase", 64, 256, 64},
+    {"gather", 64, 256, 64},        {"gather_indexed", 64, 256, 64}, {"gather_large", 64, 256, 64},
+    {"gather_bytes", 64, 256, 64},  {"gather_generic", 64, 256, 64}, {"chase", 64, 256, 64},
     {"atomics", 64, 256, 64},       {"draws", 64, 256, 64},          {"float_atomics", 64, 256, 64},
     {"swaps", 64, 256, 32},         {"copy4", 64, 256, WORDS / 4},   {"one_lane", 64, 256, 512},
     {"lock_by_warps", 64, 256, 32}, {"lock_by_lanes", 4, 128, 4}};
@@ -28,7 +29,7 @@ enum { KERNELS = sizeof kernels / sizeof *kernels };
 typedef struct bench {
   bf_emu *emu;
   bf_emu_module *module;
-  uint64_t from, index, to;
+  uint64_t from, index, to, large;
 } bench;
 
 static void die(const char *text) {
@@ -84,7 +85,7 @@ static bf_emu_launch prepare(const bench *at, const kernel *own, unsigned worker
                           .workers = workers};
   if (bf_emu_kernel_get(at->module, own->name, &launch.kernel, &diagnostic))
     die(diagnostic.message);
-  memcpy(parameters, &at->from, 8);
+  memcpy(parameters, strcmp(own->name, "gather_large") == 0 ? &at->large : &at->from, 8);
   memcpy(parameters + 8, &at->index, 8);
   memcpy(parameters + 16, &at->to, 8);
   memcpy(parameters + 24, &own->n, 4);
@@ -158,8 +159,10 @@ int main(int arguments, char **argument) {
       bf_emu_load(at.emu, ptx, &at.module, &diagnostic) ||
       bf_emu_alloc(at.emu, WORDS * 4, 0, &at.from, &diagnostic) ||
       bf_emu_alloc(at.emu, WORDS * 4, 0, &at.index, &diagnostic) ||
-      bf_emu_alloc(at.emu, WORDS * 4, 0, &at.to, &diagnostic))
+      bf_emu_alloc(at.emu, WORDS * 4, 0, &at.to, &diagnostic) ||
+      bf_emu_alloc(at.emu, (uint64_t)LARGE_WORDS * 4, 0, &at.large, &diagnostic))
     die(diagnostic.message);
+  memset((void *)(uintptr_t)at.large, 0, (size_t)LARGE_WORDS * 4);
   for (unsigned workers = 1; workers <= bf_cores() && workers <= 2; workers++) {
     for (unsigned i = 0; i < KERNELS; i++)
       if (is_wanted(kernels[i].name, arguments - 2, argument + 2))

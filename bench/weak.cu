@@ -13,12 +13,50 @@ extern "C" __global__ void gather(const float *table, const unsigned *index, flo
   out[i] = sum;
 }
 
+// From a table that fits into no cache.
+extern "C" __global__ void gather_large(const float *table, const unsigned *index, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+  unsigned at = index[i];
+  for (int k = 0; k < n; k++) {
+    sum += table[at & 0xffffff];
+    at = at * 1664525u + 1013904223u;
+  }
+  out[i] = sum;
+}
+
 // The same with the index loaded too, as sparse matrices have it.
 extern "C" __global__ void gather_indexed(const float *table, const unsigned *index, float *out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   float sum = 0;
   for (int k = 0; k < n; k++)
     sum += table[index[(i + k * gridDim.x * blockDim.x) & 0xfffff]];
+  out[i] = sum;
+}
+
+// Bytes, for half of the lanes.
+extern "C" __global__ void gather_bytes(const unsigned char *table, const unsigned *index, unsigned *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned at = index[i], sum = 0;
+  if (i & 1)
+    for (int k = 0; k < n; k++) {
+      sum += table[at & 0x3fffff];
+      at = at * 1664525u + 1013904223u;
+    }
+  out[i] = sum;
+}
+
+// Through a pointer of which the compiler does not know what space it leads to.
+extern "C" __global__ void gather_generic(const float *from, const unsigned *index, float *out, int n) {
+  __shared__ float small[32];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const float *table = n < 0 ? small : from;
+  float sum = 0;
+  unsigned at = index[i];
+  for (int k = 0; k < n; k++) {
+    sum += table[at & 0xffff];
+    at = at * 1664525u + 1013904223u;
+  }
   out[i] = sum;
 }
 

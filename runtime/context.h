@@ -73,6 +73,7 @@ typedef struct rt_tally {
   uint64_t work_cycles; /* simulated: bf_work_cycles of all launches */
   bf_sim_site *site;    /* per site of the kernel; NULL: none was simulated */
   bf_live *live;        /* the same as a file, or NULL */
+  bf_sampler *sampler;  /* of exec --sample, or NULL */
 } rt_tally;
 
 /* A hash that the program, or exec, has chosen at some time; kept to the end of the process. */
@@ -396,6 +397,17 @@ int rt_choose_lock_hash(rt_context *context, const char *word, bf_diagnostic *di
 const char *rt_lock_hash_word(bf_lock_hash hash);
 /* The tally of a function for the hashes of its next launch; NULL where memory is exhausted. */
 rt_tally *rt_tally_of(const rt_context *context, rt_function *function);
+
+/* ---- Samples (sample.c) ---- */
+
+/* Where exec wants samples: chooses blocks of the launch, whose observer is set, and has them
+ * weighed. False: the launch need not be run. */
+bool rt_sample(rt_context *context, rt_tally *tally, bf_emu_launch *launch);
+/* What was chosen so far; all 0 where all blocks are counted. */
+bf_sample_size rt_sample_size(const rt_tally *tally);
+/* Adds to the sums of a kernel, and to a line, how far their conflicts may be off. */
+void rt_sample_bound(const rt_function *function, const rt_tally *tally, bf_costs_kernel *kernel);
+void rt_sample_bound_line(const rt_tally *tally, unsigned site, bf_costs_line *line);
 
 /* ---- The simulator (simulate.c) ---- */
 

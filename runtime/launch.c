@@ -197,6 +197,10 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   bf_text name = {0};
   progress shown = {.kernel = "", .begun = bf_seconds()};
   launch->observer = rt_observe(context, function, tally, &observers);
+  if (!rt_sample(context, tally, launch)) {
+    tally->launches++;
+    return cudaSuccess;
+  }
   tolerance allowed = {context, function};
   if (context->settings.keep_going && !function->tolerated)
     function->tolerated = calloc(bf_emu_kernel_sites(function->kernel) + 1, 1);

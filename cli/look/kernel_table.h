@@ -16,6 +16,7 @@ typedef struct cli_program_run {
   const char *hash;      /* canonical text */
   const bf_sim_gpu *gpu; /* that it was simulated on; NULL: emulated */
   const char *lock_hash; /* with gpu: "plain", "xor" or "add" */
+  bool skipped_rest;     /* blocks that were not counted were not run */
 } cli_program_run;
 
 /* The costs must be sorted. */

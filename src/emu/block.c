@@ -124,11 +124,27 @@ bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight, void *memory) {
   return block;
 }
 
+uint32_t bf_emu_sample_of(const bf_emu_launch *launch, uint64_t block) {
+  size_t low = 0, high = launch->samples;
+  if (!launch->sample)
+    return 0;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (launch->sample[middle].block < block)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < launch->samples && launch->sample[low].block == block ? (uint32_t)low
+                                                                     : BF_EMU_UNTOLD;
+}
+
 /* Makes a block start as block number index of the grid. */
 void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t index) {
   const bf_emu_launch *launch = worker->flight->launch;
   block->worker = worker;
   block->index = index;
+  block->sample = bf_emu_sample_of(launch, index);
   block->id[0] = (uint32_t)(index % launch->grid[0]);
   block->id[1] = (uint32_t)(index / launch->grid[0] % launch->grid[1]);
   block->id[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);

@@ -343,6 +343,16 @@ static bool is_per_lane(bf_ptx_special special) {
          (special >= BF_PTX_SPECIAL_LANEMASK_EQ && special <= BF_PTX_SPECIAL_LANEMASK_GT);
 }
 
+/* d = value in all lanes, as small[0] bytes. */
+static void set_all(bf_emu_warp *warp, const bf_emu_op *op, uint64_t value) {
+  if (op->small[0] == 8)
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      BF_LANES(uint64_t, op->d)[lane] = value;
+  else
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      BF_LANES(uint32_t, op->d)[lane] = (uint32_t)value;
+}
+
 /* d = special register a, component b, as small[0] bytes. */
 const bf_emu_op *bf_emu_step_special(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t *narrow = BF_LANES(uint32_t, op->d);
@@ -352,27 +362,20 @@ const bf_emu_op *bf_emu_step_special(bf_emu_warp *warp, const bf_emu_op *op) {
     memcpy(narrow, warp->tid[op->b], sizeof warp->tid[0]);
     return op + 1;
   }
-  uint64_t value = lanes ? 0
-                   : op->a == BF_PTX_SPECIAL_ENVREG
-                       ? environment(warp, op->c)
-                       : uniform_special(warp, (bf_ptx_special)op->a, op->b);
+  if (!lanes) {
+    set_all(warp, op,
+            op->a == BF_PTX_SPECIAL_ENVREG ? environment(warp, op->c)
+                                           : uniform_special(warp, (bf_ptx_special)op->a, op->b));
+    return op + 1;
+  }
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    uint64_t own = lanes ? lane_special(warp, op, lane) : value;
+    uint64_t own = lane_special(warp, op, lane);
     if (op->small[0] == 8)
       wide[lane] = own;
     else
       narrow[lane] = (uint32_t)own;
   }
   return op + 1;
-}
-
-static void set_all(bf_emu_warp *warp, const bf_emu_op *op, uint64_t value) {
-  if (op->small[0] == 8)
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      BF_LANES(uint64_t, op->d)[lane] = value;
-  else
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      BF_LANES(uint32_t, op->d)[lane] = (uint32_t)value;
 }
 
 const bf_emu_op *bf_emu_step_local_address(bf_emu_warp *warp, const bf_emu_op *op) {

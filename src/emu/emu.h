@@ -11,6 +11,7 @@
 #ifndef BF_EMU_H
 #define BF_EMU_H
 
+#include "emu/sample.h"
 #include "memory/memory.h"
 #include "ptx/ptx.h"
 
@@ -177,6 +178,7 @@ typedef struct bf_emu_event {
   unsigned worker;    /* which of the launch's threads says this: 0 to workers-1 */
   uint64_t block;     /* x + grid_x * (y + grid_y * z) */
   unsigned warp;      /* in its block */
+  uint32_t sample;    /* with samples of the launch: which of them the block is */
   bf_ptx_space space; /* SHARED or GLOBAL */
   bf_op op;
   unsigned width_bytes; /* per lane */
@@ -264,6 +266,11 @@ typedef struct bf_emu_launch {
    * launch, also one that would never end. NULL: none. */
   bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks);
   void *progress_context;
+  /* The blocks whose accesses the observer is told of, in order; NULL: all. skips_rest: the others
+   * are not run at all, unless blocks that are run wait for them for long. */
+  const bf_sample_block *sample;
+  size_t samples;
+  bool skips_rest;
 } bf_emu_launch;
 
 typedef struct bf_emu_result {
@@ -313,6 +320,12 @@ int bf_profile_keep(bf_profile *profile, size_t *budget, bf_diagnostic *diagnost
 const bf_workload *bf_profile_accesses(const bf_profile *profile);
 /* The observer that feeds the profile. */
 bf_emu_observer bf_profile_observer(bf_profile *profile);
+/* Has every access of the next launches count as often as its block stands for: samples are those
+ * of the launch, borrowed until its end. NULL: once. */
+int bf_profile_weigh(bf_profile *profile, const bf_sample_block *sample, bf_diagnostic *diagnostic);
+/* Conflicts of a site in launches with samples, by group; and the most wavefronts of a block. */
+bf_sample_sums bf_profile_sums(const bf_profile *profile, unsigned site);
+double bf_profile_most_of_block(const bf_profile *profile);
 /* The sums of all workers for a site. */
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site);
 void bf_profile_free(bf_profile *profile);

@@ -268,6 +268,7 @@ typedef struct bf_emu_barrier {
 } bf_emu_barrier;
 
 enum { BF_EMU_BARRIERS = 16 };
+#define BF_EMU_UNTOLD UINT32_MAX
 
 typedef struct bf_emu_block {
   struct bf_emu_worker *worker;
@@ -284,6 +285,7 @@ typedef struct bf_emu_block {
   uint8_t *local;               /* of all its threads, or NULL */
   uint64_t local_bytes;
   bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */
+  uint32_t sample;  /* which sample of the launch it is; BF_EMU_UNTOLD: none */
   struct bf_emu_block *next;
 } bf_emu_block;
 
@@ -320,9 +322,14 @@ typedef struct bf_emu_flight {
   bf_emu_worker *worker;
   unsigned workers;
   bool alone; /* one worker: atomics need no locks */
+  /* The first worker begins alone, and calls the others once that seems worth it. */
+  double begun; /* seconds */
+  bool has_called, has_crew;
   const bf_emu_observer *observer;
   /* Changed by several threads, with atomic operations. */
   uint64_t next_block, blocks_done;
+  uint64_t next_rest; /* of the blocks that are skipped unless others wait for them */
+  int needs_rest;
   int stop; /* a fault, or interrupted */
   int fault_taken, out_of_memory;
   bf_emu_fault fault;

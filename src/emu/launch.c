@@ -4,8 +4,12 @@
  * others. A block whose warps all wait for something outside it (they poll memory) is set aside and
  * another one is begun or taken up again, so that blocks may wait for each other; of a cooperative
  * launch all blocks can be in flight. Memory is needed only for blocks in flight; a block that is
- * done leaves its memory to the next. */
+ * done leaves its memory to the next.
+ *
+ * The calling thread is the first worker. It begins alone, and after a short while calls the crew
+ * of the device: most launches of some programs are over before another thread is awake. */
 #include "emu/block.h"
+#include "emu/device.h"
 #include "emu/warp.h"
 #include "ptx/rewritten.h"
 
@@ -15,7 +19,8 @@ enum {
   ROUNDS = 1 << 12, /* of all warps of a block between two reports */
   DEFAULT_STACK_BYTES = 1 << 16,
   LEAST_STACK_BYTES = 1 << 10,
-  IN_FLIGHT = 4096
+  IN_FLIGHT = 4096,
+  PATIENCE = 256 /* turns of waiting blocks, each, before those that are skipped run after all */
 };
 
 /* ---- Running ---- */
@@ -47,13 +52,18 @@ static bool has_hope(const bf_emu_warp *warp) {
   return false;
 }
 
+/* Blocks that a launch runs. */
+static uint64_t blocks_to_run(const bf_emu_flight *flight) {
+  return flight->launch->skips_rest ? flight->launch->samples : flight->blocks;
+}
+
 /* Reports progress; where the answer is to stop, the launch ends. */
 static void report(bf_emu_flight *flight) {
   const bf_emu_launch *launch = flight->launch;
   if (!launch->progress || pthread_mutex_trylock(&flight->lock))
     return; /* somebody else reports, or prints */
   uint64_t done = __atomic_load_n(&flight->blocks_done, __ATOMIC_RELAXED);
-  bool goes_on = launch->progress(launch->progress_context, done, flight->blocks);
+  bool goes_on = launch->progress(launch->progress_context, done, blocks_to_run(flight));
   pthread_mutex_unlock(&flight->lock);
   if (goes_on)
     return;
@@ -63,6 +73,20 @@ static void report(bf_emu_flight *flight) {
     flight->fault =
         (bf_emu_fault){.kind = BF_EMU_INTERRUPTED, .kernel = flight->kernel->function->name};
   __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
+}
+
+static void work(void *context, unsigned index);
+
+/* Calls the other workers, once the launch has taken so long that they are of use, and blocks are
+ * left for them. */
+static void call_others(bf_emu_flight *flight) {
+  const double alone_seconds = 20e-6;
+  if (flight->has_called || bf_seconds() - flight->begun < alone_seconds)
+    return;
+  flight->has_called = true;
+  if (__atomic_load_n(&flight->next_block, __ATOMIC_RELAXED) < blocks_to_run(flight) &&
+      bf_crew_begin(flight->emu->crew, flight->workers - 1, work, flight))
+    flight->has_crew = true;
 }
 
 /* Runs the warps of a block in turn until the block is done, or until a whole round has only made
@@ -78,6 +102,8 @@ static outcome run_block(bf_emu_block *block) {
       if (warp->paths == 0 || !bf_emu_can_run(warp))
         continue;
       run_warp(warp);
+      if (block->worker->index == 0 && !flight->has_called)
+        call_others(flight);
       if (flight->stop)
         return STOPPED;
       bool gave_up = warp->budget == 0 && has_hope(warp);
@@ -137,11 +163,29 @@ static bf_emu_block *pop(queue *waiting) {
   return block;
 }
 
+/* The number of a block that has not begun; false: none is left. */
+static bool next_index(bf_emu_flight *flight, uint64_t *index) {
+  const bf_emu_launch *launch = flight->launch;
+  *index = __atomic_fetch_add(&flight->next_block, 1, __ATOMIC_RELAXED);
+  if (!launch->skips_rest)
+    return *index < flight->blocks;
+  if (*index < launch->samples) {
+    *index = launch->sample[*index].block;
+    return true;
+  }
+  if (!__atomic_load_n(&flight->needs_rest, __ATOMIC_RELAXED))
+    return false;
+  do
+    *index = __atomic_fetch_add(&flight->next_rest, 1, __ATOMIC_RELAXED);
+  while (*index < flight->blocks && bf_emu_sample_of(launch, *index) != BF_EMU_UNTOLD);
+  return *index < flight->blocks;
+}
+
 /* A block that has not begun; NULL: none is left, or there is no memory. */
 static bf_emu_block *next_block(bf_emu_worker *worker, bf_emu_block **spare) {
   bf_emu_flight *flight = worker->flight;
-  uint64_t index = __atomic_fetch_add(&flight->next_block, 1, __ATOMIC_RELAXED);
-  if (index >= flight->blocks)
+  uint64_t index;
+  if (!next_index(flight, &index))
     return NULL;
   bf_emu_block *block = *spare;
   if (block)
@@ -163,6 +207,7 @@ static void work(void *context, unsigned index) {
   bf_emu_worker *worker = &flight->worker[index];
   bf_emu_block *spare = NULL;
   queue waiting = {.last = &waiting.first};
+  uint64_t turns = 0; /* of waiting blocks, since one was done */
   while (!is_stopped(flight)) {
     bool has_room = waiting.count < IN_FLIGHT || flight->launch->cooperative;
     bf_emu_block *block = has_room ? next_block(worker, &spare) : NULL;
@@ -176,8 +221,11 @@ static void work(void *context, unsigned index) {
     if (end == WAITS) {
       push(&waiting, block);
       report(flight);
+      if (++turns > (uint64_t)PATIENCE * waiting.count)
+        __atomic_store_n(&flight->needs_rest, 1, __ATOMIC_RELAXED);
       continue;
     }
+    turns = 0;
     if (end == DONE) {
       __atomic_add_fetch(&flight->blocks_done, 1, __ATOMIC_RELAXED);
       if (index == 0)
@@ -252,8 +300,9 @@ static void prepare(bf_emu_flight *flight, bf_emu *emu, const bf_emu_launch *lau
   if (kernel->owns_rows)
     flight->shared_bytes += -flight->shared_bytes % BF_PTX_ROW_BYTES;
   flight->workers = launch->workers ? launch->workers : bf_cores();
-  if (flight->workers > flight->blocks)
-    flight->workers = (unsigned)flight->blocks;
+  if (flight->workers > blocks_to_run(flight))
+    flight->workers = (unsigned)blocks_to_run(flight);
+  flight->workers += flight->workers == 0;
   flight->alone = flight->workers == 1;
 }
 
@@ -311,7 +360,11 @@ int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
   *result = (bf_emu_result){0};
   bf_emu_flight *flight;
   BF_TRY(bf_emu_flight_open(emu, launch, &flight, diagnostic));
-  bf_run_threads(flight->workers, work, flight);
+  flight->begun = bf_seconds();
+  flight->has_called = flight->workers == 1 || !emu->crew;
+  work(flight, 0);
+  if (flight->has_crew)
+    bf_crew_end(emu->crew);
   int error = bf_emu_flight_result(flight, result, diagnostic);
   bf_emu_flight_close(flight);
   return error;

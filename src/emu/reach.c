@@ -11,6 +11,7 @@ static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
                         .worker = warp->worker->index,
                         .block = warp->block->index,
                         .warp = warp->index,
+                        .sample = warp->block->sample,
                         .space = BF_PTX_SPACE_SHARED,
                         .op = kind,
                         .width_bytes = width_bytes,
@@ -37,7 +38,7 @@ static void tell_merged(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, uint
 void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                         uint32_t mask, const uint32_t *address) {
   const bf_emu_flight *flight = warp->worker->flight;
-  if (!flight->observer || !mask)
+  if (!flight->observer || !mask || warp->block->sample == BF_EMU_UNTOLD)
     return;
   const bf_ptx_merged *merged = &flight->kernel->merged[op->site];
   bool is_changed = merged->dropped || merged->leader || merged->offset_bytes ||
@@ -55,12 +56,13 @@ void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
 void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                         uint32_t mask, const uint64_t *address) {
   const bf_emu_observer *observer = warp->worker->flight->observer;
-  if (!observer || !observer->wants_global || !mask)
+  if (!observer || !observer->wants_global || !mask || warp->block->sample == BF_EMU_UNTOLD)
     return;
   bf_emu_event event = {.site = op->site,
                         .worker = warp->worker->index,
                         .block = warp->block->index,
                         .warp = warp->index,
+                        .sample = warp->block->sample,
                         .space = BF_PTX_SPACE_GLOBAL,
                         .op = kind,
                         .width_bytes = width_bytes,

@@ -244,7 +244,7 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
 /* One register per lane of the same size as in memory, by far the most frequent form: d is the
  * register, a the address register, offset what is added. whole moves
  * 32 consecutive values between own, the register, and memory; one moves that of a lane. */
-#define PLAIN_GLOBAL(name, type, is_write, whole, one)                                             \
+#define PLAIN_GLOBAL(name, type, space, is_write, whole, one)                                      \
   static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
     uint32_t mask = BF_MASK();                                                                     \
     if (mask == 0)                                                                                 \
@@ -267,10 +267,17 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
       }                                                                                            \
       return op + 1;                                                                               \
     }                                                                                              \
-    bf_emu_address address = {op->a, 8, op->offset, BF_PTX_SPACE_GLOBAL};                          \
-    bf_near_access access = {BF_PTX_SPACE_GLOBAL, is_write ? BF_OP_ST : BF_OP_LD, sizeof(type),    \
+    bf_emu_address address = {op->a, 8, op->offset, BF_PTX_SPACE_##space};                         \
+    bf_near_access access = {BF_PTX_SPACE_##space, is_write ? BF_OP_ST : BF_OP_LD, sizeof(type),   \
                              sizeof(type), is_write};                                              \
     uint8_t *pointer[BF_EMU_LANES];                                                                \
+    unsigned first = BF_FIRST_LANE(mask);                                                          \
+    if (bf_near_is_single(mask) && bf_near_single(warp, op, &address, &access, first, pointer)) {  \
+      unsigned lane = first;                                                                       \
+      uint8_t *memory = pointer[lane];                                                             \
+      one;                                                                                         \
+      return op + 1;                                                                               \
+    }                                                                                              \
     if (!bf_near_reach(warp, op, &address, &access, mask, pointer))                                \
       return NULL;                                                                                 \
     BF_EACH_LANE(mask, lane) {                                                                     \
@@ -326,10 +333,15 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
 #define LOAD_ONE memcpy(&own[lane], memory, sizeof *own)
 #define STORE_ROW memcpy(memory, own, sizeof *own *BF_EMU_LANES)
 #define STORE_ONE memcpy(memory, &own[lane], sizeof *own)
-PLAIN_GLOBAL(load_global_32, uint32_t, false, LOAD_ROW, LOAD_ONE)
-PLAIN_GLOBAL(load_global_64, uint64_t, false, LOAD_ROW, LOAD_ONE)
-PLAIN_GLOBAL(store_global_32, uint32_t, true, STORE_ROW, STORE_ONE)
-PLAIN_GLOBAL(store_global_64, uint64_t, true, STORE_ROW, STORE_ONE)
+PLAIN_GLOBAL(load_global_32, uint32_t, GLOBAL, false, LOAD_ROW, LOAD_ONE)
+PLAIN_GLOBAL(load_global_64, uint64_t, GLOBAL, false, LOAD_ROW, LOAD_ONE)
+PLAIN_GLOBAL(store_global_32, uint32_t, GLOBAL, true, STORE_ROW, STORE_ONE)
+PLAIN_GLOBAL(store_global_64, uint64_t, GLOBAL, true, STORE_ROW, STORE_ONE)
+/* Generic addresses that are global ones. */
+PLAIN_GLOBAL(load_generic_32, uint32_t, NONE, false, LOAD_ROW, LOAD_ONE)
+PLAIN_GLOBAL(load_generic_64, uint64_t, NONE, false, LOAD_ROW, LOAD_ONE)
+PLAIN_GLOBAL(store_generic_32, uint32_t, NONE, true, STORE_ROW, STORE_ONE)
+PLAIN_GLOBAL(store_generic_64, uint64_t, NONE, true, STORE_ROW, STORE_ONE)
 PLAIN_SHARED(load_shared_32, uint32_t, false, LOAD_ROW, LOAD_ONE)
 PLAIN_SHARED(load_shared_64, uint64_t, false, LOAD_ROW, LOAD_ONE)
 PLAIN_SHARED(store_shared_32, uint32_t, true, STORE_ROW, STORE_ONE)
@@ -428,7 +440,9 @@ static void select_plain(const transfer *what, bool is_load, bf_emu_op *op) {
                     what->move[0] == (is_load ? load_s64_8 : store_64_8);
   bool is_shared = what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4;
   bool is_global = what->space == BF_PTX_SPACE_GLOBAL && what->address.register_bytes == 8;
-  if (what->count != 1 || what->polls || !(equal || equal_wide) || !(is_shared || is_global))
+  bool is_generic = what->space == BF_PTX_SPACE_NONE && what->address.register_bytes == 8;
+  if (what->count != 1 || what->polls || !(equal || equal_wide) ||
+      !(is_shared || is_global || is_generic))
     return;
   op->d = what->place[0];
   op->a = what->address.place;
@@ -436,6 +450,9 @@ static void select_plain(const transfer *what, bool is_load, bf_emu_op *op) {
   if (is_shared)
     op->run = is_load ? (equal ? load_shared_32 : load_shared_64)
                       : (equal ? store_shared_32 : store_shared_64);
+  else if (is_generic)
+    op->run = is_load ? (equal ? load_generic_32 : load_generic_64)
+                      : (equal ? store_generic_32 : store_generic_64);
   else
     op->run = is_load ? (equal ? load_global_32 : load_global_64)
                       : (equal ? store_global_32 : store_global_64);

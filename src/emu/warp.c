@@ -349,7 +349,8 @@ const bf_emu_op *bf_emu_end_lanes(bf_emu_warp *warp, const bf_emu_op *op, uint32
   for (bf_emu_frame *frame = warp->frame; frame; frame = frame->caller)
     frame->lanes &= ~lanes;
   for (unsigned i = 0; i < BF_EMU_BARRIERS; i++)
-    bf_emu_barrier_check(block, i);
+    if (block->barrier[i].arrived)
+      bf_emu_barrier_check(block, i);
   if (warp->active)
     return op + 1;
   return bf_emu_next_path(warp);

@@ -195,7 +195,9 @@ static int read_kernel(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
                                                   .seconds = sums->seconds,
                                                   .cycles = sums->cycles,
                                                   .simulated_seconds = sums->simulated_seconds,
-                                                  .work_cycles = sums->work_cycles});
+                                                  .work_cycles = sums->work_cycles,
+                                                  .blocks = sums->blocks,
+                                                  .counted_blocks = sums->counted_blocks});
   return BF_OK;
 }
 
