@@ -174,8 +174,10 @@ def run_targets(bench):
             signature = {"x": "*fp32", "y": "*fp32", "N": "constexpr"}
             source = triton.compiler.ASTSource(fn=own.sort_plain, signature=signature, constexprs={(2,): 1024})
             with bench.watch(optimize=True, file=sys.stdout) as seen:
-                triton.compile(source, target=GPUTarget("cuda", capability, 32))
+                compiled = triton.compile(source, target=GPUTarget("cuda", capability, 32))
             kernel = seen.kernels[0]
+            if os.environ.get("OUT"):
+                pathlib.Path(os.environ["OUT"], f"sort_sm_{capability}.ptx").write_text(compiled.asm["ptx"])
             bench.add(case=f"target sm_{capability}", right=True, conflicts=kernel.conflicts, wavefronts=kernel.wavefronts,
                       said=[kernel.optimization], unread=[kernel.error] if kernel.error else [])
         bench.attempt(f"target sm_{capability}", compile_)
@@ -191,7 +193,12 @@ def inductor_cases(torch):
     return {
         "sort": (lambda a: a.view(-1, 256).sort(-1).values, x, 0),
         "sort-columns": (lambda a: a[:16384].view(-1, 128, 64).sort(1).values, x, 0),
-        "argsort": (lambda a: a.view(-1, 512).argsort(-1, stable=True), x, 0),
+        "argsort": (lambda a: a.view(-1, 512).argsort(dim=-1, stable=True), x, 0),
+        "sort-rows-of-columns": (lambda a: a.view(-1, 64, 256).sort(1).values, x, 0),
+        "median-of-columns": (lambda a: a.view(-1, 64, 64).sort(1).values[:, 32], x, 0),
+        "topk": (lambda a: a.view(-1, 256).sort(-1, descending=True).values[:, :8], x, 0),
+        "cumsum-columns": (lambda a: a.view(-1, 64, 64).cumsum(1), x, 1e-3),
+        "max-columns": (lambda a: a.view(-1, 128, 64).amax(1), x, 0),
         "softmax": (lambda a: a.softmax(-1), x, 1e-5),
         "softmax-columns": (lambda a: a.view(-1, 128, 64).softmax(1), x, 1e-5),
         "cumsum": (lambda a: a.view(-1, 1024).cumsum(1), x, 1e-2),

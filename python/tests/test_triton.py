@@ -60,6 +60,16 @@ class TritonTest(unittest.TestCase):
         self.assertIn("992 conflicts in a block", out.getvalue())
         self.assertEqual(seen.to_dict()["kernels"][0]["name"], "transpose")
 
+    def test_lines_of_the_kernel_come_before_those_of_functions_that_it_calls(self):
+        ptx = support.transpose(".reqntid 32, 32, 1").replace('.file 1 "transpose.cu"', '.file 1 "/lib/standard.py"\n'
+                                                              '.file 2 "/home/me/sort.py"')
+        ptx = ptx.replace(".loc 1 7 3", ".loc 1 7 3 // standard.py:7:3 @[ standard.py:99:1 @[ sort.py:14:29 ] ]")
+        ptx = ptx.replace(".loc 1 5 3", ".loc 2 15 3 // sort.py:15:3")
+        with self.watch(verbose=False) as seen:
+            self.triton.jit(lambda: ptx)[(1,)]()
+        self.assertEqual([(line.place, line.inside, line.conflicts) for line in seen.kernels[0].lines],
+                         [("/home/me/sort.py:14", "/lib/standard.py:7", 992), ("/home/me/sort.py:15", None, 0)])
+
     def test_nothing_is_seen_outside(self):
         with self.watch(verbose=False) as seen:
             pass
@@ -87,10 +97,11 @@ class TritonTest(unittest.TestCase):
         plain = self.kernel()
         plain[(1,)]()
         self.assertFalse(self.is_hashed(plain.launched[0]))
-        with self.watch(optimize=True, verbose=False):
+        with self.watch(optimize=True, verbose=False) as seen:
             again = self.kernel()
             again[(1,)]()
         self.assertTrue(self.is_hashed(again.launched[0]))
+        self.assertIn("from Triton's cache", seen.kernels[0].optimization)
         self.assertEqual(len(self.compiler.compilations), 2)  # the third came from the cache
         with self.watch(optimize=True, hash="xor:0,5,31", verbose=False):
             self.kernel()[(1,)]()
