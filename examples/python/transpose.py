@@ -20,13 +20,12 @@ def main():
     print(bankfold.profile(module, KERNEL, grid=GRID, block=BLOCK, arguments=arguments))
     assert all(turned[x * SIDE + y] == values[y * SIDE + x] for y in range(SIDE) for x in range(SIDE))
 
-    done = bankfold.rewrite(module, kernel=KERNEL, block=BLOCK)
-    print()
-    print(next(kernel for kernel in done.kernels if kernel.name == KERNEL))
-    print()
-    for ptx in (module, done.ptx):
-        result = bankfold.simulate(ptx, KERNEL, grid=GRID, block=BLOCK, arguments=arguments)
-        print(f"{result.cycles} cycles, {result.shared_conflicts} conflicts")
+    done = bankfold.rewrite(module, "xor:0,5,31", kernel=KERNEL)
+    kernel = next(kernel for kernel in done.kernels if kernel.name == KERNEL)
+    print(f"\n{kernel.hash}: {kernel.hashed} of {kernel.accesses} accesses are hashed\n")
+    before, after = (bankfold.simulate(ptx, KERNEL, grid=GRID, block=BLOCK, arguments=arguments) for ptx in (module, done.ptx))
+    print(f"{before.shared_conflicts} -> {after.shared_conflicts} conflicts")
+    assert after.cycles < before.cycles
 
 
 if __name__ == "__main__":

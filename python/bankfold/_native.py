@@ -1,12 +1,14 @@
 """The shared library: where it is, calls of its functions, and objects that it owns."""
+import _thread
 import ctypes
 import os
 import pathlib
+import threading
 import weakref
 from typing import Any, Callable, Iterator, List, Optional, Type, TypeVar
 
 from . import _declarations as c
-from .errors import BankfoldError, from_diagnostic
+from .errors import from_diagnostic
 
 HERE = pathlib.Path(__file__).resolve().parent
 SONAME = "libbankfold.so.0"
@@ -153,7 +155,7 @@ class Remarks:
 
 
 class Watch:
-    """A callback of Python for calls that take long. What it raises, and Ctrl-C, stops the call."""
+    """A callback of Python for calls that take long. What it raises stops the call, and so does Ctrl-C."""
 
     def __init__(self, kind: Any, function: Optional[Callable[..., Any]]) -> None:
         self.raised: Optional[BaseException] = None
@@ -161,6 +163,8 @@ class Watch:
         self.callback = kind(self._step)
 
     def _step(self, _context: Any, *numbers: Any) -> bool:
+        if self.raised:
+            return False
         try:
             return self._function is None or self._function(*numbers) is not False
         except BaseException as why:  # pylint: disable=broad-except # it is raised again behind the call
@@ -168,11 +172,40 @@ class Watch:
             return False
 
     def call(self, name: str, *arguments: Any) -> None:
-        try:
-            call(name, *arguments)
-        except BankfoldError:
-            if self.raised:
-                raise self.raised from None
-            raise
+        """Calls a function of the library. Signals come to the main thread alone, which must not be in the library then:
+        another thread makes the call."""
+        failed: List[BaseException] = []
+        claim, done = threading.Lock(), threading.Event()
+
+        def run() -> None:
+            if not claim.acquire(blocking=False):
+                return
+            try:
+                call(name, *arguments)
+            except BaseException as why:  # pylint: disable=broad-except
+                failed.append(why)
+            finally:
+                done.set()
+
+        if threading.current_thread() is not threading.main_thread():
+            run()
+        while not done.is_set():  # whatever interrupts this thread, what the library uses must live until it is done
+            try:
+                if not claim.locked():
+                    _start(run)
+                done.wait()
+            except BaseException as why:  # pylint: disable=broad-except # Ctrl-C, mostly
+                self.raised = why
         if self.raised:
-            raise self.raised
+            raise self.raised from None
+        if failed:
+            raise failed[0] from None
+
+
+def _start(run: Callable[[], None]) -> None:
+    """Runs a function in another thread or, where there can be none, in this one. Thread.join of Python 3.11 takes a thread
+    that it was interrupted in waiting for to be done; so it is not used."""
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:
+        run()

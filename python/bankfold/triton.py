@@ -217,27 +217,16 @@ class watch:  # pylint: disable=invalid-name # used as a context manager and as 
 
     # What was seen.
 
-    def report(self, compiled: Any) -> None:
+    def report(self, compiled: Any, optimization: Optional[str] = None) -> None:
         """Adds the report of a compiled kernel, and prints it; the same kernel is reported once."""
-        name = str(getattr(getattr(compiled, "metadata", None), "name", "kernel"))
-        report = analyze_compiled(compiled, self.machine, self._tools and (self._tools.said_of(name) or self._cached(compiled)))
-        key = (name, str(report))
+        report = analyze_compiled(compiled, self.machine, optimization)
+        key = (report.name, str(report))
         if key in self._seen:
             return
         self._seen.add(key)
         self.kernels.append(report)
         if self.verbose and (report.conflicts >= self.least_conflicts or report.error):
             print(f"bankfold: {report}", file=self.file or sys.stderr, flush=True)
-
-    def _cached(self, compiled: Any) -> str:
-        """What was done to a kernel that was compiled with these settings before, and comes from Triton's cache."""
-        text = "from Triton's cache, where it was compiled with these settings"
-        with contextlib.suppress(BankfoldError, KeyError, AttributeError, TypeError):
-            threads = 32 * int(compiled.metadata.num_warps)
-            kernel = rewrite(compiled.asm["ptx"], self.hash, block=threads if self.hash == "auto" else None).kernels[0]
-            if self.hashes is None and kernel.is_rewritten:
-                text += f": {kernel.hash}"
-        return text
 
     def __str__(self) -> str:
         return "\n".join(str(report) for report in self.kernels) or "no kernel was compiled"
@@ -261,6 +250,7 @@ class _Tools:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="bankfold-triton-"))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.log = self.folder / "log"
+        self.hash, self.hashes = settings.hash, settings.hashes
         self.settings = ["--hash-file", os.path.abspath(settings.hashes)] if settings.hashes else ["--hash", settings.hash]
         self.key = self._digest(program, settings.hashes)
         self.path: Dict[str, str] = {}
@@ -307,7 +297,22 @@ class _Tools:
                 setattr(knobs, name, value)
             _forget_tools()
 
-    def said_of(self, kernel: str) -> str:
+    def describe(self, compiled: Any) -> str:
+        """What was done to a kernel: now, or when it was compiled before."""
+        name = str(getattr(getattr(compiled, "metadata", None), "name", "kernel"))
+        return self._said_of(name) or self._cached(compiled)
+
+    def _cached(self, compiled: Any) -> str:
+        """The same of a kernel that comes from Triton's cache."""
+        text = "from Triton's cache, where it was compiled with these settings"
+        with contextlib.suppress(BankfoldError, KeyError, AttributeError, TypeError):
+            threads = 32 * int(compiled.metadata.num_warps)
+            kernel = rewrite(compiled.asm["ptx"], self.hash, block=threads if self.hash == "auto" else None).kernels[0]
+            if self.hashes is None and kernel.is_rewritten:
+                text += f": {kernel.hash}"
+        return text
+
+    def _said_of(self, kernel: str) -> str:
         """What the log says of a kernel, last."""
         try:
             lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
@@ -393,8 +398,9 @@ def _compile(original: Callable[..., Any], *arguments: Any, **named: Any) -> Any
                     compiled = original(*arguments, **named)
                 finally:
                     _compiling.pop()
+    optimization = tools.describe(compiled) if tools else None
     for settings in told:
-        settings.report(compiled)
+        settings.report(compiled, optimization)
     return compiled
 
 

@@ -2,6 +2,7 @@
 import array
 import ctypes
 import pathlib
+import signal
 import struct
 import tempfile
 import unittest
@@ -109,6 +110,26 @@ class ProfileTest(unittest.TestCase):
         with self.assertRaises(bankfold.KernelFault) as caught:
             bankfold.profile(support.transpose(), block=(SIDE, SIDE), arguments=[values, array.array("I", [0])])
         self.assertTrue(caught.exception.file and caught.exception.line)
+
+    def test_signals_stop_a_launch(self):
+        """What the handler of a signal raises, as Ctrl-C does, ends a kernel that would run for ever."""
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                bankfold.profile(support.FOREVER)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def test_progress_stops_a_launch(self):
+        with self.assertRaises(bankfold.Stopped):
+            bankfold.profile(support.FOREVER, progress=lambda done, blocks: False)
+        with self.assertRaises(ZeroDivisionError):
+            bankfold.profile(support.FOREVER, progress=lambda done, blocks: 1 // 0)
 
     def test_hash_and_progress(self):
         values, out = array.array("I", range(SIDE * SIDE)), array.array("I", [0] * SIDE * SIDE)
