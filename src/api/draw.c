@@ -34,8 +34,10 @@ int bf_access_get_class(const bf_machine *machine, const bf_access *access,
   if (options.block_x)
     bf_pattern_reshape(&found, options.block_x);
   bf_pattern_explain(&found, access, &text);
-  if (text.failed)
+  if (text.failed) {
+    bf_text_free(&text);
     return bf_no_memory(diagnostic);
+  }
   *to = (bf_classification){
       .pattern = bf_pattern_class_name(found.class_),
       .width_x = found.width_x,
