@@ -123,7 +123,7 @@ Struct = TypeVar("Struct", bound=ctypes.Structure)
 def options(kind: Type[Struct], **values: Any) -> Struct:
     """A struct of options: its size, and values; 0 is always the default."""
     made = kind()
-    made.struct_bytes = ctypes.sizeof(kind)  # type: ignore[attr-defined]
+    made.struct_bytes = ctypes.sizeof(kind)
     for name, value in values.items():
         setattr(made, name, value)
     return made
@@ -149,7 +149,7 @@ class Remarks:
 
     def __init__(self) -> None:
         self.said: List[str] = []
-        kind = dict(c.bf_logger._fields_)["say"]
+        kind: Any = dict(c.bf_logger._fields_)["say"]
         self._say = kind(lambda _context, _level, message: self.said.append(text_of(message)))
         self.logger = c.bf_logger(self._say, None)
 

@@ -30,7 +30,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from typing import Any, Callable, Dict, IO, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, IO, Iterable, Iterator, List, Optional, Set, Tuple
 
 from .errors import BankfoldError
 from .kernels import Module, Site, analyze, rewrite
@@ -107,7 +107,7 @@ def _callers(ptx: str) -> List[Optional[str]]:
     """For each line of PTX, from 1, the line of the kernel whose call led there, as comments of .loc have it:
     // standard.py:309:12 @[ sort.py:14:29 ]. The last is that of the kernel itself. None: it is in the kernel."""
     lines = ptx.split("\n")
-    files = {}
+    files: Dict[str, str] = {}
     for found in filter(None, map(_FILE.match, lines)):
         path = os.path.join(*filter(None, found.groups()))
         files.setdefault(os.path.basename(path), path)
@@ -175,7 +175,7 @@ class watch:  # pylint: disable=invalid-name # used as a context manager and as 
         self.optimize, self.hash, self.hashes = optimize, hash, hashes
         self.verbose, self.least_conflicts, self.machine, self.file = verbose, least_conflicts, machine, file
         self.kernels: List[KernelReport] = []
-        self._seen: set = set()
+        self._seen: Set[Tuple[str, str]] = set()
         self._tools: Optional[_Tools] = None
         self._caches: List[Tuple[Any, str, Any]] = []
         self._undo: List[Callable[[], None]] = []

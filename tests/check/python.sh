@@ -19,6 +19,11 @@ complain() {
 }
 
 $python python/declarations.py --check || faults=$((faults + 1))
+if $python -m mypy --version >/dev/null 2>&1; then
+  (cd python && $python -m mypy --strict --ignore-missing-imports --cache-dir "$work/mypy" -p bankfold) || complain 'types do not fit'
+else
+  echo 'no mypy: types are not checked'
+fi
 
 $python python/backend.py "$work/wheel" >/dev/null || complain 'the wheel is not built'
 wheel=$(echo "$work"/wheel/*.whl)
@@ -51,6 +56,8 @@ case $($python -c 'import bankfold; print(bankfold.__file__)') in
 *) complain 'another package than the installed one is tested' ;;
 esac
 $python -W error -m unittest -q || complain 'tests fail'
+[ "$(installed/bankfold/native/bin/bankfold exec --quiet "$root/tests/data/programs/transpose")" ] ||
+  complain 'bankfold exec of the wheel does not find its libraries'
 $python -m bankfold --version | grep -qx "$("$build/bankfold" --version)" || complain 'python -m bankfold'
 echo '.version 8.0' >empty.ptx
 printf '#!/bin/sh\necho real "$@"\n' >ptxas && chmod +x ptxas
