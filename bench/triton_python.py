@@ -5,7 +5,7 @@ PyTorch's (docs/python.md).
     bench/triton_python.py [--wheel FILE] [--output FILE] [NAME...]
 
 Without --wheel the package of the checkout is used, with the library of its build folder. Each case runs plain, then
-inside bankfold.triton.watch(optimize=True), then plain again: code of one way must not be taken for the other. NAME: triton,
+inside bankfold.triton.watch(optimize=True), then plain again: code of one way must not be taken for the other. NAME: triton, library,
 decorator, autotune, inductor, targets, cupy, cuda. The exit status is 1 where a result is wrong or something fails."""
 import argparse
 import glob
@@ -94,12 +94,21 @@ class Bench:
 # ---- Triton ----
 
 
-def run_triton(bench):
-    sys.path.insert(0, str(ROOT / "bench"))
-    import triton_kernels
-    for name, (launch, result, reference, tolerance) in triton_kernels.cases().items():
-        bench.attempt(name, bench.three, "triton/" + name, lambda launch=launch: launch, lambda result=result: result,
+def run_cases(bench, module, prefix):
+    for name, (launch, result, reference, tolerance) in module.cases().items():
+        bench.attempt(prefix + name, bench.three, prefix + name, lambda launch=launch: launch, lambda result=result: result,
                       reference, tolerance)
+
+
+def run_triton(bench):
+    import triton_kernels
+    run_cases(bench, triton_kernels, "triton/")
+
+
+def run_library(bench):
+    """Functions of Triton's standard library."""
+    import triton_library
+    run_cases(bench, triton_library, "library/")
 
 
 def run_decorator(bench):
@@ -304,7 +313,7 @@ def main():
     sys.path.insert(0, unpack(options.wheel) if options.wheel else str(ROOT / "python"))
     own = tempfile.mkdtemp()
     pathlib.Path(own, "kernels_of_bench.py").write_text(KERNELS)
-    sys.path.insert(0, own)
+    sys.path[:0] = [own, str(ROOT / "bench")]
     try:
         import torch
         missing = None if torch.cuda.is_available() else "no GPU"
@@ -317,7 +326,7 @@ def main():
     import bankfold
     print(f"bankfold {bankfold.__version__} from {bankfold.__file__}, torch {torch.__version__}, triton {triton.__version__}")
     bench = Bench()
-    everything = {"triton": run_triton, "decorator": run_decorator, "autotune": run_autotune, "targets": run_targets,
+    everything = {"triton": run_triton, "library": run_library, "decorator": run_decorator, "autotune": run_autotune, "targets": run_targets,
                   "cupy": run_cupy, "cuda": run_cuda, "inductor": run_inductor}
     for name in options.names or everything:
         bench.attempt(name, everything[name], bench)
