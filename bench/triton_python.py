@@ -326,8 +326,8 @@ def main():
     import bankfold
     print(f"bankfold {bankfold.__version__} from {bankfold.__file__}, torch {torch.__version__}, triton {triton.__version__}")
     bench = Bench()
-    everything = {"triton": run_triton, "library": run_library, "decorator": run_decorator, "autotune": run_autotune, "targets": run_targets,
-                  "cupy": run_cupy, "cuda": run_cuda, "inductor": run_inductor}
+    everything = {"triton": run_triton, "library": run_library, "decorator": run_decorator, "autotune": run_autotune,
+                  "targets": run_targets, "cupy": run_cupy, "cuda": run_cuda, "inductor": run_inductor}
     for name in options.names or everything:
         bench.attempt(name, everything[name], bench)
     show(bench.rows)

@@ -1,5 +1,6 @@
 """The shared library: where it is, calls of its functions, and objects that it owns."""
 import _thread
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -21,46 +22,37 @@ def build_folder() -> Optional[pathlib.Path]:
     return folder if (root / "include" / "bankfold.h").exists() and folder.is_dir() else None
 
 
-def _candidates() -> Iterator[str]:
-    """Places of the library, in the order in which they are tried."""
+def _place() -> str:
+    """The file of the library, or its name where the loader has to find it."""
     if os.environ.get("BANKFOLD_LIBRARY"):
-        yield os.environ["BANKFOLD_LIBRARY"]
-        return
-    if (HERE / "native" / SONAME).exists():
-        yield str(HERE / "native" / SONAME)
-        return
+        return os.environ["BANKFOLD_LIBRARY"]
     folder = build_folder()
-    if folder and (folder / SONAME).exists():
-        yield str(folder / SONAME)
-        return
-    yield SONAME
+    for place in [HERE / "native" / SONAME] + ([folder / SONAME] if folder else []):
+        if place.exists():
+            return str(place)
+    return SONAME
 
 
 def _load_zstd() -> None:
     """The library needs zstd's: the system's or, where there is none, the one that the wheel brings."""
     own = HERE / "native" / "libzstd.so.1"
     for name in ("libzstd.so.1", str(own)):
-        try:
+        with contextlib.suppress(OSError):
             ctypes.CDLL(name)
             return
-        except OSError:
-            continue
 
 
 def _load() -> ctypes.CDLL:
     _load_zstd()
-    tried = list(_candidates())
-    for place in tried:
-        try:
-            library = ctypes.CDLL(place)
-        except OSError as why:
-            raise ImportError(f"bankfold's library cannot be loaded: {why}. BANKFOLD_LIBRARY can name it") from None
-        for name, (result, taken) in c.FUNCTIONS.items():
-            function = getattr(library, name, None)
-            if function is not None:
-                function.restype, function.argtypes = result, taken
-        return library
-    raise ImportError("there is no library of bankfold")
+    try:
+        loaded = ctypes.CDLL(_place())
+    except OSError as why:
+        raise ImportError(f"bankfold's library cannot be loaded: {why}. BANKFOLD_LIBRARY can name it") from None
+    for name, (result, taken) in c.FUNCTIONS.items():
+        function = getattr(loaded, name, None)  # a library that is older lacks some
+        if function is not None:
+            function.restype, function.argtypes = result, taken
+    return loaded
 
 
 library = _load()

@@ -5,12 +5,12 @@ import os
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 from . import _declarations as c
-from ._native import call, create, encode, handed_text, library, names, options, text_of
+from ._native import Owned, call, create, encode, handed_text, library, names, options, text_of
 from .errors import BadInput
 from .tables import Result
 
 __all__ = ["Machine", "Hash", "HashCost", "Access", "Workload", "Cost", "AccessCost", "Check", "BankMap", "machines", "check",
-           "bank_map"]
+           "layout"]
 
 MachineLike = Union["Machine", str]
 HashLike = Union["Hash", str, None]
@@ -202,7 +202,6 @@ class Workload:
         error = library.bf_workload_create(ctypes.byref(out))
         if error or not out.value:
             raise MemoryError
-        from ._native import Owned  # pylint: disable=import-outside-toplevel
         self._owned = Owned(out.value, "bf_workload_free")
         for access in accesses:
             self.add(access)
@@ -386,8 +385,8 @@ def _tally(items: Iterable[int]) -> Dict[int, int]:
     return counts
 
 
-def bank_map(hash: HashLike, rows: int, columns: int, machine: MachineLike = "hopper", *, element_bytes: int = 4,
-             base: int = 0) -> BankMap:
+def layout(hash: HashLike, rows: int, columns: int, machine: MachineLike = "hopper", *, element_bytes: int = 4,
+           base: int = 0) -> BankMap:
     """In which bank each element of a row-major array lies, from byte address base on; of elements longer than a word,
     that of the first word."""
     on = machine_of(machine)
