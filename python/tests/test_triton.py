@@ -2,8 +2,11 @@
 import io
 import os
 import pathlib
+import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 from . import support
 
@@ -167,6 +170,17 @@ class TritonTest(unittest.TestCase):
             broken[(1,)]()
         self.assertEqual(broken.launched, [b"this is no PTX"])
         self.assertTrue(seen.kernels[0].error)
+
+    def test_settings_of_torch_are_those_of_the_context(self):
+        config = types.ModuleType("torch._inductor.config")
+        config.compile_threads, config.fx_graph_cache = 32, True  # and none of the others, as in other versions
+        modules = {"torch": types.ModuleType("torch"), "torch._inductor": types.ModuleType("torch._inductor"),
+                   "torch._inductor.config": config}
+        with unittest.mock.patch.dict(sys.modules, modules):
+            with self.watch(verbose=False):
+                self.assertEqual((config.compile_threads, config.fx_graph_cache), (1, False))
+            self.assertEqual((config.compile_threads, config.fx_graph_cache), (32, True))
+            self.assertFalse(hasattr(config, "autotune_local_cache"))
 
     def test_an_exception_inside_leaves_nothing_behind(self):
         kernel = self.kernel()
