@@ -174,19 +174,22 @@ class Access(Result):
         if len(self.addresses) > c.BF_MAX_LANES:
             raise BadInput(f"{len(self.addresses)} lanes: at most {c.BF_MAX_LANES} are possible")
         made.width_bytes, made.count, made.line, made.site = self.width_bytes, self.count, self.line, encode(self.site)
-        for lane, address in enumerate(self.addresses):
-            if address is None:
-                continue
-            if not 0 <= address < 1 << 32:
-                raise BadInput(f"lane {lane} has address {address}, which is none of shared memory")
-            made.mask |= 1 << lane
-            made.address[lane] = address
+        wrong = next((lane for lane, address in enumerate(self.addresses)
+                      if address is not None and not 0 <= address < 1 << 32), None)
+        if wrong is not None:
+            raise BadInput(f"lane {wrong} has address {self.addresses[wrong]}, which is none of shared memory")
+        made.address[:len(self.addresses)] = [address or 0 for address in self.addresses]
+        if None in self.addresses:
+            made.mask = sum(1 << lane for lane, address in enumerate(self.addresses) if address is not None)
+        else:
+            made.mask = (1 << len(self.addresses)) - 1
         return made
 
     @classmethod
     def from_native(cls, from_: "c.bf_access") -> "Access":
         top = from_.mask.bit_length()
-        addresses = tuple(from_.address[lane] if from_.mask >> lane & 1 else None for lane in range(top))
+        mask, listed = from_.mask, from_.address[:top]
+        addresses = tuple(address if mask >> lane & 1 else None for lane, address in enumerate(listed))
         return cls(text_of(library.bf_op_name(from_.op)), from_.width_bytes, addresses, from_.count,
                    from_.site.decode(errors="replace") if from_.site else None, from_.line)
 
