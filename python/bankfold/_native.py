@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Callable, Iterator, List, Optional, Type, TypeVar
 
 from . import _declarations as c
-from .errors import from_diagnostic
+from .errors import BadInput, from_diagnostic
 
 HERE = pathlib.Path(__file__).resolve().parent
 SONAME = "libbankfold.so.0"
@@ -117,6 +117,8 @@ def options(kind: Type[Struct], **values: Any) -> Struct:
     made = kind()
     made.struct_bytes = ctypes.sizeof(kind)
     for name, value in values.items():
+        if isinstance(value, (int, float)) and not value >= 0:
+            raise BadInput(f"{name} is {value}, and must be at least 0")
         setattr(made, name, value)
     return made
 

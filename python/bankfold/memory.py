@@ -1,6 +1,7 @@
 """Machines, hashes, accesses, and what accesses cost."""
 import ctypes
 import dataclasses
+import operator
 import os
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -274,8 +275,11 @@ def workload_of(given: AccessesLike, machine: Machine, op: str = "ld", width_byt
         return Workload([given])
     if isinstance(given, (list, tuple)) and given and all(isinstance(item, Access) for item in given):
         return Workload(given)
-    accesses = [Access(op, width_bytes, tuple(None if lane is None else int(lane) for lane in row))
-                for row in _rows(given)]
+    try:
+        accesses = [Access(op, width_bytes, tuple(None if lane is None else operator.index(lane) for lane in row))
+                    for row in _rows(given)]
+    except TypeError as why:
+        raise BadInput(f"these are no byte addresses of lanes: {why}") from None
     for index, access in enumerate(accesses):
         if len(access.addresses) > machine.lanes:
             raise BadInput(f"access {index} has {len(access.addresses)} lanes; {machine.name} has {machine.lanes}")

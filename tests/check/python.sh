@@ -57,7 +57,7 @@ case $($python -c 'import bankfold; print(bankfold.__file__)') in
 esac
 $python -W error -m unittest -q || complain 'tests fail'
 # Nothing of the environment is needed.
-env -i PYTHONPATH="$PYTHONPATH" $python -c 'import bankfold; assert bankfold.check("ld 4 ffffffff stride:32").total.conflicts == 31' ||
+env -i PYTHONPATH="$PYTHONPATH" "$python" -c 'import bankfold; assert bankfold.check("ld 4 ffffffff stride:32").total.conflicts == 31' ||
   complain 'something of the environment is needed'
 [ "$(installed/bankfold/native/bin/bankfold exec --quiet "$root/tests/data/programs/transpose")" ] ||
   complain 'bankfold exec of the wheel does not find its libraries'
