@@ -129,7 +129,7 @@ def project():
 
 def metadata_files():
     facts, scripts = project()
-    metadata = [f"Metadata-Version: 2.1", f"Name: {facts['name']}", f"Version: {read_version()}",
+    metadata = ["Metadata-Version: 2.1", f"Name: {facts['name']}", f"Version: {read_version()}",
                 f"Summary: {facts['description']}", "License: Apache-2.0", f"Requires-Python: {facts['requires-python']}",
                 "Classifier: Operating System :: POSIX :: Linux", "Classifier: Typing :: Typed", ""]
     yield "METADATA", "\n".join(metadata)

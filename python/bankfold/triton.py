@@ -26,13 +26,14 @@ import re
 import shlex
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
 import weakref
 from typing import Any, Callable, Dict, IO, Iterable, Iterator, List, Optional, Set, Tuple
 
-from .errors import BankfoldError
+from .errors import BadInput, BankfoldError
 from .kernels import Module, Site, analyze, rewrite
 from .memory import MachineLike
 from .program import program_path
@@ -178,7 +179,7 @@ class watch:  # pylint: disable=invalid-name # used as a context manager and as 
         self._seen: Set[Tuple[str, str]] = set()
         self._tools: Optional[_Tools] = None
         self._caches: List[Tuple[Any, str, Any]] = []
-        self._undo: List[Callable[[], None]] = []
+        self._undo: List[List[Callable[[], None]]] = []  # of each time that it was entered
         if optimize:
             self._tools = _Tools(self)
 
@@ -186,7 +187,7 @@ class watch:  # pylint: disable=invalid-name # used as a context manager and as 
 
     def __enter__(self) -> "watch":
         _install()
-        self._undo = _prepare_torch()
+        self._undo.append(_prepare_torch())
         _active.append(self)
         return self
 
@@ -195,7 +196,7 @@ class watch:  # pylint: disable=invalid-name # used as a context manager and as 
         for owner, name, value in reversed(self._caches):
             setattr(owner, name, value)
         self._caches.clear()
-        for undo in reversed(self._undo):
+        for undo in reversed(self._undo.pop()):
             undo()
 
     # As a decorator.
@@ -258,6 +259,15 @@ class _Tools:
             real = _real_ptxas(name, variable)
             if real:
                 self.path[variable] = self._write(name, program, real)
+        if not self.path:
+            raise BankfoldError("optimize=True needs the ptxas of Triton, which was not found")
+        self._try()
+
+    def _try(self) -> None:
+        """Refuses hashes that the program refuses: better here than when a kernel is compiled."""
+        tried = subprocess.run([next(iter(self.path.values())), "--version"], capture_output=True, text=True, check=False)
+        if tried.returncode:
+            raise BadInput(re.sub(r"^bankfold: (error: )?", "", tried.stderr.strip()) or "Triton's ptxas does not run")
 
     def _digest(self, program: pathlib.Path, hashes: Optional[str]) -> str:
         """What the code depends on besides Triton's own: the program, and the hashes."""

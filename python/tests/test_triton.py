@@ -8,6 +8,8 @@ import types
 import unittest
 import unittest.mock
 
+import bankfold
+
 from . import support
 
 HAS_TRITON = support.is_installed("triton")
@@ -163,6 +165,29 @@ class TritonTest(unittest.TestCase):
         with self.watch(optimize=True, hash="xor:0,5,31", verbose=False) as seen:
             self.kernel()[(1,)]()
         self.assertIn("xor:0,5,31", seen.kernels[0].optimization)
+
+    def test_hashes_that_cannot_be_are_refused_at_once(self):
+        for wrong in ("nonsense", "mod:31"):
+            with self.assertRaises(bankfold.BadInput):
+                self.watch(optimize=True, hash=wrong)
+        path = pathlib.Path(self.folder.name, "hashes")
+        path.write_text("transpose xor:0,5,31\n")
+        with self.watch(optimize=True, hashes=str(path), verbose=False) as seen:
+            self.kernel()[(1,)]()
+        self.assertIn("xor:0,5,31", seen.kernels[0].optimization)
+        path.write_text("transpose\n")
+        with self.assertRaisesRegex(bankfold.BadInput, "hashes:1"):
+            self.watch(optimize=True, hashes=str(path))
+
+    def test_a_context_inside_itself(self):
+        context = self.watch(optimize=True, verbose=False)
+        kernel = self.kernel()
+        with context:
+            with context:
+                kernel[(1,)]()
+            kernel[(1,)]()
+        kernel[(1,)]()
+        self.assertEqual([self.is_hashed(cubin) for cubin in kernel.launched], [True, True, False])
 
     def test_what_cannot_be_read_is_said_and_compiled(self):
         broken = self.triton.jit(lambda: "this is no PTX")
