@@ -5,7 +5,7 @@ PyTorch's (docs/python.md).
     bench/triton_python.py [--wheel FILE] [--output FILE] [NAME...]
 
 Without --wheel the package of the checkout is used, with the library of its build folder. Each case runs plain, then
-inside bankfold.triton.watch(optimize=True), then plain again: code of one way must not be taken for the other. NAME: triton,
+inside bankfold.triton.watch(optimize=True), then plain again: code of one way must not be taken for the other. NAME: triton, library,
 decorator, autotune, inductor, targets, cupy, cuda. The exit status is 1 where a result is wrong or something fails."""
 import argparse
 import glob
@@ -94,12 +94,21 @@ class Bench:
 # ---- Triton ----
 
 
-def run_triton(bench):
-    sys.path.insert(0, str(ROOT / "bench"))
-    import triton_kernels
-    for name, (launch, result, reference, tolerance) in triton_kernels.cases().items():
-        bench.attempt(name, bench.three, "triton/" + name, lambda launch=launch: launch, lambda result=result: result,
+def run_cases(bench, module, prefix):
+    for name, (launch, result, reference, tolerance) in module.cases().items():
+        bench.attempt(prefix + name, bench.three, prefix + name, lambda launch=launch: launch, lambda result=result: result,
                       reference, tolerance)
+
+
+def run_triton(bench):
+    import triton_kernels
+    run_cases(bench, triton_kernels, "triton/")
+
+
+def run_library(bench):
+    """Functions of Triton's standard library."""
+    import triton_library
+    run_cases(bench, triton_library, "library/")
 
 
 def run_decorator(bench):
@@ -174,8 +183,10 @@ def run_targets(bench):
             signature = {"x": "*fp32", "y": "*fp32", "N": "constexpr"}
             source = triton.compiler.ASTSource(fn=own.sort_plain, signature=signature, constexprs={(2,): 1024})
             with bench.watch(optimize=True, file=sys.stdout) as seen:
-                triton.compile(source, target=GPUTarget("cuda", capability, 32))
+                compiled = triton.compile(source, target=GPUTarget("cuda", capability, 32))
             kernel = seen.kernels[0]
+            if os.environ.get("OUT"):
+                pathlib.Path(os.environ["OUT"], f"sort_sm_{capability}.ptx").write_text(compiled.asm["ptx"])
             bench.add(case=f"target sm_{capability}", right=True, conflicts=kernel.conflicts, wavefronts=kernel.wavefronts,
                       said=[kernel.optimization], unread=[kernel.error] if kernel.error else [])
         bench.attempt(f"target sm_{capability}", compile_)
@@ -191,7 +202,12 @@ def inductor_cases(torch):
     return {
         "sort": (lambda a: a.view(-1, 256).sort(-1).values, x, 0),
         "sort-columns": (lambda a: a[:16384].view(-1, 128, 64).sort(1).values, x, 0),
-        "argsort": (lambda a: a.view(-1, 512).argsort(-1, stable=True), x, 0),
+        "argsort": (lambda a: a.view(-1, 512).argsort(dim=-1, stable=True), x, 0),
+        "sort-rows-of-columns": (lambda a: a.view(-1, 64, 256).sort(1).values, x, 0),
+        "median-of-columns": (lambda a: a.view(-1, 64, 64).sort(1).values[:, 32], x, 0),
+        "topk": (lambda a: a.view(-1, 256).sort(-1, descending=True).values[:, :8], x, 0),
+        "cumsum-columns": (lambda a: a.view(-1, 64, 64).cumsum(1), x, 1e-3),
+        "max-columns": (lambda a: a.view(-1, 128, 64).amax(1), x, 0),
         "softmax": (lambda a: a.softmax(-1), x, 1e-5),
         "softmax-columns": (lambda a: a.view(-1, 128, 64).softmax(1), x, 1e-5),
         "cumsum": (lambda a: a.view(-1, 1024).cumsum(1), x, 1e-2),
@@ -297,7 +313,7 @@ def main():
     sys.path.insert(0, unpack(options.wheel) if options.wheel else str(ROOT / "python"))
     own = tempfile.mkdtemp()
     pathlib.Path(own, "kernels_of_bench.py").write_text(KERNELS)
-    sys.path.insert(0, own)
+    sys.path[:0] = [own, str(ROOT / "bench")]
     try:
         import torch
         missing = None if torch.cuda.is_available() else "no GPU"
@@ -310,8 +326,8 @@ def main():
     import bankfold
     print(f"bankfold {bankfold.__version__} from {bankfold.__file__}, torch {torch.__version__}, triton {triton.__version__}")
     bench = Bench()
-    everything = {"triton": run_triton, "decorator": run_decorator, "autotune": run_autotune, "targets": run_targets,
-                  "cupy": run_cupy, "cuda": run_cuda, "inductor": run_inductor}
+    everything = {"triton": run_triton, "library": run_library, "decorator": run_decorator, "autotune": run_autotune,
+                  "targets": run_targets, "cupy": run_cupy, "cuda": run_cuda, "inductor": run_inductor}
     for name in options.names or everything:
         bench.attempt(name, everything[name], bench)
     show(bench.rows)

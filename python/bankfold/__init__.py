@@ -11,17 +11,15 @@ from ._native import library as _library
 from .errors import BadInput, BankfoldError, FileError, KernelFault, NoMemory, Stopped, Unsupported
 from .kernels import (Analysis, Image, Kernel, Module, Parameter, Profile, Rewriting, Simulation, Tuning, analyze, gpus,
                       images, profile, rewrite, simulate, tune)
-from .memory import Access, BankMap, Check, Hash, Machine, Workload, bank_map, check, machines
+from .memory import Access, BankMap, Check, Hash, Machine, Workload, check, layout, machines
 from .pictures import Pattern, Patterns, Picture, classify, draw
 from .program import program_path, ptxas_path
 from .search import Ladder, Solution, emit, emit_forms, ladder, solve
-
-layout = bank_map
 
 __version__: str = _library.bf_version().decode()
 
 __all__ = ["Access", "Analysis", "BadInput", "BankMap", "BankfoldError", "Check", "FileError", "Hash", "Image", "Kernel",
            "KernelFault", "Ladder", "Machine", "Module", "NoMemory", "Parameter", "Pattern", "Patterns", "Picture", "Profile",
-           "Rewriting", "Simulation", "Solution", "Stopped", "Tuning", "Unsupported", "Workload", "analyze", "bank_map",
+           "Rewriting", "Simulation", "Solution", "Stopped", "Tuning", "Unsupported", "Workload", "analyze",
            "check", "classify", "cute", "draw", "emit", "emit_forms", "gpus", "images", "ladder", "layout", "machines",
            "profile", "program_path", "ptxas_path", "rewrite", "simulate", "solve", "tune"]

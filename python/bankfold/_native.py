@@ -1,12 +1,15 @@
 """The shared library: where it is, calls of its functions, and objects that it owns."""
+import _thread
+import contextlib
 import ctypes
 import os
 import pathlib
+import threading
 import weakref
 from typing import Any, Callable, Iterator, List, Optional, Type, TypeVar
 
 from . import _declarations as c
-from .errors import BankfoldError, from_diagnostic
+from .errors import BadInput, from_diagnostic
 
 HERE = pathlib.Path(__file__).resolve().parent
 SONAME = "libbankfold.so.0"
@@ -19,46 +22,37 @@ def build_folder() -> Optional[pathlib.Path]:
     return folder if (root / "include" / "bankfold.h").exists() and folder.is_dir() else None
 
 
-def _candidates() -> Iterator[str]:
-    """Places of the library, in the order in which they are tried."""
+def _place() -> str:
+    """The file of the library, or its name where the loader has to find it."""
     if os.environ.get("BANKFOLD_LIBRARY"):
-        yield os.environ["BANKFOLD_LIBRARY"]
-        return
-    if (HERE / "native" / SONAME).exists():
-        yield str(HERE / "native" / SONAME)
-        return
+        return os.environ["BANKFOLD_LIBRARY"]
     folder = build_folder()
-    if folder and (folder / SONAME).exists():
-        yield str(folder / SONAME)
-        return
-    yield SONAME
+    for place in [HERE / "native" / SONAME] + ([folder / SONAME] if folder else []):
+        if place.exists():
+            return str(place)
+    return SONAME
 
 
 def _load_zstd() -> None:
     """The library needs zstd's: the system's or, where there is none, the one that the wheel brings."""
     own = HERE / "native" / "libzstd.so.1"
     for name in ("libzstd.so.1", str(own)):
-        try:
+        with contextlib.suppress(OSError):
             ctypes.CDLL(name)
             return
-        except OSError:
-            continue
 
 
 def _load() -> ctypes.CDLL:
     _load_zstd()
-    tried = list(_candidates())
-    for place in tried:
-        try:
-            library = ctypes.CDLL(place)
-        except OSError as why:
-            raise ImportError(f"bankfold's library cannot be loaded: {why}. BANKFOLD_LIBRARY can name it") from None
-        for name, (result, taken) in c.FUNCTIONS.items():
-            function = getattr(library, name, None)
-            if function is not None:
-                function.restype, function.argtypes = result, taken
-        return library
-    raise ImportError("there is no library of bankfold")
+    try:
+        loaded = ctypes.CDLL(_place())
+    except OSError as why:
+        raise ImportError(f"bankfold's library cannot be loaded: {why}. BANKFOLD_LIBRARY can name it") from None
+    for name, (result, taken) in c.FUNCTIONS.items():
+        function = getattr(loaded, name, None)  # a library that is older lacks some
+        if function is not None:
+            function.restype, function.argtypes = result, taken
+    return loaded
 
 
 library = _load()
@@ -121,8 +115,10 @@ Struct = TypeVar("Struct", bound=ctypes.Structure)
 def options(kind: Type[Struct], **values: Any) -> Struct:
     """A struct of options: its size, and values; 0 is always the default."""
     made = kind()
-    made.struct_bytes = ctypes.sizeof(kind)  # type: ignore[attr-defined]
+    made.struct_bytes = ctypes.sizeof(kind)
     for name, value in values.items():
+        if isinstance(value, (int, float)) and not value >= 0:
+            raise BadInput(f"{name} is {value}, and must be at least 0")
         setattr(made, name, value)
     return made
 
@@ -147,13 +143,13 @@ class Remarks:
 
     def __init__(self) -> None:
         self.said: List[str] = []
-        kind = dict(c.bf_logger._fields_)["say"]
+        kind: Any = dict(c.bf_logger._fields_)["say"]
         self._say = kind(lambda _context, _level, message: self.said.append(text_of(message)))
         self.logger = c.bf_logger(self._say, None)
 
 
 class Watch:
-    """A callback of Python for calls that take long. What it raises, and Ctrl-C, stops the call."""
+    """A callback of Python for calls that take long. What it raises stops the call, and so does Ctrl-C."""
 
     def __init__(self, kind: Any, function: Optional[Callable[..., Any]]) -> None:
         self.raised: Optional[BaseException] = None
@@ -161,6 +157,8 @@ class Watch:
         self.callback = kind(self._step)
 
     def _step(self, _context: Any, *numbers: Any) -> bool:
+        if self.raised:
+            return False
         try:
             return self._function is None or self._function(*numbers) is not False
         except BaseException as why:  # pylint: disable=broad-except # it is raised again behind the call
@@ -168,11 +166,40 @@ class Watch:
             return False
 
     def call(self, name: str, *arguments: Any) -> None:
-        try:
-            call(name, *arguments)
-        except BankfoldError:
-            if self.raised:
-                raise self.raised from None
-            raise
+        """Calls a function of the library. Signals come to the main thread alone, which must not be in the library then:
+        another thread makes the call."""
+        failed: List[BaseException] = []
+        claim, done = threading.Lock(), threading.Event()
+
+        def run() -> None:
+            if not claim.acquire(blocking=False):
+                return
+            try:
+                call(name, *arguments)
+            except BaseException as why:  # pylint: disable=broad-except
+                failed.append(why)
+            finally:
+                done.set()
+
+        if threading.current_thread() is not threading.main_thread():
+            run()
+        while not done.is_set():  # whatever interrupts this thread, what the library uses must live until it is done
+            try:
+                if not claim.locked():
+                    _start(run)
+                done.wait()
+            except BaseException as why:  # pylint: disable=broad-except # Ctrl-C, mostly
+                self.raised = why
         if self.raised:
-            raise self.raised
+            raise self.raised from None
+        if failed:
+            raise failed[0] from None
+
+
+def _start(run: Callable[[], None]) -> None:
+    """Runs a function in another thread or, where there can be none, in this one. Thread.join of Python 3.11 takes a thread
+    that it was interrupted in waiting for to be done; so it is not used."""
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:
+        run()

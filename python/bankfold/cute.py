@@ -60,7 +60,7 @@ def _offset(index: IntTuple, shape: IntTuple, stride: IntTuple) -> int:
     if isinstance(shape, int):
         if not isinstance(index, int):
             raise BadInput(f"coordinate {index} for a mode of size {shape}")
-        return index * stride  # type: ignore[operator]
+        return index * int(stride)  # type: ignore[arg-type]
     if isinstance(index, int):
         total = 0
         for part, step in zip(shape[:-1], stride[:-1]):  # type: ignore[index]
@@ -70,7 +70,8 @@ def _offset(index: IntTuple, shape: IntTuple, stride: IntTuple) -> int:
         return total + _offset(index, shape[-1], stride[-1]) if shape else 0  # type: ignore[index]
     if len(index) != len(shape):
         raise BadInput(f"coordinate {index} for shape {shape}")
-    return sum(_offset(i, part, step) for i, part, step in zip(index, shape, stride))  # type: ignore[arg-type]
+    parts: Iterable[Tuple[Any, Any, Any]] = zip(index, shape, stride)  # type: ignore[arg-type]
+    return sum(_offset(i, part, step) for i, part, step in parts)
 
 
 def _text(value: IntTuple) -> str:

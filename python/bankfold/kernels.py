@@ -1,6 +1,7 @@
 """Kernels in PTX: analysed, run, simulated and rewritten without a GPU."""
 import ctypes
 import dataclasses
+import functools
 import os
 import struct
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
@@ -118,8 +119,8 @@ class Module:
 
     def _list(self) -> Iterable[Kernel]:
         for at in numbered(lambda index: library.bf_module_get(self.address, index)):
-            parameters = [Parameter(text_of(p.name), text_of(p.type), p.offset_bytes, p.bytes, p.is_array)
-                          for p in numbered(lambda i, name=at.name: library.bf_module_parameter(self.address, name, i))]
+            get = functools.partial(library.bf_module_parameter, self.address, at.name)
+            parameters = [Parameter(text_of(p.name), text_of(p.type), p.offset_bytes, p.bytes, p.is_array) for p in numbered(get)]
             block = (at.block[0], at.block[1], at.block[2])
             yield Kernel(text_of(at.name), text_of(at.readable_name), at.line, at.has_lines, at.shared_bytes,
                          at.has_dynamic_shared, block if block[0] else None, at.instructions, at.shared_accesses, parameters)
@@ -403,7 +404,7 @@ class Launch:
     def __init__(self, kernel: Kernel, grid: Shape, block: Optional[Shape], arguments: Sequence[Any], shared_bytes: int,
                  hash_: Optional[Hash], check: Iterable[str], threads: int, as_written: bool,
                  progress: Optional[Callable[[int, int], Any]]) -> None:
-        types = dict(c.bf_launch._fields_)
+        types: Any = dict(c.bf_launch._fields_)
         words = [check] if isinstance(check, str) else list(check)
         if any(word not in ("uninitialised", "races") for word in words):
             raise BadInput(f"check is {words}; it may have 'uninitialised' and 'races'")

@@ -1,16 +1,17 @@
 """Machines, hashes, accesses, and what accesses cost."""
 import ctypes
 import dataclasses
+import operator
 import os
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 from . import _declarations as c
-from ._native import call, create, encode, handed_text, library, names, options, text_of
+from ._native import Owned, call, create, encode, handed_text, library, names, options, text_of
 from .errors import BadInput
 from .tables import Result
 
 __all__ = ["Machine", "Hash", "HashCost", "Access", "Workload", "Cost", "AccessCost", "Check", "BankMap", "machines", "check",
-           "bank_map"]
+           "layout"]
 
 MachineLike = Union["Machine", str]
 HashLike = Union["Hash", str, None]
@@ -174,19 +175,22 @@ class Access(Result):
         if len(self.addresses) > c.BF_MAX_LANES:
             raise BadInput(f"{len(self.addresses)} lanes: at most {c.BF_MAX_LANES} are possible")
         made.width_bytes, made.count, made.line, made.site = self.width_bytes, self.count, self.line, encode(self.site)
-        for lane, address in enumerate(self.addresses):
-            if address is None:
-                continue
-            if not 0 <= address < 1 << 32:
-                raise BadInput(f"lane {lane} has address {address}, which is none of shared memory")
-            made.mask |= 1 << lane
-            made.address[lane] = address
+        wrong = next((lane for lane, address in enumerate(self.addresses)
+                      if address is not None and not 0 <= address < 1 << 32), None)
+        if wrong is not None:
+            raise BadInput(f"lane {wrong} has address {self.addresses[wrong]}, which is none of shared memory")
+        made.address[:len(self.addresses)] = [address or 0 for address in self.addresses]
+        if None in self.addresses:
+            made.mask = sum(1 << lane for lane, address in enumerate(self.addresses) if address is not None)
+        else:
+            made.mask = (1 << len(self.addresses)) - 1
         return made
 
     @classmethod
     def from_native(cls, from_: "c.bf_access") -> "Access":
         top = from_.mask.bit_length()
-        addresses = tuple(from_.address[lane] if from_.mask >> lane & 1 else None for lane in range(top))
+        mask, listed = from_.mask, from_.address[:top]
+        addresses = tuple(address if mask >> lane & 1 else None for lane, address in enumerate(listed))
         return cls(text_of(library.bf_op_name(from_.op)), from_.width_bytes, addresses, from_.count,
                    from_.site.decode(errors="replace") if from_.site else None, from_.line)
 
@@ -202,7 +206,6 @@ class Workload:
         error = library.bf_workload_create(ctypes.byref(out))
         if error or not out.value:
             raise MemoryError
-        from ._native import Owned  # pylint: disable=import-outside-toplevel
         self._owned = Owned(out.value, "bf_workload_free")
         for access in accesses:
             self.add(access)
@@ -272,8 +275,11 @@ def workload_of(given: AccessesLike, machine: Machine, op: str = "ld", width_byt
         return Workload([given])
     if isinstance(given, (list, tuple)) and given and all(isinstance(item, Access) for item in given):
         return Workload(given)
-    accesses = [Access(op, width_bytes, tuple(None if lane is None else int(lane) for lane in row))
-                for row in _rows(given)]
+    try:
+        accesses = [Access(op, width_bytes, tuple(None if lane is None else operator.index(lane) for lane in row))
+                    for row in _rows(given)]
+    except TypeError as why:
+        raise BadInput(f"these are no byte addresses of lanes: {why}") from None
     for index, access in enumerate(accesses):
         if len(access.addresses) > machine.lanes:
             raise BadInput(f"access {index} has {len(access.addresses)} lanes; {machine.name} has {machine.lanes}")
@@ -386,8 +392,8 @@ def _tally(items: Iterable[int]) -> Dict[int, int]:
     return counts
 
 
-def bank_map(hash: HashLike, rows: int, columns: int, machine: MachineLike = "hopper", *, element_bytes: int = 4,
-             base: int = 0) -> BankMap:
+def layout(hash: HashLike, rows: int, columns: int, machine: MachineLike = "hopper", *, element_bytes: int = 4,
+           base: int = 0) -> BankMap:
     """In which bank each element of a row-major array lies, from byte address base on; of elements longer than a word,
     that of the first word."""
     on = machine_of(machine)

@@ -65,7 +65,7 @@ class Result:
     def to_dict(self) -> Dict[str, Any]:
         """All fields, and those of what they hold."""
         return {field.name: plain(getattr(self, field.name))
-                for field in dataclasses.fields(self)  # type: ignore[arg-type]
+                for field in dataclasses.fields(self)
                 if field.name not in self.HIDDEN and not field.name.startswith("_")}
 
     def summary(self) -> str:
@@ -77,7 +77,7 @@ class Result:
 
     def __str__(self) -> str:
         if not self.ROWS:
-            facts = [(field.name, getattr(self, field.name)) for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            facts = [(field.name, getattr(self, field.name)) for field in dataclasses.fields(self)
                      if field.name not in self.HIDDEN and not field.name.startswith("_")]
             width = max((len(name) for name, _ in facts), default=0)
             return self.summary() or "\n".join(f"{name.ljust(width)}  {cell(value)}" for name, value in facts)

@@ -18,20 +18,23 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import importlib
 import linecache
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
 import weakref
-from typing import Any, Callable, Dict, IO, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, IO, Iterable, Iterator, List, Optional, Set, Tuple
 
-from .errors import BankfoldError
-from .kernels import Module, analyze
+from .errors import BadInput, BankfoldError
+from .kernels import Module, Site, analyze, rewrite
 from .memory import MachineLike
 from .program import program_path
 from .tables import Result, table
@@ -44,9 +47,11 @@ __all__ = ["watch", "KernelReport", "LineReport", "analyze_compiled"]
 
 @dataclasses.dataclass(frozen=True)
 class LineReport(Result):
-    """The shared accesses of a line of Python, in one block."""
+    """The shared accesses of a line of the kernel, in one block; inside: the line of a function that it calls, where they
+    are."""
 
     place: str
+    inside: Optional[str]
     accesses: int
     wavefronts: int
     conflicts: int
@@ -69,7 +74,7 @@ class KernelReport(Result):
 
     ROWS = "lines"
     COLUMNS = (("conflicts", "conflicts"), ("wavefronts", "wavefronts"), ("accesses", "accesses"), ("line", "place"),
-               ("source", "source"))
+               ("source", "source"), ("inside", "inside"))
 
     def summary(self) -> str:
         if self.error:
@@ -81,11 +86,53 @@ class KernelReport(Result):
         return text + (f"\n{self.optimization}" if self.optimization else "")
 
     def rows(self) -> List[LineReport]:
-        return [line for line in self.lines if line.conflicts]
+        return [dataclasses.replace(line, place=_short(line.place), inside=_short(line.inside) if line.inside else None)
+                for line in self.lines if line.conflicts]
 
     def __str__(self) -> str:
         rows = self.rows()
         return "\n".join([self.summary()] + ([table(self.COLUMNS, rows)] if rows else []))
+
+
+def _short(place: str) -> str:
+    """A place without the folder that packages are installed in, or that is current."""
+    place = place.split("/site-packages/")[-1]
+    return place[len(os.getcwd()) + 1:] if place.startswith(os.getcwd() + os.sep) else place
+
+
+_FILE = re.compile(r'\s*\.file\s+\d+\s+"([^"]*)"(?:\s+"([^"]*)")?')
+_CALLER = re.compile(r"@\[ ([^\s:]+):(\d+):\d+")
+
+
+def _callers(ptx: str) -> List[Optional[str]]:
+    """For each line of PTX, from 1, the line of the kernel whose call led there, as comments of .loc have it:
+    // standard.py:309:12 @[ sort.py:14:29 ]. The last is that of the kernel itself. None: it is in the kernel."""
+    lines = ptx.split("\n")
+    files: Dict[str, str] = {}
+    for found in filter(None, map(_FILE.match, lines)):
+        path = os.path.join(*filter(None, found.groups()))
+        files.setdefault(os.path.basename(path), path)
+    callers: List[Optional[str]] = [None]
+    caller = None
+    for line in lines:
+        if line.lstrip().startswith(".loc"):
+            chain = _CALLER.findall(line.partition("//")[2])
+            caller = f"{files.get(chain[-1][0], chain[-1][0])}:{chain[-1][1]}" if chain else None
+        callers.append(caller)
+    return callers
+
+
+def _by_line(ptx: str, sites: Iterable[Site]) -> List[LineReport]:
+    """What lines of the kernel cost, most conflicts first."""
+    callers = _callers(ptx)
+    sums: Dict[Tuple[str, Optional[str]], List[int]] = {}
+    for site in sites:
+        caller = callers[site.ptx_line] if site.ptx_line < len(callers) else None
+        at = sums.setdefault((caller, site.place) if caller else (site.place, None), [0, 0, 0])
+        for i, number in enumerate((site.accesses, site.wavefronts, site.conflicts)):
+            at[i] += number
+    ordered = sorted(sums.items(), key=lambda item: -item[1][2])
+    return [LineReport(place, inside, at[0], at[1], at[2], _source(place)) for (place, inside), at in ordered]
 
 
 def _source(place: str) -> str:
@@ -109,8 +156,7 @@ def analyze_compiled(compiled: Any, machine: MachineLike = "hopper", optimizatio
     except (BankfoldError, KeyError, AttributeError, TypeError) as why:
         reason = "there is no PTX" if isinstance(why, (KeyError, AttributeError)) else str(why)
         return KernelReport(name, (threads, 1, 1), shared, 0, 0, [], 0, optimization, reason)
-    lines = [LineReport(place, accesses, wavefronts, conflicts, _source(place))
-             for place, (accesses, wavefronts, conflicts) in found.by_line().items()]
+    lines = _by_line(ptx, found.rows())
     unknown = sum(site.is_reached and (not site.is_exact or site.fault is not None or site.op is None) for site in found.sites)
     return KernelReport(name, block, shared, found.wavefronts, found.conflicts, lines, unknown, optimization, None)
 
@@ -130,10 +176,10 @@ class watch:  # pylint: disable=invalid-name # used as a context manager and as 
         self.optimize, self.hash, self.hashes = optimize, hash, hashes
         self.verbose, self.least_conflicts, self.machine, self.file = verbose, least_conflicts, machine, file
         self.kernels: List[KernelReport] = []
-        self._seen: set = set()
+        self._seen: Set[Tuple[str, str]] = set()
         self._tools: Optional[_Tools] = None
         self._caches: List[Tuple[Any, str, Any]] = []
-        self._undo: List[Callable[[], None]] = []
+        self._undo: List[List[Callable[[], None]]] = []  # of each time that it was entered
         if optimize:
             self._tools = _Tools(self)
 
@@ -141,7 +187,7 @@ class watch:  # pylint: disable=invalid-name # used as a context manager and as 
 
     def __enter__(self) -> "watch":
         _install()
-        self._undo = _prepare_torch()
+        self._undo.append(_prepare_torch())
         _active.append(self)
         return self
 
@@ -150,7 +196,7 @@ class watch:  # pylint: disable=invalid-name # used as a context manager and as 
         for owner, name, value in reversed(self._caches):
             setattr(owner, name, value)
         self._caches.clear()
-        for undo in reversed(self._undo):
+        for undo in reversed(self._undo.pop()):
             undo()
 
     # As a decorator.
@@ -172,11 +218,10 @@ class watch:  # pylint: disable=invalid-name # used as a context manager and as 
 
     # What was seen.
 
-    def report(self, compiled: Any) -> None:
+    def report(self, compiled: Any, optimization: Optional[str] = None) -> None:
         """Adds the report of a compiled kernel, and prints it; the same kernel is reported once."""
-        name = str(getattr(getattr(compiled, "metadata", None), "name", "kernel"))
-        report = analyze_compiled(compiled, self.machine, self._tools.said_of(name) if self._tools else None)
-        key = (name, str(report))
+        report = analyze_compiled(compiled, self.machine, optimization)
+        key = (report.name, str(report))
         if key in self._seen:
             return
         self._seen.add(key)
@@ -206,6 +251,7 @@ class _Tools:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="bankfold-triton-"))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.log = self.folder / "log"
+        self.hash, self.hashes = settings.hash, settings.hashes
         self.settings = ["--hash-file", os.path.abspath(settings.hashes)] if settings.hashes else ["--hash", settings.hash]
         self.key = self._digest(program, settings.hashes)
         self.path: Dict[str, str] = {}
@@ -213,6 +259,15 @@ class _Tools:
             real = _real_ptxas(name, variable)
             if real:
                 self.path[variable] = self._write(name, program, real)
+        if not self.path:
+            raise BankfoldError("optimize=True needs the ptxas of Triton, which was not found")
+        self._try()
+
+    def _try(self) -> None:
+        """Refuses hashes that the program refuses: better here than when a kernel is compiled."""
+        tried = subprocess.run([next(iter(self.path.values())), "--version"], capture_output=True, text=True, check=False)
+        if tried.returncode:
+            raise BadInput(re.sub(r"^bankfold: (error: )?", "", tried.stderr.strip()) or "Triton's ptxas does not run")
 
     def _digest(self, program: pathlib.Path, hashes: Optional[str]) -> str:
         """What the code depends on besides Triton's own: the program, and the hashes."""
@@ -252,14 +307,30 @@ class _Tools:
                 setattr(knobs, name, value)
             _forget_tools()
 
-    def said_of(self, kernel: str) -> Optional[str]:
+    def describe(self, compiled: Any) -> str:
+        """What was done to a kernel: now, or when it was compiled before."""
+        name = str(getattr(getattr(compiled, "metadata", None), "name", "kernel"))
+        return self._said_of(name) or self._cached(compiled)
+
+    def _cached(self, compiled: Any) -> str:
+        """The same of a kernel that comes from Triton's cache."""
+        text = "from Triton's cache, where it was compiled with these settings"
+        with contextlib.suppress(BankfoldError, KeyError, AttributeError, TypeError):
+            threads = 32 * int(compiled.metadata.num_warps)
+            kernel = rewrite(compiled.asm["ptx"], self.hash, block=threads if self.hash == "auto" else None).kernels[0]
+            if self.hashes is None and kernel.is_rewritten:
+                text += f": {kernel.hash}"
+        return text
+
+    def _said_of(self, kernel: str) -> str:
         """What the log says of a kernel, last."""
         try:
             lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError:
-            return "compiled before with these settings, and taken from Triton's cache"
-        found = [line.strip() for line in lines if f"{kernel}:" in line or "compiled as it is" in line]
-        return found[-1] if found else None
+            lines = []
+        found = [line for line in lines if f" {kernel}: " in line or "compiled as it is" in line]
+        self.log.unlink(missing_ok=True)  # what comes behind is of other compilations
+        return re.sub(r"^bankfold\[\d+\]:\s*", "", found[-1]) if found else ""
 
 
 def _knobs() -> Any:
@@ -337,8 +408,9 @@ def _compile(original: Callable[..., Any], *arguments: Any, **named: Any) -> Any
                     compiled = original(*arguments, **named)
                 finally:
                     _compiling.pop()
+    optimization = tools.describe(compiled) if tools else None
     for settings in told:
-        settings.report(compiled)
+        settings.report(compiled, optimization)
     return compiled
 
 
@@ -414,18 +486,22 @@ def _install() -> None:
 # ---- PyTorch ----
 
 
+_TORCH = [("torch._inductor.config", "compile_threads", 1), ("torch._inductor.config", "fx_graph_cache", False),
+          ("torch._inductor.config", "fx_graph_remote_cache", False), ("torch._inductor.config", "autotune_local_cache", False),
+          ("torch._functorch.config", "enable_autograd_cache", False)]
+
+
 def _prepare_torch() -> List[Callable[[], None]]:
     """PyTorch's compiler must compile in this process, and not take code from its own caches. Returns what undoes it."""
     undo: List[Callable[[], None]] = []
     if "torch" not in sys.modules:
         return undo
-    with contextlib.suppress(ImportError):
-        import torch._inductor.config as config  # pylint: disable=import-outside-toplevel
-        for name, value in (("compile_threads", 1), ("force_disable_caches", True)):
-            with contextlib.suppress(AttributeError):
-                before = getattr(config, name)
-                setattr(config, name, value)
-                undo.append(functools.partial(setattr, config, name, before))
+    for module, name, value in _TORCH:
+        with contextlib.suppress(ImportError, AttributeError):  # versions differ
+            config = importlib.import_module(module)
+            before = getattr(config, name)
+            setattr(config, name, value)
+            undo.append(functools.partial(setattr, config, name, before))
     _forget_torch()
     undo.append(_forget_torch)
     return undo

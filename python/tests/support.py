@@ -84,6 +84,8 @@ SAXPY = """.version 8.0
 """
 
 
+FOREVER = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry forever()\n{\nAGAIN:\nbra.uni AGAIN;\n}\n"
+
 FAKES = str(TESTS / "fake")
 
 

@@ -1,7 +1,10 @@
 """Kernels: parameters, analysis, launches on numpy arrays and other memory, simulation, rewriting, tuning."""
 import array
 import ctypes
+import gzip
 import pathlib
+import random
+import signal
 import struct
 import tempfile
 import unittest
@@ -99,8 +102,8 @@ class ProfileTest(unittest.TestCase):
 
     def test_wrong_arguments(self):
         y = array.array("f", [1] * 64)
-        for rest in ((2.5, 1 << 33, 0.25, 3), (2.5, 60, 0.25, 1 << 17), (2.5, 60, 0.25), (2.5, 60.5, 0.25, 3), ("two", 60, 0.25, 3),
-                     (2.5, 60, 0.25, 3, 4), (1e300, 60, 0.25, 3)):
+        for rest in ((2.5, 1 << 33, 0.25, 3), (2.5, 60, 0.25, 1 << 17), (2.5, 60, 0.25), (2.5, 60.5, 0.25, 3),
+                     ("two", 60, 0.25, 3), (2.5, 60, 0.25, 3, 4), (1e300, 60, 0.25, 3)):
             with self.assertRaises(bankfold.BadInput, msg=str(rest)):
                 self.run_saxpy(y, *rest)
 
@@ -109,6 +112,26 @@ class ProfileTest(unittest.TestCase):
         with self.assertRaises(bankfold.KernelFault) as caught:
             bankfold.profile(support.transpose(), block=(SIDE, SIDE), arguments=[values, array.array("I", [0])])
         self.assertTrue(caught.exception.file and caught.exception.line)
+
+    def test_signals_stop_a_launch(self):
+        """What the handler of a signal raises, as Ctrl-C does, ends a kernel that would run for ever."""
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                bankfold.profile(support.FOREVER)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def test_progress_stops_a_launch(self):
+        with self.assertRaises(bankfold.Stopped):
+            bankfold.profile(support.FOREVER, progress=lambda done, blocks: False)
+        with self.assertRaises(ZeroDivisionError):
+            bankfold.profile(support.FOREVER, progress=lambda done, blocks: 1 // 0)
 
     def test_hash_and_progress(self):
         values, out = array.array("I", range(SIDE * SIDE)), array.array("I", [0] * SIDE * SIDE)
@@ -170,6 +193,38 @@ class RewriteTest(unittest.TestCase):
         self.assertEqual(tuned.kernels[0].wavefronts_after, 64)
         self.assertEqual(self.conflicts(tuned.rewriting.ptx), 0)
         self.assertIn(tuned.kernels[0].hash, str(tuned))
+
+
+class TritonSortTest(unittest.TestCase):
+    """tl.sort of 1024 floats as Triton 3.6 compiles it for sm_90 (bench/triton_python.py, case targets)."""
+
+    ROWS, LENGTH = 4, 1024
+
+    def setUp(self):
+        with gzip.open(support.TESTS / "data" / "triton_sort.ptx.gz", "rt") as file:
+            self.ptx = file.read()
+
+    def sort(self, ptx):
+        source = random.Random(1)
+        values = array.array("f", [source.gauss(0, 1) for _ in range(self.ROWS * self.LENGTH)])
+        out, scratch = array.array("f", bytes(4 * len(values))), bytearray(64)
+        result = bankfold.profile(ptx, grid=self.ROWS, arguments=[values, out, scratch, scratch], shared_bytes=4096)
+        for first in range(0, len(values), self.LENGTH):
+            self.assertEqual(list(out[first:first + self.LENGTH]), sorted(values[first:first + self.LENGTH]))
+        return result
+
+    def test_sorts_with_and_without_conflicts(self):
+        found = bankfold.analyze(self.ptx)
+        plain, hashed = self.sort(self.ptx), self.sort(bankfold.rewrite(self.ptx).ptx)
+        self.assertEqual((plain.wavefronts, plain.conflicts), (self.ROWS * found.wavefronts, self.ROWS * found.conflicts))
+        self.assertEqual(found.conflicts, 8640)
+        self.assertEqual((hashed.accesses, hashed.conflicts), (plain.accesses, 0))
+
+    def test_lines_lead_back_to_the_kernel(self):
+        from bankfold.triton import _by_line
+        lines = _by_line(self.ptx, bankfold.analyze(self.ptx).rows())
+        self.assertEqual([(line.place, line.inside, line.conflicts) for line in lines],
+                         [("/kernels/kernels_of_bench.py:13", "/site-packages/triton/language/standard.py:309", 8640)])
 
 
 if __name__ == "__main__":

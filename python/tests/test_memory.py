@@ -114,7 +114,7 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(bankfold.check([0, None, 128, None]).total.conflicts, 1)
 
     def test_what_cannot_be(self):
-        for wrong in ([-4] * 32, [1 << 33], [0] * 33):
+        for wrong in ([-4] * 32, [1 << 33], [0] * 33, [0.5], ["x"], 5, []):
             with self.assertRaises(bankfold.BadInput):
                 bankfold.check(wrong)
         with self.assertRaises(bankfold.BadInput):
@@ -166,8 +166,10 @@ class SearchTest(unittest.TestCase):
             self.assertEqual((found.conflicts_before, found.conflicts_after), (31, left))
         for class_ in ("general", "row", "cute", "one-term", "two-term"):
             self.assertEqual(bankfold.solve(self.COLUMNS, class_=class_).conflicts_after, 0)
-        with self.assertRaises(ValueError):
-            bankfold.solve(self.COLUMNS, method="luck")
+        for wrong in ({"method": "luck"}, {"class_": "first"}, {"threads": -1}, {"threads": 1 << 31}, {"time_limit_seconds": -1},
+                      {"time_limit_seconds": float("nan")}):
+            with self.assertRaises(ValueError):
+                bankfold.solve(self.COLUMNS, **wrong)
 
     def test_ladder(self):
         found = bankfold.ladder(self.COLUMNS)

@@ -2,8 +2,13 @@
 import io
 import os
 import pathlib
+import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
+
+import bankfold
 
 from . import support
 
@@ -60,6 +65,16 @@ class TritonTest(unittest.TestCase):
         self.assertIn("992 conflicts in a block", out.getvalue())
         self.assertEqual(seen.to_dict()["kernels"][0]["name"], "transpose")
 
+    def test_lines_of_the_kernel_come_before_those_of_functions_that_it_calls(self):
+        ptx = support.transpose(".reqntid 32, 32, 1").replace('.file 1 "transpose.cu"', '.file 1 "/lib/standard.py"\n'
+                                                              '.file 2 "/home/me/sort.py"')
+        ptx = ptx.replace(".loc 1 7 3", ".loc 1 7 3 // standard.py:7:3 @[ standard.py:99:1 @[ sort.py:14:29 ] ]")
+        ptx = ptx.replace(".loc 1 5 3", ".loc 2 15 3 // sort.py:15:3")
+        with self.watch(verbose=False) as seen:
+            self.triton.jit(lambda: ptx)[(1,)]()
+        self.assertEqual([(line.place, line.inside, line.conflicts) for line in seen.kernels[0].lines],
+                         [("/home/me/sort.py:14", "/lib/standard.py:7", 992), ("/home/me/sort.py:15", None, 0)])
+
     def test_nothing_is_seen_outside(self):
         with self.watch(verbose=False) as seen:
             pass
@@ -87,10 +102,11 @@ class TritonTest(unittest.TestCase):
         plain = self.kernel()
         plain[(1,)]()
         self.assertFalse(self.is_hashed(plain.launched[0]))
-        with self.watch(optimize=True, verbose=False):
+        with self.watch(optimize=True, verbose=False) as seen:
             again = self.kernel()
             again[(1,)]()
         self.assertTrue(self.is_hashed(again.launched[0]))
+        self.assertIn("from Triton's cache", seen.kernels[0].optimization)
         self.assertEqual(len(self.compiler.compilations), 2)  # the third came from the cache
         with self.watch(optimize=True, hash="xor:0,5,31", verbose=False):
             self.kernel()[(1,)]()
@@ -150,12 +166,46 @@ class TritonTest(unittest.TestCase):
             self.kernel()[(1,)]()
         self.assertIn("xor:0,5,31", seen.kernels[0].optimization)
 
+    def test_hashes_that_cannot_be_are_refused_at_once(self):
+        for wrong in ("nonsense", "mod:31"):
+            with self.assertRaises(bankfold.BadInput):
+                self.watch(optimize=True, hash=wrong)
+        path = pathlib.Path(self.folder.name, "hashes")
+        path.write_text("transpose xor:0,5,31\n")
+        with self.watch(optimize=True, hashes=str(path), verbose=False) as seen:
+            self.kernel()[(1,)]()
+        self.assertIn("xor:0,5,31", seen.kernels[0].optimization)
+        path.write_text("transpose\n")
+        with self.assertRaisesRegex(bankfold.BadInput, "hashes:1"):
+            self.watch(optimize=True, hashes=str(path))
+
+    def test_a_context_inside_itself(self):
+        context = self.watch(optimize=True, verbose=False)
+        kernel = self.kernel()
+        with context:
+            with context:
+                kernel[(1,)]()
+            kernel[(1,)]()
+        kernel[(1,)]()
+        self.assertEqual([self.is_hashed(cubin) for cubin in kernel.launched], [True, True, False])
+
     def test_what_cannot_be_read_is_said_and_compiled(self):
         broken = self.triton.jit(lambda: "this is no PTX")
         with self.watch(optimize=True, verbose=False) as seen:
             broken[(1,)]()
         self.assertEqual(broken.launched, [b"this is no PTX"])
         self.assertTrue(seen.kernels[0].error)
+
+    def test_settings_of_torch_are_those_of_the_context(self):
+        config = types.ModuleType("torch._inductor.config")
+        config.compile_threads, config.fx_graph_cache = 32, True  # and none of the others, as in other versions
+        modules = {"torch": types.ModuleType("torch"), "torch._inductor": types.ModuleType("torch._inductor"),
+                   "torch._inductor.config": config}
+        with unittest.mock.patch.dict(sys.modules, modules):
+            with self.watch(verbose=False):
+                self.assertEqual((config.compile_threads, config.fx_graph_cache), (1, False))
+            self.assertEqual((config.compile_threads, config.fx_graph_cache), (32, True))
+            self.assertFalse(hasattr(config, "autotune_local_cache"))
 
     def test_an_exception_inside_leaves_nothing_behind(self):
         kernel = self.kernel()

@@ -34,8 +34,10 @@ int bf_access_get_class(const bf_machine *machine, const bf_access *access,
   if (options.block_x)
     bf_pattern_reshape(&found, options.block_x);
   bf_pattern_explain(&found, access, &text);
-  if (text.failed)
+  if (text.failed) {
+    bf_text_free(&text);
     return bf_no_memory(diagnostic);
+  }
   *to = (bf_classification){
       .pattern = bf_pattern_class_name(found.class_),
       .width_x = found.width_x,
@@ -53,21 +55,6 @@ int bf_access_get_class(const bf_machine *machine, const bf_access *access,
 
 /* ---- Pictures ---- */
 
-static void write_json(const bf_picture *const *picture, unsigned count, bf_text *text) {
-  bf_json json = {.text = text};
-  bf_json_begin(&json, NULL, '{', false);
-  bf_json_string(&json, "machine", bf_machine_name(picture[0]->machine));
-  bf_json_number(&json, "banks", picture[0]->banks);
-  bf_json_begin(&json, "pictures", '[', false);
-  for (unsigned i = 0; i < count; i++) {
-    bf_json_begin(&json, NULL, '{', false);
-    bf_picture_json(picture[i], &json);
-    bf_json_end(&json, '}');
-  }
-  bf_json_end(&json, ']');
-  bf_json_end(&json, '}');
-}
-
 static void draw(const bf_picture *const *picture, unsigned count,
                  const bf_drawing_options *options, bf_text *text) {
   unsigned rows = options->most_rows ? options->most_rows : MOST_ROWS;
@@ -78,7 +65,7 @@ static void draw(const bf_picture *const *picture, unsigned count,
   if (options->form == BF_DRAWING_SVG)
     bf_draw_svg(picture, count, terminal.most_rows, text);
   else if (options->form == BF_DRAWING_JSON)
-    write_json(picture, count, text);
+    bf_pictures_json(picture, count, text);
   else
     bf_draw_terminal(picture, count, &terminal, text);
 }

@@ -228,6 +228,27 @@ static void test_drawings(void **state) {
   bf_machine_free(other);
 }
 
+/* ---- Threads ---- */
+
+static void test_too_many_threads(void **state) {
+  (void)state;
+  static const char trace[] = "ld 4 ffffffff stride:32";
+  bf_machine *machine = load_machine("hopper");
+  bf_workload *workload;
+  bf_solve_options options;
+  bf_solution solution;
+  bf_ladder *ladder;
+  bf_solve_default_options(&options);
+  options.threads = UINT32_MAX;
+  assert_int_equal(bf_workload_parse(trace, sizeof trace - 1, machine, NULL, &workload, NULL),
+                   BF_OK);
+  assert_int_equal(bf_solve(machine, workload, &options, &solution, NULL), BF_BAD_INPUT);
+  assert_int_equal(bf_ladder_create(machine, workload, &options, &ladder, NULL), BF_BAD_INPUT);
+  assert_null(ladder);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+}
+
 /* ---- Predicted hashes ---- */
 
 static void test_predicted(void **state) {
@@ -254,7 +275,7 @@ int main(void) {
       cmocka_unit_test(test_parameters), cmocka_unit_test(test_simulation),
       cmocka_unit_test(test_refusals),   cmocka_unit_test(test_gpus),
       cmocka_unit_test(test_patterns),   cmocka_unit_test(test_drawings),
-      cmocka_unit_test(test_predicted),
+      cmocka_unit_test(test_predicted),  cmocka_unit_test(test_too_many_threads),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
