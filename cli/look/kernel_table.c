@@ -49,13 +49,21 @@ static void write_line(const cli_program_run *run, const bf_costs_line *line, bf
 }
 
 /* A row of the table for what helps. */
-static void write_remedy(const bf_remedy *remedy, bf_text *text) {
-  if (remedy->exists)
-    bf_text_addf(text, "         fix  %s (%s): conflicts %llu -> %llu\n", remedy->name,
-                 remedy->hash, (unsigned long long)remedy->before,
-                 (unsigned long long)remedy->after);
-  else
+static void write_remedy(const bf_machine *machine, const bf_remedy *remedy, bf_text *text) {
+  if (!remedy->exists) {
     bf_text_addf(text, "         fix  none: %s\n", remedy->reason);
+    return;
+  }
+  bf_text_addf(text, "         fix  %s (%s): conflicts %llu -> %llu\n", remedy->name, remedy->hash,
+               (unsigned long long)remedy->before, (unsigned long long)remedy->after);
+  bf_hash *hash;
+  bf_text code = {0};
+  if (cli_load_hash(remedy->hash, machine, &hash, NULL) != BF_OK)
+    return;
+  if (bf_hash_write_code(hash, &code))
+    bf_text_addf(text, "              %s\n", code.data ? code.data : "");
+  bf_text_free(&code);
+  bf_hash_free(hash);
 }
 
 /* The head of the table. */
@@ -134,7 +142,7 @@ static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_
     write_line(run, &kernel->line[shown++], text);
   BF_TRY(find_remedy(run, costs, index, &remedy, diagnostic));
   if (remedy.exists || *remedy.reason)
-    write_remedy(&remedy, text);
+    write_remedy(run->machine, &remedy, text);
   return BF_OK;
 }
 
