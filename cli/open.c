@@ -155,6 +155,7 @@ int cli_open(int argc, char **argv) {
       [CLI_FILE_PROGRAM] = &cli_exec,
       [CLI_FILE_PTX] = &cli_analyze,
       [CLI_FILE_TRACE] = &cli_check,
+      [CLI_FILE_NCU] = &cli_ncu,
   };
   cli_kind_of_file kind = cli_file_kind(argv[0]);
   if (kind == CLI_FILE_UNKNOWN)
