@@ -319,3 +319,26 @@ int cli_kernel_table_write_json(const cli_program_run *run, const bf_costs *cost
   bf_json_end(&json, '}');
   return BF_OK;
 }
+
+/* ---- Limits ---- */
+
+int cli_kernel_table_gate(const cli_gate *gate, const bf_costs *costs, int status) {
+  bf_gate found = {.findings = 0};
+  bf_diagnostic diagnostic = {.caret = -1};
+  for (size_t i = 0; i < costs->kernels && status == CLI_OK; i++) {
+    const bf_costs_kernel *kernel = &costs->kernel[i];
+    bf_text name = {0};
+    bf_ptx_readable_name(kernel->name, &name);
+    for (size_t k = 0; k < kernel->lines && status == CLI_OK; k++) {
+      bf_finding own = {.file = kernel->line[k].file,
+                        .line = kernel->line[k].line,
+                        .name = name.data,
+                        .wavefronts = kernel->line[k].wavefronts,
+                        .conflicts = kernel->line[k].conflicts};
+      if (bf_gate_add(&found, &own, &diagnostic) != BF_OK)
+        status = cli_complain(&diagnostic);
+    }
+    bf_text_free(&name);
+  }
+  return cli_gate_finish(gate, &found, status);
+}
