@@ -1,6 +1,7 @@
 /* bankfold analyze: shared accesses of kernels as formulas, from the PTX alone. */
 #include "analyze/analyze.h"
 #include "cli/cli.h"
+#include "cli/gate.h"
 #include "ptx/fatbin.h"
 
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 typedef struct settings {
   cli_common common;
+  cli_gate gate;
   const char *block, *grid, *index, *kernel, *param, *trace;
   uint64_t columns;
 } settings;
@@ -27,6 +29,7 @@ static const cli_option options[] = {
      "elements in a row of the 2-D array that is accessed, for M"},
     {"save-trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write the accesses found as a trace"},
+    CLI_GATE(settings),
     CLI_COMMON(settings),
 };
 
@@ -51,6 +54,7 @@ typedef struct run_state {
   bool color;
   bf_text text;
   bf_json json;
+  bf_gate found; /* for limits: what a block does */
 } run_state;
 
 /* ---- Options ---- */
@@ -320,6 +324,22 @@ static int keep_accesses(run_state *s, const finding *f, bf_diagnostic *diagnost
   return BF_OK;
 }
 
+/* What the site costs, for limits. */
+static int keep_finding(run_state *s, const finding *f, bf_diagnostic *diagnostic) {
+  bf_text name = {0};
+  bf_ptx_readable_name(f->analysis->kernel->name, &name);
+  bool has_source = f->site->source_file != NULL;
+  bf_finding own = {.file = has_source ? f->site->source_file : s->file,
+                    .line = has_source ? f->site->source_line : f->site->line,
+                    .name = name.data,
+                    .what = f->explanation.data,
+                    .wavefronts = f->cost.wavefronts,
+                    .conflicts = f->cost.conflicts};
+  int error = f->has_cost ? bf_gate_add(&s->found, &own, diagnostic) : BF_OK;
+  bf_text_free(&name);
+  return error;
+}
+
 static int show_site(run_state *s, const bf_analysis *analysis, const bf_analyze_site *site,
                      totals *total, bf_diagnostic *diagnostic) {
   finding f = {.analysis = analysis, .site = site};
@@ -330,6 +350,8 @@ static int show_site(run_state *s, const bf_analysis *analysis, const bf_analyze
     write_site(s, &f);
   else if (!error)
     print_site(s, &f);
+  if (!error)
+    error = keep_finding(s, &f, diagnostic);
   total->sites++;
   total->exact += site->is_exact;
   total->accesses += f.cost.accesses;
@@ -536,8 +558,12 @@ static int run(const void *given, int count, char **arguments) {
   s.json.text = &s.text;
   s.color = cli_wants_color(&s.settings->common);
   bf_diagnostic diagnostic;
+  int status = cli_gate_check(&cli_analyze, &s.settings->gate);
+  if (status >= 0)
+    return status;
   int error = analyze_file(&s, arguments[0], &diagnostic);
-  int status = !error ? cli_print(&s.text) : cli_complain(&diagnostic);
+  status = !error ? cli_print(&s.text) : cli_complain(&diagnostic);
+  status = cli_gate_finish(&s.settings->gate, &s.found, status);
   if (error)
     bf_text_free(&s.text);
   bf_workload_free(s.workload);

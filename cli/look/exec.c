@@ -27,6 +27,7 @@ typedef struct settings {
   uint64_t own_status;
   bool try_hashes, quiet, as_written, keep_going, stand_ins, skip_rest;
   uint32_t one_in; /* of sample: blocks, of which one is counted; 0: all are */
+  cli_gate gate;
 } settings;
 
 static const cli_option options[] = {
@@ -67,6 +68,7 @@ static const cli_option options[] = {
      "with --sample: do not run what is not counted; results of the program are then wrong"},
     {"threads", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
+    CLI_GATE(settings),
     {"own-status", CLI_NUMBER, offsetof(settings, own_status), "N", NULL,
      "exit status where exec itself fails, or a kernel could not be run (default 2)"},
     {"runtime", CLI_TEXT, offsetof(settings, runtime), "DIR", NULL,
@@ -271,6 +273,8 @@ static int write_results(const settings *s, cli_program_run *run, const cli_prog
     cli_print(&text);
   else if (!error && !wants_json && text.size)
     fwrite(text.data, 1, text.size, stderr);
+  if (!error && run->own_status == 0)
+    run->own_status = cli_kernel_table_gate(&s->gate, &costs, CLI_OK);
   bf_text_free(&text);
   bf_costs_free(&costs);
   return error;
@@ -438,6 +442,9 @@ static int check_usage(const settings *s) {
     return cli_usage_error(&cli_exec, "--rewrite cannot be standard input, which is the program's");
   if (simulated->workers > 1024)
     return cli_usage_error(&cli_exec, "--workers takes at most 1024");
+  int gate = cli_gate_check(&cli_exec, &s->gate);
+  if (gate >= 0)
+    return gate;
   if (s->own_status > 255)
     return cli_usage_error(&cli_exec, "--own-status takes at most 255");
   return cli_check_words(&cli_exec, s->check);

@@ -64,13 +64,21 @@ static void write_line(const cli_program_run *run, const bf_costs_line *line, bo
 }
 
 /* A row of the table for what helps. */
-static void write_remedy(const bf_remedy *remedy, bf_text *text) {
-  if (remedy->exists)
-    bf_text_addf(text, "         fix  %s (%s): conflicts %llu -> %llu\n", remedy->name,
-                 remedy->hash, (unsigned long long)remedy->before,
-                 (unsigned long long)remedy->after);
-  else
+static void write_remedy(const bf_machine *machine, const bf_remedy *remedy, bf_text *text) {
+  if (!remedy->exists) {
     bf_text_addf(text, "         fix  none: %s\n", remedy->reason);
+    return;
+  }
+  bf_text_addf(text, "         fix  %s (%s): conflicts %llu -> %llu\n", remedy->name, remedy->hash,
+               (unsigned long long)remedy->before, (unsigned long long)remedy->after);
+  bf_hash *hash;
+  bf_text code = {0};
+  if (cli_load_hash(remedy->hash, machine, &hash, NULL) != BF_OK)
+    return;
+  if (bf_hash_write_code(hash, &code))
+    bf_text_addf(text, "              %s\n", code.data ? code.data : "");
+  bf_text_free(&code);
+  bf_hash_free(hash);
 }
 
 /* The head of the table. */
@@ -165,7 +173,7 @@ static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_
     write_line(run, &kernel->line[shown++], is_sampled(kernel), text);
   BF_TRY(find_remedy(run, costs, index, &remedy, diagnostic));
   if (remedy.exists || *remedy.reason)
-    write_remedy(&remedy, text);
+    write_remedy(run->machine, &remedy, text);
   return BF_OK;
 }
 
@@ -379,4 +387,27 @@ int cli_kernel_table_write_json(const cli_program_run *run, const bf_costs *cost
   bf_json_end(&json, ']');
   bf_json_end(&json, '}');
   return BF_OK;
+}
+
+/* ---- Limits ---- */
+
+int cli_kernel_table_gate(const cli_gate *gate, const bf_costs *costs, int status) {
+  bf_gate found = {.findings = 0};
+  bf_diagnostic diagnostic = {.caret = -1};
+  for (size_t i = 0; i < costs->kernels && status == CLI_OK; i++) {
+    const bf_costs_kernel *kernel = &costs->kernel[i];
+    bf_text name = {0};
+    bf_ptx_readable_name(kernel->name, &name);
+    for (size_t k = 0; k < kernel->lines && status == CLI_OK; k++) {
+      bf_finding own = {.file = kernel->line[k].file,
+                        .line = kernel->line[k].line,
+                        .name = name.data,
+                        .wavefronts = kernel->line[k].wavefronts,
+                        .conflicts = kernel->line[k].conflicts};
+      if (bf_gate_add(&found, &own, &diagnostic) != BF_OK)
+        status = cli_complain(&diagnostic);
+    }
+    bf_text_free(&name);
+  }
+  return cli_gate_finish(gate, &found, status);
 }

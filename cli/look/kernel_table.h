@@ -3,6 +3,7 @@
 #define BF_CLI_KERNEL_TABLE_H
 
 #include "cli/cli.h"
+#include "cli/gate.h"
 #include "emu/costs.h"
 #include "sim/sim.h"
 
@@ -24,5 +25,8 @@ int cli_kernel_table_write_text(const cli_program_run *run, const bf_costs *cost
                                 bf_text *text, bf_diagnostic *diagnostic);
 int cli_kernel_table_write_json(const cli_program_run *run, const bf_costs *costs, bf_text *text,
                                 bf_diagnostic *diagnostic);
+
+/* The lines of all kernels against limits; the exit status. */
+int cli_kernel_table_gate(const cli_gate *gate, const bf_costs *costs, int status);
 
 #endif

@@ -9,6 +9,7 @@ typedef struct settings {
   const char *launch, *hash, *check;
   uint64_t module, workers;
   bool as_written;
+  cli_gate gate;
 } settings;
 
 static const cli_option options[] = {
@@ -24,6 +25,7 @@ static const cli_option options[] = {
      "module of a program or fat binary (default 1)"},
     {"threads", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
+    CLI_GATE(settings),
     CLI_COMMON(settings),
 };
 
@@ -85,6 +87,9 @@ static int profile(const void *given, int count, char **arguments) {
   int status = cli_check_words(&cli_profile, s->check);
   if (status >= 0)
     return status;
+  status = cli_gate_check(&cli_profile, &s->gate);
+  if (status >= 0)
+    return status;
   if (s->workers > 1024)
     return cli_usage_error(&cli_profile, "--workers takes at most 1024");
   profiling work = {.settings = s};
@@ -108,11 +113,13 @@ static int profile(const void *given, int count, char **arguments) {
     error = cli_launches_run(&launches, &diagnostic);
   if (!error)
     error = write_results(s, &work, arguments[0], &diagnostic);
+  status = error ? cli_complain(&diagnostic) : CLI_OK;
+  status = cli_kernel_table_gate(&s->gate, &work.costs, status);
   bf_profile_free(work.profile);
   bf_costs_free(&work.costs);
   bf_hash_free(hash);
   bf_machine_free(machine);
-  return error ? cli_complain(&diagnostic) : CLI_OK;
+  return status;
 }
 
 const cli_command cli_profile = {

@@ -102,10 +102,12 @@ static int rewrite_program(const cli_wrap *wrap, const bf_fatbin *fatbin, bf_tex
   bf_graft *grafts = calloc(fatbin->image_count, sizeof *grafts);
   bf_text *texts = calloc(fatbin->image_count, sizeof *texts);
   size_t count = 0;
+  bool has_ptx = false;
   int error = grafts && texts ? BF_OK : bf_no_memory(diagnostic);
   for (size_t i = 0; i < fatbin->image_count && !error; i++) {
     if (fatbin->images[i].kind != BF_IMAGE_PTX)
       continue;
+    has_ptx = true;
     error = rewrite_image(wrap, fatbin, &fatbin->images[i], &texts[count], diagnostic);
     if (!error && texts[count].data) {
       grafts[count] = (bf_graft){&fatbin->images[i], &texts[count]};
@@ -113,8 +115,9 @@ static int rewrite_program(const cli_wrap *wrap, const bf_fatbin *fatbin, bf_tex
     }
   }
   if (!error && !count)
-    error = bf_fail_file(diagnostic, BF_UNSUPPORTED, fatbin->name,
-                         "no kernel in it is rewritten; --log stderr says why");
+    error = !has_ptx ? bf_fatbin_no_ptx(fatbin, 0, (bf_arch){0}, diagnostic)
+                     : bf_fail_file(diagnostic, BF_UNSUPPORTED, fatbin->name,
+                                    "no kernel in it is rewritten; --log stderr says why");
   if (!error)
     error = bf_graft_program(fatbin, grafts, count, content, diagnostic);
   for (size_t i = 0; texts && i < count; i++)

@@ -13,7 +13,7 @@ for tool in nvcc ncu; do
 done
 ncu --version >"$out/version.txt"
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader >>"$out/version.txt"
-nvcc -arch=native -lineinfo -o "$out/causes" tests/data/ncu/causes.cu || exit 1
+nvcc -arch=sm_90 -lineinfo -o "$out/causes" tests/data/ncu/causes.cu || exit 1
 nvcc -arch=sm_90 -lineinfo -ptx -o "$out/causes.ptx" tests/data/ncu/causes.cu || exit 1
 
 # What a metric is called differs: those that this ncu has.
@@ -84,7 +84,7 @@ print(sorted(n for n in dir(action) if not n.startswith("_")))
 PYTHON
 
 echo "== our rule in a report"
-BANKFOLD=$bankfold ncu -f --section-folder-recursive tools/ncu --section SourceCounters --section BankfoldSharedMemory \
+BANKFOLD=$bankfold ncu -f --section-folder "$PWD/tools/ncu" --section BankfoldSharedMemory \
   --import-source yes --rule BankfoldSharedMemory --page details "$out/causes" >"$out/rule.txt" 2>&1
 echo "status $?"
 grep -n -i -A12 'bankfold\|error' "$out/rule.txt" | head -80

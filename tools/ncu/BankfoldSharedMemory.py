@@ -86,7 +86,7 @@ def apply(handle):
             return
         command = [os.environ.get("BANKFOLD", "bankfold"), "ncu", page]
         if os.environ.get("BANKFOLD_PTX"):
-            command.append(os.environ["BANKFOLD_PTX"])
+            command += ["--program", os.environ["BANKFOLD_PTX"]]
         try:
             run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
             text = run.stdout if run.returncode in (0, 1) else run.stderr
