@@ -18,10 +18,17 @@ typedef struct map_shape {
   const uint32_t *step;
 } map_shape;
 
+/* The swizzles of GPUs before Blackwell are the first four: an H200 refuses the others. */
+static int swizzles(void) {
+  int major = 0;
+  cudaDeviceGetAttribute(&major, 75, 0);
+  return major >= 10 ? BF_TENSOR_SWIZZLES : BF_TENSOR_SWIZZLE_128 + 1;
+}
+
 static bool is_known(const map_shape *how) {
   return how->type >= 0 && how->type < BF_TENSOR_TYPES && how->interleave >= 0 &&
          how->interleave < BF_TENSOR_INTERLEAVES && how->swizzle >= 0 &&
-         how->swizzle < BF_TENSOR_SWIZZLES && how->promotion >= 0 &&
+         how->swizzle < swizzles() && how->promotion >= 0 &&
          how->promotion < BF_TENSOR_PROMOTIONS && how->fill >= 0 && how->fill < BF_TENSOR_FILLS;
 }
 

@@ -84,6 +84,9 @@ const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2co
   for (unsigned i = 0; i < (is_im2col ? 2u : rank); i++)
     if (map->box[i] == 0)
       return "the tensor map has an empty box";
+  /* An H200 takes anything else for an illegal instruction. */
+  if ((int64_t)box->at[0] * bf_tensor_type_bytes(map->type) % 16)
+    return "the first coordinate times the bytes of an element is no multiple of 16";
   return NULL;
 }
 

@@ -169,19 +169,19 @@ static void load_all() {
       cuuint32_t width = swizzle > 3 ? 128 : swizzle ? 16u << swizzle : 128;
       shape s = {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, 2, {400, 60}, {512}, {width, 24}, {1, 1}, (CUtensorMapSwizzle)swizzle};
       snprintf(name, sizeof name, "swizzle %s at %u", names[swizzle], offset);
-      try_load(name, s, make_int4(37, 5, 0, 0), 0, offset);
-      show_pieces(s, make_int4(37, 5, 0, 0), offset);
+      try_load(name, s, make_int4(48, 5, 0, 0), 0, offset);
+      show_pieces(s, make_int4(48, 5, 0, 0), offset);
       if (swizzle && swizzle <= 3 && offset == 0) { /* rows shorter than the swizzle */
         for (cuuint32_t narrow = 16; narrow < width; narrow += 16) {
           s.box[0] = narrow;
           snprintf(name, sizeof name, "swizzle %s, rows of %u", names[swizzle], narrow);
-          try_load(name, s, make_int4(37, 5, 0, 0), 0, offset);
-          show_pieces(s, make_int4(37, 5, 0, 0), offset);
+          try_load(name, s, make_int4(48, 5, 0, 0), 0, offset);
+          show_pieces(s, make_int4(48, 5, 0, 0), offset);
         }
       }
     }
   for (int y = -10; y <= 50; y += 20)
-    for (int x = -20; x <= 80; x += 25) {
+    for (int x = -24; x <= 104; x += 32) {
       shape s = {CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, 2, {100, 60}, {224}, {32, 16}, {1, 1}, CU_TENSOR_MAP_SWIZZLE_64B};
       snprintf(name, sizeof name, "box at %d, %d", x, y);
       try_load(name, s, make_int4(x, y, 0, 0), 0, 0);
@@ -198,19 +198,19 @@ static void load_all() {
     for (int fill = 0; fill < 2; fill++) {
       shape s = {type.type, type.bytes, 2, {40, 30}, {512}, {16, 8}, {1, 1}, CU_TENSOR_MAP_SWIZZLE_NONE, (CUtensorMapFloatOOBfill)fill};
       snprintf(name, sizeof name, "%s, fill %d", type.name, fill);
-      try_load(name, s, make_int4(-3, 25, 0, 0), 0, 0);
+      try_load(name, s, make_int4(-16 / (int)type.bytes, 25, 0, 0), 0, 0);
       snprintf(name, sizeof name, "%s inside", type.name);
-      try_load(name, s, make_int4(3, 5, 0, 0), 0, 0);
+      try_load(name, s, make_int4(16 / (int)type.bytes, 5, 0, 0), 0, 0);
     }
   shape one = {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, 1, {1000}, {}, {64}, {1}};
   try_load("1d", one, make_int4(960, 0, 0, 0), 0, 0);
   for (unsigned step = 1; step <= 4; step++) {
     shape s = {CU_TENSOR_MAP_DATA_TYPE_UINT32, 4, 3, {40, 20, 9}, {192, 4096}, {8, 8, 5}, {1, step, step > 2 ? 2u : 1u}};
     snprintf(name, sizeof name, "3d, steps of %u", step);
-    try_load(name, s, make_int4(5, 3, -1, 0), 0, 0);
+    try_load(name, s, make_int4(4, 3, -1, 0), 0, 0);
     s.step[0] = step;
     snprintf(name, sizeof name, "3d, steps of %u in rows too", step);
-    try_load(name, s, make_int4(5, 3, -1, 0), 0, 0);
+    try_load(name, s, make_int4(4, 3, -1, 0), 0, 0);
   }
   shape four = {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, 4, {64, 10, 6, 5}, {64, 640, 4096}, {32, 3, 4, 2}, {1, 1, 1, 1}, CU_TENSOR_MAP_SWIZZLE_32B};
   try_load("4d", four, make_int4(16, 8, -2, 3), 0, 256);
@@ -230,8 +230,8 @@ static void store_all() {
         continue;
       auto kernel = adds ? store<true> : store<false>;
       CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ROOM));
-      kernel<<<1, 128, ROOM>>>(map, 190, 40, 1024 + 384 * swizzle);
-      kernel<<<1, 128, ROOM>>>(map, -3, -2, 1024);
+      kernel<<<1, 128, ROOM>>>(map, 188, 40, 1024 + 384 * swizzle);
+      kernel<<<1, 128, ROOM>>>(map, -4, -2, 1024);
       CHECK(cudaDeviceSynchronize());
       std::vector<uint8_t> all(65536);
       CHECK(cudaMemcpy(all.data(), target, all.size(), cudaMemcpyDeviceToHost));
