@@ -92,6 +92,7 @@ typedef struct rt_function {
   int error;                   /* of making it ready */
   int dynamic_shared_limit;    /* -1: as the device has it */
   int carveout;
+  bool has_large_clusters; /* more than 8 blocks in a cluster are allowed */
   rt_tally *tallies;
   bf_observer *accesses; /* that were kept, or NULL */
   uint8_t *tolerated;    /* per site: whether a wrong access was said; NULL: none was tolerated */
@@ -217,6 +218,7 @@ typedef struct rt_configuration {
   rt_dim3 grid, block;
   size_t dynamic_shared_bytes;
   void *stream;
+  rt_dim3 cluster; /* blocks of a cluster; 0: as the kernel says */
 } rt_configuration;
 bool rt_push_configuration(rt_configuration configuration);
 bool rt_pop_configuration(rt_configuration *configuration);

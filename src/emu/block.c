@@ -1,6 +1,7 @@
 /* Blocks: the warps of a block with their registers, its shared memory, and how it begins. */
 #include "emu/block.h"
 
+#include "emu/late.h"
 #include "emu/shadow.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ static void free_warp(bf_emu_warp *warp) {
     free(join);
   }
   bf_emu_async_free(warp);
+  bf_emu_late_free(warp);
 }
 
 void bf_emu_block_free(bf_emu_block *block) {
@@ -24,6 +26,7 @@ void bf_emu_block_free(bf_emu_block *block) {
     return;
   for (unsigned i = 0; i < block->warps; i++)
     free_warp(&block->warp[i]);
+  bf_emu_jobs_drop(block);
   if (block->local)
     munmap(block->local, block->local_bytes);
   bf_emu_shadow_free(block->shadow);
@@ -150,6 +153,11 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
   block->id[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);
   block->threads_alive = 0;
   block->epoch = 0;
+  block->has_ended = false;
+  block->cluster = NULL;
+  block->rank = 0;
+  block->quiet = 0;
+  bf_emu_jobs_drop(block);
   memset(block->barrier, 0, sizeof block->barrier);
   memset(block->shared, 0, block->shared_bytes);
   if (block->shadow)
@@ -167,6 +175,8 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
       warp->free_joins = join;
     }
     warp->polled = warp->is_meeting = false;
+    warp->test = NULL;
+    bf_emu_late_begin(warp);
     warp->instructions = 0;
     for (bf_emu_frame *frame = warp->frames; frame; frame = frame->next)
       frame->is_free = true;

@@ -136,6 +136,7 @@ typedef struct bf_emu_needs {
   unsigned most_threads;   /* per block: .maxntid, or 1024 */
   uint32_t exact_block[3]; /* .reqntid, or 0 */
   bool has_dynamic_shared;
+  uint32_t exact_cluster[3]; /* .reqnctapercluster, or 0 */
 } bf_emu_needs;
 
 /* Makes an entry ready to run. BF_BAD_INPUT where there is none of that name; BF_UNSUPPORTED where
@@ -242,6 +243,7 @@ void bf_emu_fault_explain(const bf_emu_fault *fault, bf_text *text);
 typedef struct bf_emu_launch {
   const bf_emu_kernel *kernel;
   uint32_t grid[3], block[3];
+  uint32_t cluster[3]; /* blocks of a cluster; 0: as the kernel says, or none */
   uint64_t dynamic_shared_bytes;
   const void *parameters; /* the parameter block, laid out as in the PTX */
   uint64_t parameter_bytes;

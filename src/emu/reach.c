@@ -1,4 +1,5 @@
 /* From the addresses of a kernel to memory of the host, with all checks; and telling observers. */
+#include "emu/cluster.h"
 #include "emu/device.h"
 #include "emu/shadow.h"
 
@@ -94,6 +95,24 @@ static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, ui
   return is_write && !known->writable ? BF_EMU_READ_ONLY : BF_EMU_NO_FAULT;
 }
 
+/* Shared memory of another block of the cluster, or of the block itself by its number. */
+static bf_emu_fault_kind reach_cluster(bf_emu_warp *warp, const bf_emu_op *op, uint64_t address,
+                                       unsigned width_bytes, uint8_t **pointer) {
+  const bf_emu_code *code = warp->frame->code;
+  uint32_t index = code->instruction[op - code->op];
+  const bf_ptx_instruction *instruction =
+      index < code->function->instructions ? code->function->instruction[index] : NULL;
+  bool is_own_only = instruction && instruction->space == BF_PTX_SPACE_SHARED &&
+                     !bf_ptx_has(instruction, "shared::cluster");
+  uint64_t offset;
+  bf_emu_block *block = bf_emu_cluster_find(warp, address, &offset);
+  if (!block || (is_own_only && block != warp->block) || offset >= block->shared_bytes ||
+      width_bytes > block->shared_bytes - offset)
+    return BF_EMU_OUT_OF_BOUNDS;
+  *pointer = block->shared + offset;
+  return BF_EMU_NO_FAULT;
+}
+
 /* One address of one lane, of a given space. */
 static bf_emu_fault_kind reach_lane(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
                                     unsigned lane, uint64_t address, unsigned width_bytes,
@@ -101,6 +120,8 @@ static bf_emu_fault_kind reach_lane(bf_emu_warp *warp, const bf_emu_op *op, bf_p
   uint64_t limit;
   switch (space) {
   case BF_PTX_SPACE_SHARED:
+    if (address >> BF_EMU_RANK_SHIFT)
+      return reach_cluster(warp, op, address, width_bytes, pointer);
     limit = warp->block->shared_bytes;
     *pointer = warp->block->shared + address;
     break;
@@ -146,7 +167,7 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
                   unsigned width_bytes, unsigned align_bytes, unsigned told_bytes, bool is_write,
                   uint32_t mask, const uint64_t *address, uint8_t **pointer) {
   uint64_t inside[BF_EMU_LANES] = {0};
-  uint32_t shared = 0, global = 0;
+  uint32_t shared = 0, global = 0, remote = 0;
   BF_EACH_LANE(mask, lane) {
     bf_ptx_space own = space;
     inside[lane] = address[lane];
@@ -167,7 +188,9 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
       bf_emu_fail_access(warp, op, own, lane, inside[lane], width_bytes, is_write, fault);
       return false;
     }
-    shared |= (uint32_t)(own == BF_PTX_SPACE_SHARED) << lane;
+    bool is_remote = own == BF_PTX_SPACE_SHARED && inside[lane] >> BF_EMU_RANK_SHIFT;
+    remote |= (uint32_t)is_remote << lane;
+    shared |= (uint32_t)(own == BF_PTX_SPACE_SHARED && !is_remote) << lane;
     global |= (uint32_t)(own == BF_PTX_SPACE_GLOBAL) << lane;
   }
   if (shared && warp->block->shadow) {
@@ -177,6 +200,7 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
     if (!bf_emu_shadow_access(warp, op, kind, width_bytes, is_write, shared, offset))
       return false;
   }
+  (void)remote;
   tell(warp, op, kind, width_bytes, told_bytes, shared, global, inside);
   return true;
 }

@@ -449,8 +449,6 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
     return false;
   if (instruction->types != 1)
     return bf_emu_refuse(decoder, "no type");
-  if (bf_ptx_has(instruction, "async") || bf_ptx_has(instruction, "shared::cluster"))
-    return bf_emu_refuse(decoder, "clusters");
   atomic *what = bf_emu_detail(decoder, sizeof *what);
   if (!what)
     return true;
@@ -480,7 +478,8 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
   find_changers(what);
   op->detail = what;
   bool is_plain_sum = what->apply == add_bits && what->size == 4 && what->count == 1 &&
-                      what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4;
+                      what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4 &&
+                      !bf_ptx_has(instruction, "shared::cluster");
   op->run = what->size == 16 ? run_wide : is_plain_sum ? add_shared_32 : run_atomic;
   return true;
 }

@@ -471,8 +471,6 @@ bool BF_EMU_NAME(bf_emu_select_memory)(bf_emu_decoder *decoder,
   bool is_load = instruction->opcode == BF_PTX_OP_LD || instruction->opcode == BF_PTX_OP_LDU;
   if (!is_load && instruction->opcode != BF_PTX_OP_ST)
     return false;
-  if (bf_ptx_has(instruction, "async") || bf_ptx_has(instruction, "shared::cluster"))
-    return bf_emu_refuse(decoder, "clusters");
   if (instruction->types != 1)
     return bf_emu_refuse(decoder, "no type");
   transfer *what = bf_emu_detail(decoder, sizeof *what);
