@@ -54,15 +54,19 @@ static void *serve(void *given) {
   return NULL;
 }
 
-/* Starts threads until there are as many, or no more can be. Signals are for other threads. */
+/* Starts threads until there are as many, or no more can be. Signals are for other threads, but for
+ * those that a thread raises itself and those of profilers. */
 static void grow(bf_crew *crew, unsigned threads) {
-  sigset_t all, before;
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF};
+  sigset_t others, before;
   pthread_t *grown = realloc(crew->thread, threads * sizeof *grown);
   if (!grown)
     return;
   crew->thread = grown;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigfillset(&others);
+  for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
+    sigdelset(&others, own[i]);
+  pthread_sigmask(SIG_BLOCK, &others, &before);
   while (crew->threads < threads &&
          pthread_create(&crew->thread[crew->threads], NULL, serve, crew) == 0)
     crew->threads++;
