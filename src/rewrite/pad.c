@@ -626,6 +626,15 @@ static bool check_use(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel, bf_
     return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
                                    "rows of shared variable %s, which another module may replace",
                                    variable->name);
+  const uint32_t *most = use->padding->most_block;
+  if ((most[0] || most[1] || most[2]) && !plan->blocks_are_checked)
+    return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
+                                   "longer rows of %s for some blocks only (%s), and nobody looks "
+                                   "at launches",
+                                   variable->name, use->padding->text);
+  for (unsigned k = 0; k < 3; k++)
+    if (most[k] && (!out->most_block[k] || most[k] < out->most_block[k]))
+      out->most_block[k] = most[k];
   if (!suits_others(plan, kernel, use))
     return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
                                    "rows of shared variable %s, which other code uses too",

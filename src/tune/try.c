@@ -28,6 +28,7 @@ bool bf_plan_has_candidate(const bf_plans *plans, const bf_plan *plan, unsigned 
 
 bool bf_plan_take(const bf_plans *plans, bf_plan *plan, unsigned number) {
   bool exists = bf_plan_has_candidate(plans, plan, number);
+  plan->taken = exists ? number : BF_PLAN_CANDIDATES;
   plan->is_by_array = exists && number >= BF_PLAN_BY_ARRAY;
   plan->hash = exists && !plan->is_by_array ? plan->proposal.candidate[number].hash : NULL;
   for (unsigned i = 0; plan->is_by_array && i < bf_plan_examined(plans, plan)->arrays; i++)
