@@ -56,9 +56,14 @@ bf_ptx_variable bf_rewrite_lengthened(const bf_ptx_variable *variable, const bf_
 
 /* ---- Numbers ---- */
 
-/* A number of bytes in longer rows. */
+/* A number of bytes in longer rows. Of a negative one, most of a row is the row before. */
 static int64_t lengthen(const weaver *w, int64_t bytes) {
-  return bytes / w->row * (w->row + w->unused) + bytes % w->row;
+  int64_t rows = bytes / w->row, rest = bytes % w->row;
+  if (2 * rest < -w->row) {
+    rows--;
+    rest += w->row;
+  }
+  return rows * (w->row + w->unused) + rest;
 }
 
 /* The value of a number operand, with its sign. */

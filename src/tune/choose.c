@@ -24,7 +24,10 @@ static const uint32_t lines[][3] = {{256, 1, 1}, {128, 1, 1}, {512, 1, 1}, {1024
                                     {64, 1, 1},  {32, 1, 1},  {192, 1, 1}};
 static const uint32_t tiles[][3] = {{16, 16, 1}, {32, 8, 1}, {32, 32, 1}, {32, 4, 1},
                                     {32, 16, 1}, {16, 8, 1}, {8, 8, 1},   {64, 4, 1},
-                                    {32, 2, 1},  {8, 8, 4},  {16, 4, 4},  {8, 8, 8}};
+                                    {8, 8, 4},   {16, 4, 4}, {8, 8, 8}};
+
+/* One more where launches decide: it is not so usual that a hash must win in it. */
+static const uint32_t small_tile[3] = {32, 2, 1};
 
 /* What is tried where a kernel fits none of these. */
 static const uint32_t others[][3] = {{16, 1, 1}, {8, 1, 1},  {8, 4, 1},  {8, 16, 1},
@@ -197,6 +200,8 @@ static int look_at(choosing *c, subject *s, const shapes *list, bool *goes_on,
 static int look(choosing *c, subject *s, bool *goes_on, bf_diagnostic *diagnostic) {
   shapes list;
   bool is_open = find_shapes(s->original.function, c->options->launch, &list);
+  if (is_open && c->options->decides_by_launch && reads_beyond_x(s->original.function))
+    add_shape(&list, small_tile);
   BF_TRY(look_at(c, s, &list, goes_on, diagnostic));
   if (s->forecasts || !is_open)
     return BF_OK;

@@ -15,7 +15,9 @@ enum {
   WORD_BYTES = 4,
   MOST_ROWS = 48,
   MOST_ROW_BYTES = 4096,
-  MOST_PADS = 2,  /* one access of the widest kind, and two */
+  MOST_PADS = 16, /* in accesses of the widest kind: powers of two, and more than 2 of them in long
+                     rows only: */
+  LEAST_ROWS = 8, /* times as long */
   MOST_TRIED = 4, /* for an array: each is a rewriting of the kernel */
   MOST_SHAPES = 2,
   MOST_STATIC_BYTES = 48 * 1024,
@@ -108,13 +110,14 @@ static int list_best(const bf_forecast *forecast, unsigned forecasts, const rows
   *kept = 0;
   BF_TRY(count(forecast, forecasts, array->name, NULL, &before, &conflicts, diagnostic));
   for (unsigned i = 0; conflicts > 0 && i < list->count; i++)
-    for (unsigned k = 1; k <= MOST_PADS; k++) {
+    for (unsigned k = 1; k <= MOST_PADS; k *= 2) {
       candidate new = {.row_bytes = list->bytes[i], .pad_bytes = k * grain};
       uint64_t bytes = array->variable->bytes / new.row_bytes *new.pad_bytes;
       bf_hash padding = {.kind = BF_HASH_PAD,
                          .row_words = new.row_bytes / WORD_BYTES,
                          .pad_words = new.pad_bytes / WORD_BYTES};
-      if (new.row_bytes % grain || new.row_bytes >= array->variable->bytes ||
+      if ((k > 2 && new.row_bytes < LEAST_ROWS *new.pad_bytes) || new.row_bytes % grain ||
+          new.row_bytes >= array->variable->bytes ||
           array->variable->bytes + bytes > MOST_STATIC_BYTES)
         continue;
       BF_TRY(count(forecast, forecasts, array->name, &padding, &after, &left, diagnostic));
