@@ -26,6 +26,8 @@ struct bf_hash {
                                      shared: forward has the rows of the bank bits only */
   uint64_t row_words, pad_words;  /* pad: after every row_words words, pad_words unused ones;
                                      mod:N is the same with N and banks - N */
+  uint32_t most_block[3]; /* pad: holds for kernels whose blocks have no more threads in x, y and z;
+                             0: any */
   char text[2048];
   uint32_t bank_of_byte[BF_HASH_CHUNKS][256]; /* linear, shared: bank = XOR over the
                                                  address's bytes */

@@ -254,6 +254,27 @@ static int form_tma(parser *p) {
 /* Largest padded allocation, so that byte offsets still fit 64 bits with room to spare. */
 static const uint64_t most_padded_words = (uint64_t)1 << 56;
 
+/* @X, @XxY or @XxYxZ: threads of a block, at most. Text is added to that of the hash. */
+static int form_blocks(parser *p) {
+  bf_hash *hash = p->hash;
+  static const char *const axes[] = {"X", "Y", "Z"};
+  static const uint64_t most[] = {1024, 1024, 64}; /* CUDA C++ Programming Guide */
+  if (*p->cursor != '@')
+    return BF_OK;
+  for (unsigned i = 0; i < 3 && *p->cursor == (i ? 'x' : '@'); i++) {
+    const char *start = ++p->cursor;
+    uint64_t threads;
+    BF_TRY(number(p, axes[i], most[i], &threads));
+    if (threads == 0)
+      return FAIL_AT(start, "a block has at least 1 thread in each direction");
+    hash->most_block[i] = (uint32_t)threads;
+    size_t length = strlen(hash->text);
+    snprintf(hash->text + length, sizeof hash->text - length, "%c%u", i ? 'x' : '@',
+             hash->most_block[i]);
+  }
+  return BF_OK;
+}
+
 static int form_pad(parser *p) {
   bf_hash *hash = p->hash;
   uint64_t words = (uint64_t)1 << hash->geometry.address_bits, padding;
@@ -270,7 +291,7 @@ static int form_pad(parser *p) {
   hash->kind = BF_HASH_PAD;
   snprintf(hash->text, sizeof hash->text, "pad:%llu+%llu", (unsigned long long)hash->row_words,
            (unsigned long long)hash->pad_words);
-  return BF_OK;
+  return form_blocks(p);
 }
 
 static int form_add(parser *p) {

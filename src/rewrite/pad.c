@@ -56,9 +56,14 @@ bf_ptx_variable bf_rewrite_lengthened(const bf_ptx_variable *variable, const bf_
 
 /* ---- Numbers ---- */
 
-/* A number of bytes in longer rows. */
+/* A number of bytes in longer rows. Of a negative one, most of a row is the row before. */
 static int64_t lengthen(const weaver *w, int64_t bytes) {
-  return bytes / w->row * (w->row + w->unused) + bytes % w->row;
+  int64_t rows = bytes / w->row, rest = bytes % w->row;
+  if (2 * rest < -w->row) {
+    rows--;
+    rest += w->row;
+  }
+  return rows * (w->row + w->unused) + rest;
 }
 
 /* The value of a number operand, with its sign. */
@@ -626,6 +631,15 @@ static bool check_use(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel, bf_
     return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
                                    "rows of shared variable %s, which another module may replace",
                                    variable->name);
+  const uint32_t *most = use->padding->most_block;
+  if ((most[0] || most[1] || most[2]) && !plan->blocks_are_checked)
+    return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
+                                   "longer rows of %s for some blocks only (%s), and nobody looks "
+                                   "at launches",
+                                   variable->name, use->padding->text);
+  for (unsigned k = 0; k < 3; k++)
+    if (most[k] && (!out->most_block[k] || most[k] < out->most_block[k]))
+      out->most_block[k] = most[k];
   if (!suits_others(plan, kernel, use))
     return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
                                    "rows of shared variable %s, which other code uses too",

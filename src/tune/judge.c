@@ -87,6 +87,13 @@ bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other) {
   return bf_judge_likely_share(one) < bf_judge_likely_share(other);
 }
 
+bool bf_judge_is_as_good(const bf_comparison *one, const bf_comparison *other) {
+  return basis_of(one) == PREDICTED && basis_of(other) == PREDICTED &&
+         bf_judge_likely_share(one) <=
+             bf_judge_likely_share(other) * (1 + BF_JUDGE_LEAST_PREDICTED) &&
+         bf_judge_share(one) <= bf_judge_share(other) * (1 + BF_JUDGE_LEAST_PREDICTED);
+}
+
 void bf_judge_explain(const bf_comparison *c, bf_text *text) {
   if (basis_of(c) == TIMES) {
     bf_text_addf(text, "hashed, it takes %.1f%% of the time, with noise of %.1f%%",

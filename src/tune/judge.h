@@ -41,6 +41,8 @@ enum { BF_JUDGE_MARGIN_PERCENT = 4 };
 /* What a kernel must gain at least on a GPU, and the least difference between two candidates, as a
  * share of the time. */
 #define BF_JUDGE_LEAST_GAIN 0.01
+/* What predictions do not tell apart, as a share of the time: their error is larger always. */
+#define BF_JUDGE_LEAST_PREDICTED 0.02
 
 /* The cycles in which a multiprocessor issues its instructions and carries out its wavefronts, if
  * neither overlapped, in a launch of that many blocks. */
@@ -60,6 +62,8 @@ bool bf_judge_is_worth(const bf_comparison *comparison);
 /* Whether a hash is better than another one of the same kernel: worth it, or else a smaller share
  * of what decides. */
 bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other);
+/* Whether the prediction does not tell a hash from another one of the same kernel. */
+bool bf_judge_is_as_good(const bf_comparison *one, const bf_comparison *other);
 /* Why a hash is not worth it, in words. */
 void bf_judge_explain(const bf_comparison *comparison, bf_text *text);
 

@@ -261,6 +261,7 @@ int bf_plans_rewrite(const bf_plans *plans, bool joins_logic, bf_rewrite_result 
   bf_rewrite_options options = {.context = (void *)(uintptr_t)plans,
                                 .hash_of = hash_of,
                                 .padding_has_room = plans->padding_has_room,
+                                .blocks_are_checked = plans->blocks_are_checked,
                                 .joins_logic = joins_logic};
   return bf_rewrite(plans->module, &options, result, diagnostic);
 }

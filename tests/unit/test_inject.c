@@ -172,9 +172,14 @@ static void cached_images_come_back(void **state) {
   assert_non_null(mkdtemp(settings.cache));
   assert_null(inject_cache_read(&settings, key));
   bf_text lines = {0};
-  inject_add_kernel(&(inject_kernel){"one", "one__bankfold_1", "fixed", NULL, false}, &lines);
-  inject_add_kernel(&(inject_kernel){"two", "second", "cute:3,4,3", NULL, true}, &lines);
-  inject_add_kernel(&(inject_kernel){"four", NULL, NULL, "line 7:\twhy", false}, &lines);
+  inject_add_kernel(
+      &(inject_kernel){
+          .name = "one", .beside = "one__bankfold_1", .hash = "fixed", .most_x = 32, .most_y = 8},
+      &lines);
+  inject_add_kernel(
+      &(inject_kernel){.name = "two", .beside = "second", .hash = "cute:3,4,3", .rounds = true},
+      &lines);
+  inject_add_kernel(&(inject_kernel){.name = "four", .reason = "line 7:\twhy"}, &lines);
   inject_image *image = inject_image_create(key, "text", 4, lines.data, lines.size);
   bf_text_free(&lines);
   inject_cache_write(&settings, image);
@@ -185,6 +190,9 @@ static void cached_images_come_back(void **state) {
 
   image = inject_cache_read(&settings, key);
   assert_non_null(image);
+  assert_int_equal(image->kernel[0].most_x, 32);
+  assert_int_equal(image->kernel[0].most_y, 8);
+  assert_int_equal(image->kernel[0].most_z, 0);
   assert_string_equal(image->text, "text");
   assert_int_equal(image->kernels, 3);
   assert_string_equal(inject_image_kernel(image, "one")->hash, "fixed");
