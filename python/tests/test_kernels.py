@@ -134,6 +134,10 @@ class ProfileTest(unittest.TestCase):
         with self.assertRaises(ZeroDivisionError):
             bankfold.profile(support.FOREVER, progress=lambda done, blocks: 1 // 0)
 
+    def test_what_a_kernel_prints(self):
+        self.assertEqual(bankfold.profile(support.HELLO, grid=2, block=3).printed, "hi\n" * 6)
+        self.assertEqual(bankfold.simulate(support.HELLO, block=2, set={"sms": 1}).printed, "hi\n" * 2)
+
     def test_memory_is_given_back(self):
         """Behind a launch, the caller's memory can be made longer again, without the help of the garbage collector."""
         values, out = bytearray(4 * SIDE * SIDE), bytearray(4 * SIDE * SIDE)
