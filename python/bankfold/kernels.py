@@ -414,8 +414,9 @@ class Launch:
         self.arguments = Arguments(kernel, arguments)
         self.remarks = Remarks()
         self.watch = Watch(types["progress"], progress)
-        self.text: List[bytes] = []
-        self._print = types["print"](lambda _context, text, size: self.text.append(text[:size]))
+        text: List[bytes] = []  # and not self, which would then keep itself and the caller's memory
+        self.text = text
+        self._print = types["print"](lambda _context, part, size: text.append(part[:size]))
         self._hash = hash_
         self.native = options(c.bf_launch, dynamic_shared_bytes=shared_bytes, argument=self.arguments.array,
                               arguments=self.arguments.count, hash=hash_ and hash_.address, as_written=as_written,

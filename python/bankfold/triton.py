@@ -14,6 +14,7 @@ With optimize=True, `bankfold ptxas` stands in the place of Triton's ptxas and c
 hashed where that is predicted to win. Triton's cache knows nothing of that: what is compiled so gets keys of its own.
 The kernels that PyTorch's torch.compile generates go the same way, and so do those that are compiled for a GPU that is not
 there (triton.compile with a GPUTarget). docs/python.md has examples."""
+import argparse
 import contextlib
 import dataclasses
 import functools
@@ -23,6 +24,7 @@ import linecache
 import os
 import pathlib
 import re
+import runpy
 import shlex
 import shutil
 import stat
@@ -335,8 +337,7 @@ class _Tools:
 
 def _knobs() -> Any:
     """Triton's settings of NVIDIA's tools; None in versions that have none."""
-    triton = sys.modules.get("triton")
-    return getattr(getattr(triton, "knobs", None), "nvidia", None)
+    return getattr(getattr(_triton(), "knobs", None), "nvidia", None)
 
 
 def _real_ptxas(name: str, variable: str) -> Optional[str]:
@@ -513,3 +514,39 @@ def _forget_torch() -> None:
     clear = getattr(getattr(module, "CompiledTritonKernels", None), "cache_clear", None)
     if clear:
         clear()
+
+
+# ---- Whole programs ----
+
+
+def main(given: Optional[List[str]] = None) -> None:
+    """python -m bankfold.triton [OPTION...] SCRIPT [ARGUMENT...]"""
+    parser = argparse.ArgumentParser(prog="python -m bankfold.triton", description="Runs a Python program, and says where the "
+                                     "kernels that Triton compiles in it have bank conflicts.")
+    parser.add_argument("--optimize", action="store_true", help="compile kernels through bankfold ptxas")
+    parser.add_argument("--hash", default="auto", help="with --optimize: the hash of all kernels (default: auto)")
+    parser.add_argument("--hashes", metavar="FILE", help="with --optimize: a file of lines KERNEL HASH")
+    parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
+    parser.add_argument("script", metavar="SCRIPT")
+    parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
+    options = parser.parse_args(given)
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch")  # whose settings hold where it is there before
+    try:
+        context = watch(options.optimize, hash=options.hash, hashes=options.hashes)
+    except (BankfoldError, OSError) as why:
+        parser.error(str(why))
+    sys.argv = [options.script, *options.arguments]
+    if not options.module:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
+    with context:
+        if options.module:
+            runpy.run_module(options.script, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(options.script, run_name="__main__")
+
+
+if __name__ == "__main__":
+    from bankfold.triton import main as run  # not this copy of the module: programs import the other
+
+    run()

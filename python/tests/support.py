@@ -86,6 +86,29 @@ SAXPY = """.version 8.0
 
 FOREVER = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry forever()\n{\nAGAIN:\nbra.uni AGAIN;\n}\n"
 
+HELLO = """.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
+.global .align 1 .b8 text[4] = {104, 105, 10, 0};
+.visible .entry hello()
+{
+  .reg .b64 %d<4>;
+  mov.u64 %d1, text;
+  cvta.global.u64 %d1, %d1;
+  mov.u64 %d2, 0;
+  {
+    .param .b64 a;
+    .param .b64 b;
+    .param .b32 r;
+    st.param.b64 [a], %d1;
+    st.param.b64 [b], %d2;
+    call.uni (r), vprintf, (a, b);
+  }
+  ret;
+}
+"""
+
 FAKES = str(TESTS / "fake")
 
 

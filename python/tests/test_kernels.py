@@ -1,6 +1,7 @@
 """Kernels: parameters, analysis, launches on numpy arrays and other memory, simulation, rewriting, tuning."""
 import array
 import ctypes
+import gc
 import gzip
 import pathlib
 import random
@@ -132,6 +133,22 @@ class ProfileTest(unittest.TestCase):
             bankfold.profile(support.FOREVER, progress=lambda done, blocks: False)
         with self.assertRaises(ZeroDivisionError):
             bankfold.profile(support.FOREVER, progress=lambda done, blocks: 1 // 0)
+
+    def test_what_a_kernel_prints(self):
+        self.assertEqual(bankfold.profile(support.HELLO, grid=2, block=3).printed, "hi\n" * 6)
+        self.assertEqual(bankfold.simulate(support.HELLO, block=2, set={"sms": 1}).printed, "hi\n" * 2)
+
+    def test_memory_is_given_back(self):
+        """Behind a launch, the caller's memory can be made longer again, without the help of the garbage collector."""
+        values, out = bytearray(4 * SIDE * SIDE), bytearray(4 * SIDE * SIDE)
+        gc.disable()
+        try:
+            for launch in (bankfold.profile, bankfold.simulate, bankfold.tune):
+                launch(support.transpose(), block=(SIDE, SIDE), arguments=[values, out])
+                out.append(0)
+                del out[-1:]
+        finally:
+            gc.enable()
 
     def test_hash_and_progress(self):
         values, out = array.array("I", range(SIDE * SIDE)), array.array("I", [0] * SIDE * SIDE)

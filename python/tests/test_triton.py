@@ -2,6 +2,7 @@
 import io
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import types
@@ -195,6 +196,26 @@ class TritonTest(unittest.TestCase):
             broken[(1,)]()
         self.assertEqual(broken.launched, [b"this is no PTX"])
         self.assertTrue(seen.kernels[0].error)
+
+    def run_program(self, *options):
+        """Runs a program with a kernel by python -m: its status, its output, and what is said."""
+        script = pathlib.Path(self.folder.name, "app.py")
+        script.write_text(f"import sys, triton\nPTX = {support.transpose('.reqntid 32, 32, 1')!r}\n"
+                          "kernel = triton.jit(lambda: PTX)\nkernel[(1,)]()\n"
+                          "print(kernel.launched[0] != PTX.encode(), sys.argv[1:], __name__)\n")
+        path = os.pathsep.join([*filter(None, sys.path), support.FAKES])
+        ran = subprocess.run([sys.executable, "-m", "bankfold.triton", *options, str(script), "--own", "x"], check=False,
+                             capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+        return ran.returncode, ran.stdout, ran.stderr
+
+    def test_whole_programs(self):
+        status, out, said = self.run_program()
+        self.assertEqual((status, out), (0, "False ['--own', 'x'] __main__\n"), said)
+        self.assertIn("992 conflicts in a block", said)
+        status, out, said = self.run_program("--optimize")
+        self.assertEqual((status, out), (0, "True ['--own', 'x'] __main__\n"), said)
+        self.assertIn("rewritten", said)
+        self.assertEqual(self.run_program("--optimize", "--hash", "nonsense")[0], 2)
 
     def test_settings_of_torch_are_those_of_the_context(self):
         config = types.ModuleType("torch._inductor.config")
