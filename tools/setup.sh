@@ -132,7 +132,7 @@ configure() {
     how=--reconfigure
   fi
   # shellcheck disable=SC2086 # how is empty or one word
-  meson setup $how "$folder" "$@" >"$folder.log" 2>&1 || {
+  meson setup $how "$folder" -Dwerror=true "$@" >"$folder.log" 2>&1 || {
     cat "$folder.log" >&2
     rm -f "$folder.log"
     return 1

@@ -49,11 +49,15 @@ env PATH="$build:$PATH" bash -e "$work/first.sh" || { echo 'the first step fails
 command=$(sed -n 's,^    - bankfold/build/bankfold ,,p' examples/ci/gitlab-ci.yml)
 mkdir "$work/gitlab" && cd "$work/gitlab" || exit 2
 for wanted in 1 0; do
-  [ $wanted -eq 1 ] && cp "$root/examples/tile.trace" kernel.trace || echo 'ld 4 ffffffff stride:1+0' >kernel.trace
+  cp "$root/examples/tile.trace" kernel.trace
+  [ $wanted -eq 1 ] || echo 'ld 4 ffffffff stride:1+0' >kernel.trace
   # shellcheck disable=SC2086 # words of the example
   "$build/bankfold" $command >out 2>&1
   status=$?
-  [ $status -eq $wanted ] && [ -s bankfold.sarif ] || { echo "GitLab's script: status $status, not $wanted" && faults=$((faults + 1)); }
+  if [ $status -ne $wanted ] || [ ! -s bankfold.sarif ]; then
+    echo "GitLab's script: status $status, not $wanted"
+    faults=$((faults + 1))
+  fi
 done
 if [ "${python-}" != no ]; then
   python3 -c 'import sys, yaml; [yaml.safe_load(open(f)) for f in sys.argv[1:]]' "$root/action.yml" "$root/examples/ci/gitlab-ci.yml" ||

@@ -22,6 +22,8 @@ CELLS = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 
 # Per command, invocations that together print every key.
 INVOCATIONS = {
+    "explain": [["tile[threadIdx.x][0]", "--type", "float[32][32]"]],
+    "ncu": [["tests/data/ncu/full.raw.csv", "tests/data/ncu/lines.source.csv", "--program", "tests/data/ncu/causes.ptx"]],
     "check": [[TILE], ["-", "--machine", "fermi"]],
     "classify": [[TILE]],
     "analyze": [["tests/data/ptx/tile.sm_90.ptx", "--block", "16x16"]],

@@ -10,7 +10,8 @@ ENTRY = re.compile(r'X\(\w+, "(BANKFOLD_\w+)"\)')
 LITERAL = re.compile(r'"(BANKFOLD_[A-Z0-9_]+)"')
 DOCUMENTED = re.compile(r"`\$?(BANKFOLD_[A-Z][A-Z0-9_]*)[`=]")
 EXCEPT = {TABLE, "tests/unit/test_exchange.c"}  # the test of the names
-CUDA = {"BANKFOLD_VOTE_TUNED"}  # of gpu/vote, which knows the public header only
+CUDA = {"BANKFOLD_VOTE_TUNED",  # of gpu/vote, which knows the public header only
+        "BANKFOLD_PTX"}  # of tools/ncu, which is Python
 PYTHON = {"BANKFOLD_BUILD", "BANKFOLD_LIBRARY"}  # of the Python package: what it is built from, and what it loads
 
 
