@@ -48,6 +48,8 @@ need_to_test() {
   want yosys has yosys
   want qflow-tech-osu018 test -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib
   want opensta has sta
+  want debhelper has dh
+  want lintian has lintian
   need z3 has z3
   need zstd has zstd
   need man-db has man
