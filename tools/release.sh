@@ -59,5 +59,5 @@ if [ -e python/pyproject.toml ]; then
   echo 'Python: a wheel'
   python3 -m pip wheel --no-build-isolation --no-deps -w "$out" ./python >"$work/log" 2>&1 || { cat "$work/log" && exit 1; }
 fi
-(cd "$out" && sha256sum ./*.tar.gz ./*.deb ./*.whl 2>/dev/null >SHA256SUMS)
+(cd "$out" && find . -name '*.tar.gz' -o -name '*.deb' -o -name '*.whl' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
 ls -l "$out"

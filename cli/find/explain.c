@@ -32,12 +32,8 @@ static const cli_option options[] = {
 /* All that is asked for. */
 typedef struct question {
   const settings *settings;
-  const char *const *texts;
-  unsigned count;
   bf_machine *machine;
-  bf_subscript_array array;
-  bf_subscript_place place;
-  bf_op op;
+  bf_subscript_question code;
 } question;
 
 /* Reads NAME=NUMBER; names point into copies that the arena keeps. */
@@ -53,8 +49,8 @@ static int load_names(question *q, bf_arena *arena, bf_diagnostic *diagnostic) {
       return bf_fail(diagnostic, BF_BAD_INPUT, "--param takes NAME=NUMBER, not '%s'",
                      given->text[i]);
     *equals = 0;
-    q->place.name[q->place.values] = name;
-    q->place.value[q->place.values++] = (int64_t)value;
+    q->code.place.name[q->code.place.values] = name;
+    q->code.place.value[q->code.place.values++] = (int64_t)value;
   }
   return BF_OK;
 }
@@ -62,18 +58,19 @@ static int load_names(question *q, bf_arena *arena, bf_diagnostic *diagnostic) {
 static int load(question *q, bf_arena *arena, bf_diagnostic *diagnostic) {
   uint32_t block[3] = {32, 1, 1};
   BF_TRY(cli_load_machine(&q->settings->common, &q->machine, diagnostic));
+  q->code.machine = q->machine;
   BF_TRY(cli_parse_size("block", q->settings->block, 1, block, diagnostic));
   if ((uint64_t)block[0] * block[1] > MOST_THREADS ||
       (uint64_t)block[0] * block[1] * block[2] > MOST_THREADS)
     return bf_fail(diagnostic, BF_BAD_INPUT, "a block has at most %d threads", MOST_THREADS);
-  memcpy(q->place.block, block, sizeof block);
-  BF_TRY(bf_subscript_type(q->settings->type, &q->array, diagnostic));
-  unsigned bytes = q->array.element_bytes;
+  memcpy(q->code.place.block, block, sizeof block);
+  BF_TRY(bf_subscript_type(q->settings->type, &q->code.array, diagnostic));
+  unsigned bytes = q->code.array.element_bytes;
   if (bytes > 16 || (bytes & (bytes - 1)) != 0)
     return bf_fail(
         diagnostic, BF_UNSUPPORTED,
         "elements of %u bytes are accessed in several pieces, which the compiler chooses", bytes);
-  q->op = (bf_op)bf_op_find(q->settings->op ? q->settings->op : "ld");
+  q->code.op = (bf_op)bf_op_find(q->settings->op ? q->settings->op : "ld");
   return load_names(q, arena, diagnostic);
 }
 
@@ -81,12 +78,13 @@ static int load(question *q, bf_arena *arena, bf_diagnostic *diagnostic) {
 static int find_worst(const question *q, const char *text, unsigned *worst, bf_count *most,
                       bf_access *access, bf_diagnostic *diagnostic) {
   unsigned lanes = bf_machine_lanes(q->machine);
-  const uint32_t *block = q->place.block;
+  const uint32_t *block = q->code.place.block;
   unsigned warps = (block[0] * block[1] * block[2] + lanes - 1) / lanes;
   for (unsigned warp = 0; warp < warps; warp++) {
-    bf_access own = {.op = q->op};
+    bf_access own = {.op = q->code.op};
     bf_count count;
-    BF_TRY(bf_subscript_warp(text, &q->array, &q->place, warp, lanes, 0, &own, diagnostic));
+    BF_TRY(
+        bf_subscript_warp(text, &q->code.array, &q->code.place, warp, lanes, 0, &own, diagnostic));
     BF_TRY(bf_memory_count(q->machine, NULL, &own, &count, diagnostic));
     if (warp == 0 || count.conflicts > most->conflicts) {
       *worst = warp;
@@ -126,114 +124,24 @@ static int explain(const question *q, const char *text, bf_text *out, bf_diagnos
   return error;
 }
 
-/* ---- Fixes, as code ---- */
-
-/* The declaration with rows that are so much longer. */
-static void write_declaration(const question *q, int extra, bf_text *out) {
-  const bf_subscript_array *array = &q->array;
-  bf_text_addf(out, "__shared__ %s ", array->type);
-  bf_subscript_name(q->texts[0], out);
-  for (unsigned i = 0; i < array->dimensions; i++)
-    if (array->size[i])
-      bf_text_addf(out, "[%llu]",
-                   (unsigned long long)array->size[i] +
-                       (i == array->dimensions - 1 ? (unsigned long long)extra : 0));
-    else
-      bf_text_puts(out, "[]");
-  bf_text_puts(out, ";");
-}
-
-static bool can_swizzle(const bf_subscript_array *array) {
-  uint64_t columns = array->size[array->dimensions - 1];
-  return array->dimensions > 1 && (columns & (columns - 1)) == 0;
-}
-
-typedef struct fixes {
-  bf_subscript_cost before, padded, swizzled;
-  int extra; /* elements of padding; 0: none helps */
-  bool has_swizzle;
-} fixes;
-
-static int find_fixes(const question *q, fixes *f, bf_diagnostic *diagnostic) {
-  *f = (fixes){.extra = 0};
-  BF_TRY(bf_subscript_count(q->texts, q->count, &q->array, &q->place, q->machine, q->op, 0,
-                            &f->before, diagnostic));
-  BF_TRY(bf_subscript_pad(q->texts, q->count, &q->array, &q->place, q->machine, q->op, &f->extra,
-                          &f->padded, diagnostic));
-  if (!can_swizzle(&q->array))
-    return BF_OK;
-  BF_TRY(bf_subscript_count(q->texts, q->count, &q->array, &q->place, q->machine, q->op, -1,
-                            &f->swizzled, diagnostic));
-  f->has_swizzle = f->swizzled.wavefronts < f->before.wavefronts;
-  return BF_OK;
-}
-
-static void write_fixes(const question *q, const fixes *f, bf_text *out) {
-  uint64_t columns = q->array.size[q->array.dimensions - 1];
-  bf_text_addf(out, "a block: %llu wavefronts, %llu would do\n",
-               (unsigned long long)f->before.wavefronts, (unsigned long long)f->before.ideal);
-  if (f->before.wavefronts == f->before.ideal)
-    bf_text_puts(out, "no conflicts\n");
-  else if (!f->extra && !f->has_swizzle)
-    bf_text_puts(out, "neither longer rows nor an XOR of the last two subscripts helps; "
-                      "'bankfold suggest' looks at the whole kernel\n");
-  if (f->extra) {
-    bf_text_puts(out, "fix: ");
-    write_declaration(q, f->extra, out);
-    bf_text_addf(out, "   // %llu wavefronts\n", (unsigned long long)f->padded.wavefronts);
-  }
-  for (unsigned i = 0; i < q->count && f->has_swizzle; i++) {
-    bf_text_addf(out, "%s", i == 0 && f->extra ? " or: " : i == 0 ? "fix: " : "     ");
-    bf_subscript_swizzled(q->texts[i], columns, out);
-    bf_text_addf(out,
-                 i == 0 ? "   // %llu wavefronts; every access to the array is changed so\n" : "\n",
-                 (unsigned long long)f->swizzled.wavefronts);
-  }
-}
-
-static void write_json(const question *q, const fixes *f, bf_text *out) {
-  bf_json json = {.text = out};
-  bf_text code = {0};
-  write_declaration(q, f->extra, &code);
-  bf_json_begin(&json, NULL, '{', false);
-  bf_json_string(&json, "machine", bf_machine_name(q->machine));
-  bf_json_number(&json, "accesses", f->before.accesses);
-  bf_json_number(&json, "wavefronts", f->before.wavefronts);
-  bf_json_number(&json, "ideal", f->before.ideal);
-  bf_json_number(&json, "conflicts", f->before.wavefronts - f->before.ideal);
-  bf_json_string(&json, "padding", f->extra ? code.data : NULL);
-  bf_json_number(&json, "padded_wavefronts", f->padded.wavefronts);
-  bf_json_begin(&json, "swizzle", '[', false);
-  for (unsigned i = 0; i < q->count && f->has_swizzle; i++) {
-    bf_text changed = {0};
-    bf_subscript_swizzled(q->texts[i], q->array.size[q->array.dimensions - 1], &changed);
-    bf_json_string(&json, NULL, changed.data);
-    bf_text_free(&changed);
-  }
-  bf_json_end(&json, ']');
-  bf_json_number(&json, "swizzled_wavefronts", f->swizzled.wavefronts);
-  bf_json_end(&json, '}');
-  bf_text_free(&code);
-}
-
 static int run(const void *given, int count, char **arguments) {
   bf_arena arena = {0};
   bf_text out = {0};
   bf_diagnostic diagnostic = {.caret = -1};
-  fixes f;
-  question q = {
-      .settings = given, .texts = (const char *const *)arguments, .count = (unsigned)count};
+  bf_subscript_fixes f;
+  question q = {.settings = given,
+                .code = {.texts = (const char *const *)arguments, .count = (unsigned)count}};
   if (!q.settings->type)
     return cli_usage_error(&cli_explain, "--type is needed, as in --type 'float[32][32]'");
   int error = load(&q, &arena, &diagnostic);
   if (!error)
-    error = find_fixes(&q, &f, &diagnostic);
-  for (unsigned i = 0; i < q.count && !error && !q.settings->common.json; i++)
-    error = explain(&q, q.texts[i], &out, &diagnostic);
+    error = bf_subscript_fix(&q.code, &f, &diagnostic);
+  for (unsigned i = 0; i < q.code.count && !error && !q.settings->common.json; i++)
+    error = explain(&q, q.code.texts[i], &out, &diagnostic);
   if (!error && q.settings->common.json)
-    write_json(&q, &f, &out);
+    bf_subscript_write_json(&q.code, &f, &out);
   else if (!error)
-    write_fixes(&q, &f, &out);
+    bf_subscript_write(&q.code, &f, &out);
   bf_machine_free(q.machine);
   bf_arena_free(&arena);
   if (!error)

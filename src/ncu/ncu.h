@@ -73,5 +73,9 @@ void bf_ncu_predict(bf_ncu_kernel *kernel, const char *file, uint64_t line, uint
 
 /* What the numbers of a kernel mean, a sentence to a line. */
 void bf_ncu_judge(const bf_ncu_kernel *kernel, bf_text *text);
+/* A kernel with what its numbers mean, what is predicted, and its lines. */
+void bf_ncu_write(const bf_ncu_kernel *kernel, bf_text *text);
+/* The same as an object in a list (docs/json.md). */
+void bf_ncu_write_json(const bf_ncu_kernel *kernel, bf_json *json);
 
 #endif

@@ -59,6 +59,31 @@ int bf_subscript_pad(const char *const *texts, unsigned count, const bf_subscrip
                      const bf_subscript_place *place, const bf_machine *machine, bf_op op,
                      int *extra, bf_subscript_cost *cost, bf_diagnostic *diagnostic);
 
+/* Elements of one array, which a block accesses. */
+typedef struct bf_subscript_question {
+  const char *const *texts;
+  unsigned count;
+  const bf_machine *machine;
+  bf_subscript_array array;
+  bf_subscript_place place;
+  bf_op op;
+} bf_subscript_question;
+
+/* What helps. */
+typedef struct bf_subscript_fixes {
+  bf_subscript_cost before, padded, swizzled;
+  int extra; /* elements of padding; 0: none helps */
+  bool has_swizzle;
+} bf_subscript_fixes;
+
+int bf_subscript_fix(const bf_subscript_question *question, bf_subscript_fixes *fixes,
+                     bf_diagnostic *diagnostic);
+/* Costs and fixes as code, for people and as JSON (docs/json.md). */
+void bf_subscript_write(const bf_subscript_question *question, const bf_subscript_fixes *fixes,
+                        bf_text *text);
+void bf_subscript_write_json(const bf_subscript_question *question, const bf_subscript_fixes *fixes,
+                             bf_text *text);
+
 /* The text of the expression with the last subscript XORed by the one before, as it would be
  * written; false where it has but one. */
 bool bf_subscript_swizzled(const char *text, uint64_t columns, bf_text *out);

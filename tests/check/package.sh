@@ -40,7 +40,7 @@ for file in share/man/man1/bankfold.1.gz share/doc/bankfold/docs/index.md share/
 done
 # The package without large files stands for all; tools/release.sh has lintian look at all of them.
 if command -v lintian >/dev/null; then
-  lintian libbankfold-dev_*.deb >lintian.log 2>&1
+  lintian libbankfold-dev_*.deb libbankfold0_*.deb >lintian.log 2>&1
   grep '^E: ' lintian.log | grep -v 'uses-no-compression\|unstripped' && complain 'lintian finds errors'
 fi
 [ $faults -eq 0 ]

@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.." || exit 2
 [ $# -eq 2 ] || { echo "usage: $0 BUILD FOLDER" && exit 2; }
 bankfold=$(readlink -f "$1")/bankfold
 mkdir -p "$2" && out=$(readlink -f "$2")
+[ -x "$bankfold" ] || { echo "no $bankfold" && exit 2; }
 for tool in nvcc ncu; do
   command -v $tool >/dev/null || { echo "no $tool" && exit 77; }
 done
