@@ -354,6 +354,23 @@ static bool compute(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, d
   return true;
 }
 
+/* Tells the observer what the four warps read from shared memory. */
+static void tell(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what) {
+  const bf_emu_observer *observer = warp->worker->flight->observer;
+  if (!observer || !observer->operands)
+    return;
+  unsigned b_bytes = what->columns * what->depth * type_bits(what->b_type) / 8;
+  bf_emu_event event = {.site = op->site,
+                        .worker = warp->worker->index,
+                        .block = warp->block->index,
+                        .warp = warp->index,
+                        .space = BF_PTX_SPACE_SHARED,
+                        .op = BF_OP_LD,
+                        .operand_bytes =
+                            b_bytes + (what->a_in_registers ? 0 : 4 * ROWS * ROW_BYTES)};
+  observer->operands(observer->context, &event);
+}
+
 static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
   const wgmma *what = op->detail;
   uint32_t lanes = BF_MASK();
@@ -376,6 +393,8 @@ static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
   if (!compute(warp, op, what, d))
     return NULL;
   scatter_d(warp, what, lanes, d);
+  if (warp->index % 4 == 0)
+    tell(warp, op, what);
   return op + 1;
 }
 
