@@ -233,11 +233,13 @@ static void fill(const bf_tensor_map *map, uint8_t *to, unsigned bytes) {
   }
 }
 
-/* What a load makes of a number for tf32: the low bits go. Denormal numbers stay with both kinds of
- * flushing: an H200 loads them as they are. */
+/* What a load makes of a number for tf32: rounded to the nearest (what an H200 does with ties was
+ * not seen). Denormal numbers stay with both kinds of flushing: an H200 loads them as they are. */
 static void convert(uint8_t *at) {
   uint32_t bits;
   memcpy(&bits, at, sizeof bits);
+  bool is_finite = (bits & 0x7f800000) != 0x7f800000;
+  bits += is_finite ? 0xfff + (bits >> 13 & 1) : 0;
   bits &= 0xffffe000;
   memcpy(at, &bits, sizeof bits);
 }
