@@ -44,6 +44,11 @@ static void observe_written(void *given, const bf_emu_event *event) {
   all->keeper.written(all->keeper.context, event);
 }
 
+static void observe_operands(void *given, const bf_emu_event *event) {
+  rt_observers *all = given;
+  all->profile.operands(all->profile.context, event);
+}
+
 /* Writes the rest of the trace; says so where it failed. */
 static void close_trace(rt_context *context) {
   bf_diagnostic diagnostic = {0};
@@ -122,6 +127,8 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
     return NULL;
   all->outer =
       (bf_emu_observer){.access = observe, .context = all, .as_merged = !settings->as_written};
+  if (all->profile.operands)
+    all->outer.operands = observe_operands;
   if (all->keeper.written)
     all->outer.written = observe_written;
   return all->trace.access || all->keeper.access ? &all->outer : &all->profile;

@@ -55,8 +55,9 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
   bf_emu_block *target, *owner;
   uint64_t offset, barrier;
   uint64_t to = address_of(warp, &what->to, lane);
-  if (!bf_emu_cluster_reach(warp, op, lane, to, job->bytes, what->is_tensor ? 128 : 16, true,
-                            &target, &offset) ||
+  uint64_t span = what->is_tensor ? bf_emu_box_span(&job->box.map) : job->bytes;
+  if (!bf_emu_cluster_reach(warp, op, lane, to, span, what->is_tensor ? 128 : 16, true, &target,
+                            &offset) ||
       !bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->barrier, lane), 8, 8, true,
                             &owner, &barrier))
     return false;
@@ -168,7 +169,8 @@ static bool start_tensor(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
   if (what->way != STORE)
     return send(warp, op, lane, &job);
   uint64_t from = address_of(warp, &what->from, lane);
-  job.from = bf_emu_cluster_reach(warp, op, lane, from, job.bytes, 128, false, &block, &offset);
+  job.from = bf_emu_cluster_reach(warp, op, lane, from, bf_emu_box_span(&job.box.map), 128, false,
+                                  &block, &offset);
   job.box.shared = (uint32_t)offset;
   return job.from && bf_emu_job_group(warp, op, &job);
 }

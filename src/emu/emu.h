@@ -186,6 +186,7 @@ typedef struct bf_emu_event {
   uint32_t mask;
   const uint32_t *shared_address; /* 32 lanes; NULL for global memory */
   const uint64_t *global_address; /* 32 lanes; NULL for shared memory */
+  uint32_t operand_bytes;         /* of matrices; else 0 */
 } bf_emu_event;
 
 /* Called from several threads at once, never at once with the same worker. */
@@ -197,6 +198,9 @@ typedef struct bf_emu_observer {
   bool as_merged;
   /* Told of every shared access as written too, before what it is merged into; NULL: not. */
   void (*written)(void *context, const bf_emu_event *event);
+  /* Told of matrices that wgmma reads from shared memory, once for the four warps of a group; NULL:
+   * not. The bytes stand in the event, which has no addresses. */
+  void (*operands)(void *context, const bf_emu_event *event);
 } bf_emu_observer;
 
 /* ---- Launches ---- */

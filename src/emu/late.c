@@ -40,6 +40,20 @@ static void do_job(const bf_emu_job *job) {
     bf_emu_shadow_fill(job->into->shadow, job->into_offset, job->bytes);
 }
 
+/* The parity of the phase that an mbarrier is in. */
+static bool is_odd(const bf_emu_block *block, uint32_t offset) {
+  uint64_t word;
+  memcpy(&word, block->shared + offset, sizeof word);
+  return word >> 63;
+}
+
+uint32_t bf_emu_jobs_missed(const bf_emu_block *block, uint32_t offset) {
+  for (const bf_emu_job *job = block->jobs; job; job = job->next)
+    if (job->barrier == offset && job->parity != is_odd(block, offset))
+      return job->counted_bytes;
+  return 0;
+}
+
 bool bf_emu_jobs_arrive(bf_emu_block *block, uint32_t offset) {
   bool found = false;
   bf_emu_job **at = &block->jobs, *last = NULL;
@@ -110,7 +124,9 @@ static bool keep(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_job *job, 
 
 bool bf_emu_job_signal(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_block *block,
                        const bf_emu_job *job) {
-  return keep(warp, op, job, &block->jobs, &block->last_job);
+  bf_emu_job own = *job;
+  own.parity = is_odd(block, job->barrier);
+  return keep(warp, op, &own, &block->jobs, &block->last_job);
 }
 
 bool bf_emu_job_group(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_job *job) {

@@ -22,6 +22,7 @@ struct bf_emu_job {
    * the bytes that it counts there; or a group of a lane. */
   uint32_t barrier, counted_bytes;
   uint32_t lane, group;
+  bool parity; /* of the barrier's phase when it was issued, in which it must arrive */
   /* What it does: bytes from `from` (NULL: from value) to `to`, elements combined as reduce says.
    */
   uint8_t *to;
@@ -47,6 +48,9 @@ bool bf_emu_job_group(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_job *
 void bf_emu_groups_commit(bf_emu_warp *warp, uint32_t lanes);
 /* Does the jobs of lanes but for those of their last `but` groups. */
 void bf_emu_groups_wait(bf_emu_warp *warp, uint32_t lanes, uint32_t but);
+/* The bytes of a job on its way to the mbarrier at offset whose phase has ended without it, because
+ * expect_tx had not announced it; 0: there is none. */
+uint32_t bf_emu_jobs_missed(const bf_emu_block *block, uint32_t offset);
 /* Does the jobs on their way to the mbarrier at offset of a block; false: there were none. */
 bool bf_emu_jobs_arrive(bf_emu_block *block, uint32_t offset);
 

@@ -11,6 +11,7 @@ typedef struct block_sum {
 } block_sum;
 
 struct bf_profile {
+  const bf_machine *machine;
   bf_counter **counter; /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
@@ -27,6 +28,7 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
   bf_profile *made = calloc(1, sizeof *made);
   if (!made)
     return bf_no_memory(diagnostic);
+  made->machine = machine;
   made->workers = workers ? workers : bf_cores();
   made->sites = bf_emu_kernel_sites(kernel);
   made->sum = calloc((size_t)made->workers * (made->sites ? made->sites : 1), sizeof *made->sum);
@@ -148,8 +150,22 @@ static void count_access(void *context, const bf_emu_event *event) {
     bf_kept_add(profile->kept, event, bf_counter_last(profile->counter[event->worker]), times);
 }
 
+/* Adds the matrices of a wgmma: a wavefront for every row of the memory, in which nothing conflicts
+ * whatever the layout is (tests/data/h200/README.md). */
+static void count_operands(void *context, const bf_emu_event *event) {
+  bf_profile *profile = context;
+  if (event->worker >= profile->workers)
+    return;
+  bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
+  uint64_t wavefronts = bf_memory_operand_wavefronts(profile->machine, event->operand_bytes);
+  row->executions++;
+  row->wavefronts_load += wavefronts;
+  row->ideal += wavefronts;
+}
+
 bf_emu_observer bf_profile_observer(bf_profile *profile) {
-  return (bf_emu_observer){.access = count_access, .context = profile, .as_merged = true};
+  return (bf_emu_observer){
+      .access = count_access, .operands = count_operands, .context = profile, .as_merged = true};
 }
 
 bf_profile_memory bf_profile_memory_of(const bf_profile *profile) {

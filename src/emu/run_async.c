@@ -348,6 +348,15 @@ static const bf_emu_op *run_test(bf_emu_warp *warp, const bf_emu_op *op) {
       ends = is_over(warp, op, lane, address[lane], &pointer);
     if (!pointer)
       return NULL;
+    if (offset >= warp->block->shared_bytes)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane,
+                         "test of an mbarrier of another block");
+    uint32_t missed = warp->block->jobs ? bf_emu_jobs_missed(warp->block, offset) : 0;
+    if (missed)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane,
+                         "the phase ended while %u bytes were on their way: no expect_tx has "
+                         "announced them",
+                         missed);
     over |= (uint32_t)ends << lane;
     if (!ends)
       warp->test_address = offset;

@@ -387,10 +387,7 @@ static const bf_emu_op *sleep_a_little(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
-static bool select_fence(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
-                         bf_emu_op *op) {
-  if (instruction->operands > 0)
-    return bf_emu_refuse(decoder, "fence.proxy.tensormap");
+static bool select_fence(const bf_ptx_instruction *instruction, bf_emu_op *op) {
   /* A block runs on one thread of the host, so its own accesses are in order. */
   op->run = bf_ptx_has(instruction, "cta") ? do_nothing : order_memory;
   return true;
@@ -419,7 +416,7 @@ bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instr
     return select_isspacep(decoder, instruction, op);
   case BF_PTX_OP_FENCE:
   case BF_PTX_OP_MEMBAR:
-    return select_fence(decoder, instruction, op);
+    return select_fence(instruction, op);
   case BF_PTX_OP_CREATEPOLICY:
     return select_policy(decoder, instruction, op);
   case BF_PTX_OP_NANOSLEEP:

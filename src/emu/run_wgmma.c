@@ -221,8 +221,42 @@ static unsigned pair_place(unsigned r, unsigned lane, unsigned n) {
   return (lane / 4 + r % 2 * 8) * n + r / 2 * 8 + lane % 4 * 2;
 }
 
+/* f32, by far the most frequent: registers 2r and 2r + 1 of all lanes to and from eight rows. */
+static void gather_floats(const bf_emu_warp *warp, const wgmma *what, double *d) {
+  unsigned n = what->columns;
+  for (unsigned r = 0; r < n / 4; r++) {
+    const float *low = BF_LANES(const float, what->d[2 * r]);
+    const float *high = BF_LANES(const float, what->d[2 * r + 1]);
+    for (unsigned g = 0; g < 8; g++) {
+      double *to = d + pair_place(r, 4 * g, n);
+      for (unsigned t = 0; t < 4; t++) {
+        to[2 * t] = low[4 * g + t];
+        to[2 * t + 1] = high[4 * g + t];
+      }
+    }
+  }
+}
+
+static void scatter_floats(bf_emu_warp *warp, const wgmma *what, const double *d) {
+  unsigned n = what->columns;
+  for (unsigned r = 0; r < n / 4; r++) {
+    float *low = BF_LANES(float, what->d[2 * r]), *high = BF_LANES(float, what->d[2 * r + 1]);
+    for (unsigned g = 0; g < 8; g++) {
+      const double *from = d + pair_place(r, 4 * g, n);
+      for (unsigned t = 0; t < 4; t++) {
+        low[4 * g + t] = bf_emu_canonical((float)from[2 * t]);
+        high[4 * g + t] = bf_emu_canonical((float)from[2 * t + 1]);
+      }
+    }
+  }
+}
+
 static void gather_d(const bf_emu_warp *warp, const wgmma *what, double *d) {
   unsigned n = what->columns;
+  if (what->d_type == BF_PTX_F32) {
+    gather_floats(warp, what, d);
+    return;
+  }
   for (unsigned r = 0; r < n / 4; r++) {
     bool is_half = what->d_type == BF_PTX_F16;
     const uint32_t *low = BF_LANES(const uint32_t, what->d[is_half ? r : 2 * r]);
@@ -257,6 +291,10 @@ static uint32_t pack_element(const wgmma *what, double value) {
 
 static void scatter_d(bf_emu_warp *warp, const wgmma *what, uint32_t lanes, const double *d) {
   unsigned n = what->columns;
+  if (what->d_type == BF_PTX_F32 && lanes == UINT32_MAX) {
+    scatter_floats(warp, what, d);
+    return;
+  }
   for (unsigned r = 0; r < n / 4; r++) {
     bool is_half = what->d_type == BF_PTX_F16;
     uint32_t *low = BF_LANES(uint32_t, what->d[is_half ? r : 2 * r]);
@@ -273,23 +311,31 @@ static void scatter_d(bf_emu_warp *warp, const wgmma *what, uint32_t lanes, cons
 
 /* ---- Products ---- */
 
-/* Eight numbers that are computed with at once. */
-typedef double eight __attribute__((vector_size(64)));
+/* Four numbers that are computed with at once: what AVX2 holds in a register. */
+typedef double four __attribute__((vector_size(32)));
 
 /* Four rows of eight columns of d += a b. */
 static inline void multiply_block(const double *a, const double *b, double *d, unsigned n,
                                   unsigned depth) {
-  eight sum[4];
-  for (unsigned row = 0; row < 4; row++)
-    memcpy(&sum[row], d + row * n, sizeof sum[row]);
-  for (unsigned k = 0; k < depth; k++) {
-    eight line;
-    memcpy(&line, b + k * n, sizeof line);
-    for (unsigned row = 0; row < 4; row++)
-      sum[row] += a[row * depth + k] * line;
+  four left[4], right[4];
+  for (unsigned row = 0; row < 4; row++) {
+    memcpy(&left[row], d + row * n, sizeof *left);
+    memcpy(&right[row], d + row * n + 4, sizeof *right);
   }
-  for (unsigned row = 0; row < 4; row++)
-    memcpy(d + row * n, &sum[row], sizeof sum[row]);
+  for (unsigned k = 0; k < depth; k++) {
+    four line, next;
+    memcpy(&line, b + k * n, sizeof line);
+    memcpy(&next, b + k * n + 4, sizeof next);
+    for (unsigned row = 0; row < 4; row++) {
+      double factor = a[row * depth + k];
+      left[row] += factor * line;
+      right[row] += factor * next;
+    }
+  }
+  for (unsigned row = 0; row < 4; row++) {
+    memcpy(d + row * n, &left[row], sizeof *left);
+    memcpy(d + row * n + 4, &right[row], sizeof *right);
+  }
 }
 
 static void multiply(const wgmma *what, const double *a, const double *b, double *d) {
@@ -354,6 +400,23 @@ static bool compute(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, d
   return true;
 }
 
+/* Tells the observer what the four warps read from shared memory. */
+static void tell(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what) {
+  const bf_emu_observer *observer = warp->worker->flight->observer;
+  if (!observer || !observer->operands)
+    return;
+  unsigned b_bytes = what->columns * what->depth * type_bits(what->b_type) / 8;
+  bf_emu_event event = {.site = op->site,
+                        .worker = warp->worker->index,
+                        .block = warp->block->index,
+                        .warp = warp->index,
+                        .space = BF_PTX_SPACE_SHARED,
+                        .op = BF_OP_LD,
+                        .operand_bytes =
+                            b_bytes + (what->a_in_registers ? 0 : 4 * ROWS * ROW_BYTES)};
+  observer->operands(observer->context, &event);
+}
+
 static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
   const wgmma *what = op->detail;
   uint32_t lanes = BF_MASK();
@@ -376,6 +439,8 @@ static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
   if (!compute(warp, op, what, d))
     return NULL;
   scatter_d(warp, what, lanes, d);
+  if (warp->index % 4 == 0)
+    tell(warp, op, what);
   return op + 1;
 }
 

@@ -65,6 +65,18 @@ uint64_t bf_emu_box_bytes(const bf_tensor_map *map) {
   return bytes;
 }
 
+/* Bytes from row to row in shared memory: a swizzle spreads shorter rows to its width, as an H200
+ * does. */
+static uint32_t pitch_of(const bf_tensor_map *map) {
+  unsigned width = bf_tensor_swizzle_bytes(map->swizzle);
+  return width ? width : map->box[0] * bf_tensor_type_bytes(map->type);
+}
+
+uint64_t bf_emu_box_span(const bf_tensor_map *map) {
+  uint64_t row_bytes = (uint64_t)map->box[0] * bf_tensor_type_bytes(map->type);
+  return row_bytes ? bf_emu_box_bytes(map) / row_bytes * pitch_of(map) : 0;
+}
+
 const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2col) {
   const bf_tensor_map *map = &box->map;
   if (memcmp(map->magic, BF_TENSOR_MAGIC, sizeof map->magic) != 0)
@@ -87,6 +99,9 @@ const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2co
   /* An H200 takes anything else for an illegal instruction. */
   if ((int64_t)box->at[0] * bf_tensor_type_bytes(map->type) % 16)
     return "the first coordinate times the bytes of an element is no multiple of 16";
+  for (unsigned i = 1; is_im2col && i + 1 < rank; i++)
+    if (box->at[i] < map->lower[i - 1] || box->at[i] > (int64_t)map->size[i] + map->upper[i - 1])
+      return "the first pixel lies outside of the box of pixels that the tensor map has";
   return NULL;
 }
 
@@ -202,23 +217,30 @@ typedef struct move {
   bf_emu_reduce typed;
 } move;
 
+static bool is_tf32(const bf_tensor_map *map) {
+  return map->type == BF_TENSOR_TF32 || map->type == BF_TENSOR_TF32_FLUSHED;
+}
+
 /* Fills elements outside of the tensor. */
 static void fill(const bf_tensor_map *map, uint8_t *to, unsigned bytes) {
   bool is_float = map->type >= BF_TENSOR_F16 && map->type <= BF_TENSOR_TF32_FLUSHED;
   memset(to, 0, bytes);
   if (!map->fill || !is_float)
     return;
-  memset(to, 0xff, bytes);
-  to[bytes - 1] = 0x7f;
+  for (unsigned i = 0; i < bytes; i += 2) { /* 0x7ff7 again and again, as an H200 has it */
+    to[i] = 0xf7;
+    to[i + 1] = 0x7f;
+  }
 }
 
-/* What a load makes of a single-precision number. */
-static void convert(const bf_tensor_map *map, uint8_t *at) {
+/* What a load makes of a number for tf32: rounded to the nearest (what an H200 does with ties was
+ * not seen). Denormal numbers stay with both kinds of flushing: an H200 loads them as they are. */
+static void convert(uint8_t *at) {
   uint32_t bits;
   memcpy(&bits, at, sizeof bits);
-  bool flushes = map->type == BF_TENSOR_F32_FLUSHED || map->type == BF_TENSOR_TF32_FLUSHED;
-  if (flushes && !(bits & 0x7f800000))
-    bits &= 0x80000000;
+  bool is_finite = (bits & 0x7f800000) != 0x7f800000;
+  bits += is_finite ? 0xfff + (bits >> 13 & 1) : 0;
+  bits &= 0xffffe000;
   memcpy(at, &bits, sizeof bits);
 }
 
@@ -243,15 +265,15 @@ static void move_element(const bf_emu_box *box, const move *how, uint32_t at, ui
     return;
   }
   memcpy(to, global, bytes);
-  if (map->type >= BF_TENSOR_F32_FLUSHED && map->type <= BF_TENSOR_TF32_FLUSHED)
-    convert(map, to);
+  if (is_tf32(map))
+    convert(to);
 }
 
 /* Whether whole pieces of 16 bytes can be copied. */
 static bool is_plain(const bf_emu_box *box, const move *how) {
   return how->typed.operation == BF_EMU_REDUCE_NONE &&
          box->map.swizzle != BF_TENSOR_SWIZZLE_128_ATOM_32_FLIP_8 &&
-         (box->map.type < BF_TENSOR_F32_FLUSHED || box->is_store);
+         (!is_tf32(&box->map) || box->is_store);
 }
 
 static void move_row(const bf_emu_box *box, const row *line, uint64_t index, void *context) {
@@ -260,7 +282,7 @@ static void move_row(const bf_emu_box *box, const row *line, uint64_t index, voi
   unsigned bytes = bf_tensor_type_bytes(map->type);
   int64_t first, end, elements = map->box[0];
   uint64_t address;
-  uint32_t start = (uint32_t)(index * (uint64_t)elements * bytes);
+  uint32_t start = (uint32_t)(index * pitch_of(map));
   row_inside(map, line, elements, &first, &end);
   if (!row_address(map, line, &address))
     first = end = 0;

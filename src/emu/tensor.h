@@ -17,6 +17,8 @@ typedef struct bf_emu_box {
 
 /* Bytes of a box in shared memory. */
 uint64_t bf_emu_box_bytes(const bf_tensor_map *map);
+/* Bytes of shared memory that it lies in: more, where rows are shorter than the swizzle is wide. */
+uint64_t bf_emu_box_span(const bf_tensor_map *map);
 /* The global memory that a box touches, from the lowest byte to behind the highest one; false: all
  * of it lies outside the tensor. */
 bool bf_emu_box_range(const bf_emu_box *box, uint64_t *first, uint64_t *end);

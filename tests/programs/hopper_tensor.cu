@@ -231,7 +231,7 @@ static void store_all() {
       auto kernel = adds ? store<true> : store<false>;
       CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ROOM));
       kernel<<<1, 128, ROOM>>>(map, 188, 40, 1024 + 384 * swizzle);
-      kernel<<<1, 128, ROOM>>>(map, -4, -2, 1024);
+      kernel<<<1, 128, ROOM>>>(map, 4, 2, 1024);
       CHECK(cudaDeviceSynchronize());
       std::vector<uint8_t> all(65536);
       CHECK(cudaMemcpy(all.data(), target, all.size(), cudaMemcpyDeviceToHost));
