@@ -27,7 +27,7 @@ def topk_kernel(x, y, N: tl.constexpr, K: tl.constexpr):
 @triton.jit
 def flip_kernel(x, y, N: tl.constexpr):
     at = tl.program_id(0) * N + tl.arange(0, N)
-    tl.store(y + at, tl.flip(tl.load(x + at)))
+    tl.store(y + at, tl.flip(tl.load(x + at), 0))
 
 
 @triton.jit
