@@ -1,6 +1,7 @@
 /* Blocks: the warps of a block with their registers, its shared memory, and how it begins. */
 #include "emu/block.h"
 
+#include "emu/race.h"
 #include "emu/shadow.h"
 
 #include <stdlib.h>
@@ -27,6 +28,7 @@ void bf_emu_block_free(bf_emu_block *block) {
   if (block->local)
     munmap(block->local, block->local_bytes);
   bf_emu_shadow_free(block->shadow);
+  free(block->words);
   if (!block->is_borrowed)
     free(block);
 }
@@ -93,13 +95,11 @@ static bool add_extras(bf_emu_block *block, const bf_emu_flight *flight) {
       return false;
     block->local = local;
   }
-  if (launch->check_uninitialised || launch->check_races) {
-    block->shadow =
-        bf_emu_shadow_create(block->shared_bytes, launch->check_uninitialised, launch->check_races);
-    if (!block->shadow)
-      return false;
-  }
-  return true;
+  if (launch->check_uninitialised)
+    block->shadow = bf_emu_shadow_create(block->shared_bytes);
+  if (flight->races)
+    block->words = bf_race_words(block->shared_bytes);
+  return (!launch->check_uninitialised || block->shadow) && (!flight->races || block->words);
 }
 
 bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight, void *memory) {
@@ -133,7 +133,7 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
   block->id[1] = (uint32_t)(index / launch->grid[0] % launch->grid[1]);
   block->id[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);
   block->threads_alive = 0;
-  block->epoch = 0;
+  block->epoch = block->fences = 0;
   memset(block->barrier, 0, sizeof block->barrier);
   memset(block->shared, 0, block->shared_bytes);
   if (block->shadow)

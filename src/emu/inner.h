@@ -243,6 +243,7 @@ struct bf_emu_warp {
   uint32_t lanes;  /* that exist */
   bool polled;     /* memory was read in a way that waits for others */
   bool is_meeting; /* the operation that runs has met all it waited for */
+  uint32_t order;  /* meetings of lanes so far */
   uint8_t *local;  /* local memory: stack_bytes per lane, lane after lane; NULL: none */
 
   bf_emu_path path[BF_EMU_LANES]; /* those that do not run now */
@@ -273,7 +274,9 @@ typedef struct bf_emu_block {
   uint32_t threads_alive;
   bf_emu_barrier barrier[BF_EMU_BARRIERS];
   uint64_t epoch;               /* barriers completed */
+  uint64_t fences;              /* made by its threads, where races are looked for */
   struct bf_emu_shadow *shadow; /* what is known of each byte, or NULL */
+  struct bf_race_word *words;   /* who accessed shared memory (race.c), or NULL */
   uint8_t *local;               /* of all its threads, or NULL */
   uint64_t local_bytes;
   bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */
@@ -295,6 +298,8 @@ typedef struct bf_emu_worker {
   struct bf_emu_flight *flight;
   unsigned index;
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
+  bf_emu_known checked;             /* the same where races are looked for: no short ways then */
+  const void *segment;              /* of race.c, that was used last */
   uint64_t warp_instructions, thread_instructions;
   const uint64_t *clock; /* of a simulator, or NULL: instructions count as cycles */
   /* Where accesses that are tolerated write to. */
@@ -314,6 +319,7 @@ typedef struct bf_emu_flight {
   unsigned workers;
   bool alone; /* one worker: atomics need no locks */
   const bf_emu_observer *observer;
+  struct bf_emu_races *races; /* of race.c; NULL: races are not looked for */
   /* Changed by several threads, with atomic operations. */
   uint64_t next_block, blocks_done;
   int stop; /* a fault, or interrupted */
@@ -335,6 +341,10 @@ static inline void bf_emu_set_predicate(bf_emu_warp *warp, uint32_t offset, uint
 void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
                         const char **file, uint64_t *line);
 
+/* The same, out of all headers that were inlined into each other. */
+void bf_emu_user_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
+                      const char **file, uint64_t *line);
+
 /* Frees what asynchronous copies hold of a warp (async.c). */
 void bf_emu_async_free(bf_emu_warp *warp);
 
@@ -347,6 +357,11 @@ const bf_emu_op *bf_emu_fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_faul
 const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
                                     unsigned lane, uint64_t address, unsigned width_bytes,
                                     bool is_write, bf_emu_fault_kind kind);
+
+/* Says that an access races with another, which text describes; false: that has ended the launch.
+ */
+bool bf_emu_say_race(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, unsigned lane,
+                     uint64_t address, unsigned width_bytes, bool is_write, const char *text);
 
 /* Where the launch tolerates the access, tells of it and gives memory to access instead; NULL: it
  * does not. */

@@ -1,5 +1,6 @@
 /* From the addresses of a kernel to memory of the host, with all checks; and telling observers. */
 #include "emu/device.h"
+#include "emu/race.h"
 #include "emu/shadow.h"
 
 /* Calls one of the observer's functions with a shared access. */
@@ -73,7 +74,8 @@ void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
 static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, uint64_t address,
                                       unsigned width_bytes, bool is_write, uint8_t **pointer) {
   bf_emu_flight *flight = warp->worker->flight;
-  bf_emu_known *known = &warp->worker->known[op->site % BF_EMU_KNOWN];
+  bf_emu_known *known =
+      flight->races ? &warp->worker->checked : &warp->worker->known[op->site % BF_EMU_KNOWN];
   *pointer = (uint8_t *)(uintptr_t)address;
   if (address < known->first || address + width_bytes > known->end) {
     bf_emu_entry entry;
@@ -168,13 +170,12 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
     shared |= (uint32_t)(own == BF_PTX_SPACE_SHARED) << lane;
     global |= (uint32_t)(own == BF_PTX_SPACE_GLOBAL) << lane;
   }
-  if (shared && warp->block->shadow) {
-    uint32_t offset[BF_EMU_LANES];
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      offset[lane] = (uint32_t)inside[lane];
-    if (!bf_emu_shadow_access(warp, op, kind, width_bytes, is_write, shared, offset))
-      return false;
-  }
+  if (shared && warp->block->shadow &&
+      !bf_emu_shadow_access(warp, op, kind, width_bytes, is_write, shared, inside))
+    return false;
+  if (warp->worker->flight->races &&
+      !bf_race_access(warp, op, kind, width_bytes, is_write, shared, global, inside))
+    return false;
   tell(warp, op, kind, width_bytes, told_bytes, shared, global, inside);
   return true;
 }

@@ -7,7 +7,7 @@
  * An mbarrier is a 64-bit word: bits 0-19 the arrivals still expected in this phase, 20-39 those of
  * a whole phase, 40-60 the transaction count as a signed number, 63 the parity of the phase. The
  * state that arrive hands out is the word before it. */
-#include "emu/inner.h"
+#include "emu/race.h"
 
 #include <stdlib.h>
 
@@ -57,6 +57,13 @@ static void do_copies(warp_copy *copy, uint32_t lanes) {
   }
 }
 
+/* Who looks for races learns that copies of lanes are done. */
+static void note_done(bf_emu_warp *warp, const warp_copy *copy, uint32_t lanes) {
+  if (warp->block->words)
+    BF_EACH_LANE(lanes & copy->lanes, lane)
+  bf_race_copied(warp, lane, (uint64_t)(copy->to[lane] - warp->block->shared), copy->bytes);
+}
+
 /* The list of the warp, as the block needs it; NULL: there is none. */
 static struct bf_emu_async *list_of(bf_emu_warp *warp) {
   struct bf_emu_async *list = warp->async;
@@ -101,6 +108,7 @@ static void finish(bf_emu_warp *warp, uint32_t lanes, const uint32_t *before) {
     uint32_t over = 0;
     for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
       over |= (uint32_t)(group[lane] < before[lane]) << lane;
+    note_done(warp, &list->copy[i], lanes & over);
     do_copies(&list->copy[i], lanes & over);
   }
   while (list->first < list->end && !list->copy[list->first].lanes)
@@ -182,6 +190,7 @@ static const bf_emu_op *run_copy(bf_emu_warp *warp, const bf_emu_op *op) {
     list->copy[list->end++] = now;
   } else {
     finish_all(warp, now.lanes);
+    note_done(warp, &now, now.lanes);
     do_copies(&now, now.lanes);
   }
   return op + 1;

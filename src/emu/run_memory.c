@@ -4,24 +4,10 @@
  * place of the code used last, or shared; whatever fails that goes lane by lane through
  * bf_emu_reach, which knows all spaces and says what is wrong. */
 #include "emu/decode.h"
-#include "emu/shadow.h"
+#include "emu/transfer.h"
 
-enum { MOST_VECTOR = 8 };
-
-/* Moves one register per lane between memory and frame. */
-typedef void (*mover)(void *registers, uint8_t *const *pointer, unsigned offset_bytes,
-                      uint32_t mask);
-
-/* What an operation moves. */
-typedef struct transfer {
-  bf_emu_address address;
-  bf_ptx_space space;
-  unsigned count; /* registers per lane */
-  unsigned size;  /* bytes of each in memory */
-  uint32_t place[MOST_VECTOR];
-  mover move[MOST_VECTOR];
-  bool polls; /* may wait for what others write */
-} transfer;
+typedef bf_emu_mover mover;
+typedef bf_emu_transfer transfer;
 
 /* ---- Moving ---- */
 
@@ -117,7 +103,7 @@ static inline bool near_global(const bf_emu_warp *warp, const bf_emu_op *op, uns
 static inline bool near_shared(const bf_emu_warp *warp, unsigned width_bytes, uint32_t mask,
                                const uint32_t *address) {
   uint64_t bytes = warp->block->shared_bytes;
-  if (bytes < width_bytes || warp->block->shadow)
+  if (bytes < width_bytes || warp->block->shadow || warp->block->words)
     return false;
   uint32_t last = (uint32_t)(bytes - width_bytes), wrong = 0;
   if (mask == UINT32_MAX) {
@@ -306,7 +292,7 @@ static bool bind_registers(bf_emu_decoder *decoder, const bf_ptx_operand *operan
   const bf_ptx_operand *item = operand->kind == BF_PTX_VECTOR ? operand->item : operand;
   what->count = operand->kind == BF_PTX_VECTOR ? operand->count : 1;
   what->size = bf_ptx_type_bytes(type);
-  if (what->count > MOST_VECTOR || what->count == 0 || what->size == 0)
+  if (what->count > BF_EMU_MOST_VECTOR || what->count == 0 || what->size == 0)
     return bf_emu_refuse(decoder, "vector of this size"), false;
   for (unsigned i = 0; i < what->count; i++) {
     bool is_sink = item[i].kind == BF_PTX_SINK;
@@ -359,6 +345,7 @@ static void select_plain(const transfer *what, bool is_load, bf_emu_op *op) {
   if (what->count != 1 || what->polls || !(equal || equal_wide) || !(is_shared || is_global))
     return;
   op->d = what->place[0];
+  op->small[BF_EMU_PLAIN] = (uint8_t)what->size;
   op->a = what->address.place;
   op->offset = what->address.offset;
   if (is_shared)

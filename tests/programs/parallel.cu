@@ -7,6 +7,7 @@
 __global__ void child(int *data, int number) {
   __shared__ int tile[32];
   tile[threadIdx.x] = number;
+  __syncwarp();
   atomicAdd(&data[threadIdx.x], tile[31 - threadIdx.x]); // many of them at once
 }
 

@@ -207,6 +207,7 @@ static void same_line(const bf_costs_line *a, const bf_costs_line *b) {
   same_text(a->file, b->file);
   same_text(a->inlined_file, b->inlined_file);
   assert_int_equal(a->inlined_line, b->inlined_line);
+  same_text(a->inlined_further, b->inlined_further);
   assert_int_equal(a->line, b->line);
   assert_int_equal(a->accesses, b->accesses);
   assert_int_equal(a->wavefronts, b->wavefronts);
