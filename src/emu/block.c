@@ -29,6 +29,7 @@ void bf_emu_block_free(bf_emu_block *block) {
     munmap(block->local, block->local_bytes);
   bf_emu_shadow_free(block->shadow);
   free(block->words);
+  free(block->lines);
   if (!block->is_borrowed)
     free(block);
 }
@@ -97,9 +98,12 @@ static bool add_extras(bf_emu_block *block, const bf_emu_flight *flight) {
   }
   if (launch->check_uninitialised)
     block->shadow = bf_emu_shadow_create(block->shared_bytes);
-  if (flight->races)
+  if (flight->races) {
     block->words = bf_race_words(block->shared_bytes);
-  return (!launch->check_uninitialised || block->shadow) && (!flight->races || block->words);
+    block->lines = bf_race_lines(block->shared_bytes);
+  }
+  return (!launch->check_uninitialised || block->shadow) &&
+         (!flight->races || (block->words && block->lines));
 }
 
 bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight, void *memory) {

@@ -277,6 +277,7 @@ typedef struct bf_emu_block {
   uint64_t fences;              /* made by its threads, where races are looked for */
   struct bf_emu_shadow *shadow; /* what is known of each byte, or NULL */
   struct bf_race_word *words;   /* who accessed shared memory (race.c), or NULL */
+  struct bf_race_line *lines;   /* the same for lines of it */
   uint8_t *local;               /* of all its threads, or NULL */
   uint64_t local_bytes;
   bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */

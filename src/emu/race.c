@@ -15,6 +15,9 @@
  * that is not ordered is not reported: fences count for all threads of a block, and of reads only
  * two are known. Bytes of one word share its records.
  *
+ * Where all lanes of a warp access a line of 32 words, each its own, one set of records stands for
+ * the line; another kind of access spreads it to the words.
+ *
  * Words of global memory lie in memory of their own for each allocation, which the host gives when
  * it is touched. They outlive launches, so that launches can race with each other. */
 #include "emu/race.h"
@@ -42,10 +45,21 @@ struct bf_race_word {
   record write, read[2]; /* the last read, and the one before it of another thread */
 };
 
-/* The words of an allocation. */
+/* What stands for a line: records of all its words, whose thread is that of the first lane, or the
+ * words themselves. */
+enum { LINE_BYTES = WORD_BYTES * BF_EMU_LANES };
+struct bf_race_line {
+  bf_race_word all;
+  enum { UNUSED, WHOLE, IN_WORDS } state;
+  bool has_copies;
+  uint32_t block, epoch; /* IN_WORDS: of the last access */
+};
+
+/* The words of an allocation, and its lines. */
 typedef struct segment {
   uint64_t first, end, serial;
   bf_race_word *word;
+  bf_race_line *line;
 } segment;
 
 /* A launch whose accesses are known. */
@@ -77,6 +91,10 @@ enum { WEAK, IS_STRONG, IS_RELEASE };
 
 /* ---- What outlives launches ---- */
 
+bf_race_line *bf_race_lines(uint64_t bytes) {
+  return calloc(bytes / LINE_BYTES + 2, sizeof(bf_race_line));
+}
+
 bf_race_word *bf_race_words(uint64_t bytes) {
   return calloc((bytes + WORD_BYTES - 1) / WORD_BYTES + 1, sizeof(bf_race_word));
 }
@@ -85,9 +103,22 @@ static size_t words_bytes(const segment *of) {
   return (size_t)((of->end - of->first + 2 * WORD_BYTES - 1) / WORD_BYTES) * sizeof(bf_race_word);
 }
 
+static size_t lines_bytes(const segment *of) {
+  return (size_t)((of->end - of->first) / LINE_BYTES + 2) * sizeof(bf_race_line);
+}
+
 static void drop_segment(const segment *old) {
   if (old->word)
     munmap(old->word, words_bytes(old));
+  if (old->line)
+    munmap(old->line, lines_bytes(old));
+}
+
+/* Memory that the host gives when it is touched; NULL: there is none. */
+static void *reserve(size_t bytes) {
+  void *memory =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
 }
 
 void bf_race_forget(bf_emu *emu) {
@@ -105,11 +136,9 @@ void bf_race_forget(bf_emu *emu) {
 /* Words for an allocation; none where the host has no room, which leaves it unchecked. */
 static segment make_segment(const bf_emu_range *range) {
   segment made = {range->address & ~(uint64_t)(WORD_BYTES - 1), range->address + range->bytes,
-                  range->serial, NULL};
-  void *words = mmap(NULL, words_bytes(&made), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (words != MAP_FAILED)
-    made.word = words;
+                  range->serial, NULL, NULL};
+  made.line = reserve(lines_bytes(&made));
+  made.word = made.line ? reserve(words_bytes(&made)) : NULL;
   return made;
 }
 
@@ -375,8 +404,8 @@ static inline bool check_word(const access *what, bf_race_word *word, unsigned l
   return fine;
 }
 
-/* The words of a global address; NULL: it is not checked. The worker remembers the segment. */
-static bf_race_word *find_word(const access *what, uint64_t address) {
+/* The segment of a global address; NULL: it is not checked. The worker remembers it. */
+static const segment *find_segment(const access *what, uint64_t address) {
   const struct bf_race_memory *memory = what->races->memory;
   bf_emu_worker *worker = what->warp->worker;
   const segment *at = worker->segment;
@@ -393,12 +422,92 @@ static bf_race_word *find_word(const access *what, uint64_t address) {
       return NULL;
     worker->segment = at = &memory->segment[low];
   }
-  return at->word ? &at->word[(address - at->first) / WORD_BYTES] : NULL;
+  return at->word ? at : NULL;
 }
 
-/* Checks all bytes of a lane. */
-static inline bool check_lane(const access *what, bf_race_word *word, unsigned lane,
-                              uint64_t address, const uint8_t *memory) {
+/* The line of an address, and its words. */
+typedef struct place {
+  bf_race_line *line;
+  bf_race_word *word;       /* of the address */
+  bf_race_word *first_word; /* of the line, or of the memory where that begins inside the line */
+  unsigned first;           /* the number of that in its line */
+} place;
+
+static place place_of(bf_race_line *lines, bf_race_word *words, uint64_t first, uint64_t address) {
+  uint64_t line = address / LINE_BYTES - first / LINE_BYTES;
+  uint64_t begin = address / LINE_BYTES * LINE_BYTES;
+  begin = begin < first ? first : begin;
+  return (place){&lines[line], &words[(address - first) / WORD_BYTES],
+                 &words[(begin - first) / WORD_BYTES], (unsigned)(begin % LINE_BYTES / WORD_BYTES)};
+}
+
+/* Hands what is known of a line to its words. */
+static void spread(const access *what, const place *at) {
+  bf_race_line *line = at->line;
+  if (line->state == WHOLE)
+    for (unsigned i = at->first; i < BF_EMU_LANES; i++) {
+      bf_race_word *word = &at->first_word[i - at->first];
+      *word = line->all;
+      word->write.who += (uint16_t)i;
+      word->read[0].who += (uint16_t)i;
+      word->read[1].who += (uint16_t)i;
+    }
+  line->state = IN_WORDS;
+  line->block = what->now.block;
+  line->epoch = what->now.epoch;
+  line->has_copies |= (what->now.who & COPY) != 0;
+}
+
+/* An access of all lanes to a whole line, lane by lane: whether it is in order, and noted. */
+static bool pass_line(const access *what, bf_race_line *line) {
+  record now = what->now;
+  bf_race_word *all = &line->all;
+  now.who |= (uint16_t)(((what->warp->index * BF_EMU_LANES) & THREAD) | 0xf000);
+  if (now.who & COPY || line->has_copies)
+    return false;
+  /* Behind a barrier nothing that a block did to its shared memory before matters. */
+  if (line->state == IN_WORDS && what->is_shared &&
+      (line->block != now.block || line->epoch != now.epoch))
+    *line = (bf_race_line){.state = WHOLE};
+  if (line->state == IN_WORDS || is_unordered(what, &all->write, &now) ||
+      (what->is_write &&
+       (is_unordered(what, &all->read[0], &now) || is_unordered(what, &all->read[1], &now))))
+    return false;
+  line->state = WHOLE;
+  if (what->is_write)
+    all->write = now;
+  else {
+    if (all->read[0].block != now.block || all->read[0].launch != now.launch ||
+        (all->read[0].who ^ now.who) & THREAD)
+      all->read[1] = all->read[0];
+    all->read[0] = now;
+  }
+  return true;
+}
+
+/* Whether all lanes access a line, each a word of it, in order. */
+static bool is_line(const access *what, uint32_t mask, const uint64_t *address) {
+  uint64_t wrong = address[0] % LINE_BYTES;
+  if (mask != UINT32_MAX || what->width_bytes != WORD_BYTES)
+    return false;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    wrong |= address[lane] ^ (address[0] + lane * WORD_BYTES);
+  return wrong == 0;
+}
+
+/* Whether a lane reads what the two lanes before it read: two readers are all that is kept. */
+static bool is_read_again(const access *what, uint32_t mask, unsigned lane,
+                          const uint64_t *address) {
+  return !what->is_write && lane >= 2 && (mask >> (lane - 2) & 3) == 3 &&
+         address[lane] == address[lane - 1] && address[lane] == address[lane - 2];
+}
+
+/* Checks all bytes of a lane, which lie in one line or begin the next. */
+static inline bool check_lane(const access *what, const place *at, unsigned lane, uint64_t address,
+                              const uint8_t *memory) {
+  bf_race_word *word = at->word;
+  spread(what, at);
+
   unsigned width = what->width_bytes, shift = (unsigned)(address % WORD_BYTES);
   for (unsigned first = 0; first < width; word++) {
     unsigned bytes = WORD_BYTES - shift < width - first ? WORD_BYTES - shift : width - first;
@@ -422,9 +531,22 @@ static void unlock_page(struct bf_emu_races *races, uint64_t page) {
 static bool check_global(const access *what, uint32_t mask, const uint64_t *address) {
   bool alone = what->warp->worker->flight->alone, fine = true;
   uint64_t locked = UINT64_MAX;
+  const segment *whole = is_line(what, mask, address) ? find_segment(what, address[0]) : NULL;
+  if (whole && address[0] >= whole->first && address[0] + LINE_BYTES <= whole->end) {
+    place at = place_of(whole->line, whole->word, whole->first, address[0]);
+    if (!alone)
+      lock_page(what->races, address[0] >> 12);
+    bool passes = pass_line(what, at.line);
+    if (!alone)
+      unlock_page(what->races, address[0] >> 12);
+    if (passes)
+      return true;
+  }
   BF_EACH_LANE(mask, lane) {
-    bf_race_word *word = fine ? find_word(what, address[lane]) : NULL;
-    if (!word)
+    const segment *of = fine && !is_read_again(what, mask, lane, address)
+                            ? find_segment(what, address[lane])
+                            : NULL;
+    if (!of)
       continue;
     uint64_t page = address[lane] >> 12;
     if (!alone && page != locked) {
@@ -433,11 +555,28 @@ static bool check_global(const access *what, uint32_t mask, const uint64_t *addr
       lock_page(what->races, page);
       locked = page;
     }
-    fine = check_lane(what, word, lane, address[lane], (const uint8_t *)(uintptr_t)address[lane]);
+    place at = place_of(of->line, of->word, of->first, address[lane]);
+    fine = check_lane(what, &at, lane, address[lane], (const uint8_t *)(uintptr_t)address[lane]);
   }
   if (locked != UINT64_MAX)
     unlock_page(what->races, locked);
   return fine;
+}
+
+static bool check_shared(const access *what, uint32_t mask, const uint64_t *offset) {
+  const bf_emu_block *block = what->warp->block;
+  if (is_line(what, mask, offset) && offset[0] + LINE_BYTES <= block->shared_bytes) {
+    place at = place_of(block->lines, block->words, 0, offset[0]);
+    if (pass_line(what, at.line))
+      return true;
+  }
+  BF_EACH_LANE(mask, lane) {
+    place at = place_of(block->lines, block->words, 0, offset[lane]);
+    if (!is_read_again(what, mask, lane, offset) &&
+        !check_lane(what, &at, lane, offset[lane], block->shared + offset[lane]))
+      return false;
+  }
+  return true;
 }
 
 /* What a store writes, 16 bytes for each lane; NULL: not known. */
@@ -525,11 +664,7 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
   what.is_shared = true;
   if (shared && checks_lanes && !check_lanes(&what, shared, inside))
     return false;
-  BF_EACH_LANE(shared, lane)
-  if (!check_lane(&what, block->words + inside[lane] / WORD_BYTES, lane, inside[lane],
-                  block->shared + inside[lane]))
-    return false;
-  return true;
+  return !shared || check_shared(&what, shared, inside);
 }
 
 void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes) {

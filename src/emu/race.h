@@ -10,6 +10,9 @@ typedef struct bf_race_word bf_race_word;
 /* Words for so many bytes of a block's shared memory; NULL: out of memory. They need no reset for
  * the next block. */
 bf_race_word *bf_race_words(uint64_t bytes);
+/* The same for lines, which stand for words that are accessed alike. */
+typedef struct bf_race_line bf_race_line;
+bf_race_line *bf_race_lines(uint64_t bytes);
 
 /* Gets a launch ready that checks for races: flight->races. */
 int bf_race_open(bf_emu_flight *flight, bf_diagnostic *diagnostic);

@@ -178,8 +178,8 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
                                                .simulated_seconds = 1.0 / 3e9,
                                                .work_cycles = 77});
   bf_costs_line lines[] = {{"a\tfile \\ with\nall.cu", 12, 5, 160, 5, 155, worst, 9, 0, true, true,
-                            access_of(BF_OP_LD, 4), "caller.cu", 70},
-                           {NULL, 40, 1, 1, 1, 0, 0, 0, 0, false, false, {0}, NULL, 0}};
+                            access_of(BF_OP_LD, 4), "caller.cu", 70, "b.cuh:21, inlined at c.cu:5"},
+                           {NULL, 40, 1, 1, 1, 0, 0, 0, 0, false, false, {0}, NULL, 0, NULL}};
   for (size_t i = 0; i < 2; i++)
     assert_int_equal(bf_costs_add_line(costs, kernel, &lines[i], &diagnostic), BF_OK);
   bf_access own[] = {access_of(BF_OP_LD, 4), access_of(BF_OP_ST, 0)};
