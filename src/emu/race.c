@@ -495,11 +495,21 @@ static bool is_line(const access *what, uint32_t mask, const uint64_t *address) 
   return wrong == 0;
 }
 
-/* Whether a lane reads what the two lanes before it read: two readers are all that is kept. */
-static bool is_read_again(const access *what, uint32_t mask, unsigned lane,
-                          const uint64_t *address) {
-  return !what->is_write && lane >= 2 && (mask >> (lane - 2) & 3) == 3 &&
-         address[lane] == address[lane - 1] && address[lane] == address[lane - 2];
+/* The lanes that read what two lanes before them read: two readers are all that is kept. */
+static uint32_t read_again(const access *what, uint32_t mask, const uint64_t *address) {
+  uint32_t again = 0;
+  if (what->is_write)
+    return 0;
+  for (unsigned lane = 2; lane < BF_EMU_LANES; lane++)
+    again |= (uint32_t)((address[lane] == address[lane - 1]) & (address[lane] == address[lane - 2]))
+             << lane;
+  /* Two halves that read the same, as in tiles of 16 columns. */
+  uint64_t differs = 0;
+  for (unsigned lane = 0; lane < BF_EMU_LANES / 2; lane++)
+    differs |= address[lane] ^ address[lane + BF_EMU_LANES / 2];
+  if (differs == 0)
+    again |= 0xffff0000;
+  return again & (mask == UINT32_MAX ? UINT32_MAX : 0);
 }
 
 /* Checks all bytes of a lane, which lie in one line or begin the next. */
@@ -542,10 +552,8 @@ static bool check_global(const access *what, uint32_t mask, const uint64_t *addr
     if (passes)
       return true;
   }
-  BF_EACH_LANE(mask, lane) {
-    const segment *of = fine && !is_read_again(what, mask, lane, address)
-                            ? find_segment(what, address[lane])
-                            : NULL;
+  BF_EACH_LANE(mask & ~read_again(what, mask, address), lane) {
+    const segment *of = fine ? find_segment(what, address[lane]) : NULL;
     if (!of)
       continue;
     uint64_t page = address[lane] >> 12;
@@ -570,10 +578,9 @@ static bool check_shared(const access *what, uint32_t mask, const uint64_t *offs
     if (pass_line(what, at.line))
       return true;
   }
-  BF_EACH_LANE(mask, lane) {
+  BF_EACH_LANE(mask & ~read_again(what, mask, offset), lane) {
     place at = place_of(block->lines, block->words, 0, offset[lane]);
-    if (!is_read_again(what, mask, lane, offset) &&
-        !check_lane(what, &at, lane, offset[lane], block->shared + offset[lane]))
+    if (!check_lane(what, &at, lane, offset[lane], block->shared + offset[lane]))
       return false;
   }
   return true;

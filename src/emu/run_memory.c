@@ -4,6 +4,7 @@
  * place of the code used last, or shared; whatever fails that goes lane by lane through
  * bf_emu_reach, which knows all spaces and says what is wrong. */
 #include "emu/decode.h"
+#include "emu/race.h"
 #include "emu/transfer.h"
 
 typedef bf_emu_mover mover;
@@ -103,7 +104,7 @@ static inline bool near_global(const bf_emu_warp *warp, const bf_emu_op *op, uns
 static inline bool near_shared(const bf_emu_warp *warp, unsigned width_bytes, uint32_t mask,
                                const uint32_t *address) {
   uint64_t bytes = warp->block->shared_bytes;
-  if (bytes < width_bytes || warp->block->shadow || warp->block->words)
+  if (bytes < width_bytes || warp->block->shadow)
     return false;
   uint32_t last = (uint32_t)(bytes - width_bytes), wrong = 0;
   if (mask == UINT32_MAX) {
@@ -138,6 +139,15 @@ static inline bool shared_addresses(const bf_emu_warp *warp, uint32_t place,
   return high == 0;
 }
 
+/* Where races are looked for: false: the launch has ended with one. */
+static bool check_races(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                        bool is_write, uint32_t mask, const uint32_t *offset) {
+  uint64_t inside[BF_EMU_LANES];
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    inside[lane] = offset[lane];
+  return bf_race_access(warp, op, kind, width_bytes, is_write, mask, 0, inside);
+}
+
 /* Pointers for an access of width_bytes per lane; false: the launch has ended. */
 static inline bool reach(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_address *from,
                          bf_ptx_space space, unsigned width_bytes, bool is_write, uint32_t mask,
@@ -151,6 +161,8 @@ static inline bool reach(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_ad
       uint8_t *shared = warp->block->shared;
       for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
         pointer[lane] = shared + offset[lane];
+      if (warp->block->words && !check_races(warp, op, kind, width_bytes, is_write, mask, offset))
+        return false;
       bf_emu_tell_shared(warp, op, kind, width_bytes, mask, offset);
       return true;
     }
