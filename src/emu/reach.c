@@ -74,8 +74,7 @@ void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
 static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, uint64_t address,
                                       unsigned width_bytes, bool is_write, uint8_t **pointer) {
   bf_emu_flight *flight = warp->worker->flight;
-  bf_emu_known *known =
-      flight->races ? &warp->worker->checked : &warp->worker->known[op->site % BF_EMU_KNOWN];
+  bf_emu_known *known = &warp->worker->known[op->site % BF_EMU_KNOWN];
   *pointer = (uint8_t *)(uintptr_t)address;
   if (address < known->first || address + width_bytes > known->end) {
     bf_emu_entry entry;

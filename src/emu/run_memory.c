@@ -170,6 +170,9 @@ static inline bool reach(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_ad
   bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, address);
   if (space == BF_PTX_SPACE_GLOBAL && near_global(warp, op, width_bytes, is_write, mask, address)) {
     memcpy(pointer, address, sizeof address);
+    if (warp->worker->flight->races &&
+        !bf_race_access(warp, op, kind, width_bytes, is_write, 0, mask, address))
+      return false;
     bf_emu_tell_global(warp, op, kind, width_bytes, mask, address);
     return true;
   }
