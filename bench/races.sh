@@ -13,8 +13,7 @@ TIMEFORMAT=%U
 
 # least KERNEL OPTION...: seconds.
 least() {
-  local i
-  for i in 1 2 3; do
+  for _ in 1 2 3; do
     { time "$build/bankfold" exec --quiet --workers 1 "${@:2}" "$work/races" "$1" >/dev/null 2>&1; } 2>&1
   done | sort -n | head -n 1
 }

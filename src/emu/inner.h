@@ -299,7 +299,6 @@ typedef struct bf_emu_worker {
   struct bf_emu_flight *flight;
   unsigned index;
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
-  bf_emu_known checked;             /* the same where races are looked for: no short ways then */
   const void *segment;              /* of race.c, that was used last */
   uint64_t warp_instructions, thread_instructions;
   const uint64_t *clock; /* of a simulator, or NULL: instructions count as cycles */

@@ -10,8 +10,8 @@ enum { BF_EMU_MOST_VECTOR = 8 };
 typedef void (*bf_emu_mover)(void *registers, uint8_t *const *pointer, unsigned offset_bytes,
                              uint32_t mask);
 
-/* The place among op->small where short forms have the bytes that they move from register d, and all
- * others 0. */
+/* The place among op->small where short forms have the bytes that they move from register d, and
+ * all others 0. */
 enum { BF_EMU_PLAIN = 7 };
 
 /* What an operation moves: the detail of ld and st that have no short form. */

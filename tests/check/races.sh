@@ -45,7 +45,9 @@ either() {
 
 none() {
   run "$1"
-  ! grep -q 'race:' "$work/err" && [ "$(cat "$work/out")" = cudaSuccess ] || complain "$1: a race, or an error"
+  if grep -q 'race:' "$work/err" || [ "$(cat "$work/out")" != cudaSuccess ]; then
+    complain "$1: a race, or an error"
+  fi
 }
 
 finds warp_race "$(line warp_race writes)" "$(line warp_race reads)" 'block \(0,0,0\), thread \(31,0,0\) wrote it'
