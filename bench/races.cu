@@ -1,4 +1,4 @@
-// Kernels whose time is measured with and without --check races (bench/races.sh): copy, product, sum, histogram.
+// Kernels whose time is measured with and without --detect races (bench/races.sh): copy, product, sum, histogram.
 #include <cstdio>
 
 enum { COUNT = 1 << 22, TILE = 16, THREADS = 256 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What exec --check races costs: CPU time of the kernels of bench/races.cu with and without it, on one worker, the least of
+# What exec --detect races costs: CPU time of the kernels of bench/races.cu with and without it, on one thread, the least of
 # three runs each; a JSON line for each kernel.
 #   bench/races.sh build
 set -u
@@ -14,13 +14,13 @@ TIMEFORMAT=%U
 # least KERNEL OPTION...: seconds.
 least() {
   for _ in 1 2 3; do
-    { time "$build/bankfold" exec --quiet --workers 1 "${@:2}" "$work/races" "$1" >/dev/null 2>&1; } 2>&1
+    { time "$build/bankfold" exec --quiet --threads 1 "${@:2}" "$work/races" "$1" >/dev/null 2>&1; } 2>&1
   done | sort -n | head -n 1
 }
 
 for kernel in copy product sum histogram; do
   plain=$(least $kernel)
-  checked=$(least $kernel --check races)
+  checked=$(least $kernel --detect races)
   awk -v kernel=$kernel -v plain="$plain" -v checked="$checked" 'BEGIN {
     printf "{\"bench\": \"races\", \"kernel\": \"%s\", \"seconds\": %s, \"checked_seconds\": %s, \"times\": %.1f}\n",
       kernel, plain, checked, checked / plain }'

@@ -5,8 +5,9 @@ before and after, and instructions added per access to shared memory.
   rewrite_cost.py BUILD [--hash HASH] [--arch sm_90] [--brief] FILE.ptx|FILE.cu ...
   rewrite_cost.py --forms
 
-Without --hash it does so twice: with a hash for all arrays of all kernels, whether they conflict or not, and with what
-`auto`, the default of the product, rewrites; the summary says of each what it is. The other form prints what ptxas makes of different ways to write the same hash. Needs ptxas, and nvcc
+Without --hash it does so three times: with a hash for all arrays of all kernels, whether they conflict or not; with what
+`auto`, the default of the product, rewrites; and with what it does in `bankfold run`, where launches are looked at; the
+summary says of each what it is. The other form prints what ptxas makes of different ways to write the same hash. Needs ptxas, and nvcc
 for CUDA sources; bench/cost has some in the style of textbooks and of CUB. An instruction of sm_70 and
 later has 16 bytes; its low 12 bits are the opcode and where operands come from. The codes below were
 read off binaries of kernels that hold one such instruction. NOPs, which only fill up the section, do
@@ -127,8 +128,8 @@ def measure(options, chosen, source, folder):
     added."""
     hashed = Path(folder) / "hashed.ptx"
     ptx = compile_cuda(source, options.arch, folder) if source.endswith(".cu") else source
-    arguments = (["--hash", chosen] if chosen != "granule"
-                 else choose_hashes(options.build, ptx, folder))
+    arguments = (choose_hashes(options.build, ptx, folder) if chosen == "granule" else
+                 ["--hash", "auto", "--launches-checked"] if chosen == "run" else ["--hash", chosen])
     told = rewrite(options.build, ptx, arguments, hashed)
     before = compile_ptx(ptx, options.arch, folder)
     after = compile_ptx(hashed, options.arch, folder)
@@ -237,7 +238,8 @@ def main():
     parser.add_argument("--forms", action="store_true")
     parser.add_argument("--brief", action="store_true", help="no lines for single kernels")
     parser.add_argument("--hash", help="this one; granule: one that keeps each kernel's widest access "
-                        "together, for all arrays; auto: what the product chooses (default: both of these)")
+                        "together, for all arrays; auto: what the product chooses; run: what it does where launches are looked at "
+                        "(default: all of these)")
     parser.add_argument("--arch", default="sm_90")
     options = parser.parse_intermixed_args()
     if options.forms:
@@ -246,7 +248,8 @@ def main():
         parser.error("which PTX files?")
     ways = ([(f"HASH {options.hash}", options.hash)] if options.hash else
             [("EVERYTHING HASHED, whether it conflicts or not", "granule"),
-             ("AUTO, the default: what wins by its prediction", "auto")])
+             ("AUTO, the default: what wins by its prediction", "auto"),
+             ("AUTO IN RUN: what wins by its prediction in some launch", "run")])
     with tempfile.TemporaryDirectory() as folder:
         for what, chosen in ways:
             print_table(options, what, chosen, folder)

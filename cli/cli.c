@@ -1,12 +1,34 @@
 /* What all commands share: options, help, diagnostics, output, Ctrl-C. */
 #include "cli/cli.h"
 
+#include "base/guess.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+/* ---- Old names ---- */
+
+/* Options that are called otherwise now; value: of one that was a flag. Commands that have an
+ * option of the old name have another thing. */
+static const struct {
+  const char *old, *name, *value;
+} renamed[] = {
+    {"workers", "threads", NULL}, {"parameter", "param", NULL},  {"timeout", "time-limit", NULL},
+    {"check", "detect", NULL},    {"trace", "save-trace", NULL}, {"gpu", "device", "gpu"},
+};
+
+/* The old name of an option, or NULL. */
+static const char *old_name(const cli_command *command, const char *name) {
+  for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+    if (strcmp(renamed[i].name, name) == 0 && !renamed[i].value &&
+        !cli_find_option(command, renamed[i].old, strlen(renamed[i].old)))
+      return renamed[i].old;
+  return NULL;
+}
 
 /* ---- Help ---- */
 
@@ -38,6 +60,9 @@ void cli_write_help(const cli_command *command, bf_text *text) {
     bf_text_addf(text, "  %-24s %s", left, option->help);
     if (option->choices)
       bf_text_addf(text, " [%s]", option->choices);
+    const char *old = old_name(command, option->name);
+    if (old)
+      bf_text_addf(text, " (old name: --%s)", old);
     bf_text_puts(text, "\n");
   }
   bf_text_addf(text, "  %-24s %s\n", "--help", "print this help");
@@ -48,6 +73,26 @@ void cli_write_help(const cli_command *command, bf_text *text) {
 }
 
 /* ---- Diagnostics ---- */
+
+static bool errors_are_json; /* --json was given: errors are on standard output too, as an object */
+
+/* Prints an error as JSON, where that was asked for. */
+static void complain_json(const bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  bf_json json = {.text = &text};
+  if (!errors_are_json)
+    return;
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_begin(&json, "error", '{', false);
+  bf_json_string(&json, "message", diagnostic->message);
+  bf_json_string(&json, "file", diagnostic->file[0] ? diagnostic->file : NULL);
+  bf_json_number(&json, "line", diagnostic->line);
+  bf_json_number(&json, "column", diagnostic->line ? diagnostic->column : 0);
+  bf_json_number(&json, "status", CLI_BAD_INPUT);
+  bf_json_end(&json, '}');
+  bf_json_end(&json, '}');
+  cli_print(&text);
+}
 
 static bool stderr_has_color(void) { return isatty(2) && !getenv("NO_COLOR"); }
 
@@ -70,29 +115,60 @@ int cli_complain(const bf_diagnostic *diagnostic) {
   fprintf(stderr, "%s\n", diagnostic->message);
   if (diagnostic->caret >= 0 && diagnostic->excerpt[0])
     fprintf(stderr, "  %s\n  %*s^\n", diagnostic->excerpt, (int)diagnostic->caret, "");
+  complain_json(diagnostic);
   return CLI_BAD_INPUT;
 }
 
 int cli_usage_error(const cli_command *command, const char *format, ...) {
+  bf_diagnostic diagnostic = {.caret = -1};
   fputs("bankfold: ", stderr);
   complain_prefix();
   va_list arguments;
   va_start(arguments, format);
-  vfprintf(stderr, format, arguments);
+  vsnprintf(diagnostic.message, sizeof diagnostic.message, format, arguments);
   va_end(arguments);
-  fprintf(stderr, " (see bankfold %s%s--help)\n", command ? command->name : "", command ? " " : "");
+  fprintf(stderr, "%s (see bankfold %s%s--help)\n", diagnostic.message,
+          command ? command->name : "", command ? " " : "");
+  complain_json(&diagnostic);
   return CLI_BAD_INPUT;
 }
 
 /* ---- Options ---- */
 
-static const cli_option *find_option(const cli_command *command, const char *name, size_t length) {
+const cli_option *cli_find_option(const cli_command *command, const char *name, size_t length) {
   for (size_t i = 0; i < command->option_count; i++) {
     const char *own = command->options[i].name;
     if (strlen(own) == length && strncmp(own, name, length) == 0)
       return &command->options[i];
   }
   return NULL;
+}
+
+/* The option that name is, or was: then *value is what it has, where it was a flag. */
+static const cli_option *find_option(const cli_command *command, const char *name, size_t length,
+                                     const char **value) {
+  const cli_option *option = cli_find_option(command, name, length);
+  for (size_t i = 0; i < sizeof renamed / sizeof *renamed && !option; i++)
+    if (strlen(renamed[i].old) == length && strncmp(renamed[i].old, name, length) == 0) {
+      option = cli_find_option(command, renamed[i].name, strlen(renamed[i].name));
+      *value = renamed[i].value;
+    }
+  return option;
+}
+
+/* Says that there is no such option, and which one may be meant. */
+static int unknown_option(const cli_command *command, const char *name) {
+  char word[64], likely[BF_GUESS_BYTES];
+  snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
+  bf_guess guess = bf_guess_begin(word + strspn(word, "-"));
+  for (size_t i = 0; i < command->option_count; i++)
+    bf_guess_offer(&guess, command->options[i].name, strlen(command->options[i].name));
+  bf_guess_offer(&guess, "help", 4);
+  bf_guess_text(&guess, likely);
+  if (*likely)
+    snprintf(likely, sizeof likely, " (did you mean '--%.*s'?)", (int)guess.best_length,
+             guess.best);
+  return cli_usage_error(command, "unknown option '%s'%s", word, likely);
 }
 
 static bool is_choice(const char *choices, const char *value) {
@@ -124,9 +200,15 @@ static int set_option(const cli_command *command, const cli_option *option, cons
     *(bool *)target = true;
     return -1;
   case CLI_TEXT:
-    if (option->choices && !is_choice(option->choices, value))
-      return cli_usage_error(command, "--%s takes one of: %s; not '%s'", option->name,
-                             option->choices, value);
+    if (option->choices && strcmp(value, "plain") == 0 && !is_choice(option->choices, value))
+      value = "none"; /* as lock hashes were called */
+    if (option->choices && !is_choice(option->choices, value)) {
+      char likely[BF_GUESS_BYTES];
+      bf_guess guess = bf_guess_begin(value);
+      bf_guess_offer_words(&guess, option->choices);
+      return cli_usage_error(command, "--%s takes one of: %s; not '%s'%s", option->name,
+                             option->choices, value, bf_guess_text(&guess, likely));
+    }
     *(const char **)target = value;
     return -1;
   case CLI_TEXTS:
@@ -154,10 +236,12 @@ static int parse_option(const cli_command *command, void *settings, int argc, ch
                         int *index) {
   const char *text = argv[*index] + 2;
   size_t length = strcspn(text, "=");
-  const cli_option *option = find_option(command, text, length);
-  if (!option)
-    return cli_usage_error(command, "unknown option '--%.*s'", (int)length, text);
   const char *value = NULL;
+  const cli_option *option = find_option(command, text, length, &value);
+  if (!option)
+    return unknown_option(command, argv[*index]);
+  if (value)
+    return set_option(command, option, value, settings);
   if (option->kind == CLI_FLAG && text[length] == '=')
     return cli_usage_error(command, "--%s takes no value", option->name);
   if (option->kind != CLI_FLAG) {
@@ -177,15 +261,23 @@ static int parse_option(const cli_command *command, void *settings, int argc, ch
 /* Whether an argument is an option that the command does not know and passes on. */
 static bool is_passed(const cli_command *command, const char *argument) {
   return command->passes_unknown && argument[0] == '-' &&
-         (argument[1] != '-' || !find_option(command, argument + 2, strcspn(argument + 2, "=")));
+         (argument[1] != '-' ||
+          !find_option(command, argument + 2, strcspn(argument + 2, "="), &(const char *){NULL}));
+}
+
+/* -h, where it is not an option of a program that is wrapped. */
+static bool is_short_help(const cli_command *command, const char *argument) {
+  return !command->passes_unknown && strcmp(argument, "-h") == 0;
 }
 
 int cli_parse(const cli_command *command, void *settings, int argc, char **argv, int *count) {
   static char output_option[] = "--output"; /* what -o stands for */
   bool options_end = false;
   *count = 0;
+  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0 && !command->passes_rest; i++)
+    errors_are_json |= strcmp(argv[i], "--json") == 0;
   for (int i = 0; i < argc; i++) {
-    if (!options_end && strcmp(argv[i], "--help") == 0) {
+    if (!options_end && (strcmp(argv[i], "--help") == 0 || is_short_help(command, argv[i]))) {
       bf_text text = {0};
       cli_write_help(command, &text);
       return cli_print(&text);
@@ -199,13 +291,14 @@ int cli_parse(const cli_command *command, void *settings, int argc, char **argv,
       int status = parse_option(command, settings, argc, argv, &i);
       if (status >= 0)
         return status;
-    } else if (!options_end && strcmp(argv[i], "-o") == 0 && find_option(command, "output", 6)) {
+    } else if (!options_end && strcmp(argv[i], "-o") == 0 &&
+               cli_find_option(command, "output", 6)) {
       argv[i] = output_option;
       int status = parse_option(command, settings, argc, argv, &i);
       if (status >= 0)
         return status;
     } else if (!options_end && argv[i][0] == '-' && argv[i][1] != 0) {
-      return cli_usage_error(command, "unknown option '%s'", argv[i]);
+      return unknown_option(command, argv[i]);
     } else {
       argv[(*count)++] = argv[i];
       options_end |= command->passes_rest;

@@ -89,9 +89,9 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
-    cli_draw, cli_emit, cli_exec, cli_help, cli_hist, cli_hough, cli_machines, cli_nvcc,
-    cli_profile, cli_ptx, cli_ptxas, cli_report, cli_reproduce, cli_rewrite, cli_rgpu, cli_rtl,
-    cli_run, cli_sim, cli_solve, cli_suggest, cli_trace, cli_tune;
+    cli_draw, cli_emit, cli_exec, cli_explain, cli_help, cli_hist, cli_hough, cli_machines, cli_ncu,
+    cli_nvcc, cli_profile, cli_ptx, cli_ptxas, cli_report, cli_reproduce, cli_rewrite, cli_rgpu,
+    cli_rtl, cli_run, cli_sim, cli_solve, cli_suggest, cli_trace, cli_tune;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;
@@ -101,9 +101,14 @@ typedef struct cli_group {
 extern const cli_group cli_groups[];
 const cli_command *cli_find(const char *name);
 
+/* Runs a command with its arguments; all_pass: none of them is an option of its own. The exit
+ * status. */
+int cli_run_command(const cli_command *command, int argc, char **argv, bool all_pass);
 /* Fills settings from argv and moves the arguments that are not options to the front of argv;
  * *count is their number. Returns -1 to go on or an exit status (after --help or an error). */
 int cli_parse(const cli_command *command, void *settings, int argc, char **argv, int *count);
+/* The option of that name, or NULL. */
+const cli_option *cli_find_option(const cli_command *command, const char *name, size_t length);
 /* Help of one command, as --help prints it. */
 void cli_write_help(const cli_command *command, bf_text *text);
 /* The man page of a command, or of the program for NULL, as roff. */

@@ -18,7 +18,8 @@ bool cli_prepend_variable(const char *name, const char *value) {
 }
 
 bool cli_find_library(const char *build_folder, const char *library, char folder[PATH_MAX]) {
-  const char *const places[] = {build_folder, BF_RUNTIME_FROM_BIN};
+  /* The last is where an archive of a release has them, wherever it was unpacked. */
+  const char *const places[] = {build_folder, BF_RUNTIME_FROM_BIN, "../lib/bankfold"};
   char self[PATH_MAX], path[3 * PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   self[length > 0 ? length : 0] = 0;

@@ -42,6 +42,9 @@ bool cli_block_bar_step(void *context, uint64_t blocks_done, uint64_t blocks) {
   fprintf(stderr, "\r\033[K[%s] %s  %llu of %llu %s  %.0f s", cells, bar->name,
           (unsigned long long)blocks_done, (unsigned long long)blocks, bar->unit,
           now - bar->started);
+  if (blocks_done && blocks_done < blocks)
+    fprintf(stderr, ", about %.0f s left",
+            (now - bar->started) * (double)(blocks - blocks_done) / (double)blocks_done);
   fflush(stderr);
   bar->drawn = now;
   bar->shown = true;

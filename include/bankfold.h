@@ -343,6 +343,59 @@ BF_API int bf_memory_count_workload(const bf_machine *machine, const bf_hash *ha
                                     const bf_workload *workload, bf_workload_totals *totals,
                                     bf_diagnostic *diagnostic);
 
+/* ---- Patterns and pictures of accesses ---- */
+
+typedef struct bf_classify_options {
+  size_t struct_bytes;
+  uint64_t columns; /* elements in a row of the array that is accessed; 0: unknown */
+  unsigned block_x; /* threads in a row of the thread block, if fewer than the lanes; 0: unknown */
+} bf_classify_options;
+
+BF_DEFAULT_FUNCTION(bf_classify_default_options, bf_classify_options)
+
+/* The pattern that an access follows: lane i accesses element stride_x * tx + stride_y * ty +
+ * offset, tx = i % width_x, ty = i / width_x, counted in elements of the access's width. As a map
+ * on an array with rows of `columns` elements: (row, column) = matrix * (ty, tx) + origin. All
+ * numbers are 0 where it is random. */
+typedef struct bf_classification {
+  const char *pattern; /* "broadcast", "linear", "stride", "block" or "random"; a constant */
+  unsigned width_x, height_y;
+  int64_t stride_x, stride_y;
+  int64_t offset;
+  int64_t columns; /* 1: unknown */
+  int64_t matrix[2][2];
+  int64_t origin[2];
+  char explanation[512]; /* a sentence without a full stop */
+} bf_classification;
+
+/* Says which pattern an access follows. */
+BF_API int bf_access_get_class(const bf_machine *machine, const bf_access *access,
+                               const bf_classify_options *options,
+                               bf_classification *classification, bf_diagnostic *diagnostic);
+
+typedef enum bf_drawing_form {
+  BF_DRAWING_TEXT, /* for terminals and pages of fixed width */
+  BF_DRAWING_SVG,  /* a whole document that refers to nothing outside */
+  BF_DRAWING_JSON, /* docs/json.md, draw */
+} bf_drawing_form;
+
+typedef struct bf_drawing_options {
+  size_t struct_bytes;
+  bf_drawing_form form;
+  bool color;             /* text: colours of terminals */
+  unsigned width_columns; /* text: characters in a line; 0 = 120 */
+  unsigned most_rows;     /* pictures with more wavefronts are folded; 0 = 32 */
+  bool all_rows;          /* they are not */
+} bf_drawing_options;
+
+BF_DEFAULT_FUNCTION(bf_drawing_default_options, bf_drawing_options)
+
+/* Draws which bank serves which lane of an access in which wavefront: without a hash and, where
+ * there is one, beside that with it. *text is freed with bf_free. */
+BF_API int bf_access_draw(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
+                          const bf_drawing_options *options, char **text,
+                          bf_diagnostic *diagnostic);
+
 /* ---- Search ---- */
 
 typedef enum bf_method {
@@ -547,6 +600,18 @@ BF_API const bf_kernel_info *bf_module_get(const bf_module *module, size_t index
  * functions that take the name of a kernel find it so. */
 BF_API const bf_kernel_info *bf_module_find(const bf_module *module, const char *name);
 
+typedef struct bf_parameter_info {
+  const char *name;
+  const char *type;      /* as in the PTX: "u64", "f32", "b8" */
+  uint64_t offset_bytes; /* in the kernel's parameters */
+  uint64_t bytes;        /* of the whole parameter, which may be an array */
+  bool is_array;
+} bf_parameter_info;
+
+/* Parameters of the kernel of that name; NULL past the last, and where there is no such kernel. */
+BF_API const bf_parameter_info *bf_module_parameter(const bf_module *module, const char *kernel,
+                                                    size_t index);
+
 /* What a kernel gets for a parameter: a value, or a buffer in memory of the device. in holds the
  * value or is copied to the buffer before the launch (NULL: the buffer is zero), and the buffer is
  * copied to out after it (NULL: it is not). Buffers with the same in, out and bytes are one, unless
@@ -700,6 +765,68 @@ BF_API const bf_profile_totals *bf_launch_profile_totals(const bf_launch_profile
 /* Lines with shared accesses, most conflicts first; NULL past the last. */
 BF_API const bf_profile_line *bf_launch_profile_get(const bf_launch_profile *profile, size_t index);
 
+/* ---- Simulation: how long a kernel takes on a GPU that need not be there ---- */
+
+/* Name of built-in GPU number index, or NULL past the last. */
+BF_API const char *bf_gpu_builtin(unsigned index);
+
+typedef struct bf_simulate_options {
+  size_t struct_bytes;
+  const char *gpu;      /* a built-in name or a file; NULL: "h200" */
+  const char *set;      /* parameters to change, "sms=1" each, with blanks between; NULL: none */
+  uint64_t most_cycles; /* a launch that takes more is BF_BAD_INPUT; 0: no limit */
+} bf_simulate_options;
+
+BF_DEFAULT_FUNCTION(bf_simulate_default_options, bf_simulate_options)
+
+typedef struct bf_simulation_totals {
+  uint64_t cycles;
+  double seconds; /* of the GPU */
+  uint64_t instructions;
+  uint64_t blocks;
+  unsigned sms; /* multiprocessors that had work */
+  unsigned blocks_per_sm;
+  const char *occupancy_limit;   /* why not more blocks fit: "warps", "shared memory" */
+  double occupancy;              /* warps on a multiprocessor as a share of those it can hold */
+  double instructions_per_cycle; /* on each multiprocessor that had work */
+  uint64_t turns;                /* of schedulers */
+  uint64_t shared_accesses, shared_wavefronts, shared_conflicts;
+  uint64_t global_accesses, global_sectors;
+  uint64_t dram_read_bytes, dram_written_bytes;
+} bf_simulation_totals;
+
+/* Turns of schedulers without an instruction, by reason: "conflict", "global memory". */
+typedef struct bf_simulation_stall {
+  const char *reason;
+  uint64_t turns;
+} bf_simulation_stall;
+
+/* A source line with shared accesses, or a line of the PTX where file is NULL. */
+typedef struct bf_simulation_line {
+  const char *file;
+  uint64_t line;
+  uint64_t accesses;
+  uint64_t wavefronts;
+  uint64_t conflicts;
+  uint64_t waited_cycles; /* that its accesses waited for shared memory, summed */
+} bf_simulation_line;
+
+typedef struct bf_simulation bf_simulation;
+
+/* Runs a kernel as bf_profile_launch does, in the order and time of a GPU. Of launch, as_written
+ * and logger are not used. A kernel whose warps wait for each other is BF_BAD_INPUT. */
+BF_API int bf_simulate_launch(const bf_module *module, const char *kernel, const bf_launch *launch,
+                              const bf_simulate_options *options, bf_simulation **simulation,
+                              bf_diagnostic *diagnostic);
+BF_API void bf_simulation_free(bf_simulation *simulation);
+BF_API const bf_simulation_totals *bf_simulation_get_totals(const bf_simulation *simulation);
+/* All reasons; NULL past the last. */
+BF_API const bf_simulation_stall *bf_simulation_get_stall(const bf_simulation *simulation,
+                                                          size_t index);
+/* Most conflicts first; NULL past the last. */
+BF_API const bf_simulation_line *bf_simulation_get_line(const bf_simulation *simulation,
+                                                        size_t index);
+
 /* ---- Rewriting: kernels whose shared accesses go through a hash ---- */
 
 /* Hashes must be row-preserving, for 32 banks of 4 bytes: they change the bank of a word, not its
@@ -712,6 +839,10 @@ typedef struct bf_rewrite_module_options {
   const char *kernel; /* the only one that is rewritten; NULL: all */
   bool padding_has_room; /* launches have room for what padding adds before dynamic shared memory;
                             without that promise kernels in which it adds some are left alone */
+  bool predict;          /* instead of hash and hashes: each kernel gets the hash that is predicted
+                            from its PTX to make it fastest, or none (docs/tune.md) */
+  uint32_t block[3];     /* predict: threads of a block; all 0: what the kernel requires, else every
+                            usual shape must win */
 } bf_rewrite_module_options;
 
 BF_DEFAULT_FUNCTION(bf_rewrite_module_default_options, bf_rewrite_module_options)
@@ -727,6 +858,8 @@ typedef struct bf_rewritten_kernel {
   uint32_t added_instructions;
   uint64_t shared_bytes;        /* declared in the PTX, before */
   uint64_t padded_shared_bytes; /* and after */
+  double share_left; /* of its time, or of what its accesses cost, where that was predicted
+                                or tried; 0: it was not */
 } bf_rewritten_kernel;
 
 typedef struct bf_rewriting bf_rewriting;

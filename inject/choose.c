@@ -227,12 +227,25 @@ static void start_learning(const inject_pair *pair, inject_decision *to) {
   to->lesson = made;
 }
 
+/* Whether the second version is one for blocks of that size; else the decision says so. */
+static bool suits_block(const inject_kernel *kernel, const inject_launch *launch,
+                        inject_decision *to) {
+  const uint64_t most[3] = {kernel->most_x, kernel->most_y, kernel->most_z};
+  for (unsigned i = 0; i < 3; i++)
+    if (most[i] && launch->block[i] > most[i])
+      return object(to, "%s is for blocks with at most %llu threads in %c", kernel->hash,
+                    (unsigned long long)most[i], "xyz"[i]);
+  return true;
+}
+
 /* Asks about both versions, and decides. */
 static bool decide(const inject_pair *pair, const inject_launch *launch, inject_decision *to) {
   uint64_t threads = inject_launch_threads(launch);
   version own, beside;
   if (atomic_load(&pair->subject->is_out))
     return object(to, "what the program has set for it could not be set for the second version");
+  if (!suits_block(pair->kernel, launch, to))
+    return false;
   if (!ask(pair->own, pair->is_of_library, threads, launch->bytes, &own) ||
       !ask(pair->beside, pair->is_of_library, threads, inject_round(pair->kernel, launch->bytes),
            &beside))

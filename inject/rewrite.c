@@ -14,11 +14,16 @@ static void describe(const bf_rewrite_kernel *kernel, inject_rewritten *rewritte
   if (!kernel->is_rewritten)
     bf_listed_reason(kernel, &reason);
   if (kernel->is_rewritten)
-    inject_add_kernel(&(inject_kernel){kernel->name, kernel->beside, kernel->hash, NULL,
-                                       kernel->has_dynamic_shared},
+    inject_add_kernel(&(inject_kernel){.name = kernel->name,
+                                       .beside = kernel->beside,
+                                       .hash = kernel->hash,
+                                       .rounds = kernel->has_dynamic_shared,
+                                       .most_x = kernel->most_block[0],
+                                       .most_y = kernel->most_block[1],
+                                       .most_z = kernel->most_block[2]},
                       &rewritten->lines);
   else if (reason.size)
-    inject_add_kernel(&(inject_kernel){kernel->name, NULL, NULL, reason.data, false},
+    inject_add_kernel(&(inject_kernel){.name = kernel->name, .reason = reason.data},
                       &rewritten->lines);
   rewritten->lines.failed |= reason.failed;
   bf_text_free(&reason);
@@ -50,7 +55,7 @@ static int choose(const bf_ptx_module *module, const char *name, choice *c,
                   bf_diagnostic *diagnostic) {
   bf_machine *machine = NULL;
   BF_TRY(bf_plans_make(module, name, NULL, &c->plans, diagnostic));
-  c->plans.padding_has_room = true;
+  c->plans.padding_has_room = c->plans.blocks_are_checked = true;
   if (c->plans.examined.was_rewritten)
     return BF_OK;
   for (unsigned i = 0; i < c->plans.count; i++)
@@ -96,7 +101,7 @@ static int take(const bf_rewrite_result *result, inject_rewritten *rewritten,
 static int rewrite_named(const inject_settings *settings, const bf_ptx_module *module,
                          bf_rewrite_result *result, bf_diagnostic *diagnostic) {
   bf_listed listed = {settings->hashes, settings->otherwise, .padding_has_room = true,
-                      .is_beside = true};
+                      .blocks_are_checked = true, .is_beside = true};
   return bf_rewrite_listed(module, &listed, result, diagnostic);
 }
 
@@ -105,8 +110,11 @@ static int process(const inject_settings *settings, const char *name, const bf_p
                    inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
   choice c = {.settings = settings};
   bf_rewrite_result result = {0};
-  bf_rewrite_options options = {
-      .context = &c, .hash_of = chosen, .padding_has_room = true, .is_beside = true};
+  bf_rewrite_options options = {.context = &c,
+                                .hash_of = chosen,
+                                .padding_has_room = true,
+                                .blocks_are_checked = true,
+                                .is_beside = true};
   int error = BF_OK;
   if (settings->is_auto)
     error = choose(module, name, &c, diagnostic);

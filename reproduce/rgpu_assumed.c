@@ -9,10 +9,14 @@
 
 enum { BENCHMARKS = 9, MOST_SETTINGS = 34 };
 
+/* Graphs that a change concerns; others take as long as without it. */
+typedef enum change_scope { ALL_GRAPHS, GRAPHS_PAST_CACHE, GRAPHS_WITH_SHARED } change_scope;
+
 /* One thing that is not as usual. Settings of the GPU concern graphs and kernels, the others graphs
  * only. */
 typedef struct change {
   const char *what, *usual, *tried;
+  change_scope scope;
   const char *setting[MOST_SETTINGS]; /* of the GPU: NAME=NUMBER */
   unsigned load_cycles, core_cycles;  /* 0: as usual */
   unsigned address_fifo;              /* the same */
@@ -30,7 +34,11 @@ static const change changes[] = {
      .usual = "no",
      .tried = "yes",
      .pipelines_take_entries = true},
-    {.what = "`wait` is for", .usual = "lines", .tried = "sectors", .waits_for_sectors = true},
+    {.what = "`wait` is for",
+     .usual = "lines",
+     .tried = "sectors",
+     .scope = GRAPHS_PAST_CACHE,
+     .waits_for_sectors = true},
     {.what = "entries of address FIFOs", .usual = "256", .tried = "512", .address_fifo = 512},
     {.what = "`global_line_cycles`",
      .usual = "2",
@@ -59,6 +67,7 @@ static const change changes[] = {
     {.what = "`shared_wavefront_cycles`",
      .usual = "2",
      .tried = "1",
+     .scope = GRAPHS_WITH_SHARED,
      .setting = {"shared_wavefront_cycles=1"}},
     /* The same kernels on the same machine, which has half as many cycles with twice the lanes in
      * each; graphs are at half the rate. */
@@ -103,6 +112,7 @@ enum { CHANGES = sizeof changes / sizeof *changes };
 
 typedef struct assumed {
   bool is_quick;
+  bool concerns[CHANGES][BENCHMARKS];   /* whether the change concerns the graph */
   uint64_t graph[CHANGES][BENCHMARKS];  /* cycles; 0: a deadlock */
   uint64_t kernel[CHANGES][BENCHMARKS]; /* cycles; 0: as in row 0 */
 } assumed;
@@ -164,12 +174,40 @@ static int run_kernel(const assumed *all, const change *own, const rgpu_benchmar
   return error;
 }
 
+/* Whether a graph has loads past the first-level cache, or uses shared memory. */
+static int find_scope(const rgpu_benchmark *benchmark, bool *passes_cache, bool *has_shared,
+                      bf_diagnostic *diagnostic) {
+  bf_rgpu_graph *graph;
+  BF_TRY(bf_rgpu_parse(benchmark->name, bf_reproduce_graph(benchmark->name), &graph, diagnostic));
+  *passes_cache = *has_shared = false;
+  for (unsigned i = 0; i < graph->nodes; i++)
+    *passes_cache |=
+        graph->node[i].op == BF_RGPU_LD &&
+        (graph->node[i].cache == BF_RGPU_CACHE_WAIT || graph->node[i].cache == BF_RGPU_CACHE_CG);
+  for (unsigned i = 0; i < graph->arrays; i++)
+    *has_shared |= graph->array[i].is_shared;
+  bf_rgpu_free(graph);
+  return BF_OK;
+}
+
+static int find_scopes(assumed *all, bf_diagnostic *diagnostic) {
+  for (unsigned i = 0; i < BENCHMARKS; i++) {
+    bool passes_cache, has_shared;
+    BF_TRY(find_scope(rgpu_benchmarks[i], &passes_cache, &has_shared, diagnostic));
+    for (unsigned row = 0; row < CHANGES; row++)
+      all->concerns[row][i] = changes[row].scope == ALL_GRAPHS ||
+                              (changes[row].scope == GRAPHS_PAST_CACHE ? passes_cache : has_shared);
+  }
+  return BF_OK;
+}
+
 /* One benchmark with one change. What changes nothing but the graph leaves the kernel as it was. */
 static int run_change(void *context, unsigned index, bf_diagnostic *diagnostic) {
   assumed *all = context;
   unsigned row = index / BENCHMARKS, benchmark = index % BENCHMARKS;
   const rgpu_benchmark *with = rgpu_benchmarks[benchmark];
-  BF_TRY(run_graph(all, &changes[row], with, &all->graph[row][benchmark], diagnostic));
+  if (all->concerns[row][benchmark])
+    BF_TRY(run_graph(all, &changes[row], with, &all->graph[row][benchmark], diagnostic));
   if (row && !changes[row].setting[0])
     return BF_OK;
   return run_kernel(all, &changes[row], with, &all->kernel[row][benchmark], diagnostic);
@@ -309,8 +347,13 @@ static int run_assumed(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   if (!all)
     return bf_no_memory(diagnostic);
   all->is_quick = bf_reproduce_is_quick(run);
+  BF_TRY(find_scopes(all, diagnostic));
   BF_TRY(bf_reproduce_parallel(run, CHANGES * BENCHMARKS, "benchmarks with changes", run_change,
                                all, diagnostic));
+  for (unsigned row = 1; row < CHANGES; row++)
+    for (unsigned i = 0; i < BENCHMARKS; i++)
+      if (!all->concerns[row][i])
+        all->graph[row][i] = all->graph[0][i];
   add_table(run, all);
   add_all(run, all);
   if (!all->is_quick)

@@ -99,7 +99,12 @@ typedef struct rt_function_attributes {
 } rt_function_attributes;
 
 /* Function attributes that can be set. */
-enum { RT_SET_DYNAMIC_SHARED = 8, RT_SET_CARVEOUT = 9, RT_SET_LAST = 15 };
+enum {
+  RT_SET_DYNAMIC_SHARED = 8,
+  RT_SET_CARVEOUT = 9,
+  RT_SET_LARGE_CLUSTERS = 14,
+  RT_SET_LAST = 15
+};
 
 typedef struct rt_launch_attribute {
   int number;

@@ -28,7 +28,8 @@ static rt_configuration shape_of(const bf_emu_child *what) {
   return (rt_configuration){{what->grid[0], what->grid[1], what->grid[2]},
                             {what->block[0], what->block[1], what->block[2]},
                             what->dynamic_shared_bytes,
-                            NULL};
+                            NULL,
+                            {0, 0, 0}};
 }
 
 /* Checks a kernel that a kernel launches; a cudaError. One that cannot run at all is an error of

@@ -73,6 +73,7 @@ typedef struct rt_tally {
   uint64_t work_cycles; /* simulated: bf_work_cycles of all launches */
   bf_sim_site *site;    /* per site of the kernel; NULL: none was simulated */
   bf_live *live;        /* the same as a file, or NULL */
+  bf_sampler *sampler;  /* of exec --sample, or NULL */
 } rt_tally;
 
 /* A hash that the program, or exec, has chosen at some time; kept to the end of the process. */
@@ -91,6 +92,7 @@ typedef struct rt_function {
   int error;                   /* of making it ready */
   int dynamic_shared_limit;    /* -1: as the device has it */
   int carveout;
+  bool has_large_clusters; /* more than 8 blocks in a cluster are allowed */
   rt_tally *tallies;
   bf_observer *accesses; /* that were kept, or NULL */
   uint8_t *tolerated;    /* per site: whether a wrong access was said; NULL: none was tolerated */
@@ -218,6 +220,7 @@ typedef struct rt_configuration {
   rt_dim3 grid, block;
   size_t dynamic_shared_bytes;
   void *stream;
+  rt_dim3 cluster; /* blocks of a cluster; 0: as the kernel says */
 } rt_configuration;
 bool rt_push_configuration(rt_configuration configuration);
 bool rt_pop_configuration(rt_configuration *configuration);
@@ -400,6 +403,17 @@ int rt_choose_lock_hash(rt_context *context, const char *word, bf_diagnostic *di
 const char *rt_lock_hash_word(bf_lock_hash hash);
 /* The tally of a function for the hashes of its next launch; NULL where memory is exhausted. */
 rt_tally *rt_tally_of(const rt_context *context, rt_function *function);
+
+/* ---- Samples (sample.c) ---- */
+
+/* Where exec wants samples: chooses blocks of the launch, whose observer is set, and has them
+ * weighed. False: the launch need not be run. */
+bool rt_sample(rt_context *context, rt_tally *tally, bf_emu_launch *launch);
+/* What was chosen so far; all 0 where all blocks are counted. */
+bf_sample_size rt_sample_size(const rt_tally *tally);
+/* Adds to the sums of a kernel, and to a line, how far their conflicts may be off. */
+void rt_sample_bound(const rt_function *function, const rt_tally *tally, bf_costs_kernel *kernel);
+void rt_sample_bound_line(const rt_tally *tally, unsigned site, bf_costs_line *line);
 
 /* ---- The simulator (simulate.c) ---- */
 

@@ -30,6 +30,7 @@ typedef struct rt_kernel_work {
   rt_dim3 grid, block;
   unsigned dynamic_shared_bytes;
   bool cooperative;
+  rt_dim3 cluster;  /* as in rt_configuration */
   char *values;     /* of the parameters, one behind the other */
   void **arguments; /* their addresses in values; ends with NULL */
 } rt_kernel_work;

@@ -131,6 +131,7 @@ int rt_capture_launch(rt_context *context, const void *host, const rt_configurat
   rt_node work;
   int error = rt_work_kernel(context, host, how->grid, how->block,
                              (unsigned)how->dynamic_shared_bytes, arguments, cooperative, &work);
+  work.kernel.cluster = how->cluster;
   return error == cudaSuccess ? record(context, how->stream, &work) : error;
 }
 

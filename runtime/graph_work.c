@@ -39,7 +39,11 @@ int rt_work_kernel(rt_context *context, const void *host, rt_dim3 grid, rt_dim3 
     return error;
   *work = (rt_node){
       .kind = RT_NODE_KERNEL,
-      .kernel = {host, grid, block, dynamic_shared_bytes, cooperative, NULL, NULL},
+      .kernel = {.host = host,
+                 .grid = grid,
+                 .block = block,
+                 .dynamic_shared_bytes = dynamic_shared_bytes,
+                 .cooperative = cooperative},
   };
   return pack(function->kernel, arguments, &work->kernel);
 }

@@ -46,6 +46,23 @@ static int check_needs(const rt_context *context, const rt_function *function, r
   return cudaSuccess;
 }
 
+/* Whether the clusters that a launch or the kernel asks for can be; a cudaError. More than 8 blocks
+ * are for kernels that have been allowed to have them. */
+static int check_cluster(const rt_function *function, const rt_configuration *how) {
+  const uint32_t *exact = bf_emu_kernel_needs(function->kernel)->exact_cluster;
+  rt_dim3 size = how->cluster;
+  if (!size.x && !size.y && !size.z)
+    size = exact[0] ? (rt_dim3){exact[0], exact[1], exact[2]} : (rt_dim3){1, 1, 1};
+  if (!size.x || !size.y || !size.z || how->grid.x % size.x || how->grid.y % size.y ||
+      how->grid.z % size.z)
+    return cudaErrorInvalidClusterSize;
+  if (exact[0] && (size.x != exact[0] || size.y != exact[1] || size.z != exact[2]))
+    return cudaErrorInvalidClusterSize;
+  uint64_t blocks = volume(size);
+  return blocks > 16 || (blocks > 8 && !function->has_large_clusters) ? cudaErrorInvalidClusterSize
+                                                                      : cudaSuccess;
+}
+
 /* Whether a multiprocessor of a simulated GPU can hold one block; says what there is too little of
  * where not. */
 static int check_room(const rt_context *context, const rt_function *function, rt_dim3 block,
@@ -197,6 +214,10 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   bf_text name = {0};
   progress shown = {.kernel = "", .begun = bf_seconds()};
   launch->observer = rt_observe(context, function, tally, &observers);
+  if (!rt_sample(context, tally, launch)) {
+    tally->launches++;
+    return cudaSuccess;
+  }
   tolerance allowed = {context, function};
   if (context->settings.keep_going && !function->tolerated)
     function->tolerated = calloc(bf_emu_kernel_sites(function->kernel) + 1, 1);
@@ -268,6 +289,7 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
       .kernel = function->kernel,
       .grid = {how->grid.x, how->grid.y, how->grid.z},
       .block = {how->block.x, how->block.y, how->block.z},
+      .cluster = {how->cluster.x, how->cluster.y, how->cluster.z},
       .dynamic_shared_bytes = how->dynamic_shared_bytes,
       .parameters = parameters,
       .parameter_bytes = needs->parameter_bytes,
@@ -317,6 +339,8 @@ int rt_check_launch(const rt_context *context, const rt_function *function,
   if (error == cudaSuccess)
     error = check_needs(context, function, how->block, how->dynamic_shared_bytes);
   if (error == cudaSuccess)
+    error = check_cluster(function, how);
+  if (error == cudaSuccess)
     error = check_room(context, function, how->block, how->dynamic_shared_bytes);
   if (error == cudaSuccess && cooperative && !fits_at_once(context, function, how))
     error = cudaErrorCooperativeLaunchTooLarge;
@@ -351,7 +375,10 @@ unsigned __cudaPushCallConfiguration(rt_dim3 grid, rt_dim3 block, size_t dynamic
                                      void *stream);
 unsigned __cudaPushCallConfiguration(rt_dim3 grid, rt_dim3 block, size_t dynamic_shared_bytes,
                                      void *stream) {
-  return !rt_push_configuration((rt_configuration){grid, block, dynamic_shared_bytes, stream});
+  return !rt_push_configuration((rt_configuration){.grid = grid,
+                                                   .block = block,
+                                                   .dynamic_shared_bytes = dynamic_shared_bytes,
+                                                   .stream = stream});
 }
 
 API(__cudaPopCallConfiguration, rt_dim3 *grid, rt_dim3 *block, size_t *dynamic_shared_bytes,
@@ -369,7 +396,8 @@ API(__cudaPopCallConfiguration, rt_dim3 *grid, rt_dim3 *block, size_t *dynamic_s
 API(cudaLaunchKernel, const void *host, rt_dim3 grid, rt_dim3 block, void **arguments,
     size_t dynamic_shared_bytes, void *stream) {
   RT_ENTER_DEVICE(context);
-  rt_configuration how = {grid, block, dynamic_shared_bytes, stream};
+  rt_configuration how = {
+      .grid = grid, .block = block, .dynamic_shared_bytes = dynamic_shared_bytes, .stream = stream};
   return rt_leave(context, launch(context, host, &how, arguments, false));
 }
 PER_THREAD(cudaLaunchKernel, ptsz);
@@ -379,7 +407,8 @@ PER_THREAD(__cudaLaunchKernel, ptsz);
 API(cudaLaunchCooperativeKernel, const void *host, rt_dim3 grid, rt_dim3 block, void **arguments,
     size_t dynamic_shared_bytes, void *stream) {
   RT_ENTER_DEVICE(context);
-  rt_configuration how = {grid, block, dynamic_shared_bytes, stream};
+  rt_configuration how = {
+      .grid = grid, .block = block, .dynamic_shared_bytes = dynamic_shared_bytes, .stream = stream};
   return rt_leave(context, launch(context, host, &how, arguments, true));
 }
 PER_THREAD(cudaLaunchCooperativeKernel, ptsz);
@@ -389,19 +418,16 @@ API(cudaLaunchKernelExC, const rt_launch_config *config, const void *host, void 
   if (!config || (config->attributes && !config->attribute))
     return rt_leave(context, cudaErrorInvalidValue);
   bool cooperative = false;
+  rt_dim3 cluster = {0, 0, 0};
   for (unsigned i = 0; i < config->attributes; i++) {
     const rt_launch_attribute *attribute = &config->attribute[i];
     if (attribute->number == RT_ATTRIBUTE_COOPERATIVE)
       cooperative = attribute->value.cooperative != 0;
-    if (attribute->number == RT_ATTRIBUTE_CLUSTER && volume(attribute->value.cluster) > 1) {
-      rt_say(context, "cudaLaunchKernelExC: clusters of blocks are not supported");
-      rt_function *function = rt_find_function(context, host);
-      return rt_leave(context, function ? refuse(context, function, cudaErrorNotSupported)
-                                        : cudaErrorInvalidDeviceFunction);
-    }
+    if (attribute->number == RT_ATTRIBUTE_CLUSTER)
+      cluster = attribute->value.cluster;
   }
-  rt_configuration how = {config->grid, config->block, config->dynamic_shared_bytes,
-                          config->stream};
+  rt_configuration how = {config->grid, config->block, config->dynamic_shared_bytes, config->stream,
+                          cluster};
   return rt_leave(context, launch(context, host, &how, arguments, cooperative));
 }
 PER_THREAD(cudaLaunchKernelExC, ptsz);
@@ -443,16 +469,18 @@ API(cudaFuncGetAttributes, rt_function_attributes *to, const void *host) {
   if (error != cudaSuccess)
     return rt_leave(context, error);
   const bf_emu_needs *needs = bf_emu_kernel_needs(function->kernel);
-  *to = (rt_function_attributes){
-      .shared_bytes = needs->shared_bytes,
-      .const_bytes = needs->const_bytes,
-      .local_bytes = needs->local_bytes,
-      .most_threads = (int)needs->most_threads,
-      .registers = (int)needs->registers,
-      .ptx_version = function->module->ptx_arch,
-      .binary_version = context->device->major * 10 + context->device->minor,
-      .most_dynamic_shared_bytes = (int)rt_dynamic_shared_limit(context, function),
-      .carveout = function->carveout,
+  *to = (rt_function_attributes) {
+    .shared_bytes = needs->shared_bytes, .const_bytes = needs->const_bytes,
+    .local_bytes = needs->local_bytes, .most_threads = (int)needs->most_threads,
+    .registers = (int)needs->registers, .ptx_version = function->module->ptx_arch,
+    .binary_version = context->device->major * 10 + context->device->minor,
+    .most_dynamic_shared_bytes = (int)rt_dynamic_shared_limit(context, function),
+    .carveout = function->carveout,
+#if CUDART_MAJOR >= 12
+    .cluster_width = (int)needs->exact_cluster[0], .cluster_height = (int)needs->exact_cluster[1],
+    .cluster_depth = (int)needs->exact_cluster[2],
+    .cluster_non_portable = function->has_large_clusters,
+#endif
   };
   return rt_leave(context, cudaSuccess);
 }
@@ -491,6 +519,8 @@ API(cudaFuncSetAttribute, const void *host, int attribute, int value) {
     error = cudaErrorInvalidValue;
   else if (attribute == RT_SET_CARVEOUT)
     function->carveout = value;
+  else if (attribute == RT_SET_LARGE_CLUSTERS)
+    function->has_large_clusters = value != 0;
   return rt_leave(context, error);
 }
 

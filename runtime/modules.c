@@ -219,20 +219,6 @@ char __cudaInitModule(void **handle) {
   return rt_leave(context, error) == cudaSuccess;
 }
 
-/* Whether a kernel was compiled for clusters of more than one block (__cluster_dims__). */
-static bool needs_clusters(const rt_function *function) {
-  const bf_ptx_function *entry = bf_ptx_find(function->module->ptx, function->name);
-  for (unsigned i = 0; entry && i < entry->directives.count; i++) {
-    const bf_ptx_directive *directive = &entry->directives.item[i];
-    if (strcmp(directive->name, "reqnctapercluster") != 0)
-      continue;
-    for (unsigned k = 0; k < directive->numbers; k++)
-      if (directive->number[k] > 1)
-        return true;
-  }
-  return false;
-}
-
 int rt_make_ready(rt_context *context, rt_function *function) {
   if (function->kernel || function->error != cudaSuccess)
     return function->error;
@@ -240,10 +226,6 @@ int rt_make_ready(rt_context *context, rt_function *function) {
   function->error = load_once(context, function->module);
   if (function->error != cudaSuccess)
     return function->error;
-  if (needs_clusters(function)) {
-    rt_say(context, "kernel %s: clusters of blocks are not supported", function->name);
-    return function->error = cudaErrorNotSupported;
-  }
   int failure =
       bf_emu_kernel_get(function->module->loaded, function->name, &function->kernel, &diagnostic);
   if (failure == BF_BAD_INPUT && function->module->without_ptx) {

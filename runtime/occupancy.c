@@ -88,3 +88,49 @@ API(cudaOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, const void *host, 
   *bytes = share > needs->shared_bytes ? share - needs->shared_bytes : 0;
   return rt_leave(context, cudaSuccess);
 }
+
+/* The cluster that a launch with such a configuration has. */
+static uint64_t cluster_blocks(const rt_function *function, const rt_launch_config *config) {
+  const uint32_t *exact = bf_emu_kernel_needs(function->kernel)->exact_cluster;
+  uint64_t blocks = exact[0] ? (uint64_t)exact[0] * exact[1] * exact[2] : 1;
+  for (unsigned i = 0; i < config->attributes; i++) {
+    rt_dim3 size = config->attribute[i].value.cluster;
+    if (config->attribute[i].number == RT_ATTRIBUTE_CLUSTER)
+      blocks = (uint64_t)size.x * size.y * size.z;
+  }
+  return blocks;
+}
+
+/* Clusters that can run at once. Which multiprocessors a cluster may use is not published; here all
+ * of them can be used by any. */
+API(cudaOccupancyMaxActiveClusters, int *clusters, const void *host,
+    const rt_launch_config *config) {
+  RT_ENTER_DEVICE(context);
+  int error;
+  const rt_function *function = function_of(context, host, &error);
+  if (!clusters || !config || (config->attributes && !config->attribute))
+    error = cudaErrorInvalidValue;
+  if (error != cudaSuccess)
+    return rt_leave(context, error);
+  uint64_t blocks = cluster_blocks(function, config);
+  uint64_t threads = (uint64_t)config->block.x * config->block.y * config->block.z;
+  if (blocks == 0 || blocks > 16 || threads == 0 || threads > 1024)
+    return rt_leave(context, cudaErrorInvalidClusterSize);
+  int fit = rt_blocks_per_multiprocessor(context, function->kernel, (unsigned)threads,
+                                         config->dynamic_shared_bytes);
+  *clusters = (int)((uint64_t)fit * (uint64_t)context->device->multiprocessors / blocks);
+  return rt_leave(context, cudaSuccess);
+}
+
+/* The largest cluster that a kernel may be launched with. */
+API(cudaOccupancyMaxPotentialClusterSize, int *size, const void *host,
+    const rt_launch_config *config) {
+  RT_ENTER_DEVICE(context);
+  int error;
+  const rt_function *function = function_of(context, host, &error);
+  if (!size || !config)
+    error = cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    *size = function->has_large_clusters ? 16 : 8;
+  return rt_leave(context, error);
+}

@@ -44,6 +44,11 @@ static void observe_written(void *given, const bf_emu_event *event) {
   all->keeper.written(all->keeper.context, event);
 }
 
+static void observe_operands(void *given, const bf_emu_event *event) {
+  rt_observers *all = given;
+  all->profile.operands(all->profile.context, event);
+}
+
 /* Writes the rest of the trace; says so where it failed. */
 static void close_trace(rt_context *context) {
   bf_diagnostic diagnostic = {0};
@@ -76,6 +81,7 @@ void rt_keep_alive(const rt_tally *tally, bool is_begun) {
   if (!tally->live)
     return;
   bf_live_sums *sums = bf_live_get(tally->live);
+  bf_sample_size size = rt_sample_size(tally);
   *sums = (bf_live_sums){.begun = sums->begun + is_begun,
                          .launches = tally->launches,
                          .warp_instructions = tally->warp_instructions,
@@ -84,7 +90,9 @@ void rt_keep_alive(const rt_tally *tally, bool is_begun) {
                          .cycles = tally->cycles,
                          .work_cycles = tally->work_cycles,
                          .seconds = tally->seconds,
-                         .simulated_seconds = tally->simulated_seconds};
+                         .simulated_seconds = tally->simulated_seconds,
+                         .blocks = size.blocks,
+                         .counted_blocks = size.counted};
 }
 
 /* The profile of launches, made at the first one; NULL where that fails, which is said. The
@@ -119,6 +127,8 @@ const bf_emu_observer *rt_observe(rt_context *context, rt_function *function, rt
     return NULL;
   all->outer =
       (bf_emu_observer){.access = observe, .context = all, .as_merged = !settings->as_written};
+  if (all->profile.operands)
+    all->outer.operands = observe_operands;
   if (all->keeper.written)
     all->outer.written = observe_written;
   return all->trace.access || all->keeper.access ? &all->outer : &all->profile;
@@ -159,20 +169,23 @@ static int add_tally(const rt_function *function, const rt_tally *tally, bf_cost
                     rt_lock_hash_word(tally->lock_hash));
   if (!kernel)
     return bf_no_memory(diagnostic);
-  bf_costs_add_sums(kernel, &(bf_costs_kernel){.launches = tally->launches,
-                                               .refused = tally->refused,
-                                               .faults = tally->faults,
-                                               .warp_instructions = tally->warp_instructions,
-                                               .thread_instructions = tally->thread_instructions,
-                                               .seconds = tally->seconds,
-                                               .cycles = tally->cycles,
-                                               .simulated_seconds = tally->simulated_seconds,
-                                               .work_cycles = tally->work_cycles});
+  bf_costs_kernel sums = {.launches = tally->launches,
+                          .refused = tally->refused,
+                          .faults = tally->faults,
+                          .warp_instructions = tally->warp_instructions,
+                          .thread_instructions = tally->thread_instructions,
+                          .seconds = tally->seconds,
+                          .cycles = tally->cycles,
+                          .simulated_seconds = tally->simulated_seconds,
+                          .work_cycles = tally->work_cycles};
+  rt_sample_bound(function, tally, &sums);
+  bf_costs_add_sums(kernel, &sums);
   if (tally->profile)
     BF_TRY(bf_costs_add_accesses(kernel, bf_profile_accesses(tally->profile), diagnostic));
   unsigned sites = tally->profile || tally->site ? bf_emu_kernel_sites(function->kernel) : 0;
   for (unsigned i = 0; i < sites; i++) {
     bf_costs_line line = line_of(function, tally, i);
+    rt_sample_bound_line(tally, i, &line);
     if (line.accesses)
       BF_TRY(bf_costs_add_line(costs, kernel, &line, diagnostic));
   }

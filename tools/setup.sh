@@ -47,7 +47,11 @@ need_to_test() {
   want verilator has verilator
   want yosys has yosys
   want qflow-tech-osu018 test -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib
+  want qflow-tech-osu035 test -e /usr/share/qflow/tech/osu035/osu035_stdcells.lib
+  want qflow-tech-osu050 test -e /usr/share/qflow/tech/osu050/osu05_stdcells.lib
   want opensta has sta
+  want debhelper has dh
+  want lintian has lintian
   need z3 has z3
   need zstd has zstd
   need man-db has man
@@ -130,7 +134,7 @@ configure() {
     how=--reconfigure
   fi
   # shellcheck disable=SC2086 # how is empty or one word
-  meson setup $how "$folder" "$@" >"$folder.log" 2>&1 || {
+  meson setup $how "$folder" -Dwerror=true "$@" >"$folder.log" 2>&1 || {
     cat "$folder.log" >&2
     rm -f "$folder.log"
     return 1

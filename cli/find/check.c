@@ -2,13 +2,15 @@
 #include "cli/cli.h"
 #include "cli/find/site_table.h"
 #include "cli/find/spool.h"
+#include "cli/gate.h"
 
 #include <string.h>
 
 typedef struct settings {
   cli_common common;
-  const char *from, *hash, *lock_hash, *max_conflicts;
+  const char *from, *hash, *lock_hash;
   bool accesses;
+  cli_gate gate;
 } settings;
 
 static const cli_option options[] = {
@@ -18,8 +20,7 @@ static const cli_option options[] = {
      "hash to check under (default none)"},
     {"lock-hash", CLI_TEXT, offsetof(settings, lock_hash), "KIND", "none xor add",
      "hash of the lock table on machines that have one (default none)"},
-    {"max-conflicts", CLI_TEXT, offsetof(settings, max_conflicts), "N", NULL,
-     "exit with status 1 if there are more than N conflicts"},
+    CLI_GATE(settings),
     {"accesses", CLI_FLAG, offsetof(settings, accesses), NULL, NULL,
      "list every access, not only sites"},
 };
@@ -167,27 +168,39 @@ static bf_lock_hash lock_hash_of(const char *name) {
   return strcmp(name, "xor") == 0 ? BF_LOCK_XOR : BF_LOCK_ADD;
 }
 
+/* Sites against limits. */
+static int keep_out(const run *r, const char *file, int status) {
+  bf_gate found = {.findings = 0};
+  bf_diagnostic diagnostic = {.caret = -1};
+  for (size_t i = 0; i < r->summary.count && status == CLI_OK; i++) {
+    const cli_site_table_row *row = &r->summary.row[i];
+    bf_finding own = {.file = file,
+                      .line = row->worst_line,
+                      .name = row->key,
+                      .what = row->worst,
+                      .wavefronts = row->wavefronts,
+                      .conflicts = row->conflicts};
+    if (bf_gate_add(&found, &own, &diagnostic) != BF_OK)
+      status = cli_complain(&diagnostic);
+  }
+  return cli_gate_finish(&r->own->gate, &found, status);
+}
+
 static int check(const void *given, int count, char **arguments) {
   const settings *own = given;
   (void)count;
   run r = {.own = own, .lock_hash = lock_hash_of(own->lock_hash)};
   bf_diagnostic diagnostic = {.caret = -1};
-  uint64_t most = UINT64_MAX;
-  const char *cursor = own->max_conflicts;
-  if (cursor && (!bf_parse_number(&cursor, &most) || *cursor))
-    return cli_usage_error(&cli_check, "--max-conflicts takes a whole number, not '%s'",
-                           own->max_conflicts);
+  int status = cli_gate_check(&cli_check, &own->gate);
+  if (status >= 0)
+    return status;
   int error = cli_load_machine(&own->common, &r.machine, &diagnostic);
   if (!error)
     error = cli_load_banks(own->hash, r.machine, &r.hash, &diagnostic);
   if (!error)
     error = read_all(&r, arguments[0], &diagnostic);
-  int status = !error ? print_result(&r) : cli_complain(&diagnostic);
-  if (status == CLI_OK && r.total.conflicts > most) {
-    fprintf(stderr, "bankfold: %llu conflicts, more than the %llu allowed\n",
-            (unsigned long long)r.total.conflicts, (unsigned long long)most);
-    status = CLI_FINDINGS;
-  }
+  status = !error ? print_result(&r) : cli_complain(&diagnostic);
+  status = keep_out(&r, arguments[0], status);
   cli_site_table_free(&r.summary);
   cli_spool_free(&r.spool);
   bf_hash_free(r.hash);

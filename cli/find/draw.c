@@ -86,26 +86,7 @@ static int write_svg(const drawing *d) {
 
 static int print_json(const drawing *d) {
   bf_text text = {0};
-  bf_json json = {.text = &text};
-  char mask[24];
-  snprintf(mask, sizeof mask, "0x%llx", (unsigned long long)d->access.mask);
-  bf_json_begin(&json, NULL, '{', false);
-  bf_json_string(&json, "machine", bf_machine_name(d->machine));
-  bf_json_number(&json, "line", d->access.line);
-  bf_json_string(&json, "site", d->access.site);
-  bf_json_string(&json, "op", bf_op_name(d->access.op));
-  bf_json_number(&json, "width", d->access.width_bytes);
-  bf_json_string(&json, "mask", mask);
-  bf_json_number(&json, "count", d->access.count);
-  bf_json_number(&json, "banks", d->picture[0]->banks);
-  bf_json_begin(&json, "pictures", '[', false);
-  for (unsigned i = 0; i < d->count; i++) {
-    bf_json_begin(&json, NULL, '{', false);
-    bf_picture_json(d->picture[i], &json);
-    bf_json_end(&json, '}');
-  }
-  bf_json_end(&json, ']');
-  bf_json_end(&json, '}');
+  bf_pictures_json((const bf_picture *const *)d->picture, d->count, &text);
   return cli_print(&text);
 }
 

@@ -1,8 +1,8 @@
 /* Shell completion, written from the command tables. What a value completes to follows from its
  * placeholder in the tables: NAME is a machine and GPU a GPU (a built-in one or a file), FILE and
  * DIR are paths, COMMAND and PAGE are commands; a list of choices, also one like "list|show" at the
- * start of a placeholder, completes to those; BENCHMARK is a benchmark of the corpus, GRAPH one of
- * R-GPU. */
+ * start of a placeholder, completes to those; HASH to the forms of hashes; BENCHMARK is a benchmark
+ * of the corpus, GRAPH one of R-GPU. */
 #include "cli/cli.h"
 #include "kernels/corpus.h"
 #include "reproduce/rgpu/bench.h"
@@ -59,6 +59,8 @@ static void write_words(const char *placeholder, const char *choices, bf_text *t
   if (mentions(placeholder, "GPU"))
     for (const bf_embedded_machine *at = bf_embedded_gpus; at->name; at++)
       bf_text_addf(text, "%s ", at->name);
+  if (placeholder && strcmp(placeholder, "HASH") == 0 && !choices)
+    bf_text_puts(text, "none fixed add xor:0,5,31 cute:3,4,3 cute:5,2,5 tma:128 pad:32+1 mod:31 ");
   if (mentions(placeholder, "COMMAND") || mentions(placeholder, "PAGE"))
     write_commands(text);
   if (mentions(placeholder, "PAGE"))

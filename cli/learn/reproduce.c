@@ -20,7 +20,7 @@ static const cli_option options[] = {
     {"summary", CLI_FLAG, offsetof(settings, summary), NULL, NULL,
      "only how many claims of each document hold, differ, are fitted or derived; without names as "
      "recorded from full runs"},
-    {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
+    {"threads", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
      "threads to use (default one per core)"},
     {"json", CLI_FLAG, offsetof(settings, common.json), NULL, NULL, "print one JSON object"},
 };

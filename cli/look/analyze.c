@@ -1,6 +1,7 @@
 /* bankfold analyze: shared accesses of kernels as formulas, from the PTX alone. */
 #include "analyze/analyze.h"
 #include "cli/cli.h"
+#include "cli/gate.h"
 #include "ptx/fatbin.h"
 
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 typedef struct settings {
   cli_common common;
+  cli_gate gate;
   const char *block, *grid, *index, *kernel, *param, *trace;
   uint64_t columns;
 } settings;
@@ -25,8 +27,9 @@ static const cli_option options[] = {
      "one block: its index, each part from 0 (default: any block)"},
     {"columns", CLI_NUMBER, offsetof(settings, columns), "N", NULL,
      "elements in a row of the 2-D array that is accessed, for M"},
-    {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
+    {"save-trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write the accesses found as a trace"},
+    CLI_GATE(settings),
     CLI_COMMON(settings),
 };
 
@@ -51,6 +54,7 @@ typedef struct run_state {
   bool color;
   bf_text text;
   bf_json json;
+  bf_gate found; /* for limits: what a block does */
 } run_state;
 
 /* ---- Options ---- */
@@ -320,6 +324,22 @@ static int keep_accesses(run_state *s, const finding *f, bf_diagnostic *diagnost
   return BF_OK;
 }
 
+/* What the site costs, for limits. */
+static int keep_finding(run_state *s, const finding *f, bf_diagnostic *diagnostic) {
+  bf_text name = {0};
+  bf_ptx_readable_name(f->analysis->kernel->name, &name);
+  bool has_source = f->site->source_file != NULL;
+  bf_finding own = {.file = has_source ? f->site->source_file : s->file,
+                    .line = has_source ? f->site->source_line : f->site->line,
+                    .name = name.data,
+                    .what = f->explanation.data,
+                    .wavefronts = f->cost.wavefronts,
+                    .conflicts = f->cost.conflicts};
+  int error = f->has_cost ? bf_gate_add(&s->found, &own, diagnostic) : BF_OK;
+  bf_text_free(&name);
+  return error;
+}
+
 static int show_site(run_state *s, const bf_analysis *analysis, const bf_analyze_site *site,
                      totals *total, bf_diagnostic *diagnostic) {
   finding f = {.analysis = analysis, .site = site};
@@ -330,6 +350,8 @@ static int show_site(run_state *s, const bf_analysis *analysis, const bf_analyze
     write_site(s, &f);
   else if (!error)
     print_site(s, &f);
+  if (!error)
+    error = keep_finding(s, &f, diagnostic);
   total->sites++;
   total->exact += site->is_exact;
   total->accesses += f.cost.accesses;
@@ -449,16 +471,18 @@ static int analyze_kernel(run_state *s, const bf_ptx_module *module, const bf_pt
 static bool is_wanted(const run_state *s, const bf_ptx_item *item) {
   return item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry &&
          item->function->has_body &&
-         (!s->settings->kernel || strcmp(item->function->name, s->settings->kernel) == 0);
+         (!s->settings->kernel || bf_ptx_is_called(item->function->name, s->settings->kernel));
 }
 
-static int analyze_text(run_state *s, const bf_text *ptx, bf_diagnostic *diagnostic) {
+static int analyze_text(run_state *s, const bf_text *ptx, bool is_last, bf_diagnostic *diagnostic) {
   bf_ptx_module *module;
   BF_TRY(bf_ptx_parse(s->file, ptx->data ? ptx->data : "", ptx->size, &module, diagnostic));
   int error = BF_OK;
   for (const bf_ptx_item *item = module->first; item && !error; item = item->next)
     if (is_wanted(s, item))
       error = analyze_kernel(s, module, item->function, diagnostic);
+  if (!error && s->kernels == 0 && s->settings->kernel && is_last)
+    error = bf_ptx_no_kernel(module, s->file, s->settings->kernel, diagnostic);
   bf_ptx_free(module);
   return error;
 }
@@ -474,7 +498,7 @@ static int analyze_all(run_state *s, const bf_fatbin *fatbin, bf_diagnostic *dia
     found = true;
     int error = bf_fatbin_text(fatbin, image, &ptx, diagnostic);
     if (!error)
-      error = analyze_text(s, &ptx, diagnostic);
+      error = analyze_text(s, &ptx, module == fatbin->module_count, diagnostic);
     bf_text_free(&ptx);
     if (error)
       return error;
@@ -534,8 +558,12 @@ static int run(const void *given, int count, char **arguments) {
   s.json.text = &s.text;
   s.color = cli_wants_color(&s.settings->common);
   bf_diagnostic diagnostic;
+  int status = cli_gate_check(&cli_analyze, &s.settings->gate);
+  if (status >= 0)
+    return status;
   int error = analyze_file(&s, arguments[0], &diagnostic);
-  int status = !error ? cli_print(&s.text) : cli_complain(&diagnostic);
+  status = !error ? cli_print(&s.text) : cli_complain(&diagnostic);
+  status = cli_gate_finish(&s.settings->gate, &s.found, status);
   if (error)
     bf_text_free(&s.text);
   bf_workload_free(s.workload);

@@ -9,9 +9,9 @@
 
 typedef struct settings {
   cli_common common;
-  bool all, table, gpu, as_written, launches;
+  bool all, table, as_written, launches;
   uint64_t scale, seed, threads;
-  const char *time_limit, *hash, *trace;
+  const char *time_limit, *hash, *trace, *device;
 } settings;
 
 static const cli_option options[] = {
@@ -19,10 +19,10 @@ static const cli_option options[] = {
     {"all", CLI_FLAG, offsetof(settings, all), NULL, NULL, "run all benchmarks"},
     {"table", CLI_FLAG, offsetof(settings, table), NULL, NULL,
      "find hashes by every method and print the conflicts they remove"},
-    {"gpu", CLI_FLAG, offsetof(settings, gpu), NULL, NULL,
-     "run on the first CUDA GPU, without counting"},
+    {"device", CLI_TEXT, offsetof(settings, device), "WHERE", "emu gpu",
+     "emu (default): the emulator; gpu: the first CUDA GPU, without counting"},
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL, "count under this hash"},
-    {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
+    {"save-trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write the shared accesses of one benchmark to FILE instead"},
     {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
      "count accesses as the PTX has them, not as ptxas merges them"},
@@ -34,6 +34,10 @@ static const cli_option options[] = {
     {"threads", CLI_NUMBER, offsetof(settings, threads), "N", NULL,
      "threads to use (default one per core)"},
 };
+
+static bool is_on_gpu(const settings *own) {
+  return own->device && strcmp(own->device, "gpu") == 0;
+}
 
 /* ---- Listing ---- */
 
@@ -179,7 +183,7 @@ static int run_one(const settings *own, const bf_machine *machine, const bf_hash
   bf_corpus_settings with = corpus_settings(own, machine, hash);
   bf_corpus_measured measured;
   say(benchmark->name);
-  if (own->gpu)
+  if (is_on_gpu(own))
     BF_TRY(run_gpu(own, benchmark, &measured, diagnostic));
   else
     BF_TRY(bf_corpus_measure(benchmark, &with, &measured, diagnostic));
@@ -187,7 +191,7 @@ static int run_one(const settings *own, const bf_machine *machine, const bf_hash
   *wrong += measured.outcome.wrong != 0;
   if (own->common.json)
     write_measured_json(json, benchmark, &measured);
-  else if (own->gpu)
+  else if (is_on_gpu(own))
     bf_text_addf(text, "%-28s %-6s %12.3f s%s%s\n", benchmark->name,
                  measured.outcome.wrong ? "WRONG" : "right", measured.seconds,
                  measured.outcome.wrong ? "  " : "", measured.outcome.first_wrong);
@@ -361,7 +365,7 @@ static int run_chosen(const settings *own, const bf_machine *machine, const bf_h
     for (unsigned i = 0; i < BF_CORPUS_COLUMNS; i++)
       bf_text_addf(text, " %10s", bf_corpus_column_names[i]);
     bf_text_puts(text, "\n");
-  } else if (!own->gpu) {
+  } else if (!is_on_gpu(own)) {
     bf_text_addf(text, "%-28s %-6s %12s %12s %12s %12s\n", "benchmark", "result", "accesses",
                  "wavefronts", "ideal", "conflicts");
   }
@@ -414,7 +418,7 @@ static int corpus(const void *given, int count, char **arguments) {
     if (!bf_corpus_find(arguments[i]))
       return cli_usage_error(&cli_corpus, "no benchmark '%s'; bankfold corpus lists them",
                              arguments[i]);
-  if (own->trace && (count != 1 || own->gpu || own->table || own->common.json))
+  if (own->trace && (count != 1 || is_on_gpu(own) || own->table || own->common.json))
     return cli_usage_error(&cli_corpus, "--trace takes one benchmark, and neither --gpu, --table "
                                         "nor --json");
   int status = cli_seconds(&cli_corpus, "time-limit", own->time_limit, &time_limit_seconds);

@@ -23,15 +23,17 @@
 typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
-  const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime;
+  const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime, *sample;
   uint64_t own_status;
-  bool try_hashes, quiet, as_written, keep_going, stand_ins;
+  bool try_hashes, quiet, as_written, keep_going, stand_ins, skip_rest;
+  uint32_t one_in; /* of sample: blocks, of which one is counted; 0: all are */
+  cli_gate gate;
 } settings;
 
 static const cli_option options[] = {
     {"profile", CLI_TEXT, offsetof(settings, profile), "FILE", NULL,
      "write the profile as JSON to FILE instead of the table"},
-    {"trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
+    {"save-trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write every shared access to FILE, for solve and check"},
     {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
      "count and write accesses as the PTX has them, not as ptxas merges them"},
@@ -51,16 +53,22 @@ static const cli_option options[] = {
      "hashes of single kernels: lines KERNEL HASH, * for all others"},
     {"rewrite", CLI_TEXT, offsetof(settings, rewrite), "FILE", NULL,
      "rewrite kernels with these hashes before they run, as run does on a GPU"},
-    {"lock-hash", CLI_TEXT, offsetof(settings, simulated.lock_hash), "HASH", "plain xor add",
-     "with --gpu: hash of the table of locks, for atomics that use one (default plain)"},
+    {"lock-hash", CLI_TEXT, offsetof(settings, simulated.lock_hash), "KIND", "none xor add",
+     "with --gpu: hash of the table of locks, for atomics that use one (default none)"},
     {"max-cycles", CLI_NUMBER, offsetof(settings, simulated.most_cycles), "N", NULL,
      "with --gpu: give up a launch after this many cycles (default: never)"},
-    {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
+    {"detect", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
      "more faults to look for: uninitialised, races, or both with a comma"},
     {"keep-going", CLI_FLAG, offsetof(settings, keep_going), NULL, NULL,
      "say wrong accesses of a kernel once per line: reads give 0, writes are dropped"},
-    {"workers", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
+    {"sample", CLI_TEXT, offsetof(settings, sample), "SHARE", NULL,
+     "count this share of the blocks (10%, 0.1), or as many as will do (auto): numbers become "
+     "estimates"},
+    {"skip-rest", CLI_FLAG, offsetof(settings, skip_rest), NULL, NULL,
+     "with --sample: do not run what is not counted; results of the program are then wrong"},
+    {"threads", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
+    CLI_GATE(settings),
     {"own-status", CLI_NUMBER, offsetof(settings, own_status), "N", NULL,
      "exit status where exec itself fails, or a kernel could not be run (default 2)"},
     {"runtime", CLI_TEXT, offsetof(settings, runtime), "DIR", NULL,
@@ -147,6 +155,8 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
                 s->check && strstr(s->check, "races")},
       .as_written = s->as_written,
       .keep_going = s->keep_going,
+      .sample = s->one_in,
+      .skip_rest = s->skip_rest,
       .rewrite = s->rewrite,
       .record = record,
       .accesses = accesses,
@@ -263,6 +273,8 @@ static int write_results(const settings *s, cli_program_run *run, const cli_prog
     cli_print(&text);
   else if (!error && !wants_json && text.size)
     fwrite(text.data, 1, text.size, stderr);
+  if (!error && run->own_status == 0)
+    run->own_status = cli_kernel_table_gate(&s->gate, &costs, CLI_OK);
   bf_text_free(&text);
   bf_costs_free(&costs);
   return error;
@@ -370,6 +382,39 @@ static int load(settings *s, const char *name, loaded *to, bf_diagnostic *diagno
   return find_runtime(s, to->runtime, diagnostic);
 }
 
+/* Reads the share of blocks; false where it is none. */
+static bool read_share(settings *s) {
+  char *end;
+  if (strcmp(s->sample, "auto") == 0) {
+    s->one_in = UINT32_MAX;
+    return true;
+  }
+  double share = strtod(s->sample, &end);
+  if (*end == '%') {
+    share /= 100;
+    end++;
+  }
+  if (end == s->sample || *end || !(share > 0 && share <= 1))
+    return false;
+  s->one_in = 1 / share < UINT32_MAX - 1 ? (uint32_t)(1 / share + 0.5) : UINT32_MAX - 1;
+  return true;
+}
+
+/* The same for samples. */
+static int check_sample(settings *s) {
+  if (s->skip_rest && !s->sample)
+    return cli_usage_error(&cli_exec, "--skip-rest needs --sample");
+  if (!s->sample)
+    return -1;
+  if (s->simulated.gpu || s->trace || s->save_hashes)
+    return cli_usage_error(&cli_exec, "--sample excludes --gpu, --trace and --save-hashes, which "
+                                      "need all blocks");
+  if (!read_share(s))
+    return cli_usage_error(
+        &cli_exec, "--sample takes a share above 0 and up to 100%%, or auto, not '%s'", s->sample);
+  return -1;
+}
+
 /* What is wrong with the command line: -1 to go on or an exit status. */
 static int check_usage(const settings *s) {
   const cli_common *common = &s->common;
@@ -397,6 +442,9 @@ static int check_usage(const settings *s) {
     return cli_usage_error(&cli_exec, "--rewrite cannot be standard input, which is the program's");
   if (simulated->workers > 1024)
     return cli_usage_error(&cli_exec, "--workers takes at most 1024");
+  int gate = cli_gate_check(&cli_exec, &s->gate);
+  if (gate >= 0)
+    return gate;
   if (s->own_status > 255)
     return cli_usage_error(&cli_exec, "--own-status takes at most 255");
   return cli_check_words(&cli_exec, s->check);
@@ -537,7 +585,8 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
                          .machine = from->machine,
                          .hash = bf_hash_text(from->simulation.hash),
                          .gpu = from->simulation.gpu,
-                         .lock_hash = lock_hash ? lock_hash : "plain"};
+                         .lock_hash = lock_hash ? lock_hash : "plain",
+                         .skipped_rest = s->skip_rest};
   BF_TRY(write_results(s, &run, &from->program, from->folder, diagnostic));
   *status = run.own_status;
   return s->save_hashes ? save_hashes(s, from, arguments, end.status, end.seconds, diagnostic)
@@ -556,6 +605,8 @@ static int run(const void *given, int count, char **arguments) {
   if (!s->own_status)
     s->own_status = CLI_BAD_INPUT;
   int status = check_usage(s);
+  if (status < 0)
+    status = check_sample(s);
   if (status < 0)
     status = cli_seconds(&cli_exec, "time-limit", s->time_limit, &needed.time_limit_seconds);
   if (status >= 0)
@@ -589,17 +640,19 @@ const cli_command cli_exec = {
         "and clock64 show the time of the GPU, and the program sees its properties. A program\n"
         "chooses the hash of the banks for its next launches by calling bankfoldSetHash\n"
         "(bankfold_cuda.h), which comes before --hash.",
-    .examples = "bankfold exec ./app 1024                     # run it\n"
-                "bankfold exec --profile app.json ./app       # the profile as JSON\n"
-                "bankfold exec --hash fixed ./app             # as if memory were hashed\n"
-                "bankfold exec --trace app.trace ./app && bankfold solve app.trace\n"
-                "bankfold exec --save-hashes app.hashes ./app # the best hash of each kernel\n"
-                "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
-                "bankfold exec --check races,uninitialised ./app\n"
-                "bankfold exec --stand-ins ./app              # own cuBLAS and cuFFT\n"
-                "bankfold exec --keep-going ./app             # look on after a wrong access\n"
-                "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
-                "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
+    .examples =
+        "bankfold exec ./app 1024                     # run it\n"
+        "bankfold exec --profile app.json ./app       # the profile as JSON\n"
+        "bankfold exec --hash fixed ./app             # as if memory were hashed\n"
+        "bankfold exec --save-trace app.trace ./app && bankfold solve app.trace\n"
+        "bankfold exec --save-hashes app.hashes ./app # the best hash of each kernel\n"
+        "bankfold exec --rewrite app.hashes ./app     # are results what they were?\n"
+        "bankfold exec --detect races,uninitialised ./app\n"
+        "bankfold exec --stand-ins ./app              # own cuBLAS and cuFFT\n"
+        "bankfold exec --keep-going ./app             # look on after a wrong access\n"
+        "bankfold exec --sample auto --skip-rest ./app # conflicts of a long program, soon\n"
+        "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
+        "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

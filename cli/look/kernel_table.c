@@ -4,6 +4,7 @@
 #include "ptx/ptx.h"
 #include "tune/remedy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Kernels for which a remedy is searched, and lines that the table shows of each. */
@@ -23,7 +24,19 @@ static int find_remedy(const cli_program_run *run, const bf_costs *costs, size_t
                           : BF_OK;
 }
 
+/* Whether the numbers of a kernel are estimates, from some of its blocks. */
+static bool is_sampled(const bf_costs_kernel *kernel) {
+  return kernel->counted_blocks < kernel->blocks;
+}
+
 /* ---- Text ---- */
+
+/* A number of 12 places; an estimate has a mark. */
+static void write_count(uint64_t count, bool is_estimate, bf_text *text) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%s%llu", is_estimate ? "~" : "", (unsigned long long)count);
+  bf_text_addf(text, "%12s", digits);
+}
 
 /* "transpose.cu:12" or "PTX line 40". */
 static void write_place(const bf_costs_line *line, bf_text *text) {
@@ -39,8 +52,10 @@ static void write_place(const bf_costs_line *line, bf_text *text) {
 }
 
 /* A row of the table for a line of a kernel. */
-static void write_line(const cli_program_run *run, const bf_costs_line *line, bf_text *text) {
-  bf_text_addf(text, "%12llu  ", (unsigned long long)line->conflicts);
+static void write_line(const cli_program_run *run, const bf_costs_line *line, bool is_estimate,
+                       bf_text *text) {
+  write_count(line->conflicts, is_estimate, text);
+  bf_text_puts(text, "  ");
   write_place(line, text);
   if (line->has_access) {
     bf_pattern pattern = bf_access_classify(&line->access, bf_machine_lanes(run->machine), 1);
@@ -51,13 +66,21 @@ static void write_line(const cli_program_run *run, const bf_costs_line *line, bf
 }
 
 /* A row of the table for what helps. */
-static void write_remedy(const bf_remedy *remedy, bf_text *text) {
-  if (remedy->exists)
-    bf_text_addf(text, "         fix  %s (%s): conflicts %llu -> %llu\n", remedy->name,
-                 remedy->hash, (unsigned long long)remedy->before,
-                 (unsigned long long)remedy->after);
-  else
+static void write_remedy(const bf_machine *machine, const bf_remedy *remedy, bf_text *text) {
+  if (!remedy->exists) {
     bf_text_addf(text, "         fix  none: %s\n", remedy->reason);
+    return;
+  }
+  bf_text_addf(text, "         fix  %s (%s): conflicts %llu -> %llu\n", remedy->name, remedy->hash,
+               (unsigned long long)remedy->before, (unsigned long long)remedy->after);
+  bf_hash *hash;
+  bf_text code = {0};
+  if (cli_load_hash(remedy->hash, machine, &hash, NULL) != BF_OK)
+    return;
+  if (bf_hash_write_code(hash, &code))
+    bf_text_addf(text, "              %s\n", code.data ? code.data : "");
+  bf_text_free(&code);
+  bf_hash_free(hash);
 }
 
 /* The head of the table. */
@@ -80,11 +103,15 @@ static void write_head(const cli_program_run *run, bf_text *text) {
 /* The numbers of a kernel, or of all of them together. */
 static void write_numbers(const cli_program_run *run, const bf_costs_kernel *kernel,
                           bf_text *text) {
-  bf_text_addf(text, "%12llu %10llu %12llu %12llu ", (unsigned long long)kernel->conflicts,
-               (unsigned long long)kernel->launches, (unsigned long long)kernel->accesses,
-               (unsigned long long)kernel->wavefronts);
+  write_count(kernel->conflicts, is_sampled(kernel), text);
+  bf_text_addf(text, " %10llu ", (unsigned long long)kernel->launches);
+  write_count(kernel->accesses, is_sampled(kernel), text);
+  bf_text_puts(text, " ");
+  write_count(kernel->wavefronts, is_sampled(kernel), text);
+  bf_text_puts(text, " ");
   if (!run->gpu) {
-    bf_text_addf(text, "%12llu  ", (unsigned long long)kernel->ideal);
+    write_count(kernel->ideal, is_sampled(kernel), text);
+    bf_text_puts(text, "  ");
     return;
   }
   bf_text time = {0};
@@ -101,6 +128,16 @@ static void write_name(const cli_program_run *run, const bf_costs_kernel *kernel
     bf_text_addf(text, ", hash %s", kernel->hash);
   if (run->gpu && kernel->lock_hash && strcmp(kernel->lock_hash, run->lock_hash) != 0)
     bf_text_addf(text, ", lock hash %s", kernel->lock_hash);
+}
+
+/* A row that says how much of a kernel was counted, and how far its conflicts may be off. */
+static void write_sampled(const bf_costs_kernel *kernel, bf_text *text) {
+  bf_text_addf(text, "     sampled  %llu of %llu blocks",
+               (unsigned long long)kernel->counted_blocks, (unsigned long long)kernel->blocks);
+  if (kernel->conflicts_high >= kernel->conflicts)
+    bf_text_addf(text, ": conflicts %llu to %llu (95%%)", (unsigned long long)kernel->conflicts_low,
+                 (unsigned long long)kernel->conflicts_high);
+  bf_text_puts(text, "\n");
 }
 
 /* A row with the sums of a simulated run, where there are several kernels. */
@@ -131,12 +168,14 @@ static int write_kernel(const cli_program_run *run, const bf_costs *costs, size_
   write_numbers(run, kernel, text);
   write_name(run, kernel, text);
   bf_text_puts(text, color && is_bad ? "\033[0m\n" : "\n");
+  if (is_sampled(kernel))
+    write_sampled(kernel, text);
   size_t shown = 0;
   while (shown < kernel->lines && shown < LINES_SHOWN && kernel->line[shown].conflicts)
-    write_line(run, &kernel->line[shown++], text);
+    write_line(run, &kernel->line[shown++], is_sampled(kernel), text);
   BF_TRY(find_remedy(run, costs, index, &remedy, diagnostic));
   if (remedy.exists || *remedy.reason)
-    write_remedy(&remedy, text);
+    write_remedy(run->machine, &remedy, text);
   return BF_OK;
 }
 
@@ -169,6 +208,16 @@ static void write_unfinished(const cli_program_run *run, const bf_costs *costs, 
                  run->signal, strsignal(run->signal));
 }
 
+/* Where blocks were not run: what that means. */
+static void write_skipped(const cli_program_run *run, const bf_costs *costs, bf_text *text) {
+  bool is_any = false;
+  for (size_t i = 0; i < costs->kernels; i++)
+    is_any |= is_sampled(&costs->kernel[i]);
+  if (run->skipped_rest && is_any)
+    bf_text_puts(text, "Blocks that are not counted were not run: results of the program are not "
+                       "what a GPU gives.\n");
+}
+
 /* Whether a line has no source line. */
 static bool lacks_source(const bf_costs *costs) {
   for (size_t i = 0; i < costs->kernels; i++)
@@ -191,6 +240,7 @@ int cli_kernel_table_write_text(const cli_program_run *run, const bf_costs *cost
   write_sums(run, costs, text);
   write_refused(costs, text);
   write_unfinished(run, costs, text);
+  write_skipped(run, costs, text);
   if (lacks_source(costs))
     bf_text_puts(text, "Build with nvcc -lineinfo to see source lines.\n");
   return BF_OK;
@@ -214,8 +264,32 @@ static void write_pattern_json(const cli_program_run *run, const bf_costs_line *
   bf_text_free(&explanation);
 }
 
+/* Between which numbers conflicts are, or null where that is not known. */
+static void write_bounds_json(uint64_t conflicts, uint64_t low, uint64_t high, bf_json *json) {
+  if (high < conflicts) {
+    bf_json_string(json, "conflicts_low", NULL);
+    bf_json_string(json, "conflicts_high", NULL);
+    return;
+  }
+  bf_json_number(json, "conflicts_low", low);
+  bf_json_number(json, "conflicts_high", high);
+}
+
+/* How much of a kernel was counted, where that was not all. */
+static void write_sampled_json(const bf_costs_kernel *kernel, bf_json *json) {
+  if (!is_sampled(kernel))
+    return;
+  bf_json_begin(json, "sampled", '{', false);
+  bf_json_number(json, "blocks", kernel->blocks);
+  bf_json_number(json, "counted_blocks", kernel->counted_blocks);
+  bf_json_real(json, "confidence", 0.95);
+  write_bounds_json(kernel->conflicts, kernel->conflicts_low, kernel->conflicts_high, json);
+  bf_json_end(json, '}');
+}
+
 /* A line of a kernel. */
-static void write_line_json(const cli_program_run *run, const bf_costs_line *line, bf_json *json) {
+static void write_line_json(const cli_program_run *run, const bf_costs_line *line, bool is_estimate,
+                            bf_json *json) {
   bf_json_begin(json, NULL, '{', false);
   bf_json_string(json, "file", line->file);
   if (line->file) {
@@ -232,6 +306,8 @@ static void write_line_json(const cli_program_run *run, const bf_costs_line *lin
   bf_json_number(json, "wavefronts", line->wavefronts);
   bf_json_number(json, "ideal", line->ideal);
   bf_json_number(json, "conflicts", line->conflicts);
+  if (is_estimate)
+    write_bounds_json(line->conflicts, line->conflicts_low, line->conflicts_high, json);
   bf_json_number(json, "worst", line->worst);
   bf_json_bool(json, "estimated", line->estimated);
   if (run->gpu)
@@ -279,6 +355,7 @@ static int write_kernel_json(const cli_program_run *run, const bf_costs *costs, 
   bf_json_number(json, "warp_instructions", kernel->warp_instructions);
   bf_json_number(json, "thread_instructions", kernel->thread_instructions);
   bf_json_real(json, "seconds", kernel->seconds);
+  write_sampled_json(kernel, json);
   if (run->gpu) {
     bf_json_string(json, "lock_hash", kernel->lock_hash);
     bf_json_number(json, "cycles", kernel->cycles);
@@ -286,7 +363,7 @@ static int write_kernel_json(const cli_program_run *run, const bf_costs *costs, 
   }
   bf_json_begin(json, "lines", '[', false);
   for (size_t i = 0; i < kernel->lines; i++)
-    write_line_json(run, &kernel->line[i], json);
+    write_line_json(run, &kernel->line[i], is_sampled(kernel), json);
   bf_json_end(json, ']');
   write_remedy_json(&remedy, json);
   bf_json_end(json, '}');
@@ -313,4 +390,27 @@ int cli_kernel_table_write_json(const cli_program_run *run, const bf_costs *cost
   bf_json_end(&json, ']');
   bf_json_end(&json, '}');
   return BF_OK;
+}
+
+/* ---- Limits ---- */
+
+int cli_kernel_table_gate(const cli_gate *gate, const bf_costs *costs, int status) {
+  bf_gate found = {.findings = 0};
+  bf_diagnostic diagnostic = {.caret = -1};
+  for (size_t i = 0; i < costs->kernels && status == CLI_OK; i++) {
+    const bf_costs_kernel *kernel = &costs->kernel[i];
+    bf_text name = {0};
+    bf_ptx_readable_name(kernel->name, &name);
+    for (size_t k = 0; k < kernel->lines && status == CLI_OK; k++) {
+      bf_finding own = {.file = kernel->line[k].file,
+                        .line = kernel->line[k].line,
+                        .name = name.data,
+                        .wavefronts = kernel->line[k].wavefronts,
+                        .conflicts = kernel->line[k].conflicts};
+      if (bf_gate_add(&found, &own, &diagnostic) != BF_OK)
+        status = cli_complain(&diagnostic);
+    }
+    bf_text_free(&name);
+  }
+  return cli_gate_finish(gate, &found, status);
 }

@@ -3,6 +3,7 @@
 #define BF_CLI_KERNEL_TABLE_H
 
 #include "cli/cli.h"
+#include "cli/gate.h"
 #include "emu/costs.h"
 #include "sim/sim.h"
 
@@ -16,6 +17,7 @@ typedef struct cli_program_run {
   const char *hash;      /* canonical text */
   const bf_sim_gpu *gpu; /* that it was simulated on; NULL: emulated */
   const char *lock_hash; /* with gpu: "plain", "xor" or "add" */
+  bool skipped_rest;     /* blocks that were not counted were not run */
 } cli_program_run;
 
 /* The costs must be sorted. */
@@ -23,5 +25,8 @@ int cli_kernel_table_write_text(const cli_program_run *run, const bf_costs *cost
                                 bf_text *text, bf_diagnostic *diagnostic);
 int cli_kernel_table_write_json(const cli_program_run *run, const bf_costs *costs, bf_text *text,
                                 bf_diagnostic *diagnostic);
+
+/* The lines of all kernels against limits; the exit status. */
+int cli_kernel_table_gate(const cli_gate *gate, const bf_costs *costs, int status);
 
 #endif

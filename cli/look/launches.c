@@ -12,7 +12,7 @@ int cli_check_words(const cli_command *command, const char *list) {
     size_t length = strcspn(list, ",");
     if (!(length == 13 && strncmp(list, "uninitialised", 13) == 0) &&
         !(length == 5 && strncmp(list, "races", 5) == 0))
-      return cli_usage_error(command, "--check takes uninitialised and races, not '%.*s'",
+      return cli_usage_error(command, "--detect takes uninitialised and races, not '%.*s'",
                              (int)length, list);
     list += length + (list[length] == ',');
   }

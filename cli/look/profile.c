@@ -9,6 +9,7 @@ typedef struct settings {
   const char *launch, *hash, *check;
   uint64_t module, workers;
   bool as_written;
+  cli_gate gate;
 } settings;
 
 static const cli_option options[] = {
@@ -16,14 +17,15 @@ static const cli_option options[] = {
      "the launch description: buffers and launches (docs/profile.md)"},
     {"hash", CLI_TEXT, offsetof(settings, hash), "HASH", NULL,
      "count as if shared memory had this hash (default none)"},
-    {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
+    {"detect", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
      "more faults to look for: uninitialised, races, or both with a comma"},
     {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
      "count accesses as the PTX has them, not as ptxas merges them"},
     {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
      "module of a program or fat binary (default 1)"},
-    {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
+    {"threads", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
+    CLI_GATE(settings),
     CLI_COMMON(settings),
 };
 
@@ -85,6 +87,9 @@ static int profile(const void *given, int count, char **arguments) {
   int status = cli_check_words(&cli_profile, s->check);
   if (status >= 0)
     return status;
+  status = cli_gate_check(&cli_profile, &s->gate);
+  if (status >= 0)
+    return status;
   if (s->workers > 1024)
     return cli_usage_error(&cli_profile, "--workers takes at most 1024");
   profiling work = {.settings = s};
@@ -108,11 +113,13 @@ static int profile(const void *given, int count, char **arguments) {
     error = cli_launches_run(&launches, &diagnostic);
   if (!error)
     error = write_results(s, &work, arguments[0], &diagnostic);
+  status = error ? cli_complain(&diagnostic) : CLI_OK;
+  status = cli_kernel_table_gate(&s->gate, &work.costs, status);
   bf_profile_free(work.profile);
   bf_costs_free(&work.costs);
   bf_hash_free(hash);
   bf_machine_free(machine);
-  return error ? cli_complain(&diagnostic) : CLI_OK;
+  return status;
 }
 
 const cli_command cli_profile = {
@@ -129,7 +136,7 @@ const cli_command cli_profile = {
         "and the exit status is 2.",
     .examples = "bankfold profile kernel.ptx --launch kernel.launch\n"
                 "bankfold profile kernel.ptx --launch kernel.launch --hash fixed --json\n"
-                "bankfold profile kernel.ptx --launch kernel.launch --check races",
+                "bankfold profile kernel.ptx --launch kernel.launch --detect races",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

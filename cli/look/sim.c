@@ -31,7 +31,7 @@ static const cli_option options[] = {
     {"seed", CLI_NUMBER, offsetof(settings, seed), "N", NULL,
      "choose other data for the benchmark"},
     CLI_SIMULATED(settings),
-    {"check", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
+    {"detect", CLI_TEXT, offsetof(settings, check), "LIST", NULL,
      "more faults to look for: uninitialised, races, or both with a comma"},
     {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
      "module of a program or fat binary (default 1)"},

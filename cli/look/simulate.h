@@ -26,10 +26,10 @@ typedef struct cli_simulated {
       {"lock-hash",                                                                                \
        CLI_TEXT,                                                                                   \
        offsetof(type, simulated.lock_hash),                                                        \
-       "HASH",                                                                                     \
-       "plain xor add",                                                                            \
-       "hash of the table of locks, for atomics that use one (default plain)"},                    \
-      {"workers", CLI_NUMBER, offsetof(type, simulated.workers),                                   \
+       "KIND",                                                                                     \
+       "none xor add",                                                                             \
+       "hash of the table of locks, for atomics that use one (default none) "},                    \
+      {"threads", CLI_NUMBER, offsetof(type, simulated.workers),                                   \
        "N",       NULL,       "threads of the host (default one per core)"},                       \
   {                                                                                                \
     "max-cycles", CLI_NUMBER, offsetof(type, simulated.most_cycles), "N", NULL,                    \

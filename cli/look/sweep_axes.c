@@ -24,8 +24,9 @@ static int add_change(cli_point *point, const char *name, const char *value,
 }
 
 static int set_lock_hash(cli_point *point, const char *value, bf_diagnostic *diagnostic) {
-  if (strcmp(value, "plain") != 0 && strcmp(value, "xor") != 0 && strcmp(value, "add") != 0)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "lock-hash is one of: plain xor add; not '%s'", value);
+  if (strcmp(value, "none") != 0 && strcmp(value, "plain") != 0 && strcmp(value, "xor") != 0 &&
+      strcmp(value, "add") != 0)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "lock-hash is one of: none xor add; not '%s'", value);
   point->simulated.lock_hash = value;
   return BF_OK;
 }

@@ -21,7 +21,7 @@ static const cli_option options[] = {
      "accesses as the PTX has them, not as ptxas merges them"},
     {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
      "module of a program or fat binary (default 1)"},
-    {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
+    {"threads", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
      "threads that run a kernel (default 1, which keeps the order of accesses)"},
     CLI_COMMON(settings),
 };

@@ -11,7 +11,7 @@ typedef struct settings {
   cli_common common;
   const char *output, *hash, *hash_file, *kernel, *launch, *trace, *time_limit, *gpu, *block, *grid;
   uint64_t module, workers;
-  bool explain, check, dynamic_rounded;
+  bool explain, check, dynamic_rounded, launches_checked;
 } settings;
 
 static const cli_option options[] = {
@@ -39,6 +39,9 @@ static const cli_option options[] = {
      "run original and rewritten on the launches and compare all memory"},
     {"dynamic-rounded", CLI_FLAG, offsetof(settings, dynamic_rounded), NULL, NULL,
      "launches have room for static arrays that padding makes larger before dynamic ones"},
+    {"launches-checked", CLI_FLAG, offsetof(settings, launches_checked), NULL, NULL,
+     "somebody looks at each launch, as bankfold run does: hashes may be for some blocks only, as "
+     "pad:32+1@32x8 is, and auto takes what wins in some launch"},
     {"gpu", CLI_TEXT, offsetof(settings, gpu), "GPU", NULL,
      "auto with --launch: the GPU whose simulated time decides (default " CLI_DEFAULT_GPU
      "); none: wavefronts and instructions decide"},
@@ -46,7 +49,7 @@ static const cli_option options[] = {
      "auto: longest single search; there are up to six per kernel (default 10; 0 = no limit)"},
     {"module", CLI_NUMBER, offsetof(settings, module), "N", NULL,
      "module of a program or fat binary (default 1)"},
-    {"workers", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
+    {"threads", CLI_NUMBER, offsetof(settings, workers), "N", NULL,
      "threads that run a kernel (default one per core; 1 with --check)"},
     CLI_COMMON(settings),
 };
@@ -86,7 +89,9 @@ static bool is_static(const settings *s) { return is_auto(s) && !s->launch && !s
 
 /* Chooses hashes from the PTX. */
 static int predict(rewriting *work, bf_diagnostic *diagnostic) {
-  bf_predict_options own = {.machine = work->machine, .launch = &work->named};
+  bf_predict_options own = {.machine = work->machine,
+                            .launch = &work->named,
+                            .decides_by_launch = work->settings->launches_checked};
   if (work->settings->time_limit)
     own.time_limit_seconds = work->time_limit_seconds;
   return bf_predict_choose(&work->plans, &own, diagnostic);
@@ -133,8 +138,8 @@ static int check_usage(const settings *s) {
   const cli_command *own = &cli_rewrite;
   if (s->explain)
     return s->output || s->hash || s->hash_file || s->launch || s->trace || s->check
-               ? cli_usage_error(own, "--explain goes with --kernel, --module, --block, --grid and "
-                                      "--dynamic-rounded only")
+               ? cli_usage_error(own, "--explain goes with --kernel, --module, --block, --grid, "
+                                      "--dynamic-rounded and --launches-checked only")
                : -1;
   if (!s->output)
     return cli_usage_error(own, "--output is needed, or --explain");
@@ -184,6 +189,7 @@ static int load(rewriting *work, bf_diagnostic *diagnostic) {
   BF_TRY(bf_plans_make(work->ptx, work->file, s->kernel, &work->plans, diagnostic));
   BF_TRY(load_gpu(s, &work->gpu, diagnostic));
   work->plans.padding_has_room = s->launch || s->dynamic_rounded;
+  work->plans.blocks_are_checked = s->launches_checked;
   work->tune_options = (bf_tune_options){.file = work->file,
                                          .description = s->launch,
                                          .machine = work->machine,

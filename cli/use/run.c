@@ -4,14 +4,16 @@
 #include "cli/process.h"
 #include "cli/program.h"
 #include "cli/use/wrap.h"
+#include "ptx/graft.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct settings {
-  const char *hash_file, *hash, *log;
+  const char *hash_file, *hash, *log, *binary;
   bool learn;
 } settings;
 
@@ -25,6 +27,8 @@ static const cli_option options[] = {
      "write what was done to FILE; stderr: to standard error"},
     {"learn", CLI_FLAG, offsetof(settings, learn), NULL, NULL,
      "measure kernels with and without their hashes, and keep what is faster, also for later runs"},
+    {"binary", CLI_TEXT, offsetof(settings, binary), "FILE", NULL,
+     "do not run it: write the program with hashed kernels to FILE, for profilers"},
 };
 
 /* Sets all that the library reads. */
@@ -74,10 +78,94 @@ static void warn_without_driver(const cli_program *program) {
             program->path);
 }
 
+/* ---- A program with hashed kernels, in a file ---- */
+
+/* Rewrites the PTX of an image into *ptx, which stays empty where that changes nothing. */
+static int rewrite_image(const cli_wrap *wrap, const bf_fatbin *fatbin, const bf_image *image,
+                         bf_text *ptx, bf_diagnostic *diagnostic) {
+  bf_text old = {0};
+  char path[CLI_MEMORY_PATH_BYTES];
+  BF_TRY(bf_fatbin_text(fatbin, image, &old, diagnostic));
+  int file = cli_memory_file(&old, path);
+  bf_text_free(&old);
+  if (file < 0)
+    return bf_no_memory(diagnostic);
+  int error = cli_wrap_rewrite(wrap, path, image->identifier ? image->identifier : fatbin->name,
+                               &(cli_wrap_ptxas){0}, ptx, diagnostic);
+  close(file);
+  return error;
+}
+
+/* The program with all of its PTX rewritten, into *content. */
+static int rewrite_program(const cli_wrap *wrap, const bf_fatbin *fatbin, bf_text *content,
+                           bf_diagnostic *diagnostic) {
+  bf_graft *grafts = calloc(fatbin->image_count, sizeof *grafts);
+  bf_text *texts = calloc(fatbin->image_count, sizeof *texts);
+  size_t count = 0;
+  bool has_ptx = false;
+  int error = grafts && texts ? BF_OK : bf_no_memory(diagnostic);
+  for (size_t i = 0; i < fatbin->image_count && !error; i++) {
+    if (fatbin->images[i].kind != BF_IMAGE_PTX)
+      continue;
+    has_ptx = true;
+    error = rewrite_image(wrap, fatbin, &fatbin->images[i], &texts[count], diagnostic);
+    if (!error && texts[count].data) {
+      grafts[count] = (bf_graft){&fatbin->images[i], &texts[count]};
+      count++;
+    }
+  }
+  if (!error && !count)
+    error = !has_ptx ? bf_fatbin_no_ptx(fatbin, 0, (bf_arch){0}, diagnostic)
+                     : bf_fail_file(diagnostic, BF_UNSUPPORTED, fatbin->name,
+                                    "no kernel in it is rewritten; --log stderr says why");
+  if (!error)
+    error = bf_graft_program(fatbin, grafts, count, content, diagnostic);
+  for (size_t i = 0; texts && i < count; i++)
+    bf_text_free(&texts[i]);
+  free(texts);
+  free(grafts);
+  return error;
+}
+
+static int write_binary(const settings *s, const cli_program *program, bf_diagnostic *diagnostic) {
+  cli_wrap wrap = {0};
+  bf_fatbin *fatbin = NULL;
+  bf_text content = {0};
+  cli_wrap_options told = {.hash = s->hash, .hash_file = s->hash_file, .log = s->log};
+  int error = cli_wrap_put(&told, diagnostic);
+  if (!error)
+    error = cli_wrap_get(&wrap, diagnostic);
+  if (!error)
+    error = bf_fatbin_open(program->path, &fatbin, diagnostic);
+  if (!error)
+    error = rewrite_program(&wrap, fatbin, &content, diagnostic);
+  if (!error)
+    error = bf_write_file(s->binary, content.data, content.size, diagnostic);
+  if (!error && chmod(s->binary, 0755) != 0)
+    error = bf_fail_file(diagnostic, BF_IO, s->binary, "cannot be made executable");
+  bf_text_free(&content);
+  bf_fatbin_close(fatbin);
+  cli_wrap_free(&wrap);
+  return error;
+}
+
+static int make_binary(const settings *s, const char *name) {
+  bf_diagnostic diagnostic = {.caret = -1};
+  cli_program program;
+  if (s->learn)
+    return cli_usage_error(&cli_run, "--learn needs runs, and --binary does not run the program");
+  int error = cli_program_inspect(name, &program, &diagnostic);
+  if (!error)
+    error = write_binary(s, &program, &diagnostic);
+  return error ? cli_complain(&diagnostic) : CLI_OK;
+}
+
 static int run(const void *given, int count, char **arguments) {
   const settings *s = given;
   bf_diagnostic diagnostic = {.caret = -1};
   cli_program program;
+  if (s->binary)
+    return make_binary(s, arguments[0]);
   char library[2 * PATH_MAX];
   if (s->hash_file && strcmp(s->hash_file, "-") == 0)
     return cli_usage_error(&cli_run,
@@ -117,7 +205,8 @@ const cli_command cli_run = {
                 "bankfold run --log stderr ./app                    # and say what was done\n"
                 "bankfold run --hash cute:3,4,3 ./app               # 16 bytes stay together\n"
                 "bankfold run --learn ./app                         # find out what is faster\n"
-                "bankfold run --hash-file app.hashes ./app          # each kernel its own hash\n",
+                "bankfold run --hash-file app.hashes ./app          # each kernel its own hash\n"
+                "bankfold run --binary app.hashed ./app && ncu ./app.hashed   # under a profiler\n",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

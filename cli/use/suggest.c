@@ -1,5 +1,6 @@
 /* suggest: how to change source so that its shared arrays have no bank conflicts. */
 #include "cli/environment.h"
+#include "cli/gate.h"
 #include "cli/use/compile.h"
 #include "cli/use/suggest_run.h"
 #include "emu/launches.h"
@@ -16,6 +17,7 @@ typedef struct settings {
   double time_limit;
   cli_texts flags;
   bool check;
+  cli_gate gate;
 } settings;
 
 static const cli_option options[] = {
@@ -39,6 +41,7 @@ static const cli_option options[] = {
      "write a unified diff of all arrays that can be changed with certainty, for patch -p0"},
     {"by", CLI_TEXT, offsetof(settings, by), "WAY", "swizzle padding least",
      "what the patch does (default swizzle)"},
+    CLI_GATE(settings),
     {"check", CLI_FLAG, offsetof(settings, check), NULL, NULL,
      "compile and run the patched source and compare it with the original"},
     {"svg", CLI_TEXT, offsetof(settings, svg), "DIR", NULL,
@@ -148,6 +151,25 @@ static int write_all(running *r, bf_text *text) {
   return BF_OK;
 }
 
+/* What arrays cost, for limits: in the patched source, where that was run. */
+static int find_costs(const running *r, bf_gate *found) {
+  for (size_t i = 0; i < r->review.arrays; i++) {
+    const bf_review_array *item = &r->review.array[i];
+    char name[512];
+    bool has_declaration = item->declared && r->review.source;
+    snprintf(name, sizeof name, "%.250s: %.250s", item->kernel_name, item->shared.name);
+    bf_finding own = {
+        .file = has_declaration ? r->review.source->file : r->file,
+        .line = has_declaration ? r->review.source->token[item->declared->token].line : 0,
+        .name = name,
+        .wavefronts = item->is_checked ? item->checked_wavefronts : item->suggestions.wavefronts,
+        .conflicts = item->is_checked ? item->checked_conflicts : item->suggestions.conflicts};
+    if (item->is_asked)
+      BF_TRY(bf_gate_add(found, &own, r->diagnostic));
+  }
+  return BF_OK;
+}
+
 /* ---- The command ---- */
 
 static int work(running *r, bf_text *text) {
@@ -182,6 +204,9 @@ static int check_usage(const settings *s, int count) {
     return cli_usage_error(&cli_suggest, "--launch, --run, --trace and --block exclude each other");
   if (s->check && !s->launch && !s->run)
     return cli_usage_error(&cli_suggest, "--check needs --launch or --run");
+  int gate = cli_gate_check(&cli_suggest, &s->gate);
+  if (gate >= 0)
+    return gate;
   if (!s->run && count > 1)
     return cli_usage_error(&cli_suggest, "one FILE is enough; more arguments are for --run");
   return -1;
@@ -204,15 +229,19 @@ static int suggest(const void *given, int count, char **arguments) {
     r.runs.program = arguments;
     r.runs.arguments = count;
   }
+  bf_gate found = {.findings = 0};
   int error = work(&r, &text);
+  if (!error)
+    error = find_costs(&r, &found);
   if (!error && s->check && r.result.is_checked && !r.result.is_equal)
     status = CLI_FINDINGS;
   close_all(&r);
   if (error) {
     bf_text_free(&text);
+    bf_gate_free(&found);
     return cli_complain(&diagnostic);
   }
-  int printed = cli_print(&text);
+  int printed = cli_gate_finish(&s->gate, &found, cli_print(&text));
   return status == CLI_FINDINGS && printed == CLI_OK ? status : printed;
 }
 

@@ -34,7 +34,7 @@ static const cli_option options[] = {
      "do not compare what runs print, only their exit statuses"},
     {"input", CLI_TEXT, offsetof(settings, input), "FILE", NULL,
      "standard input of every run (default: nothing)"},
-    {"timeout", CLI_TEXT, offsetof(settings, timeout), "SECONDS", NULL,
+    {"time-limit", CLI_TEXT, offsetof(settings, timeout), "SECONDS", NULL,
      "longest run (default: a minute and ten times as long as the first; 0 = no limit)"},
     CLI_OUTPUT(settings),
 };

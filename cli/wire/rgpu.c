@@ -39,7 +39,7 @@ static const cli_option options[] = {
      "run, sweep, cost: the GPU (default gtx480 with 48 KB of first-level cache)"},
     {"set", CLI_TEXTS, offsetof(cli_rgpu_settings, set), "KEY=VALUE", NULL,
      "change a parameter of the GPU; may be repeated"},
-    {"parameter", CLI_TEXTS, offsetof(cli_rgpu_settings, parameter), "NAME=NUMBER", NULL,
+    {"param", CLI_TEXTS, offsetof(cli_rgpu_settings, parameter), "NAME=NUMBER", NULL,
      "change a parameter of the graph; may be repeated"},
     {"data-fifo", CLI_NUMBER, offsetof(cli_rgpu_settings, data_fifo), "N", NULL,
      "entries of data FIFOs (default 8)"},
@@ -51,6 +51,8 @@ static const cli_option options[] = {
      "latency of cores with three operands (default 10)"},
     {"load-cycles", CLI_NUMBER, offsetof(cli_rgpu_settings, load_cycles), "N", NULL,
      "latency of a load that finds its line (default 8)"},
+    {"fold", CLI_NUMBER, offsetof(cli_rgpu_settings, fold), "N", NULL,
+     "copies of the graph that share their cores in turn (default 1)"},
     {"pipelines-take-entries", CLI_FLAG, offsetof(cli_rgpu_settings, pipelines_take_entries), NULL,
      NULL, "what is in the pipeline of a core takes an entry of the FIFO it goes to"},
     {"wait-for", CLI_TEXT, offsetof(cli_rgpu_settings, wait_for), "WHAT", "lines sectors",
@@ -68,7 +70,7 @@ static const cli_option options[] = {
     {"axes", CLI_TEXT, offsetof(cli_rgpu_settings, axes), "AXES", NULL,
      "sweep: NAME=VALUE|...;... of data-fifo, address-fifo, lanes, copies, core-cycles, "
      "three-operand-cycles, load-cycles, parameters of the GPU or of a graph's file"},
-    {"workers", CLI_NUMBER, offsetof(cli_rgpu_settings, workers), "N", NULL,
+    {"threads", CLI_NUMBER, offsetof(cli_rgpu_settings, workers), "N", NULL,
      "sweep: threads to use (default one per core)"},
     CLI_OUTPUT(cli_rgpu_settings),
 };
@@ -110,7 +112,7 @@ static const struct {
 static int check_simulation(const cli_rgpu_settings *s, bool runs, bool sweeps) {
   bool asks = s->gpu || s->set.count || s->parameter.count || s->data_fifo || s->address_fifo ||
               s->order || s->no_prefetch || s->quick || s->most_cycles;
-  bool assumes = s->core_cycles || s->three_cycles || s->load_cycles || s->wait_for ||
+  bool assumes = s->core_cycles || s->three_cycles || s->load_cycles || s->wait_for || s->fold ||
                  s->pipelines_take_entries;
   if (asks && !runs)
     return cli_usage_error(&cli_rgpu,
@@ -118,7 +120,7 @@ static int check_simulation(const cli_rgpu_settings *s, bool runs, bool sweeps) 
                            "--no-prefetch, --quick and --max-cycles are for run, sweep and cost");
   if (assumes && !runs)
     return cli_usage_error(&cli_rgpu,
-                           "--core-cycles, --three-operand-cycles, --load-cycles, "
+                           "--core-cycles, --three-operand-cycles, --load-cycles, --fold, "
                            "--pipelines-take-entries and --wait-for are for run, sweep and cost");
   if (s->no_kernels && (!runs || sweeps))
     return cli_usage_error(&cli_rgpu, "--no-kernels is for run and cost");

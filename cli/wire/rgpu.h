@@ -11,7 +11,7 @@ typedef struct cli_rgpu_settings {
   cli_texts set, parameter;
   uint64_t copies, cores, units, lanes, states, loop;
   uint64_t data_fifo, address_fifo, most_cycles, workers;
-  uint64_t core_cycles, three_cycles, load_cycles;
+  uint64_t core_cycles, three_cycles, load_cycles, fold;
   bool trade, recompute, quick, no_prefetch, no_kernels, pipelines_take_entries;
 } cli_rgpu_settings;
 

@@ -49,6 +49,7 @@ int cli_rgpu_fabric(const cli_rgpu_settings *s, bf_rgpu_fabric *fabric, bf_diagn
       {"core-cycles", s->core_cycles, BF_RGPU_MOST_LATENCY, &made.two_cycles},
       {"three-operand-cycles", s->three_cycles, BF_RGPU_MOST_LATENCY, &made.three_cycles},
       {"load-cycles", s->load_cycles, BF_RGPU_MOST_LATENCY, &made.load_cycles},
+      {"fold", s->fold, BF_RGPU_MOST_FOLDED, &made.folded},
       {"cores", s->cores, UINT32_MAX, &made.cores},
       {"units", s->units, UINT32_MAX, &made.units}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -125,11 +126,13 @@ int cli_rgpu_case_map(const cli_rgpu_settings *s, cli_rgpu_case *own, bf_diagnos
     options.copies = own->benchmark->copies;
   else if (!uses_copies(own->graph))
     options.copies = 1;
+  unsigned copies = options.copies;
+  options.copies = bf_rgpu_copies_at_once(&own->fabric, copies);
   BF_TRY(bf_rgpu_map(own->graph, &options, &own->mapping, diagnostic));
   if (!own->mapping->fits)
     return bf_fail_file(diagnostic, BF_BAD_INPUT, own->graph->file, "does not fit: %s",
                         own->mapping->reason);
-  own->copies = own->mapping->copies;
+  own->copies = own->fabric.folded > 1 && copies ? copies : own->mapping->copies;
   return BF_OK;
 }
 

@@ -41,6 +41,8 @@ static void write_assumed(bf_text *text, const bf_rgpu_fabric *fabric) {
       fabric->load_cycles != usual.load_cycles)
     bf_text_addf(text, "latency  cores %u cycles, %u with three operands; loads %u\n",
                  fabric->two_cycles, fabric->three_cycles, fabric->load_cycles);
+  if (fabric->folded > 1)
+    bf_text_addf(text, "changed  up to %u copies share their cores in turn\n", fabric->folded);
   if (fabric->pipelines_take_entries)
     bf_text_puts(text, "changed  what is in a pipeline takes an entry of its FIFO\n");
   if (fabric->waits_for_sectors)
@@ -173,6 +175,7 @@ static void write_json_fabric(bf_json *json, const bf_rgpu_fabric *fabric) {
   bf_json_number(json, "core_cycles", fabric->two_cycles);
   bf_json_number(json, "three_operand_cycles", fabric->three_cycles);
   bf_json_number(json, "load_cycles", fabric->load_cycles);
+  bf_json_number(json, "fold", fabric->folded > 1 ? fabric->folded : 1);
   bf_json_bool(json, "pipelines_take_entries", fabric->pipelines_take_entries);
   bf_json_string(json, "wait_for", fabric->waits_for_sectors ? "sectors" : "lines");
 }

@@ -193,10 +193,10 @@ static void write_basis(const cli_rgpu_settings *s, const cli_rgpu_case *own, bf
     bf_text_puts(basis, "\n");
   }
   const bf_rgpu_fabric *fabric = &own->fabric;
-  bf_text_addf(basis, "%u %u %u %u %u %u %u %d %d %d\n", fabric->cores, fabric->units,
+  bf_text_addf(basis, "%u %u %u %u %u %u %u %u %d %d %d\n", fabric->cores, fabric->units,
                fabric->data_fifo, fabric->address_fifo, fabric->two_cycles, fabric->three_cycles,
-               fabric->load_cycles, fabric->no_prefetch, fabric->pipelines_take_entries,
-               fabric->waits_for_sectors);
+               fabric->load_cycles, fabric->folded, fabric->no_prefetch,
+               fabric->pipelines_take_entries, fabric->waits_for_sectors);
   /* Benchmarks choose their copies anew where lanes are given (cli_rgpu_case_map). */
   bf_rgpu_ring ring = cli_rgpu_ring(s);
   bf_text_addf(basis, "%u %u %u %u %d %llu %llu %llu %d %d\n", ring.cores, ring.units, ring.lanes,

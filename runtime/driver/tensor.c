@@ -1,90 +1,150 @@
-/* Tensor maps: descriptions of tensors in global memory for copies by the hardware. NVIDIA's form
- * of the 128 bytes is not published; this one is our own, and checks what the driver's
- * documentation asks for. */
+/* Tensor maps: descriptions of tensors in global memory for copies by the hardware. What the 128
+ * bytes hold is our own (emu/tensor_map.h); what is checked is what the driver's documentation asks
+ * for. */
 #include "driver.h"
+#include "emu/tensor_map.h"
 
 #include <string.h>
 
-enum { DIMENSIONS = 5, TYPES = 16, SWIZZLES = 6, PROMOTIONS = 4, FILLS = 2, INTERLEAVES = 3 };
 enum { NOT_INTERLEAVED, INTERLEAVED_16, INTERLEAVED_32 };
+enum { MOST_BOX = 256, MOST_STEP = 8, MOST_PIXELS = 1024 };
 
-/* Bytes of an element of each type; of the last three, which pack, 16 elements have so many bytes.
- */
-static const unsigned char type_bytes[TYPES] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4, 8, 16, 16};
-enum { FIRST_PACKED = 13 };
+/* What all maps have. */
+typedef struct map_shape {
+  int type, interleave, swizzle, promotion, fill;
+  uint32_t rank;
+  void *address;
+  const uint64_t *size, *stride;
+  const uint32_t *step;
+} map_shape;
 
-/* What the 128 bytes hold. */
-typedef struct tensor_map {
-  char magic[8]; /* "bftensor" */
-  uint64_t address;
-  uint32_t size[DIMENSIONS];       /* minus 1: elements */
-  uint32_t box[DIMENSIONS];        /* elements */
-  uint64_t stride[DIMENSIONS - 1]; /* bytes, from the second dimension on */
-  uint8_t element_stride[DIMENSIONS];
-  uint8_t rank, type, interleave, swizzle, promotion, fill;
-} tensor_map;
-_Static_assert(sizeof(tensor_map) <= 128, "as programs have room for");
-
-/* Whether the sizes and strides of a tensor can be. */
-static bool check_tensor(const tensor_map *map, const uint64_t *size, const uint64_t *stride) {
-  uint64_t alignment = map->interleave == INTERLEAVED_32 || map->type == TYPES - 1 ? 32 : 16;
-  for (unsigned i = 0; i < map->rank; i++)
-    if (size[i] == 0 || size[i] > (uint64_t)1 << 32)
-      return false;
-  for (unsigned i = 0; i + 1 < map->rank; i++)
-    if (stride[i] % alignment || stride[i] >= (uint64_t)1 << 40)
-      return false;
-  return map->address % alignment == 0;
+/* The swizzles of GPUs before Blackwell are the first four: an H200 refuses the others. */
+static int swizzles(void) {
+  int major = 0;
+  cudaDeviceGetAttribute(&major, 75, 0);
+  return major >= 10 ? BF_TENSOR_SWIZZLES : BF_TENSOR_SWIZZLE_128 + 1;
 }
 
-/* Whether a box can be: at most 256 elements in each dimension, rows of whole 16 bytes, which a
- * swizzle must be able to hold. */
-static bool check_box(const tensor_map *map, const uint32_t *box, const uint32_t *step) {
-  static const unsigned most_row[SWIZZLES] = {0, 32, 64, 128, 128, 128};
-  for (unsigned i = 0; i < map->rank; i++)
-    if (box[i] == 0 || box[i] > 256 || step[i] == 0 || step[i] > 8)
+static bool is_known(const map_shape *how) {
+  return how->type >= 0 && how->type < BF_TENSOR_TYPES && how->interleave >= 0 &&
+         how->interleave < BF_TENSOR_INTERLEAVES && how->swizzle >= 0 &&
+         how->swizzle < swizzles() && how->promotion >= 0 &&
+         how->promotion < BF_TENSOR_PROMOTIONS && how->fill >= 0 && how->fill < BF_TENSOR_FILLS;
+}
+
+/* Whether the address, the sizes and the strides of a tensor can be. */
+static bool check_tensor(const map_shape *how) {
+  bool is_wide = how->interleave == INTERLEAVED_32 || how->type == BF_TENSOR_U6_ALIGN16 ||
+                 how->type == BF_TENSOR_U4_ALIGN16;
+  uint64_t alignment = is_wide ? 32 : 16;
+  for (unsigned i = 0; i < how->rank; i++)
+    if (how->size[i] == 0 || how->size[i] > (uint64_t)1 << 32 || how->step[i] == 0 ||
+        how->step[i] > MOST_STEP)
       return false;
-  uint64_t row = (uint64_t)box[0] * type_bytes[map->type] / (map->type >= FIRST_PACKED ? 16 : 1);
-  if (map->interleave != NOT_INTERLEAVED)
-    return map->swizzle <= 1 && (map->interleave != INTERLEAVED_32 || map->swizzle == 1);
-  return row % 16 == 0 && (!map->swizzle || row <= most_row[map->swizzle]);
+  for (unsigned i = 0; i + 1 < how->rank; i++)
+    if (how->stride[i] % alignment || how->stride[i] >= (uint64_t)1 << 40)
+      return false;
+  return (uintptr_t)how->address % alignment == 0;
+}
+
+/* Bytes of elements of a type. */
+static uint64_t bytes_of(int type, uint64_t elements) {
+  uint64_t bytes = elements * bf_tensor_type_bytes((unsigned)type);
+  return type >= BF_TENSOR_U4_ALIGN8 ? bytes / 16 : bytes;
+}
+
+/* Whether a row of a box can be: whole 16 bytes, which a swizzle must be able to hold. */
+static bool check_row(const map_shape *how, uint64_t elements) {
+  uint64_t row = bytes_of(how->type, elements);
+  if (how->interleave != NOT_INTERLEAVED)
+    return how->interleave != INTERLEAVED_32 || how->swizzle == BF_TENSOR_SWIZZLE_32;
+  return row % 16 == 0 && (!how->swizzle || row <= bf_tensor_swizzle_bytes((unsigned)how->swizzle));
+}
+
+/* Whether all that maps have in common can be. */
+static bool check_shape(const void *to, const map_shape *how, uint32_t least_rank) {
+  return to && (uintptr_t)to % 64 == 0 && how->address && is_known(how) &&
+         how->rank >= least_rank && how->rank <= BF_TENSOR_DIMENSIONS &&
+         !(how->interleave && how->rank < 3) && how->size && (how->stride || how->rank == 1) &&
+         how->step && check_tensor(how);
+}
+
+static bf_tensor_map make_map(const map_shape *how) {
+  bf_tensor_map map = {.address = (uint64_t)(uintptr_t)how->address,
+                       .rank = (uint8_t)how->rank,
+                       .type = (uint8_t)how->type,
+                       .interleave = (uint8_t)how->interleave,
+                       .swizzle = (uint8_t)how->swizzle,
+                       .promotion = (uint8_t)how->promotion,
+                       .fill = (uint8_t)how->fill};
+  memcpy(map.magic, BF_TENSOR_MAGIC, sizeof map.magic);
+  for (unsigned i = 0; i < how->rank; i++) {
+    map.size[i] = (uint32_t)(how->size[i] - 1);
+    map.step[i] = (uint8_t)how->step[i];
+    if (i + 1 < how->rank)
+      map.stride[i] = how->stride[i];
+  }
+  return map;
+}
+
+static int write_map(void *to, const bf_tensor_map *map) {
+  _Static_assert(sizeof *map <= BF_TENSOR_MAP_BYTES, "as programs have room for");
+  memset(to, 0, BF_TENSOR_MAP_BYTES);
+  memcpy(to, map, sizeof *map);
+  return CUDA_SUCCESS;
 }
 
 API(cuTensorMapEncodeTiled, void *to, int type, uint32_t rank, void *address, const uint64_t *size,
     const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle,
     int promotion, int fill) {
   DR_CHECK_ON();
-  tensor_map map = {.magic = "bftensor", .address = (uint64_t)(uintptr_t)address};
-  bool is_known = type >= 0 && type < TYPES && interleave >= 0 && interleave < INTERLEAVES &&
-                  swizzle >= 0 && swizzle < SWIZZLES && promotion >= 0 && promotion < PROMOTIONS &&
-                  fill >= 0 && fill < FILLS;
-  if (!to || (uintptr_t)to % 64 || !address || !is_known || rank == 0 || rank > DIMENSIONS ||
-      (interleave && rank < 3) || !size || (!stride && rank > 1) || !box || !step)
+  map_shape how = {type, interleave, swizzle, promotion, fill, rank, address, size, stride, step};
+  if (!box || !check_shape(to, &how, 1) || !check_row(&how, box[0]))
     return CUDA_ERROR_INVALID_VALUE;
-  map.rank = (uint8_t)rank;
-  map.type = (uint8_t)type;
-  map.interleave = (uint8_t)interleave;
-  map.swizzle = (uint8_t)swizzle;
-  map.promotion = (uint8_t)promotion;
-  map.fill = (uint8_t)fill;
-  if (!check_tensor(&map, size, stride) || !check_box(&map, box, step))
-    return CUDA_ERROR_INVALID_VALUE;
+  bf_tensor_map map = make_map(&how);
   for (unsigned i = 0; i < rank; i++) {
-    map.size[i] = (uint32_t)(size[i] - 1);
-    map.box[i] = box[i];
-    map.element_stride[i] = (uint8_t)step[i];
-    if (i + 1 < rank)
-      map.stride[i] = stride[i];
+    if (box[i] == 0 || box[i] > MOST_BOX)
+      return CUDA_ERROR_INVALID_VALUE;
+    map.box[i] = (uint16_t)box[i];
   }
-  memset(to, 0, 128);
-  memcpy(to, &map, sizeof map);
-  return CUDA_SUCCESS;
+  return write_map(to, &map);
+}
+
+/* Whether the corners of a box of pixels fit: they have 16, 8 or 5 bits with one, two or three
+ * dimensions of space. */
+static bool check_corners(uint32_t rank, const int *corner) {
+  static const int most[] = {1 << 15, 1 << 7, 1 << 4};
+  for (unsigned i = 0; i + 2 < rank; i++)
+    if (corner[i] < -most[rank - 3] || corner[i] >= most[rank - 3])
+      return false;
+  return true;
+}
+
+API(cuTensorMapEncodeIm2col, void *to, int type, uint32_t rank, void *address, const uint64_t *size,
+    const uint64_t *stride, const int *lower, const int *upper, uint32_t channels, uint32_t pixels,
+    const uint32_t *step, int interleave, int swizzle, int promotion, int fill) {
+  DR_CHECK_ON();
+  map_shape how = {type, interleave, swizzle, promotion, fill, rank, address, size, stride, step};
+  if (!lower || !upper || !check_shape(to, &how, 3) || !check_corners(rank, lower) ||
+      !check_corners(rank, upper) || channels == 0 || channels > MOST_BOX || pixels == 0 ||
+      pixels > MOST_PIXELS || !check_row(&how, channels))
+    return CUDA_ERROR_INVALID_VALUE;
+  bf_tensor_map map = make_map(&how);
+  map.is_im2col = 1;
+  map.box[0] = (uint16_t)channels;
+  map.box[1] = (uint16_t)pixels;
+  for (unsigned i = 0; i + 2 < rank; i++) {
+    map.lower[i] = (int16_t)lower[i];
+    map.upper[i] = (int16_t)upper[i];
+  }
+  return write_map(to, &map);
 }
 
 API(cuTensorMapReplaceAddress, void *to, void *address) {
   DR_CHECK_ON();
-  tensor_map *map = to;
-  if (!map || !address || (uintptr_t)address % 16 || memcmp(map->magic, "bftensor", 8) != 0)
+  bf_tensor_map *map = to;
+  if (!map || !address || (uintptr_t)address % 16 ||
+      memcmp(map->magic, BF_TENSOR_MAGIC, sizeof map->magic) != 0)
     return CUDA_ERROR_INVALID_VALUE;
   map->address = (uint64_t)(uintptr_t)address;
   return CUDA_SUCCESS;

@@ -16,6 +16,7 @@ int bf_api_copy(bf_arena *arena, const char *text, const char **copy, bf_diagnos
 
 typedef struct bf_api_kernel {
   bf_kernel_info info;
+  bf_parameter_info *parameter;
   const bf_ptx_function *function;
 } bf_api_kernel;
 

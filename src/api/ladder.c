@@ -1,7 +1,7 @@
 /* The ladder of fixes, kept for the caller, and code for hashes as text. */
 #include "search/ladder.h"
 
-#include "api/api.h"
+#include "api/launch.h"
 #include "emit/emit.h"
 
 #include <stdlib.h>
@@ -11,6 +11,7 @@ int bf_ladder_create(const bf_machine *machine, const bf_workload *workload,
   bf_solve_options options;
   *out = NULL;
   BF_TRY(bf_take_options(given, &options, sizeof options, "bf_solve_options", diagnostic));
+  BF_TRY(bf_api_check_threads(options.threads, diagnostic));
   bf_ladder *ladder = malloc(sizeof *ladder);
   if (!ladder)
     return bf_no_memory(diagnostic);

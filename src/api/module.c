@@ -27,6 +27,26 @@ static bool has_lines(const bf_ptx_function *function) {
   return false;
 }
 
+/* Names, types and places of the kernel's parameters. */
+static int list_parameters(bf_module *module, bf_api_kernel *kernel, bf_diagnostic *diagnostic) {
+  const bf_ptx_variables *from = &kernel->function->parameters;
+  uint64_t offset = 0;
+  kernel->parameter = bf_arena_alloc(&module->arena, (from->count + 1) * sizeof *kernel->parameter);
+  if (!kernel->parameter)
+    return bf_no_memory(diagnostic);
+  for (unsigned i = 0; i < from->count; i++) {
+    const bf_ptx_variable *own = &from->item[i];
+    offset = bf_ptx_parameter_offset(offset, own);
+    kernel->parameter[i] = (bf_parameter_info){.name = own->name,
+                                               .type = bf_ptx_type_name(own->type),
+                                               .offset_bytes = offset,
+                                               .bytes = own->bytes,
+                                               .is_array = own->dimensions > 0};
+    offset += own->bytes;
+  }
+  return BF_OK;
+}
+
 static int describe(bf_module *module, bf_api_kernel *kernel, bf_diagnostic *diagnostic) {
   const bf_ptx_function *function = kernel->function;
   bf_ptx_summary summary = bf_ptx_summarise(module->ptx, function);
@@ -62,6 +82,7 @@ static int list_kernels(bf_module *module, bf_diagnostic *diagnostic) {
     bf_api_kernel *kernel = &module->kernel[module->kernels++];
     kernel->function = item->function;
     BF_TRY(describe(module, kernel, diagnostic));
+    BF_TRY(list_parameters(module, kernel, diagnostic));
   }
   return BF_OK;
 }
@@ -126,6 +147,12 @@ static const bf_api_kernel *find(const bf_module *module, const char *name) {
 const bf_kernel_info *bf_module_find(const bf_module *module, const char *name) {
   const bf_api_kernel *kernel = find(module, name);
   return kernel ? &kernel->info : NULL;
+}
+
+const bf_parameter_info *bf_module_parameter(const bf_module *module, const char *name,
+                                             size_t index) {
+  const bf_api_kernel *kernel = find(module, name);
+  return kernel && index < kernel->info.parameters ? &kernel->parameter[index] : NULL;
 }
 
 int bf_api_kernel_find(const bf_module *module, const char *name, const bf_api_kernel **kernel,

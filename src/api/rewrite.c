@@ -2,6 +2,8 @@
 #include "api/rewrite.h"
 
 #include "rewrite/listed.h"
+#include "tune/judge.h"
+#include "tune/predict.h"
 
 #include <stdlib.h>
 
@@ -31,6 +33,8 @@ static int describe(bf_rewriting *rewriting, const bf_plans *plans, unsigned ind
                               .added_instructions = from->added_instructions,
                               .shared_bytes = from->shared_bytes,
                               .padded_shared_bytes = from->padded_bytes};
+  if (from->is_rewritten && plans->plan[index].has_comparison)
+    to->share_left = bf_judge_share(&plans->plan[index].comparison);
   bf_hash_list_write(from->name, from->is_rewritten ? from->hash : NULL, &rewriting->hashes);
   if (from->is_rewritten)
     return BF_OK;
@@ -68,9 +72,29 @@ int bf_api_plans(const bf_module *module, const char *kernel, bool padding_has_r
   return BF_OK;
 }
 
+/* Gives kernels the hashes that are predicted to win. */
+static int predict_hashes(bf_plans *plans, const bf_rewrite_module_options *options,
+                          bf_diagnostic *diagnostic) {
+  bf_machine *machine;
+  bf_predict_launch launch = {.block = {options->block[0], options->block[1], options->block[2]}};
+  if (options->hash || options->hashes)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "hashes are either given or predicted");
+  if (plans->examined.was_rewritten)
+    return BF_OK;
+  for (unsigned i = 1; launch.block[0] && i < 3; i++)
+    launch.block[i] = launch.block[i] ? launch.block[i] : 1;
+  BF_TRY(bf_machine_load("hopper", NULL, &machine, diagnostic));
+  int error = bf_predict_choose(plans, &(bf_predict_options){.machine = machine, .launch = &launch},
+                                diagnostic);
+  bf_machine_free(machine);
+  return error;
+}
+
 /* Gives kernels the hashes that were asked for. */
 static int set_hashes(bf_plans *plans, const bf_rewrite_module_options *options,
                       bf_diagnostic *diagnostic) {
+  if (options->predict)
+    return predict_hashes(plans, options, diagnostic);
   if (options->hash)
     BF_TRY(bf_plans_set_hash(plans, options->hash, &bf_listed_geometry, diagnostic));
   if (!options->hashes)

@@ -143,6 +143,19 @@ unsigned bf_cores(void);
  * thread, the others each on its own, or on the calling thread before index 0 where none can be
  * had. */
 void bf_run_threads(unsigned threads, void (*work)(void *context, unsigned index), void *context);
+
+/* Threads that wait between jobs, so that short jobs need not start any. */
+typedef struct bf_crew bf_crew;
+/* A crew without threads; they are started when first needed. NULL: out of memory. */
+bf_crew *bf_crew_create(void);
+/* Has up to `most` threads call work(context, index), index from 1 on, each as soon as it is awake;
+ * returns at once. False: the crew has a job. */
+bool bf_crew_begin(bf_crew *crew, unsigned most, void (*work)(void *context, unsigned index),
+                   void *context);
+/* Ends the job: no thread begins work any more, and those that did are waited for. */
+void bf_crew_end(bf_crew *crew);
+/* Ends the threads; no job may be under way. NULL is fine. */
+void bf_crew_free(bf_crew *crew);
 /* Seconds on a clock that never goes back. */
 double bf_seconds(void);
 

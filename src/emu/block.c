@@ -1,6 +1,7 @@
 /* Blocks: the warps of a block with their registers, its shared memory, and how it begins. */
 #include "emu/block.h"
 
+#include "emu/late.h"
 #include "emu/race.h"
 #include "emu/shadow.h"
 
@@ -18,6 +19,7 @@ static void free_warp(bf_emu_warp *warp) {
     free(join);
   }
   bf_emu_async_free(warp);
+  bf_emu_late_free(warp);
 }
 
 void bf_emu_block_free(bf_emu_block *block) {
@@ -25,6 +27,7 @@ void bf_emu_block_free(bf_emu_block *block) {
     return;
   for (unsigned i = 0; i < block->warps; i++)
     free_warp(&block->warp[i]);
+  bf_emu_jobs_drop(block);
   if (block->local)
     munmap(block->local, block->local_bytes);
   bf_emu_shadow_free(block->shadow);
@@ -128,16 +131,37 @@ bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight, void *memory) {
   return block;
 }
 
+uint32_t bf_emu_sample_of(const bf_emu_launch *launch, uint64_t block) {
+  size_t low = 0, high = launch->samples;
+  if (!launch->sample)
+    return 0;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (launch->sample[middle].block < block)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < launch->samples && launch->sample[low].block == block ? (uint32_t)low
+                                                                     : BF_EMU_UNTOLD;
+}
+
 /* Makes a block start as block number index of the grid. */
 void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t index) {
   const bf_emu_launch *launch = worker->flight->launch;
   block->worker = worker;
   block->index = index;
+  block->sample = bf_emu_sample_of(launch, index);
   block->id[0] = (uint32_t)(index % launch->grid[0]);
   block->id[1] = (uint32_t)(index / launch->grid[0] % launch->grid[1]);
   block->id[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);
   block->threads_alive = 0;
   block->epoch = block->fences = 0;
+  block->has_ended = false;
+  block->cluster = NULL;
+  block->rank = 0;
+  block->quiet = 0;
+  bf_emu_jobs_drop(block);
   memset(block->barrier, 0, sizeof block->barrier);
   memset(block->shared, 0, block->shared_bytes);
   if (block->shadow)
@@ -155,6 +179,8 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
       warp->free_joins = join;
     }
     warp->polled = warp->is_meeting = false;
+    warp->test = NULL;
+    bf_emu_late_begin(warp);
     warp->instructions = 0;
     for (bf_emu_frame *frame = warp->frames; frame; frame = frame->next)
       frame->is_free = true;

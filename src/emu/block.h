@@ -21,4 +21,8 @@ int bf_emu_flight_result(const bf_emu_flight *flight, bf_emu_result *result,
                          bf_diagnostic *diagnostic);
 void bf_emu_flight_close(bf_emu_flight *flight);
 
+/* Which sample of its launch a block is; 0 where all blocks are told of, and BF_EMU_UNTOLD where it
+ * is none. */
+uint32_t bf_emu_sample_of(const bf_emu_launch *launch, uint64_t block);
+
 #endif

@@ -196,22 +196,10 @@ static void add_to_barrier(bf_emu_warp *warp, bf_emu_barrier *barrier, uint32_t 
   barrier->ands &= (predicate & lanes) == lanes;
 }
 
-/* d = barrier number a with b threads (0: all), predicate c xor e for the .red forms. */
-static const bf_emu_op *step_barrier(bf_emu_warp *warp, const bf_emu_op *op) {
-  uint32_t mask = BF_MASK();
-  if (mask == 0)
-    return op + 1;
-  unsigned first = (unsigned)__builtin_ctz(mask), mode = op->small[0];
-  uint32_t number = BF_LANES(uint32_t, op->a)[first], count = BF_LANES(uint32_t, op->b)[first];
-  if (number >= BF_EMU_BARRIERS || count > BF_EMU_MOST_THREADS)
-    return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, first, "barrier %u for %u threads", number,
-                       count);
+/* Lanes that have been added to a barrier wait there; the others go on behind op. */
+static const bf_emu_op *wait_at(bf_emu_warp *warp, const bf_emu_op *op, uint32_t mask,
+                                unsigned number) {
   bf_emu_block *block = warp->block;
-  add_to_barrier(warp, &block->barrier[number], mask, count, BF_PREDICATE(op->c) ^ op->e);
-  if (mode == ARRIVE) {
-    bf_emu_barrier_check(block, number);
-    return op + 1;
-  }
   bf_emu_account(warp, op + 1);
   uint32_t rest = warp->active & ~mask;
   warp->active = mask;
@@ -224,6 +212,33 @@ static const bf_emu_op *step_barrier(bf_emu_warp *warp, const bf_emu_op *op) {
   }
   bf_emu_barrier_check(block, number);
   return bf_emu_next_path(warp);
+}
+
+const bf_emu_op *bf_emu_wait_for_group(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t mask = BF_MASK();
+  unsigned number = BF_EMU_NAMED_BARRIERS + warp->index / 4;
+  if (mask == 0 || warp->worker->clock) /* a simulator decides itself who waits */
+    return op + 1;
+  add_to_barrier(warp, &warp->block->barrier[number], mask, 4 * BF_EMU_LANES, 0);
+  return wait_at(warp, op, mask, number);
+}
+
+/* d = barrier number a with b threads (0: all), predicate c xor e for the .red forms. */
+static const bf_emu_op *step_barrier(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t mask = BF_MASK();
+  if (mask == 0)
+    return op + 1;
+  unsigned first = (unsigned)__builtin_ctz(mask), mode = op->small[0];
+  uint32_t number = BF_LANES(uint32_t, op->a)[first], count = BF_LANES(uint32_t, op->b)[first];
+  if (number >= BF_EMU_NAMED_BARRIERS || count > BF_EMU_MOST_THREADS)
+    return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, first, "barrier %u for %u threads", number,
+                       count);
+  add_to_barrier(warp, &warp->block->barrier[number], mask, count, BF_PREDICATE(op->c) ^ op->e);
+  if (mode == ARRIVE) {
+    bf_emu_barrier_check(warp->block, number);
+    return op + 1;
+  }
+  return wait_at(warp, op, mask, number);
 }
 
 /* The result of bar.red, after the barrier. */
@@ -270,13 +285,19 @@ static uint64_t uniform_special(const bf_emu_warp *warp, bf_ptx_special special,
     return component < 3 ? launch->grid[k] : 0;
   /* Without clusters every block is one by itself. */
   case BF_PTX_SPECIAL_CLUSTERID:
-    return component < 3 ? warp->block->id[k] : 0;
+    return component < 3 ? warp->block->id[k] / flight->cluster[k] : 0;
   case BF_PTX_SPECIAL_NCLUSTERID:
-    return component < 3 ? launch->grid[k] : 0;
+    return component < 3 ? launch->grid[k] / flight->cluster[k] : 0;
+  case BF_PTX_SPECIAL_CLUSTER_CTAID:
+    return component < 3 ? warp->block->id[k] % flight->cluster[k] : 0;
   case BF_PTX_SPECIAL_CLUSTER_NCTAID:
-    return 1;
+    return component < 3 ? flight->cluster[k] : 0;
+  case BF_PTX_SPECIAL_CLUSTER_CTARANK:
+    return warp->block->rank;
   case BF_PTX_SPECIAL_CLUSTER_NCTARANK:
-    return 1;
+    return (uint64_t)flight->cluster[0] * flight->cluster[1] * flight->cluster[2];
+  case BF_PTX_SPECIAL_IS_EXPLICIT_CLUSTER:
+    return flight->is_clustered;
   case BF_PTX_SPECIAL_WARPID:
     return warp->index;
   case BF_PTX_SPECIAL_NWARPID:
@@ -343,6 +364,16 @@ static bool is_per_lane(bf_ptx_special special) {
          (special >= BF_PTX_SPECIAL_LANEMASK_EQ && special <= BF_PTX_SPECIAL_LANEMASK_GT);
 }
 
+/* d = value in all lanes, as small[0] bytes. */
+static void set_all(bf_emu_warp *warp, const bf_emu_op *op, uint64_t value) {
+  if (op->small[0] == 8)
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      BF_LANES(uint64_t, op->d)[lane] = value;
+  else
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      BF_LANES(uint32_t, op->d)[lane] = (uint32_t)value;
+}
+
 /* d = special register a, component b, as small[0] bytes. */
 const bf_emu_op *bf_emu_step_special(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t *narrow = BF_LANES(uint32_t, op->d);
@@ -352,27 +383,20 @@ const bf_emu_op *bf_emu_step_special(bf_emu_warp *warp, const bf_emu_op *op) {
     memcpy(narrow, warp->tid[op->b], sizeof warp->tid[0]);
     return op + 1;
   }
-  uint64_t value = lanes ? 0
-                   : op->a == BF_PTX_SPECIAL_ENVREG
-                       ? environment(warp, op->c)
-                       : uniform_special(warp, (bf_ptx_special)op->a, op->b);
+  if (!lanes) {
+    set_all(warp, op,
+            op->a == BF_PTX_SPECIAL_ENVREG ? environment(warp, op->c)
+                                           : uniform_special(warp, (bf_ptx_special)op->a, op->b));
+    return op + 1;
+  }
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    uint64_t own = lanes ? lane_special(warp, op, lane) : value;
+    uint64_t own = lane_special(warp, op, lane);
     if (op->small[0] == 8)
       wide[lane] = own;
     else
       narrow[lane] = (uint32_t)own;
   }
   return op + 1;
-}
-
-static void set_all(bf_emu_warp *warp, const bf_emu_op *op, uint64_t value) {
-  if (op->small[0] == 8)
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      BF_LANES(uint64_t, op->d)[lane] = value;
-  else
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      BF_LANES(uint32_t, op->d)[lane] = (uint32_t)value;
 }
 
 const bf_emu_op *bf_emu_step_local_address(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -552,8 +576,6 @@ static bool select_call(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
 /* The numbers of a barrier and its threads; the predicate of the .red forms. */
 static bool select_barrier(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                            bf_emu_op *op) {
-  if (bf_ptx_has(instruction, "cluster"))
-    return bf_emu_refuse(decoder, "clusters");
   if (bf_ptx_has(instruction, "warp")) {
     op->a = bf_emu_source(decoder, &instruction->operand[0], BF_PTX_U32);
     op->run = step_warp_barrier;
@@ -601,7 +623,7 @@ bool bf_emu_select_control(bf_emu_decoder *decoder, const bf_ptx_instruction *in
     return true;
   case BF_PTX_OP_BAR:
   case BF_PTX_OP_BARRIER:
-    return select_barrier(decoder, instruction, op);
+    return !bf_ptx_has(instruction, "cluster") && select_barrier(decoder, instruction, op);
   default:
     return false;
   }

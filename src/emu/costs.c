@@ -79,6 +79,10 @@ void bf_costs_add_sums(bf_costs_kernel *kernel, const bf_costs_kernel *more) {
   kernel->cycles += more->cycles;
   kernel->simulated_seconds += more->simulated_seconds;
   kernel->work_cycles += more->work_cycles;
+  kernel->blocks += more->blocks;
+  kernel->counted_blocks += more->counted_blocks;
+  kernel->conflicts_low += more->conflicts_low;
+  kernel->conflicts_high += more->conflicts_high;
 }
 
 int bf_costs_add_line(bf_costs *costs, bf_costs_kernel *kernel, const bf_costs_line *more,
@@ -90,6 +94,8 @@ int bf_costs_add_line(bf_costs *costs, bf_costs_kernel *kernel, const bf_costs_l
   line->wavefronts += more->wavefronts;
   line->ideal += more->ideal;
   line->conflicts += more->conflicts;
+  line->conflicts_low += more->conflicts_low;
+  line->conflicts_high += more->conflicts_high;
   line->waited_cycles += more->waited_cycles;
   line->uncounted += more->uncounted;
   line->estimated |= more->estimated;

@@ -20,6 +20,8 @@ typedef struct bf_costs_line {
   const char *inlined_file;
   uint64_t inlined_line;
   const char *inlined_further; /* the calls around that, "b.cuh:21, inlined at c.cu:5", or NULL */
+  /* Of kernels that are sampled: between these conflicts are, in 95 of 100 cases. */
+  uint64_t conflicts_low, conflicts_high;
 } bf_costs_line;
 
 /* The launches of a kernel with one hash. */
@@ -37,6 +39,10 @@ typedef struct bf_costs_kernel {
   uint64_t accesses, wavefronts, ideal, conflicts; /* of its lines together */
   bf_costs_line *line;                             /* most conflicts first once sorted */
   size_t lines, line_capacity;
+  /* Where not all blocks were counted (emu/sample.h), numbers are estimates: how many blocks there
+   * were and how many were counted, else 0; and the bounds of conflicts, which are not known where
+   * conflicts_high is less than conflicts. */
+  uint64_t blocks, counted_blocks, conflicts_low, conflicts_high;
   bf_workload *access; /* all different accesses of its launches; NULL: none are known */
   bool is_cut;         /* there were too many different ones, and none are kept */
 } bf_costs_kernel;

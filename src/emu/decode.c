@@ -35,7 +35,8 @@ bf_emu_op *bf_emu_emit(bf_emu_decoder *decoder) { return append(decoder); }
 /* Whether an instruction counts as a memory access with a site of its own. */
 static bool has_site(const bf_ptx_instruction *instruction) {
   return bf_ptx_op_get(instruction->opcode)->access != BF_PTX_NO_ACCESS ||
-         instruction->opcode == BF_PTX_OP_MBARRIER;
+         instruction->opcode == BF_PTX_OP_MBARRIER ||
+         (instruction->opcode == BF_PTX_OP_WGMMA && bf_ptx_has(instruction, "mma_async"));
 }
 
 /* The name of the file that a .loc gives; NULL: not known. */
@@ -142,7 +143,9 @@ static void decode_instruction(bf_emu_decoder *decoder, unsigned *site_capacity)
     if (!add_site(decoder, instruction, site_capacity))
       return;
   }
-  bool selected = bf_emu_select_control(decoder, instruction, &op);
+  bool selected = bf_emu_select_control(decoder, instruction, &op) ||
+                  bf_emu_select_cluster(decoder, instruction, &op) ||
+                  bf_emu_select_bulk(decoder, instruction, &op);
   for (unsigned i = 0; !selected && decoder->isa->select[i]; i++)
     selected = decoder->isa->select[i](decoder, instruction, &op);
   if (!selected)

@@ -96,6 +96,12 @@ int bf_emu_decode_function(bf_emu_decoder *decoder, bf_text *refused, unsigned *
 /* Control flow: bra, brx, call, ret, exit, trap, bar, barrier (control.c). */
 bool bf_emu_select_control(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                            bf_emu_op *op);
+/* Clusters of blocks, and small things that came with them (cluster.c). */
+bool bf_emu_select_cluster(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                           bf_emu_op *op);
+/* Copies by the hardware: cp.async.bulk and its like (bulk.c). */
+bool bf_emu_select_bulk(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        bf_emu_op *op);
 /* The operations that decoding adds by itself. */
 const bf_emu_op *bf_emu_step_barrier_result(bf_emu_warp *warp, const bf_emu_op *op);
 const bf_emu_op *bf_emu_step_join(bf_emu_warp *warp, const bf_emu_op *op);

@@ -5,6 +5,7 @@
 #include "emu/race.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum { SMALL_BYTES = 1 << 20 };
 
@@ -14,6 +15,7 @@ int bf_emu_create(bf_emu **emu, bf_diagnostic *diagnostic) {
     return bf_no_memory(diagnostic);
   pthread_rwlock_init(&made->lock, NULL);
   made->isa = bf_emu_isa_find(NULL);
+  made->crew = bf_crew_create();
   *emu = made;
   return BF_OK;
 }
@@ -28,6 +30,7 @@ bool bf_emu_choose(bf_emu *emu, const char *name) {
 void bf_emu_free(bf_emu *emu) {
   if (!emu)
     return;
+  bf_crew_free(emu->crew);
   while (emu->modules)
     bf_emu_unload(emu->modules);
   bf_race_forget(emu);
@@ -100,19 +103,22 @@ int bf_emu_add(bf_emu *emu, const bf_emu_entry *entry, bf_diagnostic *diagnostic
 }
 
 /* Allocations from PAGED_BYTES on have whole pages for themselves, so that these can be shared with
- * another process. */
-enum { PAGED_BYTES = 1 << 14, PAGE_BYTES = 4096 };
+ * another process. From HUGE_BYTES on they ask for large pages: kernels reach into them at random,
+ * and the host can remember few small pages. */
+enum { PAGED_BYTES = 1 << 14, PAGE_BYTES = 4096, HUGE_BYTES = 1 << 21 };
 
 int bf_emu_alloc(bf_emu *emu, uint64_t bytes, unsigned flags, uint64_t *address,
                  bf_diagnostic *diagnostic) {
   void *memory = NULL;
   if (bytes == 0)
     bytes = 1;
-  size_t unit = bytes < PAGED_BYTES ? 512 : PAGE_BYTES;
+  size_t unit = bytes < PAGED_BYTES ? 512 : PAGE_BYTES, whole = (bytes + unit - 1) & ~(unit - 1);
   if (bytes > (UINT64_C(1) << 46) ||
-      posix_memalign(&memory, unit, ((size_t)bytes + unit - 1) & ~(unit - 1)))
+      posix_memalign(&memory, bytes < HUGE_BYTES ? unit : HUGE_BYTES, whole))
     return bf_fail(diagnostic, BF_NO_MEMORY, "no %llu bytes of device memory",
                    (unsigned long long)bytes);
+  if (bytes >= HUGE_BYTES)
+    madvise(memory, whole, MADV_HUGEPAGE); /* a wish: nothing depends on it */
   bf_emu_entry entry = {.public = {(uintptr_t)memory, bytes, BF_EMU_DEVICE, flags, 0},
                         .writable = true};
   int error = bf_emu_add(emu, &entry, diagnostic);

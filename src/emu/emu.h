@@ -11,6 +11,7 @@
 #ifndef BF_EMU_H
 #define BF_EMU_H
 
+#include "emu/sample.h"
 #include "memory/memory.h"
 #include "ptx/ptx.h"
 
@@ -135,6 +136,7 @@ typedef struct bf_emu_needs {
   unsigned most_threads;   /* per block: .maxntid, or 1024 */
   uint32_t exact_block[3]; /* .reqntid, or 0 */
   bool has_dynamic_shared;
+  uint32_t exact_cluster[3]; /* .reqnctapercluster, or 0 */
 } bf_emu_needs;
 
 /* Makes an entry ready to run. BF_BAD_INPUT where there is none of that name; BF_UNSUPPORTED where
@@ -178,12 +180,14 @@ typedef struct bf_emu_event {
   unsigned worker;    /* which of the launch's threads says this: 0 to workers-1 */
   uint64_t block;     /* x + grid_x * (y + grid_y * z) */
   unsigned warp;      /* in its block */
+  uint32_t sample;    /* with samples of the launch: which of them the block is */
   bf_ptx_space space; /* SHARED or GLOBAL */
   bf_op op;
   unsigned width_bytes; /* per lane */
   uint32_t mask;
   const uint32_t *shared_address; /* 32 lanes; NULL for global memory */
   const uint64_t *global_address; /* 32 lanes; NULL for shared memory */
+  uint32_t operand_bytes;         /* of matrices; else 0 */
 } bf_emu_event;
 
 /* Called from several threads at once, never at once with the same worker. */
@@ -195,6 +199,9 @@ typedef struct bf_emu_observer {
   bool as_merged;
   /* Told of every shared access as written too, before what it is merged into; NULL: not. */
   void (*written)(void *context, const bf_emu_event *event);
+  /* Told of matrices that wgmma reads from shared memory, once for the four warps of a group; NULL:
+   * not. The bytes stand in the event, which has no addresses. */
+  void (*operands)(void *context, const bf_emu_event *event);
 } bf_emu_observer;
 
 /* ---- Launches ---- */
@@ -241,6 +248,7 @@ void bf_emu_fault_explain(const bf_emu_fault *fault, bf_text *text);
 typedef struct bf_emu_launch {
   const bf_emu_kernel *kernel;
   uint32_t grid[3], block[3];
+  uint32_t cluster[3]; /* blocks of a cluster; 0: as the kernel says, or none */
   uint64_t dynamic_shared_bytes;
   const void *parameters; /* the parameter block, laid out as in the PTX */
   uint64_t parameter_bytes;
@@ -271,6 +279,11 @@ typedef struct bf_emu_launch {
    * launch, also one that would never end. NULL: none. */
   bool (*progress)(void *context, uint64_t blocks_done, uint64_t blocks);
   void *progress_context;
+  /* The blocks whose accesses the observer is told of, in order; NULL: all. skips_rest: the others
+   * are not run at all, unless blocks that are run wait for them for long. */
+  const bf_sample_block *sample;
+  size_t samples;
+  bool skips_rest;
 } bf_emu_launch;
 
 typedef struct bf_emu_result {
@@ -320,6 +333,12 @@ int bf_profile_keep(bf_profile *profile, size_t *budget, bf_diagnostic *diagnost
 const bf_workload *bf_profile_accesses(const bf_profile *profile);
 /* The observer that feeds the profile. */
 bf_emu_observer bf_profile_observer(bf_profile *profile);
+/* Has every access of the next launches count as often as its block stands for: samples are those
+ * of the launch, borrowed until its end. NULL: once. */
+int bf_profile_weigh(bf_profile *profile, const bf_sample_block *sample, bf_diagnostic *diagnostic);
+/* Conflicts of a site in launches with samples, by group; and the most wavefronts of a block. */
+bf_sample_sums bf_profile_sums(const bf_profile *profile, unsigned site);
+double bf_profile_most_of_block(const bf_profile *profile);
 /* The sums of all workers for a site. */
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site);
 void bf_profile_free(bf_profile *profile);

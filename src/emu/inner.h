@@ -60,9 +60,12 @@ enum {
 #define BF_PREDICATE(offset) (*BF_LANES(uint32_t, offset))
 #define BF_MASK() (warp->active & (BF_PREDICATE(op->guard) ^ op->guard_flip))
 
+/* The lowest lane of a mask; for 0 any lane. */
+#define BF_FIRST_LANE(mask) ((unsigned)__builtin_ctz((mask) | UINT32_C(0x80000000)))
 /* For every lane of mask: statement, which sees the lane as `lane`. The loop over all 32 lanes is
- * one that compilers turn into vector code. value is computed for lanes outside mask too, so it
- * must not trap: no integer division, no memory access. */
+ * one that compilers turn into vector code; a single lane, as after `if (threadIdx.x == 0)`, is
+ * done alone. value is computed for lanes outside mask too, so it must not trap: no integer
+ * division, no memory access. */
 #if defined(__clang__)
 #define BF_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -74,6 +77,10 @@ enum {
     if (set_mask == UINT32_MAX) {                                                                  \
       BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)(destination)[lane] =     \
           (value);                                                                                 \
+    } else if ((set_mask & (set_mask - 1)) == 0) {                                                 \
+      unsigned lane = BF_FIRST_LANE(set_mask);                                                     \
+      if (set_mask)                                                                                \
+        (destination)[lane] = (value);                                                             \
     } else {                                                                                       \
       BF_INDEPENDENT for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)(destination)[lane] =     \
           set_mask >> lane & 1 ? (value) : (destination)[lane];                                    \
@@ -141,7 +148,8 @@ typedef bool (*bf_emu_select)(bf_emu_decoder *decoder, const bf_ptx_instruction 
   X(warp)                                                                                          \
   X(matrix)                                                                                        \
   X(texture)                                                                                       \
-  X(async)
+  X(async)                                                                                         \
+  X(wgmma)
 
 /* ---- Devices and code ---- */
 
@@ -172,6 +180,7 @@ struct bf_emu_kernel {
   bf_ptx_merged *merged; /* per site: what ptxas makes of it; leader 0 leads, 1 does not */
   uint64_t *parameter_offset, *parameter_bytes;
   uint64_t dynamic_offset; /* of dynamic shared memory in the block's shared memory */
+  bool uses_cluster;       /* it waits for its cluster, which may be a block alone */
   bool owns_rows;          /* it was rewritten: blocks reach all of their last row */
   bool reserves_stack;     /* it, or a function of it, uses alloca */
   struct bf_emu_kernel *next;
@@ -217,10 +226,13 @@ typedef struct bf_emu_path {
   uint32_t mask;
   bf_emu_frame *frame;
   bf_emu_join *join;
-  enum { BF_EMU_READY, BF_EMU_AT_BARRIER, BF_EMU_AT_MEETING } state;
+  enum { BF_EMU_READY, BF_EMU_AT_BARRIER, BF_EMU_AT_MEETING, BF_EMU_AT_CLUSTER } state;
   uint32_t meeting; /* AT_MEETING: lanes that must come */
   unsigned barrier; /* AT_BARRIER: which */
   bool yielded;
+  const bf_emu_op
+      *test; /* it gave up its turn in a loop around this test of an mbarrier, or NULL */
+  uint64_t test_address; /* of that mbarrier */
 } bf_emu_path;
 
 struct bf_emu_warp {
@@ -252,6 +264,9 @@ struct bf_emu_warp {
   bf_emu_frame *frames;            /* all but the first, in use or not */
   bf_emu_join *free_joins, *joins; /* those not in use; all */
   struct bf_emu_async *async;      /* of run_async.c: copies not yet waited for */
+  struct bf_emu_late *late;        /* of late.c: bulk groups, and what else happens later */
+  const bf_emu_op *test;           /* the last test of an mbarrier, where it failed, or NULL */
+  uint64_t test_address;           /* of that mbarrier */
 };
 
 typedef struct bf_emu_barrier {
@@ -261,7 +276,9 @@ typedef struct bf_emu_barrier {
   uint32_t result_and, result_or, result_sum; /* of the last completed phase */
 } bf_emu_barrier;
 
-enum { BF_EMU_BARRIERS = 16 };
+/* Those that bar.sync names, and behind them one for each warp group (run_wgmma.c). */
+enum { BF_EMU_NAMED_BARRIERS = 16, BF_EMU_BARRIERS = 24 };
+#define BF_EMU_UNTOLD UINT32_MAX
 
 typedef struct bf_emu_block {
   struct bf_emu_worker *worker;
@@ -281,6 +298,13 @@ typedef struct bf_emu_block {
   uint8_t *local;               /* of all its threads, or NULL */
   uint64_t local_bytes;
   bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */
+  uint32_t sample;  /* which sample of the launch it is; BF_EMU_UNTOLD: none */
+  bool has_ended;
+  struct bf_emu_cluster *cluster;     /* that it is part of, or NULL */
+  unsigned rank;                      /* in the cluster */
+  unsigned quiet;                     /* turns in which nothing happened but failed tests */
+  uint64_t changes;                   /* of the worker, when it last had its turn */
+  struct bf_emu_job *jobs, *last_job; /* on their way to its barriers, in order (late.c) */
   struct bf_emu_block *next;
 } bf_emu_block;
 
@@ -302,6 +326,7 @@ typedef struct bf_emu_worker {
   const void *segment;              /* of race.c, that was used last */
   uint64_t warp_instructions, thread_instructions;
   const uint64_t *clock; /* of a simulator, or NULL: instructions count as cycles */
+  uint64_t changes;      /* of mbarriers and of barriers of clusters */
   /* Where accesses that are tolerated write to. */
   uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];
 } bf_emu_worker;
@@ -315,13 +340,20 @@ typedef struct bf_emu_flight {
   uint64_t blocks;
   uint64_t stack_bytes;  /* of local memory per thread */
   uint64_t shared_bytes; /* per block */
+  uint32_t cluster[3];   /* blocks of a cluster in each direction */
+  bool is_clustered;     /* the launch or the kernel asked for clusters */
   bf_emu_worker *worker;
   unsigned workers;
   bool alone; /* one worker: atomics need no locks */
+  /* The first worker begins alone, and calls the others once that seems worth it. */
+  double begun; /* seconds */
+  bool has_called, has_crew;
   const bf_emu_observer *observer;
   struct bf_emu_races *races; /* of race.c; NULL: races are not looked for */
   /* Changed by several threads, with atomic operations. */
   uint64_t next_block, blocks_done;
+  uint64_t next_rest; /* of the blocks that are skipped unless others wait for them */
+  int needs_rest;
   int stop; /* a fault, or interrupted */
   int fault_taken, out_of_memory;
   bf_emu_fault fault;
@@ -345,6 +377,8 @@ void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *inst
 void bf_emu_user_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
                       const char **file, uint64_t *line);
 
+/* Does what is left to do when lanes of a warp have ended (late.c). */
+void bf_emu_lanes_ended(bf_emu_warp *warp);
 /* Frees what asynchronous copies hold of a warp (async.c). */
 void bf_emu_async_free(bf_emu_warp *warp);
 

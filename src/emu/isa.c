@@ -1,6 +1,13 @@
-/* Which instruction sets of the host there are code for, and the best one here. */
+/* Which instruction sets of the host there are code for, and the best one here. With BF_EMU_PLAIN
+ * only the plain one. */
 #include "emu/isa.h"
 #include "emu/inner.h"
+
+#if defined(__x86_64__) && !defined(BF_EMU_PLAIN)
+#define HAS_VECTORS 1
+#else
+#define HAS_VECTORS 0
+#endif
 
 #define X(file)                                                                                    \
   bool bf_emu_select_##file##_plain(bf_emu_decoder *, const bf_ptx_instruction *, bf_emu_op *);    \
@@ -15,7 +22,7 @@ static const bf_emu_isa plain = {"plain",
                                      BF_EMU_SELECTS(X)
 #undef X
                                          NULL}};
-#if defined(__x86_64__)
+#if HAS_VECTORS
 static const bf_emu_isa avx2 = {"avx2",
                                 {
 #define X(file) bf_emu_select_##file##_avx2,
@@ -33,7 +40,7 @@ static const bf_emu_isa avx512 = {"avx512",
 /* All sets that run here, the best first. */
 static unsigned list(const bf_emu_isa *found[3]) {
   unsigned count = 0;
-#if defined(__x86_64__)
+#if HAS_VECTORS
   __builtin_cpu_init();
   bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                   __builtin_cpu_supports("bmi2");

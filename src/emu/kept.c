@@ -65,10 +65,10 @@ static void settle(bf_kept *kept, slot *at) {
 }
 
 /* Puts an access into the workload; false where there is no room. The caller has the lock. */
-static bool place(bf_kept *kept, const bf_emu_event *event, size_t *index) {
+static bool place(bf_kept *kept, const bf_emu_event *event, uint64_t times, size_t *index) {
   size_t before = bf_workload_size(kept->workload);
   bf_access access = {
-      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = times};
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     access.address[lane] = event->mask >> lane & 1 ? event->shared_address[lane] : 0;
   if (before >= BF_PROFILE_MOST || (kept->budget && !*kept->budget) ||
@@ -81,12 +81,12 @@ static bool place(bf_kept *kept, const bf_emu_event *event, size_t *index) {
 
 /* An access that the worker has not made lately: it takes the slot of another. */
 static void add_new(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern pattern,
-                    slot *at) {
+                    uint64_t times, slot *at) {
   size_t index;
   pthread_mutex_lock(&kept->lock);
   if (kept->workload && at)
     settle(kept, at);
-  if (kept->workload && !place(kept, event, &index)) {
+  if (kept->workload && !place(kept, event, times, &index)) {
     forget(kept);
     __atomic_store_n(&kept->is_cut, true, __ATOMIC_RELAXED);
   }
@@ -95,7 +95,8 @@ static void add_new(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern
   pthread_mutex_unlock(&kept->lock);
 }
 
-void bf_kept_add(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern pattern) {
+void bf_kept_add(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern pattern,
+                 uint64_t times) {
   if (__atomic_load_n(&kept->is_cut, __ATOMIC_RELAXED))
     return;
   slot **slots = &kept->lately[event->worker];
@@ -104,9 +105,9 @@ void bf_kept_add(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern pa
   uint64_t mixed = (pattern.number << 32 ^ pattern.base) * UINT64_C(0x9e3779b97f4a7c15);
   slot *at = *slots && pattern.number ? &(*slots)[mixed >> (64 - SLOT_BITS)] : NULL;
   if (at && at->pattern.number == pattern.number && at->pattern.base == pattern.base)
-    at->count++;
+    at->count += times;
   else
-    add_new(kept, event, pattern, at);
+    add_new(kept, event, pattern, times, at);
 }
 
 const bf_workload *bf_kept_get(bf_kept *kept) {

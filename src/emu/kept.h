@@ -11,8 +11,9 @@ typedef struct bf_kept bf_kept;
  * where memory is exhausted. */
 bf_kept *bf_kept_create(unsigned workers, size_t *budget);
 void bf_kept_free(bf_kept *kept);
-/* Keeps an access that the worker's counter has just counted. */
-void bf_kept_add(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern pattern);
+/* Keeps an access that the worker's counter has just counted, as so many. */
+void bf_kept_add(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern pattern,
+                 uint64_t times);
 /* All accesses so far, while no launch runs; NULL where there were too many different ones. */
 const bf_workload *bf_kept_get(bf_kept *kept);
 

@@ -174,6 +174,11 @@ static void read_directives(bf_emu_kernel *kernel) {
   for (unsigned i = 0; i < directives->count; i++) {
     const bf_ptx_directive *directive = &directives->item[i];
     bool exact = strcmp(directive->name, "reqntid") == 0;
+    if (strcmp(directive->name, "reqnctapercluster") == 0)
+      for (unsigned k = 0; k < 3; k++) {
+        uint64_t size = k < directive->numbers && directive->number[k] ? directive->number[k] : 1;
+        kernel->needs.exact_cluster[k] = (uint32_t)(size < 4096 ? size : 4096);
+      }
     if (!exact && strcmp(directive->name, "maxntid") != 0)
       continue;
     uint64_t threads = 1;

@@ -4,8 +4,14 @@
  * others. A block whose warps all wait for something outside it (they poll memory) is set aside and
  * another one is begun or taken up again, so that blocks may wait for each other; of a cooperative
  * launch all blocks can be in flight. Memory is needed only for blocks in flight; a block that is
- * done leaves its memory to the next. */
+ * done leaves its memory to the next. The blocks of a cluster are begun together by one worker,
+ * which runs them in turn; their memory stays until all of them are done.
+ *
+ * The calling thread is the first worker. It begins alone, and after a short while calls the crew
+ * of the device: most launches of some programs are over before another thread is awake. */
 #include "emu/block.h"
+#include "emu/cluster.h"
+#include "emu/device.h"
 #include "emu/race.h"
 #include "emu/warp.h"
 #include "ptx/rewritten.h"
@@ -16,7 +22,8 @@ enum {
   ROUNDS = 1 << 12, /* of all warps of a block between two reports */
   DEFAULT_STACK_BYTES = 1 << 16,
   LEAST_STACK_BYTES = 1 << 10,
-  IN_FLIGHT = 4096
+  IN_FLIGHT = 4096,
+  PATIENCE = 256 /* turns of waiting blocks, each, before those that are skipped run after all */
 };
 
 /* ---- Running ---- */
@@ -48,13 +55,18 @@ static bool has_hope(const bf_emu_warp *warp) {
   return false;
 }
 
+/* Blocks that a launch runs. */
+static uint64_t blocks_to_run(const bf_emu_flight *flight) {
+  return flight->launch->skips_rest ? flight->launch->samples : flight->blocks;
+}
+
 /* Reports progress; where the answer is to stop, the launch ends. */
 static void report(bf_emu_flight *flight) {
   const bf_emu_launch *launch = flight->launch;
   if (!launch->progress || pthread_mutex_trylock(&flight->lock))
     return; /* somebody else reports, or prints */
   uint64_t done = __atomic_load_n(&flight->blocks_done, __ATOMIC_RELAXED);
-  bool goes_on = launch->progress(launch->progress_context, done, flight->blocks);
+  bool goes_on = launch->progress(launch->progress_context, done, blocks_to_run(flight));
   pthread_mutex_unlock(&flight->lock);
   if (goes_on)
     return;
@@ -64,6 +76,20 @@ static void report(bf_emu_flight *flight) {
     flight->fault =
         (bf_emu_fault){.kind = BF_EMU_INTERRUPTED, .kernel = flight->kernel->function->name};
   __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
+}
+
+static void work(void *context, unsigned index);
+
+/* Calls the other workers, once the launch has taken so long that they are of use, and blocks are
+ * left for them. */
+static void call_others(bf_emu_flight *flight) {
+  const double alone_seconds = 20e-6;
+  if (flight->has_called || bf_seconds() - flight->begun < alone_seconds)
+    return;
+  flight->has_called = true;
+  if (__atomic_load_n(&flight->next_block, __ATOMIC_RELAXED) < blocks_to_run(flight) &&
+      bf_crew_begin(flight->emu->crew, flight->workers - 1, work, flight))
+    flight->has_crew = true;
 }
 
 /* Runs the warps of a block in turn until the block is done, or until a whole round has only made
@@ -79,6 +105,8 @@ static outcome run_block(bf_emu_block *block) {
       if (warp->paths == 0 || !bf_emu_can_run(warp))
         continue;
       run_warp(warp);
+      if (block->worker->index == 0 && !flight->has_called)
+        call_others(flight);
       if (flight->stop)
         return STOPPED;
       bool gave_up = warp->budget == 0 && has_hope(warp);
@@ -103,7 +131,9 @@ static void fail_stuck(bf_emu_block *block) {
     const bf_emu_op *at = path->at > path->frame->code->op ? path->at - 1 : path->at;
     bf_emu_fail(warp, at, BF_EMU_DEADLOCK, (unsigned)__builtin_ctz(path->mask),
                 path->state == BF_EMU_AT_BARRIER
-                    ? "threads wait at barrier %u for others that never come"
+                    ? path->barrier < BF_EMU_NAMED_BARRIERS
+                          ? "threads wait at barrier %u for others that never come"
+                          : "a warp waits for the other warps of its group, which never come"
                     : "threads wait for lanes that never come",
                 path->barrier);
     return;
@@ -138,12 +168,27 @@ static bf_emu_block *pop(queue *waiting) {
   return block;
 }
 
-/* A block that has not begun; NULL: none is left, or there is no memory. */
-static bf_emu_block *next_block(bf_emu_worker *worker, bf_emu_block **spare) {
+/* The number of a block that has not begun; false: none is left. */
+static bool next_index(bf_emu_flight *flight, uint64_t *index) {
+  const bf_emu_launch *launch = flight->launch;
+  *index = __atomic_fetch_add(&flight->next_block, 1, __ATOMIC_RELAXED);
+  if (!launch->skips_rest)
+    return *index < flight->blocks;
+  if (*index < launch->samples) {
+    *index = launch->sample[*index].block;
+    return true;
+  }
+  if (!__atomic_load_n(&flight->needs_rest, __ATOMIC_RELAXED))
+    return false;
+  do
+    *index = __atomic_fetch_add(&flight->next_rest, 1, __ATOMIC_RELAXED);
+  while (*index < flight->blocks && bf_emu_sample_of(launch, *index) != BF_EMU_UNTOLD);
+  return *index < flight->blocks;
+}
+
+/* Makes a block begin as number index of the grid; NULL: there is no memory. */
+static bf_emu_block *begin_block(bf_emu_worker *worker, bf_emu_block **spare, uint64_t index) {
   bf_emu_flight *flight = worker->flight;
-  uint64_t index = __atomic_fetch_add(&flight->next_block, 1, __ATOMIC_RELAXED);
-  if (index >= flight->blocks)
-    return NULL;
   bf_emu_block *block = *spare;
   if (block)
     *spare = block->next;
@@ -158,12 +203,125 @@ static bf_emu_block *next_block(bf_emu_worker *worker, bf_emu_block **spare) {
   return block;
 }
 
+/* A block that has not begun; NULL: none is left, or there is no memory. */
+static bf_emu_block *next_block(bf_emu_worker *worker, bf_emu_block **spare) {
+  uint64_t index;
+  return next_index(worker->flight, &index) ? begin_block(worker, spare, index) : NULL;
+}
+
+/* ---- Clusters ---- */
+
+/* The clusters that a worker has begun, and those of its blocks that wait. */
+typedef struct clusters {
+  bf_emu_cluster *first;
+  unsigned idle; /* turns since something happened */
+} clusters;
+
+/* Begins the blocks of the next cluster, which then wait for their turns; false: none is left, or
+ * there is no memory. */
+static bool next_cluster(bf_emu_worker *worker, bf_emu_block **spare, clusters *own,
+                         queue *waiting) {
+  bf_emu_flight *flight = worker->flight;
+  unsigned count = bf_emu_cluster_blocks(flight);
+  uint64_t index = __atomic_fetch_add(&flight->next_block, 1, __ATOMIC_RELAXED);
+  if (index >= flight->blocks / count)
+    return false;
+  bf_emu_cluster *cluster = calloc(1, sizeof *cluster);
+  if (!cluster) {
+    __atomic_store_n(&flight->out_of_memory, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&flight->stop, 1, __ATOMIC_SEQ_CST);
+    return false;
+  }
+  cluster->next = own->first;
+  own->first = cluster;
+  for (; cluster->count < count; cluster->count++) {
+    bf_emu_block *block =
+        begin_block(worker, spare, bf_emu_cluster_block_index(flight, index, cluster->count));
+    if (!block)
+      return false;
+    block->cluster = cluster;
+    block->rank = cluster->count;
+    cluster->block[cluster->count] = block;
+    push(waiting, block);
+  }
+  return true;
+}
+
+/* Takes note of a block that is done; the memory of a cluster is spare once all are. */
+static void end_in_cluster(bf_emu_block *block, bf_emu_block **spare, clusters *own) {
+  bf_emu_cluster *cluster = block->cluster;
+  block->has_ended = true;
+  block->worker->changes++;
+  if (++cluster->done < cluster->count)
+    return;
+  for (unsigned i = 0; i < cluster->count; i++) {
+    cluster->block[i]->cluster = NULL;
+    cluster->block[i]->next = *spare;
+    *spare = cluster->block[i];
+  }
+  bf_emu_cluster **at = &own->first;
+  while (*at != cluster)
+    at = &(*at)->next;
+  *at = cluster->next;
+  free(cluster);
+}
+
+/* What is left of clusters when a launch has been stopped. */
+static void free_clusters(clusters *own) {
+  for (bf_emu_cluster *cluster = own->first, *next; cluster; cluster = next) {
+    next = cluster->next;
+    for (unsigned i = 0; i < cluster->count; i++)
+      bf_emu_block_free(cluster->block[i]);
+    free(cluster);
+  }
+}
+
+/* A thread of a launch with clusters. Blocks that have begun go on before new ones are begun,
+ * unless all of them only wait. */
+static void work_clusters(void *context, unsigned index) {
+  bf_emu_flight *flight = context;
+  bf_emu_worker *worker = &flight->worker[index];
+  bf_emu_block *spare = NULL;
+  queue waiting = {.last = &waiting.first};
+  clusters own = {0};
+  while (!is_stopped(flight)) {
+    bool begins = waiting.count == 0 || (own.idle > 2 * waiting.count && waiting.count < IN_FLIGHT);
+    if (begins && next_cluster(worker, &spare, &own, &waiting))
+      own.idle = 0;
+    bf_emu_block *block = pop(&waiting);
+    if (!block || is_stopped(flight))
+      break;
+    uint64_t changes = worker->changes;
+    outcome end = run_block(block);
+    own.idle = worker->changes == changes && end != DONE ? own.idle + 1 : 0;
+    if (end == DONE) {
+      __atomic_add_fetch(&flight->blocks_done, 1, __ATOMIC_RELAXED);
+      end_in_cluster(block, &spare, &own);
+      continue;
+    }
+    if (end != STOPPED && bf_emu_is_dead(block)) {
+      bf_emu_fail_dead(block);
+      fail_stuck(block);
+    }
+    push(&waiting, block);
+    report(flight);
+  }
+  free_clusters(&own);
+  for (bf_emu_block *block = spare, *next; block; block = next) {
+    next = block->next;
+    bf_emu_block_free(block);
+  }
+}
+
+/* ---- Blocks ---- */
+
 /* A thread of the launch. New blocks are begun before waiting ones go on, up to a limit. */
 static void work(void *context, unsigned index) {
   bf_emu_flight *flight = context;
   bf_emu_worker *worker = &flight->worker[index];
   bf_emu_block *spare = NULL;
   queue waiting = {.last = &waiting.first};
+  uint64_t turns = 0; /* of waiting blocks, since one was done */
   while (!is_stopped(flight)) {
     bool has_room = waiting.count < IN_FLIGHT || flight->launch->cooperative;
     bf_emu_block *block = has_room ? next_block(worker, &spare) : NULL;
@@ -174,11 +332,16 @@ static void work(void *context, unsigned index) {
     outcome end = run_block(block);
     if (end == STUCK)
       fail_stuck(block);
+    if (end == WAITS && bf_emu_is_dead(block))
+      bf_emu_fail_dead(block);
     if (end == WAITS) {
       push(&waiting, block);
       report(flight);
+      if (++turns > (uint64_t)PATIENCE * waiting.count)
+        __atomic_store_n(&flight->needs_rest, 1, __ATOMIC_RELAXED);
       continue;
     }
+    turns = 0;
     if (end == DONE) {
       __atomic_add_fetch(&flight->blocks_done, 1, __ATOMIC_RELAXED);
       if (index == 0)
@@ -200,6 +363,40 @@ static void work(void *context, unsigned index) {
 /* Whether code of the kernel can call itself, or something not known. */
 static bool uses_stack(const bf_emu_kernel *kernel) {
   return kernel->code->next != NULL || kernel->reserves_stack;
+}
+
+bool bf_emu_cluster_size(const bf_emu_launch *launch, uint32_t *size) {
+  const bf_emu_needs *needs = &launch->kernel->needs;
+  bool is_asked = launch->cluster[0] != 0;
+  for (unsigned k = 0; k < 3; k++) {
+    uint32_t own = is_asked ? launch->cluster[k] : needs->exact_cluster[k];
+    size[k] = own ? own : 1;
+  }
+  return is_asked || needs->exact_cluster[0] != 0;
+}
+
+static int check_cluster(const bf_emu_launch *launch, bf_diagnostic *diagnostic) {
+  const char *name = bf_emu_kernel_name(launch->kernel);
+  const uint32_t *exact = launch->kernel->needs.exact_cluster;
+  uint32_t size[3];
+  uint64_t blocks = 1;
+  bf_emu_cluster_size(launch, size);
+  for (unsigned k = 0; k < 3; k++) {
+    blocks *= size[k] < 4096 ? size[k] : 4096;
+    if (exact[0] && exact[k] != size[k])
+      return bf_fail(diagnostic, BF_BAD_INPUT, "kernel '%s' needs clusters of %ux%ux%u blocks",
+                     name, exact[0], exact[1], exact[2]);
+    if (launch->grid[k] % size[k])
+      return bf_fail(diagnostic, BF_BAD_INPUT,
+                     "kernel '%s': a grid of %ux%ux%u blocks cannot be cut into clusters of "
+                     "%ux%ux%u",
+                     name, launch->grid[0], launch->grid[1], launch->grid[2], size[0], size[1],
+                     size[2]);
+  }
+  if (blocks > BF_EMU_MOST_CLUSTER)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "kernel '%s': %llu blocks in a cluster, at most %d",
+                   name, (unsigned long long)blocks, BF_EMU_MOST_CLUSTER);
+  return BF_OK;
 }
 
 static int check_sizes(const bf_emu_launch *launch, bf_diagnostic *diagnostic) {
@@ -224,6 +421,7 @@ static int check_sizes(const bf_emu_launch *launch, bf_diagnostic *diagnostic) {
     if (needs->exact_block[k] && needs->exact_block[k] != launch->block[k])
       return bf_fail(diagnostic, BF_BAD_INPUT, "kernel '%s' needs blocks of %ux%ux%u threads", name,
                      needs->exact_block[0], needs->exact_block[1], needs->exact_block[2]);
+  BF_TRY(check_cluster(launch, diagnostic));
   if (launch->parameter_bytes < needs->parameter_bytes)
     return bf_fail(diagnostic, BF_BAD_INPUT, "kernel '%s': %llu bytes of parameters, needs %llu",
                    name, (unsigned long long)launch->parameter_bytes,
@@ -249,12 +447,14 @@ static void prepare(bf_emu_flight *flight, bf_emu *emu, const bf_emu_launch *lau
   flight->observer = launch->observer;
   flight->blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
   flight->stack_bytes = stack;
+  flight->is_clustered = bf_emu_cluster_size(launch, flight->cluster);
   flight->shared_bytes = kernel->dynamic_offset + launch->dynamic_shared_bytes;
   if (kernel->owns_rows)
     flight->shared_bytes += -flight->shared_bytes % BF_PTX_ROW_BYTES;
   flight->workers = launch->workers ? launch->workers : bf_cores();
-  if (flight->workers > flight->blocks)
-    flight->workers = (unsigned)flight->blocks;
+  if (flight->workers > blocks_to_run(flight))
+    flight->workers = (unsigned)blocks_to_run(flight);
+  flight->workers += flight->workers == 0;
   flight->alone = flight->workers == 1;
 }
 
@@ -281,11 +481,14 @@ int bf_emu_flight_open(bf_emu *emu, const bf_emu_launch *launch, bf_emu_flight *
   prepare(flight, emu, launch);
   pthread_mutex_init(&flight->lock, NULL);
   flight->worker = calloc(flight->workers, sizeof *flight->worker);
-  flight->parameters = calloc(1, launch->parameter_bytes + 16);
+  /* As aligned as tensor maps among the parameters must be. */
+  size_t room = (launch->parameter_bytes + 16 + 127) & ~(size_t)127;
+  flight->parameters = aligned_alloc(128, room);
   if (!flight->worker || !flight->parameters) {
     bf_emu_flight_close(flight);
     return bf_no_memory(diagnostic);
   }
+  memset(flight->parameters, 0, room);
   if (launch->parameter_bytes)
     memcpy(flight->parameters, launch->parameters, launch->parameter_bytes);
   for (unsigned i = 0; i < flight->workers; i++) {
@@ -317,7 +520,16 @@ int bf_emu_run(bf_emu *emu, const bf_emu_launch *launch, bf_emu_result *result,
   *result = (bf_emu_result){0};
   bf_emu_flight *flight;
   BF_TRY(bf_emu_flight_open(emu, launch, &flight, diagnostic));
-  bf_run_threads(flight->workers, work, flight);
+  if (flight->is_clustered || flight->kernel->uses_cluster) {
+    flight->has_called = true;
+    bf_run_threads(flight->workers, work_clusters, flight);
+  } else {
+    flight->begun = bf_seconds();
+    flight->has_called = flight->workers == 1 || !emu->crew;
+    work(flight, 0);
+    if (flight->has_crew)
+      bf_crew_end(emu->crew);
+  }
   int error = bf_emu_flight_result(flight, result, diagnostic);
   bf_emu_flight_close(flight);
   return error;

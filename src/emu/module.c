@@ -219,7 +219,7 @@ int bf_emu_kernel_get(bf_emu_module *module, const char *name, const bf_emu_kern
                       bf_diagnostic *diagnostic) {
   const bf_ptx_function *function = bf_ptx_find(module->ptx, name);
   if (!function || !function->is_entry)
-    return bf_fail_file(diagnostic, BF_BAD_INPUT, module->ptx->file, "no kernel '%s'", name);
+    return bf_ptx_no_kernel(module->ptx, module->ptx->file, name, diagnostic);
   int error = BF_OK;
   pthread_mutex_lock(&module->lock);
   bf_emu_kernel *found = module->kernels;

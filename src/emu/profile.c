@@ -5,12 +5,22 @@
 
 #include <stdlib.h>
 
+/* Wavefronts of the block that a worker runs, and the most that one had. */
+typedef struct block_sum {
+  uint64_t block, wavefronts, most;
+} block_sum;
+
 struct bf_profile {
+  const bf_machine *machine;
   bf_counter **counter; /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
   bool is_borrowed;    /* sum is */
   bf_kept *kept;       /* the accesses themselves, or NULL */
+  /* Of launches with samples: */
+  const bf_sample_block *sample; /* of this launch, or NULL */
+  bf_sample_sums *conflicts;     /* [worker][site]; NULL: there was none */
+  block_sum *block;              /* per worker */
 };
 
 int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_emu_kernel *kernel,
@@ -18,6 +28,7 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
   bf_profile *made = calloc(1, sizeof *made);
   if (!made)
     return bf_no_memory(diagnostic);
+  made->machine = machine;
   made->workers = workers ? workers : bf_cores();
   made->sites = bf_emu_kernel_sites(kernel);
   made->sum = calloc((size_t)made->workers * (made->sites ? made->sites : 1), sizeof *made->sum);
@@ -39,6 +50,8 @@ void bf_profile_free(bf_profile *profile) {
     bf_counter_free(profile->counter[i]);
   bf_kept_free(profile->kept);
   free(profile->counter);
+  free(profile->conflicts);
+  free(profile->block);
   if (!profile->is_borrowed)
     free(profile->sum);
   free(profile);
@@ -51,6 +64,52 @@ int bf_profile_keep(bf_profile *profile, size_t *budget, bf_diagnostic *diagnost
 
 const bf_workload *bf_profile_accesses(const bf_profile *profile) {
   return profile->kept ? bf_kept_get(profile->kept) : NULL;
+}
+
+int bf_profile_weigh(bf_profile *profile, const bf_sample_block *sample,
+                     bf_diagnostic *diagnostic) {
+  profile->sample = NULL;
+  if (!sample)
+    return BF_OK;
+  size_t sums = (size_t)profile->workers * (profile->sites ? profile->sites : 1);
+  if (!profile->conflicts)
+    profile->conflicts = calloc(sums, sizeof *profile->conflicts);
+  if (!profile->block)
+    profile->block = calloc(profile->workers, sizeof *profile->block);
+  if (!profile->conflicts || !profile->block)
+    return bf_no_memory(diagnostic);
+  for (unsigned i = 0; i < profile->workers; i++)
+    profile->block[i].block = UINT64_MAX; /* blocks of the launch before have the same numbers */
+  profile->sample = sample;
+  return BF_OK;
+}
+
+bf_sample_sums bf_profile_sums(const bf_profile *profile, unsigned site) {
+  bf_sample_sums sums = {{0}};
+  for (unsigned i = 0; profile->conflicts && i < profile->workers; i++)
+    for (unsigned j = 0; j <= BF_SAMPLE_GROUPS; j++)
+      sums.group[j] += profile->conflicts[(size_t)i * profile->sites + site].group[j];
+  return sums;
+}
+
+double bf_profile_most_of_block(const bf_profile *profile) {
+  uint64_t most = 0;
+  for (unsigned i = 0; profile->block && i < profile->workers; i++)
+    most = profile->block[i].most > most ? profile->block[i].most : most;
+  return (double)most;
+}
+
+/* Adds an access of a sampled block to the sums of its group; returns how many it stands for. */
+static uint64_t weigh(bf_profile *profile, const bf_emu_event *event, const bf_count *count) {
+  const bf_sample_block *own = &profile->sample[event->sample];
+  block_sum *block = &profile->block[event->worker];
+  if (block->block != event->block)
+    *block = (block_sum){event->block, 0, block->most};
+  block->wavefronts += bf_count_wavefronts(count);
+  block->most = block->wavefronts > block->most ? block->wavefronts : block->most;
+  bf_sample_sums *sums = &profile->conflicts[(size_t)event->worker * profile->sites + event->site];
+  sums->group[own->group] += own->weight * count->conflicts;
+  return own->weight;
 }
 
 /* Keeps an access as the worst so far. */
@@ -76,22 +135,37 @@ static void count_access(void *context, const bf_emu_event *event) {
     row->failed++;
     return;
   }
-  row->executions++;
-  row->wavefronts_load += count.wavefronts_load;
-  row->wavefronts_store += count.wavefronts_store;
-  row->wavefronts_atomic += count.wavefronts_atomic;
-  row->ideal += count.ideal;
-  row->conflicts += count.conflicts;
+  uint64_t times = profile->sample ? weigh(profile, event, &count) : 1;
+  row->executions += times;
+  row->wavefronts_load += times * count.wavefronts_load;
+  row->wavefronts_store += times * count.wavefronts_store;
+  row->wavefronts_atomic += times * count.wavefronts_atomic;
+  row->ideal += times * count.ideal;
+  row->conflicts += times * count.conflicts;
   row->estimated |= count.estimated;
   uint32_t wavefronts = (uint32_t)bf_count_wavefronts(&count);
   if (wavefronts > row->worst)
     keep_worst(row, event, wavefronts);
   if (profile->kept)
-    bf_kept_add(profile->kept, event, bf_counter_last(profile->counter[event->worker]));
+    bf_kept_add(profile->kept, event, bf_counter_last(profile->counter[event->worker]), times);
+}
+
+/* Adds the matrices of a wgmma: a wavefront for every row of the memory, in which nothing conflicts
+ * whatever the layout is (tests/data/h200/README.md). */
+static void count_operands(void *context, const bf_emu_event *event) {
+  bf_profile *profile = context;
+  if (event->worker >= profile->workers)
+    return;
+  bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
+  uint64_t wavefronts = bf_memory_operand_wavefronts(profile->machine, event->operand_bytes);
+  row->executions++;
+  row->wavefronts_load += wavefronts;
+  row->ideal += wavefronts;
 }
 
 bf_emu_observer bf_profile_observer(bf_profile *profile) {
-  return (bf_emu_observer){.access = count_access, .context = profile, .as_merged = true};
+  return (bf_emu_observer){
+      .access = count_access, .operands = count_operands, .context = profile, .as_merged = true};
 }
 
 bf_profile_memory bf_profile_memory_of(const bf_profile *profile) {

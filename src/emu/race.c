@@ -245,16 +245,23 @@ int bf_race_open(bf_emu_flight *flight, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-void bf_race_fence(bf_emu_warp *warp, bool is_of_device) {
-  struct bf_emu_races *races = warp->worker->flight->races;
+void bf_race_fence(bf_emu_block *block, bool is_of_device) {
+  struct bf_emu_races *races = block->worker->flight->races;
   if (!races)
     return;
-  warp->block->fences++;
-  if (!is_of_device || warp->block->index >= MOST_BLOCKS)
+  block->fences++;
+  if (!is_of_device || block->index >= MOST_BLOCKS)
     return;
   uint32_t now = __atomic_add_fetch(&races->clock, 1, __ATOMIC_RELAXED);
-  __atomic_store_n(&races->released[warp->block->index], now, __ATOMIC_RELAXED);
-  __atomic_store_n(&races->acquired[warp->block->index], now, __ATOMIC_RELAXED);
+  __atomic_store_n(&races->released[block->index], now, __ATOMIC_RELAXED);
+  __atomic_store_n(&races->acquired[block->index], now, __ATOMIC_RELAXED);
+}
+
+void bf_race_release(bf_emu_warp *warp, bf_emu_block *to) {
+  if (to == warp->block)
+    return;
+  bf_race_fence(warp->block, true);
+  bf_race_fence(to, true);
 }
 
 /* ---- Saying it ---- */
@@ -651,7 +658,7 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
                  .is_atomic = bf_op_side(kind) == BF_SIDE_ATOMIC,
                  .width_bytes = width_bytes};
   if (strength == IS_RELEASE)
-    bf_race_fence(warp, true);
+    bf_race_fence(warp->block, true);
   what.now = (record){
       races->number,
       (uint32_t)block->index,

@@ -26,7 +26,9 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
                     bool is_write, uint32_t shared, uint32_t global, const uint64_t *inside);
 /* A copy of a lane that was issued before is done: bytes in shared memory from offset on. */
 void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes);
-/* A fence: of the block, or of the whole device. */
-void bf_race_fence(bf_emu_warp *warp, bool is_of_device);
+/* A fence in a block, or what orders it as one does: of the block, or of the whole device. */
+void bf_race_fence(bf_emu_block *block, bool is_of_device);
+/* What a warp did before is ordered before what another block of its cluster does from now on. */
+void bf_race_release(bf_emu_warp *warp, bf_emu_block *to);
 
 #endif

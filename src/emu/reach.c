@@ -1,4 +1,5 @@
 /* From the addresses of a kernel to memory of the host, with all checks; and telling observers. */
+#include "emu/cluster.h"
 #include "emu/device.h"
 #include "emu/race.h"
 #include "emu/shadow.h"
@@ -12,6 +13,7 @@ static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
                         .worker = warp->worker->index,
                         .block = warp->block->index,
                         .warp = warp->index,
+                        .sample = warp->block->sample,
                         .space = BF_PTX_SPACE_SHARED,
                         .op = kind,
                         .width_bytes = width_bytes,
@@ -38,7 +40,7 @@ static void tell_merged(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, uint
 void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                         uint32_t mask, const uint32_t *address) {
   const bf_emu_flight *flight = warp->worker->flight;
-  if (!flight->observer || !mask)
+  if (!flight->observer || !mask || warp->block->sample == BF_EMU_UNTOLD)
     return;
   const bf_ptx_merged *merged = &flight->kernel->merged[op->site];
   bool is_changed = merged->dropped || merged->leader || merged->offset_bytes ||
@@ -56,12 +58,13 @@ void bf_emu_tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
 void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                         uint32_t mask, const uint64_t *address) {
   const bf_emu_observer *observer = warp->worker->flight->observer;
-  if (!observer || !observer->wants_global || !mask)
+  if (!observer || !observer->wants_global || !mask || warp->block->sample == BF_EMU_UNTOLD)
     return;
   bf_emu_event event = {.site = op->site,
                         .worker = warp->worker->index,
                         .block = warp->block->index,
                         .warp = warp->index,
+                        .sample = warp->block->sample,
                         .space = BF_PTX_SPACE_GLOBAL,
                         .op = kind,
                         .width_bytes = width_bytes,
@@ -93,6 +96,36 @@ static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, ui
   return is_write && !known->writable ? BF_EMU_READ_ONLY : BF_EMU_NO_FAULT;
 }
 
+/* Shared memory of another block of the cluster, or of the block itself by its number. */
+static bf_emu_fault_kind reach_cluster(bf_emu_warp *warp, const bf_emu_op *op, uint64_t address,
+                                       unsigned width_bytes, uint8_t **pointer) {
+  const bf_emu_code *code = warp->frame->code;
+  uint32_t index = code->instruction[op - code->op];
+  const bf_ptx_instruction *instruction =
+      index < code->function->instructions ? code->function->instruction[index] : NULL;
+  bool is_own_only = instruction && instruction->space == BF_PTX_SPACE_SHARED &&
+                     !bf_ptx_has(instruction, "shared::cluster");
+  uint64_t offset;
+  bf_emu_block *block = bf_emu_cluster_find(warp, address, &offset);
+  if (!block || (is_own_only && block != warp->block) || offset >= block->shared_bytes ||
+      width_bytes > block->shared_bytes - offset)
+    return BF_EMU_OUT_OF_BOUNDS;
+  *pointer = block->shared + offset;
+  return BF_EMU_NO_FAULT;
+}
+
+/* Whether a lane that is allowed to access shared memory does so in another block. Then that block
+ * takes note of what is written; an address of the block itself loses its number. */
+static bool is_remote(bf_emu_warp *warp, uint64_t *address, unsigned width_bytes, bool is_write) {
+  uint64_t offset;
+  bf_emu_block *block = bf_emu_cluster_find(warp, *address, &offset);
+  if (block == warp->block)
+    *address = offset;
+  else if (block && block->shadow && is_write)
+    bf_emu_shadow_fill(block->shadow, offset, width_bytes);
+  return block != warp->block;
+}
+
 /* One address of one lane, of a given space. */
 static bf_emu_fault_kind reach_lane(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
                                     unsigned lane, uint64_t address, unsigned width_bytes,
@@ -100,6 +133,8 @@ static bf_emu_fault_kind reach_lane(bf_emu_warp *warp, const bf_emu_op *op, bf_p
   uint64_t limit;
   switch (space) {
   case BF_PTX_SPACE_SHARED:
+    if (address >> BF_EMU_RANK_SHIFT)
+      return reach_cluster(warp, op, address, width_bytes, pointer);
     limit = warp->block->shared_bytes;
     *pointer = warp->block->shared + address;
     break;
@@ -166,7 +201,10 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
       bf_emu_fail_access(warp, op, own, lane, inside[lane], width_bytes, is_write, fault);
       return false;
     }
-    shared |= (uint32_t)(own == BF_PTX_SPACE_SHARED) << lane;
+    bool is_own =
+        own == BF_PTX_SPACE_SHARED && (inside[lane] >> BF_EMU_RANK_SHIFT == 0 ||
+                                       !is_remote(warp, &inside[lane], width_bytes, is_write));
+    shared |= (uint32_t)is_own << lane;
     global |= (uint32_t)(own == BF_PTX_SPACE_GLOBAL) << lane;
   }
   if (shared && warp->block->shadow &&

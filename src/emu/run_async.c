@@ -4,10 +4,12 @@
  * forgets to wait reads old data. Addresses are checked when it is issued. Lanes have groups of
  * their own. Copies that cannot be noted are done at once, which PTX allows as well.
  *
- * An mbarrier is a 64-bit word: bits 0-19 the arrivals still expected in this phase, 20-39 those of
- * a whole phase, 40-60 the transaction count as a signed number, 63 the parity of the phase. The
- * state that arrive hands out is the word before it. */
+ * What an mbarrier holds says emu/phase.h. */
+#include "emu/cluster.h"
+#include "emu/late.h"
+#include "emu/phase.h"
 #include "emu/race.h"
+#include "emu/warp.h"
 
 #include <stdlib.h>
 
@@ -223,31 +225,6 @@ static const bf_emu_op *run_wait_all(bf_emu_warp *warp, const bf_emu_op *op) {
 
 /* ---- Barrier objects ---- */
 
-enum { COUNT_BITS = 20, TRANSACTION_BITS = 21 };
-#define MOST_COUNT ((UINT64_C(1) << COUNT_BITS) - 1)
-
-typedef struct phase_barrier {
-  uint64_t pending, expected; /* arrivals */
-  int64_t transactions;
-  bool parity;
-} phase_barrier;
-
-static phase_barrier unpack_barrier(uint64_t word) {
-  int64_t shifted = (int64_t)(word << (64 - 2 * COUNT_BITS - TRANSACTION_BITS));
-  return (phase_barrier){
-      .pending = word & MOST_COUNT,
-      .expected = word >> COUNT_BITS & MOST_COUNT,
-      .transactions = shifted >> (64 - TRANSACTION_BITS),
-      .parity = word >> 63,
-  };
-}
-
-static uint64_t pack_barrier(const phase_barrier *barrier) {
-  uint64_t transactions = (uint64_t)barrier->transactions & ((UINT64_C(1) << TRANSACTION_BITS) - 1);
-  return barrier->pending | barrier->expected << COUNT_BITS | transactions << 2 * COUNT_BITS |
-         (uint64_t)barrier->parity << 63;
-}
-
 enum barrier_kind {
   INIT,
   INVALIDATE,
@@ -271,35 +248,38 @@ typedef struct barrier_detail {
   bool counted; /* ARRIVE_AFTER_COPIES: the arrival was counted on (.noinc) */
 } barrier_detail;
 
-/* Ends the phase if nothing is missing. Data written before is in order now. */
-static void complete(bf_emu_warp *warp, phase_barrier *barrier) {
-  if (barrier->pending || barrier->transactions)
-    return;
-  barrier->parity = !barrier->parity;
-  barrier->pending = barrier->expected;
-  warp->block->epoch++;
+/* The block of the cluster whose shared memory a pointer leads into. */
+static bf_emu_block *owner_of(const bf_emu_warp *warp, const uint8_t *pointer) {
+  const bf_emu_cluster *cluster = warp->block->cluster;
+  for (unsigned i = 0; cluster && i < cluster->count; i++) {
+    bf_emu_block *block = cluster->block[i];
+    if ((uintptr_t)pointer - (uintptr_t)block->shared < block->shared_bytes)
+      return block;
+  }
+  return warp->block;
 }
 
-/* What arrive and the like do to the barrier of one lane; NULL, or what is wrong. */
-static const char *change(bf_emu_warp *warp, const barrier_detail *detail, unsigned lane,
-                          phase_barrier *barrier) {
+/* What arrive and the like do to the barrier of one lane, which is in the shared memory of owner;
+ * NULL, or what is wrong. */
+static const char *change(const bf_emu_warp *warp, const barrier_detail *detail, unsigned lane,
+                          bf_emu_block *owner, bf_emu_phase *barrier) {
   uint64_t count = BF_LANES(const uint32_t, detail->count)[lane];
   uint64_t added = BF_LANES(const uint32_t, detail->transactions)[lane];
   switch (detail->kind) {
   case INIT:
-    if (!count || count > MOST_COUNT)
+    if (!count || count > BF_EMU_MOST_COUNT)
       return "mbarrier initialised with a count of 0 or above 2^20 - 1";
-    *barrier = (phase_barrier){.pending = count, .expected = count};
+    *barrier = (bf_emu_phase){.pending = count, .expected = count};
     return NULL;
   case INVALIDATE:
-    *barrier = (phase_barrier){0};
+    *barrier = (bf_emu_phase){0};
     return NULL;
   case EXPECT:
     barrier->transactions += (int64_t)count;
     return NULL;
   case COMPLETE:
     barrier->transactions -= (int64_t)count;
-    complete(warp, barrier);
+    bf_emu_phase_complete(owner, barrier);
     return NULL;
   case ARRIVE_AFTER_COPIES:
     if (!detail->counted)
@@ -317,7 +297,7 @@ static const char *change(bf_emu_warp *warp, const barrier_detail *detail, unsig
   barrier->pending -= count;
   if (detail->kind == DROP)
     barrier->expected -= count < barrier->expected ? count : barrier->expected;
-  complete(warp, barrier);
+  bf_emu_phase_complete(owner, barrier);
   return NULL;
 }
 
@@ -349,18 +329,36 @@ static const bf_emu_op *run_change(bf_emu_warp *warp, const bf_emu_op *op) {
       return NULL;
     uint64_t word;
     memcpy(&word, pointer, sizeof word);
-    phase_barrier barrier = unpack_barrier(word);
-    const char *wrong = change(warp, detail, lane, &barrier);
+    bf_emu_phase barrier = bf_emu_phase_unpack(word);
+    bf_emu_block *owner = owner_of(warp, pointer);
+    bf_race_release(warp, owner);
+    const char *wrong = change(warp, detail, lane, owner, &barrier);
     if (wrong)
       return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane, "%s", wrong);
     BF_LANES(uint64_t, detail->d)[lane] = word;
-    word = pack_barrier(&barrier);
+    word = bf_emu_phase_pack(&barrier);
     memcpy(pointer, &word, sizeof word);
   }
   return op + 1;
 }
 
-/* test_wait, try_wait: whether the phase of the state, or of that parity, is over. */
+/* Whether the phase that a lane waits for is over; *pointer is that of its mbarrier. False also
+ * where the launch has ended: then *pointer is NULL. */
+static bool is_over(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t address,
+                    uint8_t **pointer) {
+  const barrier_detail *detail = op->detail;
+  *pointer = reach_barrier(warp, op, lane, address);
+  if (!*pointer)
+    return false;
+  uint64_t word;
+  memcpy(&word, *pointer, sizeof word);
+  uint64_t parity = detail->by_parity ? BF_LANES(const uint32_t, detail->wanted)[lane] & 1
+                                      : BF_LANES(const uint64_t, detail->wanted)[lane] >> 63;
+  return word >> 63 != parity;
+}
+
+/* test_wait, try_wait: whether the phase of the state, or of that parity, is over. If not, what is
+ * on its way to the mbarrier arrives now. */
 static const bf_emu_op *run_test(bf_emu_warp *warp, const bf_emu_op *op) {
   const barrier_detail *detail = op->detail;
   const bf_emu_address *at = &detail->address;
@@ -368,18 +366,32 @@ static const bf_emu_op *run_test(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t lanes = BF_MASK(), over = 0;
   bf_emu_addresses(warp, at->place, at->register_bytes, at->offset, address);
   BF_EACH_LANE(lanes, lane) {
-    uint8_t *pointer = reach_barrier(warp, op, lane, address[lane]);
+    uint8_t *pointer;
+    bool ends = is_over(warp, op, lane, address[lane], &pointer);
+    uint32_t offset = (uint32_t)(pointer - warp->block->shared);
+    if (pointer && !ends && bf_emu_jobs_arrive(warp->block, offset))
+      ends = is_over(warp, op, lane, address[lane], &pointer);
     if (!pointer)
       return NULL;
-    uint64_t word;
-    memcpy(&word, pointer, sizeof word);
-    uint64_t parity = detail->by_parity ? BF_LANES(const uint32_t, detail->wanted)[lane] & 1
-                                        : BF_LANES(const uint64_t, detail->wanted)[lane] >> 63;
-    over |= (uint32_t)(word >> 63 != parity) << lane;
+    if (offset >= warp->block->shared_bytes)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane,
+                         "test of an mbarrier of another block");
+    uint32_t missed = warp->block->jobs ? bf_emu_jobs_missed(warp->block, offset) : 0;
+    if (missed)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane,
+                         "the phase ended while %u bytes were on their way: no expect_tx has "
+                         "announced them",
+                         missed);
+    over |= (uint32_t)ends << lane;
+    if (!ends)
+      warp->test_address = offset;
   }
   bf_emu_set_predicate(warp, detail->d, lanes, over);
-  if (lanes & ~over)
+  warp->test = lanes & ~over ? op : NULL;
+  if (lanes & ~over) { /* others should run before this is tried again */
     warp->polled = true;
+    warp->spins = BF_EMU_MOST_SPINS;
+  }
   return op + 1;
 }
 
@@ -387,7 +399,7 @@ static const bf_emu_op *run_test(bf_emu_warp *warp, const bf_emu_op *op) {
 static const bf_emu_op *run_pending(bf_emu_warp *warp, const bf_emu_op *op) {
   uint32_t mask = BF_MASK(), *d = BF_LANES(uint32_t, op->d);
   const uint64_t *a = BF_LANES(const uint64_t, op->a);
-  BF_SET_LANES(mask, d, (uint32_t)(a[lane] & MOST_COUNT));
+  BF_SET_LANES(mask, d, (uint32_t)(a[lane] & BF_EMU_MOST_COUNT));
   return op + 1;
 }
 
@@ -551,8 +563,6 @@ static bool select_test(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
 static bool select_barrier(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                            bf_emu_op *op) {
   const bf_ptx_operand *operand = instruction->operand;
-  if (bf_ptx_has(instruction, "shared::cluster"))
-    return bf_emu_refuse(decoder, "mbarrier of another block of a cluster");
   if (bf_ptx_has(instruction, "pending_count")) {
     op->d = bf_emu_destination(decoder, &operand[0]);
     op->a = bf_emu_source(decoder, &operand[1], BF_PTX_B64);

@@ -5,12 +5,18 @@
  * compare-and-swap where the launch has several threads. */
 #include "emu/decode.h"
 #include "emu/half.h"
+#include "emu/near.h"
 
 enum { MOST_VECTOR = 8 };
 
 /* The new value of a place that holds old, for operand b (and c). Values are bits in the low part.
  */
 typedef uint64_t (*combine)(uint64_t old, uint64_t b, uint64_t c);
+
+struct atomic;
+/* Changes the memory of all lanes of mask, one after the other. */
+typedef void (*changer)(const bf_emu_warp *warp, const struct atomic *what, uint8_t *const *pointer,
+                        uint32_t mask);
 
 typedef struct atomic {
   bf_emu_address address;
@@ -22,6 +28,8 @@ typedef struct atomic {
   bool has_result, is_swap; /* swap: compare b with the old value, c is the new one */
   uint32_t d[MOST_VECTOR], b[MOST_VECTOR], c;
   combine apply; /* NULL for 16-byte exchange and swap */
+  /* The usual operations: on one thread of the host, and on several; NULL: apply does it. */
+  changer change_alone, change_together;
   bool polls;
 } atomic;
 
@@ -215,17 +223,93 @@ static uint64_t change_together(uint8_t *at, unsigned size, combine apply, uint6
                      : change_64(at, apply, b, c);
 }
 
+/* ---- The usual operations ---- */
+
+/* old becomes value, which is an expression of old, b and c; together is how several threads do it
+ * and get the old value. */
+#define CHANGER(name, type, value, together)                                                       \
+  static void name##_alone(const bf_emu_warp *warp, const atomic *what, uint8_t *const *pointer,   \
+                           uint32_t mask) {                                                        \
+    const type *left = BF_LANES(type, what->b[0]);                                                 \
+    const type *right = BF_LANES(type, what->is_swap ? what->c : what->b[0]);                      \
+    type *d = BF_LANES(type, what->has_result ? what->d[0] : BF_EMU_NOWHERE);                      \
+    BF_EACH_LANE(mask, lane) {                                                                     \
+      type *at = (type *)(void *)pointer[lane], old = *at, b = left[lane], c = right[lane];        \
+      (void)b, (void)c;                                                                            \
+      *at = (value);                                                                               \
+      d[lane] = old;                                                                               \
+    }                                                                                              \
+  }                                                                                                \
+  static void name##_together(const bf_emu_warp *warp, const atomic *what,                         \
+                              uint8_t *const *pointer, uint32_t mask) {                            \
+    const type *left = BF_LANES(type, what->b[0]);                                                 \
+    const type *right = BF_LANES(type, what->is_swap ? what->c : what->b[0]);                      \
+    type *d = BF_LANES(type, what->has_result ? what->d[0] : BF_EMU_NOWHERE);                      \
+    BF_EACH_LANE(mask, lane) {                                                                     \
+      type *at = (type *)(void *)pointer[lane], old, b = left[lane], c = right[lane];              \
+      (void)c;                                                                                     \
+      together;                                                                                    \
+      d[lane] = old;                                                                               \
+    }                                                                                              \
+  }
+#define FETCH(function) old = function(at, b, __ATOMIC_SEQ_CST)
+#define SWAP                                                                                       \
+  old = b;                                                                                         \
+  __atomic_compare_exchange_n(at, &old, c, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+/* By compare and swap until nobody came between. */
+#define RETRY(type, value)                                                                         \
+  type new;                                                                                        \
+  old = __atomic_load_n(at, __ATOMIC_RELAXED);                                                     \
+  do                                                                                               \
+    new = (type)(value);                                                                           \
+  while (!__atomic_compare_exchange_n(at, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+#define RETRIED(name, type, value) CHANGER(name, type, value, RETRY(type, value))
+#define EACH_WIDTH(bits)                                                                           \
+  CHANGER(sum_##bits, uint##bits##_t, old + b, FETCH(__atomic_fetch_add))                          \
+  CHANGER(both_##bits, uint##bits##_t, old &b, FETCH(__atomic_fetch_and))                          \
+  CHANGER(either_##bits, uint##bits##_t, old | b, FETCH(__atomic_fetch_or))                        \
+  CHANGER(exchange_##bits, uint##bits##_t, b, FETCH(__atomic_exchange_n))                          \
+  CHANGER(swapped_##bits, uint##bits##_t, old == b ? c : old, SWAP)                                \
+  RETRIED(least_u##bits, uint##bits##_t, b < old ? b : old)                                        \
+  RETRIED(most_u##bits, uint##bits##_t, b > old ? b : old)                                         \
+  RETRIED(least_s##bits, int##bits##_t, b < old ? b : old)                                         \
+  RETRIED(most_s##bits, int##bits##_t, b > old ? b : old)
+EACH_WIDTH(32)
+EACH_WIDTH(64)
+RETRIED(float_sum, uint32_t, (uint32_t)add_f32_flushed(old, b, 0))
+RETRIED(double_sum, uint64_t, add_f64(old, b, 0))
+
+/* Finds them. Sums of floats depend on the space, so that it must be known. */
+static void find_changers(atomic *what) {
+#define ROW(combine, size, name)                                                                   \
+  { combine, size, name##_alone, name##_together }
+#define ROWS(bits, size)                                                                           \
+  ROW(add_bits, size, sum_##bits), ROW(and_bits, size, both_##bits),                               \
+      ROW(or_bits, size, either_##bits), ROW(exchange, size, exchange_##bits),                     \
+      ROW(swap_##bits, size, swapped_##bits), ROW(min_u##bits, size, least_u##bits),               \
+      ROW(max_u##bits, size, most_u##bits), ROW(min_s##bits, size, least_s##bits),                 \
+      ROW(max_s##bits, size, most_s##bits)
+  static const struct {
+    combine apply;
+    unsigned size;
+    changer alone, together;
+  } table[] = {ROWS(32, 4), ROWS(64, 8), ROW(add_f64, 8, double_sum), ROW(add_f32, 4, float_sum)};
+  for (unsigned i = 0; i < sizeof table / sizeof *table && what->count == 1; i++)
+    if (table[i].apply == what->apply && table[i].size == what->size &&
+        (what->apply != add_f32 || what->space == BF_PTX_SPACE_GLOBAL)) {
+      what->change_alone = table[i].alone;
+      what->change_together = table[i].together;
+    }
+}
+
 /* ---- Operations ---- */
 
 /* Pointers of all lanes; false: the launch has ended. */
 static bool reach(bf_emu_warp *warp, const bf_emu_op *op, const atomic *what, uint32_t mask,
                   uint8_t **pointer) {
-  uint64_t address[BF_EMU_LANES];
-  bf_emu_addresses(warp, what->address.place, what->address.register_bytes, what->address.offset,
-                   address);
   unsigned width = what->size * what->count;
-  return bf_emu_reach(warp, op, what->space, what->kind, width, width, what->told_bytes, true, mask,
-                      address, pointer);
+  bf_near_access access = {what->space, what->kind, width, what->told_bytes, true};
+  return bf_near_reach(warp, op, &what->address, &access, mask, pointer);
 }
 
 /* Whether a pointer leads into the shared memory of the block. */
@@ -243,6 +327,11 @@ static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
   if (!reach(warp, op, what, mask, pointer))
     return NULL;
   bool alone = warp->worker->flight->alone || what->space == BF_PTX_SPACE_SHARED;
+  warp->polled |= what->polls;
+  if (what->change_alone) {
+    (alone ? what->change_alone : what->change_together)(warp, what, pointer, mask);
+    return op + 1;
+  }
   BF_EACH_LANE(mask, lane)
   for (unsigned i = 0; i < what->count; i++) {
     combine apply = what->apply;
@@ -256,7 +345,6 @@ static const bf_emu_op *run_atomic(bf_emu_warp *warp, const bf_emu_op *op) {
     if (what->has_result)
       memcpy(warp->registers + what->d[i] + lane * what->size, &old, what->size);
   }
-  warp->polled |= what->polls;
   return op + 1;
 }
 
@@ -361,8 +449,6 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
     return false;
   if (instruction->types != 1)
     return bf_emu_refuse(decoder, "no type");
-  if (bf_ptx_has(instruction, "async") || bf_ptx_has(instruction, "shared::cluster"))
-    return bf_emu_refuse(decoder, "clusters");
   atomic *what = bf_emu_detail(decoder, sizeof *what);
   if (!what)
     return true;
@@ -389,9 +475,11 @@ bool BF_EMU_NAME(bf_emu_select_atomic)(bf_emu_decoder *decoder,
       (what->is_swap && !bind(decoder, &operand[2], type, false, &what->c, &swaps)))
     return true;
   what->address = bf_emu_bind_address(decoder, instruction, &operand[0], what->space);
+  find_changers(what);
   op->detail = what;
   bool is_plain_sum = what->apply == add_bits && what->size == 4 && what->count == 1 &&
-                      what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4;
+                      what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4 &&
+                      !bf_ptx_has(instruction, "shared::cluster");
   op->run = what->size == 16 ? run_wide : is_plain_sum ? add_shared_32 : run_atomic;
   return true;
 }

@@ -15,8 +15,15 @@ typedef uint32_t (*comparison)(const void *a, const void *b);
 #define SETP(function, type, bits, expression)                                                     \
   BF_TRUTH(function, type, bits, expression)                                                       \
   static const bf_emu_op *setp_##function(bf_emu_warp *warp, const bf_emu_op *op) {                \
-    uint32_t truth = function(BF_LANES(type, op->a), BF_LANES(type, op->b));                       \
-    bf_emu_set_predicate(warp, op->d, BF_MASK(), truth ^ op->e);                                   \
+    const type *a = BF_LANES(type, op->a), *b = BF_LANES(type, op->b);                             \
+    uint32_t mask = BF_MASK(), truth;                                                              \
+    if (mask & (mask - 1)) {                                                                       \
+      truth = function(a, b);                                                                      \
+    } else { /* a single lane */                                                                   \
+      type x = a[BF_FIRST_LANE(mask)], y = b[BF_FIRST_LANE(mask)];                                 \
+      truth = (expression) ? UINT32_MAX : 0;                                                       \
+    }                                                                                              \
+    bf_emu_set_predicate(warp, op->d, mask, truth ^ op->e);                                        \
     return op + 1;                                                                                 \
   }
 #define ORDER(type, bits)                                                                          \

@@ -1,13 +1,11 @@
-/* ld and st.
- *
- * Addresses of all lanes are checked at once where they are global and lie in the range that this
- * place of the code used last, or shared; whatever fails that goes lane by lane through
- * bf_emu_reach, which knows all spaces and says what is wrong. */
+/* ld and st. near.h finds the memory of all lanes; then registers are moved: consecutive ones and
+ * vectors as blocks, else lane by lane. */
 #include "emu/decode.h"
-#include "emu/race.h"
+#include "emu/near.h"
 #include "emu/transfer.h"
 
 typedef bf_emu_mover mover;
+typedef bf_emu_vector_mover vector_mover;
 typedef bf_emu_transfer transfer;
 
 /* ---- Moving ---- */
@@ -15,8 +13,15 @@ typedef bf_emu_transfer transfer;
 #define LOAD(name, memory, reg)                                                                    \
   static void name(void *registers, uint8_t *const *pointer, unsigned offset, uint32_t mask) {     \
     reg *to = registers;                                                                           \
+    memory value;                                                                                  \
+    if (mask == UINT32_MAX && bf_near_are_consecutive(pointer, sizeof value)) {                    \
+      memory row[BF_EMU_LANES];                                                                    \
+      memcpy(row, pointer[0] + offset, sizeof row);                                                \
+      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                         \
+        to[lane] = (reg)row[lane];                                                                 \
+      return;                                                                                      \
+    }                                                                                              \
     BF_EACH_LANE(mask, lane) {                                                                     \
-      memory value;                                                                                \
       memcpy(&value, pointer[lane] + offset, sizeof value);                                        \
       to[lane] = (reg)value;                                                                       \
     }                                                                                              \
@@ -24,8 +29,16 @@ typedef bf_emu_transfer transfer;
 #define STORE(name, memory, reg)                                                                   \
   static void name(void *registers, uint8_t *const *pointer, unsigned offset, uint32_t mask) {     \
     const reg *from = registers;                                                                   \
+    memory value;                                                                                  \
+    if (mask == UINT32_MAX && bf_near_are_consecutive(pointer, sizeof value)) {                    \
+      memory row[BF_EMU_LANES];                                                                    \
+      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                         \
+        row[lane] = (memory)from[lane];                                                            \
+      memcpy(pointer[0] + offset, row, sizeof row);                                                \
+      return;                                                                                      \
+    }                                                                                              \
     BF_EACH_LANE(mask, lane) {                                                                     \
-      memory value = (memory)from[lane];                                                           \
+      value = (memory)from[lane];                                                                  \
       memcpy(pointer[lane] + offset, &value, sizeof value);                                        \
     }                                                                                              \
   }
@@ -77,107 +90,86 @@ static mover find_mover(bool is_load, bool is_signed, unsigned size, unsigned re
   return is_load ? loads[is_signed][row][column] : stores[row][column];
 }
 
-/* ---- Reaching memory for all lanes at once ---- */
+/* ---- Vectors ---- */
 
-/* Global addresses in the range that the site used last. */
-static inline bool near_global(const bf_emu_warp *warp, const bf_emu_op *op, unsigned width_bytes,
-                               bool is_write, uint32_t mask, const uint64_t *address) {
-  const bf_emu_known *known = &warp->worker->known[op->site % BF_EMU_KNOWN];
-  uint64_t first = known->first, last = known->end - width_bytes, wrong = 0;
-  if (known->end - first < width_bytes || (is_write && !known->writable))
-    return false;
-  if (mask == UINT32_MAX) {
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      wrong |= (uint64_t)(address[lane] < first) | (uint64_t)(address[lane] > last) |
-               (address[lane] & (width_bytes - 1));
-  } else {
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      wrong |= (mask >> lane & 1)
-                   ? ((uint64_t)(address[lane] < first) | (uint64_t)(address[lane] > last) |
-                      (address[lane] & (width_bytes - 1)))
-                   : 0;
-  }
-  return wrong == 0;
+/* Four lanes of four words each turned over: rows become columns. */
+typedef uint32_t words __attribute__((vector_size(16), aligned(4)));
+
+static inline words low_words(words x, words y) { return (words){x[0], y[0], x[1], y[1]}; }
+static inline words high_words(words x, words y) { return (words){x[2], y[2], x[3], y[3]}; }
+static inline words low_pairs(words x, words y) { return (words){x[0], x[1], y[0], y[1]}; }
+static inline words high_pairs(words x, words y) { return (words){x[2], x[3], y[2], y[3]}; }
+
+static inline void turn_over(const words *from, words *to) {
+  words a = low_words(from[0], from[1]), b = low_words(from[2], from[3]);
+  words c = high_words(from[0], from[1]), d = high_words(from[2], from[3]);
+  to[0] = low_pairs(a, b);
+  to[1] = high_pairs(a, b);
+  to[2] = low_pairs(c, d);
+  to[3] = high_pairs(c, d);
 }
 
-/* Shared addresses inside the block's memory. */
-static inline bool near_shared(const bf_emu_warp *warp, unsigned width_bytes, uint32_t mask,
-                               const uint32_t *address) {
-  uint64_t bytes = warp->block->shared_bytes;
-  if (bytes < width_bytes || warp->block->shadow)
-    return false;
-  uint32_t last = (uint32_t)(bytes - width_bytes), wrong = 0;
-  if (mask == UINT32_MAX) {
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      wrong |= (uint32_t)(address[lane] > last) | (address[lane] & (width_bytes - 1));
-  } else {
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      wrong |= (mask >> lane & 1)
-                   ? ((uint32_t)(address[lane] > last) | (address[lane] & (width_bytes - 1)))
-                   : 0;
+/* v4 of 32 bits: four lanes at a time. */
+static void load_words(const bf_emu_warp *warp, const transfer *what, uint8_t *const *pointer) {
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane += 4) {
+    words row[4], column[4];
+    for (unsigned i = 0; i < 4; i++)
+      memcpy(&row[i], pointer[lane + i], sizeof *row);
+    turn_over(row, column);
+    for (unsigned i = 0; i < 4; i++)
+      memcpy(warp->registers + what->place[i] + 4 * lane, &column[i], sizeof *column);
   }
-  return wrong == 0;
 }
 
-/* The addresses of [register + offset] as 32-bit values; false where a 64-bit one does not fit. */
-static inline bool shared_addresses(const bf_emu_warp *warp, uint32_t place,
-                                    unsigned register_bytes, int64_t offset, uint32_t mask,
-                                    uint32_t *address) {
-  if (register_bytes == 4) {
-    const uint32_t *from = BF_LANES(const uint32_t, place);
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      address[lane] = from[lane] + (uint32_t)offset;
-    return true;
+static void store_words(const bf_emu_warp *warp, const transfer *what, uint8_t *const *pointer) {
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane += 4) {
+    words row[4], column[4];
+    for (unsigned i = 0; i < 4; i++)
+      memcpy(&column[i], warp->registers + what->place[i] + 4 * lane, sizeof *column);
+    turn_over(column, row);
+    for (unsigned i = 0; i < 4; i++)
+      memcpy(pointer[lane + i], &row[i], sizeof *row);
   }
-  const uint64_t *from = BF_LANES(const uint64_t, place);
-  uint64_t high = 0;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    uint64_t wide = from[lane] + (uint64_t)offset;
-    address[lane] = (uint32_t)wide;
-    high |= mask >> lane & 1 ? wide >> 32 : 0;
-  }
-  return high == 0;
 }
 
-/* Where races are looked for: false: the launch has ended with one. */
-static bool check_races(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
-                        bool is_write, uint32_t mask, const uint32_t *offset) {
-  uint64_t inside[BF_EMU_LANES];
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    inside[lane] = offset[lane];
-  return bf_race_access(warp, op, kind, width_bytes, is_write, mask, 0, inside);
-}
+/* v2 of 32 or 64 bits. */
+#define TWO(name, type)                                                                            \
+  static void load_two_##name(const bf_emu_warp *warp, const transfer *what,                       \
+                              uint8_t *const *pointer) {                                           \
+    type *low = BF_LANES(type, what->place[0]), *high = BF_LANES(type, what->place[1]), pair[2];   \
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                         \
+      memcpy(pair, pointer[lane], sizeof pair);                                                    \
+      low[lane] = pair[0];                                                                         \
+      high[lane] = pair[1];                                                                        \
+    }                                                                                              \
+  }                                                                                                \
+  static void store_two_##name(const bf_emu_warp *warp, const transfer *what,                      \
+                               uint8_t *const *pointer) {                                          \
+    const type *low = BF_LANES(type, what->place[0]), *high = BF_LANES(type, what->place[1]);      \
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                         \
+      type pair[2] = {low[lane], high[lane]};                                                      \
+      memcpy(pointer[lane], pair, sizeof pair);                                                    \
+    }                                                                                              \
+  }
+TWO(words, uint32_t)
+TWO(longs, uint64_t)
 
-/* Pointers for an access of width_bytes per lane; false: the launch has ended. */
-static inline bool reach(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_address *from,
-                         bf_ptx_space space, unsigned width_bytes, bool is_write, uint32_t mask,
-                         uint8_t **pointer) {
-  uint64_t address[BF_EMU_LANES];
-  bf_op kind = is_write ? BF_OP_ST : BF_OP_LD;
-  if (space == BF_PTX_SPACE_SHARED) {
-    uint32_t offset[BF_EMU_LANES];
-    if (shared_addresses(warp, from->place, from->register_bytes, from->offset, mask, offset) &&
-        near_shared(warp, width_bytes, mask, offset)) {
-      uint8_t *shared = warp->block->shared;
-      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-        pointer[lane] = shared + offset[lane];
-      if (warp->block->words && !check_races(warp, op, kind, width_bytes, is_write, mask, offset))
-        return false;
-      bf_emu_tell_shared(warp, op, kind, width_bytes, mask, offset);
-      return true;
-    }
+/* The mover of all registers at once, where all are as large as in memory; NULL: none. */
+static vector_mover find_vector_mover(bool is_load, const transfer *what) {
+  mover word = is_load ? load_u32_4 : store_32_4, signed_word = is_load ? load_s32_4 : store_32_4;
+  mover wide = is_load ? load_u64_8 : store_64_8, signed_wide = is_load ? load_s64_8 : store_64_8;
+  unsigned of_words = 0, of_longs = 0;
+  for (unsigned i = 0; i < what->count; i++) {
+    of_words += what->move[i] == word || what->move[i] == signed_word;
+    of_longs += what->move[i] == wide || what->move[i] == signed_wide;
   }
-  bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, address);
-  if (space == BF_PTX_SPACE_GLOBAL && near_global(warp, op, width_bytes, is_write, mask, address)) {
-    memcpy(pointer, address, sizeof address);
-    if (warp->worker->flight->races &&
-        !bf_race_access(warp, op, kind, width_bytes, is_write, 0, mask, address))
-      return false;
-    bf_emu_tell_global(warp, op, kind, width_bytes, mask, address);
-    return true;
-  }
-  return bf_emu_reach(warp, op, space, kind, width_bytes, width_bytes, width_bytes, is_write, mask,
-                      address, pointer);
+  if (what->count == 4 && of_words == 4)
+    return is_load ? load_words : store_words;
+  if (what->count == 2 && of_words == 2)
+    return is_load ? load_two_words : store_two_words;
+  if (what->count == 2 && of_longs == 2)
+    return is_load ? load_two_longs : store_two_longs;
+  return NULL;
 }
 
 /* ---- Operations ---- */
@@ -188,12 +180,16 @@ static inline const bf_emu_op *move_all(bf_emu_warp *warp, const bf_emu_op *op, 
   if (mask == 0)
     return op + 1;
   const transfer *what = op->detail;
+  unsigned bytes = what->size * what->count;
+  bf_near_access access = {what->space, is_write ? BF_OP_ST : BF_OP_LD, bytes, bytes, is_write};
   uint8_t *pointer[BF_EMU_LANES];
-  if (!reach(warp, op, &what->address, what->space, what->size * what->count, is_write, mask,
-             pointer))
+  if (!bf_near_reach(warp, op, &what->address, &access, mask, pointer))
     return NULL;
-  for (unsigned i = 0; i < what->count; i++)
-    what->move[i](warp->registers + what->place[i], pointer, i * what->size, mask);
+  if (mask == UINT32_MAX && what->move_vector)
+    what->move_vector(warp, what, pointer);
+  else
+    for (unsigned i = 0; i < what->count; i++)
+      what->move[i](warp->registers + what->place[i], pointer, i * what->size, mask);
   warp->polled |= what->polls;
   return op + 1;
 }
@@ -205,64 +201,133 @@ static const bf_emu_op *store_any(bf_emu_warp *warp, const bf_emu_op *op) {
   return move_all(warp, op, true);
 }
 
-/* Whether all lanes touch consecutive elements. */
-static inline bool are_consecutive(uint8_t *const *pointer, unsigned size) {
-  uint64_t first = (uintptr_t)pointer[0], wrong = 0;
-  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-    wrong |= (uintptr_t)pointer[lane] ^ (first + (uint64_t)lane * size);
-  return wrong == 0;
+/* How the lanes of a whole warp lie in global memory. */
+typedef enum placing { ELSEWHERE, SCATTERED, CONSECUTIVE } placing;
+
+/* Looks at the addresses of all 32 lanes once: are they in the range used last, aligned, and one
+ * behind the other? */
+static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op, unsigned size,
+                                   bool is_write, const uint64_t *from) {
+  uint64_t first, last, outside = 0, low = 0, apart = 0;
+  uint64_t by = (uint64_t)op->offset;
+  if (bf_near_is_watched(warp) || !bf_near_range(warp, op, size, is_write, &first, &last))
+    return ELSEWHERE;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+    uint64_t address = from[lane] + by;
+    outside |= BF_NEAR_WRONG(address - first, last);
+    low |= address;
+    apart |= from[lane] ^ (from[0] + (uint64_t)lane * size);
+  }
+  if (outside >> 63 || low & (size - 1))
+    return ELSEWHERE;
+  return apart ? SCATTERED : CONSECUTIVE;
 }
 
 /* One register per lane of the same size as in memory, by far the most frequent form: d is the
- * register, a the address register, offset what is added. */
-#define PLAIN(type, bits, space, SPACE, address_bytes)                                             \
-  static const bf_emu_op *load_##space##_##bits(bf_emu_warp *warp, const bf_emu_op *op) {          \
+ * register, a the address register, offset what is added. whole moves
+ * 32 consecutive values between own, the register, and memory; one moves that of a lane. */
+#define PLAIN_GLOBAL(name, type, space, is_write, whole, one)                                      \
+  static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
     uint32_t mask = BF_MASK();                                                                     \
     if (mask == 0)                                                                                 \
       return op + 1;                                                                               \
-    bf_emu_address from = {op->a, address_bytes, op->offset, BF_PTX_SPACE_NONE};                   \
-    uint8_t *pointer[BF_EMU_LANES];                                                                \
-    if (!reach(warp, op, &from, BF_PTX_SPACE_##SPACE, sizeof(type), false, mask, pointer))         \
-      return NULL;                                                                                 \
-    type *to = BF_LANES(type, op->d);                                                              \
-    if (mask == UINT32_MAX && are_consecutive(pointer, sizeof(type)))                              \
-      memcpy(to, pointer[0], sizeof(type) * BF_EMU_LANES);                                         \
-    else                                                                                           \
-      load_u##bits##_##address_bytes##_of_##space(to, pointer, mask);                              \
-    return op + 1;                                                                                 \
-  }                                                                                                \
-  static const bf_emu_op *store_##space##_##bits(bf_emu_warp *warp, const bf_emu_op *op) {         \
-    uint32_t mask = BF_MASK();                                                                     \
-    if (mask == 0)                                                                                 \
+    const uint64_t *from = BF_LANES(const uint64_t, op->a);                                        \
+    type *own = BF_LANES(type, op->d);                                                             \
+    uint64_t by = (uint64_t)op->offset;                                                            \
+    placing how = ELSEWHERE;                                                                       \
+    if (mask == UINT32_MAX)                                                                        \
+      how = place_global(warp, op, sizeof(type), is_write, from);                                  \
+    if (how == CONSECUTIVE) {                                                                      \
+      uint8_t *memory = (uint8_t *)(uintptr_t)(from[0] + by);                                      \
+      whole;                                                                                       \
       return op + 1;                                                                               \
-    bf_emu_address from = {op->a, address_bytes, op->offset, BF_PTX_SPACE_NONE};                   \
-    uint8_t *pointer[BF_EMU_LANES];                                                                \
-    if (!reach(warp, op, &from, BF_PTX_SPACE_##SPACE, sizeof(type), true, mask, pointer))          \
-      return NULL;                                                                                 \
-    const type *value = BF_LANES(type, op->d);                                                     \
-    if (mask == UINT32_MAX && are_consecutive(pointer, sizeof(type)))                              \
-      memcpy(pointer[0], value, sizeof(type) * BF_EMU_LANES);                                      \
-    else                                                                                           \
-      BF_EACH_LANE(mask, lane) memcpy(pointer[lane], &value[lane], sizeof(type));                  \
-    return op + 1;                                                                                 \
-  }
-#define GATHER(name, type)                                                                         \
-  static inline void name(type *to, uint8_t *const *pointer, uint32_t mask) {                      \
-    if (mask == UINT32_MAX) {                                                                      \
-      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                         \
-        memcpy(&to[lane], pointer[lane], sizeof(type));                                            \
-    } else {                                                                                       \
-      BF_EACH_LANE(mask, lane) memcpy(&to[lane], pointer[lane], sizeof(type));                     \
     }                                                                                              \
+    if (how == SCATTERED) {                                                                        \
+      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                       \
+        uint8_t *memory = (uint8_t *)(uintptr_t)(from[lane] + by);                                 \
+        one;                                                                                       \
+      }                                                                                            \
+      return op + 1;                                                                               \
+    }                                                                                              \
+    bf_emu_address address = {op->a, 8, op->offset, BF_PTX_SPACE_##space};                         \
+    bf_near_access access = {BF_PTX_SPACE_##space, is_write ? BF_OP_ST : BF_OP_LD, sizeof(type),   \
+                             sizeof(type), is_write};                                              \
+    uint8_t *pointer[BF_EMU_LANES];                                                                \
+    unsigned first = BF_FIRST_LANE(mask);                                                          \
+    if (bf_near_is_single(mask) && bf_near_single(warp, op, &address, &access, first, pointer)) {  \
+      unsigned lane = first;                                                                       \
+      uint8_t *memory = pointer[lane];                                                             \
+      one;                                                                                         \
+      return op + 1;                                                                               \
+    }                                                                                              \
+    if (!bf_near_reach(warp, op, &address, &access, mask, pointer))                                \
+      return NULL;                                                                                 \
+    BF_EACH_LANE(mask, lane) {                                                                     \
+      uint8_t *memory = pointer[lane];                                                             \
+      one;                                                                                         \
+    }                                                                                              \
+    return op + 1;                                                                                 \
   }
-GATHER(load_u32_4_of_shared, uint32_t)
-GATHER(load_u64_4_of_shared, uint64_t)
-GATHER(load_u32_8_of_global, uint32_t)
-GATHER(load_u64_8_of_global, uint64_t)
-PLAIN(uint32_t, 32, shared, SHARED, 4)
-PLAIN(uint64_t, 64, shared, SHARED, 4)
-PLAIN(uint32_t, 32, global, GLOBAL, 8)
-PLAIN(uint64_t, 64, global, GLOBAL, 8)
+#define PLAIN_SHARED(name, type, is_write, whole, one)                                             \
+  static const bf_emu_op *name(bf_emu_warp *warp, const bf_emu_op *op) {                           \
+    uint32_t mask = BF_MASK(), offset[BF_EMU_LANES], apart = 0;                                    \
+    if (mask == 0)                                                                                 \
+      return op + 1;                                                                               \
+    bf_emu_address address = {op->a, 4, op->offset, BF_PTX_SPACE_SHARED};                          \
+    bf_op kind = is_write ? BF_OP_ST : BF_OP_LD;                                                   \
+    type *own = BF_LANES(type, op->d);                                                             \
+    bf_near_offsets(warp, &address, mask, offset);                                                 \
+    if (warp->block->shadow || warp->block->words ||                                               \
+        !bf_near_inside(warp->block->shared_bytes, sizeof(type), mask, offset)) {                  \
+      bf_near_access access = {BF_PTX_SPACE_SHARED, kind, sizeof(type), sizeof(type), is_write};   \
+      uint8_t *pointer[BF_EMU_LANES];                                                              \
+      if (!bf_near_reach(warp, op, &address, &access, mask, pointer))                              \
+        return NULL;                                                                               \
+      BF_EACH_LANE(mask, lane) {                                                                   \
+        uint8_t *memory = pointer[lane];                                                           \
+        one;                                                                                       \
+      }                                                                                            \
+      return op + 1;                                                                               \
+    }                                                                                              \
+    bf_emu_tell_shared(warp, op, kind, sizeof(type), mask, offset);                                \
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)                                           \
+      apart |= offset[lane] ^ (offset[0] + lane * (uint32_t)sizeof(type));                         \
+    if (mask == UINT32_MAX && !apart) {                                                            \
+      uint8_t *memory = warp->block->shared + offset[0];                                           \
+      whole;                                                                                       \
+      return op + 1;                                                                               \
+    }                                                                                              \
+    uint8_t *shared = warp->block->shared;                                                         \
+    if (mask == UINT32_MAX) {                                                                      \
+      for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {                                       \
+        uint8_t *memory = shared + offset[lane];                                                   \
+        one;                                                                                       \
+      }                                                                                            \
+      return op + 1;                                                                               \
+    }                                                                                              \
+    BF_EACH_LANE(mask, lane) {                                                                     \
+      uint8_t *memory = shared + offset[lane];                                                     \
+      one;                                                                                         \
+    }                                                                                              \
+    return op + 1;                                                                                 \
+  }
+#define LOAD_ROW memcpy(own, memory, sizeof *own *BF_EMU_LANES)
+#define LOAD_ONE memcpy(&own[lane], memory, sizeof *own)
+#define STORE_ROW memcpy(memory, own, sizeof *own *BF_EMU_LANES)
+#define STORE_ONE memcpy(memory, &own[lane], sizeof *own)
+PLAIN_GLOBAL(load_global_32, uint32_t, GLOBAL, false, LOAD_ROW, LOAD_ONE)
+PLAIN_GLOBAL(load_global_64, uint64_t, GLOBAL, false, LOAD_ROW, LOAD_ONE)
+PLAIN_GLOBAL(store_global_32, uint32_t, GLOBAL, true, STORE_ROW, STORE_ONE)
+PLAIN_GLOBAL(store_global_64, uint64_t, GLOBAL, true, STORE_ROW, STORE_ONE)
+/* Generic addresses that are global ones. */
+PLAIN_GLOBAL(load_generic_32, uint32_t, NONE, false, LOAD_ROW, LOAD_ONE)
+PLAIN_GLOBAL(load_generic_64, uint64_t, NONE, false, LOAD_ROW, LOAD_ONE)
+PLAIN_GLOBAL(store_generic_32, uint32_t, NONE, true, STORE_ROW, STORE_ONE)
+PLAIN_GLOBAL(store_generic_64, uint64_t, NONE, true, STORE_ROW, STORE_ONE)
+PLAIN_SHARED(load_shared_32, uint32_t, false, LOAD_ROW, LOAD_ONE)
+PLAIN_SHARED(load_shared_64, uint64_t, false, LOAD_ROW, LOAD_ONE)
+PLAIN_SHARED(store_shared_32, uint32_t, true, STORE_ROW, STORE_ONE)
+PLAIN_SHARED(store_shared_64, uint64_t, true, STORE_ROW, STORE_ONE)
 
 /* A parameter of the kernel: the same for all lanes. a is its offset. */
 static const bf_emu_op *load_parameter(bf_emu_warp *warp, const bf_emu_op *op) {
@@ -357,7 +422,9 @@ static void select_plain(const transfer *what, bool is_load, bf_emu_op *op) {
                     what->move[0] == (is_load ? load_s64_8 : store_64_8);
   bool is_shared = what->space == BF_PTX_SPACE_SHARED && what->address.register_bytes == 4;
   bool is_global = what->space == BF_PTX_SPACE_GLOBAL && what->address.register_bytes == 8;
-  if (what->count != 1 || what->polls || !(equal || equal_wide) || !(is_shared || is_global))
+  bool is_generic = what->space == BF_PTX_SPACE_NONE && what->address.register_bytes == 8;
+  if (what->count != 1 || what->polls || !(equal || equal_wide) ||
+      !(is_shared || is_global || is_generic))
     return;
   op->d = what->place[0];
   op->small[BF_EMU_PLAIN] = (uint8_t)what->size;
@@ -366,6 +433,9 @@ static void select_plain(const transfer *what, bool is_load, bf_emu_op *op) {
   if (is_shared)
     op->run = is_load ? (equal ? load_shared_32 : load_shared_64)
                       : (equal ? store_shared_32 : store_shared_64);
+  else if (is_generic)
+    op->run = is_load ? (equal ? load_generic_32 : load_generic_64)
+                      : (equal ? store_generic_32 : store_generic_64);
   else
     op->run = is_load ? (equal ? load_global_32 : load_global_64)
                       : (equal ? store_global_32 : store_global_64);
@@ -384,8 +454,6 @@ bool BF_EMU_NAME(bf_emu_select_memory)(bf_emu_decoder *decoder,
   bool is_load = instruction->opcode == BF_PTX_OP_LD || instruction->opcode == BF_PTX_OP_LDU;
   if (!is_load && instruction->opcode != BF_PTX_OP_ST)
     return false;
-  if (bf_ptx_has(instruction, "async") || bf_ptx_has(instruction, "shared::cluster"))
-    return bf_emu_refuse(decoder, "clusters");
   if (instruction->types != 1)
     return bf_emu_refuse(decoder, "no type");
   transfer *what = bf_emu_detail(decoder, sizeof *what);
@@ -400,6 +468,7 @@ bool BF_EMU_NAME(bf_emu_select_memory)(bf_emu_decoder *decoder,
     what->space = BF_PTX_SPACE_GLOBAL;
   what->address = bf_emu_bind_address(decoder, instruction, address, what->space);
   what->polls = is_load && polls(instruction);
+  what->move_vector = find_vector_mover(is_load, what);
   op->run = is_load ? load_any : store_any;
   op->detail = what;
   select_plain(what, is_load, op);

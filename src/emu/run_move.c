@@ -378,13 +378,13 @@ static const bf_emu_op *do_nothing(bf_emu_warp *warp, const bf_emu_op *op) {
 
 static const bf_emu_op *order_memory(bf_emu_warp *warp, const bf_emu_op *op) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  bf_race_fence(warp, true);
+  bf_race_fence(warp->block, true);
   return op + 1;
 }
 
 /* A block runs on one thread of the host, so its own accesses are in order. */
 static const bf_emu_op *order_block(bf_emu_warp *warp, const bf_emu_op *op) {
-  bf_race_fence(warp, false);
+  bf_race_fence(warp->block, false);
   return op + 1;
 }
 
@@ -394,10 +394,7 @@ static const bf_emu_op *sleep_a_little(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
-static bool select_fence(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
-                         bf_emu_op *op) {
-  if (instruction->operands > 0)
-    return bf_emu_refuse(decoder, "fence.proxy.tensormap");
+static bool select_fence(const bf_ptx_instruction *instruction, bf_emu_op *op) {
   op->run = bf_ptx_has(instruction, "cta") ? order_block : order_memory;
   return true;
 }
@@ -425,7 +422,7 @@ bool BF_EMU_NAME(bf_emu_select_move)(bf_emu_decoder *decoder, const bf_ptx_instr
     return select_isspacep(decoder, instruction, op);
   case BF_PTX_OP_FENCE:
   case BF_PTX_OP_MEMBAR:
-    return select_fence(decoder, instruction, op);
+    return select_fence(instruction, op);
   case BF_PTX_OP_CREATEPOLICY:
     return select_policy(decoder, instruction, op);
   case BF_PTX_OP_NANOSLEEP:

@@ -32,3 +32,7 @@ bool bf_emu_shadow_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, un
   }
   return true;
 }
+
+void bf_emu_shadow_fill(bf_emu_shadow *shadow, uint64_t offset, uint64_t bytes) {
+  memset(shadow->written + offset, 1, bytes);
+}

@@ -15,5 +15,7 @@ void bf_emu_shadow_reset(bf_emu_shadow *shadow, uint64_t shared_bytes);
 /* Checks an access of mask and takes note of it; false: it was a fault, which has been said. */
 bool bf_emu_shadow_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                           bool is_write, uint32_t mask, const uint64_t *address);
+/* Takes note of bytes that a copy by the hardware has written. */
+void bf_emu_shadow_fill(bf_emu_shadow *shadow, uint64_t offset, uint64_t bytes);
 
 #endif

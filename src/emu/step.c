@@ -39,6 +39,10 @@ int bf_emu_stepper_create(bf_emu *emu, const bf_emu_launch *launch, bf_emu_stepp
     (*stepper)->launch.observer = &(*stepper)->observer;
   }
   int error = bf_emu_flight_open(emu, &(*stepper)->launch, &(*stepper)->flight, diagnostic);
+  if (!error && ((*stepper)->flight->is_clustered || launch->kernel->uses_cluster))
+    error =
+        bf_fail(diagnostic, BF_UNSUPPORTED, "kernel '%s' runs in clusters, which are not simulated",
+                bf_emu_kernel_name(launch->kernel));
   if (!error) {
     (*stepper)->launch.workers = (*stepper)->flight->workers;
     (*stepper)->spare = calloc((*stepper)->launch.workers, sizeof *(*stepper)->spare);

@@ -10,6 +10,11 @@ enum { BF_EMU_MOST_VECTOR = 8 };
 typedef void (*bf_emu_mover)(void *registers, uint8_t *const *pointer, unsigned offset_bytes,
                              uint32_t mask);
 
+struct bf_emu_transfer;
+/* Moves all registers of a vector, in all lanes. */
+typedef void (*bf_emu_vector_mover)(const bf_emu_warp *warp, const struct bf_emu_transfer *what,
+                                    uint8_t *const *pointer);
+
 /* The place among op->small where short forms have the bytes that they move from register d, and
  * all others 0. */
 enum { BF_EMU_PLAIN = 7 };
@@ -22,7 +27,8 @@ typedef struct bf_emu_transfer {
   unsigned size;  /* bytes of each in memory */
   uint32_t place[BF_EMU_MOST_VECTOR];
   bf_emu_mover move[BF_EMU_MOST_VECTOR];
-  bool polls; /* may wait for what others write */
+  bf_emu_vector_mover move_vector; /* where there is one */
+  bool polls;                      /* may wait for what others write */
 } bf_emu_transfer;
 
 #endif

@@ -306,6 +306,9 @@ const bf_emu_op *bf_emu_yield(bf_emu_warp *warp, const bf_emu_op *at, bool is_sp
   bf_emu_join *join = warp->join;
   bf_emu_path *path = bf_emu_set_aside(warp, at);
   path->yielded = true;
+  path->test = is_spinning ? warp->test : NULL;
+  path->test_address = warp->test_address;
+  warp->test = NULL;
   warp->spins = 0;
   bool others = false;
   for (unsigned i = 0; i + 1 < warp->paths; i++)
@@ -348,10 +351,12 @@ const bf_emu_op *bf_emu_end_lanes(bf_emu_warp *warp, const bf_emu_op *op, uint32
   warp->active &= ~lanes;
   block->threads_alive -= (uint32_t)__builtin_popcount(lanes);
   leave_joins(warp, lanes);
+  bf_emu_lanes_ended(warp);
   for (bf_emu_frame *frame = warp->frame; frame; frame = frame->caller)
     frame->lanes &= ~lanes;
   for (unsigned i = 0; i < BF_EMU_BARRIERS; i++)
-    bf_emu_barrier_check(block, i);
+    if (block->barrier[i].arrived)
+      bf_emu_barrier_check(block, i);
   if (warp->active)
     return op + 1;
   return bf_emu_next_path(warp);
@@ -398,5 +403,5 @@ void bf_emu_barrier_check(bf_emu_block *block, unsigned number) {
       if (warp->path[i].state == BF_EMU_AT_BARRIER && warp->path[i].barrier == number)
         warp->path[i].state = BF_EMU_READY;
   }
-  block->epoch++;
+  block->epoch += number < BF_EMU_NAMED_BARRIERS;
 }

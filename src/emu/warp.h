@@ -47,6 +47,8 @@ const bf_emu_op *bf_emu_end_lanes(bf_emu_warp *warp, const bf_emu_op *op, uint32
 const bf_emu_op *bf_emu_yield(bf_emu_warp *warp, const bf_emu_op *at, bool is_spinning);
 /* A frame for a call of code; NULL: out of memory. */
 bf_emu_frame *bf_emu_frame_get(bf_emu_warp *warp, const bf_emu_code *code);
+/* Lanes of a warp wait until all four warps of their group have come; op is over then. */
+const bf_emu_op *bf_emu_wait_for_group(bf_emu_warp *warp, const bf_emu_op *op);
 /* Whether some path can run. */
 bool bf_emu_can_run(const bf_emu_warp *warp);
 /* Checks whether barrier number of the block is complete, and lets its paths go. */

@@ -20,7 +20,7 @@ static const char sites_end[] = ".sites", sums_end[] = ".sums";
 
 /* ---- Rows ---- */
 
-static const bf_rows_form form = {"live", 1};
+static const bf_rows_form form = {"live", 2};
 
 /* A kernel, and the form of its sums: rows stand worker by worker, behind bf_live_sums. */
 typedef struct kernel_row {
@@ -196,7 +196,9 @@ static int read_kernel(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
                                                   .seconds = sums->seconds,
                                                   .cycles = sums->cycles,
                                                   .simulated_seconds = sums->simulated_seconds,
-                                                  .work_cycles = sums->work_cycles});
+                                                  .work_cycles = sums->work_cycles,
+                                                  .blocks = sums->blocks,
+                                                  .counted_blocks = sums->counted_blocks});
   return BF_OK;
 }
 

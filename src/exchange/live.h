@@ -13,6 +13,7 @@
 typedef struct bf_live_sums {
   uint64_t begun, launches, warp_instructions, thread_instructions, faults, cycles, work_cycles;
   double seconds, simulated_seconds;
+  uint64_t blocks, counted_blocks; /* where not all are counted */
 } bf_live_sums;
 
 typedef struct bf_live bf_live;

@@ -6,7 +6,7 @@
 
 /* ---- Rows ---- */
 
-static const bf_rows_form form = {"record", 2};
+static const bf_rows_form form = {"record", 4};
 
 static const bf_field kernel_fields[] = {
     BF_FIELD(bf_costs_kernel, name),
@@ -22,6 +22,10 @@ static const bf_field kernel_fields[] = {
     BF_FIELD(bf_costs_kernel, simulated_seconds),
     BF_FIELD(bf_costs_kernel, work_cycles),
     BF_FIELD(bf_costs_kernel, is_cut),
+    BF_FIELD(bf_costs_kernel, blocks),
+    BF_FIELD(bf_costs_kernel, counted_blocks),
+    BF_FIELD(bf_costs_kernel, conflicts_low),
+    BF_FIELD(bf_costs_kernel, conflicts_high),
 };
 static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
 
@@ -32,12 +36,13 @@ typedef struct line_row {
 } line_row;
 
 static const bf_field line_fields[] = {
-    BF_FIELD_OR_NULL(bf_costs_line, file), BF_FIELD(bf_costs_line, line),
-    BF_FIELD(bf_costs_line, accesses),     BF_FIELD(bf_costs_line, wavefronts),
-    BF_FIELD(bf_costs_line, ideal),        BF_FIELD(bf_costs_line, conflicts),
-    BF_FIELD(bf_costs_line, worst),        BF_FIELD(bf_costs_line, waited_cycles),
-    BF_FIELD(bf_costs_line, estimated),    BF_FIELD_OR_NULL(bf_costs_line, inlined_file),
-    BF_FIELD(bf_costs_line, inlined_line), BF_FIELD_OR_NULL(bf_costs_line, inlined_further),
+    BF_FIELD_OR_NULL(bf_costs_line, file),  BF_FIELD(bf_costs_line, line),
+    BF_FIELD(bf_costs_line, accesses),      BF_FIELD(bf_costs_line, wavefronts),
+    BF_FIELD(bf_costs_line, ideal),         BF_FIELD(bf_costs_line, conflicts),
+    BF_FIELD(bf_costs_line, conflicts_low), BF_FIELD(bf_costs_line, conflicts_high),
+    BF_FIELD(bf_costs_line, worst),         BF_FIELD(bf_costs_line, waited_cycles),
+    BF_FIELD(bf_costs_line, estimated),     BF_FIELD_OR_NULL(bf_costs_line, inlined_file),
+    BF_FIELD(bf_costs_line, inlined_line),  BF_FIELD_OR_NULL(bf_costs_line, inlined_further),
     BF_FIELD_OR_NULL(line_row, access),
 };
 static const bf_row row_of_line = BF_ROW("line", line_fields);

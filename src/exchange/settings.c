@@ -64,6 +64,8 @@ static const setting run_settings[] = {
     RUN(CHECK, CHECKS, check, 0),
     RUN(AS_WRITTEN, FLAG, as_written, 0),
     RUN(KEEP_GOING, FLAG, keep_going, 0),
+    RUN(SAMPLE, NUMBER, sample, UINT32_MAX),
+    RUN(SKIP_REST, FLAG, skip_rest, 0),
     RUN(REWRITE, PATH, rewrite, 0),
     RUN(RECORD, PATH, record, 0),
     RUN(ACCESSES, PATH, accesses, 0),

@@ -23,6 +23,8 @@
   X(CHECK, "BANKFOLD_CHECK")                                                                       \
   X(AS_WRITTEN, "BANKFOLD_AS_WRITTEN")                                                             \
   X(KEEP_GOING, "BANKFOLD_KEEP_GOING")                                                             \
+  X(SAMPLE, "BANKFOLD_SAMPLE")                                                                     \
+  X(SKIP_REST, "BANKFOLD_SKIP_REST")                                                               \
   X(REWRITE, "BANKFOLD_REWRITE")                                                                   \
   X(RECORD, "BANKFOLD_RECORD")                                                                     \
   X(ACCESSES, "BANKFOLD_ACCESSES")                                                                 \
@@ -87,6 +89,8 @@ typedef struct bf_run_settings {
   bf_run_checks check;
   bool as_written;      /* accesses as the PTX has them, not as ptxas merges them */
   bool keep_going;      /* accesses to memory that is not there do not end a launch */
+  uint64_t sample;      /* count one block in so many at least; UINT32_MAX: as few as will do */
+  bool skip_rest;       /* blocks that are not counted are not run */
   const char *rewrite;  /* file of hashes that kernels are rewritten with when they are loaded */
   const char *record;   /* folder for costs (exchange/record.h) */
   const char *accesses; /* folder for accesses (exchange/accesses.h) */

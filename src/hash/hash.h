@@ -26,6 +26,8 @@ struct bf_hash {
                                      shared: forward has the rows of the bank bits only */
   uint64_t row_words, pad_words;  /* pad: after every row_words words, pad_words unused ones;
                                      mod:N is the same with N and banks - N */
+  uint32_t most_block[3]; /* pad: holds for kernels whose blocks have no more threads in x, y and z;
+                             0: any */
   char text[2048];
   uint32_t bank_of_byte[BF_HASH_CHUNKS][256]; /* linear, shared: bank = XOR over the
                                                  address's bytes */
@@ -73,6 +75,9 @@ bool bf_hash_find_swizzle(const bf_hash *hash, unsigned *bits, unsigned *base, i
 /* The smallest k1, k2, mask with bank = (a >> k1) ^ ((a >> k2) & mask) and k1 != k2; false if there
  * is none. */
 bool bf_hash_find_bit_vector(const bf_hash *hash, unsigned *k1, unsigned *k2, uint64_t *mask);
+/* What to write in CUDA source for the same, as tile[][33] for padding; false where there is no
+ * short way. */
+bool bf_hash_write_code(const bf_hash *hash, bf_text *text);
 
 /* One term of the map in software: place ^= (shift >= 0 ? word >> shift : word << -shift) & mask.
  */

@@ -1,6 +1,8 @@
 /* The text forms of hashes. Each form is parsed by the function named after it, which fills the
  * forward matrix (or the parameters of an arithmetic hash) and the canonical text. */
 #include "hash/parse.h"
+
+#include "base/guess.h"
 #include "hash/hash.h"
 
 #include <stdlib.h>
@@ -252,6 +254,27 @@ static int form_tma(parser *p) {
 /* Largest padded allocation, so that byte offsets still fit 64 bits with room to spare. */
 static const uint64_t most_padded_words = (uint64_t)1 << 56;
 
+/* @X, @XxY or @XxYxZ: threads of a block, at most. Text is added to that of the hash. */
+static int form_blocks(parser *p) {
+  bf_hash *hash = p->hash;
+  static const char *const axes[] = {"X", "Y", "Z"};
+  static const uint64_t most[] = {1024, 1024, 64}; /* CUDA C++ Programming Guide */
+  if (*p->cursor != '@')
+    return BF_OK;
+  for (unsigned i = 0; i < 3 && *p->cursor == (i ? 'x' : '@'); i++) {
+    const char *start = ++p->cursor;
+    uint64_t threads;
+    BF_TRY(number(p, axes[i], most[i], &threads));
+    if (threads == 0)
+      return FAIL_AT(start, "a block has at least 1 thread in each direction");
+    hash->most_block[i] = (uint32_t)threads;
+    size_t length = strlen(hash->text);
+    snprintf(hash->text + length, sizeof hash->text - length, "%c%u", i ? 'x' : '@',
+             hash->most_block[i]);
+  }
+  return BF_OK;
+}
+
 static int form_pad(parser *p) {
   bf_hash *hash = p->hash;
   uint64_t words = (uint64_t)1 << hash->geometry.address_bits, padding;
@@ -268,7 +291,7 @@ static int form_pad(parser *p) {
   hash->kind = BF_HASH_PAD;
   snprintf(hash->text, sizeof hash->text, "pad:%llu+%llu", (unsigned long long)hash->row_words,
            (unsigned long long)hash->pad_words);
-  return BF_OK;
+  return form_blocks(p);
 }
 
 static int form_add(parser *p) {
@@ -314,14 +337,19 @@ static int parse_any(parser *p) {
       return FAIL_AT(p->cursor, "unexpected text after the hash");
     return BF_OK;
   }
+  char likely[BF_GUESS_BYTES], head[16] = "";
+  snprintf(head, sizeof head, "%.*s", (int)strcspn(p->text, ":") + 1, p->text);
+  bf_guess guess = bf_guess_begin(head);
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+    bf_guess_offer(&guess, forms[i].prefix, strlen(forms[i].prefix));
   int printable = 0;
   while (printable < 40 && p->text[printable] > 31 && p->text[printable] < 127)
     printable++;
   return FAIL_AT(p->text,
-                 "unknown hash '%.*s'; known: none, pad:ROW+P, perm:K, xor:K1,K2,MASK, "
+                 "unknown hash '%.*s'%s; known: none, pad:ROW+P, perm:K, xor:K1,K2,MASK, "
                  "bits:B0,B1^C1,..., fixed, add, mod:N, cute:B,M,S[/BYTES], "
                  "tma:32|64|128, rows:HEX,...",
-                 printable, p->text);
+                 printable, p->text, bf_guess_text(&guess, likely));
 }
 
 static int parse_text(const char *text, const bf_geometry *geometry, bool may_share, bf_hash **out,

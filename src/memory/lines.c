@@ -1,6 +1,8 @@
 /* Lines of machine and GPU files: words, names, sources, and what facts rest on. */
 #include "memory/lines.h"
 
+#include "base/guess.h"
+
 #include <string.h>
 
 enum { MOST_FILE_BYTES = 1 << 20 };
@@ -199,4 +201,46 @@ int bf_lines_read_file(const char *path, const char *kind, bf_text *text,
     return bf_fail_file(diagnostic, BF_BAD_INPUT, path, "not a %s file: it is larger than 1 MiB",
                         kind);
   return BF_OK;
+}
+
+/* ---- Built-in files ---- */
+
+/* The other names of a file, as it has them: up to the end of the line. */
+static const char *other_names(const char *text) {
+  static const char key[] = "\nalso ";
+  const char *line = strstr(text, key);
+  return line ? line + sizeof key - 1 : "";
+}
+
+const bf_embedded_machine *bf_lines_find_file(const bf_embedded_machine *files, const char *name) {
+  for (const bf_embedded_machine *file = files; file->name; file++)
+    if (strcmp(file->name, name) == 0)
+      return file;
+  for (const bf_embedded_machine *file = files; file->name; file++) {
+    const char *other = other_names(file->text);
+    for (size_t length; *other && *other != '\n'; other += length + (other[length] == ' ')) {
+      length = strcspn(other, " \n");
+      if (bf_same_name(other, length, name))
+        return file;
+    }
+  }
+  return NULL;
+}
+
+int bf_lines_no_file(const bf_embedded_machine *files, const char *what, const char *name,
+                     bf_diagnostic *diagnostic) {
+  char known[384] = "", text[BF_GUESS_BYTES];
+  size_t used = 0;
+  bf_guess guess = bf_guess_begin(name);
+  for (; files->name && used < sizeof known; files++) {
+    used += (size_t)snprintf(known + used, sizeof known - used, " %s", files->name);
+    bf_guess_offer(&guess, files->name, strlen(files->name));
+    const char *other = other_names(files->text);
+    for (size_t length; *other && *other != '\n'; other += length + (other[length] == ' ')) {
+      length = strcspn(other, " \n");
+      bf_guess_offer(&guess, other, length);
+    }
+  }
+  return bf_fail(diagnostic, BF_BAD_INPUT, "unknown %s '%.64s'%s; there are%s", what, name,
+                 bf_guess_text(&guess, text), known);
 }

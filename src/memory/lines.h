@@ -36,6 +36,14 @@ const char *bf_lines_place(const bf_lines *r, unsigned index);
   bf_fail_at((r)->diagnostic, (r)->file, (r)->line_number, (r)->line, at, __VA_ARGS__)
 #define BF_LINES_FAIL(r, index, ...) BF_LINES_FAIL_AT(r, bf_lines_place(r, index), __VA_ARGS__)
 
+/* ---- Built-in files ---- */
+
+/* The file of that name or, by a line "also NAME...", of that other name; NULL: there is none. */
+const bf_embedded_machine *bf_lines_find_file(const bf_embedded_machine *files, const char *name);
+/* Fails with a message that there is none: what are the files of, and which there are. */
+int bf_lines_no_file(const bf_embedded_machine *files, const char *what, const char *name,
+                     bf_diagnostic *diagnostic);
+
 /* The next word without taking it; "" at the end. */
 const char *bf_lines_peek(const bf_lines *r);
 /* Takes the next word if it is text. */

@@ -182,20 +182,11 @@ const char *bf_machine_builtin(unsigned index) {
   return bf_embedded_machines[index].name;
 }
 
-static int unknown_machine(const char *name, bf_diagnostic *diagnostic) {
-  char known[384] = "";
-  size_t used = 0;
-  for (unsigned i = 0; bf_embedded_machines[i].name && used < sizeof known; i++)
-    used +=
-        (size_t)snprintf(known + used, sizeof known - used, " %s", bf_embedded_machines[i].name);
-  return bf_fail(diagnostic, BF_BAD_INPUT, "unknown machine '%.64s'; there are%s", name, known);
-}
-
 static int load_builtin(const char *name, bf_machine **machine, bf_diagnostic *diagnostic) {
-  for (const bf_embedded_machine *at = bf_embedded_machines; at->name; at++)
-    if (strcmp(at->name, name) == 0)
-      return bf_machine_parse(name, at->text, machine, diagnostic);
-  return unknown_machine(name, diagnostic);
+  const bf_embedded_machine *file = bf_lines_find_file(bf_embedded_machines, name);
+  if (!file)
+    return bf_lines_no_file(bf_embedded_machines, "machine", name, diagnostic);
+  return bf_machine_parse(file->name, file->text, machine, diagnostic);
 }
 
 static int load_file(const char *path, bf_machine **machine, bf_diagnostic *diagnostic) {

@@ -47,6 +47,11 @@ static int parse_name(reader *r) {
 static int parse_title(reader *r) {
   return bf_lines_take_rest(&r->lines, "a title", &r->machine->title);
 }
+/* Other names, which bf_lines_find_file reads. */
+static int parse_also(reader *r) {
+  char *names;
+  return bf_lines_take_rest(&r->lines, "other names", &names);
+}
 static int parse_source(reader *r) { return bf_lines_take_source(&r->lines); }
 
 /* ---- lanes, banks, word_bytes, capacity_bytes, serve ---- */
@@ -284,6 +289,7 @@ typedef struct key {
 static const key keys[] = {
     {"name", parse_name, false, true, 1},
     {"title", parse_title, false, true, 1},
+    {"also", parse_also, false, false, 1},
     {"source", parse_source, false, false, 1},
     {"lanes", parse_lanes, true, true, 1},
     {"banks", parse_banks, true, true, 1},

@@ -148,6 +148,11 @@ unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase
  * bank and each pass serving one access per bank: exact. */
 unsigned bf_memory_best_packing(const unsigned *multiplicity, unsigned words, unsigned banks);
 
+/* Wavefronts in which the matrix units read operands of so many bytes from shared memory: whole
+ * rows, whatever the layout is. An H200 counts so for wgmma, and conflicts nowhere
+ * (tests/data/h200/hopper.csv). */
+uint64_t bf_memory_operand_wavefronts(const bf_machine *machine, uint64_t bytes);
+
 /* ---- Counting many accesses ---- */
 
 /* From now on the counter gives what bf_memory_count_locked gives with that hash. */

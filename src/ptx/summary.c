@@ -22,12 +22,16 @@ static void add_shared(const bf_ptx_variable *variable, bf_ptx_summary *summary)
     summary->shared_bytes = align(summary->shared_bytes, alignment_of(variable)) + variable->bytes;
 }
 
+uint64_t bf_ptx_parameter_offset(uint64_t offset, const bf_ptx_variable *parameter) {
+  return align(offset, alignment_of(parameter));
+}
+
 static void add_parameters(const bf_ptx_function *function, bf_ptx_summary *summary) {
   summary->parameters = function->parameters.count;
   for (unsigned i = 0; i < function->parameters.count; i++) {
     const bf_ptx_variable *parameter = &function->parameters.item[i];
     summary->parameter_bytes =
-        align(summary->parameter_bytes, alignment_of(parameter)) + parameter->bytes;
+        bf_ptx_parameter_offset(summary->parameter_bytes, parameter) + parameter->bytes;
   }
 }
 

@@ -18,5 +18,7 @@ typedef struct bf_ptx_summary {
 } bf_ptx_summary;
 
 bf_ptx_summary bf_ptx_summarise(const bf_ptx_module *module, const bf_ptx_function *function);
+/* Where a parameter is that comes behind `offset` bytes of others. */
+uint64_t bf_ptx_parameter_offset(uint64_t offset, const bf_ptx_variable *parameter);
 
 #endif

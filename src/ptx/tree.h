@@ -278,5 +278,10 @@ typedef struct bf_ptx_module {
 
 /* The function with a body called name, or NULL. */
 const bf_ptx_function *bf_ptx_find(const bf_ptx_module *module, const char *name);
+/* Whether name is that of a kernel of the PTX, as there or readable (ptx/demangle.h). */
+bool bf_ptx_is_called(const char *kernel, const char *name);
+/* Fails with a message that there is no kernel of that name in file, and which there are. */
+int bf_ptx_no_kernel(const bf_ptx_module *module, const char *file, const char *name,
+                     bf_diagnostic *diagnostic);
 
 #endif

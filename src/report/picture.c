@@ -438,7 +438,8 @@ static void json_phase(const bf_picture_phase *phase, unsigned number, bf_json *
   }
 }
 
-void bf_picture_json(const bf_picture *picture, bf_json *json) {
+/* Members hash, sentence, counts and rows of an object that the caller has begun. */
+static void json_picture(const bf_picture *picture, bf_json *json) {
   bf_text sentence = {0};
   bf_picture_explain(picture, &sentence);
   bf_json_string(json, "hash", bf_hash_text(picture->hash));
@@ -454,4 +455,28 @@ void bf_picture_json(const bf_picture *picture, bf_json *json) {
   for (unsigned p = 0; p < picture->phases; p++)
     json_phase(&picture->phase[p], p, json);
   bf_json_end(json, ']');
+}
+
+void bf_pictures_json(const bf_picture *const *pictures, unsigned count, bf_text *text) {
+  const bf_access *access = pictures[0]->access;
+  bf_json json = {.text = text};
+  char mask[24];
+  snprintf(mask, sizeof mask, "0x%llx", (unsigned long long)access->mask);
+  bf_json_begin(&json, NULL, '{', false);
+  bf_json_string(&json, "machine", bf_machine_name(pictures[0]->machine));
+  bf_json_number(&json, "line", access->line);
+  bf_json_string(&json, "site", access->site);
+  bf_json_string(&json, "op", bf_op_name(access->op));
+  bf_json_number(&json, "width", access->width_bytes);
+  bf_json_string(&json, "mask", mask);
+  bf_json_number(&json, "count", access->count);
+  bf_json_number(&json, "banks", pictures[0]->banks);
+  bf_json_begin(&json, "pictures", '[', false);
+  for (unsigned i = 0; i < count; i++) {
+    bf_json_begin(&json, NULL, '{', false);
+    json_picture(pictures[i], &json);
+    bf_json_end(&json, '}');
+  }
+  bf_json_end(&json, ']');
+  bf_json_end(&json, '}');
 }

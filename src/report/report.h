@@ -80,8 +80,8 @@ void bf_picture_describe(const bf_access *access, bf_text *text);
 void bf_picture_note_columns(const bf_picture *picture, bf_text *text);
 /* Lanes as ranges: "0-15,20". */
 void bf_picture_lanes(uint64_t lanes, bf_text *text);
-/* Members hash, sentence, counts and rows of a JSON object that the caller has begun. */
-void bf_picture_json(const bf_picture *picture, bf_json *json);
+/* Pictures of one access as a JSON object (docs/json.md, draw). */
+void bf_pictures_json(const bf_picture *const *pictures, unsigned count, bf_text *text);
 
 /* ---- Drawing ---- */
 

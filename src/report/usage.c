@@ -59,8 +59,8 @@ static void use_padding(const bf_hash *hash, bf_text *text) {
   bf_text_addf(text,
                "<p>Leave %llu word%s unused after every %llu: an array with rows of %llu words is "
                "declared with rows of %llu.</p>\n"
-               "<pre><code>place = word + word / %llu * %llu;</code></pre>\n",
-               pad, pad == 1 ? "" : "s", row, row, row + pad, row, pad);
+               "<pre><code>__shared__ float tile[ROWS][%llu]; // not [%llu]</code></pre>\n",
+               pad, pad == 1 ? "" : "s", row, row, row + pad, row + pad, row);
 }
 
 void bf_page_usage(const bf_hash *hash, bf_text *text) {

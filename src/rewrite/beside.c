@@ -495,6 +495,7 @@ static int take_kernel(const doubling *d, unsigned k, const bf_rewrite_kernel *c
   out->hashed = copy->hashed;
   out->exempt = copy->exempt;
   out->added_instructions = copy->added_instructions;
+  memcpy(out->most_block, copy->most_block, sizeof out->most_block);
   return BF_OK;
 }
 

@@ -56,9 +56,14 @@ bf_ptx_variable bf_rewrite_lengthened(const bf_ptx_variable *variable, const bf_
 
 /* ---- Numbers ---- */
 
-/* A number of bytes in longer rows. */
+/* A number of bytes in longer rows. Of a negative one, most of a row is the row before. */
 static int64_t lengthen(const weaver *w, int64_t bytes) {
-  return bytes / w->row * (w->row + w->unused) + bytes % w->row;
+  int64_t rows = bytes / w->row, rest = bytes % w->row;
+  if (2 * rest < -w->row) {
+    rows--;
+    rest += w->row;
+  }
+  return rows * (w->row + w->unused) + rest;
 }
 
 /* The value of a number operand, with its sign. */
@@ -238,6 +243,60 @@ static void look_at_all(weaver *w) {
   for (unsigned i = 0; i < w->nodes; i++)
     if (w->node[i].has_rows)
       w->node[i].place = (*w->places)++;
+}
+
+/* ---- Constants in addresses ---- */
+
+/* What an address adds up to, as far as it is sums and products of numbers. */
+typedef struct outline {
+  bool has_columns; /* besides rows and numbers there is something */
+  int64_t constant; /* the numbers, in bytes, and what they are in the shadow */
+  int64_t shadow;
+} outline;
+
+/* Adds what an operand at a scale is to an outline. */
+static void trace(weaver *w, const bf_ptx_operand *operand, int64_t scale, unsigned depth,
+                  outline *out) {
+  enum { MOST_DEPTH = 32 };
+  if (operand->kind == BF_PTX_INTEGER) {
+    out->constant += number_of(operand) * scale;
+    out->shadow += lengthen(w, number_of(operand) * scale);
+    return;
+  }
+  if (operand->kind == BF_PTX_SYMBOL) {
+    out->constant += operand->offset;
+    out->shadow += lengthen(w, operand->offset);
+    out->has_columns |= scale != 1;
+    return;
+  }
+  uint32_t first = is_word(operand) ? w->first_write[register_of(operand)] : 0;
+  form f = {0};
+  if (depth == MOST_DEPTH || !is_word(operand) ||
+      w->first_write[register_of(operand) + 1] != first + 1 ||
+      !read_form(w, w->function->instruction[w->write[first]], &f) || f.is_difference ||
+      f.part[0].mask) {
+    out->has_columns |= scale % w->row != 0;
+    return;
+  }
+  for (unsigned i = 0; i < f.parts; i++) {
+    int64_t own = f.part[i].factor * scale;
+    bool is_row = f.part[i].factor > 1 && own % w->row == 0;
+    if (own > MOST_SCALE)
+      out->has_columns = true;
+    else if (!is_row)
+      trace(w, f.part[i].operand, own, depth + 1, out);
+  }
+}
+
+/* The offset of an access in its longer row. Where the address is rows and numbers only, the
+ * numbers together say in which row it is: 68 i - 8 lies in row i - 1. */
+static int64_t lengthen_offset(weaver *w, const bf_ptx_operand *base, int64_t offset) {
+  outline found = {0};
+  trace(w, base, 1, 0, &found);
+  int64_t bytes = found.constant + offset, whole = bytes / w->row - (bytes % w->row < 0);
+  if (found.has_columns)
+    return lengthen(w, offset);
+  return whole * (w->row + w->unused) + bytes - whole * w->row - found.shadow;
 }
 
 /* ---- Text ---- */
@@ -433,7 +492,7 @@ static void move_access(weaver *w, const bf_rewrite_function *function, uint32_t
   copy->operand = operands;
   *item = operands[at].item[0];
   operands[at].item = item;
-  operands[at].offset = lengthen(w, operands[at].offset);
+  operands[at].offset = lengthen_offset(w, item, operands[at].offset);
   if (item->kind == BF_PTX_SYMBOL)
     item->offset = lengthen(w, item->offset);
   const node *n = is_word(item) ? node_of(w, item, 1) : NULL;
@@ -541,6 +600,24 @@ bool bf_rewrite_pad_code(const bf_rewrite_plan *plan, const bf_rewrite_function 
 
 /* ---- Obstacles ---- */
 
+/* Whether other kernels that use the array can live with longer rows: it only grows for those that
+ * want nothing of it, and the others want the same. */
+static bool suits_others(const bf_rewrite_plan *plan, const bf_rewrite_kernel_plan *kernel,
+                         const bf_rewrite_use *use) {
+  const bf_rewrite_numbers *users = &plan->users[use->variable];
+  for (unsigned n = 0; n < users->count; n++) {
+    const bf_rewrite_kernel_plan *other = &plan->kernel[users->item[n]];
+    const bf_rewrite_use *own = bf_rewrite_use_of(other, use->variable);
+    if (other == kernel || (plan->is_beside && !other->wanted))
+      continue;
+    if (other->sees_layout || other->leaves_module ||
+        (other->wanted && (bf_rewrite_pads(plan, other, use->variable) ||
+                           (own && own->padding && !is_same(own->padding, use->padding)))))
+      return false;
+  }
+  return !plan->is_named_outside[use->variable];
+}
+
 /* What stands in the way of longer rows in an array of a kernel. */
 static bool check_use(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel, bf_rewrite_kernel *out,
                       const bf_rewrite_use *use) {
@@ -554,7 +631,16 @@ static bool check_use(bf_rewrite_plan *plan, bf_rewrite_kernel_plan *kernel, bf_
     return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
                                    "rows of shared variable %s, which another module may replace",
                                    variable->name);
-  if (plan->users[use->variable].count != 1 || plan->is_named_outside[use->variable])
+  const uint32_t *most = use->padding->most_block;
+  if ((most[0] || most[1] || most[2]) && !plan->blocks_are_checked)
+    return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
+                                   "longer rows of %s for some blocks only (%s), and nobody looks "
+                                   "at launches",
+                                   variable->name, use->padding->text);
+  for (unsigned k = 0; k < 3; k++)
+    if (most[k] && (!out->most_block[k] || most[k] < out->most_block[k]))
+      out->most_block[k] = most[k];
+  if (!suits_others(plan, kernel, use))
     return bf_rewrite_add_obstacle(plan, kernel, out, variable->line,
                                    "rows of shared variable %s, which other code uses too",
                                    variable->name);

@@ -62,6 +62,8 @@ typedef struct bf_rewrite_kernel {
   unsigned hashed, exempt; /* exempt: barriers, and accesses to arrays that are left alone */
   unsigned added_instructions;
   uint64_t shared_bytes, padded_bytes; /* static, before and after */
+  /* Rewritten, it may be launched in blocks with so many threads in x, y and z; 0: any. */
+  uint32_t most_block[3];
   bool has_dynamic_shared;
   unsigned obstacles;
   bf_rewrite_obstacle *obstacle;
@@ -77,6 +79,9 @@ typedef struct bf_rewrite_options {
   /* Launches have room for what padding adds before dynamic shared memory, or fall back to the
    * original; without that promise a kernel is refused whose dynamic shared memory starts later. */
   bool padding_has_room;
+  /* Whoever launches the kernels holds to most_block of the result, and launches the original in
+   * other blocks; without that promise a padding is refused that holds for some blocks only. */
+  bool blocks_are_checked;
   /* Pairs of and and xor are written as one lop3, as the GPU executes them: for counts and
    * simulations. Otherwise it is left to ptxas to join them, because it does not see that an
    * address behind lop3 is aligned, and would no longer merge accesses there. */

@@ -16,6 +16,9 @@ typedef struct bf_rgpu_fabric {
   unsigned data_fifo, address_fifo;  /* entries */
   unsigned two_cycles, three_cycles; /* from firing to the result: up to two inputs, three inputs */
   unsigned load_cycles;              /* the same of a load that finds its line */
+  /* Copies of the graph that share their cores, which do an operation of one of them in a cycle;
+   * FIFOs and load/store units are not shared. 0 and 1: none, as published. */
+  unsigned folded;
   bool no_prefetch;
   /* What the model assumes, otherwise: what is in the pipeline of a core takes an entry of the FIFO
    * it goes to; a load past the first-level cache, as one with `wait`, asks for one sector at a
@@ -25,7 +28,11 @@ typedef struct bf_rgpu_fabric {
 
 /* Latencies are from 1 cycle up to this: more would take memory for the stages of pipelines, and
  * time that looks like a deadlock. */
-enum { BF_RGPU_MOST_LATENCY = 10000 };
+enum { BF_RGPU_MOST_LATENCY = 10000, BF_RGPU_MOST_FOLDED = 64 };
+
+/* Sets of copies that cores do in turn hold this many copies: those that are on the lanes at the
+ * same time. */
+unsigned bf_rgpu_copies_at_once(const bf_rgpu_fabric *fabric, unsigned copies);
 
 /* The values of braak15, chapter 7; load_cycles is assumed. */
 bf_rgpu_fabric bf_rgpu_fabric_published(void);
@@ -68,7 +75,7 @@ typedef enum bf_rgpu_stall {
   BF_RGPU_STALL_EMPTY,  /* an input FIFO has no value */
   BF_RGPU_STALL_FULL,   /* a FIFO of a reader has no room */
   BF_RGPU_STALL_MEMORY, /* its line is on its way, or too much is */
-  BF_RGPU_STALL_PORT,   /* the first-level cache or the bank of shared memory is busy */
+  BF_RGPU_STALL_PORT,   /* cache, bank of shared memory, or the core that copies share are busy */
   BF_RGPU_STALL_DONE,   /* it has done all its iterations */
   BF_RGPU_STALLS
 } bf_rgpu_stall;

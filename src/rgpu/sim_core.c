@@ -141,10 +141,14 @@ void rgpu_fire(sim_sm *sm, uint32_t node, uint32_t result, unsigned latency) {
   sm->has_moved = true;
 }
 
-/* A core whose FIFOs allow it fires. */
-static void fire_core(sim_sm *sm, uint32_t node) {
+/* An operation whose FIFOs allow it fires, unless another one has its core in this cycle. Why it
+ * does not. */
+static bf_rgpu_stall fire_core(sim_sm *sm, uint32_t node) {
   const plan_node *plan = &sm->chip->plan->node[node];
   uint32_t result = sm->node[node].last;
+  if (sm->core_taken[plan->core] > sm->now)
+    return BF_RGPU_STALL_PORT;
+  sm->core_taken[plan->core] = sm->now + 1;
   if (rgpu_is_on(sm, node)) {
     uint32_t operand[BF_RGPU_OPERANDS] = {0};
     for (unsigned i = 0; i < BF_RGPU_OPERANDS; i++)
@@ -152,6 +156,7 @@ static void fire_core(sim_sm *sm, uint32_t node) {
     result = bf_rgpu_operate(plan->node, operand);
   }
   rgpu_fire(sm, node, result, plan->latency);
+  return BF_RGPU_STALLS;
 }
 
 /* ---- A cycle ---- */
@@ -175,7 +180,7 @@ void rgpu_step(sim_sm *sm) {
     if (own->stall == BF_RGPU_STALLS && plan->node[node].kind == BF_RGPU_MEMORY)
       own->stall = (uint8_t)rgpu_unit_fire(sm, node);
     else if (own->stall == BF_RGPU_STALLS)
-      fire_core(sm, node);
+      own->stall = (uint8_t)fire_core(sm, node);
     count_stall(sm, node, 1);
   }
   if (!sm->chip->settings->fabric.no_prefetch)

@@ -35,6 +35,7 @@ typedef struct plan_node {
   unsigned keeps;     /* results that final values need */
   uint32_t kept_from; /* where they begin in the table of an SM */
   uint32_t unit;      /* memory: its number among units */
+  uint32_t core;      /* the others: the number of their core */
 } plan_node;
 
 typedef struct plan_fifo {
@@ -48,7 +49,7 @@ typedef struct sim_plan {
   bf_arena arena;
   const bf_rgpu_setup *setup;
   const bf_rgpu_graph *graph;
-  unsigned nodes, fifos, units;
+  unsigned nodes, fifos, units, cores;
   plan_node *node;
   plan_fifo *fifo;
   uint32_t *order; /* nodes, readers before those they read from where no initial values are */
@@ -138,6 +139,7 @@ typedef struct sim_sm {
   struct sm_node_count {
     uint64_t fired, stalled[BF_RGPU_STALLS + 1]; /* the last one is not counted */
   } * count;                                     /* by node, over all blocks */
+  uint64_t *core_taken; /* by core: the cycle behind that in which it fired last */
   uint32_t *kept;
   unsigned char *shared;
   bf_sim_l1 *l1;

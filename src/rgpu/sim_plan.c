@@ -17,19 +17,29 @@ static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagno
 
 /* ---- Whether it fits ---- */
 
+unsigned bf_rgpu_copies_at_once(const bf_rgpu_fabric *fabric, unsigned copies) {
+  return fabric->folded > 1 ? (copies + fabric->folded - 1) / fabric->folded : copies;
+}
+
+/* Operations of a graph that are on cores. */
+static unsigned count_operations(const bf_rgpu_graph *graph) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < graph->nodes; i++)
+    count += !bf_rgpu_is_memory(&graph->node[i]);
+  return count;
+}
+
 static int check_room(const bf_rgpu_sim_settings *settings, const bf_rgpu_setup *setup,
                       bf_diagnostic *diagnostic) {
   const bf_rgpu_fabric *fabric = &settings->fabric;
   const bf_rgpu_graph *graph = setup->graph;
-  uint64_t units = 0;
+  uint64_t units = graph->nodes - count_operations(graph);
   if (setup->shared_bytes > settings->gpu->shared_bytes_per_sm)
     return bf_fail_file(diagnostic, BF_BAD_INPUT, graph->file,
                         "a block needs %llu bytes of shared memory; an SM has %llu",
                         (unsigned long long)setup->shared_bytes,
                         (unsigned long long)settings->gpu->shared_bytes_per_sm);
-  for (unsigned i = 0; i < graph->nodes; i++)
-    units += bf_rgpu_is_memory(&graph->node[i]);
-  uint64_t cores = (graph->nodes - units) * setup->copies;
+  uint64_t cores = (graph->nodes - units) * bf_rgpu_copies_at_once(fabric, (unsigned)setup->copies);
   units *= setup->copies;
   if (cores > fabric->cores || units > fabric->units)
     return bf_fail_file(diagnostic, BF_BAD_INPUT, graph->file,
@@ -93,15 +103,19 @@ unsigned rgpu_initial_count(const bf_rgpu_node *node, unsigned position, unsigne
   return capacity / node->hold * node->hold;
 }
 
-/* One node of one copy, without its receivers. */
+/* One node of one copy, without its receivers; operations counts those of the copy that are on
+ * cores, the first of which has number first_core. */
 static void place_node(const bf_rgpu_fabric *fabric, unsigned index, unsigned copy,
-                       sim_plan *plan) {
+                       unsigned first_core, unsigned *operations, sim_plan *plan) {
   plan_node *at = &plan->node[copy * plan->graph->nodes + index];
   const bf_rgpu_node *node = &plan->graph->node[index];
   *at = (plan_node){.node = node, .index = index, .copy = copy, .kind = class_of(node)};
   at->has_result = bf_rgpu_has_result(node);
   at->latency = latency_of(fabric, node);
-  at->unit = at->kind == BF_RGPU_MEMORY ? plan->units++ : 0;
+  if (at->kind == BF_RGPU_MEMORY)
+    at->unit = plan->units++;
+  else
+    at->core = first_core + (*operations)++;
   plan->has_wait |= at->kind == BF_RGPU_MEMORY && node->cache == BF_RGPU_CACHE_WAIT;
   for (unsigned i = 0; i < INPUTS; i++) {
     const bf_rgpu_operand *operand = operand_at(node, i);
@@ -197,6 +211,8 @@ static int find_order(sim_plan *plan, bf_diagnostic *diagnostic) {
 static int fill(const bf_rgpu_sim_settings *settings, sim_plan *plan, bf_diagnostic *diagnostic) {
   const bf_rgpu_graph *graph = plan->graph;
   unsigned copies = (unsigned)plan->setup->copies;
+  unsigned at_once = bf_rgpu_copies_at_once(&settings->fabric, copies);
+  plan->cores = at_once * count_operations(graph);
   plan->nodes = copies * graph->nodes;
   plan->node = bf_arena_alloc(&plan->arena, (plan->nodes + 1) * sizeof *plan->node);
   plan->fifo = bf_arena_alloc(&plan->arena, (copies * graph->edges + 1) * sizeof *plan->fifo);
@@ -204,8 +220,9 @@ static int fill(const bf_rgpu_sim_settings *settings, sim_plan *plan, bf_diagnos
   if (!plan->node || !plan->fifo || !plan->order)
     return out_of_memory(diagnostic);
   for (unsigned copy = 0; copy < copies; copy++) {
+    unsigned operations = 0, first_core = copy % at_once * (plan->cores / at_once);
     for (unsigned i = 0; i < graph->nodes; i++)
-      place_node(&settings->fabric, i, copy, plan);
+      place_node(&settings->fabric, i, copy, first_core, &operations, plan);
     for (unsigned i = 0; i < graph->edges; i++)
       place_fifo(&settings->fabric, &graph->edge[i], copy, plan);
   }

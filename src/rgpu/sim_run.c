@@ -120,9 +120,11 @@ static int create_sm(sim_chip *chip, unsigned index, sim_sm *sm) {
   sm->node = bf_arena_alloc(arena, (plan->nodes + 1) * sizeof *sm->node);
   sm->unit = bf_arena_alloc(arena, (plan->units + 1) * sizeof *sm->unit);
   sm->count = bf_arena_alloc(arena, (plan->nodes + 1) * sizeof *sm->count);
+  sm->core_taken = bf_arena_alloc(arena, (plan->cores + 1) * sizeof *sm->core_taken);
   sm->kept = bf_arena_alloc(arena, (plan->kept + 1) * sizeof *sm->kept);
   sm->shared = bf_arena_alloc(arena, plan->setup->shared_bytes + 1);
-  if (!sm->fifo || !sm->node || !sm->unit || !sm->count || !sm->kept || !sm->shared)
+  if (!sm->fifo || !sm->node || !sm->unit || !sm->count || !sm->core_taken || !sm->kept ||
+      !sm->shared)
     return out_of_memory(chip->diagnostic);
   for (unsigned i = 0; i < plan->fifos; i++) {
     sm_fifo *fifo = &sm->fifo[i];

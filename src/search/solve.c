@@ -159,12 +159,17 @@ static void remark(const bf_solve_options *options, const bf_solution *solution)
            (unsigned long long)solution->lower_bound);
 }
 
+enum { MOST_THREADS = 1024 };
+
 int bf_solve(const bf_machine *machine, const bf_workload *workload, const bf_solve_options *given,
              bf_solution *solution, bf_diagnostic *diagnostic) {
   double started = bf_seconds();
   bf_solve_options options;
   memset(solution, 0, sizeof *solution);
   BF_TRY(bf_take_options(given, &options, sizeof options, "bf_solve_options", diagnostic));
+  if (options.threads > MOST_THREADS)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "%u threads: at most %d are possible", options.threads,
+                   MOST_THREADS);
   int error = find(machine, workload, &options, solution, diagnostic);
   solution->seconds = bf_seconds() - started;
   if (error)

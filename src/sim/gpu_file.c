@@ -35,6 +35,11 @@ static int parse_title(reader *r) {
   return bf_lines_take_rest(&r->lines, "a title", &r->gpu->title);
 }
 
+/* Other names, which bf_lines_find_file reads. */
+static int parse_also(reader *r) {
+  char *names;
+  return bf_lines_take_rest(&r->lines, "other names", &names);
+}
 static int parse_source(reader *r) {
   r->is_late = true;
   return bf_lines_take_source(&r->lines);
@@ -94,27 +99,12 @@ static int check_circle(reader *r, const char *path) {
   return BF_OK;
 }
 
-/* The text of a built-in GPU; NULL where there is none of that name. */
-static const char *find_builtin(const char *name) {
-  for (const bf_embedded_machine *at = bf_embedded_gpus; at->name; at++)
-    if (strcmp(at->name, name) == 0)
-      return at->text;
-  return NULL;
-}
-
-static int unknown_gpu(const char *name, bf_diagnostic *diagnostic) {
-  char known[384] = "";
-  size_t used = 0;
-  for (unsigned i = 0; bf_embedded_gpus[i].name && used < sizeof known; i++)
-    used += (size_t)snprintf(known + used, sizeof known - used, " %s", bf_embedded_gpus[i].name);
-  return bf_fail(diagnostic, BF_BAD_INPUT, "unknown GPU '%.64s'; there are%s", name, known);
-}
-
 static int load_gpu(const char *name, const reader *outer, bf_sim_gpu **gpu,
                     bf_diagnostic *diagnostic) {
   if (!is_path(name)) {
-    const char *text = find_builtin(name);
-    return text ? read_gpu(name, text, outer, gpu, diagnostic) : unknown_gpu(name, diagnostic);
+    const bf_embedded_machine *file = bf_lines_find_file(bf_embedded_gpus, name);
+    return file ? read_gpu(file->name, file->text, outer, gpu, diagnostic)
+                : bf_lines_no_file(bf_embedded_gpus, "GPU", name, diagnostic);
   }
   bf_text text = {0};
   int error = bf_lines_read_file(name, "GPU", &text, diagnostic);
@@ -147,9 +137,9 @@ static int parse_base(reader *r) {
   if (!path)
     return bf_lines_no_memory(&r->lines);
   BF_TRY(check_circle(r, path));
-  if (!is_path(path) && !find_builtin(path)) {
+  if (!is_path(path) && !bf_lines_find_file(bf_embedded_gpus, path)) {
     bf_diagnostic problem;
-    unknown_gpu(path, &problem);
+    bf_lines_no_file(bf_embedded_gpus, "GPU", path, &problem);
     return BF_LINES_FAIL(&r->lines, r->lines.next, "%s", problem.message);
   }
   bf_sim_gpu *base;
@@ -183,11 +173,8 @@ static int parse_key(reader *r) {
   static const struct {
     const char *name;
     int (*parse)(reader *r);
-  } keys[] = {{"name", parse_name},
-              {"title", parse_title},
-              {"source", parse_source},
-              {"machine", parse_machine},
-              {"base", parse_base}};
+  } keys[] = {{"name", parse_name},     {"title", parse_title},     {"also", parse_also},
+              {"source", parse_source}, {"machine", parse_machine}, {"base", parse_base}};
   const char *key = r->lines.word[0];
   r->lines.next = 1;
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

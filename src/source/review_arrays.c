@@ -74,7 +74,7 @@ int bf_review_find_arrays(bf_review *review, const bf_ptx_module *module, const 
   }
   if (is_found)
     return BF_OK;
-  return kernel ? bf_fail_file(diagnostic, BF_BAD_INPUT, module->file, "no kernel '%s'", kernel)
+  return kernel ? bf_ptx_no_kernel(module, module->file, kernel, diagnostic)
                 : bf_fail_file(diagnostic, BF_BAD_INPUT, module->file, "no kernel");
 }
 

@@ -26,21 +26,29 @@ static const uint32_t tiles[][3] = {{16, 16, 1}, {32, 8, 1}, {32, 32, 1}, {32, 4
                                     {32, 16, 1}, {16, 8, 1}, {8, 8, 1},   {64, 4, 1},
                                     {8, 8, 4},   {16, 4, 4}, {8, 8, 8}};
 
+/* One more where launches decide: it is not so usual that a hash must win in it. */
+static const uint32_t small_tile[3] = {32, 2, 1};
+
 /* What is tried where a kernel fits none of these. */
 static const uint32_t others[][3] = {{16, 1, 1}, {8, 1, 1},  {8, 4, 1},  {8, 16, 1},
                                      {4, 8, 1},  {16, 2, 1}, {16, 4, 1}, {4, 4, 1},
                                      {8, 32, 1}, {64, 8, 1}, {128, 2, 1}};
 
-/* Whether a kernel reads a part of the thread index other than x. */
-static bool reads_beyond_x(const bf_ptx_function *kernel) {
+/* Whether a kernel reads a part of the thread index: x, y or z, or a part that is not named. */
+static bool reads_part(const bf_ptx_function *kernel, char part) {
   for (uint32_t i = 0; i < kernel->instructions; i++)
     for (unsigned k = 0; k < kernel->instruction[i]->operands; k++) {
       const bf_ptx_operand *operand = &kernel->instruction[i]->operand[k];
       if (operand->kind == BF_PTX_SPECIAL && operand->special == BF_PTX_SPECIAL_TID &&
-          operand->component != 'x')
+          (operand->component == part || !operand->component))
         return true;
     }
   return false;
+}
+
+/* Whether it reads another part than x. */
+static bool reads_beyond_x(const bf_ptx_function *kernel) {
+  return reads_part(kernel, 'y') || reads_part(kernel, 'z');
 }
 
 static const bf_ptx_directive *find_directive(const bf_ptx_function *kernel, const char *name) {
@@ -86,14 +94,15 @@ static bool find_shapes(const bf_ptx_function *kernel, const bf_predict_launch *
     return false;
   }
   uint64_t threads = most ? threads_of(most, block) : 0;
-  bool is_tiled = reads_beyond_x(kernel);
+  bool is_tiled = reads_beyond_x(kernel), is_deep = reads_part(kernel, 'z');
   if (threads && !is_tiled)
     add_shape(s, (const uint32_t[3]){(uint32_t)threads, 1, 1});
   else if (threads && (block[1] > 1 || block[2] > 1))
     add_shape(s, block);
   size_t count = is_tiled ? sizeof tiles / sizeof *tiles : sizeof lines / sizeof *lines;
   for (size_t i = 0; (is_tiled || !threads) && i < count; i++) {
-    const uint32_t *own = is_tiled ? tiles[i] : lines[i];
+    const uint32_t *usual = is_tiled ? tiles[i] : lines[i];
+    const uint32_t own[3] = {usual[0], usual[1], is_deep ? usual[2] : 1};
     if (!threads || (uint64_t)own[0] * own[1] * own[2] == threads)
       add_shape(s, own);
   }
@@ -191,6 +200,8 @@ static int look_at(choosing *c, subject *s, const shapes *list, bool *goes_on,
 static int look(choosing *c, subject *s, bool *goes_on, bf_diagnostic *diagnostic) {
   shapes list;
   bool is_open = find_shapes(s->original.function, c->options->launch, &list);
+  if (is_open && c->options->decides_by_launch && reads_beyond_x(s->original.function))
+    add_shape(&list, small_tile);
   BF_TRY(look_at(c, s, &list, goes_on, diagnostic));
   if (s->forecasts || !is_open)
     return BF_OK;
@@ -265,30 +276,50 @@ static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
 
 /* ---- Trying ---- */
 
-/* Compares a kernel with a version of it for all shapes: the one that gains least counts, or most
- * where launches decide. */
+/* Whether the hashes that a kernel has now are for blocks of that shape. */
+static bool suits_block(const bf_plans *plans, const bf_plan *plan, const uint32_t block[3]) {
+  for (unsigned i = 0; plan->is_by_array && i < bf_plan_examined(plans, plan)->arrays; i++)
+    for (unsigned k = 0; k < 3 && plan->array_hash[i]; k++)
+      if (plan->array_hash[i]->most_block[k] && plan->array_hash[i]->most_block[k] < block[k])
+        return false;
+  return true;
+}
+
+/* Compares a kernel with a version of it for all shapes that its hashes are for: the one that gains
+ * least counts, or most where launches decide. Which of two versions is better is for the shape to
+ * say that is most likely: of those in which the kernel stays inside its arrays, the one with most
+ * threads. */
 static int compare_shapes(const choosing *c, subject *s, const bf_work_version *version,
                           bf_diagnostic *diagnostic) {
   const bf_predict_launch *launch = c->options->launch;
   uint64_t blocks = launch ? (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] : 0;
   bf_forecast_hashes own = {c->plans, s->plan};
   bf_work_hashes hashes = bf_forecast_hash(&own);
-  double counted = 0;
+  double counted = 0, likely = 0;
+  unsigned most_threads = 0;
   s->is_compared = s->forecasts > 0;
   for (unsigned i = 0; i < s->forecasts && s->is_compared; i++) {
     bf_work after[BF_FORECAST_TRIPS];
     bf_prediction p;
+    if (!suits_block(c->plans, s->plan, s->forecast[i].block))
+      continue;
     BF_TRY(
         bf_forecast_count(&s->forecast[i], version, &hashes, after, &s->is_compared, diagnostic));
     if (!s->is_compared)
       break;
     bf_forecast_judge(&s->forecast[i], version, after, blocks, &p);
     double most = p.share * (1 + p.error);
-    if (i == 0 || (c->options->decides_by_launch ? most < counted : most > counted)) {
+    if (most_threads == 0 || (c->options->decides_by_launch ? most < counted : most > counted)) {
       counted = most;
       s->comparison = p.comparison;
     }
+    if (s->forecast[i].threads > most_threads) {
+      most_threads = s->forecast[i].threads;
+      likely = p.share;
+    }
   }
+  s->is_compared &= most_threads > 0;
+  s->comparison.after.likely_share = c->options->decides_by_launch ? 0 : likely;
   return BF_OK;
 }
 
@@ -331,6 +362,31 @@ static bool compare(void *context, const char *kernel, bf_comparison *comparison
   return false;
 }
 
+/* Whether the padding that a kernel has is for some blocks only. */
+static bool is_limited(const bf_plans *plans, const bf_plan *plan) {
+  for (unsigned i = 0; i < bf_plan_examined(plans, plan)->arrays; i++)
+    if (plan->array_padding && plan->array_padding[i] && plan->array_padding[i]->most_block[0])
+      return plan->taken == BF_PLAN_PADDED;
+  return false;
+}
+
+/* Rows that are longer in some blocks only are taken where no hash is worth it, unless the shape is
+ * known: in blocks of another one the original would run, and a hash serves for all. */
+static void prefer_hash(const choosing *c, const subject *s) {
+  bf_plan *plan = s->plan;
+  unsigned best = BF_PLAN_CANDIDATES;
+  if (s->forecasts < 2 || !is_limited(c->plans, plan))
+    return;
+  for (unsigned n = 0; n < BF_PLAN_PADDED; n++)
+    if (plan->was_tried[n] && bf_judge_is_worth(&plan->tried[n]) &&
+        (best == BF_PLAN_CANDIDATES || bf_judge_is_better(&plan->tried[n], &plan->tried[best])))
+      best = n;
+  if (best == BF_PLAN_CANDIDATES)
+    return;
+  bf_plan_take(c->plans, plan, best);
+  plan->comparison = plan->tried[best];
+}
+
 /* Says so where the rewriter takes no candidate of a kernel. */
 static void explain_untried(subject *s) {
   bool was_tried = false;
@@ -355,6 +411,7 @@ int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
     error = bf_plans_try(&plans, 1, &runner, diagnostic);
   for (unsigned i = 0; i < c.subjects; i++) {
     explain_untried(&c.subject[i]);
+    prefer_hash(&c, &c.subject[i]);
     free_subject(&c.subject[i]);
   }
   bf_work_counters_free(&c.counters);

@@ -41,6 +41,11 @@ double bf_judge_share(const bf_comparison *c) {
   }
 }
 
+double bf_judge_likely_share(const bf_comparison *c) {
+  return basis_of(c) == PREDICTED && c->after.likely_share > 0 ? c->after.likely_share
+                                                               : bf_judge_share(c);
+}
+
 /* ---- The rule ---- */
 
 double bf_judge_noise(const bf_comparison *c) {
@@ -79,7 +84,14 @@ bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other) {
     return is_worth;
   if (basis_of(one) == COUNTS || basis_of(other) == COUNTS)
     return bf_judge_gain(one) > bf_judge_gain(other);
-  return bf_judge_share(one) < bf_judge_share(other);
+  return bf_judge_likely_share(one) < bf_judge_likely_share(other);
+}
+
+bool bf_judge_is_as_good(const bf_comparison *one, const bf_comparison *other) {
+  return basis_of(one) == PREDICTED && basis_of(other) == PREDICTED &&
+         bf_judge_likely_share(one) <=
+             bf_judge_likely_share(other) * (1 + BF_JUDGE_LEAST_PREDICTED) &&
+         bf_judge_share(one) <= bf_judge_share(other) * (1 + BF_JUDGE_LEAST_PREDICTED);
 }
 
 void bf_judge_explain(const bf_comparison *c, bf_text *text) {

@@ -27,6 +27,8 @@ typedef struct bf_evidence {
   double predicted_cycles; /* from the PTX; 0: not known */
   double error;            /* with predicted_cycles: of the share that is left, as a share of it */
   uint64_t least_blocks; /* with predicted_cycles: of a grid for which the hash is worth it; or 0 */
+  double likely_share;   /* with predicted_cycles, after: the share that is left in the launch that
+                            is most likely, where cycles are those of another; or 0 */
 } bf_evidence;
 
 /* A kernel without a hash, and with one. */
@@ -39,6 +41,8 @@ enum { BF_JUDGE_MARGIN_PERCENT = 4 };
 /* What a kernel must gain at least on a GPU, and the least difference between two candidates, as a
  * share of the time. */
 #define BF_JUDGE_LEAST_GAIN 0.01
+/* What predictions do not tell apart, as a share of the time: their error is larger always. */
+#define BF_JUDGE_LEAST_PREDICTED 0.02
 
 /* The cycles in which a multiprocessor issues its instructions and carries out its wavefronts, if
  * neither overlapped, in a launch of that many blocks. */
@@ -49,6 +53,8 @@ uint64_t bf_work_cycles(uint64_t wavefronts, uint64_t warp_instructions, uint64_
 double bf_judge_gain(const bf_comparison *comparison);
 /* The share of the time, of the cycles or of the cost in wavefronts that is left with the hash. */
 double bf_judge_share(const bf_comparison *comparison);
+/* The same, of the launch that is most likely: what two candidates are compared by. */
+double bf_judge_likely_share(const bf_comparison *comparison);
 /* The larger noise of both sides. */
 double bf_judge_noise(const bf_comparison *comparison);
 /* The rule. */
@@ -56,6 +62,8 @@ bool bf_judge_is_worth(const bf_comparison *comparison);
 /* Whether a hash is better than another one of the same kernel: worth it, or else a smaller share
  * of what decides. */
 bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other);
+/* Whether the prediction does not tell a hash from another one of the same kernel. */
+bool bf_judge_is_as_good(const bf_comparison *one, const bf_comparison *other);
 /* Why a hash is not worth it, in words. */
 void bf_judge_explain(const bf_comparison *comparison, bf_text *text);
 

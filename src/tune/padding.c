@@ -2,7 +2,8 @@
  *
  * Rows that are tried have a length by which the code multiplies. Those that leave fewest
  * wavefronts are written into the kernel, alone in a module of its own; the first that the verifier
- * accepts is proposed. */
+ * accepts is proposed. Where none is and launches are checked, the best are tried for blocks with
+ * no more threads than some number. */
 #include "tune/forecast.h"
 
 #include "rewrite/listed.h"
@@ -14,7 +15,9 @@ enum {
   WORD_BYTES = 4,
   MOST_ROWS = 48,
   MOST_ROW_BYTES = 4096,
-  MOST_PADS = 2,  /* one access of the widest kind, and two */
+  MOST_PADS = 16, /* in accesses of the widest kind: powers of two, and more than 2 of them in long
+                     rows only: */
+  LEAST_ROWS = 8, /* times as long */
   MOST_TRIED = 4, /* for an array: each is a rewriting of the kernel */
   MOST_SHAPES = 2,
   MOST_STATIC_BYTES = 48 * 1024,
@@ -107,13 +110,14 @@ static int list_best(const bf_forecast *forecast, unsigned forecasts, const rows
   *kept = 0;
   BF_TRY(count(forecast, forecasts, array->name, NULL, &before, &conflicts, diagnostic));
   for (unsigned i = 0; conflicts > 0 && i < list->count; i++)
-    for (unsigned k = 1; k <= MOST_PADS; k++) {
+    for (unsigned k = 1; k <= MOST_PADS; k *= 2) {
       candidate new = {.row_bytes = list->bytes[i], .pad_bytes = k * grain};
       uint64_t bytes = array->variable->bytes / new.row_bytes *new.pad_bytes;
       bf_hash padding = {.kind = BF_HASH_PAD,
                          .row_words = new.row_bytes / WORD_BYTES,
                          .pad_words = new.pad_bytes / WORD_BYTES};
-      if (new.row_bytes % grain || new.row_bytes >= array->variable->bytes ||
+      if ((k > 2 && new.row_bytes < LEAST_ROWS *new.pad_bytes) || new.row_bytes % grain ||
+          new.row_bytes >= array->variable->bytes ||
           array->variable->bytes + bytes > MOST_STATIC_BYTES)
         continue;
       BF_TRY(count(forecast, forecasts, array->name, &padding, &after, &left, diagnostic));
@@ -180,7 +184,8 @@ static int cut_out(const bf_ptx_module *whole, const bf_ptx_function *kernel,
 static int can_have(const bf_ptx_module *module, const char *kernel, const char *array,
                     const bf_hash *padding, bool *is_good, bf_diagnostic *diagnostic) {
   asked own = {kernel, array, padding};
-  bf_rewrite_options options = {.context = &own, .hash_of = asked_hash, .padding_has_room = true};
+  bf_rewrite_options options = {
+      .context = &own, .hash_of = asked_hash, .padding_has_room = true, .blocks_are_checked = true};
   bf_rewrite_result result = {0};
   BF_TRY(bf_rewrite(module, &options, &result, diagnostic));
   *is_good = result.is_changed;
@@ -188,24 +193,72 @@ static int can_have(const bf_ptx_module *module, const char *kernel, const char 
   return BF_OK;
 }
 
-/* Takes the first of the best paddings that the array can have. */
-static int take_first(const bf_ptx_module *module, const char *kernel, const char *array,
-                      const candidate *best, unsigned kept, bf_hash **taken,
-                      bf_diagnostic *diagnostic) {
+/* What is tried: a kernel of a module, and an array of it. */
+typedef struct trying {
+  const bf_ptx_module *module;
+  const char *kernel, *array;
+  bf_diagnostic *diagnostic;
+} trying;
+
+/* Takes a padding for blocks as the text behind it says, where the array can have it. */
+static int take(const trying *t, const candidate *best, const char *blocks, bf_hash **taken) {
+  char text[96];
+  bf_hash *hash;
   bool is_good = false;
-  for (unsigned i = 0; i < kept && !is_good; i++) {
-    char text[64];
-    bf_hash *hash;
-    snprintf(text, sizeof text, "pad:%llu+%llu",
-             (unsigned long long)(best[i].row_bytes / WORD_BYTES),
-             (unsigned long long)(best[i].pad_bytes / WORD_BYTES));
-    BF_TRY(bf_hash_parse(text, &bf_listed_geometry, &hash, diagnostic));
-    int error = can_have(module, kernel, array, hash, &is_good, diagnostic);
-    if (is_good)
-      *taken = hash;
-    else
-      bf_hash_free(hash);
-    BF_TRY(error);
+  snprintf(text, sizeof text, "pad:%llu+%llu%s", (unsigned long long)(best->row_bytes / WORD_BYTES),
+           (unsigned long long)(best->pad_bytes / WORD_BYTES), blocks);
+  BF_TRY(bf_hash_parse(text, &bf_listed_geometry, &hash, t->diagnostic));
+  int error = can_have(t->module, t->kernel, t->array, hash, &is_good, t->diagnostic);
+  if (is_good)
+    *taken = hash;
+  else
+    bf_hash_free(hash);
+  return error;
+}
+
+/* The block with most threads, in which a kernel is most likely launched. */
+static const uint32_t *likely_block(const bf_forecast *forecast, unsigned forecasts) {
+  const bf_forecast *most = forecast;
+  for (unsigned i = 1; i < forecasts; i++)
+    if (forecast[i].threads > most->threads)
+      most = &forecast[i];
+  return most->block;
+}
+
+/* Limits of blocks, the weakest first. As many threads in x as a row has elements: with more of
+ * them, subscripts would run over rows. Where the shape is known, also as many as it has in x, in
+ * y, in both, and in all directions. */
+enum { LIMITS = 8, LIMIT_BYTES = 40 };
+static unsigned list_limits(const uint32_t block[3], bool is_known, uint64_t row_bytes,
+                            char text[LIMITS][LIMIT_BYTES]) {
+  enum { MOST_THREADS = 1024, LEAST_ELEMENT = 2, MOST_ELEMENT = 16 };
+  unsigned count = 0;
+  for (uint64_t element = LEAST_ELEMENT; element <= MOST_ELEMENT; element *= 2)
+    if (row_bytes / element >= block[0] && row_bytes / element < MOST_THREADS)
+      snprintf(text[count++], LIMIT_BYTES, "@%u", (unsigned)(row_bytes / element));
+  if (is_known)
+    snprintf(text[count++], LIMIT_BYTES, "@%u", block[0]);
+  if (is_known && block[1] > 1) {
+    snprintf(text[count++], LIMIT_BYTES, "@1024x%u", block[1]);
+    snprintf(text[count++], LIMIT_BYTES, "@%ux%u", block[0], block[1]);
+  }
+  if (is_known && block[2] > 1)
+    snprintf(text[count++], LIMIT_BYTES, "@%ux%ux%u", block[0], block[1], block[2]);
+  return count;
+}
+
+/* Takes the first of the best paddings that the array can have; block: NULL, or that which a
+ * padding must suit at least. */
+static int take_first(const trying *t, const candidate *best, unsigned kept, const uint32_t *block,
+                      bool is_known, bf_hash **taken) {
+  enum { MOST_LIMITED = 2 }; /* for each of which all limits are tried */
+  for (unsigned i = 0; i < kept && !*taken; i++)
+    BF_TRY(take(t, &best[i], "", taken));
+  for (unsigned i = 0; block && i < kept && i < MOST_LIMITED; i++) {
+    char limit[LIMITS][LIMIT_BYTES];
+    unsigned limits = list_limits(block, is_known, best[i].row_bytes, limit);
+    for (unsigned k = 0; k < limits && !*taken; k++)
+      BF_TRY(take(t, &best[i], limit[k], taken));
   }
   return BF_OK;
 }
@@ -238,8 +291,9 @@ static int propose_array(const bf_plans *plans, bf_plan *plan, unsigned index, c
     BF_TRY(cut_out(plans->module, forecast->original->function, part, diagnostic));
   if (!*part)
     return BF_OK;
-  return take_first(*part, plan->name, array->name, best, kept, &plan->array_padding[index],
-                    diagnostic);
+  const trying t = {*part, plan->name, array->name, diagnostic};
+  const uint32_t *block = plans->blocks_are_checked ? likely_block(forecast, forecasts) : NULL;
+  return take_first(&t, best, kept, block, forecasts == 1, &plan->array_padding[index]);
 }
 
 int bf_padding_propose(const bf_plans *plans, bf_plan *plan, const bf_forecast *forecast,

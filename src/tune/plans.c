@@ -8,16 +8,6 @@
 
 /* ---- Making ---- */
 
-/* Whether name is that of the kernel, as in the PTX or readable. */
-static bool is_called(const char *kernel, const char *name) {
-  bf_text readable = {0};
-  bf_ptx_readable_name(kernel, &readable);
-  bool is_same = strcmp(kernel, name) == 0 ||
-                 (!readable.failed && readable.data && strcmp(readable.data, name) == 0);
-  bf_text_free(&readable);
-  return is_same;
-}
-
 int bf_plans_make(const bf_ptx_module *module, const char *file, const char *kernel,
                   bf_plans *plans, bf_diagnostic *diagnostic) {
   *plans = (bf_plans){.module = module};
@@ -34,13 +24,13 @@ int bf_plans_make(const bf_ptx_module *module, const char *file, const char *ker
     if (!place)
       return bf_no_memory(diagnostic);
     *place = plan;
-    plan->is_asked = !kernel || is_called(plan->name, kernel);
+    plan->is_asked = !kernel || bf_ptx_is_called(plan->name, kernel);
     plan->array_hash = calloc(plans->examined.kernel[i].arrays + 1, sizeof *plan->array_hash);
     if (!plan->array_hash)
       return bf_no_memory(diagnostic);
     is_found |= plan->is_asked;
   }
-  return is_found ? BF_OK : bf_fail_file(diagnostic, BF_BAD_INPUT, file, "no kernel '%s'", kernel);
+  return is_found ? BF_OK : bf_ptx_no_kernel(module, file, kernel, diagnostic);
 }
 
 void bf_plans_free(bf_plans *plans) {
@@ -271,6 +261,7 @@ int bf_plans_rewrite(const bf_plans *plans, bool joins_logic, bf_rewrite_result 
   bf_rewrite_options options = {.context = (void *)(uintptr_t)plans,
                                 .hash_of = hash_of,
                                 .padding_has_room = plans->padding_has_room,
+                                .blocks_are_checked = plans->blocks_are_checked,
                                 .joins_logic = joins_logic};
   return bf_rewrite(plans->module, &options, result, diagnostic);
 }

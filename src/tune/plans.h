@@ -20,6 +20,7 @@ typedef struct bf_plan {
   bf_proposal proposal;
   bf_proposal *array_proposal; /* the same for single arrays, in the order of arrays; or NULL */
   bf_hash **array_padding; /* longer rows for single arrays, which the verifier accepts; or NULL */
+  unsigned taken;          /* the candidate that it has; BF_PLAN_CANDIDATES or more: none */
   bool was_tried[BF_PLAN_CANDIDATES];
   bf_comparison tried[BF_PLAN_CANDIDATES];
   char reason[200]; /* why none was chosen, or empty */
@@ -32,10 +33,10 @@ typedef struct bf_plans {
   bf_rewrite_result examined; /* what stands in the way of each kernel, in the order of plan */
   bf_plan *plan;
   unsigned count;
-  bf_table by_name;      /* plans, by the names of their kernels */
-  bool padding_has_room; /* as in bf_rewrite_options */
-  bf_hash *hash;         /* of bf_plans_set_hash */
-  bf_hash_list *hashes;  /* of bf_plans_set_file or _set_text */
+  bf_table by_name;                          /* plans, by the names of their kernels */
+  bool padding_has_room, blocks_are_checked; /* as in bf_rewrite_options */
+  bf_hash *hash;                             /* of bf_plans_set_hash */
+  bf_hash_list *hashes;                      /* of bf_plans_set_file or _set_text */
 } bf_plans;
 
 /* Examines a module and makes a plan without a hash for each kernel. kernel (NULL: all) is the name

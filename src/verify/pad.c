@@ -264,9 +264,19 @@ static void note_accesses(bf_pad *pad) {
   }
 }
 
-/* Limits of CUDA and of the kernel on blocks of threads. */
+/* Lowers limits to those of blocks for which the padding of an array is asked for: whoever launches
+ * the kernel holds to them. */
+static void take_blocks(const bf_hash *hash, uint64_t axis[3]) {
+  for (unsigned k = 0; k < 3 && bf_verify_is_padding(hash); k++)
+    if (hash->most_block[k] && hash->most_block[k] < axis[k])
+      axis[k] = hash->most_block[k];
+}
+
+/* Limits of CUDA, of the kernel and of its paddings on blocks of threads. */
 static void find_threads(bf_pad *pad) {
   uint64_t all = MOST_THREADS, axis[3] = {MOST_THREADS, MOST_THREADS, MOST_Z};
+  for (unsigned i = 0; i < pad->body->scheme->arrays; i++)
+    take_blocks(pad->body->scheme->array[i].hash, axis);
   for (unsigned i = 0; i < pad->function->directives.count; i++) {
     const bf_ptx_directive *directive = &pad->function->directives.item[i];
     bool is_exact = bf_verify_same_text(directive->name, "reqntid");

@@ -280,6 +280,20 @@ static bool join(bf_pad *pad, const bf_pad_sum *a, const bf_pad_sum *b, bf_pad_s
   return false;
 }
 
+/* bfi: the low bits of one number above those of another. */
+static bool insert(bf_pad *pad, const bf_pad_sum in[4], bf_pad_sum *result) {
+  bf_pad_range low = bf_pad_range_of(pad, &in[1]);
+  if (!is_number(&in[2]) || !is_number(&in[3]) || in[2].constant < 0 || in[3].constant < 1 ||
+      in[2].constant + in[3].constant > 32)
+    return false;
+  unsigned at = (unsigned)in[2].constant, bits = (unsigned)in[3].constant;
+  if (low.low < 0 || low.high >= (int64_t)1 << at)
+    return false; /* bits that are replaced, or stay above */
+  bf_pad_sum high = bits == 32 - at ? in[0] : masked(pad, &in[0], (uint32_t)bf_gf2_low_bits(bits));
+  *result = in[1];
+  return bf_pad_add(result, &high, (int64_t)1 << at);
+}
+
 /* Whether the instruction has that many modifiers, all operands and one type of 32 bits. */
 static bool has_form(const bf_ptx_instruction *instruction, unsigned modifiers, unsigned operands) {
   return instruction->modifiers == modifiers && instruction->operands == operands &&
@@ -302,8 +316,8 @@ static bool shift(bf_pad *pad, const bf_ptx_instruction *instruction, const bf_p
 /* What an instruction without a guard writes, as a sum; false where that is not known. */
 static bool evaluate(bf_pad *pad, const bf_ptx_instruction *instruction, uint32_t number,
                      bf_pad_sum *result) {
-  bf_pad_sum in[3] = {0};
-  for (unsigned i = 0; i < 3 && i + 1 < instruction->operands; i++)
+  bf_pad_sum in[4] = {0};
+  for (unsigned i = 0; i < 4 && i + 1 < instruction->operands; i++)
     in[i] = bf_pad_expand(pad, bf_pad_operand(pad, &instruction->operand[i + 1], number));
   switch (instruction->opcode) {
   case BF_PTX_OP_MOV:
@@ -313,6 +327,10 @@ static bool evaluate(bf_pad *pad, const bf_ptx_instruction *instruction, uint32_
     return has_form(instruction, 1, 3) && add(pad, in[0], &in[1], 1, result);
   case BF_PTX_OP_SUB:
     return has_form(instruction, 1, 3) && add(pad, in[0], &in[1], -1, result);
+  case BF_PTX_OP_NEG:
+  case BF_PTX_OP_NOT: /* -x - 1 */
+    *result = bf_pad_number(instruction->opcode == BF_PTX_OP_NOT ? -1 : 0);
+    return has_form(instruction, 1, 2) && bf_pad_add(result, &in[0], -1);
   case BF_PTX_OP_MUL:
     return has_form(instruction, 2, 3) && bf_ptx_has(instruction, "lo") &&
            multiply(&in[0], &in[1], result);
@@ -328,6 +346,8 @@ static bool evaluate(bf_pad *pad, const bf_ptx_instruction *instruction, uint32_
     *result = is_number(&in[1]) ? masked(pad, &in[0], (uint32_t)in[1].constant)
                                 : masked(pad, &in[1], (uint32_t)in[0].constant);
     return true;
+  case BF_PTX_OP_BFI:
+    return has_form(instruction, 1, 5) && insert(pad, in, result);
   case BF_PTX_OP_OR:
   case BF_PTX_OP_XOR:
     return has_form(instruction, 1, 3) && join(pad, &in[0], &in[1], result);

@@ -192,7 +192,8 @@ static bool same_hash(const bf_hash *a, const bf_hash *b) {
   if (!a || !b)
     return a == b;
   if (bf_verify_is_padding(a) && bf_verify_is_padding(b))
-    return a->row_words == b->row_words && a->pad_words == b->pad_words;
+    return a->row_words == b->row_words && a->pad_words == b->pad_words &&
+           !memcmp(a->most_block, b->most_block, sizeof a->most_block);
   return a == b ||
          (a->kind == b->kind && a->forward.rows == b->forward.rows &&
           !memcmp(a->forward.row, b->forward.row, a->forward.rows * sizeof *a->forward.row));

@@ -11,7 +11,7 @@ tests/data/emu/make.sh "$work" || exit 1
 version() { sed -n 's/^\/\/ Cuda compilation tools, //p' "$1"; }
 [ "$(version "$work/core.ptx")" = "$(version tests/data/emu/core.ptx)" ] || exit 77
 faults=0
-for file in tests/data/emu/*.ptx bench/emu.ptx; do
+for file in tests/data/emu/*.ptx bench/emu.ptx bench/weak.ptx; do
   cmp "$file" "$work/$(basename "$file")" || faults=1
 done
 exit $faults

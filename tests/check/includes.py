@@ -31,6 +31,7 @@ RULES = {
     "report": core + ["search"],
     "rtl": core + ["emit", "exchange"],
     "rgpu": core + ["ptx", "emu", "sim"],
+    "ncu": ["base"],
     "vote": ["base"],
     "image": ["base"],
     "api": [ALL],

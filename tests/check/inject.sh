@@ -275,6 +275,13 @@ gets twice 2
 called ', refused' 0
 logged 'twice, blocks of 120 threads: as it is: with 80 registers, blocks of 120 threads cannot'
 [ "$(grep -c 'as it is' "$work/log")" = 1 ] || complain "not one reason: $(cat "$work/log")"
+for most in 3 4; do # blocks that a second version is not for; the program's have 4 threads in x
+  { cat "$work/dynamic.ptx" && echo "// threads in x: $most"; } >"$work/limited.ptx"
+  app dlsym data "$work/limited.ptx"
+  gets $([ $most = 3 ] && echo twice || echo $second) 2
+  app BANKFOLD_LEARN=1 dlsym data "$work/limited.ptx"
+  [ $most = 4 ] || gets twice 2
+done
 needs 1024 80 0 0 0 # no block fits
 gets twice 2
 called ', refused' 0

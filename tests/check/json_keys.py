@@ -22,6 +22,8 @@ CELLS = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 
 # Per command, invocations that together print every key.
 INVOCATIONS = {
+    "explain": [["tile[threadIdx.x][0]", "--type", "float[32][32]"]],
+    "ncu": [["tests/data/ncu/full.raw.csv", "tests/data/ncu/lines.source.csv", "--program", "tests/data/ncu/causes.ptx"]],
     "check": [[TILE], ["-", "--machine", "fermi"]],
     "classify": [[TILE]],
     "analyze": [["tests/data/ptx/tile.sm_90.ptx", "--block", "16x16"]],
@@ -33,7 +35,8 @@ INVOCATIONS = {
             ["cost", "--hash", "fixed", "--clock", "4"]],
     "draw": [[TILE, "--hash", "fixed"]],
     "ptx": [["list", FATBIN], ["show", FATBIN], ["kernels", "tests/data/ptx/tile.sm_90.ptx"], ["extract", FATBIN, "--output", "{folder}/a.ptx"]],
-    "exec": [["tests/data/programs/transpose"], ["--gpu", "gtx580", "tests/data/programs/transpose"]],
+    "exec": [["tests/data/programs/transpose"], ["--gpu", "gtx580", "tests/data/programs/transpose"],
+             ["--sample", "auto", "tests/data/programs/sampled"]],
     "profile": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch"]],
     "trace": [["kernels/transpose/transpose.ptx", "--launch", "examples/transpose.launch", "--output", "{folder}/t.trace"]],
     "corpus": [[], ["transpose16"], ["transpose16", "--table"]],

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Races that exec --check races finds, with the lines and threads of both sides, and ways to order threads in which it
+# Races that exec --detect races finds, with the lines and threads of both sides, and ways to order threads in which it
 # finds none: the cases of tests/check/races/cases.cu, run by exec of build folder $1. Skipped without nvcc.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -20,7 +20,7 @@ complain() {
 }
 
 # run CASE OPTION...: its standard error.
-run() { "$build/bankfold" exec --check races "${@:2}" "$work/cases" "$1" >"$work/out" 2>"$work/err"; }
+run() { "$build/bankfold" exec --detect races "${@:2}" "$work/cases" "$1" >"$work/out" 2>"$work/err"; }
 
 # line CASE WORD: the number of the line that is marked so.
 line() { grep -n "// $1 $2\$" $source | cut -d: -f1; }
@@ -29,7 +29,7 @@ line() { grep -n "// $1 $2\$" $source | cut -d: -f1; }
 finds() {
   local workers
   for workers in 1 3; do
-    run "$1" --workers $workers
+    run "$1" --threads $workers
     grep -Eq "^bankfold: race: .*$4.* at [^ ]*cases.cu:$2, and .*, [^ ]*cases.cu:$3, block \([0-9],0,0\), thread \([0-9]+,0,0\)$" "$work/err" ||
       complain "$1: no message with lines $2 and $3"
     [ "$(cat "$work/out")" = cudaErrorLaunchFailure ] || complain "$1: the program sees $(cat "$work/out")"

@@ -91,9 +91,9 @@ awk '$0 == "<!-- end -->" { on = 0 } on && !/^```$/ { print } $0 == "<!-- summar
 
 # ---- What can be computed at once ----
 
-"$program" reproduce genindex atomic-latency --output "$work/results" >/dev/null ||
-  complain "genindex or atomic-latency fails"
-for name in genindex atomic-latency; do
+"$program" reproduce genindex atomic-latency hash-search --output "$work/results" >/dev/null ||
+  complain "genindex, atomic-latency or hash-search fails"
+for name in genindex atomic-latency hash-search; do
   awk -F, -v name=$name '$3 == name' $verdicts |
     diff - <(tail -n +2 "$work/results/$name/claims.csv") || complain "$verdicts: $name has changed"
 done

@@ -41,7 +41,7 @@ refuses() {
   grep -q 'is not the result file of this sweep' log || complain "the wrong message: $(cat log)"
 }
 axes=("${sweep[@]:3}")
-for other in '--set l2_ways=8' '--core-cycles 9' '--three-operand-cycles 11' '--load-cycles 9' \
+for other in '--set l2_ways=8' '--core-cycles 9' '--three-operand-cycles 11' '--load-cycles 9' '--fold 2' \
   --pipelines-take-entries '--wait-for sectors' --no-prefetch '--order decreasing' '--lanes 5' '--lanes 6' \
   '--copies 2' '--cores 31' '--units 15' '--unit-slots even' '--states 5'; do
   read -ra words <<<"$other"

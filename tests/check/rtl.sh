@@ -35,10 +35,13 @@ simulate() {
     vvp bench >result && cat result && grep -q '^PASS' result)
 }
 
-# lint FOLDER: every module but the test bench, with all warnings.
+# lint FOLDER: every module but the test bench, with all warnings; the unit between registers together with these.
 lint() {
   (cd "$1" && for file in *.v; do
-    case $file in *_test.v) continue ;; esac
+    case $file in
+    *_test.v) continue ;;
+    *_unit.v) [ ! -e "${file%_unit.v}_clocked.v" ] || continue ;;
+    esac
     if ! verilator --lint-only -Wall -Wno-fatal -y . "$file" >lint.log 2>&1 || [ -s lint.log ]; then
       cat lint.log
       exit 1

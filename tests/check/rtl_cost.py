@@ -24,6 +24,7 @@ SYNTHESIS = ("hierarchy -check -top {top}; proc; flatten; opt; techmap; opt; dff
 SYNTHESIS_OF_COPIES = SYNTHESIS.replace("opt; techmap; opt;", "opt_expr; opt_clean; techmap; opt_expr; opt_clean;")
 LOAD = 0.00890146  # pF: pin D of the library's first flip-flop, DFFNEGX1
 FAULTS = []
+UNITS = {}  # what `rtl cost` said of each unit that was checked, by name
 # OpenSTA has loads for rising and falling edges of their own, and lets ways from the configuration, which
 # end nowhere, have a say in slews.
 SAME = 0.02
@@ -166,6 +167,7 @@ def check_time(what, cost, key, expected):
 def check_unit(folder, options):
     """Area, cells and delays of one unit."""
     cost = bankfold("rtl", "cost", *options, "--name", "u")["units"][0]
+    UNITS.setdefault(cost["unit"], cost)
     family = options[0] == "--family"
     top = "u_unit" if options[0] in ("--family", "--locks") else "u_place"
     area, cells = synthesize(folder, options, "u", top)
@@ -206,9 +208,8 @@ def check_published():
     """With registers, one-hot configuration has the published order of area and power, each step apart;
     encoded, bit-vector XOR and bitwise permutation are alike. Without registers the order is another in
     both."""
-    units = {unit["unit"]: unit for unit in bankfold("rtl", "cost")["units"]}
     names = ["bit-vector-perm", "bit-vector-xor", "bitwise-perm", "bitwise-xor"]
-    of = {kind: [units[f"{name}, {kind}"] for name in names] for kind in ("encoded", "one-hot")}
+    of = {kind: [UNITS[f"{name}, {kind}"] for name in names] for kind in ("encoded", "one-hot")}
     for key in ("area_mm2_gpu", "power_w_gpu"):
         values = [unit[key]["value"] for unit in of["one-hot"]]
         check(all(b > 1.3 * a for a, b in zip(values, values[1:])), f"one-hot {key}: {values}")
@@ -267,17 +268,26 @@ def check_copies(options, bits):
           f"{options}: {fast} has other registers than {one}")
 
 
-def check_page():
-    """The tables in docs/rtl.md are what the commands above them print, with the versions of tools that made them."""
+def check_page(folder):
+    """The tables in docs/rtl.md are what the commands above them print, with the versions of tools that made them.
+    The first of them also writes charts, whole ones and nothing else; the scratch folder of yosys is removed."""
+    place, scratch_place = os.path.join(folder, "charts"), os.path.join(folder, "tmp")
+    os.mkdir(scratch_place)
     with open("docs/rtl.md", encoding="utf-8") as file:
         tables = re.findall(r"^```\n\$ bankfold (rtl cost.*)\n((?:.*\n)*?)```", file.read(), re.M)
     check(len(tables) == 2, f"docs/rtl.md has {len(tables)} tables of costs")
     for command, table in tables:
-        printed = run(PROGRAM, *command.split())
+        charts = [] if os.path.exists(place) else ["-o", place]
+        printed = run(PROGRAM, *command.split(), *charts, env={**os.environ, "TMPDIR": scratch_place})
         if printed.split("\n", 1)[0] == table.split("\n", 1)[0] and run("yosys", "-V").startswith("Yosys 0.23 "):
             check(printed == table, f"docs/rtl.md has another table of {command} than this:\n{printed}")
         else:
             print("SKIP a table of docs/rtl.md: made with other versions of tools")
+    check(sorted(os.listdir(place)) == ["area.svg", "power.svg"], f"charts: {os.listdir(place)}")
+    for name in os.listdir(place):
+        with open(os.path.join(place, name), encoding="utf-8") as file:
+            check(file.read().rstrip().endswith("</svg>"), f"{name} is cut")
+    check(not os.listdir(scratch_place), f"left behind: {os.listdir(scratch_place)}")
 
 
 def check_other_library(folder):
@@ -288,18 +298,6 @@ def check_other_library(folder):
     given = bankfold("rtl", "cost", "--hash", "fixed", "--liberty", other)["units"][0]
     check("area_mm2_gpu" not in given, "costs of a library of unknown technology are scaled")
     check(all(own[key] == value for key, value in given.items()), f"{given} differs from {own}")
-
-
-def check_charts(folder):
-    """Charts are written whole, and nothing else is; the scratch folder of yosys is removed."""
-    place, scratch_place = os.path.join(folder, "charts"), os.path.join(folder, "tmp")
-    os.mkdir(scratch_place)
-    run(PROGRAM, "rtl", "cost", "-o", place, env={**os.environ, "TMPDIR": scratch_place})
-    check(sorted(os.listdir(place)) == ["area.svg", "power.svg"], f"charts: {os.listdir(place)}")
-    for name in os.listdir(place):
-        with open(os.path.join(place, name), encoding="utf-8") as file:
-            check(file.read().rstrip().endswith("</svg>"), f"{name} is cut")
-    check(not os.listdir(scratch_place), f"left behind: {os.listdir(scratch_place)}")
 
 
 def fails(folder, options, says, **environment):
@@ -327,7 +325,7 @@ def path_without_sta(folder):
 def check_choice(folder):
     """OpenSTA where it is found and not forbidden; the program's own timing is always given beside it."""
     path = path_without_sta(folder)
-    command = [PROGRAM, "rtl", "cost", "--family", "bit-vector-perm"]
+    command = [PROGRAM, "rtl", "cost", "--family", "bit-vector-perm", "--config", "one-hot"]
     own = bankfold(*command[1:], "--timing", "own")
     check(own["timing"] == "bankfold", f"own timing is called {own['timing']}")
     for unit in own["units"]:
@@ -465,9 +463,8 @@ with tempfile.TemporaryDirectory() as scratch:
     for unit in (["--hash", "fixed"], ["--hash", "add"], ["--locks", "add"]):
         check_unit(scratch, unit)
     check_published()
-    check_page()
+    check_page(scratch)
     check_other_library(scratch)
-    check_charts(scratch)
     fails(scratch, [], "yosys does not synthesize the unit: it ended without a message", BANKFOLD_YOSYS="/bin/false")
     check_choice(scratch)
     check_bad_opensta(scratch)

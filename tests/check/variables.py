@@ -10,7 +10,9 @@ ENTRY = re.compile(r'X\(\w+, "(BANKFOLD_\w+)"\)')
 LITERAL = re.compile(r'"(BANKFOLD_[A-Z0-9_]+)"')
 DOCUMENTED = re.compile(r"`\$?(BANKFOLD_[A-Z][A-Z0-9_]*)[`=]")
 EXCEPT = {TABLE, "tests/unit/test_exchange.c"}  # the test of the names
-CUDA = {"BANKFOLD_VOTE_TUNED"}  # of gpu/vote, which knows the public header only
+CUDA = {"BANKFOLD_VOTE_TUNED",  # of gpu/vote, which knows the public header only
+        "BANKFOLD_PTX"}  # of tools/ncu, which is Python
+PYTHON = {"BANKFOLD_BUILD", "BANKFOLD_LIBRARY"}  # of the Python package: what it is built from, and what it loads
 
 
 def faults(path, text, known):
@@ -33,7 +35,7 @@ def files(root):
 
 
 project = pathlib.Path(__file__).resolve().parent.parent.parent
-table = set(ENTRY.findall((project / TABLE).read_text())) | CUDA
+table = set(ENTRY.findall((project / TABLE).read_text())) | CUDA | PYTHON
 wrong = [fault for name, text in files(project) for fault in faults(name, text, table)]
 if len(table) < 20:
     wrong.append(f"{TABLE} has no table that can be read")

@@ -15,7 +15,7 @@ fuzz() {
   local name=$1 seeds=tests/fuzz/corpus/${1#fuzz_}
   [ "$name" = fuzz_machine ] && seeds=machines
   mkdir -p "$work/$name"
-  "$build/tests/$name" -runs="$runs" -max_total_time=5 -seed=1 -max_len=4096 -timeout=10 \
+  "$build/tests/$name" -runs="$runs" -max_total_time=3 -seed=1 -max_len=4096 -timeout=10 \
     -artifact_prefix="$work/" "$work/$name" "$seeds" >"$work/$name.log" 2>&1
   echo $? >"$work/$name.status"
 }

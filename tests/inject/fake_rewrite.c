@@ -3,6 +3,7 @@
  * there, under the names that the rewriter gives them. */
 #include "inject.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Fewer blocks at once are taken to cost too much. */
@@ -16,6 +17,9 @@ bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
 
 int inject_rewrite(const inject_settings *settings, const char *name, const bf_text *ptx,
                    inject_rewritten *rewritten, bf_diagnostic *diagnostic) {
+  static const char limit[] = "// threads in x: ";
+  const char *most = strstr(ptx->data, limit);
+  most = most ? most + sizeof limit - 1 : NULL;
   const char *cursor = ptx->data, *end = ptx->data + ptx->size;
   bf_kernel_text kernel;
   (void)settings;
@@ -28,8 +32,12 @@ int inject_rewrite(const inject_settings *settings, const char *name, const bf_t
     rewritten->kernels++;
     snprintf(known, sizeof known, "%.*s", (int)kernel.name_size, kernel.name);
     snprintf(beside, sizeof beside, "%s__bankfold_1", known);
-    inject_add_kernel(is_refused ? &(inject_kernel){known, NULL, NULL, "it says so", false}
-                                 : &(inject_kernel){known, beside, "fixed", NULL, is_dynamic},
+    inject_add_kernel(is_refused ? &(inject_kernel){.name = known, .reason = "it says so"}
+                                 : &(inject_kernel){.name = known,
+                                                    .beside = beside,
+                                                    .hash = "fixed",
+                                                    .rounds = is_dynamic,
+                                                    .most_x = most ? strtoull(most, NULL, 10) : 0},
                       &rewritten->lines);
   }
   if (is_refused)

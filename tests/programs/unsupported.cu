@@ -4,7 +4,9 @@
 // says: cudaMallocMipmappedArray is not supported
 #include "check.h"
 
-__global__ void __cluster_dims__(2, 1, 1) clustered(int *out) { out[0] = 1; }
+__global__ void several_gpus(int *out) {
+  asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(out) : "memory");
+}
 
 int main() {
   cudaMipmappedArray_t array;
@@ -15,7 +17,7 @@ int main() {
          cudaGetErrorName(cudaMallocMipmappedArray(&array, &desc, make_cudaExtent(16, 16, 0), 2)));
   printf("channel of %d bits\n", desc.x);
   cudaGetLastError();
-  clustered<<<2, 32>>>(NULL);
-  printf("clusters: %s\n", cudaGetErrorName(cudaGetLastError()));
+  several_gpus<<<2, 32>>>(NULL);
+  printf("memory of several GPUs: %s\n", cudaGetErrorName(cudaGetLastError()));
   return 0;
 }

@@ -1,5 +1,6 @@
 /* Alignment: bf_align against a count of every word at every base, the published example, and bad
  * input. */
+#include "sanitized.h"
 #include "search/align.h"
 
 #include <setjmp.h>
@@ -138,7 +139,7 @@ static void run_random_case(const bf_hash *hash, bool use_symmetry) {
 
 static void test_random_linear(void **state) {
   (void)state;
-  for (int i = 0; i < 4000; i++) {
+  for (int i = 0; i < (IS_SANITIZED ? 800 : 4000); i++) {
     bf_hash *hash = random_linear_hash();
     run_random_case(hash, true);
     bf_hash_free(hash);
@@ -157,7 +158,7 @@ static void test_random_without_symmetry(void **state) {
 static void test_random_arithmetic_hashes(void **state) {
   (void)state;
   static const char *const texts[] = {"add", "mod:7", "mod:16", "pad:10+3", "pad:16+1"};
-  for (int i = 0; i < 1000; i++) {
+  for (int i = 0; i < (IS_SANITIZED ? 300 : 1000); i++) {
     bf_hash *hash = parse(texts[i % 5], 4, 4 + (unsigned)random_below(8));
     run_random_case(hash, random_below(2));
     bf_hash_free(hash);

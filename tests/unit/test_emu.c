@@ -335,19 +335,19 @@ static void a_launch_can_be_stopped(void **state) {
 
 static void unknown_instructions_are_refused_together(void **state) {
   (void)state;
-  static const char text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+  static const char text[] = ".version 8.6\n.target sm_100a\n.address_size 64\n"
                              ".visible .entry k() {\n"
                              "  .reg .b32 %r<4>;\n"
-                             "  wgmma.fence.sync.aligned;\n"
+                             "  tcgen05.fence::before_thread_sync;\n"
                              "  add.u32 %r1, %r2, %r3;\n"
-                             "  wgmma.commit_group.sync.aligned;\n"
+                             "  tcgen05.wait::ld.sync.aligned;\n"
                              "  ret;\n}\n";
   bed at;
   bed_open_text(&at, "k.ptx", text, sizeof text - 1, NULL);
   bf_diagnostic diagnostic;
   const bf_emu_kernel *kernel;
   assert_int_equal(bf_emu_kernel_get(at.module, "k", &kernel, &diagnostic), BF_UNSUPPORTED);
-  assert_non_null(strstr(diagnostic.message, "wgmma (line 6), wgmma (line 8)"));
+  assert_non_null(strstr(diagnostic.message, "tcgen05 (line 6), tcgen05 (line 8)"));
   bed_close(&at);
 }
 

@@ -189,11 +189,12 @@ static void barriers_count(void **state) {
 
 static void other_forms_are_refused(void **state) {
   (void)state;
-  lanes_refused(tile,
-                ".reg .b32 %s; mov.u32 %s, tile;\n"
-                "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], "
-                "16, [barrier];",
-                "cp");
+  lanes_refused(
+      tile,
+      ".reg .b32 %s; mov.u32 %s, tile;\n"
+      "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
+      "[%s], [%in, {%s, %s, %s, %s, %s}], [barrier];",
+      "gather4");
 }
 
 int main(void) {

@@ -735,10 +735,10 @@ static const struct bad_text {
 } bad_texts[] = {
     {"", 1, "unknown hash ''" KNOWN},
     {"swirl", 1, "unknown hash 'swirl'" KNOWN},
-    {"none ", 1, "unknown hash 'none '" KNOWN},
+    {"none ", 1, "unknown hash 'none ' (did you mean 'none'?)" KNOWN},
     {"nonesuch", 1, "unknown hash 'nonesuch'" KNOWN},
-    {"fixed:1", 1, "unknown hash 'fixed:1'" KNOWN},
-    {"xor", 1, "unknown hash 'xor'" KNOWN},
+    {"fixed:1", 1, "unknown hash 'fixed:1' (did you mean 'fixed'?)" KNOWN},
+    {"xor", 1, "unknown hash 'xor' (did you mean 'xor:'?)" KNOWN},
     {"abÿ", 1, "unknown hash 'ab'" KNOWN},
     {"perm:", 6, "expected K: a number"},
     {"perm:x", 6, "expected K: a number"},

@@ -3,6 +3,7 @@
 #include "inject/inject.h"
 
 #include "random.h"
+#include "sanitized.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -171,9 +172,14 @@ static void cached_images_come_back(void **state) {
   assert_non_null(mkdtemp(settings.cache));
   assert_null(inject_cache_read(&settings, key));
   bf_text lines = {0};
-  inject_add_kernel(&(inject_kernel){"one", "one__bankfold_1", "fixed", NULL, false}, &lines);
-  inject_add_kernel(&(inject_kernel){"two", "second", "cute:3,4,3", NULL, true}, &lines);
-  inject_add_kernel(&(inject_kernel){"four", NULL, NULL, "line 7:\twhy", false}, &lines);
+  inject_add_kernel(
+      &(inject_kernel){
+          .name = "one", .beside = "one__bankfold_1", .hash = "fixed", .most_x = 32, .most_y = 8},
+      &lines);
+  inject_add_kernel(
+      &(inject_kernel){.name = "two", .beside = "second", .hash = "cute:3,4,3", .rounds = true},
+      &lines);
+  inject_add_kernel(&(inject_kernel){.name = "four", .reason = "line 7:\twhy"}, &lines);
   inject_image *image = inject_image_create(key, "text", 4, lines.data, lines.size);
   bf_text_free(&lines);
   inject_cache_write(&settings, image);
@@ -184,6 +190,9 @@ static void cached_images_come_back(void **state) {
 
   image = inject_cache_read(&settings, key);
   assert_non_null(image);
+  assert_int_equal(image->kernel[0].most_x, 32);
+  assert_int_equal(image->kernel[0].most_y, 8);
+  assert_int_equal(image->kernel[0].most_z, 0);
   assert_string_equal(image->text, "text");
   assert_int_equal(image->kernels, 3);
   assert_string_equal(inject_image_kernel(image, "one")->hash, "fixed");
@@ -304,7 +313,7 @@ static void *write_again(void *context) {
 /* Files appear whole: whoever reads while they are written gets the old or the new one. */
 static void images_are_read_while_written(void **state) {
   (void)state;
-  enum { TEXT_BYTES = 1 << 19, READS = 200 };
+  enum { TEXT_BYTES = 1 << 19, READS = IS_SANITIZED ? 40 : 200 };
   inject_settings settings = {.cache = "/tmp/bankfold-test.XXXXXX"};
   unsigned char key[INJECT_KEY_BYTES] = {5};
   char *text = malloc(TEXT_BYTES);
@@ -396,7 +405,7 @@ static void *set_again(void *context) {
 /* A child is not left with the lock of a thread that it does not have. */
 static void children_can_take_the_lock(void **state) {
   (void)state;
-  enum { CHILDREN = 200, MOST_SECONDS = 20, THREADS = 4 };
+  enum { CHILDREN = IS_SANITIZED ? 40 : 200, MOST_SECONDS = 20, THREADS = 4 };
   static atomic_bool stops[THREADS];
   pthread_t threads[THREADS];
   inject_image image = {0};

@@ -412,7 +412,8 @@ static void expect_refusal(const char *name, int error, const char *message) {
 static void unknown_machines_and_files_are_refused(void **state) {
   (void)state;
   expect_refusal("", BF_BAD_INPUT, "unknown machine ''");
-  expect_refusal("hoper", BF_BAD_INPUT, "unknown machine 'hoper'; there are ");
+  expect_refusal("hoper", BF_BAD_INPUT,
+                 "unknown machine 'hoper' (did you mean 'hopper'?); there are ");
   expect_refusal("hoper", BF_BAD_INPUT, " hopper");
   expect_refusal("./no such.machine", BF_IO, "cannot open");
   expect_refusal("/", BF_IO, "is a directory");

@@ -66,6 +66,27 @@ static const form forms[] = {
      "and.b32 %r9, %r1, 992;\nsub.s32 %r1, %r1, %r9;\n" PLACE ACCESS("%r8", "%n8"), NULL},
     {"what is left of something else", "",
      "and.b32 %r9, %r2, 992;\nsub.s32 %r1, %r1, %r9;\n" PLACE ACCESS("%r8", "%n8"), NOT_PROVEN},
+    {"rows that are counted backwards", ".reqntid 32, 8",
+     "neg.s32 %r2, %r2;\n" PLACE ACCESS("%r8+896", "%n8+924"), NULL},
+    {"the same by a complement", ".reqntid 32, 8",
+     "not.b32 %r2, %r2;\n" PLACE ACCESS("%r8+1024", "%n8+1056"), NULL},
+    {"a row made of two fields", ".reqntid 32, 8",
+     "and.b32 %r9, %r19, 3;\nbfi.b32 %r2, %r2, %r9, 2, 3;\n" PLACE ACCESS("%r8", "%n8"), NULL},
+    {"fields that fill a register", ".reqntid 32, 8",
+     "and.b32 %r9, %r19, 3;\nbfi.b32 %r2, %r2, %r9, 2, 30;\n" PLACE ACCESS("%r8", "%n8"), NULL},
+    {"a field in the place of bits", ".reqntid 32, 8",
+     "and.b32 %r9, %r1, 7;\nbfi.b32 %r2, %r2, %r9, 2, 3;\n" PLACE ACCESS("%r8+128", "%n8+132"),
+     NOT_PROVEN},
+    {"columns of two fields", "",
+     "and.b32 %r9, %r1, 3;\nbfi.b32 %r1, %r19, %r9, 2, 3;\n" PLACE ACCESS("%r8", "%n8"), NULL},
+    {"columns of two fields that are too many", "",
+     "and.b32 %r9, %r1, 3;\nbfi.b32 %r1, %r19, %r9, 2, 4;\n" PLACE ACCESS("%r8", "%n8"),
+     NOT_PROVEN},
+    {"columns of a field in the place of bits", "",
+     "and.b32 %r9, %r1, 255;\nbfi.b32 %r1, %r19, %r9, 2, 3;\n" PLACE ACCESS("%r8", "%n8"),
+     NOT_PROVEN},
+    {"backwards from another row", ".reqntid 32, 8",
+     "neg.s32 %r2, %r2;\n" PLACE ACCESS("%r8+896", "%n8+920"), NOT_PROVEN},
     {"a number from memory", "", "mov.u32 %r1, %r19;\n" PLACE ACCESS("%r8", "%n8"), NOT_PROVEN},
     {"a row from memory, which may wrap around", ".reqntid 32, 8",
      "mov.u32 %r2, %r19;\n" PLACE ACCESS("%r8", "%n8"), NOT_PROVEN},
@@ -421,6 +442,107 @@ static void faults_are_rejected_or_harmless(void **state) {
   assert_true(t.rejected > 100);
 }
 
+/* ---- What is accepted ---- */
+
+/* A hash for kernel k and its arrays; none for others. */
+static const bf_hash *for_k(void *context, const bf_ptx_function *kernel,
+                            const bf_ptx_variable *array) {
+  (void)array;
+  return strcmp(kernel->name, "k") == 0 ? context : NULL;
+}
+
+static void more_is_padded(void **state) {
+  static const struct {
+    const char *text, *holds; /* what the rewritten module holds */
+    bool is_for_all;
+  } cases[] = {
+      /* other kernels use the array: alike, or not rewritten */
+      {".shared .align 16 .b8 a[4096];\n.visible .entry k()\n{\nst.shared.u32 [a+128], "
+       "1;\nret;\n}\n"
+       ".visible .entry l()\n{\nst.shared.u32 [a+256], 1;\nret;\n}\n",
+       "[a+264]", true},
+      {".shared .align 16 .b8 a[4096];\n.visible .entry k()\n{\nst.shared.u32 [a+128], "
+       "1;\nret;\n}\n"
+       ".visible .entry l()\n{\nst.shared.u32 [a+256], 1;\nret;\n}\n",
+       "[a+256]", false},
+      /* the end of the row before: 128 * (y + 1) - 8 */
+      {".visible .entry k()\n.reqntid 8, 1, 1\n{\n.shared .align 16 .b8 a[4096];\n.reg .b32 "
+       "%r<5>;\n"
+       "mov.u32 %r1, %tid.x;\nadd.s32 %r2, %r1, 1;\nmov.u32 %r3, a;\nmad.lo.s32 %r4, %r2, 128, "
+       "%r3;\n"
+       "st.shared.u32 [%r4+-8], 1;\nret;\n}\n",
+       "+-12]", false},
+  };
+  bf_hash *hash = hash_from("pad:32+1");
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[MOST_TEXT];
+    bf_rewrite_result result;
+    bf_diagnostic diagnostic = {0};
+    snprintf(text, sizeof text, ".version 8.0\n.target sm_90\n.address_size 64\n%s", cases[i].text);
+    bf_ptx_module *module = parse(text);
+    bf_rewrite_options options = {.context = hash,
+                                  .hash_of = cases[i].is_for_all ? same_for_all : for_k};
+    assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+    if (!result.is_changed || !strstr(result.text.data, cases[i].holds))
+      fail_msg("%zu: %s\n%s", i,
+               result.kernel[0].obstacles ? result.kernel[0].obstacle[0].text : "rewritten",
+               result.text.data ? result.text.data : "");
+    bf_rewrite_free(&result);
+    bf_ptx_free(module);
+  }
+  bf_hash_free(hash);
+}
+
+/* A padding for some blocks: it is proven for these, and taken where launches are checked. */
+static void blocks_are_limited(void **state) {
+  static const struct {
+    const char *hash, *kernel;
+    bool is_checked, is_good;
+    const char *reason;
+  } cases[] = {
+      {"pad:32+1", "", true, false, NOT_PROVEN},
+      {"pad:32+1@32", "", true, true, NULL},
+      {"pad:32+1@32", "", false, false, "for some blocks only (pad:32+1@32), and nobody looks"},
+      {"pad:32+1@33", "", true, false, NOT_PROVEN},
+      {"pad:32+1@1024x32", "", true, false, NOT_PROVEN},
+      {"pad:32+1@32x8x4", "", true, true, NULL},
+      {"pad:32+1@64", ".reqntid 32, 8, 1\n", true, true, NULL},
+      {"pad:32+1@64", ".maxntid 64, 1, 1\n", true, false, NOT_PROVEN},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[MOST_TEXT];
+    bf_rewrite_result result;
+    bf_diagnostic diagnostic = {0};
+    bf_hash *hash = hash_from(cases[i].hash);
+    assert_string_equal(bf_hash_text(hash), cases[i].hash);
+    snprintf(text, sizeof text,
+             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n%s{\n"
+             ".shared .align 16 .b8 a[4096];\n.reg .b32 %%r<8>;\nmov.u32 %%r1, %%tid.x;\n"
+             "mov.u32 %%r2, %%tid.y;\nshl.b32 %%r3, %%r2, 7;\nshl.b32 %%r4, %%r1, 2;\n"
+             "add.s32 %%r5, %%r3, %%r4;\nmov.u32 %%r6, a;\nadd.s32 %%r7, %%r5, %%r6;\n"
+             "st.shared.u32 [%%r7], 1;\nret;\n}\n",
+             cases[i].kernel);
+    bf_ptx_module *module = parse(text);
+    for (unsigned beside = 0; beside < 2; beside++) {
+      bf_rewrite_options options = {.context = hash,
+                                    .hash_of = same_for_all,
+                                    .blocks_are_checked = cases[i].is_checked,
+                                    .is_beside = beside};
+      assert_int_equal(bf_rewrite(module, &options, &result, &diagnostic), BF_OK);
+      assert_int_equal(result.is_changed, cases[i].is_good);
+      if (cases[i].is_good)
+        assert_int_equal(result.kernel[0].most_block[0], hash->most_block[0]);
+      else
+        assert_non_null(strstr(result.kernel[0].obstacle[0].text, cases[i].reason));
+      bf_rewrite_free(&result);
+    }
+    bf_ptx_free(module);
+    bf_hash_free(hash);
+  }
+}
+
 /* ---- What is refused ---- */
 
 static void what_cannot_be_padded_is_refused(void **state) {
@@ -432,7 +554,8 @@ static void what_cannot_be_padded_is_refused(void **state) {
        "rows of dynamic shared memory (d), which has no size here"},
       {".shared .align 16 .b8 a[4096];\n.visible .entry k()\n{\nst.shared.u32 [a+128], "
        "1;\nret;\n}\n"
-       ".visible .entry l()\n{\nst.shared.u32 [a+128], 1;\nret;\n}\n",
+       ".visible .entry l()\n{\n.reg .b32 %r<4>;\nmov.u32 %r1, %total_smem_size;\n"
+       "st.shared.u32 [a+128], %r1;\nret;\n}\n",
        "rows of shared variable a, which other code uses too"},
       {".visible .entry k()\n{\n.shared .align 16 .b8 a[4096];\n.reg .b32 %r<4>;\n"
        "mov.u32 %r1, %tid.x;\nshl.b32 %r1, %r1, 7;\nmov.u32 %r2, a;\nadd.s32 %r2, %r2, %r1;\n"
@@ -478,6 +601,8 @@ int main(void) {
       cmocka_unit_test(forms_are_judged),
       cmocka_unit_test(sizes_are_judged),
       cmocka_unit_test(what_cannot_be_padded_is_refused),
+      cmocka_unit_test(more_is_padded),
+      cmocka_unit_test(blocks_are_limited),
       cmocka_unit_test(the_corpus_is_padded_as_by_hand),
       cmocka_unit_test(originals_stay_beside),
       cmocka_unit_test(faults_are_rejected_or_harmless),

@@ -57,7 +57,25 @@ static unsigned put_column(program *p) {
 /* A row: a register. */
 static unsigned put_row(program *p) {
   unsigned to = new_register(p);
-  switch (pick(p, p->counter >= 0 ? 6 : 5)) {
+  switch (pick(p, p->counter >= 0 ? 9 : 8)) {
+  case 5: { /* a field above another, of which the lower may be too large */
+    unsigned low = new_register(p), at = 1 + pick(p, 2);
+    bf_text_addf(&p->text, "and.b32 %%r%u, %%r0, %u;\nbfi.b32 %%r%u, %%r1, %%r%u, %u, %u;\n", low,
+                 (1u << (at + (pick(p, 8) == 0))) - 1, to, low, at, pick(p, 2) ? 32 - at : 2);
+    break;
+  }
+  case 6: { /* backwards from the last row */
+    unsigned back = new_register(p);
+    bf_text_addf(&p->text, "neg.s32 %%r%u, %%r1;\nadd.s32 %%r%u, %%r%u, %u;\n", back, to, back,
+                 p->rows - 1);
+    break;
+  }
+  case 7: {
+    unsigned back = new_register(p);
+    bf_text_addf(&p->text, "not.b32 %%r%u, %%r1;\nadd.s32 %%r%u, %%r%u, %u;\n", back, to, back,
+                 p->rows);
+    break;
+  }
   case 0:
     bf_text_addf(&p->text, "mov.u32 %%r%u, %%tid.y;\n", to);
     break;

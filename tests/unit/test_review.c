@@ -127,7 +127,7 @@ static void test_no_kernel(void **state) {
   bf_review review;
   assert_int_equal(bf_review_find_arrays(&review, b->module, b->machine, "none", &diagnostic),
                    BF_BAD_INPUT);
-  assert_string_equal(diagnostic.message, "no kernel 'none'");
+  assert_string_equal(diagnostic.message, "no kernel 'none'; there are k ns::k idle");
   bf_review_free(&review);
   close_bed(b);
 }

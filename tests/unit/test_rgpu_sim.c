@@ -223,6 +223,33 @@ static void assumptions_can_be_changed(void **state) {
   finish(&own);
 }
 
+/* Copies that share their cores fire in turn: two of them take twice the cycles of one, and compute
+ * what they compute apart. */
+static void copies_share_cores(void **state) {
+  (void)state;
+  enum { TURNS = 800 };
+  static const char text[] = "graph g\narray own u32 800*copies\niterations 800\nblocks 1\n"
+                             "place = inc step 4 start own + 3200*copy initial 8\n"
+                             "a = inc step 1 initial 8\nb = mul.u32 a, a\n"
+                             "c = add.u32 b, copy\nd = st.u32 [place], c\n";
+  for (unsigned folded = 0; folded <= 2; folded++) {
+    simulation own = prepare(text, 2);
+    own.settings.fabric.folded = folded;
+    own.settings.fabric.cores = folded == 2 ? 4 : 8;
+    must_simulate(&own);
+    unsigned turns = folded == 2 ? 2 * TURNS : TURNS;
+    assert_in_range(own.result.rgpu_cycles, turns, turns + 100);
+    for (uint32_t i = 0; i < 2 * TURNS; i++)
+      assert_int_equal(words(&own, 0)[i], (i % TURNS) * (i % TURNS) + i / TURNS);
+    finish(&own);
+  }
+  simulation own = prepare(text, 2);
+  own.settings.fabric.cores = 4;
+  assert_int_equal(simulate(&own), BF_BAD_INPUT);
+  assert_non_null(strstr(own.diagnostic.message, "2 copies need 8 cores and 2 load/store units"));
+  finish(&own);
+}
+
 /* Cores and loads take as long as asked for: an increment with one value fires once in a latency,
  * and each node adds its own before the last one fires. */
 static void latencies_can_be_changed(void **state) {
@@ -575,6 +602,7 @@ static bf_rgpu_fabric random_fabric(test_random *random) {
   made.three_cycles = 1 + (unsigned)random_below(random, 24);
   made.load_cycles = 1 + (unsigned)random_below(random, 50);
   made.no_prefetch = random_below(random, 2);
+  made.folded = (unsigned)random_below(random, 3);
   made.pipelines_take_entries = random_below(random, 2);
   made.waits_for_sectors = random_below(random, 2);
   return made;
@@ -629,6 +657,7 @@ int main(void) {
       cmocka_unit_test(results_end_up_where_they_should),
       cmocka_unit_test(blocks_wait_for_each_other),
       cmocka_unit_test(assumptions_can_be_changed),
+      cmocka_unit_test(copies_share_cores),
       cmocka_unit_test(latencies_can_be_changed),
       cmocka_unit_test(latencies_have_limits),
       cmocka_unit_test(progress_is_told_and_can_stop),

@@ -344,7 +344,7 @@ static void each_proof_alone_agrees(void **state) {
 static void small_classes_equal_brute_force(void **state) {
   (void)state;
   random_state = 1234;
-  for (unsigned round = 0; round < 40; round++) {
+  for (unsigned round = 0; round < (IS_SANITIZED ? 10 : 40); round++) {
     bf_machine *machine = machine_with("hopper", 8, 8, 7);
     bf_workload *workload = random_workload(machine, 1 + random_below(10), false);
     unsigned n = 7, m = 3;
@@ -656,7 +656,7 @@ static void bounds_hold_for_locks(void **state) {
   (void)state;
   static const char *const machines[] = {"hopper", "fermi", "kepler", "tesla"};
   random_state = 31;
-  for (unsigned round = 0; round < 40; round++) {
+  for (unsigned round = 0; round < (IS_SANITIZED ? 10 : 40); round++) {
     bf_machine *machine = machine_with(machines[round % 4], 0, 0, 0);
     unsigned lanes = bf_machine_lanes(machine);
     bf_workload *workload = new_workload();

@@ -293,10 +293,10 @@ static void test_corpus_is_accepted(void **state) {
   (void)state;
   assert_int_equal(glob("kernels/*/*.ptx", 0, NULL, &files), 0);
   for (size_t i = 0; i < files.gl_pathc; i++)
-    for (unsigned j = 0; j < sizeof hash_text / sizeof *hash_text; j++)
+    for (unsigned j = 0; j < (IS_SANITIZED ? 1 : sizeof hash_text / sizeof *hash_text); j++)
       hashed += judge_rewritten(files.gl_pathv[i], hash_text[j]);
   globfree(&files);
-  assert_true(hashed > 100);
+  assert_true(hashed > (IS_SANITIZED ? 30 : 100));
 }
 
 int main(void) {

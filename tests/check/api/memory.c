@@ -76,6 +76,56 @@ static int try_launch(const void *input) {
   return result;
 }
 
+/* As in a launch, estimates may do without. */
+static int try_simulation(const void *input) {
+  const subject *s = input;
+  float out[1] = {0}, in[256] = {0};
+  const bf_argument arguments[] = {bf_argument_buffer(NULL, out, sizeof out),
+                                   bf_argument_buffer(in, NULL, sizeof in)};
+  bf_launch launch;
+  bf_simulate_options options;
+  bf_simulation *simulation;
+  bf_diagnostic diagnostic;
+  bf_default_launch(&launch);
+  launch.block[0] = 256;
+  launch.argument = arguments;
+  launch.arguments = 2;
+  launch.threads = 1;
+  bf_simulate_default_options(&options);
+  options.gpu = "8800gt";
+  options.set = "sms=1 registers_per_sm=65536 warps_per_sm=64";
+  int error = bf_simulate_launch(s->module, s->kernel, &launch, &options, &simulation, &diagnostic);
+  if (error == BF_FAULT && strstr(diagnostic.message, "out of memory"))
+    error = BF_NO_MEMORY;
+  int result = !error && left < 0 ? 0 : verdict(error);
+  bf_simulation_free(simulation);
+  return result;
+}
+
+/* An access in words and as pictures of all forms. */
+static int try_drawing(const void *input) {
+  const subject *s = input;
+  bf_access access = {.op = BF_OP_LD, .width_bytes = 4, .mask = 0xffffffff, .count = 1};
+  bf_geometry geometry = bf_machine_geometry(s->machine);
+  bf_classification classification;
+  bf_hash *hash;
+  for (unsigned lane = 0; lane < 32; lane++)
+    access.address[lane] = 128 * lane;
+  int error = bf_hash_parse("fixed", &geometry, &hash, NULL);
+  if (!error)
+    error = bf_access_get_class(s->machine, &access, NULL, &classification, NULL);
+  for (int form = BF_DRAWING_TEXT; form <= BF_DRAWING_JSON && !error; form++) {
+    bf_drawing_options options;
+    char *text;
+    bf_drawing_default_options(&options);
+    options.form = (bf_drawing_form)form;
+    error = bf_access_draw(s->machine, hash, &access, &options, &text, NULL);
+    bf_free(text);
+  }
+  bf_hash_free(hash);
+  return verdict(error);
+}
+
 /* One hash for all kernels and a list for one, whose name is readable or not. */
 static int try_rewriting(const void *input) {
   const subject *s = input;
@@ -147,7 +197,8 @@ int main(int count, char **arguments) {
   }
   fine &= s.module && all_fail_well("analysis", try_analysis, &s) &&
           all_fail_well("launch", try_launch, &s) && all_fail_well("rewriting", try_rewriting, &s);
-  fine &= all_fail_well("code", try_code, &s);
+  fine &= all_fail_well("code", try_code, &s) && all_fail_well("drawing", try_drawing, &s) &&
+          all_fail_well("simulation", try_simulation, &s);
   bf_module_free(s.module);
   bf_machine_free(s.machine);
   bf_text_free(&s.bytes);

@@ -7,9 +7,9 @@ here=$(dirname "$(readlink -f "$0")")
 place=/tmp/bankfold-programs
 mkdir "$place" || exit
 trap 'rm -rf "$place"' EXIT
-cp "$here"/../../programs/{transpose.cu,hashes.cu,instances.cu,check.h} "$here/../../../include/bankfold_cuda.h" "$place"
+cp "$here"/../../programs/{transpose.cu,hashes.cu,instances.cu,sampled.cu,check.h} "$here/../../../include/bankfold_cuda.h" "$place"
 cd "$place"
-for program in transpose hashes instances; do
+for program in transpose hashes instances sampled; do
   nvcc -cudart shared -gencode=arch=compute_90,code=compute_90 -lineinfo -I. $program.cu \
     -Xlinker -s,--build-id=none -o "$folder/$program"
 done

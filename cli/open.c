@@ -1,0 +1,168 @@
+/* `bankfold FILE`: finds the command that is for what the file is, says which one it is, and runs
+ * it. */
+#include "cli/open.h"
+
+#include "cli/file_kind.h"
+#include "source/launch_shape.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FILES = 256, MOST_LAUNCHES = 64, MORE_ARGUMENTS = 4 };
+
+/* Says which command is run, and runs it with the arguments and some more (ending with NULL). */
+static int run(const cli_command *command, int argc, char **argv, char **more) {
+  char **all = calloc((size_t)argc + MORE_ARGUMENTS + 1, sizeof *all);
+  int count = argc;
+  if (!all)
+    return CLI_BAD_INPUT;
+  memcpy(all, argv, (size_t)argc * sizeof *all);
+  for (; *more; more++)
+    all[count++] = *more;
+  fprintf(stderr, "bankfold: bankfold %s", command->name);
+  for (int i = 0; i < count; i++)
+    fprintf(stderr, " %s", all[i]);
+  fprintf(stderr, "\n");
+  int status = cli_run_command(command, count, all, false);
+  free(all);
+  return status;
+}
+
+static char *nothing[] = {NULL};
+
+/* ---- Source ---- */
+
+/* Whether the arguments say how accesses are found. */
+static bool says_how(int argc, char **argv) {
+  static const char *const ways[] = {"--block", "--launch", "--run", "--trace"};
+  for (int i = 1; i < argc; i++)
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+      if (strncmp(argv[i], ways[k], strlen(ways[k])) == 0)
+        return true;
+  return false;
+}
+
+typedef struct shape {
+  char kernel[BF_SOURCE_MOST_NAME]; /* empty: all */
+  char block[40];
+} shape;
+
+/* The kernels that the source launches, and the blocks they have; each pair once. */
+static int find_shapes(const char *path, shape shapes[MOST_LAUNCHES], unsigned *count,
+                       bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  bf_source *source = NULL;
+  bf_source_launch launch;
+  size_t cursor = 0;
+  *count = 0;
+  int error = bf_read_file(path, SIZE_MAX, &text, diagnostic);
+  if (!error)
+    error = bf_source_read(path, text.data, text.size, &source, diagnostic);
+  while (!error && *count < MOST_LAUNCHES && bf_source_next_launch(source, &cursor, &launch)) {
+    shape *own = &shapes[*count];
+    bool is_new = launch.is_known;
+    snprintf(own->kernel, sizeof own->kernel, "%s", launch.is_template ? "" : launch.kernel);
+    snprintf(own->block, sizeof own->block, "%ux%ux%u", launch.block[0], launch.block[1],
+             launch.block[2]);
+    for (unsigned i = 0; i < *count; i++)
+      is_new &= strcmp(shapes[i].kernel, own->kernel) != 0 || strcmp(shapes[i].block, own->block);
+    *count += is_new;
+  }
+  bf_source_free(source);
+  bf_text_free(&text);
+  return error;
+}
+
+static bool all_have_one_block(const shape *shapes, unsigned count) {
+  for (unsigned i = 1; i < count; i++)
+    if (strcmp(shapes[i].block, shapes[0].block) != 0)
+      return false;
+  return true;
+}
+
+static int open_source(int argc, char **argv) {
+  shape shapes[MOST_LAUNCHES];
+  unsigned count;
+  bf_diagnostic diagnostic = {.caret = -1};
+  if (says_how(argc, argv))
+    return run(&cli_suggest, argc, argv, nothing);
+  if (find_shapes(argv[0], shapes, &count, &diagnostic) != BF_OK)
+    return cli_complain(&diagnostic);
+  if (!count)
+    return cli_usage_error(&cli_suggest,
+                           "no launch in %s says how many threads a block has; "
+                           "--block 32x8 does, or --run ./app",
+                           argv[0]);
+  bool is_one = all_have_one_block(shapes, count);
+  int status = CLI_OK;
+  for (unsigned i = 0; i < (is_one ? 1 : count) && status != CLI_BAD_INPUT; i++) {
+    static char block[] = "--block", kernel[] = "--kernel";
+    bool has_kernel = !is_one && *shapes[i].kernel;
+    char *more[] = {block, shapes[i].block, has_kernel ? kernel : NULL, shapes[i].kernel, NULL};
+    int own = run(&cli_suggest, argc, argv, more);
+    status = own > status ? own : status;
+  }
+  return status;
+}
+
+/* ---- Folders ---- */
+
+/* Adds the PTX files of a folder, and of those in it, as Triton's cache has them. */
+static void find_ptx(const char *folder, unsigned depth, char **paths, unsigned *count) {
+  DIR *directory = opendir(folder);
+  for (struct dirent *entry; directory && (entry = readdir(directory)) && *count < MOST_FILES;) {
+    char path[PATH_MAX];
+    size_t length = strlen(entry->d_name);
+    if (entry->d_name[0] == '.' ||
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path)
+      continue;
+    if (depth && cli_file_kind(path) == CLI_FILE_FOLDER)
+      find_ptx(path, depth - 1, paths, count);
+    else if (length > 4 && strcmp(entry->d_name + length - 4, ".ptx") == 0 &&
+             (paths[*count] = strdup(path)))
+      ++*count;
+  }
+  if (directory)
+    closedir(directory);
+}
+
+static int compare_paths(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int open_folder(int argc, char **argv) {
+  char *paths[MOST_FILES], *folder = argv[0];
+  unsigned count = 0;
+  int status = CLI_OK;
+  find_ptx(folder, 2, paths, &count);
+  if (!count)
+    return cli_usage_error(NULL, "no .ptx file in %s, nor in its folders", folder);
+  qsort(paths, count, sizeof *paths, compare_paths);
+  for (unsigned i = 0; i < count; i++) {
+    argv[0] = paths[i];
+    int own = run(&cli_analyze, argc, argv, nothing);
+    status = own > status ? own : status;
+    free(paths[i]);
+  }
+  argv[0] = folder;
+  return status;
+}
+
+int cli_open(int argc, char **argv) {
+  static const cli_command *const commands[CLI_FILE_KINDS] = {
+      [CLI_FILE_PROGRAM] = &cli_exec,
+      [CLI_FILE_PTX] = &cli_analyze,
+      [CLI_FILE_TRACE] = &cli_check,
+      [CLI_FILE_NCU] = &cli_ncu,
+  };
+  cli_kind_of_file kind = cli_file_kind(argv[0]);
+  if (kind == CLI_FILE_UNKNOWN)
+    return -1;
+  if (kind == CLI_FILE_SOURCE)
+    return open_source(argc, argv);
+  if (kind == CLI_FILE_FOLDER)
+    return open_folder(argc, argv);
+  return run(commands[kind], argc, argv, nothing);
+}

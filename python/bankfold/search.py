@@ -1,0 +1,134 @@
+"""Hashes that remove conflicts."""
+import ctypes
+import dataclasses
+from typing import Any, Callable, List, Optional
+
+from . import _declarations as c
+from ._native import Owned, Watch, library, names, options, text_of
+from .memory import AccessesLike, Hash, HashCost, HashLike, Machine, MachineLike, hash_of, machine_of, workload_of
+from .tables import Result
+
+__all__ = ["Solution", "Step", "Ladder", "solve", "ladder", "emit", "emit_forms"]
+
+METHODS = {"exact": c.BF_METHOD_EXACT, "bit-vector": c.BF_METHOD_BIT_VECTOR, "givargis": c.BF_METHOD_GIVARGIS,
+           "min-imbalance": c.BF_METHOD_MIN_IMBALANCE, "padding": c.BF_METHOD_PADDING}
+CLASSES = {"general": c.BF_CLASS_GENERAL, "row": c.BF_CLASS_ROW, "cute": c.BF_CLASS_CUTE, "one-term": c.BF_CLASS_ONE_TERM,
+           "two-term": c.BF_CLASS_TWO_TERM}
+
+Progress = Optional[Callable[[float, int, int], Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Solution(Result):
+    """The best hash of a class that was found."""
+
+    hash: str
+    conflicts_before: int
+    conflicts_after: int
+    lower_bound: int
+    proven: bool
+    bytes_wasted: int
+    cost: HashCost
+    seconds: float
+    machine: str
+
+    def summary(self) -> str:
+        proof = "proven best of its class" if self.proven else f"no hash of the class leaves fewer than {self.lower_bound}"
+        return f"{self.hash}: {self.conflicts_before} -> {self.conflicts_after} conflicts, {proof}"
+
+    def to_hash(self) -> Hash:
+        return Hash(self.hash, self.machine)
+
+
+def _word(table: Any, word: str, what: str) -> int:
+    if word not in table:
+        raise ValueError(f"no {what} '{word}'; there are {', '.join(table)}")
+    return int(table[word])
+
+
+def solve(accesses: AccessesLike, machine: MachineLike = "hopper", *, method: str = "exact", class_: str = "general",
+          keeps_rows: bool = False, pairs: bool = False, granule_bytes: int = 0, time_limit_seconds: float = 10,
+          threads: int = 0, progress: Progress = None, op: str = "ld", width_bytes: int = 4) -> Solution:
+    """Looks for the hash that leaves the fewest conflicts. progress gets seconds and the bounds of the answer now and
+    then, and stops the search by returning False; the best hash until then is the result."""
+    on = machine_of(machine)
+    work = workload_of(accesses, on, op, width_bytes)
+    watch = Watch(c.bf_progress, progress)
+    given = options(c.bf_solve_options, method=_word(METHODS, method, "method"), class_=_word(CLASSES, class_, "class"),
+                    keeps_rows=keeps_rows, pairs=pairs, granule_bytes=granule_bytes,
+                    time_limit_seconds=time_limit_seconds, threads=threads, progress=watch.callback)
+    found = c.bf_solution()
+    watch.call("bf_solve", on.address, work.address, ctypes.byref(given), ctypes.byref(found))
+    try:
+        cost = found.cost
+        return Solution(text_of(library.bf_hash_text(found.hash)), found.conflicts_before, found.conflicts_after,
+                        found.lower_bound, found.proven, found.bytes_wasted,
+                        HashCost(cost.xor_inputs, cost.instructions, cost.gate_depth, cost.gates), found.seconds, on.name)
+    finally:
+        library.bf_solution_clear(ctypes.byref(found))
+
+
+@dataclasses.dataclass(frozen=True)
+class Step(Result):
+    """One way to remove conflicts."""
+
+    name: str
+    hash: str
+    conflicts: int
+    bytes_wasted: int
+    instructions: int
+    gates: int
+    gate_delays: int
+    proven: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Ladder(Result):
+    """All fixes, from doing nothing to the best hash, and which of them to take."""
+
+    steps: List[Step]
+    recommended: Step
+    reason: str
+    machine: str
+
+    ROWS = "steps"
+    COLUMNS = (("fix", "name"), ("conflicts", "conflicts"), ("bytes wasted", "bytes_wasted"), ("instructions", "instructions"),
+               ("proven", "proven"), ("hash", "hash"))
+
+    def summary(self) -> str:
+        return f"recommended: {self.recommended.name} ({self.recommended.hash}): {self.reason}"
+
+
+def ladder(accesses: AccessesLike, machine: MachineLike = "hopper", *, granule_bytes: int = 0,
+           time_limit_seconds: float = 10, threads: int = 0, progress: Progress = None, op: str = "ld",
+           width_bytes: int = 4) -> Ladder:
+    """Every fix with what it costs and leaves."""
+    on = machine_of(machine)
+    work = workload_of(accesses, on, op, width_bytes)
+    watch = Watch(c.bf_progress, progress)
+    given = options(c.bf_solve_options, granule_bytes=granule_bytes, time_limit_seconds=time_limit_seconds, threads=threads,
+                    progress=watch.callback)
+    out = ctypes.c_void_p()
+    watch.call("bf_ladder_create", on.address, work.address, ctypes.byref(given), ctypes.byref(out))
+    owned = Owned(out.value or 0, "bf_ladder_free")
+    steps, index = [], 0
+    while library.bf_ladder_get(owned.address, index):
+        at = library.bf_ladder_get(owned.address, index).contents
+        steps.append(Step(text_of(at.name), text_of(at.hash), at.conflicts, at.bytes_wasted, at.instructions, at.gates,
+                          at.gate_delays, at.proven))
+        index += 1
+    return Ladder(steps, steps[library.bf_ladder_recommended(owned.address)],
+                  text_of(library.bf_ladder_reason(owned.address)), on.name)
+
+
+def emit_forms() -> List[str]:
+    """Forms in which a hash can be written as code."""
+    return names("bf_emit_form")
+
+
+def emit(hash: HashLike, form: str, machine: MachineLike = "hopper", *, name: Optional[str] = None,
+         testbench: bool = False, element_bytes: int = 0, columns: int = 0) -> str:
+    """A hash as code."""
+    on: Machine = machine_of(machine)
+    placed = hash_of(hash, on) or Hash("none", on)
+    return placed.emit(form, name=name, testbench=testbench, element_bytes=element_bytes, columns=columns)

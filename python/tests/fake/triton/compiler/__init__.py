@@ -1,0 +1,1 @@
+from .compiler import ASTSource, CompiledKernel, compile  # pylint: disable=redefined-builtin

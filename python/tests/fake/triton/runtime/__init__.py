@@ -1,0 +1,2 @@
+from . import autotuner, jit
+from .jit import JITFunction

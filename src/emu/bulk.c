@@ -1,0 +1,611 @@
+/* Copies by the hardware: cp.async.bulk, cp.reduce.async.bulk and their forms for tensors, with
+ * their groups; st.async and red.async; tensormap.replace and tensormap.cp_fenceproxy.
+ *
+ * Each lane that executes one makes a job (late.h) of its own. Sizes, alignments and addresses are
+ * checked as the PTX ISA asks for. */
+#include "emu/cluster.h"
+#include "emu/decode.h"
+#include "emu/late.h"
+
+#include <stdio.h>
+
+typedef enum direction { LOAD, SHARE, STORE, PREFETCH } direction;
+
+/* What an instruction asks for; operands as places in the frame. */
+typedef struct bulk {
+  direction way;
+  bf_emu_address to, from, barrier;
+  bf_emu_address map; /* of a tensor */
+  uint32_t size;      /* place; of tensors the map says it */
+  uint32_t cta_mask;
+  uint32_t byte_mask;
+  bool is_multicast, is_masked;
+  bf_emu_reduce reduce;
+  bool is_tensor, is_im2col;
+  bool into_own; /* .shared::cta: the block's own memory */
+  unsigned rank, offsets;
+  uint32_t at[BF_TENSOR_DIMENSIONS], offset[3];
+} bulk;
+
+static uint64_t address_of(const bf_emu_warp *warp, const bf_emu_address *at, unsigned lane) {
+  if (at->register_bytes == 4)
+    return (uint32_t)(BF_LANES(const uint32_t, at->place)[lane] + (uint32_t)at->offset);
+  return BF_LANES(const uint64_t, at->place)[lane] + (uint64_t)at->offset;
+}
+
+static bool fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_fault_kind kind, unsigned lane,
+                 const char *text) {
+  return bf_emu_fail(warp, op, kind, lane, "%s", text) != NULL;
+}
+
+/* ---- Ends of a job ---- */
+
+/* Global memory from address on; NULL: the launch has ended. */
+static uint8_t *reach_global(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                             uint64_t address, uint64_t bytes, bool is_write) {
+  if (bytes > UINT32_MAX)
+    bytes = UINT32_MAX;
+  return bf_emu_reach_one(warp, op, lane, address, (unsigned)bytes, is_write);
+}
+
+/* Sends a job to the mbarrier of the lane: in the block that its destination is in, or, where it is
+ * multicast, in every block of the mask, at the same offsets. */
+static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_job *job) {
+  const bulk *what = op->detail;
+  bf_emu_block *target, *owner;
+  uint64_t offset, barrier;
+  uint64_t to = address_of(warp, &what->to, lane);
+  uint64_t span = what->is_tensor ? bf_emu_box_span(&job->box.map) : job->bytes;
+  if (!bf_emu_cluster_reach(warp, op, lane, to, span, what->is_tensor ? 128 : 16, true, &target,
+                            &offset) ||
+      !bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->barrier, lane), 8, 8, true,
+                            &owner, &barrier))
+    return false;
+  if (owner != target || (what->into_own && target != warp->block))
+    return fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                owner != target ? "the mbarrier is in another block than the destination"
+                                : ".shared::cta with an address of another block");
+  job->barrier = (uint32_t)barrier;
+  job->counted_bytes = job->bytes;
+  job->into_offset = (uint32_t)offset;
+  job->box.shared = (uint32_t)offset;
+  unsigned blocks = bf_emu_cluster_blocks(warp->worker->flight);
+  uint32_t mask = UINT32_C(1) << target->rank;
+  if (what->is_multicast) {
+    mask = BF_LANES(const uint16_t, what->cta_mask)[lane];
+    if (mask == 0 || mask >> blocks)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                         "multicast to the blocks of mask 0x%x in a cluster of %u", mask,
+                         blocks) != NULL;
+  }
+  for (unsigned rank = 0; rank < blocks; rank++) {
+    if (!(mask >> rank & 1))
+      continue;
+    bf_emu_block *each = warp->block->cluster ? warp->block->cluster->block[rank] : warp->block;
+    if (each->has_ended)
+      return bf_emu_fail(warp, op, BF_EMU_OUT_OF_BOUNDS, lane,
+                         "copy to block %u of the cluster, which has ended", rank) != NULL;
+    job->into = each;
+    job->to = each->shared + offset;
+    if (!bf_emu_job_signal(warp, op, each, job))
+      return false;
+  }
+  return true;
+}
+
+/* ---- Rows of bytes ---- */
+
+static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) {
+  const bulk *what = op->detail;
+  uint32_t bytes = BF_LANES(const uint32_t, what->size)[lane];
+  bf_emu_job job = {.lane = lane, .bytes = bytes, .reduce = what->reduce};
+  bf_emu_block *block;
+  uint64_t offset, from = address_of(warp, &what->from, lane);
+  if (bytes % 16)
+    return bf_emu_fail(warp, op, BF_EMU_MISALIGNED, lane, "%u bytes, which is no multiple of 16",
+                       bytes) != NULL;
+  bool is_global = what->way == LOAD || what->way == PREFETCH;
+  if (is_global && from % 16) {
+    bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, from, bytes, false, BF_EMU_MISALIGNED);
+    return false;
+  }
+  job.from = is_global
+                 ? bytes ? reach_global(warp, op, lane, from, bytes, false) : NULL
+                 : bf_emu_cluster_reach(warp, op, lane, from, bytes, 16, false, &block, &offset);
+  if (bytes && !job.from)
+    return false;
+  if (what->is_masked)
+    job.byte_mask = BF_LANES(const uint16_t, what->byte_mask)[lane] | UINT32_C(1) << 16;
+  if (what->way == PREFETCH)
+    return true;
+  if (what->way != STORE)
+    return send(warp, op, lane, &job);
+  uint64_t to = address_of(warp, &what->to, lane);
+  if (to % 16) {
+    bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, to, bytes, true, BF_EMU_MISALIGNED);
+    return false;
+  }
+  job.to = bytes ? reach_global(warp, op, lane, to, bytes, true) : NULL;
+  return (!bytes || job.to) && bf_emu_job_group(warp, op, &job);
+}
+
+/* ---- Boxes of tensors ---- */
+
+/* Reads the tensor map and the coordinates of a lane; false: the launch has ended. */
+static bool read_box(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_box *box) {
+  const bulk *what = op->detail;
+  uint64_t address = address_of(warp, &what->map, lane);
+  if (address % 64) {
+    bf_emu_fail_access(warp, op, BF_PTX_SPACE_NONE, lane, address, BF_TENSOR_MAP_BYTES, false,
+                       BF_EMU_MISALIGNED);
+    return false;
+  }
+  const uint8_t *map = bf_emu_reach_one(warp, op, lane, address, BF_TENSOR_MAP_BYTES, false);
+  if (!map)
+    return false;
+  memcpy(&box->map, map, sizeof box->map);
+  for (unsigned i = 0; i < what->rank; i++)
+    box->at[i] = BF_LANES(const int32_t, what->at[i])[lane];
+  for (unsigned i = 0; i < what->offsets; i++)
+    box->offset[i] = BF_LANES(const uint16_t, what->offset[i])[lane];
+  const char *wrong = bf_emu_box_check(box, what->rank, what->is_im2col);
+  return !wrong || fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane, wrong);
+}
+
+static bool start_tensor(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) {
+  const bulk *what = op->detail;
+  bf_emu_job job = {.lane = lane, .reduce = what->reduce, .is_tensor = true};
+  job.box.is_store = what->way == STORE;
+  uint64_t first, end, offset;
+  bf_emu_block *block;
+  if (!read_box(warp, op, lane, &job.box))
+    return false;
+  job.bytes = (uint32_t)bf_emu_box_bytes(&job.box.map);
+  if (bf_emu_box_range(&job.box, &first, &end) &&
+      !reach_global(warp, op, lane, first, end - first, job.box.is_store))
+    return false;
+  if (what->way == PREFETCH)
+    return true;
+  if (what->way != STORE)
+    return send(warp, op, lane, &job);
+  uint64_t from = address_of(warp, &what->from, lane);
+  job.from = bf_emu_cluster_reach(warp, op, lane, from, bf_emu_box_span(&job.box.map), 128, false,
+                                  &block, &offset);
+  job.box.shared = (uint32_t)offset;
+  return job.from && bf_emu_job_group(warp, op, &job);
+}
+
+static const bf_emu_op *step_bulk(bf_emu_warp *warp, const bf_emu_op *op) {
+  const bulk *what = op->detail;
+  BF_EACH_LANE(BF_MASK(), lane) {
+    if (!(what->is_tensor ? start_tensor : start_linear)(warp, op, lane))
+      return NULL;
+  }
+  return op + 1;
+}
+
+/* ---- Groups ---- */
+
+static const bf_emu_op *step_commit(bf_emu_warp *warp, const bf_emu_op *op) {
+  bf_emu_groups_commit(warp, BF_MASK());
+  return op + 1;
+}
+
+static const bf_emu_op *step_wait(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint64_t but = op->immediate;
+  bf_emu_groups_wait(warp, BF_MASK(), but < INT32_MAX ? (uint32_t)but : INT32_MAX);
+  return op + 1;
+}
+
+/* ---- st.async, red.async ---- */
+
+typedef struct remote_store {
+  bf_emu_address to, barrier;
+  unsigned count, size; /* registers, bytes of each in memory */
+  uint32_t place[4];
+  unsigned register_bytes[4];
+  bf_emu_reduce reduce;
+} remote_store;
+
+static const bf_emu_op *step_remote_store(bf_emu_warp *warp, const bf_emu_op *op) {
+  const remote_store *what = op->detail;
+  BF_EACH_LANE(BF_MASK(), lane) {
+    bf_emu_job job = {.lane = lane, .bytes = what->count * what->size, .reduce = what->reduce};
+    bf_emu_block *target, *owner;
+    uint64_t offset, barrier;
+    job.counted_bytes = job.bytes;
+    for (unsigned i = 0; i < what->count; i++)
+      memcpy(job.value + i * what->size,
+             warp->registers + what->place[i] + lane * what->register_bytes[i], what->size);
+    job.to = bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->to, lane), job.bytes,
+                                  job.bytes, true, &target, &offset);
+    if (!job.to || !bf_emu_cluster_reach(warp, op, lane, address_of(warp, &what->barrier, lane), 8,
+                                         8, true, &owner, &barrier))
+      return NULL;
+    if (owner != target)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                         "the mbarrier is in another block than the destination");
+    job.into = target;
+    job.into_offset = (uint32_t)offset;
+    job.barrier = (uint32_t)barrier;
+    if (!bf_emu_job_signal(warp, op, owner, &job))
+      return NULL;
+  }
+  return op + 1;
+}
+
+/* ---- Tensor maps that change ---- */
+
+enum field { ADDRESS, RANK, BOX, SIZE, STRIDE, STEP, TYPE, INTERLEAVE, SWIZZLE, ATOMICITY, FILL };
+
+typedef struct replacement {
+  bf_emu_address map;
+  enum field field;
+  unsigned index;
+  uint32_t value; /* place */
+  unsigned bytes; /* of it */
+} replacement;
+
+/* Types as tensormap.replace numbers them: those of the driver without TF32 before them. */
+static bool replace_field(bf_tensor_map *map, const replacement *what, uint64_t value) {
+  unsigned i = what->index;
+  switch (what->field) {
+  case ADDRESS:
+    map->address = value;
+    return true;
+  case RANK:
+    map->rank = (uint8_t)(value + 1);
+    return value < BF_TENSOR_DIMENSIONS;
+  case BOX:
+    map->box[i] = (uint16_t)value;
+    return value && value <= 256;
+  case SIZE:
+    map->size[i] = (uint32_t)value - 1;
+    return true;
+  case STRIDE:
+    if (i < BF_TENSOR_DIMENSIONS - 1)
+      map->stride[i] = value;
+    return i < BF_TENSOR_DIMENSIONS - 1;
+  case STEP:
+    map->step[i] = (uint8_t)value;
+    return value && value <= 8;
+  case TYPE:
+    map->type = (uint8_t)value;
+    return value < BF_TENSOR_TYPES;
+  case INTERLEAVE:
+    map->interleave = (uint8_t)value;
+    return value < BF_TENSOR_INTERLEAVES;
+  case SWIZZLE:
+    map->swizzle = (uint8_t)value;
+    return value <= BF_TENSOR_SWIZZLE_128;
+  case ATOMICITY:
+    if (map->swizzle >= BF_TENSOR_SWIZZLE_128)
+      map->swizzle = (uint8_t)(BF_TENSOR_SWIZZLE_128 + value);
+    return value <= 3 && (value == 0 || map->swizzle >= BF_TENSOR_SWIZZLE_128);
+  case FILL:
+    map->fill = (uint8_t)value;
+    return value < BF_TENSOR_FILLS;
+  }
+  return false;
+}
+
+static const bf_emu_op *step_replace(bf_emu_warp *warp, const bf_emu_op *op) {
+  const replacement *what = op->detail;
+  BF_EACH_LANE(BF_MASK(), lane) {
+    uint64_t address = address_of(warp, &what->map, lane);
+    if (what->map.space == BF_PTX_SPACE_SHARED)
+      address += BF_EMU_SHARED_WINDOW;
+    uint8_t *memory = bf_emu_reach_one(warp, op, lane, address, BF_TENSOR_MAP_BYTES, true);
+    if (!memory)
+      return NULL;
+    bf_tensor_map map;
+    memcpy(&map, memory, sizeof map);
+    if (memcmp(map.magic, BF_TENSOR_MAGIC, sizeof map.magic) != 0)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane, "no tensor map is there");
+    uint64_t value = what->bytes == 8 ? BF_LANES(const uint64_t, what->value)[lane]
+                                      : BF_LANES(const uint32_t, what->value)[lane];
+    if (!replace_field(&map, what, value))
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                         "%llu is no value for this field of a tensor map",
+                         (unsigned long long)value);
+    memcpy(memory, &map, sizeof map);
+  }
+  return op + 1;
+}
+
+/* tensormap.cp_fenceproxy: copies a map of 128 bytes from shared to global memory. */
+static const bf_emu_op *step_copy_map(bf_emu_warp *warp, const bf_emu_op *op) {
+  const bulk *what = op->detail;
+  BF_EACH_LANE(BF_MASK(), lane) {
+    uint64_t to = address_of(warp, &what->to, lane), from = address_of(warp, &what->from, lane);
+    if (to % 128 || from % 128) {
+      bf_emu_fail_access(warp, op, BF_PTX_SPACE_GLOBAL, lane, to % 128 ? to : from,
+                         BF_TENSOR_MAP_BYTES, to % 128 != 0, BF_EMU_MISALIGNED);
+      return NULL;
+    }
+    uint8_t *target = bf_emu_reach_one(warp, op, lane, to, BF_TENSOR_MAP_BYTES, true);
+    uint8_t *source = target ? bf_emu_reach_one(warp, op, lane, from + BF_EMU_SHARED_WINDOW,
+                                                BF_TENSOR_MAP_BYTES, false)
+                             : NULL;
+    if (!source)
+      return NULL;
+    memcpy(target, source, BF_TENSOR_MAP_BYTES);
+  }
+  return op + 1;
+}
+
+/* ---- Selection ---- */
+
+/* The modifier that starts with a prefix, or NULL. */
+static const char *find_prefix(const bf_ptx_instruction *instruction, const char *prefix) {
+  for (unsigned i = 0; i < instruction->modifiers; i++)
+    if (!strncmp(instruction->modifier[i], prefix, strlen(prefix)))
+      return instruction->modifier[i];
+  return NULL;
+}
+
+/* The space that the modifier behind "bulk" (or behind what follows it) names first. */
+static direction find_way(const bf_ptx_instruction *instruction) {
+  if (bf_ptx_has(instruction, "prefetch"))
+    return PREFETCH;
+  for (unsigned i = 0; i < instruction->modifiers; i++) {
+    if (!strcmp(instruction->modifier[i], "global"))
+      return STORE;
+    if (!strncmp(instruction->modifier[i], "shared", 6))
+      return bf_ptx_has(instruction, "global") ? LOAD : SHARE;
+  }
+  return PREFETCH;
+}
+
+static uint32_t word_place(bf_emu_decoder *decoder, const bf_ptx_operand *operand,
+                           bf_ptx_type type) {
+  if (bf_emu_register_bytes(operand, type) != bf_ptx_type_bytes(type))
+    bf_emu_refuse(decoder, "operand of another size than it must have");
+  return bf_emu_source(decoder, operand, type);
+}
+
+/* [map, {coordinates}] */
+static void bind_tensor(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        const bf_ptx_operand *operand, bulk *what) {
+  if (operand->kind != BF_PTX_ADDRESS || operand->count != 2 ||
+      operand->item[1].kind != BF_PTX_VECTOR || operand->item[1].count != what->rank) {
+    bf_emu_refuse(decoder, "tensor without a coordinate for each dimension");
+    return;
+  }
+  bf_ptx_operand map = *operand;
+  map.count = 1;
+  what->map = bf_emu_bind_address(decoder, instruction, &map, BF_PTX_SPACE_NONE);
+  for (unsigned i = 0; i < what->rank; i++)
+    what->at[i] = word_place(decoder, &operand->item[1].item[i], BF_PTX_S32);
+}
+
+/* {offsets} of im2col. */
+static void bind_offsets(bf_emu_decoder *decoder, const bf_ptx_operand *operand, bulk *what) {
+  what->offsets = what->rank - 2;
+  if (operand->kind != BF_PTX_VECTOR || operand->count != what->offsets) {
+    bf_emu_refuse(decoder, "im2col without an offset for each dimension of space");
+    return;
+  }
+  for (unsigned i = 0; i < what->offsets; i++)
+    what->offset[i] = word_place(decoder, &operand->item[i], BF_PTX_U16);
+}
+
+/* What follows the mbarrier or the source: offsets of im2col, masks. */
+static void bind_rest(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction, unsigned next,
+                      bulk *what) {
+  const bf_ptx_operand *operand = instruction->operand;
+  unsigned end = instruction->operands - (bf_ptx_has(instruction, "L2::cache_hint") ? 1 : 0);
+  bool has_offsets = what->is_im2col && what->way != STORE;
+  if (what->is_masked && instruction->operands) /* behind the policy */
+    what->byte_mask = word_place(decoder, &operand[instruction->operands - 1], BF_PTX_U16);
+  if (has_offsets && next < end)
+    bind_offsets(decoder, &operand[next++], what);
+  else if (has_offsets)
+    bf_emu_refuse(decoder, "im2col without offsets");
+  if (what->is_multicast && next < end)
+    what->cta_mask = word_place(decoder, &operand[next++], BF_PTX_U16);
+  else if (what->is_multicast)
+    bf_emu_refuse(decoder, "multicast without a mask of blocks");
+}
+
+/* Forms that only later GPUs have. */
+static const char *newer_form(const bf_ptx_instruction *instruction) {
+  if (find_prefix(instruction, "cta_group"))
+    return "pairs of blocks, which sm_100 has";
+  if (find_prefix(instruction, "tile::") || find_prefix(instruction, "im2col::"))
+    return "gather4, scatter4 and im2col::w, which sm_100 has";
+  if (bf_ptx_has(instruction, "ignore_oob"))
+    return "ignore_oob";
+  return NULL;
+}
+
+static bool select_tensor(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                          bulk *what) {
+  const bf_ptx_operand *operand = instruction->operand;
+  what->is_im2col = find_prefix(instruction, "im2col") != NULL;
+  for (unsigned i = 0; i < instruction->modifiers; i++)
+    if (strlen(instruction->modifier[i]) == 2 && instruction->modifier[i][1] == 'd')
+      what->rank = (unsigned)(instruction->modifier[i][0] - '0');
+  if (what->rank < 1 || what->rank > BF_TENSOR_DIMENSIONS || (what->is_im2col && what->rank < 3))
+    return bf_emu_refuse(decoder, "tensor of this number of dimensions");
+  unsigned map = what->way == LOAD ? 1 : 0, needed = what->way == LOAD    ? 3
+                                                     : what->way == STORE ? 2
+                                                                          : 1;
+  if (instruction->operands < needed)
+    return bf_emu_refuse(decoder, "copy of this form");
+  bind_tensor(decoder, instruction, &operand[map], what);
+  if (what->way == LOAD) {
+    what->to = bf_emu_bind_address(decoder, instruction, &operand[0], BF_PTX_SPACE_SHARED);
+    what->barrier = bf_emu_bind_address(decoder, instruction, &operand[2], BF_PTX_SPACE_SHARED);
+  } else if (what->way == STORE) {
+    what->from = bf_emu_bind_address(decoder, instruction, &operand[1], BF_PTX_SPACE_SHARED);
+  }
+  bind_rest(decoder, instruction, needed, what);
+  return true;
+}
+
+static bool select_linear(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                          bulk *what) {
+  const bf_ptx_operand *operand = instruction->operand;
+  bool prefetches = what->way == PREFETCH, stores = what->way == STORE;
+  unsigned source = prefetches ? 0 : 1, needed = prefetches ? 2 : stores ? 3 : 4;
+  if (instruction->operands < needed)
+    return bf_emu_refuse(decoder, "copy of this form");
+  bool is_global = what->way == LOAD || prefetches;
+  what->from = bf_emu_bind_address(decoder, instruction, &operand[source],
+                                   is_global ? BF_PTX_SPACE_GLOBAL : BF_PTX_SPACE_SHARED);
+  what->size = word_place(decoder, &operand[source + 1], BF_PTX_U32);
+  if (!prefetches)
+    what->to = bf_emu_bind_address(decoder, instruction, &operand[0],
+                                   stores ? BF_PTX_SPACE_GLOBAL : BF_PTX_SPACE_SHARED);
+  if (needed == 4)
+    what->barrier = bf_emu_bind_address(decoder, instruction, &operand[3], BF_PTX_SPACE_SHARED);
+  bind_rest(decoder, instruction, needed, what);
+  return true;
+}
+
+static bool select_copy(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        bf_emu_op *op) {
+  const char *newer = newer_form(instruction);
+  if (newer)
+    return bf_emu_refuse(decoder, newer);
+  bulk *what = bf_emu_detail(decoder, sizeof *what);
+  if (!what)
+    return true;
+  what->way = find_way(instruction);
+  what->is_tensor = bf_ptx_has(instruction, "tensor");
+  what->is_multicast = bf_ptx_has(instruction, "multicast::cluster");
+  what->is_masked = bf_ptx_has(instruction, "cp_mask");
+  what->into_own = what->way == LOAD && bf_ptx_has(instruction, "shared::cta");
+  if (bf_ptx_has(instruction, "reduce")) {
+    what->reduce.operation = bf_emu_reduction_of(instruction);
+    what->reduce.type = instruction->types ? instruction->type[0] : BF_PTX_TYPE_NONE;
+    if (what->reduce.operation == BF_EMU_REDUCE_NONE ||
+        (!what->is_tensor && !bf_emu_reduce_is_possible(&what->reduce)))
+      return bf_emu_refuse(decoder, "reduction of this type");
+  }
+  op->detail = what;
+  op->run = step_bulk;
+  return what->is_tensor ? select_tensor(decoder, instruction, what)
+                         : select_linear(decoder, instruction, what);
+}
+
+static bool select_group(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                         bf_emu_op *op) {
+  if (bf_ptx_has(instruction, "commit_group")) {
+    op->run = step_commit;
+    return true;
+  }
+  if (instruction->operands != 1 || instruction->operand[0].kind != BF_PTX_INTEGER)
+    return bf_emu_refuse(decoder, "cp.async.bulk.wait_group of something that is no number");
+  op->immediate = instruction->operand[0].bits;
+  op->run = step_wait;
+  return true;
+}
+
+/* st.async and red.async: [to], value, [mbarrier]. */
+static bool select_remote_store(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                                bf_emu_op *op) {
+  const bf_ptx_operand *operand = instruction->operand;
+  if (bf_ptx_has(instruction, "mmio") || instruction->operands != 3 ||
+      operand[2].kind != BF_PTX_ADDRESS || instruction->types != 1)
+    return bf_emu_refuse(decoder, "asynchronous store without an mbarrier");
+  remote_store *what = bf_emu_detail(decoder, sizeof *what);
+  if (!what)
+    return true;
+  bf_ptx_type type = instruction->type[0];
+  const bf_ptx_operand *item = operand[1].kind == BF_PTX_VECTOR ? operand[1].item : &operand[1];
+  what->count = operand[1].kind == BF_PTX_VECTOR ? operand[1].count : 1;
+  what->size = bf_ptx_type_bytes(type);
+  if (what->count > 4 || what->size < 4 || what->count * what->size > 16)
+    return bf_emu_refuse(decoder, "asynchronous store of this size");
+  for (unsigned i = 0; i < what->count; i++) {
+    what->register_bytes[i] = bf_emu_register_bytes(&item[i], type);
+    what->place[i] = bf_emu_source(decoder, &item[i], type);
+    if (what->register_bytes[i] != what->size)
+      return bf_emu_refuse(decoder, "operand of another size than the type");
+  }
+  if (instruction->opcode == BF_PTX_OP_RED) {
+    what->reduce = (bf_emu_reduce){bf_emu_reduction_of(instruction), type};
+    if (what->reduce.operation == BF_EMU_REDUCE_NONE || !bf_emu_reduce_is_possible(&what->reduce))
+      return bf_emu_refuse(decoder, "reduction of this type");
+  }
+  what->to = bf_emu_bind_address(decoder, instruction, &operand[0], BF_PTX_SPACE_SHARED);
+  what->barrier = bf_emu_bind_address(decoder, instruction, &operand[2], BF_PTX_SPACE_SHARED);
+  op->detail = what;
+  op->run = step_remote_store;
+  return true;
+}
+
+/* tensormap.replace.tile.field{.space}.b1024.type [map], {index,} value; and the copy with a fence.
+ */
+static bool select_map(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                       bf_emu_op *op) {
+  static const struct {
+    const char *name;
+    enum field field;
+    bool is_indexed;
+  } fields[] = {{"global_address", ADDRESS, false},
+                {"rank", RANK, false},
+                {"box_dim", BOX, true},
+                {"global_dim", SIZE, true},
+                {"global_stride", STRIDE, true},
+                {"element_stride", STEP, true},
+                {"elemtype", TYPE, false},
+                {"interleave_layout", INTERLEAVE, false},
+                {"swizzle_mode", SWIZZLE, false},
+                {"swizzle_atomicity", ATOMICITY, false},
+                {"fill_mode", FILL, false}};
+  const bf_ptx_operand *operand = instruction->operand;
+  if (bf_ptx_has(instruction, "cp_fenceproxy")) {
+    bulk *what = bf_emu_detail(decoder, sizeof *what);
+    if (!what || instruction->operands < 2)
+      return bf_emu_refuse(decoder, "tensormap.cp_fenceproxy of this form");
+    what->to = bf_emu_bind_address(decoder, instruction, &operand[0], BF_PTX_SPACE_GLOBAL);
+    what->from = bf_emu_bind_address(decoder, instruction, &operand[1], BF_PTX_SPACE_SHARED);
+    op->detail = what;
+    op->run = step_copy_map;
+    return true;
+  }
+  replacement *what = bf_emu_detail(decoder, sizeof *what);
+  unsigned found = 0, count = sizeof fields / sizeof *fields;
+  while (found < count && !bf_ptx_has(instruction, fields[found].name))
+    found++;
+  unsigned value = found < count && fields[found].is_indexed ? 2 : 1;
+  if (!what || found == count || instruction->operands != value + 1)
+    return bf_emu_refuse(decoder, "tensormap.replace of this form");
+  if (value == 2) {
+    if (operand[1].kind != BF_PTX_INTEGER || operand[1].bits >= BF_TENSOR_DIMENSIONS)
+      return bf_emu_refuse(decoder, "tensormap.replace of a dimension that is no number up to 4");
+    what->index = (unsigned)operand[1].bits;
+  }
+  what->field = fields[found].field;
+  what->map = bf_emu_bind_address(decoder, instruction, &operand[0],
+                                  bf_ptx_address_space(instruction, &operand[0]));
+  bf_ptx_type type = bf_ptx_has(instruction, "b64") ? BF_PTX_B64 : BF_PTX_B32;
+  what->bytes = bf_ptx_type_bytes(type);
+  what->value = word_place(decoder, &operand[value], type);
+  op->detail = what;
+  op->run = step_replace;
+  return true;
+}
+
+bool bf_emu_select_bulk(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                        bf_emu_op *op) {
+  bool is_async = bf_ptx_has(instruction, "async");
+  switch (instruction->opcode) {
+  case BF_PTX_OP_CP:
+    if (!bf_ptx_has(instruction, "bulk"))
+      return false;
+    if (bf_ptx_has(instruction, "commit_group") || bf_ptx_has(instruction, "wait_group"))
+      return select_group(decoder, instruction, op);
+    return select_copy(decoder, instruction, op);
+  case BF_PTX_OP_ST:
+  case BF_PTX_OP_RED:
+    return is_async && select_remote_store(decoder, instruction, op);
+  case BF_PTX_OP_TENSORMAP:
+    return select_map(decoder, instruction, op);
+  default:
+    return false;
+  }
+}

@@ -1,0 +1,330 @@
+/* Clusters of blocks: their barrier, addresses in each other's shared memory, and launches in which
+ * nothing can happen any more. */
+#include "emu/cluster.h"
+
+#include "emu/decode.h"
+#include "emu/late.h"
+#include "emu/phase.h"
+#include "emu/race.h"
+#include "emu/warp.h"
+
+unsigned bf_emu_cluster_blocks(const bf_emu_flight *flight) {
+  return flight->cluster[0] * flight->cluster[1] * flight->cluster[2];
+}
+
+uint64_t bf_emu_cluster_block_index(const bf_emu_flight *flight, uint64_t index, unsigned rank) {
+  const uint32_t *grid = flight->launch->grid, *size = flight->cluster;
+  uint64_t across = grid[0] / size[0], down = grid[1] / size[1];
+  uint64_t x = index % across * size[0] + rank % size[0];
+  uint64_t y = index / across % down * size[1] + rank / size[0] % size[1];
+  uint64_t z = index / across / down * size[2] + rank / size[0] / size[1];
+  return x + grid[0] * (y + grid[1] * z);
+}
+
+/* ---- Addresses ---- */
+
+bf_emu_block *bf_emu_cluster_find(bf_emu_warp *warp, uint64_t address, uint64_t *offset) {
+  bf_emu_block *own = warp->block;
+  *offset = address & BF_EMU_RANK_MASK;
+  uint64_t number = address >> BF_EMU_RANK_SHIFT;
+  if (number == 0 || number == own->rank + 1)
+    return own;
+  if (!own->cluster || number > own->cluster->count)
+    return NULL;
+  bf_emu_block *block = own->cluster->block[number - 1];
+  return block->has_ended ? NULL : block;
+}
+
+uint8_t *bf_emu_cluster_reach(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                              uint64_t address, uint64_t bytes, unsigned align_bytes, bool is_write,
+                              bf_emu_block **block, uint64_t *offset) {
+  if (address >= BF_EMU_SHARED_WINDOW)
+    address -= BF_EMU_SHARED_WINDOW;
+  *block = bf_emu_cluster_find(warp, address, offset);
+  bf_emu_fault_kind fault = BF_EMU_NO_FAULT;
+  if (*offset % align_bytes)
+    fault = BF_EMU_MISALIGNED;
+  else if (!*block || *offset > (*block)->shared_bytes || bytes > (*block)->shared_bytes - *offset)
+    fault = BF_EMU_OUT_OF_BOUNDS;
+  if (!fault)
+    return (*block)->shared + *offset;
+  bf_emu_fail_access(warp, op, BF_PTX_SPACE_SHARED, lane, address,
+                     (unsigned)(bytes < UINT32_MAX ? bytes : UINT32_MAX), is_write, fault);
+  return NULL;
+}
+
+/* mapa: the address that a means in block b. small[0]: bytes of the address; small[1]: it is
+ * generic. */
+static const bf_emu_op *step_map(bf_emu_warp *warp, const bf_emu_op *op) {
+  const uint32_t *rank = BF_LANES(const uint32_t, op->b);
+  unsigned blocks = bf_emu_cluster_blocks(warp->worker->flight);
+  BF_EACH_LANE(BF_MASK(), lane) {
+    uint64_t address = op->small[0] == 8 ? BF_LANES(const uint64_t, op->a)[lane]
+                                         : BF_LANES(const uint32_t, op->a)[lane];
+    address += op->immediate;
+    uint64_t inside = op->small[1] ? address - BF_EMU_SHARED_WINDOW : address;
+    if (inside >= BF_EMU_WINDOW_BYTES)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                         "mapa of 0x%llx, which is no address of shared memory",
+                         (unsigned long long)address);
+    if (rank[lane] >= blocks)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                         "mapa to block %u of a cluster of %u", rank[lane], blocks);
+    uint64_t mapped = inside & BF_EMU_RANK_MASK;
+    if (rank[lane] != warp->block->rank)
+      mapped |= (uint64_t)(rank[lane] + 1) << BF_EMU_RANK_SHIFT;
+    if (op->small[1])
+      mapped += BF_EMU_SHARED_WINDOW;
+    if (op->small[0] == 8)
+      BF_LANES(uint64_t, op->d)[lane] = mapped;
+    else
+      BF_LANES(uint32_t, op->d)[lane] = (uint32_t)mapped;
+  }
+  return op + 1;
+}
+
+/* getctarank: the block that an address belongs to. */
+static const bf_emu_op *step_rank(bf_emu_warp *warp, const bf_emu_op *op) {
+  BF_EACH_LANE(BF_MASK(), lane) {
+    uint64_t address = op->small[0] == 8 ? BF_LANES(const uint64_t, op->a)[lane]
+                                         : BF_LANES(const uint32_t, op->a)[lane];
+    address += op->immediate;
+    uint64_t inside = op->small[1] ? address - BF_EMU_SHARED_WINDOW : address;
+    uint64_t number = inside >> BF_EMU_RANK_SHIFT;
+    BF_LANES(uint32_t, op->d)[lane] = number ? (uint32_t)number - 1 : warp->block->rank;
+  }
+  return op + 1;
+}
+
+/* ---- The barrier of a cluster ---- */
+
+static uint32_t threads_alive(const bf_emu_cluster *cluster) {
+  uint32_t threads = 0;
+  for (unsigned i = 0; i < cluster->count; i++)
+    threads += cluster->block[i]->threads_alive;
+  return threads;
+}
+
+/* Lets the threads of a block go that wait for the phase just over. */
+static void release_block(bf_emu_block *block) {
+  for (unsigned w = 0; w < block->warps; w++) {
+    bf_emu_warp *warp = &block->warp[w];
+    for (unsigned i = 0; i < warp->paths; i++)
+      if (warp->path[i].state == BF_EMU_AT_CLUSTER)
+        warp->path[i].state = BF_EMU_READY;
+  }
+  block->epoch++;
+  bf_race_fence(block, true);
+}
+
+void bf_emu_cluster_check(bf_emu_cluster *cluster) {
+  uint32_t threads = threads_alive(cluster);
+  if (cluster->arrived == 0 || cluster->arrived < threads)
+    return;
+  cluster->arrived = 0;
+  cluster->phase++;
+  cluster->block[0]->worker->changes++;
+  for (unsigned i = 0; i < cluster->count; i++)
+    release_block(cluster->block[i]);
+}
+
+/* barrier.cluster.arrive. */
+static const bf_emu_op *step_arrive(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t mask = BF_MASK();
+  bf_emu_cluster *cluster = warp->block->cluster;
+  uint32_t *phase = bf_emu_cluster_phases(warp);
+  if (!mask)
+    return op + 1;
+  if (!cluster || !phase)
+    return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, (unsigned)__builtin_ctz(mask), "%s",
+                       cluster ? "out of memory" : "no cluster to wait for");
+  BF_EACH_LANE(mask, lane) {
+    if (phase[lane] == cluster->phase + 1)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane,
+                         "second arrival at the barrier of the cluster without a wait between");
+    phase[lane] = cluster->phase + 1;
+  }
+  cluster->arrived += (uint32_t)__builtin_popcount(mask);
+  warp->worker->changes++;
+  bf_emu_cluster_check(cluster);
+  return op + 1;
+}
+
+/* barrier.cluster.wait: lanes go on when the phase in which they arrived is over. */
+static const bf_emu_op *step_wait(bf_emu_warp *warp, const bf_emu_op *op) {
+  uint32_t mask = BF_MASK(), waiting = 0;
+  bf_emu_cluster *cluster = warp->block->cluster;
+  uint32_t *phase = bf_emu_cluster_phases(warp);
+  if (!mask)
+    return op + 1;
+  if (!cluster || !phase)
+    return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, (unsigned)__builtin_ctz(mask), "%s",
+                       cluster ? "out of memory" : "no cluster to wait for");
+  BF_EACH_LANE(mask, lane) {
+    if (phase[lane] == 0)
+      return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane,
+                         "wait at the barrier of the cluster without an arrival");
+    waiting |= (uint32_t)(phase[lane] == cluster->phase + 1) << lane;
+  }
+  if (!waiting) {
+    BF_EACH_LANE(mask, lane) phase[lane] = 0;
+    return op + 1;
+  }
+  /* Executed again when the phase is over. */
+  bf_emu_account(warp, op);
+  bf_emu_path *path = bf_emu_set_aside(warp, op);
+  path->state = BF_EMU_AT_CLUSTER;
+  return bf_emu_next_path(warp);
+}
+
+/* ---- Nothing can happen any more ---- */
+
+enum { MOST_QUIET = 256 };
+
+/* Whether all threads of a block wait. */
+static bool only_waits(const bf_emu_block *block) {
+  for (unsigned w = 0; w < block->warps; w++)
+    for (unsigned i = 0; i < block->warp[w].paths; i++) {
+      const bf_emu_path *path = &block->warp[w].path[i];
+      if (path->state == BF_EMU_READY && !path->test)
+        return false;
+    }
+  return true;
+}
+
+bool bf_emu_is_dead(bf_emu_block *block) {
+  bool is_same = block->changes == block->worker->changes;
+  block->changes = block->worker->changes;
+  block->quiet = is_same && only_waits(block) ? block->quiet + 1 : 0;
+  if (block->quiet < MOST_QUIET)
+    return false;
+  const bf_emu_cluster *cluster = block->cluster;
+  for (unsigned i = 0; cluster && i < cluster->count; i++)
+    if (!cluster->block[i]->has_ended && cluster->block[i]->quiet + 1 < MOST_QUIET)
+      return false;
+  return true;
+}
+
+/* Threads of a block that test the mbarrier at address. */
+static unsigned count_waiting(const bf_emu_block *block, uint64_t address) {
+  unsigned count = 0;
+  for (unsigned w = 0; w < block->warps; w++)
+    for (unsigned i = 0; i < block->warp[w].paths; i++) {
+      const bf_emu_path *path = &block->warp[w].path[i];
+      if (path->state == BF_EMU_READY && path->test && path->test_address == address)
+        count += (unsigned)__builtin_popcount(path->mask);
+    }
+  return count;
+}
+
+/* Says what an mbarrier lacks. */
+static void fail_phase(bf_emu_warp *warp, const bf_emu_path *path) {
+  uint64_t word;
+  memcpy(&word, warp->block->shared + path->test_address, sizeof word);
+  bf_emu_phase phase = bf_emu_phase_unpack(word);
+  unsigned waiting = count_waiting(warp->block, path->test_address);
+  const char *hint = phase.transactions < 0 ? " (more bytes came than expect_tx announced)"
+                     : phase.transactions   ? " (no copy on its way brings them)"
+                     : phase.expected == 0  ? " (it was never initialised)"
+                                            : "";
+  bf_emu_fail(warp, path->test, BF_EMU_DEADLOCK, (unsigned)__builtin_ctz(path->mask),
+              "%u threads wait for the mbarrier at shared address 0x%llx, which still expects %llu "
+              "of %llu arrivals and %lld bytes%s",
+              waiting, (unsigned long long)path->test_address, (unsigned long long)phase.pending,
+              (unsigned long long)phase.expected, (long long)phase.transactions, hint);
+}
+
+/* Finds a thread that waits in the way asked for and says so; false: there is none. */
+static bool fail_one(bf_emu_block *block, bool tests) {
+  for (unsigned w = 0; w < block->warps; w++)
+    for (unsigned i = 0; i < block->warp[w].paths; i++) {
+      bf_emu_warp *warp = &block->warp[w];
+      const bf_emu_path *path = &warp->path[i];
+      warp->frame = path->frame;
+      if (tests && path->state == BF_EMU_READY && path->test) {
+        fail_phase(warp, path);
+        return true;
+      }
+      if (tests || path->state != BF_EMU_AT_CLUSTER)
+        continue;
+      bf_emu_fail(warp, path->at, BF_EMU_DEADLOCK, (unsigned)__builtin_ctz(path->mask),
+                  "%u of %u threads of the cluster have come to its barrier, the others never do",
+                  block->cluster->arrived, threads_alive(block->cluster));
+      return true;
+    }
+  return false;
+}
+
+void bf_emu_fail_dead(bf_emu_block *block) {
+  const bf_emu_cluster *cluster = block->cluster;
+  for (unsigned tests = 2; tests-- > 0;) {
+    if (fail_one(block, tests))
+      return;
+    for (unsigned i = 0; cluster && i < cluster->count; i++)
+      if (!cluster->block[i]->has_ended && fail_one(cluster->block[i], tests))
+        return;
+  }
+}
+
+/* mov.pred d, %is_explicit_cluster */
+static const bf_emu_op *step_explicit(bf_emu_warp *warp, const bf_emu_op *op) {
+  bool is_clustered = warp->worker->flight->is_clustered;
+  bf_emu_set_predicate(warp, op->d, BF_MASK(), is_clustered ? UINT32_MAX : 0);
+  return op + 1;
+}
+
+/* ---- Selection ---- */
+
+/* mapa{.space} d, a, b; getctarank{.space} d, a. */
+static bool select_address(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                           bf_emu_op *op, bool maps) {
+  const bf_ptx_operand *operand = instruction->operand;
+  bf_ptx_type type = instruction->types ? instruction->type[0] : BF_PTX_U32;
+  bool is_generic = instruction->space == BF_PTX_SPACE_NONE;
+  bf_emu_address address =
+      bf_emu_bind_address(decoder, instruction, &operand[1], instruction->space);
+  unsigned bytes = maps ? bf_ptx_type_bytes(type) : 4;
+  if (bf_emu_register_bytes(&operand[0], type) != bytes ||
+      (maps && operand[1].kind == BF_PTX_REGISTER && address.register_bytes != bytes))
+    return bf_emu_refuse(decoder, "operand of another size than the type");
+  if (maps && address.register_bytes != bytes)
+    address.place = bf_emu_source(decoder, &operand[1], type);
+  op->d = bf_emu_destination(decoder, &operand[0]);
+  op->a = address.place;
+  op->small[0] = (uint8_t)(maps ? bytes : address.register_bytes);
+  op->small[1] = is_generic;
+  if (maps)
+    op->b = bf_emu_source(decoder, &operand[2], BF_PTX_U32);
+  op->run = maps ? step_map : step_rank;
+  return true;
+}
+
+bool bf_emu_select_cluster(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                           bf_emu_op *op) {
+  switch (instruction->opcode) {
+  case BF_PTX_OP_MOV:
+    if (instruction->operands != 2 || instruction->operand[1].kind != BF_PTX_SPECIAL ||
+        instruction->operand[1].special != BF_PTX_SPECIAL_IS_EXPLICIT_CLUSTER ||
+        bf_emu_register_bytes(&instruction->operand[0], BF_PTX_PRED) != 0)
+      return false;
+    op->d = bf_emu_destination(decoder, &instruction->operand[0]);
+    op->run = step_explicit;
+    return true;
+  case BF_PTX_OP_MAPA:
+    return select_address(decoder, instruction, op, true);
+  case BF_PTX_OP_GETCTARANK:
+    return select_address(decoder, instruction, op, false);
+  case BF_PTX_OP_BARRIER:
+    if (!bf_ptx_has(instruction, "cluster"))
+      return false;
+    decoder->kernel->uses_cluster = true;
+    op->run = bf_ptx_has(instruction, "arrive") ? step_arrive : step_wait;
+    return true;
+  case BF_PTX_OP_CLUSTERLAUNCHCONTROL:
+    return bf_emu_refuse(decoder, "launches of clusters cancelled, which sm_100 has");
+  case BF_PTX_OP_MULTIMEM:
+    return bf_emu_refuse(decoder, "memory of several GPUs at one address");
+  default:
+    return false;
+  }
+}

@@ -1,0 +1,44 @@
+/* Inside room emu: clusters of blocks.
+ *
+ * The blocks of a cluster run on one thread of the host, in turns, so that their shared memory
+ * needs no locks. Addresses of shared memory below 2^24 are those of the block itself; mapa gives
+ * addresses with the number of a block of the cluster, plus 1, above these 24 bits. */
+#ifndef BF_EMU_CLUSTER_H
+#define BF_EMU_CLUSTER_H
+
+#include "emu/inner.h"
+
+enum { BF_EMU_MOST_CLUSTER = 16, BF_EMU_RANK_SHIFT = 24 };
+#define BF_EMU_RANK_MASK ((UINT64_C(1) << BF_EMU_RANK_SHIFT) - 1)
+
+typedef struct bf_emu_cluster {
+  struct bf_emu_cluster *next; /* of the same worker */
+  unsigned count, done;
+  bf_emu_block *block[BF_EMU_MOST_CLUSTER];
+  uint32_t arrived; /* threads at the barrier of this phase */
+  uint32_t phase;
+} bf_emu_cluster;
+
+/* The size of the clusters of a launch; false: nobody asked for clusters. */
+bool bf_emu_cluster_size(const bf_emu_launch *launch, uint32_t *size);
+/* Blocks in a cluster of the launch. */
+unsigned bf_emu_cluster_blocks(const bf_emu_flight *flight);
+/* The number in the grid of block rank of cluster number index. */
+uint64_t bf_emu_cluster_block_index(const bf_emu_flight *flight, uint64_t index, unsigned rank);
+/* Ends the phase of the barrier if all threads that are alive have arrived. */
+void bf_emu_cluster_check(bf_emu_cluster *cluster);
+/* The block and the offset in its shared memory that an address of shared memory means; NULL: no
+ * block of the cluster, or one that has ended. */
+bf_emu_block *bf_emu_cluster_find(bf_emu_warp *warp, uint64_t address, uint64_t *offset);
+/* The memory behind an address of shared memory; NULL: the launch has ended with a fault. */
+uint8_t *bf_emu_cluster_reach(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                              uint64_t address, uint64_t bytes, unsigned align_bytes, bool is_write,
+                              bf_emu_block **block, uint64_t *offset);
+
+/* Whether nothing can happen in a block (and its cluster) any more: all its threads wait at
+ * barriers, or have failed in testing mbarriers for many turns in which none changed. */
+bool bf_emu_is_dead(bf_emu_block *block);
+/* Says who waits for whom in a block where nothing can happen. */
+void bf_emu_fail_dead(bf_emu_block *block);
+
+#endif

@@ -1,0 +1,316 @@
+/* Boxes of tensors.
+ *
+ * A box is made of rows: of a tile, the elements along the first dimension; of im2col, the channels
+ * of a pixel. Rows follow each other in shared memory. A row is copied by pieces of 16 bytes, which
+ * the swizzle puts somewhere else in the same 128 bytes; elements outside the tensor are filled
+ * when they are loaded, and left out when they are stored. */
+#include "emu/tensor.h"
+
+#include "emu/half.h"
+
+#include <string.h>
+
+/* ---- Tables ---- */
+
+unsigned bf_tensor_type_bytes(unsigned type) {
+  static const unsigned char bytes[BF_TENSOR_TYPES] = {1, 2, 4, 4, 8, 8, 2,  4,
+                                                       8, 2, 4, 4, 4, 8, 16, 16};
+  return type < BF_TENSOR_TYPES ? bytes[type] : 0;
+}
+
+unsigned bf_tensor_swizzle_bytes(unsigned swizzle) {
+  static const unsigned char bytes[BF_TENSOR_SWIZZLES] = {0, 32, 64, 128, 128, 128, 128};
+  return swizzle < BF_TENSOR_SWIZZLES ? bytes[swizzle] : 0;
+}
+
+uint32_t bf_tensor_swizzled(unsigned swizzle, uint32_t address) {
+  switch (swizzle) {
+  case BF_TENSOR_SWIZZLE_32:
+    return address ^ (address >> 3 & 0x10);
+  case BF_TENSOR_SWIZZLE_64:
+    return address ^ (address >> 3 & 0x30);
+  case BF_TENSOR_SWIZZLE_128:
+    return address ^ (address >> 3 & 0x70);
+  case BF_TENSOR_SWIZZLE_128_ATOM_32:
+    return address ^ (address >> 2 & 0x60);
+  case BF_TENSOR_SWIZZLE_128_ATOM_32_FLIP_8:
+    return address ^ (address >> 2 & 0x60) ^ (address >> 4 & 0x8);
+  case BF_TENSOR_SWIZZLE_128_ATOM_64:
+    return address ^ (address >> 1 & 0x40);
+  default:
+    return address;
+  }
+}
+
+/* The type of PTX that reductions of a tensor work on. */
+static bf_ptx_type reduced_type(unsigned type) {
+  static const bf_ptx_type types[BF_TENSOR_TYPES] = {
+      BF_PTX_U8,  BF_PTX_U16, BF_PTX_U32,  BF_PTX_S32, BF_PTX_U64, BF_PTX_S64, BF_PTX_F16,
+      BF_PTX_F32, BF_PTX_F64, BF_PTX_BF16, BF_PTX_F32, BF_PTX_F32, BF_PTX_F32};
+  return type < BF_TENSOR_TYPES ? types[type] : BF_PTX_TYPE_NONE;
+}
+
+/* ---- Shapes ---- */
+
+/* Elements that a box copies along a dimension. The first has no steps. */
+static uint32_t extent(const bf_tensor_map *map, unsigned dimension) {
+  uint32_t step = dimension && map->step[dimension] ? map->step[dimension] : 1;
+  return (map->box[dimension] + step - 1) / step;
+}
+
+uint64_t bf_emu_box_bytes(const bf_tensor_map *map) {
+  uint64_t bytes = bf_tensor_type_bytes(map->type);
+  for (unsigned i = 0; i < (map->is_im2col ? 2u : map->rank); i++)
+    bytes *= map->is_im2col ? map->box[i] : extent(map, i);
+  return bytes;
+}
+
+/* Bytes from row to row in shared memory: a swizzle spreads shorter rows to its width, as an H200
+ * does. */
+static uint32_t pitch_of(const bf_tensor_map *map) {
+  unsigned width = bf_tensor_swizzle_bytes(map->swizzle);
+  return width ? width : map->box[0] * bf_tensor_type_bytes(map->type);
+}
+
+uint64_t bf_emu_box_span(const bf_tensor_map *map) {
+  uint64_t row_bytes = (uint64_t)map->box[0] * bf_tensor_type_bytes(map->type);
+  return row_bytes ? bf_emu_box_bytes(map) / row_bytes * pitch_of(map) : 0;
+}
+
+const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2col) {
+  const bf_tensor_map *map = &box->map;
+  if (memcmp(map->magic, BF_TENSOR_MAGIC, sizeof map->magic) != 0)
+    return "no tensor map is there";
+  if (map->rank == 0 || map->rank > BF_TENSOR_DIMENSIONS || map->type >= BF_TENSOR_TYPES ||
+      map->swizzle >= BF_TENSOR_SWIZZLES)
+    return "the tensor map holds fields that no driver writes";
+  if (map->rank != rank)
+    return "the tensor map has another number of dimensions";
+  if (map->is_im2col != is_im2col)
+    return is_im2col ? "the tensor map is for tiles, not for im2col"
+                     : "the tensor map is for im2col, not for tiles";
+  if (map->interleave)
+    return "interleaved tensors are not supported";
+  if (map->type >= BF_TENSOR_U4_ALIGN8)
+    return "packed elements of less than a byte are not supported";
+  for (unsigned i = 0; i < (is_im2col ? 2u : rank); i++)
+    if (map->box[i] == 0)
+      return "the tensor map has an empty box";
+  /* An H200 takes anything else for an illegal instruction. */
+  if ((int64_t)box->at[0] * bf_tensor_type_bytes(map->type) % 16)
+    return "the first coordinate times the bytes of an element is no multiple of 16";
+  for (unsigned i = 1; is_im2col && i + 1 < rank; i++)
+    if (box->at[i] < map->lower[i - 1] || box->at[i] > (int64_t)map->size[i] + map->upper[i - 1])
+      return "the first pixel lies outside of the box of pixels that the tensor map has";
+  return NULL;
+}
+
+/* ---- Rows ---- */
+
+/* Where a row lies: coordinates of its first element. */
+typedef struct row {
+  int64_t at[BF_TENSOR_DIMENSIONS];
+} row;
+
+/* Whether all but the first coordinate of a row lie inside; *address is that of element 0. */
+static bool row_address(const bf_tensor_map *map, const row *line, uint64_t *address) {
+  *address = map->address;
+  for (unsigned i = 1; i < map->rank; i++) {
+    if (line->at[i] < 0 || line->at[i] > map->size[i])
+      return false;
+    *address += (uint64_t)line->at[i] * map->stride[i - 1];
+  }
+  return true;
+}
+
+/* The elements of a row that lie inside the tensor: from *first up to *end. */
+static void row_inside(const bf_tensor_map *map, const row *line, int64_t elements, int64_t *first,
+                       int64_t *end) {
+  int64_t size = (int64_t)map->size[0] + 1, left = -line->at[0], right = size - line->at[0];
+  *first = left < 0 ? 0 : left > elements ? elements : left;
+  *end = right < *first ? *first : right > elements ? elements : right;
+}
+
+/* Calls visit with every row of a tile, in the order of shared memory. */
+typedef void (*visitor)(const bf_emu_box *box, const row *line, uint64_t index, void *context);
+
+static void visit_tile(const bf_emu_box *box, visitor visit, void *context) {
+  const bf_tensor_map *map = &box->map;
+  uint32_t at[BF_TENSOR_DIMENSIONS] = {0};
+  for (uint64_t index = 0;; index++) {
+    row line = {.at = {box->at[0]}};
+    for (unsigned i = 1; i < map->rank; i++)
+      line.at[i] = (int64_t)box->at[i] + (int64_t)at[i] * (map->step[i] ? map->step[i] : 1);
+    visit(box, &line, index, context);
+    unsigned i = 1;
+    for (; i < map->rank && ++at[i] == extent(map, i); i++)
+      at[i] = 0;
+    if (i >= map->rank)
+      return;
+  }
+}
+
+/* The pixels of im2col: along the width first, from corner to corner of the box of pixels, then
+ * along what comes behind it; the last dimension, the images, has no corners. */
+static void visit_pixels(const bf_emu_box *box, visitor visit, void *context) {
+  const bf_tensor_map *map = &box->map;
+  int64_t at[BF_TENSOR_DIMENSIONS];
+  for (unsigned i = 0; i < BF_TENSOR_DIMENSIONS; i++)
+    at[i] = box->at[i];
+  for (uint64_t index = 0; index < map->box[1]; index++) {
+    row line = {.at = {at[0]}};
+    for (unsigned i = 1; i < map->rank; i++)
+      line.at[i] = at[i] + (i + 1 < map->rank ? box->offset[i - 1] : 0);
+    visit(box, &line, index, context);
+    for (unsigned i = 1; i < map->rank; i++) {
+      bool is_last = i + 1 == map->rank;
+      at[i] += is_last ? 1 : map->step[i] ? map->step[i] : 1;
+      if (is_last || at[i] <= (int64_t)map->size[i] + map->upper[i - 1])
+        break;
+      at[i] = map->lower[i - 1];
+    }
+  }
+}
+
+static void visit_rows(const bf_emu_box *box, visitor visit, void *context) {
+  if (box->map.is_im2col)
+    visit_pixels(box, visit, context);
+  else
+    visit_tile(box, visit, context);
+}
+
+/* ---- The global memory that is touched ---- */
+
+typedef struct range {
+  uint64_t first, end;
+} range;
+
+static void widen(const bf_emu_box *box, const row *line, uint64_t index, void *context) {
+  const bf_tensor_map *map = &box->map;
+  range *all = context;
+  uint64_t address, bytes = bf_tensor_type_bytes(map->type);
+  int64_t first, end;
+  (void)index;
+  row_inside(map, line, map->box[0], &first, &end);
+  if (first == end || !row_address(map, line, &address))
+    return;
+  uint64_t from = address + (uint64_t)(line->at[0] + first) * bytes;
+  uint64_t to = address + (uint64_t)(line->at[0] + end) * bytes;
+  all->first = from < all->first ? from : all->first;
+  all->end = to > all->end ? to : all->end;
+}
+
+bool bf_emu_box_range(const bf_emu_box *box, uint64_t *first, uint64_t *end) {
+  range all = {UINT64_MAX, 0};
+  visit_rows(box, widen, &all);
+  *first = all.first;
+  *end = all.end;
+  return all.first < all.end;
+}
+
+/* ---- Moving ---- */
+
+typedef struct move {
+  const bf_emu_reduce *reduce;
+  uint8_t *to;         /* start of shared memory; of a store not used */
+  const uint8_t *from; /* the same of a store */
+  bf_emu_reduce typed;
+} move;
+
+static bool is_tf32(const bf_tensor_map *map) {
+  return map->type == BF_TENSOR_TF32 || map->type == BF_TENSOR_TF32_FLUSHED;
+}
+
+/* Fills elements outside of the tensor. */
+static void fill(const bf_tensor_map *map, uint8_t *to, unsigned bytes) {
+  bool is_float = map->type >= BF_TENSOR_F16 && map->type <= BF_TENSOR_TF32_FLUSHED;
+  memset(to, 0, bytes);
+  if (!map->fill || !is_float)
+    return;
+  for (unsigned i = 0; i < bytes; i += 2) { /* 0x7ff7 again and again, as an H200 has it */
+    to[i] = 0xf7;
+    to[i + 1] = 0x7f;
+  }
+}
+
+/* What a load makes of a number for tf32: rounded to the nearest (what an H200 does with ties was
+ * not seen). Denormal numbers stay with both kinds of flushing: an H200 loads them as they are. */
+static void convert(uint8_t *at) {
+  uint32_t bits;
+  memcpy(&bits, at, sizeof bits);
+  bool is_finite = (bits & 0x7f800000) != 0x7f800000;
+  bits += is_finite ? 0xfff + (bits >> 13 & 1) : 0;
+  bits &= 0xffffe000;
+  memcpy(at, &bits, sizeof bits);
+}
+
+/* One element of a row, at byte `at` of shared memory as the program sees it. */
+static void move_element(const bf_emu_box *box, const move *how, uint32_t at, uint8_t *global) {
+  const bf_tensor_map *map = &box->map;
+  unsigned bytes = bf_tensor_type_bytes(map->type);
+  uint32_t place = bf_tensor_swizzled(map->swizzle, box->shared + at) - box->shared;
+  if (box->is_store) {
+    const uint8_t *from = how->from + (int32_t)place;
+    if (!global)
+      return;
+    if (how->typed.operation != BF_EMU_REDUCE_NONE)
+      bf_emu_reduce_into(&how->typed, global, from);
+    else
+      memcpy(global, from, bytes);
+    return;
+  }
+  uint8_t *to = how->to + (int32_t)place;
+  if (!global) {
+    fill(map, to, bytes);
+    return;
+  }
+  memcpy(to, global, bytes);
+  if (is_tf32(map))
+    convert(to);
+}
+
+/* Whether whole pieces of 16 bytes can be copied. */
+static bool is_plain(const bf_emu_box *box, const move *how) {
+  return how->typed.operation == BF_EMU_REDUCE_NONE &&
+         box->map.swizzle != BF_TENSOR_SWIZZLE_128_ATOM_32_FLIP_8 &&
+         (!is_tf32(&box->map) || box->is_store);
+}
+
+static void move_row(const bf_emu_box *box, const row *line, uint64_t index, void *context) {
+  const bf_tensor_map *map = &box->map;
+  const move *how = context;
+  unsigned bytes = bf_tensor_type_bytes(map->type);
+  int64_t first, end, elements = map->box[0];
+  uint64_t address;
+  uint32_t start = (uint32_t)(index * pitch_of(map));
+  row_inside(map, line, elements, &first, &end);
+  if (!row_address(map, line, &address))
+    first = end = 0;
+  address += (uint64_t)line->at[0] * bytes;
+  bool plain = is_plain(box, how);
+  int64_t whole = 16 / bytes;
+  for (int64_t i = 0; i < elements;) {
+    uint32_t at = start + (uint32_t)i * bytes;
+    bool is_inside = i >= first && i < end;
+    if (plain && is_inside && i + whole <= end && (box->shared + at) % 16 == 0) {
+      uint32_t place = bf_tensor_swizzled(map->swizzle, box->shared + at) - box->shared;
+      uint8_t *global = (uint8_t *)(uintptr_t)(address + (uint64_t)i * bytes);
+      if (box->is_store)
+        memcpy(global, how->from + (int32_t)place, 16);
+      else
+        memcpy(how->to + (int32_t)place, global, 16);
+      i += whole;
+      continue;
+    }
+    uint8_t *global = is_inside ? (uint8_t *)(uintptr_t)(address + (uint64_t)i * bytes) : NULL;
+    move_element(box, how, at, global);
+    i++;
+  }
+}
+
+void bf_emu_box_move(const bf_emu_box *box, const bf_emu_reduce *reduce, uint8_t *to,
+                     const uint8_t *from) {
+  move how = {.reduce = reduce, .to = to, .from = from};
+  how.typed = (bf_emu_reduce){reduce->operation, reduced_type(box->map.type)};
+  visit_rows(box, move_row, &how);
+}

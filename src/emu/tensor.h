@@ -1,0 +1,32 @@
+/* Inside room emu: boxes of tensors, and their way between global and shared memory. */
+#ifndef BF_EMU_TENSOR_H
+#define BF_EMU_TENSOR_H
+
+#include "emu/reduce.h"
+#include "emu/tensor_map.h"
+
+/* A box that an instruction names: the map as it was then, where the box begins, and what im2col
+ * adds to every pixel. */
+typedef struct bf_emu_box {
+  bf_tensor_map map;
+  int32_t at[BF_TENSOR_DIMENSIONS];
+  uint16_t offset[3];
+  uint32_t shared; /* address of the box in shared memory, on which the swizzle depends */
+  bool is_store;
+} bf_emu_box;
+
+/* Bytes of a box in shared memory. */
+uint64_t bf_emu_box_bytes(const bf_tensor_map *map);
+/* Bytes of shared memory that it lies in: more, where rows are shorter than the swizzle is wide. */
+uint64_t bf_emu_box_span(const bf_tensor_map *map);
+/* The global memory that a box touches, from the lowest byte to behind the highest one; false: all
+ * of it lies outside the tensor. */
+bool bf_emu_box_range(const bf_emu_box *box, uint64_t *first, uint64_t *end);
+/* Moves a box between global memory and shared memory, which starts at shared (of a store: from).
+ */
+void bf_emu_box_move(const bf_emu_box *box, const bf_emu_reduce *reduce, uint8_t *to,
+                     const uint8_t *from);
+/* What is wrong with an instruction of so many coordinates that uses the map, or NULL. */
+const char *bf_emu_box_check(const bf_emu_box *box, unsigned rank, bool is_im2col);
+
+#endif

@@ -1,0 +1,117 @@
+/* Launches in CUDA source, kernel<<<grid, block>>>(...): the shapes of blocks that can be known
+ * from the source. */
+#include "source/launch_shape.h"
+
+#include <string.h>
+
+/* The end of an argument that starts at token first: a comma or end outside brackets. */
+static size_t argument_end(const bf_source *source, size_t first, size_t end) {
+  size_t at = first;
+  while (at < end && !bf_source_is(source, at, ",")) {
+    bool opens = bf_source_is(source, at, "(") || bf_source_is(source, at, "[") ||
+                 bf_source_is(source, at, "{");
+    at = opens && source->token[at].partner < end ? source->token[at].partner + 1 : at + 1;
+  }
+  return at < end ? at : end;
+}
+
+/* Reads up to three numbers, separated by commas, from first to end-1. */
+static bool read_sizes(const bf_source *source, size_t first, size_t end, uint32_t block[3]) {
+  static const bf_source_array nowhere = {.function = SIZE_MAX};
+  unsigned count = 0;
+  block[0] = block[1] = block[2] = 1;
+  while (first < end && count < 3) {
+    uint64_t value;
+    size_t last = argument_end(source, first, end);
+    if (!bf_source_value(source, &nowhere, NULL, first, last, &value) || !value || value > 1024)
+      return false;
+    block[count++] = (uint32_t)value;
+    first = last + 1;
+  }
+  return count > 0;
+}
+
+/* The sizes in parentheses or braces behind token at: dim3(32, 8), block(32, 8), block{32, 8}. */
+static bool read_bracket(const bf_source *source, size_t at, uint32_t block[3]) {
+  bool opens = bf_source_is(source, at, "(") || bf_source_is(source, at, "{");
+  return opens && source->token[at].partner < source->tokens &&
+         read_sizes(source, at + 1, source->token[at].partner, block);
+}
+
+static bool same_word(const bf_source *source, size_t a, size_t b) {
+  const bf_source_token *left = &source->token[a], *right = &source->token[b];
+  return left->size == right->size &&
+         memcmp(source->text + left->at, source->text + right->at, left->size) == 0;
+}
+
+/* The block of an argument: a number, dim3(...), or the name of a dim3 that is declared before. */
+static bool read_block(const bf_source *source, size_t first, size_t end, uint32_t block[3]) {
+  if (bf_source_is(source, first, "dim3"))
+    return read_bracket(source, first + 1, block);
+  if (end == first + 1 && source->token[first].kind == BF_SOURCE_WORD)
+    for (size_t at = first; at-- > 1;)
+      if (bf_source_is(source, at - 1, "dim3") && same_word(source, at, first))
+        return read_bracket(source, at + 1, block) ||
+               (bf_source_is(source, at + 1, "=") && bf_source_is(source, at + 2, "dim3") &&
+                read_bracket(source, at + 3, block));
+  return read_sizes(source, first, end, block);
+}
+
+/* The name of the kernel before <<<, past template arguments; false where there is none. */
+static bool read_kernel(const bf_source *source, size_t before, char *name, size_t bytes) {
+  size_t at = before;
+  unsigned depth = 0;
+  while (at-- > 0) {
+    if (bf_source_is(source, at, ">"))
+      depth++;
+    else if (bf_source_is(source, at, ">>"))
+      depth += 2;
+    else if (bf_source_is(source, at, "<"))
+      depth--;
+    else if (depth == 0)
+      break;
+    if (before - at > 64)
+      return false;
+  }
+  if (at >= source->tokens || source->token[at].kind != BF_SOURCE_WORD ||
+      source->token[at].size >= bytes)
+    return false;
+  memcpy(name, source->text + source->token[at].at, source->token[at].size);
+  name[source->token[at].size] = 0;
+  return true;
+}
+
+/* Whether <<< or >>> starts at a token, of marks of one or two characters; *next is behind it. */
+static bool is_chevron(const bf_source *source, size_t at, char mark, size_t *next) {
+  unsigned found = 0;
+  for (; at < source->tokens && found < 3; at++) {
+    const bf_source_token *token = &source->token[at];
+    for (size_t i = 0; i < token->size; i++)
+      if (source->text[token->at + i] != mark)
+        return false;
+    found += (unsigned)token->size;
+  }
+  *next = at;
+  return found == 3;
+}
+
+bool bf_source_next_launch(const bf_source *source, size_t *cursor, bf_source_launch *launch) {
+  for (size_t at = *cursor; at < source->tokens; at++) {
+    size_t first, end, behind = 0;
+    if (!is_chevron(source, at, '<', &first) || source->token[at].in_directive)
+      continue;
+    for (end = first; end < source->tokens && !is_chevron(source, end, '>', &behind); end++)
+      ;
+    size_t block = argument_end(source, first, end) + 1;
+    *cursor = first;
+    if (end == source->tokens || !read_kernel(source, at, launch->kernel, sizeof launch->kernel))
+      continue;
+    launch->line = source->token[at].line;
+    launch->is_template = bf_source_is(source, at - 1, ">") || bf_source_is(source, at - 1, ">>");
+    launch->is_known =
+        block < end && read_block(source, block, argument_end(source, block, end), launch->block);
+    *cursor = behind;
+    return true;
+  }
+  return false;
+}

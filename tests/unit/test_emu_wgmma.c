@@ -1,0 +1,214 @@
+/* wgmma: what it costs, against what an H200 counted (tests/data/h200/hopper.csv), and what it
+ * refuses; bulk copies and barriers that nobody can complete. */
+#include "emu_lanes.h"
+
+#include <stdio.h>
+
+/* ---- Wavefronts ---- */
+
+/* What a line of the table says: the kernel and its ten numbers, the wavefronts and bytes of wgmma.
+ */
+typedef struct row {
+  char kernel[64];
+  unsigned long long number[10], wavefronts, bytes;
+} row;
+
+static bool read_row(const char *line, row *to) {
+  unsigned long long cycles, *n = to->number;
+  return sscanf(line, "%63[^,],%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu",
+                to->kernel, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9],
+                &cycles, &to->wavefronts, &to->bytes) == 14;
+}
+
+static uint64_t descriptor_of(const unsigned long long *n) {
+  return (n[3] >> 4 & 0x3fff) | (n[0] >> 4 & 0x3fff) << 16 | (n[1] >> 4 & 0x3fff) << 32 |
+         (n[4] & 7) << 49 | n[2] << 62;
+}
+
+/* The PTX of a kernel of the table: wgmma_TYPE_N_AB_R. */
+static char *text_of(const char *kernel) {
+  enum { MOST = 1 << 14 };
+  char type[16], *text = malloc(MOST), list[2048] = "";
+  unsigned n, ab, in_registers;
+  assert_non_null(text);
+  assert_int_equal(sscanf(kernel, "wgmma_%15[^_]_%u_%u_%u", type, &n, &ab, &in_registers), 4);
+  bool is_half = !strcmp(type, "f16") || !strcmp(type, "bf16"), is_integer = !strcmp(type, "s8");
+  unsigned k = is_half ? 16 : !strcmp(type, "tf32") ? 8 : 32;
+  for (unsigned i = 0; i < n / 2; i++)
+    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%%f%u", i ? ", " : "", i);
+  char tail[32] = "";
+  if (!is_integer)
+    snprintf(tail, sizeof tail, ", 1, 1");
+  if (is_half && !in_registers)
+    snprintf(tail, sizeof tail, ", 1, 1, %u, %u", ab / 10, ab % 10);
+  if (is_half && in_registers)
+    snprintf(tail, sizeof tail, ", 1, 1, %u", ab % 10);
+  snprintf(
+      text, MOST,
+      ".version 8.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 room[];\n"
+      ".visible .entry k(.param .u64 a, .param .u64 b) {\n"
+      ".reg .b32 %%f<%u>, %%r; .reg .b64 %%a, %%b; .reg .pred %%p;\n"
+      "ld.param.u64 %%a, [a]; ld.param.u64 %%b, [b]; mov.b32 %%r, 0; setp.eq.u32 %%p, 0, 1;\n"
+      "wgmma.mma_async.sync.aligned.m64n%uk%u.%s.%s.%s {%s}, %s, %%b, %%p%s;\n"
+      "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\nret;\n}\n",
+      n / 2, n, k, is_integer ? "s32" : "f32", type, type, list,
+      in_registers ? "{%r, %r, %r, %r}" : "%a", tail);
+  return text;
+}
+
+/* The wavefronts of one wgmma of a row on the emulator, whose launch must not fail. */
+static uint64_t count_row(const row *from) {
+  bed at;
+  bf_diagnostic diagnostic;
+  bf_machine *machine;
+  bf_profile *profile;
+  char *text = text_of(from->kernel);
+  bed_open_text(&at, "wgmma.ptx", text, strlen(text), NULL);
+  uint64_t parameters[2] = {descriptor_of(from->number), descriptor_of(from->number + 5)};
+  bf_emu_launch launch = bed_launch(&at, "k", 1, 128, parameters, sizeof parameters);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, &diagnostic), BF_OK);
+  assert_int_equal(bf_profile_create(machine, NULL, launch.kernel, 1, &profile, &diagnostic),
+                   BF_OK);
+  bf_emu_observer observer = bf_profile_observer(profile);
+  launch.observer = &observer;
+  launch.workers = 1;
+  launch.dynamic_shared_bytes = 1 << 20; /* more than a GPU has: some offsets lead far away */
+  bf_emu_result result = bed_run(&at, &launch);
+  if (result.fault.kind)
+    fail_msg("%s: %s", from->kernel, result.fault.text);
+  bf_profile_row counted = bf_profile_get(profile, 0);
+  for (unsigned i = 0; i < bf_emu_kernel_sites(launch.kernel) && !counted.executions; i++)
+    counted = bf_profile_get(profile, i);
+  assert_int_equal(counted.executions, 1);
+  assert_int_equal(counted.conflicts, 0);
+  bf_profile_free(profile);
+  bf_machine_free(machine);
+  bed_close(&at);
+  free(text);
+  return counted.wavefronts;
+}
+
+/* The table has 16 products in each launch. Each pass of the loop around them, and two things
+ * beside it, count one wavefront more: 18, which are not of the product. */
+static void wavefronts_are_those_of_an_h200(void **state) {
+  (void)state;
+  char line[1024];
+  unsigned rows = 0;
+  row from;
+  FILE *file = fopen("../tests/data/h200/hopper.csv", "r");
+  if (!file)
+    file = fopen("tests/data/h200/hopper.csv", "r");
+  if (!file)
+    skip();
+  while (fgets(line, sizeof line, file)) {
+    if (strncmp(line, "wgmma_", 6) != 0 || !read_row(line, &from))
+      continue;
+    uint64_t own = count_row(&from);
+    if (16 * own + 18 != from.wavefronts || 128 * from.wavefronts != from.bytes)
+      fail_msg("%s: %llu wavefronts, the H200 %llu", from.kernel, (unsigned long long)own,
+               from.wavefronts);
+    rows++;
+  }
+  fclose(file);
+  assert_in_range(rows, 600, 1000);
+}
+
+/* ---- What goes wrong ---- */
+
+static const char tile[] = ".shared .align 128 .b8 tile[4096]; .shared .align 8 .b64 barrier;\n";
+#define START                                                                                      \
+  ".reg .b32 %s, %b, %x; .reg .pred %p; .reg .b64 %q; mov.u32 %s, tile; mov.u32 %b, barrier;\n"    \
+  "mbarrier.init.shared.b64 [%b], 1;\n"
+#define COPY(to, from, bytes)                                                                      \
+  "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [" to "], [" from "], " bytes \
+  ", [%b];\n"
+#define WAIT "WAIT: mbarrier.try_wait.parity.shared.b64 %p, [%b], 0; @!%p bra WAIT;\n"
+
+static bf_emu_fault fault_of(const char *body) {
+  uint32_t in[32] = {0}, out[32];
+  return lanes_try(NULL, tile, body, 1, in, 128, out, 128).fault;
+}
+
+static void check_fault(const char *body, bf_emu_fault_kind kind, const char *part) {
+  bf_emu_fault fault = fault_of(body);
+  if (fault.kind != kind || !strstr(fault.text, part))
+    fail_msg("%s: %s", bf_emu_fault_name(fault.kind), fault.text);
+  assert_true(fault.line > 0);
+}
+
+static void bulk_copies_are_checked(void **state) {
+  (void)state;
+  check_fault(START COPY("%s", "%in", "24"), BF_EMU_MISALIGNED, "no multiple of 16");
+  check_fault(START COPY("%s+8", "%in", "16"), BF_EMU_MISALIGNED, "");
+  check_fault(START COPY("%s", "%in+4", "16"), BF_EMU_MISALIGNED, "");
+  check_fault(START COPY("%s", "%in", "8192"), BF_EMU_OUT_OF_BOUNDS, "");
+  check_fault(START "mapa.shared::cluster.u32 %x, %s, 1;", BF_EMU_BAD_INSTRUCTION, "cluster of 1");
+}
+
+/* Data arrive when they are waited for, and not before. */
+static void copies_arrive_when_waited_for(void **state) {
+  (void)state;
+  static const char body[] =
+      START "st.shared.u32 [%s], 5;\n"
+            "mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 16;\n" COPY(
+                "%s", "%in", "16") "ld.shared.u32 %x, [%s]; st.global.u32 [%out], %x;\n" WAIT
+                                   "ld.shared.u32 %x, [%s]; st.global.u32 [%out+4], %x;";
+  uint32_t in[32] = {77}, out[32];
+  lanes_run(NULL, tile, body, 1, in, 128, out, 128);
+  assert_int_equal(out[0], 5);
+  assert_int_equal(out[1], 77);
+}
+
+/* Barriers that nobody can complete are reported with what they lack. */
+static void hopeless_waits_are_reported(void **state) {
+  (void)state;
+  check_fault(START WAIT, BF_EMU_DEADLOCK, "1 of 1 arrivals and 0 bytes");
+  check_fault(START "mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 32;\n" COPY("%s", "%in", "16")
+                  WAIT,
+              BF_EMU_DEADLOCK, "0 of 1 arrivals and 16 bytes (no copy");
+  check_fault(START "mbarrier.arrive.expect_tx.shared.b64 %q, [%b], 16;\n" COPY("%s", "%in", "32")
+                  WAIT,
+              BF_EMU_DEADLOCK, "-16 bytes (more bytes came");
+  /* Without expect_tx the phase ends at once. */
+  check_fault(START COPY("%s", "%in", "16") "mbarrier.arrive.shared.b64 %q, [%b];\n" WAIT,
+              BF_EMU_BAD_BARRIER, "no expect_tx has announced them");
+}
+
+/* Descriptors that no hardware takes, and too few warps. */
+static void bad_products_are_faults(void **state) {
+  (void)state;
+  static const char product[] =
+      ".reg .f32 %f<4>; .reg .b64 %d; .reg .pred %p; setp.eq.u32 %p, 0, 0; mov.u64 %d, 0x%s;\n"
+      "mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d, %d, %p, 1, 1, "
+      "0, 0;\n";
+  uint32_t in[128] = {0}, out[128];
+  const struct {
+    const char *bits;
+    unsigned threads;
+    bf_emu_fault_kind kind;
+    const char *part;
+  } cases[] = {{"0000400000000000", 128, BF_EMU_BAD_INSTRUCTION, "must be 0"},
+               {"0000000000003fff", 128, BF_EMU_OUT_OF_BOUNDS, "behind the"},
+               {"0000000000000000", 64, BF_EMU_BAD_INSTRUCTION, "four warps"}};
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char body[1024];
+    char *at = strstr(strcpy(body, product), "%s");
+    memmove(at + 16, at + 2, strlen(at + 2) + 1);
+    memcpy(at, cases[i].bits, 16);
+    bf_emu_result result = lanes_try(NULL, tile, body, cases[i].threads, in, 4, out, 4);
+    if (result.fault.kind != cases[i].kind || !strstr(result.fault.text, cases[i].part))
+      fail_msg("%s: %s", bf_emu_fault_name(result.fault.kind), result.fault.text);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(wavefronts_are_those_of_an_h200),
+      cmocka_unit_test(bulk_copies_are_checked),
+      cmocka_unit_test(copies_arrive_when_waited_for),
+      cmocka_unit_test(hopeless_waits_are_reported),
+      cmocka_unit_test(bad_products_are_faults),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
