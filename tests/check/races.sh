@@ -54,6 +54,7 @@ finds warp_race "$(line warp_race writes)" "$(line warp_race reads)" 'block \(0,
 either block_race "$(line block_race writes)" "$(line block_race reads)" 'block \(0,0,0\), thread \([0-9]+,0,0\) (wrote|read) it'
 either read_first "$(line read_first reads)" "$(line read_first writes)" 'thread \([0-9]+,0,0\) (wrote|read) it'
 either grid_race "$(line grid_race writes)" "$(line grid_race reads)" 'block \([0-9],0,0\), thread \(0,0,0\) (wrote|read) it'
+either cluster_race "$(line cluster_race writes)" "$(line cluster_race reads)" 'block \([0-9],0,0\), thread \(0,0,0\) (wrote|read) it'
 finds other_values "$(line other_values writes)" "$(line other_values writes)" 'thread \(0,0,0\) wrote it'
 finds copy_race "$(line copy_race copies)" "$(line copy_race reads)" 'thread \([0-9]+,0,0\) copies asynchronously to it'
 either copy_alone "$(line copy_alone copies)" "$(line copy_alone reads)" 'thread \([0-9]+,0,0\) (wrote|read) it'
@@ -63,7 +64,8 @@ for case in streams_race legacy_race; do
 done
 run tickets_race
 grep -q 'race: ' "$work/err" || complain 'tickets_race: no race'
-for case in warp_fine block_fine tickets_fine grid_fine same_value atomics bytes copy_fine flags_fine streams_fine; do
+for case in warp_fine block_fine tickets_fine grid_fine same_value atomics bytes copy_fine flags_fine streams_fine \
+  cluster_fine arrival_fine bulk_fine; do
   none $case
 done
 # A race that is tolerated is said, and the program goes on.

@@ -148,6 +148,77 @@ __global__ void flags_fine(int *out) {
   }
 }
 
+// Blocks of a cluster: its barrier orders what they do to global memory and to the shared memory of each other.
+__global__ void __cluster_dims__(2) cluster_fine(int *out) {
+  __shared__ int part[THREADS];
+  auto cluster = cooperative_groups::this_cluster();
+  unsigned other = cluster.block_rank() ^ 1;
+  cluster.sync();
+  cluster.map_shared_rank(part, other)[threadIdx.x] = threadIdx.x;
+  out[blockIdx.x * THREADS + threadIdx.x] = threadIdx.x;
+  cluster.sync();
+  out[1024 + blockIdx.x * THREADS + threadIdx.x] =
+      part[THREADS - 1 - threadIdx.x] + out[(blockIdx.x ^ 1) * THREADS + threadIdx.x];
+  __syncthreads();
+  part[threadIdx.x ^ 1] = cluster.map_shared_rank(part, cluster.block_rank())[threadIdx.x ^ 1];
+}
+
+__global__ void __cluster_dims__(2) cluster_race(int *out) {
+  auto cluster = cooperative_groups::this_cluster();
+  cluster.sync();
+  out[blockIdx.x] = blockIdx.x;             // cluster_race writes
+  out[100 + blockIdx.x] = out[blockIdx.x ^ 1]; // cluster_race reads
+  cluster.sync();
+}
+
+// Waits for the first phase of an mbarrier.
+__device__ void wait(unsigned barrier) {
+  asm volatile("{\n.reg .pred p;\nagain: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], 0;\n@!p bra again;\n}" ::"r"(
+                   barrier)
+               : "memory");
+}
+
+// Block 1 arrives at an mbarrier of block 0, which that orders behind it, and the threads of block 0 with each other.
+__global__ void __cluster_dims__(2) arrival_fine(int *out) {
+  __shared__ unsigned long long word;
+  __shared__ int part[THREADS];
+  auto cluster = cooperative_groups::this_cluster();
+  unsigned barrier = (unsigned)__cvta_generic_to_shared(&word), remote;
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(2 * THREADS) : "memory");
+  cluster.sync();
+  part[threadIdx.x] = threadIdx.x;
+  out[blockIdx.x * THREADS + threadIdx.x] = threadIdx.x;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(remote) : "r"(barrier));
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
+  if (cluster.block_rank() == 0) {
+    wait(barrier);
+    out[1024 + threadIdx.x] = part[THREADS - 1 - threadIdx.x] + out[THREADS + threadIdx.x];
+  }
+  cluster.sync();
+}
+
+// A copy by the hardware into shared memory that threads wrote and read before, and after it.
+__global__ void bulk_fine(int *in, int *out) {
+  __shared__ alignas(16) int part[THREADS];
+  __shared__ unsigned long long word;
+  unsigned barrier = (unsigned)__cvta_generic_to_shared(&word), to = (unsigned)__cvta_generic_to_shared(part);
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+  part[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("fence.proxy.async;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(4 * THREADS)
+                 : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(in), "r"(4 * THREADS), "r"(barrier)
+                 : "memory");
+  }
+  wait(barrier);
+  out[threadIdx.x] = part[THREADS - 1 - threadIdx.x];
+}
+
 static int *memory;
 
 static void run_streams(const char *name) {
@@ -199,6 +270,10 @@ int main(int, char **argument) {
   CASE(copy_fine, 1, THREADS, memory + 512, memory);
   CASE(copy_alone, 1, THREADS, memory + 512, memory);
   CASE(flags_fine, 1, THREADS, memory);
+  CASE(cluster_fine, BLOCKS, THREADS, memory);
+  CASE(cluster_race, BLOCKS, 1, memory);
+  CASE(arrival_fine, 2, THREADS, memory);
+  CASE(bulk_fine, 1, THREADS, memory + 512, memory);
   if (!strcmp(name, "grid_fine"))
     cudaLaunchCooperativeKernel((const void *)grid_fine, dim3(BLOCKS), dim3(THREADS), arguments, 0, 0);
   run_streams(name);
