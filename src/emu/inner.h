@@ -292,6 +292,7 @@ typedef struct bf_emu_block {
   bf_emu_barrier barrier[BF_EMU_BARRIERS];
   uint64_t epoch;               /* barriers completed */
   uint64_t fences;              /* made by its threads, where races are looked for */
+  bool has_acquired;            /* its last access was strong, where races are looked for */
   struct bf_emu_shadow *shadow; /* what is known of each byte, or NULL */
   struct bf_race_word *words;   /* who accessed shared memory (race.c), or NULL */
   struct bf_race_line *lines;   /* the same for lines of it */

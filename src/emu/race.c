@@ -643,6 +643,14 @@ static bool check_lanes(const access *what, uint32_t mask, const uint64_t *addre
   return true;
 }
 
+/* A strong access may see what others did until it is made, which is after it is checked: the time
+ * up to which a block sees is noted once more at its next access. */
+static void acquire(struct bf_emu_races *races, bf_emu_block *block, bool is_strong, uint32_t now) {
+  if ((is_strong || block->has_acquired) && block->index < MOST_BLOCKS)
+    __atomic_store_n(&races->acquired[block->index], now, __ATOMIC_RELAXED);
+  block->has_acquired = is_strong;
+}
+
 bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
                     bool is_write, uint32_t shared, uint32_t global, const uint64_t *inside) {
   struct bf_emu_races *races = warp->worker->flight->races;
@@ -667,8 +675,7 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
       __atomic_load_n(&races->clock, __ATOMIC_RELAXED),
       op->site < UINT16_MAX ? (uint16_t)op->site : UINT16_MAX,
       (uint16_t)((strength != WEAK || what.is_atomic ? STRONG : 0) | (is_copy ? COPY : 0))};
-  if ((strength != WEAK || what.is_atomic) && block->index < MOST_BLOCKS)
-    __atomic_store_n(&races->acquired[block->index], what.now.time, __ATOMIC_RELAXED);
+  acquire(races, block, strength != WEAK || what.is_atomic, what.now.time);
   uint8_t buffer[BF_EMU_LANES][16];
   what.value = stage(&what, shared | global, buffer);
   bool checks_lanes = is_write && !what.is_atomic && strength == WEAK;

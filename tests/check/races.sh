@@ -44,10 +44,13 @@ either() {
 }
 
 none() {
-  run "$1"
-  if grep -q 'race:' "$work/err" || [ "$(cat "$work/out")" != cudaSuccess ]; then
-    complain "$1: a race, or an error"
-  fi
+  local threads
+  for threads in 1 4; do
+    run "$1" --threads $threads
+    if grep -q 'race:' "$work/err" || [ "$(cat "$work/out")" != cudaSuccess ]; then
+      complain "$1: a race, or an error, with $threads threads"
+    fi
+  done
 }
 
 finds warp_race "$(line warp_race writes)" "$(line warp_race reads)" 'block \(0,0,0\), thread \(31,0,0\) wrote it'
