@@ -39,9 +39,10 @@ unsigned bf_predict_resident(const bf_predict_gpu *gpu, unsigned threads, uint64
 
 /* Units of a multiprocessor work at the same time, but not perfectly, and neither do blocks that
  * wait and blocks that are busy: the larger one decides, and the smaller one is felt. How much says
- * the exponent of a norm: 1 adds, and with large ones the larger one is all there is. Exponents and
- * the factor of latencies were chosen with half A of the corpus (tests/check/check_predict.c). */
-static const double unit_overlap = 1.5, block_overlap = 3;
+ * the exponent of a norm: 1 adds, and with large ones the larger one is all there is. Time for
+ * memory is added. Exponents and the factor of latencies were chosen with half A of the corpus
+ * (tests/check/check_predict.c). */
+static const double unit_overlap = 6, block_overlap = 3;
 /* Between dependent instructions more passes than the latency of their units: ptxas does not find
  * the best order, and warps do not arrive at barriers together. */
 static const double latency_factor = 2;
@@ -55,7 +56,7 @@ double bf_forecast_throughput(const bf_predict_gpu *gpu, const bf_work *work, do
       work->issue_cycles > work->integer_cycles ? work->issue_cycles : work->integer_cycles;
   double cycles = joined(issue, work->shared_cycles, overlap);
   cycles = joined(cycles, work->other_cycles, overlap);
-  return joined(cycles, work->global_bytes / gpu->bytes_per_cycle, overlap);
+  return cycles + work->global_bytes / gpu->bytes_per_cycle;
 }
 
 /* Cycles of a launch, with a given overlap of units. */
@@ -116,10 +117,11 @@ static double lonely_share(const bf_work *work) {
 }
 
 /* The time of a launch with the hash as a share of that without it, and how far it is off if units
- * overlapped less or more than is assumed. */
+ * overlapped less or more than is assumed: wholly where the hash is then worth less, half where it
+ * is worth more. */
 static times compare(const bf_forecast *f, const bf_work *before, const bf_work *after,
                      const unsigned resident[2], uint64_t blocks) {
-  static const double overlaps[] = {1, 4};
+  static const double overlaps[] = {1.5, 16};
   times own = {.before = bf_forecast_cycles(f->gpu, before, resident[0], blocks),
                .after = bf_forecast_cycles(f->gpu, after, resident[1], blocks),
                .error = 0};
@@ -127,10 +129,10 @@ static times compare(const bf_forecast *f, const bf_work *before, const bf_work 
   for (unsigned i = 0; i < sizeof overlaps / sizeof *overlaps; i++) {
     double share = launch_cycles(f->gpu, after, resident[1], blocks, overlaps[i]) /
                    launch_cycles(f->gpu, before, resident[0], blocks, overlaps[i]);
-    double off = fabs(share - own.share);
+    double off = share > own.share ? share - own.share : (own.share - share) / 2;
     own.error = off > own.error ? off : own.error;
   }
-  own.error = own.error / own.share / 2 + lonely_error * lonely_share(after) +
+  own.error = own.error / own.share + lonely_error * lonely_share(after) +
               occupancy_error(f, resident, blocks) +
               (is_waiting(f, before, resident[0], blocks) ? waiting_error : least_error);
   return own;

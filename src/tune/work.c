@@ -435,9 +435,51 @@ static bool is_joined(const bf_ptx_function *function, uint32_t index) {
   return false;
 }
 
+/* Whether only the units of integers do it, whatever the type is: comparisons, and choices by them.
+ * Nothing of it can be moved to other units. */
+static bool is_choice(const bf_ptx_instruction *instruction) {
+  switch (instruction->opcode) {
+  case BF_PTX_OP_MAX:
+  case BF_PTX_OP_MIN:
+  case BF_PTX_OP_SELP:
+  case BF_PTX_OP_SET:
+  case BF_PTX_OP_SETP:
+  case BF_PTX_OP_SLCT:
+    return !is_double(instruction->types ? instruction->type[instruction->types - 1]
+                                         : BF_PTX_TYPE_NONE);
+  default:
+    return false;
+  }
+}
+
+static cost choice_cost(const bf_ptx_instruction *instruction) {
+  double words =
+      instruction->types && bf_ptx_type_bytes(instruction->type[instruction->types - 1]) == 8 ? 2
+                                                                                              : 1;
+  return (cost){INTEGER, 2 * words, 4 * words, words};
+}
+
+/* Conversions between integers are moves, or as cheap as logic; others have a unit of their own. */
+static cost conversion_cost(const bf_ptx_instruction *instruction) {
+  for (unsigned i = 0; i < instruction->types; i++)
+    if (is_float(instruction->type[i]) || is_double(instruction->type[i]))
+      return (cost){OTHER, 4, 11, 1};
+  return (cost){INTEGER, 2, 4, 1};
+}
+
+/* Values that lanes exchange go the way of shared memory; votes do not. */
+static cost exchange_cost(const bf_ptx_instruction *instruction) {
+  if (instruction->opcode == BF_PTX_OP_SHFL)
+    return (cost){SHARED, 1, 24, 1};
+  return instruction->opcode == BF_PTX_OP_VOTE ? (cost){INTEGER, 2, 12, 1}
+                                               : (cost){OTHER, 8, 24, 1};
+}
+
 static cost written_cost(const counting *c, uint32_t index) {
   const bf_ptx_instruction *instruction = c->version->function->instruction[index];
   bf_ptx_type type = instruction->types ? instruction->type[0] : BF_PTX_TYPE_NONE;
+  if (is_choice(instruction))
+    return choice_cost(instruction);
   switch (bf_ptx_op_get(instruction->opcode)->work) {
   case BF_PTX_WORK_NOTHING:
   case BF_PTX_WORK_MOVE:
@@ -456,13 +498,13 @@ static cost written_cost(const counting *c, uint32_t index) {
   case BF_PTX_WORK_SPECIAL:
     return (cost){OTHER, 8, 17, 1};
   case BF_PTX_WORK_CONVERT:
-    return (cost){OTHER, 4, 11, 1};
+    return conversion_cost(instruction);
   case BF_PTX_WORK_VIDEO:
     return (cost){INTEGER, 4, 8, 2};
   case BF_PTX_WORK_MATRIX:
     return (cost){OTHER, 8, 24, 1};
   case BF_PTX_WORK_EXCHANGE:
-    return (cost){SHARED, 1, 24, 1};
+    return exchange_cost(instruction);
   case BF_PTX_WORK_BRANCH:
     return (cost){INTEGER, 1, 4, 1};
   case BF_PTX_WORK_BARRIER:
@@ -498,9 +540,9 @@ static cost cost_of(const counting *c, uint32_t index) {
     return (cost){NOTHING, 0, 0, 0};
   cost own = written_cost(c, index);
   bool was_added = is_added(c->version->function->instruction[index]);
-  if (own.unit == INTEGER)
+  if (own.unit == INTEGER && !is_choice(c->version->function->instruction[index]))
     own.unit_cycles *= was_added ? added_integer_share : integer_share;
-  if (was_added)
+  if (was_added || is_choice(c->version->function->instruction[index]))
     return own;
   if (own.unit == INTEGER || own.unit == FLOAT)
     own.issues *= issued_share;
