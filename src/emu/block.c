@@ -105,6 +105,7 @@ static bool add_extras(bf_emu_block *block, const bf_emu_flight *flight) {
     block->words = bf_race_words(block->shared_bytes);
     block->lines = bf_race_lines(block->shared_bytes);
   }
+  block->is_checked = block->shadow || block->words;
   return (!launch->check_uninitialised || block->shadow) &&
          (!flight->races || (block->words && block->lines));
 }

@@ -255,7 +255,6 @@ struct bf_emu_warp {
   uint32_t lanes;  /* that exist */
   bool polled;     /* memory was read in a way that waits for others */
   bool is_meeting; /* the operation that runs has met all it waited for */
-  uint32_t order;  /* meetings of lanes so far */
   uint8_t *local;  /* local memory: stack_bytes per lane, lane after lane; NULL: none */
 
   bf_emu_path path[BF_EMU_LANES]; /* those that do not run now */
@@ -267,6 +266,7 @@ struct bf_emu_warp {
   struct bf_emu_late *late;        /* of late.c: bulk groups, and what else happens later */
   const bf_emu_op *test;           /* the last test of an mbarrier, where it failed, or NULL */
   uint64_t test_address;           /* of that mbarrier */
+  uint32_t order;                  /* meetings of lanes so far */
 };
 
 typedef struct bf_emu_barrier {
@@ -291,11 +291,7 @@ typedef struct bf_emu_block {
   uint32_t threads_alive;
   bf_emu_barrier barrier[BF_EMU_BARRIERS];
   uint64_t epoch;               /* barriers completed */
-  uint64_t fences;              /* made by its threads, where races are looked for */
-  bool has_acquired;            /* its last access was strong, where races are looked for */
   struct bf_emu_shadow *shadow; /* what is known of each byte, or NULL */
-  struct bf_race_word *words;   /* who accessed shared memory (race.c), or NULL */
-  struct bf_race_line *lines;   /* the same for lines of it */
   uint8_t *local;               /* of all its threads, or NULL */
   uint64_t local_bytes;
   bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */
@@ -307,6 +303,12 @@ typedef struct bf_emu_block {
   uint64_t changes;                   /* of the worker, when it last had its turn */
   struct bf_emu_job *jobs, *last_job; /* on their way to its barriers, in order (late.c) */
   struct bf_emu_block *next;
+  bool is_checked; /* its shared memory is: for races, or for what was not written */
+  /* Where races are looked for (race.c). */
+  bool has_acquired;          /* its last access was strong */
+  uint64_t fences;            /* made by its threads */
+  struct bf_race_word *words; /* who accessed shared memory, or NULL */
+  struct bf_race_line *lines; /* the same for lines of it */
 } bf_emu_block;
 
 /* A range of memory that was found to hold an address before. */
@@ -324,10 +326,10 @@ typedef struct bf_emu_worker {
   struct bf_emu_flight *flight;
   unsigned index;
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
-  const void *segment;              /* of race.c, that was used last */
   uint64_t warp_instructions, thread_instructions;
   const uint64_t *clock; /* of a simulator, or NULL: instructions count as cycles */
   uint64_t changes;      /* of mbarriers and of barriers of clusters */
+  const void *segment;   /* of race.c, that was used last */
   /* Where accesses that are tolerated write to. */
   uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];
 } bf_emu_worker;

@@ -277,7 +277,7 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
     bf_op kind = is_write ? BF_OP_ST : BF_OP_LD;                                                   \
     type *own = BF_LANES(type, op->d);                                                             \
     bf_near_offsets(warp, &address, mask, offset);                                                 \
-    if (warp->block->shadow || warp->block->words ||                                               \
+    if (warp->block->is_checked ||                                                                 \
         !bf_near_inside(warp->block->shared_bytes, sizeof(type), mask, offset)) {                  \
       bf_near_access access = {BF_PTX_SPACE_SHARED, kind, sizeof(type), sizeof(type), is_write};   \
       uint8_t *pointer[BF_EMU_LANES];                                                              \
