@@ -1,9 +1,11 @@
 /* Predictions from PTX: what blocks execute, times of launches, and hashes that are chosen. */
 #include "tune/forecast.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -377,8 +379,65 @@ static void known_kinds_are_judged_rightly(void **state) {
   bf_text_free(&text);
 }
 
+/* ---- Units, against counters of an H200 ---- */
+
+/* The whole file; free it. */
+static char *text_of(const char *path) {
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  char *text = calloc(1, 1 << 20);
+  assert_non_null(text);
+  assert_true(fread(text, 1, (1 << 20) - 1, file) > 0);
+  fclose(file);
+  return text;
+}
+
+/* Kernels of Triton 3.6 in blocks of 128 threads: cycles of a block that its multiprocessor issues,
+ * works on integers and accesses shared memory, as Nsight Compute counted them
+ * (bench/results/2026-11-16-h200-triton-units.md). */
+static void units_are_as_busy_as_counted(void **state) {
+  static const struct {
+    const char *path, *kernel;
+    double issue, integer, shared;
+  } rows[] = {{"tests/data/predict/triton_sort_256.ptx", "sort_any_kernel", 416, 604, 481},
+              {"tests/data/predict/triton_topk.ptx", "topk_kernel", 1132, 1850, 842},
+              {"tests/data/predict/triton_histogram.ptx", "histogram_kernel", 630, 958, 286}};
+  const double most = 0.17; /* what the worst of them is off */
+  (void)state;
+  for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    bed b;
+    bf_work_version original = {0};
+    bf_work_counters counters = {0};
+    bf_forecast forecast = {0};
+    char *text = text_of(rows[i].path);
+    make_bed(&b, text);
+    assert_int_equal(
+        bf_work_version_make(b.module, bf_ptx_find(b.module, rows[i].kernel), &original, NULL),
+        BF_OK);
+    assert_int_equal(bf_forecast_make(b.module,
+                                      bf_plan_examined(&b.plans, plan_of(&b, rows[i].kernel)),
+                                      &original, &b.options, (const uint32_t[]){128, 1, 1},
+                                      &counters, &forecast, NULL),
+                     BF_OK);
+    assert_string_equal(forecast.reason, "");
+    const bf_work *work = &forecast.before[0];
+    print_message("%s: issue %.0f, counted %.0f; integers %.0f, %.0f; shared %.0f, %.0f\n",
+                  rows[i].kernel, work->issue_cycles, rows[i].issue, work->integer_cycles,
+                  rows[i].integer, work->shared_cycles, rows[i].shared);
+    assert_true(fabs(work->issue_cycles / rows[i].issue - 1) < most);
+    assert_true(fabs(work->integer_cycles / rows[i].integer - 1) < most);
+    assert_true(fabs(work->shared_cycles / rows[i].shared - 1) < most);
+    bf_forecast_free(&forecast);
+    bf_work_counters_free(&counters);
+    bf_work_version_free(&original);
+    free_bed(&b);
+    free(text);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(units_are_as_busy_as_counted),
       cmocka_unit_test(known_loops_are_counted),
       cmocka_unit_test(open_loops_are_gone_through_once),
       cmocka_unit_test(blocks_share_a_multiprocessor),
