@@ -712,7 +712,7 @@ typedef struct bf_launch {
   const bf_hash *hash;      /* of shared memory's banks; NULL: none */
   bool as_written;          /* count accesses as the PTX has them, not as ptxas merges them */
   bool check_uninitialised; /* shared memory that is read before it is written is a fault */
-  bool check_races;         /* and so are races on shared memory */
+  bool check_races;         /* and so are races between threads */
   unsigned threads;         /* 0 = one per core */
   /* Text that the kernel prints, whole calls of printf at a time. Comes from any thread of the
    * launch, one at a time. NULL: dropped. */

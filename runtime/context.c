@@ -1,5 +1,5 @@
 /* The context: the only mutable state of the process, its lock, and what the environment sets. */
-#include "context.h"
+#include "order.h"
 
 #include "rewrite/listed.h"
 
@@ -51,6 +51,7 @@ rt_context *rt_enter(void) {
 
 rt_context *rt_enter_synchronised(void) {
   rt_context *context = rt_enter();
+  rt_order_settle(context);
   if (context->printed.size) {
     fwrite(context->printed.data, 1, context->printed.size, stdout);
     bf_text_free(&context->printed);

@@ -117,6 +117,7 @@ typedef struct rt_object {
   bool is_recorded;
   double seconds; /* when it was recorded, by rt_seconds */
   uint64_t threshold;
+  struct rt_clock *clock; /* of an event: what it follows (order.h), or NULL */
 } rt_object;
 
 typedef struct rt_context {
@@ -159,6 +160,7 @@ typedef struct rt_context {
   rt_map graph_memory;    /* address to the memory of a node */
   rt_map capturing;       /* stream to what it captures (graph_capture.c) */
   rt_map captured_events; /* event to where it was recorded in a capture */
+  struct rt_order *order; /* of launches (order.h); NULL: races are not looked for */
   uint64_t graphs_made, captures_made;
   uint64_t objects_made;
   rt_object *default_pool;
@@ -375,6 +377,8 @@ void rt_destroy_textures(rt_context *context);
 
 /* ---- Streams (stream.c) ---- */
 
+/* The flags that a stream was made with. */
+unsigned rt_stream_flags(const rt_context *context, const void *handle);
 /* Whether handle is a stream: one of the defaults, or made and not destroyed. */
 bool rt_is_stream(const rt_context *context, const void *handle);
 /* Whether handle is an event; records it. */

@@ -1,6 +1,7 @@
 /* The calls that ask about graphs, copy, draw, instantiate, launch and end them. */
 #include "graph.h"
 #include "graph_abi.h"
+#include "order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -340,7 +341,10 @@ API(cudaGraphLaunch, void *handle, void *stream) {
     return rt_leave(context, cudaErrorInvalidResourceHandle);
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_break(context, stream)); /* as seen on an H200 */
-  return rt_leave(context, rt_graph_run(context, exec));
+  rt_order_settle(context); /* races between graphs and other work are not looked for */
+  int error = rt_graph_run(context, exec);
+  rt_order_settle(context);
+  return rt_leave(context, error);
 }
 PER_THREAD(cudaGraphLaunch, ptsz);
 

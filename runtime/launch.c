@@ -1,5 +1,5 @@
 /* Launches and what programs may ask or set about a kernel. */
-#include "context.h"
+#include "order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +301,7 @@ int rt_start(rt_context *context, rt_function *function, const rt_configuration 
       .print = keep_printed,
       .print_context = &context->printed,
   };
+  rt_order_launch(context, how->stream, depth > 0, &launch);
   const bf_emu_parent *before = bf_emu_set_parent(context->emu, &children.parent);
   int error =
       cooperative ? run_cooperative(context, function, &launch) : run(context, function, &launch);

@@ -1,6 +1,6 @@
 /* Streams, events and memory pools. Work is done when the call that asks for it returns, so every
  * stream is idle and every recorded event has happened; events hold the clock of rt_seconds. */
-#include "context.h"
+#include "order.h"
 
 #include <stdlib.h>
 
@@ -37,6 +37,7 @@ static int destroy(rt_context *context, void *handle, int kind) {
   if (!object)
     return cudaErrorInvalidResourceHandle;
   rt_map_remove(&context->objects, handle);
+  free(object->clock);
   free(object);
   return cudaSuccess;
 }
@@ -45,6 +46,7 @@ void rt_destroy_objects(rt_context *context) {
   size_t cursor = 0;
   for (rt_object *object; (object = rt_map_next(&context->objects, &cursor));) {
     rt_map_remove(&context->objects, object);
+    free(object->clock);
     free(object);
   }
   context->default_pool = NULL;
@@ -58,6 +60,11 @@ enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
 
 bool rt_is_stream(const rt_context *context, const void *handle) {
   return (uintptr_t)handle <= THREADS_OWN || find(context, handle, RT_STREAM);
+}
+
+unsigned rt_stream_flags(const rt_context *context, const void *handle) {
+  const rt_object *object = find(context, handle, RT_STREAM);
+  return object ? object->flags : 0;
 }
 
 /* cudaSuccess for a stream. */
@@ -114,6 +121,8 @@ API(cudaStreamWaitEvent, void *stream, void *event, unsigned flags) {
   int error = check_stream(context, stream), captured;
   if (error == cudaSuccess && rt_capture_wait(context, stream, event, flags & 1, &captured))
     error = captured;
+  if (error == cudaSuccess)
+    rt_order_wait(context, stream, find(context, event, RT_EVENT));
   return rt_leave(context, error);
 }
 PER_THREAD(cudaStreamWaitEvent, ptsz);
@@ -238,6 +247,7 @@ API(cudaEventRecordWithFlags, void *event, void *stream, unsigned flags) {
   if (rt_is_capturing(context, stream))
     return rt_leave(context, rt_capture_record(context, stream, event, flags & 1));
   rt_forget_captured(context, event);
+  rt_order_record(context, find(context, event, RT_EVENT), stream);
   return rt_leave(context, rt_record_event(context, event));
 }
 PER_THREAD(cudaEventRecordWithFlags, ptsz);

@@ -47,6 +47,8 @@ static void write_place(const bf_costs_line *line, bf_text *text) {
   if (line->inlined_file)
     bf_text_addf(text, ", inlined at %s:%llu", line->inlined_file,
                  (unsigned long long)line->inlined_line);
+  if (line->inlined_further)
+    bf_text_addf(text, ", inlined at %s", line->inlined_further);
 }
 
 /* A row of the table for a line of a kernel. */
@@ -299,6 +301,7 @@ static void write_line_json(const cli_program_run *run, const bf_costs_line *lin
   }
   bf_json_string(json, "inlined_file", line->inlined_file);
   bf_json_number(json, "inlined_line", line->inlined_line);
+  bf_json_string(json, "inlined_further", line->inlined_further);
   bf_json_number(json, "accesses", line->accesses);
   bf_json_number(json, "wavefronts", line->wavefronts);
   bf_json_number(json, "ideal", line->ideal);

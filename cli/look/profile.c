@@ -136,7 +136,7 @@ const cli_command cli_profile = {
         "and the exit status is 2.",
     .examples = "bankfold profile kernel.ptx --launch kernel.launch\n"
                 "bankfold profile kernel.ptx --launch kernel.launch --hash fixed --json\n"
-                "bankfold profile kernel.ptx --launch kernel.launch --check races",
+                "bankfold profile kernel.ptx --launch kernel.launch --detect races",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .settings_size = sizeof(settings),

@@ -2,6 +2,7 @@
 #include "emu/block.h"
 
 #include "emu/late.h"
+#include "emu/race.h"
 #include "emu/shadow.h"
 
 #include <stdlib.h>
@@ -30,6 +31,8 @@ void bf_emu_block_free(bf_emu_block *block) {
   if (block->local)
     munmap(block->local, block->local_bytes);
   bf_emu_shadow_free(block->shadow);
+  free(block->words);
+  free(block->lines);
   if (!block->is_borrowed)
     free(block);
 }
@@ -96,13 +99,15 @@ static bool add_extras(bf_emu_block *block, const bf_emu_flight *flight) {
       return false;
     block->local = local;
   }
-  if (launch->check_uninitialised || launch->check_races) {
-    block->shadow =
-        bf_emu_shadow_create(block->shared_bytes, launch->check_uninitialised, launch->check_races);
-    if (!block->shadow)
-      return false;
+  if (launch->check_uninitialised)
+    block->shadow = bf_emu_shadow_create(block->shared_bytes);
+  if (flight->races) {
+    block->words = bf_race_words(block->shared_bytes);
+    block->lines = bf_race_lines(block->shared_bytes);
   }
-  return true;
+  block->is_checked = block->shadow || block->words;
+  return (!launch->check_uninitialised || block->shadow) &&
+         (!flight->races || (block->words && block->lines));
 }
 
 bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight, void *memory) {
@@ -152,7 +157,8 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
   block->id[1] = (uint32_t)(index / launch->grid[0] % launch->grid[1]);
   block->id[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);
   block->threads_alive = 0;
-  block->epoch = 0;
+  block->epoch = block->fences = 0;
+  block->has_acquired = false;
   block->has_ended = false;
   block->cluster = NULL;
   block->rank = 0;

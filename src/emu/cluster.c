@@ -5,6 +5,7 @@
 #include "emu/decode.h"
 #include "emu/late.h"
 #include "emu/phase.h"
+#include "emu/race.h"
 #include "emu/warp.h"
 
 unsigned bf_emu_cluster_blocks(const bf_emu_flight *flight) {
@@ -113,6 +114,7 @@ static void release_block(bf_emu_block *block) {
         warp->path[i].state = BF_EMU_READY;
   }
   block->epoch++;
+  bf_race_fence(block, true);
 }
 
 void bf_emu_cluster_check(bf_emu_cluster *cluster) {

@@ -52,12 +52,14 @@ static bf_costs_line *find_line(bf_costs *costs, bf_costs_kernel *kernel,
   for (size_t i = 0; i < kernel->lines; i++) {
     const bf_costs_line *line = &kernel->line[i];
     if (line->line == like->line && line->inlined_line == like->inlined_line &&
-        is_same(line->file, like->file) && is_same(line->inlined_file, like->inlined_file))
+        is_same(line->file, like->file) && is_same(line->inlined_file, like->inlined_file) &&
+        is_same(line->inlined_further, like->inlined_further))
       return &kernel->line[i];
   }
   bf_costs_line made = {.line = like->line, .inlined_line = like->inlined_line};
   if (!copy_text(costs, like->file, &made.file) ||
       !copy_text(costs, like->inlined_file, &made.inlined_file) ||
+      !copy_text(costs, like->inlined_further, &made.inlined_further) ||
       !grow((void **)&kernel->line, kernel->lines, &kernel->line_capacity, sizeof *kernel->line))
     return NULL;
   kernel->line[kernel->lines] = made;
@@ -162,7 +164,8 @@ bf_costs_line bf_costs_line_of(const bf_emu_site *site) {
   return (bf_costs_line){.file = has_source ? site->source_file : NULL,
                          .line = has_source ? site->source_line : site->line,
                          .inlined_file = has_source ? site->inlined_file : NULL,
-                         .inlined_line = has_source ? site->inlined_line : 0};
+                         .inlined_line = has_source ? site->inlined_line : 0,
+                         .inlined_further = has_source ? site->inlined_further : NULL};
 }
 
 bf_costs_line bf_costs_line_of_row(const bf_emu_site *site, const bf_profile_row *row) {
@@ -209,7 +212,10 @@ static int compare_lines(const void *a, const void *b) {
   if (files || x->line != y->line)
     return files ? files : (x->line > y->line) - (x->line < y->line);
   files = strcmp(x->inlined_file ? x->inlined_file : "", y->inlined_file ? y->inlined_file : "");
-  return files ? files : (x->inlined_line > y->inlined_line) - (x->inlined_line < y->inlined_line);
+  if (files || x->inlined_line != y->inlined_line)
+    return files ? files : x->inlined_line > y->inlined_line ? 1 : -1;
+  return strcmp(x->inlined_further ? x->inlined_further : "",
+                y->inlined_further ? y->inlined_further : "");
 }
 
 /* Most conflicts first, then by name and hash. */

@@ -19,6 +19,7 @@ typedef struct bf_costs_line {
   /* Where the function that the line is in was inlined, or NULL and 0. */
   const char *inlined_file;
   uint64_t inlined_line;
+  const char *inlined_further; /* the calls around that, "b.cuh:21, inlined at c.cu:5", or NULL */
   /* Of kernels that are sampled: between these conflicts are, in 95 of 100 cases. */
   uint64_t conflicts_low, conflicts_high;
 } bf_costs_line;

@@ -59,17 +59,52 @@ void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *inst
   }
 }
 
+void bf_emu_user_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
+                      const char **file, uint64_t *line) {
+  const bf_ptx_location *location = instruction->location;
+  *file = location ? file_name(ptx, location->file) : NULL;
+  *line = location ? location->line : 0;
+  for (; location && *file && strstr(*file, "include/") && location->function_name;
+       location = location->inside) {
+    *file = file_name(ptx, location->inlined_file);
+    *line = location->inlined_line;
+  }
+}
+
+/* The calls around one, as text in the arena; NULL: none, or they are not known. */
+static const char *further_calls(bf_emu_decoder *decoder, const bf_ptx_location *call) {
+  enum { MOST_DEEP = 16 };
+  bf_text text = {0};
+  for (unsigned i = 0; call && i < MOST_DEEP; i++, call = call->inside) {
+    const char *file = file_name(decoder->module->ptx, call->inlined_file);
+    if (!file)
+      break;
+    bf_text_addf(&text, "%s%s:%llu", i ? ", inlined at " : "", file,
+                 (unsigned long long)call->inlined_line);
+  }
+  char *kept = text.size && !text.failed ? bf_emu_detail(decoder, text.size + 1) : NULL;
+  if (kept)
+    memcpy(kept, text.data, text.size);
+  bf_text_free(&text);
+  return kept;
+}
+
 /* The call that the line of a site was inlined at, unless the site stands for that line already. */
-static void find_inlined(const bf_ptx_module *ptx, bf_emu_site *site) {
+static void find_inlined(bf_emu_decoder *decoder, bf_emu_site *site) {
+  const bf_ptx_module *ptx = decoder->module->ptx;
   const bf_ptx_location *location = site->instruction->location;
   if (!location || !location->function_name || !location->inlined_line || !site->source_file)
     return;
   const char *file = file_name(ptx, location->inlined_file);
-  if (!file ||
-      (site->source_line == location->inlined_line && strcmp(file, site->source_file) == 0))
+  if (file && site->source_line == location->inlined_line && !strcmp(file, site->source_file)) {
+    location = location->inside; /* the site stands for the call */
+    file = location ? file_name(ptx, location->inlined_file) : NULL;
+  }
+  if (!file)
     return;
   site->inlined_file = file;
   site->inlined_line = location->inlined_line;
+  site->inlined_further = further_calls(decoder, location->inside);
 }
 
 static bool add_site(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
@@ -89,7 +124,7 @@ static bool add_site(bf_emu_decoder *decoder, const bf_ptx_instruction *instruct
   *site = (bf_emu_site){
       .function = decoder->function, .instruction = instruction, .line = instruction->line};
   bf_emu_source_line(decoder->module->ptx, instruction, &site->source_file, &site->source_line);
-  find_inlined(decoder->module->ptx, site);
+  find_inlined(decoder, site);
   return true;
 }
 

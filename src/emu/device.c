@@ -2,6 +2,7 @@
  * are kept for a while after they are freed, so that a kernel that still uses one is caught. */
 #include "emu/device.h"
 #include "emu/isa.h"
+#include "emu/race.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -32,6 +33,7 @@ void bf_emu_free(bf_emu *emu) {
   bf_crew_free(emu->crew);
   while (emu->modules)
     bf_emu_unload(emu->modules);
+  bf_race_forget(emu);
   for (size_t i = 0; i < emu->ranges; i++)
     if (emu->range[i].public.memory == BF_EMU_DEVICE)
       free((void *)(uintptr_t)emu->range[i].public.address);

@@ -30,8 +30,9 @@ struct bf_emu {
   bf_emu_module *modules;
   bf_emu_texture **texture; /* by handle - 1; NULL: removed */
   size_t textures, texture_capacity;
-  const struct bf_emu_isa *isa; /* that kernels are decoded for */
-  bf_crew *crew;                /* threads that help with launches; NULL: none could be had */
+  const struct bf_emu_isa *isa;       /* that kernels are decoded for */
+  bf_crew *crew;                      /* threads that help with launches; NULL: none could be had */
+  struct bf_race_memory *race_memory; /* what launches did to memory (race.c), or NULL */
   /* Of kernels that launch kernels (device_runtime.c). */
   const struct bf_emu_parent *parent; /* or NULL */
   int device_error;                   /* the last one that a call of the device runtime gave */

@@ -164,6 +164,7 @@ typedef struct bf_emu_site {
   /* Where the function that the line is in was inlined, or NULL and 0. */
   const char *inlined_file;
   uint64_t inlined_line;
+  const char *inlined_further; /* the calls around that, "b.cuh:21, inlined at c.cu:5", or NULL */
 } bf_emu_site;
 
 unsigned bf_emu_kernel_sites(const bf_emu_kernel *kernel);
@@ -238,7 +239,7 @@ typedef struct bf_emu_fault {
   uint64_t address;
   unsigned width_bytes;
   bool is_write;
-  char text[200]; /* what else is known, or empty */
+  char text[400]; /* what else is known, or empty */
 } bf_emu_fault;
 
 /* A sentence about the fault with all that is known, without a full stop. */
@@ -251,10 +252,16 @@ typedef struct bf_emu_launch {
   uint64_t dynamic_shared_bytes;
   const void *parameters; /* the parameter block, laid out as in the PTX */
   uint64_t parameter_bytes;
-  bool cooperative;                /* all blocks are in flight at once */
-  unsigned workers;                /* threads of the host to use; 0: one per core */
-  bool check_uninitialised;        /* shared memory read before it was written */
-  bool check_races;                /* shared memory, between barriers */
+  bool cooperative;         /* all blocks are in flight at once */
+  unsigned workers;         /* threads of the host to use; 0: one per core */
+  bool check_uninitialised; /* shared memory read before it was written */
+  bool check_races;         /* between threads, blocks and launches (race.c) */
+  /* With check_races: the number of this launch, from 1 on and growing (0: none), of the last one
+   * that all later launches follow, and whether this one follows an earlier one that is not among
+   * those. NULL: it follows all. */
+  uint32_t number, settled;
+  bool (*follows)(void *context, uint32_t number);
+  void *follows_context;
   uint64_t stack_bytes;            /* local memory and calls per thread; 0: 64 KiB */
   const uint32_t *environment;     /* %envreg0 to %envreg31, or NULL: all 0 */
   const bf_emu_observer *observer; /* or NULL */

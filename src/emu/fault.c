@@ -105,6 +105,36 @@ const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_p
   return NULL;
 }
 
+bool bf_emu_say_race(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, unsigned lane,
+                     uint64_t address, unsigned width_bytes, bool is_write, const char *text) {
+  bf_emu_flight *flight = warp->worker->flight;
+  const bf_emu_launch *launch = flight->launch;
+  bf_emu_fault own, *fault = &own;
+  bool goes_on = launch->tolerate && op->site < flight->kernel->site_count;
+  if (goes_on && __atomic_exchange_n(&launch->tolerated[op->site], 1, __ATOMIC_RELAXED))
+    return true;
+  if (goes_on)
+    describe(warp, op, BF_EMU_RACE, lane, fault);
+  else
+    fault = claim(warp, op, BF_EMU_RACE, lane);
+  if (!fault)
+    return false;
+  fault->space = space;
+  fault->address = address;
+  fault->width_bytes = width_bytes;
+  fault->is_write = is_write;
+  if (op->site < flight->kernel->site_count)
+    bf_emu_user_line(flight->kernel->module->ptx, flight->kernel->sites[op->site].instruction,
+                     &fault->source_file, &fault->source_line);
+  snprintf(fault->text, sizeof fault->text, "%s", text);
+  if (goes_on) {
+    pthread_mutex_lock(&flight->lock);
+    launch->tolerate(launch->tolerate_context, fault, op->site);
+    pthread_mutex_unlock(&flight->lock);
+  }
+  return goes_on;
+}
+
 /* Whether such a fault is of the access alone, so that the kernel can go on without it. */
 static bool is_tolerable(bf_emu_fault_kind kind) {
   return kind == BF_EMU_OUT_OF_BOUNDS || kind == BF_EMU_USE_AFTER_FREE ||

@@ -266,6 +266,7 @@ struct bf_emu_warp {
   struct bf_emu_late *late;        /* of late.c: bulk groups, and what else happens later */
   const bf_emu_op *test;           /* the last test of an mbarrier, where it failed, or NULL */
   uint64_t test_address;           /* of that mbarrier */
+  uint32_t order;                  /* meetings of lanes so far */
 };
 
 typedef struct bf_emu_barrier {
@@ -302,6 +303,12 @@ typedef struct bf_emu_block {
   uint64_t changes;                   /* of the worker, when it last had its turn */
   struct bf_emu_job *jobs, *last_job; /* on their way to its barriers, in order (late.c) */
   struct bf_emu_block *next;
+  bool is_checked; /* its shared memory is: for races, or for what was not written */
+  /* Where races are looked for (race.c). */
+  bool has_acquired;          /* its last access was strong */
+  uint64_t fences;            /* made by its threads */
+  struct bf_race_word *words; /* who accessed shared memory, or NULL */
+  struct bf_race_line *lines; /* the same for lines of it */
 } bf_emu_block;
 
 /* A range of memory that was found to hold an address before. */
@@ -322,6 +329,7 @@ typedef struct bf_emu_worker {
   uint64_t warp_instructions, thread_instructions;
   const uint64_t *clock; /* of a simulator, or NULL: instructions count as cycles */
   uint64_t changes;      /* of mbarriers and of barriers of clusters */
+  const void *segment;   /* of race.c, that was used last */
   /* Where accesses that are tolerated write to. */
   uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];
 } bf_emu_worker;
@@ -344,6 +352,7 @@ typedef struct bf_emu_flight {
   double begun; /* seconds */
   bool has_called, has_crew;
   const bf_emu_observer *observer;
+  struct bf_emu_races *races; /* of race.c; NULL: races are not looked for */
   /* Changed by several threads, with atomic operations. */
   uint64_t next_block, blocks_done;
   uint64_t next_rest; /* of the blocks that are skipped unless others wait for them */
@@ -367,6 +376,10 @@ static inline void bf_emu_set_predicate(bf_emu_warp *warp, uint32_t offset, uint
 void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
                         const char **file, uint64_t *line);
 
+/* The same, out of all headers that were inlined into each other. */
+void bf_emu_user_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
+                      const char **file, uint64_t *line);
+
 /* Does what is left to do when lanes of a warp have ended (late.c). */
 void bf_emu_lanes_ended(bf_emu_warp *warp);
 /* Frees what asynchronous copies hold of a warp (async.c). */
@@ -381,6 +394,11 @@ const bf_emu_op *bf_emu_fail(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_faul
 const bf_emu_op *bf_emu_fail_access(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
                                     unsigned lane, uint64_t address, unsigned width_bytes,
                                     bool is_write, bf_emu_fault_kind kind);
+
+/* Says that an access races with another, which text describes; false: that has ended the launch.
+ */
+bool bf_emu_say_race(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, unsigned lane,
+                     uint64_t address, unsigned width_bytes, bool is_write, const char *text);
 
 /* Where the launch tolerates the access, tells of it and gives memory to access instead; NULL: it
  * does not. */

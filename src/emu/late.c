@@ -3,6 +3,7 @@
 
 #include "emu/cluster.h"
 #include "emu/phase.h"
+#include "emu/race.h"
 #include "emu/shadow.h"
 
 #include <stdlib.h>
@@ -126,6 +127,7 @@ bool bf_emu_job_signal(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_block *blo
                        const bf_emu_job *job) {
   bf_emu_job own = *job;
   own.parity = is_odd(block, job->barrier);
+  bf_race_release(warp, block);
   return keep(warp, op, &own, &block->jobs, &block->last_job);
 }
 

@@ -12,6 +12,7 @@
 #include "emu/block.h"
 #include "emu/cluster.h"
 #include "emu/device.h"
+#include "emu/race.h"
 #include "emu/warp.h"
 #include "ptx/rewritten.h"
 
@@ -463,6 +464,7 @@ void bf_emu_flight_close(bf_emu_flight *flight) {
   for (size_t i = 0; i < flight->garbage_count; i++)
     bf_emu_release(flight->emu, flight->garbage[i], NULL);
   free(flight->garbage);
+  bf_race_close(flight);
   pthread_mutex_destroy(&flight->lock);
   free(flight->parameters);
   free(flight->worker);
@@ -493,8 +495,12 @@ int bf_emu_flight_open(bf_emu *emu, const bf_emu_launch *launch, bf_emu_flight *
     flight->worker[i].flight = flight;
     flight->worker[i].index = i;
   }
-  *opened = flight;
-  return BF_OK;
+  int error = launch->check_races ? bf_race_open(flight, diagnostic) : BF_OK;
+  if (error)
+    bf_emu_flight_close(flight);
+  else
+    *opened = flight;
+  return error;
 }
 
 int bf_emu_flight_result(const bf_emu_flight *flight, bf_emu_result *result,

@@ -1,5 +1,6 @@
 /* Modules: the variables of .global and .const, placed and initialised, and the kernels. */
 #include "emu/device.h"
+#include "emu/race.h"
 
 #include <stdlib.h>
 
@@ -180,6 +181,7 @@ int bf_emu_load(bf_emu *emu, const bf_ptx_module *ptx, bf_emu_module **module,
 void bf_emu_unload(bf_emu_module *module) {
   if (!module)
     return;
+  bf_race_forget(module->emu);
   bf_emu_module **link = &module->emu->modules;
   while (*link && *link != module)
     link = &(*link)->next;

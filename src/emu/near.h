@@ -6,15 +6,15 @@
 #ifndef BF_EMU_NEAR_H
 #define BF_EMU_NEAR_H
 
-#include "emu/inner.h"
+#include "emu/race.h"
 
 /* Whether mask has one lane, or none. */
 static inline bool bf_near_is_single(uint32_t mask) { return (mask & (mask - 1)) == 0; }
 
-/* Whether somebody wants to be told of global accesses. */
+/* Whether somebody wants to be told of global accesses, or races are looked for. */
 static inline bool bf_near_is_watched(const bf_emu_warp *warp) {
-  const bf_emu_observer *observer = warp->worker->flight->observer;
-  return observer && observer->wants_global;
+  const bf_emu_flight *flight = warp->worker->flight;
+  return (flight->observer && flight->observer->wants_global) || flight->races;
 }
 
 /* The range that a place of the code used last, as its start and the last offset from there at
@@ -119,10 +119,10 @@ static inline bool bf_near_single(bf_emu_warp *warp, const bf_emu_op *op,
   return true;
 }
 
-/* The memory of the block, or of each lane. */
-static inline bool bf_near_own(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_address *from,
-                               const bf_near_access *what, uint32_t mask, uint8_t **pointer) {
-  uint32_t offset[BF_EMU_LANES];
+/* The memory of the block, or of each lane, and the offsets there. */
+static inline bool bf_near_own(const bf_emu_warp *warp, const bf_emu_address *from,
+                               const bf_near_access *what, uint32_t mask, uint32_t *offset,
+                               uint8_t **pointer) {
   bool is_shared = what->space == BF_PTX_SPACE_SHARED;
   uint64_t stack_bytes = warp->local ? warp->worker->flight->stack_bytes : 0;
   uint64_t stride = is_shared ? 0 : stack_bytes;
@@ -134,8 +134,32 @@ static inline bool bf_near_own(bf_emu_warp *warp, const bf_emu_op *op, const bf_
     return false;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     pointer[lane] = memory + lane * stride + offset[lane];
-  if (is_shared)
-    bf_emu_tell_shared(warp, op, what->kind, what->width_bytes, mask, offset);
+  return true;
+}
+
+/* Tells of an access to the block's shared memory; false: it was a race that ended the launch. */
+static inline bool bf_near_tell_shared(bf_emu_warp *warp, const bf_emu_op *op,
+                                       const bf_near_access *what, uint32_t mask,
+                                       const uint32_t *offset) {
+  if (warp->block->words) {
+    uint64_t inside[BF_EMU_LANES];
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      inside[lane] = offset[lane];
+    if (!bf_race_access(warp, op, what->kind, what->width_bytes, what->is_write, mask, 0, inside))
+      return false;
+  }
+  bf_emu_tell_shared(warp, op, what->kind, what->width_bytes, mask, offset);
+  return true;
+}
+
+/* The same for global memory. */
+static inline bool bf_near_tell_global(bf_emu_warp *warp, const bf_emu_op *op,
+                                       const bf_near_access *what, uint32_t mask,
+                                       const uint64_t *address) {
+  if (warp->worker->flight->races &&
+      !bf_race_access(warp, op, what->kind, what->width_bytes, what->is_write, 0, mask, address))
+    return false;
+  bf_emu_tell_global(warp, op, what->kind, what->width_bytes, mask, address);
   return true;
 }
 
@@ -144,18 +168,17 @@ static inline bool bf_near_own(bf_emu_warp *warp, const bf_emu_op *op, const bf_
 static inline bool bf_near_reach(bf_emu_warp *warp, const bf_emu_op *op, const bf_emu_address *from,
                                  const bf_near_access *what, uint32_t mask, uint8_t **pointer) {
   uint64_t address[BF_EMU_LANES];
+  uint32_t offset[BF_EMU_LANES];
   if (bf_near_is_single(mask) && bf_near_single(warp, op, from, what, BF_FIRST_LANE(mask), pointer))
     return true;
   if ((what->space == BF_PTX_SPACE_SHARED || what->space == BF_PTX_SPACE_LOCAL) &&
-      bf_near_own(warp, op, from, what, mask, pointer))
-    return true;
+      bf_near_own(warp, from, what, mask, offset, pointer))
+    return what->space != BF_PTX_SPACE_SHARED || bf_near_tell_shared(warp, op, what, mask, offset);
   bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, address);
   if ((what->space == BF_PTX_SPACE_GLOBAL || what->space == BF_PTX_SPACE_NONE) &&
       bf_near_global(warp, op, what->width_bytes, what->is_write, mask, address)) {
     memcpy(pointer, address, sizeof address);
-    if (bf_near_is_watched(warp))
-      bf_emu_tell_global(warp, op, what->kind, what->width_bytes, mask, address);
-    return true;
+    return !bf_near_is_watched(warp) || bf_near_tell_global(warp, op, what, mask, address);
   }
   return bf_emu_reach(warp, op, what->space, what->kind, what->width_bytes, what->width_bytes,
                       what->told_bytes, what->is_write, mask, address, pointer);

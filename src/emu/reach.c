@@ -1,6 +1,7 @@
 /* From the addresses of a kernel to memory of the host, with all checks; and telling observers. */
 #include "emu/cluster.h"
 #include "emu/device.h"
+#include "emu/race.h"
 #include "emu/shadow.h"
 
 /* Calls one of the observer's functions with a shared access. */
@@ -113,6 +114,18 @@ static bf_emu_fault_kind reach_cluster(bf_emu_warp *warp, const bf_emu_op *op, u
   return BF_EMU_NO_FAULT;
 }
 
+/* Whether a lane that is allowed to access shared memory does so in another block. Then that block
+ * takes note of what is written; an address of the block itself loses its number. */
+static bool is_remote(bf_emu_warp *warp, uint64_t *address, unsigned width_bytes, bool is_write) {
+  uint64_t offset;
+  bf_emu_block *block = bf_emu_cluster_find(warp, *address, &offset);
+  if (block == warp->block)
+    *address = offset;
+  else if (block && block->shadow && is_write)
+    bf_emu_shadow_fill(block->shadow, offset, width_bytes);
+  return block != warp->block;
+}
+
 /* One address of one lane, of a given space. */
 static bf_emu_fault_kind reach_lane(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space,
                                     unsigned lane, uint64_t address, unsigned width_bytes,
@@ -167,7 +180,7 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
                   unsigned width_bytes, unsigned align_bytes, unsigned told_bytes, bool is_write,
                   uint32_t mask, const uint64_t *address, uint8_t **pointer) {
   uint64_t inside[BF_EMU_LANES] = {0};
-  uint32_t shared = 0, global = 0, remote = 0;
+  uint32_t shared = 0, global = 0;
   BF_EACH_LANE(mask, lane) {
     bf_ptx_space own = space;
     inside[lane] = address[lane];
@@ -188,19 +201,18 @@ bool bf_emu_reach(bf_emu_warp *warp, const bf_emu_op *op, bf_ptx_space space, bf
       bf_emu_fail_access(warp, op, own, lane, inside[lane], width_bytes, is_write, fault);
       return false;
     }
-    bool is_remote = own == BF_PTX_SPACE_SHARED && inside[lane] >> BF_EMU_RANK_SHIFT;
-    remote |= (uint32_t)is_remote << lane;
-    shared |= (uint32_t)(own == BF_PTX_SPACE_SHARED && !is_remote) << lane;
+    bool is_own =
+        own == BF_PTX_SPACE_SHARED && (inside[lane] >> BF_EMU_RANK_SHIFT == 0 ||
+                                       !is_remote(warp, &inside[lane], width_bytes, is_write));
+    shared |= (uint32_t)is_own << lane;
     global |= (uint32_t)(own == BF_PTX_SPACE_GLOBAL) << lane;
   }
-  if (shared && warp->block->shadow) {
-    uint32_t offset[BF_EMU_LANES];
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
-      offset[lane] = (uint32_t)inside[lane];
-    if (!bf_emu_shadow_access(warp, op, kind, width_bytes, is_write, shared, offset))
-      return false;
-  }
-  (void)remote;
+  if (shared && warp->block->shadow &&
+      !bf_emu_shadow_access(warp, op, kind, width_bytes, is_write, shared, inside))
+    return false;
+  if (warp->worker->flight->races &&
+      !bf_race_access(warp, op, kind, width_bytes, is_write, shared, global, inside))
+    return false;
   tell(warp, op, kind, width_bytes, told_bytes, shared, global, inside);
   return true;
 }

@@ -5,8 +5,10 @@
  * their own. Copies that cannot be noted are done at once, which PTX allows as well.
  *
  * What an mbarrier holds says emu/phase.h. */
+#include "emu/cluster.h"
 #include "emu/late.h"
 #include "emu/phase.h"
+#include "emu/race.h"
 #include "emu/warp.h"
 
 #include <stdlib.h>
@@ -57,6 +59,13 @@ static void do_copies(warp_copy *copy, uint32_t lanes) {
   }
 }
 
+/* Who looks for races learns that copies of lanes are done. */
+static void note_done(bf_emu_warp *warp, const warp_copy *copy, uint32_t lanes) {
+  if (warp->block->words)
+    BF_EACH_LANE(lanes & copy->lanes, lane)
+  bf_race_copied(warp, lane, (uint64_t)(copy->to[lane] - warp->block->shared), copy->bytes);
+}
+
 /* The list of the warp, as the block needs it; NULL: there is none. */
 static struct bf_emu_async *list_of(bf_emu_warp *warp) {
   struct bf_emu_async *list = warp->async;
@@ -101,6 +110,7 @@ static void finish(bf_emu_warp *warp, uint32_t lanes, const uint32_t *before) {
     uint32_t over = 0;
     for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
       over |= (uint32_t)(group[lane] < before[lane]) << lane;
+    note_done(warp, &list->copy[i], lanes & over);
     do_copies(&list->copy[i], lanes & over);
   }
   while (list->first < list->end && !list->copy[list->first].lanes)
@@ -182,6 +192,7 @@ static const bf_emu_op *run_copy(bf_emu_warp *warp, const bf_emu_op *op) {
     list->copy[list->end++] = now;
   } else {
     finish_all(warp, now.lanes);
+    note_done(warp, &now, now.lanes);
     do_copies(&now, now.lanes);
   }
   return op + 1;
@@ -237,9 +248,21 @@ typedef struct barrier_detail {
   bool counted; /* ARRIVE_AFTER_COPIES: the arrival was counted on (.noinc) */
 } barrier_detail;
 
-/* What arrive and the like do to the barrier of one lane; NULL, or what is wrong. */
-static const char *change(bf_emu_warp *warp, const barrier_detail *detail, unsigned lane,
-                          bf_emu_phase *barrier) {
+/* The block of the cluster whose shared memory a pointer leads into. */
+static bf_emu_block *owner_of(const bf_emu_warp *warp, const uint8_t *pointer) {
+  const bf_emu_cluster *cluster = warp->block->cluster;
+  for (unsigned i = 0; cluster && i < cluster->count; i++) {
+    bf_emu_block *block = cluster->block[i];
+    if ((uintptr_t)pointer - (uintptr_t)block->shared < block->shared_bytes)
+      return block;
+  }
+  return warp->block;
+}
+
+/* What arrive and the like do to the barrier of one lane, which is in the shared memory of owner;
+ * NULL, or what is wrong. */
+static const char *change(const bf_emu_warp *warp, const barrier_detail *detail, unsigned lane,
+                          bf_emu_block *owner, bf_emu_phase *barrier) {
   uint64_t count = BF_LANES(const uint32_t, detail->count)[lane];
   uint64_t added = BF_LANES(const uint32_t, detail->transactions)[lane];
   switch (detail->kind) {
@@ -256,7 +279,7 @@ static const char *change(bf_emu_warp *warp, const barrier_detail *detail, unsig
     return NULL;
   case COMPLETE:
     barrier->transactions -= (int64_t)count;
-    bf_emu_phase_complete(warp->block, barrier);
+    bf_emu_phase_complete(owner, barrier);
     return NULL;
   case ARRIVE_AFTER_COPIES:
     if (!detail->counted)
@@ -274,7 +297,7 @@ static const char *change(bf_emu_warp *warp, const barrier_detail *detail, unsig
   barrier->pending -= count;
   if (detail->kind == DROP)
     barrier->expected -= count < barrier->expected ? count : barrier->expected;
-  bf_emu_phase_complete(warp->block, barrier);
+  bf_emu_phase_complete(owner, barrier);
   return NULL;
 }
 
@@ -307,7 +330,9 @@ static const bf_emu_op *run_change(bf_emu_warp *warp, const bf_emu_op *op) {
     uint64_t word;
     memcpy(&word, pointer, sizeof word);
     bf_emu_phase barrier = bf_emu_phase_unpack(word);
-    const char *wrong = change(warp, detail, lane, &barrier);
+    bf_emu_block *owner = owner_of(warp, pointer);
+    bf_race_release(warp, owner);
+    const char *wrong = change(warp, detail, lane, owner, &barrier);
     if (wrong)
       return bf_emu_fail(warp, op, BF_EMU_BAD_BARRIER, lane, "%s", wrong);
     BF_LANES(uint64_t, detail->d)[lane] = word;

@@ -359,7 +359,7 @@ static const bf_emu_op *add_shared_32(bf_emu_warp *warp, const bf_emu_op *op) {
     address[lane] = from[lane] + (uint32_t)what->address.offset;
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
     wrong |= mask >> lane & 1 ? (uint32_t)(address[lane] > last) | (address[lane] & 3) : 0;
-  if (wrong || bytes < 4 || warp->block->shadow)
+  if (wrong || bytes < 4 || warp->block->is_checked)
     return run_atomic(warp, op);
   bf_emu_tell_shared(warp, op, what->kind, 4, mask, address);
   const uint32_t *b = BF_LANES(uint32_t, what->b[0]);

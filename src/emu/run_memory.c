@@ -2,29 +2,11 @@
  * vectors as blocks, else lane by lane. */
 #include "emu/decode.h"
 #include "emu/near.h"
+#include "emu/transfer.h"
 
-enum { MOST_VECTOR = 8 };
-
-/* Moves one register per lane between memory and frame. */
-typedef void (*mover)(void *registers, uint8_t *const *pointer, unsigned offset_bytes,
-                      uint32_t mask);
-
-struct transfer;
-/* Moves all registers of a vector, in all lanes. */
-typedef void (*vector_mover)(const bf_emu_warp *warp, const struct transfer *what,
-                             uint8_t *const *pointer);
-
-/* What an operation moves. */
-typedef struct transfer {
-  bf_emu_address address;
-  bf_ptx_space space;
-  unsigned count; /* registers per lane */
-  unsigned size;  /* bytes of each in memory */
-  uint32_t place[MOST_VECTOR];
-  mover move[MOST_VECTOR];
-  vector_mover move_vector; /* where there is one */
-  bool polls;               /* may wait for what others write */
-} transfer;
+typedef bf_emu_mover mover;
+typedef bf_emu_vector_mover vector_mover;
+typedef bf_emu_transfer transfer;
 
 /* ---- Moving ---- */
 
@@ -295,7 +277,7 @@ static inline placing place_global(const bf_emu_warp *warp, const bf_emu_op *op,
     bf_op kind = is_write ? BF_OP_ST : BF_OP_LD;                                                   \
     type *own = BF_LANES(type, op->d);                                                             \
     bf_near_offsets(warp, &address, mask, offset);                                                 \
-    if (warp->block->shadow ||                                                                     \
+    if (warp->block->is_checked ||                                                                 \
         !bf_near_inside(warp->block->shared_bytes, sizeof(type), mask, offset)) {                  \
       bf_near_access access = {BF_PTX_SPACE_SHARED, kind, sizeof(type), sizeof(type), is_write};   \
       uint8_t *pointer[BF_EMU_LANES];                                                              \
@@ -390,7 +372,7 @@ static bool bind_registers(bf_emu_decoder *decoder, const bf_ptx_operand *operan
   const bf_ptx_operand *item = operand->kind == BF_PTX_VECTOR ? operand->item : operand;
   what->count = operand->kind == BF_PTX_VECTOR ? operand->count : 1;
   what->size = bf_ptx_type_bytes(type);
-  if (what->count > MOST_VECTOR || what->count == 0 || what->size == 0)
+  if (what->count > BF_EMU_MOST_VECTOR || what->count == 0 || what->size == 0)
     return bf_emu_refuse(decoder, "vector of this size"), false;
   for (unsigned i = 0; i < what->count; i++) {
     bool is_sink = item[i].kind == BF_PTX_SINK;
@@ -445,6 +427,7 @@ static void select_plain(const transfer *what, bool is_load, bf_emu_op *op) {
       !(is_shared || is_global || is_generic))
     return;
   op->d = what->place[0];
+  op->small[BF_EMU_PLAIN] = (uint8_t)what->size;
   op->a = what->address.place;
   op->offset = what->address.offset;
   if (is_shared)

@@ -2,6 +2,7 @@
 #include "emu/bind.h"
 #include "emu/decode.h"
 #include "emu/device.h"
+#include "emu/race.h"
 
 /* ---- mov of one value ---- */
 
@@ -376,8 +377,14 @@ static const bf_emu_op *do_nothing(bf_emu_warp *warp, const bf_emu_op *op) {
 }
 
 static const bf_emu_op *order_memory(bf_emu_warp *warp, const bf_emu_op *op) {
-  (void)warp;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  bf_race_fence(warp->block, true);
+  return op + 1;
+}
+
+/* A block runs on one thread of the host, so its own accesses are in order. */
+static const bf_emu_op *order_block(bf_emu_warp *warp, const bf_emu_op *op) {
+  bf_race_fence(warp->block, false);
   return op + 1;
 }
 
@@ -388,8 +395,7 @@ static const bf_emu_op *sleep_a_little(bf_emu_warp *warp, const bf_emu_op *op) {
 }
 
 static bool select_fence(const bf_ptx_instruction *instruction, bf_emu_op *op) {
-  /* A block runs on one thread of the host, so its own accesses are in order. */
-  op->run = bf_ptx_has(instruction, "cta") ? do_nothing : order_memory;
+  op->run = bf_ptx_has(instruction, "cta") ? order_block : order_memory;
   return true;
 }
 

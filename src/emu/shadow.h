@@ -1,5 +1,5 @@
-/* Inside room emu: what is known of every byte of shared memory, for the checks that a launch may
- * ask for. */
+/* Inside room emu: which bytes of shared memory were written, for the check that a launch may ask
+ * for. */
 #ifndef BF_EMU_SHADOW_H
 #define BF_EMU_SHADOW_H
 
@@ -8,13 +8,13 @@
 typedef struct bf_emu_shadow bf_emu_shadow;
 
 /* For a block with that much shared memory; NULL: out of memory. */
-bf_emu_shadow *bf_emu_shadow_create(uint64_t shared_bytes, bool uninitialised, bool races);
+bf_emu_shadow *bf_emu_shadow_create(uint64_t shared_bytes);
 void bf_emu_shadow_free(bf_emu_shadow *shadow);
 /* Forgets everything: another block begins. */
 void bf_emu_shadow_reset(bf_emu_shadow *shadow, uint64_t shared_bytes);
 /* Checks an access of mask and takes note of it; false: it was a fault, which has been said. */
 bool bf_emu_shadow_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
-                          bool is_write, uint32_t mask, const uint32_t *address);
+                          bool is_write, uint32_t mask, const uint64_t *address);
 /* Takes note of bytes that a copy by the hardware has written. */
 void bf_emu_shadow_fill(bf_emu_shadow *shadow, uint64_t offset, uint64_t bytes);
 

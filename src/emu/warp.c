@@ -289,8 +289,10 @@ const bf_emu_op *bf_emu_next_path(bf_emu_warp *warp) {
 }
 
 bool bf_emu_meet(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes, uint32_t members) {
-  if (warp->is_meeting || (members & warp->alive & ~lanes) == 0)
+  if (warp->is_meeting || (members & warp->alive & ~lanes) == 0) {
+    warp->order++;
     return true;
+  }
   bf_emu_account(warp, op);
   bf_emu_path *path = bf_emu_set_aside(warp, op);
   path->state = BF_EMU_AT_MEETING;

@@ -20,7 +20,7 @@ static const char sites_end[] = ".sites", sums_end[] = ".sums";
 
 /* ---- Rows ---- */
 
-static const bf_rows_form form = {"live", 1};
+static const bf_rows_form form = {"live", 2};
 
 /* A kernel, and the form of its sums: rows stand worker by worker, behind bf_live_sums. */
 typedef struct kernel_row {
@@ -36,7 +36,8 @@ static const bf_row row_of_kernel = BF_ROW("kernel", kernel_fields);
 
 static const bf_field site_fields[] = {
     BF_FIELD_OR_NULL(bf_costs_line, file), BF_FIELD(bf_costs_line, line),
-    BF_FIELD_OR_NULL(bf_costs_line, inlined_file), BF_FIELD(bf_costs_line, inlined_line)};
+    BF_FIELD_OR_NULL(bf_costs_line, inlined_file), BF_FIELD(bf_costs_line, inlined_line),
+    BF_FIELD_OR_NULL(bf_costs_line, inlined_further)};
 static const bf_row row_of_site = BF_ROW("site", site_fields);
 
 /* ---- Writing ---- */
@@ -214,6 +215,7 @@ static int read_site(reading *r, bf_rows *rows, bf_diagnostic *diagnostic) {
   line.line = place.line;
   line.inlined_file = place.inlined_file;
   line.inlined_line = place.inlined_line;
+  line.inlined_further = place.inlined_further;
   line.access.site = NULL;
   line.access.count = 1;
   line.has_access &= bf_access_check(&line.access, &r->limits, &fault, NULL) == BF_OK;

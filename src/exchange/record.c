@@ -6,7 +6,7 @@
 
 /* ---- Rows ---- */
 
-static const bf_rows_form form = {"record", 3};
+static const bf_rows_form form = {"record", 4};
 
 static const bf_field kernel_fields[] = {
     BF_FIELD(bf_costs_kernel, name),
@@ -42,7 +42,8 @@ static const bf_field line_fields[] = {
     BF_FIELD(bf_costs_line, conflicts_low), BF_FIELD(bf_costs_line, conflicts_high),
     BF_FIELD(bf_costs_line, worst),         BF_FIELD(bf_costs_line, waited_cycles),
     BF_FIELD(bf_costs_line, estimated),     BF_FIELD_OR_NULL(bf_costs_line, inlined_file),
-    BF_FIELD(bf_costs_line, inlined_line),  BF_FIELD_OR_NULL(line_row, access),
+    BF_FIELD(bf_costs_line, inlined_line),  BF_FIELD_OR_NULL(bf_costs_line, inlined_further),
+    BF_FIELD_OR_NULL(line_row, access),
 };
 static const bf_row row_of_line = BF_ROW("line", line_fields);
 

@@ -52,6 +52,18 @@ static int parse_inlined(parser *p, bf_ptx_location *location) {
   return bf_ptx_take_number(p, "a column", UINT32_MAX, &location->inlined_column);
 }
 
+/* The .loc of the call that a .loc was inlined at, where that was inlined itself; NULL: none. The
+ * compiler writes it before, and not far. */
+static const bf_ptx_location *find_call(const bf_ptx_location *location) {
+  enum { MOST_BACK = 256 };
+  const bf_ptx_location *at = location->before;
+  for (unsigned i = 0; at && i < MOST_BACK; i++, at = at->before)
+    if (at->file == location->inlined_file && at->line == location->inlined_line &&
+        at->column == location->inlined_column)
+      return at->function_name ? at : NULL;
+  return NULL;
+}
+
 /* .loc file line column ... */
 static int parse_location(parser *p) {
   bool inlined;
@@ -62,8 +74,11 @@ static int parse_location(parser *p) {
   BF_TRY(bf_ptx_take_number(p, "a line", UINT32_MAX, &location->line));
   BF_TRY(bf_ptx_take_number(p, "a column", UINT32_MAX, &location->column));
   BF_TRY(bf_ptx_accept(p, ",", &inlined));
-  if (inlined)
+  location->before = p->location;
+  if (inlined) {
     BF_TRY(parse_inlined(p, location));
+    location->inside = find_call(location);
+  }
   p->location = location;
   return add_statement(p, BF_PTX_STATEMENT_LOCATION, location);
 }

@@ -132,6 +132,8 @@ typedef struct bf_ptx_location {
   const char *function_name; /* or NULL */
   uint64_t function_offset;
   uint64_t inlined_file, inlined_line, inlined_column; /* where inlined, with function_name */
+  const struct bf_ptx_location *before;                /* the .loc before it in the body, or NULL */
+  const struct bf_ptx_location *inside; /* that of the call, where it was inlined too, or NULL */
 } bf_ptx_location;
 
 typedef struct bf_ptx_targets {

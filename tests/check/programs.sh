@@ -8,6 +8,7 @@
 #   // only: exec, where it shows a limit of the emulator (tests/gpu/programs.py leaves it out)
 #   // needs: libraries and headers of the toolkit without which it is left out
 #   // says: a pattern that standard error must hold
+#   // table: a pattern that the table must hold, which is there when no profile is asked for
 #   // exec: options for exec; else it is run without and with --gpu h200, and where a fix is proposed for a kernel, once
 #   more with the hashes of the fixes: conflicts must be as the fixes promise
 # Further arguments name the programs to run; all are without. CUDART=static builds them all as nvcc does by default, with
@@ -76,6 +77,7 @@ run() {
   status=$?
   wanted=$(said "$1" status)
   pattern=$(said "$1" says)
+  [[ " ${options[*]} " == *' --profile '* ]] || pattern=${pattern:-$(said "$1" table)}
   if [ $status != "${wanted:-0}" ]; then
     complain "$1: status $status, not ${wanted:-0}"
     cat "$work/err"

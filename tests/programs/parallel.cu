@@ -1,12 +1,13 @@
 // Kernels that launch kernels: streams of the device, fire and forget, tail launches, recursion and its limit, copies
 // in their order, errors that a kernel sees.
 // flags: -rdc=true -lineinfo
-// says: 32 +64 +64 .*child
+// table: 32 +64 +64 .*child
 #include "check.h"
 
 __global__ void child(int *data, int number) {
   __shared__ int tile[32];
   tile[threadIdx.x] = number;
+  __syncwarp();
   atomicAdd(&data[threadIdx.x], tile[31 - threadIdx.x]); // many of them at once
 }
 

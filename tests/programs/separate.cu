@@ -2,7 +2,7 @@
 // pointers to functions of another part, and names that both parts keep for themselves.
 // flags: -rdc=true -lineinfo
 // with: parts/linked.cu
-// says: linked\.cu:[0-9]+: stride 32
+// table: linked\.cu:[0-9]+: stride 32
 #include "check.h"
 #include "parts/linked.h"
 

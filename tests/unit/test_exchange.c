@@ -140,7 +140,7 @@ static void refused_everything(const bed *own, reader *read, const bf_text *good
                                         "{\"kernels\": []}\n",
                                         "bankfold\n",
                                         "bankfold trace 1\nend\n",
-                                        "bankfold record 4\nend\n",
+                                        "bankfold record 5\nend\n",
                                         "bankfold accesses 2\nend\n",
                                         "bankfold times 0\nend\n"};
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -182,8 +182,9 @@ static void add_kernel(bf_costs *costs, const char *name, const char *hash, uint
                                                .conflicts_low = 140,
                                                .conflicts_high = 170});
   bf_costs_line lines[] = {{"a\tfile \\ with\nall.cu", 12, 5, 160, 5, 155, worst, 9, 0, true, true,
-                            access_of(BF_OP_LD, 4), "caller.cu", 70, 150, 160},
-                           {NULL, 40, 1, 1, 1, 0, 0, 0, 0, false, false, {0}, NULL, 0, 0, 2}};
+                            access_of(BF_OP_LD, 4), "caller.cu", 70, "b.cuh:21, inlined at c.cu:5",
+                            150, 160},
+                           {NULL, 40, 1, 1, 1, 0, 0, 0, 0, false, false, {0}, NULL, 0, NULL, 0, 2}};
   for (size_t i = 0; i < 2; i++)
     assert_int_equal(bf_costs_add_line(costs, kernel, &lines[i], &diagnostic), BF_OK);
   bf_access own[] = {access_of(BF_OP_LD, 4), access_of(BF_OP_ST, 0)};
@@ -211,6 +212,7 @@ static void same_line(const bf_costs_line *a, const bf_costs_line *b) {
   same_text(a->file, b->file);
   same_text(a->inlined_file, b->inlined_file);
   assert_int_equal(a->inlined_line, b->inlined_line);
+  same_text(a->inlined_further, b->inlined_further);
   assert_int_equal(a->line, b->line);
   assert_int_equal(a->accesses, b->accesses);
   assert_int_equal(a->wavefronts, b->wavefronts);
@@ -340,7 +342,7 @@ static void accesses_are_bounded(void **state) {
 static void live_counts_come_back(void **state) {
   const bed *own = *state;
   static const char sites[] =
-      "bankfold live 1\nkernel\tname=k\thash=none\tlock_hash=plain\tsites=1\t"
+      "bankfold live 2\nkernel\tname=k\thash=none\tlock_hash=plain\tsites=1\t"
       "workers=2\trow_bytes=%zu\tsums_bytes=%zu\nsite\tfile=a.cu\tline=7\tinlined_line=0\nend\n";
   struct {
     bf_live_sums sums;
@@ -383,9 +385,9 @@ static void live_counts_come_back(void **state) {
 
 static void bad_records_are_refused(void **state) {
   static const damage damages[] = {
-      {"bankfold record 3", "bankfold record 1", 1, "expected 'bankfold record 3'"},
-      {"bankfold record 3", "bankfold record 33", 1, "another version"},
-      {"bankfold record 3", "bankfold accesses 1", 1, "another file"},
+      {"bankfold record 4", "bankfold record 1", 1, "expected 'bankfold record 4'"},
+      {"bankfold record 4", "bankfold record 44", 1, "another version"},
+      {"bankfold record 4", "bankfold accesses 1", 1, "another file"},
       {"kernel\t", "kernels\t", 2, "expected a row 'kernel'"},
       {"kernel\tname=one", "kernel", 2, "expected 'name='"},
       {"\tlaunches=3", "", 2, "expected 'launches='"},
@@ -418,7 +420,7 @@ static void bad_records_are_refused(void **state) {
   bf_text good = content_of(path_of(own, 0));
   refused_damages(own, read_record, &good, damages, sizeof damages / sizeof *damages);
   refused_everything(own, read_record, &good);
-  static const char orphan[] = "bankfold record 3\nline\tline=1\nend\n";
+  static const char orphan[] = "bankfold record 4\nline\tline=1\nend\n";
   refused(own, read_record, orphan, strlen(orphan), 2, "expected a row 'kernel'");
   bf_text_free(&good);
   bf_costs_free(&costs);

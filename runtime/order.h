@@ -1,0 +1,32 @@
+/* Inside runtime: which launches follow which (order.c). */
+#ifndef RT_ORDER_H
+#define RT_ORDER_H
+
+#include "context.h"
+
+enum { RT_ORDER_SLOTS = 64, RT_ORDER_KEPT = 4096 };
+
+/* For each stream the last launch of it that something follows. */
+typedef struct rt_clock {
+  uint32_t seen[RT_ORDER_SLOTS];
+} rt_clock;
+
+typedef struct rt_order {
+  uint32_t last, settled; /* numbers of launches: the last, and the last that the host waited for */
+  unsigned slots, current; /* current: of the launch that was numbered last */
+  const void *stream[RT_ORDER_SLOTS];
+  bool is_free[RT_ORDER_SLOTS]; /* made not to wait for the legacy default stream */
+  rt_clock clock[RT_ORDER_SLOTS], now;
+  uint8_t slot[RT_ORDER_KEPT]; /* by the number of a launch */
+} rt_order;
+
+/* Numbers a launch that is about to run in a stream, and says what it follows: what a kernel
+ * launches follows everything. */
+void rt_order_launch(rt_context *context, const void *stream, bool is_child, bf_emu_launch *launch);
+/* The host waited. */
+void rt_order_settle(rt_context *context);
+/* An event is recorded in a stream; a stream waits for one. */
+void rt_order_record(rt_context *context, rt_object *event, const void *stream);
+void rt_order_wait(rt_context *context, const void *stream, const rt_object *event);
+
+#endif

@@ -1,0 +1,704 @@
+/* Races: two threads at the same byte, one of them writing, with nothing that orders them.
+ *
+ * For every four bytes the last write and the last two reads, of different threads, are known: who,
+ * where in the code, and when. Two accesses of which one writes race unless
+ *   - both are strong: atomic, volatile, relaxed, acquire or release;
+ *   - they are of one thread;
+ *   - they are of one block, and a barrier of it, of whatever kind, or a fence of it came between;
+ *   - they are of one warp, and its lanes have met between them (.sync);
+ *   - they are of two blocks; that of the first made a fence of the device, or released, after it,
+ *     and that of the second made a strong access or a fence after it;
+ *   - they are of two launches of which the program waited for the first, or ordered the second
+ *     behind it (who launches says so);
+ *   - both write, and write what is there already.
+ * Copies that were not waited for race with every access. So what is reported is not ordered; some
+ * that is not ordered is not reported: fences count for all threads of a block, and of reads only
+ * two are known. Bytes of one word share its records.
+ *
+ * Where all lanes of a warp access a line of 32 words, each its own, one set of records stands for
+ * the line; another kind of access spreads it to the words.
+ *
+ * Words of global memory lie in memory of their own for each allocation, which the host gives when
+ * it is touched. They outlive launches, so that launches can race with each other. */
+#include "emu/race.h"
+#include "emu/device.h"
+#include "emu/transfer.h"
+#include "ptx/demangle.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { WORD_BYTES = 4, LOCKS = 4096, KNOWN_SEGMENTS = 64, MOST_BLOCKS = 1 << 26 };
+
+/* An access; 24 bytes. launch 0: none. */
+typedef struct record {
+  uint32_t launch, block;
+  uint32_t epoch; /* barriers and fences of the block before it */
+  uint32_t order; /* meetings of the warp before it */
+  uint32_t time;  /* fences of the device before it */
+  uint16_t site;
+  uint16_t who; /* thread, flags and bytes of the word */
+} record;
+enum { THREAD = 0x3ff, STRONG = 0x400, COPY = 0x800, FIRST_BYTE = 12 };
+
+struct bf_race_word {
+  record write, read[2]; /* the last read, and the one before it of another thread */
+};
+
+/* What stands for a line: records of all its words, whose thread is that of the first lane, or the
+ * words themselves. */
+enum { LINE_BYTES = WORD_BYTES * BF_EMU_LANES };
+struct bf_race_line {
+  bf_race_word all;
+  enum { UNUSED, WHOLE, IN_WORDS } state;
+  bool has_copies;
+  uint32_t block, epoch; /* IN_WORDS: of the last access */
+};
+
+/* The words of an allocation, and its lines. */
+typedef struct segment {
+  uint64_t first, end, serial;
+  bf_race_word *word;
+  bf_race_line *line;
+} segment;
+
+/* A launch whose accesses are known. */
+typedef struct known_launch {
+  const bf_emu_kernel *kernel;
+  uint32_t number, grid[3], block[3];
+} known_launch;
+
+/* Of a device: what outlives launches. */
+struct bf_race_memory {
+  segment *segment;
+  size_t segments, capacity;
+  known_launch *launch;
+  size_t launches, launch_capacity;
+  uint32_t next_number; /* for launches without one */
+};
+
+/* Of a launch. */
+struct bf_emu_races {
+  struct bf_race_memory *memory;
+  uint32_t number;
+  uint32_t clock; /* fences of the device so far */
+  uint32_t *released,
+      *acquired;     /* per block: the clock at its last fence, at its last strong access */
+  uint8_t *strength; /* per site */
+  uint8_t lock[LOCKS];
+};
+enum { WEAK, IS_STRONG, IS_RELEASE };
+
+/* ---- What outlives launches ---- */
+
+bf_race_line *bf_race_lines(uint64_t bytes) {
+  return calloc(bytes / LINE_BYTES + 2, sizeof(bf_race_line));
+}
+
+bf_race_word *bf_race_words(uint64_t bytes) {
+  return calloc((bytes + WORD_BYTES - 1) / WORD_BYTES + 1, sizeof(bf_race_word));
+}
+
+static size_t words_bytes(const segment *of) {
+  return (size_t)((of->end - of->first + 2 * WORD_BYTES - 1) / WORD_BYTES) * sizeof(bf_race_word);
+}
+
+static size_t lines_bytes(const segment *of) {
+  return (size_t)((of->end - of->first) / LINE_BYTES + 2) * sizeof(bf_race_line);
+}
+
+static void drop_segment(const segment *old) {
+  if (old->word)
+    munmap(old->word, words_bytes(old));
+  if (old->line)
+    munmap(old->line, lines_bytes(old));
+}
+
+/* Memory that the host gives when it is touched; NULL: there is none. */
+static void *reserve(size_t bytes) {
+  void *memory =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+void bf_race_forget(bf_emu *emu) {
+  struct bf_race_memory *memory = emu->race_memory;
+  if (!memory)
+    return;
+  for (size_t i = 0; i < memory->segments; i++)
+    drop_segment(&memory->segment[i]);
+  free(memory->segment);
+  free(memory->launch);
+  free(memory);
+  emu->race_memory = NULL;
+}
+
+/* Words for an allocation; none where the host has no room, which leaves it unchecked. */
+static segment make_segment(const bf_emu_range *range) {
+  segment made = {range->address & ~(uint64_t)(WORD_BYTES - 1), range->address + range->bytes,
+                  range->serial, NULL, NULL};
+  made.line = reserve(lines_bytes(&made));
+  made.word = made.line ? reserve(words_bytes(&made)) : NULL;
+  return made;
+}
+
+/* Gives every allocation its segment and drops those of memory that was freed. Both lists are
+ * sorted by address. */
+static bool renew_segments(bf_emu *emu, struct bf_race_memory *memory) {
+  size_t count = bf_emu_ranges(emu, NULL, 0), old = 0;
+  bf_emu_range *range = malloc((count + 1) * sizeof *range);
+  segment *segments = malloc((count + 1) * sizeof *segments);
+  if (!range || !segments) {
+    free(range);
+    free(segments);
+    return false;
+  }
+  count = bf_emu_ranges(emu, range, count);
+  for (size_t i = 0; i < count; i++) {
+    while (old < memory->segments && (memory->segment[old].first < (range[i].address & ~3ull) ||
+                                      (memory->segment[old].first == (range[i].address & ~3ull) &&
+                                       memory->segment[old].serial != range[i].serial)))
+      drop_segment(&memory->segment[old++]);
+    if (old < memory->segments && memory->segment[old].serial == range[i].serial)
+      segments[i] = memory->segment[old++];
+    else
+      segments[i] = make_segment(&range[i]);
+  }
+  while (old < memory->segments)
+    drop_segment(&memory->segment[old++]);
+  free(memory->segment);
+  free(range);
+  memory->segment = segments;
+  memory->segments = count;
+  return true;
+}
+
+/* Notes which launch has a number; those that all later ones follow are forgotten. */
+static bool note_launch(struct bf_race_memory *memory, const bf_emu_launch *launch,
+                        uint32_t number) {
+  size_t kept = 0;
+  for (size_t i = 0; i < memory->launches; i++)
+    if (launch->number && memory->launch[i].number > launch->settled)
+      memory->launch[kept++] = memory->launch[i];
+  memory->launches = kept;
+  if (kept == memory->launch_capacity) {
+    size_t capacity = kept ? 2 * kept : 16;
+    known_launch *grown = realloc(memory->launch, capacity * sizeof *grown);
+    if (!grown)
+      return false;
+    memory->launch = grown;
+    memory->launch_capacity = capacity;
+  }
+  known_launch *made = &memory->launch[memory->launches++];
+  *made = (known_launch){.kernel = launch->kernel, .number = number};
+  memcpy(made->grid, launch->grid, sizeof made->grid);
+  memcpy(made->block, launch->block, sizeof made->block);
+  return true;
+}
+
+/* ---- A launch ---- */
+
+/* How strong the accesses of an instruction are. */
+static uint8_t strength_of(const bf_ptx_instruction *instruction) {
+  if (bf_ptx_has(instruction, "release") || bf_ptx_has(instruction, "acq_rel"))
+    return IS_RELEASE;
+  bool is_strong = bf_ptx_has(instruction, "volatile") || bf_ptx_has(instruction, "relaxed") ||
+                   bf_ptx_has(instruction, "acquire") || bf_ptx_has(instruction, "mmio") ||
+                   instruction->opcode == BF_PTX_OP_ATOM || instruction->opcode == BF_PTX_OP_RED;
+  return is_strong ? IS_STRONG : WEAK;
+}
+
+void bf_race_close(bf_emu_flight *flight) {
+  struct bf_emu_races *races = flight->races;
+  if (!races)
+    return;
+  free(races->released);
+  free(races->acquired);
+  free(races->strength);
+  free(races);
+  flight->races = NULL;
+}
+
+int bf_race_open(bf_emu_flight *flight, bf_diagnostic *diagnostic) {
+  bf_emu *emu = flight->emu;
+  const bf_emu_launch *launch = flight->launch;
+  const bf_emu_kernel *kernel = flight->kernel;
+  uint64_t blocks = flight->blocks < MOST_BLOCKS ? flight->blocks : MOST_BLOCKS;
+  struct bf_emu_races *races = flight->races = calloc(1, sizeof *races);
+  if (!emu->race_memory)
+    emu->race_memory = calloc(1, sizeof *emu->race_memory);
+  struct bf_race_memory *memory = emu->race_memory;
+  if (!races || !memory)
+    return bf_no_memory(diagnostic);
+  races->memory = memory;
+  races->released = calloc(blocks, sizeof *races->released);
+  races->acquired = calloc(blocks, sizeof *races->acquired);
+  races->strength = calloc(kernel->site_count + 1, 1);
+  races->clock = 1;
+  races->number = launch->number ? launch->number : ++memory->next_number;
+  memory->next_number = races->number;
+  if (!races->released || !races->acquired || !races->strength || !renew_segments(emu, memory) ||
+      !note_launch(memory, launch, races->number))
+    return bf_no_memory(diagnostic);
+  for (unsigned i = 0; i < kernel->site_count; i++)
+    races->strength[i] = strength_of(kernel->sites[i].instruction);
+  return BF_OK;
+}
+
+void bf_race_fence(bf_emu_block *block, bool is_of_device) {
+  struct bf_emu_races *races = block->worker->flight->races;
+  if (!races)
+    return;
+  block->fences++;
+  if (!is_of_device || block->index >= MOST_BLOCKS)
+    return;
+  uint32_t now = __atomic_add_fetch(&races->clock, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&races->released[block->index], now, __ATOMIC_RELAXED);
+  __atomic_store_n(&races->acquired[block->index], now, __ATOMIC_RELAXED);
+}
+
+void bf_race_release(bf_emu_warp *warp, bf_emu_block *to) {
+  if (to == warp->block)
+    return;
+  bf_race_fence(warp->block, true);
+  bf_race_fence(to, true);
+}
+
+/* ---- Saying it ---- */
+
+/* An access in the making. */
+typedef struct access {
+  bf_emu_warp *warp;
+  const bf_emu_op *op;
+  struct bf_emu_races *races;
+  record now; /* but for thread and bytes */
+  bool is_write, is_atomic, is_shared;
+  unsigned width_bytes;
+  const uint8_t *value; /* that is written, 16 bytes for each lane; NULL: not known */
+} access;
+
+static void put_place(char *text, size_t bytes, uint32_t index, const uint32_t size[3]) {
+  snprintf(text, bytes, "(%u,%u,%u)", index % size[0], index / size[0] % size[1],
+           index / size[0] / size[1]);
+}
+
+/* Of which kernel an access of another launch was. */
+static void put_kernel(char *text, size_t bytes, const bf_emu_kernel *kernel) {
+  bf_text name = {0};
+  bf_ptx_readable_name(kernel->function->name, &name);
+  snprintf(text, bytes, " of kernel %.*s, launched before in another stream,",
+           name.failed ? 0 : (int)name.size, name.data ? name.data : "");
+  bf_text_free(&name);
+}
+
+/* A source line, or one of the PTX, of a site. */
+static void put_line(char *text, size_t bytes, const bf_emu_kernel *kernel, unsigned site) {
+  if (site >= kernel->site_count)
+    return;
+  const bf_emu_site *at = &kernel->sites[site];
+  const char *file;
+  uint64_t source_line;
+  bf_emu_user_line(kernel->module->ptx, at->instruction, &file, &source_line);
+  if (file && strlen(file) > 80)
+    file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+  if (source_line)
+    snprintf(text, bytes, " at %s:%llu", file ? file : "line", (unsigned long long)source_line);
+  else
+    snprintf(text, bytes, " at PTX line %llu", (unsigned long long)at->line);
+}
+
+/* Says who else was at the byte; false: the launch has ended. */
+static bool report(const access *what, const record *other, bool other_writes, unsigned lane,
+                   uint64_t address) {
+  const struct bf_race_memory *memory = what->races->memory;
+  const known_launch *launch = NULL;
+  char thread[48] = "", block[48] = "", line[200] = "", text[400], name[160] = "";
+  for (size_t i = 0; i < memory->launches; i++)
+    if (memory->launch[i].number == other->launch)
+      launch = &memory->launch[i];
+  if (launch) {
+    put_place(thread, sizeof thread, other->who & THREAD, launch->block);
+    put_place(block, sizeof block, other->block, launch->grid);
+    put_line(line, sizeof line, launch->kernel, other->site);
+    if (other->launch != what->now.launch)
+      put_kernel(name, sizeof name, launch->kernel);
+  }
+  snprintf(text, sizeof text, "block %s, thread %s%s %s it%s, %s", block, thread, name,
+           other->who & COPY ? "copies asynchronously to"
+           : other_writes    ? "wrote"
+                             : "read",
+           line, other->who & COPY ? "and has not waited for it" : "and nothing orders the two");
+  return bf_emu_say_race(what->warp, what->op,
+                         what->is_shared ? BF_PTX_SPACE_SHARED : BF_PTX_SPACE_GLOBAL, lane, address,
+                         what->width_bytes, what->is_write, text);
+}
+
+/* ---- Checking ---- */
+
+/* Whether an earlier access, of a launch of its own, may overlap with this one in time. */
+static bool is_of_unordered_launch(const access *what, const record *old) {
+  const bf_emu_launch *launch = what->warp->worker->flight->launch;
+  return launch->follows && old->launch > launch->settled &&
+         !launch->follows(launch->follows_context, old->launch);
+}
+
+/* Whether fences put an access of another block before this one. */
+static bool is_ordered_by_fences(const access *what, const record *old) {
+  const struct bf_emu_races *races = what->races;
+  uint64_t here = what->warp->block->index;
+  if (old->block >= MOST_BLOCKS || here >= MOST_BLOCKS)
+    return true;
+  return __atomic_load_n(&races->released[old->block], __ATOMIC_RELAXED) > old->time &&
+         __atomic_load_n(&races->acquired[here], __ATOMIC_RELAXED) > old->time;
+}
+
+/* Whether an earlier access and this one, at overlapping bytes, are not ordered. */
+static inline bool is_unordered(const access *what, const record *old, const record *now) {
+  if (!(old->who & now->who & 0xf000) || !old->launch)
+    return false;
+  if (old->launch != now->launch)
+    return !what->is_shared && !(old->who & now->who & STRONG) && is_of_unordered_launch(what, old);
+  if (old->block != now->block)
+    return !what->is_shared && !(old->who & now->who & STRONG) && !is_ordered_by_fences(what, old);
+  if (old->who & COPY)
+    return !(now->who & COPY);
+  if (old->epoch != now->epoch || (old->who & now->who & STRONG))
+    return false;
+  uint32_t differs = (old->who ^ now->who) & THREAD;
+  if (differs == 0)
+    return false;
+  return differs >= BF_EMU_LANES || old->order == now->order;
+}
+
+/* Whether an earlier write may be of the same instruction: check_lanes has compared those. */
+static inline bool is_of_same_store(const access *what, const record *old) {
+  return what->is_write && old->launch == what->now.launch && old->block == what->now.block &&
+         old->site == what->now.site && old->order == what->now.order &&
+         (old->who & THREAD) / BF_EMU_LANES == what->warp->index;
+}
+
+/* Whether what a lane writes to bytes of a word is there already. */
+static bool writes_the_same(const access *what, const uint8_t *memory, unsigned lane,
+                            unsigned first, unsigned bytes) {
+  return what->value && memcmp(memory, what->value + lane * 16 + first, bytes) == 0;
+}
+
+/* Checks bytes of one word of a lane, and takes note; false: the launch has ended. first counts
+ * bytes of the access before these, memory is where they are. */
+static inline bool check_word(const access *what, bf_race_word *word, unsigned lane, unsigned bytes,
+                              unsigned shift, unsigned first, uint64_t address,
+                              const uint8_t *memory) {
+  record now = what->now;
+  now.who |= (uint16_t)((what->warp->index * BF_EMU_LANES + lane) & THREAD);
+  now.who |= (uint16_t)(((1u << bytes) - 1) << shift << FIRST_BYTE);
+  bool fine = true;
+  if (is_unordered(what, &word->write, &now) && !is_of_same_store(what, &word->write) &&
+      !(what->is_write && !what->is_atomic && !(word->write.who & (COPY | STRONG)) &&
+        writes_the_same(what, memory, lane, first, bytes)))
+    fine = report(what, &word->write, true, lane, address);
+  if (what->is_write) {
+    for (unsigned i = 0; i < 2 && fine; i++)
+      if (is_unordered(what, &word->read[i], &now))
+        fine = report(what, &word->read[i], false, lane, address);
+    word->write = now;
+  } else {
+    const record *last = &word->read[0];
+    if (last->block != now.block || last->launch != now.launch ||
+        ((last->who ^ now.who) & THREAD) != 0)
+      word->read[1] = *last;
+    word->read[0] = now;
+  }
+  return fine;
+}
+
+/* The segment of a global address; NULL: it is not checked. The worker remembers it. */
+static const segment *find_segment(const access *what, uint64_t address) {
+  const struct bf_race_memory *memory = what->races->memory;
+  bf_emu_worker *worker = what->warp->worker;
+  const segment *at = worker->segment;
+  if (!at || address < at->first || address >= at->end) {
+    size_t low = 0, high = memory->segments;
+    while (low < high) {
+      size_t middle = (low + high) / 2;
+      if (memory->segment[middle].end <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    if (low == memory->segments || address < memory->segment[low].first)
+      return NULL;
+    worker->segment = at = &memory->segment[low];
+  }
+  return at->word ? at : NULL;
+}
+
+/* The line of an address, and its words. */
+typedef struct place {
+  bf_race_line *line;
+  bf_race_word *word;       /* of the address */
+  bf_race_word *first_word; /* of the line, or of the memory where that begins inside the line */
+  unsigned first;           /* the number of that in its line */
+} place;
+
+static place place_of(bf_race_line *lines, bf_race_word *words, uint64_t first, uint64_t address) {
+  uint64_t line = address / LINE_BYTES - first / LINE_BYTES;
+  uint64_t begin = address / LINE_BYTES * LINE_BYTES;
+  begin = begin < first ? first : begin;
+  return (place){&lines[line], &words[(address - first) / WORD_BYTES],
+                 &words[(begin - first) / WORD_BYTES], (unsigned)(begin % LINE_BYTES / WORD_BYTES)};
+}
+
+/* Hands what is known of a line to its words. */
+static void spread(const access *what, const place *at) {
+  bf_race_line *line = at->line;
+  if (line->state == WHOLE)
+    for (unsigned i = at->first; i < BF_EMU_LANES; i++) {
+      bf_race_word *word = &at->first_word[i - at->first];
+      *word = line->all;
+      word->write.who += (uint16_t)i;
+      word->read[0].who += (uint16_t)i;
+      word->read[1].who += (uint16_t)i;
+    }
+  line->state = IN_WORDS;
+  line->block = what->now.block;
+  line->epoch = what->now.epoch;
+  line->has_copies |= (what->now.who & COPY) != 0;
+}
+
+/* An access of all lanes to a whole line, lane by lane: whether it is in order, and noted. */
+static bool pass_line(const access *what, bf_race_line *line) {
+  record now = what->now;
+  bf_race_word *all = &line->all;
+  now.who |= (uint16_t)(((what->warp->index * BF_EMU_LANES) & THREAD) | 0xf000);
+  if (now.who & COPY || line->has_copies)
+    return false;
+  /* Behind a barrier nothing that a block did to its shared memory before matters. */
+  if (line->state == IN_WORDS && what->is_shared &&
+      (line->block != now.block || line->epoch != now.epoch))
+    *line = (bf_race_line){.state = WHOLE};
+  if (line->state == IN_WORDS || is_unordered(what, &all->write, &now) ||
+      (what->is_write &&
+       (is_unordered(what, &all->read[0], &now) || is_unordered(what, &all->read[1], &now))))
+    return false;
+  line->state = WHOLE;
+  if (what->is_write)
+    all->write = now;
+  else {
+    if (all->read[0].block != now.block || all->read[0].launch != now.launch ||
+        (all->read[0].who ^ now.who) & THREAD)
+      all->read[1] = all->read[0];
+    all->read[0] = now;
+  }
+  return true;
+}
+
+/* Whether all lanes access a line, each a word of it, in order. */
+static bool is_line(const access *what, uint32_t mask, const uint64_t *address) {
+  uint64_t wrong = address[0] % LINE_BYTES;
+  if (mask != UINT32_MAX || what->width_bytes != WORD_BYTES)
+    return false;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    wrong |= address[lane] ^ (address[0] + lane * WORD_BYTES);
+  return wrong == 0;
+}
+
+/* The lanes that read what two lanes before them read: two readers are all that is kept. */
+static uint32_t read_again(const access *what, uint32_t mask, const uint64_t *address) {
+  uint32_t again = 0;
+  if (what->is_write)
+    return 0;
+  for (unsigned lane = 2; lane < BF_EMU_LANES; lane++)
+    again |= (uint32_t)((address[lane] == address[lane - 1]) & (address[lane] == address[lane - 2]))
+             << lane;
+  /* Two halves that read the same, as in tiles of 16 columns. */
+  uint64_t differs = 0;
+  for (unsigned lane = 0; lane < BF_EMU_LANES / 2; lane++)
+    differs |= address[lane] ^ address[lane + BF_EMU_LANES / 2];
+  if (differs == 0)
+    again |= 0xffff0000;
+  return again & (mask == UINT32_MAX ? UINT32_MAX : 0);
+}
+
+/* Checks all bytes of a lane, which lie in one line or begin the next. */
+static inline bool check_lane(const access *what, const place *at, unsigned lane, uint64_t address,
+                              const uint8_t *memory) {
+  bf_race_word *word = at->word;
+  spread(what, at);
+
+  unsigned width = what->width_bytes, shift = (unsigned)(address % WORD_BYTES);
+  for (unsigned first = 0; first < width; word++) {
+    unsigned bytes = WORD_BYTES - shift < width - first ? WORD_BYTES - shift : width - first;
+    if (!check_word(what, word, lane, bytes, shift, first, address, memory + first))
+      return false;
+    first += bytes;
+    shift = 0;
+  }
+  return true;
+}
+
+/* Keeps others away from the words of a page of memory while they are checked. */
+static void lock_page(struct bf_emu_races *races, uint64_t page) {
+  while (__atomic_test_and_set(&races->lock[page % LOCKS], __ATOMIC_ACQUIRE))
+    ;
+}
+static void unlock_page(struct bf_emu_races *races, uint64_t page) {
+  __atomic_clear(&races->lock[page % LOCKS], __ATOMIC_RELEASE);
+}
+
+static bool check_global(const access *what, uint32_t mask, const uint64_t *address) {
+  bool alone = what->warp->worker->flight->alone, fine = true;
+  uint64_t locked = UINT64_MAX;
+  const segment *whole = is_line(what, mask, address) ? find_segment(what, address[0]) : NULL;
+  if (whole && address[0] >= whole->first && address[0] + LINE_BYTES <= whole->end) {
+    place at = place_of(whole->line, whole->word, whole->first, address[0]);
+    if (!alone)
+      lock_page(what->races, address[0] >> 12);
+    bool passes = pass_line(what, at.line);
+    if (!alone)
+      unlock_page(what->races, address[0] >> 12);
+    if (passes)
+      return true;
+  }
+  BF_EACH_LANE(mask & ~read_again(what, mask, address), lane) {
+    const segment *of = fine ? find_segment(what, address[lane]) : NULL;
+    if (!of)
+      continue;
+    uint64_t page = address[lane] >> 12;
+    if (!alone && page != locked) {
+      if (locked != UINT64_MAX)
+        unlock_page(what->races, locked);
+      lock_page(what->races, page);
+      locked = page;
+    }
+    place at = place_of(of->line, of->word, of->first, address[lane]);
+    fine = check_lane(what, &at, lane, address[lane], (const uint8_t *)(uintptr_t)address[lane]);
+  }
+  if (locked != UINT64_MAX)
+    unlock_page(what->races, locked);
+  return fine;
+}
+
+static bool check_shared(const access *what, uint32_t mask, const uint64_t *offset) {
+  const bf_emu_block *block = what->warp->block;
+  if (is_line(what, mask, offset) && offset[0] + LINE_BYTES <= block->shared_bytes) {
+    place at = place_of(block->lines, block->words, 0, offset[0]);
+    if (pass_line(what, at.line))
+      return true;
+  }
+  BF_EACH_LANE(mask & ~read_again(what, mask, offset), lane) {
+    place at = place_of(block->lines, block->words, 0, offset[lane]);
+    if (!check_lane(what, &at, lane, offset[lane], block->shared + offset[lane]))
+      return false;
+  }
+  return true;
+}
+
+/* What a store writes, 16 bytes for each lane; NULL: not known. */
+static const uint8_t *stage(const access *what, uint32_t mask, uint8_t buffer[BF_EMU_LANES][16]) {
+  const bf_emu_kernel *kernel = what->warp->worker->flight->kernel;
+  if (!what->is_write || what->is_atomic || what->width_bytes > 16 ||
+      what->op->site >= kernel->site_count ||
+      kernel->sites[what->op->site].instruction->opcode != BF_PTX_OP_ST)
+    return NULL;
+  unsigned plain = what->op->small[BF_EMU_PLAIN];
+  if (plain) {
+    const uint8_t *from = what->warp->registers + what->op->d;
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      memcpy(buffer[lane], from + lane * plain, plain);
+    return buffer[0];
+  }
+  const bf_emu_transfer *transfer = what->op->detail;
+  uint8_t *pointer[BF_EMU_LANES];
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    pointer[lane] = buffer[lane];
+  for (unsigned i = 0; i < transfer->count; i++)
+    transfer->move[i](what->warp->registers + transfer->place[i], pointer, i * transfer->size,
+                      mask);
+  return buffer[0];
+}
+
+/* Two lanes of one store at the same bytes; false: the launch has ended. Lanes whose addresses grow
+ * by their width cannot meet. */
+static bool check_lanes(const access *what, uint32_t mask, const uint64_t *address) {
+  uint64_t least = 0;
+  bool grows = true;
+  BF_EACH_LANE(mask, lane) {
+    grows &= address[lane] >= least;
+    least = address[lane] + what->width_bytes;
+  }
+  if (grows)
+    return true;
+  for (unsigned lane = 1; lane < BF_EMU_LANES; lane++)
+    for (unsigned other = 0; mask >> lane & 1 && other < lane; other++) {
+      if (!(mask >> other & 1) || address[lane] - address[other] + what->width_bytes - 1 >=
+                                      2 * (uint64_t)what->width_bytes - 1)
+        continue;
+      if (what->value && address[lane] == address[other] &&
+          memcmp(what->value + 16 * lane, what->value + 16 * other, what->width_bytes) == 0)
+        continue;
+      record writer = what->now;
+      writer.who |= (uint16_t)((what->warp->index * BF_EMU_LANES + other) & THREAD);
+      return report(what, &writer, true, lane, address[lane]);
+    }
+  return true;
+}
+
+/* A strong access may see what others did until it is made, which is after it is checked: the time
+ * up to which a block sees is noted once more at its next access. */
+static void acquire(struct bf_emu_races *races, bf_emu_block *block, bool is_strong, uint32_t now) {
+  if ((is_strong || block->has_acquired) && block->index < MOST_BLOCKS)
+    __atomic_store_n(&races->acquired[block->index], now, __ATOMIC_RELAXED);
+  block->has_acquired = is_strong;
+}
+
+bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                    bool is_write, uint32_t shared, uint32_t global, const uint64_t *inside) {
+  struct bf_emu_races *races = warp->worker->flight->races;
+  bf_emu_block *block = warp->block;
+  const bf_emu_kernel *kernel = warp->worker->flight->kernel;
+  unsigned strength = op->site < kernel->site_count ? races->strength[op->site] : WEAK;
+  bool is_copy = op->site < kernel->site_count && is_write &&
+                 kernel->sites[op->site].instruction->opcode == BF_PTX_OP_CP;
+  access what = {.warp = warp,
+                 .op = op,
+                 .races = races,
+                 .is_write = is_write,
+                 .is_atomic = bf_op_side(kind) == BF_SIDE_ATOMIC,
+                 .width_bytes = width_bytes};
+  if (strength == IS_RELEASE)
+    bf_race_fence(warp->block, true);
+  what.now = (record){
+      races->number,
+      (uint32_t)block->index,
+      (uint32_t)(block->epoch + block->fences),
+      warp->order,
+      __atomic_load_n(&races->clock, __ATOMIC_RELAXED),
+      op->site < UINT16_MAX ? (uint16_t)op->site : UINT16_MAX,
+      (uint16_t)((strength != WEAK || what.is_atomic ? STRONG : 0) | (is_copy ? COPY : 0))};
+  acquire(races, block, strength != WEAK || what.is_atomic, what.now.time);
+  uint8_t buffer[BF_EMU_LANES][16];
+  what.value = stage(&what, shared | global, buffer);
+  bool checks_lanes = is_write && !what.is_atomic && strength == WEAK;
+  if (global && ((checks_lanes && !check_lanes(&what, global, inside)) ||
+                 !check_global(&what, global, inside)))
+    return false;
+  what.is_shared = true;
+  if (shared && checks_lanes && !check_lanes(&what, shared, inside))
+    return false;
+  return !shared || check_shared(&what, shared, inside);
+}
+
+void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes) {
+  const bf_emu_block *block = warp->block;
+  if (offset >= block->shared_bytes || bytes > block->shared_bytes - offset)
+    return;
+  for (unsigned i = 0; i < bytes; i += WORD_BYTES) {
+    record *write = &block->words[(offset + i) / WORD_BYTES].write;
+    if (!(write->who & COPY) || write->block != (uint32_t)block->index ||
+        ((write->who ^ (warp->index * BF_EMU_LANES + lane)) & THREAD))
+      continue;
+    write->who &= (uint16_t)~COPY;
+    write->epoch = (uint32_t)(block->epoch + block->fences);
+    write->order = warp->order;
+  }
+}

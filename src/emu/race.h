@@ -1,0 +1,34 @@
+/* Inside room emu: races between threads, found while a launch runs. */
+#ifndef BF_EMU_RACE_H
+#define BF_EMU_RACE_H
+
+#include "emu/inner.h"
+
+/* What is known of four bytes of memory. */
+typedef struct bf_race_word bf_race_word;
+
+/* Words for so many bytes of a block's shared memory; NULL: out of memory. They need no reset for
+ * the next block. */
+bf_race_word *bf_race_words(uint64_t bytes);
+/* The same for lines, which stand for words that are accessed alike. */
+typedef struct bf_race_line bf_race_line;
+bf_race_line *bf_race_lines(uint64_t bytes);
+
+/* Gets a launch ready that checks for races: flight->races. */
+int bf_race_open(bf_emu_flight *flight, bf_diagnostic *diagnostic);
+void bf_race_close(bf_emu_flight *flight);
+/* Forgets what earlier launches did to global memory: of a device that ends, or loses code. */
+void bf_race_forget(bf_emu *emu);
+
+/* Checks an access of the lanes in shared and in global (addresses in inside) and takes note of it;
+ * false: it was a fault, which has been said. */
+bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned width_bytes,
+                    bool is_write, uint32_t shared, uint32_t global, const uint64_t *inside);
+/* A copy of a lane that was issued before is done: bytes in shared memory from offset on. */
+void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes);
+/* A fence in a block, or what orders it as one does: of the block, or of the whole device. */
+void bf_race_fence(bf_emu_block *block, bool is_of_device);
+/* What a warp did before is ordered before what another block of its cluster does from now on. */
+void bf_race_release(bf_emu_warp *warp, bf_emu_block *to);
+
+#endif

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Races that exec --detect races finds, with the lines and threads of both sides, and ways to order threads in which it
+# finds none: the cases of tests/check/races/cases.cu, run by exec of build folder $1. Skipped without nvcc.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=$(readlink -f "$1")
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+command -v nvcc >/dev/null || exit 77
+[ -e "$build/runtime/libcudart.so.13" ] || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+faults=0
+source=tests/check/races/cases.cu
+nvcc -cudart shared -std=c++17 -lineinfo -gencode arch=compute_90,code=compute_90 -o "$work/cases" $source || exit 1
+
+complain() {
+  echo "$*"
+  cat "$work/err"
+  faults=$((faults + 1))
+}
+
+# run CASE OPTION...: its standard error.
+run() { "$build/bankfold" exec --detect races "${@:2}" "$work/cases" "$1" >"$work/out" 2>"$work/err"; }
+
+# line CASE WORD: the number of the line that is marked so.
+line() { grep -n "// $1 $2\$" $source | cut -d: -f1; }
+
+# finds CASE OTHER OWN THREADS: a message with both lines and what it says of both threads, for one and several workers.
+finds() {
+  local workers
+  for workers in 1 3; do
+    run "$1" --threads $workers
+    grep -Eq "^bankfold: race: .*$4.* at [^ ]*cases.cu:$2, and .*, [^ ]*cases.cu:$3, block \([0-9],0,0\), thread \([0-9]+,0,0\)$" "$work/err" ||
+      complain "$1: no message with lines $2 and $3"
+    [ "$(cat "$work/out")" = cudaErrorLaunchFailure ] || complain "$1: the program sees $(cat "$work/out")"
+  done
+}
+
+# either CASE FIRST SECOND THREADS: the same where either side may come first.
+either() {
+  run "$1"
+  grep -Eq "^bankfold: race: .*$4.* at [^ ]*cases.cu:($2|$3), and .*, [^ ]*cases.cu:($2|$3), block" "$work/err" ||
+    complain "$1: no message with lines $2 and $3"
+}
+
+none() {
+  local threads
+  for threads in 1 4; do
+    run "$1" --threads $threads
+    if grep -q 'race:' "$work/err" || [ "$(cat "$work/out")" != cudaSuccess ]; then
+      complain "$1: a race, or an error, with $threads threads"
+    fi
+  done
+}
+
+finds warp_race "$(line warp_race writes)" "$(line warp_race reads)" 'block \(0,0,0\), thread \(31,0,0\) wrote it'
+either block_race "$(line block_race writes)" "$(line block_race reads)" 'block \(0,0,0\), thread \([0-9]+,0,0\) (wrote|read) it'
+either read_first "$(line read_first reads)" "$(line read_first writes)" 'thread \([0-9]+,0,0\) (wrote|read) it'
+either grid_race "$(line grid_race writes)" "$(line grid_race reads)" 'block \([0-9],0,0\), thread \(0,0,0\) (wrote|read) it'
+either cluster_race "$(line cluster_race writes)" "$(line cluster_race reads)" 'block \([0-9],0,0\), thread \(0,0,0\) (wrote|read) it'
+finds other_values "$(line other_values writes)" "$(line other_values writes)" 'thread \(0,0,0\) wrote it'
+finds copy_race "$(line copy_race copies)" "$(line copy_race reads)" 'thread \([0-9]+,0,0\) copies asynchronously to it'
+either copy_alone "$(line copy_alone copies)" "$(line copy_alone reads)" 'thread \([0-9]+,0,0\) (wrote|read) it'
+for case in streams_race legacy_race; do
+  finds $case "$(line streams_race adds)" "$(line streams_race adds)" \
+    'block \(0,0,0\), thread \(0,0,0\) of kernel add, launched before in another stream, wrote it'
+done
+run tickets_race
+grep -q 'race: ' "$work/err" || complain 'tickets_race: no race'
+for case in warp_fine block_fine tickets_fine grid_fine same_value atomics bytes copy_fine flags_fine streams_fine \
+  cluster_fine arrival_fine bulk_fine; do
+  none $case
+done
+# A race that is tolerated is said, and the program goes on.
+run warp_race --keep-going
+if ! grep -q 'race: ' "$work/err" || [ "$(cat "$work/out")" != cudaSuccess ]; then
+  complain 'warp_race --keep-going: not said, or ended'
+fi
+echo "races: $faults faults"
+[ $faults = 0 ]

@@ -1,0 +1,281 @@
+// One kernel, or two, for each way in which threads can race, and for each way in which they are ordered. The name of a
+// case is the argument; lines that the check names are marked.
+#include <cooperative_groups.h>
+#include <cstdio>
+#include <cstring>
+#include <cuda_pipeline.h>
+
+enum { THREADS = 64, BLOCKS = 8 };
+__device__ unsigned tickets;
+__device__ volatile int flag;
+
+__global__ void warp_race(int *out) {
+  __shared__ int part[32];
+  part[threadIdx.x] = threadIdx.x; // warp_race writes
+  out[threadIdx.x] = part[31 - threadIdx.x]; // warp_race reads
+}
+
+__global__ void warp_fine(int *out) {
+  __shared__ int part[32];
+  part[threadIdx.x] = threadIdx.x;
+  __syncwarp();
+  out[threadIdx.x] = part[31 - threadIdx.x];
+}
+
+__global__ void block_race(int *out) {
+  __shared__ int part[THREADS];
+  part[threadIdx.x] = threadIdx.x; // block_race writes
+  __syncwarp();
+  out[threadIdx.x] = part[THREADS - 1 - threadIdx.x]; // block_race reads
+}
+
+__global__ void block_fine(int *out) {
+  __shared__ int part[THREADS];
+  part[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = part[THREADS - 1 - threadIdx.x];
+}
+
+__global__ void read_first(int *out) {
+  __shared__ int part[THREADS];
+  part[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  int other = part[THREADS - 1 - threadIdx.x]; // read_first reads
+  part[threadIdx.x] = other + 1;               // read_first writes
+  out[threadIdx.x] = other;
+}
+
+__global__ void grid_race(int *out) {
+  out[blockIdx.x] = blockIdx.x; // grid_race writes
+  if (blockIdx.x > 0)
+    out[100 + blockIdx.x] = out[blockIdx.x - 1]; // grid_race reads
+}
+
+// The last block adds up what the others have stored: without a fence before the ticket that is a race.
+template <bool has_fence> __device__ void last_block(int *out) {
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    out[blockIdx.x] = blockIdx.x + 1;
+    if (has_fence)
+      __threadfence();
+    is_last = atomicAdd(&tickets, 1) == BLOCKS - 1;
+  }
+  __syncthreads();
+  if (is_last && threadIdx.x < BLOCKS)
+    out[100 + threadIdx.x] = out[threadIdx.x];
+}
+__global__ void tickets_race(int *out) { last_block<false>(out); }
+__global__ void tickets_fine(int *out) { last_block<true>(out); }
+
+__global__ void grid_fine(int *out) {
+  out[blockIdx.x * THREADS + threadIdx.x] = threadIdx.x;
+  cooperative_groups::this_grid().sync();
+  out[1024 + blockIdx.x * THREADS + threadIdx.x] = out[(BLOCKS - 1 - blockIdx.x) * THREADS + threadIdx.x];
+}
+
+__global__ void same_value(int *out) {
+  if (threadIdx.x % 2)
+    out[0] = 1;
+}
+
+__global__ void other_values(int *out) {
+  out[0] = threadIdx.x; // other_values writes
+}
+
+__global__ void atomics(int *out) {
+  __shared__ int sum;
+  if (threadIdx.x == 0)
+    sum = 0;
+  __syncthreads();
+  atomicAdd(&sum, 1);
+  atomicMax(out, (int)threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x == 1)
+    out[1] = sum;
+}
+
+__global__ void bytes(char *out) { out[blockIdx.x * THREADS + threadIdx.x] = (char)threadIdx.x; }
+
+__global__ void copy_race(const int *in, int *out) {
+  __shared__ int part[THREADS];
+  __pipeline_memcpy_async(part + threadIdx.x, in + threadIdx.x, 4); // copy_race copies
+  __pipeline_commit();
+  out[threadIdx.x] = part[threadIdx.x]; // copy_race reads
+}
+
+__global__ void copy_fine(const int *in, int *out) {
+  __shared__ int part[2][THREADS];
+  for (int i = 0; i < 2; i++) {
+    __pipeline_memcpy_async(part[i] + threadIdx.x, in + threadIdx.x, 4);
+    __pipeline_commit();
+  }
+  __pipeline_wait_prior(1);
+  __syncthreads();
+  out[threadIdx.x] = part[0][THREADS - 1 - threadIdx.x];
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[threadIdx.x] += part[1][THREADS - 1 - threadIdx.x];
+}
+
+__global__ void copy_alone(const int *in, int *out) {
+  __shared__ int part[THREADS];
+  __pipeline_memcpy_async(part + threadIdx.x, in + threadIdx.x, 4); // copy_alone copies
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[threadIdx.x] = part[THREADS - 1 - threadIdx.x]; // copy_alone reads
+}
+
+__global__ void add(int *out) { out[threadIdx.x] += 1; } // streams_race adds
+
+// A flag in shared memory, with fences, orders two warps.
+__global__ void flags_fine(int *out) {
+  __shared__ int data[32];
+  __shared__ volatile int ready;
+  if (threadIdx.x == 0)
+    ready = 0;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    data[threadIdx.x] = threadIdx.x;
+    __threadfence_block();
+    __syncwarp();
+    if (threadIdx.x == 0)
+      ready = 1;
+  } else {
+    while (!ready)
+      ;
+    __threadfence_block();
+    out[threadIdx.x] = data[threadIdx.x - 32];
+  }
+}
+
+// Blocks of a cluster: its barrier orders what they do to global memory and to the shared memory of each other.
+__global__ void __cluster_dims__(2) cluster_fine(int *out) {
+  __shared__ int part[THREADS];
+  auto cluster = cooperative_groups::this_cluster();
+  unsigned other = cluster.block_rank() ^ 1;
+  cluster.sync();
+  cluster.map_shared_rank(part, other)[threadIdx.x] = threadIdx.x;
+  out[blockIdx.x * THREADS + threadIdx.x] = threadIdx.x;
+  cluster.sync();
+  out[1024 + blockIdx.x * THREADS + threadIdx.x] =
+      part[THREADS - 1 - threadIdx.x] + out[(blockIdx.x ^ 1) * THREADS + threadIdx.x];
+  __syncthreads();
+  part[threadIdx.x ^ 1] = cluster.map_shared_rank(part, cluster.block_rank())[threadIdx.x ^ 1];
+}
+
+__global__ void __cluster_dims__(2) cluster_race(int *out) {
+  auto cluster = cooperative_groups::this_cluster();
+  cluster.sync();
+  out[blockIdx.x] = blockIdx.x;             // cluster_race writes
+  out[100 + blockIdx.x] = out[blockIdx.x ^ 1]; // cluster_race reads
+  cluster.sync();
+}
+
+// Waits for the first phase of an mbarrier.
+__device__ void wait(unsigned barrier) {
+  asm volatile("{\n.reg .pred p;\nagain: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], 0;\n@!p bra again;\n}" ::"r"(
+                   barrier)
+               : "memory");
+}
+
+// Block 1 arrives at an mbarrier of block 0, which that orders behind it, and the threads of block 0 with each other.
+__global__ void __cluster_dims__(2) arrival_fine(int *out) {
+  __shared__ unsigned long long word;
+  __shared__ int part[THREADS];
+  auto cluster = cooperative_groups::this_cluster();
+  unsigned barrier = (unsigned)__cvta_generic_to_shared(&word), remote;
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(2 * THREADS) : "memory");
+  cluster.sync();
+  part[threadIdx.x] = threadIdx.x;
+  out[blockIdx.x * THREADS + threadIdx.x] = threadIdx.x;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(remote) : "r"(barrier));
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
+  if (cluster.block_rank() == 0) {
+    wait(barrier);
+    out[1024 + threadIdx.x] = part[THREADS - 1 - threadIdx.x] + out[THREADS + threadIdx.x];
+  }
+  cluster.sync();
+}
+
+// A copy by the hardware into shared memory that threads wrote and read before, and after it.
+__global__ void bulk_fine(int *in, int *out) {
+  __shared__ alignas(16) int part[THREADS];
+  __shared__ unsigned long long word;
+  unsigned barrier = (unsigned)__cvta_generic_to_shared(&word), to = (unsigned)__cvta_generic_to_shared(part);
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+  part[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("fence.proxy.async;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(4 * THREADS)
+                 : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(in), "r"(4 * THREADS), "r"(barrier)
+                 : "memory");
+  }
+  wait(barrier);
+  out[threadIdx.x] = part[THREADS - 1 - threadIdx.x];
+}
+
+static int *memory;
+
+static void run_streams(const char *name) {
+  cudaStream_t a, b;
+  cudaEvent_t event;
+  cudaStreamCreate(&a);
+  cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+  cudaEventCreate(&event);
+  if (!strcmp(name, "streams_race")) {
+    add<<<1, THREADS, 0, a>>>(memory);
+    add<<<1, THREADS, 0, b>>>(memory);
+  } else if (!strcmp(name, "legacy_race")) {
+    add<<<1, THREADS>>>(memory);
+    add<<<1, THREADS, 0, b>>>(memory);
+  } else if (!strcmp(name, "streams_fine")) {
+    add<<<1, THREADS, 0, a>>>(memory);
+    add<<<1, THREADS, 0, b>>>(memory + 512);
+    cudaEventRecord(event, a);
+    cudaStreamWaitEvent(b, event);
+    add<<<1, THREADS, 0, b>>>(memory);
+    cudaStreamSynchronize(b);
+    add<<<1, THREADS, 0, a>>>(memory);
+    add<<<1, THREADS>>>(memory);
+    add<<<1, THREADS, 0, a>>>(memory);
+  }
+}
+
+int main(int, char **argument) {
+  const char *name = argument[1];
+  cudaMalloc(&memory, 16384);
+  cudaMemset(memory, 0, 16384);
+  void *arguments[] = {&memory};
+#define CASE(kernel, blocks, threads, ...)                                                         \
+  if (!strcmp(name, #kernel))                                                                      \
+  kernel<<<blocks, threads>>>(__VA_ARGS__)
+  CASE(warp_race, 1, 32, memory);
+  CASE(warp_fine, 1, 32, memory);
+  CASE(block_race, 1, THREADS, memory);
+  CASE(block_fine, 1, THREADS, memory);
+  CASE(read_first, 1, THREADS, memory);
+  CASE(grid_race, BLOCKS, 1, memory);
+  CASE(tickets_race, BLOCKS, THREADS, memory);
+  CASE(tickets_fine, BLOCKS, THREADS, memory);
+  CASE(same_value, BLOCKS, THREADS, memory);
+  CASE(other_values, 1, 32, memory);
+  CASE(atomics, BLOCKS, THREADS, memory);
+  CASE(bytes, BLOCKS, THREADS, (char *)memory);
+  CASE(copy_race, 1, THREADS, memory + 512, memory);
+  CASE(copy_fine, 1, THREADS, memory + 512, memory);
+  CASE(copy_alone, 1, THREADS, memory + 512, memory);
+  CASE(flags_fine, 1, THREADS, memory);
+  CASE(cluster_fine, BLOCKS, THREADS, memory);
+  CASE(cluster_race, BLOCKS, 1, memory);
+  CASE(arrival_fine, 2, THREADS, memory);
+  CASE(bulk_fine, 1, THREADS, memory + 512, memory);
+  if (!strcmp(name, "grid_fine"))
+    cudaLaunchCooperativeKernel((const void *)grid_fine, dim3(BLOCKS), dim3(THREADS), arguments, 0, 0);
+  run_streams(name);
+  printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+}
