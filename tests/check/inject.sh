@@ -278,7 +278,7 @@ logged 'twice, blocks of 120 threads: as it is: with 80 registers, blocks of 120
 for most in 3 4; do # blocks that a second version is not for; the program's have 4 threads in x
   { cat "$work/dynamic.ptx" && echo "// threads in x: $most"; } >"$work/limited.ptx"
   app dlsym data "$work/limited.ptx"
-  gets $([ $most = 3 ] && echo twice || echo $second) 2
+  gets "$([ $most = 3 ] && echo twice || echo "$second")" 2
   app BANKFOLD_LEARN=1 dlsym data "$work/limited.ptx"
   [ $most = 4 ] || gets twice 2
 done

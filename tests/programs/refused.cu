@@ -2,19 +2,19 @@
 // for a result, and exec does not end with status 0.
 // only: exec
 // status: 2
-// says: not run: 2 launches of tensor
+// table: not run: 2 launches of several_gpus
 #include "check.h"
 
-__global__ void tensor(int *out) {
+__global__ void several_gpus(int *out) {
   out[0] = 1;
-  asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(out) : "memory");
+  asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(out) : "memory");
 }
 
 int main() {
   int *out, value = 7;
   CHECK(cudaMalloc(&out, sizeof *out));
-  tensor<<<1, 32>>>(out);
-  tensor<<<1, 32>>>(out);
+  several_gpus<<<1, 32>>>(out);
+  several_gpus<<<1, 32>>>(out);
   printf("launch: %s\n", cudaGetErrorName(cudaGetLastError()));
   printf("afterwards: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
   printf("copy: %s\n", cudaGetErrorName(cudaMemcpy(&value, out, sizeof value, cudaMemcpyDefault)));

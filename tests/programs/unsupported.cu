@@ -1,7 +1,7 @@
 // Calls that Bankfold does not have: they say so and the program goes on.
 // only: exec
 // status: 2
-// says: cudaMallocMipmappedArray is not supported
+// says: cudaImportExternalSemaphore is not supported
 #include "check.h"
 
 __global__ void several_gpus(int *out) {
@@ -9,13 +9,10 @@ __global__ void several_gpus(int *out) {
 }
 
 int main() {
-  cudaMipmappedArray_t array;
-  cudaChannelFormatDesc desc = cudaCreateChannelDesc<float>();
-  printf("array: %s\n",
-         cudaGetErrorName(cudaMallocMipmappedArray(&array, &desc, make_cudaExtent(16, 16, 0), 2)));
-  printf("again: %s\n",
-         cudaGetErrorName(cudaMallocMipmappedArray(&array, &desc, make_cudaExtent(16, 16, 0), 2)));
-  printf("channel of %d bits\n", desc.x);
+  cudaExternalSemaphore_t semaphore;
+  cudaExternalSemaphoreHandleDesc desc = {};
+  printf("semaphore: %s\n", cudaGetErrorName(cudaImportExternalSemaphore(&semaphore, &desc)));
+  printf("again: %s\n", cudaGetErrorName(cudaImportExternalSemaphore(&semaphore, &desc)));
   cudaGetLastError();
   several_gpus<<<2, 32>>>(NULL);
   printf("memory of several GPUs: %s\n", cudaGetErrorName(cudaGetLastError()));
