@@ -3,7 +3,7 @@
 #include "emu/isa.h"
 #include "emu/inner.h"
 
-#if defined(__x86_64__) && !defined(BF_EMU_PLAIN)
+#if defined(__x86_64__) && !defined(BF_EMU_NO_VECTORS)
 #define HAS_VECTORS 1
 #else
 #define HAS_VECTORS 0
