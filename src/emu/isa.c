@@ -1,5 +1,5 @@
-/* Which instruction sets of the host there are code for, and the best one here. With BF_EMU_PLAIN
- * only the plain one. */
+/* Which instruction sets of the host there are code for, and the best one here. With
+ * BF_EMU_NO_VECTORS only the plain one. */
 #include "emu/isa.h"
 #include "emu/inner.h"
 

@@ -312,7 +312,7 @@ static bool report(const access *what, const record *other, bool other_writes, u
                    uint64_t address) {
   const struct bf_race_memory *memory = what->races->memory;
   const known_launch *launch = NULL;
-  char thread[48] = "", block[48] = "", line[200] = "", text[400], name[160] = "";
+  char thread[48] = "", block[48] = "", line[200] = "", text[600], name[160] = "";
   for (size_t i = 0; i < memory->launches; i++)
     if (memory->launch[i].number == other->launch)
       launch = &memory->launch[i];

@@ -150,7 +150,7 @@ static void check_device(const library *from) {
   EXPECT(CALL(cudaGetDeviceCount, (int *), &value) == SUCCESS && value == 1);
   EXPECT(CALL(cudaSetDevice, (int), 99) == INVALID_DEVICE);
   EXPECT(CALL(cudaRuntimeGetVersion, (int *), &value) == SUCCESS && value / 1000 == from->major);
-  EXPECT(CALL(cudaGetSurfaceObjectResourceDesc, (void *, long), NULL, 0) == NOT_SUPPORTED);
+  EXPECT(CALL(cudaImportExternalSemaphore, (void *, const void *), NULL, NULL) == NOT_SUPPORTED);
   EXPECT(last_error(from) == NOT_SUPPORTED);
 }
 

@@ -11,7 +11,7 @@ compile() {
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/gpu/memory.c \
     "$build"/embedded_{machines,gpus}.c src/sim/{gpu,gpu_file}.c \
     src/memory/{lines,machine,machine_file}.c src/access/op.c src/gf2/gf2.c src/hash/{hash,parse,convert,cost}.c \
-    src/base/{arena,text,diagnostic,file,options,temporary}.c -lzstd -lm -o "$work/memory"
+    src/base/{arena,text,diagnostic,file,guess,options,temporary}.c -lzstd -lm -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1
 "$work/memory"

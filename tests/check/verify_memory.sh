@@ -10,7 +10,7 @@ compile() {
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/verify/memory.c \
     src/ptx/{ops,decimal,index,lexer,names,parse,parse_expression,parse_operand,parse_declaration,parse_body,print,flow,dominate}.c \
     src/verify/*.c src/gf2/*.c src/hash/{hash,parse,convert,cost}.c \
-    src/base/{arena,table,text,diagnostic}.c -lm -o "$work/memory"
+    src/base/{arena,table,text,diagnostic,guess}.c -lm -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>/dev/null || compile || exit 1
 faults=0
