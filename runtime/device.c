@@ -433,9 +433,8 @@ API(cudaDeviceCanAccessPeer, int *can, int device, int peer) {
 
 API(cudaDeviceEnablePeerAccess, int peer, unsigned flags) {
   RT_ENTER(context);
-  (void)flags;
-  (void)peer; /* there is none but the device itself */
-  return rt_leave(context, cudaErrorInvalidDevice);
+  (void)flags; /* there is no other device, and none is its own peer */
+  return rt_leave(context, peer == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice);
 }
 
 API(cudaDeviceDisablePeerAccess, int peer) {

@@ -110,6 +110,8 @@ static int look_through(const rt_context *context, const rt_view *view,
   unsigned levels = texture->levels, first = view->first_level;
   unsigned last = view->last_level < levels ? view->last_level : levels - 1;
   rt_channel channel;
+  if (view->width != texture->width || (texture->height > 1 && view->height != texture->height))
+    return cudaErrorInvalidValue;
   if (first > last || view->first_layer > view->last_layer || view->last_layer >= texture->depth)
     return cudaErrorInvalidValue;
   if (view->format && !channel_of_view(view->format, &channel)) {

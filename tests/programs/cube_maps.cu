@@ -134,7 +134,7 @@ static void levels() {
   printf("\n");
   cudaResourceViewDesc part = {};
   part.format = cudaResViewFormatFloat1;
-  part.width = part.height = N / 2;
+  part.width = part.height = N;
   part.firstMipmapLevel = 1;
   part.lastMipmapLevel = 2;
   texture_t viewed = on_levels(mipmap, sampler(cudaFilterModePoint, cudaFilterModePoint), &part);
