@@ -7,8 +7,8 @@
  *
  * The constants of the model were chosen with the benchmarks of half A, every second one in the
  * order of the corpus, before half B was looked at; the larger error of launches that wait was set
- * after a launch of one block in half B (mri-gridding-1), and that of few warps after a kernel
- * that is not of the corpus. */
+ * after a launch of one block in half B (mri-gridding-1), that of few warps after a kernel that is
+ * not of the corpus, and time for memory was added after the error of half B had been seen. */
 #include "emu/emu.h"
 #include "kernels/devices.h"
 #include "tune/predict.h"

@@ -98,8 +98,7 @@ static void wavefronts_are_those_of_an_h200(void **state) {
   FILE *file = fopen("../tests/data/h200/hopper.csv", "r");
   if (!file)
     file = fopen("tests/data/h200/hopper.csv", "r");
-  if (!file)
-    skip();
+  assert_non_null(file);
   while (fgets(line, sizeof line, file)) {
     if (strncmp(line, "wgmma_", 6) != 0 || !read_row(line, &from))
       continue;
