@@ -1,6 +1,6 @@
 /* Finds, loads and checks the library of votes on the GPU. */
 #include "cli/images/gpu_vote.h"
-#include "cli/environment.h"
+#include "cli/library.h"
 #include "exchange/settings.h"
 
 #include <dlfcn.h>
