@@ -145,8 +145,6 @@ int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
  * warning. */
 int cli_load_banks(const char *text, const bf_machine *machine, bf_hash **hash,
                    bf_diagnostic *diagnostic);
-/* What messages call the input at path: its name, or "standard input" for "-". */
-const char *cli_input_name(const char *path);
 bool cli_wants_color(const cli_common *common);
 /* Characters in a line of standard output: as asked for (0: not), or as wide as the terminal. */
 unsigned cli_columns(uint64_t asked);

@@ -35,6 +35,7 @@ RULES = {
     "ncu": ["base"],
     "vote": ["base"],
     "image": ["base"],
+    "imaging": ["base", "image", "vote", "report"],
     "api": [ALL],
     "kernels": ["base", "emu", "sim"],
     "reproduce": core + ["search", "ptx", "rewrite", "emu", "sim", "rgpu", "vote", "kernels", "report", "rtl"],
