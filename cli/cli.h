@@ -100,6 +100,8 @@ typedef struct cli_group {
 /* All commands, ending with a NULL title. */
 extern const cli_group cli_groups[];
 const cli_command *cli_find(const char *name);
+/* Says that there is no such command, and which one may be meant. The exit status. */
+int cli_unknown_command(const char *name);
 
 /* Runs a command with its arguments; all_pass: none of them is an option of its own. The exit
  * status. */

@@ -45,6 +45,7 @@ RULES = {
     "inject": ["base", "gf2", "hash", "ptx", "memory", "rewrite", "exchange", "tune"],
     "gpu": [ALL, "kernels"],
     "cli": [ALL, "kernels", "reproduce", "inject", "gpu"],
+    "web": [ALL, "kernels", "cli"],
     "tests": [ALL, "kernels", "reproduce", "runtime", "inject", "gpu", "cli"],
     "bench": [ALL, "kernels", "inject"],
     "tools": [ALL, "kernels"],
