@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Rows of times before and after, for bench/never_slower.py and bench/triton_kernels.py: which half a program belongs
 to, the tables, and the sums. A file of rows is a JSON object:
 
