@@ -243,6 +243,16 @@ static bool compare(void *context, const char *kernel, bf_comparison *comparison
   return t->runner->compare(t->runner->context, kernel, comparison);
 }
 
+/* Gives kernels that were launched longer rows as a candidate. */
+static int propose_padding(bf_program_module *module, const bf_machine *machine,
+                           bf_diagnostic *diagnostic) {
+  const bf_predict_options options = {.machine = machine};
+  for (unsigned i = 0; i < module->plans.count; i++)
+    if (find_kernel(module, module->plans.plan[i].name))
+      BF_TRY(bf_predict_padding(&module->plans, &module->plans.plan[i], &options, diagnostic));
+  return BF_OK;
+}
+
 int bf_program_try(bf_program *program, const bf_program_runner *runner,
                    bf_diagnostic *diagnostic) {
   trying t = {program, runner};
@@ -250,9 +260,13 @@ int bf_program_try(bf_program *program, const bf_program_runner *runner,
   bf_plans **list = calloc(program->modules + 1, sizeof *list);
   if (!list)
     return bf_no_memory(diagnostic);
-  for (size_t i = 0; i < program->modules; i++)
+  int error = BF_OK;
+  for (size_t i = 0; i < program->modules && !error; i++) {
     list[i] = &program->module[i].plans;
-  int error = bf_plans_try(list, program->modules, &all, diagnostic);
+    error = propose_padding(&program->module[i], program->machine, diagnostic);
+  }
+  if (!error)
+    error = bf_plans_try(list, program->modules, &all, diagnostic);
   free(list);
   for (size_t i = 0; i < program->modules && !error; i++) {
     error = settle(&program->module[i], diagnostic);
