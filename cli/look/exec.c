@@ -41,7 +41,7 @@ static const cli_option options[] = {
     {"save-hashes", CLI_TEXT, offsetof(settings, save_hashes), "FILE", NULL,
      "write the best hash of each kernel to FILE, for run, tune and rewrite"},
     {"try", CLI_FLAG, offsetof(settings, try_hashes), NULL, NULL,
-     "save-hashes: run the program up to seven times more, rewritten, and keep what counts best"},
+     "save-hashes: run the program up to eight times more, rewritten, and keep what counts best"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
      "save-hashes: longest search, beyond as long as the run took (default 10; 0 = no limit)"},
     {"gpu", CLI_TEXT, offsetof(settings, simulated.gpu), "GPU", NULL,

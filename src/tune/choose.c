@@ -274,6 +274,27 @@ static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
   return error;
 }
 
+int bf_predict_padding(bf_plans *plans, bf_plan *plan, const bf_predict_options *options,
+                       bf_diagnostic *diagnostic) {
+  const bf_ptx_function *kernel = bf_ptx_find(plans->module, plan->name);
+  subject s = {.plan = plan};
+  choosing c = {.plans = plans, .options = options, .subject = &s, .subjects = 1};
+  char reason[sizeof plan->reason];
+  bool goes_on = false;
+  if (!bf_plan_is_open(plans, plan) || !kernel || plan->array_padding)
+    return BF_OK;
+  memcpy(reason, plan->reason, sizeof reason);
+  int error = bf_work_version_make(plans->module, kernel, &s.original, diagnostic);
+  if (!error)
+    error = look(&c, &s, &goes_on, diagnostic);
+  if (!error && goes_on)
+    error = bf_padding_propose(plans, plan, s.forecast, s.forecasts, diagnostic);
+  memcpy(plan->reason, reason, sizeof reason);
+  free_subject(&s);
+  bf_work_counters_free(&c.counters);
+  return error;
+}
+
 /* ---- Trying ---- */
 
 /* Whether the hashes that a kernel has now are for blocks of that shape. */
