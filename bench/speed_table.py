@@ -144,6 +144,14 @@ def is_hashed(row, mode):
     return row["program"].startswith("strangers/") and bool(said) and not said.startswith("left alone")
 
 
+def least(rows, mode, names):
+    """The smallest speed-up of some kernels, its half, and whose it is."""
+    if not rows:
+        return "-", "-", "-"
+    row = min(rows, key=lambda own: gain(own, mode))
+    return f"{gain(row, mode):.3f}", half(row["program"]), f"{row['program']} {names[row['kernel']]}"
+
+
 def print_sums(rows, programs, mode):
     """The goals, and where they are missed; how many times they are."""
     judged = [row for row in rows if is_judged(row, mode)]
@@ -159,16 +167,15 @@ def print_sums(rows, programs, mode):
         print_slower(*found)
     for program in wrong:
         print(f"  wrong: {program['program']}: {program['faults'][mode]}")
-    print(f"\n| {mode}: geometric mean | half A | half B | all |")
-    print("|---|---:|---:|---:|")
+    print(f"\n| {mode}: geometric mean | half A | half B | all | least | half | which |")
+    print("|---|---:|---:|---:|---:|---|---|")
     for name, chosen in [("kernels with conflicts", [r for r in judged if has_conflicts(r)]),
                          ("kernels without", [r for r in judged if r.get("conflicts") is not None and not has_conflicts(r)]),
                          ("kernels not counted", [r for r in judged if r.get("conflicts") is None]),
                          ("kernels of strangers with a hash", [r for r in judged if is_hashed(r, mode)]),
                          ("all kernels", judged)]:
         parts = [[gain(r, mode) for r in chosen if half(r["program"]) in which] for which in ("A", "B", "AB")]
-        least = f"; at least {min(parts[2]):.3f}" if parts[2] and "hash" in name else ""
-        print(f"| {name}{least} | " + " | ".join(map(mean, parts)) + " |")
+        print(f"| {name} | " + " | ".join([*map(mean, parts), *least(chosen, mode, names)]) + " |")
     return len(kernels) + len(slow) + len(wrong)
 
 

@@ -245,6 +245,8 @@ int rt_device_limit(const rt_context *context, int limit, uint64_t *value);
  * where memory is exhausted. */
 rt_function *rt_add_function(rt_context *context, rt_module *module, const void *host,
                              const char *name);
+/* Whether PTX is NVIDIA's device runtime (libcudadevrt), whose functions the emulator has. */
+bool rt_is_device_runtime(const bf_text *text);
 /* The PTX that the device would take, or else the best there is: the emulator runs all. */
 const bf_image *rt_pick_image(const rt_context *context, const bf_fatbin *fatbin);
 /* Unpacks, parses and loads one PTX image; a bf_error. */

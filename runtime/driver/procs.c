@@ -46,3 +46,12 @@ API(cuGetProcAddress, const char *name, void **function, int version, uint64_t f
   int error = cuGetProcAddress_v2(name, function, version, flags, &status);
   return !error && status != FOUND ? CUDA_ERROR_NOT_FOUND : error;
 }
+
+/* Tables of functions that NVIDIA's libraries ask its driver for, by numbers that are not
+ * published: there are none. */
+API(cuGetExportTable, const void **table, const void *number) {
+  (void)number;
+  if (table)
+    *table = NULL;
+  return CUDA_ERROR_INVALID_VALUE;
+}

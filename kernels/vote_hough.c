@@ -1,12 +1,9 @@
-/* The kernels of kernels/hough on the emulator: what they do to shared memory depends on the edges,
- * and here the edges are the user's. A line of their space has 576 bins, so that an image is voted
- * on in tiles of 256 x 192 pixels, each a launch. */
-#include "cli/images/hough.h"
+/* The kernels of kernels/hough on edges of the user's. A line of their space has 576 bins, so that
+ * an image is voted on in tiles of 256 x 192 pixels, each a launch. */
 #include "kernels/hough/hough.h"
-#include "kernels/measure.h"
+#include "kernels/vote.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { THREADS = 256 };
 #define MOST_EMULATED_VOTES ((uint64_t)1 << 30)
@@ -14,8 +11,9 @@ enum { THREADS = 256 };
 /* What a kernel votes on. */
 typedef struct emulated {
   const char *kernel;
-  const cli_lines *hough;
-  const uint8_t *edges;
+  const bf_hough_space *space;
+  const uint8_t *edges; /* of width x height pixels */
+  uint32_t width, height;
 } emulated;
 
 /* Arrays of a run: factors of every angle, points of a tile, and the spaces to compare. */
@@ -49,12 +47,11 @@ static int make_arrays(const bf_corpus_run *run, const bf_hough_space *space, ar
 
 /* Edges of the tile whose first pixel is x, y, row by row, as the kernels take them; how many. */
 static uint32_t list_points(const emulated *job, uint32_t x, uint32_t y, uint32_t *points) {
-  const bf_image_format *format = &job->hough->format;
-  const uint32_t wide = format->width - x, high = format->height - y;
+  const uint32_t wide = job->width - x, high = job->height - y;
   uint32_t count = 0;
   for (uint32_t dy = 0; dy < high && dy < BF_HOUGH_HEIGHT; dy++)
     for (uint32_t dx = 0; dx < wide && dx < BF_HOUGH_WIDTH; dx++)
-      if (job->edges[(size_t)(y + dy) * format->width + x + dx])
+      if (job->edges[(size_t)(y + dy) * job->width + x + dx])
         points[count++] = dx | dy << 16;
   return count;
 }
@@ -63,7 +60,7 @@ static uint32_t list_points(const emulated *job, uint32_t x, uint32_t y, uint32_
 static int run_tile(const bf_corpus_run *run, const arrays *all, uint32_t point_count,
                     bf_corpus_outcome *outcome, bf_diagnostic *diagnostic) {
   const emulated *job = run->benchmark->variant;
-  const size_t angles = job->hough->found.space.angles, votes = angles * BF_HOUGH_BINS;
+  const size_t angles = job->space->angles, votes = angles * BF_HOUGH_BINS;
   uint64_t list;
   for (size_t i = 0; i < votes; i++)
     all->expected[i] = 0;
@@ -85,11 +82,10 @@ static int run_tile(const bf_corpus_run *run, const arrays *all, uint32_t point_
 static int run_kernel(const bf_corpus_run *run, bf_corpus_outcome *outcome,
                       bf_diagnostic *diagnostic) {
   const emulated *job = run->benchmark->variant;
-  const bf_image_format *format = &job->hough->format;
   arrays all;
-  BF_TRY(make_arrays(run, &job->hough->found.space, &all, diagnostic));
-  for (uint32_t y = 0; y < format->height; y += BF_HOUGH_HEIGHT)
-    for (uint32_t x = 0; x < format->width; x += BF_HOUGH_WIDTH) {
+  BF_TRY(make_arrays(run, job->space, &all, diagnostic));
+  for (uint32_t y = 0; y < job->height; y += BF_HOUGH_HEIGHT)
+    for (uint32_t x = 0; x < job->width; x += BF_HOUGH_WIDTH) {
       const uint32_t count = list_points(job, x, y, all.points);
       if (count > 0 && !outcome->wrong)
         BF_TRY(run_tile(run, &all, count, outcome, diagnostic));
@@ -97,27 +93,9 @@ static int run_kernel(const bf_corpus_run *run, bf_corpus_outcome *outcome,
   return BF_OK;
 }
 
-/* Runs one kernel and takes down what it did. */
-static int measure(const emulated *job, const bf_corpus_settings *settings, cli_vote_kernel *kernel,
-                   bf_diagnostic *diagnostic) {
-  const bf_corpus_benchmark benchmark = {
-      .name = "hough", .folder = "hough", .variant = job, .run = run_kernel};
-  bf_corpus_measured measured = {0};
-  int error = bf_corpus_measure(&benchmark, settings, &measured, diagnostic);
-  if (!error && measured.outcome.wrong)
-    error = bf_fail(diagnostic, BF_BAD_INPUT, "kernel %s votes otherwise: %s", job->kernel,
-                    measured.outcome.first_wrong);
-  cli_vote_take(kernel, &measured.total);
-  bf_arena_free(&measured.arena);
-  return error;
-}
-
 /* Fails unless the kernels can vote for this: their rho lies in [-256, 320). */
-static int check_space(const bf_hough_space *space, bool weighted, bf_diagnostic *diagnostic) {
+static int check_space(const bf_hough_space *space, bf_diagnostic *diagnostic) {
   const double last = space->theta_low + (double)(space->angles - 1) * space->theta_step;
-  if (space->form != BF_HOUGH_POLAR || weighted)
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "kernels on the emulator vote for lines in polar form, without --weighted");
   if (space->rho_step < 1 || space->theta_low < 0 || last > acos(-1))
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "kernels on the emulator vote for angles from 0 to 180 degrees and distances at "
@@ -130,20 +108,21 @@ static int check_space(const bf_hough_space *space, bool weighted, bf_diagnostic
   return BF_OK;
 }
 
-int cli_hough_emulate(const cli_lines *hough, bool weighted, unsigned threads,
-                      const bf_machine *machine, cli_vote_kernel kernels[CLI_VOTE_KERNELS],
-                      bf_diagnostic *diagnostic) {
-  static const char *const names[CLI_VOTE_KERNELS] = {"hough_major", "hough_padded",
-                                                      "hough_binmajor"};
-  static const char *const layouts[CLI_VOTE_KERNELS] = {
+int bf_corpus_vote_hough(const bf_hough_space *space, const uint8_t *edges, uint32_t width,
+                         uint32_t height, const bf_corpus_settings *settings,
+                         bf_corpus_vote kernels[BF_CORPUS_VOTES], bf_diagnostic *diagnostic) {
+  static const char *const names[BF_CORPUS_VOTES] = {"hough_major", "hough_padded",
+                                                     "hough_binmajor"};
+  static const char *const layouts[BF_CORPUS_VOTES] = {
       "copy by copy", "copy by copy, with a spare word", "bin by bin"};
-  emulated job = {.hough = hough, .edges = hough->edges ? hough->edges : hough->found.edges};
-  const bf_corpus_settings settings = {.machine = machine, .scale = 1, .workers = threads};
-  BF_TRY(check_space(&hough->found.space, weighted, diagnostic));
-  for (unsigned i = 0; i < CLI_VOTE_KERNELS; i++) {
+  emulated job = {.space = space, .edges = edges, .width = width, .height = height};
+  BF_TRY(check_space(space, diagnostic));
+  for (unsigned i = 0; i < BF_CORPUS_VOTES; i++) {
+    const bf_corpus_benchmark benchmark = {
+        .name = "hough", .folder = "hough", .variant = &job, .run = run_kernel};
     job.kernel = names[i];
-    kernels[i] = (cli_vote_kernel){.kernel = names[i], .layout = layouts[i]};
-    BF_TRY(measure(&job, &settings, &kernels[i], diagnostic));
+    kernels[i] = (bf_corpus_vote){.kernel = names[i], .layout = layouts[i]};
+    BF_TRY(bf_corpus_vote_measure(&benchmark, settings, "votes", &kernels[i], diagnostic));
   }
   return BF_OK;
 }

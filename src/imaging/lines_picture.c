@@ -1,5 +1,5 @@
 /* Pictures of lines and of Hough spaces. Bitmaps go into the SVG document as PNG in base64. */
-#include "cli/images/hough.h"
+#include "imaging/lines.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@ static const char *const style =
     "@media (prefers-color-scheme:dark){"
     ".paper{fill:#0d1117}.ink{fill:#e6edf3}.dim{fill:#8d96a0}}\n";
 
-int cli_hough_picture(const bf_hough_space *space, bf_image_format *format, uint8_t **pixels,
-                      bf_diagnostic *diagnostic) {
+int bf_imaging_space_picture(const bf_hough_space *space, bf_image_format *format, uint8_t **pixels,
+                             bf_diagnostic *diagnostic) {
   const size_t cells = space->angles * space->rhos;
   *format = (bf_image_format){(uint32_t)space->angles, (uint32_t)space->rhos, 1, 1, 255};
   *pixels = malloc(cells);
@@ -76,7 +76,7 @@ static int add_bitmap(const bf_image_format *format, const void *pixels, double 
 }
 
 /* The image in 8 bits per sample. */
-static int add_image(const cli_lines *hough, double scale, bf_text *text,
+static int add_image(const bf_imaging_lines *hough, double scale, bf_text *text,
                      bf_diagnostic *diagnostic) {
   bf_image_format narrow = hough->format;
   const size_t samples = (size_t)(bf_image_bytes(&narrow) / narrow.sample_bytes);
@@ -97,7 +97,7 @@ static int add_image(const cli_lines *hough, double scale, bf_text *text,
 static double degrees(double radians) { return radians * 180 / acos(-1); }
 
 /* The lines over the image; pixel centres are half a pixel from its border. */
-static void add_lines(const cli_lines *hough, double scale, bf_text *text) {
+static void add_lines(const bf_imaging_lines *hough, double scale, bf_text *text) {
   const bf_peaks *lines = &hough->found.lines;
   for (size_t i = 0; i < lines->count; i++) {
     const bf_peak *peak = &lines->peak[i];
@@ -125,12 +125,12 @@ static void add_label(double x, double y, const char *anchor, const char *label,
 }
 
 /* The Hough space at x, with its ends and a circle at every line. */
-static int add_space(const cli_lines *hough, double x, double height, bf_text *text,
+static int add_space(const bf_imaging_lines *hough, double x, double height, bf_text *text,
                      bf_diagnostic *diagnostic) {
   const bf_hough_space *space = &hough->found.space;
   bf_image_format format;
   uint8_t *pixels;
-  BF_TRY(cli_hough_picture(space, &format, &pixels, diagnostic));
+  BF_TRY(bf_imaging_space_picture(space, &format, &pixels, diagnostic));
   int error = add_bitmap(&format, pixels, x, HEAD, SPACE_WIDTH, height, text, diagnostic);
   free(pixels);
   char label[64];
@@ -167,8 +167,8 @@ static void add_name(const char *name, bf_text *text) {
   bf_markup_escape(name + from, text);
 }
 
-int cli_hough_svg(const cli_lines *hough, const char *name, bf_text *text,
-                  bf_diagnostic *diagnostic) {
+int bf_imaging_lines_svg(const bf_imaging_lines *hough, const char *name, bf_text *text,
+                         bf_diagnostic *diagnostic) {
   const bf_image_format *format = &hough->format;
   const double longer = fmax(format->width, format->height), scale = SIDE / longer;
   const double space_x = MARGIN + fmax(format->width * scale, LEAST_WIDTH) + GAP;

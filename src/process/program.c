@@ -1,6 +1,6 @@
 /* Finding programs, and looking into ELF files: sections that nvcc makes, and the libraries that a
  * program needs. */
-#include "cli/program.h"
+#include "process/program.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -19,8 +19,8 @@ static bool is_program(const char *path) {
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-bool cli_program_find(const char *name, bool (*accepts)(const char *path), char *path,
-                      size_t bytes) {
+bool bf_process_find(const char *name, bool (*accepts)(const char *path), char *path,
+                     size_t bytes) {
   if (strchr(name, '/')) {
     snprintf(path, bytes, "%s", name);
     return is_program(path) && (!accepts || accepts(path));
@@ -48,27 +48,27 @@ static bool is_in(const char *folder, const char *between, const char *name, cha
   int length = folder ? snprintf(candidate, sizeof candidate, "%s%s%s", folder, between, name) : 0;
   if (length <= 0 || length >= PATH_MAX)
     return false;
-  return cli_program_find(candidate, is_other, path, PATH_MAX);
+  return bf_process_find(candidate, is_other, path, PATH_MAX);
 }
 
 /* Whether the tool is beside the nvcc in PATH. */
 static bool is_beside_nvcc(const char *name, char path[PATH_MAX]) {
   char nvcc[PATH_MAX], real[PATH_MAX];
-  if (!cli_program_find("nvcc", is_other, nvcc, sizeof nvcc) || !realpath(nvcc, real))
+  if (!bf_process_find("nvcc", is_other, nvcc, sizeof nvcc) || !realpath(nvcc, real))
     return false;
   *strrchr(real, '/') = 0;
   return is_in(real, "/", name, path);
 }
 
-int cli_program_find_tool(const char *name, bf_variable variable, char path[PATH_MAX],
-                          bf_diagnostic *diagnostic) {
+int bf_process_find_tool(const char *name, bf_variable variable, char path[PATH_MAX],
+                         bf_diagnostic *diagnostic) {
   const char *given = bf_variable_get(variable);
-  if (given && cli_program_find(given, is_other, path, PATH_MAX))
+  if (given && bf_process_find(given, is_other, path, PATH_MAX))
     return BF_OK;
   if (given)
     return bf_fail(diagnostic, BF_IO, "%s: '%s' is no %s that can be run",
                    bf_variable_name(variable), given, name);
-  if (cli_program_find(name, is_other, path, PATH_MAX) || is_beside_nvcc(name, path) ||
+  if (bf_process_find(name, is_other, path, PATH_MAX) || is_beside_nvcc(name, path) ||
       is_in(getenv("CUDA_HOME"), "/bin/", name, path) ||
       is_in(getenv("CUDA_PATH"), "/bin/", name, path) ||
       is_in("/usr/local/cuda", "/bin/", name, path))
@@ -106,7 +106,7 @@ static uint64_t offset_of(const Elf64_Phdr *segment, unsigned count, uint64_t ad
 }
 
 /* Notes a library that matters here. */
-static void note_library(const char *name, cli_program *program) {
+static void note_library(const char *name, bf_process_program *program) {
   if (strncmp(name, "libcudart.so", 12) == 0)
     snprintf(program->cuda_library, sizeof program->cuda_library, "%.*s",
              (int)sizeof program->cuda_library - 1, name);
@@ -119,7 +119,8 @@ static void note_library(const char *name, cli_program *program) {
 }
 
 /* Looks through the libraries that the program needs. */
-static void read_libraries(const image *file, const Elf64_Ehdr *header, cli_program *program) {
+static void read_libraries(const image *file, const Elf64_Ehdr *header,
+                           bf_process_program *program) {
   const Elf64_Phdr *segment =
       part(file, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segment);
   const Elf64_Dyn *entry = NULL;
@@ -143,7 +144,7 @@ static void read_libraries(const image *file, const Elf64_Ehdr *header, cli_prog
 }
 
 /* Fills what an ELF file says; other files say nothing. */
-static void read_elf(const image *file, cli_program *program) {
+static void read_elf(const image *file, bf_process_program *program) {
   const Elf64_Ehdr *header = part(file, 0, sizeof *header);
   program->is_elf = header && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
                     header->e_ident[EI_CLASS] == ELFCLASS64 &&
@@ -157,9 +158,9 @@ static void read_elf(const image *file, cli_program *program) {
   read_libraries(file, header, program);
 }
 
-int cli_program_inspect(const char *name, cli_program *program, bf_diagnostic *diagnostic) {
-  *program = (cli_program){0};
-  if (!cli_program_find(name, NULL, program->path, sizeof program->path))
+int bf_process_inspect(const char *name, bf_process_program *program, bf_diagnostic *diagnostic) {
+  *program = (bf_process_program){0};
+  if (!bf_process_find(name, NULL, program->path, sizeof program->path))
     return bf_fail(diagnostic, BF_IO, "no program '%s'", name);
   int descriptor = open(program->path, O_RDONLY | O_CLOEXEC);
   struct stat status;

@@ -1,8 +1,7 @@
 /* Counting: image, mask and weights are read in strips of the same rows, each strip is counted, and
  * in the end every value has its count. Bins are filled from these, so that one pass over the image
  * gives the exact numbers too. */
-#include "cli/images/hist.h"
-#include "cli/progress.h"
+#include "imaging/histogram.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,10 +15,10 @@ typedef struct strip_file {
 } strip_file;
 
 typedef struct counting {
-  const cli_hist_request *request;
-  cli_histogram *hist;
+  const bf_imaging_request *request;
+  bf_imaging_histogram *hist;
   strip_file image, mask, weights;
-  cli_region region;
+  bf_imaging_region region;
   uint32_t strip_rows;
   void *grey;          /* brightness of a strip, or of its weights */
   void *mask_bytes;    /* uint8_t: of a strip */
@@ -27,8 +26,6 @@ typedef struct counting {
 } counting;
 
 /* ---- Opening ---- */
-
-static int out_of_memory(bf_diagnostic *diagnostic) { return bf_no_memory(diagnostic); }
 
 static int open_file(const char *path, strip_file *file, bf_diagnostic *diagnostic) {
   BF_TRY(bf_image_open(path, &file->reader, diagnostic));
@@ -43,7 +40,7 @@ static int open_beside(const char *path, const bf_image_format *image, strip_fil
     return BF_OK;
   BF_TRY(open_file(path, file, diagnostic));
   if (file->format.width != image->width || file->format.height != image->height)
-    return bf_fail_file(diagnostic, BF_BAD_INPUT, cli_input_name(path),
+    return bf_fail_file(diagnostic, BF_BAD_INPUT, bf_input_name(path),
                         "is %u x %u pixels large; the image is %u x %u", file->format.width,
                         file->format.height, image->width, image->height);
   return BF_OK;
@@ -52,8 +49,8 @@ static int open_beside(const char *path, const bf_image_format *image, strip_fil
 /* The region asked for, or the whole image. */
 static int set_region(counting *work, bf_diagnostic *diagnostic) {
   const bf_image_format *format = &work->image.format;
-  const cli_region *asked = &work->request->region;
-  work->region = (cli_region){0, 0, format->width, format->height};
+  const bf_imaging_region *asked = &work->request->region;
+  work->region = (bf_imaging_region){0, 0, format->width, format->height};
   if (!work->request->has_region)
     return BF_OK;
   if (asked->x > format->width || asked->width > format->width - asked->x ||
@@ -65,7 +62,7 @@ static int set_region(counting *work, bf_diagnostic *diagnostic) {
 }
 
 static int open_all(counting *work, bf_diagnostic *diagnostic) {
-  const cli_hist_request *request = work->request;
+  const bf_imaging_request *request = work->request;
   BF_TRY(open_file(request->image, &work->image, diagnostic));
   work->strip_rows = bf_image_strip_rows(&work->image.format);
   work->hist->format = work->image.format;
@@ -77,7 +74,7 @@ static int open_all(counting *work, bf_diagnostic *diagnostic) {
 /* Room for `size` bytes at *memory if they are wanted. */
 static int make_room(bool is_wanted, uint64_t size, void **memory, bf_diagnostic *diagnostic) {
   *memory = is_wanted ? malloc((size_t)size) : NULL;
-  return *memory || !is_wanted ? BF_OK : out_of_memory(diagnostic);
+  return *memory || !is_wanted ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* Room for a strip of every file, and for what its pixels are converted to. */
@@ -109,20 +106,19 @@ static void close_all(counting *work) {
 /* ---- Channels ---- */
 
 /* Adds a channel, with room for its counts. */
-static int add_channel(cli_histogram *hist, const char *name, unsigned number, bool is_brightness,
-                       bf_diagnostic *diagnostic) {
-  cli_hist_channel *channel = &hist->channel[hist->channels++];
+static int add_channel(bf_imaging_histogram *hist, const char *name, unsigned number,
+                       bool is_brightness, bf_diagnostic *diagnostic) {
+  bf_imaging_channel *channel = &hist->channel[hist->channels++];
   channel->name = name;
   channel->number = number;
   channel->is_brightness = is_brightness;
   channel->sums = calloc(hist->values, sizeof *channel->sums);
   channel->counts = hist->is_weighted ? NULL : calloc(hist->values, sizeof *channel->counts);
-  return channel->sums && (channel->counts || hist->is_weighted) ? BF_OK
-                                                                 : out_of_memory(diagnostic);
+  return channel->sums && (channel->counts || hist->is_weighted) ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* Says which channels there are. */
-static int refuse_channel(const cli_hist_request *request, const bf_image_format *format,
+static int refuse_channel(const bf_imaging_request *request, const bf_image_format *format,
                           bf_diagnostic *diagnostic) {
   char names[64] = "";
   for (unsigned c = 0; c < format->channels; c++) {
@@ -130,12 +126,12 @@ static int refuse_channel(const cli_hist_request *request, const bf_image_format
     snprintf(names + used, sizeof names - used, "%s%s", c ? ", " : "",
              bf_image_channel_name(format, c));
   }
-  return bf_fail_file(diagnostic, BF_BAD_INPUT, cli_input_name(request->image),
+  return bf_fail_file(diagnostic, BF_BAD_INPUT, bf_input_name(request->image),
                       "the image has no channel '%s', only %s", request->channel, names);
 }
 
 /* Adds the channels that are asked for. */
-static int choose_channels(const cli_hist_request *request, cli_histogram *hist,
+static int choose_channels(const bf_imaging_request *request, bf_imaging_histogram *hist,
                            bf_diagnostic *diagnostic) {
   const bf_image_format *format = &hist->format;
   const char *asked = request->channel;
@@ -170,7 +166,7 @@ static int read_strip(counting *work, uint32_t rows, bf_diagnostic *diagnostic) 
 }
 
 /* Counts rows `first` to `last` (not included) of the strip for one channel. */
-static int count_channel(counting *work, cli_hist_channel *channel, uint32_t first, uint32_t last,
+static int count_channel(counting *work, bf_imaging_channel *channel, uint32_t first, uint32_t last,
                          bf_diagnostic *diagnostic) {
   const bf_image_format *format = &work->image.format;
   bf_pixels strip = {.data = work->image.rows,
@@ -192,16 +188,16 @@ static int count_channel(counting *work, cli_hist_channel *channel, uint32_t fir
                                   .channel = channel->number,
                                   .accumulate = true,
                                   .threads = work->request->threads};
-  const cli_gpu *gpu = work->request->gpu;
+  const bf_voter *voter = work->request->voter;
   if (!work->hist->is_weighted)
-    return gpu ? gpu->histogram_u64(gpu->gpu, &part, &options, channel->counts, diagnostic)
-               : bf_histogram_u64(&part, &options, channel->counts, diagnostic);
+    return voter ? voter->histogram_u64(voter->gpu, &part, &options, channel->counts, diagnostic)
+                 : bf_histogram_u64(&part, &options, channel->counts, diagnostic);
   options.weights =
       (const float *)work->weight_floats + (size_t)first * format->width + work->region.x;
   options.weight_type = BF_WEIGHT_F32;
   options.weights_stride_bytes = format->width * sizeof(float);
-  return gpu ? gpu->histogram_f64(gpu->gpu, &part, &options, channel->sums, diagnostic)
-             : bf_histogram_f64(&part, &options, channel->sums, diagnostic);
+  return voter ? voter->histogram_f64(voter->gpu, &part, &options, channel->sums, diagnostic)
+               : bf_histogram_f64(&part, &options, channel->sums, diagnostic);
 }
 
 /* Counts the rows of a strip, which begins at row y, that are inside the region. */
@@ -217,28 +213,25 @@ static int count_strip(counting *work, uint64_t y, uint32_t rows, bf_diagnostic 
 /* Counts strip by strip; what lies below the region is not read. */
 static int count_rows(counting *work, bf_diagnostic *diagnostic) {
   const uint64_t end = work->region.y + work->region.height;
-  cli_block_bar bar = cli_block_bar_begin(cli_input_name(work->request->image));
-  bar.unit = "rows";
-  cli_watch_interrupt();
+  const bf_imaging_request *request = work->request;
   int error = BF_OK;
   for (uint64_t y = 0; y < end && !error; y += work->strip_rows) {
     const uint64_t left = work->image.format.height - y;
     const uint32_t rows = left < work->strip_rows ? (uint32_t)left : work->strip_rows;
-    if (!cli_block_bar_step(&bar, y, end))
+    if (request->progress && !request->progress(request->context, y, end))
       error = bf_fail(diagnostic, BF_UNSUPPORTED, "interrupted");
     if (!error)
       error = read_strip(work, rows, diagnostic);
     if (!error)
       error = count_strip(work, y, rows, diagnostic);
   }
-  cli_block_bar_end(&bar);
   return error;
 }
 
 /* ---- Numbers ---- */
 
 /* What follows from the counts of a channel. */
-static void summarise(cli_hist_channel *channel, size_t values) {
+static void summarise(bf_imaging_channel *channel, size_t values) {
   double weighted = 0, squared = 0;
   for (size_t v = 0; v < values; v++) {
     if (channel->counts)
@@ -260,8 +253,8 @@ static void summarise(cli_hist_channel *channel, size_t values) {
   channel->otsu = channel->counts ? bf_otsu(channel->counts, values) : 0;
 }
 
-int cli_hist_count(const cli_hist_request *request, cli_histogram *hist,
-                   bf_diagnostic *diagnostic) {
+int bf_imaging_count(const bf_imaging_request *request, bf_imaging_histogram *hist,
+                     bf_diagnostic *diagnostic) {
   counting work = {.request = request, .hist = hist};
   memset(hist, 0, sizeof *hist);
   hist->is_weighted = request->weights != NULL;
@@ -279,7 +272,7 @@ int cli_hist_count(const cli_hist_request *request, cli_histogram *hist,
   return error;
 }
 
-void cli_hist_free(cli_histogram *hist) {
+void bf_imaging_histogram_free(bf_imaging_histogram *hist) {
   for (unsigned c = 0; c < hist->channels; c++) {
     free(hist->channel[c].counts);
     free(hist->channel[c].sums);
@@ -288,10 +281,11 @@ void cli_hist_free(cli_histogram *hist) {
 
 /* ---- Bins ---- */
 
-int cli_bins_fill(const cli_histogram *hist, cli_bins *bins, bf_diagnostic *diagnostic) {
+int bf_imaging_bins_fill(const bf_imaging_histogram *hist, bf_imaging_bins *bins,
+                         bf_diagnostic *diagnostic) {
   /* A picture of one row that holds every value once, each as heavy as its count. */
   uint16_t *every = malloc(hist->values * sizeof *every);
-  int error = every ? BF_OK : out_of_memory(diagnostic);
+  int error = every ? BF_OK : bf_no_memory(diagnostic);
   for (size_t v = 0; every && v < hist->values; v++)
     every[v] = (uint16_t)v;
   const bf_pixels picture = {
@@ -307,13 +301,13 @@ int cli_bins_fill(const cli_histogram *hist, cli_bins *bins, bf_diagnostic *diag
     bins->of_channel[c] = calloc(bins->count, sizeof(double));
     error = bins->of_channel[c]
                 ? bf_histogram_f64(&picture, &options, bins->of_channel[c], diagnostic)
-                : out_of_memory(diagnostic);
+                : bf_no_memory(diagnostic);
   }
   free(every);
   return error;
 }
 
-void cli_bins_free(cli_bins *bins) {
-  for (unsigned c = 0; c < CLI_HIST_CHANNELS; c++)
+void bf_imaging_bins_free(bf_imaging_bins *bins) {
+  for (unsigned c = 0; c < BF_IMAGING_CHANNELS; c++)
     free(bins->of_channel[c]);
 }

@@ -1,5 +1,5 @@
 /* Other programs as processes. */
-#include "cli/process.h"
+#include "process/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 enum { STATUS_SIGNAL = 128, TICK_MILLISECONDS = 50 };
 
-static bool is_watched(const cli_process *process) {
+static bool is_watched(const bf_process *process) {
   return process->limit_seconds > 0 || process->tick;
 }
 
@@ -39,7 +39,7 @@ static int open_file(const char *path, int flags, int *stream, bf_diagnostic *di
 }
 
 /* Opens what the standard streams of a program are. */
-static int open_streams(const cli_process *process, int stream[3], bf_diagnostic *diagnostic) {
+static int open_streams(const bf_process *process, int stream[3], bf_diagnostic *diagnostic) {
   int writing = O_WRONLY | O_CREAT | O_TRUNC;
   if (!process->keeps_output) {
     BF_TRY(open_file(process->input, O_RDONLY, &stream[0], diagnostic));
@@ -71,16 +71,21 @@ static void read_back(int file, bf_text *text) {
 
 /* ---- Running ---- */
 
-int cli_process_become(const char *path, char **arguments) {
+/* bf_process_become, with an environment. */
+static int become(const char *path, char **arguments, char **environment) {
   signal(SIGPIPE, SIG_DFL);
   fflush(NULL);
-  execv(path, arguments);
+  execve(path, arguments, environment);
   fprintf(stderr, "bankfold: error: cannot run %s: %s\n", path, strerror(errno));
-  return CLI_STATUS_NOT_RUN;
+  return BF_PROCESS_NOT_RUN;
+}
+
+int bf_process_become(const char *path, char **arguments) {
+  return become(path, arguments, environ);
 }
 
 /* In the new process: becomes the program. */
-static void start(const cli_process *process, const int stream[3]) {
+static void start(const bf_process *process, const int stream[3]) {
   if (!process->has_terminal)
     prctl(PR_SET_PDEATHSIG, is_watched(process) ? SIGKILL : SIGTERM);
   if (is_watched(process))
@@ -90,7 +95,10 @@ static void start(const cli_process *process, const int stream[3]) {
       dup2(stream[i], i);
   if (process->output_is_error)
     dup2(2, 1);
-  _exit(cli_process_become(process->path, process->arguments));
+  if (process->folder && chdir(process->folder) != 0)
+    _exit(BF_PROCESS_NOT_RUN);
+  _exit(become(process->path, process->arguments,
+               process->environment ? process->environment : environ));
 }
 
 /* Sleeps for a moment that grows with the time that has passed, so that short runs end soon. */
@@ -103,7 +111,7 @@ static void wait_a_moment(double passed_seconds) {
 }
 
 /* Kills the group of a process that takes too long or is to be stopped. */
-static void watch(const cli_process *process, pid_t child, cli_process_end *end) {
+static void watch(const bf_process *process, pid_t child, bf_process_end *end) {
   bool is_late = process->limit_seconds > 0 && end->seconds > process->limit_seconds;
   bool is_stopped = process->tick && !process->tick(process->context);
   if ((is_late || is_stopped) && !end->is_late && !end->is_stopped) {
@@ -114,7 +122,7 @@ static void watch(const cli_process *process, pid_t child, cli_process_end *end)
 }
 
 /* Waits for the process and says how it ended. */
-static void wait_for(const cli_process *process, pid_t child, cli_process_end *end) {
+static void wait_for(const bf_process *process, pid_t child, bf_process_end *end) {
   double begun = bf_seconds();
   int status = 0;
   for (;;) {
@@ -157,7 +165,7 @@ static void pass_requests(pid_t program) {
 }
 
 /* Runs the program with these streams. */
-static int run(const cli_process *process, const int stream[3], cli_process_end *end,
+static int run(const bf_process *process, const int stream[3], bf_process_end *end,
                bf_diagnostic *diagnostic) {
   struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
   sigaction(SIGINT, process->has_terminal ? &ignore : NULL, &interrupt);
@@ -185,9 +193,9 @@ static int run(const cli_process *process, const int stream[3], cli_process_end 
              : bf_fail(diagnostic, BF_IO, "cannot run %s: %s", process->path, strerror(reason));
 }
 
-int cli_process_run(const cli_process *process, cli_process_end *end, bf_diagnostic *diagnostic) {
+int bf_process_run(const bf_process *process, bf_process_end *end, bf_diagnostic *diagnostic) {
   int stream[3] = {-1, -1, -1};
-  *end = (cli_process_end){.status = CLI_STATUS_NOT_RUN};
+  *end = (bf_process_end){.status = BF_PROCESS_NOT_RUN};
   int error = open_streams(process, stream, diagnostic);
   if (!error)
     error = run(process, stream, end, diagnostic);
@@ -199,12 +207,12 @@ int cli_process_run(const cli_process *process, cli_process_end *end, bf_diagnos
   return error;
 }
 
-void cli_process_end_free(cli_process_end *end) {
+void bf_process_end_free(bf_process_end *end) {
   bf_text_free(&end->output);
   bf_text_free(&end->error);
 }
 
-int cli_process_end_alike(const cli_process_end *end) {
+int bf_process_end_alike(const bf_process_end *end) {
   if (end->signal) {
     signal(end->signal, SIG_DFL);
     raise(end->signal);
@@ -214,7 +222,7 @@ int cli_process_end_alike(const cli_process_end *end) {
 
 /* ---- Files in memory ---- */
 
-int cli_memory_file(const bf_text *content, char path[CLI_MEMORY_PATH_BYTES]) {
+int bf_process_memory_file(const bf_text *content, char path[BF_PROCESS_PATH_BYTES]) {
   int file = move_up(memfd_create("bankfold", 0), F_DUPFD);
   size_t done = 0;
   while (file >= 0 && done < content->size) {
@@ -225,6 +233,6 @@ int cli_memory_file(const bf_text *content, char path[CLI_MEMORY_PATH_BYTES]) {
     }
     done += (size_t)written;
   }
-  snprintf(path, CLI_MEMORY_PATH_BYTES, "/proc/self/fd/%d", file);
+  snprintf(path, BF_PROCESS_PATH_BYTES, "/proc/self/fd/%d", file);
   return file;
 }

@@ -1,21 +1,10 @@
-/* The environment of a program that is started, and the libraries that go with it. */
-#include "cli/environment.h"
+/* Libraries that programs get which are started. */
+#include "cli/library.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-bool cli_prepend_variable(const char *name, const char *value) {
-  const char *old = getenv(name);
-  bf_text text = {0};
-  bf_text_addf(&text, "%s%s%s", value, old && *old ? ":" : "", old ? old : "");
-  bool done = !text.failed && setenv(name, text.data, 1) == 0;
-  bf_text_free(&text);
-  return done;
-}
 
 bool cli_find_library(const char *build_folder, const char *library, char folder[PATH_MAX]) {
   /* The last is where an archive of a release has them, wherever it was unpacked. */
@@ -49,26 +38,4 @@ int cli_find_injection(char path[2 * PATH_MAX], bf_diagnostic *diagnostic) {
     return bf_fail(diagnostic, BF_UNSUPPORTED,
                    "%s: a path with spaces or colons cannot be loaded before a program", path);
   return BF_OK;
-}
-
-int cli_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
-  const char *place = getenv("TMPDIR");
-  snprintf(folder, PATH_MAX, "%s/bankfold.XXXXXX", place && *place == '/' ? place : "/tmp");
-  if (!mkdtemp(folder))
-    return bf_fail(diagnostic, BF_IO, "cannot make %s: %s", folder, strerror(errno));
-  return BF_OK;
-}
-
-void cli_empty_folder(const char *folder) {
-  DIR *directory = opendir(folder);
-  for (struct dirent *entry; directory && (entry = readdir(directory));)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      unlinkat(dirfd(directory), entry->d_name, 0);
-  if (directory)
-    closedir(directory);
-}
-
-void cli_remove_folder(const char *folder) {
-  cli_empty_folder(folder);
-  rmdir(folder);
 }
