@@ -29,6 +29,7 @@ enum {
   RT_REGISTERED = 4, /* cudaHostRegister */
   RT_MAPPED = 8,     /* cuMemMap, cudaIpcOpenMemHandle: memory of the device all the same */
   RT_IMPORTED = 16,  /* of another process */
+  RT_POOLED = 32,    /* and of a pool: freed as memory of this process is */
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 
@@ -303,6 +304,9 @@ int rt_copy_box(rt_context *context, rt_side to, rt_side from, rt_extent box, in
 
 /* Ends the use by other processes of memory that is about to be freed (ipc.c). */
 void rt_end_export(rt_context *context, void *memory);
+/* Lets go of memory of another process that has these flags; false where there is none at address.
+ */
+bool rt_end_import(rt_context *context, void *address, unsigned flags);
 /* Copies between memories and arrays, as cudaMemcpy3D does; a cudaError. */
 int rt_copy(rt_context *context, const rt_copy_3d *how);
 /* Frees device memory, as cudaFree does; a cudaError. */
