@@ -134,6 +134,8 @@ typedef struct rt_context {
   rt_device gpu_device; /* what programs see of it */
   char gpu_product[80];
   double simulated_seconds; /* of all launches so far */
+  double kernel_seconds;    /* that the host has run kernels for */
+  bool is_hinted;           /* that has been said once (progress.c) */
   rt_hash *hashes;
   bf_hash_list *kernel_hashes;    /* of a file, or NULL */
   bf_hash_list *rewriting_hashes; /* of another, that modules are rewritten with */
@@ -285,6 +287,20 @@ int rt_find_kernel(rt_context *context, rt_module *module, const char *name,
 const bf_ptx_function *rt_kernel_at(const rt_module *module, unsigned number);
 /* Ends the use of a module. What was launched of it stays, for the records. */
 void rt_close_module(rt_context *context, rt_module *module);
+
+/* ---- Launches that take long (progress.c) ---- */
+
+typedef struct rt_progress {
+  rt_context *context;
+  bf_text kernel;      /* its name, for users */
+  double begun, drawn; /* seconds */
+  bool has_bar, is_shown;
+} rt_progress;
+
+/* Has a launch tell how far it is; begin and end stand around it. */
+void rt_progress_begin(rt_context *context, const rt_function *function, bf_emu_launch *launch,
+                       rt_progress *progress);
+void rt_progress_end(rt_progress *progress);
 
 /* ---- Memory (memory.c, copy.c) ---- */
 
