@@ -58,7 +58,7 @@ def main():
     os.environ["PATH"] += ":/usr/local/cuda/bin"
     if not shutil.which("nvcc"):
         return 77
-    if not DEVICE and not list(BUILD.glob("runtime/libcudart.so.*")):
+    if not DEVICE and not (BUILD / "runtime/libcuda.so.1").exists():
         print("no runtime in the build folder")
         return 77
     faults = 0
