@@ -143,9 +143,7 @@ const cli_command cli_draw = {
         "bankfold draw tile.trace                     # the worst access of a trace\n"
         "bankfold draw tile.trace:34 --hash fixed     # the access at line 34, before and after\n"
         "bankfold draw --access 'ld 4 ffffffff stride:32' --hash xor:0,5,31 --svg column.svg",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 1,
     .run = run,
