@@ -34,7 +34,7 @@ typedef struct run_state {
 } run_state;
 
 static int open_all(run_state *s, const char *path, bf_diagnostic *diagnostic) {
-  s->file = strcmp(path, "-") == 0 ? "standard input" : path;
+  s->file = bf_input_name(path);
   int error = cli_load_machine(&s->settings->common, &s->machine, diagnostic);
   if (error)
     return error;

@@ -2,8 +2,8 @@
  */
 #include "ncu/ncu.h"
 #include "cli/cli.h"
-#include "cli/process.h"
-#include "cli/program.h"
+#include "process/process.h"
+#include "process/program.h"
 #include "ptx/fatbin.h"
 
 #include <stdlib.h>
@@ -35,9 +35,9 @@ static int print_page(const char *ncu, const char *report, const char *page, con
   const char *arguments[] = {
       ncu,    "--import", report, "--csv", "--page", page, source ? "--print-source" : NULL,
       source, NULL};
-  cli_process process = {.path = ncu, .arguments = (char **)arguments, .keeps_output = true};
-  cli_process_end end;
-  BF_TRY(cli_process_run(&process, &end, diagnostic));
+  bf_process process = {.path = ncu, .arguments = (char **)arguments, .keeps_output = true};
+  bf_process_end end;
+  BF_TRY(bf_process_run(&process, &end, diagnostic));
   const char *said = end.error.size ? end.error.data : end.output.size ? end.output.data : "";
   int error = BF_OK;
   if (end.status == 0 && end.output.size)
@@ -46,7 +46,7 @@ static int print_page(const char *ncu, const char *report, const char *page, con
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, report, "ncu does not read it: %.*s",
                          (int)strcspn(said, "\n"), said);
   bf_text_puts(text, "\n");
-  cli_process_end_free(&end);
+  bf_process_end_free(&end);
   return error;
 }
 
@@ -55,7 +55,7 @@ static int load(const char *path, bf_text *text, bf_diagnostic *diagnostic) {
   char ncu[PATH_MAX];
   if (!is_report(path))
     return bf_read_file(path, SIZE_MAX, text, diagnostic);
-  if (!cli_program_find("ncu", NULL, ncu, sizeof ncu))
+  if (!bf_process_find("ncu", NULL, ncu, sizeof ncu))
     return bf_fail_file(
         diagnostic, BF_UNSUPPORTED, path,
         "Nsight Compute's program ncu, which reads it, is not in PATH; where it is: "

@@ -1,7 +1,7 @@
 /* What ptxas says kernels need. */
 #include "cli/use/resources.h"
 
-#include "cli/process.h"
+#include "process/process.h"
 #include "tune/predict.h"
 
 #include <math.h>
@@ -63,19 +63,19 @@ int cli_resources_read(const char *said, cli_resources *resources, bf_diagnostic
 
 int cli_resources_get(const char *ptxas, const char *arch, const bf_text *ptx,
                       cli_resources *resources, bf_diagnostic *diagnostic) {
-  char path[CLI_MEMORY_PATH_BYTES], option[80];
+  char path[BF_PROCESS_PATH_BYTES], option[80];
   bf_diagnostic unused;
-  int file = cli_memory_file(ptx, path), error = BF_OK;
+  int file = bf_process_memory_file(ptx, path), error = BF_OK;
   if (file < 0)
     return bf_fail(diagnostic, BF_IO, "no memory for a file");
   snprintf(option, sizeof option, "-arch=%s", arch);
   const char *argv[] = {ptxas, option, "-v", path, "-o", "/dev/null", NULL};
-  cli_process run = {.path = ptxas, .arguments = (char **)argv, .keeps_output = true};
-  cli_process_end end;
-  if (cli_process_run(&run, &end, &unused) == BF_OK) {
+  bf_process run = {.path = ptxas, .arguments = (char **)argv, .keeps_output = true};
+  bf_process_end end;
+  if (bf_process_run(&run, &end, &unused) == BF_OK) {
     if (end.status == 0 && end.error.data)
       error = cli_resources_read(end.error.data, resources, diagnostic);
-    cli_process_end_free(&end);
+    bf_process_end_free(&end);
   }
   close(file);
   return error;

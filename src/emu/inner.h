@@ -327,9 +327,10 @@ typedef struct bf_emu_worker {
   unsigned index;
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
   uint64_t warp_instructions, thread_instructions;
-  const uint64_t *clock; /* of a simulator, or NULL: instructions count as cycles */
-  uint64_t changes;      /* of mbarriers and of barriers of clusters */
-  const void *segment;   /* of race.c, that was used last */
+  const uint64_t *clock;            /* of a simulator, or NULL: instructions count as cycles */
+  uint64_t changes;                 /* of mbarriers and of barriers of clusters */
+  const void *segment;              /* of race.c, that was used last */
+  struct bf_emu_matrices *matrices; /* of run_wgmma.c, that were read before, or NULL */
   /* Where accesses that are tolerated write to. */
   uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];
 } bf_emu_worker;

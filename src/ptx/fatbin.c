@@ -448,7 +448,7 @@ int bf_fatbin_open(const char *path, bf_fatbin **out, bf_diagnostic *diagnostic)
   bf_reader *reader;
   *out = NULL;
   BF_TRY(bf_reader_open(path, &reader, diagnostic));
-  return open_reader(reader, strcmp(path, "-") == 0 ? "standard input" : path, out, diagnostic);
+  return open_reader(reader, bf_input_name(path), out, diagnostic);
 }
 
 int bf_fatbin_open_memory(const char *name, const void *bytes, size_t size, bf_fatbin **out,

@@ -95,4 +95,9 @@ int bf_predict(const bf_plans *plans, const bf_plan *plan, const bf_ptx_module *
 int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
                       bf_diagnostic *diagnostic);
 
+/* Gives an open kernel longer rows as one more candidate, for whoever tries candidates: those that
+ * leave fewest wavefronts by its PTX and that the verifier accepts. */
+int bf_predict_padding(bf_plans *plans, bf_plan *plan, const bf_predict_options *options,
+                       bf_diagnostic *diagnostic);
+
 #endif

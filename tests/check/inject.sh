@@ -193,6 +193,9 @@ events=$(grep -c '^cuEventRecord' "$work/calls")
 [ "$events" -le 270 ] || complain "$events events for noise"
 grep -q 'faster=unknown' "$(find "$work/cache/bankfold" -name 'learnt-*')" || complain 'noise decides'
 at_last $second # what the user named
+learn 20000 20000 30 100 # nor again in the next run
+called '^cuEventRecord' 0
+called "^cuLaunchKernel: $second," 100
 forget
 for _ in 1 2 3 4; do learn 20000 15000 5 16; done # short runs learn together
 at_last $second

@@ -606,6 +606,17 @@ static void costs(void **state) {
        "ld.shared.u32 %r1, [%r3+3968];\nld.shared.u32 %r1, [%r3];\n"
        "ld.shared.u32 %r1, [%r3+128];\n",
        1 + 3 + 3 + 3},
+      {"the highest bit that is read costs a XOR, added or taken away", "fixed",
+       "ld.shared.u32 %r1, [%r0+4];\nld.shared.u32 %r1, [%r0+2052];\nld.shared.u32 %r1, "
+       "[%r0+6148];\nld.shared.u32 %r1, [%r0+-2044];\nld.shared.u32 %r1, [%r0];\n"
+       "ld.shared.u32 %r1, [%r0+2048];\nld.shared.u32 %r1, [%r0+-2048];\n",
+       4 + 1 + 3 + 1},
+      {"also of whole rows, and of one side of a branch for what follows there", "fixed",
+       "ld.shared.u32 %r1, [%r0+2176];\nld.shared.u32 %r1, [%r0+128];\n@%p bra other;\n"
+       "ld.shared.u32 %r1, [%r0+132];\nld.shared.u32 %r1, [%r0+2180];\nother:\n",
+       4 + 1 + 4 + 1},
+      {"not when the base changes in between", "fixed",
+       "ld.shared.u32 %r1, [%r0];\nadd.u32 %r0, %r0, 4;\nld.shared.u32 %r1, [%r0+2048];\n", 3 + 4},
       {"remainders that are taken away leave zeros", "fixed",
        "and.b32 %r2, %r0, 31;\nsub.u32 %r3, %r0, %r2;\nshl.b32 %r3, %r3, 2;\n"
        "ld.shared.u32 %r1, [%r3];\nld.shared.u32 %r1, [%r3+4];\n",
