@@ -93,9 +93,9 @@ typedef struct cli_command {
   .options = (table), .option_count = sizeof(table) / sizeof *(table), .settings_size = sizeof(type)
 
 extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
-    cli_draw, cli_emit, cli_exec, cli_explain, cli_help, cli_hist, cli_hough, cli_machines, cli_ncu,
-    cli_nvcc, cli_profile, cli_ptx, cli_ptxas, cli_report, cli_reproduce, cli_rewrite, cli_rgpu,
-    cli_rtl, cli_run, cli_sim, cli_solve, cli_suggest, cli_trace, cli_tune;
+    cli_draw, cli_emit, cli_exec, cli_explain, cli_help, cli_hist, cli_hough, cli_layout,
+    cli_machines, cli_ncu, cli_nvcc, cli_profile, cli_ptx, cli_ptxas, cli_report, cli_reproduce,
+    cli_rewrite, cli_rgpu, cli_rtl, cli_run, cli_sim, cli_solve, cli_suggest, cli_trace, cli_tune;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;
@@ -104,6 +104,8 @@ typedef struct cli_group {
 /* All commands, ending with a NULL title. */
 extern const cli_group cli_groups[];
 const cli_command *cli_find(const char *name);
+/* Says that there is no such command, and which one may be meant. The exit status. */
+int cli_unknown_command(const char *name);
 
 /* Runs a command with its arguments; all_pass: none of them is an option of its own. The exit
  * status. */

@@ -436,6 +436,30 @@ static void units_are_as_busy_as_counted(void **state) {
   }
 }
 
+/* Who measures candidates is given what may win, too: not what has no wavefronts to save. */
+static void what_may_win_is_measured(void **state) {
+  static const struct {
+    const char *kernel;
+    bool may_gain;
+  } rows[] = {{"tree_scan", true},
+              {"cyclic_reduction", true},
+              {"columns", false},
+              {"multiply", false},
+              {"byte_histogram", false}};
+  bed b;
+  bf_text text = {0};
+  (void)state;
+  assert_int_equal(bf_read_file("tests/data/predict/known.ptx", SIZE_MAX, &text, NULL), BF_OK);
+  make_bed(&b, text.data);
+  b.options.decides_by_launch = b.options.is_measured = true;
+  choose(&b);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (bf_plan_has_hash(&b.plans, plan_of(&b, rows[i].kernel)) != rows[i].may_gain)
+      fail_msg("%s: %s", rows[i].kernel, plan_of(&b, rows[i].kernel)->reason);
+  free_bed(&b);
+  bf_text_free(&text);
+}
+
 /* ---- What ptxas says ---- */
 
 /* Why a kernel is to stay as it is, by what ptxas says before and after; "": it is not. */
@@ -507,6 +531,7 @@ int main(void) {
       cmocka_unit_test(launches_can_decide),
       cmocka_unit_test(granules_fit_the_widest_access),
       cmocka_unit_test(known_kinds_are_judged_rightly),
+      cmocka_unit_test(what_may_win_is_measured),
       cmocka_unit_test(resources_are_read_and_compared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
