@@ -20,6 +20,9 @@ static inline unsigned bf_sim_sectors(uint8_t mask) {
   return (unsigned)(UINT64_C(0x4332322132212110) >> 4 * (mask & 15) & 15);
 }
 
+/* The second word of l2_atomics. */
+enum { BF_SIM_ATOMICS_WORDS = 1 };
+
 typedef enum bf_sim_request_kind {
   BF_SIM_LOAD,
   BF_SIM_STORE,
@@ -36,7 +39,7 @@ typedef struct bf_sim_request {
   uint32_t token;      /* the caller's: comes back with the answer */
   uint8_t sectors;     /* mask */
   uint8_t kind;        /* bf_sim_request_kind */
-  uint16_t operations; /* atomics: lanes */
+  uint16_t operations; /* atomics, as l2_atomics counts them */
 } bf_sim_request;
 
 typedef struct bf_sim_memory bf_sim_memory;

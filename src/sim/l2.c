@@ -34,9 +34,10 @@ struct bf_sim_memory {
   bf_sim_flights flights;
   bf_sim_dram *dram;
   unsigned slices, channels, sms;
+  unsigned atomic_lines; /* 0: slices do atomics */
   uint64_t request_cycles, return_cycles;
   uint64_t sector_ticks, atomic_ticks, return_ticks; /* return_ticks: of a sector */
-  uint64_t *slice_free, *port_free;                  /* in ticks */
+  uint64_t *slice_free, *atomic_free, *port_free;    /* in ticks */
   unsigned *waiting, most_waiting;                   /* loads that wait for a hit, by slice */
   uint64_t until;                                    /* of the last call */
   uint64_t hits, misses;                             /* sectors of loads and atomics */
@@ -117,10 +118,11 @@ static int create_tables(const bf_sim_gpu *gpu, bf_sim_memory *memory) {
   memory->most_nodes = most < UINT32_MAX / 2 ? (uint32_t)most : UINT32_MAX / 2;
   memory->free_node = BF_SIM_NO_NODE;
   memory->slice_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
+  memory->atomic_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->port_free = bf_arena_alloc(&memory->arena, memory->sms * sizeof(uint64_t));
   memory->waiting = bf_arena_alloc(&memory->arena, memory->slices * sizeof(unsigned));
   uint32_t nodes = memory->channels + FIRST_NODES;
-  if (!memory->slice_free || !memory->port_free || !memory->waiting ||
+  if (!memory->slice_free || !memory->atomic_free || !memory->port_free || !memory->waiting ||
       reserve(memory, nodes < memory->most_nodes ? nodes : memory->most_nodes) != BF_OK)
     return BF_NO_MEMORY;
   memory->free_node = memory->channels;
@@ -134,6 +136,7 @@ int bf_sim_memory_create(const bf_sim_gpu *gpu, bf_sim_memory **memory, bf_diagn
   if (!made)
     return bf_no_memory(diagnostic);
   made->slices = (unsigned)gpu->l2_slices;
+  made->atomic_lines = gpu->l2_atomics == BF_SIM_ATOMICS_WORDS ? (unsigned)gpu->l2_atomic_lines : 0;
   made->channels = (unsigned)gpu->dram_channels;
   made->sms = (unsigned)gpu->sms;
   made->request_cycles = gpu->request_cycles;
@@ -276,7 +279,11 @@ static void take_data(bf_sim_memory *memory, uint32_t index) {
 static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request) {
   uint64_t round, work;
   uint64_t *slice = &memory->slice_free[bf_sim_spread(request->line, memory->slices, &round)];
-  if (request->kind == BF_SIM_ATOMIC || request->kind == BF_SIM_REDUCE)
+  bool is_atomic = request->kind == BF_SIM_ATOMIC || request->kind == BF_SIM_REDUCE;
+  if (is_atomic && memory->atomic_lines)
+    slice = &memory->atomic_free[bf_sim_spread(request->line / memory->atomic_lines, memory->slices,
+                                               &round)];
+  if (is_atomic)
     work = later_of(request->operations, 1) * memory->atomic_ticks;
   else if (request->kind == BF_SIM_WAIT) /* only looks */
     work = memory->sector_ticks;
