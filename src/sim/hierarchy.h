@@ -25,6 +25,7 @@ enum { BF_SIM_ATOMICS_WORDS = 1 };
 
 typedef enum bf_sim_request_kind {
   BF_SIM_LOAD,
+  BF_SIM_PAST, /* a load that goes past the first-level cache */
   BF_SIM_STORE,
   BF_SIM_ATOMIC, /* is answered, as a load */
   BF_SIM_REDUCE, /* is not, but for the news that it has happened, as a store */

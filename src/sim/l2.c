@@ -35,6 +35,7 @@ struct bf_sim_memory {
   bf_sim_dram *dram;
   unsigned slices, channels, sms;
   unsigned atomic_lines; /* 0: slices do atomics */
+  bool reads_pairs;      /* of sectors, from DRAM */
   uint64_t request_cycles, return_cycles;
   uint64_t sector_ticks, atomic_ticks, return_ticks; /* return_ticks: of a sector */
   uint64_t *slice_free, *atomic_free, *port_free;    /* in ticks */
@@ -139,6 +140,7 @@ int bf_sim_memory_create(const bf_sim_gpu *gpu, bf_sim_memory **memory, bf_diagn
   made->atomic_lines = gpu->l2_atomics == BF_SIM_ATOMICS_WORDS ? (unsigned)gpu->l2_atomic_lines : 0;
   made->channels = (unsigned)gpu->dram_channels;
   made->sms = (unsigned)gpu->sms;
+  made->reads_pairs = gpu->dram_fetch != 0;
   made->request_cycles = gpu->request_cycles;
   made->return_cycles = gpu->return_cycles;
   made->sector_ticks = bf_sim_ticks(gpu->l2_sector_cycles);
@@ -303,10 +305,19 @@ static uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request
   return missing;
 }
 
+/* What is read from DRAM where sectors are missing. */
+static uint8_t with_pairs(const bf_sim_memory *memory, uint64_t line, uint8_t missing) {
+  if (!memory->reads_pairs || !memory->cache || !missing)
+    return missing;
+  uint8_t pairs = (uint8_t)((missing & 3 ? 3 : 0) | (missing & 12 ? 12 : 0));
+  return pairs & (uint8_t)~bf_sim_cache_look(memory->cache, line, pairs);
+}
+
 /* A request that is answered. What is missing and not on its way yet is fetched. */
 static void serve_load(bf_sim_memory *memory, uint32_t index) {
   bf_sim_node *node = &memory->node[index];
   uint8_t missing = find_missing(memory, &node->request);
+  missing = with_pairs(memory, node->request.line, missing);
   node->fetched = missing;
   if (!missing) {
     if (node->request.kind == BF_SIM_ATOMIC)
@@ -361,6 +372,7 @@ static void serve(bf_sim_memory *memory, uint32_t index) {
   node->served = pass_slice(memory, &node->request);
   switch ((bf_sim_request_kind)node->request.kind) {
   case BF_SIM_LOAD:
+  case BF_SIM_PAST:
   case BF_SIM_ATOMIC:
     serve_load(memory, index);
     return;

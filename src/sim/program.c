@@ -78,6 +78,12 @@ static bool is_ordered(const bf_ptx_instruction *instruction) {
   return access == BF_PTX_ATOMIC || (access != BF_PTX_NO_ACCESS && has_any(instruction, ordering));
 }
 
+/* Whether a load asks for data of the second-level cache. */
+static bool is_past_l1(const bf_ptx_instruction *instruction) {
+  static const char *const marks[] = {"cg", "cv", NULL};
+  return has_any(instruction, marks) || is_ordered(instruction);
+}
+
 /* Whether an instruction waits for all asynchronous copies of its thread. */
 static bool awaits_copies(const bf_ptx_instruction *instruction) {
   if (instruction->opcode != BF_PTX_OP_CP)
@@ -97,6 +103,7 @@ static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruct
   op->is_memory = !is_parameter;
   op->is_shared = bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED;
   op->is_ordered = is_ordered(instruction);
+  op->is_past_l1 = gpu->l1_marked && is_past_l1(instruction);
   op->awaits_copies = awaits_copies(instruction);
   op->may_free_others = instruction->opcode == BF_PTX_OP_MBARRIER;
   if (gpu->merge && merged && op->is_shared && (merged->dropped || merged->leader)) {

@@ -43,6 +43,7 @@ typedef struct bf_sim_op {
   bool reads_clock;     /* stays where it is */
   bool may_free_others; /* barriers, exits: other warps may go on after it */
   bool awaits_copies;   /* cp.async.wait_all, or wait_group 0: asynchronous copies must have come */
+  bool is_past_l1;      /* a load that goes past the first-level cache */
   bool is_absorbed;     /* a shared access that ptxas has merged into another one */
   bool is_store;        /* with `aliases` only, as the next */
   bool is_behind_store; /* a load that must not pass a store before it */

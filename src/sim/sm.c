@@ -377,7 +377,7 @@ static bf_sim_request_kind kind_of(const bf_sim_touched *touched, const bf_sim_o
     return BF_SIM_STORE;
   if (touched->is_atomic)
     return op->results && !touched->is_unread ? BF_SIM_ATOMIC : BF_SIM_REDUCE;
-  return BF_SIM_LOAD;
+  return op->is_past_l1 ? BF_SIM_PAST : BF_SIM_LOAD;
 }
 
 bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t first) {

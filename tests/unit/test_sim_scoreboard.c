@@ -437,6 +437,19 @@ static void atomics_by_words(void **state) {
   assert_in_range(cycles_of(one_word, words, 1, 32), base + 20 * 32 - 20, base + 20 * 32 + 20);
 }
 
+/* The second load of a word: from the first-level cache, or past it. */
+static void marked_loads(void **state) {
+  (void)state;
+#define LOAD_TWICE(MARK)                                                                           \
+  "ld.global" MARK ".u32 %r1, [%d0];\nadd.s32 %r2, %r1, 1;\nld.global" MARK ".u32 %r3, [%d0];\n"   \
+  "add.s32 %r4, %r3, 1;\nret;"
+  static const char cached[] = "l1_bytes=16384", past[] = "l1_bytes=16384 l1_marked=past";
+  uint64_t first = cycles_of(LOAD_TWICE(""), past, 1, 32);
+  assert_int_equal(cycles_of(LOAD_TWICE(".cg"), cached, 1, 32), first);
+  assert_in_range(cycles_of(LOAD_TWICE(".cg"), past, 1, 32), first + 150, first + 250);
+  assert_in_range(cycles_of(LOAD_TWICE(".volatile"), past, 1, 32), first + 150, first + 250);
+}
+
 /* ---- Blocks ---- */
 
 /* Cycles at which blocks begin: one behind the other, by their warps, and in the places of others.
@@ -496,6 +509,7 @@ int main(void) {
       cmocka_unit_test(fences_wait),
       cmocka_unit_test(warps_wait_for_words),
       cmocka_unit_test(atomics_by_words),
+      cmocka_unit_test(marked_loads),
       cmocka_unit_test(blocks_begin),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
