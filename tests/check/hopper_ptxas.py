@@ -250,6 +250,7 @@ def main():
     program = os.path.join(sys.argv[1], "bankfold")
     ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
     if not ptxas:
+        print("no ptxas")
         sys.exit(77)
     forms = FORMS.strip().split("\n")
     faults = []
