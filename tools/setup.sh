@@ -55,6 +55,13 @@ need_to_test() {
   need z3 has z3
   need zstd has zstd
   need man-db has man
+  # For the explorer (web/build.sh, tests/check/web.sh).
+  want lld has wasm-ld
+  want wasi-libc test -e /usr/lib/wasm32-wasi/libc.a
+  want libc++abi-14-dev-wasm32 test -e /usr/lib/wasm32-wasi/libc++abi.a
+  want libclang-rt-14-dev-wasm32 clang_has_wasm
+  want nodejs has node
+  want chromium has chromium
 }
 
 # The runtime libraries of clang's sanitizers come in a package of their own.
@@ -68,6 +75,9 @@ clang_has_sanitizers() {
   rm -f "$program"
   return $status
 }
+
+# As does what it needs for WebAssembly.
+clang_has_wasm() { test -e "$(clang --target=wasm32-wasi -print-libgcc-file-name)"; }
 
 # apt PACKAGE...: installs packages; what it prints where that fails.
 apt() {
