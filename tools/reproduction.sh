@@ -27,6 +27,7 @@ code() {
     ! -name statements.csv | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1
 }
 now=$(code)
+# shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $names
 for name in "$@"; do
   if [ ! -e "$results/$name/claims.csv" ]; then

@@ -186,6 +186,8 @@ logged 'launches: as it is'
 learn 15000 20000 5 100
 called "^cuLaunchKernel: $second," 0
 called '^cuEvent' 0
+app STUB_TIMES="$work/table" BANKFOLD_TIMES="$work/times" BANKFOLD_LEARN=1 LAUNCHES=50 dlsym learn "$work/dynamic.ptx"
+called "^cuLaunchKernel: $second," 0 # what was learnt is used where times are taken
 forget
 learn 20000 20000 30 400 # noise decides nothing, and is not measured for ever
 logged 'no difference beyond noise'
