@@ -55,6 +55,13 @@ need_to_test() {
   need z3 has z3
   need zstd has zstd
   need man-db has man
+  # For the explorer (web/build.sh, tests/check/web.sh).
+  want lld has wasm-ld
+  want wasi-libc test -e /usr/lib/wasm32-wasi/libc.a
+  want libc++abi-14-dev-wasm32 test -e /usr/lib/wasm32-wasi/libc++abi.a
+  want libclang-rt-14-dev-wasm32 clang_has_wasm
+  want nodejs has node
+  want chromium has chromium
 }
 
 # The runtime libraries of clang's sanitizers come in a package of their own.
@@ -68,6 +75,9 @@ clang_has_sanitizers() {
   rm -f "$program"
   return $status
 }
+
+# As does what it needs for WebAssembly.
+clang_has_wasm() { test -e "$(clang --target=wasm32-wasi -print-libgcc-file-name)"; }
 
 # apt PACKAGE...: installs packages; what it prints where that fails.
 apt() {
@@ -116,6 +126,25 @@ install_missing() {
 found_files() {
   pkg-config --modversion cmocka 2>/dev/null
   tools/files.sh
+}
+
+# how_far LOG: how many of how many steps a build has done that prints to LOG.
+how_far() { tail -c 4000 "$1" 2>/dev/null | sed -n 's/^\[\([0-9]*\)\/\([0-9]*\)\].*/\1 \2/p' | tail -n 1; }
+
+# compile FOLDER TARGET...: builds with ninja, which prints to FOLDER/log; in a terminal, a line says how far it is and how
+# long it will take if it goes on like this.
+compile() {
+  local log=$1/log begin=$SECONDS now of process
+  ninja -C "$@" >"$log" 2>&1 &
+  process=$!
+  while [ -t 2 ] && kill -0 $process 2>/dev/null; do
+    read -r now of < <(how_far "$log")
+    [ "${now:-0}" = 0 ] || printf '\r\033[K%s of %s steps, about %s s left' "$now" "$of" \
+      $(((SECONDS - begin) * (of - now) / now)) >&2
+    sleep 0.5
+  done
+  [ ! -t 2 ] || printf '\r\033[K' >&2
+  wait $process
 }
 
 # configure FOLDER OPTION...: a build folder with these options. Starts afresh where the options

@@ -12,6 +12,7 @@ typedef struct settings {
   cli_common common;
   const char *block, *type, *op;
   cli_texts param;
+  const char *trace;
   bool draw;
 } settings;
 
@@ -26,6 +27,8 @@ static const cli_option options[] = {
      "the value of a name in the expressions; may be repeated"},
     {"draw", CLI_FLAG, offsetof(settings, draw), NULL, NULL,
      "draw the worst warp: which bank serves which lane in which wavefront"},
+    {"trace", CLI_TEXT, offsetof(settings, trace), "[FILE]", NULL,
+     "write what the warps do as a trace (to standard output without FILE) instead"},
     CLI_COMMON(settings),
 };
 
@@ -74,12 +77,17 @@ static int load(question *q, bf_arena *arena, bf_diagnostic *diagnostic) {
   return load_names(q, arena, diagnostic);
 }
 
+/* Warps of the block. */
+static unsigned count_warps(const question *q) {
+  unsigned lanes = bf_machine_lanes(q->machine);
+  const uint32_t *block = q->code.place.block;
+  return (block[0] * block[1] * block[2] + lanes - 1) / lanes;
+}
+
 /* The warp of an expression with most conflicts. */
 static int find_worst(const question *q, const char *text, unsigned *worst, bf_count *most,
                       bf_access *access, bf_diagnostic *diagnostic) {
-  unsigned lanes = bf_machine_lanes(q->machine);
-  const uint32_t *block = q->code.place.block;
-  unsigned warps = (block[0] * block[1] * block[2] + lanes - 1) / lanes;
+  unsigned lanes = bf_machine_lanes(q->machine), warps = count_warps(q);
   for (unsigned warp = 0; warp < warps; warp++) {
     bf_access own = {.op = q->code.op};
     bf_count count;
@@ -124,28 +132,64 @@ static int explain(const question *q, const char *text, bf_text *out, bf_diagnos
   return error;
 }
 
+/* The expression without blanks, which would end the site of a line of a trace. */
+static void write_site(const char *text, bf_text *site) {
+  for (const char *at = text; *at; at++)
+    if (!strchr(" \t\r\n", *at))
+      bf_text_add(site, at, 1);
+}
+
+/* Every warp's access of an expression as a line of a trace, with the expression as its site. */
+static int add_lines(const question *q, const char *text, bf_text *out, bf_diagnostic *diagnostic) {
+  unsigned lanes = bf_machine_lanes(q->machine), warps = count_warps(q);
+  bf_text site = {0};
+  int error = BF_OK;
+  write_site(text, &site);
+  for (unsigned warp = 0; warp < warps && !error && !site.failed; warp++) {
+    bf_access own = {.op = q->code.op, .count = 1, .site = site.data};
+    error =
+        bf_subscript_warp(text, &q->code.array, &q->code.place, warp, lanes, 0, &own, diagnostic);
+    if (!error)
+      bf_trace_print_line(&own, out);
+  }
+  out->failed |= site.failed;
+  bf_text_free(&site);
+  return error;
+}
+
+/* What is asked for: a trace, JSON, or sentences. */
+static int answer(const question *q, bf_text *out, bf_diagnostic *diagnostic) {
+  bool is_sentences = !q->settings->trace && !q->settings->common.json;
+  bf_subscript_fixes fixes;
+  BF_TRY(bf_subscript_fix(&q->code, &fixes, diagnostic));
+  for (unsigned i = 0; i < q->code.count; i++) {
+    if (q->settings->trace)
+      BF_TRY(add_lines(q, q->code.texts[i], out, diagnostic));
+    else if (is_sentences)
+      BF_TRY(explain(q, q->code.texts[i], out, diagnostic));
+  }
+  if (is_sentences)
+    bf_subscript_write(&q->code, &fixes, out);
+  else if (!q->settings->trace)
+    bf_subscript_write_json(&q->code, &fixes, out);
+  return BF_OK;
+}
+
 static int run(const void *given, int count, char **arguments) {
   bf_arena arena = {0};
   bf_text out = {0};
   bf_diagnostic diagnostic = {.caret = -1};
-  bf_subscript_fixes f;
   question q = {.settings = given,
                 .code = {.texts = (const char *const *)arguments, .count = (unsigned)count}};
   if (!q.settings->type)
     return cli_usage_error(&cli_explain, "--type is needed, as in --type 'float[32][32]'");
   int error = load(&q, &arena, &diagnostic);
   if (!error)
-    error = bf_subscript_fix(&q.code, &f, &diagnostic);
-  for (unsigned i = 0; i < q.code.count && !error && !q.settings->common.json; i++)
-    error = explain(&q, q.code.texts[i], &out, &diagnostic);
-  if (!error && q.settings->common.json)
-    bf_subscript_write_json(&q.code, &f, &out);
-  else if (!error)
-    bf_subscript_write(&q.code, &f, &out);
+    error = answer(&q, &out, &diagnostic);
   bf_machine_free(q.machine);
   bf_arena_free(&arena);
   if (!error)
-    return cli_print(&out);
+    return cli_write(q.settings->trace, &out);
   bf_text_free(&out);
   return cli_complain(&diagnostic);
 }
@@ -166,10 +210,9 @@ const cli_command cli_explain = {
     .examples =
         "bankfold explain 'tile[threadIdx.x][threadIdx.y]' --block 32x8 --type 'float[32][32]'\n"
         "bankfold explain 'a[tid / 4][tid % 4 * 8]' 'a[tid % 8][lane]' --type '__half[64][64]' "
-        "--draw\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+        "--draw\n"
+        "bankfold explain 'a[lane][0]' --type 'float[32][32]' --trace | bankfold solve -\n",
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = MOST_EXPRESSIONS,
     .run = run,

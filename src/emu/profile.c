@@ -12,6 +12,7 @@ typedef struct block_sum {
 
 struct bf_profile {
   const bf_machine *machine;
+  const bf_hash *hash;  /* NULL: none */
   bf_counter **counter; /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
@@ -29,6 +30,7 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
   if (!made)
     return bf_no_memory(diagnostic);
   made->machine = machine;
+  made->hash = hash;
   made->workers = workers ? workers : bf_cores();
   made->sites = bf_emu_kernel_sites(kernel);
   made->sum = calloc((size_t)made->workers * (made->sites ? made->sites : 1), sizeof *made->sum);
@@ -123,6 +125,29 @@ static void keep_worst(bf_profile_row *row, const bf_emu_event *event, uint32_t 
          BF_EMU_LANES * sizeof *event->shared_address);
 }
 
+/* Whether copies of 16 bytes come past the cache from lines of data, lane by lane: what counters
+ * take for granted. */
+static bool follows_lanes(const bf_emu_event *event) {
+  const uint64_t *from = event->global_address;
+  bool follows = !event->is_cached && from[0] % 128 == 0;
+  for (unsigned lane = 1; lane < BF_EMU_LANES && follows; lane++)
+    follows = !(event->mask >> lane & 1) || from[lane] == from[0] + 16 * (uint64_t)lane;
+  return follows && (event->mask & 1);
+}
+
+/* What an access costs; of copies by their sources too. */
+static int count_event(const bf_profile *profile, const bf_emu_event *event, bf_count *count) {
+  BF_TRY(bf_counter_count_lanes(profile->counter[event->worker], event->op, event->width_bytes,
+                                event->mask, event->shared_address, count, NULL));
+  if (event->op != BF_OP_CP16 || !event->global_address || follows_lanes(event))
+    return BF_OK;
+  bf_access access = {
+      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+  memcpy(access.address, event->shared_address, BF_EMU_LANES * sizeof *event->shared_address);
+  return bf_memory_count_copy(profile->machine, profile->hash, &access, event->global_address,
+                              event->is_cached, count, NULL);
+}
+
 /* Adds one access to the sums of its worker. */
 static void count_access(void *context, const bf_emu_event *event) {
   bf_profile *profile = context;
@@ -130,8 +155,7 @@ static void count_access(void *context, const bf_emu_event *event) {
     return;
   bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
   bf_count count;
-  if (bf_counter_count_lanes(profile->counter[event->worker], event->op, event->width_bytes,
-                             event->mask, event->shared_address, &count, NULL) != BF_OK) {
+  if (count_event(profile, event, &count) != BF_OK) {
     row->failed++;
     return;
   }
@@ -181,6 +205,90 @@ void bf_profile_move(bf_profile *profile, bf_profile_row *rows) {
 
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site) {
   return bf_profile_sum(profile->sum + site, profile->sites, profile->workers);
+}
+
+/* ---- Parts ---- */
+
+struct bf_profile_part {
+  unsigned sites;
+  bf_profile_row *row;
+  size_t accesses; /* of bf_profile_accesses */
+  uint64_t *count; /* of each, or NULL */
+};
+
+void bf_profile_part_free(bf_profile_part *part) {
+  if (!part)
+    return;
+  free(part->row);
+  free(part->count);
+  free(part);
+}
+
+bf_profile_part *bf_profile_start(const bf_profile *profile) {
+  bf_profile_part *made = calloc(1, sizeof *made);
+  const bf_workload *accesses = bf_profile_accesses(profile);
+  if (!made)
+    return NULL;
+  made->sites = profile->sites;
+  made->accesses = accesses ? bf_workload_size(accesses) : 0;
+  made->row = calloc(profile->sites + 1, sizeof *made->row);
+  made->count = calloc(made->accesses + 1, sizeof *made->count);
+  if (!made->row || !made->count) {
+    bf_profile_part_free(made);
+    return NULL;
+  }
+  for (unsigned i = 0; i < profile->sites; i++)
+    made->row[i] = bf_profile_get(profile, i);
+  for (size_t i = 0; i < made->accesses; i++)
+    made->count[i] = bf_workload_get(accesses, i)->count;
+  return made;
+}
+
+/* row = now - row, for all that is summed. */
+static void subtract(bf_profile_row *row, const bf_profile_row *now) {
+  bf_profile_row before = *row;
+  *row = *now;
+  row->executions -= before.executions;
+  row->failed -= before.failed;
+  row->wavefronts_load -= before.wavefronts_load;
+  row->wavefronts_store -= before.wavefronts_store;
+  row->wavefronts_atomic -= before.wavefronts_atomic;
+  row->ideal -= before.ideal;
+  row->conflicts -= before.conflicts;
+}
+
+bool bf_profile_since(const bf_profile *profile, bf_profile_part *start) {
+  bf_profile_part *now = bf_profile_start(profile);
+  if (!now || (profile->kept && now->accesses < start->accesses)) {
+    bf_profile_part_free(now);
+    return false;
+  }
+  for (unsigned i = 0; i < start->sites; i++)
+    subtract(&start->row[i], &now->row[i]);
+  for (size_t i = 0; i < start->accesses; i++)
+    now->count[i] -= start->count[i];
+  free(start->count);
+  start->count = now->count;
+  start->accesses = now->accesses;
+  now->count = NULL;
+  bf_profile_part_free(now);
+  return true;
+}
+
+void bf_profile_repeat(bf_profile *profile, const bf_profile_part *part) {
+  for (unsigned i = 0; i < part->sites; i++) {
+    bf_profile_row *row = &profile->sum[i];
+    row->executions += part->row[i].executions;
+    row->failed += part->row[i].failed;
+    row->wavefronts_load += part->row[i].wavefronts_load;
+    row->wavefronts_store += part->row[i].wavefronts_store;
+    row->wavefronts_atomic += part->row[i].wavefronts_atomic;
+    row->ideal += part->row[i].ideal;
+    row->conflicts += part->row[i].conflicts;
+  }
+  for (size_t i = 0; profile->kept && i < part->accesses; i++)
+    if (part->count[i])
+      bf_kept_count(profile->kept, i, part->count[i]);
 }
 
 bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigned workers) {

@@ -30,6 +30,18 @@ static inline void bf_emu_rounding_restore(bf_emu_saved_rounding saved) {
   _mm_setcsr(saved);
 }
 
+#elif defined(__wasm__)
+
+/* WebAssembly rounds to the nearest only; run_float.c refuses the rest. */
+typedef int bf_emu_saved_rounding;
+#define BF_EMU_NEAREST_ONLY 1
+
+static inline bf_emu_saved_rounding bf_emu_rounding_set(bf_emu_rounding rounding) {
+  return (int)rounding;
+}
+
+static inline void bf_emu_rounding_restore(bf_emu_saved_rounding saved) { (void)saved; }
+
 #else
 #include <fenv.h>
 
@@ -50,6 +62,10 @@ static inline void bf_emu_rounding_restore(bf_emu_saved_rounding saved) {
   __asm__ volatile("" ::: "memory");
   fesetround(saved);
 }
+#endif
+
+#ifndef BF_EMU_NEAREST_ONLY
+#define BF_EMU_NEAREST_ONLY 0
 #endif
 
 #endif

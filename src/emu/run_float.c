@@ -140,6 +140,8 @@ static bool select_family(bf_emu_decoder *decoder, const bf_ptx_instruction *ins
   bool any = bind_modifiers(instruction, op);
   if (instruction->types != 1)
     return bf_emu_refuse(decoder, "operands of several types");
+  if (BF_EMU_NEAREST_ONLY && op->small[ROUNDING] != BF_EMU_RN)
+    return bf_emu_refuse(decoder, "rounding other than to the nearest, in a browser");
   if (type == BF_PTX_F32)
     return bf_emu_bind(decoder, instruction, op, type, any ? of->of_float_any : of->of_float);
   if (op->small[FLUSHES] || op->small[SATURATES])

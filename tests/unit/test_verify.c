@@ -123,7 +123,7 @@ static const seeded_fault faults[] = {
     {"an immediate that carries", WIDE, "", "[%far2+4]", "[%far2+32]", "carries are not known",
      "ld.shared.u32"},
     {"an immediate that the hash reads", WIDE, "", "[%far2+1032]", "[%far2+512]",
-     "carries are not known", "v2"},
+     "the hash at another offset", "v2"},
     {"a changed value", NARROW, "", "[%h3], %r1;", "[%h3], %r2;",
      "an instruction differs from the original", "[%h3]"},
     {"swapped operands", NARROW, "", "sub.s32 %r17, %r15, %r11", "sub.s32 %r17, %r11, %r15",
@@ -433,6 +433,159 @@ static const small_pair small_pairs[] = {
      "and.b32 %r1, %r1, -8;\nshr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\n"
      "xor.b32 %h1, %r1, %t1;\nxor.b32 %h1, %h1, 4;\nst.shared.u32 [%h1], %r2;",
      NULL},
+    {"the highest bit that is read, by XOR", "fixed", "st.shared.u32 [%r1+2048], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+2048], %r2;",
+     NULL},
+    {"that bit taken away", "fixed", "st.shared.u32 [%r1+-2048], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+-2048], %r2;",
+     NULL},
+    {"that bit, and what is not read", "fixed", "st.shared.u32 [%r1+6144], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+6144], %r2;",
+     NULL},
+    {"that bit without what the hash makes of it", "fixed", "st.shared.u32 [%r1+2048], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 0;\nst.shared.u32 [%h1+2048], %r2;",
+     "not the hash of the address"},
+    {"that bit with what the hash makes of another", "fixed", "st.shared.u32 [%r1+2048], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 32;\nst.shared.u32 [%h1+2048], %r2;",
+     "not the hash of the address"},
+    {"that bit where it is not added", "fixed", "st.shared.u32 [%r1+4096], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+4096], %r2;",
+     "not the hash of the address"},
+    {"another bit that is read, by XOR", "fixed", "st.shared.u32 [%r1+1024], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 32;\nst.shared.u32 [%h1+1024], %r2;",
+     "carries are not known"},
+    {"that bit and a lower one", "fixed", "st.shared.u32 [%r1+3072], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 96;\nst.shared.u32 [%h1+3072], %r2;",
+     "carries are not known"},
+    {"that bit at another offset", "fixed", "st.shared.u32 [%r1+2048], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+-2048], %r2;",
+     "the hash at another offset"},
+    {"a 0 that a difference puts in", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     NULL},
+    {"the same with parts behind a label", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nagain:\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n@%p1 bra again;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nagain:\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n@%p1 bra again;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     NULL},
+    {"another mask", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 6;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 6;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a smaller mask", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 1;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 1;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"four times the number", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 2;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 2;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"the remainder of another number", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nmov.u32 %r7, %tid.y;\nand.b32 %r4, %r7, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nmov.u32 %r7, %tid.y;\nand.b32 %r4, %r7, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a number that is written twice", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nmov.u32 %r1, %tid.y;\nand.b32 %r4, %r1, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nmov.u32 %r1, %tid.y;\nand.b32 %r4, %r1, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a number that changes in a loop", "fixed",
+     "again:\nmov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n@%p1 bra again;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "again:\nmov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n@%p1 bra again;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a number that is jumped over", "fixed",
+     "@%p1 bra behind;\nmov.u32 %r1, %tid.x;\nbehind:\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "@%p1 bra behind;\nmov.u32 %r1, %tid.x;\nbehind:\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a number under a guard", "fixed",
+     "@%p1 mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "@%p1 mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a part under a guard", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\n@%p1 and.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\n@%p1 and.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a part that is written twice", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\n@%p1 mov.u32 %r4, "
+     "4;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\n@%p1 mov.u32 %r4, "
+     "4;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a part before the number", "fixed",
+     "shl.b32 %r3, %r1, 1;\nmov.u32 %r1, %tid.x;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "shl.b32 %r3, %r1, 1;\nmov.u32 %r1, %tid.x;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
     {"a negative offset", "fixed", "st.shared.u32 [%r1+-4], %r2;",
      "add.s32 %h1, %r1, -4;\nshr.u32 %t1, %h1, 5;\nand.b32 %t1, %t1, 124;\n"
      "xor.b32 %h1, %h1, %t1;\nst.shared.u32 [%h1], %r2;",

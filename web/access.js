@@ -1,0 +1,219 @@
+// Typing an index or a trace: what the accesses cost, as it is and with the remedy, drawn at once.
+import { h, put, field, choice, number, counted, announce, download } from './dom.js';
+import { Line, Cancelled, latest } from './engine.js';
+import { pictureFigure, stepper } from './picture.js';
+import { remedyControls, remedyDefaults, hashOf, remedyOf } from './remedy.js';
+import { saveSvg, savePng } from './export.js';
+import { table } from './table.js';
+
+export const accessDefaults = {
+  form: 'index', index: 'tile[threadIdx.x][threadIdx.y]', type: 'float[32][32]', block: '32x8', op: 'ld', param: '',
+  trace: 'ld 4 ffffffff stride:32', machine: 'hopper', line: 0, remedy: remedyDefaults,
+};
+
+const forms = [['index', 'index of an array, as CUDA has it'], ['trace', 'lines of a trace']];
+const ops = [['ld', 'load'], ['st', 'store'], ['atom', 'atomic']];
+
+// Expressions, one to a line.
+function expressions(text) {
+  return text.split('\n').map((line) => line.trim()).filter(Boolean).slice(0, 16);
+}
+
+// Arguments of explain for the state.
+function explainArguments(state) {
+  const params = state.param.split(/[\s,]+/).filter(Boolean).flatMap((one) => ['--param', one]);
+  return ['explain', ...expressions(state.index), '--type', state.type, '--block', state.block, '--op', state.op, ...params, '--machine', state.machine];
+}
+
+// Accesses of one site and operation together.
+function bySite(before, after) {
+  const sites = new Map();
+  before.accesses.forEach((own, index) => {
+    const key = `${own.op} ${own.width} ${own.site ?? own.class}`;
+    const site = sites.get(key) ?? { site: own.site ?? own.class, op: own.op, width: own.width, accesses: 0, ideal: 0, before: 0, after: 0, line: own.line, worst: -1 };
+    site.accesses += own.count;
+    site.ideal += own.count * own.ideal;
+    site.before += own.count * own.conflicts;
+    site.after += own.count * after.accesses[index].conflicts;
+    if (own.conflicts > site.worst) {
+      site.worst = own.conflicts;
+      site.line = own.line;
+    }
+    sites.set(key, site);
+  });
+  return [...sites.values()];
+}
+
+export class AccessView {
+  constructor(state, machines, onchange) {
+    this.state = state;
+    this.onchange = onchange;
+    this.quick = new Line();
+    this.long = new Line();
+    this.machines = machines;
+    this.refresh = latest(() => this.compute());
+    this.controls = h('section', { class: 'panel controls', 'aria-label': 'the access' });
+    this.result = h('section', { class: 'results', 'aria-label': 'what it does to the banks' });
+    this.element = h('div', { class: 'split' }, this.controls, this.result);
+    this.drawControls();
+    this.layOutResult();
+  }
+
+  changed() {
+    this.onchange();
+    this.refresh();
+  }
+
+  // A control that changes one member of the state.
+  text(key, props = {}) {
+    const tag = props.rows ? 'textarea' : 'input';
+    return h(tag, { spellcheck: 'false', autocapitalize: 'off', value: this.state[key], ...props, oninput: (event) => {
+      this.state[key] = event.target.value;
+      this.state.line = 0;
+      this.changed();
+    } });
+  }
+
+  drawControls() {
+    const { state } = this;
+    const set = (key) => (value) => { state[key] = value; state.line = 0; this.drawControls(); this.changed(); };
+    const machines = this.machines.map((one) => [one.name, one.title]);
+    this.remedyHost = h('div');
+    put(this.controls,
+      h('h2', null, 'Access'),
+      field('given as', choice(forms, state.form, set('form'))),
+      state.form === 'index'
+        ? [field('index', this.text('index', { rows: 2, id: 'index' }), 'one a line; threadIdx, lane, tid, and the operators of C'),
+          h('div', { class: 'pair' }, field('array', this.text('type')), field('block', this.text('block'))),
+          h('div', { class: 'pair' }, field('operation', choice(ops, state.op, set('op'))), field('names', this.text('param', { placeholder: 'k=4 n=64' })))]
+        : field('trace', this.text('trace', { rows: 8, id: 'trace', class: 'code' }), 'op width mask address… [xCOUNT] [@SITE]; stride:32 stands for addresses'),
+      field('machine', choice(machines, state.machine, set('machine'))),
+      h('h2', null, 'Remedy'), this.remedyHost,
+      h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', id: 'solve', onclick: () => this.solve() }, 'Solve')),
+      this.ladder ??= h('div', { class: 'ladder', 'aria-live': 'polite' }));
+    this.drawRemedy();
+  }
+
+  drawRemedy() {
+    put(this.remedyHost, remedyControls(this.state.remedy, () => this.changed()));
+  }
+
+  layOutResult() {
+    this.problem = h('pre', { class: 'problem', role: 'alert', hidden: true });
+    this.totals = h('div', { class: 'totals' });
+    this.pictures = h('div', { class: 'pictures' });
+    this.tools = h('div', { class: 'tools' });
+    this.sites = h('div');
+    this.fix = h('div', { class: 'fix' });
+    put(this.result, this.problem, this.totals, this.tools, this.pictures, this.fix, this.sites);
+  }
+
+  // The trace that the state stands for.
+  async traceText() {
+    const { state } = this;
+    if (state.form === 'trace') return `${state.trace}\n`;
+    if (!expressions(state.index).length) throw new Error('type an index, such as tile[threadIdx.x][0]');
+    const made = await this.quick.run([...explainArguments(state), '--trace']);
+    if (made.status) throw new Error(made.errors.replace(/^bankfold: error: /, '').trimEnd());
+    return made.output;
+  }
+
+  async compute() {
+    const { state } = this, hash = hashOf(state.remedy), machine = ['--machine', state.machine];
+    try {
+      const files = { 'input.trace': await this.traceText() };
+      this.files = files;
+      const place = state.line ? `input.trace:${state.line}` : 'input.trace';
+      const [before, after, drawn, fixes] = await Promise.all([
+        this.quick.json(['check', 'input.trace', ...machine], files),
+        this.quick.json(['check', 'input.trace', '--hash', hash, ...machine], files),
+        this.quick.json(['draw', place, ...(hash === 'none' ? [] : ['--hash', hash]), ...machine], files),
+        state.form === 'index' ? this.quick.json(explainArguments(state)) : undefined,
+      ]);
+      this.show(before, after, drawn, fixes, hash);
+      this.problem.hidden = true;
+      this.result.classList.remove('stale');
+    } catch (error) {
+      if (error instanceof Cancelled) return;
+      this.problem.textContent = error.message;
+      this.problem.hidden = false;
+      this.result.classList.add('stale');
+    }
+    this.result.dataset.done = String(Number(this.result.dataset.done ?? 0) + 1);
+  }
+
+  show(before, after, drawn, fixes, hash) {
+    const hashed = hash !== 'none';
+    const figure = (label, value, kind) => h('div', { class: `total ${kind ?? ''}` }, h('span', { class: 'value' }, value), h('span', { class: 'label' }, label));
+    put(this.totals,
+      figure('wavefronts', number(before.total.wavefronts)), figure('would do', number(before.total.ideal)),
+      figure('conflicts', number(before.total.conflicts), before.total.conflicts ? 'bad' : 'good'),
+      hashed && figure(`conflicts with ${hash}`, number(after.total.conflicts), after.total.conflicts ? 'bad' : 'good'));
+    const lanes = this.machines.find((one) => one.name === this.state.machine)?.lanes ?? 32;
+    const figures = drawn.pictures.map((picture, index) => pictureFigure(picture, drawn.banks, index ? picture.hash : 'as it is', lanes));
+    put(this.pictures, figures.map((one) => one.figure));
+    put(this.tools, stepper(figures),
+      h('span', { class: 'spacer' }),
+      h('button', { type: 'button', class: 'quiet', onclick: () => saveSvg(figures.at(-1).svg, 'access') }, 'SVG'),
+      h('button', { type: 'button', class: 'quiet', onclick: () => savePng(figures.at(-1).svg, 'access') }, 'PNG'),
+      h('button', { type: 'button', class: 'quiet', onclick: () => download('access.trace', this.files['input.trace']) }, 'Trace'));
+    this.showFix(fixes);
+    this.showSites(before, after, hashed);
+  }
+
+  // Fixes as code.
+  showFix(fixes) {
+    if (!fixes) return put(this.fix);
+    const code = (title, text, cost) => text && h('div', { class: 'code-box' }, h('span', { class: 'dim' }, `${title}: ${counted(cost, 'wavefront')} a block`), h('pre', null, h('code', null, text)));
+    put(this.fix, h('h3', null, 'As code'),
+      fixes.conflicts === 0 && h('p', { class: 'dim' }, 'Nothing to mend.'),
+      code('longer rows', fixes.padding, fixes.padded_wavefronts),
+      code('swizzle', fixes.swizzle?.join('\n'), fixes.swizzled_wavefronts));
+  }
+
+  showSites(before, after, hashed) {
+    const rows = bySite(before, after);
+    const columns = [
+      { title: 'access', text: true, of: (row) => row.site }, { title: 'op', text: true, of: (row) => `${row.op} ${row.width}` },
+      { title: 'warps', of: (row) => row.accesses }, { title: 'ideal', of: (row) => row.ideal }, { title: 'conflicts', of: (row) => row.before },
+      ...(hashed ? [{ title: 'with the hash', of: (row) => row.after }] : []),
+    ];
+    put(this.sites, h('h3', null, 'Accesses'), table(columns, rows, { filter: rows.length > 8, sort: rows.length > 1 ? 4 : -1, onpick: (row) => { this.state.line = row.line; this.changed(); } }));
+  }
+
+  // The ladder of fixes, in a worker of its own; the button cancels meanwhile.
+  async solve() {
+    const button = this.controls.querySelector('#solve');
+    if (this.long.isBusy) return this.long.cancel();
+    const limit = 10, begin = performance.now();
+    const bar = h('progress', { max: limit, 'aria-label': 'time of the search' });
+    const timer = setInterval(() => { bar.value = Math.min(limit, (performance.now() - begin) / 1000); }, 100);
+    put(button, 'Cancel');
+    put(this.ladder, bar);
+    try {
+      const files = { 'input.trace': await this.traceText() };
+      this.showLadder(await this.long.json(['solve', 'input.trace', '--time-limit', `${limit}`, '--machine', this.state.machine], files));
+    } catch (error) {
+      put(this.ladder, h('p', { class: 'dim' }, error instanceof Cancelled ? 'Cancelled.' : error.message));
+    } finally {
+      clearInterval(timer);
+      put(button, 'Solve');
+    }
+  }
+
+  take(hash) {
+    Object.assign(this.state.remedy, remedyOf(hash));
+    this.drawRemedy();
+    this.changed();
+  }
+
+  showLadder(found) {
+    const rung = (one) => h('li', { class: one.name === found.recommended ? 'rung best' : 'rung' },
+      h('button', { type: 'button', class: 'quiet', onclick: () => this.take(one.hash) }, one.hash),
+      h('span', null, `${counted(one.conflicts, 'conflict')}`),
+      h('small', { class: 'dim' }, `${one.name}${one.proven ? ', proven best of its kind' : ''}; ${counted(one.instructions, 'instruction')}, ${counted(one.bytes_wasted, 'byte')} unused`));
+    put(this.ladder, h('p', null, h('strong', null, found.recommended), `: ${found.reason}.`), h('ol', null, found.ladder.map(rung)));
+    announce(`Recommended: ${found.recommended}, ${found.hash}.`);
+    this.take(found.hash);
+  }
+}

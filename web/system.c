@@ -1,0 +1,128 @@
+/* What the program asks of its system and a browser is not: names of C++ without GCC's library,
+ * calls that wasi-libc lacks, and refusals to run other programs. */
+#include "cli/environment.h"
+#include "cli/look/sweep.h"
+#include "cli/process.h"
+#include "cli/use/compile.h"
+#include "kernels/corpus.h"
+#include "kernels/sim_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* ---- Names of C++ ---- */
+
+/* LLVM's demangler (libc++abi.a). */
+char *__cxa_demangle(const char *mangled, char *buffer, size_t *size, int *status);
+/* GCC's, which src/ptx/demangle.c calls. */
+int __gcclibcxx_demangle_callback(const char *mangled,
+                                  void (*piece)(const char *text, size_t size, void *context),
+                                  void *context);
+
+/* Behind the return type of the function that a local name begins with, which LLVM prints and GCC
+ * does not: "void f<int>(int)::x". The name itself where there is none. */
+static const char *without_return_type(const char *plain) {
+  const char *name = plain;
+  unsigned depth = 0;
+  for (const char *at = plain; *at; at++) {
+    bool is_anonymous = strncmp(at, "(anonymous", 10) == 0;
+    if (*at == '(' && !depth && !is_anonymous)
+      return name;
+    depth += *at == '<' || *at == '(';
+    depth -= depth && (*at == '>' || *at == ')');
+    if (*at == ' ' && !depth)
+      name = at + 1;
+  }
+  return plain;
+}
+
+/* All in one piece, and nothing where it is longer than the caller would take, which it could not
+ * leave by longjmp here. */
+int __gcclibcxx_demangle_callback(const char *mangled,
+                                  void (*piece)(const char *text, size_t size, void *context),
+                                  void *context) {
+  enum { MOST_MANGLED = 1 << 10, MOST_BYTES = 3 << 10 };
+  int status = -1;
+  char *plain =
+      strlen(mangled) > MOST_MANGLED ? NULL : __cxa_demangle(mangled, NULL, NULL, &status);
+  bool is_known = plain && strlen(plain) <= MOST_BYTES;
+  if (is_known) {
+    const char *name = strncmp(mangled, "_ZZ", 3) == 0 ? without_return_type(plain) : plain;
+    piece(name, strlen(name), context);
+  }
+  free(plain);
+  return is_known ? 0 : -1;
+}
+
+/* ---- Calls that wasi-libc lacks ---- */
+
+ssize_t getrandom(void *buffer, size_t size, unsigned flags) {
+  (void)flags;
+  return getentropy(buffer, size) == 0 ? (ssize_t)size : -1;
+}
+
+int madvise(void *memory, size_t size, int advice) {
+  (void)memory, (void)size, (void)advice;
+  return 0;
+}
+
+/* One at a time, which is all that the commands need. */
+FILE *tmpfile(void) { return fopen("/temporary", "w+b"); }
+
+char *strsignal(int number) {
+  (void)number;
+  return "a signal";
+}
+
+/* ---- What cannot be done in a browser ---- */
+
+static int refuse(const char *what, bf_diagnostic *diagnostic) {
+  return bf_fail(diagnostic, BF_UNSUPPORTED, "%s cannot be run in a browser", what);
+}
+
+int cli_process_run(const cli_process *process, cli_process_end *end, bf_diagnostic *diagnostic) {
+  (void)end;
+  return refuse(process->path, diagnostic);
+}
+
+int cli_compile_ptx(const char *source, const cli_texts *flags, const char *output,
+                    bf_diagnostic *diagnostic) {
+  (void)source, (void)flags, (void)output;
+  return refuse("nvcc", diagnostic);
+}
+
+int cli_compile_program(const char *source, const cli_texts *flags, const char *output,
+                        bf_diagnostic *diagnostic) {
+  return cli_compile_ptx(source, flags, output, diagnostic);
+}
+
+int cli_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
+  (void)diagnostic;
+  strcpy(folder, "/folder");
+  return BF_OK;
+}
+
+void cli_remove_folder(const char *folder) { (void)folder; }
+
+int cli_sweep_run(const cli_sweep *request) {
+  (void)request;
+  bf_diagnostic diagnostic = {.caret = -1};
+  refuse("a sweep", &diagnostic);
+  return cli_complain(&diagnostic);
+}
+
+/* Benchmarks are not part of the page. */
+const bf_corpus_benchmark *bf_corpus_find(const char *name) {
+  (void)name;
+  return NULL;
+}
+
+int bf_corpus_simulate(const bf_corpus_benchmark *benchmark, unsigned scale, unsigned seed,
+                       bf_sim_ledger *ledger, bf_corpus_outcome *outcome,
+                       bf_diagnostic *diagnostic) {
+  (void)benchmark, (void)scale, (void)seed, (void)ledger, (void)outcome;
+  return refuse("a benchmark", diagnostic);
+}

@@ -1,0 +1,1 @@
+/* What <elf.h> of the host includes; nothing of it is needed. */
