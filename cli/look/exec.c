@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,8 +25,9 @@
 typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
-  const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime, *sample;
-  uint64_t own_status;
+  const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime, *sample,
+      *hint_after;
+  uint64_t own_status, hint_seconds;
   bool try_hashes, quiet, as_written, keep_going, stand_ins, skip_rest;
   uint32_t one_in; /* of sample: blocks, of which one is counted; 0: all are */
   cli_gate gate;
@@ -41,7 +43,7 @@ static const cli_option options[] = {
     {"save-hashes", CLI_TEXT, offsetof(settings, save_hashes), "FILE", NULL,
      "write the best hash of each kernel to FILE, for run, tune and rewrite"},
     {"try", CLI_FLAG, offsetof(settings, try_hashes), NULL, NULL,
-     "save-hashes: run the program up to seven times more, rewritten, and keep what counts best"},
+     "save-hashes: run the program up to eight times more, rewritten, and keep what counts best"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
      "save-hashes: longest search, beyond as long as the run took (default 10; 0 = no limit)"},
     {"gpu", CLI_TEXT, offsetof(settings, simulated.gpu), "GPU", NULL,
@@ -67,6 +69,8 @@ static const cli_option options[] = {
      "estimates"},
     {"skip-rest", CLI_FLAG, offsetof(settings, skip_rest), NULL, NULL,
      "with --sample: do not run what is not counted; results of the program are then wrong"},
+    {"hint-after", CLI_TEXT, offsetof(settings, hint_after), "SECONDS", NULL,
+     "say what runs when kernels have run for so long (default 60; 0 = never)"},
     {"threads", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
     CLI_GATE(settings),
@@ -158,6 +162,7 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
       .keep_going = s->keep_going,
       .sample = s->one_in,
       .skip_rest = s->skip_rest,
+      .hint_seconds = s->hint_seconds,
       .rewrite = s->rewrite,
       .record = record,
       .accesses = accesses,
@@ -599,6 +604,14 @@ static int own_status(const settings *s, int status) {
   return status == CLI_BAD_INPUT && s->own_status <= 255 ? (int)s->own_status : status;
 }
 
+/* Reads --hint-after; whole seconds, rounded up. A status, or below 0. */
+static int read_hint(settings *s) {
+  double seconds = 60;
+  int status = cli_seconds(&cli_exec, "hint-after", s->hint_after, &seconds);
+  s->hint_seconds = (uint64_t)ceil(seconds);
+  return status;
+}
+
 static int run(const void *given, int count, char **arguments) {
   settings own = *(const settings *)given, *s = &own;
   loaded needed = {.time_limit_seconds = 10};
@@ -610,6 +623,8 @@ static int run(const void *given, int count, char **arguments) {
     status = check_sample(s);
   if (status < 0)
     status = cli_seconds(&cli_exec, "time-limit", s->time_limit, &needed.time_limit_seconds);
+  if (status < 0)
+    status = read_hint(s);
   if (status >= 0)
     return own_status(s, status);
   int error = load(s, arguments[0], &needed, &diagnostic);
@@ -654,9 +669,7 @@ const cli_command cli_exec = {
         "bankfold exec --sample auto --skip-rest ./app # conflicts of a long program, soon\n"
         "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
         "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .passes_rest = true,
