@@ -88,6 +88,10 @@ typedef struct cli_command {
   int (*run)(const void *settings, int count, char **arguments);
 } cli_command;
 
+/* The table of a command's options, and the struct that they fill. */
+#define CLI_OPTIONS(table, type)                                                                   \
+  .options = (table), .option_count = sizeof(table) / sizeof *(table), .settings_size = sizeof(type)
+
 extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
     cli_draw, cli_emit, cli_exec, cli_explain, cli_help, cli_hist, cli_hough, cli_layout,
     cli_machines, cli_ncu, cli_nvcc, cli_profile, cli_ptx, cli_ptxas, cli_report, cli_reproduce,

@@ -207,11 +207,11 @@ static bool expects_gain(const inject_pair *pair, const inject_launch *launch, c
 static inject_decision *learners; /* under the lock */
 
 /* Prepares to learn about launches that can get either version, where that is asked for; what
- * earlier runs have learnt is known. */
+ * earlier runs have learnt is known, and all there is where times are taken. */
 static void start_learning(const inject_pair *pair, inject_decision *to) {
   const inject_settings *settings = inject_settings_get();
   int device = 0;
-  inject_lesson *made = settings && settings->learns ? calloc(1, sizeof *made) : NULL;
+  inject_lesson *made = settings && settings->recalls ? calloc(1, sizeof *made) : NULL;
   if (!made)
     return;
   *made = (inject_lesson){.pair = pair,
@@ -349,6 +349,10 @@ static inject_decision *make(const inject_pair *pair, const inject_launch *launc
     atomic_init(&made->is_learnt, true);
   } else if (made->lesson) {
     atomic_init(&made->is_learnt, inject_learn_is_over(&made->lesson->learning));
+  }
+  if (inject_takes_times) {
+    free(made->lesson);
+    made->lesson = NULL;
   }
   atomic_init(&made->is_beside, is_beside);
   inject_decision *kept = keep(pair->subject, made);

@@ -41,6 +41,7 @@ typedef struct inject_settings {
   char cache[4096];     /* folder, or empty: none */
   bool copies_table;    /* for old runtimes: see export_table.c */
   bool learns;          /* which version of kernels is faster */
+  bool recalls;         /* what was learnt before is used */
   bool is_auto;         /* kernels that hashes does not name get what is predicted to win */
 } inject_settings;
 

@@ -25,7 +25,7 @@ needs "$folder/embedded_machines.c" test -e "$folder/embedded_machines.c"
 
 # The rooms of the library, and the program without what starts other programs.
 sources() {
-  ls src/{base,gf2,hash,access,memory,search,ptx,analyze,emu,sim,emit,verify,rewrite,source,exchange,tune,report}/*.c \
+  ls src/{base,gf2,hash,access,memory,layout,search,ptx,analyze,emu,sim,emit,verify,rewrite,source,exchange,tune,report}/*.c \
     cli/*.c cli/{find,remove,use,look,learn}/*.c web/*.c |
     grep -vE '_avx(2|512)\.c$|^cli/(bankfold|open|process|program|environment)\.c$|^src/sim/sweep_file\.c$' |
     grep -vE '^cli/look/(exec|ncu|corpus|sweep)\.c$|^cli/use/(cicc|compile|nvcc|ptxas|run|tune|wrap|rtl)\.c$|^cli/learn/reproduce\.c$'
@@ -46,7 +46,7 @@ rule compile
 rule archive
   command = rm -f \$out && llvm-ar-14 rcs \$out \$in
 rule link
-  command = clang --target=wasm32-wasi \$in -o \$out -Wl,--gc-sections,--strip-all,-z,stack-size=1048576 $
+  command = clang --target=wasm32-wasi \$in -o \$out -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=8388608 $
     -lwasi-emulated-mman -lwasi-emulated-getpid -lwasi-emulated-process-clocks -lc++abi -lm
 END
   while read -r source; do
@@ -76,6 +76,9 @@ hash_of() {
   printf "'sha256-%s'" "$(printf '%b' "$(sha256sum "$1" | cut -c 1-64 | sed 's/../\\x&/g')" | base64 -w 0)"
 }
 
+# json_string FILE: its text as a string of JSON that no tag can end.
+json_string() { printf '"%s"' "$(sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/\\t/g; s/</\\u003c/g' "$1" | awk '{ printf "%s\\n", $0 }')"; }
+
 # assemble FOLDER: standard input with each @NAME@, one a line at most, replaced by the file NAME of the folder.
 assemble() {
   awk -v folder="$1/" '
@@ -94,12 +97,25 @@ assemble() {
 # part NAME: standard input without its last line break, as the page holds it.
 part() { printf '%s' "$(cat)" >"$out/parts/$1"; }
 
-modules=(dom state export engine table picture remedy access main)
+# All modules share one scope in the page: a name belongs to one of them.
+modules=(dom state export engine table picture remedy access listing kernel time report examples main)
 mkdir -p "$out/parts"
+scripts=("${modules[@]/#/web/}")
+twice=$(sed -nE 's/^(export )?(async )?(const|let|function|class) (\w+).*/\4/p' "${scripts[@]/%/.js}" | sort | uniq -d)
+[ -z "$twice" ] || { echo "names of two modules: $twice" >&2 && exit 1; }
 part STYLE <web/style.css
-bundle "${modules[@]/#/web/}" | part SCRIPT
+bundle "${scripts[@]}" | part SCRIPT
 bundle web/wasi web/worker | part WORKER
 gzip -9 -n -c "$out/bankfold.wasm" | base64 -w 0 | part PROGRAM
+{
+  printf '{"name": "transpose.ptx", "sourceName": "transpose.cu", "block": "32x8", "ptx": '
+  json_string kernels/transpose/transpose.ptx
+  printf ', "source": '
+  json_string kernels/transpose/transpose.cu
+  printf ', "launch": '
+  json_string examples/transpose.launch
+  printf '}'
+} | part KERNEL
 part POLICY <<END
 default-src 'none'; script-src $(hash_of "$out/parts/SCRIPT") 'wasm-unsafe-eval'; worker-src blob:; style-src $(hash_of "$out/parts/STYLE"); img-src blob:; base-uri 'none'; form-action 'none'
 END

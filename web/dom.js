@@ -43,6 +43,11 @@ export function percent(part, whole) {
   return whole ? `${Math.round((100 * part) / whole)} %` : '0 %';
 }
 
+// The last part of a path.
+export function baseName(path) {
+  return (path ?? '').split('/').at(-1);
+}
+
 let lastId = 0;
 
 // A label above a control. The control gets an id where it has none.

@@ -22,6 +22,23 @@ int __gcclibcxx_demangle_callback(const char *mangled,
                                   void (*piece)(const char *text, size_t size, void *context),
                                   void *context);
 
+/* Behind the return type of the function that a local name begins with, which LLVM prints and GCC
+ * does not: "void f<int>(int)::x". The name itself where there is none. */
+static const char *without_return_type(const char *plain) {
+  const char *name = plain;
+  unsigned depth = 0;
+  for (const char *at = plain; *at; at++) {
+    bool is_anonymous = strncmp(at, "(anonymous", 10) == 0;
+    if (*at == '(' && !depth && !is_anonymous)
+      return name;
+    depth += *at == '<' || *at == '(';
+    depth -= depth && (*at == '>' || *at == ')');
+    if (*at == ' ' && !depth)
+      name = at + 1;
+  }
+  return plain;
+}
+
 /* All in one piece, and nothing where it is longer than the caller would take, which it could not
  * leave by longjmp here. */
 int __gcclibcxx_demangle_callback(const char *mangled,
@@ -32,8 +49,10 @@ int __gcclibcxx_demangle_callback(const char *mangled,
   char *plain =
       strlen(mangled) > MOST_MANGLED ? NULL : __cxa_demangle(mangled, NULL, NULL, &status);
   bool is_known = plain && strlen(plain) <= MOST_BYTES;
-  if (is_known)
-    piece(plain, strlen(plain), context);
+  if (is_known) {
+    const char *name = strncmp(mangled, "_ZZ", 3) == 0 ? without_return_type(plain) : plain;
+    piece(name, strlen(name), context);
+  }
   free(plain);
   return is_known ? 0 : -1;
 }

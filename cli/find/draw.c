@@ -212,9 +212,7 @@ const cli_command cli_draw = {
         "bankfold draw --access 'ld 4 ffffffff stride:32' --hash xor:0,5,31 --svg column.svg\n"
         "bankfold draw --tile 8x64 --layout none --layout 128        # a box of a tensor copy\n"
         "bankfold draw --tile 64x64 --layout 128 --cores --svg cores.svg",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 1,
     .run = run,

@@ -316,9 +316,7 @@ const cli_command cli_hist = {
                 "bankfold hist grey.png --device emu               # bank conflicts on this image\n"
                 "bankfold hist photo.png --device gpu              # counted by the GPU\n"
                 "zstd -dc huge.pgm.zst | bankfold hist - --json",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = run,

@@ -293,9 +293,7 @@ const cli_command cli_hough = {
                 "bankfold hough photo.png --space space.png --json\n"
                 "bankfold hough photo.png --device gpu            # votes on the GPU\n"
                 "bankfold hough photo.png --device emu            # bank conflicts of these votes",
-    .options = options_table,
-    .option_count = sizeof options_table / sizeof *options_table,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options_table, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = run,

@@ -672,9 +672,7 @@ const cli_command cli_exec = {
         "bankfold exec --sample auto --skip-rest ./app # conflicts of a long program, soon\n"
         "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
         "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .passes_rest = true,

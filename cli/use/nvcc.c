@@ -210,9 +210,7 @@ const cli_command cli_nvcc = {
                 "bankfold nvcc --log stderr -arch=sm_90 -o app app.cu  # and say what was done\n"
                 "bankfold nvcc --hash-file app.hashes -arch=sm_90 -o app app.cu\n"
                 "cmake -B build -DCMAKE_CUDA_COMPILER=$(command -v bankfold-nvcc)\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .passes_rest = true,
     .passes_unknown = true,
     .run = run,

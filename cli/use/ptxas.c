@@ -209,9 +209,7 @@ const cli_command cli_ptxas = {
         "bankfold ptxas -arch=sm_90 kernel.ptx -o kernel.cubin\n"
         "bankfold ptxas --hash cute:3,4,3 --log stderr -arch=sm_90 kernel.ptx -o kernel.cubin\n"
         "TRITON_PTXAS_PATH=$(command -v bankfold-ptxas) python app.py   # what Triton compiles\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .passes_rest = true,
     .passes_unknown = true,
     .run = run,

@@ -209,9 +209,7 @@ const cli_command cli_run = {
                 "bankfold run --learn ./app                         # find out what is faster\n"
                 "bankfold run --hash-file app.hashes ./app          # each kernel its own hash\n"
                 "bankfold run --binary app.hashed ./app && ncu ./app.hashed   # under a profiler\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .passes_rest = true,

@@ -262,9 +262,7 @@ const cli_command cli_suggest = {
                 "bankfold suggest app.cu --launch app.launch --patch app.diff --check\n"
                 "bankfold suggest app.cu --run ./app 1024             # as exec runs it\n"
                 "bankfold suggest app.ptx --source app.cu --block 32x8 --html arrays.html",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1024,
     .run = suggest,

@@ -351,9 +351,7 @@ const cli_command cli_tune = {
                 "bankfold run --hash-file app.hashes ./app 1024     # use what was found\n"
                 "bankfold tune --ignore-output ./bench              # it prints times\n"
                 "bankfold tune --hash fixed --hash cute:3,4,3 --repeats 5 ./app\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .passes_rest = true,

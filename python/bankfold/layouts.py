@@ -50,8 +50,9 @@ class LayoutChoice(Result):
     accesses: List[LayoutAccess]
     index: int
     owner: Any = dataclasses.field(repr=False, compare=False)
+    machine: Any = dataclasses.field(repr=False, compare=False)  # which the owner points to
 
-    HIDDEN = ("index", "owner")
+    HIDDEN = ("index", "owner", "machine")
 
     def emit(self, form: str) -> str:
         """Code: "cute", "ptx", "tma", "triton" or "cuda"."""
@@ -94,14 +95,15 @@ def _access(owner: Owned, index: int, number: int) -> Optional[LayoutAccess]:
                         found.stride_bytes if has else None, found.layout_type if has else None)
 
 
-def _choice(owner: Owned, index: int) -> LayoutChoice:
+def _choice(owner: Owned, index: int, machine: Machine) -> LayoutChoice:
     at = library.bf_layouts_get(owner.address, index).contents
     accesses: List[LayoutAccess] = []
     while (access := _access(owner, index, len(accesses))) is not None:
         accesses.append(access)
     return LayoutChoice(text_of(at.name), at.wavefronts, at.ideal, at.conflicts, at.bytes, at.alignment_bytes, at.panel_bytes,
                         at.panel_stride_bytes, at.pitch_bytes, (at.swizzle_bits, at.swizzle_base, at.swizzle_shift),
-                        text_of(at.tma_mode) if at.tma_mode else None, at.estimated, accesses, index, owner)
+                        text_of(at.tma_mode) if at.tma_mode else None, at.estimated, accesses, index, owner,
+                        machine)
 
 
 def layouts(tile: str, type: str = "f16", *, write: Sequence[str] = (), read: Sequence[str] = (),
@@ -113,7 +115,7 @@ def layouts(tile: str, type: str = "f16", *, write: Sequence[str] = (), read: Se
     given = options(c.bf_layout_options, tile=encode(tile), type=encode(type), write=texts[0], writes=len(write),
                     read=texts[1], reads=len(read), layout=encode(layout))
     owner = create("bf_layouts_free", "bf_layouts_find", on.address, ctypes.byref(given))
-    choices = [_choice(owner, index) for index in range(library.bf_layouts_size(owner.address))]
+    choices = [_choice(owner, index, on) for index in range(library.bf_layouts_size(owner.address))]
     refused: List[Tuple[str, str]] = []
     why = ctypes.c_void_p()
     while name := library.bf_layouts_get_refused(owner.address, len(refused), ctypes.byref(why)):

@@ -263,6 +263,8 @@ struct bf_emu_warp {
   bf_emu_frame *frames;            /* all but the first, in use or not */
   bf_emu_join *free_joins, *joins; /* those not in use; all */
   struct bf_emu_async *async;      /* of run_async.c: copies not yet waited for */
+  const uint64_t *copied_from;     /* while cp.async reaches for shared memory: its sources */
+  bool copies_cached;              /* and whether it is .ca */
   struct bf_emu_late *late;        /* of late.c: bulk groups, and what else happens later */
   const bf_emu_op *test;           /* the last test of an mbarrier, where it failed, or NULL */
   uint64_t test_address;           /* of that mbarrier */
@@ -297,11 +299,12 @@ typedef struct bf_emu_block {
   bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */
   uint32_t sample;  /* which sample of the launch it is; BF_EMU_UNTOLD: none */
   bool has_ended;
-  struct bf_emu_cluster *cluster;     /* that it is part of, or NULL */
-  unsigned rank;                      /* in the cluster */
-  unsigned quiet;                     /* turns in which nothing happened but failed tests */
-  uint64_t changes;                   /* of the worker, when it last had its turn */
-  struct bf_emu_job *jobs, *last_job; /* on their way to its barriers, in order (late.c) */
+  struct bf_emu_cluster *cluster;      /* that it is part of, or NULL */
+  unsigned rank;                       /* in the cluster */
+  unsigned quiet;                      /* turns in which nothing happened but failed tests */
+  uint64_t changes;                    /* of the worker, when it last had its turn */
+  struct bf_emu_job *jobs, *last_job;  /* on their way to its barriers, in order (late.c) */
+  struct bf_emu_tensor_memory *tensor; /* of tensor_core.c, or NULL */
   struct bf_emu_block *next;
   bool is_checked; /* its shared memory is: for races, or for what was not written */
   /* Where races are looked for (race.c). */
@@ -309,6 +312,7 @@ typedef struct bf_emu_block {
   uint64_t fences;            /* made by its threads */
   struct bf_race_word *words; /* who accessed shared memory, or NULL */
   struct bf_race_line *lines; /* the same for lines of it */
+  struct bf_emu_proxy *proxy; /* of proxy.c, or NULL */
 } bf_emu_block;
 
 /* A range of memory that was found to hold an address before. */

@@ -177,7 +177,8 @@ static inline bool bf_near_reach(bf_emu_warp *warp, const bf_emu_op *op, const b
   bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, address);
   if ((what->space == BF_PTX_SPACE_GLOBAL || what->space == BF_PTX_SPACE_NONE) &&
       bf_near_global(warp, op, what->width_bytes, what->is_write, mask, address)) {
-    memcpy(pointer, address, sizeof address);
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) /* pointers may be narrower */
+      pointer[lane] = (uint8_t *)(uintptr_t)address[lane];
     return !bf_near_is_watched(warp) || bf_near_tell_global(warp, op, what, mask, address);
   }
   return bf_emu_reach(warp, op, what->space, what->kind, what->width_bytes, what->width_bytes,

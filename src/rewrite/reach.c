@@ -308,14 +308,14 @@ static void list_items(bf_rewrite_plan *plan) {
     list_statements(plan, plan->function[f].function->body, (int)f);
 }
 
-/* Where a variable is declared. */
+/* Where a variable is declared; a key by its bytes, so without gaps, however wide pointers are. */
 typedef struct place {
-  const char *name; /* interned */
+  uint64_t name; /* interned: its address */
   uint64_t line;
 } place;
 
 static place place_of(const bf_ptx_variable *variable) {
-  return (place){variable->name, variable->line};
+  return (place){(uintptr_t)variable->name, variable->line};
 }
 
 /* Notes where variables are declared, and the names of those of the module. From the last to the

@@ -406,6 +406,19 @@ static void prefer_hash(const choosing *c, const subject *s) {
   plan->comparison = plan->tried[best];
 }
 
+/* Gives a kernel that nothing is worth it for the best that may be. */
+static void take_doubtful(const choosing *c, const subject *s) {
+  bf_plan *plan = s->plan;
+  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_CANDIDATES);
+  if (!c->options->is_measured || bf_plan_has_hash(c->plans, plan) || best < 0 ||
+      !bf_judge_may_be_worth(&plan->tried[best]))
+    return;
+  bf_plan_take(c->plans, plan, (unsigned)best);
+  plan->comparison = plan->tried[best];
+  plan->has_comparison = true;
+  plan->reason[0] = 0;
+}
+
 /* Says so where the rewriter takes no candidate of a kernel. */
 static void explain_untried(subject *s) {
   bool was_tried = false;
@@ -431,6 +444,7 @@ int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
   for (unsigned i = 0; i < c.subjects; i++) {
     explain_untried(&c.subject[i]);
     prefer_hash(&c, &c.subject[i]);
+    take_doubtful(&c, &c.subject[i]);
     free_subject(&c.subject[i]);
   }
   bf_work_counters_free(&c.counters);

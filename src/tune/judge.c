@@ -88,6 +88,12 @@ bool bf_judge_is_worth(const bf_comparison *c) {
   }
 }
 
+bool bf_judge_may_be_worth(const bf_comparison *c) {
+  return bf_judge_is_worth(c) ||
+         (basis_of(c) == PREDICTED && c->after.wavefronts < c->before.wavefronts &&
+          bf_judge_share(c) * (1 - bf_judge_noise(c)) < 1 - BF_JUDGE_LEAST_GAIN);
+}
+
 bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other) {
   bool is_worth = bf_judge_is_worth(one);
   if (is_worth != bf_judge_is_worth(other))

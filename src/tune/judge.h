@@ -66,6 +66,8 @@ double bf_judge_likely_work(const bf_comparison *comparison);
 double bf_judge_noise(const bf_comparison *comparison);
 /* The rule. */
 bool bf_judge_is_worth(const bf_comparison *comparison);
+/* Whether a prediction leaves it open that the hash is worth it: for whoever measures it then. */
+bool bf_judge_may_be_worth(const bf_comparison *comparison);
 /* Whether a hash is better than another one of the same kernel: worth it, or else a smaller share
  * of what decides. */
 bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other);

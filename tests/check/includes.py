@@ -33,7 +33,7 @@ RULES = {
     "process": ["base", "exchange"],
     "rtl": core + ["emit", "exchange", "process"],
     "rgpu": core + ["ptx", "emu", "sim"],
-    "ncu": ["base"],
+    "ncu": ["base", "ptx"],
     "vote": ["base"],
     "image": ["base"],
     "imaging": ["base", "image", "vote", "report"],

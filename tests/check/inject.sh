@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
 parts=$build/tests/inject
-[ -e "$parts/libbankfold-inject-test.so" ] || exit 77
+[ -e "$parts/libbankfold-inject-test.so" ] || { echo "no $parts/libbankfold-inject-test.so" && exit 77; }
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 faults=0
@@ -186,6 +186,8 @@ logged 'launches: as it is'
 learn 15000 20000 5 100
 called "^cuLaunchKernel: $second," 0
 called '^cuEvent' 0
+app STUB_TIMES="$work/table" BANKFOLD_TIMES="$work/times" BANKFOLD_LEARN=1 LAUNCHES=50 dlsym learn "$work/dynamic.ptx"
+called "^cuLaunchKernel: $second," 0 # what was learnt is used where times are taken
 forget
 learn 20000 20000 30 400 # noise decides nothing, and is not measured for ever
 logged 'no difference beyond noise'

@@ -340,17 +340,17 @@ static void unknown_instructions_are_refused_together(void **state) {
   (void)state;
   static const char text[] = ".version 8.6\n.target sm_100a\n.address_size 64\n"
                              ".visible .entry k() {\n"
-                             "  .reg .b32 %r<4>;\n"
-                             "  tcgen05.fence::before_thread_sync;\n"
+                             "  .reg .b32 %r<4>; .reg .pred %p; .reg .b64 %q;\n"
+                             "  istypep.texref %p, %q;\n"
                              "  add.u32 %r1, %r2, %r3;\n"
-                             "  tcgen05.wait::ld.sync.aligned;\n"
+                             "  istypep.surfref %p, %q;\n"
                              "  ret;\n}\n";
   bed at;
   bed_open_text(&at, "k.ptx", text, sizeof text - 1, NULL);
   bf_diagnostic diagnostic;
   const bf_emu_kernel *kernel;
   assert_int_equal(bf_emu_kernel_get(at.module, "k", &kernel, &diagnostic), BF_UNSUPPORTED);
-  assert_non_null(strstr(diagnostic.message, "tcgen05 (line 6), tcgen05 (line 8)"));
+  assert_non_null(strstr(diagnostic.message, "istypep (line 6), istypep (line 8)"));
   bed_close(&at);
 }
 

@@ -100,6 +100,126 @@ await flow('an address that is damaged is ignored', async (page) => {
   await page.until(`document.querySelector('.picture')`);
 }, { hash: '#1nonsense' });
 
+const example = async (page, number) => {
+  await page.until(`document.querySelector('[data-view=examples]')`);
+  await click(page, '[data-view=examples]');
+  await page.until(`document.querySelector('.examples button')`);
+  await page.evaluate(`[...document.querySelectorAll('.examples button')].at(${number}).click()`);
+};
+// Gives files to a control.
+const give = (page, selector, files) => page.evaluate(`(() => { const list = new DataTransfer();
+  for (const [name, content] of ${JSON.stringify(files)}) list.items.add(new File([content], name));
+  const own = document.querySelector(${JSON.stringify(selector)}); own.files = list.files; own.dispatchEvent(new Event('change')); })()`);
+
+await flow('every example opens, and is drawn or listed', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  await click(page, '[data-view=examples]');
+  const count = await page.evaluate(`document.querySelectorAll('.examples button').length`);
+  expect(count === 9, `${count} examples`);
+  for (let i = 0; i < count; i++) {
+    await example(page, i);
+    await page.until(`document.querySelector('.results')?.dataset.done && document.querySelector('.picture')`);
+    expect(await page.evaluate(`document.querySelector('.problem').hidden`), `example ${i}: ${await text(page, '.problem')}`);
+  }
+});
+
+await flow('a kernel is shown by line, run and rewritten', async (page) => {
+  await example(page, -1);
+  await page.until(`document.querySelectorAll('.code-line.hot').length > 1 && document.querySelector('.beside .picture')`);
+  expect((await text(page, '.totals')).includes('1,112'), 'conflicts of a block');
+  await page.until(has('.results', 'In the source'));
+  await click(page, '#run');
+  await page.until(has('.results', 'Counted on the emulator'));
+  expect((await text(page, '.results')).includes('63,488'), 'conflicts counted');
+  await page.until(`document.querySelector('#cancel').hidden`);
+  await click(page, '#rewrite');
+  await page.until(`document.querySelector('#save-ptx')`, 60000);
+  expect((await text(page, '.results')).includes('bytes of memory are equal'), 'checked');
+});
+
+await flow('files are dropped: PTX, a program, and what is neither', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  await click(page, '[data-view=kernel]');
+  await give(page, '#file', [['bad.ptx', '.version 8.0\n.target sm_80\n.address_size 64\n.entry x() { nonsense; }']]);
+  await page.until(`!document.querySelector('.problem').hidden`);
+  await give(page, '#file', [['picture.png', 'not a program']]);
+  await page.until(`!document.querySelector('.problem').hidden`);
+});
+
+await flow('time is simulated, plain and hashed', async (page) => {
+  await example(page, -1);
+  await page.until(`document.querySelector('.code-line.hot')`);
+  await click(page, '[data-view=time]');
+  await click(page, '#simulate');
+  await page.until(`document.querySelectorAll('.timeline').length === 2`, 60000);
+  expect((await text(page, '.totals')).includes('6,406'), await text(page, '.totals'));
+  expect((await text(page, '.bars')).includes('bank conflict'), 'stalls');
+});
+
+const report = (conflicts) => JSON.stringify({ kernels: [{ name: 'k', lines: [{ file: 'a.cu', line: 3, wavefronts: 40, ideal: 8, conflicts, explanation: 'stride' }, { file: 'a.cu', line: 9, wavefronts: 8, ideal: 8, conflicts: 0, explanation: 'linear' }] }] });
+await flow('reports are read, filtered and compared', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  await click(page, '[data-view=report]');
+  await give(page, '#report-before', [['before.json', report(32)]]);
+  await page.until(has('.totals', '32'));
+  await give(page, '#report-after', [['after.json', report(4)]]);
+  await page.until(has('.totals', '-28'));
+  await type(page, '.table input[type=search]', 'cu:3');
+  expect(await page.evaluate(`document.querySelectorAll('tbody tr').length`) === 1, 'filtered');
+  await give(page, '#report-after', [['a.trace', 'ld 4 ffffffff stride:32']]);
+  await page.until(has('.totals', '31'));
+  await give(page, '#report-after', [['a.trace', 'ld 4 nonsense']]);
+  await page.until(`!document.querySelector('.problem').hidden`);
+});
+
+await flow('what is pasted stays text', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  await type(page, '.controls select', 'trace');
+  await type(page, '#trace', 'ld 4 ffffffff stride:32 @<img/src=x/onerror=alert(1)>');
+  await page.until(has('.table', '<img/src=x/onerror=alert(1)>'));
+  expect(await page.evaluate(`document.querySelectorAll('main img').length`) === 0, 'no element');
+});
+
+await flow('a search is cancelled', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  await type(page, '.controls select', 'trace');
+  const lines = Array.from({ length: 300 }, (unused, i) => `ld 4 ffffffff ${Array.from({ length: 32 }, (none, lane) => 4 * ((lane * (i * 7919 + 31) + i) % 16384)).join(' ')}`);
+  await type(page, '#trace', lines.join('\n'));
+  await page.until(`Number(document.querySelector('.results').dataset.done) > 1`);
+  await click(page, '#solve');
+  await page.until(has('#solve', 'Cancel'));
+  await click(page, '#solve');
+  await page.until(has('.ladder', 'Cancelled'));
+  await page.until(has('#solve', 'Solve'));
+});
+
+await flow('a very large trace is answered', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  await click(page, '[data-view=report]');
+  const begin = Date.now();
+  await page.evaluate(`(() => { const list = new DataTransfer(); list.items.add(new File(['ld 4 ffffffff stride:32 @column\\n'.repeat(100000)], 'large.trace'));
+    const own = document.querySelector('#report-before'); own.files = list.files; own.dispatchEvent(new Event('change')); })()`);
+  await page.until(has('.totals', '3,100,000'), 60000);
+  console.log(`100000 accesses: ${Date.now() - begin} ms`);
+});
+
+await flow('without WebAssembly the page says so', async (page) => {
+  await page.until(has('main', 'cannot start'));
+}, { before: 'delete globalThis.WebAssembly' });
+
+await flow('typing is answered soon', async (page) => {
+  await page.until(`document.querySelector('.picture')`);
+  const times = [];
+  for (let i = 0; i < 20; i++) {
+    const count = await page.evaluate(`document.querySelector('.results').dataset.done`);
+    times.push(await page.evaluate(`new Promise((done) => { const begin = performance.now(), own = document.querySelector('#index'), results = document.querySelector('.results');
+      own.value = 'tile[threadIdx.x][threadIdx.y ^ ${i}]'; own.dispatchEvent(new Event('input', { bubbles: true }));
+      const look = () => (results.dataset.done !== '${count}' ? done(performance.now() - begin) : setTimeout(look, 1)); look(); })`));
+  }
+  times.sort((a, b) => a - b);
+  console.log(`answers while typing: median ${times[10].toFixed(0)} ms`);
+});
+
 await browser.close();
 console.log(`${passed} passed, ${failed} failed, 0 skipped`);
 process.exitCode = failed ? 1 : 0;

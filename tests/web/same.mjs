@@ -2,7 +2,7 @@
 // clock and memory say is left out.
 //   node same.mjs BANKFOLD WASM
 import { spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { runProgram } from '../../web/wasi.js';
 
 const [native, wasm] = process.argv.slice(2);
@@ -20,7 +20,13 @@ const explains = [
   ['a[k * lane]', '--type', 'double[4096]', '--param', 'k=17', '--op', 'st'], ['a[', '--type', 'float[2]'], ['a[99]', '--type', 'float[2]'],
 ];
 
+const kernels = readdirSync('kernels', { withFileTypes: true }).filter((own) => own.isDirectory()).flatMap((own) => list(`kernels/${own.name}`, '.ptx'));
+const launches = list('tests/golden', '.launch').map((path) => [path.replace(/\.launch$/, '.ptx'), path]).filter(([ptx, path]) => existsSync(ptx) && !/endless/.test(path));
+
 const commands = [
+  ...kernels.map((path) => ['analyze', path, '--block', '16x16', '--json']),
+  ...kernels.map((path) => ['rewrite', path, '--block', '16x16', '--output', '-']),
+  ...launches.flatMap(([ptx, path]) => [['profile', ptx, '--launch', path, '--json'], ['sim', ptx, '--launch', path, '--json']]),
   ...workloads.flatMap((path) => hashes.map((hash) => ['check', path, '--hash', hash, '--json'])),
   ...bad.map((path) => ['check', path, '--json']),
   ...workloads.map((path) => ['draw', path, '--hash', 'fixed', '--json']),
@@ -31,7 +37,12 @@ const commands = [
   ['machines', '--json'], ['machines', 'h200', '--json'], ['report', 'examples/tile.trace', '--json'],
   ...['none', 'fixed', 'pad:32+1'].map((hash) => ['profile', ...transpose, '--hash', hash, '--json']),
   ['trace', ...transpose], ['analyze', transpose[0], '--block', '32x8', '--json'],
-  ['rewrite', ...transpose, '--check', '--json'], ['emit', '--hash', 'cute:3,4,3', '--as', 'cuda'],
+  ['rewrite', ...transpose, '--check', '--output', '-'], ['rewrite', transpose[0], '--block', '32x8', '--output', '-'],
+  ['rewrite', transpose[0], '--block', '32x8', '--explain', '--json'], ['rewrite', transpose[0], '--hash', 'fixed', '--output', '-'],
+  ['rewrite', transpose[0], '--hash', 'pad:32+1', '--output', '-'], ['emit', '--hash', 'cute:3,4,3', '--as', 'cuda'],
+  ...['none', 'fixed'].map((hash) => ['sim', ...transpose, '--hash', hash, '--json']),
+  ['sim', 'examples/pipeline.ptx', '--launch', 'examples/pipeline.launch', '--gpu', 'examples/pipeline.gpu', '--diagram', '40'],
+  ['suggest', transpose[0], '--source', 'kernels/transpose/transpose.cu', '--block', '32x8', '--json'],
   ['profile', 'tests/golden/deadlock.ptx', '--launch', 'tests/golden/deadlock.launch', '--json'],
   ['ptx', transpose[0], '--json'], ['nonsense'], ['check'],
 ];
@@ -40,7 +51,7 @@ const commands = [
 function filesOf(argv) {
   const files = new Map();
   for (const word of argv)
-    if (/\.(trace|ptx|launch|machine|gpu)$/.test(word)) files.set(word, readFileSync(word));
+    if (/\.(trace|ptx|launch|machine|gpu|cu)$/.test(word)) files.set(word, readFileSync(word));
   return files;
 }
 

@@ -1,24 +1,22 @@
 /* What ptxas says kernels need. */
-#include "cli/use/resources.h"
+#include "tune/resources.h"
 
-#include "process/process.h"
 #include "tune/predict.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* ---- Asking ---- */
+/* ---- Reading ---- */
 
 /* Adds a kernel; NULL where memory is exhausted. */
-static cli_resource *add(cli_resources *resources, const char *name, size_t length) {
-  cli_resource *larger = realloc(resources->item, (resources->count + 1) * sizeof *larger);
+static bf_resource *add(bf_resources *resources, const char *name, size_t length) {
+  bf_resource *larger = realloc(resources->item, (resources->count + 1) * sizeof *larger);
   if (!larger)
     return NULL;
   resources->item = larger;
-  cli_resource *own = &larger[resources->count];
-  *own = (cli_resource){.kernel = strndup(name, length)};
+  bf_resource *own = &larger[resources->count];
+  *own = (bf_resource){.kernel = strndup(name, length)};
   if (!own->kernel)
     return NULL;
   resources->count++;
@@ -38,9 +36,9 @@ static uint64_t number_before(const char *line, const char *end, const char *wor
 
 /* Lines are "Compiling entry function 'NAME' for 'sm_90'", "... bytes spill stores, ... bytes spill
  * loads" and "Used 24 registers, ..., 4096 bytes smem". */
-int cli_resources_read(const char *said, cli_resources *resources, bf_diagnostic *diagnostic) {
+int bf_resources_read(const char *said, bf_resources *resources, bf_diagnostic *diagnostic) {
   static const char start[] = "Compiling entry function '";
-  cli_resource *own = NULL;
+  bf_resource *own = NULL;
   while (*said) {
     const char *end = said + strcspn(said, "\n");
     const char *at = memmem(said, (size_t)(end - said), start, sizeof start - 1);
@@ -61,36 +59,16 @@ int cli_resources_read(const char *said, cli_resources *resources, bf_diagnostic
   return BF_OK;
 }
 
-int cli_resources_get(const char *ptxas, const char *arch, const bf_text *ptx,
-                      cli_resources *resources, bf_diagnostic *diagnostic) {
-  char path[BF_PROCESS_PATH_BYTES], option[80];
-  bf_diagnostic unused;
-  int file = bf_process_memory_file(ptx, path), error = BF_OK;
-  if (file < 0)
-    return bf_fail(diagnostic, BF_IO, "no memory for a file");
-  snprintf(option, sizeof option, "-arch=%s", arch);
-  const char *argv[] = {ptxas, option, "-v", path, "-o", "/dev/null", NULL};
-  bf_process run = {.path = ptxas, .arguments = (char **)argv, .keeps_output = true};
-  bf_process_end end;
-  if (bf_process_run(&run, &end, &unused) == BF_OK) {
-    if (end.status == 0 && end.error.data)
-      error = cli_resources_read(end.error.data, resources, diagnostic);
-    bf_process_end_free(&end);
-  }
-  close(file);
-  return error;
-}
-
-void cli_resources_free(cli_resources *resources) {
+void bf_resources_free(bf_resources *resources) {
   for (size_t i = 0; i < resources->count; i++)
     free(resources->item[i].kernel);
   free(resources->item);
-  *resources = (cli_resources){0};
+  *resources = (bf_resources){0};
 }
 
 /* ---- Comparing ---- */
 
-static const cli_resource *find(const cli_resources *resources, const char *kernel) {
+static const bf_resource *find(const bf_resources *resources, const char *kernel) {
   for (size_t i = 0; i < resources->count; i++)
     if (strcmp(resources->item[i].kernel, kernel) == 0)
       return &resources->item[i];
@@ -122,7 +100,7 @@ static unsigned declared_threads(const bf_ptx_function *kernel) {
 
 /* Blocks at once before / after, in blocks of as many threads as the kernel declares, else in
  * those of all sizes for which fewest are left. */
-static double occupancy_lost(const cli_resource *before, const cli_resource *after,
+static double occupancy_lost(const bf_resource *before, const bf_resource *after,
                              unsigned declared) {
   double worst = 1;
   for (unsigned threads = declared ? declared : 64; threads <= MOST_THREADS; threads *= 2) {
@@ -139,9 +117,9 @@ static double occupancy_lost(const cli_resource *before, const cli_resource *aft
 
 /* Half as many blocks at once cost at most half the speed, and nothing where enough are left; the
  * root is between both. */
-void cli_resources_compare(const cli_resources *before, const cli_resources *after,
-                           const bf_ptx_function *kernel, double share, char *reason, size_t size) {
-  const cli_resource *one = find(before, kernel->name), *other = find(after, kernel->name);
+void bf_resources_compare(const bf_resources *before, const bf_resources *after,
+                          const bf_ptx_function *kernel, double share, char *reason, size_t size) {
+  const bf_resource *one = find(before, kernel->name), *other = find(after, kernel->name);
   if (!one || !other || !one->registers || !other->registers)
     return;
   unsigned declared = declared_threads(kernel), could = most_threads(one->registers);

@@ -1,0 +1,31 @@
+// A listing of code with line numbers, and beside lines that cost something a bar and the number.
+import { h, number } from './dom.js';
+
+// heat: a Map of line numbers to {conflicts, labels}. show(line) marks a line and brings it into view.
+export function listing(lines, heat, { name, onpick }) {
+  const most = Math.max(1, ...[...heat.values()].map((own) => own.conflicts));
+  const rows = lines.map((text, index) => {
+    const own = heat.get(index + 1);
+    const row = h('div', { class: own ? (own.conflicts ? 'code-line hot' : 'code-line warm') : 'code-line', role: own && 'button', tabindex: own && 0, title: own?.labels.join('\n'), 'data-line': index + 1 },
+      h('span', { class: 'code-number' }, `${index + 1}`),
+      h('span', { class: 'code-heat' }, own && (own.conflicts ? number(own.conflicts) : '✓')),
+      h('span', { class: 'code-text' }, text || ' '));
+    if (own) row.style.setProperty('--share', `${(100 * own.conflicts) / most}%`);
+    return row;
+  });
+  const pick = (event) => {
+    const row = event.target.closest('.hot, .warm');
+    if (row && (event.type === 'click' || event.key === 'Enter')) onpick(Number(row.dataset.line));
+  };
+  const body = h('div', { class: 'listing', onclick: pick, onkeydown: pick }, rows);
+  return {
+    element: h('section', { class: 'code-panel', 'aria-label': name }, h('header', null, h('strong', null, name), h('span', { class: 'dim' }, ` ${number(lines.length)} lines`)), body),
+    show(line) {
+      for (const row of body.querySelectorAll('.here')) row.classList.remove('here');
+      const row = rows[line - 1];
+      if (!row) return;
+      row.classList.add('here');
+      body.scrollTop = row.offsetTop - body.offsetTop - body.clientHeight / 3;
+    },
+  };
+}

@@ -1,0 +1,134 @@
+// A report: places and what they cost, from traces, from the JSON of check, report, profile, exec, sim or analyze; two of
+// them can be compared.
+import { h, put, number, announce, baseName } from './dom.js';
+import { Line } from './engine.js';
+import { table } from './table.js';
+
+export const reportDefaults = { before: null, after: null, only: 'all' };
+
+// Places of a document that a command printed: {group, place, what, wavefronts, ideal, conflicts, after}.
+export function placesOf(document) {
+  const places = [];
+  const add = (group, place, own) => places.push({ group, place, what: own.explanation ?? own.class ?? own.op ?? '', wavefronts: own.wavefronts ?? 0, ideal: own.ideal ?? 0, conflicts: own.conflicts ?? 0, after: own.conflicts_after });
+  for (const workload of document.workloads ?? []) for (const site of workload.sites) add(baseName(workload.name), site.site ?? `${site.op} ${site.width}`, site);
+  for (const kernel of document.kernels ?? []) {
+    for (const line of kernel.lines ?? []) add(kernel.name, line.ptx_line ? `PTX ${line.ptx_line}` : `${baseName(line.file)}:${line.line}`, line);
+    for (const site of kernel.sites ?? []) add(kernel.name, site.source_line ? `${baseName(site.source_file)}:${site.source_line}` : `PTX ${site.line}`, site);
+  }
+  for (const launch of document.launches ?? []) for (const line of launch.lines ?? []) add(launch.kernel, line.ptx_line ? `PTX ${line.ptx_line}` : `${baseName(line.file)}:${line.line}`, line);
+  for (const own of document.arrays ?? []) add(own.kernel, own.name, own);
+  if (!places.length && Array.isArray(document.accesses))
+    for (const own of document.accesses) add('', own.site ?? `line ${own.line}`, { ...own, wavefronts: own.count * (own.ideal + own.conflicts), ideal: own.count * own.ideal, conflicts: own.count * own.conflicts });
+  return merged(places);
+}
+
+// The same place once, with sums.
+function merged(places) {
+  const byKey = new Map();
+  for (const own of places) {
+    const key = `${own.group}\n${own.place}\n${own.what}`;
+    const kept = byKey.get(key);
+    if (!kept) byKey.set(key, { ...own });
+    else for (const name of ['wavefronts', 'ideal', 'conflicts', 'after']) if (own[name] !== undefined) kept[name] = (kept[name] ?? 0) + own[name];
+  }
+  return [...byKey.values()];
+}
+
+// Places of two documents side by side.
+export function compared(before, after) {
+  const rows = new Map();
+  const sum = (key, side, places) => {
+    for (const own of places) {
+      const name = `${own.group}\n${own.place}`;
+      const row = rows.get(name) ?? { group: own.group, place: own.place, before: 0, after: 0 };
+      row[side] += own.conflicts;
+      rows.set(name, row);
+    }
+  };
+  sum('conflicts', 'before', before);
+  sum('conflicts', 'after', after);
+  return [...rows.values()].map((row) => ({ ...row, change: row.after - row.before }));
+}
+
+export class ReportView {
+  constructor(state, machines, onchange) {
+    Object.assign(this, { state, onchange, quick: new Line() });
+    this.controls = h('section', { class: 'panel controls', 'aria-label': 'the reports' });
+    this.result = h('section', { class: 'results', 'aria-label': 'places' });
+    this.element = h('div', { class: 'split' }, this.controls, this.result);
+    this.drawControls();
+  }
+
+  drawControls() {
+    const file = (side, label) => {
+      const own = this.state[side];
+      const input = h('input', { type: 'file', id: `report-${side}`, 'aria-label': label, onchange: () => this.take(side, input.files[0]) });
+      return h('div', { class: 'field' }, h('label', { for: `report-${side}` }, label), input, own && h('small', { class: 'dim' }, own.name, ' ',
+        h('button', { type: 'button', class: 'quiet small', onclick: () => { this.state[side] = null; this.drawControls(); this.onchange(); this.refresh(); } }, 'remove')));
+    };
+    put(this.controls, h('h2', null, 'Report'), file('before', 'a trace, or JSON of a command'), file('after', 'compare with'),
+      h('p', { class: 'dim' }, 'bankfold check, profile, exec, sim, analyze, suggest and report print JSON with --json.'));
+    this.problem = h('pre', { class: 'problem', role: 'alert', hidden: true });
+    this.controls.append(this.problem);
+  }
+
+  // Takes a file: JSON as it is, anything else as a trace that is reported on.
+  async take(side, file) {
+    if (!file) return;
+    try {
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      this.state[side] = { name: file.name, document: await this.read(bytes) };
+      this.drawControls();
+      this.onchange();
+      this.refresh();
+    } catch (error) {
+      this.problem.textContent = error.message;
+      this.problem.hidden = false;
+    }
+  }
+
+  async read(bytes) {
+    const text = new TextDecoder().decode(bytes.subarray(0, 64));
+    if (text.trimStart().startsWith('{')) return JSON.parse(new TextDecoder().decode(bytes));
+    return this.quick.json(['check', 'input.trace'], { 'input.trace': bytes });
+  }
+
+  refresh() {
+    const { before, after } = this.state;
+    if (!before) return put(this.result, h('div', { class: 'empty ready' }, h('p', null, 'Choose a trace or the JSON of a command; a second one is compared with it.')));
+    try {
+      if (after) this.showComparison(placesOf(before.document), placesOf(after.document));
+      else this.showPlaces(before.document);
+    } catch (error) {
+      put(this.result, h('p', { class: 'problem ready' }, `This is no report: ${error.message}`));
+    }
+  }
+
+  totals(list) {
+    return h('div', { class: 'totals ready' }, list.map(([label, value, kind]) => h('div', { class: `total ${kind ?? ''}` }, h('span', { class: 'value' }, value), h('span', { class: 'label' }, label))));
+  }
+
+  showPlaces(document) {
+    const places = placesOf(document), sum = (key) => places.reduce((total, own) => total + own[key], 0);
+    const hasAfter = places.some((own) => own.after !== undefined);
+    const groups = [...new Set(places.map((own) => own.group))];
+    const columns = [{ title: 'place', text: true, of: (own) => own.place }, { title: 'what', text: true, of: (own) => own.what }, { title: 'wavefronts', of: (own) => own.wavefronts },
+      { title: 'ideal', of: (own) => own.ideal }, { title: 'conflicts', of: (own) => own.conflicts }, ...(hasAfter ? [{ title: 'with the fix', of: (own) => own.after ?? '' }] : [])];
+    put(this.result, this.totals([['places', number(places.length)], ['wavefronts', number(sum('wavefronts'))], ['conflicts', number(sum('conflicts')), sum('conflicts') ? 'bad' : 'good']]),
+      (document.workloads ?? []).map((own) => h('p', null, h('strong', null, baseName(own.name)), ': ', h('code', null, own.hash), `, ${own.reason}.`)),
+      groups.map((group) => {
+        const rows = places.filter((own) => own.group === group), conflicts = rows.reduce((total, own) => total + own.conflicts, 0);
+        return h('details', { class: 'group', open: groups.length < 8 || conflicts > 0 }, h('summary', null, h('strong', null, group || 'accesses'), h('span', { class: 'dim' }, ` ${number(conflicts)} conflicts`)),
+          table(columns, rows, { filter: rows.length > 4, sort: 4 }));
+      }));
+    announce(`${places.length} places.`);
+  }
+
+  showComparison(before, after) {
+    const rows = compared(before, after), sum = (key) => rows.reduce((total, own) => total + own[key], 0);
+    const change = sum('change');
+    put(this.result, this.totals([['conflicts before', number(sum('before'))], ['after', number(sum('after'))], ['change', `${change > 0 ? '+' : ''}${number(change)}`, change > 0 ? 'bad' : 'good']]),
+      table([{ title: 'kernel', text: true, of: (own) => own.group }, { title: 'place', text: true, of: (own) => own.place }, { title: 'before', of: (own) => own.before }, { title: 'after', of: (own) => own.after },
+        { title: 'change', of: (own) => own.change, show: (own) => h('span', { class: own.change > 0 ? 'worse' : own.change < 0 ? 'better' : '' }, `${own.change > 0 ? '▲ +' : own.change < 0 ? '▼ ' : ''}${number(own.change)}`) }], rows, { filter: true, sort: 4 }));
+  }
+}
