@@ -75,6 +75,25 @@ void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
   observer->access(observer->context, &event);
 }
 
+/* Takes note of a range that the launch touches. */
+static void touch(bf_emu_flight *flight, const bf_emu_range *range) {
+  bf_emu_touched *touched = flight->launch->touched;
+  unsigned at = 0;
+  pthread_mutex_lock(&flight->lock);
+  while (at < touched->ranges && touched->range[at].serial != range->serial)
+    at++;
+  if (at == BF_EMU_TOUCHED)
+    touched->is_open = true;
+  else if (at == touched->ranges)
+    touched->range[touched->ranges++] = *range;
+  pthread_mutex_unlock(&flight->lock);
+}
+
+void bf_emu_touch_more(const bf_emu_flight *flight) {
+  if (flight->launch->touched)
+    __atomic_store_n(&flight->launch->touched->is_open, true, __ATOMIC_RELAXED);
+}
+
 /* A global address: the range it lies in is remembered by the worker. */
 static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, uint64_t address,
                                       unsigned width_bytes, bool is_write, uint8_t **pointer) {
@@ -91,6 +110,8 @@ static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, ui
                address + width_bytes <= entry.public.address + entry.public.bytes) {
       *known = (bf_emu_known){entry.public.address, entry.public.address + entry.public.bytes,
                               entry.writable};
+      if (flight->launch->touched)
+        touch(flight, &entry.public);
     } else {
       return bf_emu_was_freed(flight->emu, address) ? BF_EMU_USE_AFTER_FREE : BF_EMU_OUT_OF_BOUNDS;
     }

@@ -175,6 +175,11 @@ static int find(bf_layouts *answers, const bf_layout_options *options, bf_diagno
   answers->tile.element = bf_element_find(options->type ? options->type : "f16", diagnostic);
   if (!answers->tile.element)
     return BF_BAD_INPUT;
+  uint64_t bytes = (uint64_t)answers->tile.rows * bf_tile_row_bytes(&answers->tile);
+  if (bytes > answers->machine->capacity_bytes)
+    return bf_fail(diagnostic, BF_BAD_INPUT,
+                   "the tile's %llu bytes are more than the %llu of a block",
+                   (unsigned long long)bytes, (unsigned long long)answers->machine->capacity_bytes);
   BF_TRY(read_moves(answers, options, diagnostic));
   BF_TRY(bf_counter_create(answers->machine, NULL, &answers->counter, diagnostic));
   BF_TRY(bf_family_visit(answers, options->layout, diagnostic));

@@ -143,6 +143,33 @@ static int write_ptx(const writer *w) {
 
 /* ---- Tensor maps ---- */
 
+/* The copies that bring a tile. */
+static void write_copies(const writer *w, bf_boxes boxes) {
+  const bf_tile_layout *l = &w->found->layout;
+  unsigned count = boxes.across * boxes.down;
+  bf_text_addf(
+      w->text,
+      "// Brings the tile from element (row, column) of the tensor on, in %u box%s; tile and "
+      "barrier are\n// shared addresses. One thread calls it; the barrier expects %llu bytes.\n"
+      "__device__ inline void copy_tile(const CUtensorMap *map, unsigned tile, int row, int "
+      "column, unsigned barrier) {\n",
+      count, count == 1 ? "" : "es", (unsigned long long)l->bytes);
+  bf_text_addf(
+      w->text,
+      "  for (int i = 0; i < %u; i++)   // panels\n"
+      "    for (int j = 0; j < %u; j++) // rows\n"
+      "      asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx"
+      "::bytes [%%0], [%%1, {%%2, %%3}], [%%4];\"\n",
+      boxes.across, boxes.down);
+  bf_text_addf(
+      w->text,
+      "                   ::\"r\"(tile + %lluu * i + %lluu * j), \"l\"(map), \"r\"(column + %u "
+      "* i), \"r\"(row + %u * j), \"r\"(barrier)\n"
+      "                   : \"memory\");\n}\n",
+      (unsigned long long)l->panel_stride_bytes, (unsigned long long)boxes.rows * l->pitch_bytes,
+      boxes.columns, boxes.rows);
+}
+
 static int write_tma(const writer *w) {
   const bf_tile *tile = &w->answers->tile;
   const bf_tile_layout *l = &w->found->layout;
@@ -167,19 +194,7 @@ static int write_tma(const writer *w) {
       "                                %s, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, "
       "CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);\n}\n",
       boxes.columns, boxes.rows, tile->element->map_type, w->found->choice.tma_mode);
-  bf_text_addf(
-      w->text,
-      "// A tile is %u box%s; its barrier expects %llu bytes. From element (row, column) of "
-      "the tensor on:\n"
-      "//   for (int i = 0; i < %u; i++)   // panels\n"
-      "//     for (int j = 0; j < %u; j++) // rows\n"
-      "//       cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes\n"
-      "//         [tile + %llu * i + %llu * j], [map, {column + %u * i, row + %u * j}], "
-      "[barrier];\n",
-      boxes.across * boxes.down, boxes.across * boxes.down == 1 ? "" : "es",
-      (unsigned long long)l->bytes, boxes.across, boxes.down,
-      (unsigned long long)l->panel_stride_bytes, (unsigned long long)boxes.rows * l->pitch_bytes,
-      boxes.columns, boxes.rows);
+  write_copies(w, boxes);
   return BF_OK;
 }
 

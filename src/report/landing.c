@@ -33,6 +33,11 @@ int bf_landing_check(const bf_landing *l, bf_diagnostic *diagnostic) {
                    bf_tile_row_bytes(l->tile));
   for (unsigned i = 0; i < l->count; i++) {
     const bf_tile_layout *layout = &l->layout[i];
+    if (layout->bytes > l->machine->capacity_bytes)
+      return bf_fail(diagnostic, BF_BAD_INPUT,
+                     "layout %s takes %llu bytes, more than the %llu of a block", layout->name,
+                     (unsigned long long)layout->bytes,
+                     (unsigned long long)l->machine->capacity_bytes);
     if (layout->pitch_bytes % PIECE_BYTES || (layout->bits && layout->base < 4))
       return bf_fail(diagnostic, BF_BAD_INPUT,
                      "pictures show pieces of 16 bytes, which layout %s tears apart", layout->name);

@@ -14,7 +14,8 @@ typedef struct bf_landing {
   bool cores;          /* colours tell 8x16-byte core matrices apart, not columns */
 } bf_landing;
 
-/* BF_BAD_INPUT: rows that are not made of pieces of 16 bytes. */
+/* BF_BAD_INPUT: rows that are not made of pieces of 16 bytes, or a tile that no block has room for.
+ */
 int bf_landing_check(const bf_landing *landing, bf_diagnostic *diagnostic);
 /* A whole SVG document: the tile, then where it lands under each layout. */
 void bf_landing_svg(const bf_landing *landing, bf_text *text);

@@ -317,6 +317,7 @@ def main():
     program = os.path.join(sys.argv[1], "bankfold")
     ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
     if not ptxas:
+        print("no ptxas")
         sys.exit(77)
     lists = {"sm_90a": FORMS.strip().split("\n"), "sm_100a": BLACKWELL.strip().split("\n")}
     faults = [fault for arch, forms in lists.items() for fault in compare(program, ptxas, arch, forms)]

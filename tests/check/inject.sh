@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
 parts=$build/tests/inject
-[ -e "$parts/libbankfold-inject-test.so" ] || exit 77
+[ -e "$parts/libbankfold-inject-test.so" ] || { echo "no $parts/libbankfold-inject-test.so" && exit 77; }
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 faults=0

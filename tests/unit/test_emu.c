@@ -164,7 +164,10 @@ static void kernels_print(void **state) {
   bed_open(&at, core, NULL);
   int32_t n = 2;
   bf_emu_launch launch = bed_launch(&at, "prints", 1, 32, &n, sizeof n);
+  bf_emu_touched touched = {0};
+  launch.touched = &touched;
   bed_run_well(&at, &launch);
+  assert_true(touched.is_open); /* what it prints is in no memory */
   assert_string_equal(at.printed.data, "thread 0:  0.00|ab    |1099511627776|z|ff|%\n"
                                        "thread 1:  0.50|ab    |1099511627776|z|ff|%\n");
   bed_close(&at);
@@ -378,6 +381,16 @@ static void guarded_calls(void **state) {
 /* ---- Events, profile, instruction sets ---- */
 
 /* A tile transpose reads columns: 32 wavefronts instead of 1 for each of its loads. */
+/* The accesses that a profile has kept, each as often as it was made. */
+static uint64_t accesses_of(const bf_profile *profile) {
+  const bf_workload *workload = bf_profile_accesses(profile);
+  uint64_t sum = 0;
+  assert_non_null(workload);
+  for (size_t i = 0; i < bf_workload_size(workload); i++)
+    sum += bf_workload_get(workload, i)->count;
+  return sum;
+}
+
 static void transpose_has_a_profile(void **state) {
   (void)state;
   for (unsigned workers = 1; workers <= 2; workers++) {
@@ -403,7 +416,10 @@ static void transpose_has_a_profile(void **state) {
                      BF_OK);
     bf_emu_observer observer = bf_profile_observer(profile);
     launch.observer = &observer;
+    size_t budget = 1000;
+    assert_int_equal(bf_profile_keep(profile, &budget, NULL), BF_OK);
     bed_run_well(&at, &launch);
+    uint64_t kept = accesses_of(profile);
     for (int y = 0; y < SIDE; y++)
       for (int x = 0; x < SIDE; x++)
         assert_true(out[y * SIDE + x] == in[x * SIDE + y]);
@@ -419,6 +435,22 @@ static void transpose_has_a_profile(void **state) {
     assert_int_equal(stores, 16 * 8 * 4);
     assert_int_equal(loads, 16 * 8 * 4 * 32);
     assert_int_equal(conflicts, 16 * 8 * 4 * 31);
+    /* A launch more, and the same as a repetition of it; the two arrays are all it touches. */
+    bf_emu_touched touched = {0};
+    launch.touched = &touched;
+    bf_profile_part *part = bf_profile_start(profile);
+    assert_non_null(part);
+    bed_run_well(&at, &launch);
+    assert_true(bf_profile_since(profile, part));
+    bf_profile_repeat(profile, part);
+    bf_profile_part_free(part);
+    assert_int_equal(touched.ranges, 2);
+    assert_false(touched.is_open);
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < bf_emu_kernel_sites(launch.kernel); i++)
+      sum += bf_profile_get(profile, i).conflicts;
+    assert_int_equal(sum, 3 * conflicts);
+    assert_int_equal(accesses_of(profile), 3 * kept);
     bf_profile_free(profile);
     bf_machine_free(machine);
     bed_close(&at);

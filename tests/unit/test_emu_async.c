@@ -197,12 +197,57 @@ static void other_forms_are_refused(void **state) {
       "gather4");
 }
 
+/* Store wavefronts of one cp.async of a warp whose lane l copies from chunk l & mask, as an H200
+ * counts them (tests/data/h200/atomics_copies.csv). */
+static uint64_t count_copies(const char *cache, unsigned mask) {
+  char text[1024];
+  snprintf(text, sizeof text,
+           ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 128 .b8 tile[512];\n"
+           ".visible .entry k(.param .u64 p) {\n.reg .b32 %%r<4>; .reg .b64 %%d<3>;\n"
+           "ld.param.u64 %%d1, [p]; mov.u32 %%r1, %%tid.x; and.b32 %%r2, %%r1, %u;\n"
+           "mul.wide.u32 %%d2, %%r2, 16; add.u64 %%d1, %%d1, %%d2;\n"
+           "mov.u32 %%r3, tile; mad.lo.u32 %%r3, %%r1, 16, %%r3;\n"
+           "cp.async.%s.shared.global [%%r3], [%%d1], 16; cp.async.wait_all;\nret;\n}\n",
+           mask, cache);
+  bed at;
+  bf_machine *machine;
+  bf_profile *profile;
+  bed_open_text(&at, "copy.ptx", text, strlen(text), NULL);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  uint64_t parameter = bed_alloc(&at, 512, 0), wavefronts = 0;
+  bf_emu_launch launch = bed_launch(&at, "k", 1, 32, &parameter, sizeof parameter);
+  assert_int_equal(bf_profile_create(machine, NULL, launch.kernel, 1, &profile, NULL), BF_OK);
+  bf_emu_observer observer = bf_profile_observer(profile);
+  launch.observer = &observer;
+  launch.workers = 1;
+  bed_run_well(&at, &launch);
+  for (unsigned i = 0; i < bf_emu_kernel_sites(launch.kernel); i++)
+    wavefronts += bf_profile_get(profile, i).wavefronts_store;
+  bf_profile_free(profile);
+  bf_machine_free(machine);
+  bed_close(&at);
+  return wavefronts;
+}
+
+static void copies_count_by_where_they_come_from(void **state) {
+  (void)state;
+  assert_int_equal(count_copies("cg", 31), 4); /* lane by lane */
+  assert_int_equal(count_copies("cg", 3), 8);  /* two sectors, again and again */
+  assert_int_equal(count_copies("ca", 31), 4);
+  assert_int_equal(count_copies("ca", 0), 32); /* one bank of the cache */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(copies_wait_for_their_group), cmocka_unit_test(copies_fill_with_zeros),
-      cmocka_unit_test(lanes_have_own_groups),       cmocka_unit_test(many_copies),
-      cmocka_unit_test(blocks_start_without_copies), cmocka_unit_test(bad_addresses_are_faults),
-      cmocka_unit_test(barriers_have_phases),        cmocka_unit_test(barriers_count),
+      cmocka_unit_test(copies_count_by_where_they_come_from),
+      cmocka_unit_test(copies_wait_for_their_group),
+      cmocka_unit_test(copies_fill_with_zeros),
+      cmocka_unit_test(lanes_have_own_groups),
+      cmocka_unit_test(many_copies),
+      cmocka_unit_test(blocks_start_without_copies),
+      cmocka_unit_test(bad_addresses_are_faults),
+      cmocka_unit_test(barriers_have_phases),
+      cmocka_unit_test(barriers_count),
       cmocka_unit_test(other_forms_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

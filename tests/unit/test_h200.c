@@ -84,8 +84,8 @@ static void every_access_row(void **state) {
 
 /* Columns: load, store, atomic, ldmatrix, stmatrix, cpasync, lock iterations, cycles. */
 static void check_op(const row *r, const bf_count *count, unsigned *wrong) {
-  if (count->estimated) /* the operation without a known rule */
-    return;
+  if (r->access.op == BF_OP_ADD64) /* operands were not recorded, and some were 0; see */
+    return;                        /* test_h200_sources.c */
   double store = r->column[1] + (r->column[1] == 0 ? r->column[4] + r->column[5] : 0);
   bool same = count->wavefronts_load == r->column[0] && count->wavefronts_store == store &&
               count->wavefronts_atomic == r->column[2] && count->lock_iterations == r->column[6];
@@ -120,13 +120,13 @@ static void every_copy_row(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-static void only_one_op_is_estimated(void **state) {
+static void no_op_is_estimated(void **state) {
   (void)state;
   bf_machine *machine;
   bf_diagnostic diagnostic;
   assert_int_equal(bf_machine_load("hopper", NULL, &machine, &diagnostic), BF_OK);
   for (int op = 0; op < BF_OP_COUNT; op++)
-    assert_int_equal(machine->op[op].estimated, op == BF_OP_ADD64);
+    assert_false(machine->op[op].estimated);
   bf_machine_free(machine);
 }
 
@@ -135,7 +135,7 @@ int main(void) {
       cmocka_unit_test(every_access_row),
       cmocka_unit_test(every_op_row_with_a_rule),
       cmocka_unit_test(every_copy_row),
-      cmocka_unit_test(only_one_op_is_estimated),
+      cmocka_unit_test(no_op_is_estimated),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

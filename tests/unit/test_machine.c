@@ -160,7 +160,7 @@ static void hopper_is_as_measured(void **state) {
   assert_int_equal(m->op[BF_OP_CAS].times, 2);
   assert_int_equal(m->op[BF_OP_F64].rule, BF_RULE_LOCK_LOOP_HALVES);
   assert_false(m->op[BF_OP_F64].estimated);
-  assert_true(m->op[BF_OP_ADD64].estimated);
+  assert_false(m->op[BF_OP_ADD64].estimated);
   assert_int_equal(m->op[BF_OP_CP16].rule, BF_RULE_SECTOR_COPY);
   assert_int_equal(m->op[BF_OP_LDMATRIX2].groups.count, 2);
   assert_true(m->op[BF_OP_LDMATRIX2].groups.mask[1] == 0xff00);
