@@ -8,4 +8,4 @@ command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 nvcc -std=c++17 -O3 -cudart shared -gencode arch=compute_90a,code=compute_90a -o "$work/matrix" bench/matrix.cu || exit 1
-"$build/bankfold" exec --quiet --threads 1 "$work/matrix" "${@:2}"
+"$build/bankfold" exec --every-launch --quiet --threads 1 "$work/matrix" "${@:2}"

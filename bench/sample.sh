@@ -12,7 +12,7 @@ nvcc -arch=sm_80 -lineinfo bench/sample.cu -o "$work/app"
 TIMEFORMAT='%U %S'
 for options in "" "--sample 10%" "--sample auto" "--sample 10% --skip-rest" "--sample auto --skip-rest"; do
   read -ra list <<<"$options"
-  { time "$build/bankfold" exec --json "${list[@]}" "$work/app" "$scale" >"$work/out" 2>/dev/null; } 2>"$work/time"
+  { time "$build/bankfold" exec --every-launch --json "${list[@]}" "$work/app" "$scale" >"$work/out" 2>/dev/null; } 2>"$work/time"
   printf '%-26s %6.2f s' "$options" "$(awk '{ print $1 + $2 }' "$work/time")"
   python3 - "$work/out" <<'END'
 import json, sys

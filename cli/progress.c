@@ -1,6 +1,7 @@
 /* Progress lines. */
 #include "cli/progress.h"
 
+#include <math.h>
 #include <unistd.h>
 
 void cli_progress_begin(cli_progress *progress, double time_limit_seconds) {
@@ -14,8 +15,11 @@ bool cli_progress_step(void *context, double seconds, uint64_t lower, uint64_t u
     double share = progress->time_limit_seconds > 0 ? seconds / progress->time_limit_seconds : 0;
     char bar[BF_BAR_CELLS + 1];
     bf_bar_fill(share, bar);
-    fprintf(stderr, "\r\033[K[%s] %.1f s  conflicts between %llu and %llu  (Ctrl-C: take the best)",
-            bar, seconds, (unsigned long long)lower, (unsigned long long)upper);
+    fprintf(stderr, "\r\033[K[%s] %.1f s", bar, seconds);
+    if (progress->time_limit_seconds > seconds)
+      fprintf(stderr, ", at most %.0f s left", ceil(progress->time_limit_seconds - seconds));
+    fprintf(stderr, "  conflicts between %llu and %llu  (Ctrl-C: take the best)",
+            (unsigned long long)lower, (unsigned long long)upper);
     fflush(stderr);
     progress->shown = true;
   }

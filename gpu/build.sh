@@ -74,7 +74,7 @@ operations=$(ls src/emu/run_*.c)
 sets=$(ls src/search/kernel_avx*.c src/memory/memo_avx*.c)
 sums=$(ls src/vote/{reference,hough_count,edges}.c)
 rest=$(ls src/*/*.c | grep -vE "^src/(image|imaging)/" | grep -vxF -e "$operations" -e "$sets" -e src/vote/kernel.c -e "$sums")
-emu="-O3 -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-trapping-math"
+emu="-O3 -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-psabi"
 vote="-O3 -ffp-contract=off -fno-trapping-math -fno-math-errno"
 compile library "" $rest "$out"/embedded_*.c
 compile emu-plain "$emu -DBF_EMU_ISA=plain" $operations

@@ -1,5 +1,6 @@
 /* The list of benchmarks, and what their drivers share. */
 #include "kernels/corpus.h"
+#include "base/guess.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +22,19 @@ const bf_corpus_benchmark *bf_corpus_find(const char *name) {
     if (strcmp(at->name, name) == 0)
       return at;
   return NULL;
+}
+
+int bf_corpus_named(const char *name, const bf_corpus_benchmark **benchmark,
+                    bf_diagnostic *diagnostic) {
+  char likely[BF_GUESS_BYTES];
+  bf_guess guess = bf_guess_begin(name);
+  *benchmark = bf_corpus_find(name);
+  if (*benchmark)
+    return BF_OK;
+  for (unsigned i = 0; bf_corpus_get(i); i++)
+    bf_guess_offer(&guess, bf_corpus_get(i)->name, strlen(bf_corpus_get(i)->name));
+  return bf_fail(diagnostic, BF_BAD_INPUT, "no benchmark '%s'%s; bankfold corpus lists them", name,
+                 bf_guess_text(&guess, likely));
 }
 
 const char *bf_corpus_ptx(const char *folder) {

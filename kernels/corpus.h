@@ -86,6 +86,9 @@ extern const bf_corpus_folder bf_corpus_folders[]; /* ends with a NULL name */
 const bf_corpus_benchmark *bf_corpus_get(unsigned index);
 /* The benchmark called name, or NULL. */
 const bf_corpus_benchmark *bf_corpus_find(const char *name);
+/* The same; where there is none, BF_BAD_INPUT and which one may be meant. */
+int bf_corpus_named(const char *name, const bf_corpus_benchmark **benchmark,
+                    bf_diagnostic *diagnostic);
 /* The PTX of a folder, embedded by the build, or NULL. */
 const char *bf_corpus_ptx(const char *folder);
 

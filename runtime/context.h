@@ -64,9 +64,10 @@ typedef struct rt_tally {
   const bf_hash *hash;   /* of the banks; NULL: none */
   bf_lock_hash lock_hash;
   uint64_t launches, warp_instructions, thread_instructions;
-  uint64_t refused;    /* launches that could not be run */
-  uint64_t faults;     /* launches that a fault of the kernel ended */
-  double seconds;      /* of the host */
+  struct rt_repeated *repeated; /* launches that may be repeated (repeat.c) */
+  uint64_t refused;             /* launches that could not be run */
+  uint64_t faults;              /* launches that a fault of the kernel ended */
+  double seconds;               /* of the host */
   bf_profile *profile; /* of emulated launches; of simulated ones it has the accesses; or NULL */
   /* Of simulated launches. */
   uint64_t cycles;
@@ -136,6 +137,7 @@ typedef struct rt_context {
   double simulated_seconds; /* of all launches so far */
   double kernel_seconds;    /* that the host has run kernels for */
   bool is_hinted;           /* that has been said once (progress.c) */
+  uint64_t repeat_bytes;    /* of results that are kept for launches to come (repeat.c) */
   rt_hash *hashes;
   bf_hash_list *kernel_hashes;    /* of a file, or NULL */
   bf_hash_list *rewriting_hashes; /* of another, that modules are rewritten with */
@@ -287,6 +289,24 @@ int rt_find_kernel(rt_context *context, rt_module *module, const char *name,
 const bf_ptx_function *rt_kernel_at(const rt_module *module, unsigned number);
 /* Ends the use of a module. What was launched of it stays, for the records. */
 void rt_close_module(rt_context *context, rt_module *module);
+
+/* ---- Launches that repeat another one (repeat.c) ---- */
+
+/* A launch that may be repeated, or repeat another. */
+typedef struct rt_repeating {
+  struct rt_repeated *one; /* NULL: neither */
+  bf_emu_touched touched;
+  bf_profile_part *part; /* the profile before it */
+  bool keeps;
+  double begun; /* seconds */
+} rt_repeating;
+
+/* Repeats an earlier launch where that is all that this one would do; else false, and
+ * rt_repeat_end is called behind it (result NULL: it failed). */
+bool rt_repeat_begin(rt_context *context, rt_tally *tally, bf_emu_launch *launch,
+                     rt_repeating *own);
+void rt_repeat_end(rt_context *context, rt_tally *tally, rt_repeating *own,
+                   const bf_emu_result *result);
 
 /* ---- Launches that take long (progress.c) ---- */
 

@@ -201,10 +201,14 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
     launch->tolerate_context = &allowed;
     launch->tolerated = function->tolerated;
   }
+  rt_repeating repeating;
+  if (rt_repeat_begin(context, tally, launch, &repeating))
+    return cudaSuccess;
   rt_progress progress;
   rt_progress_begin(context, function, launch, &progress);
   int failure = execute(context, tally, launch, &result, &diagnostic);
   rt_progress_end(&progress);
+  rt_repeat_end(context, tally, &repeating, failure ? NULL : &result);
   if (failure != BF_OK) {
     rt_say(context, "kernel %s: %s", function->name, diagnostic.message);
     return failure == BF_NO_MEMORY     ? cudaErrorMemoryAllocation

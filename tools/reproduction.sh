@@ -8,7 +8,8 @@
 # reproduce/statements.csv have rows goes between "<!-- statements -->" and "<!-- end -->". The text
 # around is written by hand. $RESULTS names a folder that keeps results (default: a temporary one):
 # what it has is not computed again, so that a run which was stopped goes on where it was. Beside
-# each result stands which code made it; that another one did is said.
+# each result stands which code made it; that another one did is said. Processor time of the runs goes
+# to reproduce/seconds.csv and between "<!-- seconds -->" and "<!-- end -->".
 set -eu
 build=$(readlink -f "$1")
 shift
@@ -16,6 +17,7 @@ cd "$(dirname "$0")/.."
 page=docs/reproduction.md
 pictures=docs/img/reproduction
 verdicts=reproduce/verdicts.csv
+seconds=reproduce/seconds.csv
 names=$("$build/bankfold" reproduce | awk 'NR > 1 { print $1 }')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,12 +29,14 @@ code() {
     ! -name statements.csv | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1
 }
 now=$(code)
+TIMEFORMAT=%U # seconds of all processors
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $names
 for name in "$@"; do
   if [ ! -e "$results/$name/claims.csv" ]; then
     # Status 1 says that a claim does not hold: the page shows it.
-    "$build/bankfold" reproduce "$name" --output "$results" >"$work/log" || [ $? = 1 ]
+    { time "$build/bankfold" reproduce "$name" --output "$results" >"$work/log" || [ $? = 1 ]; } 2>"$work/seconds"
+    cp "$work/seconds" "$results/$name/seconds"
     echo "$now" >"$results/$name/code"
   elif [ "$(cat "$results/$name/code" 2>/dev/null)" != "$now" ]; then
     echo "$0: $name in $results was made by other code" >&2
@@ -83,3 +87,20 @@ ninja -C "$build" bankfold >/dev/null
   echo '```'
 } >"$work/body"
 replace "<!-- summary -->" "$work/body"
+
+# Processor seconds: of the runs of now, and those of before.
+echo reproduction,seconds >"$work/seconds.csv"
+for name in $names; do
+  if [ -e "$results/$name/seconds" ]; then
+    awk -v name="$name" '{ printf "%s,%.0f\n", name, $1 }' "$results/$name/seconds"
+  else
+    grep "^$name," "$seconds" || true
+  fi
+done >>"$work/seconds.csv"
+cat "$work/seconds.csv" >"$seconds"
+awk -F, '
+  NR == 1 { print "| reproduction | processor seconds |\n|---|---|"; next }
+  { print "| " $1 " | " $2 " |" }' "$seconds" >"$work/body"
+replace "<!-- seconds -->" "$work/body"
+tools/statements.py >"$work/body"
+replace "<!-- statements -->" "$work/body"

@@ -128,6 +128,25 @@ found_files() {
   tools/files.sh
 }
 
+# how_far LOG: how many of how many steps a build has done that prints to LOG.
+how_far() { tail -c 4000 "$1" 2>/dev/null | sed -n 's/^\[\([0-9]*\)\/\([0-9]*\)\].*/\1 \2/p' | tail -n 1; }
+
+# compile FOLDER TARGET...: builds with ninja, which prints to FOLDER/log; in a terminal, a line says how far it is and how
+# long it will take if it goes on like this.
+compile() {
+  local log=$1/log begin=$SECONDS now of process
+  ninja -C "$@" >"$log" 2>&1 &
+  process=$!
+  while [ -t 2 ] && kill -0 $process 2>/dev/null; do
+    read -r now of < <(how_far "$log")
+    [ "${now:-0}" = 0 ] || printf '\r\033[K%s of %s steps, about %s s left' "$now" "$of" \
+      $(((SECONDS - begin) * (of - now) / now)) >&2
+    sleep 0.5
+  done
+  [ ! -t 2 ] || printf '\r\033[K' >&2
+  wait $process
+}
+
 # configure FOLDER OPTION...: a build folder with these options. Starts afresh where the options
 # changed, and looks for files again where files came or went. Objects come from ccache where it is installed;
 # meson itself looks for it only where CC is not set.

@@ -8,6 +8,13 @@
 #include "gpu/vote/bankfold_vote_host.h"
 #include "imaging/voter.h"
 
+#include <string.h>
+
+/* Whether an option has that value. */
+static inline bool cli_is(const char *given, const char *value) {
+  return given && strcmp(given, value) == 0;
+}
+
 /* An open GPU and the functions of bankfold_vote_host.h; all zero where none is open. */
 typedef struct cli_gpu {
   void *library;

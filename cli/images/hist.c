@@ -69,11 +69,6 @@ static void complete_bins(const settings *own, const bf_image_format *format,
     bins->count = values < 256 ? values : 256;
 }
 
-/* Whether --device names this one. */
-static bool runs_on(const settings *own, const char *device) {
-  return own->device && strcmp(own->device, device) == 0;
-}
-
 /* ---- Output ---- */
 
 /* What was found, and where. */
@@ -151,12 +146,9 @@ static int write_files(const settings *own, const outcome *found) {
   return status;
 }
 
-/* Whether standard output is taken by a file. */
-static bool takes_output(const char *path) { return path && strcmp(path, "-") == 0; }
-
 static int show(const settings *own, const outcome *found) {
   int status = write_files(own, found);
-  if (status != CLI_OK || takes_output(own->svg) || takes_output(own->csv))
+  if (status != CLI_OK || cli_is(own->svg, "-") || cli_is(own->csv, "-"))
     return status;
   return own->common.json ? print_json(found) : print_text(own, found);
 }
@@ -228,7 +220,7 @@ static int count_and_show(const settings *own, const cli_gpu *gpu, bf_imaging_re
     return cli_complain(&diagnostic);
   complete_bins(own, &hist->format, bins);
   int error = bf_imaging_bins_fill(hist, bins, &diagnostic);
-  if (!error && runs_on(own, "emu"))
+  if (!error && cli_is(own->device, "emu"))
     error = emulate(own, request, hist, bins, &machine, kernels, &diagnostic);
   const outcome found = {request, gpu->voter.gpu ? gpu : NULL, hist, bins, kernels, machine};
   int status = !error ? show(own, &found) : cli_complain(&diagnostic);
@@ -239,7 +231,7 @@ static int count_and_show(const settings *own, const cli_gpu *gpu, bf_imaging_re
 /* Opens the GPU if it is asked for. -1 to go on or an exit status. */
 static int open_gpu(const settings *own, cli_gpu *gpu, bf_imaging_request *request) {
   bf_diagnostic diagnostic;
-  if (!runs_on(own, "gpu"))
+  if (!cli_is(own->device, "gpu"))
     return -1;
   if (cli_gpu_open(gpu, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);

@@ -65,11 +65,6 @@ static bf_peak_options peak_options(const settings *own, const bf_image_format *
   };
 }
 
-/* Whether --device names this one. */
-static bool runs_on(const settings *own, const char *device) {
-  return own->device && strcmp(own->device, device) == 0;
-}
-
 /* ---- Output ---- */
 
 /* Where it ran: the GPU, where one is open, and what kernels did on the emulator; no machine: none
@@ -191,9 +186,6 @@ static int write_pictures(const settings *own, const char *image, const bf_imagi
   return cli_write(own->svg, &text);
 }
 
-/* Whether standard output is taken by a file. */
-static bool takes_output(const char *path) { return path && strcmp(path, "-") == 0; }
-
 /* Votes with the kernels too, on the machine. */
 static int emulate(const settings *own, const bf_imaging_lines *hough, emulation *emulated,
                    bf_diagnostic *diagnostic) {
@@ -210,10 +202,10 @@ static int emulate(const settings *own, const bf_imaging_lines *hough, emulation
 /* Reads the image and finds its lines, where --device says. */
 static int find_lines_of(const settings *own, const char *image, const bf_hough_options *options,
                          bf_imaging_lines *hough, emulation *emulated, bf_diagnostic *diagnostic) {
-  if (runs_on(own, "gpu"))
+  if (cli_is(own->device, "gpu"))
     BF_TRY(cli_gpu_open(&emulated->gpu, diagnostic));
-  hough->voter = runs_on(own, "gpu") ? &emulated->gpu.voter : NULL;
-  if (runs_on(own, "emu"))
+  hough->voter = cli_is(own->device, "gpu") ? &emulated->gpu.voter : NULL;
+  if (cli_is(own->device, "emu"))
     BF_TRY(cli_load_machine(&own->common, &emulated->machine, diagnostic));
   BF_TRY(bf_image_load(image, &hough->format, &hough->pixels, diagnostic));
   const bf_peak_options peaks = peak_options(own, &hough->format);
@@ -234,7 +226,7 @@ static int run(const void *given, int count, char **arguments) {
     return status;
   int error = find_lines_of(own, image, &options, &hough, &emulated, &diagnostic);
   status = !error ? write_pictures(own, image, &hough) : cli_complain(&diagnostic);
-  if (status == CLI_OK && !takes_output(own->svg) && !takes_output(own->space))
+  if (status == CLI_OK && !cli_is(own->svg, "-") && !cli_is(own->space, "-"))
     status = own->common.json ? print_json(image, &hough, &emulated)
                               : print_text(image, &hough, &emulated);
   bf_imaging_lines_clear(&hough);

@@ -1,4 +1,5 @@
 /* reproduce: computes published tables and figures and compares them with what was published. */
+#include "base/guess.h"
 #include "cli/cli.h"
 #include "reproduce/frame/frame.h"
 
@@ -243,6 +244,17 @@ static int show_recorded(const settings *own) {
   return cli_print(&text);
 }
 
+/* Says that there is no such reproduction, and which one may be meant. */
+static int unknown_name(const char *name) {
+  char likely[BF_GUESS_BYTES];
+  bf_guess guess = bf_guess_begin(name);
+  bf_guess_offer(&guess, "all", 3);
+  for (unsigned i = 0; bf_reproduce_get(i); i++)
+    bf_guess_offer(&guess, bf_reproduce_get(i)->name, strlen(bf_reproduce_get(i)->name));
+  return cli_usage_error(&cli_reproduce, "no reproduction '%s'%s; bankfold reproduce lists them",
+                         name, bf_guess_text(&guess, likely));
+}
+
 static int reproduce(const void *given, int count, char **arguments) {
   const settings *own = given;
   bf_diagnostic diagnostic = {.caret = -1};
@@ -254,8 +266,7 @@ static int reproduce(const void *given, int count, char **arguments) {
                            arguments[1]);
   for (int i = 0; i < count && !all; i++)
     if (!bf_reproduce_find(arguments[i]))
-      return cli_usage_error(&cli_reproduce, "no reproduction '%s'; bankfold reproduce lists them",
-                             arguments[i]);
+      return unknown_name(arguments[i]);
   if (own->workers > 1024)
     return cli_usage_error(&cli_reproduce, "--workers takes at most 1024");
   bf_text text = {0};

@@ -1,5 +1,6 @@
 /* bankfold analyze: shared accesses of kernels as formulas, from the PTX alone. */
 #include "analyze/analyze.h"
+#include "analyze/given.h"
 #include "cli/cli.h"
 #include "cli/gate.h"
 #include "ptx/block.h"
@@ -71,66 +72,6 @@ static int parse_options(run_state *s, bf_diagnostic *diagnostic) {
   BF_TRY(cli_parse_size("index", o->index, 0, s->index, diagnostic));
   if (o->columns > COLUMNS_MAX)
     return bf_fail(diagnostic, BF_BAD_INPUT, "--columns is more than %d", COLUMNS_MAX);
-  return BF_OK;
-}
-
-/* Parameter values as the bytes of the parameter block. */
-typedef struct parameters {
-  uint8_t *bytes, *is_known;
-  uint64_t size;
-} parameters;
-
-/* The number of the parameter called name[0..length), or given by its number; -1 if none. */
-static int find_parameter(const bf_ptx_function *kernel, const char *name, size_t length) {
-  for (unsigned i = 0; i < kernel->parameters.count; i++)
-    if (strlen(kernel->parameters.item[i].name) == length &&
-        strncmp(kernel->parameters.item[i].name, name, length) == 0)
-      return (int)i;
-  uint64_t number;
-  const char *end = name;
-  bool is_number = bf_parse_number(&end, &number) && end == name + length;
-  return is_number && number < kernel->parameters.count ? (int)number : -1;
-}
-
-/* Reads one P=V at *at and moves behind it and its comma. */
-static int parse_parameter(const bf_ptx_function *kernel, const char **at, parameters *p,
-                           bf_diagnostic *diagnostic) {
-  const char *equals = strchr(*at, '='), *value = equals ? equals + 1 : *at;
-  bool is_negative = *value == '-';
-  uint64_t number, offset, bytes;
-  const char *end = value + is_negative;
-  if (!equals || !bf_parse_number(&end, &number) || (*end != '\0' && *end != ','))
-    return bf_fail(diagnostic, BF_BAD_INPUT, "--param takes P=V,... with whole numbers V, not '%s'",
-                   *at);
-  int index = find_parameter(kernel, *at, (size_t)(equals - *at));
-  if (index < 0)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "--param: kernel '%s' has no parameter '%.*s'",
-                   kernel->name, (int)(equals - *at), *at);
-  bf_analyze_parameter(kernel, (unsigned)index, &offset, &bytes);
-  if (bytes > 8)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "--param: parameter '%.*s' has %llu bytes, not 1 to 8",
-                   (int)(equals - *at), *at, (unsigned long long)bytes);
-  number = is_negative ? 0 - number : number;
-  for (uint64_t i = 0; i < bytes; i++) {
-    p->bytes[offset + i] = (uint8_t)(number >> 8 * i);
-    p->is_known[offset + i] = 1;
-  }
-  *at = *end == ',' ? end + 1 : end;
-  return BF_OK;
-}
-
-static int parse_parameters(const settings *o, const bf_ptx_function *kernel, parameters *p,
-                            bf_diagnostic *diagnostic) {
-  uint64_t offset = 0, bytes = 0;
-  if (kernel->parameters.count)
-    bf_analyze_parameter(kernel, kernel->parameters.count - 1, &offset, &bytes);
-  p->size = offset + bytes;
-  p->bytes = calloc(1, p->size + 8);
-  p->is_known = calloc(1, p->size + 8);
-  if (!p->bytes || !p->is_known)
-    return bf_no_memory(diagnostic);
-  for (const char *at = o->param; at && *at;)
-    BF_TRY(parse_parameter(kernel, &at, p, diagnostic));
   return BF_OK;
 }
 
@@ -434,17 +375,17 @@ static int find_block(const run_state *s, const bf_ptx_function *kernel, uint32_
 static int analyze_kernel(run_state *s, const bf_ptx_module *module, const bf_ptx_function *kernel,
                           bf_diagnostic *diagnostic) {
   bf_analyze_options o = {.has_block_index = s->settings->index != NULL};
-  parameters p = {0};
+  bf_analyze_given given = {0};
   bf_analysis *analysis = NULL;
   totals total = {0};
   memcpy(o.grid, s->grid, sizeof o.grid);
   memcpy(o.block_index, s->index, sizeof o.block_index);
   int error = find_block(s, kernel, o.block, diagnostic);
   if (!error)
-    error = parse_parameters(s->settings, kernel, &p, diagnostic);
-  o.parameter = p.bytes;
-  o.is_known = p.is_known;
-  o.parameter_bytes = p.size;
+    error = bf_analyze_read_given(kernel, s->settings->param, &given, diagnostic);
+  o.parameter = given.bytes;
+  o.is_known = given.is_known;
+  o.parameter_bytes = given.size;
   if (!error)
     error = bf_analyze(module, kernel, &o, &analysis, diagnostic);
   if (!error)
@@ -455,8 +396,7 @@ static int analyze_kernel(run_state *s, const bf_ptx_module *module, const bf_pt
     end_kernel(s, analysis, &total);
   s->kernels++;
   bf_analysis_free(analysis);
-  free(p.bytes);
-  free(p.is_known);
+  bf_analyze_given_free(&given);
   return error;
 }
 

@@ -402,14 +402,14 @@ static int run_chosen(const settings *own, const bf_machine *machine, const bf_h
 
 static int corpus(const void *given, int count, char **arguments) {
   const settings *own = given;
+  const bf_corpus_benchmark *benchmark;
   bf_diagnostic diagnostic = {.caret = -1};
   double time_limit_seconds = 10;
   if (count == 0 && !own->all && !own->table)
     return list_all(own);
   for (int i = 0; i < count; i++)
-    if (!bf_corpus_find(arguments[i]))
-      return cli_usage_error(&cli_corpus, "no benchmark '%s'; bankfold corpus lists them",
-                             arguments[i]);
+    if (bf_corpus_named(arguments[i], &benchmark, &diagnostic) != BF_OK)
+      return cli_usage_error(&cli_corpus, "%s", diagnostic.message);
   if (own->trace && (count != 1 || is_on_gpu(own) || own->table || own->common.json))
     return cli_usage_error(&cli_corpus, "--trace takes one benchmark, and neither --gpu, --table "
                                         "nor --json");

@@ -28,7 +28,7 @@ typedef struct settings {
   const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime, *sample,
       *hint_after;
   uint64_t own_status, hint_seconds;
-  bool try_hashes, quiet, as_written, keep_going, stand_ins, skip_rest;
+  bool try_hashes, quiet, as_written, keep_going, stand_ins, skip_rest, every_launch;
   uint32_t one_in; /* of sample: blocks, of which one is counted; 0: all are */
   cli_gate gate;
 } settings;
@@ -69,6 +69,8 @@ static const cli_option options[] = {
      "estimates"},
     {"skip-rest", CLI_FLAG, offsetof(settings, skip_rest), NULL, NULL,
      "with --sample: do not run what is not counted; results of the program are then wrong"},
+    {"every-launch", CLI_FLAG, offsetof(settings, every_launch), NULL, NULL,
+     "run launches that repeat another one exactly, too; their counts are added without"},
     {"hint-after", CLI_TEXT, offsetof(settings, hint_after), "SECONDS", NULL,
      "say what runs when kernels have run for so long (default 60; 0 = never)"},
     {"threads", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
@@ -162,6 +164,7 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
       .keep_going = s->keep_going,
       .sample = s->one_in,
       .skip_rest = s->skip_rest,
+      .every_launch = s->every_launch,
       .hint_seconds = s->hint_seconds,
       .rewrite = s->rewrite,
       .record = record,

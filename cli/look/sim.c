@@ -188,8 +188,10 @@ static int check_usage(const settings *s, int count) {
     return cli_usage_error(&cli_sim, "--benchmark and a file exclude each other");
   if (!s->benchmark && !count && !s->sweep)
     return cli_usage_error(&cli_sim, "missing argument: FILE, or --benchmark");
-  if (s->benchmark && !bf_corpus_find(s->benchmark))
-    return cli_usage_error(&cli_sim, "no benchmark '%s'; bankfold corpus lists them", s->benchmark);
+  const bf_corpus_benchmark *benchmark;
+  bf_diagnostic diagnostic;
+  if (s->benchmark && bf_corpus_named(s->benchmark, &benchmark, &diagnostic) != BF_OK)
+    return cli_usage_error(&cli_sim, "%s", diagnostic.message);
   if (count && !s->launch)
     return cli_usage_error(&cli_sim, "--launch is needed: which kernels to run, and on what");
   if (!count && (s->launch || s->module || s->check))

@@ -242,11 +242,11 @@ static void end_progress(sweeping *work) {
 
 /* ---- The sweep ---- */
 
-static int print_json(const sweeping *work, const bf_sim_sweep_outcome *outcome) {
+int cli_sweep_print_json(const char *output, const bf_sim_sweep_outcome *outcome) {
   bf_text text = {0};
   bf_json json = {.text = &text};
   bf_json_begin(&json, NULL, '{', false);
-  bf_json_string(&json, "output", work->request->output);
+  bf_json_string(&json, "output", output);
   bf_json_number(&json, "points", outcome->count.points);
   bf_json_number(&json, "errors", outcome->count.failed);
   bf_json_number(&json, "finished_before", outcome->before);
@@ -304,6 +304,7 @@ int cli_sweep_run(const cli_sweep *request) {
     return cli_complain(&diagnostic);
   if (work.ranks.own != 0)
     return CLI_OK; /* rank 0 tells */
-  int status = request->json ? print_json(&work, &outcome) : print_text(&work, &outcome);
+  int status =
+      request->json ? cli_sweep_print_json(request->output, &outcome) : print_text(&work, &outcome);
   return status == CLI_OK && outcome.count.failed ? CLI_FINDINGS : status;
 }

@@ -4,6 +4,7 @@
 #define BF_CLI_SWEEP_H
 
 #include "cli/look/simulate.h"
+#include "sim/sweep.h"
 
 /* What the options of sim say. */
 typedef struct cli_sweep {
@@ -20,5 +21,8 @@ typedef struct cli_sweep {
 
 /* Runs all points that are not finished. Returns the exit status: 1 where points have errors. */
 int cli_sweep_run(const cli_sweep *request);
+
+/* Prints how a sweep into that file ended, as JSON; the exit status. */
+int cli_sweep_print_json(const char *output, const bf_sim_sweep_outcome *outcome);
 
 #endif

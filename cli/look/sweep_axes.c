@@ -32,11 +32,7 @@ static int set_lock_hash(cli_point *point, const char *value, bf_diagnostic *dia
 }
 
 static int set_benchmark(cli_point *point, const char *value, bf_diagnostic *diagnostic) {
-  point->benchmark = bf_corpus_find(value);
-  if (!point->benchmark)
-    return bf_fail(diagnostic, BF_BAD_INPUT, "no benchmark '%s'; bankfold corpus lists them",
-                   value);
-  return BF_OK;
+  return bf_corpus_named(value, &point->benchmark, diagnostic);
 }
 
 /* A whole number from least to most. */

@@ -1,12 +1,11 @@
 /* rtl: hash units as Verilog with test benches, and what they cost. */
 #include "cli/cli.h"
 #include "report/chart.h"
+#include "rtl/bundle.h"
 #include "rtl/cost.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct settings {
@@ -122,79 +121,7 @@ static void describe(const bf_rtl_unit *unit, char text[128]) {
     snprintf(text, 128, "banks and locks, %s", unit->lock_hash == BF_LOCK_ADD ? "ADD" : "XOR");
 }
 
-/* ---- Files ---- */
-
-enum { MOST_FILES = 6 };
-
-/* What is to be written, so that nothing is where something cannot be made. */
-typedef struct bundle {
-  unsigned count;
-  char name[MOST_FILES][BF_RTL_NAME_MAX + 24];
-  bf_text text[MOST_FILES];
-} bundle;
-
-static bf_text *add_file(bundle *files, const char *start, const char *end) {
-  snprintf(files->name[files->count], sizeof files->name[0], "%s%s", start, end);
-  return &files->text[files->count++];
-}
-
-static void free_bundle(bundle *files) {
-  for (unsigned i = 0; i < files->count; i++)
-    bf_text_free(&files->text[i]);
-}
-
-static int make_folder(const char *folder, bf_diagnostic *diagnostic) {
-  struct stat status;
-  if (mkdir(folder, 0777) == 0)
-    return BF_OK;
-  int error = errno;
-  if (error == EEXIST && stat(folder, &status) == 0 && S_ISDIR(status.st_mode))
-    return BF_OK;
-  return bf_fail_file(diagnostic, BF_IO, folder, "cannot make the folder: %s",
-                      strerror(error == EEXIST ? ENOTDIR : error));
-}
-
-/* Writes all files, or takes back those it wrote. */
-static int write_bundle(const char *folder, const bundle *files, bf_diagnostic *diagnostic) {
-  char path[4096];
-  BF_TRY(make_folder(folder, diagnostic));
-  for (unsigned i = 0; i < files->count; i++) {
-    const bf_text *text = &files->text[i];
-    snprintf(path, sizeof path, "%s/%s", folder, files->name[i]);
-    int error = text->failed
-                    ? bf_no_memory(diagnostic)
-                    : bf_write_file(path, text->data ? text->data : "", text->size, diagnostic);
-    while (error && i-- > 0) {
-      snprintf(path, sizeof path, "%s/%s", folder, files->name[i]);
-      unlink(path);
-    }
-    BF_TRY(error);
-  }
-  return BF_OK;
-}
-
-/* ---- Writing a unit ---- */
-
-static int fill_bundle(const bf_rtl_unit *unit, uint64_t vectors, bundle *files, uint64_t *written,
-                       bf_diagnostic *diagnostic) {
-  char module[BF_RTL_NAME_MAX + 16];
-  bf_rtl_module_name(unit, module);
-  BF_TRY(bf_rtl_write_module(unit, add_file(files, module, ".v"), diagnostic));
-  if (bf_rtl_is_family(unit))
-    bf_rtl_write_clocked(unit, add_file(files, unit->name, "_clocked.v"));
-  BF_TRY(bf_rtl_write_vectors(unit, vectors, add_file(files, unit->name, "_vectors.hex"), written,
-                              diagnostic));
-  bf_rtl_write_bench(unit, *written, add_file(files, unit->name, "_test.v"));
-  bf_text picture = {0};
-  int error = bf_rtl_draw(unit, &picture, diagnostic);
-  if (!error)
-    *add_file(files, unit->name, "_gates.svg") = picture;
-  else
-    bf_text_free(&picture);
-  return error == BF_UNSUPPORTED ? BF_OK : error;
-}
-
-static void print_written(const settings *s, const bf_rtl_unit *unit, const bundle *files,
+static void print_written(const settings *s, const bf_rtl_unit *unit, const bf_rtl_bundle *files,
                           uint64_t vectors, bf_text *text) {
   char what[128];
   describe(unit, what);
@@ -224,14 +151,14 @@ static void print_written(const settings *s, const bf_rtl_unit *unit, const bund
 
 static int write_unit(const settings *s, const bf_rtl_unit *unit, bf_text *text,
                       bf_diagnostic *diagnostic) {
-  bundle files = {0};
+  bf_rtl_bundle files = {0};
   uint64_t vectors = s->vectors ? s->vectors : BF_RTL_DEFAULT_VECTORS;
-  int error = fill_bundle(unit, vectors, &files, &vectors, diagnostic);
+  int error = bf_rtl_bundle_fill(unit, vectors, &files, &vectors, diagnostic);
   if (!error)
-    error = write_bundle(s->output, &files, diagnostic);
+    error = bf_rtl_bundle_write(s->output, &files, diagnostic);
   if (!error)
     print_written(s, unit, &files, vectors, text);
-  free_bundle(&files);
+  bf_rtl_bundle_free(&files);
   return error;
 }
 
@@ -403,13 +330,13 @@ static int draw_bars(const row *rows, bool is_power, bf_text *text, bf_diagnosti
 }
 
 static int write_charts(const settings *s, const row *rows, bf_diagnostic *diagnostic) {
-  bundle files = {0};
-  int error = draw_bars(rows, false, add_file(&files, "area", ".svg"), diagnostic);
+  bf_rtl_bundle files = {0};
+  int error = draw_bars(rows, false, bf_rtl_bundle_add(&files, "area", ".svg"), diagnostic);
   if (!error)
-    error = draw_bars(rows, true, add_file(&files, "power", ".svg"), diagnostic);
+    error = draw_bars(rows, true, bf_rtl_bundle_add(&files, "power", ".svg"), diagnostic);
   if (!error)
-    error = write_bundle(s->output, &files, diagnostic);
-  free_bundle(&files);
+    error = bf_rtl_bundle_write(s->output, &files, diagnostic);
+  bf_rtl_bundle_free(&files);
   return error;
 }
 

@@ -1,17 +1,16 @@
 /* bankfold rgpu sweep: a simulation for every combination of values, into a file of results that
  * several processes may work on and that a later run completes (sim/sweep.h). */
+#include "cli/look/sweep.h"
 #include "cli/wire/rgpu_case.h"
-#include "sim/sweep.h"
 
 #include <string.h>
-#include <unistd.h>
 
 typedef struct sweeping {
   const cli_rgpu_settings *settings;
   const char *name;           /* of the graph */
   const bf_rgpu_graph *graph; /* for the names of its parameters */
   bf_sim_sweep *sweep;
-  double began; /* seconds */
+  cli_block_bar bar;
 } sweeping;
 
 /* ---- Axes ---- */
@@ -207,36 +206,19 @@ static void write_basis(const cli_rgpu_settings *s, const cli_rgpu_case *own, bf
     bf_text_addf(basis, "%s\n", s->parameter.text[i]);
 }
 
-/* A bar, in a terminal. */
+/* A bar of the points that were not finished before, in a terminal. */
 static void show_progress(void *context, const bf_sim_sweep_count *count, uint64_t before) {
-  const sweeping *work = context;
-  char cells[BF_BAR_CELLS + 1];
-  (void)before;
-  if (!isatty(2))
-    return;
-  bf_bar_fill((double)count->finished / (double)count->points, cells);
-  fprintf(stderr, "\r\033[K[%s] %llu of %llu points  %.0f s%s", cells,
-          (unsigned long long)count->finished, (unsigned long long)count->points,
-          bf_seconds() - work->began, count->finished == count->points ? "\r\033[K" : "");
-  fflush(stderr);
+  sweeping *work = context;
+  cli_block_bar_step(&work->bar, count->finished - before, count->points - before);
 }
 
 static int put_out(const cli_rgpu_settings *s, const bf_sim_sweep_outcome *outcome) {
   bf_text text = {0};
-  bf_json json = {.text = &text};
-  if (s->common.json) {
-    bf_json_begin(&json, NULL, '{', false);
-    bf_json_string(&json, "output", s->output);
-    bf_json_number(&json, "points", outcome->count.points);
-    bf_json_number(&json, "errors", outcome->count.failed);
-    bf_json_number(&json, "finished_before", outcome->before);
-    bf_json_end(&json, '}');
-  } else {
-    bf_text_addf(&text, "%s: %llu points, of which %llu were finished before; %llu with errors\n",
-                 s->output, (unsigned long long)outcome->count.points,
-                 (unsigned long long)outcome->before, (unsigned long long)outcome->count.failed);
-  }
-  int status = cli_print(&text);
+  bf_text_addf(&text, "%s: %llu points, of which %llu were finished before; %llu with errors\n",
+               s->output, (unsigned long long)outcome->count.points,
+               (unsigned long long)outcome->before, (unsigned long long)outcome->count.failed);
+  int status = s->common.json ? cli_sweep_print_json(s->output, outcome) : cli_print(&text);
+  bf_text_free(&text);
   return status == CLI_OK && outcome->count.failed ? CLI_FINDINGS : status;
 }
 
@@ -256,7 +238,7 @@ static int read_axes(sweeping *work, cli_rgpu_case *own, bf_text *basis,
 }
 
 int cli_rgpu_sweep(const cli_rgpu_settings *s, const char *name) {
-  sweeping work = {.settings = s, .name = name, .began = bf_seconds()};
+  sweeping work = {.settings = s, .name = name, .bar = cli_block_bar_begin(name)};
   bf_sim_sweep_outcome outcome;
   bf_diagnostic diagnostic = {.caret = -1};
   bf_text basis = {0};
@@ -271,7 +253,9 @@ int cli_rgpu_sweep(const cli_rgpu_settings *s, const char *name) {
                             .point = run_point,
                             .progress = show_progress,
                             .context = &work};
+    work.bar.unit = "points";
     error = bf_sim_sweep_all(&run, &outcome, &diagnostic);
+    cli_block_bar_end(&work.bar);
   }
   bf_text_free(&basis);
   bf_sim_sweep_free(work.sweep);

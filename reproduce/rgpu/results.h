@@ -44,6 +44,9 @@ typedef struct rgpu_results {
   bf_sim_gpu *gpu;
   rgpu_case at[RGPU_BENCHMARKS];
   rgpu_variant variant[RGPU_VARIANTS];
+  /* HIST as a graph with banks that are free in half the time, with address FIFOs of 512 entries,
+   * and with both. */
+  uint64_t hist_cycles[3];
 } rgpu_results;
 
 /* The benchmark of a name; it exists. */

@@ -144,6 +144,20 @@ static int find_held(histogram_work *work, unsigned gpu, bf_voting_histogram *hi
   return BF_OK;
 }
 
+/* The fastest configuration with more than one warp in a block: with one, the part that is tried is
+ * too small to tell the time of the whole. */
+static const bf_voting_best *fastest_large(const bf_voting_sweep *sweeps) {
+  enum { WARP = 32 };
+  const bf_voting_best *best = NULL;
+  for (unsigned i = 0; i < BF_VOTING_LAYOUTS; i++)
+    for (unsigned k = 0; k < sweeps[i].count; k++) {
+      const bf_voting_best *tried = &sweeps[i].tried[k];
+      if (tried->choice.threads > WARP && (!best || tried->milliseconds < best->milliseconds))
+        best = tried;
+    }
+  return best;
+}
+
 /* Runs the best configuration and, where it fits, the published one. */
 static int run_whole(histogram_work *work, unsigned gpu, bf_voting_method method,
                      bf_voting_histogram *histogram, bf_diagnostic *diagnostic) {
@@ -153,6 +167,12 @@ static int run_whole(histogram_work *work, unsigned gpu, bf_voting_method method
   ours->best.choice = bf_voting_fastest(sweeps_of(work, gpu, method), BF_VOTING_LAYOUTS, 0)->choice;
   BF_TRY(bf_voting_histogram_run(histogram, method, &ours->best.choice, &seconds, diagnostic));
   ours->best.milliseconds = 1e3 * seconds;
+  if (method == BF_VOTING_GLOBAL && !work->is_quick) {
+    bf_voting_choice large = fastest_large(sweeps_of(work, gpu, method))->choice;
+    BF_TRY(bf_voting_histogram_run(histogram, method, &large, &seconds, diagnostic));
+    if (1e3 * seconds < ours->best.milliseconds)
+      ours->best = (bf_voting_best){large, 1e3 * seconds};
+  }
   if (bf_voting_fits(histogram->device.gpu, published->blocks_per_sm, published->threads,
                      bf_voting_histogram_bytes(method, published))) {
     BF_TRY(bf_voting_histogram_run(histogram, method, published, &seconds, diagnostic));
@@ -299,9 +319,10 @@ static void claim_global_copies(bf_reproduce_run *run, const histogram_work *wor
   char why[300];
   snprintf(
       why, sizeof why,
-      "in the model an addition takes a slice of memory as long whether others add to the same "
-      "word or not: with one copy a picture of a single value takes %.1f ms, one of random "
-      "values %.1f ms; the published times say that it is not so there.",
+      "in the model additions to one word take the time of its slice, and no more: with one copy "
+      "a picture of a single value takes %.1f ms, the most that there is, one of random values "
+      "%.1f ms. The published 100 ms are beyond both: additions to one word must wait much "
+      "longer for each other there.",
       work->one_value, work->random);
   const bf_voting_sweep *sweeps = sweeps_of(work, 0, BF_VOTING_GLOBAL);
   double one = bf_voting_fastest(sweeps, BF_VOTING_LAYOUTS, 1)->milliseconds;
@@ -425,11 +446,14 @@ static void claim_configurations(bf_reproduce_run *run, const histogram_work *wo
       all++;
       near += is_near;
       if (!is_near)
-        bf_text_addf(&why, "%s%s, %s: %s%.2f", why.size ? "; " : "", bf_voting_gpus[gpu].title,
-                     method_titles[method], ours->at_published > 0 ? "" : "does not fit ",
-                     ours->at_published / ours->best.milliseconds);
+        bf_text_addf(&why, "%s%s, %s: ", why.size ? "; " : "", bf_voting_gpus[gpu].title,
+                     method_titles[method]);
+      if (!is_near && ours->at_published > 0)
+        bf_text_addf(&why, "%.2f times our best", ours->at_published / ours->best.milliseconds);
+      else if (!is_near)
+        bf_text_puts(&why, "our kernel does not fit so");
     }
-  bf_text_puts(&why, " times our best.");
+  bf_text_puts(&why, ".");
   bf_reproduce_claim_addf(
       run,
       &(bf_reproduce_claim){.name = "Tables 3.3 to 3.6, configurations that are within 15% of the "
@@ -454,6 +478,14 @@ static void claim_spread(bf_reproduce_run *run, const histogram_work *work) {
   for (unsigned method = 0; method < BF_VOTING_SHARED; method++)
     narrower += spread[method][3] < spread[method][0];
   narrower += spread[BF_VOTING_SHARED][3] < spread[BF_VOTING_SHARED][1];
+  char why[300];
+  snprintf(
+      why, sizeof why,
+      "worst over best configuration, of the 8800 GT, or the GTX 470 where that has no atomics, "
+      "and of the GTX 750 Ti: global atomics %.1f and %.1f, per thread %.1f and %.1f, per warp "
+      "%.1f and %.1f, shared atomics %.1f and %.1f.",
+      spread[0][0], spread[0][3], spread[1][0], spread[1][3], spread[2][0], spread[2][3],
+      spread[3][1], spread[3][3]);
   bf_reproduce_claim_add(
       run, &(bf_reproduce_claim){.name = "global atomics, GTX Titan against 8800 GT",
                                  .rule = BF_CLAIM_GAIN,
@@ -483,10 +515,7 @@ static void claim_spread(bf_reproduce_run *run, const histogram_work *work) {
                             .published_text = "for all ways",
                             .published = BF_VOTING_METHODS,
                             .ours = narrower,
-                            .why =
-                                "worst over best configuration of the GTX 750 Ti against that of "
-                                "the 8800 GT, or the GTX 470 where that has no atomics; few "
-                                "configurations fit on the old one."},
+                            .why = why},
       "for %u of %d", narrower, BF_VOTING_METHODS);
 }
 

@@ -285,10 +285,9 @@ static void claim_copies(bf_reproduce_run *run, const hough_work *work) {
                                  .published = 4.7,
                                  .ours = old,
                                  .unit = " times",
-                                 .why = "in the model an addition takes a slice of memory as long "
-                                        "whether others add to the same word or not: "
-                                        "histogram-tables measures it with pictures of one value "
-                                        "and of random ones."});
+                                 .why = "in the model additions to one word take the time of its "
+                                        "slice, and no more: histogram-tables measures it with "
+                                        "pictures of one value and of random ones."});
   double fermi = gain_of_copies(work, 1, TWO_STEP), kepler = gain_of_copies(work, 2, TWO_STEP);
   double maxwell = gain_of_copies(work, 3, TWO_STEP);
   const double published[] = {2.3, 2.3, 1.1}, ours[] = {fermi, kepler, maxwell};

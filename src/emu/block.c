@@ -2,8 +2,10 @@
 #include "emu/block.h"
 
 #include "emu/late.h"
+#include "emu/proxy.h"
 #include "emu/race.h"
 #include "emu/shadow.h"
+#include "emu/tensor_core.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -28,11 +30,13 @@ void bf_emu_block_free(bf_emu_block *block) {
   for (unsigned i = 0; i < block->warps; i++)
     free_warp(&block->warp[i]);
   bf_emu_jobs_drop(block);
+  bf_emu_tensor_free(block);
   if (block->local)
     munmap(block->local, block->local_bytes);
   bf_emu_shadow_free(block->shadow);
   free(block->words);
   free(block->lines);
+  free(block->proxy);
   if (!block->is_borrowed)
     free(block);
 }
@@ -104,10 +108,13 @@ static bool add_extras(bf_emu_block *block, const bf_emu_flight *flight) {
   if (flight->races) {
     block->words = bf_race_words(block->shared_bytes);
     block->lines = bf_race_lines(block->shared_bytes);
+    if (bf_proxy_is_used(flight->kernel))
+      block->proxy = bf_proxy_create(block->shared_bytes);
   }
   block->is_checked = block->shadow || block->words;
   return (!launch->check_uninitialised || block->shadow) &&
-         (!flight->races || (block->words && block->lines));
+         (!flight->races ||
+          (block->words && block->lines && (block->proxy || !bf_proxy_is_used(flight->kernel))));
 }
 
 bf_emu_block *bf_emu_block_make(const bf_emu_flight *flight, void *memory) {
@@ -164,6 +171,8 @@ void bf_emu_block_begin(bf_emu_block *block, bf_emu_worker *worker, uint64_t ind
   block->rank = 0;
   block->quiet = 0;
   bf_emu_jobs_drop(block);
+  bf_emu_tensor_begin(block);
+  bf_proxy_begin(block);
   memset(block->barrier, 0, sizeof block->barrier);
   memset(block->shared, 0, block->shared_bytes);
   if (block->shadow)

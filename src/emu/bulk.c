@@ -6,6 +6,7 @@
 #include "emu/cluster.h"
 #include "emu/decode.h"
 #include "emu/late.h"
+#include "emu/proxy.h"
 
 #include <stdio.h>
 
@@ -89,7 +90,20 @@ static bool send(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_j
     job->to = each->shared + offset;
     if (!bf_emu_job_signal(warp, op, each, job))
       return false;
+    bf_proxy_copy_begins(warp, op, lane, each, offset, job->bytes, true);
   }
+  return true;
+}
+
+/* Notes that a job reads shared memory; false: a thread wrote there without a fence. */
+static bool leave(bf_emu_warp *warp, const bf_emu_op *op, bf_emu_job *job, bf_emu_block *block,
+                  uint64_t offset, uint64_t bytes) {
+  job->out_of = block;
+  job->out_of_offset = (uint32_t)offset;
+  job->out_of_bytes = (uint32_t)bytes;
+  if (!bf_proxy_read(warp, op, job->lane, block, offset, bytes))
+    return false;
+  bf_proxy_copy_begins(warp, op, job->lane, block, offset, bytes, false);
   return true;
 }
 
@@ -112,7 +126,7 @@ static bool start_linear(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
   job.from = is_global
                  ? bytes ? reach_global(warp, op, lane, from, bytes, false) : NULL
                  : bf_emu_cluster_reach(warp, op, lane, from, bytes, 16, false, &block, &offset);
-  if (bytes && !job.from)
+  if ((bytes && !job.from) || (!is_global && !leave(warp, op, &job, block, offset, bytes)))
     return false;
   if (what->is_masked)
     job.byte_mask = BF_LANES(const uint16_t, what->byte_mask)[lane] | UINT32_C(1) << 16;
@@ -172,7 +186,8 @@ static bool start_tensor(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) 
   job.from = bf_emu_cluster_reach(warp, op, lane, from, bf_emu_box_span(&job.box.map), 128, false,
                                   &block, &offset);
   job.box.shared = (uint32_t)offset;
-  return job.from && bf_emu_job_group(warp, op, &job);
+  return job.from && leave(warp, op, &job, block, offset, bf_emu_box_span(&job.box.map)) &&
+         bf_emu_job_group(warp, op, &job);
 }
 
 static const bf_emu_op *step_bulk(bf_emu_warp *warp, const bf_emu_op *op) {

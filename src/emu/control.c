@@ -152,6 +152,7 @@ static const bf_emu_op *step_call(bf_emu_warp *warp, const bf_emu_op *op) {
 
 static const bf_emu_op *step_builtin(bf_emu_warp *warp, const bf_emu_op *op) {
   const bf_emu_call *call = op->detail;
+  bf_emu_touch_more(warp->worker->flight);
   return call->builtin(warp, op, BF_MASK()) ? NULL : op + 1;
 }
 
@@ -308,16 +309,19 @@ static uint64_t uniform_special(const bf_emu_warp *warp, bf_ptx_special special,
     return flight->workers;
   case BF_PTX_SPECIAL_CLOCK:
   case BF_PTX_SPECIAL_CLOCK64:
+    bf_emu_touch_more(flight);
     if (warp->worker->clock)
       return *warp->worker->clock;
     return warp->worker->warp_instructions + warp->instructions + 1;
   case BF_PTX_SPECIAL_GLOBALTIMER:
   case BF_PTX_SPECIAL_GLOBALTIMER_LO:
+    bf_emu_touch_more(flight);
     if (warp->worker->clock)
       return *warp->worker->clock;
     clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
   case BF_PTX_SPECIAL_GLOBALTIMER_HI:
+    bf_emu_touch_more(flight);
     if (warp->worker->clock)
       return *warp->worker->clock >> 32;
     clock_gettime(CLOCK_REALTIME, &now);

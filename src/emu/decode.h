@@ -102,6 +102,9 @@ bool bf_emu_select_cluster(bf_emu_decoder *decoder, const bf_ptx_instruction *in
 /* Copies by the hardware: cp.async.bulk and its like (bulk.c). */
 bool bf_emu_select_bulk(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
                         bf_emu_op *op);
+/* Tensor memory: tcgen05 (tensor_core.c). */
+bool bf_emu_select_tensor_core(bf_emu_decoder *decoder, const bf_ptx_instruction *instruction,
+                               bf_emu_op *op);
 /* The operations that decoding adds by itself. */
 const bf_emu_op *bf_emu_step_barrier_result(bf_emu_warp *warp, const bf_emu_op *op);
 const bf_emu_op *bf_emu_step_join(bf_emu_warp *warp, const bf_emu_op *op);

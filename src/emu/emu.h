@@ -247,6 +247,16 @@ typedef struct bf_emu_fault {
 /* A sentence about the fault with all that is known, without a full stop. */
 void bf_emu_fault_explain(const bf_emu_fault *fault, bf_text *text);
 
+/* The memory of the device that a launch touched: whole ranges, each once. With its content and the
+ * parameters, all that the kernel does is settled, unless it is open. */
+enum { BF_EMU_TOUCHED = 64 };
+typedef struct bf_emu_touched {
+  bf_emu_range range[BF_EMU_TOUCHED];
+  unsigned ranges;
+  bool is_open; /* more ranges, or it used textures, looked at a clock, printed, allocated, launched
+                 */
+} bf_emu_touched;
+
 typedef struct bf_emu_launch {
   const bf_emu_kernel *kernel;
   uint32_t grid[3], block[3];
@@ -286,6 +296,7 @@ typedef struct bf_emu_launch {
   const bf_sample_block *sample;
   size_t samples;
   bool skips_rest;
+  bf_emu_touched *touched; /* filled in; NULL: nobody wants to know */
 } bf_emu_launch;
 
 typedef struct bf_emu_result {
@@ -343,6 +354,14 @@ bf_sample_sums bf_profile_sums(const bf_profile *profile, unsigned site);
 double bf_profile_most_of_block(const bf_profile *profile);
 /* The sums of all workers for a site. */
 bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site);
+/* What launches add to a profile: bf_profile_since gives what was added since the start, as a copy
+ * to be freed, and bf_profile_repeat adds that once more. No launch may run. NULL where memory is
+ * exhausted, or accesses are not kept any more. */
+typedef struct bf_profile_part bf_profile_part;
+bf_profile_part *bf_profile_start(const bf_profile *profile);
+bool bf_profile_since(const bf_profile *profile, bf_profile_part *start);
+void bf_profile_repeat(bf_profile *profile, const bf_profile_part *part);
+void bf_profile_part_free(bf_profile_part *part);
 void bf_profile_free(bf_profile *profile);
 
 /* The memory that a profile counts in: a row for each site, worker by worker. */

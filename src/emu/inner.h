@@ -299,11 +299,12 @@ typedef struct bf_emu_block {
   bool is_borrowed; /* its memory, shared memory, warps and first frames are somebody else's */
   uint32_t sample;  /* which sample of the launch it is; BF_EMU_UNTOLD: none */
   bool has_ended;
-  struct bf_emu_cluster *cluster;     /* that it is part of, or NULL */
-  unsigned rank;                      /* in the cluster */
-  unsigned quiet;                     /* turns in which nothing happened but failed tests */
-  uint64_t changes;                   /* of the worker, when it last had its turn */
-  struct bf_emu_job *jobs, *last_job; /* on their way to its barriers, in order (late.c) */
+  struct bf_emu_cluster *cluster;      /* that it is part of, or NULL */
+  unsigned rank;                       /* in the cluster */
+  unsigned quiet;                      /* turns in which nothing happened but failed tests */
+  uint64_t changes;                    /* of the worker, when it last had its turn */
+  struct bf_emu_job *jobs, *last_job;  /* on their way to its barriers, in order (late.c) */
+  struct bf_emu_tensor_memory *tensor; /* of tensor_core.c, or NULL */
   struct bf_emu_block *next;
   bool is_checked; /* its shared memory is: for races, or for what was not written */
   /* Where races are looked for (race.c). */
@@ -311,6 +312,7 @@ typedef struct bf_emu_block {
   uint64_t fences;            /* made by its threads */
   struct bf_race_word *words; /* who accessed shared memory, or NULL */
   struct bf_race_line *lines; /* the same for lines of it */
+  struct bf_emu_proxy *proxy; /* of proxy.c, or NULL */
 } bf_emu_block;
 
 /* A range of memory that was found to hold an address before. */
@@ -383,6 +385,8 @@ void bf_emu_source_line(const bf_ptx_module *ptx, const bf_ptx_instruction *inst
 void bf_emu_user_line(const bf_ptx_module *ptx, const bf_ptx_instruction *instruction,
                       const char **file, uint64_t *line);
 
+/* The launch does more than what it touches of memory settles (reach.c). */
+void bf_emu_touch_more(const bf_emu_flight *flight);
 /* Does what is left to do when lanes of a warp have ended (late.c). */
 void bf_emu_lanes_ended(bf_emu_warp *warp);
 /* Frees what asynchronous copies hold of a warp (async.c). */

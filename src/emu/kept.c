@@ -116,3 +116,8 @@ const bf_workload *bf_kept_get(bf_kept *kept) {
       settle(kept, &kept->lately[i][j]);
   return kept->workload;
 }
+
+void bf_kept_count(bf_kept *kept, size_t index, uint64_t more) {
+  if (kept->workload)
+    bf_workload_count(kept->workload, index, more);
+}

@@ -16,5 +16,7 @@ void bf_kept_add(bf_kept *kept, const bf_emu_event *event, bf_counter_pattern pa
                  uint64_t times);
 /* All accesses so far, while no launch runs; NULL where there were too many different ones. */
 const bf_workload *bf_kept_get(bf_kept *kept);
+/* Brings the count of an access up, by its place in bf_kept_get's. */
+void bf_kept_count(bf_kept *kept, size_t index, uint64_t more);
 
 #endif

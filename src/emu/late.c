@@ -3,8 +3,10 @@
 
 #include "emu/cluster.h"
 #include "emu/phase.h"
+#include "emu/proxy.h"
 #include "emu/race.h"
 #include "emu/shadow.h"
+#include "emu/tensor_core.h"
 
 #include <stdlib.h>
 
@@ -33,12 +35,18 @@ static void do_linear(const bf_emu_job *job) {
 }
 
 static void do_job(const bf_emu_job *job) {
-  if (job->is_tensor)
+  if (job->tensor)
+    bf_emu_tensor_run(job->tensor, job->tensor_number);
+  else if (job->is_tensor)
     bf_emu_box_move(&job->box, &job->reduce, job->to, job->from);
   else
     do_linear(job);
   if (job->into && job->into->shadow)
     bf_emu_shadow_fill(job->into->shadow, job->into_offset, job->bytes);
+  if (job->into)
+    bf_proxy_copy_ends(job->into, job->into_offset, job->bytes, true);
+  if (job->out_of)
+    bf_proxy_copy_ends(job->out_of, job->out_of_offset, job->out_of_bytes, false);
 }
 
 /* The parity of the phase that an mbarrier is in. */
@@ -69,6 +77,7 @@ bool bf_emu_jobs_arrive(bf_emu_block *block, uint32_t offset) {
     memcpy(&word, block->shared + offset, sizeof word);
     bf_emu_phase phase = bf_emu_phase_unpack(word);
     phase.transactions -= job->counted_bytes;
+    phase.pending -= phase.pending < job->arrivals ? phase.pending : job->arrivals;
     bf_emu_phase_complete(block, &phase);
     word = bf_emu_phase_pack(&phase);
     memcpy(block->shared + offset, &word, sizeof word);

@@ -22,7 +22,8 @@ struct bf_emu_job {
    * the bytes that it counts there; or a group of a lane. */
   uint32_t barrier, counted_bytes;
   uint32_t lane, group;
-  bool parity; /* of the barrier's phase when it was issued, in which it must arrive */
+  uint32_t arrivals; /* at the barrier, beside the bytes */
+  bool parity;       /* of the barrier's phase when it was issued, in which it must arrive */
   /* What it does: bytes from `from` (NULL: from value) to `to`, elements combined as reduce says.
    */
   uint8_t *to;
@@ -33,9 +34,15 @@ struct bf_emu_job {
   uint8_t value[16];
   bool is_tensor; /* box says between which elements; shared memory is at `to` or `from` */
   bf_emu_box box;
+  /* What it waits for before: operations on the tensor memory of a block, up to a commit. */
+  bf_emu_block *tensor;
+  uint64_t tensor_number;
   /* The shared memory that it writes to: block (NULL: none) and offset there. */
   bf_emu_block *into;
   uint32_t into_offset;
+  /* And the one that it reads from, in bytes that are not all copied. */
+  bf_emu_block *out_of;
+  uint32_t out_of_offset, out_of_bytes;
 };
 
 /* A new job that is a copy of this one, kept by block; false: out of memory, which has been said.

@@ -207,6 +207,90 @@ bf_profile_row bf_profile_get(const bf_profile *profile, unsigned site) {
   return bf_profile_sum(profile->sum + site, profile->sites, profile->workers);
 }
 
+/* ---- Parts ---- */
+
+struct bf_profile_part {
+  unsigned sites;
+  bf_profile_row *row;
+  size_t accesses; /* of bf_profile_accesses */
+  uint64_t *count; /* of each, or NULL */
+};
+
+void bf_profile_part_free(bf_profile_part *part) {
+  if (!part)
+    return;
+  free(part->row);
+  free(part->count);
+  free(part);
+}
+
+bf_profile_part *bf_profile_start(const bf_profile *profile) {
+  bf_profile_part *made = calloc(1, sizeof *made);
+  const bf_workload *accesses = bf_profile_accesses(profile);
+  if (!made)
+    return NULL;
+  made->sites = profile->sites;
+  made->accesses = accesses ? bf_workload_size(accesses) : 0;
+  made->row = calloc(profile->sites + 1, sizeof *made->row);
+  made->count = calloc(made->accesses + 1, sizeof *made->count);
+  if (!made->row || !made->count) {
+    bf_profile_part_free(made);
+    return NULL;
+  }
+  for (unsigned i = 0; i < profile->sites; i++)
+    made->row[i] = bf_profile_get(profile, i);
+  for (size_t i = 0; i < made->accesses; i++)
+    made->count[i] = bf_workload_get(accesses, i)->count;
+  return made;
+}
+
+/* row = now - row, for all that is summed. */
+static void subtract(bf_profile_row *row, const bf_profile_row *now) {
+  bf_profile_row before = *row;
+  *row = *now;
+  row->executions -= before.executions;
+  row->failed -= before.failed;
+  row->wavefronts_load -= before.wavefronts_load;
+  row->wavefronts_store -= before.wavefronts_store;
+  row->wavefronts_atomic -= before.wavefronts_atomic;
+  row->ideal -= before.ideal;
+  row->conflicts -= before.conflicts;
+}
+
+bool bf_profile_since(const bf_profile *profile, bf_profile_part *start) {
+  bf_profile_part *now = bf_profile_start(profile);
+  if (!now || (profile->kept && now->accesses < start->accesses)) {
+    bf_profile_part_free(now);
+    return false;
+  }
+  for (unsigned i = 0; i < start->sites; i++)
+    subtract(&start->row[i], &now->row[i]);
+  for (size_t i = 0; i < start->accesses; i++)
+    now->count[i] -= start->count[i];
+  free(start->count);
+  start->count = now->count;
+  start->accesses = now->accesses;
+  now->count = NULL;
+  bf_profile_part_free(now);
+  return true;
+}
+
+void bf_profile_repeat(bf_profile *profile, const bf_profile_part *part) {
+  for (unsigned i = 0; i < part->sites; i++) {
+    bf_profile_row *row = &profile->sum[i];
+    row->executions += part->row[i].executions;
+    row->failed += part->row[i].failed;
+    row->wavefronts_load += part->row[i].wavefronts_load;
+    row->wavefronts_store += part->row[i].wavefronts_store;
+    row->wavefronts_atomic += part->row[i].wavefronts_atomic;
+    row->ideal += part->row[i].ideal;
+    row->conflicts += part->row[i].conflicts;
+  }
+  for (size_t i = 0; profile->kept && i < part->accesses; i++)
+    if (part->count[i])
+      bf_kept_count(profile->kept, i, part->count[i]);
+}
+
 bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigned workers) {
   bf_profile_row total = {0};
   for (unsigned i = 0; i < workers; i++, row += sites) {

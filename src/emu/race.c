@@ -22,6 +22,7 @@
  * it is touched. They outlive launches, so that launches can race with each other. */
 #include "emu/race.h"
 #include "emu/device.h"
+#include "emu/proxy.h"
 #include "emu/transfer.h"
 #include "ptx/demangle.h"
 
@@ -277,7 +278,7 @@ typedef struct access {
   const uint8_t *value; /* that is written, 16 bytes for each lane; NULL: not known */
 } access;
 
-static void put_place(char *text, size_t bytes, uint32_t index, const uint32_t size[3]) {
+void bf_race_put_place(char *text, size_t bytes, uint32_t index, const uint32_t size[3]) {
   snprintf(text, bytes, "(%u,%u,%u)", index % size[0], index / size[0] % size[1],
            index / size[0] / size[1]);
 }
@@ -292,7 +293,7 @@ static void put_kernel(char *text, size_t bytes, const bf_emu_kernel *kernel) {
 }
 
 /* A source line, or one of the PTX, of a site. */
-static void put_line(char *text, size_t bytes, const bf_emu_kernel *kernel, unsigned site) {
+void bf_race_put_line(char *text, size_t bytes, const bf_emu_kernel *kernel, unsigned site) {
   if (site >= kernel->site_count)
     return;
   const bf_emu_site *at = &kernel->sites[site];
@@ -317,9 +318,9 @@ static bool report(const access *what, const record *other, bool other_writes, u
     if (memory->launch[i].number == other->launch)
       launch = &memory->launch[i];
   if (launch) {
-    put_place(thread, sizeof thread, other->who & THREAD, launch->block);
-    put_place(block, sizeof block, other->block, launch->grid);
-    put_line(line, sizeof line, launch->kernel, other->site);
+    bf_race_put_place(thread, sizeof thread, other->who & THREAD, launch->block);
+    bf_race_put_place(block, sizeof block, other->block, launch->grid);
+    bf_race_put_line(line, sizeof line, launch->kernel, other->site);
     if (other->launch != what->now.launch)
       put_kernel(name, sizeof name, launch->kernel);
   }
@@ -685,7 +686,9 @@ bool bf_race_access(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsigned
   what.is_shared = true;
   if (shared && checks_lanes && !check_lanes(&what, shared, inside))
     return false;
-  return !shared || check_shared(&what, shared, inside);
+  return !shared ||
+         (check_shared(&what, shared, inside) &&
+          (!block->proxy || bf_proxy_access(warp, op, width_bytes, is_write, shared, inside)));
 }
 
 void bf_race_copied(bf_emu_warp *warp, unsigned lane, uint64_t offset, unsigned bytes) {

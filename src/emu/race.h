@@ -31,4 +31,8 @@ void bf_race_fence(bf_emu_block *block, bool is_of_device);
 /* What a warp did before is ordered before what another block of its cluster does from now on. */
 void bf_race_release(bf_emu_warp *warp, bf_emu_block *to);
 
+/* For what others say of races: an index of three numbers, and the line of a site. */
+void bf_race_put_place(char *text, size_t bytes, uint32_t index, const uint32_t size[3]);
+void bf_race_put_line(char *text, size_t bytes, const bf_emu_kernel *kernel, unsigned site);
+
 #endif

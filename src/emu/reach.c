@@ -75,6 +75,37 @@ void bf_emu_tell_global(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
   observer->access(observer->context, &event);
 }
 
+/* Whether the range is one of those from *at on, up to which *at moves. */
+static bool is_noted(const bf_emu_touched *touched, const bf_emu_range *range, unsigned *at) {
+  unsigned count = __atomic_load_n(&touched->ranges, __ATOMIC_ACQUIRE);
+  while (*at < count && touched->range[*at].serial != range->serial)
+    ++*at;
+  return *at < count;
+}
+
+/* Takes note of a range that the launch touches. Ranges are only added, so that a look without the
+ * lock is enough for those that are there. */
+static void touch(bf_emu_flight *flight, const bf_emu_range *range) {
+  bf_emu_touched *touched = flight->launch->touched;
+  unsigned at = 0;
+  if (is_noted(touched, range, &at))
+    return;
+  pthread_mutex_lock(&flight->lock);
+  bool is_new = !is_noted(touched, range, &at);
+  if (is_new && at < BF_EMU_TOUCHED) {
+    touched->range[at] = *range;
+    __atomic_store_n(&touched->ranges, at + 1, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&flight->lock);
+  if (is_new && at == BF_EMU_TOUCHED)
+    bf_emu_touch_more(flight);
+}
+
+void bf_emu_touch_more(const bf_emu_flight *flight) {
+  if (flight->launch->touched)
+    __atomic_store_n(&flight->launch->touched->is_open, true, __ATOMIC_RELAXED);
+}
+
 /* A global address: the range it lies in is remembered by the worker. */
 static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, uint64_t address,
                                       unsigned width_bytes, bool is_write, uint8_t **pointer) {
@@ -91,6 +122,8 @@ static bf_emu_fault_kind reach_global(bf_emu_warp *warp, const bf_emu_op *op, ui
                address + width_bytes <= entry.public.address + entry.public.bytes) {
       *known = (bf_emu_known){entry.public.address, entry.public.address + entry.public.bytes,
                               entry.writable};
+      if (flight->launch->touched)
+        touch(flight, &entry.public);
     } else {
       return bf_emu_was_freed(flight->emu, address) ? BF_EMU_USE_AFTER_FREE : BF_EMU_OUT_OF_BOUNDS;
     }

@@ -2,6 +2,7 @@
 #include "emu/bind.h"
 #include "emu/decode.h"
 #include "emu/device.h"
+#include "emu/proxy.h"
 #include "emu/race.h"
 
 /* ---- mov of one value ---- */
@@ -394,8 +395,18 @@ static const bf_emu_op *sleep_a_little(bf_emu_warp *warp, const bf_emu_op *op) {
   return op + 1;
 }
 
+/* fence.proxy.async: what threads did to shared memory is seen by copies and wgmma. */
+static const bf_emu_op *order_proxies(bf_emu_warp *warp, const bf_emu_op *op) {
+  bf_proxy_fence(warp, BF_MASK());
+  return order_memory(warp, op);
+}
+
 static bool select_fence(const bf_ptx_instruction *instruction, bf_emu_op *op) {
-  op->run = bf_ptx_has(instruction, "cta") ? order_block : order_memory;
+  bool is_of_proxies = bf_ptx_has(instruction, "proxy") && bf_ptx_has(instruction, "async") &&
+                       !bf_ptx_has(instruction, "global");
+  op->run = is_of_proxies                    ? order_proxies
+            : bf_ptx_has(instruction, "cta") ? order_block
+                                             : order_memory;
   return true;
 }
 

@@ -52,6 +52,7 @@ static bool is_alive(bf_emu_warp *warp, const bf_emu_texture *texture) {
                  (texture->height - 1) * texture->pitch_bytes +
                  (uint64_t)texture->width * texel_bytes(texture);
   bf_emu_entry entry;
+  bf_emu_touch_more(warp->worker->flight);
   if (known->first <= first && end <= known->end)
     return true;
   if (!bf_emu_find_entry(warp->worker->flight->emu, first, &entry) ||

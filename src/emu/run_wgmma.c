@@ -13,6 +13,7 @@
  * How products are summed: panel.h. */
 #include "emu/descriptor.h"
 #include "emu/panel.h"
+#include "emu/proxy.h"
 #include "emu/sparse.h"
 #include "emu/warp.h"
 
@@ -82,7 +83,8 @@ static const uint8_t *reach_piece(bf_emu_warp *warp, const bf_emu_op *op, char n
                                   uint32_t piece) {
   uint32_t address = bf_emu_descriptor_piece(d, is_k_major, line, piece);
   if ((uint64_t)address + 16 <= warp->block->shared_bytes)
-    return warp->block->shared + address;
+    return bf_proxy_read(warp, op, 0, warp->block, address, 16) ? warp->block->shared + address
+                                                                : NULL;
   refuse_piece(warp, op, name, address, line, piece);
   return NULL;
 }
@@ -244,6 +246,9 @@ static const known_matrix *gather_b(bf_emu_warp *warp, const bf_emu_op *op, cons
   }
   if (!b->pieces && !find_pieces(warp, op, b))
     return NULL;
+  for (unsigned i = 0; i < b->pieces && warp->block->proxy; i++)
+    if (!bf_proxy_read(warp, op, 0, warp->block, b->address[i], 16))
+      return NULL;
   bool has_changed = read_pieces(warp, b);
   if (b->type != BF_PTX_B1 && (has_changed || !b->has_panels))
     make_panels(b);

@@ -299,6 +299,9 @@ static void move_row(const bf_emu_box *box, const row *line, uint64_t index, voi
   if (!row_address(map, line, &address))
     first = end = 0;
   address += (uint64_t)line->at[0] * bytes;
+  /* Rows are far from each other: the host is told of the next one. */
+  for (unsigned i = 0; i < 128; i += 64)
+    __builtin_prefetch((const void *)(uintptr_t)(address + map->stride[0] + i));
   bool plain = is_plain(box, how);
   int64_t whole = 16 / bytes;
   for (int64_t i = 0; i < elements;) {

@@ -25,6 +25,7 @@
   X(KEEP_GOING, "BANKFOLD_KEEP_GOING")                                                             \
   X(SAMPLE, "BANKFOLD_SAMPLE")                                                                     \
   X(SKIP_REST, "BANKFOLD_SKIP_REST")                                                               \
+  X(EVERY_LAUNCH, "BANKFOLD_EVERY_LAUNCH")                                                         \
   X(HINT, "BANKFOLD_HINT")                                                                         \
   X(REWRITE, "BANKFOLD_REWRITE")                                                                   \
   X(RECORD, "BANKFOLD_RECORD")                                                                     \
@@ -92,6 +93,7 @@ typedef struct bf_run_settings {
   bool keep_going;       /* accesses to memory that is not there do not end a launch */
   uint64_t sample;       /* count one block in so many at least; UINT32_MAX: as few as will do */
   bool skip_rest;        /* blocks that are not counted are not run */
+  bool every_launch;     /* launches that repeat another one exactly are run too */
   uint64_t hint_seconds; /* in kernels, after which a line says what runs; 0: never */
   const char *rewrite;   /* file of hashes that kernels are rewritten with when they are loaded */
   const char *record;    /* folder for costs (exchange/record.h) */

@@ -9,8 +9,9 @@ typedef struct analysis {
   const bf_rewrite_plan *plan;
   const bf_rewrite_kernel_plan *kernel;
   const bf_ptx_function *function;
-  const bool *is_target; /* per instruction: a label stands before it */
-  uint64_t *ones;        /* per register: bits that may be 1 */
+  const bool *is_target;  /* per instruction: a label stands before it */
+  const uint32_t *writer; /* per register: the only instruction that writes it, or MANY */
+  uint64_t *ones;         /* per register: bits that may be 1 */
   bf_rewrite_threads threads;
   bool is_late; /* what still grows, grows without end */
 } analysis;
@@ -26,6 +27,7 @@ enum { PATIENT_PASSES = 6 };
 enum { MOST_BACK = 24 };
 
 static const uint64_t ANY = UINT64_MAX;
+static const uint32_t MANY = UINT32_MAX; /* instructions, or none */
 
 static unsigned smaller(unsigned a, unsigned b) { return a < b ? a : b; }
 
@@ -281,6 +283,63 @@ static bool is_value(const analysis *a, uint32_t at, const bf_ptx_operand *what,
           (is_same_register(&in[2], value) && !ones_of_operand(a, &in[1])));
 }
 
+/* The instruction that alone writes a register, always and as a whole, of that width; NULL: none.
+ */
+static const bf_ptx_instruction *only_writer(const analysis *a, const bf_ptx_operand *what,
+                                             bf_ptx_opcode opcode, unsigned width) {
+  uint32_t at =
+      is_same_register(what, what) ? a->writer[what->registers->first + what->index] : MANY;
+  const bf_ptx_instruction *made = at == MANY ? NULL : a->function->instruction[at];
+  return made && made->opcode == opcode && !made->guard && made->types == 1 &&
+                 width_of(made->type[0]) == width && made->operands == 3
+             ? made
+             : NULL;
+}
+
+/* Whether control can go elsewhere than to the next instruction. */
+static bool goes_elsewhere(const bf_ptx_instruction *instruction) {
+  static const bf_ptx_opcode leaving[] = {BF_PTX_OP_BRA, BF_PTX_OP_BRX, BF_PTX_OP_RET,
+                                          BF_PTX_OP_EXIT, BF_PTX_OP_TRAP};
+  for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
+    if (instruction->opcode == leaving[i])
+      return true;
+  return false;
+}
+
+/* Whether a register is written once, before control can go anywhere else, so that it holds the
+ * same at every instruction behind that. */
+static bool is_set_first(const analysis *a, const bf_ptx_operand *what, const uint32_t behind[2]) {
+  uint32_t at =
+      is_same_register(what, what) ? a->writer[what->registers->first + what->index] : MANY;
+  if (at == MANY || at >= behind[0] || at >= behind[1] || !a->function->is_entry ||
+      a->function->instruction[at]->guard)
+    return false;
+  for (uint32_t i = 0; i <= at; i++)
+    if (a->is_target[i] || (i < at && goes_elsewhere(a->function->instruction[i])))
+      return false;
+  return true;
+}
+
+/* 2 x - (x & mask), with the lowest bits in mask, is ((x & ~mask) << 1) | (x & mask): where the bit
+ * above the mask is put in. */
+static uint64_t ones_of_gap(const analysis *a, const bf_ptx_instruction *difference) {
+  unsigned width = width_of(difference->type[0]);
+  const bf_ptx_operand *from = &difference->operand[1], *less = &difference->operand[2];
+  const bf_ptx_instruction *twice = only_writer(a, from, BF_PTX_OP_SHL, width);
+  const bf_ptx_instruction *masked = only_writer(a, less, BF_PTX_OP_AND, width);
+  if (!twice || !masked || !is_same_register(&twice->operand[1], &masked->operand[1]) ||
+      twice->operand[2].kind != BF_PTX_INTEGER || twice->operand[2].bits != 1 ||
+      masked->operand[2].kind != BF_PTX_INTEGER ||
+      8 * bf_ptx_type_bytes(twice->operand[1].registers->type) != width)
+    return ANY;
+  uint64_t mask = masked->operand[2].bits, x = ones_of_operand(a, &twice->operand[1]);
+  uint32_t behind[2] = {a->writer[from->registers->first + from->index],
+                        a->writer[less->registers->first + less->index]};
+  if (mask & (mask + 1) || !is_set_first(a, &twice->operand[1], behind))
+    return ANY;
+  return ((x & ~mask) << 1 | (x & mask)) & low_mask(width);
+}
+
 /* x - (x & mask) = x & ~mask; any other difference can have all bits from the lowest on. */
 static uint64_t ones_of_difference(const analysis *a, uint32_t index, const uint64_t of[4]) {
   const bf_ptx_instruction *instruction = a->function->instruction[index];
@@ -290,6 +349,7 @@ static uint64_t ones_of_difference(const analysis *a, uint32_t index, const uint
   if (from->kind != BF_PTX_REGISTER || less->kind != BF_PTX_REGISTER ||
       !is_same_register(from, from) || !is_same_register(less, less))
     return any;
+  any &= ones_of_gap(a, instruction);
   const bf_ptx_instruction *masked = written_by(a, &at, less, from);
   if (!masked || masked->opcode != BF_PTX_OP_AND || masked->types != 1 ||
       width_of(masked->type[0]) != width_of(instruction->type[0]))
@@ -395,6 +455,36 @@ static void mark_written(const bf_ptx_operand *operand, bool *is_written) {
       mark_written(&operand->item[i], is_written);
 }
 
+/* Notes that an instruction writes the registers in an operand. */
+static void note_writer(const bf_ptx_operand *operand, uint32_t index, uint32_t *writer,
+                        bool *is_written) {
+  if (operand->kind == BF_PTX_REGISTER) {
+    uint32_t number = operand->registers->first + operand->index;
+    bool is_whole = !operand->component && !operand->registers->vector;
+    writer[number] = is_written[number] || !is_whole ? MANY : index;
+    is_written[number] = true;
+  } else if (operand->kind == BF_PTX_VECTOR || operand->kind == BF_PTX_PAIR ||
+             operand->kind == BF_PTX_ARGUMENTS) {
+    for (uint32_t i = 0; i < operand->count; i++)
+      note_writer(&operand->item[i], index, writer, is_written);
+  }
+}
+
+/* Per register, the only instruction that writes it; NULL when memory is exhausted. */
+static const uint32_t *find_writers(const bf_ptx_function *function, bf_arena *arena) {
+  size_t count = (size_t)function->registers + 1;
+  uint32_t *writer = bf_arena_alloc(arena, count * sizeof *writer);
+  bool *is_written = bf_arena_alloc(arena, count);
+  if (!writer || !is_written)
+    return NULL;
+  for (size_t i = 0; i < count; i++)
+    writer[i] = MANY;
+  for (uint32_t i = 0; i < function->instructions; i++)
+    if (function->instruction[i]->operands)
+      note_writer(&function->instruction[i]->operand[0], i, writer, is_written);
+  return writer;
+}
+
 /* Registers that no instruction writes hold anything; false when memory is exhausted. */
 static bool start_unwritten(const bf_ptx_function *function, bf_arena *arena, uint64_t *ones) {
   bool *is_written = bf_arena_alloc(arena, (size_t)function->registers + 1);
@@ -435,9 +525,13 @@ uint64_t *bf_rewrite_zeros(const bf_rewrite_plan *plan, const bf_rewrite_kernel_
   size_t count = (size_t)function->registers + 1;
   uint64_t *ones = bf_arena_alloc(plan->arena, count * sizeof *ones);
   bool *is_target = bf_arena_alloc(plan->arena, (size_t)function->instructions + 1);
-  analysis a = {
-      .plan = plan, .kernel = kernel, .function = function, .is_target = is_target, .ones = ones};
-  if (!ones || !is_target || !start_unwritten(function, plan->arena, ones) ||
+  analysis a = {.plan = plan,
+                .kernel = kernel,
+                .function = function,
+                .is_target = is_target,
+                .writer = find_writers(function, plan->arena),
+                .ones = ones};
+  if (!ones || !is_target || !a.writer || !start_unwritten(function, plan->arena, ones) ||
       !bf_rewrite_threads_find(plan, own, &a.threads))
     return NULL;
   mark_targets(function->body, is_target, 0);

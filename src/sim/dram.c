@@ -76,6 +76,7 @@ typedef struct dram_channel {
 struct bf_sim_dram {
   unsigned channels, banks, queue, row_chunks;
   uint64_t sector_ticks, hit_ticks, open_ticks, bank_ticks;
+  uint64_t refresh_cycles, refresh_interval;
   dram_channel *channel;
   dram_read *read; /* by ticket */
   uint32_t tickets;
@@ -110,6 +111,8 @@ int bf_sim_dram_create(const bf_sim_gpu *gpu, bf_sim_dram **dram, bf_diagnostic 
   made->hit_ticks = gpu->dram_hit_cycles * CYCLE;
   made->open_ticks = later_of(gpu->dram_miss_cycles * CYCLE, made->hit_ticks) - made->hit_ticks;
   made->bank_ticks = gpu->dram_bank_cycles * CYCLE;
+  made->refresh_cycles = gpu->dram_refresh_cycles;
+  made->refresh_interval = gpu->dram_refresh_interval;
   made->channel = bf_arena_alloc(&made->arena, made->channels * sizeof *made->channel);
   bool is_complete = made->channel;
   for (unsigned i = 0; is_complete && i < made->channels; i++)
@@ -308,6 +311,15 @@ static void leave_window(bf_sim_dram *dram, dram_channel *channel, unsigned i, u
   }
 }
 
+/* Cycles for which a channel goes on to refresh its banks. */
+static uint64_t refresh_left(const bf_sim_dram *dram, unsigned number, uint64_t cycle) {
+  if (!dram->refresh_cycles)
+    return 0;
+  uint64_t shift = number * dram->refresh_interval / dram->channels;
+  uint64_t since = (cycle + shift) % dram->refresh_interval;
+  return since < dram->refresh_cycles ? dram->refresh_cycles - since : 0;
+}
+
 bool bf_sim_dram_serve(bf_sim_dram *dram, unsigned number, uint64_t cycle, uint32_t *ticket,
                        uint64_t *ready) {
   dram_channel *channel = &dram->channel[number];
@@ -315,6 +327,11 @@ bool bf_sim_dram_serve(bf_sim_dram *dram, unsigned number, uint64_t cycle, uint3
   *ready = channel->window_count ? channel->bus_free / CYCLE : UINT64_MAX;
   if (channel->window_count == 0 || channel->bus_free >= end)
     return false;
+  uint64_t refresh = refresh_left(dram, number, cycle);
+  if (refresh) {
+    *ready = cycle + refresh;
+    return false;
+  }
   unsigned i = choose(channel, end, ready);
   if (i == channel->open_count) {
     *ready /= CYCLE;

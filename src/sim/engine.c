@@ -59,7 +59,9 @@ typedef struct engine {
   uint64_t last_end;    /* cycle at which the last block so far has ended */
   uint64_t last_answer; /* cycle at which the last access to global memory so far is done */
   ended *ended;
-  unsigned *paused; /* heap of multiprocessors */
+  double *start;     /* by multiprocessor: cycle from which on a further block can start */
+  double grid_start; /* the same for the chip, for blocks that take the places of others */
+  unsigned *paused;  /* heap of multiprocessors */
   bool is_over, failed, was_interrupted, timed_out;
   /* Threads. */
   unsigned shares;
@@ -69,10 +71,34 @@ typedef struct engine {
 
 /* ---- Blocks ---- */
 
+/* The cycle at which the first block of a launch on so many multiprocessors begins. */
+static uint64_t first_cycle(const bf_sim_gpu *gpu, unsigned sms) {
+  return gpu->launch_cycles ? gpu->launch_cycles + (uint64_t)(gpu->launch_sm_cycles * sms) : 0;
+}
+
+/* Gives the next block to a multiprocessor; it can begin at `earliest`. */
+static void give_block(engine *own, unsigned sm, double earliest) {
+  const bf_sim_gpu *gpu = own->settings->gpu;
+  double apart = gpu->block_start_warp_cycles * own->sm[sm].warps_per_block;
+  double start = earliest > own->start[sm] ? earliest : own->start[sm];
+  own->start[sm] = start + (apart > gpu->block_start_cycles ? apart : gpu->block_start_cycles);
+  bf_sim_sm_give(&own->sm[sm], (uint64_t)start, own->next_block++);
+}
+
 static void give_first_blocks(engine *own, unsigned blocks_per_sm) {
+  double first = (double)first_cycle(own->settings->gpu, own->sms);
   for (unsigned round = 0; round < blocks_per_sm; round++)
     for (unsigned i = 0; i < own->sms && own->next_block < own->blocks; i++)
-      bf_sim_sm_give(&own->sm[i], own->settings->gpu->launch_cycles, own->next_block++);
+      give_block(own, i, first);
+}
+
+/* Lets a block begin in the place of one that has ended. */
+static void give_next_block(engine *own, const ended *before) {
+  const bf_sim_gpu *gpu = own->settings->gpu;
+  double earliest = (double)(before->cycle + gpu->block_launch_cycles);
+  earliest = earliest > own->grid_start ? earliest : own->grid_start;
+  own->grid_start = earliest + gpu->block_grid_cycles;
+  give_block(own, before->sm, earliest);
 }
 
 static int by_cycle(const void *a, const void *b) {
@@ -97,9 +123,7 @@ static void replace_blocks(engine *own) {
     if (own->ended[i].cycle > own->last_end)
       own->last_end = own->ended[i].cycle;
     if (own->next_block < own->blocks)
-      bf_sim_sm_give(&own->sm[own->ended[i].sm],
-                     own->ended[i].cycle + own->settings->gpu->block_launch_cycles,
-                     own->next_block++);
+      give_next_block(own, &own->ended[i]);
   }
 }
 
@@ -370,8 +394,9 @@ static void explain_waits(const engine *own, const bf_sim_result *result, bf_emu
 
 /* Turns are counted by spans, and not where a multiprocessor has nothing to do: makes those without
  * warps as many as there are from the first block to the last cycle. */
-static void fill_turns(const bf_sim_gpu *gpu, uint64_t cycles, bf_sim_result *count) {
-  cycles -= cycles < gpu->launch_cycles ? cycles : gpu->launch_cycles;
+static void fill_turns(const bf_sim_gpu *gpu, uint64_t first, uint64_t cycles,
+                       bf_sim_result *count) {
+  cycles -= cycles < first ? cycles : first;
   uint64_t turns = cycles * (gpu->pipeline == BF_SIM_SCOREBOARD ? gpu->schedulers : 1);
   uint64_t counted = count->turns;
   for (unsigned i = 0; i < BF_SIM_STALLS; i++)
@@ -436,7 +461,8 @@ static int collect(engine *own, bf_sim_result *result, bf_diagnostic *diagnostic
   result->blocks = own->blocks;
   result->sms = own->sms;
   for (unsigned i = 0; i < own->sms; i++) {
-    fill_turns(own->settings->gpu, result->cycles, &own->sm[i].count);
+    fill_turns(own->settings->gpu, first_cycle(own->settings->gpu, own->sms), result->cycles,
+               &own->sm[i].count);
     add_counts(result, &own->sm[i].count);
     bf_sim_l1_count(own->sm[i].l1, result);
   }
@@ -454,7 +480,7 @@ static int make_sms(engine *own, unsigned blocks_per_sm, bf_diagnostic *diagnost
   for (unsigned i = 0; i < own->sms; i++) {
     bf_sim_sm *sm = &own->sm[i];
     sm->index = i;
-    sm->now = own->settings->gpu->launch_cycles; /* nothing is counted before */
+    sm->now = first_cycle(own->settings->gpu, own->sms); /* nothing is counted before */
     sm->gpu = own->settings->gpu;
     sm->settings = own->settings;
     sm->program = own->program;
@@ -487,11 +513,12 @@ static int open_engine(engine *own, bf_emu *emu, const bf_emu_launch *launch, bf
   own->sms = gpu->sms < own->blocks ? (unsigned)gpu->sms : (unsigned)own->blocks;
   own->span =
       gpu->return_cycles < gpu->block_launch_cycles ? gpu->return_cycles : gpu->block_launch_cycles;
-  own->until = (gpu->launch_cycles / own->span + 1) * own->span;
+  own->until = (first_cycle(gpu, own->sms) / own->span + 1) * own->span;
   own->sm = calloc(own->sms, sizeof *own->sm);
   own->ended = calloc((size_t)own->sms * result->blocks_per_sm, sizeof *own->ended);
   own->paused = calloc(own->sms, sizeof *own->paused);
-  if (!own->sm || !own->ended || !own->paused)
+  own->start = calloc(own->sms, sizeof *own->start);
+  if (!own->sm || !own->ended || !own->paused || !own->start)
     return bf_no_memory(diagnostic);
   bf_emu_observer observer = bf_sim_observer(own->sm, gpu->merge != 0, launch->observer);
   bf_emu_launch stepped = *launch;
@@ -513,6 +540,7 @@ static void close_engine(engine *own) {
   bf_emu_stepper_free(own->stepper);
   free(own->ended);
   free(own->paused);
+  free(own->start);
   free(own->share);
   free(own->sm);
 }

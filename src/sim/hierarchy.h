@@ -20,8 +20,12 @@ static inline unsigned bf_sim_sectors(uint8_t mask) {
   return (unsigned)(UINT64_C(0x4332322132212110) >> 4 * (mask & 15) & 15);
 }
 
+/* The second word of l2_atomics. */
+enum { BF_SIM_ATOMICS_WORDS = 1 };
+
 typedef enum bf_sim_request_kind {
   BF_SIM_LOAD,
+  BF_SIM_PAST, /* a load that goes past the first-level cache */
   BF_SIM_STORE,
   BF_SIM_ATOMIC, /* is answered, as a load */
   BF_SIM_REDUCE, /* is not, but for the news that it has happened, as a store */
@@ -36,7 +40,7 @@ typedef struct bf_sim_request {
   uint32_t token;      /* the caller's: comes back with the answer */
   uint8_t sectors;     /* mask */
   uint8_t kind;        /* bf_sim_request_kind */
-  uint16_t operations; /* atomics: lanes */
+  uint16_t operations; /* atomics, as l2_atomics counts them */
 } bf_sim_request;
 
 typedef struct bf_sim_memory bf_sim_memory;

@@ -34,9 +34,11 @@ struct bf_sim_memory {
   bf_sim_flights flights;
   bf_sim_dram *dram;
   unsigned slices, channels, sms;
+  unsigned atomic_lines; /* 0: slices do atomics */
+  bool reads_pairs;      /* of sectors, from DRAM */
   uint64_t request_cycles, return_cycles;
   uint64_t sector_ticks, atomic_ticks, return_ticks; /* return_ticks: of a sector */
-  uint64_t *slice_free, *port_free;                  /* in ticks */
+  uint64_t *slice_free, *atomic_free, *port_free;    /* in ticks */
   unsigned *waiting, most_waiting;                   /* loads that wait for a hit, by slice */
   uint64_t until;                                    /* of the last call */
   uint64_t hits, misses;                             /* sectors of loads and atomics */
@@ -117,10 +119,11 @@ static int create_tables(const bf_sim_gpu *gpu, bf_sim_memory *memory) {
   memory->most_nodes = most < UINT32_MAX / 2 ? (uint32_t)most : UINT32_MAX / 2;
   memory->free_node = BF_SIM_NO_NODE;
   memory->slice_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
+  memory->atomic_free = bf_arena_alloc(&memory->arena, memory->slices * sizeof(uint64_t));
   memory->port_free = bf_arena_alloc(&memory->arena, memory->sms * sizeof(uint64_t));
   memory->waiting = bf_arena_alloc(&memory->arena, memory->slices * sizeof(unsigned));
   uint32_t nodes = memory->channels + FIRST_NODES;
-  if (!memory->slice_free || !memory->port_free || !memory->waiting ||
+  if (!memory->slice_free || !memory->atomic_free || !memory->port_free || !memory->waiting ||
       reserve(memory, nodes < memory->most_nodes ? nodes : memory->most_nodes) != BF_OK)
     return BF_NO_MEMORY;
   memory->free_node = memory->channels;
@@ -134,8 +137,10 @@ int bf_sim_memory_create(const bf_sim_gpu *gpu, bf_sim_memory **memory, bf_diagn
   if (!made)
     return bf_no_memory(diagnostic);
   made->slices = (unsigned)gpu->l2_slices;
+  made->atomic_lines = gpu->l2_atomics == BF_SIM_ATOMICS_WORDS ? (unsigned)gpu->l2_atomic_lines : 0;
   made->channels = (unsigned)gpu->dram_channels;
   made->sms = (unsigned)gpu->sms;
+  made->reads_pairs = gpu->dram_fetch != 0;
   made->request_cycles = gpu->request_cycles;
   made->return_cycles = gpu->return_cycles;
   made->sector_ticks = bf_sim_ticks(gpu->l2_sector_cycles);
@@ -276,7 +281,11 @@ static void take_data(bf_sim_memory *memory, uint32_t index) {
 static uint64_t pass_slice(bf_sim_memory *memory, const bf_sim_request *request) {
   uint64_t round, work;
   uint64_t *slice = &memory->slice_free[bf_sim_spread(request->line, memory->slices, &round)];
-  if (request->kind == BF_SIM_ATOMIC || request->kind == BF_SIM_REDUCE)
+  bool is_atomic = request->kind == BF_SIM_ATOMIC || request->kind == BF_SIM_REDUCE;
+  if (is_atomic && memory->atomic_lines)
+    slice = &memory->atomic_free[bf_sim_spread(request->line / memory->atomic_lines, memory->slices,
+                                               &round)];
+  if (is_atomic)
     work = later_of(request->operations, 1) * memory->atomic_ticks;
   else if (request->kind == BF_SIM_WAIT) /* only looks */
     work = memory->sector_ticks;
@@ -296,10 +305,19 @@ static uint8_t find_missing(bf_sim_memory *memory, const bf_sim_request *request
   return missing;
 }
 
+/* What is read from DRAM where sectors are missing. */
+static uint8_t with_pairs(const bf_sim_memory *memory, uint64_t line, uint8_t missing) {
+  if (!memory->reads_pairs || !memory->cache || !missing)
+    return missing;
+  uint8_t pairs = (uint8_t)((missing & 3 ? 3 : 0) | (missing & 12 ? 12 : 0));
+  return pairs & (uint8_t)~bf_sim_cache_look(memory->cache, line, pairs);
+}
+
 /* A request that is answered. What is missing and not on its way yet is fetched. */
 static void serve_load(bf_sim_memory *memory, uint32_t index) {
   bf_sim_node *node = &memory->node[index];
   uint8_t missing = find_missing(memory, &node->request);
+  missing = with_pairs(memory, node->request.line, missing);
   node->fetched = missing;
   if (!missing) {
     if (node->request.kind == BF_SIM_ATOMIC)
@@ -354,6 +372,7 @@ static void serve(bf_sim_memory *memory, uint32_t index) {
   node->served = pass_slice(memory, &node->request);
   switch ((bf_sim_request_kind)node->request.kind) {
   case BF_SIM_LOAD:
+  case BF_SIM_PAST:
   case BF_SIM_ATOMIC:
     serve_load(memory, index);
     return;

@@ -66,7 +66,7 @@ static double store_way(const bf_sim_gpu *gpu, double each, uint32_t wavefronts,
 }
 
 static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_sim_touched *touched,
-                                  bool is_hashed) {
+                                  uint64_t now, bool is_hashed) {
   const bf_count *count = &touched->shared;
   uint32_t plain = count->wavefronts_load + count->wavefronts_store;
   uint32_t atomic = count->wavefronts_atomic;
@@ -76,6 +76,8 @@ static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_sim_touched *t
   shared_cost cost = {.result = is_hashed ? (double)gpu->hash_cycles : 0};
   if (touched->has_locks) {
     double loop = lock_loop_cycles(gpu, count);
+    if (touched->locked_until > now && (double)(touched->locked_until - now) > loop)
+      loop = (double)(touched->locked_until - now);
     cost.memory = gpu->lock_holds == LOCK_HOLDS_LOOP ? loop : each * (plain + atomic);
     cost.result += loop;
     cost.holds_warp = true;
@@ -103,7 +105,7 @@ static shared_cost cost_of_shared(const bf_sim_gpu *gpu, const bf_sim_touched *t
 static uint64_t time_shared(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t *busy) {
   board *own = sm->core_data;
   const bf_count *count = &sm->touched.shared;
-  shared_cost cost = cost_of_shared(sm->gpu, &sm->touched, sm->settings->hash != NULL);
+  shared_cost cost = cost_of_shared(sm->gpu, &sm->touched, sm->now, sm->settings->hash != NULL);
   issuer *its = &own->scheduler[own->warp[warp->slot].scheduler];
   uint64_t now = sm->now * TICKS;
   uint64_t earliest = its->way_free > now ? its->way_free : now;

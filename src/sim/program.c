@@ -33,6 +33,16 @@ static bool has_any(const bf_ptx_instruction *instruction, const char *const *mo
   return false;
 }
 
+/* A sequence of instructions for a type; of 64 bits it is four times as long. */
+static void set_sequence(const bf_sim_gpu *gpu, bf_ptx_type type, bf_sim_op *op) {
+  bool is_integer = !is_float(type) && type != BF_PTX_F64 && gpu->int_division_instructions;
+  uint64_t instructions = is_integer ? gpu->int_division_instructions : gpu->division_instructions;
+  uint64_t cycles = is_integer ? gpu->int_division_cycles : gpu->division_cycles;
+  uint64_t times = is_integer && is_wide_integer(type) ? 4 : 1;
+  op->slots = (uint8_t)(instructions * times < UINT8_MAX ? instructions * times : UINT8_MAX);
+  op->more_cycles = (uint16_t)(cycles * times);
+}
+
 /* Division, and roots that must be rounded correctly, are sequences of instructions. */
 static void set_division(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruction,
                          bf_sim_op *op) {
@@ -44,7 +54,7 @@ static void set_division(const bf_sim_gpu *gpu, const bf_ptx_instruction *instru
     return;
   }
   op->unit = (uint8_t)arithmetic_unit(type);
-  op->slots = (uint8_t)gpu->division_instructions;
+  set_sequence(gpu, type, op);
 }
 
 static void set_special(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruction,
@@ -53,7 +63,7 @@ static void set_special(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruc
   op->unit = BF_SIM_UNIT_SPECIAL;
   if (instruction->type[0] == BF_PTX_F64 || has_any(instruction, rounded)) {
     op->unit = (uint8_t)arithmetic_unit(instruction->type[0]);
-    op->slots = (uint8_t)gpu->division_instructions;
+    set_sequence(gpu, instruction->type[0], op);
   }
 }
 
@@ -66,6 +76,12 @@ static bool is_ordered(const bf_ptx_instruction *instruction) {
     return false;
   bf_ptx_access access = bf_ptx_op_get(instruction->opcode)->access;
   return access == BF_PTX_ATOMIC || (access != BF_PTX_NO_ACCESS && has_any(instruction, ordering));
+}
+
+/* Whether a load asks for data of the second-level cache. */
+static bool is_past_l1(const bf_ptx_instruction *instruction) {
+  static const char *const marks[] = {"cg", "cv", NULL};
+  return has_any(instruction, marks) || is_ordered(instruction);
 }
 
 /* Whether an instruction waits for all asynchronous copies of its thread. */
@@ -87,6 +103,7 @@ static void set_memory(const bf_sim_gpu *gpu, const bf_ptx_instruction *instruct
   op->is_memory = !is_parameter;
   op->is_shared = bf_ptx_access_space(instruction) == BF_PTX_SPACE_SHARED;
   op->is_ordered = is_ordered(instruction);
+  op->is_past_l1 = gpu->l1_marked && is_past_l1(instruction);
   op->awaits_copies = awaits_copies(instruction);
   op->may_free_others = instruction->opcode == BF_PTX_OP_MBARRIER;
   if (gpu->merge && merged && op->is_shared && (merged->dropped || merged->leader)) {
@@ -102,6 +119,12 @@ static bool reads_clock(const bf_ptx_instruction *instruction) {
          from->special <= BF_PTX_SPECIAL_GLOBALTIMER_HI;
 }
 
+/* Whether a fence orders accesses for other multiprocessors. */
+static bool is_wide_fence(const bf_ptx_instruction *instruction) {
+  static const char *const wide[] = {"gpu", "gl", "sys", NULL};
+  return has_any(instruction, wide);
+}
+
 /* The unit and slots of an instruction. */
 static void set_unit(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_sim_op *op) {
   const bf_ptx_instruction *instruction = found->instruction;
@@ -115,8 +138,11 @@ static void set_unit(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
     op->reads_clock = reads_clock(instruction);
     op->unit = gpu->moves == MOVES_FREE && !op->reads_clock ? BF_SIM_UNIT_NONE : BF_SIM_UNIT_INT;
     break;
-  case BF_PTX_WORK_LOGIC:
   case BF_PTX_WORK_FENCE:
+    op->is_fence = gpu->fence_cycles > 0 && is_wide_fence(instruction);
+    op->unit = BF_SIM_UNIT_INT;
+    break;
+  case BF_PTX_WORK_LOGIC:
     op->unit = BF_SIM_UNIT_INT;
     break;
   case BF_PTX_WORK_ARITHMETIC:
@@ -165,6 +191,16 @@ static void set_unit(const bf_sim_gpu *gpu, const bf_emu_instruction *found, bf_
   }
 }
 
+/* What ptxas makes of control, and how long predicates take. */
+static void set_control(const bf_sim_gpu *gpu, const bf_sim_control *control,
+                        const bf_emu_instruction *found, bf_sim_op *op) {
+  op->vanishes = control->vanishes;
+  if (control->is_guard)
+    op->unit = BF_SIM_UNIT_NONE;
+  if (found->instruction->opcode == BF_PTX_OP_SETP && gpu->predicate_cycles > gpu->int_cycles)
+    op->more_cycles = (uint16_t)(gpu->predicate_cycles - gpu->int_cycles);
+}
+
 /* ---- Registers ---- */
 
 enum { MOST_REGISTERS = 256 }; /* that one instruction names; wgmma has 128 results */
@@ -200,14 +236,16 @@ static void name_operand(named *own, const bf_ptx_operand *operand, bool is_writ
 
 /* The registers that an instruction names. A guarded instruction keeps its old result in some
  * lanes, but in-order issue makes it wait for that anyway. */
-static int set_registers(const bf_emu_instruction *found, named *own, bf_arena *arena,
-                         bf_sim_op *op) {
+static int set_registers(const bf_emu_instruction *found, const bf_sim_control *control, named *own,
+                         bf_arena *arena, bf_sim_op *op) {
   const bf_ptx_instruction *instruction = found->instruction;
   bool writes = bf_ptx_op_get(instruction->opcode)->operands[0] == 'd';
   own->base = found->register_base;
   own->sources = own->results = 0;
   if (instruction->guard)
     name_operand(own, instruction->guard, false);
+  if (control->guard)
+    name_operand(own, control->guard, false);
   for (unsigned i = 0; i < instruction->operands; i++)
     name_operand(own, &instruction->operand[i], writes && i == 0);
   uint32_t *list = bf_arena_alloc(arena, (own->sources + own->results + 1) * sizeof *list);
@@ -225,20 +263,24 @@ int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
                           bf_sim_program **program, bf_diagnostic *diagnostic) {
   bf_sim_program *made = *program = calloc(1, sizeof *made);
   named *own = malloc(sizeof *own);
+  bf_sim_control *control = NULL;
   int error = made && own ? BF_OK : BF_NO_MEMORY;
   if (!error) {
     made->instructions = bf_emu_kernel_instructions(kernel);
     made->registers = bf_emu_kernel_registers(kernel);
     made->op = bf_arena_alloc(&made->arena, (made->instructions + 1) * sizeof *made->op);
-    error = made->op ? BF_OK : BF_NO_MEMORY;
+    error = made->op ? bf_sim_control_find(gpu, kernel, &made->arena, &control) : BF_NO_MEMORY;
   }
   for (uint32_t i = 0; !error && i < made->instructions; i++) {
     bf_emu_instruction found = bf_emu_kernel_instruction(kernel, i);
     made->op[i].site = found.site;
     set_unit(gpu, &found, &made->op[i]);
-    error = set_registers(&found, own, &made->arena, &made->op[i]);
+    set_control(gpu, &control[i], &found, &made->op[i]);
+    error = set_registers(&found, &control[i], own, &made->arena, &made->op[i]);
   }
   free(own);
+  if (!error && gpu->aliases)
+    bf_sim_find_aliases(kernel, made);
   if (error) {
     bf_sim_program_free(made);
     *program = NULL;

@@ -20,17 +20,34 @@ typedef enum bf_sim_unit {
   BF_SIM_UNITS
 } bf_sim_unit;
 
+/* What ptxas makes of an instruction of PTX (control.c). */
+typedef struct bf_sim_control {
+  bool vanishes;               /* in three of four rounds of a loop */
+  bool is_guard;               /* a branch that guards what it skips */
+  const bf_ptx_operand *guard; /* what such a branch asks, or NULL */
+} bf_sim_control;
+
+/* Filled from the arena, by number of the instruction; 0 or BF_NO_MEMORY. */
+int bf_sim_control_find(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel, bf_arena *arena,
+                        bf_sim_control **control);
+
 /* An instruction as the timing model sees it. */
 typedef struct bf_sim_op {
   uint8_t unit;
   uint8_t slots;        /* issue slots: more than 1 where it becomes several instructions */
+  uint16_t more_cycles; /* to the result than others of its unit */
+  bool vanishes;        /* in three of four rounds of a loop */
   bool is_memory;       /* of any kind; in gou13 a "memory warp" */
   bool is_shared;       /* names shared memory */
   bool is_ordered;      /* global atomics, volatile accesses: happen in the order of time */
   bool reads_clock;     /* stays where it is */
   bool may_free_others; /* barriers, exits: other warps may go on after it */
   bool awaits_copies;   /* cp.async.wait_all, or wait_group 0: asynchronous copies must have come */
+  bool is_past_l1;      /* a load that goes past the first-level cache */
   bool is_absorbed;     /* a shared access that ptxas has merged into another one */
+  bool is_store;        /* with `aliases` only, as the next */
+  bool is_behind_store; /* a load that must not pass a store before it */
+  bool is_fence;        /* waits until all accesses of its warp have happened */
   uint16_t sources, results;
   const uint32_t *source; /* registers read, then (from source + sources on) registers written */
   uint32_t site;          /* UINT32_MAX: none */
@@ -44,6 +61,8 @@ typedef struct bf_sim_program {
 
 int bf_sim_program_create(const bf_sim_gpu *gpu, const bf_emu_kernel *kernel,
                           bf_sim_program **program, bf_diagnostic *diagnostic);
+/* Marks stores, and loads that must stay behind one (alias.c). */
+void bf_sim_find_aliases(const bf_emu_kernel *kernel, bf_sim_program *program);
 void bf_sim_program_free(bf_sim_program *program);
 
 #endif

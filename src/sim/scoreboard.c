@@ -107,7 +107,7 @@ static void forget_late(scored *score, uint64_t now) {
 
 static bool ends_block(const bf_sim_op *op) {
   return op->unit == BF_SIM_UNIT_BRANCH || op->unit == BF_SIM_UNIT_BARRIER || op->is_ordered ||
-         op->reads_clock;
+         op->reads_clock || op->is_fence;
 }
 
 /* Whether those behind an instruction that must wait may pass it: arithmetic and stores, but not
@@ -177,6 +177,10 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
   uint64_t loading, ready = registers_ready(score, warp->next, earliest, &loading);
   set_kind(own, score, warp->slot, warp->next);
   score->is_passed = false;
+  if (warp->next->is_behind_store) {
+    ready = ready > score->stored_at ? ready : score->stored_at;
+    loading = loading ? loading : score->store_loading;
+  }
   if (ends_block(warp->next)) { /* what was passed must have happened */
     ready = ready > score->late_until ? ready : score->late_until;
     loading = score->owed_count ? LOADING_OWED : loading;
@@ -187,6 +191,8 @@ static void settle(bf_sim_sm *sm, bf_sim_warp *warp, uint64_t earliest) {
   }
   if (warp->next->awaits_copies && warp->loads)
     loading = LOADING_ALL;
+  if (warp->next->is_fence && warp->loads + warp->writes)
+    loading = LOADING_FENCE;
   if (loading) {
     score->loading = loading;
     score->wake = earliest;
@@ -214,13 +220,21 @@ static uint64_t later(const bf_sim_sm *sm, uint64_t a, uint64_t b) {
   return sm->load[a - LOADING_FROM].issued > sm->load[b - LOADING_FROM].issued ? a : b;
 }
 
+enum { UNROLLED = 4 }; /* rounds of a loop in one */
+
+/* Whether the next instruction of a warp takes no issue slot. */
+static bool is_free(const scored *score, const bf_sim_op *op) {
+  bool is_absent = op->unit == BF_SIM_UNIT_NONE || (op->vanishes && score->round < UNROLLED - 1);
+  return is_absent && !op->is_ordered && !op->may_free_others;
+}
+
 /* Executes what the hardware does not have as instructions: their results are there when their
  * sources are. An absorbed shared access has its data when the access that leads it has. */
 static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
   board *own = sm->core_data;
   scored *score = &own->warp[warp->slot];
-  while (warp->emu && warp->turn == BF_EMU_TURN_READY && warp->next->unit == BF_SIM_UNIT_NONE &&
-         !warp->next->is_ordered && !warp->next->may_free_others && !sm->is_stopped) {
+  while (warp->emu && warp->turn == BF_EMU_TURN_READY && is_free(score, warp->next) &&
+         !sm->is_stopped) {
     const bf_sim_op *op = warp->next;
     uint64_t ready = op->is_absorbed ? score->shared_at : 0;
     for (unsigned i = 0; i < op->sources && !op->is_absorbed; i++)
@@ -228,6 +242,7 @@ static void run_free(bf_sim_sm *sm, bf_sim_warp *warp) {
     score->has_copies |= ready >= LOADING_FROM;
     bf_sim_execute(sm, warp);
     set_results(score, op, ready);
+    score->round = (uint8_t)(score->round + (op->unit == BF_SIM_UNIT_BRANCH));
     bf_sim_look(sm, warp);
   }
 }
@@ -331,8 +346,13 @@ static bool can_issue(const bf_sim_sm *sm, board *own, unsigned scheduler, unsig
  * results will be there; ready: as if the operands were. */
 static uint64_t pass(const bf_sim_sm *sm, scored *score, const bf_sim_op *op, uint64_t ready) {
   uint64_t loading, operands = registers_ready(score, op, 0, &loading);
-  if (loading || operands > sm->now)
+  if (loading || operands > sm->now) {
     be_passed(score, operands, loading);
+    if (op->is_store && loading)
+      score->store_loading = loading;
+    else if (op->is_store && operands > score->stored_at)
+      score->stored_at = operands;
+  }
   if (loading)
     return loading;
   return operands > sm->now ? ready + (operands - sm->now) : ready;
@@ -357,7 +377,8 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     return false;
   uint32_t instruction = warp->instruction;
   uint64_t busy = sm->now + sm->gpu->issue_cycles * op->slots;
-  uint64_t ready = sm->now + own->unit_cycles[op->unit] + (op->slots - 1) * sm->gpu->issue_cycles;
+  uint64_t ready = sm->now + own->unit_cycles[op->unit] + op->more_cycles +
+                   (op->slots - 1) * sm->gpu->issue_cycles;
   bf_sim_execute(sm, warp);
   if (op->unit == BF_SIM_UNIT_MEMORY)
     ready = bf_sim_time_memory(sm, warp, op, &busy);
@@ -367,8 +388,12 @@ static bool issue(bf_sim_sm *sm, unsigned scheduler, bf_sim_warp *warp) {
     if (set < SETS)
       own->unit_free[set][op->unit] = sm->now * TICKS + own->unit_ticks[op->unit] * op->slots;
   }
-  if (op->unit == BF_SIM_UNIT_BRANCH)
+  if (op->unit == BF_SIM_UNIT_BRANCH) {
     busy = sm->now + sm->gpu->branch_cycles;
+    score->round = 0;
+  }
+  if (op->is_fence)
+    busy = sm->now + sm->gpu->fence_cycles;
   if (score->is_passed)
     ready = pass(sm, score, op, ready);
   set_results(score, op, ready);
@@ -616,8 +641,8 @@ static void admit(bf_sim_sm *sm, bf_sim_warp *warp) {
   board *own = sm->core_data;
   scored *score = &own->warp[warp->slot];
   memset(score->ready, 0, sm->program->registers * sizeof *score->ready);
-  score->shared_at = score->late_until = 0;
-  score->late_count = score->owed_count = 0;
+  score->shared_at = score->late_until = score->stored_at = score->store_loading = 0;
+  score->late_count = score->owed_count = score->round = 0;
   score->owed_instructions = 0;
   score->has_copies = false;
   score->state = WAITING;
@@ -653,9 +678,21 @@ static void loaded(bf_sim_sm *sm, bf_sim_load *load) {
   bf_sim_tell(sm, warp, score->scheduler, (uint32_t)(load->op - sm->program->op), load->issued,
               sm->now, 0);
   pay(score, code);
+  if (score->store_loading == code) {
+    score->store_loading = 0;
+    score->stored_at = sm->now;
+  }
   bool is_paid = score->loading == LOADING_OWED && score->owed_count == 0;
-  bool is_last = score->loading == LOADING_ALL && warp->loads == 0;
+  bool is_last = warp->loads == 0 && (score->loading == LOADING_ALL ||
+                                      (score->loading == LOADING_FENCE && warp->writes == 0));
   if (score->state == LOADING && (score->loading == code || is_paid || is_last))
+    settle(sm, warp, score->wake > sm->now ? score->wake : sm->now);
+}
+
+static void written(bf_sim_sm *sm, bf_sim_warp *warp) {
+  const board *own = sm->core_data;
+  const scored *score = &own->warp[warp->slot];
+  if (score->state == LOADING && score->loading == LOADING_FENCE && warp->loads == 0)
     settle(sm, warp, score->wake > sm->now ? score->wake : sm->now);
 }
 
@@ -739,6 +776,7 @@ const bf_sim_core bf_sim_scoreboard_core = {.create = create,
                                             .run = run,
                                             .freed = freed,
                                             .loaded = loaded,
+                                            .written = written,
                                             .next_event = next_event,
                                             .wait = wait_of,
                                             .warp_bytes = warp_bytes};

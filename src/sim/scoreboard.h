@@ -18,6 +18,7 @@ enum { KIND_GLOBAL = BF_SIM_UNITS, KINDS };
 #define LOADING_FROM (UINT64_C(1) << 62)
 #define LOADING_OWED UINT64_MAX
 #define LOADING_ALL (UINT64_MAX - 1)
+#define LOADING_FENCE (UINT64_MAX - 2) /* and all its stores */
 
 enum { OWED = 16, LATE = 64 };
 
@@ -39,8 +40,11 @@ typedef struct scored {
   uint64_t shared_at;  /* when the data of its last shared load is there */
   passed *passed;      /* NULL where lookahead is 0 */
   uint64_t late_until; /* when the operands of all instructions that were passed are there */
+  uint64_t stored_at;  /* the same of stores among them, and the load that one waits for, or 0 */
+  uint64_t store_loading;
   uint8_t state, scheduler, kind;
   bool is_passed;  /* its next instruction issues without its operands */
+  uint8_t round;   /* of a loop that is unrolled */
   bool has_copies; /* registers other than those of a load's own results may wait for the load */
   uint8_t late_first, late_count;
   uint8_t owed_count;

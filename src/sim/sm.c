@@ -57,6 +57,27 @@ static void keep_worst(bf_sim_site *site, const bf_emu_event *event, uint32_t wa
          BF_EMU_LANES * sizeof *event->shared_address);
 }
 
+enum { LOCKED_WORDS = 4096 }; /* that are remembered; a power of two */
+
+/* Lanes of loops with locks change a word one behind the other, whatever warp they are of: a loop
+ * that finds its word changed goes round again. */
+static void lock_words(bf_sim_sm *sm, const bf_emu_event *event) {
+  if (!sm->locked && !(sm->locked = calloc(LOCKED_WORDS, sizeof *sm->locked))) {
+    sm->failed = true;
+    return;
+  }
+  for (uint32_t left = event->mask; left; left &= left - 1) {
+    uint32_t address = event->shared_address[__builtin_ctz(left)];
+    uint32_t place = (address / 4 + (uint32_t)event->block * 0x9e3779b1u) % LOCKED_WORDS;
+    bf_sim_locked *word = &sm->locked[place];
+    if (word->block != event->block || word->address != address || word->until < sm->now)
+      *word = (bf_sim_locked){.block = event->block, .address = address, .until = sm->now};
+    word->until += sm->gpu->lock_word_cycles;
+    if (word->until > sm->touched.locked_until)
+      sm->touched.locked_until = word->until;
+  }
+}
+
 /* Adds one shared access to what was touched. */
 static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   bf_sim_touched *touched = &sm->touched;
@@ -69,6 +90,8 @@ static void touch_shared(bf_sim_sm *sm, const bf_emu_event *event) {
   touched->shared_accesses++;
   touched->shared_op = event->op;
   touched->has_locks |= is_lock_rule(sm->gpu->machine->op[event->op].rule);
+  if (touched->has_locks && sm->gpu->lock_word_cycles)
+    lock_words(sm, event);
   if (event->width_bytes > touched->width_bytes)
     touched->width_bytes = event->width_bytes;
   touched->shared.wavefronts_load += count.wavefronts_load;
@@ -144,7 +167,32 @@ static void touch_row(bf_sim_touched *touched, uint64_t first, unsigned width_by
   }
 }
 
-static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
+/* Makes the operations of each line, over its sectors, those of the word that most lanes want. */
+static void count_same_words(bf_sim_sm *sm, const bf_emu_event *event) {
+  enum { SECTORS = BF_SIM_LINE_BYTES / BF_SIM_SECTOR_BYTES };
+  bf_sim_touched *touched = &sm->touched;
+  uint8_t most[2 * BF_EMU_LANES][SECTORS] = {{0}};
+  for (uint32_t left = event->mask; left; left &= left - 1) {
+    uint64_t address = event->global_address[__builtin_ctz(left)];
+    uint8_t same = 0;
+    for (uint32_t other = left; other; other &= other - 1)
+      same = (uint8_t)(same + (event->global_address[__builtin_ctz(other)] == address));
+    uint64_t moved = moved_address(sm, address);
+    for (unsigned i = 0; i < touched->lines; i++)
+      if (touched->line[i].line == moved / BF_SIM_LINE_BYTES) {
+        uint8_t *own = &most[i][moved % BF_SIM_LINE_BYTES / BF_SIM_SECTOR_BYTES];
+        *own = same > *own ? same : *own;
+      }
+  }
+  for (unsigned i = 0; i < touched->lines; i++) {
+    touched->line[i].operations = 0;
+    for (unsigned k = 0; k < SECTORS; k++)
+      touched->line[i].operations = (uint16_t)(touched->line[i].operations + most[i][k]);
+  }
+}
+
+/* Adds the lines of one access to global memory to what was touched. */
+static void touch_lines(bf_sim_sm *sm, const bf_emu_event *event) {
   bf_sim_touched *touched = &sm->touched;
   uint64_t behind = (BF_EMU_LANES - 1) * event->width_bytes;
   touched->is_store |= event->op == BF_OP_ST;
@@ -164,6 +212,14 @@ static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
     uint8_t sectors =
         last >= first ? (uint8_t)((2u << last) - (1u << first)) : (uint8_t)(1u << first);
     add_line(touched, address / BF_SIM_LINE_BYTES, sectors, 1);
+  }
+}
+
+static void touch_global(bf_sim_sm *sm, const bf_emu_event *event) {
+  touch_lines(sm, event);
+  if (sm->touched.is_atomic && sm->gpu->l2_atomics == BF_SIM_ATOMICS_WORDS) {
+    count_same_words(sm, event);
+    sm->touched.is_unread = event->op == BF_OP_RED;
   }
 }
 
@@ -268,12 +324,13 @@ void bf_sim_look(bf_sim_sm *sm, bf_sim_warp *warp) {
 void bf_sim_execute(bf_sim_sm *sm, bf_sim_warp *warp) {
   sm->touched.shared_accesses = 0;
   sm->touched.has_locks = false;
+  sm->touched.locked_until = 0;
   sm->touched.width_bytes = 0;
   sm->touched.shared = (bf_count){0};
   if (sm->gpu->pipeline != BF_SIM_SCOREBOARD)
     memset(sm->touched.part, 0, sizeof sm->touched.part);
   sm->touched.lines = 0;
-  sm->touched.is_store = sm->touched.is_atomic = false;
+  sm->touched.is_store = sm->touched.is_atomic = sm->touched.is_unread = false;
   bf_emu_warp_step(warp->emu);
   if (bf_emu_stepper_stopped(sm->stepper))
     sm->is_stopped = true;
@@ -319,8 +376,8 @@ static bf_sim_request_kind kind_of(const bf_sim_touched *touched, const bf_sim_o
   if (touched->is_store)
     return BF_SIM_STORE;
   if (touched->is_atomic)
-    return op->results ? BF_SIM_ATOMIC : BF_SIM_REDUCE;
-  return BF_SIM_LOAD;
+    return op->results && !touched->is_unread ? BF_SIM_ATOMIC : BF_SIM_REDUCE;
+  return op->is_past_l1 ? BF_SIM_PAST : BF_SIM_LOAD;
 }
 
 bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, uint64_t first) {
@@ -356,8 +413,10 @@ bf_sim_load *bf_sim_send(bf_sim_sm *sm, bf_sim_warp *warp, const bf_sim_op *op, 
     sm->free_load[sm->free_loads++] = token;
     return NULL;
   }
-  if (load->is_write)
+  if (load->is_write) {
+    warp->writes++;
     return NULL;
+  }
   warp->loads++;
   return load;
 }
@@ -368,9 +427,13 @@ static void line_done(void *context, uint32_t token) {
   bf_sim_load *load = &sm->load[token];
   if (--load->lines)
     return;
-  if (!load->is_write && load->warp->emu && load->warp->age == load->warp_age) {
-    load->warp->loads--;
-    sm->core->loaded(sm, load);
+  bf_sim_warp *warp = load->warp;
+  if (warp->emu && warp->age == load->warp_age) {
+    if (!load->is_write) {
+      warp->loads--;
+      sm->core->loaded(sm, load);
+    } else if (--warp->writes == 0 && sm->core->written)
+      sm->core->written(sm, warp);
   }
   load->warp = NULL;
   sm->free_load[sm->free_loads++] = token;
@@ -574,6 +637,7 @@ void bf_sim_sm_free(bf_sim_sm *sm) {
   free(sm->begin);
   free(sm->load);
   free(sm->free_load);
+  free(sm->locked);
   free(sm->outbox);
   free(sm->answer);
   free(sm->count.site);

@@ -30,6 +30,7 @@ typedef struct bf_sim_warp {
   const bf_sim_op *next; /* turn READY */
   uint32_t instruction, active;
   unsigned loads;  /* global loads in flight */
+  unsigned writes; /* stores and reductions that have not happened yet */
   void *core_data; /* of the core */
 } bf_sim_warp;
 
@@ -39,6 +40,7 @@ typedef struct bf_sim_touched {
   bf_count shared;             /* summed over them */
   uint16_t part[BF_EMU_LANES]; /* in-order pipelines: wavefronts of each simd_width lanes */
   bool has_locks;              /* an atomic that goes round a loop */
+  uint64_t locked_until;       /* until all lanes have changed their words (lock_word_cycles) */
   unsigned width_bytes;        /* of the widest */
   bf_op shared_op;
   unsigned lines; /* of global memory */
@@ -47,8 +49,14 @@ typedef struct bf_sim_touched {
     uint8_t sectors;
     uint16_t operations;
   } line[2 * BF_EMU_LANES];
-  bool is_store, is_atomic;
+  bool is_store, is_atomic, is_unread; /* is_unread: an atomic whose result nobody reads */
 } bf_sim_touched;
+
+/* A word of a block's shared memory, and the cycle until which loops with locks work on it. */
+typedef struct bf_sim_locked {
+  uint64_t block, until;
+  uint32_t address;
+} bf_sim_locked;
 
 /* A global load in flight; token = its index. */
 typedef struct bf_sim_load {
@@ -81,6 +89,8 @@ typedef struct bf_sim_core {
   void (*freed)(struct bf_sim_sm *sm, bf_sim_warp *warp);
   /* The data of a load has come, at sm->now; called from within run by bf_sim_take_answers. */
   void (*loaded)(struct bf_sim_sm *sm, bf_sim_load *load);
+  /* All stores of the warp have happened; or NULL. */
+  void (*written)(struct bf_sim_sm *sm, bf_sim_warp *warp);
   /* The next cycle at which something happens by itself; UINT64_MAX: only an answer or a block can
    * wake it. */
   uint64_t (*next_event)(const struct bf_sim_sm *sm);
@@ -121,6 +131,7 @@ typedef struct bf_sim_sm {
   const bf_sim_addresses *addresses;
   const struct bf_sim_range *last_range; /* that an address was found in */
   bf_sim_touched touched;
+  bf_sim_locked *locked; /* words that loops with locks work on, by a hash; NULL: none yet */
   bf_sim_l1 *l1;
   bf_sim_load *load;
   unsigned loads, free_loads;            /* size of the table; entries not in use */

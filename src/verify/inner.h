@@ -125,11 +125,13 @@ int bf_verify_threads_find(const bf_ptx_function *function, bf_arena *arena,
 /* ---- difference.c ---- */
 
 /* Of an instruction: it takes operand[1] & mask away from operand[1], where *nothing is 0 or
- * nothing is NULL. */
+ * nothing is NULL. Or it takes *doubled & gap_mask, the lowest bits, away from twice *doubled. */
 typedef struct bf_verify_difference {
   bool is_masked;
   uint64_t mask;
   const bf_ptx_operand *nothing;
+  const bf_ptx_operand *doubled; /* or NULL */
+  uint64_t gap_mask;
 } bf_verify_difference;
 
 /* Per instruction, in arena; NULL where memory is exhausted. */

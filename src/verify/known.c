@@ -270,6 +270,10 @@ static uint64_t result_ones(const knowledge *known, const bf_ptx_instruction *in
   uint64_t ones = arithmetic_ones(instruction, in);
   if (difference->is_masked && (!difference->nothing || !operand_ones(known, difference->nothing)))
     ones &= in[1] & ~difference->mask;
+  if (difference->doubled) {
+    uint64_t x = operand_ones(known, difference->doubled);
+    ones &= (x & difference->gap_mask) | (x & ~difference->gap_mask) << 1;
+  }
   return ones;
 }
 

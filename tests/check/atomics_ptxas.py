@@ -106,6 +106,7 @@ def called(program, path):
 def main():
     os.environ["PATH"] += ":/usr/local/cuda/bin"
     if subprocess.run(["sh", "-c", "command -v ptxas"], stdout=subprocess.DEVNULL).returncode:
+        print("no ptxas")
         sys.exit(77)
     program = os.path.join(sys.argv[1], "bankfold")
     faults, seen = 0, set()

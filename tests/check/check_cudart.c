@@ -283,8 +283,10 @@ static bool open_library(library *from, int major) {
 /* Checks a library; the exit status. */
 static int check_library(int major, bool is_simulated) {
   library from = {.is_simulated = is_simulated};
-  if (!open_library(&from, major))
+  if (!open_library(&from, major)) {
+    dprintf(1, "no libcudart.so of CUDA %d beside the program\n", major);
     return 77;
+  }
   check_names(&from);
   check_memory(&from);
   check_streams(&from);

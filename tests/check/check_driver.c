@@ -291,8 +291,10 @@ static void check_apart(void (*check)(void)) {
 int main(void) {
   bf_run_settings settings = {.quiet = true};
   driver = open_library("libcuda.so.1");
-  if (!driver)
+  if (!driver) {
+    puts("no libcuda.so.1 beside the program");
     return 77;
+  }
   if (bf_run_settings_put(&settings, NULL) != BF_OK)
     return 1;
   for (int i = 0; i < NAMES; i++)

@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
 python3 -c 'import yaml' 2>/dev/null || python=no
-command -v python3 >/dev/null || exit 77
+command -v python3 >/dev/null || { echo 'no python3' && exit 77; }
 root=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -5,8 +5,8 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
-[ -e "$build/runtime/libcuda.so.1" ] || exit 77
-command -v cc >/dev/null || exit 77
+[ -e "$build/runtime/libcuda.so.1" ] || { echo "no $build/runtime/libcuda.so.1" && exit 77; }
+command -v cc >/dev/null || { echo 'no cc' && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0

@@ -4,12 +4,12 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
-command -v nvcc >/dev/null || exit 77
+command -v nvcc >/dev/null || { echo 'no nvcc' && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tests/data/emu/make.sh "$work" || exit 1
 version() { sed -n 's/^\/\/ Cuda compilation tools, //p' "$1"; }
-[ "$(version "$work/core.ptx")" = "$(version tests/data/emu/core.ptx)" ] || exit 77
+[ "$(version "$work/core.ptx")" = "$(version tests/data/emu/core.ptx)" ] || { echo "another nvcc than that of tests/data/emu" && exit 77; }
 faults=0
 for file in tests/data/emu/*.ptx bench/emu.ptx bench/weak.ptx; do
   cmp "$file" "$work/$(basename "$file")" || faults=1

@@ -240,6 +240,7 @@ def rows_of(rng, count):
 def main():
     os.environ["PATH"] += ":/usr/local/cuda/bin"
     if subprocess.run(["sh", "-c", "command -v ptxas"], stdout=subprocess.DEVNULL).returncode:
+        print("no ptxas")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)

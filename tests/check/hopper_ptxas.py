@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Forms of instructions that came with Hopper: ptxas for sm_90a accepts every one of them, the parser reads them, and the emulator
-runs them or, for those marked with !, refuses them with their line. Skipped without ptxas. Run as: hopper_ptxas.py BUILD_FOLDER"""
+"""Forms of instructions that came with Hopper and of tcgen05: ptxas for sm_90a or sm_100a accepts every one of them, the parser reads
+them, and the emulator runs them or, for those marked with !, refuses them with their line. Skipped without ptxas. Run as: hopper_ptxas.py BUILD_FOLDER"""
 import concurrent.futures
 import os
 import re
@@ -180,15 +180,15 @@ wgmma.mma_async.sync.aligned.m64n8k32.f16.e5m2.e4m3 {r,r}, q, q, p, 1, 1;
 wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {r,r,r,r}, q, q, p;
 wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8.satfinite {r,r,r,r}, {r,r,r,r}, q, p;
 wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc {r,r,r,r}, q, q, p;
-!wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {f,f,f,f}, q, q, r, 0, p, 1, 1, 0, 0;
-!wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {f,f,f,f}, {r,r,r,r}, q, r, 1, p, 1, 1, 0;
-!wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32 {f,f,f,f}, q, q, r, 0, p, 1, 1;
-!wgmma.mma_async.sp.sync.aligned.m64n8k64.f32.e4m3.e4m3 {f,f,f,f}, q, q, r, 0, p, 1, 1;
-!wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.s8 {r,r,r,r}, q, q, r, 0, p;
-!mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f,f,f,f}, {r,r}, {r,r}, {f,f,f,f}, r, 0x0;
-!mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f,f,f,f}, {r,r}, {r,r}, {f,f,f,f}, r, 0x0;
-!mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {f,f,f,f}, {r,r,r,r}, {r,r,r,r}, {f,f,f,f}, r, 0x0;
-!mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 {r,r,r,r}, {r,r,r,r}, {r,r,r,r}, {r,r,r,r}, r, 0x0;
+wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {f,f,f,f}, q, q, r, 0, p, 1, 1, 0, 0;
+wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {f,f,f,f}, {r,r,r,r}, q, r, 1, p, 1, 1, 0;
+wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32 {f,f,f,f}, q, q, r, 0, p, 1, 1;
+wgmma.mma_async.sp.sync.aligned.m64n8k64.f32.e4m3.e4m3 {f,f,f,f}, q, q, r, 0, p, 1, 1;
+wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.s8 {r,r,r,r}, q, q, r, 0, p;
+mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f,f,f,f}, {r,r}, {r,r}, {f,f,f,f}, r, 0x0;
+mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f,f,f,f}, {r,r}, {r,r}, {f,f,f,f}, r, 0x0;
+mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {f,f,f,f}, {r,r,r,r}, {r,r,r,r}, {f,f,f,f}, r, 0x0;
+mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 {r,r,r,r}, {r,r,r,r}, {r,r,r,r}, {r,r,r,r}, r, 0x0;
 !multimem.ld_reduce.relaxed.sys.global.add.u32 r, [g];
 !multimem.st.relaxed.sys.global.u32 [g], r;
 !multimem.red.relaxed.sys.global.add.u32 [g], r;
@@ -211,8 +211,53 @@ bar.warp.sync -1;
 cp.async.cg.shared.global.L2::cache_hint [s], [g], 16, q;
 """
 
+# The same of Blackwell.
+BLACKWELL = r"""
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], 64;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], r;
+tcgen05.dealloc.cta_group::1.sync.aligned.b32 r, 64;
+tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+tcgen05.mma.cta_group::1.kind::f16 [r], q, q, r, p;
+tcgen05.mma.cta_group::1.kind::f16 [r], q, q, r, {r, r, r, r}, p;
+tcgen05.mma.cta_group::1.kind::f16 [r], q, q, r, p, 2;
+tcgen05.mma.cta_group::1.kind::f16 [r], [r], q, r, !p;
+tcgen05.mma.cta_group::1.kind::tf32 [r], q, q, r, p;
+tcgen05.mma.cta_group::1.kind::f8f6f4 [r], [r], q, r, p;
+tcgen05.mma.cta_group::1.kind::i8 [r], q, q, r, p;
+tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X [r], q, q, r, [r], [r], p;
+tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [r], q, q, r, [r], [r], p;
+!tcgen05.mma.ws.cta_group::1.kind::f16 [r], q, q, r, p;
+!tcgen05.mma.sp.cta_group::1.kind::f16 [r], q, q, [r], r, p;
+!tcgen05.mma.cta_group::2.kind::f16 [r], q, q, r, p;
+!tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X [r], q, q, r, [r], [r], p;
+tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [s];
+tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [g];
+tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [s], h;
+tcgen05.ld.sync.aligned.32x32b.x1.b32 {r}, [r];
+tcgen05.ld.sync.aligned.32x32b.x4.b32 {r, r, r, r}, [r+4];
+tcgen05.ld.sync.aligned.32x32b.x2.pack::16b.b32 {r, r}, [r];
+tcgen05.ld.sync.aligned.16x128b.x1.b32 {r, r}, [r];
+tcgen05.ld.sync.aligned.16x256b.x1.b32 {r, r, r, r}, [r];
+!tcgen05.ld.sync.aligned.16x64b.x1.b32 {r}, [r];
+!tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {r}, [r], 4;
+tcgen05.st.sync.aligned.32x32b.x2.b32 [r], {r, r};
+tcgen05.st.sync.aligned.32x32b.x2.unpack::16b.b32 [r], {r, r};
+tcgen05.st.sync.aligned.16x256b.x1.b32 [r], {r, r, r, r};
+tcgen05.wait::ld.sync.aligned;
+tcgen05.wait::st.sync.aligned;
+tcgen05.fence::before_thread_sync;
+tcgen05.fence::after_thread_sync;
+tcgen05.cp.cta_group::1.128x256b [r], q;
+tcgen05.cp.cta_group::1.128x128b [r], q;
+tcgen05.cp.cta_group::1.32x128b.warpx4 [r], q;
+!tcgen05.cp.cta_group::1.4x256b [r], q;
+!tcgen05.cp.cta_group::1.64x128b.warpx2::02_13 [r], q;
+!tcgen05.cp.cta_group::1.32x128b.warpx4.b8x16.b6x16_p32 [r], q;
+tcgen05.shift.cta_group::1.down [r];
+"""
+
 HEAD = """.version 9.0
-.target sm_90a
+.target ARCH
 .address_size 64
 .extern .shared .align 16 .b8 sv[];
 .const .align 64 .b8 cc[128];
@@ -232,11 +277,11 @@ ret;
 """
 
 
-def refusal(program, folder, number, form):
+def refusal(program, folder, number, form, arch):
     """What the emulator says where it does not run a form, else nothing."""
     path, launch = os.path.join(folder, f"{number}.ptx"), os.path.join(folder, f"{number}.launch")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(HEAD + kernel(form, number).replace(".param .align 64 .b8 pp[128]", ".param .u64 pp"))
+        file.write(HEAD.replace("ARCH", arch) + kernel(form, number).replace(".param .align 64 .b8 pp[128]", ".param .u64 pp"))
     with open(launch, "w", encoding="utf-8") as file:
         file.write(f"buffer g u32 65536 zero\nlaunch k{number} grid 1 block 128 with g g\n")
     run = subprocess.run([program, "profile", path, "--launch", launch, "--workers", "1"], capture_output=True, text=True,
@@ -245,31 +290,38 @@ def refusal(program, folder, number, form):
     return found.group(0) if found else ""
 
 
-def main():
-    """Compares ptxas, the parser and the emulator on all forms."""
-    program = os.path.join(sys.argv[1], "bankfold")
-    ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
-    if not ptxas:
-        sys.exit(77)
-    forms = FORMS.strip().split("\n")
+def compare(program, ptxas, arch, forms):
+    """What ptxas, the parser and the emulator do otherwise than the list says."""
     faults = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "all.ptx")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(HEAD + "".join(kernel(form.lstrip("!"), i) for i, form in enumerate(forms)))
-        judged = subprocess.run([ptxas, "-arch=sm_90a", path, "-o", os.devnull], capture_output=True, text=True, check=False)
+            file.write(HEAD.replace("ARCH", arch) + "".join(kernel(form.lstrip("!"), i) for i, form in enumerate(forms)))
+        judged = subprocess.run([ptxas, "-arch=" + arch, path, "-o", os.devnull], capture_output=True, text=True, check=False)
         faults += [line for line in judged.stderr.split("\n") if "error" in line]
         parsed = subprocess.run([program, "ptx", "kernels", path], capture_output=True, text=True, check=False)
         if parsed.returncode:
             faults.append(parsed.stderr)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            said = list(pool.map(lambda i: refusal(program, folder, i, forms[i].lstrip("!")), range(len(forms))))
+            said = list(pool.map(lambda i: refusal(program, folder, i, forms[i].lstrip("!"), arch), range(len(forms))))
     for form, text in zip(forms, said):
         if bool(text) != form.startswith("!"):
             faults.append(f"{form}: {text or 'not refused'}")
         elif text and "(line " not in text:
             faults.append(f"{form}: refused without a line: {text}")
-    print("\n".join(faults + [f"{len(forms)} forms, {len(faults)} faults"]))
+    return faults
+
+
+def main():
+    """Compares ptxas, the parser and the emulator on all forms."""
+    program = os.path.join(sys.argv[1], "bankfold")
+    ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+    if not ptxas:
+        print("no ptxas")
+        sys.exit(77)
+    lists = {"sm_90a": FORMS.strip().split("\n"), "sm_100a": BLACKWELL.strip().split("\n")}
+    faults = [fault for arch, forms in lists.items() for fault in compare(program, ptxas, arch, forms)]
+    print("\n".join(faults + [f"{sum(map(len, lists.values()))} forms, {len(faults)} faults"]))
     sys.exit(1 if faults else 0)
 
 

@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
 parts=$build/tests/inject
-[ -e "$parts/libbankfold-inject-test.so" ] || exit 77
+[ -e "$parts/libbankfold-inject-test.so" ] || { echo "no $parts/libbankfold-inject-test.so" && exit 77; }
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 faults=0
@@ -666,5 +666,12 @@ done
 while read -r name; do
   grep -q "^$name:\|^$name\$" "$work/all_calls" || complain "no test calls $name"
 done < <(sed -n 's/^X(\([A-Za-z0-9_]*\),.*/\1/p' inject/driver.def)
+
+# Where there is no driver, run says so, and which command does without one.
+if ! ldconfig -p | grep -q 'libcuda\.so\.1' && [ -e "$build/inject/libbankfold-inject.so" ]; then
+  "$build/bankfold" run --hash fixed tests/data/programs/transpose >"$work/out" 2>"$work/err"
+  grep -q "there is no CUDA driver here, .*'bankfold exec' runs programs without one" "$work/err" ||
+    complain "run without a driver does not say so: $(cat "$work/err")"
+fi
 echo "$faults faults"
 [ $faults = 0 ]

@@ -4,9 +4,9 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 PATH=$PATH:/usr/local/cuda/bin
-command -v nvcc >/dev/null && command -v ptxas >/dev/null || exit 77
+{ command -v nvcc >/dev/null && command -v ptxas >/dev/null; } || { echo 'no nvcc or no ptxas' && exit 77; }
 version=$(nvcc --version | sed -n 's/.*, \(V[0-9.]*\)$/\1/p')
-grep -q "$version" kernels/*/*.ptx || exit 77
+grep -q "$version" kernels/*/*.ptx || { echo "another nvcc than that of kernels/" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0

@@ -5,7 +5,7 @@
 set -u
 build=$(readlink -f "$1")
 cd "$(dirname "$0")/lead" || exit 2
-[ -e "$build/runtime/libbankfold-lead.so" ] || exit 77
+[ -e "$build/runtime/libbankfold-lead.so" ] || { echo "no $build/runtime/libbankfold-lead.so" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0

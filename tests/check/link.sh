@@ -7,7 +7,7 @@ build=$(readlink -f "$1")
 for folder in "" /usr/local/cuda/bin; do
   [ -x "$(command -v nvlink)" ] || PATH=$PATH:$folder
 done
-command -v nvlink >/dev/null && command -v ptxas >/dev/null || exit 77
+{ command -v nvlink >/dev/null && command -v ptxas >/dev/null; } || { echo 'no nvlink or no ptxas' && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0 cases=0

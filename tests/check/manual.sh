@@ -17,5 +17,5 @@ for page in "$1"/*.1; do
     test -z "$(man --warnings -l "$page" 2>&1 >/dev/null | tee /dev/stderr)" || faults=1
   fi
 done
-[ -n "$ran" ] || exit 77
+[ -n "$ran" ] || { echo 'no man or mandoc' && exit 77; }
 exit $faults

@@ -5,7 +5,7 @@ set -u
 build=$(readlink -f "$1")
 cd "$(dirname "$0")/../.." || exit 2
 PATH=$PATH:/usr/local/cuda/bin
-command -v ptxas >/dev/null || exit 77
+command -v ptxas >/dev/null || { echo 'no ptxas' && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$build/tests/check_emu" --write "$work" || exit 1

@@ -8,7 +8,7 @@ root=$PWD
 for tool in dh dpkg-buildpackage; do
   command -v $tool >/dev/null || { echo "no $tool" && exit 77; }
 done
-grep -qs 'b_sanitize.*none' <(meson introspect --buildoptions "$build" | tr '{' '\n' | grep '"b_sanitize"') || exit 77
+grep -qs 'b_sanitize.*none' <(meson introspect --buildoptions "$build" | tr '{' '\n' | grep '"b_sanitize"') || { echo 'a build with sanitizers' && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0

@@ -247,6 +247,7 @@ def sources(build, work, count, seed):
 def main():
     os.environ["PATH"] += ":/usr/local/cuda/bin"
     if subprocess.run(["sh", "-c", "command -v ptxas"], stdout=subprocess.DEVNULL).returncode:
+        print("no ptxas")
         sys.exit(77)
     build = pathlib.Path(sys.argv[1]).resolve()
     count, seed = (int(sys.argv[i]) if len(sys.argv) > i else default for i, default in ((2, 2000), (3, 16)))

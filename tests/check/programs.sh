@@ -18,8 +18,8 @@ cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
 shift
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
-command -v nvcc >/dev/null || exit 77
-[ -e "$build/runtime/libcudart.so.13" ] || exit 77
+command -v nvcc >/dev/null || { echo 'no nvcc' && exit 77; }
+[ -e "$build/runtime/libcudart.so.13" ] || { echo "no $build/runtime/libcudart.so.13" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0
@@ -116,6 +116,12 @@ if [ $# = 0 ]; then
   # So are kernels of linked parts, with the functions of other parts that they call.
   compile separate -cudart shared && run separate --profile "$work/first.json" --rewrite "$work/fixed.hashes"
   grep -q '"conflicts": *[1-9]' "$work/first.json" && complain 'separate: conflicts are left when it is rewritten'
+  # A launch that is not run again counts as if it had been: all but the time is the same with --every-launch.
+  compile repeated -cudart shared
+  run repeated --profile "$work/first.json"
+  run repeated --every-launch --profile "$work/second.json"
+  diff <(grep -v seconds "$work/first.json") <(grep -v seconds "$work/second.json") ||
+    complain 'repeated: other counts where all launches run'
   # The example of a program that chooses its hash.
   "$nvcc" -cudart shared -arch=sm_90 -lineinfo -Iinclude examples/hashed.cu -o "$work/hashed"
   "$build/bankfold" exec --gpu gtx580 "$work/hashed" >/dev/null 2>"$work/err"

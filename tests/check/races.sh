@@ -5,8 +5,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
-command -v nvcc >/dev/null || exit 77
-[ -e "$build/runtime/libcudart.so.13" ] || exit 77
+command -v nvcc >/dev/null || { echo 'no nvcc' && exit 77; }
+[ -e "$build/runtime/libcudart.so.13" ] || { echo "no $build/runtime/libcudart.so.13" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0

@@ -2,7 +2,9 @@
 # docs/reproduction.md shows the results of every reproduction that the program of build folder $1
 # lists, and of no other. Every statement there has one of four verdicts, and every verdict other
 # than "holds" a reason; verdicts are those that are recorded in reproduce/verdicts.csv, and the
-# summary is what the program says. Reproductions that take no time are computed and compared.
+# summary is what the program says. Every statement of the documents that reproduce/statements.csv
+# lists has a row or a reason why it has none. No full run takes over five minutes on two cores.
+# Reproductions that take no time are computed and compared.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 program=$1/bankfold
@@ -88,6 +90,36 @@ sort "$work/shown" | diff "$work/recorded" - >"$work/apart" ||
 "$program" reproduce --summary >"$work/summary"
 awk '$0 == "<!-- end -->" { on = 0 } on && !/^```$/ { print } $0 == "<!-- summary -->" { on = 1 }' $page |
   diff - "$work/summary" || complain "$page: the summary is not what the program says"
+
+# ---- Time ----
+
+# Every full run ends within five minutes on two cores.
+seconds=reproduce/seconds.csv
+while read -r name; do
+  awk -F, -v name="$name" '$1 == name && $2 <= 600 { found = 1 } END { exit !found }' $seconds ||
+    complain "$seconds: '$name' has no time, or takes over five minutes on two cores"
+done <"$work/names"
+
+# ---- Statements of the documents ----
+
+statements=reproduce/statements.csv
+tools/statements.py --check $statements $verdicts >"$work/found"
+while read -r line; do
+  complain "$statements: $line"
+done <"$work/found"
+tools/statements.py >"$work/statements"
+awk '$0 == "<!-- end -->" { on = 0 } on { print } $0 == "<!-- statements -->" { on = 1 }' $page |
+  diff - "$work/statements" || complain "$page: its counts are not those of $statements"
+# The faults must be found where they are planted: a statement without row and reason, a row that is
+# not there, and one that no statement names.
+plant_list() {
+  sed "$2" $statements >"$work/planted"
+  tools/statements.py --check "$work/planted" $verdicts >"$work/planted.found"
+  grep -q "$1" "$work/planted.found" || complain "$0: '$1' is not found where it is planted"
+}
+plant_list 'needs a row' '/^braak15,7.6,/s/,[^,]*$/,/'
+plant_list 'there is no row' '2s|hashes/|nowhere/|'
+plant_list 'no statement names' '/"2, Fig. 1"/d'
 
 # ---- What can be computed at once ----
 

@@ -4,7 +4,7 @@
 set -u
 build=$(readlink -f "$1")
 cd "$(dirname "$0")/../.." || exit 2
-[ -e "$build/libbankfold.a" ] || exit 77
+[ -e "$build/libbankfold.a" ] || { echo "no $build/libbankfold.a" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 compile() {

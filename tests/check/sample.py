@@ -51,6 +51,7 @@ def compare(program, kernel, exact, options):
 
 
 if not os.path.exists(os.path.join(BUILD, "runtime", "libcudart.so.13")):
+    print("no runtime/libcudart.so.13 in " + BUILD)
     sys.exit(77)
 for program, wanted in (("sampled", 2), ("transpose", 0), ("instances", 0)):
     exact, printed = run(program)

@@ -140,6 +140,7 @@ def compare(form, space, pair, sites):
 def main():
     os.environ["PATH"] += ":/usr/local/cuda/bin"
     if subprocess.run(["sh", "-c", "command -v ptxas"], stdout=subprocess.DEVNULL).returncode:
+        print("no ptxas")
         sys.exit(77)
     program, faults, taken = os.path.join(sys.argv[1], "bankfold"), 0, {}
     with tempfile.TemporaryDirectory() as folder:

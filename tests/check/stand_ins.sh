@@ -5,7 +5,7 @@ set -u
 build=$(readlink -f "$1")
 cd "$(dirname "$0")/stand_ins" || exit 2
 libraries=$build/runtime/stand_ins
-[ -e "$libraries/libcublas.so.13" ] || exit 77
+[ -e "$libraries/libcublas.so.13" ] || { echo "no $libraries/libcublas.so.13" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cc=${CC:-cc}

@@ -6,8 +6,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
-command -v nvcc >/dev/null || exit 77
-command -v patch >/dev/null || exit 77
+command -v nvcc >/dev/null || { echo 'no nvcc' && exit 77; }
+command -v patch >/dev/null || { echo 'no patch' && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0

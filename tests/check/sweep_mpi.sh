@@ -3,7 +3,7 @@
 # where mpirun lets them, and otherwise the same command finishes the sweep. Skipped where there is
 # no mpirun of Open MPI.
 set -u
-mpirun --version 2>/dev/null | grep -q 'Open MPI' || exit 77
+mpirun --version 2>/dev/null | grep -q 'Open MPI' || { echo 'no mpirun of Open MPI' && exit 77; }
 program=$(readlink -f "$1")/bankfold
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)

@@ -4,7 +4,7 @@
 # number of the ABI in meson.build must grow.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-library=$(readlink -f "$1/libbankfold.so") && [ -e "$library" ] || exit 77
+{ library=$(readlink -f "$1/libbankfold.so") && [ -e "$library" ]; } || { echo "no $1/libbankfold.so" && exit 77; }
 faults=0
 # same WHAT A B: complains about lines that only one of the two has.
 same() {

@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
 parts=$build/tests/inject
-[ -e "$parts/tuned" ] || exit 77
+[ -e "$parts/tuned" ] || { echo "no $parts/tuned" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/temporary"

@@ -5,10 +5,10 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export CC=aarch64-linux-gnu-gcc
-command -v $CC >/dev/null && command -v qemu-aarch64 >/dev/null || exit 77
+{ command -v $CC >/dev/null && command -v qemu-aarch64 >/dev/null; } || { echo "no $CC or no qemu-aarch64" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-echo 'int main(void) { return 0; }' | $CC -static -xc - -o "$work/empty" 2>/dev/null || exit 77
+echo 'int main(void) { return 0; }' | $CC -static -xc - -o "$work/empty" 2>/dev/null || { echo "$CC does not link" && exit 77; }
 # shellcheck source=tests/check/vote/compile.sh
 source tests/check/vote/compile.sh
 compile tests/check/check_vote.c "$work/check" -Wall -Wextra -Werror -static || exit 1

@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
-[ -e "$build/tests/libfake-gpu.so" ] || exit 77
+[ -e "$build/tests/libfake-gpu.so" ] || { echo "no $build/tests/libfake-gpu.so" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0

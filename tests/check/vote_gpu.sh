@@ -8,8 +8,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(readlink -f "$1")
 PATH=$PATH:/usr/local/cuda/bin
-command -v nvcc >/dev/null || exit 77
-[ -e "$build/runtime/libcudart.so.13" ] && [ -e "$build/libbankfold.a" ] || exit 77
+command -v nvcc >/dev/null || { echo 'no nvcc' && exit 77; }
+{ [ -e "$build/runtime/libcudart.so.13" ] && [ -e "$build/libbankfold.a" ]; } || { echo "no libraries in $build" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 faults=0

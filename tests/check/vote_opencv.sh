@@ -4,8 +4,8 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 folder=/usr/include/opencv4
-[ -e "$folder/opencv2/imgproc.hpp" ] && [ -e "$1/libbankfold.a" ] || exit 77
-command -v "${CXX:-c++}" >/dev/null || exit 77
+{ [ -e "$folder/opencv2/imgproc.hpp" ] && [ -e "$1/libbankfold.a" ]; } || { echo "no opencv2/imgproc.hpp" && exit 77; }
+command -v "${CXX:-c++}" >/dev/null || { echo "no ${CXX:-c++}" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "${CXX:-c++}" -std=c++17 -O1 -Wall -Wextra -Werror -isystem "$folder" -Iinclude tests/check/vote/opencv.cpp \

@@ -3,7 +3,7 @@
 # of a GPU are refused.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-command -v python3 >/dev/null || exit 77
+command -v python3 >/dev/null || { echo 'no python3' && exit 77; }
 tools/vote_tables.py --check || exit 1
 
 work=$(mktemp -d)

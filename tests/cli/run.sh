@@ -96,6 +96,7 @@ for file in "$@"; do
   actual=$work/$number/actual
   if left_out "$file"; then
     skipped=$((skipped + 1))
+    echo "skipped ${file#"$root"/}: a program with sanitizers cannot run what it runs"
   elif [ -n "$update" ]; then
     cmp -s "$actual" "$file" || { cp "$actual" "$file" && echo "updated ${file#"$root"/}"; }
     passed=$((passed + 1))

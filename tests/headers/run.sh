@@ -9,8 +9,8 @@ build=$(readlink -f "$1")
 shift
 cd "$(dirname "$0")" || exit 2
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
-command -v nvcc >/dev/null || exit 77
-[ -e "$build/runtime/libbankfold-lead.so" ] || exit 77
+command -v nvcc >/dev/null || { echo 'no nvcc' && exit 77; }
+[ -e "$build/runtime/libbankfold-lead.so" ] || { echo "no $build/runtime/libbankfold-lead.so" && exit 77; }
 table=''
 update=''
 if [ "${1-}" = --table ] || [ "${1-}" = --update ]; then

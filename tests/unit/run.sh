@@ -35,6 +35,7 @@ for source in tests/unit/test_*.c; do
     echo "FAILED $name (status $status)"
     grep -v '^ok ' "$log" | head -n 40
   fi
+  sed -n "s/^skipped: /skipped $name: /p" "$log" | sort -u
   passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + left_out))
 done
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -3,6 +3,7 @@
  * a second time. */
 #include "analyze/analyze.h"
 #include "analyze/expression.h"
+#include "analyze/given.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -590,6 +591,33 @@ static void what_is_not_known_is_named(void **state) {
   bf_ptx_free(module);
 }
 
+/* Values of parameters, by name and by number; what is no value is refused. */
+static void given_parameters_are_read(void **state) {
+  (void)state;
+  static const char text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                             ".entry k(.param .u32 n, .param .u64 p, .param .b8 s[12]) { ret; }\n";
+  static const char *const bad[] = {"n", "n=", "n=x", "m=1", "3=1", "s=1", "n=1;p=2"};
+  bf_ptx_module *module;
+  bf_analyze_given given = {0};
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_ptx_parse("test", text, strlen(text), &module, &diagnostic), BF_OK);
+  const bf_ptx_function *kernel = bf_ptx_find(module, "k");
+  assert_int_equal(bf_analyze_read_given(kernel, "n=258,1=-2", &given, &diagnostic), BF_OK);
+  assert_int_equal(given.size, 28);
+  assert_true(given.bytes[0] == 2 && given.bytes[1] == 1 && given.is_known[3]);
+  assert_true(!given.is_known[4] && given.bytes[8] == 254 && given.bytes[15] == 255);
+  assert_false(given.is_known[16]);
+  bf_analyze_given_free(&given);
+  assert_int_equal(bf_analyze_read_given(kernel, NULL, &given, &diagnostic), BF_OK);
+  assert_false(given.is_known[0]);
+  bf_analyze_given_free(&given);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    assert_int_equal(bf_analyze_read_given(kernel, bad[i], &given, &diagnostic), BF_BAD_INPUT);
+    bf_analyze_given_free(&given);
+  }
+  bf_ptx_free(module);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sums_are_kept_in_one_form),
@@ -609,6 +637,7 @@ int main(void) {
       cmocka_unit_test(diagonals_have_their_lanes),
       cmocka_unit_test(swizzles_are_evaluated),
       cmocka_unit_test(what_is_not_known_is_named),
+      cmocka_unit_test(given_parameters_are_read),
   };
   return cmocka_run_group_tests_name("analyze", tests, NULL, NULL);
 }

@@ -189,6 +189,18 @@ static void errors_of_the_device_end_the_run(void **state) {
   }
 }
 
+/* A name that is nearly one is asked about. */
+static void names_are_guessed(void **state) {
+  (void)state;
+  const bf_corpus_benchmark *benchmark;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_corpus_named("fft512", &benchmark, &diagnostic), BF_OK);
+  assert_string_equal(benchmark->name, "fft512");
+  assert_int_equal(bf_corpus_named("fft513", &benchmark, &diagnostic), BF_BAD_INPUT);
+  assert_non_null(strstr(diagnostic.message, "no benchmark 'fft513' (did you mean 'fft512'?)"));
+  assert_null(benchmark);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_benchmark_is_complete),
@@ -198,6 +210,7 @@ int main(void) {
       cmocka_unit_test(comparison_counts_what_is_too_far_off),
       cmocka_unit_test(a_device_that_computes_nothing_is_noticed),
       cmocka_unit_test(errors_of_the_device_end_the_run),
+      cmocka_unit_test(names_are_guessed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

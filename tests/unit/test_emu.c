@@ -164,7 +164,10 @@ static void kernels_print(void **state) {
   bed_open(&at, core, NULL);
   int32_t n = 2;
   bf_emu_launch launch = bed_launch(&at, "prints", 1, 32, &n, sizeof n);
+  bf_emu_touched touched = {0};
+  launch.touched = &touched;
   bed_run_well(&at, &launch);
+  assert_true(touched.is_open); /* what it prints is in no memory */
   assert_string_equal(at.printed.data, "thread 0:  0.00|ab    |1099511627776|z|ff|%\n"
                                        "thread 1:  0.50|ab    |1099511627776|z|ff|%\n");
   bed_close(&at);
@@ -337,17 +340,17 @@ static void unknown_instructions_are_refused_together(void **state) {
   (void)state;
   static const char text[] = ".version 8.6\n.target sm_100a\n.address_size 64\n"
                              ".visible .entry k() {\n"
-                             "  .reg .b32 %r<4>;\n"
-                             "  tcgen05.fence::before_thread_sync;\n"
+                             "  .reg .b32 %r<4>; .reg .pred %p; .reg .b64 %q;\n"
+                             "  istypep.texref %p, %q;\n"
                              "  add.u32 %r1, %r2, %r3;\n"
-                             "  tcgen05.wait::ld.sync.aligned;\n"
+                             "  istypep.surfref %p, %q;\n"
                              "  ret;\n}\n";
   bed at;
   bed_open_text(&at, "k.ptx", text, sizeof text - 1, NULL);
   bf_diagnostic diagnostic;
   const bf_emu_kernel *kernel;
   assert_int_equal(bf_emu_kernel_get(at.module, "k", &kernel, &diagnostic), BF_UNSUPPORTED);
-  assert_non_null(strstr(diagnostic.message, "tcgen05 (line 6), tcgen05 (line 8)"));
+  assert_non_null(strstr(diagnostic.message, "istypep (line 6), istypep (line 8)"));
   bed_close(&at);
 }
 
@@ -378,6 +381,16 @@ static void guarded_calls(void **state) {
 /* ---- Events, profile, instruction sets ---- */
 
 /* A tile transpose reads columns: 32 wavefronts instead of 1 for each of its loads. */
+/* The accesses that a profile has kept, each as often as it was made. */
+static uint64_t accesses_of(const bf_profile *profile) {
+  const bf_workload *workload = bf_profile_accesses(profile);
+  uint64_t sum = 0;
+  assert_non_null(workload);
+  for (size_t i = 0; i < bf_workload_size(workload); i++)
+    sum += bf_workload_get(workload, i)->count;
+  return sum;
+}
+
 static void transpose_has_a_profile(void **state) {
   (void)state;
   for (unsigned workers = 1; workers <= 2; workers++) {
@@ -403,7 +416,10 @@ static void transpose_has_a_profile(void **state) {
                      BF_OK);
     bf_emu_observer observer = bf_profile_observer(profile);
     launch.observer = &observer;
+    size_t budget = 1000;
+    assert_int_equal(bf_profile_keep(profile, &budget, NULL), BF_OK);
     bed_run_well(&at, &launch);
+    uint64_t kept = accesses_of(profile);
     for (int y = 0; y < SIDE; y++)
       for (int x = 0; x < SIDE; x++)
         assert_true(out[y * SIDE + x] == in[x * SIDE + y]);
@@ -419,6 +435,22 @@ static void transpose_has_a_profile(void **state) {
     assert_int_equal(stores, 16 * 8 * 4);
     assert_int_equal(loads, 16 * 8 * 4 * 32);
     assert_int_equal(conflicts, 16 * 8 * 4 * 31);
+    /* A launch more, and the same as a repetition of it; the two arrays are all it touches. */
+    bf_emu_touched touched = {0};
+    launch.touched = &touched;
+    bf_profile_part *part = bf_profile_start(profile);
+    assert_non_null(part);
+    bed_run_well(&at, &launch);
+    assert_true(bf_profile_since(profile, part));
+    bf_profile_repeat(profile, part);
+    bf_profile_part_free(part);
+    assert_int_equal(touched.ranges, 2);
+    assert_false(touched.is_open);
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < bf_emu_kernel_sites(launch.kernel); i++)
+      sum += bf_profile_get(profile, i).conflicts;
+    assert_int_equal(sum, 3 * conflicts);
+    assert_int_equal(accesses_of(profile), 3 * kept);
     bf_profile_free(profile);
     bf_machine_free(machine);
     bed_close(&at);

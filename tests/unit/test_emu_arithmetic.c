@@ -135,8 +135,10 @@ static unsigned check_rows(const char *isa, const row *r, unsigned count, bool g
 
 static void check_isa(const char *isa) {
   unsigned wrong = 0, total = sizeof rows / sizeof *rows;
-  if (!bf_emu_isa_find(isa))
+  if (!bf_emu_isa_find(isa)) {
+    printf("skipped: no %s in this processor or build\n", isa);
     skip();
+  }
   for (unsigned i = 0, count; i < total; i += count) {
     for (count = 1; i + count < total && count < BF_EMU_LANES; count++)
       if (strcmp(rows[i].text, rows[i + count].text) != 0)

@@ -77,8 +77,10 @@ static float value_at(const struct function *f, unsigned index) {
 
 static void check_isa(const char *isa) {
   static float operand[VALUES], value[VALUES];
-  if (!bf_emu_isa_find(isa))
+  if (!bf_emu_isa_find(isa)) {
+    printf("skipped: no %s in this processor or build\n", isa);
     skip();
+  }
   for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++) {
     double worst = 0, at = 0;
     for (unsigned k = 0; k < VALUES; k++)

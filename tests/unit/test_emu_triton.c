@@ -266,6 +266,7 @@ static void products_are_exact(void **state) {
     bf_emu_launch launch = bed_launch(&at, p->kernel, p->grid[0], p->threads, parameters, bytes);
     launch.grid[1] = p->grid[1];
     launch.dynamic_shared_bytes = p->shared_bytes;
+    launch.check_races = true; /* there are none */
     bf_emu_result result = bed_run(&at, &launch);
     if (result.fault.kind)
       fail_msg("%s: %s", p->file, result.fault.text);
@@ -306,6 +307,7 @@ static void run_attention(const attention *what, uint16_t *array) {
                                     &parameters, sizeof parameters);
   launch.grid[1] = HEADS;
   launch.dynamic_shared_bytes = what->shared_bytes;
+  launch.check_races = true;
   bf_emu_result result = bed_run(&at, &launch);
   if (result.fault.kind)
     fail_msg("%s: %s", what->file, result.fault.text);

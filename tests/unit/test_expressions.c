@@ -181,8 +181,10 @@ static void the_locale_does_not_matter(void **state) {
   bool is_right = strstr(printed.data, "{0.5, 0.5, 0.001, 0d3FF8000000000000}") != NULL;
   bf_text_free(&printed);
   assert_true(is_right);
-  if (!is_made || strcmp(seen, "0,5") != 0)
+  if (!is_made || strcmp(seen, "0,5") != 0) {
+    puts("skipped: no locale here that writes 0,5");
     skip();
+  }
 }
 
 /* What ptxas refuses as well. */

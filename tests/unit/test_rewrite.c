@@ -621,6 +621,14 @@ static void costs(void **state) {
        "and.b32 %r2, %r0, 31;\nsub.u32 %r3, %r0, %r2;\nshl.b32 %r3, %r3, 2;\n"
        "ld.shared.u32 %r1, [%r3];\nld.shared.u32 %r1, [%r3+4];\n",
        3 + 1},
+      {"twice an index less its lowest bits has a 0", "fixed",
+       "shl.b32 %r2, %r0, 1;\nand.b32 %r3, %r0, 3;\nsub.u32 %r4, %r2, %r3;\nshl.b32 %r5, %r4, 2;\n"
+       "ld.shared.u32 %r1, [%r5];\nld.shared.u32 %r1, [%r5+16];\n",
+       3 + 1},
+      {"where the index is one", "fixed",
+       "and.b32 %r3, %r1, 3;\nshl.b32 %r2, %r0, 1;\nsub.u32 %r4, %r2, %r3;\nshl.b32 %r5, %r4, 2;\n"
+       "ld.shared.u32 %r1, [%r5];\nld.shared.u32 %r1, [%r5+16];\n",
+       3 + 4},
       {"names that it moves by a constant cost one instruction", "bits:0,1,2,3,4^7",
        "ld.shared.u32 %r1, [big+512];\nld.shared.u32 %r1, [big+2560];\n", 1},
   };

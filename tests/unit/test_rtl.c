@@ -1,10 +1,13 @@
 /* Hash units: ports, vectors, errors; libraries of cells and netlists against sums made by hand. */
+#include "process/folder.h"
+#include "rtl/bundle.h"
 #include "rtl/cost.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -622,6 +625,32 @@ static void pictures_have_their_gates(void **state) {
   bf_hash_free(hash);
 }
 
+/* All files of a unit are written, or none. */
+static void bundles_are_whole(void **state) {
+  (void)state;
+  char folder[PATH_MAX], path[PATH_MAX + 64];
+  bf_rtl_bundle files = {0};
+  bf_rtl_unit unit = family(BF_RTL_BIT_VECTOR_PERM, false, 5, 14);
+  bf_text text = {0};
+  uint64_t vectors = 0;
+  assert_int_equal(bf_process_make_folder(folder, &diagnostic), BF_OK);
+  assert_int_equal(bf_rtl_bundle_fill(&unit, 100, &files, &vectors, &diagnostic), BF_OK);
+  assert_int_equal(vectors, 100);
+  assert_int_equal(files.count, 4); /* unit, registers around it, vectors, test bench */
+  assert_string_equal(files.name[2], "u_vectors.hex");
+  assert_int_equal(bf_rtl_bundle_write(folder, &files, &diagnostic), BF_OK);
+  for (unsigned i = 0; i < files.count; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, files.name[i]);
+    assert_int_equal(bf_read_file(path, SIZE_MAX, &text, &diagnostic), BF_OK);
+    assert_int_equal(unlink(path), 0);
+  }
+  snprintf(files.name[3], sizeof files.name[3], "none/u_test.v");
+  assert_int_equal(bf_rtl_bundle_write(folder, &files, &diagnostic), BF_IO);
+  assert_int_equal(rmdir(folder), 0); /* what was written is taken back */
+  bf_text_free(&text);
+  bf_rtl_bundle_free(&files);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ports_of_the_published_size),
@@ -642,6 +671,7 @@ int main(void) {
       cmocka_unit_test(choice_by_target),
       cmocka_unit_test(scaling_as_stated),
       cmocka_unit_test(pictures_have_their_gates),
+      cmocka_unit_test(bundles_are_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

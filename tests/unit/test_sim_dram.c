@@ -46,6 +46,23 @@ static void open_rows_are_cheaper(void **state) {
   assert_in_range(time_lines(&gpu, 200, new_row, &new), 200 * 300 / 16, 200 * 300 / 16 + 1000);
 }
 
+static uint64_t one_line(unsigned i) { return i; }
+
+/* A read that comes while its channel refreshes waits for the end of it; others do not. */
+static void reads_wait_for_refreshes(void **state) {
+  (void)state;
+  bf_sim_gpu gpu = one_channel();
+  bf_sim_result result = {.cycles = 0};
+  uint64_t plain = time_lines(&gpu, 1, one_line, &result);
+  gpu.dram_refresh_interval = 1000;
+  gpu.dram_refresh_cycles = 50; /* over when the row is open, in cycle 161 */
+  assert_int_equal(time_lines(&gpu, 1, one_line, &result), plain);
+  gpu.dram_refresh_cycles = 400;
+  assert_int_equal(time_lines(&gpu, 1, one_line, &result), plain + 400 - 161);
+  gpu.dram_refresh_cycles = 600; /* of 2000 lines, 8 cycles each, in the 40% that are left */
+  assert_in_range(time_lines(&gpu, 2000, same_row, &result), 38000, 42000);
+}
+
 /* The same for stores, which wait for the row when they are written. */
 static void writes_wait_for_their_row(void **state) {
   (void)state;
@@ -281,6 +298,7 @@ static void the_queue_of_a_channel_fills(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(open_rows_are_cheaper),
+      cmocka_unit_test(reads_wait_for_refreshes),
       cmocka_unit_test(writes_wait_for_their_row),
       cmocka_unit_test(writes_come_between_reads),
       cmocka_unit_test(reads_of_open_rows_go_first),

@@ -279,8 +279,8 @@ static void bad_overrides_are_refused(void **state) {
       {"sms=", "sms must be a whole number, not ''"},
       {"sms=-1", "sms must be a whole number, not '-1'"},
       {"shceduler=lrr", "unknown key 'shceduler'; near it: scheduler"},
-      {"dram=3", "unknown key 'dram'; near it: dram_channels, dram_banks, dram_row_bytes, "
-                 "dram_sector_cycles"},
+      {"dram=3", "unknown key 'dram'; near it: dram_fetch, dram_channels, dram_banks, "
+                 "dram_row_bytes"},
       {"name=x", "unknown key 'name'"},
       {"merge=maybe", "merge must be one of: no yes"},
       {"barrel=loose", "barrel must be one of: strict relaxed ordered"},

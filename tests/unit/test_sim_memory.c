@@ -38,6 +38,25 @@ static void latencies_are_those_of_the_parameters(void **state) {
   free(t);
 }
 
+/* A miss reads both sectors of 64 bytes: the other is there afterwards, or waited for meanwhile. */
+static void misses_read_pairs(void **state) {
+  (void)state;
+  bf_sim_gpu gpu = default_gpu();
+  bf_sim_result result = {.cycles = 0};
+  traffic *t = create_traffic();
+  gpu.dram_fetch = 1;
+  ask(t, 0, 0, BF_SIM_LOAD, 0, 0x2);
+  ask(t, 20, 0, BF_SIM_PAST, 0, 0x1);
+  ask(t, 1000, 0, BF_SIM_LOAD, 0, 0x1);
+  ask(t, 2000, 0, BF_SIM_LOAD, 0, 0x4);
+  run_alone(t, &gpu, &result);
+  assert_int_equal(t->answered[0], 100 + 1 + 160 + 4 + 100 + 1);
+  assert_int_equal(t->answered[1], t->answered[0] + 1); /* behind it at the port */
+  assert_int_equal(t->answered[2], 1000 + 100 + 1 + 100 + 1);
+  assert_int_equal(result.dram_read_bytes, 128);
+  free(t);
+}
+
 /* Loads of sectors that are on their way wait for them, and no longer. */
 static void loads_join_what_is_on_its_way(void **state) {
   (void)state;
@@ -399,6 +418,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(loads_wait_for_a_hit),
       cmocka_unit_test(latencies_are_those_of_the_parameters),
+      cmocka_unit_test(misses_read_pairs),
       cmocka_unit_test(loads_join_what_is_on_its_way),
       cmocka_unit_test(joined_loads_keep_their_turn),
       cmocka_unit_test(requests_are_served_by_cycle_then_multiprocessor),

@@ -310,6 +310,186 @@ static void lock_table(void **state) {
   bf_text_free(&text);
 }
 
+/* ---- What the compiler makes of PTX ---- */
+
+#define LOOP                                                                                       \
+  "mov.u32 %r1, 8;\nL:\nadd.f32 %f1, %f1, %f1;\nadd.s32 %r1, %r1, -1;\n"                           \
+  "setp.ne.s32 %p1, %r1, 0;\n@%p1 bra L;\nret;"
+
+/* A loop of 8 rounds with lookahead: one of four additions, comparisons and branches is left. */
+static void loops_are_unrolled(void **state) {
+  (void)state;
+  static const row rows[] = {
+      {"int_cycles=4 float_cycles=4 branch_cycles=6 lookahead=64 unroll_instructions=4", LOOP,
+       "0 1 2 3 4 5 12 18 19 20 21 22 23 30 36"},
+      {"int_cycles=4 float_cycles=4 branch_cycles=0 lookahead=64 unroll_instructions=4 "
+       "predicate_cycles=13",
+       LOOP, "0 1 2 3 4 5 21 22 23 24 25 26 27 43 44"},
+  };
+  CHECK_ROWS(rows);
+  sim_bed own; /* too long to be unrolled: three instructions and a branch in each round */
+  sim_bed_make(&own, LOOP, "lookahead=64 unroll_instructions=3");
+  sim_bed_run(&own, "made", 1, 32);
+  assert_int_equal(own.events, 8 * 4 + 1);
+  sim_bed_close(&own);
+}
+
+/* A branch over two instructions is a guard of them: they wait for what it asks. */
+static void branches_become_guards(void **state) {
+  (void)state;
+#define SKIP                                                                                       \
+  "setp.ne.s32 %p1, %r0, 0;\n@%p1 bra L;\nadd.s32 %r1, %r0, 1;\nadd.s32 %r2, %r0, 1;\nL:\nret;"
+  static const row rows[] = {
+      {"int_cycles=4 branch_cycles=6", SKIP, "0 4 10 11 12"},
+      {"int_cycles=4 branch_cycles=6 guard_instructions=1", SKIP, "0 4 10 11 12"},
+      {"int_cycles=4 branch_cycles=6 guard_instructions=2", SKIP, "0 4 5 6"},
+      {"int_cycles=4 predicate_cycles=13 guard_instructions=2", SKIP, "0 13 14 15"},
+  };
+  CHECK_ROWS(rows);
+}
+
+/* A load behind a store that waits for its operand: it passes only where both cannot meet. */
+static void loads_stay_behind_stores(void **state) {
+  (void)state;
+#define STORE_AND_LOAD(PLACE)                                                                      \
+  "mov.u32 %r9, words;\nmul.lo.s32 %r1, %r0, 3;\nst.shared.u32 [%r9], %r1;\n"                      \
+  "ld.shared.u32 %r2, " PLACE ";\nret;"
+  static const row rows[] = {
+      {"mul_cycles=30 lookahead=64", STORE_AND_LOAD("[%r9]"), "0 1 2 30"},
+      {"mul_cycles=30 lookahead=64 aliases=kept", STORE_AND_LOAD("[%r9]"), "0 1 30 31"},
+      {"mul_cycles=30 lookahead=64 aliases=kept", STORE_AND_LOAD("[%r9+4]"), "0 1 2 30"},
+      {"mul_cycles=30 lookahead=64 aliases=kept", STORE_AND_LOAD("[%r8]"), "0 1 30 31"},
+  };
+  CHECK_ROWS(rows);
+}
+
+/* Sequences for divisions: instructions, and cycles beyond them. */
+static void divisions(void **state) {
+  (void)state;
+#define DIVIDE(TYPE, R)                                                                            \
+  "div." TYPE " " R "1, " R "0, " R "2;\nadd." TYPE " " R "3, " R "1, " R "1;\nret;"
+  static const row rows[] = {
+      {"int_cycles=4 division_instructions=8", DIVIDE("u32", "%r"), "0 11 12"},
+      {"int_cycles=4 division_instructions=8 division_cycles=50", DIVIDE("u32", "%r"), "0 61 62"},
+      {"int_cycles=4 int_division_instructions=17 int_division_cycles=90", DIVIDE("u32", "%r"),
+       "0 110 111"},
+      {"int_cycles=4 int_division_instructions=17 int_division_cycles=90", DIVIDE("u64", "%d"),
+       "0 431 432"},
+  };
+  CHECK_ROWS(rows);
+}
+
+/* A fence waits until a store has happened, and then for fence_cycles. */
+static void fences_wait(void **state) {
+  (void)state;
+#define STORE_AND_FENCE(SCOPE)                                                                     \
+  "st.global.u32 [%d0], %r0;\nfence.acq_rel." SCOPE ";\nadd.s32 %r1, %r0, 1;\nret;"
+  static const row rows[] = {
+      {"request_cycles=100 return_cycles=100", STORE_AND_FENCE("gpu"), "0 1 2 3"},
+      {"request_cycles=100 return_cycles=100 fence_cycles=50", STORE_AND_FENCE("gpu"),
+       "0 201 251 252"},
+      {"request_cycles=100 return_cycles=100 fence_cycles=50", STORE_AND_FENCE("cta"), "0 1 2 3"},
+  };
+  CHECK_ROWS(rows);
+}
+
+/* ---- Contention ---- */
+
+/* Cycles of a launch. */
+static uint64_t cycles_of(const char *lines, const char *changes, unsigned grid, unsigned block) {
+  sim_bed own;
+  sim_bed_make(&own, lines, changes);
+  uint64_t cycles = sim_bed_run(&own, "made", grid, block).cycles;
+  sim_bed_close(&own);
+  return cycles;
+}
+
+/* Float additions of two warps to one word take as long as those of one with twice the lanes; to
+ * words of their own, no longer than one warp does. */
+static void warps_wait_for_words(void **state) {
+  (void)state;
+  static const char same[] = "mov.u32 %r9, words;\nred.shared.add.f32 [%r9], %f0;\nret;";
+  static const char own[] = "mov.u32 %r9, words;\nmov.u32 %r0, %tid.x;\nmad.lo.u32 %r9, %r0, 4, "
+                            "%r9;\nred.shared.add.f32 [%r9], %f0;\nret;";
+  static const char block[] = "lock_cycles=90 lock_word_cycles=100";
+  uint64_t one = cycles_of(same, block, 1, 32), two = cycles_of(same, block, 1, 64);
+  assert_in_range(one, 3200, 3250);
+  assert_in_range(two, 6400, 6500);
+  assert_in_range(cycles_of(same, "lock_cycles=90", 1, 64), 2880, 3300);
+  assert_in_range(cycles_of(own, block, 1, 64), 100, 250);
+}
+
+/* Atomics on one line by 32 lanes: of different words a sector is one operation, of one word every
+ * lane is one. */
+static void atomics_by_words(void **state) {
+  (void)state;
+  static const char row_of_words[] =
+      "mov.u32 %r0, %tid.x;\nmad.wide.u32 %d1, %r0, 4, %d0;\n"
+      "atom.global.add.u32 %r1, [%d1], 1;\nst.shared.u32 [words], %r1;\nret;";
+  static const char one_word[] =
+      "atom.global.add.u32 %r1, [%d0], 1;\nand.b32 %r1, %r1, 3;\nmul.lo.u32 %r1, %r1, 4;\n"
+      "st.shared.u32 [words], %r1;\nret;";
+  static const char lanes[] = "l2_atomic_cycles=20";
+  static const char words[] = "l2_atomic_cycles=20 l2_atomics=words";
+  uint64_t base = cycles_of(row_of_words, "l2_atomic_cycles=0.01", 1, 32);
+  assert_in_range(cycles_of(row_of_words, lanes, 1, 32), base + 20 * 32 - 2, base + 20 * 32 + 2);
+  assert_in_range(cycles_of(row_of_words, words, 1, 32), base + 20 * 4 - 2, base + 20 * 4 + 2);
+  assert_in_range(cycles_of(one_word, words, 1, 32), base + 20 * 32 - 20, base + 20 * 32 + 20);
+}
+
+/* The second load of a word: from the first-level cache, or past it. */
+static void marked_loads(void **state) {
+  (void)state;
+#define LOAD_TWICE(MARK)                                                                           \
+  "ld.global" MARK ".u32 %r1, [%d0];\nadd.s32 %r2, %r1, 1;\nld.global" MARK ".u32 %r3, [%d0];\n"   \
+  "add.s32 %r4, %r3, 1;\nret;"
+  static const char cached[] = "l1_bytes=16384", past[] = "l1_bytes=16384 l1_marked=past";
+  uint64_t first = cycles_of(LOAD_TWICE(""), past, 1, 32);
+  assert_int_equal(cycles_of(LOAD_TWICE(".cg"), cached, 1, 32), first);
+  assert_in_range(cycles_of(LOAD_TWICE(".cg"), past, 1, 32), first + 150, first + 250);
+  assert_in_range(cycles_of(LOAD_TWICE(".volatile"), past, 1, 32), first + 150, first + 250);
+}
+
+/* ---- Blocks ---- */
+
+/* Cycles at which blocks begin: one behind the other, by their warps, and in the places of others.
+ */
+static void blocks_begin(void **state) {
+  (void)state;
+  static const struct {
+    const char *changes;
+    unsigned grid, block;
+    const char *first;
+  } rows[] = {
+      {"schedulers=4 sms=1 launch_cycles=1000", 3, 32, "1000 1000 1000"},
+      {"schedulers=4 sms=1 launch_cycles=1000 launch_sm_cycles=5 block_start_cycles=24", 3, 32,
+       "1005 1029 1053"},
+      {"schedulers=4 sms=2 launch_cycles=1000 launch_sm_cycles=5 block_start_cycles=24", 3, 32,
+       "1010 1010 1034"},
+      {"schedulers=4 sms=1 launch_cycles=1000 block_start_cycles=24 block_start_warp_cycles=10", 2,
+       128, "1000 1040"},
+      {"schedulers=4 sms=1 block_launch_cycles=300 blocks_per_sm=1", 3, 32, "0 301 602"},
+      {"schedulers=4 sms=2 block_launch_cycles=300 blocks_per_sm=1 block_grid_cycles=50", 4, 32,
+       "0 0 301 351"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    sim_bed own;
+    bf_text text = {0};
+    sim_bed_make(&own, "add.s32 %r1, %r0, 1;\nret;", rows[i].changes);
+    sim_bed_run(&own, "made", rows[i].grid, rows[i].block);
+    for (uint64_t block = 0; block < rows[i].grid; block++)
+      for (unsigned k = 0; k < own.events; k++)
+        if (own.event[k].block == block && own.event[k].warp == 0) {
+          bf_text_addf(&text, "%s%llu", text.size ? " " : "",
+                       (unsigned long long)own.event[k].issued);
+          break;
+        }
+    assert_string_equal(text.data, rows[i].first);
+    bf_text_free(&text);
+    sim_bed_close(&own);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(latency_and_throughput),
@@ -322,6 +502,15 @@ int main(void) {
       cmocka_unit_test(native_atomics),
       cmocka_unit_test(lock_loops),
       cmocka_unit_test(lock_table),
+      cmocka_unit_test(loops_are_unrolled),
+      cmocka_unit_test(branches_become_guards),
+      cmocka_unit_test(loads_stay_behind_stores),
+      cmocka_unit_test(divisions),
+      cmocka_unit_test(fences_wait),
+      cmocka_unit_test(warps_wait_for_words),
+      cmocka_unit_test(atomics_by_words),
+      cmocka_unit_test(marked_loads),
+      cmocka_unit_test(blocks_begin),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -469,6 +469,123 @@ static const small_pair small_pairs[] = {
      "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
      "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+-2048], %r2;",
      "the hash at another offset"},
+    {"a 0 that a difference puts in", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     NULL},
+    {"the same with parts behind a label", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nagain:\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n@%p1 bra again;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nagain:\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n@%p1 bra again;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     NULL},
+    {"another mask", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 6;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 6;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a smaller mask", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 1;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 1;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"four times the number", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 2;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 2;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"the remainder of another number", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nmov.u32 %r7, %tid.y;\nand.b32 %r4, %r7, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nmov.u32 %r7, %tid.y;\nand.b32 %r4, %r7, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a number that is written twice", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nmov.u32 %r1, %tid.y;\nand.b32 %r4, %r1, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nmov.u32 %r1, %tid.y;\nand.b32 %r4, %r1, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a number that changes in a loop", "fixed",
+     "again:\nmov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n@%p1 bra again;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "again:\nmov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n@%p1 bra again;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a number that is jumped over", "fixed",
+     "@%p1 bra behind;\nmov.u32 %r1, %tid.x;\nbehind:\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "@%p1 bra behind;\nmov.u32 %r1, %tid.x;\nbehind:\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, "
+     "3;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a number under a guard", "fixed",
+     "@%p1 mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "@%p1 mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a part under a guard", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\n@%p1 and.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\n@%p1 and.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a part that is written twice", "fixed",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\n@%p1 mov.u32 %r4, "
+     "4;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "mov.u32 %r1, %tid.x;\nshl.b32 %r3, %r1, 1;\nand.b32 %r4, %r1, 3;\n@%p1 mov.u32 %r4, "
+     "4;\nsub.s32 %r5, %r3, %r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
+    {"a part before the number", "fixed",
+     "shl.b32 %r3, %r1, 1;\nmov.u32 %r1, %tid.x;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "st.shared.u32 [%r6+16], %r2;",
+     "shl.b32 %r3, %r1, 1;\nmov.u32 %r1, %tid.x;\nand.b32 %r4, %r1, 3;\nsub.s32 %r5, %r3, "
+     "%r4;\nshl.b32 %r6, %r5, 2;\n"
+     "shr.u32 %t1, %r6, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r6, %t1;\nxor.b32 %h1, %h1, 16;\n"
+     "st.shared.u32 [%h1], %r2;",
+     "the hash at another offset"},
     {"a negative offset", "fixed", "st.shared.u32 [%r1+-4], %r2;",
      "add.s32 %h1, %r1, -4;\nshr.u32 %t1, %h1, 5;\nand.b32 %t1, %t1, 124;\n"
      "xor.b32 %h1, %h1, %t1;\nst.shared.u32 [%h1], %r2;",

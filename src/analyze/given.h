@@ -1,0 +1,19 @@
+/* analyze/given: values of a kernel's parameters that somebody gives as text. */
+#ifndef BF_ANALYZE_GIVEN_H
+#define BF_ANALYZE_GIVEN_H
+
+#include "analyze/analyze.h"
+
+/* The parameter block, and which of its bytes are known, as bf_analyze_options takes them. */
+typedef struct bf_analyze_given {
+  uint8_t *bytes, *is_known;
+  uint64_t size;
+} bf_analyze_given;
+
+/* Reads P=V,...: parameters by their names or their numbers from 0, with whole numbers as values;
+ * NULL gives none. Messages speak of --param. Free also after an error. */
+int bf_analyze_read_given(const bf_ptx_function *kernel, const char *text, bf_analyze_given *given,
+                          bf_diagnostic *diagnostic);
+void bf_analyze_given_free(bf_analyze_given *given);
+
+#endif

@@ -1,0 +1,158 @@
+/* The async proxy's view of shared memory, word by word. */
+#include "emu/proxy.h"
+
+#include "emu/race.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WORD_BYTES = 4, MOST_THREADS = 1024 };
+
+/* Who did something to a word, and where in the code. */
+typedef struct doer {
+  uint16_t thread, site;
+} doer;
+
+typedef struct word {
+  doer writer;            /* the thread that wrote it last */
+  doer copier;            /* the thread whose copy is on its way */
+  uint32_t fences;        /* of the writer before it wrote, plus 1; 0: not written by a thread */
+  uint16_t reads, writes; /* copies on their way */
+} word;
+
+struct bf_emu_proxy {
+  uint64_t words;
+  uint32_t fences[MOST_THREADS];
+  word word[];
+};
+
+bool bf_proxy_is_used(const bf_emu_kernel *kernel) {
+  for (unsigned i = 0; i < kernel->site_count; i++) {
+    const bf_ptx_instruction *instruction = kernel->sites[i].instruction;
+    if (instruction->opcode == BF_PTX_OP_WGMMA ||
+        (instruction->opcode == BF_PTX_OP_CP && bf_ptx_has(instruction, "bulk")))
+      return true;
+  }
+  return false;
+}
+
+struct bf_emu_proxy *bf_proxy_create(uint64_t bytes) {
+  uint64_t words = bytes / WORD_BYTES + 1;
+  struct bf_emu_proxy *made = calloc(1, sizeof *made + words * sizeof(word));
+  if (made)
+    made->words = words;
+  return made;
+}
+
+void bf_proxy_begin(bf_emu_block *block) {
+  struct bf_emu_proxy *proxy = block->proxy;
+  if (!proxy)
+    return;
+  memset(proxy->fences, 0, sizeof proxy->fences);
+  memset(proxy->word, 0, proxy->words * sizeof *proxy->word);
+}
+
+static uint16_t thread_of(const bf_emu_warp *warp, unsigned lane) {
+  return (uint16_t)((warp->index * BF_EMU_LANES + lane) % MOST_THREADS);
+}
+
+static doer doer_of(const bf_emu_warp *warp, const bf_emu_op *op, unsigned lane) {
+  return (doer){thread_of(warp, lane), (uint16_t)(op->site < UINT16_MAX ? op->site : UINT16_MAX)};
+}
+
+/* Says that two come too near; false: the launch has ended. */
+static bool report(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t offset,
+                   unsigned width_bytes, bool is_write, doer other, const char *did,
+                   const char *missing) {
+  char thread[48], line[200] = "", text[600];
+  const bf_emu_flight *flight = warp->worker->flight;
+  bf_race_put_place(thread, sizeof thread, other.thread, flight->launch->block);
+  bf_race_put_line(line, sizeof line, flight->kernel, other.site);
+  snprintf(text, sizeof text, "thread %s %s it%s, %s", thread, did, line, missing);
+  return bf_emu_say_race(warp, op, BF_PTX_SPACE_SHARED, lane, offset, width_bytes, is_write, text);
+}
+
+/* The words of bytes from offset on. */
+#define EACH_WORD(proxy, offset, bytes, at)                                                        \
+  for (uint64_t at = (offset) / WORD_BYTES,                                                        \
+                at##_end = ((offset) + (bytes) + WORD_BYTES - 1) / WORD_BYTES;                     \
+       at < at##_end && at < (proxy)->words; at++)
+
+static bool check_lane(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, uint64_t offset,
+                       unsigned width_bytes, bool is_write, bool is_copy) {
+  struct bf_emu_proxy *proxy = warp->block->proxy;
+  EACH_WORD(proxy, offset, width_bytes, at) {
+    word *own = &proxy->word[at];
+    if (own->writes && !report(warp, op, lane, offset, width_bytes, is_write, own->copier,
+                               "copies in bulk to", "and nobody has waited for it"))
+      return false;
+    if (is_write && own->reads &&
+        !report(warp, op, lane, offset, width_bytes, is_write, own->copier, "copies in bulk from",
+                "and has not waited for it"))
+      return false;
+    if (!is_write)
+      continue;
+    own->writer = doer_of(warp, op, lane);
+    own->fences = is_copy ? 0 : proxy->fences[own->writer.thread] + 1;
+  }
+  return true;
+}
+
+bool bf_proxy_access(bf_emu_warp *warp, const bf_emu_op *op, unsigned width_bytes, bool is_write,
+                     uint32_t lanes, const uint64_t *offset) {
+  const bf_emu_kernel *kernel = warp->worker->flight->kernel;
+  bool is_copy =
+      op->site < kernel->site_count && kernel->sites[op->site].instruction->opcode == BF_PTX_OP_CP;
+  BF_EACH_LANE(lanes, lane)
+  if (!check_lane(warp, op, lane, offset[lane], width_bytes, is_write, is_copy))
+    return false;
+  return true;
+}
+
+void bf_proxy_fence(bf_emu_warp *warp, uint32_t lanes) {
+  if (warp->block->proxy)
+    BF_EACH_LANE(lanes, lane) warp->block->proxy->fences[thread_of(warp, lane)]++;
+}
+
+bool bf_proxy_read(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane, bf_emu_block *block,
+                   uint64_t offset, uint64_t bytes) {
+  struct bf_emu_proxy *proxy = block->proxy;
+  if (!proxy)
+    return true;
+  EACH_WORD(proxy, offset, bytes, at) {
+    const word *own = &proxy->word[at];
+    if (own->writes)
+      return report(warp, op, lane, at * WORD_BYTES, WORD_BYTES, false, own->copier,
+                    "copies in bulk to", "and nobody has waited for it");
+    if (own->fences && own->fences == proxy->fences[own->writer.thread] + 1)
+      return report(warp, op, lane, at * WORD_BYTES, WORD_BYTES, false, own->writer, "wrote",
+                    "without a fence.proxy.async behind it: the async proxy may not see it");
+  }
+  return true;
+}
+
+void bf_proxy_copy_begins(bf_emu_warp *warp, const bf_emu_op *op, unsigned lane,
+                          bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write) {
+  struct bf_emu_proxy *proxy = block->proxy;
+  if (!proxy)
+    return;
+  EACH_WORD(proxy, offset, bytes, at) {
+    word *own = &proxy->word[at];
+    own->copier = doer_of(warp, op, lane);
+    own->reads = (uint16_t)(own->reads + !is_write);
+    own->writes = (uint16_t)(own->writes + is_write);
+  }
+}
+
+void bf_proxy_copy_ends(bf_emu_block *block, uint64_t offset, uint64_t bytes, bool is_write) {
+  struct bf_emu_proxy *proxy = block->proxy;
+  if (!proxy)
+    return;
+  EACH_WORD(proxy, offset, bytes, at) {
+    word *own = &proxy->word[at];
+    own->reads = (uint16_t)(own->reads - (!is_write && own->reads));
+    own->writes = (uint16_t)(own->writes - (is_write && own->writes));
+    if (is_write)
+      own->fences = 0;
+  }
+}

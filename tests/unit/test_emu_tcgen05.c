@@ -1,0 +1,287 @@
+/* tcgen05: products of every kind against sums computed here, with A in shared and in tensor
+ * memory, both orders, swizzled or not; copies, shifts and packed elements; what is a fault. There
+ * is no hardware that this was compared with. */
+#include "emu/half.h"
+#include "emu_lanes.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- Numbers ---- */
+
+typedef struct format {
+  const char *name;
+  unsigned bits, exponent, mantissa; /* exponent 0: an integer */
+  int bias;
+  unsigned number; /* in the instruction descriptor */
+} format;
+
+static const format f16 = {"f16", 16, 5, 10, 15, 0}, bf16 = {"bf16", 16, 8, 7, 127, 1},
+                    tf32 = {"tf32", 32, 8, 23, 127, 2}, e4m3 = {"e4m3", 8, 4, 3, 7, 0},
+                    e5m2 = {"e5m2", 8, 5, 2, 15, 1}, e2m3 = {"e2m3", 6, 2, 3, 1, 3},
+                    e3m2 = {"e3m2", 6, 3, 2, 3, 4}, e2m1 = {"e2m1", 4, 2, 1, 1, 5},
+                    u8 = {"u8", 8, 0, 0, 0, 0}, s8 = {"s8", 8, 0, 1, 0, 1};
+
+/* The number that bits mean. */
+static double decode(const format *f, uint32_t bits) {
+  if (!f->exponent)
+    return f->mantissa ? (double)(int8_t)bits : (double)bits;
+  int exponent = (int)(bits >> f->mantissa & ((1u << f->exponent) - 1));
+  double fraction = (double)(bits & ((1u << f->mantissa) - 1)) / (double)(1u << f->mantissa);
+  double value = exponent ? ldexp(1 + fraction, exponent - f->bias) : ldexp(fraction, 1 - f->bias);
+  return bits >> (f->bits - 1) ? -value : value;
+}
+
+/* Bits at random whose number is finite and not far from 1, so that sums are exact. */
+static uint32_t random_bits(const format *f, uint32_t *state) {
+  *state = *state * 1664525u + 1013904223u;
+  uint32_t bits = *state >> 8;
+  if (f->bits >= 16) {
+    uint32_t near = (uint32_t)f->bias - 2 + (bits >> 4 & 3);
+    return (bits & 1) << (f->bits - 1) | near << f->mantissa | (bits >> 8 & 7) << (f->mantissa - 3);
+  }
+  bits &= (1u << f->bits) - 1;
+  if (f == &e4m3 || f == &e5m2) /* without NaN and infinity */
+    bits &= ~(1u << f->mantissa);
+  return bits;
+}
+
+/* ---- Matrices in shared memory ---- */
+
+enum { MOST_LINES = 128, MOST_K = 32, ROOM = 32768, START_OF_B = 16384 };
+
+typedef struct matrix {
+  const format *f;
+  unsigned lines; /* M or N */
+  bool transposed, swizzled;
+  uint32_t bits[MOST_LINES][MOST_K];
+} matrix;
+
+static unsigned depth_of(const format *f) { return f->bits == 32 ? 8 : f->bits == 16 ? 16 : 32; }
+
+/* Bytes that an element takes along a line: 16 of those with less than 8 bits are in 16 bytes. */
+static unsigned cell_bytes(const format *f) { return f->bits < 8 ? 1 : f->bits / 8; }
+
+/* Where the 16 bytes with element i of line l begin: rows of 128 bytes where they are swizzled, of
+ * which 8 follow each other; else 8 rows of 16 bytes. */
+static unsigned piece_place(const matrix *m, unsigned line, unsigned i) {
+  unsigned per = 16 / cell_bytes(m->f), row = m->transposed ? i : line;
+  unsigned piece = (m->transposed ? line : i) / per;
+  unsigned pieces = m->transposed ? m->lines / per : 2;
+  if (!m->swizzled)
+    return m->transposed ? row / 8 * pieces * 128 + piece * 128 + row % 8 * 16
+                         : row / 8 * 256 + piece * 128 + row % 8 * 16;
+  unsigned at = row / 8 * 1024 + row % 8 * 128 + piece * 16;
+  return at ^ (at >> 3 & 0x70);
+}
+
+static uint64_t descriptor_of(const matrix *m, unsigned start) {
+  unsigned per = 16 / cell_bytes(m->f);
+  uint64_t leading = m->transposed ? m->lines / per * 128 : 128;
+  uint64_t stride = m->swizzled ? 1024 : m->transposed ? 128 : 256;
+  return start >> 4 | leading >> 4 << 16 | stride >> 4 << 32 | UINT64_C(1) << 46 |
+         (uint64_t)(m->swizzled ? 2 : 0) << 61;
+}
+
+static void put_matrix(const matrix *m, uint8_t *room) {
+  unsigned bytes = cell_bytes(m->f), per = 16 / bytes;
+  for (unsigned line = 0; line < m->lines; line++)
+    for (unsigned i = 0; i < depth_of(m->f); i++) {
+      uint8_t *piece = room + piece_place(m, line, i);
+      unsigned in = (m->transposed ? line : i) % per;
+      for (unsigned b = 0; b < m->f->bits; b++) {
+        unsigned at = in * (m->f->bits < 8 ? m->f->bits : bytes * 8) + b;
+        piece[at / 8] |= (uint8_t)((m->bits[line][i] >> b & 1) << at % 8);
+      }
+    }
+}
+
+/* ---- The kernel ---- */
+
+typedef struct product {
+  const char *kind;
+  const format *a, *b;
+  unsigned rows, columns, d_type; /* 0 f16, 1 f32, 2 s32 */
+  bool a_transposed, b_transposed, swizzled, negated, from_tensor, scaled;
+} product;
+
+static const product products[] = {
+    {"f16", &f16, &f16, 128, 32, 1, false, false, false, false, false, false},
+    {"f16", &f16, &f16, 128, 32, 1, false, false, true, false, false, false},
+    {"f16", &bf16, &bf16, 128, 16, 1, false, false, true, true, false, false},
+    {"f16", &f16, &f16, 64, 16, 1, false, false, false, false, false, false},
+    {"f16", &f16, &f16, 128, 32, 1, false, true, false, false, false, false},
+    {"f16", &f16, &f16, 64, 32, 1, true, true, true, false, false, false},
+    {"f16", &f16, &f16, 128, 32, 0, false, false, true, false, false, false},
+    {"f16", &bf16, &bf16, 128, 32, 1, false, false, true, false, true, false},
+    {"tf32", &tf32, &tf32, 128, 32, 1, false, false, true, false, false, false},
+    {"tf32", &tf32, &tf32, 128, 32, 1, false, false, false, false, true, false},
+    {"f8f6f4", &e4m3, &e5m2, 128, 32, 1, false, false, true, false, false, false},
+    {"f8f6f4", &e2m3, &e3m2, 128, 32, 1, false, false, true, false, false, false},
+    {"f8f6f4", &e2m1, &e4m3, 128, 16, 1, false, false, false, false, false, false},
+    {"f8f6f4", &e5m2, &e2m1, 128, 16, 1, false, false, false, false, true, false},
+    {"i8", &s8, &u8, 128, 32, 2, false, false, true, false, false, false},
+    {"i8", &u8, &s8, 64, 8, 2, false, false, false, false, false, false},
+    {"mxf8f6f4.block_scale.scale_vec::1X", &e4m3, &e4m3, 128, 32, 1, false, false, true, false,
+     false, true},
+    {"mxf8f6f4.block_scale.scale_vec::1X", &e2m1, &e5m2, 128, 32, 1, false, false, true, false,
+     false, true},
+};
+
+static uint32_t instruction_of(const product *p) {
+  uint32_t common = p->a->number << 7 | p->b->number << 10 | (uint32_t)p->negated << 13 |
+                    (uint32_t)p->a_transposed << 15 | (uint32_t)p->b_transposed << 16 |
+                    p->columns / 8 << 17;
+  if (p->scaled) /* scales of A in byte 2, of B in byte 1 */
+    return common | 1u << 4 | 1u << 23 | p->rows / 128 << 27 | 2u << 29;
+  return common | p->d_type << 4 | p->rows / 16 << 24;
+}
+
+/* Shared memory is filled from global memory; two products, the second added; all columns of all
+ * lanes go to out. Tensor memory: D from column 0 on, A from 64, scales from 96. */
+static const char head[] =
+    ".version 8.7\n.target sm_100a\n.address_size 64\n"
+    ".visible .entry k(.param .u64 from, .param .u64 out, .param .u64 a, .param .u64 b,\n"
+    "                  .param .u32 descriptor) {\n"
+    ".reg .b32 %r<16>, %v<32>; .reg .b64 %q<8>; .reg .pred %p, %one, %add, %none;\n"
+    ".shared .align 1024 .b8 room[32768]; .shared .align 8 .b64 bar; .shared .align 4 .b32 slot;\n"
+    "mov.u32 %r0, %tid.x; ld.param.u64 %q0, [from]; mov.u32 %r1, room; mov.u32 %r2, %r0;\n"
+    "fill: mul.lo.u32 %r3, %r2, 4; cvt.u64.u32 %q1, %r3; add.u64 %q1, %q1, %q0;\n"
+    "ld.global.b32 %r4, [%q1]; add.u32 %r3, %r3, %r1; st.shared.b32 [%r3], %r4;\n"
+    "add.u32 %r2, %r2, 128; setp.lt.u32 %p, %r2, 8192; @%p bra fill;\n"
+    "mov.u32 %r5, slot; mov.u32 %r6, bar; setp.eq.u32 %one, %r0, 0;\n"
+    "@%one mbarrier.init.shared.b64 [%r6], 1;\n"
+    "setp.lt.u32 %p, %r0, 32;\n"
+    "@%p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r5], 128;\n"
+    "@%p tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n"
+    "fence.proxy.async.shared::cta; bar.sync 0; tcgen05.fence::after_thread_sync;\n"
+    "ld.shared.b32 %r7, [%r5]; add.u32 %r8, %r7, 64; add.u32 %r9, %r7, 96; add.u32 %r10, %r7, "
+    "100;\n"
+    "ld.param.u64 %q2, [a]; ld.param.u64 %q3, [b]; ld.param.u32 %r11, [descriptor];\n"
+    "setp.eq.u32 %add, 0, 0; setp.eq.u32 %none, 0, 1;\n";
+
+/* Scales: those of row 32 c + lane are words 32 c + lane behind the 32768 bytes. */
+static const char scales[] =
+    "@!%p bra scaled;\nmul.lo.u32 %r3, %r0, 4; cvt.u64.u32 %q1, %r3; add.u64 %q1, %q1, %q0;\n"
+    "ld.global.b32 %v0, [%q1+32768]; ld.global.b32 %v1, [%q1+32896]; ld.global.b32 %v2, "
+    "[%q1+33024];\n"
+    "ld.global.b32 %v3, [%q1+33152]; ld.global.b32 %v4, [%q1+33280];\n"
+    "tcgen05.st.sync.aligned.32x32b.x4.b32 [%r9], {%v0, %v1, %v2, %v3};\n"
+    "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r10], {%v4};\n"
+    "tcgen05.wait::st.sync.aligned;\nscaled: tcgen05.fence::before_thread_sync; bar.sync 0;\n";
+
+static const char tail[] =
+    "@%one tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r6];\n"
+    "wait: mbarrier.try_wait.parity.shared.b64 %p, [%r6], 0; @!%p bra wait;\n"
+    "tcgen05.fence::after_thread_sync;\n"
+    "shr.u32 %r2, %r0, 5; shl.b32 %r2, %r2, 21; add.u32 %r2, %r2, %r7;\n"
+    "tcgen05.ld.sync.aligned.32x32b.x32.b32 {%v0, %v1, %v2, %v3, %v4, %v5, %v6, %v7, %v8, %v9, "
+    "%v10,"
+    " %v11, %v12, %v13, %v14, %v15, %v16, %v17, %v18, %v19, %v20, %v21, %v22, %v23, %v24, %v25,"
+    " %v26, %v27, %v28, %v29, %v30, %v31}, [%r2];\n"
+    "tcgen05.wait::ld.sync.aligned;\n"
+    "ld.param.u64 %q4, [out]; mul.wide.u32 %q1, %r0, 128; add.u64 %q4, %q4, %q1;\n";
+
+static char *text_of(const product *p) {
+  enum { MOST = 1 << 14 };
+  char *text = malloc(MOST);
+  size_t size;
+  assert_non_null(text);
+  snprintf(text, MOST, "%s%s", head, p->scaled ? scales : "");
+  for (unsigned i = 0; i < 2; i++) {
+    size = strlen(text);
+    if (i == 0 && p->from_tensor)
+      size += (size_t)snprintf(text + size, MOST - size,
+                               "@%%one tcgen05.cp.cta_group::1.128x256b [%%r8], %%q2;\n");
+    snprintf(text + size, MOST - size,
+             "@%%one tcgen05.mma.cta_group::1.kind::%s [%%r7], %s, %%q3, %%r11, %s%%%s;\n", p->kind,
+             p->from_tensor ? "[%r8]" : "%q2", p->scaled ? "[%r9], [%r10], " : "",
+             i ? "add" : "none");
+  }
+  size = strlen(text);
+  size += (size_t)snprintf(text + size, MOST - size, "%s", tail);
+  for (unsigned i = 0; i < 32; i++)
+    size +=
+        (size_t)snprintf(text + size, MOST - size, "st.global.b32 [%%q4+%u], %%v%u;\n", 4 * i, i);
+  snprintf(text + size, MOST - size,
+           "bar.sync 0; setp.lt.u32 %%p, %%r0, 32;\n"
+           "@%%p tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%r7, 128;\nret;\n}\n");
+  return text;
+}
+
+/* A sum as D holds it. */
+static double rounded(unsigned d_type, double sum) {
+  return d_type == 2   ? sum
+         : d_type == 1 ? (double)(float)sum
+                       : decode(&f16, bf_emu_float_to_half((float)sum, BF_EMU_RN));
+}
+
+/* The product was added to itself. */
+static void check_results(const product *p, const matrix *a, const matrix *b, const uint32_t *scale,
+                          const uint32_t *out) {
+  for (unsigned row = 0; row < p->rows; row++)
+    for (unsigned column = 0; column < p->columns; column++) {
+      double sum = 0;
+      for (unsigned k = 0; k < depth_of(p->a); k++)
+        sum += decode(p->a, a->bits[row][k]) * decode(p->b, b->bits[column][k]);
+      sum *= p->negated ? -1 : 1;
+      if (p->scaled)
+        sum =
+            ldexp(sum, (int)(scale[row] >> 16 & 255) + (int)(scale[128 + column] >> 8 & 255) - 254);
+      unsigned lane = p->rows == 64 ? row / 16 * 32 + row % 16 : row;
+      uint32_t bits = out[lane * 32 + column];
+      double got = p->d_type == 2   ? (double)(int32_t)bits
+                   : p->d_type == 1 ? (double)bf_emu_bits_float(bits)
+                                    : decode(&f16, bits & 0xffff);
+      double expected = rounded(p->d_type, rounded(p->d_type, sum) + sum);
+      if (got != expected)
+        fail_msg("%s of %s and %s: row %u, column %u is %g, not %g", p->kind, p->a->name,
+                 p->b->name, row, column, got, expected);
+    }
+}
+
+static void products_are_right(void **state) {
+  (void)state;
+  for (unsigned i = 0; i < sizeof products / sizeof *products; i++) {
+    const product *p = &products[i];
+    static matrix a, b;
+    uint32_t seed = i + 1, scale[5 * 32];
+    a = (matrix){
+        .f = p->a, .lines = p->rows, .transposed = p->a_transposed, .swizzled = p->swizzled};
+    b = (matrix){
+        .f = p->b, .lines = p->columns, .transposed = p->b_transposed, .swizzled = p->swizzled};
+    if (p->swizzled && p->a_transposed) /* a row of 128 bytes holds 64 elements */
+      assert_int_equal(p->rows, 64);
+    for (unsigned line = 0; line < MOST_LINES; line++)
+      for (unsigned k = 0; k < MOST_K; k++) {
+        a.bits[line][k] = random_bits(p->a, &seed);
+        b.bits[line][k] = random_bits(p->b, &seed);
+      }
+    for (unsigned k = 0; k < 5 * 32; k++)
+      scale[k] = (k * 0x01010101u + 0x7c7c7c7cu) & 0x7f7f7f7fu;
+    char *text = text_of(p);
+    bed at;
+    bed_open_text(&at, "tcgen05.ptx", text, strlen(text), NULL);
+    struct {
+      uint64_t from, out, a, b;
+      uint32_t descriptor;
+    } parameters = {bed_alloc(&at, ROOM + sizeof scale, 0), bed_alloc(&at, 128 * 32 * 4, 0xff),
+                    descriptor_of(&a, 0), descriptor_of(&b, START_OF_B), instruction_of(p)};
+    uint8_t *room = (uint8_t *)(uintptr_t)parameters.from;
+    put_matrix(&a, room);
+    put_matrix(&b, room + START_OF_B);
+    memcpy(room + ROOM, scale, sizeof scale);
+    bf_emu_launch launch = bed_launch(&at, "k", 1, 128, &parameters, sizeof parameters);
+    bf_emu_result result = bed_run(&at, &launch);
+    if (result.fault.kind)
+      fail_msg("%s of %s and %s: %s", p->kind, p->a->name, p->b->name, result.fault.text);
+    check_results(p, &a, &b, scale, (const uint32_t *)(uintptr_t)parameters.out);
+    bed_close(&at);
+    free(text);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
