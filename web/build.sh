@@ -37,6 +37,7 @@ write_ninja() {
   local ccache='' source object objects=''
   has ccache >/dev/null && ccache='ccache '
   cat <<END
+builddir = $out
 flags = --target=wasm32-wasi -std=gnu11 -O2 -msimd128 -D_GNU_SOURCE -D_WASI_EMULATED_MMAN -DBF_OPEN_ZSTD $
   -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS -Iinclude -Isrc -I. -isystem web/system -ffunction-sections -w
 rule compile

@@ -105,6 +105,11 @@ int cli_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
+bool cli_find_library(const char *build_folder, const char *library, char folder[PATH_MAX]) {
+  (void)build_folder, (void)library, (void)folder;
+  return false;
+}
+
 void cli_remove_folder(const char *folder) { (void)folder; }
 
 int cli_sweep_run(const cli_sweep *request) {
