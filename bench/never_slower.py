@@ -10,7 +10,9 @@ of the corpus are its own; in further runs programs of bench/strangers measure t
 """
 import argparse
 import concurrent.futures
+import contextlib
 import glob
+import io
 import json
 import os
 import re
@@ -239,7 +241,8 @@ def first_difference(got, wanted):
 
 
 def prepare(build, measured, mode, options):
-    """What a mode needs before it is measured: hashes that were tuned, or choices that were learnt; and filled caches."""
+    """What a mode needs before it is measured: hashes that were tuned, or choices that were learnt; filled caches, and a GPU
+    that is as warm in all modes."""
     program = measured.program
     if mode == "tune" and not os.path.exists(program.hashes):
         command = [build.bankfold, "tune", "--ignore-output", "--repeats", "1", "--output", program.hashes,
@@ -256,12 +259,22 @@ def show(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def replace_file(path, text):
+    """Writes a file that is whole at any moment."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
+
+
 def save(options, every, conflicts):
+    """Writes what is known by now, as JSON and as tables, so that a run that is cut off loses one program at most."""
     found = {"rows": [row for m in every for row in m.as_rows(conflicts)],
              "programs": [{"program": m.program.key, "faults": m.faults, "wall_s": m.walls,
                            "calls_ns": m.calls} for m in every]}
-    with open(options.output, "w", encoding="utf-8") as file:
-        json.dump(found, file, indent=1)
+    replace_file(options.output, json.dumps(found, indent=1))
+    with contextlib.redirect_stdout(io.StringIO()) as tables:
+        speed_table.print_all(found)
+    replace_file(os.path.splitext(options.output)[0] + ".md", tables.getvalue())
     return found
 
 
@@ -275,29 +288,33 @@ def build_all(every):
     show(f"built {len(every)} programs in {time.monotonic() - start:.0f} s")
 
 
+def measure_program(build, measured, options, modes, number):
+    """One round of a program: every mode in turn; a program that fails as it is is left out."""
+    for mode in modes if number % 2 == 0 else modes[::-1]:
+        if number == 0 and "plain" not in measured.faults:
+            prepare(build, measured, mode, options)
+        if mode in measured.faults or "plain" in measured.faults:
+            continue
+        measured.take(mode, run_once(build, measured.program, mode, options.launches, options), True)
+        if measured.program.kind == "strangers":
+            own = run_untimed(build, measured.program, mode, options.launches, options)
+            measured.take(mode, own, False)
+            measured.walls.setdefault(mode, []).append(own["wall_s"])
+            measured.calls.setdefault(mode, []).append(own["calls"])
+
+
 def measure(build, every, options, conflicts):
-    """Rounds over all programs, every other one in reverse order; a program that fails as it is is left out."""
+    """Rounds over all programs, every other one in reverse order."""
     start, modes = time.monotonic(), options.modes.split(",")
-    found = None
+    found = save(options, every, conflicts)
     for number in range(options.rounds):
         if number > 0 and time.monotonic() - start > options.seconds * number / (number + 1):
             show(f"no time for round {number + 1}")
             break
         for measured in every:
-            if "plain" in measured.faults or (measured.program.kind == "tests" and number > 0):
-                continue
-            for mode in modes if number % 2 == 0 else modes[::-1]:
-                if number == 0 and mode != "plain" and "plain" not in measured.faults:
-                    prepare(build, measured, mode, options)
-                if mode in measured.faults or "plain" in measured.faults:
-                    continue
-                measured.take(mode, run_once(build, measured.program, mode, options.launches, options), True)
-                if measured.program.kind == "strangers":
-                    own = run_untimed(build, measured.program, mode, options.launches, options)
-                    measured.take(mode, own, False)
-                    measured.walls.setdefault(mode, []).append(own["wall_s"])
-                    measured.calls.setdefault(mode, []).append(own["calls"])
-        found = save(options, every, conflicts)
+            if "plain" not in measured.faults and (measured.program.kind != "tests" or number == 0):
+                measure_program(build, measured, options, modes, number)
+                found = save(options, every, conflicts)
         show(f"round {number + 1}: {time.monotonic() - start:.0f} s")
     return found
 
@@ -375,7 +392,7 @@ def read_options():
     parser.add_argument("--timeout", type=float, default=60, help="seconds of one run")
     parser.add_argument("--seconds", type=float, default=330, help="no round is begun that would end after these")
     parser.add_argument("--programs", metavar="FOLDER", help="where built programs stay, for another time")
-    parser.add_argument("--output", default="never_slower.json")
+    parser.add_argument("--output", default="never_slower.json", help="also written as tables, with the ending .md")
     parser.add_argument("--sanitize", action="store_true", help="count errors of compute-sanitizer instead")
     parser.add_argument("--conflicts", action="store_true", help="write bench/strangers/conflicts.json; needs no GPU")
     options = parser.parse_intermixed_args()

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Rows of times before and after, for bench/never_slower.py and bench/triton_kernels.py: which half a program belongs
 to, the tables, and the sums. A file of rows is a JSON object:
 
@@ -31,10 +32,18 @@ def middle(row, mode):
     return statistics.median(row["times_ns"][mode])
 
 
+def spread(times):
+    """The span of the rounds, as a part of their median; of one round nothing is known."""
+    return (max(times) - min(times)) / statistics.median(times) if len(times) > 1 else math.inf
+
+
 def noise(row, mode):
-    """The span of the rounds, as a part of their median."""
-    times = row["times_ns"][mode]
-    return (max(times) - min(times)) / statistics.median(times)
+    """That of both, the larger."""
+    return max(spread(row["times_ns"]["plain"]), spread(row["times_ns"][mode]))
+
+
+def show_noise(share):
+    return "?" if math.isinf(share) else f"{share:.1%}"
 
 
 def is_judged(row, mode):
@@ -78,7 +87,7 @@ def print_kernels(rows, mode):
         print(f"| {half(row['program'])} | {row['program']} | {names[row['kernel']]} | {row['launches']} | "
               f"{'?' if share is None else format(share, '.0%')} | {middle(row, 'plain') / 1e3:.1f} | "
               f"{middle(row, mode) / 1e3:.1f} | {gain(row, mode):.3f} | "
-              f"{max(noise(row, 'plain'), noise(row, mode)):.1%} | {row.get('said', {}).get(mode, '')[:60]} |")
+              f"{show_noise(noise(row, mode))} | {row.get('said', {}).get(mode, '')[:60]} |")
 
 
 def totals(program, mode):
@@ -95,13 +104,12 @@ def program_times(rows, program, mode):
     """Before, after and noise of a program: of its own times, or else of its kernels that are judged. None: neither."""
     before, after = totals(program, "plain"), totals(program, mode)
     if before and after:
-        spread = max((max(t) - min(t)) / statistics.median(t) for t in (before, after))
-        return statistics.median(before), statistics.median(after), spread
+        return statistics.median(before), statistics.median(after), max(spread(before), spread(after))
     own = [row for row in rows if row["program"] == program["program"] and is_judged(row, mode)]
     if not own:
         return None
     return (sum(middle(row, "plain") for row in own), sum(middle(row, mode) for row in own),
-            max(noise(row, m) for row in own for m in ("plain", mode)))
+            max(noise(row, mode) for row in own))
 
 
 def print_programs(rows, programs, mode):
@@ -112,7 +120,7 @@ def print_programs(rows, programs, mode):
         name, walls = program["program"], program.get("wall_s", {})
         found = program_times(rows, program, mode)
         times = [f"{found[0] / 1e3:.0f}", f"{found[1] / 1e3:.0f}", f"{found[0] / found[1]:.3f}",
-                 f"{found[2]:.1%}"] if found else ["-"] * 4
+                 show_noise(found[2])] if found else ["-"] * 4
         seconds = [f"{statistics.median(walls[m]):.2f}" if walls.get(m) else "-" for m in ("plain", mode)]
         faults = program.get("faults", {})
         print(f"| {half(name)} | {name} | " +
@@ -133,15 +141,24 @@ def slower_programs(rows, programs, mode):
     return [(name, *times) for name, times in found if times and is_slower(*times[:2])]
 
 
-def print_slower(what, before, after, spread, said=""):
-    where = "beyond" if after / before - 1 > spread else "within"
-    print(f"  slower: {what}: {before / after:.3f}, {where} the noise of {spread:.1%} {said}")
+def print_slower(what, before, after, share, said=""):
+    where = "beyond the" if after / before - 1 > share else "within the" if not math.isinf(share) else "in one round, whose"
+    tail = "noise is not known" if math.isinf(share) else f"noise of {share:.1%}"
+    print(f"  slower: {what}: {before / after:.3f}, {where} {tail} {said}")
 
 
 def is_hashed(row, mode):
     """Whether the library says that a hash was used; of the corpus and of Triton nothing is said."""
     said = row.get("said", {}).get(mode, "")
     return row["program"].startswith("strangers/") and bool(said) and not said.startswith("left alone")
+
+
+def least(rows, mode, names):
+    """The smallest speed-up of some kernels, its half, and whose it is."""
+    if not rows:
+        return "-", "-", "-"
+    row = min(rows, key=lambda own: gain(own, mode))
+    return f"{gain(row, mode):.3f}", half(row["program"]), f"{row['program']} {names[row['kernel']]}"
 
 
 def print_sums(rows, programs, mode):
@@ -154,21 +171,20 @@ def print_sums(rows, programs, mode):
     names = readable(rows)
     for row in kernels:
         print_slower(row["program"] + " " + names[row["kernel"]], middle(row, "plain"), middle(row, mode),
-                     max(noise(row, "plain"), noise(row, mode)), row.get("said", {}).get(mode, ""))
+                     noise(row, mode), row.get("said", {}).get(mode, ""))
     for found in slow:
         print_slower(*found)
     for program in wrong:
         print(f"  wrong: {program['program']}: {program['faults'][mode]}")
-    print(f"\n| {mode}: geometric mean | half A | half B | all |")
-    print("|---|---:|---:|---:|")
+    print(f"\n| {mode}: geometric mean | half A | half B | all | least | half | which |")
+    print("|---|---:|---:|---:|---:|---|---|")
     for name, chosen in [("kernels with conflicts", [r for r in judged if has_conflicts(r)]),
                          ("kernels without", [r for r in judged if r.get("conflicts") is not None and not has_conflicts(r)]),
                          ("kernels not counted", [r for r in judged if r.get("conflicts") is None]),
                          ("kernels of strangers with a hash", [r for r in judged if is_hashed(r, mode)]),
                          ("all kernels", judged)]:
         parts = [[gain(r, mode) for r in chosen if half(r["program"]) in which] for which in ("A", "B", "AB")]
-        least = f"; at least {min(parts[2]):.3f}" if parts[2] and "hash" in name else ""
-        print(f"| {name}{least} | " + " | ".join(map(mean, parts)) + " |")
+        print(f"| {name} | " + " | ".join([*map(mean, parts), *least(chosen, mode, names)]) + " |")
     return len(kernels) + len(slow) + len(wrong)
 
 

@@ -9,7 +9,7 @@
 
 const cli_group cli_groups[] = {
     {"Find conflicts", {&cli_explain, &cli_check, &cli_classify, &cli_draw}},
-    {"Remove them", {&cli_solve, &cli_align}},
+    {"Remove them", {&cli_layout, &cli_solve, &cli_align}},
     {"Use a hash",
      {&cli_rewrite, &cli_nvcc, &cli_ptxas, &cli_run, &cli_tune, &cli_suggest, &cli_convert,
       &cli_emit, &cli_rtl}},

@@ -372,10 +372,6 @@ bf_trace_form cli_trace_form(const char *from) {
   return strcmp(from, "nvbit") == 0 ? BF_TRACE_NVBIT : BF_TRACE_ACCELSIM;
 }
 
-const char *cli_input_name(const char *path) {
-  return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
 /* ---- Output ---- */
 
 bool cli_wants_color(const cli_common *common) {

@@ -88,10 +88,15 @@ typedef struct cli_command {
   int (*run)(const void *settings, int count, char **arguments);
 } cli_command;
 
+/* The table of a command's options, and the struct that they fill. */
+#define CLI_OPTIONS(table, type)                                                                   \
+  .options = (table), .option_count = sizeof(table) / sizeof *(table), .settings_size = sizeof(type)
+
 extern const cli_command cli_align, cli_analyze, cli_check, cli_classify, cli_convert, cli_corpus,
     cli_draw, cli_emit, cli_exec, cli_explain, cli_explore, cli_help, cli_hist, cli_hough,
-    cli_machines, cli_ncu, cli_nvcc, cli_profile, cli_ptx, cli_ptxas, cli_report, cli_reproduce,
-    cli_rewrite, cli_rgpu, cli_rtl, cli_run, cli_sim, cli_solve, cli_suggest, cli_trace, cli_tune;
+    cli_layout, cli_machines, cli_ncu, cli_nvcc, cli_profile, cli_ptx, cli_ptxas, cli_report,
+    cli_reproduce, cli_rewrite, cli_rgpu, cli_rtl, cli_run, cli_sim, cli_solve, cli_suggest,
+    cli_trace, cli_tune;
 /* Commands that belong together. */
 typedef struct cli_group {
   const char *title;
@@ -147,8 +152,6 @@ int cli_load_hash(const char *text, const bf_machine *machine, bf_hash **hash,
  * warning. */
 int cli_load_banks(const char *text, const bf_machine *machine, bf_hash **hash,
                    bf_diagnostic *diagnostic);
-/* What messages call the input at path: its name, or "standard input" for "-". */
-const char *cli_input_name(const char *path);
 bool cli_wants_color(const cli_common *common);
 /* Characters in a line of standard output: as asked for (0: not), or as wide as the terminal. */
 unsigned cli_columns(uint64_t asked);

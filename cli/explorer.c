@@ -1,7 +1,7 @@
 /* The explorer: its page is found, and a state put into it. */
 #include "cli/explorer.h"
 
-#include "cli/environment.h"
+#include "cli/library.h"
 
 #include <string.h>
 

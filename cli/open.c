@@ -44,58 +44,20 @@ static bool says_how(int argc, char **argv) {
   return false;
 }
 
-typedef struct shape {
-  char kernel[BF_SOURCE_MOST_NAME]; /* empty: all */
-  char block[40];
-} shape;
-
-/* The kernels that the source launches, and the blocks they have; each pair once. */
-static int find_shapes(const char *path, shape shapes[MOST_LAUNCHES], unsigned *count,
-                       bf_diagnostic *diagnostic) {
-  bf_text text = {0};
-  bf_source *source = NULL;
-  bf_source_launch launch;
-  size_t cursor = 0;
-  *count = 0;
-  int error = bf_read_file(path, SIZE_MAX, &text, diagnostic);
-  if (!error)
-    error = bf_source_read(path, text.data, text.size, &source, diagnostic);
-  while (!error && *count < MOST_LAUNCHES && bf_source_next_launch(source, &cursor, &launch)) {
-    shape *own = &shapes[*count];
-    bool is_new = launch.is_known;
-    snprintf(own->kernel, sizeof own->kernel, "%s", launch.is_template ? "" : launch.kernel);
-    snprintf(own->block, sizeof own->block, "%ux%ux%u", launch.block[0], launch.block[1],
-             launch.block[2]);
-    for (unsigned i = 0; i < *count; i++)
-      is_new &= strcmp(shapes[i].kernel, own->kernel) != 0 || strcmp(shapes[i].block, own->block);
-    *count += is_new;
-  }
-  bf_source_free(source);
-  bf_text_free(&text);
-  return error;
-}
-
-static bool all_have_one_block(const shape *shapes, unsigned count) {
-  for (unsigned i = 1; i < count; i++)
-    if (strcmp(shapes[i].block, shapes[0].block) != 0)
-      return false;
-  return true;
-}
-
 static int open_source(int argc, char **argv) {
-  shape shapes[MOST_LAUNCHES];
+  bf_source_shape shapes[MOST_LAUNCHES];
   unsigned count;
+  bool is_one;
   bf_diagnostic diagnostic = {.caret = -1};
   if (says_how(argc, argv))
     return run(&cli_suggest, argc, argv, nothing);
-  if (find_shapes(argv[0], shapes, &count, &diagnostic) != BF_OK)
+  if (bf_source_find_shapes(argv[0], shapes, MOST_LAUNCHES, &count, &is_one, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);
   if (!count)
     return cli_usage_error(&cli_suggest,
                            "no launch in %s says how many threads a block has; "
                            "--block 32x8 does, or --run ./app",
                            argv[0]);
-  bool is_one = all_have_one_block(shapes, count);
   int status = CLI_OK;
   for (unsigned i = 0; i < (is_one ? 1 : count) && status != CLI_BAD_INPUT; i++) {
     static char block[] = "--block", kernel[] = "--kernel";

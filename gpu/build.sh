@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds what a GPU machine needs, with cc and (for the CUDA tests) nvcc alone:
 #   gpu/build.sh OUT
-# OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/libbankfold-inject.so,
+# OUT/choose, OUT/measure, OUT/results and OUT/weighted (the corpus with hashed addresses), OUT/truth (what the simulator is
+# compared with; with nvcc its kernels as OUT/h200_train.cubin and OUT/h200_test.cubin), OUT/libbankfold-inject.so,
 # OUT/loads and OUT/fatbins for what it costs, and a
 # program for each tests/gpu/*.cu and gpu/*.cu, and from gpu/vote OUT/vote_bench and OUT/libbankfold-vote-cuda.so
 # (for hist and hough --device gpu), where nvcc is found (in $PATH or the usual place; $NVCC names another, and none
@@ -72,7 +73,7 @@ $cc -O1 -o "$out/embed" tools/embed.c
 operations=$(ls src/emu/run_*.c)
 sets=$(ls src/search/kernel_avx*.c src/memory/memo_avx*.c)
 sums=$(ls src/vote/{reference,hough_count,edges}.c)
-rest=$(ls src/*/*.c | grep -v "^src/image/" | grep -vxF -e "$operations" -e "$sets" -e src/vote/kernel.c -e "$sums")
+rest=$(ls src/*/*.c | grep -vE "^src/(image|imaging)/" | grep -vxF -e "$operations" -e "$sets" -e src/vote/kernel.c -e "$sums")
 emu="-O3 -fwrapv -fno-strict-aliasing -ffp-contract=off -fno-math-errno -fno-trapping-math"
 vote="-O3 -ffp-contract=off -fno-trapping-math -fno-math-errno"
 compile library "" $rest "$out"/embedded_*.c
@@ -93,7 +94,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   compile emu-avx512 "$emu $avx512 -mprefer-vector-width=512 -DBF_EMU_ISA=avx512" $operations
 fi
 compile corpus "" $(ls kernels/*/*.c kernels/*.c)
-for program in choose loads measure results weighted; do
+for program in choose loads measure results truth weighted; do
   $cc $flags ${CFLAGS-} -o "$out/$program" gpu/$program.c gpu/scales.c "$out"/objects/*/*.o $zstd -lsupc++ -lm -ldl
 done
 
@@ -113,6 +114,10 @@ done
 mkdir -p "$out/fatbins"
 printf '%s\n' kernels/*/*.ptx | xargs -P "$jobs" -I FILE sh -c '
   '"$nvcc"' -fatbin -gencode "arch=compute_90,code=[sm_90,compute_90]" "$1" -o '"$out"'/fatbins/$(basename "$1" .ptx).fatbin' sh FILE
+
+for set in train test; do
+  "$nvcc" -arch=sm_90 -cubin reproduce/h200/h200_$set.ptx -o "$out/h200_$set.cubin"
+done
 
 # Histograms and Hough transforms on the GPU, beside CUB's and the CPU's.
 build_vote_library

@@ -2,7 +2,7 @@
 # Everything that is measured on a GPU for docs/results.md, from one script:
 #   gpu/run.sh OUT RESULTS-FOLDER
 # OUT is what gpu/build.sh made; it is made here where it is missing. Writes times.csv,
-# wavefronts.csv (with Nsight Compute), weighted.csv, votes.csv and vote_tables.csv (histograms and Hough transforms), overhead.txt,
+# wavefronts.csv and launches_h200.csv (with Nsight Compute), weighted.csv, votes.csv and vote_tables.csv (histograms and Hough transforms), overhead.txt,
 # loads.csv and sanitizer.txt.
 set -u
 out=$1
@@ -54,6 +54,8 @@ if [ -x "$out/vote_bench" ]; then
 fi
 if command -v ncu >/dev/null; then
   python3 "$here/wavefronts.py" "$out" "$here/corpus.scales" "$here/corpus.hashes" >"$results/wavefronts.csv" || status=1
+  python3 "$here/truth.py" "$out" "$here/../tests/data/h200/launches.csv" "$out/h200_train.cubin" "$out/h200_test.cubin" \
+    >"$results/launches_h200.csv" || status=1
 fi
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck; do

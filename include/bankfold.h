@@ -503,6 +503,72 @@ BF_API int bf_hash_emit(const bf_hash *hash, const char *form, const bf_emit_opt
 /* Name of form number index, or NULL past the last. */
 BF_API const char *bf_emit_form(unsigned index);
 
+/* ---- Layouts: where the elements of a tile lie in shared memory ---- */
+
+/* A tile and who writes and reads it (docs/layout.md has the words). */
+typedef struct bf_layout_options {
+  size_t struct_bytes;
+  const char *tile;         /* "64x128": rows of columns */
+  const char *type;         /* of an element: "f16"; NULL: f16 */
+  const char *const *write; /* "tma", "cp.async", "st:16@8x4", "stmatrix", each with "*WEIGHT" */
+  unsigned writes;
+  const char *const *read; /* "wgmma:A", "wgmma:B.mn", "ldmatrix.trans", "ld:4@(l/4, l%4*2)" */
+  unsigned reads;
+  const char *layout; /* this one alone, as bf_layout_choice names it; NULL: all */
+} bf_layout_options;
+
+BF_DEFAULT_FUNCTION(bf_layout_default_options, bf_layout_options)
+
+/* A layout: rows are cut into panels of panel_bytes, panel_stride_bytes apart, in which rows are
+ * pitch_bytes apart; then Swizzle<bits, base, shift> exchanges bits of the byte offset. The tile
+ * must begin at a multiple of alignment_bytes. Wavefronts are those of all accesses times their
+ * weights, each over the whole tile once. */
+typedef struct bf_layout_choice {
+  const char *name;     /* "none", "none:16", "32", "64", "128", "cute:B,M,S", "pad:BYTES" */
+  const char *tma_mode; /* of CUtensorMapSwizzle; NULL: tensor copies cannot write so */
+  uint64_t wavefronts, ideal, conflicts;
+  uint64_t bytes; /* of the tile */
+  uint64_t panel_stride_bytes;
+  unsigned alignment_bytes, panel_bytes, pitch_bytes;
+  unsigned swizzle_bits, swizzle_base;
+  int swizzle_shift;
+  bool estimated; /* some of it */
+} bf_layout_choice;
+
+/* One access under a layout, once over the tile and without its weight; for wgmma the matrix
+ * descriptor too, without the start address. */
+typedef struct bf_layout_access {
+  const char *text;
+  bool is_write, estimated, has_descriptor;
+  unsigned leading_bytes, stride_bytes, layout_type;
+  uint64_t descriptor;
+  uint64_t weight, wavefronts, ideal;
+} bf_layout_access;
+
+/* All layouts that the hardware allows for all of the accesses, best first: fewest wavefronts, then
+ * fewest bytes, then the simplest. machine NULL: hopper, which must live longer otherwise.
+ * BF_BAD_INPUT where there is none, with the reason. */
+typedef struct bf_layouts bf_layouts;
+BF_API int bf_layouts_find(const bf_machine *machine, const bf_layout_options *options,
+                           bf_layouts **layouts, bf_diagnostic *diagnostic);
+BF_API void bf_layouts_free(bf_layouts *layouts);
+BF_API size_t bf_layouts_size(const bf_layouts *layouts);
+/* NULL past the last. */
+BF_API const bf_layout_choice *bf_layouts_get(const bf_layouts *layouts, size_t index);
+/* The access of that number, writes first; false: there is none. */
+BF_API bool bf_layouts_get_access(const bf_layouts *layouts, size_t index, unsigned access,
+                                  bf_layout_access *out);
+/* The name of a layout that cannot be, and why; NULL past the last. */
+BF_API const char *bf_layouts_get_refused(const bf_layouts *layouts, size_t index,
+                                          const char **why);
+/* The byte offset of an element in the tile. */
+BF_API int bf_layouts_place(const bf_layouts *layouts, size_t index, unsigned row, unsigned column,
+                            uint32_t *offset_bytes);
+/* Code for a layout: form "cute", "ptx", "tma", "triton" or "cuda". *text is freed with bf_free.
+ * BF_UNSUPPORTED where the form cannot say it. */
+BF_API int bf_layouts_emit(const bf_layouts *layouts, size_t index, const char *form, char **text,
+                           bf_diagnostic *diagnostic);
+
 /* ---- Alignment: where to put a pattern of word addresses ---- */
 
 /* `patterns` strided patterns: number p < patterns reads, at base address b, the `count` words

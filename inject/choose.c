@@ -181,12 +181,10 @@ static bool keeps_registers(const version *own, const version *beside, inject_de
 }
 
 /* Whether the second version is expected to be faster in a launch that can get it. Hashes that the
- * user names are; a proposal is where nothing that the driver says speaks against it. The PTX of
- * both versions (pair->image->text) and the launch with its parameters are there for who can
- * predict more.
- */
+ * user names are; a proposal is where nothing that the driver says speaks against it. *may_gain
+ * becomes false where it cannot be faster: it has as many wavefronts. */
 static bool expects_gain(const inject_pair *pair, const inject_launch *launch, const version *own,
-                         const version *beside, inject_decision *to) {
+                         const version *beside, inject_decision *to, bool *may_gain) {
   const inject_settings *settings = inject_settings_get();
   unsigned resident[2] = {(unsigned)own->blocks, (unsigned)beside->blocks};
   if (settings && inject_is_named(settings, pair->kernel->name))
@@ -195,7 +193,7 @@ static bool expects_gain(const inject_pair *pair, const inject_launch *launch, c
     return false;
   bool is_worth =
       inject_foresee(pair->image, pair->kernel, launch, (unsigned)count_multiprocessors(), resident,
-                     to->reason, sizeof to->reason);
+                     may_gain, to->reason, sizeof to->reason);
   if (resident[1] < resident[0]) {
     size_t length = strlen(to->reason);
     snprintf(to->reason + length, sizeof to->reason - length,
@@ -209,11 +207,11 @@ static bool expects_gain(const inject_pair *pair, const inject_launch *launch, c
 static inject_decision *learners; /* under the lock */
 
 /* Prepares to learn about launches that can get either version, where that is asked for; what
- * earlier runs have learnt is known. */
+ * earlier runs have learnt is known, and all there is where times are taken. */
 static void start_learning(const inject_pair *pair, inject_decision *to) {
   const inject_settings *settings = inject_settings_get();
   int device = 0;
-  inject_lesson *made = settings && settings->learns ? calloc(1, sizeof *made) : NULL;
+  inject_lesson *made = settings && settings->recalls ? calloc(1, sizeof *made) : NULL;
   if (!made)
     return;
   *made = (inject_lesson){.pair = pair,
@@ -254,8 +252,10 @@ static bool decide(const inject_pair *pair, const inject_launch *launch, inject_
   to->fits_as_many = beside.blocks >= own.blocks;
   if (!can_launch(&beside, threads, to))
     return false;
-  start_learning(pair, to);
-  return expects_gain(pair, launch, &own, &beside, to);
+  bool may_gain = true, is_expected = expects_gain(pair, launch, &own, &beside, to, &may_gain);
+  if (may_gain)
+    start_learning(pair, to);
+  return is_expected;
 }
 
 /* Logs what was decided. */
@@ -347,6 +347,12 @@ static inject_decision *make(const inject_pair *pair, const inject_launch *launc
     is_beside = made->lesson->verdict == INJECT_BESIDE;
     object(made, "it is faster, as was learnt before");
     atomic_init(&made->is_learnt, true);
+  } else if (made->lesson) {
+    atomic_init(&made->is_learnt, inject_learn_is_over(&made->lesson->learning));
+  }
+  if (inject_takes_times) {
+    free(made->lesson);
+    made->lesson = NULL;
   }
   atomic_init(&made->is_beside, is_beside);
   inject_decision *kept = keep(pair->subject, made);
@@ -407,9 +413,7 @@ static bool add_sample(inject_decision *to, bool is_beside, float ns) {
     return false;
   learning->ns[is_beside][learning->count[is_beside]++] = ns;
   inject_verdict verdict = inject_learn_judge(learning);
-  bool is_full =
-      learning->count[0] == INJECT_MOST_SAMPLES && learning->count[1] == INJECT_MOST_SAMPLES;
-  if (verdict == INJECT_UNDECIDED && !is_full)
+  if (verdict == INJECT_UNDECIDED && !inject_learn_is_over(learning))
     return false;
   to->lesson->verdict = verdict;
   if (verdict != INJECT_UNDECIDED)

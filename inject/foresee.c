@@ -92,13 +92,16 @@ static bool predict(const foresight *of, const inject_kernel *kernel, const inje
 
 bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
                     const inject_launch *launch, unsigned multiprocessors,
-                    const unsigned resident[2], char *reason, size_t reason_bytes) {
+                    const unsigned resident[2], bool *may_gain, char *reason, size_t reason_bytes) {
   bf_prediction prediction = {0};
+  const bf_comparison *compared = &prediction.comparison;
   pthread_mutex_lock(&lock);
   const foresight *of = find(image);
   bool is_good = of && predict(of, kernel, launch, multiprocessors, resident, &prediction);
   pthread_mutex_unlock(&lock);
   snprintf(reason, reason_bytes, "%s",
            is_good && *prediction.reason ? prediction.reason : "nothing can be predicted");
+  *may_gain =
+      !is_good || !prediction.is_known || compared->after.wavefronts != compared->before.wavefronts;
   return is_good && prediction.is_known && prediction.is_worth;
 }

@@ -41,6 +41,7 @@ typedef struct inject_settings {
   char cache[4096];     /* folder, or empty: none */
   bool copies_table;    /* for old runtimes: see export_table.c */
   bool learns;          /* which version of kernels is faster */
+  bool recalls;         /* what was learnt before is used */
   bool is_auto;         /* kernels that hashes does not name get what is predicted to win */
 } inject_settings;
 
@@ -238,10 +239,11 @@ uint64_t inject_launch_threads(const inject_launch *launch);
 
 /* Whether the second version of a kernel is predicted to be worth it in a launch on a GPU with so
  * many multiprocessors (0: not known), each of which holds so many blocks of both versions at
- * once; says why in any case. Takes milliseconds. */
+ * once; says why in any case. *may_gain: not so that both surely have as many wavefronts. Takes
+ * milliseconds. */
 bool inject_foresee(const inject_image *image, const inject_kernel *kernel,
                     const inject_launch *launch, unsigned multiprocessors,
-                    const unsigned resident[2], char *reason, size_t reason_bytes);
+                    const unsigned resident[2], bool *may_gain, char *reason, size_t reason_bytes);
 
 /* ---- Choices ---- */
 
@@ -282,6 +284,9 @@ typedef struct inject_learning {
 
 /* Which version is faster, beyond noise. */
 inject_verdict inject_learn_judge(const inject_learning *learning);
+/* Whether no more is to be learnt where there is no verdict: there is no room for more, or the
+ * medians of enough samples are alike. */
+bool inject_learn_is_over(const inject_learning *learning);
 /* Takes a sample of the launch where there is room: records events in its stream. */
 void inject_learn_begin(inject_launch *launch, void *owner);
 void inject_learn_end(inject_launch *launch, int result);

@@ -14,9 +14,10 @@
 #include <string.h>
 
 enum {
-  LEAST_SAMPLES = 8, /* of each version */
-  MOST_PENDING = 64, /* samples whose events may not have passed yet */
-  MOST_LOOKS = 4,    /* at those, before a launch */
+  LEAST_SAMPLES = 8,   /* of each version */
+  ENOUGH_SAMPLES = 24, /* of each, to see that they are alike */
+  MOST_PENDING = 64,   /* samples whose events may not have passed yet */
+  MOST_LOOKS = 4,      /* at those, before a launch */
 };
 
 /* So many standard deviations from where U is where both are alike: one in a thousand. */
@@ -62,6 +63,17 @@ inject_verdict inject_learn_judge(const inject_learning *learning) {
   if (far <= -1 && own < beside * (1 - least_share))
     return INJECT_OWN;
   return INJECT_UNDECIDED;
+}
+
+bool inject_learn_is_over(const inject_learning *learning) {
+  unsigned least =
+      learning->count[0] < learning->count[1] ? learning->count[0] : learning->count[1];
+  if (least < ENOUGH_SAMPLES)
+    return false;
+  double own = median(learning->ns[0], learning->count[0]);
+  double beside = median(learning->ns[1], learning->count[1]);
+  bool are_alike = beside > own * (1 - least_share) && own > beside * (1 - least_share);
+  return are_alike || least == INJECT_MOST_SAMPLES;
 }
 
 /* ---- Events ---- */

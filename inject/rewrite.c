@@ -61,7 +61,8 @@ static int choose(const bf_ptx_module *module, const char *name, choice *c,
   for (unsigned i = 0; i < c->plans.count; i++)
     c->plans.plan[i].is_asked = !inject_is_named(c->settings, c->plans.plan[i].name);
   BF_TRY(bf_machine_load("hopper", NULL, &machine, diagnostic));
-  bf_predict_options options = {.machine = machine, .decides_by_launch = true};
+  bf_predict_options options = {
+      .machine = machine, .decides_by_launch = true, .is_measured = c->settings->recalls};
   int error = bf_predict_choose(&c->plans, &options, diagnostic);
   bf_machine_free(machine);
   return error;

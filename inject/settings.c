@@ -64,6 +64,8 @@ static int read_hashes(const bf_rewriting_settings *own, bf_diagnostic *diagnost
     BF_TRY(bf_hash_parse(own->hash, &bf_listed_geometry, &settings.otherwise, diagnostic));
   if (own->hash)
     bf_text_addf(&settings.text, "\n* %s\n", own->hash);
+  if (settings.is_auto && own->learn)
+    bf_text_puts(&settings.text, "# what may win\n");
   has_hashes = (name || own->hash) && !settings.text.failed;
   return BF_OK;
 }
@@ -94,6 +96,7 @@ static void read_settings(void) {
   bf_rewriting_settings own;
   int error = bf_rewriting_settings_get(&own, &diagnostic);
   settings.copies_table = own.old_runtime;
+  settings.recalls = own.learn;
   settings.learns = own.learn && !inject_takes_times;
   find_cache(own.cache);
   if (!error)

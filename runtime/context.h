@@ -29,6 +29,7 @@ enum {
   RT_REGISTERED = 4, /* cudaHostRegister */
   RT_MAPPED = 8,     /* cuMemMap, cudaIpcOpenMemHandle: memory of the device all the same */
   RT_IMPORTED = 16,  /* of another process */
+  RT_POOLED = 32,    /* and of a pool: freed as memory of this process is */
   RT_FLAGS_SHIFT = 8 /* what the program gave stands above */
 };
 
@@ -133,6 +134,8 @@ typedef struct rt_context {
   rt_device gpu_device; /* what programs see of it */
   char gpu_product[80];
   double simulated_seconds; /* of all launches so far */
+  double kernel_seconds;    /* that the host has run kernels for */
+  bool is_hinted;           /* that has been said once (progress.c) */
   rt_hash *hashes;
   bf_hash_list *kernel_hashes;    /* of a file, or NULL */
   bf_hash_list *rewriting_hashes; /* of another, that modules are rewritten with */
@@ -245,6 +248,8 @@ int rt_device_limit(const rt_context *context, int limit, uint64_t *value);
  * where memory is exhausted. */
 rt_function *rt_add_function(rt_context *context, rt_module *module, const void *host,
                              const char *name);
+/* Whether PTX is NVIDIA's device runtime (libcudadevrt), whose functions the emulator has. */
+bool rt_is_device_runtime(const bf_text *text);
 /* The PTX that the device would take, or else the best there is: the emulator runs all. */
 const bf_image *rt_pick_image(const rt_context *context, const bf_fatbin *fatbin);
 /* Unpacks, parses and loads one PTX image; a bf_error. */
@@ -283,6 +288,20 @@ const bf_ptx_function *rt_kernel_at(const rt_module *module, unsigned number);
 /* Ends the use of a module. What was launched of it stays, for the records. */
 void rt_close_module(rt_context *context, rt_module *module);
 
+/* ---- Launches that take long (progress.c) ---- */
+
+typedef struct rt_progress {
+  rt_context *context;
+  bf_text kernel;      /* its name, for users */
+  double begun, drawn; /* seconds */
+  bool has_bar, is_shown;
+} rt_progress;
+
+/* Has a launch tell how far it is; begin and end stand around it. */
+void rt_progress_begin(rt_context *context, const rt_function *function, bf_emu_launch *launch,
+                       rt_progress *progress);
+void rt_progress_end(rt_progress *progress);
+
 /* ---- Memory (memory.c, copy.c) ---- */
 
 /* Gives all device memory back. */
@@ -301,6 +320,9 @@ int rt_copy_box(rt_context *context, rt_side to, rt_side from, rt_extent box, in
 
 /* Ends the use by other processes of memory that is about to be freed (ipc.c). */
 void rt_end_export(rt_context *context, void *memory);
+/* Lets go of memory of another process that has these flags; false where there is none at address.
+ */
+bool rt_end_import(rt_context *context, void *address, unsigned flags);
 /* Copies between memories and arrays, as cudaMemcpy3D does; a cudaError. */
 int rt_copy(rt_context *context, const rt_copy_3d *how);
 /* Frees device memory, as cudaFree does; a cudaError. */

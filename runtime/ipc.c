@@ -124,34 +124,85 @@ static void *map_memory(const handle *from) {
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-API(cudaIpcOpenMemHandle, void **address, rt_ipc_handle from, unsigned flags) {
-  RT_ENTER_DEVICE(context);
+/* Maps the memory of a handle for kernels, with flags of its own; a cudaError. */
+static int import(rt_context *context, const rt_ipc_handle *from, unsigned flags, void **address) {
   handle given;
   bf_diagnostic diagnostic;
-  if (!address || flags > 1 || !read_handle(&from, memory_magic, &given))
-    return rt_leave(context, cudaErrorInvalidValue);
+  if (!address || !from || !read_handle(from, memory_magic, &given))
+    return cudaErrorInvalidValue;
   void *memory = map_memory(&given);
   if (!memory)
-    return rt_leave(context, cudaErrorMapBufferObjectFailed);
-  if (bf_emu_register(context->emu, memory, given.bytes, RT_MAPPED | RT_IMPORTED, &diagnostic) !=
-      BF_OK) {
+    return cudaErrorMapBufferObjectFailed;
+  flags |= RT_MAPPED | RT_IMPORTED;
+  if (bf_emu_register(context->emu, memory, given.bytes, flags, &diagnostic) != BF_OK) {
     munmap(memory, given.bytes);
-    return rt_leave(context, cudaErrorMemoryAllocation);
+    return cudaErrorMemoryAllocation;
   }
   *address = memory;
-  return rt_leave(context, cudaSuccess);
+  return cudaSuccess;
+}
+
+bool rt_end_import(rt_context *context, void *address, unsigned flags) {
+  bf_emu_range range;
+  bf_diagnostic diagnostic;
+  uint64_t at = (uint64_t)(uintptr_t)address;
+  if (!bf_emu_find(context->emu, at, &range) || range.address != at ||
+      (range.flags & flags) != flags)
+    return false;
+  bf_emu_release(context->emu, at, &diagnostic);
+  munmap(address, range.bytes);
+  return true;
+}
+
+API(cudaIpcOpenMemHandle, void **address, rt_ipc_handle from, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context,
+                  flags > 1 ? (int)cudaErrorInvalidValue : import(context, &from, 0, address));
 }
 
 API(cudaIpcCloseMemHandle, void *address) {
   RT_SYNCHRONISE(context);
-  bf_emu_range range;
-  bf_diagnostic diagnostic;
-  uint64_t at = (uint64_t)(uintptr_t)address;
-  if (!bf_emu_find(context->emu, at, &range) || range.address != at || !(range.flags & RT_IMPORTED))
+  return rt_leave(context, rt_end_import(context, address, RT_IMPORTED) ? cudaSuccess
+                                                                        : cudaErrorInvalidValue);
+}
+
+/* ---- Pools ---- */
+
+/* The kind of handle that programs hand to each other: a descriptor of a file. */
+enum { FILE_DESCRIPTOR = 1 };
+
+/* All pools are the same here, so that the file of a pool is empty: memory has files of its own. */
+API(cudaMemPoolExportToShareableHandle, void *to, void *pool, int type, unsigned flags) {
+  RT_ENTER_DEVICE(context);
+  const rt_object *object = rt_map_get(&context->objects, pool);
+  if (!to || !object || object->kind != RT_POOL || flags)
     return rt_leave(context, cudaErrorInvalidValue);
-  bf_emu_release(context->emu, at, &diagnostic);
-  munmap(address, range.bytes);
-  return rt_leave(context, cudaSuccess);
+  if (type != FILE_DESCRIPTOR)
+    return rt_leave(context, cudaErrorNotSupported);
+  int descriptor = memfd_create("bankfold pool", MFD_CLOEXEC);
+  *(int *)to = descriptor;
+  return rt_leave(context, descriptor < 0 ? cudaErrorOperatingSystem : cudaSuccess);
+}
+
+API(cudaMemPoolImportFromShareableHandle, void **pool, void *from, int type, unsigned flags) {
+  static const char any_properties[1];
+  struct stat status;
+  if (type == FILE_DESCRIPTOR && !flags && fstat((int)(intptr_t)from, &status) == 0)
+    return cudaMemPoolCreate(pool, any_properties);
+  RT_ENTER_DEVICE(context);
+  return rt_leave(context, cudaErrorInvalidValue);
+}
+
+API(cudaMemPoolExportPointer, rt_ipc_handle *to, void *address) {
+  return cudaIpcGetMemHandle(to, address);
+}
+
+API(cudaMemPoolImportPointer, void **address, const void *pool, const rt_ipc_handle *from) {
+  RT_ENTER_DEVICE(context);
+  const rt_object *object = rt_map_get(&context->objects, pool);
+  bool is_pool = object && object->kind == RT_POOL;
+  return rt_leave(context,
+                  is_pool ? import(context, from, RT_POOLED, address) : (int)cudaErrorInvalidValue);
 }
 
 /* ---- Events ---- */

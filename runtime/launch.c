@@ -82,29 +82,6 @@ static int check_room(const rt_context *context, const rt_function *function, rt
 
 /* ---- Running ---- */
 
-/* A bar on stderr while a kernel runs for long. */
-typedef struct progress {
-  const char *kernel;
-  double begun, drawn; /* seconds */
-  bool is_shown;
-} progress;
-
-/* Draws the bar once a second has passed, ten times a second at most; the launch always goes on. */
-static bool draw_progress(void *context, uint64_t done, uint64_t blocks) {
-  progress *own = context;
-  double now = bf_seconds();
-  if (now - own->begun < 1 || now - own->drawn < 0.1)
-    return true;
-  own->drawn = now;
-  own->is_shown = true;
-  char bar[BF_BAR_CELLS + 1];
-  bf_bar_fill(blocks ? (double)done / (double)blocks : 0, bar);
-  fprintf(stderr, "\r\033[K[%s] %.0f s  block %llu of %llu of %s", bar, now - own->begun,
-          (unsigned long long)done, (unsigned long long)blocks, own->kernel);
-  fflush(stderr);
-  return true;
-}
-
 /* Keeps text of a kernel for the next synchronisation. */
 static void keep_printed(void *context, const char *text, size_t bytes) {
   bf_text_add(context, text, bytes);
@@ -211,8 +188,6 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
   rt_tally *tally = rt_tally_of(context, function);
   if (!tally)
     return cudaErrorMemoryAllocation;
-  bf_text name = {0};
-  progress shown = {.kernel = "", .begun = bf_seconds()};
   launch->observer = rt_observe(context, function, tally, &observers);
   if (!rt_sample(context, tally, launch)) {
     tally->launches++;
@@ -226,16 +201,10 @@ static int run(rt_context *context, rt_function *function, bf_emu_launch *launch
     launch->tolerate_context = &allowed;
     launch->tolerated = function->tolerated;
   }
-  if (isatty(2) && !context->settings.quiet) {
-    bf_ptx_readable_name(function->name, &name);
-    shown.kernel = name.data ? name.data : "";
-    launch->progress = draw_progress;
-    launch->progress_context = &shown;
-  }
+  rt_progress progress;
+  rt_progress_begin(context, function, launch, &progress);
   int failure = execute(context, tally, launch, &result, &diagnostic);
-  if (shown.is_shown)
-    fputs("\r\033[K", stderr);
-  bf_text_free(&name);
+  rt_progress_end(&progress);
   if (failure != BF_OK) {
     rt_say(context, "kernel %s: %s", function->name, diagnostic.message);
     return failure == BF_NO_MEMORY     ? cudaErrorMemoryAllocation

@@ -23,8 +23,7 @@ static void free_parts(parts *all) {
   free(all->part);
 }
 
-/* Whether a part is NVIDIA's device runtime (libcudadevrt), whose functions the emulator has. */
-static bool is_device_runtime(const bf_text *text) {
+bool rt_is_device_runtime(const bf_text *text) {
   static const char mark[] = "cuda_device_runtime_cu";
   return text->data && memmem(text->data, text->size, mark, sizeof mark - 1);
 }
@@ -43,7 +42,7 @@ static int add_image(parts *all, const bf_fatbin *fatbin, const bf_image *image,
     }
     error = grown ? BF_OK : bf_no_memory(diagnostic);
   }
-  if (!error && !is_device_runtime(&text)) {
+  if (!error && !rt_is_device_runtime(&text)) {
     error = bf_ptx_parse(name, text.data ? text.data : "", text.size, &all->part[all->count],
                          diagnostic);
     all->count += !error;

@@ -38,7 +38,7 @@ int rt_release(rt_context *context, void *address) {
   if (!address)
     return cudaSuccess;
   if (!rt_map_get(&context->allocations, address))
-    return cudaErrorInvalidValue;
+    return rt_end_import(context, address, RT_POOLED) ? cudaSuccess : cudaErrorInvalidValue;
   rt_map_remove(&context->allocations, address);
   rt_end_export(context, address);
   bf_emu_release(context->emu, (uint64_t)(uintptr_t)address, &diagnostic);

@@ -4,8 +4,11 @@
 # In the page, what stands between "<!-- reproduce NAME -->" and "<!-- end -->" is replaced by the
 # report of that reproduction; its charts go to docs/img/reproduction. Its claims with their verdicts
 # go to reproduce/verdicts.csv, which `bankfold reproduce --summary` counts; the program is built
-# anew, and what it says goes between "<!-- summary -->" and "<!-- end -->". The text around is
-# written by hand. $RESULTS names a folder with finished results to take instead of computing them.
+# anew, and what it says goes between "<!-- summary -->" and "<!-- end -->"; how many statements of
+# reproduce/statements.csv have rows goes between "<!-- statements -->" and "<!-- end -->". The text
+# around is written by hand. $RESULTS names a folder that keeps results (default: a temporary one):
+# what it has is not computed again, so that a run which was stopped goes on where it was. Beside
+# each result stands which code made it; that another one did is said.
 set -eu
 build=$(readlink -f "$1")
 shift
@@ -13,12 +16,28 @@ cd "$(dirname "$0")/.."
 page=docs/reproduction.md
 pictures=docs/img/reproduction
 verdicts=reproduce/verdicts.csv
-[ $# -gt 0 ] || set -- all
+names=$("$build/bankfold" reproduce | awk 'NR > 1 { print $1 }')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 results=${RESULTS:-$work/results}
-# Status 1 says that a claim does not hold: the page shows it.
-[ -n "${RESULTS-}" ] || "$build/bankfold" reproduce "$@" --output "$results" || [ $? = 1 ]
+
+# The code that results depend on, as a number: what tests and documents say is no part of it.
+code() {
+  find src kernels machines reproduce examples/rgpu tests/data/h200 -type f ! -name 'verdicts*.csv' \
+    ! -name statements.csv | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1
+}
+now=$(code)
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- $names
+for name in "$@"; do
+  if [ ! -e "$results/$name/claims.csv" ]; then
+    # Status 1 says that a claim does not hold: the page shows it.
+    "$build/bankfold" reproduce "$name" --output "$results" >"$work/log" || [ $? = 1 ]
+    echo "$now" >"$results/$name/code"
+  elif [ "$(cat "$results/$name/code" 2>/dev/null)" != "$now" ]; then
+    echo "$0: $name in $results was made by other code" >&2
+  fi
+done
 
 # Replaces what stands between mark $1 and "<!-- end -->" by the file $2.
 replace() {
@@ -34,9 +53,9 @@ replace() {
 }
 
 mkdir -p "$pictures"
-for report in "$results"/*/index.md; do
-  folder=$(dirname "$report")
-  name=$(basename "$folder")
+for name in "$@"; do
+  folder=$results/$name
+  report=$folder/index.md
   rm -f "$pictures/$name"-*.svg
   for chart in "$folder"/*.svg; do
     [ -e "$chart" ] && cp "$chart" "$pictures/$name-$(basename "$chart")"
@@ -49,7 +68,7 @@ done
 
 # Claims in the order in which the program lists reproductions: new ones, and those of before.
 head -n 1 "$verdicts" >"$work/verdicts"
-for name in $("$build/bankfold" reproduce | awk 'NR > 1 { print $1 }'); do
+for name in $names; do
   if [ -e "$results/$name/claims.csv" ]; then
     tail -n +2 "$results/$name/claims.csv"
   else

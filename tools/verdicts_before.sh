@@ -2,8 +2,9 @@
 # Makes reproduce/verdicts_before.csv again: the statements that the project had before it was judged strictly, by the
 # judgement of now:
 #   tools/verdicts_before.sh [FOLDER [NAME...]]
-# FOLDER keeps the old tree and its results (default: a temporary one), and what it has is not computed again. With names
-# of reproductions only these are computed, and compared with the table, which stays as it is; status 1 where a
+# FOLDER keeps the old tree and its results (default: a temporary one), and what it has is not computed again: started
+# once more after a break it goes on with the reproduction at which it was, and without git where it has the tree. With
+# names of reproductions only these are computed, and compared with the table, which stays as it is; status 1 where a
 # statement or its verdict differs.
 # Statements and numbers are those of the program at a commit: the last one before statements that had no row were added,
 # and before anything was improved for the strict rule. Its reproduce/frame/verdict.c, where the rule is, is replaced by
@@ -21,15 +22,16 @@ else
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
 fi
-git cat-file -e "$commit^{commit}" 2>/dev/null || {
-  echo "$0: the history has no commit $commit; a whole clone is needed" >&2
-  exit 2
-}
 if [ ! -e "$work/tree/meson.build" ]; then
+  git cat-file -e "$commit^{commit}" 2>/dev/null || {
+    echo "$0: the history has no commit $commit; a whole clone is needed" >&2
+    exit 2
+  }
   mkdir -p "$work/tree"
   git archive "$commit" | tar -x -C "$work/tree"
 fi
-cp reproduce/frame/verdict.c "$work/tree/reproduce/frame/verdict.c"
+cmp -s reproduce/frame/verdict.c "$work/tree/reproduce/frame/verdict.c" ||
+  cp reproduce/frame/verdict.c "$work/tree/reproduce/frame/verdict.c"
 [ -e "$work/build/build.ninja" ] || meson setup "$work/build" "$work/tree" >"$work/setup.log"
 ninja -C "$work/build" bankfold >"$work/build.log"
 program=$work/build/bankfold

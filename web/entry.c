@@ -5,7 +5,7 @@
 
 const cli_group cli_groups[] = {
     {"Find conflicts", {&cli_explain, &cli_check, &cli_classify, &cli_draw}},
-    {"Remove them", {&cli_solve, &cli_align}},
+    {"Remove them", {&cli_layout, &cli_solve, &cli_align}},
     {"Use a hash", {&cli_rewrite, &cli_suggest, &cli_convert, &cli_emit}},
     {"Look into programs", {&cli_profile, &cli_sim, &cli_trace, &cli_analyze, &cli_ptx}},
     {"Learn more", {&cli_report, &cli_machines}},

@@ -1,11 +1,12 @@
 /* What the program asks of its system and a browser is not: names of C++ without GCC's library,
  * calls that wasi-libc lacks, and refusals to run other programs. */
-#include "cli/environment.h"
+#include "cli/library.h"
 #include "cli/look/sweep.h"
-#include "cli/process.h"
 #include "cli/use/compile.h"
 #include "kernels/corpus.h"
 #include "kernels/sim_device.h"
+#include "process/folder.h"
+#include "process/process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static int refuse(const char *what, bf_diagnostic *diagnostic) {
   return bf_fail(diagnostic, BF_UNSUPPORTED, "%s cannot be run in a browser", what);
 }
 
-int cli_process_run(const cli_process *process, cli_process_end *end, bf_diagnostic *diagnostic) {
+int bf_process_run(const bf_process *process, bf_process_end *end, bf_diagnostic *diagnostic) {
   (void)end;
   return refuse(process->path, diagnostic);
 }
@@ -99,7 +100,7 @@ int cli_compile_program(const char *source, const cli_texts *flags, const char *
   return cli_compile_ptx(source, flags, output, diagnostic);
 }
 
-int cli_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
+int bf_process_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
   (void)diagnostic;
   strcpy(folder, "/folder");
   return BF_OK;
@@ -110,7 +111,7 @@ bool cli_find_library(const char *build_folder, const char *library, char folder
   return false;
 }
 
-void cli_remove_folder(const char *folder) { (void)folder; }
+void bf_process_remove_folder(const char *folder) { (void)folder; }
 
 int cli_sweep_run(const cli_sweep *request) {
   (void)request;

@@ -220,9 +220,7 @@ const cli_command cli_check = {
                 "bankfold check kernel.trace --machine ampere --hash xor:0,5,31\n"
                 "bankfold check kernel.trace --json\n"
                 "bankfold check kernel.trace --max-conflicts 0   # exit status 1 on any conflict",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = check,

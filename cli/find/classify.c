@@ -34,7 +34,7 @@ typedef struct run_state {
 } run_state;
 
 static int open_all(run_state *s, const char *path, bf_diagnostic *diagnostic) {
-  s->file = strcmp(path, "-") == 0 ? "standard input" : path;
+  s->file = bf_input_name(path);
   int error = cli_load_machine(&s->settings->common, &s->machine, diagnostic);
   if (error)
     return error;
@@ -235,9 +235,7 @@ const cli_command cli_classify = {
                 "bankfold classify transpose.trace --columns 16           # rows and columns\n"
                 "bankfold classify tile.trace --columns 32 --block-x 8    # 8 threads a row\n"
                 "echo 'ld 4 ffffffff stride:32' | bankfold classify -     # one access\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = run,

@@ -1,6 +1,7 @@
 /* bankfold draw: one access as a picture. */
 #include "cli/cli.h"
 
+#include "report/landing.h"
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -10,8 +11,10 @@
 typedef struct settings {
   cli_common common;
   const char *access, *hash, *svg;
+  const char *tile, *type;
+  cli_texts layout;
   uint64_t width;
-  bool all;
+  bool all, cores;
 } settings;
 
 enum { TERMINAL_ROWS = 16, SVG_ROWS = 32 };
@@ -99,11 +102,65 @@ static int print_picture(const drawing *d) {
   return cli_print(&text);
 }
 
+/* ---- Tiles ---- */
+
+enum { MOST_LAYOUTS = 8, TILE_LINES = 64 };
+
+/* The landing of the tile that the options name; layouts has room for MOST_LAYOUTS. */
+static int read_landing(const settings *own, bf_tile *tile, bf_tile_layout *layouts,
+                        bf_landing *landing, bf_diagnostic *diagnostic) {
+  static const char *const usual[] = {"none", "128"};
+  unsigned count = own->layout.count ? own->layout.count : 2;
+  BF_TRY(bf_tile_parse(own->tile, tile, diagnostic));
+  tile->element = bf_element_find(own->type ? own->type : "f16", diagnostic);
+  if (!tile->element)
+    return BF_BAD_INPUT;
+  if (count > MOST_LAYOUTS)
+    return bf_fail(diagnostic, BF_BAD_INPUT, "--layout is given at most %d times", MOST_LAYOUTS);
+  for (unsigned i = 0; i < count; i++)
+    BF_TRY(bf_layout_parse(own->layout.count ? own->layout.text[i] : usual[i], tile, &layouts[i],
+                           diagnostic));
+  landing->tile = tile;
+  landing->layout = layouts;
+  landing->count = count;
+  landing->cores = own->cores;
+  landing->most_lines = own->all ? 0 : TILE_LINES;
+  return bf_landing_check(landing, diagnostic);
+}
+
+static int draw_tile(const settings *own) {
+  bf_diagnostic diagnostic = {.caret = -1};
+  bf_tile tile = {0};
+  bf_tile_layout layouts[MOST_LAYOUTS];
+  bf_machine *machine = NULL;
+  bf_landing landing = {0};
+  bf_text text = {0};
+  int error = cli_load_machine(&own->common, &machine, &diagnostic);
+  landing.machine = machine;
+  if (!error)
+    error = read_landing(own, &tile, layouts, &landing, &diagnostic);
+  if (!error && own->svg)
+    bf_landing_svg(&landing, &text);
+  else if (!error)
+    bf_landing_terminal(&landing, cli_wants_color(&own->common), &text);
+  bf_machine_free(machine);
+  if (error)
+    return cli_complain(&diagnostic);
+  return own->svg ? cli_write(own->svg, &text) : cli_print(&text);
+}
+
 static int run(const void *given, int count, char **arguments) {
   drawing d = {.options = given};
   bf_diagnostic diagnostic;
-  if ((count == 1) == (d.options->access != NULL))
-    return cli_usage_error(&cli_draw, "give either a trace file or --access");
+  bool is_tile = d.options->tile != NULL;
+  if (count + (d.options->access != NULL) + is_tile != 1)
+    return cli_usage_error(&cli_draw, "give a trace file, --access or --tile");
+  if (is_tile && (d.options->hash || d.options->common.json))
+    return cli_usage_error(&cli_draw, "--tile goes without --hash and --json");
+  if (!is_tile && (d.options->type || d.options->layout.count || d.options->cores))
+    return cli_usage_error(&cli_draw, "--type, --layout and --cores go with --tile");
+  if (is_tile)
+    return draw_tile(d.options);
   int status = CLI_OK;
   if (load(&d, count ? arguments[0] : NULL, &diagnostic) != BF_OK)
     status = cli_complain(&diagnostic);
@@ -128,6 +185,15 @@ static const cli_option options[] = {
      "draw every wavefront, however many there are"},
     {"width", CLI_NUMBER, offsetof(settings, width), "N", NULL,
      "characters in a line (default: the terminal's, 120 in a pipe)"},
+    {"tile", CLI_TEXT, offsetof(settings, tile), "ROWSxCOLUMNS", NULL,
+     "draw where a tile lands in shared memory instead of an access"},
+    {"type", CLI_TEXT, offsetof(settings, type), "TYPE",
+     "f16 bf16 tf32 f32 f64 e4m3 e5m2 s8 u8 u16 s32 u32 u64",
+     "of an element of the tile (default f16)"},
+    {"layout", CLI_TEXTS, offsetof(settings, layout), "LAYOUT", NULL,
+     "of the tile: none, none:16, 32, 64, 128, cute:B,M,S, pad:BYTES (default none and 128)"},
+    {"cores", CLI_FLAG, offsetof(settings, cores), NULL, NULL,
+     "colour the core matrices of wgmma, 8 rows of 16 bytes each, not columns"},
     CLI_COMMON(settings),
 };
 
@@ -138,14 +204,15 @@ const cli_command cli_draw = {
     .details =
         "Draws one access of a trace: the one at LINE, or the one with the most conflicts. Banks\n"
         "go across and wavefronts down; each cell names the lane that is served. With --hash the\n"
-        "picture is drawn twice, before and after the hash.",
+        "picture is drawn twice, before and after the hash. With --tile it shows where the pieces\n"
+        "of 16 bytes of a tile lie, as a tensor copy in a swizzle mode puts them.",
     .examples =
         "bankfold draw tile.trace                     # the worst access of a trace\n"
         "bankfold draw tile.trace:34 --hash fixed     # the access at line 34, before and after\n"
-        "bankfold draw --access 'ld 4 ffffffff stride:32' --hash xor:0,5,31 --svg column.svg",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+        "bankfold draw --access 'ld 4 ffffffff stride:32' --hash xor:0,5,31 --svg column.svg\n"
+        "bankfold draw --tile 8x64 --layout none --layout 128        # a box of a tensor copy\n"
+        "bankfold draw --tile 64x64 --layout 128 --cores --svg cores.svg",
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 1,
     .run = run,

@@ -212,9 +212,7 @@ const cli_command cli_explain = {
         "bankfold explain 'a[tid / 4][tid % 4 * 8]' 'a[tid % 8][lane]' --type '__half[64][64]' "
         "--draw\n"
         "bankfold explain 'a[lane][0]' --type 'float[32][32]' --trace | bankfold solve -\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = MOST_EXPRESSIONS,
     .run = run,

@@ -1,6 +1,6 @@
 /* Finds, loads and checks the library of votes on the GPU. */
 #include "cli/images/gpu_vote.h"
-#include "cli/environment.h"
+#include "cli/library.h"
 #include "exchange/settings.h"
 
 #include <dlfcn.h>
@@ -60,17 +60,17 @@ int cli_gpu_open(cli_gpu *gpu, bf_diagnostic *diagnostic) {
   BF_TRY(find_function(gpu, path, "bf_gpu_open", &open_gpu, diagnostic));
   BF_TRY(find_function(gpu, path, "bf_gpu_close", &gpu->close, diagnostic));
   BF_TRY(find_function(gpu, path, "bf_gpu_name", &name_of, diagnostic));
-  BF_TRY(find_function(gpu, path, "bf_gpu_histogram_u64", &gpu->histogram_u64, diagnostic));
-  BF_TRY(find_function(gpu, path, "bf_gpu_histogram_f64", &gpu->histogram_f64, diagnostic));
-  BF_TRY(find_function(gpu, path, "bf_gpu_hough_vote", &gpu->hough_vote, diagnostic));
-  BF_TRY(open_gpu(&gpu->gpu, diagnostic));
-  gpu->name = name_of(gpu->gpu);
+  BF_TRY(find_function(gpu, path, "bf_gpu_histogram_u64", &gpu->voter.histogram_u64, diagnostic));
+  BF_TRY(find_function(gpu, path, "bf_gpu_histogram_f64", &gpu->voter.histogram_f64, diagnostic));
+  BF_TRY(find_function(gpu, path, "bf_gpu_hough_vote", &gpu->voter.hough_vote, diagnostic));
+  BF_TRY(open_gpu(&gpu->voter.gpu, diagnostic));
+  gpu->name = name_of(gpu->voter.gpu);
   return BF_OK;
 }
 
 void cli_gpu_close(cli_gpu *gpu) {
-  if (gpu->gpu)
-    gpu->close(gpu->gpu);
+  if (gpu->voter.gpu)
+    gpu->close(gpu->voter.gpu);
   if (gpu->library)
     dlclose(gpu->library);
   *gpu = (cli_gpu){0};

@@ -6,19 +6,14 @@
 
 #include "cli/cli.h"
 #include "gpu/vote/bankfold_vote_host.h"
+#include "imaging/voter.h"
 
 /* An open GPU and the functions of bankfold_vote_host.h; all zero where none is open. */
 typedef struct cli_gpu {
   void *library;
-  bf_gpu *gpu;
+  bf_voter voter;
   const char *name;
   void (*close)(bf_gpu *gpu);
-  int (*histogram_u64)(bf_gpu *gpu, const bf_pixels *image, const bf_histogram_options *options,
-                       uint64_t *counts, bf_diagnostic *diagnostic);
-  int (*histogram_f64)(bf_gpu *gpu, const bf_pixels *image, const bf_histogram_options *options,
-                       double *sums, bf_diagnostic *diagnostic);
-  int (*hough_vote)(bf_gpu *gpu, const bf_pixels *edges, const bf_hough_options *options,
-                    bf_hough_space *space, bf_diagnostic *diagnostic);
 } cli_gpu;
 
 /* Loads the library that $BANKFOLD_VOTE_CUDA names, or that lies beside the program or where it was

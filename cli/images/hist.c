@@ -1,5 +1,8 @@
 /* bankfold hist: the histogram of an image. */
 #include "cli/images/hist.h"
+#include "cli/images/gpu_vote.h"
+#include "cli/images/vote_kernels.h"
+#include "cli/progress.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -16,7 +19,7 @@ typedef struct settings {
 /* ---- Options ---- */
 
 /* Reads X,Y,W,H. Returns -1 to go on or an exit status. */
-static int read_region(const char *value, cli_region *region) {
+static int read_region(const char *value, bf_imaging_region *region) {
   uint64_t *const numbers[] = {&region->x, &region->y, &region->width, &region->height};
   const char *cursor = value;
   for (unsigned i = 0; i < 4; i++) {
@@ -30,7 +33,7 @@ static int read_region(const char *value, cli_region *region) {
 }
 
 /* What is asked for; -1 to go on or an exit status. */
-static int read_request(const settings *own, const char *image, cli_hist_request *request) {
+static int read_request(const settings *own, const char *image, bf_imaging_request *request) {
   if (own->threads > 1024)
     return cli_usage_error(&cli_hist, "--threads takes at most 1024");
   const char *const files[] = {image, own->mask ? own->mask : "", own->weights ? own->weights : ""};
@@ -39,17 +42,17 @@ static int read_request(const settings *own, const char *image, cli_hist_request
     inputs += strcmp(files[i], "-") == 0;
   if (inputs > 1)
     return cli_usage_error(&cli_hist, "only one of the images can come from standard input");
-  *request = (cli_hist_request){.image = image,
-                                .mask = own->mask,
-                                .weights = own->weights,
-                                .channel = own->channel ? own->channel : "all",
-                                .has_region = own->roi != NULL,
-                                .threads = (unsigned)own->threads};
+  *request = (bf_imaging_request){.image = image,
+                                  .mask = own->mask,
+                                  .weights = own->weights,
+                                  .channel = own->channel ? own->channel : "all",
+                                  .has_region = own->roi != NULL,
+                                  .threads = (unsigned)own->threads};
   return own->roi ? read_region(own->roi, &request->region) : -1;
 }
 
 /* Bins as asked for; what is not given stays 0. -1 to go on or an exit status. */
-static int read_bins(const settings *own, cli_bins *bins) {
+static int read_bins(const settings *own, bf_imaging_bins *bins) {
   if (own->bins > BF_MAX_BINS)
     return cli_usage_error(&cli_hist, "--bins takes at most %d", BF_MAX_BINS);
   bins->count = (size_t)own->bins;
@@ -57,7 +60,8 @@ static int read_bins(const settings *own, cli_bins *bins) {
 }
 
 /* Sets what was not given by the values that the file can have. */
-static void complete_bins(const settings *own, const bf_image_format *format, cli_bins *bins) {
+static void complete_bins(const settings *own, const bf_image_format *format,
+                          bf_imaging_bins *bins) {
   const size_t values = (size_t)format->most + 1;
   if (!own->range)
     bins->high = (double)values;
@@ -74,10 +78,11 @@ static bool runs_on(const settings *own, const char *device) {
 
 /* What was found, and where. */
 typedef struct outcome {
-  const cli_hist_request *request;
-  const cli_histogram *hist;
-  const cli_bins *bins;
-  const cli_vote_kernel *kernels;
+  const bf_imaging_request *request;
+  const cli_gpu *gpu; /* that counted; NULL: the CPU did */
+  const bf_imaging_histogram *hist;
+  const bf_imaging_bins *bins;
+  const bf_corpus_vote *kernels;
   const bf_machine *machine; /* of the kernels; NULL: none ran */
 } outcome;
 
@@ -92,25 +97,25 @@ static bool wants_blocks(const settings *own) {
 }
 
 static int print_text(const settings *own, const outcome *found) {
-  const cli_histogram *hist = found->hist;
-  const cli_bins *bins = found->bins;
-  const cli_gpu *gpu = found->request->gpu;
+  const bf_imaging_histogram *hist = found->hist;
+  const bf_imaging_bins *bins = found->bins;
+  const cli_gpu *gpu = found->gpu;
   bf_text text = {0};
-  const cli_hist_style style = {.columns = cli_columns(own->width),
-                                .has_blocks = wants_blocks(own)};
+  const bf_imaging_style style = {.columns = cli_columns(own->width),
+                                  .has_blocks = wants_blocks(own)};
   bf_text_addf(
       &text, "%s: %u x %u pixels, %u channel%s of %u bits; %zu bins from %.10g to %.10g%s%s\n",
-      cli_input_name(found->request->image), hist->format.width, hist->format.height,
+      bf_input_name(found->request->image), hist->format.width, hist->format.height,
       hist->format.channels, hist->format.channels > 1 ? "s" : "", hist->format.sample_bytes * 8,
       bins->count, bins->low, bins->high, gpu ? "; on " : "", gpu ? gpu->name : "");
-  cli_hist_draw(hist, bins, &style, &text);
+  bf_imaging_draw(hist, bins, &style, &text);
   if (found->machine)
     cli_vote_draw(found->kernels, "32 copies of the bins", found->machine, &text);
   return cli_print(&text);
 }
 
 static int print_json(const outcome *found) {
-  const cli_gpu *gpu = found->request->gpu;
+  const cli_gpu *gpu = found->gpu;
   bf_text text = {0};
   bf_json json = {.text = &text};
   bf_json_begin(&json, NULL, '{', false);
@@ -132,8 +137,8 @@ static int write_files(const settings *own, const outcome *found) {
   bf_diagnostic diagnostic;
   if (own->svg) {
     char title[300];
-    snprintf(title, sizeof title, "Histogram of %s", cli_input_name(found->request->image));
-    if (cli_hist_svg(found->hist, found->bins, title, &text, &diagnostic) != BF_OK) {
+    snprintf(title, sizeof title, "Histogram of %s", bf_input_name(found->request->image));
+    if (bf_imaging_svg(found->hist, found->bins, title, &text, &diagnostic) != BF_OK) {
       bf_text_free(&text);
       return cli_complain(&diagnostic);
     }
@@ -158,44 +163,96 @@ static int show(const settings *own, const outcome *found) {
 
 /* ---- Running ---- */
 
+#define MOST_EMULATED_PIXELS ((uint64_t)1 << 28)
+
+/* Fails unless the kernels can count this. */
+static int check_request(const bf_imaging_request *request, const bf_imaging_histogram *hist,
+                         const bf_imaging_bins *bins, bf_diagnostic *diagnostic) {
+  const bf_image_format *format = &hist->format;
+  if (format->channels != 1 || format->sample_bytes != 1 ||
+      bf_image_bytes(format) > MOST_EMULATED_PIXELS)
+    return bf_fail_file(diagnostic, BF_UNSUPPORTED, request->image,
+                        "kernels on the emulator count images of one channel of 8 bits with at "
+                        "most %llu pixels",
+                        (unsigned long long)MOST_EMULATED_PIXELS);
+  if (request->mask || request->weights || request->has_region)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "kernels on the emulator count whole images: no --mask, --weights or --roi");
+  if ((bins->count != 64 && bins->count != 256) || bins->low != 0 || bins->high != 256)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "kernels on the emulator count 64 or 256 bins from 0 to 256");
+  if (strcmp(request->image, "-") == 0)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "for the emulator the image is read twice; standard input cannot be");
+  return BF_OK;
+}
+
+/* Counts with the kernels, on the machine of the options, and compares. */
+static int emulate(const settings *own, const bf_imaging_request *request,
+                   const bf_imaging_histogram *hist, const bf_imaging_bins *bins,
+                   bf_machine **machine, bf_corpus_vote kernels[BF_CORPUS_VOTES],
+                   bf_diagnostic *diagnostic) {
+  bf_image_format format;
+  void *pixels;
+  BF_TRY(cli_load_machine(&own->common, machine, diagnostic));
+  BF_TRY(check_request(request, hist, bins, diagnostic));
+  BF_TRY(bf_image_load(request->image, &format, &pixels, diagnostic));
+  const bf_corpus_settings with = {.machine = *machine, .scale = 1, .workers = request->threads};
+  int error =
+      bf_corpus_vote_histogram(pixels, (uint32_t)bf_image_bytes(&format), bins->of_channel[0],
+                               (unsigned)bins->count, &with, kernels, diagnostic);
+  free(pixels);
+  return error;
+}
+
+/* Counts, with a bar in a terminal. */
+static int count_rows(bf_imaging_request *request, bf_imaging_histogram *hist,
+                      bf_diagnostic *diagnostic) {
+  cli_block_bar bar = cli_block_bar_begin(bf_input_name(request->image));
+  bar.unit = "rows";
+  cli_watch_interrupt();
+  request->progress = cli_block_bar_step;
+  request->context = &bar;
+  int error = bf_imaging_count(request, hist, diagnostic);
+  cli_block_bar_end(&bar);
+  return error;
+}
+
 /* Counts, on the emulator too if asked for, and shows. */
-static int count_and_show(const settings *own, const cli_hist_request *request, cli_histogram *hist,
-                          cli_bins *bins) {
+static int count_and_show(const settings *own, const cli_gpu *gpu, bf_imaging_request *request,
+                          bf_imaging_histogram *hist, bf_imaging_bins *bins) {
   bf_diagnostic diagnostic;
   bf_machine *machine = NULL;
-  cli_vote_kernel kernels[CLI_VOTE_KERNELS];
-  if (cli_hist_count(request, hist, &diagnostic) != BF_OK)
+  bf_corpus_vote kernels[BF_CORPUS_VOTES];
+  if (count_rows(request, hist, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);
   complete_bins(own, &hist->format, bins);
-  int error = cli_bins_fill(hist, bins, &diagnostic);
-  if (!error && runs_on(own, "emu")) {
-    error = cli_load_machine(&own->common, &machine, &diagnostic);
-    if (!error)
-      error = cli_hist_emulate(request, hist, bins, machine, kernels, &diagnostic);
-  }
-  const outcome found = {request, hist, bins, kernels, machine};
+  int error = bf_imaging_bins_fill(hist, bins, &diagnostic);
+  if (!error && runs_on(own, "emu"))
+    error = emulate(own, request, hist, bins, &machine, kernels, &diagnostic);
+  const outcome found = {request, gpu->voter.gpu ? gpu : NULL, hist, bins, kernels, machine};
   int status = !error ? show(own, &found) : cli_complain(&diagnostic);
   bf_machine_free(machine);
   return status;
 }
 
 /* Opens the GPU if it is asked for. -1 to go on or an exit status. */
-static int open_gpu(const settings *own, cli_gpu *gpu, cli_hist_request *request) {
+static int open_gpu(const settings *own, cli_gpu *gpu, bf_imaging_request *request) {
   bf_diagnostic diagnostic;
   if (!runs_on(own, "gpu"))
     return -1;
   if (cli_gpu_open(gpu, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);
-  request->gpu = gpu;
+  request->voter = &gpu->voter;
   return -1;
 }
 
 static int run(const void *given, int count, char **arguments) {
   (void)count;
   const settings *own = given;
-  cli_hist_request request;
-  cli_histogram hist = {0};
-  cli_bins bins = {0};
+  bf_imaging_request request;
+  bf_imaging_histogram hist = {0};
+  bf_imaging_bins bins = {0};
   cli_gpu gpu = {0};
   int status = read_request(own, arguments[0], &request);
   if (status < 0)
@@ -203,9 +260,9 @@ static int run(const void *given, int count, char **arguments) {
   if (status < 0)
     status = open_gpu(own, &gpu, &request);
   if (status < 0)
-    status = count_and_show(own, &request, &hist, &bins);
-  cli_bins_free(&bins);
-  cli_hist_free(&hist);
+    status = count_and_show(own, &gpu, &request, &hist, &bins);
+  bf_imaging_bins_free(&bins);
+  bf_imaging_histogram_free(&hist);
   cli_gpu_close(&gpu);
   return status;
 }
@@ -259,9 +316,7 @@ const cli_command cli_hist = {
                 "bankfold hist grey.png --device emu               # bank conflicts on this image\n"
                 "bankfold hist photo.png --device gpu              # counted by the GPU\n"
                 "zstd -dc huge.pgm.zst | bankfold hist - --json",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = run,

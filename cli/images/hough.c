@@ -1,5 +1,7 @@
 /* bankfold hough: the lines in an image. */
-#include "cli/images/hough.h"
+#include "cli/images/gpu_vote.h"
+#include "cli/images/vote_kernels.h"
+#include "imaging/lines.h"
 #include "vote/vote.h"
 
 #include <math.h>
@@ -68,85 +70,28 @@ static bool runs_on(const settings *own, const char *device) {
   return own->device && strcmp(own->device, device) == 0;
 }
 
-/* ---- Finding ---- */
-
-/* Votes and peaks of edges, on the GPU where one is open. */
-static int find_lines(cli_lines *hough, const uint8_t *pixels, const bf_hough_options *options,
-                      const bf_peak_options *peaks, bf_diagnostic *diagnostic) {
-  const cli_gpu *gpu = &hough->gpu;
-  const bf_pixels edges = {
-      .data = pixels, .width = hough->format.width, .height = hough->format.height};
-  bf_hough_space *space = &hough->found.space;
-  if (gpu->gpu)
-    BF_TRY(gpu->hough_vote(gpu->gpu, &edges, options, space, diagnostic));
-  else
-    BF_TRY(bf_hough_vote(&edges, options, space, diagnostic));
-  return bf_hough_peaks(space, peaks, &hough->found.lines, diagnostic);
-}
-
-/* Edges are what is not black; with weights, the brightness of pixels from 0 to 255. */
-static int find_in_edges(cli_lines *hough, const void *grey, const bf_hough_options *options,
-                         const bf_peak_options *peaks, bf_diagnostic *diagnostic) {
-  const bf_image_format *format = &hough->format;
-  const size_t pixels = (size_t)format->width * format->height;
-  hough->edges = malloc(pixels);
-  if (!hough->edges)
-    return bf_no_memory(diagnostic);
-  if (options->weighted)
-    bf_image_to_bytes(format, grey, pixels, hough->edges);
-  else
-    bf_image_to_mask(format, hough->pixels, pixels, hough->edges);
-  return find_lines(hough, hough->edges, options, peaks, diagnostic);
-}
-
-/* Edges of a picture of one channel, and lines. */
-static int find_in_picture(cli_lines *hough, const bf_pixels *picture,
-                           const bf_hough_options *options, const bf_peak_options *peaks,
-                           bf_diagnostic *diagnostic) {
-  BF_TRY(bf_hough_edges(picture, 0, options->threads, &hough->found, diagnostic));
-  return find_lines(hough, hough->found.edges, options, peaks, diagnostic);
-}
-
-/* Finds lines in the image that was read. */
-static int find(cli_lines *hough, const bf_hough_options *options, const bf_peak_options *peaks,
-                bf_diagnostic *diagnostic) {
-  const bf_image_format *format = &hough->format;
-  const size_t pixels = (size_t)format->width * format->height;
-  void *grey = malloc(pixels * format->sample_bytes);
-  if (!grey)
-    return bf_no_memory(diagnostic);
-  bf_image_to_grey(format, hough->pixels, pixels, grey);
-  const bf_pixels picture = {.data = grey,
-                             .type = format->sample_bytes == 1 ? BF_PIXEL_U8 : BF_PIXEL_U16,
-                             .channels = 1,
-                             .width = format->width,
-                             .height = format->height,
-                             .stride_bytes = (size_t)format->width * format->sample_bytes};
-  int error = hough->is_given ? find_in_edges(hough, grey, options, peaks, diagnostic)
-                              : find_in_picture(hough, &picture, options, peaks, diagnostic);
-  free(grey);
-  return error;
-}
-
 /* ---- Output ---- */
 
-/* What kernels did on the emulator; no machine: none ran. */
+/* Where it ran: the GPU, where one is open, and what kernels did on the emulator; no machine: none
+ * ran. */
 typedef struct emulation {
+  cli_gpu gpu;
   bf_machine *machine;
-  cli_vote_kernel kernels[CLI_VOTE_KERNELS];
+  bf_corpus_vote kernels[BF_CORPUS_VOTES];
 } emulation;
 
-static int print_text(const char *image, const cli_lines *hough, const emulation *emulated) {
+static int print_text(const char *image, const bf_imaging_lines *hough, const emulation *emulated) {
   const bf_hough_space *space = &hough->found.space;
   const bf_peaks *lines = &hough->found.lines;
   bf_text text = {0};
-  bf_text_addf(&text, "%s: %u x %u pixels, ", cli_input_name(image), hough->format.width,
+  bf_text_addf(&text, "%s: %u x %u pixels, ", bf_input_name(image), hough->format.width,
                hough->format.height);
   bf_text_addf(&text, "%llu of them edges", (unsigned long long)space->points);
   if (!hough->is_given)
     bf_text_addf(&text, " (above %u of 255)", hough->found.threshold);
   bf_text_addf(&text, "; votes for %zu angles and %zu distances%s%s\n\n", space->angles,
-               space->rhos, hough->gpu.gpu ? "; on " : "", hough->gpu.gpu ? hough->gpu.name : "");
+               space->rhos, emulated->gpu.name ? "; on " : "",
+               emulated->gpu.name ? emulated->gpu.name : "");
   if (lines->count == 0)
     bf_text_puts(&text, "no lines: none has as many votes as --threshold asks for\n");
   else
@@ -180,7 +125,7 @@ static void write_space(const bf_hough_space *space, bf_json *json) {
   bf_json_end(json, '}');
 }
 
-static void write_line(const cli_lines *hough, const bf_peak *peak, bf_json *json) {
+static void write_line(const bf_imaging_lines *hough, const bf_peak *peak, bf_json *json) {
   double end[4];
   bf_json_begin(json, NULL, '{', false);
   bf_json_number(json, "votes", peak->votes);
@@ -197,14 +142,14 @@ static void write_line(const cli_lines *hough, const bf_peak *peak, bf_json *jso
   bf_json_end(json, '}');
 }
 
-static int print_json(const char *image, const cli_lines *hough, const emulation *emulated) {
+static int print_json(const char *image, const bf_imaging_lines *hough, const emulation *emulated) {
   bf_text text = {0};
   bf_json json = {.text = &text};
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "file", image);
-  bf_json_string(&json, "device", emulated->machine ? "emu" : hough->gpu.gpu ? "gpu" : "cpu");
-  if (hough->gpu.gpu)
-    bf_json_string(&json, "gpu", hough->gpu.name);
+  bf_json_string(&json, "device", emulated->machine ? "emu" : emulated->gpu.name ? "gpu" : "cpu");
+  if (emulated->gpu.name)
+    bf_json_string(&json, "gpu", emulated->gpu.name);
   bf_json_number(&json, "width", hough->format.width);
   bf_json_number(&json, "height", hough->format.height);
   bf_json_number(&json, "edges", hough->found.space.points);
@@ -224,12 +169,12 @@ static int print_json(const char *image, const cli_lines *hough, const emulation
 }
 
 /* Writes the pictures that are asked for. */
-static int write_pictures(const settings *own, const char *image, const cli_lines *hough) {
+static int write_pictures(const settings *own, const char *image, const bf_imaging_lines *hough) {
   bf_diagnostic diagnostic;
   if (own->space) {
     bf_image_format format;
     uint8_t *pixels;
-    int error = cli_hough_picture(&hough->found.space, &format, &pixels, &diagnostic);
+    int error = bf_imaging_space_picture(&hough->found.space, &format, &pixels, &diagnostic);
     if (!error)
       error = bf_image_write(own->space, &format, pixels, &diagnostic);
     free(pixels);
@@ -239,7 +184,7 @@ static int write_pictures(const settings *own, const char *image, const cli_line
   if (!own->svg)
     return CLI_OK;
   bf_text text = {0};
-  if (cli_hough_svg(hough, cli_input_name(image), &text, &diagnostic) != BF_OK) {
+  if (bf_imaging_lines_svg(hough, bf_input_name(image), &text, &diagnostic) != BF_OK) {
     bf_text_free(&text);
     return cli_complain(&diagnostic);
   }
@@ -249,27 +194,38 @@ static int write_pictures(const settings *own, const char *image, const cli_line
 /* Whether standard output is taken by a file. */
 static bool takes_output(const char *path) { return path && strcmp(path, "-") == 0; }
 
+/* Votes with the kernels too, on the machine. */
+static int emulate(const settings *own, const bf_imaging_lines *hough, emulation *emulated,
+                   bf_diagnostic *diagnostic) {
+  const bf_corpus_settings with = {
+      .machine = emulated->machine, .scale = 1, .workers = (unsigned)own->threads};
+  if (hough->found.space.form != BF_HOUGH_POLAR || own->weighted)
+    return bf_fail(diagnostic, BF_UNSUPPORTED,
+                   "kernels on the emulator vote for lines in polar form, without --weighted");
+  return bf_corpus_vote_hough(&hough->found.space, hough->edges ? hough->edges : hough->found.edges,
+                              hough->format.width, hough->format.height, &with, emulated->kernels,
+                              diagnostic);
+}
+
 /* Reads the image and finds its lines, where --device says. */
 static int find_lines_of(const settings *own, const char *image, const bf_hough_options *options,
-                         cli_lines *hough, emulation *emulated, bf_diagnostic *diagnostic) {
+                         bf_imaging_lines *hough, emulation *emulated, bf_diagnostic *diagnostic) {
   if (runs_on(own, "gpu"))
-    BF_TRY(cli_gpu_open(&hough->gpu, diagnostic));
+    BF_TRY(cli_gpu_open(&emulated->gpu, diagnostic));
+  hough->voter = runs_on(own, "gpu") ? &emulated->gpu.voter : NULL;
   if (runs_on(own, "emu"))
     BF_TRY(cli_load_machine(&own->common, &emulated->machine, diagnostic));
   BF_TRY(bf_image_load(image, &hough->format, &hough->pixels, diagnostic));
   const bf_peak_options peaks = peak_options(own, &hough->format);
-  BF_TRY(find(hough, options, &peaks, diagnostic));
-  if (!emulated->machine)
-    return BF_OK;
-  return cli_hough_emulate(hough, own->weighted, options->threads, emulated->machine,
-                           emulated->kernels, diagnostic);
+  BF_TRY(bf_imaging_find_lines(hough, options, &peaks, diagnostic));
+  return emulated->machine ? emulate(own, hough, emulated, diagnostic) : BF_OK;
 }
 
 static int run(const void *given, int count, char **arguments) {
   (void)count;
   const settings *own = given;
   const char *image = arguments[0];
-  cli_lines hough = {.is_given = own->edges && strcmp(own->edges, "given") == 0};
+  bf_imaging_lines hough = {.is_given = own->edges && strcmp(own->edges, "given") == 0};
   emulation emulated = {0};
   bf_hough_options options;
   bf_diagnostic diagnostic;
@@ -281,11 +237,9 @@ static int run(const void *given, int count, char **arguments) {
   if (status == CLI_OK && !takes_output(own->svg) && !takes_output(own->space))
     status = own->common.json ? print_json(image, &hough, &emulated)
                               : print_text(image, &hough, &emulated);
-  bf_hough_result_clear(&hough.found);
+  bf_imaging_lines_clear(&hough);
   bf_machine_free(emulated.machine);
-  cli_gpu_close(&hough.gpu);
-  free(hough.edges);
-  free(hough.pixels);
+  cli_gpu_close(&emulated.gpu);
   return status;
 }
 
@@ -339,9 +293,7 @@ const cli_command cli_hough = {
                 "bankfold hough photo.png --space space.png --json\n"
                 "bankfold hough photo.png --device gpu            # votes on the GPU\n"
                 "bankfold hough photo.png --device emu            # bank conflicts of these votes",
-    .options = options_table,
-    .option_count = sizeof options_table / sizeof *options_table,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options_table, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = run,

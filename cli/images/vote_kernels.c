@@ -1,30 +1,23 @@
 /* Shows what bundled kernels that vote did to shared memory. */
 #include "cli/images/vote_kernels.h"
 
-void cli_vote_take(cli_vote_kernel *kernel, const bf_corpus_launched *total) {
-  kernel->accesses = total->accesses;
-  kernel->wavefronts = total->wavefronts_load + total->wavefronts_store + total->wavefronts_atomic;
-  kernel->ideal = total->ideal;
-  kernel->conflicts = total->conflicts;
-}
-
-void cli_vote_draw(const cli_vote_kernel *kernels, const char *copies, const bf_machine *machine,
+void cli_vote_draw(const bf_corpus_vote *kernels, const char *copies, const bf_machine *machine,
                    bf_text *text) {
   bf_text_addf(text, "\nKernels with %s in shared memory, on %s:\n", copies,
                bf_machine_title(machine));
   bf_text_addf(text, "%-24s %12s %12s %12s %12s  %s\n", "kernel", "accesses", "wavefronts", "ideal",
                "conflicts", "copies lie");
-  for (unsigned i = 0; i < CLI_VOTE_KERNELS; i++)
+  for (unsigned i = 0; i < BF_CORPUS_VOTES; i++)
     bf_text_addf(text, "%-24s %12llu %12llu %12llu %12llu  %s\n", kernels[i].kernel,
                  (unsigned long long)kernels[i].accesses, (unsigned long long)kernels[i].wavefronts,
                  (unsigned long long)kernels[i].ideal, (unsigned long long)kernels[i].conflicts,
                  kernels[i].layout);
 }
 
-void cli_vote_json(const cli_vote_kernel *kernels, const bf_machine *machine, bf_json *json) {
+void cli_vote_json(const bf_corpus_vote *kernels, const bf_machine *machine, bf_json *json) {
   bf_json_string(json, "machine", bf_machine_name(machine));
   bf_json_begin(json, "kernels", '[', false);
-  for (unsigned i = 0; i < CLI_VOTE_KERNELS; i++) {
+  for (unsigned i = 0; i < BF_CORPUS_VOTES; i++) {
     bf_json_begin(json, NULL, '{', false);
     bf_json_string(json, "name", kernels[i].kernel);
     bf_json_string(json, "layout", kernels[i].layout);

@@ -151,9 +151,7 @@ const cli_command cli_explore = {
     .examples = "bankfold explore\n"
                 "bankfold explore tile.trace --output tile.html\n"
                 "bankfold explore app.ptx --source app.cu --launch app.launch --block 32x8",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 1,
     .run = run,

@@ -125,9 +125,7 @@ const cli_command cli_help = {
     .examples = "bankfold help solve                     # options and examples of solve\n"
                 "bankfold help --man check | man -l -    # the manual of check\n"
                 "source <(bankfold help --completion bash)   # completion in this shell",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(help_settings),
+    CLI_OPTIONS(options, help_settings),
     .least_arguments = 0,
     .most_arguments = 1,
     .run = run,

@@ -251,9 +251,7 @@ const cli_command cli_machines = {
                 "bankfold machines fermi --banks 16 # what overrides change\n"
                 "bankfold machines gtx580           # every parameter of a GPU\n"
                 "bankfold machines ./mine.gpu       # check a GPU file of your own\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 1,
     .run = run,

@@ -160,9 +160,7 @@ const cli_command cli_report = {
         "same\n"
         "facts go to standard output, and a page is written only where --output names one.",
     .examples = "bankfold report tile.trace fft.trace --output conflicts.html",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = MOST_FILES,
     .run = run,

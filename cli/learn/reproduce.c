@@ -283,9 +283,7 @@ const cli_command cli_reproduce = {
                 "bankfold reproduce genindex --output results\n"
                 "bankfold reproduce --summary\n"
                 "bankfold reproduce all --quick --json",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 1000,
     .run = reproduce,

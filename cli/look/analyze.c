@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 #include "cli/cli.h"
 #include "cli/gate.h"
+#include "ptx/block.h"
 #include "ptx/fatbin.h"
 
 #include <stdlib.h>
@@ -423,14 +424,7 @@ static void end_kernel(run_state *s, const bf_analysis *analysis, const totals *
 static int find_block(const run_state *s, const bf_ptx_function *kernel, uint32_t block[3],
                       bf_diagnostic *diagnostic) {
   memcpy(block, s->block, sizeof s->block);
-  for (unsigned i = 0; !block[0] && i < kernel->directives.count; i++) {
-    const bf_ptx_directive *directive = &kernel->directives.item[i];
-    if (strcmp(directive->name, "reqntid") != 0)
-      continue;
-    for (unsigned k = 0; k < 3; k++)
-      block[k] = k < directive->numbers ? (uint32_t)directive->number[k] : 1;
-  }
-  if (!block[0])
+  if (!block[0] && !bf_ptx_required_block(kernel, block))
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "--block is needed: kernel '%s' does not say how many threads a block has",
                    kernel->name);
@@ -512,17 +506,9 @@ static int analyze_all(run_state *s, const bf_fatbin *fatbin, bf_diagnostic *dia
 }
 
 static int write_trace(run_state *s, bf_diagnostic *diagnostic) {
-  bf_trace_writer *writer;
   if (bf_workload_size(s->workload) == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT, "--trace: no access is known; nothing was written");
-  BF_TRY(bf_trace_writer_open(s->settings->trace, false, &writer, diagnostic));
-  int error = BF_OK;
-  for (size_t i = 0; !error && i < bf_workload_size(s->workload); i++)
-    error = bf_trace_writer_add(writer, bf_workload_get(s->workload, i), diagnostic);
-  if (!error)
-    error = bf_trace_writer_commit(writer, diagnostic);
-  bf_trace_writer_close(writer);
-  return error;
+  return bf_workload_write(s->workload, s->settings->trace, diagnostic);
 }
 
 static int analyze_file(run_state *s, const char *path, bf_diagnostic *diagnostic) {
@@ -588,9 +574,7 @@ const cli_command cli_analyze = {
                 "bankfold analyze app --block 256 --kernel reduce --param 2=4096\n"
                 "bankfold analyze kernel.ptx --block 16x16 --trace kernel.trace && bankfold solve "
                 "kernel.trace\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = run,

@@ -326,16 +326,8 @@ static int write_trace(const settings *own, const bf_machine *machine,
                        const bf_corpus_benchmark *benchmark, bf_diagnostic *diagnostic) {
   bf_corpus_settings with = corpus_settings(own, machine, NULL);
   bf_workload *workload;
-  bf_trace_writer *writer;
   BF_TRY(bf_corpus_record(benchmark, &with, &workload, diagnostic));
-  int error = bf_trace_writer_open(own->trace, false, &writer, diagnostic);
-  if (!error) {
-    for (size_t i = 0; !error && i < bf_workload_size(workload); i++)
-      error = bf_trace_writer_add(writer, bf_workload_get(workload, i), diagnostic);
-    if (!error)
-      error = bf_trace_writer_commit(writer, diagnostic);
-    bf_trace_writer_close(writer);
-  }
+  int error = bf_workload_write(workload, own->trace, diagnostic);
   bf_workload_free(workload);
   return error;
 }
@@ -468,9 +460,7 @@ const cli_command cli_corpus = {
                 "bankfold corpus --all --json\n"
                 "bankfold corpus --table --time-limit 5\n"
                 "bankfold corpus fft512 --trace fft.trace && bankfold solve fft.trace",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 1000,
     .run = corpus,

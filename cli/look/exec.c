@@ -1,21 +1,23 @@
 /* exec: runs a CUDA program on the emulator or the simulator and tells what it does to shared
  * memory, and how long it would take. */
-#include "cli/environment.h"
 #include "cli/explorer.h"
+#include "cli/library.h"
 #include "cli/look/kernel_table.h"
 #include "cli/look/launches.h"
 #include "cli/look/simulate.h"
-#include "cli/process.h"
-#include "cli/program.h"
 #include "cli/use/wrap.h"
 #include "exchange/live.h"
 #include "exchange/record.h"
 #include "exchange/settings.h"
 #include "hash/list.h"
+#include "process/folder.h"
+#include "process/process.h"
+#include "process/program.h"
 #include "tune/program.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,8 +27,8 @@ typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
   const char *profile, *html, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime,
-      *sample;
-  uint64_t own_status;
+      *sample, *hint_after;
+  uint64_t own_status, hint_seconds;
   bool try_hashes, quiet, as_written, keep_going, stand_ins, skip_rest;
   uint32_t one_in; /* of sample: blocks, of which one is counted; 0: all are */
   cli_gate gate;
@@ -44,7 +46,7 @@ static const cli_option options[] = {
     {"save-hashes", CLI_TEXT, offsetof(settings, save_hashes), "FILE", NULL,
      "write the best hash of each kernel to FILE, for run, tune and rewrite"},
     {"try", CLI_FLAG, offsetof(settings, try_hashes), NULL, NULL,
-     "save-hashes: run the program up to seven times more, rewritten, and keep what counts best"},
+     "save-hashes: run the program up to eight times more, rewritten, and keep what counts best"},
     {"time-limit", CLI_TEXT, offsetof(settings, time_limit), "SECONDS", NULL,
      "save-hashes: longest search, beyond as long as the run took (default 10; 0 = no limit)"},
     {"gpu", CLI_TEXT, offsetof(settings, simulated.gpu), "GPU", NULL,
@@ -70,6 +72,8 @@ static const cli_option options[] = {
      "estimates"},
     {"skip-rest", CLI_FLAG, offsetof(settings, skip_rest), NULL, NULL,
      "with --sample: do not run what is not counted; results of the program are then wrong"},
+    {"hint-after", CLI_TEXT, offsetof(settings, hint_after), "SECONDS", NULL,
+     "say what runs when kernels have run for so long (default 60; 0 = never)"},
     {"threads", CLI_NUMBER, offsetof(settings, simulated.workers), "N", NULL,
      "threads that run a kernel (default one per core)"},
     CLI_GATE(settings),
@@ -106,7 +110,7 @@ static int find_runtime(const settings *s, char folder[PATH_MAX], bf_diagnostic 
 /* ---- Programs that cannot be run ---- */
 
 /* Refuses programs that hold the CUDA runtime themselves where its functions cannot be found. */
-static int check_static(const cli_program *program, bf_diagnostic *diagnostic) {
+static int check_static(const bf_process_program *program, bf_diagnostic *diagnostic) {
   const bf_cuda_file *cuda = &program->cuda;
   if (!program->has_fatbin || cuda->asks_for_runtime)
     return BF_OK;
@@ -125,7 +129,7 @@ static int check_static(const cli_program *program, bf_diagnostic *diagnostic) {
 }
 
 /* Refuses programs that cannot work, and says what to do. */
-static int check_program(const cli_program *program, bf_diagnostic *diagnostic) {
+static int check_program(const bf_process_program *program, bf_diagnostic *diagnostic) {
   const char *library = program->cuda_library;
   if (!*library)
     return check_static(program, diagnostic);
@@ -161,6 +165,7 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
       .keep_going = s->keep_going,
       .sample = s->one_in,
       .skip_rest = s->skip_rest,
+      .hint_seconds = s->hint_seconds,
       .rewrite = s->rewrite,
       .record = record,
       .accesses = accesses,
@@ -173,17 +178,17 @@ static bf_run_settings settings_of(const settings *s, const char *record, const 
 static bool preload(const char *runtime, const char *name) {
   char library[PATH_MAX + 80];
   snprintf(library, sizeof library, "%s/%s", runtime, name);
-  return access(library, R_OK) != 0 || cli_prepend_variable("LD_PRELOAD", library);
+  return access(library, R_OK) != 0 || bf_process_prepend_variable("LD_PRELOAD", library);
 }
 
 /* Has the program find the stand-ins; those that it needs itself also against a path inside it. */
-static int put_stand_ins(const cli_program *program, const char *runtime,
+static int put_stand_ins(const bf_process_program *program, const char *runtime,
                          bf_diagnostic *diagnostic) {
   char folder[PATH_MAX + 16];
   snprintf(folder, sizeof folder, "%s/stand_ins", runtime);
   if (access(folder, R_OK) != 0)
     return bf_fail(diagnostic, BF_IO, "no stand-ins in %s", folder);
-  bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", folder);
+  bool is_done = bf_process_prepend_variable("LD_LIBRARY_PATH", folder);
   for (unsigned i = 0; i < program->libraries && is_done && !strpbrk(folder, " :"); i++)
     is_done = preload(folder, program->library[i]);
   return is_done ? BF_OK : bf_no_memory(diagnostic);
@@ -191,7 +196,7 @@ static int put_stand_ins(const cli_program *program, const char *runtime,
 
 /* Has the program find the libraries: the runtime and the driver that it needs, and the one that
  * leads the calls of a runtime inside it, or inside a library of it. */
-static int put_library(const settings *s, const cli_program *program, const char *runtime,
+static int put_library(const settings *s, const bf_process_program *program, const char *runtime,
                        bf_diagnostic *diagnostic) {
   unsigned inside = program->cuda.runtime;
   bool can_preload = !strpbrk(runtime, " :"); /* between names */
@@ -203,7 +208,7 @@ static int put_library(const settings *s, const cli_program *program, const char
                    runtime);
   if (s->stand_ins)
     BF_TRY(put_stand_ins(program, runtime, diagnostic));
-  bool is_done = cli_prepend_variable("LD_LIBRARY_PATH", runtime);
+  bool is_done = bf_process_prepend_variable("LD_LIBRARY_PATH", runtime);
   if (is_done && can_preload && *library)
     is_done = preload(runtime, library);
   if (is_done && can_preload && program->needs_driver)
@@ -216,13 +221,13 @@ static int put_library(const settings *s, const cli_program *program, const char
 /* ---- Running ---- */
 
 /* Runs the program; with JSON its standard output goes to standard error. */
-static int run_program(const settings *s, const cli_program *program, char **arguments,
-                       cli_process_end *end, bf_diagnostic *diagnostic) {
-  cli_process process = {.path = program->path,
-                         .arguments = arguments,
-                         .output_is_error = s->common.json,
-                         .has_terminal = true};
-  return cli_process_run(&process, end, diagnostic);
+static int run_program(const settings *s, const bf_process_program *program, char **arguments,
+                       bf_process_end *end, bf_diagnostic *diagnostic) {
+  bf_process process = {.path = program->path,
+                        .arguments = arguments,
+                        .output_is_error = s->common.json,
+                        .has_terminal = true};
+  return bf_process_run(&process, end, diagnostic);
 }
 
 /* ---- What it did ---- */
@@ -245,7 +250,7 @@ static int status_of(const settings *s, const bf_costs *costs, int status) {
 }
 
 /* Says that there is nothing to show, and why that may be. */
-static void say_nothing_ran(const cli_program_run *run, const cli_program *program) {
+static void say_nothing_ran(const cli_program_run *run, const bf_process_program *program) {
   fprintf(stderr, "bankfold: %s launched no kernel%s\n", run->program,
           *program->cuda_library
               ? ""
@@ -253,7 +258,7 @@ static void say_nothing_ran(const cli_program_run *run, const cli_program *progr
 }
 
 /* Reads the records of the run and writes the table or JSON. */
-static int write_results(const settings *s, cli_program_run *run, const cli_program *program,
+static int write_results(const settings *s, cli_program_run *run, const bf_process_program *program,
                          const char *folder, bf_diagnostic *diagnostic) {
   bf_costs costs = {0};
   bf_text text = {0};
@@ -300,7 +305,7 @@ static int check_writable(const char *path, bf_diagnostic *diagnostic) {
 
 /* All that a run needs. */
 typedef struct loaded {
-  cli_program program;
+  bf_process_program program;
   bf_machine *own_machine; /* of emulated launches */
   const bf_machine *machine;
   cli_simulation simulation; /* gpu NULL: emulated */
@@ -344,7 +349,7 @@ static int check_geometry(const bf_machine *machine, bf_diagnostic *diagnostic) 
 }
 
 static int make_folders(loaded *to, bf_diagnostic *diagnostic) {
-  BF_TRY(cli_make_folder(to->folder, diagnostic));
+  BF_TRY(bf_process_make_folder(to->folder, diagnostic));
   snprintf(to->accesses, sizeof to->accesses, "%s/.accesses", to->folder);
   snprintf(to->trials, sizeof to->trials, "%s/.trials", to->folder);
   if (mkdir(to->accesses, 0700) != 0 || mkdir(to->trials, 0700) != 0)
@@ -380,7 +385,7 @@ static int load(settings *s, const char *name, loaded *to, bf_diagnostic *diagno
   bf_text unused = {0}; /* the file is a regular one by now */
   if (s->rewrite)
     BF_TRY(cli_wrap_check(s->rewrite, NULL, &unused, diagnostic));
-  BF_TRY(cli_program_inspect(name, &to->program, diagnostic));
+  BF_TRY(bf_process_inspect(name, &to->program, diagnostic));
   BF_TRY(check_program(&to->program, diagnostic));
   BF_TRY(check_writable(s->profile, diagnostic));
   BF_TRY(check_writable(s->html, diagnostic));
@@ -480,16 +485,16 @@ static int run_trial(void *given, const bf_text *hashes, bool *is_good, bf_diagn
   trial_context *trial = given;
   const loaded *from = trial->from;
   char path[PATH_MAX + 16];
-  cli_process process = {.path = from->program.path,
-                         .arguments = trial->arguments,
-                         .input = "/dev/null",
-                         .output = "/dev/null",
-                         .error = "/dev/null",
-                         .limit_seconds = trial->limit_seconds,
-                         .tick = goes_on};
-  cli_process_end end;
+  bf_process process = {.path = from->program.path,
+                        .arguments = trial->arguments,
+                        .input = "/dev/null",
+                        .output = "/dev/null",
+                        .error = "/dev/null",
+                        .limit_seconds = trial->limit_seconds,
+                        .tick = goes_on};
+  bf_process_end end;
   snprintf(path, sizeof path, "%s/.hashes", from->folder);
-  cli_empty_folder(from->trials);
+  bf_process_empty_folder(from->trials);
   bf_costs_free(&trial->last);
   BF_TRY(bf_write_file(path, hashes->data, hashes->size, diagnostic));
   bf_run_settings told = settings_of(trial->settings, from->trials, NULL);
@@ -497,7 +502,7 @@ static int run_trial(void *given, const bf_text *hashes, bool *is_good, bf_diagn
   told.trace = NULL;
   told.quiet = true;
   BF_TRY(bf_run_settings_put(&told, diagnostic));
-  BF_TRY(cli_process_run(&process, &end, diagnostic));
+  BF_TRY(bf_process_run(&process, &end, diagnostic));
   if (end.is_stopped)
     return bf_fail(diagnostic, BF_IO, "interrupted");
   *is_good = !end.is_late && end.status == trial->status;
@@ -583,7 +588,7 @@ static int run_and_tell(const settings *s, const loaded *from, int count, char *
   bf_run_settings told = settings_of(s, from->folder, s->save_hashes ? from->accesses : NULL);
   BF_TRY(put_library(s, &from->program, from->runtime, diagnostic));
   BF_TRY(bf_run_settings_put(&told, diagnostic));
-  cli_process_end end;
+  bf_process_end end;
   BF_TRY(run_program(s, &from->program, arguments, &end, diagnostic));
   const char *lock_hash = s->simulated.lock_hash;
   cli_program_run run = {.program = arguments[0],
@@ -605,6 +610,14 @@ static int own_status(const settings *s, int status) {
   return status == CLI_BAD_INPUT && s->own_status <= 255 ? (int)s->own_status : status;
 }
 
+/* Reads --hint-after; whole seconds, rounded up. A status, or below 0. */
+static int read_hint(settings *s) {
+  double seconds = 60;
+  int status = cli_seconds(&cli_exec, "hint-after", s->hint_after, &seconds);
+  s->hint_seconds = (uint64_t)ceil(seconds);
+  return status;
+}
+
 static int run(const void *given, int count, char **arguments) {
   settings own = *(const settings *)given, *s = &own;
   loaded needed = {.time_limit_seconds = 10};
@@ -616,15 +629,17 @@ static int run(const void *given, int count, char **arguments) {
     status = check_sample(s);
   if (status < 0)
     status = cli_seconds(&cli_exec, "time-limit", s->time_limit, &needed.time_limit_seconds);
+  if (status < 0)
+    status = read_hint(s);
   if (status >= 0)
     return own_status(s, status);
   int error = load(s, arguments[0], &needed, &diagnostic);
   if (!error)
     error = run_and_tell(s, &needed, count, arguments, &status, &diagnostic);
   if (*needed.folder) {
-    cli_remove_folder(needed.accesses);
-    cli_remove_folder(needed.trials);
-    cli_remove_folder(needed.folder);
+    bf_process_remove_folder(needed.accesses);
+    bf_process_remove_folder(needed.trials);
+    bf_process_remove_folder(needed.folder);
   }
   cli_simulation_free(&needed.simulation);
   bf_machine_free(needed.own_machine);
@@ -660,9 +675,7 @@ const cli_command cli_exec = {
         "bankfold exec --sample auto --skip-rest ./app # conflicts of a long program, soon\n"
         "bankfold exec --gpu gtx580 ./app             # how long it takes there\n"
         "bankfold exec --gpu h200 --set sms=8 --set scheduler=gto --hash fixed ./app\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .passes_rest = true,

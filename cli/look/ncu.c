@@ -2,9 +2,8 @@
  */
 #include "ncu/ncu.h"
 #include "cli/cli.h"
-#include "cli/process.h"
-#include "cli/program.h"
-#include "ptx/fatbin.h"
+#include "process/process.h"
+#include "process/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +34,9 @@ static int print_page(const char *ncu, const char *report, const char *page, con
   const char *arguments[] = {
       ncu,    "--import", report, "--csv", "--page", page, source ? "--print-source" : NULL,
       source, NULL};
-  cli_process process = {.path = ncu, .arguments = (char **)arguments, .keeps_output = true};
-  cli_process_end end;
-  BF_TRY(cli_process_run(&process, &end, diagnostic));
+  bf_process process = {.path = ncu, .arguments = (char **)arguments, .keeps_output = true};
+  bf_process_end end;
+  BF_TRY(bf_process_run(&process, &end, diagnostic));
   const char *said = end.error.size ? end.error.data : end.output.size ? end.output.data : "";
   int error = BF_OK;
   if (end.status == 0 && end.output.size)
@@ -46,7 +45,7 @@ static int print_page(const char *ncu, const char *report, const char *page, con
     error = bf_fail_file(diagnostic, BF_BAD_INPUT, report, "ncu does not read it: %.*s",
                          (int)strcspn(said, "\n"), said);
   bf_text_puts(text, "\n");
-  cli_process_end_free(&end);
+  bf_process_end_free(&end);
   return error;
 }
 
@@ -55,7 +54,7 @@ static int load(const char *path, bf_text *text, bf_diagnostic *diagnostic) {
   char ncu[PATH_MAX];
   if (!is_report(path))
     return bf_read_file(path, SIZE_MAX, text, diagnostic);
-  if (!cli_program_find("ncu", NULL, ncu, sizeof ncu))
+  if (!bf_process_find("ncu", NULL, ncu, sizeof ncu))
     return bf_fail_file(
         diagnostic, BF_UNSUPPORTED, path,
         "Nsight Compute's program ncu, which reads it, is not in PATH; where it is: "
@@ -64,68 +63,11 @@ static int load(const char *path, bf_text *text, bf_diagnostic *diagnostic) {
   return print_page(ncu, path, "source", "cuda,sass", text, diagnostic);
 }
 
-/* ---- Predicting ---- */
-
-static uint64_t blocks_of(const bf_ncu_kernel *kernel) {
-  uint64_t blocks = 1;
-  for (unsigned i = 0; i < 3; i++)
-    blocks *= kernel->grid[i] ? kernel->grid[i] : 1;
-  return blocks;
-}
-
-/* Adds what the PTX says of a kernel, from the shape of its blocks. */
-static void predict(const bf_module *module, const bf_machine *machine, bf_ncu_kernel *kernel) {
-  bf_analyze_kernel_options how;
-  bf_kernel_analysis *analysis;
-  bf_diagnostic diagnostic;
-  bf_analyze_kernel_default_options(&how);
-  memcpy(how.block, kernel->block, sizeof how.block);
-  memcpy(how.grid, kernel->grid, sizeof how.grid);
-  if (bf_analyze_kernel(module, kernel->short_name, machine, &how, &analysis, &diagnostic) !=
-      BF_OK) {
-    kernel->not_predicted = "how many threads a block has is not known: ncu --page raw says so";
-    return;
-  }
-  const bf_kernel_site *site;
-  kernel->not_predicted = NULL;
-  for (size_t i = 0; (site = bf_kernel_analysis_get(analysis, i)); i++) {
-    if (!site->is_reached || !site->has_op)
-      continue;
-    if (!site->is_exact)
-      kernel->not_predicted = "some addresses or counts are not known without running";
-    bf_ncu_predict(kernel, site->source_file, site->source_line,
-                   site->wavefronts * blocks_of(kernel), site->ideal * blocks_of(kernel));
-  }
-  bf_kernel_analysis_free(analysis);
-}
-
-/* Predicts from the PTX of one module of a program. */
-static int predict_module(const bf_fatbin *fatbin, const bf_image *image, const bf_machine *machine,
-                          bf_ncu *ncu, bf_diagnostic *diagnostic) {
-  bf_module *module = NULL;
-  bf_text ptx = {0};
-  BF_TRY(bf_fatbin_text(fatbin, image, &ptx, diagnostic));
-  int error = bf_module_parse(ptx.data, ptx.size, fatbin->name, &module, diagnostic);
-  for (size_t i = 0; i < ncu->kernels && !error; i++)
-    if (bf_module_find(module, ncu->kernel[i].short_name))
-      predict(module, machine, &ncu->kernel[i]);
-  bf_module_free(module);
-  bf_text_free(&ptx);
-  return error;
-}
-
-static int predict_all(const settings *s, bf_ncu *ncu, bf_diagnostic *diagnostic) {
+/* Adds what is predicted from --program, on the machine of the options. */
+static int predict(const settings *s, bf_ncu *ncu, bf_diagnostic *diagnostic) {
   bf_machine *machine;
-  bf_fatbin *fatbin = NULL;
   BF_TRY(cli_load_machine(&s->common, &machine, diagnostic));
-  int error = bf_fatbin_open(s->program, &fatbin, diagnostic);
-  for (size_t i = 0; i < ncu->kernels; i++)
-    ncu->kernel[i].not_predicted = "there is no PTX of a kernel of that name";
-  for (unsigned i = 1; !error && i <= fatbin->module_count; i++) {
-    const bf_image *image = bf_fatbin_pick(fatbin, i, (bf_arch){0});
-    error = image ? predict_module(fatbin, image, machine, ncu, diagnostic) : BF_OK;
-  }
-  bf_fatbin_close(fatbin);
+  int error = bf_ncu_predict_program(ncu, s->program, machine, diagnostic);
   bf_machine_free(machine);
   return error;
 }
@@ -172,7 +114,7 @@ static int run(const void *given, int count, char **arguments) {
   if (!error)
     bf_ncu_merge(&ncu);
   if (!error && s->program)
-    error = predict_all(s, &ncu, &diagnostic);
+    error = predict(s, &ncu, &diagnostic);
   int status = error ? cli_complain(&diagnostic) : print(s, &ncu);
   bf_ncu_free(&ncu);
   bf_text_free(&text);
@@ -194,9 +136,7 @@ const cli_command cli_ncu = {
                 "ncu --csv --page raw --import app.ncu-rep > raw.csv && bankfold ncu raw.csv "
                 "--program ./app\n"
                 "bankfold ncu raw.csv source.csv --program app.ptx --kernel transpose\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 16,
     .run = run,

@@ -137,9 +137,7 @@ const cli_command cli_profile = {
     .examples = "bankfold profile kernel.ptx --launch kernel.launch\n"
                 "bankfold profile kernel.ptx --launch kernel.launch --hash fixed --json\n"
                 "bankfold profile kernel.ptx --launch kernel.launch --detect races",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = profile,

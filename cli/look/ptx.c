@@ -495,9 +495,7 @@ const cli_command cli_ptx = {
                 "bankfold ptx extract ./app --arch sm_80 --output app.ptx\n"
                 "bankfold ptx extract libkernels.so --all --output ptx/  # every PTX image\n"
                 "bankfold ptx link main.o parts.o --output app.ptx       # separate compilation\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 2,
     .most_arguments = 1000,
     .run = run,

@@ -300,9 +300,7 @@ const cli_command cli_sim = {
         "bankfold sim --benchmark transpose32 --set sms=1 --timeline t.json # open in "
         "ui.perfetto.dev\n"
         "bankfold sim --benchmark fft512 --sweep 'hash=none|fixed;sms=1..8' --output r.csv",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 1,
     .run = sim,

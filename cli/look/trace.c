@@ -95,9 +95,7 @@ const cli_command cli_trace = {
         "count; the site of an access is its kernel and source line.",
     .examples = "bankfold trace kernel.ptx --launch kernel.launch --output kernel.trace\n"
                 "bankfold trace kernel.ptx --launch kernel.launch | bankfold solve -",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = trace,

@@ -277,9 +277,7 @@ const cli_command cli_align = {
         "bankfold align --hash fixed --stride 6 --count 32 --range 0:1023 # one strided access\n"
         "bankfold align --banks 8192 --address-bits 26 --hash xor:0,13,8191 --matrix 976x976 "
         "--range 0:5000000 --json # a cache of 8192 sets",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .most_arguments = 0,
     .run = run,
 };

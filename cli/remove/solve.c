@@ -305,9 +305,7 @@ const cli_command cli_solve = {
         "bankfold solve kernel.trace --method exact --granule 16   # keep 16-byte accesses\n"
         "bankfold solve kernel.trace --method min-imbalance --pairs --machine fermi\n"
         "bankfold solve kernel.trace --method givargis-literal --pairs   # as published",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = solve,

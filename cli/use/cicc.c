@@ -1,7 +1,7 @@
 /* cicc in the place of NVIDIA's. nvcc runs cicc to make PTX; what ptxas compiles, fatbinary embeds
  * and -ptx writes is that file, so that it is rewritten as soon as it is there. */
-#include "cli/process.h"
 #include "cli/use/wrap.h"
+#include "process/process.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -40,23 +40,23 @@ static job read_arguments(char **argv) {
 static bool ptxas_takes(const job *own, const char *path, bf_text *complaint) {
   bf_diagnostic unused;
   char *ptxas = (char *)bf_variable_get(BF_VARIABLE_PTXAS), arch[64];
-  cli_process_end end;
+  bf_process_end end;
   if (!ptxas)
     return true;
   snprintf(arch, sizeof arch, "-arch=%s", own->arch);
   char *argv[] = {ptxas, arch, (char *)path, NULL};
-  cli_process run = {.path = ptxas, .arguments = argv, .keeps_output = true};
-  bool is_taken = cli_process_run(&run, &end, &unused) == BF_OK && end.status == 0;
+  bf_process run = {.path = ptxas, .arguments = argv, .keeps_output = true};
+  bool is_taken = bf_process_run(&run, &end, &unused) == BF_OK && end.status == 0;
   bf_text_add(complaint, end.error.data ? end.error.data : "", end.error.size);
-  cli_process_end_free(&end);
+  bf_process_end_free(&end);
   return is_taken;
 }
 
 /* Fails where ptxas does not take the rewritten PTX. */
 static int check_rewritten(const job *own, const bf_text *rewritten, bf_diagnostic *diagnostic) {
-  char path[CLI_MEMORY_PATH_BYTES];
+  char path[BF_PROCESS_PATH_BYTES];
   bf_text complaint = {0};
-  int file = cli_memory_file(rewritten, path), error = BF_OK;
+  int file = bf_process_memory_file(rewritten, path), error = BF_OK;
   if (file < 0)
     return bf_fail(diagnostic, BF_IO, "no memory for a file");
   if (!ptxas_takes(own, path, &complaint))
@@ -162,11 +162,11 @@ static void process(const job *own) {
 
 /* Where cicc is to write to standard output, has it write to a file in memory at path. False where
  * it writes nothing, or that file cannot be had. */
-static bool redirect(job *own, char path[CLI_MEMORY_PATH_BYTES]) {
+static bool redirect(job *own, char path[BF_PROCESS_PATH_BYTES]) {
   if (!own->output)
     return false;
   own->is_printed = strcmp(*own->output, "-") == 0;
-  if (own->is_printed && cli_memory_file(&(bf_text){0}, path) < 0)
+  if (own->is_printed && bf_process_memory_file(&(bf_text){0}, path) < 0)
     return false;
   if (own->is_printed)
     *own->output = path;
@@ -177,20 +177,20 @@ static bool redirect(job *own, char path[CLI_MEMORY_PATH_BYTES]) {
 int cli_cicc(char **argv) {
   bf_diagnostic diagnostic = {.caret = -1};
   char *real = (char *)bf_variable_get(BF_VARIABLE_CICC);
-  cli_process_end end;
+  bf_process_end end;
   if (!real) {
     fputs("bankfold: error: this cicc is run by bankfold nvcc only\n", stderr);
-    return CLI_STATUS_NOT_RUN;
+    return BF_PROCESS_NOT_RUN;
   }
   argv[0] = real;
   job own = read_arguments(argv);
-  char path[CLI_MEMORY_PATH_BYTES];
+  char path[BF_PROCESS_PATH_BYTES];
   if (!redirect(&own, path))
-    return cli_process_become(real, argv);
-  cli_process run = {.path = real, .arguments = argv};
-  if (cli_process_run(&run, &end, &diagnostic) != BF_OK)
+    return bf_process_become(real, argv);
+  bf_process run = {.path = real, .arguments = argv};
+  if (bf_process_run(&run, &end, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);
   if (end.status == 0)
     process(&own);
-  return cli_process_end_alike(&end);
+  return bf_process_end_alike(&end);
 }

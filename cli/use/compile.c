@@ -1,8 +1,8 @@
 /* Compiling source by nvcc. */
 #include "cli/use/compile.h"
 
-#include "cli/process.h"
-#include "cli/program.h"
+#include "process/process.h"
+#include "process/program.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@ enum { MOST_ARGUMENTS = 256 };
 /* Finds nvcc; where there is none, the message says what to do. */
 static int find_nvcc(const char *source, char path[PATH_MAX], bf_diagnostic *diagnostic) {
   bf_diagnostic reason = {0};
-  if (cli_program_find_tool("nvcc", BF_VARIABLE_NVCC, path, &reason) == BF_OK)
+  if (bf_process_find_tool("nvcc", BF_VARIABLE_NVCC, path, &reason) == BF_OK)
     return BF_OK;
   return bf_fail_file(diagnostic, BF_UNSUPPORTED, source,
                       "%.200s; without it, give PTX that nvcc -lineinfo -ptx made elsewhere, and "
@@ -21,13 +21,13 @@ static int find_nvcc(const char *source, char path[PATH_MAX], bf_diagnostic *dia
 
 /* Runs nvcc; what it says goes to standard error. */
 static int run_nvcc(const char *source, char **arguments, bf_diagnostic *diagnostic) {
-  cli_process nvcc = {.path = arguments[0], .arguments = arguments, .keeps_output = true};
-  cli_process_end end;
-  BF_TRY(cli_process_run(&nvcc, &end, diagnostic));
+  bf_process nvcc = {.path = arguments[0], .arguments = arguments, .keeps_output = true};
+  bf_process_end end;
+  BF_TRY(bf_process_run(&nvcc, &end, diagnostic));
   fprintf(stderr, "%s%s", end.output.data ? end.output.data : "",
           end.error.data ? end.error.data : "");
   bool succeeded = end.status == 0;
-  cli_process_end_free(&end);
+  bf_process_end_free(&end);
   return succeeded ? BF_OK
                    : bf_fail_file(diagnostic, BF_BAD_INPUT, source, "nvcc does not compile it");
 }

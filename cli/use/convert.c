@@ -216,9 +216,7 @@ const cli_command cli_convert = {
                 "bankfold convert --hash bits:0,1,2^5,3^6,4^7 --to cute # is it a CuTe swizzle?\n"
                 "bankfold convert kernel.trace --output kernel.bft     # pack a trace\n"
                 "bankfold convert kernel.bft --text | less             # look into a packed one\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 1,
     .run = run,

@@ -98,9 +98,7 @@ const cli_command cli_emit = {
         "bankfold emit --hash xor:0,3,28 --as cute                          # is it a CuTe type?\n"
         "bankfold emit --hash tma:128 --as triton --element-bytes 2 --columns 64\n"
         "bankfold emit --hash fixed --as verilog --testbench                # for hardware\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 0,
     .run = run,

@@ -2,10 +2,11 @@
  * variables that a file beside it sets, nvcc.profile. They are asked for with --dryrun; then nvcc
  * runs without that file (-noprof) and with the same variables in its environment, but for one: the
  * folder of cicc is ours. Nothing is written anywhere for that. */
-#include "cli/environment.h"
-#include "cli/process.h"
-#include "cli/program.h"
+#include "cli/library.h"
 #include "cli/use/wrap.h"
+#include "process/folder.h"
+#include "process/process.h"
+#include "process/program.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -112,15 +113,15 @@ static int put_tools(bool with_ptxas, bf_diagnostic *diagnostic) {
     return bf_fail(diagnostic, BF_IO,
                    "the folder nvcc with a link cicc was not found beside the "
                    "program");
-  BF_TRY(cli_program_find_tool("ptxas", BF_VARIABLE_PTXAS, ptxas, diagnostic));
+  BF_TRY(bf_process_find_tool("ptxas", BF_VARIABLE_PTXAS, ptxas, diagnostic));
   snprintf(cicc, sizeof cicc, "%.*s/cicc", PATH_MAX, path);
   if (!bf_variable_put(BF_VARIABLE_CICC, cicc) || !bf_variable_put(BF_VARIABLE_PTXAS, ptxas))
     return bf_no_memory(diagnostic);
   snprintf(tools, sizeof tools, "%s/nvcc", folder);
-  bool is_done = setenv("CICC_PATH", tools, 1) == 0 && cli_prepend_variable("PATH", tools);
+  bool is_done = setenv("CICC_PATH", tools, 1) == 0 && bf_process_prepend_variable("PATH", tools);
   snprintf(tools, sizeof tools, "%s/nvcc/assembler", folder);
   if (is_done && with_ptxas)
-    is_done = cli_prepend_variable("PATH", tools);
+    is_done = bf_process_prepend_variable("PATH", tools);
   return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 
@@ -140,7 +141,7 @@ static int prepare(char *said, bool is_verbose, bool with_ptxas, bf_diagnostic *
 /* Runs nvcc with our tools. Returns -1 where nvcc has nothing for them to do or cannot be made to
  * use them; *diagnostic says why in the second case. */
 static int run_hashed(char *nvcc, int count, char **arguments, bf_diagnostic *diagnostic) {
-  cli_process_end end;
+  bf_process_end end;
   char **argv = command_line(nvcc, "--dryrun", count, arguments);
   if (!argv)
     return -1;
@@ -148,14 +149,14 @@ static int run_hashed(char *nvcc, int count, char **arguments, bf_diagnostic *di
   bool is_dry = has_argument(argv + 2, "--dryrun", "-dryrun");
   bool is_verbose = has_argument(argv + 2, "--verbose", "-v");
   bool with_ptxas = compiles_ptx(argv + 2);
-  cli_process dry = {.path = nvcc, .arguments = argv, .keeps_output = true};
-  int error = cli_process_run(&dry, &end, diagnostic);
+  bf_process dry = {.path = nvcc, .arguments = argv, .keeps_output = true};
+  int error = bf_process_run(&dry, &end, diagnostic);
   argv[1] = (char *)"-noprof";
   if (!error && end.status == 0 && end.error.data && !is_dry &&
       strstr(end.error.data, "\n#$ PATH=") &&
       prepare(end.error.data, is_verbose, with_ptxas, diagnostic) == BF_OK)
-    status = cli_process_become(nvcc, argv);
-  cli_process_end_free(&end);
+    status = bf_process_become(nvcc, argv);
+  bf_process_end_free(&end);
   free(argv);
   return status;
 }
@@ -170,7 +171,7 @@ static int run_plain(char *nvcc, int count, char **arguments, const bf_diagnosti
     cli_wrap_warn(&wrap, diagnostic);
     cli_wrap_free(&wrap);
   }
-  int status = argv ? cli_process_become(nvcc, argv) : CLI_STATUS_NOT_RUN;
+  int status = argv ? bf_process_become(nvcc, argv) : BF_PROCESS_NOT_RUN;
   free(argv);
   return status;
 }
@@ -181,7 +182,7 @@ static int run(const void *given, int count, char **arguments) {
   char nvcc[PATH_MAX];
   int error = cli_wrap_put(&s->wrap, &diagnostic);
   if (!error)
-    error = cli_program_find_tool("nvcc", BF_VARIABLE_NVCC, nvcc, &diagnostic);
+    error = bf_process_find_tool("nvcc", BF_VARIABLE_NVCC, nvcc, &diagnostic);
   if (error)
     return cli_complain(&diagnostic);
   int status = run_hashed(nvcc, count, arguments, &diagnostic);
@@ -209,9 +210,7 @@ const cli_command cli_nvcc = {
                 "bankfold nvcc --log stderr -arch=sm_90 -o app app.cu  # and say what was done\n"
                 "bankfold nvcc --hash-file app.hashes -arch=sm_90 -o app app.cu\n"
                 "cmake -B build -DCMAKE_CUDA_COMPILER=$(command -v bankfold-nvcc)\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .passes_rest = true,
     .passes_unknown = true,
     .run = run,

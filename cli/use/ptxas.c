@@ -1,7 +1,7 @@
 /* ptxas: NVIDIA's ptxas on rewritten PTX. */
-#include "cli/process.h"
-#include "cli/program.h"
 #include "cli/use/wrap.h"
+#include "process/process.h"
+#include "process/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const cli_option options[] = {CLI_WRAP(settings, wrap)};
 typedef struct input {
   int argument; /* which one */
   int file;     /* the rewritten one, in memory */
-  char path[CLI_MEMORY_PATH_BYTES];
+  char path[BF_PROCESS_PATH_BYTES];
 } input;
 
 typedef struct work {
@@ -68,7 +68,7 @@ static int rewrite_input(work *w, int argument, bf_diagnostic *diagnostic) {
   if (!rewritten.data)
     return BF_OK;
   *new = (input){.argument = argument};
-  new->file = cli_memory_file(&rewritten, new->path);
+  new->file = bf_process_memory_file(&rewritten, new->path);
   bf_text_free(&rewritten);
   if (new->file < 0)
     return bf_fail_file(diagnostic, BF_IO, file, "no memory for a file");
@@ -117,7 +117,7 @@ static void print(const work *w, const bf_text *said, FILE *stream) {
 /* Compiles the rewritten inputs. Returns -1 where ptxas does not, and says nothing then. */
 static int compile_rewritten(work *w) {
   bf_diagnostic diagnostic = {.caret = -1};
-  cli_process_end end;
+  bf_process_end end;
   char **argv = calloc((size_t)w->count + 1, sizeof *argv);
   if (!argv)
     return -1;
@@ -125,13 +125,13 @@ static int compile_rewritten(work *w) {
   for (int i = 0; i < w->inputs; i++)
     argv[w->input[i].argument] = w->input[i].path;
   int status = -1;
-  cli_process ptxas = {.path = w->ptxas, .arguments = argv, .keeps_output = true};
-  if (cli_process_run(&ptxas, &end, &diagnostic) == BF_OK && end.status == 0) {
+  bf_process ptxas = {.path = w->ptxas, .arguments = argv, .keeps_output = true};
+  if (bf_process_run(&ptxas, &end, &diagnostic) == BF_OK && end.status == 0) {
     print(w, &end.output, stdout);
     print(w, &end.error, stderr);
     status = CLI_OK;
   }
-  cli_process_end_free(&end);
+  bf_process_end_free(&end);
   free(argv);
   return status;
 }
@@ -139,15 +139,15 @@ static int compile_rewritten(work *w) {
 /* Compiles the inputs as they are; warnings come where ptxas has nothing against them. */
 static int compile_original(work *w) {
   bf_diagnostic diagnostic = {.caret = -1};
-  cli_process_end end;
+  bf_process_end end;
   if (!w->warns)
-    return cli_process_become(w->ptxas, w->argv);
-  cli_process ptxas = {.path = w->ptxas, .arguments = w->argv};
-  if (cli_process_run(&ptxas, &end, &diagnostic) != BF_OK)
+    return bf_process_become(w->ptxas, w->argv);
+  bf_process ptxas = {.path = w->ptxas, .arguments = w->argv};
+  if (bf_process_run(&ptxas, &end, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);
   if (end.status == 0)
     cli_wrap_warn(&w->wrap, &w->warning);
-  return cli_process_end_alike(&end);
+  return bf_process_end_alike(&end);
 }
 
 static int compile(work *w) {
@@ -169,7 +169,7 @@ static int run(const void *given, int count, char **arguments) {
   work w = {.count = count + 1, .warning = {.caret = -1}};
   int error = cli_wrap_put(&s->wrap, &diagnostic);
   if (!error)
-    error = cli_program_find_tool("ptxas", BF_VARIABLE_PTXAS, w.ptxas, &diagnostic);
+    error = bf_process_find_tool("ptxas", BF_VARIABLE_PTXAS, w.ptxas, &diagnostic);
   if (error)
     return cli_complain(&diagnostic);
   w.argv = calloc((size_t)count + 2, sizeof *w.argv);
@@ -209,9 +209,7 @@ const cli_command cli_ptxas = {
         "bankfold ptxas -arch=sm_90 kernel.ptx -o kernel.cubin\n"
         "bankfold ptxas --hash cute:3,4,3 --log stderr -arch=sm_90 kernel.ptx -o kernel.cubin\n"
         "TRITON_PTXAS_PATH=$(command -v bankfold-ptxas) python app.py   # what Triton compiles\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .passes_rest = true,
     .passes_unknown = true,
     .run = run,

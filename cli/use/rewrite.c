@@ -285,9 +285,7 @@ const cli_command cli_rewrite = {
                 "bankfold rewrite kernel.ptx --block 32x8 --output hashed.ptx\n"
                 "bankfold rewrite kernel.ptx --launch kernel.launch --check --output hashed.ptx\n"
                 "bankfold rewrite kernel.ptx --hash fixed --kernel transpose --output hashed.ptx",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = rewrite,

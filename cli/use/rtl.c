@@ -570,9 +570,7 @@ const cli_command cli_rtl = {
         "bankfold rtl cost --family bitwise-xor --clock 3.5         # the smallest that is fast "
         "enough\n"
         "bankfold rtl cost --hash xor:0,5,31 --liberty my.lib\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 0,
     .most_arguments = 1,
     .run = run,

@@ -1,9 +1,10 @@
 /* run: runs a CUDA program on the GPU with hashed accesses to shared memory. */
 #include "cli/cli.h"
-#include "cli/environment.h"
-#include "cli/process.h"
-#include "cli/program.h"
+#include "cli/library.h"
 #include "cli/use/wrap.h"
+#include "process/folder.h"
+#include "process/process.h"
+#include "process/program.h"
 #include "ptx/graft.h"
 
 #include <limits.h>
@@ -40,7 +41,7 @@ static int set_environment(const settings *s, const bf_text *content, const char
                                 .log = s->log,
                                 .learn = s->learn};
   BF_TRY(cli_wrap_put_hashes(s->hash_file, content, &told, diagnostic));
-  return cli_prepend_variable("LD_PRELOAD", library) ? BF_OK : bf_no_memory(diagnostic);
+  return bf_process_prepend_variable("LD_PRELOAD", library) ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* Whether a folder of LD_LIBRARY_PATH has a CUDA driver. */
@@ -68,7 +69,7 @@ static bool has_driver(void) {
 }
 
 /* Says where a program that uses CUDA will find no driver. */
-static void warn_without_driver(const cli_program *program) {
+static void warn_without_driver(const bf_process_program *program) {
   if (!program->has_fatbin && !*program->cuda_library && !program->needs_driver)
     return;
   if (!has_driver())
@@ -84,9 +85,9 @@ static void warn_without_driver(const cli_program *program) {
 static int rewrite_image(const cli_wrap *wrap, const bf_fatbin *fatbin, const bf_image *image,
                          bf_text *ptx, bf_diagnostic *diagnostic) {
   bf_text old = {0};
-  char path[CLI_MEMORY_PATH_BYTES];
+  char path[BF_PROCESS_PATH_BYTES];
   BF_TRY(bf_fatbin_text(fatbin, image, &old, diagnostic));
-  int file = cli_memory_file(&old, path);
+  int file = bf_process_memory_file(&old, path);
   bf_text_free(&old);
   if (file < 0)
     return bf_no_memory(diagnostic);
@@ -127,7 +128,8 @@ static int rewrite_program(const cli_wrap *wrap, const bf_fatbin *fatbin, bf_tex
   return error;
 }
 
-static int write_binary(const settings *s, const cli_program *program, bf_diagnostic *diagnostic) {
+static int write_binary(const settings *s, const bf_process_program *program,
+                        bf_diagnostic *diagnostic) {
   cli_wrap wrap = {0};
   bf_fatbin *fatbin = NULL;
   bf_text content = {0};
@@ -151,10 +153,10 @@ static int write_binary(const settings *s, const cli_program *program, bf_diagno
 
 static int make_binary(const settings *s, const char *name) {
   bf_diagnostic diagnostic = {.caret = -1};
-  cli_program program;
+  bf_process_program program;
   if (s->learn)
     return cli_usage_error(&cli_run, "--learn needs runs, and --binary does not run the program");
-  int error = cli_program_inspect(name, &program, &diagnostic);
+  int error = bf_process_inspect(name, &program, &diagnostic);
   if (!error)
     error = write_binary(s, &program, &diagnostic);
   return error ? cli_complain(&diagnostic) : CLI_OK;
@@ -163,7 +165,7 @@ static int make_binary(const settings *s, const char *name) {
 static int run(const void *given, int count, char **arguments) {
   const settings *s = given;
   bf_diagnostic diagnostic = {.caret = -1};
-  cli_program program;
+  bf_process_program program;
   if (s->binary)
     return make_binary(s, arguments[0]);
   char library[2 * PATH_MAX];
@@ -173,7 +175,7 @@ static int run(const void *given, int count, char **arguments) {
   bf_text content = {0};
   int error = cli_wrap_check(s->hash_file, s->hash, &content, &diagnostic);
   if (!error)
-    error = cli_program_inspect(arguments[0], &program, &diagnostic);
+    error = bf_process_inspect(arguments[0], &program, &diagnostic);
   if (!error)
     error = cli_find_injection(library, &diagnostic);
   if (!error)
@@ -183,7 +185,7 @@ static int run(const void *given, int count, char **arguments) {
     return cli_complain(&diagnostic);
   warn_without_driver(&program);
   arguments[count] = NULL;
-  return cli_process_become(program.path, arguments);
+  return bf_process_become(program.path, arguments);
 }
 
 const cli_command cli_run = {
@@ -207,9 +209,7 @@ const cli_command cli_run = {
                 "bankfold run --learn ./app                         # find out what is faster\n"
                 "bankfold run --hash-file app.hashes ./app          # each kernel its own hash\n"
                 "bankfold run --binary app.hashed ./app && ncu ./app.hashed   # under a profiler\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .passes_rest = true,

@@ -1,9 +1,9 @@
 /* suggest: how to change source so that its shared arrays have no bank conflicts. */
-#include "cli/environment.h"
 #include "cli/gate.h"
 #include "cli/use/compile.h"
 #include "cli/use/suggest_run.h"
 #include "emu/launches.h"
+#include "process/folder.h"
 #include "ptx/fatbin.h"
 
 #include <errno.h>
@@ -180,7 +180,7 @@ static int work(running *r, bf_text *text) {
   const settings *s = r->settings;
   BF_TRY(cli_load_machine(&s->common, &r->machine, r->diagnostic));
   BF_TRY(bf_launches_check_machine(r->machine, r->diagnostic));
-  BF_TRY(cli_make_folder(r->folder, r->diagnostic));
+  BF_TRY(bf_process_make_folder(r->folder, r->diagnostic));
   BF_TRY(read_module(r));
   BF_TRY(bf_review_find_arrays(&r->review, r->module, r->machine, s->kernel, r->diagnostic));
   BF_TRY(read_source(r));
@@ -195,7 +195,7 @@ static int work(running *r, bf_text *text) {
 
 static void close_all(running *r) {
   if (r->folder[0])
-    cli_remove_folder(r->folder);
+    bf_process_remove_folder(r->folder);
   bf_text_free(&r->result.difference);
   bf_review_free(&r->review);
   bf_ptx_free(r->module);
@@ -266,9 +266,7 @@ const cli_command cli_suggest = {
                 "bankfold suggest app.cu --launch app.launch --patch app.diff --check\n"
                 "bankfold suggest app.cu --run ./app 1024             # as exec runs it\n"
                 "bankfold suggest app.ptx --source app.cu --block 32x8 --html arrays.html",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1024,
     .run = suggest,

@@ -1,9 +1,9 @@
 /* Runs of the original and the patched source. */
 #include "cli/use/suggest_run.h"
 
-#include "cli/process.h"
 #include "cli/use/compile.h"
 #include "emu/launches.h"
+#include "process/process.h"
 #include "ptx/fatbin.h"
 #include "tune/trial.h"
 
@@ -45,10 +45,10 @@ static int record_program(const cli_suggest_runs *runs, const char *trace, const
     return bf_no_memory(diagnostic);
   memcpy(arguments, first, used * sizeof *first);
   memcpy(arguments + used, runs->program, (size_t)runs->arguments * sizeof *arguments);
-  cli_process process = {
+  bf_process process = {
       .path = self, .arguments = arguments, .input = "/dev/null", .output = output};
-  cli_process_end end;
-  int error = cli_process_run(&process, &end, diagnostic);
+  bf_process_end end;
+  int error = bf_process_run(&process, &end, diagnostic);
   *status = end.status;
   free(arguments);
   if (!error && access(trace, R_OK) != 0)

@@ -1,10 +1,11 @@
 /* tune: finds hashes that make the kernels of a program faster, by running it on the GPU. */
-#include "cli/environment.h"
-#include "cli/process.h"
-#include "cli/program.h"
+#include "cli/library.h"
 #include "cli/use/tune_table.h"
 #include "cli/use/wrap.h"
 #include "kernels/devices.h"
+#include "process/folder.h"
+#include "process/process.h"
+#include "process/program.h"
 #include "rewrite/listed.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ typedef struct tuner {
   const settings *settings;
   int arguments;
   char **argument;
-  cli_program program;
+  bf_process_program program;
   bf_measured_candidate candidate[MOST_CANDIDATES];
   unsigned candidates;
   char folder[PATH_MAX]; /* of all that is written meanwhile */
@@ -106,22 +107,22 @@ static double limit_seconds(const tuner *t) {
 
 /* Runs the program with a candidate; its times are in the folder then. */
 static int run_program(tuner *t, const bf_measured_candidate *candidate, bool is_first,
-                       cli_process_end *end, bf_diagnostic *diagnostic) {
+                       bf_process_end *end, bf_diagnostic *diagnostic) {
   const char *input = t->settings->input;
-  cli_process process = {.path = t->program.path,
-                         .arguments = t->argument,
-                         .input = input ? input : "/dev/null",
-                         .output = is_first ? t->expected : t->printed,
-                         .error = is_first ? NULL : "/dev/null",
-                         .limit_seconds = limit_seconds(t),
-                         .tick = draw,
-                         .context = t};
-  cli_empty_folder(t->times);
+  bf_process process = {.path = t->program.path,
+                        .arguments = t->argument,
+                        .input = input ? input : "/dev/null",
+                        .output = is_first ? t->expected : t->printed,
+                        .error = is_first ? NULL : "/dev/null",
+                        .limit_seconds = limit_seconds(t),
+                        .tick = draw,
+                        .context = t};
+  bf_process_empty_folder(t->times);
   t->shown = candidate->kind == BF_MEASURED_PLAIN  ? "as it is"
              : candidate->kind == BF_MEASURED_HASH ? candidate->text
                                                    : "hashes of a file";
   BF_TRY(set_hashes(t, candidate, diagnostic));
-  BF_TRY(cli_process_run(&process, end, diagnostic));
+  BF_TRY(bf_process_run(&process, end, diagnostic));
   return end->is_stopped ? bf_fail(diagnostic, BF_IO, "interrupted") : BF_OK;
 }
 
@@ -143,7 +144,7 @@ static bool is_same_file(const char *first, const char *second) {
 }
 
 /* How a run differs from the first one as it is, in words; false where it does not. */
-static bool differs(const tuner *t, const cli_process_end *end, char *how, size_t size) {
+static bool differs(const tuner *t, const bf_process_end *end, char *how, size_t size) {
   if (end->is_late)
     snprintf(how, size, "does not end within %.0f s", limit_seconds(t));
   else if (end->signal)
@@ -158,7 +159,7 @@ static bool differs(const tuner *t, const cli_process_end *end, char *how, size_
 }
 
 /* The first run, as it is, must end and launch something. */
-static int check_first(tuner *t, const cli_process_end *end, const bf_times *times,
+static int check_first(tuner *t, const bf_process_end *end, const bf_times *times,
                        bf_diagnostic *diagnostic) {
   if (end->is_late)
     return bf_fail(diagnostic, BF_UNSUPPORTED, "%s does not end within %.0f s", t->argument[0],
@@ -179,7 +180,7 @@ static int check_first(tuner *t, const cli_process_end *end, const bf_times *tim
 static int run_candidate(void *context, const bf_measured_candidate *candidate, bool is_first,
                          bf_times *times, char how[160], bf_diagnostic *diagnostic) {
   tuner *t = context;
-  cli_process_end end;
+  bf_process_end end;
   BF_TRY(run_program(t, candidate, is_first, &end, diagnostic));
   if (!is_first && differs(t, &end, how, 160)) {
     bool prints = candidate->kind == BF_MEASURED_PLAIN && strncmp(how, "prints", 6) == 0;
@@ -231,14 +232,14 @@ static int set_environment(const tuner *t, const char *library, bf_diagnostic *d
   snprintf(pattern, sizeof pattern, "%s/%%p", t->times);
   bf_rewriting_settings told = {.times = pattern, .cache = t->cache};
   BF_TRY(bf_rewriting_settings_put(&told, diagnostic));
-  bool is_done =
-      cli_prepend_variable("LD_PRELOAD", library) && setenv("CUDA_MODULE_LOADING", "EAGER", 0) == 0;
+  bool is_done = bf_process_prepend_variable("LD_PRELOAD", library) &&
+                 setenv("CUDA_MODULE_LOADING", "EAGER", 0) == 0;
   return is_done ? BF_OK : bf_no_memory(diagnostic);
 }
 
 /* Makes the folder and names what will be in it. */
 static int make_places(tuner *t, bf_diagnostic *diagnostic) {
-  BF_TRY(cli_make_folder(t->folder, diagnostic));
+  BF_TRY(bf_process_make_folder(t->folder, diagnostic));
   const struct {
     char *path;
     const char *name;
@@ -258,7 +259,7 @@ static int make_places(tuner *t, bf_diagnostic *diagnostic) {
 static int load(tuner *t, bf_diagnostic *diagnostic) {
   char library[2 * PATH_MAX];
   BF_TRY(load_candidates(t, diagnostic));
-  BF_TRY(cli_program_inspect(t->argument[0], &t->program, diagnostic));
+  BF_TRY(bf_process_inspect(t->argument[0], &t->program, diagnostic));
   BF_TRY(cli_find_injection(library, diagnostic));
   BF_TRY(bf_cuda_check(diagnostic));
   if (t->settings->output)
@@ -292,9 +293,9 @@ static int print(const tuner *t, const cli_tune_table *result) {
 
 static void unload(tuner *t) {
   if (*t->folder) {
-    cli_remove_folder(t->cache);
-    cli_remove_folder(t->times);
-    cli_remove_folder(t->folder);
+    bf_process_remove_folder(t->cache);
+    bf_process_remove_folder(t->times);
+    bf_process_remove_folder(t->folder);
   }
   bf_writer_close(t->output);
   bf_text_free(&t->content);
@@ -350,9 +351,7 @@ const cli_command cli_tune = {
                 "bankfold run --hash-file app.hashes ./app 1024     # use what was found\n"
                 "bankfold tune --ignore-output ./bench              # it prints times\n"
                 "bankfold tune --hash fixed --hash cute:3,4,3 --repeats 5 ./app\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(settings),
+    CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,
     .passes_rest = true,

@@ -1,14 +1,16 @@
 /* What the wrappers of NVIDIA's compilers share. */
 #include "cli/use/wrap.h"
 
-#include "cli/use/resources.h"
 #include "hash/list.h"
+#include "process/process.h"
 #include "ptx/ptx_text.h"
 #include "rewrite/rewrite.h"
 #include "tune/predict.h"
+#include "tune/resources.h"
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- Settings ---- */
 
@@ -214,14 +216,36 @@ static int rewrite(rewriting *work, bf_diagnostic *diagnostic) {
   return bf_rewrite(work->module, &options, &work->result, diagnostic);
 }
 
+/* Asks ptxas about the kernels of PTX, for an architecture as in sm_90. Where it does not say, the
+ * list is empty. */
+static int ask_ptxas(const char *ptxas, const char *arch, const bf_text *ptx,
+                     bf_resources *resources, bf_diagnostic *diagnostic) {
+  char path[BF_PROCESS_PATH_BYTES], option[80];
+  bf_diagnostic unused;
+  int file = bf_process_memory_file(ptx, path), error = BF_OK;
+  if (file < 0)
+    return bf_fail(diagnostic, BF_IO, "no memory for a file");
+  snprintf(option, sizeof option, "-arch=%s", arch);
+  const char *argv[] = {ptxas, option, "-v", path, "-o", "/dev/null", NULL};
+  bf_process run = {.path = ptxas, .arguments = (char **)argv, .keeps_output = true};
+  bf_process_end end;
+  if (bf_process_run(&run, &end, &unused) == BF_OK) {
+    if (end.status == 0 && end.error.data)
+      error = bf_resources_read(end.error.data, resources, diagnostic);
+    bf_process_end_free(&end);
+  }
+  close(file);
+  return error;
+}
+
 /* Leaves kernels alone that ptxas says need too much when they are rewritten; *any: there is one.
  */
 static int compare_resources(rewriting *work, const cli_wrap_ptxas *ptxas, const bf_text *ptx,
                              bool *any, bf_diagnostic *diagnostic) {
-  cli_resources before = {0}, after = {0};
-  int error = cli_resources_get(ptxas->path, ptxas->arch, ptx, &before, diagnostic);
+  bf_resources before = {0}, after = {0};
+  int error = ask_ptxas(ptxas->path, ptxas->arch, ptx, &before, diagnostic);
   if (!error)
-    error = cli_resources_get(ptxas->path, ptxas->arch, &work->result.text, &after, diagnostic);
+    error = ask_ptxas(ptxas->path, ptxas->arch, &work->result.text, &after, diagnostic);
   *any = false;
   for (unsigned i = 0; i < work->result.kernels && !error; i++) {
     const bf_rewrite_kernel *kernel = &work->result.kernel[i];
@@ -232,11 +256,11 @@ static int compare_resources(rewriting *work, const cli_wrap_ptxas *ptxas, const
     double share = is_listed(work->wrap, kernel->name)
                        ? 0
                        : bf_judge_share(&own->comparison) * (1 + bf_judge_noise(&own->comparison));
-    cli_resources_compare(&before, &after, function, share, own->reason, sizeof own->reason);
+    bf_resources_compare(&before, &after, function, share, own->reason, sizeof own->reason);
     *any |= own->reason[0] != 0;
   }
-  cli_resources_free(&before);
-  cli_resources_free(&after);
+  bf_resources_free(&before);
+  bf_resources_free(&after);
   return error;
 }
 

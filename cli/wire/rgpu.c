@@ -208,9 +208,7 @@ const cli_command cli_rgpu = {
                 "bankfold rgpu run nw                          # beside two kernels\n"
                 "bankfold rgpu sweep conv --axes 'data-fifo=4..32*2;lanes=4|6' --output conv.csv\n"
                 "bankfold rgpu cost stencil                    # area and power\n",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .settings_size = sizeof(cli_rgpu_settings),
+    CLI_OPTIONS(options, cli_rgpu_settings),
     .least_arguments = 2,
     .most_arguments = 2,
     .run = run,

@@ -28,10 +28,10 @@ static int print_json(const char *file, bf_text *text) {
   bf_diagnostic diagnostic;
   bf_text out = {0};
   bf_json json = {.text = &out};
-  if (bf_rgpu_parse(cli_input_name(file), text->data, &graph, &diagnostic) != BF_OK)
+  if (bf_rgpu_parse(bf_input_name(file), text->data, &graph, &diagnostic) != BF_OK)
     return cli_complain(&diagnostic);
   bf_json_begin(&json, NULL, '{', false);
-  bf_json_string(&json, "file", cli_input_name(file));
+  bf_json_string(&json, "file", bf_input_name(file));
   bf_json_string(&json, "graph", graph->name);
   bf_json_number(&json, "node_count", graph->nodes);
   bf_json_string(&json, "text", text->data);
@@ -46,8 +46,8 @@ int cli_rgpu_extract(const cli_rgpu_settings *s, const char *file) {
   bf_diagnostic diagnostic;
   int error = read_ptx(file, &ptx, &diagnostic);
   if (!error)
-    error = bf_ptx_parse(cli_input_name(file), ptx.data ? ptx.data : "", ptx.size, &module,
-                         &diagnostic);
+    error =
+        bf_ptx_parse(bf_input_name(file), ptx.data ? ptx.data : "", ptx.size, &module, &diagnostic);
   if (!error)
     error = bf_rgpu_extract(module, s->kernel, s->loop, &graph, &diagnostic);
   bf_ptx_free(module);

@@ -11,6 +11,7 @@ from ._native import library as _library
 from .errors import BadInput, BankfoldError, FileError, KernelFault, NoMemory, Stopped, Unsupported
 from .kernels import (Analysis, Image, Kernel, Module, Parameter, Profile, Rewriting, Simulation, Tuning, analyze, gpus,
                       images, profile, rewrite, simulate, tune)
+from .layouts import LayoutAccess, LayoutChoice, Layouts, layouts
 from .memory import Access, BankMap, Check, Hash, Machine, Workload, check, layout, machines
 from .pictures import Pattern, Patterns, Picture, classify, draw
 from .program import program_path, ptxas_path
@@ -19,7 +20,7 @@ from .search import Ladder, Solution, emit, emit_forms, ladder, solve
 __version__: str = _library.bf_version().decode()
 
 __all__ = ["Access", "Analysis", "BadInput", "BankMap", "BankfoldError", "Check", "FileError", "Hash", "Image", "Kernel",
-           "KernelFault", "Ladder", "Machine", "Module", "NoMemory", "Parameter", "Pattern", "Patterns", "Picture", "Profile",
+           "KernelFault", "Ladder", "LayoutAccess", "LayoutChoice", "Layouts", "Machine", "Module", "NoMemory", "Parameter", "Pattern", "Patterns", "Picture", "Profile",
            "Rewriting", "Simulation", "Solution", "Stopped", "Tuning", "Unsupported", "Workload", "analyze",
-           "check", "classify", "cute", "draw", "emit", "emit_forms", "gpus", "images", "ladder", "layout", "machines",
+           "check", "classify", "cute", "draw", "emit", "emit_forms", "gpus", "images", "ladder", "layout", "layouts", "machines",
            "profile", "program_path", "ptxas_path", "rewrite", "simulate", "solve", "tune"]

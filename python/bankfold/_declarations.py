@@ -263,6 +263,54 @@ class bf_emit_options(Structure):
     ]
 
 
+class bf_layout_options(Structure):
+    _fields_ = [
+        ("struct_bytes", c_size_t),
+        ("tile", c_char_p),
+        ("type", c_char_p),
+        ("write", POINTER(c_void_p)),
+        ("writes", c_uint),
+        ("read", POINTER(c_void_p)),
+        ("reads", c_uint),
+        ("layout", c_char_p),
+    ]
+
+
+class bf_layout_choice(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("tma_mode", c_char_p),
+        ("wavefronts", c_uint64),
+        ("ideal", c_uint64),
+        ("conflicts", c_uint64),
+        ("bytes", c_uint64),
+        ("panel_stride_bytes", c_uint64),
+        ("alignment_bytes", c_uint),
+        ("panel_bytes", c_uint),
+        ("pitch_bytes", c_uint),
+        ("swizzle_bits", c_uint),
+        ("swizzle_base", c_uint),
+        ("swizzle_shift", c_int),
+        ("estimated", c_bool),
+    ]
+
+
+class bf_layout_access(Structure):
+    _fields_ = [
+        ("text", c_char_p),
+        ("is_write", c_bool),
+        ("estimated", c_bool),
+        ("has_descriptor", c_bool),
+        ("leading_bytes", c_uint),
+        ("stride_bytes", c_uint),
+        ("layout_type", c_uint),
+        ("descriptor", c_uint64),
+        ("weight", c_uint64),
+        ("wavefronts", c_uint64),
+        ("ideal", c_uint64),
+    ]
+
+
 class bf_align_pattern(Structure):
     _fields_ = [
         ("stride", c_uint64),
@@ -718,6 +766,14 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "bf_ladder_reason": (c_char_p, [c_void_p]),
     "bf_hash_emit": (c_int, [c_void_p, c_char_p, POINTER(bf_emit_options), POINTER(c_void_p), POINTER(bf_diagnostic)]),
     "bf_emit_form": (c_char_p, [c_uint]),
+    "bf_layouts_find": (c_int, [c_void_p, POINTER(bf_layout_options), POINTER(c_void_p), POINTER(bf_diagnostic)]),
+    "bf_layouts_free": (None, [c_void_p]),
+    "bf_layouts_size": (c_size_t, [c_void_p]),
+    "bf_layouts_get": (POINTER(bf_layout_choice), [c_void_p, c_size_t]),
+    "bf_layouts_get_access": (c_bool, [c_void_p, c_size_t, c_uint, POINTER(bf_layout_access)]),
+    "bf_layouts_get_refused": (c_char_p, [c_void_p, c_size_t, POINTER(c_void_p)]),
+    "bf_layouts_place": (c_int, [c_void_p, c_size_t, c_uint, c_uint, POINTER(c_uint32)]),
+    "bf_layouts_emit": (c_int, [c_void_p, c_size_t, c_char_p, POINTER(c_void_p), POINTER(bf_diagnostic)]),
     "bf_align": (c_int, [c_void_p, POINTER(bf_align_pattern), c_uint64, c_uint64, POINTER(bf_alignment), POINTER(bf_diagnostic)]),
     "bf_alignment_clear": (None, [POINTER(bf_alignment)]),
     "bf_binary_parse": (c_int, [c_void_p, c_size_t, c_char_p, POINTER(c_void_p), POINTER(bf_diagnostic)]),
@@ -776,4 +832,4 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "bf_hough_result_clear": (None, [POINTER(bf_hough_result)]),
 }
 
-STRUCTS = [bf_diagnostic, bf_logger, bf_geometry, bf_overrides, bf_hash_cost, bf_access, bf_trace_options, bf_count, bf_workload_totals, bf_classify_options, bf_classification, bf_drawing_options, bf_solve_options, bf_solution, bf_ladder_step, bf_emit_options, bf_align_pattern, bf_align_range, bf_alignment, bf_binary_image, bf_kernel_info, bf_parameter_info, bf_argument, bf_analyze_kernel_options, bf_unknown, bf_kernel_site, bf_launch, bf_profile_line, bf_profile_totals, bf_simulate_options, bf_simulation_totals, bf_simulation_stall, bf_simulation_line, bf_rewrite_module_options, bf_rewritten_kernel, bf_tune_launch, bf_tune_module_options, bf_kernel_cost, bf_tuned_kernel, bf_propose_hashes_options, bf_proposed_hash, bf_pixels, bf_histogram_options, bf_hough_options, bf_hough_space, bf_peak, bf_peaks, bf_peak_options, bf_hough_result]
+STRUCTS = [bf_diagnostic, bf_logger, bf_geometry, bf_overrides, bf_hash_cost, bf_access, bf_trace_options, bf_count, bf_workload_totals, bf_classify_options, bf_classification, bf_drawing_options, bf_solve_options, bf_solution, bf_ladder_step, bf_emit_options, bf_layout_options, bf_layout_choice, bf_layout_access, bf_align_pattern, bf_align_range, bf_alignment, bf_binary_image, bf_kernel_info, bf_parameter_info, bf_argument, bf_analyze_kernel_options, bf_unknown, bf_kernel_site, bf_launch, bf_profile_line, bf_profile_totals, bf_simulate_options, bf_simulation_totals, bf_simulation_stall, bf_simulation_line, bf_rewrite_module_options, bf_rewritten_kernel, bf_tune_launch, bf_tune_module_options, bf_kernel_cost, bf_tuned_kernel, bf_propose_hashes_options, bf_proposed_hash, bf_pixels, bf_histogram_options, bf_hough_options, bf_hough_space, bf_peak, bf_peaks, bf_peak_options, bf_hough_result]

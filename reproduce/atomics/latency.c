@@ -244,6 +244,47 @@ static void claim_hashes(bf_reproduce_run *run, const latency_figure *figure) {
                           lock[2].count.wavefronts_load);
 }
 
+/* Banks of four that a diagonal of the square of 4 x 4 words uses, which begins in a column. */
+static unsigned diagonal_banks(bf_vote_hash hash, unsigned column, unsigned stride) {
+  unsigned used = 0;
+  for (unsigned row = 0; row < 4; row++) {
+    unsigned word = column + stride * row, low = word & 3, high = word >> 2;
+    if (word < 16)
+      used |= 1u << ((hash == BF_VOTE_NONE  ? low
+                      : hash == BF_VOTE_XOR ? low ^ high
+                                            : low + high) &
+                     3);
+  }
+  return (unsigned)__builtin_popcount(used);
+}
+
+/* Section IV, Fig. 6: strides of four and of five words in four banks. */
+static void claim_square(bf_reproduce_run *run) {
+  unsigned banks[3], padded[3][2];
+  for (unsigned hash = 0; hash < 3; hash++) {
+    banks[hash] = diagonal_banks((bf_vote_hash)hash, 0, 4);
+    for (unsigned column = 0; column < 2; column++)
+      padded[hash][column] = diagonal_banks((bf_vote_hash)hash, column, 5);
+  }
+  bf_reproduce_claim claim = {.name = "Fig. 6, banks of four with a stride of four",
+                              .rule = BF_CLAIM_WORDS,
+                              .published_text = "1 without a hash, 4 with XOR and ADD",
+                              .is_so = banks[BF_VOTE_NONE] == 1 && banks[BF_VOTE_XOR] == 4 &&
+                                       banks[BF_VOTE_ADD] == 4,
+                              .must_hold = true,
+                              .derived = "it follows from the published hashes."};
+  bf_reproduce_claim_addf(run, &claim, "%u, %u and %u", banks[BF_VOTE_NONE], banks[BF_VOTE_XOR],
+                          banks[BF_VOTE_ADD]);
+  claim.name = "Fig. 6, the same padded by one word";
+  claim.published_text = "4 without a hash, 1 or 2 with XOR, 2 with ADD";
+  claim.is_so = padded[BF_VOTE_NONE][0] == 4 && padded[BF_VOTE_XOR][0] == 1 &&
+                padded[BF_VOTE_XOR][1] == 2 && padded[BF_VOTE_ADD][0] == 2 &&
+                padded[BF_VOTE_ADD][1] == 2;
+  bf_reproduce_claim_addf(run, &claim, "%u; %u or %u; %u or %u", padded[BF_VOTE_NONE][0],
+                          padded[BF_VOTE_XOR][0], padded[BF_VOTE_XOR][1], padded[BF_VOTE_ADD][0],
+                          padded[BF_VOTE_ADD][1]);
+}
+
 int bf_reproduce_atomic_latency(bf_reproduce_run *run, bf_diagnostic *diagnostic) {
   latency_figure *figure = bf_arena_alloc(bf_reproduce_arena(run), sizeof *figure);
   if (!figure)
@@ -264,5 +305,6 @@ int bf_reproduce_atomic_latency(bf_reproduce_run *run, bf_diagnostic *diagnostic
                                  .derived =
                                      "stride 256 has four locks by the published table of locks."});
   claim_hashes(run, figure);
+  claim_square(run);
   return BF_OK;
 }

@@ -71,10 +71,15 @@ typedef struct prepared {
   rgpu_data before, after;
 } prepared;
 
-static unsigned count_overrides(const rgpu_benchmark *benchmark, bool is_quick) {
+/* Parameters that are not those of the graph: of a quick run, or the one that the run names. There
+ * is room for one more. */
+static unsigned list_overrides(const rgpu_benchmark *benchmark, const rgpu_run *run,
+                               const char *overrides[RGPU_QUICK + 1]) {
   unsigned count = 0;
-  while (is_quick && count < RGPU_QUICK && benchmark->quick[count])
-    count++;
+  for (; run->is_quick && count < RGPU_QUICK && benchmark->quick[count]; count++)
+    overrides[count] = benchmark->quick[count];
+  if (!run->is_quick && run->size)
+    overrides[count++] = run->size;
   return count;
 }
 
@@ -89,13 +94,14 @@ static int copy_memory(prepared *own, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-static int prepare(const rgpu_benchmark *benchmark, unsigned copies, bool is_quick, prepared *own,
-                   bf_diagnostic *diagnostic) {
+static int prepare(const rgpu_benchmark *benchmark, unsigned copies, const rgpu_run *run,
+                   prepared *own, bf_diagnostic *diagnostic) {
+  const char *overrides[RGPU_QUICK + 1];
+  unsigned count = list_overrides(benchmark, run, overrides);
   *own = (prepared){0};
   BF_TRY(
       bf_rgpu_parse(benchmark->name, bf_reproduce_graph(benchmark->name), &own->graph, diagnostic));
-  BF_TRY(bf_rgpu_setup_create(own->graph, copies, count_overrides(benchmark, is_quick),
-                              benchmark->quick, &own->setup, diagnostic));
+  BF_TRY(bf_rgpu_setup_create(own->graph, copies, count, overrides, &own->setup, diagnostic));
   own->before.setup = own->setup;
   BF_TRY(bf_rgpu_memory_create(own->setup, &own->before.memory, diagnostic));
   if (benchmark->prepare)
@@ -165,7 +171,7 @@ static int launch_pass(const rgpu_benchmark *benchmark, const rgpu_run *run, con
                        uint64_t pass, bf_rgpu_sim_result *result, bf_diagnostic *diagnostic) {
   char text[64];
   const char *overrides[RGPU_QUICK + 1];
-  unsigned count = count_overrides(benchmark, run->is_quick);
+  unsigned count = list_overrides(benchmark, run, overrides);
   bf_rgpu_sim_settings settings = {.gpu = run->gpu,
                                    .fabric = run->fabric,
                                    .order = run->order,
@@ -173,7 +179,6 @@ static int launch_pass(const rgpu_benchmark *benchmark, const rgpu_run *run, con
                                    .progress = run->progress,
                                    .progress_context = run->progress_context};
   bf_rgpu_setup *setup;
-  memcpy(overrides, benchmark->quick, sizeof benchmark->quick);
   if (benchmark->pass) {
     snprintf(text, sizeof text, "%s=%llu", benchmark->pass, (unsigned long long)pass);
     overrides[count++] = text;
@@ -207,7 +212,7 @@ int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_ou
   prepared own;
   *outcome = (rgpu_outcome){0};
   unsigned copies = run->copies ? run->copies : benchmark->copies;
-  int error = prepare(benchmark, copies, run->is_quick, &own, diagnostic);
+  int error = prepare(benchmark, copies, run, &own, diagnostic);
   if (!error)
     error = launch_all(benchmark, run, &own, &outcome->result, diagnostic);
   if (!error)
@@ -236,7 +241,7 @@ int rgpu_run_kernel_as(const rgpu_benchmark *benchmark, rgpu_kernel kernel, cons
   bf_sim_ledger ledger = {.settings = {.gpu = run->gpu, .workers = 1},
                           .progress = run->progress,
                           .progress_context = run->progress_context};
-  int error = prepare(benchmark, benchmark->copies, run->is_quick, &own, diagnostic);
+  int error = prepare(benchmark, benchmark->copies, run, &own, diagnostic);
   if (!error)
     error = launch_kernel(benchmark, kernel, &own, &ledger, diagnostic);
   if (!error)

@@ -72,7 +72,8 @@ typedef struct rgpu_run {
   const bf_sim_gpu *gpu;
   bf_rgpu_fabric fabric;
   bf_rgpu_order order;
-  unsigned copies; /* 0: those of the benchmark */
+  unsigned copies;  /* 0: those of the benchmark */
+  const char *size; /* a parameter that is not as usual, NAME=NUMBER, but for quick runs; or NULL */
   bool is_quick;
   /* Told how much of a launch is done: firings of a graph, blocks of a kernel; or NULL. */
   bool (*progress)(void *context, uint64_t done, uint64_t all);
@@ -85,7 +86,7 @@ int rgpu_run_graph(const rgpu_benchmark *benchmark, const rgpu_run *run, rgpu_ou
 /* Runs a kernel on a GPU: cycles and bytes of all launches. Wrong results are errors. */
 int rgpu_run_kernel(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const bf_sim_gpu *gpu,
                     bool is_quick, bf_sim_result *result, bf_diagnostic *diagnostic);
-/* The same, with GPU, size and progress of a run. */
+/* The same, with GPU, sizes and progress of a run. */
 int rgpu_run_kernel_as(const rgpu_benchmark *benchmark, rgpu_kernel kernel, const rgpu_run *run,
                        bf_sim_result *result, bf_diagnostic *diagnostic);
 

@@ -186,3 +186,23 @@ int bf_voting_hough_idle(bf_voting_hough *hough, const bf_voting_choice *choice,
   free(nothing);
   return error;
 }
+
+int bf_voting_hough_reorder(bf_voting_hough *hough, bf_diagnostic *diagnostic) {
+  enum { LANES = 32, POINTS = 4, GROUP = LANES * POINTS };
+  const bf_device *device = &hough->device.device;
+  uint64_t first = hough->list + LIST_HEAD * sizeof(uint32_t);
+  size_t bytes = (hough->points + 1) * sizeof(uint32_t);
+  uint32_t *old = malloc(bytes), *new = malloc(bytes);
+  int error = old && new ? device->read(device->context, first, old, bytes, diagnostic)
+                         : bf_no_memory(diagnostic);
+  if (!error) {
+    memcpy(new, old, bytes);
+    for (uint32_t at = 0; at + GROUP <= hough->points; at += GROUP)
+      for (unsigned i = 0; i < GROUP; i++)
+        new[at + i] = old[at + i % POINTS * LANES + i / POINTS];
+    error = device->write(device->context, first, new, bytes, diagnostic);
+  }
+  free(old);
+  free(new);
+  return error;
+}

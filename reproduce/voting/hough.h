@@ -44,4 +44,8 @@ int bf_voting_hough_idle(bf_voting_hough *hough, const bf_voting_choice *choice,
 /* Bytes of shared memory that a block of bf_voting_hough_lines takes. */
 uint64_t bf_voting_hough_bytes(const bf_voting_hough *hough, const bf_voting_choice *choice);
 
+/* Puts the list into another order: lanes that take four points each get points that follow each
+ * other at a time. */
+int bf_voting_hough_reorder(bf_voting_hough *hough, bf_diagnostic *diagnostic);
+
 #endif

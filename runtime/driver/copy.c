@@ -120,22 +120,30 @@ static int direction_of(const place *to, const place *from) {
                             : (to->type == HOST ? RT_DEVICE_TO_HOST : RT_DEVICE_TO_DEVICE);
 }
 
-/* Copies a box whose width counts bytes, in a stream or, where it is not asynchronous, at once; a
- * CUresult. */
-static int copy_box(const place *to, const place *from, rt_extent box, bool is_asynchronous,
-                    void *stream) {
-  rt_copy_3d how = {.extent = box, .direction = direction_of(to, from)};
+/* A copy of a box whose width counts bytes, as the runtime wants it; a CUresult. */
+static int describe_box(const place *to, const place *from, rt_extent box, rt_copy_3d *how) {
   size_t to_unit = 1, from_unit = 1;
-  DR_CHECK();
-  int error = translate(from, &how.source_array, &how.source, &how.source_position, &from_unit);
+  *how = (rt_copy_3d){.extent = box, .direction = direction_of(to, from)};
+  int error = translate(from, &how->source_array, &how->source, &how->source_position, &from_unit);
   if (!error)
-    error = translate(to, &how.target_array, &how.target, &how.target_position, &to_unit);
+    error = translate(to, &how->target_array, &how->target, &how->target_position, &to_unit);
   if (error)
     return error;
   size_t unit = to_unit > 1 ? to_unit : from_unit;
-  if (box.width % unit || (how.source_array && how.target_array && to_unit != from_unit))
+  if (box.width % unit || (how->source_array && how->target_array && to_unit != from_unit))
     return CUDA_ERROR_INVALID_VALUE;
-  how.extent.width /= unit;
+  how->extent.width /= unit;
+  return CUDA_SUCCESS;
+}
+
+/* Copies a box in a stream or, where it is not asynchronous, at once; a CUresult. */
+static int copy_box(const place *to, const place *from, rt_extent box, bool is_asynchronous,
+                    void *stream) {
+  rt_copy_3d how;
+  DR_CHECK();
+  int error = describe_box(to, from, box, &how);
+  if (error)
+    return error;
   return dr_result(is_asynchronous ? cudaMemcpy3DAsync(&how, stream) : cudaMemcpy3D(&how));
 }
 
@@ -181,21 +189,8 @@ DR_ALIAS(cuMemcpy2D_v2, cuMemcpy2DUnaligned_v2_ptds);
 API(cuMemcpy2DAsync_v2, const copy_2d *how, void *stream) { return copy_rows(how, true, stream); }
 PER_THREAD(cuMemcpy2DAsync_v2, ptsz);
 
-/* Boxes: CUDA_MEMCPY3D, and the same with contexts. */
-typedef struct side_3d {
-  size_t x_bytes, y, z, level;
-  int type;
-  const void *host;
-  dr_address device;
-  void *array, *context; /* the context is unused where copies name none */
-  size_t pitch_bytes, rows;
-} side_3d;
-typedef struct copy_3d {
-  side_3d from, to;
-  size_t width_bytes, rows, slices;
-} copy_3d;
-
-static place place_3d(const side_3d *side, const copy_3d *how) {
+/* Boxes. */
+static place place_3d(const dr_side_3d *side, const dr_copy_3d *how) {
   return (place){.type = side->type,
                  .host = side->host,
                  .device = side->device,
@@ -208,21 +203,63 @@ static place place_3d(const side_3d *side, const copy_3d *how) {
                  .level = side->level};
 }
 
-static int copy_slices(const copy_3d *how, bool is_asynchronous, void *stream) {
-  DR_CHECK();
-  if (!how)
+int dr_copy_to_runtime(const dr_copy_3d *given, rt_copy_3d *how) {
+  if (!given)
     return CUDA_ERROR_INVALID_VALUE;
-  place to = place_3d(&how->to, how), from = place_3d(&how->from, how);
-  return copy_box(&to, &from, (rt_extent){how->width_bytes, how->rows, how->slices},
-                  is_asynchronous, stream);
+  place to = place_3d(&given->to, given), from = place_3d(&given->from, given);
+  rt_extent box = {given->width_bytes, given->rows, given->slices};
+  return describe_box(&to, &from, box, how);
 }
 
-API(cuMemcpy3D_v2, const copy_3d *how) { return copy_slices(how, false, NULL); }
+/* A side of a copy of the runtime; the unit of positions in an array is a texel. */
+static dr_side_3d side_of(void *array, const rt_pitched *memory, rt_position at, bool is_host,
+                          bool is_unified) {
+  dr_side_3d side = {.x_bytes = at.x * (array ? texel_bytes(array) : 1), .y = at.y, .z = at.z};
+  side.type = array ? ARRAY : is_unified ? UNIFIED : is_host ? HOST : DEVICE;
+  side.array = array;
+  if (array)
+    return side;
+  if (side.type == HOST)
+    side.host = memory->pointer;
+  else
+    side.device = (uintptr_t)memory->pointer;
+  side.pitch_bytes = memory->pitch;
+  side.rows = memory->height;
+  return side;
+}
+
+int dr_copy_from_runtime(const rt_copy_3d *how, dr_copy_3d *given) {
+  int way = how->direction;
+  const void *array = how->source_array ? how->source_array : how->target_array;
+  bool is_unified = way == RT_DEFAULT;
+  *given =
+      (dr_copy_3d){.from = side_of(how->source_array, &how->source, how->source_position,
+                                   way == RT_HOST_TO_HOST || way == RT_HOST_TO_DEVICE, is_unified),
+                   .to = side_of(how->target_array, &how->target, how->target_position,
+                                 way == RT_HOST_TO_HOST || way == RT_DEVICE_TO_HOST, is_unified),
+                   .width_bytes = how->extent.width * (array ? texel_bytes(array) : 1),
+                   .rows = how->extent.height,
+                   .slices = how->extent.depth};
+  return CUDA_SUCCESS;
+}
+
+static int copy_slices(const dr_copy_3d *given, bool is_asynchronous, void *stream) {
+  rt_copy_3d how;
+  DR_CHECK();
+  int error = dr_copy_to_runtime(given, &how);
+  if (error)
+    return error;
+  return dr_result(is_asynchronous ? cudaMemcpy3DAsync(&how, stream) : cudaMemcpy3D(&how));
+}
+
+API(cuMemcpy3D_v2, const dr_copy_3d *how) { return copy_slices(how, false, NULL); }
 PER_THREAD(cuMemcpy3D_v2, ptds);
 DR_ALIAS(cuMemcpy3D_v2, cuMemcpy3DPeer);
 DR_ALIAS(cuMemcpy3D_v2, cuMemcpy3DPeer_ptds);
 
-API(cuMemcpy3DAsync_v2, const copy_3d *how, void *stream) { return copy_slices(how, true, stream); }
+API(cuMemcpy3DAsync_v2, const dr_copy_3d *how, void *stream) {
+  return copy_slices(how, true, stream);
+}
 PER_THREAD(cuMemcpy3DAsync_v2, ptsz);
 DR_ALIAS(cuMemcpy3DAsync_v2, cuMemcpy3DPeerAsync);
 DR_ALIAS(cuMemcpy3DAsync_v2, cuMemcpy3DPeerAsync_ptsz);

@@ -79,6 +79,41 @@ int cuCtxGetCurrent(dr_context **one);
  * went well (modules.c). */
 void dr_tell(unsigned count, const int *options, void **values, const bf_diagnostic *diagnostic);
 
+/* A call that does what one of the runtime does, and needs no current context: NAME, CALL, its
+ * parameters and their names, each list in parentheses. */
+#define DR_PASS(name, call, parameters, names)                                                     \
+  int call parameters;                                                                             \
+  int name parameters;                                                                             \
+  int name parameters {                                                                            \
+    DR_CHECK_ON();                                                                                 \
+    return dr_result(call names);                                                                  \
+  }
+
+/* ---- Arguments in one piece (launch.c) ---- */
+
+/* The list of arguments that the list `extra` of a launch stands for, to be freed; a CUresult. */
+int dr_split_extra(void *function, void **extra, void ***arguments);
+
+/* ---- Copies (copy.c) ---- */
+
+/* CUDA_MEMCPY3D, and the same with contexts. */
+typedef struct dr_side_3d {
+  size_t x_bytes, y, z, level;
+  int type;
+  const void *host;
+  dr_address device;
+  void *array, *context; /* the context is unused where copies name none */
+  size_t pitch_bytes, rows;
+} dr_side_3d;
+typedef struct dr_copy_3d {
+  dr_side_3d from, to;
+  size_t width_bytes, rows, slices;
+} dr_copy_3d;
+
+/* A copy as the runtime wants it, and back; a CUresult. */
+int dr_copy_to_runtime(const dr_copy_3d *given, rt_copy_3d *how);
+int dr_copy_from_runtime(const rt_copy_3d *how, dr_copy_3d *given);
+
 /* ---- What ends with a context (context.c) ---- */
 
 typedef enum dr_kind {

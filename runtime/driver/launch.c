@@ -45,6 +45,14 @@ static int split_block(void *function, char *block, size_t block_bytes, void ***
   return *arguments ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+int dr_split_extra(void *function, void **extra, void ***arguments) {
+  char *block;
+  size_t bytes;
+  *arguments = NULL;
+  return read_extra(extra, &block, &bytes) ? split_block(function, block, bytes, arguments)
+                                           : CUDA_ERROR_INVALID_VALUE;
+}
+
 /* ---- Launches ---- */
 
 /* Launches with either list of arguments; a CUresult. */
@@ -56,11 +64,8 @@ static int launch(const rt_launch_config *config, void *function, void **argumen
   int error = dr_result(cudaFuncGetAttributes(&attributes, function));
   if (error || !extra)
     return error ? error : dr_result(cudaLaunchKernelExC(config, function, arguments));
-  char *block;
-  size_t bytes;
-  void **split = NULL;
-  error = read_extra(extra, &block, &bytes) ? split_block(function, block, bytes, &split)
-                                            : CUDA_ERROR_INVALID_VALUE;
+  void **split;
+  error = dr_split_extra(function, extra, &split);
   if (!error)
     error = dr_result(cudaLaunchKernelExC(config, function, split));
   free(split);

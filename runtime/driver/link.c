@@ -34,7 +34,8 @@ static int add_text(dr_link *link, const char *name, const char *text, size_t by
   return BF_OK;
 }
 
-/* Adds the best PTX of every module of a fat binary, an object file or text; a bf_error. */
+/* Adds the best PTX of every module of a fat binary, an object file, a library or text; a bf_error.
+ */
 static int add_images(const rt_context *context, dr_link *link, const bf_fatbin *from,
                       bf_diagnostic *diagnostic) {
   bf_arch wanted = {(unsigned)(context->device->major * 10 + context->device->minor), 0};
@@ -46,7 +47,7 @@ static int add_images(const rt_context *context, dr_link *link, const bf_fatbin 
     if (!image)
       return bf_fatbin_no_ptx(from, module, wanted, diagnostic);
     int error = bf_fatbin_text(from, image, &text, diagnostic);
-    if (!error)
+    if (!error && !rt_is_device_runtime(&text))
       error = add_text(link, from->name, text.data ? text.data : "", text.size, diagnostic);
     bf_text_free(&text);
     BF_TRY(error);

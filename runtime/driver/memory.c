@@ -113,40 +113,26 @@ API(cuMemFreeAsync, dr_address address, void *stream) {
 }
 PER_THREAD(cuMemFreeAsync, ptsz);
 
-API(cuMemPoolCreate, void **pool, const void *properties) {
-  DR_CHECK_ON();
-  return dr_result(cudaMemPoolCreate(pool, properties));
-}
-
-API(cuMemPoolDestroy, void *pool) {
-  DR_CHECK_ON();
-  return dr_result(cudaMemPoolDestroy(pool));
-}
-
-API(cuMemPoolTrimTo, void *pool, size_t bytes) {
-  DR_CHECK_ON();
-  return dr_result(cudaMemPoolTrimTo(pool, bytes));
-}
-
-API(cuMemPoolSetAttribute, void *pool, int attribute, void *value) {
-  DR_CHECK_ON();
-  return dr_result(cudaMemPoolSetAttribute(pool, attribute, value));
-}
-
-API(cuMemPoolGetAttribute, void *pool, int attribute, void *value) {
-  DR_CHECK_ON();
-  return dr_result(cudaMemPoolGetAttribute(pool, attribute, value));
-}
-
-API(cuMemPoolSetAccess, void *pool, const void *access, size_t count) {
-  DR_CHECK_ON();
-  return dr_result(cudaMemPoolSetAccess(pool, access, count));
-}
-
-API(cuMemPoolGetAccess, int *flags, void *pool, const rt_location *location) {
-  DR_CHECK_ON();
-  return dr_result(cudaMemPoolGetAccess(flags, pool, location));
-}
+DR_PASS(cuMemPoolCreate, cudaMemPoolCreate, (void **pool, const void *properties),
+        (pool, properties))
+DR_PASS(cuMemPoolDestroy, cudaMemPoolDestroy, (void *pool), (pool))
+DR_PASS(cuMemPoolTrimTo, cudaMemPoolTrimTo, (void *pool, size_t bytes), (pool, bytes))
+DR_PASS(cuMemPoolSetAttribute, cudaMemPoolSetAttribute, (void *pool, int attribute, void *value),
+        (pool, attribute, value))
+DR_PASS(cuMemPoolGetAttribute, cudaMemPoolGetAttribute, (void *pool, int attribute, void *value),
+        (pool, attribute, value))
+DR_PASS(cuMemPoolSetAccess, cudaMemPoolSetAccess, (void *pool, const void *access, size_t count),
+        (pool, access, count))
+DR_PASS(cuMemPoolGetAccess, cudaMemPoolGetAccess,
+        (int *flags, void *pool, const rt_location *location), (flags, pool, location))
+DR_PASS(cuMemPoolExportToShareableHandle, cudaMemPoolExportToShareableHandle,
+        (void *to, void *pool, int type, unsigned flags), (to, pool, type, flags))
+DR_PASS(cuMemPoolImportFromShareableHandle, cudaMemPoolImportFromShareableHandle,
+        (void **pool, void *from, int type, unsigned flags), (pool, from, type, flags))
+DR_PASS(cuMemPoolExportPointer, cudaMemPoolExportPointer, (rt_ipc_handle * to, void *address),
+        (to, address))
+DR_PASS(cuMemPoolImportPointer, cudaMemPoolImportPointer,
+        (void **address, const void *pool, const rt_ipc_handle *from), (address, pool, from))
 
 /* ---- Several processes ---- */
 

@@ -4,6 +4,7 @@
 #include "procs.h"
 #include "driver.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 /* How cuGetProcAddress is asked, and what it says of its answer. */
@@ -45,4 +46,33 @@ API(cuGetProcAddress, const char *name, void **function, int version, uint64_t f
   int status = NO_SUCH_NAME;
   int error = cuGetProcAddress_v2(name, function, version, flags, &status);
   return !error && status != FOUND ? CUDA_ERROR_NOT_FOUND : error;
+}
+
+/* Whether code at an address is in a file whose name begins so. */
+static bool is_in(const void *code, const char *prefix) {
+  Dl_info info;
+  if (!dladdr(code, &info) || !info.dli_fname)
+    return false;
+  const char *slash = strrchr(info.dli_fname, '/');
+  return strncmp(slash ? slash + 1 : info.dli_fname, prefix, strlen(prefix)) == 0;
+}
+
+/* Tables of functions that NVIDIA's libraries ask its driver for, by numbers that are not
+ * published: there are none. Its compilers do without; its runtime is one whose calls were not led
+ * to Bankfold's, and does not work then. */
+API(cuGetExportTable, const void **table, const void *number) {
+  static const char once[] = "cuGetExportTable";
+  const void *caller = __builtin_return_address(0);
+  (void)number;
+  if (table)
+    *table = NULL;
+  rt_context *context = rt_enter();
+  if (!is_in(caller, "libnv") && !rt_map_get(&context->refused, once) &&
+      rt_map_put(&context->refused, once, context))
+    rt_say(context, is_in(caller, "libcupti")
+                        ? "CUPTI measures a GPU through NVIDIA's driver: there is none"
+                        : "NVIDIA's CUDA runtime runs in this process, where exec has no hold of "
+                          "it: did the program change LD_PRELOAD?");
+  rt_leave(context, cudaSuccess);
+  return CUDA_ERROR_INVALID_VALUE;
 }

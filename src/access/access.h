@@ -78,6 +78,8 @@ int bf_trace_writer_add(bf_trace_writer *writer, const bf_access *access,
                         bf_diagnostic *diagnostic);
 int bf_trace_writer_commit(bf_trace_writer *writer, bf_diagnostic *diagnostic);
 void bf_trace_writer_close(bf_trace_writer *writer);
+/* Writes all accesses of a workload to a file, as text. */
+int bf_workload_write(const bf_workload *workload, const char *path, bf_diagnostic *diagnostic);
 
 /* Parses one line of the text form; used by the trace reader and by commands that take an access
  * on the command line. 1: an access; 0: blank or comment; negative: error. The site, if any, is

@@ -89,8 +89,7 @@ int bf_trace_open_form(const char *path, bf_trace_form form, const bf_trace_limi
   *out = NULL;
   bf_reader *reader;
   BF_TRY(bf_reader_open(path, &reader, diagnostic));
-  return open_reader(strcmp(path, "-") ? path : "standard input", reader, form, limits, out,
-                     diagnostic);
+  return open_reader(bf_input_name(path), reader, form, limits, out, diagnostic);
 }
 
 int bf_trace_open_memory(const char *name, const void *bytes, size_t size, bf_trace_form form,

@@ -176,3 +176,14 @@ int bf_workload_place(bf_workload *workload, const bf_access *access, size_t *in
   }
   return error;
 }
+
+int bf_workload_write(const bf_workload *workload, const char *path, bf_diagnostic *diagnostic) {
+  bf_trace_writer *writer;
+  int error = bf_trace_writer_open(path, false, &writer, diagnostic);
+  for (size_t i = 0; !error && i < bf_workload_size(workload); i++)
+    error = bf_trace_writer_add(writer, bf_workload_get(workload, i), diagnostic);
+  if (!error)
+    error = bf_trace_writer_commit(writer, diagnostic);
+  bf_trace_writer_close(writer);
+  return error;
+}

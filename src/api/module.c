@@ -1,5 +1,6 @@
 /* Modules: parsed PTX with a list of its kernels. */
 #include "api/api.h"
+#include "ptx/block.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +9,6 @@
 
 static bool is_kernel(const bf_ptx_item *item) {
   return item->kind == BF_PTX_ITEM_FUNCTION && item->function->is_entry && item->function->has_body;
-}
-
-/* The block that the kernel requires (.reqntid), or zeros. */
-static void find_block(const bf_ptx_function *function, uint32_t block[3]) {
-  for (unsigned i = 0; i < function->directives.count; i++) {
-    const bf_ptx_directive *directive = &function->directives.item[i];
-    for (unsigned k = 0; k < 3 && strcmp(directive->name, "reqntid") == 0; k++)
-      block[k] = k < directive->numbers ? (uint32_t)directive->number[k] : 1;
-  }
 }
 
 /* Whether an instruction says which source line it comes from. */
@@ -61,7 +53,7 @@ static int describe(bf_module *module, bf_api_kernel *kernel, bf_diagnostic *dia
   kernel->info.has_lines = has_lines(function);
   kernel->info.shared_bytes = summary.shared_bytes;
   kernel->info.has_dynamic_shared = summary.has_dynamic_shared;
-  find_block(function, kernel->info.block);
+  bf_ptx_required_block(function, kernel->info.block);
   kernel->info.parameters = summary.parameters;
   kernel->info.parameter_bytes = summary.parameter_bytes;
   kernel->info.instructions = summary.instructions;

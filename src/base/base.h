@@ -107,6 +107,8 @@ void bf_json_bool(bf_json *json, const char *key, bool value);
 /* Reads bytes from a file ("-": standard input) or memory, decompressing zstd when the content
  * starts with its magic number. */
 typedef struct bf_reader bf_reader;
+/* What messages call the input at path: its name, or "standard input" for "-". */
+const char *bf_input_name(const char *path);
 int bf_reader_open(const char *path, bf_reader **reader, bf_diagnostic *diagnostic);
 /* The same for size bytes in memory, which are borrowed until the reader is closed; name is for
  * messages. */

@@ -57,6 +57,10 @@ static int finish_opening(bf_reader *reader, int error, bf_reader **out,
   return error;
 }
 
+const char *bf_input_name(const char *path) {
+  return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 int bf_reader_open(const char *path, bf_reader **out, bf_diagnostic *diagnostic) {
   *out = NULL;
   bf_reader *reader = calloc(1, sizeof *reader);
@@ -66,7 +70,7 @@ int bf_reader_open(const char *path, bf_reader **out, bf_diagnostic *diagnostic)
   }
   reader->buffer = reader->owned;
   bool standard = strcmp(path, "-") == 0;
-  snprintf(reader->path, sizeof reader->path, "%s", standard ? "standard input" : path);
+  snprintf(reader->path, sizeof reader->path, "%s", bf_input_name(path));
   reader->file = standard ? stdin : fopen(path, "rb");
   struct stat status;
   int error = BF_OK;

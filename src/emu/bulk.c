@@ -289,6 +289,16 @@ static bool replace_field(bf_tensor_map *map, const replacement *what, uint64_t 
   return false;
 }
 
+/* Whether memory holds a tensor map, or zeros, of which replacements make one field by field. */
+static bool take_map(const uint8_t *memory, bf_tensor_map *map) {
+  static const uint8_t zeros[BF_TENSOR_MAP_BYTES];
+  memcpy(map, memory, sizeof *map);
+  if (memcmp(map->magic, BF_TENSOR_MAGIC, sizeof map->magic) == 0)
+    return true;
+  memcpy(map->magic, BF_TENSOR_MAGIC, sizeof map->magic);
+  return memcmp(memory, zeros, sizeof zeros) == 0;
+}
+
 static const bf_emu_op *step_replace(bf_emu_warp *warp, const bf_emu_op *op) {
   const replacement *what = op->detail;
   BF_EACH_LANE(BF_MASK(), lane) {
@@ -299,9 +309,9 @@ static const bf_emu_op *step_replace(bf_emu_warp *warp, const bf_emu_op *op) {
     if (!memory)
       return NULL;
     bf_tensor_map map;
-    memcpy(&map, memory, sizeof map);
-    if (memcmp(map.magic, BF_TENSOR_MAGIC, sizeof map.magic) != 0)
-      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane, "no tensor map is there");
+    if (!take_map(memory, &map))
+      return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
+                         "neither a tensor map nor zeros are there");
     uint64_t value = what->bytes == 8 ? BF_LANES(const uint64_t, what->value)[lane]
                                       : BF_LANES(const uint32_t, what->value)[lane];
     if (!replace_field(&map, what, value))

@@ -186,8 +186,10 @@ typedef struct bf_emu_event {
   unsigned width_bytes; /* per lane */
   uint32_t mask;
   const uint32_t *shared_address; /* 32 lanes; NULL for global memory */
-  const uint64_t *global_address; /* 32 lanes; NULL for shared memory */
-  uint32_t operand_bytes;         /* of matrices; else 0 */
+  const uint64_t
+      *global_address;    /* 32 lanes; for shared memory: where cp.async copies from, or NULL */
+  bool is_cached;         /* cp.async through the first-level cache */
+  uint32_t operand_bytes; /* of matrices; else 0 */
 } bf_emu_event;
 
 /* Called from several threads at once, never at once with the same worker. */

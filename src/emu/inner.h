@@ -263,6 +263,8 @@ struct bf_emu_warp {
   bf_emu_frame *frames;            /* all but the first, in use or not */
   bf_emu_join *free_joins, *joins; /* those not in use; all */
   struct bf_emu_async *async;      /* of run_async.c: copies not yet waited for */
+  const uint64_t *copied_from;     /* while cp.async reaches for shared memory: its sources */
+  bool copies_cached;              /* and whether it is .ca */
   struct bf_emu_late *late;        /* of late.c: bulk groups, and what else happens later */
   const bf_emu_op *test;           /* the last test of an mbarrier, where it failed, or NULL */
   uint64_t test_address;           /* of that mbarrier */
@@ -327,9 +329,10 @@ typedef struct bf_emu_worker {
   unsigned index;
   bf_emu_known known[BF_EMU_KNOWN]; /* by site */
   uint64_t warp_instructions, thread_instructions;
-  const uint64_t *clock; /* of a simulator, or NULL: instructions count as cycles */
-  uint64_t changes;      /* of mbarriers and of barriers of clusters */
-  const void *segment;   /* of race.c, that was used last */
+  const uint64_t *clock;            /* of a simulator, or NULL: instructions count as cycles */
+  uint64_t changes;                 /* of mbarriers and of barriers of clusters */
+  const void *segment;              /* of race.c, that was used last */
+  struct bf_emu_matrices *matrices; /* of run_wgmma.c, that were read before, or NULL */
   /* Where accesses that are tolerated write to. */
   uint8_t sink[BF_EMU_LANES][BF_EMU_TOLERATED_BYTES];
 } bf_emu_worker;

@@ -467,6 +467,8 @@ void bf_emu_flight_close(bf_emu_flight *flight) {
   bf_race_close(flight);
   pthread_mutex_destroy(&flight->lock);
   free(flight->parameters);
+  for (unsigned i = 0; flight->worker && i < flight->workers; i++)
+    free(flight->worker[i].matrices);
   free(flight->worker);
   free(flight);
 }

@@ -185,6 +185,28 @@ static inline bool bf_near_reach(bf_emu_warp *warp, const bf_emu_op *op, const b
                       what->told_bytes, what->is_write, mask, address, pointer);
 }
 
+/* The same at addresses that were computed. */
+static inline bool bf_near_reach_at(bf_emu_warp *warp, const bf_emu_op *op,
+                                    const bf_near_access *what, uint32_t mask,
+                                    const uint64_t *address, uint8_t **pointer) {
+  uint32_t offset[BF_EMU_LANES];
+  uint64_t window = what->space == BF_PTX_SPACE_NONE ? BF_EMU_SHARED_WINDOW : 0, high = 0;
+  bool may_be_shared = what->space == BF_PTX_SPACE_SHARED || what->space == BF_PTX_SPACE_NONE;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+    uint64_t inside = address[lane] - window;
+    offset[lane] = (uint32_t)inside;
+    high |= mask >> lane & 1 ? inside >> 32 : 0;
+  }
+  if (may_be_shared && high == 0 && !warp->block->shadow &&
+      bf_near_inside(warp->block->shared_bytes, what->width_bytes, mask, offset)) {
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      pointer[lane] = warp->block->shared + offset[lane];
+    return bf_near_tell_shared(warp, op, what, mask, offset);
+  }
+  return bf_emu_reach(warp, op, what->space, what->kind, what->width_bytes, what->width_bytes,
+                      what->told_bytes, what->is_write, mask, address, pointer);
+}
+
 /* Whether all lanes touch consecutive elements. */
 static inline bool bf_near_are_consecutive(uint8_t *const *pointer, unsigned size) {
   uint64_t first = (uintptr_t)pointer[0], wrong = 0;

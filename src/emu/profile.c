@@ -12,6 +12,7 @@ typedef struct block_sum {
 
 struct bf_profile {
   const bf_machine *machine;
+  const bf_hash *hash;  /* NULL: none */
   bf_counter **counter; /* per worker */
   unsigned workers, sites;
   bf_profile_row *sum; /* [worker][site] */
@@ -29,6 +30,7 @@ int bf_profile_create(const bf_machine *machine, const bf_hash *hash, const bf_e
   if (!made)
     return bf_no_memory(diagnostic);
   made->machine = machine;
+  made->hash = hash;
   made->workers = workers ? workers : bf_cores();
   made->sites = bf_emu_kernel_sites(kernel);
   made->sum = calloc((size_t)made->workers * (made->sites ? made->sites : 1), sizeof *made->sum);
@@ -123,6 +125,29 @@ static void keep_worst(bf_profile_row *row, const bf_emu_event *event, uint32_t 
          BF_EMU_LANES * sizeof *event->shared_address);
 }
 
+/* Whether copies of 16 bytes come past the cache from lines of data, lane by lane: what counters
+ * take for granted. */
+static bool follows_lanes(const bf_emu_event *event) {
+  const uint64_t *from = event->global_address;
+  bool follows = !event->is_cached && from[0] % 128 == 0;
+  for (unsigned lane = 1; lane < BF_EMU_LANES && follows; lane++)
+    follows = !(event->mask >> lane & 1) || from[lane] == from[0] + 16 * (uint64_t)lane;
+  return follows && (event->mask & 1);
+}
+
+/* What an access costs; of copies by their sources too. */
+static int count_event(const bf_profile *profile, const bf_emu_event *event, bf_count *count) {
+  BF_TRY(bf_counter_count_lanes(profile->counter[event->worker], event->op, event->width_bytes,
+                                event->mask, event->shared_address, count, NULL));
+  if (event->op != BF_OP_CP16 || !event->global_address || follows_lanes(event))
+    return BF_OK;
+  bf_access access = {
+      .op = event->op, .width_bytes = event->width_bytes, .mask = event->mask, .count = 1};
+  memcpy(access.address, event->shared_address, BF_EMU_LANES * sizeof *event->shared_address);
+  return bf_memory_count_copy(profile->machine, profile->hash, &access, event->global_address,
+                              event->is_cached, count, NULL);
+}
+
 /* Adds one access to the sums of its worker. */
 static void count_access(void *context, const bf_emu_event *event) {
   bf_profile *profile = context;
@@ -130,8 +155,7 @@ static void count_access(void *context, const bf_emu_event *event) {
     return;
   bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
   bf_count count;
-  if (bf_counter_count_lanes(profile->counter[event->worker], event->op, event->width_bytes,
-                             event->mask, event->shared_address, &count, NULL) != BF_OK) {
+  if (count_event(profile, event, &count) != BF_OK) {
     row->failed++;
     return;
   }

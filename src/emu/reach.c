@@ -18,7 +18,9 @@ static void tell_shared(bf_emu_warp *warp, const bf_emu_op *op, bf_op kind, unsi
                         .op = kind,
                         .width_bytes = width_bytes,
                         .mask = mask,
-                        .shared_address = address};
+                        .shared_address = address,
+                        .global_address = warp->copied_from,
+                        .is_cached = warp->copied_from && warp->copies_cached};
   told(observer->context, &event);
 }
 

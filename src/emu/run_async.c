@@ -133,7 +133,7 @@ typedef struct copy_detail {
   uint32_t ignored, ignored_flip; /* predicate: write zeros instead */
   bf_op kind;
   unsigned bytes;
-  bool has_source_bytes;
+  bool has_source_bytes, is_cached;
 } copy_detail;
 
 /* How many bytes each lane reads. */
@@ -148,12 +148,11 @@ static void read_sizes(const bf_emu_warp *warp, const copy_detail *detail, uint8
   }
 }
 
-/* Finds the sources, size by size; lanes that read nothing have none. */
+/* Finds the sources, size by size; lanes that read nothing have none. address is where they are. */
 static bool reach_sources(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
-                          const uint8_t *size, const uint8_t **from) {
+                          const uint8_t *size, uint64_t *address, const uint8_t **from) {
   const copy_detail *detail = op->detail;
   const bf_emu_address *at = &detail->from;
-  uint64_t address[BF_EMU_LANES];
   uint8_t *pointer[BF_EMU_LANES] = {NULL};
   bf_emu_addresses(warp, at->place, at->register_bytes, at->offset, address);
   for (uint32_t left = lanes; left;) {
@@ -172,19 +171,30 @@ static bool reach_sources(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes
   return true;
 }
 
+/* Finds where the copies go, and tells observers where they come from. */
+static bool reach_places(bf_emu_warp *warp, const bf_emu_op *op, uint32_t lanes,
+                         const uint64_t *address, const uint64_t *from, uint8_t **to) {
+  const copy_detail *detail = op->detail;
+  warp->copied_from = from;
+  warp->copies_cached = detail->is_cached;
+  bool is_found = bf_emu_reach(warp, op, detail->to.space, detail->kind, detail->bytes,
+                               detail->bytes, detail->bytes, true, lanes, address, to);
+  warp->copied_from = NULL;
+  return is_found;
+}
+
 /* cp.async: notes the copies. Where there is no room they are done at once, behind those before. */
 static const bf_emu_op *run_copy(bf_emu_warp *warp, const bf_emu_op *op) {
   const copy_detail *detail = op->detail;
   const bf_emu_address *at = &detail->to;
-  uint64_t address[BF_EMU_LANES];
+  uint64_t address[BF_EMU_LANES], from[BF_EMU_LANES];
   warp_copy now = {.lanes = BF_MASK(), .bytes = detail->bytes};
   if (!now.lanes)
     return op + 1;
   bf_emu_addresses(warp, at->place, at->register_bytes, at->offset, address);
   read_sizes(warp, detail, now.source_bytes);
-  if (!reach_sources(warp, op, now.lanes, now.source_bytes, now.from) ||
-      !bf_emu_reach(warp, op, at->space, detail->kind, detail->bytes, detail->bytes, detail->bytes,
-                    true, now.lanes, address, now.to))
+  if (!reach_sources(warp, op, now.lanes, now.source_bytes, from, now.from) ||
+      !reach_places(warp, op, now.lanes, address, from, now.to))
     return NULL;
   struct bf_emu_async *list = list_with_room(warp);
   if (list) {
@@ -428,6 +438,7 @@ static bool select_copy(bf_emu_decoder *decoder, const bf_ptx_instruction *instr
     return true;
   detail->kind = kind;
   detail->bytes = width_bytes;
+  detail->is_cached = bf_ptx_has(instruction, "ca");
   detail->ignored = BF_EMU_FALSE;
   detail->to = bf_emu_bind_address(decoder, instruction, &operand[0], BF_PTX_SPACE_SHARED);
   detail->from = bf_emu_bind_address(decoder, instruction, &operand[1], BF_PTX_SPACE_GLOBAL);

@@ -9,19 +9,18 @@
  * right. wmma uses the same layouts, tile after tile; where it has more registers than that needs
  * (f16), the others are copies. Programs see that only through load, store and mma.
  *
- * Products and sums of floating point are computed in double, c first, then k upwards, and rounded
- * once to the type of d: hardware leaves order and inner precision open. tf32 takes the high 19
- * bits. f64 is a chain of fused multiply-adds. Integers are exact, then wrapped or saturated. */
-#include "emu/format.h"
-#include "emu/half_lanes.h"
-#include "emu/inner.h"
+ * How products are summed: panel.h; tf32 takes the high 19 bits. f64 is a chain of fused
+ * multiply-adds. */
+#include "emu/near.h"
+#include "emu/panel.h"
+#include "emu/sparse.h"
 
 #include <math.h>
 
 bool BF_EMU_NAME(bf_emu_select_matrix)(bf_emu_decoder *decoder,
                                        const bf_ptx_instruction *instruction, bf_emu_op *op);
 
-enum { MOST_REGISTERS = 8, MOST_ELEMENTS = 1024 };
+enum { MOST_REGISTERS = 8, MOST_BLOCKS = 4, MOST_ELEMENTS = 1024 };
 
 typedef enum matrix_role { ROLE_A, ROLE_B, ROLE_C } matrix_role;
 
@@ -35,6 +34,12 @@ typedef struct fragment {
   unsigned registers;      /* that hold the matrix */
   unsigned copies;         /* how often; the first counts */
   uint32_t place[MOST_REGISTERS];
+  /* Of A the rows of a register, of B its columns, both in eights, and the piece of 16 bytes. */
+  struct {
+    uint16_t line, piece;
+  } part[MOST_REGISTERS];
+  /* Of C, D: the registers that have the even and the odd columns of each 8 x 8 block. */
+  uint8_t block[MOST_BLOCKS][2];
 } fragment;
 
 typedef struct spot {
@@ -68,176 +73,106 @@ static spot spot_of_lane(const fragment *f, unsigned lane) {
   return (spot){g, t * (f->role == ROLE_A ? f->per_register : 2)};
 }
 
-/* ---- Registers to and from numbers ---- */
-
-/* Elements of a register over the lanes: those of a lane side by side. */
-enum { MOST_IN_REGISTER = 8 * BF_EMU_LANES };
-
-#define UNPACK(count, element)                                                                     \
-  do {                                                                                             \
-    for (unsigned i = 0; i < (count)*BF_EMU_LANES; i++)                                            \
-      value[i] = (element);                                                                        \
-    return;                                                                                        \
-  } while (0)
-
-/* All elements of a register as double: exact. b1 is not for this. */
-static void unpack(const bf_emu_warp *warp, uint32_t place, bf_ptx_type type, double *value) {
-  const uint32_t *word = BF_LANES(const uint32_t, place);
-  const uint16_t *half = BF_LANES(const uint16_t, place);
-  const uint8_t *byte = BF_LANES(const uint8_t, place);
-  const double *wide = BF_LANES(const double, place);
-  float single[2 * BF_EMU_LANES];
-  switch (type) {
-  case BF_PTX_F16:
-    bf_emu_halves_to_floats(half, single, 2 * BF_EMU_LANES);
-    UNPACK(2, single[i]);
-  case BF_PTX_BF16:
-    UNPACK(2, bf_emu_bf16_to_float(half[i]));
-  case BF_PTX_TF32:
-    UNPACK(1, bf_emu_bits_float(word[i] & 0xffffe000));
-  case BF_PTX_F32:
-    UNPACK(1, bf_emu_bits_float(word[i]));
-  case BF_PTX_F64:
-    UNPACK(1, wide[i]);
-  case BF_PTX_E4M3:
-    UNPACK(4, bf_emu_decode_byte(&bf_emu_format_e4m3, byte[i]));
-  case BF_PTX_E5M2:
-    UNPACK(4, bf_emu_decode_byte(&bf_emu_format_e5m2, byte[i]));
-  case BF_PTX_S8:
-    UNPACK(4, (int8_t)byte[i]);
-  case BF_PTX_U8:
-    UNPACK(4, byte[i]);
-  case BF_PTX_S4:
-    UNPACK(8, (int8_t)(byte[i / 2] << (i % 2 ? 0 : 4)) >> 4);
-  case BF_PTX_U4:
-    UNPACK(8, byte[i / 2] >> (i % 2 ? 4 : 0) & 15);
-  default:
-    UNPACK(1, (int32_t)word[i]);
-  }
-}
+/* ---- Products of f64, with fused multiply-adds ---- */
 
 /* Where the first element of register r of lane 0 lies in a matrix stored row after row, and the
- * distances to the next element, the next g and the next t. */
+ * distances to the next g and the next t. */
 typedef struct element_walk {
-  unsigned first, next, g, t;
+  unsigned first, g, t;
 } element_walk;
 
-static element_walk walk_of(const fragment *f, unsigned r) {
-  spot from = spot_of_register(f, r, 0);
+static element_walk walk_of(const fragment *f, unsigned r, unsigned i) {
+  spot from = spot_of_register(f, r, i), lane = spot_of_lane(f, 1);
   unsigned pitch = f->columns, first = from.row * pitch + from.column;
-  if (f->role == ROLE_B)
-    return (element_walk){first, pitch, 1, f->per_register * pitch};
-  return (element_walk){first, 1, pitch, f->role == ROLE_A ? f->per_register : 2};
+  return (element_walk){first, f->role == ROLE_B ? 1 : pitch, lane.row * pitch + lane.column};
 }
 
 /* The whole matrix, row after row. */
 static void gather(const bf_emu_warp *warp, const fragment *f, double *matrix) {
-  double value[MOST_IN_REGISTER];
   for (unsigned r = 0; r < f->registers; r++) {
-    element_walk walk = walk_of(f, r);
-    const double *from = value;
-    unpack(warp, f->place[r], f->type, value);
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-      double *to = matrix + walk.first + lane / 4 * walk.g + lane % 4 * walk.t;
-      for (unsigned i = 0; i < f->per_register; i++)
-        to[i * walk.next] = *from++;
-    }
+    element_walk walk = walk_of(f, r, 0);
+    const double *from = BF_LANES(const double, f->place[r]);
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+      matrix[walk.first + lane / 4 * walk.g + lane % 4 * walk.t] = from[lane];
   }
 }
-
-/* The s32 of an exact integer: clamped, or its low bits. */
-static uint32_t to_s32(double value, bool saturate) {
-  int64_t integer = (int64_t)value;
-  if (saturate && integer > INT32_MAX)
-    integer = INT32_MAX;
-  if (saturate && integer < INT32_MIN)
-    integer = INT32_MIN;
-  return (uint32_t)integer;
-}
-
-/* Writes the elements of an accumulator register to the lanes of mask. */
-static void pack(bf_emu_warp *warp, const fragment *f, unsigned r, uint32_t mask,
-                 const double *value, bool saturate) {
-  uint32_t *word = BF_LANES(uint32_t, f->place[r]), pair[BF_EMU_LANES];
-  float *single = BF_LANES(float, f->place[r]), odd[2 * BF_EMU_LANES];
-  double *wide = BF_LANES(double, f->place[r]);
-  switch (f->type) {
-  case BF_PTX_F16:
-    for (unsigned i = 0; i < 2 * BF_EMU_LANES; i++)
-      odd[i] = bf_emu_double_to_float_odd(value[i]);
-    bf_emu_floats_to_halves(odd, (uint16_t *)pair, 2 * BF_EMU_LANES);
-    BF_SET_LANES(mask, word, pair[lane]);
-    break;
-  case BF_PTX_F64:
-    BF_SET_LANES(mask, wide, value[lane]);
-    break;
-  case BF_PTX_F32:
-    BF_SET_LANES(mask, single, bf_emu_canonical((float)value[lane]));
-    break;
-  default:
-    BF_SET_LANES(mask, word, to_s32(value[lane], saturate));
-    break;
-  }
-}
-
-/* Writes an accumulator matrix to the registers of the lanes of mask. */
-static void scatter(bf_emu_warp *warp, const fragment *f, uint32_t mask, const double *matrix,
-                    bool saturate) {
-  double value[2 * BF_EMU_LANES];
-  for (unsigned r = 0; r < f->registers; r++) {
-    element_walk walk = walk_of(f, r);
-    double *to = value;
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-      const double *from = matrix + walk.first + lane / 4 * walk.g + lane % 4 * walk.t;
-      for (unsigned i = 0; i < f->per_register; i++)
-        *to++ = from[i];
-    }
-    pack(warp, f, r, mask, value, saturate);
-  }
-}
-
-/* ---- Products ---- */
 
 typedef struct product {
   fragment a, b, c, d;
   bool saturate;
-  bool by_and; /* b1: and instead of xor */
+  bool by_and;   /* b1: and instead of xor */
+  bool is_mixed; /* a register of d is another one of c */
+  bool is_sparse;
+  uint32_t metadata;
+  unsigned selector;
 } product;
 
-/* Eight numbers that are computed with at once. */
-typedef double eight __attribute__((vector_size(64)));
-
-/* Four rows of eight columns of d += a b, at row and column; n columns, a sum over depth. */
-static inline void multiply_block(const double *a, const double *b, double *d, unsigned n,
-                                  unsigned depth) {
-  eight sum[4];
-  for (unsigned row = 0; row < 4; row++)
-    memcpy(&sum[row], d + row * n, sizeof sum[row]);
-  for (unsigned k = 0; k < depth; k++) {
-    eight line;
-    memcpy(&line, b + k * n, sizeof line);
-    for (unsigned row = 0; row < 4; row++)
-      sum[row] += a[row * depth + k] * line;
-  }
-  for (unsigned row = 0; row < 4; row++)
-    memcpy(d + row * n, &sum[row], sizeof sum[row]);
-}
-
-/* d += a b; all row after row, with a multiple of 4 rows and of 8 columns. */
-static void multiply(const product *p, const double *a, const double *b, double *d) {
+/* d = c + a b. */
+static void multiply_doubles(bf_emu_warp *warp, const product *p, uint32_t lanes) {
+  double a[MOST_ELEMENTS], b[MOST_ELEMENTS], d[MOST_ELEMENTS];
   unsigned n = p->b.columns, depth = p->a.columns;
-  for (unsigned row = 0; row < p->a.rows; row += 4)
-    for (unsigned column = 0; column < n; column += 8)
-      multiply_block(a + row * depth, b + column, d + row * n + column, n, depth);
-}
-
-/* The same with fused multiply-adds. */
-static void multiply_fused(const product *p, const double *a, const double *b, double *d) {
-  unsigned n = p->b.columns, depth = p->a.columns;
+  gather(warp, &p->a, a);
+  gather(warp, &p->b, b);
+  gather(warp, &p->c, d);
   for (unsigned row = 0; row < p->a.rows; row++)
     for (unsigned column = 0; column < n; column++)
       for (unsigned k = 0; k < depth; k++)
         d[row * n + column] = fma(a[row * depth + k], b[k * n + column], d[row * n + column]);
+  for (unsigned r = 0; r < p->d.registers; r++) {
+    element_walk walk = walk_of(&p->d, r, 0);
+    double *to = BF_LANES(double, p->d.place[r]);
+    BF_SET_LANES(lanes, to, d[walk.first + lane / 4 * walk.g + lane % 4 * walk.t]);
+  }
+}
+
+/* ---- Other products: panel.h says how ---- */
+
+/* A row after row. */
+static void gather_rows(const bf_emu_warp *warp, const fragment *f, double *a) {
+  unsigned depth = f->columns, span = 4 * f->per_register;
+  for (unsigned r = 0; r < f->registers; r++) {
+    const uint32_t *word = BF_LANES(const uint32_t, f->place[r]);
+    double *to = a + f->part[r].line * 8 * depth + f->part[r].piece * span;
+    for (unsigned row = 0; row < 8; row++)
+      bf_unpack_piece(f->type, word + 4 * row, to + row * depth);
+  }
+}
+
+/* B panel after panel. */
+static void gather_panels(const bf_emu_warp *warp, const fragment *f, double *b) {
+  unsigned depth = f->rows, span = 4 * f->per_register;
+  for (unsigned r = 0; r < f->registers; r++)
+    bf_panel_from_columns(f->type, BF_LANES(const uint32_t, f->place[r]),
+                          b + (f->part[r].line * depth + f->part[r].piece * span) * BF_PANEL);
+}
+
+/* d = c + a b for all blocks of the accumulator. What is not written at once is written behind
+ * them: where not all lanes take part, or a register of d is one of c that is read later. */
+static void multiply(bf_emu_warp *warp, const product *p, const double *a, const uint8_t *line,
+                     const double *b, uint32_t lanes) {
+  uint32_t later[MOST_REGISTERS][BF_EMU_LANES];
+  bool is_direct = lanes == UINT32_MAX && !p->is_mixed;
+  bf_sum_types types = {p->c.type, p->d.type, p->saturate};
+  unsigned kept = p->a.columns;
+  unsigned down = p->d.rows / 8, across = p->d.columns / 8;
+  for (unsigned j = 0; j < across; j++)
+    for (unsigned i = 0; i < down; i++) {
+      const double *panel = b + j * p->b.rows * BF_PANEL;
+      bf_sums sums;
+      for (unsigned odd = 0; odd < 2; odd++) {
+        unsigned to = p->d.block[i * across + j][odd];
+        sums.c[odd] = BF_LANES(const uint32_t, p->c.place[p->c.block[i * across + j][odd]]);
+        sums.d[odd] = is_direct ? BF_LANES(uint32_t, p->d.place[to]) : later[to];
+      }
+      if (line)
+        bf_multiply_sparse(types, &sums, a + i * 8 * kept, line + i * 8 * kept, panel, kept);
+      else
+        bf_multiply_block(types, &sums, a + i * 8 * kept, panel, kept);
+    }
+  for (unsigned r = 0; r < p->d.registers && !is_direct; r++) {
+    uint32_t *to = BF_LANES(uint32_t, p->d.place[r]);
+    BF_SET_LANES(lanes, to, later[r][lane]);
+  }
 }
 
 /* b1: the words of row `row` of a (or column of b): word w of the lane and register that hold it.
@@ -247,14 +182,24 @@ static uint32_t word_of(const bf_emu_warp *warp, const fragment *f, unsigned lin
   return BF_LANES(const uint32_t, f->place[r])[line % 8 * 4 + w % 4];
 }
 
-/* d += number of ones in a xor b, or a and b, over the bits of a row and a column. */
-static void multiply_bits(const bf_emu_warp *warp, const product *p, double *d) {
-  for (unsigned row = 0; row < p->a.rows; row++)
-    for (unsigned column = 0; column < 8; column++)
+/* d = c + number of ones in a xor b, or a and b, over the bits of a row and a column. */
+static void multiply_bits(bf_emu_warp *warp, const product *p, uint32_t lanes) {
+  uint32_t sum[MOST_REGISTERS][BF_EMU_LANES];
+  for (unsigned r = 0; r < p->d.registers; r++) {
+    memcpy(sum[r], BF_LANES(const uint32_t, p->c.place[r]), sizeof sum[r]);
+    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
+      spot from = spot_of_register(&p->d, r, 0), at = spot_of_lane(&p->d, lane);
       for (unsigned w = 0; w < p->a.columns / 32; w++) {
-        uint32_t a = word_of(warp, &p->a, row, w), b = word_of(warp, &p->b, column, w);
-        d[row * 8 + column] += __builtin_popcount(p->by_and ? a & b : a ^ b);
+        uint32_t a = word_of(warp, &p->a, from.row + at.row, w);
+        uint32_t b = word_of(warp, &p->b, from.column + at.column, w);
+        sum[r][lane] += (uint32_t)__builtin_popcount(p->by_and ? a & b : a ^ b);
       }
+    }
+  }
+  for (unsigned r = 0; r < p->d.registers; r++) {
+    uint32_t *to = BF_LANES(uint32_t, p->d.place[r]);
+    BF_SET_LANES(lanes, to, sum[r][lane]);
+  }
 }
 
 /* Waits for all lanes of the warp; *lanes are then those that execute op. */
@@ -271,22 +216,23 @@ static bool meet_all(bf_emu_warp *warp, const bf_emu_op *op, uint32_t *lanes) {
 /* mma and wmma.mma. */
 static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
   const product *p = op->detail;
+  double a[MOST_ELEMENTS], b[MOST_ELEMENTS];
+  uint8_t line[MOST_ELEMENTS];
   uint32_t lanes;
   if (!meet_all(warp, op, &lanes))
     return NULL;
-  double a[MOST_ELEMENTS], b[MOST_ELEMENTS], d[MOST_ELEMENTS];
-  gather(warp, &p->c, d);
   if (p->a.type == BF_PTX_B1) {
-    multiply_bits(warp, p, d);
+    multiply_bits(warp, p, lanes);
+  } else if (p->d.type == BF_PTX_F64) {
+    multiply_doubles(warp, p, lanes);
   } else {
-    gather(warp, &p->a, a);
-    gather(warp, &p->b, b);
-    if (p->d.type == BF_PTX_F64)
-      multiply_fused(p, a, b, d);
-    else
-      multiply(p, a, b, d);
+    if (p->is_sparse &&
+        !bf_sparse_lines(warp, op, p->metadata, p->selector, p->a.type, p->a.columns, line))
+      return NULL;
+    gather_rows(warp, &p->a, a);
+    gather_panels(warp, &p->b, b);
+    multiply(warp, p, a, p->is_sparse ? line : NULL, b, lanes);
   }
-  scatter(warp, &p->d, lanes, d, p->saturate);
   return op + 1;
 }
 
@@ -306,31 +252,53 @@ static bool is_contiguous(const matrix_transfer *transfer) {
          transfer->by_rows == (transfer->fragment.role != ROLE_B);
 }
 
-/* Addresses of element i of register r for all lanes. */
-static void element_addresses(const bf_emu_warp *warp, const matrix_transfer *transfer, unsigned r,
-                              unsigned i, const uint64_t *start, uint64_t *address) {
+/* Where lanes are in the matrix, in elements of memory from that of lane 0. */
+static void lane_distances(const bf_emu_warp *warp, const matrix_transfer *transfer,
+                           uint64_t *distance) {
   const uint32_t *stride = BF_LANES(const uint32_t, transfer->stride);
-  const fragment *f = &transfer->fragment;
-  spot from = spot_of_register(f, r, i);
   for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-    spot at = spot_of_lane(f, lane);
-    uint64_t row = from.row + at.row, column = from.column + at.column;
-    uint64_t index = transfer->by_rows ? row * stride[lane] + column : column * stride[lane] + row;
-    address[lane] = start[lane] + index * f->bits / 8;
+    spot at = spot_of_lane(&transfer->fragment, lane);
+    distance[lane] = transfer->by_rows ? (uint64_t)at.row * stride[lane] + at.column
+                                       : (uint64_t)at.column * stride[lane] + at.row;
   }
 }
+
+/* Addresses of element i of register r for all lanes. */
+static void element_addresses(const bf_emu_warp *warp, const matrix_transfer *transfer, unsigned r,
+                              unsigned i, const uint64_t *start, const uint64_t *distance,
+                              uint64_t *address) {
+  const uint32_t *stride = BF_LANES(const uint32_t, transfer->stride);
+  spot from = spot_of_register(&transfer->fragment, r, i);
+  uint64_t lines = transfer->by_rows ? from.row : from.column;
+  uint64_t in_line = transfer->by_rows ? from.column : from.row, bits = transfer->fragment.bits;
+  for (unsigned lane = 0; lane < BF_EMU_LANES; lane++)
+    address[lane] = start[lane] + (distance[lane] + lines * stride[lane] + in_line) * bits / 8;
+}
+
+/* Moves a number of bytes between the registers of lanes and memory. */
+#define MOVE(type)                                                                                 \
+  BF_EACH_LANE(lanes, lane) {                                                                      \
+    uint8_t *in_register = first + lane * step;                                                    \
+    if (is_store)                                                                                  \
+      memcpy(pointer[lane], in_register, sizeof(type));                                            \
+    else                                                                                           \
+      memcpy(in_register, pointer[lane], sizeof(type));                                            \
+  }
 
 /* Moves bytes between the registers, at a byte offset in each lane, and memory. */
 static void move(bf_emu_warp *warp, const matrix_transfer *transfer, unsigned r, unsigned offset,
                  unsigned bytes, uint32_t lanes, uint8_t *const *pointer) {
-  const fragment *f = &transfer->fragment;
-  BF_EACH_LANE(lanes, lane) {
-    uint8_t *in_register = warp->registers + f->place[r] + lane * f->register_bytes + offset;
-    if (transfer->is_store)
-      memcpy(pointer[lane], in_register, bytes);
-    else
-      memcpy(in_register, pointer[lane], bytes);
-  }
+  uint8_t *first = warp->registers + transfer->fragment.place[r] + offset;
+  unsigned step = transfer->fragment.register_bytes;
+  bool is_store = transfer->is_store;
+  if (bytes == 1)
+    MOVE(uint8_t)
+  else if (bytes == 2)
+    MOVE(uint16_t)
+  else if (bytes == 4)
+    MOVE(uint32_t)
+  else
+    MOVE(uint64_t)
 }
 
 /* Makes the copies of the registers just loaded. */
@@ -348,20 +316,21 @@ static const bf_emu_op *run_transfer(bf_emu_warp *warp, const bf_emu_op *op) {
   const matrix_transfer *transfer = op->detail;
   const fragment *f = &transfer->fragment;
   const bf_emu_address *from = &transfer->address;
-  uint64_t start[BF_EMU_LANES], address[BF_EMU_LANES];
+  uint64_t start[BF_EMU_LANES], distance[BF_EMU_LANES], address[BF_EMU_LANES];
   uint8_t *pointer[BF_EMU_LANES];
   uint32_t lanes;
   if (!meet_all(warp, op, &lanes))
     return NULL;
   bool whole = is_contiguous(transfer);
   unsigned bytes = whole ? f->register_bytes : f->bits / 8;
-  bf_op kind = transfer->is_store ? BF_OP_ST : BF_OP_LD;
+  bf_near_access what = {from->space, transfer->is_store ? BF_OP_ST : BF_OP_LD, bytes, bytes,
+                         transfer->is_store};
   bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, start);
+  lane_distances(warp, transfer, distance);
   for (unsigned r = 0; r < f->registers; r++)
     for (unsigned i = 0; i < (whole ? 1 : f->per_register); i++) {
-      element_addresses(warp, transfer, r, i, start, address);
-      if (!bf_emu_reach(warp, op, from->space, kind, bytes, bytes, bytes, transfer->is_store, lanes,
-                        address, pointer))
+      element_addresses(warp, transfer, r, i, start, distance, address);
+      if (!bf_near_reach_at(warp, op, &what, lanes, address, pointer))
         return NULL;
       move(warp, transfer, r, i * bytes, bytes, lanes, pointer);
     }
@@ -392,7 +361,7 @@ static void move_matrix(bf_emu_warp *warp, const matrix_rows *rows, unsigned mat
   else
     for (unsigned r = 0; r < 8; r++)
       memcpy(half + 8 * r, row[r], 16);
-  for (unsigned i = 0; i < 64; i++)
+  for (unsigned i = 0; i < 64 && rows->transposed; i++)
     across[i] = half[i % 8 * 8 + i / 8];
   const uint16_t *from = rows->transposed ? across : half;
   if (rows->is_store) {
@@ -408,7 +377,6 @@ static void move_matrix(bf_emu_warp *warp, const matrix_rows *rows, unsigned mat
 static const bf_emu_op *run_rows(bf_emu_warp *warp, const bf_emu_op *op) {
   const matrix_rows *rows = op->detail;
   const bf_emu_address *from = &rows->address;
-  uint64_t address[BF_EMU_LANES];
   uint8_t *pointer[BF_EMU_LANES];
   uint32_t lanes, needed = UINT32_MAX >> (32 - 8 * rows->matrices);
   if (!meet_all(warp, op, &lanes))
@@ -419,9 +387,8 @@ static const bf_emu_op *run_rows(bf_emu_warp *warp, const bf_emu_op *op) {
     return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, (unsigned)__builtin_ctz(lanes),
                        "lane %u, which must give the address of a row, takes no part",
                        (unsigned)__builtin_ctz(needed & ~lanes));
-  bf_emu_addresses(warp, from->place, from->register_bytes, from->offset, address);
-  if (!bf_emu_reach(warp, op, from->space, rows->kind, 16, 16, 16, rows->is_store, needed, address,
-                    pointer))
+  bf_near_access what = {from->space, rows->kind, 16, 16, rows->is_store};
+  if (!bf_near_reach(warp, op, from, &what, needed, pointer))
     return NULL;
   for (unsigned matrix = 0; matrix < rows->matrices; matrix++)
     move_matrix(warp, rows, matrix, lanes, pointer + 8 * matrix);
@@ -458,16 +425,20 @@ static bool read_shape(const bf_ptx_instruction *instruction, matrix_shape *shap
   return false;
 }
 
-static unsigned element_bits(bf_ptx_type type) {
-  switch (type) {
-  case BF_PTX_S4:
-  case BF_PTX_U4:
-    return 4;
-  case BF_PTX_B1:
-    return 1;
-  default:
-    return bf_ptx_type_bytes(type) * 8;
+/* Which part of the matrix each register has. */
+static void find_parts(fragment *f) {
+  unsigned span = 4 * f->per_register, height = tile_height(f), across = f->columns / 8;
+  for (unsigned r = 0; r < f->registers && f->role != ROLE_C; r++) {
+    spot from = spot_of_register(f, r, 0);
+    f->part[r].line = (uint16_t)((f->role == ROLE_B ? from.column : from.row) / 8);
+    f->part[r].piece = (uint16_t)((f->role == ROLE_B ? from.row : from.column) / span);
   }
+  for (unsigned i = 0; i < f->rows / 8 && f->role == ROLE_C && f->bits != 64; i++)
+    for (unsigned j = 0; j < across; j++) {
+      unsigned pair = (i / height * across + j) * height + i % height;
+      for (unsigned odd = 0; odd < 2; odd++)
+        f->block[i * across + j][odd] = (uint8_t)(f->bits == 16 ? pair : 2 * pair + odd);
+    }
 }
 
 /* The fragment of a role. False where the matrix does not fill whole registers. */
@@ -477,7 +448,7 @@ static bool make_fragment(matrix_role role, bf_ptx_type type, matrix_shape shape
       .type = type,
       .rows = role == ROLE_B ? shape.k : shape.m,
       .columns = role == ROLE_A ? shape.k : shape.n,
-      .bits = element_bits(type),
+      .bits = bf_matrix_bits(type),
   };
   if (!f->bits)
     return false;
@@ -491,7 +462,11 @@ static bool make_fragment(matrix_role role, bf_ptx_type type, matrix_shape shape
     return false;
   if ((down != 8 && down % 16) || across % 8 || (elements > MOST_ELEMENTS && f->bits > 1))
     return false;
-  return role == ROLE_C || (role == ROLE_A ? f->columns : f->rows) % span == 0;
+  if (role == ROLE_C ? f->rows / 8 * (f->columns / 8) > MOST_BLOCKS
+                     : (role == ROLE_A ? f->columns : f->rows) % span != 0)
+    return false;
+  find_parts(f);
+  return true;
 }
 
 /* Binds the registers of a fragment: a vector, or one register. More registers than needed are
@@ -522,7 +497,7 @@ static bool is_integer(bf_ptx_type type) {
 /* Whether types of a, b, c and d go together. */
 static bool types_fit(bf_ptx_type a, bf_ptx_type b, bf_ptx_type c, bf_ptx_type d) {
   if (is_integer(a))
-    return element_bits(a) == element_bits(b) && is_integer(b) && c == BF_PTX_S32 &&
+    return bf_matrix_bits(a) == bf_matrix_bits(b) && is_integer(b) && c == BF_PTX_S32 &&
            d == BF_PTX_S32;
   switch (a) {
   case BF_PTX_F16:
@@ -540,10 +515,10 @@ static bool types_fit(bf_ptx_type a, bf_ptx_type b, bf_ptx_type c, bf_ptx_type d
   }
 }
 
-/* Whether the modifiers ask for something that is not done here: sparse matrices, scales, other
- * kinds and roundings. */
+/* Whether the modifiers ask for something that is not done here: scales, other kinds and roundings.
+ */
 static bool has_unknown(const bf_ptx_instruction *instruction) {
-  static const char *const unknown[] = {"sp", "sp::", "kind::", "block_scale", "rz", "rm", "rp"};
+  static const char *const unknown[] = {"kind::", "block_scale", "rz", "rm", "rp"};
   for (unsigned i = 0; i < instruction->modifiers; i++)
     for (unsigned j = 0; j < sizeof unknown / sizeof *unknown; j++) {
       const char *colons = strchr(unknown[j], ':');
@@ -552,6 +527,15 @@ static bool has_unknown(const bf_ptx_instruction *instruction) {
                  : !strcmp(instruction->modifier[i], unknown[j]))
         return true;
     }
+  return false;
+}
+
+/* Whether a register of d is one of c at another place. */
+static bool is_mixed(const product *p) {
+  for (unsigned i = 0; i < p->d.registers; i++)
+    for (unsigned j = 0; j < p->c.registers; j++)
+      if (p->d.place[i] == p->c.place[j] && (i != j || p->d.type != p->c.type))
+        return true;
   return false;
 }
 
@@ -566,8 +550,9 @@ static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   else if (instruction->types != 4)
     return bf_emu_refuse(decoder, "matrix product with these types");
   matrix_shape shape;
-  if (!read_shape(instruction, &shape) || instruction->operands != 4 || has_unknown(instruction) ||
-      !types_fit(a, b, c, d))
+  bool is_sparse = bf_ptx_has(instruction, "sp") || bf_ptx_has(instruction, "sp::ordered_metadata");
+  if (!read_shape(instruction, &shape) || instruction->operands != (is_sparse ? 6 : 4) ||
+      has_unknown(instruction) || !types_fit(a, b, c, d))
     return bf_emu_refuse(decoder, "matrix product of this form");
   bool narrow = !is_wmma || a == BF_PTX_B1;
   if (narrow && (shape.n != 8 || (shape.m != 8 && shape.m != 16) ||
@@ -577,7 +562,9 @@ static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   if (!p)
     return true;
   const bf_ptx_operand *operand = instruction->operand;
-  if (!make_fragment(ROLE_A, a, shape, &p->a) || !make_fragment(ROLE_B, b, shape, &p->b) ||
+  matrix_shape of_a = {shape.m, shape.n, is_sparse ? shape.k / 2 : shape.k};
+  p->is_sparse = is_sparse;
+  if (!make_fragment(ROLE_A, a, of_a, &p->a) || !make_fragment(ROLE_B, b, shape, &p->b) ||
       !make_fragment(ROLE_C, c, shape, &p->c) || !make_fragment(ROLE_C, d, shape, &p->d) ||
       !bind_fragment(decoder, &operand[0], true, &p->d) ||
       !bind_fragment(decoder, &operand[1], false, &p->a) ||
@@ -588,6 +575,11 @@ static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   p->by_and = bf_ptx_has(instruction, "and");
   if (p->saturate && !is_integer(a))
     return bf_emu_refuse(decoder, "matrix product of floating point with satfinite");
+  if (is_sparse && (shape.m != 16 || a == BF_PTX_B1 || a == BF_PTX_F64))
+    return bf_emu_refuse(decoder, "sparse product of this shape and type");
+  if (is_sparse && !bf_sparse_bind(decoder, &operand[4], a, of_a.k, &p->metadata, &p->selector))
+    return true;
+  p->is_mixed = is_mixed(p);
   op->detail = p;
   op->run = run_product;
   return true;

@@ -10,16 +10,14 @@
  * the hardware works for all of them together; a program may then hand the operands' memory on by
  * one thread.
  *
- * Products and sums of floating point are computed in double, d first, then k upwards, and rounded
- * once: hardware leaves order and inner precision open. Integers are exact, then wrapped or
- * saturated. */
+ * How products are summed: panel.h. */
 #include "emu/descriptor.h"
-#include "emu/format.h"
-#include "emu/half_lanes.h"
-#include "emu/inner.h"
+#include "emu/panel.h"
+#include "emu/sparse.h"
 #include "emu/warp.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 bool BF_EMU_NAME(bf_emu_select_wgmma)(bf_emu_decoder *decoder,
                                       const bf_ptx_instruction *instruction, bf_emu_op *op);
@@ -27,14 +25,17 @@ bool BF_EMU_NAME(bf_emu_select_wgmma)(bf_emu_decoder *decoder,
 enum {
   ROWS = 16, /* of a warp */
   MOST_COLUMNS = 256,
-  MOST_DEPTH = 64, /* elements along K; of bits see multiply_bits */
-  ROW_BYTES = 32,  /* of A along K, whatever the type */
-  MOST_REGISTERS = 128
+  MOST_DEPTH = 64, /* elements along K, but for bits */
+  ROW_BYTES = 32,  /* of A along K, whatever the type; of a sparse A without what is left out */
+  MOST_REGISTERS = 128,
+  MOST_PIECES = MOST_COLUMNS * 4 /* of B: a sparse A has twice the K */
 };
 
 typedef struct wgmma {
-  bf_ptx_type a_type, b_type, d_type;
+  bf_ptx_type a_type, b_type;
+  bf_sum_types sums;
   unsigned columns, depth; /* N and K */
+  unsigned kept;           /* elements of a row of A: K, or half of it */
   unsigned registers;
   uint32_t d[MOST_REGISTERS];
   uint32_t a[4]; /* registers, or the descriptor at a[0] */
@@ -43,70 +44,14 @@ typedef struct wgmma {
   uint32_t metadata;
   unsigned selector;
   bool a_in_registers, is_sparse;
-  bool a_negated, b_negated, a_transposed, b_transposed, saturate;
+  bool a_negated, b_negated, a_transposed, b_transposed;
 } wgmma;
-
-/* ---- Pieces of 16 bytes as numbers ---- */
-
-static unsigned type_bits(bf_ptx_type type) {
-  return type == BF_PTX_B1 ? 1 : 8 * bf_ptx_type_bytes(type);
-}
-
-/* Eight f16, exactly. */
-static inline void eight_halves(const uint16_t *half, float *single) {
-#if defined(__F16C__)
-  _mm256_storeu_ps(single, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)half)));
-#else
-  for (unsigned i = 0; i < 8; i++)
-    single[i] = bf_emu_half_to_float(half[i]);
-#endif
-}
-
-/* The elements of a piece. */
-static void unpack_piece(bf_ptx_type type, const uint8_t *piece, double *value) {
-  uint16_t half[8];
-  uint32_t word[4];
-  float single[8];
-  memcpy(half, piece, sizeof half);
-  memcpy(word, piece, sizeof word);
-  switch (type) {
-  case BF_PTX_F16:
-    eight_halves(half, single);
-    for (unsigned i = 0; i < 8; i++)
-      value[i] = single[i];
-    return;
-  case BF_PTX_BF16:
-    for (unsigned i = 0; i < 8; i++)
-      value[i] = bf_emu_bf16_to_float(half[i]);
-    return;
-  case BF_PTX_TF32:
-    for (unsigned i = 0; i < 4; i++)
-      value[i] = bf_emu_bits_float(word[i] & 0xffffe000);
-    return;
-  case BF_PTX_E4M3:
-    for (unsigned i = 0; i < 16; i++)
-      value[i] = bf_emu_decode_byte(&bf_emu_format_e4m3, piece[i]);
-    return;
-  case BF_PTX_E5M2:
-    for (unsigned i = 0; i < 16; i++)
-      value[i] = bf_emu_decode_byte(&bf_emu_format_e5m2, piece[i]);
-    return;
-  case BF_PTX_S8:
-    for (unsigned i = 0; i < 16; i++)
-      value[i] = (int8_t)piece[i];
-    return;
-  default:
-    for (unsigned i = 0; i < 16; i++)
-      value[i] = piece[i];
-    return;
-  }
-}
 
 /* ---- Operands ---- */
 
 /* The descriptor that all lanes hold; false: the launch has ended. */
 static bool read_descriptor(bf_emu_warp *warp, const bf_emu_op *op, uint32_t place, char name,
-                            bf_emu_descriptor *found) {
+                            uint64_t *found) {
   const uint64_t *bits = BF_LANES(const uint64_t, place);
   for (unsigned lane = 1; lane < BF_EMU_LANES; lane++)
     if (bits[lane] != bits[0])
@@ -117,8 +62,18 @@ static bool read_descriptor(bf_emu_warp *warp, const bf_emu_op *op, uint32_t pla
     return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, 0,
                        "the descriptor of %c, 0x%016llx, has bits set that must be 0", name,
                        (unsigned long long)bits[0]) != NULL;
-  *found = bf_emu_descriptor_unpack(bits[0]);
+  *found = bits[0];
   return true;
+}
+
+/* Says that a piece is not in the block's memory. */
+static bool refuse_piece(bf_emu_warp *warp, const bf_emu_op *op, char name, uint32_t address,
+                         uint32_t line, uint32_t piece) {
+  bf_emu_fail(warp, op, BF_EMU_OUT_OF_BOUNDS, 0,
+              "piece %u of line %u of %c is at shared address 0x%x, behind the %llu bytes of the "
+              "block",
+              piece, line, name, address, (unsigned long long)warp->block->shared_bytes);
+  return false;
 }
 
 /* The memory of a piece; NULL: the launch has ended. */
@@ -128,39 +83,37 @@ static const uint8_t *reach_piece(bf_emu_warp *warp, const bf_emu_op *op, char n
   uint32_t address = bf_emu_descriptor_piece(d, is_k_major, line, piece);
   if ((uint64_t)address + 16 <= warp->block->shared_bytes)
     return warp->block->shared + address;
-  bf_emu_fail(warp, op, BF_EMU_OUT_OF_BOUNDS, 0,
-              "piece %u of line %u of %c is at shared address 0x%x, behind the %llu bytes of the "
-              "block",
-              piece, line, name, address, (unsigned long long)warp->block->shared_bytes);
+  refuse_piece(warp, op, name, address, line, piece);
   return NULL;
 }
 
-/* Rows first to first + ROWS - 1 of A from shared memory, depth elements each. */
-static bool gather_a(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, unsigned first,
-                     unsigned depth, double *a) {
-  bf_emu_descriptor d;
+/* Rows of A of this warp from shared memory, what.kept elements each. */
+static bool gather_a(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, double *a) {
+  uint64_t bits = 0;
   double value[16];
-  unsigned per_piece = 128 / type_bits(what->a_type);
-  if (!read_descriptor(warp, op, what->a[0], 'A', &d))
+  unsigned per_piece = 128 / bf_matrix_bits(what->a_type), kept = what->kept;
+  unsigned first = warp->index % 4 * ROWS;
+  if (!read_descriptor(warp, op, what->a[0], 'A', &bits))
     return false;
+  bf_emu_descriptor d = bf_emu_descriptor_unpack(bits);
   if (what->a_transposed) {
-    for (unsigned k = 0; k < depth; k++)
+    for (unsigned k = 0; k < kept; k++)
       for (unsigned p = 0; p < ROWS / 8; p++) {
         const uint8_t *piece = reach_piece(warp, op, 'A', &d, false, k, first / 8 + p);
         if (!piece)
           return false;
-        unpack_piece(what->a_type, piece, value);
+        bf_unpack_piece(what->a_type, piece, value);
         for (unsigned i = 0; i < 8; i++)
-          a[(8 * p + i) * depth + k] = value[i];
+          a[(8 * p + i) * kept + k] = value[i];
       }
     return true;
   }
   for (unsigned row = 0; row < ROWS; row++)
-    for (unsigned p = 0; p < depth / per_piece; p++) {
+    for (unsigned p = 0; p < kept / per_piece; p++) {
       const uint8_t *piece = reach_piece(warp, op, 'A', &d, true, first + row, p);
       if (!piece)
         return false;
-      unpack_piece(what->a_type, piece, a + row * depth + p * per_piece);
+      bf_unpack_piece(what->a_type, piece, a + row * kept + p * per_piece);
     }
   return true;
 }
@@ -174,205 +127,173 @@ static void row_of_registers(const bf_emu_warp *warp, const wgmma *what, unsigne
   }
 }
 
-static void gather_a_registers(const bf_emu_warp *warp, const wgmma *what, unsigned depth,
-                               double *a) {
-  unsigned per_piece = 128 / type_bits(what->a_type);
+static void gather_a_registers(const bf_emu_warp *warp, const wgmma *what, double *a) {
+  unsigned per_piece = 128 / bf_matrix_bits(what->a_type);
   uint8_t bytes[ROW_BYTES];
   for (unsigned row = 0; row < ROWS; row++) {
     row_of_registers(warp, what, row, bytes);
-    for (unsigned p = 0; p < depth / per_piece; p++)
-      unpack_piece(what->a_type, bytes + 16 * p, a + row * depth + p * per_piece);
+    for (unsigned p = 0; p < what->kept / per_piece; p++)
+      bf_unpack_piece(what->a_type, bytes + 16 * p, a + row * what->kept + p * per_piece);
   }
 }
 
-/* B, depth lines of N columns. */
-static bool gather_b(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, double *b) {
-  bf_emu_descriptor d;
-  double value[16];
-  unsigned per_piece = 128 / type_bits(what->b_type), n = what->columns;
-  if (!read_descriptor(warp, op, what->b, 'B', &d))
-    return false;
-  if (what->b_transposed) {
-    for (unsigned k = 0; k < what->depth; k++)
-      for (unsigned p = 0; p < n / 8; p++) {
-        const uint8_t *piece = reach_piece(warp, op, 'B', &d, false, k, p);
-        if (!piece)
-          return false;
-        unpack_piece(what->b_type, piece, b + k * n + 8 * p);
-      }
-    return true;
-  }
-  for (unsigned column = 0; column < n; column++)
-    for (unsigned p = 0; p < what->depth / per_piece; p++) {
-      const uint8_t *piece = reach_piece(warp, op, 'B', &d, true, column, p);
-      if (!piece)
-        return false;
-      unpack_piece(what->b_type, piece, value);
-      for (unsigned i = 0; i < per_piece; i++)
-        b[(p * per_piece + i) * n + column] = value[i];
+/* ---- B, which the four warps of a group share, and often several groups ---- */
+
+/* A matrix that was read before: what it was asked for, where its pieces are, their bytes, and the
+ * numbers. It is used again where the bytes are still the same. */
+typedef struct known_matrix {
+  uint64_t descriptor;
+  bf_ptx_type type;
+  unsigned columns, depth;
+  bool transposed, has_panels;
+  unsigned pieces;
+  uint32_t address[MOST_PIECES];
+  uint8_t bytes[MOST_PIECES * 16];
+  double panel[MOST_COLUMNS * MOST_DEPTH];
+} known_matrix;
+
+enum { KNOWN_MATRICES = 8 };
+
+struct bf_emu_matrices {
+  unsigned next; /* that is replaced */
+  known_matrix known[KNOWN_MATRICES];
+};
+
+/* Where the pieces are. Of a K-major matrix those of 8 columns with the same p follow each other;
+ * else those of a line. False: the launch has ended. */
+static bool find_pieces(bf_emu_warp *warp, const bf_emu_op *op, known_matrix *b) {
+  bf_emu_descriptor d = bf_emu_descriptor_unpack(b->descriptor);
+  unsigned lines = b->transposed ? b->depth : b->columns;
+  unsigned in_line =
+      b->transposed ? b->columns / BF_PANEL : b->depth * bf_matrix_bits(b->type) / 128;
+  for (unsigned line = 0; line < lines; line++)
+    for (unsigned p = 0; p < in_line; p++) {
+      uint32_t address = bf_emu_descriptor_piece(&d, !b->transposed, line, p);
+      if ((uint64_t)address + 16 > warp->block->shared_bytes)
+        return refuse_piece(warp, op, 'B', address, line, p);
+      b->address[b->transposed ? line * in_line + p : (line / 8 * in_line + p) * 8 + line % 8] =
+          address;
     }
+  b->pieces = lines * in_line;
   return true;
 }
 
-/* ---- The accumulator ---- */
+typedef uint64_t piece_bits __attribute__((vector_size(16)));
 
-/* Where in rows of N elements the first of two neighbours of register pair r of a lane lies. */
-static unsigned pair_place(unsigned r, unsigned lane, unsigned n) {
-  return (lane / 4 + r % 2 * 8) * n + r / 2 * 8 + lane % 4 * 2;
-}
-
-/* f32, by far the most frequent: registers 2r and 2r + 1 of all lanes to and from eight rows. */
-static void gather_floats(const bf_emu_warp *warp, const wgmma *what, double *d) {
-  unsigned n = what->columns;
-  for (unsigned r = 0; r < n / 4; r++) {
-    const float *low = BF_LANES(const float, what->d[2 * r]);
-    const float *high = BF_LANES(const float, what->d[2 * r + 1]);
-    for (unsigned g = 0; g < 8; g++) {
-      double *to = d + pair_place(r, 4 * g, n);
-      for (unsigned t = 0; t < 4; t++) {
-        to[2 * t] = low[4 * g + t];
-        to[2 * t + 1] = high[4 * g + t];
-      }
-    }
+/* Reads the pieces; false: they are what they were. */
+static bool read_pieces(const bf_emu_warp *warp, known_matrix *b) {
+  const uint8_t *shared = warp->block->shared;
+  piece_bits changed = {0};
+  for (unsigned i = 0; i < b->pieces; i++) {
+    piece_bits now, before;
+    memcpy(&now, shared + b->address[i], sizeof now);
+    memcpy(&before, b->bytes + 16 * (size_t)i, sizeof before);
+    changed |= now ^ before;
+    memcpy(b->bytes + 16 * (size_t)i, &now, sizeof now);
   }
+  return (changed[0] | changed[1]) != 0;
 }
 
-static void scatter_floats(bf_emu_warp *warp, const wgmma *what, const double *d) {
-  unsigned n = what->columns;
-  for (unsigned r = 0; r < n / 4; r++) {
-    float *low = BF_LANES(float, what->d[2 * r]), *high = BF_LANES(float, what->d[2 * r + 1]);
-    for (unsigned g = 0; g < 8; g++) {
-      const double *from = d + pair_place(r, 4 * g, n);
-      for (unsigned t = 0; t < 4; t++) {
-        low[4 * g + t] = bf_emu_canonical((float)from[2 * t]);
-        high[4 * g + t] = bf_emu_canonical((float)from[2 * t + 1]);
-      }
-    }
+static void make_panels(known_matrix *b) {
+  unsigned depth = b->depth, panels = b->columns / BF_PANEL;
+  unsigned per_piece = 128 / bf_matrix_bits(b->type), in_line = depth / per_piece;
+  for (unsigned panel = 0; panel < panels; panel++) {
+    double *to = b->panel + (size_t)panel * BF_PANEL * depth;
+    for (unsigned k = 0; b->transposed && k < depth; k++)
+      bf_panel_from_line(b->type, b->bytes + 16 * (size_t)(k * panels + panel), to + 8 * k);
+    for (unsigned p = 0; !b->transposed && p < in_line; p++)
+      bf_panel_from_columns(b->type, b->bytes + 128 * (size_t)(panel * in_line + p),
+                            to + (size_t)p * per_piece * BF_PANEL);
   }
 }
 
-static void gather_d(const bf_emu_warp *warp, const wgmma *what, double *d) {
-  unsigned n = what->columns;
-  if (what->d_type == BF_PTX_F32) {
-    gather_floats(warp, what, d);
-    return;
+/* The place for a matrix: the one that has it, or the next one. NULL: out of memory. */
+static known_matrix *place_for(bf_emu_warp *warp, const wgmma *what, uint64_t descriptor) {
+  struct bf_emu_matrices *all = warp->worker->matrices;
+  if (!all)
+    all = warp->worker->matrices = calloc(1, sizeof *all);
+  if (!all)
+    return NULL;
+  for (unsigned i = 0; i < KNOWN_MATRICES; i++) {
+    known_matrix *b = &all->known[i];
+    if (b->pieces && b->descriptor == descriptor && b->type == what->b_type &&
+        b->columns == what->columns && b->depth == what->depth &&
+        b->transposed == what->b_transposed)
+      return b;
   }
-  for (unsigned r = 0; r < n / 4; r++) {
-    bool is_half = what->d_type == BF_PTX_F16;
-    const uint32_t *low = BF_LANES(const uint32_t, what->d[is_half ? r : 2 * r]);
-    const uint32_t *high = is_half ? low : BF_LANES(const uint32_t, what->d[2 * r + 1]);
-    for (unsigned lane = 0; lane < BF_EMU_LANES; lane++) {
-      double *to = d + pair_place(r, lane, n);
-      if (is_half) {
-        to[0] = bf_emu_half_to_float((uint16_t)low[lane]);
-        to[1] = bf_emu_half_to_float((uint16_t)(low[lane] >> 16));
-      } else if (what->d_type == BF_PTX_F32) {
-        to[0] = bf_emu_bits_float(low[lane]);
-        to[1] = bf_emu_bits_float(high[lane]);
-      } else {
-        to[0] = (int32_t)low[lane];
-        to[1] = (int32_t)high[lane];
-      }
-    }
-  }
+  known_matrix *b = &all->known[all->next++ % KNOWN_MATRICES];
+  b->descriptor = descriptor;
+  b->type = what->b_type;
+  b->columns = what->columns;
+  b->depth = what->depth;
+  b->transposed = what->b_transposed;
+  b->pieces = 0;
+  b->has_panels = false;
+  return b;
 }
 
-/* The bits of a result. */
-static uint32_t pack_element(const wgmma *what, double value) {
-  if (what->d_type == BF_PTX_F16)
-    return bf_emu_float_to_half(bf_emu_double_to_float_odd(value), BF_EMU_RN);
-  if (what->d_type == BF_PTX_F32)
-    return bf_emu_float_bits(bf_emu_canonical((float)value));
-  int64_t integer = (int64_t)value;
-  if (what->saturate)
-    integer = integer > INT32_MAX ? INT32_MAX : integer < INT32_MIN ? INT32_MIN : integer;
-  return (uint32_t)integer;
-}
-
-static void scatter_d(bf_emu_warp *warp, const wgmma *what, uint32_t lanes, const double *d) {
-  unsigned n = what->columns;
-  if (what->d_type == BF_PTX_F32 && lanes == UINT32_MAX) {
-    scatter_floats(warp, what, d);
-    return;
+/* B of this product; NULL: the launch has ended. */
+static const known_matrix *gather_b(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what) {
+  uint64_t descriptor = 0;
+  if (!read_descriptor(warp, op, what->b, 'B', &descriptor))
+    return NULL;
+  known_matrix *b = place_for(warp, what, descriptor);
+  if (!b) {
+    bf_emu_fail(warp, op, BF_EMU_STACK_OVERFLOW, 0, "out of memory");
+    return NULL;
   }
-  for (unsigned r = 0; r < n / 4; r++) {
-    bool is_half = what->d_type == BF_PTX_F16;
-    uint32_t *low = BF_LANES(uint32_t, what->d[is_half ? r : 2 * r]);
-    uint32_t *high = is_half ? low : BF_LANES(uint32_t, what->d[2 * r + 1]);
-    BF_EACH_LANE(lanes, lane) {
-      const double *from = d + pair_place(r, lane, n);
-      uint32_t first = pack_element(what, from[0]), second = pack_element(what, from[1]);
-      low[lane] = is_half ? first | second << 16 : first;
-      if (!is_half)
-        high[lane] = second;
-    }
-  }
+  if (!b->pieces && !find_pieces(warp, op, b))
+    return NULL;
+  bool has_changed = read_pieces(warp, b);
+  if (b->type != BF_PTX_B1 && (has_changed || !b->has_panels))
+    make_panels(b);
+  b->has_panels = true;
+  return b;
 }
 
 /* ---- Products ---- */
 
-/* Four numbers that are computed with at once: what AVX2 holds in a register. */
-typedef double four __attribute__((vector_size(32)));
-
-/* Four rows of eight columns of d += a b. */
-static inline void multiply_block(const double *a, const double *b, double *d, unsigned n,
-                                  unsigned depth) {
-  four left[4], right[4];
-  for (unsigned row = 0; row < 4; row++) {
-    memcpy(&left[row], d + row * n, sizeof *left);
-    memcpy(&right[row], d + row * n + 4, sizeof *right);
+/* Rows i * 8 on and columns j * 8 on of the accumulator. */
+static bf_sums sums_of(bf_emu_warp *warp, const wgmma *what, unsigned i, unsigned j, bool adds) {
+  unsigned pair = 2 * j + i;
+  bool is_half = what->sums.d == BF_PTX_F16;
+  bf_sums sums;
+  for (unsigned odd = 0; odd < 2; odd++) {
+    sums.d[odd] = BF_LANES(uint32_t, what->d[is_half ? pair : 2 * pair + odd]);
+    sums.c[odd] = adds ? sums.d[odd] : bf_no_sums;
   }
-  for (unsigned k = 0; k < depth; k++) {
-    four line, next;
-    memcpy(&line, b + k * n, sizeof line);
-    memcpy(&next, b + k * n + 4, sizeof next);
-    for (unsigned row = 0; row < 4; row++) {
-      double factor = a[row * depth + k];
-      left[row] += factor * line;
-      right[row] += factor * next;
-    }
-  }
-  for (unsigned row = 0; row < 4; row++) {
-    memcpy(d + row * n, &left[row], sizeof *left);
-    memcpy(d + row * n + 4, &right[row], sizeof *right);
-  }
-}
-
-static void multiply(const wgmma *what, const double *a, const double *b, double *d) {
-  unsigned n = what->columns, depth = what->depth;
-  for (unsigned column = 0; column < n; column += 8)
-    for (unsigned row = 0; row < ROWS; row += 4)
-      multiply_block(a + row * depth, b + column, d + row * n + column, n, depth);
+  return sums;
 }
 
 /* d += number of ones in a and b, of 256 bits each. */
-static bool multiply_bits(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, unsigned first,
-                          double *d) {
-  bf_emu_descriptor at_a, at_b;
-  uint64_t a[ROWS][4];
-  if (!read_descriptor(warp, op, what->b, 'B', &at_b) ||
-      (!what->a_in_registers && !read_descriptor(warp, op, what->a[0], 'A', &at_a)))
+static bool multiply_bits(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, bool adds) {
+  uint64_t a[ROWS][4], at_a = 0;
+  const known_matrix *b = gather_b(warp, op, what);
+  if (!b || (!what->a_in_registers && !read_descriptor(warp, op, what->a[0], 'A', &at_a)))
     return false;
+  bf_emu_descriptor d = bf_emu_descriptor_unpack(at_a);
   for (unsigned row = 0; row < ROWS; row++) {
     if (what->a_in_registers)
       row_of_registers(warp, what, row, (uint8_t *)a[row]);
     for (unsigned p = 0; p < 2 && !what->a_in_registers; p++) {
-      const uint8_t *piece = reach_piece(warp, op, 'A', &at_a, true, first + row, p);
+      const uint8_t *piece = reach_piece(warp, op, 'A', &d, true, warp->index % 4 * ROWS + row, p);
       if (!piece)
         return false;
       memcpy(&a[row][2 * p], piece, 16);
     }
   }
-  for (unsigned column = 0; column < what->columns; column++)
-    for (unsigned p = 0; p < 2; p++) {
-      const uint8_t *piece = reach_piece(warp, op, 'B', &at_b, true, column, p);
-      uint64_t b[2];
-      if (!piece)
-        return false;
-      memcpy(b, piece, sizeof b);
-      for (unsigned row = 0; row < ROWS; row++)
-        d[row * what->columns + column] += __builtin_popcountll(a[row][2 * p] & b[0]) +
-                                           __builtin_popcountll(a[row][2 * p + 1] & b[1]);
+  for (unsigned row = 0; row < ROWS; row++)
+    for (unsigned column = 0; column < what->columns; column++) {
+      bf_sums sums = sums_of(warp, what, row / 8, column / 8, adds);
+      uint32_t *to = sums.d[column % 2] + row % 8 * 4 + column % 8 / 2;
+      uint32_t ones = adds ? *to : 0;
+      for (unsigned p = 0; p < 2; p++) {
+        uint64_t word[2];
+        memcpy(word, b->bytes + 16 * (size_t)((column / 8 * 2 + p) * 8 + column % 8), 16);
+        ones += (uint32_t)__builtin_popcountll(a[row][2 * p] & word[0]) +
+                (uint32_t)__builtin_popcountll(a[row][2 * p + 1] & word[1]);
+      }
+      *to = ones;
     }
   return true;
 }
@@ -383,20 +304,34 @@ static void negate(double *value, unsigned count) {
 }
 
 /* Computes the rows of this warp; false: the launch has ended. */
-static bool compute(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, double *d) {
-  double a[ROWS * MOST_DEPTH], b[MOST_DEPTH * MOST_COLUMNS];
-  unsigned first = warp->index % 4 * ROWS;
+static bool compute(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what, bool adds) {
+  double a[ROWS * MOST_DEPTH];
+  uint8_t line[ROWS * MOST_DEPTH];
+  unsigned kept = what->kept;
   if (what->a_type == BF_PTX_B1)
-    return multiply_bits(warp, op, what, first, d);
+    return multiply_bits(warp, op, what, adds);
   if (what->a_in_registers)
-    gather_a_registers(warp, what, what->depth, a);
-  else if (!gather_a(warp, op, what, first, what->depth, a))
+    gather_a_registers(warp, what, a);
+  else if (!gather_a(warp, op, what, a))
     return false;
-  if (!gather_b(warp, op, what, b))
+  if (what->is_sparse &&
+      !bf_sparse_lines(warp, op, what->metadata, what->selector, what->a_type, kept, line))
+    return false;
+  const known_matrix *b = gather_b(warp, op, what);
+  if (!b)
     return false;
   if (what->a_negated != what->b_negated)
-    negate(a, ROWS * what->depth);
-  multiply(what, a, b, d);
+    negate(a, ROWS * kept);
+  for (unsigned j = 0; j < what->columns / BF_PANEL; j++)
+    for (unsigned i = 0; i < ROWS / BF_PANEL; i++) {
+      const double *panel = b->panel + (size_t)j * BF_PANEL * what->depth;
+      bf_sums sums = sums_of(warp, what, i, j, adds);
+      if (what->is_sparse)
+        bf_multiply_sparse(what->sums, &sums, a + i * BF_PANEL * kept, line + i * BF_PANEL * kept,
+                           panel, kept);
+      else
+        bf_multiply_block(what->sums, &sums, a + i * BF_PANEL * kept, panel, kept);
+    }
   return true;
 }
 
@@ -405,7 +340,7 @@ static void tell(bf_emu_warp *warp, const bf_emu_op *op, const wgmma *what) {
   const bf_emu_observer *observer = warp->worker->flight->observer;
   if (!observer || !observer->operands)
     return;
-  unsigned b_bytes = what->columns * what->depth * type_bits(what->b_type) / 8;
+  unsigned b_bytes = what->columns * what->depth * bf_matrix_bits(what->b_type) / 8;
   bf_emu_event event = {.site = op->site,
                         .worker = warp->worker->index,
                         .block = warp->block->index,
@@ -430,15 +365,9 @@ static const bf_emu_op *run_product(bf_emu_warp *warp, const bf_emu_op *op) {
     return bf_emu_fail(warp, op, BF_EMU_BAD_INSTRUCTION, lane,
                        lanes != UINT32_MAX ? "not all threads of the warp take part"
                                            : "the block has no four warps for a warp group here");
-  double d[ROWS * MOST_COLUMNS];
-  uint32_t scale = BF_PREDICATE(what->scale) ^ what->scale_flip;
-  if (scale)
-    gather_d(warp, what, d);
-  else
-    memset(d, 0, ROWS * what->columns * sizeof *d);
-  if (!compute(warp, op, what, d))
+  uint32_t adds = BF_PREDICATE(what->scale) ^ what->scale_flip;
+  if (!compute(warp, op, what, adds != 0))
     return NULL;
-  scatter_d(warp, what, lanes, d);
   if (warp->index % 4 == 0)
     tell(warp, op, what);
   return op + 1;
@@ -461,21 +390,20 @@ static bool read_shape(const bf_ptx_instruction *instruction, unsigned *n, unsig
 
 /* Whether a product of these types exists; K in bytes is that of a row of A. */
 static bool check_types(const wgmma *what) {
-  bf_ptx_type a = what->a_type, b = what->b_type, d = what->d_type;
+  bf_ptx_type a = what->a_type, b = what->b_type, d = what->sums.d;
   bool is_float8 = (a == BF_PTX_E4M3 || a == BF_PTX_E5M2) && (b == BF_PTX_E4M3 || b == BF_PTX_E5M2);
   bool is_byte = (a == BF_PTX_S8 || a == BF_PTX_U8) && (b == BF_PTX_S8 || b == BF_PTX_U8);
-  unsigned bytes = what->depth * type_bits(a) / 8 / (what->is_sparse ? 2 : 1);
-  if (bytes != ROW_BYTES)
+  if (what->kept * bf_matrix_bits(a) / 8 != ROW_BYTES)
     return false;
   if (is_byte || a == BF_PTX_B1)
-    return d == BF_PTX_S32 && (is_byte || b == BF_PTX_B1);
+    return d == BF_PTX_S32 && (is_byte || (b == BF_PTX_B1 && !what->is_sparse));
   if (is_float8 || (a == BF_PTX_F16 && b == a))
     return d == BF_PTX_F32 || d == BF_PTX_F16;
   return (a == BF_PTX_BF16 || a == BF_PTX_TF32) && b == a && d == BF_PTX_F32;
 }
 
 static bool bind_accumulator(bf_emu_decoder *decoder, const bf_ptx_operand *operand, wgmma *what) {
-  what->registers = what->columns / (what->d_type == BF_PTX_F16 ? 4 : 2);
+  what->registers = what->columns / (what->sums.d == BF_PTX_F16 ? 4 : 2);
   if (operand->kind != BF_PTX_VECTOR || operand->count != what->registers)
     return bf_emu_refuse(decoder, "another number of registers than the shape has"), false;
   for (unsigned i = 0; i < what->registers; i++) {
@@ -508,8 +436,6 @@ static bool bind_inputs(bf_emu_decoder *decoder, const bf_ptx_operand *operand, 
 static bool bind_scales(bf_emu_decoder *decoder, const bf_ptx_operand *operand, unsigned count,
                         wgmma *what) {
   int64_t number[4] = {1, 1, 0, 0};
-  if (count == 0)
-    return bf_emu_refuse(decoder, "no scale-d"), false;
   what->scale = bf_emu_predicate(decoder, &operand[0], &what->scale_flip);
   for (unsigned i = 1; i < count && i < 5; i++) {
     if (operand[i].kind != BF_PTX_INTEGER)
@@ -524,7 +450,7 @@ static bool bind_scales(bf_emu_decoder *decoder, const bf_ptx_operand *operand, 
   what->b_negated = number[1] < 0;
   what->a_transposed = number[2] != 0;
   what->b_transposed = number[3] != 0;
-  if ((what->a_transposed || what->b_transposed) && type_bits(what->a_type) != 16)
+  if ((what->a_transposed || what->b_transposed) && bf_matrix_bits(what->a_type) != 16)
     return bf_emu_refuse(decoder, "transposed operands that do not have 16 bits"), false;
   return true;
 }
@@ -536,21 +462,25 @@ static bool select_product(bf_emu_decoder *decoder, const bf_ptx_instruction *in
   if (!what)
     return true;
   what->is_sparse = bf_ptx_has(instruction, "sp");
-  if (what->is_sparse)
-    return bf_emu_refuse(decoder, "sparse matrices");
   if (instruction->types < 3 || instruction->operands < 4 ||
       !read_shape(instruction, &what->columns, &what->depth))
     return bf_emu_refuse(decoder, "shape or types of this kind");
-  what->d_type = instruction->type[0];
+  what->kept = what->depth / (what->is_sparse ? 2 : 1);
+  what->sums.c = what->sums.d = instruction->type[0];
   what->a_type = instruction->type[1];
   what->b_type = instruction->type[2];
-  what->saturate = bf_ptx_has(instruction, "satfinite");
+  what->sums.saturate = bf_ptx_has(instruction, "satfinite");
   if (!check_types(what))
     return bf_emu_refuse(decoder, "shape or types of this kind");
   op->detail = what;
   op->run = run_product;
+  unsigned inputs = what->is_sparse ? 5 : 3;
+  if (instruction->operands <= inputs)
+    return bf_emu_refuse(decoder, "no scale-d");
   return !bind_accumulator(decoder, &operand[0], what) || !bind_inputs(decoder, operand, what) ||
-         !bind_scales(decoder, operand + 3, instruction->operands - 3, what) || true;
+         (what->is_sparse && !bf_sparse_bind(decoder, operand + 3, what->a_type, what->kept,
+                                             &what->metadata, &what->selector)) ||
+         !bind_scales(decoder, operand + inputs, instruction->operands - inputs, what) || true;
 }
 
 bool BF_EMU_NAME(bf_emu_select_wgmma)(bf_emu_decoder *decoder,

@@ -23,23 +23,20 @@ unsigned bf_tensor_swizzle_bytes(unsigned swizzle) {
   return swizzle < BF_TENSOR_SWIZZLES ? bytes[swizzle] : 0;
 }
 
+/* Which address bits a swizzle changes, and by those how far above. */
+typedef struct swizzle_bits {
+  uint8_t shift, mask;
+} swizzle_bits;
+
+static const swizzle_bits swizzle_table[BF_TENSOR_SWIZZLES] = {
+    {0, 0}, {3, 0x10}, {3, 0x30}, {3, 0x70}, {2, 0x60}, {2, 0x60}, {1, 0x40}};
+
 uint32_t bf_tensor_swizzled(unsigned swizzle, uint32_t address) {
-  switch (swizzle) {
-  case BF_TENSOR_SWIZZLE_32:
-    return address ^ (address >> 3 & 0x10);
-  case BF_TENSOR_SWIZZLE_64:
-    return address ^ (address >> 3 & 0x30);
-  case BF_TENSOR_SWIZZLE_128:
-    return address ^ (address >> 3 & 0x70);
-  case BF_TENSOR_SWIZZLE_128_ATOM_32:
-    return address ^ (address >> 2 & 0x60);
-  case BF_TENSOR_SWIZZLE_128_ATOM_32_FLIP_8:
-    return address ^ (address >> 2 & 0x60) ^ (address >> 4 & 0x8);
-  case BF_TENSOR_SWIZZLE_128_ATOM_64:
-    return address ^ (address >> 1 & 0x40);
-  default:
+  if (swizzle >= BF_TENSOR_SWIZZLES)
     return address;
-  }
+  uint32_t flipped = swizzle == BF_TENSOR_SWIZZLE_128_ATOM_32_FLIP_8 ? address >> 4 & 0x8 : 0;
+  swizzle_bits bits = swizzle_table[swizzle];
+  return address ^ (address >> bits.shift & bits.mask) ^ flipped;
 }
 
 /* The type of PTX that reductions of a tensor work on. */
@@ -276,6 +273,21 @@ static bool is_plain(const bf_emu_box *box, const move *how) {
          (!is_tf32(&box->map) || box->is_store);
 }
 
+/* Copies pieces of 16 bytes between the row of shared memory at start and global memory, count of
+ * them from byte `at` of both on; the row in shared memory begins at a multiple of 16. */
+static void move_pieces(const bf_emu_box *box, const move *how, uint32_t start, uint8_t *global,
+                        uint32_t at, uint32_t count) {
+  swizzle_bits bits = swizzle_table[box->map.swizzle];
+  for (uint32_t end = at + 16 * count; at < end; at += 16) {
+    uint32_t address = box->shared + start + at;
+    int32_t place = (int32_t)((address ^ (address >> bits.shift & bits.mask)) - box->shared);
+    if (box->is_store)
+      memcpy(global + at, how->from + place, 16);
+    else
+      memcpy(how->to + place, global + at, 16);
+  }
+}
+
 static void move_row(const bf_emu_box *box, const row *line, uint64_t index, void *context) {
   const bf_tensor_map *map = &box->map;
   const move *how = context;
@@ -293,13 +305,10 @@ static void move_row(const bf_emu_box *box, const row *line, uint64_t index, voi
     uint32_t at = start + (uint32_t)i * bytes;
     bool is_inside = i >= first && i < end;
     if (plain && is_inside && i + whole <= end && (box->shared + at) % 16 == 0) {
-      uint32_t place = bf_tensor_swizzled(map->swizzle, box->shared + at) - box->shared;
-      uint8_t *global = (uint8_t *)(uintptr_t)(address + (uint64_t)i * bytes);
-      if (box->is_store)
-        memcpy(global, how->from + (int32_t)place, 16);
-      else
-        memcpy(how->to + (int32_t)place, global, 16);
-      i += whole;
+      int64_t pieces = (end - i) / whole;
+      move_pieces(box, how, start, (uint8_t *)(uintptr_t)address, (uint32_t)i * bytes,
+                  (uint32_t)pieces);
+      i += pieces * whole;
       continue;
     }
     uint8_t *global = is_inside ? (uint8_t *)(uintptr_t)(address + (uint64_t)i * bytes) : NULL;

@@ -73,27 +73,40 @@ const char *bf_cuda_library(unsigned version) {
 /* What the symbols of a runtime inside a file tell. */
 typedef struct evidence {
   bool has_symbols, asks;
-  bool is_inside; /* names that only the static library has */
+  bool is_inside; /* names that only the static library has, or one that the shared one offers */
   bool of_12;     /* a call that CUDA 12 has, and neither 11 nor 13 */
   bool before_13; /* one that CUDA 13 has no more */
 } evidence;
 
+static bool is_function(const Elf64_Sym *symbol) {
+  return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
+}
+
+/* Notes what the name of a function says about the version of the runtime. */
+static void note_version(evidence *seen, const char *name) {
+  seen->of_12 |= strcmp(name, "cudaGetDeviceProperties_v2") == 0;
+  seen->before_13 |= strcmp(name, "cudaThreadSynchronize") == 0;
+}
+
 /* bf_elf_visit of a file's own symbols. */
 static void note_own(void *context, const Elf64_Sym *symbol, const char *name) {
   evidence *seen = context;
-  if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+  if (!is_function(symbol))
     return;
   seen->has_symbols = true;
   seen->is_inside |=
       strncmp(name, "libcudart_static_", 17) == 0 || strncmp(name, "__cudart", 8) == 0;
-  seen->of_12 |= strcmp(name, "cudaGetDeviceProperties_v2") == 0;
-  seen->before_13 |= strcmp(name, "cudaThreadSynchronize") == 0;
+  note_version(seen, name);
 }
 
 /* bf_elf_visit of symbols that files offer to and ask from each other. */
 static void note_dynamic(void *context, const Elf64_Sym *symbol, const char *name) {
   evidence *seen = context;
-  seen->asks |= symbol->st_shndx == SHN_UNDEF && strcmp(name, "__cudaRegisterFatBinary") == 0;
+  bool registers = strcmp(name, "__cudaRegisterFatBinary") == 0;
+  seen->asks |= registers && symbol->st_shndx == SHN_UNDEF;
+  seen->is_inside |= registers && is_function(symbol);
+  if (is_function(symbol))
+    note_version(seen, name);
 }
 
 /* Looks for the sections of nvcc. */

@@ -23,7 +23,8 @@ typedef struct bf_cuda_file {
   bool is_dynamic;       /* the dynamic loader starts it, or it is a library */
   bool has_symbols;      /* names of functions that are not for other files: it is not stripped */
   bool asks_for_runtime; /* it registers device code with a library */
-  unsigned runtime; /* the CUDA version of the runtime inside: 11, 12, 13, or 0: none is seen */
+  unsigned runtime; /* the CUDA version of the runtime inside, or that it is: 11, 12, 13; 0: none is
+                       seen */
 } bf_cuda_file;
 
 /* Whether the bytes are an ELF file of 64 bits, little-endian; they must outlive the result. */

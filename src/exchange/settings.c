@@ -66,6 +66,7 @@ static const setting run_settings[] = {
     RUN(KEEP_GOING, FLAG, keep_going, 0),
     RUN(SAMPLE, NUMBER, sample, UINT32_MAX),
     RUN(SKIP_REST, FLAG, skip_rest, 0),
+    RUN(HINT, NUMBER, hint_seconds, 0),
     RUN(REWRITE, PATH, rewrite, 0),
     RUN(RECORD, PATH, record, 0),
     RUN(ACCESSES, PATH, accesses, 0),

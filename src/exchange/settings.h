@@ -25,6 +25,7 @@
   X(KEEP_GOING, "BANKFOLD_KEEP_GOING")                                                             \
   X(SAMPLE, "BANKFOLD_SAMPLE")                                                                     \
   X(SKIP_REST, "BANKFOLD_SKIP_REST")                                                               \
+  X(HINT, "BANKFOLD_HINT")                                                                         \
   X(REWRITE, "BANKFOLD_REWRITE")                                                                   \
   X(RECORD, "BANKFOLD_RECORD")                                                                     \
   X(ACCESSES, "BANKFOLD_ACCESSES")                                                                 \
@@ -87,14 +88,15 @@ typedef struct bf_run_settings {
   uint64_t most_cycles;  /* of a simulated launch */
   uint64_t workers;      /* threads that run a kernel; at most 1024 */
   bf_run_checks check;
-  bool as_written;      /* accesses as the PTX has them, not as ptxas merges them */
-  bool keep_going;      /* accesses to memory that is not there do not end a launch */
-  uint64_t sample;      /* count one block in so many at least; UINT32_MAX: as few as will do */
-  bool skip_rest;       /* blocks that are not counted are not run */
-  const char *rewrite;  /* file of hashes that kernels are rewritten with when they are loaded */
-  const char *record;   /* folder for costs (exchange/record.h) */
-  const char *accesses; /* folder for accesses (exchange/accesses.h) */
-  const char *trace;    /* file for a trace */
+  bool as_written;       /* accesses as the PTX has them, not as ptxas merges them */
+  bool keep_going;       /* accesses to memory that is not there do not end a launch */
+  uint64_t sample;       /* count one block in so many at least; UINT32_MAX: as few as will do */
+  bool skip_rest;        /* blocks that are not counted are not run */
+  uint64_t hint_seconds; /* in kernels, after which a line says what runs; 0: never */
+  const char *rewrite;   /* file of hashes that kernels are rewritten with when they are loaded */
+  const char *record;    /* folder for costs (exchange/record.h) */
+  const char *accesses;  /* folder for accesses (exchange/accesses.h) */
+  const char *trace;     /* file for a trace */
 } bf_run_settings;
 
 /* Puts settings into the environment of this process, and so of those that it starts. What is not

@@ -8,8 +8,7 @@ enum { BUFFER_BYTES = 1 << 16 };
 
 int bf_image_source_open(const char *path, image_source *source, bf_diagnostic *diagnostic) {
   memset(source, 0, sizeof *source);
-  snprintf(source->name, sizeof source->name, "%s",
-           strcmp(path, "-") == 0 ? "standard input" : path);
+  snprintf(source->name, sizeof source->name, "%s", bf_input_name(path));
   BF_TRY(bf_reader_open(path, &source->file, diagnostic));
   source->buffer = malloc(BUFFER_BYTES);
   if (!source->buffer)

@@ -141,6 +141,13 @@ unsigned bf_phase_wavefronts(const bf_machine *machine, const bf_hash *hash, con
 unsigned bf_copy_wavefronts(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
                             uint8_t *wavefront);
 
+/* bf_memory_count for cp.async of 16 bytes from known places: from has an address for each lane.
+ * is_cached: through the first-level cache (.ca), else past it (.cg). Other accesses, and from
+ * NULL: as bf_memory_count. */
+int bf_memory_count_copy(const bf_machine *machine, const bf_hash *hash, const bf_access *access,
+                         const uint64_t *from, bool is_cached, bf_count *count,
+                         bf_diagnostic *diagnostic);
+
 /* The fewest passes that any placement of the phase's words could need. */
 unsigned bf_memory_phase_passes(const bf_machine *machine, const bf_phase *phase);
 

@@ -71,6 +71,11 @@ void bf_ncu_merge(bf_ncu *ncu);
 void bf_ncu_predict(bf_ncu_kernel *kernel, const char *file, uint64_t line, uint64_t wavefronts,
                     uint64_t ideal);
 
+/* Adds what the PTX in a program, or in a file of PTX, says of each kernel, from the shape of its
+ * blocks; where that is nothing, not_predicted says why. */
+int bf_ncu_predict_program(bf_ncu *ncu, const char *program, const bf_machine *machine,
+                           bf_diagnostic *diagnostic);
+
 /* What the numbers of a kernel mean, a sentence to a line. */
 void bf_ncu_judge(const bf_ncu_kernel *kernel, bf_text *text);
 /* A kernel with what its numbers mean, what is predicted, and its lines. */

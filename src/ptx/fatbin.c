@@ -286,19 +286,71 @@ static int read_bare(bf_fatbin *fatbin, bf_diagnostic *diagnostic) {
   return error;
 }
 
+/* ---- Libraries of object files (ar) ---- */
+
+static const char archive_magic[] = "!<arch>\n";
+enum { ARCHIVE_MAGIC_BYTES = 8, MEMBER_HEADER_BYTES = 60, MEMBER_SIZE_AT = 48 };
+
+static bool is_archive(const unsigned char *bytes, uint64_t size) {
+  return size >= ARCHIVE_MAGIC_BYTES && memcmp(bytes, archive_magic, ARCHIVE_MAGIC_BYTES) == 0;
+}
+
+/* The bytes of a member, from the decimal digits of its header; false where they make no sense. */
+static bool read_member_size(const unsigned char *header, uint64_t *size) {
+  const unsigned char *digit = header + MEMBER_SIZE_AT;
+  *size = 0;
+  for (unsigned i = 0; i < 10 && digit[i] >= '0' && digit[i] <= '9'; i++)
+    *size = *size * 10 + (digit[i] - '0');
+  return memcmp(header + MEMBER_HEADER_BYTES - 2, "`\n", 2) == 0 && digit[0] >= '0' &&
+         digit[0] <= '9';
+}
+
+/* Reads the modules in the sections of the object file in [offset, offset + size). */
+static int read_member(bf_fatbin *fatbin, uint64_t offset, uint64_t size,
+                       bf_diagnostic *diagnostic) {
+  bf_elf elf;
+  if (!bf_elf_is(fatbin->bytes + offset, size))
+    return BF_OK; /* names, or anything else */
+  int error =
+      bf_elf_read(fatbin->name, fatbin->bytes + offset, size, &fatbin->arena, &elf, diagnostic);
+  for (size_t i = 0; !error && !elf.is_cubin && i < elf.range_count; i++) {
+    uint64_t begin = offset + elf.ranges[i].begin;
+    if (elf.ranges[i].section)
+      error = read_modules(fatbin, begin, begin + elf.ranges[i].size, elf.ranges[i].section,
+                           diagnostic);
+  }
+  return error;
+}
+
+/* Reads the members of a library; they start at even bytes. */
+static int read_archive(bf_fatbin *fatbin, bf_diagnostic *diagnostic) {
+  int error = BF_OK;
+  for (uint64_t at = ARCHIVE_MAGIC_BYTES, size; at < fatbin->size && !error;) {
+    if (fatbin->size - at < MEMBER_HEADER_BYTES || !read_member_size(fatbin->bytes + at, &size) ||
+        size > fatbin->size - at - MEMBER_HEADER_BYTES)
+      return bf_fail_byte(diagnostic, BF_BAD_INPUT, fatbin->name, at,
+                          "the header of a member of the library is damaged or cut off");
+    error = read_member(fatbin, at + MEMBER_HEADER_BYTES, size, diagnostic);
+    at += MEMBER_HEADER_BYTES + size + size % 2;
+  }
+  if (!error && fatbin->image_count == 0)
+    error = bf_fail_file(diagnostic, BF_BAD_INPUT, fatbin->name,
+                         "a library of object files without CUDA code");
+  return error;
+}
+
+/* ---- Content of any kind ---- */
+
 /* Whether content with these first bytes may be something that is read here. */
 static bool is_known(const unsigned char *bytes, uint64_t size) {
-  return size && (bf_elf_is(bytes, size) || (size >= 4 && bf_read_u32(bytes) == MODULE_MAGIC) ||
+  return size && (bf_elf_is(bytes, size) || is_archive(bytes, size) ||
+                  (size >= 4 && bf_read_u32(bytes) == MODULE_MAGIC) ||
                   bf_ptx_text_is((const char *)bytes, size));
 }
 
-static int refuse_unknown(const char *name, const unsigned char *bytes, uint64_t size,
-                          bf_diagnostic *diagnostic) {
+static int refuse_unknown(const char *name, uint64_t size, bf_diagnostic *diagnostic) {
   if (size == 0)
     return bf_fail_file(diagnostic, BF_BAD_INPUT, name, "the file is empty");
-  if (size >= 8 && memcmp(bytes, "!<arch>\n", 8) == 0)
-    return bf_fail_file(diagnostic, BF_UNSUPPORTED, name,
-                        "a library of object files; unpack it with ar x and read its members");
   return bf_fail_byte(diagnostic, BF_BAD_INPUT, name, 0,
                       "neither an ELF file, nor a fat binary (0x%08X), nor PTX text (.version)",
                       MODULE_MAGIC);
@@ -307,9 +359,11 @@ static int refuse_unknown(const char *name, const unsigned char *bytes, uint64_t
 /* Lists the images of fatbin's bytes. */
 static int read_images(bf_fatbin *fatbin, bf_diagnostic *diagnostic) {
   if (!is_known(fatbin->bytes, fatbin->size))
-    return refuse_unknown(fatbin->name, fatbin->bytes, fatbin->size, diagnostic);
+    return refuse_unknown(fatbin->name, fatbin->size, diagnostic);
   if (bf_elf_is(fatbin->bytes, fatbin->size))
     return read_elf(fatbin, diagnostic);
+  if (is_archive(fatbin->bytes, fatbin->size))
+    return read_archive(fatbin, diagnostic);
   if (bf_read_u32(fatbin->bytes) == MODULE_MAGIC)
     return read_bare(fatbin, diagnostic);
   return read_ptx(fatbin, diagnostic);
@@ -348,7 +402,7 @@ static int check_content(const char *name, const bf_text *content, size_t got,
     return bf_no_memory(diagnostic);
   if (content->size >= LOOK_BYTES && content->size - got < LOOK_BYTES &&
       !is_known(bytes, content->size))
-    return refuse_unknown(name, bytes, content->size, diagnostic);
+    return refuse_unknown(name, content->size, diagnostic);
   if (content->size > MAX_FILE_BYTES)
     return bf_fail_file(diagnostic, BF_UNSUPPORTED, name, "more than %llu bytes",
                         (unsigned long long)MAX_FILE_BYTES);
@@ -394,7 +448,7 @@ int bf_fatbin_open(const char *path, bf_fatbin **out, bf_diagnostic *diagnostic)
   bf_reader *reader;
   *out = NULL;
   BF_TRY(bf_reader_open(path, &reader, diagnostic));
-  return open_reader(reader, strcmp(path, "-") == 0 ? "standard input" : path, out, diagnostic);
+  return open_reader(reader, bf_input_name(path), out, diagnostic);
 }
 
 int bf_fatbin_open_memory(const char *name, const void *bytes, size_t size, bf_fatbin **out,

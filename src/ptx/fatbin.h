@@ -72,7 +72,8 @@ typedef struct bf_fatbin {
 } bf_fatbin;
 
 /* Lists the images of a file ("-": standard input; zstd or not): an ELF program, library or object
- * file, a bare fat binary, PTX text, or a cubin. A file without any image is refused. */
+ * file, a library of object files (ar), a bare fat binary, PTX text, or a cubin. A file without any
+ * image is refused. */
 int bf_fatbin_open(const char *path, bf_fatbin **fatbin, bf_diagnostic *diagnostic);
 /* The same for content in memory, which is borrowed and must outlive the result. name is what
  * messages call it. */

@@ -20,6 +20,9 @@
  * immediate too: (base + high) >> s = (base >> s) + (high >> s), and the bits of base that H writes
  * do not change. ptxas shares base >> s among such accesses. So it is with a sum base + c that an
  * access nearby needed, and another one that is whole rows away from it.
+ * The highest bit t that H reads is flipped by adding 2^t, whatever else the sum carries into:
+ *   H(a + 2^t) = (H(a) ^ the bits that H makes of bit t) + 2^t,
+ * so that of two places of a base which differ by 2^t the second costs one XOR.
  * What was computed is remembered; hoist.c says where it can be used again, and which loops
  * it can be computed outside of. */
 #include "rewrite/inner.h"
@@ -413,12 +416,59 @@ static held put_by_sum(writer *w, const bf_ptx_operand *base, int64_t offset) {
   return made;
 }
 
+/* H(step) for an offset inside what the base leaves free. */
+static uint64_t hash_constant(const writer *w, uint64_t step) {
+  uint64_t words = bf_hash_place(w->own->hash, step / BF_REWRITE_WORD_BYTES);
+  return words * BF_REWRITE_WORD_BYTES + step % BF_REWRITE_WORD_BYTES;
+}
+
+/* ---- Places that differ by the highest bit that is read ---- */
+
+/* The place at hand of base + offset, where offset and high differ by what H does not read, or
+ * else by 2^t besides. */
+static const held *find_beside(const writer *w, const bf_ptx_operand *base, int64_t high) {
+  uint64_t top = (uint64_t)1 << (w->own->bits - 1);
+  const held *found = NULL;
+  for (unsigned i = 0; i < w->helds; i++) {
+    const held *own = &w->held[i];
+    uint64_t apart = (uint64_t)(high - own->offset) & (2 * top - 1);
+    if (!own->is_generic && !own->is_sum && !own->shift && !own->fix && (apart & (top - 1)) == 0 &&
+        (!apart || !found) && same_base(own->base, base) && is_at_hand(w, own))
+      found = own;
+  }
+  return found;
+}
+
+/* H(base + high) from such a place; whole offsets are in immediates anyway (take_apart). */
+static held put_beside(writer *w, held beside, int64_t high) {
+  uint64_t top = (uint64_t)1 << (w->own->bits - 1), apart = (uint64_t)(high - beside.offset);
+  bool wide = is_wide(beside.base);
+  const char *suffix = suffix_of(wide);
+  held made = beside;
+  made.offset = high;
+  if (!is_whole(w, beside.base, (uint64_t)high))
+    made.less += (int64_t)apart;
+  if (!(apart & top))
+    return made;
+  made.place = new_place(w, wide);
+  made.at = w->index;
+  PUT(w, "xor.b%u \t%splace%s%u, %splace%s%u, %llu;\n", bits_of(wide), w->prefix, suffix,
+      made.place, w->prefix, suffix, beside.place,
+      (unsigned long long)(hash_constant(w, top) ^ top));
+  put_before(w, w->index);
+  hold(w, made, false);
+  return made;
+}
+
 /* H(base + high) in a register, less high where that is whole, and less what the result says;
  * computed outside of loops where that is possible. */
 static held put_place(writer *w, const bf_ptx_operand *base, uint64_t high) {
   const held *found = find_held(w, base, (int64_t)high, 0, false);
   if (found)
     return *found;
+  const held *beside = find_beside(w, base, (int64_t)high);
+  if (beside && bf_rewrite_hoist_to(w->hoist, base, w->index) == w->index)
+    return put_beside(w, *beside, (int64_t)high);
   bool is_kept = is_worth_keeping(w, base, (int64_t)high);
   bool adds_rows = high && is_whole(w, base, high), wide = is_wide(base);
   if (!is_kept && high && !adds_rows && base->kind == BF_PTX_REGISTER)
@@ -432,12 +482,6 @@ static held put_place(writer *w, const bf_ptx_operand *base, uint64_t high) {
   put_before(w, at);
   hold(w, made, is_kept);
   return made;
-}
-
-/* H(step) for an offset inside what the base leaves free. */
-static uint64_t hash_constant(const writer *w, uint64_t step) {
-  uint64_t words = bf_hash_place(w->own->hash, step / BF_REWRITE_WORD_BYTES);
-  return words * BF_REWRITE_WORD_BYTES + step % BF_REWRITE_WORD_BYTES;
 }
 
 /* Bits of a base that are 0. */

@@ -272,6 +272,7 @@ typedef struct printing {
   const bf_rewrite_plan *plan;
   const bf_rewrite_version *copy; /* whose body comes next; NULL: the function itself */
   const bf_rewrite_code *code;    /* of the function at hand, or NULL */
+  const bf_ptx_function *kept;    /* which has copies and stays for others as it was, or NULL */
   uint32_t instruction;           /* the next one */
 } printing;
 
@@ -292,6 +293,7 @@ static const char *print_body(void *context, const bf_ptx_function *function) {
   p->instruction = 0;
   p->copy = NULL;
   p->code = version ? version->code : NULL;
+  p->kept = found >= 0 && !version && p->plan->function[found].versions ? function : NULL;
   return p->code ? p->code->declarations : NULL;
 }
 
@@ -305,9 +307,21 @@ print_instruction(void *context, const bf_ptx_instruction *instruction, const ch
   return p->code->instruction[index];
 }
 
-/* Variables that kernels hash become whole rows. */
+/* Whether one of the statements, or one inside them, declares the variable. */
+static bool is_declared(const bf_ptx_statement *statement, const bf_ptx_variable *variable) {
+  for (; statement; statement = statement->next)
+    if ((statement->kind == BF_PTX_STATEMENT_VARIABLE && statement->variable == variable) ||
+        (statement->kind == BF_PTX_STATEMENT_SCOPE && is_declared(statement->scope, variable)))
+      return true;
+  return false;
+}
+
+/* Variables that kernels hash become whole rows, but not those inside a function that stays as it
+ * was: its copies have their own. */
 static bf_ptx_variable print_variable(void *context, const bf_ptx_variable *variable) {
   const printing *p = context;
+  if (p->kept && is_declared(p->kept->body, variable))
+    return *variable;
   unsigned at = (unsigned)(bf_rewrite_find_variable(p->plan, variable) + 1);
   for (; at; at = p->plan->next_placed[at - 1])
     if (p->plan->variable[at - 1] == variable)

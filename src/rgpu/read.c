@@ -329,7 +329,7 @@ static int read_all(const char *path, const char *name, bf_text *text, bf_diagno
 
 int bf_rgpu_read(const char *path, bf_rgpu_graph **graph, bf_diagnostic *diagnostic) {
   bf_text text = {0};
-  const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+  const char *name = bf_input_name(path);
   *graph = NULL;
   int error = read_all(path, name, &text, diagnostic);
   if (!error)

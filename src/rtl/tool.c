@@ -1,15 +1,13 @@
 /* Finds programs, and runs each in a folder of its own. */
 #include "rtl/tool.h"
+#include "process/process.h"
+#include "process/program.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 const bf_rtl_tool bf_rtl_yosys = {"yosys", "yosys", BF_VARIABLE_YOSYS, "yosys",
@@ -18,25 +16,12 @@ const bf_rtl_tool bf_rtl_opensta = {"OpenSTA", "sta", BF_VARIABLE_STA, "opensta"
 
 /* ---- Finding it ---- */
 
-static bool can_run(const char *path) { return access(path, X_OK) == 0; }
-
 bool bf_rtl_names_tool(const bf_rtl_tool *tool) { return bf_variable_get(tool->variable) != NULL; }
 
 /* path gets it. */
 static bool find_tool(const bf_rtl_tool *tool, char path[BF_RTL_PATH_BYTES]) {
-  if (bf_rtl_names_tool(tool)) {
-    snprintf(path, BF_RTL_PATH_BYTES, "%s", bf_variable_get(tool->variable));
-    return can_run(path);
-  }
-  const char *folders = getenv("PATH");
-  while (folders && *folders) {
-    size_t length = strcspn(folders, ":");
-    snprintf(path, BF_RTL_PATH_BYTES, "%.*s/%s", (int)length, folders, tool->program);
-    if (length && can_run(path))
-      return true;
-    folders += length + (folders[length] == ':');
-  }
-  return false;
+  const char *named = bf_variable_get(tool->variable);
+  return bf_process_find(named ? named : tool->program, NULL, path, BF_RTL_PATH_BYTES);
 }
 
 bool bf_rtl_has_tool(const bf_rtl_tool *tool) {
@@ -147,35 +132,26 @@ static char **make_environment(void) {
   return made;
 }
 
-/* In the new process: becomes the tool, in the folder, with its output in the log. */
-static void become_tool(const bf_rtl_job *job, const char *const *arguments, char **environment) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  int log = chdir(job->folder) == 0 ? open(BF_RTL_LOG, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
-  int nothing = open("/dev/null", O_RDONLY);
-  if (log >= 0 && nothing >= 0) {
-    dup2(nothing, 0);
-    dup2(log, 1);
-    dup2(log, 2);
-    execve(job->program, (char *const *)(uintptr_t)arguments, environment);
-  }
-  _exit(127);
-}
-
 int bf_rtl_job_run(const bf_rtl_job *job, const char *const *arguments, bf_diagnostic *diagnostic) {
+  char log[BF_RTL_PATH_BYTES];
   char **environment = make_environment();
-  int status = 0;
   if (!environment)
     return bf_no_memory(diagnostic);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0)
-    become_tool(job, arguments, environment);
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
+  path_in(job, BF_RTL_LOG, log);
+  bf_process process = {.path = job->program,
+                        .arguments = (char **)(uintptr_t)arguments,
+                        .input = "/dev/null",
+                        .output = "/dev/null",
+                        .error = log,
+                        .output_is_error = true,
+                        .folder = job->folder,
+                        .environment = environment};
+  bf_process_end end;
+  int error = bf_process_run(&process, &end, diagnostic);
   free(environment);
-  if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return BF_OK;
-  return bf_rtl_job_fail(job, "it ended without a message", diagnostic);
+  if (error)
+    return error;
+  return end.status == 0 ? BF_OK : bf_rtl_job_fail(job, "it ended without a message", diagnostic);
 }
 
 int bf_rtl_job_fail(const bf_rtl_job *job, const char *otherwise, bf_diagnostic *diagnostic) {

@@ -114,11 +114,17 @@ static int load_gpu(const char *name, const reader *outer, bf_sim_gpu **gpu,
   return error;
 }
 
-/* Takes over all that base says, but its name and title. */
+/* Takes over all that base says, but its name and title. What was measured there is assumed here.
+ */
 static int inherit(reader *r, bf_sim_gpu *base) {
+  char assumed[] = "assumed";
   bf_sim_gpu_copy_values(r->gpu, base);
-  for (size_t i = 0; i < base->fact_count; i++)
-    BF_TRY(bf_sim_gpu_keep_fact(r->gpu, &base->facts[i], r->lines.diagnostic));
+  for (size_t i = 0; i < base->fact_count; i++) {
+    bf_machine_fact fact = base->facts[i];
+    if (strcmp(fact.basis, "measured") == 0)
+      fact.basis = assumed;
+    BF_TRY(bf_sim_gpu_keep_fact(r->gpu, &fact, r->lines.diagnostic));
+  }
   BF_TRY(bf_lines_inherit_sources(&r->lines, base->source_name, base->source_text,
                                   base->source_count));
   bf_machine_free(r->gpu->machine);

@@ -115,3 +115,38 @@ bool bf_source_next_launch(const bf_source *source, size_t *cursor, bf_source_la
   }
   return false;
 }
+
+/* Whether a shape is none of those before it. */
+static bool is_new(const bf_source_shape *shapes, unsigned count) {
+  for (unsigned i = 0; i < count; i++)
+    if (strcmp(shapes[i].kernel, shapes[count].kernel) == 0 &&
+        strcmp(shapes[i].block, shapes[count].block) == 0)
+      return false;
+  return true;
+}
+
+int bf_source_find_shapes(const char *path, bf_source_shape *shapes, unsigned most, unsigned *count,
+                          bool *is_one, bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  bf_source *source = NULL;
+  bf_source_launch launch;
+  size_t cursor = 0;
+  *count = 0;
+  *is_one = true;
+  int error = bf_read_file(path, SIZE_MAX, &text, diagnostic);
+  if (!error)
+    error = bf_source_read(path, text.data, text.size, &source, diagnostic);
+  while (!error && *count < most && bf_source_next_launch(source, &cursor, &launch)) {
+    bf_source_shape *own = &shapes[*count];
+    snprintf(own->kernel, sizeof own->kernel, "%s", launch.is_template ? "" : launch.kernel);
+    snprintf(own->block, sizeof own->block, "%ux%ux%u", launch.block[0], launch.block[1],
+             launch.block[2]);
+    if (!launch.is_known || !is_new(shapes, *count))
+      continue;
+    *is_one &= strcmp(own->block, shapes[0].block) == 0;
+    ++*count;
+  }
+  bf_source_free(source);
+  bf_text_free(&text);
+  return error;
+}

@@ -16,4 +16,15 @@ typedef struct bf_source_launch {
 /* The next launch behind token *cursor, which moves; false where there is none. */
 bool bf_source_next_launch(const bf_source *source, size_t *cursor, bf_source_launch *launch);
 
+/* Blocks that a kernel is launched with. */
+typedef struct bf_source_shape {
+  char kernel[BF_SOURCE_MOST_NAME]; /* empty: of a template, whose instances have other names */
+  char block[40];                   /* "32x8x1" */
+} bf_source_shape;
+
+/* The kernels that a file of source launches with blocks that are known, each pair of kernel and
+ * block once, up to `most` of them; *is_one: all have one block. */
+int bf_source_find_shapes(const char *path, bf_source_shape *shapes, unsigned most, unsigned *count,
+                          bool *is_one, bf_diagnostic *diagnostic);
+
 #endif

@@ -1,4 +1,5 @@
 /* The accesses to arrays. Each belongs to the array that holds all its addresses. */
+#include "ptx/block.h"
 #include "source/review.h"
 
 #include "analyze/analyze.h"
@@ -68,23 +69,10 @@ int bf_review_add_trace(bf_review *review, const char *path, bool is_merged,
 
 /* ---- Analysis without running ---- */
 
-/* Reads the block that a kernel requires; false where it requires none. */
-static bool required_block(const bf_ptx_function *kernel, uint32_t block[3]) {
-  for (unsigned i = 0; i < kernel->directives.count; i++) {
-    const bf_ptx_directive *directive = &kernel->directives.item[i];
-    if (strcmp(directive->name, "reqntid") != 0)
-      continue;
-    for (unsigned k = 0; k < 3; k++)
-      block[k] = k < directive->numbers ? (uint32_t)directive->number[k] : 1;
-    return block[0] > 0;
-  }
-  return false;
-}
-
 const char *bf_review_without_block(const bf_review *review) {
   uint32_t block[3];
   for (size_t i = 0; i < review->arrays; i++)
-    if (review->array[i].is_asked && !required_block(review->array[i].kernel, block))
+    if (review->array[i].is_asked && !bf_ptx_required_block(review->array[i].kernel, block))
       return review->array[i].kernel->name;
   return NULL;
 }
@@ -109,7 +97,7 @@ static int analyze_kernel(bf_review *review, size_t number, const uint32_t block
   const bf_ptx_function *kernel = review->names.kernel[number];
   bf_analyze_options options = {.block = {block[0], block[1], block[2]}};
   bf_analysis *analysis;
-  if (!block[0] && !required_block(kernel, options.block))
+  if (!block[0] && !bf_ptx_required_block(kernel, options.block))
     return bf_fail(diagnostic, BF_BAD_INPUT,
                    "kernel '%s' does not say how many threads a block has", kernel->name);
   BF_TRY(bf_analyze(review->module, kernel, &options, &analysis, diagnostic));

@@ -274,6 +274,27 @@ static int add_subject(choosing *c, bf_plan *plan, bf_diagnostic *diagnostic) {
   return error;
 }
 
+int bf_predict_padding(bf_plans *plans, bf_plan *plan, const bf_predict_options *options,
+                       bf_diagnostic *diagnostic) {
+  const bf_ptx_function *kernel = bf_ptx_find(plans->module, plan->name);
+  subject s = {.plan = plan};
+  choosing c = {.plans = plans, .options = options, .subject = &s, .subjects = 1};
+  char reason[sizeof plan->reason];
+  bool goes_on = false;
+  if (!bf_plan_is_open(plans, plan) || !kernel || plan->array_padding)
+    return BF_OK;
+  memcpy(reason, plan->reason, sizeof reason);
+  int error = bf_work_version_make(plans->module, kernel, &s.original, diagnostic);
+  if (!error)
+    error = look(&c, &s, &goes_on, diagnostic);
+  if (!error && goes_on)
+    error = bf_padding_propose(plans, plan, s.forecast, s.forecasts, diagnostic);
+  memcpy(plan->reason, reason, sizeof reason);
+  free_subject(&s);
+  bf_work_counters_free(&c.counters);
+  return error;
+}
+
 /* ---- Trying ---- */
 
 /* Whether the hashes that a kernel has now are for blocks of that shape. */
@@ -295,7 +316,7 @@ static int compare_shapes(const choosing *c, subject *s, const bf_work_version *
   uint64_t blocks = launch ? (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] : 0;
   bf_forecast_hashes own = {c->plans, s->plan};
   bf_work_hashes hashes = bf_forecast_hash(&own);
-  double counted = 0, likely = 0;
+  double counted = 0, likely_share = 0, likely_work = 0;
   unsigned most_threads = 0;
   s->is_compared = s->forecasts > 0;
   for (unsigned i = 0; i < s->forecasts && s->is_compared; i++) {
@@ -315,11 +336,13 @@ static int compare_shapes(const choosing *c, subject *s, const bf_work_version *
     }
     if (s->forecast[i].threads > most_threads) {
       most_threads = s->forecast[i].threads;
-      likely = p.share;
+      likely_share = p.share;
+      likely_work = bf_judge_likely_work(&p.comparison);
     }
   }
   s->is_compared &= most_threads > 0;
-  s->comparison.after.likely_share = c->options->decides_by_launch ? 0 : likely;
+  s->comparison.after.likely_share = c->options->decides_by_launch ? 0 : likely_share;
+  s->comparison.after.likely_work = c->options->decides_by_launch ? 0 : likely_work;
   return BF_OK;
 }
 
@@ -374,17 +397,26 @@ static bool is_limited(const bf_plans *plans, const bf_plan *plan) {
  * known: in blocks of another one the original would run, and a hash serves for all. */
 static void prefer_hash(const choosing *c, const subject *s) {
   bf_plan *plan = s->plan;
-  unsigned best = BF_PLAN_CANDIDATES;
   if (s->forecasts < 2 || !is_limited(c->plans, plan))
     return;
-  for (unsigned n = 0; n < BF_PLAN_PADDED; n++)
-    if (plan->was_tried[n] && bf_judge_is_worth(&plan->tried[n]) &&
-        (best == BF_PLAN_CANDIDATES || bf_judge_is_better(&plan->tried[n], &plan->tried[best])))
-      best = n;
-  if (best == BF_PLAN_CANDIDATES)
+  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_PADDED);
+  if (best < 0 || !bf_judge_is_worth(&plan->tried[best]))
     return;
-  bf_plan_take(c->plans, plan, best);
+  bf_plan_take(c->plans, plan, (unsigned)best);
   plan->comparison = plan->tried[best];
+}
+
+/* Gives a kernel that nothing is worth it for the best that may be. */
+static void take_doubtful(const choosing *c, const subject *s) {
+  bf_plan *plan = s->plan;
+  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_CANDIDATES);
+  if (!c->options->is_measured || bf_plan_has_hash(c->plans, plan) || best < 0 ||
+      !bf_judge_may_be_worth(&plan->tried[best]))
+    return;
+  bf_plan_take(c->plans, plan, (unsigned)best);
+  plan->comparison = plan->tried[best];
+  plan->has_comparison = true;
+  plan->reason[0] = 0;
 }
 
 /* Says so where the rewriter takes no candidate of a kernel. */
@@ -412,6 +444,7 @@ int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
   for (unsigned i = 0; i < c.subjects; i++) {
     explain_untried(&c.subject[i]);
     prefer_hash(&c, &c.subject[i]);
+    take_doubtful(&c, &c.subject[i]);
     free_subject(&c.subject[i]);
   }
   bf_work_counters_free(&c.counters);

@@ -3,6 +3,8 @@
 
 #include "search/ladder.h"
 
+#include <math.h>
+
 uint64_t bf_work_cycles(uint64_t wavefronts, uint64_t warp_instructions, uint64_t blocks,
                         unsigned multiprocessors, unsigned schedulers) {
   uint64_t busy = blocks < multiprocessors ? blocks : multiprocessors;
@@ -28,6 +30,10 @@ static double cost_of(const bf_evidence *evidence) {
 
 double bf_judge_gain(const bf_comparison *c) { return cost_of(&c->before) - cost_of(&c->after); }
 
+static double work_share(const bf_comparison *c) {
+  return cost_of(&c->before) > 0 ? cost_of(&c->after) / cost_of(&c->before) : 1;
+}
+
 double bf_judge_share(const bf_comparison *c) {
   switch (basis_of(c)) {
   case TIMES:
@@ -37,13 +43,17 @@ double bf_judge_share(const bf_comparison *c) {
   case PREDICTED:
     return c->after.predicted_cycles / c->before.predicted_cycles;
   default:
-    return cost_of(&c->before) > 0 ? cost_of(&c->after) / cost_of(&c->before) : 1;
+    return work_share(c);
   }
 }
 
 double bf_judge_likely_share(const bf_comparison *c) {
   return basis_of(c) == PREDICTED && c->after.likely_share > 0 ? c->after.likely_share
                                                                : bf_judge_share(c);
+}
+
+double bf_judge_likely_work(const bf_comparison *c) {
+  return c->after.likely_work > 0 ? c->after.likely_work : work_share(c);
 }
 
 /* ---- The rule ---- */
@@ -78,6 +88,12 @@ bool bf_judge_is_worth(const bf_comparison *c) {
   }
 }
 
+bool bf_judge_may_be_worth(const bf_comparison *c) {
+  return bf_judge_is_worth(c) ||
+         (basis_of(c) == PREDICTED && c->after.wavefronts < c->before.wavefronts &&
+          bf_judge_share(c) * (1 - bf_judge_noise(c)) < 1 - BF_JUDGE_LEAST_GAIN);
+}
+
 bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other) {
   bool is_worth = bf_judge_is_worth(one);
   if (is_worth != bf_judge_is_worth(other))
@@ -87,11 +103,32 @@ bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other) {
   return bf_judge_likely_share(one) < bf_judge_likely_share(other);
 }
 
-bool bf_judge_is_as_good(const bf_comparison *one, const bf_comparison *other) {
-  return basis_of(one) == PREDICTED && basis_of(other) == PREDICTED &&
-         bf_judge_likely_share(one) <=
-             bf_judge_likely_share(other) * (1 + BF_JUDGE_LEAST_PREDICTED) &&
-         bf_judge_share(one) <= bf_judge_share(other) * (1 + BF_JUDGE_LEAST_PREDICTED);
+/* ---- Choosing ---- */
+
+/* Whether a candidate is worth it and not told from the best. */
+static bool is_as_good(const bf_comparison *one, const bf_comparison *best) {
+  const double most = 1 + BF_JUDGE_LEAST_PREDICTED;
+  return basis_of(one) == PREDICTED && basis_of(best) == PREDICTED && bf_judge_is_worth(one) &&
+         bf_judge_likely_share(one) <= bf_judge_likely_share(best) * most &&
+         bf_judge_share(one) <= bf_judge_share(best) * most;
+}
+
+int bf_judge_choose(const bf_comparison *tried, const bool *was_tried, unsigned count) {
+  int best = -1, found = -1;
+  for (unsigned i = 0; i < count; i++)
+    if (was_tried[i] && (best < 0 || bf_judge_is_better(&tried[i], &tried[best])))
+      best = (int)i;
+  double least = best >= 0 ? bf_judge_likely_work(&tried[best]) : 0;
+  for (unsigned i = 0; i < count; i++)
+    if (was_tried[i] && is_as_good(&tried[i], &tried[best]) &&
+        bf_judge_likely_work(&tried[i]) < least)
+      least = bf_judge_likely_work(&tried[i]);
+  for (unsigned i = 0; i < count; i++)
+    if (was_tried[i] && is_as_good(&tried[i], &tried[best]) &&
+        bf_judge_likely_work(&tried[i]) - least <= BF_JUDGE_LEAST_WORK * fabs(least) &&
+        (found < 0 || tried[i].after.instructions < tried[found].after.instructions))
+      found = (int)i;
+  return found >= 0 ? found : best;
 }
 
 void bf_judge_explain(const bf_comparison *c, bf_text *text) {

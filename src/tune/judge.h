@@ -27,8 +27,9 @@ typedef struct bf_evidence {
   double predicted_cycles; /* from the PTX; 0: not known */
   double error;            /* with predicted_cycles: of the share that is left, as a share of it */
   uint64_t least_blocks; /* with predicted_cycles: of a grid for which the hash is worth it; or 0 */
-  double likely_share;   /* with predicted_cycles, after: the share that is left in the launch that
-                            is most likely, where cycles are those of another; or 0 */
+  /* With predicted_cycles, after: the shares of time and of work that are left in the launch that
+   * is most likely, where cycles are those of another; or 0. */
+  double likely_share, likely_work;
 } bf_evidence;
 
 /* A kernel without a hash, and with one. */
@@ -41,8 +42,12 @@ enum { BF_JUDGE_MARGIN_PERCENT = 4 };
 /* What a kernel must gain at least on a GPU, and the least difference between two candidates, as a
  * share of the time. */
 #define BF_JUDGE_LEAST_GAIN 0.01
-/* What predictions do not tell apart, as a share of the time: their error is larger always. */
-#define BF_JUDGE_LEAST_PREDICTED 0.02
+/* Two candidates of one kernel of which the predicted times differ by no more than this are not
+ * told apart: half of all such differences of half A of the corpus are off by as much (4.3%).
+ * Neither are two whose work (bf_judge_gain) differs by no more than the other
+ * (tests/check/check_predict.c says how both were found). */
+#define BF_JUDGE_LEAST_PREDICTED 0.04
+#define BF_JUDGE_LEAST_WORK 0.05
 
 /* The cycles in which a multiprocessor issues its instructions and carries out its wavefronts, if
  * neither overlapped, in a launch of that many blocks. */
@@ -55,15 +60,22 @@ double bf_judge_gain(const bf_comparison *comparison);
 double bf_judge_share(const bf_comparison *comparison);
 /* The same, of the launch that is most likely: what two candidates are compared by. */
 double bf_judge_likely_share(const bf_comparison *comparison);
+/* The share of the work, wavefronts and what added instructions are worth, that is left there. */
+double bf_judge_likely_work(const bf_comparison *comparison);
 /* The larger noise of both sides. */
 double bf_judge_noise(const bf_comparison *comparison);
 /* The rule. */
 bool bf_judge_is_worth(const bf_comparison *comparison);
+/* Whether a prediction leaves it open that the hash is worth it: for whoever measures it then. */
+bool bf_judge_may_be_worth(const bf_comparison *comparison);
 /* Whether a hash is better than another one of the same kernel: worth it, or else a smaller share
  * of what decides. */
 bool bf_judge_is_better(const bf_comparison *one, const bf_comparison *other);
-/* Whether the prediction does not tell a hash from another one of the same kernel. */
-bool bf_judge_is_as_good(const bf_comparison *one, const bf_comparison *other);
+/* Of the candidates of a kernel that were tried, the one to take; -1: none was tried. It is the
+ * best; of those that are worth it and that a prediction does not tell from it, the one with least
+ * work, as units overlap less than is predicted as often as more; and of those with as little work
+ * the one that adds fewest instructions, which cost registers too: longer rows add none. */
+int bf_judge_choose(const bf_comparison *tried, const bool *was_tried, unsigned count);
 /* Why a hash is not worth it, in words. */
 void bf_judge_explain(const bf_comparison *comparison, bf_text *text);
 

@@ -59,6 +59,9 @@ typedef struct bf_predict_options {
    * original: where the block is not known, a hash is chosen that wins in blocks of some shape, not
    * of all. */
   bool decides_by_launch;
+  /* With decides_by_launch: both versions are measured before one is taken for good, so that a hash
+   * is chosen that may win, not only one that is predicted to. */
+  bool is_measured;
   /* Longest search of a hash, of which there are a few for each kernel with conflicts. 0: none;
    * what is chosen does not depend on time then. */
   double time_limit_seconds;
@@ -94,5 +97,10 @@ int bf_predict(const bf_plans *plans, const bf_plan *plan, const bf_ptx_module *
  * shape that gains least; with decides_by_launch, most. */
 int bf_predict_choose(bf_plans *plans, const bf_predict_options *options,
                       bf_diagnostic *diagnostic);
+
+/* Gives an open kernel longer rows as one more candidate, for whoever tries candidates: those that
+ * leave fewest wavefronts by its PTX and that the verifier accepts. */
+int bf_predict_padding(bf_plans *plans, bf_plan *plan, const bf_predict_options *options,
+                       bf_diagnostic *diagnostic);
 
 #endif

@@ -28,6 +28,7 @@ void bf_program_free(bf_program *program) {
     bf_plans_free(&program->module[i].plans);
     bf_ptx_free(program->module[i].ptx);
     free(program->module[i].hash);
+    free(program->module[i].larger);
   }
   free(program->module);
   *program = (bf_program){0};
@@ -131,9 +132,74 @@ static int propose_module(const bf_program *program, bf_program_module *module,
 int bf_program_propose(bf_program *program, const bf_plans_search *search,
                        bf_diagnostic *diagnostic) {
   size_t kernels_left = count_launched(program);
+  program->machine = search->machine;
   for (size_t i = 0; i < program->modules; i++)
     BF_TRY(propose_module(program, &program->module[i], search, &kernels_left, diagnostic));
   return BF_OK;
+}
+
+/* ---- Larger launches ---- */
+
+/* Whether candidates of a kernel were tried, and none was taken. */
+static bool is_left(const bf_program_module *module, unsigned index) {
+  const bf_plan *plan = &module->plans.plan[index];
+  for (unsigned i = 0; i < BF_PLAN_CANDIDATES && !module->hash[index]; i++)
+    if (plan->was_tried[i])
+      return true;
+  return false;
+}
+
+/* The hash of a plan, or those of its arrays, in words. */
+static void name_hashes(const bf_plans *plans, const bf_plan *plan, bf_text *text) {
+  const char *between = "";
+  if (plan->hash)
+    bf_text_puts(text, bf_hash_text(plan->hash));
+  for (unsigned i = 0; plan->is_by_array && i < bf_plan_examined(plans, plan)->arrays; i++)
+    if (plan->array_hash[i]) {
+      bf_text_addf(text, "%s%s=%s", between, bf_plan_examined(plans, plan)->array[i].name,
+                   bf_hash_text(plan->array_hash[i]));
+      between = " ";
+    }
+}
+
+/* Says what is predicted of larger launches of a kernel that wins in them. */
+static int describe_larger(const bf_plans *plans, const bf_plan *plan, bf_arena *arena,
+                           const char **larger, bf_diagnostic *diagnostic) {
+  const bf_comparison *c = &plan->comparison;
+  bf_text text = {0};
+  name_hashes(plans, plan, &text);
+  bf_text_addf(&text, " is predicted to take %.0f%% of the time ", 100 * bf_judge_share(c));
+  if (c->after.least_blocks > 1)
+    bf_text_addf(&text, "in launches that fill an H200, and to pay from grids of %llu blocks on",
+                 (unsigned long long)c->after.least_blocks);
+  else if (c->after.least_blocks)
+    bf_text_puts(&text, "in launches that fill an H200, and to pay in grids of any size");
+  else
+    bf_text_puts(&text, "in launches that fill an H200 many times");
+  *larger = text.failed ? NULL : bf_arena_copy(arena, text.data);
+  bf_text_free(&text);
+  return *larger ? BF_OK : bf_no_memory(diagnostic);
+}
+
+/* Predicts larger launches of the kernels of a module that are left alone. */
+static int foresee(bf_program_module *module, const bf_machine *machine,
+                   bf_diagnostic *diagnostic) {
+  bf_predict_options options = {.machine = machine, .decides_by_launch = true};
+  bf_plans plans = {0};
+  module->larger = calloc(module->plans.count + 1, sizeof *module->larger);
+  int error = module->larger ? bf_plans_make(module->ptx, "PTX", NULL, &plans, diagnostic)
+                             : bf_no_memory(diagnostic);
+  plans.padding_has_room = plans.blocks_are_checked = true; /* as run does it */
+  for (unsigned i = 0; i < plans.count; i++)
+    plans.plan[i].is_asked = is_left(module, i);
+  if (!error)
+    error = bf_predict_choose(&plans, &options, diagnostic);
+  for (unsigned i = 0; i < plans.count && !error; i++)
+    if (plans.plan[i].is_asked && bf_plan_has_hash(&plans, &plans.plan[i]))
+      error = describe_larger(&plans, &plans.plan[i], &module->plans.examined.arena,
+                              &module->larger[i], diagnostic);
+  bf_plans_free(&plans);
+  return error;
 }
 
 /* ---- Trying ---- */
@@ -177,6 +243,16 @@ static bool compare(void *context, const char *kernel, bf_comparison *comparison
   return t->runner->compare(t->runner->context, kernel, comparison);
 }
 
+/* Gives kernels that were launched longer rows as a candidate. */
+static int propose_padding(bf_program_module *module, const bf_machine *machine,
+                           bf_diagnostic *diagnostic) {
+  const bf_predict_options options = {.machine = machine};
+  for (unsigned i = 0; i < module->plans.count; i++)
+    if (find_kernel(module, module->plans.plan[i].name))
+      BF_TRY(bf_predict_padding(&module->plans, &module->plans.plan[i], &options, diagnostic));
+  return BF_OK;
+}
+
 int bf_program_try(bf_program *program, const bf_program_runner *runner,
                    bf_diagnostic *diagnostic) {
   trying t = {program, runner};
@@ -184,12 +260,19 @@ int bf_program_try(bf_program *program, const bf_program_runner *runner,
   bf_plans **list = calloc(program->modules + 1, sizeof *list);
   if (!list)
     return bf_no_memory(diagnostic);
-  for (size_t i = 0; i < program->modules; i++)
+  int error = BF_OK;
+  for (size_t i = 0; i < program->modules && !error; i++) {
     list[i] = &program->module[i].plans;
-  int error = bf_plans_try(list, program->modules, &all, diagnostic);
+    error = propose_padding(&program->module[i], program->machine, diagnostic);
+  }
+  if (!error)
+    error = bf_plans_try(list, program->modules, &all, diagnostic);
   free(list);
-  for (size_t i = 0; i < program->modules && !error; i++)
+  for (size_t i = 0; i < program->modules && !error; i++) {
     error = settle(&program->module[i], diagnostic);
+    if (!error)
+      error = foresee(&program->module[i], program->machine, diagnostic);
+  }
   return error;
 }
 
@@ -228,8 +311,13 @@ static void write_kernel(const bf_program *program, const bf_program_module *mod
   }
   if (launched->is_cut)
     bf_text_puts(text, "; from its first accesses only, there were too many different ones");
-  bf_text_puts(text, "\n");
-  bf_hash_list_write(plan->name, module->hash[index], text);
+  if (module->larger && module->larger[index])
+    bf_text_addf(text, "\n# not so in larger launches: %s; run --hash auto decides by launch\n",
+                 module->larger[index]);
+  else {
+    bf_text_puts(text, "\n");
+    bf_hash_list_write(plan->name, module->hash[index], text);
+  }
 }
 
 void bf_program_write(const bf_program *program, const char *title, bf_text *text) {

@@ -5,7 +5,7 @@
 
 #include "emu/costs.h"
 #include "exchange/accesses.h"
-#include "tune/plans.h"
+#include "tune/predict.h"
 
 /* A module of the program. */
 typedef struct bf_program_module {
@@ -13,11 +13,15 @@ typedef struct bf_program_module {
   bf_ptx_module *ptx;
   bf_plans plans;
   const char **hash; /* of each plan, as bf_rewrite_kernel has it; NULL: it is left alone */
+  /* Of each plan, what is predicted of launches that fill a GPU, in words, where a kernel is left
+   * alone in those that were tried; or NULL. */
+  const char **larger;
 } bf_program_module;
 
 typedef struct bf_program {
   bf_program_module *module;
   size_t modules;
+  const bf_machine *machine; /* of the search */
 } bf_program;
 
 /* Parses the modules of a program that ran. accesses are borrowed. Free also after an error. */
@@ -41,9 +45,12 @@ typedef struct bf_program_runner {
 
 /* What a kernel took in a run, with all hashes of the banks together. */
 bf_evidence bf_program_evidence(const bf_costs *costs, const char *kernel);
-/* Tries the candidates, all kernels at once, and takes what the judge takes (tune/judge.h). */
+/* Tries the candidates, all kernels at once, and takes what the judge takes (tune/judge.h). A small
+ * launch waits more than it works, and says little about a large one: where nothing is worth it in
+ * the launches that were tried, what the PTX says about larger ones is kept. */
 int bf_program_try(bf_program *program, const bf_program_runner *runner, bf_diagnostic *diagnostic);
-/* Lines KERNEL HASH, with what is predicted as comments; title is the first of them. */
+/* Lines KERNEL HASH, with what is predicted as comments; title is the first of them. A kernel of
+ * which more is expected of larger launches has none. */
 void bf_program_write(const bf_program *program, const char *title, bf_text *text);
 
 #endif

@@ -80,41 +80,12 @@ static int try_number(bf_plans *const *list, size_t count, const bf_plans_runner
 
 /* ---- Judging ---- */
 
-/* Whether longer rows are as good as the best: they need no instructions, of which the time can be
- * worse than predicted, unless accesses are merged no longer. */
-static bool prefers_padding(const bf_plan *plan, unsigned best) {
-  const bf_comparison *padded = &plan->tried[BF_PLAN_PADDED];
-  return plan->was_tried[BF_PLAN_PADDED] && bf_judge_is_worth(padded) &&
-         padded->after.instructions <= plan->tried[best].after.instructions &&
-         bf_judge_likely_share(padded) <=
-             bf_judge_likely_share(&plan->tried[best]) * (1 + BF_JUDGE_LEAST_GAIN);
-}
-
-/* The candidate with fewest instructions of those that are as good as the best. */
-static int cheapest(const bf_plan *plan, int best) {
-  int found = best;
-  for (int i = 0; best >= 0 && i < BF_PLAN_CANDIDATES; i++) {
-    const bf_comparison *own = &plan->tried[i];
-    if (plan->was_tried[i] && bf_judge_is_worth(own) &&
-        bf_judge_is_as_good(own, &plan->tried[best]) &&
-        own->after.instructions < plan->tried[found].after.instructions)
-      found = i;
-  }
-  return found;
-}
-
 /* Gives a kernel what was best, where it is worth it. One without candidates keeps what it has. */
 static void settle(const bf_plans *plans, bf_plan *plan) {
-  int best = -1;
+  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_CANDIDATES);
   bf_text reason = {0};
   if (!plan->proposal.candidates && !plan->array_proposal && !plan->array_padding)
     return;
-  for (unsigned i = 0; i < BF_PLAN_CANDIDATES; i++)
-    if (plan->was_tried[i] && (best < 0 || bf_judge_is_better(&plan->tried[i], &plan->tried[best])))
-      best = (int)i;
-  best = cheapest(plan, best);
-  if (best >= 0 && prefers_padding(plan, (unsigned)best))
-    best = BF_PLAN_PADDED;
   bool is_worth = best >= 0 && bf_judge_is_worth(&plan->tried[best]);
   bf_plan_take(plans, plan, is_worth ? (unsigned)best : BF_PLAN_CANDIDATES);
   plan->has_comparison = is_worth;

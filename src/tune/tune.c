@@ -1,6 +1,8 @@
 /* From the launches of a description to hashes. */
 #include "tune/tune.h"
 
+#include "tune/predict.h"
+
 #include <string.h>
 
 /* ---- Runs ---- */
@@ -48,11 +50,14 @@ void bf_tune_free(bf_tune *tune) {
 
 /* Proposes for every kernel from what it did. */
 static int propose(bf_tune *tune, const bf_plans_search *search, bf_diagnostic *diagnostic) {
+  const bf_predict_options predicting = {.machine = search->machine};
   for (unsigned i = 0; i < tune->plans->count; i++) {
     bf_plan *plan = &tune->plans->plan[i];
     const bf_trial_kernel *launched = bf_trial_find(&tune->original, plan->name);
     BF_TRY(bf_plan_propose(tune->plans, plan, search, launched ? &launched->accesses : NULL,
                            diagnostic));
+    if (launched)
+      BF_TRY(bf_predict_padding(tune->plans, plan, &predicting, diagnostic));
   }
   return BF_OK;
 }

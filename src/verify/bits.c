@@ -56,10 +56,10 @@ static uint64_t zeros(const bf_verify_bits *bits) {
   return mask & ~bits->constant;
 }
 
-/* Whether bits below `from` depend on nothing from there on. */
-static bool is_low_below(const bf_verify_bits *bits, unsigned from) {
+/* Whether bits below `from` depend on nothing from bit `limit` on. */
+static bool is_low_below(const bf_verify_bits *bits, unsigned from, unsigned limit) {
   for (unsigned i = 0; i < from; i++)
-    if (bits->row[i] & ~low_bits(from))
+    if (bits->row[i] & ~low_bits(limit))
       return false;
   return true;
 }
@@ -76,7 +76,7 @@ static bool is_own_above(const bf_verify_bits *bits, unsigned from) {
 
 /* Both: then adding a multiple of 1 << from to the atom adds the same to bits. */
 static bool is_own_from(const bf_verify_bits *bits, unsigned from) {
-  return is_low_below(bits, from) && is_own_above(bits, from);
+  return is_low_below(bits, from, from) && is_own_above(bits, from);
 }
 
 /* base + offset, where the lowest bits of the offset that only meet zeros of the base become a
@@ -142,12 +142,13 @@ bf_verify_bits bf_verify_add(const bf_verify_bits *bits, uint64_t addend) {
   if (from < 64 && by)
     return add_shifted(bits, by, addend);
   if (from < 64) {
-    uint64_t high = ~low_bits(from);
-    if (!is_own_from(bits, from))
+    uint64_t high = ~low_bits(from), added = (addend & high) + (bits->constant & high);
+    if (!is_low_below(bits, from, from + 1) || !is_own_above(bits, from))
       return bf_verify_unknown("an addition whose carries are not known");
-    sum.atom.offset += (addend & high) + (bits->constant & high);
-    sum.atom.offset &= low_bits(sum.atom.width);
+    sum.atom.offset = (sum.atom.offset + added) & low_bits(sum.atom.width);
     sum.constant &= ~high;
+    for (unsigned i = 0; i < from; i++) /* bit `from` of the address is flipped */
+      sum.constant ^= (bits->row[i] >> from & added >> from & 1) << i;
     for (unsigned i = from; i < sum.width; i++)
       sum.row[i] = own_row(&sum.atom, i);
   }
@@ -276,7 +277,7 @@ static bf_verify_bits table_at_offset(const bf_verify_bits *const input[3], unsi
   uint64_t apart = result.atom.offset - own->atom.offset, step = (apart | own->lag);
   unsigned from = step ? (unsigned)__builtin_ctzll(step) : 64;
   if (from >= own->width || own->width != own->atom.width || !is_own_above(own, from) ||
-      own->constant >> from || (apart && !is_low_below(own, from)))
+      own->constant >> from || (apart && !is_low_below(own, from, from)))
     return bf_verify_unknown("a mixture of two addresses");
   for (unsigned i = 0; i < 3; i++) {
     if (input[i]->is_offset)

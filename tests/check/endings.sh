@@ -57,6 +57,9 @@ ends abort 134 1 'signal 6'
 ends crash 139 1 'signal 11'
 ends _exit 3 1
 ends exec 0 2
+# One that takes long, and is given up, says what runs and what would take less.
+timeout 4 "$build/bankfold" exec --hint-after 1 "$work/endings" long >"$work/out" 2>"$work/err"
+said 'long, with a hint' $? 124 1 'bankfold: 1 s in kernels so far, now block .* of columns: --sample auto --skip-rest'
 for how in wait long; do
   [ $how = long ] && more='not done: 1 launch of columns' || more='up to then'
   is_ended $how TERM program 143 1 "$more"

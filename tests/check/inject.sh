@@ -186,6 +186,8 @@ logged 'launches: as it is'
 learn 15000 20000 5 100
 called "^cuLaunchKernel: $second," 0
 called '^cuEvent' 0
+app STUB_TIMES="$work/table" BANKFOLD_TIMES="$work/times" BANKFOLD_LEARN=1 LAUNCHES=50 dlsym learn "$work/dynamic.ptx"
+called "^cuLaunchKernel: $second," 0 # what was learnt is used where times are taken
 forget
 learn 20000 20000 30 400 # noise decides nothing, and is not measured for ever
 logged 'no difference beyond noise'
@@ -193,6 +195,9 @@ events=$(grep -c '^cuEventRecord' "$work/calls")
 [ "$events" -le 270 ] || complain "$events events for noise"
 grep -q 'faster=unknown' "$(find "$work/cache/bankfold" -name 'learnt-*')" || complain 'noise decides'
 at_last $second # what the user named
+learn 20000 20000 30 100 # nor again in the next run
+called '^cuEventRecord' 0
+called "^cuLaunchKernel: $second," 100
 forget
 for _ in 1 2 3 4; do learn 20000 15000 5 16; done # short runs learn together
 at_last $second

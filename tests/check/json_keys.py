@@ -27,6 +27,7 @@ INVOCATIONS = {
     "check": [[TILE], ["-", "--machine", "fermi"]],
     "classify": [[TILE]],
     "analyze": [["tests/data/ptx/tile.sm_90.ptx", "--block", "16x16"]],
+    "layout": ["--tile 64x64 --write tma --read wgmma:A".split()],
     "solve": [[TILE], [TILE, "--method", "bit-vector"]],
     "align": ["--hash fixed --stride 6 --count 32 --range 0:1023 --brute-force".split()],
     "convert": [["--hash", "fixed"], [TILE, "--output", "{folder}/tile.packed"]],

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The measurement of docs/never_slower.md, as far as it can be tried without a GPU: what is slower, wrong or within noise is
 told from times that are made up, and the list of conflicts has every program. Run as: never_slower.py BUILD"""
+import argparse
 import contextlib
 import glob
 import io
@@ -39,20 +40,22 @@ def check_tables():
     a, b = "strangers/sorts", "strangers/convolve"
     expect(speed_table.half(a) == "A" and speed_table.half(b) == "B", "halves have changed")
     rows = [row(a, "gains", [40e3, 41e3], [20e3, 20.5e3], 0.5), row(b, "gains", [90e3], [30e3], 0.5),
-            row(a, "loses", [40e3], [41e3], 0.0), row(a, "is noisy", [40e3, 44e3], [43e3, 44e3]),
-            row(b, "loses little", [40e3], [40.7e3], 0.001), row(b, "is short", [19e3], [38e3], 0.5)]
-    calls = {"plain": [{"all": 100e3, "short": 10e3}], "run": [{"all": 105e3, "short": 10e3}]}
+            row(a, "loses", [40e3, 40e3], [41e3, 41e3], 0.0), row(a, "is noisy", [40e3, 44e3], [43e3, 44e3]),
+            row(a, "loses once", [40e3], [41e3], 0.0), row(b, "loses little", [40e3], [40.7e3], 0.001), row(b, "is short", [19e3], [38e3], 0.5)]
+    calls = {"plain": [{"all": 100e3, "short": 10e3}] * 2, "run": [{"all": 105e3, "short": 10e3}] * 2}
     programs = [{"program": a, "faults": {}}, {"program": b, "faults": {}, "calls_ns": calls},
                 {"program": "strangers/streams", "faults": {"run": "another output"}},
                 {"program": "strangers/graphs", "faults": {"plain": "nvcc fails"}}]
     count, text = told(rows, programs)
-    # two kernels, the program that measured itself, one that is wrong and one that could not be measured
-    expect(count == 5, f"{count} faults are counted, not 5:\n{text}")
+    # three kernels, the program that measured itself, one that is wrong and one that could not be measured
+    expect(count == 6, f"{count} faults are counted, not 6:\n{text}")
     for line in ["slower: strangers/sorts loses: 0.976, beyond the noise of 0.0%",
                  "slower: strangers/sorts is noisy: 0.966, within the noise of 9.5%",
+                 "slower: strangers/sorts loses once: 0.976, in one round, whose noise is not known",
                  "slower: strangers/convolve: 0.952, beyond", "wrong: strangers/streams: another output",
-                 "not measured: strangers/graphs: nvcc fails", "| kernels with conflicts | 2.000 (1) | 3.000 (1) | 2.449 (2) |",
-                 "| kernels not counted | 0.966 (1) | - | 0.966 (1) |"]:
+                 "not measured: strangers/graphs: nvcc fails", "| kernels with conflicts | 2.000 (1) | 3.000 (1) | 2.449 (2) | 2.000 | A | strangers/sorts gains |",
+                 "| kernels not counted | 0.966 (1) | - | 0.966 (1) | 0.966 | A | strangers/sorts is noisy |",
+                 "| kernels of strangers with a hash | - | - | - | - | - | - |"]:
         expect(line in text, f"no line '{line}' in:\n{text}")
     expect("is short" not in text and "slower: strangers/convolve loses little" not in text, "too much is judged:\n" + text)
     expect(told(rows[:2], programs[:1])[0] == 0, "faults are counted where there are none")
@@ -74,6 +77,33 @@ def check_readers():
     expect(never_slower.read_csv(text) == {"k 0": [21, 5000.0, ""]}, "the CSV of gpu/measure is read otherwise")
 
 
+def check_saving():
+    """Everything is in the files after each program, and a program that fails loses none of the others."""
+    class Stub:
+        def __init__(self, name):
+            self.kind, self.name, self.key, self.wanted_status = "corpus", name, "corpus/" + name, 0
+
+    seen = []
+
+    def ran(_build, program, mode, _launches, _options):
+        with open(path, encoding="utf-8") as file:
+            seen.append(len(json.load(file)["rows"]))
+        ns = {"plain": 40e3, "run": 20e3}[mode]
+        return {"rows": {"k 0": [21, ns, ""]}, "status": 0, "out": program.name, "err": "", "wall_s": 0}
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "found.json")
+        options = argparse.Namespace(output=path, modes="plain,run", rounds=1, seconds=9, launches=1, scale=None)
+        never_slower.run_once = ran
+        never_slower.prepare = lambda *_: None
+        never_slower.show = lambda _: None
+        never_slower.measure(None, [never_slower.Measured(Stub(name)) for name in ("a", "b", "c")], options, {})
+        with open(os.path.join(folder, "found.md"), encoding="utf-8") as file:
+            expect("| all kernels |" in file.read(), "no tables are saved")
+        expect(sorted(os.listdir(folder)) == ["found.json", "found.md"], "something else is left")
+    expect(seen == [0, 0, 1, 1, 2, 2], f"programs are saved late: {seen}")
+
+
 def check_conflicts():
     """Every program and benchmark is in the list, and every program says what scale it has on a GPU."""
     with open(never_slower.CONFLICTS, encoding="utf-8") as file:
@@ -90,6 +120,7 @@ def check_conflicts():
 
 check_tables()
 check_readers()
+check_saving()
 check_conflicts()
 print("\n".join(faults) or "times are judged as they must be")
 sys.exit(1 if faults else 0)

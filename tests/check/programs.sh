@@ -113,6 +113,9 @@ if [ $# = 0 ]; then
   # Rewritten kernels get whole rows of dynamic shared memory; the limit that a program sets is that of what it asks for.
   echo '* fixed' >"$work/fixed.hashes"
   compile dynamic_shared -cudart shared && run dynamic_shared --rewrite "$work/fixed.hashes"
+  # So are kernels of linked parts, with the functions of other parts that they call.
+  compile separate -cudart shared && run separate --profile "$work/first.json" --rewrite "$work/fixed.hashes"
+  grep -q '"conflicts": *[1-9]' "$work/first.json" && complain 'separate: conflicts are left when it is rewritten'
   # The example of a program that chooses its hash.
   "$nvcc" -cudart shared -arch=sm_90 -lineinfo -Iinclude examples/hashed.cu -o "$work/hashed"
   "$build/bankfold" exec --gpu gtx580 "$work/hashed" >/dev/null 2>"$work/err"

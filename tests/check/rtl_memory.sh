@@ -29,8 +29,8 @@ compile() {
   "${CC:-cc}" -std=gnu11 -g -D_GNU_SOURCE -Iinclude -Isrc "$@" \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc tests/check/rtl/memory.c "$work/unused.c" \
     src/rtl/{module,vectors,picture,liberty,liberty_text,netlist,timing,power,tool,opensta}.c \
-    src/emit/{emit,verilog}.c src/exchange/settings.c src/gf2/*.c src/hash/{hash,parse,convert,cost}.c \
-    src/base/{arena,text,markup,diagnostic,file,guess,temporary,zstd_open}.c -lm -lzstd -o "$work/memory"
+    src/emit/{emit,verilog}.c src/exchange/settings.c src/process/{find,process}.c src/gf2/*.c src/hash/{hash,parse,convert,cost}.c \
+    src/base/{arena,text,markup,diagnostic,file,guess,temporary,zstd_open,thread}.c -lm -lzstd -pthread -o "$work/memory"
 }
 compile -fsanitize=address,undefined 2>"$work/log" || compile || exit 1
 "$work/memory"

@@ -103,6 +103,60 @@ static void integer_products(case_list *list) {
   }
 }
 
+/* Metadata of sparse products from other lanes' numbers, to t12: of tf32 4 or 14 in every 4 bits,
+ * else any of 4, 8, 9, 12, 13, which name two places in rising order. */
+static const char any_bits[] =
+    "shfl.sync.bfly.b32 %t12, %a, 7, 0x1f, -1;\nxor.b32 %t12, %t12, %d;\n"
+    "mul.lo.u32 %t12, %t12, 0x9e3779b1;\nshr.u32 %t13, %t12, 15;\n"
+    "xor.b32 %t12, %t12, %t13;\nmul.lo.u32 %t12, %t12, 0x85ebca77;\n";
+static const char of_halves[] = "and.b32 %t12, %t12, 0x11111111;\n"
+                                "mad.lo.u32 %t12, %t12, 10, 0x44444444;\n";
+static const char of_others[] =
+    "shr.u32 %t13, %t12, 1;\nshr.u32 %t14, %t12, 2;\nand.b32 %t12, %t12, 0x11111111;\n"
+    "not.b32 %t15, %t12;\nand.b32 %t14, %t14, %t15;\nand.b32 %t14, %t14, 0x11111111;\n"
+    "or.b32 %t15, %t14, %t12;\nand.b32 %t13, %t13, %t15;\n"
+    "mad.lo.u32 %t13, %t12, 4, %t13;\nmad.lo.u32 %t13, %t14, 8, %t13;\n"
+    "add.u32 %t12, %t13, 0x44444444;\n";
+
+/* mma.sp with as many registers for a and b, for all selectors. */
+static void sparse_product(case_list *list, const char *input, const char *sum, const char *shape,
+                           const char *types, unsigned registers, unsigned c, unsigned selectors) {
+  static const char *const words[] = {"sp", "sp::ordered_metadata"};
+  char kinds[100];
+  snprintf(kinds, sizeof kinds, "%s %s %s %s %s > %s", input, input, input, input, sum,
+           c == 2 ? "b32 b32" : "b32 b32 b32 b32");
+  for (unsigned selector = 0; selector < selectors; selector++)
+    EACH(word, words)
+  case_add(list, kinds, "%s%s%smma.%s.sync.aligned.%s.row.col.%s %s, %s, %s, %s, %%t12, %u;",
+           others, any_bits, strstr(types, "tf32") ? of_halves : of_others, word, shape, types,
+           of_d[c], of_a[registers], of_b[registers], of_c[c], selector);
+}
+
+static void sparse_products(case_list *list) {
+  static const char *const eights[] = {"u8", "s8"};
+  static const char *const fours[] = {"u4", "s4"};
+  char types[40];
+  sparse_product(list, "tame16", "tame32", "m16n8k16", "f32.f16.f16.f32", 2, 4, 4);
+  sparse_product(list, "tame16", "tame16", "m16n8k32", "f16.f16.f16.f16", 4, 2, 2);
+  sparse_product(list, "tame16", "tame32", "m16n8k32", "f32.f16.f16.f32", 4, 4, 2);
+  sparse_product(list, "tameb16", "tame32", "m16n8k16", "f32.bf16.bf16.f32", 2, 4, 4);
+  sparse_product(list, "tameb16", "tame32", "m16n8k32", "f32.bf16.bf16.f32", 4, 4, 2);
+  sparse_product(list, "tame32", "tame32", "m16n8k8", "f32.tf32.tf32.f32", 2, 4, 4);
+  sparse_product(list, "tame32", "tame32", "m16n8k16", "f32.tf32.tf32.f32", 4, 4, 2);
+  EACH(x, eights)
+  EACH(y, eights) {
+    snprintf(types, sizeof types, "s32.%s.%s.s32", x, y);
+    sparse_product(list, "b32", "b32", "m16n8k32", types, 2, 4, 2);
+    sparse_product(list, "b32", "b32", "m16n8k64", types, 4, 4, 1);
+  }
+  EACH(x, fours)
+  EACH(y, fours) {
+    snprintf(types, sizeof types, "s32.%s.%s.s32", x, y);
+    sparse_product(list, "b32", "b32", "m16n8k64", types, 2, 4, 2);
+    sparse_product(list, "b32", "b32", "m16n8k128", types, 4, 4, 1);
+  }
+}
+
 /* wmma: both factors come from the 512 bytes of the warp's places, the sum too; the product goes
  * back there. */
 static void warp_products(case_list *list) {
@@ -134,5 +188,6 @@ void case_matrix_forms(case_list *list) {
   rows(list);
   float_products(list);
   integer_products(list);
+  sparse_products(list);
   warp_products(list);
 }

@@ -136,6 +136,54 @@ static void read_factors(lanes lane, const ref_op *op, product *p) {
     }
 }
 
+/* Whether a is sparse: .sp or .sp::ordered_metadata. */
+static bool is_sparse(const ref_op *op) {
+  for (unsigned i = 0; i < op->in->modifiers; i++)
+    if (strncmp(op->in->modifier[i], "sp", 2) == 0)
+      return true;
+  return false;
+}
+
+/* The four bits of metadata of chunk c of a row. A lane has eight of them. Of elements with 16 and
+ * 32 bits the first four are of row g, the others of row g + 8; of narrower ones all are of one
+ * row, and the rows of neighbouring lanes take turns. */
+static unsigned chunk_bits(lanes lane, const ref_op *op, unsigned chunks, unsigned row,
+                           unsigned c) {
+  bool is_wide = element_bits(op->in->type[1]) >= 16;
+  unsigned in_use = chunks * 2 / 8; /* lanes of each four */
+  unsigned first = row % 8 * 4 + (unsigned)op->in->operand[5].bits * in_use;
+  unsigned t = is_wide ? first + c / 4 : first + c / 8 * 2 + row / 8;
+  unsigned at = is_wide ? row / 8 * 4 + c % 4 : c % 8;
+  return (unsigned)(ref_get(lane[t], &op->in->operand[4], BF_PTX_B32) >> 4 * at) & 15;
+}
+
+/* Puts the elements that were kept of a where they belong, and zeros between them. */
+static void spread(lanes lane, const ref_op *op, product *p) {
+  unsigned bits = element_bits(op->in->type[1]);
+  unsigned wide = bits == 32 ? 2 : bits == 4 ? 8 : 4, chunks = p->inner / wide;
+  for (unsigned row = 0; row < p->rows; row++) {
+    double kept[MOST_INNER];
+    memcpy(kept, p->a[row], sizeof kept);
+    memset(p->a[row], 0, sizeof p->a[row]);
+    for (unsigned c = 0; c < chunks; c++) {
+      unsigned four = chunk_bits(lane, op, chunks, row, c), first = four & 3, second = four >> 2;
+      double *to = &p->a[row][c * wide], *from = &kept[c * wide / 2];
+      switch (wide) {
+      case 2: /* 0100 is the first of two, 1110 the second */
+        to[first / 2] = from[0];
+        break;
+      case 4:
+        to[first] = from[0];
+        to[second] = from[1];
+        break;
+      default:
+        memcpy(to + 2 * first, from, 2 * sizeof *to);
+        memcpy(to + 2 * second, from + 2, 2 * sizeof *to);
+      }
+    }
+  }
+}
+
 /* Row and column of element n of lane t's part of the sum. */
 static void place_in_sum(unsigned t, unsigned n, unsigned *row, unsigned *column) {
   *row = t / 4 + n / 2 * 8;
@@ -288,6 +336,8 @@ bool ref_matrix_step(ref_thread *const lane[REF_WARP], const ref_op *op) {
     multiply_fragments(lane, op, p);
   else {
     read_factors(lane, op, p);
+    if (is_sparse(op))
+      spread(lane, op, p);
     read_sum(lane, op, p);
     write_result(lane, op, p);
   }

@@ -150,6 +150,43 @@ static void finds_modules_of_libraries(void **state) {
   }
 }
 
+/* Puts a member at *size in an archive. */
+static void add_member(char *archive, size_t *size, const char *name, const void *bytes,
+                       size_t count) {
+  *size += (size_t)sprintf(archive + *size, "%-16s%-32s%-10zu`\n", name, "0", count);
+  memcpy(archive + *size, bytes, count);
+  *size += count;
+  if (*size % 2)
+    archive[(*size)++] = '\n';
+}
+
+/* A library of object files: a table of names of odd length, so that the next member has no address
+ * that is a multiple of 8, and object files with a module each. */
+static void reads_archives(void **state) {
+  (void)state;
+  size_t sizes[2], size = 8;
+  unsigned char *members[] = {load("object.o", &sizes[0]), load("relocatable.o", &sizes[1])};
+  char *archive = malloc(1 << 18);
+  assert_non_null(archive);
+  memcpy(archive, "!<arch>\n", 8);
+  add_member(archive, &size, "//", "a name", 5);
+  add_member(archive, &size, "object.o/", members[0], sizes[0]);
+  add_member(archive, &size, "relocatable.o/", members[1], sizes[1]);
+  bf_fatbin *fatbin;
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_fatbin_read("lib.a", archive, size, &fatbin, &diagnostic), BF_OK);
+  assert_int_equal(fatbin->module_count, 2);
+  char *text = text_of(fatbin, fatbin->image_count - 1);
+  assert_non_null(strstr(text, ".version"));
+  free(text);
+  bf_fatbin_close(fatbin);
+  refuses((unsigned char *)archive, size - 100, BF_BAD_INPUT,
+          "at byte 8566: the header of a member of the library is damaged or cut off");
+  free(archive);
+  free(members[0]);
+  free(members[1]);
+}
+
 static void reads_plain_text_and_cubins(void **state) {
   (void)state;
   bf_fatbin *fatbin = open_data("twice.ptx");
@@ -431,8 +468,9 @@ static void refuses_other_files(void **state) {
       {"", BF_BAD_INPUT, "the file is empty"},
       {"#!/bin/sh\n", BF_BAD_INPUT,
        "at byte 0: neither an ELF file, nor a fat binary (0xBA55ED50), nor PTX text (.version)"},
-      {"!<arch>\nlibrary", BF_UNSUPPORTED,
-       "a library of object files; unpack it with ar x and read its members"},
+      {"!<arch>\nlibrary", BF_BAD_INPUT,
+       "at byte 8: the header of a member of the library is damaged or cut off"},
+      {"!<arch>\n", BF_BAD_INPUT, "a library of object files without CUDA code"},
       {".version", BF_BAD_INPUT, "at byte 8: .version is followed by a number like 9.0"},
       {".version 9", BF_BAD_INPUT, "at byte 9: .version is followed by a number like 9.0"},
       {"// a\n/* b */.version 9.0 .target x", BF_BAD_INPUT,
@@ -536,6 +574,7 @@ int main(void) {
       cmocka_unit_test(lists_images),
       cmocka_unit_test(reads_names_and_options),
       cmocka_unit_test(finds_modules_of_libraries),
+      cmocka_unit_test(reads_archives),
       cmocka_unit_test(reads_plain_text_and_cubins),
       cmocka_unit_test(knows_size_of_module),
       cmocka_unit_test(parses_architectures),

@@ -556,6 +556,33 @@ static void lessons_are_learnt(void **state) {
   assert_int_equal(inject_learn_judge(&few), INJECT_UNDECIDED);
 }
 
+/* A lesson with so many samples of each version, which takes that share of the time. */
+static inject_learning lesson_of(unsigned first, unsigned second, float share) {
+  inject_learning made = {.count = {first, second}};
+  for (unsigned k = 0; k < 2; k++)
+    for (unsigned i = 0; i < made.count[k]; i++)
+      made.ns[k][i] = (k ? share : 1) * (float)(10000 + 100 * (i % 8));
+  return made;
+}
+
+/* Versions that are alike are not measured for long; what may differ is, until there is no room. */
+static void lessons_end(void **state) {
+  (void)state;
+  static const struct {
+    unsigned count[2];
+    float share;
+    bool is_over;
+  } cases[] = {{{24, 24}, 1, true},      {{23, 24}, 1, false},     {{24, 24}, 1.005f, true},
+               {{24, 24}, 0.98f, false}, {{63, 64}, 0.98f, false}, {{64, 64}, 0.98f, true},
+               {{64, 64}, 1, true},      {{0, 0}, 1, false},       {{64, 8}, 1, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    inject_learning own = lesson_of(cases[i].count[0], cases[i].count[1], cases[i].share);
+    if (inject_learn_is_over(&own) != cases[i].is_over)
+      fail_msg("%u and %u samples, share %g", cases[i].count[0], cases[i].count[1],
+               (double)cases[i].share);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(digests_are_blake2b),
@@ -571,6 +598,7 @@ int main(void) {
       cmocka_unit_test(registers_are_limited),
       cmocka_unit_test(damaged_code_is_harmless),
       cmocka_unit_test(lessons_are_learnt),
+      cmocka_unit_test(lessons_end),
       cmocka_unit_test(children_can_take_the_lock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void builtin_machines_are_sorted_and_load(void **state) {
     assert_true(bf_machine_limits(machine).allocation_bytes == machine->capacity_bytes);
     bf_machine_free(machine);
   }
-  assert_int_equal(count, 15);
+  assert_int_equal(count, 18);
   assert_null(bf_machine_builtin(count + 5));
 }
 

@@ -125,12 +125,38 @@ static void damaged_tables_are_survived(void **state) {
   assert_in_range(refused, 1, 170);
 }
 
+/* Bank conflicts that the PTX predicts are those that were measured, for kernels that have no other
+ * cause of them. */
+static void predictions_stand_beside(void **state) {
+  (void)state;
+  bf_text text = {0};
+  bf_ncu ncu;
+  bf_machine *machine;
+  bf_diagnostic diagnostic;
+  load(DATA "full.raw.csv", &text);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, &diagnostic), BF_OK);
+  assert_int_equal(bf_ncu_read("raw", text.data, text.size, &ncu, &diagnostic), BF_OK);
+  assert_int_equal(bf_ncu_predict_program(&ncu, DATA "causes.ptx", machine, &diagnostic), BF_OK);
+  assert_string_equal(ncu.kernel[0].short_name, "column");
+  assert_null(ncu.kernel[0].not_predicted);
+  assert_true(ncu.kernel[0].predicted.is_there);
+  assert_int_equal(ncu.kernel[0].predicted.value, ncu.kernel[0].metric[BF_NCU_WAVEFRONTS].value);
+  assert_int_equal(bf_ncu_predict_program(&ncu, "kernels/fft/fft.ptx", machine, &diagnostic),
+                   BF_OK);
+  assert_string_equal(ncu.kernel[0].not_predicted, "there is no PTX of a kernel of that name");
+  assert_int_equal(bf_ncu_predict_program(&ncu, "none.ptx", machine, &diagnostic), BF_IO);
+  bf_machine_free(machine);
+  bf_ncu_free(&ncu);
+  bf_text_free(&text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lines_add_up_to_what_was_counted),
       cmocka_unit_test(parts_are_added),
       cmocka_unit_test(names_are_shortened),
       cmocka_unit_test(damaged_tables_are_survived),
+      cmocka_unit_test(predictions_stand_beside),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

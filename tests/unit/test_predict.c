@@ -1,5 +1,6 @@
 /* Predictions from PTX: what blocks execute, times of launches, and hashes that are chosen. */
 #include "tune/forecast.h"
+#include "tune/resources.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -435,6 +436,82 @@ static void units_are_as_busy_as_counted(void **state) {
   }
 }
 
+/* Who measures candidates is given what may win, too: not what has no wavefronts to save. */
+static void what_may_win_is_measured(void **state) {
+  static const struct {
+    const char *kernel;
+    bool may_gain;
+  } rows[] = {{"tree_scan", true},
+              {"cyclic_reduction", true},
+              {"columns", false},
+              {"multiply", false},
+              {"byte_histogram", false}};
+  bed b;
+  bf_text text = {0};
+  (void)state;
+  assert_int_equal(bf_read_file("tests/data/predict/known.ptx", SIZE_MAX, &text, NULL), BF_OK);
+  make_bed(&b, text.data);
+  b.options.decides_by_launch = b.options.is_measured = true;
+  choose(&b);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (bf_plan_has_hash(&b.plans, plan_of(&b, rows[i].kernel)) != rows[i].may_gain)
+      fail_msg("%s: %s", rows[i].kernel, plan_of(&b, rows[i].kernel)->reason);
+  free_bed(&b);
+  bf_text_free(&text);
+}
+
+/* ---- What ptxas says ---- */
+
+/* Why a kernel is to stay as it is, by what ptxas says before and after; "": it is not. */
+static void compare(const char *directives, const char *before, const char *after, double share,
+                    char reason[200]) {
+  char text[4096];
+  bed b;
+  bf_resources one = {0}, other = {0};
+  make_kernel(text, directives, "ret;");
+  make_bed(&b, text);
+  assert_int_equal(bf_resources_read(before, &one, NULL), BF_OK);
+  assert_int_equal(bf_resources_read(after, &other, NULL), BF_OK);
+  *reason = 0;
+  bf_resources_compare(&one, &other, bf_ptx_find(b.module, "kernel"), share, reason, 200);
+  bf_resources_free(&one);
+  bf_resources_free(&other);
+  free_bed(&b);
+}
+
+#define SAYS(registers, spills)                                                                    \
+  "ptxas info    : Compiling entry function 'kernel' for 'sm_90'\n"                                \
+  "    0 bytes stack frame, " spills " bytes spill stores, 0 bytes spill loads\n"                  \
+  "ptxas info    : Used " registers " registers, 4096 bytes smem\n"
+
+static void resources_are_read_and_compared(void **state) {
+  (void)state;
+  char reason[200];
+  bf_resources read = {0};
+  assert_int_equal(bf_resources_read(SAYS("24", "8") "noise\n", &read, NULL), BF_OK);
+  assert_int_equal(read.count, 1);
+  assert_string_equal(read.item[0].kernel, "kernel");
+  assert_int_equal(read.item[0].registers, 24);
+  assert_int_equal(read.item[0].spill_bytes, 8);
+  assert_int_equal(read.item[0].shared_bytes, 4096);
+  bf_resources_free(&read);
+  compare("", SAYS("24", "0"), SAYS("28", "0"), 0.5, reason);
+  assert_string_equal(reason, "");
+  compare(".maxntid 1024", SAYS("64", "0"), SAYS("72", "0"), 0, reason);
+  assert_string_equal(reason,
+                      "it would need 72 registers, not 64: too many for blocks of 1024 threads");
+  compare(".maxntid 256", SAYS("64", "0"), SAYS("72", "0"), 0, reason);
+  assert_string_equal(reason, "");
+  compare("", SAYS("24", "0"), SAYS("24", "16"), 0.5, reason);
+  assert_string_equal(reason, "it would spill registers to memory: 16 bytes, not 0");
+  compare("", SAYS("24", "0"), SAYS("24", "16"), 0, reason); /* the hash was asked for */
+  assert_string_equal(reason, "");
+  compare(".maxntid 256", SAYS("32", "0"), SAYS("128", "0"), 0.9, reason);
+  assert_non_null(strstr(reason, "and lose more by it than it gains"));
+  compare("", SAYS("24", "0"), "nothing\n", 0.5, reason); /* it does not say */
+  assert_string_equal(reason, "");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(units_are_as_busy_as_counted),
@@ -454,6 +531,8 @@ int main(void) {
       cmocka_unit_test(launches_can_decide),
       cmocka_unit_test(granules_fit_the_widest_access),
       cmocka_unit_test(known_kinds_are_judged_rightly),
+      cmocka_unit_test(what_may_win_is_measured),
+      cmocka_unit_test(resources_are_read_and_compared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,29 +10,31 @@
 
 #include <cmocka.h>
 
-#include "cli/process.h"
+#include "process/folder.h"
+#include "process/process.h"
+#include "process/program.h"
 
 static char shell[] = "/bin/sh", option[] = "-c";
 
 /* Runs a line of shell as a process that is described but for that. */
-static cli_process_end run(cli_process process, const char *line) {
+static bf_process_end run(bf_process process, const char *line) {
   bf_diagnostic diagnostic;
-  cli_process_end end;
+  bf_process_end end;
   char *arguments[] = {shell, option, (char *)line, NULL};
   process.path = shell;
   process.arguments = arguments;
-  if (cli_process_run(&process, &end, &diagnostic) != BF_OK)
+  if (bf_process_run(&process, &end, &diagnostic) != BF_OK)
     fail_msg("%s", diagnostic.message);
   return end;
 }
 
 /* Runs a line whose output is kept. */
 static void assert_printed(const char *line, const char *output, const char *error, int status) {
-  cli_process_end end = run((cli_process){.keeps_output = true}, line);
+  bf_process_end end = run((bf_process){.keeps_output = true}, line);
   assert_string_equal(end.output.data ? end.output.data : "", output);
   assert_string_equal(end.error.data ? end.error.data : "", error);
   assert_int_equal(end.status, status);
-  cli_process_end_free(&end);
+  bf_process_end_free(&end);
 }
 
 static void test_kept(void **state) {
@@ -40,9 +42,9 @@ static void test_kept(void **state) {
   assert_printed("echo out; echo error >&2; exit 3", "out\n", "error\n", 3);
   assert_printed("cat", "", "", 0); /* it reads nothing */
   assert_printed("exit 0", "", "", 0);
-  cli_process_end much = run((cli_process){.keeps_output = true}, "head -c 100000 /dev/zero");
+  bf_process_end much = run((bf_process){.keeps_output = true}, "head -c 100000 /dev/zero");
   assert_int_equal(much.output.size, 100000);
-  cli_process_end_free(&much);
+  bf_process_end_free(&much);
 }
 
 /* Streams are those that are asked for also where the standard input of this process is closed. */
@@ -66,14 +68,14 @@ static void test_files(void **state) {
   snprintf(out, sizeof out, "%s/out", folder);
   snprintf(error, sizeof error, "%s/error", folder);
   assert_int_equal(bf_write_file(in, "word", 4, NULL), BF_OK);
-  run((cli_process){.input = in, .output = out, .error = error}, "cat; echo bad >&2");
+  run((bf_process){.input = in, .output = out, .error = error}, "cat; echo bad >&2");
   assert_int_equal(bf_read_file(out, 100, &text, NULL), BF_OK);
   assert_string_equal(text.data, "word");
   text.size = 0;
   assert_int_equal(bf_read_file(error, 100, &text, NULL), BF_OK);
   assert_string_equal(text.data, "bad\n");
   text.size = 0;
-  run((cli_process){.input = in, .error = out, .output_is_error = true}, "cat; echo bad >&2");
+  run((bf_process){.input = in, .error = out, .output_is_error = true}, "cat; echo bad >&2");
   assert_int_equal(bf_read_file(out, 100, &text, NULL), BF_OK);
   assert_string_equal(text.data, "wordbad\n");
   bf_text_free(&text);
@@ -86,17 +88,17 @@ static void test_files(void **state) {
 /* Signals end a program as shells say it. */
 static void test_signals(void **state) {
   (void)state;
-  cli_process_end end = run((cli_process){0}, "kill -TERM $$");
+  bf_process_end end = run((bf_process){0}, "kill -TERM $$");
   assert_int_equal(end.status, 128 + SIGTERM);
   assert_int_equal(end.signal, SIGTERM);
   assert_false(end.is_late || end.is_stopped);
   pid_t child = fork();
   if (child == 0)
-    _exit(cli_process_end_alike(&end));
+    _exit(bf_process_end_alike(&end));
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-  assert_int_equal(cli_process_end_alike(&(cli_process_end){.status = 7}), 7);
+  assert_int_equal(bf_process_end_alike(&(bf_process_end){.status = 7}), 7);
 }
 
 static bool count_down(void *context) {
@@ -108,14 +110,14 @@ static bool count_down(void *context) {
 static void test_watched(void **state) {
   (void)state;
   int left = 3;
-  cli_process_end late = run((cli_process){.limit_seconds = 0.1}, "sleep 60 & sleep 60; exit 3");
+  bf_process_end late = run((bf_process){.limit_seconds = 0.1}, "sleep 60 & sleep 60; exit 3");
   assert_true(late.is_late && !late.is_stopped && !late.signal && late.seconds < 30);
   assert_int_equal(late.status, 128 + SIGKILL);
-  cli_process_end stopped = run((cli_process){.tick = count_down, .context = &left}, "sleep 60");
+  bf_process_end stopped = run((bf_process){.tick = count_down, .context = &left}, "sleep 60");
   assert_true(stopped.is_stopped && !stopped.is_late && !stopped.signal);
   left = 1 << 30;
-  cli_process_end whole =
-      run((cli_process){.limit_seconds = 60, .tick = count_down, .context = &left}, "exit 5");
+  bf_process_end whole =
+      run((bf_process){.limit_seconds = 60, .tick = count_down, .context = &left}, "exit 5");
   assert_int_equal(whole.status, 5);
   assert_false(whole.is_late || whole.is_stopped);
 }
@@ -125,7 +127,7 @@ static void test_terminal(void **state) {
   (void)state;
   struct sigaction before, after;
   sigaction(SIGINT, NULL, &before);
-  cli_process_end end = run((cli_process){.has_terminal = true}, "kill -INT $PPID; kill -INT $$");
+  bf_process_end end = run((bf_process){.has_terminal = true}, "kill -INT $PPID; kill -INT $$");
   assert_int_equal(end.signal, SIGINT);
   sigaction(SIGINT, NULL, &after);
   assert_true(before.sa_handler == after.sa_handler);
@@ -136,32 +138,77 @@ static void test_not_run(void **state) {
   char name[] = "/none/program";
   char *arguments[] = {name, NULL};
   bf_diagnostic diagnostic;
-  cli_process_end end;
-  cli_process process = {.path = name, .arguments = arguments, .keeps_output = true};
-  assert_int_equal(cli_process_run(&process, &end, &diagnostic), BF_OK);
-  assert_int_equal(end.status, CLI_STATUS_NOT_RUN);
+  bf_process_end end;
+  bf_process process = {.path = name, .arguments = arguments, .keeps_output = true};
+  assert_int_equal(bf_process_run(&process, &end, &diagnostic), BF_OK);
+  assert_int_equal(end.status, BF_PROCESS_NOT_RUN);
   assert_string_equal(end.error.data,
                       "bankfold: error: cannot run /none/program: No such file or directory\n");
-  cli_process_end_free(&end);
-  process = (cli_process){.path = shell, .arguments = arguments, .input = "/none/input"};
-  assert_int_equal(cli_process_run(&process, &end, &diagnostic), BF_IO);
+  bf_process_end_free(&end);
+  process = (bf_process){.path = shell, .arguments = arguments, .input = "/none/input"};
+  assert_int_equal(bf_process_run(&process, &end, &diagnostic), BF_IO);
   assert_string_equal(diagnostic.file, "/none/input");
-  process = (cli_process){.path = shell, .arguments = arguments, .output = "/none/output"};
-  assert_int_equal(cli_process_run(&process, &end, &diagnostic), BF_IO);
+  process = (bf_process){.path = shell, .arguments = arguments, .output = "/none/output"};
+  assert_int_equal(bf_process_run(&process, &end, &diagnostic), BF_IO);
 }
 
 /* A file in memory is there for programs that are run. */
 static void test_memory_file(void **state) {
   (void)state;
-  char path[CLI_MEMORY_PATH_BYTES], line[64];
+  char path[BF_PROCESS_PATH_BYTES], line[64];
   bf_text text = {0};
   bf_text_puts(&text, "content");
-  int file = cli_memory_file(&text, path);
+  int file = bf_process_memory_file(&text, path);
   assert_true(file >= 0);
   snprintf(line, sizeof line, "cat %s", path);
   assert_printed(line, "content", "", 0);
   close(file);
   bf_text_free(&text);
+}
+
+/* A program has the folder and the variables that it is given; its folder goes with its files. */
+static void test_folder(void **state) {
+  (void)state;
+  char folder[PATH_MAX], variable[] = "WORD=own";
+  char *environment[] = {variable, NULL};
+  bf_diagnostic diagnostic;
+  assert_int_equal(bf_process_make_folder(folder, &diagnostic), BF_OK);
+  bf_process_end end =
+      run((bf_process){.keeps_output = true, .folder = folder, .environment = environment},
+          "pwd; echo $WORD $HOME; : >file");
+  assert_memory_equal(end.output.data, folder, strlen(folder));
+  assert_string_equal(end.output.data + strlen(folder), "\nown\n");
+  bf_process_end_free(&end);
+  bf_process_empty_folder(folder);
+  assert_int_equal(rmdir(folder), 0); /* nothing was left in it */
+  end = run((bf_process){.folder = folder}, "exit 0");
+  assert_int_equal(end.status, BF_PROCESS_NOT_RUN);
+}
+
+static bool refuses(const char *path) {
+  (void)path;
+  return false;
+}
+
+static void test_find(void **state) {
+  (void)state;
+  char path[PATH_MAX];
+  const char *before = getenv("PATH");
+  char *kept = before ? strdup(before) : NULL;
+  assert_int_equal(setenv("PATH", "/none:/bin", 1), 0);
+  assert_true(bf_process_find("sh", NULL, path, sizeof path));
+  assert_string_equal(path, "/bin/sh");
+  assert_false(bf_process_find("sh", refuses, path, sizeof path));
+  assert_false(bf_process_find("bin", NULL, path, sizeof path)); /* a folder */
+  assert_true(bf_process_find("/bin/sh", NULL, path, sizeof path));
+  assert_true(bf_process_prepend_variable("PATH", "/first"));
+  assert_string_equal(getenv("PATH"), "/first:/none:/bin");
+  unsetenv("PATH");
+  assert_false(bf_process_find("sh", NULL, path, sizeof path));
+  assert_true(bf_process_prepend_variable("PATH", "/only"));
+  assert_string_equal(getenv("PATH"), "/only");
+  setenv("PATH", kept ? kept : "", 1);
+  free(kept);
 }
 
 int main(void) {
@@ -170,6 +217,7 @@ int main(void) {
       cmocka_unit_test(test_files),   cmocka_unit_test(test_signals),
       cmocka_unit_test(test_watched), cmocka_unit_test(test_terminal),
       cmocka_unit_test(test_not_run), cmocka_unit_test(test_memory_file),
+      cmocka_unit_test(test_folder),  cmocka_unit_test(test_find),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "ptx/block.h"
 #include "ptx/ptx.h"
 #include "random.h"
 
@@ -455,6 +456,19 @@ static void test_nesting(void **state) {
   }
 }
 
+/* The block that a kernel requires, in as many parts as it names. */
+static void test_required_block(void **state) {
+  (void)state;
+  bf_ptx_module *module = parse_text(HEAD ".entry a() .reqntid 32, 8 { ret; }\n"
+                                          ".entry b() .maxntid 64 { ret; }\n");
+  uint32_t block[3];
+  assert_true(bf_ptx_required_block(bf_ptx_find(module, "a"), block));
+  assert_true(block[0] == 32 && block[1] == 8 && block[2] == 1);
+  assert_false(bf_ptx_required_block(bf_ptx_find(module, "b"), block));
+  assert_true(block[0] == 0 && block[1] == 0 && block[2] == 0);
+  bf_ptx_free(module);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_opcodes_in_order), cmocka_unit_test(test_common_opcodes),
@@ -464,7 +478,7 @@ int main(void) {
       cmocka_unit_test(test_scopes),           cmocka_unit_test(test_calls),
       cmocka_unit_test(test_summary),          cmocka_unit_test(test_errors),
       cmocka_unit_test(test_zero_byte),        cmocka_unit_test(test_truncated),
-      cmocka_unit_test(test_nesting),
+      cmocka_unit_test(test_nesting),          cmocka_unit_test(test_required_block),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

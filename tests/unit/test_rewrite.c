@@ -365,6 +365,26 @@ static void open_functions(void **state) {
   bf_hash_free(hash);
 }
 
+/* An array inside a function that stays keeps its size and alignment; that of the copy does not. */
+static void open_function_with_array(void **state) {
+  (void)state;
+  bf_ptx_module *module =
+      parse(HEAD ".visible .func f()\n{\n.reg .b32 %r;\n{\n.shared .align 4 .b8 a[100];\n"
+                 "mov.u32 %r, a;\nld.shared.u32 %r, [%r];\n}\nret;\n}\n"
+                 ".entry k()\n{\n.reg .b64 %rd;\ncall f, ();\nret;\n}\n");
+  bf_hash *hash = hash_of("fixed");
+  bf_rewrite_options options = {.context = hash, .hash_of = same, .padding_has_room = true};
+  bf_rewrite_result result;
+  rewrite(module, hash, &result);
+  assert_true(result.kernel[0].is_rewritten);
+  assert_int_equal(count(result.text.data, ".shared .align 4 .b8 a[100];"), 1);
+  assert_int_equal(count(result.text.data, ".shared .align 128 .b8 a[128];"), 1);
+  verify(module, &result, &options);
+  bf_rewrite_free(&result);
+  bf_ptx_free(module);
+  bf_hash_free(hash);
+}
+
 /* ---- Arrays ---- */
 
 /* Hashes of arrays by the first letter of their name: a and b have one, others none. */
@@ -586,6 +606,17 @@ static void costs(void **state) {
        "ld.shared.u32 %r1, [%r3+3968];\nld.shared.u32 %r1, [%r3];\n"
        "ld.shared.u32 %r1, [%r3+128];\n",
        1 + 3 + 3 + 3},
+      {"the highest bit that is read costs a XOR, added or taken away", "fixed",
+       "ld.shared.u32 %r1, [%r0+4];\nld.shared.u32 %r1, [%r0+2052];\nld.shared.u32 %r1, "
+       "[%r0+6148];\nld.shared.u32 %r1, [%r0+-2044];\nld.shared.u32 %r1, [%r0];\n"
+       "ld.shared.u32 %r1, [%r0+2048];\nld.shared.u32 %r1, [%r0+-2048];\n",
+       4 + 1 + 3 + 1},
+      {"also of whole rows, and of one side of a branch for what follows there", "fixed",
+       "ld.shared.u32 %r1, [%r0+2176];\nld.shared.u32 %r1, [%r0+128];\n@%p bra other;\n"
+       "ld.shared.u32 %r1, [%r0+132];\nld.shared.u32 %r1, [%r0+2180];\nother:\n",
+       4 + 1 + 4 + 1},
+      {"not when the base changes in between", "fixed",
+       "ld.shared.u32 %r1, [%r0];\nadd.u32 %r0, %r0, 4;\nld.shared.u32 %r1, [%r0+2048];\n", 3 + 4},
       {"remainders that are taken away leave zeros", "fixed",
        "and.b32 %r2, %r0, 31;\nsub.u32 %r3, %r0, %r2;\nshl.b32 %r3, %r3, 2;\n"
        "ld.shared.u32 %r1, [%r3];\nld.shared.u32 %r1, [%r3+4];\n",
@@ -794,15 +825,25 @@ static void joined_logic(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(golden_registers), cmocka_unit_test(golden_names),
-      cmocka_unit_test(golden_generic),   cmocka_unit_test(implied_space),
-      cmocka_unit_test(refused),          cmocka_unit_test(barriers),
-      cmocka_unit_test(shared_functions), cmocka_unit_test(shared_variables),
-      cmocka_unit_test(numbers),          cmocka_unit_test(bad_hashes),
-      cmocka_unit_test(nothing_to_do),    cmocka_unit_test(open_functions),
-      cmocka_unit_test(arrays),           cmocka_unit_test(unknown_arrays),
-      cmocka_unit_test(dynamic_memory),   cmocka_unit_test(costs),
-      cmocka_unit_test(joined_logic),     cmocka_unit_test(loops),
+      cmocka_unit_test(golden_registers),
+      cmocka_unit_test(golden_names),
+      cmocka_unit_test(golden_generic),
+      cmocka_unit_test(implied_space),
+      cmocka_unit_test(refused),
+      cmocka_unit_test(barriers),
+      cmocka_unit_test(shared_functions),
+      cmocka_unit_test(shared_variables),
+      cmocka_unit_test(numbers),
+      cmocka_unit_test(bad_hashes),
+      cmocka_unit_test(nothing_to_do),
+      cmocka_unit_test(open_functions),
+      cmocka_unit_test(open_function_with_array),
+      cmocka_unit_test(arrays),
+      cmocka_unit_test(unknown_arrays),
+      cmocka_unit_test(dynamic_memory),
+      cmocka_unit_test(costs),
+      cmocka_unit_test(joined_logic),
+      cmocka_unit_test(loops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

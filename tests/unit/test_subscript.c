@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -167,12 +169,41 @@ static void launches_are_found(void **state) {
   bf_source_free(source);
 }
 
+/* Kernels and their blocks in a file, each pair once; templates have no name. */
+static void shapes_are_found(void **state) {
+  (void)state;
+  static const char text[] = "__global__ void a(); template <int N> __global__ void b();\n"
+                             "void f(int n) { a<<<8, 64>>>(); a<<<9, 64>>>(); a<<<1, n>>>();\n"
+                             "  b<3><<<2, 64>>>(); a<<<1, dim3(32, 8)>>>(); }\n";
+  char path[] = "/tmp/bankfold.XXXXXX";
+  int file = mkstemp(path);
+  bf_source_shape shapes[4];
+  unsigned count;
+  bool is_one;
+  assert_true(file >= 0);
+  close(file);
+  assert_int_equal(bf_write_file(path, text, sizeof text - 1, NULL), BF_OK);
+  assert_int_equal(bf_source_find_shapes(path, shapes, 4, &count, &is_one, NULL), BF_OK);
+  assert_int_equal(count, 3);
+  assert_false(is_one);
+  assert_string_equal(shapes[0].kernel, "a");
+  assert_string_equal(shapes[0].block, "64x1x1");
+  assert_string_equal(shapes[1].kernel, "");
+  assert_string_equal(shapes[2].block, "32x8x1");
+  assert_int_equal(bf_source_find_shapes(path, shapes, 2, &count, &is_one, NULL), BF_OK);
+  assert_int_equal(count, 2);
+  assert_true(is_one);
+  unlink(path);
+  assert_int_equal(bf_source_find_shapes(path, shapes, 4, &count, &is_one, NULL), BF_IO);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_are_those_of_c),
       cmocka_unit_test(bad_ones_are_refused),
       cmocka_unit_test(columns_of_tiles_are_padded),
       cmocka_unit_test(launches_are_found),
+      cmocka_unit_test(shapes_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,42 @@ static void two_estimates_must_agree(void **state) {
   assert_false(bf_judge_is_better(&little, &both));
 }
 
+static bf_comparison predicted(double share, uint64_t wavefronts, int64_t instructions) {
+  return (bf_comparison){
+      {.wavefronts = 1000, .predicted_cycles = 1000, .error = 0.1},
+      {.wavefronts = wavefronts, .instructions = instructions, .predicted_cycles = 1000 * share}};
+}
+
+/* Of candidates that a prediction does not tell apart the one with least work is taken, and of
+ * those with as little the one with fewest instructions. */
+static void what_is_not_told_apart_is_chosen_by_work(void **state) {
+  (void)state;
+  bool all[] = {true, true, true}, last[] = {false, true, true}, none[3] = {false};
+  bf_comparison told[] = {predicted(0.60, 400, 200), predicted(0.63, 300, 0),
+                          predicted(0.59, 400, 400)};
+  assert_int_equal(bf_judge_choose(told, none, 3), -1);
+  assert_int_equal(bf_judge_choose(told, last, 3), 2); /* more than 4% apart */
+  assert_int_equal(bf_judge_choose(told, all, 3), 0);  /* 400 + 200/4 against 400 + 400/4 */
+  told[1] = predicted(0.61, 460, 0); /* more work than 400 + 200/4, but not by 5% */
+  assert_int_equal(bf_judge_choose(told, all, 3), 1);
+  told[1] = predicted(0.61, 480, 0); /* by more */
+  assert_int_equal(bf_judge_choose(told, all, 3), 0);
+  told[1] = predicted(0.61, -20 + 460, -2000); /* less than no work: it is the least */
+  assert_int_equal(bf_judge_choose(told, all, 3), 1);
+  told[1].after.likely_work = 0.7; /* in the launch that is likely it is more */
+  assert_int_equal(bf_judge_choose(told, all, 3), 0);
+}
+
+/* Where nothing is worth it, the best is named; measured times are told apart. */
+static void what_is_told_apart_is_the_best(void **state) {
+  (void)state;
+  const bool both[] = {true, true};
+  bf_comparison useless[] = {predicted(0.97, 900, 10), predicted(0.96, 950, 100)};
+  bf_comparison measured[] = {{{.ns = 100}, {.ns = 61}}, {{.ns = 100}, {.ns = 60}}};
+  assert_int_equal(bf_judge_choose(useless, both, 2), 1);
+  assert_int_equal(bf_judge_choose(measured, both, 2), 1);
+}
+
 /* Measured times decide before all else, beyond a hundredth and beyond noise. */
 static void times_must_beat_noise(void **state) {
   (void)state;
@@ -266,6 +302,8 @@ int main(void) {
       cmocka_unit_test(work_is_shared_by_busy_multiprocessors),
       cmocka_unit_test(counts_must_gain),
       cmocka_unit_test(two_estimates_must_agree),
+      cmocka_unit_test(what_is_not_told_apart_is_chosen_by_work),
+      cmocka_unit_test(what_is_told_apart_is_the_best),
       cmocka_unit_test(times_must_beat_noise),
       cmocka_unit_test(reasons_name_what_decided),
       cmocka_unit_test(better_is_taken_and_worse_is_not),

@@ -123,7 +123,7 @@ static const seeded_fault faults[] = {
     {"an immediate that carries", WIDE, "", "[%far2+4]", "[%far2+32]", "carries are not known",
      "ld.shared.u32"},
     {"an immediate that the hash reads", WIDE, "", "[%far2+1032]", "[%far2+512]",
-     "carries are not known", "v2"},
+     "the hash at another offset", "v2"},
     {"a changed value", NARROW, "", "[%h3], %r1;", "[%h3], %r2;",
      "an instruction differs from the original", "[%h3]"},
     {"swapped operands", NARROW, "", "sub.s32 %r17, %r15, %r11", "sub.s32 %r17, %r11, %r15",
@@ -433,6 +433,42 @@ static const small_pair small_pairs[] = {
      "and.b32 %r1, %r1, -8;\nshr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\n"
      "xor.b32 %h1, %r1, %t1;\nxor.b32 %h1, %h1, 4;\nst.shared.u32 [%h1], %r2;",
      NULL},
+    {"the highest bit that is read, by XOR", "fixed", "st.shared.u32 [%r1+2048], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+2048], %r2;",
+     NULL},
+    {"that bit taken away", "fixed", "st.shared.u32 [%r1+-2048], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+-2048], %r2;",
+     NULL},
+    {"that bit, and what is not read", "fixed", "st.shared.u32 [%r1+6144], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+6144], %r2;",
+     NULL},
+    {"that bit without what the hash makes of it", "fixed", "st.shared.u32 [%r1+2048], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 0;\nst.shared.u32 [%h1+2048], %r2;",
+     "not the hash of the address"},
+    {"that bit with what the hash makes of another", "fixed", "st.shared.u32 [%r1+2048], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 32;\nst.shared.u32 [%h1+2048], %r2;",
+     "not the hash of the address"},
+    {"that bit where it is not added", "fixed", "st.shared.u32 [%r1+4096], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+4096], %r2;",
+     "not the hash of the address"},
+    {"another bit that is read, by XOR", "fixed", "st.shared.u32 [%r1+1024], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 32;\nst.shared.u32 [%h1+1024], %r2;",
+     "carries are not known"},
+    {"that bit and a lower one", "fixed", "st.shared.u32 [%r1+3072], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 96;\nst.shared.u32 [%h1+3072], %r2;",
+     "carries are not known"},
+    {"that bit at another offset", "fixed", "st.shared.u32 [%r1+2048], %r2;",
+     "shr.u32 %t1, %r1, 5;\nand.b32 %t1, %t1, 124;\nxor.b32 %h1, %r1, %t1;\n"
+     "xor.b32 %h1, %h1, 64;\nst.shared.u32 [%h1+-2048], %r2;",
+     "the hash at another offset"},
     {"a negative offset", "fixed", "st.shared.u32 [%r1+-4], %r2;",
      "add.s32 %h1, %r1, -4;\nshr.u32 %t1, %h1, 5;\nand.b32 %t1, %t1, 124;\n"
      "xor.b32 %h1, %h1, %t1;\nst.shared.u32 [%h1], %r2;",

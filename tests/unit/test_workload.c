@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "access/access.h"
 
@@ -179,6 +180,33 @@ static void bad_traces_are_not_read(void **state) {
   bf_machine_free(machine);
 }
 
+/* What is written is read again; an empty workload leaves no file. */
+static void workloads_are_written(void **state) {
+  (void)state;
+  char path[] = "/tmp/bankfold.XXXXXX";
+  int file = mkstemp(path);
+  assert_true(file >= 0);
+  close(file);
+  bf_machine *machine;
+  bf_workload *workload = create(), *again;
+  bf_access a = make(64, "site"), b = make(0, NULL);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  unlink(path);
+  assert_int_equal(bf_workload_write(workload, path, NULL), BF_BAD_INPUT);
+  assert_int_not_equal(access(path, F_OK), 0);
+  assert_int_equal(bf_workload_add(workload, &a), BF_OK);
+  assert_int_equal(bf_workload_add(workload, &b), BF_OK);
+  assert_int_equal(bf_workload_write(workload, path, NULL), BF_OK);
+  assert_int_equal(bf_workload_read(path, machine, &again, NULL), BF_OK);
+  assert_int_equal(bf_workload_size(again), 2);
+  assert_string_equal(bf_workload_get(again, 0)->site, "site");
+  assert_int_equal(bf_workload_get(again, 0)->address[1], 68);
+  bf_workload_free(again);
+  bf_workload_free(workload);
+  bf_machine_free(machine);
+  unlink(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(equal_accesses_are_merged),
@@ -189,6 +217,7 @@ int main(void) {
       cmocka_unit_test(counts_do_not_overflow),
       cmocka_unit_test(traces_are_read),
       cmocka_unit_test(bad_traces_are_not_read),
+      cmocka_unit_test(workloads_are_written),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
