@@ -18,7 +18,7 @@ const cli_group cli_groups[] = {
       &cli_corpus}},
     {"Count and find in images", {&cli_hist, &cli_hough}},
     {"Wire cores to each other", {&cli_rgpu}},
-    {"Learn more", {&cli_reproduce, &cli_report, &cli_machines, &cli_help}},
+    {"Learn more", {&cli_reproduce, &cli_report, &cli_explore, &cli_machines, &cli_help}},
     {NULL, {NULL}},
 };
 

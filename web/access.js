@@ -54,7 +54,8 @@ export class AccessView {
     this.refresh = latest(() => this.compute());
     this.controls = h('section', { class: 'panel controls', 'aria-label': 'the access' });
     this.result = h('section', { class: 'results', 'aria-label': 'what it does to the banks' });
-    this.element = h('div', { class: 'split' }, this.controls, this.result);
+    this.remedy = h('section', { class: 'panel remedy-panel', 'aria-label': 'the remedy' });
+    this.element = h('div', { class: 'split three' }, this.controls, this.result, this.remedy);
     this.drawControls();
     this.layOutResult();
   }
@@ -78,7 +79,6 @@ export class AccessView {
     const { state } = this;
     const set = (key) => (value) => { state[key] = value; state.line = 0; this.drawControls(); this.changed(); };
     const machines = this.machines.map((one) => [one.name, one.title]);
-    this.remedyHost = h('div');
     put(this.controls,
       h('h2', null, 'Access'),
       field('given as', choice(forms, state.form, set('form'))),
@@ -87,8 +87,9 @@ export class AccessView {
           h('div', { class: 'pair' }, field('array', this.text('type')), field('block', this.text('block'))),
           h('div', { class: 'pair' }, field('operation', choice(ops, state.op, set('op'))), field('names', this.text('param', { placeholder: 'k=4 n=64' })))]
         : field('trace', this.text('trace', { rows: 8, id: 'trace', class: 'code' }), 'op width mask address… [xCOUNT] [@SITE]; stride:32 stands for addresses'),
-      field('machine', choice(machines, state.machine, set('machine'))),
-      h('h2', null, 'Remedy'), this.remedyHost,
+      field('machine', choice(machines, state.machine, set('machine'))));
+    this.remedyHost ??= h('div');
+    put(this.remedy, h('h2', null, 'Remedy'), this.remedyHost,
       h('div', { class: 'buttons' }, h('button', { type: 'button', class: 'primary', id: 'solve', onclick: () => this.solve() }, 'Solve')),
       this.ladder ??= h('div', { class: 'ladder', 'aria-live': 'polite' }));
     this.drawRemedy();
@@ -183,7 +184,7 @@ export class AccessView {
 
   // The ladder of fixes, in a worker of its own; the button cancels meanwhile.
   async solve() {
-    const button = this.controls.querySelector('#solve');
+    const button = this.remedy.querySelector('#solve');
     if (this.long.isBusy) return this.long.cancel();
     const limit = 10, begin = performance.now();
     const bar = h('progress', { max: limit, 'aria-label': 'time of the search' });

@@ -25,8 +25,8 @@ needs "$folder/embedded_machines.c" test -e "$folder/embedded_machines.c"
 
 # The rooms of the library, and the program without what starts other programs.
 sources() {
-  ls src/{base,gf2,hash,access,memory,layout,search,ptx,analyze,emu,sim,emit,verify,rewrite,source,exchange,tune,report}/*.c \
-    cli/*.c cli/{find,remove,use,look,learn}/*.c web/*.c |
+  ls src/{base,gf2,hash,access,memory,search,ptx,analyze,emu,sim,emit,verify,rewrite,source,exchange,tune,report,layout}/*.c \
+    src/api/text.c cli/*.c cli/{find,remove,use,look,learn}/*.c web/*.c |
     grep -vE '_avx(2|512)\.c$|^cli/(bankfold|open|library)\.c$|^src/sim/sweep_file\.c$' |
     grep -vE '^cli/look/(exec|ncu|corpus|sweep)\.c$|^cli/use/(cicc|compile|nvcc|ptxas|run|tune|wrap|rtl)\.c$|^cli/learn/reproduce\.c$'
   echo "$folder/embedded_machines.c" "$folder/embedded_gpus.c" | tr ' ' '\n'
@@ -37,6 +37,7 @@ write_ninja() {
   local ccache='' source object objects=''
   has ccache >/dev/null && ccache='ccache '
   cat <<END
+builddir = $out
 flags = --target=wasm32-wasi -std=gnu11 -O2 -msimd128 -D_GNU_SOURCE -D_WASI_EMULATED_MMAN -DBF_OPEN_ZSTD $
   -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS -Iinclude -Isrc -I. -isystem web/system -ffunction-sections -w
 rule compile

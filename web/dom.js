@@ -70,7 +70,12 @@ export function download(name, content, type = 'text/plain') {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-// Says something to everyone, also to screen readers.
+let announced;
+
+// Says something to everyone, also to screen readers, for a moment.
 export function announce(text) {
-  document.getElementById('status').textContent = text;
+  const status = document.getElementById('status');
+  status.textContent = text;
+  clearTimeout(announced);
+  announced = setTimeout(() => { status.textContent = ''; }, 4000);
 }

@@ -25,7 +25,7 @@ export function listing(lines, heat, { name, onpick }) {
       const row = rows[line - 1];
       if (!row) return;
       row.classList.add('here');
-      body.scrollTop = row.offsetTop - body.offsetTop - body.clientHeight / 3;
+      body.scrollTop = row.offsetTop - body.clientHeight / 3; // the body is what offsets are from
     },
   };
 }

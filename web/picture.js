@@ -141,7 +141,7 @@ export function pictureFigure(picture, banks, name, lanes) {
         picture.conflicts ? `+${picture.conflicts} over ${picture.ideal}` : 'no conflict'),
       h('span', { class: 'dim' }, ` ${counted(picture.wavefronts, picture.row_unit)}`)),
     scroller, drawing.hidden > 0 && h('p', { class: 'dim' }, `${counted(drawing.hidden, 'more wavefront')} below`),
-    about, strip);
+    about, h('p', { class: 'lanes-title dim' }, 'lanes, and the bank that each wants'), strip);
   // Shows the first `steps` wavefronts as done; undefined: all, without a difference.
   const step = (steps) => {
     for (const group of drawing.svg.querySelectorAll('.row')) {

@@ -1,7 +1,8 @@
 // A report: places and what they cost, from traces, from the JSON of check, report, profile, exec, sim or analyze; two of
 // them can be compared.
-import { h, put, number, announce, baseName } from './dom.js';
+import { h, put, number, counted, baseName } from './dom.js';
 import { Line } from './engine.js';
+import { pictureFigure, stepper } from './picture.js';
 import { table } from './table.js';
 
 export const reportDefaults = { before: null, after: null, only: 'all' };
@@ -9,14 +10,14 @@ export const reportDefaults = { before: null, after: null, only: 'all' };
 // Places of a document that a command printed: {group, place, what, wavefronts, ideal, conflicts, after}.
 export function placesOf(document) {
   const places = [];
-  const add = (group, place, own) => places.push({ group, place, what: own.explanation ?? own.class ?? own.op ?? '', wavefronts: own.wavefronts ?? 0, ideal: own.ideal ?? 0, conflicts: own.conflicts ?? 0, after: own.conflicts_after });
-  for (const workload of document.workloads ?? []) for (const site of workload.sites) add(baseName(workload.name), site.site ?? `${site.op} ${site.width}`, site);
+  const add = (group, place, own) => places.push({ group, place, what: own.explanation ?? own.class ?? own.op ?? '', wavefronts: own.wavefronts ?? 0, ideal: own.ideal ?? 0, conflicts: own.conflicts ?? 0, after: own.conflicts_after, access: own.worst, hash: own.hash });
+  for (const workload of document.workloads ?? []) for (const site of workload.sites) add(baseName(workload.name), site.site ?? `${site.op} ${site.width}`, { ...site, hash: workload.hash });
   for (const kernel of document.kernels ?? []) {
     for (const line of kernel.lines ?? []) add(kernel.name, line.ptx_line ? `PTX ${line.ptx_line}` : `${baseName(line.file)}:${line.line}`, line);
     for (const site of kernel.sites ?? []) add(kernel.name, site.source_line ? `${baseName(site.source_file)}:${site.source_line}` : `PTX ${site.line}`, site);
   }
   for (const launch of document.launches ?? []) for (const line of launch.lines ?? []) add(launch.kernel, line.ptx_line ? `PTX ${line.ptx_line}` : `${baseName(line.file)}:${line.line}`, line);
-  for (const own of document.arrays ?? []) add(own.kernel, own.name, own);
+  for (const own of document.arrays ?? []) add(own.kernel, own.name, { ...own, hash: own.suggestions?.find((one) => one.hash)?.hash });
   if (!places.length && Array.isArray(document.accesses))
     for (const own of document.accesses) add('', own.site ?? `line ${own.line}`, { ...own, wavefronts: own.count * (own.ideal + own.conflicts), ideal: own.count * own.ideal, conflicts: own.count * own.conflicts });
   return merged(places);
@@ -104,24 +105,46 @@ export class ReportView {
     }
   }
 
+  // Draws the worst access of a place, before and after the fix.
+  async draw(place) {
+    if (!place.access) return;
+    const drawn = await this.quick.json(['draw', '--access', place.access, ...(place.hash && place.hash !== 'none' ? ['--hash', place.hash] : []), '--machine', this.machine]);
+    const figures = drawn.pictures.map((picture, index) => pictureFigure(picture, drawn.banks, `${place.place}, ${index ? picture.hash : 'as it is'}`, 32));
+    put(this.picture, h('h3', null, 'The worst access'), stepper(figures), h('div', { class: 'pictures' }, figures.map((one) => one.figure)));
+  }
+
+  // What would help, as each command says it.
+  fixes(document) {
+    const code = (title, lines) => h('div', { class: 'code-box' }, h('span', { class: 'dim' }, title), h('pre', null, h('code', null, lines.join('\n'))));
+    return [
+      (document.workloads ?? []).map((own) => h('p', null, h('strong', null, baseName(own.name)), ': ', h('code', null, own.hash), `, ${own.reason}.`)),
+      (document.kernels ?? []).filter((own) => own.fix).map((own) => h('p', null, h('strong', null, own.name), ': ', h('code', null, own.fix.hash), ` (${own.fix.name}), ${own.fix.reason ?? ''}.`)),
+      (document.arrays ?? []).filter((own) => own.suggestions?.length).map((own) => h('section', null, h('h3', null, `${own.kernel}: ${own.name}`),
+        own.suggestions.map((one) => code(`${one.kind}: ${counted(one.conflicts, 'conflict')}, ${counted(one.instructions, 'instruction')} an access, ${counted(one.extra_bytes, 'byte')} more`,
+          [one.declaration, one.layout, ...(one.changes ?? []).map((change) => `line ${change.line}: ${change.before} -> ${change.after}`)].filter(Boolean))))),
+    ];
+  }
+
   totals(list) {
     return h('div', { class: 'totals ready' }, list.map(([label, value, kind]) => h('div', { class: `total ${kind ?? ''}` }, h('span', { class: 'value' }, value), h('span', { class: 'label' }, label))));
   }
 
   showPlaces(document) {
     const places = placesOf(document), sum = (key) => places.reduce((total, own) => total + own[key], 0);
+    this.machine = typeof document.machine === 'string' ? document.machine : 'hopper';
+    this.picture = h('div');
     const hasAfter = places.some((own) => own.after !== undefined);
     const groups = [...new Set(places.map((own) => own.group))];
-    const columns = [{ title: 'place', text: true, of: (own) => own.place }, { title: 'what', text: true, of: (own) => own.what }, { title: 'wavefronts', of: (own) => own.wavefronts },
+    const isFlat = groups.length > 1 && places.length < 3 * groups.length; // few places each: one table is easier to read
+    const columns = [{ title: 'place', text: true, of: (own) => own.place }, ...(places.some((own) => own.what) ? [{ title: 'what', text: true, of: (own) => own.what }] : []), { title: 'wavefronts', of: (own) => own.wavefronts },
       { title: 'ideal', of: (own) => own.ideal }, { title: 'conflicts', of: (own) => own.conflicts }, ...(hasAfter ? [{ title: 'with the fix', of: (own) => own.after ?? '' }] : [])];
+    const list = (rows, shown) => table(shown, rows, { filter: rows.length > 4, sort: shown.findIndex((column) => column.title === 'conflicts'), onpick: rows.some((own) => own.access) ? (own) => this.draw(own) : undefined });
     put(this.result, this.totals([['places', number(places.length)], ['wavefronts', number(sum('wavefronts'))], ['conflicts', number(sum('conflicts')), sum('conflicts') ? 'bad' : 'good']]),
-      (document.workloads ?? []).map((own) => h('p', null, h('strong', null, baseName(own.name)), ': ', h('code', null, own.hash), `, ${own.reason}.`)),
-      groups.map((group) => {
+      isFlat ? list(places, [{ title: 'kernel', text: true, of: (own) => own.group }, ...columns]) : groups.map((group) => {
         const rows = places.filter((own) => own.group === group), conflicts = rows.reduce((total, own) => total + own.conflicts, 0);
-        return h('details', { class: 'group', open: groups.length < 8 || conflicts > 0 }, h('summary', null, h('strong', null, group || 'accesses'), h('span', { class: 'dim' }, ` ${number(conflicts)} conflicts`)),
-          table(columns, rows, { filter: rows.length > 4, sort: 4 }));
-      }));
-    announce(`${places.length} places.`);
+        return h('details', { class: 'group', open: groups.length < 8 || conflicts > 0 }, h('summary', null, h('strong', null, group || 'accesses'), h('span', { class: 'dim' }, ` ${number(conflicts)} conflicts`)), list(rows, columns));
+      }), this.picture, this.fixes(document));
+    this.draw(places.reduce((most, own) => (own.conflicts > most.conflicts ? own : most), places[0] ?? {}));
   }
 
   showComparison(before, after) {

@@ -106,6 +106,11 @@ int bf_process_make_folder(char folder[PATH_MAX], bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
+bool cli_find_library(const char *build_folder, const char *library, char folder[PATH_MAX]) {
+  (void)build_folder, (void)library, (void)folder;
+  return false;
+}
+
 void bf_process_remove_folder(const char *folder) { (void)folder; }
 
 int cli_sweep_run(const cli_sweep *request) {
@@ -119,12 +124,6 @@ int cli_sweep_run(const cli_sweep *request) {
 const bf_corpus_benchmark *bf_corpus_find(const char *name) {
   (void)name;
   return NULL;
-}
-
-int bf_corpus_named(const char *name, const bf_corpus_benchmark **benchmark,
-                    bf_diagnostic *diagnostic) {
-  *benchmark = NULL;
-  return refuse(name, diagnostic);
 }
 
 int bf_corpus_simulate(const bf_corpus_benchmark *benchmark, unsigned scale, unsigned seed,

@@ -1,6 +1,7 @@
 /* bankfold report: a page of HTML about workloads. */
 #include "cli/cli.h"
 
+#include "cli/explorer.h"
 #include "report/report.h"
 #include "search/ladder.h"
 
@@ -12,6 +13,7 @@ typedef struct settings {
   const char *output;
   uint64_t pictures;
   double time_limit;
+  bool still;
 } settings;
 
 enum { DEFAULT_PICTURES = 3, MOST_FILES = 64 };
@@ -56,8 +58,9 @@ static int solve_all(findings *f, const settings *given, bf_diagnostic *diagnost
   return error;
 }
 
-static int write_page(const findings *f, const settings *given, bf_diagnostic *diagnostic) {
-  const char *path = given->output ? given->output : "report.html";
+/* The page that needs no script: text and pictures. */
+static int write_still(const findings *f, const settings *given, const char *path,
+                       bf_diagnostic *diagnostic) {
   bf_report_options options = {.pictures =
                                    given->pictures < 1000 ? (unsigned)given->pictures : 1000};
   if (!given->pictures)
@@ -68,7 +71,25 @@ static int write_page(const findings *f, const settings *given, bf_diagnostic *d
     bf_text_free(&text);
     return cli_complain(diagnostic);
   }
-  int status = cli_write(path, &text);
+  return cli_write(path, &text);
+}
+
+/* The explorer, opened on the report. */
+static int write_explorer(const findings *f, const char *path, bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  int error = bf_report_json(f->machine, f->part, f->count, &text, diagnostic);
+  if (!error)
+    error = text.failed ? bf_no_memory(diagnostic)
+                        : cli_explorer_write_report(path, f->part[0].name, text.data, diagnostic);
+  bf_text_free(&text);
+  return error ? cli_complain(diagnostic) : CLI_OK;
+}
+
+static int write_page(const findings *f, const settings *given, bf_diagnostic *diagnostic) {
+  const char *path = given->output ? given->output : "report.html";
+  bool is_still = given->still || given->pictures || !cli_explorer_is_there();
+  int status =
+      is_still ? write_still(f, given, path, diagnostic) : write_explorer(f, path, diagnostic);
   bf_text note = {0};
   if (status == CLI_OK && strcmp(path, "-") != 0 && !given->common.json) {
     bf_text_addf(&note, "%s: %zu workload%s; open it in a browser\n", path, f->count,
@@ -116,8 +137,10 @@ static int run(const void *given, int count, char **arguments) {
 static const cli_option options[] = {
     {"output", CLI_TEXT, offsetof(settings, output), "FILE", NULL,
      "the page to write (default report.html; - for standard output)"},
+    {"still", CLI_FLAG, offsetof(settings, still), NULL, NULL,
+     "a page without scripts: text and pictures"},
     {"pictures", CLI_NUMBER, offsetof(settings, pictures), "N", NULL,
-     "accesses to draw per workload (default 3)"},
+     "the same with so many accesses drawn per workload (default 3)"},
     {"time-limit", CLI_REAL, offsetof(settings, time_limit), "SECONDS", NULL,
      "limit of each exact search (default 10)"},
     CLI_COMMON(settings),
@@ -130,9 +153,11 @@ const cli_command cli_report = {
     .details =
         "Reads traces and writes one HTML page that needs nothing else: totals, conflicts by "
         "site,\n"
-        "the worst accesses explained and drawn before and after the recommended hash, the load "
-        "of\n"
-        "the banks, and the ladder of fixes with what each leaves and costs. With --json the same\n"
+        "the worst accesses explained and drawn before and after the recommended hash, and the\n"
+        "ladder of fixes with what each leaves and costs. It is the explorer (docs/explorer.md), "
+        "where\n"
+        "that was built, else a page without scripts, which --still asks for. With --json the "
+        "same\n"
         "facts go to standard output, and a page is written only where --output names one.",
     .examples = "bankfold report tile.trace fft.trace --output conflicts.html",
     CLI_OPTIONS(options, settings),

@@ -1,5 +1,6 @@
 /* exec: runs a CUDA program on the emulator or the simulator and tells what it does to shared
  * memory, and how long it would take. */
+#include "cli/explorer.h"
 #include "cli/library.h"
 #include "cli/look/kernel_table.h"
 #include "cli/look/launches.h"
@@ -25,8 +26,8 @@
 typedef struct settings {
   cli_common common;
   cli_simulated simulated; /* gpu NULL: emulated */
-  const char *profile, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime, *sample,
-      *hint_after;
+  const char *profile, *html, *trace, *save_hashes, *time_limit, *rewrite, *check, *runtime,
+      *sample, *hint_after;
   uint64_t own_status, hint_seconds;
   bool try_hashes, quiet, as_written, keep_going, stand_ins, skip_rest, every_launch;
   uint32_t one_in; /* of sample: blocks, of which one is counted; 0: all are */
@@ -36,6 +37,8 @@ typedef struct settings {
 static const cli_option options[] = {
     {"profile", CLI_TEXT, offsetof(settings, profile), "FILE", NULL,
      "write the profile as JSON to FILE instead of the table"},
+    {"html", CLI_TEXT, offsetof(settings, html), "FILE", NULL,
+     "write the profile as a page to FILE instead of the table (docs/explorer.md)"},
     {"save-trace", CLI_TEXT, offsetof(settings, trace), "FILE", NULL,
      "write every shared access to FILE, for solve and check"},
     {"as-written", CLI_FLAG, offsetof(settings, as_written), NULL, NULL,
@@ -262,7 +265,7 @@ static int write_results(const settings *s, cli_program_run *run, const bf_proce
                          const char *folder, bf_diagnostic *diagnostic) {
   bf_costs costs = {0};
   bf_text text = {0};
-  bool wants_json = s->common.json || s->profile;
+  bool wants_json = s->common.json || s->profile || s->html;
   int error = bf_record_read(folder, run->machine, &costs, diagnostic);
   if (!error)
     error = bf_live_read(folder, run->machine, &costs, diagnostic);
@@ -278,6 +281,8 @@ static int write_results(const settings *s, cli_program_run *run, const bf_proce
     error = bf_no_memory(diagnostic);
   if (!error && s->profile)
     error = bf_write_file(s->profile, text.data, text.size, diagnostic);
+  if (!error && s->html)
+    error = cli_explorer_write_report(s->html, run->program, text.data, diagnostic);
   if (!error && s->common.json)
     cli_print(&text);
   else if (!error && !wants_json && text.size)
@@ -386,6 +391,7 @@ static int load(settings *s, const char *name, loaded *to, bf_diagnostic *diagno
   BF_TRY(bf_process_inspect(name, &to->program, diagnostic));
   BF_TRY(check_program(&to->program, diagnostic));
   BF_TRY(check_writable(s->profile, diagnostic));
+  BF_TRY(check_writable(s->html, diagnostic));
   BF_TRY(check_writable(s->trace, diagnostic));
   BF_TRY(check_writable(s->save_hashes, diagnostic));
   return find_runtime(s, to->runtime, diagnostic);

@@ -16,7 +16,7 @@ typedef struct settings {
   uint64_t module;
   double time_limit;
   cli_texts flags;
-  bool check;
+  bool still, check;
   cli_gate gate;
 } settings;
 
@@ -46,7 +46,10 @@ static const cli_option options[] = {
      "compile and run the patched source and compare it with the original"},
     {"svg", CLI_TEXT, offsetof(settings, svg), "DIR", NULL,
      "write a picture of each array, before and after, into this folder"},
-    {"html", CLI_TEXT, offsetof(settings, html), "FILE", NULL, "write a page with all of them"},
+    {"html", CLI_TEXT, offsetof(settings, html), "FILE", NULL,
+     "write a page with all of them (docs/explorer.md)"},
+    {"still", CLI_FLAG, offsetof(settings, still), NULL, NULL,
+     "--html: a page without scripts, text and pictures"},
     {"time-limit", CLI_REAL, offsetof(settings, time_limit), "SECONDS", NULL,
      "of each exact search (default 2)"},
     CLI_COMMON(settings),
@@ -143,7 +146,8 @@ static int write_all(running *r, bf_text *text) {
   if (r->settings->svg)
     BF_TRY(cli_suggest_table_write_pictures(&r->result, r->settings->svg, r->diagnostic));
   if (r->settings->html)
-    BF_TRY(cli_suggest_table_write_page(&r->result, r->settings->html, r->diagnostic));
+    BF_TRY(cli_suggest_table_write_page(&r->result, r->settings->still, r->settings->html,
+                                        r->diagnostic));
   if (r->settings->common.json)
     cli_suggest_table_write_json(&r->result, text);
   else

@@ -1,6 +1,7 @@
 /* Before and after: the worst access to each array as a picture. */
 #include "cli/use/suggest_table.h"
 
+#include "cli/explorer.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -161,9 +162,21 @@ static int write_html(const cli_suggest_table *s, bf_text *text, bf_diagnostic *
   return BF_OK;
 }
 
-int cli_suggest_table_write_page(const cli_suggest_table *s, const char *path,
+/* The explorer, opened on what suggest prints as JSON. */
+static int write_explorer(const cli_suggest_table *s, const char *path, bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  cli_suggest_table_write_json(s, &text);
+  int error = text.failed ? bf_no_memory(diagnostic)
+                          : cli_explorer_write_report(path, s->file, text.data, diagnostic);
+  bf_text_free(&text);
+  return error;
+}
+
+int cli_suggest_table_write_page(const cli_suggest_table *s, bool is_still, const char *path,
                                  bf_diagnostic *diagnostic) {
   bf_text text = {0};
+  if (!is_still && cli_explorer_is_there())
+    return write_explorer(s, path, diagnostic);
   int error = write_html(s, &text, diagnostic);
   if (!error)
     error = write_file(path, &text, diagnostic);

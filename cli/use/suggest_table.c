@@ -340,6 +340,20 @@ static void write_json_suggestion(const bf_review *review, const bf_review_array
   bf_json_end(json, '}');
 }
 
+/* The access with the most conflicts, as a line of a trace; null where none has any. */
+static void write_json_worst(const bf_review_array *item, bf_json *json) {
+  bf_text line = {0};
+  if (item->suggestions.conflicts) {
+    bf_access worst = *bf_workload_get(item->shared.workload, item->suggestions.worst);
+    worst.site = NULL;
+    worst.count = 1;
+    bf_trace_print_line(&worst, &line);
+    if (line.size)
+      line.data[--line.size] = 0;
+  }
+  end_string(json, "worst", &line);
+}
+
 /* A number that is known once the patched source was run, else null. */
 static void write_json_checked(bf_json *json, const char *key, bool is_checked, uint64_t number) {
   if (is_checked)
@@ -369,6 +383,7 @@ static void write_json_array(const bf_review *review, const bf_review_array *ite
   bf_json_number(json, "wavefronts", r->wavefronts);
   bf_json_number(json, "ideal", r->ideal);
   bf_json_number(json, "conflicts", r->conflicts);
+  write_json_worst(item, json);
   bf_json_begin(json, "suggestions", '[', false);
   for (int i = 0; i < BF_SUGGEST_KINDS; i++)
     if (r->of[i].exists)

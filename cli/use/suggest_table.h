@@ -21,9 +21,10 @@ void cli_suggest_table_write_json(const cli_suggest_table *suggested, bf_text *t
  * side by side: an SVG file for each in a folder, which is made. */
 int cli_suggest_table_write_pictures(const cli_suggest_table *suggested, const char *folder,
                                      bf_diagnostic *diagnostic);
-/* A page with all of them. */
-int cli_suggest_table_write_page(const cli_suggest_table *suggested, const char *path,
-                                 bf_diagnostic *diagnostic);
+/* A page with all of them: the explorer, or, where that is not there or a still one is wanted, text
+ * and pictures. */
+int cli_suggest_table_write_page(const cli_suggest_table *suggested, bool is_still,
+                                 const char *path, bf_diagnostic *diagnostic);
 /* The suggestions for an array, for the page without colour. */
 void cli_suggest_table_write_array(const bf_review *review, const bf_review_array *item, bool color,
                                    bf_text *text);

@@ -421,7 +421,14 @@ int bf_report_html(const bf_machine *machine, const bf_report_part *parts, size_
 
 /* ---- JSON ---- */
 
-static void json_site(const bf_tally_site *site, bf_json *json) {
+static void json_site(const part *p, const bf_tally_site *site, bf_json *json) {
+  bf_access worst = *bf_workload_get(p->input->workload, site->worst);
+  bf_text line = {0};
+  worst.site = NULL;
+  worst.count = 1;
+  bf_trace_print_line(&worst, &line);
+  if (line.size)
+    line.data[--line.size] = 0; /* its end */
   bf_json_begin(json, NULL, '{', true);
   bf_json_string(json, "site", site->site);
   bf_json_string(json, "op", bf_op_name(site->op));
@@ -431,7 +438,10 @@ static void json_site(const bf_tally_site *site, bf_json *json) {
   bf_json_number(json, "ideal", site->ideal);
   bf_json_number(json, "conflicts", site->conflicts);
   bf_json_number(json, "conflicts_after", site->conflicts_after);
+  bf_json_string(json, "worst", line.data);
   bf_json_end(json, '}');
+  json->text->failed |= line.failed;
+  bf_text_free(&line);
 }
 
 static void json_step(const bf_ladder_step *step, bf_json *json) {
@@ -464,7 +474,7 @@ static void json_part(const part *p, bf_json *json) {
   bf_json_end(json, ']');
   bf_json_begin(json, "sites", '[', false);
   for (size_t i = 0; i < p->tally->sites; i++)
-    json_site(&p->tally->site[i], json);
+    json_site(p, &p->tally->site[i], json);
   bf_json_end(json, ']');
   bf_json_end(json, '}');
 }

@@ -52,6 +52,7 @@ INVOCATIONS = {
     "suggest": [["tests/data/suggest/tiles.ptx", "--source", "tests/data/suggest/tiles.cu",
                  "--launch", "tests/data/suggest/tiles.launch"]],
     "report": [[TILE]],
+    "explore": [["--output", "{folder}/explorer.html"]],
     "hist": [["examples/images/natural.png"], ["examples/images/natural.png", "--device", "emu"],
              ["examples/images/natural.png", "--device", "gpu"]],
     "hough": [["examples/images/lines.png"], ["examples/images/lines.png", "--device", "emu"],
@@ -122,6 +123,9 @@ def main():
     for command in sorted(commands | set(pages)):
         if command == "rtl" and not (shutil.which("yosys") and os.path.exists(CELLS)):
             print("SKIP rtl: no yosys, or no cells for it")
+            continue
+        if command == "explore" and not os.path.exists(os.path.join(os.path.dirname(PROGRAM), "web/explorer.html")):
+            print("SKIP explore: web/build.sh has not made the explorer")
             continue
         with tempfile.TemporaryDirectory() as folder:
             found = printed(command, folder) if command in INVOCATIONS else set()

@@ -32,14 +32,14 @@ cmp "$work/space.png" <(bitmap 2) || faults=1
 cmp docs/img/rgpu-conv.svg "$work/rgpu-conv.svg" || faults=1
 "$1/bankfold" rgpu show examples/rgpu/integral.df --svg "$work/rgpu-integral.svg" || faults=1
 cmp docs/img/rgpu-integral.svg "$work/rgpu-integral.svg" || faults=1
-"$1/bankfold" report examples/tile.trace --output "$work/page.html" >/dev/null || faults=1
+"$1/bankfold" report examples/tile.trace --still --output "$work/page.html" >/dev/null || faults=1
 "$1/bankfold" suggest tests/data/suggest/tiles.ptx --source tests/data/suggest/tiles.cu \
   --launch tests/data/suggest/tiles.launch --kernel transpose --svg "$work/arrays" >/dev/null || faults=1
 cmp docs/img/suggest-tile.svg "$work/arrays/1_transpose_tile.svg" || faults=1
 # Names in sources are text, also where they look like markup.
 sed 's/tiles\.cu/<b>\&.cu/' tests/data/suggest/tiles.ptx >"$work/<b>&.ptx"
 "$1/bankfold" suggest "$work/<b>&.ptx" --launch tests/data/suggest/tiles.launch --svg "$work" \
-  --html "$work/arrays.html" >/dev/null || faults=1
+  --still --html "$work/arrays.html" >/dev/null || faults=1
 grep -q '<b>' "$work/arrays.html" && faults=1
 if command -v xmllint >/dev/null; then
   xmllint --noout "$work"/*.svg || faults=1

@@ -11,4 +11,14 @@ for name in chromium chromium-browser google-chrome; do
   browser=$(command -v $name) && break
 done
 [ -n "$browser" ] || { echo 'Chromium is missing: the page itself is not tested' && exit 77; }
-node tests/web/flows.mjs "$browser" "$build/web/explorer.html" || exit
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+transpose=kernels/transpose/transpose
+{
+  "$build/bankfold" explore examples/tile.trace --output "$work/trace.html" &&
+    "$build/bankfold" explore $transpose.ptx --source $transpose.cu --launch examples/transpose.launch --output "$work/kernel.html" &&
+    "$build/bankfold" report examples/tile.trace examples/fft512.trace --output "$work/report.html" &&
+    "$build/bankfold" suggest $transpose.ptx --source $transpose.cu --block 32x8 --html "$work/suggest.html" &&
+    "$build/bankfold" exec --html "$work/exec.html" tests/data/programs/transpose
+} >/dev/null || exit 1
+node tests/web/flows.mjs "$browser" "$build/web/explorer.html" "$work"

@@ -1,10 +1,10 @@
 // The explorer in Chromium: every flow, as a user goes through it.
-//   node flows.mjs CHROMIUM PAGE [FOLDER]      FOLDER gets screenshots
+//   node flows.mjs CHROMIUM PAGE PAGES [FOLDER]      PAGES holds pages with something in them; FOLDER gets screenshots
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Browser } from './chrome.mjs';
 
-const [chromium, path, folder] = process.argv.slice(2);
+const [chromium, path, pages, folder] = process.argv.slice(2);
 const address = `file://${resolve(path)}`;
 const browser = new Browser(chromium);
 let passed = 0, failed = 0;
@@ -17,7 +17,7 @@ function expect(isTrue, what) {
 async function flow(name, work, options = {}) {
   let page;
   try {
-    page = await browser.open(address + (options.hash ?? ''), options);
+    page = await browser.open((options.page ? `file://${resolve(pages, options.page)}` : address) + (options.hash ?? ''), options);
     await work(page);
     expect(page.complaints.length === 0, `the page complains: ${page.complaints.join('; ')}`);
     passed++;
@@ -219,6 +219,51 @@ await flow('typing is answered soon', async (page) => {
   times.sort((a, b) => a - b);
   console.log(`answers while typing: median ${times[10].toFixed(0)} ms`);
 });
+
+// ---- Pages that commands write: the explorer with something in it ----
+
+const written = [
+  ['trace.html', 'explore of a trace', `document.querySelector('#trace')?.value.includes('write-row') && ${has('.totals', '992')}`],
+  ['kernel.html', 'explore of a kernel', `document.querySelectorAll('.code-panel').length === 2 && ${has('.totals', '1,112')}`],
+  ['report.html', 'report', `${has('.results', 'fft512.trace')} && ${has('.results', 'read-column')} && document.querySelectorAll('.picture').length === 2`],
+  ['suggest.html', 'suggest', `${has('.results', 'transpose32')} && ${has('.results', 'swizzle')} && document.querySelector('.picture')`],
+  ['exec.html', 'exec', `${has('.results', 'conflicts')} && document.querySelectorAll('tbody tr').length > 0`],
+];
+for (const [page, name, what] of written) await flow(`the page of ${name}`, (own) => own.until(what), { page });
+
+// ---- How it looks: nothing leaves the page, and words can be read, at four widths in both themes ----
+
+// The least contrast of words to what is behind them, by the rule of WCAG 2.
+const leastContrast = `(() => {
+  const parts = (text) => (text.match(/[0-9.]+/g) ?? [0, 0, 0, 0]).map(Number);
+  const light = ([r, g, b]) => { const [x, y, z] = [r, g, b].map((c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4); return 0.2126 * x + 0.7152 * y + 0.0722 * z; };
+  const behind = (own) => { for (let at = own; at; at = at.parentElement) { const c = parts(getComputedStyle(at).backgroundColor); if (c[3] === undefined || c[3] > 0.9) return c; } return [255, 255, 255]; };
+  let least = [99, ''];
+  for (const own of document.querySelectorAll('label, p, td, th button, h1, h2, h3, .value, .label, .dim, button, .badge, .code-text')) {
+    if (!own.textContent.trim() || !own.checkVisibility() || own.closest('.stale')) continue;
+    const [a, b] = [light(parts(getComputedStyle(own).color)), light(behind(own))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < least[0]) least = [ratio, own.outerHTML.slice(0, 80)];
+  }
+  return least; })()`;
+
+for (const width of [360, 768, 1280, 1920])
+  for (const theme of ['light', 'dark'])
+    await flow(`the views at ${width} px, ${theme}`, async (page) => {
+      await page.until(`document.querySelector('.picture')`);
+      await type(page, '.remedy select', 'pad');
+      await page.until(`document.querySelectorAll('.picture').length === 2`);
+      for (const view of ['access', 'kernel', 'time', 'report', 'examples']) {
+        if (view === 'kernel') await example(page, -1);
+        else await click(page, `[data-view=${view}]`);
+        await page.until(view === 'access' ? `document.querySelectorAll('.picture').length === 2` : view === 'kernel' ? `document.querySelector('.beside .picture')` : `document.querySelector('.ready')`);
+        const [wide, room] = await page.evaluate('[document.documentElement.scrollWidth, innerWidth]');
+        expect(wide <= room, `${view} is ${wide} px wide`);
+        const [contrast, where] = await page.evaluate(leastContrast);
+        expect(contrast >= 4.5, `${view}: contrast ${contrast.toFixed(2)} of ${where}`);
+        if (folder) writeFileSync(`${folder}/${view}-${width}-${theme}.png`, await page.screenshot());
+      }
+    }, { width, height: width < 600 ? 780 : 900, theme });
 
 await browser.close();
 console.log(`${passed} passed, ${failed} failed, 0 skipped`);
