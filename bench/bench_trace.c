@@ -1,11 +1,12 @@
 /* Reading traces: a million accesses as text and packed, beside a loop of fgets and strtoul over
- * the same text that checks nothing. Prints one JSON line with accesses per second, bytes on disk
- * and the peak of memory. */
-#include "memory/memory.h"
+ * the same text that checks nothing; and counting them, one by one and by a tally. Prints one JSON
+ * line with accesses per second of processor time, bytes on disk and the peak of memory. */
+#include "memory/tally.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ACCESSES = 1000000 };
@@ -14,6 +15,9 @@ static void die(const bf_diagnostic *diagnostic) {
   fprintf(stderr, "bench_trace: %s\n", diagnostic->message);
   exit(2);
 }
+
+/* Processor time of all threads. */
+static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static void write_trace(const char *path, bool packed) {
   bf_trace_writer *writer;
@@ -41,7 +45,7 @@ static double read_trace(const char *path, const bf_machine *machine, uint64_t *
   bf_trace *trace;
   bf_diagnostic diagnostic;
   bf_access access;
-  double started = bf_seconds();
+  double started = seconds();
   if (bf_trace_open(path, &limits, &trace, &diagnostic) != BF_OK)
     die(&diagnostic);
   int status;
@@ -50,12 +54,12 @@ static double read_trace(const char *path, const bf_machine *machine, uint64_t *
   if (status < 0)
     die(&diagnostic);
   bf_trace_close(trace);
-  return ACCESSES / (bf_seconds() - started);
+  return ACCESSES / (seconds() - started);
 }
 
 static double read_plainly(const char *path, uint64_t *sum) {
   char line[4096];
-  double started = bf_seconds();
+  double started = seconds();
   FILE *file = fopen(path, "r");
   while (file && fgets(line, sizeof line, file)) {
     char *at = line + sizeof "ld 4 ffffffff" - 1;
@@ -66,7 +70,7 @@ static double read_plainly(const char *path, uint64_t *sum) {
   }
   if (file)
     fclose(file);
-  return ACCESSES / (bf_seconds() - started);
+  return ACCESSES / (seconds() - started);
 }
 
 static double count_all(const char *path, const bf_machine *machine, uint64_t *sum) {
@@ -77,7 +81,7 @@ static double count_all(const char *path, const bf_machine *machine, uint64_t *s
   bf_diagnostic diagnostic;
   bf_access access;
   bf_count count;
-  double started = bf_seconds();
+  double started = seconds();
   if (bf_hash_parse("none", &geometry, &none, &diagnostic) != BF_OK ||
       bf_trace_open(path, &limits, &trace, &diagnostic) != BF_OK)
     die(&diagnostic);
@@ -86,14 +90,31 @@ static double count_all(const char *path, const bf_machine *machine, uint64_t *s
     *sum += count.conflicts;
   bf_trace_close(trace);
   bf_hash_free(none);
-  return ACCESSES / (bf_seconds() - started);
+  return ACCESSES / (seconds() - started);
+}
+
+static double tally_all(const char *path, const bf_machine *machine, uint64_t *sum) {
+  bf_trace_limits limits = bf_machine_limits(machine);
+  bf_tally_reading reading = {.threads = 1};
+  bf_trace *trace;
+  bf_tally *tally;
+  bf_diagnostic diagnostic;
+  double started = seconds();
+  if (bf_tally_create(machine, NULL, BF_LOCK_PLAIN, &tally, &diagnostic) != BF_OK ||
+      bf_trace_open(path, &limits, &trace, &diagnostic) != BF_OK ||
+      bf_tally_read(tally, trace, path, &reading, &diagnostic) != BF_OK)
+    die(&diagnostic);
+  *sum = bf_tally_total(tally).conflicts;
+  bf_trace_close(trace);
+  bf_tally_free(tally);
+  return ACCESSES / (seconds() - started);
 }
 
 int main(void) {
   char text[] = "bench_text_XXXXXX", packed[] = "bench_packed_XXXXXX";
   bf_machine *machine;
   bf_diagnostic diagnostic;
-  uint64_t plain = 0, parsed = 0, unpacked = 0, conflicts = 0;
+  uint64_t plain = 0, parsed = 0, unpacked = 0, conflicts = 0, of_text, of_packed;
   if (bf_machine_load("hopper", NULL, &machine, &diagnostic) != BF_OK)
     die(&diagnostic);
   int first = mkstemp(text), second = mkstemp(packed);
@@ -107,14 +128,20 @@ int main(void) {
   double plain_rate = read_plainly(text, &plain), text_rate = read_trace(text, machine, &parsed);
   double packed_rate = read_trace(packed, machine, &unpacked);
   double count_rate = count_all(packed, machine, &conflicts);
+  double text_tally_rate = tally_all(text, machine, &of_text);
+  double tally_rate = tally_all(packed, machine, &of_packed);
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   printf("{\"bench\": \"trace\", \"accesses\": %d, \"unit\": \"million accesses per second\", "
          "\"fgets_strtoul\": %.2f, \"text\": %.2f, \"packed\": %.2f, \"packed_and_counted\": %.2f, "
+         "\"text_tallied\": %.2f, \"packed_tallied\": %.2f, "
          "\"text_bytes\": %lld, \"packed_bytes\": %lld, \"peak_memory_kib\": %ld, \"agree\": %s}\n",
          ACCESSES, plain_rate / 1e6, text_rate / 1e6, packed_rate / 1e6, count_rate / 1e6,
-         (long long)text_file.st_size, (long long)packed_file.st_size, usage.ru_maxrss,
-         plain == parsed && parsed == unpacked ? "true" : "false");
+         text_tally_rate / 1e6, tally_rate / 1e6, (long long)text_file.st_size,
+         (long long)packed_file.st_size, usage.ru_maxrss,
+         plain == parsed && parsed == unpacked && conflicts == of_text && conflicts == of_packed
+             ? "true"
+             : "false");
   unlink(text);
   unlink(packed);
   close(first);

@@ -3,13 +3,21 @@
 #include "cli/find/site_table.h"
 #include "cli/find/spool.h"
 #include "cli/gate.h"
+#include "cli/progress.h"
 
 #include <string.h>
+
+static bf_lock_hash lock_hash_of(const char *name) {
+  if (!name || strcmp(name, "none") == 0)
+    return BF_LOCK_PLAIN;
+  return strcmp(name, "xor") == 0 ? BF_LOCK_XOR : BF_LOCK_ADD;
+}
 
 typedef struct settings {
   cli_common common;
   const char *from, *hash, *lock_hash;
-  bool accesses;
+  uint64_t threads;
+  bool accesses, json_lines;
   cli_gate gate;
 } settings;
 
@@ -23,29 +31,29 @@ static const cli_option options[] = {
     CLI_GATE(settings),
     {"accesses", CLI_FLAG, offsetof(settings, accesses), NULL, NULL,
      "list every access, not only sites"},
+    {"json-lines", CLI_FLAG, offsetof(settings, json_lines), NULL, NULL,
+     "write each access as a line of JSON as soon as it is read"},
+    {"threads", CLI_NUMBER, offsetof(settings, threads), "N", NULL,
+     "threads to use where accesses are not listed (default one per core)"},
 };
-
-typedef struct totals {
-  uint64_t accesses, wavefronts, ideal, conflicts, latency;
-} totals;
 
 /* Everything one run of check needs. */
 typedef struct run {
   const settings *own;
   bf_machine *machine;
   bf_hash *hash;
-  bf_lock_hash lock_hash;
-  cli_site_table summary;
+  bf_tally *tally;
   cli_spool spool; /* the list of accesses, kept until the whole trace is known to be good */
-  totals total;
   uint64_t listed;
 } run;
 
 static void write_json_access(const run *r, const bf_access *access, const bf_count *count,
                               bf_text *text) {
-  bf_json json = {.text = text, .depth = 2, .flat = {[2] = true}};
+  bool in_list = !r->own->json_lines;
+  bf_json json = {.text = text, .depth = in_list ? 2 : 0, .flat = {[0] = !in_list, [2] = true}};
   bf_pattern pattern = bf_access_classify(access, bf_machine_lanes(r->machine), 1);
-  bf_text_puts(text, r->listed ? ",\n    " : "\n    ");
+  if (in_list)
+    bf_text_puts(text, r->listed ? ",\n    " : "\n    ");
   bf_json_begin(&json, NULL, '{', true);
   bf_json_number(&json, "line", access->line);
   bf_json_string(&json, "site", access->site);
@@ -81,76 +89,116 @@ static void write_text_access(const run *r, const bf_access *access, const bf_co
   bf_text_puts(text, "\n");
 }
 
-static int add_access(run *r, const bf_access *access, bf_diagnostic *diagnostic) {
-  bf_count count;
-  int error = bf_memory_count_locked(r->machine, r->hash, r->lock_hash, access, &count, diagnostic);
-  if (error)
-    return error;
-  r->total.accesses += access->count;
-  r->total.wavefronts += access->count * bf_count_wavefronts(&count);
-  r->total.ideal += access->count * count.ideal;
-  r->total.conflicts += access->count * count.conflicts;
-  r->total.latency += access->count * count.latency_cycles;
-  error = cli_site_table_add(&r->summary, r->machine, access, &count, diagnostic);
-  if (!error && (r->own->common.json || r->own->accesses)) {
-    bf_text text = {0};
-    if (r->own->common.json)
-      write_json_access(r, access, &count, &text);
-    else
-      write_text_access(r, access, &count, &text);
-    error = cli_spool_add(&r->spool, &text, diagnostic);
-    r->listed++;
+/* Lists an access: at once as a line of JSON, and else into the spool. */
+static int list_access(run *r, const bf_access *access, const bf_count *count,
+                       bf_diagnostic *diagnostic) {
+  bf_text text = {0};
+  if (r->own->json_lines || r->own->common.json)
+    write_json_access(r, access, count, &text);
+  else
+    write_text_access(r, access, count, &text);
+  r->listed++;
+  if (!r->own->json_lines)
+    return cli_spool_add(&r->spool, &text, diagnostic);
+  bf_text_puts(&text, "\n");
+  return cli_print(&text) == CLI_OK ? BF_OK : bf_fail(diagnostic, BF_IO, "cannot write the output");
+}
+
+/* Reads the trace access by access, and lists each. */
+static int list_all(run *r, bf_trace *trace, const char *path, bf_diagnostic *diagnostic) {
+  const bf_access *access;
+  int status;
+  while ((status = bf_trace_step(trace, &access, diagnostic)) == 1) {
+    bf_count count;
+    status = bf_tally_add(r->tally, access, &count, diagnostic);
+    if (status && !diagnostic->file[0]) {
+      snprintf(diagnostic->file, sizeof diagnostic->file, "%s", path);
+      diagnostic->line = access->line;
+    }
+    if (!status)
+      status = list_access(r, access, &count, diagnostic);
+    if (status)
+      return status;
   }
-  return error;
+  return status;
 }
 
 static int read_all(run *r, const char *path, bf_diagnostic *diagnostic) {
   bf_trace_limits limits = bf_machine_limits(r->machine);
   bf_trace *trace;
-  int status = bf_trace_open_form(path, cli_trace_form(r->own->from), &limits, &trace, diagnostic);
-  if (status != BF_OK)
-    return status;
-  bf_access access;
-  while ((status = bf_trace_next(trace, &access, diagnostic)) == 1) {
-    status = add_access(r, &access, diagnostic);
-    if (status != BF_OK) {
-      if (!diagnostic->file[0]) {
-        snprintf(diagnostic->file, sizeof diagnostic->file, "%s", path);
-        diagnostic->line = access.line;
-      }
-      break;
-    }
-  }
-  if (status == 0)
-    cli_site_table_sort(&r->summary);
+  BF_TRY(
+      bf_tally_create(r->machine, r->hash, lock_hash_of(r->own->lock_hash), &r->tally, diagnostic));
+  BF_TRY(bf_trace_open_form(path, cli_trace_form(r->own->from), &limits, &trace, diagnostic));
+  const char *name = cli_input_name(path);
+  cli_block_bar bar = cli_block_bar_begin(name);
+  bar.unit = "bytes";
+  bf_tally_reading reading = {
+      .threads = (unsigned)r->own->threads, .progress = cli_block_bar_step, .context = &bar};
+  int error = r->own->accesses || r->own->json_lines
+                  ? list_all(r, trace, name, diagnostic)
+                  : bf_tally_read(r->tally, trace, name, &reading, diagnostic);
+  cli_block_bar_end(&bar);
   bf_trace_close(trace);
-  return status;
+  return error;
 }
 
-static void write_json_head(const run *r, bf_text *text) {
+static void write_sum(bf_json *json, const bf_sum *sum) {
+  bf_json_number(json, "wavefronts", sum->wavefronts);
+  bf_json_number(json, "ideal", sum->ideal);
+  bf_json_number(json, "conflicts", sum->conflicts);
+}
+
+static void write_json_sites(run *r, bf_json *json) {
+  size_t count;
+  const bf_tally_row *row = bf_tally_rows(r->tally, &count);
+  bf_json_begin(json, "sites", '[', false);
+  for (size_t i = 0; i < count; i++) {
+    bf_json_begin(json, NULL, '{', true);
+    bf_json_string(json, "site", row[i].key);
+    bf_json_number(json, "accesses", row[i].sum.accesses);
+    write_sum(json, &row[i].sum);
+    if (row[i].worst_conflicts) {
+      bf_json_number(json, "worst_line", row[i].worst_line);
+      bf_json_number(json, "worst_conflicts", row[i].worst_conflicts);
+      bf_json_string(json, "worst", row[i].worst);
+    }
+    bf_json_end(json, '}');
+  }
+  bf_json_end(json, ']');
+}
+
+/* The document of --json up to the list of accesses, which is left open where there is one. */
+static void write_json_head(run *r, bf_text *text) {
   bf_json json = {.text = text};
+  bf_sum total = bf_tally_total(r->tally);
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "machine", bf_machine_name(r->machine));
   bf_json_string(&json, "hash", bf_hash_text(r->hash));
   bf_json_begin(&json, "total", '{', true);
-  bf_json_number(&json, "wavefronts", r->total.wavefronts);
-  bf_json_number(&json, "ideal", r->total.ideal);
-  bf_json_number(&json, "conflicts", r->total.conflicts);
+  write_sum(&json, &total);
   bf_json_end(&json, '}');
-  bf_text_puts(text, ",\n  \"accesses\": [");
+  write_json_sites(r, &json);
+  if (r->own->accesses)
+    bf_text_puts(text, ",\n  \"accesses\": [");
+  else
+    bf_json_end(&json, '}');
 }
 
 static int print_result(run *r) {
   bf_text head = {0}, tail = {0};
+  bf_sum total = bf_tally_total(r->tally);
+  if (r->own->json_lines)
+    return CLI_OK;
   if (r->own->common.json) {
     write_json_head(r, &head);
-    bf_text_puts(&tail, r->listed ? "\n  ]\n}\n" : "]\n}\n");
+    if (r->own->accesses)
+      bf_text_puts(&tail, r->listed ? "\n  ]\n}\n" : "]\n}\n");
   } else {
-    cli_site_table_write(&r->summary, cli_wants_color(&r->own->common), &tail);
+    cli_site_table_write(r->tally, cli_wants_color(&r->own->common), &tail);
     bf_text_addf(&tail, "%s, hash %s: %llu accesses, %llu wavefronts, %llu ideal, %llu conflicts\n",
                  bf_machine_name(r->machine), bf_hash_text(r->hash),
-                 (unsigned long long)r->total.accesses, (unsigned long long)r->total.wavefronts,
-                 (unsigned long long)r->total.ideal, (unsigned long long)r->total.conflicts);
+                 (unsigned long long)total.accesses, (unsigned long long)total.wavefronts,
+                 (unsigned long long)total.ideal, (unsigned long long)total.conflicts);
   }
   int status = cli_print(&head);
   if (status == CLI_OK)
@@ -162,24 +210,19 @@ static int print_result(run *r) {
   return status;
 }
 
-static bf_lock_hash lock_hash_of(const char *name) {
-  if (!name || strcmp(name, "none") == 0)
-    return BF_LOCK_PLAIN;
-  return strcmp(name, "xor") == 0 ? BF_LOCK_XOR : BF_LOCK_ADD;
-}
-
 /* Sites against limits. */
 static int keep_out(const run *r, const char *file, int status) {
   bf_gate found = {.findings = 0};
   bf_diagnostic diagnostic = {.caret = -1};
-  for (size_t i = 0; i < r->summary.count && status == CLI_OK; i++) {
-    const cli_site_table_row *row = &r->summary.row[i];
+  size_t count = 0;
+  const bf_tally_row *row = r->tally ? bf_tally_rows(r->tally, &count) : NULL;
+  for (size_t i = 0; i < count && status == CLI_OK; i++) {
     bf_finding own = {.file = file,
-                      .line = row->worst_line,
-                      .name = row->key,
-                      .what = row->worst,
-                      .wavefronts = row->wavefronts,
-                      .conflicts = row->conflicts};
+                      .line = row[i].worst_line,
+                      .name = row[i].key,
+                      .what = row[i].worst,
+                      .wavefronts = row[i].sum.wavefronts,
+                      .conflicts = row[i].sum.conflicts};
     if (bf_gate_add(&found, &own, &diagnostic) != BF_OK)
       status = cli_complain(&diagnostic);
   }
@@ -189,7 +232,7 @@ static int keep_out(const run *r, const char *file, int status) {
 static int check(const void *given, int count, char **arguments) {
   const settings *own = given;
   (void)count;
-  run r = {.own = own, .lock_hash = lock_hash_of(own->lock_hash)};
+  run r = {.own = own};
   bf_diagnostic diagnostic = {.caret = -1};
   int status = cli_gate_check(&cli_check, &own->gate);
   if (status >= 0)
@@ -201,7 +244,7 @@ static int check(const void *given, int count, char **arguments) {
     error = read_all(&r, arguments[0], &diagnostic);
   status = !error ? print_result(&r) : cli_complain(&diagnostic);
   status = keep_out(&r, arguments[0], status);
-  cli_site_table_free(&r.summary);
+  bf_tally_free(r.tally);
   cli_spool_free(&r.spool);
   bf_hash_free(r.hash);
   bf_machine_free(r.machine);
@@ -216,10 +259,12 @@ const cli_command cli_check = {
                "for every access\nthe wavefronts the machine needs, the fewest any placement "
                "could need, and the difference:\nthe conflicts. With --max-conflicts it is a gate "
                "for continuous integration.",
-    .examples = "bankfold check kernel.trace\n"
-                "bankfold check kernel.trace --machine ampere --hash xor:0,5,31\n"
-                "bankfold check kernel.trace --json\n"
-                "bankfold check kernel.trace --max-conflicts 0   # exit status 1 on any conflict",
+    .examples =
+        "bankfold check kernel.trace\n"
+        "bankfold check kernel.trace --machine ampere --hash xor:0,5,31\n"
+        "bankfold check kernel.trace --json              # sums by site\n"
+        "bankfold check kernel.trace --json-lines | jq .conflicts         # each access\n"
+        "bankfold check kernel.trace --max-conflicts 0   # exit status 1 on any conflict",
     CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,

@@ -66,6 +66,22 @@ int bf_trace_open_memory(const char *name, const void *bytes, size_t size, bf_tr
 /* 1 with the next access in *access (its site stays valid until the trace is closed), 0 at the end,
  * or a negative bf_error. A trace without any access is an error. */
 int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic);
+/* The same without a copy: *access is the trace's own until the next call. */
+int bf_trace_step(bf_trace *trace, const bf_access **access, bf_diagnostic *diagnostic);
+/* A part of a trace that a thread can read by itself. Several parts may be read at once, while the
+ * next one is cut; a part and its accesses stay valid until the same part is cut again. */
+typedef struct bf_trace_part bf_trace_part;
+bf_trace_part *bf_trace_part_create(void); /* NULL: out of memory */
+/* Moves what follows in trace into part: 1, 0 at the end, or a negative bf_error. A trace is either
+ * cut or stepped through. */
+int bf_trace_cut(bf_trace *trace, bf_trace_part *part, bf_diagnostic *diagnostic);
+/* As bf_trace_step; sites stay valid until the part is cut again. */
+int bf_trace_part_step(bf_trace_part *part, const bf_access **access, bf_diagnostic *diagnostic);
+void bf_trace_part_free(bf_trace_part *part);
+/* The sum of the counts of what was read of a part of lines; 0 for other parts. */
+uint64_t bf_trace_part_executions(const bf_trace_part *part);
+/* Bytes of the trace's file that were read, and its size; 0 where it is not known. */
+void bf_trace_place(const bf_trace *trace, uint64_t *bytes, uint64_t *size);
 /* Lines read so far that hold no access. */
 uint64_t bf_trace_passed_over(const bf_trace *trace);
 void bf_trace_close(bf_trace *trace);

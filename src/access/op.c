@@ -69,6 +69,18 @@ int bf_access_check_address(uint64_t address, unsigned width_bytes, const bf_tra
                  shown, (unsigned long long)limits->allocation_bytes);
 }
 
+/* Whether all active lanes are aligned and inside the allocation. */
+static bool addresses_fit(const bf_access *access, const bf_trace_limits *limits) {
+  uint32_t bits = 0, highest = 0;
+  for (uint64_t left = access->mask; left; left &= left - 1) {
+    uint32_t address = access->address[__builtin_ctzll(left)];
+    bits |= address;
+    highest = address > highest ? address : highest;
+  }
+  return (bits & (access->width_bytes - 1)) == 0 &&
+         (uint64_t)highest + access->width_bytes <= limits->allocation_bytes;
+}
+
 int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int *fault,
                     bf_diagnostic *diagnostic) {
   *fault = -1;
@@ -83,6 +95,8 @@ int bf_access_check(const bf_access *access, const bf_trace_limits *limits, int 
     return error;
   if (access->count == 0)
     return bf_fail(diagnostic, BF_BAD_INPUT, "the count is 0");
+  if (addresses_fit(access, limits))
+    return BF_OK;
   for (uint64_t left = access->mask; left; left &= left - 1) {
     *fault = __builtin_ctzll(left);
     error =

@@ -1,9 +1,9 @@
 /* The packed form of traces: records of bytes, byte by byte in docs/traces.md.
  *
- * A record says only what differs from the access before. Numbers are varints: 7 bits a byte, low
- * ones first, the top bit set on all bytes but the last; signed numbers are folded first
- * (0, -1, 1, -2, ... become 0, 1, 2, 3, ...). The file around the records is zstd-compressed, which
- * makes long repetitions almost free. */
+ * A record says only what differs from the access before, or from one of the last shapes that were
+ * listed (shape.h). Numbers are varints: 7 bits a byte, low ones first, the top bit set on all
+ * bytes but the last; signed numbers are folded first (0, -1, 1, -2, ... become 0, 1, 2, 3, ...).
+ * The file around the records is zstd-compressed, which makes long repetitions almost free. */
 #include "access/trace.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 static const unsigned char magic[8] = {0x89, 'B', 'F', 'T', 'R', 'A', 'C', 'E'};
 
 enum {
-  VERSION = 1,
+  VERSION = 2, /* that is written; version 1 has no recalled shapes */
   /* The first byte of a record. */
   TAG_END = 0x00,
   TAG_SITE = 0x01,
@@ -24,6 +24,7 @@ enum {
   ADDRESSES_SAME = 0x00,
   ADDRESSES_MOVED = 0x10,
   ADDRESSES_LISTED = 0x20,
+  ADDRESSES_RECALLED = 0x30,
   TAG_UNUSED = 0x40,
   /* No record is longer. */
   RECORD_MAX_BYTES = BF_SITE_MAX_BYTES + 1024,
@@ -87,43 +88,37 @@ static bool same_site(const char *a, const char *b) {
   return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* How the addresses follow from those of the access before, which has the same mask. */
-static unsigned address_form(const bf_access *access, const bf_access *before) {
-  int first = __builtin_ctzll(access->mask);
-  uint32_t distance = access->address[first] - before->address[first];
-  for (uint64_t left = access->mask; left; left &= left - 1) {
-    int lane = __builtin_ctzll(left);
-    int64_t moved = (int64_t)before->address[lane] + (int32_t)distance;
-    if (moved != access->address[lane])
-      return ADDRESSES_LISTED;
-  }
-  return distance ? ADDRESSES_MOVED : ADDRESSES_SAME;
-}
-
-static unsigned choose_tag(const bf_trace_writer *writer, const bf_access *access) {
+/* The tag of an access of that shape. *recalled becomes the number of the shape that it repeats. */
+static unsigned choose_tag(const bf_trace_writer *writer, const bf_access *access,
+                           const bf_shape *shape, int *recalled) {
   const bf_access *before = &writer->previous;
-  unsigned tag = TAG_ACCESS;
+  const bf_shapes *shapes = &writer->shapes;
   if (writer->accesses == 0)
-    return tag | HAS_OP | HAS_MASK | HAS_COUNT | HAS_SITE | ADDRESSES_LISTED;
-  if (access->op != before->op || access->width_bytes != before->width_bytes)
-    tag |= HAS_OP;
-  if (access->count != before->count)
-    tag |= HAS_COUNT;
-  if (!same_site(access->site, before->site))
-    tag |= HAS_SITE;
-  if (access->mask != before->mask)
-    return tag | HAS_MASK | ADDRESSES_LISTED;
-  return tag | address_form(access, before);
+    return TAG_ACCESS | HAS_OP | HAS_MASK | HAS_COUNT | HAS_SITE | ADDRESSES_LISTED;
+  unsigned tag = TAG_ACCESS | (access->count != before->count ? HAS_COUNT : 0);
+  unsigned other_op =
+      access->op != before->op || access->width_bytes != before->width_bytes ? HAS_OP : 0;
+  unsigned other_site = same_site(access->site, before->site) ? 0 : HAS_SITE;
+  if (bf_shape_equal(shape, &shapes->shape[shapes->number])) {
+    uint32_t first = access->address[__builtin_ctzll(access->mask)];
+    return tag | other_op | other_site |
+           (first == shapes->first ? ADDRESSES_SAME : ADDRESSES_MOVED);
+  }
+  *recalled = bf_shapes_find(shapes, shape);
+  if (*recalled < 0)
+    return tag | other_op | other_site | (access->mask != before->mask ? HAS_MASK : 0) |
+           ADDRESSES_LISTED;
+  bool as_then = same_site(access->site, shapes->shape[*recalled].site);
+  return tag | (as_then ? 0 : HAS_SITE) | ADDRESSES_RECALLED;
 }
 
 /* The lowest active lane's address less that of the access before; listed ones then each less the
  * active lane's before it. */
-static void put_addresses(bf_text *text, unsigned form, const bf_access *access,
-                          const bf_access *before) {
+static void put_addresses(bf_text *text, unsigned form, const bf_access *access, uint32_t before) {
   if (form == ADDRESSES_SAME)
     return;
   uint64_t left = access->mask;
-  int64_t last = before->mask ? before->address[__builtin_ctzll(before->mask)] : 0;
+  int64_t last = before;
   do {
     int64_t address = access->address[__builtin_ctzll(left)];
     put_signed(text, address - last);
@@ -132,12 +127,37 @@ static void put_addresses(bf_text *text, unsigned form, const bf_access *access,
   } while (left && form == ADDRESSES_LISTED);
 }
 
+/* Takes access for the one before. */
+static void remember(bf_trace_writer *writer, const bf_access *access, const bf_shape *shape,
+                     unsigned form, int recalled, uint32_t site) {
+  bf_shapes *shapes = &writer->shapes;
+  bf_access *before = &writer->previous;
+  const char *kept = site ? bf_sites_text(&writer->sites, site - 1) : NULL;
+  shapes->first = access->address[__builtin_ctzll(access->mask)];
+  if (form == ADDRESSES_RECALLED)
+    shapes->number = (unsigned)recalled;
+  if (form == ADDRESSES_LISTED) {
+    bf_shape *next = bf_shapes_next(shapes);
+    *next = *shape;
+    next->site = kept;
+    bf_shapes_index(shapes);
+  }
+  before->op = access->op;
+  before->width_bytes = access->width_bytes;
+  before->mask = access->mask;
+  before->count = access->count;
+  before->site = kept;
+}
+
 int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
                          bf_diagnostic *diagnostic) {
   uint32_t site;
   BF_TRY(put_site(writer, access->site, &site, diagnostic));
   bf_text *text = &writer->buffer;
-  unsigned tag = choose_tag(writer, access);
+  bf_shape shape;
+  bf_shape_take(&shape, access);
+  int recalled = -1;
+  unsigned tag = choose_tag(writer, access, &shape, &recalled);
   put_byte(text, tag);
   if (tag & HAS_OP) {
     put_string(text, bf_op_name(access->op));
@@ -149,9 +169,10 @@ int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,
     put_varint(text, access->count);
   if (tag & HAS_SITE)
     put_varint(text, site);
-  put_addresses(text, tag & ADDRESSES, access, &writer->previous);
-  writer->previous = *access;
-  writer->previous.site = site ? bf_sites_text(&writer->sites, site - 1) : NULL;
+  if ((tag & ADDRESSES) == ADDRESSES_RECALLED)
+    put_byte(text, (unsigned)recalled);
+  put_addresses(text, tag & ADDRESSES, access, writer->shapes.first);
+  remember(writer, access, &shape, tag & ADDRESSES, recalled, site);
   return BF_OK;
 }
 
@@ -162,6 +183,8 @@ typedef struct record {
   const unsigned char *at, *end;
   const char *fault;
 } record;
+
+static const char far_away[] = "an address that is negative or needs more than 32 bits";
 
 static uint64_t broken(record *r, const char *fault) {
   if (!r->fault)
@@ -175,6 +198,8 @@ static unsigned get_byte(record *r) {
 }
 
 static uint64_t get_varint(record *r) {
+  if (r->at < r->end && *r->at < 0x80)
+    return *r->at++;
   uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     unsigned byte = get_byte(r);
@@ -227,44 +252,60 @@ static void get_site(record *r, const bf_sites *sites, bf_access *access) {
     access->site = number ? bf_sites_text(sites, (uint32_t)number - 1) : NULL;
 }
 
-/* Adds distance to *address, which stays a 32-bit address. */
-static void move_address(record *r, uint32_t *address, int64_t distance) {
-  if (distance < -(int64_t)*address || distance > (int64_t)(UINT32_MAX - *address))
-    broken(r, "an address that is negative or needs more than 32 bits");
-  else
-    *address = (uint32_t)((int64_t)*address + distance);
+/* get_signed where two bytes are sure to be there, fast for numbers that need no more. */
+static inline int64_t get_near(record *r) {
+  unsigned first = r->at[0], second = r->at[1];
+  if (first >= 0x80 && second >= 0x80)
+    return get_signed(r);
+  unsigned value = first < 0x80 ? first : (first & 0x7F) | second << 7;
+  r->at += first < 0x80 ? 1 : 2;
+  return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* Addresses of the active lanes; access still has those of the access before, whose lowest active
- * lane had `first`. */
-static void get_addresses(record *r, unsigned form, uint32_t first, bf_access *access) {
-  if (form == ADDRESSES_SAME)
-    return;
-  int64_t distance = form == ADDRESSES_MOVED ? get_signed(r) : 0;
-  if (form == ADDRESSES_LISTED)
-    memset(access->address, 0, sizeof access->address);
+/* Listed addresses of the active lanes. */
+static void get_listed(record *r, uint32_t before, bf_access *access) {
+  int64_t address = before;
+  memset(access->address, 0, sizeof access->address);
   for (uint64_t left = access->mask; left && !r->fault; left &= left - 1) {
-    uint32_t *address = &access->address[__builtin_ctzll(left)];
-    if (form == ADDRESSES_LISTED) {
-      *address = first;
-      distance = get_signed(r);
-    }
-    move_address(r, address, distance);
-    first = *address;
+    int64_t distance = r->end - r->at >= 2 ? get_near(r) : get_signed(r);
+    if (distance < -address || distance > UINT32_MAX - address)
+      broken(r, far_away);
+    else
+      access->address[__builtin_ctzll(left)] = (uint32_t)(address += distance);
   }
 }
 
-/* What follows an access's tag; access holds the access before. */
-static void get_access(record *r, unsigned tag, bf_trace *trace, bf_access *access) {
+/* Takes operation, width, lanes and site from a remembered shape. */
+static void recall(record *r, bf_shapes *shapes, bf_access *access) {
+  unsigned number = get_byte(r);
+  if (number >= shapes->made) {
+    broken(r, "a shape that was never listed");
+    return;
+  }
+  const bf_shape *shape = &shapes->shape[number];
+  shapes->number = number;
+  access->op = shape->op;
+  access->width_bytes = shape->width_bytes;
+  access->mask = shape->mask;
+}
+
+/* What a tag may not say. */
+static const char *tag_fault(const bf_trace *trace, unsigned tag) {
   const unsigned first_needs = HAS_OP | HAS_MASK | ADDRESSES_LISTED;
   unsigned form = tag & ADDRESSES;
-  if (tag & TAG_UNUSED || form == ADDRESSES)
-    broken(r, "a record of unknown kind");
-  if (trace->accesses == 0 && (tag & first_needs) != first_needs)
-    broken(r, "a first access that refers to one before it");
+  bool is_recalled = form == ADDRESSES_RECALLED;
+  if (tag & TAG_UNUSED || (is_recalled && (trace->version < 2 || tag & (HAS_OP | HAS_MASK))))
+    return "a record of unknown kind";
+  if (trace->accesses == 0 && ((tag & first_needs) != first_needs || is_recalled))
+    return "a first access that refers to one before it";
   if (tag & HAS_MASK && form != ADDRESSES_LISTED)
-    broken(r, "a new mask without addresses");
-  uint32_t first = access->mask ? access->address[__builtin_ctzll(access->mask)] : 0;
+    return "a new mask without addresses";
+  return NULL;
+}
+
+/* The fields of an access but for its addresses; access holds those of the access before. A shape
+ * brings its own site unless the record has one. */
+static void get_fields(record *r, unsigned tag, bf_trace *trace, bf_access *access) {
   if (tag & HAS_OP)
     get_op(r, access);
   if (tag & HAS_MASK)
@@ -273,8 +314,11 @@ static void get_access(record *r, unsigned tag, bf_trace *trace, bf_access *acce
     access->count = get_varint(r);
   if (tag & HAS_SITE)
     get_site(r, &trace->sites, access);
-  if (!r->fault)
-    get_addresses(r, form, first, access);
+  if ((tag & ADDRESSES) == ADDRESSES_RECALLED) {
+    recall(r, &trace->shapes, access);
+    if (!(tag & HAS_SITE))
+      access->site = trace->shapes.shape[trace->shapes.number].site;
+  }
 }
 
 /* A fault in the record that starts at the window's begin. */
@@ -310,30 +354,71 @@ static int read_site(record *r, bf_trace *trace, bf_diagnostic *diagnostic) {
   return error;
 }
 
-static int read_access(record *r, unsigned tag, bf_trace *trace, bf_access *access,
-                       bf_diagnostic *diagnostic) {
-  *access = trace->previous;
-  if (trace->accesses == 0)
-    access->count = 1;
-  get_access(r, tag, trace, access);
-  if (r->fault)
-    return damaged(trace, diagnostic, r->fault);
+/* Checks an access of which more changed than its place. */
+static int check_access(const bf_trace *trace, const bf_access *access, bf_diagnostic *diagnostic) {
   bf_diagnostic found;
   int lane;
-  if (bf_access_check(access, &trace->limits, &lane, &found) != BF_OK)
-    return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file, "access %llu: %s",
-                        (unsigned long long)trace->accesses + 1, found.message);
+  if (bf_access_check(access, &trace->limits, &lane, &found) == BF_OK)
+    return BF_OK;
+  return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file, "access %llu: %s",
+                      (unsigned long long)trace->accesses + 1, found.message);
+}
+
+/* Addresses of a shape from where the record says; *known where nothing else is to be checked. */
+static void get_moved(record *r, unsigned tag, bf_trace *trace, bool *known) {
+  bf_shapes *shapes = &trace->shapes;
+  bf_access *access = &trace->current;
+  const bf_shape *shape = &shapes->shape[shapes->number];
+  int64_t distance = (tag & ADDRESSES) == ADDRESSES_SAME ? 0 : get_signed(r);
+  if (distance < -(int64_t)UINT32_MAX || distance > (int64_t)UINT32_MAX) {
+    broken(r, far_away);
+    return;
+  }
+  int64_t first = shapes->first + distance;
+  if (first + shape->lowest < 0 || first + shape->highest > UINT32_MAX)
+    broken(r, far_away);
+  if (r->fault)
+    return;
+  shapes->first = (uint32_t)first;
+  if ((tag & ADDRESSES) != ADDRESSES_SAME)
+    bf_shape_place(shape, shapes->first, trace->limits.lanes, access);
+  *known = !(tag & (HAS_OP | HAS_COUNT)) &&
+           bf_shape_fits(shape, first, access->width_bytes, trace->limits.allocation_bytes);
+}
+
+/* What follows an access's tag, into the trace's current access, which holds the access before. */
+static int read_access(record *r, unsigned tag, bf_trace *trace, bf_diagnostic *diagnostic) {
+  bf_access *access = &trace->current;
+  bool is_listed = (tag & ADDRESSES) == ADDRESSES_LISTED, known = false;
+  if (trace->accesses == 0)
+    access->count = 1;
+  const char *fault = tag_fault(trace, tag);
+  if (fault)
+    broken(r, fault);
+  else
+    get_fields(r, tag, trace, access);
+  if (!r->fault && is_listed)
+    get_listed(r, trace->shapes.first, access);
+  else if (!r->fault)
+    get_moved(r, tag, trace, &known);
+  if (r->fault)
+    return damaged(trace, diagnostic, r->fault);
+  if (!known)
+    BF_TRY(check_access(trace, access, diagnostic));
+  if (is_listed) {
+    bf_shape_take(bf_shapes_next(&trace->shapes), access);
+    trace->shapes.first = access->address[__builtin_ctzll(access->mask)];
+  }
   if (!bf_trace_tally(trace, access))
     return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file,
                         "the counts up to access %llu add up to more than %llu",
                         (unsigned long long)trace->accesses, (unsigned long long)BF_EXECUTIONS_MAX);
   access->line = trace->accesses;
-  trace->previous = *access;
   return BF_OK;
 }
 
 /* Reads one record: 1 for an access, 0 for the end, 2 for a record without an access. */
-static int read_record(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic) {
+static int read_record(bf_trace *trace, bf_diagnostic *diagnostic) {
   bf_window *window = &trace->window;
   int error = bf_window_fill(window, RECORD_MAX_BYTES, diagnostic);
   if (error)
@@ -344,7 +429,7 @@ static int read_record(bf_trace *trace, bf_access *access, bf_diagnostic *diagno
   if (r.fault)
     error = damaged(trace, diagnostic, r.fault);
   else if (tag & TAG_ACCESS)
-    error = read_access(&r, tag, trace, access, diagnostic);
+    error = read_access(&r, tag, trace, diagnostic);
   else if (tag == TAG_SITE && (result = 2))
     error = read_site(&r, trace, diagnostic);
   else if (tag == TAG_END && (result = 0) == 0)
@@ -365,18 +450,18 @@ int bf_packed_begin(bf_trace *trace, bf_diagnostic *diagnostic) {
   window->begin += sizeof magic;
   if (window->begin == window->end)
     return damaged(trace, diagnostic, "the file is cut off");
-  unsigned version = window->data[window->begin++];
-  if (version != VERSION)
+  trace->version = window->data[window->begin++];
+  if (trace->version == 0 || trace->version > VERSION)
     return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file,
-                        "a packed trace of version %u, but only version %d can be read", version,
-                        VERSION);
+                        "a packed trace of version %u, but only versions up to %d can be read",
+                        trace->version, VERSION);
   return BF_OK;
 }
 
-int bf_packed_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic) {
+int bf_packed_next(bf_trace *trace, bf_diagnostic *diagnostic) {
   int result = trace->finished ? 0 : 2;
   while (result == 2)
-    result = read_record(trace, access, diagnostic);
+    result = read_record(trace, diagnostic);
   trace->finished = trace->finished || result == 0;
   return result;
 }

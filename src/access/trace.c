@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for a line of the greatest length, and for reading in large pieces. */
-enum { WINDOW_BYTES = 4 * BF_LINE_MAX_BYTES, WRITE_BYTES = 1 << 16 };
+enum { WRITE_BYTES = 1 << 16 };
 
 int bf_trace_intern(bf_sites *sites, const char *file, const char *bytes, size_t length,
                     const char **site, bf_diagnostic *diagnostic) {
@@ -41,7 +40,7 @@ int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic) 
   window->begin = 0;
   while (window->end < wanted && !window->at_end) {
     size_t got;
-    BF_TRY(bf_reader_read(window->reader, window->data + window->end, WINDOW_BYTES - window->end,
+    BF_TRY(bf_reader_read(window->reader, window->data + window->end, BF_WINDOW_BYTES - window->end,
                           &got, diagnostic));
     window->end += got;
     window->at_end = got == 0;
@@ -51,7 +50,7 @@ int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic) 
 
 /* Looks at the first bytes. */
 static int begin(bf_trace *trace, bf_diagnostic *diagnostic) {
-  trace->window.data = malloc(WINDOW_BYTES + 1); /* one more for the NUL behind a last line */
+  trace->window.data = malloc(BF_WINDOW_BYTES + 1); /* one more for the NUL behind a last line */
   if (!trace->window.data)
     return bf_no_memory(diagnostic);
   BF_TRY(bf_window_fill(&trace->window, 16, diagnostic));
@@ -100,6 +99,10 @@ int bf_trace_open_memory(const char *name, const void *bytes, size_t size, bf_tr
   return open_reader(name, reader, form, limits, out, diagnostic);
 }
 
+void bf_trace_place(const bf_trace *trace, uint64_t *bytes, uint64_t *size) {
+  bf_reader_place(trace->window.reader, bytes, size);
+}
+
 uint64_t bf_trace_passed_over(const bf_trace *trace) { return trace->passed; }
 
 void bf_trace_close(bf_trace *trace) {
@@ -146,8 +149,8 @@ static int next_line(bf_trace *trace, char **text, bf_diagnostic *diagnostic) {
   return 1;
 }
 
-/* Parses lines up to the next access. */
-static int next_text(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic) {
+int bf_text_next(bf_trace *trace, bf_diagnostic *diagnostic) {
+  bf_access *access = &trace->current;
   char *text = NULL;
   int result;
   while ((result = next_line(trace, &text, diagnostic)) > 0) {
@@ -176,11 +179,19 @@ static int next_text(bf_trace *trace, bf_access *access, bf_diagnostic *diagnost
   return result;
 }
 
-int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic) {
-  int result = trace->packed ? bf_packed_next(trace, access, diagnostic)
-                             : next_text(trace, access, diagnostic);
+int bf_trace_step(bf_trace *trace, const bf_access **access, bf_diagnostic *diagnostic) {
+  int result = trace->packed ? bf_packed_next(trace, diagnostic) : bf_text_next(trace, diagnostic);
   if (result == 0 && trace->accesses == 0)
     return bf_fail_file(diagnostic, BF_BAD_INPUT, trace->file, "the trace holds no access");
+  *access = &trace->current;
+  return result;
+}
+
+int bf_trace_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic) {
+  const bf_access *read = NULL;
+  int result = bf_trace_step(trace, &read, diagnostic);
+  if (result == 1)
+    *access = *read;
   return result;
 }
 

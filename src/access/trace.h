@@ -4,9 +4,12 @@
 
 #include "access/access.h"
 #include "access/intern.h"
+#include "access/shape.h"
 
 /* A longer line is refused without reading all of it. */
 enum { BF_LINE_MAX_BYTES = 65536 };
+/* Room for a line of the greatest length, and for reading in large pieces. */
+enum { BF_WINDOW_BYTES = 4 * BF_LINE_MAX_BYTES };
 
 /* The unread part of a file, data[begin..end): at least as much of it as was asked for. */
 typedef struct bf_window {
@@ -17,8 +20,7 @@ typedef struct bf_window {
   bool at_end;           /* nothing is left to read into the window */
 } bf_window;
 
-/* Makes wanted bytes (at most BF_LINE_MAX_BYTES + 2) available, or all up to the end of the file.
- */
+/* Makes wanted bytes (at most BF_WINDOW_BYTES) available, or all up to the end of the file. */
 int bf_window_fill(bf_window *window, size_t wanted, bf_diagnostic *diagnostic);
 
 /* What is known of a trace of another tool so far. */
@@ -36,12 +38,14 @@ struct bf_trace {
   bf_sites sites;
   bf_foreign foreign;
   bool packed;
+  unsigned version;    /* packed: of the format */
   bool finished;       /* packed: the end record was read */
   uint64_t lines;      /* text: lines read */
   uint64_t passed;     /* text: of them without an access */
   uint64_t accesses;   /* accesses read */
   uint64_t executions; /* the sum of their counts */
-  bf_access previous;  /* packed: the access before */
+  bf_access current;   /* the access that was read last */
+  bf_shapes shapes;    /* packed */
 };
 
 struct bf_trace_writer {
@@ -50,7 +54,8 @@ struct bf_trace_writer {
   bf_text buffer; /* what is not yet handed to writer */
   bf_sites sites;
   uint64_t accesses;
-  bf_access previous; /* packed: the access before */
+  bf_access previous; /* packed: the access before, without its addresses */
+  bf_shapes shapes;   /* packed */
 };
 
 /* bf_sites_intern with a diagnostic; *site becomes the kept string. */
@@ -77,14 +82,17 @@ int bf_foreign_parse(const bf_line *line, bf_foreign *state, const bf_trace_limi
                      bf_access *access, const char **site, size_t *site_length,
                      bf_diagnostic *diagnostic);
 
+/* As bf_trace_step, with the access in trace->current: parses lines up to the next access. */
+int bf_text_next(bf_trace *trace, bf_diagnostic *diagnostic);
+
 /* ---- Packed (packed.c) ---- */
 
 /* True if the file starts with the packed form's magic number. */
 bool bf_packed_recognise(const bf_window *window);
 /* Reads magic and version. */
 int bf_packed_begin(bf_trace *trace, bf_diagnostic *diagnostic);
-/* As bf_trace_next. */
-int bf_packed_next(bf_trace *trace, bf_access *access, bf_diagnostic *diagnostic);
+/* As bf_trace_step, with the access in trace->current. */
+int bf_packed_next(bf_trace *trace, bf_diagnostic *diagnostic);
 /* Append magic and version, a record (and before it that of a new site), and the end record. */
 void bf_packed_put_header(bf_text *text);
 int bf_packed_put_access(bf_trace_writer *writer, const bf_access *access,

@@ -117,6 +117,8 @@ int bf_reader_open_memory(const char *name, const void *bytes, size_t size, bf_r
 /* Up to size bytes into buffer; *got is 0 only at the end. */
 int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
                    bf_diagnostic *diagnostic);
+/* Bytes taken from the file so far, and its size; 0 where it is not known. */
+void bf_reader_place(const bf_reader *reader, uint64_t *bytes, uint64_t *size);
 void bf_reader_close(bf_reader *reader);
 
 /* Adds a whole file to text, whose data is not NULL then. Of one with more than most_bytes, a piece

@@ -18,6 +18,7 @@ struct bf_reader {
   unsigned char *owned; /* what buffer points to where a file is read; NULL: it is borrowed */
   size_t begin, end;
   size_t frame_pending; /* zstd's hint: not 0 inside a frame */
+  uint64_t taken_bytes; /* that were in the buffer so far */
   bool at_end;
 };
 
@@ -27,6 +28,7 @@ enum { READ_BUFFER_BYTES = 1 << 17 };
 static int refill(bf_reader *reader, bf_diagnostic *diagnostic) {
   reader->begin = 0;
   reader->end = reader->file ? fread(reader->owned, 1, READ_BUFFER_BYTES, reader->file) : 0;
+  reader->taken_bytes += reader->end;
   if (reader->end == 0) {
     if (reader->file && ferror(reader->file))
       return bf_fail_file(diagnostic, BF_IO, reader->path, "cannot read: %s", strerror(errno));
@@ -137,6 +139,14 @@ int bf_reader_read(bf_reader *reader, void *buffer, size_t size, size_t *got,
   *got = 0;
   return reader->stream ? read_zstd(reader, buffer, size, got, diagnostic)
                         : read_plain(reader, buffer, size, got, diagnostic);
+}
+
+void bf_reader_place(const bf_reader *reader, uint64_t *bytes, uint64_t *size) {
+  struct stat status;
+  bool is_file =
+      reader->file && fstat(fileno(reader->file), &status) == 0 && S_ISREG(status.st_mode);
+  *bytes = reader->file ? reader->taken_bytes : reader->begin;
+  *size = is_file ? (uint64_t)status.st_size : reader->file ? 0 : reader->end;
 }
 
 void bf_reader_close(bf_reader *reader) {

@@ -495,6 +495,133 @@ static void packed_bytes_mean_what_is_documented(void **state) {
   unlink(path);
 }
 
+/* A list of random accesses, and accesses drawn from it again and again with other counts, places
+ * and sites: more distinct ones than are remembered. */
+static bf_access *draw_again(size_t kinds, size_t count) {
+  bf_access *kind = calloc(kinds, sizeof *kind), *drawn = calloc(count, sizeof *drawn);
+  uint64_t random = 5;
+  for (size_t i = 0; i < kinds; i++)
+    kind[i] = random_access(&random, &(bf_access){.count = 1});
+  for (size_t i = 0; i < count; i++) {
+    drawn[i] = kind[draw(&random) % (draw(&random) % 2 ? kinds : kinds / 8)];
+    uint32_t move = draw(&random) % 3 ? draw(&random) % 64 * 16 : 0;
+    for (uint64_t left = drawn[i].mask; left; left &= left - 1)
+      drawn[i].address[__builtin_ctzll(left)] += move;
+    if (draw(&random) % 4 == 0)
+      drawn[i].site = "elsewhere";
+    if (draw(&random) % 4 == 0)
+      drawn[i].count = draw(&random) % 9 + 1;
+  }
+  free(kind);
+  return drawn;
+}
+
+static void shapes_are_recalled(void **state) {
+  (void)state;
+  enum { COUNT = 6000 };
+  bf_access *accesses = draw_again(700, COUNT), read;
+  char path[32];
+  write_trace(temporary_name(path), true, accesses, COUNT);
+  bf_trace *trace;
+  assert_int_equal(bf_trace_open(path, &limits, &trace, NULL), BF_OK);
+  for (size_t i = 0; i < COUNT; i++) {
+    assert_int_equal(bf_trace_next(trace, &read, NULL), 1);
+    assert_same_access(&read, &accesses[i]);
+    assert_int_equal(read.line, i + 1);
+  }
+  assert_int_equal(bf_trace_next(trace, &read, NULL), 0);
+  bf_trace_close(trace);
+  unlink(path);
+  free(accesses);
+}
+
+/* Parts, one after another, hold what the trace holds. */
+static void parts_hold_what_the_trace_holds(void **state) {
+  (void)state;
+  enum { COUNT = 6000 };
+  bf_access *accesses = draw_again(50, COUNT);
+  for (int packed = 0; packed < 2; packed++) {
+    char path[32];
+    write_trace(temporary_name(path), packed, accesses, COUNT);
+    bf_trace *trace;
+    bf_trace_part *part = bf_trace_part_create();
+    const bf_access *read;
+    size_t found = 0, parts = 0;
+    assert_int_equal(bf_trace_open(path, &limits, &trace, NULL), BF_OK);
+    for (; bf_trace_cut(trace, part, NULL) == 1; parts++)
+      for (; bf_trace_part_step(part, &read, NULL) == 1; found++) {
+        assert_same_access(read, &accesses[found]);
+        assert_int_equal(read->line, found + 1);
+      }
+    assert_int_equal(found, COUNT);
+    assert_true(parts > 1);
+    uint64_t bytes, size;
+    bf_trace_place(trace, &bytes, &size);
+    assert_int_equal(bytes, size);
+    bf_trace_part_free(part);
+    bf_trace_close(trace);
+    unlink(path);
+  }
+  free(accesses);
+}
+
+/* A fault in a later part is told with its line in the file. */
+static void faults_in_parts_have_their_line(void **state) {
+  (void)state;
+  bf_text text = {0};
+  for (int i = 0; i < 50000; i++)
+    bf_text_puts(&text, i == 40000 ? "ld 4 1 3\n" : "ld 4 1 4\n");
+  bf_trace *trace;
+  bf_diagnostic found = {0};
+  const bf_access *read;
+  bf_trace_part *part = bf_trace_part_create();
+  assert_int_equal(
+      bf_trace_open_memory("m", text.data, text.size, BF_TRACE_OWN, &limits, &trace, NULL), BF_OK);
+  int result = 0;
+  while (result == 0 && bf_trace_cut(trace, part, &found) == 1)
+    while ((result = bf_trace_part_step(part, &read, &found)) == 1)
+      continue;
+  assert_int_equal(result, BF_BAD_INPUT);
+  assert_int_equal(found.line, 40001);
+  assert_int_equal(found.column, 8);
+  bf_trace_part_free(part);
+  bf_trace_close(trace);
+  bf_text_free(&text);
+}
+
+/* Two shapes, of which the first is recalled: ld 4 lanes 0 and 1 at 0 and 4, at 0 and 8, then the
+ * first again, 16 further. */
+static const unsigned char recalling[] = {0x89, 'B', 'F',  'T', 'R', 'A', 'C', 'E', 2,
+                                          0xA3, 2,   'l',  'd', 4,   3,   0,   8,   0xA0,
+                                          0,    16,  0xB0, 0,   32,  0,   3};
+
+static void recalled_shapes_are_as_documented(void **state) {
+  (void)state;
+  bf_trace *trace;
+  bf_access read;
+  assert_int_equal(
+      bf_trace_open_memory("m", recalling, sizeof recalling, BF_TRACE_OWN, &limits, &trace, NULL),
+      BF_OK);
+  const uint32_t expected[3][2] = {{0, 4}, {0, 8}, {16, 20}};
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(bf_trace_next(trace, &read, NULL), 1);
+    assert_int_equal(read.address[0], expected[i][0]);
+    assert_int_equal(read.address[1], expected[i][1]);
+  }
+  assert_int_equal(bf_trace_next(trace, &read, NULL), 0);
+  bf_trace_close(trace);
+  unsigned char bytes[sizeof recalling];
+  bf_diagnostic found;
+  memcpy(bytes, recalling, sizeof bytes);
+  bytes[21] = 2;
+  assert_int_equal(walk_bytes(bytes, sizeof bytes, &found), BF_BAD_INPUT);
+  assert_non_null(strstr(found.message, "a shape that was never listed"));
+  bytes[21] = 0;
+  bytes[8] = 1;
+  assert_int_equal(walk_bytes(bytes, sizeof bytes, &found), BF_BAD_INPUT);
+  assert_non_null(strstr(found.message, "a record of unknown kind"));
+}
+
 /* Every byte of a small file takes every value and every truncation is tried: an error, or only
  * valid accesses (walk checks them), never a crash. */
 static void damage(const unsigned char *bytes, size_t size, bool all_values) {
@@ -516,6 +643,7 @@ static void damage(const unsigned char *bytes, size_t size, bool all_values) {
 static void damaged_packed_traces_do_no_harm(void **state) {
   (void)state;
   damage(plain, sizeof plain, true);
+  damage(recalling, sizeof recalling, true);
 }
 
 static void damaged_compressed_traces_do_no_harm(void **state) {
@@ -541,7 +669,7 @@ static void packed_faults_are_explained(void **state) {
     unsigned char value;
     const char *message;
   } table[] = {
-      {8, 7, "a packed trace of version 7, but only version 1 can be read"},
+      {8, 7, "a packed trace of version 7, but only versions up to 2 can be read"},
       {9, 0x02, "a record of unknown kind (access 1, byte 9)"},
       {11, ' ', "a site holds no white space"},
       {13, 0x80, "a first access that refers to one before it"},
@@ -669,6 +797,10 @@ int main(void) {
       cmocka_unit_test(packed_bytes_mean_what_is_documented),
       cmocka_unit_test(damaged_packed_traces_do_no_harm),
       cmocka_unit_test(damaged_compressed_traces_do_no_harm),
+      cmocka_unit_test(shapes_are_recalled),
+      cmocka_unit_test(parts_hold_what_the_trace_holds),
+      cmocka_unit_test(faults_in_parts_have_their_line),
+      cmocka_unit_test(recalled_shapes_are_as_documented),
       cmocka_unit_test(packed_faults_are_explained),
       cmocka_unit_test(repetition_is_cheap),
       cmocka_unit_test(writers_refuse_what_no_trace_can_hold),

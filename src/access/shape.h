@@ -1,0 +1,49 @@
+/* Inside room access: the shapes of accesses that a packed trace remembers, so that an access can
+ * be told by the number of its shape and its first address. Reader and writer of a trace number
+ * them alike: each access whose addresses are listed becomes the next shape, and the shape of
+ * BF_SHAPES such accesses ago is forgotten. */
+#ifndef BF_ACCESS_SHAPE_H
+#define BF_ACCESS_SHAPE_H
+
+#include "access/access.h"
+
+enum { BF_SHAPES = 256 };
+
+/* An access but for where its first active lane is, its count and its line. */
+typedef struct bf_shape {
+  bf_op op;
+  unsigned width_bytes;
+  uint64_t mask;
+  const char *site;
+  int64_t lowest, highest;         /* of the addresses less the first */
+  uint32_t relative[BF_MAX_LANES]; /* the address less that of the first active lane, or 0 */
+  uint32_t active[BF_MAX_LANES];   /* all ones, or 0 */
+} bf_shape;
+
+typedef struct bf_shapes {
+  bf_shape shape[BF_SHAPES];
+  unsigned number;                /* of the shape of the access before */
+  uint32_t first;                 /* address of its first active lane */
+  uint64_t made;                  /* shapes that were made; the next is number made % BF_SHAPES */
+  uint16_t of_key[4 * BF_SHAPES]; /* writer: a shape's number + 1 by bits of its content, or 0 */
+} bf_shapes;
+
+/* Fills shape from access. */
+void bf_shape_take(bf_shape *shape, const bf_access *access);
+/* Gives access the addresses of shape with its first lane at first; those of lanes that are not
+ * active become 0. Lanes from `lanes` on are left alone. */
+void bf_shape_place(const bf_shape *shape, uint32_t first, unsigned lanes, bf_access *access);
+/* Whether first is aligned for width_bytes and all addresses of shape are inside allocation. */
+bool bf_shape_fits(const bf_shape *shape, int64_t first, unsigned width_bytes,
+                   uint64_t allocation_bytes);
+/* Whether two shapes have the same lanes and distances. */
+bool bf_shape_equal(const bf_shape *a, const bf_shape *b);
+/* The number of a remembered shape with the operation, width, lanes and distances of shape, or -1.
+ */
+int bf_shapes_find(const bf_shapes *shapes, const bf_shape *shape);
+/* The next shape, to be filled; its number becomes that of the access before. */
+bf_shape *bf_shapes_next(bf_shapes *shapes);
+/* Lets bf_shapes_find find the shape of the access before. */
+void bf_shapes_index(bf_shapes *shapes);
+
+#endif

@@ -1,0 +1,207 @@
+/* Tallies: the same sums as counting access by access, by any number of threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "memory/tally.h"
+
+static uint32_t draw(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*state >> 33);
+}
+
+/* Random accesses of a few sites, or of none, as text. */
+static void write_lines(bf_text *text, unsigned lines, bool with_sites) {
+  uint64_t random = 11;
+  for (unsigned i = 0; i < lines; i++) {
+    unsigned stride = draw(&random) % 40, offset = draw(&random) % 100;
+    const char *op = draw(&random) % 3 ? "ld" : "st";
+    bf_text_addf(text, "%s 4 %08x stride:%u+%u x%u", op, draw(&random) | 1, stride, offset,
+                 draw(&random) % 5 + 1);
+    if (with_sites && draw(&random) % 4)
+      bf_text_addf(text, " @k.cu:%u", draw(&random) % 300);
+    bf_text_puts(text, "\n");
+  }
+}
+
+static bf_trace *open_text(const bf_text *text, const bf_machine *machine) {
+  bf_trace_limits limits = bf_machine_limits(machine);
+  bf_trace *trace;
+  assert_int_equal(
+      bf_trace_open_memory("m", text->data, text->size, BF_TRACE_OWN, &limits, &trace, NULL),
+      BF_OK);
+  return trace;
+}
+
+/* The sums of one key, by bf_memory_count alone. */
+static bf_sum count_key(const bf_text *text, const bf_machine *machine, const bf_hash *hash,
+                        const char *key, uint64_t *worst_line) {
+  bf_trace *trace = open_text(text, machine);
+  bf_sum sum = {0};
+  bf_access access;
+  uint32_t worst = 0;
+  while (bf_trace_next(trace, &access, NULL) == 1) {
+    char own[64];
+    bf_count count;
+    bf_pattern pattern = bf_access_classify(&access, 32, 1);
+    snprintf(own, sizeof own, "%s %u %s", bf_op_name(access.op), access.width_bytes,
+             bf_pattern_class_name(pattern.class_));
+    if (strcmp(access.site ? access.site : own, key) != 0)
+      continue;
+    assert_int_equal(bf_memory_count(machine, hash, &access, &count, NULL), BF_OK);
+    sum.accesses += access.count;
+    sum.wavefronts += access.count * bf_count_wavefronts(&count);
+    sum.ideal += access.count * count.ideal;
+    sum.conflicts += access.count * count.conflicts;
+    if (count.conflicts > worst) {
+      worst = count.conflicts;
+      *worst_line = access.line;
+    }
+  }
+  bf_trace_close(trace);
+  return sum;
+}
+
+static void tally_text(const bf_text *text, const bf_machine *machine, const bf_hash *hash,
+                       unsigned threads, bf_tally **tally) {
+  bf_trace *trace = open_text(text, machine);
+  bf_tally_reading reading = {.threads = threads};
+  assert_int_equal(bf_tally_create(machine, hash, BF_LOCK_PLAIN, tally, NULL), BF_OK);
+  assert_int_equal(bf_tally_read(*tally, trace, "m", &reading, NULL), BF_OK);
+  bf_trace_close(trace);
+}
+
+static void sums_are_those_of_single_counts(void **state) {
+  (void)state;
+  bf_machine *machine;
+  bf_hash *hash;
+  bf_text text = {0};
+  write_lines(&text, 3000, true);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  bf_geometry geometry = bf_machine_geometry(machine);
+  assert_int_equal(bf_hash_parse("xor:0,5,31", &geometry, &hash, NULL), BF_OK);
+  for (int hashed = 0; hashed < 2; hashed++) {
+    bf_tally *tally;
+    tally_text(&text, machine, hashed ? hash : NULL, 1, &tally);
+    size_t count;
+    const bf_tally_row *row = bf_tally_rows(tally, &count);
+    assert_true(count > 300);
+    for (size_t i = 0; i < count; i += 7) {
+      uint64_t worst_line = 0;
+      bf_sum sum = count_key(&text, machine, hashed ? hash : NULL, row[i].key, &worst_line);
+      assert_memory_equal(&sum, &row[i].sum, sizeof sum);
+      assert_int_equal(worst_line, row[i].worst_line);
+    }
+    bf_tally_free(tally);
+  }
+  bf_hash_free(hash);
+  bf_machine_free(machine);
+  bf_text_free(&text);
+}
+
+static void any_number_of_threads_gives_the_same(void **state) {
+  (void)state;
+  bf_machine *machine;
+  bf_text text = {0};
+  write_lines(&text, 60000, true);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  bf_tally *one, *more;
+  tally_text(&text, machine, NULL, 1, &one);
+  size_t rows, other_rows;
+  const bf_tally_row *row = bf_tally_rows(one, &rows);
+  for (unsigned threads = 2; threads < 5; threads++) {
+    tally_text(&text, machine, NULL, threads, &more);
+    const bf_tally_row *other = bf_tally_rows(more, &other_rows);
+    assert_int_equal(rows, other_rows);
+    for (size_t i = 0; i < rows; i++) {
+      assert_string_equal(row[i].key, other[i].key);
+      assert_memory_equal(&row[i].sum, &other[i].sum, sizeof row[i].sum);
+      assert_int_equal(row[i].worst_line, other[i].worst_line);
+      assert_string_equal(row[i].worst, other[i].worst);
+    }
+    bf_tally_free(more);
+  }
+  bf_tally_free(one);
+  bf_machine_free(machine);
+  bf_text_free(&text);
+}
+
+static int read_text(const char *lines, unsigned repeated, unsigned threads, bf_diagnostic *found) {
+  bf_machine *machine;
+  bf_tally *tally;
+  bf_text text = {0};
+  for (unsigned i = 0; i < repeated; i++)
+    bf_text_puts(&text, lines);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  assert_int_equal(bf_tally_create(machine, NULL, BF_LOCK_PLAIN, &tally, NULL), BF_OK);
+  bf_trace *trace = open_text(&text, machine);
+  bf_tally_reading reading = {.threads = threads};
+  int error = bf_tally_read(tally, trace, "m", &reading, found);
+  bf_trace_close(trace);
+  bf_tally_free(tally);
+  bf_machine_free(machine);
+  bf_text_free(&text);
+  return error;
+}
+
+static void what_only_the_whole_shows_is_refused(void **state) {
+  (void)state;
+  bf_diagnostic found;
+  for (unsigned threads = 1; threads < 4; threads++) {
+    assert_int_equal(read_text("# nothing\n", 100, threads, &found), BF_BAD_INPUT);
+    assert_string_equal(found.message, "the trace holds no access");
+    assert_int_equal(read_text("ld 4 1 0 x281474976710656\n", 40000, threads, &found),
+                     BF_BAD_INPUT);
+    assert_non_null(strstr(found.message, "add up to more than"));
+  }
+}
+
+/* Of many faults, the first one of the trace is told. */
+static void the_first_fault_is_told(void **state) {
+  (void)state;
+  for (unsigned threads = 1; threads < 4; threads++) {
+    bf_diagnostic found = {0};
+    assert_int_equal(read_text("ld 4 1 0\nld 4 1 2\n", 60000, threads, &found), BF_BAD_INPUT);
+    assert_int_equal(found.line, 2);
+  }
+}
+
+static bool refuse(void *context, uint64_t bytes, uint64_t size) {
+  ++*(int *)context;
+  assert_true(bytes <= size);
+  return false;
+}
+
+static void progress_can_stop(void **state) {
+  (void)state;
+  bf_machine *machine;
+  bf_tally *tally;
+  bf_text text = {0};
+  int calls = 0;
+  write_lines(&text, 60000, false);
+  assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
+  assert_int_equal(bf_tally_create(machine, NULL, BF_LOCK_PLAIN, &tally, NULL), BF_OK);
+  bf_trace *trace = open_text(&text, machine);
+  bf_tally_reading reading = {.threads = 1, .progress = refuse, .context = &calls};
+  assert_int_equal(bf_tally_read(tally, trace, "m", &reading, NULL), BF_STOPPED);
+  assert_int_equal(calls, 1);
+  bf_trace_close(trace);
+  bf_tally_free(tally);
+  bf_machine_free(machine);
+  bf_text_free(&text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sums_are_those_of_single_counts),
+      cmocka_unit_test(any_number_of_threads_gives_the_same),
+      cmocka_unit_test(what_only_the_whole_shows_is_refused),
+      cmocka_unit_test(the_first_fault_is_told),
+      cmocka_unit_test(progress_can_stop),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
