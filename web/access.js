@@ -25,23 +25,10 @@ function explainArguments(state) {
   return ['explain', ...expressions(state.index), '--type', state.type, '--block', state.block, '--op', state.op, ...params, '--machine', state.machine];
 }
 
-// Accesses of one site and operation together.
+// Sites with what they cost as it is and with the remedy.
 function bySite(before, after) {
-  const sites = new Map();
-  before.accesses.forEach((own, index) => {
-    const key = `${own.op} ${own.width} ${own.site ?? own.class}`;
-    const site = sites.get(key) ?? { site: own.site ?? own.class, op: own.op, width: own.width, accesses: 0, ideal: 0, before: 0, after: 0, line: own.line, worst: -1 };
-    site.accesses += own.count;
-    site.ideal += own.count * own.ideal;
-    site.before += own.count * own.conflicts;
-    site.after += own.count * after.accesses[index].conflicts;
-    if (own.conflicts > site.worst) {
-      site.worst = own.conflicts;
-      site.line = own.line;
-    }
-    sites.set(key, site);
-  });
-  return [...sites.values()];
+  const hashed = new Map(after.sites.map((own) => [own.site, own.conflicts]));
+  return before.sites.map((own) => ({ site: own.site, what: own.worst ?? '', accesses: own.accesses, ideal: own.ideal, before: own.conflicts, after: hashed.get(own.site), line: own.worst_line }));
 }
 
 export class AccessView {
@@ -175,7 +162,7 @@ export class AccessView {
   showSites(before, after, hashed) {
     const rows = bySite(before, after);
     const columns = [
-      { title: 'access', text: true, of: (row) => row.site }, { title: 'op', text: true, of: (row) => `${row.op} ${row.width}` },
+      { title: 'access', text: true, of: (row) => row.site }, { title: 'worst', text: true, of: (row) => row.what },
       { title: 'warps', of: (row) => row.accesses }, { title: 'ideal', of: (row) => row.ideal }, { title: 'conflicts', of: (row) => row.before },
       ...(hashed ? [{ title: 'with the hash', of: (row) => row.after }] : []),
     ];

@@ -18,6 +18,7 @@ export function placesOf(document) {
   }
   for (const launch of document.launches ?? []) for (const line of launch.lines ?? []) add(launch.kernel, line.ptx_line ? `PTX ${line.ptx_line}` : `${baseName(line.file)}:${line.line}`, line);
   for (const own of document.arrays ?? []) add(own.kernel, own.name, { ...own, hash: own.suggestions?.find((one) => one.hash)?.hash });
+  for (const { site, wavefronts, ideal, conflicts, worst } of document.sites ?? []) add('', site, { wavefronts, ideal, conflicts, explanation: worst });
   if (!places.length && Array.isArray(document.accesses))
     for (const own of document.accesses) add('', own.site ?? `line ${own.line}`, { ...own, wavefronts: own.count * (own.ideal + own.conflicts), ideal: own.count * own.ideal, conflicts: own.count * own.conflicts });
   return merged(places);

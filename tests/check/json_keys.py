@@ -24,7 +24,7 @@ CELLS = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 INVOCATIONS = {
     "explain": [["tile[threadIdx.x][0]", "--type", "float[32][32]"]],
     "ncu": [["tests/data/ncu/full.raw.csv", "tests/data/ncu/lines.source.csv", "--program", "tests/data/ncu/causes.ptx"]],
-    "check": [[TILE], ["-", "--machine", "fermi"]],
+    "check": [[TILE, "--accesses"], ["-", "--machine", "fermi", "--accesses"]],
     "classify": [[TILE]],
     "analyze": [["tests/data/ptx/tile.sm_90.ptx", "--block", "16x16"]],
     "layout": ["--tile 64x64 --write tma --read wgmma:A".split()],
