@@ -155,4 +155,32 @@ static inline uint32_t digest(const void *data, size_t bytes) {
   return sum;
 }
 
+/* For copies into shared memory of which all is shown: fills it with a pattern, and makes the
+ * barrier that the copy is waited for with. */
+static __device__ __forceinline__ void fill_room(void *room, unsigned bytes, uint64_t *barrier) {
+  for (unsigned i = threadIdx.x; i < bytes / 16; i += blockDim.x)
+    ((uint4 *)room)[i] = make_uint4(0xeeeeeeee, 0xeeeeeeee, 0xeeeeeeee, 0xeeeeeeee);
+  if (threadIdx.x == 0) {
+    barrier_init(barrier, 1);
+    barrier_fence();
+  }
+  async_fence();
+  __syncthreads();
+}
+
+/* Waits for the copy, but not for ever where the bytes are not as expected, and writes down all. */
+static __device__ __forceinline__ void show_room(const void *room, unsigned bytes,
+                                                 uint64_t *barrier, uint4 *to) {
+  uint32_t done = 0;
+  for (int i = 0; i < 100000 && !done; i++)
+    asm volatile("{\n.reg .pred done;\nmbarrier.try_wait.parity.shared::cta.b64 done, [%1], "
+                 "0;\nselp.u32 %0, 1, 0, done;\n}"
+                 : "=r"(done)
+                 : "r"(shared_address(barrier))
+                 : "memory");
+  __syncthreads();
+  for (unsigned i = threadIdx.x; i < bytes / 16; i += blockDim.x)
+    to[i] = ((const uint4 *)room)[i];
+}
+
 #endif

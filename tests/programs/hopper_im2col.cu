@@ -17,14 +17,7 @@ __global__ void load(const __grid_constant__ CUtensorMap map, int c, int w, int 
                      unsigned od, unsigned bytes, uint4 *to) {
   extern __shared__ __align__(1024) uint8_t room[];
   __shared__ uint64_t barrier;
-  for (unsigned i = threadIdx.x; i < ROOM / 16; i += blockDim.x)
-    ((uint4 *)room)[i] = make_uint4(0xeeeeeeee, 0xeeeeeeee, 0xeeeeeeee, 0xeeeeeeee);
-  if (threadIdx.x == 0) {
-    barrier_init(&barrier, 1);
-    barrier_fence();
-  }
-  async_fence();
-  __syncthreads();
+  fill_room(room, ROOM, &barrier);
   if (threadIdx.x == 0) {
     uint32_t place = shared_address(room), signal = shared_address(&barrier);
     barrier_expect(&barrier, bytes);
@@ -45,18 +38,7 @@ __global__ void load(const __grid_constant__ CUtensorMap map, int c, int w, int 
                    "h"((uint16_t)od)
                    : "memory");
   }
-  for (int i = 0; i < 100000; i++) {
-    uint32_t done;
-    asm volatile("{\n.reg .pred done;\nmbarrier.try_wait.parity.shared::cta.b64 done, [%1], 0;\nselp.u32 %0, 1, 0, done;\n}"
-                 : "=r"(done)
-                 : "r"(shared_address(&barrier))
-                 : "memory");
-    if (done)
-      break;
-  }
-  __syncthreads();
-  for (unsigned i = threadIdx.x; i < ROOM / 16; i += blockDim.x)
-    to[i] = ((uint4 *)room)[i];
+  show_room(room, ROOM, &barrier, to);
 }
 
 typedef struct shape {
