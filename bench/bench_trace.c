@@ -1,7 +1,7 @@
 /* Reading traces: a million accesses as text and packed, beside a loop of fgets and strtoul over
- * the same text that checks nothing; and counting them, one by one and by a tally. Prints one JSON
+ * the same text that checks nothing; and counting them, one by one and by a sums. Prints one JSON
  * line with accesses per second of processor time, bytes on disk and the peak of memory. */
-#include "memory/tally.h"
+#include "memory/site_sums.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -93,20 +93,20 @@ static double count_all(const char *path, const bf_machine *machine, uint64_t *s
   return ACCESSES / (seconds() - started);
 }
 
-static double tally_all(const char *path, const bf_machine *machine, uint64_t *sum) {
+static double sum_all(const char *path, const bf_machine *machine, uint64_t *sum) {
   bf_trace_limits limits = bf_machine_limits(machine);
-  bf_tally_reading reading = {.threads = 1};
+  bf_site_sums_reading reading = {.threads = 1};
   bf_trace *trace;
-  bf_tally *tally;
+  bf_site_sums *sums;
   bf_diagnostic diagnostic;
   double started = seconds();
-  if (bf_tally_create(machine, NULL, BF_LOCK_PLAIN, &tally, &diagnostic) != BF_OK ||
+  if (bf_site_sums_create(machine, NULL, BF_LOCK_PLAIN, &sums, &diagnostic) != BF_OK ||
       bf_trace_open(path, &limits, &trace, &diagnostic) != BF_OK ||
-      bf_tally_read(tally, trace, path, &reading, &diagnostic) != BF_OK)
+      bf_site_sums_read(sums, trace, path, &reading, &diagnostic) != BF_OK)
     die(&diagnostic);
-  *sum = bf_tally_total(tally).conflicts;
+  *sum = bf_site_sums_total(sums).conflicts;
   bf_trace_close(trace);
-  bf_tally_free(tally);
+  bf_site_sums_free(sums);
   return ACCESSES / (seconds() - started);
 }
 
@@ -128,16 +128,16 @@ int main(void) {
   double plain_rate = read_plainly(text, &plain), text_rate = read_trace(text, machine, &parsed);
   double packed_rate = read_trace(packed, machine, &unpacked);
   double count_rate = count_all(packed, machine, &conflicts);
-  double text_tally_rate = tally_all(text, machine, &of_text);
-  double tally_rate = tally_all(packed, machine, &of_packed);
+  double text_sum_rate = sum_all(text, machine, &of_text);
+  double sum_rate = sum_all(packed, machine, &of_packed);
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   printf("{\"bench\": \"trace\", \"accesses\": %d, \"unit\": \"million accesses per second\", "
          "\"fgets_strtoul\": %.2f, \"text\": %.2f, \"packed\": %.2f, \"packed_and_counted\": %.2f, "
-         "\"text_tallied\": %.2f, \"packed_tallied\": %.2f, "
+         "\"text_summed\": %.2f, \"packed_summed\": %.2f, "
          "\"text_bytes\": %lld, \"packed_bytes\": %lld, \"peak_memory_kib\": %ld, \"agree\": %s}\n",
          ACCESSES, plain_rate / 1e6, text_rate / 1e6, packed_rate / 1e6, count_rate / 1e6,
-         text_tally_rate / 1e6, tally_rate / 1e6, (long long)text_file.st_size,
+         text_sum_rate / 1e6, sum_rate / 1e6, (long long)text_file.st_size,
          (long long)packed_file.st_size, usage.ru_maxrss,
          plain == parsed && parsed == unpacked && conflicts == of_text && conflicts == of_packed
              ? "true"

@@ -42,7 +42,7 @@ typedef struct run {
   const settings *own;
   bf_machine *machine;
   bf_hash *hash;
-  bf_tally *tally;
+  bf_site_sums *sums;
   cli_spool spool; /* the list of accesses, kept until the whole trace is known to be good */
   uint64_t listed;
 } run;
@@ -110,7 +110,7 @@ static int list_all(run *r, bf_trace *trace, const char *path, bf_diagnostic *di
   int status;
   while ((status = bf_trace_step(trace, &access, diagnostic)) == 1) {
     bf_count count;
-    status = bf_tally_add(r->tally, access, &count, diagnostic);
+    status = bf_site_sums_add(r->sums, access, &count, diagnostic);
     if (status && !diagnostic->file[0]) {
       snprintf(diagnostic->file, sizeof diagnostic->file, "%s", path);
       diagnostic->line = access->line;
@@ -126,17 +126,17 @@ static int list_all(run *r, bf_trace *trace, const char *path, bf_diagnostic *di
 static int read_all(run *r, const char *path, bf_diagnostic *diagnostic) {
   bf_trace_limits limits = bf_machine_limits(r->machine);
   bf_trace *trace;
-  BF_TRY(
-      bf_tally_create(r->machine, r->hash, lock_hash_of(r->own->lock_hash), &r->tally, diagnostic));
+  BF_TRY(bf_site_sums_create(r->machine, r->hash, lock_hash_of(r->own->lock_hash), &r->sums,
+                             diagnostic));
   BF_TRY(bf_trace_open_form(path, cli_trace_form(r->own->from), &limits, &trace, diagnostic));
-  const char *name = cli_input_name(path);
+  const char *name = bf_input_name(path);
   cli_block_bar bar = cli_block_bar_begin(name);
   bar.unit = "bytes";
-  bf_tally_reading reading = {
+  bf_site_sums_reading reading = {
       .threads = (unsigned)r->own->threads, .progress = cli_block_bar_step, .context = &bar};
   int error = r->own->accesses || r->own->json_lines
                   ? list_all(r, trace, name, diagnostic)
-                  : bf_tally_read(r->tally, trace, name, &reading, diagnostic);
+                  : bf_site_sums_read(r->sums, trace, name, &reading, diagnostic);
   cli_block_bar_end(&bar);
   bf_trace_close(trace);
   return error;
@@ -150,7 +150,7 @@ static void write_sum(bf_json *json, const bf_sum *sum) {
 
 static void write_json_sites(run *r, bf_json *json) {
   size_t count;
-  const bf_tally_row *row = bf_tally_rows(r->tally, &count);
+  const bf_site_sum *row = bf_site_sums_rows(r->sums, &count);
   bf_json_begin(json, "sites", '[', false);
   for (size_t i = 0; i < count; i++) {
     bf_json_begin(json, NULL, '{', true);
@@ -170,7 +170,7 @@ static void write_json_sites(run *r, bf_json *json) {
 /* The document of --json up to the list of accesses, which is left open where there is one. */
 static void write_json_head(run *r, bf_text *text) {
   bf_json json = {.text = text};
-  bf_sum total = bf_tally_total(r->tally);
+  bf_sum total = bf_site_sums_total(r->sums);
   bf_json_begin(&json, NULL, '{', false);
   bf_json_string(&json, "machine", bf_machine_name(r->machine));
   bf_json_string(&json, "hash", bf_hash_text(r->hash));
@@ -186,7 +186,7 @@ static void write_json_head(run *r, bf_text *text) {
 
 static int print_result(run *r) {
   bf_text head = {0}, tail = {0};
-  bf_sum total = bf_tally_total(r->tally);
+  bf_sum total = bf_site_sums_total(r->sums);
   if (r->own->json_lines)
     return CLI_OK;
   if (r->own->common.json) {
@@ -194,7 +194,7 @@ static int print_result(run *r) {
     if (r->own->accesses)
       bf_text_puts(&tail, r->listed ? "\n  ]\n}\n" : "]\n}\n");
   } else {
-    cli_site_table_write(r->tally, cli_wants_color(&r->own->common), &tail);
+    cli_site_table_write(r->sums, cli_wants_color(&r->own->common), &tail);
     bf_text_addf(&tail, "%s, hash %s: %llu accesses, %llu wavefronts, %llu ideal, %llu conflicts\n",
                  bf_machine_name(r->machine), bf_hash_text(r->hash),
                  (unsigned long long)total.accesses, (unsigned long long)total.wavefronts,
@@ -215,7 +215,7 @@ static int keep_out(const run *r, const char *file, int status) {
   bf_gate found = {.findings = 0};
   bf_diagnostic diagnostic = {.caret = -1};
   size_t count = 0;
-  const bf_tally_row *row = r->tally ? bf_tally_rows(r->tally, &count) : NULL;
+  const bf_site_sum *row = r->sums ? bf_site_sums_rows(r->sums, &count) : NULL;
   for (size_t i = 0; i < count && status == CLI_OK; i++) {
     bf_finding own = {.file = file,
                       .line = row[i].worst_line,
@@ -244,7 +244,7 @@ static int check(const void *given, int count, char **arguments) {
     error = read_all(&r, arguments[0], &diagnostic);
   status = !error ? print_result(&r) : cli_complain(&diagnostic);
   status = keep_out(&r, arguments[0], status);
-  bf_tally_free(r.tally);
+  bf_site_sums_free(r.sums);
   cli_spool_free(&r.spool);
   bf_hash_free(r.hash);
   bf_machine_free(r.machine);
@@ -259,12 +259,11 @@ const cli_command cli_check = {
                "for every access\nthe wavefronts the machine needs, the fewest any placement "
                "could need, and the difference:\nthe conflicts. With --max-conflicts it is a gate "
                "for continuous integration.",
-    .examples =
-        "bankfold check kernel.trace\n"
-        "bankfold check kernel.trace --machine ampere --hash xor:0,5,31\n"
-        "bankfold check kernel.trace --json              # sums by site\n"
-        "bankfold check kernel.trace --json-lines | jq .conflicts         # each access\n"
-        "bankfold check kernel.trace --max-conflicts 0   # exit status 1 on any conflict",
+    .examples = "bankfold check kernel.trace\n"
+                "bankfold check kernel.trace --machine ampere --hash xor:0,5,31\n"
+                "bankfold check kernel.trace --json              # sums by site\n"
+                "bankfold check kernel.trace --json-lines | jq .conflicts         # each access\n"
+                "bankfold check kernel.trace --max-conflicts 0   # exit status 1 on any conflict",
     CLI_OPTIONS(options, settings),
     .least_arguments = 1,
     .most_arguments = 1,

@@ -10,9 +10,9 @@ static const char *row_color(const bf_sum *sum) {
   return sum->conflicts >= 8 * sum->accesses ? "\033[31m" : "\033[33m";
 }
 
-void cli_site_table_write(bf_tally *tally, bool color, bf_text *text) {
+void cli_site_table_write(bf_site_sums *sums, bool color, bf_text *text) {
   size_t count;
-  const bf_tally_row *row = bf_tally_rows(tally, &count);
+  const bf_site_sum *row = bf_site_sums_rows(sums, &count);
   bf_text_addf(text, "%12s %12s %12s %12s  %s\n", "accesses", "wavefronts", "ideal", "conflicts",
                "site");
   for (size_t i = 0; i < count && i < SHOWN_ROWS; i++) {

@@ -3,9 +3,9 @@
 #define BF_CLI_SITE_TABLE_H
 
 #include "cli/cli.h"
-#include "memory/tally.h"
+#include "memory/site_sums.h"
 
 /* The sites with most conflicts, and what is worst in each. */
-void cli_site_table_write(bf_tally *tally, bool color, bf_text *text);
+void cli_site_table_write(bf_site_sums *sums, bool color, bf_text *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tallies: the same sums as counting access by access, by any number of threads. */
+/* Sums by site: the same sums as counting access by access, by any number of threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "memory/tally.h"
+#include "memory/site_sums.h"
 
 static uint32_t draw(uint64_t *state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -66,12 +66,12 @@ static bf_sum count_key(const bf_text *text, const bf_machine *machine, const bf
   return sum;
 }
 
-static void tally_text(const bf_text *text, const bf_machine *machine, const bf_hash *hash,
-                       unsigned threads, bf_tally **tally) {
+static void sum_text(const bf_text *text, const bf_machine *machine, const bf_hash *hash,
+                       unsigned threads, bf_site_sums **sums) {
   bf_trace *trace = open_text(text, machine);
-  bf_tally_reading reading = {.threads = threads};
-  assert_int_equal(bf_tally_create(machine, hash, BF_LOCK_PLAIN, tally, NULL), BF_OK);
-  assert_int_equal(bf_tally_read(*tally, trace, "m", &reading, NULL), BF_OK);
+  bf_site_sums_reading reading = {.threads = threads};
+  assert_int_equal(bf_site_sums_create(machine, hash, BF_LOCK_PLAIN, sums, NULL), BF_OK);
+  assert_int_equal(bf_site_sums_read(*sums, trace, "m", &reading, NULL), BF_OK);
   bf_trace_close(trace);
 }
 
@@ -85,10 +85,10 @@ static void sums_are_those_of_single_counts(void **state) {
   bf_geometry geometry = bf_machine_geometry(machine);
   assert_int_equal(bf_hash_parse("xor:0,5,31", &geometry, &hash, NULL), BF_OK);
   for (int hashed = 0; hashed < 2; hashed++) {
-    bf_tally *tally;
-    tally_text(&text, machine, hashed ? hash : NULL, 1, &tally);
+    bf_site_sums *sums;
+    sum_text(&text, machine, hashed ? hash : NULL, 1, &sums);
     size_t count;
-    const bf_tally_row *row = bf_tally_rows(tally, &count);
+    const bf_site_sum *row = bf_site_sums_rows(sums, &count);
     assert_true(count > 300);
     for (size_t i = 0; i < count; i += 7) {
       uint64_t worst_line = 0;
@@ -96,7 +96,7 @@ static void sums_are_those_of_single_counts(void **state) {
       assert_memory_equal(&sum, &row[i].sum, sizeof sum);
       assert_int_equal(worst_line, row[i].worst_line);
     }
-    bf_tally_free(tally);
+    bf_site_sums_free(sums);
   }
   bf_hash_free(hash);
   bf_machine_free(machine);
@@ -109,13 +109,13 @@ static void any_number_of_threads_gives_the_same(void **state) {
   bf_text text = {0};
   write_lines(&text, 60000, true);
   assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
-  bf_tally *one, *more;
-  tally_text(&text, machine, NULL, 1, &one);
+  bf_site_sums *one, *more;
+  sum_text(&text, machine, NULL, 1, &one);
   size_t rows, other_rows;
-  const bf_tally_row *row = bf_tally_rows(one, &rows);
+  const bf_site_sum *row = bf_site_sums_rows(one, &rows);
   for (unsigned threads = 2; threads < 5; threads++) {
-    tally_text(&text, machine, NULL, threads, &more);
-    const bf_tally_row *other = bf_tally_rows(more, &other_rows);
+    sum_text(&text, machine, NULL, threads, &more);
+    const bf_site_sum *other = bf_site_sums_rows(more, &other_rows);
     assert_int_equal(rows, other_rows);
     for (size_t i = 0; i < rows; i++) {
       assert_string_equal(row[i].key, other[i].key);
@@ -123,26 +123,26 @@ static void any_number_of_threads_gives_the_same(void **state) {
       assert_int_equal(row[i].worst_line, other[i].worst_line);
       assert_string_equal(row[i].worst, other[i].worst);
     }
-    bf_tally_free(more);
+    bf_site_sums_free(more);
   }
-  bf_tally_free(one);
+  bf_site_sums_free(one);
   bf_machine_free(machine);
   bf_text_free(&text);
 }
 
 static int read_text(const char *lines, unsigned repeated, unsigned threads, bf_diagnostic *found) {
   bf_machine *machine;
-  bf_tally *tally;
+  bf_site_sums *sums;
   bf_text text = {0};
   for (unsigned i = 0; i < repeated; i++)
     bf_text_puts(&text, lines);
   assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
-  assert_int_equal(bf_tally_create(machine, NULL, BF_LOCK_PLAIN, &tally, NULL), BF_OK);
+  assert_int_equal(bf_site_sums_create(machine, NULL, BF_LOCK_PLAIN, &sums, NULL), BF_OK);
   bf_trace *trace = open_text(&text, machine);
-  bf_tally_reading reading = {.threads = threads};
-  int error = bf_tally_read(tally, trace, "m", &reading, found);
+  bf_site_sums_reading reading = {.threads = threads};
+  int error = bf_site_sums_read(sums, trace, "m", &reading, found);
   bf_trace_close(trace);
-  bf_tally_free(tally);
+  bf_site_sums_free(sums);
   bf_machine_free(machine);
   bf_text_free(&text);
   return error;
@@ -179,18 +179,18 @@ static bool refuse(void *context, uint64_t bytes, uint64_t size) {
 static void progress_can_stop(void **state) {
   (void)state;
   bf_machine *machine;
-  bf_tally *tally;
+  bf_site_sums *sums;
   bf_text text = {0};
   int calls = 0;
   write_lines(&text, 60000, false);
   assert_int_equal(bf_machine_load("hopper", NULL, &machine, NULL), BF_OK);
-  assert_int_equal(bf_tally_create(machine, NULL, BF_LOCK_PLAIN, &tally, NULL), BF_OK);
+  assert_int_equal(bf_site_sums_create(machine, NULL, BF_LOCK_PLAIN, &sums, NULL), BF_OK);
   bf_trace *trace = open_text(&text, machine);
-  bf_tally_reading reading = {.threads = 1, .progress = refuse, .context = &calls};
-  assert_int_equal(bf_tally_read(tally, trace, "m", &reading, NULL), BF_STOPPED);
+  bf_site_sums_reading reading = {.threads = 1, .progress = refuse, .context = &calls};
+  assert_int_equal(bf_site_sums_read(sums, trace, "m", &reading, NULL), BF_STOPPED);
   assert_int_equal(calls, 1);
   bf_trace_close(trace);
-  bf_tally_free(tally);
+  bf_site_sums_free(sums);
   bf_machine_free(machine);
   bf_text_free(&text);
 }

@@ -1,6 +1,6 @@
-/* Whole traces into a tally, by several threads: while they count the parts of one round, the parts
- * of the next are cut. Thread i has a tally of its own; they are joined at the end. */
-#include "memory/tally.h"
+/* Whole traces into a sums, by several threads: while they count the parts of one round, the parts
+ * of the next are cut. Thread i has a sums of its own; they are joined at the end. */
+#include "memory/site_sums.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct round_of_parts {
 
 /* What a thread has found. */
 typedef struct worker {
-  bf_tally *tally;
+  bf_site_sums *sums;
   uint64_t executions; /* of lines; those of a packed trace are summed up where it is read */
   int error;
   bf_diagnostic diagnostic;
@@ -41,13 +41,13 @@ static void locate(bf_diagnostic *diagnostic, const char *file, const bf_access 
   diagnostic->line = access->line;
 }
 
-static int add_part(bf_tally *tally, bf_trace_part *part, const char *file,
+static int add_part(bf_site_sums *sums, bf_trace_part *part, const char *file,
                     bf_diagnostic *diagnostic) {
   const bf_access *access = NULL;
   int result;
-  bf_tally_forget_sites(tally);
+  bf_site_sums_forget_sites(sums);
   while ((result = bf_trace_part_step(part, &access, diagnostic)) == 1) {
-    int error = bf_tally_add(tally, access, NULL, diagnostic);
+    int error = bf_site_sums_add(sums, access, NULL, diagnostic);
     if (error) {
       locate(diagnostic, file, access);
       return error;
@@ -69,7 +69,7 @@ static void work(void *context, unsigned index) {
   round_of_parts *round = r->at_work;
   for (unsigned i; !own->error && (i = atomic_fetch_add(&round->next, 1)) < round->count;) {
     own->diagnostic = (bf_diagnostic){.caret = -1};
-    own->error = add_part(own->tally, round->part[i], r->file, &own->diagnostic);
+    own->error = add_part(own->sums, round->part[i], r->file, &own->diagnostic);
     own->executions += bf_trace_part_executions(round->part[i]);
     if (!own->error && own->executions > BF_EXECUTIONS_MAX)
       own->error = too_many(r->file, &own->diagnostic);
@@ -123,7 +123,7 @@ static int count_round(reading *r, round_of_parts *now, round_of_parts *next, bo
   return cut_error;
 }
 
-static int read_rounds(reading *r, const bf_tally_reading *how, bf_diagnostic *diagnostic) {
+static int read_rounds(reading *r, const bf_site_sums_reading *how, bf_diagnostic *diagnostic) {
   bool ended = false;
   unsigned now = 0;
   BF_TRY(cut_round(r, &r->rounds[0], &ended, diagnostic));
@@ -138,8 +138,8 @@ static int read_rounds(reading *r, const bf_tally_reading *how, bf_diagnostic *d
   return BF_OK;
 }
 
-/* Allocates what the threads need; worker 0 adds to the tally that was given. */
-static int set_up(reading *r, bf_tally *tally, bf_diagnostic *diagnostic) {
+/* Allocates what the threads need; worker 0 adds to the sums that was given. */
+static int set_up(reading *r, bf_site_sums *sums, bf_diagnostic *diagnostic) {
   r->workers = calloc(r->threads, sizeof *r->workers);
   r->crew = bf_crew_create();
   bool good = r->workers && r->crew;
@@ -151,15 +151,15 @@ static int set_up(reading *r, bf_tally *tally, bf_diagnostic *diagnostic) {
   }
   if (!good)
     return bf_no_memory(diagnostic);
-  r->workers[0].tally = tally;
+  r->workers[0].sums = sums;
   for (unsigned i = 1; i < r->threads; i++)
-    BF_TRY(bf_tally_like(tally, &r->workers[i].tally, diagnostic));
+    BF_TRY(bf_site_sums_like(sums, &r->workers[i].sums, diagnostic));
   return BF_OK;
 }
 
 static void clean_up(reading *r) {
   for (unsigned i = 1; r->workers && i < r->threads; i++)
-    bf_tally_free(r->workers[i].tally);
+    bf_site_sums_free(r->workers[i].sums);
   for (int i = 0; i < 2; i++) {
     for (unsigned p = 0; r->rounds[i].part && p < r->parts; p++)
       bf_trace_part_free(r->rounds[i].part[p]);
@@ -169,13 +169,13 @@ static void clean_up(reading *r) {
   free(r->workers);
 }
 
-/* Joins the tallies, and checks what only the whole trace shows. */
-static int finish(reading *r, bf_tally *tally, bf_diagnostic *diagnostic) {
-  uint64_t accesses = bf_tally_total(tally).accesses;
+/* Joins the sums, and checks what only the whole trace shows. */
+static int finish(reading *r, bf_site_sums *sums, bf_diagnostic *diagnostic) {
+  uint64_t accesses = bf_site_sums_total(sums).accesses;
   for (unsigned i = 1; i < r->threads; i++) {
-    accesses += bf_tally_total(r->workers[i].tally).accesses;
+    accesses += bf_site_sums_total(r->workers[i].sums).accesses;
     if (accesses <= BF_EXECUTIONS_MAX)
-      BF_TRY(bf_tally_join(tally, r->workers[i].tally, diagnostic));
+      BF_TRY(bf_site_sums_join(sums, r->workers[i].sums, diagnostic));
   }
   if (accesses > BF_EXECUTIONS_MAX)
     return too_many(r->file, diagnostic);
@@ -184,17 +184,17 @@ static int finish(reading *r, bf_tally *tally, bf_diagnostic *diagnostic) {
   return BF_OK;
 }
 
-int bf_tally_read(bf_tally *tally, bf_trace *trace, const char *file, const bf_tally_reading *how,
-                  bf_diagnostic *diagnostic) {
+int bf_site_sums_read(bf_site_sums *sums, bf_trace *trace, const char *file,
+                      const bf_site_sums_reading *how, bf_diagnostic *diagnostic) {
   unsigned threads = how->threads ? how->threads : bf_cores();
   threads = threads > MOST_THREADS ? MOST_THREADS : threads;
   reading r = {
       .trace = trace, .file = file, .threads = threads, .parts = threads * PARTS_PER_THREAD};
-  int error = set_up(&r, tally, diagnostic);
+  int error = set_up(&r, sums, diagnostic);
   if (!error)
     error = read_rounds(&r, how, diagnostic);
   if (!error)
-    error = finish(&r, tally, diagnostic);
+    error = finish(&r, sums, diagnostic);
   clean_up(&r);
   return error;
 }
