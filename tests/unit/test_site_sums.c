@@ -67,7 +67,7 @@ static bf_sum count_key(const bf_text *text, const bf_machine *machine, const bf
 }
 
 static void sum_text(const bf_text *text, const bf_machine *machine, const bf_hash *hash,
-                       unsigned threads, bf_site_sums **sums) {
+                     unsigned threads, bf_site_sums **sums) {
   bf_trace *trace = open_text(text, machine);
   bf_site_sums_reading reading = {.threads = threads};
   assert_int_equal(bf_site_sums_create(machine, hash, BF_LOCK_PLAIN, sums, NULL), BF_OK);
