@@ -126,6 +126,12 @@ const bf_corpus_benchmark *bf_corpus_find(const char *name) {
   return NULL;
 }
 
+int bf_corpus_named(const char *name, const bf_corpus_benchmark **benchmark,
+                    bf_diagnostic *diagnostic) {
+  *benchmark = NULL;
+  return refuse(name, diagnostic);
+}
+
 int bf_corpus_simulate(const bf_corpus_benchmark *benchmark, unsigned scale, unsigned seed,
                        bf_sim_ledger *ledger, bf_corpus_outcome *outcome,
                        bf_diagnostic *diagnostic) {

@@ -100,7 +100,6 @@ static int list_access(run *r, const bf_access *access, const bf_count *count,
   r->listed++;
   if (!r->own->json_lines)
     return cli_spool_add(&r->spool, &text, diagnostic);
-  bf_text_puts(&text, "\n");
   return cli_print(&text) == CLI_OK ? BF_OK : bf_fail(diagnostic, BF_IO, "cannot write the output");
 }
 

@@ -65,8 +65,10 @@ static bool check_turns(const bf_sim_gpu *gpu, const bf_corpus_benchmark *benchm
   uint64_t schedulers = gpu->pipeline == BF_SIM_SCOREBOARD ? gpu->schedulers : 1;
   for (size_t i = 0; i < ledger->launches; i++) {
     const bf_sim_result *result = &ledger->launch[i].result;
-    uint64_t cycles =
-        result->cycles - gpu->launch_cycles; /* there are none before the first block */
+    uint64_t before = gpu->launch_cycles /* there are no turns before the first block */
+                          ? gpu->launch_cycles + (uint64_t)(gpu->launch_sm_cycles * result->sms)
+                          : 0;
+    uint64_t cycles = result->cycles - before;
     uint64_t turns = cycles * schedulers * result->sms, most_more = 100;
     if (result->turns < turns || result->turns > turns + most_more * schedulers * result->sms)
       return complain(gpu, benchmark, "turns are not the cycles of all schedulers", "");
