@@ -101,8 +101,8 @@ static bool is_fine(const char *name) {
 /* In which state functions are called. */
 typedef enum state { OFF, ON, WITH_CONTEXT } state;
 
-/* Errors that zeros may give: also that there are no peers (217, 705), that the default stream cannot
- * be captured (900), and that it is not being captured (401). */
+/* Errors that zeros may give: also that there are no peers (217, 705), that the default stream
+ * cannot be captured (900), and that it is not being captured (401). */
 static bool is_expected(const char *name, state when, int error) {
   if (error == SUCCESS)
     return when == WITH_CONTEXT ? is_fine(name) : true;
