@@ -27,7 +27,7 @@ RULES = {
     "emu": core + ["ptx"],
     "sim": core + ["ptx", "emu"],
     "source": core + ["search", "ptx", "analyze"],
-    "tune": core + ["search", "ptx", "analyze", "rewrite", "verify", "emu", "sim", "exchange"],
+    "tune": core + ["search", "ptx", "analyze", "rewrite", "verify", "emu", "sim", "exchange", "process"],
     "exchange": core + ["ptx", "emu"],
     "report": core + ["layout", "search"],
     "process": ["base", "exchange"],
