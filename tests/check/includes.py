@@ -33,7 +33,7 @@ RULES = {
     "process": ["base", "exchange"],
     "rtl": core + ["emit", "exchange", "process"],
     "rgpu": core + ["ptx", "emu", "sim"],
-    "ncu": ["base", "ptx"],
+    "ncu": core + ["ptx", "process"],
     "vote": ["base"],
     "image": ["base"],
     "imaging": ["base", "image", "vote", "report"],
