@@ -112,6 +112,14 @@ static bool find_shapes(const bf_ptx_function *kernel, const bf_predict_launch *
   return !threads;
 }
 
+bool bf_predict_likely_block(const bf_ptx_function *kernel, uint32_t block[3]) {
+  shapes list;
+  bool is_guess = find_shapes(kernel, NULL, &list);
+  static const uint32_t warp[3] = {32, 1, 1};
+  memcpy(block, list.count ? list.block[0] : warp, sizeof warp);
+  return !is_guess && list.count;
+}
+
 /* ---- Kernels ---- */
 
 /* A kernel that may get a hash. */
