@@ -407,8 +407,9 @@ static void prefer_hash(const choosing *c, const subject *s) {
   bf_plan *plan = s->plan;
   if (s->forecasts < 2 || !is_limited(c->plans, plan))
     return;
-  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_PADDED);
-  if (best < 0 || !bf_judge_is_worth(&plan->tried[best]))
+  bool is_worth;
+  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_PADDED, &is_worth);
+  if (!is_worth)
     return;
   bf_plan_take(c->plans, plan, (unsigned)best);
   plan->comparison = plan->tried[best];
@@ -417,7 +418,8 @@ static void prefer_hash(const choosing *c, const subject *s) {
 /* Gives a kernel that nothing is worth it for the best that may be. */
 static void take_doubtful(const choosing *c, const subject *s) {
   bf_plan *plan = s->plan;
-  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_CANDIDATES);
+  bool is_worth;
+  int best = bf_judge_choose(plan->tried, plan->was_tried, BF_PLAN_CANDIDATES, &is_worth);
   if (!c->options->is_measured || bf_plan_has_hash(c->plans, plan) || best < 0 ||
       !bf_judge_may_be_worth(&plan->tried[best]))
     return;
