@@ -151,19 +151,19 @@ static const form forms[] = {
 };
 
 /* One side of a form. */
-static void pick(const form *f, char mark, char *text, size_t size) {
-  char whole[4096];
+static void pick(const form *f, char mark, char *text) {
+  char whole[MOST_TEXT];
   snprintf(whole, sizeof whole, "%s%sret;\n}\n", head, f->body);
-  pick_marked(whole, mark, text, size);
+  pick_side(whole, mark, text);
 }
 
 static void forms_are_judged(void **state) {
-  char original[4096], rewritten[4096];
+  char original[MOST_TEXT], rewritten[MOST_TEXT];
   unsigned wrong = 0;
   (void)state;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-    pick(&forms[i], '-', original, sizeof original);
-    pick(&forms[i], '+', rewritten, sizeof rewritten);
+    pick(&forms[i], '-', original);
+    pick(&forms[i], '+', rewritten);
     bf_verify_result result = judge(original, rewritten, "k=none k/a=pad:32+4");
     const char *found = result.findings ? result.finding[0].text : NULL;
     if (!found != !forms[i].message || (found && !strstr(found, forms[i].message))) {
@@ -179,10 +179,10 @@ static void forms_are_judged(void **state) {
 static void hashes_are_rejected(void **state) {
   static const char *const hashes[] = {"k=fixed", "k=none k/b=fixed"};
   static const form plain = {"", LOAD(".shared") "[%r3], 64;\n", NULL};
-  char original[4096], rewritten[4096];
+  char original[MOST_TEXT], rewritten[MOST_TEXT];
   (void)state;
-  pick(&plain, '-', original, sizeof original);
-  pick(&plain, '+', rewritten, sizeof rewritten);
+  pick(&plain, '-', original);
+  pick(&plain, '+', rewritten);
   memcpy(strstr(rewritten, "9200"), "8192", 4);
   for (size_t i = 0; i < sizeof hashes / sizeof *hashes; i++) {
     bf_verify_result result = judge(original, rewritten, hashes[i]);

@@ -40,7 +40,7 @@ static const test_pair pairs[PAIRS] = {
 };
 
 /* One side of a pair: lines without a mark and those with mark. */
-static inline void pick_marked(const char *pair, char mark, char *text) {
+static inline void pick_side(const char *pair, char mark, char *text) {
   char line[256];
   size_t size = 0;
   FILE *file = fopen(pair, "r");
@@ -120,20 +120,6 @@ static inline const bf_hash *by_name(void *context, const bf_ptx_function *kerne
     if (!strcmp(hashes->name[i], name))
       return hashes->hash[i];
   return found;
-}
-
-/* One side of a text of both: lines that start with '-' are the original's only, with '+' the
- * rewritten form's. */
-static inline void pick_marked(const char *both, char mark, char *text, size_t size) {
-  size_t used = 0;
-  for (const char *line = both; *line;) {
-    size_t length = strcspn(line, "\n") + 1;
-    bool is_marked = *line == '-' || *line == '+';
-    if (!is_marked || *line == mark)
-      used += (size_t)snprintf(text + used, size - used, "%.*s", (int)(length - is_marked),
-                               line + is_marked);
-    line += length;
-  }
 }
 
 /* Judges two texts by hashes of names; the result is to be freed. */
