@@ -191,7 +191,7 @@ static void pick(const form *f, char mark, char *text) {
   char whole[MOST_TEXT];
   size_t size = (size_t)snprintf(whole, sizeof whole, head, f->directive);
   snprintf(whole + size, sizeof whole - size, "%send:\nret;\n}\n", f->body);
-  pick_side(whole, mark, text);
+  pick_lines(whole, mark, text);
 }
 
 static void forms_are_judged(void **state) {

@@ -154,7 +154,7 @@ static const form forms[] = {
 static void pick(const form *f, char mark, char *text) {
   char whole[MOST_TEXT];
   snprintf(whole, sizeof whole, "%s%sret;\n}\n", head, f->body);
-  pick_side(whole, mark, text);
+  pick_lines(whole, mark, text);
 }
 
 static void forms_are_judged(void **state) {
