@@ -30,11 +30,14 @@ typedef struct bf_predict_gpu {
   uint64_t shared_bytes;             /* of a multiprocessor */
   unsigned reserved_bytes;           /* of these, for each block */
   double bytes_per_cycle;            /* of global memory, for each multiprocessor */
-  double launch_cycles;              /* that a launch takes whatever the kernel does */
+  /* That a launch takes whatever the kernel does: these, and for each multiprocessor those. */
+  double launch_cycles, launch_sm_cycles;
 } bf_predict_gpu;
 
 extern const bf_predict_gpu bf_predict_h200;
 
+/* Cycles that a launch takes whatever the kernel does. */
+double bf_predict_start(const bf_predict_gpu *gpu);
 /* Blocks that a multiprocessor holds at once; at least 1. */
 unsigned bf_predict_resident(const bf_predict_gpu *gpu, unsigned threads, uint64_t shared_bytes,
                              unsigned registers);

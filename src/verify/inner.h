@@ -224,6 +224,10 @@ typedef struct bf_verify_homes {
  * function stores or passes on. NULL: memory is exhausted. */
 bool bf_verify_homes_find(const struct bf_verify_scheme *scheme, const bf_ptx_function *function,
                           bf_arena *arena, uint32_t *loaded, bf_verify_homes *homes);
+/* Whether no address of shared memory went into one of the original, not even by way of memory: it
+ * is one of other memory, where it is generic. */
+bool bf_verify_is_homeless(const struct bf_verify_scheme *scheme, const bf_verify_homes *homes,
+                           const bf_ptx_operand *address);
 /* The array that an address operand of the original surely lies in; else no or many homes. */
 uint32_t bf_verify_home_of(const struct bf_verify_scheme *scheme, const bf_verify_homes *homes,
                            const bf_ptx_operand *address);
@@ -407,8 +411,18 @@ const bf_ptx_variable *bf_verify_twin_of(const bf_verify_body *body,
 void bf_verify_access(bf_verify_body *body, const bf_ptx_instruction *original,
                       const bf_ptx_instruction *rewritten);
 
-/* Bytes that one lane touches at its address; 0 where that is not known. */
+/* Bytes that one lane touches at its address, or those of a line of a tile; 0 where that is not
+ * known. */
 uint64_t bf_verify_access_bytes(const bf_ptx_instruction *instruction);
+
+/* ---- tile.c ---- */
+
+/* Whether an instruction is wmma.load or wmma.store. */
+bool bf_verify_is_tile(const bf_ptx_instruction *instruction);
+/* The stride of one, or NULL. */
+const bf_ptx_operand *bf_verify_tile_stride(const bf_ptx_instruction *instruction);
+/* Bytes of a line of it, which lie side by side; 0 where that is not known. */
+uint64_t bf_verify_line_bytes(const bf_ptx_instruction *instruction);
 
 /* ---- pad.c ---- */
 
