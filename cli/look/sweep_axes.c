@@ -1,6 +1,8 @@
 /* The axes of sim --sweep. */
 #include "cli/look/sweep_axes.h"
 
+#include "sim/sweep_basis.h"
+
 #include <string.h>
 
 /* ---- Points ---- */
@@ -245,40 +247,6 @@ int cli_axes_read(const cli_sweep *request, bf_sim_sweep **sweep, bf_diagnostic 
 
 /* ---- What results depend on ---- */
 
-/* A GPU with all its parameters. */
-static int add_gpu(const char *name, bf_text *text, bf_diagnostic *diagnostic) {
-  bf_sim_gpu *gpu;
-  BF_TRY(bf_sim_gpu_load(name, &gpu, diagnostic));
-  bf_text_addf(text, "gpu %s", bf_machine_name(gpu->machine));
-  for (const bf_sim_parameter *p = bf_sim_parameters; p->name; p++) {
-    bf_text_addf(text, " %s=", p->name);
-    bf_sim_gpu_get(gpu, p, text);
-  }
-  bf_text_puts(text, "\n");
-  bf_sim_gpu_free(gpu);
-  return BF_OK;
-}
-
-/* A number that stands for the content of a file (NULL: none): FNV-1a with 64 bits. */
-static int add_content(const char *path, bf_text *text, bf_diagnostic *diagnostic) {
-  bf_reader *reader;
-  unsigned char piece[1 << 14];
-  uint64_t hash = 0xcbf29ce484222325ull;
-  size_t got = 1;
-  if (!path)
-    return BF_OK;
-  BF_TRY(bf_reader_open(path, &reader, diagnostic));
-  int error = BF_OK;
-  while (!error && got) {
-    error = bf_reader_read(reader, piece, sizeof piece, &got, diagnostic);
-    for (size_t i = 0; !error && i < got; i++)
-      hash = (hash ^ piece[i]) * 0x100000001b3ull;
-  }
-  bf_reader_close(reader);
-  bf_text_addf(text, "file %016llx\n", (unsigned long long)hash);
-  return error;
-}
-
 static void add_option(const char *name, const char *value, bf_text *text) {
   if (value)
     bf_text_addf(text, "--%s %s\n", name, value);
@@ -298,11 +266,11 @@ int cli_axes_basis(const cli_sweep *request, const bf_sim_sweep *sweep, bf_text 
   for (unsigned i = 0; i < simulated->set.count; i++)
     add_option("set", simulated->set.text[i], text);
   if (!gpus)
-    BF_TRY(add_gpu(simulated->gpu ? simulated->gpu : CLI_DEFAULT_GPU, text, diagnostic));
+    BF_TRY(bf_sim_basis_gpu(simulated->gpu ? simulated->gpu : CLI_DEFAULT_GPU, text, diagnostic));
   for (unsigned i = 0; gpus && i < gpus->values; i++)
-    BF_TRY(add_gpu(gpus->value[i], text, diagnostic));
-  BF_TRY(add_content(request->file, text, diagnostic));
-  BF_TRY(add_content(request->launch, text, diagnostic));
-  BF_TRY(add_content(simulated->hash_file, text, diagnostic));
+    BF_TRY(bf_sim_basis_gpu(gpus->value[i], text, diagnostic));
+  BF_TRY(bf_sim_basis_file(request->file, text, diagnostic));
+  BF_TRY(bf_sim_basis_file(request->launch, text, diagnostic));
+  BF_TRY(bf_sim_basis_file(simulated->hash_file, text, diagnostic));
   return text->failed ? bf_no_memory(diagnostic) : BF_OK;
 }

@@ -10,39 +10,7 @@
 
 /* ---- Settings ---- */
 
-/* Fails where a file has a hash that kernels cannot be rewritten with. */
-static int check_list(const char *path, const bf_hash_list *list, bf_diagnostic *diagnostic) {
-  const bf_hash *hash;
-  const char *kernel;
-  for (size_t i = 0; (hash = bf_hash_list_get(list, i, &kernel)); i++)
-    if (!bf_rewrite_takes(hash))
-      return bf_fail_file(diagnostic, BF_BAD_INPUT, path,
-                          "hash %s of '%s' does not keep words in their rows of 128 bytes",
-                          bf_hash_text(hash), kernel);
-  return BF_OK;
-}
-
 static bool is_auto(const char *hash) { return hash && strcmp(hash, "auto") == 0; }
-
-/* Reads the text of a list of hashes, which file names in diagnostics (NULL: there is none), and
- * the hash of all others (NULL: none). */
-static int read_hashes(const char *file, const char *text, const char *hash, cli_wrap *wrap,
-                       bf_diagnostic *diagnostic) {
-  if (file) {
-    BF_TRY(bf_hash_list_parse(file, text, bf_listed_geometry, &wrap->hashes, diagnostic));
-    BF_TRY(check_list(file, wrap->hashes, diagnostic));
-  }
-  if (hash)
-    BF_TRY(bf_hash_parse(hash, &bf_listed_geometry, &wrap->otherwise, diagnostic));
-  if (wrap->otherwise && !bf_rewrite_takes(wrap->otherwise))
-    return bf_fail(diagnostic, BF_UNSUPPORTED,
-                   "programs are rewritten with hashes that leave every word in its row of 128 "
-                   "bytes; '%s' does not",
-                   hash);
-  wrap->listed.hashes = wrap->hashes;
-  wrap->listed.otherwise = wrap->otherwise;
-  return BF_OK;
-}
 
 int cli_wrap_get(cli_wrap *wrap, bf_diagnostic *diagnostic) {
   const bf_rewriting_settings *own = &wrap->settings;
@@ -56,16 +24,14 @@ int cli_wrap_get(cli_wrap *wrap, bf_diagnostic *diagnostic) {
   if (!own->hashes_text && own->hashes)
     error = bf_hash_list_read_text(own->hashes, &text, diagnostic);
   if (!error)
-    error = read_hashes(file, own->hashes_text ? own->hashes_text : text.data,
-                        wrap->is_auto ? NULL : own->hash, wrap, diagnostic);
+    error = bf_listed_read(file, own->hashes_text ? own->hashes_text : text.data,
+                           wrap->is_auto ? NULL : own->hash, &wrap->listed, diagnostic);
   bf_text_free(&text);
   return error;
 }
 
 void cli_wrap_free(cli_wrap *wrap) {
-  if (wrap->hashes)
-    bf_hash_list_free(wrap->hashes);
-  bf_hash_free(wrap->otherwise);
+  bf_listed_free(&wrap->listed);
   bf_rewriting_settings_free(&wrap->settings);
   *wrap = (cli_wrap){0};
 }
@@ -83,7 +49,7 @@ int cli_wrap_check(const char *hash_file, const char *hash, bf_text *content,
   bool is_kept = hash_file && is_fleeting(hash_file);
   int error = hash_file ? bf_hash_list_read_text(hash_file, &text, diagnostic) : BF_OK;
   if (!error)
-    error = read_hashes(hash_file, text.data, hash, &wrap, diagnostic);
+    error = bf_listed_read(hash_file, text.data, hash, &wrap.listed, diagnostic);
   if (!error && is_kept) {
     bf_text_add(content, text.data, text.size);
     error = content->failed ? bf_no_memory(diagnostic) : BF_OK;

@@ -49,8 +49,6 @@ int cli_wrap_put(const cli_wrap_options *options, bf_diagnostic *diagnostic);
 
 /* The settings of the environment. */
 typedef struct cli_wrap {
-  bf_hash_list *hashes;
-  bf_hash *otherwise;
   bool is_auto; /* kernels that hashes does not name get what is predicted to win */
   bf_listed listed;
   bf_rewriting_settings settings;

@@ -83,3 +83,45 @@ void bf_listed_remark(const bf_rewrite_kernel *kernel, bf_text *text) {
   else
     bf_text_puts(text, kernel->hash ? "no access needs the hash" : "no hash");
 }
+
+/* ---- Reading ---- */
+
+/* Fails where a file has a hash that kernels cannot be rewritten with. */
+static int check_list(const char *path, const bf_hash_list *list, bf_diagnostic *diagnostic) {
+  const bf_hash *hash;
+  const char *kernel;
+  for (size_t i = 0; (hash = bf_hash_list_get(list, i, &kernel)); i++)
+    if (!bf_rewrite_takes(hash))
+      return bf_fail_file(diagnostic, BF_BAD_INPUT, path,
+                          "hash %s of '%s' does not keep words in their rows of 128 bytes",
+                          bf_hash_text(hash), kernel);
+  return BF_OK;
+}
+
+int bf_listed_read(const char *file, const char *text, const char *hash, bf_listed *listed,
+                   bf_diagnostic *diagnostic) {
+  if (file) {
+    bf_hash_list *hashes;
+    BF_TRY(bf_hash_list_parse(file, text, bf_listed_geometry, &hashes, diagnostic));
+    listed->hashes = hashes;
+    BF_TRY(check_list(file, hashes, diagnostic));
+  }
+  if (hash) {
+    bf_hash *otherwise;
+    BF_TRY(bf_hash_parse(hash, &bf_listed_geometry, &otherwise, diagnostic));
+    listed->otherwise = otherwise;
+    if (!bf_rewrite_takes(otherwise))
+      return bf_fail(diagnostic, BF_UNSUPPORTED,
+                     "programs are rewritten with hashes that leave every word in its row of 128 "
+                     "bytes; '%s' does not",
+                     hash);
+  }
+  return BF_OK;
+}
+
+void bf_listed_free(bf_listed *listed) {
+  if (listed->hashes)
+    bf_hash_list_free((bf_hash_list *)listed->hashes);
+  bf_hash_free((bf_hash *)listed->otherwise);
+  *listed = (bf_listed){0};
+}

@@ -17,6 +17,13 @@ typedef struct bf_listed {
  */
 extern const bf_geometry bf_listed_geometry;
 
+/* Reads the text of a list of hashes, which file names in diagnostics (NULL: there is none), and
+ * the hash of all others (NULL: none), and refuses those that kernels cannot be rewritten with.
+ * Free what was read, also after an error. */
+int bf_listed_read(const char *file, const char *text, const char *hash, bf_listed *listed,
+                   bf_diagnostic *diagnostic);
+void bf_listed_free(bf_listed *listed);
+
 /* The hash of a kernel, or of an array of it: that of its line (bf_rewrite_listed_hash), or the one
  * of all others. NULL: it has none, or memory is exhausted. */
 const bf_hash *bf_listed_hash(const bf_listed *listed, const char *kernel, const char *array);
