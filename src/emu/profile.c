@@ -1,6 +1,7 @@
 /* The conflict profile: wavefronts per site, counted while a kernel runs. Every worker of the
  * launch has sums of its own; they are added up when asked for. */
 #include "emu/copied.h"
+#include "emu/costs.h"
 #include "emu/inner.h"
 #include "emu/kept.h"
 
@@ -190,15 +191,31 @@ static void count_access(void *context, const bf_emu_event *event) {
     bf_kept_add(profile->kept, event, cost.pattern, times);
 }
 
-/* Adds the matrices of a wgmma: a wavefront for every row of the memory, in which nothing conflicts
- * whatever the layout is (tests/data/h200/README.md). */
+/* Adds what the hardware accesses by itself. The matrices of wgmma take a wavefront for every row
+ * of the memory, in which nothing conflicts whatever the layout is; copies take none
+ * (tests/data/h200/README.md). */
 static void count_operands(void *context, const bf_emu_event *event) {
   bf_profile *profile = context;
   if (event->worker >= profile->workers)
     return;
   bf_profile_row *row = &profile->sum[(size_t)event->worker * profile->sites + event->site];
-  uint64_t wavefronts = bf_memory_operand_wavefronts(profile->machine, event->operand_bytes);
-  row->executions++;
+  uint64_t times = profile->sample ? profile->sample[event->sample].weight : 1;
+  uint64_t matrix_bytes = event->operand[BF_OPERAND_A].bytes + event->operand[BF_OPERAND_B].bytes;
+  for (unsigned i = 0; i < BF_OPERANDS; i++) {
+    const bf_operand *what = &event->operand[i];
+    bool is_matrix = i == BF_OPERAND_A || i == BF_OPERAND_B;
+    if (what->bytes)
+      bf_operand_add(
+          &row->operand[i],
+          &(bf_operand_sum){.what = *what,
+                            .times = times,
+                            .bytes = times * what->bytes,
+                            .wavefronts = is_matrix ? times * bf_memory_operand_wavefronts(
+                                                                  profile->machine, what->bytes)
+                                                    : 0});
+  }
+  uint64_t wavefronts = times * bf_memory_operand_wavefronts(profile->machine, matrix_bytes);
+  row->executions += matrix_bytes ? times : 0;
   row->wavefronts_load += wavefronts;
   row->ideal += wavefronts;
 }
@@ -271,6 +288,11 @@ static void subtract(bf_profile_row *row, const bf_profile_row *now) {
   row->wavefronts_atomic -= before.wavefronts_atomic;
   row->ideal -= before.ideal;
   row->conflicts -= before.conflicts;
+  for (unsigned i = 0; i < BF_OPERANDS; i++) {
+    row->operand[i].times -= before.operand[i].times;
+    row->operand[i].bytes -= before.operand[i].bytes;
+    row->operand[i].wavefronts -= before.operand[i].wavefronts;
+  }
 }
 
 bool bf_profile_since(const bf_profile *profile, bf_profile_part *start) {
@@ -301,6 +323,8 @@ void bf_profile_repeat(bf_profile *profile, const bf_profile_part *part) {
     row->wavefronts_atomic += part->row[i].wavefronts_atomic;
     row->ideal += part->row[i].ideal;
     row->conflicts += part->row[i].conflicts;
+    for (unsigned j = 0; j < BF_OPERANDS; j++)
+      bf_operand_add(&row->operand[j], &part->row[i].operand[j]);
   }
   for (size_t i = 0; profile->kept && i < part->accesses; i++)
     if (part->count[i])
@@ -318,6 +342,8 @@ bf_profile_row bf_profile_sum(const bf_profile_row *row, unsigned sites, unsigne
     total.ideal += row->ideal;
     total.conflicts += row->conflicts;
     total.estimated |= row->estimated;
+    for (unsigned j = 0; j < BF_OPERANDS; j++)
+      bf_operand_add(&total.operand[j], &row->operand[j]);
     if (row->worst > total.worst) {
       total.worst = row->worst;
       total.op = row->op;
